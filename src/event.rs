@@ -21,7 +21,7 @@ use opencl3::context::Context;
 use parking_lot::Mutex;
 
 use crate::error::{Error, Result, in_call};
-use crate::handle::{ContextRef, compare_by_handle};
+use crate::handle::{ContextRef, EventRef, compare_by_handle};
 use crate::queue::QueueState;
 
 /// The end of a command.
@@ -75,7 +75,7 @@ pub struct Profile {
 pub struct Event(Arc<Inner>);
 
 struct Inner {
-    raw: cl_event,
+    raw: EventRef,
     origin: Origin,
     /// `PENDING`, `COMPLETE` or `FAILED`.
     outcome: AtomicU8,
@@ -98,12 +98,6 @@ const PENDING: u8 = 0;
 const COMPLETE: u8 = 1;
 const FAILED: u8 = 2;
 
-// SAFETY: OpenCL's objects other than kernels may be used from any thread at once (OpenCL 3.0,
-// appendix A.2).
-unsafe impl Send for Inner {}
-// SAFETY: as above.
-unsafe impl Sync for Inner {}
-
 impl Event {
     /// Wraps the event of a command of `queue`, and takes over a reference. The command may have a wait
     /// list only if `has_wait_list`.
@@ -123,12 +117,14 @@ impl Event {
         if raw.is_null() {
             return Err(Error::refused(call, CL_OUT_OF_RESOURCES, "the driver returned no event"));
         }
+        // SAFETY: the caller owns a reference to the event.
+        let raw = unsafe { EventRef::owned(raw) };
         let hides_cancellation = has_wait_list && queue.driver().hides_cancellations;
         Ok(Self::with(raw, Origin::Queue(Arc::clone(queue)), hides_cancellation))
     }
 
     #[inline]
-    fn with(raw: cl_event, origin: Origin, hides_cancellation: bool) -> Self {
+    fn with(raw: EventRef, origin: Origin, hides_cancellation: bool) -> Self {
         let (outcome, callbacks) = (AtomicU8::new(PENDING), Mutex::default());
         Self(Arc::new(Inner { raw, origin, outcome, hides_cancellation, callbacks }))
     }
@@ -146,17 +142,15 @@ impl Event {
     pub unsafe fn from_raw(raw: cl_event, retain: bool) -> Result<Self> {
         // SAFETY: as the caller promises.
         let context = unsafe { context_of(raw) }?;
-        if retain {
-            // SAFETY: the caller vouches for the handle.
-            unsafe { cl::retain_event(raw) }.map_err(in_call("clRetainEvent"))?;
-        }
+        // SAFETY: the caller vouches for the handle, and without `retain` for its reference.
+        let raw = unsafe { EventRef::from_raw(raw, retain) }?;
         Ok(Self::with(raw, Origin::Context(context), true))
     }
 
     /// Returns the driver's handle, valid as long as `self` lives (PyOpenCL's `int_ptr`).
     #[inline]
     pub fn as_raw(&self) -> cl_event {
-        self.0.raw
+        self.0.raw.get()
     }
 
     /// Returns the driver's handle of the context, valid as long as `self` lives.
@@ -400,7 +394,7 @@ impl Inner {
         if callbacks.is_empty() {
             return;
         }
-        let status = info(self.raw, cl::CL_EVENT_COMMAND_EXECUTION_STATUS).map(i32::from);
+        let status = info(self.raw.get(), cl::CL_EVENT_COMMAND_EXECUTION_STATUS).map(i32::from);
         let status = status.ok().filter(|status| *status < 0);
         for callback in callbacks {
             callback.call(Err(status.unwrap_or(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)));
@@ -423,14 +417,10 @@ fn info(event: cl_event, name: u32) -> Result<cl3::info_type::InfoType> {
 impl Drop for Inner {
     fn drop(&mut self) {
         if !self.callbacks.get_mut().is_empty()
-            && info(self.raw, cl::CL_EVENT_COMMAND_EXECUTION_STATUS)
+            && info(self.raw.get(), cl::CL_EVENT_COMMAND_EXECUTION_STATUS)
                 .is_ok_and(|status| i32::from(status) < 0)
         {
             self.call_back();
-        }
-        // SAFETY: the reference is this struct's, and released once.
-        if let Err(code) = unsafe { cl::release_event(self.raw) } {
-            log::error!("{}", Error::from_call("clReleaseEvent", code));
         }
     }
 }
@@ -502,6 +492,8 @@ impl UserEvent {
         let raw = cl::create_user_event(context.get()).map_err(in_call("clCreateUserEvent"))?;
         // SAFETY: the driver has just created the event, with one reference.
         let context = unsafe { context_of(raw) }?;
+        // SAFETY: as above.
+        let raw = unsafe { EventRef::owned(raw) };
         let event = Event::with(raw, Origin::Context(context), false);
         Ok(Self { event, is_set: AtomicBool::new(false) })
     }

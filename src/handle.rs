@@ -2,13 +2,18 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cl3::types::{cl_context, cl_device_id, cl_program, cl_sampler};
-use cl3::{context, device, program, sampler};
+use cl3::types::{
+    cl_command_queue, cl_context, cl_device_id, cl_event, cl_mem, cl_program, cl_sampler,
+};
+use cl3::{command_queue, context, device, event, memory, program, sampler};
 
 use crate::error::{Error, Result, in_call};
 
 macro_rules! reference {
-    ($(#[$doc:meta])* $name:ident($raw:ty), $release:path, $call:literal) => {
+    (
+        $(#[$doc:meta])*
+        $name:ident($raw:ty), $retain:path, $retain_call:literal, $release:path, $release_call:literal
+    ) => {
         $(#[$doc])*
         #[derive(Debug)]
         pub(crate) struct $name($raw);
@@ -19,8 +24,37 @@ macro_rules! reference {
         // SAFETY: as above.
         unsafe impl Sync for $name {}
 
+        #[allow(dead_code, reason = "some are only kept, some are never retained")]
         impl $name {
-            #[allow(dead_code, reason = "some are only kept")]
+            /// Takes over a reference.
+            ///
+            /// # Safety
+            /// The handle is valid, and the caller owns a reference to it.
+            #[inline]
+            pub(crate) unsafe fn owned(raw: $raw) -> Self {
+                Self(raw)
+            }
+
+            /// Adds a reference.
+            ///
+            /// # Safety
+            /// The handle is valid.
+            pub(crate) unsafe fn retain(raw: $raw) -> Result<Self> {
+                // SAFETY: the caller vouches for the handle.
+                unsafe { $retain(raw) }.map_err(in_call($retain_call))?;
+                Ok(Self(raw))
+            }
+
+            /// Adds a reference with `retain`, else takes over one.
+            ///
+            /// # Safety
+            /// The handle is valid, and without `retain` the caller owns a reference to it.
+            pub(crate) unsafe fn from_raw(raw: $raw, retain: bool) -> Result<Self> {
+                // SAFETY: as the caller promises.
+                unsafe { if retain { Self::retain(raw) } else { Ok(Self::owned(raw)) } }
+            }
+
+            #[inline]
             pub(crate) fn get(&self) -> $raw {
                 self.0
             }
@@ -30,7 +64,7 @@ macro_rules! reference {
             fn drop(&mut self) {
                 // SAFETY: the reference is ours, and given up once.
                 if let Err(code) = unsafe { $release(self.0) } {
-                    log::error!("{}", Error::from_call($call, code));
+                    log::error!("{}", Error::from_call($release_call, code));
                 }
             }
         }
@@ -41,53 +75,48 @@ reference! {
     /// A reference to a context. Every memory object holds one, because Intel's runtime destroys a
     /// context that only its objects still need.
     // quirk: INTEL-2
-    ContextRef(cl_context), release_context, "clReleaseContext"
+    ContextRef(cl_context), retain_context, "clRetainContext", release_context, "clReleaseContext"
 }
 
 reference! {
     /// A reference to a program. Every launcher holds one, because Intel's runtime destroys a program
     /// that only its kernels still need.
     // quirk: INTEL-2
-    ProgramRef(cl_program), program::release_program, "clReleaseProgram"
+    ProgramRef(cl_program),
+    program::retain_program, "clRetainProgram", program::release_program, "clReleaseProgram"
 }
 
 reference! {
     /// A reference of our own to a device. Only sub-devices are counted.
-    DeviceRef(cl_device_id), device::release_device, "clReleaseDevice"
+    DeviceRef(cl_device_id),
+    device::retain_device, "clRetainDevice", device::release_device, "clReleaseDevice"
 }
 
 reference! {
     /// A reference to a sampler.
-    SamplerRef(cl_sampler), sampler::release_sampler, "clReleaseSampler"
+    SamplerRef(cl_sampler),
+    sampler::retain_sampler, "clRetainSampler", sampler::release_sampler, "clReleaseSampler"
 }
 
-impl SamplerRef {
-    /// Takes over a reference.
-    ///
-    /// # Safety
-    /// `sampler` is a valid sampler of which the caller owns a reference.
-    pub(crate) unsafe fn owned(sampler: cl_sampler) -> Self {
-        Self(sampler)
-    }
+reference! {
+    /// A reference to a memory object.
+    MemRef(cl_mem),
+    memory::retain_mem_object, "clRetainMemObject", memory::release_mem_object, "clReleaseMemObject"
+}
 
-    /// # Safety
-    /// `sampler` is a valid sampler.
-    pub(crate) unsafe fn retain(sampler: cl_sampler) -> Result<Self> {
-        // SAFETY: the caller vouches for the handle.
-        unsafe { sampler::retain_sampler(sampler) }.map_err(in_call("clRetainSampler"))?;
-        Ok(Self(sampler))
-    }
+reference! {
+    /// A reference to an event.
+    EventRef(cl_event), event::retain_event, "clRetainEvent", event::release_event, "clReleaseEvent"
+}
+
+reference! {
+    /// A reference to a queue.
+    QueueRef(cl_command_queue),
+    command_queue::retain_command_queue, "clRetainCommandQueue",
+    command_queue::release_command_queue, "clReleaseCommandQueue"
 }
 
 impl DeviceRef {
-    /// # Safety
-    /// `device` is a valid device.
-    pub(crate) unsafe fn retain(device: cl_device_id) -> Result<Self> {
-        // SAFETY: the caller vouches for the handle.
-        unsafe { device::retain_device(device) }.map_err(in_call("clRetainDevice"))?;
-        Ok(Self(device))
-    }
-
     /// Adds a reference to a sub-device, which contexts and queues of PoCL and Intel's runtime do not
     /// keep. Returns `None` for other devices, whose driver may lack the function.
     ///
@@ -102,37 +131,17 @@ impl DeviceRef {
     }
 }
 
-impl ProgramRef {
-    /// Takes over a reference.
-    ///
-    /// # Safety
-    /// `program` is a valid program of which the caller owns a reference.
-    pub(crate) unsafe fn owned(program: cl_program) -> Self {
-        Self(program)
-    }
-
-    /// # Safety
-    /// `program` is a valid program.
-    pub(crate) unsafe fn retain(program: cl_program) -> Result<Self> {
-        // SAFETY: the caller vouches for the handle.
-        unsafe { program::retain_program(program) }.map_err(in_call("clRetainProgram"))?;
-        Ok(Self(program))
-    }
-}
-
-impl ContextRef {
-    /// # Safety
-    /// `context` is a valid context.
-    pub(crate) unsafe fn retain(context: cl_context) -> Result<Self> {
-        // SAFETY: the caller vouches for the handle.
-        unsafe { context::retain_context(context) }.map_err(in_call("clRetainContext"))?;
-        CONTEXT_REFERENCES.fetch_add(1, Ordering::Relaxed);
-        Ok(Self(context))
-    }
-}
-
 /// The number of [`ContextRef`]s.
 static CONTEXT_REFERENCES: AtomicUsize = AtomicUsize::new(0);
+
+/// # Safety
+/// `context` is a valid context, and the result goes to a [`ContextRef`].
+unsafe fn retain_context(context: cl_context) -> std::result::Result<(), i32> {
+    // SAFETY: the caller vouches for the handle.
+    unsafe { context::retain_context(context) }?;
+    CONTEXT_REFERENCES.fetch_add(1, Ordering::Relaxed);
+    Ok(())
+}
 
 /// # Safety
 /// The caller owns the reference of a [`ContextRef`].

@@ -107,7 +107,7 @@ impl Program {
         // SAFETY: the driver says that it is the context of a valid program.
         let context = unsafe { ContextRef::retain(context) }?;
         // SAFETY: the caller vouches for the handle, and without `retain` for its reference.
-        let raw = unsafe { if retain { ProgramRef::retain(raw)? } else { ProgramRef::owned(raw) } };
+        let raw = unsafe { ProgramRef::from_raw(raw, retain) }?;
         Ok(Self { raw, context })
     }
 

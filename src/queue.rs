@@ -16,7 +16,7 @@ use opencl3::device::Device;
 use crate::driver::Driver;
 use crate::error::{Error, Result, in_call};
 use crate::event::Event;
-use crate::handle::{ContextRef, DeviceRef, compare_by_handle};
+use crate::handle::{ContextRef, DeviceRef, QueueRef, compare_by_handle};
 use crate::wait_list::{RawWaitList, WaitList};
 
 bitflags! {
@@ -71,7 +71,7 @@ impl Drop for Handle {
 /// The driver's queue, which lives as long as its last handle or event.
 #[derive(Debug)]
 pub(crate) struct QueueState {
-    raw: cl_command_queue,
+    raw: QueueRef,
     context: ContextRef,
     device: cl_device_id,
     /// Released after the queue.
@@ -96,10 +96,18 @@ pub(crate) enum NotSubmitted {
     NoEvent(Error),
 }
 
+impl From<NotSubmitted> for Error {
+    fn from(error: NotSubmitted) -> Self {
+        match error {
+            NotSubmitted::Rejected(error) | NotSubmitted::NoEvent(error) => error,
+        }
+    }
+}
+
 impl QueueState {
     #[inline]
     pub fn raw(&self) -> cl_command_queue {
-        self.raw
+        self.raw.get()
     }
 
     #[inline]
@@ -126,7 +134,7 @@ impl QueueState {
 
     pub fn flush(&self) -> Result<()> {
         self.is_about_to_be_flushed();
-        cl::flush(self.raw).map_err(in_call("clFlush"))
+        cl::flush(self.raw()).map_err(in_call("clFlush"))
     }
 
     /// Flushes the queue if it has commands to flush and a flush does not block.
@@ -151,24 +159,15 @@ impl QueueState {
     ) -> std::result::Result<Event, NotSubmitted> {
         let (count, events) = wait_list.arguments();
         for event in wait_list.events() {
-            event.flush_queue(self.raw).map_err(NotSubmitted::Rejected)?;
+            event.flush_queue(self.raw()).map_err(NotSubmitted::Rejected)?;
         }
-        let submitted = submit((self.raw, count, events));
+        let submitted = submit((self.raw(), count, events));
         self.is_unflushed.store(true, Ordering::Release);
         match submitted {
             // SAFETY: the driver has just created the event for a command of this queue.
             Ok(event) => unsafe { Event::of_command(call, event, self, count > 0) }
                 .map_err(NotSubmitted::NoEvent),
             Err(code) => Err(NotSubmitted::Rejected(Error::from_call(call, code))),
-        }
-    }
-}
-
-impl Drop for QueueState {
-    fn drop(&mut self) {
-        // SAFETY: the reference is this struct's, and released once.
-        if let Err(code) = unsafe { cl::release_command_queue(self.raw) } {
-            log::error!("{}", Error::from_call("clReleaseCommandQueue", code));
         }
     }
 }
@@ -245,10 +244,8 @@ impl CommandQueue {
         let context = unsafe { ContextRef::retain(context) }?;
         // SAFETY: as above, of its device.
         let sub_device = unsafe { DeviceRef::of_sub_device(device) }?;
-        if retain {
-            // SAFETY: the caller vouches for the handle.
-            unsafe { cl::retain_command_queue(raw) }.map_err(in_call("clRetainCommandQueue"))?;
-        }
+        // SAFETY: the caller vouches for the handle, and without `retain` for its reference.
+        let raw = unsafe { QueueRef::from_raw(raw, retain) }?;
         let driver = Driver::for_device(device);
         let state = QueueState {
             raw,
@@ -290,7 +287,7 @@ impl CommandQueue {
     /// command uses makes the command known: see `docs/guide/soundness.md`.
     #[inline]
     pub fn as_raw(&self) -> cl_command_queue {
-        self.state().raw
+        self.state().raw()
     }
 
     /// Returns the driver's handle of the context, valid as long as `self` lives.
@@ -388,9 +385,7 @@ impl CommandQueue {
     ) -> Result<Event> {
         // An empty list stands for all earlier commands, so completed events stay in the list.
         let wait_list = wait_for.prepare_all(call, self.context_raw())?;
-        self.state().submit(call, &wait_list, submit).map_err(|error| match error {
-            NotSubmitted::Rejected(error) | NotSubmitted::NoEvent(error) => error,
-        })
+        Ok(self.state().submit(call, &wait_list, submit)?)
     }
 
     /// Wraps the event of a command that other code enqueued on this queue. With `retain`, a

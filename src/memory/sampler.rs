@@ -153,12 +153,9 @@ impl Sampler {
         let context = isize::from(info(raw, cl::CL_SAMPLER_CONTEXT)?) as cl_context;
         // SAFETY: the driver says that it is the context of a valid sampler.
         let context = unsafe { MemContext::from_raw(context) }?;
-        if retain {
-            // SAFETY: the caller vouches for the handle.
-            unsafe { cl::retain_sampler(raw) }.map_err(in_call("clRetainSampler"))?;
-        }
-        // SAFETY: the caller vouches for the handle, and the reference is now ours.
-        Ok(unsafe { Self::from_raw_owned(raw, context) })
+        // SAFETY: the caller vouches for the handle, and without `retain` for its reference.
+        let reference = Arc::new(unsafe { SamplerRef::from_raw(raw, retain) }?);
+        Ok(Self { reference, context })
     }
 
     /// # Safety

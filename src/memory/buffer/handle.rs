@@ -3,10 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
-use cl3::memory as cl;
 use cl3::types::cl_mem;
 
-use crate::error::Error;
+use crate::handle::MemRef;
 use crate::memory::object::MemObject;
 
 /// The objects that a handle to a buffer, or a map of it, keeps alive: the whole buffer and, for a region,
@@ -24,16 +23,12 @@ pub struct BufferRef {
 /// A region of a buffer, shared by all handles to it and by regions that were made of one of them.
 #[derive(Debug)]
 struct SubBufferToken {
-    raw: cl_mem,
+    _raw: MemRef,
     /// The region that this one was made of.
     _parent: Option<Arc<SubBufferToken>>,
 }
 
 // SAFETY: memory objects may be used from any thread at once (OpenCL 3.0, appendix A.2).
-unsafe impl Send for SubBufferToken {}
-// SAFETY: as above.
-unsafe impl Sync for SubBufferToken {}
-// SAFETY: as above.
 unsafe impl Send for BufferRef {}
 // SAFETY: as above.
 unsafe impl Sync for BufferRef {}
@@ -48,7 +43,8 @@ impl BufferRef {
     /// # Safety
     /// `raw` is a valid region of the object, of which the caller owns a reference.
     pub(super) unsafe fn sub_buffer(raw: cl_mem, object: Arc<MemObject>) -> Self {
-        Self { raw, sub_buffer: Some(Arc::new(SubBufferToken { raw, _parent: None })), object }
+        // SAFETY: as the caller promises.
+        unsafe { Self::whole(object).sub_buffer_of_this(raw) }
     }
 
     /// Takes over one reference to `raw`, a region that was made of this buffer or region.
@@ -56,7 +52,9 @@ impl BufferRef {
     /// # Safety
     /// As for [`sub_buffer`](Self::sub_buffer), with this buffer as the object.
     pub(super) unsafe fn sub_buffer_of_this(&self, raw: cl_mem) -> Self {
-        let sub_buffer = SubBufferToken { raw, _parent: self.sub_buffer.clone() };
+        // SAFETY: as the caller promises.
+        let reference = unsafe { MemRef::owned(raw) };
+        let sub_buffer = SubBufferToken { _raw: reference, _parent: self.sub_buffer.clone() };
         Self { raw, sub_buffer: Some(Arc::new(sub_buffer)), object: Arc::clone(&self.object) }
     }
 
@@ -87,15 +85,5 @@ impl BufferRef {
     #[inline]
     pub(crate) fn object(&self) -> &Arc<MemObject> {
         &self.object
-    }
-}
-
-impl Drop for SubBufferToken {
-    #[cold]
-    fn drop(&mut self) {
-        // SAFETY: the reference is owned, and given up once.
-        if let Err(code) = unsafe { cl::release_mem_object(self.raw) } {
-            log::error!("{}", Error::from_call("clReleaseMemObject", code));
-        }
     }
 }

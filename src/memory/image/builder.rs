@@ -1,8 +1,8 @@
 //! The creation of images (OpenCL 3.0, 5.3.1; `pyopencl.create_image`).
 
 use std::borrow::Cow;
-use std::ptr;
 use std::sync::Arc;
+use std::{mem, ptr};
 
 use bytemuck::Pod;
 use cl3::error_codes::{
@@ -19,6 +19,7 @@ use super::limits::{check_extent, check_format, check_from_buffer, check_support
 use super::shape::{Extent, ImageType, layer_pitches};
 use super::{Image, check_item_size};
 use crate::error::{Error, Result, in_call};
+use crate::handle::MemRef;
 use crate::memory::buffer::Buffer;
 use crate::memory::context::MemContext;
 use crate::memory::flags::MemFlags;
@@ -404,14 +405,11 @@ unsafe fn create(
 
 /// Returns the properties of a new image. Releases the image if they are wrong.
 fn described(raw: cl_mem, format: ImageFormat, flags: MemFlags) -> Result<ObjectDesc> {
-    let desc = check_item_size(raw, format).and_then(|()| object::desc(raw));
-    if desc.is_err() {
-        // SAFETY: the reference is ours, and given up once.
-        if let Err(code) = unsafe { cl::release_mem_object(raw) } {
-            log::error!("{}", Error::from_call("clReleaseMemObject", code));
-        }
-    }
-    Ok(ObjectDesc { flags, ..desc? })
+    // SAFETY: the reference is ours until the image is described.
+    let image = unsafe { MemRef::owned(raw) };
+    let desc = check_item_size(raw, format).and_then(|()| object::desc(raw))?;
+    mem::forget(image);
+    Ok(ObjectDesc { flags, ..desc })
 }
 
 fn bad_descriptor(reason: impl Into<Cow<'static, str>>) -> Error {

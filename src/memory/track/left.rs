@@ -4,13 +4,12 @@
 use std::ffi::c_void;
 use std::ops::Range;
 
-use cl3::memory::{release_mem_object, retain_mem_object};
 use cl3::types::cl_mem;
 
-use crate::error::{Error, Result, in_call};
+use crate::error::Result;
 use crate::event::Event;
+use crate::handle::MemRef;
 use crate::memory::mapping::submit_unmap;
-use crate::queue::NotSubmitted;
 use crate::wait_list::RawWaitList;
 
 const UNMAP: &str = "clEnqueueUnmapMemObject";
@@ -26,12 +25,11 @@ pub(crate) struct LeftMap {
     /// The event of the map, which keeps the queue and the context.
     pub event: Event,
     /// `None` for shared virtual memory.
-    memory: Option<cl_mem>,
+    memory: Option<MemRef>,
     pointer: *mut c_void,
 }
 
-// SAFETY: memory objects may be used from any thread (OpenCL 3.0, appendix A.2), and the pointer is only
-// handed to the driver.
+// SAFETY: the pointer is only handed to the driver; the other fields are Send.
 unsafe impl Send for LeftMap {}
 
 impl LeftMap {
@@ -47,33 +45,20 @@ impl LeftMap {
         memory: Option<cl_mem>,
         pointer: *mut c_void,
     ) -> Result<Self> {
-        if let Some(memory) = memory {
-            // SAFETY: the caller vouches for the handle.
-            unsafe { retain_mem_object(memory) }.map_err(in_call("clRetainMemObject"))?;
-        }
+        // SAFETY: the caller vouches for the handle.
+        let memory = memory.map(|memory| unsafe { MemRef::retain(memory) }).transpose()?;
         Ok(Self { id, range, event, memory, pointer })
     }
 
     /// Unmaps the bytes on the queue that mapped them. The map has ended.
     pub fn unmap(&self) -> Result<Event> {
         let queue = self.event.queue().expect("a map is a command of a queue");
+        let memory = self.memory.as_ref().map(MemRef::get);
         let submitted = queue.submit(UNMAP, &RawWaitList::default(), |arguments| {
             // SAFETY: the handles are alive and of one context, and the bytes are mapped at this pointer,
             // which is not used any more.
-            unsafe { submit_unmap(self.memory, self.pointer, arguments) }
+            unsafe { submit_unmap(memory, self.pointer, arguments) }
         });
-        submitted.map_err(|error| match error {
-            NotSubmitted::Rejected(error) | NotSubmitted::NoEvent(error) => error,
-        })
-    }
-}
-
-impl Drop for LeftMap {
-    fn drop(&mut self) {
-        let Some(memory) = self.memory else { return };
-        // SAFETY: the reference is this struct's, and released once.
-        if let Err(code) = unsafe { release_mem_object(memory) } {
-            log::error!("{}", Error::from_call("clReleaseMemObject", code));
-        }
+        Ok(submitted?)
     }
 }
