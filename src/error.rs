@@ -80,7 +80,7 @@ impl Class {
 impl Error {
     /// Returns the error that the driver or the loader reported for `call`.
     pub fn from_call(call: &'static str, code: i32) -> Self {
-        Self { call: Some(call), code, class: Class::from_code(code), detail: advice(code).into() }
+        Self::refused(call, code, advice(code))
     }
 
     /// Returns the error for an argument of `call` that OpenCL forbids with `code`; `detail` says what
@@ -164,12 +164,7 @@ impl fmt::Debug for Error {
 /// For `?` on opencl3's calls. The call's name is lost there.
 impl From<ClError> for Error {
     fn from(error: ClError) -> Self {
-        Self {
-            call: None,
-            code: error.0,
-            class: Class::from_code(error.0),
-            detail: advice(error.0).into(),
-        }
+        Self { call: None, ..Self::from_call("", error.0) }
     }
 }
 

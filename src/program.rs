@@ -1,7 +1,6 @@
 //! Programs (OpenCL 3.0, 5.8; `pyopencl.Program`).
 
 use std::ffi::CString;
-use std::fmt;
 
 use cl3::error_codes::{CL_BUILD_PROGRAM_FAILURE, CL_INVALID_BUILD_OPTIONS, CL_INVALID_VALUE};
 use cl3::program as cl;
@@ -31,6 +30,7 @@ const BUILD: &str = "clBuildProgram";
 /// ```
 ///
 /// Programs are compared by the driver's handle.
+#[derive(Debug)]
 pub struct Program {
     raw: ProgramRef,
     /// Released after the program.
@@ -155,12 +155,6 @@ fn checked(options: &str) -> Result<CString> {
     CString::new(options).map_err(|_| {
         Error::refused(BUILD, CL_INVALID_BUILD_OPTIONS, "the options have a zero byte")
     })
-}
-
-impl fmt::Debug for Program {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Program").field("raw", &self.as_raw()).finish_non_exhaustive()
-    }
 }
 
 compare_by_handle!(Program);

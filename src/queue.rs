@@ -351,14 +351,8 @@ impl CommandQueue {
     /// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST for an event that has failed, and the driver's
     /// errors.
     pub fn enqueue_marker<'a>(&self, wait_for: impl Into<WaitList<'a>>) -> Result<Event> {
-        self.synchronize(
-            "clEnqueueMarkerWithWaitList",
-            &wait_for.into(),
-            |(queue, count, events)| {
-                // SAFETY: the handles are alive and of one context.
-                unsafe { cl::enqueue_marker_with_wait_list(queue, count, events) }
-            },
-        )
+        const CALL: &str = "clEnqueueMarkerWithWaitList";
+        self.synchronize(CALL, cl::enqueue_marker_with_wait_list, &wait_for.into())
     }
 
     /// Enqueues a barrier: later commands run after it, and it completes as a marker does
@@ -367,25 +361,28 @@ impl CommandQueue {
     /// # Errors
     /// The errors of [`enqueue_marker`](Self::enqueue_marker).
     pub fn enqueue_barrier<'a>(&self, wait_for: impl Into<WaitList<'a>>) -> Result<Event> {
-        self.synchronize(
-            "clEnqueueBarrierWithWaitList",
-            &wait_for.into(),
-            |(queue, count, events)| {
-                // SAFETY: the handles are alive and of one context.
-                unsafe { cl::enqueue_barrier_with_wait_list(queue, count, events) }
-            },
-        )
+        const CALL: &str = "clEnqueueBarrierWithWaitList";
+        self.synchronize(CALL, cl::enqueue_barrier_with_wait_list, &wait_for.into())
     }
 
+    /// Enqueues a marker or a barrier.
     fn synchronize(
         &self,
         call: &'static str,
+        submit: unsafe fn(
+            cl_command_queue,
+            u32,
+            *const cl_event,
+        ) -> std::result::Result<cl_event, i32>,
         wait_for: &WaitList<'_>,
-        submit: impl FnOnce(Arguments) -> std::result::Result<cl_event, i32>,
     ) -> Result<Event> {
         // An empty list stands for all earlier commands, so completed events stay in the list.
         let wait_list = wait_for.prepare_all(call, self.context_raw())?;
-        Ok(self.state().submit(call, &wait_list, submit)?)
+        let submitted = self.state().submit(call, &wait_list, |(queue, count, events)| {
+            // SAFETY: the handles are alive and of one context.
+            unsafe { submit(queue, count, events) }
+        });
+        Ok(submitted?)
     }
 
     /// Wraps the event of a command that other code enqueued on this queue. With `retain`, a

@@ -21,7 +21,7 @@ trait Clear: Send + Sync {
 }
 
 /// A cell for each object and arguments.
-pub struct Entries<K: Eq + Hash, V>(Mutex<HashMap<Identity, Cells<K, V>>>);
+pub struct Entries<K, V>(Mutex<HashMap<Identity, Cells<K, V>>>);
 
 type Cells<K, V> = HashMap<K, Arc<OnceCell<Entry<V>>>>;
 
@@ -44,6 +44,20 @@ impl<K: Eq + Hash + Send + 'static, V: Send + Sync + 'static> Entries<K, V> {
     }
 }
 
+impl<K, V> Entries<K, V> {
+    /// Removes all entries, and drops them without the lock, since destructors may use the cache.
+    pub fn clear(&self) {
+        let objects = mem::take(&mut *self.0.lock());
+        for entry in objects.into_values().flatten() {
+            // opencl3's objects panic if the driver refuses their release. The other entries are
+            // dropped nevertheless.
+            if catch_unwind(AssertUnwindSafe(|| drop(entry))).is_err() {
+                log::error!("a cached value panicked when it was dropped");
+            }
+        }
+    }
+}
+
 impl<K: Eq + Hash, V> Entries<K, V> {
     /// The cell for `object` and `args`, which is empty if it is new.
     pub fn cell<Q>(&self, object: Identity, args: &Q) -> Arc<OnceCell<Entry<V>>>
@@ -60,27 +74,15 @@ impl<K: Eq + Hash, V> Entries<K, V> {
         cells.insert(args.to_owned(), Arc::clone(&cell));
         cell
     }
-
-    /// Removes all entries, and drops them without the lock, since destructors may use the cache.
-    pub fn clear(&self) {
-        let objects = mem::take(&mut *self.0.lock());
-        for entry in objects.into_values().flatten() {
-            // opencl3's objects panic if the driver refuses their release. The other entries are
-            // dropped nevertheless.
-            if catch_unwind(AssertUnwindSafe(|| drop(entry))).is_err() {
-                log::error!("a cached value panicked when it was dropped");
-            }
-        }
-    }
 }
 
-impl<K: Eq + Hash + Send, V: Send + Sync> Clear for Entries<K, V> {
+impl<K: Send, V: Send + Sync> Clear for Entries<K, V> {
     fn clear(&self) {
         Self::clear(self);
     }
 }
 
-impl<K: Eq + Hash, V> Drop for Entries<K, V> {
+impl<K, V> Drop for Entries<K, V> {
     fn drop(&mut self) {
         self.clear();
     }

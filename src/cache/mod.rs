@@ -60,25 +60,26 @@ use entries::{Entries, Entry};
 /// # Ok(())
 /// # }
 /// ```
-pub struct FirstArgCache<K, V>
-where
-    K: Eq + Hash + Send + 'static,
-    V: Send + Sync + 'static,
-{
+pub struct FirstArgCache<K, V> {
     /// Created and registered by the first use.
     entries: OnceLock<Arc<Entries<K, V>>>,
 }
 
-impl<K, V> FirstArgCache<K, V>
-where
-    K: Eq + Hash + Send + 'static,
-    V: Send + Sync + 'static,
-{
+impl<K, V> FirstArgCache<K, V> {
     /// An empty cache.
     pub const fn new() -> Self {
         Self { entries: OnceLock::new() }
     }
 
+    /// Empties this cache, as [`clear_first_arg_caches`] does with all.
+    pub fn clear(&self) {
+        if let Some(entries) = self.entries.get() {
+            entries.clear();
+        }
+    }
+}
+
+impl<K: Eq + Hash + Send + 'static, V: Send + Sync + 'static> FirstArgCache<K, V> {
     /// Returns the value for `object` and `args`; computes it if there is none.
     ///
     /// Arguments may be borrowed: a `FirstArgCache<String, V>` takes a `&str`.
@@ -120,30 +121,15 @@ where
         })?;
         Ok(Arc::clone(&entry.value))
     }
-
-    /// Empties this cache, as [`clear_first_arg_caches`] does with all.
-    pub fn clear(&self) {
-        if let Some(entries) = self.entries.get() {
-            entries.clear();
-        }
-    }
 }
 
-impl<K, V> Default for FirstArgCache<K, V>
-where
-    K: Eq + Hash + Send + 'static,
-    V: Send + Sync + 'static,
-{
+impl<K, V> Default for FirstArgCache<K, V> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<K, V> fmt::Debug for FirstArgCache<K, V>
-where
-    K: Eq + Hash + Send + 'static,
-    V: Send + Sync + 'static,
-{
+impl<K, V> fmt::Debug for FirstArgCache<K, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FirstArgCache").finish_non_exhaustive()
     }

@@ -73,7 +73,7 @@ fn objects_and_arguments_are_told_apart() -> Result<(), Error> {
 }
 
 /// Begins to compute `a` in another thread, and does `meanwhile` before it ends.
-fn during_a_computation<V: Clone + Send + Sync>(
+fn during_a_computation<V: Clone + Send + Sync + 'static>(
     cache: &Cache<V>,
     object: &Object,
     end: impl FnOnce() -> Result<V, Error> + Send,

@@ -46,7 +46,7 @@ impl<'a> Accesses<'a> {
             match tracker.begin_command(call, range, *access) {
                 Ok(id) => this.begun.push(id),
                 Err(error) => {
-                    this.rejected();
+                    this.end(AccessTracker::rejected);
                     return Err(error);
                 }
             }
@@ -60,24 +60,9 @@ impl<'a> Accesses<'a> {
             end(access.tracker, id);
         }
     }
-
-    #[inline(always)]
-    fn submitted(self, event: &Event) {
-        self.end(|tracker, id| tracker.submitted(id, event));
-    }
-
-    #[cold]
-    fn rejected(self) {
-        self.end(AccessTracker::rejected);
-    }
-
-    #[cold]
-    fn untracked(self) {
-        self.end(AccessTracker::untracked);
-    }
 }
 
-/// A panic during the call of the driver leaves the end of the command unknown.
+/// Without an event, or after a panic during the call of the driver, the end of the command is unknown.
 impl Drop for Accesses<'_> {
     #[inline]
     fn drop(&mut self) {
@@ -107,17 +92,14 @@ pub(crate) fn enqueue(
     let accesses = Accesses::begin(call, accesses)?;
     match queue.state().submit(call, &wait_list, submit) {
         Ok(event) => {
-            accesses.submitted(&event);
+            accesses.end(|tracker, id| tracker.submitted(id, &event));
             Ok(event)
         }
         Err(NotSubmitted::Rejected(error)) => {
-            accesses.rejected();
+            accesses.end(AccessTracker::rejected);
             Err(error)
         }
-        Err(NotSubmitted::NoEvent(error)) => {
-            accesses.untracked();
-            Err(error)
-        }
+        Err(NotSubmitted::NoEvent(error)) => Err(error),
     }
 }
 

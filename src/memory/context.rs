@@ -3,12 +3,16 @@
 use std::sync::{Arc, OnceLock};
 
 use cl3::context::{CL_CONTEXT_DEVICES, get_context_info};
-use cl3::device::{CL_DEVICE_MAX_MEM_ALLOC_SIZE, CL_DEVICE_MEM_BASE_ADDR_ALIGN, get_device_info};
+use cl3::device::{
+    CL_DEVICE_EXTENSIONS, CL_DEVICE_MAX_MEM_ALLOC_SIZE, CL_DEVICE_MEM_BASE_ADDR_ALIGN,
+    CL_DEVICE_VERSION, get_device_info,
+};
 use cl3::error_codes::CL_INVALID_BUFFER_SIZE;
 use cl3::types::{cl_context, cl_device_id};
 
 use crate::error::{Error, Result};
 use crate::handle::ContextRef;
+use crate::select::Version;
 
 /// A reference to a context, and the limits of its devices.
 #[derive(Debug)]
@@ -83,4 +87,17 @@ pub(crate) fn largest_allocation(device: cl_device_id) -> Option<u64> {
 fn base_alignment(device: cl_device_id) -> usize {
     let bits = get_device_info(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN).map_or(8, u32::from);
     (bits as usize / 8).max(1)
+}
+
+/// Returns the version of OpenCL that a device has, 0.0 if it does not tell.
+pub(crate) fn version(device: cl_device_id) -> Version {
+    let text = get_device_info(device, CL_DEVICE_VERSION).map_or(String::new(), String::from);
+    Version::parse(&text).unwrap_or_default()
+}
+
+/// Returns whether a device has an extension.
+pub(crate) fn has_extension(device: cl_device_id, extension: &str) -> bool {
+    get_device_info(device, CL_DEVICE_EXTENSIONS).is_ok_and(|extensions| {
+        String::from(extensions).split_whitespace().any(|name| name == extension)
+    })
 }

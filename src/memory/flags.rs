@@ -48,6 +48,16 @@ impl MemFlags {
     pub(super) const HOST_MEMORY: Self =
         Self::USE_HOST_PTR.union(Self::ALLOC_HOST_PTR).union(Self::COPY_HOST_PTR);
 
+    /// Returns the flags of a new object that begins as a copy of host data if it `has_data`.
+    pub(super) fn for_copy_of_data(self, call: &'static str, has_data: bool) -> Result<Self> {
+        if !has_data && self.contains(Self::COPY_HOST_PTR) {
+            let reason = "COPY_HOST_PTR is set without host data; pass it to `copy_from`";
+            return Err(Error::refused(call, CL_INVALID_HOST_PTR, reason));
+        }
+        let copy = if has_data { Self::COPY_HOST_PTR } else { Self::empty() };
+        (self | copy).for_new_object(call)
+    }
+
     /// The flags of a new object that does not live in memory of the application: these, checked,
     /// with the default made explicit.
     pub(crate) fn for_new_object(self, call: &'static str) -> Result<Self> {

@@ -1,18 +1,15 @@
 //! Samplers: how kernels read images (OpenCL 3.0, 5.7; `pyopencl.Sampler`).
 
-use std::fmt;
 use std::sync::Arc;
 
-use cl3::device::{
-    CL_DEVICE_EXTENSIONS, CL_DEVICE_IMAGE_SUPPORT, CL_DEVICE_VERSION, get_device_info,
-};
 use cl3::error_codes::{CL_INVALID_OPERATION, CL_INVALID_VALUE};
 use cl3::info_type::InfoType;
 use cl3::sampler as cl;
 use cl3::types::{cl_context, cl_sampler};
 use opencl3::context::Context;
 
-use super::context::MemContext;
+use super::context::{MemContext, has_extension, version};
+use super::image::limits::check_support;
 use crate::error::{Error, Result, in_call};
 use crate::handle::{SamplerRef, compare_by_handle};
 use crate::select::Version;
@@ -33,7 +30,7 @@ use crate::select::Version;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Sampler {
     reference: Arc<SamplerRef>,
     /// Released after the sampler.
@@ -263,12 +260,6 @@ impl Sampler {
     }
 }
 
-impl fmt::Debug for Sampler {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sampler").field("raw", &self.as_raw()).finish_non_exhaustive()
-    }
-}
-
 compare_by_handle!(Sampler);
 
 impl AddressingMode {
@@ -330,25 +321,15 @@ fn unknown(what: &str, raw: u32) -> Error {
 fn with_images(call: &'static str, context: &Context) -> Result<Arc<MemContext>> {
     // SAFETY: the context is alive while it is borrowed.
     let context = unsafe { MemContext::from_raw(context.get()) }?;
-    let has_images = |&device: &_| {
-        get_device_info(device, CL_DEVICE_IMAGE_SUPPORT).is_ok_and(|has| u32::from(has) != 0)
-    };
-    if context.devices().iter().any(has_images) {
-        return Ok(context);
-    }
-    let reason = "no device of the context has images, which samplers need";
-    Err(Error::unsupported(call, CL_INVALID_OPERATION, reason))
+    check_support(call, &context)?;
+    Ok(context)
 }
 
 /// Refuses devices before OpenCL 2.0: their drivers may lack the function, and the loader then calls a
 /// null pointer.
 // quirk: LOADER-2
 fn check_version(call: &'static str, context: &MemContext) -> Result<()> {
-    let version = |&device: &_| {
-        let text = get_device_info(device, CL_DEVICE_VERSION).map_or(String::new(), String::from);
-        Version::parse(&text).unwrap_or_default()
-    };
-    match context.devices().iter().map(version).min() {
+    match context.devices().iter().map(|&device| version(device)).min() {
         Some(version) if version < (Version { major: 2, minor: 0 }) => {
             let reason = format!(
                 "a device of the context has OpenCL {version}, properties need 2.0: use Sampler::new"
@@ -364,24 +345,18 @@ fn check_properties(
     context: &MemContext,
     properties: &[SamplerProperty],
 ) -> Result<()> {
+    let has_mip_levels =
+        || context.devices().iter().any(|&device| has_extension(device, "cl_khr_mipmap_image"));
     for (position, property) in properties.iter().enumerate() {
         if properties[..position].iter().any(|before| before.name() == property.name()) {
             let reason = format!("{property:?} is given twice");
             return Err(Error::refused(call, CL_INVALID_VALUE, reason));
         }
-        if property.is_of_mip_levels() && !has_mip_levels(context) {
+        if property.is_of_mip_levels() && !has_mip_levels() {
             let reason =
                 format!("no device of the context has cl_khr_mipmap_image for {property:?}");
             return Err(Error::unsupported(call, CL_INVALID_OPERATION, reason));
         }
     }
     Ok(())
-}
-
-fn has_mip_levels(context: &MemContext) -> bool {
-    context.devices().iter().any(|&device| {
-        get_device_info(device, CL_DEVICE_EXTENSIONS).is_ok_and(|extensions| {
-            String::from(extensions).split_whitespace().any(|name| name == "cl_khr_mipmap_image")
-        })
-    })
 }

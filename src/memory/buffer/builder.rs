@@ -4,7 +4,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use bytemuck::Pod;
-use cl3::error_codes::{CL_INVALID_BUFFER_SIZE, CL_INVALID_HOST_PTR};
+use cl3::error_codes::CL_INVALID_BUFFER_SIZE;
 use cl3::memory as cl;
 use opencl3::context::Context;
 
@@ -59,21 +59,12 @@ impl<'a> BufferBuilder<'a> {
     pub fn build(self) -> Result<Buffer> {
         // SAFETY: the context is alive while it is borrowed.
         let context = unsafe { MemContext::from_raw(self.context.get()) }?;
-        let flags = self.checked_flags(CALL)?;
+        let flags = self.flags.for_copy_of_data(CALL, self.data.is_some())?;
         let size = self.checked_size(CALL, &context)?;
         let data = self.data.map_or(ptr::null(), <[u8]>::as_ptr);
         // SAFETY: `data` is null, or COPY_HOST_PTR is set and `size` bytes can be read from it
         // during the call.
         unsafe { create(context, ObjectDesc { flags, size }, data) }
-    }
-
-    fn checked_flags(&self, call: &'static str) -> Result<MemFlags> {
-        if self.data.is_none() && self.flags.contains(MemFlags::COPY_HOST_PTR) {
-            let reason = "COPY_HOST_PTR is set without host data; pass it to `copy_from`";
-            return Err(Error::refused(call, CL_INVALID_HOST_PTR, reason));
-        }
-        let copy = if self.data.is_some() { MemFlags::COPY_HOST_PTR } else { MemFlags::empty() };
-        (self.flags | copy).for_new_object(call)
     }
 
     fn checked_size(&self, call: &'static str, context: &MemContext) -> Result<usize> {

@@ -9,14 +9,14 @@ use cl3::error_codes::{
     CL_INVALID_CONTEXT, CL_INVALID_HOST_PTR, CL_INVALID_IMAGE_DESCRIPTOR, CL_INVALID_IMAGE_SIZE,
 };
 use cl3::memory as cl;
-use cl3::types::{cl_image_desc, cl_image_format, cl_mem};
+use cl3::types::{cl_image_desc, cl_image_format};
 use ndarray::{ArrayBase, Data, Dimension};
 use opencl3::context::Context;
 use smallvec::SmallVec;
 
 use super::format::ImageFormat;
 use super::limits::{check_extent, check_format, check_from_buffer, check_support, longest_row};
-use super::shape::{Extent, ImageType, layer_pitches};
+use super::shape::{Extent, ImageType, driver_pitches, layer_pitches};
 use super::{Image, check_item_size};
 use crate::error::{Error, Result, in_call};
 use crate::handle::MemRef;
@@ -75,7 +75,16 @@ struct HostPixels<'a> {
 impl Image {
     /// A builder of images in `context` whose pixels are like `format`.
     pub fn builder(context: &Context, format: ImageFormat) -> ImageBuilder<'_> {
-        ImageBuilder::new(context, format)
+        ImageBuilder {
+            context,
+            format,
+            flags: MemFlags::empty(),
+            shape: SmallVec::new(),
+            is_array: false,
+            pitches: Pitches::default(),
+            data: None,
+            buffer: None,
+        }
     }
 
     /// A 1D, 2D or 3D image of undefined content (`clCreateImage`; `pyopencl.create_image`).
@@ -94,34 +103,16 @@ impl Image {
     /// One row of undefined pixels like this image's, as many as a device has in a row, up to
     /// `pixels`.
     pub(super) fn row_of_its_own(&self, pixels: usize) -> Result<Self> {
-        let (context, format) = (self.object().context(), self.format());
-        let flags = MemFlags::READ_WRITE;
+        let context = self.object().context();
         let width = pixels.min(longest_row(context));
         let extent = Extent::new(ImageType::Image1d, &[width]);
-        let image_desc = descriptor(&extent, [0; 2], ptr::null_mut());
-        // SAFETY: the context is alive, and the flags ask for no host data.
-        let raw = unsafe { create(context, flags, format, &image_desc, ptr::null()) }?;
-        let desc = described(raw, format, flags)?;
-        let (context, pitches) = (Arc::clone(context), super::pitches(format, extent, 0));
-        // SAFETY: the driver has just made it like this in this context, with one reference.
-        Ok(unsafe { Self::from_raw_owned(raw, context, desc, None, format, extent, pitches) })
+        let (flags, format) = (MemFlags::READ_WRITE, self.format());
+        // SAFETY: there is no host data.
+        unsafe { create(context, flags, format, extent, [0; 2], ptr::null(), None) }
     }
 }
 
 impl<'a> ImageBuilder<'a> {
-    fn new(context: &'a Context, format: ImageFormat) -> Self {
-        Self {
-            context,
-            format,
-            flags: MemFlags::empty(),
-            shape: SmallVec::new(),
-            is_array: false,
-            pitches: Pitches::default(),
-            data: None,
-            buffer: None,
-        }
-    }
-
     /// Kernel access, host access, place and flags of vendors. Without a kernel access and flags of
     /// vendors, [`MemFlags::READ_WRITE`] is added.
     pub fn flags(mut self, flags: MemFlags) -> Self {
@@ -215,20 +206,17 @@ impl<'a> ImageBuilder<'a> {
     fn build_alone(&self, context: Arc<MemContext>, extent: Extent) -> Result<Image> {
         let rows = self.host_rows(&extent)?;
         let data = self.checked_data(&rows)?;
-        let flags = self.checked_flags()?;
+        let flags = self.flags.for_copy_of_data(CALL, self.data.is_some())?;
         check_format(CALL, &context, flags, extent.image_type, self.format)?;
         let (pitches, host) = match data {
-            Some(data) => (given_pitches(&extent, self.pitches, &rows), data.as_ptr()),
+            Some(data) if self.pitches != Pitches::default() => {
+                (driver_pitches(extent.image_type, &rows), data.as_ptr())
+            }
+            Some(data) => ([0; 2], data.as_ptr()),
             None => ([0; 2], ptr::null()),
         };
-        let image_desc = descriptor(&extent, pitches, ptr::null_mut());
-        // SAFETY: the context is alive. `host` is null, or COPY_HOST_PTR is set and all rows and
-        // slices can be read from it during the call; the driver does not write through it.
-        let raw = unsafe { create(&context, flags, self.format, &image_desc, host) }?;
-        let desc = described(raw, self.format, flags)?;
-        let pitches = super::pitches(self.format, extent, 0);
-        // SAFETY: the driver has just made it like this in this context, with one reference.
-        Ok(unsafe { Image::from_raw_owned(raw, context, desc, None, self.format, extent, pitches) })
+        // SAFETY: `host` is null, or COPY_HOST_PTR is set and all rows and slices can be read from it.
+        unsafe { create(&context, flags, self.format, extent, pitches, host, None) }
     }
 
     /// An image that shows the bytes of `buffer`.
@@ -261,16 +249,9 @@ impl<'a> ImageBuilder<'a> {
             return Err(Error::refused(CALL, CL_INVALID_IMAGE_SIZE, reason));
         }
         let row_pitch = if is_2d { rows.row_pitch } else { 0 };
-        let image_desc = descriptor(&extent, [row_pitch, 0], buffer.as_raw());
-        let own_flags = flags.difference(MemFlags::HOST_MEMORY);
-        // SAFETY: the context and the buffer are alive, and the buffer has as many bytes.
-        let raw = unsafe { create(&context, own_flags, self.format, &image_desc, ptr::null()) }?;
-        let desc = described(raw, self.format, flags)?;
-        let (buffer, pitches) = (Some(buffer.clone()), [rows.row_pitch, rows.slice_pitch]);
-        // SAFETY: the driver has just made it like this in this context, with one reference.
-        Ok(unsafe {
-            Image::from_raw_owned(raw, context, desc, buffer, self.format, extent, pitches)
-        })
+        let (pitches, host) = ([row_pitch, 0], ptr::null());
+        // SAFETY: the buffer is of the context, and has as many bytes.
+        unsafe { create(&context, flags, self.format, extent, pitches, host, Some(buffer)) }
     }
 
     fn extent(&self) -> Result<Extent> {
@@ -357,24 +338,24 @@ impl<'a> ImageBuilder<'a> {
         }
         Ok(Some(&data.bytes))
     }
-
-    fn checked_flags(&self) -> Result<MemFlags> {
-        let copy = MemFlags::COPY_HOST_PTR;
-        if self.data.is_none() && self.flags.contains(copy) {
-            let reason = "COPY_HOST_PTR is set without host data; pass it to `copy_from`";
-            return Err(Error::refused(CALL, CL_INVALID_HOST_PTR, reason));
-        }
-        let flags = if self.data.is_some() { self.flags | copy } else { self.flags };
-        flags.for_new_object(CALL)
-    }
 }
 
-fn descriptor(
-    extent: &Extent,
+/// Creates an image of checked properties. The driver is told `pitches`: those of the host data, or of the
+/// rows in `buffer`.
+///
+/// # Safety
+/// `host` is null, or the flags have COPY_HOST_PTR and all rows and slices can be read from it. `buffer` is of
+/// the context, and has the bytes of all rows.
+unsafe fn create(
+    context: &Arc<MemContext>,
+    flags: MemFlags,
+    format: ImageFormat,
+    extent: Extent,
     [row_pitch, slice_pitch]: [usize; 2],
-    buffer: cl_mem,
-) -> cl_image_desc {
-    cl_image_desc {
+    host: *const u8,
+    buffer: Option<&Buffer>,
+) -> Result<Image> {
+    let image_desc = cl_image_desc {
         image_type: extent.image_type.as_raw(),
         image_width: extent.width(),
         image_height: extent.height(),
@@ -384,46 +365,31 @@ fn descriptor(
         image_slice_pitch: slice_pitch,
         num_mip_levels: 0,
         num_samples: 0,
-        buffer,
+        buffer: buffer.map_or(ptr::null_mut(), MemoryObject::as_raw),
+    };
+    let (own_flags, row_pitch) = match buffer {
+        Some(_) => (flags.difference(MemFlags::HOST_MEMORY), row_pitch),
+        None => (flags, 0),
+    };
+    let (bits, raw_format) = (own_flags.bits(), cl_image_format::from(format));
+    // SAFETY: the context is alive; the caller vouches for the rest. The driver reads the host data during the
+    // call, and does not write through the pointer.
+    let raw = unsafe {
+        cl::create_image(context.raw(), bits, &raw_format, &image_desc, host.cast_mut().cast())
     }
-}
-
-/// # Safety
-/// The handles are valid, and `host` points to what flags and descriptor ask for.
-unsafe fn create(
-    context: &MemContext,
-    flags: MemFlags,
-    format: ImageFormat,
-    desc: &cl_image_desc,
-    host: *const u8,
-) -> Result<cl_mem> {
-    let format = cl_image_format::from(format);
-    // SAFETY: as promised.
-    unsafe { cl::create_image(context.raw(), flags.bits(), &format, desc, host.cast_mut().cast()) }
-        .map_err(in_call(CALL))
-}
-
-/// Returns the properties of a new image. Releases the image if they are wrong.
-fn described(raw: cl_mem, format: ImageFormat, flags: MemFlags) -> Result<ObjectDesc> {
+    .map_err(in_call(CALL))?;
     // SAFETY: the reference is ours until the image is described.
     let image = unsafe { MemRef::owned(raw) };
     let desc = check_item_size(raw, format).and_then(|()| object::desc(raw))?;
     mem::forget(image);
-    Ok(ObjectDesc { flags, ..desc })
+    let (desc, context) = (ObjectDesc { flags, ..desc }, Arc::clone(context));
+    let (buffer, pitches) = (buffer.cloned(), super::pitches(format, extent, row_pitch));
+    // SAFETY: the driver has just made it like this in this context, with one reference.
+    Ok(unsafe { Image::from_raw_owned(raw, context, desc, buffer, format, extent, pitches) })
 }
 
 fn bad_descriptor(reason: impl Into<Cow<'static, str>>) -> Error {
     Error::refused(CALL, CL_INVALID_IMAGE_DESCRIPTOR, reason)
-}
-
-/// The pitches that the driver is told: none where there are no gaps.
-fn given_pitches(extent: &Extent, given: Pitches, rows: &Rows) -> [usize; 2] {
-    match extent.image_type {
-        _ if given == Pitches::default() => [0; 2],
-        ImageType::Image1dArray => [rows.row_pitch; 2],
-        ImageType::Image2dArray | ImageType::Image3d => [rows.row_pitch, rows.slice_pitch],
-        _ => [rows.row_pitch, 0],
-    }
 }
 
 /// The elements of `array` with its first axis varying fastest.

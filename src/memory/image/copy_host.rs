@@ -8,7 +8,7 @@ use cl3::error_codes::CL_INVALID_VALUE;
 use cl3::types::{CL_NON_BLOCKING, cl_event};
 
 use super::Image;
-use super::shape::{ImageType, Pixels, layer_pitches};
+use super::shape::{Pixels, driver_pitches, layer_pitches};
 use crate::error::{Error, Result};
 use crate::memory::buffer::copy_host::{linear_call, submit_linear};
 use crate::memory::command::AccessedRange;
@@ -156,21 +156,6 @@ struct ImageCommand<'a> {
     pointer: *mut u8,
 }
 
-impl ImageCommand<'_> {
-    /// The row pitch and the slice pitch that the driver is told.
-    fn pitches(&self) -> [usize; 2] {
-        match self.image.image_type() {
-            // Each row is a layer. The specification names the slice pitch, drivers use the row pitch.
-            // quirk: DRIVER-4
-            ImageType::Image1dArray => [self.host.row_pitch; 2],
-            ImageType::Image2dArray | ImageType::Image3d => {
-                [self.host.row_pitch, self.host.slice_pitch]
-            }
-            _ => [self.host.row_pitch, 0],
-        }
-    }
-}
-
 impl HostCommand for ImageCommand<'_> {
     fn call(&self) -> &'static str {
         match self.image.row_of_buffer() {
@@ -196,7 +181,7 @@ impl HostCommand for ImageCommand<'_> {
         }
         let raw = self.image.as_raw();
         let (origin, region) = (self.pixels.origin.as_ptr(), self.pixels.region.as_ptr());
-        let [row_pitch, slice_pitch] = self.pitches();
+        let [row_pitch, slice_pitch] = driver_pitches(self.image.image_type(), &self.host);
         let pointer = self.pointer.cast();
         match self.access {
             // SAFETY: the caller vouches for the handles and the memory, and the pixels are within

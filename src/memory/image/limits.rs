@@ -13,7 +13,7 @@ use opencl3::context::Context;
 use super::format::ImageFormat;
 use super::shape::{Extent, ImageType};
 use crate::error::{Error, Result};
-use crate::memory::context::MemContext;
+use crate::memory::context::{MemContext, has_extension, version};
 use crate::memory::flags::MemFlags;
 
 /// Returns the formats of images of this type with the kernel access of `flags`
@@ -87,7 +87,7 @@ pub(super) fn limit(device: cl_device_id, name: u32) -> usize {
 }
 
 /// Refuses images where no device of the context has any.
-pub(super) fn check_support(call: &'static str, context: &MemContext) -> Result<()> {
+pub(in crate::memory) fn check_support(call: &'static str, context: &MemContext) -> Result<()> {
     let has_images = |device: &&cl_device_id| limit(**device, cl::CL_DEVICE_IMAGE_SUPPORT) != 0;
     if context.devices().iter().any(|device| has_images(&device)) {
         return Ok(());
@@ -227,12 +227,8 @@ pub(super) fn check_from_buffer(
 }
 
 fn has_images_of_buffers(device: cl_device_id) -> bool {
-    let text = |name| cl::get_device_info(device, name).map(String::from).unwrap_or_default();
     // OpenCL 2 has them in any case.
-    text(cl::CL_DEVICE_VERSION).starts_with("OpenCL 2.")
-        || text(cl::CL_DEVICE_EXTENSIONS)
-            .split_whitespace()
-            .any(|name| name == "cl_khr_image2d_from_buffer")
+    version(device).major == 2 || has_extension(device, "cl_khr_image2d_from_buffer")
 }
 
 #[cfg(test)]

@@ -172,6 +172,17 @@ impl Pixels {
     }
 }
 
+/// Returns the row pitch and the slice pitch that a driver is told for `rows` of host memory.
+pub(super) fn driver_pitches(image_type: ImageType, rows: &Rows) -> [usize; 2] {
+    match image_type {
+        // Each row is a layer. The specification names the slice pitch, drivers use the row pitch.
+        // quirk: DRIVER-4
+        ImageType::Image1dArray => [rows.row_pitch; 2],
+        ImageType::Image2dArray | ImageType::Image3d => [rows.row_pitch, rows.slice_pitch],
+        _ => [rows.row_pitch, 0],
+    }
+}
+
 /// Returns the distances along y and along z, in bytes, for these pitches of rows and of slices or layers:
 /// the layers of 1D images lie along y.
 pub(crate) fn layer_pitches(
