@@ -1,12 +1,13 @@
 //! Facts that only the build of a kernel shows.
 
 use cl3::error_codes::{CL_COMPILER_NOT_AVAILABLE, CL_INVALID_DEVICE};
+use cl3::kernel::create_kernel;
 use opencl3::context::Context;
 use opencl3::device::Device;
 use opencl3::error_codes::ClError;
 use opencl3::kernel::Kernel;
-use opencl3::program::Program;
 
+use clmatrix::Program;
 use clmatrix::error::{Error, Result};
 
 /// Facts that only the build of a kernel shows. Each call builds a kernel.
@@ -117,15 +118,15 @@ fn with_kernel<T>(
     source: &str,
     ask: impl FnOnce(&Kernel) -> Result<T>,
 ) -> Result<T> {
-    const CALL: &str = "clBuildProgram";
     if !context.devices().contains(&device.id()) {
         let reason = "the context does not contain the device; pass a context that does";
-        return Err(Error::refused(CALL, CL_INVALID_DEVICE, reason));
+        return Err(Error::refused("clBuildProgram", CL_INVALID_DEVICE, reason));
     }
-    let program = Program::create_from_source(context, source);
-    let mut program = program.map_err(in_call("clCreateProgramWithSource"))?;
-    program.build(&[device.id()], "").map_err(in_call(CALL))?;
-    ask(&Kernel::create(&program, "k").map_err(in_call("clCreateKernel"))?)
+    // Only this device builds the kernel: a program of this library is built for all devices of its context.
+    let own = (context.devices().len() > 1).then(|| context_of(device)).transpose()?;
+    let program = Program::build(own.as_ref().unwrap_or(context), source)?;
+    let kernel = create_kernel(program.as_raw(), c"k");
+    ask(&Kernel::new(kernel.map_err(|code| Error::from_call("clCreateKernel", code))?))
 }
 
 /// Names the call of opencl3's error.

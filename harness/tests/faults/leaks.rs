@@ -65,7 +65,7 @@ fn is_each_kind_found(run: &LeakRun) {
         ("leaks_a_queue", "queue", "2 references to a context"),
         ("leaks_a_buffer", "buffer", "2 references to a context"),
         ("leaks_an_event", "event", "1 reference to a context"),
-        ("leaks_a_program", "program", "1 reference to a context"),
+        ("leaks_a_program", "program", "2 references to a context"),
         ("leaks_two_contexts", "", "2 references to 2 contexts"),
     ] {
         for result in support::results(&run.log, &format!("leaks::{test}")) {

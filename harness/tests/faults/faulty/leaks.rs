@@ -10,8 +10,7 @@ use std::time::Duration;
 use clmatrix::cl3::event::retain_event;
 use clmatrix::cl3::types::cl_context;
 use clmatrix::memory::{Buffer, MemFlags, enqueue_fill};
-use clmatrix::opencl3::program::Program;
-use clmatrix::{CommandQueue, Context, FirstArgCache, Result, UserEvent};
+use clmatrix::{CommandQueue, Context, FirstArgCache, Program, Result, UserEvent};
 use clmatrix_harness::CtxFactory;
 
 const SOURCE: &str = "kernel void k() {}";
@@ -49,7 +48,7 @@ fn leaks_an_event(ctx_factory: CtxFactory) -> Result<()> {
 #[clmatrix_harness::test]
 fn leaks_a_program(ctx_factory: CtxFactory) -> Result<()> {
     let context = ctx_factory()?;
-    mem::forget(Program::create_from_source(&context, SOURCE)?);
+    mem::forget(Program::build(&context, SOURCE)?);
     Ok(())
 }
 
@@ -63,7 +62,7 @@ fn leaks_two_contexts(ctx_factory: CtxFactory) -> Result<()> {
 fn leaks_nothing(ctx_factory: CtxFactory) -> Result<()> {
     let context = ctx_factory()?;
     let queue = CommandQueue::new(&context)?;
-    let _program = Program::create_from_source(&context, SOURCE)?;
+    let _program = Program::build(&context, SOURCE)?;
     let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 64)?;
     enqueue_fill(&queue, &buffer, &1_u8, .., [])?;
     let event = queue.enqueue_marker([])?;
