@@ -29,6 +29,7 @@ use crate::handle::SamplerRef;
 use crate::memory::command::{AccessedRange, enqueue};
 use crate::memory::context::MemContext;
 use crate::memory::object::{self, MemoryObject};
+use crate::memory::order::Order;
 use crate::memory::svm;
 use crate::memory::track::Access;
 use crate::memory::{Sampler, SvmPointer, WaitList};
@@ -219,7 +220,7 @@ impl<'k, 'a> Launch<'k, 'a> {
         };
         // SAFETY: the launch borrows the samplers.
         let samplers = unsafe { retain_samplers(args) }?;
-        let event = enqueue(CALL, queue, accesses, wait_for, submit)?;
+        let event = enqueue(CALL, Order::new(queue, wait_for), accesses, submit)?;
         keep_until_ended(samplers, &event);
         Ok(event)
     }

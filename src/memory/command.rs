@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 use super::track::{Access, AccessTracker};
 use crate::error::{Error, Result};
 use crate::event::{Event, Outcome};
+use crate::memory::order::Order;
 use crate::queue::{Arguments, CommandQueue, NotSubmitted};
 use crate::wait_list::WaitList;
 
@@ -79,11 +80,11 @@ impl Drop for Accesses<'_> {
 #[inline(always)]
 pub(crate) fn enqueue(
     call: &'static str,
-    queue: &CommandQueue,
+    order: Order<'_>,
     accesses: &[AccessedRange<'_>],
-    wait_for: &WaitList<'_>,
     submit: impl FnOnce(Arguments) -> std::result::Result<cl_event, i32>,
 ) -> Result<Event> {
+    let Order { queue, wait_for } = order;
     let context = queue.context_raw();
     if accesses.iter().any(|access| access.context != context) {
         return Err(two_contexts(call));
@@ -109,12 +110,11 @@ pub(crate) fn enqueue(
 /// blocking: other threads can map the bytes behind the command meanwhile.
 pub(crate) fn enqueue_blocking(
     call: &'static str,
-    queue: &CommandQueue,
+    order: Order<'_>,
     accesses: &[AccessedRange<'_>],
-    wait_for: &WaitList<'_>,
     submit: impl FnOnce(cl_command_queue) -> std::result::Result<cl_event, i32>,
 ) -> Result<Event> {
-    wait_for.wait(call, queue.context_raw())?;
+    order.wait_for.wait(call, order.queue.context_raw())?;
     let submit = |(queue, _, _): Arguments| {
         let event = submit(queue)?;
         if event.is_null() {
@@ -123,7 +123,7 @@ pub(crate) fn enqueue_blocking(
         }
         Ok(event)
     };
-    let event = enqueue(call, queue, accesses, &WaitList::default(), submit)?;
+    let event = enqueue(call, Order::new(order.queue, &WaitList::default()), accesses, submit)?;
     // The driver uses the host memory until then.
     while let Err(error) = event.wait_until_ended() {
         log::error!("{error}");

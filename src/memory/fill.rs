@@ -11,6 +11,7 @@ use cl3::error_codes::CL_INVALID_VALUE;
 
 use super::into_memory::IntoMemory;
 use crate::error::{Error, Result};
+use crate::memory::order::Order;
 use crate::wait_list::WaitList;
 
 /// The longest pattern of `clEnqueueFillBuffer`, in bytes.
@@ -29,16 +30,8 @@ const LONGEST_PATTERN: usize = 128;
 )]
 pub trait FillTarget<P, Part> {
     /// Enqueues the fill.
-    ///
-    /// # Errors
-    /// The errors of [`enqueue_fill`].
-    fn enqueue_fill(
-        self,
-        queue: &CommandQueue,
-        pattern: P,
-        part: Part,
-        wait_for: &WaitList<'_>,
-    ) -> Result<Event>;
+    #[doc(hidden)]
+    fn enqueue_fill(self, order: Order<'_>, pattern: P, part: Part) -> Result<Event>;
 }
 
 /// Bytes that a buffer can be filled with: one plain value, or a slice of bytes. 1, 2, 4, 8, ... or
@@ -100,7 +93,7 @@ pub fn enqueue_fill<'a, P, Part>(
     part: Part,
     wait_for: impl Into<WaitList<'a>>,
 ) -> Result<Event> {
-    dst.into_memory().enqueue_fill(queue, pattern, part, &wait_for.into())
+    dst.into_memory().enqueue_fill(Order::new(queue, &wait_for.into()), pattern, part)
 }
 
 #[inline]

@@ -14,6 +14,7 @@ use super::object::MemoryObject;
 use super::object::sealed::Handle;
 use super::track::Access;
 use crate::error::{Error, Result};
+use crate::memory::order::Order;
 use crate::wait_list::WaitList;
 
 bitflags::bitflags! {
@@ -79,7 +80,7 @@ pub fn enqueue_migrate_mem_objects<'a>(
     let accesses: SmallVec<[_; 4]> =
         handles.clone().map(|handle| whole_of(handle, access)).collect();
     let raw: SmallVec<[cl_mem; 4]> = handles.map(Handle::handle).collect();
-    enqueue(CALL, queue, &accesses, &wait_for.into(), |(queue, events, list)| {
+    enqueue(CALL, Order::new(queue, &wait_for.into()), &accesses, |(queue, events, list)| {
         // SAFETY: the handles are alive and of one context, and the driver keeps the objects until
         // the command has ended.
         unsafe {

@@ -105,6 +105,7 @@ mod live;
 mod mapping;
 pub(crate) mod migrate;
 pub(crate) mod object;
+pub(crate) mod order;
 mod pipe;
 mod range;
 pub(crate) mod sampler;

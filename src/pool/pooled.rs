@@ -15,6 +15,7 @@ use super::memory::Memory;
 use crate::error::{Error, Result};
 use crate::memory::command::enqueue;
 use crate::memory::object::sealed::Handle;
+use crate::memory::order::Order;
 use crate::memory::svm::memory::{Svm, SvmMemory};
 use crate::memory::{
     AnyMemoryObject, Buffer, IntoMemory, RecordedUse, SvmAllocation, SvmPointer, WaitList,
@@ -97,7 +98,7 @@ impl<M: Memory> Pooled<M> {
     ) -> Result<Event> {
         const CALL: &str = "clEnqueueMarkerWithWaitList";
         let accessed = [self.block().accessed()];
-        enqueue(CALL, queue, &accessed, &wait_for.into(), |(queue, count, events)| {
+        enqueue(CALL, Order::new(queue, &wait_for.into()), &accessed, |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, and so is the list during the call.
             unsafe { cl3::command_queue::enqueue_marker_with_wait_list(queue, count, events) }
         })

@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::memory::command::enqueue;
 use crate::memory::object::MemoryObject;
+use crate::memory::order::Order;
 use crate::memory::range::{check_not_empty, overlap};
 use crate::memory::track::Access;
 use crate::memory::transfer::host::{HostCommand, HostCopy};
@@ -72,16 +73,10 @@ impl CopyTo<&Buffer> for &Buffer {
     type Part = BufferPart<Rect>;
     type Output = Result<Event>;
 
-    fn copy(
-        queue: &CommandQueue,
-        dst: &Buffer,
-        src: Self,
-        part: Self::Part,
-        wait_for: &WaitList<'_>,
-    ) -> Self::Output {
+    fn copy(order: Order<'_>, dst: &Buffer, src: Self, part: Self::Part) -> Self::Output {
         match part {
-            BufferPart::Linear(linear) => copy_linear(queue, dst, src, linear, wait_for),
-            BufferPart::Rect(rect) => rect.copy(queue, dst, src, wait_for),
+            BufferPart::Linear(linear) => copy_linear(order, dst, src, linear),
+            BufferPart::Rect(rect) => rect.copy(order, dst, src),
         }
     }
 }
@@ -137,21 +132,15 @@ pub fn enqueue_copy_buffer<'a>(
     wait_for: impl Into<WaitList<'a>>,
 ) -> Result<Event> {
     let linear = Linear { src_offset, dst_offset, byte_count: Some(size) };
-    copy_linear(queue, dst, src, linear, &wait_for.into())
+    copy_linear(Order::new(queue, &wait_for.into()), dst, src, linear)
 }
 
 /// Copies bytes in one piece between two buffers.
-fn copy_linear(
-    queue: &CommandQueue,
-    dst: &Buffer,
-    src: &Buffer,
-    linear: Linear,
-    wait_for: &WaitList<'_>,
-) -> Result<Event> {
+fn copy_linear(order: Order<'_>, dst: &Buffer, src: &Buffer, linear: Linear) -> Result<Event> {
     let Linear { src_offset, dst_offset, .. } = linear;
     let size = linear.size_between(src.size(), dst.size());
     let sides = ((src, src_offset), (dst, dst_offset));
-    copy("clEnqueueCopyBuffer", queue, sides, size, wait_for, |(queue, count, events)| {
+    copy("clEnqueueCopyBuffer", order, sides, size, |(queue, count, events)| {
         let (from, to) = (src.as_raw(), dst.as_raw());
         // SAFETY: the handles are alive and of one context, the bytes are within the buffers and
         // apart, and the driver keeps the buffers until the command has ended.
@@ -164,10 +153,9 @@ fn copy_linear(
 /// Copies `size` bytes between two buffers, each with the byte to begin at; `submit` calls the driver.
 pub(super) fn copy(
     call: &'static str,
-    queue: &CommandQueue,
+    order: Order<'_>,
     ((src, src_offset), (dst, dst_offset)): ((&Buffer, usize), (&Buffer, usize)),
     size: usize,
-    wait_for: &WaitList<'_>,
     submit: impl FnOnce(Arguments) -> std::result::Result<cl_event, i32>,
 ) -> Result<Event> {
     let from = src.span(call, src_offset, size)?;
@@ -175,7 +163,7 @@ pub(super) fn copy(
     check_not_empty(call, &from)?;
     check_no_overlap(call, (src, &from), (dst, &to))?;
     let accesses = [src.accessed(&from, Access::Read), dst.accessed(&to, Access::Write)];
-    enqueue(call, queue, &accesses, wait_for, submit)
+    enqueue(call, order, &accesses, submit)
 }
 
 #[inline]

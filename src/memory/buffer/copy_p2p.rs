@@ -18,6 +18,7 @@ use super::Buffer;
 use super::copy::copy;
 use crate::error::{Error, Result, in_call};
 use crate::memory::object::MemoryObject;
+use crate::memory::order::Order;
 use crate::wait_list::WaitList;
 
 const CALL: &str = "clEnqueueCopyBufferP2PAMD";
@@ -75,7 +76,7 @@ pub fn enqueue_copy_buffer_p2p_amd<'a>(
     let function = find(platform.id(), queue)?;
     let sides = ((src, 0), (dst, 0));
     let size = size.unwrap_or_else(|| src.size().min(dst.size()));
-    copy(CALL, queue, sides, size, &wait_for.into(), |(queue, count, events)| {
+    copy(CALL, Order::new(queue, &wait_for.into()), sides, size, |(queue, count, events)| {
         let (from, to) = (src.as_raw(), dst.as_raw());
         let mut event = ptr::null_mut();
         // SAFETY: the driver has this function, with this signature; the handles are alive and of

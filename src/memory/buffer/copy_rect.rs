@@ -2,7 +2,6 @@
 //! 5.2.3).
 
 use crate::event::Event;
-use crate::queue::CommandQueue;
 use cl3::command_queue as cl;
 use cl3::error_codes::{CL_INVALID_VALUE, CL_MEM_COPY_OVERLAP};
 
@@ -11,11 +10,11 @@ use super::copy_host::{BufferCommand, Part, rect_call};
 use crate::error::{Error, Result};
 use crate::memory::command::enqueue;
 use crate::memory::object::MemoryObject;
+use crate::memory::order::Order;
 use crate::memory::track::Access;
 use crate::memory::transfer::host_ptr::HostPtr;
 use crate::memory::transfer::rows::{Rows, overlap};
 use crate::memory::units::{ByteOrigin, ByteRegion, Pitches};
-use crate::wait_list::WaitList;
 
 /// A rectangle of bytes of a buffer and one of host memory, of the same size
 /// (`clEnqueueReadBufferRect`, `clEnqueueWriteBufferRect`).
@@ -166,13 +165,7 @@ impl Rect {
     }
 
     /// Copies between two buffers.
-    pub(super) fn copy(
-        self,
-        queue: &CommandQueue,
-        dst: &Buffer,
-        src: &Buffer,
-        wait_for: &WaitList<'_>,
-    ) -> Result<Event> {
+    pub(super) fn copy(self, order: Order<'_>, dst: &Buffer, src: &Buffer) -> Result<Event> {
         const CALL: &str = "clEnqueueCopyBufferRect";
         let rows = |side, origin, pitches| Rows::checked(CALL, side, origin, self.region, pitches);
         let from = rows(("source", src.size()), self.src_origin, self.src_pitches)?;
@@ -183,7 +176,7 @@ impl Rect {
         // Sub-buffers are replaced by their whole buffers: PoCL 3.1 crashes on sub-buffers here.
         // quirk: POCL-5
         let (from, to) = (from.moved_by(src.offset()), to.moved_by(dst.offset()));
-        enqueue(CALL, queue, &accesses, wait_for, |(queue, count, events)| {
+        enqueue(CALL, order, &accesses, |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, the rectangles are within the
             // buffers and apart, and the driver keeps the buffers until the command has ended.
             unsafe {

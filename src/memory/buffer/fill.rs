@@ -10,6 +10,7 @@ use crate::event::Event;
 use crate::memory::command::enqueue;
 use crate::memory::fill::{FillTarget, Pattern, check_pattern};
 use crate::memory::object::MemoryObject;
+use crate::memory::order::Order;
 use crate::memory::range::check_not_empty;
 use crate::memory::track::Access;
 use crate::queue::CommandQueue;
@@ -31,24 +32,18 @@ pub fn enqueue_fill_buffer<'a, P: Pattern + ?Sized>(
     range: impl RangeBounds<usize>,
     wait_for: impl Into<WaitList<'a>>,
 ) -> Result<Event> {
-    buffer.enqueue_fill(queue, pattern, range, &wait_for.into())
+    buffer.enqueue_fill(Order::new(queue, &wait_for.into()), pattern, range)
 }
 
 impl<P: Pattern + ?Sized, R: RangeBounds<usize>> FillTarget<&P, R> for &Buffer {
-    fn enqueue_fill(
-        self,
-        queue: &CommandQueue,
-        pattern: &P,
-        range: R,
-        wait_for: &WaitList<'_>,
-    ) -> Result<Event> {
+    fn enqueue_fill(self, order: Order<'_>, pattern: &P, range: R) -> Result<Event> {
         const CALL: &str = "clEnqueueFillBuffer";
         let pattern = pattern.bytes();
         let range = self.bytes(CALL, range)?;
         check_not_empty(CALL, &range)?;
         check_pattern(CALL, pattern.len(), &range)?;
         let accessed = self.accessed(&range, Access::Write);
-        enqueue(CALL, queue, &[accessed], wait_for, |(queue, count, events)| {
+        enqueue(CALL, order, &[accessed], |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, the range is within the buffer, and
             // the driver has copied the pattern when the call returns.
             unsafe {

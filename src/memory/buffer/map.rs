@@ -17,6 +17,7 @@ use crate::memory::mapping::mode::{MapMode, access, check_mode};
 use crate::memory::mapping::slice::SliceMap;
 use crate::memory::mapping::{Mappable, Mapping};
 use crate::memory::object::MemoryObject;
+use crate::memory::order::Order;
 use crate::memory::range::checked_elements;
 use crate::memory::track::AccessTracker;
 use crate::queue::{Arguments, CommandQueue};
@@ -58,21 +59,20 @@ impl<R: RangeBounds<usize>> Map<R> for Buffer {
 
     fn enqueue_map<T: Pod, M: MapMode>(
         &self,
-        queue: &CommandQueue,
+        order: Order<'_>,
         range: R,
         is_blocking: bool,
-        wait_for: &WaitList<'_>,
     ) -> Result<BufferMap<T, M>> {
         let bytes = checked_elements::<T>(BufferRef::MAP, "buffer", self.size(), range)?;
         check_mode::<M>(BufferRef::MAP, self.flags())?;
-        let (reference, place) = place(queue, self, &bytes);
+        let (reference, place) = place(order.queue, self, &bytes);
         let (memory, tracked, access) =
             (reference.as_ref(), self.in_tracker(&bytes), access::<M>());
         let submit = |arguments: Arguments, pointer: &mut *mut c_void| {
             // SAFETY: the handles are alive and of one context, and the bytes are within the buffer.
             unsafe { submit::<M>(memory.raw(), &place, arguments, pointer) }
         };
-        let mapping = Mapping::new(queue, memory, &tracked, access, is_blocking, wait_for, submit)?;
+        let mapping = Mapping::new(order, memory, &tracked, access, is_blocking, submit)?;
         SliceMap::mapped(mapping, bytes.len())
     }
 }

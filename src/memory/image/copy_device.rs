@@ -4,7 +4,6 @@ use std::ops::{Range, RangeFull};
 use std::sync::Arc;
 
 use crate::event::Event;
-use crate::queue::CommandQueue;
 use cl3::command_queue as cl;
 use cl3::error_codes::{CL_IMAGE_FORMAT_MISMATCH, CL_MEM_COPY_OVERLAP};
 
@@ -17,6 +16,7 @@ use crate::memory::command::enqueue;
 use crate::memory::flags::MemFlags;
 use crate::memory::object::MemoryObject;
 use crate::memory::object::sealed::Handle;
+use crate::memory::order::Order;
 use crate::memory::track::Access;
 use crate::memory::transfer::CopyTo;
 use crate::memory::transfer::linear::Linear;
@@ -111,19 +111,18 @@ impl ImageBufferRegion {
 /// behind the end of the buffer.
 // quirk: RUSTICL-6
 fn copy_in_two_steps(
-    queue: &CommandQueue,
+    order: Order<'_>,
     dst: &Buffer,
     src: &Image,
     pixels: &Pixels,
     range: Range<usize>,
-    wait_for: &WaitList<'_>,
 ) -> Result<Event> {
     let size = range.len();
     let temporary = Buffer::in_context(src.object().context(), MemFlags::READ_WRITE, size)?;
     let part = ImageBufferRegion::new(pixels.region).origin(pixels.origin);
-    let copied = CopyTo::copy(queue, &temporary, src, part, wait_for)?;
+    let copied = CopyTo::copy(order, &temporary, src, part)?;
     let bytes = bytes_from_to(0..size, range.start);
-    CopyTo::copy(queue, dst, &temporary, bytes, &WaitList::from(&copied))
+    CopyTo::copy(Order::new(order.queue, &WaitList::from(&copied)), dst, &temporary, bytes)
 }
 
 /// These bytes of one buffer, to be copied to another.
@@ -141,25 +140,19 @@ impl CopyTo<&Buffer> for &Image {
     type Part = ImageBufferRegion;
     type Output = Result<Event>;
 
-    fn copy(
-        queue: &CommandQueue,
-        dst: &Buffer,
-        src: Self,
-        part: ImageBufferRegion,
-        wait_for: &WaitList<'_>,
-    ) -> Self::Output {
+    fn copy(order: Order<'_>, dst: &Buffer, src: Self, part: ImageBufferRegion) -> Self::Output {
         const CALL: &str = "clEnqueueCopyImageToBuffer";
         let (pixels, range) = part.checked(CALL, src, dst)?;
         if let Some((buffer, bytes)) = src.in_buffer(&pixels) {
-            return CopyTo::copy(queue, dst, buffer, bytes_from_to(bytes, range.start), wait_for);
+            return CopyTo::copy(order, dst, buffer, bytes_from_to(bytes, range.start));
         }
-        if dst.offset() + range.start > 0 && queue.state().driver().misplaces_pixels {
-            return copy_in_two_steps(queue, dst, src, &pixels, range, wait_for);
+        if dst.offset() + range.start > 0 && order.queue.state().driver().misplaces_pixels {
+            return copy_in_two_steps(order, dst, src, &pixels, range);
         }
         let accesses = [src.accessed(&pixels, Access::Read), dst.accessed(&range, Access::Write)];
         // Sub-buffers are replaced by their whole buffers: PoCL 3.1 crashes on sub-buffers here.
         // quirk: POCL-5
-        enqueue(CALL, queue, &accesses, wait_for, |(queue, count, events)| {
+        enqueue(CALL, order, &accesses, |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, the pixels are within image and
             // buffer, and the driver keeps both until the command has ended.
             unsafe {
@@ -182,22 +175,16 @@ impl CopyTo<&Image> for &Buffer {
     type Part = ImageBufferRegion;
     type Output = Result<Event>;
 
-    fn copy(
-        queue: &CommandQueue,
-        dst: &Image,
-        src: Self,
-        part: ImageBufferRegion,
-        wait_for: &WaitList<'_>,
-    ) -> Self::Output {
+    fn copy(order: Order<'_>, dst: &Image, src: Self, part: ImageBufferRegion) -> Self::Output {
         const CALL: &str = "clEnqueueCopyBufferToImage";
         let (pixels, range) = part.checked(CALL, dst, src)?;
         if let Some((buffer, bytes)) = dst.in_buffer(&pixels) {
-            return CopyTo::copy(queue, buffer, src, bytes_from_to(range, bytes.start), wait_for);
+            return CopyTo::copy(order, buffer, src, bytes_from_to(range, bytes.start));
         }
         let accesses = [src.accessed(&range, Access::Read), dst.accessed(&pixels, Access::Write)];
         // Sub-buffers are replaced by their whole buffers: PoCL 3.1 crashes on sub-buffers here.
         // quirk: POCL-5
-        enqueue(CALL, queue, &accesses, wait_for, |(queue, count, events)| {
+        enqueue(CALL, order, &accesses, |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, the pixels are within image and
             // buffer, and the driver keeps both until the command has ended.
             unsafe {
@@ -277,13 +264,7 @@ impl CopyTo<&Image> for &Image {
     type Part = ImageCopy;
     type Output = Result<Event>;
 
-    fn copy(
-        queue: &CommandQueue,
-        dst: &Image,
-        src: Self,
-        part: ImageCopy,
-        wait_for: &WaitList<'_>,
-    ) -> Self::Output {
+    fn copy(order: Order<'_>, dst: &Image, src: Self, part: ImageCopy) -> Self::Output {
         const CALL: &str = "clEnqueueCopyImage";
         check_same_format(CALL, src, dst)?;
         let from = src.extent().checked(CALL, "source", part.src_origin, part.region)?;
@@ -297,13 +278,13 @@ impl CopyTo<&Image> for &Image {
             ImageBufferRegion::new(pixels.region).origin(pixels.origin).offset(bytes.start)
         };
         if let Some((buffer, bytes)) = src.in_buffer(&from) {
-            return CopyTo::copy(queue, dst, buffer, with_buffer(bytes, &to), wait_for);
+            return CopyTo::copy(order, dst, buffer, with_buffer(bytes, &to));
         }
         if let Some((buffer, bytes)) = dst.in_buffer(&to) {
-            return CopyTo::copy(queue, buffer, src, with_buffer(bytes, &from), wait_for);
+            return CopyTo::copy(order, buffer, src, with_buffer(bytes, &from));
         }
         let accesses = [src.accessed(&from, Access::Read), dst.accessed(&to, Access::Write)];
-        enqueue(CALL, queue, &accesses, wait_for, |(queue, count, events)| {
+        enqueue(CALL, order, &accesses, |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, the boxes are within the images and
             // apart, and the driver keeps the images until the command has ended.
             unsafe {

@@ -16,6 +16,7 @@ use crate::memory::buffer::Buffer;
 use crate::memory::command::enqueue;
 use crate::memory::fill::FillTarget;
 use crate::memory::object::MemoryObject;
+use crate::memory::order::Order;
 use crate::memory::track::Access;
 use crate::memory::transfer::CopyTo;
 use crate::wait_list::WaitList;
@@ -109,25 +110,19 @@ pub fn enqueue_fill_image<'a, C: FillColor>(
     part: impl Into<ImageRegion>,
     wait_for: impl Into<WaitList<'a>>,
 ) -> Result<Event> {
-    image.enqueue_fill(queue, color, part, &wait_for.into())
+    image.enqueue_fill(Order::new(queue, &wait_for.into()), color, part)
 }
 
 impl<C: FillColor, Part: Into<ImageRegion>> FillTarget<C, Part> for &Image {
-    fn enqueue_fill(
-        self,
-        queue: &CommandQueue,
-        color: C,
-        part: Part,
-        wait_for: &WaitList<'_>,
-    ) -> Result<Event> {
+    fn enqueue_fill(self, order: Order<'_>, color: C, part: Part) -> Result<Event> {
         check_color::<C>(self.format())?;
         let pixels = part.into().on_device(CALL, self)?;
         if let Some((buffer, bytes)) = self.in_buffer(&pixels) {
-            return fill_row(queue, self, buffer, bytes, color, wait_for);
+            return fill_row(order, self, buffer, bytes, color);
         }
         let color = color.bits();
         let accessed = self.accessed(&pixels, Access::Write);
-        enqueue(CALL, queue, &[accessed], wait_for, |(queue, count, events)| {
+        enqueue(CALL, order, &[accessed], |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, the pixels are within the image,
             // and the driver has copied the colour when the call returns.
             unsafe {
@@ -149,21 +144,20 @@ impl<C: FillColor, Part: Into<ImageRegion>> FillTarget<C, Part> for &Image {
 /// PoCL 3.1 crashes in clEnqueueFillImage of such an image, and rusticl 22.3 fills other bytes.
 // quirk: POCL-7, RUSTICL-1
 fn fill_row<C: FillColor>(
-    queue: &CommandQueue,
+    order: Order<'_>,
     image: &Image,
     buffer: &Buffer,
     bytes: Range<usize>,
     color: C,
-    wait_for: &WaitList<'_>,
 ) -> Result<Event> {
     let item_size = image.element_size();
     let row = image.row_of_its_own(bytes.len() / item_size)?;
     let step = row.width() * item_size;
-    let mut event = (&row).enqueue_fill(queue, color, .., wait_for)?;
+    let mut event = (&row).enqueue_fill(order, color, ..)?;
     for start in bytes.clone().step_by(step) {
         let pixels = step.min(bytes.end - start) / item_size;
         let part = ImageBufferRegion::new([pixels]).offset(start);
-        event = CopyTo::copy(queue, buffer, &row, part, &WaitList::from(&event))?;
+        event = CopyTo::copy(Order::new(order.queue, &WaitList::from(&event)), buffer, &row, part)?;
     }
     Ok(event)
 }

@@ -25,6 +25,7 @@ use crate::memory::mapping::pending::sealed::Guard;
 use crate::memory::mapping::{Mappable, Mapping};
 use crate::memory::object::MemoryObject;
 use crate::memory::object::sealed::Handle;
+use crate::memory::order::Order;
 use crate::memory::track::AccessTracker;
 use crate::queue::{Arguments, CommandQueue};
 use crate::wait_list::WaitList;
@@ -156,10 +157,9 @@ impl<P: Into<ImageRegion>> Map<P> for Image {
 
     fn enqueue_map<T: Pod, M: MapMode>(
         &self,
-        queue: &CommandQueue,
+        order: Order<'_>,
         part: P,
         is_blocking: bool,
-        wait_for: &WaitList<'_>,
     ) -> Result<ImageMap<T, M>> {
         let pixels = checked::<T, M>(self, part.into())?;
         let (tracked, access) = (self.accessed(&pixels, access::<M>()).range, access::<M>());
@@ -167,7 +167,7 @@ impl<P: Into<ImageRegion>> Map<P> for Image {
         let submit = |arguments: Arguments, pointer: &mut *mut c_void| {
             submit::<M>(self, &pixels, arguments, pointer, &mut pitches)
         };
-        let mapping = Mapping::new(queue, self, &tracked, access, is_blocking, wait_for, submit)?;
+        let mapping = Mapping::new(order, self, &tracked, access, is_blocking, submit)?;
         let [width, rows, slices] = pixels.region;
         let size = size_of::<T>();
         let [row_pitch, slice_pitch] =

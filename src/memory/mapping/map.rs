@@ -5,6 +5,7 @@ use bytemuck::Pod;
 use super::mode::{MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate};
 use super::pending::{MapGuard, PendingMap};
 use crate::error::Result;
+use crate::memory::order::Order;
 use crate::queue::CommandQueue;
 use crate::wait_list::WaitList;
 
@@ -58,10 +59,9 @@ pub trait Map<Part> {
     #[doc(hidden)]
     fn enqueue_map<T: Pod, M: MapMode>(
         &self,
-        queue: &CommandQueue,
+        order: Order<'_>,
         part: Part,
         is_blocking: bool,
-        wait_for: &WaitList<'_>,
     ) -> Result<Self::Guard<T, M>>;
 
     /// Maps `part`, and returns when it can be used (`clEnqueueMapBuffer`, `clEnqueueMapImage`,
@@ -86,7 +86,7 @@ pub trait Map<Part> {
         part: Part,
         wait_for: impl Into<WaitList<'a>>,
     ) -> Result<Self::Guard<T, M>> {
-        self.enqueue_map(queue, part, true, &wait_for.into())
+        self.enqueue_map(Order::new(queue, &wait_for.into()), part, true)
     }
 
     /// Enqueues a map of `part`, and returns at once: it can be used after [`PendingMap::wait`] (PyOpenCL's
@@ -114,7 +114,7 @@ pub trait Map<Part> {
         part: Part,
         wait_for: impl Into<WaitList<'a>>,
     ) -> Result<PendingMap<Self::Guard<T, M>>> {
-        self.enqueue_map(queue, part, false, &wait_for.into()).map(PendingMap::new)
+        self.enqueue_map(Order::new(queue, &wait_for.into()), part, false).map(PendingMap::new)
     }
 
     /// Maps `part` for reading, without a wait list, and returns when it can be used.

@@ -21,6 +21,7 @@ use cl3::types::{cl_context, cl_event, cl_mem};
 
 use crate::error::{Error, Result};
 use crate::event::{Event, Outcome};
+use crate::memory::order::Order;
 use crate::memory::track::{Access, AccessTracker, Few, LeftMap};
 use crate::queue::{Arguments, CommandQueue, NotSubmitted, QueueState};
 use crate::wait_list::WaitList;
@@ -71,14 +72,14 @@ impl<K: Mappable> Mapping<K> {
     /// `submit` calls the driver without blocking, and stores the driver's pointer. The handles that it gets
     /// are valid and of the memory's context.
     pub(crate) fn new(
-        queue: &CommandQueue,
+        order: Order<'_>,
         memory: &K,
         range: &Range<usize>,
         access: Access,
         is_blocking: bool,
-        wait_for: &WaitList<'_>,
         mut submit: impl FnMut(Arguments, &mut *mut c_void) -> std::result::Result<cl_event, i32>,
     ) -> Result<Self> {
+        let Order { queue, wait_for } = order;
         check_context::<K>(queue, memory)?;
         if !is_blocking {
             return Self::submit(queue, memory, range, access, Some(wait_for), submit)

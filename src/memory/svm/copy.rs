@@ -13,14 +13,14 @@ use super::pointer::SvmPointer;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::memory::command::{AccessedRange, enqueue};
+use crate::memory::order::Order;
 use crate::memory::range::{checked_span, overlap};
 use crate::memory::track::Access;
 use crate::memory::transfer::CopyTo;
 use crate::memory::transfer::host::{HostCommand, HostCopy};
 use crate::memory::transfer::host_ptr::HostPtr;
 use crate::memory::transfer::linear::Linear;
-use crate::queue::{Arguments, CommandQueue};
-use crate::wait_list::WaitList;
+use crate::queue::Arguments;
 
 const CALL: &str = "clEnqueueSVMMemcpy";
 
@@ -42,13 +42,7 @@ impl CopyTo<&dyn SvmPointer> for &dyn SvmPointer {
     type Part = Linear;
     type Output = Result<Event>;
 
-    fn copy(
-        queue: &CommandQueue,
-        dst: &dyn SvmPointer,
-        src: Self,
-        part: Linear,
-        wait_for: &WaitList<'_>,
-    ) -> Self::Output {
+    fn copy(order: Order<'_>, dst: &dyn SvmPointer, src: Self, part: Linear) -> Self::Output {
         let size = part.size_between(src.size(), dst.size());
         let from = span(CALL, src, part.src_offset, size)?;
         let to = span(CALL, dst, part.dst_offset, size)?;
@@ -56,7 +50,7 @@ impl CopyTo<&dyn SvmPointer> for &dyn SvmPointer {
         check_no_overlap(source, target, size)?;
         let accesses =
             [src.memory().accessed(from, Access::Read), dst.memory().accessed(to, Access::Write)];
-        enqueue(CALL, queue, &accesses, wait_for, |(queue, count, events)| {
+        enqueue(CALL, order, &accesses, |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, as is the memory, whose `size` bytes
             // there are apart; it is not freed before the command has ended.
             unsafe {

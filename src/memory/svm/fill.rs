@@ -12,6 +12,7 @@ use super::pointer::SvmPointer;
 use crate::error::{Error, Result};
 use crate::memory::command::enqueue;
 use crate::memory::fill::{FillTarget, Pattern, check_pattern};
+use crate::memory::order::Order;
 use crate::memory::range::check_not_empty;
 use crate::memory::track::Access;
 use crate::wait_list::WaitList;
@@ -41,17 +42,11 @@ pub fn enqueue_svm_memfill<'a, P: Pattern + ?Sized>(
     wait_for: impl Into<WaitList<'a>>,
 ) -> Result<Event> {
     let svm: &dyn SvmPointer = svm;
-    svm.enqueue_fill(queue, pattern, range, &wait_for.into())
+    svm.enqueue_fill(Order::new(queue, &wait_for.into()), pattern, range)
 }
 
 impl<P: Pattern + ?Sized, R: RangeBounds<usize>> FillTarget<&P, R> for &dyn SvmPointer {
-    fn enqueue_fill(
-        self,
-        queue: &CommandQueue,
-        pattern: &P,
-        range: R,
-        wait_for: &WaitList<'_>,
-    ) -> Result<Event> {
+    fn enqueue_fill(self, order: Order<'_>, pattern: &P, range: R) -> Result<Event> {
         const CALL: &str = "clEnqueueSVMMemFill";
         let pattern = pattern.bytes();
         let range = bytes(CALL, self, range)?;
@@ -68,7 +63,7 @@ impl<P: Pattern + ?Sized, R: RangeBounds<usize>> FillTarget<&P, R> for &dyn SvmP
             return Err(Error::refused(CALL, CL_INVALID_VALUE, reason));
         }
         let accessed = memory.accessed(range, Access::Write);
-        enqueue(CALL, queue, &[accessed], wait_for, |(queue, count, events)| {
+        enqueue(CALL, order, &[accessed], |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, as is the memory, which has `size`
             // bytes there and is not freed before the command has ended; the driver has copied the
             // pattern when the call returns.

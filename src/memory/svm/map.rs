@@ -15,9 +15,9 @@ use crate::memory::mapping::map::Map;
 use crate::memory::mapping::mode::{MapMode, access};
 use crate::memory::mapping::slice::SliceMap;
 use crate::memory::mapping::{Mappable, Mapping};
+use crate::memory::order::Order;
 use crate::memory::track::AccessTracker;
-use crate::queue::{Arguments, CommandQueue};
-use crate::wait_list::WaitList;
+use crate::queue::Arguments;
 
 impl Mappable for Arc<SvmMemory> {
     const MAP: &'static str = "clEnqueueSVMMap";
@@ -55,10 +55,9 @@ impl<S: SvmPointer, R: RangeBounds<usize>> Map<R> for S {
 
     fn enqueue_map<T: Pod, M: MapMode>(
         &self,
-        queue: &CommandQueue,
+        order: Order<'_>,
         range: R,
         is_blocking: bool,
-        wait_for: &WaitList<'_>,
     ) -> Result<SvmMap<T, M>> {
         let bytes = elements::<T>(Arc::<SvmMemory>::MAP, self, range)?;
         let (memory, size, access) = (self.memory(), bytes.len(), access::<M>());
@@ -69,7 +68,7 @@ impl<S: SvmPointer, R: RangeBounds<usize>> Map<R> for S {
                 cl::enqueue_svm_map(queue, CL_NON_BLOCKING, M::FLAGS, *pointer, size, count, events)
             }
         };
-        let mapping = Mapping::new(queue, memory, &bytes, access, is_blocking, wait_for, submit)?;
+        let mapping = Mapping::new(order, memory, &bytes, access, is_blocking, submit)?;
         SliceMap::mapped(mapping, size)
     }
 }

@@ -14,6 +14,7 @@ use super::pointer::SvmPointer;
 use crate::error::{Error, Result, in_call};
 use crate::memory::command::enqueue;
 use crate::memory::migrate::{MigrationFlags, checked};
+use crate::memory::order::Order;
 use crate::memory::range::check_not_empty;
 use crate::select::Version;
 use crate::wait_list::WaitList;
@@ -62,12 +63,15 @@ pub fn enqueue_svm_migratemem<'a>(
     let pointers: SmallVec<[*const c_void; 4]> =
         svms.iter().map(|svm| svm.svm_ptr().cast_const()).collect();
     let sizes: SmallVec<[usize; 4]> = svms.iter().map(|svm| svm.size()).collect();
-    let event = enqueue(CALL, queue, &accesses, &wait_for.into(), |(queue, events, list)| {
-        let (at, sizes) = (pointers.as_ptr(), sizes.as_ptr());
-        // SAFETY: the handles are alive and of one context, as is the memory, which has so many
-        // bytes there and is not freed before the command has ended.
-        unsafe { cl::enqueue_svm_migrate_mem(queue, count, at, sizes, flags.bits(), events, list) }
-    })?;
+    let event =
+        enqueue(CALL, Order::new(queue, &wait_for.into()), &accesses, |(queue, events, list)| {
+            let (at, sizes) = (pointers.as_ptr(), sizes.as_ptr());
+            // SAFETY: the handles are alive and of one context, as is the memory, which has so many
+            // bytes there and is not freed before the command has ended.
+            unsafe {
+                cl::enqueue_svm_migrate_mem(queue, count, at, sizes, flags.bits(), events, list)
+            }
+        })?;
     Ok(event)
 }
 

@@ -3,7 +3,7 @@
 use std::ptr;
 
 use crate::event::Event;
-use crate::queue::{Arguments, CommandQueue};
+use crate::queue::Arguments;
 use bytemuck::Pod;
 use cl3::types::cl_event;
 use ndarray::{ArrayBase, ArrayView, ArrayViewMut, Data, DataMut, Dimension};
@@ -17,8 +17,8 @@ use super::pending::PendingTransfer;
 use crate::error::Result;
 use crate::memory::command::{AccessedRange, enqueue_blocking};
 use crate::memory::into_memory::Host;
+use crate::memory::order::Order;
 use crate::memory::track::Access;
-use crate::wait_list::WaitList;
 
 /// Host memory of plain elements that a command can read.
 ///
@@ -55,8 +55,7 @@ pub trait HostSource: Sized {
     #[doc(hidden)]
     fn transfer<C: HostCommand>(
         self,
-        queue: &CommandQueue,
-        wait_for: &WaitList<'_>,
+        order: Order<'_>,
         plan: impl FnOnce(HostPtr) -> Result<C>,
     ) -> Self::Output;
 }
@@ -121,14 +120,8 @@ impl<M: HostCopy, D: HostTarget> CopyTo<Host<D>> for M {
     type Part = M::Part;
     type Output = D::Output;
 
-    fn copy(
-        queue: &CommandQueue,
-        dst: Host<D>,
-        src: Self,
-        part: M::Part,
-        wait_for: &WaitList<'_>,
-    ) -> D::Output {
-        dst.0.transfer(queue, wait_for, |host_ptr| src.plan(Access::Read, part, host_ptr))
+    fn copy(order: Order<'_>, dst: Host<D>, src: Self, part: M::Part) -> D::Output {
+        dst.0.transfer(order, |host_ptr| src.plan(Access::Read, part, host_ptr))
     }
 }
 
@@ -137,26 +130,19 @@ impl<M: HostCopy, S: HostSource> CopyTo<M> for Host<S> {
     type Part = M::Part;
     type Output = S::Output;
 
-    fn copy(
-        queue: &CommandQueue,
-        dst: M,
-        src: Self,
-        part: M::Part,
-        wait_for: &WaitList<'_>,
-    ) -> S::Output {
-        src.0.transfer(queue, wait_for, |host_ptr| dst.plan(Access::Write, part, host_ptr))
+    fn copy(order: Order<'_>, dst: M, src: Self, part: M::Part) -> S::Output {
+        src.0.transfer(order, |host_ptr| dst.plan(Access::Write, part, host_ptr))
     }
 }
 
 /// A transfer from or to memory at `host_ptr`, which is borrowed until this returns.
 fn blocking<C: HostCommand>(
-    queue: &CommandQueue,
-    wait_for: &WaitList<'_>,
+    order: Order<'_>,
     host_ptr: HostPtr,
     plan: impl FnOnce(HostPtr) -> Result<C>,
 ) -> Result<Event> {
     let command = plan(host_ptr)?;
-    enqueue_blocking(command.call(), queue, &[command.accessed()], wait_for, |queue| {
+    enqueue_blocking(command.call(), order, &[command.accessed()], |queue| {
         // SAFETY: the handles are alive and of one context; the memory is borrowed, and
         // `enqueue_blocking` returns when the command has ended.
         unsafe { command.submit((queue, 0, ptr::null())) }
@@ -172,12 +158,11 @@ macro_rules! borrowed {
 
                 fn transfer<C: HostCommand>(
                     self,
-                    queue: &CommandQueue,
-                    wait_for: &WaitList<'_>,
+                    order: Order<'_>,
                     plan: impl FnOnce(HostPtr) -> Result<C>,
                 ) -> Result<Event> {
                     let $this = self;
-                    blocking(queue, wait_for, $host_ptr, plan)
+                    blocking(order, $host_ptr, plan)
                 }
             }
         )*
@@ -233,11 +218,10 @@ impl<H: Stable> HostSource for H {
 
     fn transfer<C: HostCommand>(
         self,
-        queue: &CommandQueue,
-        wait_for: &WaitList<'_>,
+        order: Order<'_>,
         plan: impl FnOnce(HostPtr) -> Result<C>,
     ) -> Self::Output {
-        PendingTransfer::enqueue(queue, wait_for, self, plan)
+        PendingTransfer::enqueue(order, self, plan)
     }
 }
 

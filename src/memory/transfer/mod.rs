@@ -13,6 +13,7 @@ pub(crate) mod pending;
 pub(crate) mod rows;
 
 use super::into_memory::IntoMemory;
+use crate::memory::order::Order;
 use crate::queue::CommandQueue;
 use crate::wait_list::WaitList;
 
@@ -30,13 +31,7 @@ pub trait CopyTo<Dst>: Sized {
 
     /// Enqueues the copy.
     #[doc(hidden)]
-    fn copy(
-        queue: &CommandQueue,
-        dst: Dst,
-        src: Self,
-        part: Self::Part,
-        wait_for: &WaitList<'_>,
-    ) -> Self::Output;
+    fn copy(order: Order<'_>, dst: Dst, src: Self, part: Self::Part) -> Self::Output;
 }
 
 /// Copies from `src` to `dst` (`pyopencl.enqueue_copy`). `..` is all of the host memory, which must have
@@ -132,5 +127,10 @@ where
     Dst: IntoMemory,
     Src: IntoMemory<Kind: CopyTo<Dst::Kind>>,
 {
-    CopyTo::copy(queue, dst.into_memory(), src.into_memory(), part.into(), &wait_for.into())
+    CopyTo::copy(
+        Order::new(queue, &wait_for.into()),
+        dst.into_memory(),
+        src.into_memory(),
+        part.into(),
+    )
 }

@@ -10,7 +10,7 @@ use super::host_ptr::HostPtr;
 use crate::error::Result;
 use crate::event::Event;
 use crate::memory::command::{check_not_failed, enqueue};
-use crate::queue::CommandQueue;
+use crate::memory::order::Order;
 use crate::wait_list::WaitList;
 
 /// A transfer that is under way, with the host memory that it reads or writes (PyOpenCL's
@@ -43,14 +43,13 @@ pub struct PendingTransfer<H> {
 impl<H: Stable> PendingTransfer<H> {
     /// Enqueues the command that `plan` makes for where `memory` is.
     pub(crate) fn enqueue<C: HostCommand>(
-        queue: &CommandQueue,
-        wait_for: &WaitList<'_>,
+        order: Order<'_>,
         memory: H,
         plan: impl FnOnce(HostPtr) -> Result<C>,
     ) -> std::result::Result<Self, TransferError<Option<H>>> {
         let mut memory = DriverOwned::new(memory);
         let mut is_submitted = false;
-        match Self::submit(queue, wait_for, memory.as_mut(), plan, &mut is_submitted) {
+        match Self::submit(order, memory.as_mut(), plan, &mut is_submitted) {
             Ok((call, event)) => Ok(Self { memory: Some(memory), call, event }),
             // The end of the command is unknown.
             Err(error) if is_submitted => Err(TransferError::new(error, None)),
@@ -60,8 +59,7 @@ impl<H: Stable> PendingTransfer<H> {
 
     /// `is_submitted` says afterwards whether the driver has the command.
     fn submit<C: HostCommand>(
-        queue: &CommandQueue,
-        wait_for: &WaitList<'_>,
+        order: Order<'_>,
         memory: &mut H,
         plan: impl FnOnce(HostPtr) -> Result<C>,
         is_submitted: &mut bool,
@@ -75,7 +73,7 @@ impl<H: Stable> PendingTransfer<H> {
             *is_submitted = event.is_ok();
             event
         };
-        let event = enqueue(command.call(), queue, &accesses, wait_for, submit)?;
+        let event = enqueue(command.call(), order, &accesses, submit)?;
         Ok((command.call(), event))
     }
 }
@@ -144,6 +142,7 @@ mod tests {
     use crate::memory::buffer::Buffer;
     use crate::memory::command::AccessedRange;
     use crate::memory::flags::MemFlags;
+    use crate::memory::order::Order;
     use crate::memory::track::Access;
     use crate::queue::Arguments;
     use crate::wait_list::WaitList;
@@ -174,7 +173,7 @@ mod tests {
         let given = Arc::clone(&memory);
         let enqueue = || {
             let plan = |_| Ok(Panicking(&buffer));
-            PendingTransfer::enqueue(&queue, &WaitList::default(), given, plan).is_ok()
+            PendingTransfer::enqueue(Order::new(&queue, &WaitList::default()), given, plan).is_ok()
         };
         assert!(catch_unwind(AssertUnwindSafe(enqueue)).is_err());
         assert_eq!(Arc::strong_count(&memory), 2, "it was dropped");
