@@ -15,6 +15,7 @@ use cl3::types::{cl_context, cl_mem};
 use super::command::{AccessedRange, RecordedUse};
 use super::context::MemContext;
 use super::flags::MemFlags;
+use super::image::shape::ImageType;
 use super::live::Live;
 use super::track::{Access, AccessTracker};
 use crate::error::{Error, Result, in_call};
@@ -49,7 +50,7 @@ pub trait MemoryObject: sealed::Handle + Clone + Eq + Hash + fmt::Debug + Send +
     /// # Errors
     /// The driver's errors.
     fn object_type(&self) -> Result<ObjectType> {
-        Ok(ObjectType::from_raw(info(self.handle(), cl::CL_MEM_TYPE)?.into()))
+        object_type(self.handle())
     }
 
     /// CL_MEM_FLAGS, with the default access made explicit and, for a region, with what it
@@ -207,18 +208,8 @@ pub(crate) fn all_bytes(memory: &impl sealed::Handle, access: Access) -> Accesse
 pub enum ObjectType {
     /// A buffer, or a region of one.
     Buffer,
-    /// A 2D image.
-    Image2d,
-    /// A 3D image.
-    Image3d,
-    /// An array of 2D images.
-    Image2dArray,
-    /// A 1D image.
-    Image1d,
-    /// An array of 1D images.
-    Image1dArray,
-    /// A 1D image of a buffer's bytes.
-    Image1dBuffer,
+    /// An image.
+    Image(ImageType),
     /// A pipe.
     Pipe,
     /// A vendor's own.
@@ -226,31 +217,22 @@ pub enum ObjectType {
 }
 
 impl ObjectType {
-    const KNOWN: [(Self, u32); 8] = [
-        (Self::Buffer, cl::CL_MEM_OBJECT_BUFFER),
-        (Self::Image2d, cl::CL_MEM_OBJECT_IMAGE2D),
-        (Self::Image3d, cl::CL_MEM_OBJECT_IMAGE3D),
-        (Self::Image2dArray, cl::CL_MEM_OBJECT_IMAGE2D_ARRAY),
-        (Self::Image1d, cl::CL_MEM_OBJECT_IMAGE1D),
-        (Self::Image1dArray, cl::CL_MEM_OBJECT_IMAGE1D_ARRAY),
-        (Self::Image1dBuffer, cl::CL_MEM_OBJECT_IMAGE1D_BUFFER),
-        (Self::Pipe, cl::CL_MEM_OBJECT_PIPE),
-    ];
-
     /// The type that OpenCL numbers `raw`.
     pub fn from_raw(raw: u32) -> Self {
-        let known = Self::KNOWN.iter().find(|(_, number)| *number == raw);
-        known.map_or(Self::Other(raw), |(name, _)| *name)
+        match raw {
+            cl::CL_MEM_OBJECT_BUFFER => Self::Buffer,
+            cl::CL_MEM_OBJECT_PIPE => Self::Pipe,
+            raw => ImageType::from_raw(raw).map_or(Self::Other(raw), Self::Image),
+        }
     }
 
     /// OpenCL's number.
     pub fn as_raw(self) -> u32 {
         match self {
+            Self::Buffer => cl::CL_MEM_OBJECT_BUFFER,
+            Self::Image(image_type) => image_type.as_raw(),
+            Self::Pipe => cl::CL_MEM_OBJECT_PIPE,
             Self::Other(raw) => raw,
-            known => {
-                let number = Self::KNOWN.iter().find(|(name, _)| *name == known);
-                number.map_or(0, |(_, number)| *number)
-            }
         }
     }
 }
@@ -380,14 +362,20 @@ pub(crate) fn context_of(raw: cl_mem) -> Result<Arc<MemContext>> {
     unsafe { MemContext::from_raw(context) }
 }
 
+/// Returns the type of a live object.
+pub(crate) fn object_type(raw: cl_mem) -> Result<ObjectType> {
+    Ok(ObjectType::from_raw(info(raw, cl::CL_MEM_TYPE)?.into()))
+}
+
 /// Refuses a handle to a memory object of another type.
-pub(crate) fn check_type(raw: cl_mem, what: &str, types: &[ObjectType]) -> Result<()> {
-    let found = ObjectType::from_raw(info(raw, cl::CL_MEM_TYPE)?.into());
-    if types.contains(&found) {
-        return Ok(());
-    }
+pub(crate) fn check_type(raw: cl_mem, what: &str, expected: ObjectType) -> Result<()> {
+    let found = object_type(raw)?;
+    if found == expected { Ok(()) } else { Err(wrong_type(found, what)) }
+}
+
+pub(crate) fn wrong_type(found: ObjectType, what: &str) -> Error {
     let reason = format!("the handle is a memory object of type {found:?}, not {what}");
-    Err(Error::refused("clGetMemObjectInfo", CL_INVALID_MEM_OBJECT, reason))
+    Error::refused("clGetMemObjectInfo", CL_INVALID_MEM_OBJECT, reason)
 }
 
 /// Queries the properties of a live object.

@@ -104,7 +104,7 @@ impl Pipe {
     /// # Safety
     /// `raw` is a valid memory object, and without `retain` the caller owns a reference to it.
     pub unsafe fn from_raw(raw: cl_mem, retain: bool) -> Result<Self> {
-        object::check_type(raw, "a pipe", &[ObjectType::Pipe])?;
+        object::check_type(raw, "a pipe", ObjectType::Pipe)?;
         let (desc, context) = (object::desc(raw)?, object::context_of(raw)?);
         let packet_size = info(raw, cl::CL_PIPE_PACKET_SIZE)?.into();
         let max_packets = info(raw, cl::CL_PIPE_MAX_PACKETS)?.into();

@@ -65,7 +65,7 @@ impl Buffer {
     /// - memory that it uses (CL_MEM_USE_HOST_PTR) outlives it, and is accessed in no other way
     ///   while it is mapped.
     pub unsafe fn from_raw(raw: cl_mem, retain: bool) -> Result<Self> {
-        object::check_type(raw, "a buffer", &[ObjectType::Buffer])?;
+        object::check_type(raw, "a buffer", ObjectType::Buffer)?;
         let desc = object::desc(raw)?;
         let offset = info(raw, cl::CL_MEM_OFFSET)?.into();
         let parent = isize::from(info(raw, cl::CL_MEM_ASSOCIATED_MEMOBJECT)?) as cl_mem;

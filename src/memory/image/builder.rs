@@ -14,6 +14,7 @@ use ndarray::{ArrayBase, Data, Dimension};
 use opencl3::context::Context;
 use smallvec::SmallVec;
 
+use super::axis::Axis;
 use super::format::ImageFormat;
 use super::limits::{check_extent, check_format, check_from_buffer, check_support, longest_row};
 use super::shape::{Extent, ImageType, driver_pitches, layer_pitches};
@@ -357,10 +358,10 @@ unsafe fn create(
 ) -> Result<Image> {
     let image_desc = cl_image_desc {
         image_type: extent.image_type.as_raw(),
-        image_width: extent.width(),
-        image_height: extent.height(),
-        image_depth: extent.depth(),
-        image_array_size: extent.array_size(),
+        image_width: extent.length(Axis::Width),
+        image_height: extent.length(Axis::Height),
+        image_depth: extent.length(Axis::Depth),
+        image_array_size: extent.length(Axis::Layers),
         image_row_pitch: row_pitch,
         image_slice_pitch: slice_pitch,
         num_mip_levels: 0,

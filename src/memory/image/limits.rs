@@ -10,6 +10,7 @@ use cl3::memory;
 use cl3::types::{cl_context, cl_device_id};
 use opencl3::context::Context;
 
+use super::axis::Axis;
 use super::format::ImageFormat;
 use super::shape::{Extent, ImageType};
 use crate::error::{Error, Result};
@@ -98,27 +99,21 @@ pub(in crate::memory) fn check_support(call: &'static str, context: &MemContext)
 
 /// The most pixels that a device has along each axis of such images.
 fn largest(device: cl_device_id, image_type: ImageType) -> [usize; 3] {
-    let names = match image_type {
-        ImageType::Image1d => &[cl::CL_DEVICE_IMAGE2D_MAX_WIDTH][..],
-        ImageType::Image1dBuffer => &[cl::CL_DEVICE_IMAGE_MAX_BUFFER_SIZE],
-        ImageType::Image1dArray => {
-            &[cl::CL_DEVICE_IMAGE2D_MAX_WIDTH, cl::CL_DEVICE_IMAGE_MAX_ARRAY_SIZE]
+    let is_3d = image_type == ImageType::Image3d;
+    let name = |axis| match axis {
+        Axis::Width if image_type == ImageType::Image1dBuffer => {
+            cl::CL_DEVICE_IMAGE_MAX_BUFFER_SIZE
         }
-        ImageType::Image2d => &[cl::CL_DEVICE_IMAGE2D_MAX_WIDTH, cl::CL_DEVICE_IMAGE2D_MAX_HEIGHT],
-        ImageType::Image2dArray => &[
-            cl::CL_DEVICE_IMAGE2D_MAX_WIDTH,
-            cl::CL_DEVICE_IMAGE2D_MAX_HEIGHT,
-            cl::CL_DEVICE_IMAGE_MAX_ARRAY_SIZE,
-        ],
-        ImageType::Image3d => &[
-            cl::CL_DEVICE_IMAGE3D_MAX_WIDTH,
-            cl::CL_DEVICE_IMAGE3D_MAX_HEIGHT,
-            cl::CL_DEVICE_IMAGE3D_MAX_DEPTH,
-        ],
+        Axis::Width if is_3d => cl::CL_DEVICE_IMAGE3D_MAX_WIDTH,
+        Axis::Width => cl::CL_DEVICE_IMAGE2D_MAX_WIDTH,
+        Axis::Height if is_3d => cl::CL_DEVICE_IMAGE3D_MAX_HEIGHT,
+        Axis::Height => cl::CL_DEVICE_IMAGE2D_MAX_HEIGHT,
+        Axis::Depth => cl::CL_DEVICE_IMAGE3D_MAX_DEPTH,
+        Axis::Layers => cl::CL_DEVICE_IMAGE_MAX_ARRAY_SIZE,
     };
     let mut largest = [1; 3];
-    for (axis, name) in largest.iter_mut().zip(names) {
-        *axis = limit(device, *name);
+    for (length, axis) in largest.iter_mut().zip(image_type.axes()) {
+        *length = limit(device, name(*axis));
     }
     largest
 }

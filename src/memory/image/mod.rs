@@ -1,6 +1,7 @@
 //! Images (OpenCL 3.0, 5.3; `pyopencl.Image`).
 
 pub(crate) mod array;
+mod axis;
 pub(crate) mod builder;
 pub(crate) mod copy_device;
 pub(crate) mod copy_host;
@@ -19,6 +20,7 @@ use cl3::info_type::InfoType;
 use cl3::memory as cl;
 use cl3::types::{cl_image_format, cl_mem};
 
+use axis::Axis;
 use format::ImageFormat;
 use shape::{Extent, ImageType, Pixels};
 
@@ -77,10 +79,12 @@ impl Image {
     /// - memory that it uses (CL_MEM_USE_HOST_PTR) outlives it, and is accessed in no other way
     ///   while it is mapped.
     pub unsafe fn from_raw(raw: cl_mem, retain: bool) -> Result<Self> {
-        let types = ImageType::ALL.map(ImageType::object_type);
-        object::check_type(raw, "an image", &types)?;
+        let image_type = match object::object_type(raw)? {
+            ObjectType::Image(image_type) => image_type,
+            other => return Err(object::wrong_type(other, "an image")),
+        };
         let desc = object::desc(raw)?;
-        let (format, extent) = (format_of(raw)?, extent_of(raw)?);
+        let (format, extent) = (format_of(raw)?, extent_of(raw, image_type)?);
         check_item_size(raw, format)?;
         let context = object::context_of(raw)?;
         let buffer = raw_buffer(raw)?;
@@ -148,22 +152,22 @@ impl Image {
 
     /// CL_IMAGE_WIDTH: pixels of a row.
     pub fn width(&self) -> usize {
-        self.0.extent.width()
+        self.0.extent.length(Axis::Width)
     }
 
     /// CL_IMAGE_HEIGHT: rows of a 2D image, a slice or a layer; 0 for all others.
     pub fn height(&self) -> usize {
-        self.0.extent.height()
+        self.0.extent.length(Axis::Height)
     }
 
     /// CL_IMAGE_DEPTH: slices of a 3D image; 0 for all others.
     pub fn depth(&self) -> usize {
-        self.0.extent.depth()
+        self.0.extent.length(Axis::Depth)
     }
 
     /// CL_IMAGE_ARRAY_SIZE: layers of an array; 0 for all others.
     pub fn array_size(&self) -> usize {
-        self.0.extent.array_size()
+        self.0.extent.length(Axis::Layers)
     }
 
     /// CL_IMAGE_ELEMENT_SIZE: bytes of a pixel.
@@ -267,22 +271,15 @@ fn format_of(raw: cl_mem) -> Result<ImageFormat> {
     formats.into_iter().next().ok_or_else(nothing)?.try_into()
 }
 
-fn extent_of(raw: cl_mem) -> Result<Extent> {
-    let object_type = ObjectType::from_raw(object::info(raw, cl::CL_MEM_TYPE)?.into());
-    let image_type = ImageType::from_object_type(object_type).ok_or_else(|| {
-        let reason = format!("the handle is a memory object of type {object_type:?}");
-        Error::refused("clGetMemObjectInfo", CL_INVALID_MEM_OBJECT, reason)
-    })?;
-    let width = cl::CL_IMAGE_WIDTH;
-    let height = cl::CL_IMAGE_HEIGHT;
-    let axes = match image_type {
-        ImageType::Image1d | ImageType::Image1dBuffer => &[width][..],
-        ImageType::Image1dArray => &[width, cl::CL_IMAGE_ARRAY_SIZE],
-        ImageType::Image2d => &[width, height],
-        ImageType::Image2dArray => &[width, height, cl::CL_IMAGE_ARRAY_SIZE],
-        ImageType::Image3d => &[width, height, cl::CL_IMAGE_DEPTH],
+fn extent_of(raw: cl_mem, image_type: ImageType) -> Result<Extent> {
+    let name = |axis| match axis {
+        Axis::Width => cl::CL_IMAGE_WIDTH,
+        Axis::Height => cl::CL_IMAGE_HEIGHT,
+        Axis::Depth => cl::CL_IMAGE_DEPTH,
+        Axis::Layers => cl::CL_IMAGE_ARRAY_SIZE,
     };
-    let shape: Result<Vec<usize>> = axes.iter().map(|name| Ok(info(raw, *name)?.into())).collect();
+    let lengths = image_type.axes().iter().map(|axis| Ok(info(raw, name(*axis))?.into()));
+    let shape: Result<Vec<usize>> = lengths.collect();
     Ok(Extent::new(image_type, &shape?))
 }
 
@@ -292,8 +289,7 @@ fn raw_buffer(raw: cl_mem) -> Result<Option<cl_mem>> {
     if parent.is_null() {
         return Ok(None);
     }
-    let parent_type = ObjectType::from_raw(object::info(parent, cl::CL_MEM_TYPE)?.into());
-    Ok((parent_type == ObjectType::Buffer).then_some(parent))
+    Ok((object::object_type(parent)? == ObjectType::Buffer).then_some(parent))
 }
 
 /// Refuses an image for which the driver uses another pixel size than the format has: a copy would

@@ -1,27 +1,29 @@
 //! The axes of images, their lengths in pixels, and boxes of pixels.
 
 use cl3::error_codes::CL_INVALID_VALUE;
+use cl3::memory as cl;
 
+use super::axis::Axis;
 use crate::error::{Error, Result};
-use crate::memory::object::ObjectType;
 use crate::memory::transfer::rows::Rows;
 use crate::memory::units::{PixelOrigin, PixelRegion};
 
 /// The type of an image: its axes (`cl_mem_object_type`; `pyopencl.mem_object_type`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u32)]
 pub enum ImageType {
     /// One row.
-    Image1d,
+    Image1d = cl::CL_MEM_OBJECT_IMAGE1D,
     /// One row, of a buffer's bytes.
-    Image1dBuffer,
+    Image1dBuffer = cl::CL_MEM_OBJECT_IMAGE1D_BUFFER,
     /// Rows, each a layer of its own.
-    Image1dArray,
+    Image1dArray = cl::CL_MEM_OBJECT_IMAGE1D_ARRAY,
     /// Rows.
-    Image2d,
+    Image2d = cl::CL_MEM_OBJECT_IMAGE2D,
     /// 2D images, each a layer of its own.
-    Image2dArray,
+    Image2dArray = cl::CL_MEM_OBJECT_IMAGE2D_ARRAY,
     /// Slices of rows.
-    Image3d,
+    Image3d = cl::CL_MEM_OBJECT_IMAGE3D,
 }
 
 impl ImageType {
@@ -35,35 +37,30 @@ impl ImageType {
         Self::Image3d,
     ];
 
-    /// Returns the same type among those of all objects.
-    pub const fn object_type(self) -> ObjectType {
-        match self {
-            Self::Image1d => ObjectType::Image1d,
-            Self::Image1dBuffer => ObjectType::Image1dBuffer,
-            Self::Image1dArray => ObjectType::Image1dArray,
-            Self::Image2d => ObjectType::Image2d,
-            Self::Image2dArray => ObjectType::Image2dArray,
-            Self::Image3d => ObjectType::Image3d,
-        }
-    }
-
     /// Returns OpenCL's number.
-    pub fn as_raw(self) -> u32 {
-        self.object_type().as_raw()
+    pub const fn as_raw(self) -> u32 {
+        self as u32
     }
 
-    /// Returns the image type of a type of objects; `None` for objects other than images.
-    pub fn from_object_type(object_type: ObjectType) -> Option<Self> {
-        Self::ALL.into_iter().find(|image_type| image_type.object_type() == object_type)
+    /// Returns the image type that OpenCL numbers `raw`; `None` for objects other than images.
+    pub fn from_raw(raw: u32) -> Option<Self> {
+        Self::ALL.into_iter().find(|image_type| image_type.as_raw() == raw)
+    }
+
+    /// Returns the axes of a shape.
+    pub(super) const fn axes(self) -> &'static [Axis] {
+        match self {
+            Self::Image1d | Self::Image1dBuffer => &[Axis::Width],
+            Self::Image1dArray => &[Axis::Width, Axis::Layers],
+            Self::Image2d => &[Axis::Width, Axis::Height],
+            Self::Image2dArray => &[Axis::Width, Axis::Height, Axis::Layers],
+            Self::Image3d => &[Axis::Width, Axis::Height, Axis::Depth],
+        }
     }
 
     /// Returns the number of axes of a shape, that of the layers included.
     pub const fn dimensions(self) -> usize {
-        match self {
-            Self::Image1d | Self::Image1dBuffer => 1,
-            Self::Image1dArray | Self::Image2d => 2,
-            Self::Image2dArray | Self::Image3d => 3,
-        }
+        self.axes().len()
     }
 
     /// Returns whether the last axis counts layers.
@@ -93,27 +90,10 @@ impl Extent {
         &self.pixels[..self.image_type.dimensions()]
     }
 
-    /// CL_IMAGE_WIDTH.
-    pub(super) fn width(&self) -> usize {
-        self.pixels[0]
-    }
-
-    /// CL_IMAGE_HEIGHT: 0 for images without rows.
-    pub(super) fn height(&self) -> usize {
-        match self.image_type {
-            ImageType::Image2d | ImageType::Image2dArray | ImageType::Image3d => self.pixels[1],
-            _ => 0,
-        }
-    }
-
-    /// CL_IMAGE_DEPTH: 0 for images without slices.
-    pub(super) fn depth(&self) -> usize {
-        if self.image_type == ImageType::Image3d { self.pixels[2] } else { 0 }
-    }
-
-    /// CL_IMAGE_ARRAY_SIZE: 0 for images without layers.
-    pub(super) fn array_size(&self) -> usize {
-        if self.image_type.is_array() { self.pixels[self.image_type.dimensions() - 1] } else { 0 }
+    /// Returns the length of an axis, 0 if the type does not have it.
+    pub(super) fn length(&self, axis: Axis) -> usize {
+        let position = self.image_type.axes().iter().position(|other| *other == axis);
+        position.map_or(0, |position| self.pixels[position])
     }
 
     /// Returns the box of `region` pixels from `origin` on, or of all pixels from there on. It has to lie
@@ -218,11 +198,12 @@ mod tests {
             let extent = Extent::new(image_type, shape);
             assert_eq!(extent.pixels, pixels, "{image_type:?}");
             assert_eq!(extent.shape(), shape, "{image_type:?}");
-            let found = [extent.width(), extent.height(), extent.depth(), extent.array_size()];
+            let axes = [Axis::Width, Axis::Height, Axis::Depth, Axis::Layers];
+            let found = axes.map(|axis| extent.length(axis));
             assert_eq!(found, info, "{image_type:?}");
-            assert_eq!(ImageType::from_object_type(image_type.object_type()), Some(image_type));
+            assert_eq!(ImageType::from_raw(image_type.as_raw()), Some(image_type));
         }
-        assert_eq!(ImageType::from_object_type(ObjectType::Buffer), None);
+        assert_eq!(ImageType::from_raw(cl::CL_MEM_OBJECT_BUFFER), None);
     }
 
     #[test]

@@ -35,7 +35,7 @@ fn queries_return_the_properties_of_an_image(
     image_type: ImageType,
 ) -> Result<()> {
     let image = image_of(&on_device, image_type, MemFlags::READ_ONLY)?;
-    assert_eq!(image.object_type()?, image_type.object_type());
+    assert_eq!(image.object_type()?, ObjectType::Image(image_type));
     assert_eq!((image.format(), image.shape()), (RGBA_U32, shape(image_type)));
     assert_eq!((image.element_size(), driver_says(&image, cl::CL_IMAGE_ELEMENT_SIZE)), (16, 16));
     let pixels: usize = image.shape().iter().product();
@@ -139,7 +139,7 @@ fn handles_of_other_objects_are_refused(on_device: OnDevice) -> Result<()> {
     let result = unsafe { Buffer::from_raw(image.as_raw(), true) };
     assert_eq!(refusal(result), "CL_INVALID_MEM_OBJECT");
     assert_eq!((buffer.reference_count()?, image.reference_count()?), (1, 1));
-    assert_eq!(image.object_type()?, ObjectType::Image2d);
+    assert_eq!(image.object_type()?, ObjectType::Image(ImageType::Image2d));
     Ok(())
 }
 
