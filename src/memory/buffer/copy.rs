@@ -166,22 +166,15 @@ pub(super) fn copy(
     enqueue(call, order, &accesses, submit)
 }
 
-#[inline]
-fn check_no_overlap(
-    call: &'static str,
-    src: (&Buffer, &Range<usize>),
-    dst: (&Buffer, &Range<usize>),
-) -> Result<()> {
-    if src.0.shares_memory_with(dst.0) { check_apart(call, src, dst) } else { Ok(()) }
-}
-
 /// Refuses bytes of the same memory that overlap.
-#[cold]
-fn check_apart(
+fn check_no_overlap(
     call: &'static str,
     (src, from): (&Buffer, &Range<usize>),
     (dst, to): (&Buffer, &Range<usize>),
 ) -> Result<()> {
+    if !src.shares_memory_with(dst) {
+        return Ok(());
+    }
     let (from, to) = (src.in_tracker(from), dst.in_tracker(to));
     if !overlap(&from, &to) {
         return Ok(());

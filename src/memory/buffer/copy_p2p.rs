@@ -6,17 +6,19 @@ use std::{mem, ptr};
 
 use crate::event::Event;
 use crate::queue::CommandQueue;
+use cl3::device::{CL_DEVICE_PLATFORM, get_device_info};
 use cl3::error_codes::{
     CL_INVALID_OPERATION, CL_INVALID_PLATFORM, DLOPEN_FUNCTION_NOT_AVAILABLE,
     DLOPEN_RUNTIME_LOAD_FAILED,
 };
+use cl3::platform;
 use cl3::types::{cl_command_queue, cl_event, cl_int, cl_mem, cl_platform_id, cl_uint};
-use cl3::{device, platform};
 use opencl3::platform::Platform;
 
 use super::Buffer;
 use super::copy::copy;
 use crate::error::{Error, Result, in_call};
+use crate::memory::context::has_extension;
 use crate::memory::object::MemoryObject;
 use crate::memory::order::Order;
 use crate::wait_list::WaitList;
@@ -92,20 +94,16 @@ pub fn enqueue_copy_buffer_p2p_amd<'a>(
 /// The driver's function, where it has the extension.
 fn find(platform: cl_platform_id, queue: &CommandQueue) -> Result<CopyBufferP2p> {
     let device = queue.device_raw();
-    let of_device =
-        |info| device::get_device_info(device, info).map_err(in_call("clGetDeviceInfo"));
     let of_platform =
         |info| platform::get_platform_info(platform, info).map_err(in_call("clGetPlatformInfo"));
-    if isize::from(of_device(device::CL_DEVICE_PLATFORM)?) as cl_platform_id != platform {
+    let own = get_device_info(device, CL_DEVICE_PLATFORM).map_err(in_call("clGetDeviceInfo"))?;
+    if isize::from(own) as cl_platform_id != platform {
         let reason = "the platform is not that of the queue's device";
         return Err(Error::refused(CALL, CL_INVALID_PLATFORM, reason));
     }
-    let named = format!(
-        "{} {}",
-        String::from(of_platform(platform::CL_PLATFORM_EXTENSIONS)?),
-        String::from(of_device(device::CL_DEVICE_EXTENSIONS)?)
-    );
-    let function = if named.split_whitespace().any(|name| name == EXTENSION) {
+    let of_all = String::from(of_platform(platform::CL_PLATFORM_EXTENSIONS)?);
+    let is_there = of_all.split_whitespace().any(|name| name == EXTENSION);
+    let function = if is_there || has_extension(device, EXTENSION) {
         address(platform)?
     } else {
         ptr::null_mut()

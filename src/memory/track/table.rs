@@ -133,6 +133,13 @@ impl<E> Default for Table<E> {
 }
 
 impl<E: TrackedEvent> Map<E> {
+    /// Returns the conflict with a map whose unmap has not been submitted, or has failed.
+    fn in_use(&self) -> Conflict<E> {
+        let is_poisoned = matches!(self.state, MapState::Poisoned);
+        let reason = if is_poisoned { IS_POISONED } else { IS_MAPPED };
+        Conflict::InUse(self.used.range.clone(), reason)
+    }
+
     /// Returns the events of the unmap and of the map, if the unmap has been submitted. In this order
     /// the end of the map is known whenever that of the unmap is.
     fn events(&self) -> impl Iterator<Item = &E> {
@@ -306,11 +313,8 @@ impl<E: TrackedEvent> Table<E> {
                     let events = map.events().filter(|event| event.known_outcome().is_none());
                     unknown.extend(events.cloned());
                 }
-                MapState::Poisoned => {
-                    return Err(Conflict::InUse(map.used.range.clone(), IS_POISONED));
-                }
-                MapState::Submitting | MapState::Mapped => {
-                    return Err(Conflict::InUse(map.used.range.clone(), IS_MAPPED));
+                MapState::Poisoned | MapState::Submitting | MapState::Mapped => {
+                    return Err(map.in_use());
                 }
             }
         }
@@ -379,11 +383,8 @@ impl<E: TrackedEvent> Table<E> {
                         predecessors.push(unmapped.clone());
                     }
                 }
-                MapState::Poisoned => {
-                    return Err(Conflict::InUse(map.used.range.clone(), IS_POISONED));
-                }
-                MapState::Submitting | MapState::Mapped => {
-                    return Err(Conflict::InUse(map.used.range.clone(), IS_MAPPED));
+                MapState::Poisoned | MapState::Submitting | MapState::Mapped => {
+                    return Err(map.in_use());
                 }
             }
         }
