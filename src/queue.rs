@@ -155,7 +155,7 @@ impl QueueState {
         self: &Arc<Self>,
         call: &'static str,
         wait_list: &RawWaitList<'_>,
-        submit: impl FnOnce(Arguments) -> std::result::Result<cl_event, i32>,
+        submit: impl FnOnce(Arguments) -> Submitted,
     ) -> std::result::Result<Event, NotSubmitted> {
         let (count, events) = wait_list.arguments();
         for event in wait_list.events() {
@@ -174,6 +174,9 @@ impl QueueState {
 
 /// The queue, number of events and events that a function of the driver takes.
 pub(crate) type Arguments = (cl_command_queue, u32, *const cl_event);
+
+/// The event of a command that the driver took, or the driver's error.
+pub(crate) type Submitted = std::result::Result<cl_event, i32>;
 
 impl CommandQueue {
     /// Creates an in-order queue on the first device of `context` (`clCreateCommandQueue`).
@@ -369,11 +372,7 @@ impl CommandQueue {
     fn synchronize(
         &self,
         call: &'static str,
-        submit: unsafe fn(
-            cl_command_queue,
-            u32,
-            *const cl_event,
-        ) -> std::result::Result<cl_event, i32>,
+        submit: unsafe fn(cl_command_queue, u32, *const cl_event) -> Submitted,
         wait_for: &WaitList<'_>,
     ) -> Result<Event> {
         // An empty list stands for all earlier commands, so completed events stay in the list.

@@ -7,14 +7,14 @@
 use std::ops::Range;
 
 use cl3::error_codes::{CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_INVALID_CONTEXT};
-use cl3::types::{cl_command_queue, cl_context, cl_event};
+use cl3::types::{cl_command_queue, cl_context};
 use smallvec::SmallVec;
 
 use super::track::{Access, AccessTracker};
 use crate::error::{Error, Result};
 use crate::event::{Event, Outcome};
 use crate::memory::order::Order;
-use crate::queue::{Arguments, CommandQueue, NotSubmitted};
+use crate::queue::{Arguments, CommandQueue, NotSubmitted, Submitted};
 use crate::wait_list::WaitList;
 
 /// The number of accesses of a command that need no memory from the heap.
@@ -82,7 +82,7 @@ pub(crate) fn enqueue(
     call: &'static str,
     order: Order<'_>,
     accesses: &[AccessedRange<'_>],
-    submit: impl FnOnce(Arguments) -> std::result::Result<cl_event, i32>,
+    submit: impl FnOnce(Arguments) -> Submitted,
 ) -> Result<Event> {
     let Order { queue, wait_for } = order;
     let context = queue.context_raw();
@@ -112,7 +112,7 @@ pub(crate) fn enqueue_blocking(
     call: &'static str,
     order: Order<'_>,
     accesses: &[AccessedRange<'_>],
-    submit: impl FnOnce(cl_command_queue) -> std::result::Result<cl_event, i32>,
+    submit: impl FnOnce(cl_command_queue) -> Submitted,
 ) -> Result<Event> {
     order.wait_for.wait(call, order.queue.context_raw())?;
     let submit = |(queue, _, _): Arguments| {

@@ -96,8 +96,7 @@ pub trait MemoryObject: sealed::Handle + Clone + Eq + Hash + fmt::Debug + Send +
     /// # Errors
     /// The driver's errors.
     fn associated_memory_object(&self) -> Result<Option<cl_mem>> {
-        let raw = isize::from(info(self.handle(), cl::CL_MEM_ASSOCIATED_MEMOBJECT)?) as cl_mem;
-        Ok((!raw.is_null()).then_some(raw))
+        parent(self.handle())
     }
 
     /// CL_MEM_OFFSET: the byte of the whole buffer at which a region begins; 0 for all else.
@@ -360,6 +359,12 @@ pub(crate) fn context_of(raw: cl_mem) -> Result<Arc<MemContext>> {
     let context = isize::from(info(raw, cl::CL_MEM_CONTEXT)?) as cl_context;
     // SAFETY: the driver says that it is the context of a valid object.
     unsafe { MemContext::from_raw(context) }
+}
+
+/// Returns the object that a live object is made of.
+pub(crate) fn parent(raw: cl_mem) -> Result<Option<cl_mem>> {
+    let parent = isize::from(info(raw, cl::CL_MEM_ASSOCIATED_MEMOBJECT)?) as cl_mem;
+    Ok((!parent.is_null()).then_some(parent))
 }
 
 /// Returns the type of a live object.

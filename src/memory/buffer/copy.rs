@@ -5,7 +5,6 @@ use std::ops::{Range, RangeFull};
 use bytemuck::Pod;
 use cl3::command_queue as cl;
 use cl3::error_codes::CL_MEM_COPY_OVERLAP;
-use cl3::types::cl_event;
 
 use super::Buffer;
 use super::copy_host::BufferCommand;
@@ -21,7 +20,7 @@ use crate::memory::transfer::host::{HostCommand, HostCopy};
 use crate::memory::transfer::host_ptr::HostPtr;
 use crate::memory::transfer::linear::Linear;
 use crate::memory::transfer::{CopyTo, enqueue_copy};
-use crate::queue::{Arguments, CommandQueue};
+use crate::queue::{Arguments, CommandQueue, Submitted};
 use crate::wait_list::WaitList;
 
 /// The bytes that a copy of a buffer moves: `..`, a [`Linear`], or a rectangle `R`, which is a
@@ -156,7 +155,7 @@ pub(super) fn copy(
     order: Order<'_>,
     ((src, src_offset), (dst, dst_offset)): ((&Buffer, usize), (&Buffer, usize)),
     size: usize,
-    submit: impl FnOnce(Arguments) -> std::result::Result<cl_event, i32>,
+    submit: impl FnOnce(Arguments) -> Submitted,
 ) -> Result<Event> {
     let from = src.span(call, src_offset, size)?;
     let to = dst.span(call, dst_offset, size)?;

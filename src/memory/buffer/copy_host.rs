@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::ops::Range;
 
 use cl3::command_queue as cl;
-use cl3::types::{CL_NON_BLOCKING, cl_event, cl_mem};
+use cl3::types::{CL_NON_BLOCKING, cl_mem};
 
 use super::Buffer;
 use crate::error::Result;
@@ -16,7 +16,7 @@ use crate::memory::transfer::host::HostCommand;
 use crate::memory::transfer::host_ptr::{HostPtr, Layout};
 use crate::memory::transfer::linear::Linear;
 use crate::memory::transfer::rows::Rows;
-use crate::queue::Arguments;
+use crate::queue::{Arguments, Submitted};
 
 /// The bytes of the buffer and of the host memory.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ pub(in crate::memory) unsafe fn submit_linear(
     bytes: &Range<usize>,
     host: *mut c_void,
     (queue, count, events): Arguments,
-) -> std::result::Result<cl_event, i32> {
+) -> Submitted {
     let (blocking, offset, size) = (CL_NON_BLOCKING, bytes.start, bytes.len());
     // SAFETY: as the caller promises.
     unsafe {
@@ -145,10 +145,7 @@ impl HostCommand for BufferCommand<'_> {
         self.buffer.accessed(&range, self.access)
     }
 
-    unsafe fn submit(
-        &self,
-        (queue, count, events): Arguments,
-    ) -> std::result::Result<cl_event, i32> {
+    unsafe fn submit(&self, (queue, count, events): Arguments) -> Submitted {
         let raw = self.buffer.as_raw();
         let pointer = self.pointer.cast();
         match (self.access, &self.part) {

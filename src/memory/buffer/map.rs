@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 use cl3::command_queue as cl;
-use cl3::types::{CL_NON_BLOCKING, cl_context, cl_event, cl_mem};
+use cl3::types::{CL_NON_BLOCKING, cl_context, cl_mem};
 
 use super::Buffer;
 use super::handle::BufferRef;
@@ -20,7 +20,7 @@ use crate::memory::object::MemoryObject;
 use crate::memory::order::Order;
 use crate::memory::range::checked_elements;
 use crate::memory::track::AccessTracker;
-use crate::queue::{Arguments, CommandQueue};
+use crate::queue::{Arguments, CommandQueue, Submitted};
 use crate::wait_list::WaitList;
 
 impl Mappable for BufferRef {
@@ -127,7 +127,7 @@ pub(in crate::memory) unsafe fn submit<M: MapMode>(
     bytes: &Range<usize>,
     (queue, count, events): Arguments,
     pointer: &mut *mut c_void,
-) -> std::result::Result<cl_event, i32> {
+) -> Submitted {
     let (blocking, offset, size) = (CL_NON_BLOCKING, bytes.start, bytes.len());
     // SAFETY: as the caller promises; the result goes where a pointer fits.
     unsafe {

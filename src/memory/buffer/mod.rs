@@ -68,13 +68,9 @@ impl Buffer {
         object::check_type(raw, "a buffer", ObjectType::Buffer)?;
         let desc = object::desc(raw)?;
         let offset = info(raw, cl::CL_MEM_OFFSET)?.into();
-        let parent = isize::from(info(raw, cl::CL_MEM_ASSOCIATED_MEMOBJECT)?) as cl_mem;
-        let whole = if parent.is_null() {
-            None
-        } else {
-            // SAFETY: the driver says that it is the parent of a valid object.
-            Some(unsafe { Self::from_raw(parent, true) }?)
-        };
+        // SAFETY: the driver says that it is the parent of a valid object.
+        let whole = object::parent(raw)?.map(|parent| unsafe { Self::from_raw(parent, true) });
+        let whole = whole.transpose()?;
         let context = object::context_of(raw)?;
         if retain {
             // SAFETY: the caller vouches for the handle.

@@ -2,10 +2,10 @@
 
 use std::ops::RangeFull;
 
-use crate::queue::Arguments;
+use crate::queue::{Arguments, Submitted};
 use cl3::command_queue as cl;
 use cl3::error_codes::CL_INVALID_VALUE;
-use cl3::types::{CL_NON_BLOCKING, cl_event};
+use cl3::types::CL_NON_BLOCKING;
 
 use super::Image;
 use super::shape::{Pixels, driver_pitches, layer_pitches};
@@ -168,10 +168,7 @@ impl HostCommand for ImageCommand<'_> {
         self.image.accessed(&self.pixels, self.access)
     }
 
-    unsafe fn submit(
-        &self,
-        (queue, count, events): Arguments,
-    ) -> std::result::Result<cl_event, i32> {
+    unsafe fn submit(&self, (queue, count, events): Arguments) -> Submitted {
         if let Some((buffer, bytes)) = self.image.in_buffer(&self.pixels) {
             let (raw, pointer) = (buffer.as_raw(), self.pointer.cast());
             // SAFETY: the caller vouches for the handles and the memory, and the bytes are within both.

@@ -10,7 +10,7 @@ use crate::event::Event;
 use bytemuck::Pod;
 use cl3::command_queue as cl;
 use cl3::error_codes::{CL_INVALID_VALUE, CL_MAP_FAILURE};
-use cl3::types::{CL_NON_BLOCKING, cl_context, cl_event, cl_mem};
+use cl3::types::{CL_NON_BLOCKING, cl_context, cl_mem};
 use ndarray::{ArrayView3, ArrayViewMut3, ShapeBuilder};
 
 use super::Image;
@@ -27,7 +27,7 @@ use crate::memory::object::MemoryObject;
 use crate::memory::object::sealed::Handle;
 use crate::memory::order::Order;
 use crate::memory::track::AccessTracker;
-use crate::queue::{Arguments, CommandQueue};
+use crate::queue::{Arguments, CommandQueue, Submitted};
 use crate::wait_list::WaitList;
 
 impl Mappable for Image {
@@ -236,7 +236,7 @@ fn submit<M: MapMode>(
     (queue, count, events): Arguments,
     pointer: &mut *mut c_void,
     [row_pitch, slice_pitch]: &mut [usize; 2],
-) -> std::result::Result<cl_event, i32> {
+) -> Submitted {
     if let Some((buffer, bytes)) = image.in_buffer(pixels) {
         *row_pitch = bytes.len();
         // SAFETY: the handles are alive and of one context, and the bytes are within the buffer.

@@ -285,10 +285,7 @@ fn extent_of(raw: cl_mem, image_type: ImageType) -> Result<Extent> {
 
 /// The buffer whose bytes the image shows.
 fn raw_buffer(raw: cl_mem) -> Result<Option<cl_mem>> {
-    let parent = isize::from(object::info(raw, cl::CL_MEM_ASSOCIATED_MEMOBJECT)?) as cl_mem;
-    if parent.is_null() {
-        return Ok(None);
-    }
+    let Some(parent) = object::parent(raw)? else { return Ok(None) };
     Ok((object::object_type(parent)? == ObjectType::Buffer).then_some(parent))
 }
 

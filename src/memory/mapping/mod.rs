@@ -17,13 +17,13 @@ use std::sync::Arc;
 
 use cl3::command_queue as cl;
 use cl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_VALUE, CL_MAP_FAILURE};
-use cl3::types::{cl_context, cl_event, cl_mem};
+use cl3::types::{cl_context, cl_mem};
 
 use crate::error::{Error, Result};
 use crate::event::{Event, Outcome};
 use crate::memory::order::Order;
 use crate::memory::track::{Access, AccessTracker, Few, LeftMap};
-use crate::queue::{Arguments, CommandQueue, NotSubmitted, QueueState};
+use crate::queue::{Arguments, CommandQueue, NotSubmitted, QueueState, Submitted};
 use crate::wait_list::WaitList;
 
 /// A handle to memory that can be mapped. It keeps the memory alive.
@@ -77,7 +77,7 @@ impl<K: Mappable> Mapping<K> {
         range: &Range<usize>,
         access: Access,
         is_blocking: bool,
-        mut submit: impl FnMut(Arguments, &mut *mut c_void) -> std::result::Result<cl_event, i32>,
+        mut submit: impl FnMut(Arguments, &mut *mut c_void) -> Submitted,
     ) -> Result<Self> {
         let Order { queue, wait_for } = order;
         check_context::<K>(queue, memory)?;
@@ -105,7 +105,7 @@ impl<K: Mappable> Mapping<K> {
         range: &Range<usize>,
         access: Access,
         wait_for: Option<&WaitList<'_>>,
-        mut submit: impl FnMut(Arguments, &mut *mut c_void) -> std::result::Result<cl_event, i32>,
+        mut submit: impl FnMut(Arguments, &mut *mut c_void) -> Submitted,
     ) -> Result<(Self, Few<Event>)> {
         let queue = queue.state();
         let tracker = memory.tracker();
@@ -265,7 +265,7 @@ pub(crate) unsafe fn submit_unmap(
     memory: Option<cl_mem>,
     pointer: *mut c_void,
     (queue, count, events): Arguments,
-) -> std::result::Result<cl_event, i32> {
+) -> Submitted {
     match memory {
         // SAFETY: as the caller promises.
         Some(raw) => unsafe { cl::enqueue_unmap_mem_object(queue, raw, pointer, count, events) },

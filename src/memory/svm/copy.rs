@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use cl3::command_queue as cl;
 use cl3::error_codes::CL_MEM_COPY_OVERLAP;
-use cl3::types::{CL_NON_BLOCKING, cl_event};
+use cl3::types::CL_NON_BLOCKING;
 
 use super::memory::{SvmMemory, span};
 use super::pointer::SvmPointer;
@@ -20,7 +20,7 @@ use crate::memory::transfer::CopyTo;
 use crate::memory::transfer::host::{HostCommand, HostCopy};
 use crate::memory::transfer::host_ptr::HostPtr;
 use crate::memory::transfer::linear::Linear;
-use crate::queue::Arguments;
+use crate::queue::{Arguments, Submitted};
 
 const CALL: &str = "clEnqueueSVMMemcpy";
 
@@ -90,10 +90,7 @@ impl HostCommand for SvmCommand<'_> {
         self.memory.accessed(self.range.clone(), self.access)
     }
 
-    unsafe fn submit(
-        &self,
-        (queue, count, events): Arguments,
-    ) -> std::result::Result<cl_event, i32> {
+    unsafe fn submit(&self, (queue, count, events): Arguments) -> Submitted {
         let (svm, host) = (self.memory.at(self.range.start), self.host.cast());
         let (target, source) = match self.access {
             Access::Read => (host, svm),

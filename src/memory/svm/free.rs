@@ -5,10 +5,10 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use crate::event::Event;
-use crate::queue::CommandQueue;
+use crate::queue::{CommandQueue, Submitted};
 use cl3::command_queue as cl;
 use cl3::error_codes::{CL_INVALID_COMMAND_QUEUE, CL_INVALID_CONTEXT, CL_INVALID_OPERATION};
-use cl3::types::{cl_command_queue, cl_event, cl_uint};
+use cl3::types::{cl_command_queue, cl_uint};
 
 use super::calls;
 use super::memory::SvmMemory;
@@ -84,7 +84,7 @@ unsafe fn submit(
     (queue, count, events): Arguments,
     pointer: NonNull<c_void>,
     context: Arc<MemContext>,
-) -> std::result::Result<cl_event, i32> {
+) -> Submitted {
     let freed = Box::into_raw(Box::new(FreedMemory { pointer, context }));
     let pointers = [pointer.as_ptr().cast_const()];
     // SAFETY: as the caller promises; the function takes what it is given.

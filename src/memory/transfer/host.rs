@@ -3,9 +3,8 @@
 use std::ptr;
 
 use crate::event::Event;
-use crate::queue::Arguments;
+use crate::queue::{Arguments, Submitted};
 use bytemuck::Pod;
-use cl3::types::cl_event;
 use ndarray::{ArrayBase, ArrayView, ArrayViewMut, Data, DataMut, Dimension};
 
 use super::CopyTo;
@@ -103,7 +102,7 @@ pub trait HostCommand {
     /// # Safety
     /// The handles are alive and of the operand's context. The host memory stays in place until the
     /// command has ended; no thread changes it until then, and none reads it if the command writes it.
-    unsafe fn submit(&self, arguments: Arguments) -> std::result::Result<cl_event, i32>;
+    unsafe fn submit(&self, arguments: Arguments) -> Submitted;
 }
 
 /// Device memory that is copied from and to host memory.
