@@ -61,10 +61,10 @@ impl<'a> BufferBuilder<'a> {
         let context = unsafe { MemContext::from_raw(self.context.get()) }?;
         let flags = self.flags.for_copy_of_data(CALL, self.data.is_some())?;
         let size = self.checked_size(CALL, &context)?;
-        let data = self.data.map_or(ptr::null(), <[u8]>::as_ptr);
+        let data = self.data.map_or(ptr::null(), <[u8]>::as_ptr).cast_mut();
         // SAFETY: `data` is null, or COPY_HOST_PTR is set and `size` bytes can be read from it
-        // during the call.
-        unsafe { create(context, ObjectDesc { flags, size }, data) }
+        // during the call; the driver does not write through it.
+        unsafe { create(context, ObjectDesc { flags, size }, data) }.map(Buffer::whole)
     }
 
     fn checked_size(&self, call: &'static str, context: &MemContext) -> Result<usize> {
@@ -113,20 +113,25 @@ impl Buffer {
     ) -> Result<Self> {
         context.check_size(CALL, size)?;
         // SAFETY: there is no host data.
-        unsafe { create(Arc::clone(context), ObjectDesc { flags, size }, ptr::null()) }
+        unsafe { create(Arc::clone(context), ObjectDesc { flags, size }, ptr::null_mut()) }
+            .map(Self::whole)
     }
 }
 
+/// Creates the driver's buffer, of properties that have been checked.
+///
 /// # Safety
-/// `data` is null, or the flags have COPY_HOST_PTR and `size` bytes can be read from it.
-unsafe fn create(context: Arc<MemContext>, desc: ObjectDesc, data: *const u8) -> Result<Buffer> {
+/// `data` is null, or `size` bytes that can be read: during the call with COPY_HOST_PTR, and as long as the
+/// driver has the buffer with USE_HOST_PTR, which also writes them.
+pub(super) unsafe fn create(
+    context: Arc<MemContext>,
+    desc: ObjectDesc,
+    data: *mut u8,
+) -> Result<MemObject> {
     let ObjectDesc { flags, size } = desc;
-    // SAFETY: the context is alive; the caller vouches for `data`. The driver does not write
-    // through it.
-    let raw =
-        unsafe { cl::create_buffer(context.raw(), flags.bits(), size, data.cast_mut().cast()) }
-            .map_err(in_call(CALL))?;
+    // SAFETY: the context is alive; the caller vouches for `data`.
+    let raw = unsafe { cl::create_buffer(context.raw(), flags.bits(), size, data.cast()) }
+        .map_err(in_call(CALL))?;
     // SAFETY: the driver has just made it in this context, with one reference.
-    let object = unsafe { MemObject::from_raw_owned(raw, context, desc) };
-    Ok(Buffer::whole(object))
+    Ok(unsafe { MemObject::from_raw_owned(raw, context, desc) })
 }

@@ -8,12 +8,12 @@ use std::time::Duration;
 use crate::queue::CommandQueue;
 use bytemuck::Pod;
 use cl3::error_codes::{CL_INVALID_BUFFER_SIZE, CL_INVALID_HOST_PTR, CL_INVALID_OPERATION};
-use cl3::memory as cl;
 use opencl3::context::Context;
 
 use super::Buffer;
+use super::builder::create;
 use super::map::{BufferMap, enqueue_map_buffer};
-use crate::error::{Error, Result, in_call};
+use crate::error::{Error, Result};
 use crate::memory::context::MemContext;
 use crate::memory::destructor_callback::keep_until_destroyed;
 use crate::memory::flags::MemFlags;
@@ -216,9 +216,6 @@ fn make_object<H: HostMemory>(
     // SAFETY: the context is alive while it is borrowed.
     let context = unsafe { MemContext::from_raw(context.get()) }?;
     context.check_size(call, size)?;
-    // SAFETY: the context is alive, and the caller keeps the `size` bytes at `bytes` for the driver.
-    let raw = unsafe { cl::create_buffer(context.raw(), flags.bits(), size, bytes.cast()) }
-        .map_err(in_call(call))?;
-    // SAFETY: the driver has just made it in this context, with one reference.
-    Ok(unsafe { MemObject::from_raw_owned(raw, context, ObjectDesc { flags, size }) })
+    // SAFETY: the caller keeps the `size` bytes at `bytes` for the driver.
+    unsafe { create(context, ObjectDesc { flags, size }, bytes) }
 }

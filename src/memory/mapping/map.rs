@@ -23,7 +23,7 @@ use crate::wait_list::WaitList;
 /// distances of an image's rows, so that the region has no pitches.
 ///
 /// A map comes after the commands that this crate has enqueued on the same bytes, on any queue, where the
-/// command or the map writes. Of an image, these are the bytes of the rows that have a pixel of the part.
+/// command or the map writes. For an image, these are the bytes of the rows that have a pixel of the part.
 /// Fine-grain shared virtual memory can be mapped, too; [`SvmPointer::access`](crate::memory::SvmPointer::access)
 /// needs no queue.
 ///

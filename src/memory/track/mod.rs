@@ -164,23 +164,7 @@ impl AccessTracker {
         range: &Range<usize>,
         access: Access,
     ) -> Result<u64> {
-        let begun = self.begin_now(range, access, false);
-        begun.or_else(|conflict| {
-            self.begin_after(call, range, conflict, |asked| self.begin_now(range, access, asked))
-        })
-    }
-
-    #[inline]
-    fn begin_now(
-        &self,
-        range: &Range<usize>,
-        access: Access,
-        asked: bool,
-    ) -> std::result::Result<u64, Conflict<Event>> {
-        let mut table = self.lock();
-        let begun = table.begin_command(&Use::new(range, access), asked);
-        self.is_used.store(!table.is_empty(), Ordering::Release);
-        begun
+        self.begin(call, &Use::new(range, access), Table::begin_command)
     }
 
     /// Calls `begin` after the driver was asked about the events of `conflict`, until it has no more to
@@ -299,18 +283,24 @@ impl AccessTracker {
         by_address: bool,
     ) -> Result<BegunMap> {
         let used = Use { by_address, ..Use::new(range, access) };
-        let id = self.begin(call, &used)?;
+        let id = self.begin(call, &used, Table::begin_map)?;
         let predecessors =
             self.predecessors(call, id, &used).inspect_err(|_| self.remove_map(id))?;
         self.lock().follow(id, &used);
         Ok(BegunMap { id, predecessors })
     }
 
-    /// Adds a map that is about to be submitted.
-    fn begin(&self, call: &'static str, used: &Use) -> Result<u64> {
+    /// Adds a command or a map that is about to be submitted.
+    #[inline]
+    fn begin(
+        &self,
+        call: &'static str,
+        used: &Use,
+        add: impl Fn(&mut Table<Event>, &Use, bool) -> std::result::Result<u64, Conflict<Event>>,
+    ) -> Result<u64> {
         let begin = |asked| {
             let mut table = self.lock();
-            let begun = table.begin_map(used, asked);
+            let begun = add(&mut table, used, asked);
             self.is_used.store(!table.is_empty(), Ordering::Release);
             begun
         };
@@ -416,7 +406,7 @@ impl AccessTracker {
         access: Access,
     ) -> Result<HostAccess> {
         let used = Use::new(range, access);
-        let id = self.begin(call, &used)?;
+        let id = self.begin(call, &used, Table::begin_map)?;
         self.mapped(id);
         let begun = HostAccess { tracker: Arc::clone(self), id };
         self.wait_for_predecessors(call, id, &used)?;
