@@ -24,8 +24,8 @@ use crate::wait_list::WaitList;
 ///
 /// A map comes after the commands that this crate has enqueued on the same bytes, on any queue, where the
 /// command or the map writes. For an image, these are the bytes of the rows that have a pixel of the part.
-/// Fine-grain shared virtual memory can be mapped, too; [`SvmPointer::access`](crate::memory::SvmPointer::access)
-/// needs no queue.
+/// Fine-grain shared virtual memory can be mapped, too;
+/// [`SvmPointer::access`](crate::memory::SvmPointer::access) needs no queue.
 ///
 /// ```
 /// # use clmatrix::memory::*;

@@ -23,7 +23,8 @@ use crate::wait_list::WaitList;
 ///
 /// `G` keeps the memory alive, and conflicting accesses away. Each kind of memory has a name of its own for
 /// it: [`BufferMap`](crate::memory::BufferMap), [`SvmMap`](crate::memory::SvmMap) and
-/// [`SvmAccess`](crate::memory::SvmAccess). A drop gives the elements back to the devices; [`unmap`](Self::unmap) also returns an event.
+/// [`SvmAccess`](crate::memory::SvmAccess). A drop gives the elements back to the devices;
+/// [`unmap`](Self::unmap) also returns an event.
 pub struct SliceMap<G, T: Pod, M: MapMode> {
     pointer: NonNull<T>,
     /// In elements.
