@@ -142,7 +142,13 @@ impl SvmAllocation {
     /// CL_INVALID_CONTEXT for a queue of another context, CL_INVALID_COMMAND_QUEUE for one that may
     /// reorder its commands, and the driver's errors.
     pub fn bind_to_queue(&self, queue: &CommandQueue) -> Result<()> {
-        free::bind(&self.memory, queue)
+        let new = free::in_order(free::CALL, queue, self.memory.context())?;
+        let mut bound = self.memory.queue();
+        if let Some(old) = bound.as_ref().filter(|old| *old != new) {
+            new.order_after(&[old.enqueue_marker([])?])?;
+        }
+        *bound = Some(new.clone());
+        Ok(())
     }
 
     /// Has the memory freed at once from now on (PyOpenCL's `unbind_from_queue`). Waits for all that
@@ -151,7 +157,8 @@ impl SvmAllocation {
     /// # Errors
     /// The driver's errors.
     pub fn unbind_from_queue(&self) -> Result<()> {
-        free::unbind(&self.memory)
+        let bound = self.memory.queue().take();
+        bound.map_or(Ok(()), |queue| queue.finish())
     }
 }
 

@@ -129,20 +129,3 @@ pub(super) fn in_order<'a>(
     }
     Ok(queue)
 }
-
-/// Binds `memory` to `queue`, on which it is freed from now on.
-pub(super) fn bind(memory: &SvmMemory, queue: &CommandQueue) -> Result<()> {
-    let new = in_order(CALL, queue, memory.context())?;
-    let mut bound = memory.queue();
-    if let Some(old) = bound.as_ref().filter(|old| *old != new) {
-        new.order_after(&[old.enqueue_marker([])?])?;
-    }
-    *bound = Some(new.clone());
-    Ok(())
-}
-
-/// Binds `memory` to no queue: it is freed at once from now on.
-pub(super) fn unbind(memory: &SvmMemory) -> Result<()> {
-    let bound = memory.queue().take();
-    bound.map_or(Ok(()), |queue| queue.finish())
-}

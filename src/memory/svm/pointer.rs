@@ -52,7 +52,7 @@ pub trait SvmPointer: Svm + fmt::Debug + Send + Sync {
     /// Maps all of it for reading (PyOpenCL's `map_ro`).
     ///
     /// # Errors
-    /// The errors of [`map`](Self::map).
+    /// The errors of [`map`](Map::map).
     fn map_ro<'a, T: Pod>(
         &self,
         queue: &CommandQueue,
@@ -67,7 +67,7 @@ pub trait SvmPointer: Svm + fmt::Debug + Send + Sync {
     /// Maps all of it for reading and writing (PyOpenCL's `map_rw`).
     ///
     /// # Errors
-    /// The errors of [`map`](Self::map).
+    /// The errors of [`map`](Map::map).
     fn map_rw<'a, T: Pod>(
         &self,
         queue: &CommandQueue,
@@ -80,7 +80,7 @@ pub trait SvmPointer: Svm + fmt::Debug + Send + Sync {
     }
 
     /// Returns the elements `range` of fine-grain memory, without a map. The range is in elements of
-    /// `T`, as that of [`map`](Self::map).
+    /// `T`, as that of [`map`](Map::map).
     ///
     /// Waits for the commands that this crate has enqueued on these bytes, on any queue, where the
     /// command or the access writes. Commands and maps that conflict with the access are refused until
@@ -98,7 +98,7 @@ pub trait SvmPointer: Svm + fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// CL_INVALID_OPERATION for coarse-grain memory, and where the bytes are mapped and either the map or
-    /// the access writes; CL_INVALID_VALUE for ranges that [`map`](Self::map) refuses, and for an address
+    /// the access writes; CL_INVALID_VALUE for ranges that [`map`](Map::map) refuses, and for an address
     /// that does not suit `T`; and the driver's errors.
     fn access<T: Pod, M: MapMode>(
         &self,
