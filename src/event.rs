@@ -75,6 +75,7 @@ pub struct Profile {
 pub struct Event(Arc<Inner>);
 
 struct Inner {
+    /// The first field: the queue or the context must outlive the event.
     raw: EventRef,
     origin: Origin,
     /// `PENDING`, `COMPLETE` or `FAILED`.

@@ -71,10 +71,10 @@ impl Drop for Handle {
 /// The driver's queue, which lives as long as its last handle or event.
 #[derive(Debug)]
 pub(crate) struct QueueState {
+    /// The first field: the context and the device must outlive the queue.
     raw: QueueRef,
     context: ContextRef,
     device: cl_device_id,
-    /// Released after the queue.
     _sub_device: Option<DeviceRef>,
     properties: QueueProperties,
     driver: Driver,

@@ -23,6 +23,7 @@ pub struct BufferRef {
 /// A region of a buffer, shared by all handles to it and by regions that were made of one of them.
 #[derive(Debug)]
 struct SubBufferToken {
+    /// The first field: the parent must outlive the region.
     _raw: MemRef,
     /// The region that this one was made of.
     _parent: Option<Arc<SubBufferToken>>,

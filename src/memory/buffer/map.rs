@@ -25,7 +25,6 @@ use crate::wait_list::WaitList;
 
 impl Mappable for BufferRef {
     const MAP: &'static str = "clEnqueueMapBuffer";
-    const UNMAP: &'static str = "clEnqueueUnmapMemObject";
 
     fn context_raw(&self) -> cl_context {
         self.object().context().raw()

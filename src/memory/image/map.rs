@@ -32,7 +32,6 @@ use crate::wait_list::WaitList;
 
 impl Mappable for Image {
     const MAP: &'static str = "clEnqueueMapImage";
-    const UNMAP: &'static str = "clEnqueueUnmapMemObject";
 
     fn context_raw(&self) -> cl_context {
         self.object().context().raw()
@@ -137,12 +136,10 @@ impl<T: Pod, M: WritableMapMode> ImageMap<T, M> {
 impl<T: Pod, M: MapMode> MapGuard for ImageMap<T, M> {}
 
 impl<T: Pod, M: MapMode> Guard for ImageMap<T, M> {
+    const CALL: &'static str = Image::MAP;
+
     fn event(&self) -> &Event {
         self.mapping.event()
-    }
-
-    fn wait(&self) -> Result<()> {
-        self.mapping.wait()
     }
 }
 

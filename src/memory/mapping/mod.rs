@@ -31,7 +31,7 @@ pub trait Mappable: Clone + Send + Sync {
     /// The driver's function for maps.
     const MAP: &'static str;
     /// The driver's function for unmaps.
-    const UNMAP: &'static str;
+    const UNMAP: &'static str = "clEnqueueUnmapMemObject";
 
     /// Returns the driver's handle of the memory's context.
     fn context_raw(&self) -> cl_context;
@@ -92,7 +92,7 @@ impl<K: Mappable> Mapping<K> {
             mapping.event.wait_until_ended()?;
             // The bytes can be mapped although a command on them has failed, unless it was an unmap.
             if !has_any_failed(&predecessors) {
-                return mapping.wait().map(|()| mapping);
+                return mapping.event.wait_in(K::MAP).map(|()| mapping);
             }
         }
     }
@@ -156,11 +156,6 @@ impl<K: Mappable> Mapping<K> {
     #[inline]
     pub(crate) fn event(&self) -> &Event {
         &self.event
-    }
-
-    /// Waits until the bytes can be used.
-    pub(crate) fn wait(&self) -> Result<()> {
-        self.event.wait_in(K::MAP)
     }
 
     /// Unmaps the bytes on the queue that mapped them, or on `queue`. The caller has given up all uses

@@ -10,16 +10,15 @@ use crate::event::Event;
 pub trait MapGuard: sealed::Guard {}
 
 pub(crate) mod sealed {
-    use crate::error::Result;
     use crate::event::Event;
 
     /// A guard that keeps data mapped.
     pub trait Guard {
+        /// The driver's function for the map.
+        const CALL: &'static str;
+
         /// Returns the event of the map.
         fn event(&self) -> &Event;
-
-        /// Waits until the data can be used.
-        fn wait(&self) -> Result<()>;
     }
 }
 
@@ -46,7 +45,7 @@ impl<G: MapGuard> PendingMap<G> {
     /// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where the map failed, or a command that it had
     /// to wait for; and the driver's errors.
     pub fn wait(self) -> Result<G> {
-        self.0.wait()?;
+        self.event().wait_in(G::CALL)?;
         Ok(self.0)
     }
 }

@@ -126,12 +126,10 @@ fn misshapen(len: usize, error: ShapeError) -> Error {
 impl<K: Mappable, T: Pod, M: MapMode> MapGuard for SliceMap<Mapping<K>, T, M> {}
 
 impl<K: Mappable, T: Pod, M: MapMode> Guard for SliceMap<Mapping<K>, T, M> {
+    const CALL: &'static str = K::MAP;
+
     fn event(&self) -> &Event {
         self.guard.event()
-    }
-
-    fn wait(&self) -> Result<()> {
-        self.guard.wait()
     }
 }
 

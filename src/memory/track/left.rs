@@ -22,10 +22,10 @@ pub(crate) struct LeftMap {
     pub id: u64,
     /// The bytes, as the tracker counts them.
     pub range: Range<usize>,
+    /// `None` for shared virtual memory. Released before the event.
+    memory: Option<MemRef>,
     /// The event of the map, which keeps the queue and the context.
     pub event: Event,
-    /// `None` for shared virtual memory.
-    memory: Option<MemRef>,
     pointer: *mut c_void,
 }
 
