@@ -9,6 +9,8 @@ mod frees;
 mod maps;
 
 use std::cell::Cell;
+use std::thread;
+use std::time::Duration;
 
 use clmatrix::memory::{Buffer, MemFlags, enqueue_fill_buffer};
 use clmatrix::{CommandQueue, Event, Result, UserEvent};
@@ -51,9 +53,19 @@ struct Failed {
     filled: Event,
     /// The event that the fill waits for.
     gate: Cell<Option<UserEvent>>,
-    /// The event of the command that has failed. PoCL still uses it as long as the fill has not run.
+    /// The event of the command that has failed. PoCL still uses it as long as the fill has not run, and
+    /// shortly after.
     // quirk: POCL-3
     _failed: Event,
+}
+
+/// The time in which a thread of PoCL tells the failed command that the fill has ended.
+const TELLING: Duration = Duration::from_millis(50);
+
+impl Drop for Failed {
+    fn drop(&mut self) {
+        thread::sleep(TELLING);
+    }
 }
 
 /// Fills `memory` with `NEW` behind a gate on a new queue, and has `fails` enqueue a command there
