@@ -13,6 +13,7 @@ macro_rules! reference {
     (
         $(#[$doc:meta])*
         $name:ident($raw:ty), $retain:path, $retain_call:literal, $release:path, $release_call:literal
+        $(, $count:path)?
     ) => {
         $(#[$doc])*
         #[derive(Debug)]
@@ -32,6 +33,7 @@ macro_rules! reference {
             /// The handle is valid, and the caller owns a reference to it.
             #[inline]
             pub(crate) unsafe fn owned(raw: $raw) -> Self {
+                $($count();)?
                 Self(raw)
             }
 
@@ -42,7 +44,8 @@ macro_rules! reference {
             pub(crate) unsafe fn retain(raw: $raw) -> Result<Self> {
                 // SAFETY: the caller vouches for the handle.
                 unsafe { $retain(raw) }.map_err(in_call($retain_call))?;
-                Ok(Self(raw))
+                // SAFETY: the reference is there now.
+                Ok(unsafe { Self::owned(raw) })
             }
 
             /// Adds a reference with `retain`, else takes over one.
@@ -75,7 +78,8 @@ reference! {
     /// A reference to a context. Every memory object holds one, because Intel's runtime destroys a
     /// context that only its objects still need.
     // quirk: INTEL-2
-    ContextRef(cl_context), retain_context, "clRetainContext", release_context, "clReleaseContext"
+    ContextRef(cl_context), context::retain_context, "clRetainContext", release_context, "clReleaseContext",
+    count_context
 }
 
 reference! {
@@ -134,13 +138,8 @@ impl DeviceRef {
 /// The number of [`ContextRef`]s.
 static CONTEXT_REFERENCES: AtomicUsize = AtomicUsize::new(0);
 
-/// # Safety
-/// `context` is a valid context, and the result goes to a [`ContextRef`].
-unsafe fn retain_context(context: cl_context) -> std::result::Result<(), i32> {
-    // SAFETY: the caller vouches for the handle.
-    unsafe { context::retain_context(context) }?;
+fn count_context() {
     CONTEXT_REFERENCES.fetch_add(1, Ordering::Relaxed);
-    Ok(())
 }
 
 /// # Safety
@@ -151,8 +150,8 @@ unsafe fn release_context(context: cl_context) -> std::result::Result<(), i32> {
     unsafe { context::release_context(context) }
 }
 
-/// Returns the number of references to contexts that the queues, events, memory objects, samplers and
-/// caches of this library hold in this process. Intel's and NVIDIA's drivers do not count them.
+/// Returns the number of references to contexts that the queues, events, programs, memory objects,
+/// samplers and caches of this library hold in this process. Intel's and NVIDIA's drivers do not count them.
 pub fn context_references() -> usize {
     CONTEXT_REFERENCES.load(Ordering::Relaxed)
 }

@@ -12,7 +12,8 @@ use clmatrix::error::{Error, Result};
 
 /// Facts that only the build of a kernel shows. Each call builds a kernel.
 ///
-/// A [`Device`] builds in a context of its own, a pair of a context and a device in that context.
+/// A [`Device`] builds in a context of its own; so does a pair of a device and a context of several. A pair of a
+/// device and its context builds in that context.
 ///
 /// ```
 /// use clmatrix::Device;

@@ -379,7 +379,11 @@ pub(crate) fn check_type(raw: cl_mem, what: &str, expected: ObjectType) -> Resul
 }
 
 pub(crate) fn wrong_type(found: ObjectType, what: &str) -> Error {
-    let reason = format!("the handle is a memory object of type {found:?}, not {what}");
+    let found = match found {
+        ObjectType::Image(image) => format!("{image:?}"),
+        other => format!("{other:?}"),
+    };
+    let reason = format!("the handle is a memory object of type {found}, not {what}");
     Error::refused("clGetMemObjectInfo", CL_INVALID_MEM_OBJECT, reason)
 }
 

@@ -56,7 +56,7 @@ pub type BufferMap<T, M> = SliceMap<Mapping<BufferRef>, T, M>;
 impl<R: RangeBounds<usize>> Map<R> for Buffer {
     type Guard<T: Pod, M: MapMode> = BufferMap<T, M>;
 
-    fn enqueue_map<T: Pod, M: MapMode>(
+    unsafe fn enqueue_map<T: Pod, M: MapMode>(
         &self,
         order: Order<'_>,
         range: R,
@@ -72,7 +72,8 @@ impl<R: RangeBounds<usize>> Map<R> for Buffer {
             unsafe { submit::<M>(memory.raw(), &place, arguments, pointer) }
         };
         let mapping = Mapping::new(order, memory, &tracked, access, is_blocking, submit)?;
-        SliceMap::mapped(mapping, bytes.len())
+        // SAFETY: as the caller promises.
+        unsafe { SliceMap::mapped(mapping, bytes.len()) }
     }
 }
 

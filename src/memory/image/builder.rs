@@ -345,7 +345,8 @@ impl<'a> ImageBuilder<'a> {
 /// rows in `buffer`.
 ///
 /// # Safety
-/// `host` is null, or the flags have COPY_HOST_PTR and all rows and slices can be read from it. `buffer` is of
+/// `host` is null, or the flags have COPY_HOST_PTR and all rows and slices can be read from it at `pitches` during
+/// the call. `buffer` is of
 /// the context, and has the bytes of all rows.
 unsafe fn create(
     context: &Arc<MemContext>,

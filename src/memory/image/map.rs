@@ -152,7 +152,7 @@ impl<T: Pod + fmt::Debug, M: MapMode> fmt::Debug for ImageMap<T, M> {
 impl<P: Into<ImageRegion>> Map<P> for Image {
     type Guard<T: Pod, M: MapMode> = ImageMap<T, M>;
 
-    fn enqueue_map<T: Pod, M: MapMode>(
+    unsafe fn enqueue_map<T: Pod, M: MapMode>(
         &self,
         order: Order<'_>,
         part: P,

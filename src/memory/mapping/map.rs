@@ -56,8 +56,11 @@ pub trait Map<Part> {
 
     /// Implements the other methods. Returns when the bytes can be used, or at once if the map does not
     /// block.
+    ///
+    /// # Safety
+    /// Without `is_blocking`, nothing reaches the elements before the event of the guard has ended well.
     #[doc(hidden)]
-    fn enqueue_map<T: Pod, M: MapMode>(
+    unsafe fn enqueue_map<T: Pod, M: MapMode>(
         &self,
         order: Order<'_>,
         part: Part,
@@ -86,7 +89,8 @@ pub trait Map<Part> {
         part: Part,
         wait_for: impl Into<WaitList<'a>>,
     ) -> Result<Self::Guard<T, M>> {
-        self.enqueue_map(Order::new(queue, &wait_for.into()), part, true)
+        // SAFETY: the map blocks.
+        unsafe { self.enqueue_map(Order::new(queue, &wait_for.into()), part, true) }
     }
 
     /// Enqueues a map of `part`, and returns at once: it can be used after [`PendingMap::wait`] (PyOpenCL's
@@ -114,7 +118,9 @@ pub trait Map<Part> {
         part: Part,
         wait_for: impl Into<WaitList<'a>>,
     ) -> Result<PendingMap<Self::Guard<T, M>>> {
-        self.enqueue_map(Order::new(queue, &wait_for.into()), part, false).map(PendingMap::new)
+        // SAFETY: the result waits for the event of the guard before it gives the guard away.
+        let guard = unsafe { self.enqueue_map(Order::new(queue, &wait_for.into()), part, false) };
+        guard.map(PendingMap::new)
     }
 
     /// Maps `part` for reading, without a wait list, and returns when it can be used.

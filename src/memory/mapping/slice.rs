@@ -63,12 +63,15 @@ impl<G, T: Pod, M: MapMode> SliceMap<G, T, M> {
 }
 
 impl<K: Mappable, T: Pod, M: MapMode> SliceMap<Mapping<K>, T, M> {
-    /// Returns the elements of `size` bytes that have been mapped in mode `M`.
+    /// Returns the elements of `size` bytes that are mapped in mode `M`.
+    ///
+    /// # Safety
+    /// The map has ended well, or nothing reaches the elements before it has.
     #[inline]
-    pub(crate) fn mapped(mapping: Mapping<K>, size: usize) -> Result<Self> {
+    pub(crate) unsafe fn mapped(mapping: Mapping<K>, size: usize) -> Result<Self> {
         let pointer = mapping.pointer()?;
-        // SAFETY: the driver keeps them mapped here until the mapping is dropped or unmapped, which
-        // takes the result; until then, it keeps commands and other maps away.
+        // SAFETY: once the map has ended, the driver keeps them mapped here until the mapping is dropped or
+        // unmapped, which takes the result; until then, it keeps commands and other maps away.
         Ok(unsafe { Self::new(mapping, pointer, size) })
     }
 

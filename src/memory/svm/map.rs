@@ -53,7 +53,7 @@ pub type SvmMap<T, M> = SliceMap<Mapping<Arc<SvmMemory>>, T, M>;
 impl<S: SvmPointer, R: RangeBounds<usize>> Map<R> for S {
     type Guard<T: Pod, M: MapMode> = SvmMap<T, M>;
 
-    fn enqueue_map<T: Pod, M: MapMode>(
+    unsafe fn enqueue_map<T: Pod, M: MapMode>(
         &self,
         order: Order<'_>,
         range: R,
@@ -69,6 +69,7 @@ impl<S: SvmPointer, R: RangeBounds<usize>> Map<R> for S {
             }
         };
         let mapping = Mapping::new(order, memory, &bytes, access, is_blocking, submit)?;
-        SliceMap::mapped(mapping, size)
+        // SAFETY: as the caller promises.
+        unsafe { SliceMap::mapped(mapping, size) }
     }
 }
