@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use clmatrix_harness::provision::Environment;
 
 use crate::apt;
@@ -172,13 +172,21 @@ impl<'a> SlurmTest<'a> {
     }
 }
 
-/// Reads the results of the run in a folder for reports. Fails unless there is exactly one.
+/// Reads the results of the run in a folder for reports, from its log and those that it goes on with. Fails unless
+/// there is exactly one.
 fn read_run(reports: &Path) -> Result<Results> {
-    let runs = files::entries(&reports.join("runs"))?;
-    let [run] = runs.as_slice() else {
-        bail!("{} has {} runs, not one", reports.display(), runs.len());
-    };
-    let log = run.join("events.jsonl");
-    let text = fs::read_to_string(&log).with_context(|| cannot("read", &log))?;
-    Results::read(&text).with_context(|| log.display().to_string())
+    let mut runs = files::entries(&reports.join("runs"))?;
+    runs.retain(|path| path.is_dir());
+    runs.sort();
+    let mut text = String::new();
+    for run in runs {
+        let log = run.join("events.jsonl");
+        let part = fs::read_to_string(&log).with_context(|| cannot("read", &log))?;
+        // A last line without its end is not whole.
+        text += &part[..part.rfind('\n').map_or(0, |end| end + 1)];
+    }
+    let headers = text.lines().filter(|line| line.starts_with(r#"{"event":"run","#));
+    let count = headers.filter(|line| !line.contains(r#""resumes":"#)).count();
+    ensure!(count == 1, "{} has {count} runs, not one", reports.display());
+    Results::read(&text).with_context(|| reports.display().to_string())
 }
