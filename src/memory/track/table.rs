@@ -304,11 +304,11 @@ impl<E: TrackedEvent> Table<E> {
 
     fn check_maps(&mut self, used: &Use, asked: bool) -> Result<(), Conflict<E>> {
         self.reap_maps();
-        let mut unknown = Few::new();
+        let (mut unknown, mut is_between) = (Few::new(), self.is_between(used));
         for map in self.maps.iter().filter(|map| map.used.conflicts(used)) {
             match &map.state {
                 // Its failure would be a failure of the later unmap.
-                MapState::Unmapping { .. } if self.is_between(map.followed_by, used) => {}
+                MapState::Unmapping { .. } if is_between(map.followed_by) => {}
                 MapState::Unmapping { .. } => {
                     let events = map.events().filter(|event| event.known_outcome().is_none());
                     unknown.extend(events.cloned());
@@ -344,29 +344,38 @@ impl<E: TrackedEvent> Table<E> {
         self.maps.get_mut(position)
     }
 
-    /// Returns whether the map `id` and its unmap come before this use, and have not failed. The use need
-    /// not wait for what the map waits for.
-    fn is_between(&self, id: u64, used: &Use) -> bool {
-        let position = self.maps.binary_search_by_key(&id, |map| map.id);
-        position.is_ok_and(|position| {
-            let map = &self.maps[position];
-            let has_failed = |event: &E| event.known_outcome() == Some(Outcome::Failed);
-            matches!(map.state, MapState::Unmapping { .. })
-                && map.used.conflicts(used)
-                && !map.events().any(has_failed)
-        })
+    /// Returns a function that tells whether a map and its unmap come before this use, and have not failed. The
+    /// use need not wait for what such a map waits for. Entries beside each other have the same map as a rule,
+    /// which is looked up once.
+    fn is_between<'t>(&'t self, used: &'t Use) -> impl FnMut(u64) -> bool + 't {
+        let has_failed = |event: &E| event.known_outcome() == Some(Outcome::Failed);
+        let look_up = move |id| {
+            let position = self.maps.binary_search_by_key(&id, |map| map.id);
+            position.is_ok_and(|position| {
+                let map = &self.maps[position];
+                matches!(map.state, MapState::Unmapping { .. })
+                    && map.used.conflicts(used)
+                    && !map.events().any(has_failed)
+            })
+        };
+        let mut last = (0, false);
+        move |id| {
+            if last.0 != id {
+                last = (id, look_up(id));
+            }
+            last.1
+        }
     }
 
     /// Returns the events of the commands and unmaps that conflict with this use by the map `id` and are not
     /// known to have ended, without those that others of them wait for.
     pub fn predecessors(&mut self, id: u64, used: &Use) -> Result<Few<E>, Conflict<E>> {
         self.reap_maps();
-        let mut predecessors = Few::new();
+        let (mut predecessors, mut is_between) = (Few::new(), self.is_between(used));
         for command in self.commands.iter().filter(|command| command.used.conflicts(used)) {
             match &command.state {
                 CommandState::Submitted(event)
-                    if event.known_outcome().is_none()
-                        && !self.is_between(command.followed_by, used) =>
+                    if event.known_outcome().is_none() && !is_between(command.followed_by) =>
                 {
                     predecessors.push(event.clone());
                 }
@@ -379,7 +388,7 @@ impl<E: TrackedEvent> Table<E> {
         for map in self.maps.iter().filter(|map| map.id != id && map.used.conflicts(used)) {
             match &map.state {
                 MapState::Unmapping { unmapped, .. } => {
-                    if !self.is_between(map.followed_by, used) {
+                    if !is_between(map.followed_by) {
                         predecessors.push(unmapped.clone());
                     }
                 }
