@@ -49,7 +49,9 @@ pub enum Event {
     WorkerStarted(WorkerStarted),
     /// A test was handed to a worker.
     Started(Started),
-    /// A test ended, in whatever way. The last line for a test has its result.
+    /// A device begins its next round over the tests.
+    Round(Round),
+    /// A test ended, in whatever way. The last line for a test has its result, in rounds that of the round.
     Finished(Box<TestResult>),
     /// A device was probed.
     Probed(Probed),
@@ -166,6 +168,15 @@ pub struct Started {
     /// The process id of the worker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
+}
+
+/// A device begins a later round over the tests that have run in the round before. The first one has no such line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Round {
+    /// The device: its id, or `host`.
+    pub device: String,
+    /// The number of the round, from 2.
+    pub number: u32,
 }
 
 /// A device was probed, in a worker of its own.

@@ -22,7 +22,7 @@ use crate::log::events::{Characterized, DeviceLost, Event, Started};
 use crate::log::plan::PlannedTest;
 use crate::log::round_results::RoundResults;
 use crate::log::run_header::{FORMAT, RunHeader};
-use crate::log::test_result::{OutputPlace, TestResult, test_and_device};
+use crate::log::test_result::{OF_WORKER, OutputPlace, TestResult, test_and_device};
 use crate::target::{NOT_ALL_RUN, SUCCESS, UNEXPECTED};
 use crate::verdict::{Location, Outcome, Verdict};
 
@@ -345,6 +345,7 @@ impl Sum {
                 log.measured.entry(known.device).or_default().extend(known.measured);
             }
             Event::Started(started) => self.results.start(started),
+            Event::Round(round) => self.results.begin_round(&round.device),
             Event::Finished(mut result) => {
                 let (begin, before) = self.resumed.unwrap_or((log.header.time, Duration::ZERO));
                 let part = result.end().duration_since(begin).unwrap_or_default();
@@ -512,16 +513,27 @@ impl Results {
         }
     }
 
+    /// Begins the next round of a device. Results of workers are those of all rounds.
+    fn begin_round(&mut self, device: &str) {
+        let Some(places) = self.places.get(device) else { return };
+        for place in places.iter().flatten().map(|place| *place as usize) {
+            let result = &self.in_order[place];
+            if result.verdict != Verdict::NotRun && !result.test.starts_with(OF_WORKER) {
+                let rounds = self.rounds.entry(place).or_insert_with(|| RoundResults::new(result));
+                rounds.begin();
+            }
+        }
+    }
+
     fn finish(&mut self, mut result: TestResult) {
         let place = self.place(&result.test);
         let known = &mut self.in_order[place];
-        if result.round > 1 && result.verdict == Verdict::NotRun {
-            return;
-        }
-        if result.round > 1 || self.rounds.contains_key(&place) {
-            result.source = result.source.or_else(|| known.source.clone());
-            let rounds = self.rounds.entry(place).or_insert_with(|| RoundResults::new(known));
-            *known = rounds.add(result);
+        if let Some(rounds) = self.rounds.get_mut(&place) {
+            // In a later round, the test has a result.
+            if result.verdict != Verdict::NotRun {
+                result.source = result.source.or_else(|| known.source.clone());
+                *known = rounds.add(result);
+            }
             return;
         }
         result.source = result.source.or_else(|| known.source.take());
@@ -544,7 +556,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::log::events::{Characterized, DeviceAbsent, DriverFailed, End};
+    use crate::log::events::{Characterized, DeviceAbsent, DriverFailed, End, Round};
     use crate::log::plan::{PlannedDevice, PlannedTests};
     use crate::log::run_header::Resumes;
     use crate::log::sample::{TIME, device, failed_driver, flaky, header, result};
@@ -636,12 +648,7 @@ mod tests {
     #[test]
     fn one_result_for_each_planned_test() {
         use Verdict::{Fail, NotRun, Pass};
-        let second = |event: Event| match event {
-            Event::Finished(result) => {
-                Event::Finished(Box::new(TestResult { round: 2, ..*result }))
-            }
-            event => event,
-        };
+        let second = || Event::Round(Round { device: "d".to_owned(), number: 2 });
         let cases: [(_, Vec<Event>, &[_]); 8] = [
             (
                 "in the plan's order",
@@ -662,12 +669,12 @@ mod tests {
             ),
             (
                 "a result of a later round does not replace a worse one",
-                vec![plan(&["s::a@d"]), failed("s::a@d"), second(passed("s::a@d"))],
+                vec![plan(&["s::a@d"]), failed("s::a@d"), second(), passed("s::a@d")],
                 &[("s::a@d", Fail)],
             ),
             (
                 "a later round that was not run does not count",
-                vec![plan(&["s::a@d"]), passed("s::a@d"), second(not_run("s::a@d"))],
+                vec![plan(&["s::a@d"]), passed("s::a@d"), second(), not_run("s::a@d")],
                 &[("s::a@d", Pass)],
             ),
             (

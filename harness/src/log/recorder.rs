@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use indexmap::IndexMap;
 
 use crate::config::Sync;
-use crate::log::events::{Characterized, DeviceLost, End, Event, Started};
+use crate::log::events::{Characterized, DeviceLost, End, Event, Round, Started};
 use crate::log::read::{RunLog, Sum};
 use crate::log::test_result::TestResult;
 use crate::os::Source;
@@ -44,6 +44,9 @@ pub trait Observer: std::marker::Sync {
 
     /// Workers of a device have a result, or a worse one. It is of no test of the plan.
     fn of_worker(&self, result: &TestResult);
+
+    /// A device begins a round over so many tests. Called where there may be several rounds.
+    fn round_begins(&self, _round: &Round, _tests: usize) {}
 
     /// A test has ended in one of several rounds. After the last round, `finished` has its worst result.
     fn finished_in_round(&self, _position: usize, _result: &TestResult) {}
@@ -213,24 +216,27 @@ impl<'a> Recorder<'a> {
         self.record(Event::DeviceLost(lost.clone()));
     }
 
+    /// Records that a device begins a round over so many tests.
+    pub fn round_begins(&self, round: Round, tests: usize) {
+        self.observer.round_begins(&round, tests);
+        if round.number > 1 {
+            self.record(Event::Round(round));
+        }
+    }
+
     /// Records the result of a test.
     pub fn finished(&self, position: usize, result: &TestResult) {
-        self.record_finished(result);
+        if let Outcome::NotRun { .. } = result.outcome {
+            self.lacks_results.store(true, Ordering::Relaxed);
+        }
+        self.record(Event::Finished(Box::new(result.clone())));
         self.observer.finished(position, result);
     }
 
     /// Records the result of a test in one of several rounds.
     pub fn finished_in_round(&self, position: usize, result: &TestResult) {
-        self.record_finished(result);
-        self.observer.finished_in_round(position, result);
-    }
-
-    fn record_finished(&self, result: &TestResult) {
-        // In later rounds, the test has a result.
-        if let (Outcome::NotRun { .. }, 1) = (&result.outcome, result.round) {
-            self.lacks_results.store(true, Ordering::Relaxed);
-        }
         self.record(Event::Finished(Box::new(result.clone())));
+        self.observer.finished_in_round(position, result);
     }
 
     /// Tells the observer that all tests and all workers have ended.
@@ -266,7 +272,11 @@ impl<'a> Recorder<'a> {
     /// Passes the worst result of a test to the observer, after all rounds.
     pub fn finished_after_rounds(&self, position: usize, test: &str) {
         let result = self.sinks().sum.as_mut().map(|sum| sum.result(test).clone());
-        self.observer.finished(position, &result.expect("a run with rounds has a log"));
+        let result = result.expect("a run with rounds has a log");
+        if let Outcome::NotRun { .. } = result.outcome {
+            self.lacks_results.store(true, Ordering::Relaxed);
+        }
+        self.observer.finished(position, &result);
     }
 
     /// Records the end that `end` makes of the sum of all events so far.

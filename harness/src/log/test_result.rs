@@ -26,11 +26,6 @@ pub(super) fn first() -> u32 {
     1
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
-fn is_first(round: &u32) -> bool {
-    *round == 1
-}
-
 /// The result of one test on one device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TestResult {
@@ -63,12 +58,9 @@ pub struct TestResult {
     pub reused_context: Option<Verdict>,
     /// The number of this execution of the test, from 1.
     pub attempt: u32,
-    /// True if the test runs again in this round: the result is not its last.
+    /// True if the test runs again in its round: the result is not the last one there.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub repeated: bool,
-    /// The round of its device over the tests, from 1.
-    #[serde(default = "first", skip_serializing_if = "is_first")]
-    pub round: u32,
     /// The name of the machine that ran it, in a merged run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<Box<str>>,
@@ -113,7 +105,7 @@ pub struct TestResult {
     /// of their own.
     #[serde(skip)]
     pub earlier: Vec<TestResult>,
-    /// The counts of its rounds, if there are several. A line of the log is of one round.
+    /// The counts of its rounds, if there were several.
     #[serde(skip)]
     pub rounds: Option<Box<RoundCounts>>,
     /// The place of the line, if the outputs are there alone.
@@ -150,7 +142,6 @@ impl TestResult {
             reused_context: None,
             attempt: 1,
             repeated: false,
-            round: 1,
             host: None,
             worker: None,
             slot: None,

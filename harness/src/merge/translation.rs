@@ -139,6 +139,7 @@ impl<'a> Translation<'a> {
             }
             Event::Started(started) => self.started(started)?,
             Event::Finished(result) => self.finished(result),
+            Event::Round(round) => self.rename(&mut round.device),
             Event::Probed(probed) => self.rename(&mut probed.device),
             Event::DeviceLost(lost) => {
                 self.rename(&mut lost.device);

@@ -122,8 +122,9 @@ mod tests {
     fn devices_with_several_rounds_count() {
         let ran = |device: &str, ran: usize| {
             let result = result(&format!("s::t_{ran}@{device}"), Outcome::Passed);
-            let (passed, start, end) = (ran, result.started, result.end());
-            let counts = (ran > 1).then(|| Box::new(RoundCounts { passed, ran, start, end }));
+            let (passed, decisive, start, end) = (ran, 1, result.started, result.end());
+            let counts = RoundCounts { passed, ran, decisive, start, end };
+            let counts = (ran > 1).then(|| Box::new(counts));
             TestResult { rounds: counts, ..result }
         };
         let results = [ran("a", 3), ran("a", 1), ran("b", 4), ran("b", 5), ran("c", 1)];

@@ -40,11 +40,7 @@ const WIDEST_REASON: usize = 300;
 /// Returns a result on one line: the verdict, the test, its time, and the reason.
 pub(crate) fn result_line(result: &TestResult) -> String {
     let verdict = result.verdict.name().to_uppercase().replace('-', " ");
-    let mut line = format!("{verdict} {} ({:.2} s", result.test, result.duration.as_secs_f64());
-    if result.round > 1 {
-        line += &format!(", round {}", result.round);
-    }
-    line += ")";
+    let line = format!("{verdict} {} ({:.2} s)", result.test, result.duration.as_secs_f64());
     let reason = match result.verdict {
         _ if result.attempts().is_some() => headline(result),
         Verdict::Pass => return line,

@@ -73,7 +73,6 @@ enum Details {
         verdict: &'static str,
         message: Option<String>,
         attempt: u32,
-        round: u32,
         worker: Option<u32>,
         host: Option<Box<str>>,
     },
@@ -214,7 +213,6 @@ impl Trace {
             verdict: result.verdict.name(),
             message,
             attempt: result.attempt,
-            round: result.round,
             worker: result.worker,
             host: result.host.clone(),
         };

@@ -12,14 +12,14 @@ use crate::devices::TestDevice;
 use crate::devices::run_device::HOST;
 use crate::devices::selection::NO_DEVICE_FOUND;
 use crate::expected_statuses::ExpectedStatuses;
-use crate::log::events::{Event, Probed, Started, WorkerStarted};
+use crate::log::events::{Event, Probed, Round, Started, WorkerStarted};
 use crate::log::test_result::{OF_WORKER, TestResult, left_behind_text};
 use crate::os::Source;
 use crate::registry::{Ignore, Test};
 use crate::run::hang_budget::HangBudget;
 use crate::run::health::Health;
 use crate::run::plan::Planned;
-use crate::run::rounds::{Rounds, Taken};
+use crate::run::rounds::Rounds;
 use crate::run::state::{Run, RunState, WorkerConfig};
 use crate::run::test_worker::TestWorker;
 use crate::text::counted;
@@ -74,13 +74,13 @@ impl<'a> DeviceRun<'a> {
         expectations_of_workers: &'a HashMap<&'static str, Expectation>,
         entries: Vec<usize>,
     ) -> Self {
-        let Run { seed, repeat, so_far, .. } = state.run;
+        let Run { seed, so_far, .. } = state.run;
         Self {
             state,
             config,
             device,
             expectations_of_workers,
-            rounds: Rounds::new(entries, *seed, repeat.most(), so_far.left_out()),
+            rounds: Rounds::new(entries, *seed, &so_far.left_out()),
             has_failed: AtomicBool::new(false),
             in_use: RwLock::new(()),
             losses: Mutex::default(),
@@ -100,17 +100,36 @@ impl<'a> DeviceRun<'a> {
         self.config.settings.slots.min(self.rounds.tests())
     }
 
-    /// Takes the next test. Later rounds end without a trace where tests of the first are not run.
-    pub fn take(&self) -> Option<Taken> {
-        let taken = self.rounds.take(|| self.may_go_on() && self.end_of_repeat().is_none());
+    /// Begins the next round. Returns false after the last.
+    pub fn begin_round(&self) -> bool {
         let RunState { run, recorder, stop, .. } = self.state;
+        let (ended, most) = (self.rounds.number(), run.repeat.most());
+        if ended == 0 || ended < most && self.rounds.have_tests() && self.goes_on() {
+            let tests = self.rounds.begin();
+            if run.repeat.is_on() {
+                let round = Round { device: self.device_id().to_owned(), number: ended + 1 };
+                recorder.round_begins(round, tests);
+            }
+            return true;
+        }
+        let is_whole = ended == most && self.rounds.is_whole() || !self.rounds.have_tests();
         // A stop does not cut short rounds without a number.
-        let lacks_rounds = run.repeat.rounds.is_some() || !stop.is_requested();
-        let is_over = taken.is_none() && self.end_of_repeat().is_none();
-        if is_over && lacks_rounds && self.rounds.are_cut_short() {
+        let may_end = run.repeat.rounds.is_none() && stop.is_requested();
+        if run.repeat.is_on() && !is_whole && !may_end && self.end_of_repeat().is_none() {
             recorder.rounds_are_cut_short();
         }
-        taken
+        false
+    }
+
+    /// Takes the next test of the round. In a later round, tests that are not run have no result.
+    pub fn take(&self) -> Option<usize> {
+        let is_over = self.rounds.number() > 1 && !self.goes_on();
+        if is_over { None } else { self.rounds.take() }
+    }
+
+    /// Returns whether a later round goes on.
+    fn goes_on(&self) -> bool {
+        self.may_go_on() && self.end_of_repeat().is_none()
     }
 
     /// Returns the reason why no more tests are started, if the rounds have ended.

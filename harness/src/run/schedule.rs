@@ -28,12 +28,7 @@ pub fn execute(run: &Run<'_>, recorder: &Recorder<'_>, stop: &Stop) {
             scope.spawn(move || {
                 device_run.probe_before_tests();
                 recorder.device_begins();
-                std::thread::scope(|slots| {
-                    for number in 0..device_run.slots() {
-                        let device_run = &device_run;
-                        slots.spawn(move || Slot::new(device_run, number).work());
-                    }
-                });
+                run_rounds(&device_run);
             });
         }
     });
@@ -43,6 +38,24 @@ pub fn execute(run: &Run<'_>, recorder: &Recorder<'_>, stop: &Stop) {
         }
     }
     recorder.ended();
+}
+
+/// Runs the rounds of a device. The slots and their workers live on from round to round.
+fn run_rounds(device_run: &DeviceRun<'_>) {
+    let mut slots: Vec<_> =
+        (0..device_run.slots()).map(|number| Slot::new(device_run, number)).collect();
+    while device_run.begin_round() {
+        std::thread::scope(|scope| {
+            for slot in &mut slots {
+                scope.spawn(|| slot.work());
+            }
+        });
+    }
+    std::thread::scope(|scope| {
+        for slot in slots {
+            scope.spawn(|| slot.end());
+        }
+    });
 }
 
 fn device_runs<'a>(state: &'a RunState<'a>) -> Vec<DeviceRun<'a>> {

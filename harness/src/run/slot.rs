@@ -7,7 +7,6 @@
 //! worker, the test runs once more alone, in a fresh worker: if it crashes again, the crash is its own, else it has
 //! the verdict of the rerun, and the crash is a result of the worker.
 
-use std::thread;
 use std::time::Instant;
 
 use crate::case::Case;
@@ -24,23 +23,24 @@ pub(super) struct Slot<'a> {
     device_run: &'a DeviceRun<'a>,
     /// The number of this slot of the device, from 0.
     number: u32,
-    /// The round of the running test.
-    round: u32,
     worker: Option<TestWorker>,
 }
 
 impl<'a> Slot<'a> {
     pub fn new(device_run: &'a DeviceRun<'a>, number: usize) -> Self {
-        Self { device_run, number: number as u32, round: 1, worker: None }
+        Self { device_run, number: number as u32, worker: None }
     }
 
-    /// Runs tests until there are no more.
-    pub fn work(mut self) {
-        while let Some(taken) = self.device_run.take() {
-            self.round = taken.round;
-            let outcome = self.run(taken.position);
-            self.device_run.rounds.end(taken, &outcome);
+    /// Runs tests until the round has no more.
+    pub fn work(&mut self) {
+        while let Some(position) = self.device_run.take() {
+            let outcome = self.run(position);
+            self.device_run.rounds.end(position, &outcome);
         }
+    }
+
+    /// Ends the worker after the last round.
+    pub fn end(mut self) {
         let mut turn = Turn::shared(&self.device_run.in_use);
         self.leave(&mut turn);
     }
@@ -276,14 +276,6 @@ impl<'a> Slot<'a> {
         let (id, expectation) = (device_run.id(position), device_run.expectation(position));
         let result = device_run.result(id, attempt, expectation);
         let slot = result.worker.map(|_| self.number);
-        TestResult { round: self.round, slot, ..result }
-    }
-}
-
-impl Drop for Slot<'_> {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            self.device_run.rounds.abandon();
-        }
+        TestResult { slot, ..result }
     }
 }

@@ -79,9 +79,9 @@ fn the_worst_result_counts() {
     let devices = run.log.header.devices.len();
     assert_eq!(run.status, Some(1));
     for result in results(&run.log, "rounds::fails_the_second_time") {
-        assert_eq!((result.verdict, result.round, result.attempt), (Verdict::Fail, 2, 2));
+        assert_eq!((result.verdict, result.attempt), (Verdict::Fail, 2));
         let rounds = result.rounds.as_ref().expect("several rounds");
-        assert_eq!((rounds.passed, rounds.ran), (2, 3));
+        assert_eq!((rounds.passed, rounds.ran, rounds.decisive), (2, 3, 2));
     }
     for result in results(&run.log, "rounds::comes_after_it") {
         let rounds = result.rounds.as_ref().expect("several rounds");
@@ -90,12 +90,13 @@ fn the_worst_result_counts() {
     for test in ["skips_itself", "is_ignored"] {
         assert_eq!(run.finished(test), devices, "{test} is not repeated");
     }
-    assert_eq!(run.page.matches("  passed 2 of 3\n").count(), devices, "{}", run.page);
+    let counts = "passed 2 of 3, went wrong in round 2";
+    assert_eq!(run.page.matches(&format!("  {counts}\n")).count(), devices, "{}", run.page);
     assert!(run.page.contains(", 3 rounds:"), "{}", run.page);
     let device = &run.log.header.devices[0].id;
     let junit = reports(run.folder.path()).join("junit").join(format!("{device}.xml"));
     let junit = std::fs::read_to_string(junit).expect("the device has its report");
-    assert!(junit.contains("message=\"passed 2 of 3: assertion"), "{junit}");
+    assert!(junit.contains(&format!("message=\"{counts}: assertion")), "{junit}");
     assert!(junit.contains("<property name=\"rounds\" value=\"3\"/>"), "{junit}");
 }
 
@@ -117,8 +118,11 @@ fn a_time_may_end_the_rounds() {
         assert_eq!(ran.iter().sum::<usize>(), finished.len(), "on {device}");
         let (fewest, most) = (ran.iter().min().unwrap(), ran.iter().max().unwrap());
         assert!(*fewest > 0 && most - fewest <= 1, "whole rounds on {device}: {ran:?}");
-        let rounds = finished.iter().map(|line| line["round"].as_u64().unwrap_or(1));
-        assert!(rounds.is_sorted(), "one round after the other on {device}");
+    }
+    for (device, rounds) in run.by_device("round") {
+        let numbers: Vec<_> = rounds.iter().map(|line| line["number"].as_u64()).collect();
+        let expected: Vec<_> = (2..2 + numbers.len() as u64).map(Some).collect();
+        assert_eq!(numbers, expected, "one round after the other on {device}");
     }
 }
 
@@ -207,7 +211,7 @@ fn ctrl_c_in_a_later_round_is_a_whole_run() {
     let mut command = child(COMMAND, &["run", "faulty::alone::", "--until-fail", "--report-dir"]);
     command.arg(folder.path());
     let mut run = start(command);
-    wait_while_running(&mut run, "a second round", || has_second_round(folder.path()));
+    wait_while_running(&mut run, "a third round", || has_third_round(folder.path()));
     kill(Pid::from_raw(run.id().cast_signed()), Signal::SIGINT).expect("it can be signalled");
     assert_eq!(run.wait().expect("the run ends").code(), Some(0));
     let log = log(folder.path());
@@ -215,16 +219,11 @@ fn ctrl_c_in_a_later_round_is_a_whole_run() {
     assert!(log.results.iter().any(|result| result.rounds.is_some()));
 }
 
-/// Returns a value if each device has a result of its second round.
-fn has_second_round(folder: &Path) -> Option<()> {
+/// Returns a value if each device has begun its third round.
+fn has_third_round(folder: &Path) -> Option<()> {
     let events = events(folder);
-    let devices = events.iter().filter(|line| line["event"] == "plan-device").count();
-    let mut second: Vec<&str> = events
-        .iter()
-        .filter(|line| line["round"] == 2)
-        .filter_map(|line| Some(line["test"].as_str()?.rsplit_once('@')?.1))
-        .collect();
-    second.sort_unstable();
-    second.dedup();
-    (devices > 0 && second.len() == devices).then_some(())
+    let count = |is_one: fn(&&Value) -> bool| events.iter().filter(is_one).count();
+    let devices = count(|line| line["event"] == "plan-device");
+    let third = count(|line| line["event"] == "round" && line["number"] == 3);
+    (devices > 0 && third == devices).then_some(())
 }

@@ -118,7 +118,7 @@ fn an_unexpected_result_gets_an_entry_with_its_status_reason_and_place() {
     let source = Some(Location { file: "suites/src/s.rs".into(), line: 7 });
     let of_source = TestResult { source, ..result("s::t@d", crashed()) };
     let rounds = |passed| {
-        let rounds = RoundCounts { passed, ran: 3, start: now(), end: now() };
+        let rounds = RoundCounts { passed, ran: 3, decisive: 1, start: now(), end: now() };
         TestResult { rounds: Some(Box::new(rounds)), ..result("s::t@d", crashed()) }
     };
     let cases = [

@@ -79,9 +79,6 @@ struct Attempt {
     /// Absent if it is 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     slot: Option<u32>,
-    /// Absent if it is 1.
-    #[serde(skip_serializing_if = "is_one")]
-    round: u32,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     reused_context: bool,
     /// The number of its outputs.
@@ -171,7 +168,6 @@ impl Attempt {
             time: u64::try_from(attempt.duration.as_micros()).unwrap_or(u64::MAX),
             worker: attempt.worker,
             slot: attempt.slot.filter(|slot| *slot > 0),
-            round: attempt.round,
             reused_context: attempt.is_of_reused_context(),
             output,
         }
@@ -187,7 +183,6 @@ impl Attempt {
                 time: _,
                 worker: None,
                 slot: None,
-                round: 1,
                 reused_context: false,
                 output: None,
             } => Some(message),

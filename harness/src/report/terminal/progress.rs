@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::devices::run_device::HOST;
-use crate::log::events::DeviceLost;
+use crate::log::events::{self, DeviceLost};
 use crate::log::recorder::Observer;
 use crate::log::test_result::TestResult;
 use crate::os::Source;
@@ -111,8 +111,7 @@ struct Running {
 struct Round {
     number: u32,
     ended: usize,
-    /// The tests that ran in the first round, and run in the others.
-    repeated: usize,
+    total: usize,
     /// The unexpected results of all rounds.
     unexpected: usize,
 }
@@ -232,10 +231,7 @@ impl<'a> Progress<'a> {
         Status {
             round: state.round.map(|round| round.number),
             ended: state.round.map_or(state.ended, |round| round.ended),
-            total: match state.round {
-                Some(round @ Round { number: 2.., .. }) => round.repeated,
-                _ => device.total,
-            },
+            total: state.round.map_or(device.total, |round| round.total),
             unexpected: state.round.map_or(state.unexpected, |round| round.unexpected),
             elapsed: self.begin.elapsed(),
             known_left: device.known_left(state, spent, self.begin.elapsed()),
@@ -323,22 +319,23 @@ impl Observer for Progress<'_> {
         }
     }
 
+    fn round_begins(&self, round: &events::Round, tests: usize) {
+        let device = self.devices.iter().find(|device| device.name == round.device);
+        let mut state = device.expect("a device of the plan").state();
+        let latest = state.round.get_or_insert_default();
+        (latest.number, latest.ended, latest.total) = (round.number, 0, tests);
+    }
+
     fn finished_in_round(&self, position: usize, result: &TestResult) {
         self.end(position);
         self.print(result);
         let device = self.device(position);
         let mut state = device.state();
-        let round = state.round.get_or_insert_default();
-        if result.round > round.number {
-            (round.number, round.ended) = (result.round, 0);
-        }
+        let round = state.round.as_mut().expect("the round has begun");
         round.ended += 1;
-        let is_repeated =
-            !matches!(result.verdict, Verdict::Skip | Verdict::Ignored | Verdict::NotRun);
-        round.repeated += usize::from(round.number == 1 && is_repeated);
         round.unexpected += usize::from(result.is_unexpected());
-        let ended = round.ended;
-        if result.round == 1 {
+        let (ended, number) = (round.ended, round.number);
+        if number == 1 {
             state.end(self.expected[position], result.duration);
         }
         if !BARS.is_hidden() {
