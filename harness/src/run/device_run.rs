@@ -16,13 +16,11 @@ use crate::log::events::{Event, Probed, Round, Started, WorkerStarted};
 use crate::log::test_result::{OF_WORKER, TestResult, left_behind_text};
 use crate::os::Source;
 use crate::registry::{Ignore, Test};
-use crate::run::hang_budget::HangBudget;
-use crate::run::health::Health;
+use crate::run::limits::Limits;
 use crate::run::plan::Planned;
 use crate::run::rounds::Rounds;
 use crate::run::state::{Run, RunState, WorkerConfig};
 use crate::run::test_worker::TestWorker;
-use crate::text::counted;
 use crate::verdict::{Expectation, Outcome, Verdict, judge};
 use crate::worker::parent::{Attempt, PROBE_LIMIT, START_LIMIT, Worker, WorkerLost};
 
@@ -45,14 +43,11 @@ pub(super) struct DeviceRun<'a> {
     /// The expectations for the results of workers, by their names.
     expectations_of_workers: &'a HashMap<&'static str, Expectation>,
     pub rounds: Rounds,
-    /// True after an unexpected result.
-    has_failed: AtomicBool,
+    pub limits: Limits<'a>,
     /// Held by each slot while its worker is busy: for writing if its test runs alone, else for reading.
     pub in_use: RwLock<()>,
     /// The slots that lost a worker in a test, and the times.
     losses: Mutex<Vec<(u32, Instant)>>,
-    pub health: Health,
-    pub hang_budget: HangBudget,
     /// The worker of the last good probe, until a slot needs a worker.
     probed: Mutex<Option<Worker>>,
     /// The results of workers, by their names.
@@ -81,11 +76,9 @@ impl<'a> DeviceRun<'a> {
             device,
             expectations_of_workers,
             rounds: Rounds::new(entries, *seed, &so_far.left_out()),
-            has_failed: AtomicBool::new(false),
+            limits: Limits::new(state, config),
             in_use: RwLock::new(()),
             losses: Mutex::default(),
-            health: Health::default(),
-            hang_budget: HangBudget::new(config.settings.hang_budget),
             probed: Mutex::default(),
             of_workers: Mutex::default(),
             is_characterized: Mutex::new(false),
@@ -115,7 +108,7 @@ impl<'a> DeviceRun<'a> {
         let is_whole = ended == most && self.rounds.is_whole() || !self.rounds.have_tests();
         // A stop does not cut short rounds without a number.
         let may_end = run.repeat.rounds.is_none() && stop.is_requested();
-        if run.repeat.is_on() && !is_whole && !may_end && self.end_of_repeat().is_none() {
+        if run.repeat.is_on() && !is_whole && !may_end && self.limits.end_of_rounds().is_none() {
             recorder.rounds_are_cut_short();
         }
         false
@@ -129,13 +122,7 @@ impl<'a> DeviceRun<'a> {
 
     /// Returns whether a later round goes on.
     fn goes_on(&self) -> bool {
-        self.may_go_on() && self.end_of_repeat().is_none()
-    }
-
-    /// Returns the reason why no more tests are started, if the rounds have ended.
-    fn end_of_repeat(&self) -> Option<String> {
-        let RunState { run, started, .. } = self.state;
-        run.repeat.end(started.elapsed(), self.has_failed.load(Ordering::Relaxed))
+        self.may_go_on() && self.limits.end_of_rounds().is_none()
     }
 
     /// Takes into account that a slot has lost its worker in a test.
@@ -218,10 +205,7 @@ impl<'a> DeviceRun<'a> {
         {
             return Some(Outcome::Failed { message: reason.to_owned(), location: None });
         }
-        if let Some(lost) = self.health.lost() {
-            return Some(Outcome::NotRun { reason: lost.not_run() });
-        }
-        if let Some(reason) = self.hang_budget.is_spent().or_else(|| self.end_of_repeat()) {
+        if let Some(reason) = self.limits.end().or_else(|| self.limits.end_of_rounds()) {
             return Some(Outcome::NotRun { reason });
         }
         if entry.lacks_device() {
@@ -281,7 +265,7 @@ impl<'a> DeviceRun<'a> {
             failed.store(0, Ordering::Relaxed);
             return Ok(started);
         }
-        self.hang_budget.add(begin.elapsed());
+        self.limits.hang_budget.add(begin.elapsed());
         failed.fetch_add(1, Ordering::Relaxed);
         drop(started);
         self.start_unprepared_worker()
@@ -322,7 +306,7 @@ impl<'a> DeviceRun<'a> {
             Err(lost) => Err(match lost.reason() {
                 None => stop.reason(),
                 Some(reason) => {
-                    self.hang_budget.add(begin.elapsed());
+                    self.limits.hang_budget.add(begin.elapsed());
                     failed.fetch_add(1, Ordering::Relaxed);
                     format!("no worker could be started: {reason}")
                 }
@@ -437,21 +421,13 @@ impl<'a> DeviceRun<'a> {
 
     /// Takes into account that a test has reached its limit.
     pub fn count_timeout(&self, position: usize, attempt: &Attempt) {
-        self.hang_budget.add(attempt.duration);
-        self.hang_budget.add_timeout(position);
+        self.limits.hang_budget.add(attempt.duration);
+        self.limits.hang_budget.add_timeout(position);
     }
 
     /// Returns whether the device is still to be used.
     pub fn may_go_on(&self) -> bool {
-        self.end().is_none()
-    }
-
-    /// Returns the reason why the device is not to be used any more, if there is one.
-    pub fn end(&self) -> Option<String> {
-        let stop = self.state.stop;
-        let stopped = stop.is_requested().then(|| stop.reason());
-        let lost = || self.health.lost().map(|lost| lost.not_run());
-        stopped.or_else(lost).or_else(|| self.hang_budget.is_spent())
+        self.limits.end().is_none()
     }
 
     /// Makes the result of an attempt, compared with the expectation.
@@ -532,7 +508,7 @@ impl<'a> DeviceRun<'a> {
             attempts.push(flaky);
         }
         let last = &attempts[attempts.len() - 1];
-        self.count(last);
+        self.limits.count(last);
         if let Some(worst) = known
             && !last.verdict.is_worse_than(worst.verdict)
         {
@@ -601,7 +577,7 @@ impl<'a> DeviceRun<'a> {
                 }
             }
             Some(Err(reason)) => {
-                if let Some(lost) = self.health.lose(&device.run.id, reason, None) {
+                if let Some(lost) = self.limits.health.lose(&device.run.id, reason, None) {
                     recorder.device_lost(lost);
                 }
             }
@@ -611,19 +587,19 @@ impl<'a> DeviceRun<'a> {
     /// Probes the device, each time in a worker of its own, until a probe passes or the device is lost.
     pub fn probe(&self, after: usize) {
         let Some(device) = self.device else { return };
-        let Some(_turn) = self.health.begin_probe() else { return };
+        let Some(_turn) = self.limits.health.begin_probe() else { return };
         let mut last = String::new();
         for _ in 0..PROBES {
             let begin = Instant::now();
             let result = self.probe_once(device, PROBE_LIMIT, PROBE_LIMIT);
-            self.hang_budget.add(begin.elapsed());
+            self.limits.hang_budget.add(begin.elapsed());
             match result {
                 None => return,
-                Some(Ok(())) => return self.health.probe_passed(),
+                Some(Ok(())) => return self.limits.health.probe_passed(),
                 Some(Err(reason)) => last = reason,
             }
         }
-        if let Some(lost) = self.health.lose(&device.run.id, last, Some(self.id(after))) {
+        if let Some(lost) = self.limits.health.lose(&device.run.id, last, Some(self.id(after))) {
             self.state.recorder.device_lost(lost);
         }
     }
@@ -661,23 +637,10 @@ impl<'a> DeviceRun<'a> {
     /// Records the final result of a test.
     pub fn finished(&self, position: usize, result: &TestResult) {
         let RunState { run, recorder, .. } = self.state;
-        self.count(result);
+        self.limits.count(result);
         match run.repeat.is_on() {
             true => recorder.finished_in_round(position, result),
             false => recorder.finished(position, result),
-        }
-    }
-
-    /// Stops the run at the last unexpected result that may be.
-    fn count(&self, result: &TestResult) {
-        let RunState { run, stop, unexpected, .. } = self.state;
-        if !result.is_unexpected() {
-            return;
-        }
-        self.has_failed.store(true, Ordering::Relaxed);
-        let unexpected = unexpected.fetch_add(1, Ordering::Relaxed) + 1;
-        if run.max_fail.is_some_and(|most| unexpected >= most) {
-            stop.request(&format!("--max-fail: {}", counted(unexpected, "unexpected result")));
         }
     }
 }

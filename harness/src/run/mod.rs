@@ -8,6 +8,7 @@ pub(crate) mod execution;
 mod hang_budget;
 mod health;
 pub(crate) mod interrupt;
+mod limits;
 mod measure;
 mod outside;
 pub mod plan;

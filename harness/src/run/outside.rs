@@ -24,7 +24,7 @@ impl DeviceRun<'_> {
         self.find_device()?;
         // A worker holds memory of the device.
         drop(self.take_probed());
-        if let Some(reason) = self.end() {
+        if let Some(reason) = self.limits.end() {
             return Ok(Attempt::without_running(Outcome::NotRun { reason }));
         }
         let run = ProgramRun {
@@ -51,7 +51,7 @@ impl DeviceRun<'_> {
         }
         if let Some(outcome) = exit {
             if let Outcome::TimedOut { limit } = outcome {
-                self.hang_budget.add_end(limit);
+                self.limits.hang_budget.add_end(limit);
             }
             if self.config.settings.exit_check {
                 self.record_end("exit", outcome, position);

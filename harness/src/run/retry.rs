@@ -47,9 +47,9 @@ impl Retry<'_> {
         let is_doubtful = result.verdict == Verdict::Crash && result.doubtful;
         if attempts.is_empty() && is_doubtful && result.outcome.is_own_crash() {
             recorder.repeated(self.position, result.clone());
-            self.device_run.hang_budget.add_crash();
+            self.device_run.limits.hang_budget.add_crash();
             if let Some(alone) = repeat() {
-                self.device_run.hang_budget.add_rerun(&alone.outcome, alone.duration);
+                self.device_run.limits.hang_budget.add_rerun(&alone.outcome, alone.duration);
                 recorder.repeated(self.position, alone.clone());
                 attempts.push(alone);
             }

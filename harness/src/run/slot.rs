@@ -78,9 +78,7 @@ impl<'a> Slot<'a> {
         let retry = Retry { device_run, position };
         let result = retry.run(result, || self.repeat(position, &mut needs_probe));
         device_run.finished(position, &result);
-        let most = device_run.config.settings.tests_per_worker;
-        let is_worn = |worker: &TestWorker| most.is_some_and(|most| worker.tests >= most);
-        if self.worker.as_ref().is_some_and(is_worn) {
+        if self.worker.as_ref().is_some_and(|worker| device_run.limits.is_worn(worker)) {
             self.leave(&mut turn);
         }
         if needs_probe {
@@ -100,7 +98,7 @@ impl<'a> Slot<'a> {
     /// Takes a result into account. Returns true if the worker was lost or a probe is due.
     fn needs_probe(&self, result: &TestResult) -> bool {
         let TestResult { test, outcome, .. } = result;
-        let is_due = self.device_run.health.note(test, outcome, result.is_as_expected());
+        let is_due = self.device_run.limits.health.note(test, outcome, result.is_as_expected());
         is_due || matches!(outcome, Outcome::Crashed { .. } | Outcome::TimedOut { .. })
     }
 
@@ -157,19 +155,19 @@ impl<'a> Slot<'a> {
         if device_run.slots() > 1 {
             self.wait_for_others(position, turn);
         }
-        device_run.health.note(&device_run.id(position), crash, false);
+        device_run.limits.health.note(&device_run.id(position), crash, false);
         device_run.probe(position);
         if !device_run.may_go_on() {
             return attempt;
         }
-        device_run.hang_budget.add_crash();
+        device_run.limits.hang_budget.add_crash();
         let crashed = self.result(position, attempt.clone());
         device_run.state.recorder.repeated(position, crashed);
         let mut rerun = self.attempt(position);
         match &rerun.outcome {
             None | Some(Outcome::NotRun { .. }) => return attempt,
             Some(outcome) => {
-                device_run.hang_budget.add_rerun(outcome, rerun.duration);
+                device_run.limits.hang_budget.add_rerun(outcome, rerun.duration);
                 rerun.is_own_crash |= outcome.is_own_crash();
             }
         }
@@ -194,7 +192,7 @@ impl<'a> Slot<'a> {
                 if device_run.config.settings.exit_check
                     && let Err(Some(outcome)) = worker.worker.exit(stop.signal())
                 {
-                    device_run.hang_budget.add(at.elapsed());
+                    device_run.limits.hang_budget.add(at.elapsed());
                     device_run.record_end("exit", outcome, last);
                 }
                 return;
@@ -203,7 +201,7 @@ impl<'a> Slot<'a> {
             Err(Some(outcome)) => outcome,
         };
         let mut words = worker.worker.last_words();
-        device_run.hang_budget.add(begin.elapsed());
+        device_run.limits.hang_budget.add(begin.elapsed());
         words.before = worker.last.into();
         words.worker = Some(worker.number);
         drop(worker.worker);
@@ -214,7 +212,7 @@ impl<'a> Slot<'a> {
         if let Outcome::TimedOut { .. } = outcome {
             device_run.record_end("leave", outcome, last);
         } else if outcome.is_own_crash() {
-            device_run.hang_budget.add_crash();
+            device_run.limits.hang_budget.add_crash();
             device_run.record_worker_crash(Attempt { outcome: Some(outcome), ..words }, None);
         }
     }
@@ -238,7 +236,7 @@ impl<'a> Slot<'a> {
     /// The attempt of a test whose worker does not start. Probes the device.
     fn without_worker(&self, position: usize, mut reason: String) -> Attempt {
         self.device_run.probe(position);
-        if let Some(lost) = self.device_run.health.lost() {
+        if let Some(lost) = self.device_run.limits.health.lost() {
             reason = lost.not_run();
         }
         Attempt::without_running(Outcome::NotRun { reason })
