@@ -25,7 +25,8 @@ pub const EXAMPLES: &str = "\
 Examples:
   clmatrix bisect buffer::map::twice@pocl-cpu           in the latest run
   clmatrix bisect buffer::map::twice@pocl-cpu 19ec3     in the run whose id begins so
-  clmatrix bisect buffer::map::twice@pocl-cpu --runs 200";
+  clmatrix bisect buffer::map::twice@pocl-cpu --runs 200
+  clmatrix bisect worker::crash@pocl-cpu                the test that was running, or the last one";
 
 /// The time that a trial waits longer for a crash than the crash took in the run.
 const MARGIN: Duration = Duration::from_millis(100);
@@ -35,7 +36,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
 #[derive(Args)]
 pub struct BisectArguments {
-    /// The id of the test, with its device.
+    /// The id of the test, with its device, or of a crash that is no test's.
     #[arg(value_name = "TEST")]
     test: String,
     /// The run: a folder, a log, an id or its beginning.
@@ -53,6 +54,8 @@ pub struct BisectArguments {
 
 /// The execution that went wrong, and the tests that its worker had run before.
 struct Suspects {
+    /// The test that is repeated.
+    last: String,
     before: Vec<String>,
     /// The time from the first start to the end.
     time: Duration,
@@ -60,11 +63,12 @@ struct Suspects {
 }
 
 pub fn bisect(target: Target, arguments: &BisectArguments) -> Result<ExitCode, AnyError> {
-    let BisectArguments { test, runs, .. } = arguments;
+    let runs = arguments.runs;
     let folder = arguments.report_dir.clone();
     let folder = folder.map_or_else(|| arguments.common.options(target).report_folder(), Ok)?;
     let log = RunLog::read(&store::find(&folder, &arguments.run)?)?;
-    let suspects = Suspects::of(&log, test)?;
+    let suspects = Suspects::of(&log, &arguments.test)?;
+    let test = &suspects.last;
     let setup = arguments.common.setup(target)?;
     let tests = Case::registered()?;
     let wanted = |id: &str| id == test || suspects.before.iter().any(|before| before == id);
@@ -85,7 +89,7 @@ pub fn bisect(target: Target, arguments: &BisectArguments) -> Result<ExitCode, A
         .collect::<Result<_, String>>()?;
     let mut failed = None;
     let mut length = usize::MAX;
-    let finding = search(&before, *runs, |part| {
+    let finding = search(&before, runs, |part| {
         if !part.is_empty() && part.len() != length {
             length = part.len();
             status_line(&format!("trying {length} of {} tests before it", before.len()));
@@ -116,7 +120,8 @@ pub fn bisect(target: Target, arguments: &BisectArguments) -> Result<ExitCode, A
 }
 
 impl Suspects {
-    /// Finds the first attempt of a test that went wrong after others in its worker.
+    /// Finds the first attempt of a test that went wrong after others in its worker. In a crash that is no test's, it
+    /// is that of the last test.
     fn of(log: &RunLog, test: &str) -> Result<Self, String> {
         let run = &log.header.run_id;
         let result = log.results.iter().find(|result| result.test == test);
@@ -129,17 +134,20 @@ impl Suspects {
         let before = |attempt: &TestResult| {
             let mut before: Vec<&TestResult> = tests()
                 .flat_map(attempts)
-                .filter(|other| other.worker == attempt.worker && other.started < attempt.started)
+                .filter(|other| other.worker == attempt.worker && other.started <= attempt.started)
                 .collect();
             before.sort_by_key(|other| other.started);
-            before
+            let last = before.pop().map_or(test, |last| &last.test);
+            (last, before)
         };
         let mut found = own.into_iter().map(|attempt| (attempt, before(attempt)));
-        let Some((attempt, before)) = found.find(|(_, before)| !before.is_empty()) else {
+        let Some((attempt, (last, before))) = found.find(|(_, (_, before))| !before.is_empty())
+        else {
             return Err(format!("{test} did not go wrong after other tests in the run {run}"));
         };
         let begin = before.first().map_or(SystemTime::UNIX_EPOCH, |first| first.started);
         Ok(Self {
+            last: last.to_owned(),
             time: attempt.end().duration_since(begin).unwrap_or_default(),
             is_crash: matches!(attempt.outcome, Outcome::Crashed { .. }),
             before: before.into_iter().map(|before| before.test.clone()).collect(),

@@ -1,5 +1,6 @@
 //! `clmatrix runs`.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -24,21 +25,24 @@ pub fn runs(target: Target, arguments: &RunsArguments) -> Result<ExitCode, AnyEr
     let folder = arguments.place.folder(target)?;
     let runs = store::runs(&folder)
         .map_err(|error| format!("the report folder {}: {error}", folder.display()))?;
-    let rows: Vec<Vec<String>> = runs.iter().map(|run| row(&folder, run)).collect();
+    let headers = runs.iter().filter_map(|run| RunLog::read_header(&run.join(store::LOG)).ok());
+    let resumed: HashSet<String> =
+        headers.filter_map(|header| Some(header.resumes?.run_id)).collect();
+    let rows: Vec<Vec<String>> = runs.iter().map(|run| row(run, &resumed)).collect();
     let head = ["run", "time", "state", "duration", "devices", "results"].map(str::to_owned);
     print(&text_table::aligned(&[vec![head.to_vec()], rows].concat()))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn row(folder: &Path, run: &Path) -> Vec<String> {
+/// The row of a run; `resumed` are the ids of the runs that others go on with.
+fn row(run: &Path, resumed: &HashSet<String>) -> Vec<String> {
     let id = run.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let log = match RunLog::read(&run.join(store::LOG)) {
         Ok(log) => log,
         Err(error) => return vec![id, error.to_string()],
     };
-    let resumed = store::continuation(folder, &id).ok().flatten();
     let state = match &log {
-        _ if resumed.is_some() => "goes on",
+        _ if resumed.contains(&id) => "goes on",
         _ if store::is_running(run) => "running",
         log if !log.has_ended => "killed",
         log if log.interrupted => "cut short",

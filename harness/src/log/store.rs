@@ -274,32 +274,30 @@ pub fn find(folder: &Path, run: &str) -> Result<PathBuf, String> {
 
 /// Returns the run that goes on with this one, if there is one.
 pub(crate) fn continuation(folder: &Path, run_id: &str) -> io::Result<Option<PathBuf>> {
-    let goes_on = |run: &PathBuf| resumed_by(run).is_some_and(|resumed| resumed == run_id);
+    let resumes = |run: &PathBuf| RunLog::read_header(&run.join(LOG)).ok()?.resumes;
+    let goes_on = |run: &PathBuf| resumes(run).is_some_and(|resumes| resumes.run_id == run_id);
     Ok(runs(folder)?.into_iter().find(goes_on))
-}
-
-/// The id of the run that this one goes on with.
-fn resumed_by(run: &Path) -> Option<String> {
-    Some(RunLog::read_header(&run.join(LOG)).ok()?.resumes?.run_id)
 }
 
 /// Removes the oldest runs beyond `keep`, but none that is being written, that is the parent of one
 /// that stays, or that the link of the folder shows. A run counts with those that it goes on with. Errors are
 /// ignored: the next run tries again.
 fn remove_old_runs(folder: &Path, keep: usize) {
-    let runs = runs(folder).unwrap_or_default();
-    let resumed: Vec<String> = runs.iter().filter_map(|run| resumed_by(run)).collect();
+    let header = |run: PathBuf| (RunLog::read_header(&run.join(LOG)).ok(), run);
+    let runs: Vec<_> = runs(folder).unwrap_or_default().into_iter().map(header).collect();
+    let resumes = |header: &RunHeader| Some(header.resumes.as_ref()?.run_id.clone());
+    let headers = runs.iter().filter_map(|(header, _)| header.as_ref());
+    let resumed: Vec<String> = headers.filter_map(resumes).collect();
     let is_one_of = |run: &Path, ids: &[String]| ids.iter().any(|id| run.ends_with(id));
     let (mut age, mut parents) = (0, Vec::new());
     // The newest first: a parent is older than its run.
-    for run in runs.iter().rev() {
+    for (header, run) in runs.iter().rev() {
         let stays =
             age < keep || is_one_of(run, &parents) || is_shown(folder, run) || is_running(run);
         age += usize::from(!is_one_of(run, &resumed));
         if stays {
-            let header = RunLog::read_header(&run.join(LOG)).ok();
-            let (parent, resumes) = header.map(|run| (run.parent, run.resumes)).unwrap_or_default();
-            parents.extend(parent.into_iter().chain(resumes.map(|resumes| resumes.run_id)));
+            let Some(header) = header else { continue };
+            parents.extend(header.parent.clone().into_iter().chain(resumes(header)));
         } else {
             let _ = fs::remove_dir_all(run);
         }

@@ -12,6 +12,7 @@ use crate::support::{COMMAND, child, log, output};
 pub const CHECKS: &[Check] = &[
     ("bisect::the_test_that_breaks_another_is_found", the_test_that_breaks_another_is_found),
     ("bisect::the_cause_of_a_late_crash_is_found", the_cause_of_a_late_crash_is_found),
+    ("bisect::a_crash_that_is_no_tests_may_be_named", a_crash_that_is_no_tests_may_be_named),
     ("bisect::a_test_that_always_fails_has_no_cause", a_test_that_always_fails_has_no_cause),
     ("bisect::a_test_that_ran_first_has_no_cause", a_test_that_ran_first_has_no_cause),
 ];
@@ -55,6 +56,14 @@ fn victim(folder: &Path) -> String {
 
 fn the_cause_of_a_late_crash_is_found() {
     let (status, text) = bisect(&["takes_ten_milliseconds"], victim, "10");
+    assert_eq!(status, Some(0));
+    let cause = cpu::test("faulty::delayed::takes_ten_milliseconds::number_05_5") + " makes ";
+    assert!(text.contains(&cause) && text.contains(": 4 of 4 with it, 0 of 5 without"), "{text}");
+}
+
+fn a_crash_that_is_no_tests_may_be_named() {
+    let id = |folder: &Path| log(folder).results.pop().expect("a result").test;
+    let (status, text) = bisect(&["takes_ten_milliseconds"], id, "10");
     assert_eq!(status, Some(0));
     let cause = cpu::test("faulty::delayed::takes_ten_milliseconds::number_05_5") + " makes ";
     assert!(text.contains(&cause) && text.contains(": 4 of 4 with it, 0 of 5 without"), "{text}");
