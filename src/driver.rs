@@ -15,9 +15,6 @@ pub(crate) struct Driver {
     /// `clFlush` returns when the commands of the queue have ended (Oclgrind 21.10).
     // quirk: OCLGRIND-2
     pub flush_blocks: bool,
-    /// An argument of a kernel that was set to a pointer cannot be set to a memory object (NVIDIA 580).
-    // quirk: NVIDIA-7
-    pub keeps_pointers: bool,
     /// Maps of sub-buffers that overlap corrupt the driver, even one after the other (NVIDIA 580).
     // quirk: NVIDIA-11
     pub confuses_mapped_regions: bool,
@@ -38,7 +35,6 @@ impl Driver {
     pub const UNKNOWN: Self = Self {
         unmaps_failed_maps: true,
         flush_blocks: false,
-        keeps_pointers: true,
         confuses_mapped_regions: true,
         finds_maps_by_address: true,
         hides_cancellations: true,
@@ -47,7 +43,6 @@ impl Driver {
 
     /// A driver without these faults, but that of failed maps.
     const ORDERLY: Self = Self {
-        keeps_pointers: false,
         confuses_mapped_regions: false,
         finds_maps_by_address: false,
         hides_cancellations: false,
@@ -68,12 +63,9 @@ impl Driver {
         match name {
             "Portable Computing Language" => Self { finds_maps_by_address: true, ..Self::ORDERLY },
             "Oclgrind" => Self { flush_blocks: true, ..Self::ORDERLY },
-            "NVIDIA CUDA" => Self {
-                unmaps_failed_maps: false,
-                keeps_pointers: true,
-                confuses_mapped_regions: true,
-                ..Self::ORDERLY
-            },
+            "NVIDIA CUDA" => {
+                Self { unmaps_failed_maps: false, confuses_mapped_regions: true, ..Self::ORDERLY }
+            }
             "rusticl" => Self { misplaces_pixels: true, ..Self::ORDERLY },
             name if name.starts_with("Intel(R) OpenCL") => {
                 Self { hides_cancellations: true, ..Self::ORDERLY }
@@ -92,13 +84,12 @@ mod tests {
         let Driver {
             unmaps_failed_maps,
             flush_blocks: _,
-            keeps_pointers,
             confuses_mapped_regions,
             finds_maps_by_address,
             hides_cancellations,
             misplaces_pixels,
         } = Driver::of_platform("Another Platform");
-        assert!(unmaps_failed_maps && keeps_pointers && misplaces_pixels);
+        assert!(unmaps_failed_maps && misplaces_pixels);
         assert!(confuses_mapped_regions && finds_maps_by_address && hides_cancellations);
         assert_eq!(Driver::of_platform(""), Driver::UNKNOWN);
     }

@@ -273,7 +273,8 @@ impl Event {
     }
 
     /// Calls `callback` once when the command has ended, with the driver's final status
-    /// (`clSetEventCallback`; `pyopencl.Event.set_callback`). `Ok(())` stands for CL_COMPLETE.
+    /// (`clSetEventCallback`; `pyopencl.Event.set_callback`). `Ok(())` stands for CL_COMPLETE,
+    /// which Intel's driver also says of cancelled commands.
     ///
     /// The callback runs on a thread of the driver, or on the thread that sets a user event. PoCL and
     /// rusticl call no callbacks of commands that fail. The callback then runs on a thread of the
@@ -360,9 +361,6 @@ impl Event {
     pub(crate) fn wait_until_ended(&self) -> Result<Outcome> {
         if let Some(outcome) = self.known_outcome() {
             return Ok(outcome);
-        }
-        if let Some(queue) = self.queue() {
-            queue.is_about_to_be_flushed();
         }
         let outcome = match (cl::wait_for_events(&[self.as_raw()]), self.raw_status()?) {
             (Ok(()), cl::CL_COMPLETE) => Outcome::Complete,

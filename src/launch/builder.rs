@@ -343,7 +343,7 @@ impl Launcher {
                     // SAFETY: the memory is there while the launch borrows it.
                     unsafe { set_kernel_arg_svm_pointer(kernel, index, *pointer) }
                         .map_err(in_call("clSetKernelArgSVMPointer"))?;
-                    self.has_svm[position] = self.driver.keeps_pointers;
+                    self.has_svm[position] = true;
                     continue;
                 }
             };
@@ -385,7 +385,7 @@ impl Launcher {
 
     /// Replaces the kernel object if it has settings that a launch with these arguments cannot change:
     /// OpenCL has no call that removes pointers besides the arguments, and NVIDIA's driver crashes on an
-    /// empty list of them. An argument that was a pointer cannot become a memory object there.
+    /// empty list of them. An argument that was a pointer cannot become a memory object with that driver.
     // quirk: NVIDIA-4, NVIDIA-7
     #[inline]
     fn forget_settings(&mut self, args: &[Value], has_indirect: bool) -> Result<()> {

@@ -39,7 +39,6 @@ pub use arg_info::{AddressQualifier, ArgInfo};
 pub use builder::Launch;
 pub use size::WorkSize;
 
-use crate::driver::Driver;
 use crate::error::{Error, Result, in_call};
 use crate::handle::ProgramRef;
 use crate::memory::context::MemContext;
@@ -84,7 +83,6 @@ pub struct Launcher {
     has_indirect: bool,
     /// For each argument, true if it was set to a pointer and cannot be set to a memory object.
     has_svm: Vec<bool>,
-    driver: Driver,
     /// True if the work groups of a launch all have the same size.
     uniform: bool,
     /// The values among the arguments of the launch that is being put together.
@@ -136,8 +134,6 @@ impl Launcher {
         let program = unsafe { ProgramRef::retain(program) }?;
         let count: u32 = info(CL_KERNEL_NUM_ARGS)?.into();
         let infos = arg_info::ask(kernel.get(), count);
-        let driver =
-            context.devices().first().map_or(Driver::UNKNOWN, |device| Driver::for_device(*device));
         let local_memory = |&device: &_| {
             get_device_info(device, CL_DEVICE_LOCAL_MEM_SIZE).map_or(u64::MAX, u64::from)
         };
@@ -151,7 +147,6 @@ impl Launcher {
             program,
             has_indirect: false,
             has_svm: vec![false; count as usize],
-            driver,
             values: Vec::new(),
             kernel,
         })

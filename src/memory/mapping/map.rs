@@ -47,7 +47,8 @@ use crate::wait_list::WaitList;
 /// All methods return CL_INVALID_CONTEXT; CL_INVALID_VALUE for no elements, for elements or pixels that
 /// exceed the memory, for a range without an end of memory that is not a whole number of elements, and
 /// for pixels of another size than `T`; CL_INVALID_OPERATION where the flags forbid the map, or where the
-/// bytes are mapped and either map writes; CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where a command
+/// bytes are mapped and either map writes, or both begin at one byte and the driver finds maps by their address;
+/// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where a command
 /// that the map waited for failed; CL_MAP_FAILURE where the driver's pointer or pitches do not suit `T`;
 /// and the driver's errors.
 pub trait Map<Part> {

@@ -126,7 +126,6 @@ impl<K: Mappable> Mapping<K> {
             queue.submit(K::MAP, &wait_list, |arguments| submit(arguments, &mut pointer));
         let event = match (submitted, NonNull::new(pointer)) {
             (Ok(event), Some(pointer)) => {
-                tracker.mapped(begun.id);
                 let (range, memory) = (range.clone(), memory.clone());
                 let mapping = Self { pointer, range, id: Some(begun.id), event, memory };
                 return Ok((mapping, begun.predecessors));
@@ -180,10 +179,10 @@ impl<K: Mappable> Mapping<K> {
         // If the wait list is refused, the bytes are still mapped.
         let mut wait_list = wait_for.prepare(K::UNMAP, queue.context_raw())?;
         // The end of a map that has been waited for is known.
-        if self.event.outcome().is_none() {
+        let has_run = self.event.outcome().is_some();
+        if !has_run {
             wait_list.push(&self.event);
         }
-        tracker.begin_unmap(id);
         let submitted = queue.submit(K::UNMAP, &wait_list, |arguments| {
             // SAFETY: the handles are alive and of one context, and the bytes are mapped at this
             // pointer, which is not used any more.
@@ -197,8 +196,7 @@ impl<K: Mappable> Mapping<K> {
             }
             // The drop leaves it to the tracker.
             // quirk: RUSTICL-3
-            Err(NotSubmitted::Rejected(error)) if self.event.outcome().is_none() => {
-                tracker.mapped(id);
+            Err(NotSubmitted::Rejected(error)) if !has_run => {
                 self.id = Some(id);
                 Err(error)
             }

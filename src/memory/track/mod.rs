@@ -26,11 +26,12 @@
 //!
 //! # The life of a map
 //! ```text
-//!             begin_map               mapped           begin_unmap             unmapped
-//!  (nothing) -----------> Submitting --------> Mapped -------------> Submitting --------> Unmapping
-//!                             |                                          |                 |     |
-//!                  rejected   |                                rejected  |         failed  |     | completed
-//!             (nothing) <-----'                            Poisoned <----'  Poisoned <-----'     '--> (nothing)
+//!             begin_map             unmapped
+//!  (nothing) -----------> Mapped --------------> Unmapping
+//!                          |  |                   |     |
+//!      not mapped          |  |  not unmapped     |     |  completed
+//!             (nothing) <--'  '-----> Poisoned <--'     '----------> (nothing)
+//!                                          failed
 //! ```
 //! The bytes of a poisoned map stay closed: the driver may still have them mapped.
 //!
@@ -269,7 +270,7 @@ impl AccessTracker {
     }
 
     /// Begins a map, which is found `by_address` alone, and returns the commands that it has to come after.
-    /// The caller passes the id to [`mapped`](Self::mapped), [`remove_map`](Self::remove_map) or
+    /// If the driver does not map them, the caller passes the id to [`remove_map`](Self::remove_map) or
     /// [`poison`](Self::poison).
     ///
     /// # Errors
@@ -331,11 +332,6 @@ impl AccessTracker {
         }
     }
 
-    /// Records that the driver maps the bytes.
-    pub(crate) fn mapped(&self, id: u64) {
-        self.change(|table| table.mapped(id));
-    }
-
     /// Removes a map that the driver did not take or that has failed.
     pub(crate) fn remove_map(&self, id: u64) {
         self.change(|table| table.remove_map(id));
@@ -345,11 +341,6 @@ impl AccessTracker {
     #[cold]
     pub(crate) fn poison(&self, id: u64) {
         self.change(|table| table.poison(id));
-    }
-
-    /// Begins the unmap of a map.
-    pub(crate) fn begin_unmap(&self, id: u64) {
-        self.change(|table| table.begin_unmap(id));
     }
 
     /// Records the unmap of a map, with the events of both.
@@ -362,9 +353,7 @@ impl AccessTracker {
     /// Keeps a map that the driver refuses to unmap before it has run. The next use of its bytes unmaps it.
     #[cold]
     pub(crate) fn leave(&self, map: LeftMap) {
-        let mut left = self.left.lock();
-        self.change(|table| table.mapped(map.id));
-        left.push(map);
+        self.left.lock().push(map);
     }
 
     /// Unmaps the maps of these bytes that were left, when they have run.
@@ -385,6 +374,10 @@ impl AccessTracker {
                 Ok(unmapped) => self.change(|table| {
                     table.unmapping(map.id, &map.event, &unmapped);
                 }),
+                // Not mapped, as the driver says.
+                Err(_) if map.event.known_outcome() == Some(Outcome::Failed) => {
+                    self.remove_map(map.id);
+                }
                 Err(error) => {
                     log::error!("{error}");
                     self.poison(map.id);
@@ -407,7 +400,6 @@ impl AccessTracker {
     ) -> Result<HostAccess> {
         let used = Use::new(range, access);
         let id = self.begin(call, &used, Table::begin_map)?;
-        self.mapped(id);
         let begun = HostAccess { tracker: Arc::clone(self), id };
         self.wait_for_predecessors(call, id, &used)?;
         Ok(begun)
@@ -545,8 +537,6 @@ mod tests {
         let tracker = AccessTracker::new();
         let map = tracker.begin_map(CALL, &(0..8), Access::Read, false)?;
         mapped.set_complete()?;
-        tracker.mapped(map.id);
-        tracker.begin_unmap(map.id);
         tracker.unmapped(map.id, &mapped, &unmapped);
         thread::scope(|scope| {
             let access = scope.spawn(|| tracker.access_by_host(CALL, &(0..8), Access::Write));
@@ -561,21 +551,6 @@ mod tests {
             assert_eq!(access.expect_err("the bytes may be mapped").code(), CL_INVALID_OPERATION);
             Ok(())
         })
-    }
-
-    #[test]
-    fn an_unmap_waits_for_no_other_map_that_is_being_submitted() -> Result<()> {
-        let tracker = AccessTracker::new();
-        let [one, other] = [(); 2].map(|()| tracker.begin_map(CALL, &(0..8), Access::Read, false));
-        let (one, other) = (one?, other?);
-        tracker.mapped(one.id);
-        tracker.begin_unmap(one.id);
-        // As for an unmap that is tried again.
-        tracker.begin_unmap(one.id);
-        tracker.remove_map(one.id);
-        tracker.remove_map(other.id);
-        assert!(tracker.begin_command(CALL, &(0..8), Access::Write).is_ok());
-        Ok(())
     }
 
     #[test]

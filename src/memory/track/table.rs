@@ -74,9 +74,7 @@ struct Map<E> {
 
 #[derive(Debug)]
 enum MapState<E> {
-    /// The driver is being called for the map or for the unmap.
-    Submitting,
-    /// Mapped, or accessed by the host.
+    /// Mapped, accessed by the host, or about to be so. The driver may be called for the unmap.
     Mapped,
     /// The driver unmaps the bytes.
     Unmapping { mapped: E, unmapped: E },
@@ -145,7 +143,7 @@ impl<E: TrackedEvent> Map<E> {
     fn events(&self) -> impl Iterator<Item = &E> {
         let events = match &self.state {
             MapState::Unmapping { mapped, unmapped } => [Some(unmapped), Some(mapped)],
-            MapState::Submitting | MapState::Mapped | MapState::Poisoned => [None, None],
+            MapState::Mapped | MapState::Poisoned => [None, None],
         };
         events.into_iter().flatten()
     }
@@ -313,7 +311,7 @@ impl<E: TrackedEvent> Table<E> {
                     let events = map.events().filter(|event| event.known_outcome().is_none());
                     unknown.extend(events.cloned());
                 }
-                MapState::Poisoned | MapState::Submitting | MapState::Mapped => {
+                MapState::Poisoned | MapState::Mapped => {
                     return Err(map.in_use());
                 }
             }
@@ -328,7 +326,7 @@ impl<E: TrackedEvent> Table<E> {
             self.check_maps(used, asked)?;
         }
         let (id, used) = (self.new_id(), used.clone());
-        self.maps.push(Map { id, used, state: MapState::Submitting, followed_by: 0 });
+        self.maps.push(Map { id, used, state: MapState::Mapped, followed_by: 0 });
         Ok(id)
     }
 
@@ -392,7 +390,7 @@ impl<E: TrackedEvent> Table<E> {
                         predecessors.push(unmapped.clone());
                     }
                 }
-                MapState::Poisoned | MapState::Submitting | MapState::Mapped => {
+                MapState::Poisoned | MapState::Mapped => {
                     return Err(map.in_use());
                 }
             }
@@ -409,23 +407,9 @@ impl<E: TrackedEvent> Table<E> {
         maps.for_each(|map| map.followed_by = id);
     }
 
-    /// Records that the driver maps the bytes, or that an access of the host has begun.
-    pub fn mapped(&mut self, id: u64) {
-        if let Some(map) = self.map_mut(id) {
-            map.state = MapState::Mapped;
-        }
-    }
-
     /// Removes a map that the driver did not take, or an access of the host that has ended.
     pub fn remove_map(&mut self, id: u64) {
         self.maps.retain(|map| map.id != id);
-    }
-
-    /// Records that the driver is being called to unmap a map.
-    pub fn begin_unmap(&mut self, id: u64) {
-        if let Some(map) = self.map_mut(id) {
-            map.state = MapState::Submitting;
-        }
     }
 
     /// Records that the driver unmaps a map, with the events of the map and of the unmap. Returns
@@ -477,7 +461,7 @@ impl<E: TrackedEvent> Table<E> {
 
     /// Returns whether bytes are mapped.
     pub fn has_maps(&self) -> bool {
-        self.maps.iter().any(|map| matches!(map.state, MapState::Submitting | MapState::Mapped))
+        self.maps.iter().any(|map| matches!(map.state, MapState::Mapped))
     }
 }
 

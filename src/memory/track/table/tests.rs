@@ -42,14 +42,12 @@ fn command(table: &mut Table<Fake>, range: Range<usize>, access: Access) -> Fake
 /// Maps bytes.
 fn map(table: &mut Table<Fake>, range: Range<usize>, access: Access) -> (u64, Fake) {
     let id = table.begin_map(&Use::new(&range, access), false).expect("no conflict");
-    table.mapped(id);
     (id, Fake::default())
 }
 
 /// Unmaps a map.
 fn unmap(table: &mut Table<Fake>, (id, mapped): (u64, Fake)) -> Fake {
     let event = Fake::default();
-    table.begin_unmap(id);
     table.unmapping(id, &mapped, &event);
     event
 }
@@ -164,7 +162,6 @@ fn maps_that_only_read_are_reaped() {
         let mapped = map(&mut table, 0..8, Read);
         mapped.1.completes();
         let (id, event, unmapped) = (mapped.0, mapped.1, Fake::default());
-        table.begin_unmap(id);
         let is_full = table.unmapping(id, &event, &unmapped);
         unmapped.completes();
         if is_full {
@@ -179,13 +176,11 @@ fn maps_that_are_found_by_address_exclude_each_other() {
     let by_address = |range| Use { by_address: true, ..Use::new(&range, Read) };
     let mut table = Table::<Fake>::default();
     let id = table.begin_map(&by_address(0..8), false).expect("no conflict");
-    table.mapped(id);
     assert!(matches!(table.begin_map(&by_address(0..4), false), Err(Conflict::InUse(..))));
     assert!(table.begin_map(&by_address(2..8), false).is_ok(), "another address");
     assert!(table.begin_command(&Use::new(&(0..8), Read), false).is_ok(), "no map");
     let (mapped, unmapped) = (Fake::default(), Fake::default());
     mapped.completes();
-    table.begin_unmap(id);
     table.unmapping(id, &mapped, &unmapped);
     let again = table.begin_map(&by_address(0..4), true).expect("the unmap is under way");
     let before = table.predecessors(again, &by_address(0..4)).expect("no conflict");
@@ -198,7 +193,6 @@ fn map_after(table: &mut Table<Fake>, access: Access) -> ((u64, Fake), Vec<Fake>
     let id = table.begin_map(&used, true).expect("no conflict");
     let found = table.predecessors(id, &used).expect("no conflict");
     table.follow(id, &used);
-    table.mapped(id);
     ((id, Fake::default()), found.into_vec())
 }
 
