@@ -1,18 +1,21 @@
 //! `clmatrix bisect`.
 
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use clap::{Args, value_parser};
+use indexmap::IndexSet;
 
 use super::common::Common;
 use crate::bisect::trials::{TrialTest, Trials};
 use crate::bisect::{Finding, search};
 use crate::case::Case;
+use crate::log::events::{Event, Started};
 use crate::log::read::RunLog;
 use crate::log::store;
-use crate::log::test_result::TestResult;
 use crate::run::interrupt::Stop;
 use crate::run::plan::{Plan, Planned};
 use crate::run::state::{Run, WorkerConfig};
@@ -66,7 +69,7 @@ pub fn bisect(target: Target, arguments: &BisectArguments) -> Result<ExitCode, A
     let runs = arguments.runs;
     let folder = arguments.report_dir.clone();
     let folder = folder.map_or_else(|| arguments.common.options(target).report_folder(), Ok)?;
-    let log = RunLog::read(&store::find(&folder, &arguments.run)?)?;
+    let log = store::find(&folder, &arguments.run)?;
     let suspects = Suspects::of(&log, &arguments.test)?;
     let test = &suspects.last;
     let setup = arguments.common.setup(target)?;
@@ -122,41 +125,44 @@ pub fn bisect(target: Target, arguments: &BisectArguments) -> Result<ExitCode, A
 impl Suspects {
     /// Finds the first attempt of a test that went wrong after others in its worker. In a crash that is no test's, it
     /// is that of the last test.
-    fn of(log: &RunLog, test: &str) -> Result<Self, String> {
-        let run = &log.header.run_id;
-        let result = log.results.iter().find(|result| result.test == test);
-        let result = result.ok_or_else(|| format!("the run {run} has no test {test}"))?;
-        let tests = || log.results.iter().filter(|result| !result.is_of_worker());
-        let mut own: Vec<_> = attempts(result)
-            .filter(|attempt| attempt.verdict.is_failure() && attempt.worker.is_some())
-            .collect();
-        own.sort_by_key(|attempt| attempt.attempt);
-        let before = |attempt: &TestResult| {
-            let mut before: Vec<&TestResult> = tests()
-                .flat_map(attempts)
-                .filter(|other| other.worker == attempt.worker && other.started <= attempt.started)
-                .collect();
-            before.sort_by_key(|other| other.started);
-            let last = before.pop().map_or(test, |last| &last.test);
-            (last, before)
-        };
-        let mut found = own.into_iter().map(|attempt| (attempt, before(attempt)));
-        let Some((attempt, (last, before))) = found.find(|(_, (_, before))| !before.is_empty())
-        else {
-            return Err(format!("{test} did not go wrong after other tests in the run {run}"));
-        };
-        let begin = before.first().map_or(SystemTime::UNIX_EPOCH, |first| first.started);
-        Ok(Self {
-            last: last.to_owned(),
-            time: attempt.end().duration_since(begin).unwrap_or_default(),
-            is_crash: matches!(attempt.outcome, Outcome::Crashed { .. }),
-            before: before.into_iter().map(|before| before.test.clone()).collect(),
-        })
+    fn of(log: &Path, test: &str) -> Result<Self, AnyError> {
+        let (mut paths, mut wrong) = (Vec::new(), Vec::new());
+        let mut starts: HashMap<u32, Vec<(String, SystemTime)>> = HashMap::new();
+        RunLog::for_each_event(log, |event| {
+            match event {
+                Event::Plan(part) => paths.extend(part.tests.into_iter().map(|test| test.path)),
+                Event::Started(Started { test, device, time, worker: Some(worker), .. }) => {
+                    let path = paths.get(test as usize).map_or("", String::as_str);
+                    starts.entry(worker).or_default().push((format!("{path}@{device}"), time));
+                }
+                Event::Finished(result) if result.test == test && result.verdict.is_failure() => {
+                    wrong.push(result);
+                }
+                _ => {}
+            }
+            ControlFlow::Continue(())
+        })?;
+        for attempt in &wrong {
+            let starts =
+                attempt.worker.and_then(|worker| starts.get(&worker)).into_iter().flatten();
+            // Each test once, where it ran last.
+            let mut before = IndexSet::new();
+            let mut begin = attempt.started;
+            for (id, time) in starts.filter(|(_, time)| *time <= attempt.started) {
+                begin = begin.min(*time);
+                before.shift_remove(id);
+                before.insert(id.clone());
+            }
+            let Some(last) = before.pop().filter(|_| !before.is_empty()) else { continue };
+            return Ok(Self {
+                last,
+                before: before.into_iter().collect(),
+                time: attempt.end().duration_since(begin).unwrap_or_default(),
+                is_crash: matches!(attempt.outcome, Outcome::Crashed { .. }),
+            });
+        }
+        Err(format!("{test} did not go wrong after other tests in {}", log.display()).into())
     }
-}
-
-fn attempts(result: &TestResult) -> impl Iterator<Item = &TestResult> {
-    result.earlier.iter().chain([result])
 }
 
 /// The position of a test in the plan.

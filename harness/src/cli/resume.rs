@@ -60,14 +60,21 @@ fn continuation(log: &Path) -> Result<Option<PathBuf>, AnyError> {
 /// The run was not made by this command, or has rounds.
 pub fn arguments(header: &RunHeader, now: &RunArguments) -> Result<RunArguments, AnyError> {
     let id = &header.run_id;
-    let words = CommandLine::try_parse_from(&header.command_line).map(|line| line.command);
-    let Ok(Command::Run(recorded)) = words else {
+    let Some(recorded) = recorded(header) else {
         return Err(format!("the run {id} was not made by `clmatrix run`").into());
     };
     if recorded.has_rounds() {
         return Err(format!("the run {id} has rounds; such runs do not go on").into());
     }
     Ok(recorded.again(header, now))
+}
+
+/// The arguments of `clmatrix run` that made a run; `None` if another command did.
+fn recorded(header: &RunHeader) -> Option<RunArguments> {
+    match CommandLine::try_parse_from(&header.command_line).ok()?.command {
+        Command::Run(recorded) => Some(*recorded),
+        _ => None,
+    }
 }
 
 /// The place of a run that goes on with an unfinished one, whose log is `REPORT_DIR/runs/RUN_ID/events.jsonl`.
@@ -117,6 +124,8 @@ pub fn of_shard(
     let other = |what: &str| Some(format!("it has {what}"));
     let reason = if !unfinished.has_begun() {
         Some("it was killed before its first test".to_owned())
+    } else if recorded(before).is_some_and(|recorded| recorded.has_rounds()) {
+        other("rounds")
     } else if before.shard != header.shard {
         other("another shard")
     } else if before.profile != header.profile {

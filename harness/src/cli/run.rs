@@ -63,7 +63,7 @@ pub struct RunArguments {
     #[arg(long, value_names = ["WHICH", "RUN"], num_args = 1..=2)]
     rerun: Option<Vec<String>>,
     /// Go on with a run that was killed or cut short: the tests without a result, with the options of
-    /// that run, in its log. A test that was running then runs again; one that was running twice has crashed.
+    /// that run, as a new run. A test that was running then runs again; one that was running twice has crashed.
     /// The run is a folder, a log file, an id or its beginning [default: the latest run].
     #[arg(
         long,
@@ -347,11 +347,7 @@ impl RunArguments {
         let common = Common {
             profile: header.profile.clone(),
             config: header.configuration.as_ref().map(PathBuf::from),
-            icd: match &header.added_drivers[..] {
-                // Logs of earlier versions have none.
-                [] => self.common.icd,
-                drivers => drivers.iter().map(PathBuf::from).collect(),
-            },
+            icd: header.added_drivers.iter().map(PathBuf::from).collect(),
             ..self.common
         };
         Self {

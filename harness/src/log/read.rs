@@ -22,7 +22,7 @@ use crate::log::events::{Characterized, DeviceLost, Event, Started};
 use crate::log::plan::PlannedTest;
 use crate::log::round_results::RoundResults;
 use crate::log::run_header::{FORMAT, RunHeader};
-use crate::log::test_result::{OF_WORKER, OutputPlace, TestResult, test_and_device};
+use crate::log::test_result::{OutputPlace, TestResult, test_and_device};
 use crate::target::{NOT_ALL_RUN, SUCCESS, UNEXPECTED};
 use crate::verdict::{Location, Outcome, Verdict};
 
@@ -518,7 +518,7 @@ impl Results {
         let Some(places) = self.places.get(device) else { return };
         for place in places.iter().flatten().map(|place| *place as usize) {
             let result = &self.in_order[place];
-            if result.verdict != Verdict::NotRun && !result.test.starts_with(OF_WORKER) {
+            if result.verdict != Verdict::NotRun && !result.is_of_worker() {
                 let rounds = self.rounds.entry(place).or_insert_with(|| RoundResults::new(result));
                 rounds.begin();
             }
@@ -535,6 +535,9 @@ impl Results {
                 *known = rounds.add(result);
             }
             return;
+        }
+        if result.is_of_worker() && known.verdict != Verdict::NotRun {
+            return known.add_of_worker(result);
         }
         result.source = result.source.or_else(|| known.source.take());
         // The place keeps its own text, which stands beside those of other tests in memory.
@@ -686,6 +689,30 @@ mod tests {
         for (case, events, expected) in cases {
             let log = from_events([begin()].into_iter().chain(events)).unwrap();
             assert_eq!(verdicts(&log), expected, "{case}");
+        }
+    }
+
+    #[test]
+    fn the_worst_result_of_workers_counts_however_they_are_numbered() {
+        let id = "worker::crash@d";
+        let crashed = Outcome::Crashed { how: "SIGSEGV".to_owned() };
+        let attempt = |repeated, result| {
+            Event::Finished(Box::new(TestResult { repeated, attempt: 1, ..result }))
+        };
+        let crash = |repeated| attempt(repeated, result(id, crashed.clone()));
+        let flaky = || attempt(false, flaky(id, Outcome::Passed));
+        let round = || Event::Round(Round { device: "d".to_owned(), number: 2 });
+        let cases = [
+            (vec![crash(true), flaky()], Verdict::Flaky),
+            (vec![crash(false), crash(true), flaky()], Verdict::Crash),
+            (vec![crash(true), flaky(), round(), crash(false)], Verdict::Crash),
+        ];
+        for (events, expected) in cases {
+            let earlier =
+                events.iter().filter(|event| matches!(event, Event::Finished(_))).count() - 1;
+            let log = from_events([begin()].into_iter().chain(events)).unwrap();
+            assert_eq!(verdicts(&log), [(id, expected)]);
+            assert_eq!(log.results[0].earlier.len(), earlier);
         }
     }
 

@@ -233,9 +233,11 @@ impl<'a> Recorder<'a> {
         self.observer.finished(position, result);
     }
 
-    /// Records the result of a test in one of several rounds.
-    pub fn finished_in_round(&self, position: usize, result: &TestResult) {
-        self.record(Event::Finished(Box::new(result.clone())));
+    /// Ends a test in one of several rounds, and records the result if it `counts`.
+    pub fn finished_in_round(&self, position: usize, result: &TestResult, counts: bool) {
+        if counts {
+            self.record(Event::Finished(Box::new(result.clone())));
+        }
         self.observer.finished_in_round(position, result);
     }
 
@@ -244,14 +246,23 @@ impl<'a> Recorder<'a> {
         self.observer.ended();
     }
 
-    /// Records an attempt of a result of workers.
-    pub fn attempt_of_worker(&self, attempt: TestResult) {
-        self.record(Event::Finished(Box::new(attempt)));
+    /// Records the result of a test before the test runs once more for a note on it.
+    pub fn noted(&self, position: usize, result: &TestResult) {
+        self.record(Event::Finished(Box::new(result.clone())));
+        self.observer.repeated(position);
     }
 
-    /// Passes the result of workers to the observer.
-    pub fn of_worker(&self, result: &TestResult) {
-        self.observer.of_worker(result);
+    /// Records an attempt of a result of workers, with its earlier ones, and passes it to the observer if it `is_worse`
+    /// than all before.
+    pub fn of_worker(&self, result: &TestResult, is_worse: bool) {
+        for earlier in &result.earlier {
+            let earlier = TestResult { repeated: true, ..earlier.clone() };
+            self.record(Event::Finished(Box::new(earlier)));
+        }
+        self.record(Event::Finished(Box::new(result.clone())));
+        if is_worse {
+            self.observer.of_worker(result);
+        }
     }
 
     /// Takes into account that a device makes fewer rounds than it should.

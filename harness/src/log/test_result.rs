@@ -200,9 +200,20 @@ impl TestResult {
         self.reused_context.filter(|verdict| *verdict != self.verdict)
     }
 
+    /// Adds a later attempt to a result of workers, of which the worst counts.
+    pub(crate) fn add_of_worker(&mut self, mut attempt: Self) {
+        let mut earlier = std::mem::take(&mut self.earlier);
+        if self.repeated || attempt.verdict.is_worse_than(self.verdict) {
+            std::mem::swap(self, &mut attempt);
+        }
+        earlier.push(attempt);
+        self.earlier = earlier;
+    }
+
     /// Returns whether this is a result of a worker, and of no test.
     pub fn is_of_worker(&self) -> bool {
-        self.test.starts_with(OF_WORKER)
+        let name = self.test.strip_prefix(OF_WORKER).and_then(|rest| rest.split_once('@'));
+        name.is_some_and(|(name, _)| WORKER_RESULTS.contains(&name))
     }
 
     /// Returns the attempt that is to be explained: the last one of a flaky test that went wrong, the one in a

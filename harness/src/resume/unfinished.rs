@@ -166,7 +166,8 @@ impl Executions {
         self.has_begun = true;
         if let Some((_, execution)) = self.planned.get_mut(&result.test) {
             execution.is_running = false;
-            execution.has_ended = !result.repeated && result.verdict != Verdict::NotRun;
+            // A result stays one while the test runs once more for a note.
+            execution.has_ended |= !result.repeated && result.verdict != Verdict::NotRun;
         }
     }
 

@@ -31,8 +31,18 @@ const START_TRIES: usize = 2;
 /// The time between a result and the loss of a worker in another slot that may be its cause.
 const NEAR: Duration = Duration::from_secs(1);
 
+/// After so many attempts of a result of workers, only a worse one is recorded.
+const MOST_OF_WORKERS: u32 = 20;
+
 /// After so many probes in a row that fail, a device is lost.
 const PROBES: usize = 2;
+
+/// A result of workers so far.
+#[derive(Default)]
+struct OfWorkers {
+    attempts: u32,
+    worst: Option<Verdict>,
+}
 
 /// The tests of one device, and the state that its slots share.
 pub(super) struct DeviceRun<'a> {
@@ -51,7 +61,7 @@ pub(super) struct DeviceRun<'a> {
     /// The worker of the last good probe, until a slot needs a worker.
     probed: Mutex<Option<Worker>>,
     /// The results of workers, by their names.
-    of_workers: Mutex<HashMap<&'static str, TestResult>>,
+    of_workers: Mutex<HashMap<&'static str, OfWorkers>>,
     /// True if the properties of the device are recorded.
     is_characterized: Mutex<bool>,
     /// True if a worker has found the device.
@@ -90,7 +100,7 @@ impl<'a> DeviceRun<'a> {
 
     /// The number of slots that have work.
     pub fn slots(&self) -> usize {
-        self.config.settings.slots.min(self.rounds.tests())
+        self.config.settings.slots.min(self.rounds.entries().len())
     }
 
     /// Begins the next round. Returns false after the last.
@@ -105,13 +115,23 @@ impl<'a> DeviceRun<'a> {
             }
             return true;
         }
-        let is_whole = ended == most && self.rounds.is_whole() || !self.rounds.have_tests();
+        let is_whole = self.rounds.is_whole() && (ended == most || !self.rounds.have_tests());
         // A stop does not cut short rounds without a number.
         let may_end = run.repeat.rounds.is_none() && stop.is_requested();
         if run.repeat.is_on() && !is_whole && !may_end && self.limits.end_of_rounds().is_none() {
             recorder.rounds_are_cut_short();
         }
         false
+    }
+
+    /// Tells the observer the results of all rounds, if there may be several.
+    pub fn end_rounds(&self) {
+        let RunState { run, recorder, .. } = self.state;
+        if run.repeat.is_on() {
+            for &position in self.rounds.entries() {
+                recorder.finished_after_rounds(position, &self.id(position));
+            }
+        }
     }
 
     /// Takes the next test of the round. In a later round, tests that are not run have no result.
@@ -490,43 +510,32 @@ impl<'a> DeviceRun<'a> {
         self.record_of_worker(name, ended, false);
     }
 
-    /// Records an attempt of a result of workers. The worst attempt counts; one that did not go wrong when it was
+    /// Records an attempt of a result of workers, of which the worst counts. One that did not go wrong when it was
     /// repeated is flaky.
     fn record_of_worker(&self, name: &'static str, attempt: Attempt, passed_again: bool) {
         let id = [OF_WORKER, name, "@", self.device_id()].concat();
         let expectation = self.expectations_of_workers.get(name);
-        let mut results = self.of_workers.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = results.get(name);
-        let number = known.map_or(1, |worst| worst.earlier.len() as u32 + 2);
-        let first = self.result(id.clone(), Attempt { number, ..attempt }, expectation);
-        let mut attempts = vec![first];
-        if passed_again && attempts[0].verdict.is_failure() {
-            let passed =
-                Attempt { number: number + 1, ..Attempt::without_running(Outcome::Passed) };
-            let mut flaky = self.result(id, passed, None);
-            self.make_flaky(&mut flaky);
-            attempts.push(flaky);
+        let mut of_workers = self.of_workers.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = of_workers.entry(name).or_default();
+        known.attempts += 1;
+        let attempt = Attempt { number: known.attempts, ..attempt };
+        let mut result = self.result(id.clone(), attempt, expectation);
+        if passed_again && result.verdict.is_failure() {
+            known.attempts += 1;
+            let passed = Attempt::without_running(Outcome::Passed);
+            let passed = Attempt { number: known.attempts, ..passed };
+            let crashed = std::mem::replace(&mut result, self.result(id, passed, None));
+            self.make_flaky(&mut result);
+            result.earlier = vec![crashed];
         }
-        let last = &attempts[attempts.len() - 1];
-        self.limits.count(last);
-        if let Some(worst) = known
-            && !last.verdict.is_worse_than(worst.verdict)
-        {
-            attempts.push(TestResult { earlier: Vec::new(), ..worst.clone() });
+        self.limits.count(&result);
+        let is_worse = known.worst.is_none_or(|worst| result.verdict.is_worse_than(worst));
+        if is_worse {
+            known.worst = Some(result.verdict);
         }
-        let recorder = self.state.recorder;
-        let count = attempts.len();
-        for (position, attempt) in attempts.into_iter().enumerate() {
-            recorder.attempt_of_worker(TestResult {
-                repeated: position + 1 < count,
-                ..attempt.clone()
-            });
-            match results.get_mut(name) {
-                Some(known) => known.supersede(attempt),
-                None => _ = results.insert(name, attempt),
-            }
+        if is_worse || known.attempts <= MOST_OF_WORKERS {
+            self.state.recorder.of_worker(&result, is_worse);
         }
-        recorder.of_worker(&results[name]);
     }
 
     /// Fails a test that passed, if the driver complains of it, or if it has left something behind
@@ -638,9 +647,12 @@ impl<'a> DeviceRun<'a> {
     pub fn finished(&self, position: usize, result: &TestResult) {
         let RunState { run, recorder, .. } = self.state;
         self.limits.count(result);
-        match run.repeat.is_on() {
-            true => recorder.finished_in_round(position, result),
-            false => recorder.finished(position, result),
+        if run.repeat.is_on() {
+            // In a later round, the test has a result.
+            let is_none = self.rounds.number() > 1 && result.verdict == Verdict::NotRun;
+            recorder.finished_in_round(position, result, !is_none);
+        } else {
+            recorder.finished(position, result);
         }
     }
 }

@@ -9,7 +9,8 @@
 
 use crate::log::test_result::TestResult;
 use crate::run::device_run::DeviceRun;
-use crate::verdict::Verdict;
+use crate::verdict::{Outcome, Verdict};
+use crate::worker::parent::Attempt;
 
 /// A test that has run.
 pub(super) struct Retry<'a> {
@@ -46,7 +47,7 @@ impl Retry<'_> {
         }
         let is_doubtful = result.verdict == Verdict::Crash && result.doubtful;
         if attempts.is_empty() && is_doubtful && result.outcome.is_own_crash() {
-            recorder.repeated(self.position, result.clone());
+            recorder.noted(self.position, &result);
             self.device_run.limits.hang_budget.add_crash();
             if let Some(alone) = repeat() {
                 self.device_run.limits.hang_budget.add_rerun(&alone.outcome, alone.duration);
@@ -68,6 +69,12 @@ impl Retry<'_> {
             if last.is_of_reused_context() {
                 let before = last.reused_context;
                 result.reused_context = before.filter(|before| *before != result.verdict);
+            } else if last.verdict == Verdict::Crash && self.device_run.config.settings.retries == 0
+            {
+                // Not the test's: that would have been its result.
+                if !matches!(result.outcome, Outcome::Crashed { .. }) {
+                    self.device_run.record_worker_crash(attempt_of(last), Some(self.position));
+                }
             } else if result.verdict.is_as_expected() {
                 self.device_run.make_flaky(&mut result);
             }
@@ -89,5 +96,19 @@ impl Retry<'_> {
         let mut result = repeat()?;
         result.reused_context = first.reused_context.filter(|before| *before != result.verdict);
         Some(result)
+    }
+}
+
+/// The attempt of a result that a log has.
+fn attempt_of(result: &TestResult) -> Attempt {
+    Attempt {
+        number: result.attempt,
+        started: Some(result.started),
+        worker: result.worker,
+        duration: result.duration,
+        stdout: result.stdout.clone(),
+        stderr: result.stderr.clone(),
+        stacks: result.stacks.clone(),
+        ..Attempt::without_running(result.outcome.clone())
     }
 }

@@ -36,9 +36,9 @@ impl Rounds {
         Self { entries, seed, state: Mutex::new(State { number, left, next, lacks_a_test }) }
     }
 
-    /// The number of tests.
-    pub fn tests(&self) -> usize {
-        self.entries.len()
+    /// The positions of the tests in the plan.
+    pub fn entries(&self) -> &[usize] {
+        &self.entries
     }
 
     /// The number of the running round, from 1; 0 before the first.

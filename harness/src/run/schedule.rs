@@ -32,11 +32,6 @@ pub fn execute(run: &Run<'_>, recorder: &Recorder<'_>, stop: &Stop) {
             });
         }
     });
-    if run.repeat.is_on() {
-        for (position, entry) in run.plan.entries.iter().enumerate() {
-            recorder.finished_after_rounds(position, &run.plan.id(entry));
-        }
-    }
     recorder.ended();
 }
 
@@ -56,6 +51,7 @@ fn run_rounds(device_run: &DeviceRun<'_>) {
             scope.spawn(|| slot.end());
         }
     });
+    device_run.end_rounds();
 }
 
 fn device_runs<'a>(state: &'a RunState<'a>) -> Vec<DeviceRun<'a>> {

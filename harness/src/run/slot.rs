@@ -64,8 +64,12 @@ impl<'a> Slot<'a> {
             self.leave(&mut turn);
         }
         let first = self.attempt(position);
-        let undisturbed = self.repeat_if_disturbed(position, &mut turn, first);
-        let attempt = self.rerun_after_foreign_crash(position, &mut turn, undisturbed);
+        let attempt = match first.outcome {
+            Some(Outcome::Crashed { .. }) => {
+                self.rerun_after_foreign_crash(position, &mut turn, first)
+            }
+            _ => self.repeat_if_disturbed(position, &mut turn, first),
+        };
         let result = self.result(position, attempt);
         let mut needs_probe = self.needs_probe(&result);
         if device_run.slots() > 1 && result.verdict.is_failure() {
@@ -157,19 +161,21 @@ impl<'a> Slot<'a> {
         }
         device_run.limits.health.note(&device_run.id(position), crash, false);
         device_run.probe(position);
-        if !device_run.may_go_on() {
-            return attempt;
-        }
-        device_run.limits.hang_budget.add_crash();
         let crashed = self.result(position, attempt.clone());
         device_run.state.recorder.repeated(position, crashed);
-        let mut rerun = self.attempt(position);
-        match &rerun.outcome {
-            None | Some(Outcome::NotRun { .. }) => return attempt,
-            Some(outcome) => {
-                device_run.limits.hang_budget.add_rerun(outcome, rerun.duration);
-                rerun.is_own_crash |= outcome.is_own_crash();
-            }
+        let without_running = || {
+            Attempt::without_running(Outcome::NotRun {
+                reason: device_run.limits.end().unwrap_or_default(),
+            })
+        };
+        let mut rerun = match device_run.may_go_on() {
+            true => self.attempt(position),
+            false => Attempt { number: attempt.number + 1, ..without_running() },
+        };
+        device_run.limits.hang_budget.add_crash();
+        if let Some(outcome) = &rerun.outcome {
+            device_run.limits.hang_budget.add_rerun(outcome, rerun.duration);
+            rerun.is_own_crash |= outcome.is_own_crash();
         }
         if !rerun.is_own_crash {
             device_run.record_worker_crash(attempt, Some(position));

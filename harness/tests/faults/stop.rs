@@ -145,11 +145,15 @@ fn not_run(result: &TestResult) -> &str {
 }
 
 fn a_deadline_cuts_rounds_short() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let rounds = ["faulty::passes@", "--repeat", "1000000", "--deadline", "2s"];
-    let (status, log) = run(folder.path(), &rounds);
-    assert_eq!(status, Some(3));
-    assert!(log.results.iter().all(|result| result.verdict == Verdict::Pass));
+    // The second one is cut short within its second round.
+    for (test, deadline) in [("passes@", "2s"), ("is_the_victim_of_the_bomb", "4500ms")] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let test = format!("faulty::{test}");
+        let rounds = [&*test, "--repeat", "1000000", "--deadline", deadline];
+        let (status, log) = run(folder.path(), &rounds);
+        assert_eq!(status, Some(3), "{test}");
+        assert!(log.results.iter().all(|result| result.verdict == Verdict::Pass));
+    }
 }
 
 fn a_time_limit_is_longer_than_zero() {
