@@ -38,6 +38,7 @@ pub mod devices;
 mod expect;
 pub mod expected_statuses;
 pub mod external;
+pub mod findings;
 pub mod fixtures;
 mod fleet;
 mod folders;

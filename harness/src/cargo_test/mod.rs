@@ -169,7 +169,7 @@ fn run_plan(
         // Not on standard output: that belongs to libtest's format.
         status_line(&format!("reports: {}", folder.display()));
     }
-    let leave_something = |result: &&TestResult| !result.left_behind.is_empty();
+    let leave_something = |result: &&TestResult| !result.findings.left_behind.is_empty();
     let Finished { log, shown: conclusion, trouble } = finished;
     if let Some(log) = log.as_ref().filter(|_| !under_nextest()) {
         // Annotations would not be of libtest's format.

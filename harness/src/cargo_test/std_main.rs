@@ -106,8 +106,8 @@ fn report(results: &[TestResult]) {
             stack.iter().flatten().for_each(|line| eprintln!("{line}"));
         }
         println!("{}: {}", result.test, result.summary());
-        if !result.left_behind.is_empty() {
-            println!("{}", left_behind_text(&result.left_behind));
+        if !result.findings.left_behind.is_empty() {
+            println!("{}", left_behind_text(&result.findings.left_behind));
         }
     }
     let failed: Vec<&TestResult> =

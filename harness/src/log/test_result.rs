@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::round_results::RoundCounts;
 use crate::devices::run_device::HOST;
 use crate::expected_statuses::ExpectedStatuses;
+use crate::findings::Findings;
 use crate::serde_time::{nanoseconds, rfc3339};
 use crate::stacks::Stacks;
 use crate::verdict::{Expectation, Outcome, Verdict, judge};
@@ -84,17 +85,9 @@ pub struct TestResult {
     /// Its standard error, up to the cap.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr: String,
-    /// The properties that the test recorded by [`record_property`](crate::record_property).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub properties: Vec<(String, String)>,
-    /// The changes that the test left behind in its process, and the objects of the driver, a line each:
-    /// `RLIMIT_NOFILE 1024 -> 0`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub left_behind: Vec<String>,
-    /// The resident memory of the worker after the test, in bytes. Absent if it differs by less than 1 MiB
-    /// from the last one in the log.
-    #[serde(rename = "resident_bytes", default, skip_serializing_if = "Option::is_none")]
-    pub resident: Option<u64>,
+    /// What it recorded and left behind.
+    #[serde(flatten)]
+    pub findings: Findings,
     /// The native stacks of the worker, if it crashed or reached the time limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stacks: Option<Box<Stacks>>,
@@ -149,9 +142,7 @@ impl TestResult {
             started,
             stdout: String::new(),
             stderr: String::new(),
-            properties: Vec::new(),
-            left_behind: Vec::new(),
-            resident: None,
+            findings: Findings::default(),
             stacks: None,
             source: None,
             earlier: Vec::new(),

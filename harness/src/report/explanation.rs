@@ -22,7 +22,7 @@ pub(super) fn explanation(log: &RunLog, result: &TestResult) -> String {
 pub(super) fn standard_error(result: &TestResult) -> String {
     let in_reused_context = result.differing_in_reused_context().and_then(|_| result.attempts());
     let notes = [
-        Some(left_behind_text(&result.left_behind)),
+        Some(left_behind_text(&result.findings.left_behind)),
         in_reused_context,
         result.stacks.as_ref().map(ToString::to_string),
     ];

@@ -317,7 +317,7 @@ fn properties(log: &RunLog, device: &str, results: &[&TestResult]) -> Vec<(Strin
     }
     let version = |(name, version): &(String, String)| (format!("version.{name}"), version.clone());
     properties.extend(header.versions.iter().map(version));
-    properties.extend(results.iter().flat_map(|result| result.properties.iter().cloned()));
+    properties.extend(results.iter().flat_map(|result| result.findings.properties.iter().cloned()));
     properties
 }
 

@@ -312,7 +312,7 @@ impl Page<'_> {
 
     /// Returns what a test left behind in its process, if that is not its failure, which is shown already.
     fn left_behind_by(&self, result: &TestResult) -> String {
-        let notes = left_behind_text(&result.left_behind);
+        let notes = left_behind_text(&result.findings.left_behind);
         match &result.outcome {
             Outcome::Failed { message, .. } if *message == notes => String::new(),
             _ => notes.lines().map(|note| self.indented(&one_line(note))).collect(),
@@ -348,14 +348,19 @@ impl Page<'_> {
     /// Returns what tests left behind in their processes. The notes of an unexpected result are in its
     /// own block.
     fn left_behind(&self) -> String {
-        let has_notes =
-            |result: &&TestResult| !result.left_behind.is_empty() && result.is_as_expected();
+        let has_notes = |result: &&TestResult| {
+            !result.findings.left_behind.is_empty() && result.is_as_expected()
+        };
         let results: Vec<_> = self.log.results.iter().filter(has_notes).collect();
         let mut text = String::new();
         let title = self.paint(Color::Yellow, "LEFT BEHIND");
         for result in results.iter().take(MOST_LEFT_BEHIND) {
             let _ = writeln!(text, "{title} by {}", one_line(&result.test));
-            result.left_behind.iter().for_each(|note| text += &self.indented(&one_line(note)));
+            result
+                .findings
+                .left_behind
+                .iter()
+                .for_each(|note| text += &self.indented(&one_line(note)));
         }
         if let Some(more @ 1..) = results.len().checked_sub(MOST_LEFT_BEHIND) {
             let _ = writeln!(text, "{title} by {}: see events.jsonl", counted(more, "more test"));

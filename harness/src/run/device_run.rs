@@ -469,9 +469,7 @@ impl<'a> DeviceRun<'a> {
             stderr: attempt.stderr,
             reused_context: attempt.reused_context,
             doubtful: is_crash && (!attempt.is_own_crash || !attempt.before.is_empty()),
-            properties: attempt.properties,
-            left_behind: attempt.left_behind,
-            resident: attempt.resident,
+            findings: attempt.findings,
             stacks: attempt.stacks,
             ..TestResult::new(id, started, outcome, expectation)
         };
@@ -543,9 +541,9 @@ impl<'a> DeviceRun<'a> {
     pub fn fail_by_settings(&self, position: usize, attempt: &mut Attempt) {
         let settings = &self.config.settings;
         let leaves_too_much = settings.leftovers == Leftovers::Fail
-            && !attempt.left_behind.is_empty()
+            && !attempt.findings.left_behind.is_empty()
             || settings.leaks == Leaks::Fail && !attempt.leaks.is_empty();
-        attempt.left_behind.append(&mut attempt.leaks);
+        attempt.findings.left_behind.append(&mut attempt.leaks);
         if attempt.outcome != Some(Outcome::Passed) {
             return;
         }
@@ -557,7 +555,7 @@ impl<'a> DeviceRun<'a> {
             attempt.worker_survived = false;
             attempt.has_left_nothing = false;
         } else if leaves_too_much {
-            let message = left_behind_text(&attempt.left_behind);
+            let message = left_behind_text(&attempt.findings.left_behind);
             attempt.worker_survived = false;
             attempt.has_left_nothing = false;
             let location = self.entry(position).test.location();

@@ -26,6 +26,7 @@ use crate::config::Contexts;
 use crate::devices::diagnose;
 use crate::devices::failure::{DriverFailure, FailureKind};
 use crate::devices::icd::LoaderVariables;
+use crate::findings::Findings;
 use crate::registry::{self, ShouldPanic, Test, TestReturn};
 use crate::verdict::{Location, Outcome};
 use crate::{fixtures, os};
@@ -226,18 +227,18 @@ impl WorkerState {
                 };
             }
         }
-        let properties = property::take();
         let is_as_before = !left.remains();
-        let left_behind = left.into_notes();
-        let resident = self.resident_if_changed();
+        let findings = Findings {
+            properties: property::take(),
+            left_behind: left.into_notes(),
+            resident: self.resident_if_changed(),
+        };
         let (has_reused_context, keeps_used_context) = kept().use_of_contexts();
         let ended = Ended {
             outcome,
             duration,
-            properties,
-            left_behind,
+            findings,
             leaks,
-            resident,
             is_as_before,
             has_left_nothing,
             has_reused_context,

@@ -12,6 +12,7 @@ use super::capture::Capture;
 use super::commands::WorkerCommands;
 use super::protocol::{Answer, ROLE_VARIABLE, Request, Role, Task};
 use crate::config::Contexts;
+use crate::findings::Findings;
 use crate::os::{Crash, ExitCause, Process, Source, StopSignal, Wakeup};
 use crate::registry::Test;
 use crate::stacks::Stacks;
@@ -143,14 +144,10 @@ pub struct Attempt {
     pub stdout: String,
     /// The captured standard error.
     pub stderr: String,
-    /// The recorded properties, if the test ended by itself.
-    pub properties: Vec<(String, String)>,
-    /// The changes that the test left behind in its process, a line each.
-    pub left_behind: Vec<String>,
+    /// What the test recorded and left behind, if it ended by itself.
+    pub findings: Findings,
     /// The objects of the driver that the test left behind, a line each kind.
     pub leaks: Vec<String>,
-    /// The resident memory of the worker in bytes, if it has changed.
-    pub resident: Option<u64>,
     /// The stacks of the worker, if it crashed or reached the time limit.
     pub stacks: Option<Box<Stacks>>,
     /// The time of the start; `None` if the test did not run.
@@ -345,10 +342,8 @@ impl Worker {
                 attempt.duration = ended.duration;
                 // The test has survived the signal.
                 (self.stacks, self.stacks_time) = (None, Duration::ZERO);
-                attempt.properties = ended.properties;
-                attempt.left_behind = ended.left_behind;
+                attempt.findings = ended.findings;
                 attempt.leaks = ended.leaks;
-                attempt.resident = ended.resident;
                 self.has_reused_context = ended.has_reused_context;
                 self.keeps_used_context = ended.keeps_used_context;
                 Some(ended.outcome)

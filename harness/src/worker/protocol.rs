@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::Contexts;
 use crate::devices::failure::DriverFailure;
+use crate::findings::Findings;
 use crate::os::Crash;
 use crate::serde_time::nanoseconds;
 use crate::verdict::Outcome;
@@ -185,18 +186,12 @@ pub struct Ended {
     /// The duration of the test.
     #[serde(with = "nanoseconds")]
     pub duration: Duration,
-    /// The properties that the test recorded.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub properties: Vec<(String, String)>,
-    /// The changes that the test left behind in its process, a line each.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub left_behind: Vec<String>,
+    /// What the test recorded, and the changes that it left behind in its process.
+    #[serde(flatten)]
+    pub findings: Findings,
     /// The objects of the driver that the test left behind, a line each kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leaks: Vec<String>,
-    /// The resident memory of the process in bytes, if it has changed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resident: Option<u64>,
     /// True if each change is undone.
     pub is_as_before: bool,
     /// True if a worker that reuses contexts has found nothing of the test in the driver.

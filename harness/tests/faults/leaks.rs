@@ -76,7 +76,7 @@ fn is_each_kind_found(run: &LeakRun) {
             let mut expected = Vec::from_iter(is_counted(device, kind).then_some(references));
             expected.extend((kind == "buffer").then_some("1 memory object"));
             assert_eq!(result.verdict, Verdict::Pass, "{}: {:?}", result.test, result.outcome);
-            assert_eq!(result.left_behind, expected, "{}", result.test);
+            assert_eq!(result.findings.left_behind, expected, "{}", result.test);
         }
     }
 }
@@ -93,7 +93,7 @@ fn tests_that_leak_nothing_have_no_note() {
         for result in [&RUN, &REUSING_RUN].iter().flat_map(|run| support::results(&run.log, &test))
         {
             assert!(result.verdict.is_as_expected(), "{}: {:?}", result.test, result.outcome);
-            assert_eq!(result.left_behind, [""; 0], "{}", result.test);
+            assert_eq!(result.findings.left_behind, [""; 0], "{}", result.test);
         }
     }
 }
@@ -101,7 +101,7 @@ fn tests_that_leak_nothing_have_no_note() {
 /// At least in the result of the first test of each worker.
 fn the_log_has_the_resident_memory() {
     for result in support::results(&RUN.log, "leaks::leaks_a_context") {
-        let resident = result.resident.expect("the first test has it");
+        let resident = result.findings.resident.expect("the first test has it");
         assert!((1 << 20..1 << 40).contains(&resident), "{resident} bytes");
     }
 }
@@ -125,6 +125,6 @@ fn a_profile_turns_the_search_off() {
     let run = LeakRun::new("leaks = \"off\"");
     assert_eq!(run.status, Some(0));
     for result in support::results(&run.log, "leaks::leaks_a_buffer") {
-        assert_eq!(result.left_behind, [""; 0], "{}", result.test);
+        assert_eq!(result.findings.left_behind, [""; 0], "{}", result.test);
     }
 }

@@ -110,13 +110,13 @@ fn each_change_is_a_note() {
     for (test, notes) in expected {
         for result in results(&RUN.log, test) {
             assert_eq!(result.verdict, Verdict::Pass, "{}: {:?}", result.test, result.outcome);
-            assert_eq!(result.left_behind, notes, "{}", result.test);
+            assert_eq!(result.findings.left_behind, notes, "{}", result.test);
         }
     }
     for test in ["leaves_a_daemon", "leaves_a_child"] {
         for result in results(&RUN.log, test) {
             let note = format!("process {} (sleep)", printed_id(&result));
-            assert_eq!(result.left_behind, [note], "{}", result.test);
+            assert_eq!(result.findings.left_behind, [note], "{}", result.test);
         }
     }
 }
@@ -137,7 +137,11 @@ fn a_change_that_stays_costs_the_worker() {
     for ((before, lowered), after) in before.into_iter().zip(lowered).zip(after) {
         assert_eq!(lowered.verdict, Verdict::Pass, "{}: {:?}", lowered.test, lowered.outcome);
         let is_note = |note: &String| note.starts_with("RLIMIT_NOFILE hard limit ");
-        assert!(lowered.left_behind.iter().any(is_note), "{:?}", lowered.left_behind);
+        assert!(
+            lowered.findings.left_behind.iter().any(is_note),
+            "{:?}",
+            lowered.findings.left_behind
+        );
         assert_eq!(printed_id(&before), printed_id(&lowered));
         assert_ne!(printed_id(&lowered), printed_id(&after));
         assert_eq!(process_of(&before), process_of(&after), "{}", after.test);
@@ -165,7 +169,7 @@ fn a_variable_that_stays_costs_the_worker() {
     {
         assert_eq!(put.verdict, Verdict::Pass, "{}: {:?}", put.test, put.outcome);
         let note = "environment variable =CLMATRIX set to \"1\"";
-        assert_eq!(put.left_behind, [note], "{}", put.test);
+        assert_eq!(put.findings.left_behind, [note], "{}", put.test);
         assert_ne!(printed_id(&put), printed_id(&after));
         assert!(!after.stdout.contains("=CLMATRIX\""), "{}: {}", after.test, after.stdout);
     }
@@ -245,7 +249,7 @@ fn what_a_driver_changes_with_its_first_context_is_no_test_s() {
     assert_eq!(output.status.code(), Some(0));
     for result in results(&log, "shows_its_process_first") {
         assert!(result.stdout.contains("DRIVER_WAS_HERE"), "{}: {}", result.test, result.stdout);
-        assert_eq!(result.left_behind, [""; 0], "{}", result.test);
+        assert_eq!(result.findings.left_behind, [""; 0], "{}", result.test);
     }
 }
 
@@ -264,7 +268,7 @@ fn children_that_a_driver_starts_with_its_first_context_stay() {
     for (first, last) in first.into_iter().zip(results(&log, "shows_its_process_last")) {
         assert_ne!(children(&first), "[]", "{}", first.test);
         assert_eq!(children(&first), children(&last), "{}", last.test);
-        assert_eq!(first.left_behind, [""; 0], "{}", first.test);
+        assert_eq!(first.findings.left_behind, [""; 0], "{}", first.test);
     }
 }
 
@@ -303,7 +307,7 @@ fn handlers_that_a_driver_installs_later_stay() {
     );
     assert_eq!(output.status.code(), Some(0));
     for result in results(&log, "makes_a_buffer") {
-        assert_eq!(result.left_behind, [""; 0], "{}", result.test);
+        assert_eq!(result.findings.left_behind, [""; 0], "{}", result.test);
     }
     for result in results(&log, "shows_its_process_after_the_buffer") {
         assert!(handles_sigurg(&result), "{}: {}", result.test, result.stdout);
@@ -318,7 +322,7 @@ fn a_driver_may_remove_its_own_handler() {
     );
     assert_eq!(output.status.code(), Some(0));
     for result in results(&log, "makes_a_buffer") {
-        assert_eq!(result.left_behind, [""; 0], "{}", result.test);
+        assert_eq!(result.findings.left_behind, [""; 0], "{}", result.test);
     }
     for result in results(&log, "shows_its_process_after_the_buffer") {
         assert!(!handles_sigurg(&result), "{}: {}", result.test, result.stdout);

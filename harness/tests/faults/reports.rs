@@ -141,7 +141,8 @@ fn what_tests_record_stands_there() {
     let recorded = |test| {
         let results = results(&log, test);
         assert!(!results.is_empty());
-        let of_each: Vec<_> = results.iter().map(|result| result.properties.clone()).collect();
+        let of_each: Vec<_> =
+            results.iter().map(|result| result.findings.properties.clone()).collect();
         assert!(of_each.iter().all(|properties| *properties == of_each[0]));
         of_each.into_iter().next().expect("a device")
     };

@@ -42,7 +42,7 @@ fn run(environment: &[(&str, &str)]) -> (Vec<Value>, Vec<(String, String, String
         let mut devices = log.header.devices.iter();
         let device = devices.find(|device| device.id == result.test_and_device().1);
         let property = |name: &str| {
-            let found = result.properties.iter().find(|(key, _)| key == name);
+            let found = result.findings.properties.iter().find(|(key, _)| key == name);
             found.expect("the test records it").1.clone()
         };
         let uuid = device.and_then(|device| device.info.uuid.clone()).expect("a GPU with a UUID");

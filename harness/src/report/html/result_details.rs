@@ -13,8 +13,8 @@ use crate::verdict::{Location, Outcome, Verdict, judge};
 pub(super) fn is_plain_pass(result: &TestResult) -> bool {
     result.verdict == Verdict::Pass
         && result.earlier.is_empty()
-        && result.left_behind.is_empty()
-        && result.properties.is_empty()
+        && result.findings.left_behind.is_empty()
+        && result.findings.properties.is_empty()
         && result.reused_context.is_none()
 }
 
@@ -118,7 +118,7 @@ impl ResultDetails {
             expected: result.expected().map(|expected| texts.number(&expected)),
             expected_at: expected_at(log, result).map(|place| texts.number(&place)),
             notes: notes(log, result).iter().map(|note| texts.number(note)).collect(),
-            properties: result.properties.iter().map(property).collect(),
+            properties: result.findings.properties.iter().map(property).collect(),
             tolerated: result.tolerated,
             host: result.host.as_ref().map(|host| texts.number(&one_line(host))),
         }
@@ -201,7 +201,7 @@ fn expected_at(log: &RunLog, result: &TestResult) -> Option<String> {
 fn notes(log: &RunLog, result: &TestResult) -> Vec<String> {
     let rounds = result.rounds.as_ref().map(ToString::to_string);
     let suspect = log.is_suspect(result).then(|| SUSPECT.to_owned());
-    let left = result.left_behind.iter().map(|note| format!("left behind: {note}"));
+    let left = result.findings.left_behind.iter().map(|note| format!("left behind: {note}"));
     rounds.into_iter().chain(result.attempts()).chain(suspect).chain(left).collect()
 }
 

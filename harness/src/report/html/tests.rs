@@ -192,7 +192,8 @@ fn unexpected_results_come_first_where_messages_have_no_room() {
 fn properties_are_within_the_allowance_of_texts() {
     let passed = |n: usize| {
         let mut passed = result(&format!("s::a_{n}@pocl-cpu"), Outcome::Passed);
-        passed.properties = vec![("rate".to_owned(), format!("{n}{}", "x".repeat(20 << 10)))];
+        passed.findings.properties =
+            vec![("rate".to_owned(), format!("{n}{}", "x".repeat(20 << 10)))];
         passed.host = Some("node-1".into());
         passed
     };

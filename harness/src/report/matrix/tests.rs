@@ -266,7 +266,8 @@ fn the_summary_counts_results_and_devices() {
 fn leftovers_are_notes_of_their_test() {
     let leaving = |test: &str, outcome| {
         let mut result = result(test, outcome);
-        result.left_behind = vec!["umask 022 -> 077".to_owned(), "process 7 (sleep)".to_owned()];
+        result.findings.left_behind =
+            vec!["umask 022 -> 077".to_owned(), "process 7 (sleep)".to_owned()];
         result
     };
     let notes = "left behind: umask 022 -> 077\nleft behind: process 7 (sleep)";
