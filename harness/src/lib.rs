@@ -31,6 +31,7 @@
 mod bisect;
 pub mod cargo_test;
 pub mod case;
+pub(crate) mod characterize;
 pub mod cli;
 mod compare;
 pub mod config;

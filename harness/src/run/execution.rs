@@ -9,6 +9,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use humantime::format_duration;
 
+use crate::characterize::measure::measure;
+use crate::characterize::option::Characterize;
 use crate::devices::environment::driver_variables;
 use crate::log::device_record::{DeviceRecord, SettingsRecord};
 use crate::log::events::{DeviceAbsent, DriverFailed, End, Event};
@@ -21,9 +23,7 @@ use crate::log::test_result::TestResult;
 use crate::os;
 use crate::report;
 use crate::resume::unfinished::Unfinished;
-use crate::run::characterize::Characterize;
 use crate::run::interrupt::Stop;
-use crate::run::measure::measure;
 use crate::run::plan::Plan;
 use crate::run::schedule;
 use crate::run::state::Run;

@@ -1,15 +1,12 @@
 //! A run: [`plan`] multiplies tests by devices, [`schedule`] starts the slots of each device, a `slot`
 //! hands tests to a worker, and `execution` leads from the first event to the reports.
 
-pub(crate) mod characterize;
 mod device_run;
-pub(crate) mod device_session;
 pub(crate) mod execution;
 mod hang_budget;
 mod health;
 pub(crate) mod interrupt;
 mod limits;
-mod measure;
 mod outside;
 pub mod plan;
 pub mod repeat;

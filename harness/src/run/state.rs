@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicUsize};
 use std::time::{Duration, Instant};
 
+use crate::characterize::option::Characterize;
 use crate::config::{DeviceSettings, FlakyResult, UnexpectedPass};
 use crate::devices::cache::MachineCache;
 use crate::log::recorder::Recorder;
-use crate::run::characterize::Characterize;
 use crate::run::interrupt::Stop;
 use crate::run::plan::Plan;
 use crate::run::repeat::Repeat;

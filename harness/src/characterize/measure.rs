@@ -3,15 +3,15 @@
 use clmatrix_characterize::measure::{Measured, Shares, Topic};
 
 use super::device_session::{DeviceSession, usual_settings};
-use super::interrupt::Stop;
-use super::state::{Run, WorkerConfig};
 use crate::devices::TestDevice;
 use crate::log::events::{DeviceMeasurements, Event};
 use crate::log::recorder::Recorder;
+use crate::run::interrupt::Stop;
+use crate::run::state::{Run, WorkerConfig};
 use crate::terminal::status_line;
 
 /// Measures each device that has tests, until the run is stopped.
-pub(super) fn measure(run: &Run<'_>, recorder: &Recorder<'_>, stop: &Stop) {
+pub(crate) fn measure(run: &Run<'_>, recorder: &Recorder<'_>, stop: &Stop) {
     for (position, (device, config)) in run.plan.devices.iter().zip(&run.devices).enumerate() {
         let has_tests = run.plan.entries.iter().any(|entry| entry.device == Some(position as u32));
         if has_tests && !stop.is_requested() {

@@ -8,9 +8,9 @@ use clmatrix_characterize::measure::{
     Confidence, Finding, Measured, NotMeasurable, Settings, Topic, Unit, Value,
 };
 
-use super::state::WorkerConfig;
 use crate::devices::TestDevice;
 use crate::os::StopSignal;
+use crate::run::state::WorkerConfig;
 use crate::worker::parent::{START_LIMIT, Worker, WorkerLost};
 
 /// A device and its worker.
