@@ -164,6 +164,7 @@ impl RunLog {
     }
 
     /// Sums up the events of a run. See [`Sum`].
+    #[cfg(test)]
     pub fn from_events(events: impl IntoIterator<Item = Event>) -> Result<Self, LogError> {
         let mut sum = Sum::default();
         for event in events {
