@@ -659,8 +659,9 @@ impl<'w> Calls<'w> {
                 let objects: [&dyn AnyMemoryObject; 2] = [&buffer, &other];
                 let count = self.values.below(3);
                 let flags = MigrationFlags::empty();
-                let event =
-                    enqueue_migrate_mem_objects(&queue, &objects[..count], flags, &wait_for);
+                let waits = !self.world.driver.migrations_must_not_wait;
+                let wait_for = if waits { &wait_for[..] } else { &[] };
+                let event = enqueue_migrate_mem_objects(&queue, &objects[..count], flags, wait_for);
                 self.keep(event?);
                 Ok(())
             }

@@ -32,6 +32,9 @@ pub struct Driver {
     /// Two maps must not begin at the same byte.
     // quirk: POCL-13
     pub finds_maps_by_address: bool,
+    /// A migration that waits for a user event ends the process, or hangs.
+    // quirk: NVIDIA-12
+    pub migrations_must_not_wait: bool,
 }
 
 impl Driver {
@@ -53,7 +56,9 @@ impl Driver {
             name if name.starts_with("Intel(R) OpenCL") => {
                 Self { waits_deadlock: true, refuses_unmaps: true, ..Self::default() }
             }
-            "NVIDIA CUDA" => Self { refuses_unmaps: true, ..Self::default() },
+            "NVIDIA CUDA" => {
+                Self { refuses_unmaps: true, migrations_must_not_wait: true, ..Self::default() }
+            }
             _ => Self::default(),
         })
     }
