@@ -1,9 +1,9 @@
-//! What is known of a test beside its outcome.
+//! Facts about a test beside its outcome.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a test recorded and left behind. The worker finds it, and the log and the reports have it.
+/// The records of a test and its leftovers. The worker finds them; the log and the reports have them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Findings {
     /// The properties that the test recorded by [`record_property`](crate::record_property).

@@ -226,10 +226,15 @@ impl<'a> Recorder<'a> {
 
     /// Records the result of a test.
     pub fn finished(&self, position: usize, result: &TestResult) {
+        self.record(Event::Finished(Box::new(result.clone())));
+        self.tell_final(position, result);
+    }
+
+    /// Tells the observer the final result of a test.
+    fn tell_final(&self, position: usize, result: &TestResult) {
         if let Outcome::NotRun { .. } = result.outcome {
             self.lacks_results.store(true, Ordering::Relaxed);
         }
-        self.record(Event::Finished(Box::new(result.clone())));
         self.observer.finished(position, result);
     }
 
@@ -283,11 +288,7 @@ impl<'a> Recorder<'a> {
     /// Passes the worst result of a test to the observer, after all rounds.
     pub fn finished_after_rounds(&self, position: usize, test: &str) {
         let result = self.sinks().sum.as_mut().map(|sum| sum.result(test).clone());
-        let result = result.expect("a run with rounds has a log");
-        if let Outcome::NotRun { .. } = result.outcome {
-            self.lacks_results.store(true, Ordering::Relaxed);
-        }
-        self.observer.finished(position, &result);
+        self.tell_final(position, &result.expect("a run with rounds has a log"));
     }
 
     /// Records the end that `end` makes of the sum of all events so far.

@@ -85,7 +85,7 @@ pub struct TestResult {
     /// Its standard error, up to the cap.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr: String,
-    /// What it recorded and left behind.
+    /// Its records and leftovers.
     #[serde(flatten)]
     pub findings: Findings,
     /// The native stacks of the worker, if it crashed or reached the time limit.

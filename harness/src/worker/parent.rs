@@ -144,7 +144,7 @@ pub struct Attempt {
     pub stdout: String,
     /// The captured standard error.
     pub stderr: String,
-    /// What the test recorded and left behind, if it ended by itself.
+    /// The records and leftovers of the test, if it ended by itself.
     pub findings: Findings,
     /// The objects of the driver that the test left behind, a line each kind.
     pub leaks: Vec<String>,

@@ -186,7 +186,7 @@ pub struct Ended {
     /// The duration of the test.
     #[serde(with = "nanoseconds")]
     pub duration: Duration,
-    /// What the test recorded, and the changes that it left behind in its process.
+    /// The records of the test, and the changes that it left behind in its process.
     #[serde(flatten)]
     pub findings: Findings,
     /// The objects of the driver that the test left behind, a line each kind.
