@@ -15,9 +15,9 @@ pub(crate) struct Driver {
     /// `clFlush` returns when the commands of the queue have ended (Oclgrind 21.10).
     // quirk: OCLGRIND-2
     pub flush_blocks: bool,
-    /// Maps of sub-buffers that overlap corrupt the driver, even one after the other (NVIDIA 580).
+    /// Maps and migrations of sub-buffers that overlap corrupt the driver, even one after the other (NVIDIA 580).
     // quirk: NVIDIA-11
-    pub confuses_mapped_regions: bool,
+    pub confuses_regions: bool,
     /// An unmap finds its map by the address alone, and may end another map that begins there (PoCL 3.1).
     // quirk: POCL-13
     pub finds_maps_by_address: bool,
@@ -35,7 +35,7 @@ impl Driver {
     pub const UNKNOWN: Self = Self {
         unmaps_failed_maps: true,
         flush_blocks: false,
-        confuses_mapped_regions: true,
+        confuses_regions: true,
         finds_maps_by_address: true,
         hides_cancellations: true,
         misplaces_pixels: true,
@@ -43,7 +43,7 @@ impl Driver {
 
     /// A driver without these faults, but that of failed maps.
     const ORDERLY: Self = Self {
-        confuses_mapped_regions: false,
+        confuses_regions: false,
         finds_maps_by_address: false,
         hides_cancellations: false,
         misplaces_pixels: false,
@@ -64,7 +64,7 @@ impl Driver {
             "Portable Computing Language" => Self { finds_maps_by_address: true, ..Self::ORDERLY },
             "Oclgrind" => Self { flush_blocks: true, ..Self::ORDERLY },
             "NVIDIA CUDA" => {
-                Self { unmaps_failed_maps: false, confuses_mapped_regions: true, ..Self::ORDERLY }
+                Self { unmaps_failed_maps: false, confuses_regions: true, ..Self::ORDERLY }
             }
             "rusticl" => Self { misplaces_pixels: true, ..Self::ORDERLY },
             name if name.starts_with("Intel(R) OpenCL") => {
@@ -84,13 +84,13 @@ mod tests {
         let Driver {
             unmaps_failed_maps,
             flush_blocks: _,
-            confuses_mapped_regions,
+            confuses_regions,
             finds_maps_by_address,
             hides_cancellations,
             misplaces_pixels,
         } = Driver::of_platform("Another Platform");
         assert!(unmaps_failed_maps && misplaces_pixels);
-        assert!(confuses_mapped_regions && finds_maps_by_address && hides_cancellations);
+        assert!(confuses_regions && finds_maps_by_address && hides_cancellations);
         assert_eq!(Driver::of_platform(""), Driver::UNKNOWN);
     }
 

@@ -79,7 +79,8 @@ pub fn enqueue_migrate_mem_objects<'a>(
     let handles = objects.iter().map(|object| object.as_handle());
     let accesses: SmallVec<[_; 4]> =
         handles.clone().map(|handle| whole_of(handle, access)).collect();
-    let raw: SmallVec<[cl_mem; 4]> = handles.map(Handle::handle).collect();
+    let confuses_regions = queue.state().driver().confuses_regions;
+    let (raw, flags) = driver_view(handles, flags, confuses_regions);
     enqueue(CALL, Order::new(queue, &wait_for.into()), &accesses, |(queue, events, list)| {
         // SAFETY: the handles are alive and of one context, and the driver keeps the objects until
         // the command has ended.
@@ -107,6 +108,25 @@ pub(crate) fn checked(
     };
     let undefined = flags.contains(MigrationFlags::CONTENT_UNDEFINED);
     Ok((count, if undefined { Access::Write } else { Access::Read }))
+}
+
+/// Returns the handles and the flags for the driver. A driver that confuses regions migrates the whole buffer, of
+/// which the content then matters.
+// quirk: NVIDIA-11
+fn driver_view<'a>(
+    handles: impl Iterator<Item = &'a dyn Handle>,
+    mut flags: MigrationFlags,
+    confuses_regions: bool,
+) -> (SmallVec<[cl_mem; 4]>, MigrationFlags) {
+    let raw = handles.map(|handle| {
+        let (part, whole) = (handle.handle(), handle.object().raw());
+        if !confuses_regions || part == whole {
+            return part;
+        }
+        flags.remove(MigrationFlags::CONTENT_UNDEFINED);
+        whole
+    });
+    (raw.collect(), flags)
 }
 
 /// All bytes of an object for a command: drivers move it as a whole, a region with its buffer.

@@ -63,6 +63,51 @@ fn undefined_content_can_be_written_after_a_migration(
     Ok(())
 }
 
+/// The regions migrate one after the other, or together, and are dropped in this order.
+// quirk: NVIDIA-11
+#[rstest]
+#[clmatrix_harness::test]
+fn overlapping_regions_may_be_released_in_any_order(
+    on_device: OnDevice,
+    device: Device,
+    #[values(true, false)] is_one_call: bool,
+) -> Result<()> {
+    let part = (device.mem_base_addr_align()? as usize / 8).max(64);
+    let buffer = buffer_of(&on_device, &counting(part as u32))?;
+    for _ in 0..50 {
+        let outer = buffer.sub_region(..4 * part)?;
+        let inner = buffer.sub_region(2 * part..3 * part)?;
+        let objects: [&dyn AnyMemoryObject; 2] = [&outer, &inner];
+        for objects in objects.chunks(if is_one_call { 2 } else { 1 }) {
+            let flags = MigrationFlags::empty();
+            enqueue_migrate_mem_objects(&on_device.queue, objects, flags, [])?.wait()?;
+        }
+        drop(outer);
+        drop(inner);
+    }
+    assert_eq!(contents(&on_device, &buffer)?, counting(part as u32));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_region_without_content_leaves_the_other_bytes(
+    on_device: OnDevice,
+    device: Device,
+) -> Result<()> {
+    let part = (device.mem_base_addr_align()? as usize / 8).max(64);
+    let buffer = buffer_of(&on_device, &counting(part as u32))?;
+    on_device.run(DOUBLE, &[&buffer], part)?;
+    let region = buffer.sub_region(part..2 * part)?;
+    let flags = MigrationFlags::CONTENT_UNDEFINED;
+    enqueue_migrate_mem_objects(&on_device.queue, &[&region], flags, [])?;
+    let found = contents(&on_device, &buffer)?;
+    let others = (0..part as u32).filter(|i| *i as usize / (part / 4) != 1);
+    assert!(others.clone().all(|i| found[i as usize] == 2 * i));
+    assert_eq!(others.count(), part / 4 * 3);
+    Ok(())
+}
+
 #[rstest]
 #[clmatrix_harness::test]
 fn a_sub_buffer_and_its_parent_migrate_together(on_device: OnDevice, device: Device) -> Result<()> {

@@ -52,6 +52,9 @@ const ASAN_OPTIONS: [&str; 4] = [
 /// The list of suppressions would otherwise be printed at each check that needs one.
 const LSAN_OPTIONS: [&str; 2] = ["suppressions='{}'", "print_suppressions=0"];
 
+/// The variable that names PoCL's cache of kernels.
+const POCL_CACHE: &str = "POCL_CACHE_DIR";
+
 /// A test of examples/known_bad.rs, and what the sanitizer has to say of it.
 const KNOWN: [(&str, Option<&str>); 4] = [
     ("nothing_is_wrong", None),
@@ -119,6 +122,10 @@ impl Sanitizer<'_> {
         // These choose among devices and expect some that are not shown here.
         for variable in ["CLMATRIX_PROFILE", "CLMATRIX_TEST", "PYOPENCL_TEST", "CLMATRIX_ICD"] {
             command.env_remove(variable);
+        }
+        // LLVM takes ten times as long here. Kernels that a run of the suites has built are not built again.
+        if env::var_os(POCL_CACHE).is_none() {
+            command.env(POCL_CACHE, self.workspace.target.join("clmatrix/state/pocl-cache"));
         }
         for (variable, defaults, path) in [
             ("ASAN_OPTIONS", ASAN_OPTIONS.as_slice(), &self.folder),

@@ -103,7 +103,7 @@ pub fn enqueue_map_buffer<'a, T: Pod, M: MapMode>(
 }
 
 /// Returns the object that the driver maps, and the bytes there: those of the whole buffer in place of a
-/// region's if the driver confuses mapped regions.
+/// region's if the driver confuses regions.
 // quirk: NVIDIA-11
 #[inline]
 fn place<'a>(
@@ -112,7 +112,7 @@ fn place<'a>(
     bytes: &Range<usize>,
 ) -> (Cow<'a, BufferRef>, Range<usize>) {
     let reference = buffer.reference();
-    match reference.is_sub_buffer() && queue.state().driver().confuses_mapped_regions {
+    match reference.is_sub_buffer() && queue.state().driver().confuses_regions {
         true => (Cow::Owned(reference.to_whole()), buffer.in_whole(bytes)),
         false => (Cow::Borrowed(reference), bytes.clone()),
     }

@@ -3,6 +3,7 @@
 
 use std::env;
 use std::hint;
+use std::ops::Bound;
 
 use clmatrix::memory::{
     AddressingMode, AnyMemoryObject, Buffer, BufferMap, FilterMode, HostRect, Image,
@@ -554,8 +555,11 @@ impl<'w> Calls<'w> {
                 enqueue_copy(&queue, other, svm, self.values.linear(), &wait_for)?
             }
             2 => {
-                let buffer = svm.as_buffer(self.values.flags(), self.values.range())?;
-                self.buffers.push(buffer);
+                let (flags, mut range) = (self.values.flags(), self.values.range());
+                if self.world.driver.fills_aligned_memory_only {
+                    range.0 = Bound::Unbounded;
+                }
+                self.buffers.push(svm.as_buffer(flags, range)?);
                 return Ok(());
             }
             3 => {

@@ -35,6 +35,9 @@ pub struct Driver {
     /// A migration that waits for a user event ends the process, or hangs.
     // quirk: NVIDIA-12
     pub migrations_must_not_wait: bool,
+    /// A fill needs memory that begins at a multiple of four bytes.
+    // quirk: NVIDIA-13
+    pub fills_aligned_memory_only: bool,
 }
 
 impl Driver {
@@ -56,9 +59,12 @@ impl Driver {
             name if name.starts_with("Intel(R) OpenCL") => {
                 Self { waits_deadlock: true, refuses_unmaps: true, ..Self::default() }
             }
-            "NVIDIA CUDA" => {
-                Self { refuses_unmaps: true, migrations_must_not_wait: true, ..Self::default() }
-            }
+            "NVIDIA CUDA" => Self {
+                refuses_unmaps: true,
+                migrations_must_not_wait: true,
+                fills_aligned_memory_only: true,
+                ..Self::default()
+            },
             _ => Self::default(),
         })
     }
