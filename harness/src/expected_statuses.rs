@@ -15,8 +15,8 @@ const FLAKY: &str = "flaky";
 
 /// One status or several; `skip` is alone.
 ///
-/// A bit per status, since each result of a run has such a set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+/// A bit per status.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(into = "Form")]
 #[schemars(with = "Form")]
 pub struct ExpectedStatuses(u8);

@@ -8,7 +8,7 @@ use globset::GlobMatcher;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::expected_statuses::ExpectedStatuses;
+use crate::config::WrittenExpectation;
 use crate::text::first_line;
 
 /// The description of a crash that is not the process's own: no test crashes so.
@@ -187,16 +187,12 @@ impl Verdict {
 /// The expectation of the configuration for a test on a device, with its reason.
 #[derive(Clone, Debug)]
 pub struct Expectation {
-    /// Its number among the expectations of the run, from 1.
-    pub number: u32,
-    /// The ways in which the test may end there.
-    pub statuses: ExpectedStatuses,
+    /// The expectation as it is written, with the ways in which the test may end there and the reason.
+    pub written: Arc<WrittenExpectation>,
     /// Matches the first line of the message of an expected failure, or the signal of an expected crash.
     pub message: Option<GlobMatcher>,
     /// The time limit of the test there.
     pub timeout: Option<Duration>,
-    /// The evidence: the behaviour of the driver, and the way in which it was found.
-    pub reason: String,
 }
 
 impl Expectation {
@@ -211,9 +207,10 @@ impl Expectation {
         let is_known = |message: &String| {
             self.message.as_ref().is_none_or(|known| known.is_match(first_line(message)))
         };
-        match self.statuses.is_skip() {
+        let statuses = self.written.status;
+        match statuses.is_skip() {
             true => status != ExpectedStatus::Pass,
-            false => self.statuses.contains(status) && message.is_none_or(is_known),
+            false => statuses.contains(status) && message.is_none_or(is_known),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Parser;
 
@@ -106,7 +107,7 @@ pub fn of_shard(
     place: &Place,
     run: &Run<'_>,
     header: &RunHeader,
-    expectations: &[WrittenExpectation],
+    expectations: &[Arc<WrittenExpectation>],
     now: &RunArguments,
 ) -> Option<Result<Unfinished, String>> {
     let log = store::latest(&place.folder).ok()??;
@@ -145,7 +146,7 @@ pub fn differences(
     unfinished: &Unfinished,
     run: &Run<'_>,
     header: &RunHeader,
-    expectations: &[WrittenExpectation],
+    expectations: &[Arc<WrittenExpectation>],
 ) -> Vec<String> {
     let devices = run.plan.devices.iter().zip(&run.devices);
     let devices: Vec<DeviceRecord> =

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum, value_parser};
@@ -381,7 +382,7 @@ impl RunArguments {
         unfinished: Unfinished,
         run: &Run<'_>,
         header: &RunHeader,
-        expectations: &[WrittenExpectation],
+        expectations: &[Arc<WrittenExpectation>],
     ) -> Result<ResumedRun, AnyError> {
         let differences = resume::differences(&unfinished, run, header, expectations);
         if differences.is_empty() || self.anyway {
@@ -401,7 +402,7 @@ impl RunArguments {
         place: &Place,
         run: &Run<'_>,
         header: &RunHeader,
-        expectations: &[WrittenExpectation],
+        expectations: &[Arc<WrittenExpectation>],
     ) -> Option<ResumedRun> {
         match resume::of_shard(place, run, header, expectations, self)? {
             Ok(unfinished) => Some(ResumedRun { unfinished, differences: Vec::new() }),

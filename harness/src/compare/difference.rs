@@ -270,9 +270,11 @@ fn median_time(times: &[Time]) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::time::Duration;
 
     use super::*;
+    use crate::config::WrittenExpectation;
     use crate::expected_statuses::ExpectedStatuses;
     use crate::external::ProgramRecord;
     use crate::log::events::DeviceLost;
@@ -318,7 +320,10 @@ mod tests {
         let skipped = || result("s::t@d", Outcome::Skipped { reason: "no fp64".to_owned() });
         let tolerated = || TestResult { tolerated: true, ..flaky("s::t@d", failed("no")) };
         let may_pass = || TestResult {
-            expected_status: Some(ExpectedStatuses::flaky()),
+            expectation: Some(Arc::new(WrittenExpectation {
+                status: ExpectedStatuses::flaky(),
+                ..WrittenExpectation::default()
+            })),
             ..expected(failed("no"))
         };
         let cases = [

@@ -84,8 +84,10 @@ fn way(result: &TestResult) -> Way {
     let decisive = &result.decisive().outcome;
     let wrong =
         |kind, text: &str| Way::Wrong(kind, NUMBER.replace_all(&first_line(text), "#").into());
-    let may_pass =
-        result.expected_status.as_ref().is_some_and(|known| known.contains(ExpectedStatus::Pass));
+    let may_pass = result
+        .expectation
+        .as_ref()
+        .is_some_and(|known| known.status.contains(ExpectedStatus::Pass));
     match (result.verdict, decisive) {
         (Verdict::ExpectedFail, _) if may_pass => Way::Passed,
         (Verdict::Flaky, _) if result.tolerated => Way::Passed,

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use schemars::JsonSchema;
@@ -30,7 +31,7 @@ use crate::verdict::Expectation;
 pub struct Expectations {
     entries: Vec<Entry>,
     /// Each entry as it is written, in the same order.
-    written: Vec<WrittenExpectation>,
+    written: Vec<Arc<WrittenExpectation>>,
     /// The number of entries from files on disk, which are the last ones.
     pub(super) own: usize,
     /// The time at which they count.
@@ -92,7 +93,7 @@ pub(super) struct ExpectationsFile {
 }
 
 /// An expectation as it is written.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WrittenExpectation {
     /// Its number among the expectations of the run, from 1.
     pub number: u32,
@@ -141,7 +142,8 @@ struct EntryKeys {
     until: Option<LastDay>,
     #[serde(default, rename = "ticket")]
     _ticket: Option<Ticket>,
-    reason: Reason,
+    #[serde(rename = "reason")]
+    _reason: Reason,
 }
 
 impl ExpectationsFile {
@@ -165,6 +167,7 @@ impl ExpectationsFile {
             rest = start;
             let WrittenKeys { status, reason, others: keys } = entry.into_inner();
             let file = path.display().to_string();
+            let reason = reason.trim().to_owned();
             WrittenExpectation { number: 0, file, line, keys, status, reason }
         });
         file.written = written.collect();
@@ -185,15 +188,16 @@ impl Expectations {
         for file in builtin.into_iter().chain(own) {
             for (keys, text) in file.expect.into_iter().zip(file.written) {
                 let number = entries.len() as u32 + 1;
-                entries.push(keys.split(number));
-                written.push(WrittenExpectation { number, ..text });
+                let text = Arc::new(WrittenExpectation { number, ..text });
+                entries.push(keys.split(text.clone()));
+                written.push(text);
             }
         }
         Self { entries, written, own: own_count, now }
     }
 
     /// All entries as they are written.
-    pub fn written(&self) -> &[WrittenExpectation] {
+    pub fn written(&self) -> &[Arc<WrittenExpectation>] {
         &self.written
     }
 
@@ -221,8 +225,8 @@ impl Expectations {
     }
 
     /// The entries from files on disk, as they are written.
-    pub fn own(&self) -> &[WrittenExpectation] {
-        &self.written[self.written.len() - self.own..]
+    pub fn own(&self) -> impl ExactSizeIterator<Item = &WrittenExpectation> {
+        self.written[self.written.len() - self.own..].iter().map(Arc::as_ref)
     }
 
     /// Returns the part of the driver versions of an entry that is older than `version`. There is none if they
@@ -280,7 +284,7 @@ impl Expectations {
 impl WrittenExpectation {
     /// Its position among all entries, from 0.
     pub fn position(&self) -> usize {
-        self.number as usize - 1
+        (self.number as usize).wrapping_sub(1)
     }
 
     /// The file and the line.
@@ -301,12 +305,12 @@ impl<'a> DeviceExpectations<'a> {
     /// The entries that count for this device, whatever the test.
     pub fn entries(&self) -> impl Iterator<Item = &WrittenExpectation> {
         let counting = self.all.written.iter().zip(&self.exclusions);
-        counting.filter(|(_, exclusion)| exclusion.is_none()).map(|(written, _)| written)
+        counting.filter(|(_, exclusion)| exclusion.is_none()).map(|(written, _)| &**written)
     }
 
     /// All entries whose globs match `test`, in their order.
     pub fn matches(&self, test: &str) -> Vec<Match<'_>> {
-        let counting = self.lookup(test).map(|expectation| expectation.number as usize - 1);
+        let counting = self.lookup(test).map(|expectation| expectation.written.position());
         let entries = self.all.entries.iter().enumerate();
         let matching =
             entries.filter(|(_, entry)| entry.test.matches(test)).map(|(position, _)| {
@@ -324,15 +328,13 @@ impl<'a> DeviceExpectations<'a> {
 }
 
 impl EntryKeys {
-    fn split(self, number: u32) -> Entry {
+    fn split(self, written: Arc<WrittenExpectation>) -> Entry {
         let Self { id, platform, device, vendor, driver_version, opencl, device_type, .. } = self;
         let on = DeviceMatch { id, platform, device, vendor, driver_version, opencl, device_type };
         let expectation = Expectation {
-            number,
-            statuses: self.status,
+            written,
             message: self.message.map(|message| message.0),
             timeout: self.timeout.map(|timeout| timeout.0),
-            reason: self.reason.0,
         };
         Entry { test: self.test, on, until: self.until, expectation }
     }

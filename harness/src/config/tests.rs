@@ -432,11 +432,11 @@ fn the_last_expectation_that_matches_counts() {
             Some(device) => config.expectations.for_device(device),
             None => config.expectations.for_host(),
         };
-        let reason = expectations.lookup(test).map(|found| found.reason.as_str());
+        let reason = expectations.lookup(test).map(|found| found.written.reason.as_str());
         assert_eq!(reason, expected, "{test} on {:?}", device.map(|device| &device.id));
     }
     let crash = config.expectations.for_device(&pocl).lookup("svm::maps::fine_1");
-    assert_eq!(crash.map(|found| &found.statuses), Some(&ExpectedStatus::Crash.into()));
+    assert_eq!(crash.map(|found| &found.written.status), Some(&ExpectedStatus::Crash.into()));
     let unmatched =
         |tests: &[&'static str]| config.expectations.without_test(tests.iter().copied()).join(" ");
     assert_eq!(unmatched(&["svm::maps::fine_1"]), "");
@@ -633,7 +633,7 @@ fn limits(config: &Config, profile: &str, platform: &str) -> (u64, usize) {
 
 fn reasons(config: &Config) -> [Option<&str>; 4] {
     let expectations = config.expectations.for_host();
-    let reason = |test| expectations.lookup(test).map(|found| found.reason.as_str());
+    let reason = |test| expectations.lookup(test).map(|found| found.written.reason.as_str());
     ["a", "b", "c", "d"].map(reason)
 }
 

@@ -47,7 +47,6 @@ pub(crate) fn stale<'a>(
             }
         }
     }
-    let own = expectations.own().iter();
     let reason = |written: &'a WrittenExpectation| {
         let known = uses.get(&written.position()).unwrap_or(&Use::NoTest);
         let reason = match known {
@@ -60,7 +59,7 @@ pub(crate) fn stale<'a>(
         };
         Some((written, reason))
     };
-    own.filter_map(reason).collect()
+    expectations.own().filter_map(reason).collect()
 }
 
 /// Returns whether a result shows that its entry has an effect: the test has run, or the entry skips it.
@@ -68,7 +67,8 @@ fn needs(written: &WrittenExpectation, result: &TestResult) -> bool {
     match &result.outcome {
         // Skipped by an entry, and not since the device lacks something.
         Outcome::Skipped { reason } => {
-            written.status.is_skip() && result.expectation.as_ref() == Some(reason)
+            written.status.is_skip()
+                && result.expectation.as_ref().is_some_and(|known| known.reason == *reason)
         }
         outcome => outcome.status().is_some(),
     }

@@ -6,6 +6,7 @@
 //! the format.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use clmatrix_characterize::measure::Measured;
@@ -29,7 +30,7 @@ pub enum Event {
     /// The first line: how the run was made.
     Run(Box<RunHeader>),
     /// An expectation of the configuration.
-    Expectation(WrittenExpectation),
+    Expectation(Arc<WrittenExpectation>),
     /// A selected device.
     Device(Box<DeviceRecord>),
     /// The next part of the list of tests.

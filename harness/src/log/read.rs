@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use clmatrix_characterize::measure::Measured;
@@ -37,7 +38,7 @@ pub struct RunLog {
     /// The drivers and settings of the devices, by their ids.
     pub records: IndexMap<String, DeviceRecord>,
     /// The expectations in force.
-    pub expectations: Vec<WrittenExpectation>,
+    pub expectations: Vec<Arc<WrittenExpectation>>,
     /// Expected devices that are not there.
     pub absent: Vec<String>,
     /// Drivers that show no platform.
@@ -319,6 +320,7 @@ impl Sum {
                 }
                 is_of_this_format(&header)?;
                 log.header.run_id = header.run_id;
+                log.expectations.clear();
                 log.interrupted = true;
                 log.has_ended = false;
                 log.recorded_status = None;
@@ -358,6 +360,10 @@ impl Sum {
                     result.stderr = String::new();
                     result.output_at = Some(OutputPlace { file: self.files, line: place });
                 }
+                let written = |known: Arc<WrittenExpectation>| {
+                    log.expectations.get(known.position()).cloned()
+                };
+                result.expectation = result.expectation.and_then(written);
                 self.results.finish(*result);
             }
             Event::DeviceLost(lost) => log.lost.push(lost),
@@ -563,7 +569,8 @@ mod tests {
     use crate::log::events::{Characterized, DeviceAbsent, DriverFailed, End, Round};
     use crate::log::plan::{PlannedDevice, PlannedTests};
     use crate::log::run_header::Resumes;
-    use crate::log::sample::{TIME, device, failed_driver, flaky, header, result};
+    use crate::log::sample::{TIME, device, expectation, failed_driver, flaky, header, result};
+    use crate::verdict::ExpectedStatus;
 
     fn begin() -> Event {
         Event::Run(Box::new(header(vec![device("pocl-cpu", "PoCL")])))
@@ -886,6 +893,43 @@ mod tests {
         assert_eq!(cut.duration, Duration::from_millis(7250));
         let whole = sum(&[&events[..], &[end()]].concat());
         assert_eq!((whole.is_success(), whole.duration), (true, Duration::from_secs(9)));
+    }
+
+    #[test]
+    fn a_result_has_the_expectation_of_its_number() {
+        let written = |reason: &str| {
+            let written = expectation(ExpectedStatus::Fail, reason).written;
+            let number = if reason == "bug 8" { 2 } else { 1 };
+            Event::Expectation(Arc::new(WrittenExpectation { number, ..(*written).clone() }))
+        };
+        let finished = |test: &str, number: u32| {
+            let line = serde_json::to_value(passed(test)).unwrap();
+            let mut line = line.as_object().unwrap().clone();
+            line.insert("expectation".to_owned(), number.into());
+            serde_json::from_value::<Event>(line.into()).unwrap()
+        };
+        let resumes = Resumes { run_id: header(Vec::new()).run_id, differences: Vec::new() };
+        let resumed = RunHeader { resumes: Some(resumes), ..header(Vec::new()) };
+        let events = [
+            begin(),
+            written("bug 7"),
+            written("bug 8"),
+            plan(&["s::a@d", "s::b@d", "s::c@d", "s::d@d"]),
+            finished("s::a@d", 2),
+            finished("s::b@d", 2),
+            Event::Run(Box::new(resumed)),
+            written("bug 9"),
+            finished("s::c@d", 1),
+            finished("s::d@d", 2),
+        ];
+        let log = from_events(events).unwrap();
+        let of = |result: &TestResult| result.expected();
+        let known = |number| Some(format!("expected: fail: bug {number}"));
+        let found: Vec<_> = log.results.iter().map(of).collect();
+        assert_eq!(found, [known(8), known(8), known(9), None]);
+        let [first, second, ..] = &log.results[..] else { panic!("four results") };
+        let [first, second] = [first, second].map(|result| result.expectation.as_ref().unwrap());
+        assert!(Arc::ptr_eq(first, second));
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Devices and results for the tests of this crate.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use clmatrix::select::{DeviceInfo, DeviceType, Svm, Version};
 use indexmap::IndexMap;
 
-use crate::config::{Contexts, Leaks, Leftovers};
+use crate::config::{Contexts, Leaks, Leftovers, WrittenExpectation};
 use crate::devices::failure::{DriverFailure, FailedDriver, FailureKind};
 use crate::devices::run_device::{PlatformName, RunDevice};
 use crate::log::device_record::{DeviceRecord, SettingsRecord};
@@ -190,10 +191,13 @@ pub(crate) fn judged(test: &str, outcome: Outcome, expectation: Option<Expectati
 /// Returns an expectation of one status.
 pub(crate) fn expectation(status: ExpectedStatus, reason: &str) -> Expectation {
     Expectation {
-        number: 1,
-        statuses: status.into(),
+        written: Arc::new(WrittenExpectation {
+            number: 1,
+            status: status.into(),
+            reason: reason.to_owned(),
+            ..WrittenExpectation::default()
+        }),
         message: None,
         timeout: None,
-        reason: reason.to_owned(),
     }
 }

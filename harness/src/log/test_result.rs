@@ -1,14 +1,15 @@
 //! The result of a test, and the ids of tests.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::round_results::RoundCounts;
+use crate::config::WrittenExpectation;
 use crate::devices::run_device::HOST;
-use crate::expected_statuses::ExpectedStatuses;
 use crate::findings::Findings;
 use crate::serde_time::{nanoseconds, rfc3339};
 use crate::stacks::Stacks;
@@ -37,15 +38,10 @@ pub struct TestResult {
     pub outcome: Outcome,
     /// The verdict: the outcome compared with the expectation.
     pub verdict: Verdict,
-    /// The status, or several, that the configuration expected.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expected_status: Option<ExpectedStatuses>,
-    /// The reason that the configuration gives for it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expectation: Option<String>,
-    /// The number of that expectation in the log.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expectation_number: Option<u32>,
+    /// The expectation of the configuration. The line has its number alone.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "by_number")]
+    #[schemars(with = "Option<u32>")]
+    pub expectation: Option<Arc<WrittenExpectation>>,
     /// True if the run may succeed with this result, although it is flaky or an unexpected pass.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tolerated: bool,
@@ -127,9 +123,7 @@ impl TestResult {
             test,
             verdict: judge(&outcome, expectation),
             outcome,
-            expected_status: expectation.map(|known| known.statuses),
-            expectation_number: expectation.map(|known| known.number),
-            expectation: expectation.map(|known| known.reason.clone()),
+            expectation: expectation.map(|known| known.written.clone()),
             tolerated: false,
             doubtful: false,
             reused_context: None,
@@ -255,8 +249,8 @@ impl TestResult {
 
     /// The expectation as text, `expected: crash: REASON`, if there is one.
     pub fn expected(&self) -> Option<String> {
-        let (statuses, reason) = (self.expected_status?, self.expectation.as_deref()?);
-        Some(format!("expected: {statuses}: {reason}"))
+        let known = self.expectation.as_ref()?;
+        Some(format!("expected: {}: {}", known.status, known.reason))
     }
 
     /// The verdict, the outcome, and below them the expectation.
@@ -304,6 +298,29 @@ fn past(verdict: Verdict) -> &'static str {
 pub(crate) fn left_behind_text(notes: &[String]) -> String {
     let lines: Vec<_> = notes.iter().map(|note| format!("left behind: {note}")).collect();
     lines.join("\n")
+}
+
+/// The form of an expectation in the line of a result. The reader of the log puts the expectation of that number
+/// in its place.
+mod by_number {
+    use serde::{Deserializer, Serializer};
+
+    use super::*;
+
+    pub fn serialize<S: Serializer>(
+        known: &Option<Arc<WrittenExpectation>>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        known.as_ref().map(|known| known.number).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Arc<WrittenExpectation>>, D::Error> {
+        let number = Option::deserialize(deserializer)?;
+        let unknown = WrittenExpectation::default();
+        Ok(number.map(|number| Arc::new(WrittenExpectation { number, ..unknown })))
+    }
 }
 
 #[cfg(test)]

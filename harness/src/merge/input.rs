@@ -3,7 +3,6 @@
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use crate::config::WrittenExpectation;
 use crate::log::device_record::DeviceRecord;
 use crate::log::events::{DeviceAbsent, DriverFailed, Event};
 use crate::log::plan::{PlannedDevice, PlannedTest};
@@ -15,7 +14,6 @@ pub(crate) struct Input {
     /// The log.
     pub(crate) path: PathBuf,
     pub(crate) header: RunHeader,
-    pub(crate) expectations: Vec<WrittenExpectation>,
     pub(crate) devices: Vec<DeviceRecord>,
     pub(crate) tests: Vec<PlannedTest>,
     pub(crate) planned: Vec<PlannedDevice>,
@@ -59,7 +57,6 @@ impl Input {
         Self {
             path: path.to_owned(),
             header,
-            expectations: Vec::new(),
             devices: Vec::new(),
             tests: Vec::new(),
             planned: Vec::new(),
@@ -71,7 +68,7 @@ impl Input {
     /// Adds an event. Returns whether it belongs to the beginning.
     fn add(&mut self, event: Event) -> bool {
         match event {
-            Event::Expectation(expectation) => self.expectations.push(expectation),
+            Event::Expectation(_) => {}
             Event::Device(record) => self.devices.push(*record),
             Event::Plan(part) => self.tests.extend(part.tests),
             Event::PlanDevice(part) => self.planned.push(part),

@@ -12,6 +12,7 @@ mod translation;
 
 use std::fs::File;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use indexmap::{IndexMap, IndexSet};
@@ -45,10 +46,10 @@ impl Observer for NoObserver {
     fn finished(&self, _position: usize, _result: &TestResult) {}
 }
 
-/// The tests and the expectations of all inputs.
+/// The tests of all inputs, and the expectations so far.
 struct Union {
     tests: IndexMap<String, PlannedTest>,
-    expectations: Vec<WrittenExpectation>,
+    expectations: Vec<Arc<WrittenExpectation>>,
 }
 
 impl Merge {
@@ -64,7 +65,7 @@ impl Merge {
     /// A log cannot be read, or the new one cannot be written.
     pub(crate) fn write(&self, log: File, run_id: &str) -> Result<RunLog, AnyError> {
         let recorder = Recorder::new(Some(log), Sync::Off, false, &NoObserver);
-        let union = Union::new(&self.inputs);
+        let mut union = Union::new(&self.inputs);
         let mut translations: Vec<Translation> =
             self.inputs.iter().map(|input| Translation::new(input, self.by_host, &union)).collect();
         self.record_head(&recorder, &union, &translations, run_id);
@@ -73,7 +74,7 @@ impl Merge {
         for (input, translation) in self.inputs.iter().zip(&mut translations) {
             translation.begin(workers);
             RunLog::for_each_event(&input.path, |event| {
-                if let Some(event) = translation.event(event) {
+                if let Some(event) = translation.event(event, &mut union) {
                     recorder.record(event);
                 }
                 ControlFlow::Continue(())
@@ -97,9 +98,6 @@ impl Merge {
         run_id: &str,
     ) {
         recorder.record(Event::Run(Box::new(self.header(run_id))));
-        for expectation in &union.expectations {
-            recorder.record(Event::Expectation(expectation.clone()));
-        }
         let mut devices = IndexMap::new();
         let mut planned: IndexMap<String, Vec<u32>> = IndexMap::new();
         let (mut absent, mut failed) = (IndexSet::new(), IndexMap::new());
@@ -217,23 +215,16 @@ impl Merge {
 impl Union {
     fn new(inputs: &[Input]) -> Self {
         let mut tests = IndexMap::new();
-        let mut expectations: Vec<WrittenExpectation> = Vec::new();
         for input in inputs {
             for test in &input.tests {
                 tests.entry(test.path.clone()).or_insert_with(|| test.clone());
-            }
-            for expectation in &input.expectations {
-                if !expectations.iter().any(|known| is_same(known, expectation)) {
-                    let number = expectations.len() as u32 + 1;
-                    expectations.push(WrittenExpectation { number, ..expectation.clone() });
-                }
             }
         }
         // The order of a run of all tests.
         tests.sort_by_cached_key(|path: &String, test: &PlannedTest| {
             (suite(path).to_owned(), test.file.clone(), test.line, path.clone())
         });
-        Self { tests, expectations }
+        Self { tests, expectations: Vec::new() }
     }
 
     /// Returns the position of a test.
@@ -241,16 +232,16 @@ impl Union {
         self.tests.get_index_of(path).expect("a test of an input") as u32
     }
 
-    /// Returns the number of an expectation of an input.
-    fn number(&self, expectation: &WrittenExpectation) -> u32 {
-        let known = self.expectations.iter().find(|known| is_same(known, expectation));
-        known.expect("an expectation of an input").number
+    /// Returns an expectation of an input under its merged number, and whether it is new.
+    fn expectation(&mut self, of_input: &WrittenExpectation) -> (Arc<WrittenExpectation>, bool) {
+        let with = |number| WrittenExpectation { number, ..of_input.clone() };
+        if let Some(known) = self.expectations.iter().find(|known| ***known == with(known.number)) {
+            return (known.clone(), false);
+        }
+        let new = Arc::new(with(self.expectations.len() as u32 + 1));
+        self.expectations.push(new.clone());
+        (new, true)
     }
-}
-
-/// Returns whether two expectations differ by their numbers at most.
-fn is_same(a: &WrittenExpectation, b: &WrittenExpectation) -> bool {
-    *a == WrittenExpectation { number: a.number, ..b.clone() }
 }
 
 impl Input {

@@ -105,14 +105,15 @@ fn written(merge: &Merge, folder: &Path) -> RunLog {
 }
 
 fn expectation(number: u32, reason: &str) -> Event {
-    Event::Expectation(WrittenExpectation {
+    let expectation = WrittenExpectation {
         number,
         file: "e.toml".to_owned(),
         line: 1,
         keys: std::collections::BTreeMap::new(),
         status: ExpectedStatus::Fail.into(),
         reason: reason.to_owned(),
-    })
+    };
+    Event::Expectation(expectation.into())
 }
 
 #[test]
@@ -140,20 +141,15 @@ fn shards_make_the_run_that_they_are_parts_of() {
             .passed(&["s::b@d"])
             .and(started)
             .and(resumed)
+            .and(expectation(1, "bug 7"))
             .and(finished(expected))
             .ended(),
-        Run::new("other", Some((1, 2)), &["s::a", "t::c"]).passed(&["s::a@d", "t::c@d"]).ended(),
+        Run::new("other", Some((1, 2)), &["s::a", "t::c"])
+            .and(expectation(1, "bug 8"))
+            .passed(&["s::a@d", "t::c@d"])
+            .ended(),
     ];
-    let mut inputs = inputs(folder.path(), &runs);
-    for (input, expectations) in
-        inputs.iter_mut().zip([vec![expectation(1, "bug 7")], vec![expectation(1, "bug 8")]])
-    {
-        let of_event = |event| match event {
-            Event::Expectation(expectation) => expectation,
-            _ => unreachable!(),
-        };
-        input.expectations = expectations.into_iter().map(of_event).collect();
-    }
+    let inputs = inputs(folder.path(), &runs);
     let log = written(&Merge::of_shards(inputs).unwrap(), folder.path());
     let results: Vec<_> = log
         .results
@@ -167,7 +163,8 @@ fn shards_make_the_run_that_they_are_parts_of() {
         ("t::d@d", Verdict::ExpectedFail, Some("third"), Some(2)),
     ];
     assert_eq!(results, expected);
-    assert_eq!(log.results[3].expectation_number, Some(2), "that of the second shard");
+    let known = log.results[3].expectation.as_ref().map(|known| (known.number, &*known.reason));
+    assert_eq!(known, Some((2, "bug 7")), "that of the second shard");
     assert_eq!((log.exit_status(), log.has_ended, log.interrupted), (0, true, false));
     assert_eq!((log.header.devices.len(), &log.header.shard), (1, &None));
     assert_eq!((&*log.header.host, &*log.header.run_id), ("other, one", "merged"));

@@ -1,10 +1,12 @@
 //! The events of a run, rewritten for the merged log.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::Union;
 use super::input::Input;
+use crate::config::WrittenExpectation;
 use crate::log::device_record::DeviceRecord;
 use crate::log::events::{End, Event, Started};
 use crate::log::test_result::TestResult;
@@ -18,8 +20,8 @@ pub(super) struct Translation<'a> {
     host: Box<str>,
     /// The merged position of each test.
     positions: Vec<u32>,
-    /// The merged number of each expectation.
-    expectations: HashMap<u32, u32>,
+    /// The merged expectations in force, by their numbers in the run.
+    expectations: HashMap<u32, Arc<WrittenExpectation>>,
     /// The number of workers of the runs before.
     workers_before: u32,
     /// The highest number of a worker so far.
@@ -35,15 +37,12 @@ impl<'a> Translation<'a> {
     pub(super) fn new(input: &'a Input, by_host: bool, union: &Union) -> Self {
         let header = &input.header;
         let suffix = if by_host { format!("%{}", header.host) } else { String::new() };
-        let numbers = input.expectations.iter();
         Self {
             input,
             suffix,
             host: header.host.as_str().into(),
             positions: input.tests.iter().map(|test| union.position(&test.path)).collect(),
-            expectations: numbers
-                .map(|expectation| (expectation.number, union.number(expectation)))
-                .collect(),
+            expectations: HashMap::new(),
             workers_before: 0,
             workers: 0,
             end: header.time,
@@ -112,15 +111,19 @@ impl<'a> Translation<'a> {
     }
 
     /// Returns the event for the merged log. The beginning and the end of the run have no place there.
-    pub(super) fn event(&mut self, mut event: Event) -> Option<Event> {
+    pub(super) fn event(&mut self, mut event: Event, union: &mut Union) -> Option<Event> {
         match &mut event {
             Event::Run(header) => {
                 self.host = header.host.as_str().into();
                 self.last = None;
                 return None;
             }
-            Event::Expectation(_)
-            | Event::Device(_)
+            Event::Expectation(known) => {
+                let (merged, is_new) = union.expectation(known);
+                self.expectations.insert(known.number, merged.clone());
+                return is_new.then_some(Event::Expectation(merged));
+            }
+            Event::Device(_)
             | Event::Plan(_)
             | Event::PlanDevice(_)
             | Event::DeviceAbsent(_)
@@ -161,8 +164,9 @@ impl<'a> Translation<'a> {
     fn finished(&mut self, result: &mut TestResult) {
         self.end = self.end.max(result.end());
         self.rename(&mut result.test);
-        result.expectation_number =
-            result.expectation_number.and_then(|number| self.expectations.get(&number).copied());
+        let merged =
+            |known: &Arc<WrittenExpectation>| self.expectations.get(&known.number).cloned();
+        result.expectation = result.expectation.as_ref().and_then(merged);
         result.worker = result.worker.map(|worker| self.worker(worker));
         result.host.get_or_insert_with(|| self.host.clone());
     }

@@ -1,6 +1,7 @@
 //! The differences of a machine, its executable and its configuration from those of an unfinished run.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -16,7 +17,7 @@ pub fn differences(
     before: &RunLog,
     executable: &RunHeader,
     devices: &[DeviceRecord],
-    expectations: &[WrittenExpectation],
+    expectations: &[Arc<WrittenExpectation>],
 ) -> Vec<String> {
     let header = &before.header;
     let mut differences = Vec::new();
@@ -81,9 +82,12 @@ fn changed_programs(before: &[ProgramRecord], now: &[ProgramRecord]) -> Vec<Stri
 }
 
 /// The differences of two lists of expectations, wherever their files are.
-fn changed_expectations(before: &[WrittenExpectation], now: &[WrittenExpectation]) -> Vec<String> {
+fn changed_expectations(
+    before: &[Arc<WrittenExpectation>],
+    now: &[Arc<WrittenExpectation>],
+) -> Vec<String> {
     let content =
-        |entry: &WrittenExpectation| (entry.keys.clone(), entry.status, entry.reason.clone());
+        |entry: &Arc<WrittenExpectation>| (entry.keys.clone(), entry.status, entry.reason.clone());
     let [before_content, now_content] =
         [before, now].map(|entries| entries.iter().map(content).collect::<Vec<_>>());
     if before_content == now_content {
@@ -151,7 +155,7 @@ mod tests {
     }
 
     /// The log of a run on the device `d`.
-    fn log(header: RunHeader, expectations: &[WrittenExpectation]) -> RunLog {
+    fn log(header: RunHeader, expectations: &[Arc<WrittenExpectation>]) -> RunLog {
         let mut events = vec![Event::Run(Box::new(header)), Event::Device(Box::new(record("d")))];
         events.extend(expectations.iter().cloned().map(Event::Expectation));
         RunLog::from_events(events).unwrap()
@@ -205,13 +209,15 @@ mod tests {
 
     #[test]
     fn differences_name_the_settings_and_the_expectations() {
-        let expectation = |number: u32, test: &str| WrittenExpectation {
-            number,
-            file: "a.toml".to_owned(),
-            line: u64::from(number) * 10,
-            keys: BTreeMap::from([("test".to_owned(), test.to_owned())]),
-            status: ExpectedStatus::Fail.into(),
-            reason: "bug 7".to_owned(),
+        let expectation = |number: u32, test: &str| {
+            Arc::new(WrittenExpectation {
+                number,
+                file: "a.toml".to_owned(),
+                line: u64::from(number) * 10,
+                keys: BTreeMap::from([("test".to_owned(), test.to_owned())]),
+                status: ExpectedStatus::Fail.into(),
+                reason: "bug 7".to_owned(),
+            })
         };
         let before = [expectation(1, "s::a"), expectation(2, "s::b")];
         let host = RunHeader { host_settings: Some(record("d").settings), ..header(Vec::new()) };
@@ -219,11 +225,11 @@ mod tests {
         let differences = |now: &RunHeader, device: DeviceRecord, entries: &[_]| {
             differences(&log, now, &[device], entries)
         };
-        let moved = before.clone().map(|entry| WrittenExpectation {
-            file: "b.toml".to_owned(),
-            line: 7,
-            ..entry
-        });
+        let mut moved = before.clone();
+        for entry in &mut moved {
+            let entry = Arc::make_mut(entry);
+            (entry.file, entry.line) = ("b.toml".to_owned(), 7);
+        }
         assert_eq!(differences(&host, record("d"), &moved), [""; 0]);
         let other = [expectation(1, "s::b"), expectation(2, "s::c")];
         assert_eq!(

@@ -11,7 +11,6 @@ use crate::config::{FlakyResult, Leaks, Leftovers, UnexpectedPass};
 use crate::devices::TestDevice;
 use crate::devices::run_device::HOST;
 use crate::devices::selection::NO_DEVICE_FOUND;
-use crate::expected_statuses::ExpectedStatuses;
 use crate::log::events::{Event, Probed, Round, Started, WorkerStarted};
 use crate::log::test_result::{OF_WORKER, TestResult, left_behind_text};
 use crate::os::Source;
@@ -196,7 +195,8 @@ impl<'a> DeviceRun<'a> {
 
     /// Returns whether the run may succeed with this result, although it is an unexpected pass.
     pub fn tolerates(&self, result: &TestResult) -> bool {
-        let was_to_be_skipped = result.expected_status.is_some_and(ExpectedStatuses::is_skip);
+        let was_to_be_skipped =
+            result.expectation.as_ref().is_some_and(|known| known.status.is_skip());
         result.verdict == Verdict::UnexpectedPass
             && (was_to_be_skipped || self.state.run.unexpected_pass == UnexpectedPass::Report)
     }
@@ -236,8 +236,8 @@ impl<'a> DeviceRun<'a> {
             return Some(Outcome::Skipped { reason });
         }
         expectation
-            .filter(|expectation| expectation.statuses.is_skip() && !run.run_skipped)
-            .map(|expectation| Outcome::Skipped { reason: expectation.reason.clone() })
+            .filter(|expectation| expectation.written.status.is_skip() && !run.run_skipped)
+            .map(|expectation| Outcome::Skipped { reason: expectation.written.reason.clone() })
     }
 
     /// Starts a worker that has its baseline. If the driver fails at that, starts one without, so that the fault

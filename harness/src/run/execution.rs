@@ -178,9 +178,7 @@ impl Execution<'_> {
         let Self { target, setup, run, .. } = self;
         let header = run_header(target, setup, run, self.command.clone());
         recorder.record(Event::Run(Box::new(header)));
-        for expectation in setup.config.expectations.written() {
-            recorder.record(Event::Expectation(expectation.clone()));
-        }
+        self.record_expectations(recorder);
         for (device, config) in self.plan.devices.iter().zip(&run.devices) {
             recorder.record(Event::Device(Box::new(DeviceRecord::new(device, &config.settings))));
         }
@@ -194,6 +192,11 @@ impl Execution<'_> {
         }
     }
 
+    fn record_expectations(&self, recorder: &Recorder<'_>) {
+        let written = self.setup.config.expectations.written().iter().cloned();
+        written.for_each(|known| recorder.record(Event::Expectation(known)));
+    }
+
     /// Goes on with an unfinished run. Tests that took the machine down have crashed.
     fn go_on(&self, recorder: &mut Recorder<'_>, resumed: ResumedRun) {
         let ResumedRun { unfinished, differences } = resumed;
@@ -202,6 +205,7 @@ impl Execution<'_> {
         let header = run_header(&self.target, self.setup, &self.run, self.command.clone());
         let time = header.time;
         recorder.record(Event::Run(Box::new(RunHeader { resumes, ..header })));
+        self.record_expectations(recorder);
         let Run { plan, so_far, expectations, .. } = &self.run;
         for &position in &so_far.deadly {
             let entry = &plan.entries[position];

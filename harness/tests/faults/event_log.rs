@@ -462,7 +462,7 @@ fn a_run_is_described() {
     for result in of("finished") {
         let is_of_host = result["test"].as_str().is_some_and(|test| test.ends_with("@host"));
         let number = if is_of_host { Value::Null } else { 1.into() };
-        assert_eq!(result["expectation_number"], number);
+        assert_eq!(result["expectation"], number);
     }
     let end = events.last().expect("an end");
     assert_eq!((&end["event"], &end["exit_status"]), (&"end".into(), &0.into()));

@@ -119,6 +119,8 @@ fn cell(message: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use serde_json::json;
 
     use super::*;
@@ -129,10 +131,10 @@ mod tests {
         for (test, outcome, message) in
             [("x", "passed", ""), ("y", "failed", "a|b /src/c.cpp:1\nd"), ("z", "skipped", "no")]
         {
-            let status = if test == "z" { "skip" } else { "pass" };
+            let expectation = if test == "z" { 1 } else { 2 };
             let event = json!({"outcome": outcome, "message": message, "attempt": 1,
-                "expected_status": status, "duration_ns": 2_000_000_000_u64});
-            device.add(&format!("cts::g::{test}"), &event);
+                "expectation": expectation, "duration_ns": 2_000_000_000_u64});
+            device.add(&format!("cts::g::{test}"), &event, &HashSet::from([1]));
         }
         let log = RunLog { date: "2026-11-23".to_owned(), devices: vec![device] };
         let difference = Difference::new("cts::g::y@a".to_owned(), "fail", "pass");

@@ -36,6 +36,7 @@ impl RunLog {
 
 fn parse(text: &str) -> Result<RunLog> {
     let mut log = RunLog { date: String::new(), devices: Vec::new() };
+    let mut skips = HashSet::new();
     for line in text.lines() {
         let event: Value = serde_json::from_str(line)?;
         match event["event"].as_str() {
@@ -43,13 +44,16 @@ fn parse(text: &str) -> Result<RunLog> {
                 let time = event["time"].as_str().unwrap_or_default();
                 log.date = time.split('T').next().unwrap_or_default().to_owned();
             }
+            Some("expectation") if event["status"] == "skip" => {
+                skips.extend(event["number"].as_u64());
+            }
             Some("device") => log.devices.push(Device::new(&event)),
             Some("finished") => {
                 let id = event["test"].as_str().unwrap_or_default();
                 let (test, device) = id.rsplit_once('@').context("a test without a device")?;
                 // Results without a device are those of lists.
                 if let Some(device) = log.devices.iter_mut().find(|known| known.id == device) {
-                    device.add(test, &event);
+                    device.add(test, &event, &skips);
                 }
             }
             _ => {}
@@ -80,5 +84,22 @@ mod tests {
         let [first] = log.first_devices()[..] else { panic!("one driver") };
         let result = &first.results["cts::x::y"];
         assert_eq!((&*result.word, &*result.message), ("fail", "bad"));
+    }
+
+    #[test]
+    fn an_expectation_skips_tests() {
+        let log = parse(concat!(
+            r#"{"event":"expectation","number":1,"status":"fail"}"#,
+            "\n",
+            r#"{"event":"expectation","number":2,"status":"skip"}"#,
+            "\n",
+            r#"{"event":"device","device":{"id":"a"}}"#,
+            "\n",
+            r#"{"event":"finished","test":"x@a","outcome":"failed","attempt":1,"expectation":1}"#,
+            "\n",
+            r#"{"event":"finished","test":"y@a","outcome":"skipped","attempt":1,"expectation":2}"#,
+        ));
+        let results = &log.unwrap().devices[0].results;
+        assert!(results["x"].has_run && !results["y"].has_run);
     }
 }

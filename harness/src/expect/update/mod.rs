@@ -153,7 +153,7 @@ impl<'a, 'l> State<'a, 'l> {
         let mut uses: HashMap<u32, Vec<&Observed<'_>>> = HashMap::new();
         for observed in self.observed {
             if let Some(expectation) = self.expectation(observed) {
-                uses.entry(expectation.number).or_default().push(observed);
+                uses.entry(expectation.written.number).or_default().push(observed);
             }
         }
         let everywhere = self.expectations.for_host();
@@ -176,7 +176,7 @@ impl<'a, 'l> State<'a, 'l> {
                 None => Edit::Remove(written),
             })
         };
-        self.expectations.own().iter().filter_map(edit).collect()
+        self.expectations.own().filter_map(edit).collect()
     }
 
     /// An entry for each test, platform and version with an unexpected result.
@@ -211,8 +211,8 @@ impl<'a, 'l> State<'a, 'l> {
         members: &[&Observed<'_>],
     ) -> Option<&'a WrittenExpectation> {
         let expectation = members.iter().find_map(|observed| self.expectation(observed))?;
-        let mut own = self.expectations.own().iter();
-        let written = own.find(|written| written.number == expectation.number)?;
+        let mut own = self.expectations.own();
+        let written = own.find(|written| written.number == expectation.written.number)?;
         let keys = entry_for.keys().into_iter().map(|(key, value)| (key.to_owned(), value));
         Some(written).filter(|written| written.keys == keys.collect())
     }
@@ -233,7 +233,7 @@ impl<'a, 'l> State<'a, 'l> {
     /// The last file with an entry for this test or for this driver, so that an entry at its end counts; else a
     /// file named after the device.
     fn file_for(&self, members: &[&Observed<'_>]) -> PathBuf {
-        let own = self.expectations.own();
+        let own: HashSet<_> = self.expectations.own().map(|own| own.number).collect();
         let files = members.iter().flat_map(|observed| {
             let for_device = self.for_runs[observed.run].on(observed.device_id);
             let of_test = for_device.matches(observed.test).into_iter();
@@ -242,7 +242,7 @@ impl<'a, 'l> State<'a, 'l> {
                 .map(|found| found.written)
                 .chain(for_device.entries().filter(|written| names_driver(written)))
         });
-        let own_files = files.filter(|written| own.iter().any(|own| own.number == written.number));
+        let own_files = files.filter(|written| own.contains(&written.number));
         let last = own_files.max_by_key(|written| written.number);
         let name = || format!("{}.toml", file_name(without_host(members[0].device_id)));
         last.map_or_else(|| self.folder.join(name()), |written| PathBuf::from(&written.file))

@@ -63,7 +63,7 @@ impl<'a> Observed<'a> {
 
     /// Returns whether the result is not as expected now.
     pub(super) fn is_unexpected(&self, expectation: Option<&Expectation>) -> bool {
-        let is_skip = expectation.is_some_and(|expectation| expectation.statuses.is_skip());
+        let is_skip = expectation.is_some_and(|expectation| expectation.written.status.is_skip());
         let is_wrong =
             |attempt: &&&TestResult| !judge(&attempt.outcome, expectation).is_as_expected();
         // Earlier attempts count if the result depended on them.

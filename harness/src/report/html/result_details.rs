@@ -116,7 +116,7 @@ impl ResultDetails {
             headline: (result.attempts().is_some() || result.verdict == Verdict::UnexpectedPass)
                 .then(|| texts.number(&headline(result))),
             expected: result.expected().map(|expected| texts.number(&expected)),
-            expected_at: expected_at(log, result).map(|place| texts.number(&place)),
+            expected_at: result.expectation.as_ref().map(|known| texts.number(&known.place())),
             notes: notes(log, result).iter().map(|note| texts.number(note)).collect(),
             properties: result.findings.properties.iter().map(property).collect(),
             tolerated: result.tolerated,
@@ -189,13 +189,6 @@ impl Attempt {
             _ => None,
         }
     }
-}
-
-/// Returns the place of the expectation of a result.
-fn expected_at(log: &RunLog, result: &TestResult) -> Option<String> {
-    let number = result.expectation_number?;
-    let written = log.expectations.iter().find(|known| known.number == number)?;
-    Some(format!("{}:{}", written.file, written.line))
 }
 
 fn notes(log: &RunLog, result: &TestResult) -> Vec<String> {

@@ -1,12 +1,12 @@
 //! The data of pages, read back. `cargo xtask test-page` tests the page in a browser.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::*;
-use crate::config::WrittenExpectation;
 use crate::log::events::DeviceLost;
 use crate::log::sample::{device, expectation, flaky, judged, result, run_log};
 use crate::log::test_result::TestResult;
@@ -88,22 +88,16 @@ fn words_select_tests_and_no_results_of_workers() {
 
 #[test]
 fn a_result_has_its_attempts_and_the_place_of_its_expectation() {
-    let known = expectation(ExpectedStatus::Fail, "bug 7");
+    let mut known = expectation(ExpectedStatus::Fail, "bug 7");
+    let written = Arc::make_mut(&mut known.written);
+    (written.file, written.line) = ("expectations/pocl.toml".to_owned(), 12);
     let fails_at_last =
         TestResult { outcome: failed("known"), ..flaky("pool::c@pocl-cpu", failed("at first")) };
-    let mut log = log(vec![
+    let log = log(vec![
         flaky("pool::a@pocl-cpu", failed("at first")),
         judged("pool::b@pocl-cpu", failed("known"), Some(known)),
         fails_at_last,
     ]);
-    log.expectations.push(WrittenExpectation {
-        number: 1,
-        file: "expectations/pocl.toml".to_owned(),
-        line: 12,
-        keys: BTreeMap::new(),
-        status: ExpectedStatus::Fail.into(),
-        reason: "bug 7".to_owned(),
-    });
     let page = page(&[&log]);
     let results = &data(&page)["results-0-0"];
     let text = |number: &Value| &results["texts"][number.as_u64().unwrap() as usize];
