@@ -29,7 +29,7 @@ const HEADER: &str = r#"{
 
 /// A result that passed.
 const PASSED: &str = r#"{
-    "test": "", "outcome": "passed", "verdict": "pass", "attempt": 1, "worker": 1000, "slot": 0,
+    "test": "", "outcome": "passed", "verdict": "pass", "attempt": 1, "worker": 1000,
     "duration_ns": 206372706, "started": "2026-01-02T03:04:05Z"
 }"#;
 
@@ -101,7 +101,7 @@ pub fn simulate() -> ExitCode {
             time,
             attempt: 1,
             worker: passed.worker,
-            slot: passed.slot,
+            slot: Some(0),
             pid: Some(std::process::id()),
         });
         let mut result = passed.clone();

@@ -79,7 +79,7 @@ fn results(number: usize) -> Vec<Value> {
 fn finished(id: &str, test: usize, mut result: Value) -> Value {
     let duration = 100_000 + 37_000_000 * (test as u64 % 89);
     let others = json!({
-        "event": "finished", "test": id, "worker": 1, "slot": 0, "duration_ns": duration, "started": TIME,
+        "event": "finished", "test": id, "worker": 1, "duration_ns": duration, "started": TIME,
     });
     let fields = result.as_object_mut().expect("an object");
     fields.extend(others.as_object().expect("an object").clone());

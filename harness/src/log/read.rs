@@ -52,6 +52,10 @@ pub struct RunLog {
     pub measured: IndexMap<String, Vec<Measured>>,
     /// One result for each planned test, in the plan's order; `NotRun` where the log has none.
     pub results: Vec<TestResult>,
+    /// The tests of the plan, and the others that have results, by their paths.
+    pub(crate) tests: IndexMap<String, PlannedTest, RandomState>,
+    /// The slots of the workers that have run tests, by their numbers.
+    pub(crate) slots: HashMap<u32, u32, RandomState>,
     /// The devices that were lost.
     pub lost: Vec<DeviceLost>,
     /// True if the run was cut short, or its log ends early.
@@ -189,6 +193,12 @@ impl RunLog {
             }
             None => Cow::Borrowed(result),
         }
+    }
+
+    /// The place of the test of a result in the source.
+    pub fn source(&self, result: &TestResult) -> Option<Location> {
+        let test = self.tests.get(result.test_and_device().0)?;
+        Some(Location { file: test.file.clone()?, line: test.line? })
     }
 
     /// Returns whether all went as expected: to the end, with every expected device present and no
@@ -347,7 +357,10 @@ impl Sum {
             Event::Measured(known) => {
                 log.measured.entry(known.device).or_default().extend(known.measured);
             }
-            Event::Started(started) => self.results.start(started),
+            Event::Started(started) => {
+                log.slots.extend(started.worker.zip(started.slot));
+                self.results.start(started);
+            }
             Event::Round(round) => self.results.begin_round(&round.device),
             Event::Finished(mut result) => {
                 let (begin, before) = self.resumed.unwrap_or((log.header.time, Duration::ZERO));
@@ -394,6 +407,8 @@ impl Sum {
             properties: IndexMap::new(),
             measured: IndexMap::new(),
             results: Vec::new(),
+            tests: IndexMap::default(),
+            slots: HashMap::default(),
             lost: Vec::new(),
             interrupted: true,
             has_ended: false,
@@ -434,7 +449,8 @@ impl Sum {
     /// The sum. The first event must have been added.
     pub fn finish(mut self) -> RunLog {
         self.results.lay_out();
-        RunLog { results: self.results.in_order, ..self.log.expect("a log begins with its header") }
+        let Results { in_order: results, tests, .. } = self.results;
+        RunLog { results, tests, ..self.log.expect("a log begins with its header") }
     }
 }
 
@@ -484,13 +500,13 @@ impl Results {
 
     /// The place for the result of a test on a device.
     fn at(&mut self, test: u32, device: u32) -> usize {
-        let (path, planned) = self.tests.get_index(test as usize).expect("a known test");
+        let (path, _) = self.tests.get_index(test as usize).expect("a known test");
         let (id, places) = self.places.get_index_mut(device as usize).expect("a known device");
         let in_order = &mut self.in_order;
         let started = self.run_started.unwrap_or(SystemTime::UNIX_EPOCH);
         places.resize(places.len().max(test as usize + 1), None);
         let place = *places[test as usize].get_or_insert_with(|| {
-            in_order.push(not_run([path, "@", id].concat(), planned, started));
+            in_order.push(not_run([path, "@", id].concat(), started));
             in_order.len() as u32 - 1
         });
         place as usize
@@ -538,7 +554,6 @@ impl Results {
         if let Some(rounds) = self.rounds.get_mut(&place) {
             // In a later round, the test has a result.
             if result.verdict != Verdict::NotRun {
-                result.source = result.source.or_else(|| known.source.clone());
                 *known = rounds.add(result);
             }
             return;
@@ -546,18 +561,15 @@ impl Results {
         if result.is_of_worker() && known.verdict != Verdict::NotRun {
             return known.add_of_worker(result);
         }
-        result.source = result.source.or_else(|| known.source.take());
         // The place keeps its own text, which stands beside those of other tests in memory.
         std::mem::swap(&mut result.test, &mut known.test);
         known.supersede(result);
     }
 }
 
-fn not_run(test: String, planned: &PlannedTest, started: SystemTime) -> TestResult {
-    let source = planned.file.clone().zip(planned.line);
+fn not_run(test: String, started: SystemTime) -> TestResult {
     let outcome = Outcome::NotRun { reason: "the log has no result of it".to_owned() };
-    let source = source.map(|(file, line)| Location { file, line });
-    TestResult { source, ..TestResult::new(test, started, outcome, None) }
+    TestResult::new(test, started, outcome, None)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Devices and results for the tests of this crate.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -10,6 +11,7 @@ use crate::config::{Contexts, Leaks, Leftovers, WrittenExpectation};
 use crate::devices::failure::{DriverFailure, FailedDriver, FailureKind};
 use crate::devices::run_device::{PlatformName, RunDevice};
 use crate::log::device_record::{DeviceRecord, SettingsRecord};
+use crate::log::plan::PlannedTest;
 use crate::log::read::RunLog;
 use crate::log::run_header::RunHeader;
 use crate::log::test_result::TestResult;
@@ -132,6 +134,8 @@ pub(crate) fn run_log(
         properties: IndexMap::new(),
         measured: IndexMap::new(),
         results,
+        tests: IndexMap::default(),
+        slots: HashMap::default(),
         lost: Vec::new(),
         interrupted: false,
         has_ended: true,
@@ -140,6 +144,13 @@ pub(crate) fn run_log(
         resumed: Vec::new(),
         files: Vec::new(),
     }
+}
+
+/// Gives the test of this path its place in the source.
+pub(crate) fn plan_at(log: &mut RunLog, path: &str, file: &str, line: u32) {
+    let known =
+        PlannedTest { file: Some(file.into()), line: Some(line), ..PlannedTest::unplanned(path) };
+    log.tests.insert(path.to_owned(), known);
 }
 
 /// Returns the result of `test` without an expectation.
@@ -182,7 +193,6 @@ pub(crate) fn judged(test: &str, outcome: Outcome, expectation: Option<Expectati
     let started = SystemTime::UNIX_EPOCH + TIME;
     TestResult {
         worker: Some(1),
-        slot: Some(0),
         duration: Duration::from_millis(250),
         ..TestResult::new(test.to_owned(), started, outcome, expectation.as_ref())
     }

@@ -64,9 +64,6 @@ pub struct TestResult {
     /// The number of the worker that ran it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker: Option<u32>,
-    /// The slot of the device, where a worker ran it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slot: Option<u32>,
     /// Wall time of the test itself.
     #[serde(rename = "duration_ns", with = "nanoseconds")]
     #[schemars(with = "u64")]
@@ -87,9 +84,6 @@ pub struct TestResult {
     /// The native stacks of the worker, if it crashed or reached the time limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stacks: Option<Box<Stacks>>,
-    /// The place of the test in the source. The log has it in the plan.
-    #[serde(skip)]
-    pub source: Option<crate::verdict::Location>,
     /// The earlier attempts, in their order, each without attempts of its own. The log has them in lines
     /// of their own.
     #[serde(skip)]
@@ -131,14 +125,12 @@ impl TestResult {
             repeated: false,
             host: None,
             worker: None,
-            slot: None,
             duration: Duration::ZERO,
             started,
             stdout: String::new(),
             stderr: String::new(),
             findings: Findings::default(),
             stacks: None,
-            source: None,
             earlier: Vec::new(),
             rounds: None,
             output_at: None,

@@ -63,18 +63,18 @@ fn annotations(log: &RunLog) -> String {
         tests.entry(result.test_and_device().0).or_default().push(result);
     }
     let tests = tests.into_iter().take(MOST_ANNOTATIONS);
-    tests.map(|(test, results)| annotation(test, &results)).collect()
+    tests.map(|(test, results)| annotation(log, test, &results)).collect()
 }
 
 /// Returns the command that annotates the place of a test.
-fn annotation(test: &str, results: &[&TestResult]) -> String {
+fn annotation(log: &RunLog, test: &str, results: &[&TestResult]) -> String {
     let devices: Vec<_> =
         results.iter().map(|result| one_line(result.test_and_device().1)).collect();
     let title = cut(&format!("{} on {}", one_line(test), devices.join(", ")), WIDEST);
     let mut properties = Vec::new();
-    if let Some(Location { file, line }) = results.first().and_then(|first| place(first.decisive()))
-    {
-        properties.push(format!("file={}", property(&one_line(file))));
+    let place = results.first().and_then(|first| place(log, first.decisive()));
+    if let Some(Location { file, line }) = place {
+        properties.push(format!("file={}", property(&one_line(&file))));
         properties.push(format!("line={line}"));
     }
     properties.push(format!("title={}", property(&title)));

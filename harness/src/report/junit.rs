@@ -180,7 +180,7 @@ fn case(log: &RunLog, result: &TestResult, class: &str) -> TestCase {
     let mut case = TestCase::success(&one_line(name), seconds(result.duration));
     case.result = verdict(log, result);
     case.set_classname(class);
-    if let Some(source) = &result.source {
+    if let Some(source) = log.source(result) {
         case.set_filepath(&one_line(&source.file));
     }
     let result = &*log.with_output(result);

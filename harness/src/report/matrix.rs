@@ -261,9 +261,9 @@ impl Page<'_> {
     fn result(&self, result: &TestResult, with_output: bool) -> String {
         let as_expected = result.is_as_expected();
         let mut text = self.brief(result);
-        let place = place(result.decisive()).filter(|_| is_explained(result));
+        let place = place(self.log, result.decisive()).filter(|_| is_explained(result));
         if let Some(Location { file, line }) = place {
-            let _ = writeln!(text, "  at {}:{line}", one_line(file));
+            let _ = writeln!(text, "  at {}:{line}", one_line(&file));
         }
         if !as_expected {
             text += &self.left_behind_by(result);

@@ -51,12 +51,12 @@ pub(crate) fn result_line(result: &TestResult) -> String {
 }
 
 /// Returns the place of the failure, else that of the test.
-pub(super) fn place(result: &TestResult) -> Option<&Location> {
+pub(super) fn place(log: &RunLog, result: &TestResult) -> Option<Location> {
     let failed_at = match &result.outcome {
-        Outcome::Failed { location, .. } => location.as_ref(),
+        Outcome::Failed { location, .. } => location.clone(),
         _ => None,
     };
-    failed_at.or(result.source.as_ref())
+    failed_at.or_else(|| log.source(result))
 }
 
 /// The note on a result that the device may have caused.

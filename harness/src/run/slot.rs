@@ -278,8 +278,6 @@ impl<'a> Slot<'a> {
     fn result(&self, position: usize, attempt: Attempt) -> TestResult {
         let device_run = self.device_run;
         let (id, expectation) = (device_run.id(position), device_run.expectation(position));
-        let result = device_run.result(id, attempt, expectation);
-        let slot = result.worker.map(|_| self.number);
-        TestResult { slot, ..result }
+        device_run.result(id, attempt, expectation)
     }
 }

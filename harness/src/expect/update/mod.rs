@@ -222,11 +222,13 @@ impl<'a, 'l> State<'a, 'l> {
         entry_for: &EntryFor<'_>,
         members: &[&Observed<'_>],
     ) -> Result<Edit<'a>, AnyError> {
-        let wrong = members.iter().find_map(|observed| observed.wrong(self.expectation(observed)));
+        let wrong = members.iter().find_map(|observed| {
+            Some(reason(observed.log, observed.wrong(self.expectation(observed))?))
+        });
         let keys = entry_for.keys().into_iter().map(|(key, value)| (key, value.into()));
         let mut keys: Vec<(_, toml::Value)> = keys.collect();
         keys.push(("status", toml::Value::try_from(statuses(members)?)?));
-        keys.push(("reason", wrong.map_or("It passes.".to_owned(), reason).into()));
+        keys.push(("reason", wrong.unwrap_or("It passes.".to_owned()).into()));
         Ok(Edit::Add(self.file_for(members), keys))
     }
 
@@ -281,12 +283,12 @@ fn statuses(members: &[&Observed<'_>]) -> Result<ExpectedStatuses, &'static str>
 }
 
 /// The message of an attempt and its place in the source.
-fn reason(wrong: &TestResult) -> String {
+fn reason(log: &RunLog, wrong: &TestResult) -> String {
     let (message, place) = match &wrong.outcome {
-        Outcome::Failed { message, location } => (message.clone(), location.as_ref()),
+        Outcome::Failed { message, location } => (message.clone(), location.clone()),
         outcome => (outcome.to_string(), None),
     };
-    let place = place.or(wrong.source.as_ref());
+    let place = place.or_else(|| log.source(wrong));
     let at =
         place.map_or_else(String::new, |Location { file, line }| format!(", at {file}:{line}"));
     let line = first_line(&message);

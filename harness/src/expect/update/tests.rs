@@ -8,7 +8,7 @@ use crate::config::tests::Project;
 use crate::devices::run_device::RunDevice;
 use crate::log::events::DeviceLost;
 use crate::log::round_results::RoundCounts;
-use crate::log::sample::{TIME, device, flaky, passes_alone, result, run_log};
+use crate::log::sample::{TIME, device, flaky, passes_alone, plan_at, result, run_log};
 use crate::verdict::{Verdict, judge};
 
 /// PoCL 3.1 with the id `d`, and rusticl 22.3.6 with the id `r`.
@@ -115,15 +115,12 @@ fn an_unexpected_result_gets_an_entry_with_its_status_reason_and_place() {
     };
     let pocl = "platform = \"PoCL\"\ndriver-version = \"=3.1\"";
     let assertion = "'assertion failed: \"a\", at suites/src/s.rs:41'";
-    let source = Some(Location { file: "suites/src/s.rs".into(), line: 7 });
-    let of_source = TestResult { source, ..result("s::t@d", crashed()) };
     let rounds = |passed| {
         let rounds = RoundCounts { passed, ran: 3, decisive: 1, start: now(), end: now() };
         TestResult { rounds: Some(Box::new(rounds)), ..result("s::t@d", crashed()) }
     };
     let cases = [
         (result("s::t@d", failed()), entry(pocl, "\"fail\"", assertion)),
-        (of_source, entry(pocl, "\"crash\"", "\"SIGSEGV, at suites/src/s.rs:7\"")),
         (flaky("s::t@d", failed()), entry(pocl, "\"flaky\"", assertion)),
         (rounds(0), entry(pocl, "\"crash\"", "\"SIGSEGV\"")),
         (rounds(2), entry(pocl, "\"flaky\"", "\"SIGSEGV\"")),
@@ -137,6 +134,10 @@ fn an_unexpected_result_gets_an_entry_with_its_status_reason_and_place() {
         let name = format!("{}.toml", result.test_and_device().1);
         assert_eq!(updated(&[], &[log(vec![result.clone()])]), [(name, expected)], "{result:?}");
     }
+    let mut run = log(vec![result("s::t@d", crashed())]);
+    plan_at(&mut run, "s::t", "suites/src/s.rs", 7);
+    let at_source = "\"SIGSEGV, at suites/src/s.rs:7\"";
+    assert_eq!(updated(&[], &[run])[0].1, entry(pocl, "\"crash\"", at_source));
     // Two runs, and two devices of one platform and version.
     let [passes, fails] =
         [Outcome::Passed, failed()].map(|outcome| log(vec![result("s::t@d", outcome)]));

@@ -107,7 +107,7 @@ impl ResultDetails {
     ) -> Self {
         let decisive = result.decisive();
         let is_decisive = |attempt: &TestResult| std::ptr::eq(attempt, decisive);
-        let mut attempt = |attempt| Attempt::new(attempt, texts, outputs);
+        let mut attempt = |attempt| Attempt::new(log, attempt, texts, outputs);
         let property = |(name, value): &(String, String)| (texts.number(name), texts.number(value));
         Self {
             test,
@@ -148,11 +148,12 @@ impl ResultDetails {
 }
 
 impl Attempt {
-    fn new(attempt: &TestResult, texts: &Texts<'_>, outputs: &mut usize) -> Self {
+    fn new(log: &RunLog, attempt: &TestResult, texts: &Texts<'_>, outputs: &mut usize) -> Self {
         let (message, at) = match &attempt.outcome {
             Outcome::Failed { message, location } => (message.clone(), location.as_ref()),
             outcome => (outcome.to_string(), None),
         };
+        let slot = attempt.worker.and_then(|worker| log.slots.get(&worker));
         let output = has_output(attempt).then_some(*outputs);
         *outputs += usize::from(output.is_some());
         Self {
@@ -167,7 +168,7 @@ impl Attempt {
             at: at.map(|Location { file, line }| texts.number(&format!("{file}:{line}"))),
             time: u64::try_from(attempt.duration.as_micros()).unwrap_or(u64::MAX),
             worker: attempt.worker,
-            slot: attempt.slot.filter(|slot| *slot > 0),
+            slot: slot.copied().filter(|slot| *slot > 0),
             reused_context: attempt.is_of_reused_context(),
             output,
         }

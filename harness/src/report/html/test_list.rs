@@ -18,7 +18,7 @@ const MOST_RESULTS: usize = 1 << 21;
 
 /// The tests of all runs, in the order of the newest run; tests that it lacks follow.
 pub(super) struct TestList<'a> {
-    places: IndexMap<&'a str, Option<&'a Location>, RandomState>,
+    places: IndexMap<&'a str, Option<Location>, RandomState>,
     /// The number of tests that are left out.
     left_out: usize,
 }
@@ -29,10 +29,12 @@ impl<'a> TestList<'a> {
     }
 
     pub(super) fn within(runs: &[&'a RunLog], most_results: usize) -> Self {
-        let mut tests: IndexMap<&str, (Option<&Location>, bool), RandomState> = IndexMap::default();
-        for result in runs.iter().flat_map(|log| &log.results) {
+        let mut tests: IndexMap<&str, (Option<Location>, bool), RandomState> = IndexMap::default();
+        let results =
+            runs.iter().flat_map(|log| log.results.iter().map(move |result| (log, result)));
+        for (log, result) in results {
             let (place, passed) = tests.entry(result.test_and_device().0).or_insert((None, true));
-            *place = place.or(result.source.as_ref());
+            *place = place.take().or_else(|| log.source(result));
             *passed &= is_plain_pass(result);
         }
         let all = tests.len();
@@ -60,7 +62,8 @@ impl Serialize for TestList<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let files: IndexSet<&str> =
             self.places.values().flatten().map(|place| &*place.file).collect();
-        let numbers = |place: &Option<&Location>| {
+        let numbers = |place: &Option<Location>| {
+            let place = place.as_ref();
             let file = place.and_then(|place| files.get_index_of(&*place.file));
             let file = file.map_or(-1, |file| file as i64);
             [file, place.map_or(0, |place| i64::from(place.line))]

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::log::events::DeviceLost;
-use crate::log::sample::{device, expectation, flaky, judged, result, run_log};
+use crate::log::sample::{device, expectation, flaky, judged, plan_at, result, run_log};
 use crate::log::test_result::TestResult;
 use crate::verdict::{ExpectedStatus, Location, Outcome};
 
@@ -42,12 +42,12 @@ fn data(page: &str) -> BTreeMap<&str, Value> {
 fn each_test_is_there_once_and_each_device_has_a_row() {
     let mut failing = result("pool::b@pocl-cpu", failed("left: 1"));
     failing.stderr = "said <b>\n".to_owned();
-    failing.source = Some(Location { file: "suites/src/pool.rs".into(), line: 7 });
-    let log = log(vec![
+    let mut log = log(vec![
         result("pool::a@pocl-cpu", Outcome::Passed),
         result("pool::a@other", Outcome::Skipped { reason: "needs fp64".to_owned() }),
         failing,
     ]);
+    plan_at(&mut log, "pool::b", "suites/src/pool.rs", 7);
     let page = page(&[&log]);
     let data = data(&page);
     let ids = ["data", "outputs-0-0", "outputs-0-1", "results-0-0", "results-0-1", "run-0"];
@@ -93,15 +93,17 @@ fn a_result_has_its_attempts_and_the_place_of_its_expectation() {
     (written.file, written.line) = ("expectations/pocl.toml".to_owned(), 12);
     let fails_at_last =
         TestResult { outcome: failed("known"), ..flaky("pool::c@pocl-cpu", failed("at first")) };
-    let log = log(vec![
+    let mut log = log(vec![
         flaky("pool::a@pocl-cpu", failed("at first")),
         judged("pool::b@pocl-cpu", failed("known"), Some(known)),
         fails_at_last,
     ]);
+    log.slots.insert(1, 2);
     let page = page(&[&log]);
     let results = &data(&page)["results-0-0"];
     let text = |number: &Value| &results["texts"][number.as_u64().unwrap() as usize];
     let [flaky, known] = [0, 1].map(|at| &results["details"][at]);
+    assert_eq!(known["attempts"][0]["slot"], 2);
     assert_eq!(
         (flaky["attempts"].as_array().unwrap().len(), &flaky["decisive"]),
         (2, &Value::Null)

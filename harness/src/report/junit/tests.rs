@@ -7,8 +7,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::log::sample::{
-    TIME, device, differing, expectation, failed_driver, flaky, judged, passes_alone, result,
-    run_log,
+    TIME, device, differing, expectation, failed_driver, flaky, judged, passes_alone, plan_at,
+    result, run_log,
 };
 use crate::report::{file_name, write_all, write_in_one};
 use crate::verdict::{Expectation, ExpectedStatus, Location, Outcome};
@@ -116,10 +116,11 @@ fn known(status: ExpectedStatus) -> Option<Expectation> {
 #[test]
 fn a_file_has_suites_tests_and_properties() {
     let mut pass = result("pool::reuse::n_1@pocl-cpu", Outcome::Passed);
-    pass.source = Some(Location { file: "suites/src/pool.rs".into(), line: 40 });
     pass.stdout = "42\n".to_owned();
     let fail = result("pool::reuse::n_2@pocl-cpu", failed("left: 1\nright: 2"));
-    let xml = String::from_utf8(file_of(&log(vec![pass, fail]), "pocl-cpu")).unwrap();
+    let mut log = log(vec![pass, fail]);
+    plan_at(&mut log, "pool::reuse::n_1", "suites/src/pool.rs", 40);
+    let xml = String::from_utf8(file_of(&log, "pocl-cpu")).unwrap();
     let expected = r#"
 <?xml version="1.0" encoding="utf-8"?>
 <testsuites name="clmatrix on pocl-cpu" tests="2" failures="1" errors="0" skipped="0" time="0.5">
@@ -483,8 +484,8 @@ proptest! {
         let mut fail = result(&format!("pool::{test}@d"), failed(&message));
         fail.stdout.clone_from(&stdout);
         fail.stderr.clone_from(&stderr);
-        fail.source = Some(Location { file: name.as_str().into(), line: 1 });
         let mut log = log(vec![fail]);
+        plan_at(&mut log, &format!("pool::{test}"), &name, 1);
         log.header.host.clone_from(&host);
         log.header.devices[0].id = "d".to_owned();
         log.header.devices[0].info.name.clone_from(&name);

@@ -6,7 +6,8 @@ use unicode_width::UnicodeWidthStr;
 use super::*;
 use crate::log::run_header::RunHeader;
 use crate::log::sample::{
-    device, differing, expectation, failed_driver, flaky, judged, passes_alone, result, run_log,
+    device, differing, expectation, failed_driver, flaky, judged, passes_alone, plan_at, result,
+    run_log,
 };
 use crate::verdict::{Expectation, ExpectedStatus};
 
@@ -45,15 +46,13 @@ fn all_kinds() -> Vec<TestResult> {
     let timed_out = Outcome::TimedOut { limit: Duration::from_secs(60) };
     let skipped = Outcome::Skipped { reason: "needs fp64".to_owned() };
     let not_run = |test| result(test, Outcome::NotRun { reason: "Ctrl-C".to_owned() });
-    let mut crash = result("memory::maps@rusticl-cpu", crashed);
-    crash.source = Some(Location { file: "suites/src/memory.rs".into(), line: 7 });
     vec![
         result("pool::reuse::n_1@pocl-cpu", Outcome::Passed),
         result("pool::reuse::n_1@rusticl-cpu", failed("\nleft:  1\nright: 2")),
         result("pool::grows@pocl-cpu", Outcome::Passed),
         judged("pool::grows@rusticl-cpu", failed("no"), known(ExpectedStatus::Fail)),
         result("memory::maps@pocl-cpu", Outcome::Ignored { reason: None }),
-        crash,
+        result("memory::maps@rusticl-cpu", crashed),
         result("memory::waits@pocl-cpu", skipped),
         judged("memory::waits@rusticl-cpu", timed_out, known(ExpectedStatus::Crash)),
         judged("memory::it's new@pocl-cpu", Outcome::Passed, known(ExpectedStatus::Fail)),
@@ -66,6 +65,7 @@ fn all_kinds() -> Vec<TestResult> {
 #[test]
 fn each_verdict_is_shown() {
     let mut log = log(&["pocl-cpu", "rusticl-cpu"], all_kinds());
+    plan_at(&mut log, "memory::maps", "suites/src/memory.rs", 7);
     log.absent = vec!["intel-*".to_owned(), "oclgrind-sim".to_owned()];
     log.failed_drivers = vec![failed_driver()];
     let expected = r"
