@@ -97,7 +97,7 @@ use profile::{Override, ProfileKeys};
 pub use sync::Sync;
 pub use unexpected_pass::UnexpectedPass;
 pub(crate) use value::exact_test;
-pub use value::{Leaks, Leftovers, TimeoutFactor, time_limit};
+pub use value::{Diagnostics, Leaks, Leftovers, TimeoutFactor, time_limit};
 pub(crate) use version_range::{VersionNumbers, VersionRange};
 
 const BUILTIN: &str = include_str!("builtin.toml");

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use regex::RegexSet;
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::contexts::Contexts;
 use super::device_kind::DeviceKind;
@@ -21,6 +21,7 @@ use super::value::{
 };
 use super::version_range::{VersionPattern, VersionRange};
 use crate::devices::run_device::RunDevice;
+use crate::serde_time::nanoseconds;
 use crate::shard::ShardChoice;
 
 /// The settings of a run.
@@ -44,30 +45,46 @@ pub struct Profile {
 }
 
 /// The settings for the tests of one device.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceSettings {
     /// The time limit of a test that has none of its own.
+    #[serde(rename = "timeout_ns", with = "nanoseconds")]
+    #[schemars(with = "u64")]
     pub timeout: Duration,
-    /// Multiplies the time limits of tests.
+    /// Multiplies the time limits of tests. Absent if it is 1.
+    #[serde(default, skip_serializing_if = "is_default")]
+    #[schemars(with = "f64")]
     pub timeout_factor: TimeoutFactor,
     /// The number of tests that may run at the same time, at least 1.
     pub slots: usize,
-    /// The number of tests after which a new worker replaces the old one; `None`: no limit.
+    /// The number of tests after which a new worker replaces the old one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests_per_worker: Option<usize>,
-    /// The number of times that a test that goes wrong is repeated.
+    /// The number of times that a test that goes wrong is repeated. Absent if it is 0.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub retries: u32,
     /// The verdict on changes that a test leaves behind in its process.
     pub leftovers: Leftovers,
     /// The time that may be spent on tests that do not end, on probes, and on the causes of crashes.
+    #[serde(skip)]
     pub hang_budget: Duration,
     /// True if workers end by `exit`, so that exit handlers of the driver run.
+    #[serde(skip)]
     pub exit_check: bool,
     /// The verdict on objects of the driver that a test leaves behind.
+    #[serde(default)]
     pub leaks: Leaks,
     /// The contexts of tests.
+    #[serde(default)]
     pub contexts: Contexts,
     /// The lines on standard error by which the driver reports an error of a test.
-    pub diagnostics: RegexSet,
+    #[serde(default, skip_serializing_if = "is_default")]
+    #[schemars(with = "Vec<String>")]
+    pub diagnostics: Diagnostics,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// `[profile.NAME]`, as written.
@@ -170,7 +187,7 @@ impl Profile {
                 exit_check: false,
                 leaks: Leaks::Report,
                 contexts: Contexts::default(),
-                diagnostics: RegexSet::empty(),
+                diagnostics: Diagnostics::default(),
             },
             overrides,
         }
@@ -305,7 +322,7 @@ impl DeviceSettings {
 
     /// The first line in which the driver reports an error.
     pub fn complaint_in<'a>(&self, stderr: &'a str) -> Option<&'a str> {
-        stderr.lines().find(|line| self.diagnostics.is_match(line))
+        stderr.lines().find(|line| self.diagnostics.0.is_match(line))
     }
 
     fn apply(&mut self, keys: &DeviceKeys) {
@@ -320,7 +337,7 @@ impl DeviceSettings {
         self.leaks = keys.leaks.unwrap_or(self.leaks);
         self.contexts = keys.contexts.unwrap_or(self.contexts);
         if let Some(diagnostics) = &keys.diagnostics {
-            self.diagnostics = diagnostics.0.clone();
+            self.diagnostics = diagnostics.clone();
         }
     }
 }

@@ -189,7 +189,7 @@ fn without_a_file_the_defaults_hold() {
     assert_eq!(profile.report_dir(), None);
     let settings = profile.settings_for(&device("pocl-cpu", "PoCL"));
     assert_eq!((settings.timeout, settings.slots), (Duration::from_secs(60), 1));
-    assert!(settings.diagnostics.is_empty());
+    assert_eq!(settings.diagnostics, Diagnostics::default());
 }
 
 #[test]
@@ -376,7 +376,8 @@ fn a_project_can_turn_complaints_off() {
     let text = "[[override]]\nid = 'oclgrind-*'\ndiagnostics = []";
     let profile = Project::new(&[("clmatrix.toml", text)]).config().unwrap();
     let profile = profile.profile("default").unwrap();
-    assert!(profile.settings_for(&device("oclgrind-sim", "Oclgrind")).diagnostics.is_empty());
+    let of_oclgrind = profile.settings_for(&device("oclgrind-sim", "Oclgrind"));
+    assert_eq!(of_oclgrind.diagnostics, Diagnostics::default());
 }
 
 #[test]

@@ -12,7 +12,7 @@ use globset::{Glob, GlobBuilder, GlobMatcher};
 use regex::RegexSet;
 use schemars::JsonSchema;
 use serde::de::{Deserializer, Error, Unexpected, Visitor};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::last_day::LastDay;
 use super::version_range::{VersionPattern, VersionRange};
@@ -277,7 +277,7 @@ impl Visitor<'_> for CountVisitor {
 }
 
 /// A factor for time limits.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TimeoutFactor(f64);
 
 impl TimeoutFactor {
@@ -347,8 +347,20 @@ pub enum Leaks {
 }
 
 /// The lines that a driver writes to standard error when it finds an error of a test.
-#[derive(Clone, Debug)]
-pub(super) struct Diagnostics(pub(super) RegexSet);
+#[derive(Clone, Debug, Default)]
+pub struct Diagnostics(pub(super) RegexSet);
+
+impl PartialEq for Diagnostics {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.patterns() == other.0.patterns()
+    }
+}
+
+impl Serialize for Diagnostics {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.patterns().serialize(serializer)
+    }
+}
 
 impl<'de> Deserialize<'de> for Diagnostics {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

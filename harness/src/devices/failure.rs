@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A driver that shows no platform.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FailedDriver {
     /// The `.icd` file, library or variable that names the driver.
     pub driver: String,
@@ -25,7 +25,7 @@ impl fmt::Display for FailedDriver {
 }
 
 /// Why a driver shows no platform.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DriverFailure {
     /// The kind, for programs.
     pub kind: FailureKind,

@@ -1,16 +1,16 @@
 //! A selected device as the event log has it: with its driver and its settings.
 
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::config::{Contexts, DeviceSettings, Leaks, Leftovers};
+use crate::config::DeviceSettings;
 use crate::devices::TestDevice;
 use crate::devices::icd::Driver;
 use crate::devices::run_device::RunDevice;
-use crate::serde_time::{nanoseconds, rfc3339};
+use crate::serde_time::rfc3339;
 use crate::system;
 
 /// A selected device.
@@ -28,7 +28,7 @@ pub struct DeviceRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visible_by: Option<String>,
     /// The settings of its tests.
-    pub settings: SettingsRecord,
+    pub settings: DeviceSettings,
 }
 
 /// The library of a driver.
@@ -47,37 +47,6 @@ pub struct DriverFile {
     pub build_id: Option<String>,
 }
 
-/// The settings of the tests of a device.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SettingsRecord {
-    /// The time limit of a test that has none of its own.
-    #[serde(rename = "timeout_ns", with = "nanoseconds")]
-    #[schemars(with = "u64")]
-    pub timeout: Duration,
-    /// Multiplies the time limits of tests. Absent if it is 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timeout_factor: Option<f64>,
-    /// The number of tests that may run at the same time.
-    pub slots: u64,
-    /// The number of tests after which a new worker replaces the old one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tests_per_worker: Option<u64>,
-    /// The number of times that a test that goes wrong is repeated. Absent if it is 0.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub retries: Option<u32>,
-    /// The verdict on changes that a test leaves behind in its process.
-    pub leftovers: Leftovers,
-    /// The verdict on objects of the driver that a test leaves behind.
-    #[serde(default)]
-    pub leaks: Leaks,
-    /// The contexts of tests.
-    #[serde(default)]
-    pub contexts: Contexts,
-    /// The lines on standard error by which the driver reports an error.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub diagnostics: Vec<String>,
-}
-
 impl DeviceRecord {
     /// Describes a device that is run with these settings.
     pub fn new(device: &TestDevice, settings: &DeviceSettings) -> Self {
@@ -90,7 +59,7 @@ impl DeviceRecord {
                 .or(named_library(&device.driver))
                 .and_then(DriverFile::new),
             visible_by: device.visible.as_ref().map(ToString::to_string),
-            settings: SettingsRecord::new(settings),
+            settings: settings.clone(),
         }
     }
 }
@@ -119,23 +88,6 @@ impl DriverFile {
             build_id: system::build_id(&file),
             file: file.display().to_string(),
         })
-    }
-}
-
-impl SettingsRecord {
-    /// Describes these settings.
-    pub fn new(settings: &DeviceSettings) -> Self {
-        Self {
-            timeout: settings.timeout,
-            timeout_factor: Some(settings.timeout_factor.get()).filter(|factor| *factor != 1.0),
-            slots: settings.slots as u64,
-            tests_per_worker: settings.tests_per_worker.map(|tests| tests as u64),
-            retries: Some(settings.retries).filter(|retries| *retries > 0),
-            leftovers: settings.leftovers,
-            leaks: settings.leaks,
-            contexts: settings.contexts,
-            diagnostics: settings.diagnostics.patterns().to_vec(),
-        }
     }
 }
 

@@ -19,7 +19,7 @@ use super::plan::{PlannedDevice, PlannedTests};
 use super::run_header::RunHeader;
 use super::test_result::{TestResult, first};
 use crate::config::WrittenExpectation;
-use crate::devices::failure::{DriverFailure, FailedDriver, FailureKind};
+use crate::devices::failure::FailedDriver;
 use crate::serde_time::{nanoseconds, rfc3339};
 use crate::verdict::Outcome;
 
@@ -72,29 +72,11 @@ pub struct DeviceAbsent {
 /// A driver of this machine shows no platform.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DriverFailed {
-    /// The `.icd` file, library or variable that names the driver.
-    pub driver: String,
-    /// The kind of failure.
-    pub kind: FailureKind,
-    /// The reason in words.
-    pub reason: String,
+    /// The driver, and the reason.
+    #[serde(flatten)]
+    pub failed: FailedDriver,
     /// True if this fails the run (`strict-drivers`).
     pub strict: bool,
-}
-
-impl DriverFailed {
-    /// Describes a driver that failed.
-    pub(crate) fn new(failed: FailedDriver, strict: bool) -> Self {
-        let DriverFailure { kind, reason } = failed.failure;
-        Self { driver: failed.driver, kind, reason, strict }
-    }
-}
-
-impl From<DriverFailed> for FailedDriver {
-    fn from(failed: DriverFailed) -> Self {
-        let failure = DriverFailure::new(failed.kind, failed.reason);
-        Self { driver: failed.driver, named: false, failure }
-    }
 }
 
 /// The properties of a device, or the reason why they are unknown.

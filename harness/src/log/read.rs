@@ -348,7 +348,7 @@ impl Sum {
             Event::DeviceAbsent(absent) => log.absent.push(absent.expected),
             Event::DriverFailed(failed) => {
                 log.strict_drivers |= failed.strict;
-                log.failed_drivers.push(failed.into());
+                log.failed_drivers.push(failed.failed);
             }
             Event::Characterized(known) => {
                 let Characterized { device, properties, error } = known;
@@ -812,7 +812,7 @@ mod tests {
     fn success_needs_an_end_a_result_and_nothing_unexpected() {
         let no_device = Event::Run(Box::new(header(Vec::new())));
         let absent = Event::DeviceAbsent(DeviceAbsent { expected: "intel-*".to_owned() });
-        let driver = |strict| Event::DriverFailed(DriverFailed::new(failed_driver(), strict));
+        let driver = |strict| Event::DriverFailed(DriverFailed { failed: failed_driver(), strict });
         let cut_short = end_after(true, Duration::ZERO);
         let text = |text: &str| text.to_owned();
         let lost = Event::DeviceLost(DeviceLost {
@@ -849,7 +849,7 @@ mod tests {
             begin(),
             plan(&["s::a@d", "s::b@d"]),
             Event::DeviceAbsent(DeviceAbsent { expected: "intel-*".to_owned() }),
-            Event::DriverFailed(DriverFailed::new(failed_driver(), true)),
+            Event::DriverFailed(DriverFailed { failed: failed_driver(), strict: true }),
             started("s::a@d"),
             passed("s::a@d"),
             started("s::b@d"),

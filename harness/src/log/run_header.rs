@@ -6,8 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::device_record::SettingsRecord;
 use super::selected_tests::SelectedTests;
+use crate::config::DeviceSettings;
 use crate::devices::run_device::RunDevice;
 use crate::external::ProgramRecord;
 use crate::serde_time::rfc3339;
@@ -49,7 +49,7 @@ pub struct RunHeader {
     pub added_drivers: Vec<String>,
     /// The settings of tests that need no device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub host_settings: Option<SettingsRecord>,
+    pub host_settings: Option<DeviceSettings>,
     /// The environment variables that loaders and drivers read.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,

@@ -7,10 +7,12 @@ use std::time::{Duration, SystemTime};
 use clmatrix::select::{DeviceInfo, DeviceType, Svm, Version};
 use indexmap::IndexMap;
 
-use crate::config::{Contexts, Leaks, Leftovers, WrittenExpectation};
+use crate::config::{
+    Contexts, DeviceSettings, Diagnostics, Leaks, Leftovers, TimeoutFactor, WrittenExpectation,
+};
 use crate::devices::failure::{DriverFailure, FailedDriver, FailureKind};
 use crate::devices::run_device::{PlatformName, RunDevice};
-use crate::log::device_record::{DeviceRecord, SettingsRecord};
+use crate::log::device_record::DeviceRecord;
 use crate::log::plan::PlannedTest;
 use crate::log::read::RunLog;
 use crate::log::run_header::RunHeader;
@@ -70,16 +72,18 @@ pub(crate) fn device_record(device: RunDevice, host: &str) -> DeviceRecord {
         device,
         driver: None,
         visible_by: None,
-        settings: SettingsRecord {
+        settings: DeviceSettings {
             timeout: Duration::from_secs(60),
-            timeout_factor: None,
+            timeout_factor: TimeoutFactor::default(),
             slots: 1,
             tests_per_worker: None,
-            retries: None,
+            retries: 0,
             leftovers: Leftovers::Note,
             leaks: Leaks::default(),
             contexts: Contexts::default(),
-            diagnostics: Vec::new(),
+            diagnostics: Diagnostics::default(),
+            hang_budget: Duration::ZERO,
+            exit_check: false,
         },
     }
 }

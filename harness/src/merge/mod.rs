@@ -21,7 +21,7 @@ use self::input::Input;
 use self::translation::Translation;
 use crate::config::{Sync, WrittenExpectation};
 use crate::external::ProgramRecord;
-use crate::log::events::{DeviceAbsent, DriverFailed, End, Event};
+use crate::log::events::{DeviceAbsent, End, Event};
 use crate::log::plan::{self, PlannedTest, PositionRanges};
 use crate::log::read::{RunLog, Sum};
 use crate::log::recorder::{Observer, Recorder};
@@ -111,9 +111,9 @@ impl Merge {
             }
             absent.extend(input.absent.iter().map(|absent| translation.id(&absent.expected)));
             for driver in &input.failed {
-                let name = translation.id(&driver.driver);
-                let driver = || DriverFailed { driver: name.clone(), ..driver.clone() };
-                failed.entry(name.clone()).or_insert_with(driver);
+                let mut driver = driver.clone();
+                driver.failed.driver = translation.id(&driver.failed.driver);
+                failed.entry(driver.failed.driver.clone()).or_insert(driver);
             }
         }
         for record in devices.into_values() {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::config::WrittenExpectation;
+use crate::config::{DeviceSettings, WrittenExpectation};
 use crate::external::ProgramRecord;
-use crate::log::device_record::{DeviceRecord, SettingsRecord};
+use crate::log::device_record::DeviceRecord;
 use crate::log::read::RunLog;
 use crate::log::run_header::RunHeader;
 use crate::shard::Shard;
@@ -105,8 +105,8 @@ fn changed_expectations(
 }
 
 /// The differences of the settings of a device, or of the tests without one.
-fn changed_settings(name: &str, before: &SettingsRecord, now: &SettingsRecord) -> Vec<String> {
-    let fields = |settings: &SettingsRecord| match serde_json::to_value(settings) {
+fn changed_settings(name: &str, before: &DeviceSettings, now: &DeviceSettings) -> Vec<String> {
+    let fields = |settings: &DeviceSettings| match serde_json::to_value(settings) {
         Ok(Value::Object(fields)) => fields,
         settings => unreachable!("settings are a table of plain data: {settings:?}"),
     };
@@ -242,7 +242,7 @@ mod tests {
             ["the expectations have another order or number"]
         );
         let mut device = record("d");
-        device.settings.retries = Some(2);
+        device.settings.retries = 2;
         let mut slow = record("d").settings;
         slow.timeout = Duration::from_secs(5);
         let slow = RunHeader { host_settings: Some(slow), ..host };

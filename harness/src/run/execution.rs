@@ -12,7 +12,7 @@ use humantime::format_duration;
 use crate::characterize::measure::measure;
 use crate::characterize::option::Characterize;
 use crate::devices::environment::driver_variables;
-use crate::log::device_record::{DeviceRecord, SettingsRecord};
+use crate::log::device_record::DeviceRecord;
 use crate::log::events::{DeviceAbsent, DriverFailed, End, Event};
 use crate::log::plan::plan_events;
 use crate::log::read::{RunLog, Sum};
@@ -187,8 +187,8 @@ impl Execution<'_> {
             recorder.record(Event::DeviceAbsent(DeviceAbsent { expected: expected.clone() }));
         }
         for failed in &setup.machine.failed {
-            let failed = DriverFailed::new(failed.clone(), setup.strict_drivers());
-            recorder.record(Event::DriverFailed(failed));
+            let (failed, strict) = (failed.clone(), setup.strict_drivers());
+            recorder.record(Event::DriverFailed(DriverFailed { failed, strict }));
         }
     }
 
@@ -276,7 +276,7 @@ pub(crate) fn run_header(
         profile: Some(setup.profile_name.clone()),
         configuration: setup.config.file().map(|file| file.display().to_string()),
         added_drivers: command.added_drivers,
-        host_settings: Some(SettingsRecord::new(&run.host.settings)),
+        host_settings: Some(run.host.settings.clone()),
         environment: variables.map(|(name, value)| (text(name), text(value))).collect(),
         kernel: system::kernel(),
         cpu: system::cpu(),
