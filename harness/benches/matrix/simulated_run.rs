@@ -95,7 +95,7 @@ pub fn simulate() -> ExitCode {
     let passed: TestResult = serde_json::from_str(PASSED).expect("a result");
     for (position, (entry, test)) in plan.entries.iter().zip(plan.test_positions()).enumerate() {
         let time = SystemTime::now();
-        recorder.started(Started {
+        recorder.record(Event::Started(Started {
             test,
             device: plan.device_id(entry).to_owned(),
             time,
@@ -103,7 +103,7 @@ pub fn simulate() -> ExitCode {
             worker: passed.worker,
             slot: Some(0),
             pid: Some(std::process::id()),
-        });
+        }));
         let mut result = passed.clone();
         result.test = plan.id(entry);
         result.started = time;

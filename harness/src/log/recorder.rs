@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use indexmap::IndexMap;
 
 use crate::config::Sync;
-use crate::log::events::{Characterized, DeviceLost, End, Event, Round, Started};
+use crate::log::events::{Characterized, DeviceLost, End, Event, Round};
 use crate::log::read::{RunLog, Sum};
 use crate::log::test_result::TestResult;
 use crate::os::Source;
@@ -62,12 +62,13 @@ pub struct Recorder<'a> {
     /// True if the log has lines that are not synced.
     is_dirty: AtomicBool,
     /// True if some test was not run.
-    lacks_results: AtomicBool,
+    pub lacks_results: AtomicBool,
     /// True if some device made fewer rounds than it should.
-    lacks_rounds: AtomicBool,
+    pub lacks_rounds: AtomicBool,
     /// The number of workers so far.
     workers: AtomicU32,
-    observer: &'a dyn Observer,
+    /// Follows the run.
+    pub observer: &'a dyn Observer,
 }
 
 struct Sinks {
@@ -179,35 +180,10 @@ impl<'a> Recorder<'a> {
         self.record(Event::Characterized(Characterized { device, properties, error }));
     }
 
-    /// Tells the observer that a test begins.
-    pub fn begun(&self, position: usize) {
-        self.observer.started(position);
-    }
-
-    /// Records that a test goes to a worker.
-    pub fn started(&self, started: Started) {
-        self.record(Event::Started(started));
-    }
-
-    /// Tells the observer that a running test has ended, and waits for the other slots of the device.
-    pub fn waits(&self, position: usize) {
-        self.observer.waits(position);
-    }
-
-    /// Passes the output of a running test to the observer.
-    pub fn wrote(&self, position: usize, from: Source, bytes: &[u8]) {
-        self.observer.wrote(position, from, bytes);
-    }
-
     /// Records the result of an attempt, and tells the observer that the test is run again.
     pub fn repeated(&self, position: usize, result: TestResult) {
-        self.record(Event::Finished(Box::new(TestResult { repeated: true, ..result })));
+        self.record(Event::Finished(Box::new(result)));
         self.observer.repeated(position);
-    }
-
-    /// Tells the observer that the tests of a device begin, or that the device is lost.
-    pub fn device_begins(&self) {
-        self.observer.device_begins();
     }
 
     /// Records that a device is lost.
@@ -246,17 +222,6 @@ impl<'a> Recorder<'a> {
         self.observer.finished_in_round(position, result);
     }
 
-    /// Tells the observer that all tests and all workers have ended.
-    pub fn ended(&self) {
-        self.observer.ended();
-    }
-
-    /// Records the result of a test before the test runs once more for a note on it.
-    pub fn noted(&self, position: usize, result: &TestResult) {
-        self.record(Event::Finished(Box::new(result.clone())));
-        self.observer.repeated(position);
-    }
-
     /// Records an attempt of a result of workers, with its earlier ones, and passes it to the observer if it `is_worse`
     /// than all before.
     pub fn of_worker(&self, result: &TestResult, is_worse: bool) {
@@ -268,21 +233,6 @@ impl<'a> Recorder<'a> {
         if is_worse {
             self.observer.of_worker(result);
         }
-    }
-
-    /// Takes into account that a device makes fewer rounds than it should.
-    pub fn rounds_are_cut_short(&self) {
-        self.lacks_rounds.store(true, Ordering::Relaxed);
-    }
-
-    /// Returns whether a device made fewer rounds than it should.
-    pub fn lacks_rounds(&self) -> bool {
-        self.lacks_rounds.load(Ordering::Relaxed)
-    }
-
-    /// Returns whether some test was not run.
-    pub fn lacks_results(&self) -> bool {
-        self.lacks_results.load(Ordering::Relaxed)
     }
 
     /// Passes the worst result of a test to the observer, after all rounds.
@@ -373,7 +323,7 @@ mod tests {
         recorder.finished(0, &result("s::short@d", Outcome::Passed));
         let mut long = result("s::long@d", Outcome::Passed);
         long.stdout = "long ".repeat(1000);
-        recorder.repeated(1, long.clone());
+        recorder.repeated(1, TestResult { repeated: true, ..long.clone() });
         long.attempt = 2;
         recorder.finished(1, &TestResult { earlier: vec![long.clone()], ..long });
         recorder.record_end(|sum| End {

@@ -118,7 +118,7 @@ impl<'a> DeviceRun<'a> {
         // A stop does not cut short rounds without a number.
         let may_end = run.repeat.rounds.is_none() && stop.is_requested();
         if run.repeat.is_on() && !is_whole && !may_end && self.limits.end_of_rounds().is_none() {
-            recorder.rounds_are_cut_short();
+            recorder.lacks_rounds.store(true, Ordering::Relaxed);
         }
         false
     }
@@ -401,7 +401,7 @@ impl<'a> DeviceRun<'a> {
             }
         }
         if let Some(Outcome::TimedOut { .. }) = attempt.outcome {
-            self.count_timeout(position, &attempt);
+            self.limits.hang_budget.add_timeout(position, attempt.duration);
         }
         attempt
     }
@@ -415,7 +415,7 @@ impl<'a> DeviceRun<'a> {
         (worker, slot, pid): (u32, u32, u32),
     ) {
         let RunState { run, recorder, .. } = self.state;
-        recorder.started(Started {
+        recorder.record(Event::Started(Started {
             test: run.so_far.tests[position],
             device: run.plan.device_id(self.entry(position)).to_owned(),
             time,
@@ -423,26 +423,20 @@ impl<'a> DeviceRun<'a> {
             worker: Some(worker),
             slot: Some(slot),
             pid: Some(pid),
-        });
+        }));
     }
 
     /// Shows output of a running test, if the run does that.
     pub fn wrote(&self, position: usize, from: Source, bytes: &[u8]) {
         let RunState { run, recorder, .. } = self.state;
         if run.echo {
-            recorder.wrote(position, from, bytes);
+            recorder.observer.wrote(position, from, bytes);
         }
     }
 
     /// Returns the number of a new execution of a test, from 1.
     pub fn count_attempt(&self, position: usize) -> u32 {
         self.state.attempts[position].fetch_add(1, Ordering::Relaxed) + 1
-    }
-
-    /// Takes into account that a test has reached its limit.
-    pub fn count_timeout(&self, position: usize, attempt: &Attempt) {
-        self.limits.hang_budget.add(attempt.duration);
-        self.limits.hang_budget.add_timeout(position);
     }
 
     /// Returns whether the device is still to be used.

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -130,9 +131,9 @@ impl Execution<'_> {
             meanwhile()
         });
         // Ctrl-C after the last test is not an interruption: all results are there.
-        let interrupted = recorder.lacks_rounds()
+        let interrupted = recorder.lacks_rounds.load(Ordering::Relaxed)
             || self.run.so_far.leaves_tests
-            || stop.is_requested() && recorder.lacks_results();
+            || stop.is_requested() && recorder.lacks_results.load(Ordering::Relaxed);
         recorder.record_end(|sum| self.end(sum, interrupted, before + started.elapsed()));
         recorder.sync_if_dirty();
         let printed = recorder.take_stdout_error().map_or(Ok(()), Err);

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::text::counted;
 use crate::verdict::Outcome;
 
 /// The time that was spent on tests that did not end, on probes, and on reruns after crashes.
@@ -28,9 +27,11 @@ impl HangBudget {
         Self { limit, spent: Mutex::default() }
     }
 
-    /// Adds a test that did not end, once.
-    pub fn add_timeout(&self, position: usize) {
-        self.spent().timeouts.insert(position);
+    /// Adds the time of a test that did not end. The test counts once.
+    pub fn add_timeout(&self, position: usize, time: Duration) {
+        let mut spent = self.spent();
+        spent.time += time;
+        spent.timeouts.insert(position);
     }
 
     /// Adds a crash after which the test runs again.
@@ -45,7 +46,7 @@ impl HangBudget {
         spent.ends += 1;
     }
 
-    /// Adds the time of a test that did not end, or of a probe.
+    /// Adds the time of a probe, or of a worker that did not start or leave.
     pub fn add(&self, time: Duration) {
         self.spent().time += time;
     }
@@ -62,17 +63,13 @@ impl HangBudget {
     pub fn is_spent(&self) -> Option<String> {
         let spent = self.spent();
         (spent.time >= self.limit).then(|| {
-            let crashes = match spent.crashes {
-                1 => "1 crash was".to_owned(),
-                crashes => format!("{crashes} crashes were"),
-            };
-            let tests = counted(spent.timeouts.len(), "test");
-            let ends = match spent.ends {
-                0 => String::new(),
-                1 => ", 1 process did not end after its tests".to_owned(),
-                ends => format!(", {ends} processes did not end after their tests"),
-            };
-            format!("hang budget spent: {tests} did not end, {crashes} looked into{ends}")
+            format!(
+                "hang budget spent (tests that did not end: {}, crashes looked into: {}, \
+                 processes that did not end after their tests: {})",
+                spent.timeouts.len(),
+                spent.crashes,
+                spent.ends
+            )
         })
     }
 
@@ -88,16 +85,22 @@ mod tests {
     #[test]
     fn a_budget_is_spent_by_what_was_added() {
         let budget = HangBudget::new(Duration::from_secs(20));
-        [0, 1, 2, 1, 0].into_iter().for_each(|position| budget.add_timeout(position));
+        [0, 1, 2, 1, 0]
+            .into_iter()
+            .for_each(|position| budget.add_timeout(position, Duration::ZERO));
         budget.add(Duration::from_secs(18));
         budget.add_crash();
         budget.add(Duration::from_millis(1999));
         assert_eq!(budget.is_spent(), None);
         budget.add(Duration::from_millis(1));
-        let reason = "hang budget spent: 3 tests did not end, 1 crash was looked into";
-        assert_eq!(budget.is_spent().as_deref(), Some(reason));
+        let reason = |ends: usize| {
+            format!(
+                "hang budget spent (tests that did not end: 3, crashes looked into: 1, \
+                 processes that did not end after their tests: {ends})"
+            )
+        };
+        assert_eq!(budget.is_spent(), Some(reason(0)));
         budget.add_end(Duration::ZERO);
-        let with_end = format!("{reason}, 1 process did not end after its tests");
-        assert_eq!(budget.is_spent(), Some(with_end));
+        assert_eq!(budget.is_spent(), Some(reason(1)));
     }
 }

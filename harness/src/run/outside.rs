@@ -45,7 +45,9 @@ impl DeviceRun<'_> {
         attempt.is_own_crash = true;
         self.fail_by_settings(position, &mut attempt);
         match attempt.outcome {
-            Some(Outcome::TimedOut { .. }) => self.count_timeout(position, &attempt),
+            Some(Outcome::TimedOut { .. }) => {
+                self.limits.hang_budget.add_timeout(position, attempt.duration);
+            }
             Some(Outcome::Crashed { .. }) => self.note_loss(slot),
             _ => {}
         }

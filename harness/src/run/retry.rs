@@ -20,38 +20,45 @@ pub(super) struct Retry<'a> {
 }
 
 impl Retry<'_> {
-    /// Repeats the test if it went wrong, until it does not, or was repeated often enough. `repeat` runs it
-    /// alone, and returns `None` if there is no result.
+    /// Repeats the test if it went wrong, until it does not, or was repeated often enough. `repeat` records the
+    /// result before and runs the test alone, and returns `None` if there is no result.
     pub fn run(
         &self,
         first: TestResult,
-        mut repeat: impl FnMut() -> Option<TestResult>,
+        mut repeat: impl FnMut(TestResult) -> Option<TestResult>,
     ) -> TestResult {
-        let retries = self.device_run.config.settings.retries;
-        let recorder = self.device_run.state.recorder;
-        let mut attempts = vec![first];
-        attempts.extend(self.in_fresh_context(&attempts[0], &mut repeat));
+        let DeviceRun { config, limits, state, .. } = self.device_run;
+        let mut attempts = Vec::new();
+        let mut result = first;
+        let mut again = |result: &mut TestResult| {
+            let next = repeat(TestResult { repeated: true, ..result.clone() });
+            next.map(|next| std::mem::replace(result, next))
+        };
+        if result.is_of_reused_context()
+            && let Some(first) = again(&mut result)
+        {
+            // The second result counts.
+            result.reused_context = first.reused_context.filter(|before| *before != result.verdict);
+            attempts.push(first);
+        }
         let not_retries = attempts.len();
-        for _ in 0..retries {
-            let last = attempts.last().expect("the first attempt");
-            if !last.verdict.is_failure() {
+        for _ in 0..config.settings.retries {
+            if !result.verdict.is_failure() {
                 break;
             }
-            recorder.repeated(self.position, last.clone());
-            let Some(next) = repeat() else { break };
-            attempts.push(next);
+            let Some(before) = again(&mut result) else { break };
+            attempts.push(before);
         }
-        let mut result = attempts.pop().expect("the first attempt");
-        if attempts.len() >= not_retries && result.verdict.is_as_expected() {
+        if attempts.len() > not_retries && result.verdict.is_as_expected() {
             self.device_run.make_flaky(&mut result);
         }
         let is_doubtful = result.verdict == Verdict::Crash && result.doubtful;
         if attempts.is_empty() && is_doubtful && result.outcome.is_own_crash() {
-            recorder.noted(self.position, &result);
-            self.device_run.limits.hang_budget.add_crash();
-            if let Some(alone) = repeat() {
-                self.device_run.limits.hang_budget.add_rerun(&alone.outcome, alone.duration);
-                recorder.repeated(self.position, alone.clone());
+            limits.hang_budget.add_crash();
+            if let Some(alone) = repeat(result.clone()) {
+                limits.hang_budget.add_rerun(&alone.outcome, alone.duration);
+                let alone = TestResult { repeated: true, ..alone };
+                state.recorder.repeated(self.position, alone.clone());
                 attempts.push(alone);
             }
         }
@@ -81,21 +88,6 @@ impl Retry<'_> {
             result.earlier.splice(..0, attempts.iter().cloned());
         }
         result
-    }
-
-    /// Repeats the test in a fresh context if `first` is an unexpected result in a reused one.
-    fn in_fresh_context(
-        &self,
-        first: &TestResult,
-        repeat: impl FnOnce() -> Option<TestResult>,
-    ) -> Option<TestResult> {
-        if !first.is_of_reused_context() {
-            return None;
-        }
-        self.device_run.state.recorder.repeated(self.position, first.clone());
-        let mut result = repeat()?;
-        result.reused_context = first.reused_context.filter(|before| *before != result.verdict);
-        Some(result)
     }
 }
 

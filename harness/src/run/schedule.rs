@@ -27,12 +27,12 @@ pub fn execute(run: &Run<'_>, recorder: &Recorder<'_>, stop: &Stop) {
         for device_run in device_runs(&state) {
             scope.spawn(move || {
                 device_run.probe_before_tests();
-                recorder.device_begins();
+                recorder.observer.device_begins();
                 run_rounds(&device_run);
             });
         }
     });
-    recorder.ended();
+    recorder.observer.ended();
 }
 
 /// Runs the rounds of a device. The slots and their workers live on from round to round.

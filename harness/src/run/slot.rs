@@ -58,7 +58,7 @@ impl<'a> Slot<'a> {
             device_run.finished(position, &result);
             return result.outcome;
         }
-        recorder.begun(position);
+        recorder.observer.started(position);
         if let Case::Outside(_) = entry.test {
             // A worker holds memory of the device.
             self.leave(&mut turn);
@@ -72,15 +72,15 @@ impl<'a> Slot<'a> {
         };
         let result = self.result(position, attempt);
         let mut needs_probe = self.needs_probe(&result);
-        if device_run.slots() > 1 && result.verdict.is_failure() {
-            self.wait_for_others(position, &mut turn);
+        if result.verdict.is_failure() {
+            self.become_alone(position, &mut turn);
         }
         if result.is_of_reused_context() {
             // After an unexpected pass, there is one.
             self.leave(&mut turn);
         }
         let retry = Retry { device_run, position };
-        let result = retry.run(result, || self.repeat(position, &mut needs_probe));
+        let result = retry.run(result, |before| self.repeat(position, before, &mut needs_probe));
         device_run.finished(position, &result);
         if self.worker.as_ref().is_some_and(|worker| device_run.limits.is_worn(worker)) {
             self.leave(&mut turn);
@@ -91,12 +91,14 @@ impl<'a> Slot<'a> {
         result.outcome
     }
 
-    /// Waits until no other slot uses the device. The test does not run meanwhile.
-    fn wait_for_others(&self, position: usize, turn: &mut Turn<'a>) {
-        let recorder = self.device_run.state.recorder;
-        recorder.waits(position);
-        turn.become_alone();
-        recorder.begun(position);
+    /// Waits until no other slot uses the device, unless none does. The test does not run meanwhile.
+    fn become_alone(&self, position: usize, turn: &mut Turn<'a>) {
+        if self.device_run.slots() > 1 && turn.is_shared() {
+            let observer = self.device_run.state.recorder.observer;
+            observer.waits(position);
+            turn.become_alone();
+            observer.started(position);
+        }
     }
 
     /// Takes a result into account. Returns true if the worker was lost or a probe is due.
@@ -118,24 +120,16 @@ impl<'a> Slot<'a> {
             return first;
         }
         let result = self.result(position, first.clone());
-        let Some(ended) = first.ended.filter(|_| result.verdict.is_failure()) else {
-            return first;
-        };
-        if !device_run.was_disturbed(self.number, ended) {
+        let was_disturbed = |ended| device_run.was_disturbed(self.number, ended);
+        if !result.verdict.is_failure() || !first.ended.is_some_and(was_disturbed) {
             return first;
         }
-        self.wait_for_others(position, turn);
-        if self.needs_probe(&result) {
-            device_run.probe(position);
-        }
-        if !device_run.may_go_on() {
-            return first;
-        }
-        device_run.state.recorder.repeated(position, result);
-        let again = self.attempt(position);
-        match again.outcome {
-            None | Some(Outcome::NotRun { .. }) => first,
-            Some(_) => again,
+        self.become_alone(position, turn);
+        let is_probe_due = self.needs_probe(&result);
+        let result = TestResult { repeated: true, ..result };
+        match self.again(position, result, is_probe_due) {
+            None | Some(Attempt { outcome: None | Some(Outcome::NotRun { .. }), .. }) => first,
+            Some(again) => again,
         }
     }
 
@@ -156,22 +150,14 @@ impl<'a> Slot<'a> {
         if attempt.is_own_crash || !crash.is_own_crash() || is_expected {
             return attempt;
         }
-        if device_run.slots() > 1 {
-            self.wait_for_others(position, turn);
-        }
+        self.become_alone(position, turn);
         device_run.limits.health.note(&device_run.id(position), crash, false);
-        device_run.probe(position);
-        let crashed = self.result(position, attempt.clone());
-        device_run.state.recorder.repeated(position, crashed);
-        let without_running = || {
-            Attempt::without_running(Outcome::NotRun {
-                reason: device_run.limits.end().unwrap_or_default(),
-            })
-        };
-        let mut rerun = match device_run.may_go_on() {
-            true => self.attempt(position),
-            false => Attempt { number: attempt.number + 1, ..without_running() },
-        };
+        let crashed = TestResult { repeated: true, ..self.result(position, attempt.clone()) };
+        let mut rerun = self.again(position, crashed, true).unwrap_or_else(|| {
+            let reason = device_run.limits.end().unwrap_or_default();
+            let number = attempt.number + 1;
+            Attempt { number, ..Attempt::without_running(Outcome::NotRun { reason }) }
+        });
         device_run.limits.hang_budget.add_crash();
         if let Some(outcome) = &rerun.outcome {
             device_run.limits.hang_budget.add_rerun(outcome, rerun.duration);
@@ -223,20 +209,33 @@ impl<'a> Slot<'a> {
         }
     }
 
-    /// Runs a test alone in a fresh worker, after a probe if one is due. Returns `None` if there is no
-    /// result.
-    fn repeat(&mut self, position: usize, needs_probe: &mut bool) -> Option<TestResult> {
-        let device_run = self.device_run;
-        if std::mem::take(needs_probe) {
-            device_run.probe(position);
-        }
-        if !device_run.may_go_on() {
-            return None;
-        }
-        let attempt = self.attempt(position);
+    /// Runs a test again, as [`again`](Self::again) does. Returns `None` if there is no result.
+    fn repeat(
+        &mut self,
+        position: usize,
+        before: TestResult,
+        needs_probe: &mut bool,
+    ) -> Option<TestResult> {
+        let attempt = self.again(position, before, std::mem::take(needs_probe))?;
         let result = self.result(position, attempt);
         *needs_probe = self.needs_probe(&result);
         Some(result).filter(|result| result.verdict != Verdict::NotRun)
+    }
+
+    /// Records the result before, and runs the test again in the worker of the slot, or in a fresh one, after a
+    /// probe if one is due. Returns `None` if the device is not to be used any more.
+    fn again(
+        &mut self,
+        position: usize,
+        before: TestResult,
+        is_probe_due: bool,
+    ) -> Option<Attempt> {
+        let device_run = self.device_run;
+        device_run.state.recorder.repeated(position, before);
+        if is_probe_due {
+            device_run.probe(position);
+        }
+        device_run.may_go_on().then(|| self.attempt(position))
     }
 
     /// The attempt of a test whose worker does not start. Probes the device.
