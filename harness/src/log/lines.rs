@@ -15,7 +15,8 @@ pub(super) struct Lines<S> {
     path: PathBuf,
     text: Vec<u8>,
     number: usize,
-    end: u64,
+    /// The number of bytes so far.
+    pub(super) end: u64,
 }
 
 impl Lines<BufReader<File>> {
@@ -33,22 +34,24 @@ impl<S: BufRead> Lines<S> {
         Self { stream, path: name.to_owned(), text: Vec::new(), number: 0, end: 0 }
     }
 
+    /// Returns the next line, which is empty at the end of the log.
+    pub(super) fn next_text(&mut self) -> Result<&[u8], ReadError> {
+        self.text.clear();
+        self.number += 1;
+        let read = self.stream.read_until(b'\n', &mut self.text);
+        self.end += read.map_err(|error| ReadError::Io { path: self.path.clone(), error })? as u64;
+        Ok(&self.text)
+    }
+
     /// Returns the next event with its bytes in the log.
     ///
     /// A last line without its newline was being written when the runner was killed, and does not count
     /// unless it is whole.
     pub(super) fn next(&mut self) -> Result<Option<(Event, Range<u64>)>, ReadError> {
-        self.text.clear();
-        self.number += 1;
-        let length = self
-            .stream
-            .read_until(b'\n', &mut self.text)
-            .map_err(|error| ReadError::Io { path: self.path.clone(), error })?;
-        if length == 0 {
+        let start = self.end;
+        if self.next_text()?.is_empty() {
             return Ok(None);
         }
-        let start = self.end;
-        self.end += length as u64;
         match serde_json::from_slice(&self.text) {
             Ok(event) => Ok(Some((event, start..self.end))),
             Err(_) if !self.text.ends_with(b"\n") => Ok(None),

@@ -202,12 +202,9 @@ impl<'a> DeviceRun<'a> {
     }
 
     /// Returns the outcome of a test that is not to be run.
-    pub fn outcome_without_running(
-        &self,
-        entry: &Planned,
-        expectation: Option<&Expectation>,
-    ) -> Option<Outcome> {
+    pub fn outcome_without_running(&self, position: usize) -> Option<Outcome> {
         let RunState { run, stop, .. } = self.state;
+        let entry = self.entry(position);
         if stop.is_requested() {
             return Some(Outcome::NotRun { reason: stop.reason() });
         }
@@ -235,7 +232,7 @@ impl<'a> DeviceRun<'a> {
         if let Some(reason) = self.device.and_then(missing) {
             return Some(Outcome::Skipped { reason });
         }
-        expectation
+        self.expectation(position)
             .filter(|expectation| expectation.written.status.is_skip() && !run.run_skipped)
             .map(|expectation| Outcome::Skipped { reason: expectation.written.reason.clone() })
     }
@@ -541,20 +538,17 @@ impl<'a> DeviceRun<'a> {
         if attempt.outcome != Some(Outcome::Passed) {
             return;
         }
-        if let Some(complaint) = settings.complaint_in(&attempt.stderr) {
-            attempt.outcome = Some(Outcome::Failed {
-                message: format!("the driver says: {complaint}"),
-                location: None,
-            });
-            attempt.worker_survived = false;
-            attempt.has_left_nothing = false;
-        } else if leaves_too_much {
-            let message = left_behind_text(&attempt.findings.left_behind);
-            attempt.worker_survived = false;
-            attempt.has_left_nothing = false;
-            let location = self.entry(position).test.location();
-            attempt.outcome = Some(Outcome::Failed { message, location });
-        }
+        let (message, location) = match settings.complaint_in(&attempt.stderr) {
+            Some(complaint) => (format!("the driver says: {complaint}"), None),
+            None if leaves_too_much => {
+                let message = left_behind_text(&attempt.findings.left_behind);
+                (message, self.entry(position).test.location())
+            }
+            None => return,
+        };
+        attempt.worker_survived = false;
+        attempt.has_left_nothing = false;
+        attempt.outcome = Some(Outcome::Failed { message, location });
     }
 
     /// Probes the device before its first test, unless no test is to be run or a probe has passed lately. The
@@ -563,10 +557,7 @@ impl<'a> DeviceRun<'a> {
         let RunState { run, recorder, .. } = self.state;
         let Some(device) = self.device else { return };
         let is_known = || run.answers.as_ref().is_some_and(|answers| answers.works(&device.run.id));
-        let runs = |position| {
-            let expectation = self.expectation(position);
-            self.outcome_without_running(self.entry(position), expectation).is_none()
-        };
+        let runs = |position| self.outcome_without_running(position).is_none();
         if !self.rounds.any(runs) || is_known() {
             return;
         }

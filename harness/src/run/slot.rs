@@ -52,8 +52,7 @@ impl<'a> Slot<'a> {
         let entry = device_run.entry(position);
         let in_use = if entry.test.alone() { Turn::alone } else { Turn::shared };
         let mut turn = in_use(&device_run.in_use);
-        let expectation = device_run.expectation(position);
-        if let Some(outcome) = device_run.outcome_without_running(entry, expectation) {
+        if let Some(outcome) = device_run.outcome_without_running(position) {
             let result = self.result(position, Attempt::without_running(outcome));
             device_run.finished(position, &result);
             return result.outcome;
