@@ -8,7 +8,6 @@ use libtest_mimic::{Arguments, ColorSetting, FormatSetting};
 use super::under_nextest;
 use crate::case::Case;
 use crate::devices::TestDevice;
-use crate::log::run_header::RunCommand;
 use crate::log::store::Place;
 #[cfg(feature = "provision")]
 use crate::provision::Runtime;
@@ -197,14 +196,14 @@ impl CommandLine {
         target: Target,
         setup: &Setup,
         plan: &Plan,
-        command: &RunCommand,
+        run_id: &str,
     ) -> Option<Place> {
         if under_nextest() || self.is_filtered() && plan.entries.is_empty() {
             return None;
         }
         Some(Place {
             folder: setup.report_folder().join(target.package).join(target.name),
-            run_id: command.run_id.clone(),
+            run_id: run_id.to_owned(),
             is_full: !self.is_filtered() && !plan.lacks_devices(),
             resumes: None,
         })

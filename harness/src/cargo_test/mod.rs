@@ -24,11 +24,10 @@ pub use self::command_line::CommandLine;
 use crate::case::Case;
 use crate::config::DEFAULT_PROFILE;
 use crate::log::events::DeviceLost;
-use crate::log::run_header::RunCommand;
 use crate::log::store::Place;
 use crate::log::test_result::TestResult;
 use crate::report::{self, github};
-use crate::run::execution::{Execution, Finished};
+use crate::run::execution::{Execution, Finished, run_header};
 use crate::run::plan::{Plan, Planned};
 use crate::setup::{Options, Setup};
 use crate::target::{CANNOT_RUN, Target};
@@ -139,18 +138,17 @@ fn run_plan(
     run.echo = command_line.echoes();
     run.seed = command_line.seed();
     let rerun = rerun_command(target, setup);
-    let command = RunCommand::new(rerun.clone(), command_line.selection());
-    let place = command_line.place(target, setup, plan, &command);
+    let header = run_header(&target, setup, &run, rerun.clone(), command_line.selection());
+    let place = command_line.place(target, setup, plan, &header.run_id);
     if let Some(place) = place.as_ref().filter(|_| run.has_order_by_durations()) {
         run.durations = place.earlier_durations();
     }
     let report_dir = place.as_ref().map(Place::run_folder);
     let execution = Execution {
-        target,
         setup,
         plan,
         run,
-        command,
+        header,
         place,
         junit_file: None,
         resumed: None,

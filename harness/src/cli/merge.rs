@@ -10,7 +10,7 @@ use super::common::ReportPlace;
 use super::report;
 use crate::config::Sync;
 use crate::log::read::RunLog;
-use crate::log::run_header::RunCommand;
+use crate::log::run_header::new_run_id;
 use crate::log::store::{self, Place};
 use crate::merge::Merge;
 use crate::merge::hosts::listed_hosts;
@@ -49,7 +49,7 @@ pub fn merge(target: Target, arguments: &MergeArguments) -> Result<ExitCode, Any
     let merge = arguments.merge()?;
     let place = Place {
         folder: folder.clone(),
-        run_id: RunCommand::new(String::new(), Vec::new()).run_id,
+        run_id: new_run_id(),
         is_full: merge.is_full(),
         resumes: None,
     };

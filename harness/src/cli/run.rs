@@ -20,7 +20,7 @@ use crate::config::{Contexts, DEFAULT_PROFILE, TimeoutFactor, WrittenExpectation
 use crate::devices::TestDevice;
 use crate::external::listing::all_cases;
 use crate::log::read::RunLog;
-use crate::log::run_header::{RunCommand, RunHeader};
+use crate::log::run_header::RunHeader;
 use crate::log::store::{self, Place};
 use crate::report::matrix::{Layout, ShownOutput};
 use crate::report::terminal::progress::{Detail, Display, Progress};
@@ -259,33 +259,34 @@ fn execute(
     run.echo = arguments.no_capture;
     run.characterize = arguments.characterize;
     let Selection { parent, shard, .. } = &selection;
-    let command = RunCommand {
+    let filter = arguments.filter.clone();
+    let mut header = RunHeader {
         selected_tests: selection.tests.as_ref().map(TestSet::selected),
         shard: shard.as_ref().map(|chosen| chosen.shard.clone()),
         parent: parent.clone(),
         added_drivers: arguments.common.added_drivers(),
-        ..RunCommand::new(arguments.rerun_command(&setup), arguments.filter.clone())
+        ..run_header(&target, &setup, &run, arguments.rerun_command(&setup), filter)
     };
     let engine = shard.as_ref().and_then(|chosen| chosen.engine);
     engine.map_or(Ok(()), Engine::acknowledge)?;
     let mut place = Place {
         folder: arguments.report_folder_of(&setup, shard.as_ref()),
-        run_id: command.run_id.clone(),
+        run_id: header.run_id.clone(),
         is_full: selection.is_full() && !plan.lacks_devices(),
         resumes: None,
     };
-    let header = || run_header(&target, &setup, &run, command.clone());
     let expectations = setup.config.expectations.written();
     let mut resumed = match unfinished {
-        Some(unfinished) => Some(arguments.accept(unfinished, &run, &header(), expectations)?),
+        Some(unfinished) => Some(arguments.accept(unfinished, &run, &header, expectations)?),
         None if shard.is_some() && !arguments.has_rounds() => {
-            arguments.unfinished_shard(&place, &run, &header(), expectations)
+            arguments.unfinished_shard(&place, &run, &header, expectations)
         }
         None => None,
     };
     if let Some(resumed) = &mut resumed {
         place = resume::place(&resumed.unfinished, place.run_id)?;
         run.seed = resumed.unfinished.header.seed;
+        header.seed = run.seed;
         run.so_far = resume::so_far(&mut resumed.unfinished, &plan);
         status_line(&resumed.unfinished.to_string());
     }
@@ -300,11 +301,10 @@ fn execute(
         run.durations = durations;
     }
     let execution = Execution {
-        target,
+        header,
         setup: &setup,
         plan: &plan,
         run,
-        command,
         place: Some(place),
         junit_file: engine.and_then(Engine::junit_file),
         resumed,

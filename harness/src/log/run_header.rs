@@ -122,40 +122,10 @@ pub struct MergedRun {
     pub shard: Option<Shard>,
 }
 
-/// The command that makes a run.
-#[derive(Clone, Debug)]
-pub struct RunCommand {
-    /// The id of the run.
-    pub run_id: String,
-    /// The command that reruns one test; its id is appended.
-    pub rerun: String,
-    /// The arguments that select a part of the tests.
-    pub filter: Vec<String>,
-    /// The list of tests that `--tests` or `--rerun` selects.
-    pub selected_tests: Option<SelectedTests>,
-    /// The part of these tests that the run has.
-    pub shard: Option<Shard>,
-    /// The id of the run whose results selected the tests.
-    pub parent: Option<String>,
-    /// The drivers that `--icd` adds.
-    pub added_drivers: Vec<String>,
-}
-
-impl RunCommand {
-    /// A command that is started now.
-    pub fn new(rerun: String, filter: Vec<String>) -> Self {
-        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let run_id = format!("{:x}-{:x}", since_epoch.as_millis(), std::process::id());
-        Self {
-            run_id,
-            rerun,
-            filter,
-            selected_tests: None,
-            shard: None,
-            parent: None,
-            added_drivers: Vec::new(),
-        }
-    }
+/// The id of a run that begins now.
+pub(crate) fn new_run_id() -> String {
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("{:x}-{:x}", since_epoch.as_millis(), std::process::id())
 }
 
 /// The command line of this process, word by word.

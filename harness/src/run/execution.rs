@@ -18,7 +18,7 @@ use crate::log::events::{DeviceAbsent, DriverFailed, End, Event};
 use crate::log::plan::plan_events;
 use crate::log::read::{RunLog, Sum};
 use crate::log::recorder::{Observer, Recorder};
-use crate::log::run_header::{FORMAT, Resumes, RunCommand, RunHeader, command_line};
+use crate::log::run_header::{FORMAT, Resumes, RunHeader, command_line, new_run_id};
 use crate::log::store::{self, LOG, Place, RunFolder};
 use crate::log::test_result::TestResult;
 use crate::os;
@@ -42,16 +42,14 @@ const MACHINE_WENT_DOWN: &str = "the machine went down in it";
 
 /// A run that is ready to begin.
 pub struct Execution<'a> {
-    /// The executable.
-    pub target: Target,
     /// The machine and the configuration.
     pub setup: &'a Setup,
     /// The tests and their devices.
     pub plan: &'a Plan,
     /// The settings of workers, and the expectations.
     pub run: Run<'a>,
-    /// The command.
-    pub command: RunCommand,
+    /// The first line of the log.
+    pub header: RunHeader,
     /// The place of the log and the reports; `None` if there are none.
     pub(crate) place: Option<Place>,
     /// The file for the JUnit files of all devices in one.
@@ -100,6 +98,7 @@ impl Execution<'_> {
             Recorder::new(file, self.setup.profile.sync(), self.print_events, observer);
         let stop = Stop::on_signals()?;
         let started = Instant::now();
+        self.header.time = SystemTime::now();
         let (mut before, mut files) = (Duration::ZERO, Vec::new());
         let measures = self.run.characterize == Some(Characterize::Measure) && resumed.is_none();
         match resumed {
@@ -176,9 +175,8 @@ impl Execution<'_> {
         if !recorder.is_kept() {
             return;
         }
-        let Self { target, setup, run, .. } = self;
-        let header = run_header(target, setup, run, self.command.clone());
-        recorder.record(Event::Run(Box::new(header)));
+        let Self { setup, run, .. } = self;
+        recorder.record(Event::Run(Box::new(self.header.clone())));
         self.record_expectations(recorder);
         for (device, config) in self.plan.devices.iter().zip(&run.devices) {
             recorder.record(Event::Device(Box::new(DeviceRecord::new(device, &config.settings))));
@@ -203,9 +201,9 @@ impl Execution<'_> {
         let ResumedRun { unfinished, differences } = resumed;
         recorder.go_on(unfinished.sum, unfinished.workers);
         let resumes = Some(Resumes { run_id: unfinished.header.run_id, differences });
-        let header = run_header(&self.target, self.setup, &self.run, self.command.clone());
+        let header = RunHeader { resumes, ..self.header.clone() };
         let time = header.time;
-        recorder.record(Event::Run(Box::new(RunHeader { resumes, ..header })));
+        recorder.record(Event::Run(Box::new(header)));
         self.record_expectations(recorder);
         let Run { plan, so_far, expectations, .. } = &self.run;
         for &position in &so_far.deadly {
@@ -251,12 +249,14 @@ fn in_folder(folder: &Path, error: &dyn std::error::Error) -> AnyError {
     format!("the report folder {}: {error}", folder.display()).into()
 }
 
-/// Describes a run that begins now, for the first line of its log.
+/// Describes a run that begins now, for the first line of its log. `rerun_command` reruns one test, whose id is
+/// appended; `filter` are the arguments that select a part of the tests.
 pub(crate) fn run_header(
     target: &Target,
     setup: &Setup,
     run: &Run<'_>,
-    command: RunCommand,
+    rerun_command: String,
+    filter: Vec<String>,
 ) -> RunHeader {
     let package = |name: &str, version: &str| (name.to_owned(), version.to_owned());
     let mut versions = vec![package("clmatrix-harness", env!("CARGO_PKG_VERSION"))];
@@ -267,16 +267,16 @@ pub(crate) fn run_header(
     let variables = driver_variables().into_iter();
     RunHeader {
         format: FORMAT,
-        run_id: command.run_id,
+        run_id: new_run_id(),
         time: SystemTime::now(),
         host: system::host(),
         versions,
         command_line: command_line(),
-        rerun_command: command.rerun,
+        rerun_command,
         devices: Vec::new(),
         profile: Some(setup.profile_name.clone()),
         configuration: setup.config.file().map(|file| file.display().to_string()),
-        added_drivers: command.added_drivers,
+        added_drivers: Vec::new(),
         host_settings: Some(run.host.settings.clone()),
         environment: variables.map(|(name, value)| (text(name), text(value))).collect(),
         kernel: system::kernel(),
@@ -285,13 +285,13 @@ pub(crate) fn run_header(
         memory: system::memory(),
         build_id: std::env::current_exe().ok().and_then(|exe| system::build_id(&exe)),
         programs: run.plan.programs(),
-        filter: command.filter,
-        selected_tests: command.selected_tests,
+        filter,
+        selected_tests: None,
         include_ignored: run.include_ignored,
         run_skipped: run.run_skipped,
         seed: run.seed,
-        shard: command.shard,
-        parent: command.parent,
+        shard: None,
+        parent: None,
         resumes: None,
         merged: Vec::new(),
     }
