@@ -3,15 +3,16 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::case::Case;
 use crate::config::{
     Config, ConfigError, Contexts, DEFAULT_PROFILE, DeviceExpectations, DeviceSettings,
-    EmbeddedConfig, Profile, TimeoutFactor,
+    EmbeddedConfig, Profile, Slots, TimeoutFactor, Together,
 };
-use crate::devices::cache::MachineCache;
+use crate::devices::cache::{self, MachineCache};
 use crate::devices::failure::FailedDriver;
 use crate::devices::probe::Probe;
 use crate::devices::selection::{Choices, NoDevices, select};
@@ -46,7 +47,7 @@ pub struct Options {
     /// `--timeout-factor`.
     pub timeout_factor: Option<TimeoutFactor>,
     /// `--slots`.
-    pub slots: Option<usize>,
+    pub slots: Option<Slots>,
     /// `--retries`.
     pub retries: Option<u32>,
     /// `--contexts`.
@@ -122,15 +123,13 @@ impl Setup {
         let cache = MachineCache::new(&state, &options.icd);
         let probe =
             Probe { added: &options.icd, arguments: &options.worker_arguments, state: &state };
-        let answers = cache.clone().filter(|_| options.cached_devices);
+        let uses_answers = cache::is_wanted().unwrap_or(options.cached_devices);
+        let answers = uses_answers.then(|| cache.clone());
         let remembered = answers.as_ref().and_then(MachineCache::read);
         let machine = remembered.unwrap_or_else(|| {
             let machine = probe.machine();
             // A driver that failed may work the next time.
-            if let Some(cache) = &cache
-                && machine.failed.is_empty()
-                && machine.positions().next().is_some()
-            {
+            if machine.failed.is_empty() && machine.positions().next().is_some() {
                 cache.write(&machine);
             }
             machine
@@ -243,11 +242,19 @@ impl Setup {
 
     /// Adds the configuration of the workers and the expectations to a plan.
     pub fn run<'a>(&self, plan: &'a Plan) -> Result<Run<'a>, SetupError> {
-        let devices = plan
-            .devices
-            .iter()
-            .map(|device| self.worker_config(device))
-            .collect::<Result<_, _>>()?;
+        let types = || plan.devices.iter().map(|device| device.run.info.device_type);
+        let together = Together {
+            processors: std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
+            devices: plan.devices.len(),
+            cpus: types().filter(|types| types.has_cpu()).count(),
+        };
+        let config = |(device, types)| {
+            let mut config = self.worker_config(device)?;
+            config.settings.slots = config.settings.slots.on(types, together);
+            Ok(config)
+        };
+        let devices = plan.devices.iter().zip(types()).map(config);
+        let devices = devices.collect::<Result<Vec<_>, SetupError>>()?;
         let host = WorkerConfig {
             commands: WorkerCommands::new(self.worker_command(Role::Host, Vec::new()), None),
             settings: self.options.settings(self.profile.host_settings()),

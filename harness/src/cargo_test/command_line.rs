@@ -62,9 +62,9 @@ pub struct CommandLine {
     /// Print the output of each test below its name, line by line, instead of capturing it.
     #[arg(long = "no-capture", visible_alias = "nocapture")]
     no_capture: bool,
-    /// No effect: the configuration sets the number of tests that run at the same time (`slots`).
+    /// The number of tests that run at the same time on each device, instead of the configuration's `slots`.
     #[arg(long, value_name = "N")]
-    test_threads: Option<NonZeroUsize>,
+    pub test_threads: Option<NonZeroUsize>,
     /// Leave out the tests whose name contains this; may be repeated.
     #[arg(long, value_name = "FILTER")]
     skip: Vec<String>,

@@ -22,7 +22,7 @@ use libtest_mimic::{Completion, Failed, FormatSetting, Trial};
 use self::cells::Cells;
 pub use self::command_line::CommandLine;
 use crate::case::Case;
-use crate::config::DEFAULT_PROFILE;
+use crate::config::{DEFAULT_PROFILE, Slots};
 use crate::log::events::DeviceLost;
 use crate::log::store::Place;
 use crate::log::test_result::TestResult;
@@ -70,6 +70,7 @@ fn run(target: Target, command_line: &CommandLine) -> Result<ExitCode, AnyError>
     let options = Options {
         embedded: target.config,
         cached_devices: true,
+        slots: command_line.test_threads.map(|threads| Slots::Count(threads.get())),
         provision: format!("eval \"$({} -- --provision)\"", test_command(target)),
         ..Options::default()
     };

@@ -16,7 +16,9 @@ use super::selection::Selection;
 use super::shard::{ChosenShard, ShardArguments};
 use super::test_set::TestSet;
 use crate::characterize::option::Characterize;
-use crate::config::{Contexts, DEFAULT_PROFILE, TimeoutFactor, WrittenExpectation, time_limit};
+use crate::config::{
+    Contexts, DEFAULT_PROFILE, Slots, TimeoutFactor, WrittenExpectation, time_limit,
+};
 use crate::devices::TestDevice;
 use crate::external::listing::all_cases;
 use crate::log::read::RunLog;
@@ -123,10 +125,10 @@ pub struct RunArguments {
     /// Multiply the time limits of tests, also those that tests set [default: the profile's, else 1].
     #[arg(long, value_name = "NUMBER")]
     timeout_factor: Option<TimeoutFactor>,
-    /// The number of tests that run at the same time on a device, also on devices with an override
-    /// [default: the configuration's, else 1].
-    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
-    slots: Option<u32>,
+    /// The number of tests that run at the same time on a device, also on devices with an override, or `auto`: the
+    /// processors per processor device, at most 8, and up to 4 on a GPU [default: the configuration's, else auto].
+    #[arg(long, value_name = "N")]
+    slots: Option<Slots>,
     /// Repeat a test that goes wrong up to this number of times, alone [default: the configuration's,
     /// else 0].
     #[arg(long, value_name = "N")]
@@ -208,7 +210,7 @@ fn execute(
         strict_drivers: arguments.strict_drivers,
         timeout: arguments.timeout,
         timeout_factor: arguments.timeout_factor,
-        slots: arguments.slots.map(|slots| slots as usize),
+        slots: arguments.slots,
         retries: arguments.retries,
         contexts: arguments.contexts,
         ..options

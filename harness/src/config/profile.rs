@@ -13,6 +13,7 @@ use super::device_match::DeviceMatch;
 use super::expected_device::ExpectedDevice;
 use super::flaky_result::FlakyResult;
 use super::profile_shard::ProfileShard;
+use super::slots::Slots;
 use super::sync::Sync;
 use super::unexpected_pass::UnexpectedPass;
 use super::value::{
@@ -55,8 +56,8 @@ pub struct DeviceSettings {
     #[serde(default, skip_serializing_if = "is_default")]
     #[schemars(with = "f64")]
     pub timeout_factor: TimeoutFactor,
-    /// The number of tests that may run at the same time, at least 1.
-    pub slots: usize,
+    /// The number of tests that may run at the same time.
+    pub slots: Slots,
     /// The number of tests after which a new worker replaces the old one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests_per_worker: Option<usize>,
@@ -104,7 +105,7 @@ pub(super) struct ProfileKeys {
     timeout_factor: Option<TimeoutFactor>,
     timeout: Option<Timeout>,
     hang_budget: Option<Timeout>,
-    slots: Option<Count>,
+    slots: Option<Slots>,
     tests_per_worker: Option<Count>,
     retries: Option<u32>,
     leftovers: Option<Leftovers>,
@@ -127,7 +128,7 @@ struct DeviceKeys {
     timeout: Option<Timeout>,
     hang_budget: Option<Timeout>,
     exit_check: Option<bool>,
-    slots: Option<Count>,
+    slots: Option<Slots>,
     tests_per_worker: Option<Count>,
     retries: Option<u32>,
     leftovers: Option<Leftovers>,
@@ -151,7 +152,7 @@ struct OverrideKeys {
     timeout: Option<Timeout>,
     hang_budget: Option<Timeout>,
     exit_check: Option<bool>,
-    slots: Option<Count>,
+    slots: Option<Slots>,
     tests_per_worker: Option<Count>,
     retries: Option<u32>,
     leftovers: Option<Leftovers>,
@@ -179,7 +180,7 @@ impl Profile {
             settings: DeviceSettings {
                 timeout: Duration::from_secs(60),
                 timeout_factor: TimeoutFactor::default(),
-                slots: 1,
+                slots: Slots::Auto,
                 tests_per_worker: None,
                 retries: 0,
                 leftovers: Leftovers::Note,
@@ -329,7 +330,7 @@ impl DeviceSettings {
         self.timeout = keys.timeout.map_or(self.timeout, |timeout| timeout.0);
         self.hang_budget = keys.hang_budget.map_or(self.hang_budget, |budget| budget.0);
         self.exit_check = keys.exit_check.unwrap_or(self.exit_check);
-        self.slots = keys.slots.map_or(self.slots, |slots| slots.0);
+        self.slots = keys.slots.unwrap_or(self.slots);
         self.tests_per_worker =
             keys.tests_per_worker.map(|tests| tests.0).or(self.tests_per_worker);
         self.retries = keys.retries.unwrap_or(self.retries);

@@ -118,7 +118,7 @@ fn a_profile_falls_back_to_default_and_that_to_what_is_built_in() {
         (
             devices,
             settings.timeout.as_secs(),
-            (settings.slots, settings.tests_per_worker),
+            (settings.slots.count(), settings.tests_per_worker),
             profile.report_dir().map(Path::to_owned),
         )
     };
@@ -188,7 +188,7 @@ fn without_a_file_the_defaults_hold() {
     assert_eq!(profile.devices(), None);
     assert_eq!(profile.report_dir(), None);
     let settings = profile.settings_for(&device("pocl-cpu", "PoCL"));
-    assert_eq!((settings.timeout, settings.slots), (Duration::from_secs(60), 1));
+    assert_eq!((settings.timeout, settings.slots.count()), (Duration::from_secs(60), 1));
     assert_eq!(settings.diagnostics, Diagnostics::default());
 }
 
@@ -247,10 +247,14 @@ fn later_overrides_win_and_all_their_globs_must_match() {
     ];
     for (id, platform, timeout, slots) in cases {
         let settings = profile.settings_for(&device(id, platform));
-        assert_eq!((settings.timeout.as_secs(), settings.slots), (timeout, slots), "{id}");
+        assert_eq!((settings.timeout.as_secs(), settings.slots.count()), (timeout, slots), "{id}");
     }
     let host = profile.host_settings();
-    assert_eq!((host.timeout.as_secs(), host.slots), (50, 1), "of the device's only `id` counts");
+    assert_eq!(
+        (host.timeout.as_secs(), host.slots.count()),
+        (50, 1),
+        "of the device's only `id` counts"
+    );
 }
 
 /// Lines of Oclgrind 21.10 about real mistakes, and other lines.
@@ -598,7 +602,7 @@ fn a_platform_is_named_as_in_a_selection() {
         let config = project.config().unwrap();
         let is_expected = config.expectations.for_device(&pocl).lookup("a").is_some();
         assert_eq!(is_expected, expected, "{name}");
-        let slots = config.profile("default").unwrap().settings_for(&pocl).slots;
+        let slots = config.profile("default").unwrap().settings_for(&pocl).slots.count();
         assert_eq!(slots == 2, expected, "{name}");
     }
 }
@@ -629,7 +633,7 @@ const EMBEDDED: EmbeddedConfig = EmbeddedConfig {
 fn limits(config: &Config, profile: &str, platform: &str) -> (u64, usize) {
     let profile = config.profile(profile).unwrap();
     let settings = profile.settings_for(&device("d", platform));
-    (settings.timeout.as_secs(), settings.slots)
+    (settings.timeout.as_secs(), settings.slots.count())
 }
 
 fn reasons(config: &Config) -> [Option<&str>; 4] {
@@ -817,7 +821,7 @@ fn mistakes_in_the_configuration_are_named() {
         (
             "[profile.default]\nslots = 0",
             [
-                "clmatrix.toml:2:9: invalid value: integer `0`, expected a whole number of at least 1",
+                "clmatrix.toml:2:9: invalid value: integer `0`, expected \"auto\" or a whole number of at least 1",
                 "  |",
                 "2 | slots = 0",
                 "  |         ^",
@@ -826,7 +830,7 @@ fn mistakes_in_the_configuration_are_named() {
         (
             "[profile.default]\nslots = 'many'",
             [
-                r#"clmatrix.toml:2:9: invalid type: string "many", expected a whole number of at least 1"#,
+                r#"clmatrix.toml:2:9: invalid value: string "many", expected "auto" or a whole number of at least 1"#,
                 "  |",
                 "2 | slots = 'many'",
                 "  |         ^^^^^^",

@@ -1,5 +1,5 @@
 //! Stores the devices of the machine, and which of them work, for the many short processes of one `cargo
-//! nextest run`.
+//! nextest run`, and with CLMATRIX_CACHE=1 for all others.
 //!
 //! The key has everything that decides the answer: the variables that loaders and drivers read, and the
 //! `.icd` files and libraries with their times. A file is used for at most ten minutes, so that any
@@ -22,12 +22,9 @@ const MAX_AGE: Duration = Duration::from_secs(600);
 pub struct MachineCache(PathBuf);
 
 impl MachineCache {
-    /// Returns the file for the environment of this process, unless the cache is turned off.
-    pub fn new(state: &Path, added: &[PathBuf]) -> Option<Self> {
-        if std::env::var_os("CLMATRIX_CACHE").is_some_and(|value| value == "0") {
-            return None;
-        }
-        Some(Self(state.join("answers").join(format!("{:016x}-machine.json", key(added)))))
+    /// Returns the file for the environment of this process.
+    pub fn new(state: &Path, added: &[PathBuf]) -> Self {
+        Self(state.join("answers").join(format!("{:016x}-machine.json", key(added))))
     }
 
     /// Returns the stored devices, if the file is complete and young enough.
@@ -71,6 +68,15 @@ impl MachineCache {
     }
 }
 
+/// Returns whether CLMATRIX_CACHE asks for the answers of a recent run, or forbids them.
+pub fn is_wanted() -> Option<bool> {
+    match std::env::var("CLMATRIX_CACHE").as_deref() {
+        Ok("0") => Some(false),
+        Ok("1") => Some(true),
+        _ => None,
+    }
+}
+
 fn key(added: &[PathBuf]) -> u64 {
     let mut hasher = DefaultHasher::new();
     env!("CARGO_PKG_VERSION").hash(&mut hasher);
@@ -111,7 +117,7 @@ mod tests {
     #[test]
     fn a_file_is_read_back_until_it_is_old_or_broken() {
         let folder = tempfile::tempdir().unwrap();
-        let cache = MachineCache::new(folder.path(), &[]).unwrap();
+        let cache = MachineCache::new(folder.path(), &[]);
         assert_eq!(cache.read(), None, "nothing there");
         cache.write(&Machine::default());
         assert_eq!(cache.read(), Some(Machine::default()));

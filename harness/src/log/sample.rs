@@ -8,7 +8,8 @@ use clmatrix::select::{DeviceInfo, DeviceType, Svm, Version};
 use indexmap::IndexMap;
 
 use crate::config::{
-    Contexts, DeviceSettings, Diagnostics, Leaks, Leftovers, TimeoutFactor, WrittenExpectation,
+    Contexts, DeviceSettings, Diagnostics, Leaks, Leftovers, Slots, TimeoutFactor,
+    WrittenExpectation,
 };
 use crate::devices::failure::{DriverFailure, FailedDriver, FailureKind};
 use crate::devices::run_device::{PlatformName, RunDevice};
@@ -75,7 +76,7 @@ pub(crate) fn device_record(device: RunDevice, host: &str) -> DeviceRecord {
         settings: DeviceSettings {
             timeout: Duration::from_secs(60),
             timeout_factor: TimeoutFactor::default(),
-            slots: 1,
+            slots: Slots::Count(1),
             tests_per_worker: None,
             retries: 0,
             leftovers: Leftovers::Note,

@@ -99,7 +99,7 @@ impl<'a> DeviceRun<'a> {
 
     /// The number of slots that have work.
     pub fn slots(&self) -> usize {
-        self.config.settings.slots.min(self.rounds.entries().len())
+        self.config.settings.slots.count().min(self.rounds.entries().len())
     }
 
     /// Begins the next round. Returns false after the last.

@@ -67,7 +67,7 @@ fn device_runs<'a>(state: &'a RunState<'a>) -> Vec<DeviceRun<'a>> {
         (&'a WorkerConfig, (_, _)),
         Vec<usize>,
     )| {
-        if run.seed.is_none() && config.settings.slots > 1 {
+        if run.seed.is_none() && config.settings.slots.count() > 1 {
             order_longest_first(&mut entries, run);
         }
         DeviceRun::new(state, config, device, expectations, entries)

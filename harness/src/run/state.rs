@@ -57,7 +57,7 @@ impl Run<'_> {
     /// Returns whether the order of tests depends on their durations in an earlier run.
     pub fn has_order_by_durations(&self) -> bool {
         let mut configs = self.devices.iter().chain([&self.host]);
-        self.seed.is_none() && configs.any(|config| config.settings.slots > 1)
+        self.seed.is_none() && configs.any(|config| config.settings.slots.count() > 1)
     }
 }
 

@@ -37,6 +37,8 @@ pub fn child(role: &str, arguments: &[&str]) -> Command {
     };
     // Expectations and profiles of the repository are about other tests.
     command.env_remove("CLMATRIX_PROFILE").env_remove("CLMATRIX_REPORT_DIR").env_remove("NEXTEST");
+    // Starting each driver to ask for its devices takes half of the time of a check.
+    command.env("CLMATRIX_CACHE", "1");
     command
         .env("CLMATRIX_CONFIG", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/clmatrix.toml"));
     command

@@ -128,7 +128,7 @@ impl<'a> Progress<'a> {
         let names = plan.devices.iter().map(|device| device.run.id.as_str()).chain([HOST]);
         let width = names.clone().map(str::len).max().unwrap_or(0);
         let device = |(name, config): (&str, &WorkerConfig)| {
-            DeviceProgress::new(name, config.settings.slots)
+            DeviceProgress::new(name, config.settings.slots.count())
         };
         let mut devices: Vec<_> = names.zip(configs).map(device).collect();
         let known = |entry: &Planned| match durations.is_empty() {
