@@ -217,11 +217,11 @@ impl<'w> Calls<'w> {
     fn queue_calls(&mut self) -> Result<()> {
         match self.values.below(6) {
             0 => {
-                let properties = if self.values.one_in(3) {
-                    QueueProperties::PROFILING
-                } else {
-                    QueueProperties::empty()
-                };
+                let may_be_out_of_order = self.world.driver.has_out_of_order_queues();
+                let mut properties = QueueProperties::empty();
+                properties.set(QueueProperties::PROFILING, self.values.one_in(3));
+                let is_out_of_order = self.values.one_in(3) && may_be_out_of_order;
+                properties.set(QueueProperties::OUT_OF_ORDER, is_out_of_order);
                 self.queues.push(CommandQueue::with_properties(&self.world.context, properties)?);
             }
             1 if self.queues.len() > 1 => {
