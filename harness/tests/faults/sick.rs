@@ -31,6 +31,7 @@ pub const CHECKS: &[Check] = &[
     ),
     ("sick::tests_that_do_not_end_spend_a_budget", tests_that_do_not_end_spend_a_budget),
     ("sick::devices_are_probed_on_demand", devices_are_probed_on_demand),
+    ("sick::recent_probes_count_on_request", recent_probes_count_on_request),
     ("sick::a_run_has_the_measurements_of_its_devices", a_run_has_the_measurements_of_its_devices),
 ];
 
@@ -251,6 +252,21 @@ fn other_devices_go_on() {
     let [lost] = &log.lost[..] else { panic!("{:?}", log.lost) };
     assert_eq!(lost.device, log.header.devices[2].id);
     assert_eq!(count(&log, Verdict::Pass), 4 + 3 * TESTS, "{page}");
+}
+
+fn recent_probes_count_on_request() {
+    let probes = |cache| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut command = child(COMMAND, &["run", "faulty::meets_one", "--report-dir"]);
+        command.arg(folder.path()).env("CLMATRIX_TEST", cpu::platform());
+        command.env("CLMATRIX_CACHE", cache);
+        assert!(output(command).status.success());
+        events(folder.path()).iter().filter(|event| event["event"] == "probed").count()
+    };
+    assert_eq!(probes("0"), 1);
+    // This one may be the first that keeps its answers.
+    probes("1");
+    assert_eq!((probes("1"), probes("0")), (0, 1));
 }
 
 fn devices_are_probed_on_demand() {

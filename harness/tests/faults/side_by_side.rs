@@ -58,6 +58,8 @@ fn slots_share_a_device() {
 fn the_option_replaces_the_slots() {
     let one = "[[override]]\nid = \"*\"\nslots = 1\n";
     two_meet_on_each_device(one, &["--slots", "2"]);
+    let arguments = ["faulty::meets_", "--test-threads", "2"];
+    assert!(meet(2 * devices(), LIBTEST, &arguments, Some(one)).status.success());
 }
 
 fn two_meet_on_each_device(config: &str, options: &[&str]) {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use clmatrix::Device;
 use clmatrix_characterize::measure::{Finding, Measured, Settings, Topic, Value, measure};
 
-/// Measures one topic in two seconds, and once in each process: a process has one device.
+/// Measures one topic in half a second, and once in each process: a process has one device.
 fn measured(device: Device, topic: Topic) -> Vec<Measured> {
     static KNOWN: Mutex<Vec<(Topic, Vec<Measured>)>> = Mutex::new(Vec::new());
     // A test that fails ends the process.
@@ -21,7 +21,7 @@ fn measured(device: Device, topic: Topic) -> Vec<Measured> {
     }
     let settings = Settings::for_device(&device).expect("the driver tells");
     let measured =
-        measure(&device, topic, &Settings { budget: Duration::from_secs(2), ..settings });
+        measure(&device, topic, &Settings { budget: Duration::from_millis(500), ..settings });
     known.push((topic, measured.clone()));
     measured
 }

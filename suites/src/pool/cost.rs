@@ -32,7 +32,7 @@ fn cost(times: u32, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
 /// Measures the allocation and the release of 1 MiB: from the pool, by `clCreateBuffer`, and by an
 /// immediate allocation.
 #[rstest]
-#[clmatrix_harness::test]
+#[clmatrix_harness::test(alone)]
 fn a_block_costs_less_than_a_new_buffer(on_device: OnDevice) -> Result<()> {
     let OnDevice { context, queue } = &on_device;
     let pool = pool_on(queue, PoolOptions::new())?;

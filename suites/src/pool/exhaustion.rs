@@ -164,7 +164,7 @@ fn a_pool_of_shared_virtual_memory_survives_a_full_address_space(
 
 /// The driver refuses a block when it has to exist, not when it is created.
 #[rstest]
-#[clmatrix_harness::test(requires(global_mem = "16 GiB", max_alloc = "4 GiB"))]
+#[clmatrix_harness::test(requires(global_mem = "16 GiB", max_alloc = "4 GiB"), alone)]
 fn a_pool_survives_a_full_card(on_device: OnDevice, device: Device) -> Result<()> {
     const BLOCK: usize = 4 * GIB - 1;
     const HELD: usize = 3;
