@@ -19,52 +19,49 @@
 //! The stages of a run, a module each:
 //!
 //! ```text
-//! cli, cargo_test -> setup -> devices -> run -> worker -> log -> verdict, report
+//! cargo_test -> setup -> devices -> run -> worker -> log -> verdict, report
 //! ```
 //!
-//! [`cli`] and [`cargo_test`] read the command line, [`setup`] reads the configuration, [`devices`]
-//! finds and selects devices, [`run`] plans the tests and hands each to a [`worker`] process, [`log`]
-//! writes the event log and reads it back, [`report`] writes JUnit files and prints the matrix.
+//! `cargo_test` reads the command line, `setup` reads the configuration, `devices` finds and selects devices,
+//! `run` plans the tests and hands each to a `worker` process, `log` writes the event log and reads it back,
+//! `report` writes JUnit files.
+//!
+//! The command `clmatrix`, which also makes the page, compares runs and measures devices, is the package
+//! `clmatrix-cli`.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-mod bisect;
-pub mod cargo_test;
-pub mod case;
-pub(crate) mod characterize;
-pub mod cli;
-mod compare;
-pub mod config;
-pub mod devices;
-mod expect;
-pub mod expected_statuses;
-pub mod external;
-pub mod findings;
-pub mod fixtures;
-mod fleet;
+mod cargo_test;
+mod case;
+mod characterize;
+mod config;
+mod devices;
+mod expected_statuses;
+mod external;
+mod findings;
+mod fixtures;
 mod folders;
-pub mod log;
-mod merge;
+mod log;
 mod os;
 #[cfg(feature = "provision")]
 pub mod provision;
-pub mod registry;
-pub mod report;
-pub mod requirement;
+mod registry;
+mod report;
+mod requirement;
 mod resume;
-pub mod run;
+mod run;
 mod serde_time;
-pub mod setup;
-pub mod shard;
-pub mod stacks;
+mod setup;
+mod shard;
+mod stacks;
 mod system;
 mod target;
 mod terminal;
 mod text;
-pub mod verdict;
-pub mod worker;
+mod verdict;
+mod worker;
 
-pub use clmatrix_harness_macros::{command, main, test};
+pub use clmatrix_harness_macros::{main, test};
 pub use fixtures::{CtxFactory, ctx_factory, device, platform};
 pub use os::AddressSpaceEnd;
 pub use target::Target;
@@ -85,13 +82,94 @@ pub use worker::property::record_property;
 #[macro_export]
 macro_rules! skip {
     ($($reason:tt)+) => {
-        $crate::worker::child::skip(::std::format!($($reason)+))
+        $crate::private::worker::child::skip(::std::format!($($reason)+))
     };
 }
 
-/// Items for the expansions of the macros.
+/// Items for the expansions of the macros and for `clmatrix-cli`, without any stability.
 #[doc(hidden)]
-pub mod __private {
+pub mod private {
+    pub use clmatrix_harness_macros::command;
     pub use inventory;
     pub use pollster;
+
+    pub mod cargo_test {
+        pub use crate::cargo_test::*;
+    }
+    pub mod case {
+        pub use crate::case::*;
+    }
+    pub mod characterize {
+        pub use crate::characterize::*;
+    }
+    pub mod config {
+        pub use crate::config::*;
+    }
+    pub mod devices {
+        pub use crate::devices::*;
+    }
+    pub mod expected_statuses {
+        pub use crate::expected_statuses::*;
+    }
+    pub mod external {
+        pub use crate::external::*;
+    }
+    pub mod findings {
+        pub use crate::findings::*;
+    }
+    pub mod fixtures {
+        pub use crate::fixtures::*;
+    }
+    pub mod log {
+        pub use crate::log::*;
+    }
+    pub mod os {
+        pub use crate::os::*;
+    }
+    #[cfg(feature = "provision")]
+    pub mod provision {
+        pub use crate::provision::*;
+    }
+    pub mod registry {
+        pub use crate::registry::*;
+    }
+    pub mod report {
+        pub use crate::report::*;
+    }
+    pub mod requirement {
+        pub use crate::requirement::*;
+    }
+    pub mod resume {
+        pub use crate::resume::*;
+    }
+    pub mod run {
+        pub use crate::run::*;
+    }
+    pub mod serde_time {
+        pub use crate::serde_time::*;
+    }
+    pub mod setup {
+        pub use crate::setup::*;
+    }
+    pub mod shard {
+        pub use crate::shard::*;
+    }
+    pub mod stacks {
+        pub use crate::stacks::*;
+    }
+    pub mod target {
+        pub use crate::target::*;
+    }
+    pub mod terminal {
+        pub use crate::terminal::*;
+    }
+    pub mod text {
+        pub use crate::text::*;
+    }
+    pub mod verdict {
+        pub use crate::verdict::*;
+    }
+    pub mod worker {
+        pub use crate::worker::*;
+    }
 }

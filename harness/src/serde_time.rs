@@ -16,15 +16,17 @@ pub(crate) mod rfc3339 {
 }
 
 /// Durations as whole nanoseconds.
-pub(crate) mod nanoseconds {
+pub mod nanoseconds {
     use std::time::Duration;
 
     use serde::{Deserialize, Deserializer, Serializer};
 
+    /// Writes the number, or the largest one instead of a larger one.
     pub fn serialize<S: Serializer>(duration: &Duration, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_u64(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
     }
 
+    /// Reads the number.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
         u64::deserialize(from).map(Duration::from_nanos)
     }

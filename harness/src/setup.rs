@@ -103,7 +103,7 @@ pub struct Setup {
 
 impl Setup {
     /// Returns the drivers of `--icd` and CLMATRIX_ICD.
-    pub(crate) fn added_drivers(&self) -> &[PathBuf] {
+    pub fn added_drivers(&self) -> &[PathBuf] {
         &self.options.icd
     }
 
@@ -341,14 +341,14 @@ impl Options {
     }
 
     /// Reads the configuration, and finds the name of the profile.
-    pub(crate) fn configuration(&self) -> Result<(Config, String), ConfigError> {
+    pub fn configuration(&self) -> Result<(Config, String), ConfigError> {
         let config = Config::load(self.config.as_deref(), self.embedded)?;
         let name = self.profile.clone().or_else(|| std::env::var("CLMATRIX_PROFILE").ok());
         Ok((config, name.unwrap_or_else(|| DEFAULT_PROFILE.to_owned())))
     }
 
     /// Returns the folder of the reports without asking a driver.
-    pub(crate) fn report_folder(&self) -> Result<PathBuf, ConfigError> {
+    pub fn report_folder(&self) -> Result<PathBuf, ConfigError> {
         let (config, profile) = self.configuration()?;
         Ok(report_folder(&config.profile(&profile)?))
     }

@@ -3,16 +3,16 @@
 use crate::config::EmbeddedConfig;
 
 /// The exit status of a run whose results are all as expected.
-pub(crate) const SUCCESS: u8 = 0;
+pub const SUCCESS: u8 = 0;
 
 /// The exit status of a run with an unexpected result.
-pub(crate) const UNEXPECTED: u8 = 1;
+pub const UNEXPECTED: u8 = 1;
 
 /// The exit status of a run that could not be made.
-pub(crate) const CANNOT_RUN: u8 = 2;
+pub const CANNOT_RUN: u8 = 2;
 
 /// The exit status of a run in which nothing was unexpected, but not all tests were run.
-pub(crate) const NOT_ALL_RUN: u8 = 3;
+pub const NOT_ALL_RUN: u8 = 3;
 
 /// The description of a target, filled in by `main!` and `command!`.
 #[derive(Clone, Copy, Debug)]

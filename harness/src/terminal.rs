@@ -6,14 +6,14 @@ use std::sync::LazyLock;
 use indicatif::{MultiProgress, ProgressDrawTarget};
 
 /// An error that ends a command, for a message on standard error.
-pub(crate) type AnyError = Box<dyn std::error::Error + Send + Sync>;
+pub type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The progress bars of this process; hidden while there are none.
-pub(crate) static BARS: LazyLock<MultiProgress> =
+pub static BARS: LazyLock<MultiProgress> =
     LazyLock::new(|| MultiProgress::with_draw_target(ProgressDrawTarget::hidden()));
 
 /// Writes `text` to standard output, all of it or an error.
-pub(crate) fn print(text: &str) -> Result<(), AnyError> {
+pub fn print(text: &str) -> Result<(), AnyError> {
     let mut out = io::stdout().lock();
     output_result(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
@@ -31,7 +31,7 @@ pub(crate) fn output_result(written: io::Result<()>) -> Result<(), AnyError> {
 }
 
 /// Joins errors, each on a line of its own.
-pub(crate) fn all_of(errors: Vec<AnyError>) -> Result<(), AnyError> {
+pub fn all_of(errors: Vec<AnyError>) -> Result<(), AnyError> {
     match errors.is_empty() {
         true => Ok(()),
         false => Err(errors.iter().map(AnyError::to_string).collect::<Vec<_>>().join("\n").into()),
@@ -39,7 +39,7 @@ pub(crate) fn all_of(errors: Vec<AnyError>) -> Result<(), AnyError> {
 }
 
 /// Writes a line to standard error, above the bars. Errors are ignored.
-pub(crate) fn status_line(line: &str) {
+pub fn status_line(line: &str) {
     let _ = match BARS.is_hidden() {
         true => writeln!(io::stderr(), "{line}"),
         false => BARS.println(line),
@@ -47,12 +47,12 @@ pub(crate) fn status_line(line: &str) {
 }
 
 /// Removes the bars.
-pub(crate) fn clear_bars() {
+pub fn clear_bars() {
     let _ = BARS.clear();
     BARS.set_draw_target(ProgressDrawTarget::hidden());
 }
 
 /// Returns whether the terminal has neither colours nor a cursor that can be moved: TERM is `dumb`.
-pub(crate) fn is_dumb() -> bool {
+pub fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use regex::Regex;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Escape sequences of terminals (ECMA-48): CSI (colours, cursor), OSC and its like (titles,
 /// links) with their terminator, and the short ones. One that is cut off loses its first bytes
@@ -19,7 +20,7 @@ static ESCAPE_SEQUENCE: LazyLock<Regex> = LazyLock::new(|| {
 
 /// `text` without escape sequences, with `\n` for every line's end, and with U+FFFD for each
 /// character that XML 1.0 cannot hold or that a terminal would act on.
-pub(crate) fn clean(text: &str) -> String {
+pub fn clean(text: &str) -> String {
     // Nearly all texts are clean, and there may be a million.
     if text.chars().all(|c| clean_char(c) == c) {
         return text.to_owned();
@@ -39,7 +40,7 @@ fn clean_char(c: char) -> char {
 }
 
 /// `text` on one line, as an attribute or a title needs it.
-pub(crate) fn one_line(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     // Nearly all names are such words.
     if text.bytes().all(|byte| byte.is_ascii_graphic()) {
         return text.to_owned();
@@ -48,7 +49,7 @@ pub(crate) fn one_line(text: &str) -> String {
 }
 
 /// The first line with something on it.
-pub(crate) fn first_line(text: &str) -> String {
+pub fn first_line(text: &str) -> String {
     let text = clean(text);
     text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned()
 }
@@ -83,23 +84,40 @@ pub fn shell_quoted(word: &str) -> Cow<'_, str> {
 }
 
 /// Returns the glob that matches `text` alone.
-pub(crate) fn exact_glob(text: &str) -> String {
+pub fn exact_glob(text: &str) -> String {
     globset::escape(text).replace('\\', r"[\]")
 }
 
 /// Returns `2 tests`.
-pub(crate) fn counted(count: usize, noun: &str) -> String {
+pub fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Returns a duration as `1.5 s`, `2 min 03 s` or `1 h 05 min`.
-pub(crate) fn human(duration: Duration) -> String {
+pub fn human(duration: Duration) -> String {
     let seconds = duration.as_secs();
     match seconds {
         0..60 => format!("{:.1} s", duration.as_secs_f64()),
         60..3600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
         _ => format!("{} h {:02} min", seconds / 3600, seconds / 60 % 60),
     }
+}
+
+/// Returns `text`, without its end where it is wider than `width` columns.
+pub fn cut(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut cut = String::new();
+    let mut room = width.saturating_sub(1);
+    for c in text.chars() {
+        match room.checked_sub(c.width().unwrap_or(0)) {
+            Some(less) => room = less,
+            None => break,
+        }
+        cut.push(c);
+    }
+    cut + "…"
 }
 
 #[cfg(test)]
@@ -175,6 +193,15 @@ mod tests {
             let glob = globset::Glob::new(&exact_glob(text)).expect("a glob").compile_matcher();
             assert!(glob.is_match(text), "{text}");
             assert!(!glob.is_match("ab") && !glob.is_match("b"), "{text}");
+        }
+    }
+
+    #[test]
+    fn long_labels_are_cut() {
+        let cases =
+            [("abc", 3, "abc"), ("abcd", 3, "ab…"), ("日本語", 5, "日本…"), ("日本語", 4, "日…")];
+        for (text, width, expected) in cases {
+            assert_eq!(cut(text, width), expected);
         }
     }
 }

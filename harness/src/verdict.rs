@@ -152,7 +152,7 @@ impl Verdict {
     }
 
     /// Returns whether this is the worse of two verdicts on one test.
-    pub(crate) fn is_worse_than(self, other: Self) -> bool {
+    pub fn is_worse_than(self, other: Self) -> bool {
         let severity = |verdict: Self| match verdict {
             Self::Pass => 0,
             Self::Skip | Self::Ignored => 1,

@@ -12,8 +12,8 @@ use clmatrix::cl3::command_queue::enqueue_read_buffer;
 use clmatrix::cl3::types::CL_TRUE;
 use clmatrix::memory::{Buffer, MemFlags, MemoryObject};
 use clmatrix::{CommandQueue, Result};
+use clmatrix_harness::Target;
 use clmatrix_harness::ctx_factory;
-use clmatrix_harness::{Target, cli};
 
 /// Bytes of each allocation here: all of them are on the heap, and none is of a size that an
 /// allocator would round up far.
@@ -54,7 +54,7 @@ fn lets_the_driver_write_past_the_end() -> Result<()> {
 
 // The expansion of `command!`, which insists on `cfg(test)`, for rstest's cases, of which there are none here.
 fn main() -> ExitCode {
-    cli::main(Target {
+    clmatrix_cli::main(Target {
         home: "known_bad",
         package: "xtask",
         version: "0",

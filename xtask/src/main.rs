@@ -160,12 +160,12 @@ enum Task {
     /// Test the page `report.html` in a browser (Debian or Ubuntu; root or sudo)
     ///
     /// Installs Debian's package chromium-headless-shell, and axe-core from PyPI into target/page. Writes
-    /// pages of the logs in harness/tests/logs, compares their texts with the files there, opens every
+    /// pages of the logs in cli/tests/logs, compares their texts with the files there, opens every
     /// unexpected result by keys alone, uses the filters, checks the names that assistive programs see and
     /// the rules of axe-core in light and dark, and opens the page of a run whose names and outputs are
     /// hostile and one with curves. The pages are in target/page.
     TestPage {
-        /// Write the texts of the pages to harness/tests/logs
+        /// Write the texts of the pages to cli/tests/logs
         #[arg(long)]
         update: bool,
     },
@@ -293,14 +293,14 @@ impl Benchmark {
     /// The package and the bench target.
     fn target(self) -> (&'static str, &'static str) {
         match self {
-            Self::Harness => ("clmatrix-harness", "overhead"),
-            Self::Matrix => ("clmatrix-harness", "matrix"),
-            Self::Page => ("clmatrix-harness", "page"),
-            Self::Faults => ("clmatrix-harness", "faults_time"),
+            Self::Harness => ("clmatrix-cli", "overhead"),
+            Self::Matrix => ("clmatrix-cli", "matrix"),
+            Self::Page => ("clmatrix-cli", "page"),
+            Self::Faults => ("clmatrix-cli", "faults_time"),
             Self::Memory => ("clmatrix", "memory"),
             Self::Pool => ("clmatrix", "pool"),
             Self::Characterize => ("clmatrix-characterize", "repeat"),
-            Self::Gpu => ("clmatrix-suites", "gpu"),
+            Self::Gpu => ("clmatrix-cli", "gpu"),
         }
     }
 }

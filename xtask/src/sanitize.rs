@@ -194,7 +194,7 @@ fn options(defaults: &[&str], path: &Path, own: Option<OsString>) -> OsString {
 /// Builds the programs `clmatrix` and `known_bad`.
 fn build(workspace: &Workspace, host: &str, target: &Path) -> Result<[PathBuf; 2]> {
     let mut build = workspace.cargo();
-    build.args(["build", "--package", "clmatrix-suites", "--bin", "clmatrix"]);
+    build.args(["build", "--package", "clmatrix-cli", "--bin", "clmatrix"]);
     build.args(["--package", "xtask", "--example", "known_bad"]);
     // With a target named, even if it is this machine, build scripts and procedural macros do not
     // get the flags: the compiler, which loads the macros, is not instrumented.

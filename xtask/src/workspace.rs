@@ -49,7 +49,7 @@ impl Workspace {
     /// Builds the `clmatrix` binary and returns its path.
     pub fn build_clmatrix(&self) -> Result<PathBuf> {
         let mut build = self.cargo();
-        build.args(["build", "--package", "clmatrix-suites", "--bin", "clmatrix"]);
+        build.args(["build", "--package", "clmatrix-cli", "--bin", "clmatrix"]);
         let [clmatrix] = executables(&mut build, &[], ["clmatrix"])?;
         Ok(clmatrix)
     }
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn clmatrix_and_xtask_have_the_dependencies_that_cargo_test_has() {
         let tested = crates(&["normal,dev,build", "--workspace"]);
-        for package in ["clmatrix-suites", "xtask"] {
+        for package in ["clmatrix-cli", "xtask"] {
             let alone = crates(&["normal", "--package", package]);
             let differ: Vec<_> = alone.difference(&tested).collect();
             assert!(

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
-use clmatrix_harness::log::read::RunLog;
+use clmatrix_harness::private::log::read::RunLog;
 
 /// Prints the JSON Schema of a line of the event log, or validates logs against it
 #[derive(Parser)]
@@ -21,7 +21,7 @@ struct Args {
 fn main() -> Result<()> {
     let args = Args::parse();
     if args.logs.is_empty() {
-        println!("{}", serde_json::to_string_pretty(&clmatrix_harness::log::schema())?);
+        println!("{}", serde_json::to_string_pretty(&clmatrix_harness::private::log::schema())?);
     }
     for path in args.logs {
         let lines = valid::validate(&path).with_context(|| path.display().to_string())?;

@@ -15,7 +15,7 @@ use serde_json::Value;
 pub fn validate(log: &Path) -> Result<usize> {
     let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
     compiler
-        .add_resource("log.schema.json", clmatrix_harness::log::schema().to_value())
+        .add_resource("log.schema.json", clmatrix_harness::private::log::schema().to_value())
         .expect("JSON");
     let schema = compiler.compile("log.schema.json", &mut schemas).expect("a schema");
     let text = fs::read_to_string(log)?;

@@ -24,7 +24,7 @@ pub fn expand(folder: &LitStr) -> Result<TokenStream> {
         quote!((#shown, ::core::include_str!(#path)))
     });
     Ok(quote! {
-        ::core::option::Option::Some(::clmatrix_harness::config::EmbeddedConfig {
+        ::core::option::Option::Some(::clmatrix_harness::private::config::EmbeddedConfig {
             config: ::core::include_str!(#config),
             expectations: &[#(#files),*],
         })

@@ -55,24 +55,29 @@ pub fn expand(input: TokenStream, front: Front, lost: Vec<String>) -> Result<Tok
         None => quote!(::core::module_path!()),
     };
     let entry = match front {
-        Front::Libtest => quote!(::clmatrix_harness::cargo_test::main),
-        Front::Command => quote!(::clmatrix_harness::cli::main),
+        Front::Libtest => quote!(::clmatrix_harness::private::cargo_test::main),
+        Front::Command => quote!(::clmatrix_cli::main),
     };
     let config = match config {
         Some(folder) => embedded::expand(&folder)?,
         None => quote!(::core::option::Option::None),
     };
     let lost = lost.iter().map(|message| quote!(::core::compile_error!(#message);));
+    let package = std::env::var("CARGO_PKG_NAME").unwrap_or_default();
+    let cases = may_hold_tests(&crates, &package).then(|| {
+        quote! {
+            const _: () = ::core::assert!(
+                ::core::cfg!(test),
+                "tests with cases exist only where `cfg(test)` is set, so this target would hold fewer \
+                 tests than it should: add a build script, build.rs, whose main prints the line \
+                 cargo::rustc-cfg=test"
+            );
+        }
+    });
     Ok(quote! {
         #(#lost)*
         #(#links)*
-
-        const _: () = ::core::assert!(
-            ::core::cfg!(test),
-            "tests with cases exist only where `cfg(test)` is set, so this target would hold fewer \
-             tests than it should: add a build script, build.rs, whose main prints the line \
-             cargo::rustc-cfg=test"
-        );
+        #cases
 
         fn main() -> ::std::process::ExitCode {
             #entry(::clmatrix_harness::Target {
@@ -86,9 +91,26 @@ pub fn expand(input: TokenStream, front: Front, lost: Vec<String>) -> Result<Tok
     })
 }
 
+/// Returns whether a package may hold tests itself: its target names no crate, or the library of the package.
+/// Crates of other packages have build scripts of their own.
+fn may_hold_tests(crates: &[Ident], package: &str) -> bool {
+    crates.is_empty() || crates.iter().any(|name| *name == package.replace('-', "_"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_package_that_names_only_crates_of_others_holds_no_tests() {
+        let cases: [(&[&str], _); 4] =
+            [(&[], true), (&["a_b"], true), (&["c", "a_b"], true), (&["c"], false)];
+        for (crates, expected) in cases {
+            let idents: Vec<Ident> =
+                crates.iter().map(|name| syn::parse_str(name).unwrap()).collect();
+            assert_eq!(may_hold_tests(&idents, "a-b"), expected, "{crates:?}");
+        }
+    }
 
     /// The crates and the folder in the parentheses.
     fn parsed(input: &str) -> Result<(Vec<String>, Option<String>)> {

@@ -60,7 +60,7 @@ impl Options {
 
 fn requirement(meta: &ParseNestedMeta) -> Result<TokenStream> {
     let name = meta.path.require_ident()?.to_string();
-    let requirement = quote!(::clmatrix_harness::requirement::Requirement);
+    let requirement = quote!(::clmatrix_harness::private::requirement::Requirement);
     Ok(match name.as_str() {
         "fp64" => quote!(#requirement::Fp64),
         "fp16" => quote!(#requirement::Fp16),
@@ -68,11 +68,11 @@ fn requirement(meta: &ParseNestedMeta) -> Result<TokenStream> {
         "pipes" => quote!(#requirement::Pipes),
         "svm" => {
             let level = svm_level(meta)?;
-            quote!(#requirement::Svm(::clmatrix_harness::requirement::SvmLevel::#level))
+            quote!(#requirement::Svm(::clmatrix_harness::private::requirement::SvmLevel::#level))
         }
         "opencl" => {
             let (major, minor) = version(&meta.value()?.parse()?)?;
-            quote!(#requirement::OpenCl(::clmatrix_harness::requirement::Version { major: #major, minor: #minor }))
+            quote!(#requirement::OpenCl(::clmatrix_harness::private::requirement::Version { major: #major, minor: #minor }))
         }
         "extension" => {
             let extension: LitStr = meta.value()?.parse()?;

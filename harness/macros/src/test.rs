@@ -79,12 +79,12 @@ fn register(options: &Options, mut function: ItemFn) -> Result<TokenStream> {
         const _: () = {
             #function
 
-            fn __clmatrix_run() -> ::clmatrix_harness::registry::TestReturn {
-                ::clmatrix_harness::registry::IntoTestReturn::into_test_return(#call)
+            fn __clmatrix_run() -> ::clmatrix_harness::private::registry::TestReturn {
+                ::clmatrix_harness::private::registry::IntoTestReturn::into_test_return(#call)
             }
 
-            ::clmatrix_harness::__private::inventory::submit! {
-                ::clmatrix_harness::registry::Test {
+            ::clmatrix_harness::private::inventory::submit! {
+                ::clmatrix_harness::private::registry::Test {
                     module: ::core::module_path!(),
                     name: #test_name,
                     file: ::core::file!(),
@@ -105,7 +105,7 @@ fn register(options: &Options, mut function: ItemFn) -> Result<TokenStream> {
         #[::core::prelude::v1::test]
         #ignore
         fn #name() {
-            ::clmatrix_harness::cargo_test::std_main::run(::core::module_path!(), #test_name)
+            ::clmatrix_harness::private::cargo_test::std_main::run(::core::module_path!(), #test_name)
         }
     })
 }
@@ -135,7 +135,7 @@ fn call(function: &ItemFn) -> Result<TokenStream> {
         .map(|argument| match argument {
             FnArg::Typed(argument) => {
                 let ty = &argument.ty;
-                Ok(quote!(<#ty as ::clmatrix_harness::fixtures::Fixture>::of_device_under_test()))
+                Ok(quote!(<#ty as ::clmatrix_harness::private::fixtures::Fixture>::of_device_under_test()))
             }
             FnArg::Receiver(receiver) => {
                 Err(syn::Error::new_spanned(receiver, "a test is a free function"))
@@ -143,7 +143,7 @@ fn call(function: &ItemFn) -> Result<TokenStream> {
         })
         .collect::<Result<Vec<_>>>()?;
     Ok(if function.sig.asyncness.is_some() {
-        quote!(::clmatrix_harness::__private::pollster::block_on(#name(#(#arguments),*)))
+        quote!(::clmatrix_harness::private::pollster::block_on(#name(#(#arguments),*)))
     } else {
         quote!(#name(#(#arguments),*))
     })
@@ -156,18 +156,18 @@ fn take_attribute(function: &mut ItemFn, name: &str) -> Option<Attribute> {
 
 fn ignore_value(attribute: Option<&Attribute>) -> TokenStream {
     match attribute.map(|a| &a.meta) {
-        None => quote!(::clmatrix_harness::registry::Ignore::No),
+        None => quote!(::clmatrix_harness::private::registry::Ignore::No),
         Some(Meta::NameValue(with_reason)) => {
             let reason = &with_reason.value;
-            quote!(::clmatrix_harness::registry::Ignore::Because(#reason))
+            quote!(::clmatrix_harness::private::registry::Ignore::Because(#reason))
         }
-        Some(_) => quote!(::clmatrix_harness::registry::Ignore::Yes),
+        Some(_) => quote!(::clmatrix_harness::private::registry::Ignore::Yes),
     }
 }
 
 fn should_panic_value(attribute: Option<&Attribute>) -> Result<TokenStream> {
     let Some(attribute) = attribute else {
-        return Ok(quote!(::clmatrix_harness::registry::ShouldPanic::No));
+        return Ok(quote!(::clmatrix_harness::private::registry::ShouldPanic::No));
     };
     let expected: Option<Expr> = match &attribute.meta {
         Meta::Path(_) => None,
@@ -186,7 +186,7 @@ fn should_panic_value(attribute: Option<&Attribute>) -> Result<TokenStream> {
         }
     };
     Ok(match expected {
-        None => quote!(::clmatrix_harness::registry::ShouldPanic::Yes),
-        Some(text) => quote!(::clmatrix_harness::registry::ShouldPanic::With(#text)),
+        None => quote!(::clmatrix_harness::private::registry::ShouldPanic::Yes),
+        Some(text) => quote!(::clmatrix_harness::private::registry::ShouldPanic::With(#text)),
     })
 }

@@ -25,8 +25,8 @@ use crate::case::Case;
 use crate::config::{DEFAULT_PROFILE, Slots};
 use crate::log::events::DeviceLost;
 use crate::log::store::Place;
-use crate::log::test_result::TestResult;
-use crate::report::{self, github};
+use crate::log::test_result::{TestResult, differing_in_reused_context};
+use crate::report;
 use crate::run::execution::{Execution, Finished, run_header};
 use crate::run::plan::{Plan, Planned};
 use crate::setup::{Options, Setup};
@@ -153,6 +153,7 @@ fn run_plan(
         place,
         junit_file: None,
         resumed: None,
+        write_reports: |log, run, _| report::write_junit(log, run),
         print_events: false,
     };
     let cells = Cells::new(plan, command_line.echoes());
@@ -170,12 +171,8 @@ fn run_plan(
     }
     let leave_something = |result: &&TestResult| !result.findings.left_behind.is_empty();
     let Finished { log, shown: conclusion, trouble } = finished;
-    if let Some(log) = log.as_ref().filter(|_| !under_nextest()) {
-        // Annotations would not be of libtest's format.
-        github::report(log, false)?;
-    }
     let results = log.map_or_else(Vec::new, |log| log.results);
-    let differing = report::differing_in_reused_context(&results);
+    let differing = differing_in_reused_context(&results);
     if differing > 0 {
         status_line(&format!(
             "tests with another result in a reused context: {differing} (see the reports)"

@@ -1,6 +1,6 @@
 //! Properties and measurements of devices, taken in workers: for `clmatrix characterize`, and before the first test of a
 //! run.
 
-pub(crate) mod device_session;
+pub mod device_session;
 pub(crate) mod measure;
-pub(crate) mod option;
+pub mod option;

@@ -12,16 +12,16 @@ use super::expectations::{Expectations, ExpectationsFile};
 
 /// The paths and the texts.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ExpectationFiles {
+pub struct ExpectationFiles {
     /// The files in the executable.
     pub(super) builtin: Vec<(PathBuf, String)>,
     /// The files on disk, in the order of their names.
-    pub(crate) own: BTreeMap<PathBuf, String>,
+    pub own: BTreeMap<PathBuf, String>,
 }
 
 impl ExpectationFiles {
     /// Reads the texts.
-    pub(crate) fn parse(&self, now: SystemTime) -> Result<Expectations, ConfigError> {
+    pub fn parse(&self, now: SystemTime) -> Result<Expectations, ConfigError> {
         let parse = |(path, text): (&PathBuf, &String)| ExpectationsFile::parse(path, text);
         let builtin = self.builtin.iter().map(|(path, text)| parse((path, text)));
         let builtin = builtin.collect::<Result<_, _>>()?;

@@ -231,7 +231,7 @@ impl Expectations {
 
     /// Returns the part of the driver versions of an entry that is older than `version`. There is none if they
     /// are a pattern.
-    pub(crate) fn older_than(
+    pub fn older_than(
         &self,
         written: &WrittenExpectation,
         version: &VersionNumbers,

@@ -64,6 +64,7 @@ mod flaky_result;
 mod last_day;
 mod profile;
 mod profile_shard;
+pub mod sample;
 mod slots;
 mod sync;
 mod unexpected_pass;
@@ -85,7 +86,7 @@ pub use contexts::Contexts;
 pub use device_match::Mismatch;
 pub use embedded::EmbeddedConfig;
 pub use error::{ConfigError, Mistake};
-pub(crate) use expectation_files::ExpectationFiles;
+pub use expectation_files::ExpectationFiles;
 use expectation_files::read_folder;
 pub use expectations::{
     DeviceExpectations, Effect, Exclusion, Expectations, Match, WrittenExpectation,
@@ -98,14 +99,14 @@ use profile::{Override, ProfileKeys};
 pub use slots::{Slots, Together};
 pub use sync::Sync;
 pub use unexpected_pass::UnexpectedPass;
-pub(crate) use value::exact_test;
+pub use value::exact_test;
 pub use value::{Diagnostics, Leaks, Leftovers, TimeoutFactor, time_limit};
-pub(crate) use version_range::{VersionNumbers, VersionRange};
+pub use version_range::{VersionNumbers, VersionRange};
 
 const BUILTIN: &str = include_str!("builtin.toml");
 
 /// The profile that all others fall back to.
-pub(crate) const DEFAULT_PROFILE: &str = "default";
+pub const DEFAULT_PROFILE: &str = "default";
 
 /// Profiles, overrides and expectations, read and checked.
 #[derive(Clone, Debug)]
@@ -122,7 +123,7 @@ pub struct Config {
     /// The known failures.
     pub expectations: Expectations,
     /// The files that they are from.
-    pub(crate) expectation_files: ExpectationFiles,
+    pub expectation_files: ExpectationFiles,
 }
 
 /// The origin of a configuration.
@@ -164,7 +165,7 @@ fn yes() -> bool {
 
 impl Config {
     /// Returns the file, if `--config` or CLMATRIX_CONFIG named it.
-    pub(crate) fn named_file(&self) -> Option<&Path> {
+    pub fn named_file(&self) -> Option<&Path> {
         self.source.file.as_deref().filter(|_| self.source.is_named)
     }
 
@@ -289,4 +290,4 @@ fn parse_toml<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, ConfigE
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

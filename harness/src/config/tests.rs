@@ -4,51 +4,17 @@ use std::time::Duration;
 
 use clmatrix::select::{DeviceType, Version};
 
+use super::sample::{Project, now};
 use super::*;
 use crate::log::sample::device;
 use crate::verdict::{ExpectedStatus, Outcome, Verdict, judge};
 
-/// 2026-01-02T03:04:05Z.
-fn now() -> SystemTime {
-    SystemTime::UNIX_EPOCH + crate::log::sample::TIME
-}
-
-/// A project in a temporary folder.
-pub(crate) struct Project(tempfile::TempDir);
-
 impl Project {
-    pub(crate) fn new(files: &[(&str, &str)]) -> Self {
-        let project = Self(tempfile::tempdir().unwrap());
-        for (name, text) in files {
-            let path = project.path(name);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        }
-        project
-    }
-
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    pub(crate) fn config(&self) -> Result<Config, ConfigError> {
-        self.config_with(None)
-    }
-
-    fn config_with(&self, embedded: Option<EmbeddedConfig>) -> Result<Config, ConfigError> {
-        Config::from_source(Source::find(None, None, self.0.path()), embedded, now())
-    }
-
     /// The message about the project's mistake, without the folder's name.
     fn complaint(&self) -> String {
-        let folder = format!("{}/", self.0.path().display());
+        let folder = self.path("").display().to_string();
         self.config().unwrap_err().to_string().replace(&folder, "")
     }
-}
-
-/// The folder of the expectations of a project, as places in it begin.
-pub(crate) fn own_place(project: &Project) -> String {
-    format!("{}/", project.path("expectations").display())
 }
 
 #[test]

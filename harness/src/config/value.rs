@@ -174,7 +174,7 @@ impl TestPattern {
 }
 
 /// Returns the glob for `test` alone, as the key `test` of an expectation has it.
-pub(crate) fn exact_test(test: &str) -> String {
+pub fn exact_test(test: &str) -> String {
     exact_glob(test).replace('@', AT)
 }
 

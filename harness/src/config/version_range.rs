@@ -7,7 +7,7 @@ use super::value::{NamePattern, Text};
 
 /// The numbers of a version. Zeros at the end have no effect: 22.3 is 22.3.0.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct VersionNumbers(Vec<u64>);
+pub struct VersionNumbers(Vec<u64>);
 
 impl VersionNumbers {
     pub(super) fn new(mut numbers: Vec<u64>) -> Self {
@@ -20,7 +20,7 @@ impl VersionNumbers {
     /// Finds the numbers in a driver's text: from the first digit, between dots and other separators, up to
     /// the first part that is no number. `Oclgrind 21.10` has 21 and 10, `3.1+debian` has 3 and 1, and
     /// `r26p0` has none.
-    pub(crate) fn find(text: &str) -> Option<Self> {
+    pub fn find(text: &str) -> Option<Self> {
         let from_digit = text.find(|c: char| c.is_ascii_digit()).map_or("", |start| &text[start..]);
         let parts = from_digit.split(|c: char| !c.is_alphanumeric());
         let numbers: Vec<u64> = parts.map_while(|part| part.parse().ok()).collect();
@@ -39,7 +39,7 @@ impl fmt::Display for VersionNumbers {
 
 /// Comparisons that a version must all meet.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct VersionRange(Vec<(Comparison, VersionNumbers)>);
+pub struct VersionRange(Vec<(Comparison, VersionNumbers)>);
 
 #[derive(Clone, Copy, Debug)]
 enum Comparison {
@@ -82,7 +82,7 @@ impl VersionRange {
     }
 
     /// Returns the range of exactly this version.
-    pub(crate) fn only(version: VersionNumbers) -> Self {
+    pub fn only(version: VersionNumbers) -> Self {
         Self(vec![(Comparison::Equal, version)])
     }
 

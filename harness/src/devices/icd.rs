@@ -258,7 +258,7 @@ fn is_bare_name(library: &Path) -> bool {
 }
 
 /// Returns the path of a library from the root, or its name if it is one that the system's linker looks up.
-pub(crate) fn absolute(library: &Path) -> PathBuf {
+pub fn absolute(library: &Path) -> PathBuf {
     if !is_bare_name(library) || library.exists() {
         std::path::absolute(library).unwrap_or_else(|_| library.to_path_buf())
     } else {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub const HOST: &str = "host";
 
 /// Returns the id of a device on its host: without the `%HOST` of a merged run of several hosts.
-pub(crate) fn without_host(id: &str) -> &str {
+pub fn without_host(id: &str) -> &str {
     id.split_once('%').map_or(id, |(id, _)| id)
 }
 

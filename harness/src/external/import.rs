@@ -39,7 +39,7 @@ const LIMIT: &str = "timeout = \"10m\"\n";
 /// # Errors
 ///
 /// A line is not understood; the error has its number. The list is empty, or the name is not one of a suite.
-pub(crate) fn import(list: &str, name: &str, folder: &Path) -> Result<String, String> {
+pub fn import(list: &str, name: &str, folder: &Path) -> Result<String, String> {
     check_suite_name(name)?;
     let mut entries = Vec::new();
     for (line, number) in list.lines().zip(1..) {
@@ -191,7 +191,7 @@ timeout = "10m"
     fn the_tables_are_a_configuration() {
         let list = "A,a/test_a\nB \"1\",b/test_b one\nB (1),b/test_b two\nB 1 2,b/test_b 3\n";
         let text = import(list, "cts", Path::new("/a \"b\"[c]")).unwrap();
-        let project = crate::config::tests::Project::new(&[("clmatrix.toml", &text)]);
+        let project = crate::config::sample::Project::new(&[("clmatrix.toml", &text)]);
         let suites = project.config().unwrap().external;
         let names: Vec<&str> = suites.iter().map(|suite| &*suite.name).collect();
         assert_eq!(names, ["cts", "cts::b_1", "cts::b_1_2", "cts::b_1_2_2"]);

@@ -51,7 +51,7 @@ struct Kept {
 /// # Errors
 ///
 /// Two tests have one path, or a glob for programs is wrong.
-pub(crate) fn all_cases(config: &Config, home: &str) -> Result<Vec<Case>, AnyError> {
+pub fn all_cases(config: &Config, home: &str) -> Result<Vec<Case>, AnyError> {
     let mut cases = Case::registered()?;
     if config.external.is_empty() {
         return Ok(cases);

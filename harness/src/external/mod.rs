@@ -4,9 +4,9 @@
 //! kind of program knows its command line, its list and its results. `import` reads the lists of the
 //! OpenCL conformance test suite.
 
-pub(crate) mod import;
+pub mod import;
 mod libtest;
-pub(crate) mod listing;
+pub mod listing;
 mod opencl_cts;
 mod output;
 mod outside_test;

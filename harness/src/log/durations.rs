@@ -29,7 +29,7 @@ struct TimedLine<'a> {
 
 /// Returns the duration of each test that ran, by its id, from the first 64 MiB of a log, and of each that it
 /// goes on with.
-pub(crate) fn read(log: &Path) -> Result<HashMap<String, Duration>, ReadError> {
+pub fn read(log: &Path) -> Result<HashMap<String, Duration>, ReadError> {
     let mut durations = HashMap::new();
     for_each(log, MOST_BYTES, |test, outcome, duration| {
         if outcome != "not-run" {
@@ -40,10 +40,7 @@ pub(crate) fn read(log: &Path) -> Result<HashMap<String, Duration>, ReadError> {
 }
 
 /// Calls `add` with the test and the duration of each attempt that passed, of all rounds.
-pub(crate) fn for_each_pass(
-    log: &Path,
-    mut add: impl FnMut(&str, Duration),
-) -> Result<(), ReadError> {
+pub fn for_each_pass(log: &Path, mut add: impl FnMut(&str, Duration)) -> Result<(), ReadError> {
     for_each(log, u64::MAX, |test, outcome, duration| {
         if outcome == "passed" {
             add(test, duration);

@@ -3,7 +3,7 @@
 
 mod chain;
 pub mod device_record;
-pub(crate) mod durations;
+pub mod durations;
 pub mod events;
 mod lines;
 pub(crate) mod lock;
@@ -12,8 +12,7 @@ pub mod read;
 pub mod recorder;
 pub mod round_results;
 pub mod run_header;
-#[cfg(test)]
-pub(crate) mod sample;
+pub mod sample;
 pub mod selected_tests;
 pub mod store;
 pub mod test_result;

@@ -41,7 +41,7 @@ pub struct PlannedTest {
 
 impl PlannedTest {
     /// A test that is in no plan.
-    pub(crate) fn unplanned(path: &str) -> Self {
+    pub fn unplanned(path: &str) -> Self {
         Self { path: path.to_owned(), file: None, line: None, requires: Vec::new() }
     }
 }
@@ -57,11 +57,11 @@ pub struct PlannedDevice {
 
 /// The first and the last of each range of positions, in their order.
 #[derive(Default)]
-pub(crate) struct PositionRanges(Vec<(u32, u32)>);
+pub struct PositionRanges(Vec<(u32, u32)>);
 
 impl PositionRanges {
     /// Adds a position behind all others.
-    pub(crate) fn push(&mut self, position: u32) {
+    pub fn push(&mut self, position: u32) {
         match self.0.last_mut() {
             Some((_, end)) if *end + 1 == position => *end = position,
             _ => self.0.push((position, position)),
@@ -90,7 +90,7 @@ pub fn plan_events(plan: &Plan) -> Vec<Event> {
 }
 
 /// Returns the events of a list of tests, and of the positions of the tests of each device.
-pub(crate) fn events(
+pub fn events(
     tests: Vec<PlannedTest>,
     devices: impl IntoIterator<Item = (String, PositionRanges)>,
 ) -> Vec<Event> {

@@ -53,9 +53,9 @@ pub struct RunLog {
     /// One result for each planned test, in the plan's order; `NotRun` where the log has none.
     pub results: Vec<TestResult>,
     /// The tests of the plan, and the others that have results, by their paths.
-    pub(crate) tests: IndexMap<String, PlannedTest, RandomState>,
+    pub tests: IndexMap<String, PlannedTest, RandomState>,
     /// The slots of the workers that have run tests, by their numbers.
-    pub(crate) slots: HashMap<u32, u32, RandomState>,
+    pub slots: HashMap<u32, u32, RandomState>,
     /// The devices that were lost.
     pub lost: Vec<DeviceLost>,
     /// True if the run was cut short, or its log ends early.
@@ -69,7 +69,7 @@ pub struct RunLog {
     /// The times at which the run was resumed, in their order.
     pub resumed: Vec<SystemTime>,
     /// The logs of the run, the oldest first, if long outputs stay there.
-    pub(crate) files: Vec<PathBuf>,
+    pub files: Vec<PathBuf>,
 }
 
 /// A log that cannot be read.
@@ -136,7 +136,7 @@ impl RunLog {
     }
 
     /// Reads the first line alone.
-    pub(crate) fn read_header(path: &Path) -> Result<RunHeader, ReadError> {
+    pub fn read_header(path: &Path) -> Result<RunHeader, ReadError> {
         let io = |error| ReadError::Io { path: path.to_owned(), error };
         let mut line = Vec::new();
         BufReader::new(File::open(path).map_err(io)?).read_until(b'\n', &mut line).map_err(io)?;
@@ -153,7 +153,7 @@ impl RunLog {
     /// # Errors
     ///
     /// The log cannot be read.
-    pub(crate) fn for_each_event(
+    pub fn for_each_event(
         path: &Path,
         mut each: impl FnMut(Event) -> ControlFlow<()>,
     ) -> Result<(), ReadError> {
@@ -315,7 +315,7 @@ impl Sum {
     }
 
     /// All but the results, once there is a header.
-    pub(crate) fn log(&self) -> Option<&RunLog> {
+    pub fn log(&self) -> Option<&RunLog> {
         self.log.as_ref()
     }
 
@@ -432,7 +432,7 @@ impl Sum {
     }
 
     /// The number of results of each verdict so far.
-    pub(crate) fn counts(&self) -> BTreeMap<String, u64> {
+    pub fn counts(&self) -> BTreeMap<String, u64> {
         let mut counts = BTreeMap::new();
         for result in self.results() {
             *counts.entry(result.verdict.name().to_owned()).or_default() += 1;
@@ -441,7 +441,7 @@ impl Sum {
     }
 
     /// The exit status if the run ends now.
-    pub(crate) fn status(&self, interrupted: bool) -> u8 {
+    pub fn status(&self, interrupted: bool) -> u8 {
         let Some(log) = &self.log else { return NOT_ALL_RUN };
         log.status_of(&self.results.in_order, interrupted)
     }

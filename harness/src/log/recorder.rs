@@ -88,7 +88,7 @@ struct Sinks {
 /// The end of a log that could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("the event log cannot be written: {error}{}", missing(.first.as_deref()))]
-pub(crate) struct Loss {
+pub struct Loss {
     error: io::Error,
     /// The first test whose result is not in the log.
     first: Option<String>,
@@ -242,7 +242,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// Records the end that `end` makes of the sum of all events so far.
-    pub(crate) fn record_end(&self, end: impl FnOnce(Option<&Sum>) -> End) {
+    pub fn record_end(&self, end: impl FnOnce(Option<&Sum>) -> End) {
         let end = end(self.sinks().sum.as_ref());
         self.record(Event::End(end));
     }
@@ -253,7 +253,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// Returns the sum of all events, if there is a log, and the end of the log that is lost.
-    pub(crate) fn finish(self) -> (Option<RunLog>, Option<Loss>) {
+    pub fn finish(self) -> (Option<RunLog>, Option<Loss>) {
         let sinks = self.sinks.into_inner().unwrap_or_else(PoisonError::into_inner);
         (sinks.sum.map(Sum::finish), sinks.loss)
     }

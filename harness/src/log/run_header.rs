@@ -123,25 +123,25 @@ pub struct MergedRun {
 }
 
 /// The id of a run that begins now.
-pub(crate) fn new_run_id() -> String {
+pub fn new_run_id() -> String {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     format!("{:x}-{:x}", since_epoch.as_millis(), std::process::id())
 }
 
 /// The command line of this process, word by word.
-pub(crate) fn command_line() -> Vec<String> {
+pub fn command_line() -> Vec<String> {
     std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 impl RunHeader {
     /// Returns whether arguments select a part of the tests. A shard is a part of the selected tests.
-    pub(crate) fn is_filtered(&self) -> bool {
+    pub fn is_filtered(&self) -> bool {
         !self.filter.is_empty() || self.selected_tests.is_some()
     }
 
     /// Returns whether `clmatrix` itself made the run. A wrapper, or a target of `cargo test`, has no command for
     /// reports.
-    pub(crate) fn is_of_clmatrix(&self) -> bool {
+    pub fn is_of_clmatrix(&self) -> bool {
         self.rerun_command.starts_with("clmatrix run")
     }
 }

@@ -1,4 +1,4 @@
-//! Devices and results for the tests of this crate.
+//! Devices and results for the tests of this crate and of clmatrix-cli.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,10 +21,10 @@ use crate::log::test_result::TestResult;
 use crate::verdict::{Expectation, ExpectedStatus, Outcome, Verdict};
 
 /// 2026-01-02T03:04:05Z.
-pub(crate) const TIME: Duration = Duration::from_secs(1_767_323_045);
+pub const TIME: Duration = Duration::from_secs(1_767_323_045);
 
 /// A driver whose library is not there.
-pub(crate) fn failed_driver() -> FailedDriver {
+pub fn failed_driver() -> FailedDriver {
     let reason = "no such file: libx.so: cannot open shared object file: No such file or directory";
     FailedDriver {
         driver: "/etc/OpenCL/vendors/x.icd".to_owned(),
@@ -34,7 +34,7 @@ pub(crate) fn failed_driver() -> FailedDriver {
 }
 
 /// A device of the platform `platform`.
-pub(crate) fn device(id: &str, platform: &str) -> RunDevice {
+pub fn device(id: &str, platform: &str) -> RunDevice {
     RunDevice {
         id: id.to_owned(),
         platform: PlatformName {
@@ -67,7 +67,7 @@ pub(crate) fn device(id: &str, platform: &str) -> RunDevice {
 }
 
 /// A device of a host as the log has it.
-pub(crate) fn device_record(device: RunDevice, host: &str) -> DeviceRecord {
+pub fn device_record(device: RunDevice, host: &str) -> DeviceRecord {
     DeviceRecord {
         key: format!("{host}/{}", device.id),
         device,
@@ -90,7 +90,7 @@ pub(crate) fn device_record(device: RunDevice, host: &str) -> DeviceRecord {
 }
 
 /// The first line of a log.
-pub(crate) fn header(devices: Vec<RunDevice>) -> RunHeader {
+pub fn header(devices: Vec<RunDevice>) -> RunHeader {
     RunHeader {
         format: crate::log::run_header::FORMAT,
         run_id: "run-1".to_owned(),
@@ -124,11 +124,7 @@ pub(crate) fn header(devices: Vec<RunDevice>) -> RunHeader {
 }
 
 /// Returns the sum of a whole run with these results.
-pub(crate) fn run_log(
-    devices: Vec<RunDevice>,
-    results: Vec<TestResult>,
-    duration: Duration,
-) -> RunLog {
+pub fn run_log(devices: Vec<RunDevice>, results: Vec<TestResult>, duration: Duration) -> RunLog {
     RunLog {
         header: header(devices),
         records: IndexMap::new(),
@@ -152,19 +148,19 @@ pub(crate) fn run_log(
 }
 
 /// Gives the test of this path its place in the source.
-pub(crate) fn plan_at(log: &mut RunLog, path: &str, file: &str, line: u32) {
+pub fn plan_at(log: &mut RunLog, path: &str, file: &str, line: u32) {
     let known =
         PlannedTest { file: Some(file.into()), line: Some(line), ..PlannedTest::unplanned(path) };
     log.tests.insert(path.to_owned(), known);
 }
 
 /// Returns the result of `test` without an expectation.
-pub(crate) fn result(test: &str, outcome: Outcome) -> TestResult {
+pub fn result(test: &str, outcome: Outcome) -> TestResult {
     judged(test, outcome, None)
 }
 
 /// Returns the result of a test whose first attempt ended so, and that passed at its second attempt.
-pub(crate) fn flaky(test: &str, outcome: Outcome) -> TestResult {
+pub fn flaky(test: &str, outcome: Outcome) -> TestResult {
     TestResult {
         verdict: Verdict::Flaky,
         attempt: 2,
@@ -175,7 +171,7 @@ pub(crate) fn flaky(test: &str, outcome: Outcome) -> TestResult {
 
 /// Returns the result of a test that passed in a fresh context, after a first attempt in a reused context that
 /// ended so.
-pub(crate) fn differing(test: &str, outcome: Outcome) -> TestResult {
+pub fn differing(test: &str, outcome: Outcome) -> TestResult {
     let first = result(test, outcome);
     let reused_context = Some(first.verdict);
     TestResult {
@@ -187,14 +183,14 @@ pub(crate) fn differing(test: &str, outcome: Outcome) -> TestResult {
 }
 
 /// Returns the result of a test that has crashed after others, and passes alone.
-pub(crate) fn passes_alone(test: &str) -> TestResult {
+pub fn passes_alone(test: &str) -> TestResult {
     let passed = TestResult { attempt: 2, ..result(test, Outcome::Passed) };
     let crashed = Outcome::Crashed { how: "SIGSEGV".to_owned() };
     TestResult { doubtful: true, earlier: vec![passed], ..result(test, crashed) }
 }
 
 /// Returns the result of `test` with an expectation.
-pub(crate) fn judged(test: &str, outcome: Outcome, expectation: Option<Expectation>) -> TestResult {
+pub fn judged(test: &str, outcome: Outcome, expectation: Option<Expectation>) -> TestResult {
     let started = SystemTime::UNIX_EPOCH + TIME;
     TestResult {
         worker: Some(1),
@@ -204,7 +200,7 @@ pub(crate) fn judged(test: &str, outcome: Outcome, expectation: Option<Expectati
 }
 
 /// Returns an expectation of one status.
-pub(crate) fn expectation(status: ExpectedStatus, reason: &str) -> Expectation {
+pub fn expectation(status: ExpectedStatus, reason: &str) -> Expectation {
     Expectation {
         written: Arc::new(WrittenExpectation {
             number: 1,

@@ -14,21 +14,21 @@ use super::run_header::RunHeader;
 use crate::config::Sync;
 
 /// The name of the event log in its folder.
-pub(crate) const LOG: &str = "events.jsonl";
+pub const LOG: &str = "events.jsonl";
 
 /// The name of the summary beside the log.
-pub(crate) const SUMMARY: &str = "summary.md";
+pub const SUMMARY: &str = "summary.md";
 
 /// The name of the page in its folder.
-pub(crate) const PAGE: &str = "report.html";
+pub const PAGE: &str = "report.html";
 
 /// The reason why the lock of REPORT_DIR is held.
 const OTHER_FULL_RUN: &str = "another run of all tests writes there";
 
 /// The folder of a run that is being written.
-pub(crate) struct RunFolder {
+pub struct RunFolder {
     /// `REPORT_DIR/runs/RUN_ID`.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// The lock of REPORT_DIR, if its links are to show this run.
     _full: Option<Lock>,
     /// The lock of the run that it goes on with.
@@ -38,20 +38,20 @@ pub(crate) struct RunFolder {
 
 /// The place of the log and the reports of a run.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub struct Place {
     /// REPORT_DIR.
-    pub(crate) folder: PathBuf,
+    pub folder: PathBuf,
     /// The id of the run.
-    pub(crate) run_id: String,
+    pub run_id: String,
     /// True for a run of all tests, which the links of REPORT_DIR are to show.
-    pub(crate) is_full: bool,
+    pub is_full: bool,
     /// The id of the run that it goes on with, whose log stays.
-    pub(crate) resumes: Option<String>,
+    pub resumes: Option<String>,
 }
 
 impl Place {
     /// `REPORT_DIR/runs/RUN_ID`.
-    pub(crate) fn run_folder(&self) -> PathBuf {
+    pub fn run_folder(&self) -> PathBuf {
         runs_folder(&self.folder).join(&self.run_id)
     }
 
@@ -61,7 +61,7 @@ impl Place {
     /// # Errors
     ///
     /// Another full run writes there, or the folder cannot be written.
-    pub(crate) fn create(&self, keep: usize, sync: Sync) -> io::Result<(RunFolder, File)> {
+    pub fn create(&self, keep: usize, sync: Sync) -> io::Result<(RunFolder, File)> {
         let path = self.run_folder();
         fs::create_dir_all(&path)?;
         let created = self.create_in(&path, sync);
@@ -75,7 +75,7 @@ impl Place {
 
     /// Returns the durations of tests in the newest other run of the report folder, by their ids. A log that
     /// cannot be read has none.
-    pub(crate) fn earlier_durations(&self) -> HashMap<String, Duration> {
+    pub fn earlier_durations(&self) -> HashMap<String, Duration> {
         let runs = runs(&self.folder).unwrap_or_default();
         let earlier = runs.into_iter().rev().find(|run| !run.ends_with(&self.run_id));
         earlier.and_then(|run| durations::read(&run.join(LOG)).ok()).unwrap_or_default()
@@ -128,15 +128,17 @@ impl Place {
 
 /// Shows the page, the JUnit files and the summary of a run in REPORT_DIR, each put in place by a rename, if the
 /// link of REPORT_DIR shows the run. Returns the first error, after it has tried all files.
-pub(crate) fn publish(folder: &Path, run: &Path) -> io::Result<()> {
+pub fn publish(folder: &Path, run: &Path) -> io::Result<()> {
     if !is_shown(folder, run) {
         return Ok(());
     }
     let shown = folder.join("junit");
     fs::create_dir_all(&shown)?;
     let copy = |from: PathBuf, to: PathBuf| replace_file(&to, &fs::read(from)?);
-    let in_folder = [SUMMARY, PAGE].map(|name| copy(run.join(name), folder.join(name)));
-    let mut published: io::Result<()> = in_folder.into_iter().collect();
+    // A run of `cargo test` has neither.
+    let in_folder = [SUMMARY, PAGE].into_iter().filter(|name| run.join(name).is_file());
+    let in_folder = in_folder.map(|name| copy(run.join(name), folder.join(name)));
+    let mut published: io::Result<()> = in_folder.collect();
     for entry in fs::read_dir(run.join("junit"))? {
         let entry = entry?;
         published = published.and(copy(entry.path(), shown.join(entry.file_name())));
@@ -145,13 +147,13 @@ pub(crate) fn publish(folder: &Path, run: &Path) -> io::Result<()> {
 }
 
 /// Writes a file that is whole or not there. See [`replace_file_with`].
-pub(crate) fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
+pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
     replace_file_with(path, |file| file.write_all(content))
 }
 
 /// Writes a file that is whole or not there: under another name first, which an error removes. A file that is
 /// replaced keeps its permissions, and a link to it stays.
-pub(crate) fn replace_file_with(
+pub fn replace_file_with(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> io::Result<()> {
@@ -175,7 +177,7 @@ pub(crate) fn replace_file_with(
 }
 
 /// Returns whether the link of REPORT_DIR shows the log of this run.
-pub(crate) fn is_shown(folder: &Path, run: &Path) -> bool {
+pub fn is_shown(folder: &Path, run: &Path) -> bool {
     let shown = folder.join(LOG).canonicalize();
     shown.is_ok_and(|shown| run.join(LOG).canonicalize().is_ok_and(|log| log == shown))
 }
@@ -205,7 +207,7 @@ fn lock_path(run: &Path) -> PathBuf {
 }
 
 /// The folders of the stored runs, oldest first.
-pub(crate) fn runs(folder: &Path) -> io::Result<Vec<PathBuf>> {
+pub fn runs(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(runs_folder(folder)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
@@ -218,7 +220,7 @@ pub(crate) fn runs(folder: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// The log of the newest stored run, if there is one. A run whose log has no whole first line does not count: it has
 /// not begun.
-pub(crate) fn latest(folder: &Path) -> io::Result<Option<PathBuf>> {
+pub fn latest(folder: &Path) -> io::Result<Option<PathBuf>> {
     let logs = runs(folder)?.into_iter().rev().map(|run| run.join(LOG));
     let mut logs = logs.filter(|log| RunLog::read_header(log).is_ok() || log_is_running(log));
     Ok(logs.next())
@@ -229,12 +231,12 @@ fn log_is_running(log: &Path) -> bool {
 }
 
 /// Returns whether a process writes to the folder of a run.
-pub(crate) fn is_running(run: &Path) -> bool {
+pub fn is_running(run: &Path) -> bool {
     Lock::holder(&lock_path(run)).is_some()
 }
 
 /// Says that a run is still running, if a process writes to its folder.
-pub(crate) fn running(run: &Path) -> Option<String> {
+pub fn running(run: &Path) -> Option<String> {
     let holder = Lock::holder(&lock_path(run))?;
     Some(format!("the run is still running{}", in_brackets(holder)))
 }
@@ -273,7 +275,7 @@ pub fn find(folder: &Path, run: &str) -> Result<PathBuf, String> {
 }
 
 /// Returns the run that goes on with this one, if there is one.
-pub(crate) fn continuation(folder: &Path, run_id: &str) -> io::Result<Option<PathBuf>> {
+pub fn continuation(folder: &Path, run_id: &str) -> io::Result<Option<PathBuf>> {
     let resumes = |run: &PathBuf| RunLog::read_header(&run.join(LOG)).ok()?.resumes;
     let goes_on = |run: &PathBuf| resumes(run).is_some_and(|resumes| resumes.run_id == run_id);
     Ok(runs(folder)?.into_iter().find(goes_on))
@@ -322,7 +324,7 @@ fn remove_if_there(file: &Path) -> io::Result<()> {
 }
 
 /// Removes the files in `folder` that have this extension.
-pub(crate) fn remove_reports(folder: &Path, extension: &str) -> io::Result<()> {
+pub fn remove_reports(folder: &Path, extension: &str) -> io::Result<()> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         entries => entries?,

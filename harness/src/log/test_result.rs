@@ -16,13 +16,13 @@ use crate::stacks::Stacks;
 use crate::verdict::{Expectation, Outcome, Verdict, judge};
 
 /// The suite of results of workers.
-pub(crate) const OF_WORKER: &str = "worker::";
+pub const OF_WORKER: &str = "worker::";
 
 /// The results of workers: crashes that are no test's, workers that do not leave, and ends that go wrong.
 pub(crate) const WORKER_RESULTS: [&str; 3] = ["crash", "leave", "exit"];
 
 /// The suite of the result of a device that was lost.
-pub(crate) const DEVICE: &str = "device";
+pub const DEVICE: &str = "device";
 
 pub(super) fn first() -> u32 {
     1
@@ -93,12 +93,12 @@ pub struct TestResult {
     pub rounds: Option<Box<RoundCounts>>,
     /// The place of the line, if the outputs are there alone.
     #[serde(skip)]
-    pub(crate) output_at: Option<OutputPlace>,
+    pub output_at: Option<OutputPlace>,
 }
 
 /// The place of the line of a result in the logs of its run.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct OutputPlace {
+pub struct OutputPlace {
     /// The position of the log among those of the run.
     pub file: usize,
     /// The bytes of the line.
@@ -267,12 +267,12 @@ impl TestResult {
 }
 
 /// Returns the parts of an id before and after the last `@`.
-pub(crate) fn test_and_device(id: &str) -> (&str, &str) {
+pub fn test_and_device(id: &str) -> (&str, &str) {
     id.rsplit_once('@').unwrap_or((id, HOST))
 }
 
 /// Returns the suite of a test: what stands before the first `::`.
-pub(crate) fn suite(test: &str) -> &str {
+pub fn suite(test: &str) -> &str {
     test.split_once("::").map_or(test, |(suite, _)| suite)
 }
 
@@ -287,7 +287,7 @@ fn past(verdict: Verdict) -> &'static str {
 }
 
 /// Returns the changes that a test left behind, a line each: `left behind: umask 022 -> 077`.
-pub(crate) fn left_behind_text(notes: &[String]) -> String {
+pub fn left_behind_text(notes: &[String]) -> String {
     let lines: Vec<_> = notes.iter().map(|note| format!("left behind: {note}")).collect();
     lines.join("\n")
 }
@@ -313,6 +313,11 @@ mod by_number {
         let unknown = WrittenExpectation::default();
         Ok(number.map(|number| Arc::new(WrittenExpectation { number, ..unknown })))
     }
+}
+
+/// Returns the number of tests with another verdict in a reused context.
+pub fn differing_in_reused_context(results: &[TestResult]) -> usize {
+    results.iter().filter(|result| result.differing_in_reused_context().is_some()).count()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::log::read::RunLog;
 use crate::log::test_result::{TestResult, left_behind_text};
 
 /// Returns the whole message with its place, and the expectation.
-pub(super) fn explanation(log: &RunLog, result: &TestResult) -> String {
+pub fn explanation(log: &RunLog, result: &TestResult) -> String {
     let outcome = result.decisive().outcome.to_string();
     let mut text = result.attempts().map_or(outcome.clone(), |found| format!("{found}\n{outcome}"));
     if let Some(expected) = result.expected() {
@@ -19,7 +19,7 @@ pub(super) fn explanation(log: &RunLog, result: &TestResult) -> String {
 
 /// The test's standard error, followed by what it left behind, by its end in a reused context, and by the
 /// stacks of its worker: JUnit has no place for notes on a test that passed.
-pub(super) fn standard_error(result: &TestResult) -> String {
+pub fn standard_error(result: &TestResult) -> String {
     let in_reused_context = result.differing_in_reused_context().and_then(|_| result.attempts());
     let notes = [
         Some(left_behind_text(&result.findings.left_behind)),

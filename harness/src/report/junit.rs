@@ -439,13 +439,13 @@ fn write_properties(
 }
 
 /// Returns the path of a device's JUnit file in a report folder.
-pub(crate) fn junit_path(folder: &Path, device: &str) -> PathBuf {
+pub fn junit_path(folder: &Path, device: &str) -> PathBuf {
     folder.join("junit").join(format!("{}.xml", file_name(device)))
 }
 
 /// `device` as a file's name: other characters than those of a slug as `%` and hexadecimal digits,
 /// so that different devices never share a file.
-pub(crate) fn file_name(device: &str) -> String {
+pub fn file_name(device: &str) -> String {
     let encode = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => {
             char::from(byte).to_string()

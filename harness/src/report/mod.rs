@@ -1,74 +1,46 @@
-//! Reports of a run: [`junit`] files for other programs, the page `report.html`, the [`matrix`] for the terminal,
-//! the `summary` in Markdown, and the trace. All are functions of the log; the page also has the measurements of
-//! `characterize.json`. `terminal` shows a run while it goes on.
+//! Reports of a run: [`junit`] files for other programs. They are functions of the log. `terminal` shows the output
+//! of tests while they run.
 
-mod conclusion;
-mod excerpt;
+mod by_device;
 mod explanation;
-pub(crate) mod github;
-mod html;
-pub mod junit;
-pub mod matrix;
-mod not_run;
-pub(crate) mod page;
+mod junit;
 mod result_text;
-pub(crate) mod summary;
-mod table;
-mod tally;
-pub(crate) mod terminal;
-pub(crate) mod trace;
+pub mod terminal;
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
-use clmatrix_characterize::Devices;
-
 use crate::log::read::RunLog;
-use crate::log::store::{self, PAGE, SUMMARY};
-use tally::by_device;
+use crate::log::store;
 
-pub(crate) use conclusion::differing_in_reused_context;
-pub(crate) use junit::{file_name, junit_path};
-pub(crate) use result_text::{outcome_text, result_line};
-pub(crate) use table::cut;
-pub(crate) use tally::counts;
+pub use by_device::by_device;
+pub use explanation::{explanation, standard_error};
+pub use junit::{file_name, junit_path};
+pub use result_text::{
+    SUSPECT, headline, outcome_line, outcome_text, place, rerun, result_line, selecting,
+    without_message,
+};
 
-/// Writes the page, and `junit/DEVICE.xml` below `folder` for each device that has results (`host` for tests
-/// that need none), `junit/absent-devices.xml` where expected devices are absent,
-/// `junit/failed-drivers.xml` where drivers have failed, and `summary.md`. `reports` is the report folder of
-/// the run.
+/// Writes reports of a run to its folder. The second folder is the report folder, if there is one.
+pub type WriteReports = fn(&RunLog, &Path, Option<&Path>) -> io::Result<()>;
+
+/// Writes `junit/DEVICE.xml` below `folder` for each device that has results (`host` for tests
+/// that need none), `junit/absent-devices.xml` where expected devices are absent, and
+/// `junit/failed-drivers.xml` where drivers have failed.
 ///
 /// # Errors
 ///
 /// The first error, after all files have been tried.
-pub fn write_all(log: &RunLog, folder: &Path, reports: Option<&Path>) -> io::Result<()> {
-    let mut written = write_page(&[log], reports, &folder.join(PAGE));
+pub fn write_junit(log: &RunLog, folder: &Path) -> io::Result<()> {
     let junit = folder.join("junit");
     fs::create_dir_all(&junit)?;
+    let mut written = Ok(());
     for (name, xml) in junit_files(log) {
         let path = junit.join(format!("{name}.xml"));
         written = written.and(xml.and_then(|xml| store::replace_file(&path, &xml)));
     }
-    let summary = summary::summary(log, None, summary::MOST_BYTES);
-    written.and(store::replace_file(&folder.join(SUMMARY), summary.as_bytes()))
-}
-
-/// Writes the page of these runs, the newest first, to a file. `reports` may have a characterization of the
-/// same devices.
-///
-/// # Errors
-///
-/// The file cannot be written.
-pub(crate) fn write_page(runs: &[&RunLog], reports: Option<&Path>, file: &Path) -> io::Result<()> {
-    let characterized = reports.and_then(characterization).unwrap_or_default();
-    store::replace_file_with(file, |file| html::write(runs, &characterized, file))
-}
-
-/// Reads `characterize.json`, if the report folder has one that this version reads.
-fn characterization(reports: &Path) -> Option<Devices> {
-    let file = fs::File::open(reports.join("characterize.json")).ok()?;
-    serde_json::from_reader(io::BufReader::new(file)).ok()
+    written
 }
 
 /// Writes the contents of all JUnit files to one file.

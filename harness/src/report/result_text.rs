@@ -2,21 +2,20 @@
 
 use std::borrow::Cow;
 
-use super::table::cut;
 use crate::log::read::RunLog;
 use crate::log::test_result::TestResult;
-use crate::text::{clean, exact_glob, first_line, one_line, shell_quoted};
+use crate::text::{clean, cut, exact_glob, first_line, one_line, shell_quoted};
 use crate::verdict::{Location, Outcome, Verdict};
 
 /// The outcome of a result on one line, with the findings of several attempts, or the expectation where
 /// that decided the verdict.
-pub(super) fn headline(result: &TestResult) -> String {
+pub fn headline(result: &TestResult) -> String {
     let outcome = outcome_line(result.decisive());
     result.attempts().map_or(outcome.clone(), |attempts| format!("{attempts}: {outcome}"))
 }
 
 /// The outcome of an attempt on one line, or the expectation where that decided the verdict.
-pub(super) fn outcome_line(result: &TestResult) -> String {
+pub fn outcome_line(result: &TestResult) -> String {
     let expected = || first_line(&result.expected().unwrap_or_default());
     match result.verdict {
         Verdict::UnexpectedPass => format!("passed; {}", expected()),
@@ -26,7 +25,7 @@ pub(super) fn outcome_line(result: &TestResult) -> String {
 }
 
 /// The outcome on one line.
-pub(crate) fn outcome_text(outcome: &Outcome) -> String {
+pub fn outcome_text(outcome: &Outcome) -> String {
     match outcome {
         // The whole message: the compared values stand below its first line.
         Outcome::Failed { message, .. } => one_line(message),
@@ -38,7 +37,7 @@ pub(crate) fn outcome_text(outcome: &Outcome) -> String {
 const WIDEST_REASON: usize = 300;
 
 /// Returns a result on one line: the verdict, the test, its time, and the reason.
-pub(crate) fn result_line(result: &TestResult) -> String {
+pub fn result_line(result: &TestResult) -> String {
     let verdict = result.verdict.name().to_uppercase().replace('-', " ");
     let line = format!("{verdict} {} ({:.2} s)", result.test, result.duration.as_secs_f64());
     let reason = match result.verdict {
@@ -51,7 +50,7 @@ pub(crate) fn result_line(result: &TestResult) -> String {
 }
 
 /// Returns the place of the failure, else that of the test.
-pub(super) fn place(log: &RunLog, result: &TestResult) -> Option<Location> {
+pub fn place(log: &RunLog, result: &TestResult) -> Option<Location> {
     let failed_at = match &result.outcome {
         Outcome::Failed { location, .. } => location.clone(),
         _ => None,
@@ -60,10 +59,10 @@ pub(super) fn place(log: &RunLog, result: &TestResult) -> Option<Location> {
 }
 
 /// The note on a result that the device may have caused.
-pub(super) const SUSPECT: &str = "suspect: the device was lost afterwards";
+pub const SUSPECT: &str = "suspect: the device was lost afterwards";
 
 /// The command that runs this test alone, on one line. Results of workers have none.
-pub(super) fn rerun(log: &RunLog, result: &TestResult) -> Option<String> {
+pub fn rerun(log: &RunLog, result: &TestResult) -> Option<String> {
     if result.is_of_worker() {
         return None;
     }
@@ -72,7 +71,7 @@ pub(super) fn rerun(log: &RunLog, result: &TestResult) -> Option<String> {
 }
 
 /// Returns the word of a command that selects only the test of this id, or of this path on all devices.
-pub(super) fn selecting(test: &str) -> String {
+pub fn selecting(test: &str) -> String {
     // A test of another program may have any name. Without these characters, an id is no glob.
     let pattern = match test.contains(['*', '?', '[']) {
         true => exact_glob(test),
@@ -83,7 +82,7 @@ pub(super) fn selecting(test: &str) -> String {
 
 /// Returns the standard error of a test without the message of its outcome, which a panic and a
 /// returned error write there as well.
-pub(super) fn without_message<'a>(stderr: &'a str, outcome: &Outcome) -> Cow<'a, str> {
+pub fn without_message<'a>(stderr: &'a str, outcome: &Outcome) -> Cow<'a, str> {
     let Outcome::Failed { message, .. } = outcome else { return stderr.into() };
     let Some(start) = stderr.find(message.as_str()).filter(|_| !message.is_empty()) else {
         return stderr.into();

@@ -15,11 +15,12 @@ use crate::verdict::Verdict;
 const CUTS: u32 = 2;
 
 /// A run with its logs so far.
-pub(crate) struct Unfinished {
+pub struct Unfinished {
     /// The logs, the oldest first.
     pub files: Vec<PathBuf>,
     /// The sum of their events.
     pub sum: Sum,
+    /// The header of its first part.
     pub header: RunHeader,
     /// Wall time of the parts of the run.
     pub duration: Duration,
@@ -46,7 +47,7 @@ struct Executions {
 
 /// The executions of a test on a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Execution {
+pub struct Execution {
     /// The number of attempts.
     pub attempts: u32,
     /// True if the test has its last result.

@@ -22,7 +22,7 @@ use crate::log::run_header::{FORMAT, Resumes, RunHeader, command_line, new_run_i
 use crate::log::store::{self, LOG, Place, RunFolder};
 use crate::log::test_result::TestResult;
 use crate::os;
-use crate::report;
+use crate::report::{self, WriteReports};
 use crate::resume::unfinished::Unfinished;
 use crate::run::interrupt::Stop;
 use crate::run::plan::Plan;
@@ -51,17 +51,20 @@ pub struct Execution<'a> {
     /// The first line of the log.
     pub header: RunHeader,
     /// The place of the log and the reports; `None` if there are none.
-    pub(crate) place: Option<Place>,
+    pub place: Option<Place>,
     /// The file for the JUnit files of all devices in one.
-    pub(crate) junit_file: Option<PathBuf>,
+    pub junit_file: Option<PathBuf>,
     /// The run that goes on; `None` for a new one.
-    pub(crate) resumed: Option<ResumedRun>,
+    pub resumed: Option<ResumedRun>,
+    /// Writes the reports of the run at its end.
+    pub write_reports: WriteReports,
     /// True if each event goes to standard output as well.
     pub print_events: bool,
 }
 
 /// An unfinished run that goes on.
-pub(crate) struct ResumedRun {
+pub struct ResumedRun {
+    /// Its log and its results so far.
     pub unfinished: Unfinished,
     /// The differences from the run so far that were accepted.
     pub differences: Vec<String>,
@@ -158,7 +161,7 @@ impl Execution<'_> {
 
     fn write_reports(&self, log: &RunLog, run: &Path) -> std::io::Result<()> {
         let reports = self.place.as_ref().map(|place| place.folder.as_path());
-        let written = report::write_all(log, run, reports);
+        let written = (self.write_reports)(log, run, reports);
         let published = reports.map_or(Ok(()), |reports| store::publish(reports, run));
         let write = |file: &PathBuf| report::write_in_one(log, file);
         let in_one = self.junit_file.as_ref().map_or(Ok(()), write);
@@ -251,7 +254,7 @@ fn in_folder(folder: &Path, error: &dyn std::error::Error) -> AnyError {
 
 /// Describes a run that begins now, for the first line of its log. `rerun_command` reruns one test, whose id is
 /// appended; `filter` are the arguments that select a part of the tests.
-pub(crate) fn run_header(
+pub fn run_header(
     target: &Target,
     setup: &Setup,
     run: &Run<'_>,

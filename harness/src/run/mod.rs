@@ -2,10 +2,10 @@
 //! hands tests to a worker, and `execution` leads from the first event to the reports.
 
 mod device_run;
-pub(crate) mod execution;
+pub mod execution;
 mod hang_budget;
 mod health;
-pub(crate) mod interrupt;
+pub mod interrupt;
 mod limits;
 mod outside;
 pub mod plan;

@@ -25,7 +25,7 @@ use browser::Browser;
 const PACKAGE: &str = "chromium-headless-shell";
 
 /// The folder of stored logs, and of the texts of their pages.
-const LOGS: &str = "harness/tests/logs";
+const LOGS: &str = "cli/tests/logs";
 
 /// The pages whose texts are compared: a name and the logs.
 const PAGES: [(&str, &[&str]); 4] = [

@@ -10,7 +10,7 @@ use crate::log::sample::{
     TIME, device, differing, expectation, failed_driver, flaky, judged, passes_alone, plan_at,
     result, run_log,
 };
-use crate::report::{file_name, write_all, write_in_one};
+use crate::report::{file_name, write_in_one, write_junit};
 use crate::verdict::{Expectation, ExpectedStatus, Location, Outcome};
 
 /// An element as a reader sees it.
@@ -360,7 +360,7 @@ fn a_run_has_a_file_for_each_device() {
     ]);
     log.absent = vec!["intel-*".to_owned(), "<amd>".to_owned()];
     log.failed_drivers = vec![failed_driver()];
-    write_all(&log, folder.path(), None).unwrap();
+    write_junit(&log, folder.path()).unwrap();
     let names = [
         "pocl-cpu.xml",
         "odd%2F..%2Fname.xml",
@@ -379,7 +379,7 @@ fn a_run_has_a_file_for_each_device() {
     let first = junit.join(names[0]);
     std::fs::remove_dir_all(&junit).unwrap();
     std::fs::create_dir_all(first.join("not empty")).unwrap();
-    assert!(write_all(&log, folder.path(), None).is_err());
+    assert!(write_junit(&log, folder.path()).is_err());
     assert_eq!(files(), names.map(str::to_owned).into());
 
     let absent = Element::parse(&std::fs::read(junit.join(names[3])).unwrap());

@@ -1,4 +1,3 @@
-//! A run on the terminal while it goes on: the progress of each device, and the output of running tests.
+//! A run on the terminal while it goes on: the output of running tests.
 
-pub(crate) mod echo;
-pub(crate) mod progress;
+pub mod echo;

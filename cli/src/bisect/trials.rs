@@ -1,0 +1,56 @@
+//! Runs a test after others, in a fresh worker and in fresh contexts.
+
+use std::time::Duration;
+
+use clmatrix_harness::private::config::Contexts;
+use clmatrix_harness::private::os::StopSignal;
+use clmatrix_harness::private::registry::Test;
+use clmatrix_harness::private::run::state::WorkerConfig;
+use clmatrix_harness::private::verdict::{Expectation, Outcome, judge};
+use clmatrix_harness::private::worker::parent::{START_LIMIT, WorkerLost};
+
+/// A test, and the way in which it runs.
+pub(crate) struct TrialTest {
+    pub test: &'static Test,
+    pub limit: Duration,
+    pub expectation: Option<Expectation>,
+}
+
+/// The trials of a test.
+pub(crate) struct Trials<'a> {
+    pub config: &'a WorkerConfig,
+    /// The test that goes wrong.
+    pub last: TrialTest,
+    /// The time after the last test in which the worker may still crash.
+    pub wait: Duration,
+    pub stop: &'a StopSignal,
+}
+
+impl Trials<'_> {
+    /// Runs the test after others. Returns whether it goes wrong, or the worker crashes.
+    ///
+    /// # Errors
+    ///
+    /// The worker does not start, or the command was stopped.
+    pub fn run(&self, before: &[&TrialTest]) -> Result<bool, WorkerLost> {
+        let mut worker = self.config.commands.start(START_LIMIT, self.stop)?;
+        worker.prepare(false, Contexts::Fresh, self.stop)?;
+        for test in before.iter().copied().chain([&self.last]) {
+            let is_last = std::ptr::eq(test, &self.last);
+            let mut attempt = worker.run(test.test, test.limit, self.stop, &mut |_, _| {}, &|| {});
+            let Some(outcome) = attempt.outcome.take() else { return Err(WorkerLost::Stopped) };
+            let complaint = self.config.settings.complaint_in(&attempt.stderr);
+            let is_wrong = complaint.is_some() && outcome == Outcome::Passed
+                || judge(&outcome, test.expectation.as_ref()).is_failure();
+            if !attempt.worker_survived || is_wrong {
+                let is_crash = matches!(outcome, Outcome::Crashed { .. });
+                return Ok(is_wrong && (is_last || is_crash));
+            }
+        }
+        match worker.idle(self.wait, self.stop) {
+            Ok(()) => Ok(false),
+            Err(Some(crash)) => Ok(crash.is_own_crash()),
+            Err(None) => Err(WorkerLost::Stopped),
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! `clmatrix bisect`.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime};
+
+use clap::{Args, value_parser};
+use clmatrix_harness::private::case::Case;
+use clmatrix_harness::private::log::events::{Event, Started};
+use clmatrix_harness::private::log::read::RunLog;
+use clmatrix_harness::private::log::store;
+use clmatrix_harness::private::run::interrupt::Stop;
+use clmatrix_harness::private::run::plan::{Plan, Planned};
+use clmatrix_harness::private::run::state::{Run, WorkerConfig};
+use clmatrix_harness::private::target::{Target, UNEXPECTED};
+use clmatrix_harness::private::terminal::{AnyError, print, status_line};
+use clmatrix_harness::private::text::counted;
+use clmatrix_harness::private::verdict::Outcome;
+use indexmap::IndexSet;
+
+use super::common::Common;
+use crate::bisect::trials::{TrialTest, Trials};
+use crate::bisect::{Finding, search};
+
+pub const EXAMPLES: &str = "\
+Examples:
+  clmatrix bisect buffer::map::twice@pocl-cpu           in the latest run
+  clmatrix bisect buffer::map::twice@pocl-cpu 19ec3     in the run whose id begins so
+  clmatrix bisect buffer::map::twice@pocl-cpu --runs 200
+  clmatrix bisect worker::crash@pocl-cpu                the test that was running, or the last one";
+
+/// The time that a trial waits longer for a crash than the crash took in the run.
+const MARGIN: Duration = Duration::from_millis(100);
+
+/// The longest wait for a crash.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+
+#[derive(Args)]
+pub struct BisectArguments {
+    /// The id of the test, with its device, or of a crash that is no test's.
+    #[arg(value_name = "TEST")]
+    test: String,
+    /// The run: a folder, a log, an id or its beginning.
+    #[arg(value_name = "RUN", default_value = "latest")]
+    run: String,
+    /// Compare the test after others with the test alone in at most this number of runs.
+    #[arg(long, value_name = "N", default_value = "40", value_parser = value_parser!(u32).range(10..))]
+    runs: u32,
+    #[command(flatten)]
+    common: Common,
+    /// The report folder [default: CLMATRIX_REPORT_DIR, else the profile's, else target/clmatrix].
+    #[arg(long, value_name = "DIR")]
+    report_dir: Option<PathBuf>,
+}
+
+/// The execution that went wrong, and the tests that its worker had run before.
+struct Suspects {
+    /// The test that is repeated.
+    last: String,
+    before: Vec<String>,
+    /// The time from the first start to the end.
+    time: Duration,
+    is_crash: bool,
+}
+
+pub fn bisect(target: Target, arguments: &BisectArguments) -> Result<ExitCode, AnyError> {
+    let runs = arguments.runs;
+    let folder = arguments.report_dir.clone();
+    let folder = folder.map_or_else(|| arguments.common.options(target).report_folder(), Ok)?;
+    let log = store::find(&folder, &arguments.run)?;
+    let suspects = Suspects::of(&log, &arguments.test)?;
+    let test = &suspects.last;
+    let setup = arguments.common.setup(target)?;
+    let tests = Case::registered()?;
+    let wanted = |id: &str| id == test || suspects.before.iter().any(|before| before == id);
+    let plan = Plan::new(target.home, &tests, setup.devices()?, |id, _, _| wanted(id));
+    let run = setup.run(&plan)?;
+    let stop = Stop::on_signals()?;
+    let wait = if suspects.is_crash { suspects.time + MARGIN } else { Duration::ZERO };
+    let trials = Trials {
+        config: worker_config(&run, test)?,
+        last: trial_test(&run, test)?,
+        wait: wait.min(LONGEST_WAIT),
+        stop: stop.signal(),
+    };
+    let before: Vec<(&String, TrialTest)> = suspects
+        .before
+        .iter()
+        .map(|before| Ok((before, trial_test(&run, before)?)))
+        .collect::<Result<_, String>>()?;
+    let mut failed = None;
+    let mut length = usize::MAX;
+    let finding = search(&before, runs, |part| {
+        if !part.is_empty() && part.len() != length {
+            length = part.len();
+            status_line(&format!("trying {length} of {} tests before it", before.len()));
+        }
+        let part: Vec<_> = part.iter().map(|(_, test)| test).collect();
+        trials.run(&part).map_err(|lost| failed = lost.reason()).ok()
+    });
+    if let Some(reason) = failed {
+        return Err(reason.into());
+    }
+    let tests = counted(before.len(), "test");
+    let text = match &finding {
+        Finding::Cause { position, with, without } => format!(
+            "{} makes {test} go wrong: {with} with it, {without} without\n",
+            before[*position].0
+        ),
+        Finding::Several { with, without } => format!(
+            "no single test found: {test} goes wrong in {with} after the {tests} before it, in {without} without\n"
+        ),
+        Finding::NoDifference { with, without } => format!(
+            "no difference found: {test} goes wrong by itself in {without}, and in {with} after the {tests} before it\n"
+        ),
+        Finding::Stopped => return Err(stop.reason().into()),
+    };
+    print(&text)?;
+    let is_found = matches!(finding, Finding::Cause { .. });
+    Ok(if is_found { ExitCode::SUCCESS } else { ExitCode::from(UNEXPECTED) })
+}
+
+impl Suspects {
+    /// Finds the first attempt of a test that went wrong after others in its worker. In a crash that is no test's, it
+    /// is that of the last test.
+    fn of(log: &Path, test: &str) -> Result<Self, AnyError> {
+        let (mut paths, mut wrong) = (Vec::new(), Vec::new());
+        let mut starts: HashMap<u32, Vec<(String, SystemTime)>> = HashMap::new();
+        RunLog::for_each_event(log, |event| {
+            match event {
+                Event::Plan(part) => paths.extend(part.tests.into_iter().map(|test| test.path)),
+                Event::Started(Started { test, device, time, worker: Some(worker), .. }) => {
+                    let path = paths.get(test as usize).map_or("", String::as_str);
+                    starts.entry(worker).or_default().push((format!("{path}@{device}"), time));
+                }
+                Event::Finished(result) if result.test == test && result.verdict.is_failure() => {
+                    wrong.push(result);
+                }
+                _ => {}
+            }
+            ControlFlow::Continue(())
+        })?;
+        for attempt in &wrong {
+            let starts =
+                attempt.worker.and_then(|worker| starts.get(&worker)).into_iter().flatten();
+            // Each test once, where it ran last.
+            let mut before = IndexSet::new();
+            let mut begin = attempt.started;
+            for (id, time) in starts.filter(|(_, time)| *time <= attempt.started) {
+                begin = begin.min(*time);
+                before.shift_remove(id);
+                before.insert(id.clone());
+            }
+            let Some(last) = before.pop().filter(|_| !before.is_empty()) else { continue };
+            return Ok(Self {
+                last,
+                before: before.into_iter().collect(),
+                time: attempt.end().duration_since(begin).unwrap_or_default(),
+                is_crash: matches!(attempt.outcome, Outcome::Crashed { .. }),
+            });
+        }
+        Err(format!("{test} did not go wrong after other tests in {}", log.display()).into())
+    }
+}
+
+/// The position of a test in the plan.
+fn position(run: &Run<'_>, id: &str) -> Result<usize, String> {
+    let entries = &run.plan.entries;
+    let position = entries.iter().position(|entry| run.plan.id(entry) == id);
+    position.ok_or_else(|| format!("{id} is not a test of this executable on a selected device"))
+}
+
+fn worker_config<'a>(run: &'a Run<'_>, id: &str) -> Result<&'a WorkerConfig, String> {
+    let Planned { device, .. } = &run.plan.entries[position(run, id)?];
+    Ok(device.map_or(&run.host, |device| &run.devices[device as usize]))
+}
+
+fn trial_test(run: &Run<'_>, id: &str) -> Result<TrialTest, String> {
+    let position = position(run, id)?;
+    let config = worker_config(run, id)?;
+    let expectation = run.expectations.tests[position].clone();
+    let Case::Registered(test) = run.plan.entries[position].test else {
+        return Err(format!("{id} is a test of another program, in a process of its own"));
+    };
+    let limits = [test.timeout, expectation.as_ref().and_then(|known| known.timeout)];
+    let limit = config.settings.limit(limits.into_iter().flatten());
+    Ok(TrialTest { test, limit, expectation })
+}

@@ -1,0 +1,111 @@
+//! The files of a characterization in a report folder.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::PathBuf;
+
+use clmatrix_characterize::Devices;
+use clmatrix_characterize::show::svg;
+use clmatrix_harness::private::log::store::remove_reports;
+use clmatrix_harness::private::report::file_name;
+use clmatrix_harness::private::terminal::AnyError;
+
+/// A folder with `characterize.json` and `curves/DEVICE/NAME.svg`. The files of an earlier call stay
+/// until there are new ones.
+pub struct ReportFiles {
+    folder: PathBuf,
+    has_new: bool,
+}
+
+impl ReportFiles {
+    /// Creates the folder and checks that it can be written to.
+    pub fn new(folder: PathBuf) -> io::Result<Self> {
+        fs::create_dir_all(&folder)?;
+        let report = Self { folder, has_new: false };
+        drop(File::create(report.unfinished())?);
+        fs::remove_file(report.unfinished())?;
+        Ok(report)
+    }
+
+    /// The path of the JSON while it is written.
+    fn unfinished(&self) -> PathBuf {
+        self.folder.join("characterize.json.new")
+    }
+
+    /// Replaces `characterize.json`, which is complete at any time.
+    pub fn save(&mut self, devices: &Devices) -> Result<(), AnyError> {
+        fs::write(self.unfinished(), serde_json::to_string_pretty(devices)? + "\n")?;
+        fs::rename(self.unfinished(), self.folder.join("characterize.json"))?;
+        if !self.has_new {
+            self.has_new = true;
+            self.remove_curves()?;
+        }
+        Ok(())
+    }
+
+    /// Removes the curves of an earlier call.
+    fn remove_curves(&self) -> io::Result<()> {
+        let devices = match fs::read_dir(self.folder.join("curves")) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            entries => entries?,
+        };
+        for device in devices {
+            let device = device?;
+            if device.file_type()?.is_dir() {
+                remove_reports(&device.path(), "svg")?;
+                // Fails if the folder has other files.
+                let _ = fs::remove_dir(device.path());
+            }
+        }
+        Ok(())
+    }
+
+    /// Draws the curves of the saved devices. Returns the folder, if anything was saved.
+    pub fn finish(&self, devices: &Devices) -> Result<Option<&PathBuf>, AnyError> {
+        if !self.has_new {
+            return Ok(None);
+        }
+        for (id, device) in devices {
+            let folder = self.folder.join("curves").join(file_name(id));
+            let curves = device.curves();
+            if !curves.is_empty() {
+                fs::create_dir_all(&folder)?;
+            }
+            for (name, curve) in &curves {
+                let title = format!("{name} ({id}, driver {})", device.driver_version);
+                svg::draw(curve, &title, &folder.join(format!("{}.svg", file_name(name))))?;
+            }
+        }
+        Ok(Some(&self.folder))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_there_stays_until_there_is_something_new() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::create_dir_all(path("curves/gone")).unwrap();
+        for name in ["characterize.json", "curves/gone/banks.svg", "curves/kept.svg"] {
+            fs::write(path(name), "earlier").unwrap();
+        }
+        let mut report = ReportFiles::new(folder.path().to_owned()).unwrap();
+        assert_eq!(report.finish(&Devices::new()).unwrap(), None);
+        assert_eq!(fs::read(path("characterize.json")).unwrap(), b"earlier");
+        assert!(path("curves/gone/banks.svg").exists());
+        report.save(&Devices::new()).unwrap();
+        assert_eq!(fs::read(path("characterize.json")).unwrap(), b"{}\n");
+        assert!(!path("curves/gone").exists() && path("curves/kept.svg").exists());
+        assert!(!report.unfinished().exists());
+        assert!(report.finish(&Devices::new()).unwrap().is_some());
+    }
+
+    #[test]
+    fn a_folder_below_a_file_cannot_be_had() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        assert!(ReportFiles::new(file.path().join("reports")).is_err());
+    }
+}

@@ -1,0 +1,106 @@
+//! The options that several commands have.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use clmatrix_harness::Target;
+use clmatrix_harness::private::config::{Config, ConfigError};
+use clmatrix_harness::private::devices::icd::absolute;
+use clmatrix_harness::private::setup::{Options, Setup, SetupError};
+use clmatrix_harness::shell_quoted;
+
+/// The options of all commands that need devices.
+#[derive(Args)]
+pub(super) struct Common {
+    /// Select devices: `platform` or `platform:device,device`; separate several with `;`. A name is an
+    /// index, or a part of 'name vendor type', which selects the first match, or a glob (`intel:*`,
+    /// `*:*gpu*`), which selects all matches.
+    #[arg(long, value_name = "SEL", allow_hyphen_values = true)]
+    pub(super) devices: Option<String>,
+    /// Use this profile of the configuration [default: CLMATRIX_PROFILE, else `default`].
+    #[arg(long, value_name = "P")]
+    pub(super) profile: Option<String>,
+    /// Read this configuration file, which adds to the built-in configuration [default:
+    /// CLMATRIX_CONFIG, else clmatrix.toml or config/clmatrix.toml here or in a folder above].
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+    /// Add a driver: its library or an .icd file; may be repeated. CLMATRIX_ICD is a list of such
+    /// paths, separated by `:`.
+    #[arg(long, value_name = "PATH")]
+    pub(super) icd: Vec<PathBuf>,
+}
+
+/// The options that lead to the report folder.
+#[derive(Args)]
+pub(super) struct ReportPlace {
+    /// The report folder [default: CLMATRIX_REPORT_DIR, else the profile's, else target/clmatrix].
+    #[arg(long, value_name = "DIR")]
+    pub(super) report_dir: Option<PathBuf>,
+    /// Use this profile of the configuration [default: CLMATRIX_PROFILE, else `default`].
+    #[arg(long, value_name = "P")]
+    pub(super) profile: Option<String>,
+    /// Read this configuration file [default: CLMATRIX_CONFIG, else clmatrix.toml or
+    /// config/clmatrix.toml here or in a folder above].
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+}
+
+impl ReportPlace {
+    pub(super) fn folder(&self, target: Target) -> Result<PathBuf, ConfigError> {
+        if let Some(folder) = &self.report_dir {
+            return Ok(folder.clone());
+        }
+        self.options(target).report_folder()
+    }
+
+    pub(super) fn config(&self, target: Target) -> Result<Config, ConfigError> {
+        Ok(self.options(target).configuration()?.0)
+    }
+
+    pub(super) fn options(&self, target: Target) -> Options {
+        Options {
+            embedded: target.config,
+            config: self.config.clone(),
+            profile: self.profile.clone(),
+            ..Options::default()
+        }
+    }
+}
+
+impl Common {
+    pub(super) fn options(&self, target: Target) -> Options {
+        Options {
+            embedded: target.config,
+            config: self.config.clone(),
+            profile: self.profile.clone(),
+            devices: self.devices.clone(),
+            icd: self.icd.clone(),
+            provision: provision_command(""),
+            ..Options::default()
+        }
+    }
+
+    /// Returns the drivers of `--icd` as every folder finds them.
+    pub(super) fn added_drivers(&self) -> Vec<String> {
+        self.icd.iter().map(|path| absolute(path).display().to_string()).collect()
+    }
+
+    pub(super) fn setup(&self, target: Target) -> Result<Setup, SetupError> {
+        Setup::new(self.options(target))
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum TableFormat {
+    Table,
+    Json,
+}
+
+/// Returns the command that shows a shell the device of `provision` with these options, if any, each after a
+/// blank.
+pub(super) fn provision_command(options: &str) -> String {
+    let executable = std::env::args_os().next().unwrap_or_default();
+    let executable = executable.to_string_lossy();
+    let executable = shell_quoted(&executable);
+    format!("eval \"$({executable} provision{options} --print-env)\"")
+}

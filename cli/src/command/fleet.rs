@@ -1,0 +1,71 @@
+//! `clmatrix fleet`.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use clmatrix_harness::private::log::store::replace_file;
+use clmatrix_harness::private::target::UNEXPECTED;
+use clmatrix_harness::private::terminal::{AnyError, print};
+
+use super::merge::{expected_hosts, log_of};
+use crate::fleet::Fleet;
+use crate::report::page::Format;
+
+pub const EXAMPLES: &str = "\
+Examples:
+  clmatrix fleet nodes/*                    the runs of all nodes
+  clmatrix fleet nodes/* --expect-hosts nodes.txt --write-lists lists
+  clmatrix fleet nodes/* --format markdown";
+
+#[derive(Args)]
+pub struct FleetArguments {
+    /// The runs, one of each host: report folders, folders of runs, or log files. A folder without a run
+    /// is a missing host of this name.
+    #[arg(required = true, value_name = "DIR")]
+    runs: Vec<PathBuf>,
+    /// The hosts of this list must have a run: a name a line.
+    #[arg(long, value_name = "FILE")]
+    expect_hosts: Option<PathBuf>,
+    /// Print tables, JSON, or tables in Markdown.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    /// Write passed.txt and failed.txt to this folder, a host a line. Missing hosts have failed.
+    #[arg(long, value_name = "DIR")]
+    write_lists: Option<PathBuf>,
+}
+
+pub fn fleet(arguments: &FleetArguments) -> Result<ExitCode, AnyError> {
+    let mut expected = expected_hosts(arguments.expect_hosts.as_deref())?;
+    let mut logs = Vec::new();
+    for run in &arguments.runs {
+        match log_of(run) {
+            Ok(log) => logs.push(log),
+            Err(_) if run.is_dir() => {
+                let name = run.file_name().unwrap_or(run.as_os_str()).to_string_lossy();
+                if !expected.iter().any(|host| *host == name) {
+                    expected.push(name.into_owned());
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let fleet = Fleet::read(&logs, &expected)?;
+    print(&arguments.format.text(&fleet, fleet.pages().into_iter())?)?;
+    if let Some(folder) = &arguments.write_lists {
+        write_lists(&fleet, folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    }
+    let has_failed = fleet.failed().next().is_some();
+    Ok(if has_failed { ExitCode::from(UNEXPECTED) } else { ExitCode::SUCCESS })
+}
+
+fn write_lists(fleet: &Fleet, folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let list = |hosts: &mut dyn Iterator<Item = &str>| -> String {
+        hosts.map(|host| format!("{host}\n")).collect()
+    };
+    replace_file(&folder.join("passed.txt"), list(&mut fleet.passed()).as_bytes())?;
+    replace_file(&folder.join("failed.txt"), list(&mut fleet.failed()).as_bytes())
+}

@@ -1,0 +1,114 @@
+//! `clmatrix list`.
+
+use std::fmt::Write;
+use std::process::ExitCode;
+
+use clap::Args;
+use clmatrix_harness::Target;
+use clmatrix_harness::private::case::Case;
+use clmatrix_harness::private::external::listing::all_cases;
+use clmatrix_harness::private::registry::Ignore;
+use clmatrix_harness::private::terminal::{AnyError, print};
+use clmatrix_harness::private::text::first_line;
+use serde::Serialize;
+
+use super::common::{ReportPlace, TableFormat};
+use super::filter::Filter;
+use super::shard::ShardArguments;
+
+/// Lists the tests in the order of the sources. The requirements of a test are checked for each device
+/// when it runs.
+#[derive(Args)]
+pub struct ListArguments {
+    /// Tests to list: parts of the path (`suite::test::case`), ids or globs, whose `@device` has no
+    /// effect [default: all tests].
+    filter: Vec<String>,
+    /// Print a table, or JSON.
+    #[arg(long, value_enum, default_value_t = TableFormat::Table)]
+    format: TableFormat,
+    /// Print only the paths, one a line, as `run --tests` reads them.
+    #[arg(long, conflicts_with = "format")]
+    ids: bool,
+    #[command(flatten)]
+    sharding: ShardArguments,
+    #[command(flatten)]
+    place: ReportPlace,
+}
+
+#[derive(Serialize)]
+struct ListedTest {
+    test: String,
+    requires: Vec<String>,
+    once: bool,
+    alone: bool,
+    ignored: bool,
+    file: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
+    /// The reason why the tests of a program are unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+impl ListedTest {
+    fn new(test: &Case, home: &str) -> Self {
+        let (file, line) = test.source();
+        Self {
+            test: test.path(home),
+            requires: test.requires().iter().map(ToString::to_string).collect(),
+            once: test.once(),
+            alone: test.alone(),
+            ignored: test.ignore() != Ignore::No,
+            file,
+            line,
+            error: match test {
+                Case::Outside(test) => test.list_error().map(str::to_owned),
+                Case::Registered(_) => None,
+            },
+        }
+    }
+
+    fn remarks(&self) -> String {
+        let mut remarks = self.requires.clone();
+        remarks.extend(self.once.then(|| "once, without a device".to_owned()));
+        remarks.extend(self.alone.then(|| "alone".to_owned()));
+        remarks.extend(self.ignored.then(|| "ignored".to_owned()));
+        remarks.extend(self.error.as_ref().map(|error| format!("error: {}", first_line(error))));
+        remarks.join(", ")
+    }
+}
+
+pub fn list(target: Target, arguments: &ListArguments) -> Result<ExitCode, AnyError> {
+    let filter = Filter::new(&arguments.filter)?;
+    let mut tests: Vec<ListedTest> = all_cases(&arguments.place.config(target)?, target.home)?
+        .iter()
+        .map(|test| ListedTest::new(test, target.home))
+        .filter(|listed| filter.accepts_test(&listed.test))
+        .collect();
+    if tests.is_empty() {
+        return Err(format!("no test matches {}", arguments.filter.join(" or ")).into());
+    }
+    let reports = || Ok(arguments.place.folder(target)?);
+    let paths = tests.iter().map(|listed| &*listed.test);
+    if let Some(mut shard) = arguments.sharding.choose(None)? {
+        arguments.sharding.balance(&mut shard, reports, paths)?;
+        tests.retain(|listed| shard.has(&listed.test));
+    }
+    print(&match arguments.format {
+        _ if arguments.ids => tests.iter().map(|listed| format!("{}\n", listed.test)).collect(),
+        TableFormat::Json => serde_json::to_string_pretty(&tests)? + "\n",
+        TableFormat::Table => table(&tests),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn table(tests: &[ListedTest]) -> String {
+    let mut text = String::new();
+    for listed in tests {
+        let remarks = listed.remarks();
+        let gap = if remarks.is_empty() { "" } else { "  " };
+        let _ = writeln!(text, "{}{gap}{remarks}", listed.test);
+    }
+    let _ = writeln!(text, "{} tests", tests.len());
+    text
+}

@@ -1,0 +1,100 @@
+//! `clmatrix merge`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use clmatrix_harness::Target;
+use clmatrix_harness::private::config::Sync;
+use clmatrix_harness::private::log::read::RunLog;
+use clmatrix_harness::private::log::run_header::new_run_id;
+use clmatrix_harness::private::log::store::{self, Place};
+use clmatrix_harness::private::terminal::{AnyError, status_line};
+
+use super::common::ReportPlace;
+use super::report;
+use crate::merge::Merge;
+use crate::merge::hosts::listed_hosts;
+use crate::merge::input::Input;
+use crate::report::github;
+use crate::report::matrix::{Layout, ShownOutput, matrix};
+
+pub const EXAMPLES: &str = "\
+Examples:
+  clmatrix merge reports/shard-*             the shards of a run
+  clmatrix merge --hosts nodes/* --out fleet whole runs of several hosts
+  clmatrix merge --hosts --expect-hosts nodes.txt nodes/*";
+
+#[derive(Args)]
+pub struct MergeArguments {
+    /// The runs: report folders, folders of runs, or log files.
+    #[arg(required = true, value_name = "DIR")]
+    runs: Vec<PathBuf>,
+    /// Store the merged run in this report folder [default: CLMATRIX_REPORT_DIR, else the profile's, else
+    /// target/clmatrix].
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Merge whole runs of different hosts. Each device is its own, with the id `ID%HOST`.
+    #[arg(long)]
+    hosts: bool,
+    /// Fail if a host of this list has no run: a name a line.
+    #[arg(long, value_name = "FILE", requires = "hosts")]
+    expect_hosts: Option<PathBuf>,
+}
+
+pub fn merge(target: Target, arguments: &MergeArguments) -> Result<ExitCode, AnyError> {
+    let place = ReportPlace { report_dir: arguments.out.clone(), profile: None, config: None };
+    let folder = place.folder(target)?;
+    let merge = arguments.merge()?;
+    let place = Place {
+        folder: folder.clone(),
+        run_id: new_run_id(),
+        is_full: merge.is_full(),
+        resumes: None,
+    };
+    let run = place.run_folder();
+    let log = write(&merge, &place).map_err(|error| format!("{}: {error}", folder.display()))?;
+    status_line(&format!("merged run: {}", run.display()));
+    let layout = Layout::of_terminal(Some(&run), ShownOutput::FewUnexpected, false, false);
+    report::show(&matrix(&log, layout), &log, &folder, Some(&run))?;
+    github::report(&log, true)?;
+    Ok(ExitCode::from(log.exit_status()))
+}
+
+/// Writes the merged log. A log that is not whole is removed.
+fn write(merge: &Merge, place: &Place) -> Result<RunLog, AnyError> {
+    let (run, log) = place.create(usize::MAX, Sync::Off)?;
+    let written = merge.write(log, &place.run_id);
+    let mut log = written.inspect_err(|_| drop(fs::remove_dir_all(&run.path)))?;
+    log.files = vec![run.path.join(store::LOG)];
+    Ok(log)
+}
+
+impl MergeArguments {
+    fn merge(&self) -> Result<Merge, AnyError> {
+        let input = |run: &PathBuf| -> Result<Input, AnyError> { Ok(Input::read(&log_of(run)?)?) };
+        let inputs = self.runs.iter().map(input).collect::<Result<Vec<_>, _>>()?;
+        if !self.hosts {
+            return Ok(Merge::of_shards(inputs)?);
+        }
+        Ok(Merge::of_hosts(inputs, &expected_hosts(self.expect_hosts.as_deref())?)?)
+    }
+}
+
+/// Returns the log of a run: of a folder, or the file itself.
+pub(super) fn log_of(run: &Path) -> Result<PathBuf, AnyError> {
+    let name = run.to_str().ok_or_else(|| format!("{}: not in UTF-8", run.display()))?;
+    if !run.exists() {
+        return Err(format!("{name}: no such file or folder").into());
+    }
+    // The folder has no other run than the one that the path leads to.
+    store::find(run, name).map_err(|_| format!("{name}: the folder has no run").into())
+}
+
+/// Returns the hosts of a file.
+pub(super) fn expected_hosts(file: Option<&Path>) -> Result<Vec<String>, AnyError> {
+    let Some(file) = file else { return Ok(Vec::new()) };
+    let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    Ok(listed_hosts(&text))
+}

@@ -1,0 +1,481 @@
+//! The differences between two sides, by test and device.
+
+use clmatrix_harness::private::log::test_result::{DEVICE, OF_WORKER, suite};
+use indexmap::{IndexMap, IndexSet};
+use serde::Serialize;
+
+use super::facts::{self, Facts};
+use super::side::{Side, SideDevice, SideTest};
+use super::speed::{Speeds, Time, Times, median};
+use super::standing::{Standing, Way};
+
+/// The differences of side B from side A.
+#[derive(Debug, Serialize)]
+pub(crate) struct Difference {
+    /// The runs of A.
+    pub(crate) a: Vec<String>,
+    /// The runs of B.
+    pub(crate) b: Vec<String>,
+    /// The facts that differ: first those of the machines, then those of each device.
+    pub(crate) facts: Vec<FactChange>,
+    /// The devices that A alone has.
+    pub(crate) only_in_a: Vec<String>,
+    /// The devices that B alone has.
+    pub(crate) only_in_b: Vec<String>,
+    /// The tests whose results differ.
+    pub(crate) changes: IndexMap<Kind, Vec<Change>>,
+    /// The slower and faster tests, by the device.
+    pub(crate) speeds: IndexMap<String, Speeds>,
+    /// The sums of the times of the devices that have too few times for a verdict.
+    pub(crate) sums: Vec<TimeSum>,
+}
+
+/// The ways in which results differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Kind {
+    /// The test passed, and goes wrong unexpectedly.
+    Regression,
+    /// The test passed, and goes wrong as expected.
+    Expected,
+    /// The test goes wrong in another way.
+    OtherWay,
+    /// The test went wrong, and passes.
+    Fix,
+    /// The test has a result in B alone.
+    New,
+    /// The test has a result in A alone.
+    Gone,
+}
+
+/// A fact that differs.
+#[derive(Debug, PartialEq, Serialize)]
+pub(crate) struct FactChange {
+    /// The device; none for the machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) device: Option<String>,
+    /// The name of the fact.
+    pub(crate) fact: String,
+    /// The value of A, if A has the fact.
+    pub(crate) a: Option<String>,
+    /// The value of B, if B has the fact.
+    pub(crate) b: Option<String>,
+}
+
+/// A test whose results differ.
+#[derive(Debug, PartialEq, Serialize)]
+pub(crate) struct Change {
+    /// The id of the test; with the device of B.
+    pub(crate) test: String,
+    /// The verdict and the reason in A, if there is a result.
+    pub(crate) a: Option<String>,
+    /// The verdict and the reason in B, if there is a result.
+    pub(crate) b: Option<String>,
+}
+
+/// The median times of the tests of a suite that passed on both sides, added up.
+#[derive(Debug, PartialEq, Serialize)]
+pub(crate) struct TimeSum {
+    /// The device; that of B.
+    pub(crate) device: String,
+    /// The suite.
+    pub(crate) suite: String,
+    /// The number of tests.
+    pub(crate) tests: usize,
+    /// The sum of A, in seconds.
+    pub(crate) a: f64,
+    /// The sum of B, in seconds.
+    pub(crate) b: f64,
+}
+
+/// The devices of both sides that are compared, by their ids.
+pub(crate) type DevicePairs = IndexSet<(String, String)>;
+
+impl Kind {
+    /// All kinds, the most important first.
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Regression, Self::OtherWay, Self::Expected, Self::Fix, Self::New, Self::Gone];
+
+    fn between(test: &str, a: Option<&SideTest>, b: Option<&SideTest>) -> Option<Self> {
+        let passed = Standing::passed();
+        // A device that was not lost, and a worker without a crash of its own, have no result.
+        let is_implicit = test == DEVICE || test.starts_with(OF_WORKER);
+        let ran = |side: Option<&SideTest>| match side.and_then(SideTest::ran) {
+            None if is_implicit => Some(passed.clone()),
+            ran => ran.cloned(),
+        };
+        match (ran(a), ran(b)) {
+            (None, None) => None,
+            (None, Some(_)) => Some(Self::New),
+            (Some(_), None) => Some(Self::Gone),
+            (Some(a), Some(b)) => match (&a.way, &b.way) {
+                (before, now) if before == now => None,
+                (Way::Passed, _) if b.is_as_expected => Some(Self::Expected),
+                (Way::Passed, _) => Some(Self::Regression),
+                (_, Way::Passed) => Some(Self::Fix),
+                _ => Some(Self::OtherWay),
+            },
+        }
+    }
+}
+
+impl Difference {
+    /// Compares devices of the same id, or the given pairs.
+    ///
+    /// # Errors
+    ///
+    /// A side does not have a device of a pair, or no device is on both sides.
+    pub(crate) fn new(a: &Side, b: &Side, pairs: Option<DevicePairs>) -> Result<Self, String> {
+        let is_explicit = pairs.is_some();
+        let pairs = pairs.unwrap_or_else(|| {
+            a.devices
+                .keys()
+                .filter(|id| b.devices.contains_key(*id))
+                .map(|id| (id.clone(), id.clone()))
+                .collect()
+        });
+        if pairs.is_empty() {
+            return Err(format!(
+                "no device is on both sides: one has {}, the other {}; --devices A=B compares two devices",
+                ids(a),
+                ids(b)
+            ));
+        }
+        let mut difference = Self {
+            a: a.runs.clone(),
+            b: b.runs.clone(),
+            facts: changed_facts(None, &a.facts(), &b.facts()),
+            only_in_a: Vec::new(),
+            only_in_b: Vec::new(),
+            changes: Kind::ALL.map(|kind| (kind, Vec::new())).into_iter().collect(),
+            speeds: IndexMap::new(),
+            sums: Vec::new(),
+        };
+        if !is_explicit {
+            difference.only_in_a = missing(a, b);
+            difference.only_in_b = missing(b, a);
+        }
+        for (id_a, id_b) in &pairs {
+            let find = |side: &Side, id: &String, name| {
+                side.devices
+                    .contains_key(id)
+                    .then_some(())
+                    .ok_or_else(|| format!("side {name} has no device {id}; it has {}", ids(side)))
+            };
+            find(a, id_a, "A")?;
+            find(b, id_b, "B")?;
+            difference.add_device(id_b, &a.devices[id_a], &b.devices[id_b]);
+        }
+        Ok(difference)
+    }
+
+    fn add_device(&mut self, id: &str, a: &SideDevice, b: &SideDevice) {
+        self.facts.extend(changed_facts(Some(id), &a.facts(), &b.facts()));
+        let tests: IndexSet<&String> = b.tests.keys().chain(a.tests.keys()).collect();
+        for test in tests {
+            let (before, now) = (a.tests.get(test), b.tests.get(test));
+            if let Some(kind) = Kind::between(test, before, now) {
+                let text = |side: Option<&SideTest>| {
+                    side.and_then(|side| side.standing.as_ref()).map(Standing::text)
+                };
+                let change = Change { test: format!("{test}@{id}"), a: text(before), b: text(now) };
+                self.changes[&kind].push(change);
+            }
+        }
+        let times = || {
+            a.tests.iter().filter_map(|(test, before)| {
+                let now = b.tests.get(test)?;
+                let has_times = !before.times.is_empty() && !now.times.is_empty();
+                has_times.then_some(Times { test, a: &before.times, b: &now.times })
+            })
+        };
+        match Speeds::new(times()) {
+            Some(speeds) => {
+                self.speeds.insert(id.to_owned(), speeds);
+            }
+            None => self.sums.extend(sums(id, times())),
+        }
+    }
+
+    /// Returns whether a test goes wrong that passed.
+    pub(crate) fn has_regression(&self) -> bool {
+        !self.changes[&Kind::Regression].is_empty()
+    }
+
+    /// Returns whether a test is slower.
+    pub(crate) fn has_slower(&self) -> bool {
+        self.speeds.values().any(|speeds| !speeds.slower.is_empty())
+    }
+
+    /// Returns whether nothing differs but times without a verdict.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.facts.is_empty()
+            && self.only_in_a.is_empty()
+            && self.only_in_b.is_empty()
+            && self.changes.values().all(Vec::is_empty)
+            && self
+                .speeds
+                .values()
+                .all(|speeds| speeds.slower.is_empty() && speeds.faster.is_empty())
+    }
+}
+
+fn ids(side: &Side) -> String {
+    let ids: Vec<&str> = side.devices.keys().map(String::as_str).collect();
+    if ids.is_empty() { "none".to_owned() } else { ids.join(", ") }
+}
+
+fn missing(side: &Side, other: &Side) -> Vec<String> {
+    side.devices.keys().filter(|id| !other.devices.contains_key(*id)).cloned().collect()
+}
+
+fn changed_facts(device: Option<&str>, a: &Facts, b: &Facts) -> Vec<FactChange> {
+    let names: IndexSet<&String> = a.keys().chain(b.keys()).collect();
+    let differs = |name: &String| match (a.get(name), b.get(name)) {
+        (Some(a), Some(b)) => a != b,
+        _ => !facts::is_of_some_tests(name),
+    };
+    let differing = names.into_iter().filter(|name| differs(name));
+    let change = |name: &String| FactChange {
+        device: device.map(str::to_owned),
+        fact: name.clone(),
+        a: a.get(name).cloned(),
+        b: b.get(name).cloned(),
+    };
+    differing.map(change).collect()
+}
+
+/// Returns the sums that differ.
+fn sums<'a>(device: &str, tests: impl Iterator<Item = Times<'a>>) -> Vec<TimeSum> {
+    let mut sums: IndexMap<&str, TimeSum> = IndexMap::new();
+    for times in tests {
+        let suite = suite(times.test);
+        let sum = sums.entry(suite).or_insert_with(|| TimeSum {
+            device: device.to_owned(),
+            suite: suite.to_owned(),
+            tests: 0,
+            a: 0.0,
+            b: 0.0,
+        });
+        sum.tests += 1;
+        sum.a += median_time(times.a);
+        sum.b += median_time(times.b);
+    }
+    sums.into_values().filter(|sum| sum.a != sum.b).collect()
+}
+
+fn median_time(times: &[Time]) -> f64 {
+    median(&times.iter().map(|time| time.seconds).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::*;
+    use clmatrix_harness::private::config::WrittenExpectation;
+    use clmatrix_harness::private::expected_statuses::ExpectedStatuses;
+    use clmatrix_harness::private::external::ProgramRecord;
+    use clmatrix_harness::private::log::events::DeviceLost;
+    use clmatrix_harness::private::log::read::RunLog;
+    use clmatrix_harness::private::log::sample::{
+        device, expectation, flaky, judged, result, run_log,
+    };
+    use clmatrix_harness::private::log::test_result::TestResult;
+    use clmatrix_harness::private::verdict::{ExpectedStatus, Outcome};
+
+    fn failed(message: &str) -> Outcome {
+        Outcome::Failed { message: message.to_owned(), location: None }
+    }
+
+    fn expected(outcome: Outcome) -> TestResult {
+        judged("s::t@d", outcome, Some(expectation(ExpectedStatus::Fail, "bug 7")))
+    }
+
+    fn run(results: Vec<TestResult>) -> RunLog {
+        run_log(vec![device("d", "PoCL")], results, Duration::from_secs(1))
+    }
+
+    fn side(logs: &[RunLog]) -> Side {
+        let mut side = Side::default();
+        logs.iter().for_each(|log| side.add(log));
+        side
+    }
+
+    fn difference(a: &[RunLog], b: &[RunLog]) -> Difference {
+        Difference::new(&side(a), &side(b), None).unwrap()
+    }
+
+    /// The kinds that have changes, with their number.
+    fn kinds(difference: &Difference) -> Vec<(Kind, usize)> {
+        let changes = difference.changes.iter().filter(|(_, changes)| !changes.is_empty());
+        changes.map(|(kind, changes)| (*kind, changes.len())).collect()
+    }
+
+    #[test]
+    fn results_differ_by_the_way_in_which_tests_end() {
+        use Kind::{Expected, Fix, Gone, New, OtherWay, Regression};
+        let passed = || result("s::t@d", Outcome::Passed);
+        let fails = |message: &str| result("s::t@d", failed(message));
+        let crashes = |how: &str| result("s::t@d", Outcome::Crashed { how: how.to_owned() });
+        let skipped = || result("s::t@d", Outcome::Skipped { reason: "no fp64".to_owned() });
+        let tolerated = || TestResult { tolerated: true, ..flaky("s::t@d", failed("no")) };
+        let may_pass = || TestResult {
+            expectation: Some(Arc::new(WrittenExpectation {
+                status: ExpectedStatuses::flaky(),
+                ..WrittenExpectation::default()
+            })),
+            ..expected(failed("no"))
+        };
+        let cases = [
+            (passed(), passed(), None),
+            (passed(), fails("no"), Some(Regression)),
+            (passed(), expected(failed("no")), Some(Expected)),
+            (passed(), flaky("s::t@d", failed("no")), Some(Regression)),
+            (passed(), tolerated(), None),
+            (passed(), may_pass(), None),
+            (may_pass(), fails("no"), Some(Regression)),
+            (fails("no"), passed(), Some(Fix)),
+            (expected(failed("no")), expected(Outcome::Passed), Some(Fix)),
+            (expected(failed("no")), fails("no"), None),
+            (fails("no"), crashes("SIGSEGV"), Some(OtherWay)),
+            (crashes("SIGSEGV"), crashes("SIGABRT"), Some(OtherWay)),
+            (fails("left: 7 at 0x7fa0"), fails("left: 12 at 0xbc"), None),
+            (fails("left: 7"), fails("right: 7"), Some(OtherWay)),
+            (fails("no"), flaky("s::t@d", failed("no")), Some(OtherWay)),
+            (skipped(), fails("no"), Some(New)),
+            (passed(), skipped(), Some(Gone)),
+            (skipped(), skipped(), None),
+        ];
+        for (a, b, kind) in cases {
+            let context = format!("{} -> {}", a.summary(), b.summary());
+            let difference = difference(&[run(vec![a])], &[run(vec![b])]);
+            assert_eq!(kinds(&difference), Vec::from_iter(kind.map(|kind| (kind, 1))), "{context}");
+            assert_eq!(difference.has_regression(), kind == Some(Regression), "{context}");
+            assert_eq!(difference.is_empty(), kind.is_none(), "{context}");
+        }
+    }
+
+    #[test]
+    fn the_worst_result_of_a_side_counts() {
+        let passed = || run(vec![result("s::t@d", Outcome::Passed)]);
+        let fails = || run(vec![result("s::t@d", failed("no"))]);
+        let not_run = || run(vec![result("s::t@d", Outcome::NotRun { reason: String::new() })]);
+        let of = |a: &[RunLog], b: &[RunLog]| kinds(&difference(a, b));
+        assert_eq!(of(&[passed(), passed()], &[passed(), fails()]), [(Kind::Regression, 1)]);
+        assert_eq!(of(&[fails(), passed()], &[passed(), fails()]), []);
+        assert_eq!(of(&[not_run(), passed()], &[passed(), not_run()]), []);
+        assert_eq!(of(&[not_run(), not_run()], &[passed()]), [(Kind::New, 1)]);
+    }
+
+    #[test]
+    fn crashes_of_workers_and_lost_devices_are_regressions() {
+        let passed = || result("s::t@d", Outcome::Passed);
+        let crash = Outcome::Crashed { how: "SIGSEGV".to_owned() };
+        let worker = result("worker::crash@d", crash);
+        let crashed = run(vec![passed(), worker]);
+        let lost = DeviceLost {
+            device: "d".to_owned(),
+            reason: "no answer".to_owned(),
+            after: Some("s::t@d".to_owned()),
+            suspects: Vec::new(),
+        };
+        let lost = RunLog { lost: vec![lost], ..run(vec![passed()]) };
+        for log in [crashed, lost] {
+            let (good, bad) = ([run(vec![passed()])], [log]);
+            assert_eq!(kinds(&difference(&good, &bad)), [(Kind::Regression, 1)]);
+            assert_eq!(kinds(&difference(&bad, &good)), [(Kind::Fix, 1)]);
+        }
+    }
+
+    #[test]
+    fn devices_are_compared_by_their_ids_or_as_pairs() {
+        let log = |id: &str, outcome: Outcome| {
+            let results = vec![result(&format!("s::t@{id}"), outcome)];
+            run_log(vec![device(id, "PoCL")], results, Duration::from_secs(1))
+        };
+        let (a, b) = (side(&[log("d", Outcome::Passed)]), side(&[log("e", failed("no"))]));
+        let error = Difference::new(&a, &b, None).unwrap_err();
+        assert!(error.contains("one has d, the other e"), "{error}");
+        let pair = |a: &str, b: &str| Some(DevicePairs::from([(a.to_owned(), b.to_owned())]));
+        let paired = Difference::new(&a, &b, pair("d", "e")).unwrap();
+        assert_eq!(paired.changes[&Kind::Regression][0].test, "s::t@e");
+        let error = Difference::new(&a, &b, pair("d", "f")).unwrap_err();
+        assert_eq!(error, "side B has no device f; it has e");
+        let both = side(&[log("d", Outcome::Passed), log("e", failed("no"))]);
+        assert_eq!(Difference::new(&a, &both, None).unwrap().only_in_b, ["e"]);
+    }
+
+    #[test]
+    fn differing_facts_come_first() {
+        let mut newer = run(vec![result("s::t@d", Outcome::Passed)]);
+        newer.header.devices[0].info.driver_version = "3.2".to_owned();
+        newer.header.environment.insert("POCL_DEBUG".to_owned(), "all".to_owned());
+        newer.header.run_id = "run-2".to_owned();
+        let older = run(vec![result("s::t@d", Outcome::Passed)]);
+        let difference = difference(&[older], &[newer]);
+        let facts: Vec<_> = difference
+            .facts
+            .iter()
+            .map(|change| {
+                (change.device.as_deref(), &*change.fact, change.a.as_deref(), change.b.as_deref())
+            })
+            .collect();
+        let expected = [
+            (None, "environment POCL_DEBUG", None, Some("all")),
+            (Some("d"), "driver version", Some("3.1"), Some("3.2")),
+        ];
+        assert_eq!(facts, expected);
+        let text = difference.pages(false).remove(0).plain();
+        assert!(text.contains("-       environment POCL_DEBUG  -    all\n"), "{text}");
+        assert!(!difference.has_regression());
+    }
+
+    #[test]
+    fn programs_that_one_side_does_not_run_are_no_difference() {
+        let with = |builds: &[(&str, &str)]| {
+            let mut log = run(vec![result("s::t@d", Outcome::Passed)]);
+            log.header.run_id = format!("{builds:?}");
+            let record = |(name, build): &(&str, &str)| ProgramRecord {
+                name: (*name).to_owned(),
+                file: String::new(),
+                build: (*build).to_owned(),
+            };
+            log.header.programs = builds.iter().map(record).collect();
+            log
+        };
+        let difference =
+            difference(&[with(&[("p", "1"), ("q", "1")])], &[with(&[("p", "2"), ("r", "1")])]);
+        let facts: Vec<&str> = difference.facts.iter().map(|change| &*change.fact).collect();
+        assert_eq!(facts, ["build of p"]);
+    }
+
+    #[test]
+    fn with_few_runs_only_sums_of_times_are_shown() {
+        let log = |ms: u64| {
+            let timed = |test: &str, ms| TestResult {
+                duration: Duration::from_millis(ms),
+                ..result(test, Outcome::Passed)
+            };
+            run(vec![timed("s::a@d", ms), timed("s::b@d", ms), timed("t::c@d", 5)])
+        };
+        let timed = |logs: &[RunLog]| {
+            let mut side = Side::default();
+            for log in logs {
+                side.add(log);
+                log.results.iter().for_each(|result| side.add_time(&result.test, result.duration));
+            }
+            side
+        };
+        let (a, b) = (timed(&[log(100)]), timed(&[log(300)]));
+        let difference = Difference::new(&a, &b, None).unwrap();
+        assert!(difference.speeds.is_empty() && difference.is_empty());
+        let [sum] = &difference.sums[..] else { panic!("{:?}", difference.sums) };
+        assert_eq!((&*sum.suite, sum.tests, sum.a, sum.b), ("s", 2, 0.2, 0.6));
+        let (a, b) = (vec![log(100); 5], vec![log(100); 5]);
+        let difference = Difference::new(&timed(&a), &timed(&b), None).unwrap();
+        assert!(difference.sums.is_empty());
+        assert_eq!(difference.speeds["d"].tests, 2);
+    }
+}

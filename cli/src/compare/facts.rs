@@ -1,0 +1,124 @@
+//! The facts that the results of a run may depend on: machine, executable, drivers, settings, environment.
+
+use bytesize::ByteSize;
+use clmatrix_harness::private::devices::run_device::RunDevice;
+use clmatrix_harness::private::log::device_record::DeviceRecord;
+use clmatrix_harness::private::log::read::RunLog;
+use clmatrix_harness::private::log::run_header::RunHeader;
+use humantime::format_duration;
+use indexmap::IndexMap;
+use serde::Serialize;
+use serde_json::Value;
+
+/// Values by the names of the facts, for a reader.
+pub(crate) type Facts = IndexMap<String, String>;
+
+/// The sizes that differ by a few pages between machines of one kind. They are rounded to a tenth of a GiB.
+const ROUGH_SIZES: [&str; 3] = ["memory", "global mem size", "max mem alloc size"];
+
+/// The beginning of the names of facts about other programs.
+const BUILD_OF: &str = "build of ";
+
+/// Returns whether a run has the fact only if it runs the tests that the fact is about.
+pub(crate) fn is_of_some_tests(name: &str) -> bool {
+    name.starts_with(BUILD_OF)
+}
+
+/// Returns the facts of the machine and the executable.
+pub(crate) fn of_run(header: &RunHeader) -> Facts {
+    let RunHeader {
+        versions,
+        profile,
+        configuration,
+        host_settings,
+        environment,
+        kernel,
+        cpu,
+        cpus,
+        memory,
+        build_id,
+        programs,
+        seed,
+        ..
+    } = header;
+    let mut facts = Facts::new();
+    for (package, version) in versions {
+        facts.insert(format!("version of {package}"), version.clone());
+    }
+    add(&mut facts, "build id", build_id);
+    for program in programs {
+        facts.insert(format!("{BUILD_OF}{}", program.name), program.content().to_owned());
+    }
+    add(&mut facts, "kernel", kernel);
+    add(&mut facts, "cpu", cpu);
+    add(&mut facts, "cpus", cpus);
+    add(&mut facts, "memory", memory);
+    add(&mut facts, "profile", profile);
+    add(&mut facts, "configuration", configuration);
+    add(&mut facts, "seed", seed);
+    add(&mut facts, "settings without a device", host_settings);
+    for (name, value) in environment {
+        facts.insert(format!("environment {name}"), value.clone());
+    }
+    facts
+}
+
+/// Returns the facts of the device with this id, if the run has it.
+pub(crate) fn of_device(log: &RunLog, id: &str) -> Option<Facts> {
+    let device = log.header.devices.iter().find(|device| device.id == id)?;
+    let mut facts = Facts::new();
+    let RunDevice { platform, info, .. } = device;
+    add(&mut facts, "platform", platform);
+    add(&mut facts, "", info);
+    // In the log it is a number.
+    facts.insert("device type".to_owned(), info.device_type.to_string());
+    if let Some(DeviceRecord { driver, settings, .. }) = log.records.get(id) {
+        add(&mut facts, "driver", driver);
+        // The size and the build id tell drivers apart; the time is that of the installation.
+        facts.shift_remove("driver modified");
+        add(&mut facts, "settings", settings);
+    }
+    Some(facts)
+}
+
+fn add(facts: &mut Facts, name: &str, value: &impl Serialize) {
+    let value = serde_json::to_value(value).expect("facts are plain data");
+    add_value(facts, name, &value);
+}
+
+/// Adds a value, or each field of an object below its name.
+fn add_value(facts: &mut Facts, name: &str, value: &Value) {
+    let text = match value {
+        Value::Null => return,
+        Value::Object(fields) => {
+            for (field, value) in fields {
+                add_value(facts, format!("{name} {}", field.replace('_', " ")).trim_start(), value);
+            }
+            return;
+        }
+        Value::Number(number) => number_text(name, number.as_u64(), number.to_string()),
+        other => plain(other),
+    };
+    let name = name.strip_suffix(" ns").unwrap_or(name);
+    facts.insert(name.to_owned(), text);
+}
+
+fn number_text(name: &str, number: Option<u64>, exact: String) -> String {
+    match number {
+        Some(ns) if name.ends_with(" ns") => {
+            format_duration(std::time::Duration::from_nanos(ns)).to_string()
+        }
+        Some(bytes) if ROUGH_SIZES.contains(&name) => {
+            ByteSize::b(bytes).display().iec().to_string()
+        }
+        _ => exact,
+    }
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(values) => values.iter().map(plain).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,108 @@
+//! The entries that match a test, and the one that counts.
+
+use std::fmt::Write;
+
+use clmatrix_harness::private::config::{Effect, Exclusion, Expectations, Match};
+use clmatrix_harness::private::log::read::RunLog;
+
+use super::RunExpectations;
+
+/// Describes the entries for each test of a run whose id `accepts` accepts; empty if there is none.
+pub(crate) fn explain(
+    expectations: &Expectations,
+    log: &RunLog,
+    accepts: impl Fn(&str) -> bool,
+) -> String {
+    let for_run = RunExpectations::new(expectations, log);
+    let mut text = String::new();
+    for result in log.results.iter().filter(|result| accepts(&result.test)) {
+        let (test, device) = result.test_and_device();
+        let matches = for_run.on(device).matches(test);
+        let _ = writeln!(text, "{}: {} in this run", result.test, result.verdict.name());
+        if matches.is_empty() {
+            text += "  no entry matches\n";
+        }
+        matches.iter().for_each(|found| text += &line(found));
+    }
+    text
+}
+
+fn line(found: &Match<'_>) -> String {
+    let written = found.written;
+    let status = &written.status;
+    let effect = match &found.effect {
+        Effect::Counts => format!("counts: {}", written.reason.trim()),
+        Effect::Hidden(by) => format!("is hidden by {}", by.place()),
+        Effect::Excluded(Exclusion::Ended) => {
+            format!("does not count: it ended on {}", written.keys["until"])
+        }
+        Effect::Excluded(Exclusion::Device(unmet)) => {
+            let (key, wanted) = (unmet.key, &written.keys[unmet.key]);
+            let is = if unmet.is_comparable { "is" } else { "cannot be compared:" };
+            format!("does not count: `{key}` {is} {:?}, not {wanted:?}", unmet.found)
+        }
+    };
+    format!("  {}: {status}, {effect}\n", written.place())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use clmatrix_harness::private::config::sample::{Project, own_place};
+    use clmatrix_harness::private::log::sample::{device, result, run_log};
+    use clmatrix_harness::private::verdict::Outcome;
+
+    #[test]
+    fn each_entry_that_matches_says_why_it_counts_or_not() {
+        let project = Project::new(&[
+            ("clmatrix.toml", ""),
+            (
+                "expectations/a.toml",
+                "[[expect]]\ntest = 's::*'\nstatus = 'fail'\nreason = 'everywhere'\n\
+                 [[expect]]\ntest = '*::t'\nstatus = 'skip'\nreason = 'x'\nplatform = 'rusticl'\n\
+                 [[expect]]\ntest = 's::t'\nstatus = 'fail'\nreason = 'x'\nuntil = '2025-12-31'\n\
+                 [[expect]]\ntest = 's::u'\nstatus = 'fail'\nreason = 'of another test'\n",
+            ),
+            (
+                "expectations/b.toml",
+                "[[expect]]\ntest = '*'\nstatus = 'flaky'\nreason = ' last '\nid = 'd'\n\
+                 [[expect]]\ntest = '*'\nstatus = 'fail'\nreason = 'x'\nid = 'd'\n\
+                 driver-version = '>=4, <5'\n",
+            ),
+        ]);
+        let config = project.config().unwrap();
+        let mut odd = device("odd", "rusticl");
+        odd.info.driver_version = "none".to_owned();
+        let results = ["s::t@d", "s::t@odd", "s::t@host", "r::t@host", "r::a@host"]
+            .map(|test| result(test, Outcome::Passed))
+            .to_vec();
+        let log = run_log(vec![device("d", "PoCL"), odd], results, Duration::ZERO);
+        let explained = |id: &str| {
+            let text = explain(&config.expectations, &log, |test| test == id);
+            text.replace(&own_place(&project), "")
+        };
+        assert_eq!(
+            explained("s::t@d"),
+            "s::t@d: pass in this run\n  \
+             a.toml:1: fail, is hidden by b.toml:1\n  \
+             a.toml:5: skip, does not count: `platform` is \"PoCL\", not \"rusticl\"\n  \
+             a.toml:10: fail, does not count: it ended on 2025-12-31\n  \
+             b.toml:1: flaky, counts: last\n  \
+             b.toml:6: fail, does not count: `driver-version` is \"3.1\", not \">=4, <5\"\n"
+        );
+        assert_eq!(
+            explained("s::t@odd").lines().skip(1).take(2).collect::<Vec<_>>(),
+            ["  a.toml:1: fail, is hidden by a.toml:5", "  a.toml:5: skip, counts: x"]
+        );
+        assert_eq!(
+            explained("r::t@host"),
+            "r::t@host: pass in this run\n  \
+             a.toml:5: skip, does not count: `platform` is \"none\", not \"rusticl\"\n  \
+             b.toml:1: flaky, does not count: `id` is \"host\", not \"d\"\n  \
+             b.toml:6: fail, does not count: `id` is \"host\", not \"d\"\n"
+        );
+        assert_eq!(explained("nothing"), "");
+    }
+}

@@ -1,0 +1,33 @@
+//! The expectations of the configuration beside the results of stored runs.
+
+pub(crate) mod explain;
+pub(crate) mod stale;
+pub(crate) mod update;
+
+use std::collections::HashMap;
+
+use clmatrix_harness::private::config::{DeviceExpectations, Expectations};
+use clmatrix_harness::private::devices::run_device::{RunDevice, without_host};
+use clmatrix_harness::private::log::read::RunLog;
+
+/// The expectations for each device of a run, by its id.
+pub(crate) struct RunExpectations<'a> {
+    devices: HashMap<&'a str, DeviceExpectations<'a>>,
+    host: DeviceExpectations<'a>,
+}
+
+impl<'a> RunExpectations<'a> {
+    pub(crate) fn new(expectations: &'a Expectations, log: &'a RunLog) -> Self {
+        let of_device = |device: &'a RunDevice| {
+            let on_host = RunDevice { id: without_host(&device.id).to_owned(), ..device.clone() };
+            (&*device.id, expectations.for_device(&on_host))
+        };
+        let devices = log.header.devices.iter().map(of_device).collect();
+        Self { devices, host: expectations.for_host() }
+    }
+
+    /// The expectations for the device with this id, or for tests without a device.
+    pub(crate) fn on(&self, device: &str) -> &DeviceExpectations<'a> {
+        self.devices.get(device).unwrap_or(&self.host)
+    }
+}

@@ -1,0 +1,135 @@
+//! Entries that no result of some runs needs.
+
+use std::collections::BTreeMap;
+
+use clmatrix_harness::private::config::{Effect, Exclusion, Expectations, WrittenExpectation};
+use clmatrix_harness::private::log::read::RunLog;
+use clmatrix_harness::private::log::test_result::TestResult;
+use clmatrix_harness::private::verdict::Outcome;
+
+use super::RunExpectations;
+
+/// The uses of an entry in some runs, each as far as the one before.
+#[derive(Clone, Debug, Default, PartialEq, PartialOrd)]
+enum Use {
+    #[default]
+    NoTest,
+    Ended,
+    NoDevice,
+    /// With the place of an entry that hid it.
+    Hidden(String),
+    NotRun,
+    Needed,
+}
+
+/// Returns the entries from files on disk that matched no test, no device of these runs, only tests that were
+/// skipped or not run, or were always hidden by a later one, each with that reason.
+pub(crate) fn stale<'a>(
+    expectations: &'a Expectations,
+    logs: &[RunLog],
+) -> Vec<(&'a WrittenExpectation, String)> {
+    let mut uses: BTreeMap<usize, Use> = BTreeMap::new();
+    for log in logs {
+        let for_run = RunExpectations::new(expectations, log);
+        for result in &log.results {
+            let (test, device) = result.test_and_device();
+            for found in for_run.on(device).matches(test) {
+                let known = uses.entry(found.written.position()).or_default();
+                let used = match found.effect {
+                    Effect::Excluded(Exclusion::Ended) => Use::Ended,
+                    Effect::Excluded(Exclusion::Device(_)) => Use::NoDevice,
+                    Effect::Hidden(by) => Use::Hidden(by.place()),
+                    Effect::Counts if needs(found.written, result) => Use::Needed,
+                    Effect::Counts => Use::NotRun,
+                };
+                if *known < used {
+                    *known = used;
+                }
+            }
+        }
+    }
+    let reason = |written: &'a WrittenExpectation| {
+        let known = uses.get(&written.position()).unwrap_or(&Use::NoTest);
+        let reason = match known {
+            Use::NoTest => "no test of these runs matches".to_owned(),
+            Use::Ended => format!("it ended on {}", written.keys["until"]),
+            Use::NoDevice => "no device of these runs matches".to_owned(),
+            Use::Hidden(by) => format!("it is always hidden, such as by {by}"),
+            Use::NotRun => "its tests were not run".to_owned(),
+            Use::Needed => return None,
+        };
+        Some((written, reason))
+    };
+    expectations.own().filter_map(reason).collect()
+}
+
+/// Returns whether a result shows that its entry has an effect: the test has run, or the entry skips it.
+fn needs(written: &WrittenExpectation, result: &TestResult) -> bool {
+    match &result.outcome {
+        // Skipped by an entry, and not since the device lacks something.
+        Outcome::Skipped { reason } => {
+            written.status.is_skip()
+                && result.expectation.as_ref().is_some_and(|known| known.reason == *reason)
+        }
+        outcome => outcome.status().is_some(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use clmatrix_harness::private::config::sample::{Project, own_place};
+    use clmatrix_harness::private::log::sample::{device, expectation, judged, result, run_log};
+    use clmatrix_harness::private::verdict::ExpectedStatus;
+
+    #[test]
+    fn entries_without_an_effect_are_found_with_the_reason() {
+        let entries = [
+            ("test = 's::fails'\nstatus = 'fail'", ""),
+            ("test = 's::gone'\nstatus = 'fail'", "no test of these runs matches"),
+            ("test = 's::*'\nstatus = 'fail'\nid = 'e'", "no device of these runs matches"),
+            ("test = 's::fails'\nstatus = 'fail'\nuntil = '2025-12-31'", "it ended on 2025-12-31"),
+            ("test = 's::hidden'\nstatus = 'fail'", "it is always hidden, such as by a.toml:23"),
+            ("test = 's::hidden'\nstatus = 'crash'\nid = 'd'", ""),
+            ("test = 's::{lacks,ignored,later}'\nstatus = 'skip'", "its tests were not run"),
+            ("test = 's::skipped'\nstatus = 'skip'", ""),
+        ];
+        let text: String = entries
+            .iter()
+            .map(|(keys, _)| format!("[[expect]]\n{keys}\nreason = 'bug 7'\n"))
+            .collect();
+        let project = Project::new(&[("clmatrix.toml", ""), ("expectations/a.toml", &text)]);
+        let config = project.config().unwrap();
+        let failed = || Outcome::Failed { message: "no".to_owned(), location: None };
+        let skipped = |reason: &str| Outcome::Skipped { reason: reason.to_owned() };
+        let known = || Some(expectation(ExpectedStatus::Skip, "bug 7"));
+        let first = run_log(
+            vec![device("d", "PoCL")],
+            vec![
+                result("s::fails@d", failed()),
+                result("s::hidden@d", failed()),
+                judged("s::lacks@d", skipped("needs fp64"), known()),
+                result("s::ignored@d", Outcome::Ignored { reason: None }),
+                result("s::later@d", Outcome::NotRun { reason: "Ctrl-C".to_owned() }),
+                judged("s::skipped@d", skipped("bug 7"), known()),
+            ],
+            Duration::ZERO,
+        );
+        let found = |logs: &[RunLog]| -> Vec<(u32, String)> {
+            let stale = stale(&config.expectations, logs).into_iter();
+            let own_place = own_place(&project);
+            stale.map(|(entry, reason)| (entry.number, reason.replace(&own_place, ""))).collect()
+        };
+        let reasons = (1..).zip(entries.map(|(_, reason)| reason.to_owned()));
+        let mut expected: Vec<_> = reasons.filter(|(_, reason)| !reason.is_empty()).collect();
+        assert_eq!(found(std::slice::from_ref(&first)), expected);
+
+        let devices = vec![device("d", "PoCL"), device("e", "PoCL")];
+        let results = vec![result("s::later@d", Outcome::Passed), result("s::fails@e", failed())];
+        let second = run_log(devices, results, Duration::ZERO);
+        expected.retain(|(number, _)| ![3, 7].contains(number));
+        assert_eq!(found(&[first, second]), expected);
+    }
+}

@@ -1,0 +1,108 @@
+//! The results of stored runs from which expectations are made.
+
+use std::collections::BTreeSet;
+
+use clmatrix_harness::private::config::{VersionNumbers, VersionRange, exact_test};
+use clmatrix_harness::private::devices::run_device::{HOST, RunDevice, without_host};
+use clmatrix_harness::private::log::read::RunLog;
+use clmatrix_harness::private::log::test_result::TestResult;
+use clmatrix_harness::private::text::exact_glob;
+use clmatrix_harness::private::verdict::{Expectation, ExpectedStatus, Verdict, judge};
+
+/// A result of a test.
+pub(super) struct Observed<'a> {
+    /// The position of its run.
+    pub(super) run: usize,
+    pub(super) log: &'a RunLog,
+    pub(super) test: &'a str,
+    pub(super) device_id: &'a str,
+    pub(super) result: &'a TestResult,
+    /// `None` for tests that need none.
+    device: Option<&'a RunDevice>,
+    /// The attempts that ran and whose outcome is that of the test. Empty if nothing is known.
+    attempts: Vec<&'a TestResult>,
+}
+
+/// The test, and the platform with the version of its driver, for which an entry is made.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct EntryFor<'a> {
+    pub(super) test: &'a str,
+    driver: Option<(&'a str, &'a str)>,
+}
+
+impl<'a> Observed<'a> {
+    /// The results of a run. Nothing is known from a result that a lost device
+    /// may have caused, and from a test that was not run. A test that was skipped has no result.
+    pub(super) fn all(run: usize, log: &'a RunLog) -> Vec<Self> {
+        let is_result = |result: &&TestResult| {
+            !result.is_of_worker() && !matches!(result.verdict, Verdict::Skip | Verdict::Ignored)
+        };
+        let observed = |result: &'a TestResult| {
+            let (test, device_id) = result.test_and_device();
+            let device = log.header.devices.iter().find(|device| device.id == device_id);
+            let is_known =
+                !log.is_suspect(result) && (device.is_some() || without_host(device_id) == HOST);
+            let attempts = || result.earlier.iter().chain([result]);
+            let has_status = |attempt: &&TestResult| attempt.outcome.status().is_some();
+            let is_crash = |attempt: &TestResult| attempt.verdict == Verdict::Crash;
+            let crashes_alone = attempts().filter(has_status).all(is_crash);
+            let attempts = attempts()
+                .filter(has_status)
+                .filter(|attempt| is_known && (crashes_alone || !attempt.doubtful));
+            Self { run, log, test, device_id, result, device, attempts: attempts.collect() }
+        };
+        log.results.iter().filter(is_result).map(observed).collect()
+    }
+
+    /// The ways in which the attempts, or the rounds, have ended.
+    pub(super) fn statuses(&self) -> BTreeSet<ExpectedStatus> {
+        let attempts = self.attempts.iter().filter_map(|attempt| attempt.outcome.status());
+        let rounds = self.result.rounds.iter().filter(|rounds| rounds.passed > 0);
+        attempts.chain(rounds.map(|_| ExpectedStatus::Pass)).collect()
+    }
+
+    /// Returns whether the result is not as expected now.
+    pub(super) fn is_unexpected(&self, expectation: Option<&Expectation>) -> bool {
+        let is_skip = expectation.is_some_and(|expectation| expectation.written.status.is_skip());
+        let is_wrong =
+            |attempt: &&&TestResult| !judge(&attempt.outcome, expectation).is_as_expected();
+        // Earlier attempts count if the result depended on them.
+        let counting = if self.result.is_as_expected() { 1 } else { self.attempts.len() };
+        !is_skip && self.attempts.iter().rev().take(counting).any(|attempt| is_wrong(&attempt))
+    }
+
+    /// Returns the last attempt that went wrong otherwise than expected now.
+    pub(super) fn wrong(&self, expectation: Option<&Expectation>) -> Option<&'a TestResult> {
+        let went_wrong = |attempt: &&&TestResult| judge(&attempt.outcome, expectation).is_failure();
+        self.attempts.iter().rev().find(|attempt| went_wrong(attempt)).copied()
+    }
+
+    pub(super) fn entry_for(&self) -> EntryFor<'a> {
+        let driver =
+            self.device.map(|device| (&*device.platform.name, &*device.info.driver_version));
+        EntryFor { test: self.test, driver }
+    }
+
+    /// The numbers of the driver's version.
+    pub(super) fn version(&self) -> Option<VersionNumbers> {
+        VersionNumbers::find(&self.device?.info.driver_version)
+    }
+}
+
+impl EntryFor<'_> {
+    /// The keys of an entry for this alone.
+    pub(super) fn keys(&self) -> Vec<(&'static str, String)> {
+        let mut keys = vec![("test", exact_test(self.test))];
+        let Some((platform, version)) = self.driver else {
+            keys.push(("id", HOST.to_owned()));
+            return keys;
+        };
+        keys.push(("platform", platform.to_owned()));
+        let range = VersionNumbers::find(version).map(VersionRange::only);
+        let version = range.map_or_else(|| exact_glob(version), |range| range.to_string());
+        if !version.is_empty() {
+            keys.push(("driver-version", version));
+        }
+        keys
+    }
+}

@@ -1,0 +1,284 @@
+//! Updates of generated configurations by generated logs.
+
+use std::fs;
+use std::time::Duration;
+
+use clmatrix_harness::private::config::sample::Project;
+use clmatrix_harness::private::devices::run_device::RunDevice;
+use clmatrix_harness::private::log::events::DeviceLost;
+use clmatrix_harness::private::log::round_results::RoundCounts;
+use clmatrix_harness::private::log::sample::{
+    TIME, device, flaky, passes_alone, plan_at, result, run_log,
+};
+use clmatrix_harness::private::verdict::{Verdict, judge};
+
+use super::*;
+
+/// PoCL 3.1 with the id `d`, and rusticl 22.3.6 with the id `r`.
+fn devices() -> Vec<RunDevice> {
+    let mut rusticl = device("r", "rusticl");
+    rusticl.info.driver_version = "22.3.6".to_owned();
+    vec![device("d", "PoCL"), rusticl]
+}
+
+fn log(results: Vec<TestResult>) -> RunLog {
+    run_log(devices(), results, Duration::ZERO)
+}
+
+fn failed() -> Outcome {
+    let location = Some(Location { file: "suites/src/s.rs".into(), line: 41 });
+    Outcome::Failed { message: "assertion failed: \"a\"\nmore".to_owned(), location }
+}
+
+fn crashed() -> Outcome {
+    Outcome::Crashed { how: "SIGSEGV".to_owned() }
+}
+
+fn now() -> SystemTime {
+    SystemTime::UNIX_EPOCH + TIME
+}
+
+/// Updates a project by these logs, checks that they are as expected then and that another update changes
+/// nothing, and returns the files by their names.
+fn updated(files: &[(&str, &str)], logs: &[RunLog]) -> Vec<(String, String)> {
+    let project = Project::new(&[&[("clmatrix.toml", "")], files].concat());
+    let folder = project.path("expectations");
+    let update = || {
+        let files = project.config().unwrap().expectation_files;
+        update(&files, &folder, logs, &["s::never_run".to_owned()], now()).unwrap()
+    };
+    let first = update();
+    fs::create_dir_all(&folder).unwrap();
+    first.files.own.iter().for_each(|(path, text)| fs::write(path, text).unwrap());
+    let second = update();
+    assert!(second.changes.is_empty(), "{:?}", second.changes);
+    let expectations = project.config().unwrap().expectations;
+    for log in logs.iter().filter(|log| !log.interrupted && log.lost.is_empty()) {
+        let for_run = RunExpectations::new(&expectations, log);
+        for result in log.results.iter().filter(|result| result.verdict != Verdict::NotRun) {
+            let (test, device) = result.test_and_device();
+            let expectation = for_run.on(device).lookup(test);
+            let attempts = result.earlier.iter().chain([result]);
+            for attempt in attempts.filter(|attempt| !attempt.doubtful) {
+                assert!(judge(&attempt.outcome, expectation).is_as_expected(), "{}", result.test);
+            }
+        }
+    }
+    let name = |path: PathBuf| path.strip_prefix(&folder).unwrap().display().to_string();
+    first.files.own.into_iter().map(|(path, text)| (name(path), text)).collect()
+}
+
+/// Updates the file `a.toml`.
+fn updated_file(text: &str, logs: &[RunLog]) -> String {
+    let mut files = updated(&[("expectations/a.toml", text)], logs);
+    let added = files.split_off(1).into_iter().map(|(_, text)| format!("\n{text}"));
+    files.remove(0).1 + &added.collect::<String>()
+}
+
+const FOUR: &str = "# Of PoCL.\n\n[[expect]]  # odd\n  test   = 's::a'\n\tstatus='fail'\nreason = 'x'   \n  \n\
+    \n# About b.\n[[expect]]\ntest = 's::b'\nplatform='PoCL'  # here\nstatus = [ 'fail' , 'crash', ]\n\
+    reason = '''of\nb'''\n[[expect]]\ntest = 's::c'\nstatus = 'fail'\nreason = 'x'\n\n\n\
+    [[expect]]\ntest = 's::d'\nstatus = 'skip'\nreason = 'x'\n# the end";
+
+/// A run in which the entries of [`FOUR`] are as expected, but for `b`.
+fn run_of_four(b: Outcome) -> RunLog {
+    let skipped = Outcome::Skipped { reason: "x".to_owned() };
+    log(vec![
+        result("s::a@d", failed()),
+        result("s::b@d", b),
+        result("s::c@d", failed()),
+        result("s::d@d", skipped),
+    ])
+}
+
+#[test]
+fn one_of_four_entries_changes_and_all_other_bytes_stay() {
+    let passes = updated_file(FOUR, &[run_of_four(Outcome::Passed)]);
+    let platform = "platform='PoCL'  # here\n";
+    let narrowed = FOUR.replace(platform, &format!("{platform}driver-version = \"<3.1\"\n"));
+    assert_eq!(passes, narrowed);
+
+    let of_version = FOUR.replace("platform='PoCL'", "platform='PoCL'\ndriver-version=' =3.1 '");
+    let passes = updated_file(&of_version, &[run_of_four(Outcome::Passed)]);
+    let (before, rest) = of_version.split_once("[[expect]]\ntest = 's::b'").unwrap();
+    let (_, after) = rest.split_once("b'''\n").unwrap();
+    assert_eq!(passes, [before, after].concat(), "the entry goes, the comment stays");
+
+    let hangs = Outcome::TimedOut { limit: Duration::from_secs(20) };
+    let added = "\n\n[[expect]]\ntest = \"s::b\"\nplatform = \"PoCL\"\ndriver-version = \"=3.1\"\n\
+        status = \"timeout\"\nreason = \"did not end within 20s\"\n";
+    assert_eq!(updated_file(FOUR, &[run_of_four(hangs)]), format!("{FOUR}{added}"));
+    assert_eq!(updated_file(FOUR, &[run_of_four(crashed())]), FOUR);
+}
+
+#[test]
+fn an_unexpected_result_gets_an_entry_with_its_status_reason_and_place() {
+    let entry = |device: &str, status: &str, reason: &str| {
+        format!("[[expect]]\ntest = \"s::t\"\n{device}\nstatus = {status}\nreason = {reason}\n")
+    };
+    let pocl = "platform = \"PoCL\"\ndriver-version = \"=3.1\"";
+    let assertion = "'assertion failed: \"a\", at suites/src/s.rs:41'";
+    let rounds = |passed| {
+        let rounds = RoundCounts { passed, ran: 3, decisive: 1, start: now(), end: now() };
+        TestResult { rounds: Some(Box::new(rounds)), ..result("s::t@d", crashed()) }
+    };
+    let cases = [
+        (result("s::t@d", failed()), entry(pocl, "\"fail\"", assertion)),
+        (flaky("s::t@d", failed()), entry(pocl, "\"flaky\"", assertion)),
+        (rounds(0), entry(pocl, "\"crash\"", "\"SIGSEGV\"")),
+        (rounds(2), entry(pocl, "\"flaky\"", "\"SIGSEGV\"")),
+        (
+            result("s::t@d", Outcome::Failed { message: "\n".to_owned(), location: None }),
+            entry(pocl, "\"fail\"", "\"It fails\""),
+        ),
+        (result("s::t@host", failed()), entry("id = \"host\"", "\"fail\"", assertion)),
+    ];
+    for (result, expected) in cases {
+        let name = format!("{}.toml", result.test_and_device().1);
+        assert_eq!(updated(&[], &[log(vec![result.clone()])]), [(name, expected)], "{result:?}");
+    }
+    let mut run = log(vec![result("s::t@d", crashed())]);
+    plan_at(&mut run, "s::t", "suites/src/s.rs", 7);
+    let at_source = "\"SIGSEGV, at suites/src/s.rs:7\"";
+    assert_eq!(updated(&[], &[run])[0].1, entry(pocl, "\"crash\"", at_source));
+    // Two runs, and two devices of one platform and version.
+    let [passes, fails] =
+        [Outcome::Passed, failed()].map(|outcome| log(vec![result("s::t@d", outcome)]));
+    assert_eq!(updated(&[], &[passes, fails])[0].1, entry(pocl, "\"flaky\"", assertion));
+    let devices = vec![device("d", "PoCL"), device("e", "PoCL")];
+    let results = vec![result("s::t@d", Outcome::Passed), result("s::t@e", failed())];
+    let run = run_log(devices, results, Duration::ZERO);
+    assert_eq!(updated(&[], &[run])[0].1, entry(pocl, "[\"pass\", \"fail\"]", assertion));
+    // A crash that may have another cause is no attempt if the test does not crash alone.
+    let doubtful = || vec![TestResult { doubtful: true, ..result("s::t@d", crashed()) }];
+    let crashes = TestResult { attempt: 2, earlier: doubtful(), ..result("s::t@d", crashed()) };
+    assert_eq!(updated(&[], &[log(vec![crashes])])[0].1, entry(pocl, "\"crash\"", "\"SIGSEGV\""));
+    let fails = TestResult { attempt: 2, earlier: doubtful(), ..result("s::t@d", failed()) };
+    assert_eq!(updated(&[], &[log(vec![fails])])[0].1, entry(pocl, "\"fail\"", assertion));
+    assert!(updated(&[], &[log(vec![passes_alone("s::t@d")])]).is_empty());
+    // An entry for just these.
+    let known = entry(pocl, "\"crash\"", "'x'");
+    let run = log(vec![result("s::t@d", failed())]);
+    assert_eq!(updated_file(&known, &[run]), known.replace("\"crash\"", "\"flaky\""));
+}
+
+#[test]
+fn nothing_is_taken_from_what_is_not_known() {
+    let results = || vec![result("s::t@d", failed()), result("s::u@d", Outcome::Passed)];
+    let known = "[[expect]]\ntest = 's::u'\nplatform = 'PoCL'\nstatus = 'fail'\nreason = 'x'\n";
+    let lost = DeviceLost {
+        device: "d".to_owned(),
+        reason: "gone".to_owned(),
+        after: Some("s::u@d".to_owned()),
+        suspects: vec!["s::t@d".to_owned(), "s::u@d".to_owned()],
+    };
+    let not_run = |test| result(test, Outcome::NotRun { reason: "Ctrl-C".to_owned() });
+    for log in [
+        RunLog { interrupted: true, ..log(results()) },
+        RunLog { lost: vec![lost], ..log(results()) },
+        log(vec![not_run("s::t@d"), not_run("s::u@d")]),
+    ] {
+        assert_eq!(updated_file(known, &[log]), known);
+    }
+    let project = Project::new(&[("clmatrix.toml", "")]);
+    let files = project.config().unwrap().expectation_files;
+    let of_worker = log(vec![result("worker::crash@d", crashed())]);
+    let updated = update(&files, &project.path("expectations"), &[of_worker], &[], now());
+    assert!(updated.unwrap().changes.is_empty());
+}
+
+#[test]
+fn an_entry_goes_if_all_its_results_passed() {
+    let entry = |test: &str, more: &str| {
+        format!("[[expect]]\ntest = '{test}'\n{more}status = 'fail'\nreason = 'x'\n")
+    };
+    let exception = "\n[[expect]]\ntest = \"s::a\"\nplatform = \"PoCL\"\ndriver-version = \"=3.1\"\n\
+        status = \"pass\"\nreason = \"It passes.\"\n";
+    let passes = |test| result(test, Outcome::Passed);
+    let both = log(vec![passes("s::a@d"), passes("s::b@d")]);
+    let one = log(vec![passes("s::a@d"), result("s::b@d", failed())]);
+    let elsewhere = log(vec![passes("s::a@d"), result("s::a@r", failed())]);
+    let not_run = Outcome::NotRun { reason: "Ctrl-C".to_owned() };
+    let not_all_run = log(vec![passes("s::a@d"), result("s::b@d", not_run)]);
+    let mut filtered = log(vec![passes("s::a@d")]);
+    filtered.header.filter = vec!["s::a".to_owned()];
+    let mut listed = log(vec![passes("s::a@d")]);
+    listed.header.selected_tests = Some(std::iter::once("s::a").collect());
+    let (all, a) = (entry("s::?", "vendor = '*'\n"), entry("s::a", "id = '*'\n"));
+    let with_exception = |text: &str| format!("{text}{exception}");
+    let with_absent = entry("s::{a,never_run}", "platform = 'PoCL'\n");
+    let of_all_drivers = entry("s::a", "driver-version = '>=3.0, <4'\n");
+    let of_versions =
+        |range: &str| entry("s::a", &format!("platform = 'PoCL'\ndriver-version = {range}\n"));
+    let only = |text: &str| text.replace("'*'\n", "'*'\ndriver-version = '3.*'\n");
+    for (text, log, expected) in [
+        (only(&all), &both, String::new()),
+        (of_versions("'=3.1'"), &both, String::new()),
+        (of_versions("'3.*'"), &both, String::new()),
+        (of_versions("'>=3.0, <4'"), &both, of_versions("\">=3.0, <3.1\"")),
+        // Only some of the tests, or of the devices.
+        (all.clone(), &one, with_exception(&all)),
+        (all.clone(), &elsewhere, with_exception(&all)),
+        (all.clone(), &not_all_run, with_exception(&all)),
+        (all.clone(), &filtered, with_exception(&all)),
+        (all.clone(), &listed, with_exception(&all)),
+        (only(&a), &filtered, String::new()),
+        // Another entry appears below the first.
+        (only(&format!("{all}{a}")), &both, String::new()),
+        // A test of this executable is in no run.
+        (with_absent.clone(), &both, with_exception(&with_absent)),
+        // Entries that other drivers may need.
+        (entry("s::a", ""), &filtered, with_exception(&entry("s::a", ""))),
+        (
+            entry("s::a", "type = 'cpu'\n"),
+            &filtered,
+            with_exception(&entry("s::a", "type = 'cpu'\n")),
+        ),
+        (of_all_drivers.clone(), &filtered, with_exception(&of_all_drivers)),
+    ] {
+        assert_eq!(updated_file(&text, std::slice::from_ref(log)), expected, "{text}");
+    }
+    // A run that was cut short does not have the other test.
+    let cut = RunLog { interrupted: true, ..log(vec![result("s::never_run@d", failed())]) };
+    assert_eq!(updated_file(&with_absent, &[cut, both]), with_exception(&with_absent));
+}
+
+#[test]
+fn a_device_of_a_merged_run_is_that_of_its_host() {
+    let [one, other] = ["d%one", "d%other"].map(|id| device(id, "PoCL"));
+    let results = vec![
+        result("s::a@d%one", failed()),
+        result("s::a@d%other", failed()),
+        result("s::b@host%one", failed()),
+    ];
+    let run = run_log(vec![one, other], results, Duration::ZERO);
+    let known = "[[expect]]\ntest = 's::a'\nid = 'd'\nstatus = 'fail'\nreason = 'x'\n";
+    let added = "[[expect]]\ntest = \"s::b\"\nid = \"host\"\nstatus = \"fail\"\n\
+        reason = 'assertion failed: \"a\", at suites/src/s.rs:41'\n";
+    let after = updated(&[("expectations/a.toml", known)], &[run]);
+    let expected = [("a.toml", known), ("host.toml", added)];
+    assert_eq!(after, expected.map(|(name, text)| (name.to_owned(), text.to_owned())));
+}
+
+#[test]
+fn a_new_entry_comes_where_it_counts() {
+    let of = |platform: &str| {
+        format!(
+            "[[expect]]\ntest = 's::x'\nplatform = '{platform}'\nstatus = 'fail'\nreason = 'x'\n"
+        )
+    };
+    let general = "[[expect]]\ntest = 's::*'\nstatus = ['pass', 'timeout']\nreason = 'x'\n";
+    let run = log(vec![result("s::t@r", crashed())]);
+    let place = |files: &[(&str, &str)]| {
+        let after = updated(files, std::slice::from_ref(&run));
+        let grown = after.into_iter().find(|(_, text)| text.contains("SIGSEGV"));
+        grown.expect("a new entry").0
+    };
+    let (pocl, rusticl) = (of("PoCL"), of("rusticl"));
+    let (pocl, rusticl) =
+        (("expectations/pocl.toml", &*pocl), ("expectations/rusticl.toml", &*rusticl));
+    assert_eq!(place(&[pocl, rusticl]), "rusticl.toml");
+    assert_eq!(place(&[pocl]), "r.toml");
+    assert_eq!(place(&[pocl, rusticl, ("expectations/z.toml", general)]), "z.toml");
+    assert_eq!(place(&[("expectations/a.toml", general), rusticl]), "rusticl.toml");
+}

@@ -1,0 +1,128 @@
+//! The run of one host, as much of it as a fleet needs.
+
+use std::time::Duration;
+
+use clmatrix_characterize::measure::{Finding, Measured};
+use clmatrix_harness::private::devices::run_device::RunDevice;
+use clmatrix_harness::private::log::read::RunLog;
+use clmatrix_harness::private::serde_time::nanoseconds;
+use clmatrix_harness::private::target::SUCCESS;
+use indexmap::{IndexMap, IndexSet};
+use serde::Serialize;
+
+use crate::compare::facts::{self, Facts};
+use crate::report;
+
+/// The facts that name a device and differ between all devices of a model.
+const OF_ONE_DEVICE: [&str; 2] = ["uuid", "pci address"];
+
+/// The fact that differs between shuffled runs.
+const SEED: &str = "seed";
+
+/// The run of a host.
+#[derive(Debug, Serialize)]
+pub(crate) struct HostRun {
+    /// The name of the host.
+    pub(crate) host: String,
+    /// The id of the run.
+    pub(crate) run_id: String,
+    /// The exit status of the run.
+    pub(crate) status: u8,
+    /// The number of devices.
+    pub(crate) devices: usize,
+    /// The expected devices that are absent.
+    pub(crate) absent: Vec<String>,
+    /// The devices that were lost.
+    pub(crate) lost: Vec<String>,
+    /// The number of results of each verdict.
+    pub(crate) results: String,
+    /// Wall time of the run.
+    #[serde(rename = "duration_ns", with = "nanoseconds")]
+    pub(crate) duration: Duration,
+    /// The facts of the machine.
+    #[serde(skip)]
+    pub(crate) facts: Facts,
+    /// The facts of the devices of each model.
+    #[serde(skip)]
+    pub(crate) models: IndexMap<String, Facts>,
+    /// The measured values.
+    #[serde(skip)]
+    pub(crate) measured: Vec<HostMeasurement>,
+}
+
+/// A value that was measured on a device.
+#[derive(Debug)]
+pub(crate) struct HostMeasurement {
+    /// The model.
+    pub(crate) model: String,
+    /// The id of the device.
+    pub(crate) device: String,
+    /// The name of the measurement.
+    pub(crate) name: String,
+    /// The value.
+    pub(crate) finding: Finding,
+}
+
+impl HostRun {
+    /// Takes from the sum of a log what a fleet needs.
+    pub(crate) fn new(log: &RunLog) -> Self {
+        let mut facts = facts::of_run(&log.header);
+        facts.shift_remove(SEED);
+        Self {
+            host: log.header.host.clone(),
+            run_id: log.header.run_id.clone(),
+            status: log.exit_status(),
+            devices: log.header.devices.len(),
+            absent: log.absent.clone(),
+            lost: log.lost.iter().map(|lost| lost.device.clone()).collect(),
+            results: report::counts(log),
+            duration: log.duration,
+            facts,
+            models: models(log),
+            measured: log.header.devices.iter().flat_map(|device| measured(log, device)).collect(),
+        }
+    }
+
+    /// Returns whether all went as expected.
+    pub(crate) fn has_passed(&self) -> bool {
+        self.status == SUCCESS
+    }
+}
+
+/// Returns the facts of each model. Several values of its devices stand beside each other.
+fn models(log: &RunLog) -> IndexMap<String, Facts> {
+    let mut models: IndexMap<String, (usize, IndexMap<String, IndexSet<String>>)> = IndexMap::new();
+    for device in &log.header.devices {
+        let (count, known) = models.entry(model(device)).or_default();
+        *count += 1;
+        for (name, value) in facts::of_device(log, &device.id).unwrap_or_default() {
+            if !OF_ONE_DEVICE.contains(&name.as_str()) {
+                known.entry(name).or_default().insert(value);
+            }
+        }
+    }
+    let facts = |(count, known): (usize, IndexMap<String, IndexSet<String>>)| {
+        let text = |values: IndexSet<String>| values.into_iter().collect::<Vec<_>>().join(" / ");
+        let number = ("number of devices".to_owned(), count.to_string());
+        let facts = known.into_iter().map(|(name, values)| (name, text(values)));
+        facts.chain([number]).collect()
+    };
+    models.into_iter().map(|(model, known)| (model, facts(known))).collect()
+}
+
+fn measured(log: &RunLog, device: &RunDevice) -> impl Iterator<Item = HostMeasurement> {
+    let found = |measured: &Measured| {
+        Some(HostMeasurement {
+            model: model(device),
+            device: device.id.clone(),
+            name: measured.name.clone(),
+            finding: measured.answer.as_ref().ok()?.clone(),
+        })
+    };
+    log.measured.get(&device.id).into_iter().flatten().filter_map(found)
+}
+
+/// The name of a device and of its platform.
+fn model(device: &RunDevice) -> String {
+    format!("{} ({})", device.info.name, device.platform.name)
+}

@@ -1,0 +1,23 @@
+//! The command `clmatrix`: runs test suites on every OpenCL device of a machine, and works with stored runs.
+//!
+//! The binary `clmatrix` has the suites of `clmatrix-suites`. A command over other suites is a binary of one line:
+//!
+//! ```ignore
+//! clmatrix_cli::command!(my_suites);
+//! ```
+//!
+//! `command` has a module for each subcommand. `bisect`, `compare`, `expect`, `fleet` and `merge` do their
+//! work, `report` makes the page, the matrix, the summary and the trace.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod bisect;
+mod command;
+mod compare;
+mod expect;
+mod fleet;
+mod merge;
+mod report;
+
+pub use clmatrix_harness::private::command;
+pub use command::main;

@@ -1,0 +1,252 @@
+//! Makes one run of several: of the shards of a run, or of whole runs of several hosts.
+//!
+//! [`input`] is a run that is merged, [`shards`] and [`hosts`] say which runs go together, and [`translation`]
+//! rewrites the events of a run for the merged log.
+
+pub(crate) mod hosts;
+pub(crate) mod input;
+pub(crate) mod shards;
+#[cfg(test)]
+mod tests;
+mod translation;
+
+use std::fs::File;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use clmatrix_harness::private::config::{Sync, WrittenExpectation};
+use clmatrix_harness::private::external::ProgramRecord;
+use clmatrix_harness::private::log::events::{DeviceAbsent, End, Event};
+use clmatrix_harness::private::log::plan::{self, PlannedTest, PositionRanges};
+use clmatrix_harness::private::log::read::{RunLog, Sum};
+use clmatrix_harness::private::log::recorder::{Observer, Recorder};
+use clmatrix_harness::private::log::run_header::{MergedRun, RunHeader, command_line};
+use clmatrix_harness::private::log::test_result::{TestResult, suite};
+use clmatrix_harness::private::target::{CANNOT_RUN, NOT_ALL_RUN};
+use clmatrix_harness::private::terminal::AnyError;
+use indexmap::{IndexMap, IndexSet};
+
+use self::input::Input;
+use self::translation::Translation;
+
+/// Runs that go together.
+pub(crate) struct Merge {
+    inputs: Vec<Input>,
+    /// True if the devices of different hosts are different devices.
+    by_host: bool,
+}
+
+/// Merged runs need no observer: nothing runs.
+struct NoObserver;
+
+impl Observer for NoObserver {
+    fn of_worker(&self, _result: &TestResult) {}
+
+    fn finished(&self, _position: usize, _result: &TestResult) {}
+}
+
+/// The tests of all inputs, and the expectations so far.
+struct Union {
+    tests: IndexMap<String, PlannedTest>,
+    expectations: Vec<Arc<WrittenExpectation>>,
+}
+
+impl Merge {
+    /// Returns whether the inputs have all tests.
+    pub(crate) fn is_full(&self) -> bool {
+        self.inputs.iter().all(|input| !input.header.is_filtered())
+    }
+
+    /// Writes the merged log and returns its sum.
+    ///
+    /// # Errors
+    ///
+    /// A log cannot be read, or the new one cannot be written.
+    pub(crate) fn write(&self, log: File, run_id: &str) -> Result<RunLog, AnyError> {
+        let recorder = Recorder::new(Some(log), Sync::Off, false, &NoObserver);
+        let mut union = Union::new(&self.inputs);
+        let mut translations: Vec<Translation> =
+            self.inputs.iter().map(|input| Translation::new(input, self.by_host, &union)).collect();
+        self.record_head(&recorder, &union, &translations, run_id);
+        let mut workers = 0;
+        let mut end = SystemTime::UNIX_EPOCH;
+        for (input, translation) in self.inputs.iter().zip(&mut translations) {
+            translation.begin(workers);
+            RunLog::for_each_event(&input.path, |event| {
+                if let Some(event) = translation.event(event, &mut union) {
+                    recorder.record(event);
+                }
+                ControlFlow::Continue(())
+            })?;
+            workers = translation.workers();
+            end = end.max(translation.end());
+        }
+        recorder.record_end(|sum| self.end(sum, &translations, end));
+        let (log, loss) = recorder.finish();
+        match loss {
+            Some(loss) => Err(loss.into()),
+            None => Ok(log.expect("there is a log")),
+        }
+    }
+
+    fn record_head(
+        &self,
+        recorder: &Recorder<'_>,
+        union: &Union,
+        translations: &[Translation<'_>],
+        run_id: &str,
+    ) {
+        recorder.record(Event::Run(Box::new(self.header(run_id))));
+        let mut devices = IndexMap::new();
+        let mut planned: IndexMap<String, Vec<u32>> = IndexMap::new();
+        let (mut absent, mut failed) = (IndexSet::new(), IndexMap::new());
+        for (input, translation) in self.inputs.iter().zip(translations) {
+            for record in &input.devices {
+                let record = translation.device(record.clone());
+                devices.entry(record.device.id.clone()).or_insert(record);
+            }
+            for (device, positions) in translation.planned() {
+                planned.entry(device).or_default().extend(positions);
+            }
+            absent.extend(input.absent.iter().map(|absent| translation.id(&absent.expected)));
+            for driver in &input.failed {
+                let mut driver = driver.clone();
+                driver.failed.driver = translation.id(&driver.failed.driver);
+                failed.entry(driver.failed.driver.clone()).or_insert(driver);
+            }
+        }
+        for record in devices.into_values() {
+            recorder.record(Event::Device(Box::new(record)));
+        }
+        let ranges = planned.into_iter().map(|(device, mut positions)| {
+            positions.sort_unstable();
+            positions.dedup();
+            let mut ranges = PositionRanges::default();
+            positions.into_iter().for_each(|position| ranges.push(position));
+            (device, ranges)
+        });
+        let tests = union.tests.values().cloned().collect();
+        plan::events(tests, ranges).into_iter().for_each(|event| recorder.record(event));
+        for expected in absent {
+            recorder.record(Event::DeviceAbsent(DeviceAbsent { expected }));
+        }
+        for driver in failed.into_values() {
+            recorder.record(Event::DriverFailed(driver));
+        }
+    }
+
+    /// Returns the header of the merged run. It has the facts in which the inputs agree.
+    fn header(&self, run_id: &str) -> RunHeader {
+        let first = &self.inputs[0].header;
+        let headers = || self.inputs.iter().map(|input| &input.header);
+        // The merged run has all tests only if each input has them.
+        let filtered = headers().find(|header| header.is_filtered()).unwrap_or(first);
+        let hosts: IndexSet<&str> = headers().map(|header| header.host.as_str()).collect();
+        let mut environment = first.environment.clone();
+        environment.retain(|name, value| {
+            headers().all(|header| header.environment.get(name) == Some(value))
+        });
+        RunHeader {
+            run_id: run_id.to_owned(),
+            time: headers().map(|header| header.time).min().unwrap_or(first.time),
+            host: hosts.into_iter().collect::<Vec<_>>().join(", "),
+            command_line: command_line(),
+            environment,
+            configuration: self.common(|header| header.configuration.as_ref()),
+            host_settings: self.common(|header| header.host_settings.as_ref()),
+            profile: self.common(|header| header.profile.as_ref()),
+            kernel: self.common(|header| header.kernel.as_ref()),
+            cpu: self.common(|header| header.cpu.as_ref()),
+            cpus: self.common(|header| header.cpus.as_ref()),
+            memory: self.common(|header| header.memory.as_ref()),
+            build_id: self.common(|header| header.build_id.as_ref()),
+            seed: self.common(|header| header.seed.as_ref()),
+            programs: self.programs(),
+            filter: filtered.filter.clone(),
+            selected_tests: filtered.selected_tests.clone(),
+            include_ignored: headers().all(|header| header.include_ignored),
+            run_skipped: headers().all(|header| header.run_skipped),
+            parent: None,
+            shard: None,
+            merged: self.inputs.iter().map(Input::merged).collect(),
+            ..first.clone()
+        }
+    }
+
+    /// The other programs of all runs, each once.
+    fn programs(&self) -> Vec<ProgramRecord> {
+        let mut all: Vec<ProgramRecord> = Vec::new();
+        for program in self.inputs.iter().flat_map(|input| &input.header.programs) {
+            if !all.contains(program) {
+                all.push(program.clone());
+            }
+        }
+        all
+    }
+
+    /// Returns a value of the headers, if all have the same.
+    fn common<T: Clone + PartialEq>(&self, value: impl Fn(&RunHeader) -> Option<&T>) -> Option<T> {
+        let first = value(&self.inputs[0].header)?;
+        let is_common = self
+            .inputs
+            .iter()
+            .all(|input| value(&input.header).is_some_and(|value| value == first));
+        is_common.then(|| first.clone())
+    }
+
+    fn end(&self, sum: Option<&Sum>, parts: &[Translation<'_>], end: SystemTime) -> End {
+        let interrupted = parts.iter().any(Translation::is_interrupted);
+        let begin = self.inputs.iter().map(|input| input.header.time).min();
+        let cannot_run = parts.iter().any(|part| part.exit_status() == Some(CANNOT_RUN));
+        End {
+            interrupted,
+            duration: begin.and_then(|begin| end.duration_since(begin).ok()).unwrap_or_default(),
+            exit_status: match sum {
+                _ if cannot_run => CANNOT_RUN,
+                Some(sum) => sum.status(interrupted),
+                None => NOT_ALL_RUN,
+            },
+            counts: sum.map(Sum::counts).unwrap_or_default(),
+        }
+    }
+}
+
+impl Union {
+    fn new(inputs: &[Input]) -> Self {
+        let mut tests = IndexMap::new();
+        for input in inputs {
+            for test in &input.tests {
+                tests.entry(test.path.clone()).or_insert_with(|| test.clone());
+            }
+        }
+        // The order of a run of all tests.
+        tests.sort_by_cached_key(|path: &String, test: &PlannedTest| {
+            (suite(path).to_owned(), test.file.clone(), test.line, path.clone())
+        });
+        Self { tests, expectations: Vec::new() }
+    }
+
+    /// Returns the position of a test.
+    fn position(&self, path: &str) -> u32 {
+        self.tests.get_index_of(path).expect("a test of an input") as u32
+    }
+
+    /// Returns an expectation of an input under its merged number, and whether it is new.
+    fn expectation(&mut self, of_input: &WrittenExpectation) -> (Arc<WrittenExpectation>, bool) {
+        let with = |number| WrittenExpectation { number, ..of_input.clone() };
+        if let Some(known) = self.expectations.iter().find(|known| ***known == with(known.number)) {
+            return (known.clone(), false);
+        }
+        let new = Arc::new(with(self.expectations.len() as u32 + 1));
+        self.expectations.push(new.clone());
+        (new, true)
+    }
+}
+
+impl Input {
+    fn merged(&self) -> MergedRun {
+        let RunHeader { run_id, host, shard, .. } = &self.header;
+        MergedRun { run_id: run_id.clone(), host: host.clone(), shard: shard.clone() }
+    }
+}

@@ -1,0 +1,174 @@
+//! The events of a run, rewritten for the merged log.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use clmatrix_harness::private::config::WrittenExpectation;
+use clmatrix_harness::private::log::device_record::DeviceRecord;
+use clmatrix_harness::private::log::events::{End, Event, Started};
+use clmatrix_harness::private::log::test_result::TestResult;
+
+use super::Union;
+use super::input::Input;
+
+/// Rewrites the events of one run.
+pub(super) struct Translation<'a> {
+    input: &'a Input,
+    /// The end of the ids of its devices: `%HOST`, or nothing.
+    suffix: String,
+    /// The host of the results from here on.
+    host: Box<str>,
+    /// The merged position of each test.
+    positions: Vec<u32>,
+    /// The merged expectations in force, by their numbers in the run.
+    expectations: HashMap<u32, Arc<WrittenExpectation>>,
+    /// The number of workers of the runs before.
+    workers_before: u32,
+    /// The highest number of a worker so far.
+    workers: u32,
+    /// The end of the last result, or of the run.
+    end: SystemTime,
+    /// The last event, if the run came to its end.
+    last: Option<End>,
+}
+
+impl<'a> Translation<'a> {
+    /// Prepares the translation of an input. With `by_host`, its devices are those of its host alone.
+    pub(super) fn new(input: &'a Input, by_host: bool, union: &Union) -> Self {
+        let header = &input.header;
+        let suffix = if by_host { format!("%{}", header.host) } else { String::new() };
+        Self {
+            input,
+            suffix,
+            host: header.host.as_str().into(),
+            positions: input.tests.iter().map(|test| union.position(&test.path)).collect(),
+            expectations: HashMap::new(),
+            workers_before: 0,
+            workers: 0,
+            end: header.time,
+            last: None,
+        }
+    }
+
+    /// Begins with the events, after runs with so many workers.
+    pub(super) fn begin(&mut self, workers: u32) {
+        self.workers_before = workers;
+        self.workers = workers;
+    }
+
+    /// The highest number of a worker.
+    pub(super) fn workers(&self) -> u32 {
+        self.workers
+    }
+
+    /// The end of the run.
+    pub(super) fn end(&self) -> SystemTime {
+        self.end
+    }
+
+    /// Returns whether the run was cut short, or its log has no end.
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.last.as_ref().is_none_or(|end| end.interrupted)
+    }
+
+    /// The exit status in the log.
+    pub(super) fn exit_status(&self) -> Option<u8> {
+        self.last.as_ref().map(|end| end.exit_status)
+    }
+
+    /// Returns a device under its merged id.
+    pub(super) fn device(&self, mut record: DeviceRecord) -> DeviceRecord {
+        record.device.id += &self.suffix;
+        record
+    }
+
+    /// Returns the merged positions of the tests of each device.
+    pub(super) fn planned(&self) -> impl Iterator<Item = (String, Vec<u32>)> {
+        self.input.planned.iter().map(|part| {
+            let positions = part.ranges.iter().flat_map(|(first, last)| *first..=*last);
+            let positions = positions.filter_map(|position| self.position(position)).collect();
+            (self.id(&part.device), positions)
+        })
+    }
+
+    fn position(&self, position: u32) -> Option<u32> {
+        self.positions.get(position as usize).copied()
+    }
+
+    /// Returns the merged id of a device, or of a test with its device at the end.
+    pub(super) fn id(&self, id: &str) -> String {
+        format!("{id}{}", self.suffix)
+    }
+
+    fn rename(&self, id: &mut String) {
+        *id += &self.suffix;
+    }
+
+    fn worker(&mut self, worker: u32) -> u32 {
+        let worker = self.workers_before + worker;
+        self.workers = self.workers.max(worker);
+        worker
+    }
+
+    /// Returns the event for the merged log. The beginning and the end of the run have no place there.
+    pub(super) fn event(&mut self, mut event: Event, union: &mut Union) -> Option<Event> {
+        match &mut event {
+            Event::Run(header) => {
+                self.host = header.host.as_str().into();
+                self.last = None;
+                return None;
+            }
+            Event::Expectation(known) => {
+                let (merged, is_new) = union.expectation(known);
+                self.expectations.insert(known.number, merged.clone());
+                return is_new.then_some(Event::Expectation(merged));
+            }
+            Event::Device(_)
+            | Event::Plan(_)
+            | Event::PlanDevice(_)
+            | Event::DeviceAbsent(_)
+            | Event::DriverFailed(_) => return None,
+            Event::End(end) => {
+                let ended = self.input.header.time.checked_add(end.duration);
+                self.end = self.end.max(ended.unwrap_or(self.end));
+                self.last = Some(end.clone());
+                return None;
+            }
+            Event::Characterized(known) => self.rename(&mut known.device),
+            Event::Measured(known) => self.rename(&mut known.device),
+            Event::WorkerStarted(started) => {
+                self.rename(&mut started.device);
+                started.worker = started.worker.map(|worker| self.worker(worker));
+            }
+            Event::Started(started) => self.started(started)?,
+            Event::Finished(result) => self.finished(result),
+            Event::Round(round) => self.rename(&mut round.device),
+            Event::Probed(probed) => self.rename(&mut probed.device),
+            Event::DeviceLost(lost) => {
+                self.rename(&mut lost.device);
+                lost.after.iter_mut().for_each(|after| self.rename(after));
+                lost.suspects.iter_mut().for_each(|suspect| self.rename(suspect));
+            }
+        }
+        Some(event)
+    }
+
+    /// Returns none for a test that is not in the plan.
+    fn started(&mut self, started: &mut Started) -> Option<()> {
+        started.test = self.position(started.test)?;
+        self.rename(&mut started.device);
+        started.worker = started.worker.map(|worker| self.worker(worker));
+        Some(())
+    }
+
+    fn finished(&mut self, result: &mut TestResult) {
+        self.end = self.end.max(result.end());
+        self.rename(&mut result.test);
+        let merged =
+            |known: &Arc<WrittenExpectation>| self.expectations.get(&known.number).cloned();
+        result.expectation = result.expectation.as_ref().and_then(merged);
+        result.worker = result.worker.map(|worker| self.worker(worker));
+        result.host.get_or_insert_with(|| self.host.clone());
+    }
+}

@@ -1,0 +1,161 @@
+//! GitHub Actions: the summary of a step, and the annotations of sources.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clmatrix_harness::private::log::read::RunLog;
+use clmatrix_harness::private::log::test_result::TestResult;
+use clmatrix_harness::private::report::{headline, place};
+use clmatrix_harness::private::terminal::{AnyError, print, status_line};
+use clmatrix_harness::private::text::{cut, one_line};
+use clmatrix_harness::private::verdict::Location;
+use indexmap::IndexMap;
+
+use super::summary::{self, FEWEST_BYTES, MOST_BYTES};
+
+/// The most errors that GitHub shows of a step.
+const MOST_ANNOTATIONS: usize = 10;
+
+/// The most bytes of the summary of a step. GitHub refuses a longer one as a whole.
+const STEP: u64 = 1024 * 1024;
+
+/// The longest title and the longest line of an annotation, in columns.
+const WIDEST: usize = 250;
+
+/// Within a job of GitHub Actions, adds the summary of a run to that of the step, and prints annotations if
+/// standard output is for people. A step without a summary is no error.
+///
+/// # Errors
+///
+/// Standard output cannot be written.
+pub(crate) fn report(log: &RunLog, prints: bool) -> Result<(), AnyError> {
+    if std::env::var_os("GITHUB_ACTIONS").is_none_or(|value| value != "true") {
+        return Ok(());
+    }
+    let file = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|file| !file.is_empty());
+    if let Some(file) = file.map(PathBuf::from)
+        && let Err(error) = append_summary(log, &file)
+    {
+        status_line(&format!("warning: GITHUB_STEP_SUMMARY, {}: {error}", file.display()));
+    }
+    if prints { print(&annotations(log)) } else { Ok(()) }
+}
+
+/// Appends the summary of a run to a file, which other commands of the step may have written to.
+fn append_summary(log: &RunLog, file: &Path) -> io::Result<()> {
+    let mut file = File::options().append(true).open(file)?;
+    let length = file.metadata()?.len();
+    let room = usize::try_from(STEP.saturating_sub(length)).unwrap_or(0).min(MOST_BYTES);
+    if room <= FEWEST_BYTES {
+        return Err(io::Error::other("the summary of this step has no room for another one"));
+    }
+    let gap = if length > 0 { "\n" } else { "" };
+    let summary = summary::summary(log, None, room - gap.len());
+    file.write_all(format!("{gap}{summary}").as_bytes())
+}
+
+/// Returns an annotation for each of the first tests with an unexpected result.
+fn annotations(log: &RunLog) -> String {
+    let mut tests: IndexMap<&str, Vec<&TestResult>> = IndexMap::new();
+    for result in log.results.iter().filter(|result| result.is_unexpected()) {
+        tests.entry(result.test_and_device().0).or_default().push(result);
+    }
+    let tests = tests.into_iter().take(MOST_ANNOTATIONS);
+    tests.map(|(test, results)| annotation(log, test, &results)).collect()
+}
+
+/// Returns the command that annotates the place of a test.
+fn annotation(log: &RunLog, test: &str, results: &[&TestResult]) -> String {
+    let devices: Vec<_> =
+        results.iter().map(|result| one_line(result.test_and_device().1)).collect();
+    let title = cut(&format!("{} on {}", one_line(test), devices.join(", ")), WIDEST);
+    let mut properties = Vec::new();
+    let place = results.first().and_then(|first| place(log, first.decisive()));
+    if let Some(Location { file, line }) = place {
+        properties.push(format!("file={}", property(&one_line(&file))));
+        properties.push(format!("line={line}"));
+    }
+    properties.push(format!("title={}", property(&title)));
+    let reason = |(result, device): (&&TestResult, &String)| {
+        cut(
+            &format!("{device}: {}: {}", result.verdict.name(), one_line(&headline(result))),
+            WIDEST,
+        )
+    };
+    let reasons: Vec<_> = results.iter().zip(&devices).map(reason).take(MOST_ANNOTATIONS).collect();
+    format!("::error {}::{}\n", properties.join(","), data(&reasons.join("\n")))
+}
+
+/// Returns a text as the message of a command.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// Returns a text as the value of a command's property.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clmatrix_harness::private::log::sample::{device, result, run_log};
+    use clmatrix_harness::private::verdict::Outcome;
+
+    fn failed(test: &str, message: &str, file: &str) -> TestResult {
+        let location = Some(Location { file: file.into(), line: 7 });
+        result(test, Outcome::Failed { message: message.to_owned(), location })
+    }
+
+    fn log(results: Vec<TestResult>) -> RunLog {
+        let devices = vec![device("d", "PoCL"), device("e", "PoCL")];
+        run_log(devices, results, std::time::Duration::from_secs(1))
+    }
+
+    #[test]
+    fn a_test_has_an_annotation_for_all_its_devices() {
+        let passed = result("s::t@f", Outcome::Passed);
+        let results = vec![
+            failed("s::t@d", "left: 1,\nright: 50%", "a,b:c.rs"),
+            failed("s::t@e", "no\r::stop-commands::x", "a.rs"),
+            passed,
+            result("s::u@d", Outcome::Crashed { how: "SIGSEGV".to_owned() }),
+        ];
+        let expected = "\
+            ::error file=a%2Cb%3Ac.rs,line=7,title=s%3A%3At on d%2C e::d: fail: left: 1, right: 50%25%0A\
+            e: fail: no ::stop-commands::x\n\
+            ::error title=s%3A%3Au on d::d: crash: SIGSEGV\n";
+        assert_eq!(annotations(&log(results)), expected);
+    }
+
+    #[test]
+    fn ten_tests_have_annotations_of_one_line() {
+        let wide = "\n%".repeat(1 << 12);
+        let results = (0..30).map(|n| failed(&format!("s::t_{n}@d"), &wide, &wide)).collect();
+        let text = annotations(&log(results));
+        assert_eq!(text.lines().count(), 10);
+        assert!(text.lines().all(|line| line.starts_with("::error ")), "{text}");
+        let not_run = result("s::t@d", Outcome::NotRun { reason: "stopped".to_owned() });
+        assert_eq!(annotations(&log(vec![not_run])), "");
+    }
+
+    #[test]
+    fn the_summary_of_a_step_is_never_too_long() {
+        let results = (0..10_000).map(|n| failed(&format!("s::t_{n}@d"), "no", "a.rs"));
+        let log = log(results.collect());
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("summary");
+        assert!(append_summary(&log, &file).is_err(), "the step has none");
+        std::fs::write(&file, "before").unwrap();
+        append_summary(&log, &file).unwrap();
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(text.starts_with("before\n# FAILED: 10000 tests"), "{}", &text[..100]);
+        append_summary(&log, &file).unwrap();
+        let twice = std::fs::read_to_string(&file).unwrap();
+        assert_eq!(twice.matches("\n# FAILED: ").count(), 2);
+        assert!(twice.starts_with(&text) && twice.len() as u64 <= STEP, "{}", twice.len());
+        assert!(append_summary(&log, &file).is_err(), "no room");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), twice);
+    }
+}

@@ -1,0 +1,132 @@
+//! The page `report.html`: runs, devices and results in one file, which needs no network.
+//!
+//! The page has its data as JSON in `script` elements that are not run: the list of tests, and for each run
+//! its header, and for each device of a run one element with the results and one with the outputs. The
+//! elements are written one after the other, so that the page is never in memory as a whole. `page.js` shows
+//! them. The content policy of the page forbids all requests, and all scripts and styles but its own.
+
+mod allowance;
+mod device_results;
+mod outputs;
+mod result_details;
+mod run_data;
+mod script_json;
+mod test_list;
+#[cfg(test)]
+mod tests;
+mod texts;
+
+use std::io::{self, Write};
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use clmatrix_characterize::Devices;
+use clmatrix_harness::private::log::read::RunLog;
+use clmatrix_harness::private::report::by_device;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use super::tally::KINDS;
+use allowance::Allowance;
+use device_results::DeviceResults;
+use outputs::Outputs;
+use result_details::letter;
+use run_data::RunData;
+use test_list::TestList;
+
+/// The page, with places for the content policy, the style, the data and the script.
+const PAGE: &str = include_str!("page.html");
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = concat!(
+    include_str!("data.js"),
+    include_str!("rows.js"),
+    include_str!("cells.js"),
+    include_str!("keys.js"),
+    include_str!("panel.js"),
+    include_str!("page.js"),
+);
+
+/// The most bytes of messages and reasons on a page.
+const MOST_TEXT: usize = 4 << 20;
+
+/// The most bytes of outputs on a page.
+const MOST_OUTPUT: usize = 2 << 20;
+
+/// A verdict as the page has it.
+#[derive(Serialize)]
+struct VerdictKind {
+    letter: char,
+    meaning: &'static str,
+    unexpected: bool,
+}
+
+/// The first data of the page.
+#[derive(Serialize)]
+struct Head<'a> {
+    verdicts: Vec<VerdictKind>,
+    tests: &'a TestList<'a>,
+    runs: usize,
+}
+
+/// Writes a page with these runs, the newest first. Curves are taken from `characterized` for devices of the
+/// same id, name and driver.
+///
+/// # Errors
+///
+/// The page cannot be written.
+pub(crate) fn write(
+    runs: &[&RunLog],
+    characterized: &Devices,
+    to: &mut impl Write,
+) -> io::Result<()> {
+    let mut parts = PAGE.split("{{");
+    to.write_all(parts.next().unwrap_or_default().as_bytes())?;
+    for part in parts {
+        let (name, text) = part.split_once("}}").unwrap_or((part, ""));
+        match name {
+            "policy" => to.write_all(policy().as_bytes())?,
+            "style" => to.write_all(STYLE.as_bytes())?,
+            "script" => to.write_all(SCRIPT.as_bytes())?,
+            _ => write_data(runs, characterized, to)?,
+        }
+        to.write_all(text.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Returns the content policy: nothing but the page's own script and style.
+fn policy() -> String {
+    let hash = |text: &str| BASE64_STANDARD.encode(Sha256::digest(text));
+    format!(
+        "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; base-uri 'none'; \
+         form-action 'none'",
+        hash(SCRIPT),
+        hash(STYLE)
+    )
+}
+
+fn write_data(runs: &[&RunLog], characterized: &Devices, to: &mut impl Write) -> io::Result<()> {
+    let tests = TestList::from_runs(runs);
+    let kinds = KINDS.iter().map(|kind| VerdictKind {
+        letter: letter(kind.verdict),
+        meaning: kind.meaning,
+        unexpected: !kind.verdict.is_as_expected(),
+    });
+    let head = Head { verdicts: kinds.collect(), tests: &tests, runs: runs.len() };
+    script_json::write(to, "data", &head)?;
+    let by_device: Vec<_> = runs.iter().map(|log| by_device(log)).collect();
+    let devices = by_device.iter().map(|results| results.len()).sum();
+    let texts = Allowance::new(MOST_TEXT, devices);
+    let outputs = Allowance::new(MOST_OUTPUT, devices);
+    for (run, (log, by_device)) in runs.iter().zip(by_device).enumerate() {
+        let ids: Vec<&str> = by_device.keys().copied().collect();
+        script_json::write(to, &format!("run-{run}"), &RunData::new(log, &ids, characterized))?;
+        for (device, results) in by_device.into_values().enumerate() {
+            let results = DeviceResults::new(log, &tests, &results, texts.share());
+            script_json::write(to, &format!("results-{run}-{device}"), &results)?;
+            let outputs = Outputs::new(log, results.details(), outputs.share());
+            script_json::write(to, &format!("outputs-{run}-{device}"), &outputs)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,146 @@
+//! A run and its devices, without the results.
+
+use clmatrix_characterize::measure::Measured;
+use clmatrix_characterize::show::svg;
+use clmatrix_characterize::{CharacterizedDevice, Devices};
+use clmatrix_harness::private::devices::run_device::RunDevice;
+use clmatrix_harness::private::log::read::RunLog;
+use clmatrix_harness::private::text::{clean, shell_quoted};
+use humantime::format_rfc3339_seconds;
+use serde::Serialize;
+
+use crate::compare::facts::{self, Facts};
+use crate::report::conclusion::Conclusion;
+use crate::report::not_run::NotRun;
+
+/// A run, its verdict and its surroundings.
+#[derive(Serialize)]
+pub(super) struct RunData<'a> {
+    id: String,
+    time: String,
+    host: String,
+    /// `PASSED`, `FAILED`, ...
+    conclusion: &'static str,
+    /// The numbers of tests, devices and results of each verdict.
+    sentence: String,
+    command: String,
+    /// The command that runs a test again; its id is appended.
+    rerun: String,
+    environment: Facts,
+    absent: Vec<String>,
+    failed_drivers: Vec<FailedDriver>,
+    lost: Vec<LostDevice>,
+    not_run: Vec<NotRun<'a>>,
+    devices: Vec<DeviceData>,
+}
+
+#[derive(Serialize)]
+struct FailedDriver {
+    driver: String,
+    reason: String,
+}
+
+#[derive(Serialize)]
+struct LostDevice {
+    device: String,
+    reason: String,
+    /// `after TEST`, or `before its first test`.
+    when: String,
+    suspects: usize,
+    /// The number of tests that were not run.
+    tests: usize,
+}
+
+/// A device, or `host`.
+#[derive(Serialize)]
+struct DeviceData {
+    id: String,
+    facts: Facts,
+    properties: Facts,
+    measured: Facts,
+    /// Titles and drawings.
+    curves: Vec<(String, String)>,
+}
+
+impl<'a> RunData<'a> {
+    /// Describes a run with these devices.
+    pub(super) fn new(log: &'a RunLog, devices: &[&str], characterized: &Devices) -> Self {
+        let header = &log.header;
+        let conclusion = Conclusion::new(log);
+        let command: Vec<_> = header.command_line.iter().map(|word| shell_quoted(word)).collect();
+        let failed_drivers = log.failed_drivers.iter().map(|failed| FailedDriver {
+            driver: clean(&failed.driver),
+            reason: clean(&failed.failure.reason),
+        });
+        let lost = log.lost.iter().map(|lost| LostDevice {
+            device: lost.device.clone(),
+            reason: clean(&lost.reason),
+            when: lost.when(str::to_owned),
+            suspects: lost.suspects.len(),
+            tests: log.count_not_run_by_loss(&lost.device),
+        });
+        let device = |id: &&str| DeviceData::new(log, id, characterized.get(*id));
+        Self {
+            id: header.run_id.clone(),
+            time: format_rfc3339_seconds(header.time).to_string(),
+            host: clean(&header.host),
+            conclusion: conclusion.word(),
+            sentence: conclusion.sentence(),
+            command: clean(&command.join(" ")),
+            rerun: clean(&header.rerun_command),
+            environment: cleaned(facts::of_run(header)),
+            absent: log.absent.iter().map(|expected| clean(expected)).collect(),
+            failed_drivers: failed_drivers.collect(),
+            lost: lost.collect(),
+            not_run: NotRun::of_run(log),
+            devices: devices.iter().map(device).collect(),
+        }
+    }
+}
+
+impl DeviceData {
+    fn new(log: &RunLog, id: &str, characterized: Option<&CharacterizedDevice>) -> Self {
+        let device = log.header.devices.iter().find(|device| device.id == id);
+        let is_same = |known: &&CharacterizedDevice| device.is_some_and(|own| is_of(known, own));
+        let characterized = characterized.filter(is_same);
+        let properties = match log.properties.get(id) {
+            Some(Ok(properties)) => properties.clone(),
+            Some(Err(error)) => [("error".to_owned(), error.clone())].into(),
+            None => Facts::new(),
+        };
+        let of_run = log.measured.get(id).into_iter().flatten();
+        let later = characterized.into_iter().flat_map(|known| known.measured.values());
+        Self {
+            id: id.to_owned(),
+            facts: cleaned(facts::of_device(log, id).unwrap_or_default()),
+            properties: cleaned(properties),
+            measured: cleaned(later.chain(of_run).map(measurement).collect()),
+            curves: characterized.map(curves).unwrap_or_default(),
+        }
+    }
+}
+
+/// Returns whether a characterization is of this device with this driver.
+fn is_of(known: &CharacterizedDevice, device: &RunDevice) -> bool {
+    let CharacterizedDevice { name, platform, driver_version, .. } = known;
+    let RunDevice { platform: own_platform, info, .. } = device;
+    (name, platform, driver_version) == (&info.name, &own_platform.name, &info.driver_version)
+}
+
+fn measurement(measured: &Measured) -> (String, String) {
+    let answer = match &measured.answer {
+        Ok(finding) => finding.to_string(),
+        Err(reason) => reason.to_string(),
+    };
+    (measured.name.clone(), answer)
+}
+
+/// Returns the curves of a device. A curve that cannot be drawn is left out: the values are there.
+fn curves(device: &CharacterizedDevice) -> Vec<(String, String)> {
+    let drawn = |(name, curve): (String, _)| Some((name.clone(), svg::text(&curve, &name).ok()?));
+    device.curves().into_iter().filter_map(drawn).collect()
+}
+
+fn cleaned(facts: Facts) -> Facts {
+    facts.into_iter().map(|(name, value)| (clean(&name), clean(&value))).collect()
+}

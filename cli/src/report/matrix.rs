@@ -1,0 +1,441 @@
+//! The page that a person reads after a run: suites down, devices across, then what went wrong and
+//! how to see it again.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use anstream::AutoStream;
+use clmatrix_harness::private::devices::failure::FailedDriver;
+use clmatrix_harness::private::log::events::DeviceLost;
+use clmatrix_harness::private::log::read::RunLog;
+use clmatrix_harness::private::log::test_result::{TestResult, left_behind_text};
+use clmatrix_harness::private::report::by_device;
+use clmatrix_harness::private::report::junit_path;
+use clmatrix_harness::private::report::{SUSPECT, outcome_line, place, rerun, without_message};
+use clmatrix_harness::private::text::{clean, first_line, one_line};
+use clmatrix_harness::private::text::{counted, cut, human, shell_quoted};
+use clmatrix_harness::private::verdict::{Location, Outcome, Verdict};
+use indexmap::{IndexMap, IndexSet};
+
+use super::conclusion::Conclusion;
+use super::excerpt;
+use super::not_run::NotRun;
+use super::table::{self, Color, Column, Group, MIN_WIDTH, wrap};
+use super::tally::{KINDS, Tally};
+
+/// The headings that do not explain themselves.
+const EXPLAINED: [Verdict; 2] = [Verdict::UnexpectedPass, Verdict::ExpectedFail];
+
+/// Tests whose leftovers are listed.
+const MOST_LEFT_BEHIND: usize = 10;
+
+/// The appearance of a page.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout<'a> {
+    /// Columns of the page; 40 at least.
+    pub width: usize,
+    /// True to use colours.
+    pub color: bool,
+    /// The folder of the reports, if they are written.
+    pub reports: Option<&'a Path>,
+    /// The tests whose output is shown.
+    pub output: ShownOutput,
+    /// True to leave out the table.
+    pub quiet: bool,
+    /// True to show all unexpected results of a device, not only the first.
+    pub all: bool,
+}
+
+impl<'a> Layout<'a> {
+    /// The layout for standard output.
+    pub(crate) fn of_terminal(
+        reports: Option<&'a Path>,
+        output: ShownOutput,
+        quiet: bool,
+        all: bool,
+    ) -> Self {
+        let color = AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never;
+        Self { width: 80, color, reports, output, quiet, all }
+    }
+}
+
+/// The tests whose captured output a page shows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ShownOutput {
+    /// No test.
+    Hidden,
+    /// The unexpected results, if there are at most ten.
+    FewUnexpected,
+    /// All tests.
+    All,
+}
+
+/// More unexpected results than these are shown without their output.
+const FEW: usize = 10;
+
+/// The most unexpected results of a device, unless all are shown.
+const MOST_UNEXPECTED: usize = 20;
+
+/// The most lines of a message, and of the output of a stream.
+const LINES: usize = 20;
+
+/// Returns the results of a run as a page for a terminal.
+///
+/// Only text that is there to be copied may be wider than the page: a test's id, a place in a source
+/// file, a file's path, a command.
+pub fn matrix(log: &RunLog, layout: Layout<'_>) -> String {
+    let page = Page { log, layout: Layout { width: layout.width.max(MIN_WIDTH), ..layout } };
+    let table = if layout.quiet { String::new() } else { page.table() };
+    let left_behind = if layout.quiet { String::new() } else { page.left_behind() };
+    let (results, drivers) = (page.results(), page.failed_drivers());
+    let (absent, lost) = (page.absent(), page.lost_devices());
+    let parts = [table, absent, results, left_behind, lost, drivers, page.summary()];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+struct Page<'a> {
+    log: &'a RunLog,
+    layout: Layout<'a>,
+}
+
+impl Page<'_> {
+    fn table(&self) -> String {
+        if self.log.results.is_empty() {
+            return String::new();
+        }
+        let suites: IndexSet<&str> = self.log.results.iter().map(TestResult::suite).collect();
+        let mut rows: Vec<String> = suites.iter().map(|name| one_line(name)).collect();
+        if suites.len() > 1 {
+            rows.push("all".to_owned());
+        }
+        let groups = by_device(self.log)
+            .into_iter()
+            .map(|(device, results)| self.group(device, &results, &suites));
+        table::layout(&rows, groups.collect(), "time", self.layout.width) + &self.legend()
+    }
+
+    /// Returns the columns of the verdicts that occur on a device; a column for passes in any case.
+    fn group(&self, device: &str, results: &[&TestResult], suites: &IndexSet<&str>) -> Group {
+        let mut tallies = Tally::of_suites(results, suites);
+        let total: Tally = tallies.iter().copied().sum();
+        if suites.len() > 1 {
+            tallies.push(total);
+        }
+        let columns = KINDS
+            .iter()
+            .filter(|kind| kind.verdict == Verdict::Pass || total.of(kind.verdict) > 0)
+            .map(|kind| Column {
+                head: kind.head,
+                counts: tallies.iter().map(|tally| tally.of(kind.verdict)).collect(),
+                color: kind.color.filter(|_| self.layout.color),
+            });
+        let foot = wall_time(results, &self.log.resumed).map(human).unwrap_or_default();
+        Group { label: one_line(device), columns: columns.collect(), foot }
+    }
+
+    fn legend(&self) -> String {
+        let total = Tally::of_run(self.log);
+        let meanings: Vec<_> = total
+            .counts()
+            .filter(|(kind, _)| EXPLAINED.contains(&kind.verdict))
+            .map(|(kind, _)| format!("{} = {}", kind.head, kind.meaning))
+            .collect();
+        wrap(meanings.iter().map(String::as_str), "  ", self.layout.width)
+    }
+
+    fn absent(&self) -> String {
+        let mut text = String::new();
+        for expected in &self.log.absent {
+            let sentence = format!("{}: expected, but not there", one_line(expected));
+            text += &self.titled("ABSENT", &sentence);
+        }
+        text
+    }
+
+    /// Returns the devices that were lost, with the reason, the last test, and the number of tests that
+    /// were not run because of it.
+    fn lost_devices(&self) -> String {
+        let mut text = String::new();
+        for lost @ DeviceLost { device, reason, .. } in &self.log.lost {
+            let not_run = self.log.count_not_run_by_loss(device);
+            let title = format!("{}, {} not run", one_line(device), counted(not_run, "test"));
+            text += &self.titled("DEVICE LOST", &title);
+            text += &self.wrapped(reason);
+            let _ = writeln!(text, "  {}", lost.when(one_line));
+        }
+        text
+    }
+
+    /// Returns the drivers that failed, at the end, where long runs do not scroll them away.
+    fn failed_drivers(&self) -> String {
+        let mut text = String::new();
+        for FailedDriver { driver, failure, .. } in &self.log.failed_drivers {
+            text += &self.titled("DRIVER FAILED", &one_line(driver));
+            text += &self.wrapped(&failure.reason);
+        }
+        text
+    }
+
+    /// Returns the unexpected results, and all results that have output where that is shown.
+    fn results(&self) -> String {
+        let ran = self.log.results.iter().filter(|result| result.verdict != Verdict::NotRun);
+        let is_notable = |result: &TestResult| {
+            !result.is_as_expected() || result.tolerated || result.attempts().is_some()
+        };
+        let notable = ran.clone().filter(|result| is_notable(result)).count();
+        let with_output = match self.layout.output {
+            ShownOutput::Hidden => false,
+            ShownOutput::FewUnexpected => notable <= FEW,
+            ShownOutput::All => true,
+        };
+        let has_output = |result: &TestResult| {
+            !result.stdout.is_empty() || !result.stderr.is_empty() || result.output_at.is_some()
+        };
+        let is_shown = |result: &&TestResult| {
+            is_notable(result) || self.layout.output == ShownOutput::All && has_output(result)
+        };
+        let mut left_out: IndexMap<&str, usize> = IndexMap::new();
+        let mut with_suspect: IndexSet<&str> = IndexSet::new();
+        let mut blocks = Vec::new();
+        for result in ran.filter(is_shown) {
+            let device = result.test_and_device().1;
+            let count = left_out.entry(device).or_default();
+            *count += usize::from(is_notable(result));
+            let is_further_suspect = self.is_brief(result) && !with_suspect.insert(device);
+            if self.layout.all || !is_notable(result) || *count <= MOST_UNEXPECTED {
+                blocks.push(match is_further_suspect {
+                    true => self.brief(result),
+                    false => self.result(result, with_output),
+                });
+            }
+        }
+        blocks.extend(self.left_out(&left_out));
+        blocks.extend(self.not_run());
+        blocks.join("\n")
+    }
+
+    /// Returns the number of unexpected results that are not shown, and the command that shows them.
+    fn left_out(&self, unexpected: &IndexMap<&str, usize>) -> Vec<String> {
+        let file = self
+            .log
+            .files
+            .last()
+            .filter(|_| self.log.header.is_of_clmatrix())
+            .map(|file| shell_quoted(&file.display().to_string()).into_owned());
+        let command = file
+            .map_or_else(String::new, |file| format!("  all:   clmatrix report --all {file}\n"));
+        let describe = |(device, count): (&&str, &usize)| {
+            let more = count.checked_sub(MOST_UNEXPECTED).filter(|more| *more > 0)?;
+            let title =
+                format!("{} on {}", counted(more, "more unexpected result"), one_line(device));
+            Some(self.titled("NOT SHOWN:", &title) + &command)
+        };
+        if self.layout.all { Vec::new() } else { unexpected.iter().filter_map(describe).collect() }
+    }
+
+    /// Returns whether a result is shown briefly: the suspects of a device say the same, that the device
+    /// does not work.
+    fn is_brief(&self, result: &TestResult) -> bool {
+        self.log.is_suspect(result) && self.layout.output != ShownOutput::All
+    }
+
+    /// Returns the verdict and the message of a result.
+    fn brief(&self, result: &TestResult) -> String {
+        let color = match result.verdict {
+            Verdict::Flaky => Color::Yellow,
+            _ if result.tolerated => Color::Yellow,
+            _ if result.is_as_expected() && result.attempts().is_some() => Color::Yellow,
+            _ if result.is_as_expected() => Color::Green,
+            _ => Color::Red,
+        };
+        let verdict = result.verdict.name().to_uppercase().replace('-', " ");
+        let mut text = format!("{} {}\n", self.paint(color, &verdict), one_line(&result.test));
+        if is_explained(result) {
+            text += &self.message(result);
+        }
+        text
+    }
+
+    fn result(&self, result: &TestResult, with_output: bool) -> String {
+        let as_expected = result.is_as_expected();
+        let mut text = self.brief(result);
+        let place = place(self.log, result.decisive()).filter(|_| is_explained(result));
+        if let Some(Location { file, line }) = place {
+            let _ = writeln!(text, "  at {}:{line}", one_line(&file));
+        }
+        if !as_expected {
+            text += &self.left_behind_by(result);
+        }
+        if with_output && !self.is_brief(result) {
+            if !as_expected {
+                text += &self.stack(result.decisive());
+            }
+            text += &self.output(&self.log.with_output(result.decisive()));
+        }
+        if !as_expected {
+            if let Some(reports) = self.layout.reports {
+                let report = junit_path(reports, result.test_and_device().1);
+                let _ = writeln!(text, "  more:  {}", report.display());
+            }
+            if let Some(command) = rerun(self.log, result) {
+                let _ = writeln!(text, "  rerun: {command}");
+            }
+        }
+        text
+    }
+
+    fn message(&self, result: &TestResult) -> String {
+        let rounds = result.rounds.as_ref().map(ToString::to_string);
+        let found = rounds.into_iter().chain(result.attempts());
+        let mut text: String = found.map(|found| self.wrapped(&found)).collect();
+        let result = result.decisive();
+        let message = match &result.outcome {
+            Outcome::Failed { message, .. } if !result.verdict.is_as_expected() => clean(message),
+            _ => outcome_line(result),
+        };
+        text += &self.wrapped(&message);
+        // The line of the other results holds the expectation.
+        let is_other = !result.verdict.is_as_expected() && result.outcome != Outcome::Passed;
+        if let Some(expected) = result.expected().filter(|_| is_other) {
+            text += &self.wrapped(&first_line(&expected));
+        }
+        if let Some(host) = &result.host {
+            text += &self.indented(&format!("host: {}", one_line(host)));
+        }
+        if self.log.is_suspect(result) {
+            text += &self.indented(SUSPECT);
+        }
+        text
+    }
+
+    /// Returns what a test left behind in its process, if that is not its failure, which is shown already.
+    fn left_behind_by(&self, result: &TestResult) -> String {
+        let notes = left_behind_text(&result.findings.left_behind);
+        match &result.outcome {
+            Outcome::Failed { message, .. } if *message == notes => String::new(),
+            _ => notes.lines().map(|note| self.indented(&one_line(note))).collect(),
+        }
+    }
+
+    /// Returns the innermost frames of the thread that crashed or ran the test.
+    fn stack(&self, result: &TestResult) -> String {
+        let Some(stacks) = &result.stacks else { return String::new() };
+        let shorten = |function: &str| cut(function, self.layout.width - 8);
+        stacks.top(shorten).iter().map(|line| format!("  {}\n", clean(line))).collect()
+    }
+
+    /// Returns the end of what a test wrote, without the message that is shown already.
+    fn output(&self, result: &TestResult) -> String {
+        let stderr = without_message(&result.stderr, &result.outcome);
+        let mut text = String::new();
+        for (name, output) in [("stdout", result.stdout.as_str()), ("stderr", &stderr)] {
+            let output = clean(output);
+            let excerpt = excerpt::end(&output, LINES, self.layout.width - 4);
+            if excerpt.lines.is_empty() {
+                continue;
+            }
+            let note = match excerpt.is_whole {
+                true => String::new(),
+                false => format!(", the last {LINES} lines"),
+            };
+            text += &format!("  {name}{note}:\n{}", excerpt.indented("    "));
+        }
+        text
+    }
+
+    /// Returns what tests left behind in their processes. The notes of an unexpected result are in its
+    /// own block.
+    fn left_behind(&self) -> String {
+        let has_notes = |result: &&TestResult| {
+            !result.findings.left_behind.is_empty() && result.is_as_expected()
+        };
+        let results: Vec<_> = self.log.results.iter().filter(has_notes).collect();
+        let mut text = String::new();
+        let title = self.paint(Color::Yellow, "LEFT BEHIND");
+        for result in results.iter().take(MOST_LEFT_BEHIND) {
+            let _ = writeln!(text, "{title} by {}", one_line(&result.test));
+            result
+                .findings
+                .left_behind
+                .iter()
+                .for_each(|note| text += &self.indented(&one_line(note)));
+        }
+        if let Some(more @ 1..) = results.len().checked_sub(MOST_LEFT_BEHIND) {
+            let _ = writeln!(text, "{title} by {}: see events.jsonl", counted(more, "more test"));
+        }
+        text
+    }
+
+    /// Returns the tests that were not run, a line for each device and reason: after Ctrl-C there are
+    /// thousands. The tests of lost devices are counted there.
+    fn not_run(&self) -> Vec<String> {
+        let describe = |not_run: NotRun<'_>| {
+            let NotRun { device, reason, tests } = not_run;
+            let title = format!("{} on {}", counted(tests, "test"), one_line(device));
+            self.titled("NOT RUN", &title) + &self.indented(&reason)
+        };
+        NotRun::of_run(self.log).into_iter().map(describe).collect()
+    }
+
+    fn summary(&self) -> String {
+        let conclusion = Conclusion::new(self.log);
+        let color = if conclusion.has_passed() { Color::Green } else { Color::Red };
+        let sentence = wrap(conclusion.to_string().split(' '), " ", self.layout.width);
+        let word = conclusion.word();
+        let painted = self.paint(color, word);
+        // The word stands at the beginning, where no line is broken within it.
+        let sentence = sentence.replacen(word, &painted, 1);
+        match self.layout.reports {
+            Some(reports) if !self.layout.quiet => {
+                format!("{sentence}Reports: {}\n", reports.display())
+            }
+            _ => sentence,
+        }
+    }
+
+    /// A line that begins with what is wrong.
+    fn titled(&self, wrong: &str, text: &str) -> String {
+        let text = cut(text, self.layout.width - wrong.len() - 1);
+        format!("{} {text}\n", self.paint(Color::Red, wrong))
+    }
+
+    fn indented(&self, text: &str) -> String {
+        format!("  {}\n", cut(text, self.layout.width - 2))
+    }
+
+    /// Returns the beginning of a text on indented lines.
+    fn wrapped(&self, text: &str) -> String {
+        excerpt::beginning(text, LINES, self.layout.width - 2).indented("  ")
+    }
+
+    fn paint(&self, color: Color, text: &str) -> String {
+        if self.layout.color { color.paint(text) } else { text.to_owned() }
+    }
+}
+
+/// Returns the time from the first start of a test to the last end, without the pauses of a run that was
+/// resumed at these times.
+pub(super) fn wall_time(results: &[&TestResult], resumed: &[SystemTime]) -> Option<Duration> {
+    let mut parts: BTreeMap<usize, (SystemTime, SystemTime)> = BTreeMap::new();
+    for result in results.iter().filter(|result| result.verdict != Verdict::NotRun) {
+        let (next, last) = match &result.rounds {
+            Some(rounds) => (rounds.start, rounds.end),
+            None => (result.started, result.end()),
+        };
+        let part = resumed.partition_point(|time| *time <= next);
+        let (start, end) = parts.entry(part).or_insert((next, last));
+        (*start, *end) = (next.min(*start), last.max(*end));
+    }
+    let times = parts.values().map(|(start, end)| end.duration_since(*start).unwrap_or_default());
+    (!parts.is_empty()).then(|| times.sum())
+}
+
+/// Returns whether a result has more to show than its verdict.
+fn is_explained(result: &TestResult) -> bool {
+    result.verdict != Verdict::Pass || result.attempts().is_some()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,254 @@
+//! The summary of a run in Markdown, for the pages of continuous integration.
+//!
+//! Names, messages and outputs of tests are shown as text, whatever they have in them. The parts have limits,
+//! so that a summary has a limit, too, whatever the run.
+
+use clmatrix_characterize::show::markdown::{block, code, escaped};
+use clmatrix_characterize::show::text_table::TextTable;
+use clmatrix_harness::private::log::events::DeviceLost;
+use clmatrix_harness::private::log::read::RunLog;
+use clmatrix_harness::private::log::test_result::TestResult;
+use clmatrix_harness::private::report::by_device;
+use clmatrix_harness::private::report::{explanation, standard_error};
+use clmatrix_harness::private::report::{headline, rerun, without_message};
+use clmatrix_harness::private::text::{clean, first_line, one_line};
+use clmatrix_harness::private::text::{counted, cut, human};
+use indexmap::IndexSet;
+
+use super::conclusion::Conclusion;
+use super::matrix::wall_time;
+use super::not_run::NotRun;
+use super::tally::Tally;
+
+/// The most bytes of a summary. GitHub takes 1 MiB for each step of a job.
+pub(crate) const MOST_BYTES: usize = 899 * 1024;
+
+/// The fewest bytes of a summary: its conclusion and the notes on what is left out.
+pub(crate) const FEWEST_BYTES: usize = 4 * 1024;
+
+/// The longest name of a test or a device, and the longest line of a message, in columns.
+const WIDEST: usize = 300;
+
+/// The most devices or drivers of a list.
+const MOST_ITEMS: usize = 50;
+
+/// The most bytes of a message.
+const MESSAGE: usize = 4 * 1024;
+
+/// The most bytes of an output.
+const OUTPUT: usize = 8 * 1024;
+
+/// The longest command that is shown, in bytes.
+const COMMAND: usize = 2 * 1024;
+
+/// The bytes that are kept for the number of results that are left out.
+const LAST_NOTE: usize = 512;
+
+/// Returns the summary of a run in at most `most` bytes, which are at least [`FEWEST_BYTES`]. `news` is the
+/// section on differences from another run.
+pub(crate) fn summary(log: &RunLog, news: Option<&str>, most: usize) -> String {
+    let (title, counts) = Conclusion::new(log).parts();
+    let mut summary = Summary { log, text: format!("# {title}\n\n{counts}\n"), most };
+    summary.add_part(&summary.table(), "The table");
+    summary.add_part(&summary.incidents(), "The list of devices and drivers that failed");
+    if let Some(news) = news {
+        summary.add_part(news, "The comparison, which `clmatrix diff --all` shows whole,");
+    }
+    summary.add_results();
+    summary.text
+}
+
+struct Summary<'a> {
+    log: &'a RunLog,
+    text: String,
+    most: usize,
+}
+
+impl Summary<'_> {
+    /// Adds a part that takes no more than an eighth of the summary, or a note in its place.
+    fn add_part(&mut self, part: &str, name: &str) {
+        match part.len() {
+            0 => {}
+            length if length <= self.most / 8 => self.text += &format!("\n{part}"),
+            _ => self.text += &format!("\n{name} is left out: it is too long.\n"),
+        }
+    }
+
+    /// Returns the counts of results: suites down, devices across.
+    fn table(&self) -> String {
+        let results = &self.log.results;
+        let suites: IndexSet<&str> = results.iter().map(TestResult::suite).collect();
+        let devices = by_device(self.log);
+        let names: Vec<String> = devices.keys().map(|device| name(device)).collect();
+        let heads: Vec<&str> =
+            ["suite"].into_iter().chain(names.iter().map(String::as_str)).collect();
+        let mut table = TextTable::new(&heads);
+        let tallies: Vec<Vec<Tally>> =
+            devices.values().map(|results| Tally::of_suites(results, &suites)).collect();
+        for (row, suite) in suites.iter().enumerate() {
+            let cells = tallies.iter().map(|of_device| cell(&of_device[row]));
+            table.push([name(suite)].into_iter().chain(cells).collect());
+        }
+        if suites.len() > 1 {
+            let sums = tallies.iter().map(|of_device| cell(&of_device.iter().copied().sum()));
+            table.push(["all".to_owned()].into_iter().chain(sums).collect());
+        }
+        let times = devices.values().map(|results| {
+            wall_time(results, &self.log.resumed).map_or_else(|| "-".to_owned(), human)
+        });
+        table.push(["time".to_owned()].into_iter().chain(times).collect());
+        if results.is_empty() { String::new() } else { table.markdown() }
+    }
+
+    /// Returns the devices that are absent or lost, the drivers that failed, and the tests that were not run.
+    fn incidents(&self) -> String {
+        let RunLog { absent, lost, failed_drivers, .. } = self.log;
+        let mut text = String::new();
+        let absent = absent.iter().map(|expected| format!("**ABSENT** {}", shown(expected)));
+        text += &list(absent.collect());
+        let lost = lost.iter().map(|lost @ DeviceLost { device, reason, .. }| {
+            let not_run = counted(self.log.count_not_run_by_loss(device), "test");
+            let (device, when) = (code(&name(device)), lost.when(|after| code(&name(after))));
+            format!("**DEVICE LOST** {device}, {not_run} not run, {when}: {}", shown(reason))
+        });
+        text += &list(lost.collect());
+        let failed = failed_drivers.iter().map(|failed| {
+            format!(
+                "**DRIVER FAILED** {}: {}",
+                code(&name(&failed.driver)),
+                shown(&failed.failure.reason)
+            )
+        });
+        text += &list(failed.collect());
+        let not_run =
+            NotRun::of_run(self.log).into_iter().map(|NotRun { device, reason, tests }| {
+                format!(
+                    "**NOT RUN** {} on {}: {}",
+                    counted(tests, "test"),
+                    code(&name(device)),
+                    shown(&reason)
+                )
+            });
+        text + &list(not_run.collect())
+    }
+
+    /// Adds the unexpected results: with their outputs while there is room for these, then a line each.
+    fn add_results(&mut self) {
+        let results = self.log.results.iter();
+        let unexpected: Vec<_> = results.filter(|result| result.is_unexpected()).collect();
+        if unexpected.is_empty() {
+            return;
+        }
+        self.text += &format!("\n## {}\n\n", counted(unexpected.len(), "unexpected result"));
+        let room = self.most.saturating_sub(LAST_NOTE);
+        let log = self.log;
+        let mut rest = &unexpected[..];
+        self.add_while(&mut rest, room / 3 * 2, |result| details(log, result));
+        if !rest.is_empty() {
+            self.text += "\nWithout their outputs:\n\n";
+            self.add_while(&mut rest, room, |result| format!("- {}\n", line(result)));
+        }
+        if !rest.is_empty() {
+            let (count, all) = (rest.len(), counted(unexpected.len(), "unexpected result"));
+            let command = match log.header.is_of_clmatrix() {
+                true => "`clmatrix report --all` and the",
+                false => "The",
+            };
+            self.text += &format!(
+                "\n{count} of {all} are left out. {command} JUnit files have all of them.\n"
+            );
+        }
+    }
+
+    /// Adds the texts of results, up to a length of the summary. `rest` loses these results.
+    fn add_while(
+        &mut self,
+        rest: &mut &[&TestResult],
+        most: usize,
+        text: impl Fn(&TestResult) -> String,
+    ) {
+        while let [first, others @ ..] = *rest {
+            let text = text(first);
+            if self.text.len() + text.len() > most {
+                break;
+            }
+            self.text += &text;
+            *rest = others;
+        }
+    }
+}
+
+/// Returns the items of a list, or the first of them and the number of others.
+fn list(items: Vec<String>) -> String {
+    let mut text: String =
+        items.iter().take(MOST_ITEMS).map(|item| format!("- {item}\n")).collect();
+    if let Some(more @ 1..) = items.len().checked_sub(MOST_ITEMS) {
+        text += &format!("- and {more} more\n");
+    }
+    text
+}
+
+/// Returns the counts of verdicts: `12 ok, 1 FAIL`.
+fn cell(tally: &Tally) -> String {
+    let counts: Vec<_> =
+        tally.counts().map(|(kind, count)| format!("{count} {}", kind.head)).collect();
+    if counts.is_empty() { "-".to_owned() } else { counts.join(", ") }
+}
+
+/// Returns the name of a test, a suite, a device or a driver on one line.
+fn name(text: &str) -> String {
+    cut(&one_line(beginning(text, MESSAGE)), WIDEST)
+}
+
+/// Returns the first line of a text, escaped.
+fn shown(text: &str) -> String {
+    escaped(&cut(&first_line(beginning(text, MESSAGE)), WIDEST))
+}
+
+/// Returns a result on one line.
+fn line(result: &TestResult) -> String {
+    let verdict = result.verdict.name().to_uppercase().replace('-', " ");
+    format!("<b>{verdict}</b> {}: {}", code(&name(&result.test)), code(&name(&headline(result))))
+}
+
+/// Returns a result with its message, its outputs and the command that runs the test again, folded.
+fn details(log: &RunLog, result: &TestResult) -> String {
+    let mut decisive = log.with_output(result.decisive()).into_owned();
+    decisive.stderr = without_message(&decisive.stderr, &decisive.outcome).into_owned();
+    let mut text = format!("<details>\n<summary>{}</summary>\n\n", line(result));
+    let message = explanation(log, result);
+    let shown = beginning(&message, MESSAGE);
+    let dots = if shown.len() < message.len() { "…" } else { "" };
+    text += &block("text", &format!("{}{dots}", clean(shown)));
+    let stderr = standard_error(&decisive);
+    for (name, output) in [("stdout", &decisive.stdout), ("stderr", &stderr)] {
+        let output = output.trim();
+        if !output.is_empty() {
+            let (end, note) = end(output);
+            text += &format!("\n{name}{note}:\n\n{}", block("text", &clean(end)));
+        }
+    }
+    if let Some(command) = rerun(log, result).filter(|command| command.len() <= COMMAND) {
+        text += &format!("\nrerun:\n\n{}", block("sh", &command));
+    }
+    text + "\n</details>\n"
+}
+
+/// Returns the first bytes of a text, up to a limit.
+fn beginning(text: &str, most: usize) -> &str {
+    &text[..text.floor_char_boundary(most)]
+}
+
+/// Returns the end of an output, and a note if that is not all.
+fn end(output: &str) -> (&str, String) {
+    match output.len().checked_sub(OUTPUT) {
+        None | Some(0) => (output, String::new()),
+        Some(start) => {
+            let end = &output[output.ceil_char_boundary(start)..];
+            (end, format!(", the last {} of {} bytes", end.len(), output.len()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,756 @@
+//! The tests of other programs: one with the command line of the OpenCL conformance test suite, and a Rust
+//! test target.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use clmatrix_harness::private::log::read::RunLog;
+use clmatrix_harness::private::log::test_result::TestResult;
+use clmatrix_harness::private::verdict::{Outcome, Verdict};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::Check;
+use crate::cpu;
+use crate::support::{COMMAND, ROLE, child, compile, context_layer, events, log, output, reports};
+
+pub const CHECKS: &[Check] = &[
+    ("external::each_cts_result_is_right", each_cts_result_is_right),
+    ("external::a_rust_target_ends_as_our_own_tests", a_rust_target_ends_as_our_own_tests),
+    ("external::a_rerun_command_runs_one_test_alone", a_rerun_command_runs_one_test_alone),
+    ("external::a_program_that_does_not_list_is_one_failure", a_program_that_does_not_list),
+    ("external::lists_of_two_suites_are_side_by_side", lists_of_two_suites_are_side_by_side),
+    ("external::a_script_lists_each_time", a_script_lists_each_time),
+    ("external::expectations_of_a_suite_are_loaded_with_it", expectations_of_a_suite),
+    ("external::output_without_end_ends_with_the_program", output_without_end),
+    ("external::ends_of_programs_are_seen_on_demand", ends_of_programs_are_seen_on_demand),
+    ("external::a_list_is_imported_from_the_current_folder", a_list_is_imported),
+    ("external::a_lost_device_stops_other_programs", a_lost_device_stops_other_programs),
+    ("external::a_waiting_test_is_not_slow", a_waiting_test_is_not_slow),
+    ("external::an_exit_has_a_limit_of_its_own", an_exit_has_a_limit_of_its_own),
+    ("external::a_test_that_hangs_the_second_time_is_counted", a_test_that_hangs_the_second_time),
+    ("external::shards_make_the_whole_run", shards_make_the_whole_run),
+    ("external::a_test_that_fails_now_is_a_regression", a_test_that_fails_now),
+    ("external::a_run_is_as_expected_after_an_update", a_run_is_as_expected_after_an_update),
+    ("external::a_test_has_an_at_in_its_name", a_test_has_an_at_in_its_name),
+    ("external::one_slot_has_one_track_in_a_trace", one_slot_has_one_track_in_a_trace),
+    ("external::a_summary_has_all_that_differs_if_asked", a_summary_has_all_that_differs),
+];
+
+const LIMIT: Duration = Duration::from_secs(2);
+
+/// A folder with a configuration and programs.
+struct Project(TempDir);
+
+impl Project {
+    fn new(config: &str) -> Self {
+        let project = Self(tempfile::tempdir().expect("a folder"));
+        project.write("clmatrix.toml", config);
+        // Only tests that hang have a limit that others may reach on a busy machine.
+        let hangs = "[[expect]]\ntest = \"*::hangs\"\nstatus = \"timeout\"\ntimeout = \"2s\"\n";
+        project.write("expectations/hangs.toml", &format!("{hangs}reason = \"by intention\"\n"));
+        project
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("the folder can be written");
+        fs::write(path, text).expect("the folder can be written");
+    }
+
+    /// Compiles `cts_program.c` as the program `faulty`.
+    fn with_cts_program(self) -> Self {
+        let mut command = Command::new("cc");
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/cts_program.c");
+        command.arg("-o").arg(self.path("test_faulty")).args([source, "-ldl"]);
+        compile(command);
+        self
+    }
+
+    /// Writes a script that is a program.
+    fn with_script(self, name: &str, lines: &str) -> Self {
+        self.write(name, &format!("#!/bin/sh\n{lines}\n"));
+        let executable = Permissions::from_mode(0o755);
+        fs::set_permissions(self.path(name), executable).expect("the file is ours");
+        self
+    }
+
+    /// A command that reports to the folder `out` of the project.
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.command_without_config();
+        command.arg("--config").arg(self.path("clmatrix.toml")).args(arguments);
+        command
+    }
+
+    /// A command in which a variable names the configuration.
+    fn command_without_config(&self) -> Command {
+        let mut command = child(COMMAND, &["run"]);
+        command.env("CLMATRIX_CONFIG", self.path("clmatrix.toml"));
+        command.arg("--report-dir").arg(self.path("out"));
+        // Relative paths in a file of `--config` start from the current folder.
+        command.current_dir(self.0.path());
+        command
+            .env("CLMATRIX_RERUN", format!("{} run", std::env::current_exe().unwrap().display()));
+        command
+    }
+
+    /// Runs tests, and returns their log.
+    fn run(&self, arguments: &[&str]) -> RunLog {
+        output(self.command(arguments));
+        log(&self.path("out"))
+    }
+}
+
+/// The results by paths and devices.
+fn by_test(log: &RunLog) -> BTreeMap<&str, BTreeMap<&str, &TestResult>> {
+    let mut all = BTreeMap::<_, BTreeMap<_, _>>::new();
+    for result in &log.results {
+        let (path, device) = result.test_and_device();
+        all.entry(path).or_default().insert(device, result);
+    }
+    all
+}
+
+/// The outcomes of a test on all devices, of which each must be the same.
+fn outcome(log: &RunLog, path: &str) -> String {
+    let all = by_test(log);
+    let results = all.get(path).unwrap_or_else(|| panic!("{path} is in the log"));
+    assert_eq!(results.len(), log.records.len(), "{path}: {:?}", results.keys());
+    let mut texts: Vec<String> =
+        results.values().map(|result| format!("{:?}", result.outcome)).collect();
+    texts.sort();
+    texts.dedup();
+    assert_eq!(texts.len(), 1, "{path}: {texts:?}");
+    texts.remove(0)
+}
+
+const CTS: &str = r#"
+[[external]]
+name = "cts"
+kind = "opencl-cts"
+programs = "test_*"
+"#;
+
+fn each_cts_result_is_right() {
+    let project = Project::new(CTS).with_cts_program();
+    let lists = project.path("lists");
+    let mut command = project.command(&["cts::"]);
+    command.env("FAULTS_LISTS", &lists);
+    let ended = output(command);
+    assert_eq!(ended.status.code(), Some(1));
+    let run = log(&project.path("out"));
+    let device_count = run.records.len();
+    assert_eq!(run.results.len(), 13 * device_count, "no others");
+    let failed = |message: &str| Outcome::Failed { message: message.to_owned(), location: None };
+    let crashed = |how: &str| Outcome::Crashed { how: how.to_owned() };
+    let not_run = |reason: &str| Outcome::NotRun { reason: reason.to_owned() };
+    for (test, expected) in [
+        ("passes", Outcome::Passed),
+        ("passes_last", Outcome::Passed),
+        ("sees_device", Outcome::Passed),
+        ("fails", failed("ERROR: 1 is not 2")),
+        ("no_newline", failed("ERROR: no end of line")),
+        ("skips", Outcome::Skipped { reason: "no images".to_owned() }),
+        ("crashes", crashed("SIGSEGV")),
+        ("crashes_silently", crashed("SIGSEGV")),
+        ("exits", crashed("exited with status 0 in the middle of the test")),
+        ("hangs", Outcome::TimedOut { limit: LIMIT }),
+        ("is_left_out", not_run("the program wrote no result of this test")),
+        (
+            "exits_silently",
+            not_run(
+                "the program exited with status 0, and wrote no file of results \
+                     (CL_CONFORMANCE_RESULTS_FILENAME)",
+            ),
+        ),
+    ] {
+        let found = outcome(&run, &format!("cts::faulty::{test}"));
+        assert_eq!(found, format!("{expected:?}"), "{test}");
+    }
+    let cut_off = outcome(&run, "cts::faulty::cuts_file");
+    let why = "exited with status 0, and its file of results is cut off";
+    assert!(cut_off.starts_with("NotRun") && cut_off.contains(why), "{cut_off}");
+    let mut workers = events(&project.path("out"));
+    let of = |event: &str, time: &str| -> BTreeSet<[String; 2]> {
+        let these = workers.iter().filter(|known| known["event"] == event);
+        these.map(|known| [&known["worker"], &known[time]].map(Value::to_string)).collect()
+    };
+    let (ended, begun) = (of("finished", "started"), of("started", "time"));
+    assert!(ended.is_subset(&begun), "{:?}", ended.difference(&begun));
+    // One worker looks whether the device is at its position.
+    workers.retain(|event| event["event"] == "worker-started" && event["error"].is_null());
+    assert_eq!(workers.len(), run.records.len(), "{workers:?}");
+    let all = by_test(&run);
+    for (id, record) in &run.records {
+        let result = run.with_output(all["cts::faulty::sees_device"][id.as_str()]);
+        let line = format!("1 platform: {}\n", record.device.info.name);
+        assert!(result.stdout.contains(&line), "{id}: {}", result.stdout);
+        let hangs = all["cts::faulty::hangs"][id.as_str()];
+        let stacks = hangs.stacks.as_ref().expect("stacks").to_string();
+        assert!(stacks.contains("pause"), "{stacks}");
+    }
+    // The second run reads the list of the first.
+    project.run(&["cts::faulty::passes@"]);
+    assert_eq!(fs::read_to_string(&lists).expect("a list"), "x");
+}
+
+const GPU: &str = r#"
+[[external]]
+name = "mine"
+kind = "libtest"
+programs = ["deps/gpu-*"]
+device-env = { FAULTS_AT = "{platform}:{device}" }
+"#;
+
+fn a_rust_target_ends_as_our_own_tests() {
+    let project = Project::new(GPU);
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/gpu.rs");
+    // An older build of the same target, as cargo leaves it.
+    project.write("deps/gpu-00000000000000aa.d", "no program");
+    let project = project.with_script("deps/gpu-00000000000000aa", "echo old: test");
+    let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    rustc.args(["--edition", "2024", "--test", source, "-o"]);
+    compile({
+        rustc.arg(project.path("deps/gpu-00000000000000bb"));
+        rustc
+    });
+    let ended = output(project.command(&["mine::"]));
+    let stderr = String::from_utf8(ended.stderr).expect("text");
+    assert!(stderr.contains("gpu-00000000000000aa is not run, as "), "{stderr}");
+    let run = log(&project.path("out"));
+    assert_eq!(run.results.len(), 12 * run.records.len());
+    for (test, expected) in [
+        ("passes", "Passed"),
+        ("panics_as_meant", "Passed"),
+        ("returns_an_error", "Failed { message: \"Error: \\\"gone\\\"\", location: None }"),
+        ("crashes", "Crashed { how: \"SIGABRT\" }"),
+        ("exits", "Crashed { how: \"exited with status 0 in the middle of the test\" }"),
+        (
+            "exits_behind_another",
+            "Crashed { how: \"exited with status 0 in the middle of the test\" }",
+        ),
+        ("runs_one_that_crashes", "Passed"),
+        ("writes_at_exit", "Passed"),
+        ("hangs", "TimedOut { limit: 2s }"),
+        ("is_ignored", "Ignored { reason: None }"),
+    ] {
+        assert_eq!(outcome(&run, &format!("mine::gpu::{test}")), expected, "{test}");
+    }
+    let failed = outcome(&run, "mine::gpu::fails");
+    let message = r#"assertion `left == right` failed: arithmetic\n  left: 2\n right: 3""#;
+    assert!(failed.contains(message) && failed.contains("gpu.rs\", line: 10"), "{failed}");
+    let otherwise = outcome(&run, "mine::gpu::panics_otherwise");
+    assert!(otherwise.contains("note: panic did not contain expected string"), "{otherwise}");
+    let all = by_test(&run);
+    for id in run.records.keys() {
+        let result = run.with_output(all["mine::gpu::passes"][id.as_str()]);
+        assert!(result.stdout.contains("on 0:0\n"), "{id}: {}", result.stdout);
+        assert!(all["mine::gpu::hangs"][id.as_str()].stacks.is_some());
+    }
+    let with_ignored = project.run(&["mine::gpu::is_ignored", "--include-ignored"]);
+    assert_eq!(outcome(&with_ignored, "mine::gpu::is_ignored"), "Passed");
+}
+
+fn a_rerun_command_runs_one_test_alone() {
+    for is_named_by_variable in [false, true] {
+        rerun_each_failure(is_named_by_variable);
+    }
+}
+
+fn rerun_each_failure(is_named_by_variable: bool) {
+    let list = r"printf 'tab\there: test\nline\342\200\250break  a\\\\b*: test\nplain: test\n'";
+    let lines = format!("case $* in *--ignored*) ;; *--list*) {list} ;; *) exit 101 ;; esac");
+    let project =
+        Project::new(&format!("{CTS}{SCRIPT}")).with_cts_program().with_script("script", &lines);
+    let tests = ["cts::faulty::fails@", "mine::"];
+    let ended = output({
+        let mut command = match is_named_by_variable {
+            false => project.command(&[]),
+            true => project.command_without_config(),
+        };
+        command.args(tests).args(["--devices", cpu::platform()]);
+        command
+    });
+    let failed = log(&project.path("out")).results;
+    assert_eq!(failed.len(), 4);
+    let stdout = String::from_utf8(ended.stdout).expect("text");
+    let commands: Vec<&str> =
+        stdout.lines().filter_map(|line| line.strip_prefix("  rerun: ")).collect();
+    assert_eq!(commands.len(), failed.len(), "{stdout}");
+    for (command, failed) in commands.into_iter().zip(failed) {
+        let again = project.path("again");
+        let shell = format!("{command} --report-dir {}", again.display());
+        // `$'...'` needs bash.
+        let mut shell_command = Command::new("bash");
+        shell_command.args(["-c", &shell]).env(ROLE, COMMAND).stdin(Stdio::null());
+        shell_command.current_dir(project.0.path());
+        shell_command.env_remove("CLMATRIX_CONFIG").env_remove("CLMATRIX_PROFILE");
+        output(shell_command);
+        let results = log(&again).results;
+        let ids: Vec<&str> = results.iter().map(|result| &*result.test).collect();
+        assert_eq!(ids, [&*failed.test], "{command}");
+        assert_eq!(results[0].outcome, failed.outcome);
+    }
+}
+
+fn output_without_end() {
+    let config = "[[external]]\nname = \"mine\"\nkind = \"libtest\"\nprograms = \"orphan\"\n";
+    let lines = "case $* in *--ignored*) ;; *--list*) echo 't: test' ;; \
+                 *) setsid yes & sleep 0.2; exit 0 ;; esac";
+    let project = Project::new(config).with_script("orphan", lines);
+    let run = project.run(&["mine::", "--devices", cpu::platform()]);
+    assert_eq!(outcome(&run, "mine::orphan::t"), "Passed");
+}
+
+/// The script of a program of the suite with these tests, whose names are letters, that does `lines` in each and
+/// passes.
+fn cts_script(tests: &str, lines: &str) -> String {
+    let list: String = tests.chars().map(|test| format!("\\t{test}\\n")).collect();
+    format!(
+        "[ $1 = --list ] && {{ printf '{list}'; exit; }}; results=
+         for test; do echo $test...
+         {lines}
+         echo $test passed; results=\"$results\\\"$test\\\": \\\"pass\\\",\"; done
+         printf '{{\"results\": {{%s}}}}' \"${{results%,}}\" > $CL_CONFORMANCE_RESULTS_FILENAME"
+    )
+}
+
+fn ends_of_programs_are_seen_on_demand() {
+    let check = "[[override]]\nid = \"*\"\nexit-check = true\n";
+    let ends = cts_script("a", "") + "\nexit 7";
+    let project = Project::new(&format!("{check}{CTS}"))
+        .with_script("test_one", &ends)
+        .with_script("test_other", &ends)
+        .with_script("test_whole", &cts_script("a", ""));
+    let run = project.run(&["cts::", "--devices", cpu::platform()]);
+    assert_eq!(run.results.len(), 4);
+    let exit = run.results.iter().find(|result| result.test == cpu::test("worker::exit"));
+    let exit = run.with_output(exit.expect("a result"));
+    let how = "exited with status 7 after its last test";
+    assert_eq!(exit.outcome, Outcome::Crashed { how: how.to_owned() });
+    let attempts = exit.earlier.iter().chain([&*exit]);
+    let mut after: Vec<_> = attempts.map(|attempt| attempt.stdout.clone()).collect();
+    after.sort();
+    let program = |name: &str| format!("after cts::{name}::a@{}\n", cpu::id());
+    assert_eq!(after, ["one", "other"].map(program));
+    let project = Project::new(CTS).with_script("test_one", &ends);
+    assert!(project.run(&["cts::", "--devices", cpu::platform()]).is_success());
+}
+
+fn an_exit_has_a_limit_of_its_own() {
+    let check = "[[override]]\nid = \"*\"\nexit-check = true\n";
+    let result = "test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured";
+    let lines = format!(
+        "echo; echo running 1 test; sleep 4; echo test t ... ok; echo; echo '{result}'; sleep 4"
+    );
+    let project = Project::new(&format!("{check}{SCRIPT}"))
+        .with_script("script", &libtest_script("t", &lines));
+    let run = project.run(&["mine::", "--devices", cpu::platform(), "--timeout", "6s"]);
+    assert_eq!(outcome(&run, "mine::script::t"), "Passed");
+    assert_eq!(run.results.len(), 1, "no end went wrong");
+}
+
+fn a_list_is_imported() {
+    let project = Project::new("");
+    project.write("list.csv", "Buffers,buffers/test_buffers\n");
+    let mut command = child(COMMAND, &["external", "import", "list.csv"]);
+    command.current_dir(project.0.path());
+    let ended = output(command);
+    assert_eq!(ended.status.code(), Some(0));
+    let tables = String::from_utf8(ended.stdout).expect("text");
+    let program = project.path("buffers/test_buffers").display().to_string();
+    assert!(tables.contains(&program), "{tables}");
+}
+
+fn a_program_that_does_not_list() {
+    let config = format!(
+        "{CTS}\n[[external]]\nname = \"own\"\nkind = \"libtest\"\nprograms = \"own\"\n\
+         [[external]]\nname = \"gone\"\nkind = \"libtest\"\nprograms = \"nowhere/*\"\n\
+         [[external]]\nname = \"gone\"\nkind = \"opencl-cts\"\nprograms = [\"lost\", \"whole\", \"clmatrix.toml\", \"one\"]\n\
+         [[external]]\nname = \"none\"\nkind = \"opencl-cts\"\nprograms = \"whole\"\ntests = [\"y*\"]\n\
+         [[external]]\nname = \"two\"\nkind = \"libtest\"\nprograms = \"*/gpu-*\"\n\
+         [[external]]\nname = \"both\"\nkind = \"opencl-cts\"\nprograms = \"*/test_*\"\n"
+    );
+    let own = std::env::current_exe().expect("a path");
+    // The backtrace is longer than the end that the message has.
+    let panics = "echo \"thread 'main' panicked at src/main.rs:3:5:\" >&2; echo no input >&2; \
+                  echo stack backtrace: >&2; seq 100 >&2; exit 101";
+    let project = Project::new(&config)
+        .with_script("test_broken", "sleep 4; echo no such option >&2; echo try --help >&2; exit 3")
+        .with_script("test_panics", panics)
+        .with_script("whole", &cts_script("x", ""))
+        .with_script("test_twice", "printf '\\tx\\n\\tx\\n'")
+        .with_script("test_endless", "yes")
+        .with_script("own", &format!("{ROLE}=libtest exec {} \"$@\"", own.display()));
+    for folder in ["one", "other"] {
+        fs::create_dir(project.path(folder)).expect("the folder is new");
+    }
+    let project = project
+        .with_script("one/test_same", "printf '\\tx\\n'")
+        .with_script("one/test_zero", "exit 0")
+        .with_script("other/test_same", "printf '\\tx\\n'")
+        .with_script("one/gpu-00000000000000aa", "echo a: test")
+        .with_script("other/gpu-00000000000000bb", "echo b: test");
+    let suites = ["cts::", "own::", "gone::", "none::", "two::", "both::"];
+    let stderr = |ended: Output| String::from_utf8(ended.stderr).expect("text");
+    let progress = stderr(output(project.command(&suites)));
+    let slow =
+        format!("waiting up to 1m for the tests of {}", project.path("test_broken").display());
+    assert_eq!(progress.matches("waiting up to").count(), 1, "{progress}");
+    assert!(progress.contains(&slow), "{progress}");
+    let run = log(&project.path("out"));
+    assert_eq!(outcome(&run, "gone::whole::x"), "Passed", "the program that is there");
+    let failures: BTreeMap<&str, String> = run
+        .results
+        .iter()
+        .filter(|result| !result.test.starts_with("gone::whole"))
+        .map(|result| {
+            assert_eq!(result.verdict, Verdict::Fail, "{}", result.test);
+            (&*result.test, result.outcome.to_string())
+        })
+        .collect();
+    let tests: Vec<&str> = failures.keys().copied().collect();
+    let expected = [
+        "both::same",
+        "both::zero",
+        "cts::broken",
+        "cts::endless",
+        "cts::panics",
+        "cts::twice",
+        "gone",
+        "none",
+        "own::own",
+        "two::gpu",
+    ];
+    assert_eq!(tests, expected.map(|program| format!("{program}::list@host")));
+    for (test, words) in [
+        ("both::same::list@host", "other/test_same have one name, same"),
+        ("both::zero::list@host", "lists no test"),
+        (
+            "cts::broken::list@host",
+            "exited with status 3; its standard error ends with:\n  no such option\n  try --help",
+        ),
+        ("cts::endless::list@host", "does not list its tests: writes more than 64 MiB"),
+        (
+            "cts::panics::list@host",
+            "exited with status 101: no input (src/main.rs:3); its standard",
+        ),
+        ("cts::twice::list@host", "lists two tests with the name x"),
+        ("gone::list@host", "nowhere/*: no such file; build it, or correct `programs`\n"),
+        ("gone::list@host", "/lost: no such file; build it"),
+        ("gone::list@host", "/clmatrix.toml is not executable"),
+        ("gone::list@host", "/one/*` are the files of the folder"),
+        ("none::list@host", "no test that matches `tests`"),
+        ("own::own::list@host", "run it by `cargo test`"),
+        ("two::gpu::list@host", "other/gpu-00000000000000bb have one name, gpu"),
+    ] {
+        assert!(failures[test].contains(words), "{}", failures[test]);
+    }
+    let mut list = child(COMMAND, &["list", "gone::", "--config"]);
+    let listed = output({
+        list.arg(project.path("clmatrix.toml"));
+        list
+    });
+    let listed = String::from_utf8(listed.stdout).expect("text");
+    assert!(listed.contains("gone::list  once, without a device, error: "), "{listed}");
+    project.write("clmatrix.toml", &format!("{CTS}{CTS}"));
+    let twice = stderr(output(project.command(&["cts::"])));
+    assert!(twice.contains("give one of their [[external]] tables another `name`"), "{twice}");
+}
+
+fn lists_of_two_suites_are_side_by_side() {
+    let suite = |name: &str| {
+        format!("[[external]]\nname = \"{name}\"\nkind = \"libtest\"\nprograms = \"{name}\"\n")
+    };
+    let script = |own: &str, other: &str| {
+        // One processor has one list at a time.
+        let wait = match std::thread::available_parallelism() {
+            Ok(one) if one.get() == 1 => String::new(),
+            _ => format!("while [ ! -e {other}-lists ]; do sleep 0.1; done"),
+        };
+        format!("touch {own}-lists; {wait}; {}", libtest_script("t", "exit 0"))
+    };
+    let project = Project::new(&[suite("one"), suite("two")].concat())
+        .with_script("one", &script("one", "two"))
+        .with_script("two", &script("two", "one"));
+    let run = project.run(&["one::one::", "two::two::", "--devices", cpu::platform()]);
+    assert_eq!(verdicts(&run).len(), 2);
+    for test in ["one::one::t", "two::two::t"] {
+        assert_eq!(outcome(&run, test), "Passed");
+    }
+}
+
+/// A script lists the tests of a file in its folder.
+fn a_script_lists_each_time() {
+    let lists = "case $* in *--ignored*) ;; *--list*) cat list ;; esac";
+    let project = Project::new(SCRIPT).with_script("script", lists);
+    for tests in [&["a"][..], &["a", "b"]] {
+        project
+            .write("list", &tests.iter().map(|test| format!("{test}: test\n")).collect::<String>());
+        let run = project.run(&["mine::", "--devices", cpu::platform()]);
+        let ids: Vec<&str> = run.results.iter().map(|result| &*result.test).collect();
+        assert_eq!(
+            ids,
+            tests
+                .iter()
+                .map(|test| cpu::test(&format!("mine::script::{test}")))
+                .collect::<Vec<_>>()
+        );
+    }
+}
+
+fn expectations_of_a_suite() {
+    let project = Project::new(CTS).with_cts_program();
+    let entry = |test: &str, status: &str| {
+        format!("[[expect]]\ntest = \"{test}\"\nstatus = \"{status}\"\nreason = \"known\"\n")
+    };
+    let entries =
+        [entry("cts::faulty::fails", "fail"), entry("cts::faulty::crashes", "crash")].concat();
+    project.write("expectations/cts/all.toml", &entries);
+    project.write("expectations/other/all.toml", &entry("other::x", "fail"));
+    let ended = output(project.command(&[
+        "cts::faulty::fails@",
+        "cts::faulty::crashes@",
+        "--devices",
+        cpu::platform(),
+    ]));
+    let stderr = String::from_utf8(ended.stderr).expect("text");
+    assert_eq!(ended.status.code(), Some(0), "{stderr}");
+    assert!(stderr.contains("expectations: 3"), "{stderr}");
+    let run = log(&project.path("out"));
+    assert!(run.results.iter().all(|result| result.verdict == Verdict::ExpectedFail));
+}
+
+fn a_lost_device_stops_other_programs() {
+    let project = Project::new(CTS).with_cts_program();
+    let tests = ["crashes", "passes"].map(|test| format!("cts::faulty::{test}@"));
+    let mut command = project.command(&tests.each_ref().map(String::as_str));
+    command.env("CLMATRIX_TEST", cpu::platform());
+    // Programs make no context; the probes do.
+    context_layer(&mut command, project.0.path(), "error", "2-99");
+    output(command);
+    let run = log(&project.path("out"));
+    let found = outcome(&run, "cts::faulty::crashes");
+    assert!(found.starts_with("Crashed"), "{found}");
+    let next = outcome(&run, "cts::faulty::passes");
+    assert!(next.starts_with("NotRun") && next.contains("lost"), "{next}");
+    let lost = &run.lost[..];
+    let crashed = cpu::test("cts::faulty::crashes");
+    assert_eq!(lost.len(), 1, "the device is lost");
+    assert_eq!(
+        (lost[0].after.as_deref(), &lost[0].suspects[..]),
+        (Some(&*crashed), std::slice::from_ref(&crashed))
+    );
+}
+
+/// The script of a libtest target with these tests, whose names are letters, that does `lines` to run one.
+fn libtest_script(tests: &str, lines: &str) -> String {
+    let list: String = tests.chars().map(|test| format!("{test}: test\\n")).collect();
+    format!("case $* in *--ignored*) ;; *--list*) printf '{list}' ;; *) {lines} ;; esac")
+}
+
+const SCRIPT: &str = "[[external]]\nname = \"mine\"\nkind = \"libtest\"\nprograms = \"script\"\n";
+
+/// The test that fails waits for the other one, before its result is final.
+fn a_waiting_test_is_not_slow() {
+    let lines = "case $1 in t) exit 101 ;; *) sleep 5 ;; esac";
+    let project = Project::new(SCRIPT).with_script("script", &libtest_script("tu", lines));
+    let ended = output(project.command(&[
+        "mine::",
+        "--devices",
+        cpu::platform(),
+        "--slots",
+        "2",
+        "--slow-after",
+        "1s",
+    ]));
+    let stderr = String::from_utf8(ended.stderr).expect("text");
+    // The start of the worker that finds the device counts for both.
+    let is_slow = |test: &str| {
+        stderr.contains(&format!("SLOW mine::script::{test}@{} (4.0 s so far)", cpu::id()))
+    };
+    assert!(is_slow("u") && !is_slow("t"), "{stderr}");
+    let run = log(&project.path("out"));
+    assert!(outcome(&run, "mine::script::t").starts_with("Failed"));
+}
+
+fn a_test_that_hangs_the_second_time() {
+    let hangs = "[ -e again ] && exec sleep 100; touch again; exit 101";
+    let profile = "[profile.default]\nretries = 1\nhang-budget = \"1s\"\n";
+    let project = Project::new(&format!("{profile}{SCRIPT}"))
+        .with_script("script", &libtest_script("tu", hangs));
+    let run = project.run(&["mine::", "--devices", cpu::platform(), "--timeout", "1s"]);
+    let not_run = outcome(&run, "mine::script::u");
+    assert!(not_run.contains("hang budget spent (tests that did not end: 1,"), "{not_run}");
+}
+
+const QUICK: [&str; 4] =
+    ["cts::faulty::passes@", "cts::faulty::fails@", "cts::faulty::skips@", "cts::faulty::crashes@"];
+
+fn verdicts(log: &RunLog) -> BTreeMap<&str, Verdict> {
+    log.results.iter().map(|result| (&*result.test, result.verdict)).collect()
+}
+
+fn shards_make_the_whole_run() {
+    let project = Project::new(CTS).with_cts_program();
+    let tests = [&QUICK[..], &["--devices", cpu::platform()]].concat();
+    let whole = project.run(&tests);
+    let out = project.path("out");
+    for shard in ["1/2", "2/2"] {
+        output(project.command(&[&tests[..], &["--shard", shard]].concat()));
+        let part = log(&out.join(format!("shard-{}", shard.replace('/', "-of-"))));
+        assert!((1..whole.results.len()).contains(&part.results.len()), "{shard}");
+    }
+    let clmatrix = |words: &[&str], folders: &[&str]| {
+        let mut command = child(COMMAND, words);
+        output({
+            command.current_dir(&out).args(folders);
+            command
+        })
+    };
+    clmatrix(&["merge", "--out"], &["merged", "shard-1-of-2", "shard-2-of-2"]);
+    assert_eq!(verdicts(&log(&out.join("merged"))), verdicts(&whole));
+    let diff = clmatrix(&["diff"], &[".", "merged"]);
+    let stdout = String::from_utf8(diff.stdout).expect("text");
+    assert!(stdout.contains("No differences."), "{stdout}");
+    assert_eq!(diff.status.code(), Some(0));
+}
+
+fn a_test_that_fails_now() {
+    let project = Project::new(SCRIPT).with_script("script", &libtest_script("tu", "exit 0"));
+    assert!(project.run(&["mine::", "--devices", cpu::platform()]).is_success());
+    fs::rename(project.path("out"), project.path("before")).expect("the folder is ours");
+    let fails = libtest_script("tu", "case $1 in u) exit 101 ;; esac");
+    let project = project.with_script("script", &fails);
+    project.run(&["mine::", "--devices", cpu::platform()]);
+    let mut diff = child(COMMAND, &["diff", "before", "out", "--format", "json"]);
+    diff.current_dir(project.0.path());
+    let ended = output(diff);
+    assert_eq!(ended.status.code(), Some(1));
+    let stdout = String::from_utf8(ended.stdout).expect("text");
+    let test = cpu::test("mine::script::u");
+    let diff: Value = serde_json::from_str(&stdout).expect("JSON");
+    let regression = json!([{ "test": test, "a": "pass", "b": "fail: the test failed" }]);
+    assert_eq!(diff["changes"]["regression"], regression, "{diff}");
+    assert_eq!(diff["facts"][0]["fact"], "build of mine::script", "{diff}");
+}
+
+fn a_run_is_as_expected_after_an_update() {
+    let project = Project::new(CTS).with_cts_program();
+    let run = || output(project.command(&QUICK)).status.code();
+    assert_eq!(run(), Some(1));
+    let update = || {
+        let mut command = child(COMMAND, &["expect", "update", "latest", "--config"]);
+        command.arg(project.path("clmatrix.toml")).arg("--report-dir").arg(project.path("out"));
+        let ended = output(command);
+        assert_eq!(ended.status.code(), Some(0));
+        String::from_utf8(ended.stdout).expect("text")
+    };
+    let changes = update();
+    for test in ["cts::faulty::fails", "cts::faulty::crashes"] {
+        assert!(changes.contains(test), "{changes}");
+    }
+    assert_eq!(update(), "");
+    assert_eq!(run(), Some(0));
+}
+
+fn a_test_has_an_at_in_its_name() {
+    let run_one = "case $1 in mail::fails@x) exit 101 ;; esac";
+    let list = r"printf 'mail::a@b: test\nmail::fails@x: test\nplain: test\n'";
+    let lines = format!("case $* in *--ignored*) ;; *--list*) {list} ;; *) {run_one} ;; esac");
+    let project = Project::new(SCRIPT).with_script("script", &lines);
+    let out = project.path("out");
+    let run = |tests: &[&str]| {
+        let status =
+            output(project.command(&[tests, &["--devices", cpu::platform()]].concat())).status;
+        let log = log(&out);
+        let ids: Vec<String> = log.results.iter().map(|result| result.test.clone()).collect();
+        (status.code(), ids)
+    };
+    let [a, fails, plain] = ["mail::a@b", "mail::fails@x", "plain"]
+        .map(|test| cpu::test(&format!("mine::script::{test}")));
+    let one = (Some(0), vec![a.clone()]);
+    for pattern in [&a, "mine::script::mail::a@b", "mine::script::mail::a@b@", "mine::*@b@*"] {
+        assert_eq!(run(&[pattern]), one, "{pattern}");
+        assert!(!reports(&out).join("junit/b.xml").exists(), "{pattern}");
+    }
+    project.write("list", "mine::script::mail::a@b\n");
+    assert_eq!(run(&["--tests", project.path("list").to_str().expect("text")]), one);
+
+    let all = vec![a, fails.clone(), plain];
+    assert_eq!(run(&["mine::"]), (Some(1), all.clone()));
+    let junit = fs::read_dir(reports(&out).join("junit")).expect("a folder");
+    let files: Vec<_> = junit.map(|file| file.expect("a file").file_name()).collect();
+    assert_eq!(files, [&*(cpu::id() + ".xml")]);
+    let clmatrix = |words: &[&str]| {
+        let mut command = child(COMMAND, words);
+        command.arg("--config").arg(project.path("clmatrix.toml")).arg("--report-dir").arg(&out);
+        output(command).status.code()
+    };
+    assert_eq!(clmatrix(&["expect", "update", "latest"]), Some(0));
+    assert_eq!(run(&["mine::"]), (Some(0), all), "as expected");
+    assert_eq!(clmatrix(&["expect", "stale", "latest"]), Some(1), "only the hanging test's");
+    fs::remove_dir_all(project.path("expectations")).expect("the folder is ours");
+    run(&["mine::"]);
+    assert_eq!(run(&["--rerun", "failed"]), (Some(1), vec![fails]));
+
+    assert_eq!(run(&["mine::", "--max-fail", "1"]).0, Some(1));
+    assert_eq!(log(&out).results[2].verdict, Verdict::NotRun);
+    // A run that is resumed has the contexts of its first part.
+    let mut resume = child(COMMAND, &[]);
+    output({
+        resume.args(["run", "--resume", "--report-dir"]).arg(&out).current_dir(project.0.path());
+        resume
+    });
+    let verdicts: Vec<_> = log(&out).results.iter().map(|result| result.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Pass, Verdict::Fail, Verdict::Pass]);
+}
+
+fn a_summary_has_all_that_differs() {
+    let letters = "abcdefghijklmnopqrstuv";
+    let project = Project::new(SCRIPT).with_script("script", &libtest_script(letters, "exit 0"));
+    let devices = ["mine::", "--devices", cpu::platform()];
+    let baseline = project.run(&devices).header.run_id;
+    let project = project.with_script("script", &libtest_script(letters, "exit 101"));
+    project.run(&devices);
+    let summary = |options: &[&str]| {
+        let mut command = child(COMMAND, &["report", "--format", "markdown", "--baseline"]);
+        command.arg(&baseline).arg("--report-dir").arg(project.path("out")).args(options);
+        String::from_utf8(output(command).stdout).expect("text")
+    };
+    let row = "fail: the test failed";
+    let rows = |text: &str| text.lines().filter(|line| line.contains(row)).count();
+    let first = summary(&[]);
+    assert!(first.contains("--all shows 2 more"), "{first}");
+    let all = summary(&["--all"]);
+    assert!(all.contains("Regressions (22)") && !all.contains("--all"), "{all}");
+    assert_eq!((rows(&first), rows(&all)), (20, 22), "{all}");
+}
+
+fn one_slot_has_one_track_in_a_trace() {
+    let project = Project::new(&format!("{SCRIPT}{CTS}"))
+        .with_cts_program()
+        .with_script("script", &libtest_script("tuvwxyz", "exit 0"));
+    let run = project.run(&["mine::", "cts::", "--devices", cpu::platform()]);
+    let file = project.path("trace.json");
+    let mut command = child(COMMAND, &["report", "--trace"]);
+    command.arg(&file).arg("--report-dir").arg(project.path("out"));
+    output(command);
+    let trace = fs::read(file).expect("a trace");
+    let trace: Value = serde_json::from_slice(&trace).expect("JSON");
+    let events = trace["traceEvents"].as_array().expect("events");
+    let end = |event: &Value| Some(event["ts"].as_u64()? + event["dur"].as_u64()?);
+    let last = events.iter().filter_map(end).max().expect("spans");
+    assert!(u128::from(last) <= run.duration.as_micros(), "{last}");
+    let names = events.iter().filter(|event| event["name"] == "thread_name");
+    let names: BTreeSet<_> = names.filter_map(|event| event["args"]["name"].as_str()).collect();
+    assert_eq!(names, BTreeSet::from(["probes and replays", "slot 0"]));
+}

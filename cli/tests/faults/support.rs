@@ -1,0 +1,217 @@
+//! Starting this executable as its own child.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clmatrix_harness::private::log::read::RunLog;
+use clmatrix_harness::private::log::store;
+use clmatrix_harness::private::log::test_result::TestResult;
+use serde_json::Value;
+
+use crate::valid::validate;
+
+/// The variable that makes a child of this executable, and its values.
+pub const ROLE: &str = "CLMATRIX_FAULTS";
+pub const COMMAND: &str = "command";
+pub const LIBTEST: &str = "libtest";
+
+/// More than any step here needs on a slow machine.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The variable with the contexts of tests in `clmatrix run` without `--contexts`.
+const CONTEXTS: &str = "CLMATRIX_FAULTS_CONTEXTS";
+
+/// This executable as `clmatrix`, or as a test target.
+pub fn child(role: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("this executable has a path"));
+    command.env(ROLE, role).stdin(Stdio::null());
+    match (arguments, std::env::var_os(CONTEXTS)) {
+        (["run", options @ ..], Some(contexts)) if !options.contains(&"--contexts") => {
+            command.args(["run", "--contexts"]).arg(contexts).args(options)
+        }
+        _ => command.args(arguments),
+    };
+    // Expectations and profiles of the repository are about other tests.
+    command.env_remove("CLMATRIX_PROFILE").env_remove("CLMATRIX_REPORT_DIR").env_remove("NEXTEST");
+    // Starting each driver to ask for its devices takes half of the time of a check.
+    command.env("CLMATRIX_CACHE", "1");
+    command
+        .env("CLMATRIX_CONFIG", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/clmatrix.toml"));
+    command
+}
+
+/// The output of the children of the current check.
+static TRANSCRIPT: Mutex<String> = Mutex::new(String::new());
+
+/// Takes what the children said, to be shown if the check failed.
+pub fn take_transcript() -> String {
+    std::mem::take(&mut TRANSCRIPT.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Runs a child to its end.
+pub fn output(mut command: Command) -> Output {
+    let output = command.output().expect("the child starts");
+    let (stdout, stderr) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    TRANSCRIPT
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .push_str(&format!("{command:?}: {}\n{stdout}\n{stderr}\n", output.status));
+    output
+}
+
+/// Starts a child and does not wait for it.
+pub fn start(mut command: Command) -> Child {
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the child starts")
+}
+
+/// Waits until `condition` returns a value. Fails as soon as the child has ended before that.
+pub fn wait_while_running<T>(
+    child: &mut Child,
+    what: &str,
+    mut condition: impl FnMut() -> Option<T>,
+) -> T {
+    wait_for(what, || {
+        // Asked first: the child may meet the condition and end between the two.
+        let ended = child.try_wait().expect("the child can be asked");
+        let value = condition();
+        if value.is_none()
+            && let Some(status) = ended
+        {
+            panic!("the child ended ({status}) before {what}:\n{}", printed(child));
+        }
+        value
+    })
+}
+
+/// Hides all drivers from a child.
+pub fn without_devices(mut command: Command) -> Command {
+    command.env("OCL_ICD_VENDORS", "/nowhere").env_remove("OCL_ICD_FILENAMES");
+    command
+}
+
+/// The output of a child that has ended, if it goes to pipes.
+fn printed(child: &mut Child) -> String {
+    let mut text = String::new();
+    if let Some(mut stdout) = child.stdout.take() {
+        stdout.read_to_string(&mut text).expect("the output is text");
+    }
+    if let Some(mut stderr) = child.stderr.take() {
+        stderr.read_to_string(&mut text).expect("the output is text");
+    }
+    text
+}
+
+/// Waits until `condition` returns a value.
+pub fn wait_for<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
+    let begin = Instant::now();
+    loop {
+        if let Some(value) = condition() {
+            return value;
+        }
+        assert!(begin.elapsed() < PATIENCE, "waited in vain for {what}");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A command that compiles a shared library from C source code.
+pub fn shared_library(library: &Path, source: &Path) -> Command {
+    let mut command = Command::new("cc");
+    command.args(["-shared", "-fPIC", "-o"]).args([library, source]);
+    command
+}
+
+/// Lets a command run under the layer `context_layer.c`, in which these contexts go wrong. Returns the file
+/// that counts contexts.
+pub fn context_layer(command: &mut Command, folder: &Path, mode: &str, contexts: &str) -> PathBuf {
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/context_layer.c");
+    let library = folder.join("liblayer.so");
+    compile(shared_library(&library, Path::new(source)));
+    let count = folder.join("count");
+    command.env("OPENCL_LAYERS", library).env("FAULTS_COUNT", &count);
+    command.env("FAULTS_MODE", mode).env("FAULTS_CONTEXTS", contexts);
+    count
+}
+
+/// Runs a compiler, which must succeed.
+pub fn compile(mut command: Command) {
+    let status = command.status();
+    let status = status.expect("a C compiler is there, as for every Rust program that is linked");
+    assert!(status.success(), "{command:?}: {status}");
+}
+
+/// The folder of the last run with `--report-dir FOLDER`; FOLDER if there is none yet.
+pub fn reports(folder: &Path) -> PathBuf {
+    let log = store::find(folder, "latest").ok();
+    log.as_deref().and_then(Path::parent).unwrap_or(folder).to_path_buf()
+}
+
+/// The lines of the last run that reports to `folder`; empty if the run has no log yet.
+pub fn events(folder: &Path) -> Vec<Value> {
+    let log = std::fs::read_to_string(reports(folder).join("events.jsonl")).unwrap_or_default();
+    log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+/// The number of devices of the last run with tests, and of `started` events of a test; `None` if the
+/// log does not say yet.
+pub fn planned_and_begun(folder: &Path, test: &str) -> Option<(usize, usize)> {
+    let events = events(folder);
+    // The first event after the whole plan.
+    events.iter().find(|event| event["event"] == "worker-started")?;
+    let planned = events.iter().filter(|event| event["event"] == "plan-device").count();
+    let plan = events.iter().find(|event| event["event"] == "plan")?;
+    let position = plan["tests"].as_array()?.iter().position(|planned| planned["path"] == test)?;
+    let is_start = |event: &&Value| event["event"] == "started" && event["test"] == position;
+    Some((planned, events.iter().filter(is_start).count()))
+}
+
+/// Reads the log of the run that reports to `folder`. All its lines are valid; a runner that is killed may
+/// leave a part of a line.
+pub fn log(folder: &Path) -> RunLog {
+    let path = reports(folder).join("events.jsonl");
+    let log = RunLog::read(&path).expect("the log can be read");
+    if log.has_ended {
+        validate(&path).expect("lines of the schema");
+    }
+    log
+}
+
+/// The results of one test, one for each device.
+pub fn results<'a>(log: &'a RunLog, test: &str) -> Vec<&'a TestResult> {
+    let path = format!("faulty::{test}");
+    let results: Vec<&TestResult> =
+        log.results.iter().filter(|result| result.test_and_device().0 == path).collect();
+    assert!(!results.is_empty(), "{path} is in the log");
+    results
+}
+
+/// Returns whether the process exists and is not waiting to be reaped.
+pub fn is_running(pid: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| {
+        !stat.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z')
+    })
+}
+
+/// The processes whose parent is `pid`.
+pub fn children_of(pid: u32) -> Vec<u32> {
+    let parent = format!("PPid:\t{pid}");
+    std::fs::read_dir("/proc")
+        .expect("/proc is there")
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter(|child| {
+            std::fs::read_to_string(format!("/proc/{child}/status"))
+                .is_ok_and(|status| status.lines().any(|line| line == parent))
+        })
+        .collect()
+}
+
+/// The children of `pid`, their children, and so on.
+pub fn descendants_of(pid: u32) -> Vec<u32> {
+    let children = children_of(pid);
+    let further = children.iter().flat_map(|child| descendants_of(*child)).collect::<Vec<_>>();
+    [children, further].concat()
+}

@@ -1,0 +1,78 @@
+//! The shards of all suites. No device is needed.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use clmatrix_harness::private::shard::Division;
+use serde_json::json;
+
+/// The paths that `clmatrix list --ids` prints.
+fn list(arguments: &[&str]) -> Vec<String> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_clmatrix"));
+    let output = command.args(["list", "--ids"]).args(arguments).output().expect("it starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text").lines().map(str::to_owned).collect()
+}
+
+/// Durations as in a run: most tests take milliseconds, few take seconds.
+fn durations(paths: &[String]) -> HashMap<String, Duration> {
+    let mut random = fastrand::Rng::with_seed(1);
+    let mut micros = || (random.f64().powi(-1).min(300.0) * 10_000.0) as u64;
+    paths.iter().map(|path| (format!("{path}@d"), Duration::from_micros(micros()))).collect()
+}
+
+/// Writes the log of a run with these durations.
+fn write_log(file: &Path, durations: &HashMap<String, Duration>) {
+    let header = json!({
+        "event": "run", "format": 2, "run_id": "1-a", "time": "2026-01-01T00:00:00Z", "host": "h",
+        "versions": [], "command_line": [], "rerun_command": "",
+    });
+    // The event comes first, as in a log.
+    let head = r#"{"event":"finished","test":"#;
+    let results = durations.iter().map(|(id, duration)| {
+        format!("{head}{id:?},\"outcome\":\"passed\",\"duration_ns\":{}}}\n", duration.as_nanos())
+    });
+    let results: String = results.collect();
+    fs::write(file, format!("{header}\n{results}")).expect("the folder can be written");
+}
+
+#[test]
+fn each_test_is_in_one_shard() {
+    let all = list(&[]);
+    assert!(all.len() > 2000, "{}", all.len());
+    let durations = durations(&all);
+    let paths = || all.iter().map(String::as_str);
+    for total in [1, 2, 3, 8] {
+        let balanced = Division::balanced(total, paths(), &durations);
+        for division in [&Division::by_hash(total), &balanced] {
+            let shards: BTreeSet<u32> = paths().map(|path| division.shard_of(path)).collect();
+            assert_eq!(shards, (1..=total).collect());
+        }
+        let mut times = vec![Duration::ZERO; total as usize];
+        for path in paths() {
+            times[balanced.shard_of(path) as usize - 1] += durations[&format!("{path}@d")];
+        }
+        let ideal = times.iter().sum::<Duration>() / total;
+        let longest = times.into_iter().max().expect("a shard");
+        assert!(longest <= ideal.mul_f64(1.2), "{longest:?} of {ideal:?} with {total} shards");
+    }
+}
+
+#[test]
+fn the_command_divides_by_the_hash_or_a_run() {
+    let all = list(&[]);
+    let durations = durations(&all);
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = folder.path().join("events.jsonl");
+    write_log(&log, &durations);
+    let balanced = Division::balanced(3, all.iter().map(String::as_str), &durations);
+    let balance = ["--balance", log.to_str().expect("text")];
+    for (arguments, division) in [(&[][..], Division::by_hash(3)), (&balance, balanced)] {
+        let second = all.iter().filter(|path| division.shard_of(path) == 2);
+        let listed = list(&[&["--shard", "2/3"], arguments].concat());
+        assert!(listed.iter().eq(second), "{arguments:?}");
+    }
+}
