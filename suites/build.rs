@@ -1,9 +1,9 @@
-//! Compiles rstest's cases into the library and the binary, and rebuilds when a file is added to
-//! the configuration that the binary holds.
+//! Compiles rstest's cases into the library, and rebuilds when a file is added to the configuration
+//! that the target `matrix` holds.
 //!
 //! rstest puts the cases of a parametrised test behind `cfg(test)`, which cargo sets for test
 //! targets only. Without this the binary `clmatrix` would hold fewer tests than `cargo test`;
-//! `tests/same_tests.rs` compares the two.
+//! `cli/tests/same_tests.rs` compares the two.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -19,5 +19,12 @@ mod fleet;
 mod merge;
 mod report;
 
+pub use clmatrix_harness::Target;
 pub use clmatrix_harness::private::command;
 pub use command::main;
+
+/// Items for the expansion of `command!`, without any stability.
+#[doc(hidden)]
+pub mod private {
+    pub use clmatrix_harness::private::config;
+}

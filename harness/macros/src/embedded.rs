@@ -9,8 +9,8 @@ use syn::{Error, LitStr, Result};
 
 /// Expands to an `Option<EmbeddedConfig>` with the files in `folder`, a path from Cargo.toml.
 ///
-/// `include_str!` reads them, so that cargo rebuilds the target when one of them changes.
-pub fn expand(folder: &LitStr) -> Result<TokenStream> {
+/// `library` is the path of the crate that has the type. `include_str!` reads them, so that cargo rebuilds the target when one of them changes.
+pub fn expand(folder: &LitStr, library: &TokenStream) -> Result<TokenStream> {
     let root = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
     let root = format!("{root}/{}", folder.value());
     let error =
@@ -24,7 +24,7 @@ pub fn expand(folder: &LitStr) -> Result<TokenStream> {
         quote!((#shown, ::core::include_str!(#path)))
     });
     Ok(quote! {
-        ::core::option::Option::Some(::clmatrix_harness::private::config::EmbeddedConfig {
+        ::core::option::Option::Some(#library::private::config::EmbeddedConfig {
             config: ::core::include_str!(#config),
             expectations: &[#(#files),*],
         })
@@ -57,7 +57,8 @@ mod tests {
     use super::*;
 
     fn expanded(folder: &str) -> Result<String> {
-        expand(&LitStr::new(folder, Span::call_site())).map(|tokens| tokens.to_string())
+        expand(&LitStr::new(folder, Span::call_site()), &quote!(::clmatrix_harness))
+            .map(|tokens| tokens.to_string())
     }
 
     #[test]

@@ -54,12 +54,15 @@ pub fn expand(input: TokenStream, front: Front, lost: Vec<String>) -> Result<Tok
         }
         None => quote!(::core::module_path!()),
     };
-    let entry = match front {
-        Front::Libtest => quote!(::clmatrix_harness::private::cargo_test::main),
-        Front::Command => quote!(::clmatrix_cli::main),
+    let (library, entry) = match front {
+        Front::Libtest => {
+            let library = quote!(::clmatrix_harness);
+            (library.clone(), quote!(#library::private::cargo_test::main))
+        }
+        Front::Command => (quote!(::clmatrix_cli), quote!(::clmatrix_cli::main)),
     };
     let config = match config {
-        Some(folder) => embedded::expand(&folder)?,
+        Some(folder) => embedded::expand(&folder, &library)?,
         None => quote!(::core::option::Option::None),
     };
     let lost = lost.iter().map(|message| quote!(::core::compile_error!(#message);));
@@ -80,7 +83,7 @@ pub fn expand(input: TokenStream, front: Front, lost: Vec<String>) -> Result<Tok
         #cases
 
         fn main() -> ::std::process::ExitCode {
-            #entry(::clmatrix_harness::Target {
+            #entry(#library::Target {
                 home: #home,
                 package: ::core::env!("CARGO_PKG_NAME"),
                 version: ::core::env!("CARGO_PKG_VERSION"),

@@ -1,4 +1,4 @@
-//! The macros of `clmatrix-harness`, which re-exports and documents them.
+//! The macros of `clmatrix-harness` and `clmatrix-cli`, which re-export and document them.
 
 mod embedded;
 mod entry;
@@ -46,8 +46,8 @@ pub fn test(options: TokenStream, item: TokenStream) -> TokenStream {
 /// `my_suites` too, and leaves its name out of their ids. `main!(config = "config")`, or
 /// `main!(my_suites, config = "config")`, includes a configuration in the executable:
 /// `clmatrix.toml` and `expectations/*.toml` in the named folder, which is relative to the folder of
-/// Cargo.toml. The executable then knows its profiles and expectations wherever it is started. See
-/// the module `config` of `clmatrix_harness` for what a file on disk adds to them. A target with
+/// Cargo.toml. The executable then knows its profiles and expectations wherever it is started. The
+/// page `docs/guide/configuration.md` describes what a file on disk adds to them. A target with
 /// libtest's own `main` (`harness = true`) embeds no configuration. It reads only files.
 ///
 /// cargo rebuilds the target when an included file changes. It does not notice a new file in
@@ -67,9 +67,13 @@ pub fn main(input: TokenStream) -> TokenStream {
 
 /// The `main` of a command line over the tests of the named crates: `command!(my_suites);`.
 ///
-/// Like the binary `clmatrix`, it has the subcommands `run`, `list`, `devices` and `characterize`.
+/// Like the binary `clmatrix`, it has the subcommands `run`, `report`, `list`, `devices` and others. It is
+/// `clmatrix_cli::command!`, of the crate `clmatrix-cli`.
 /// `command!(my_suites, config = "config")` includes a configuration in the executable, as
 /// [`main!`](macro@main) does.
+///
+/// The build script of a package with tests sets `cfg(test)` for the cases of rstest, which is checked unless all
+/// named crates are of other packages.
 #[proc_macro]
 pub fn command(input: TokenStream) -> TokenStream {
     entry::expand(input.into(), entry::Front::Command, Vec::new())

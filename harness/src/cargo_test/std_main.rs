@@ -55,7 +55,7 @@ fn options(test: &Test) -> Options {
         ["--exact", &test.libtest_name(), "--nocapture", "--include-ignored", "--test-threads=1"];
     Options {
         cached_devices: true,
-        provision: "cargo install --path ../clmatrix/suites && \
+        provision: "cargo install --path ../clmatrix/cli && \
                     eval \"$(clmatrix provision --print-env)\""
             .to_owned(),
         worker_arguments: arguments.into_iter().map(OsString::from).collect(),
