@@ -7,7 +7,7 @@
 //! ```
 //!
 //! `command` has a module for each subcommand. `bisect`, `compare`, `expect`, `fleet` and `merge` do their
-//! work, `report` makes the page, the matrix, the summary and the trace.
+//! work, `external` runs the tests of other programs, and `report` makes the page, the matrix, the summary and the trace.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -15,6 +15,7 @@ mod bisect;
 mod command;
 mod compare;
 mod expect;
+mod external;
 mod fleet;
 mod merge;
 mod report;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clmatrix::select::DeviceInfo;
 
-use crate::external::OutsideTest;
+use crate::outside::OutsideTest;
 use crate::registry::{self, Ignore, ShouldPanic, Test};
 use crate::requirement::{self, Requirement};
 use crate::verdict::Location;
@@ -16,7 +16,7 @@ pub enum Case {
     /// A function of this executable, which runs in a worker.
     Registered(&'static Test),
     /// A test of another program, which runs in a process of that program.
-    Outside(Arc<OutsideTest>),
+    Outside(Arc<dyn OutsideTest>),
 }
 
 impl Case {
@@ -41,7 +41,7 @@ impl Case {
     pub fn source(&self) -> (String, Option<u32>) {
         match self {
             Self::Registered(test) => (test.file.to_owned(), Some(test.line)),
-            Self::Outside(test) => (test.program.file.display().to_string(), None),
+            Self::Outside(test) => (test.file().display().to_string(), None),
         }
     }
 
@@ -55,7 +55,7 @@ impl Case {
     pub fn ignore(&self) -> Ignore {
         match self {
             Self::Registered(test) => test.ignore,
-            Self::Outside(test) if test.is_ignored => Ignore::Yes,
+            Self::Outside(test) if test.is_ignored() => Ignore::Yes,
             Self::Outside(_) => Ignore::No,
         }
     }
@@ -96,7 +96,7 @@ impl Case {
     pub fn missing(&self, device: &DeviceInfo) -> Option<String> {
         match self {
             Self::Registered(test) => requirement::missing(test.requires, device),
-            Self::Outside(test) => test.program.suite.missing(device),
+            Self::Outside(test) => test.missing(device),
         }
     }
 
@@ -104,7 +104,7 @@ impl Case {
     pub fn timeout(&self) -> Option<Duration> {
         match self {
             Self::Registered(test) => test.timeout,
-            Self::Outside(test) => test.program.suite.timeout,
+            Self::Outside(test) => test.timeout(),
         }
     }
 

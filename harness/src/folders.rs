@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// Returns the folder for files that are kept between runs: in cargo's target folder, else in the user's
 /// cache folder, else a private temporary one for this run.
-pub(crate) fn state_folder() -> io::Result<PathBuf> {
+pub fn state_folder() -> io::Result<PathBuf> {
     let wanted = match cargo_target() {
         Some(target) => Some(target.join("clmatrix").join("state")),
         None => user_cache_folder().map(|cache| cache.join("clmatrix")),

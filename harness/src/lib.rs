@@ -37,12 +37,12 @@ mod characterize;
 mod config;
 mod devices;
 mod expected_statuses;
-mod external;
 mod findings;
 mod fixtures;
 mod folders;
 mod log;
 mod os;
+mod outside;
 #[cfg(feature = "provision")]
 pub mod provision;
 mod registry;
@@ -111,20 +111,26 @@ pub mod private {
     pub mod expected_statuses {
         pub use crate::expected_statuses::*;
     }
-    pub mod external {
-        pub use crate::external::*;
-    }
     pub mod findings {
         pub use crate::findings::*;
     }
     pub mod fixtures {
         pub use crate::fixtures::*;
     }
+    pub mod folders {
+        pub use crate::folders::*;
+    }
+    pub mod system {
+        pub use crate::system::*;
+    }
     pub mod log {
         pub use crate::log::*;
     }
     pub mod os {
         pub use crate::os::*;
+    }
+    pub mod outside {
+        pub use crate::outside::*;
     }
     #[cfg(feature = "provision")]
     pub mod provision {

@@ -55,7 +55,7 @@ fn value_of(file: &str, name: &str) -> Option<String> {
 }
 
 /// The build id of an executable or a library, in hexadecimal digits.
-pub(crate) fn build_id(file: &Path) -> Option<String> {
+pub fn build_id(file: &Path) -> Option<String> {
     let cache = ReadCache::new(File::open(file).ok()?);
     let object = object::File::parse(&cache).ok()?;
     let id = object.build_id().ok()??;

@@ -7,7 +7,6 @@ use std::time::SystemTime;
 
 use clap::{Args, Subcommand};
 use clmatrix_harness::private::config::WrittenExpectation;
-use clmatrix_harness::private::external::listing::all_cases;
 use clmatrix_harness::private::log::read::RunLog;
 use clmatrix_harness::private::log::run_header::RunHeader;
 use clmatrix_harness::private::log::selected_tests::SelectedTests;
@@ -22,6 +21,7 @@ use super::filter::Filter;
 use crate::expect::explain::explain;
 use crate::expect::stale::stale;
 use crate::expect::update::{Updated, update};
+use crate::external::listing::all_cases;
 
 pub const EXAMPLES: &str = "\
 Examples:

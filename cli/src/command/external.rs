@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use clmatrix_harness::private::external::import::import;
 use clmatrix_harness::private::terminal::{AnyError, print};
+
+use crate::external::import::import;
 
 pub const EXAMPLES: &str = "\
 Examples:

@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use clap::Args;
 use clmatrix_harness::Target;
 use clmatrix_harness::private::case::Case;
-use clmatrix_harness::private::external::listing::all_cases;
 use clmatrix_harness::private::registry::Ignore;
 use clmatrix_harness::private::terminal::{AnyError, print};
 use clmatrix_harness::private::text::first_line;
@@ -15,6 +14,7 @@ use serde::Serialize;
 use super::common::{ReportPlace, TableFormat};
 use super::filter::Filter;
 use super::shard::ShardArguments;
+use crate::external::listing::all_cases;
 
 /// Lists the tests in the order of the sources. The requirements of a test are checked for each device
 /// when it runs.

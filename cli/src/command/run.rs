@@ -13,7 +13,6 @@ use clmatrix_harness::private::config::{
     Contexts, DEFAULT_PROFILE, Slots, TimeoutFactor, WrittenExpectation, time_limit,
 };
 use clmatrix_harness::private::devices::TestDevice;
-use clmatrix_harness::private::external::listing::all_cases;
 use clmatrix_harness::private::log::read::RunLog;
 use clmatrix_harness::private::log::run_header::RunHeader;
 use clmatrix_harness::private::log::store::{self, Place};
@@ -34,6 +33,7 @@ use super::resume;
 use super::selection::Selection;
 use super::shard::{ChosenShard, ShardArguments};
 use super::test_set::TestSet;
+use crate::external::listing::all_cases;
 use crate::report::matrix::{Layout, ShownOutput};
 use crate::report::progress::{Detail, Display, Progress};
 use crate::report::{self, github};

@@ -276,8 +276,8 @@ mod tests {
     use super::*;
     use clmatrix_harness::private::config::WrittenExpectation;
     use clmatrix_harness::private::expected_statuses::ExpectedStatuses;
-    use clmatrix_harness::private::external::ProgramRecord;
     use clmatrix_harness::private::log::events::DeviceLost;
+    use clmatrix_harness::private::log::program_record::ProgramRecord;
     use clmatrix_harness::private::log::read::RunLog;
     use clmatrix_harness::private::log::sample::{
         device, expectation, flaky, judged, result, run_log,

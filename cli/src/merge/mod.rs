@@ -16,9 +16,9 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use clmatrix_harness::private::config::{Sync, WrittenExpectation};
-use clmatrix_harness::private::external::ProgramRecord;
 use clmatrix_harness::private::log::events::{DeviceAbsent, End, Event};
 use clmatrix_harness::private::log::plan::{self, PlannedTest, PositionRanges};
+use clmatrix_harness::private::log::program_record::ProgramRecord;
 use clmatrix_harness::private::log::read::{RunLog, Sum};
 use clmatrix_harness::private::log::recorder::{Observer, Recorder};
 use clmatrix_harness::private::log::run_header::{MergedRun, RunHeader, command_line};

@@ -91,7 +91,7 @@ use expectation_files::read_folder;
 pub use expectations::{
     DeviceExpectations, Effect, Exclusion, Expectations, Match, WrittenExpectation,
 };
-pub(crate) use external::check_suite_name;
+pub use external::check_suite_name;
 pub use external::{ExternalKind, ExternalSuite};
 pub use flaky_result::FlakyResult;
 pub use profile::{DeviceSettings, Profile};

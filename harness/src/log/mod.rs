@@ -8,6 +8,7 @@ pub mod events;
 mod lines;
 pub(crate) mod lock;
 pub mod plan;
+pub mod program_record;
 pub mod read;
 pub mod recorder;
 pub mod round_results;

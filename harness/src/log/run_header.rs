@@ -6,10 +6,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::program_record::ProgramRecord;
 use super::selected_tests::SelectedTests;
 use crate::config::DeviceSettings;
 use crate::devices::run_device::RunDevice;
-use crate::external::ProgramRecord;
 use crate::serde_time::rfc3339;
 use crate::shard::Shard;
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::config::{DeviceSettings, WrittenExpectation};
-use crate::external::ProgramRecord;
 use crate::log::device_record::DeviceRecord;
+use crate::log::program_record::ProgramRecord;
 use crate::log::read::RunLog;
 use crate::log::run_header::RunHeader;
 use crate::shard::Shard;

@@ -2,9 +2,8 @@
 
 use std::time::SystemTime;
 
-use crate::external::OutsideTest;
-use crate::external::program_run::{Ended, ProgramRun, Watch};
 use crate::os::Source;
+use crate::outside::{Ended, OutsideTest, Watch};
 use crate::run::device_run::DeviceRun;
 use crate::verdict::Outcome;
 use crate::worker::parent::Attempt;
@@ -17,7 +16,7 @@ impl DeviceRun<'_> {
     /// The reason why no worker finds the device.
     pub fn attempt_outside(
         &self,
-        test: &OutsideTest,
+        test: &dyn OutsideTest,
         slot: u32,
         position: usize,
     ) -> Result<Attempt, String> {
@@ -27,18 +26,13 @@ impl DeviceRun<'_> {
         if let Some(reason) = self.limits.end() {
             return Ok(Attempt::without_running(Outcome::NotRun { reason }));
         }
-        let run = ProgramRun {
-            program: &test.program,
-            name: test.name.as_deref().unwrap_or_default(),
-            limit: self.limit(position),
-            is_ignored: test.is_ignored,
-            worker: self.config.commands.current(),
-        };
         let worker = self.state.recorder.number_worker();
         let time = SystemTime::now();
         let number = self.count_attempt(position);
         let mut process = Following { device_run: self, position, slot, worker, number, time };
-        let Ended { mut attempt, exit } = run.run(self.state.stop.signal(), &mut process);
+        let (limit, command) = (self.limit(position), self.config.commands.current());
+        let stop = self.state.stop.signal();
+        let Ended { mut attempt, exit } = test.run(limit, command, stop, &mut process);
         attempt.number = number;
         attempt.started = Some(time);
         attempt.worker = Some(worker);

@@ -1,11 +1,9 @@
 //! The plan of a run: tests x devices, as far as the filters accept them.
 
-use std::sync::Arc;
-
 use crate::case::Case;
 use crate::devices::TestDevice;
 use crate::devices::run_device::HOST;
-use crate::external::{Program, ProgramRecord};
+use crate::log::program_record::ProgramRecord;
 
 /// The device part of the id of a test that needs a device on a machine without one.
 pub const NO_DEVICE: &str = "no-device";
@@ -91,15 +89,16 @@ impl Plan {
 
     /// The programs of the tests of other programs, each once.
     pub fn programs(&self) -> Vec<ProgramRecord> {
-        let mut programs: Vec<&Arc<Program>> = Vec::new();
+        let mut programs = Vec::new();
         for entry in &self.entries {
-            if let Case::Outside(test) = &entry.test
-                && programs.last().is_none_or(|last| !Arc::ptr_eq(last, &test.program))
-            {
-                programs.push(&test.program);
+            if let Case::Outside(test) = &entry.test {
+                let program = test.program();
+                if programs.last() != Some(&program) {
+                    programs.push(program);
+                }
             }
         }
-        programs.into_iter().map(|program| program.record()).collect()
+        programs
     }
 
     /// Returns whether a test needs a device on a machine without one.

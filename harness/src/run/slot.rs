@@ -252,7 +252,7 @@ impl<'a> Slot<'a> {
         let test = match &device_run.entry(position).test {
             Case::Registered(test) => test,
             Case::Outside(test) => {
-                let attempt = device_run.attempt_outside(test, self.number, position);
+                let attempt = device_run.attempt_outside(&**test, self.number, position);
                 return attempt.unwrap_or_else(|reason| self.without_worker(position, reason));
             }
         };

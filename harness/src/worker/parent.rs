@@ -38,17 +38,17 @@ const USUAL_REQUEST: usize = 256;
 const A_YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// The capacity of a pipe on Linux, in bytes.
-pub(crate) const PIPE_CAPACITY: usize = 64 * 1024;
+pub const PIPE_CAPACITY: usize = 64 * 1024;
 
 /// The time that a process has to end after it closed its connection.
-pub(crate) const EXIT_GRACE: Duration = Duration::from_secs(2);
+pub const EXIT_GRACE: Duration = Duration::from_secs(2);
 
 /// Follows the exit status of a process that ends in a test.
-pub(crate) const IN_THE_TEST: &str = "in the middle of the test";
+pub const IN_THE_TEST: &str = "in the middle of the test";
 
 /// Takes all that has been written so far, by a function that takes one piece and returns its length: at most
 /// the capacity of a pipe. A process that a test left behind may go on writing, so the pipe may never be empty.
-pub(crate) fn drain(mut collect: impl FnMut(Source) -> usize) {
+pub fn drain(mut collect: impl FnMut(Source) -> usize) {
     for source in [Source::Stdout, Source::Stderr] {
         let mut left = PIPE_CAPACITY;
         while left > 0 {
@@ -73,7 +73,7 @@ pub struct WorkerCommand {
 
 impl WorkerCommand {
     /// Returns the command for the operating system.
-    pub(crate) fn command(&self) -> std::io::Result<Command> {
+    pub fn command(&self) -> std::io::Result<Command> {
         // An executable that does not enter its worker would start workers without end.
         if std::env::var_os(ROLE_VARIABLE).is_some() {
             let reason = "this process is a worker: its `main` must call an entry point of clmatrix_harness first";
@@ -220,7 +220,7 @@ fn name_of_signal(name: String) -> String {
 }
 
 /// The end of a process as an outcome. `when` follows an exit status.
-pub(crate) fn crash(ending: ExitCause, when: &str) -> Outcome {
+pub fn crash(ending: ExitCause, when: &str) -> Outcome {
     let how = match ending {
         ExitCause::Exited(_) => format!("{ending} {when}"),
         ExitCause::Signalled(name) => name_of_signal(name),
@@ -230,7 +230,7 @@ pub(crate) fn crash(ending: ExitCause, when: &str) -> Outcome {
 }
 
 /// The end of a time limit that begins now.
-pub(crate) fn deadline_in(limit: Duration) -> Instant {
+pub fn deadline_in(limit: Duration) -> Instant {
     let now = Instant::now();
     now.checked_add(limit).unwrap_or(now + A_YEAR)
 }

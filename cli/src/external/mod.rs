@@ -4,16 +4,12 @@
 //! kind of program knows its command line, its list and its results. `import` reads the lists of the
 //! OpenCL conformance test suite.
 
-pub mod import;
+mod external_test;
+pub(crate) mod import;
 mod libtest;
-pub mod listing;
+pub(crate) mod listing;
 mod opencl_cts;
 mod output;
-mod outside_test;
 mod process;
 mod program;
-pub(crate) mod program_run;
-
-pub use outside_test::OutsideTest;
-pub(crate) use program::Program;
-pub use program::ProgramRecord;
+mod program_run;

@@ -10,19 +10,20 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use clmatrix_harness::private::case::Case;
+use clmatrix_harness::private::config::{Config, ExternalKind, ExternalSuite};
+use clmatrix_harness::private::folders::state_folder;
+use clmatrix_harness::private::os::{ExitCause, Source, StopSignal, stop_signal};
+use clmatrix_harness::private::outside::OutsideTest as _;
+use clmatrix_harness::private::terminal::{AnyError, status_line};
+use clmatrix_harness::private::text::first_line;
+use clmatrix_harness::private::verdict::Location;
 use serde::{Deserialize, Serialize};
 
-use super::outside_test::Listed;
+use super::external_test::{ExternalTest, Listed};
 use super::process::{ProgramEnd, ProgramProcess};
 use super::program::{Program, is_program};
-use super::{OutsideTest, libtest, opencl_cts};
-use crate::case::Case;
-use crate::config::{Config, ExternalKind, ExternalSuite};
-use crate::folders::state_folder;
-use crate::os::{ExitCause, Source, StopSignal, stop_signal};
-use crate::terminal::{AnyError, status_line};
-use crate::text::first_line;
-use crate::verdict::Location;
+use super::{libtest, opencl_cts};
 
 /// The time that a program has to list its tests.
 const LIST_LIMIT: Duration = Duration::from_secs(60);
@@ -71,7 +72,7 @@ pub fn all_cases(config: &Config, home: &str) -> Result<Vec<Case>, AnyError> {
 }
 
 /// Returns the tests of all suites, in their order. A program of several suites lists its tests once.
-fn outside_tests(suites: &[Arc<ExternalSuite>]) -> Result<Vec<OutsideTest>, AnyError> {
+fn outside_tests(suites: &[Arc<ExternalSuite>]) -> Result<Vec<ExternalTest>, AnyError> {
     let (mut groups, mut troubles) = (Vec::new(), Vec::new());
     for suite in suites {
         let (programs, missing) = programs(suite)?;
@@ -92,7 +93,7 @@ fn outside_tests(suites: &[Arc<ExternalSuite>]) -> Result<Vec<OutsideTest>, AnyE
     let mut tests = Vec::new();
     for (mut group, listed) in groups.into_iter().zip(listed) {
         let program = Arc::new(group.swap_remove(0));
-        let test = |name, is_ignored| OutsideTest { program: program.clone(), name, is_ignored };
+        let test = |name, is_ignored| ExternalTest { program: program.clone(), name, is_ignored };
         match listed {
             Err(reason) => tests.push(test(Err(reason), false)),
             Ok(listed) => {
@@ -123,12 +124,12 @@ fn by_name(programs: Vec<Program>) -> impl Iterator<Item = Vec<Program>> {
 
 /// Returns a test `list` for each name of suites, with the reasons why tests are missing. Several suites may have
 /// one name.
-fn failed_lists(reasons: Vec<(&Arc<ExternalSuite>, String)>) -> impl Iterator<Item = OutsideTest> {
+fn failed_lists(reasons: Vec<(&Arc<ExternalSuite>, String)>) -> impl Iterator<Item = ExternalTest> {
     let mut named: BTreeMap<&str, (&Arc<ExternalSuite>, Vec<String>)> = BTreeMap::new();
     for (suite, reason) in reasons {
         named.entry(&suite.name).or_insert((suite, Vec::new())).1.push(reason);
     }
-    named.into_values().map(|(suite, reasons)| OutsideTest {
+    named.into_values().map(|(suite, reasons)| ExternalTest {
         program: Arc::new(Program::none(suite)),
         name: Err(reasons.join("\n")),
         is_ignored: false,

@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
+use clmatrix_harness::private::config::ExternalKind;
+use clmatrix_harness::private::os::StopSignal;
+use clmatrix_harness::private::outside::{Ended, Watch};
+use clmatrix_harness::private::worker::parent::WorkerCommand;
+use clmatrix_harness::private::worker::protocol::Role;
+
 use super::process::{Environment, ProgramProcess};
 use super::program::Program;
 use super::{libtest, opencl_cts};
-use crate::config::ExternalKind;
-use crate::os::{Source, StopSignal};
-use crate::verdict::Outcome;
-use crate::worker::parent::{Attempt, WorkerCommand};
-use crate::worker::protocol::Role;
 
 /// A test of a program, to run in a process on a device.
 pub(crate) struct ProgramRun<'a> {
@@ -22,32 +23,6 @@ pub(crate) struct ProgramRun<'a> {
     pub is_ignored: bool,
     /// The command of a worker of the device.
     pub worker: &'a WorkerCommand,
-}
-
-/// Follows a process.
-pub(crate) trait Watch {
-    /// The process of this id has been started.
-    fn begins(&mut self, process: u32);
-
-    /// The test has written these bytes.
-    fn wrote(&mut self, from: Source, bytes: &[u8]);
-
-    /// The test has reached its limit. Called before the stacks are taken.
-    fn hangs(&mut self);
-}
-
-/// The result of a process.
-pub(crate) struct Ended {
-    pub attempt: Attempt,
-    /// The crash or the hang of the process after the result.
-    pub exit: Option<Outcome>,
-}
-
-impl Ended {
-    /// Makes the result of a test whose process was not started.
-    pub(super) fn not_run(reason: String) -> Self {
-        Self { attempt: Attempt::without_running(Outcome::NotRun { reason }), exit: None }
-    }
 }
 
 impl ProgramRun<'_> {

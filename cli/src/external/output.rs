@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use super::program_run::Watch;
-use crate::os::Source;
-use crate::worker::capture::Capture;
+use clmatrix_harness::private::os::Source;
+use clmatrix_harness::private::outside::Watch;
+use clmatrix_harness::private::worker::capture::Capture;
 
 /// The output of a process so far.
 pub(super) struct Output {

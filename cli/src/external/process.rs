@@ -4,11 +4,14 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use clmatrix_harness::private::os::{ExitCause, Process, Source, StopSignal, Wakeup};
+use clmatrix_harness::private::stacks::Stacks;
+use clmatrix_harness::private::worker::parent::{
+    EXIT_GRACE, PIPE_CAPACITY, WorkerCommand, deadline_in, drain,
+};
+use clmatrix_harness::private::worker::protocol::Role;
+
 use super::program::Program;
-use crate::os::{ExitCause, Process, Source, StopSignal, Wakeup};
-use crate::stacks::Stacks;
-use crate::worker::parent::{EXIT_GRACE, PIPE_CAPACITY, WorkerCommand, deadline_in, drain};
-use crate::worker::protocol::Role;
 
 /// Variables to set, or with `None` to remove.
 pub(super) type Environment = [(OsString, Option<OsString>)];

@@ -4,9 +4,8 @@ use std::collections::HashSet;
 use std::fmt::Write;
 use std::path::Path;
 
+use clmatrix_harness::private::config::check_suite_name;
 use glob::Pattern;
-
-use crate::config::check_suite_name;
 
 /// A line of a list.
 #[derive(Debug, PartialEq)]
@@ -191,7 +190,8 @@ timeout = "10m"
     fn the_tables_are_a_configuration() {
         let list = "A,a/test_a\nB \"1\",b/test_b one\nB (1),b/test_b two\nB 1 2,b/test_b 3\n";
         let text = import(list, "cts", Path::new("/a \"b\"[c]")).unwrap();
-        let project = crate::config::sample::Project::new(&[("clmatrix.toml", &text)]);
+        let project =
+            clmatrix_harness::private::config::sample::Project::new(&[("clmatrix.toml", &text)]);
         let suites = project.config().unwrap().external;
         let names: Vec<&str> = suites.iter().map(|suite| &*suite.name).collect();
         assert_eq!(names, ["cts", "cts::b_1", "cts::b_1_2", "cts::b_1_2_2"]);

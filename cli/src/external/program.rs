@@ -8,11 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use crate::config::{ExternalKind, ExternalSuite};
-use crate::system;
+use clmatrix_harness::private::config::{ExternalKind, ExternalSuite};
+use clmatrix_harness::private::log::program_record::{ProgramRecord, THEN_TIME};
+use clmatrix_harness::private::system;
 
 /// The digits of the hash that cargo appends to the name of a target.
 const HASH_DIGITS: usize = 16;
@@ -25,27 +23,6 @@ pub(crate) struct Program {
     pub file: PathBuf,
     /// The build id, or else the size and the time of the last change.
     pub build: String,
-}
-
-/// A program with tests, as the header of a run has it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ProgramRecord {
-    /// The suite and the program, as the paths of tests begin.
-    pub name: String,
-    /// The file.
-    pub file: String,
-    /// The build id in hexadecimal digits, or else the size and the time of the last change.
-    pub build: String,
-}
-
-/// Stands between the size and the time in the build of a program without a build id.
-const THEN_TIME: &str = " bytes, ";
-
-impl ProgramRecord {
-    /// Returns the build without the time of the last change, which differs between equal files.
-    pub fn content(&self) -> &str {
-        self.build.split_once(THEN_TIME).map_or(&self.build, |(size, _)| size)
-    }
 }
 
 impl Program {
@@ -121,17 +98,6 @@ fn size_and_time(file: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn equal_files_have_the_same_content() {
-        let content = |build: &str| {
-            let [name, file] = ["s::p", "/p"].map(str::to_owned);
-            ProgramRecord { name, file, build: build.to_owned() }.content().to_owned()
-        };
-        assert_eq!(content("12 bytes, 1.000000002"), content("12 bytes, 3.000000004"));
-        assert_ne!(content("12 bytes, 1.000000002"), content("13 bytes, 1.000000002"));
-        assert_eq!(content("00ff"), "00ff");
-    }
 
     #[test]
     fn names_are_those_of_files_without_what_all_have() {

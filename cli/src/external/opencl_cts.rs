@@ -8,15 +8,16 @@ use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
+use clmatrix_harness::private::os::{ExitCause, StopSignal};
+use clmatrix_harness::private::outside::{Ended, Watch};
+use clmatrix_harness::private::verdict::Outcome;
+use clmatrix_harness::private::worker::parent::{Attempt, IN_THE_TEST, crash};
 use serde::Deserialize;
 
+use super::external_test::Listed;
 use super::output::Output;
-use super::outside_test::Listed;
 use super::process::ProgramEnd;
-use super::program_run::{Ended, ProgramRun, Watch};
-use crate::os::{ExitCause, StopSignal};
-use crate::verdict::Outcome;
-use crate::worker::parent::{Attempt, IN_THE_TEST, crash};
+use super::program_run::ProgramRun;
 
 /// The variable with the path of the file of results.
 const RESULTS: &str = "CL_CONFORMANCE_RESULTS_FILENAME";

@@ -4,17 +4,18 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 use std::time::Instant;
 
+use clmatrix_harness::private::cargo_test::CommandLine;
+use clmatrix_harness::private::os::{ExitCause, StopSignal};
+use clmatrix_harness::private::outside::{Ended, Watch};
+use clmatrix_harness::private::text::{clean, first_line};
+use clmatrix_harness::private::verdict::{Location, Outcome};
+use clmatrix_harness::private::worker::parent::{Attempt, IN_THE_TEST, crash};
 use regex::Regex;
 
+use super::external_test::Listed;
 use super::output::Output;
-use super::outside_test::Listed;
 use super::process::ProgramEnd;
-use super::program_run::{Ended, ProgramRun, Watch};
-use crate::cargo_test::CommandLine;
-use crate::os::{ExitCause, StopSignal};
-use crate::text::{clean, first_line};
-use crate::verdict::{Location, Outcome};
-use crate::worker::parent::{Attempt, IN_THE_TEST, crash};
+use super::program_run::ProgramRun;
 
 /// The exit status of libtest for a test that failed.
 const FAILED: i32 = 101;
@@ -320,7 +321,7 @@ mod tests {
 
     #[test]
     fn an_exit_before_the_end_of_the_test_is_a_crash() {
-        use crate::verdict::ExpectedStatus::{Crash, Fail, Pass};
+        use clmatrix_harness::private::verdict::ExpectedStatus::{Crash, Fail, Pass};
         let [passed, failed] = [true, false].map(|has_passed| Progress::Ended { has_passed });
         let [may_pass, may_fail] =
             [true, false].map(|has_passed| Progress::MayHaveEnded { has_passed });

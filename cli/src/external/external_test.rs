@@ -1,0 +1,87 @@
+//! A test of a program of `[[external]]`.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clmatrix::select::DeviceInfo;
+use clmatrix_harness::private::log::program_record::ProgramRecord;
+use clmatrix_harness::private::os::StopSignal;
+use clmatrix_harness::private::outside::{Ended, OutsideTest, Watch};
+use clmatrix_harness::private::worker::parent::WorkerCommand;
+use serde::{Deserialize, Serialize};
+
+use super::program::Program;
+use super::program_run::ProgramRun;
+
+/// A test in the list of a program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Listed {
+    pub name: String,
+    pub is_ignored: bool,
+}
+
+/// A test of a program of `[[external]]`.
+pub(crate) struct ExternalTest {
+    /// The program.
+    pub(super) program: Arc<Program>,
+    /// The name by which the program knows the test; or the reason why its tests are unknown, which is
+    /// the failure of the test `list`.
+    pub(super) name: Result<String, String>,
+    /// True if the program marks the test as ignored.
+    pub(super) is_ignored: bool,
+}
+
+impl OutsideTest for ExternalTest {
+    /// Returns the id without its device: `SUITE::PROGRAM::TEST`.
+    fn path(&self) -> String {
+        let test = self.name.as_deref().unwrap_or("list");
+        let Program { suite, name, .. } = &*self.program;
+        match name {
+            Some(name) => format!("{}::{name}::{test}", suite.name),
+            None => format!("{}::{test}", suite.name),
+        }
+    }
+
+    fn file(&self) -> &Path {
+        &self.program.file
+    }
+
+    fn program(&self) -> ProgramRecord {
+        self.program.record()
+    }
+
+    /// Returns why the tests of the program are unknown, if this is the test `list`.
+    fn list_error(&self) -> Option<&str> {
+        self.name.as_ref().err().map(String::as_str)
+    }
+
+    fn is_ignored(&self) -> bool {
+        self.is_ignored
+    }
+
+    fn missing(&self, device: &DeviceInfo) -> Option<String> {
+        self.program.suite.missing(device)
+    }
+
+    fn timeout(&self) -> Option<Duration> {
+        self.program.suite.timeout
+    }
+
+    fn run(
+        &self,
+        limit: Duration,
+        worker: &WorkerCommand,
+        stop: &StopSignal,
+        watch: &mut dyn Watch,
+    ) -> Ended {
+        let run = ProgramRun {
+            program: &self.program,
+            name: self.name.as_deref().unwrap_or_default(),
+            limit,
+            is_ignored: self.is_ignored,
+            worker,
+        };
+        run.run(stop, watch)
+    }
+}
