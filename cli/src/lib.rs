@@ -7,11 +7,12 @@
 //! ```
 //!
 //! `command` has a module for each subcommand. `bisect`, `compare`, `expect`, `fleet` and `merge` do their
-//! work, `external` runs the tests of other programs, and `report` makes the page, the matrix, the summary and the trace.
+//! work, `characterize` queries and measures devices, `external` runs the tests of other programs, and `report` makes the page, the matrix, the summary and the trace.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod bisect;
+mod characterize;
 mod command;
 mod compare;
 mod expect;

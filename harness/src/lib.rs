@@ -33,7 +33,6 @@
 
 mod cargo_test;
 mod case;
-mod characterize;
 mod config;
 mod devices;
 mod expected_statuses;
@@ -98,9 +97,6 @@ pub mod private {
     }
     pub mod case {
         pub use crate::case::*;
-    }
-    pub mod characterize {
-        pub use crate::characterize::*;
     }
     pub mod config {
         pub use crate::config::*;

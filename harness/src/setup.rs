@@ -276,7 +276,7 @@ impl Setup {
             flaky_result: self.profile.flaky_result(),
             unexpected_pass: self.profile.unexpected_pass(),
             echo: false,
-            characterize: None,
+            device_query: None,
         })
     }
 

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum, value_parser};
 use clmatrix_harness::Target;
-use clmatrix_harness::private::characterize::option::Characterize;
 use clmatrix_harness::private::config::{
     Contexts, DEFAULT_PROFILE, Slots, TimeoutFactor, WrittenExpectation, time_limit,
 };
@@ -17,13 +16,17 @@ use clmatrix_harness::private::log::read::RunLog;
 use clmatrix_harness::private::log::run_header::RunHeader;
 use clmatrix_harness::private::log::store::{self, Place};
 use clmatrix_harness::private::resume::unfinished::Unfinished;
-use clmatrix_harness::private::run::execution::{Execution, Finished, ResumedRun, run_header};
+use clmatrix_harness::private::run::device_query::DeviceQuery;
+use clmatrix_harness::private::run::execution::{
+    BeforeTests, Execution, Finished, ResumedRun, run_header,
+};
 use clmatrix_harness::private::run::plan::Plan;
 use clmatrix_harness::private::run::repeat::Repeat;
 use clmatrix_harness::private::run::state::{Run, shuffle_seed};
 use clmatrix_harness::private::setup::{Options, Setup};
 use clmatrix_harness::private::shard::Engine;
 use clmatrix_harness::private::terminal::{self, AnyError, print, status_line};
+use clmatrix_harness::private::worker::job_call::JobCall;
 use clmatrix_harness::shell_quoted;
 
 use super::common::Common;
@@ -33,6 +36,9 @@ use super::resume;
 use super::selection::Selection;
 use super::shard::{ChosenShard, ShardArguments};
 use super::test_set::TestSet;
+use crate::characterize::jobs::{PROPERTIES, Query};
+use crate::characterize::measure::measure;
+use crate::characterize::option::Characterize;
 use crate::external::listing::all_cases;
 use crate::report::matrix::{Layout, ShownOutput};
 use crate::report::progress::{Detail, Display, Progress};
@@ -259,7 +265,7 @@ fn execute(
         until_fail: arguments.until_fail,
     };
     run.echo = arguments.no_capture;
-    run.characterize = arguments.characterize;
+    run.device_query = Some(arguments.device_query());
     let Selection { parent, shard, .. } = &selection;
     let filter = arguments.filter.clone();
     let mut header = RunHeader {
@@ -302,6 +308,7 @@ fn execute(
     if run.has_order_by_durations() {
         run.durations = durations;
     }
+    let is_resumed = resumed.is_some();
     let execution = Execution {
         header,
         setup: &setup,
@@ -310,6 +317,7 @@ fn execute(
         place: Some(place),
         junit_file: engine.and_then(Engine::junit_file),
         resumed,
+        before_tests: arguments.measurement(is_resumed),
         write_reports: report::write_all,
         print_events: arguments.format == RunFormat::Json,
     };
@@ -523,6 +531,20 @@ impl RunArguments {
         };
         let slow_after = self.slow_after.unwrap_or(setup.profile.slow_after());
         Display { detail, interval: self.progress_interval, slow_after }
+    }
+
+    /// Returns the question about the properties of a device. Only with `--characterize` are kernels built: that takes
+    /// 60 ms with PoCL and 400 ms with Intel's driver.
+    fn device_query(&self) -> DeviceQuery {
+        let with_builds = self.characterize.is_some();
+        let call = JobCall::new(PROPERTIES, &Query { with_builds });
+        DeviceQuery { call, ends_worker: with_builds }
+    }
+
+    /// Returns the measurement of the devices before the first test, if the run has one.
+    fn measurement(&self, is_resumed: bool) -> Option<BeforeTests> {
+        let measures = self.characterize == Some(Characterize::Measure) && !is_resumed;
+        measures.then_some(measure as BeforeTests)
     }
 
     fn print_matrix(&self, log: &RunLog, folder: &Path) -> Result<(), AnyError> {

@@ -10,6 +10,7 @@ use clmatrix_harness::private::target::SUCCESS;
 use indexmap::{IndexMap, IndexSet};
 use serde::Serialize;
 
+use crate::characterize::logged;
 use crate::compare::facts::{self, Facts};
 use crate::report;
 
@@ -111,15 +112,15 @@ fn models(log: &RunLog) -> IndexMap<String, Facts> {
 }
 
 fn measured(log: &RunLog, device: &RunDevice) -> impl Iterator<Item = HostMeasurement> {
-    let found = |measured: &Measured| {
+    let found = |measured: Measured| {
         Some(HostMeasurement {
             model: model(device),
             device: device.id.clone(),
-            name: measured.name.clone(),
-            finding: measured.answer.as_ref().ok()?.clone(),
+            name: measured.name,
+            finding: measured.answer.ok()?,
         })
     };
-    log.measured.get(&device.id).into_iter().flatten().filter_map(found)
+    logged(log, &device.id).into_iter().filter_map(found)
 }
 
 /// The name of a device and of its platform.

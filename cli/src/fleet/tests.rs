@@ -13,6 +13,7 @@ use clmatrix_harness::private::verdict::Outcome;
 
 use super::drift::OtherValue;
 use super::*;
+use crate::characterize::to_log;
 
 /// The run of a host with eight GPUs.
 struct Node {
@@ -53,11 +54,11 @@ impl Node {
             let bandwidth = if gpu == 7 { self.bandwidth } else { 4.0e12 };
             events.push(Event::Measured(DeviceMeasurements {
                 device: format!("gpu-{gpu}"),
-                measured: vec![
+                measured: to_log(&[
                     measured("global_bandwidth", bandwidth),
                     // Within its spread.
                     measured("launch_latency", if gpu == 0 { 1910.0 } else { 1900.0 }),
-                ],
+                ]),
             }));
             let result = result(&format!("s::t@gpu-{gpu}"), self.outcome.clone());
             events.push(Event::Finished(Box::new(result)));

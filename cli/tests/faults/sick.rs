@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use clmatrix_characterize::measure::Measured;
 use clmatrix_harness::private::log::read::RunLog;
 use clmatrix_harness::private::verdict::{Outcome, Verdict};
 use serde_json::Value;
@@ -295,6 +296,8 @@ fn a_run_has_the_measurements_of_its_devices() {
         panic!("{:?}", log.measured)
     };
     assert_eq!(**device, cpu::id());
+    let measured = measured.iter().cloned().map(|fields| serde_json::from_value(fields.into()));
+    let measured: Vec<Measured> = measured.collect::<Result<_, _>>().expect("measurements");
     let reason = |name: &str| {
         let measured = measured.iter().find(|measured| measured.name == name).expect("a topic's");
         measured.answer.clone().expect_err("there is no context").reason

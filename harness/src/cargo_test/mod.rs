@@ -153,6 +153,7 @@ fn run_plan(
         place,
         junit_file: None,
         resumed: None,
+        before_tests: None,
         write_reports: |log, run, _| report::write_junit(log, run),
         print_events: false,
     };

@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use clmatrix_characterize::measure::Measured;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::device_record::DeviceRecord;
 use super::plan::{PlannedDevice, PlannedTests};
@@ -99,8 +99,7 @@ pub struct DeviceMeasurements {
     /// The device's id.
     pub device: String,
     /// The values with their units and spreads, or the reasons why there are none; without samples.
-    #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
-    pub measured: Vec<Measured>,
+    pub measured: Vec<Map<String, Value>>,
 }
 
 /// A worker was started for tests.

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use clmatrix_characterize::measure::Measured;
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;
+use serde_json::{Map, Value};
 
 use super::chain;
 use super::lines::Lines;
@@ -49,7 +49,7 @@ pub struct RunLog {
     /// unknown.
     pub properties: IndexMap<String, Result<IndexMap<String, String>, String>>,
     /// The measurements of devices, by their ids.
-    pub measured: IndexMap<String, Vec<Measured>>,
+    pub measured: IndexMap<String, Vec<Map<String, Value>>>,
     /// One result for each planned test, in the plan's order; `NotRun` where the log has none.
     pub results: Vec<TestResult>,
     /// The tests of the plan, and the others that have results, by their paths.

@@ -334,12 +334,12 @@ impl<'a> DeviceRun<'a> {
     /// Queries the properties of the device in its first worker, before its first test, and records
     /// them. Returns the worker if the next test can run in it.
     ///
-    /// Only with `--characterize` are kernels built: that takes 60 ms with PoCL and 400 ms with Intel's
-    /// driver. The worker is not used afterwards, so that the first test finds its driver as ever.
     fn characterized(&self, mut worker: Worker) -> Option<Worker> {
         let RunState { run, recorder, stop, .. } = self.state;
         let device = self.device.filter(|_| recorder.is_kept());
-        let Some(device) = device else { return Some(worker) };
+        let Some((device, query)) = device.zip(run.device_query.as_ref()) else {
+            return Some(worker);
+        };
         // The other slots wait until the answer is recorded.
         let mut is_characterized =
             self.is_characterized.lock().unwrap_or_else(PoisonError::into_inner);
@@ -348,12 +348,12 @@ impl<'a> DeviceRun<'a> {
         }
         *is_characterized = true;
         let limit = self.config.settings.limit(None);
-        let with_builds = run.characterize.is_some();
-        let (worker, known) = match worker.characterize(with_builds, limit, stop.signal()) {
-            Ok(known) => (Some(worker).filter(|_| !with_builds), known),
+        let (worker, known) = match worker.job(query.call.clone(), limit, stop.signal()) {
+            Ok(known) => (Some(worker).filter(|_| !query.ends_worker), known),
             Err(lost) => (None, Err(lost.to_string())),
         };
-        recorder.characterized(&device.run.id, known.map(|known| known.properties()));
+        let properties = |json: String| serde_json::from_str(&json).map_err(|e| e.to_string());
+        recorder.characterized(&device.run.id, known.and_then(properties));
         worker
     }
 

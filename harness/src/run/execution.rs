@@ -10,8 +10,6 @@ use std::time::{Duration, Instant, SystemTime};
 
 use humantime::format_duration;
 
-use crate::characterize::measure::measure;
-use crate::characterize::option::Characterize;
 use crate::devices::environment::driver_variables;
 use crate::log::device_record::DeviceRecord;
 use crate::log::events::{DeviceAbsent, DriverFailed, End, Event};
@@ -56,11 +54,16 @@ pub struct Execution<'a> {
     pub junit_file: Option<PathBuf>,
     /// The run that goes on; `None` for a new one.
     pub resumed: Option<ResumedRun>,
+    /// Runs before the first test.
+    pub before_tests: Option<BeforeTests>,
     /// Writes the reports of the run at its end.
     pub write_reports: WriteReports,
     /// True if each event goes to standard output as well.
     pub print_events: bool,
 }
+
+/// Uses the devices before the first test, and records what it finds.
+pub type BeforeTests = fn(&Run<'_>, &Recorder<'_>, &Stop);
 
 /// An unfinished run that goes on.
 pub struct ResumedRun {
@@ -103,7 +106,6 @@ impl Execution<'_> {
         let started = Instant::now();
         self.header.time = SystemTime::now();
         let (mut before, mut files) = (Duration::ZERO, Vec::new());
-        let measures = self.run.characterize == Some(Characterize::Measure) && resumed.is_none();
         match resumed {
             None => self.record_head(&recorder),
             Some(mut resumed) => {
@@ -119,10 +121,11 @@ impl Execution<'_> {
             let (ended, end) = mpsc::channel::<()>();
             scope.spawn(|| self.attend(end, &recorder, &stop));
             let (run, recorder, stop) = (&self.run, &recorder, &*stop);
+            let before_tests = self.before_tests;
             scope.spawn(move || {
                 let run = || {
-                    if measures {
-                        measure(run, recorder, stop);
+                    if let Some(before_tests) = before_tests {
+                        before_tests(run, recorder, stop);
                     }
                     schedule::execute(run, recorder, stop);
                 };

@@ -1,6 +1,7 @@
 //! A run: [`plan`] multiplies tests by devices, [`schedule`] starts the slots of each device, a `slot`
 //! hands tests to a worker, and `execution` leads from the first event to the reports.
 
+pub mod device_query;
 mod device_run;
 pub mod execution;
 mod hang_budget;

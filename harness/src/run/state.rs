@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicUsize};
 use std::time::{Duration, Instant};
 
-use crate::characterize::option::Characterize;
 use crate::config::{DeviceSettings, FlakyResult, UnexpectedPass};
 use crate::devices::cache::MachineCache;
 use crate::log::recorder::Recorder;
+use crate::run::device_query::DeviceQuery;
 use crate::run::interrupt::Stop;
 use crate::run::plan::Plan;
 use crate::run::repeat::Repeat;
@@ -49,8 +49,8 @@ pub struct Run<'a> {
     pub unexpected_pass: UnexpectedPass,
     /// Passes the output of running tests to the observer.
     pub echo: bool,
-    /// The properties of devices that are queried beyond the usual ones.
-    pub characterize: Option<Characterize>,
+    /// The question about the properties of devices, if they are recorded.
+    pub device_query: Option<DeviceQuery>,
 }
 
 impl Run<'_> {

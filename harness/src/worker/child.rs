@@ -12,8 +12,6 @@ use std::time::{Duration, Instant};
 
 use clmatrix::cl3::error_codes::CL_PLATFORM_NOT_FOUND_KHR;
 use clmatrix::select::FoundPlatform;
-use clmatrix_characterize::Characterization;
-use clmatrix_characterize::measure::{Measured, Settings, SystemClock, Topic, measure};
 
 use super::contexts::kept;
 use super::device_probe::{self, Kernels};
@@ -33,9 +31,6 @@ use crate::{fixtures, os};
 
 /// The least change of the resident memory that is logged, in bytes.
 const RESIDENT_STEP: u64 = 1 << 20;
-
-/// The reason of measurements that need an end of memory.
-const NO_END_OF_MEMORY: &str = "the memory of the process cannot be limited here";
 
 /// The time in which a worker that leaves can still be ended by an earlier test.
 pub const LAST_MOMENT: Duration = Duration::from_millis(20);
@@ -131,22 +126,10 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
                 Answer::Left { number }
             }
             Task::Exit => std::process::exit(0),
-            Task::Characterize { with_builds } => {
-                let result =
-                    Characterization::query(&fixtures::device(), with_builds).map(Box::new);
-                Answer::Characterized { number, result: result.map_err(|error| error.to_string()) }
-            }
-            Task::Measure { topic, budget, memory, room } => {
-                let trying =
+            Task::Job(call) => {
+                let note =
                     |step: &str| runner.send(&Answer::Trying { number, step: step.to_owned() });
-                let settings = Settings { budget, memory, clock: &SystemClock, trying: &trying };
-                let topic = Topic::from_name(&topic).expect("runner and worker are one executable");
-                let measured = match room.map(os::AddressSpaceEnd::after) {
-                    Some(None) => topic.unmeasured(NO_END_OF_MEMORY, Duration::ZERO),
-                    // The end stays until all is measured.
-                    None | Some(Some(_)) => measured(topic, &settings),
-                };
-                Answer::Measured { number, measured }
+                Answer::JobDone { number, output: call.run(&note) }
             }
         };
         // The runner takes what has been written when the answer comes as the task's own.
@@ -155,13 +138,6 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
         runner.send(&answer);
     }
     0
-}
-
-/// Measures a topic; the answers can be written as JSON.
-fn measured(topic: Topic, settings: &Settings) -> Vec<Measured> {
-    let mut measured = measure(&fixtures::device(), topic, settings);
-    measured.iter_mut().for_each(Measured::keep_finite);
-    measured
 }
 
 /// Creates the first context of this process, and keeps it for the first test or releases it.

@@ -9,6 +9,8 @@ pub mod child;
 pub mod commands;
 pub(crate) mod contexts;
 mod device_probe;
+pub mod job;
+pub mod job_call;
 mod kept_context;
 mod leak_check;
 pub mod parent;

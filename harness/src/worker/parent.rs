@@ -5,11 +5,9 @@ use std::io::Write;
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
-use clmatrix_characterize::Characterization;
-use clmatrix_characterize::measure::{Measured, Settings, Topic};
-
 use super::capture::Capture;
 use super::commands::WorkerCommands;
+use super::job_call::JobCall;
 use super::protocol::{Answer, ROLE_VARIABLE, Request, Role, Task};
 use crate::config::Contexts;
 use crate::findings::Findings;
@@ -454,33 +452,15 @@ impl Worker {
         Ok(worker)
     }
 
-    /// Queries the properties of the device. The driver may end or hang the worker.
-    pub fn characterize(
+    /// Runs a job, and returns its output or its error. The driver may end or hang the worker.
+    pub fn job(
         &mut self,
-        with_builds: bool,
+        call: JobCall,
         limit: Duration,
         stop: &StopSignal,
-    ) -> Result<Result<Box<Characterization>, String>, WorkerLost> {
-        self.ask(Task::Characterize { with_builds }, limit, stop, |answer| match answer {
-            Answer::Characterized { result, .. } => Ok(result),
-            other => Err(other),
-        })
-    }
-
-    /// Measures one topic, in no more than the budget and `grace`, and in a process whose memory ends
-    /// after `room` bytes more than it has now.
-    pub fn measure(
-        &mut self,
-        topic: Topic,
-        settings: &Settings,
-        room: Option<u64>,
-        grace: Duration,
-        stop: &StopSignal,
-    ) -> Result<Vec<Measured>, WorkerLost> {
-        let Settings { budget, memory, .. } = *settings;
-        let task = Task::Measure { topic: topic.name().to_owned(), budget, memory, room };
-        self.ask(task, budget.saturating_add(grace), stop, |answer| match answer {
-            Answer::Measured { measured, .. } => Ok(measured),
+    ) -> Result<Result<String, String>, WorkerLost> {
+        self.ask(Task::Job(call), limit, stop, |answer| match answer {
+            Answer::JobDone { output, .. } => Ok(output),
             other => Err(other),
         })
     }

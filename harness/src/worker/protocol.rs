@@ -7,10 +7,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clmatrix::select::{DeviceInfo, PlatformInfo};
-use clmatrix_characterize::Characterization;
-use clmatrix_characterize::measure::Measured;
 use serde::{Deserialize, Serialize};
 
+use super::job_call::JobCall;
 use crate::config::Contexts;
 use crate::devices::failure::DriverFailure;
 use crate::findings::Findings;
@@ -97,22 +96,8 @@ pub enum Task {
     Leave,
     /// End the process by `exit`, which runs the exit handlers of the driver.
     Exit,
-    /// Query the properties of the device.
-    Characterize {
-        /// True if kernels are built for the answers that need that; else these are left out.
-        with_builds: bool,
-    },
-    /// Measure one topic.
-    Measure {
-        /// `Topic::name`.
-        topic: String,
-        /// The time limit.
-        budget: Duration,
-        /// The device memory that it may use, in bytes.
-        memory: u64,
-        /// The limit of the memory of the process, in bytes more than now.
-        room: Option<u64>,
-    },
+    /// Run a job.
+    Job(JobCall),
 }
 
 /// A message of the worker.
@@ -155,13 +140,6 @@ pub enum Answer {
         /// The number of the request.
         number: u64,
     },
-    /// The properties of the device.
-    Characterized {
-        /// The number of the request.
-        number: u64,
-        /// The properties, or the reason why there are none.
-        result: Result<Box<Characterization>, String>,
-    },
     /// Comes before a step in which some drivers end the process; the answer follows.
     Trying {
         /// The number of the request.
@@ -169,12 +147,12 @@ pub enum Answer {
         /// The step.
         step: String,
     },
-    /// A topic's measurements.
-    Measured {
+    /// The job ended.
+    JobDone {
         /// The number of the request.
         number: u64,
-        /// In their order.
-        measured: Vec<Measured>,
+        /// Its output in JSON, or the reason why there is none.
+        output: Result<String, String>,
     },
 }
 
@@ -218,9 +196,8 @@ impl Answer {
             | Self::Done { number, .. }
             | Self::Probed { number, .. }
             | Self::Left { number }
-            | Self::Characterized { number, .. }
             | Self::Trying { number, .. }
-            | Self::Measured { number, .. } => Some(*number),
+            | Self::JobDone { number, .. } => Some(*number),
         }
     }
 }

@@ -14,7 +14,6 @@ use clap::Args;
 use clmatrix_characterize::measure::{Settings, Shares};
 use clmatrix_characterize::show::{compare, terminal};
 use clmatrix_characterize::{CharacterizedDevice, Devices};
-use clmatrix_harness::private::characterize::device_session::{DeviceSession, usual_settings};
 use clmatrix_harness::private::devices::TestDevice;
 use clmatrix_harness::private::run::interrupt::Stop;
 use clmatrix_harness::private::run::state::WorkerConfig;
@@ -25,6 +24,7 @@ use clmatrix_harness::private::terminal::{AnyError, print, status_line};
 use self::name_filter::NameFilter;
 use self::report_files::ReportFiles;
 use super::common::Common;
+use crate::characterize::device_session::{DeviceSession, usual_settings};
 use crate::report::page::{Format, Page};
 
 pub const EXAMPLES: &str = "\

@@ -9,6 +9,7 @@ use clmatrix_harness::private::text::{clean, shell_quoted};
 use humantime::format_rfc3339_seconds;
 use serde::Serialize;
 
+use crate::characterize::logged;
 use crate::compare::facts::{self, Facts};
 use crate::report::conclusion::Conclusion;
 use crate::report::not_run::NotRun;
@@ -108,13 +109,13 @@ impl DeviceData {
             Some(Err(error)) => [("error".to_owned(), error.clone())].into(),
             None => Facts::new(),
         };
-        let of_run = log.measured.get(id).into_iter().flatten();
+        let of_run = logged(log, id);
         let later = characterized.into_iter().flat_map(|known| known.measured.values());
         Self {
             id: id.to_owned(),
             facts: cleaned(facts::of_device(log, id).unwrap_or_default()),
             properties: cleaned(properties),
-            measured: cleaned(later.chain(of_run).map(measurement).collect()),
+            measured: cleaned(later.chain(&of_run).map(measurement).collect()),
             curves: characterized.map(curves).unwrap_or_default(),
         }
     }

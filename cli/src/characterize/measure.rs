@@ -1,14 +1,15 @@
 //! Measures the devices of a run before its first test, one after the other: nothing else runs meanwhile.
 
 use clmatrix_characterize::measure::{Measured, Shares, Topic};
+use clmatrix_harness::private::devices::TestDevice;
+use clmatrix_harness::private::log::events::{DeviceMeasurements, Event};
+use clmatrix_harness::private::log::recorder::Recorder;
+use clmatrix_harness::private::run::interrupt::Stop;
+use clmatrix_harness::private::run::state::{Run, WorkerConfig};
+use clmatrix_harness::private::terminal::status_line;
 
 use super::device_session::{DeviceSession, usual_settings};
-use crate::devices::TestDevice;
-use crate::log::events::{DeviceMeasurements, Event};
-use crate::log::recorder::Recorder;
-use crate::run::interrupt::Stop;
-use crate::run::state::{Run, WorkerConfig};
-use crate::terminal::status_line;
+use super::to_log;
 
 /// Measures each device that has tests, until the run is stopped.
 pub(crate) fn measure(run: &Run<'_>, recorder: &Recorder<'_>, stop: &Stop) {
@@ -18,6 +19,7 @@ pub(crate) fn measure(run: &Run<'_>, recorder: &Recorder<'_>, stop: &Stop) {
             status_line(&format!("{}: measuring", device.run.id));
             let measured = measured(device, config, stop);
             let device = device.run.id.clone();
+            let measured = to_log(&measured);
             recorder.record(Event::Measured(DeviceMeasurements { device, measured }));
         }
     }

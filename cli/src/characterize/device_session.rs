@@ -7,11 +7,14 @@ use clmatrix_characterize::Characterization;
 use clmatrix_characterize::measure::{
     Confidence, Finding, Measured, NotMeasurable, Settings, Topic, Unit, Value,
 };
+use clmatrix_harness::private::devices::TestDevice;
+use clmatrix_harness::private::os::StopSignal;
+use clmatrix_harness::private::run::state::WorkerConfig;
+use clmatrix_harness::private::worker::job_call::JobCall;
+use clmatrix_harness::private::worker::parent::{START_LIMIT, Worker, WorkerLost};
+use serde::de::DeserializeOwned;
 
-use crate::devices::TestDevice;
-use crate::os::StopSignal;
-use crate::run::state::WorkerConfig;
-use crate::worker::parent::{START_LIMIT, Worker, WorkerLost};
+use super::jobs::{CHARACTERIZE, MEASURE, Measurement, Query};
 
 /// A device and its worker.
 pub struct DeviceSession<'a> {
@@ -32,9 +35,7 @@ impl<'a> DeviceSession<'a> {
 
     /// Returns the answers about the device.
     pub fn characterization(&mut self) -> Result<Box<Characterization>, WorkerLost> {
-        let limit = self.limit();
-        let answer = self.ask(|worker, stop| worker.characterize(true, limit, stop))?;
-        answer.map_err(WorkerLost::Failed)
+        self.run(JobCall::new(CHARACTERIZE, &Query { with_builds: true }), self.limit())
     }
 
     /// Returns a topic's measurements, or `None` if the command was stopped. If the worker fails, each
@@ -46,7 +47,7 @@ impl<'a> DeviceSession<'a> {
         let answer = if ends_early {
             self.with_little_memory(topic, settings, grace)
         } else {
-            self.ask(|worker, stop| worker.measure(topic, settings, None, grace, stop))
+            self.measure(topic, settings, None, grace)
         };
         let none = |reason: &str| topic.unmeasured(reason, begin.elapsed());
         match answer {
@@ -79,10 +80,7 @@ impl<'a> DeviceSession<'a> {
             return Err(WorkerLost::Failed(reason));
         }
         let settings = Settings { memory: room.saturating_mul(BEYOND), ..*settings };
-        let question = |worker: &mut Worker, stop: &StopSignal| {
-            worker.measure(topic, &settings, Some(room), grace, stop)
-        };
-        let mut all = self.ask(question)?;
+        let mut all = self.measure(topic, &settings, Some(room), grace)?;
         leave_total_out(&mut all, room);
         Ok(all)
     }
@@ -92,18 +90,35 @@ impl<'a> DeviceSession<'a> {
         self.config.settings.limit(None)
     }
 
-    /// Runs `question` in the worker. A lost worker is replaced before the next one.
-    fn ask<T>(
+    /// Measures one topic, in no more than the budget and `grace`, and in a process whose memory ends
+    /// after `room` bytes more than it has now.
+    fn measure(
         &mut self,
-        question: impl FnOnce(&mut Worker, &StopSignal) -> Result<T, WorkerLost>,
+        topic: Topic,
+        settings: &Settings,
+        room: Option<u64>,
+        grace: Duration,
+    ) -> Result<Vec<Measured>, WorkerLost> {
+        let Settings { budget, memory, .. } = *settings;
+        let input = Measurement { topic: topic.name().to_owned(), budget, memory };
+        let call = JobCall { memory: room, ..JobCall::new(MEASURE, &input) };
+        self.run(call, budget.saturating_add(grace))
+    }
+
+    /// Runs a job in the worker. A lost worker is replaced before the next one.
+    fn run<T: DeserializeOwned>(
+        &mut self,
+        call: JobCall,
+        limit: Duration,
     ) -> Result<T, WorkerLost> {
         let mut worker = match self.worker.take() {
             Some(worker) => worker,
             None => self.start()?,
         };
-        let answer = question(&mut worker, self.stop)?;
+        let output = worker.job(call, limit, self.stop)?;
         self.worker = Some(worker);
-        Ok(answer)
+        let value = output.and_then(|json| serde_json::from_str(&json).map_err(|e| e.to_string()));
+        value.map_err(WorkerLost::Failed)
     }
 
     fn start(&mut self) -> Result<Worker, WorkerLost> {

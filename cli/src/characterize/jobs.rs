@@ -1,0 +1,72 @@
+//! The jobs of workers: the properties of their device, and its measurements.
+
+use std::time::Duration;
+
+use clmatrix_characterize::Characterization;
+use clmatrix_characterize::measure::{self, Measured, Settings, SystemClock, Topic};
+use clmatrix_harness::device;
+use clmatrix_harness::private::inventory;
+use clmatrix_harness::private::worker::job::Job;
+use serde::{Deserialize, Serialize};
+
+/// The job whose output is a [`Characterization`].
+pub(crate) const CHARACTERIZE: &str = "clmatrix::characterize";
+
+/// The job whose output is the properties of a [`Characterization`], a map of texts.
+pub(crate) const PROPERTIES: &str = "clmatrix::properties";
+
+/// The job whose output is an array of [`Measured`].
+pub(crate) const MEASURE: &str = "clmatrix::measure";
+
+/// The input of [`CHARACTERIZE`] and [`PROPERTIES`].
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Query {
+    /// True if kernels are built for the answers that need that; else these are left out.
+    pub(crate) with_builds: bool,
+}
+
+/// The input of [`MEASURE`].
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Measurement {
+    /// `Topic::name`.
+    pub(crate) topic: String,
+    /// The time limit.
+    pub(crate) budget: Duration,
+    /// The device memory that it may use, in bytes.
+    pub(crate) memory: u64,
+}
+
+inventory::submit! {
+    Job { name: CHARACTERIZE, run: |input, _| output(&query(input)?) }
+}
+
+inventory::submit! {
+    Job { name: PROPERTIES, run: |input, _| output(&query(input)?.properties()) }
+}
+
+inventory::submit! {
+    Job { name: MEASURE, run: |input, note| output(&measured(self::input(input)?, note)) }
+}
+
+fn query(input: &str) -> Result<Characterization, String> {
+    let Query { with_builds } = self::input(input)?;
+    Characterization::query(&device(), with_builds).map_err(|error| error.to_string())
+}
+
+/// Measures a topic; the answers can be written as JSON.
+fn measured(input: Measurement, trying: &dyn Fn(&str)) -> Vec<Measured> {
+    let Measurement { topic, budget, memory } = input;
+    let topic = Topic::from_name(&topic).expect("runner and worker are one executable");
+    let settings = Settings { budget, memory, clock: &SystemClock, trying };
+    let mut measured = measure::measure(&device(), topic, &settings);
+    measured.iter_mut().for_each(Measured::keep_finite);
+    measured
+}
+
+fn input<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, String> {
+    serde_json::from_str(json).map_err(|error| error.to_string())
+}
+
+fn output(value: &impl Serialize) -> Result<String, String> {
+    serde_json::to_string(value).map_err(|error| error.to_string())
+}
