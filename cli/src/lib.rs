@@ -7,7 +7,8 @@
 //! ```
 //!
 //! `command` has a module for each subcommand. `bisect`, `compare`, `expect`, `fleet` and `merge` do their
-//! work, `characterize` queries and measures devices, `external` runs the tests of other programs, and `report` makes the page, the matrix, the summary and the trace.
+//! work, `characterize` queries and measures devices, `resume` reads
+//! unfinished runs, `shard` divides tests, `external` runs the tests of other programs, and `report` makes the page, the matrix, the summary and the trace.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -20,13 +21,16 @@ mod external;
 mod fleet;
 mod merge;
 mod report;
+mod resume;
+mod shard;
 
 pub use clmatrix_harness::Target;
 pub use clmatrix_harness::private::command;
 pub use command::main;
 
-/// Items for the expansion of `command!`, without any stability.
+/// Items for the expansion of `command!` and for tests of this crate, without any stability.
 #[doc(hidden)]
 pub mod private {
+    pub use crate::shard::Division;
     pub use clmatrix_harness::private::config;
 }

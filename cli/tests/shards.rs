@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use clmatrix_harness::private::shard::Division;
+use clmatrix_cli::private::Division;
 use serde_json::json;
 
 /// The paths that `clmatrix list --ids` prints.

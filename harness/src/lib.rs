@@ -47,7 +47,6 @@ pub mod provision;
 mod registry;
 mod report;
 mod requirement;
-mod resume;
 mod run;
 mod serde_time;
 mod setup;
@@ -140,9 +139,6 @@ pub mod private {
     }
     pub mod requirement {
         pub use crate::requirement::*;
-    }
-    pub mod resume {
-        pub use crate::resume::*;
     }
     pub mod run {
         pub use crate::run::*;

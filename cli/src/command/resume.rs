@@ -9,8 +9,6 @@ use clmatrix_harness::private::config::WrittenExpectation;
 use clmatrix_harness::private::log::device_record::DeviceRecord;
 use clmatrix_harness::private::log::run_header::RunHeader;
 use clmatrix_harness::private::log::store::{self, Place};
-use clmatrix_harness::private::resume::differences;
-use clmatrix_harness::private::resume::unfinished::Unfinished;
 use clmatrix_harness::private::run::plan::Plan;
 use clmatrix_harness::private::run::so_far::SoFar;
 use clmatrix_harness::private::run::state::Run;
@@ -18,6 +16,8 @@ use clmatrix_harness::private::terminal::AnyError;
 
 use super::run::RunArguments;
 use super::{Command, CommandLine};
+use crate::resume::differences;
+use crate::resume::unfinished::Unfinished;
 
 /// Finds a run that has not come to its end. `folder` has the stored runs.
 ///

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum, value_parser};
 use clmatrix_harness::Target;
+use clmatrix_harness::private::config::ProfileShard;
 use clmatrix_harness::private::config::{
     Contexts, DEFAULT_PROFILE, Slots, TimeoutFactor, WrittenExpectation, time_limit,
 };
@@ -15,16 +16,13 @@ use clmatrix_harness::private::devices::TestDevice;
 use clmatrix_harness::private::log::read::RunLog;
 use clmatrix_harness::private::log::run_header::RunHeader;
 use clmatrix_harness::private::log::store::{self, Place};
-use clmatrix_harness::private::resume::unfinished::Unfinished;
 use clmatrix_harness::private::run::device_query::DeviceQuery;
-use clmatrix_harness::private::run::execution::{
-    BeforeTests, Execution, Finished, ResumedRun, run_header,
-};
+use clmatrix_harness::private::run::execution::{BeforeTests, Execution, Finished, run_header};
 use clmatrix_harness::private::run::plan::Plan;
 use clmatrix_harness::private::run::repeat::Repeat;
+use clmatrix_harness::private::run::resumed_run::ResumedRun;
 use clmatrix_harness::private::run::state::{Run, shuffle_seed};
 use clmatrix_harness::private::setup::{Options, Setup};
-use clmatrix_harness::private::shard::Engine;
 use clmatrix_harness::private::terminal::{self, AnyError, print, status_line};
 use clmatrix_harness::private::worker::job_call::JobCall;
 use clmatrix_harness::shell_quoted;
@@ -43,6 +41,9 @@ use crate::external::listing::all_cases;
 use crate::report::matrix::{Layout, ShownOutput};
 use crate::report::progress::{Detail, Display, Progress};
 use crate::report::{self, github};
+use crate::resume::accepted::Accepted;
+use crate::resume::unfinished::Unfinished;
+use crate::shard::{Engine, ShardChoice};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -316,7 +317,7 @@ fn execute(
         run,
         place: Some(place),
         junit_file: engine.and_then(Engine::junit_file),
-        resumed,
+        resumed: resumed.map(ResumedRun::from),
         before_tests: arguments.measurement(is_resumed),
         write_reports: report::write_all,
         print_events: arguments.format == RunFormat::Json,
@@ -394,10 +395,10 @@ impl RunArguments {
         run: &Run<'_>,
         header: &RunHeader,
         expectations: &[Arc<WrittenExpectation>],
-    ) -> Result<ResumedRun, AnyError> {
+    ) -> Result<Accepted, AnyError> {
         let differences = resume::differences(&unfinished, run, header, expectations);
         if differences.is_empty() || self.anyway {
-            return Ok(ResumedRun { unfinished, differences });
+            return Ok(Accepted { unfinished, differences });
         }
         let id = &unfinished.header.run_id;
         Err(format!(
@@ -414,9 +415,9 @@ impl RunArguments {
         run: &Run<'_>,
         header: &RunHeader,
         expectations: &[Arc<WrittenExpectation>],
-    ) -> Option<ResumedRun> {
+    ) -> Option<Accepted> {
         match resume::of_shard(place, run, header, expectations, self)? {
-            Ok(unfinished) => Some(ResumedRun { unfinished, differences: Vec::new() }),
+            Ok(unfinished) => Some(Accepted { unfinished, differences: Vec::new() }),
             Err(reason) => {
                 let folder = place.folder.display();
                 status_line(&format!(
@@ -451,7 +452,9 @@ impl RunArguments {
 
     /// Returns the tests that are selected. `paths` are those of all tests.
     fn selection(&self, setup: &Setup, paths: &[String]) -> Result<Selection, AnyError> {
-        let mut shard = self.sharding.choose(setup.profile.shard())?;
+        let mut shard = self
+            .sharding
+            .choose(setup.profile.shard().map(|ProfileShard::Auto| ShardChoice::Auto))?;
         let folder = self.report_folder(setup);
         // The latest run of a shard is in its folder.
         let of_shard = self.report_folder_of(setup, shard.as_ref());

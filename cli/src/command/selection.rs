@@ -1,11 +1,11 @@
 //! The tests of a run: the arguments that select them, and the shard.
 
-use clmatrix_harness::private::resume::unfinished::Unfinished;
 use clmatrix_harness::private::terminal::AnyError;
 
 use super::filter::Filter;
 use super::shard::ChosenShard;
 use super::test_set::TestSet;
+use crate::resume::unfinished::Unfinished;
 
 /// The tests that the command line selects.
 pub struct Selection {

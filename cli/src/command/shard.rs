@@ -7,8 +7,10 @@ use std::path::PathBuf;
 use clap::Args;
 use clmatrix_harness::private::log::read::RunLog;
 use clmatrix_harness::private::log::{durations, store};
-use clmatrix_harness::private::shard::{Division, Engine, Shard, ShardChoice, ShardRule};
+use clmatrix_harness::private::shard::{Shard, ShardRule};
 use clmatrix_harness::private::terminal::{AnyError, status_line};
+
+use crate::shard::{Division, Engine, ShardChoice};
 
 #[derive(Args)]
 pub struct ShardArguments {

@@ -96,6 +96,7 @@ pub use external::{ExternalKind, ExternalSuite};
 pub use flaky_result::FlakyResult;
 pub use profile::{DeviceSettings, Profile};
 use profile::{Override, ProfileKeys};
+pub use profile_shard::ProfileShard;
 pub use slots::{Slots, Together};
 pub use sync::Sync;
 pub use unexpected_pass::UnexpectedPass;

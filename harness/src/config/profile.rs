@@ -23,7 +23,6 @@ use super::value::{
 use super::version_range::{VersionPattern, VersionRange};
 use crate::devices::run_device::RunDevice;
 use crate::serde_time::nanoseconds;
-use crate::shard::ShardChoice;
 
 /// The settings of a run.
 #[derive(Clone, Debug)]
@@ -276,8 +275,8 @@ impl Profile {
     }
 
     /// The shard of each run.
-    pub fn shard(&self) -> Option<ShardChoice> {
-        self.shard.map(|ProfileShard::Auto| ShardChoice::Auto)
+    pub fn shard(&self) -> Option<ProfileShard> {
+        self.shard
     }
 
     /// The effect of an unexpected pass on the run.

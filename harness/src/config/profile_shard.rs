@@ -5,7 +5,7 @@ use serde::Deserialize;
 /// The shard of each run with a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum ProfileShard {
+pub enum ProfileShard {
     /// The shard that environment variables name.
     Auto,
 }

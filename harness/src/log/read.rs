@@ -169,7 +169,6 @@ impl RunLog {
     }
 
     /// Sums up the events of a run. See [`Sum`].
-    #[cfg(test)]
     pub fn from_events(events: impl IntoIterator<Item = Event>) -> Result<Self, LogError> {
         let mut sum = Sum::default();
         for event in events {
@@ -283,7 +282,7 @@ pub struct Sum {
 impl Sum {
     /// Adds the events of a log and of those that it goes on with, and shows each to `also` before. Returns these
     /// logs, the oldest first.
-    pub(crate) fn add_files(
+    pub fn add_files(
         &mut self,
         path: &Path,
         mut also: impl FnMut(&Event),
@@ -421,7 +420,7 @@ impl Sum {
     }
 
     /// The result of a test so far.
-    pub(crate) fn result(&mut self, test: &str) -> &TestResult {
+    pub fn result(&mut self, test: &str) -> &TestResult {
         let place = self.results.place(test);
         &self.results.in_order[place]
     }

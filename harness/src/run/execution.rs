@@ -21,9 +21,9 @@ use crate::log::store::{self, LOG, Place, RunFolder};
 use crate::log::test_result::TestResult;
 use crate::os;
 use crate::report::{self, WriteReports};
-use crate::resume::unfinished::Unfinished;
 use crate::run::interrupt::Stop;
 use crate::run::plan::Plan;
+use crate::run::resumed_run::ResumedRun;
 use crate::run::schedule;
 use crate::run::state::Run;
 use crate::setup::Setup;
@@ -65,14 +65,6 @@ pub struct Execution<'a> {
 /// Uses the devices before the first test, and records what it finds.
 pub type BeforeTests = fn(&Run<'_>, &Recorder<'_>, &Stop);
 
-/// An unfinished run that goes on.
-pub struct ResumedRun {
-    /// Its log and its results so far.
-    pub unfinished: Unfinished,
-    /// The differences from the run so far that were accepted.
-    pub differences: Vec<String>,
-}
-
 /// A run that has ended.
 pub struct Finished<T> {
     /// The sum of its log, if there is one.
@@ -109,8 +101,8 @@ impl Execution<'_> {
         match resumed {
             None => self.record_head(&recorder),
             Some(mut resumed) => {
-                before = resumed.unfinished.duration;
-                files = std::mem::take(&mut resumed.unfinished.files);
+                before = resumed.duration;
+                files = std::mem::take(&mut resumed.files);
                 self.go_on(&mut recorder, resumed);
             }
         }
@@ -204,9 +196,9 @@ impl Execution<'_> {
 
     /// Goes on with an unfinished run. Tests that took the machine down have crashed.
     fn go_on(&self, recorder: &mut Recorder<'_>, resumed: ResumedRun) {
-        let ResumedRun { unfinished, differences } = resumed;
-        recorder.go_on(unfinished.sum, unfinished.workers);
-        let resumes = Some(Resumes { run_id: unfinished.header.run_id, differences });
+        let ResumedRun { run_id, sum, workers, differences, .. } = resumed;
+        recorder.go_on(sum, workers);
+        let resumes = Some(Resumes { run_id, differences });
         let header = RunHeader { resumes, ..self.header.clone() };
         let time = header.time;
         recorder.record(Event::Run(Box::new(header)));

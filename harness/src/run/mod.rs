@@ -11,6 +11,7 @@ mod limits;
 mod outside;
 pub mod plan;
 pub mod repeat;
+pub mod resumed_run;
 mod retry;
 mod rounds;
 pub mod schedule;

@@ -1,11 +1,5 @@
 //! A shard: the part of the tests that one of several runs has, on all its devices.
-//!
-//! [`ShardChoice`] is the option, [`Engine`] a program that gives each run its part by environment variables,
-//! and [`Division`] the rule that divides the tests.
 
-mod choice;
-mod division;
-mod engine;
 mod rule;
 
 use std::num::NonZeroU32;
@@ -13,9 +7,6 @@ use std::num::NonZeroU32;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use choice::ShardChoice;
-pub use division::Division;
-pub use engine::Engine;
 pub use rule::ShardRule;
 
 /// A part of the tests of a run.
@@ -31,7 +22,7 @@ pub struct Shard {
 
 impl Shard {
     /// The part with a number from 0, by the hash of the tests; `None` if there is no such part.
-    fn from_zero(index: u32, total: NonZeroU32) -> Option<Self> {
+    pub fn from_zero(index: u32, total: NonZeroU32) -> Option<Self> {
         let total = total.get();
         (index < total).then_some(Self { index: index + 1, total, rule: ShardRule::Hash })
     }

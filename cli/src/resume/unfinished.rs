@@ -5,11 +5,11 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::log::events::{Event, Started};
-use crate::log::read::{ReadError, Sum};
-use crate::log::run_header::RunHeader;
-use crate::log::test_result::TestResult;
-use crate::verdict::Verdict;
+use clmatrix_harness::private::log::events::{Event, Started};
+use clmatrix_harness::private::log::read::{ReadError, Sum};
+use clmatrix_harness::private::log::run_header::RunHeader;
+use clmatrix_harness::private::log::test_result::TestResult;
+use clmatrix_harness::private::verdict::Verdict;
 
 /// The number of times that a test may be running when its run is cut short.
 const CUTS: u32 = 2;
@@ -187,11 +187,11 @@ mod tests {
     use std::time::SystemTime;
 
     use super::*;
-    use crate::log::events::End;
-    use crate::log::plan::{PlannedDevice, PlannedTest, PlannedTests};
-    use crate::log::run_header::Resumes;
-    use crate::log::sample::{device, device_record, header, result};
-    use crate::verdict::Outcome;
+    use clmatrix_harness::private::log::events::End;
+    use clmatrix_harness::private::log::plan::{PlannedDevice, PlannedTest, PlannedTests};
+    use clmatrix_harness::private::log::run_header::Resumes;
+    use clmatrix_harness::private::log::sample::{device, device_record, header, result};
+    use clmatrix_harness::private::verdict::Outcome;
 
     /// The events before the first test: `s::a` and `s::b` are to run on the device `d`.
     fn head(header: RunHeader) -> Vec<Event> {

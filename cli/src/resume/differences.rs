@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use clmatrix_harness::private::config::{DeviceSettings, WrittenExpectation};
+use clmatrix_harness::private::log::device_record::DeviceRecord;
+use clmatrix_harness::private::log::program_record::ProgramRecord;
+use clmatrix_harness::private::log::read::RunLog;
+use clmatrix_harness::private::log::run_header::RunHeader;
 use serde_json::Value;
 
-use crate::config::{DeviceSettings, WrittenExpectation};
-use crate::log::device_record::DeviceRecord;
-use crate::log::program_record::ProgramRecord;
-use crate::log::read::RunLog;
-use crate::log::run_header::RunHeader;
-use crate::shard::Shard;
+use clmatrix_harness::private::shard::Shard;
 
 /// Returns the differences of now from the run before, a line each.
 pub fn differences(
@@ -145,10 +145,10 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::log::events::Event;
-    use crate::log::sample::{device, device_record, header};
-    use crate::shard::ShardRule;
-    use crate::verdict::ExpectedStatus;
+    use clmatrix_harness::private::log::events::Event;
+    use clmatrix_harness::private::log::sample::{device, device_record, header};
+    use clmatrix_harness::private::shard::ShardRule;
+    use clmatrix_harness::private::verdict::ExpectedStatus;
 
     fn record(id: &str) -> DeviceRecord {
         device_record(device(id, "PoCL"), "bench")

@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use super::Shard;
+use clmatrix_harness::private::shard::Shard;
 
 /// A program that gives each run its shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
-use super::Shard;
+use clmatrix_harness::private::shard::Shard;
 
 /// The value of `--shard`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl FromStr for ShardChoice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shard::ShardRule;
+    use clmatrix_harness::private::shard::ShardRule;
 
     #[test]
     fn a_shard_is_an_index_from_1_and_a_total() {
