@@ -1,6 +1,6 @@
 //! From options and environment to the devices under test and their settings.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::io;
 use std::num::NonZeroUsize;
@@ -129,7 +129,10 @@ impl Setup {
         let machine = remembered.unwrap_or_else(|| {
             let machine = probe.machine();
             // A driver that failed may work the next time.
-            if machine.failed.is_empty() && machine.positions().next().is_some() {
+            if cache::is_wanted() != Some(false)
+                && machine.failed.is_empty()
+                && machine.positions().next().is_some()
+            {
                 cache.write(&machine);
             }
             machine
@@ -242,18 +245,20 @@ impl Setup {
 
     /// Adds the configuration of the workers and the expectations to a plan.
     pub fn run<'a>(&self, plan: &'a Plan) -> Result<Run<'a>, SetupError> {
-        let types = || plan.devices.iter().map(|device| device.run.info.device_type);
+        let types = |device: &TestDevice| device.run.info.device_type;
+        let tested: HashSet<u32> = plan.entries.iter().filter_map(|entry| entry.device).collect();
+        let cpus = tested.iter().filter(|device| types(&plan.devices[**device as usize]).has_cpu());
         let together = Together {
             processors: std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
-            devices: plan.devices.len(),
-            cpus: types().filter(|types| types.has_cpu()).count(),
+            devices: tested.len(),
+            cpus: cpus.count(),
         };
-        let config = |(device, types)| {
+        let config = |device| {
             let mut config = self.worker_config(device)?;
-            config.settings.slots = config.settings.slots.on(types, together);
+            config.settings.slots = config.settings.slots.on(types(device), together);
             Ok(config)
         };
-        let devices = plan.devices.iter().zip(types()).map(config);
+        let devices = plan.devices.iter().map(config);
         let devices = devices.collect::<Result<Vec<_>, SetupError>>()?;
         let host = WorkerConfig {
             commands: WorkerCommands::new(self.worker_command(Role::Host, Vec::new()), None),

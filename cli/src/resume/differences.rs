@@ -112,7 +112,10 @@ fn changed_settings(name: &str, before: &DeviceSettings, now: &DeviceSettings) -
     };
     let [before, now] = [before, now].map(fields);
     let names: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
-    let changed = names.into_iter().filter(|field| before.get(*field) != now.get(*field));
+    // The processors of a host decide the number of slots, and slots decide no result.
+    let changed = names
+        .into_iter()
+        .filter(|field| *field != "slots" && before.get(*field) != now.get(*field));
     let text = |value: Option<&Value>| value.map_or_else(|| "none".to_owned(), Value::to_string);
     changed
         .map(|field| {

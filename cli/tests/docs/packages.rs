@@ -71,7 +71,7 @@ fn archives_hold_sources_and_licenses_and_no_reports() {
             ["svg", "png", "jsonl", "xml", "log"].contains(&extension)
         };
         let is_of_the_checkout = |file: &&str| {
-            ["tests/", "benches/", "examples/", "harness/", "xtask/", "target/"]
+            ["tests/", "benches/", "examples/", "harness/", "suites/", "cli/", "xtask/", "target/"]
                 .iter()
                 .any(|folder| file.starts_with(folder))
         };

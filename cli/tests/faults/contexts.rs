@@ -261,7 +261,8 @@ fn a_failure_after_a_failure_is_repeated() {
 fn libtest_counts_different_results() {
     let folder = tempfile::tempdir().expect("a folder");
     let config = folder.path().join("clmatrix.toml");
-    fs::write(&config, "[profile.default]\ncontexts = \"reuse\"\n").expect("it is written");
+    fs::write(&config, "[profile.default]\nslots = 1\ncontexts = \"reuse\"\n")
+        .expect("it is written");
     let tests = ["contexts::marks_its_context", "contexts::fails_in_a_marked_context"];
     let mut command = child(LIBTEST, &tests);
     command.env("CLMATRIX_CONFIG", config).env("CLMATRIX_TEST", cpu::platform());

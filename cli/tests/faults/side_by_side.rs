@@ -8,11 +8,12 @@ use clmatrix_harness::private::verdict::Verdict;
 use crate::Check;
 use crate::cpu;
 use crate::faulty::MEETING;
-use crate::support::{COMMAND, LIBTEST, child, events, log, output, results};
+use crate::support::{COMMAND, LIBTEST, child, child_as_written, events, log, output, results};
 
 pub const CHECKS: &[Check] = &[
     ("side_by_side::devices_do_not_wait_for_each_other", devices_do_not_wait_for_each_other),
     ("side_by_side::slots_share_a_device", slots_share_a_device),
+    ("side_by_side::slots_follow_from_the_machine", slots_follow_from_the_machine),
     ("side_by_side::the_option_replaces_the_slots", the_option_replaces_the_slots),
     (
         "side_by_side::a_failure_near_a_crash_is_repeated_alone",
@@ -33,7 +34,7 @@ fn meet(expected: usize, role: &str, arguments: &[&str], config: Option<&str>) -
     let folder = tempfile::tempdir().expect("a folder");
     let meeting = folder.path().join(format!("meeting.{expected}"));
     std::fs::create_dir(&meeting).expect("the folder can be made");
-    let mut command = child(role, arguments);
+    let mut command = child_as_written(role, arguments);
     command.env(MEETING, meeting);
     if let Some(config) = config {
         let file = folder.path().join("clmatrix.toml");
@@ -53,6 +54,26 @@ fn devices_do_not_wait_for_each_other() {
 
 fn slots_share_a_device() {
     two_meet_on_each_device("[profile.default]\nslots = 2\n", &[]);
+}
+
+fn slots_follow_from_the_machine() {
+    let processors = std::thread::available_parallelism().expect("a number").get();
+    let slots = |config: &str, options: &[&str]| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let reports = folder.path().to_str().expect("a path in UTF-8");
+        let arguments = [&["run", "faulty::order::", "--report-dir", reports], options].concat();
+        meet(1, COMMAND, &arguments, Some(config));
+        let events = events(folder.path());
+        let records = events.iter().filter(|event| event["event"] == "device");
+        let slots = records.map(|record| record["settings"]["slots"].as_u64().expect("a number"));
+        slots.collect::<Vec<u64>>()
+    };
+    let auto = slots("", &[]);
+    // All devices of these checks are processors.
+    assert_eq!(auto, vec![(processors / auto.len()).clamp(1, 8) as u64; auto.len()]);
+    let of_override = "[profile.default]\nslots = 3\n[[override]]\nid = \"*\"\nslots = \"auto\"\n";
+    assert_eq!(slots(of_override, &[]), auto);
+    assert_eq!(slots("[profile.default]\nslots = 3\n", &["--slots", "auto"]), auto);
 }
 
 fn the_option_replaces_the_slots() {

@@ -25,16 +25,26 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// The variable with the contexts of tests in `clmatrix run` without `--contexts`.
 const CONTEXTS: &str = "CLMATRIX_FAULTS_CONTEXTS";
 
-/// This executable as `clmatrix`, or as a test target.
+/// This executable as `clmatrix`, or as a test target. A run has one slot a device, unless the arguments say more.
 pub fn child(role: &str, arguments: &[&str]) -> Command {
+    let ["run", options @ ..] = arguments else { return child_as_written(role, arguments) };
+    let mut command = child_as_written(role, &["run"]);
+    if !options.contains(&"--slots") && !options.contains(&"--resume") {
+        command.args(["--slots", "1"]);
+    }
+    if let Some(contexts) = std::env::var_os(CONTEXTS)
+        && !options.contains(&"--contexts")
+    {
+        command.arg("--contexts").arg(contexts);
+    }
+    command.args(options);
+    command
+}
+
+/// This executable as `clmatrix`, or as a test target, with these arguments and no others.
+pub fn child_as_written(role: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this executable has a path"));
-    command.env(ROLE, role).stdin(Stdio::null());
-    match (arguments, std::env::var_os(CONTEXTS)) {
-        (["run", options @ ..], Some(contexts)) if !options.contains(&"--contexts") => {
-            command.args(["run", "--contexts"]).arg(contexts).args(options)
-        }
-        _ => command.args(arguments),
-    };
+    command.env(ROLE, role).stdin(Stdio::null()).args(arguments);
     // Expectations and profiles of the repository are about other tests.
     command.env_remove("CLMATRIX_PROFILE").env_remove("CLMATRIX_REPORT_DIR").env_remove("NEXTEST");
     // Starting each driver to ask for its devices takes half of the time of a check.

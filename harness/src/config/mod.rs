@@ -8,7 +8,7 @@
 //! timeout-factor = 1.0             # multiplies all limits, those of tests as well
 //! deadline = "80m"                 # then the run stops; never without the key
 //! shard = "auto"                   # the part of the tests that CI names; all without the key
-//! slots = 1                        # tests at a time on one device
+//! slots = "auto"                   # or a number: tests at a time on one device
 //! tests-per-worker = 100           # then a new process; no limit without the key
 //! leftovers = "note"               # or "fail": tests that change their process for the next one
 //! retries = 0                      # repeats of a test that goes wrong

@@ -18,7 +18,7 @@ const MOST_OF_OTHERS: usize = 4;
 /// The number of tests that may run on a device at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(into = "usize")]
-#[schemars(with = "usize")]
+#[schemars(with = "std::num::NonZeroUsize")]
 pub enum Slots {
     /// A number for the kind of device and the processors of the machine; 1 until it is known.
     Auto,

@@ -1,8 +1,7 @@
 //! Stores the devices of the machine, and which of them work, for the many short processes of one `cargo
 //! nextest run`, and with CLMATRIX_CACHE=1 for all others.
 //!
-//! The key has everything that decides the answer: the variables that loaders and drivers read, and the
-//! `.icd` files and libraries with their times. A file is used for at most ten minutes, so that any
+//! The key has the variables that loaders and drivers read, and the `.icd` files and libraries with their times. A file is used for at most ten minutes, so that any
 //! other change is noticed soon. CLMATRIX_CACHE=0 turns the cache off.
 
 use std::fs;
@@ -43,6 +42,11 @@ impl MachineCache {
     /// Stores that a device has passed a probe. Errors are ignored: the next process probes it again.
     pub fn note_works(&self, device: &str) {
         let _ = fs::write(self.of_device(device), "");
+    }
+
+    /// Forgets that a device has passed a probe.
+    pub fn forget(&self, device: &str) {
+        let _ = fs::remove_file(self.of_device(device));
     }
 
     /// The file of a device. Ids have no character that a file name cannot have.
@@ -130,6 +134,9 @@ mod tests {
         assert_eq!(cache.read(), None, "cut off");
         cache.note_works("pocl-cpu");
         assert!(cache.works("pocl-cpu") && !cache.works("pocl-cpu-1"));
+        cache.forget("pocl-cpu");
+        assert!(!cache.works("pocl-cpu"), "forgotten");
+        cache.note_works("pocl-cpu");
         fs::File::open(cache.of_device("pocl-cpu")).unwrap().set_modified(old).unwrap();
         assert!(!cache.works("pocl-cpu"), "too old");
     }

@@ -373,7 +373,8 @@ impl Sum {
                     result.output_at = Some(OutputPlace { file: self.files, line: place });
                 }
                 let written = |known: Arc<WrittenExpectation>| {
-                    log.expectations.get(known.position()).cloned()
+                    let written = log.expectations.get(known.position()).cloned();
+                    written.filter(|written| written.number == known.number)
                 };
                 result.expectation = result.expectation.and_then(written);
                 self.results.finish(*result);

@@ -135,10 +135,11 @@ pub fn publish(folder: &Path, run: &Path) -> io::Result<()> {
     let shown = folder.join("junit");
     fs::create_dir_all(&shown)?;
     let copy = |from: PathBuf, to: PathBuf| replace_file(&to, &fs::read(from)?);
+    let mut published = Ok(());
     // A run of `cargo test` has neither.
-    let in_folder = [SUMMARY, PAGE].into_iter().filter(|name| run.join(name).is_file());
-    let in_folder = in_folder.map(|name| copy(run.join(name), folder.join(name)));
-    let mut published: io::Result<()> = in_folder.collect();
+    for name in [SUMMARY, PAGE].into_iter().filter(|name| run.join(name).is_file()) {
+        published = published.and(copy(run.join(name), folder.join(name)));
+    }
     for entry in fs::read_dir(run.join("junit"))? {
         let entry = entry?;
         published = published.and(copy(entry.path(), shown.join(entry.file_name())));

@@ -554,7 +554,7 @@ impl<'a> DeviceRun<'a> {
     /// Probes the device before its first test, unless no test is to be run or a probe has passed lately. The
     /// device is lost if the probe fails: no test could tell more.
     pub fn probe_before_tests(&self) {
-        let RunState { run, recorder, .. } = self.state;
+        let RunState { run, .. } = self.state;
         let Some(device) = self.device else { return };
         let is_known = || run.answers.as_ref().is_some_and(|answers| answers.works(&device.run.id));
         let runs = |position| self.outcome_without_running(position).is_none();
@@ -569,9 +569,7 @@ impl<'a> DeviceRun<'a> {
                 }
             }
             Some(Err(reason)) => {
-                if let Some(lost) = self.limits.health.lose(&device.run.id, reason, None) {
-                    recorder.device_lost(lost);
-                }
+                self.lose(device, reason, None);
             }
         }
     }
@@ -591,8 +589,16 @@ impl<'a> DeviceRun<'a> {
                 Some(Err(reason)) => last = reason,
             }
         }
-        if let Some(lost) = self.limits.health.lose(&device.run.id, last, Some(self.id(after))) {
+        self.lose(device, last, Some(self.id(after)));
+    }
+
+    /// Makes the device lost after a test, or before the first one.
+    fn lose(&self, device: &TestDevice, reason: String, after: Option<String>) {
+        if let Some(lost) = self.limits.health.lose(&device.run.id, reason, after) {
             self.state.recorder.device_lost(lost);
+        }
+        if let Some(answers) = &self.state.run.answers {
+            answers.forget(&device.run.id);
         }
     }
 

@@ -222,7 +222,7 @@ impl<'a> Slot<'a> {
     }
 
     /// Records the result before, and runs the test again in the worker of the slot, or in a fresh one, after a
-    /// probe if one is due. Returns `None` if the device is not to be used any more.
+    /// probe if one is due, by which the device may be lost. Returns `None` if the device is not to be used any more.
     fn again(
         &mut self,
         position: usize,

@@ -8,7 +8,7 @@ use rstest::rstest;
 use super::measured;
 
 #[rstest]
-#[clmatrix_harness::test]
+#[clmatrix_harness::test(alone)]
 fn each_measurement_has_a_value_with_evidence_or_a_reason(
     device: Device,
     #[values(

@@ -35,7 +35,7 @@ fn measured(device: Device, topic: Topic, clock: &Stepping, budget: Duration) ->
 /// Each look at the clock takes a 25th of the budget, so that some topics have time for few
 /// samples: it is a look that ends a loop.
 #[rstest]
-#[clmatrix_harness::test]
+#[clmatrix_harness::test(alone)]
 fn no_topic_continues_after_the_budget(device: Device) {
     /// A topic looks at the clock as it begins and ends, and in the sample that is the last;
     const LOOKS: u32 = 4;
@@ -53,7 +53,7 @@ fn no_topic_continues_after_the_budget(device: Device) {
 
 /// Without time nothing is timed, but what needs no time is there.
 #[rstest]
-#[clmatrix_harness::test]
+#[clmatrix_harness::test(alone)]
 fn a_budget_of_zero_measures_nothing(device: Device) {
     let clock = Stepping::by(Duration::ZERO);
     for topic in Topic::ALL {

@@ -12,7 +12,7 @@ use super::{found, measured, number};
 
 /// PyOpenCL knows of two platforms that keep builds.
 #[rstest]
-#[clmatrix_harness::test]
+#[clmatrix_harness::test(alone)]
 fn pocl_caches_builds_and_oclgrind_does_not(device: Device, platform: Platform) -> Result<()> {
     let cached = found(&measured(device, Topic::Build), "has_src_build_cache");
     let name = platform.name()?;
@@ -27,7 +27,7 @@ fn pocl_caches_builds_and_oclgrind_does_not(device: Device, platform: Platform) 
 }
 
 #[rstest]
-#[clmatrix_harness::test]
+#[clmatrix_harness::test(alone)]
 fn times_of_commands_are_steps_of_the_timer(device: Device) -> Result<()> {
     const COMMANDS: usize = 32;
     let all = measured(device, Topic::Timer);
@@ -49,7 +49,7 @@ fn times_of_commands_are_steps_of_the_timer(device: Device) -> Result<()> {
 }
 
 #[rstest]
-#[clmatrix_harness::test]
+#[clmatrix_harness::test(alone)]
 fn usable_local_memory_is_at_most_the_local_memory(device: Device) -> Result<()> {
     let all = measured(device, Topic::LocalMemory);
     let Some(usable) = number(&all, "usable_local_mem_size") else { return Ok(()) };
@@ -60,7 +60,7 @@ fn usable_local_memory_is_at_most_the_local_memory(device: Device) -> Result<()>
 /// Caches have no banks, and a device that is interpreted has no work items in step that could meet
 /// at one. NVIDIA's have 32 since the first that knew OpenCL 1.1.
 #[rstest]
-#[clmatrix_harness::test]
+#[clmatrix_harness::test(alone)]
 fn banks_are_those_of_the_hardware(device: Device, platform: Platform) -> Result<()> {
     let all = measured(device, Topic::LocalMemory);
     if device.local_mem_type()? == CL_GLOBAL {
@@ -81,7 +81,7 @@ fn banks_are_those_of_the_hardware(device: Device, platform: Platform) -> Result
 
 /// PoCL's work items and Oclgrind's go one after the other. Those that go in step are a power of two.
 #[rstest]
-#[clmatrix_harness::test]
+#[clmatrix_harness::test(alone)]
 fn work_items_run_in_lockstep_where_they_run_in_parallel(
     device: Device,
     platform: Platform,
@@ -98,7 +98,7 @@ fn work_items_run_in_lockstep_where_they_run_in_parallel(
 }
 
 #[rstest]
-#[clmatrix_harness::test]
+#[clmatrix_harness::test(alone)]
 fn missing_properties_are_not_measurable(device: Device) -> Result<()> {
     let all = measured(device, Topic::Arithmetic);
     for (name, extension) in
@@ -116,7 +116,7 @@ fn missing_properties_are_not_measurable(device: Device) -> Result<()> {
 
 /// A launch is a part of launching and waiting, which others may hold up.
 #[rstest]
-#[clmatrix_harness::test]
+#[clmatrix_harness::test(alone)]
 fn a_launch_with_a_wait_takes_longer_than_a_launch(device: Device) {
     let all = measured(device, Topic::Launch);
     let launch = found(&all, "launch_latency");
@@ -130,7 +130,7 @@ fn a_launch_with_a_wait_takes_longer_than_a_launch(device: Device) {
 }
 
 #[rstest]
-#[clmatrix_harness::test]
+#[clmatrix_harness::test(alone)]
 fn measured_memory_is_at_most_the_global_memory(device: Device) -> Result<()> {
     let all = device.global_mem_size()? as f64;
     for (topic, name) in

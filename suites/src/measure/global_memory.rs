@@ -8,7 +8,7 @@ use rstest::rstest;
 use super::{found, measured, number};
 
 #[rstest]
-#[clmatrix_harness::test]
+#[clmatrix_harness::test(alone)]
 fn cache_levels_grow_in_size(device: Device) -> Result<()> {
     let all = measured(device, Topic::Latency);
     let Some(caches) = found(&all, "cache_sizes") else { return Ok(()) };
@@ -20,14 +20,14 @@ fn cache_levels_grow_in_size(device: Device) -> Result<()> {
 }
 
 #[rstest]
-#[clmatrix_harness::test]
+#[clmatrix_harness::test(alone)]
 fn the_cache_line_is_a_power_of_two(device: Device) {
     let Some(line) = number(&measured(device, Topic::Latency), "cache_line_size") else { return };
     assert!((line as usize).is_power_of_two(), "{line}");
 }
 
 #[rstest]
-#[clmatrix_harness::test]
+#[clmatrix_harness::test(alone)]
 fn a_cpu_has_no_pinned_transfers(device: Device) -> Result<()> {
     let all = measured(device, Topic::HostTransfer);
     let is_cpu = device.dev_type()? & clmatrix::cl3::device::CL_DEVICE_TYPE_CPU != 0;
@@ -39,7 +39,7 @@ fn a_cpu_has_no_pinned_transfers(device: Device) -> Result<()> {
 
 /// Kernels have several shapes, and the best is the answer; the driver moves all as it likes.
 #[rstest]
-#[clmatrix_harness::test]
+#[clmatrix_harness::test(alone)]
 fn the_bandwidth_is_that_of_the_best_work_size(device: Device) {
     let all = measured(device, Topic::Bandwidth);
     for measured in all.iter().filter(|measured| measured.answer.is_ok()) {
@@ -57,7 +57,7 @@ fn the_bandwidth_is_that_of_the_best_work_size(device: Device) {
 }
 
 #[rstest]
-#[clmatrix_harness::test]
+#[clmatrix_harness::test(alone)]
 fn transfers_fit_into_a_buffer(device: Device) -> Result<()> {
     let most = device.max_mem_alloc_size()? as f64;
     for measured in measured(device, Topic::HostTransfer) {

@@ -85,13 +85,16 @@ fn random_commands(ctx_factory: CtxFactory, platform: Platform) -> Result<()> {
         let traces: Vec<_> = (0..threads).map(|number| Trace::new(number, prints)).collect();
         thread::scope(|scope| {
             let (ends, all_ended) = mpsc::channel::<()>();
-            for trace in &traces {
-                let (world, ends) = (&world, ends.clone());
-                scope.spawn(move || {
-                    let _ends = ends;
-                    run_thread(world, seed, trace);
-                });
-            }
+            let threads: Vec<_> = traces
+                .iter()
+                .map(|trace| {
+                    let (world, ends) = (&world, ends.clone());
+                    scope.spawn(move || {
+                        let _ends = ends;
+                        run_thread(world, seed, trace);
+                    })
+                })
+                .collect();
             drop(ends);
             let mut seen = 0;
             while let Err(RecvTimeoutError::Timeout) = all_ended.recv_timeout(PATIENCE) {
@@ -101,6 +104,10 @@ fn random_commands(ctx_factory: CtxFactory, platform: Platform) -> Result<()> {
                     traces.iter().for_each(Trace::print);
                 }
                 seen = count;
+            }
+            // The message of the test is that of the thread.
+            for thread in threads {
+                thread.join().unwrap_or_else(|panic| resume_unwind(panic));
             }
         });
     }
