@@ -12,6 +12,7 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod bars;
 mod bisect;
 mod characterize;
 mod command;

@@ -1,16 +1,27 @@
 //! Standard output, and the status lines on standard error.
 
 use std::io::{self, Write};
-use std::sync::LazyLock;
-
-use indicatif::{MultiProgress, ProgressDrawTarget};
+use std::sync::OnceLock;
 
 /// An error that ends a command, for a message on standard error.
 pub type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The progress bars of this process; hidden while there are none.
-pub static BARS: LazyLock<MultiProgress> =
-    LazyLock::new(|| MultiProgress::with_draw_target(ProgressDrawTarget::hidden()));
+/// The bars of a command, which are below its status lines.
+pub trait Bars: Sync {
+    /// Writes a line above the bars. Errors are ignored.
+    fn print_above(&self, line: &str);
+
+    /// Removes the bars.
+    fn clear(&self);
+}
+
+/// The bars of this process, if it has some.
+static BARS: OnceLock<&dyn Bars> = OnceLock::new();
+
+/// Sets the bars of this process, unless it has some.
+pub fn set_bars(bars: &'static dyn Bars) {
+    let _ = BARS.set(bars);
+}
 
 /// Writes `text` to standard output, all of it or an error.
 pub fn print(text: &str) -> Result<(), AnyError> {
@@ -40,16 +51,17 @@ pub fn all_of(errors: Vec<AnyError>) -> Result<(), AnyError> {
 
 /// Writes a line to standard error, above the bars. Errors are ignored.
 pub fn status_line(line: &str) {
-    let _ = match BARS.is_hidden() {
-        true => writeln!(io::stderr(), "{line}"),
-        false => BARS.println(line),
-    };
+    match BARS.get() {
+        Some(bars) => bars.print_above(line),
+        None => drop(writeln!(io::stderr(), "{line}")),
+    }
 }
 
 /// Removes the bars.
 pub fn clear_bars() {
-    let _ = BARS.clear();
-    BARS.set_draw_target(ProgressDrawTarget::hidden());
+    if let Some(bars) = BARS.get() {
+        bars.clear();
+    }
 }
 
 /// Returns whether the terminal has neither colours nor a cursor that can be moved: TERM is `dumb`.

@@ -6,7 +6,6 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use regex::Regex;
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Escape sequences of terminals (ECMA-48): CSI (colours, cursor), OSC and its like (titles,
 /// links) with their terminator, and the short ones. One that is cut off loses its first bytes
@@ -103,23 +102,6 @@ pub fn human(duration: Duration) -> String {
     }
 }
 
-/// Returns `text`, without its end where it is wider than `width` columns.
-pub fn cut(text: &str, width: usize) -> String {
-    if text.width() <= width {
-        return text.to_owned();
-    }
-    let mut cut = String::new();
-    let mut room = width.saturating_sub(1);
-    for c in text.chars() {
-        match room.checked_sub(c.width().unwrap_or(0)) {
-            Some(less) => room = less,
-            None => break,
-        }
-        cut.push(c);
-    }
-    cut + "…"
-}
-
 #[cfg(test)]
 mod tests {
     use std::process::Command;
@@ -193,15 +175,6 @@ mod tests {
             let glob = globset::Glob::new(&exact_glob(text)).expect("a glob").compile_matcher();
             assert!(glob.is_match(text), "{text}");
             assert!(!glob.is_match("ab") && !glob.is_match("b"), "{text}");
-        }
-    }
-
-    #[test]
-    fn long_labels_are_cut() {
-        let cases =
-            [("abc", 3, "abc"), ("abcd", 3, "ab…"), ("日本語", 5, "日本…"), ("日本語", 4, "日…")];
-        for (text, width, expected) in cases {
-            assert_eq!(cut(text, width), expected);
         }
     }
 }

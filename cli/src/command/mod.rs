@@ -28,8 +28,10 @@ use std::process::ExitCode;
 use clap::{ColorChoice, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use clmatrix_harness::private::target::{CANNOT_RUN, Target};
-use clmatrix_harness::private::terminal::{self, AnyError, print, status_line};
+use clmatrix_harness::private::terminal::{self, AnyError, print, set_bars, status_line};
 use clmatrix_harness::private::worker::child;
+
+use crate::bars::BarsOfCommand;
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:
@@ -142,6 +144,7 @@ enum Command {
 /// The entry point that `command!` expands to.
 pub fn main(target: Target) -> ExitCode {
     child::enter_if_asked();
+    set_bars(&BarsOfCommand);
     let command_line = CommandLine::parse();
     color_choice(command_line.color).write_global();
     let result = match &command_line.command {

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use clmatrix_characterize::show::text_table::TextTable;
-use clmatrix_harness::private::text::cut;
 use clmatrix_harness::private::text::{counted, human};
 
 use super::difference::{Change, Difference, Kind};
 use super::speed::{FEWEST_TIMES, SpeedChange};
+use crate::report::cut;
 use crate::report::page::Page;
 
 /// The most rows of a table, unless all are shown.

@@ -8,11 +8,12 @@ use clmatrix_harness::private::log::read::RunLog;
 use clmatrix_harness::private::log::test_result::TestResult;
 use clmatrix_harness::private::report::{headline, place};
 use clmatrix_harness::private::terminal::{AnyError, print, status_line};
-use clmatrix_harness::private::text::{cut, one_line};
+use clmatrix_harness::private::text::one_line;
 use clmatrix_harness::private::verdict::Location;
 use indexmap::IndexMap;
 
 use super::summary::{self, FEWEST_BYTES, MOST_BYTES};
+use super::table::cut;
 
 /// The most errors that GitHub shows of a step.
 const MOST_ANNOTATIONS: usize = 10;

@@ -15,14 +15,14 @@ use clmatrix_harness::private::report::by_device;
 use clmatrix_harness::private::report::junit_path;
 use clmatrix_harness::private::report::{SUSPECT, outcome_line, place, rerun, without_message};
 use clmatrix_harness::private::text::{clean, first_line, one_line};
-use clmatrix_harness::private::text::{counted, cut, human, shell_quoted};
+use clmatrix_harness::private::text::{counted, human, shell_quoted};
 use clmatrix_harness::private::verdict::{Location, Outcome, Verdict};
 use indexmap::{IndexMap, IndexSet};
 
 use super::conclusion::Conclusion;
 use super::excerpt;
 use super::not_run::NotRun;
-use super::table::{self, Color, Column, Group, MIN_WIDTH, wrap};
+use super::table::{self, Color, Column, Group, MIN_WIDTH, cut, wrap};
 use super::tally::{KINDS, Tally};
 
 /// The headings that do not explain themselves.

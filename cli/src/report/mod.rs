@@ -10,6 +10,7 @@ pub(crate) mod matrix;
 mod not_run;
 pub(crate) mod page;
 pub(crate) mod progress;
+mod result_line;
 pub(crate) mod summary;
 mod table;
 mod tally;
@@ -24,6 +25,7 @@ use clmatrix_harness::private::log::read::RunLog;
 use clmatrix_harness::private::log::store::{self, PAGE, SUMMARY};
 use clmatrix_harness::private::report::write_junit;
 
+pub(crate) use table::cut;
 pub(crate) use tally::counts;
 
 /// Writes the page, the JUnit files and `summary.md` to the folder of a run. `reports` is the report folder of

@@ -11,14 +11,16 @@ use clmatrix_harness::private::log::events::{self, DeviceLost};
 use clmatrix_harness::private::log::recorder::Observer;
 use clmatrix_harness::private::log::test_result::TestResult;
 use clmatrix_harness::private::os::Source;
-use clmatrix_harness::private::report::result_line;
 use clmatrix_harness::private::report::terminal::echo::Echo;
 use clmatrix_harness::private::run::plan::{Plan, Planned};
 use clmatrix_harness::private::run::state::{Run, WorkerConfig};
-use clmatrix_harness::private::terminal::{self, BARS, status_line};
+use clmatrix_harness::private::terminal::{self, status_line};
 use clmatrix_harness::private::text;
 use clmatrix_harness::private::verdict::Verdict;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::result_line::result_line;
+use crate::bars::BARS;
 
 /// The time between two updates of the bars.
 const TICK: Duration = Duration::from_secs(1);

@@ -12,12 +12,13 @@ use clmatrix_harness::private::report::by_device;
 use clmatrix_harness::private::report::{explanation, standard_error};
 use clmatrix_harness::private::report::{headline, rerun, without_message};
 use clmatrix_harness::private::text::{clean, first_line, one_line};
-use clmatrix_harness::private::text::{counted, cut, human};
+use clmatrix_harness::private::text::{counted, human};
 use indexmap::IndexSet;
 
 use super::conclusion::Conclusion;
 use super::matrix::wall_time;
 use super::not_run::NotRun;
+use super::table::cut;
 use super::tally::Tally;
 
 /// The most bytes of a summary. GitHub takes 1 MiB for each step of a job.

@@ -267,6 +267,23 @@ pub(super) fn wrap<'a>(words: impl Iterator<Item = &'a str>, gap: &str, width: u
     text
 }
 
+/// Returns `text`, without its end where it is wider than `width` columns.
+pub(crate) fn cut(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut cut = String::new();
+    let mut room = width.saturating_sub(1);
+    for c in text.chars() {
+        match room.checked_sub(c.width().unwrap_or(0)) {
+            Some(less) => room = less,
+            None => break,
+        }
+        cut.push(c);
+    }
+    cut + "…"
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -386,6 +403,15 @@ mod tests {
         ];
         for (words, width, expected) in cases {
             assert_eq!(wrap(words.iter().copied(), " ", width), expected, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn long_labels_are_cut() {
+        let cases =
+            [("abc", 3, "abc"), ("abcd", 3, "ab…"), ("日本語", 5, "日本…"), ("日本語", 4, "日…")];
+        for (text, width, expected) in cases {
+            assert_eq!(cut(text, width), expected);
         }
     }
 }

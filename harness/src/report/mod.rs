@@ -18,8 +18,7 @@ pub use by_device::by_device;
 pub use explanation::{explanation, standard_error};
 pub use junit::{file_name, junit_path};
 pub use result_text::{
-    SUSPECT, headline, outcome_line, outcome_text, place, rerun, result_line, selecting,
-    without_message,
+    SUSPECT, headline, outcome_line, outcome_text, place, rerun, selecting, without_message,
 };
 
 /// Writes reports of a run to its folder. The second folder is the report folder, if there is one.

@@ -1,0 +1,28 @@
+//! The progress bars of this process.
+
+use std::io::{self, Write};
+use std::sync::LazyLock;
+
+use clmatrix_harness::private::terminal::Bars;
+use indicatif::{MultiProgress, ProgressDrawTarget};
+
+/// The progress bars of this process; hidden while there are none.
+pub(crate) static BARS: LazyLock<MultiProgress> =
+    LazyLock::new(|| MultiProgress::with_draw_target(ProgressDrawTarget::hidden()));
+
+/// [`BARS`], for the status lines of the harness.
+pub(crate) struct BarsOfCommand;
+
+impl Bars for BarsOfCommand {
+    fn print_above(&self, line: &str) {
+        let _ = match BARS.is_hidden() {
+            true => writeln!(io::stderr(), "{line}"),
+            false => BARS.println(line),
+        };
+    }
+
+    fn clear(&self) {
+        let _ = BARS.clear();
+        BARS.set_draw_target(ProgressDrawTarget::hidden());
+    }
+}
