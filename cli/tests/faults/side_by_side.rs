@@ -61,7 +61,7 @@ fn slots_follow_from_the_machine() {
     let slots = |config: &str, options: &[&str]| {
         let folder = tempfile::tempdir().expect("a folder");
         let reports = folder.path().to_str().expect("a path in UTF-8");
-        let arguments = [&["run", "faulty::order::", "--report-dir", reports], options].concat();
+        let arguments = [&["run", "faulty::passes", "--report-dir", reports], options].concat();
         meet(1, COMMAND, &arguments, Some(config));
         let events = events(folder.path());
         let records = events.iter().filter(|event| event["event"] == "device");
