@@ -134,7 +134,7 @@ pub struct RunArguments {
     timeout_factor: Option<TimeoutFactor>,
     /// The number of tests that run at the same time on a device, also on devices with an override, or `auto`: the
     /// processors per processor device, at most 8, and up to 4 on a GPU [default: the configuration's, else auto].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", overrides_with = "slots")]
     slots: Option<Slots>,
     /// Repeat a test that goes wrong up to this number of times, alone [default: the configuration's,
     /// else 0].

@@ -430,7 +430,7 @@ fn the_profile_of_the_environment_is_kept() {
 fn a_run_is_described() {
     let folder = tempfile::tempdir().expect("a folder");
     let config = folder.path().join("clmatrix.toml");
-    std::fs::write(&config, "[profile.default]\nslots = 2\n").expect("it is written");
+    std::fs::write(&config, "[profile.default]\ntests-per-worker = 7\n").expect("it is written");
     std::fs::create_dir(folder.path().join("expectations")).expect("a folder");
     let expected = "\n[[expect]]\ntest = \"faulty::fails*\"\nid = \"*\"\nstatus = \"fail\"\nreason = \"bug 7\"\n";
     std::fs::write(folder.path().join("expectations/all.toml"), expected).expect("it is written");
@@ -452,7 +452,7 @@ fn a_run_is_described() {
     assert_eq!(expectation["keys"]["test"], "faulty::fails*");
     let host = header["host"].as_str().expect("a name");
     for device in of("device") {
-        assert_eq!(device["settings"]["slots"], 2);
+        assert_eq!(device["settings"]["tests_per_worker"], 7);
         assert!(device["key"].as_str().is_some_and(|key| key.starts_with(&format!("{host}/"))));
         assert!(device["driver"]["size"].as_u64() > Some(0), "{device}");
     }

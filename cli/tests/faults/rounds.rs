@@ -158,7 +158,7 @@ fn a_device_may_end_with_its_first_failure() {
 fn a_device_may_end_with_an_unexpected_pass() {
     let (_folder, config) = configuration(&expect("sick::*", "fail"));
     let config = ("CLMATRIX_CONFIG", config.to_str().expect("a path in UTF-8"));
-    let run = run(&["faulty::sick::", "--until-fail", "--slots", "1"], &[config]);
+    let run = run(&["faulty::sick::", "--until-fail"], &[config]);
     assert_eq!(run.status, Some(1));
     assert!(run.by_device("started").values().all(|started| started.len() == 1));
 }
