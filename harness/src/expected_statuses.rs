@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::de::{Deserializer, Error, IntoDeserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
@@ -16,13 +15,15 @@ const FLAKY: &str = "flaky";
 /// One status or several; `skip` is alone.
 ///
 /// A bit per status.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(into = "Form")]
-#[schemars(with = "Form")]
+#[cfg_attr(feature = "schema", schemars(with = "Form"))]
 pub struct ExpectedStatuses(u8);
 
 /// A status as it is written.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 enum Form {
     /// `pass`, `fail`, `crash`, `timeout`, `skip`, or `flaky` for the first four.

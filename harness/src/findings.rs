@@ -1,10 +1,10 @@
 //! Facts about a test beside its outcome.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The records of a test and its leftovers. The worker finds them; the log and the reports have them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Findings {
     /// The properties that the test recorded by [`record_property`](crate::record_property).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::os;
+
 /// Returns the folder for files that are kept between runs: in cargo's target folder, else in the user's
 /// cache folder, else a private temporary one for this run.
 pub fn state_folder() -> io::Result<PathBuf> {
@@ -13,7 +15,7 @@ pub fn state_folder() -> io::Result<PathBuf> {
     if let Some(folder) = wanted.filter(|folder| std::fs::create_dir_all(folder).is_ok()) {
         return Ok(folder);
     }
-    tempfile::Builder::new().prefix("clmatrix-").tempdir().map(tempfile::TempDir::keep)
+    os::temporary_folder()
 }
 
 /// Returns the target folder of cargo that contains this executable, if there is one.

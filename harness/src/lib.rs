@@ -54,6 +54,7 @@ mod shard;
 mod stacks;
 mod system;
 mod target;
+mod temporary_folder;
 mod terminal;
 mod text;
 mod verdict;

@@ -5,7 +5,6 @@ mod thread_stack;
 
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use frame::Frame;
@@ -21,7 +20,8 @@ pub const MOST_FRAMES: usize = 64;
 const TOP_FRAMES: usize = 10;
 
 /// The native stacks of the threads of a worker.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stacks {
     /// The threads. The first has crashed, or runs the test that does not end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

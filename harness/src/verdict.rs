@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use globset::GlobMatcher;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::WrittenExpectation;
@@ -15,7 +14,8 @@ use crate::text::first_line;
 pub const KILLED_FROM_OUTSIDE: &str = "SIGKILL: killed from outside (out of memory?)";
 
 /// The outcome of one execution of a test on a device, without regard to expectations.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "outcome")]
 pub enum Outcome {
     /// It ran to its end.
@@ -36,7 +36,7 @@ pub enum Outcome {
     TimedOut {
         /// The limit that it was given.
         #[serde(rename = "limit_ns", with = "crate::serde_time::nanoseconds")]
-        #[schemars(with = "u64")]
+        #[cfg_attr(feature = "schema", schemars(with = "u64"))]
         limit: Duration,
     },
     /// It did not run, since the device lacks something or the configuration says so.
@@ -97,7 +97,8 @@ impl fmt::Display for Outcome {
 }
 
 /// A place in a source file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Location {
     /// Path as the compiler saw it, shared by the results of a test.
     pub file: Arc<str>,
@@ -106,7 +107,8 @@ pub struct Location {
 }
 
 /// The verdict on a result: its outcome compared with the expectation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// Ran and passed.
@@ -216,9 +218,8 @@ impl Expectation {
 }
 
 /// The ways in which a test can be expected to end.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ExpectedStatus {
     /// It passes.

@@ -20,8 +20,9 @@ pub fn run(
     logs: &[PathBuf],
 ) -> Result<()> {
     let mut build = workspace.cargo();
-    // With the features that `cargo test` has, so that nothing is built twice.
-    build.args(["build", "--workspace", "--example", "log_schema"]);
+    // With the other features that `cargo test` has, so that only the harness is built twice.
+    build.args(["build", "--workspace", "--features", "clmatrix-harness/schema"]);
+    build.args(["--example", "log_schema"]);
     let [log_schema] = executables(&mut build, &[], ["log_schema"])?;
     let output = process::output(&mut Command::new(&log_schema))?;
     let stderr = String::from_utf8_lossy(&output.stderr);

@@ -2,13 +2,11 @@
 
 use clap::ValueEnum;
 use clmatrix::select::DeviceType;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The contexts that `ctx_factory` returns.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Contexts {
     /// New contexts.

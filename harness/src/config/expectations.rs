@@ -10,7 +10,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::de::{DeTable, Deserializer};
 
@@ -93,7 +92,8 @@ pub(super) struct ExpectationsFile {
 }
 
 /// An expectation as it is written.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WrittenExpectation {
     /// Its number among the expectations of the run, from 1.
     pub number: u32,

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::contexts::Contexts;
@@ -45,15 +44,16 @@ pub struct Profile {
 }
 
 /// The settings for the tests of one device.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceSettings {
     /// The time limit of a test that has none of its own.
     #[serde(rename = "timeout_ns", with = "nanoseconds")]
-    #[schemars(with = "u64")]
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub timeout: Duration,
     /// Multiplies the time limits of tests. Absent if it is 1.
     #[serde(default, skip_serializing_if = "is_default")]
-    #[schemars(with = "f64")]
+    #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub timeout_factor: TimeoutFactor,
     /// The number of tests that may run at the same time.
     pub slots: Slots,
@@ -79,7 +79,7 @@ pub struct DeviceSettings {
     pub contexts: Contexts,
     /// The lines on standard error by which the driver reports an error of a test.
     #[serde(default, skip_serializing_if = "is_default")]
-    #[schemars(with = "Vec<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     pub diagnostics: Diagnostics,
 }
 

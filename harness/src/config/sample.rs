@@ -6,6 +6,7 @@ use std::time::SystemTime;
 
 use super::{Config, ConfigError, EmbeddedConfig, Source};
 use crate::log::sample::TIME;
+use crate::temporary_folder::TemporaryFolder;
 
 /// 2026-01-02T03:04:05Z.
 pub(super) fn now() -> SystemTime {
@@ -13,12 +14,12 @@ pub(super) fn now() -> SystemTime {
 }
 
 /// A project in a temporary folder.
-pub struct Project(tempfile::TempDir);
+pub struct Project(TemporaryFolder);
 
 impl Project {
     /// Writes the files.
     pub fn new(files: &[(&str, &str)]) -> Self {
-        let project = Self(tempfile::tempdir().unwrap());
+        let project = Self(TemporaryFolder::new().unwrap());
         for (name, text) in files {
             let path = project.path(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();

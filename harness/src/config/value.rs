@@ -10,7 +10,6 @@ use std::time::Duration;
 use clmatrix::select::PlatformPattern;
 use globset::{Glob, GlobBuilder, GlobMatcher};
 use regex::RegexSet;
-use schemars::JsonSchema;
 use serde::de::{Deserializer, Error, Unexpected, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -324,7 +323,8 @@ impl<'de> Deserialize<'de> for TimeoutFactor {
 }
 
 /// The verdict on a change that a test leaves behind in its process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Leftovers {
     /// It is a note in the result.
@@ -334,7 +334,8 @@ pub enum Leftovers {
 }
 
 /// The verdict on references to contexts and memory objects that a test leaves behind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Leaks {
     /// It is a note in the result.

@@ -1,7 +1,6 @@
 //! A device as the event log and the reports have it.
 
 use clmatrix::select::DeviceInfo;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The device part of the id of a test that needs none.
@@ -13,19 +12,21 @@ pub fn without_host(id: &str) -> &str {
 }
 
 /// A device under test, with the platform that it belongs to.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunDevice {
     /// The stable slug, the part after `@` of a test's id.
     pub id: String,
     /// CL_PLATFORM_NAME, CL_PLATFORM_VENDOR and CL_PLATFORM_VERSION.
     pub platform: PlatformName,
     /// All that the device says of itself.
-    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
+    #[cfg_attr(feature = "schema", schemars(with = "serde_json::Map<String, serde_json::Value>"))]
     pub info: DeviceInfo,
 }
 
 /// The strings that name a platform.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlatformName {
     /// CL_PLATFORM_NAME.
     pub name: String,

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::time::SystemTime;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::DeviceSettings;
@@ -14,7 +13,8 @@ use crate::serde_time::rfc3339;
 use crate::system;
 
 /// A selected device.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceRecord {
     /// The device and its platform.
     pub device: RunDevice,
@@ -32,7 +32,8 @@ pub struct DeviceRecord {
 }
 
 /// The library of a driver.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DriverFile {
     /// The path, with links resolved.
     pub file: String,
@@ -40,7 +41,7 @@ pub struct DriverFile {
     pub size: u64,
     /// The time of the last change.
     #[serde(with = "rfc3339")]
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub modified: SystemTime,
     /// The build id, in hexadecimal digits.
     #[serde(default, skip_serializing_if = "Option::is_none")]

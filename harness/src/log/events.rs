@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use indexmap::IndexMap;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -24,7 +23,8 @@ use crate::serde_time::{nanoseconds, rfc3339};
 use crate::verdict::Outcome;
 
 /// One line of the log.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "event")]
 pub enum Event {
     /// The first line: how the run was made.
@@ -63,14 +63,16 @@ pub enum Event {
 }
 
 /// A device that the profile expects is not there.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceAbsent {
     /// The id or glob from the profile; with a number, also the devices that are there.
     pub expected: String,
 }
 
 /// A driver of this machine shows no platform.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DriverFailed {
     /// The driver, and the reason.
     #[serde(flatten)]
@@ -80,13 +82,14 @@ pub struct DriverFailed {
 }
 
 /// The properties of a device, or the reason why they are unknown.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Characterized {
     /// The device's id.
     pub device: String,
     /// The values by their names.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
-    #[schemars(with = "BTreeMap<String, String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, String>"))]
     pub properties: IndexMap<String, String>,
     /// The reason why there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -94,7 +97,8 @@ pub struct Characterized {
 }
 
 /// The measurements of a device.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceMeasurements {
     /// The device's id.
     pub device: String,
@@ -103,7 +107,8 @@ pub struct DeviceMeasurements {
 }
 
 /// A worker was started for tests.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkerStarted {
     /// The id of the device, or `host`.
     pub device: String,
@@ -112,11 +117,11 @@ pub struct WorkerStarted {
     pub worker: Option<u32>,
     /// The time of the start.
     #[serde(with = "rfc3339")]
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub time: SystemTime,
     /// The time until the worker was ready for its first test.
     #[serde(rename = "duration_ns", with = "nanoseconds")]
-    #[schemars(with = "u64")]
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub duration: Duration,
     /// The reason why no worker could be started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -128,7 +133,8 @@ pub struct WorkerStarted {
 }
 
 /// A test was handed to a worker.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Started {
     /// The test: its position in the list of tests, from 0.
     pub test: u32,
@@ -136,7 +142,7 @@ pub struct Started {
     pub device: String,
     /// The time.
     #[serde(with = "rfc3339")]
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub time: SystemTime,
     /// Counts the executions of this test on this device, from 1.
     #[serde(default = "first")]
@@ -153,7 +159,8 @@ pub struct Started {
 }
 
 /// A device begins a later round over the tests that have run in the round before. The first one has no such line.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Round {
     /// The device: its id, or `host`.
     pub device: String,
@@ -162,25 +169,27 @@ pub struct Round {
 }
 
 /// A device was probed, in a worker of its own.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Probed {
     /// The id of the device.
     pub device: String,
     /// The time of the start.
     #[serde(with = "rfc3339")]
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub time: SystemTime,
     /// The failure, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// The time for the worker and the probe.
     #[serde(rename = "duration_ns", with = "nanoseconds")]
-    #[schemars(with = "u64")]
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub duration: Duration,
 }
 
 /// A device does not work any more.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceLost {
     /// The id of the device.
     pub device: String,
@@ -215,13 +224,14 @@ impl DeviceLost {
 }
 
 /// The run is over.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct End {
     /// True if it was cut short: by Ctrl-C, a deadline, or unexpected results.
     pub interrupted: bool,
     /// Wall time of the run, with that of the runs before it that it goes on with.
     #[serde(rename = "duration_ns", with = "nanoseconds")]
-    #[schemars(with = "u64")]
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub duration: Duration,
     /// The exit status of `clmatrix run`.
     pub exit_status: u8,

@@ -19,11 +19,12 @@ pub mod store;
 pub mod test_result;
 
 /// The JSON Schema of a line of the event log.
+#[cfg(feature = "schema")]
 pub fn schema() -> schemars::Schema {
     schemars::schema_for!(events::Event)
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "schema"))]
 mod tests {
     use std::fs;
     use std::path::Path;

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::events::Event;
@@ -17,14 +16,16 @@ const LONGEST_PART: usize = 200 * 1024;
 const MOST_RANGES: usize = 8 * 1024;
 
 /// Consecutive tests of the list.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlannedTests {
     /// The tests.
     pub tests: Vec<PlannedTest>,
 }
 
 /// One test.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlannedTest {
     /// `suite::test::case`.
     pub path: String,
@@ -47,7 +48,8 @@ impl PlannedTest {
 }
 
 /// The tests that are to run on one device.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlannedDevice {
     /// The id of the device, `host` for tests that need none, or `no-device`.
     pub device: String,

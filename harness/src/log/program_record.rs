@@ -1,10 +1,10 @@
 //! A program with tests, as the header of a run has it.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A program with tests, as the header of a run has it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProgramRecord {
     /// The suite and the program, as the paths of tests begin.
     pub name: String,

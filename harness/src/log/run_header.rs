@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::program_record::ProgramRecord;
@@ -17,7 +16,8 @@ use crate::shard::Shard;
 pub const FORMAT: u32 = 2;
 
 /// How, where and when a run was made.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunHeader {
     /// The version of the format.
     pub format: u32,
@@ -25,7 +25,7 @@ pub struct RunHeader {
     pub run_id: String,
     /// The time of the start.
     #[serde(with = "rfc3339")]
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub time: SystemTime,
     /// The machine's name.
     pub host: String,
@@ -101,7 +101,8 @@ pub struct RunHeader {
 }
 
 /// The unfinished run that another one goes on with.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Resumes {
     /// The id of the run. Its folder is beside that of the other one.
     pub run_id: String,
@@ -111,7 +112,8 @@ pub struct Resumes {
 }
 
 /// A run that is a part of a merged run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MergedRun {
     /// The id of the run.
     pub run_id: String,

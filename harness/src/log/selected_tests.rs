@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh64::Xxh64;
 
 /// The list of tests that `--tests` or `--rerun` selects. Lists with the same ids and paths are equal.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SelectedTests {
     /// The number of ids and paths in the list.
     pub number: u32,

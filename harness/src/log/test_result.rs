@@ -4,7 +4,6 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::round_results::RoundCounts;
@@ -29,7 +28,8 @@ pub(super) fn first() -> u32 {
 }
 
 /// The result of one test on one device.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TestResult {
     /// `suite::test::case@device`; tests that need no device have the device `host`.
     pub test: String,
@@ -40,7 +40,7 @@ pub struct TestResult {
     pub verdict: Verdict,
     /// The expectation of the configuration. The line has its number alone.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "by_number")]
-    #[schemars(with = "Option<u32>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<u32>"))]
     pub expectation: Option<Arc<WrittenExpectation>>,
     /// True if the run may succeed with this result, although it is flaky or an unexpected pass.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -66,11 +66,11 @@ pub struct TestResult {
     pub worker: Option<u32>,
     /// Wall time of the test itself.
     #[serde(rename = "duration_ns", with = "nanoseconds")]
-    #[schemars(with = "u64")]
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub duration: Duration,
     /// The time at which it was started.
     #[serde(with = "rfc3339")]
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub started: SystemTime,
     /// Its standard output, up to the cap.
     #[serde(default, skip_serializing_if = "String::is_empty")]

@@ -5,9 +5,9 @@ mod child_process;
 mod crash;
 mod keeper;
 mod library;
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(not(all(feature = "stacks", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 mod no_stacks;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(all(feature = "stacks", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod stacks;
 
 use std::ffi::c_void;
@@ -17,6 +17,7 @@ use std::net::Shutdown;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -29,12 +30,12 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTime
 use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
-use nix::unistd::{Pid, SysconfVar, sysconf};
+use nix::unistd::{Pid, SysconfVar, mkdtemp, sysconf};
 
 pub use baseline::Baseline;
 use child_process::ChildProcess;
 pub use crash::{Crash, LastWord, RunningTest, report_aborts, report_crashes, report_exits};
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(not(all(feature = "stacks", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 use no_stacks as stacks;
 
 use keeper::death_of;
@@ -517,6 +518,11 @@ fn address_space_in_use() -> Option<u64> {
     let size = status.lines().find_map(|line| line.strip_prefix("VmSize:"))?;
     let kib: u64 = size.split_whitespace().next()?.parse().ok()?;
     Some(1024 * kib)
+}
+
+/// Creates a folder among the temporary files of the system that only this user can enter.
+pub fn temporary_folder() -> io::Result<PathBuf> {
+    Ok(mkdtemp(&std::env::temp_dir().join("clmatrix-XXXXXX"))?)
 }
 
 #[cfg(test)]

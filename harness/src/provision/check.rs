@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::Environment;
 use crate::os;
+use crate::temporary_folder::TemporaryFolder;
 use crate::worker::parent::{Reply, Worker, WorkerCommand};
 use crate::worker::protocol::{Answer, Role};
 
@@ -26,7 +27,7 @@ pub(super) fn check(environment: &Environment) -> Checked {
 
 fn checked(environment: &Environment) -> Result<Checked, String> {
     // PoCL would take kernels that it has built before, maybe on another processor.
-    let cache = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let cache = TemporaryFolder::new().map_err(|error| error.to_string())?;
     let settings = env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("POCL_"));
     let mut variables: Vec<_> = settings.map(|(name, _)| (name, None)).collect();
     variables.push(("POCL_CACHE_DIR".into(), Some(cache.path().into())));

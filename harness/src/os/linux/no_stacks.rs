@@ -1,4 +1,4 @@
-//! Processors whose stacks cannot be unwound.
+//! Processors whose stacks cannot be unwound, and executables without the feature `stacks`.
 
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
@@ -23,5 +23,9 @@ pub fn take(process: Pid, crash: Option<Crash>) -> (Stacks, bool) {
     if let Some(crash) = crash {
         crash.go_on(process);
     }
-    (Stacks::none(format_args!("not available on {}", std::env::consts::ARCH)), false)
+    let stacks = match cfg!(feature = "stacks") {
+        true => Stacks::none(format_args!("not available on {}", std::env::consts::ARCH)),
+        false => Stacks::none("not available without the feature `stacks`"),
+    };
+    (stacks, false)
 }
