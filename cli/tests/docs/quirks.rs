@@ -7,8 +7,18 @@ use std::path::Path;
 use super::{Tests, cells, files, names, root};
 
 /// The folders whose files may have tags.
-const SOURCES: [&str; 8] =
-    ["src", "characterize", "harness", "suites/src", "cli", "xtask/src", "benches", "config"];
+const SOURCES: [&str; 10] = [
+    "src",
+    "characterize",
+    "cli/src",
+    "cli/tests",
+    "cli/benches",
+    "harness",
+    "suites/src",
+    "xtask/src",
+    "benches",
+    "config",
+];
 
 /// The files that have a tag, relative to the repository, by the tag's id.
 fn tags() -> BTreeMap<String, BTreeSet<String>> {
