@@ -4,7 +4,6 @@ use std::fmt;
 use std::str::FromStr;
 
 use clmatrix::select::DeviceType;
-use schemars::JsonSchema;
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -16,9 +15,10 @@ const MOST_OF_CPU: usize = 8;
 const MOST_OF_OTHERS: usize = 4;
 
 /// The number of tests that may run on a device at the same time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(into = "usize")]
-#[schemars(with = "std::num::NonZeroUsize")]
+#[cfg_attr(feature = "schema", schemars(with = "std::num::NonZeroUsize"))]
 pub enum Slots {
     /// A number for the kind of device and the processors of the machine; 1 until it is known.
     Auto,
