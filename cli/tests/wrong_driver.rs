@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use clmatrix_harness::private::log::read::RunLog;
+use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::log::store;
 use clmatrix_harness::private::verdict::Verdict;
 use serde_json::Value;

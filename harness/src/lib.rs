@@ -36,7 +36,7 @@ mod case;
 mod config;
 mod devices;
 mod expected_statuses;
-mod findings;
+
 mod fixtures;
 mod folders;
 mod log;
@@ -47,6 +47,7 @@ pub mod provision;
 mod registry;
 mod report;
 mod requirement;
+mod result;
 mod run;
 mod serde_time;
 mod setup;
@@ -107,9 +108,6 @@ pub mod private {
     pub mod expected_statuses {
         pub use crate::expected_statuses::*;
     }
-    pub mod findings {
-        pub use crate::findings::*;
-    }
     pub mod fixtures {
         pub use crate::fixtures::*;
     }
@@ -140,6 +138,9 @@ pub mod private {
     }
     pub mod requirement {
         pub use crate::requirement::*;
+    }
+    pub mod result {
+        pub use crate::result::*;
     }
     pub mod run {
         pub use crate::run::*;

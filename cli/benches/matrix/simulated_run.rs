@@ -8,9 +8,8 @@ use std::time::SystemTime;
 use clmatrix_harness::private::case::Case;
 use clmatrix_harness::private::config::Sync;
 use clmatrix_harness::private::log::events::{End, Event, Started};
-use clmatrix_harness::private::log::plan::plan_events;
 use clmatrix_harness::private::log::recorder::{Observer, Recorder};
-use clmatrix_harness::private::log::test_result::TestResult;
+use clmatrix_harness::private::result::test_result::TestResult;
 use clmatrix_harness::private::run::plan::Plan;
 
 use crate::figure::Figure;
@@ -90,7 +89,7 @@ pub fn simulate() -> ExitCode {
     assert_eq!(plan.entries.len(), RESULTS);
     let recorder = Recorder::new(Some(log), Sync::Off, false, &NoObserver);
     recorder.record(Event::Run(serde_json::from_str(HEADER).expect("a header")));
-    plan_events(&plan).into_iter().for_each(|event| recorder.record(event));
+    plan.events().into_iter().for_each(|event| recorder.record(event));
     let planned = Usage::now();
     let passed: TestResult = serde_json::from_str(PASSED).expect("a result");
     for (position, (entry, test)) in plan.entries.iter().zip(plan.test_positions()).enumerate() {

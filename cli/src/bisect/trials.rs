@@ -37,12 +37,15 @@ impl Trials<'_> {
         worker.prepare(false, Contexts::Fresh, self.stop)?;
         for test in before.iter().copied().chain([&self.last]) {
             let is_last = std::ptr::eq(test, &self.last);
-            let mut attempt = worker.run(test.test, test.limit, self.stop, &mut |_, _| {}, &|| {});
-            let Some(outcome) = attempt.outcome.take() else { return Err(WorkerLost::Stopped) };
-            let complaint = self.config.settings.complaint_in(&attempt.stderr);
-            let is_wrong = complaint.is_some() && outcome == Outcome::Passed
-                || judge(&outcome, test.expectation.as_ref()).is_failure();
-            if !attempt.worker_survived || is_wrong {
+            let ran = worker.run(test.test, test.limit, self.stop, &mut |_, _| {}, &|| {});
+            let outcome = &ran.attempt.outcome;
+            if let Outcome::NotRun { .. } = outcome {
+                return Err(WorkerLost::Stopped);
+            }
+            let complaint = self.config.settings.complaint_in(&ran.attempt.stderr);
+            let is_wrong = complaint.is_some() && *outcome == Outcome::Passed
+                || judge(outcome, test.expectation.as_ref()).is_failure();
+            if !ran.worker_survived || is_wrong {
                 let is_crash = matches!(outcome, Outcome::Crashed { .. });
                 return Ok(is_wrong && (is_last || is_crash));
             }

@@ -1,7 +1,7 @@
 //! Measurements in the log of a run, which is plain data.
 
 use clmatrix_characterize::measure::Measured;
-use clmatrix_harness::private::log::read::RunLog;
+use clmatrix_harness::private::log::run_log::RunLog;
 use serde_json::{Map, Value};
 
 /// Returns the measurements of a device in a log; those of other versions that this one does not read are left out.

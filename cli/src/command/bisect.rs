@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use clap::{Args, value_parser};
 use clmatrix_harness::private::case::Case;
 use clmatrix_harness::private::log::events::{Event, Started};
-use clmatrix_harness::private::log::read::RunLog;
+use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::log::store;
 use clmatrix_harness::private::run::interrupt::Stop;
 use clmatrix_harness::private::run::plan::{Plan, Planned};

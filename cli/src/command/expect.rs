@@ -7,8 +7,8 @@ use std::time::SystemTime;
 
 use clap::{Args, Subcommand};
 use clmatrix_harness::private::config::WrittenExpectation;
-use clmatrix_harness::private::log::read::RunLog;
 use clmatrix_harness::private::log::run_header::RunHeader;
+use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::log::selected_tests::SelectedTests;
 use clmatrix_harness::private::log::store;
 use clmatrix_harness::private::shard::Shard;

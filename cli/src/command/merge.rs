@@ -7,8 +7,9 @@ use std::process::ExitCode;
 use clap::Args;
 use clmatrix_harness::Target;
 use clmatrix_harness::private::config::Sync;
-use clmatrix_harness::private::log::read::RunLog;
+use clmatrix_harness::private::log::LOG;
 use clmatrix_harness::private::log::run_header::new_run_id;
+use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::log::store::{self, Place};
 use clmatrix_harness::private::terminal::{AnyError, status_line};
 
@@ -67,7 +68,7 @@ fn write(merge: &Merge, place: &Place) -> Result<RunLog, AnyError> {
     let (run, log) = place.create(usize::MAX, Sync::Off)?;
     let written = merge.write(log, &place.run_id);
     let mut log = written.inspect_err(|_| drop(fs::remove_dir_all(&run.path)))?;
-    log.files = vec![run.path.join(store::LOG)];
+    log.files = vec![run.path.join(LOG)];
     Ok(log)
 }
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use clmatrix_harness::Target;
-use clmatrix_harness::private::log::read::RunLog;
+use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::log::store;
 use clmatrix_harness::private::terminal::{AnyError, all_of, print, status_line};
 

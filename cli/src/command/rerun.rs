@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use clmatrix_harness::private::log::read::RunLog;
-use clmatrix_harness::private::log::test_result::TestResult;
+use clmatrix_harness::private::log::run_log::RunLog;
+use clmatrix_harness::private::result::test_result::TestResult;
 use clmatrix_harness::private::shard::Shard;
 use clmatrix_harness::private::terminal::AnyError;
 use clmatrix_harness::private::verdict::Verdict;

@@ -13,8 +13,8 @@ use clmatrix_harness::private::config::{
     Contexts, DEFAULT_PROFILE, Slots, TimeoutFactor, WrittenExpectation, time_limit,
 };
 use clmatrix_harness::private::devices::TestDevice;
-use clmatrix_harness::private::log::read::RunLog;
 use clmatrix_harness::private::log::run_header::RunHeader;
+use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::log::store::{self, Place};
 use clmatrix_harness::private::run::device_query::DeviceQuery;
 use clmatrix_harness::private::run::execution::{BeforeTests, Execution, Finished, run_header};

@@ -7,7 +7,9 @@ use std::process::ExitCode;
 use clap::Args;
 use clmatrix_characterize::show::text_table;
 use clmatrix_harness::Target;
-use clmatrix_harness::private::log::read::RunLog;
+use clmatrix_harness::private::log::LOG;
+use clmatrix_harness::private::log::run_header::RunHeader;
+use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::log::store;
 use clmatrix_harness::private::terminal::{AnyError, print};
 use clmatrix_harness::private::text;
@@ -25,7 +27,7 @@ pub fn runs(target: Target, arguments: &RunsArguments) -> Result<ExitCode, AnyEr
     let folder = arguments.place.folder(target)?;
     let runs = store::runs(&folder)
         .map_err(|error| format!("the report folder {}: {error}", folder.display()))?;
-    let headers = runs.iter().filter_map(|run| RunLog::read_header(&run.join(store::LOG)).ok());
+    let headers = runs.iter().filter_map(|run| RunHeader::read(&run.join(LOG)).ok());
     let resumed: HashSet<String> =
         headers.filter_map(|header| Some(header.resumes?.run_id)).collect();
     let rows: Vec<Vec<String>> = runs.iter().map(|run| row(run, &resumed)).collect();
@@ -37,7 +39,7 @@ pub fn runs(target: Target, arguments: &RunsArguments) -> Result<ExitCode, AnyEr
 /// The row of a run; `resumed` are the ids of the runs that others go on with.
 fn row(run: &Path, resumed: &HashSet<String>) -> Vec<String> {
     let id = run.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let log = match RunLog::read(&run.join(store::LOG)) {
+    let log = match RunLog::read(&run.join(LOG)) {
         Ok(log) => log,
         Err(error) => return vec![id, error.to_string()],
     };

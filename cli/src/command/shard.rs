@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::Args;
-use clmatrix_harness::private::log::read::RunLog;
+use clmatrix_harness::private::log::run_header::RunHeader;
 use clmatrix_harness::private::log::{durations, store};
 use clmatrix_harness::private::shard::{Shard, ShardRule};
 use clmatrix_harness::private::terminal::{AnyError, status_line};
@@ -97,7 +97,7 @@ impl ShardArguments {
     ) -> Result<(), AnyError> {
         if let Some(run) = &self.balance {
             let log = store::find(&folder()?, run)?;
-            chosen.shard.rule = ShardRule::Balanced(RunLog::read_header(&log)?.run_id);
+            chosen.shard.rule = ShardRule::Balanced(RunHeader::read(&log)?.run_id);
             let durations = durations::read(&log)?;
             chosen.division = Some(Division::balanced(chosen.shard.total, paths, &durations));
         }

@@ -1,6 +1,6 @@
 //! The differences between two sides, by test and device.
 
-use clmatrix_harness::private::log::test_result::{DEVICE, OF_WORKER, suite};
+use clmatrix_harness::private::result::test_result::{DEVICE, OF_WORKER, suite};
 use indexmap::{IndexMap, IndexSet};
 use serde::Serialize;
 
@@ -278,11 +278,11 @@ mod tests {
     use clmatrix_harness::private::expected_statuses::ExpectedStatuses;
     use clmatrix_harness::private::log::events::DeviceLost;
     use clmatrix_harness::private::log::program_record::ProgramRecord;
-    use clmatrix_harness::private::log::read::RunLog;
+    use clmatrix_harness::private::log::run_log::RunLog;
     use clmatrix_harness::private::log::sample::{
-        device, expectation, flaky, judged, result, run_log,
+        changed, device, expectation, flaky, judged, result, run_log,
     };
-    use clmatrix_harness::private::log::test_result::TestResult;
+    use clmatrix_harness::private::result::test_result::TestResult;
     use clmatrix_harness::private::verdict::{ExpectedStatus, Outcome};
 
     fn failed(message: &str) -> Outcome {
@@ -454,9 +454,8 @@ mod tests {
     #[test]
     fn with_few_runs_only_sums_of_times_are_shown() {
         let log = |ms: u64| {
-            let timed = |test: &str, ms| TestResult {
-                duration: Duration::from_millis(ms),
-                ..result(test, Outcome::Passed)
+            let timed = |test: &str, ms| {
+                changed(result(test, Outcome::Passed), |r| r.duration = Duration::from_millis(ms))
             };
             run(vec![timed("s::a@d", ms), timed("s::b@d", ms), timed("t::c@d", 5)])
         };

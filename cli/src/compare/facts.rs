@@ -3,8 +3,8 @@
 use bytesize::ByteSize;
 use clmatrix_harness::private::devices::run_device::RunDevice;
 use clmatrix_harness::private::log::device_record::DeviceRecord;
-use clmatrix_harness::private::log::read::RunLog;
 use clmatrix_harness::private::log::run_header::RunHeader;
+use clmatrix_harness::private::log::run_log::RunLog;
 use humantime::format_duration;
 use indexmap::IndexMap;
 use serde::Serialize;

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clmatrix_harness::private::log::durations;
-use clmatrix_harness::private::log::read::{ReadError, RunLog};
-use clmatrix_harness::private::log::test_result::{DEVICE, test_and_device};
+use clmatrix_harness::private::log::read_error::ReadError;
+use clmatrix_harness::private::log::run_log::RunLog;
+use clmatrix_harness::private::result::test_result::{DEVICE, test_and_device};
 use foldhash::fast::RandomState;
 use indexmap::{IndexMap, IndexSet};
 

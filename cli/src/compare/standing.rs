@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
-use clmatrix_harness::private::log::test_result::TestResult;
 use clmatrix_harness::private::report::outcome_text;
+use clmatrix_harness::private::result::test_result::TestResult;
 use clmatrix_harness::private::text::first_line;
 use clmatrix_harness::private::verdict::{ExpectedStatus, Outcome, Verdict};
 use regex::Regex;

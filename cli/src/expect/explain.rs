@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use clmatrix_harness::private::config::{Effect, Exclusion, Expectations, Match};
-use clmatrix_harness::private::log::read::RunLog;
+use clmatrix_harness::private::log::run_log::RunLog;
 
 use super::RunExpectations;
 

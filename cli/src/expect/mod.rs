@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use clmatrix_harness::private::config::{DeviceExpectations, Expectations};
 use clmatrix_harness::private::devices::run_device::{RunDevice, without_host};
-use clmatrix_harness::private::log::read::RunLog;
+use clmatrix_harness::private::log::run_log::RunLog;
 
 /// The expectations for each device of a run, by its id.
 pub(crate) struct RunExpectations<'a> {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use clmatrix_harness::private::config::{Effect, Exclusion, Expectations, WrittenExpectation};
-use clmatrix_harness::private::log::read::RunLog;
-use clmatrix_harness::private::log::test_result::TestResult;
+use clmatrix_harness::private::log::run_log::RunLog;
+use clmatrix_harness::private::result::test_result::TestResult;
 use clmatrix_harness::private::verdict::Outcome;
 
 use super::RunExpectations;

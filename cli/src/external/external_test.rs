@@ -7,7 +7,7 @@ use std::time::Duration;
 use clmatrix::select::DeviceInfo;
 use clmatrix_harness::private::log::program_record::ProgramRecord;
 use clmatrix_harness::private::os::StopSignal;
-use clmatrix_harness::private::outside::{Ended, OutsideTest, Watch};
+use clmatrix_harness::private::outside::{OutsideTest, ProcessEnd, Watch};
 use clmatrix_harness::private::worker::parent::WorkerCommand;
 use serde::{Deserialize, Serialize};
 
@@ -74,7 +74,7 @@ impl OutsideTest for ExternalTest {
         worker: &WorkerCommand,
         stop: &StopSignal,
         watch: &mut dyn Watch,
-    ) -> Ended {
+    ) -> ProcessEnd {
         let run = ProgramRun {
             program: &self.program,
             name: self.name.as_deref().unwrap_or_default(),

@@ -6,10 +6,12 @@ use std::time::Instant;
 
 use clmatrix_harness::private::cargo_test::CommandLine;
 use clmatrix_harness::private::os::{ExitCause, StopSignal};
-use clmatrix_harness::private::outside::{Ended, Watch};
+use clmatrix_harness::private::outside::{ProcessEnd, Watch};
+use clmatrix_harness::private::result::attempt::Attempt;
 use clmatrix_harness::private::text::{clean, first_line};
 use clmatrix_harness::private::verdict::{Location, Outcome};
-use clmatrix_harness::private::worker::parent::{Attempt, IN_THE_TEST, crash};
+use clmatrix_harness::private::worker::parent::{IN_THE_TEST, crash};
+use clmatrix_harness::private::worker::ran::Ran;
 use regex::Regex;
 
 use super::external_test::Listed;
@@ -65,7 +67,7 @@ fn names(list: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Runs a test.
-pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch) -> Ended {
+pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch) -> ProcessEnd {
     let ProgramRun { name, limit, .. } = *run;
     let mut arguments = vec![name, "--exact", "--nocapture"];
     if run.is_ignored {
@@ -73,10 +75,10 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
     }
     let mut process = match run.start(&arguments, &[(THREADS.0.into(), Some(THREADS.1.into()))]) {
         Ok(process) => process,
-        Err(reason) => return Ended::not_run(reason),
+        Err(reason) => return ProcessEnd::not_run(reason),
     };
     watch.begins(process.id());
-    let (mut attempt, mut exit) = (Attempt::default(), None);
+    let (mut stacks, mut exit) = (None, None);
     let begin = Instant::now();
     let mut output = Output::new();
     let mut end = process.wait(limit, stop, &mut |from, bytes| output.add(watch, from, bytes));
@@ -87,16 +89,14 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
         let rest = limit.saturating_sub(output.last.elapsed());
         end = process.wait(rest, stop, &mut |from, bytes| output.add(watch, from, bytes));
     }
-    (attempt.stdout, attempt.stderr) = (output.stdout.take_text(), output.stderr.take_text());
-    let progress = Progress::of(name, &attempt.stdout);
+    let (stdout, stderr) = (output.stdout.take_text(), output.stderr.take_text());
+    let progress = Progress::of(name, &stdout);
     let ended = if progress.has_ended() { output.last } else { Instant::now() };
-    (attempt.duration, attempt.ended) = (ended - begin, Some(ended));
-    let (stdout, stderr) = (&attempt.stdout, &attempt.stderr);
-    attempt.outcome = match (end, progress) {
-        (ProgramEnd::Stopped, _) => None,
-        (ProgramEnd::NotStarted(reason), _) => Some(Outcome::NotRun { reason }),
+    let outcome = match (end, progress) {
+        (ProgramEnd::Stopped, _) => Outcome::NotRun { reason: stop.reason() },
+        (ProgramEnd::NotStarted(reason), _) => Outcome::NotRun { reason },
         (ProgramEnd::Died(ExitCause::Exited(status)), progress) => {
-            Some(outcome(name, progress, status, stdout, stderr))
+            outcome(name, progress, status, &stdout, &stderr)
         }
         // An exit handler crashes or hangs after the test.
         (end, Progress::Ended { has_passed }) => {
@@ -104,16 +104,18 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
                 ProgramEnd::Died(cause) => crash(cause, "after its last test"),
                 _ => Outcome::TimedOut { limit },
             });
-            Some(if has_passed { Outcome::Passed } else { failure(name, FAILED, stdout, stderr) })
+            if has_passed { Outcome::Passed } else { failure(name, FAILED, &stdout, &stderr) }
         }
-        (ProgramEnd::Died(cause), _) => Some(crash(cause, IN_THE_TEST)),
+        (ProgramEnd::Died(cause), _) => crash(cause, IN_THE_TEST),
         (ProgramEnd::TimedOut, _) => {
             watch.hangs();
-            attempt.stacks = Some(process.stacks());
-            Some(Outcome::TimedOut { limit })
+            stacks = Some(process.stacks());
+            Outcome::TimedOut { limit }
         }
     };
-    Ended { attempt, exit }
+    let mut attempt = Attempt { stdout, stderr, stacks, ..Attempt::new(outcome) };
+    attempt.duration = ended - begin;
+    ProcessEnd { ran: Ran { ended: Some(ended), ..attempt.into() }, exit }
 }
 
 /// The progress of a process, by its lines on standard output.

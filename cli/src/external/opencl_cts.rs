@@ -9,9 +9,11 @@ use std::path::Path;
 use std::time::Instant;
 
 use clmatrix_harness::private::os::{ExitCause, StopSignal};
-use clmatrix_harness::private::outside::{Ended, Watch};
+use clmatrix_harness::private::outside::{ProcessEnd, Watch};
+use clmatrix_harness::private::result::attempt::Attempt;
 use clmatrix_harness::private::verdict::Outcome;
-use clmatrix_harness::private::worker::parent::{Attempt, IN_THE_TEST, crash};
+use clmatrix_harness::private::worker::parent::{IN_THE_TEST, crash};
+use clmatrix_harness::private::worker::ran::Ran;
 use serde::Deserialize;
 
 use super::external_test::Listed;
@@ -50,10 +52,10 @@ pub(super) fn list(
 }
 
 /// Runs a test.
-pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch) -> Ended {
+pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch) -> ProcessEnd {
     let folder = match tempfile::tempdir() {
         Ok(folder) => folder,
-        Err(error) => return Ended::not_run(format!("no folder for the results: {error}")),
+        Err(error) => return ProcessEnd::not_run(format!("no folder for the results: {error}")),
     };
     let file = folder.path().join("results.json");
     let (platform, device) = run.position();
@@ -69,27 +71,30 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
     let variables = variables.map(|(name, value)| (name.into(), value));
     let mut process = match run.start(&[run.name], &variables) {
         Ok(process) => process,
-        Err(reason) => return Ended::not_run(reason),
+        Err(reason) => return ProcessEnd::not_run(reason),
     };
     watch.begins(process.id());
     let begin = Instant::now();
     let mut output = Output::new();
     let end = process.wait(run.limit, stop, &mut |from, bytes| output.add(watch, from, bytes));
     if let ProgramEnd::NotStarted(reason) = end {
-        return Ended::not_run(reason);
+        return ProcessEnd::not_run(reason);
     }
     let results = read(&file).map(|Results { results }| results);
-    let mut attempt = Attempt::default();
+    let mut stacks = None;
     if let (ProgramEnd::TimedOut, Err(_)) = (&end, &results) {
         watch.hangs();
-        attempt.stacks = Some(process.stacks());
+        stacks = Some(process.stacks());
     }
     drop(process);
     let ended = if results.is_ok() { output.last } else { Instant::now() };
-    (attempt.duration, attempt.ended) = (ended - begin, Some(ended));
-    (attempt.stdout, attempt.stderr) = (output.stdout.take_text(), output.stderr.take_text());
-    attempt.outcome = outcome(run, &end, &results, &attempt);
-    Ended { attempt, exit: exit(run, &end, &results) }
+    let (stdout, stderr) = (output.stdout.take_text(), output.stderr.take_text());
+    let outcome = outcome(run, &end, &results, (&stdout, &stderr))
+        .unwrap_or_else(|| Outcome::NotRun { reason: stop.reason() });
+    let mut attempt = Attempt { stdout, stderr, stacks, ..Attempt::new(outcome) };
+    attempt.duration = ended - begin;
+    let ran = Ran { ended: Some(ended), ..attempt.into() };
+    ProcessEnd { ran, exit: exit(run, &end, &results) }
 }
 
 /// The words of the file, or the reason why there are none.
@@ -118,7 +123,7 @@ fn outcome(
     run: &ProgramRun<'_>,
     end: &ProgramEnd,
     results: &Words,
-    Attempt { stdout, stderr, .. }: &Attempt,
+    (stdout, stderr): (&str, &str),
 ) -> Option<Outcome> {
     let ProgramRun { name, limit, .. } = *run;
     let not_run = |reason| Some(Outcome::NotRun { reason });

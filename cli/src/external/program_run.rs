@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clmatrix_harness::private::config::ExternalKind;
 use clmatrix_harness::private::os::StopSignal;
-use clmatrix_harness::private::outside::{Ended, Watch};
+use clmatrix_harness::private::outside::{ProcessEnd, Watch};
 use clmatrix_harness::private::worker::parent::WorkerCommand;
 use clmatrix_harness::private::worker::protocol::Role;
 
@@ -27,7 +27,7 @@ pub(crate) struct ProgramRun<'a> {
 
 impl ProgramRun<'_> {
     /// Runs the test.
-    pub fn run(&self, stop: &StopSignal, watch: &mut dyn Watch) -> Ended {
+    pub fn run(&self, stop: &StopSignal, watch: &mut dyn Watch) -> ProcessEnd {
         match self.program.suite.kind {
             ExternalKind::OpenclCts => opencl_cts::run(self, stop, watch),
             ExternalKind::Libtest => libtest::run(self, stop, watch),

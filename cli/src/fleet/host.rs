@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clmatrix_characterize::measure::{Finding, Measured};
 use clmatrix_harness::private::devices::run_device::RunDevice;
-use clmatrix_harness::private::log::read::RunLog;
+use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::serde_time::nanoseconds;
 use clmatrix_harness::private::target::SUCCESS;
 use indexmap::{IndexMap, IndexSet};

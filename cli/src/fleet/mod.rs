@@ -10,7 +10,8 @@ mod tests;
 
 use std::path::PathBuf;
 
-use clmatrix_harness::private::log::read::{ReadError, RunLog};
+use clmatrix_harness::private::log::read_error::ReadError;
+use clmatrix_harness::private::log::run_log::RunLog;
 use serde::Serialize;
 
 use self::drift::Drift;

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use clmatrix_harness::private::log::device_record::DeviceRecord;
 use clmatrix_harness::private::log::events::{DeviceAbsent, DriverFailed, Event};
 use clmatrix_harness::private::log::plan::{PlannedDevice, PlannedTest};
-use clmatrix_harness::private::log::read::{ReadError, RunLog};
+use clmatrix_harness::private::log::read_error::ReadError;
 use clmatrix_harness::private::log::run_header::{FORMAT, RunHeader};
+use clmatrix_harness::private::log::run_log::RunLog;
 
 /// All that the log of a run says before the first test.
 pub(crate) struct Input {
@@ -49,7 +50,7 @@ impl Input {
         })?;
         let mut input = input.ok_or_else(|| InputError::NoHeader(path.to_owned()))?;
         // The header is that of the first run, if this one goes on with others.
-        input.header.run_id = RunLog::read_header(path)?.run_id;
+        input.header.run_id = RunHeader::read(path)?.run_id;
         Ok(input)
     }
 

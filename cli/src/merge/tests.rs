@@ -4,13 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use clmatrix_harness::private::log::LOG;
 use clmatrix_harness::private::log::events::{DeviceLost, Started};
 use clmatrix_harness::private::log::plan::{PlannedDevice, PlannedTests};
 use clmatrix_harness::private::log::run_header::Resumes;
 use clmatrix_harness::private::log::sample::{
     self, TIME, device, device_record, header, judged, result,
 };
-use clmatrix_harness::private::log::store::LOG;
 use clmatrix_harness::private::report::junit_path;
 use clmatrix_harness::private::shard::{Shard, ShardRule};
 use clmatrix_harness::private::verdict::{ExpectedStatus, Outcome, Verdict};

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use clmatrix_harness::private::config::WrittenExpectation;
 use clmatrix_harness::private::log::device_record::DeviceRecord;
 use clmatrix_harness::private::log::events::{End, Event, Started};
-use clmatrix_harness::private::log::test_result::TestResult;
+use clmatrix_harness::private::result::test_result::TestResult;
 
 use super::Union;
 use super::input::Input;

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use clmatrix_harness::private::log::read::RunLog;
-use clmatrix_harness::private::log::test_result::{TestResult, differing_in_reused_context};
+use clmatrix_harness::private::log::run_log::RunLog;
+use clmatrix_harness::private::result::test_result::{TestResult, differing_in_reused_context};
 use clmatrix_harness::private::target::{NOT_ALL_RUN, SUCCESS};
 use clmatrix_harness::private::text::{counted, human};
 use indexmap::IndexMap;
@@ -109,8 +109,8 @@ fn rounds(results: &[TestResult]) -> Option<(usize, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clmatrix_harness::private::log::round_results::RoundCounts;
     use clmatrix_harness::private::log::sample::result;
+    use clmatrix_harness::private::result::round_counts::RoundCounts;
     use clmatrix_harness::private::verdict::Outcome;
 
     #[test]

@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use clmatrix_harness::private::log::read::RunLog;
-use clmatrix_harness::private::log::test_result::TestResult;
+use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::report::{headline, place};
+use clmatrix_harness::private::result::test_result::TestResult;
 use clmatrix_harness::private::terminal::{AnyError, print, status_line};
 use clmatrix_harness::private::text::one_line;
 use clmatrix_harness::private::verdict::Location;

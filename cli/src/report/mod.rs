@@ -21,7 +21,7 @@ use std::io;
 use std::path::Path;
 
 use clmatrix_characterize::Devices;
-use clmatrix_harness::private::log::read::RunLog;
+use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::log::store::{self, PAGE, SUMMARY};
 use clmatrix_harness::private::report::write_junit;
 

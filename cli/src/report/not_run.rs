@@ -1,6 +1,6 @@
 //! The tests that were not run.
 
-use clmatrix_harness::private::log::read::RunLog;
+use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::text::first_line;
 use clmatrix_harness::private::verdict::Verdict;
 use serde::Serialize;

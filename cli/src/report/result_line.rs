@@ -1,7 +1,7 @@
 //! A result on one line.
 
-use clmatrix_harness::private::log::test_result::TestResult;
 use clmatrix_harness::private::report::headline;
+use clmatrix_harness::private::result::test_result::TestResult;
 use clmatrix_harness::private::text::first_line;
 use clmatrix_harness::private::verdict::Verdict;
 

@@ -6,11 +6,11 @@
 use clmatrix_characterize::show::markdown::{block, code, escaped};
 use clmatrix_characterize::show::text_table::TextTable;
 use clmatrix_harness::private::log::events::DeviceLost;
-use clmatrix_harness::private::log::read::RunLog;
-use clmatrix_harness::private::log::test_result::TestResult;
+use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::report::by_device;
 use clmatrix_harness::private::report::{explanation, standard_error};
 use clmatrix_harness::private::report::{headline, rerun, without_message};
+use clmatrix_harness::private::result::test_result::TestResult;
 use clmatrix_harness::private::text::{clean, first_line, one_line};
 use clmatrix_harness::private::text::{counted, human};
 use indexmap::IndexSet;

@@ -1,7 +1,7 @@
 //! The number of results of each verdict.
 
-use clmatrix_harness::private::log::read::RunLog;
-use clmatrix_harness::private::log::test_result::TestResult;
+use clmatrix_harness::private::log::run_log::RunLog;
+use clmatrix_harness::private::result::test_result::TestResult;
 use clmatrix_harness::private::verdict::Verdict;
 use indexmap::IndexSet;
 

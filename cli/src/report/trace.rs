@@ -11,9 +11,10 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use clmatrix_harness::private::log::events::{Event, Probed, Started, WorkerStarted};
-use clmatrix_harness::private::log::read::{ReadError, RunLog};
+use clmatrix_harness::private::log::read_error::ReadError;
 use clmatrix_harness::private::log::run_header::RunHeader;
-use clmatrix_harness::private::log::test_result::{TestResult, test_and_device};
+use clmatrix_harness::private::log::run_log::RunLog;
+use clmatrix_harness::private::result::test_result::{TestResult, test_and_device};
 use clmatrix_harness::private::text::first_line;
 use clmatrix_harness::private::verdict::Verdict;
 use indexmap::IndexSet;
@@ -202,7 +203,7 @@ impl Trace {
 
     /// Ends an attempt. A later result of the same attempt replaces the verdict.
     fn finish(&mut self, result: &TestResult) {
-        let Some(&span) = self.attempts.get(&(result.test.clone(), result.attempt)) else { return };
+        let Some(&span) = self.attempts.get(&(result.test.clone(), result.number)) else { return };
         let span = &mut self.spans[span];
         let duration = *span.duration.get_or_insert(result.duration);
         self.end = self.end.max(span.begin.checked_add(duration));
@@ -211,7 +212,7 @@ impl Trace {
         span.details = Details::Test {
             verdict: result.verdict.name(),
             message,
-            attempt: result.attempt,
+            attempt: result.number,
             worker: result.worker,
             host: result.host.clone(),
         };
@@ -355,7 +356,9 @@ impl Thread {
 mod tests {
     use super::*;
     use clmatrix_harness::private::log::plan::{PlannedTest, PlannedTests};
-    use clmatrix_harness::private::log::sample::{TIME, device, device_record, header, result};
+    use clmatrix_harness::private::log::sample::{
+        TIME, changed, device, device_record, header, result,
+    };
     use clmatrix_harness::private::verdict::Outcome;
 
     fn at(milliseconds: u64) -> SystemTime {
@@ -376,7 +379,7 @@ mod tests {
 
     /// A result after a quarter of a second.
     fn finish(test: &str, attempt: u32, outcome: Outcome) -> Event {
-        Event::Finished(Box::new(TestResult { attempt, ..result(test, outcome) }))
+        Event::Finished(Box::new(changed(result(test, outcome), |r| r.number = attempt)))
     }
 
     fn worker(worker: Option<u32>, time: u64) -> Event {

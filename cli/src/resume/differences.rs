@@ -6,8 +6,8 @@ use std::sync::Arc;
 use clmatrix_harness::private::config::{DeviceSettings, WrittenExpectation};
 use clmatrix_harness::private::log::device_record::DeviceRecord;
 use clmatrix_harness::private::log::program_record::ProgramRecord;
-use clmatrix_harness::private::log::read::RunLog;
 use clmatrix_harness::private::log::run_header::RunHeader;
+use clmatrix_harness::private::log::run_log::RunLog;
 use serde_json::Value;
 
 use clmatrix_harness::private::shard::Shard;
@@ -149,7 +149,7 @@ mod tests {
 
     use super::*;
     use clmatrix_harness::private::log::events::Event;
-    use clmatrix_harness::private::log::sample::{device, device_record, header};
+    use clmatrix_harness::private::log::sample::{device, device_record, header, log_of};
     use clmatrix_harness::private::shard::ShardRule;
     use clmatrix_harness::private::verdict::ExpectedStatus;
 
@@ -161,7 +161,7 @@ mod tests {
     fn log(header: RunHeader, expectations: &[Arc<WrittenExpectation>]) -> RunLog {
         let mut events = vec![Event::Run(Box::new(header)), Event::Device(Box::new(record("d")))];
         events.extend(expectations.iter().cloned().map(Event::Expectation));
-        RunLog::from_events(events).unwrap()
+        log_of(events)
     }
 
     #[test]

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clmatrix_harness::private::log::events::{Event, Started};
-use clmatrix_harness::private::log::read::{ReadError, Sum};
+use clmatrix_harness::private::log::read_error::ReadError;
 use clmatrix_harness::private::log::run_header::RunHeader;
-use clmatrix_harness::private::log::test_result::TestResult;
+use clmatrix_harness::private::log::sum::Sum;
+use clmatrix_harness::private::result::test_result::TestResult;
 use clmatrix_harness::private::verdict::Verdict;
 
 /// The number of times that a test may be running when its run is cut short.
@@ -190,7 +191,7 @@ mod tests {
     use clmatrix_harness::private::log::events::End;
     use clmatrix_harness::private::log::plan::{PlannedDevice, PlannedTest, PlannedTests};
     use clmatrix_harness::private::log::run_header::Resumes;
-    use clmatrix_harness::private::log::sample::{device, device_record, header, result};
+    use clmatrix_harness::private::log::sample::{changed, device, device_record, header, result};
     use clmatrix_harness::private::verdict::Outcome;
 
     /// The events before the first test: `s::a` and `s::b` are to run on the device `d`.
@@ -318,8 +319,8 @@ mod tests {
     fn attempts_that_went_wrong_and_were_to_be_repeated_are_kept() {
         let crashed = || Outcome::Crashed { how: "SIGSEGV".to_owned() };
         let attempt = |number, outcome, repeated| {
-            let result = TestResult { attempt: number, repeated, ..result("s::a@d", outcome) };
-            Event::Finished(Box::new(result))
+            let result = changed(result("s::a@d", outcome), |r| r.number = number);
+            Event::Finished(Box::new(TestResult { repeated, ..result }))
         };
         let first = || vec![start(1, 1), attempt(1, crashed(), true)];
         let cases = [
@@ -340,7 +341,7 @@ mod tests {
         ];
         for (case, events, expected) in cases {
             let found = read(&events).expect("no end").went_wrong("s::a@d");
-            let numbers = found.map(|found| found.iter().map(|attempt| attempt.attempt).collect());
+            let numbers = found.map(|found| found.iter().map(|attempt| attempt.number).collect());
             assert_eq!(numbers, expected, "{case}");
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use clmatrix_harness::private::log::read::RunLog;
+use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::log::selected_tests::SelectedTests;
 use clmatrix_harness::private::log::store;
 use clmatrix_harness::private::shard::{Shard, ShardRule};

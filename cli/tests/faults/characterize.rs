@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use clmatrix_characterize::measure::{Measured, Topic};
 use clmatrix_characterize::{Answer, Devices, TableAnswer, Verdict};
 use clmatrix_harness::private::log::events::Characterized;
-use clmatrix_harness::private::log::test_result::TestResult;
+use clmatrix_harness::private::result::test_result::TestResult;
 use indexmap::IndexMap;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use clmatrix_harness::private::log::test_result::TestResult;
+use clmatrix_harness::private::result::test_result::TestResult;
 use clmatrix_harness::private::verdict::Verdict;
 use tempfile::TempDir;
 
@@ -183,7 +183,7 @@ fn differs(test: &str, before: Verdict, after: Verdict, note: &str) {
     assert_eq!((result.verdict, result.reused_context), (after, Some(before)), "{page}");
     let [first] = &result.earlier[..] else { panic!("{:?}", result.earlier) };
     assert_eq!((first.verdict, first.reused_context), (before, Some(before)));
-    assert_eq!((first.attempt, result.attempt), (1, 2));
+    assert_eq!((first.number, result.number), (1, 2));
     assert_ne!(first.worker, result.worker, "the repeat is in a fresh worker");
     let stdouts = [first, &result].map(|attempt| attempt.stdout.lines().last());
     assert_eq!(stdouts, [Some("marked: true"), Some("marked: false")]);

@@ -1,7 +1,7 @@
 //! Crashes that come later than their cause.
 
-use clmatrix_harness::private::log::read::RunLog;
-use clmatrix_harness::private::log::test_result::TestResult;
+use clmatrix_harness::private::log::run_log::RunLog;
+use clmatrix_harness::private::result::test_result::TestResult;
 use clmatrix_harness::private::verdict::{Outcome, Verdict};
 
 use crate::Check;
@@ -99,7 +99,7 @@ fn each_crash_of_a_worker_is_an_attempt() {
     let (status, log) = run("takes_ten_milliseconds", "1,15 100", &[]);
     assert_eq!(status, Some(1));
     let crashes = crashes(&log);
-    assert_eq!((crashes.attempt, crashes.earlier.len()), (1, 1));
+    assert_eq!((crashes.number, crashes.earlier.len()), (1, 1));
     assert_ne!(crashes.stdout, crashes.earlier[0].stdout);
 }
 

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::process::Output;
 use std::time::Duration;
 
-use clmatrix_harness::private::log::read::RunLog;
-use clmatrix_harness::private::log::test_result::TestResult;
+use clmatrix_harness::private::log::run_log::RunLog;
+use clmatrix_harness::private::result::test_result::TestResult;
 use clmatrix_harness::private::verdict::{Outcome, Verdict};
 use tempfile::TempDir;
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use clmatrix_harness::private::log::test_result::TestResult;
+use clmatrix_harness::private::result::test_result::TestResult;
 use clmatrix_harness::private::verdict::{Outcome, Verdict};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -96,7 +96,7 @@ fn a_test_that_fails_once_is_flaky() {
     let result = run.result("fails_at_first");
     assert_eq!((result.verdict, &result.outcome), (Verdict::Flaky, &Outcome::Passed));
     let [first] = &result.earlier[..] else { panic!("{:?}", result.earlier) };
-    assert_eq!((first.verdict, first.attempt, result.attempt), (Verdict::Fail, 1, 2));
+    assert_eq!((first.verdict, first.number, result.number), (Verdict::Fail, 1, 2));
     assert_ne!(first.worker, result.worker, "the second attempt is in a fresh worker");
     assert_eq!((&*first.stdout, &*result.stdout), ("execution 1\n", "execution 2\n"));
     assert!(page.contains("1 flaky"), "{page}");
@@ -146,7 +146,7 @@ fn a_crash_may_be_flaky() {
     let (status, page) = run.end();
     assert_eq!(status, Some(1), "{page}");
     let result = run.result("aborts_at_first");
-    assert_eq!((result.verdict, result.attempt), (Verdict::Flaky, 2), "{page}");
+    assert_eq!((result.verdict, result.number), (Verdict::Flaky, 2), "{page}");
     assert_eq!(executions(run.folder.path(), "aborts_at_first"), 2);
     assert!(run.junit(device(&result)).contains("<flakyError type=\"crash\" message=\"SIGABRT"));
 }
@@ -157,10 +157,10 @@ fn a_test_that_another_breaks_is_flaky() {
     let (status, page) = run.end();
     assert_eq!(status, Some(1), "{page}");
     let result = run.result("needs_order");
-    assert_eq!((result.verdict, result.attempt), (Verdict::Flaky, 2), "{page}");
+    assert_eq!((result.verdict, result.number), (Verdict::Flaky, 2), "{page}");
     let others = log(run.folder.path()).results;
     let others = others.iter().filter(|other| other.test != result.test);
-    let others: Vec<_> = others.map(|other| (other.verdict, other.attempt)).collect();
+    let others: Vec<_> = others.map(|other| (other.verdict, other.number)).collect();
     assert_eq!(others, [(Verdict::Pass, 1); 5]);
 }
 
@@ -181,7 +181,7 @@ fn a_test_that_always_fails_is_no_flake() {
     let (status, page) = run.end();
     assert_eq!(status, Some(1), "{page}");
     let result = run.result("fails_always");
-    assert_eq!((result.verdict, result.attempt), (Verdict::Fail, 3));
+    assert_eq!((result.verdict, result.number), (Verdict::Fail, 3));
     let workers: Vec<_> =
         result.earlier.iter().chain([&result]).map(|attempt| attempt.worker).collect();
     assert_eq!(workers, [Some(1), Some(2), Some(3)]);
@@ -211,7 +211,7 @@ fn a_crash_that_may_come_or_not_is_that_of_its_test() {
     let log = log(run.folder.path());
     let [before] = results(&log, "passes")[..] else { panic!("one device") };
     assert_eq!(before.worker, crash.worker, "the other test may be the cause");
-    assert_eq!((crash.verdict, crash.attempt), (Verdict::ExpectedFail, 1));
+    assert_eq!((crash.verdict, crash.number), (Verdict::ExpectedFail, 1));
     assert_eq!(log.status(), 0);
 }
 
@@ -224,12 +224,12 @@ fn attempt_that_is_expected_to_fail(test: &str) -> TestResult {
 
 fn an_expected_failure_is_not_repeated() {
     let result = attempt_that_is_expected_to_fail("fails_always");
-    assert_eq!((result.verdict, result.attempt), (Verdict::ExpectedFail, 1));
+    assert_eq!((result.verdict, result.number), (Verdict::ExpectedFail, 1));
 }
 
 fn an_unexpected_pass_is_not_repeated() {
     let result = attempt_that_is_expected_to_fail("needs_order");
-    assert_eq!((result.verdict, result.attempt), (Verdict::UnexpectedPass, 1));
+    assert_eq!((result.verdict, result.number), (Verdict::UnexpectedPass, 1));
 }
 
 fn executions(folder: &Path, test: &str) -> u64 {
@@ -249,6 +249,6 @@ fn a_stop_keeps_the_first_attempt() {
     assert_eq!(child.wait().expect("it ends").code(), Some(1));
     let log = log(folder.path());
     let [result] = results(&log, &format!("flakes::{test}"))[..] else { panic!("one device") };
-    assert_eq!((result.verdict, result.attempt), (Verdict::Fail, 1));
+    assert_eq!((result.verdict, result.number), (Verdict::Fail, 1));
     assert!(result.earlier.is_empty());
 }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use clmatrix_harness::private::log::read::RunLog;
+use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::verdict::{Outcome, Verdict};
 
 use crate::Check;

@@ -5,7 +5,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use clmatrix_harness::private::log::read::RunLog;
+use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::verdict::{Outcome, Verdict};
 use serde_json::Value;
 
@@ -184,7 +184,7 @@ fn a_test_that_is_running_twice_took_the_machine_down() {
         log.results.iter().filter(|result| result.verdict == Verdict::Crash).collect();
     let [deadly] = &deadly[..] else { panic!("{:?}", log.results) };
     let outcome = Outcome::Crashed { how: "the machine went down in it".to_owned() };
-    assert_eq!((&deadly.outcome, deadly.attempt), (&outcome, 2));
+    assert_eq!((&deadly.outcome, deadly.number), (&outcome, 2));
     let starts = all_events(folder).iter().filter(|line| line["event"] == "started").count();
     assert_eq!(starts, 4, "the others run once");
     assert!(String::from_utf8_lossy(&last.stdout).contains("the machine went down in it"));
@@ -304,6 +304,6 @@ fn a_failure_that_was_to_be_repeated_is_not_lost() {
         let log = log(folder);
         let [result] = &log.results[..] else { panic!("{:?}", log.results) };
         assert_eq!((result.verdict, &result.outcome), (Verdict::Flaky, &Outcome::Passed));
-        assert_eq!((result.attempt, result.earlier.len()), (2, 1));
+        assert_eq!((result.number, result.earlier.len()), (2, 1));
     }
 }

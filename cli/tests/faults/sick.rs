@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use clmatrix_characterize::measure::Measured;
-use clmatrix_harness::private::log::read::RunLog;
+use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::verdict::{Outcome, Verdict};
 use serde_json::Value;
 use tempfile::TempDir;

@@ -102,9 +102,9 @@ fn a_failure_near_a_crash_is_repeated_alone() {
     assert_eq!(run.status.code(), Some(1));
     let log = log(folder.path());
     let [crashed] = results(&log, "crashes_beside_another")[..] else { panic!("one result") };
-    assert_eq!((crashed.verdict, crashed.attempt), (Verdict::Crash, 1));
+    assert_eq!((crashed.verdict, crashed.number), (Verdict::Crash, 1));
     let [passed] = results(&log, "fails_beside_a_crash")[..] else { panic!("one result") };
-    assert_eq!((passed.verdict, passed.attempt), (Verdict::Pass, 2));
+    assert_eq!((passed.verdict, passed.number), (Verdict::Pass, 2));
 }
 
 fn a_test_may_be_alone_on_its_device() {

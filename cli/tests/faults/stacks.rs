@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
-use clmatrix_harness::private::log::read::RunLog;
-use clmatrix_harness::private::log::test_result::TestResult;
+use clmatrix_harness::private::log::run_log::RunLog;
+use clmatrix_harness::private::result::test_result::TestResult;
 use clmatrix_harness::private::stacks::{Frame, Stacks, ThreadStack};
 use clmatrix_harness::private::verdict::{Outcome, Verdict};
 use tempfile::TempDir;

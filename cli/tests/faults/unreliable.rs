@@ -5,8 +5,8 @@ use std::process::{Command, Output};
 use std::thread;
 use std::time::Duration;
 
-use clmatrix_harness::private::log::read::RunLog;
-use clmatrix_harness::private::log::test_result::TestResult;
+use clmatrix_harness::private::log::run_log::RunLog;
+use clmatrix_harness::private::result::test_result::TestResult;
 use clmatrix_harness::private::verdict::{Outcome, Verdict};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -72,7 +72,7 @@ impl Unreliable {
             results.iter().find(|result| is_it(&result.test)).cloned()
         };
         let harmless = of(&|test| test.contains("::harmless@")).expect("a result");
-        assert_eq!((harmless.verdict, harmless.attempt), (Verdict::Pass, 1));
+        assert_eq!((harmless.verdict, harmless.number), (Verdict::Pass, 1));
         let is_other = |test: &str| test.starts_with("faulty::") && !test.contains("::harmless@");
         (of(&is_other).expect("a result"), of(&|test| test.starts_with("worker::")))
     }
@@ -134,9 +134,9 @@ fn a_crash_that_passes_alone_has_a_note() {
     let ended = output(run.command("crashes_first_on_a_thread_of_its_own"));
     assert_eq!(ended.status.code(), Some(1));
     let (result, of_worker) = run.results();
-    assert_eq!((result.verdict, result.attempt, of_worker), (Verdict::Crash, 1, None));
+    assert_eq!((result.verdict, result.number, of_worker), (Verdict::Crash, 1, None));
     let [alone] = &result.earlier[..] else { panic!("{result:?}") };
-    assert_eq!((alone.verdict, alone.attempt), (Verdict::Pass, 2));
+    assert_eq!((alone.verdict, alone.number), (Verdict::Pass, 2));
     let page = String::from_utf8(ended.stdout).expect("text");
     let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(page.contains("passes alone: unreliable, or broken by a test before it"), "{page}");
@@ -158,7 +158,7 @@ fn a_crash_that_comes_again_has_a_note() {
     assert!(page.contains("crashes alone, too"), "{page}");
     let log = log(folder.path());
     let result = results(&log, "aborts")[0];
-    assert_eq!((result.attempt, result.earlier.len()), (1, 1));
+    assert_eq!((result.number, result.earlier.len()), (1, 1));
 }
 
 fn a_crash_on_a_foreign_thread() {
@@ -166,7 +166,7 @@ fn a_crash_on_a_foreign_thread() {
     let ended = output(run.command("crashes_first_on_a_foreign_thread"));
     assert_eq!(ended.status.code(), Some(1));
     let (result, of_worker) = run.results();
-    assert_eq!((result.verdict, result.attempt), (Verdict::Pass, 2));
+    assert_eq!((result.verdict, result.number), (Verdict::Pass, 2));
     let crash = of_worker.expect("a result");
     assert_eq!(crash.test, cpu::test("worker::crash"));
     assert_eq!(
@@ -183,7 +183,7 @@ fn a_crash_that_comes_again() {
     let run = Unreliable::new();
     assert_eq!(output(run.command("crashes_on_a_foreign_thread")).status.code(), Some(1));
     let (result, of_worker) = run.results();
-    assert_eq!((result.verdict, result.attempt, of_worker), (Verdict::Crash, 2, None));
+    assert_eq!((result.verdict, result.number, of_worker), (Verdict::Crash, 2, None));
 }
 
 fn a_crash_of_a_worker_can_be_expected() {
@@ -207,7 +207,7 @@ fn a_crash_of_a_worker_is_flaky() {
     let (result, of_worker) = run.results();
     assert_eq!(result.verdict, Verdict::Pass);
     let crash = of_worker.expect("a result");
-    assert_eq!((crash.verdict, crash.tolerated, crash.attempt), (Verdict::Flaky, true, 2));
+    assert_eq!((crash.verdict, crash.tolerated, crash.number), (Verdict::Flaky, true, 2));
     let Outcome::Crashed { .. } = &crash.decisive().outcome else { panic!("{crash:?}") };
 }
 
@@ -221,9 +221,9 @@ fn an_exit_is_that_of_its_thread() {
         assert_eq!(output(run.command(test)).status.code(), Some(1), "{test}");
         let (result, of_worker) = run.results();
         assert_eq!((result.verdict, of_worker.is_some()), (verdict, is_of_worker), "{test}");
-        let crash = of_worker.unwrap_or(result).outcome;
+        let crash = &of_worker.unwrap_or(result).outcome;
         let how = "exited with status 7 in the middle of the test".to_owned();
-        assert_eq!(crash, Outcome::Crashed { how }, "{test}");
+        assert_eq!(*crash, Outcome::Crashed { how }, "{test}");
     }
 }
 

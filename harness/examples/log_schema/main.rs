@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
-use clmatrix_harness::private::log::read::RunLog;
+use clmatrix_harness::private::log::run_log::RunLog;
 
 /// Prints the JSON Schema of a line of the event log, or validates logs against it
 #[derive(Parser)]

@@ -5,9 +5,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::log::events::DeviceLost;
 use crate::log::recorder::Observer;
-use crate::log::test_result::TestResult;
 use crate::os::Source;
 use crate::report::terminal::echo::Echo;
+use crate::result::test_result::TestResult;
 use crate::run::plan::Plan;
 
 /// The results and the lines of output of all tests, until they are printed.

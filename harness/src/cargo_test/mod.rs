@@ -25,8 +25,9 @@ use crate::case::Case;
 use crate::config::{DEFAULT_PROFILE, Slots};
 use crate::log::events::DeviceLost;
 use crate::log::store::Place;
-use crate::log::test_result::{TestResult, differing_in_reused_context};
 use crate::report;
+use crate::result::attempt::Attempt;
+use crate::result::test_result::{TestResult, differing_in_reused_context};
 use crate::run::execution::{Execution, Finished, run_header};
 use crate::run::plan::{Plan, Planned};
 use crate::setup::{Options, Setup};
@@ -334,7 +335,7 @@ impl Page<'_> {
 fn passed_text(passed: &[TestResult]) -> String {
     let mut text = "successes:\n\n".to_owned();
     let mut names = String::new();
-    for TestResult { test, stdout, stderr, .. } in passed {
+    for TestResult { test, attempt: Attempt { stdout, stderr, .. }, .. } in passed {
         for (name, output) in [("stdout", stdout), ("stderr", stderr)] {
             if !output.is_empty() {
                 text += &format!("---- {test} {name} ----\n{}\n\n", output.trim_end());

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::read::{LogError, ReadError, RunLog};
-use super::store::LOG;
+use super::LOG;
+use super::read_error::{LogError, ReadError};
+use super::run_header::RunHeader;
 
 /// Returns the log with all those that it goes on with, the oldest first.
 ///
@@ -13,7 +14,7 @@ use super::store::LOG;
 pub(super) fn of(log: &Path) -> Result<Vec<PathBuf>, ReadError> {
     let mut chain = vec![log.to_owned()];
     // A first line that cannot be read is an error of its reader.
-    let mut header = RunLog::read_header(log).ok();
+    let mut header = RunHeader::read(log).ok();
     while let Some(resumes) = header.and_then(|header| header.resumes) {
         let newer = chain.last().expect("it has one");
         // The link of a report folder stands for the log in the folder of its run.
@@ -24,7 +25,7 @@ pub(super) fn of(log: &Path) -> Result<Vec<PathBuf>, ReadError> {
         if !is_beside || !older.is_file() || chain.contains(&older) {
             return Err(ReadError::Log { path: newer, error: LogError::NoParent(resumes.run_id) });
         }
-        header = RunLog::read_header(&older).ok();
+        header = RunHeader::read(&older).ok();
         chain.push(older);
     }
     chain.reverse();
@@ -37,9 +38,9 @@ mod tests {
 
     use super::*;
     use crate::log::events::Event;
-    use crate::log::run_header::{Resumes, RunHeader};
+    use crate::log::run_header::Resumes;
+    use crate::log::run_log::RunLog;
     use crate::log::sample::{header, result};
-    use crate::log::test_result::TestResult;
     use crate::verdict::Outcome;
 
     /// Writes the log of a run with one result, whose output is long.
@@ -48,7 +49,8 @@ mod tests {
         let resumes = before.map(|id| Resumes { run_id: id.to_owned(), differences: Vec::new() });
         let header = RunHeader { run_id: id.to_owned(), resumes, ..header(Vec::new()) };
         let stdout = id.repeat(5000);
-        let result = TestResult { stdout, ..result(&format!("s::t{id}@d"), Outcome::Passed) };
+        let mut result = result(&format!("s::t{id}@d"), Outcome::Passed);
+        result.stdout = stdout;
         let events = [Event::Run(Box::new(header)), Event::Finished(Box::new(result))];
         let lines = events.map(|event| serde_json::to_string(&event).unwrap() + "\n");
         fs::create_dir_all(log.parent().unwrap()).unwrap();

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::chain;
 use super::lines::Lines;
-use super::read::ReadError;
+use super::read_error::ReadError;
 
 /// The most bytes of a log that are read: about 180,000 results, in 1.1 s of an unoptimized build.
 const MOST_BYTES: u64 = 64 << 20;

@@ -2,7 +2,7 @@
 //!
 //! One JSON object a line, appended as things happen, so that a runner that is killed loses
 //! nothing that had finished. The terminal's matrix and the JUnit files are functions of
-//! [`RunLog`](super::read::RunLog), which is what reading the log back gives. `docs/log.md` describes
+//! [`RunLog`](super::run_log::RunLog), which is what reading the log back gives. `docs/log.md` describes
 //! the format.
 
 use std::collections::BTreeMap;
@@ -16,9 +16,9 @@ use serde_json::{Map, Value};
 use super::device_record::DeviceRecord;
 use super::plan::{PlannedDevice, PlannedTests};
 use super::run_header::RunHeader;
-use super::test_result::{TestResult, first};
 use crate::config::WrittenExpectation;
 use crate::devices::failure::FailedDriver;
+use crate::result::test_result::TestResult;
 use crate::serde_time::{nanoseconds, rfc3339};
 use crate::verdict::Outcome;
 
@@ -145,7 +145,6 @@ pub struct Started {
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub time: SystemTime,
     /// Counts the executions of this test on this device, from 1.
-    #[serde(default = "first")]
     pub attempt: u32,
     /// The number of the worker, unique in the run, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::events::Event;
-use super::read::ReadError;
+use super::read_error::ReadError;
 
 /// Reads a log line by line.
 pub(super) struct Lines<S> {

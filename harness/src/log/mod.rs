@@ -1,4 +1,4 @@
-//! The event log: [`events`] has its lines, [`recorder`] writes them, [`read`] reads them back, and
+//! The event log: [`events`] has its lines, [`recorder`] writes them, [`sum`] adds them up to a [`run_log`], and
 //! [`store`] has the folders of the runs.
 
 mod chain;
@@ -9,14 +9,19 @@ mod lines;
 pub(crate) mod lock;
 pub mod plan;
 pub mod program_record;
-pub mod read;
+pub mod read_error;
 pub mod recorder;
-pub mod round_results;
+mod results;
+mod round_results;
 pub mod run_header;
+pub mod run_log;
 pub mod sample;
 pub mod selected_tests;
 pub mod store;
-pub mod test_result;
+pub mod sum;
+
+/// The name of the event log in its folder.
+pub const LOG: &str = "events.jsonl";
 
 /// The JSON Schema of a line of the event log.
 #[cfg(feature = "schema")]

@@ -3,11 +3,9 @@
 
 use std::sync::Arc;
 
-use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use super::events::Event;
-use crate::run::plan::Plan;
 
 /// The most bytes of a part of the plan.
 const LONGEST_PART: usize = 200 * 1024;
@@ -69,26 +67,6 @@ impl PositionRanges {
             _ => self.0.push((position, position)),
         }
     }
-}
-
-/// The events of a plan.
-pub fn plan_events(plan: &Plan) -> Vec<Event> {
-    let mut tests: Vec<PlannedTest> = Vec::new();
-    let mut devices: IndexMap<&str, PositionRanges> = IndexMap::new();
-    for (entry, position) in plan.entries.iter().zip(plan.test_positions()) {
-        if position as usize == tests.len() {
-            let (file, line) = entry.test.source();
-            tests.push(PlannedTest {
-                path: plan.path(entry),
-                file: Some(file.into()),
-                line,
-                requires: entry.test.requires().iter().map(ToString::to_string).collect(),
-            });
-        }
-        devices.entry(plan.device_id(entry)).or_default().push(position);
-    }
-    let devices = devices.into_iter().map(|(device, ranges)| (device.to_owned(), ranges));
-    events(tests, devices)
 }
 
 /// Returns the events of a list of tests, and of the positions of the tests of each device.

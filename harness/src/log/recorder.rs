@@ -9,9 +9,10 @@ use indexmap::IndexMap;
 
 use crate::config::Sync;
 use crate::log::events::{Characterized, DeviceLost, End, Event, Round};
-use crate::log::read::{RunLog, Sum};
-use crate::log::test_result::TestResult;
+use crate::log::run_log::RunLog;
+use crate::log::sum::Sum;
 use crate::os::Source;
+use crate::result::test_result::TestResult;
 use crate::verdict::Outcome;
 
 /// Most lines are shorter, in bytes.
@@ -324,7 +325,7 @@ mod tests {
         let mut long = result("s::long@d", Outcome::Passed);
         long.stdout = "long ".repeat(1000);
         recorder.repeated(1, TestResult { repeated: true, ..long.clone() });
-        long.attempt = 2;
+        long.number = 2;
         recorder.finished(1, &TestResult { earlier: vec![long.clone()], ..long });
         recorder.record_end(|sum| End {
             interrupted: false,
@@ -349,7 +350,7 @@ mod tests {
         assert_eq!(long.stdout, "");
         assert_eq!(read.with_output(long).stdout, "long ".repeat(1000));
         let [first] = &long.earlier[..] else { panic!("{:?}", long.earlier) };
-        assert_eq!((first.attempt, long.attempt), (1, 2));
+        assert_eq!((first.number, long.number), (1, 2));
         assert_eq!(
             (&*first.stdout, &*read.with_output(first).stdout),
             ("", &*"long ".repeat(1000))

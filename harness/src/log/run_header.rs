@@ -1,11 +1,15 @@
 //! The first line of an event log: how the run was made.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
 use super::program_record::ProgramRecord;
+use super::read_error::ReadError;
 use super::selected_tests::SelectedTests;
 use crate::config::DeviceSettings;
 use crate::devices::run_device::RunDevice;
@@ -136,6 +140,22 @@ pub fn command_line() -> Vec<String> {
 }
 
 impl RunHeader {
+    /// Reads the first line of a log alone.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, or its first line is no header.
+    pub fn read(log: &Path) -> Result<Self, ReadError> {
+        let io = |error| ReadError::Io { path: log.to_owned(), error };
+        let mut line = Vec::new();
+        BufReader::new(File::open(log).map_err(io)?).read_until(b'\n', &mut line).map_err(io)?;
+        serde_json::from_slice(&line).map_err(|error| ReadError::Line {
+            path: log.to_owned(),
+            line: 1,
+            error,
+        })
+    }
+
     /// Returns whether arguments select a part of the tests. A shard is a part of the selected tests.
     pub fn is_filtered(&self) -> bool {
         !self.filter.is_empty() || self.selected_tests.is_some()

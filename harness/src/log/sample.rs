@@ -14,10 +14,13 @@ use crate::config::{
 use crate::devices::failure::{DriverFailure, FailedDriver, FailureKind};
 use crate::devices::run_device::{PlatformName, RunDevice};
 use crate::log::device_record::DeviceRecord;
+use crate::log::events::Event;
 use crate::log::plan::PlannedTest;
-use crate::log::read::RunLog;
 use crate::log::run_header::RunHeader;
-use crate::log::test_result::TestResult;
+use crate::log::run_log::RunLog;
+use crate::log::sum::Sum;
+use crate::result::attempt::Attempt;
+use crate::result::test_result::TestResult;
 use crate::verdict::{Expectation, ExpectedStatus, Outcome, Verdict};
 
 /// 2026-01-02T03:04:05Z.
@@ -147,6 +150,13 @@ pub fn run_log(devices: Vec<RunDevice>, results: Vec<TestResult>, duration: Dura
     }
 }
 
+/// Returns the sum of these events.
+pub fn log_of(events: impl IntoIterator<Item = Event>) -> RunLog {
+    let mut sum = Sum::default();
+    events.into_iter().for_each(|event| sum.add(event, None).expect("the events make a log"));
+    sum.finish()
+}
+
 /// Gives the test of this path its place in the source.
 pub fn plan_at(log: &mut RunLog, path: &str, file: &str, line: u32) {
     let known =
@@ -163,28 +173,24 @@ pub fn result(test: &str, outcome: Outcome) -> TestResult {
 pub fn flaky(test: &str, outcome: Outcome) -> TestResult {
     TestResult {
         verdict: Verdict::Flaky,
-        attempt: 2,
         earlier: vec![result(test, outcome)],
-        ..result(test, Outcome::Passed)
+        ..changed(result(test, Outcome::Passed), |r| r.number = 2)
     }
 }
 
 /// Returns the result of a test that passed in a fresh context, after a first attempt in a reused context that
 /// ended so.
 pub fn differing(test: &str, outcome: Outcome) -> TestResult {
-    let first = result(test, outcome);
-    let reused_context = Some(first.verdict);
-    TestResult {
-        attempt: 2,
-        reused_context,
-        earlier: vec![TestResult { reused_context, ..first }],
-        ..result(test, Outcome::Passed)
-    }
+    let mut first = result(test, outcome);
+    let mut second = changed(result(test, Outcome::Passed), |r| r.number = 2);
+    first.reused_context = Some(first.verdict);
+    second.reused_context = first.reused_context;
+    TestResult { earlier: vec![first], ..second }
 }
 
 /// Returns the result of a test that has crashed after others, and passes alone.
 pub fn passes_alone(test: &str) -> TestResult {
-    let passed = TestResult { attempt: 2, ..result(test, Outcome::Passed) };
+    let passed = changed(result(test, Outcome::Passed), |r| r.number = 2);
     let crashed = Outcome::Crashed { how: "SIGSEGV".to_owned() };
     TestResult { doubtful: true, earlier: vec![passed], ..result(test, crashed) }
 }
@@ -192,11 +198,15 @@ pub fn passes_alone(test: &str) -> TestResult {
 /// Returns the result of `test` with an expectation.
 pub fn judged(test: &str, outcome: Outcome, expectation: Option<Expectation>) -> TestResult {
     let started = SystemTime::UNIX_EPOCH + TIME;
-    TestResult {
-        worker: Some(1),
-        duration: Duration::from_millis(250),
-        ..TestResult::new(test.to_owned(), started, outcome, expectation.as_ref())
-    }
+    let mut attempt = Attempt { worker: Some(1), started, ..Attempt::new(outcome) };
+    attempt.duration = Duration::from_millis(250);
+    TestResult::new(test.to_owned(), attempt, expectation.as_ref())
+}
+
+/// Returns a result with changes.
+pub fn changed(mut result: TestResult, change: impl FnOnce(&mut TestResult)) -> TestResult {
+    change(&mut result);
+    result
 }
 
 /// Returns an expectation of one status.

@@ -7,14 +7,10 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::durations;
 use super::lock::{Holder, Lock};
-use super::read::RunLog;
 use super::run_header::RunHeader;
+use super::{LOG, durations};
 use crate::config::Sync;
-
-/// The name of the event log in its folder.
-pub const LOG: &str = "events.jsonl";
 
 /// The name of the summary beside the log.
 pub const SUMMARY: &str = "summary.md";
@@ -223,7 +219,7 @@ pub fn runs(folder: &Path) -> io::Result<Vec<PathBuf>> {
 /// not begun.
 pub fn latest(folder: &Path) -> io::Result<Option<PathBuf>> {
     let logs = runs(folder)?.into_iter().rev().map(|run| run.join(LOG));
-    let mut logs = logs.filter(|log| RunLog::read_header(log).is_ok() || log_is_running(log));
+    let mut logs = logs.filter(|log| RunHeader::read(log).is_ok() || log_is_running(log));
     Ok(logs.next())
 }
 
@@ -277,7 +273,7 @@ pub fn find(folder: &Path, run: &str) -> Result<PathBuf, String> {
 
 /// Returns the run that goes on with this one, if there is one.
 pub fn continuation(folder: &Path, run_id: &str) -> io::Result<Option<PathBuf>> {
-    let resumes = |run: &PathBuf| RunLog::read_header(&run.join(LOG)).ok()?.resumes;
+    let resumes = |run: &PathBuf| RunHeader::read(&run.join(LOG)).ok()?.resumes;
     let goes_on = |run: &PathBuf| resumes(run).is_some_and(|resumes| resumes.run_id == run_id);
     Ok(runs(folder)?.into_iter().find(goes_on))
 }
@@ -286,7 +282,7 @@ pub fn continuation(folder: &Path, run_id: &str) -> io::Result<Option<PathBuf>> 
 /// that stays, or that the link of the folder shows. A run counts with those that it goes on with. Errors are
 /// ignored: the next run tries again.
 fn remove_old_runs(folder: &Path, keep: usize) {
-    let header = |run: PathBuf| (RunLog::read_header(&run.join(LOG)).ok(), run);
+    let header = |run: PathBuf| (RunHeader::read(&run.join(LOG)).ok(), run);
     let runs: Vec<_> = runs(folder).unwrap_or_default().into_iter().map(header).collect();
     let resumes = |header: &RunHeader| Some(header.resumes.as_ref()?.run_id.clone());
     let headers = runs.iter().filter_map(|(header, _)| header.as_ref());

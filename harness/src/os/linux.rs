@@ -19,8 +19,8 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
@@ -345,36 +345,42 @@ fn set_nonblocking(fd: &impl AsFd) -> io::Result<()> {
 /// Becomes readable for all waiting threads when the run is to stop.
 pub struct StopSignal {
     socket: UnixStream,
-    is_set: Arc<AtomicBool>,
+    reason: Arc<OnceLock<String>>,
 }
 
 /// The other end of a [`StopSignal`].
 pub struct StopSwitch {
     socket: UnixStream,
-    is_set: Arc<AtomicBool>,
+    reason: Arc<OnceLock<String>>,
 }
 
 /// A signal and its switch.
 pub fn stop_signal() -> io::Result<(StopSignal, StopSwitch)> {
     let (signal, switch) = UnixStream::pair()?;
     signal.set_nonblocking(true)?;
-    let is_set = Arc::new(AtomicBool::new(false));
-    let switch = StopSwitch { socket: switch, is_set: is_set.clone() };
-    Ok((StopSignal { socket: signal, is_set }, switch))
+    let reason = Arc::new(OnceLock::new());
+    let switch = StopSwitch { socket: switch, reason: reason.clone() };
+    Ok((StopSignal { socket: signal, reason }, switch))
 }
 
 impl StopSignal {
     /// Returns whether the switch has been thrown.
     pub fn is_set(&self) -> bool {
-        self.is_set.load(Ordering::Relaxed)
+        self.reason.get().is_some()
+    }
+
+    /// Returns the reason of the stop; empty before it.
+    pub fn reason(&self) -> String {
+        self.reason.get().cloned().unwrap_or_default()
     }
 }
 
 impl StopSwitch {
-    /// Stops the run; more than once is as good as once.
-    pub fn stop(&self) {
-        self.is_set.store(true, Ordering::Relaxed);
+    /// Stops the run. Returns false if it was stopped before: the first reason counts.
+    pub fn stop(&self, reason: &str) -> bool {
+        let is_first = self.reason.set(reason.to_owned()).is_ok();
         let _ = self.socket.shutdown(Shutdown::Both);
+        is_first
     }
 }
 

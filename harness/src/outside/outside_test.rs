@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clmatrix::select::DeviceInfo;
 
-use super::{Ended, Watch};
+use super::{ProcessEnd, Watch};
 use crate::log::program_record::ProgramRecord;
 use crate::os::StopSignal;
 use crate::worker::parent::WorkerCommand;
@@ -41,5 +41,5 @@ pub trait OutsideTest: Send + Sync {
         worker: &WorkerCommand,
         stop: &StopSignal,
         watch: &mut dyn Watch,
-    ) -> Ended;
+    ) -> ProcessEnd;
 }

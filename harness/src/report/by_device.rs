@@ -3,8 +3,8 @@
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 
-use crate::log::read::RunLog;
-use crate::log::test_result::TestResult;
+use crate::log::run_log::RunLog;
+use crate::result::test_result::TestResult;
 
 /// The results of each device: the devices in the order of the run, then others that results name (the
 /// host).

@@ -1,8 +1,8 @@
 //! The whole texts of a result.
 
 use super::result_text::SUSPECT;
-use crate::log::read::RunLog;
-use crate::log::test_result::{TestResult, left_behind_text};
+use crate::log::run_log::RunLog;
+use crate::result::test_result::{TestResult, left_behind_text};
 
 /// Returns the whole message with its place, and the expectation.
 pub fn explanation(log: &RunLog, result: &TestResult) -> String {

@@ -21,8 +21,8 @@ use super::explanation::{explanation, standard_error};
 use super::result_text::{headline, outcome_line, rerun};
 use crate::devices::run_device::RunDevice;
 use crate::log::events::DeviceLost;
-use crate::log::read::RunLog;
-use crate::log::test_result::TestResult;
+use crate::log::run_log::RunLog;
+use crate::result::test_result::TestResult;
 use crate::text::{clean, one_line};
 use crate::verdict::Verdict;
 

@@ -11,7 +11,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use crate::log::read::RunLog;
+use crate::log::run_log::RunLog;
 use crate::log::store;
 
 pub use by_device::by_device;

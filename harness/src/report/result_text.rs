@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::log::read::RunLog;
-use crate::log::test_result::TestResult;
+use crate::log::run_log::RunLog;
+use crate::result::test_result::TestResult;
 use crate::text::{clean, exact_glob, first_line, one_line, shell_quoted};
 use crate::verdict::{Location, Outcome, Verdict};
 

@@ -12,16 +12,18 @@ use crate::devices::TestDevice;
 use crate::devices::run_device::HOST;
 use crate::devices::selection::NO_DEVICE_FOUND;
 use crate::log::events::{Event, Probed, Round, Started, WorkerStarted};
-use crate::log::test_result::{OF_WORKER, TestResult, left_behind_text};
 use crate::os::Source;
 use crate::registry::{Ignore, Test};
+use crate::result::attempt::Attempt;
+use crate::result::test_result::{OF_WORKER, TestResult, left_behind_text};
 use crate::run::limits::Limits;
 use crate::run::plan::Planned;
 use crate::run::rounds::Rounds;
 use crate::run::state::{Run, RunState, WorkerConfig};
 use crate::run::test_worker::TestWorker;
 use crate::verdict::{Expectation, Outcome, Verdict, judge};
-use crate::worker::parent::{Attempt, PROBE_LIMIT, START_LIMIT, Worker, WorkerLost};
+use crate::worker::parent::{PROBE_LIMIT, START_LIMIT, Worker, WorkerLost};
+use crate::worker::ran::Ran;
 
 /// After so many workers in a row that did not start, a device is given up. After so many in a row that
 /// could not be prepared, workers are not prepared.
@@ -357,50 +359,52 @@ impl<'a> DeviceRun<'a> {
         worker
     }
 
-    /// Runs a test in a worker. The worker is only good for another test if the attempt says so.
-    pub fn attempt(
-        &self,
-        worker: &mut TestWorker,
-        slot: u32,
-        test: &Test,
-        position: usize,
-    ) -> Attempt {
+    /// Runs a test in a worker. The worker is only good for another test if the answer says so.
+    pub fn attempt(&self, worker: &mut TestWorker, slot: u32, test: &Test, position: usize) -> Ran {
         let stop = self.state.stop;
         let number = self.count_attempt(position);
         let time = SystemTime::now();
         let by = (worker.number, slot, worker.worker.process_id());
         self.record_start(position, number, time, by);
         let limit = self.limit(position);
-        let mut attempt = worker.worker.run(
+        let mut ran = worker.worker.run(
             test,
             limit,
             stop.signal(),
             &mut |from, bytes| self.wrote(position, from, bytes),
             &|| self.note_loss(slot),
         );
-        if let Some(Outcome::Crashed { .. }) = attempt.outcome {
-            attempt.before = worker.last.iter().copied().collect();
+        if let Outcome::Crashed { .. } = ran.attempt.outcome {
+            ran.before = worker.last.iter().copied().collect();
         }
         worker.has_run(position);
-        attempt.number = number;
-        attempt.started = Some(time);
-        attempt.worker = Some(worker.number);
-        self.fail_by_settings(position, &mut attempt);
-        if let Some(outcome) = &attempt.outcome {
-            let verdict = judge(outcome, self.expectation(position));
-            if worker.worker.has_reused_context() || worker.has_survived_failure {
-                attempt.reused_context = Some(verdict).filter(|verdict| !verdict.is_as_expected());
-            }
-            let goes_on = attempt.process_is_as_before && attempt.has_left_nothing;
-            if verdict == Verdict::ExpectedFail && goes_on {
-                attempt.worker_survived = true;
-                worker.has_survived_failure = true;
-            }
+        self.complete(position, &mut ran, (number, time, worker.number));
+        let Ran { attempt, process, .. } = &mut ran;
+        let verdict = judge(&attempt.outcome, self.expectation(position));
+        if process.has_reused_context || worker.has_survived_failure {
+            let is_unexpected = !verdict.is_as_expected() && verdict != Verdict::NotRun;
+            attempt.reused_context = is_unexpected.then_some(verdict);
         }
-        if let Some(Outcome::TimedOut { .. }) = attempt.outcome {
-            self.limits.hang_budget.add_timeout(position, attempt.duration);
+        if verdict == Verdict::ExpectedFail && process.is_as_before && process.has_left_nothing {
+            ran.worker_survived = true;
+            worker.has_survived_failure = true;
         }
-        attempt
+        ran
+    }
+
+    /// Completes an attempt by its number, its start and its worker, and judges the output of its process.
+    pub fn complete(
+        &self,
+        position: usize,
+        ran: &mut Ran,
+        (number, started, worker): (u32, SystemTime, u32),
+    ) {
+        let attempt = &mut ran.attempt;
+        (attempt.number, attempt.started, attempt.worker) = (number, started, Some(worker));
+        self.fail_by_settings(position, ran);
+        if let Outcome::TimedOut { .. } = ran.attempt.outcome {
+            self.limits.hang_budget.add_timeout(position, ran.attempt.duration);
+        }
     }
 
     /// Records the start of an attempt, by the number of its worker, the slot and the id of the process.
@@ -442,28 +446,10 @@ impl<'a> DeviceRun<'a> {
     }
 
     /// Makes the result of an attempt, compared with the expectation.
-    pub fn result(
-        &self,
-        id: String,
-        attempt: Attempt,
-        expectation: Option<&Expectation>,
-    ) -> TestResult {
-        let outcome =
-            attempt.outcome.unwrap_or_else(|| Outcome::NotRun { reason: self.state.stop.reason() });
-        let started = attempt.started.unwrap_or_else(SystemTime::now);
-        let is_crash = matches!(outcome, Outcome::Crashed { .. });
-        let result = TestResult {
-            attempt: attempt.number,
-            worker: attempt.worker,
-            duration: attempt.duration,
-            stdout: attempt.stdout,
-            stderr: attempt.stderr,
-            reused_context: attempt.reused_context,
-            doubtful: is_crash && (!attempt.is_own_crash || !attempt.before.is_empty()),
-            findings: attempt.findings,
-            stacks: attempt.stacks,
-            ..TestResult::new(id, started, outcome, expectation)
-        };
+    pub fn result(&self, id: String, ran: Ran, expectation: Option<&Expectation>) -> TestResult {
+        let is_own = ran.is_own_crash && ran.before.is_empty();
+        let doubtful = matches!(ran.attempt.outcome, Outcome::Crashed { .. }) && !is_own;
+        let result = TestResult { doubtful, ..TestResult::new(id, ran.attempt, expectation) };
         TestResult { tolerated: self.tolerates(&result), ..result }
     }
 
@@ -477,16 +463,17 @@ impl<'a> DeviceRun<'a> {
     /// Records a crash that is no test's, as an attempt of the result `worker::crash@DEVICE`. `running` is the test
     /// that was running, and has not crashed when it ran again; `None` after the last test of a worker. With
     /// `retries`, that rerun makes the result flaky.
-    pub fn record_worker_crash(&self, mut crashed: Attempt, running: Option<usize>) {
+    pub fn record_worker_crash(&self, mut crashed: Ran, running: Option<usize>) {
         let mut text = "tests that the worker had run before, the last one last:\n".to_owned();
         crashed.before.iter().for_each(|position| text += &format!("{}\n", self.id(*position)));
         text += &match running {
             Some(position) => format!("running test: {}\n", self.id(position)),
             None => "after the last test\n".to_owned(),
         };
-        crashed.stdout = text + &crashed.stdout;
+        let attempt = &mut crashed.attempt;
+        attempt.stdout = text + &attempt.stdout;
         // It is the test that is repeated.
-        crashed.reused_context = None;
+        attempt.reused_context = None;
         let is_repeated = running.is_some() && self.config.settings.retries > 0;
         self.record_of_worker("crash", crashed, is_repeated);
     }
@@ -495,25 +482,24 @@ impl<'a> DeviceRun<'a> {
     /// test, or of a process of another program after its test.
     pub fn record_end(&self, name: &'static str, outcome: Outcome, last: usize) {
         let stdout = format!("after {}\n", self.id(last));
-        let ended = Attempt { stdout, ..Attempt::without_running(outcome) };
-        self.record_of_worker(name, ended, false);
+        let ended = Attempt { stdout, ..Attempt::new(outcome) };
+        self.record_of_worker(name, ended.into(), false);
     }
 
     /// Records an attempt of a result of workers, of which the worst counts. One that did not go wrong when it was
     /// repeated is flaky.
-    fn record_of_worker(&self, name: &'static str, attempt: Attempt, passed_again: bool) {
+    fn record_of_worker(&self, name: &'static str, mut ended: Ran, passed_again: bool) {
         let id = [OF_WORKER, name, "@", self.device_id()].concat();
         let expectation = self.expectations_of_workers.get(name);
         let mut of_workers = self.of_workers.lock().unwrap_or_else(PoisonError::into_inner);
         let known = of_workers.entry(name).or_default();
         known.attempts += 1;
-        let attempt = Attempt { number: known.attempts, ..attempt };
-        let mut result = self.result(id.clone(), attempt, expectation);
+        ended.attempt.number = known.attempts;
+        let mut result = self.result(id.clone(), ended, expectation);
         if passed_again && result.verdict.is_failure() {
             known.attempts += 1;
-            let passed = Attempt::without_running(Outcome::Passed);
-            let passed = Attempt { number: known.attempts, ..passed };
-            let crashed = std::mem::replace(&mut result, self.result(id, passed, None));
+            let passed = Attempt { number: known.attempts, ..Attempt::new(Outcome::Passed) };
+            let crashed = std::mem::replace(&mut result, self.result(id, passed.into(), None));
             self.make_flaky(&mut result);
             result.earlier = vec![crashed];
         }
@@ -529,13 +515,14 @@ impl<'a> DeviceRun<'a> {
 
     /// Fails a test that passed, if the driver complains of it, or if it has left something behind
     /// and the configuration makes that a failure. Adds leaks to what it has left behind.
-    pub fn fail_by_settings(&self, position: usize, attempt: &mut Attempt) {
+    fn fail_by_settings(&self, position: usize, ran: &mut Ran) {
         let settings = &self.config.settings;
+        let Ran { attempt, process, .. } = ran;
         let leaves_too_much = settings.leftovers == Leftovers::Fail
             && !attempt.findings.left_behind.is_empty()
-            || settings.leaks == Leaks::Fail && !attempt.leaks.is_empty();
-        attempt.findings.left_behind.append(&mut attempt.leaks);
-        if attempt.outcome != Some(Outcome::Passed) {
+            || settings.leaks == Leaks::Fail && !process.leaks.is_empty();
+        attempt.findings.left_behind.append(&mut process.leaks);
+        if attempt.outcome != Outcome::Passed {
             return;
         }
         let (message, location) = match settings.complaint_in(&attempt.stderr) {
@@ -546,9 +533,9 @@ impl<'a> DeviceRun<'a> {
             }
             None => return,
         };
-        attempt.worker_survived = false;
-        attempt.has_left_nothing = false;
-        attempt.outcome = Some(Outcome::Failed { message, location });
+        process.has_left_nothing = false;
+        attempt.outcome = Outcome::Failed { message, location };
+        ran.worker_survived = false;
     }
 
     /// Probes the device before its first test, unless no test is to be run or a probe has passed lately. The

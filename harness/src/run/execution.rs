@@ -11,16 +11,18 @@ use std::time::{Duration, Instant, SystemTime};
 use humantime::format_duration;
 
 use crate::devices::environment::driver_variables;
+use crate::log::LOG;
 use crate::log::device_record::DeviceRecord;
 use crate::log::events::{DeviceAbsent, DriverFailed, End, Event};
-use crate::log::plan::plan_events;
-use crate::log::read::{RunLog, Sum};
 use crate::log::recorder::{Observer, Recorder};
 use crate::log::run_header::{FORMAT, Resumes, RunHeader, command_line, new_run_id};
-use crate::log::store::{self, LOG, Place, RunFolder};
-use crate::log::test_result::TestResult;
+use crate::log::run_log::RunLog;
+use crate::log::store::{self, Place, RunFolder};
+use crate::log::sum::Sum;
 use crate::os;
 use crate::report::{self, WriteReports};
+use crate::result::attempt::Attempt;
+use crate::result::test_result::TestResult;
 use crate::run::interrupt::Stop;
 use crate::run::plan::Plan;
 use crate::run::resumed_run::ResumedRun;
@@ -179,7 +181,7 @@ impl Execution<'_> {
         for (device, config) in self.plan.devices.iter().zip(&run.devices) {
             recorder.record(Event::Device(Box::new(DeviceRecord::new(device, &config.settings))));
         }
-        plan_events(self.plan).into_iter().for_each(|event| recorder.record(event));
+        self.plan.events().into_iter().for_each(|event| recorder.record(event));
         for expected in &setup.absent {
             recorder.record(Event::DeviceAbsent(DeviceAbsent { expected: expected.clone() }));
         }
@@ -208,10 +210,9 @@ impl Execution<'_> {
             let entry = &plan.entries[position];
             let expectation = expectations.tests[position].as_ref();
             let outcome = Outcome::Crashed { how: MACHINE_WENT_DOWN.to_owned() };
-            let result = TestResult {
-                attempt: so_far.attempts[position],
-                ..TestResult::new(plan.id(entry), time, outcome, expectation)
-            };
+            let number = so_far.attempts[position];
+            let attempt = Attempt { number, started: time, ..Attempt::new(outcome) };
+            let result = TestResult::new(plan.id(entry), attempt, expectation);
             recorder.finished(position, &result);
         }
     }

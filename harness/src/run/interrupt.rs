@@ -3,7 +3,7 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock, mpsc};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -17,14 +17,13 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub struct Stop {
     signal: StopSignal,
     switch: StopSwitch,
-    reason: OnceLock<String>,
 }
 
 impl Stop {
     /// Makes a stop that no signal requests.
     pub fn new() -> io::Result<Self> {
         let (signal, switch) = os::stop_signal()?;
-        Ok(Self { signal, switch, reason: OnceLock::new() })
+        Ok(Self { signal, switch })
     }
 
     /// Makes a stop that SIGINT, SIGTERM and SIGHUP request. A second signal ends the process at once.
@@ -45,8 +44,7 @@ impl Stop {
 
     /// Stops the run. The first reason counts.
     pub fn request(&self, reason: &str) {
-        if self.reason.set(reason.to_owned()).is_ok() {
-            self.switch.stop();
+        if self.switch.stop(reason) {
             let line = format!(
                 "\nstopping: {reason}; writing the reports of the finished tests (Ctrl-C ends at once)"
             );
@@ -56,12 +54,12 @@ impl Stop {
 
     /// Returns whether the run is being stopped.
     pub fn is_requested(&self) -> bool {
-        self.reason.get().is_some()
+        self.signal.is_set()
     }
 
     /// Returns the reason why the other tests are not run.
     pub fn reason(&self) -> String {
-        self.reason.get().cloned().unwrap_or_default()
+        self.signal.reason()
     }
 
     /// Returns the signal that is set when the run is stopped.

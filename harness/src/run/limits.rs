@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::log::test_result::TestResult;
+use crate::result::test_result::TestResult;
 use crate::run::hang_budget::HangBudget;
 use crate::run::health::Health;
 use crate::run::state::{RunState, WorkerConfig};

@@ -3,10 +3,10 @@
 use std::time::SystemTime;
 
 use crate::os::Source;
-use crate::outside::{Ended, OutsideTest, Watch};
+use crate::outside::{OutsideTest, ProcessEnd, Watch};
 use crate::run::device_run::DeviceRun;
 use crate::verdict::Outcome;
-use crate::worker::parent::Attempt;
+use crate::worker::ran::Ran;
 
 impl DeviceRun<'_> {
     /// Runs a test of another program, unless the device is not to be used any more.
@@ -19,12 +19,12 @@ impl DeviceRun<'_> {
         test: &dyn OutsideTest,
         slot: u32,
         position: usize,
-    ) -> Result<Attempt, String> {
+    ) -> Result<Ran, String> {
         self.find_device()?;
         // A worker holds memory of the device.
         drop(self.take_probed());
         if let Some(reason) = self.limits.end() {
-            return Ok(Attempt::without_running(Outcome::NotRun { reason }));
+            return Ok(Ran::without_process(Outcome::NotRun { reason }));
         }
         let worker = self.state.recorder.number_worker();
         let time = SystemTime::now();
@@ -32,18 +32,11 @@ impl DeviceRun<'_> {
         let mut process = Following { device_run: self, position, slot, worker, number, time };
         let (limit, command) = (self.limit(position), self.config.commands.current());
         let stop = self.state.stop.signal();
-        let Ended { mut attempt, exit } = test.run(limit, command, stop, &mut process);
-        attempt.number = number;
-        attempt.started = Some(time);
-        attempt.worker = Some(worker);
-        attempt.is_own_crash = true;
-        self.fail_by_settings(position, &mut attempt);
-        match attempt.outcome {
-            Some(Outcome::TimedOut { .. }) => {
-                self.limits.hang_budget.add_timeout(position, attempt.duration);
-            }
-            Some(Outcome::Crashed { .. }) => self.note_loss(slot),
-            _ => {}
+        let ProcessEnd { mut ran, exit } = test.run(limit, command, stop, &mut process);
+        ran.is_own_crash = true;
+        self.complete(position, &mut ran, (number, time, worker));
+        if let Outcome::Crashed { .. } = ran.attempt.outcome {
+            self.note_loss(slot);
         }
         if let Some(outcome) = exit {
             if let Outcome::TimedOut { limit } = outcome {
@@ -53,7 +46,7 @@ impl DeviceRun<'_> {
                 self.record_end("exit", outcome, position);
             }
         }
-        Ok(attempt)
+        Ok(ran)
     }
 }
 

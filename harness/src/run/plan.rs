@@ -1,8 +1,12 @@
 //! The plan of a run: tests x devices, as far as the filters accept them.
 
+use indexmap::IndexMap;
+
 use crate::case::Case;
 use crate::devices::TestDevice;
 use crate::devices::run_device::HOST;
+use crate::log::events::Event;
+use crate::log::plan::{self, PlannedTest, PositionRanges};
 use crate::log::program_record::ProgramRecord;
 
 /// The device part of the id of a test that needs a device on a machine without one.
@@ -85,6 +89,26 @@ impl Plan {
             positions.push(position);
         }
         positions
+    }
+
+    /// Returns the events of the plan.
+    pub fn events(&self) -> Vec<Event> {
+        let mut tests: Vec<PlannedTest> = Vec::new();
+        let mut devices: IndexMap<&str, PositionRanges> = IndexMap::new();
+        for (entry, position) in self.entries.iter().zip(self.test_positions()) {
+            if position as usize == tests.len() {
+                let (file, line) = entry.test.source();
+                tests.push(PlannedTest {
+                    path: self.path(entry),
+                    file: Some(file.into()),
+                    line,
+                    requires: entry.test.requires().iter().map(ToString::to_string).collect(),
+                });
+            }
+            devices.entry(self.device_id(entry)).or_default().push(position);
+        }
+        let devices = devices.into_iter().map(|(device, ranges)| (device.to_owned(), ranges));
+        plan::events(tests, devices)
     }
 
     /// The programs of the tests of other programs, each once.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::log::read::Sum;
+use crate::log::sum::Sum;
 
 /// An unfinished run that goes on.
 pub struct ResumedRun {

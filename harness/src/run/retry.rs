@@ -7,10 +7,9 @@
 //! A run that is cut short may leave an attempt that went wrong without its repeat. When the run goes on, the
 //! next attempt is the repeat.
 
-use crate::log::test_result::TestResult;
+use crate::result::test_result::TestResult;
 use crate::run::device_run::DeviceRun;
 use crate::verdict::{Outcome, Verdict};
-use crate::worker::parent::Attempt;
 
 /// A test that has run.
 pub(super) struct Retry<'a> {
@@ -80,7 +79,8 @@ impl Retry<'_> {
             {
                 // Not the test's: that would have been its result.
                 if !matches!(result.outcome, Outcome::Crashed { .. }) {
-                    self.device_run.record_worker_crash(attempt_of(last), Some(self.position));
+                    let crashed = last.attempt.clone().into();
+                    self.device_run.record_worker_crash(crashed, Some(self.position));
                 }
             } else if result.verdict.is_as_expected() {
                 self.device_run.make_flaky(&mut result);
@@ -88,19 +88,5 @@ impl Retry<'_> {
             result.earlier.splice(..0, attempts.iter().cloned());
         }
         result
-    }
-}
-
-/// The attempt of a result that a log has.
-fn attempt_of(result: &TestResult) -> Attempt {
-    Attempt {
-        number: result.attempt,
-        started: Some(result.started),
-        worker: result.worker,
-        duration: result.duration,
-        stdout: result.stdout.clone(),
-        stderr: result.stderr.clone(),
-        stacks: result.stacks.clone(),
-        ..Attempt::without_running(result.outcome.clone())
     }
 }

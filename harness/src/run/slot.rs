@@ -10,13 +10,15 @@
 use std::time::Instant;
 
 use crate::case::Case;
-use crate::log::test_result::TestResult;
+use crate::result::attempt::Attempt;
+use crate::result::ended::Ended;
+use crate::result::test_result::TestResult;
 use crate::run::device_run::DeviceRun;
 use crate::run::retry::Retry;
 use crate::run::test_worker::TestWorker;
 use crate::run::turn::Turn;
 use crate::verdict::{Outcome, Verdict};
-use crate::worker::parent::Attempt;
+use crate::worker::ran::Ran;
 
 /// One worker's place and the thread that serves it.
 pub(super) struct Slot<'a> {
@@ -53,9 +55,9 @@ impl<'a> Slot<'a> {
         let in_use = if entry.test.alone() { Turn::alone } else { Turn::shared };
         let mut turn = in_use(&device_run.in_use);
         if let Some(outcome) = device_run.outcome_without_running(position) {
-            let result = self.result(position, Attempt::without_running(outcome));
+            let result = self.result(position, Ran::without_process(outcome));
             device_run.finished(position, &result);
-            return result.outcome;
+            return result.attempt.ended.outcome;
         }
         recorder.observer.started(position);
         if let Case::Outside(_) = entry.test {
@@ -63,13 +65,11 @@ impl<'a> Slot<'a> {
             self.leave(&mut turn);
         }
         let first = self.attempt(position);
-        let attempt = match first.outcome {
-            Some(Outcome::Crashed { .. }) => {
-                self.rerun_after_foreign_crash(position, &mut turn, first)
-            }
+        let ran = match first.attempt.outcome {
+            Outcome::Crashed { .. } => self.rerun_after_foreign_crash(position, &mut turn, first),
             _ => self.repeat_if_disturbed(position, &mut turn, first),
         };
-        let result = self.result(position, attempt);
+        let result = self.result(position, ran);
         let mut needs_probe = self.needs_probe(&result);
         if result.verdict.is_failure() {
             self.become_alone(position, &mut turn);
@@ -87,7 +87,7 @@ impl<'a> Slot<'a> {
         if needs_probe {
             device_run.probe(position);
         }
-        result.outcome
+        result.attempt.ended.outcome
     }
 
     /// Waits until no other slot uses the device, unless none does. The test does not run meanwhile.
@@ -102,18 +102,13 @@ impl<'a> Slot<'a> {
 
     /// Takes a result into account. Returns true if the worker was lost or a probe is due.
     fn needs_probe(&self, result: &TestResult) -> bool {
-        let TestResult { test, outcome, .. } = result;
-        let is_due = self.device_run.limits.health.note(test, outcome, result.is_as_expected());
+        let (health, outcome) = (&self.device_run.limits.health, &result.outcome);
+        let is_due = health.note(&result.test, outcome, result.is_as_expected());
         is_due || matches!(outcome, Outcome::Crashed { .. } | Outcome::TimedOut { .. })
     }
 
     /// Runs a test again, alone on its device, if it went wrong near the loss of a worker in another slot.
-    fn repeat_if_disturbed(
-        &mut self,
-        position: usize,
-        turn: &mut Turn<'a>,
-        first: Attempt,
-    ) -> Attempt {
+    fn repeat_if_disturbed(&mut self, position: usize, turn: &mut Turn<'a>, first: Ran) -> Ran {
         let device_run = self.device_run;
         if device_run.slots() == 1 || !turn.is_shared() || first.worker_survived {
             return first;
@@ -127,43 +122,37 @@ impl<'a> Slot<'a> {
         let is_probe_due = self.needs_probe(&result);
         let result = TestResult { repeated: true, ..result };
         match self.again(position, result, is_probe_due) {
-            None | Some(Attempt { outcome: None | Some(Outcome::NotRun { .. }), .. }) => first,
-            Some(again) => again,
+            Some(again) if !matches!(again.attempt.outcome, Outcome::NotRun { .. }) => again,
+            _ => first,
         }
     }
 
     /// Runs a test again, alone in a fresh worker, if its worker has crashed and the crash is not known to be the
     /// test's.
     // quirk: DRIVER-14
-    fn rerun_after_foreign_crash(
-        &mut self,
-        position: usize,
-        turn: &mut Turn<'a>,
-        attempt: Attempt,
-    ) -> Attempt {
+    fn rerun_after_foreign_crash(&mut self, position: usize, turn: &mut Turn<'a>, ran: Ran) -> Ran {
         let device_run = self.device_run;
-        let Some(crash @ Outcome::Crashed { .. }) = &attempt.outcome else { return attempt };
+        let crash = &ran.attempt.outcome;
         // An expected crash has no other cause to be found.
         let expectation = device_run.expectation(position);
         let is_expected = expectation.is_some_and(|known| known.allows(crash));
-        if attempt.is_own_crash || !crash.is_own_crash() || is_expected {
-            return attempt;
+        if ran.is_own_crash || !crash.is_own_crash() || is_expected {
+            return ran;
         }
         self.become_alone(position, turn);
         device_run.limits.health.note(&device_run.id(position), crash, false);
-        let crashed = TestResult { repeated: true, ..self.result(position, attempt.clone()) };
+        let crashed = TestResult { repeated: true, ..self.result(position, ran.clone()) };
         let mut rerun = self.again(position, crashed, true).unwrap_or_else(|| {
             let reason = device_run.limits.end().unwrap_or_default();
-            let number = attempt.number + 1;
-            Attempt { number, ..Attempt::without_running(Outcome::NotRun { reason }) }
+            let number = ran.attempt.number + 1;
+            Attempt { number, ..Attempt::new(Outcome::NotRun { reason }) }.into()
         });
+        let Attempt { ended: Ended { outcome, duration, .. }, .. } = &rerun.attempt;
         device_run.limits.hang_budget.add_crash();
-        if let Some(outcome) = &rerun.outcome {
-            device_run.limits.hang_budget.add_rerun(outcome, rerun.duration);
-            rerun.is_own_crash |= outcome.is_own_crash();
-        }
+        device_run.limits.hang_budget.add_rerun(outcome, *duration);
+        rerun.is_own_crash |= outcome.is_own_crash();
         if !rerun.is_own_crash {
-            device_run.record_worker_crash(attempt, Some(position));
+            device_run.record_worker_crash(ran, Some(position));
         }
         rerun
     }
@@ -191,10 +180,10 @@ impl<'a> Slot<'a> {
             Err(None) => return,
             Err(Some(outcome)) => outcome,
         };
-        let mut words = worker.worker.last_words();
+        let mut words = worker.worker.last_words(outcome.clone());
         device_run.limits.hang_budget.add(begin.elapsed());
         words.before = worker.last.into();
-        words.worker = Some(worker.number);
+        words.attempt.worker = Some(worker.number);
         drop(worker.worker);
         if device_run.slots() > 1 {
             turn.become_alone();
@@ -204,7 +193,7 @@ impl<'a> Slot<'a> {
             device_run.record_end("leave", outcome, last);
         } else if outcome.is_own_crash() {
             device_run.limits.hang_budget.add_crash();
-            device_run.record_worker_crash(Attempt { outcome: Some(outcome), ..words }, None);
+            device_run.record_worker_crash(words, None);
         }
     }
 
@@ -215,20 +204,15 @@ impl<'a> Slot<'a> {
         before: TestResult,
         needs_probe: &mut bool,
     ) -> Option<TestResult> {
-        let attempt = self.again(position, before, std::mem::take(needs_probe))?;
-        let result = self.result(position, attempt);
+        let ran = self.again(position, before, std::mem::take(needs_probe))?;
+        let result = self.result(position, ran);
         *needs_probe = self.needs_probe(&result);
         Some(result).filter(|result| result.verdict != Verdict::NotRun)
     }
 
     /// Records the result before, and runs the test again in the worker of the slot, or in a fresh one, after a
     /// probe if one is due, by which the device may be lost. Returns `None` if the device is not to be used any more.
-    fn again(
-        &mut self,
-        position: usize,
-        before: TestResult,
-        is_probe_due: bool,
-    ) -> Option<Attempt> {
+    fn again(&mut self, position: usize, before: TestResult, is_probe_due: bool) -> Option<Ran> {
         let device_run = self.device_run;
         device_run.state.recorder.repeated(position, before);
         if is_probe_due {
@@ -238,22 +222,22 @@ impl<'a> Slot<'a> {
     }
 
     /// The attempt of a test whose worker does not start. Probes the device.
-    fn without_worker(&self, position: usize, mut reason: String) -> Attempt {
+    fn without_worker(&self, position: usize, mut reason: String) -> Ran {
         self.device_run.probe(position);
         if let Some(lost) = self.device_run.limits.health.lost() {
             reason = lost.not_run();
         }
-        Attempt::without_running(Outcome::NotRun { reason })
+        Ran::without_process(Outcome::NotRun { reason })
     }
 
     /// Runs a test in the worker of the slot, or in a fresh worker if there is none.
-    fn attempt(&mut self, position: usize) -> Attempt {
+    fn attempt(&mut self, position: usize) -> Ran {
         let device_run = self.device_run;
         let test = match &device_run.entry(position).test {
             Case::Registered(test) => test,
             Case::Outside(test) => {
-                let attempt = device_run.attempt_outside(&**test, self.number, position);
-                return attempt.unwrap_or_else(|reason| self.without_worker(position, reason));
+                let ran = device_run.attempt_outside(&**test, self.number, position);
+                return ran.unwrap_or_else(|reason| self.without_worker(position, reason));
             }
         };
         let worker = self.worker.take().map_or_else(|| device_run.start_worker(), Ok);
@@ -261,21 +245,20 @@ impl<'a> Slot<'a> {
             Ok(worker) => worker,
             Err(reason) => return self.without_worker(position, reason),
         };
-        let attempt = device_run.attempt(&mut worker, self.number, test, position);
+        let ran = device_run.attempt(&mut worker, self.number, test, position);
         // With stacks, the loss is noted before they are taken.
-        if let Some(Outcome::Crashed { .. } | Outcome::TimedOut { .. }) = attempt.outcome
-            && attempt.stacks.is_none()
+        if let Outcome::Crashed { .. } | Outcome::TimedOut { .. } = ran.attempt.outcome
+            && ran.attempt.stacks.is_none()
         {
             device_run.note_loss(self.number);
         }
         // Else the worker is killed here: what went wrong in it must not touch the next test.
-        self.worker = Some(worker).filter(|_| attempt.worker_survived);
-        attempt
+        self.worker = Some(worker).filter(|_| ran.worker_survived);
+        ran
     }
 
-    fn result(&self, position: usize, attempt: Attempt) -> TestResult {
+    fn result(&self, position: usize, ran: Ran) -> TestResult {
         let device_run = self.device_run;
-        let (id, expectation) = (device_run.id(position), device_run.expectation(position));
-        device_run.result(id, attempt, expectation)
+        device_run.result(device_run.id(position), ran, device_run.expectation(position))
     }
 }

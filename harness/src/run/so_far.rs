@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::log::test_result::TestResult;
+use crate::result::test_result::TestResult;
 use crate::run::plan::Plan;
 
 /// The state of each entry of a plan when the run begins, or goes on.

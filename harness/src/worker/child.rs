@@ -16,16 +16,16 @@ use clmatrix::select::FoundPlatform;
 use super::contexts::kept;
 use super::device_probe::{self, Kernels};
 use super::leak_check::LeakCheck;
+use super::process_state::ProcessState;
 use super::property;
-use super::protocol::{
-    Answer, DeviceAddress, Ended, Enumerated, ROLE_VARIABLE, Request, Role, Task,
-};
+use super::protocol::{Answer, DeviceAddress, Enumerated, ROLE_VARIABLE, Request, Role, Task};
 use crate::config::Contexts;
 use crate::devices::diagnose;
 use crate::devices::failure::{DriverFailure, FailureKind};
 use crate::devices::icd::LoaderVariables;
-use crate::findings::Findings;
 use crate::registry::{self, ShouldPanic, Test, TestReturn};
+use crate::result::ended::Ended;
+use crate::result::findings::Findings;
 use crate::verdict::{Location, Outcome};
 use crate::{fixtures, os};
 
@@ -210,17 +210,15 @@ impl WorkerState {
             resident: self.resident_if_changed(),
         };
         let (has_reused_context, keeps_used_context) = kept().use_of_contexts();
-        let ended = Ended {
-            outcome,
-            duration,
-            findings,
+        let process = ProcessState {
             leaks,
             is_as_before,
             has_left_nothing,
             has_reused_context,
             keeps_used_context,
         };
-        Some(Answer::Done { number, ended: Box::new(ended) })
+        let ended = Box::new(Ended { outcome, duration, findings });
+        Some(Answer::Done { number, ended, process })
     }
 
     fn resident_if_changed(&mut self) -> Option<u64> {

@@ -14,5 +14,7 @@ pub mod job_call;
 mod kept_context;
 mod leak_check;
 pub mod parent;
+mod process_state;
 pub(crate) mod property;
 pub mod protocol;
+pub mod ran;

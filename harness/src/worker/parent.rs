@@ -3,18 +3,21 @@
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::Command;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use super::capture::Capture;
 use super::commands::WorkerCommands;
 use super::job_call::JobCall;
+use super::process_state::ProcessState;
 use super::protocol::{Answer, ROLE_VARIABLE, Request, Role, Task};
+use super::ran::Ran;
 use crate::config::Contexts;
-use crate::findings::Findings;
 use crate::os::{Crash, ExitCause, Process, Source, StopSignal, Wakeup};
 use crate::registry::Test;
+use crate::result::attempt::Attempt;
+use crate::result::findings::Findings;
 use crate::stacks::Stacks;
-use crate::verdict::{KILLED_FROM_OUTSIDE, Outcome, Verdict};
+use crate::verdict::{KILLED_FROM_OUTSIDE, Outcome};
 
 /// The time limit of a worker from its start until it is bound to its device, and again until it is
 /// prepared for tests.
@@ -104,8 +107,6 @@ pub struct Worker {
     stderr: Capture,
     /// True if the worker keeps a context that a test has had.
     keeps_used_context: bool,
-    /// True if the last test had such a context, as far as is known.
-    has_reused_context: bool,
     /// True if its stacks are taken when it crashes or reaches the time limit of a test.
     pub takes_stacks: bool,
     /// True if the running test has ended the process, as far as the process has said.
@@ -129,53 +130,6 @@ pub enum Reply {
     TimedOut,
     /// The run was stopped.
     Stopped,
-}
-
-/// One execution of a test.
-#[derive(Clone, Default)]
-pub struct Attempt {
-    /// The outcome, or `None` if the run was stopped.
-    pub outcome: Option<Outcome>,
-    /// The duration of the test.
-    pub duration: Duration,
-    /// The captured standard output.
-    pub stdout: String,
-    /// The captured standard error.
-    pub stderr: String,
-    /// The records and leftovers of the test, if it ended by itself.
-    pub findings: Findings,
-    /// The objects of the driver that the test left behind, a line each kind.
-    pub leaks: Vec<String>,
-    /// The stacks of the worker, if it crashed or reached the time limit.
-    pub stacks: Option<Box<Stacks>>,
-    /// The time of the start; `None` if the test did not run.
-    pub started: Option<SystemTime>,
-    /// The time of the end or of the time limit, before the stacks were taken; `None` if the test did not run.
-    pub ended: Option<Instant>,
-    /// True if the test itself has crashed: on its thread, or on one that it has started.
-    pub is_own_crash: bool,
-    /// The last tests that the worker had run before a crash, by their positions in the plan.
-    pub before: Vec<usize>,
-    /// True if the worker is still good for another test.
-    pub worker_survived: bool,
-    /// True if the process of the worker is as before the test.
-    pub process_is_as_before: bool,
-    /// True if the worker reuses contexts and has found nothing of the test in the driver.
-    pub has_left_nothing: bool,
-    /// The verdict of this attempt, or of the one that it repeats, in a context that another test had before,
-    /// if that was unexpected.
-    pub reused_context: Option<Verdict>,
-    /// The number of this execution of the test, from 1.
-    pub number: u32,
-    /// The number of the worker, unless none was needed or could be started.
-    pub worker: Option<u32>,
-}
-
-impl Attempt {
-    /// Makes the attempt of a test whose outcome needs no worker.
-    pub fn without_running(outcome: Outcome) -> Self {
-        Self { outcome: Some(outcome), number: 1, ..Self::default() }
-    }
 }
 
 /// The reason why a worker cannot be started or is lost.
@@ -272,7 +226,6 @@ impl Worker {
             stdout: Capture::default(),
             stderr: Capture::default(),
             keeps_used_context: false,
-            has_reused_context: false,
             takes_stacks: false,
             is_ended_by_test: false,
             stacks: None,
@@ -307,7 +260,7 @@ impl Worker {
         self.process.id()
     }
 
-    /// Runs one test; afterwards the worker is only good for another if the attempt says so. Calls
+    /// Runs one test; afterwards the worker is only good for another if the answer says so. Calls
     /// `before_stacks` when the worker crashes or reaches the time limit, before its stacks are taken.
     pub fn run(
         &mut self,
@@ -316,43 +269,33 @@ impl Worker {
         stop: &StopSignal,
         on_output: OnOutput<'_>,
         before_stacks: &dyn Fn(),
-    ) -> Attempt {
+    ) -> Ran {
         let started = Instant::now();
         self.request(Task::Test { module: test.module.into(), name: test.name.into() });
         let exchange = self.answer_showing(deadline_in(limit), stop, on_output, before_stacks);
         self.drain(on_output);
-        let mut attempt = Attempt {
-            duration: started.elapsed().saturating_sub(self.stacks_time),
-            stdout: self.stdout.take_text(),
-            stderr: self.stderr.take_text(),
-            ..Attempt::default()
-        };
+        let (mut process, mut is_own_crash) = (ProcessState::default(), false);
         // A worker that dies does not say.
-        self.has_reused_context = self.keeps_used_context && !test.fresh_context;
-        attempt.outcome = match exchange {
-            Reply::Answered(Answer::Done { ended, .. }) => {
-                attempt.process_is_as_before =
-                    ended.is_as_before && !self.process.has_closed_a_stream();
-                attempt.has_left_nothing = ended.has_left_nothing;
-                // A failed test may leave anything behind, so the next one gets a fresh process.
-                attempt.worker_survived = attempt.process_is_as_before
-                    && matches!(ended.outcome, Outcome::Passed | Outcome::Skipped { .. });
-                attempt.duration = ended.duration;
+        process.has_reused_context = self.keeps_used_context && !test.fresh_context;
+        let mut findings = Findings::default();
+        let mut duration = started.elapsed().saturating_sub(self.stacks_time);
+        let outcome = match exchange {
+            Reply::Answered(Answer::Done { ended, process: left, .. }) => {
+                process = left;
+                process.is_as_before &= !self.process.has_closed_a_stream();
                 // The test has survived the signal.
                 (self.stacks, self.stacks_time) = (None, Duration::ZERO);
-                attempt.findings = ended.findings;
-                attempt.leaks = ended.leaks;
-                self.has_reused_context = ended.has_reused_context;
-                self.keeps_used_context = ended.keeps_used_context;
-                Some(ended.outcome)
+                self.keeps_used_context = process.keeps_used_context;
+                (duration, findings) = (ended.duration, ended.findings);
+                ended.outcome
             }
             Reply::Answered(other) => {
                 let message = format!("the worker answered {other:?}");
-                Some(Outcome::Failed { message, location: None })
+                Outcome::Failed { message, location: None }
             }
             Reply::Died(ending) => {
-                attempt.is_own_crash = self.is_ended_by_test;
-                Some(crash(ending, IN_THE_TEST))
+                is_own_crash = self.is_ended_by_test;
+                crash(ending, IN_THE_TEST)
             }
             Reply::TimedOut => {
                 // A handler of a crash may hang.
@@ -360,18 +303,16 @@ impl Worker {
                     before_stacks();
                     self.take_stacks(None);
                 }
-                Some(Outcome::TimedOut { limit })
+                Outcome::TimedOut { limit }
             }
-            Reply::Stopped => None,
+            Reply::Stopped => Outcome::NotRun { reason: stop.reason() },
         };
-        attempt.stacks = self.stacks.take();
-        attempt.ended = self.ended();
-        attempt
-    }
-
-    /// Returns whether the last test had a context that another test had before, as far as is known.
-    pub fn has_reused_context(&self) -> bool {
-        self.has_reused_context
+        // A failed test may leave anything behind, so the next one gets a fresh process.
+        let worker_survived =
+            process.is_as_before && matches!(outcome, Outcome::Passed | Outcome::Skipped { .. });
+        let mut ran = self.words(outcome);
+        (ran.attempt.duration, ran.attempt.findings) = (duration, findings);
+        Ran { process, is_own_crash, worker_survived, ..ran }
     }
 
     /// Waits for the whole time, without a request.
@@ -419,11 +360,17 @@ impl Worker {
     }
 
     /// Takes the output since the last test, and the stacks, of a worker that has died.
-    pub fn last_words(&mut self) -> Attempt {
+    pub fn last_words(&mut self, outcome: Outcome) -> Ran {
         self.drain(&mut |_, _| {});
+        self.words(outcome)
+    }
+
+    /// Makes an attempt of the output since the last test, and the stacks.
+    fn words(&mut self, outcome: Outcome) -> Ran {
         let (stdout, stderr) = (self.stdout.take_text(), self.stderr.take_text());
-        let (stacks, ended) = (self.stacks.take(), self.ended());
-        Attempt { stdout, stderr, stacks, ended, ..Attempt::default() }
+        let stacks = self.stacks.take();
+        let attempt = Attempt { stdout, stderr, stacks, ..Attempt::new(outcome) };
+        Ran { ended: self.ended(), ..attempt.into() }
     }
 
     /// The time at which the worker would be now without its stacks.

@@ -4,18 +4,16 @@
 
 use std::borrow::Cow;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clmatrix::select::{DeviceInfo, PlatformInfo};
 use serde::{Deserialize, Serialize};
 
 use super::job_call::JobCall;
+use super::process_state::ProcessState;
 use crate::config::Contexts;
 use crate::devices::failure::DriverFailure;
-use crate::findings::Findings;
 use crate::os::Crash;
-use crate::serde_time::nanoseconds;
-use crate::verdict::Outcome;
+use crate::result::ended::Ended;
 
 /// The environment variable that makes a process of this executable a worker. Its value is a
 /// [`Role`] in JSON.
@@ -127,6 +125,8 @@ pub enum Answer {
         number: u64,
         /// Its end.
         ended: Box<Ended>,
+        /// Its process afterwards.
+        process: ProcessState,
     },
     /// The device works, or the reason why not.
     Probed {
@@ -154,33 +154,6 @@ pub enum Answer {
         /// Its output in JSON, or the reason why there is none.
         output: Result<String, String>,
     },
-}
-
-/// The end of a test, and the state of its process afterwards.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Ended {
-    /// The outcome of the test.
-    pub outcome: Outcome,
-    /// The duration of the test.
-    #[serde(with = "nanoseconds")]
-    pub duration: Duration,
-    /// The records of the test, and the changes that it left behind in its process.
-    #[serde(flatten)]
-    pub findings: Findings,
-    /// The objects of the driver that the test left behind, a line each kind.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub leaks: Vec<String>,
-    /// True if each change is undone.
-    pub is_as_before: bool,
-    /// True if a worker that reuses contexts has found nothing of the test in the driver.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub has_left_nothing: bool,
-    /// True if the test had a context that another test had before.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub has_reused_context: bool,
-    /// True if the worker keeps a context that a test has had.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub keeps_used_context: bool,
 }
 
 impl Answer {

@@ -18,9 +18,9 @@ use clmatrix_harness::private::config::{
 };
 use clmatrix_harness::private::devices::run_device::without_host;
 use clmatrix_harness::private::expected_statuses::ExpectedStatuses;
-use clmatrix_harness::private::log::read::RunLog;
-use clmatrix_harness::private::log::test_result::TestResult;
+use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::report::file_name;
+use clmatrix_harness::private::result::test_result::TestResult;
 use clmatrix_harness::private::terminal::AnyError;
 use clmatrix_harness::private::text::first_line;
 use clmatrix_harness::private::verdict::{Expectation, ExpectedStatus, Location, Outcome};

@@ -6,10 +6,10 @@ use std::time::Duration;
 use clmatrix_harness::private::config::sample::Project;
 use clmatrix_harness::private::devices::run_device::RunDevice;
 use clmatrix_harness::private::log::events::DeviceLost;
-use clmatrix_harness::private::log::round_results::RoundCounts;
 use clmatrix_harness::private::log::sample::{
-    TIME, device, flaky, passes_alone, plan_at, result, run_log,
+    TIME, changed, device, flaky, passes_alone, plan_at, result, run_log,
 };
+use clmatrix_harness::private::result::round_counts::RoundCounts;
 use clmatrix_harness::private::verdict::{Verdict, judge};
 
 use super::*;
@@ -151,9 +151,10 @@ fn an_unexpected_result_gets_an_entry_with_its_status_reason_and_place() {
     assert_eq!(updated(&[], &[run])[0].1, entry(pocl, "[\"pass\", \"fail\"]", assertion));
     // A crash that may have another cause is no attempt if the test does not crash alone.
     let doubtful = || vec![TestResult { doubtful: true, ..result("s::t@d", crashed()) }];
-    let crashes = TestResult { attempt: 2, earlier: doubtful(), ..result("s::t@d", crashed()) };
+    let second = |outcome| changed(result("s::t@d", outcome), |r| r.number = 2);
+    let crashes = TestResult { earlier: doubtful(), ..second(crashed()) };
     assert_eq!(updated(&[], &[log(vec![crashes])])[0].1, entry(pocl, "\"crash\"", "\"SIGSEGV\""));
-    let fails = TestResult { attempt: 2, earlier: doubtful(), ..result("s::t@d", failed()) };
+    let fails = TestResult { earlier: doubtful(), ..second(failed()) };
     assert_eq!(updated(&[], &[log(vec![fails])])[0].1, entry(pocl, "\"fail\"", assertion));
     assert!(updated(&[], &[log(vec![passes_alone("s::t@d")])]).is_empty());
     // An entry for just these.

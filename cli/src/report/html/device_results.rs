@@ -1,7 +1,7 @@
 //! The results of a device.
 
-use clmatrix_harness::private::log::read::RunLog;
-use clmatrix_harness::private::log::test_result::TestResult;
+use clmatrix_harness::private::log::run_log::RunLog;
+use clmatrix_harness::private::result::test_result::TestResult;
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use super::allowance::Share;

@@ -21,7 +21,7 @@ use std::io::{self, Write};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use clmatrix_characterize::Devices;
-use clmatrix_harness::private::log::read::RunLog;
+use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::report::by_device;
 use serde::Serialize;
 use sha2::{Digest, Sha256};

@@ -1,8 +1,8 @@
 //! A result that is more than a plain pass.
 
-use clmatrix_harness::private::log::read::RunLog;
-use clmatrix_harness::private::log::test_result::TestResult;
+use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::report::{SUSPECT, headline};
+use clmatrix_harness::private::result::test_result::TestResult;
 use clmatrix_harness::private::text::one_line;
 use clmatrix_harness::private::verdict::{Location, Outcome, Verdict, judge};
 use serde::Serialize;
@@ -157,7 +157,7 @@ impl Attempt {
         let output = has_output(attempt).then_some(*outputs);
         *outputs += usize::from(output.is_some());
         Self {
-            number: attempt.attempt,
+            number: attempt.number,
             verdict: letter(match attempt.verdict {
                 // Several attempts decided the verdict. The last one of a flaky test is as expected.
                 Verdict::Flaky if attempt.outcome != Outcome::Passed => Verdict::ExpectedFail,

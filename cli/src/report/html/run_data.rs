@@ -4,7 +4,7 @@ use clmatrix_characterize::measure::Measured;
 use clmatrix_characterize::show::svg;
 use clmatrix_characterize::{CharacterizedDevice, Devices};
 use clmatrix_harness::private::devices::run_device::RunDevice;
-use clmatrix_harness::private::log::read::RunLog;
+use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::text::{clean, shell_quoted};
 use humantime::format_rfc3339_seconds;
 use serde::Serialize;

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use clmatrix_harness::private::log::events::DeviceLost;
 use clmatrix_harness::private::log::sample::{
-    device, expectation, flaky, judged, plan_at, result, run_log,
+    changed, device, expectation, flaky, judged, plan_at, result, run_log,
 };
-use clmatrix_harness::private::log::test_result::TestResult;
+use clmatrix_harness::private::result::test_result::TestResult;
 use clmatrix_harness::private::verdict::{ExpectedStatus, Location, Outcome};
 use serde_json::{Value, json};
 
@@ -93,8 +93,9 @@ fn a_result_has_its_attempts_and_the_place_of_its_expectation() {
     let mut known = expectation(ExpectedStatus::Fail, "bug 7");
     let written = Arc::make_mut(&mut known.written);
     (written.file, written.line) = ("expectations/pocl.toml".to_owned(), 12);
-    let fails_at_last =
-        TestResult { outcome: failed("known"), ..flaky("pool::c@pocl-cpu", failed("at first")) };
+    let fails_at_last = changed(flaky("pool::c@pocl-cpu", failed("at first")), |r| {
+        r.outcome = failed("known");
+    });
     let mut log = log(vec![
         flaky("pool::a@pocl-cpu", failed("at first")),
         judged("pool::b@pocl-cpu", failed("known"), Some(known)),
@@ -210,7 +211,7 @@ fn properties_are_within_the_allowance_of_texts() {
 #[test]
 fn a_skipped_result_is_a_test_and_a_reason() {
     let skipped = |name: &str| result(name, Outcome::Skipped { reason: "needs fp64".to_owned() });
-    let planned = |name: &str| TestResult { worker: None, ..skipped(name) };
+    let planned = |name: &str| changed(skipped(name), |r| r.worker = None);
     let with_host = TestResult { host: Some("node-1".into()), ..planned("s::c@pocl-cpu") };
     let results = vec![planned("s::a@pocl-cpu"), skipped("s::b@pocl-cpu"), with_host];
     let page = page(&[&log(results)]);

@@ -2,8 +2,8 @@
 
 use clmatrix_harness::private::log::run_header::RunHeader;
 use clmatrix_harness::private::log::sample::{
-    device, differing, expectation, failed_driver, flaky, judged, passes_alone, plan_at, result,
-    run_log,
+    changed, device, differing, expectation, failed_driver, flaky, judged, passes_alone, plan_at,
+    result, run_log,
 };
 use clmatrix_harness::private::verdict::{Expectation, ExpectedStatus};
 use proptest::prelude::*;
@@ -497,10 +497,10 @@ fn the_first_twenty_unexpected_results_of_a_device_are_shown() {
 #[test]
 fn the_time_of_a_device_has_no_pause() {
     let time = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-    let at = |seconds| TestResult {
-        started: time(seconds),
-        duration: Duration::from_secs(2),
-        ..result("s::t@d", Outcome::Passed)
+    let at = |seconds| {
+        changed(result("s::t@d", Outcome::Passed), |r| {
+            (r.started, r.duration) = (time(seconds), Duration::from_secs(2));
+        })
     };
     let not_run = result("s::t@d", Outcome::NotRun { reason: "Ctrl-C".to_owned() });
     let results = [at(10), at(13), at(1000), not_run];

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use clmatrix_harness::private::log::sample::{device, failed_driver, flaky, result, run_log};
+use clmatrix_harness::private::log::sample::{
+    changed, device, failed_driver, flaky, result, run_log,
+};
 use clmatrix_harness::private::verdict::{Location, Outcome};
 
 use super::*;
@@ -23,11 +25,10 @@ fn written(log: &RunLog) -> String {
 
 #[test]
 fn a_summary_has_counts_and_unexpected_results() {
-    let fails = TestResult {
-        stdout: "said\n".to_owned(),
-        stderr: "thread 'main' panicked at a.rs:1:2:\nleft: 1\nright: 2\n".to_owned(),
-        ..result("pool::reuse@b", failed("left: 1\nright: 2"))
-    };
+    let fails = changed(result("pool::reuse@b", failed("left: 1\nright: 2")), |r| {
+        r.stdout = "said\n".to_owned();
+        r.stderr = "thread 'main' panicked at a.rs:1:2:\nleft: 1\nright: 2\n".to_owned();
+    });
     let results = vec![
         result("pool::reuse@a", Outcome::Passed),
         fails,
@@ -97,12 +98,9 @@ clmatrix run --exact pool::reuse@b
 
 #[test]
 fn a_summary_of_10_000_failures_says_what_is_left_out() {
-    let fails = |n: usize| TestResult {
-        stdout: "x".repeat(10_000),
-        ..result(
-            &format!("s::a_test_with_a_name_of_some_length::case_{n}@d"),
-            failed(&"no ".repeat(500)),
-        )
+    let fails = |n: usize| {
+        let id = format!("s::a_test_with_a_name_of_some_length::case_{n}@d");
+        changed(result(&id, failed(&"no ".repeat(500))), |r| r.stdout = "x".repeat(10_000))
     };
     let mut log = log(&["d"], (0..10_000).map(fails).collect());
     let text = written(&log);
@@ -123,7 +121,7 @@ fn a_summary_has_a_limit_whatever_is_long() {
     let wide = "a`b|".repeat(1 << 14);
     let many = |n: usize| {
         let id = format!("{wide}{n}::{wide}@{wide}");
-        TestResult { stderr: wide.clone(), ..result(&id, failed(&wide)) }
+        changed(result(&id, failed(&wide)), |r| r.stderr.clone_from(&wide))
     };
     let failed_drivers = (0..99).map(|_| failed_driver()).collect();
     let log = RunLog {
@@ -166,11 +164,9 @@ fn hostile_texts_are_shown_as_texts() {
                    \n```\n````\n</details>\n# title\n\r\n- @all #1 :bug: ]]> \u{5d0}\u{1f980}\0\x1b[31m&lt;";
     let id = format!("{hostile}::{hostile}@{hostile}");
     let results = vec![
-        TestResult {
-            stdout: hostile.to_owned(),
-            stderr: hostile.to_owned(),
-            ..result(&id, failed(hostile))
-        },
+        changed(result(&id, failed(hostile)), |r| {
+            (r.stdout, r.stderr) = (hostile.to_owned(), hostile.to_owned());
+        }),
         flaky(&id.replace("all", "other"), failed(hostile)),
     ];
     let log = RunLog { absent: vec![hostile.to_owned()], ..log(&[hostile], results) };

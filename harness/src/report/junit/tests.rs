@@ -7,8 +7,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::log::sample::{
-    TIME, device, differing, expectation, failed_driver, flaky, judged, passes_alone, plan_at,
-    result, run_log,
+    TIME, changed, device, differing, expectation, failed_driver, flaky, judged, passes_alone,
+    plan_at, result, run_log,
 };
 use crate::report::{file_name, write_in_one, write_junit};
 use crate::verdict::{Expectation, ExpectedStatus, Location, Outcome};
@@ -197,8 +197,7 @@ fn each_attempt_that_went_wrong_has_its_element() {
     let tolerated = |result| TestResult { tolerated: true, ..result };
     let failed_twice = |outcome, first| TestResult {
         earlier: vec![result(id, first)],
-        attempt: 2,
-        ..result(id, outcome)
+        ..changed(result(id, outcome), |r| r.number = 2)
     };
     let alone = format!("{}: SIGSEGV", passes_alone(id).attempts().unwrap());
     let cases = [
@@ -340,12 +339,9 @@ fn times_that_cannot_be_written_do_no_harm() {
     let long_ago = SystemTime::UNIX_EPOCH - TIME;
     let far_away = SystemTime::UNIX_EPOCH + Duration::from_secs(400_000_000_000);
     for time in [long_ago, far_away] {
-        let endless = || TestResult {
-            started: time,
-            duration: Duration::MAX,
-            ..result("pool::t@pocl-cpu", Outcome::Passed)
-        };
-        let root = parsed(&log(vec![endless(), endless()]), "pocl-cpu");
+        let mut endless = result("pool::t@pocl-cpu", Outcome::Passed);
+        (endless.started, endless.duration) = (time, Duration::MAX);
+        let root = parsed(&log(vec![endless.clone(), endless]), "pocl-cpu");
         assert_eq!(root.child("testsuite").attribute("timestamp"), "1970-01-01T00:00:00Z");
     }
 }

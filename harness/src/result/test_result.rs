@@ -1,17 +1,15 @@
 //! The result of a test, and the ids of tests.
 
-use std::ops::Range;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-use super::round_results::RoundCounts;
+use super::attempt::Attempt;
+use super::output_place::OutputPlace;
+use super::round_counts::RoundCounts;
 use crate::config::WrittenExpectation;
 use crate::devices::run_device::HOST;
-use crate::findings::Findings;
-use crate::serde_time::{nanoseconds, rfc3339};
-use crate::stacks::Stacks;
 use crate::verdict::{Expectation, Outcome, Verdict, judge};
 
 /// The suite of results of workers.
@@ -23,19 +21,15 @@ pub(crate) const WORKER_RESULTS: [&str; 3] = ["crash", "leave", "exit"];
 /// The suite of the result of a device that was lost.
 pub const DEVICE: &str = "device";
 
-pub(super) fn first() -> u32 {
-    1
-}
-
-/// The result of one test on one device.
+/// The result of one test on one device: its last attempt, and the verdict on it. It reads as the attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TestResult {
     /// `suite::test::case@device`; tests that need no device have the device `host`.
     pub test: String,
-    /// The outcome of the last attempt.
+    /// The last attempt.
     #[serde(flatten)]
-    pub outcome: Outcome,
+    pub attempt: Attempt,
     /// The verdict: the outcome compared with the expectation.
     pub verdict: Verdict,
     /// The expectation of the configuration. The line has its number alone.
@@ -49,41 +43,12 @@ pub struct TestResult {
     /// had run other tests before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub doubtful: bool,
-    /// The verdict of this attempt, or of the one that it repeats, in a context that another test had before,
-    /// if that was unexpected.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reused_context: Option<Verdict>,
-    /// The number of this execution of the test, from 1.
-    pub attempt: u32,
     /// True if the test runs again in its round: the result is not the last one there.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub repeated: bool,
     /// The name of the machine that ran it, in a merged run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<Box<str>>,
-    /// The number of the worker that ran it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub worker: Option<u32>,
-    /// Wall time of the test itself.
-    #[serde(rename = "duration_ns", with = "nanoseconds")]
-    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
-    pub duration: Duration,
-    /// The time at which it was started.
-    #[serde(with = "rfc3339")]
-    #[cfg_attr(feature = "schema", schemars(with = "String"))]
-    pub started: SystemTime,
-    /// Its standard output, up to the cap.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub stdout: String,
-    /// Its standard error, up to the cap.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub stderr: String,
-    /// Its records and leftovers.
-    #[serde(flatten)]
-    pub findings: Findings,
-    /// The native stacks of the worker, if it crashed or reached the time limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stacks: Option<Box<Stacks>>,
     /// The earlier attempts, in their order, each without attempts of its own. The log has them in lines
     /// of their own.
     #[serde(skip)]
@@ -96,50 +61,36 @@ pub struct TestResult {
     pub output_at: Option<OutputPlace>,
 }
 
-/// The place of the line of a result in the logs of its run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct OutputPlace {
-    /// The position of the log among those of the run.
-    pub file: usize,
-    /// The bytes of the line.
-    pub line: Range<u64>,
+impl Deref for TestResult {
+    type Target = Attempt;
+
+    fn deref(&self) -> &Attempt {
+        &self.attempt
+    }
+}
+
+impl DerefMut for TestResult {
+    fn deref_mut(&mut self) -> &mut Attempt {
+        &mut self.attempt
+    }
 }
 
 impl TestResult {
-    /// Judges an outcome of the first attempt of a test. The result has no worker and no duration.
-    pub(crate) fn new(
-        test: String,
-        started: SystemTime,
-        outcome: Outcome,
-        expectation: Option<&Expectation>,
-    ) -> Self {
+    /// Judges an attempt at a test.
+    pub(crate) fn new(test: String, attempt: Attempt, expectation: Option<&Expectation>) -> Self {
         Self {
             test,
-            verdict: judge(&outcome, expectation),
-            outcome,
+            verdict: judge(&attempt.outcome, expectation),
+            attempt,
             expectation: expectation.map(|known| known.written.clone()),
             tolerated: false,
             doubtful: false,
-            reused_context: None,
-            attempt: 1,
             repeated: false,
             host: None,
-            worker: None,
-            duration: Duration::ZERO,
-            started,
-            stdout: String::new(),
-            stderr: String::new(),
-            findings: Findings::default(),
-            stacks: None,
             earlier: Vec::new(),
             rounds: None,
             output_at: None,
         }
-    }
-
-    /// The time at which it ended.
-    pub fn end(&self) -> SystemTime {
-        self.started.checked_add(self.duration).unwrap_or(self.started)
     }
 
     /// The parts of the id before and after the last `@`.
@@ -150,9 +101,9 @@ impl TestResult {
     /// Replaces this result by a later one of the same round, which keeps its other attempts.
     pub(crate) fn supersede(&mut self, mut later: Self) {
         later.earlier = std::mem::take(&mut self.earlier);
-        later.earlier.retain(|attempt| attempt.attempt != later.attempt);
+        later.earlier.retain(|earlier| earlier.number != later.attempt.number);
         let before = std::mem::replace(self, later);
-        if before.verdict != Verdict::NotRun && before.attempt != self.attempt {
+        if before.verdict != Verdict::NotRun && before.number != self.number {
             self.earlier.push(before);
         }
     }
@@ -215,8 +166,9 @@ impl TestResult {
         }
         match self.verdict {
             Verdict::Flaky => {
-                let Self { verdict, attempt, .. } = self.decisive();
-                Some(format!("{} at attempt {attempt} of {}", verdict.name(), self.attempt))
+                let decisive = self.decisive();
+                let (verdict, number) = (decisive.verdict.name(), decisive.number);
+                Some(format!("{verdict} at attempt {number} of {}", self.number))
             }
             Verdict::Crash if !self.is_of_worker() => self.alone(),
             _ => None,
@@ -225,7 +177,7 @@ impl TestResult {
 
     /// Returns the finding of a run alone after a crash.
     fn alone(&self) -> Option<String> {
-        let alone = self.earlier.iter().find(|attempt| attempt.attempt > self.attempt)?;
+        let alone = self.earlier.iter().find(|earlier| earlier.number > self.number)?;
         let ends = match alone.verdict {
             Verdict::Crash => return Some("crashes alone, too".to_owned()),
             Verdict::Timeout => "hangs",
@@ -341,6 +293,8 @@ mod tests {
         use ExpectedStatus::{Crash, Fail, Skip, Timeout};
         let crashed = || Outcome::Crashed { how: "SIGSEGV".to_owned() };
         let skipped = Outcome::Skipped { reason: "bug 7".to_owned() };
+        let mut fails_again = differing("s::t@d", crashed());
+        fails_again.outcome = failed();
         let cases = [
             (result(failed(), Crash), "fail: no\n  expected: crash: bug 7"),
             (result(failed(), Fail), "expected-fail: no\n  expected: fail: bug 7"),
@@ -352,11 +306,7 @@ mod tests {
             (flaky("s::t@d", failed()), "flaky: fail at attempt 1 of 2: no"),
             (differing("s::t@d", failed()), "pass: reused-context: failed: no"),
             (
-                TestResult {
-                    verdict: Verdict::Fail,
-                    outcome: failed(),
-                    ..differing("s::t@d", crashed())
-                },
+                TestResult { verdict: Verdict::Fail, ..fails_again },
                 "fail: reused-context: crashed: no",
             ),
             (

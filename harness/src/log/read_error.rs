@@ -1,0 +1,55 @@
+//! The reasons why a log cannot be read.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::LOG;
+use super::run_header::FORMAT;
+
+/// A log that cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The file cannot be read.
+    #[error("{}: cannot be read: {error}", path.display())]
+    Io {
+        /// The log.
+        path: PathBuf,
+        /// The reason.
+        error: io::Error,
+    },
+    /// A line is not an event.
+    #[error("{}:{line}: not an event: {error}", path.display())]
+    Line {
+        /// The log.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The reason.
+        error: serde_json::Error,
+    },
+    /// The events do not make a log.
+    #[error("{}: {error}", path.display())]
+    Log {
+        /// The log.
+        path: PathBuf,
+        /// The reason.
+        error: LogError,
+    },
+}
+
+/// Events that are not those of one run.
+#[derive(Debug, PartialEq, thiserror::Error)]
+pub enum LogError {
+    /// It does not say what was run.
+    #[error("not a log of a run: it does not begin with a `run` event")]
+    NoHeader,
+    /// Two logs in one file.
+    #[error("the log of more than one run: it has a second `run` event")]
+    SecondHeader,
+    /// The log of a run before it is not there.
+    #[error("the run goes on with {0}, whose log is not there as ../{0}/{LOG}")]
+    NoParent(String),
+    /// Written by another version, and this version would misread it.
+    #[error("the log has format {0}, but this version reads format {FORMAT}")]
+    Format(u32),
+}

@@ -1,0 +1,132 @@
+//! The results of a log so far.
+
+use std::collections::HashMap;
+use std::time::SystemTime;
+
+use foldhash::fast::RandomState;
+use indexmap::IndexMap;
+
+use super::events::Started;
+use super::plan::PlannedTest;
+use super::round_results::RoundResults;
+use crate::result::attempt::Attempt;
+use crate::result::test_result::{TestResult, test_and_device};
+use crate::verdict::{Outcome, Verdict};
+
+/// The results so far, in the plan's order; tests that are not in the plan follow.
+#[derive(Default)]
+pub(super) struct Results {
+    pub run_started: Option<SystemTime>,
+    pub in_order: Vec<TestResult>,
+    /// The tests by their paths.
+    pub tests: IndexMap<String, PlannedTest, RandomState>,
+    /// For each device, the place in `in_order` of each test, if it has one.
+    places: IndexMap<String, Vec<Option<u32>>, RandomState>,
+    /// Tests, and devices, that have no place yet.
+    planned: Vec<(u32, u32)>,
+    /// The rounds of the tests that have several, by their places.
+    rounds: HashMap<usize, RoundResults>,
+}
+
+impl Results {
+    /// Adds tests to the list.
+    pub fn plan(&mut self, tests: Vec<PlannedTest>) {
+        self.tests.extend(tests.into_iter().map(|test| (test.path.clone(), test)));
+    }
+
+    pub fn plan_on(&mut self, device: String, ranges: Vec<(u32, u32)>) {
+        let device = self.device(&device);
+        let known = self.tests.len() as u32;
+        for (first, last) in ranges {
+            self.planned
+                .extend((first..=last).take_while(|test| *test < known).map(|test| (test, device)));
+        }
+    }
+
+    fn device(&mut self, device: &str) -> u32 {
+        let position = self.places.get_index_of(device);
+        position.unwrap_or_else(|| self.places.insert_full(device.to_owned(), Vec::new()).0) as u32
+    }
+
+    /// Gives each planned test its place: test by test, in the order of the devices.
+    pub fn lay_out(&mut self) {
+        let mut planned = std::mem::take(&mut self.planned);
+        planned.sort_unstable();
+        for (test, device) in planned {
+            self.at(test, device);
+        }
+    }
+
+    /// The place for the result of a test on a device.
+    fn at(&mut self, test: u32, device: u32) -> usize {
+        let (path, _) = self.tests.get_index(test as usize).expect("a known test");
+        let (id, places) = self.places.get_index_mut(device as usize).expect("a known device");
+        let in_order = &mut self.in_order;
+        let started = self.run_started.unwrap_or(SystemTime::UNIX_EPOCH);
+        places.resize(places.len().max(test as usize + 1), None);
+        let place = *places[test as usize].get_or_insert_with(|| {
+            in_order.push(not_run([path, "@", id].concat(), started));
+            in_order.len() as u32 - 1
+        });
+        place as usize
+    }
+
+    /// The place for the result of the test with this id.
+    pub fn place(&mut self, id: &str) -> usize {
+        self.lay_out();
+        let (path, device) = test_and_device(id);
+        let device = self.device(device);
+        let test = self.tests.get_index_of(path).unwrap_or_else(|| {
+            self.tests.insert_full(path.to_owned(), PlannedTest::unplanned(path)).0
+        });
+        self.at(test as u32, device)
+    }
+
+    pub fn start(&mut self, started: Started) {
+        if started.test as usize >= self.tests.len() {
+            return;
+        }
+        self.lay_out();
+        let device = self.device(&started.device);
+        let place = self.at(started.test, device);
+        let result = &mut self.in_order[place];
+        if result.verdict == Verdict::NotRun {
+            result.started = started.time;
+        }
+    }
+
+    /// Begins the next round of a device. Results of workers are those of all rounds.
+    pub fn begin_round(&mut self, device: &str) {
+        let Some(places) = self.places.get(device) else { return };
+        for place in places.iter().flatten().map(|place| *place as usize) {
+            let result = &self.in_order[place];
+            if result.verdict != Verdict::NotRun && !result.is_of_worker() {
+                let rounds = self.rounds.entry(place).or_insert_with(|| RoundResults::new(result));
+                rounds.begin();
+            }
+        }
+    }
+
+    pub fn finish(&mut self, mut result: TestResult) {
+        let place = self.place(&result.test);
+        let known = &mut self.in_order[place];
+        if let Some(rounds) = self.rounds.get_mut(&place) {
+            // In a later round, the test has a result.
+            if result.verdict != Verdict::NotRun {
+                *known = rounds.add(result);
+            }
+            return;
+        }
+        if result.is_of_worker() && known.verdict != Verdict::NotRun {
+            return known.add_of_worker(result);
+        }
+        // The place keeps its own text, which stands beside those of other tests in memory.
+        std::mem::swap(&mut result.test, &mut known.test);
+        known.supersede(result);
+    }
+}
+
+fn not_run(test: String, started: SystemTime) -> TestResult {
+    let outcome = Outcome::NotRun { reason: "the log has no result of it".to_owned() };
+    TestResult::new(test, Attempt { started, ..Attempt::new(outcome) }, None)
+}
