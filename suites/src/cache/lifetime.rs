@@ -76,14 +76,15 @@ fn the_context_factory_clears_caches(ctx_factory: CtxFactory) -> Result<()> {
 #[clmatrix_harness::test]
 fn a_new_context_does_not_get_the_value_of_a_released_one(device: Device) -> Result<()> {
     static CACHE: FirstArgCache<(), u32> = FirstArgCache::new();
-    for round in 0..4 {
+    // A context takes 0.1 s on a GPU, and more where several processes make some.
+    for round in 0..3 {
         // The values of the last round are there still, and so are their contexts.
         let context = Context::from_device(&device)?;
         assert_eq!(*CACHE.get_or_compute(&context, &(), || 2 * round)?, 2 * round);
         drop(context);
         let context = Context::from_device(&device)?;
         assert_eq!(*CACHE.get_or_compute(&context, &(), || 2 * round + 1)?, 2 * round + 1);
-        if round % 2 == 1 {
+        if round == 1 {
             clear_first_arg_caches();
         }
     }

@@ -59,7 +59,7 @@ fn make_sense(name: &str, finding: &Finding) {
     }
 }
 
-/// Each topic is among those of the test above.
+/// Each topic is among those of the test above, and among those of `budget`.
 #[test]
 fn all_topics_are_tested() {
     assert_eq!(Topic::ALL.len(), 11);

@@ -32,36 +32,61 @@ fn measured(device: Device, topic: Topic, clock: &Stepping, budget: Duration) ->
     measure(&device, topic, &Settings { budget, clock, ..settings })
 }
 
-/// Each look at the clock takes a 25th of the budget, so that some topics have time for few
-/// samples: it is a look that ends a loop.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_topic_keeps_its_budget(
+    device: Device,
+    #[values(
+        Topic::Timer,
+        Topic::Launch,
+        Topic::Build,
+        Topic::Simd,
+        Topic::LocalMemory,
+        Topic::Arithmetic,
+        Topic::Bandwidth,
+        Topic::Latency,
+        Topic::HostTransfer,
+        Topic::Allocation
+    )]
+    topic: Topic,
+) {
+    keeps_its_budget(device, topic);
+}
+
+/// It takes much of the device's memory.
 #[rstest]
 #[clmatrix_harness::test(alone)]
-fn no_topic_continues_after_the_budget(device: Device) {
+fn exhaustion_keeps_its_budget(device: Device) {
+    keeps_its_budget(device, Topic::Exhaustion);
+}
+
+fn keeps_its_budget(device: Device, topic: Topic) {
+    measures_nothing_without_time(device, topic);
+    does_not_continue_after_its_time(device, topic);
+}
+
+/// Without time nothing is timed, but what needs no time is there.
+fn measures_nothing_without_time(device: Device, topic: Topic) {
+    let clock = Stepping::by(Duration::ZERO);
+    for measured in measured(device, topic, &clock, Duration::ZERO) {
+        let is_untimed = UNTIMED.contains(&measured.name.as_str());
+        assert!(measured.answer.is_err() || is_untimed, "{measured:?}");
+    }
+}
+
+/// Each look at the clock takes a 25th of the budget, so that some topics have time for few
+/// samples: it is a look that ends a loop.
+fn does_not_continue_after_its_time(device: Device, topic: Topic) {
     /// A topic looks at the clock as it begins and ends, and in the sample that is the last;
     const LOOKS: u32 = 4;
     /// and for each of its measurements, which have no time then.
     const LOOKS_OF_EACH: u32 = 3;
     let step = Duration::from_millis(100);
     let budget = 25 * step;
-    for topic in Topic::ALL {
-        let clock = Stepping::by(step);
-        let count = measured(device, topic, &clock, budget).len() as u32;
-        let over = clock.now.get().saturating_sub(budget).div_duration_f64(step);
-        assert!(over <= f64::from(LOOKS + LOOKS_OF_EACH * count), "{}: {over}", topic.name());
-    }
-}
-
-/// Without time nothing is timed, but what needs no time is there.
-#[rstest]
-#[clmatrix_harness::test(alone)]
-fn a_budget_of_zero_measures_nothing(device: Device) {
-    let clock = Stepping::by(Duration::ZERO);
-    for topic in Topic::ALL {
-        for measured in measured(device, topic, &clock, Duration::ZERO) {
-            let is_untimed = UNTIMED.contains(&measured.name.as_str());
-            assert!(measured.answer.is_err() || is_untimed, "{measured:?}");
-        }
-    }
+    let clock = Stepping::by(step);
+    let count = measured(device, topic, &clock, budget).len() as u32;
+    let over = clock.now.get().saturating_sub(budget).div_duration_f64(step);
+    assert!(over <= f64::from(LOOKS + LOOKS_OF_EACH * count), "{over}");
 }
 
 /// Measurements without repetition, and answers that some drivers give.
