@@ -13,6 +13,7 @@ use clmatrix_harness::provision::environment::Format;
 use clmatrix_harness::provision::{Environment, Runtime};
 
 mod apt;
+mod build_bench;
 mod cargo_test;
 mod ci_embedded;
 mod ci_matrix;
@@ -202,7 +203,7 @@ enum Task {
     /// Installs check-jsonschema and a parser of Groovy from PyPI into target/workflows, and checks each
     /// workflow with the schema or the grammar of its system.
     Workflows,
-    /// Run a benchmark with devices: `cargo bench`
+    /// Run a benchmark: `cargo bench`, with devices
     Bench {
         /// The benchmark
         #[arg(value_enum)]
@@ -269,7 +270,7 @@ struct Devices {
 }
 
 /// The benchmarks. Each variant's comment is its line in `--help`.
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Benchmark {
     /// Time that the harness adds to a test
     Harness,
@@ -287,12 +288,14 @@ enum Benchmark {
     Characterize,
     /// Time that the suites take on GPUs, one and all at once
     Gpu,
+    /// Crates and processor time that the harness adds to the build of a downstream crate
+    Build,
 }
 
 impl Benchmark {
-    /// The package and the bench target.
-    fn target(self) -> (&'static str, &'static str) {
-        match self {
+    /// The package and the bench target; `None` for [`build_bench`], which needs no device.
+    fn target(self) -> Option<(&'static str, &'static str)> {
+        Some(match self {
             Self::Harness => ("clmatrix-cli", "overhead"),
             Self::Matrix => ("clmatrix-cli", "matrix"),
             Self::Page => ("clmatrix-cli", "page"),
@@ -301,7 +304,8 @@ impl Benchmark {
             Self::Pool => ("clmatrix", "pool"),
             Self::Characterize => ("clmatrix-characterize", "repeat"),
             Self::Gpu => ("clmatrix-cli", "gpu"),
-        }
+            Self::Build => return None,
+        })
     }
 }
 
@@ -340,7 +344,7 @@ fn dispatch(task: Task) -> Result<ExitCode> {
         }
         Task::Workflows => workflows::check(&workspace),
         Task::Bench { benchmark, devices, arguments } => {
-            bench(&workspace, benchmark, &devices, &arguments)
+            return bench(&workspace, benchmark, &devices, &arguments);
         }
         Task::Oracle { devices, record } => {
             return oracle(&workspace, &devices, record.as_deref());
@@ -428,11 +432,19 @@ fn bench(
     benchmark: Benchmark,
     devices: &Devices,
     arguments: &[String],
-) -> Result<()> {
+) -> Result<ExitCode> {
+    let Some((package, target)) = benchmark.target() else {
+        return build_bench::run(workspace);
+    };
     let environment = set_up(workspace, devices, || workspace.build_clmatrix())?;
-    let (package, target) = benchmark.target();
     let mut bench = workspace.cargo();
-    bench.args(["bench", "--package", package, "--bench", target, "--"]).args(arguments);
+    bench.args(["bench", "--package", package, "--bench", target]);
+    if package == "clmatrix-cli" && benchmark != Benchmark::Gpu {
+        // The others have tests of their own.
+        bench.args(["--no-default-features", "--features", "clmatrix-harness/default"]);
+        bench.args(["--features", "provision,stacks"]);
+    }
+    bench.arg("--").args(arguments);
     environment.apply(&mut bench);
     if let Benchmark::Page = benchmark {
         bench.env("CLMATRIX_BROWSER", page::install_browser()?);
