@@ -14,8 +14,8 @@ use clmatrix_harness::private::run::so_far::SoFar;
 use clmatrix_harness::private::run::state::Run;
 use clmatrix_harness::private::terminal::AnyError;
 
-use super::run::RunArguments;
-use super::{Command, CommandLine};
+use super::command_line::{Command, CommandLine};
+use super::run_arguments::RunArguments;
 use crate::resume::differences;
 use crate::resume::unfinished::Unfinished;
 

@@ -4,14 +4,11 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
-use clap::{Args, ValueEnum, value_parser};
+use clap::ValueEnum;
 use clmatrix_harness::Target;
 use clmatrix_harness::private::config::ProfileShard;
-use clmatrix_harness::private::config::{
-    Contexts, DEFAULT_PROFILE, Slots, TimeoutFactor, WrittenExpectation, time_limit,
-};
+use clmatrix_harness::private::config::{DEFAULT_PROFILE, WrittenExpectation};
 use clmatrix_harness::private::devices::TestDevice;
 use clmatrix_harness::private::log::run_header::RunHeader;
 use clmatrix_harness::private::log::run_log::RunLog;
@@ -27,12 +24,12 @@ use clmatrix_harness::private::terminal::{self, AnyError, print, status_line};
 use clmatrix_harness::private::worker::job_call::JobCall;
 use clmatrix_harness::shell_quoted;
 
-use super::common::Common;
 use super::filter::Filter;
 use super::rerun::Rerun;
 use super::resume;
+use super::run_arguments::{RunArguments, RunFormat};
 use super::selection::Selection;
-use super::shard::{ChosenShard, ShardArguments};
+use super::shard::ChosenShard;
 use super::test_set::TestSet;
 use crate::characterize::jobs::{PROPERTIES, Query};
 use crate::characterize::measure::measure;
@@ -44,160 +41,6 @@ use crate::report::{self, github};
 use crate::resume::accepted::Accepted;
 use crate::resume::unfinished::Unfinished;
 use crate::shard::{Engine, ShardChoice};
-
-pub const EXAMPLES: &str = "\
-Examples:
-  clmatrix run                              all tests on all devices
-  clmatrix run buffer::                     one suite
-  clmatrix run 'buffer::fill*@pocl-cpu'     tests and devices by a glob
-  clmatrix run buffer::fill@                one test on every device
-  clmatrix run --devices 'nvidia:*;pocl'    on some devices
-  clmatrix run --icd /opt/lib/libpocl.so    with a driver that has no .icd file
-  clmatrix run --profile ci                 fail if an expected device is absent
-  clmatrix run --rerun failed               the tests that failed in the latest run
-  clmatrix list --ids | grep rect | clmatrix run --tests -
-  clmatrix run --resume                     go on with the latest run, which was killed
-  clmatrix run --shard 2/8                  the second of eight parts of the tests";
-
-#[derive(Args)]
-pub struct RunArguments {
-    /// Tests to run: parts of the id (`suite::test::case@device`), whole ids (with an `@`;
-    /// `suite::test@` is the test on every device), or globs [default: all tests].
-    filter: Vec<String>,
-    /// Run the tests of this file: an id (`suite::test::case@device`) or a path (`suite::test::case`, on
-    /// every device) in each line; `-` is standard input.
-    #[arg(long, value_name = "FILE", conflicts_with = "rerun")]
-    tests: Option<PathBuf>,
-    /// Run tests of an earlier run again: those that `failed`, were `not-run`, were `flaky`, or `all`. The
-    /// run is a folder, a log file, an id or its beginning [default: the latest run].
-    #[arg(long, value_names = ["WHICH", "RUN"], num_args = 1..=2)]
-    rerun: Option<Vec<String>>,
-    /// Go on with a run that was killed or cut short: the tests without a result, with the options of
-    /// that run, as a new run. A test that was running then runs again; one that was running twice has crashed.
-    /// The run is a folder, a log file, an id or its beginning [default: the latest run].
-    #[arg(
-        long,
-        value_name = "RUN",
-        num_args = 0..=1,
-        default_missing_value = "latest",
-        conflicts_with_all = [
-            "filter", "tests", "rerun", "shard", "shards", "balance", "profile", "config", "devices", "icd",
-            "strict_drivers", "characterize", "include_ignored", "run_skipped", "timeout", "timeout_factor", "slots",
-            "retries", "contexts", "shuffle", "seed", "repeat", "repeat_for", "until_fail",
-        ],
-    )]
-    resume: Option<String>,
-    /// Go on even if the executable, the devices, the versions of drivers, the settings or the expectations
-    /// are others. The log has the differences.
-    #[arg(long, requires = "resume")]
-    anyway: bool,
-    #[command(flatten)]
-    sharding: ShardArguments,
-    #[command(flatten)]
-    common: Common,
-    /// Write events.jsonl, report.html, junit/DEVICE.xml and summary.md to the folder `runs/RUN_ID` in this
-    /// folder; a run without a FILTER also shows them in this folder itself
-    /// [default: CLMATRIX_REPORT_DIR, else the profile's, else target/clmatrix].
-    #[arg(long, value_name = "DIR")]
-    report_dir: Option<PathBuf>,
-    /// Print the matrix after the run, or each event as a line of JSON when it happens.
-    #[arg(long, value_enum, default_value_t = RunFormat::Matrix)]
-    format: RunFormat,
-    /// Fail the run if a driver of this machine shows no platform [default: the profile's
-    /// `strict-drivers`].
-    #[arg(long)]
-    strict_drivers: bool,
-    /// Also record the properties of devices that need the build of a kernel (`builds`), and also measure
-    /// each device before the tests, as `clmatrix characterize --measure` does (`measure`; half a minute
-    /// for each device) [default without a value: builds].
-    #[arg(
-        long,
-        value_enum,
-        value_name = "WHAT",
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "builds",
-    )]
-    characterize: Option<Characterize>,
-    /// Also run the tests that are marked `#[ignore]`.
-    #[arg(long)]
-    include_ignored: bool,
-    /// Also run the tests that only an expectation skips. Their results do not fail the run.
-    #[arg(long)]
-    run_skipped: bool,
-    /// The time limit of a test that has none of its own, also on devices with an override
-    /// [default: the configuration's, else 60s].
-    #[arg(long, value_name = "TIME", value_parser = time_limit)]
-    timeout: Option<Duration>,
-    /// Multiply the time limits of tests, also those that tests set [default: the profile's, else 1].
-    #[arg(long, value_name = "NUMBER")]
-    timeout_factor: Option<TimeoutFactor>,
-    /// The number of tests that run at the same time on a device, also on devices with an override, or `auto`: the
-    /// processors per processor device, at most 8, and up to 4 on a GPU [default: the configuration's, else auto].
-    #[arg(long, value_name = "N", overrides_with = "slots")]
-    slots: Option<Slots>,
-    /// Repeat a test that goes wrong up to this number of times, alone [default: the configuration's,
-    /// else 0].
-    #[arg(long, value_name = "N")]
-    retries: Option<u32>,
-    /// The contexts of tests: new ones, or contexts that earlier tests have used, also on devices with an
-    /// override [default: the configuration's, else reuse on GPUs and accelerators].
-    #[arg(long, value_enum, value_name = "CONTEXTS")]
-    contexts: Option<Contexts>,
-    /// Run the tests of each device in a random order. The seed is printed and logged.
-    #[arg(long)]
-    shuffle: bool,
-    /// Run the tests of each device in the order of this seed.
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
-    /// Run the tests of each device this number of times, in rounds.
-    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
-    repeat: Option<u32>,
-    /// Run the tests of each device in rounds, and start none after this time.
-    #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
-    repeat_for: Option<Duration>,
-    /// Run the tests of each device in rounds, until a result on the device is unexpected.
-    #[arg(long)]
-    until_fail: bool,
-    /// Stop the run after this time, and write the reports [default: the profile's, else never].
-    #[arg(long, value_name = "TIME", value_parser = time_limit)]
-    deadline: Option<Duration>,
-    /// Stop the run after this number of unexpected results.
-    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
-    max_fail: Option<u32>,
-    /// Stop the run after the first unexpected result.
-    #[arg(long, conflicts_with = "max_fail")]
-    fail_fast: bool,
-    /// Show the output of running tests at once, line by line, on standard error.
-    #[arg(long, visible_alias = "nocapture")]
-    no_capture: bool,
-    /// Show the end of the captured output of all tests, also of those that pass [default: of
-    /// unexpected results, if there are at most ten].
-    #[arg(long)]
-    show_output: bool,
-    /// Show all unexpected results, not only the first 20 of each device.
-    #[arg(long)]
-    all: bool,
-    /// Print only the unexpected results and the summary.
-    #[arg(short, long, conflicts_with = "verbose")]
-    quiet: bool,
-    /// Print each result when its test has ended.
-    #[arg(short, long)]
-    verbose: bool,
-    /// Print a line per device at this interval, where standard error is not a terminal; 0s: never.
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "30s")]
-    progress_interval: Duration,
-    /// Name a test when it has been running for this time, and again at each doubling, unless `--quiet`
-    /// [default: the profile's, else 10s].
-    #[arg(long, value_name = "TIME", value_parser = time_limit)]
-    slow_after: Option<Duration>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum RunFormat {
-    Matrix,
-    Json,
-}
 
 pub fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyError> {
     let Some(run) = &arguments.resume else { return execute(target, arguments, None) };
@@ -254,19 +97,7 @@ fn execute(
     for warning in setup.expectation_warnings(&plan) {
         status_line(&format!("warning: {warning}"));
     }
-    let mut run = setup.run(&plan)?;
-    run.include_ignored = arguments.include_ignored;
-    run.run_skipped = arguments.run_skipped;
-    run.max_fail = arguments.max_fail();
-    run.deadline = arguments.deadline.or(run.deadline);
-    run.seed = shuffle_seed(arguments.shuffle, arguments.seed);
-    run.repeat = Repeat {
-        rounds: arguments.repeat,
-        time: arguments.repeat_for,
-        until_fail: arguments.until_fail,
-    };
-    run.echo = arguments.no_capture;
-    run.device_query = Some(arguments.device_query());
+    let mut run = arguments.planned(&setup, &plan)?;
     let Selection { parent, shard, .. } = &selection;
     let filter = arguments.filter.clone();
     let mut header = RunHeader {
@@ -345,43 +176,6 @@ fn warn_of_failed_drivers(setup: &Setup) {
 }
 
 impl RunArguments {
-    /// Returns whether tests may run in several rounds.
-    pub fn has_rounds(&self) -> bool {
-        self.repeat.is_some() || self.repeat_for.is_some() || self.until_fail
-    }
-
-    /// Returns whether a run with this seed has the order of this one.
-    pub fn has_order(&self, seed: Option<u64>) -> bool {
-        if self.seed.is_some() { self.seed == seed } else { self.shuffle == seed.is_some() }
-    }
-
-    /// The arguments of an earlier run, with the display of `now`.
-    pub fn again(self, header: &RunHeader, now: &Self) -> Self {
-        let common = Common {
-            profile: header.profile.clone(),
-            config: header.configuration.as_ref().map(PathBuf::from),
-            icd: header.added_drivers.iter().map(PathBuf::from).collect(),
-            ..self.common
-        };
-        Self {
-            common,
-            resume: None,
-            anyway: now.anyway,
-            deadline: now.deadline.or(self.deadline),
-            max_fail: now.max_fail.or(self.max_fail),
-            fail_fast: now.fail_fast || self.fail_fast && now.max_fail.is_none(),
-            format: now.format,
-            no_capture: now.no_capture,
-            show_output: now.show_output,
-            all: now.all,
-            quiet: now.quiet,
-            verbose: now.verbose,
-            progress_interval: now.progress_interval,
-            slow_after: now.slow_after,
-            ..self
-        }
-    }
-
     /// Returns the folder of the stored runs, without a question to a driver.
     fn stored_runs(&self, target: Target) -> Result<PathBuf, AnyError> {
         let folder = self.report_dir.clone();
@@ -534,6 +328,26 @@ impl RunArguments {
         };
         let slow_after = self.slow_after.unwrap_or(setup.profile.slow_after());
         Display { detail, interval: self.progress_interval, slow_after }
+    }
+
+    /// Makes the run of a plan.
+    fn planned<'a>(&self, setup: &Setup, plan: &'a Plan) -> Result<Run<'a>, AnyError> {
+        let run = setup.run(plan)?;
+        Ok(Run {
+            include_ignored: self.include_ignored,
+            run_skipped: self.run_skipped,
+            max_fail: self.max_fail(),
+            deadline: self.deadline.or(run.deadline),
+            seed: shuffle_seed(self.shuffle, self.seed),
+            repeat: Repeat {
+                rounds: self.repeat,
+                time: self.repeat_for,
+                until_fail: self.until_fail,
+            },
+            echo: self.no_capture,
+            device_query: Some(self.device_query()),
+            ..run
+        })
     }
 
     /// Returns the question about the properties of a device. Only with `--characterize` are kernels built: that takes
