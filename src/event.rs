@@ -22,7 +22,7 @@ use parking_lot::Mutex;
 
 use crate::error::{Error, Result, in_call};
 use crate::handle::{ContextRef, EventRef, compare_by_handle};
-use crate::queue::QueueState;
+use crate::queue_state::QueueState;
 
 /// The end of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

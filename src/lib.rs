@@ -51,6 +51,8 @@ pub mod memory;
 pub mod pool;
 mod program;
 pub mod queue;
+mod queue_properties;
+mod queue_state;
 pub mod select;
 mod wait_list;
 

@@ -2,10 +2,8 @@
 
 use std::fmt;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
-use bitflags::bitflags;
 use cl3::command_queue as cl;
 use cl3::error_codes::CL_INVALID_DEVICE;
 use cl3::event::retain_event;
@@ -13,23 +11,13 @@ use cl3::types::{cl_command_queue, cl_context, cl_device_id, cl_event};
 use opencl3::context::Context;
 use opencl3::device::Device;
 
-use crate::driver::Driver;
 use crate::error::{Error, Result, in_call};
 use crate::event::Event;
-use crate::handle::{ContextRef, DeviceRef, QueueRef, compare_by_handle};
+use crate::handle::compare_by_handle;
+use crate::queue_state::QueueState;
 use crate::wait_list::{RawWaitList, WaitList};
 
-bitflags! {
-    /// Properties of a queue (`cl_command_queue_properties`; `pyopencl.command_queue_properties`).
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-    pub struct QueueProperties: u64 {
-        /// Commands may run in any order (CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE).
-        const OUT_OF_ORDER = cl::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
-        /// Events have times (CL_QUEUE_PROFILING_ENABLE).
-        const PROFILING = cl::CL_QUEUE_PROFILING_ENABLE;
-        const _ = !0;
-    }
-}
+pub use crate::queue_properties::QueueProperties;
 
 /// A command queue (`pyopencl.CommandQueue`).
 ///
@@ -60,33 +48,13 @@ impl Drop for Handle {
     fn drop(&mut self) {
         // The release of the driver's queue flushes it. Events may delay the release.
         if Arc::strong_count(&self.0) > 1
-            && !self.0.driver.flush_blocks
+            && !self.0.driver().flush_blocks
             && let Err(error) = self.0.flush()
         {
             log::error!("{error}");
         }
     }
 }
-
-/// The driver's queue, which lives as long as its last handle or event.
-#[derive(Debug)]
-pub(crate) struct QueueState {
-    /// The first field: the context and the device must outlive the queue.
-    raw: QueueRef,
-    context: ContextRef,
-    device: cl_device_id,
-    _sub_device: Option<DeviceRef>,
-    properties: QueueProperties,
-    driver: Driver,
-    /// True if a command has been enqueued since the last flush.
-    is_unflushed: AtomicBool,
-}
-
-// SAFETY: OpenCL's objects other than kernels may be used from any thread at once (OpenCL 3.0,
-// appendix A.2).
-unsafe impl Send for QueueState {}
-// SAFETY: as above.
-unsafe impl Sync for QueueState {}
 
 /// The reason why a command has no event.
 pub(crate) enum NotSubmitted {
@@ -105,48 +73,6 @@ impl From<NotSubmitted> for Error {
 }
 
 impl QueueState {
-    #[inline]
-    pub fn raw(&self) -> cl_command_queue {
-        self.raw.get()
-    }
-
-    #[inline]
-    pub fn context_raw(&self) -> cl_context {
-        self.context.get()
-    }
-
-    #[inline]
-    pub fn is_in_order(&self) -> bool {
-        !self.properties.contains(QueueProperties::OUT_OF_ORDER)
-    }
-
-    #[inline]
-    pub fn driver(&self) -> Driver {
-        self.driver
-    }
-
-    /// Records that the next call of the driver flushes the queue, before that call: it flushes what has
-    /// been enqueued by then.
-    #[inline]
-    pub fn is_about_to_be_flushed(&self) {
-        self.is_unflushed.store(false, Ordering::Release);
-    }
-
-    pub fn flush(&self) -> Result<()> {
-        self.is_about_to_be_flushed();
-        cl::flush(self.raw()).map_err(in_call("clFlush"))
-    }
-
-    /// Flushes the queue if it has commands to flush and a flush does not block.
-    // quirk: OCLGRIND-2
-    #[inline]
-    pub fn flush_unflushed(&self) -> Result<()> {
-        if self.is_unflushed.load(Ordering::Acquire) && !self.driver.flush_blocks {
-            return self.flush();
-        }
-        Ok(())
-    }
-
     /// Calls the driver for a command with this wait list, and returns the command's event. Flushes the
     /// other queues of the wait list (OpenCL 3.0, 5.15).
     // quirk: RUSTICL-7
@@ -162,7 +88,7 @@ impl QueueState {
             event.flush_queue(self.raw()).map_err(NotSubmitted::Rejected)?;
         }
         let submitted = submit((self.raw(), count, events));
-        self.is_unflushed.store(true, Ordering::Release);
+        self.add_command();
         match submitted {
             // SAFETY: the driver has just created the event for a command of this queue.
             Ok(event) => unsafe { Event::of_command(call, event, self, count > 0) }
@@ -238,27 +164,8 @@ impl CommandQueue {
     /// `raw` is a valid queue, and without `retain` the caller owns a reference to it. Commands that
     /// other code enqueues on it are subject to the rules of [`as_raw`](Self::as_raw).
     pub unsafe fn from_raw(raw: cl_command_queue, retain: bool) -> Result<Self> {
-        let info =
-            |name| cl::get_command_queue_info(raw, name).map_err(in_call("clGetCommandQueueInfo"));
-        let context = isize::from(info(cl::CL_QUEUE_CONTEXT)?) as cl_context;
-        let device = isize::from(info(cl::CL_QUEUE_DEVICE)?) as cl_device_id;
-        let properties = QueueProperties::from_bits_retain(info(cl::CL_QUEUE_PROPERTIES)?.into());
-        // SAFETY: the driver says that it is the context of a valid queue.
-        let context = unsafe { ContextRef::retain(context) }?;
-        // SAFETY: as above, of its device.
-        let sub_device = unsafe { DeviceRef::of_sub_device(device) }?;
-        // SAFETY: the caller vouches for the handle, and without `retain` for its reference.
-        let raw = unsafe { QueueRef::from_raw(raw, retain) }?;
-        let driver = Driver::for_device(device);
-        let state = QueueState {
-            raw,
-            context,
-            device,
-            _sub_device: sub_device,
-            properties,
-            driver,
-            is_unflushed: AtomicBool::new(true),
-        };
+        // SAFETY: as the caller promises.
+        let state = unsafe { QueueState::from_raw(raw, retain) }?;
         Ok(Self(Arc::new(Handle(Arc::new(state)))))
     }
 
@@ -302,13 +209,13 @@ impl CommandQueue {
     /// Returns the driver's handle of the device, valid as long as `self` lives.
     #[inline]
     pub fn device_raw(&self) -> cl_device_id {
-        self.state().device
+        self.state().device()
     }
 
     /// Returns CL_QUEUE_PROPERTIES.
     #[inline]
     pub fn properties(&self) -> QueueProperties {
-        self.state().properties
+        self.state().properties()
     }
 
     /// Returns whether the queue runs its commands one after the other.
@@ -398,7 +305,7 @@ impl CommandQueue {
             // SAFETY: the caller vouches for the handle.
             unsafe { retain_event(raw) }.map_err(in_call("clRetainEvent"))?;
         }
-        self.state().is_unflushed.store(true, Ordering::Release);
+        self.state().add_command();
         // SAFETY: as the caller promises.
         unsafe { Event::of_command("clRetainEvent", raw, self.state(), true) }
     }

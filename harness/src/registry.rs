@@ -8,6 +8,12 @@ use std::time::Duration;
 use crate::requirement::Requirement;
 use crate::verdict::Location;
 
+/// The suite of the results of workers.
+pub const OF_WORKER: &str = "worker::";
+
+/// The results of workers: crashes that are no test's, workers that do not leave, and ends that go wrong.
+pub(crate) const WORKER_RESULTS: [&str; 3] = ["crash", "leave", "exit"];
+
 /// One registered test, a case of its own where rstest made several.
 pub struct Test {
     /// `module_path!()` of the test, the crate's name first.

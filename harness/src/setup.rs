@@ -18,7 +18,7 @@ use crate::devices::probe::Probe;
 use crate::devices::selection::{Choices, NoDevices, select};
 use crate::devices::{Machine, TestDevice};
 use crate::folders::{cargo_target, folder_variable, state_folder};
-use crate::result::test_result::{OF_WORKER, WORKER_RESULTS};
+use crate::registry::{OF_WORKER, WORKER_RESULTS};
 use crate::run::plan::{Plan, Planned};
 use crate::run::repeat::Repeat;
 use crate::run::so_far::SoFar;

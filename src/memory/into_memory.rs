@@ -10,7 +10,7 @@ use super::svm::allocation::SvmAllocation;
 use super::svm::array::SvmArray;
 use super::svm::pointer::SvmPointer;
 use super::svm::system::SystemSvm;
-use super::transfer::host::HostSource;
+use super::transfer::host::{Host, HostSource};
 use super::transfer::host_memory::HostMemory;
 
 /// Memory as [`enqueue_copy`](super::enqueue_copy), [`enqueue_fill`](super::enqueue_fill) and
@@ -35,10 +35,6 @@ pub trait IntoMemory {
     /// Returns this memory as memory of its kind.
     fn into_memory(self) -> Self::Kind;
 }
-
-/// Host memory, as one side of a copy.
-#[derive(Debug)]
-pub struct Host<H>(pub(super) H);
 
 #[diagnostic::do_not_recommend]
 impl<H: HostSource> IntoMemory for H {

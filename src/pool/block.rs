@@ -11,7 +11,8 @@ use crate::error::Result;
 use crate::memory::RecordedUse;
 use crate::memory::command::AccessedRange;
 use crate::memory::track::{Access, AccessTracker};
-use crate::queue::{CommandQueue, QueueState};
+use crate::queue::CommandQueue;
+use crate::queue_state::QueueState;
 
 pub(super) const CALL: &str = "MemoryPool::allocate";
 

@@ -7,7 +7,8 @@ use std::sync::{Arc, Weak};
 use super::block::{Block, BlockOwner};
 use crate::error::Result;
 use crate::memory::track::AccessTracker;
-use crate::queue::{CommandQueue, QueueState};
+use crate::queue::CommandQueue;
+use crate::queue_state::QueueState;
 
 /// The number of blocks of a shard, or of slabs, that are looked at for a request.
 pub(super) const MAX_CANDIDATES: usize = 8;

@@ -6,7 +6,8 @@ use cl3::error_codes::CL_MISALIGNED_SUB_BUFFER_OFFSET;
 use cl3::memory as cl;
 
 use super::clock::Budget;
-use super::finding::{Confidence, Finding, MeasureResult, NotMeasurable, Sampled, Unit, Value};
+use super::finding::{Confidence, Finding, MeasureResult, NotMeasurable, Unit, Value};
+use super::measured::Sampled;
 use super::series::{Point, Series};
 use super::topic_spec::{TopicSpec, run_each};
 use super::touch::{PAGE, Toucher, not_the_end};

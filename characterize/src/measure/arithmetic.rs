@@ -4,7 +4,8 @@ use clmatrix::event::Event;
 
 use super::clock::Budget;
 use super::estimate::{Floor, Summary, drift};
-use super::finding::{MeasureResult, NotMeasurable, Sampled, Unit};
+use super::finding::{MeasureResult, NotMeasurable, Unit};
+use super::measured::Sampled;
 use super::sampling::{Rounds, sample, steps_for};
 use super::series::{Point, Series};
 use super::topic_spec::TopicSpec;

@@ -9,7 +9,8 @@ use opencl3::context::Context;
 
 use super::clock::nanoseconds;
 use super::estimate::{Floor, Summary, is_cached, repeatable};
-use super::finding::{Confidence, Finding, MeasureResult, NotMeasurable, Sampled, Unit, Value};
+use super::finding::{Confidence, Finding, MeasureResult, NotMeasurable, Unit, Value};
+use super::measured::Sampled;
 use super::sampling::{Rounds, sample};
 use super::series::{Point, Series};
 use super::topic_spec::TopicSpec;

@@ -1,6 +1,7 @@
 //! How much memory there really is, and where it shows that there is no more.
 
-use super::finding::{Confidence, Finding, MeasureResult, NotMeasurable, Sampled, Unit, Value};
+use super::finding::{Confidence, Finding, MeasureResult, NotMeasurable, Unit, Value};
+use super::measured::Sampled;
 use super::series::{Point, Series};
 use super::topic_spec::TopicSpec;
 use super::touch::{PAGE, Stage, Toucher, not_the_end};

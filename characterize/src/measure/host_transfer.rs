@@ -3,7 +3,8 @@
 use super::clock::{Budget, nanoseconds};
 use super::contents::{Contents, ELEMENT, content};
 use super::estimate::{Floor, repeatable};
-use super::finding::{MeasureResult, NotMeasurable, Sampled, Unit};
+use super::finding::{MeasureResult, NotMeasurable, Unit};
+use super::measured::Sampled;
 use super::sampling::{ROUNDS, sample, steps_for};
 use super::series::{Point, Series};
 use super::topic_spec::TopicSpec;

@@ -3,7 +3,8 @@
 use super::chase::{Chase, Cycle, GROUP, MOST_LOOPS, STEPS};
 use super::clock::Budget;
 use super::estimate::{Hierarchy, line_size};
-use super::finding::{Confidence, Finding, MeasureResult, NotMeasurable, Sampled, Unit, Value};
+use super::finding::{Confidence, Finding, MeasureResult, NotMeasurable, Unit, Value};
+use super::measured::Sampled;
 use super::sampling::{ROUNDS, sample, steps_for};
 use super::series::{Point, Series};
 use super::topic_spec::TopicSpec;

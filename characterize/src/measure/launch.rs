@@ -11,7 +11,8 @@ use opencl3::kernel::Kernel;
 
 use super::clock::{Budget, nanoseconds};
 use super::estimate::{Floor, repeatable};
-use super::finding::{MeasureResult, NotMeasurable, Sampled, Unit};
+use super::finding::{MeasureResult, NotMeasurable, Unit};
+use super::measured::Sampled;
 use super::sampling::{ROUNDS, sample};
 use super::series::Series;
 use super::topic_spec::{TopicSpec, run_each};

@@ -22,6 +22,7 @@ mod host_transfer;
 mod latency;
 mod launch;
 mod local_memory;
+mod measured;
 mod sampling;
 mod series;
 mod settings;
@@ -38,12 +39,13 @@ use std::time::Duration;
 use opencl3::device::Device;
 
 pub use clock::{Clock, SystemClock};
-pub use finding::{Confidence, Finding, Measured, NotMeasurable, Unit, Value};
+pub use finding::{Confidence, Finding, NotMeasurable, Unit, Value};
+pub use measured::Measured;
 pub use series::{Axis, Point, Series};
 pub use settings::Settings;
 pub use shares::Shares;
 
-use finding::Sampled;
+use measured::Sampled;
 use topic_spec::TopicSpec;
 
 /// A group of measurements.

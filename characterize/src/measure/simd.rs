@@ -7,7 +7,8 @@ use clmatrix::event::Event;
 
 use super::clock::Budget;
 use super::estimate::{Fall, fall};
-use super::finding::{Confidence, Finding, MeasureResult, NotMeasurable, Sampled, Unit, Value};
+use super::finding::{Confidence, Finding, MeasureResult, NotMeasurable, Unit, Value};
+use super::measured::Sampled;
 use super::sampling::{Rounds, sample, steps_for};
 use super::series::Series;
 use super::topic_spec::TopicSpec;

@@ -2,7 +2,8 @@
 
 use super::clock::Budget;
 use super::estimate::common_divisor;
-use super::finding::{Confidence, Finding, MeasureResult, NotMeasurable, Sampled, Unit, Value};
+use super::finding::{Confidence, Finding, MeasureResult, NotMeasurable, Unit, Value};
+use super::measured::Sampled;
 use super::sampling::{Rounds, sample};
 use super::series::{Point, Series};
 use super::topic_spec::{TopicSpec, run_each};

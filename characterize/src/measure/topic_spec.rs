@@ -3,7 +3,8 @@
 use opencl3::device::Device;
 
 use super::clock::Budget;
-use super::finding::{MeasureResult, Measured, NotMeasurable, Sampled};
+use super::finding::{MeasureResult, NotMeasurable};
+use super::measured::{Measured, Sampled};
 use super::settings::Settings;
 use super::workbench::Workbench;
 

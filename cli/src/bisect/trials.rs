@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use clmatrix_harness::private::config::Contexts;
+use clmatrix_harness::private::config::{Expectation, judge};
 use clmatrix_harness::private::os::StopSignal;
 use clmatrix_harness::private::registry::Test;
 use clmatrix_harness::private::run::state::WorkerConfig;
-use clmatrix_harness::private::verdict::{Expectation, Outcome, judge};
+use clmatrix_harness::private::verdict::Outcome;
 use clmatrix_harness::private::worker::parent::{START_LIMIT, WorkerLost};
 
 /// A test, and the way in which it runs.

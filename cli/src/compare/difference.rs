@@ -1,13 +1,14 @@
 //! The differences between two sides, by test and device.
 
-use clmatrix_harness::private::result::test_result::{DEVICE, OF_WORKER, suite};
+use clmatrix_harness::private::registry::OF_WORKER;
+use clmatrix_harness::private::result::test_result::{DEVICE, suite};
 use indexmap::{IndexMap, IndexSet};
 use serde::Serialize;
 
-use super::facts::{self, Facts};
 use super::side::{Side, SideDevice, SideTest};
 use super::speed::{Speeds, Time, Times, median};
 use super::standing::{Standing, Way};
+use crate::report::facts::{self, Facts};
 
 /// The differences of side B from side A.
 #[derive(Debug, Serialize)]

@@ -10,9 +10,9 @@ use clmatrix_harness::private::result::test_result::{DEVICE, test_and_device};
 use foldhash::fast::RandomState;
 use indexmap::{IndexMap, IndexSet};
 
-use super::facts::{self, Facts};
 use super::speed::Time;
 use super::standing::{Standing, Way};
+use crate::report::facts::{self, Facts};
 
 /// The runs of one side.
 #[derive(Default)]

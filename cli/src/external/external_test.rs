@@ -5,21 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clmatrix::select::DeviceInfo;
+use clmatrix_harness::private::config::ExternalKind;
 use clmatrix_harness::private::log::program_record::ProgramRecord;
 use clmatrix_harness::private::os::StopSignal;
 use clmatrix_harness::private::outside::{OutsideTest, ProcessEnd, Watch};
 use clmatrix_harness::private::worker::parent::WorkerCommand;
-use serde::{Deserialize, Serialize};
 
 use super::program::Program;
 use super::program_run::ProgramRun;
-
-/// A test in the list of a program.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Listed {
-    pub name: String,
-    pub is_ignored: bool,
-}
+use super::{libtest, opencl_cts};
 
 /// A test of a program of `[[external]]`.
 pub(crate) struct ExternalTest {
@@ -82,6 +76,9 @@ impl OutsideTest for ExternalTest {
             is_ignored: self.is_ignored,
             worker,
         };
-        run.run(stop, watch)
+        match self.program.suite.kind {
+            ExternalKind::OpenclCts => opencl_cts::run(&run, stop, watch),
+            ExternalKind::Libtest => libtest::run(&run, stop, watch),
+        }
     }
 }

@@ -20,7 +20,8 @@ use clmatrix_harness::private::text::first_line;
 use clmatrix_harness::private::verdict::Location;
 use serde::{Deserialize, Serialize};
 
-use super::external_test::{ExternalTest, Listed};
+use super::external_test::ExternalTest;
+use super::listed::Listed;
 use super::process::{ProgramEnd, ProgramProcess};
 use super::program::{Program, is_program};
 use super::{libtest, opencl_cts};

@@ -16,7 +16,7 @@ use clmatrix_harness::private::worker::parent::{IN_THE_TEST, crash};
 use clmatrix_harness::private::worker::ran::Ran;
 use serde::Deserialize;
 
-use super::external_test::Listed;
+use super::listed::Listed;
 use super::output::Output;
 use super::process::ProgramEnd;
 use super::program_run::ProgramRun;

@@ -2,15 +2,11 @@
 
 use std::time::Duration;
 
-use clmatrix_harness::private::config::ExternalKind;
-use clmatrix_harness::private::os::StopSignal;
-use clmatrix_harness::private::outside::{ProcessEnd, Watch};
 use clmatrix_harness::private::worker::parent::WorkerCommand;
 use clmatrix_harness::private::worker::protocol::Role;
 
 use super::process::{Environment, ProgramProcess};
 use super::program::Program;
-use super::{libtest, opencl_cts};
 
 /// A test of a program, to run in a process on a device.
 pub(crate) struct ProgramRun<'a> {
@@ -26,14 +22,6 @@ pub(crate) struct ProgramRun<'a> {
 }
 
 impl ProgramRun<'_> {
-    /// Runs the test.
-    pub fn run(&self, stop: &StopSignal, watch: &mut dyn Watch) -> ProcessEnd {
-        match self.program.suite.kind {
-            ExternalKind::OpenclCts => opencl_cts::run(self, stop, watch),
-            ExternalKind::Libtest => libtest::run(self, stop, watch),
-        }
-    }
-
     /// Starts the program with these arguments and variables, and those of the suite and the device.
     pub(super) fn start(
         &self,

@@ -4,7 +4,7 @@ use indexmap::{IndexMap, IndexSet};
 use serde::Serialize;
 
 use super::host::HostRun;
-use crate::compare::facts::Facts;
+use crate::report::facts::Facts;
 
 /// A fact in which hosts differ.
 #[derive(Debug, PartialEq, Serialize)]

@@ -11,8 +11,8 @@ use indexmap::{IndexMap, IndexSet};
 use serde::Serialize;
 
 use crate::characterize::logged;
-use crate::compare::facts::{self, Facts};
 use crate::report;
+use crate::report::facts::{self, Facts};
 
 /// The facts that name a device and differ between all devices of a model.
 const OF_ONE_DEVICE: [&str; 2] = ["uuid", "pci address"];

@@ -10,7 +10,7 @@ use clmatrix_harness::private::devices::run_device::HOST;
 use clmatrix_harness::private::log::events::{self, DeviceLost};
 use clmatrix_harness::private::log::recorder::Observer;
 use clmatrix_harness::private::os::Source;
-use clmatrix_harness::private::report::terminal::echo::Echo;
+use clmatrix_harness::private::report::echo::Echo;
 use clmatrix_harness::private::result::test_result::TestResult;
 use clmatrix_harness::private::run::plan::{Plan, Planned};
 use clmatrix_harness::private::run::state::{Run, WorkerConfig};
@@ -146,7 +146,7 @@ impl<'a> Progress<'a> {
             plan,
             display,
             expected,
-            echo: echo.then(|| Echo::new(plan)),
+            echo: echo.then(|| Echo::new(plan.device_ids())),
             left: Mutex::new(devices.iter().map(|device| device.total).sum()),
             devices,
             begin: Instant::now(),

@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use crate::log::events::DeviceLost;
 use crate::log::recorder::Observer;
 use crate::os::Source;
-use crate::report::terminal::echo::Echo;
+use crate::report::echo::Echo;
 use crate::result::test_result::TestResult;
 use crate::run::plan::Plan;
 
@@ -46,7 +46,7 @@ impl Cells {
     /// Expects the results of `plan`, and with `echoes` the output.
     pub fn new(plan: &Plan, echoes: bool) -> Arc<Self> {
         let cells = plan.entries.iter().map(|_| Cell::default()).collect();
-        let echo = echoes.then(|| Echo::new(plan));
+        let echo = echoes.then(|| Echo::new(plan.device_ids()));
         Arc::new(Self {
             echo,
             cells: Mutex::new(cells),

@@ -16,6 +16,7 @@ use toml::de::{DeTable, Deserializer};
 use super::device_kind::DeviceKind;
 use super::device_match::{DeviceMatch, Mismatch};
 use super::error::ConfigError;
+use super::expectation::Expectation;
 use super::last_day::LastDay;
 use super::value::{
     IdPattern, MessagePattern, NamePattern, PlatformName, Reason, TestPattern, Ticket, Timeout,
@@ -23,7 +24,6 @@ use super::value::{
 use super::version_range::{VersionNumbers, VersionPattern, VersionRange};
 use crate::devices::run_device::RunDevice;
 use crate::expected_statuses::ExpectedStatuses;
-use crate::verdict::Expectation;
 
 /// All expectations, in the order in which they were read.
 #[derive(Clone, Debug)]

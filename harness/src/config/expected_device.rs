@@ -6,7 +6,8 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
-use super::value::{Count, IdPattern, Text};
+use super::text_value::Text;
+use super::value::{Count, IdPattern};
 
 /// A glob for ids, and the number of devices that must match it at least.
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::device_kind::DeviceKind;
 use super::value::Timeout;
-use crate::result::test_result::OF_WORKER;
+use crate::registry::OF_WORKER;
 
 /// A suite of the tests of other programs.
 #[derive(Clone, Debug, Deserialize)]

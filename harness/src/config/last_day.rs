@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::value::Text;
+use super::text_value::{Text, deserialize_from_text};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -37,6 +37,8 @@ impl Text for LastDay {
         midnight.map(Self).map_err(|error| format!("no day such as 2027-03-01: {error}"))
     }
 }
+
+deserialize_from_text!(LastDay);
 
 #[cfg(test)]
 mod tests {

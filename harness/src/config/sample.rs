@@ -2,15 +2,14 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use super::{Config, ConfigError, EmbeddedConfig, Source};
-use crate::log::sample::TIME;
 use crate::temporary_folder::TemporaryFolder;
 
 /// 2026-01-02T03:04:05Z.
 pub(super) fn now() -> SystemTime {
-    SystemTime::UNIX_EPOCH + TIME
+    SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_323_045)
 }
 
 /// A project in a temporary folder.

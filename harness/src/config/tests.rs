@@ -6,8 +6,9 @@ use clmatrix::select::{DeviceType, Version};
 
 use super::sample::{Project, now};
 use super::*;
+use crate::config::judge;
 use crate::log::sample::device;
-use crate::verdict::{ExpectedStatus, Outcome, Verdict, judge};
+use crate::verdict::{ExpectedStatus, Outcome, Verdict};
 
 impl Project {
     /// The message about the project's mistake, without the folder's name.

@@ -2,7 +2,6 @@
 //! points at the wrong value.
 
 use std::fmt;
-use std::marker::PhantomData;
 use std::str::FromStr;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -13,8 +12,7 @@ use regex::RegexSet;
 use serde::de::{Deserializer, Error, Unexpected, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::last_day::LastDay;
-use super::version_range::{VersionPattern, VersionRange};
+use super::text_value::{Text, deserialize_from_text};
 use crate::text::exact_glob;
 
 /// A glob, compiled for the first text that it may match: most globs of a configuration are for other tests or
@@ -390,40 +388,6 @@ impl Text for Expression {
     }
 }
 
-/// A value that is written as a TOML string.
-pub(super) trait Text: Sized {
-    /// The expected value, for the message about a value that is not a string.
-    const EXPECTED: &str;
-
-    /// Checks the text; the error is the reason why it is invalid.
-    fn parse(text: &str) -> Result<Self, String>;
-}
-
-struct TextVisitor<T>(PhantomData<T>);
-
-impl<T: Text> Visitor<'_> for TextVisitor<T> {
-    type Value = T;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(T::EXPECTED)
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
-        T::parse(text).map_err(E::custom)
-    }
-}
-
-/// Serde's trait cannot be implemented for every [`Text`] at once.
-macro_rules! deserialize_from_text {
-    ($($type:ty),*) => {$(
-        impl<'de> Deserialize<'de> for $type {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                deserializer.deserialize_str(TextVisitor(PhantomData))
-            }
-        }
-    )*};
-}
-
 deserialize_from_text!(
     IdPattern,
     PlatformName,
@@ -433,9 +397,6 @@ deserialize_from_text!(
     Timeout,
     Reason,
     Ticket,
-    LastDay,
-    VersionRange,
-    VersionPattern,
     Expression
 );
 

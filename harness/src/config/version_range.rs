@@ -3,7 +3,8 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use super::value::{NamePattern, Text};
+use super::text_value::{Text, deserialize_from_text};
+use super::value::NamePattern;
 
 /// The numbers of a version. Zeros at the end have no effect: 22.3 is 22.3.0.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -161,6 +162,8 @@ impl Text for VersionPattern {
         }
     }
 }
+
+deserialize_from_text!(VersionRange, VersionPattern);
 
 #[cfg(test)]
 mod tests {

@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 use clmatrix::select::{DeviceInfo, DeviceType, Svm, Version};
 use indexmap::IndexMap;
 
+use crate::config::Expectation;
 use crate::config::{
     Contexts, DeviceSettings, Diagnostics, Leaks, Leftovers, Slots, TimeoutFactor,
     WrittenExpectation,
@@ -21,7 +22,7 @@ use crate::log::run_log::RunLog;
 use crate::log::sum::Sum;
 use crate::result::attempt::Attempt;
 use crate::result::test_result::TestResult;
-use crate::verdict::{Expectation, ExpectedStatus, Outcome, Verdict};
+use crate::verdict::{ExpectedStatus, Outcome, Verdict};
 
 /// 2026-01-02T03:04:05Z.
 pub const TIME: Duration = Duration::from_secs(1_767_323_045);

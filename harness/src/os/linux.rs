@@ -8,9 +8,11 @@ mod library;
 #[cfg(not(all(feature = "stacks", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 mod no_stacks;
 #[cfg(all(feature = "stacks", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod registers;
+mod sanitizer;
+#[cfg(all(feature = "stacks", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod stacks;
 
-use std::ffi::c_void;
 use std::fs::File;
 use std::io::{self, Read};
 use std::net::Shutdown;
@@ -36,11 +38,14 @@ pub use baseline::Baseline;
 use child_process::ChildProcess;
 pub use crash::{Crash, LastWord, RunningTest, report_aborts, report_crashes, report_exits};
 #[cfg(not(all(feature = "stacks", any(target_arch = "x86_64", target_arch = "aarch64"))))]
-use no_stacks as stacks;
+use no_stacks::{self as stacks, Registers};
 
 use keeper::death_of;
 pub use keeper::exit_now;
 pub use library::{Library, library_of_platform};
+#[cfg(all(feature = "stacks", any(target_arch = "x86_64", target_arch = "aarch64")))]
+use registers::Registers;
+pub use sanitizer::finds_leaks;
 
 use crate::stacks::Stacks;
 
@@ -422,32 +427,6 @@ pub fn wait_for_bytes(socket: &UnixStream) {
 pub fn flush_c_streams() {
     // SAFETY: a null stream means all of them.
     unsafe { libc::fflush(std::ptr::null_mut()) };
-}
-
-/// Returns whether LeakSanitizer finds memory that nothing points to; `None` where this process is
-/// built without it. The report goes to standard error.
-///
-/// Its own check comes when a process exits, which a worker never does: it is killed, or leaves by
-/// [`exit_now`]. The function is looked up by name, since only an instrumented build has it (one
-/// whose executable exports it: `-Wl,--export-dynamic-symbol=__lsan_do_recoverable_leak_check`).
-pub fn finds_leaks() -> Option<bool> {
-    let check = leak_check();
-    if check.is_null() {
-        return None;
-    }
-    // SAFETY: by lsan_interface.h the function of this name takes nothing and returns an int.
-    let check: extern "C" fn() -> libc::c_int = unsafe { std::mem::transmute(check) };
-    Some(check() != 0)
-}
-
-fn leak_check() -> *mut c_void {
-    // SAFETY: the name is a C string, and looking it up runs no code.
-    unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__lsan_do_recoverable_leak_check".as_ptr()) }
-}
-
-/// Returns whether this process is built with a sanitizer that handles crashes.
-fn is_sanitized() -> bool {
-    !leak_check().is_null()
 }
 
 /// Makes the allocator of C look through its free memory, and return what it can to the system.

@@ -1,11 +1,11 @@
-//! Reports of a run: [`junit`] files for other programs. They are functions of the log. `terminal` shows the output
-//! of tests while they run.
+//! Reports of a run: [`junit`] files for other programs. They are functions of the log. [`echo`] makes lines of
+//! the output of running tests.
 
 mod by_device;
+pub mod echo;
 mod explanation;
 mod junit;
 mod result_text;
-pub mod terminal;
 
 use std::fs;
 use std::io;

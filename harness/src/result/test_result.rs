@@ -8,15 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::attempt::Attempt;
 use super::output_place::OutputPlace;
 use super::round_counts::RoundCounts;
-use crate::config::WrittenExpectation;
+use crate::config::{Expectation, WrittenExpectation, judge};
 use crate::devices::run_device::HOST;
-use crate::verdict::{Expectation, Outcome, Verdict, judge};
-
-/// The suite of results of workers.
-pub const OF_WORKER: &str = "worker::";
-
-/// The results of workers: crashes that are no test's, workers that do not leave, and ends that go wrong.
-pub(crate) const WORKER_RESULTS: [&str; 3] = ["crash", "leave", "exit"];
+use crate::registry::{OF_WORKER, WORKER_RESULTS};
+use crate::verdict::{Outcome, Verdict};
 
 /// The suite of the result of a device that was lost.
 pub const DEVICE: &str = "device";

@@ -7,21 +7,21 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::case::Case;
-use crate::config::{FlakyResult, Leaks, Leftovers, UnexpectedPass};
+use crate::config::{Expectation, FlakyResult, Leaks, Leftovers, UnexpectedPass, judge};
 use crate::devices::TestDevice;
 use crate::devices::run_device::HOST;
 use crate::devices::selection::NO_DEVICE_FOUND;
 use crate::log::events::{Event, Probed, Round, Started, WorkerStarted};
 use crate::os::Source;
-use crate::registry::{Ignore, Test};
+use crate::registry::{Ignore, OF_WORKER, Test};
 use crate::result::attempt::Attempt;
-use crate::result::test_result::{OF_WORKER, TestResult, left_behind_text};
+use crate::result::test_result::{TestResult, left_behind_text};
 use crate::run::limits::Limits;
 use crate::run::plan::Planned;
 use crate::run::rounds::Rounds;
 use crate::run::state::{Run, RunState, WorkerConfig};
 use crate::run::test_worker::TestWorker;
-use crate::verdict::{Expectation, Outcome, Verdict, judge};
+use crate::verdict::{Outcome, Verdict};
 use crate::worker::parent::{PROBE_LIMIT, START_LIMIT, Worker, WorkerLost};
 use crate::worker::ran::Ran;
 

@@ -149,6 +149,11 @@ impl Plan {
     pub fn device(&self, entry: &Planned) -> Option<&TestDevice> {
         entry.device.map(|device| &self.devices[device as usize])
     }
+
+    /// Returns the id of each entry's device, [`HOST`] without one.
+    pub fn device_ids(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(|entry| self.device(entry).map_or(HOST, |device| &device.run.id))
+    }
 }
 
 fn id(path: &str, device: &str) -> String {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicUsize};
 use std::time::{Duration, Instant};
 
+use crate::config::Expectation;
 use crate::config::{DeviceSettings, FlakyResult, UnexpectedPass};
 use crate::devices::cache::MachineCache;
 use crate::log::recorder::Recorder;
@@ -12,7 +13,6 @@ use crate::run::interrupt::Stop;
 use crate::run::plan::Plan;
 use crate::run::repeat::Repeat;
 use crate::run::so_far::SoFar;
-use crate::verdict::Expectation;
 use crate::worker::commands::WorkerCommands;
 
 /// A plan with all that is needed to run it.

@@ -16,10 +16,11 @@ use crate::memory::object::MemoryObject;
 use crate::memory::order::Order;
 use crate::memory::range::{check_not_empty, overlap};
 use crate::memory::track::Access;
+use crate::memory::transfer::copy_to::CopyTo;
+use crate::memory::transfer::enqueue_copy;
 use crate::memory::transfer::host::{HostCommand, HostCopy};
 use crate::memory::transfer::host_ptr::HostPtr;
 use crate::memory::transfer::linear::Linear;
-use crate::memory::transfer::{CopyTo, enqueue_copy};
 use crate::queue::{Arguments, CommandQueue, Submitted};
 use crate::wait_list::WaitList;
 

@@ -1,9 +1,6 @@
 //! Buffers that live in host memory (CL_MEM_USE_HOST_PTR; PyOpenCL's `hostbuf`).
 
-use std::any::Any;
-use std::fmt;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Condvar, Mutex};
 
 use crate::queue::CommandQueue;
 use bytemuck::Pod;
@@ -12,6 +9,7 @@ use opencl3::context::Context;
 
 use super::Buffer;
 use super::builder::create;
+use super::host_buffer::{Destroyed, HostBuffer, State};
 use super::map::{BufferMap, enqueue_map_buffer};
 use crate::error::{Error, Result};
 use crate::memory::context::MemContext;
@@ -22,55 +20,6 @@ use crate::memory::object::{MemObject, MemoryObject, ObjectDesc};
 use crate::memory::transfer::error::TransferError;
 use crate::memory::transfer::host_memory::{DriverOwned, HostMemory};
 use crate::wait_list::WaitList;
-
-/// Host memory in the hands of the driver.
-pub(super) struct HostBuffer {
-    state: Mutex<State>,
-    destroyed: Condvar,
-}
-
-struct State {
-    memory: Option<Box<dyn Any + Send>>,
-    /// The driver does not know it any more.
-    is_free: bool,
-}
-
-impl fmt::Debug for HostBuffer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("HostBuffer")
-    }
-}
-
-/// Says when the driver has destroyed the buffer.
-struct Destroyed(Arc<HostBuffer>);
-
-impl Drop for Destroyed {
-    fn drop(&mut self) {
-        self.0.lock().is_free = true;
-        self.0.destroyed.notify_all();
-    }
-}
-
-impl HostBuffer {
-    /// How long a driver may take to destroy a buffer after its last use: some drivers do it later, in
-    /// a thread of their own.
-    // quirk: NVIDIA-5
-    const DESTRUCTION_TIMEOUT: Duration = Duration::from_secs(10);
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing panics while it is changed.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The memory, once the driver has let go of it.
-    fn take(&self) -> Option<Box<dyn Any + Send>> {
-        let in_use = |state: &mut State| !state.is_free;
-        let waited =
-            self.destroyed.wait_timeout_while(self.lock(), Self::DESTRUCTION_TIMEOUT, in_use);
-        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        if state.is_free { state.memory.take() } else { None }
-    }
-}
 
 impl Buffer {
     /// A buffer that lives in `memory` and begins with what is there (`clCreateBuffer` with

@@ -7,6 +7,7 @@ pub(crate) mod copy_p2p;
 pub(crate) mod copy_rect;
 pub(crate) mod fill;
 pub(crate) mod handle;
+mod host_buffer;
 pub(crate) mod host_memory;
 pub(crate) mod map;
 
@@ -19,7 +20,7 @@ use cl3::memory as cl;
 use cl3::types::{cl_buffer_region, cl_mem};
 
 use handle::BufferRef;
-use host_memory::HostBuffer;
+use host_buffer::HostBuffer;
 
 use super::command::AccessedRange;
 use super::flags::MemFlags;

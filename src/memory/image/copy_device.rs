@@ -18,7 +18,7 @@ use crate::memory::object::MemoryObject;
 use crate::memory::object::sealed::Handle;
 use crate::memory::order::Order;
 use crate::memory::track::Access;
-use crate::memory::transfer::CopyTo;
+use crate::memory::transfer::copy_to::CopyTo;
 use crate::memory::transfer::linear::Linear;
 use crate::memory::transfer::rows::{Rows, overlap};
 use crate::memory::units::{PixelOrigin, PixelRegion};

@@ -18,7 +18,7 @@ use crate::memory::fill::FillTarget;
 use crate::memory::object::MemoryObject;
 use crate::memory::order::Order;
 use crate::memory::track::Access;
-use crate::memory::transfer::CopyTo;
+use crate::memory::transfer::copy_to::CopyTo;
 use crate::wait_list::WaitList;
 
 const CALL: &str = "clEnqueueFillImage";

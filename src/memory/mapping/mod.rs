@@ -23,7 +23,8 @@ use crate::error::{Error, Result};
 use crate::event::{Event, Outcome};
 use crate::memory::order::Order;
 use crate::memory::track::{Access, AccessTracker, Few, LeftMap};
-use crate::queue::{Arguments, CommandQueue, NotSubmitted, QueueState, Submitted};
+use crate::queue::{Arguments, CommandQueue, NotSubmitted, Submitted};
+use crate::queue_state::QueueState;
 use crate::wait_list::WaitList;
 
 /// A handle to memory that can be mapped. It keeps the memory alive.

@@ -16,7 +16,7 @@ use crate::memory::command::{AccessedRange, enqueue};
 use crate::memory::order::Order;
 use crate::memory::range::{checked_span, overlap};
 use crate::memory::track::Access;
-use crate::memory::transfer::CopyTo;
+use crate::memory::transfer::copy_to::CopyTo;
 use crate::memory::transfer::host::{HostCommand, HostCopy};
 use crate::memory::transfer::host_ptr::HostPtr;
 use crate::memory::transfer::linear::Linear;

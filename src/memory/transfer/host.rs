@@ -7,7 +7,7 @@ use crate::queue::{Arguments, Submitted};
 use bytemuck::Pod;
 use ndarray::{ArrayBase, ArrayView, ArrayViewMut, Data, DataMut, Dimension};
 
-use super::CopyTo;
+use super::copy_to::CopyTo;
 use super::error::TransferError;
 use super::host_memory::sealed::Stable;
 use super::host_memory::{HostMemory, bytes_of};
@@ -15,7 +15,6 @@ use super::host_ptr::{HostPtr, layout};
 use super::pending::PendingTransfer;
 use crate::error::Result;
 use crate::memory::command::{AccessedRange, enqueue_blocking};
-use crate::memory::into_memory::Host;
 use crate::memory::order::Order;
 use crate::memory::track::Access;
 
@@ -88,6 +87,10 @@ pub trait HostSource: Sized {
             `Vec<T>`, `Box<[T]>` or `Array`"
 )]
 pub trait HostTarget: HostSource {}
+
+/// Host memory, as one side of a copy.
+#[derive(Debug)]
+pub struct Host<H>(pub(in crate::memory) H);
 
 /// A command that moves bytes between host memory and a device.
 pub trait HostCommand {

@@ -4,6 +4,7 @@
 //! `buffer/copy.rs`, `image/copy_host.rs`, `image/copy_device.rs` and `svm/copy.rs`. The files here
 //! have their common parts: host memory, ranges and rectangles, and transfers that do not block.
 
+pub(crate) mod copy_to;
 pub(crate) mod error;
 pub(crate) mod host;
 pub(crate) mod host_memory;
@@ -12,27 +13,11 @@ pub(crate) mod linear;
 pub(crate) mod pending;
 pub(crate) mod rows;
 
+use self::copy_to::CopyTo;
 use super::into_memory::IntoMemory;
 use crate::memory::order::Order;
 use crate::queue::CommandQueue;
 use crate::wait_list::WaitList;
-
-/// A pair of kinds of memory between which [`enqueue_copy`] copies, from `Self` to `Dst`.
-#[diagnostic::on_unimplemented(
-    message = "nothing can be copied from `{Self}` to `{Dst}`",
-    note = "the documentation of `enqueue_copy` has a table of the pairs of memory"
-)]
-pub trait CopyTo<Dst>: Sized {
-    /// The bytes, rows or pixels that a copy moves.
-    type Part;
-
-    /// The result of the call: an event, or a transfer that owns the host memory.
-    type Output;
-
-    /// Enqueues the copy.
-    #[doc(hidden)]
-    fn copy(order: Order<'_>, dst: Dst, src: Self, part: Self::Part) -> Self::Output;
-}
 
 /// Copies from `src` to `dst` (`pyopencl.enqueue_copy`). `..` is all of the host memory, which must have
 /// room on the device; between two on the device, as much as both have. Elements of arrays are copied in

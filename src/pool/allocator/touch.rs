@@ -2,7 +2,8 @@
 
 use std::ptr;
 
-use crate::queue::{CommandQueue, QueueProperties};
+use crate::queue::CommandQueue;
+use crate::queue_properties::QueueProperties;
 use cl3::command_queue as cl;
 use cl3::device::{CL_DEVICE_PLATFORM, CL_DEVICE_VERSION, get_device_info};
 use cl3::memory::CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED;

@@ -2,7 +2,8 @@
 
 use super::super::clock::Budget;
 use super::super::estimate::{Fall, Period, fall, period};
-use super::super::finding::{Confidence, Finding, MeasureResult, Sampled, Unit, Value};
+use super::super::finding::{Confidence, Finding, MeasureResult, Unit, Value};
+use super::super::measured::Sampled;
 use super::super::series::{Point, Series};
 use super::super::workbench::Workbench;
 use super::chase::{Item, Pattern, time_each};

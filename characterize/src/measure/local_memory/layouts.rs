@@ -2,9 +2,8 @@
 
 use super::super::clock::Budget;
 use super::super::estimate::{Scale, Summary, meeting};
-use super::super::finding::{
-    Confidence, Finding, MeasureResult, NotMeasurable, Sampled, Unit, Value,
-};
+use super::super::finding::{Confidence, Finding, MeasureResult, NotMeasurable, Unit, Value};
+use super::super::measured::Sampled;
 use super::super::series::{Point, Series};
 use super::super::workbench::Workbench;
 use super::banks::Curve;

@@ -5,7 +5,8 @@ mod chase;
 mod layouts;
 mod size;
 
-use super::finding::{Confidence, MeasureResult, NotMeasurable, Sampled};
+use super::finding::{Confidence, MeasureResult, NotMeasurable};
+use super::measured::Sampled;
 use super::simd::Lanes;
 use super::topic_spec::TopicSpec;
 use super::workbench::Workbench;

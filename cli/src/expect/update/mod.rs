@@ -13,6 +13,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use clmatrix_harness::private::config::Expectation;
 use clmatrix_harness::private::config::{
     Effect, ExpectationFiles, Expectations, WrittenExpectation,
 };
@@ -23,7 +24,7 @@ use clmatrix_harness::private::report::file_name;
 use clmatrix_harness::private::result::test_result::TestResult;
 use clmatrix_harness::private::terminal::AnyError;
 use clmatrix_harness::private::text::first_line;
-use clmatrix_harness::private::verdict::{Expectation, ExpectedStatus, Location, Outcome};
+use clmatrix_harness::private::verdict::{ExpectedStatus, Location, Outcome};
 use indexmap::IndexMap;
 
 use self::observed::{EntryFor, Observed};

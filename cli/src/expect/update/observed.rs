@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use clmatrix_harness::private::config::{Expectation, judge};
 use clmatrix_harness::private::config::{VersionNumbers, VersionRange, exact_test};
 use clmatrix_harness::private::devices::run_device::{HOST, RunDevice, without_host};
 use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::result::test_result::TestResult;
 use clmatrix_harness::private::text::exact_glob;
-use clmatrix_harness::private::verdict::{Expectation, ExpectedStatus, Verdict, judge};
+use clmatrix_harness::private::verdict::{ExpectedStatus, Verdict};
 
 /// A result of a test.
 pub(super) struct Observed<'a> {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
+use clmatrix_harness::private::config::judge;
 use clmatrix_harness::private::config::sample::Project;
 use clmatrix_harness::private::devices::run_device::RunDevice;
 use clmatrix_harness::private::log::events::DeviceLost;
@@ -10,7 +11,7 @@ use clmatrix_harness::private::log::sample::{
     TIME, changed, device, flaky, passes_alone, plan_at, result, run_log,
 };
 use clmatrix_harness::private::result::round_counts::RoundCounts;
-use clmatrix_harness::private::verdict::{Verdict, judge};
+use clmatrix_harness::private::verdict::Verdict;
 
 use super::*;
 

@@ -1,10 +1,11 @@
 //! A result that is more than a plain pass.
 
+use clmatrix_harness::private::config::judge;
 use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::report::{SUSPECT, headline};
 use clmatrix_harness::private::result::test_result::TestResult;
 use clmatrix_harness::private::text::one_line;
-use clmatrix_harness::private::verdict::{Location, Outcome, Verdict, judge};
+use clmatrix_harness::private::verdict::{Location, Outcome, Verdict};
 use serde::Serialize;
 
 use super::texts::Texts;

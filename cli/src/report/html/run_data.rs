@@ -10,8 +10,8 @@ use humantime::format_rfc3339_seconds;
 use serde::Serialize;
 
 use crate::characterize::logged;
-use crate::compare::facts::{self, Facts};
 use crate::report::conclusion::Conclusion;
+use crate::report::facts::{self, Facts};
 use crate::report::not_run::NotRun;
 
 /// A run, its verdict and its surroundings.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use clmatrix_harness::private::log::run_log::RunLog;
+use clmatrix_harness::private::registry::OF_WORKER;
 use clmatrix_harness::private::report::selecting;
-use clmatrix_harness::private::result::test_result::OF_WORKER;
 use clmatrix_harness::private::verdict::Location;
 use foldhash::fast::RandomState;
 use indexmap::{IndexMap, IndexSet};

@@ -1,11 +1,12 @@
 //! Whole pages, and that none is wider than it may be.
 
+use clmatrix_harness::private::config::Expectation;
 use clmatrix_harness::private::log::run_header::RunHeader;
 use clmatrix_harness::private::log::sample::{
     changed, device, differing, expectation, failed_driver, flaky, judged, passes_alone, plan_at,
     result, run_log,
 };
-use clmatrix_harness::private::verdict::{Expectation, ExpectedStatus};
+use clmatrix_harness::private::verdict::ExpectedStatus;
 use proptest::prelude::*;
 use unicode_width::UnicodeWidthStr;
 

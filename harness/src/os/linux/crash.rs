@@ -18,7 +18,8 @@ use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 
-use super::stacks::Registers;
+use super::Registers;
+use super::sanitizer::is_sanitized;
 
 /// The signals that end a process after a fault of its own.
 const SIGNALS: [c_int; 5] =
@@ -136,7 +137,7 @@ fn is_of_test(thread: c_int) -> bool {
 /// Call it before a driver is loaded: a driver that handles signals of its own then passes the others on to
 /// this handler. A sanitizer keeps its handlers; it reports stacks itself.
 pub fn report_crashes(connection: &UnixStream, write: WriteLastWord) {
-    if super::is_sanitized() {
+    if is_sanitized() {
         return;
     }
     let process = std::process::id().cast_signed();

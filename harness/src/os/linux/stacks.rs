@@ -2,7 +2,6 @@
 
 mod memory;
 mod module;
-mod registers;
 mod stopped_thread;
 mod symbols;
 mod unwinding;
@@ -19,7 +18,6 @@ use nix::unistd::Pid;
 
 use self::memory::Memory;
 use self::module::Module;
-pub use self::registers::Registers;
 use self::stopped_thread::StoppedThread;
 use self::symbols::Symbols;
 use self::unwinding::Unwinding;

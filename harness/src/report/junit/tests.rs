@@ -6,12 +6,13 @@ use indexmap::IndexMap;
 use proptest::prelude::*;
 
 use super::*;
+use crate::config::Expectation;
 use crate::log::sample::{
     TIME, changed, device, differing, expectation, failed_driver, flaky, judged, passes_alone,
     plan_at, result, run_log,
 };
 use crate::report::{file_name, write_in_one, write_junit};
-use crate::verdict::{Expectation, ExpectedStatus, Location, Outcome};
+use crate::verdict::{ExpectedStatus, Location, Outcome};
 
 /// An element as a reader sees it.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -8,7 +8,7 @@ use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
-use super::registers::Registers;
+use crate::os::linux::registers::Registers;
 
 /// The interval between two looks at a thread that is to stop.
 const LOOK_INTERVAL: Duration = Duration::from_micros(200);

@@ -9,8 +9,8 @@ use object::read::{Object, ObjectSection, ReadCache, ReadRef};
 
 use super::memory::Memory;
 use super::module::{self, Module, VDSO, first_address};
-use super::registers::Registers;
 use crate::os::linux::crash::Crash;
+use crate::os::linux::registers::Registers;
 use crate::stacks::MOST_FRAMES;
 
 /// Stands for the return from a signal handler among addresses.

@@ -3,9 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use crate::devices::run_device::HOST;
 use crate::os::Source;
-use crate::run::plan::Plan;
 
 /// The longest line, in bytes. A longer one is broken.
 const LONGEST_LINE: usize = 8 * 1024;
@@ -32,13 +30,9 @@ struct Stream {
 }
 
 impl Echo {
-    /// Expects the output of the tests of `plan`.
-    pub fn new(plan: &Plan) -> Self {
-        let devices: Vec<&str> = plan
-            .entries
-            .iter()
-            .map(|entry| plan.device(entry).map_or(HOST, |device| device.run.id.as_str()))
-            .collect();
+    /// Expects the output of tests on these devices: the id of each test's, in the order of the plan.
+    pub fn new<'a>(devices: impl Iterator<Item = &'a str>) -> Self {
+        let devices: Vec<&str> = devices.collect();
         let several = devices.windows(2).any(|pair| pair[0] != pair[1]);
         let width = devices.iter().map(|device| device.len()).max().unwrap_or(0);
         let prefix = |device: &&str| match several {

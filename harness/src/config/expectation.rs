@@ -1,0 +1,104 @@
+//! The expectation for a test on a device, and the verdict that follows from it and the outcome.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use globset::GlobMatcher;
+
+use super::expectations::WrittenExpectation;
+use crate::text::first_line;
+use crate::verdict::{ExpectedStatus, Outcome, Verdict};
+
+/// The expectation of the configuration for a test on a device, with its reason.
+#[derive(Clone, Debug)]
+pub struct Expectation {
+    /// The expectation as it is written, with the ways in which the test may end there and the reason.
+    pub written: Arc<WrittenExpectation>,
+    /// Matches the first line of the message of an expected failure, or the signal of an expected crash.
+    pub message: Option<GlobMatcher>,
+    /// The time limit of the test there.
+    pub timeout: Option<Duration>,
+}
+
+impl Expectation {
+    /// Returns whether a test that was run may end so. A test that is to be skipped may go wrong in any way.
+    pub fn allows(&self, outcome: &Outcome) -> bool {
+        let Some(status) = outcome.status() else { return false };
+        let message = match outcome {
+            Outcome::Failed { message, .. } => Some(message),
+            Outcome::Crashed { how } => Some(how),
+            _ => None,
+        };
+        let is_known = |message: &String| {
+            self.message.as_ref().is_none_or(|known| known.is_match(first_line(message)))
+        };
+        let statuses = self.written.status;
+        match statuses.is_skip() {
+            true => status != ExpectedStatus::Pass,
+            false => statuses.contains(status) && message.is_none_or(is_known),
+        }
+    }
+}
+
+/// Judges an outcome in the light of what was expected.
+///
+/// Going wrong in another way than the expected one is not expected: a crash where a failed
+/// assertion was announced stays a crash.
+pub fn judge(outcome: &Outcome, expectation: Option<&Expectation>) -> Verdict {
+    let is_allowed = expectation.is_some_and(|expectation| expectation.allows(outcome));
+    match outcome {
+        Outcome::Skipped { .. } => Verdict::Skip,
+        Outcome::Ignored { .. } => Verdict::Ignored,
+        Outcome::NotRun { .. } => Verdict::NotRun,
+        Outcome::Passed if is_allowed || expectation.is_none() => Verdict::Pass,
+        Outcome::Passed => Verdict::UnexpectedPass,
+        _ if is_allowed => Verdict::ExpectedFail,
+        Outcome::Failed { .. } => Verdict::Fail,
+        Outcome::Crashed { .. } => Verdict::Crash,
+        Outcome::TimedOut { .. } => Verdict::Timeout,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::sample::expectation;
+
+    #[test]
+    fn only_the_expected_way_of_going_wrong_is_expected() {
+        use ExpectedStatus as Expected;
+        let failed = Outcome::Failed { message: String::new(), location: None };
+        let crashed = Outcome::Crashed { how: "SIGSEGV".to_owned() };
+        let timed_out = Outcome::TimedOut { limit: Duration::from_secs(1) };
+        let skipped = Outcome::Skipped { reason: String::new() };
+        let ignored = Outcome::Ignored { reason: None };
+        let not_run = Outcome::NotRun { reason: String::new() };
+        let all = [None, Some(Expected::Fail), Some(Expected::Crash), Some(Expected::Timeout)];
+        for (outcome, verdicts) in [
+            (
+                Outcome::Passed,
+                [
+                    Verdict::Pass,
+                    Verdict::UnexpectedPass,
+                    Verdict::UnexpectedPass,
+                    Verdict::UnexpectedPass,
+                ],
+            ),
+            (failed, [Verdict::Fail, Verdict::ExpectedFail, Verdict::Fail, Verdict::Fail]),
+            (crashed, [Verdict::Crash, Verdict::Crash, Verdict::ExpectedFail, Verdict::Crash]),
+            (
+                timed_out,
+                [Verdict::Timeout, Verdict::Timeout, Verdict::Timeout, Verdict::ExpectedFail],
+            ),
+            (skipped, [Verdict::Skip; 4]),
+            (ignored, [Verdict::Ignored; 4]),
+            (not_run, [Verdict::NotRun; 4]),
+        ] {
+            for (status, verdict) in all.into_iter().zip(verdicts) {
+                let expectation = status.map(|status| expectation(status, "known"));
+                let found = judge(&outcome, expectation.as_ref());
+                assert_eq!(found, verdict, "{outcome:?}, expected {status:?}");
+            }
+        }
+    }
+}

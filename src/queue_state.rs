@@ -1,0 +1,117 @@
+//! The driver's queue behind the handles and events.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use cl3::command_queue as cl;
+use cl3::types::{cl_command_queue, cl_context, cl_device_id};
+
+use crate::driver::Driver;
+use crate::error::{Result, in_call};
+use crate::handle::{ContextRef, DeviceRef, QueueRef};
+use crate::queue_properties::QueueProperties;
+
+/// The driver's queue, which lives as long as its last handle or event.
+#[derive(Debug)]
+pub(crate) struct QueueState {
+    /// The first field: the context and the device must outlive the queue.
+    raw: QueueRef,
+    context: ContextRef,
+    device: cl_device_id,
+    _sub_device: Option<DeviceRef>,
+    properties: QueueProperties,
+    driver: Driver,
+    /// True if a command has been enqueued since the last flush.
+    is_unflushed: AtomicBool,
+}
+
+// SAFETY: OpenCL's objects other than kernels may be used from any thread at once (OpenCL 3.0,
+// appendix A.2).
+unsafe impl Send for QueueState {}
+// SAFETY: as above.
+unsafe impl Sync for QueueState {}
+
+impl QueueState {
+    /// # Safety
+    /// `raw` is a valid queue, and without `retain` the caller owns a reference to it.
+    pub unsafe fn from_raw(raw: cl_command_queue, retain: bool) -> Result<Self> {
+        let info =
+            |name| cl::get_command_queue_info(raw, name).map_err(in_call("clGetCommandQueueInfo"));
+        let context = isize::from(info(cl::CL_QUEUE_CONTEXT)?) as cl_context;
+        let device = isize::from(info(cl::CL_QUEUE_DEVICE)?) as cl_device_id;
+        let properties = QueueProperties::from_bits_retain(info(cl::CL_QUEUE_PROPERTIES)?.into());
+        // SAFETY: the driver says that it is the context of a valid queue.
+        let context = unsafe { ContextRef::retain(context) }?;
+        // SAFETY: as above, of its device.
+        let sub_device = unsafe { DeviceRef::of_sub_device(device) }?;
+        // SAFETY: the caller vouches for the handle, and without `retain` for its reference.
+        let raw = unsafe { QueueRef::from_raw(raw, retain) }?;
+        let driver = Driver::for_device(device);
+        Ok(Self {
+            raw,
+            context,
+            device,
+            _sub_device: sub_device,
+            properties,
+            driver,
+            is_unflushed: AtomicBool::new(true),
+        })
+    }
+
+    #[inline]
+    pub fn raw(&self) -> cl_command_queue {
+        self.raw.get()
+    }
+
+    #[inline]
+    pub fn context_raw(&self) -> cl_context {
+        self.context.get()
+    }
+
+    #[inline]
+    pub fn device(&self) -> cl_device_id {
+        self.device
+    }
+
+    #[inline]
+    pub fn properties(&self) -> QueueProperties {
+        self.properties
+    }
+
+    #[inline]
+    pub fn is_in_order(&self) -> bool {
+        !self.properties.contains(QueueProperties::OUT_OF_ORDER)
+    }
+
+    #[inline]
+    pub fn driver(&self) -> Driver {
+        self.driver
+    }
+
+    /// Records that a command has been enqueued.
+    #[inline]
+    pub fn add_command(&self) {
+        self.is_unflushed.store(true, Ordering::Release);
+    }
+
+    /// Records that the next call of the driver flushes the queue, before that call: it flushes what has
+    /// been enqueued by then.
+    #[inline]
+    pub fn is_about_to_be_flushed(&self) {
+        self.is_unflushed.store(false, Ordering::Release);
+    }
+
+    pub fn flush(&self) -> Result<()> {
+        self.is_about_to_be_flushed();
+        cl::flush(self.raw()).map_err(in_call("clFlush"))
+    }
+
+    /// Flushes the queue if it has commands to flush and a flush does not block.
+    // quirk: OCLGRIND-2
+    #[inline]
+    pub fn flush_unflushed(&self) -> Result<()> {
+        if self.is_unflushed.load(Ordering::Acquire) && !self.driver.flush_blocks {
+            return self.flush();
+        }
+        Ok(())
+    }
+}
