@@ -18,6 +18,10 @@ use crate::files::cannot;
 /// The OpenCL loader, which all of the drivers are found through.
 const LOADER: &str = "ocl-icd-libopencl1";
 
+/// The variable, with its value, without which rusticl shows no device: the name of a driver of Mesa.
+// quirk: RUSTICL-4
+pub const ENABLE_RUSTICL: (&str, &str) = ("RUSTICL_ENABLE", "llvmpipe");
+
 /// A driver out of a Debian package.
 struct Packaged {
     /// The name of its `.icd` file in the private vendors folder.
@@ -90,9 +94,7 @@ pub fn environment(runtimes: &Path) -> Result<Environment> {
         // The path ends with a slash.
         // quirk: LOADER-1
         .set("OCL_ICD_VENDORS", vendors.join(""))
-        // rusticl shows no device unless the variable names a driver of Mesa.
-        // quirk: RUSTICL-4
-        .set("RUSTICL_ENABLE", "llvmpipe"))
+        .set(ENABLE_RUSTICL.0, ENABLE_RUSTICL.1))
 }
 
 /// The variables that show PoCL alone, if it is set up.

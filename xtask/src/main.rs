@@ -24,6 +24,7 @@ mod files;
 mod oracle;
 mod page;
 mod process;
+mod root;
 mod sanitize;
 mod schema;
 mod slurm;
@@ -33,6 +34,7 @@ mod workflows;
 mod workspace;
 
 use environment::{Facts, Source, Wish, choose};
+use root::Root;
 use workspace::Workspace;
 
 /// Provides OpenCL devices and runs the tests on them
@@ -59,6 +61,10 @@ enum Task {
     Matrix {
         #[command(flatten)]
         devices: Devices,
+        /// Run on the drivers of another release, in the root that `provision --root` has made: the optimized
+        /// binary, with the configuration and the report folder of this checkout (Linux; root)
+        #[arg(long, value_enum, value_name = "RELEASE", conflicts_with_all = ["wish", "no_provision", "driver"])]
+        root: Option<Root>,
         /// Arguments of `clmatrix run`
         #[arg(last = true, value_name = "ARGS")]
         arguments: Vec<String>,
@@ -143,7 +149,12 @@ enum Task {
     /// `test`, `env` and `bench` use these four, and `sanitize` uses PoCL. The expectations are for
     /// Debian 12: a warning names each runtime that has another version or is missing in the
     /// release.
-    Provision,
+    Provision {
+        /// Make a root of another release with its drivers instead, by debootstrap in target/opencl, for
+        /// `matrix --root`: 1.7 GB, some minutes (Debian or Ubuntu; root)
+        #[arg(long, value_enum, value_name = "RELEASE")]
+        root: Option<Root>,
+    },
     /// Run `matrix` and `test` on the embedded default alone, as on a machine without OpenCL
     ///
     /// Hides the machine's loader and drivers, the CI matrix, and all variables of OpenCL and
@@ -220,7 +231,8 @@ const MATRIX_EXAMPLES: &str = "Examples:
   cargo xtask matrix                          everything, on every device
   cargo xtask matrix -- buffer                tests with `buffer` in their names
   cargo xtask matrix -- --help                the options of `clmatrix run`
-  cargo xtask matrix --from machine           the machine's own drivers, also after `provision`";
+  cargo xtask matrix --from machine           the machine's own drivers, also after `provision`
+  cargo xtask matrix --root trixie            the drivers of Debian 13, after `provision --root trixie`";
 
 const TEST_EXAMPLES: &str = "Examples:
   cargo xtask test                            everything, on every device
@@ -326,7 +338,8 @@ fn main() -> ExitCode {
 fn dispatch(task: Task) -> Result<ExitCode> {
     let workspace = Workspace::find()?;
     let done = match task {
-        Task::Matrix { devices, arguments } => matrix(&workspace, &devices, &arguments),
+        Task::Matrix { root: Some(root), arguments, .. } => root::run(&workspace, root, &arguments),
+        Task::Matrix { devices, root: None, arguments } => matrix(&workspace, &devices, &arguments),
         Task::Test { devices, arguments } => return test(&workspace, &devices, &arguments),
         Task::Stress { devices, options } => return stress(&workspace, &devices, &options),
         Task::Cts { devices, options } => return cts(&workspace, &devices, &options),
@@ -337,7 +350,8 @@ fn dispatch(task: Task) -> Result<ExitCode> {
         Task::CiEmbedded => return ci_embedded::run(&workspace),
         Task::TestSlurm => slurm::run(&workspace),
         Task::TestPage { update } => page::run(&workspace, update),
-        Task::Provision => ci_matrix::provision(&workspace.runtimes),
+        Task::Provision { root: Some(root) } => root::provision(&workspace, root),
+        Task::Provision { root: None } => ci_matrix::provision(&workspace.runtimes),
         Task::Env { devices, format } => print_environment(&workspace, &devices, format),
         Task::Schema { check, profile, logs } => {
             schema::run(&workspace, check, profile.as_deref(), &logs)
@@ -493,6 +507,16 @@ mod tests {
         let Task::Test { devices, arguments } = cli.command else { panic!("not `test`") };
         assert!(devices.no_provision);
         assert_eq!(arguments, ["--release", "--", "x"]);
+    }
+
+    #[test]
+    fn a_root_has_the_devices_of_its_release_only() {
+        let parse = |line: &str| Cli::try_parse_from(line.split(' ')).map(|cli| cli.command);
+        let task = parse("xtask matrix --root trixie -- buffer").unwrap();
+        assert!(matches!(task, Task::Matrix { root: Some(Root::Trixie), .. }));
+        for devices in ["--from ci", "--no-provision", "--driver pocl"] {
+            assert!(parse(&format!("xtask matrix --root trixie {devices}")).is_err(), "{devices}");
+        }
     }
 
     #[test]

@@ -48,8 +48,18 @@ impl Workspace {
 
     /// Builds the `clmatrix` binary and returns its path.
     pub fn build_clmatrix(&self) -> Result<PathBuf> {
+        self.build_with_profile("dev")
+    }
+
+    /// Builds the binary as users install it, optimized, and returns its path.
+    pub fn build_optimized_clmatrix(&self) -> Result<PathBuf> {
+        self.build_with_profile("release")
+    }
+
+    fn build_with_profile(&self, profile: &str) -> Result<PathBuf> {
         let mut build = self.cargo();
         build.args(["build", "--package", "clmatrix-cli", "--bin", "clmatrix"]);
+        build.args(["--profile", profile]);
         let [clmatrix] = executables(&mut build, &[], ["clmatrix"])?;
         Ok(clmatrix)
     }
