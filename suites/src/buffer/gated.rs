@@ -315,7 +315,7 @@ fn a_map_does_not_wait_for_commands_on_other_bytes(on_device: OnDevice) -> Resul
     let mut map = enqueue_map_buffer::<u32, _>(&queue, &buffer, MapReadWrite, 256..512, [])?;
     assert_eq!(map[..], counting(1024)[256..512]);
     map.fill(8);
-    drop(map);
+    map.unmap([])?.wait()?;
     open(&gate);
     on_device.queue.finish()?;
     let mut expected = counting(1024);

@@ -72,7 +72,7 @@ fn a_map_waits_for_the_first_enqueue_if_the_second_is_refused(
         enqueue_map_buffer::<u32, _>(&queue, &buffer, MapReadWrite, .., [])
     })?;
     assert_eq!(map[..], [3; 4]);
-    drop(map);
+    map.unmap([])?.wait()?;
     assert_eq!(contents(&on_device, &buffer)?, [3; 4]);
     Ok(())
 }

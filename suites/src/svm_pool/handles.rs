@@ -196,7 +196,8 @@ fn assert_keeps<T>(on_device: &OnDevice, part: impl FnOnce(&PooledSvm) -> Result
     assert_eq!(pool.active_blocks(), 0);
     assert!(!is_free(&pool, SIZE, at)?, "in use");
     drop(part);
-    // A buffer of it is destroyed in a thread of the driver's.
+    // A buffer of it is destroyed after its unmap, in a thread of the driver's.
+    on_device.queue.flush()?;
     assert!(soon(|| is_free(&pool, SIZE, at))?, "not in use any more");
     Ok(())
 }
