@@ -7,3 +7,9 @@ pub(crate) mod mib;
 pub(crate) mod on_device;
 pub(crate) mod pattern;
 pub(crate) mod property;
+
+/// Returns whether backtraces name functions of this executable: one that is stripped has no names.
+#[inline(never)]
+pub(crate) fn has_symbols() -> bool {
+    std::backtrace::Backtrace::force_capture().to_string().contains("has_symbols")
+}

@@ -10,6 +10,7 @@ use clmatrix::pool::{PoolEvent, PoolOptions, PooledSvm, SvmPool};
 use rstest::rstest;
 
 use super::pool_with;
+use crate::support::has_symbols;
 use crate::support::logger::panics_as_it_logs;
 use crate::support::on_device::{OnDevice, on_device};
 
@@ -64,7 +65,8 @@ fn leaks_are_reported_with_backtraces(on_device: OnDevice) -> Result<()> {
     assert!(report.starts_with("memory pool: dropped while 2 blocks with 1100 bytes are in use"));
     assert!(report.contains("\n1000 bytes, \"weights\", allocated at\n"), "{report}");
     assert!(report.contains("\n100 bytes, without a name, allocated at\n"), "{report}");
-    assert!(report.contains("allocated_here") && !report.contains("temporary"), "{report}");
+    assert!(report.contains("allocated_here") || !has_symbols(), "{report}");
+    assert!(!report.contains("temporary"), "{report}");
     assert_eq!((small.size(), large.size()), (100, 1000));
     Ok(())
 }
