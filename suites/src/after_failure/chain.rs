@@ -39,7 +39,7 @@ fn a_map_fails_or_waits_for_earlier_commands(
     let map = buffer.map_nonblocking::<u32, _>(&on.queue, MapReadWrite, .., last)?;
     open(&opened);
     fail(&closed);
-    check(map.wait());
+    check(map.wait(), |map| map.unmap_on(&on.another_queue(), [])?.wait())?;
     filled.wait()
 }
 
