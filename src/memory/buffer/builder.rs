@@ -27,17 +27,13 @@ pub struct BufferBuilder<'a> {
 }
 
 impl<'a> BufferBuilder<'a> {
-    /// Kernel access, host access, place and flags of vendors. Without a kernel access and flags of
-    /// vendors, [`MemFlags::READ_WRITE`] is added.
-    pub fn flags(mut self, flags: MemFlags) -> Self {
-        self.flags = flags;
-        self
-    }
+    setters! {
+        /// Kernel access, host access, place and flags of vendors. Without a kernel access and flags of
+        /// vendors, [`MemFlags::READ_WRITE`] is added.
+        flags |flags: MemFlags| flags;
 
-    /// The size in bytes; 0 stands for the size of the host data.
-    pub fn size(mut self, bytes: usize) -> Self {
-        self.size = bytes;
-        self
+        /// The size in bytes; 0 stands for the size of the host data.
+        size |bytes: usize| bytes;
     }
 
     /// Host data that the buffer begins with; adds [`MemFlags::COPY_HOST_PTR`]. With a smaller

@@ -1,7 +1,5 @@
 //! Pixels between images and host memory (OpenCL 3.0, 5.3.3).
 
-use std::ops::RangeFull;
-
 use crate::queue::{Arguments, Submitted};
 use cl3::command_queue as cl;
 use cl3::error_codes::CL_INVALID_VALUE;
@@ -59,16 +57,12 @@ impl ImageRegion {
         Self { region: Some(region.into()), ..Self::default() }
     }
 
-    /// Sets the first pixel.
-    pub fn origin(mut self, origin: impl Into<PixelOrigin>) -> Self {
-        self.origin = origin.into();
-        self
-    }
+    setters! {
+        /// Sets the first pixel.
+        origin |origin: impl Into<PixelOrigin>| origin.into();
 
-    /// Sets the distances of rows, and of slices or layers, in host memory, in bytes.
-    pub fn pitches(mut self, pitches: impl Into<Pitches>) -> Self {
-        self.pitches = pitches.into();
-        self
+        /// Sets the distances of rows, and of slices or layers, in host memory, in bytes.
+        pitches |pitches: impl Into<Pitches>| pitches.into();
     }
 
     /// The pixels, for a command without a host side.
@@ -112,13 +106,6 @@ impl ImageRegion {
             )));
         }
         Ok(rows)
-    }
-}
-
-/// All of the image.
-impl From<RangeFull> for ImageRegion {
-    fn from(_: RangeFull) -> Self {
-        Self::default()
     }
 }
 
