@@ -1,6 +1,5 @@
 //! Command queues (OpenCL 3.0, 5.1; `pyopencl.CommandQueue`).
 
-use std::fmt;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -17,7 +16,7 @@ use parking_lot::Mutex;
 use crate::driver::Driver;
 use crate::error::{Error, Result, in_call};
 use crate::event::Event;
-use crate::handle::{ContextRef, DeviceRef, QueueRef, compare_by_handle};
+use crate::handle::{ContextRef, DeviceRef, QueueRef, by_handle};
 use crate::memory::track::AccessTracker;
 use crate::wait_list::{RawWaitList, WaitList};
 
@@ -445,13 +444,4 @@ impl CommandQueue {
     }
 }
 
-compare_by_handle!(CommandQueue);
-
-impl fmt::Debug for CommandQueue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CommandQueue")
-            .field("raw", &self.as_raw())
-            .field("properties", &self.properties())
-            .finish()
-    }
-}
+by_handle!(CommandQueue, properties);

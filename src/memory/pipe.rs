@@ -1,6 +1,5 @@
 //! Pipes: queues of packets between kernels (OpenCL 3.0, 5.4; `pyopencl.Pipe`).
 
-use std::fmt;
 use std::sync::Arc;
 
 use cl3::device::{CL_DEVICE_PIPE_MAX_PACKET_SIZE, get_device_info};
@@ -15,7 +14,7 @@ use super::flags::MemFlags;
 use super::object::sealed::Handle;
 use super::object::{self, MemObject, MemoryObject, ObjectDesc, ObjectType};
 use crate::error::{Error, Result, in_call};
-use crate::handle::compare_by_handle;
+use crate::handle::by_handle;
 
 /// A queue of packets, which kernels write and read: first in, first out (`pyopencl.Pipe`).
 ///
@@ -202,14 +201,4 @@ impl Handle for Pipe {
     }
 }
 
-impl fmt::Debug for Pipe {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pipe")
-            .field("raw", &self.as_raw())
-            .field("packet_size", &self.packet_size)
-            .field("max_packets", &self.max_packets)
-            .finish()
-    }
-}
-
-compare_by_handle!(Pipe);
+by_handle!(Pipe, packet_size, max_packets);

@@ -11,7 +11,7 @@ use opencl3::context::Context;
 use super::context::{MemContext, has_extension, version};
 use super::image::limits::check_support;
 use crate::error::{Error, Result, in_call};
-use crate::handle::{SamplerRef, compare_by_handle};
+use crate::handle::{SamplerRef, by_handle};
 use crate::select::Version;
 
 /// How a kernel reads an image: what its coordinates mean, what lies outside, and what lies between
@@ -30,7 +30,7 @@ use crate::select::Version;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Sampler {
     reference: Arc<SamplerRef>,
     /// Released after the sampler.
@@ -260,7 +260,7 @@ impl Sampler {
     }
 }
 
-compare_by_handle!(Sampler);
+by_handle!(Sampler);
 
 impl AddressingMode {
     const ALL: [Self; 5] =

@@ -10,7 +10,6 @@ pub(crate) mod handle;
 pub(crate) mod host_memory;
 pub(crate) mod map;
 
-use std::fmt;
 use std::ops::{Range, RangeBounds};
 use std::sync::Arc;
 
@@ -28,7 +27,7 @@ use super::object::{self, MemObject, MemoryObject, ObjectDesc, ObjectType, info}
 use super::range::{checked_range, checked_span};
 use super::track::Access;
 use crate::error::{Error, Result, in_call};
-use crate::handle::compare_by_handle;
+use crate::handle::by_handle;
 use smallvec::SmallVec;
 
 /// A buffer of bytes, or a region of one (`pyopencl.Buffer`).
@@ -252,15 +251,4 @@ impl Handle for Buffer {
     }
 }
 
-impl fmt::Debug for Buffer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Buffer")
-            .field("raw", &self.as_raw())
-            .field("size", &self.size())
-            .field("offset", &self.offset())
-            .field("flags", &self.flags())
-            .finish()
-    }
-}
-
-compare_by_handle!(Buffer);
+by_handle!(Buffer, size, offset, flags);

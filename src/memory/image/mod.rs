@@ -11,7 +11,6 @@ pub(crate) mod limits;
 pub(crate) mod map;
 pub(crate) mod shape;
 
-use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -31,7 +30,7 @@ use super::object::{self, MemObject, MemoryObject, ObjectType};
 use super::track::Access;
 use super::transfer::rows::Rows;
 use crate::error::{Error, Result, in_call};
-use crate::handle::compare_by_handle;
+use crate::handle::by_handle;
 
 /// An image: pixels along one to three axes, which kernels read and write through functions of
 /// their own (`pyopencl.Image`).
@@ -316,16 +315,4 @@ impl Handle for Image {
     }
 }
 
-impl fmt::Debug for Image {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Image")
-            .field("raw", &self.as_raw())
-            .field("image_type", &self.image_type())
-            .field("shape", &self.shape())
-            .field("format", &self.format())
-            .field("flags", &self.flags())
-            .finish()
-    }
-}
-
-compare_by_handle!(Image);
+by_handle!(Image, image_type, shape, format, flags);
