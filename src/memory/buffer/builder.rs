@@ -10,6 +10,7 @@ use opencl3::context::Context;
 
 use super::Buffer;
 use crate::error::{Error, Result, in_call};
+use crate::handle::MemRef;
 use crate::memory::context::MemContext;
 use crate::memory::flags::MemFlags;
 use crate::memory::object::{MemObject, ObjectDesc};
@@ -128,6 +129,6 @@ pub(super) unsafe fn create(
     // SAFETY: the context is alive; the caller vouches for `data`.
     let raw = unsafe { cl::create_buffer(context.raw(), flags.bits(), size, data.cast()) }
         .map_err(in_call(CALL))?;
-    // SAFETY: the driver has just made it in this context, with one reference.
-    Ok(unsafe { MemObject::from_raw_owned(raw, context, desc) })
+    // SAFETY: the driver has just made it, with one reference.
+    Ok(MemObject::new(unsafe { MemRef::owned(raw) }, context, desc))
 }

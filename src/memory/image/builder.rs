@@ -1,8 +1,8 @@
 //! The creation of images (OpenCL 3.0, 5.3.1; `pyopencl.create_image`).
 
 use std::borrow::Cow;
+use std::ptr;
 use std::sync::Arc;
-use std::{mem, ptr};
 
 use bytemuck::Pod;
 use cl3::error_codes::{
@@ -370,14 +370,12 @@ unsafe fn create(
         cl::create_image(context.raw(), bits, &raw_format, &image_desc, host.cast_mut().cast())
     }
     .map_err(in_call(CALL))?;
-    // SAFETY: the reference is ours until the image is described.
-    let image = unsafe { MemRef::owned(raw) };
-    let desc = check_item_size(raw, format).and_then(|()| object::desc(raw))?;
-    mem::forget(image);
-    let (desc, context) = (ObjectDesc { flags, ..desc }, Arc::clone(context));
-    let (buffer, pitches) = (buffer.cloned(), super::pitches(format, extent, row_pitch));
-    // SAFETY: the driver has just made it like this in this context, with one reference.
-    Ok(unsafe { Image::from_raw_owned(raw, context, desc, buffer, format, extent, pitches) })
+    // SAFETY: the driver has just made it, with one reference.
+    let raw = unsafe { MemRef::owned(raw) };
+    check_item_size(raw.get(), format)?;
+    let desc = ObjectDesc { flags, ..object::desc(raw.get())? };
+    let (context, buffer) = (Arc::clone(context), buffer.cloned());
+    Ok(Image::of(raw, context, desc, buffer, format, extent, row_pitch))
 }
 
 fn bad_descriptor(reason: impl Into<Cow<'static, str>>) -> Error {
