@@ -166,39 +166,28 @@ impl HostCommand for ImageCommand<'_> {
         let raw = self.image.as_raw();
         let (origin, region) = (self.pixels.origin.as_ptr(), self.pixels.region.as_ptr());
         let [row_pitch, slice_pitch] = driver_pitches(self.image.image_type(), &self.host);
-        let pointer = self.pointer.cast();
+        macro_rules! submit {
+            ($function:path) => {
+                // SAFETY: the caller vouches for the handles and the memory, and the pixels are within both.
+                unsafe {
+                    $function(
+                        queue,
+                        raw,
+                        CL_NON_BLOCKING,
+                        origin,
+                        region,
+                        row_pitch,
+                        slice_pitch,
+                        self.pointer.cast(),
+                        count,
+                        events,
+                    )
+                }
+            };
+        }
         match self.access {
-            // SAFETY: the caller vouches for the handles and the memory, and the pixels are within
-            // both.
-            Access::Read => unsafe {
-                cl::enqueue_read_image(
-                    queue,
-                    raw,
-                    CL_NON_BLOCKING,
-                    origin,
-                    region,
-                    row_pitch,
-                    slice_pitch,
-                    pointer,
-                    count,
-                    events,
-                )
-            },
-            // SAFETY: as above.
-            Access::Write => unsafe {
-                cl::enqueue_write_image(
-                    queue,
-                    raw,
-                    CL_NON_BLOCKING,
-                    origin,
-                    region,
-                    row_pitch,
-                    slice_pitch,
-                    pointer,
-                    count,
-                    events,
-                )
-            },
+            Access::Read => submit!(cl::enqueue_read_image),
+            Access::Write => submit!(cl::enqueue_write_image),
         }
     }
 }
