@@ -1,14 +1,16 @@
 //! Buffers that live in host memory (CL_MEM_USE_HOST_PTR; PyOpenCL's `hostbuf`).
 
 use std::any::Any;
-use std::fmt;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use crate::queue::CommandQueue;
 use bytemuck::Pod;
 use cl3::error_codes::{CL_INVALID_BUFFER_SIZE, CL_INVALID_HOST_PTR, CL_INVALID_OPERATION};
 use opencl3::context::Context;
+use parking_lot::Mutex;
 
 use super::Buffer;
 use super::builder::create;
@@ -25,30 +27,9 @@ use crate::wait_list::WaitList;
 
 /// Host memory in the hands of the driver.
 pub(super) struct HostBuffer {
-    state: Mutex<State>,
-    destroyed: Condvar,
-}
-
-struct State {
-    memory: Option<Box<dyn Any + Send>>,
-    /// The driver does not know it any more.
-    is_free: bool,
-}
-
-impl fmt::Debug for HostBuffer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("HostBuffer")
-    }
-}
-
-/// Says when the driver has destroyed the buffer.
-struct Destroyed(Arc<HostBuffer>);
-
-impl Drop for Destroyed {
-    fn drop(&mut self) {
-        self.0.lock().is_free = true;
-        self.0.destroyed.notify_all();
-    }
+    memory: Mutex<Option<Box<dyn Any + Send>>>,
+    /// Disconnected when the driver has destroyed the buffer.
+    destroyed: Mutex<Receiver<Infallible>>,
 }
 
 impl HostBuffer {
@@ -57,18 +38,12 @@ impl HostBuffer {
     // quirk: NVIDIA-5
     const DESTRUCTION_TIMEOUT: Duration = Duration::from_secs(10);
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing panics while it is changed.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The memory, once the driver has let go of it.
     fn take(&self) -> Option<Box<dyn Any + Send>> {
-        let in_use = |state: &mut State| !state.is_free;
-        let waited =
-            self.destroyed.wait_timeout_while(self.lock(), Self::DESTRUCTION_TIMEOUT, in_use);
-        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        if state.is_free { state.memory.take() } else { None }
+        match self.destroyed.lock().recv_timeout(Self::DESTRUCTION_TIMEOUT) {
+            Err(RecvTimeoutError::Disconnected) => self.memory.lock().take(),
+            Ok(_) | Err(RecvTimeoutError::Timeout) => None,
+        }
     }
 }
 
@@ -109,13 +84,14 @@ impl Buffer {
             Ok(object) => object,
             Err(error) => return Err(TransferError::new(error, *memory.end())),
         };
-        let state = Mutex::new(State { memory: None, is_free: false });
-        let host = Arc::new(HostBuffer { state, destroyed: Condvar::new() });
+        let (sender, destroyed) = mpsc::channel();
+        let destroyed = Mutex::new(destroyed);
+        let host = Arc::new(HostBuffer { memory: Mutex::default(), destroyed });
         // SAFETY: the object is alive.
-        match unsafe { keep_until_destroyed(object.raw(), Destroyed(Arc::clone(&host))) } {
+        match unsafe { keep_until_destroyed(object.raw(), (Arc::clone(&host), sender)) } {
             Ok(()) => {
                 // From here on the driver keeps it alive, through its callback.
-                host.lock().memory = Some(memory.end());
+                *host.memory.lock() = Some(memory.end());
                 Ok(Self { host: Some(host), ..Self::whole(object) })
             }
             Err((error, _)) => {
@@ -179,7 +155,7 @@ impl Buffer {
         if self.reference.is_sub_buffer() || Arc::strong_count(self.reference.object()) > 1 {
             return refused("the buffer has other handles, regions or maps; drop them first");
         }
-        if !host.lock().memory.as_ref().is_some_and(|memory| memory.is::<H>()) {
+        if !host.memory.lock().as_ref().is_some_and(|memory| memory.is::<H>()) {
             return refused("the buffer was made of host memory of another type");
         }
         if self.flags().host_reads() {
