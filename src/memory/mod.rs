@@ -94,6 +94,8 @@
 //! ```
 
 #[macro_use]
+mod numbered;
+#[macro_use]
 mod setters;
 
 pub(crate) mod buffer;
