@@ -440,7 +440,7 @@ impl CommandQueue {
             return Ok(());
         }
         // A barrier also orders out-of-order queues.
-        self.enqueue_barrier(&pending[..]).map(drop)
+        self.enqueue_barrier(pending).map(drop)
     }
 }
 
