@@ -337,9 +337,16 @@ impl AccessTracker {
                 return Ok(pending);
             }
             // An unmap that has failed closes its bytes, unless the map has failed, too.
-            for event in self.lock().events_on(&used.range) {
-                event.outcome();
-            }
+            self.ask(&used.range);
+        }
+    }
+
+    /// Asks the driver for the ends of the commands on these bytes.
+    fn ask(&self, range: &Range<usize>) {
+        // The table is not locked meanwhile: callbacks of commands that have failed run here.
+        let events = self.lock().events_on(range);
+        for event in events {
+            event.outcome();
         }
     }
 
@@ -462,9 +469,7 @@ impl AccessTracker {
         range: &Range<usize>,
     ) -> Option<Vec<Event>> {
         let raw = queue.filter(|queue| queue.is_in_order()).map(CommandQueue::as_raw);
-        for event in self.lock().events_on(range) {
-            event.outcome();
-        }
+        self.ask(range);
         let found = self.lock().predecessors(0, &Use::new(range, Access::Write));
         let mut pending = found.ok()?.into_vec();
         pending.retain(|event| {
