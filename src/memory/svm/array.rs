@@ -53,6 +53,7 @@ use crate::wait_list::WaitList;
 /// # Ok(())
 /// # }
 /// ```
+#[derive(Clone)]
 pub struct SvmArray<T: Pod, D: Dimension> {
     allocation: SvmAllocation,
     shape: Shape<D>,
@@ -253,13 +254,6 @@ impl<T: Pod, D: Dimension> SvmPointer for SvmArray<T, D> {}
 impl<T: Pod, D: Dimension> Svm for SvmArray<T, D> {
     fn memory(&self) -> &Arc<SvmMemory> {
         self.allocation.memory()
-    }
-}
-
-impl<T: Pod, D: Dimension> Clone for SvmArray<T, D> {
-    fn clone(&self) -> Self {
-        let (allocation, shape) = (self.allocation.clone(), self.shape.clone());
-        Self { allocation, shape, element: PhantomData }
     }
 }
 
