@@ -112,11 +112,11 @@ impl<K: Mappable> Mapping<K> {
         let prepared = wait_for.map(|list| list.prepare(K::MAP, queue.context_raw()));
         let mut wait_list = prepared.transpose()?.unwrap_or_default();
         let by_address = queue.driver().finds_maps_by_address;
-        let begun = tracker.begin_map(K::MAP, range, access, by_address)?;
-        let waits_here = wait_for.is_none() && begun.predecessors.len() > LONG;
-        for event in &begun.predecessors {
+        let (id, predecessors) = tracker.begin_map(K::MAP, range, access, by_address)?;
+        let waits_here = wait_for.is_none() && predecessors.len() > LONG;
+        for event in &predecessors {
             if waits_here {
-                event.wait_until_ended().inspect_err(|_| tracker.remove_map(begun.id))?;
+                event.wait_until_ended().inspect_err(|_| tracker.remove_map(id))?;
             } else {
                 wait_list.push(event);
             }
@@ -127,18 +127,18 @@ impl<K: Mappable> Mapping<K> {
         let event = match (submitted, NonNull::new(pointer)) {
             (Ok(event), Some(pointer)) => {
                 let (range, memory) = (range.clone(), memory.clone());
-                let mapping = Self { pointer, range, id: Some(begun.id), event, memory };
-                return Ok((mapping, begun.predecessors));
+                let mapping = Self { pointer, range, id: Some(id), event, memory };
+                return Ok((mapping, predecessors));
             }
             (Err(NotSubmitted::Rejected(error)), _) => {
-                tracker.remove_map(begun.id);
+                tracker.remove_map(id);
                 return Err(error);
             }
             (Err(NotSubmitted::NoEvent(error)), _) => Err(error),
             (Ok(event), None) => Ok(event),
         };
         // The memory may be mapped at an unknown time or place: it must never be released.
-        tracker.poison(begun.id);
+        tracker.poison(id);
         mem::forget(memory.clone());
         let null = "the driver returned a null pointer";
         Err(event.err().unwrap_or_else(|| Error::refused(K::MAP, CL_MAP_FAILURE, null)))
