@@ -282,10 +282,9 @@ impl MemObject {
     /// Keeps `memory` until its reference is released. Then the driver's destructor callback, in which
     /// nothing may be waited for, is the last that has the memory only where a command still uses the
     /// object.
-    pub(crate) fn keeping_alive(self, memory: Arc<dyn Any + Send + Sync>) -> Self {
-        let mut object = self;
-        object._memory = Some(memory);
-        object
+    pub(crate) fn keeping_alive(mut self, memory: Arc<dyn Any + Send + Sync>) -> Self {
+        self._memory = Some(memory);
+        self
     }
 
     #[inline]
@@ -359,11 +358,7 @@ pub(crate) fn check_type(raw: cl_mem, what: &str, expected: ObjectType) -> Resul
 }
 
 pub(crate) fn wrong_type(found: ObjectType, what: &str) -> Error {
-    let found = match found {
-        ObjectType::Image(image) => format!("{image:?}"),
-        other => format!("{other:?}"),
-    };
-    let reason = format!("the handle is a memory object of type {found}, not {what}");
+    let reason = format!("the handle is a memory object of type {found:?}, not {what}");
     Error::refused("clGetMemObjectInfo", CL_INVALID_MEM_OBJECT, reason)
 }
 

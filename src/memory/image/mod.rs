@@ -14,7 +14,7 @@ pub(crate) mod shape;
 use std::ops::Range;
 use std::sync::Arc;
 
-use cl3::error_codes::CL_INVALID_MEM_OBJECT;
+use cl3::error_codes::{CL_IMAGE_FORMAT_NOT_SUPPORTED, CL_INVALID_MEM_OBJECT};
 use cl3::info_type::InfoType;
 use cl3::memory as cl;
 use cl3::types::{cl_image_format, cl_mem};
@@ -252,13 +252,8 @@ fn info(raw: cl_mem, name: u32) -> Result<InfoType> {
 
 fn format_of(raw: cl_mem) -> Result<ImageFormat> {
     let formats: Vec<cl_image_format> = info(raw, cl::CL_IMAGE_FORMAT)?.into();
-    let nothing = || {
-        Error::refused(
-            "clGetImageInfo",
-            CL_INVALID_MEM_OBJECT,
-            "the driver reports no image format",
-        )
-    };
+    let reason = "the driver reports no image format";
+    let nothing = || Error::refused("clGetImageInfo", CL_INVALID_MEM_OBJECT, reason);
     formats.into_iter().next().ok_or_else(nothing)?.try_into()
 }
 
@@ -292,11 +287,7 @@ fn check_item_size(raw: cl_mem, format: ImageFormat) -> Result<()> {
         "the driver has {found} bytes for a pixel of the format {format}, which has {}",
         format.item_size()
     );
-    Err(Error::unsupported(
-        "clGetImageInfo",
-        cl3::error_codes::CL_IMAGE_FORMAT_NOT_SUPPORTED,
-        reason,
-    ))
+    Err(Error::unsupported("clGetImageInfo", CL_IMAGE_FORMAT_NOT_SUPPORTED, reason))
 }
 
 impl MemoryObject for Image {}
