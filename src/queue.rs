@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 
 use bitflags::bitflags;
 use cl3::command_queue as cl;
-use cl3::error_codes::CL_INVALID_DEVICE;
+use cl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_DEVICE};
 use cl3::event::retain_event;
 use cl3::types::{cl_command_queue, cl_context, cl_device_id, cl_event};
 use opencl3::context::Context;
@@ -327,6 +327,15 @@ impl CommandQueue {
     #[inline]
     pub fn context_raw(&self) -> cl_context {
         self.state().context_raw()
+    }
+
+    /// Refuses a `call` with objects of another context.
+    pub(crate) fn check_context(&self, call: &'static str, context: cl_context) -> Result<()> {
+        if self.context_raw() == context {
+            return Ok(());
+        }
+        let reason = "the queue belongs to another context than the memory or kernel";
+        Err(Error::refused(call, CL_INVALID_CONTEXT, reason))
     }
 
     /// Returns the driver's handle of the device, valid as long as `self` lives.

@@ -16,7 +16,7 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use cl3::command_queue as cl;
-use cl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_VALUE, CL_MAP_FAILURE};
+use cl3::error_codes::{CL_INVALID_VALUE, CL_MAP_FAILURE};
 use cl3::types::{cl_context, cl_mem};
 
 use crate::error::{Error, Result};
@@ -80,7 +80,7 @@ impl<K: Mappable> Mapping<K> {
         mut submit: impl FnMut(Arguments, &mut *mut c_void) -> Submitted,
     ) -> Result<Self> {
         let Order { queue, wait_for } = order;
-        check_context::<K>(queue, memory)?;
+        queue.check_context(K::MAP, memory.context_raw())?;
         if !is_blocking {
             return Self::submit(queue, memory, range, access, Some(wait_for), submit)
                 .map(|(mapping, _)| mapping);
@@ -170,7 +170,7 @@ impl<K: Mappable> Mapping<K> {
         };
         let queue = match queue {
             Some(queue) => {
-                check_context::<K>(queue, &self.memory)?;
+                queue.check_context(K::UNMAP, self.memory.context_raw())?;
                 Arc::clone(queue.state())
             }
             None => Arc::clone(self.queue()),
@@ -265,16 +265,6 @@ pub(crate) unsafe fn submit_unmap(
         // SAFETY: as the caller promises.
         None => unsafe { cl::enqueue_svm_unmap(queue, pointer, count, events) },
     }
-}
-
-/// Refuses a queue of another context than the memory.
-#[inline]
-fn check_context<K: Mappable>(queue: &CommandQueue, memory: &K) -> Result<()> {
-    if queue.context_raw() == memory.context_raw() {
-        return Ok(());
-    }
-    let reason = "the queue belongs to another context than the memory";
-    Err(Error::refused(K::MAP, CL_INVALID_CONTEXT, reason))
 }
 
 #[cold]
