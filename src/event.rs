@@ -5,7 +5,6 @@
 // quirk: INTEL-1
 
 use std::ffi::c_void;
-use std::fmt;
 use std::mem;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -21,7 +20,7 @@ use opencl3::context::Context;
 use parking_lot::Mutex;
 
 use crate::error::{Error, Result, in_call};
-use crate::handle::{ContextRef, EventRef, compare_by_handle};
+use crate::handle::{ContextRef, EventRef, by_handle};
 use crate::queue_state::QueueState;
 
 /// The end of a command.
@@ -424,16 +423,7 @@ impl Drop for Inner {
     }
 }
 
-compare_by_handle!(Event);
-
-impl fmt::Debug for Event {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Event")
-            .field("raw", &self.as_raw())
-            .field("status", &self.status())
-            .finish()
-    }
-}
+by_handle!(Event, status);
 
 type OnComplete = dyn FnOnce(std::result::Result<(), i32>) + Send;
 

@@ -156,25 +156,31 @@ pub fn context_references() -> usize {
     CONTEXT_REFERENCES.load(Ordering::Relaxed)
 }
 
-/// Compares handles of these types by the driver's handle.
-macro_rules! compare_by_handle {
-    ($($handle:ty),*) => {
-        $(
-            impl PartialEq for $handle {
-                fn eq(&self, other: &Self) -> bool {
-                    self.as_raw() == other.as_raw()
-                }
+/// Compares handles of a type by the driver's handle, and shows that and what these methods return.
+macro_rules! by_handle {
+    ($handle:ident $(, $shown:ident)*) => {
+        impl PartialEq for $handle {
+            fn eq(&self, other: &Self) -> bool {
+                self.as_raw() == other.as_raw()
             }
+        }
 
-            impl Eq for $handle {}
+        impl Eq for $handle {}
 
-            impl std::hash::Hash for $handle {
-                fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-                    self.as_raw().hash(state);
-                }
+        impl std::hash::Hash for $handle {
+            fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+                self.as_raw().hash(state);
             }
-        )*
+        }
+
+        impl std::fmt::Debug for $handle {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                let mut shown = f.debug_struct(stringify!($handle));
+                shown.field("raw", &self.as_raw())$(.field(stringify!($shown), &self.$shown()))*;
+                shown.finish()
+            }
+        }
     };
 }
 
-pub(crate) use compare_by_handle;
+pub(crate) use by_handle;

@@ -8,7 +8,7 @@ use cl3::types::{cl_context, cl_program};
 use opencl3::context::Context;
 
 use crate::error::{Error, Result, in_call};
-use crate::handle::{ContextRef, ProgramRef, compare_by_handle};
+use crate::handle::{ContextRef, ProgramRef, by_handle};
 
 const WITH_SOURCE: &str = "clCreateProgramWithSource";
 const WITH_BINARY: &str = "clCreateProgramWithBinary";
@@ -30,7 +30,6 @@ const BUILD: &str = "clBuildProgram";
 /// ```
 ///
 /// Programs are compared by the driver's handle.
-#[derive(Debug)]
 pub struct Program {
     raw: ProgramRef,
     /// Released after the program.
@@ -157,4 +156,4 @@ fn checked(options: &str) -> Result<CString> {
     })
 }
 
-compare_by_handle!(Program);
+by_handle!(Program);

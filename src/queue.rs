@@ -1,19 +1,20 @@
 //! Command queues (OpenCL 3.0, 5.1; `pyopencl.CommandQueue`).
 
-use std::fmt;
 use std::ptr;
 use std::sync::{Arc, Weak};
 
 use cl3::command_queue as cl;
-use cl3::error_codes::CL_INVALID_DEVICE;
+use cl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_DEVICE};
 use cl3::event::retain_event;
 use cl3::types::{cl_command_queue, cl_context, cl_device_id, cl_event};
 use opencl3::context::Context;
 use opencl3::device::Device;
+use parking_lot::Mutex;
 
 use crate::error::{Error, Result, in_call};
 use crate::event::Event;
-use crate::handle::compare_by_handle;
+use crate::handle::by_handle;
+use crate::memory::track::AccessTracker;
 use crate::queue_state::QueueState;
 use crate::wait_list::{RawWaitList, WaitList};
 
@@ -42,16 +43,30 @@ pub use crate::queue_properties::QueueProperties;
 pub struct CommandQueue(Arc<Handle>);
 
 /// The handles that users have, all together.
-struct Handle(Arc<QueueState>);
+struct Handle {
+    state: Arc<QueueState>,
+    /// The trackers of the blocks that pools have handed out for the queue.
+    blocks: Mutex<Vec<Weak<AccessTracker>>>,
+}
+
+impl Handle {
+    fn new(state: Arc<QueueState>) -> Arc<Self> {
+        Arc::new(Self { state, blocks: Mutex::default() })
+    }
+}
 
 impl Drop for Handle {
     fn drop(&mut self) {
         // The release of the driver's queue flushes it. Events may delay the release.
-        if Arc::strong_count(&self.0) > 1
-            && !self.0.driver().flush_blocks
-            && let Err(error) = self.0.flush()
+        if Arc::strong_count(&self.state) > 1
+            && !self.state.driver().flush_blocks
+            && let Err(error) = self.state.flush()
         {
             log::error!("{error}");
+        }
+        // The events of held blocks are not looked at unless the blocks are reused.
+        for tracker in self.blocks.get_mut().iter().filter_map(Weak::upgrade) {
+            tracker.reap_when_ended(Some(&self.state));
         }
     }
 }
@@ -166,12 +181,12 @@ impl CommandQueue {
     pub unsafe fn from_raw(raw: cl_command_queue, retain: bool) -> Result<Self> {
         // SAFETY: as the caller promises.
         let state = unsafe { QueueState::from_raw(raw, retain) }?;
-        Ok(Self(Arc::new(Handle(Arc::new(state)))))
+        Ok(Self(Handle::new(Arc::new(state))))
     }
 
     #[inline]
     pub(crate) fn state(&self) -> &Arc<QueueState> {
-        &self.0.0
+        &self.0.state
     }
 
     /// Returns a reference that does not keep the queue.
@@ -179,9 +194,24 @@ impl CommandQueue {
         Arc::downgrade(self.state())
     }
 
+    /// Records that a pool hands out a block for the queue. The block lets the queue go when the last handle
+    /// of a user has been dropped and the commands have ended.
+    // quirk: DRIVER-9
+    pub(crate) fn lend(&self, block: &Arc<AccessTracker>) {
+        let mut blocks = self.0.blocks.lock();
+        if blocks.len() == blocks.capacity() {
+            blocks.retain(|block| block.strong_count() > 0);
+            blocks.sort_unstable_by_key(Weak::as_ptr);
+            blocks.dedup_by_key(|block| block.as_ptr());
+            let len = blocks.len();
+            blocks.reserve(len + 1);
+        }
+        blocks.push(Arc::downgrade(block));
+    }
+
     /// Returns a handle to a queue that has others, or events.
     pub(crate) fn upgrade(state: &Weak<QueueState>) -> Option<Self> {
-        state.upgrade().map(|state| Self(Arc::new(Handle(state))))
+        state.upgrade().map(|state| Self(Handle::new(state)))
     }
 
     /// Returns whether `state` is of this queue.
@@ -204,6 +234,15 @@ impl CommandQueue {
     #[inline]
     pub fn context_raw(&self) -> cl_context {
         self.state().context_raw()
+    }
+
+    /// Refuses a `call` with objects of another context.
+    pub(crate) fn check_context(&self, call: &'static str, context: cl_context) -> Result<()> {
+        if self.context_raw() == context {
+            return Ok(());
+        }
+        let reason = "the queue belongs to another context than the memory or kernel";
+        Err(Error::refused(call, CL_INVALID_CONTEXT, reason))
     }
 
     /// Returns the driver's handle of the device, valid as long as `self` lives.
@@ -317,17 +356,8 @@ impl CommandQueue {
             return Ok(());
         }
         // A barrier also orders out-of-order queues.
-        self.enqueue_barrier(&pending[..]).map(drop)
+        self.enqueue_barrier(pending).map(drop)
     }
 }
 
-compare_by_handle!(CommandQueue);
-
-impl fmt::Debug for CommandQueue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CommandQueue")
-            .field("raw", &self.as_raw())
-            .field("properties", &self.properties())
-            .finish()
-    }
-}
+by_handle!(CommandQueue, properties);

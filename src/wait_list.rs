@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::event::{Event, Outcome, UserEvent};
 
 /// The events that a command waits for: `[]`, `&event`, `[&first, &second]`, `&events[..]`, `&vec`,
-/// `Some(&event)`, `&user_event`, `&transfer`.
+/// `Some(&event)`, an iterator over references, `&user_event`, `&transfer`.
 ///
 /// The queues of the events are flushed, as OpenCL asks for (OpenCL 3.0, 5.15), except on Oclgrind, where
 /// a flush blocks. An event that has failed is refused with
@@ -53,8 +53,9 @@ impl<'a> FromIterator<&'a Event> for EventRefs<'a> {
     }
 }
 
-impl<'a> FromIterator<&'a Event> for WaitList<'a> {
-    fn from_iter<I: IntoIterator<Item = &'a Event>>(events: I) -> Self {
+impl<'a, I: IntoIterator<Item = &'a Event>> From<I> for WaitList<'a> {
+    #[inline]
+    fn from(events: I) -> Self {
         Self(events.into_iter().collect())
     }
 }
@@ -62,44 +63,13 @@ impl<'a> FromIterator<&'a Event> for WaitList<'a> {
 impl<'a> From<&'a Event> for WaitList<'a> {
     #[inline]
     fn from(event: &'a Event) -> Self {
-        Some(event).into_iter().collect()
+        Some(event).into()
     }
 }
 
 impl<'a> From<&'a UserEvent> for WaitList<'a> {
     fn from(event: &'a UserEvent) -> Self {
         Self::from(&**event)
-    }
-}
-
-impl<'a> From<Option<&'a Event>> for WaitList<'a> {
-    fn from(event: Option<&'a Event>) -> Self {
-        event.into_iter().collect()
-    }
-}
-
-impl<'a, const N: usize> From<[&'a Event; N]> for WaitList<'a> {
-    #[inline]
-    fn from(events: [&'a Event; N]) -> Self {
-        if N == 0 { Self::default() } else { events.into_iter().collect() }
-    }
-}
-
-impl<'a> From<&'a [Event]> for WaitList<'a> {
-    fn from(events: &'a [Event]) -> Self {
-        events.iter().collect()
-    }
-}
-
-impl<'a> From<&[&'a Event]> for WaitList<'a> {
-    fn from(events: &[&'a Event]) -> Self {
-        events.iter().copied().collect()
-    }
-}
-
-impl<'a> From<&'a Vec<Event>> for WaitList<'a> {
-    fn from(events: &'a Vec<Event>) -> Self {
-        events.iter().collect()
     }
 }
 

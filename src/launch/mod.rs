@@ -22,7 +22,6 @@ mod size;
 mod value;
 
 use std::ffi::{CStr, CString};
-use std::fmt;
 use std::sync::Arc;
 
 use cl3::device::{CL_DEVICE_LOCAL_MEM_SIZE, get_device_info};
@@ -70,6 +69,7 @@ use arg_info::Parameter;
 /// # Ok(())
 /// # }
 /// ```
+#[derive(Debug)]
 pub struct Launcher {
     kernel: Kernel,
     program: ProgramRef,
@@ -186,15 +186,5 @@ impl Launcher {
     /// Returns the kernel object that the last launch used.
     pub fn into_kernel(self) -> Kernel {
         self.kernel
-    }
-}
-
-impl fmt::Debug for Launcher {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Launcher")
-            .field("raw", &self.kernel.get())
-            .field("name", &self.name)
-            .field("num_args", &self.num_args())
-            .finish()
     }
 }

@@ -70,40 +70,18 @@ work_sizes! {
 }
 
 /// Refuses sizes that no driver can take. What the device has room for is the driver's to say.
-#[inline]
 pub(super) fn check(
     global: &WorkSize,
     local: &WorkSize,
     offset: &WorkSize,
     uniform: bool,
 ) -> Result<()> {
-    let n = global.dimensions;
-    let mut good = n != 0 && !global.sizes.contains(&0);
-    if local.dimensions != 0 {
-        let remainders = global.sizes.iter().zip(&local.sizes).map(|(n, of)| n.checked_rem(*of));
-        good &= local.dimensions == n;
-        good &= remainders.into_iter().all(|left| left.is_some_and(|left| left == 0 || !uniform));
-    }
-    if offset.dimensions != 0 {
-        good &= offset.dimensions == n && are_numbers(global, offset);
-    }
-    if good { Ok(()) } else { Err(what_is_wrong(global, local, offset)) }
-}
-
-/// Past the end of the numbers, work items would have the same id.
-fn are_numbers(global: &WorkSize, offset: &WorkSize) -> bool {
-    global.sizes().iter().zip(offset.sizes()).all(|(n, from)| n.checked_add(*from).is_some())
-}
-
-#[cold]
-fn what_is_wrong(global: &WorkSize, local: &WorkSize, offset: &WorkSize) -> Error {
-    let refused = |code, reason: String| Error::refused(CALL, code, reason);
-    let n = global.dimensions;
+    let refused = |code, reason: String| Err(Error::refused(CALL, code, reason));
+    let (n, sizes) = (global.dimensions, global.sizes());
     if n == 0 {
         let reason = "the launch has no work size; set it with `global`";
-        return Error::refused(CALL, CL_INVALID_WORK_DIMENSION, reason);
+        return Err(Error::refused(CALL, CL_INVALID_WORK_DIMENSION, reason));
     }
-    let sizes = global.sizes();
     if sizes.contains(&0) {
         return refused(CL_INVALID_GLOBAL_WORK_SIZE, format!("the work size {sizes:?} is empty"));
     }
@@ -113,23 +91,26 @@ fn what_is_wrong(global: &WorkSize, local: &WorkSize, offset: &WorkSize) -> Erro
             return refused(CL_INVALID_WORK_DIMENSION, reason);
         }
     }
-    if local.sizes().contains(&0) {
-        let reason = format!("the work group size {:?} is empty", local.sizes());
+    let groups = local.sizes();
+    if groups.contains(&0) {
+        let reason = format!("the work group size {groups:?} is empty");
         return refused(CL_INVALID_WORK_ITEM_SIZE, reason);
     }
-    if !are_numbers(global, offset) {
-        let reason = format!(
-            "{sizes:?} work items at offset {:?} exceed the range of work item ids",
-            offset.sizes()
-        );
+    let offsets = offset.sizes();
+    // Past the end of the numbers, work items would have the same id.
+    if sizes.iter().zip(offsets).any(|(n, from)| n.checked_add(*from).is_none()) {
+        let reason =
+            format!("{sizes:?} work items at offset {offsets:?} exceed the range of work item ids");
         return refused(CL_INVALID_GLOBAL_OFFSET, reason);
     }
-    let reason = format!(
-        "{sizes:?} work items are not a multiple of groups of {:?}; OpenCL C 2.0 and later allow \
-         that (-cl-std=CL2.0)",
-        local.sizes()
-    );
-    refused(CL_INVALID_WORK_GROUP_SIZE, reason)
+    if uniform && sizes.iter().zip(groups).any(|(n, of)| n % of != 0) {
+        let reason = format!(
+            "{sizes:?} work items are not a multiple of groups of {groups:?}; OpenCL C 2.0 and later \
+             allow that (-cl-std=CL2.0)"
+        );
+        return refused(CL_INVALID_WORK_GROUP_SIZE, reason);
+    }
+    Ok(())
 }
 
 /// True if the kernel's program is known to be OpenCL C 1.x, in which groups have one size. In doubt

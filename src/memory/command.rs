@@ -188,11 +188,13 @@ impl RecordedUse<'_> {
             let reason = "the event or queue belongs to another context than the memory";
             return Err(Error::refused(CALL, CL_INVALID_CONTEXT, reason));
         }
-        let record = |event: &Event| bytes.tracker.record(CALL, event, &bytes.range);
-        match self {
-            Self::Event(event) => record(event),
-            Self::Queue(queue) => record(&queue.enqueue_marker([])?),
-        }
+        let event = match self {
+            Self::Event(event) => event,
+            Self::Queue(queue) => &queue.enqueue_marker([])?,
+        };
+        let id = bytes.tracker.begin_command(CALL, &bytes.range, Access::Write)?;
+        bytes.tracker.submitted(id, event);
+        Ok(())
     }
 }
 

@@ -93,6 +93,11 @@
 //! # }
 //! ```
 
+#[macro_use]
+mod numbered;
+#[macro_use]
+mod setters;
+
 pub(crate) mod buffer;
 pub(crate) mod command;
 pub(crate) mod context;

@@ -19,6 +19,7 @@ use super::image::shape::ImageType;
 use super::live::Live;
 use super::track::{Access, AccessTracker};
 use crate::error::{Error, Result, in_call};
+use crate::handle::MemRef;
 
 /// The queries of every memory object (`clGetMemObjectInfo`; `pyopencl.MemoryObject`).
 ///
@@ -240,13 +241,14 @@ impl ObjectType {
 /// last of them is dropped.
 #[derive(Debug)]
 pub struct MemObject {
-    raw: cl_mem,
+    /// The first field: its context and its memory must outlive it.
+    raw: MemRef,
     desc: ObjectDesc,
     context: Arc<MemContext>,
     tracker: Arc<AccessTracker>,
     /// Where it begins in the bytes that `tracker` counts.
     first_byte: usize,
-    /// The owner of its bytes, if it has none of its own. Dropped after the release.
+    /// The owner of its bytes, if it has none of its own.
     _memory: Option<Arc<dyn Any + Send + Sync>>,
     _live: Live,
 }
@@ -259,34 +261,16 @@ pub struct ObjectDesc {
     pub size: usize,
 }
 
-// SAFETY: OpenCL's objects other than kernels may be used from any thread at once
-// (OpenCL 3.0, appendix A.2); all else is Send.
-unsafe impl Send for MemObject {}
-// SAFETY: as above; all else is Sync.
-unsafe impl Sync for MemObject {}
-
 impl MemObject {
-    /// Takes over one reference to `raw`, whose bytes are its own.
-    ///
-    /// # Safety
-    /// `raw` is a valid memory object of `context` of which the caller owns a reference, and `desc`
-    /// is true of it.
-    pub(crate) unsafe fn from_raw_owned(
-        raw: cl_mem,
-        context: Arc<MemContext>,
-        desc: ObjectDesc,
-    ) -> Self {
-        // SAFETY: as promised, and no other object uses its bytes.
-        unsafe { Self::from_raw_owned_in(raw, context, desc, AccessTracker::new(), 0) }
+    /// Takes over `raw`, whose bytes are its own. `context` is its context, and `desc` is true of it.
+    pub(crate) fn new(raw: MemRef, context: Arc<MemContext>, desc: ObjectDesc) -> Self {
+        Self::within(raw, context, desc, AccessTracker::new(), 0)
     }
 
-    /// Takes over one reference to `raw`, which lives in memory that others use, too: it begins at
-    /// byte `first_byte` of what `tracker` counts.
-    ///
-    /// # Safety
-    /// As for [`from_raw_owned`](Self::from_raw_owned), and the driver's object keeps that memory alive.
-    pub(crate) unsafe fn from_raw_owned_in(
-        raw: cl_mem,
+    /// Takes over `raw` as [`new`](Self::new) does. The object lives in memory that others use, too, and
+    /// that the driver's object keeps alive: it begins at byte `first_byte` of what `tracker` counts.
+    pub(crate) fn within(
+        raw: MemRef,
         context: Arc<MemContext>,
         desc: ObjectDesc,
         tracker: Arc<AccessTracker>,
@@ -298,10 +282,9 @@ impl MemObject {
     /// Keeps `memory` until its reference is released. Then the driver's destructor callback, in which
     /// nothing may be waited for, is the last that has the memory only where a command still uses the
     /// object.
-    pub(crate) fn keeping_alive(self, memory: Arc<dyn Any + Send + Sync>) -> Self {
-        let mut object = self;
-        object._memory = Some(memory);
-        object
+    pub(crate) fn keeping_alive(mut self, memory: Arc<dyn Any + Send + Sync>) -> Self {
+        self._memory = Some(memory);
+        self
     }
 
     #[inline]
@@ -310,7 +293,7 @@ impl MemObject {
     }
 
     pub(crate) fn raw(&self) -> cl_mem {
-        self.raw
+        self.raw.get()
     }
 
     pub(crate) fn context(&self) -> &Arc<MemContext> {
@@ -337,14 +320,10 @@ impl MemObject {
 
 impl Drop for MemObject {
     fn drop(&mut self) {
-        // SAFETY: the reference is ours, and given up once.
-        if let Err(code) = unsafe { cl::release_mem_object(self.raw) } {
-            log::error!("{}", Error::from_call("clReleaseMemObject", code));
-        }
         // Events of the tracker, which the memory owns, may keep the driver's object, which keeps the
         // memory.
         if self._memory.is_some() {
-            self.tracker.reap_when_ended();
+            self.tracker.reap_when_ended(None);
         }
     }
 }
@@ -379,11 +358,7 @@ pub(crate) fn check_type(raw: cl_mem, what: &str, expected: ObjectType) -> Resul
 }
 
 pub(crate) fn wrong_type(found: ObjectType, what: &str) -> Error {
-    let found = match found {
-        ObjectType::Image(image) => format!("{image:?}"),
-        other => format!("{other:?}"),
-    };
-    let reason = format!("the handle is a memory object of type {found}, not {what}");
+    let reason = format!("the handle is a memory object of type {found:?}, not {what}");
     Error::refused("clGetMemObjectInfo", CL_INVALID_MEM_OBJECT, reason)
 }
 

@@ -1,6 +1,5 @@
 //! Pipes: queues of packets between kernels (OpenCL 3.0, 5.4; `pyopencl.Pipe`).
 
-use std::fmt;
 use std::sync::Arc;
 
 use cl3::device::{CL_DEVICE_PIPE_MAX_PACKET_SIZE, get_device_info};
@@ -15,7 +14,7 @@ use super::flags::MemFlags;
 use super::object::sealed::Handle;
 use super::object::{self, MemObject, MemoryObject, ObjectDesc, ObjectType};
 use crate::error::{Error, Result, in_call};
-use crate::handle::compare_by_handle;
+use crate::handle::{MemRef, by_handle};
 
 /// A queue of packets, which kernels write and read: first in, first out (`pyopencl.Pipe`).
 ///
@@ -88,11 +87,12 @@ impl Pipe {
         // SAFETY: the context is alive.
         let raw = unsafe { cl::create_pipe(context.raw(), flags.bits(), packet_size, max_packets) }
             .map_err(in_call(CALL))?;
-        let size = object::info(raw, cl::CL_MEM_SIZE).map_or(0, usize::from);
-        // SAFETY: the driver has just made it in this context, with one reference.
-        let object = unsafe { MemObject::from_raw_owned(raw, context, ObjectDesc { flags, size }) };
+        // SAFETY: the driver has just made it, with one reference.
+        let raw = unsafe { MemRef::owned(raw) };
+        let size = object::info(raw.get(), cl::CL_MEM_SIZE).map_or(0, usize::from);
         check_made(CALL, size, packet_size, max_packets)?;
-        Ok(Self { object: Arc::new(object), packet_size, max_packets })
+        let object = Arc::new(MemObject::new(raw, context, ObjectDesc { flags, size }));
+        Ok(Self { object, packet_size, max_packets })
     }
 
     /// The pipe behind a driver's handle. With `retain`, a reference is added for it; without, the
@@ -108,12 +108,9 @@ impl Pipe {
         let (desc, context) = (object::desc(raw)?, object::context_of(raw)?);
         let packet_size = info(raw, cl::CL_PIPE_PACKET_SIZE)?.into();
         let max_packets = info(raw, cl::CL_PIPE_MAX_PACKETS)?.into();
-        if retain {
-            // SAFETY: the caller vouches for the handle.
-            unsafe { cl::retain_mem_object(raw) }.map_err(in_call("clRetainMemObject"))?;
-        }
-        // SAFETY: the caller vouches for the handle, and the reference is now ours.
-        let object = Arc::new(unsafe { MemObject::from_raw_owned(raw, context, desc) });
+        // SAFETY: as the caller promises.
+        let raw = unsafe { MemRef::from_raw(raw, retain) }?;
+        let object = Arc::new(MemObject::new(raw, context, desc));
         Ok(Self { object, packet_size, max_packets })
     }
 
@@ -202,14 +199,4 @@ impl Handle for Pipe {
     }
 }
 
-impl fmt::Debug for Pipe {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pipe")
-            .field("raw", &self.as_raw())
-            .field("packet_size", &self.packet_size)
-            .field("max_packets", &self.max_packets)
-            .finish()
-    }
-}
-
-compare_by_handle!(Pipe);
+by_handle!(Pipe, packet_size, max_packets);

@@ -11,7 +11,7 @@ use opencl3::context::Context;
 use super::context::{MemContext, has_extension, version};
 use super::image::limits::check_support;
 use crate::error::{Error, Result, in_call};
-use crate::handle::{SamplerRef, compare_by_handle};
+use crate::handle::{SamplerRef, by_handle};
 use crate::select::Version;
 
 /// How a kernel reads an image: what its coordinates mean, what lies outside, and what lies between
@@ -30,37 +30,35 @@ use crate::select::Version;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Sampler {
     reference: Arc<SamplerRef>,
     /// Released after the sampler.
     context: Arc<MemContext>,
 }
 
-/// The pixels that a kernel reads outside of an image (`cl_addressing_mode`; `pyopencl.addressing_mode`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u32)]
-pub enum AddressingMode {
+numbered! {
+    /// The pixels that a kernel reads outside of an image (`cl_addressing_mode`; `pyopencl.addressing_mode`).
+    AddressingMode;
     /// The kernel stays inside; what it would find outside is undefined.
-    None = 0x1130,
+    None = 0x1130;
     /// The nearest pixel of the edge.
-    ClampToEdge = 0x1131,
+    ClampToEdge = 0x1131;
     /// The border colour: 0, with an alpha of 1 where the image has none.
-    Clamp = 0x1132,
+    Clamp = 0x1132;
     /// The image again, side by side. Normalized coordinates only.
-    Repeat = 0x1133,
+    Repeat = 0x1133;
     /// The image again, each one mirrored (OpenCL 1.1). Normalized coordinates only.
-    MirroredRepeat = 0x1134,
+    MirroredRepeat = 0x1134;
 }
 
-/// The value that a kernel reads between pixels (`cl_filter_mode`; `pyopencl.filter_mode`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u32)]
-pub enum FilterMode {
+numbered! {
+    /// The value that a kernel reads between pixels (`cl_filter_mode`; `pyopencl.filter_mode`).
+    FilterMode;
     /// The nearest pixel.
-    Nearest = 0x1140,
+    Nearest = 0x1140;
     /// A mean of the pixels around, weighted by how near they are.
-    Linear = 0x1141,
+    Linear = 0x1141;
 }
 
 /// A property for [`Sampler::with_properties`] (`cl_sampler_properties`;
@@ -260,24 +258,7 @@ impl Sampler {
     }
 }
 
-compare_by_handle!(Sampler);
-
-impl AddressingMode {
-    const ALL: [Self; 5] =
-        [Self::None, Self::ClampToEdge, Self::Clamp, Self::Repeat, Self::MirroredRepeat];
-
-    /// The mode that OpenCL numbers `raw`.
-    pub fn from_raw(raw: u32) -> Option<Self> {
-        Self::ALL.into_iter().find(|mode| *mode as u32 == raw)
-    }
-}
-
-impl FilterMode {
-    /// The mode that OpenCL numbers `raw`.
-    pub fn from_raw(raw: u32) -> Option<Self> {
-        [Self::Nearest, Self::Linear].into_iter().find(|mode| *mode as u32 == raw)
-    }
-}
+by_handle!(Sampler);
 
 impl SamplerProperty {
     /// OpenCL's number for it.

@@ -10,6 +10,7 @@ use opencl3::context::Context;
 
 use super::Buffer;
 use crate::error::{Error, Result, in_call};
+use crate::handle::MemRef;
 use crate::memory::context::MemContext;
 use crate::memory::flags::MemFlags;
 use crate::memory::object::{MemObject, ObjectDesc};
@@ -27,17 +28,13 @@ pub struct BufferBuilder<'a> {
 }
 
 impl<'a> BufferBuilder<'a> {
-    /// Kernel access, host access, place and flags of vendors. Without a kernel access and flags of
-    /// vendors, [`MemFlags::READ_WRITE`] is added.
-    pub fn flags(mut self, flags: MemFlags) -> Self {
-        self.flags = flags;
-        self
-    }
+    setters! {
+        /// Kernel access, host access, place and flags of vendors. Without a kernel access and flags of
+        /// vendors, [`MemFlags::READ_WRITE`] is added.
+        flags |flags: MemFlags| flags;
 
-    /// The size in bytes; 0 stands for the size of the host data.
-    pub fn size(mut self, bytes: usize) -> Self {
-        self.size = bytes;
-        self
+        /// The size in bytes; 0 stands for the size of the host data.
+        size |bytes: usize| bytes;
     }
 
     /// Host data that the buffer begins with; adds [`MemFlags::COPY_HOST_PTR`]. With a smaller
@@ -132,6 +129,6 @@ pub(super) unsafe fn create(
     // SAFETY: the context is alive; the caller vouches for `data`.
     let raw = unsafe { cl::create_buffer(context.raw(), flags.bits(), size, data.cast()) }
         .map_err(in_call(CALL))?;
-    // SAFETY: the driver has just made it in this context, with one reference.
-    Ok(unsafe { MemObject::from_raw_owned(raw, context, desc) })
+    // SAFETY: the driver has just made it, with one reference.
+    Ok(MemObject::new(unsafe { MemRef::owned(raw) }, context, desc))
 }

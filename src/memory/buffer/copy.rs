@@ -1,6 +1,6 @@
 //! Copies of buffers: with host memory, and from one buffer to another (OpenCL 3.0, 5.2.2 and 5.2.3).
 
-use std::ops::{Range, RangeFull};
+use std::ops::Range;
 
 use bytemuck::Pod;
 use cl3::command_queue as cl;
@@ -34,15 +34,9 @@ pub enum BufferPart<R> {
     Rect(R),
 }
 
-impl<R> From<RangeFull> for BufferPart<R> {
-    fn from(all: RangeFull) -> Self {
-        Self::Linear(all.into())
-    }
-}
-
-impl<R> From<Linear> for BufferPart<R> {
-    fn from(linear: Linear) -> Self {
-        Self::Linear(linear)
+impl<R, L: Into<Linear>> From<L> for BufferPart<R> {
+    fn from(linear: L) -> Self {
+        Self::Linear(linear.into())
     }
 }
 

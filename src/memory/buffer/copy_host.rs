@@ -147,48 +147,39 @@ impl HostCommand for BufferCommand<'_> {
 
     unsafe fn submit(&self, (queue, count, events): Arguments) -> Submitted {
         let raw = self.buffer.as_raw();
-        let pointer = self.pointer.cast();
-        match (self.access, &self.part) {
-            // SAFETY: the caller vouches for the handles and the memory, and the part is within both.
-            (_, Part::Linear(range)) => unsafe {
-                submit_linear(raw, self.access, range, pointer, (queue, count, events))
-            },
-            // SAFETY: as above.
-            (Access::Read, Part::Rect { buffer, host }) => unsafe {
-                cl::enqueue_read_buffer_rect(
-                    queue,
-                    raw,
-                    CL_NON_BLOCKING,
-                    buffer.origin.as_ptr(),
-                    host.origin.as_ptr(),
-                    buffer.region.as_ptr(),
-                    buffer.row_pitch,
-                    buffer.slice_pitch,
-                    host.row_pitch,
-                    host.slice_pitch,
-                    pointer,
-                    count,
-                    events,
-                )
-            },
-            // SAFETY: as above.
-            (Access::Write, Part::Rect { buffer, host }) => unsafe {
-                cl::enqueue_write_buffer_rect(
-                    queue,
-                    raw,
-                    CL_NON_BLOCKING,
-                    buffer.origin.as_ptr(),
-                    host.origin.as_ptr(),
-                    buffer.region.as_ptr(),
-                    buffer.row_pitch,
-                    buffer.slice_pitch,
-                    host.row_pitch,
-                    host.slice_pitch,
-                    pointer,
-                    count,
-                    events,
-                )
-            },
+        let (buffer, host) = match &self.part {
+            Part::Rect { buffer, host } => (buffer, host),
+            Part::Linear(range) => {
+                let (pointer, arguments) = (self.pointer.cast(), (queue, count, events));
+                // SAFETY: the caller vouches for the handles and the memory, and the range is within both.
+                return unsafe { submit_linear(raw, self.access, range, pointer, arguments) };
+            }
+        };
+        macro_rules! submit {
+            ($function:path) => {
+                // SAFETY: as above, of the rectangles.
+                unsafe {
+                    $function(
+                        queue,
+                        raw,
+                        CL_NON_BLOCKING,
+                        buffer.origin.as_ptr(),
+                        host.origin.as_ptr(),
+                        buffer.region.as_ptr(),
+                        buffer.row_pitch,
+                        buffer.slice_pitch,
+                        host.row_pitch,
+                        host.slice_pitch,
+                        self.pointer.cast(),
+                        count,
+                        events,
+                    )
+                }
+            };
+        }
+        match self.access {
+            Access::Read => submit!(cl::enqueue_read_buffer_rect),
+            Access::Write => submit!(cl::enqueue_write_buffer_rect),
         }
     }
 }

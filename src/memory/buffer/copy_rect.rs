@@ -58,28 +58,18 @@ impl HostRect {
         }
     }
 
-    /// Sets its origin in the buffer.
-    pub fn buffer_origin(mut self, origin: impl Into<ByteOrigin>) -> Self {
-        self.buffer_origin = origin.into();
-        self
-    }
+    setters! {
+        /// Sets its origin in the buffer.
+        buffer_origin |origin: impl Into<ByteOrigin>| origin.into();
 
-    /// Sets its origin in the host memory.
-    pub fn host_origin(mut self, origin: impl Into<ByteOrigin>) -> Self {
-        self.host_origin = origin.into();
-        self
-    }
+        /// Sets its origin in the host memory.
+        host_origin |origin: impl Into<ByteOrigin>| origin.into();
 
-    /// Sets the distances of the buffer's rows and slices, in bytes.
-    pub fn buffer_pitches(mut self, pitches: impl Into<Pitches>) -> Self {
-        self.buffer_pitches = pitches.into();
-        self
-    }
+        /// Sets the distances of the buffer's rows and slices, in bytes.
+        buffer_pitches |pitches: impl Into<Pitches>| pitches.into();
 
-    /// Sets the distances of the host memory's rows and slices, in bytes.
-    pub fn host_pitches(mut self, pitches: impl Into<Pitches>) -> Self {
-        self.host_pitches = pitches.into();
-        self
+        /// Sets the distances of the host memory's rows and slices, in bytes.
+        host_pitches |pitches: impl Into<Pitches>| pitches.into();
     }
 
     /// Returns the command that does `access` to `buffer`; the other side is at `host_ptr`.
@@ -140,28 +130,18 @@ impl Rect {
         }
     }
 
-    /// Sets its origin in the source.
-    pub fn src_origin(mut self, origin: impl Into<ByteOrigin>) -> Self {
-        self.src_origin = origin.into();
-        self
-    }
+    setters! {
+        /// Sets its origin in the source.
+        src_origin |origin: impl Into<ByteOrigin>| origin.into();
 
-    /// Sets its origin in the destination.
-    pub fn dst_origin(mut self, origin: impl Into<ByteOrigin>) -> Self {
-        self.dst_origin = origin.into();
-        self
-    }
+        /// Sets its origin in the destination.
+        dst_origin |origin: impl Into<ByteOrigin>| origin.into();
 
-    /// Sets the distances of the source's rows and slices, in bytes.
-    pub fn src_pitches(mut self, pitches: impl Into<Pitches>) -> Self {
-        self.src_pitches = pitches.into();
-        self
-    }
+        /// Sets the distances of the source's rows and slices, in bytes.
+        src_pitches |pitches: impl Into<Pitches>| pitches.into();
 
-    /// Sets the distances of the destination's rows and slices, in bytes.
-    pub fn dst_pitches(mut self, pitches: impl Into<Pitches>) -> Self {
-        self.dst_pitches = pitches.into();
-        self
+        /// Sets the distances of the destination's rows and slices, in bytes.
+        dst_pitches |pitches: impl Into<Pitches>| pitches.into();
     }
 
     /// Copies between two buffers.

@@ -39,24 +39,11 @@ impl BufferRef {
         Self { raw: object.raw(), sub_buffer: None, object }
     }
 
-    /// Takes over one reference to `raw`, a region of `object`.
-    ///
-    /// # Safety
-    /// `raw` is a valid region of the object, of which the caller owns a reference.
-    pub(super) unsafe fn sub_buffer(raw: cl_mem, object: Arc<MemObject>) -> Self {
-        // SAFETY: as the caller promises.
-        unsafe { Self::whole(object).sub_buffer_of_this(raw) }
-    }
-
-    /// Takes over one reference to `raw`, a region that was made of this buffer or region.
-    ///
-    /// # Safety
-    /// As for [`sub_buffer`](Self::sub_buffer), with this buffer as the object.
-    pub(super) unsafe fn sub_buffer_of_this(&self, raw: cl_mem) -> Self {
-        // SAFETY: as the caller promises.
-        let reference = unsafe { MemRef::owned(raw) };
-        let sub_buffer = SubBufferToken { _raw: reference, _parent: self.sub_buffer.clone() };
-        Self { raw, sub_buffer: Some(Arc::new(sub_buffer)), object: Arc::clone(&self.object) }
+    /// Takes over `region`, which was made of this buffer or region.
+    pub(super) fn sub_buffer_of_this(&self, region: MemRef) -> Self {
+        let (raw, object) = (region.get(), Arc::clone(&self.object));
+        let sub_buffer = SubBufferToken { _raw: region, _parent: self.sub_buffer.clone() };
+        Self { raw, sub_buffer: Some(Arc::new(sub_buffer)), object }
     }
 
     /// Returns these objects with the handle of the whole buffer in place of the region's.

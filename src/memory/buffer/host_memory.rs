@@ -1,15 +1,16 @@
 //! Buffers that live in host memory (CL_MEM_USE_HOST_PTR; PyOpenCL's `hostbuf`).
 
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, mpsc};
 
 use crate::queue::CommandQueue;
 use bytemuck::Pod;
 use cl3::error_codes::{CL_INVALID_BUFFER_SIZE, CL_INVALID_HOST_PTR, CL_INVALID_OPERATION};
 use opencl3::context::Context;
+use parking_lot::Mutex;
 
 use super::Buffer;
 use super::builder::create;
-use super::host_buffer::{Destroyed, HostBuffer, State};
+use super::host_buffer::HostBuffer;
 use super::map::{BufferMap, enqueue_map_buffer};
 use crate::error::{Error, Result};
 use crate::memory::context::MemContext;
@@ -58,13 +59,14 @@ impl Buffer {
             Ok(object) => object,
             Err(error) => return Err(TransferError::new(error, *memory.end())),
         };
-        let state = Mutex::new(State { memory: None, is_free: false });
-        let host = Arc::new(HostBuffer { state, destroyed: Condvar::new() });
+        let (sender, destroyed) = mpsc::channel();
+        let destroyed = Mutex::new(destroyed);
+        let host = Arc::new(HostBuffer { memory: Mutex::default(), destroyed });
         // SAFETY: the object is alive.
-        match unsafe { keep_until_destroyed(object.raw(), Destroyed(Arc::clone(&host))) } {
+        match unsafe { keep_until_destroyed(object.raw(), (Arc::clone(&host), sender)) } {
             Ok(()) => {
                 // From here on the driver keeps it alive, through its callback.
-                host.lock().memory = Some(memory.end());
+                *host.memory.lock() = Some(memory.end());
                 Ok(Self { host: Some(host), ..Self::whole(object) })
             }
             Err((error, _)) => {
@@ -128,7 +130,7 @@ impl Buffer {
         if self.reference.is_sub_buffer() || Arc::strong_count(self.reference.object()) > 1 {
             return refused("the buffer has other handles, regions or maps; drop them first");
         }
-        if !host.lock().memory.as_ref().is_some_and(|memory| memory.is::<H>()) {
+        if !host.memory.lock().as_ref().is_some_and(|memory| memory.is::<H>()) {
             return refused("the buffer was made of host memory of another type");
         }
         if self.flags().host_reads() {

@@ -11,7 +11,6 @@ mod host_buffer;
 pub(crate) mod host_memory;
 pub(crate) mod map;
 
-use std::fmt;
 use std::ops::{Range, RangeBounds};
 use std::sync::Arc;
 
@@ -29,7 +28,7 @@ use super::object::{self, MemObject, MemoryObject, ObjectDesc, ObjectType, info}
 use super::range::{checked_range, checked_span};
 use super::track::Access;
 use crate::error::{Error, Result, in_call};
-use crate::handle::compare_by_handle;
+use crate::handle::{MemRef, by_handle};
 use smallvec::SmallVec;
 
 /// A buffer of bytes, or a region of one (`pyopencl.Buffer`).
@@ -73,19 +72,14 @@ impl Buffer {
         let whole = object::parent(raw)?.map(|parent| unsafe { Self::from_raw(parent, true) });
         let whole = whole.transpose()?;
         let context = object::context_of(raw)?;
-        if retain {
-            // SAFETY: the caller vouches for the handle.
-            unsafe { cl::retain_mem_object(raw) }.map_err(in_call("clRetainMemObject"))?;
-        }
+        // SAFETY: as the caller promises.
+        let raw = unsafe { MemRef::from_raw(raw, retain) }?;
         Ok(match whole {
             Some(whole) => {
-                let object = Arc::clone(whole.reference.object());
-                // SAFETY: the caller vouches for the handle, and the reference is now ours.
-                let reference = unsafe { BufferRef::sub_buffer(raw, object) };
+                let reference = whole.reference.sub_buffer_of_this(raw);
                 Self { reference, desc, offset, host: None }
             }
-            // SAFETY: as above.
-            None => Self::whole(unsafe { MemObject::from_raw_owned(raw, context, desc) }),
+            None => Self::whole(MemObject::new(raw, context, desc)),
         })
     }
 
@@ -138,7 +132,7 @@ impl Buffer {
         }
         .map_err(in_call(CALL))?;
         // SAFETY: the driver has just made it of the whole buffer, with one reference.
-        let reference = unsafe { self.reference.sub_buffer_of_this(raw) };
+        let reference = self.reference.sub_buffer_of_this(unsafe { MemRef::owned(raw) });
         Ok(Self { reference, desc: ObjectDesc { flags, size }, offset, host: self.host.clone() })
     }
 
@@ -253,15 +247,4 @@ impl Handle for Buffer {
     }
 }
 
-impl fmt::Debug for Buffer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Buffer")
-            .field("raw", &self.as_raw())
-            .field("size", &self.size())
-            .field("offset", &self.offset())
-            .field("flags", &self.flags())
-            .finish()
-    }
-}
-
-compare_by_handle!(Buffer);
+by_handle!(Buffer, size, offset, flags);

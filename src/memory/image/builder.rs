@@ -1,8 +1,8 @@
 //! The creation of images (OpenCL 3.0, 5.3.1; `pyopencl.create_image`).
 
 use std::borrow::Cow;
+use std::ptr;
 use std::sync::Arc;
-use std::{mem, ptr};
 
 use bytemuck::Pod;
 use cl3::error_codes::{
@@ -114,30 +114,29 @@ impl Image {
 }
 
 impl<'a> ImageBuilder<'a> {
-    /// Kernel access, host access, place and flags of vendors. Without a kernel access and flags of
-    /// vendors, [`MemFlags::READ_WRITE`] is added.
-    pub fn flags(mut self, flags: MemFlags) -> Self {
-        self.flags = flags;
-        self
-    }
+    setters! {
+        /// Kernel access, host access, place and flags of vendors. Without a kernel access and flags of
+        /// vendors, [`MemFlags::READ_WRITE`] is added.
+        flags |flags: MemFlags| flags;
 
-    /// The number of pixels along each of one to three axes, x first. Where it is not given, it is
-    /// that of the host's array.
-    pub fn shape(mut self, shape: impl AsRef<[usize]>) -> Self {
-        self.shape = shape.as_ref().into();
-        self
+        /// The number of pixels along each of one to three axes, x first. Where it is not given, it is
+        /// that of the host's array.
+        shape |shape: impl AsRef<[usize]>| shape.as_ref().into();
+
+        /// How many bytes the beginnings of rows, and of slices or layers, are apart in the host data or
+        /// the buffer. What is left out, or 0, has no gaps.
+        pitches |pitches: impl Into<Pitches>| pitches.into();
+
+        /// The image shows the bytes of `buffer`: one row of them for a shape of one axis, or rows for
+        /// one of two, for which the device has to have `cl_khr_image2d_from_buffer`.
+        ///
+        /// Flags that are not given are those of the buffer.
+        buffer |buffer: &'a Buffer| Some(buffer);
     }
 
     /// The last axis counts layers: the image is an array of 1D or 2D images (`is_array=True`).
     pub fn array(mut self) -> Self {
         self.is_array = true;
-        self
-    }
-
-    /// How many bytes the beginnings of rows, and of slices or layers, are apart in the host data or
-    /// the buffer. What is left out, or 0, has no gaps.
-    pub fn pitches(mut self, pitches: impl Into<Pitches>) -> Self {
-        self.pitches = pitches.into();
         self
     }
 
@@ -160,15 +159,6 @@ impl<'a> ImageBuilder<'a> {
         let shape = SmallVec::from_slice(array.shape());
         let bytes = in_image_order(array);
         self.data = Some(HostPixels { bytes, array: Some((shape, size_of::<T>())) });
-        self
-    }
-
-    /// The image shows the bytes of `buffer`: one row of them for a shape of one axis, or rows for
-    /// one of two, for which the device has to have `cl_khr_image2d_from_buffer`.
-    ///
-    /// Flags that are not given are those of the buffer.
-    pub fn buffer(mut self, buffer: &'a Buffer) -> Self {
-        self.buffer = Some(buffer);
         self
     }
 
@@ -380,14 +370,12 @@ unsafe fn create(
         cl::create_image(context.raw(), bits, &raw_format, &image_desc, host.cast_mut().cast())
     }
     .map_err(in_call(CALL))?;
-    // SAFETY: the reference is ours until the image is described.
-    let image = unsafe { MemRef::owned(raw) };
-    let desc = check_item_size(raw, format).and_then(|()| object::desc(raw))?;
-    mem::forget(image);
-    let (desc, context) = (ObjectDesc { flags, ..desc }, Arc::clone(context));
-    let (buffer, pitches) = (buffer.cloned(), super::pitches(format, extent, row_pitch));
-    // SAFETY: the driver has just made it like this in this context, with one reference.
-    Ok(unsafe { Image::from_raw_owned(raw, context, desc, buffer, format, extent, pitches) })
+    // SAFETY: the driver has just made it, with one reference.
+    let raw = unsafe { MemRef::owned(raw) };
+    check_item_size(raw.get(), format)?;
+    let desc = ObjectDesc { flags, ..object::desc(raw.get())? };
+    let (context, buffer) = (Arc::clone(context), buffer.cloned());
+    Ok(Image::of(raw, context, desc, buffer, format, extent, row_pitch))
 }
 
 fn bad_descriptor(reason: impl Into<Cow<'static, str>>) -> Error {

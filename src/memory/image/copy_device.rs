@@ -1,6 +1,6 @@
 //! Pixels between images and buffers, and between images (OpenCL 3.0, 5.3.3 and 5.3.5).
 
-use std::ops::{Range, RangeFull};
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::event::Event;
@@ -55,13 +55,6 @@ pub struct ImageBufferRegion {
     region: Option<PixelRegion>,
 }
 
-/// As many pixels as there are.
-impl From<RangeFull> for ImageBufferRegion {
-    fn from(_: RangeFull) -> Self {
-        Self::default()
-    }
-}
-
 impl ImageBufferRegion {
     /// Returns a box of `region` pixels, rows and slices, from the image's first pixel on, at the start of
     /// the buffer.
@@ -69,16 +62,12 @@ impl ImageBufferRegion {
         Self { region: Some(region.into()), ..Self::default() }
     }
 
-    /// Sets the first byte in the buffer.
-    pub fn offset(mut self, bytes: usize) -> Self {
-        self.offset = bytes;
-        self
-    }
+    setters! {
+        /// Sets the first byte in the buffer.
+        offset |bytes: usize| bytes;
 
-    /// Sets the first pixel.
-    pub fn origin(mut self, origin: impl Into<PixelOrigin>) -> Self {
-        self.origin = origin.into();
-        self
+        /// Sets the first pixel.
+        origin |origin: impl Into<PixelOrigin>| origin.into();
     }
 
     /// Returns the pixels of the image and the bytes of the buffer.
@@ -234,29 +223,18 @@ pub struct ImageCopy {
     region: Option<PixelRegion>,
 }
 
-/// As many pixels as there are.
-impl From<RangeFull> for ImageCopy {
-    fn from(_: RangeFull) -> Self {
-        Self::default()
-    }
-}
-
 impl ImageCopy {
     /// Returns a box of `region` pixels, rows and slices, from the first pixel of either image on.
     pub fn new(region: impl Into<PixelRegion>) -> Self {
         Self { region: Some(region.into()), ..Self::default() }
     }
 
-    /// Sets the first pixel in the source.
-    pub fn src_origin(mut self, origin: impl Into<PixelOrigin>) -> Self {
-        self.src_origin = origin.into();
-        self
-    }
+    setters! {
+        /// Sets the first pixel in the source.
+        src_origin |origin: impl Into<PixelOrigin>| origin.into();
 
-    /// Sets the first pixel in the destination.
-    pub fn dst_origin(mut self, origin: impl Into<PixelOrigin>) -> Self {
-        self.dst_origin = origin.into();
-        self
+        /// Sets the first pixel in the destination.
+        dst_origin |origin: impl Into<PixelOrigin>| origin.into();
     }
 }
 

@@ -1,7 +1,5 @@
 //! Pixels between images and host memory (OpenCL 3.0, 5.3.3).
 
-use std::ops::RangeFull;
-
 use crate::queue::{Arguments, Submitted};
 use cl3::command_queue as cl;
 use cl3::error_codes::CL_INVALID_VALUE;
@@ -59,16 +57,12 @@ impl ImageRegion {
         Self { region: Some(region.into()), ..Self::default() }
     }
 
-    /// Sets the first pixel.
-    pub fn origin(mut self, origin: impl Into<PixelOrigin>) -> Self {
-        self.origin = origin.into();
-        self
-    }
+    setters! {
+        /// Sets the first pixel.
+        origin |origin: impl Into<PixelOrigin>| origin.into();
 
-    /// Sets the distances of rows, and of slices or layers, in host memory, in bytes.
-    pub fn pitches(mut self, pitches: impl Into<Pitches>) -> Self {
-        self.pitches = pitches.into();
-        self
+        /// Sets the distances of rows, and of slices or layers, in host memory, in bytes.
+        pitches |pitches: impl Into<Pitches>| pitches.into();
     }
 
     /// The pixels, for a command without a host side.
@@ -112,13 +106,6 @@ impl ImageRegion {
             )));
         }
         Ok(rows)
-    }
-}
-
-/// All of the image.
-impl From<RangeFull> for ImageRegion {
-    fn from(_: RangeFull) -> Self {
-        Self::default()
     }
 }
 
@@ -179,39 +166,28 @@ impl HostCommand for ImageCommand<'_> {
         let raw = self.image.as_raw();
         let (origin, region) = (self.pixels.origin.as_ptr(), self.pixels.region.as_ptr());
         let [row_pitch, slice_pitch] = driver_pitches(self.image.image_type(), &self.host);
-        let pointer = self.pointer.cast();
+        macro_rules! submit {
+            ($function:path) => {
+                // SAFETY: the caller vouches for the handles and the memory, and the pixels are within both.
+                unsafe {
+                    $function(
+                        queue,
+                        raw,
+                        CL_NON_BLOCKING,
+                        origin,
+                        region,
+                        row_pitch,
+                        slice_pitch,
+                        self.pointer.cast(),
+                        count,
+                        events,
+                    )
+                }
+            };
+        }
         match self.access {
-            // SAFETY: the caller vouches for the handles and the memory, and the pixels are within
-            // both.
-            Access::Read => unsafe {
-                cl::enqueue_read_image(
-                    queue,
-                    raw,
-                    CL_NON_BLOCKING,
-                    origin,
-                    region,
-                    row_pitch,
-                    slice_pitch,
-                    pointer,
-                    count,
-                    events,
-                )
-            },
-            // SAFETY: as above.
-            Access::Write => unsafe {
-                cl::enqueue_write_image(
-                    queue,
-                    raw,
-                    CL_NON_BLOCKING,
-                    origin,
-                    region,
-                    row_pitch,
-                    slice_pitch,
-                    pointer,
-                    count,
-                    events,
-                )
-            },
+            Access::Read => submit!(cl::enqueue_read_image),
+            Access::Write => submit!(cl::enqueue_write_image),
         }
     }
 }

@@ -13,29 +13,14 @@ macro_rules! names_of_numbers {
         $(#[$enum_doc:meta])* $enum:ident;
         $($(#[$doc:meta])* $variant:ident = $number:expr, $name:literal;)*
     ) => {
-        $(#[$enum_doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[non_exhaustive]
-        pub enum $enum {
-            $($(#[$doc])* $variant,)*
+        numbered! {
+            $(#[$enum_doc])*
+            #[non_exhaustive]
+            $enum;
+            $($(#[$doc])* $variant = $number;)*
         }
 
         impl $enum {
-            /// All that there are.
-            pub const ALL: &[Self] = &[$(Self::$variant,)*];
-
-            /// OpenCL's number.
-            pub const fn as_raw(self) -> u32 {
-                match self {
-                    $(Self::$variant => $number,)*
-                }
-            }
-
-            /// Returns the value with the number `raw` in OpenCL; `None` for a vendor's own.
-            pub fn from_raw(raw: u32) -> Option<Self> {
-                Self::ALL.iter().copied().find(|known| known.as_raw() == raw)
-            }
-
             /// OpenCL's name without the `CL_`.
             pub const fn name(self) -> &'static str {
                 match self {

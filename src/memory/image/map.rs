@@ -6,7 +6,6 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use crate::event::Event;
 use bytemuck::Pod;
 use cl3::command_queue as cl;
 use cl3::error_codes::{CL_INVALID_VALUE, CL_MAP_FAILURE};
@@ -20,8 +19,7 @@ use crate::error::{Error, Result};
 use crate::memory::buffer::map;
 use crate::memory::mapping::map::Map;
 use crate::memory::mapping::mode::{MapMode, WritableMapMode, access, check_mode};
-use crate::memory::mapping::pending::MapGuard;
-use crate::memory::mapping::pending::sealed::Guard;
+use crate::memory::mapping::pending::map_guard;
 use crate::memory::mapping::{Mappable, Mapping};
 use crate::memory::object::MemoryObject;
 use crate::memory::object::sealed::Handle;
@@ -94,35 +92,9 @@ impl<T: Pod, M: MapMode> ImageMap<T, M> {
     pub fn slice_pitch(&self) -> usize {
         self.slice_pitch
     }
-
-    /// Returns the event of the map.
-    pub fn event(&self) -> &Event {
-        self.mapping.event()
-    }
-
-    /// Gives the pixels back to the device (`clEnqueueUnmapMemObject`; PyOpenCL's
-    /// `MemoryMap.release`), on the queue that mapped them. Returns the event of the unmap, after whose end
-    /// the device has them.
-    ///
-    /// # Errors
-    /// The errors of [`SliceMap::unmap`](crate::memory::SliceMap::unmap).
-    pub fn unmap<'a>(mut self, wait_for: impl Into<WaitList<'a>>) -> Result<Event> {
-        self.mapping.unmap(None, &wait_for.into())
-    }
-
-    /// Gives the pixels back to the device as [`unmap`](Self::unmap) does, on another queue of the
-    /// same context.
-    ///
-    /// # Errors
-    /// The errors of [`unmap`](Self::unmap), and CL_INVALID_CONTEXT for a queue of another context.
-    pub fn unmap_on<'a>(
-        mut self,
-        queue: &CommandQueue,
-        wait_for: impl Into<WaitList<'a>>,
-    ) -> Result<Event> {
-        self.mapping.unmap(Some(queue), &wait_for.into())
-    }
 }
+
+map_guard!([T: Pod, M: MapMode] ImageMap<T, M>, Image::MAP, mapping);
 
 impl<T: Pod, M: WritableMapMode> ImageMap<T, M> {
     /// Returns the pixels as [`pixels`](Self::pixels) does, for writing.
@@ -130,16 +102,6 @@ impl<T: Pod, M: WritableMapMode> ImageMap<T, M> {
         // SAFETY: as for `pixels`; for a mode that writes, the mapping keeps away all commands and
         // all other maps, and no two pixels have a byte in common.
         unsafe { ArrayViewMut3::from_shape_ptr(self.strided(), self.pointer.as_ptr()) }
-    }
-}
-
-impl<T: Pod, M: MapMode> MapGuard for ImageMap<T, M> {}
-
-impl<T: Pod, M: MapMode> Guard for ImageMap<T, M> {
-    const CALL: &'static str = Image::MAP;
-
-    fn event(&self) -> &Event {
-        self.mapping.event()
     }
 }
 

@@ -11,11 +11,10 @@ pub(crate) mod limits;
 pub(crate) mod map;
 pub(crate) mod shape;
 
-use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use cl3::error_codes::CL_INVALID_MEM_OBJECT;
+use cl3::error_codes::{CL_IMAGE_FORMAT_NOT_SUPPORTED, CL_INVALID_MEM_OBJECT};
 use cl3::info_type::InfoType;
 use cl3::memory as cl;
 use cl3::types::{cl_image_format, cl_mem};
@@ -26,12 +25,13 @@ use shape::{Extent, ImageType, Pixels};
 
 use super::buffer::Buffer;
 use super::command::AccessedRange;
+use super::context::MemContext;
 use super::object::sealed::Handle;
-use super::object::{self, MemObject, MemoryObject, ObjectType};
+use super::object::{self, MemObject, MemoryObject, ObjectDesc, ObjectType};
 use super::track::Access;
 use super::transfer::rows::Rows;
 use crate::error::{Error, Result, in_call};
-use crate::handle::compare_by_handle;
+use crate::handle::{MemRef, by_handle};
 
 /// An image: pixels along one to three axes, which kernels read and write through functions of
 /// their own (`pyopencl.Image`).
@@ -94,30 +94,23 @@ impl Image {
             Some(_) => info(raw, cl::CL_IMAGE_ROW_PITCH)?.into(),
             None => 0,
         };
-        if retain {
-            // SAFETY: the caller vouches for the handle.
-            unsafe { cl::retain_mem_object(raw) }.map_err(in_call("clRetainMemObject"))?;
-        }
-        let pitches = pitches(format, extent, row_pitch);
-        // SAFETY: the caller vouches for the handle, and the reference is now ours.
-        Ok(unsafe { Self::from_raw_owned(raw, context, desc, buffer, format, extent, pitches) })
+        // SAFETY: as the caller promises.
+        let raw = unsafe { MemRef::from_raw(raw, retain) }?;
+        Ok(Self::of(raw, context, desc, buffer, format, extent, row_pitch))
     }
 
-    /// Takes over one reference to `raw`, which shows bytes of `buffer`, or has its own.
-    ///
-    /// # Safety
-    /// `raw` is a valid image of `context` of which the caller owns a reference, and all that is
-    /// said of it is true.
-    unsafe fn from_raw_owned(
-        raw: cl_mem,
-        context: Arc<super::context::MemContext>,
-        desc: object::ObjectDesc,
+    /// Takes over `raw`, which shows bytes of `buffer` in rows `row_pitch` bytes apart, or has its own. All that
+    /// is said of it is true.
+    fn of(
+        raw: MemRef,
+        context: Arc<MemContext>,
+        mut desc: ObjectDesc,
         buffer: Option<Buffer>,
         format: ImageFormat,
         extent: Extent,
-        pitches: [usize; 2],
+        row_pitch: usize,
     ) -> Self {
-        let mut desc = desc;
+        let pitches = pitches(format, extent, row_pitch);
         // CL_MEM_SIZE may leave out the gaps between rows; commands on the whole object need them.
         // quirk: DRIVER-5
         desc.size = desc.size.max(pitches[1] * extent.pixels[2]);
@@ -125,11 +118,9 @@ impl Image {
             Some(buffer) => {
                 let uses = Arc::clone(buffer.object().tracker());
                 let first_byte = buffer.in_tracker(&(0..0)).start;
-                // SAFETY: as promised; the buffer is kept below.
-                unsafe { MemObject::from_raw_owned_in(raw, context, desc, uses, first_byte) }
+                MemObject::within(raw, context, desc, uses, first_byte)
             }
-            // SAFETY: as promised.
-            None => unsafe { MemObject::from_raw_owned(raw, context, desc) },
+            None => MemObject::new(raw, context, desc),
         };
         Self(Arc::new(Shared { object, buffer, format, extent, pitches }))
     }
@@ -261,13 +252,8 @@ fn info(raw: cl_mem, name: u32) -> Result<InfoType> {
 
 fn format_of(raw: cl_mem) -> Result<ImageFormat> {
     let formats: Vec<cl_image_format> = info(raw, cl::CL_IMAGE_FORMAT)?.into();
-    let nothing = || {
-        Error::refused(
-            "clGetImageInfo",
-            CL_INVALID_MEM_OBJECT,
-            "the driver reports no image format",
-        )
-    };
+    let reason = "the driver reports no image format";
+    let nothing = || Error::refused("clGetImageInfo", CL_INVALID_MEM_OBJECT, reason);
     formats.into_iter().next().ok_or_else(nothing)?.try_into()
 }
 
@@ -301,11 +287,7 @@ fn check_item_size(raw: cl_mem, format: ImageFormat) -> Result<()> {
         "the driver has {found} bytes for a pixel of the format {format}, which has {}",
         format.item_size()
     );
-    Err(Error::unsupported(
-        "clGetImageInfo",
-        cl3::error_codes::CL_IMAGE_FORMAT_NOT_SUPPORTED,
-        reason,
-    ))
+    Err(Error::unsupported("clGetImageInfo", CL_IMAGE_FORMAT_NOT_SUPPORTED, reason))
 }
 
 impl MemoryObject for Image {}
@@ -316,16 +298,4 @@ impl Handle for Image {
     }
 }
 
-impl fmt::Debug for Image {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Image")
-            .field("raw", &self.as_raw())
-            .field("image_type", &self.image_type())
-            .field("shape", &self.shape())
-            .field("format", &self.format())
-            .field("flags", &self.flags())
-            .finish()
-    }
-}
-
-compare_by_handle!(Image);
+by_handle!(Image, image_type, shape, format, flags);

@@ -8,45 +8,24 @@ use crate::error::{Error, Result};
 use crate::memory::transfer::rows::Rows;
 use crate::memory::units::{PixelOrigin, PixelRegion};
 
-/// The type of an image: its axes (`cl_mem_object_type`; `pyopencl.mem_object_type`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u32)]
-pub enum ImageType {
+numbered! {
+    /// The type of an image: its axes (`cl_mem_object_type`; `pyopencl.mem_object_type`).
+    ImageType;
     /// One row.
-    Image1d = cl::CL_MEM_OBJECT_IMAGE1D,
+    Image1d = cl::CL_MEM_OBJECT_IMAGE1D;
     /// One row, of a buffer's bytes.
-    Image1dBuffer = cl::CL_MEM_OBJECT_IMAGE1D_BUFFER,
+    Image1dBuffer = cl::CL_MEM_OBJECT_IMAGE1D_BUFFER;
     /// Rows, each a layer of its own.
-    Image1dArray = cl::CL_MEM_OBJECT_IMAGE1D_ARRAY,
+    Image1dArray = cl::CL_MEM_OBJECT_IMAGE1D_ARRAY;
     /// Rows.
-    Image2d = cl::CL_MEM_OBJECT_IMAGE2D,
+    Image2d = cl::CL_MEM_OBJECT_IMAGE2D;
     /// 2D images, each a layer of its own.
-    Image2dArray = cl::CL_MEM_OBJECT_IMAGE2D_ARRAY,
+    Image2dArray = cl::CL_MEM_OBJECT_IMAGE2D_ARRAY;
     /// Slices of rows.
-    Image3d = cl::CL_MEM_OBJECT_IMAGE3D,
+    Image3d = cl::CL_MEM_OBJECT_IMAGE3D;
 }
 
 impl ImageType {
-    /// All image types.
-    pub const ALL: [Self; 6] = [
-        Self::Image1d,
-        Self::Image1dBuffer,
-        Self::Image1dArray,
-        Self::Image2d,
-        Self::Image2dArray,
-        Self::Image3d,
-    ];
-
-    /// Returns OpenCL's number.
-    pub const fn as_raw(self) -> u32 {
-        self as u32
-    }
-
-    /// Returns the image type that OpenCL numbers `raw`; `None` for objects other than images.
-    pub fn from_raw(raw: u32) -> Option<Self> {
-        Self::ALL.into_iter().find(|image_type| image_type.as_raw() == raw)
-    }
-
     /// Returns the axes of a shape.
     pub(super) const fn axes(self) -> &'static [Axis] {
         match self {

@@ -16,7 +16,7 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use cl3::command_queue as cl;
-use cl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_VALUE, CL_MAP_FAILURE};
+use cl3::error_codes::{CL_INVALID_VALUE, CL_MAP_FAILURE};
 use cl3::types::{cl_context, cl_mem};
 
 use crate::error::{Error, Result};
@@ -81,7 +81,7 @@ impl<K: Mappable> Mapping<K> {
         mut submit: impl FnMut(Arguments, &mut *mut c_void) -> Submitted,
     ) -> Result<Self> {
         let Order { queue, wait_for } = order;
-        check_context::<K>(queue, memory)?;
+        queue.check_context(K::MAP, memory.context_raw())?;
         if !is_blocking {
             return Self::submit(queue, memory, range, access, Some(wait_for), submit)
                 .map(|(mapping, _)| mapping);
@@ -113,11 +113,11 @@ impl<K: Mappable> Mapping<K> {
         let prepared = wait_for.map(|list| list.prepare(K::MAP, queue.context_raw()));
         let mut wait_list = prepared.transpose()?.unwrap_or_default();
         let by_address = queue.driver().finds_maps_by_address;
-        let begun = tracker.begin_map(K::MAP, range, access, by_address)?;
-        let waits_here = wait_for.is_none() && begun.predecessors.len() > LONG;
-        for event in &begun.predecessors {
+        let (id, predecessors) = tracker.begin_map(K::MAP, range, access, by_address)?;
+        let waits_here = wait_for.is_none() && predecessors.len() > LONG;
+        for event in &predecessors {
             if waits_here {
-                event.wait_until_ended().inspect_err(|_| tracker.remove_map(begun.id))?;
+                event.wait_until_ended().inspect_err(|_| tracker.remove_map(id))?;
             } else {
                 wait_list.push(event);
             }
@@ -128,18 +128,18 @@ impl<K: Mappable> Mapping<K> {
         let event = match (submitted, NonNull::new(pointer)) {
             (Ok(event), Some(pointer)) => {
                 let (range, memory) = (range.clone(), memory.clone());
-                let mapping = Self { pointer, range, id: Some(begun.id), event, memory };
-                return Ok((mapping, begun.predecessors));
+                let mapping = Self { pointer, range, id: Some(id), event, memory };
+                return Ok((mapping, predecessors));
             }
             (Err(NotSubmitted::Rejected(error)), _) => {
-                tracker.remove_map(begun.id);
+                tracker.remove_map(id);
                 return Err(error);
             }
             (Err(NotSubmitted::NoEvent(error)), _) => Err(error),
             (Ok(event), None) => Ok(event),
         };
         // The memory may be mapped at an unknown time or place: it must never be released.
-        tracker.poison(begun.id);
+        tracker.poison(id);
         mem::forget(memory.clone());
         let null = "the driver returned a null pointer";
         Err(event.err().unwrap_or_else(|| Error::refused(K::MAP, CL_MAP_FAILURE, null)))
@@ -171,7 +171,7 @@ impl<K: Mappable> Mapping<K> {
         };
         let queue = match queue {
             Some(queue) => {
-                check_context::<K>(queue, &self.memory)?;
+                queue.check_context(K::UNMAP, self.memory.context_raw())?;
                 Arc::clone(queue.state())
             }
             None => Arc::clone(self.queue()),
@@ -266,16 +266,6 @@ pub(crate) unsafe fn submit_unmap(
         // SAFETY: as the caller promises.
         None => unsafe { cl::enqueue_svm_unmap(queue, pointer, count, events) },
     }
-}
-
-/// Refuses a queue of another context than the memory.
-#[inline]
-fn check_context<K: Mappable>(queue: &CommandQueue, memory: &K) -> Result<()> {
-    if queue.context_raw() == memory.context_raw() {
-        return Ok(());
-    }
-    let reason = "the queue belongs to another context than the memory";
-    Err(Error::refused(K::MAP, CL_INVALID_CONTEXT, reason))
 }
 
 #[cold]

@@ -9,6 +9,8 @@ use crate::event::Event;
 /// [`ImageMap`](crate::memory::ImageMap) or an [`SvmMap`](crate::memory::SvmMap).
 pub trait MapGuard: sealed::Guard {}
 
+impl<G: sealed::Guard> MapGuard for G {}
+
 pub(crate) mod sealed {
     use crate::event::Event;
 
@@ -21,6 +23,57 @@ pub(crate) mod sealed {
         fn event(&self) -> &Event;
     }
 }
+
+/// Implements the methods of a guard with the [`Mapping`](super::Mapping) at `$mapping`.
+macro_rules! map_guard {
+    ([$($generics:tt)*] $guard:ty, $call:expr, $($mapping:ident).+) => {
+        impl<$($generics)*> $guard {
+            /// Returns the event of the map.
+            pub fn event(&self) -> &$crate::Event {
+                self.$($mapping).+.event()
+            }
+
+            /// Gives the bytes back to the device (`clEnqueueUnmapMemObject`, `clEnqueueSVMUnmap`;
+            /// PyOpenCL's `MemoryMap.release` and `SVMMap.release`), on the queue that mapped them. Returns
+            /// the event of the unmap, after whose end the device has them.
+            ///
+            /// # Errors
+            /// CL_INVALID_CONTEXT for an event of another context, and
+            /// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST for one that has failed; the bytes are then
+            /// given back without waiting. Also the driver's errors; the bytes then stay closed for good.
+            /// They also stay closed if an event of `wait_for` fails later on.
+            pub fn unmap<'a>(
+                mut self,
+                wait_for: impl Into<$crate::memory::WaitList<'a>>,
+            ) -> $crate::Result<$crate::Event> {
+                self.$($mapping).+.unmap(None, &wait_for.into())
+            }
+
+            /// Gives the bytes back to the device as [`unmap`](Self::unmap) does, on another queue of the
+            /// same context.
+            ///
+            /// # Errors
+            /// The errors of [`unmap`](Self::unmap), and CL_INVALID_CONTEXT for a queue of another context.
+            pub fn unmap_on<'a>(
+                mut self,
+                queue: &$crate::CommandQueue,
+                wait_for: impl Into<$crate::memory::WaitList<'a>>,
+            ) -> $crate::Result<$crate::Event> {
+                self.$($mapping).+.unmap(Some(queue), &wait_for.into())
+            }
+        }
+
+        impl<$($generics)*> $crate::memory::mapping::pending::sealed::Guard for $guard {
+            const CALL: &'static str = $call;
+
+            fn event(&self) -> &$crate::Event {
+                self.event()
+            }
+        }
+    };
+}
+
+pub(crate) use map_guard;
 
 /// A map that has been enqueued: its data can be reached after [`wait`](Self::wait) (PyOpenCL's
 /// `is_blocking=False`).

@@ -6,18 +6,14 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::slice;
 
-use crate::event::Event;
-use crate::queue::CommandQueue;
 use bytemuck::Pod;
 use cl3::error_codes::CL_INVALID_VALUE;
 use ndarray::{ArrayView, ArrayViewMut, Dimension, ShapeError, StrideShape};
 
 use super::mode::{MapMode, WritableMapMode};
-use super::pending::MapGuard;
-use super::pending::sealed::Guard;
+use super::pending::map_guard;
 use super::{Mappable, Mapping};
 use crate::error::{Error, Result};
-use crate::wait_list::WaitList;
 
 /// Elements of a memory object as a slice of the host's; `&mut` only if `M` writes.
 ///
@@ -29,7 +25,7 @@ pub struct SliceMap<G, T: Pod, M: MapMode> {
     pointer: NonNull<T>,
     /// In elements.
     len: usize,
-    guard: G,
+    pub(crate) guard: G,
     mode: PhantomData<M>,
 }
 
@@ -74,38 +70,9 @@ impl<K: Mappable, T: Pod, M: MapMode> SliceMap<Mapping<K>, T, M> {
         // unmapped, which takes the result; until then, it keeps commands and other maps away.
         Ok(unsafe { Self::new(mapping, pointer, size) })
     }
-
-    /// Returns the event of the map.
-    pub fn event(&self) -> &Event {
-        self.guard.event()
-    }
-
-    /// Gives the elements back to the device (`clEnqueueUnmapMemObject`, `clEnqueueSVMUnmap`;
-    /// PyOpenCL's `MemoryMap.release` and `SVMMap.release`), on the queue that mapped them. Returns the
-    /// event of the unmap, after whose end the device has them.
-    ///
-    /// # Errors
-    /// CL_INVALID_CONTEXT for an event of another context, and
-    /// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST for one that has failed; the elements are then
-    /// given back without waiting. Also the driver's errors; the elements then stay closed for good.
-    /// They also stay closed if an event of `wait_for` fails later on.
-    pub fn unmap<'a>(mut self, wait_for: impl Into<WaitList<'a>>) -> Result<Event> {
-        self.guard.unmap(None, &wait_for.into())
-    }
-
-    /// Gives the elements back to the device as [`unmap`](Self::unmap) does, on another queue of the
-    /// same context.
-    ///
-    /// # Errors
-    /// The errors of [`unmap`](Self::unmap), and CL_INVALID_CONTEXT for a queue of another context.
-    pub fn unmap_on<'a>(
-        mut self,
-        queue: &CommandQueue,
-        wait_for: impl Into<WaitList<'a>>,
-    ) -> Result<Event> {
-        self.guard.unmap(Some(queue), &wait_for.into())
-    }
 }
+
+map_guard!([K: Mappable, T: Pod, M: MapMode] SliceMap<Mapping<K>, T, M>, K::MAP, guard);
 
 impl<G, T: Pod, M: WritableMapMode> SliceMap<G, T, M> {
     /// Returns the elements as [`array`](Self::array) does, for writing.
@@ -124,16 +91,6 @@ impl<G, T: Pod, M: WritableMapMode> SliceMap<G, T, M> {
 fn misshapen(len: usize, error: ShapeError) -> Error {
     let reason = format!("{len} elements do not fit the shape: {error}");
     Error::refused("ndarray", CL_INVALID_VALUE, reason)
-}
-
-impl<K: Mappable, T: Pod, M: MapMode> MapGuard for SliceMap<Mapping<K>, T, M> {}
-
-impl<K: Mappable, T: Pod, M: MapMode> Guard for SliceMap<Mapping<K>, T, M> {
-    const CALL: &'static str = K::MAP;
-
-    fn event(&self) -> &Event {
-        self.guard.event()
-    }
 }
 
 impl<G, T: Pod, M: MapMode> Deref for SliceMap<G, T, M> {

@@ -163,30 +163,20 @@ impl SvmAllocation {
 }
 
 impl<'a> SvmAllocationBuilder<'a> {
-    /// The size in bytes; 0 is allowed, and has no memory behind it.
-    pub fn size(mut self, bytes: usize) -> Self {
-        self.size = bytes;
-        self
-    }
+    setters! {
+        /// The size in bytes; 0 is allowed, and has no memory behind it.
+        size |bytes: usize| bytes;
 
-    /// Puts it at a multiple of so many bytes, a power of two up to 128; 0 stands for the driver's
-    /// choice, which suits all types of OpenCL C.
-    pub fn alignment(mut self, bytes: usize) -> Self {
-        self.alignment = bytes;
-        self
-    }
+        /// Puts it at a multiple of so many bytes, a power of two up to 128; 0 stands for the driver's
+        /// choice, which suits all types of OpenCL C.
+        alignment |bytes: usize| bytes;
 
-    /// Kernel access, and whether it is fine-grain.
-    pub fn flags(mut self, flags: SvmFlags) -> Self {
-        self.flags = flags;
-        self
-    }
+        /// Kernel access, and whether it is fine-grain.
+        flags |flags: SvmFlags| flags;
 
-    /// An in-order queue on which the memory is freed, after what the queue has been given until
-    /// then.
-    pub fn queue(mut self, queue: &'a CommandQueue) -> Self {
-        self.queue = Some(queue);
-        self
+        /// An in-order queue on which the memory is freed, after what the queue has been given until
+        /// then.
+        queue |queue: &'a CommandQueue| Some(queue);
     }
 
     /// Allocates (`clSVMAlloc`).

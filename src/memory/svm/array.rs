@@ -5,7 +5,6 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use crate::event::Event;
 use crate::queue::CommandQueue;
 use bytemuck::Pod;
 use cl3::error_codes::{CL_INVALID_BUFFER_SIZE, CL_INVALID_VALUE};
@@ -21,8 +20,10 @@ use super::map::SvmMap;
 use super::memory::{Svm, SvmMemory};
 use super::pointer::SvmPointer;
 use crate::error::{Error, Result};
+use crate::memory::mapping::Mappable;
 use crate::memory::mapping::map::Map;
 use crate::memory::mapping::mode::{MapMode, MapRead, MapReadWrite};
+use crate::memory::mapping::pending::map_guard;
 use crate::wait_list::WaitList;
 
 /// An array of a shape and order in shared virtual memory (`pyopencl.SVM` of what `svm_empty`
@@ -52,6 +53,7 @@ use crate::wait_list::WaitList;
 /// # Ok(())
 /// # }
 /// ```
+#[derive(Clone)]
 pub struct SvmArray<T: Pod, D: Dimension> {
     allocation: SvmAllocation,
     shape: Shape<D>,
@@ -237,31 +239,8 @@ fn strided<D: Dimension>(shape: &Shape<D>) -> StrideShape<D> {
     shape.clone().into()
 }
 
-impl<T: Pod, M: MapMode, D: Dimension> SvmArrayMap<T, M, D> {
-    /// The event of the map.
-    pub fn event(&self) -> &Event {
-        self.slice.event()
-    }
-
-    /// Gives the array back to the device: see [`SvmMap::unmap`].
-    ///
-    /// # Errors
-    /// The errors of [`SvmMap::unmap`].
-    pub fn unmap<'a>(self, wait_for: impl Into<WaitList<'a>>) -> Result<Event> {
-        self.slice.unmap(wait_for)
-    }
-
-    /// Gives the array back to the device on another queue: see [`SvmMap::unmap_on`].
-    ///
-    /// # Errors
-    /// The errors of [`SvmMap::unmap_on`].
-    pub fn unmap_on<'a>(
-        self,
-        queue: &CommandQueue,
-        wait_for: impl Into<WaitList<'a>>,
-    ) -> Result<Event> {
-        self.slice.unmap_on(queue, wait_for)
-    }
+map_guard! {
+    [T: Pod, M: MapMode, D: Dimension] SvmArrayMap<T, M, D>, Arc::<SvmMemory>::MAP, slice.guard
 }
 
 impl<T: fmt::Debug, S: Deref<Target = [T]>, D: Dimension> fmt::Debug for ArrayMap<S, D> {
@@ -275,13 +254,6 @@ impl<T: Pod, D: Dimension> SvmPointer for SvmArray<T, D> {}
 impl<T: Pod, D: Dimension> Svm for SvmArray<T, D> {
     fn memory(&self) -> &Arc<SvmMemory> {
         self.allocation.memory()
-    }
-}
-
-impl<T: Pod, D: Dimension> Clone for SvmArray<T, D> {
-    fn clone(&self) -> Self {
-        let (allocation, shape) = (self.allocation.clone(), self.shape.clone());
-        Self { allocation, shape, element: PhantomData }
     }
 }
 

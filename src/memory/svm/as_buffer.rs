@@ -10,6 +10,7 @@ use cl3::memory as cl;
 
 use super::memory::{Svm, SvmMemory, bytes};
 use crate::error::{Error, Result, in_call};
+use crate::handle::MemRef;
 use crate::memory::buffer::Buffer;
 use crate::memory::destructor_callback::keep_until_destroyed;
 use crate::memory::flags::MemFlags;
@@ -40,12 +41,11 @@ pub(super) fn as_buffer(
     let raw = unsafe { cl::create_buffer(context.raw(), flags.bits(), size, at) }
         .map_err(in_call(CALL))?;
     drop(read);
+    // SAFETY: the driver has just made it, with one reference.
+    let raw = unsafe { MemRef::owned(raw) };
     let (desc, uses) = (ObjectDesc { flags, size }, Arc::clone(memory.tracker()));
-    // SAFETY: the driver has just made it in this context, with one reference, in memory whose uses
-    // these are, and which the callback keeps alive.
-    let object =
-        unsafe { MemObject::from_raw_owned_in(raw, Arc::clone(context), desc, uses, range.start) }
-            .keeping_alive(Arc::<SvmMemory>::clone(memory));
+    let object = MemObject::within(raw, Arc::clone(context), desc, uses, range.start)
+        .keeping_alive(Arc::<SvmMemory>::clone(memory));
     // SAFETY: the object is alive.
     unsafe { keep_until_destroyed(object.raw(), DriverRef::new(memory)) }
         .map_err(|(error, _)| error)?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::event::Event;
 use crate::queue::{CommandQueue, Submitted};
 use cl3::command_queue as cl;
-use cl3::error_codes::{CL_INVALID_COMMAND_QUEUE, CL_INVALID_CONTEXT, CL_INVALID_OPERATION};
+use cl3::error_codes::{CL_INVALID_COMMAND_QUEUE, CL_INVALID_OPERATION};
 use cl3::types::{cl_command_queue, cl_uint};
 
 use super::calls;
@@ -119,10 +119,7 @@ pub(super) fn in_order<'a>(
     queue: &'a CommandQueue,
     context: &MemContext,
 ) -> Result<&'a CommandQueue> {
-    if queue.context_raw() != context.raw() {
-        let reason = "the queue belongs to another context than the memory";
-        return Err(Error::refused(call, CL_INVALID_CONTEXT, reason));
-    }
+    queue.check_context(call, context.raw())?;
     if !queue.is_in_order() {
         let reason = "the queue is out-of-order; memory can be freed on in-order queues only";
         return Err(Error::refused(call, CL_INVALID_COMMAND_QUEUE, reason));

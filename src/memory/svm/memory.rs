@@ -5,7 +5,9 @@ use std::ffi::c_void;
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ops::{Range, RangeBounds};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::calls;
 use super::flags::SvmFlags;
@@ -89,8 +91,7 @@ impl SvmMemory {
 
     /// The queue on which it is freed.
     pub(super) fn queue(&self) -> MutexGuard<'_, Option<CommandQueue>> {
-        // Nothing panics while it is changed.
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock()
     }
 
     /// Where byte `offset` is, which is one of it.

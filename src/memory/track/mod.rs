@@ -50,14 +50,16 @@ mod table;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use cl3::error_codes::CL_INVALID_OPERATION;
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use parking_lot::{Condvar, Mutex};
 
 use crate::error::{Error, Result};
 use crate::event::{Event, Outcome};
 use crate::memory::range::overlap;
 use crate::queue::CommandQueue;
+use crate::queue_state::QueueState;
 pub(crate) use left::LeftMap;
 pub(crate) use table::Few;
 use table::{Batch, Conflict, Table, TrackedEvent, Use};
@@ -93,13 +95,6 @@ pub struct AccessTracker {
     is_used: AtomicBool,
 }
 
-/// A map that is being submitted, with the commands that it has to come after.
-#[derive(Debug)]
-pub(crate) struct BegunMap {
-    pub id: u64,
-    pub predecessors: Few<Event>,
-}
-
 /// An access of the host to bytes that need no map. Ends when dropped.
 #[derive(Debug)]
 pub(crate) struct HostAccess {
@@ -119,15 +114,10 @@ impl AccessTracker {
         Arc::default()
     }
 
-    #[inline]
-    fn lock(&self) -> MutexGuard<'_, Table<Event>> {
-        self.table.lock()
-    }
-
     /// Changes the table, and wakes the threads that wait for the end of a submission.
     #[inline]
     fn change<T>(&self, change: impl FnOnce(&mut Table<Event>) -> T) -> T {
-        let mut table = self.lock();
+        let mut table = self.table.lock();
         let result = change(&mut table);
         let is_awaited = table.waiting > 0;
         self.is_used.store(!table.is_empty(), Ordering::Release);
@@ -137,19 +127,6 @@ impl AccessTracker {
             self.submitted.notify_all();
         }
         result
-    }
-
-    /// Waits while `is_submitting`.
-    fn wait_while(
-        &self,
-        table: &mut MutexGuard<'_, Table<Event>>,
-        is_submitting: impl Fn(&Table<Event>) -> bool,
-    ) {
-        while is_submitting(table) {
-            table.waiting += 1;
-            self.submitted.wait(table);
-            table.waiting -= 1;
-        }
     }
 
     /// Adds a command that is about to be submitted, and returns its id. The caller passes the id to
@@ -225,51 +202,42 @@ impl AccessTracker {
     #[cold]
     pub(crate) fn reap(&self) {
         // Drops the last references to most events without the lock.
-        let events = self.lock().events();
+        let events = self.table.lock().events();
         ask_in_order(&events);
         self.change(Table::reap);
     }
 
     /// Removes the commands and maps that have ended, and returns the events of the others.
     fn reap_all(&self) -> Batch<Event> {
-        let events = self.lock().events_on(&ALL);
+        let events = self.table.lock().events_on(&ALL);
         ask_in_order(&events);
         self.change(Table::reap_all);
-        self.lock().events_on(&ALL)
+        self.table.lock().events_on(&ALL)
     }
 
-    /// Removes each command when it has ended, although nothing may ever look at the bytes again.
+    /// Removes each command, or each one of `queue`, when it has ended, although nothing may ever look at the
+    /// bytes again.
     #[cold]
-    pub(crate) fn reap_when_ended(self: &Arc<Self>) {
-        for event in self.reap_all() {
+    pub(crate) fn reap_when_ended(self: &Arc<Self>, queue: Option<&QueueState>) {
+        let is_of_queue = |event: &Event| queue.is_none_or(|queue| event.is_of(queue.raw()));
+        let mut events = self.reap_all();
+        events.retain(|event| event.known_outcome().is_none() && is_of_queue(event));
+        for event in events {
             let tracker = Arc::downgrade(self);
-            let reap = move |_| {
+            let reap = move || {
                 if let Some(tracker) = tracker.upgrade() {
                     tracker.reap_all();
                 }
             };
+            // A callback must not release the last reference to its queue.
+            let reap = move |_| drop(thread::spawn(reap));
             if let Err(error) = event.on_complete(reap) {
                 log::warn!("{error}: memory may be freed late");
             }
         }
     }
 
-    /// Records a command that other code has enqueued on these bytes.
-    ///
-    /// # Errors
-    /// CL_INVALID_OPERATION where the bytes are mapped.
-    pub(crate) fn record(
-        &self,
-        call: &'static str,
-        event: &Event,
-        range: &Range<usize>,
-    ) -> Result<()> {
-        let id = self.begin_command(call, range, Access::Write)?;
-        self.submitted(id, event);
-        Ok(())
-    }
-
-    /// Begins a map, which is found `by_address` alone, and returns the commands that it has to come after.
+    /// Begins a map, which is found `by_address` alone, and returns its id and the commands that it has to come after.
     /// If the driver does not map them, the caller passes the id to [`remove_map`](Self::remove_map) or
     /// [`poison`](Self::poison).
     ///
@@ -282,13 +250,13 @@ impl AccessTracker {
         range: &Range<usize>,
         access: Access,
         by_address: bool,
-    ) -> Result<BegunMap> {
+    ) -> Result<(u64, Few<Event>)> {
         let used = Use { by_address, ..Use::new(range, access) };
         let id = self.begin(call, &used, Table::begin_map)?;
         let predecessors =
             self.predecessors(call, id, &used).inspect_err(|_| self.remove_map(id))?;
-        self.lock().follow(id, &used);
-        Ok(BegunMap { id, predecessors })
+        self.table.lock().follow(id, &used);
+        Ok((id, predecessors))
     }
 
     /// Adds a command or a map that is about to be submitted.
@@ -300,7 +268,7 @@ impl AccessTracker {
         add: impl Fn(&mut Table<Event>, &Use, bool) -> std::result::Result<u64, Conflict<Event>>,
     ) -> Result<u64> {
         let begin = |asked| {
-            let mut table = self.lock();
+            let mut table = self.table.lock();
             let begun = add(&mut table, used, asked);
             self.is_used.store(!table.is_empty(), Ordering::Release);
             begun
@@ -311,8 +279,10 @@ impl AccessTracker {
     /// Returns the events of the commands before this use by the map `id` that have not ended.
     fn predecessors(&self, call: &'static str, id: u64, used: &Use) -> Result<Few<Event>> {
         loop {
-            let mut table = self.lock();
-            self.wait_while(&mut table, |table| table.is_submitting(used));
+            let mut table = self.table.lock();
+            table.waiting += 1;
+            self.submitted.wait_while(&mut table, |table| table.is_submitting(used));
+            table.waiting -= 1;
             let found = table.predecessors(id, used);
             drop(table);
             let mut pending = found.map_err(|conflict| in_use(call, &used.range, &conflict))?;
@@ -326,9 +296,16 @@ impl AccessTracker {
                 return Ok(pending);
             }
             // An unmap that has failed closes its bytes, unless the map has failed, too.
-            for event in self.lock().events_on(&used.range) {
-                event.outcome();
-            }
+            self.ask(&used.range);
+        }
+    }
+
+    /// Asks the driver for the ends of the commands on these bytes.
+    fn ask(&self, range: &Range<usize>) {
+        // The table is not locked meanwhile: callbacks of commands that have failed run here.
+        let events = self.table.lock().events_on(range);
+        for event in events {
+            event.outcome();
         }
     }
 
@@ -436,7 +413,7 @@ impl AccessTracker {
         range: &Range<usize>,
     ) -> Option<bool> {
         let raw = queue.filter(|queue| queue.is_in_order()).map(CommandQueue::as_raw);
-        self.lock().has_only(range, |event| {
+        self.table.lock().has_only(range, |event| {
             raw.is_some_and(|raw| event.is_of(raw)) || event.known_outcome().is_some()
         })
     }
@@ -451,10 +428,8 @@ impl AccessTracker {
         range: &Range<usize>,
     ) -> Option<Vec<Event>> {
         let raw = queue.filter(|queue| queue.is_in_order()).map(CommandQueue::as_raw);
-        for event in self.lock().events_on(range) {
-            event.outcome();
-        }
-        let found = self.lock().predecessors(0, &Use::new(range, Access::Write));
+        self.ask(range);
+        let found = self.table.lock().predecessors(0, &Use::new(range, Access::Write));
         let mut pending = found.ok()?.into_vec();
         pending.retain(|event| {
             !raw.is_some_and(|raw| event.is_of(raw)) && event.known_outcome().is_none()
@@ -485,7 +460,7 @@ impl AccessTracker {
 
     fn check_unmapped(&self, call: &'static str) -> Result<()> {
         self.unmap_left(&ALL)?;
-        if self.lock().has_maps() {
+        if self.table.lock().has_maps() {
             let reason = "bytes are mapped; unmap them first";
             return Err(Error::refused(call, CL_INVALID_OPERATION, reason));
         }
@@ -535,12 +510,12 @@ mod tests {
         let context = crate::create_some_context()?;
         let (mapped, unmapped) = (UserEvent::new(&context)?, UserEvent::new(&context)?);
         let tracker = AccessTracker::new();
-        let map = tracker.begin_map(CALL, &(0..8), Access::Read, false)?;
+        let (id, _) = tracker.begin_map(CALL, &(0..8), Access::Read, false)?;
         mapped.set_complete()?;
-        tracker.unmapped(map.id, &mapped, &unmapped);
+        tracker.unmapped(id, &mapped, &unmapped);
         thread::scope(|scope| {
             let access = scope.spawn(|| tracker.access_by_host(CALL, &(0..8), Access::Write));
-            while !tracker.lock().has_maps() {
+            while !tracker.table.lock().has_maps() {
                 thread::yield_now();
             }
             // Long enough for the thread to wait for the unmap.

@@ -1,7 +1,5 @@
 //! Bytes in one piece, of a buffer or of shared virtual memory.
 
-use std::ops::RangeFull;
-
 use cl3::error_codes::CL_INVALID_VALUE;
 
 use crate::error::{Error, Result};
@@ -37,23 +35,16 @@ pub struct Linear {
 }
 
 impl Linear {
-    /// The first byte of the source.
-    pub fn src_offset(mut self, bytes: usize) -> Self {
-        self.src_offset = bytes;
-        self
-    }
+    setters! {
+        /// The first byte of the source.
+        src_offset |bytes: usize| bytes;
 
-    /// The first byte of the destination.
-    pub fn dst_offset(mut self, bytes: usize) -> Self {
-        self.dst_offset = bytes;
-        self
-    }
+        /// The first byte of the destination.
+        dst_offset |bytes: usize| bytes;
 
-    /// The number of bytes. Without it, of a buffer, as many as the host memory has; of two buffers, or
-    /// of shared virtual memory and anything, as many as both have from their offsets on.
-    pub fn byte_count(mut self, bytes: usize) -> Self {
-        self.byte_count = Some(bytes);
-        self
+        /// The number of bytes. Without it, of a buffer, as many as the host memory has; of two buffers, or
+        /// of shared virtual memory and anything, as many as both have from their offsets on.
+        byte_count |bytes: usize| Some(bytes);
     }
 
     /// Returns the offset in device memory of a command that does `access` to it. The other side is host
@@ -76,12 +67,5 @@ impl Linear {
         let left = |size: usize, offset| size.saturating_sub(offset);
         self.byte_count
             .unwrap_or_else(|| left(src, self.src_offset).min(left(dst, self.dst_offset)))
-    }
-}
-
-/// As many bytes as there are.
-impl From<RangeFull> for Linear {
-    fn from(_: RangeFull) -> Self {
-        Self::default()
     }
 }

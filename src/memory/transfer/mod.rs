@@ -13,7 +13,12 @@ pub(crate) mod linear;
 pub(crate) mod pending;
 pub(crate) mod rows;
 
+use std::ops::RangeFull;
+
 use self::copy_to::CopyTo;
+use self::linear::Linear;
+use super::image::copy_device::{ImageBufferRegion, ImageCopy};
+use super::image::copy_host::ImageRegion;
 use super::into_memory::IntoMemory;
 use crate::memory::order::Order;
 use crate::queue::CommandQueue;
@@ -119,3 +124,16 @@ where
         part.into(),
     )
 }
+
+macro_rules! all_by_default {
+    ($($part:ty),*) => {$(
+        /// As many bytes or pixels as there are.
+        impl From<RangeFull> for $part {
+            fn from(_: RangeFull) -> Self {
+                Self::default()
+            }
+        }
+    )*};
+}
+
+all_by_default!(Linear, ImageRegion, ImageBufferRegion, ImageCopy);

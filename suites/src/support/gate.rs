@@ -42,6 +42,19 @@ pub fn meanwhile<T>(gate: &UserEvent, then: fn(&UserEvent), work: impl FnOnce() 
     })
 }
 
+/// Makes `fails` fail while `work` waits for commands behind `opens`, and then opens that.
+pub fn fail_then_open<T>(fails: &UserEvent, opens: &UserEvent, work: impl FnOnce() -> T) -> T {
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(A_MOMENT);
+            fail(fails);
+            thread::sleep(A_MOMENT);
+            open(opens);
+        });
+        work()
+    })
+}
+
 /// Does `work`, and opens the gate after a moment: Oclgrind's `clFlush` blocks until the gate is open.
 // quirk: OCLGRIND-2
 pub fn soon_open<T>(gate: &UserEvent, work: impl FnOnce() -> T) -> T {

@@ -2,13 +2,13 @@
 
 use clmatrix::Result;
 use clmatrix::memory::{
-    MapMode, MapRead, MapReadWrite, MapWrite, SvmPointer, enqueue_copy, enqueue_svm_memfill,
+    Map, MapMode, MapRead, MapReadWrite, MapWrite, SvmPointer, enqueue_copy, enqueue_svm_memfill,
 };
 use rstest::rstest;
 
 use super::{COARSE, FINE, assert_on_device, bytes_in, double, misaligned, svm_of, svm_with};
 use crate::buffer::{counting, refusal};
-use crate::support::gate::{fail, gate, meanwhile, open};
+use crate::support::gate::{fail, fail_then_open, gate, meanwhile, open};
 use crate::support::mib::MiB;
 use crate::support::on_device::{OnDevice, on_device};
 use crate::support::pattern::{SIZES, assert_moved, assert_same, before, source};
@@ -105,6 +105,19 @@ fn memory_of_a_failed_unmap_stays_inaccessible(on_device: OnDevice) -> Result<()
     svm.map_rw::<u32>(&on_device.queue, [])?.unmap(&gate)?;
     fail(&gate);
     let result = svm.access::<u32, _>(MapReadWrite, ..);
+    assert_eq!(refusal(result), "CL_INVALID_OPERATION");
+    Ok(())
+}
+
+/// The unmap fails while the access waits for a fill of other bytes.
+#[rstest]
+#[clmatrix_harness::test(requires(svm = "fine"), fresh_context)]
+fn an_unmap_that_fails_during_the_wait_of_an_access_is_noticed(on_device: OnDevice) -> Result<()> {
+    let svm = svm_of(&on_device, FINE, &counting(4))?;
+    let (unmap, fill) = (gate(&on_device.context), gate(&on_device.context));
+    svm.map::<u32, _>(&on_device.queue, MapReadWrite, 2.., [])?.unmap(&unmap)?;
+    enqueue_svm_memfill(&on_device.another_queue(), &svm, &7_u32, ..8, &fill)?;
+    let result = fail_then_open(&unmap, &fill, || svm.access::<u32, _>(MapReadWrite, ..));
     assert_eq!(refusal(result), "CL_INVALID_OPERATION");
     Ok(())
 }

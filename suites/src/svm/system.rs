@@ -3,7 +3,7 @@
 
 use clmatrix::Result;
 use clmatrix::memory::{
-    Linear, MapRead, MapReadWrite, MemFlags, SvmArray, SvmFlags, SvmPointer, SystemSvm,
+    Linear, Map, MapRead, MapReadWrite, MemFlags, SvmArray, SvmFlags, SvmPointer, SystemSvm,
     enqueue_copy, enqueue_fill_buffer, enqueue_svm_memfill, enqueue_svm_migratemem,
 };
 use ndarray::{Array2, ShapeBuilder, array};
@@ -11,7 +11,7 @@ use rstest::rstest;
 
 use super::{assert_on_device, double};
 use crate::buffer::{counting, refusal};
-use crate::support::gate::{fail, gate, meanwhile, open};
+use crate::support::gate::{fail, fail_then_open, gate, meanwhile, open};
 use crate::support::logger::panics_as_it_logs;
 use crate::support::on_device::{OnDevice, on_device};
 use crate::support::pattern::{SIZES, assert_moved, before, source};
@@ -130,6 +130,22 @@ fn memory_of_a_failed_unmap_is_never_freed(
     // SAFETY: it is never freed, and no command writes it.
     let memory = unsafe { std::slice::from_raw_parts(at, 16 << 20) };
     assert!(memory.iter().all(|element| *element == 7));
+    Ok(())
+}
+
+/// The unmap fails while a thread waits for a fill of other bytes.
+#[rstest]
+#[clmatrix_harness::test(requires(svm = "system"), fresh_context)]
+fn an_unmap_that_fails_during_the_wait_is_noticed(on_device: OnDevice) -> Result<()> {
+    let svm = SystemSvm::new(&on_device.context, counting(4))?;
+    let (unmap, fill) = (gate(&on_device.context), gate(&on_device.context));
+    svm.map::<u32, _>(&on_device.queue, MapReadWrite, 2.., [])?.unmap(&unmap)?;
+    enqueue_svm_memfill(&on_device.another_queue(), &svm, &7_u32, ..8, &fill)?;
+    let Err(back) = fail_then_open(&unmap, &fill, || svm.into_inner()) else {
+        panic!("the memory is given back, although it may be mapped");
+    };
+    assert_eq!(refusal(Err::<(), _>(back.error)), "CL_INVALID_OPERATION");
+    assert!(back.memory.is_some());
     Ok(())
 }
 
