@@ -66,7 +66,7 @@ impl Drop for Handle {
         }
         // The events of held blocks are not looked at unless the blocks are reused.
         for tracker in self.blocks.get_mut().iter().filter_map(Weak::upgrade) {
-            tracker.reap_when_ended(Some(&self.state));
+            tracker.reap_when_ended();
         }
     }
 }

@@ -323,7 +323,7 @@ impl Drop for MemObject {
         // Events of the tracker, which the memory owns, may keep the driver's object, which keeps the
         // memory.
         if self._memory.is_some() {
-            self.tracker.reap_when_ended(None);
+            self.tracker.reap_when_ended();
         }
     }
 }

@@ -53,13 +53,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use cl3::error_codes::CL_INVALID_OPERATION;
+use cl3::types::cl_command_queue;
 use parking_lot::{Condvar, Mutex};
 
 use crate::error::{Error, Result};
 use crate::event::{Event, Outcome};
 use crate::memory::range::overlap;
 use crate::queue::CommandQueue;
-use crate::queue_state::QueueState;
 pub(crate) use left::LeftMap;
 pub(crate) use table::Few;
 use table::{Batch, Conflict, Table, TrackedEvent, Use};
@@ -215,18 +215,21 @@ impl AccessTracker {
         self.table.lock().events_on(&ALL)
     }
 
-    /// Removes each command, or each one of `queue`, when it has ended, although nothing may ever look at the
-    /// bytes again.
+    /// Removes each command when it has ended, although nothing may ever look at the bytes again.
     #[cold]
-    pub(crate) fn reap_when_ended(self: &Arc<Self>, queue: Option<&QueueState>) {
-        let is_of_queue = |event: &Event| queue.is_none_or(|queue| event.is_of(queue.raw()));
-        let mut events = self.reap_all();
-        events.retain(|event| event.known_outcome().is_none() && is_of_queue(event));
-        for event in events {
+    pub(crate) fn reap_when_ended(self: &Arc<Self>) {
+        let mut queues = Few::new();
+        let is_pending = |event: &&Event| event.known_outcome().is_none();
+        for event in self.reap_all().iter().filter(is_pending) {
+            let queue = in_order_queue(event);
+            if queue.is_some_and(|queue| queues.contains(&queue)) {
+                continue;
+            }
+            queues.extend(queue);
             let tracker = Arc::downgrade(self);
             let reap = move || {
                 if let Some(tracker) = tracker.upgrade() {
-                    tracker.reap_all();
+                    tracker.reap_when_ended();
                 }
             };
             // A callback must not release the last reference to its queue.
@@ -468,12 +471,17 @@ impl AccessTracker {
     }
 }
 
+/// Returns the queue of a command, if it is in-order.
+fn in_order_queue(event: &Event) -> Option<cl_command_queue> {
+    event.queue().filter(|queue| queue.is_in_order()).map(|queue| queue.raw())
+}
+
 /// Asks the driver for the ends of these commands, but for those behind a command of their in-order
 /// queue that has not ended: they have rarely ended.
 fn ask_in_order(events: &[Event]) {
     let mut pending = Few::new();
     for event in events {
-        let queue = event.queue().filter(|queue| queue.is_in_order()).map(|queue| queue.raw());
+        let queue = in_order_queue(event);
         if !queue.is_some_and(|queue| pending.contains(&queue)) && event.outcome().is_none() {
             pending.extend(queue);
         }
