@@ -45,9 +45,9 @@ pub struct ArgInfo {
 /// The values that may be passed for an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Parameter {
-    pub(super) kinds: Kinds,
+    kinds: Kinds,
     /// In bytes; 0 where it may be any.
-    pub(super) size: usize,
+    size: usize,
 }
 
 impl Parameter {
@@ -61,6 +61,14 @@ impl Parameter {
     #[inline]
     pub(super) fn takes(self, value: &Value) -> bool {
         self.kinds.intersects(value.kind) && (self.size == value.size || self.size == 0)
+    }
+
+    pub(super) fn kinds(self) -> Kinds {
+        self.kinds
+    }
+
+    pub(super) fn size(self) -> usize {
+        self.size
     }
 }
 

@@ -25,6 +25,7 @@ use super::size::{self, CALL, WorkSize};
 use super::value::{Data, Kinds, Value};
 use super::{Launcher, create_kernel};
 use crate::error::{Error, Result, in_call};
+use crate::handle::SamplerRef;
 use crate::memory::command::{AccessedRange, enqueue};
 use crate::memory::context::MemContext;
 use crate::memory::object::{self, MemoryObject};
@@ -77,7 +78,6 @@ pub struct Launch<'k, 'a> {
     launcher: &'k mut Launcher,
     args: SmallVec<[Value; ROOM]>,
     accesses: SmallVec<[AccessedRange<'a>; ROOM]>,
-    samplers: Vec<&'a Sampler>,
     indirect: SmallVec<[*mut c_void; 1]>,
     wait_for: WaitList<'a>,
     global: WorkSize,
@@ -93,7 +93,6 @@ impl<'k, 'a> Launch<'k, 'a> {
             launcher,
             args: SmallVec::new(),
             accesses: SmallVec::new(),
-            samplers: Vec::new(),
             indirect: SmallVec::new(),
             wait_for: WaitList::default(),
             global: WorkSize::NONE,
@@ -188,10 +187,12 @@ impl<'k, 'a> Launch<'k, 'a> {
     /// These hold whenever the kernel starts. A kernel behind a [`UserEvent`](crate::UserEvent) may start
     /// when that is dropped, also by a panic.
     pub unsafe fn enqueue(&mut self, queue: &CommandQueue) -> Result<Event> {
-        let Self { launcher, args, accesses, samplers, indirect, wait_for, global, local, offset } =
-            self;
+        let Self { launcher, args, accesses, indirect, wait_for, global, local, offset } = self;
         size::check(global, local, offset, launcher.uniform)?;
-        queue.check_context(CALL, launcher.context.raw())?;
+        if queue.context_raw() != launcher.context.raw() {
+            let reason = "the queue belongs to another context than the kernel";
+            return Err(Error::refused(CALL, CL_INVALID_CONTEXT, reason));
+        }
         // First, as it may replace the kernel object.
         launcher.forget_settings(args, !indirect.is_empty())?;
         if !indirect.is_empty() {
@@ -217,6 +218,8 @@ impl<'k, 'a> Launch<'k, 'a> {
                 )
             }
         };
+        // SAFETY: the launch borrows the samplers.
+        let samplers = unsafe { retain_samplers(args) }?;
         let event = enqueue(CALL, Order::new(queue, wait_for), accesses, submit)?;
         keep_until_ended(samplers, &event);
         Ok(event)
@@ -266,7 +269,6 @@ impl<'k, 'a> Launch<'k, 'a> {
     #[inline]
     pub(super) fn push_sampler(&mut self, sampler: &'a Sampler) {
         let is_foreign = self.is_foreign(sampler.context());
-        self.samplers.push(sampler);
         self.push(Value::handle(sampler.as_raw(), Kinds::SAMPLER, is_foreign));
     }
 
@@ -288,14 +290,27 @@ impl<'k, 'a> Launch<'k, 'a> {
     }
 }
 
+/// Adds a reference to each sampler among the arguments.
+///
+/// # Safety
+/// The handles of the arguments are valid.
+#[inline]
+unsafe fn retain_samplers(args: &[Value]) -> Result<Vec<SamplerRef>> {
+    let samplers = args.iter().filter_map(|arg| match arg.data {
+        Data::Handle(raw) if arg.kind == Kinds::SAMPLER => Some(raw),
+        _ => None,
+    });
+    // SAFETY: as the caller promises.
+    samplers.map(|raw| unsafe { SamplerRef::retain(raw) }).collect()
+}
+
 /// Keeps samplers until the command of `event` has ended, or for ever where the driver does not call
 /// back: kernels of PoCL 3.1 do not keep them.
 // quirk: POCL-16
-fn keep_until_ended(samplers: &[&Sampler], event: &Event) {
+fn keep_until_ended(samplers: Vec<SamplerRef>, event: &Event) {
     if samplers.is_empty() {
         return;
     }
-    let samplers: Vec<Sampler> = samplers.iter().copied().cloned().collect();
     let samplers = ManuallyDrop::new(samplers);
     let release = move |_| drop(ManuallyDrop::into_inner(samplers));
     if let Err(error) = event.on_complete(release) {
@@ -398,7 +413,7 @@ impl Launcher {
                 (CL_INVALID_CONTEXT, "belongs to another context than the kernel".to_owned())
             }
             Kinds::NO_SIZE if matches!(arg.data, Data::Nothing) => {
-                if !parameter.kinds.contains(Kinds::LOCAL) {
+                if !parameter.kinds().contains(Kinds::LOCAL) {
                     (CL_INVALID_ARG_VALUE, "cannot be local memory".to_owned())
                 } else {
                     let (size, most) = (arg.size, self.local_memory);
@@ -408,11 +423,11 @@ impl Launcher {
             }
             Kinds::NO_SIZE => (CL_INVALID_ARG_SIZE, "cannot be a value of 0 bytes".to_owned()),
             kind if Kinds::VALUES.contains(kind)
-                && Kinds::VALUES.intersects(parameter.kinds)
-                && parameter.size != arg.size
-                && parameter.size != 0 =>
+                && Kinds::VALUES.intersects(parameter.kinds())
+                && parameter.size() != arg.size
+                && parameter.size() != 0 =>
             {
-                let reason = format!("takes {} bytes, {} were given", parameter.size, arg.size);
+                let reason = format!("takes {} bytes, {} were given", parameter.size(), arg.size);
                 (CL_INVALID_ARG_SIZE, reason)
             }
             kind => (CL_INVALID_ARG_VALUE, format!("cannot be {}", what(kind))),
