@@ -461,8 +461,6 @@ fn held_blocks_let_go_of_dropped_queues(
     let blocks = blocks.collect::<Result<Vec<_>>>()?;
     for (queue, block) in queues.iter().zip(&blocks) {
         fill(queue, block, 1, None)?;
-        // Oclgrind's queues are not flushed when they are dropped.
-        queue.flush()?;
     }
     if blocks_first {
         drop(blocks);
