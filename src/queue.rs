@@ -9,12 +9,10 @@ use cl3::event::retain_event;
 use cl3::types::{cl_command_queue, cl_context, cl_device_id, cl_event};
 use opencl3::context::Context;
 use opencl3::device::Device;
-use parking_lot::Mutex;
 
 use crate::error::{Error, Result, in_call};
 use crate::event::Event;
 use crate::handle::by_handle;
-use crate::memory::track::AccessTracker;
 use crate::queue_state::QueueState;
 use crate::wait_list::{RawWaitList, WaitList};
 
@@ -43,30 +41,16 @@ pub use crate::queue_properties::QueueProperties;
 pub struct CommandQueue(Arc<Handle>);
 
 /// The handles that users have, all together.
-struct Handle {
-    state: Arc<QueueState>,
-    /// The trackers of the blocks that pools have handed out for the queue.
-    blocks: Mutex<Vec<Weak<AccessTracker>>>,
-}
-
-impl Handle {
-    fn new(state: Arc<QueueState>) -> Arc<Self> {
-        Arc::new(Self { state, blocks: Mutex::default() })
-    }
-}
+struct Handle(Arc<QueueState>);
 
 impl Drop for Handle {
     fn drop(&mut self) {
         // The release of the driver's queue flushes it. Events may delay the release.
-        if Arc::strong_count(&self.state) > 1
-            && !self.state.driver().flush_blocks
-            && let Err(error) = self.state.flush()
+        if Arc::strong_count(&self.0) > 1
+            && !self.0.driver().flush_blocks
+            && let Err(error) = self.0.flush()
         {
             log::error!("{error}");
-        }
-        // The events of held blocks are not looked at unless the blocks are reused.
-        for tracker in self.blocks.get_mut().iter().filter_map(Weak::upgrade) {
-            tracker.reap_when_ended();
         }
     }
 }
@@ -181,12 +165,12 @@ impl CommandQueue {
     pub unsafe fn from_raw(raw: cl_command_queue, retain: bool) -> Result<Self> {
         // SAFETY: as the caller promises.
         let state = unsafe { QueueState::from_raw(raw, retain) }?;
-        Ok(Self(Handle::new(Arc::new(state))))
+        Ok(Self(Arc::new(Handle(Arc::new(state)))))
     }
 
     #[inline]
     pub(crate) fn state(&self) -> &Arc<QueueState> {
-        &self.0.state
+        &self.0.0
     }
 
     /// Returns a reference that does not keep the queue.
@@ -194,24 +178,9 @@ impl CommandQueue {
         Arc::downgrade(self.state())
     }
 
-    /// Records that a pool hands out a block for the queue. The block lets the queue go when the last handle
-    /// of a user has been dropped and the commands have ended.
-    // quirk: DRIVER-9
-    pub(crate) fn lend(&self, block: &Arc<AccessTracker>) {
-        let mut blocks = self.0.blocks.lock();
-        if blocks.len() == blocks.capacity() {
-            blocks.retain(|block| block.strong_count() > 0);
-            blocks.sort_unstable_by_key(Weak::as_ptr);
-            blocks.dedup_by_key(|block| block.as_ptr());
-            let len = blocks.len();
-            blocks.reserve(len + 1);
-        }
-        blocks.push(Arc::downgrade(block));
-    }
-
     /// Returns a handle to a queue that has others, or events.
     pub(crate) fn upgrade(state: &Weak<QueueState>) -> Option<Self> {
-        state.upgrade().map(|state| Self(Handle::new(state)))
+        state.upgrade().map(|state| Self(Arc::new(Handle(state))))
     }
 
     /// Returns whether `state` is of this queue.

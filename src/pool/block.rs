@@ -89,9 +89,6 @@ impl<P: BlockOwner> Block<P> {
         };
         if !is_same {
             self.queue = queue.map(CommandQueue::downgrade);
-            if let Some(queue) = queue {
-                queue.lend(&self.tracker);
-            }
         }
     }
 
@@ -140,7 +137,6 @@ impl<P: BlockOwner> Block<P> {
             queue.order_after(&[marker])?;
         }
         (self.queue, self.bound) = (Some(queue.downgrade()), Some(queue.clone()));
-        queue.lend(&self.tracker);
         Ok(())
     }
 

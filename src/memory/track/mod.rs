@@ -50,10 +50,8 @@ mod table;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 
 use cl3::error_codes::CL_INVALID_OPERATION;
-use cl3::types::cl_command_queue;
 use parking_lot::{Condvar, Mutex};
 
 use crate::error::{Error, Result};
@@ -218,22 +216,13 @@ impl AccessTracker {
     /// Removes each command when it has ended, although nothing may ever look at the bytes again.
     #[cold]
     pub(crate) fn reap_when_ended(self: &Arc<Self>) {
-        let mut queues = Few::new();
-        let is_pending = |event: &&Event| event.known_outcome().is_none();
-        for event in self.reap_all().iter().filter(is_pending) {
-            let queue = in_order_queue(event);
-            if queue.is_some_and(|queue| queues.contains(&queue)) {
-                continue;
-            }
-            queues.extend(queue);
+        for event in self.reap_all() {
             let tracker = Arc::downgrade(self);
-            let reap = move || {
+            let reap = move |_| {
                 if let Some(tracker) = tracker.upgrade() {
-                    tracker.reap_when_ended();
+                    tracker.reap_all();
                 }
             };
-            // A callback must not release the last reference to its queue.
-            let reap = move |_| drop(thread::spawn(reap));
             if let Err(error) = event.on_complete(reap) {
                 log::warn!("{error}: memory may be freed late");
             }
@@ -471,17 +460,12 @@ impl AccessTracker {
     }
 }
 
-/// Returns the queue of a command, if it is in-order.
-fn in_order_queue(event: &Event) -> Option<cl_command_queue> {
-    event.queue().filter(|queue| queue.is_in_order()).map(|queue| queue.raw())
-}
-
 /// Asks the driver for the ends of these commands, but for those behind a command of their in-order
 /// queue that has not ended: they have rarely ended.
 fn ask_in_order(events: &[Event]) {
     let mut pending = Few::new();
     for event in events {
-        let queue = in_order_queue(event);
+        let queue = event.queue().filter(|queue| queue.is_in_order()).map(|queue| queue.raw());
         if !queue.is_some_and(|queue| pending.contains(&queue)) && event.outcome().is_none() {
             pending.extend(queue);
         }

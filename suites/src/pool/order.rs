@@ -8,7 +8,7 @@ use clmatrix::memory::{
     Buffer, MemFlags, MemoryObject, enqueue_copy, enqueue_fill, enqueue_fill_buffer,
 };
 use clmatrix::pool::{Allocator, DeferredAllocator, MemoryPool, PoolOptions};
-use clmatrix::{CommandQueue, Device, Event, QueueProperties, Result, Status, context_references};
+use clmatrix::{CommandQueue, Device, Event, QueueProperties, Result, Status};
 use clmatrix_harness::{CtxFactory, ctx_factory, device};
 use rstest::rstest;
 
@@ -18,8 +18,6 @@ use crate::support::gate::{gate, meanwhile, open, soon_open};
 use crate::support::on_device::{OnDevice, on_device, soon};
 
 const SIZE: usize = 4096;
-
-const QUEUES: usize = 100;
 
 /// Bytes of a block for `SIZE`.
 const BLOCK: usize = 4351;
@@ -443,34 +441,5 @@ fn blocks_of_dropped_queues_are_reused(on_device: OnDevice) -> Result<()> {
         assert_eq!(fill_on_new_queue()?, first, "the block is not reused");
     }
     assert_eq!(pool.statistics().managed_bytes, BLOCK);
-    Ok(())
-}
-
-/// Each queue has a reference to the context, and on rusticl a thread.
-#[rstest]
-#[clmatrix_harness::test]
-fn held_blocks_let_go_of_dropped_queues(
-    on_device: OnDevice,
-    #[values(false, true)] blocks_first: bool,
-) -> Result<()> {
-    let pool = pool_on(&on_device.queue, PoolOptions::new())?;
-    drop(pool.allocate(SIZE)?);
-    let before = context_references();
-    let queues: Vec<_> = (0..QUEUES).map(|_| on_device.another_queue()).collect();
-    let blocks = queues.iter().map(|queue| pool.allocate_on(queue, SIZE));
-    let blocks = blocks.collect::<Result<Vec<_>>>()?;
-    for (queue, block) in queues.iter().zip(&blocks) {
-        fill(queue, block, 1, None)?;
-    }
-    if blocks_first {
-        drop(blocks);
-        drop(queues);
-    } else {
-        drop(queues);
-        drop(blocks);
-    }
-    assert_eq!(pool.held_blocks(), QUEUES);
-    let let_go = soon(|| Ok(context_references() <= before))?;
-    assert!(let_go, "{} of {before} references", context_references());
     Ok(())
 }
