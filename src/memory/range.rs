@@ -6,27 +6,27 @@ use cl3::error_codes::CL_INVALID_VALUE;
 
 use crate::error::{Error, Result};
 
-/// Returns `range` of `size` units with its ends filled in. An end that cannot be counted is the largest
-/// number, which no memory has.
+/// Returns `range` of `size` units with its ends filled in; `None` where it exceeds them.
 #[inline]
-fn filled_in(size: usize, range: &impl RangeBounds<usize>) -> Range<usize> {
+fn filled_in(size: usize, range: &impl RangeBounds<usize>) -> Option<Range<usize>> {
     let start = match range.start_bound() {
         Bound::Included(start) => *start,
-        Bound::Excluded(before) => before.saturating_add(1),
+        Bound::Excluded(before) => before.checked_add(1)?,
         Bound::Unbounded => 0,
     };
     let end = match range.end_bound() {
-        Bound::Included(last) => last.saturating_add(1),
+        Bound::Included(last) => last.checked_add(1)?,
         Bound::Excluded(end) => *end,
         Bound::Unbounded => size,
     };
-    start..end
+    (start <= end && end <= size).then_some(start..end)
 }
 
-/// Returns whether `range` lies within `size` units.
+/// Returns the `len` bytes from `offset` on; `None` where they exceed `size` bytes.
 #[inline]
-fn is_within(range: &Range<usize>, size: usize) -> bool {
-    range.start <= range.end && range.end <= size
+fn span_of(size: usize, offset: usize, len: usize) -> Option<Range<usize>> {
+    let end = offset.checked_add(len)?;
+    (end <= size).then_some(offset..end)
 }
 
 /// Returns `range` with its ends filled in, of the `size` bytes of `what`.
@@ -37,14 +37,36 @@ pub(crate) fn checked_range(
     size: usize,
     range: impl RangeBounds<usize>,
 ) -> Result<Range<usize>> {
-    let range = filled_in(size, &range);
-    if is_within(&range, size) { Ok(range) } else { Err(no_such_range(call, what, size, &range)) }
+    match filled_in(size, &range) {
+        Some(range) => Ok(range),
+        None => Err(no_such_range(call, what, size, range.start_bound(), range.end_bound())),
+    }
 }
 
 #[cold]
-fn no_such_range(call: &'static str, what: &str, size: usize, range: &Range<usize>) -> Error {
-    let reason = format!("bytes {range:?} exceed a {what} of {size} bytes");
+fn no_such_range(
+    call: &'static str,
+    what: &str,
+    size: usize,
+    start: Bound<&usize>,
+    end: Bound<&usize>,
+) -> Error {
+    let reason = format!("bytes {} exceed a {what} of {size} bytes", shown(start, end));
     Error::refused(call, CL_INVALID_VALUE, reason)
+}
+
+/// Returns the range as it is written in Rust.
+fn shown(start: Bound<&usize>, end: Bound<&usize>) -> String {
+    let start = match start {
+        Bound::Included(start) => start.to_string(),
+        Bound::Excluded(before) => format!("(after {before})"),
+        Bound::Unbounded => String::new(),
+    };
+    match end {
+        Bound::Included(last) => format!("{start}..={last}"),
+        Bound::Excluded(end) => format!("{start}..{end}"),
+        Bound::Unbounded => format!("{start}.."),
+    }
 }
 
 /// Returns the bytes of the elements `range`, of the `size` bytes of `what`. Element `i` begins at byte
@@ -62,13 +84,15 @@ pub(crate) fn checked_elements<T>(
 ) -> Result<Range<usize>> {
     let item = size_of::<T>();
     let has_end = range.end_bound() != Bound::Unbounded;
-    let elements = filled_in(size.checked_div(item).unwrap_or(0), &range);
-    if item > 0 && (has_end || size.is_multiple_of(item)) && is_within(&elements, size / item) {
+    if item > 0
+        && (has_end || size.is_multiple_of(item))
+        && let Some(elements) = filled_in(size / item, &range)
+    {
         // Neither product overflows: both are at most `size`.
         let bytes = elements.start * item..elements.end * item;
         return check_not_empty(call, &bytes).map(|()| bytes);
     }
-    Err(no_such_elements(call, what, size, item, &elements, has_end))
+    Err(no_such_elements(call, what, size, item, range.start_bound(), range.end_bound()))
 }
 
 #[cold]
@@ -77,17 +101,18 @@ fn no_such_elements(
     what: &str,
     size: usize,
     item: usize,
-    elements: &Range<usize>,
-    has_end: bool,
+    start: Bound<&usize>,
+    end: Bound<&usize>,
 ) -> Error {
     let reason = match size.checked_rem(item) {
         None => "elements of 0 bytes have no addresses of their own".to_owned(),
-        Some(rest) if rest > 0 && !has_end => format!(
+        Some(rest) if rest > 0 && end == Bound::Unbounded => format!(
             "a {what} of {size} bytes is not a whole number of elements of {item} bytes; give the \
              range an end"
         ),
         Some(_) => format!(
-            "elements {elements:?} exceed a {what} of {} elements of {item} bytes",
+            "elements {} exceed a {what} of {} elements of {item} bytes",
+            shown(start, end),
             size / item
         ),
     };
@@ -103,9 +128,9 @@ pub(crate) fn checked_span(
     offset: usize,
     len: usize,
 ) -> Result<Range<usize>> {
-    match offset.checked_add(len) {
-        Some(end) if end <= size => Ok(offset..end),
-        _ => Err(no_such_span(call, what, size, offset, len)),
+    match span_of(size, offset, len) {
+        Some(range) => Ok(range),
+        None => Err(no_such_span(call, what, size, offset, len)),
     }
 }
 
@@ -158,7 +183,7 @@ mod tests {
             ((Unbounded, Included(usize::MAX)), None),
             ((Excluded(usize::MAX), Unbounded), None),
         ] {
-            assert_eq!(checked_range("call", "buffer", 8, range).ok(), expected, "{range:?}");
+            assert_eq!(filled_in(8, &range), expected, "{range:?}");
         }
     }
 
@@ -224,8 +249,7 @@ mod tests {
             (1, usize::MAX, None),
             (usize::MAX, 1, None),
         ] {
-            let found = checked_span("call", "buffer", 8, offset, len).ok();
-            assert_eq!(found, expected, "{len} from {offset}");
+            assert_eq!(span_of(8, offset, len), expected, "{len} from {offset}");
         }
     }
 }
