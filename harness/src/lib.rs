@@ -36,7 +36,6 @@ mod case;
 mod config;
 mod devices;
 mod expected_statuses;
-
 mod fixtures;
 mod folders;
 mod log;

@@ -121,7 +121,7 @@ fn list_module(module: &[String], depth: usize, list: &mut Vec<String>) {
                 let target = module_at(module, &path).filter(|_| !is_public);
                 match target.and_then(|module| find(&module, &name)) {
                     Some((items, item)) => list_item(&item, &items, depth, list),
-                    // Of another crate, or in the list already.
+                    // It is of another crate, or in the list already.
                     None => push(depth, &format!("pub use {}::{name}", path.join("::")), list),
                 }
             }

@@ -26,10 +26,10 @@ use figure::Figure;
 struct Variant {
     /// In Cargo.toml, after the path.
     manifest: &'static str,
-    /// Of `cargo tree`.
+    /// The most lines of `cargo tree`.
     arguments: &'static [&'static str],
     max_crates: u32,
-    /// Of the processor time of [`REFERENCE`].
+    /// The most times the processor time of [`REFERENCE`].
     max_ratio: f64,
     /// The names of the two figures.
     figures: [&'static str; 2],
@@ -111,6 +111,11 @@ fn count_crates(workspace: &Workspace, arguments: &[&str]) -> Result<u32> {
 fn copy_example(harness: &Path, to: &Path, features: &str) -> Result<()> {
     let mut copy = Command::new("cp");
     process::run(copy.arg("-r").arg(harness.join("examples/downstream")).arg(to))?;
+    // The example may have been built in its own folder.
+    let built = to.join("target");
+    if built.exists() {
+        fs::remove_dir_all(built)?;
+    }
     let manifest = to.join("Cargo.toml");
     let harness = harness.display();
     let text = fs::read_to_string(&manifest)?

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use clmatrix_harness::private::config::Contexts;
-use clmatrix_harness::private::config::{Expectation, judge};
+use clmatrix_harness::private::config::{Contexts, Expectation, judge};
 use clmatrix_harness::private::os::StopSignal;
 use clmatrix_harness::private::registry::Test;
 use clmatrix_harness::private::run::state::WorkerConfig;

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 use clmatrix_harness::Target;
 use clmatrix_harness::private::config::Sync;
-use clmatrix_harness::private::log::LOG;
+use clmatrix_harness::private::log::format::LOG;
 use clmatrix_harness::private::log::run_header::new_run_id;
 use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::log::store::{self, Place};

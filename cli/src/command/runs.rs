@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 use clmatrix_characterize::show::text_table;
 use clmatrix_harness::Target;
-use clmatrix_harness::private::log::LOG;
+use clmatrix_harness::private::log::format::LOG;
 use clmatrix_harness::private::log::run_header::RunHeader;
 use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::log::store;

@@ -1,4 +1,4 @@
-//! Compares runs: [`difference`] has the comparison of two [`side`]s, each of one or several runs; and
+//! Compares runs: [`difference`] has the comparison of two [`side`]s, each of one or several runs, and
 //! [`speed`] the rule for slower and faster tests.
 
 pub(crate) mod difference;

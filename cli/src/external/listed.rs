@@ -1,3 +1,5 @@
+//! A test in the list of a program.
+
 use serde::{Deserialize, Serialize};
 
 /// A test in the list of a program.

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use clmatrix_harness::private::log::device_record::DeviceRecord;
 use clmatrix_harness::private::log::events::{DeviceAbsent, DriverFailed, Event};
+use clmatrix_harness::private::log::format::FORMAT;
 use clmatrix_harness::private::log::plan::{PlannedDevice, PlannedTest};
 use clmatrix_harness::private::log::read_error::ReadError;
-use clmatrix_harness::private::log::run_header::{FORMAT, RunHeader};
+use clmatrix_harness::private::log::run_header::RunHeader;
 use clmatrix_harness::private::log::run_log::RunLog;
 
 /// All that the log of a run says before the first test.

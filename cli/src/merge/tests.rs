@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clmatrix_harness::private::log::LOG;
 use clmatrix_harness::private::log::events::{DeviceLost, Started};
+use clmatrix_harness::private::log::format::LOG;
 use clmatrix_harness::private::log::plan::{PlannedDevice, PlannedTests};
 use clmatrix_harness::private::log::run_header::Resumes;
 use clmatrix_harness::private::log::sample::{

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::LOG;
+use super::format::LOG;
 use super::read_error::{LogError, ReadError};
 use super::run_header::RunHeader;
 

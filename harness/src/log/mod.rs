@@ -5,6 +5,7 @@ mod chain;
 pub mod device_record;
 pub mod durations;
 pub mod events;
+pub mod format;
 mod lines;
 pub(crate) mod lock;
 pub mod plan;
@@ -19,9 +20,6 @@ pub mod sample;
 pub mod selected_tests;
 pub mod store;
 pub mod sum;
-
-/// The name of the event log in its folder.
-pub const LOG: &str = "events.jsonl";
 
 /// The JSON Schema of a line of the event log.
 #[cfg(feature = "schema")]

@@ -3,8 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::LOG;
-use super::run_header::FORMAT;
+use super::format::{FORMAT, LOG};
 
 /// A log that cannot be read.
 #[derive(Debug, thiserror::Error)]

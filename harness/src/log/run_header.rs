@@ -16,9 +16,6 @@ use crate::devices::run_device::RunDevice;
 use crate::serde_time::rfc3339;
 use crate::shard::Shard;
 
-/// The version of the format that this version writes and reads.
-pub const FORMAT: u32 = 2;
-
 /// How, where and when a run was made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

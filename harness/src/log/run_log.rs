@@ -114,8 +114,9 @@ impl RunLog {
         });
         match line {
             Some(TestResult { attempt: Attempt { stdout, stderr, .. }, .. }) => {
-                let attempt = Attempt { stdout, stderr, ..result.attempt.clone() };
-                Cow::Owned(TestResult { attempt, ..result.clone() })
+                let mut whole = result.clone();
+                (whole.stdout, whole.stderr) = (stdout, stderr);
+                Cow::Owned(whole)
             }
             None => Cow::Borrowed(result),
         }

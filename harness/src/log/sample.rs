@@ -7,9 +7,8 @@ use std::time::{Duration, SystemTime};
 use clmatrix::select::{DeviceInfo, DeviceType, Svm, Version};
 use indexmap::IndexMap;
 
-use crate::config::Expectation;
 use crate::config::{
-    Contexts, DeviceSettings, Diagnostics, Leaks, Leftovers, Slots, TimeoutFactor,
+    Contexts, DeviceSettings, Diagnostics, Expectation, Leaks, Leftovers, Slots, TimeoutFactor,
     WrittenExpectation,
 };
 use crate::devices::failure::{DriverFailure, FailedDriver, FailureKind};
@@ -96,7 +95,7 @@ pub fn device_record(device: RunDevice, host: &str) -> DeviceRecord {
 /// The first line of a log.
 pub fn header(devices: Vec<RunDevice>) -> RunHeader {
     RunHeader {
-        format: crate::log::run_header::FORMAT,
+        format: crate::log::format::FORMAT,
         run_id: "run-1".to_owned(),
         time: SystemTime::UNIX_EPOCH + TIME,
         host: "bench".to_owned(),

@@ -7,9 +7,10 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::durations;
+use super::format::LOG;
 use super::lock::{Holder, Lock};
 use super::run_header::RunHeader;
-use super::{LOG, durations};
 use crate::config::Sync;
 
 /// The name of the summary beside the log.

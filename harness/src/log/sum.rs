@@ -11,10 +11,11 @@ use indexmap::IndexMap;
 
 use super::chain;
 use super::events::{Characterized, Event};
+use super::format::FORMAT;
 use super::lines::Lines;
 use super::read_error::{LogError, ReadError};
 use super::results::Results;
-use super::run_header::{FORMAT, RunHeader};
+use super::run_header::RunHeader;
 use super::run_log::RunLog;
 use crate::config::WrittenExpectation;
 use crate::result::output_place::OutputPlace;

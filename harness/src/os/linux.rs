@@ -6,6 +6,8 @@ mod crash;
 mod keeper;
 mod library;
 #[cfg(not(all(feature = "stacks", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+mod no_registers;
+#[cfg(not(all(feature = "stacks", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 mod no_stacks;
 #[cfg(all(feature = "stacks", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod registers;
@@ -38,13 +40,11 @@ pub use baseline::Baseline;
 use child_process::ChildProcess;
 pub use crash::{Crash, LastWord, RunningTest, report_aborts, report_crashes, report_exits};
 #[cfg(not(all(feature = "stacks", any(target_arch = "x86_64", target_arch = "aarch64"))))]
-use no_stacks::{self as stacks, Registers};
+use {no_registers as registers, no_stacks as stacks};
 
 use keeper::death_of;
 pub use keeper::exit_now;
 pub use library::{Library, library_of_platform};
-#[cfg(all(feature = "stacks", any(target_arch = "x86_64", target_arch = "aarch64")))]
-use registers::Registers;
 pub use sanitizer::finds_leaks;
 
 use crate::stacks::Stacks;

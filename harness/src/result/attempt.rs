@@ -11,7 +11,7 @@ use crate::serde_time::rfc3339;
 use crate::stacks::Stacks;
 use crate::verdict::{Outcome, Verdict};
 
-/// One execution of a test, or the reason why there is none. It reads as its end.
+/// One execution of a test, or the reason why there is none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Attempt {
@@ -64,6 +64,7 @@ impl Attempt {
     }
 }
 
+// An attempt reads as its end.
 impl Deref for Attempt {
     type Target = Ended;
 

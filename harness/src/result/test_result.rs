@@ -16,7 +16,7 @@ use crate::verdict::{Outcome, Verdict};
 /// The suite of the result of a device that was lost.
 pub const DEVICE: &str = "device";
 
-/// The result of one test on one device: its last attempt, and the verdict on it. It reads as the attempt.
+/// The result of one test on one device: its last attempt, and the verdict on it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TestResult {
@@ -56,6 +56,7 @@ pub struct TestResult {
     pub output_at: Option<OutputPlace>,
 }
 
+// A result reads as its attempt.
 impl Deref for TestResult {
     type Target = Attempt;
 

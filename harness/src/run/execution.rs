@@ -11,11 +11,11 @@ use std::time::{Duration, Instant, SystemTime};
 use humantime::format_duration;
 
 use crate::devices::environment::driver_variables;
-use crate::log::LOG;
 use crate::log::device_record::DeviceRecord;
 use crate::log::events::{DeviceAbsent, DriverFailed, End, Event};
+use crate::log::format::{FORMAT, LOG};
 use crate::log::recorder::{Observer, Recorder};
-use crate::log::run_header::{FORMAT, Resumes, RunHeader, command_line, new_run_id};
+use crate::log::run_header::{Resumes, RunHeader, command_line, new_run_id};
 use crate::log::run_log::RunLog;
 use crate::log::store::{self, Place, RunFolder};
 use crate::log::sum::Sum;

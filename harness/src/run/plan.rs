@@ -150,9 +150,9 @@ impl Plan {
         entry.device.map(|device| &self.devices[device as usize])
     }
 
-    /// Returns the id of each entry's device, [`HOST`] without one.
+    /// Returns the device part of the id of each entry.
     pub fn device_ids(&self) -> impl Iterator<Item = &str> {
-        self.entries.iter().map(|entry| self.device(entry).map_or(HOST, |device| &device.run.id))
+        self.entries.iter().map(|entry| self.device_id(entry))
     }
 }
 

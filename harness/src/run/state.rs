@@ -4,8 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicUsize};
 use std::time::{Duration, Instant};
 
-use crate::config::Expectation;
-use crate::config::{DeviceSettings, FlakyResult, UnexpectedPass};
+use crate::config::{DeviceSettings, Expectation, FlakyResult, UnexpectedPass};
 use crate::devices::cache::MachineCache;
 use crate::log::recorder::Recorder;
 use crate::run::device_query::DeviceQuery;

@@ -10,7 +10,6 @@ use std::sync::LazyLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use clmatrix::Context;
 use clmatrix::cl3::error_codes::CL_PLATFORM_NOT_FOUND_KHR;
 use clmatrix::select::FoundPlatform;
 
@@ -96,11 +95,11 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
         }
     }
     runner.send(&Answer::Ready);
-    let (mut state, mut probed) = (None, None);
+    let mut state = None;
     while let Some(Request { number, task }) = runner.next_request() {
         let answer = match task {
             Task::Prepare { finds_leaks, contexts } => {
-                prepare(probed.take(), finds_leaks, contexts);
+                prepare(finds_leaks, contexts);
                 state = Some(WorkerState::here(finds_leaks));
                 Answer::Prepared { number }
             }
@@ -115,8 +114,6 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
             }
             Task::Probe => {
                 let result = device_probe::probe(&fixtures::device(), Kernels::Simplest);
-                // A context takes 0.1 s on a GPU: the worker of a probe that runs tests has it already.
-                let result = result.map(|context| probed = Some(context));
                 Answer::Probed { number, result }
             }
             Task::Leave => {
@@ -143,12 +140,12 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
     0
 }
 
-/// Creates the first context of this process, unless a probe has, and keeps it for the first test or releases it.
+/// Creates the first context of this process, and keeps it for the first test or releases it.
 ///
 /// Drivers change signal handlers and start threads and helpers when they make their first context. An
 /// error is left to the tests.
-fn prepare(probed: Option<Context>, finds_leaks: bool, contexts: Contexts) {
-    let context = probed.or_else(fixtures::first_context);
+fn prepare(finds_leaks: bool, contexts: Contexts) {
+    let context = fixtures::first_context();
     let mut kept = kept();
     kept.finds_leaks = finds_leaks;
     kept.reuses = contexts == Contexts::Reuse;
@@ -188,7 +185,7 @@ impl WorkerState {
             return None;
         }
         let leaks = check.map(LeakCheck::end);
-        let mut has_left_nothing = reuses && matches!(leaks, Some(None));
+        let mut has_left_nothing = matches!(leaks, Some(None));
         let leaks = leaks.flatten().filter(|_| self.finds_leaks).unwrap_or_default();
         let left = self.baseline.restore();
         let has_failed = matches!(outcome, Outcome::Failed { .. });
@@ -267,7 +264,7 @@ fn enumerated(found: FoundPlatform) -> Enumerated {
 fn probe_first_device() -> Result<(), String> {
     let platforms = clmatrix::select::platforms().map_err(|error| error.to_string())?;
     let device = platforms.iter().flat_map(|platform| &platform.devices).next();
-    device_probe::probe(device.ok_or("the driver shows no device")?, Kernels::EachKind).map(drop)
+    device_probe::probe(device.ok_or("the driver shows no device")?, Kernels::EachKind)
 }
 
 fn bind(address: &DeviceAddress) -> Result<(), String> {

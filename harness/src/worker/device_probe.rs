@@ -95,22 +95,17 @@ const WITH_IMAGE: &str = "
         values[get_global_id(0)] += read_imageui(image, nearest, (int2)(0, 0)).x;
     }";
 
-/// Writes values to a buffer, changes them by kernels, if the device has a compiler, and reads them back. Returns
-/// the context that it has made for this.
+/// Writes values to a buffer, changes them by kernels, if the device has a compiler, and reads them back.
 ///
 /// # Errors
 ///
 /// The first call that fails, or wrong values.
-pub(super) fn probe(device: &Device, kernels: Kernels) -> Result<Context, String> {
+pub(super) fn probe(device: &Device, kernels: Kernels) -> Result<(), String> {
     let context = Context::from_device(device).map_err(text)?;
-    probe_in(&context, device, kernels).map(|()| context)
-}
-
-fn probe_in(context: &Context, device: &Device, kernels: Kernels) -> Result<(), String> {
-    let queue = CommandQueue::new(context).map_err(text)?;
+    let queue = CommandQueue::new(&context).map_err(text)?;
     let mut values: Vec<u32> = (0..VALUES).collect();
     let size = size_of_val(&values[..]);
-    let buffer = Buffer::new(context, MemFlags::READ_WRITE, size).map_err(text)?;
+    let buffer = Buffer::new(&context, MemFlags::READ_WRITE, size).map_err(text)?;
     enqueue_write_buffer(&queue, &buffer, 0, &values, []).map_err(text)?;
     let mut added = 0;
     let mut check = |after: &str| {
@@ -128,7 +123,7 @@ fn probe_in(context: &Context, device: &Device, kernels: Kernels) -> Result<(), 
         return Ok(());
     }
     let built = |source: &str, options: &str, name: &str| {
-        let program = Program::build_with_options(context, source, options)
+        let program = Program::build_with_options(&context, source, options)
             .map_err(|error| format!("{name} does not build: {}", first_line(error.detail())))?;
         Launcher::create(&program, "probe").map_err(text)
     };
@@ -145,7 +140,7 @@ fn probe_in(context: &Context, device: &Device, kernels: Kernels) -> Result<(), 
     if kernels == Kernels::EachKind && device.image_support().map_err(text)? {
         let name = "a kernel with an image";
         let format = ImageFormat::new(ChannelOrder::Rgba, ChannelType::UnsignedInt32);
-        let image = Image::builder(context, format).flags(MemFlags::READ_ONLY).shape([1, 1]);
+        let image = Image::builder(&context, format).flags(MemFlags::READ_ONLY).shape([1, 1]);
         let image = image.copy_from(&[[[1_u32, 0, 0, 0]]]).build().map_err(text)?;
         let mut kernel = built(WITH_IMAGE, "", name)?;
         let mut launch = kernel.launch();

@@ -10,7 +10,7 @@ pub struct ProcessState {
     pub leaks: Vec<String>,
     /// True if each change is undone.
     pub is_as_before: bool,
-    /// True if a worker that reuses contexts has found nothing of the test in the driver.
+    /// True if the worker has looked for objects of the test in the driver, and found none.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_left_nothing: bool,
     /// True if the test had a context that another test had before.

@@ -147,7 +147,10 @@ impl SvmAllocation {
         if let Some(old) = bound.as_ref().filter(|old| *old != new) {
             new.order_after(&[old.enqueue_marker([])?])?;
         }
-        *bound = Some(new.clone());
+        let old = bound.replace(new.clone());
+        // The last handle of a queue flushes it, and a callback may come here: without the lock.
+        drop(bound);
+        drop(old);
         Ok(())
     }
 

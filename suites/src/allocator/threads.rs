@@ -45,8 +45,10 @@ fn threads_get_different_buffers(
             })
             .collect::<Result<Vec<_>>>()
     })?;
+    let mut double = on_device.launcher(DOUBLE, "")?;
     for (value, buffer) in threads.iter().flatten() {
-        on_device.run(DOUBLE, &[buffer], 64)?;
+        // SAFETY: the kernel takes a buffer, and uses as many elements as it has.
+        unsafe { double.launch().arg(buffer).global(64).enqueue(queue)? };
         assert_eq!(contents(&on_device, buffer)?[..64], [2 * value; 64]);
     }
     Ok(())

@@ -189,11 +189,11 @@ fn counts_are_exact_with_many_threads(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-/// A million steps of mixed sizes in each of eight threads.
+/// A quarter of a million steps of mixed sizes in each of eight threads.
 #[rstest]
 #[clmatrix_harness::test]
 fn counts_are_exact_after_millions_of_allocations(on_device: OnDevice) -> Result<()> {
-    const STEPS: usize = 1_000_000;
+    const STEPS: usize = 250_000;
     let pool = pool_in(&on_device.context, PoolOptions::new())?;
     thread::scope(|scope| {
         for thread in 0..8_usize {

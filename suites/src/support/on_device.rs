@@ -87,11 +87,11 @@ impl Drop for OutOfOrderQueue {
     }
 }
 
-/// Waits up to 10 s until `condition` holds, and returns whether it does. Reference counts may change
+/// Waits up to 5 s until `condition` holds, and returns whether it does. Reference counts may change
 /// late: a driver's own thread keeps an object for a moment after its last command.
 // quirk: NVIDIA-5
 pub fn soon(mut condition: impl FnMut() -> Result<bool>) -> Result<bool> {
-    for _ in 0..1000 {
+    for _ in 0..500 {
         if condition()? {
             return Ok(true);
         }

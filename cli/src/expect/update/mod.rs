@@ -13,9 +13,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use clmatrix_harness::private::config::Expectation;
 use clmatrix_harness::private::config::{
-    Effect, ExpectationFiles, Expectations, WrittenExpectation,
+    Effect, Expectation, ExpectationFiles, Expectations, WrittenExpectation,
 };
 use clmatrix_harness::private::devices::run_device::without_host;
 use clmatrix_harness::private::expected_statuses::ExpectedStatuses;

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use clmatrix_harness::private::config::{Expectation, judge};
-use clmatrix_harness::private::config::{VersionNumbers, VersionRange, exact_test};
+use clmatrix_harness::private::config::{
+    Expectation, VersionNumbers, VersionRange, exact_test, judge,
+};
 use clmatrix_harness::private::devices::run_device::{HOST, RunDevice, without_host};
 use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::result::test_result::TestResult;

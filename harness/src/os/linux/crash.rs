@@ -18,7 +18,7 @@ use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 
-use super::Registers;
+use super::registers::Registers;
 use super::sanitizer::is_sanitized;
 
 /// The signals that end a process after a fault of its own.

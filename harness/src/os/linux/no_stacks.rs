@@ -1,21 +1,9 @@
 //! Processors whose stacks cannot be unwound, and executables without the feature `stacks`.
 
 use nix::unistd::Pid;
-use serde::{Deserialize, Serialize};
 
 use super::crash::Crash;
 use crate::stacks::Stacks;
-
-/// The registers of a thread, which nothing needs here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Registers {}
-
-impl Registers {
-    /// Returns nothing.
-    pub fn of_signal(_context: &libc::ucontext_t) -> Self {
-        Self {}
-    }
-}
 
 /// Lets a thread go on that has crashed. Returns the reason why there are no stacks, and
 /// false: the code that started the thread is unknown.
