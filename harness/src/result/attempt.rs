@@ -28,8 +28,8 @@ pub struct Attempt {
     #[serde(with = "rfc3339")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub started: SystemTime,
-    /// The verdict of this attempt, or of the one that it repeats, in a context that another test had before,
-    /// if that was unexpected.
+    /// The verdict of this attempt, or of the one that it repeats, in a context that another test had before, or in
+    /// a worker that has outlived an expected failure, if that was unexpected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reused_context: Option<Verdict>,
     /// Its standard output, up to the cap.
