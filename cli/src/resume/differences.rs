@@ -161,7 +161,7 @@ mod tests {
     fn log(header: RunHeader, expectations: &[Arc<WrittenExpectation>]) -> RunLog {
         let mut events = vec![Event::Run(Box::new(header)), Event::Device(Box::new(record("d")))];
         events.extend(expectations.iter().cloned().map(Event::Expectation));
-        log_of(events)
+        log_of(events).unwrap()
     }
 
     #[test]

@@ -16,6 +16,7 @@ use crate::devices::run_device::{PlatformName, RunDevice};
 use crate::log::device_record::DeviceRecord;
 use crate::log::events::Event;
 use crate::log::plan::PlannedTest;
+use crate::log::read_error::LogError;
 use crate::log::run_header::RunHeader;
 use crate::log::run_log::RunLog;
 use crate::log::sum::Sum;
@@ -150,11 +151,14 @@ pub fn run_log(devices: Vec<RunDevice>, results: Vec<TestResult>, duration: Dura
     }
 }
 
-/// Returns the sum of these events.
-pub fn log_of(events: impl IntoIterator<Item = Event>) -> RunLog {
+/// Returns the sum of these events, if they make a log.
+pub fn log_of(events: impl IntoIterator<Item = Event>) -> Result<RunLog, LogError> {
     let mut sum = Sum::default();
-    events.into_iter().for_each(|event| sum.add(event, None).expect("the events make a log"));
-    sum.finish()
+    for event in events {
+        sum.add(event, None)?;
+    }
+    sum.log().ok_or(LogError::NoHeader)?;
+    Ok(sum.finish())
 }
 
 /// Gives the test of this path its place in the source.

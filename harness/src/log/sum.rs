@@ -229,7 +229,7 @@ mod tests {
     use crate::log::plan::{PlannedDevice, PlannedTest, PlannedTests};
     use crate::log::run_header::Resumes;
     use crate::log::sample::{
-        TIME, changed, device, expectation, failed_driver, flaky, header, result,
+        TIME, changed, device, expectation, failed_driver, flaky, header, log_of, result,
     };
     use crate::result::test_result::test_and_device;
     use crate::target::SUCCESS;
@@ -265,20 +265,8 @@ mod tests {
         all
     }
 
-    /// Sums up the events of a run.
-    fn all(events: impl IntoIterator<Item = Event>) -> Result<RunLog, LogError> {
-        let mut sum = Sum::default();
-        for event in events {
-            sum.add(event, None)?;
-        }
-        if sum.log.is_none() {
-            return Err(LogError::NoHeader);
-        }
-        Ok(sum.finish())
-    }
-
     fn from_events(events: impl IntoIterator<Item = Event>) -> Result<RunLog, LogError> {
-        all(on_device(events))
+        log_of(on_device(events))
     }
 
     fn plan(tests: &[&str]) -> Event {
@@ -408,7 +396,7 @@ mod tests {
             Event::PlanDevice(PlannedDevice { device: "d".to_owned(), ranges }),
             passed("s::a@b@d"),
         ];
-        let log = all(events).unwrap();
+        let log = log_of(events).unwrap();
         assert_eq!(verdicts(&log), [("s::a@b@d", Verdict::Pass), ("s::c@d", Verdict::NotRun)]);
     }
 
