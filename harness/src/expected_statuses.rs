@@ -59,6 +59,12 @@ impl ExpectedStatuses {
         self.contains(ExpectedStatus::Fail) || self.contains(ExpectedStatus::Crash)
     }
 
+    /// Returns these statuses and those of `other`, which skip no test.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
     /// Returns whether the test is not run.
     pub fn is_skip(self) -> bool {
         self.contains(ExpectedStatus::Skip)

@@ -42,6 +42,9 @@ pub struct Test {
     pub timeout: Option<Duration>,
 }
 
+/// A test function, by its file and line.
+pub type FunctionId = (&'static str, u32);
+
 inventory::collect!(Test);
 
 /// The return value of a test: an error's text is a failure.
@@ -100,6 +103,11 @@ impl Test {
             Some(rest) if rest.starts_with("::") => [&rest[2..], "::", self.name].concat(),
             _ => [self.module, "::", self.name].concat(),
         }
+    }
+
+    /// Returns the test function, which the cases of rstest share.
+    pub fn function(&self) -> FunctionId {
+        (self.file, self.line)
     }
 
     /// Returns the place of the test in the source.

@@ -206,15 +206,17 @@ impl Setup {
     /// Looks up the expectations for a plan.
     fn expectations(&self, plan: &Plan) -> PlanExpectations {
         let expectations = &self.config.expectations;
-        let devices = plan.devices.iter().map(|device| expectations.for_device(&device.run));
-        let devices: Vec<_> = devices.chain([expectations.for_host()]).collect();
+        let is_strict = self.profile.strict_versions();
+        let for_device =
+            |device: &TestDevice| expectations.for_device(&device.run).strict(is_strict);
+        let devices: Vec<_> =
+            plan.devices.iter().map(for_device).chain([expectations.for_host()]).collect();
         let on =
             |entry: &Planned| entry.device.map_or(plan.devices.len(), |device| device as usize);
-        let of_test = |entry| devices[on(entry)].lookup(&plan.path(entry)).cloned();
+        let of_test = |entry| devices[on(entry)].lookup(&plan.path(entry));
         let of_worker = |device: &DeviceExpectations<'_>| {
-            let known = |name: &'static str| {
-                Some((name, device.lookup(&[OF_WORKER, name].concat())?.clone()))
-            };
+            let known =
+                |name: &'static str| Some((name, device.lookup(&[OF_WORKER, name].concat())?));
             WORKER_RESULTS.into_iter().filter_map(known).collect()
         };
         PlanExpectations {

@@ -121,6 +121,8 @@ pub enum Verdict {
     Ignored,
     /// Went wrong in the way that the configuration expects on this device.
     ExpectedFail,
+    /// Went wrong as it was seen at another version of the driver.
+    AssumedFail,
     /// Expected to go wrong or to be skipped, but passed: the expectation is out of date.
     UnexpectedPass,
     /// Went wrong, and then passed alone.
@@ -134,7 +136,9 @@ impl Verdict {
     /// configuration tolerates the result.
     pub fn is_as_expected(self) -> bool {
         match self {
-            Self::Pass | Self::Skip | Self::Ignored | Self::ExpectedFail => true,
+            Self::Pass | Self::Skip | Self::Ignored | Self::ExpectedFail | Self::AssumedFail => {
+                true
+            }
             Self::Fail
             | Self::Crash
             | Self::Timeout
@@ -149,18 +153,24 @@ impl Verdict {
         matches!(self, Self::Fail | Self::Crash | Self::Timeout)
     }
 
+    /// Returns whether a test went wrong in a way that an expectation explains.
+    pub fn is_explained_failure(self) -> bool {
+        matches!(self, Self::ExpectedFail | Self::AssumedFail)
+    }
+
     /// Returns whether this is the worse of two verdicts on one test.
     pub fn is_worse_than(self, other: Self) -> bool {
         let severity = |verdict: Self| match verdict {
             Self::Pass => 0,
             Self::Skip | Self::Ignored => 1,
             Self::ExpectedFail => 2,
-            Self::NotRun => 3,
-            Self::Flaky => 4,
-            Self::UnexpectedPass => 5,
-            Self::Fail => 6,
-            Self::Timeout => 7,
-            Self::Crash => 8,
+            Self::AssumedFail => 3,
+            Self::NotRun => 4,
+            Self::Flaky => 5,
+            Self::UnexpectedPass => 6,
+            Self::Fail => 7,
+            Self::Timeout => 8,
+            Self::Crash => 9,
         };
         severity(self) > severity(other)
     }
@@ -175,6 +185,7 @@ impl Verdict {
             Self::Skip => "skip",
             Self::Ignored => "ignored",
             Self::ExpectedFail => "expected-fail",
+            Self::AssumedFail => "assumed-fail",
             Self::UnexpectedPass => "unexpected-pass",
             Self::Flaky => "flaky",
             Self::NotRun => "not-run",
@@ -183,7 +194,7 @@ impl Verdict {
 }
 
 /// The ways in which a test can be expected to end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ExpectedStatus {
@@ -222,9 +233,10 @@ mod tests {
     #[test]
     fn a_run_succeeds_with_what_was_expected_alone() {
         use Verdict::{
-            Crash, ExpectedFail, Fail, Flaky, Ignored, NotRun, Pass, Skip, Timeout, UnexpectedPass,
+            AssumedFail, Crash, ExpectedFail, Fail, Flaky, Ignored, NotRun, Pass, Skip, Timeout,
+            UnexpectedPass,
         };
-        for verdict in [Pass, Skip, Ignored, ExpectedFail] {
+        for verdict in [Pass, Skip, Ignored, ExpectedFail, AssumedFail] {
             assert!(verdict.is_as_expected(), "{verdict:?}");
         }
         for verdict in [Fail, Crash, Timeout, UnexpectedPass, Flaky, NotRun] {

@@ -30,6 +30,12 @@ Examples:
   clmatrix expect stale latest                           the entries that the last run does not need
   clmatrix expect update latest --dry-run                the changes by which that run is as expected";
 
+/// The configuration that is made where there is none.
+const NEW_FILE: &str = "clmatrix.toml";
+
+const NEW_TEXT: &str =
+    "# The configuration of clmatrix. Expectations stand in expectations/*.toml beside it.\n";
+
 #[derive(Subcommand)]
 pub enum ExpectCommand {
     /// List the entries that match a test, in order, with file and line, the one that counts, and the reason
@@ -42,9 +48,11 @@ pub enum ExpectCommand {
     Stale(StaleArguments),
     /// Change expectations/*.toml so that the runs are as expected.
     ///
-    /// Removes entries for a driver whose results all passed unexpectedly, or leaves them to older versions of the
-    /// driver. Entries with the status `skip` stay as they are. Adds an entry for each test, platform and driver version with another unexpected result: with its status,
-    /// or `flaky` if attempts or runs differ, its message and its place. All other bytes of the files stay.
+    /// Removes entries for a driver whose results all passed and should not, or leaves them to other versions of the
+    /// driver. Entries with the status `skip` stay as they are. Adds an entry for each test, platform and driver
+    /// version with another unexpected result, one for the cases of a test that went wrong alike: with its status, or
+    /// all if attempts or runs differ, its message and its place, and a short time limit if it hangs. All other bytes
+    /// of the files stay. Makes clmatrix.toml if there is no configuration.
     ///
     /// Nothing is taken from unfinished runs (killed or cut short), and from results that a lost device may have caused.
     Update(UpdateArguments),
@@ -117,7 +125,7 @@ pub fn expect(target: Target, command: &ExpectCommand) -> Result<ExitCode, AnyEr
 impl UpdateArguments {
     fn update(&self, target: Target) -> Result<ExitCode, AnyError> {
         let config = self.place.config(target)?;
-        let file = config.file().ok_or("no configuration file, so no folder for expectations")?;
+        let file = config.file().unwrap_or(Path::new(NEW_FILE));
         let logs = read_all(target, &self.place, &self.runs, "is not used")?;
         let paths: Vec<_> =
             all_cases(&config, target.home)?.iter().map(|test| test.path(target.home)).collect();
@@ -126,7 +134,16 @@ impl UpdateArguments {
         let Updated { files: new, changes } =
             update(files, &folder, &logs, &paths, SystemTime::now())?;
         print(&changes.iter().map(|change| format!("{change}\n")).collect::<String>())?;
+        let is_new = config.file().is_none() && !changes.is_empty();
+        if is_new {
+            status_line(&format!(
+                "note: {NEW_FILE} is new, so that runs in this folder read expectations/"
+            ));
+        }
         if !self.dry_run {
+            if is_new {
+                fs::write(NEW_FILE, NEW_TEXT).map_err(|error| format!("{NEW_FILE}: {error}"))?;
+            }
             fs::create_dir_all(&folder)?;
             let changed = new.own.iter().filter(|(path, text)| files.own.get(*path) != Some(text));
             for (path, text) in changed {

@@ -78,16 +78,20 @@ impl Standing {
     }
 }
 
+/// Returns a text in which each number is `#`.
+pub(crate) fn without_numbers(text: &str) -> String {
+    NUMBER.replace_all(text, "#").into_owned()
+}
+
 fn way(result: &TestResult) -> Way {
     let decisive = &result.decisive().outcome;
-    let wrong =
-        |kind, text: &str| Way::Wrong(kind, NUMBER.replace_all(&first_line(text), "#").into());
+    let wrong = |kind, text: &str| Way::Wrong(kind, without_numbers(&first_line(text)).into());
     let may_pass = result
         .expectation
         .as_ref()
         .is_some_and(|known| known.status.contains(ExpectedStatus::Pass));
     match (result.verdict, decisive) {
-        (Verdict::ExpectedFail, _) if may_pass => Way::Passed,
+        (verdict, _) if verdict.is_explained_failure() && may_pass => Way::Passed,
         (Verdict::Flaky, _) if result.tolerated => Way::Passed,
         (Verdict::Flaky, _) => wrong(result.verdict, ""),
         (_, Outcome::Passed) => Way::Passed,

@@ -32,6 +32,10 @@ fn line(found: &Match<'_>) -> String {
     let status = &written.status;
     let effect = match &found.effect {
         Effect::Counts => format!("counts: {}", written.reason.trim()),
+        Effect::Assumed => {
+            let versions = &written.keys["driver-version"];
+            format!("counts, as seen at {versions}: {}", written.reason.trim())
+        }
         Effect::Hidden(by) => format!("is hidden by {}", by.place()),
         Effect::Excluded(Exclusion::Ended) => {
             format!("does not count: it ended on {}", written.keys["until"])

@@ -39,8 +39,8 @@ pub(crate) fn stale<'a>(
                     Effect::Excluded(Exclusion::Ended) => Use::Ended,
                     Effect::Excluded(Exclusion::Device(_)) => Use::NoDevice,
                     Effect::Hidden(by) => Use::Hidden(by.place()),
-                    Effect::Counts if needs(found.written, result) => Use::Needed,
-                    Effect::Counts => Use::NotRun,
+                    Effect::Counts | Effect::Assumed if needs(found.written, result) => Use::Needed,
+                    Effect::Counts | Effect::Assumed => Use::NotRun,
                 };
                 if *known < used {
                     *known = used;

@@ -12,7 +12,9 @@ use clmatrix_harness::private::log::events::DeviceLost;
 use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::report::by_device;
 use clmatrix_harness::private::report::junit_path;
-use clmatrix_harness::private::report::{SUSPECT, outcome_line, place, rerun, without_message};
+use clmatrix_harness::private::report::{
+    SUSPECT, headline, outcome_line, place, rerun, without_message,
+};
 use clmatrix_harness::private::result::test_result::{TestResult, left_behind_text};
 use clmatrix_harness::private::text::{clean, first_line, one_line};
 use clmatrix_harness::private::text::{counted, human, shell_quoted};
@@ -22,14 +24,14 @@ use indexmap::{IndexMap, IndexSet};
 use super::conclusion::Conclusion;
 use super::excerpt;
 use super::not_run::NotRun;
+use super::other_versions::{assumed, mended};
 use super::table::{self, Color, Column, Group, MIN_WIDTH, cut, wrap};
 use super::tally::{KINDS, Tally};
+use crate::compare::standing::without_numbers;
 
 /// The headings that do not explain themselves.
-const EXPLAINED: [Verdict; 2] = [Verdict::UnexpectedPass, Verdict::ExpectedFail];
-
-/// Tests whose leftovers are listed.
-const MOST_LEFT_BEHIND: usize = 10;
+const EXPLAINED: [Verdict; 3] =
+    [Verdict::UnexpectedPass, Verdict::ExpectedFail, Verdict::AssumedFail];
 
 /// The appearance of a page.
 #[derive(Clone, Copy, Debug)]
@@ -91,7 +93,8 @@ pub fn matrix(log: &RunLog, layout: Layout<'_>) -> String {
     let left_behind = if layout.quiet { String::new() } else { page.left_behind() };
     let (results, drivers) = (page.results(), page.failed_drivers());
     let (absent, lost) = (page.absent(), page.lost_devices());
-    let parts = [table, absent, results, left_behind, lost, drivers, page.summary()];
+    let versions = if layout.quiet { String::new() } else { page.other_versions() };
+    let parts = [table, absent, results, versions, left_behind, lost, drivers, page.summary()];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
@@ -196,28 +199,58 @@ impl Page<'_> {
         let is_shown = |result: &&TestResult| {
             is_notable(result) || self.layout.output == ShownOutput::All && has_output(result)
         };
-        let mut left_out: IndexMap<&str, usize> = IndexMap::new();
+        let mut shown: IndexMap<&str, usize> = IndexMap::new();
+        let mut left_out: IndexMap<&str, Vec<&TestResult>> = IndexMap::new();
         let mut with_suspect: IndexSet<&str> = IndexSet::new();
         let mut blocks = Vec::new();
-        for result in ran.filter(is_shown) {
+        for alike in self.alike(ran.filter(is_shown)) {
+            let result = alike[0];
             let device = result.test_and_device().1;
-            let count = left_out.entry(device).or_default();
+            let count = shown.entry(device).or_default();
             *count += usize::from(is_notable(result));
-            let is_further_suspect = self.is_brief(result) && !with_suspect.insert(device);
-            if self.layout.all || !is_notable(result) || *count <= MOST_UNEXPECTED {
-                blocks.push(match is_further_suspect {
-                    true => self.brief(result),
-                    false => self.result(result, with_output),
-                });
+            if !self.layout.all && is_notable(result) && *count > MOST_UNEXPECTED {
+                left_out.entry(device).or_default().extend(alike);
+                continue;
             }
+            let is_further_suspect = self.is_brief(result) && !with_suspect.insert(device);
+            let mut block = match is_further_suspect {
+                true => self.brief(result),
+                false => self.result(result, with_output),
+            };
+            if let more @ 1.. = alike.len() - 1 {
+                block += &self.indented(&format!("and {} like it", counted(more, "case")));
+            }
+            blocks.push(block);
         }
         blocks.extend(self.left_out(&left_out));
         blocks.extend(self.not_run());
         blocks.join("\n")
     }
 
-    /// Returns the number of unexpected results that are not shown, and the command that shows them.
-    fn left_out(&self, unexpected: &IndexMap<&str, usize>) -> Vec<String> {
+    /// Returns results with crashes first, then hangs, then failures. The cases of a test that ended alike stand
+    /// together, unless all results are shown.
+    fn alike<'r>(&self, results: impl Iterator<Item = &'r TestResult>) -> Vec<Vec<&'r TestResult>> {
+        let mut results: Vec<_> = results.collect();
+        results.sort_by_key(|result| match result.verdict {
+            Verdict::Crash => 0,
+            Verdict::Timeout => 1,
+            Verdict::Fail => 2,
+            _ => 3,
+        });
+        let mut groups: IndexMap<_, Vec<_>> = IndexMap::new();
+        for (number, result) in results.into_iter().enumerate() {
+            let function = self.log.source(result).filter(|_| !self.layout.all);
+            let function = function.map(|Location { file, line }| (file, line)).ok_or(number);
+            let message = without_numbers(&headline(result));
+            let key = (function, result.test_and_device().1, result.verdict, message);
+            groups.entry(key).or_default().push(result);
+        }
+        groups.into_values().collect()
+    }
+
+    /// Returns the number of unexpected results that are not shown, of which suites, and the command that shows
+    /// them.
+    fn left_out(&self, left_out: &IndexMap<&str, Vec<&TestResult>>) -> Vec<String> {
         let file = self
             .log
             .files
@@ -226,13 +259,20 @@ impl Page<'_> {
             .map(|file| shell_quoted(&file.display().to_string()).into_owned());
         let command = file
             .map_or_else(String::new, |file| format!("  all:   clmatrix report --all {file}\n"));
-        let describe = |(device, count): (&&str, &usize)| {
-            let more = count.checked_sub(MOST_UNEXPECTED).filter(|more| *more > 0)?;
-            let title =
-                format!("{} on {}", counted(more, "more unexpected result"), one_line(device));
-            Some(self.titled("NOT SHOWN:", &title) + &command)
+        let describe = |(device, results): (&&str, &Vec<&TestResult>)| {
+            let more = counted(results.len(), "more unexpected result");
+            let mut suites: IndexMap<(&str, Verdict), usize> = IndexMap::new();
+            let title = self.titled("NOT SHOWN:", &format!("{more} on {}", one_line(device)));
+            results.iter().for_each(|result| {
+                *suites.entry((result.suite(), result.verdict)).or_default() += 1;
+            });
+            let suites = suites.into_iter().map(|((suite, verdict), count)| {
+                format!("{} {}: {count}", one_line(suite), verdict.name())
+            });
+            let suites: Vec<_> = suites.collect();
+            title + &self.wrapped(&suites.join(", ")) + &command
         };
-        if self.layout.all { Vec::new() } else { unexpected.iter().filter_map(describe).collect() }
+        left_out.iter().map(describe).collect()
     }
 
     /// Returns whether a result is shown briefly: the suspects of a device say the same, that the device
@@ -345,6 +385,16 @@ impl Page<'_> {
         text
     }
 
+    /// Returns the failures as on other versions of a driver, and the expectations that are not needed any more.
+    fn other_versions(&self) -> String {
+        let part = |title: &str, lines: Vec<String>| -> String {
+            let title = lines.first().map(|_| self.paint(Color::Yellow, title) + "\n");
+            let lines = lines.iter().map(|line| self.wrapped(line));
+            title.into_iter().chain(lines).collect()
+        };
+        part("AS ON OTHER VERSIONS", assumed(self.log)) + &part("MENDED", mended(self.log))
+    }
+
     /// Returns what tests left behind in their processes. The notes of an unexpected result are in its
     /// own block.
     fn left_behind(&self) -> String {
@@ -352,18 +402,17 @@ impl Page<'_> {
             !result.findings.left_behind.is_empty() && result.is_as_expected()
         };
         let results: Vec<_> = self.log.results.iter().filter(has_notes).collect();
-        let mut text = String::new();
         let title = self.paint(Color::Yellow, "LEFT BEHIND");
-        for result in results.iter().take(MOST_LEFT_BEHIND) {
-            let _ = writeln!(text, "{title} by {}", one_line(&result.test));
-            result
-                .findings
-                .left_behind
-                .iter()
-                .for_each(|note| text += &self.indented(&one_line(note)));
+        if !self.layout.all {
+            let tests = counted(results.len(), "test");
+            let line = || format!("{title} by {tests}: see report.html, or --all\n");
+            return if results.is_empty() { String::new() } else { line() };
         }
-        if let Some(more @ 1..) = results.len().checked_sub(MOST_LEFT_BEHIND) {
-            let _ = writeln!(text, "{title} by {}: see events.jsonl", counted(more, "more test"));
+        let mut text = String::new();
+        for result in results {
+            let _ = writeln!(text, "{title} by {}", one_line(&result.test));
+            let notes = &result.findings.left_behind;
+            notes.iter().for_each(|note| text += &self.indented(&one_line(note)));
         }
         text
     }

@@ -10,6 +10,7 @@ pub(crate) mod github;
 mod html;
 pub(crate) mod matrix;
 mod not_run;
+mod other_versions;
 pub(crate) mod page;
 pub(crate) mod progress;
 mod result_line;

@@ -17,7 +17,9 @@ pub(crate) fn result_line(result: &TestResult) -> String {
     let reason = match result.verdict {
         _ if result.attempts().is_some() => headline(result),
         Verdict::Pass => return line,
-        Verdict::ExpectedFail | Verdict::UnexpectedPass => result.expected().unwrap_or_default(),
+        Verdict::ExpectedFail | Verdict::AssumedFail | Verdict::UnexpectedPass => {
+            result.expected().unwrap_or_default()
+        }
         _ => result.outcome.to_string(),
     };
     format!("{line}: {}", cut(&first_line(&reason), WIDEST_REASON))

@@ -9,7 +9,7 @@ use super::table::Color;
 
 /// The columns of a device and the counts of the summary, in this order. Capitals are for verdicts
 /// that can make a run fail.
-pub(super) const KINDS: [Kind; 10] = [
+pub(super) const KINDS: [Kind; 11] = [
     Kind::new(Verdict::Pass, "ok", "passed", Some(Color::Green)),
     Kind::new(Verdict::Fail, "FAIL", "failed", Some(Color::Red)),
     Kind::new(Verdict::Crash, "CRASH", "crashed", Some(Color::Red)),
@@ -18,6 +18,7 @@ pub(super) const KINDS: [Kind; 10] = [
     Kind::new(Verdict::Flaky, "FLAKY", "flaky", Some(Color::Yellow)),
     Kind::new(Verdict::NotRun, "NOT-RUN", "not run", Some(Color::Red)),
     Kind::new(Verdict::ExpectedFail, "xfail", "failed as expected", Some(Color::Yellow)),
+    Kind::new(Verdict::AssumedFail, "afail", "failed as on another version", Some(Color::Yellow)),
     Kind::new(Verdict::Skip, "skip", "skipped", None),
     Kind::new(Verdict::Ignored, "ignored", "ignored", None),
 ];

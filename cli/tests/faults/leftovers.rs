@@ -193,9 +193,13 @@ fn daemons_end_with_their_test() {
 
 fn reports_show_the_notes() {
     let page = String::from_utf8_lossy(&RUN.output.stdout);
+    assert!(page.contains("\nLEFT BEHIND by ") && page.contains(": see report.html"), "{page}");
+    let mut report = child(COMMAND, &["report", "--all", "latest", "--report-dir"]);
+    report.arg(RUN.folder.path());
+    let all = String::from_utf8(output(report).stdout).expect("text");
     let first = "LEFT BEHIND by faulty::leftovers::changes_variables@";
     let note = "\n  environment variable CLMATRIX_CONFIG removed\n";
-    assert!(page.contains(first) && page.contains(note), "{page}");
+    assert!(all.contains(first) && all.contains(note), "{all}");
     let results = results(&RUN.log, "fails_and_leaves_a_daemon");
     let id = printed_id(&results[0]);
     assert!(page.contains(&format!("\n  left behind: process {id} (sleep)\n")), "{page}");

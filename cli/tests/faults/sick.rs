@@ -31,6 +31,7 @@ pub const CHECKS: &[Check] = &[
         a_device_that_fails_before_its_first_test_is_not_tested_on,
     ),
     ("sick::tests_that_do_not_end_spend_a_budget", tests_that_do_not_end_spend_a_budget),
+    ("sick::expected_hangs_are_short_and_spend_none", expected_hangs_are_short_and_spend_none),
     ("sick::devices_are_probed_on_demand", devices_are_probed_on_demand),
     ("sick::recent_probes_count_on_request", recent_probes_count_on_request),
     ("sick::a_run_has_the_measurements_of_its_devices", a_run_has_the_measurements_of_its_devices),
@@ -230,15 +231,34 @@ fn tests_that_do_not_end_spend_a_budget() {
     let (ended, not_run): (Vec<_>, Vec<_>) =
         log.results.iter().partition(|result| result.verdict == Verdict::Timeout);
     assert!((1..=3).contains(&ended.len()), "{:?}", log.results);
-    let reason = format!(
-        "hang budget spent (tests that did not end: {}, crashes looked into: 0, \
-         processes that did not end after their tests: 0)",
-        ended.len()
-    );
     for result in not_run {
-        assert_eq!(result.outcome, Outcome::NotRun { reason: reason.clone() });
+        let Outcome::NotRun { reason } = &result.outcome else { panic!("{result:?}") };
+        assert!(reason.starts_with("hang budget of 3s spent ("), "{reason}");
+        assert!(ended.iter().any(|hung| reason.contains(&*hung.test)), "{reason}");
     }
     assert!(log.lost.is_empty());
+}
+
+/// After two cases of a test have hung, the others get a short limit.
+fn expected_hangs_are_short_and_spend_none() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = folder.path().join("clmatrix.toml");
+    let expectations = folder.path().join("expectations");
+    std::fs::create_dir(&expectations).expect("a folder");
+    std::fs::write(&config, "[profile.default]\nhang-budget = \"4s\"\n").expect("it is written");
+    let entry = "[[expect]]\ntest = 'faulty::hangs::*'\nstatus = 'timeout'\nreason = 'x'\n";
+    std::fs::write(expectations.join("a.toml"), entry).expect("it is written");
+    let tests = ["run", "faulty::hangs::", "--include-ignored", "--timeout", "3s", "--slots", "1"];
+    let mut command = child(COMMAND, &tests);
+    command.arg("--report-dir").arg(folder.path());
+    command.env("CLMATRIX_CONFIG", config).env("CLMATRIX_TEST", cpu::platform());
+    assert_eq!(output(command).status.code(), Some(0));
+    let limits = log(folder.path()).results.into_iter().map(|result| {
+        assert_eq!(result.verdict, Verdict::ExpectedFail, "{result:?}");
+        let Outcome::TimedOut { limit } = result.attempt.ended.outcome else { panic!() };
+        limit.as_secs()
+    });
+    assert_eq!(limits.collect::<Vec<_>>(), [3, 3, 2, 2, 2, 2]);
 }
 
 fn other_devices_go_on() {

@@ -351,7 +351,7 @@ fn completion(result: &TestResult, failure: &ShownFailure) -> Result<Completion,
     match (result.verdict, &result.outcome) {
         (Verdict::Pass, _) => Ok(Completion::Completed),
         _ if result.tolerated => Ok(Completion::Completed),
-        (Verdict::ExpectedFail, _) => {
+        (Verdict::ExpectedFail | Verdict::AssumedFail, _) => {
             Ok(Completion::ignored_with(result.expected().unwrap_or_default()))
         }
         (Verdict::Skip, Outcome::Skipped { reason }) => {

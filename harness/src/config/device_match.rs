@@ -1,5 +1,6 @@
 //! The devices that an override or an expectation is for.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use super::device_kind::DeviceKind;
@@ -7,6 +8,9 @@ use super::value::{IdPattern, NamePattern, PlatformName};
 use super::version_range::{VersionNumbers, VersionPattern, VersionRange};
 use crate::devices::run_device::HOST;
 use crate::devices::run_device::RunDevice;
+
+/// The key of the driver's version, the last condition that is looked at.
+pub(super) const DRIVER_VERSION: &str = "driver-version";
 
 /// Conditions. A device matches if it meets each given one; without any, every device and the host
 /// match.
@@ -71,7 +75,7 @@ impl DeviceMatch {
                 &info.device_type,
             ),
             (
-                "driver-version",
+                DRIVER_VERSION,
                 self.driver_version.as_ref().map_or(Some(true), version),
                 &info.driver_version,
             ),
@@ -84,13 +88,35 @@ impl DeviceMatch {
         })
     }
 
-    /// Returns the part of the driver versions that is older than `version`. There is none if the versions are a
-    /// pattern.
-    pub(super) fn older_than(&self, version: &VersionNumbers) -> Option<VersionRange> {
+    /// Returns the last version at which the driver was seen. Conditions that name no driver, and bounds, are for
+    /// no other versions.
+    pub(super) fn last_seen(&self) -> Option<VersionNumbers> {
+        let names_driver = self.id.is_some()
+            || self.platform.is_some()
+            || self.device.is_some()
+            || self.vendor.is_some();
+        let seen = self.driver_version.as_ref()?.seen().filter(|_| names_driver)?;
+        Some(seen.iter().max().cloned().unwrap_or_default())
+    }
+
+    /// Returns the versions of the driver on the side of `passed` on which failures were seen: the older ones of a
+    /// bound. There are none if there was no other version, or one on each side.
+    pub(super) fn without(&self, passed: &BTreeSet<VersionNumbers>) -> Option<VersionRange> {
         match &self.driver_version {
-            Some(VersionPattern::Range(range)) => range.older_than(version),
-            Some(VersionPattern::Name(_)) => None,
-            None => VersionRange::default().older_than(version),
+            None => VersionRange::default().older_than(passed.first()?),
+            Some(pattern) => match (pattern, pattern.seen()) {
+                (VersionPattern::Range(range), None) => range.older_than(passed.first()?),
+                (_, seen) => {
+                    let rest = || seen.into_iter().flatten().filter(|seen| !passed.contains(seen));
+                    let (first, last) = (rest().min()?, rest().max()?);
+                    let below = passed.iter().filter(|version| *version < first);
+                    let above = passed.iter().filter(|version| *version > last);
+                    let are_outside = below.clone().count() + above.clone().count() == passed.len();
+                    let range =
+                        || VersionRange::between(below.max().cloned(), above.min().cloned());
+                    are_outside.then(range)
+                }
+            },
         }
     }
 
@@ -103,7 +129,7 @@ impl DeviceMatch {
             ("vendor", self.vendor.is_some(), "none"),
             ("opencl", self.opencl.is_some(), "none"),
             ("type", self.device_type.is_some(), "none"),
-            ("driver-version", self.driver_version.is_some(), "none"),
+            (DRIVER_VERSION, self.driver_version.is_some(), "none"),
         ];
         let unmet = conditions.into_iter().find(|(_, is_unmet, _)| *is_unmet);
         unmet.map(|(key, _, found)| Mismatch { key, found: found.to_owned(), is_comparable: true })

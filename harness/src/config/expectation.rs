@@ -14,6 +14,8 @@ use crate::verdict::{ExpectedStatus, Outcome, Verdict};
 pub struct Expectation {
     /// The expectation as it is written, with the ways in which the test may end there and the reason.
     pub written: Arc<WrittenExpectation>,
+    /// True if it was seen at other versions of the driver alone.
+    pub is_assumed: bool,
     /// Matches the first line of the message of an expected failure, or the signal of an expected crash.
     pub message: Option<GlobMatcher>,
     /// The time limit of the test there.
@@ -43,15 +45,18 @@ impl Expectation {
 /// Judges an outcome in the light of what was expected.
 ///
 /// Going wrong in another way than the expected one is not expected: a crash where a failed
-/// assertion was announced stays a crash.
+/// assertion was announced stays a crash. A pass where a failure was only seen at another version of the driver is a
+/// pass: the driver was mended.
 pub fn judge(outcome: &Outcome, expectation: Option<&Expectation>) -> Verdict {
     let is_allowed = expectation.is_some_and(|expectation| expectation.allows(outcome));
+    let is_assumed = expectation.is_some_and(|expectation| expectation.is_assumed);
     match outcome {
         Outcome::Skipped { .. } => Verdict::Skip,
         Outcome::Ignored { .. } => Verdict::Ignored,
         Outcome::NotRun { .. } => Verdict::NotRun,
-        Outcome::Passed if is_allowed || expectation.is_none() => Verdict::Pass,
+        Outcome::Passed if is_allowed || is_assumed || expectation.is_none() => Verdict::Pass,
         Outcome::Passed => Verdict::UnexpectedPass,
+        _ if is_allowed && is_assumed => Verdict::AssumedFail,
         _ if is_allowed => Verdict::ExpectedFail,
         Outcome::Failed { .. } => Verdict::Fail,
         Outcome::Crashed { .. } => Verdict::Crash,
@@ -98,6 +103,15 @@ mod tests {
                 let expectation = status.map(|status| expectation(status, "known"));
                 let found = judge(&outcome, expectation.as_ref());
                 assert_eq!(found, verdict, "{outcome:?}, expected {status:?}");
+                // As seen at another version.
+                let assumed = match verdict {
+                    Verdict::ExpectedFail => Verdict::AssumedFail,
+                    Verdict::UnexpectedPass => Verdict::Pass,
+                    other => other,
+                };
+                let expectation =
+                    expectation.map(|known| Expectation { is_assumed: true, ..known });
+                assert_eq!(judge(&outcome, expectation.as_ref()), assumed, "{outcome:?}");
             }
         }
     }

@@ -4,8 +4,11 @@
 //! there, and the evidence. Files are read in the order of their names, those in the executable
 //! first. The last entry that matches a test and a device counts: general entries come first,
 //! exceptions for one version of a driver below them.
+//!
+//! Where none matches, an entry that was seen at another version of the driver counts, of several the one that
+//! was seen at the last version.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -14,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use toml::de::{DeTable, Deserializer};
 
 use super::device_kind::DeviceKind;
-use super::device_match::{DeviceMatch, Mismatch};
+use super::device_match::{DRIVER_VERSION, DeviceMatch, Mismatch};
 use super::error::ConfigError;
 use super::expectation::Expectation;
 use super::last_day::LastDay;
@@ -41,8 +44,21 @@ pub struct Expectations {
 #[derive(Clone, Debug)]
 pub struct DeviceExpectations<'a> {
     all: &'a Expectations,
-    /// For each entry the reason why it does not count for this device.
-    exclusions: Vec<Option<Exclusion>>,
+    /// For each entry its reach.
+    reaches: Vec<Reach>,
+    /// True if entries that were seen at other versions alone do not count.
+    is_strict: bool,
+}
+
+/// The reach of an entry on a device.
+#[derive(Clone, Debug, PartialEq)]
+enum Reach {
+    /// The device meets all conditions.
+    Seen,
+    /// The driver has another version than those at which the entry was seen, the last of them this one.
+    Assumed(VersionNumbers),
+    /// The entry does not count.
+    Excluded(Exclusion),
 }
 
 /// The reason why an entry does not count for a device.
@@ -68,6 +84,8 @@ pub struct Match<'a> {
 pub enum Effect<'a> {
     /// It is the expectation for the test.
     Counts,
+    /// It is the expectation, although it was seen at other versions of the driver alone.
+    Assumed,
     /// This later entry counts.
     Hidden(&'a WrittenExpectation),
     /// It does not count for the device.
@@ -217,11 +235,21 @@ impl Expectations {
     }
 
     fn on(&self, mismatch: impl Fn(&DeviceMatch) -> Option<Mismatch>) -> DeviceExpectations<'_> {
-        let exclusion = |entry: &Entry| match self.has_ended(entry) {
-            true => Some(Exclusion::Ended),
-            false => mismatch(&entry.on).map(Exclusion::Device),
+        let reach = |entry: &Entry| {
+            if self.has_ended(entry) {
+                return Reach::Excluded(Exclusion::Ended);
+            }
+            let Some(mismatch) = mismatch(&entry.on) else { return Reach::Seen };
+            match entry.on.last_seen().filter(|_| mismatch.key == DRIVER_VERSION) {
+                Some(version) => Reach::Assumed(version),
+                None => Reach::Excluded(Exclusion::Device(mismatch)),
+            }
         };
-        DeviceExpectations { all: self, exclusions: self.entries.iter().map(exclusion).collect() }
+        DeviceExpectations {
+            all: self,
+            reaches: self.entries.iter().map(reach).collect(),
+            is_strict: false,
+        }
     }
 
     /// The entries from files on disk, as they are written.
@@ -229,14 +257,14 @@ impl Expectations {
         self.written[self.written.len() - self.own..].iter().map(Arc::as_ref)
     }
 
-    /// Returns the part of the driver versions of an entry that is older than `version`. There is none if they
-    /// are a pattern.
-    pub fn older_than(
+    /// Returns the versions of the driver of an entry without those at which its tests have passed, as
+    /// `DeviceMatch::without` does.
+    pub fn without_passed(
         &self,
         written: &WrittenExpectation,
-        version: &VersionNumbers,
+        passed: &BTreeSet<VersionNumbers>,
     ) -> Option<VersionRange> {
-        self.entries[written.position()].on.older_than(version)
+        self.entries[written.position()].on.without(passed)
     }
 
     fn has_ended(&self, entry: &Entry) -> bool {
@@ -294,32 +322,57 @@ impl WrittenExpectation {
 }
 
 impl<'a> DeviceExpectations<'a> {
+    /// Returns these without the entries that were seen at other versions of the driver alone, if `is_strict`.
+    pub fn strict(self, is_strict: bool) -> Self {
+        Self { is_strict, ..self }
+    }
+
     /// The expectation for `test`, given without its device: `suite::test::case`.
-    pub fn lookup(&self, test: &str) -> Option<&'a Expectation> {
-        let entries = self.all.entries.iter().zip(&self.exclusions).rev();
-        let mut counting = entries.filter(|(_, exclusion)| exclusion.is_none());
-        let (entry, _) = counting.find(|(entry, _)| entry.test.matches(test))?;
-        Some(&entry.expectation)
+    pub fn lookup(&self, test: &str) -> Option<Expectation> {
+        let position = self.counting(test)?;
+        let is_assumed = self.reaches[position] != Reach::Seen;
+        Some(Expectation { is_assumed, ..self.all.entries[position].expectation.clone() })
+    }
+
+    /// Returns the position of the entry that counts for a test: the last one that was seen here, else the one that
+    /// was seen at the last version.
+    fn counting(&self, test: &str) -> Option<usize> {
+        let matches = |position: &usize| self.all.entries[*position].test.matches(test);
+        let of = |seen: bool| {
+            (0..self.reaches.len()).rev().filter(move |position| match self.reaches[*position] {
+                Reach::Seen => seen,
+                Reach::Assumed(_) => !seen && !self.is_strict,
+                Reach::Excluded(_) => false,
+            })
+        };
+        let version = |position: &usize| match &self.reaches[*position] {
+            Reach::Assumed(version) => Some(version),
+            Reach::Seen | Reach::Excluded(_) => None,
+        };
+        of(true).find(matches).or_else(|| of(false).rev().filter(matches).max_by_key(version))
     }
 
     /// The entries that count for this device, whatever the test.
     pub fn entries(&self) -> impl Iterator<Item = &WrittenExpectation> {
-        let counting = self.all.written.iter().zip(&self.exclusions);
-        counting.filter(|(_, exclusion)| exclusion.is_none()).map(|(written, _)| &**written)
+        let counting = self.all.written.iter().zip(&self.reaches);
+        counting
+            .filter(|(_, reach)| !matches!(reach, Reach::Excluded(_)))
+            .map(|(written, _)| &**written)
     }
 
     /// All entries whose globs match `test`, in their order.
     pub fn matches(&self, test: &str) -> Vec<Match<'_>> {
-        let counting = self.lookup(test).map(|expectation| expectation.written.position());
+        let counting = self.counting(test);
         let entries = self.all.entries.iter().enumerate();
         let matching =
             entries.filter(|(_, entry)| entry.test.matches(test)).map(|(position, _)| {
-                let effect = match (&self.exclusions[position], counting) {
-                    (Some(exclusion), _) => Effect::Excluded(exclusion),
-                    (None, Some(last)) if last != position => {
-                        Effect::Hidden(&self.all.written[last])
+                let effect = match (&self.reaches[position], counting) {
+                    (Reach::Excluded(exclusion), _) => Effect::Excluded(exclusion),
+                    (_, Some(other)) if other != position => {
+                        Effect::Hidden(&self.all.written[other])
                     }
-                    (None, _) => Effect::Counts,
+                    (Reach::Seen, _) => Effect::Counts,
+                    (Reach::Assumed(_), _) => Effect::Assumed,
                 };
                 Match { written: &self.all.written[position], effect }
             });
@@ -333,6 +386,7 @@ impl EntryKeys {
         let on = DeviceMatch { id, platform, device, vendor, driver_version, opencl, device_type };
         let expectation = Expectation {
             written,
+            is_assumed: false,
             message: self.message.map(|message| message.0),
             timeout: self.timeout.map(|timeout| timeout.0),
         };

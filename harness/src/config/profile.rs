@@ -30,6 +30,7 @@ pub struct Profile {
     expected_devices: Vec<ExpectedDevice>,
     report_dir: Option<PathBuf>,
     strict_drivers: bool,
+    strict_versions: bool,
     sync: Sync,
     keep_runs: usize,
     deadline: Option<Duration>,
@@ -95,6 +96,7 @@ pub(super) struct ProfileKeys {
     expected_devices: Option<Vec<ExpectedDevice>>,
     report_dir: Option<PathBuf>,
     strict_drivers: Option<bool>,
+    strict_versions: Option<bool>,
     sync: Option<Sync>,
     keep_runs: Option<Count>,
     deadline: Option<Timeout>,
@@ -168,6 +170,7 @@ impl Profile {
             expected_devices: Vec::new(),
             report_dir: None,
             strict_drivers: false,
+            strict_versions: false,
             sync: Sync::default(),
             keep_runs: 10,
             deadline: None,
@@ -205,6 +208,7 @@ impl Profile {
             self.report_dir = Some(root.join(folder));
         }
         self.strict_drivers = keys.strict_drivers.unwrap_or(self.strict_drivers);
+        self.strict_versions = keys.strict_versions.unwrap_or(self.strict_versions);
         self.sync = keys.sync.unwrap_or(self.sync);
         self.keep_runs = keys.keep_runs.map_or(self.keep_runs, |runs| runs.0);
         self.deadline = keys.deadline.map(|deadline| deadline.0).or(self.deadline);
@@ -247,6 +251,11 @@ impl Profile {
     /// Returns whether a driver that shows no platform fails the run.
     pub fn strict_drivers(&self) -> bool {
         self.strict_drivers
+    }
+
+    /// Returns whether expectations that were seen at other versions of a driver alone do not count.
+    pub fn strict_versions(&self) -> bool {
+        self.strict_versions
     }
 
     /// Returns the interval at which the event log is written to the disk.

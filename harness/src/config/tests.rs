@@ -404,11 +404,11 @@ fn the_last_expectation_that_matches_counts() {
             Some(device) => config.expectations.for_device(device),
             None => config.expectations.for_host(),
         };
-        let reason = expectations.lookup(test).map(|found| found.written.reason.as_str());
-        assert_eq!(reason, expected, "{test} on {:?}", device.map(|device| &device.id));
+        let reason = expectations.lookup(test).map(|found| found.written.reason.clone());
+        assert_eq!(reason.as_deref(), expected, "{test} on {:?}", device.map(|device| &device.id));
     }
     let crash = config.expectations.for_device(&pocl).lookup("svm::maps::fine_1");
-    assert_eq!(crash.map(|found| &found.written.status), Some(&ExpectedStatus::Crash.into()));
+    assert_eq!(crash.map(|found| found.written.status), Some(ExpectedStatus::Crash.into()));
     let unmatched =
         |tests: &[&'static str]| config.expectations.without_test(tests.iter().copied()).join(" ");
     assert_eq!(unmatched(&["svm::maps::fine_1"]), "");
@@ -492,9 +492,54 @@ fn an_expectation_allows_its_statuses_and_messages() {
         ("status = ['fail', 'timeout']\nmessage = 'CL_*'", timed_out(), ExpectedFail),
     ] {
         let expectations = expectations_of(keys);
-        let expectation = expectations.for_host().lookup("a").cloned();
+        let expectation = expectations.for_host().lookup("a");
         assert_eq!(judge(&outcome, expectation.as_ref()), verdict, "{keys}: {outcome:?}");
     }
+}
+
+#[test]
+fn an_entry_counts_at_other_versions_of_its_driver() {
+    let entry = |status: &str, keys: &str| {
+        format!("[[expect]]\ntest = 'a'\nreason = 'x'\nstatus = '{status}'\n{keys}\n")
+    };
+    let at = |versions: &str| format!("platform = 'PoCL'\ndriver-version = '{versions}'");
+    let of = |text: &str, version: &str| {
+        let files = [("clmatrix.toml", ""), ("expectations/a.toml", text)];
+        let expectations = Project::new(&files).config().unwrap().expectations;
+        let mut pocl = device("d", "PoCL");
+        pocl.info.driver_version = version.to_owned();
+        let found = expectations.for_device(&pocl).lookup("a");
+        let strict = expectations.for_device(&pocl).strict(true).lookup("a");
+        let is_seen = found.as_ref().is_some_and(|found| !found.is_assumed);
+        assert_eq!(strict.is_some(), is_seen, "{text} on {version}");
+        found.map(|found| (found.written.status.to_string(), found.is_assumed))
+    };
+    let crash_at_5 = [entry("fail", &at("3.*")), entry("crash", &at("5.0*"))].concat();
+    let general = [entry("fail", "platform = 'PoCL'"), entry("crash", &at("5.0*"))].concat();
+    let two = [entry("crash", &at("{3.1,5.0}*")), entry("fail", &at("4.0"))].concat();
+    for (text, version, expected) in [
+        (&entry("fail", &at("3.1*")), "3.1+debian", Some(("fail", false))),
+        (&entry("fail", &at("3.1*")), "6.0", Some(("fail", true))),
+        (&entry("fail", &at("=3.1")), "2.0", Some(("fail", true))),
+        // Bounds, and conditions of no driver.
+        (&entry("fail", &at("<4")), "6.0", None),
+        (&entry("fail", &at(">=3.0, <4")), "2.9", None),
+        (&entry("fail", "driver-version = '3.1*'"), "6.0", None),
+        (&entry("fail", "platform = 'rusticl'\ndriver-version = '3.1*'"), "6.0", None),
+        // The entry for this version, else the one for all, else the one of the last version.
+        (&crash_at_5, "3.0", Some(("fail", false))),
+        (&crash_at_5, "6.0", Some(("crash", true))),
+        (&crash_at_5, "4.0", Some(("crash", true))),
+        (&general, "6.0", Some(("fail", false))),
+        (&two, "6.0", Some(("crash", true))),
+        (&two, "4.0", Some(("fail", false))),
+    ] {
+        let expected = expected.map(|(status, is_assumed)| (status.to_owned(), is_assumed));
+        assert_eq!(of(text, version), expected, "{text} on {version}");
+    }
+    let text = "[profile.default]\nstrict-versions = true";
+    let project = Project::new(&[("clmatrix.toml", text)]);
+    assert!(project.config().unwrap().profile("default").unwrap().strict_versions());
 }
 
 #[test]
@@ -603,9 +648,11 @@ fn limits(config: &Config, profile: &str, platform: &str) -> (u64, usize) {
     (settings.timeout.as_secs(), settings.slots.count())
 }
 
-fn reasons(config: &Config) -> [Option<&str>; 4] {
+/// The reasons of four tests, empty for a test without an expectation.
+fn reasons(config: &Config) -> [String; 4] {
     let expectations = config.expectations.for_host();
-    let reason = |test| expectations.lookup(test).map(|found| found.written.reason.as_str());
+    let known = |test| expectations.lookup(test);
+    let reason = |test| known(test).map_or_else(String::new, |known| known.written.reason.clone());
     ["a", "b", "c", "d"].map(reason)
 }
 
@@ -620,7 +667,7 @@ fn without_a_file_the_configuration_in_the_executable_holds() {
     assert_eq!(limits(&config, "default", "PoCL"), (10, 2));
     assert_eq!(limits(&config, "ci", "PoCL"), (20, 2));
     assert_eq!(limits(&config, "ci", "Oclgrind"), (30, 2));
-    assert_eq!(reasons(&config), [Some("built-in"), Some("built-in"), Some("built-in"), None]);
+    assert_eq!(reasons(&config), ["built-in", "built-in", "built-in", ""]);
     assert_eq!(config.summary(), "configuration: built-in; expectations: 3");
     let message = config.profile("cii").unwrap_err().to_string();
     assert_eq!(message, "no profile `cii` (configuration: built-in); did you mean `ci`?");
@@ -641,7 +688,7 @@ fn a_file_adds_to_the_configuration_in_the_executable() {
     assert_eq!(limits(&config, "ci", "PoCL"), (20, 2));
     assert_eq!(limits(&config, "mine", "PoCL"), (1, 3));
     assert_eq!(limits(&config, "ci", "Oclgrind"), (2, 2));
-    assert_eq!(reasons(&config), [Some("built-in"), Some("mine"), Some("built-in"), Some("mine")]);
+    assert_eq!(reasons(&config), ["built-in", "mine", "built-in", "mine"]);
     let file = project.path("clmatrix.toml");
     let summary =
         format!("configuration: {} and built-in; expectations: 4 (1 yours)", file.display());
@@ -656,7 +703,7 @@ fn a_file_can_replace_the_expectations_in_the_executable() {
         ("expectations/a.toml", expect),
     ]);
     let config = project.config_with(Some(EMBEDDED)).unwrap();
-    assert_eq!(reasons(&config), [None, Some("mine"), None, None]);
+    assert_eq!(reasons(&config), ["", "mine", "", ""]);
     assert_eq!(limits(&config, "default", "PoCL"), (10, 2), "the profiles stay");
     assert!(config.summary().ends_with("; expectations: 1 (1 yours)"), "{}", config.summary());
     let file = project.path("clmatrix.toml").display().to_string();
@@ -698,7 +745,7 @@ fn mistakes_in_the_configuration_are_named() {
         (
             "[profile.default]\nspeed = 3",
             [
-                "clmatrix.toml:2:1: unknown key `speed`; known: `devices`, `expected-devices`, `report-dir`, `strict-drivers`, `sync`, `keep-runs`, `deadline`, `slow-after`, `flaky-result`, `unexpected-pass`, `timeout-factor`, `timeout`, `hang-budget`, `slots`, `tests-per-worker`, `retries`, `leftovers`, `leaks`, `contexts`, `shard`",
+                "clmatrix.toml:2:1: unknown key `speed`; known: `devices`, `expected-devices`, `report-dir`, `strict-drivers`, `strict-versions`, `sync`, `keep-runs`, `deadline`, `slow-after`, `flaky-result`, `unexpected-pass`, `timeout-factor`, `timeout`, `hang-budget`, `slots`, `tests-per-worker`, `retries`, `leftovers`, `leaks`, `contexts`, `shard`",
                 "  |",
                 "2 | speed = 3",
                 "  | ^^^^^",

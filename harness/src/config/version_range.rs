@@ -7,7 +7,7 @@ use super::text_value::{Text, deserialize_from_text};
 use super::value::NamePattern;
 
 /// The numbers of a version. Zeros at the end have no effect: 22.3 is 22.3.0.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct VersionNumbers(Vec<u64>);
 
 impl VersionNumbers {
@@ -16,6 +16,16 @@ impl VersionNumbers {
             numbers.pop();
         }
         Self(numbers)
+    }
+
+    /// Returns the versions that a text or a glob names: `{3.1,5.0}*` has 3.1 and 5.0.
+    pub fn all(text: &str) -> impl Iterator<Item = Self> {
+        let parts = text.split(|c: char| !c.is_ascii_digit() && c != '.');
+        parts.filter_map(|part| {
+            let numbers = part.split('.').map_while(|number| number.parse().ok());
+            let numbers: Vec<u64> = numbers.collect();
+            (!numbers.is_empty()).then(|| Self::new(numbers))
+        })
     }
 
     /// Finds the numbers in a driver's text: from the first digit, between dots and other separators, up to
@@ -98,6 +108,13 @@ impl VersionRange {
         has_older.then(|| Self([lower, vec![(Comparison::Less, version.clone())]].concat()))
     }
 
+    /// Returns the versions between two others, of which one may be missing.
+    pub fn between(above: Option<VersionNumbers>, below: Option<VersionNumbers>) -> Self {
+        let above = above.map(|version| (Comparison::More, version));
+        let below = below.map(|version| (Comparison::Less, version));
+        Self(above.into_iter().chain(below).collect())
+    }
+
     /// Returns whether a version is in this range.
     pub(super) fn contains(&self, version: &VersionNumbers) -> bool {
         self.0.iter().all(|(comparison, bound)| comparison.holds(version.cmp(bound)))
@@ -135,18 +152,31 @@ fn comparison(part: &str) -> Result<(Comparison, VersionNumbers), String> {
     Ok((comparison, VersionNumbers::new(numbers)))
 }
 
-/// A part of a driver's version, a glob for all of it, or a range.
+/// The versions of a driver.
 #[derive(Clone, Debug)]
 pub(super) enum VersionPattern {
-    Name(NamePattern),
+    /// A part of the version or a glob for all of it, and the versions that it names.
+    Name(NamePattern, Vec<VersionNumbers>),
     Range(VersionRange),
 }
 
 impl VersionPattern {
+    /// Returns the versions at which an entry was seen; `None` for a range, which is a bound, unless it is one
+    /// version.
+    pub(super) fn seen(&self) -> Option<&[VersionNumbers]> {
+        match self {
+            Self::Name(_, versions) => Some(versions),
+            Self::Range(VersionRange(parts)) => match &parts[..] {
+                [(Comparison::Equal, version)] => Some(std::slice::from_ref(version)),
+                _ => None,
+            },
+        }
+    }
+
     /// Returns whether this version matches; `None` if it has no numbers to be compared.
     pub(super) fn matches(&self, version: &str) -> Option<bool> {
         match self {
-            Self::Name(pattern) => Some(pattern.matches(version)),
+            Self::Name(pattern, _) => Some(pattern.matches(version)),
             Self::Range(range) => Some(range.contains(&VersionNumbers::find(version)?)),
         }
     }
@@ -158,7 +188,8 @@ impl Text for VersionPattern {
     fn parse(text: &str) -> Result<Self, String> {
         match VersionRange::is_meant(text) {
             true => VersionRange::parse(text).map(Self::Range),
-            false => NamePattern::parse(text).map(Self::Name),
+            false => NamePattern::parse(text)
+                .map(|pattern| Self::Name(pattern, VersionNumbers::all(text).collect())),
         }
     }
 }

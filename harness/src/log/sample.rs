@@ -222,6 +222,7 @@ pub fn expectation(status: ExpectedStatus, reason: &str) -> Expectation {
             reason: reason.to_owned(),
             ..WrittenExpectation::default()
         }),
+        is_assumed: false,
         message: None,
         timeout: None,
     }

@@ -257,7 +257,7 @@ fn verdict(log: &RunLog, result: &TestResult) -> junit_report::TestResult {
         Verdict::Skip | Verdict::Ignored => {
             Junit::SkippedWithCause { type_, message: message(), cause: None }
         }
-        Verdict::ExpectedFail => {
+        Verdict::ExpectedFail | Verdict::AssumedFail => {
             let cause = Some(cdata(&result.outcome.to_string()));
             Junit::SkippedWithCause { type_, message: message(), cause }
         }

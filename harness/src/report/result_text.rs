@@ -19,7 +19,7 @@ pub fn outcome_line(result: &TestResult) -> String {
     let expected = || first_line(&result.expected().unwrap_or_default());
     match result.verdict {
         Verdict::UnexpectedPass => format!("passed; {}", expected()),
-        Verdict::ExpectedFail => expected(),
+        verdict if verdict.is_explained_failure() => expected(),
         _ => outcome_text(&result.outcome),
     }
 }

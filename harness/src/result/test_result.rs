@@ -11,7 +11,7 @@ use super::round_counts::RoundCounts;
 use crate::config::{Expectation, WrittenExpectation, judge};
 use crate::devices::run_device::HOST;
 use crate::registry::{OF_WORKER, WORKER_RESULTS};
-use crate::verdict::{Outcome, Verdict};
+use crate::verdict::{ExpectedStatus, Outcome, Verdict};
 
 /// The suite of the result of a device that was lost.
 pub const DEVICE: &str = "device";
@@ -187,6 +187,15 @@ impl TestResult {
         ))
     }
 
+    /// Returns the expectation of a failure that was seen at other versions of the driver, if the test passed: the
+    /// driver was mended.
+    pub fn mended(&self) -> Option<&WrittenExpectation> {
+        let known = self.expectation.as_deref()?;
+        let is_mended =
+            self.verdict == Verdict::Pass && !known.status.contains(ExpectedStatus::Pass);
+        is_mended.then_some(known)
+    }
+
     /// The expectation as text, `expected: crash: REASON`, if there is one.
     pub fn expected(&self) -> Option<String> {
         let known = self.expectation.as_ref()?;
@@ -273,7 +282,6 @@ mod tests {
     use super::*;
     use crate::log::sample::expectation;
     use crate::log::sample::{differing, flaky, judged, passes_alone};
-    use crate::verdict::ExpectedStatus;
 
     /// `outcome` where `status` was expected.
     fn result(outcome: Outcome, status: ExpectedStatus) -> TestResult {

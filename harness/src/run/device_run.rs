@@ -15,6 +15,7 @@ use crate::log::events::{Event, Probed, Round, Started, WorkerStarted};
 use crate::os::Source;
 use crate::registry::{Ignore, OF_WORKER, Test};
 use crate::result::attempt::Attempt;
+use crate::result::ended::Ended;
 use crate::result::test_result::{TestResult, left_behind_text};
 use crate::run::limits::Limits;
 use crate::run::plan::Planned;
@@ -192,7 +193,12 @@ impl<'a> DeviceRun<'a> {
     pub fn limit(&self, position: usize) -> Duration {
         let expected = self.expectation(position).and_then(|known| known.timeout);
         let limits = [self.entry(position).test.timeout(), expected];
-        self.config.settings.limit(limits.into_iter().flatten())
+        let limit = self.config.settings.limit(limits.into_iter().flatten());
+        let short = match self.entry(position).test {
+            Case::Registered(test) => self.limits.hangs.limit(test.function(), position),
+            Case::Outside(_) => None,
+        };
+        short.map_or(limit, |short| limit.min(short))
     }
 
     /// Returns whether the run may succeed with this result, although it is an unexpected pass.
@@ -385,7 +391,7 @@ impl<'a> DeviceRun<'a> {
             let is_unexpected = !verdict.is_as_expected() && verdict != Verdict::NotRun;
             attempt.reused_context = is_unexpected.then_some(verdict);
         }
-        if verdict == Verdict::ExpectedFail && process.is_as_before && process.has_left_nothing {
+        if verdict.is_explained_failure() && process.is_as_before && process.has_left_nothing {
             ran.worker_survived = true;
             worker.has_survived_failure = true;
         }
@@ -402,8 +408,13 @@ impl<'a> DeviceRun<'a> {
         let attempt = &mut ran.attempt;
         (attempt.number, attempt.started, attempt.worker) = (number, started, Some(worker));
         self.fail_by_settings(position, ran);
-        if let Outcome::TimedOut { .. } = ran.attempt.outcome {
-            self.limits.hang_budget.add_timeout(position, ran.attempt.duration);
+        let Ended { outcome, duration, .. } = &ran.attempt.ended;
+        if let Case::Registered(test) = self.entry(position).test {
+            self.limits.hangs.note(test.function(), position, outcome, *duration);
+        }
+        let is_expected = || self.expectation(position).is_some_and(|known| known.allows(outcome));
+        if matches!(outcome, Outcome::TimedOut { .. }) && !is_expected() {
+            self.limits.hang_budget.add_timeout(self.id(position), *duration);
         }
     }
 

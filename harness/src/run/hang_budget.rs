@@ -1,10 +1,13 @@
 //! The time that a device may cost a run without a result.
 
-use std::collections::HashSet;
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::verdict::Outcome;
+
+/// The tests that the reason names.
+const NAMED: usize = 3;
 
 /// The time that was spent on tests that did not end, on probes, and on reruns after crashes.
 pub(super) struct HangBudget {
@@ -15,8 +18,8 @@ pub(super) struct HangBudget {
 #[derive(Default)]
 struct Spent {
     time: Duration,
-    /// The tests that did not end, by their positions in the plan.
-    timeouts: HashSet<usize>,
+    /// The tests that did not end, by their ids.
+    tests: BTreeMap<String, Duration>,
     crashes: usize,
     /// The processes that did not end after their tests.
     ends: usize,
@@ -27,11 +30,11 @@ impl HangBudget {
         Self { limit, spent: Mutex::default() }
     }
 
-    /// Adds the time of a test that did not end. The test counts once.
-    pub fn add_timeout(&self, position: usize, time: Duration) {
+    /// Adds the time of a test that did not end.
+    pub fn add_timeout(&self, test: String, time: Duration) {
         let mut spent = self.spent();
         spent.time += time;
-        spent.timeouts.insert(position);
+        *spent.tests.entry(test).or_default() += time;
     }
 
     /// Adds a crash after which the test runs again.
@@ -59,16 +62,30 @@ impl HangBudget {
         }
     }
 
-    /// Returns the reason why no more tests are run, if the budget is spent.
+    /// Returns the reason why no more tests are run, if the budget is spent: the tests that cost most, and the keys
+    /// that help.
     pub fn is_spent(&self) -> Option<String> {
         let spent = self.spent();
         (spent.time >= self.limit).then(|| {
+            let Spent { tests, crashes, ends, .. } = &*spent;
+            let mut tests: Vec<_> = tests.iter().collect();
+            tests.sort_by_key(|(_, time)| std::cmp::Reverse(**time));
+            let named = tests.iter().take(NAMED);
+            let time = |time: Duration| format!("{:.0} s", time.as_secs_f64());
+            let mut causes: Vec<_> =
+                named.map(|(test, spent)| format!("{test} ({})", time(**spent))).collect();
+            let others = [
+                ("more tests", tests.len().saturating_sub(NAMED)),
+                ("crashes looked into", *crashes),
+                ("processes that did not end after their tests", *ends),
+            ];
+            let others = others.into_iter().filter(|(_, count)| *count > 0);
+            causes.extend(others.map(|(what, count)| format!("{what}: {count}")));
+            let causes = causes.join(", ");
             format!(
-                "hang budget spent (tests that did not end: {}, crashes looked into: {}, \
-                 processes that did not end after their tests: {})",
-                spent.timeouts.len(),
-                spent.crashes,
-                spent.ends
+                "hang budget of {} spent ({causes}): an expectation with a short `timeout` helps \
+                 (`expect update` writes it), or a larger `hang-budget`",
+                humantime::format_duration(self.limit)
             )
         })
     }
@@ -85,22 +102,21 @@ mod tests {
     #[test]
     fn a_budget_is_spent_by_what_was_added() {
         let budget = HangBudget::new(Duration::from_secs(20));
-        [0, 1, 2, 1, 0]
-            .into_iter()
-            .for_each(|position| budget.add_timeout(position, Duration::ZERO));
-        budget.add(Duration::from_secs(18));
+        for (test, seconds) in [("s::a", 3), ("s::b", 1), ("s::c", 4), ("s::d", 1), ("s::b", 4)] {
+            budget.add_timeout(test.to_owned(), Duration::from_secs(seconds));
+        }
         budget.add_crash();
-        budget.add(Duration::from_millis(1999));
+        budget.add(Duration::from_millis(6999));
         assert_eq!(budget.is_spent(), None);
-        budget.add(Duration::from_millis(1));
-        let reason = |ends: usize| {
-            format!(
-                "hang budget spent (tests that did not end: 3, crashes looked into: 1, \
-                 processes that did not end after their tests: {ends})"
+        budget.add_end(Duration::from_millis(1));
+        assert_eq!(
+            budget.is_spent().as_deref(),
+            Some(
+                "hang budget of 20s spent (s::b (5 s), s::c (4 s), s::a (3 s), more tests: 1, \
+                 crashes looked into: 1, processes that did not end after their tests: 1): an \
+                 expectation with a short `timeout` helps (`expect update` writes it), or a larger \
+                 `hang-budget`"
             )
-        };
-        assert_eq!(budget.is_spent(), Some(reason(0)));
-        budget.add_end(Duration::ZERO);
-        assert_eq!(budget.is_spent(), Some(reason(1)));
+        );
     }
 }

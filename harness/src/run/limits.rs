@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::result::test_result::TestResult;
 use crate::run::hang_budget::HangBudget;
+use crate::run::hangs::Hangs;
 use crate::run::health::Health;
 use crate::run::state::{RunState, WorkerConfig};
 use crate::run::test_worker::TestWorker;
@@ -16,6 +17,7 @@ pub(super) struct Limits<'a> {
     tests_per_worker: Option<usize>,
     pub health: Health,
     pub hang_budget: HangBudget,
+    pub hangs: Hangs,
     /// True after an unexpected result.
     has_failed: AtomicBool,
 }
@@ -27,6 +29,7 @@ impl<'a> Limits<'a> {
             tests_per_worker: config.settings.tests_per_worker,
             health: Health::default(),
             hang_budget: HangBudget::new(config.settings.hang_budget),
+            hangs: Hangs::default(),
             has_failed: AtomicBool::new(false),
         }
     }

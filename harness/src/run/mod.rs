@@ -5,6 +5,7 @@ pub mod device_query;
 mod device_run;
 pub mod execution;
 mod hang_budget;
+mod hangs;
 mod health;
 pub mod interrupt;
 mod limits;

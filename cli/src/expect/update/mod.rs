@@ -1,11 +1,12 @@
 //! Changes the expectations so that the results of stored runs are as expected.
 //!
-//! An entry that names a driver is removed, or left to older versions of the driver, if each result for which it
-//! counts passed unexpectedly. Each other unexpected result gets an entry for its test, platform and driver version at the
-//! end of a file, where it counts. Since the results are judged anew by the changed expectations, a second
-//! update changes nothing.
+//! An entry that names a driver is removed, or left to other versions of the driver, if each result for which it
+//! counts passed and should not. Each other unexpected result gets an entry for its test, platform and driver version at the
+//! end of a file, where it counts; the cases of a test that went wrong alike share one. Since the results are judged
+//! anew by the changed expectations, a second update changes nothing.
 
 mod edit;
+mod group;
 mod observed;
 
 use std::cmp::Reverse;
@@ -17,17 +18,17 @@ use clmatrix_harness::private::config::{
     Effect, Expectation, ExpectationFiles, Expectations, WrittenExpectation,
 };
 use clmatrix_harness::private::devices::run_device::without_host;
-use clmatrix_harness::private::expected_statuses::ExpectedStatuses;
 use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::report::file_name;
-use clmatrix_harness::private::result::test_result::TestResult;
 use clmatrix_harness::private::terminal::AnyError;
-use clmatrix_harness::private::text::first_line;
-use clmatrix_harness::private::verdict::{ExpectedStatus, Location, Outcome};
-use indexmap::IndexMap;
+use clmatrix_harness::private::verdict::ExpectedStatus;
 
-use self::observed::{EntryFor, Observed};
+use self::group::{EntryFor, Group, groups};
+use self::observed::Observed;
 use super::RunExpectations;
+
+/// The key of the driver's version.
+const DRIVER_VERSION: &str = "driver-version";
 
 /// The conditions that name a driver.
 const DRIVER_KEYS: [&str; 4] = ["id", "platform", "device", "vendor"];
@@ -146,16 +147,16 @@ struct State<'a, 'l> {
 }
 
 impl<'a, 'l> State<'a, 'l> {
-    fn expectation(&self, observed: &Observed<'_>) -> Option<&'a Expectation> {
+    fn expectation(&self, observed: &Observed<'_>) -> Option<Expectation> {
         self.for_runs[observed.run].on(observed.device_id).lookup(observed.test)
     }
 
-    /// The removal, or the older versions, of each entry whose results all passed unexpectedly.
+    /// The removal, or the other versions, of each entry whose results all passed and should not.
     fn outdated(&self) -> Vec<Edit<'a>> {
-        let mut uses: HashMap<u32, Vec<&Observed<'_>>> = HashMap::new();
+        let mut uses: HashMap<u32, Vec<(&Observed<'_>, bool)>> = HashMap::new();
         for observed in self.observed {
-            if let Some(expectation) = self.expectation(observed) {
-                uses.entry(expectation.written.number).or_default().push(observed);
+            if let Some(Expectation { written, is_assumed, .. }) = self.expectation(observed) {
+                uses.entry(written.number).or_default().push((observed, is_assumed));
             }
         }
         let everywhere = self.expectations.for_host();
@@ -170,75 +171,58 @@ impl<'a, 'l> State<'a, 'l> {
             if absent.contains(&written.number) {
                 return None;
             }
-            let versions: Option<Vec<_>> = uses.iter().map(|observed| observed.version()).collect();
-            let oldest = versions.and_then(|versions| versions.into_iter().min());
-            let older = oldest.and_then(|oldest| self.expectations.older_than(written, &oldest));
-            Some(match older {
-                Some(older) => Edit::Set(written, "driver-version", older.to_string().into()),
-                None => Edit::Remove(written),
-            })
+            let passed = uses.iter().map(|(observed, _)| observed.version());
+            let passed: Option<BTreeSet<_>> = passed.collect();
+            let others =
+                passed.and_then(|passed| self.expectations.without_passed(written, &passed));
+            match others {
+                Some(others) => Some(Edit::Set(written, DRIVER_VERSION, others.to_string().into())),
+                // An entry that was seen elsewhere stays there.
+                None => {
+                    uses.iter().any(|(_, is_assumed)| !is_assumed).then_some(Edit::Remove(written))
+                }
+            }
         };
         self.expectations.own().filter_map(edit).collect()
     }
 
-    /// An entry for each test, platform and version with an unexpected result.
+    /// An entry for each test, platform and version with an unexpected result, or for the cases of a test.
     fn missing(&self, added: &mut HashSet<EntryFor<'l>>) -> Result<Vec<Edit<'a>>, AnyError> {
-        let mut groups: IndexMap<EntryFor<'l>, Vec<&Observed<'l>>> = IndexMap::new();
-        for observed in self.observed {
-            groups.entry(observed.entry_for()).or_default().push(observed);
-        }
-        groups.retain(|_, members| {
-            members.iter().any(|observed| observed.is_unexpected(self.expectation(observed)))
-        });
-        let edit = |(entry_for, members): (EntryFor<'l>, Vec<&Observed<'l>>)| {
-            if let Some(own) = self.entry_of(&entry_for, &members) {
-                let flaky = toml::Value::try_from(ExpectedStatuses::flaky())?;
-                return Ok(Edit::Set(own, "status", flaky));
+        let is_unexpected =
+            |observed: &Observed<'l>| observed.is_unexpected(self.expectation(observed).as_ref());
+        let reason = |observed: &Observed<'l>| observed.reason(self.expectation(observed).as_ref());
+        let edit = |group: Group<'_, 'l>| {
+            if let Some(own) = self.entry_of(&group) {
+                let statuses = own.status.and(group.statuses);
+                return Ok(Edit::Set(own, "status", toml::Value::try_from(statuses)?));
             }
-            let edit = self.new_entry(&entry_for, &members)?;
-            match added.replace(entry_for) {
+            let edit = Edit::Add(self.file_for(&group.results), group.keys()?);
+            match added.replace(group.entry_for) {
                 None => Ok(edit),
                 Some(again) => {
-                    Err(format!("no entry for {} has an effect: write it", again.test).into())
+                    Err(format!("no entry for {} has an effect: write it", again.glob).into())
                 }
             }
         };
-        groups.into_iter().map(edit).collect()
+        groups(self.observed, is_unexpected, reason)?.into_iter().map(edit).collect()
     }
 
-    /// The entry that counts, if it is for this test, platform and version alone.
-    fn entry_of(
-        &self,
-        entry_for: &EntryFor<'_>,
-        members: &[&Observed<'_>],
-    ) -> Option<&'a WrittenExpectation> {
-        let expectation = members.iter().find_map(|observed| self.expectation(observed))?;
+    /// The entry that counts, if it is for these tests, the platform and the version alone.
+    fn entry_of(&self, group: &Group<'_, '_>) -> Option<&'a WrittenExpectation> {
+        let expectation = group.results.iter().find_map(|observed| self.expectation(observed))?;
         let mut own = self.expectations.own();
         let written = own.find(|written| written.number == expectation.written.number)?;
-        let keys = entry_for.keys().into_iter().map(|(key, value)| (key.to_owned(), value));
-        Some(written).filter(|written| written.keys == keys.collect())
-    }
-
-    fn new_entry(
-        &self,
-        entry_for: &EntryFor<'_>,
-        members: &[&Observed<'_>],
-    ) -> Result<Edit<'a>, AnyError> {
-        let wrong = members.iter().find_map(|observed| {
-            Some(reason(observed.log, observed.wrong(self.expectation(observed))?))
-        });
-        let keys = entry_for.keys().into_iter().map(|(key, value)| (key, value.into()));
-        let mut keys: Vec<(_, toml::Value)> = keys.collect();
-        keys.push(("status", toml::Value::try_from(statuses(members)?)?));
-        keys.push(("reason", wrong.unwrap_or("It passes.".to_owned()).into()));
-        Ok(Edit::Add(self.file_for(members), keys))
+        let mut conditions = written.keys.clone();
+        conditions.remove("timeout");
+        let keys = group.entry_for.keys().into_iter().map(|(key, value)| (key.to_owned(), value));
+        Some(written).filter(|_| conditions == keys.collect())
     }
 
     /// The last file with an entry for this test or for this driver, so that an entry at its end counts; else a
     /// file named after the device.
-    fn file_for(&self, members: &[&Observed<'_>]) -> PathBuf {
+    fn file_for(&self, results: &[&Observed<'_>]) -> PathBuf {
         let own: HashSet<_> = self.expectations.own().map(|own| own.number).collect();
-        let files = members.iter().flat_map(|observed| {
+        let files = results.iter().flat_map(|observed| {
             let for_device = self.for_runs[observed.run].on(observed.device_id);
             let of_test = for_device.matches(observed.test).into_iter();
             let of_test = of_test.filter(|found| !matches!(found.effect, Effect::Excluded(_)));
@@ -248,7 +232,7 @@ impl<'a, 'l> State<'a, 'l> {
         });
         let own_files = files.filter(|written| own.contains(&written.number));
         let last = own_files.max_by_key(|written| written.number);
-        let name = || format!("{}.toml", file_name(without_host(members[0].device_id)));
+        let name = || format!("{}.toml", file_name(without_host(results[0].device_id)));
         last.map_or_else(|| self.folder.join(name()), |written| PathBuf::from(&written.file))
     }
 }
@@ -261,41 +245,14 @@ fn names_driver(written: &WrittenExpectation) -> bool {
 /// Returns whether all results for which an entry counts passed, and should not. The entry must name a driver,
 /// since other drivers than those of the runs may need it otherwise. An entry for several tests needs a run without
 /// a filter or a list of tests.
-fn is_outdated(written: &WrittenExpectation, uses: &[&Observed<'_>]) -> bool {
+fn is_outdated(written: &WrittenExpectation, uses: &[(&Observed<'_>, bool)]) -> bool {
     let passed = BTreeSet::from([ExpectedStatus::Pass]);
     let is_for_one_test = !written.keys["test"].contains(['*', '?', '[', '{', '\\']);
     names_driver(written)
         && !written.status.contains(ExpectedStatus::Pass)
         && !written.status.is_skip()
-        && uses.iter().all(|observed| observed.statuses() == passed)
-        && (is_for_one_test || uses.iter().any(|observed| !observed.log.header.is_filtered()))
-}
-
-/// The statuses of the devices: `flaky` if those of one device differ.
-fn statuses(members: &[&Observed<'_>]) -> Result<ExpectedStatuses, &'static str> {
-    let mut devices: HashMap<_, BTreeSet<_>> = HashMap::new();
-    for observed in members {
-        let device = (&observed.log.header.host, observed.device_id);
-        devices.entry(device).or_default().extend(observed.statuses());
-    }
-    match devices.values().any(|statuses| statuses.len() > 1) {
-        true => Ok(ExpectedStatuses::flaky()),
-        false => ExpectedStatuses::from_several(devices.into_values().flatten().collect()),
-    }
-}
-
-/// The message of an attempt and its place in the source.
-fn reason(log: &RunLog, wrong: &TestResult) -> String {
-    let (message, place) = match &wrong.outcome {
-        Outcome::Failed { message, location } => (message.clone(), location.clone()),
-        outcome => (outcome.to_string(), None),
-    };
-    let place = place.or_else(|| log.source(wrong));
-    let at =
-        place.map_or_else(String::new, |Location { file, line }| format!(", at {file}:{line}"));
-    let line = first_line(&message);
-    let text = if line.is_empty() { "It fails" } else { &line };
-    format!("{text}{at}")
+        && uses.iter().all(|(observed, _)| observed.statuses() == passed)
+        && (is_for_one_test || uses.iter().any(|(observed, _)| !observed.log.header.is_filtered()))
 }
 
 #[cfg(test)]

@@ -2,14 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use clmatrix_harness::private::config::{
-    Expectation, VersionNumbers, VersionRange, exact_test, judge,
-};
+use clmatrix_harness::private::config::{Expectation, VersionNumbers, judge};
 use clmatrix_harness::private::devices::run_device::{HOST, RunDevice, without_host};
 use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::result::test_result::TestResult;
-use clmatrix_harness::private::text::exact_glob;
-use clmatrix_harness::private::verdict::{ExpectedStatus, Verdict};
+use clmatrix_harness::private::text::{first_line, one_line};
+use clmatrix_harness::private::verdict::{ExpectedStatus, Location, Outcome, Verdict};
 
 /// A result of a test.
 pub(super) struct Observed<'a> {
@@ -23,13 +21,6 @@ pub(super) struct Observed<'a> {
     device: Option<&'a RunDevice>,
     /// The attempts that ran and whose outcome is that of the test. Empty if nothing is known.
     attempts: Vec<&'a TestResult>,
-}
-
-/// The test, and the platform with the version of its driver, for which an entry is made.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct EntryFor<'a> {
-    pub(super) test: &'a str,
-    driver: Option<(&'a str, &'a str)>,
 }
 
 impl<'a> Observed<'a> {
@@ -74,37 +65,44 @@ impl<'a> Observed<'a> {
     }
 
     /// Returns the last attempt that went wrong otherwise than expected now.
-    pub(super) fn wrong(&self, expectation: Option<&Expectation>) -> Option<&'a TestResult> {
+    fn wrong(&self, expectation: Option<&Expectation>) -> Option<&'a TestResult> {
         let went_wrong = |attempt: &&&TestResult| judge(&attempt.outcome, expectation).is_failure();
         self.attempts.iter().rev().find(|attempt| went_wrong(attempt)).copied()
     }
 
-    pub(super) fn entry_for(&self) -> EntryFor<'a> {
-        let driver =
-            self.device.map(|device| (&*device.platform.name, &*device.info.driver_version));
-        EntryFor { test: self.test, driver }
+    /// The platform and the version of the driver; `None` for tests that need none.
+    pub(super) fn driver(&self) -> Option<(&'a str, &'a str)> {
+        self.device.map(|device| (&*device.platform.name, &*device.info.driver_version))
     }
 
     /// The numbers of the driver's version.
     pub(super) fn version(&self) -> Option<VersionNumbers> {
         VersionNumbers::find(&self.device?.info.driver_version)
     }
-}
 
-impl EntryFor<'_> {
-    /// The keys of an entry for this alone.
-    pub(super) fn keys(&self) -> Vec<(&'static str, String)> {
-        let mut keys = vec![("test", exact_test(self.test))];
-        let Some((platform, version)) = self.driver else {
-            keys.push(("id", HOST.to_owned()));
-            return keys;
+    /// The place of the test in the source.
+    pub(super) fn source(&self) -> Option<Location> {
+        self.log.source(self.result)
+    }
+
+    /// The facts of the attempt that went wrong otherwise than expected now: the whole message or the signal, the
+    /// driver's last line, and the place in the source.
+    pub(super) fn reason(&self, expectation: Option<&Expectation>) -> Option<String> {
+        let wrong = self.wrong(expectation)?;
+        let (message, place) = match &wrong.outcome {
+            Outcome::Failed { message, location } => (one_line(message), location.clone()),
+            outcome => (first_line(&outcome.to_string()), None),
         };
-        keys.push(("platform", platform.to_owned()));
-        let range = VersionNumbers::find(version).map(VersionRange::only);
-        let version = range.map_or_else(|| exact_glob(version), |range| range.to_string());
-        if !version.is_empty() {
-            keys.push(("driver-version", version));
+        let mut text = if message.is_empty() { "It fails".to_owned() } else { message };
+        if let Outcome::Crashed { .. } | Outcome::TimedOut { .. } = wrong.outcome
+            && let whole = self.log.with_output(wrong)
+            && let Some(line) =
+                whole.stderr.lines().rev().map(one_line).find(|line| !line.is_empty())
+        {
+            text += &format!(": {line}");
         }
-        keys
+        let place = place.or_else(|| self.log.source(wrong));
+        let at = place.map(|Location { file, line }| format!(", at {file}:{line}"));
+        Some(text + &at.unwrap_or_default())
     }
 }

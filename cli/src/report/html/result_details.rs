@@ -211,6 +211,7 @@ pub(super) fn letter(verdict: Verdict) -> char {
         Verdict::Flaky => '~',
         Verdict::NotRun => 'N',
         Verdict::ExpectedFail => 'x',
+        Verdict::AssumedFail => 'a',
         Verdict::Skip => 's',
         Verdict::Ignored => 'i',
     }

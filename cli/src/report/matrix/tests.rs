@@ -82,13 +82,6 @@ XPASS = unexpectedly passed  xfail = failed as expected
 ABSENT intel-*: expected, but not there
 ABSENT oclgrind-sim: expected, but not there
 
-FAIL pool::reuse::n_1@rusticl-cpu
-  left:  1
-  right: 2
-  at suites/src/pool.rs:41
-  more:  target/clmatrix/junit/rusticl-cpu.xml
-  rerun: clmatrix run --exact pool::reuse::n_1@rusticl-cpu
-
 CRASH memory::maps@rusticl-cpu
   SIGSEGV
   at suites/src/memory.rs:7
@@ -100,6 +93,13 @@ TIMEOUT memory::waits@rusticl-cpu
   expected: crash: driver bug 7
   more:  target/clmatrix/junit/rusticl-cpu.xml
   rerun: clmatrix run --exact memory::waits@rusticl-cpu
+
+FAIL pool::reuse::n_1@rusticl-cpu
+  left:  1
+  right: 2
+  at suites/src/pool.rs:41
+  more:  target/clmatrix/junit/rusticl-cpu.xml
+  rerun: clmatrix run --exact pool::reuse::n_1@rusticl-cpu
 
 UNEXPECTED PASS memory::it's new@pocl-cpu
   passed; expected: fail: driver bug 7
@@ -143,6 +143,13 @@ fn all_attempts_of_a_result_are_shown() {
 s      -     1     2
 time  0.2 s
 
+CRASH s::alone@d
+  passes alone: unreliable, or broken by a test before it (heap corruption
+  strikes late); `clmatrix bisect s::alone@d` tells
+  SIGSEGV
+  more:  target/clmatrix/junit/d.xml
+  rerun: clmatrix run --exact s::alone@d
+
 FLAKY s::unstable@d
   fail at attempt 1 of 2
   left: 1
@@ -156,13 +163,6 @@ FLAKY s::unstable@d
 FLAKY s::tolerated@d
   crash at attempt 1 of 2
   SIGSEGV
-
-CRASH s::alone@d
-  passes alone: unreliable, or broken by a test before it (heap corruption
-  strikes late); `clmatrix bisect s::alone@d` tells
-  SIGSEGV
-  more:  target/clmatrix/junit/d.xml
-  rerun: clmatrix run --exact s::alone@d
 
 FAILED: 3 tests on 1 device in 12.3 s: 1 crashed, 2 flaky
 Reports: target/clmatrix
@@ -277,12 +277,13 @@ fn leftovers_are_notes_of_their_test() {
         leaving("a::fails_by_them@pocl-cpu", failed(notes)),
     ];
     results.extend((0..12).map(|n| leaving(&format!("a::passes_{n}@pocl-cpu"), Outcome::Passed)));
-    let page = page(&log(&["pocl-cpu"], results));
+    let log = log(&["pocl-cpu"], results);
+    let all = matrix(&log, Layout { all: true, ..layout() });
     let first = "\n\nLEFT BEHIND by a::passes_0@pocl-cpu\n  umask 022 -> 077\n  process 7 (sleep)\n\
                  LEFT BEHIND by a::passes_1@pocl-cpu\n";
-    let last = "\nLEFT BEHIND by 2 more tests: see events.jsonl\n\n";
-    assert!(page.contains(first) && page.contains(last), "{page}");
-    assert!(!page.contains("passes_10") && !page.contains("BEHIND by a::fails"), "{page}");
+    assert!(all.contains(first) && !all.contains("BEHIND by a::fails"), "{all}");
+    let page = page(&log);
+    assert!(page.contains("\n\nLEFT BEHIND by 12 tests: see report.html, or --all\n\n"), "{page}");
     // In the block of each, once.
     assert_eq!(page.matches("\n  left behind: umask 022 -> 077\n").count(), 2, "{page}");
     assert_eq!(page.matches("\n  left behind: process 7 (sleep)\n").count(), 2, "{page}");
@@ -480,7 +481,7 @@ fn the_first_twenty_unexpected_results_of_a_device_are_shown() {
     let mut log = log(&["a", "b"], [failures("a", 25), failures("b", 20)].concat());
     let without_file = page(&log);
     assert_eq!(without_file.matches("\nFAIL s::").count(), 40);
-    let note = "NOT SHOWN: 5 more unexpected results on a\n";
+    let note = "NOT SHOWN: 5 more unexpected results on a\n  s fail: 5\n";
     let command = "  all:   clmatrix report --all ci/log.jsonl\n";
     assert!(without_file.contains(note) && !without_file.contains("results on b"));
     assert!(!without_file.contains("  all: "), "{without_file}");
@@ -493,6 +494,57 @@ fn the_first_twenty_unexpected_results_of_a_device_are_shown() {
     let of_stream = matrix(&log, Layout { reports: None, ..layout() });
     assert!(!of_stream.contains("Reports: ") && !of_stream.contains("  more: "), "{of_stream}");
     assert!(!all.contains("NOT SHOWN"), "{all}");
+}
+
+#[test]
+fn crashes_come_first_and_cases_that_ended_alike_stand_together() {
+    let crashed = |test| result(test, Outcome::Crashed { how: "SIGSEGV".to_owned() });
+    let mut log = log(
+        &["a"],
+        vec![
+            result("s::t::case_1@a", failed("left: 1")),
+            result("s::t::case_2@a", failed("left: 2")),
+            result("s::t::case_3@a", failed("right: 2")),
+            result("s::u@a", Outcome::TimedOut { limit: Duration::from_secs(1) }),
+            crashed("s::t::case_4@a"),
+        ],
+    );
+    for number in 1..=4 {
+        plan_at(&mut log, &format!("s::t::case_{number}"), "s.rs", 7);
+    }
+    let shown = page(&log);
+    let ids = shown.lines().filter_map(|line| line.split_once(" s::"));
+    let titles = ids.filter(|(title, _)| !title.starts_with(' '));
+    let ids: Vec<_> = titles.map(|(verdict, id)| format!("{verdict} {id}")).collect();
+    assert_eq!(ids, ["CRASH t::case_4@a", "TIMEOUT u@a", "FAIL t::case_1@a", "FAIL t::case_3@a"]);
+    assert_eq!(shown.matches("  and 1 case like it\n").count(), 1, "{shown}");
+    let all = matrix(&log, Layout { all: true, ..layout() });
+    assert!(all.contains("FAIL s::t::case_2@a") && !all.contains("like it"), "{all}");
+}
+
+#[test]
+fn expectations_of_other_versions_are_counted_apart() {
+    let known = |number: u32, versions: &str| {
+        let mut known = expectation(ExpectedStatus::Fail, "driver bug 7");
+        let mut written = (*known.written).clone();
+        (written.number, written.file, written.line) = (number, "e.toml".to_owned(), number.into());
+        written.keys.insert("driver-version".to_owned(), versions.to_owned());
+        (known.written, known.is_assumed) = (written.into(), true);
+        Some(known)
+    };
+    let results = vec![
+        judged("s::t@a", failed("no"), known(1, "{2.1,5.0}*")),
+        judged("s::u@a", failed("no"), known(2, "4.0")),
+        judged("s::v@a", Outcome::Passed, known(2, "4.0")),
+    ];
+    let shown = page(&log(&["a"], results));
+    let expected = "AS ON OTHER VERSIONS\n  2 results on a, 3.1, as seen at 2.1, 4.0, 5.0\n\
+        MENDED\n  e.toml:2 (4.0): 1 of 2 pass on a, 3.1\n";
+    assert!(shown.contains(expected), "{shown}");
+    assert!(
+        shown.contains("PASSED") && shown.contains("2 failed as on another version"),
+        "{shown}"
+    );
 }
 
 #[test]

@@ -1,0 +1,52 @@
+//! The test functions of a device with cases that hang.
+//!
+//! After the second case of a function that does not end, the others get a short limit: they would cost the whole
+//! one, each.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::registry::FunctionId;
+use crate::verdict::Outcome;
+
+/// The cases of a function that must hang before the limit is short.
+const CASES: usize = 2;
+
+/// The short limit, in multiples of what the cases take that pass.
+const TIMES_A_PASS: u32 = 3;
+
+/// The shortest limit.
+const SHORTEST: Duration = Duration::from_secs(2);
+
+/// The test functions of a device of which cases have passed or hung.
+#[derive(Default)]
+pub(super) struct Hangs(Mutex<HashMap<FunctionId, Cases>>);
+
+#[derive(Default)]
+struct Cases {
+    longest_pass: Duration,
+    /// The cases that did not end, by their positions in the plan.
+    hung: HashSet<usize>,
+}
+
+impl Hangs {
+    /// Takes the end of a case into account.
+    pub fn note(&self, function: FunctionId, position: usize, outcome: &Outcome, time: Duration) {
+        let mut functions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let cases = functions.entry(function).or_default();
+        match outcome {
+            Outcome::Passed => cases.longest_pass = cases.longest_pass.max(time),
+            Outcome::TimedOut { .. } => _ = cases.hung.insert(position),
+            _ => {}
+        }
+    }
+
+    /// Returns the short limit, if enough other cases have hung.
+    pub fn limit(&self, function: FunctionId, position: usize) -> Option<Duration> {
+        let functions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let cases = functions.get(&function)?;
+        let others = cases.hung.iter().filter(|hung| **hung != position).count();
+        (others >= CASES).then(|| (cases.longest_pass * TIMES_A_PASS).max(SHORTEST))
+    }
+}
