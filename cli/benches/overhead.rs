@@ -136,6 +136,7 @@ fn list_a_large_plan() -> ExitCode {
                 once: false,
                 alone: false,
                 fresh_context: false,
+                own_worker: false,
                 requires: &[],
                 timeout: None,
             })))

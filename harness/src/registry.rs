@@ -36,6 +36,8 @@ pub struct Test {
     pub alone: bool,
     /// Its contexts are new.
     pub fresh_context: bool,
+    /// Its worker runs no other test.
+    pub own_worker: bool,
     /// The requirements on the device.
     pub requires: &'static [Requirement],
     /// A limit of its own.
@@ -169,6 +171,7 @@ mod tests {
             once: false,
             alone: false,
             fresh_context: false,
+            own_worker: false,
             requires: &[],
             timeout: None,
         }

@@ -46,6 +46,7 @@ const fn test(module: &'static str, name: &'static str) -> Test {
         once: false,
         alone: false,
         fresh_context: false,
+        own_worker: false,
         requires: &[],
         timeout: None,
     }

@@ -17,6 +17,8 @@ pub struct Options {
     pub alone: bool,
     /// Gets contexts that no other test has had.
     pub fresh_context: bool,
+    /// Runs in a process of its own.
+    pub own_worker: bool,
     /// A limit of its own.
     pub timeout: Option<Duration>,
     /// One expression of type `Requirement` each.
@@ -41,6 +43,9 @@ impl Options {
         } else if meta.path.is_ident("fresh_context") {
             self.fresh_context = true;
             Ok(())
+        } else if meta.path.is_ident("own_worker") {
+            self.own_worker = true;
+            Ok(())
         } else if meta.path.is_ident("timeout") {
             self.timeout = Some(duration(&meta.value()?.parse()?)?);
             Ok(())
@@ -51,8 +56,8 @@ impl Options {
             })
         } else {
             Err(meta.error(
-                "unknown option; there are `requires(...)`, `timeout = \"30s\"`, `once`, `alone` and \
-                 `fresh_context`",
+                "unknown option; there are `requires(...)`, `timeout = \"30s\"`, `once`, `alone`, \
+                 `fresh_context` and `own_worker`",
             ))
         }
     }

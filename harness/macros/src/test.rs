@@ -64,7 +64,7 @@ fn register(options: &Options, mut function: ItemFn) -> Result<TokenStream> {
     let call = call(&function)?;
     let ignore_value = ignore_value(ignore.as_ref());
     let should_panic = should_panic_value(should_panic.as_ref())?;
-    let Options { once, alone, fresh_context, .. } = options;
+    let Options { once, alone, fresh_context, own_worker, .. } = options;
     let requires = &options.requires;
     let timeout = match options.timeout {
         None => quote!(::core::option::Option::None),
@@ -95,6 +95,7 @@ fn register(options: &Options, mut function: ItemFn) -> Result<TokenStream> {
                     once: #once,
                     alone: #alone,
                     fresh_context: #fresh_context,
+                    own_worker: #own_worker,
                     requires: &[#(#requires),*],
                     timeout: #timeout,
                 }

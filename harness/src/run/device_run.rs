@@ -189,6 +189,13 @@ impl<'a> DeviceRun<'a> {
         self.state.run.expectations.tests[position].as_ref()
     }
 
+    /// Returns whether no other test runs in the process of this one. A test that is usually skipped may
+    /// harm others.
+    pub fn is_apart(&self, position: usize) -> bool {
+        let is_skip = |known: &Expectation| known.written.status.is_skip();
+        self.entry(position).test.own_worker() || self.expectation(position).is_some_and(is_skip)
+    }
+
     /// The time limit of the test at a position of the plan.
     pub fn limit(&self, position: usize) -> Duration {
         let expected = self.expectation(position).and_then(|known| known.timeout);

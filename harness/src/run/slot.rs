@@ -60,8 +60,9 @@ impl<'a> Slot<'a> {
             return result.attempt.ended.outcome;
         }
         recorder.observer.started(position);
-        if let Case::Outside(_) = entry.test {
-            // A worker holds memory of the device.
+        let is_apart = device_run.is_apart(position);
+        if is_apart {
+            // A worker holds memory of the device, which a process of another program may need.
             self.leave(&mut turn);
         }
         let first = self.attempt(position);
@@ -81,7 +82,8 @@ impl<'a> Slot<'a> {
         let retry = Retry { device_run, position };
         let result = retry.run(result, |before| self.repeat(position, before, &mut needs_probe));
         device_run.finished(position, &result);
-        if self.worker.as_ref().is_some_and(|worker| device_run.limits.is_worn(worker)) {
+        if is_apart || self.worker.as_ref().is_some_and(|worker| device_run.limits.is_worn(worker))
+        {
             self.leave(&mut turn);
         }
         if needs_probe {

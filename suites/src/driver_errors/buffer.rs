@@ -164,9 +164,6 @@ impl Command for Transfer {
 
 #[rstest]
 #[case::valid(|_: &mut Transfer| (), CL_SUCCESS)]
-#[case::one_byte_past_the_end(|c: &mut Transfer| c.offset = 1, CL_INVALID_VALUE)]
-#[case::behind_the_end(|c: &mut Transfer| c.part(SIZE + 1, 1), CL_INVALID_VALUE)]
-#[case::an_end_that_overflows(|c: &mut Transfer| c.part(usize::MAX - 15, 32), CL_INVALID_VALUE)]
 #[case::null_host_memory(|c: &mut Transfer| c.host = ptr::null_mut(), CL_INVALID_VALUE)]
 #[case::null_buffer(|c: &mut Transfer| c.buffer = ptr::null_mut(), CL_INVALID_MEM_OBJECT)]
 #[clmatrix_harness::test]
@@ -177,6 +174,19 @@ fn transfer_checks_its_arguments(
     #[case] expected: cl_int,
 ) {
     check(Transfer::valid(&objects, direction), change, expected);
+}
+
+#[rstest]
+#[case::one_byte_past_the_end(|c: &mut Transfer| c.offset = 1)]
+#[case::behind_the_end(|c: &mut Transfer| c.part(SIZE + 1, 1))]
+#[case::an_end_that_overflows(|c: &mut Transfer| c.part(usize::MAX - 15, 32))]
+#[clmatrix_harness::test(own_worker)]
+fn transfer_refuses_ranges_outside(
+    objects: Objects,
+    #[values(Direction::Read, Direction::Write)] direction: Direction,
+    #[case] change: fn(&mut Transfer),
+) {
+    check(Transfer::valid(&objects, direction), change, CL_INVALID_VALUE);
 }
 
 /// OpenCL 1.2 and 2.0 forbid transfers of no bytes; later versions do not.
@@ -254,16 +264,6 @@ impl Command for Copy {
 #[rstest]
 #[case::valid(|_: &mut Copy| (), CL_SUCCESS)]
 #[case::valid_within_one_buffer(|c: &mut Copy| c.within_one(0, 16, 16), CL_SUCCESS)]
-#[case::a_source_past_the_end(|c: &mut Copy| c.parts(1, 0, SIZE), CL_INVALID_VALUE)]
-#[case::a_target_past_the_end(|c: &mut Copy| c.parts(0, 1, SIZE), CL_INVALID_VALUE)]
-#[case::a_source_behind_the_end(|c: &mut Copy| c.parts(SIZE + 1, 0, 1), CL_INVALID_VALUE)]
-#[case::a_target_behind_the_end(|c: &mut Copy| c.parts(0, SIZE + 1, 1), CL_INVALID_VALUE)]
-#[case::a_source_that_overflows(
-    |c: &mut Copy| c.parts(usize::MAX - 15, 0, 32), CL_INVALID_VALUE
-)]
-#[case::a_target_that_overflows(
-    |c: &mut Copy| c.parts(0, usize::MAX - 15, 32), CL_INVALID_VALUE
-)]
 #[case::onto_itself(|c: &mut Copy| c.within_one(0, 0, SIZE), CL_MEM_COPY_OVERLAP)]
 #[case::overlap_of_a_byte_forwards(
     |c: &mut Copy| c.within_one(0, 15, 16), CL_MEM_COPY_OVERLAP
@@ -280,4 +280,16 @@ fn copy_checks_its_arguments(
     #[case] expected: cl_int,
 ) {
     check(Copy::valid(&objects), change, expected);
+}
+
+#[rstest]
+#[case::a_source_past_the_end(|c: &mut Copy| c.parts(1, 0, SIZE))]
+#[case::a_target_past_the_end(|c: &mut Copy| c.parts(0, 1, SIZE))]
+#[case::a_source_behind_the_end(|c: &mut Copy| c.parts(SIZE + 1, 0, 1))]
+#[case::a_target_behind_the_end(|c: &mut Copy| c.parts(0, SIZE + 1, 1))]
+#[case::a_source_that_overflows(|c: &mut Copy| c.parts(usize::MAX - 15, 0, 32))]
+#[case::a_target_that_overflows(|c: &mut Copy| c.parts(0, usize::MAX - 15, 32))]
+#[clmatrix_harness::test(own_worker)]
+fn copy_refuses_ranges_outside(objects: Objects, #[case] change: fn(&mut Copy)) {
+    check(Copy::valid(&objects), change, CL_INVALID_VALUE);
 }

@@ -69,9 +69,6 @@ impl Command for Fill {
 #[rstest]
 #[case::valid(|_: &mut Fill| (), CL_SUCCESS)]
 #[case::valid_with_the_longest_pattern(|c: &mut Fill| c.with_pattern_of(128), CL_SUCCESS)]
-#[case::one_pattern_past_the_end(|c: &mut Fill| c.offset = 16, CL_INVALID_VALUE)]
-#[case::behind_the_end(|c: &mut Fill| c.part(SIZE + 16, 16), CL_INVALID_VALUE)]
-#[case::an_end_that_overflows(|c: &mut Fill| c.part(usize::MAX - 15, 32), CL_INVALID_VALUE)]
 #[case::null_pattern(|c: &mut Fill| c.pattern = None, CL_INVALID_VALUE)]
 #[case::null_buffer(|c: &mut Fill| c.buffer = ptr::null_mut(), CL_INVALID_MEM_OBJECT)]
 #[case::a_pattern_of_0_bytes(|c: &mut Fill| c.pattern_size = 0, CL_INVALID_VALUE)]
@@ -87,4 +84,13 @@ fn fill_checks_its_arguments(
     #[case] expected: cl_int,
 ) {
     check(Fill::valid(&objects), change, expected);
+}
+
+#[rstest]
+#[case::one_pattern_past_the_end(|c: &mut Fill| c.offset = 16)]
+#[case::behind_the_end(|c: &mut Fill| c.part(SIZE + 16, 16))]
+#[case::an_end_that_overflows(|c: &mut Fill| c.part(usize::MAX - 15, 32))]
+#[clmatrix_harness::test(own_worker)]
+fn fill_refuses_ranges_outside(objects: Objects, #[case] change: fn(&mut Fill)) {
+    check(Fill::valid(&objects), change, CL_INVALID_VALUE);
 }

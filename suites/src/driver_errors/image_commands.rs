@@ -114,11 +114,6 @@ impl Command for Transfer<'_> {
 
 #[rstest]
 #[case::valid(|_: &mut Transfer<'_>| (), CL_SUCCESS)]
-#[case::past_the_end_of_a_row(|c: &mut Transfer<'_>| c.pixels.at([9, 1, 0]), CL_INVALID_VALUE)]
-#[case::past_the_last_row(|c: &mut Transfer<'_>| c.pixels.at([1, 5, 0]), CL_INVALID_VALUE)]
-#[case::an_origin_outside(|c: &mut Transfer<'_>| c.pixels.at([17, 1, 0]), CL_INVALID_VALUE)]
-#[case::a_layer_of_a_2d_image(|c: &mut Transfer<'_>| c.pixels.at([1, 1, 1]), CL_INVALID_VALUE)]
-#[case::layers_of_a_2d_image(|c: &mut Transfer<'_>| c.pixels.of([8, 4, 2]), CL_INVALID_VALUE)]
 #[case::no_columns(|c: &mut Transfer<'_>| c.pixels.of([0, 4, 1]), CL_INVALID_VALUE)]
 #[case::no_rows(|c: &mut Transfer<'_>| c.pixels.of([8, 0, 1]), CL_INVALID_VALUE)]
 #[case::no_layers(|c: &mut Transfer<'_>| c.pixels.of([8, 4, 0]), CL_INVALID_VALUE)]
@@ -127,12 +122,6 @@ impl Command for Transfer<'_> {
 #[case::null_host_memory(|c: &mut Transfer<'_>| c.host = ptr::null_mut(), CL_INVALID_VALUE)]
 #[case::slice_pitch_of_a_2d_image(
     |c: &mut Transfer<'_>| c.slice_pitch = 4 * 8 * 4, CL_INVALID_VALUE
-)]
-#[case::past_the_last_layer_of_an_array(
-    |c: &mut Transfer<'_>| { c.image = c.on.array(); c.pixels.at([1, 1, 3]) }, CL_INVALID_VALUE
-)]
-#[case::past_the_last_layer_of_a_volume(
-    |c: &mut Transfer<'_>| { c.image = c.on.volume(); c.pixels.at([1, 1, 3]) }, CL_INVALID_VALUE
 )]
 #[case::null_image(|c: &mut Transfer<'_>| c.image = ptr::null_mut(), CL_INVALID_MEM_OBJECT)]
 #[case::a_buffer(|c: &mut Transfer<'_>| c.image = c.on.buffer(), CL_INVALID_MEM_OBJECT)]
@@ -144,6 +133,27 @@ fn transfer_checks_its_arguments(
     #[case] expected: cl_int,
 ) {
     check(Transfer::valid(&images, direction), change, expected);
+}
+
+#[rstest]
+#[case::past_the_end_of_a_row(|c: &mut Transfer<'_>| c.pixels.at([9, 1, 0]))]
+#[case::past_the_last_row(|c: &mut Transfer<'_>| c.pixels.at([1, 5, 0]))]
+#[case::an_origin_outside(|c: &mut Transfer<'_>| c.pixels.at([17, 1, 0]))]
+#[case::a_layer_of_a_2d_image(|c: &mut Transfer<'_>| c.pixels.at([1, 1, 1]))]
+#[case::layers_of_a_2d_image(|c: &mut Transfer<'_>| c.pixels.of([8, 4, 2]))]
+#[case::past_the_last_layer_of_an_array(
+    |c: &mut Transfer<'_>| { c.image = c.on.array(); c.pixels.at([1, 1, 3]) }
+)]
+#[case::past_the_last_layer_of_a_volume(
+    |c: &mut Transfer<'_>| { c.image = c.on.volume(); c.pixels.at([1, 1, 3]) }
+)]
+#[clmatrix_harness::test(requires(images), own_worker)]
+fn transfer_refuses_ranges_outside(
+    images: Images,
+    #[values(Direction::Read, Direction::Write)] direction: Direction,
+    #[case] change: fn(&mut Transfer<'_>),
+) {
+    check(Transfer::valid(&images, direction), change, CL_INVALID_VALUE);
 }
 
 /// The arguments of clEnqueueCopyImage.
@@ -185,11 +195,6 @@ impl Command for Copy<'_> {
 #[rstest]
 #[case::valid(|_: &mut Copy<'_>| (), CL_SUCCESS)]
 #[case::valid_within_one_image(|c: &mut Copy<'_>| c.within_one([8, 4, 0]), CL_SUCCESS)]
-#[case::a_source_past_the_end(|c: &mut Copy<'_>| c.from = Some([9, 0, 0]), CL_INVALID_VALUE)]
-#[case::a_target_past_the_end(|c: &mut Copy<'_>| c.to.at([1, 5, 0]), CL_INVALID_VALUE)]
-#[case::a_layer_of_a_2d_source(|c: &mut Copy<'_>| c.from = Some([0, 0, 1]), CL_INVALID_VALUE)]
-#[case::a_layer_of_a_2d_target(|c: &mut Copy<'_>| c.to.at([1, 1, 1]), CL_INVALID_VALUE)]
-#[case::layers_of_2d_images(|c: &mut Copy<'_>| c.to.of([8, 4, 2]), CL_INVALID_VALUE)]
 #[case::no_columns(|c: &mut Copy<'_>| c.to.of([0, 4, 1]), CL_INVALID_VALUE)]
 #[case::null_source_origin(|c: &mut Copy<'_>| c.from = None, CL_INVALID_VALUE)]
 #[case::null_target_origin(|c: &mut Copy<'_>| c.to.origin = None, CL_INVALID_VALUE)]
@@ -211,6 +216,17 @@ fn copy_checks_its_arguments(
     #[case] expected: cl_int,
 ) {
     check(Copy::valid(&images), change, expected);
+}
+
+#[rstest]
+#[case::a_source_past_the_end(|c: &mut Copy<'_>| c.from = Some([9, 0, 0]))]
+#[case::a_target_past_the_end(|c: &mut Copy<'_>| c.to.at([1, 5, 0]))]
+#[case::a_layer_of_a_2d_source(|c: &mut Copy<'_>| c.from = Some([0, 0, 1]))]
+#[case::a_layer_of_a_2d_target(|c: &mut Copy<'_>| c.to.at([1, 1, 1]))]
+#[case::layers_of_2d_images(|c: &mut Copy<'_>| c.to.of([8, 4, 2]))]
+#[clmatrix_harness::test(requires(images), own_worker)]
+fn copy_refuses_ranges_outside(images: Images, #[case] change: fn(&mut Copy<'_>)) {
+    check(Copy::valid(&images), change, CL_INVALID_VALUE);
 }
 
 /// The arguments of clEnqueueCopyImageToBuffer, and of clEnqueueCopyBufferToImage with `Write`.
@@ -267,17 +283,6 @@ impl Command for BufferCopy<'_> {
 #[case::valid_up_to_the_end(
     |c: &mut BufferCopy<'_>| c.offset = SIZE - 4 * 8 * 4, CL_SUCCESS
 )]
-#[case::past_the_end_of_the_buffer(
-    |c: &mut BufferCopy<'_>| c.offset = SIZE - 4 * 8 * 4 + 4, CL_INVALID_VALUE
-)]
-#[case::behind_the_end_of_the_buffer(
-    |c: &mut BufferCopy<'_>| c.offset = SIZE + 4, CL_INVALID_VALUE
-)]
-#[case::past_the_end_of_a_row(|c: &mut BufferCopy<'_>| c.pixels.at([9, 1, 0]), CL_INVALID_VALUE)]
-#[case::past_the_last_row(|c: &mut BufferCopy<'_>| c.pixels.at([1, 5, 0]), CL_INVALID_VALUE)]
-#[case::a_layer_of_a_2d_image(
-    |c: &mut BufferCopy<'_>| c.pixels.at([1, 1, 1]), CL_INVALID_VALUE
-)]
 #[case::no_rows(|c: &mut BufferCopy<'_>| c.pixels.of([8, 0, 1]), CL_INVALID_VALUE)]
 #[case::null_origin(|c: &mut BufferCopy<'_>| c.pixels.origin = None, CL_INVALID_VALUE)]
 #[case::null_region(|c: &mut BufferCopy<'_>| c.pixels.region = None, CL_INVALID_VALUE)]
@@ -297,6 +302,21 @@ fn buffer_copy_checks_its_arguments(
     #[case] expected: cl_int,
 ) {
     check(BufferCopy::valid(&images, direction), change, expected);
+}
+
+#[rstest]
+#[case::past_the_end_of_the_buffer(|c: &mut BufferCopy<'_>| c.offset = SIZE - 4 * 8 * 4 + 4)]
+#[case::behind_the_end_of_the_buffer(|c: &mut BufferCopy<'_>| c.offset = SIZE + 4)]
+#[case::past_the_end_of_a_row(|c: &mut BufferCopy<'_>| c.pixels.at([9, 1, 0]))]
+#[case::past_the_last_row(|c: &mut BufferCopy<'_>| c.pixels.at([1, 5, 0]))]
+#[case::a_layer_of_a_2d_image(|c: &mut BufferCopy<'_>| c.pixels.at([1, 1, 1]))]
+#[clmatrix_harness::test(requires(images), own_worker)]
+fn buffer_copy_refuses_ranges_outside(
+    images: Images,
+    #[values(Direction::Read, Direction::Write)] direction: Direction,
+    #[case] change: fn(&mut BufferCopy<'_>),
+) {
+    check(BufferCopy::valid(&images, direction), change, CL_INVALID_VALUE);
 }
 
 /// The arguments of clEnqueueFillImage.
@@ -332,16 +352,9 @@ impl Command for Fill<'_> {
 #[rstest]
 #[case::valid(|_: &mut Fill<'_>| (), CL_SUCCESS)]
 #[case::null_colour(|c: &mut Fill<'_>| c.colour = None, CL_INVALID_VALUE)]
-#[case::past_the_end_of_a_row(|c: &mut Fill<'_>| c.pixels.at([9, 1, 0]), CL_INVALID_VALUE)]
-#[case::past_the_last_row(|c: &mut Fill<'_>| c.pixels.at([1, 5, 0]), CL_INVALID_VALUE)]
-#[case::a_layer_of_a_2d_image(|c: &mut Fill<'_>| c.pixels.at([1, 1, 1]), CL_INVALID_VALUE)]
-#[case::layers_of_a_2d_image(|c: &mut Fill<'_>| c.pixels.of([8, 4, 2]), CL_INVALID_VALUE)]
 #[case::no_columns(|c: &mut Fill<'_>| c.pixels.of([0, 4, 1]), CL_INVALID_VALUE)]
 #[case::null_origin(|c: &mut Fill<'_>| c.pixels.origin = None, CL_INVALID_VALUE)]
 #[case::null_region(|c: &mut Fill<'_>| c.pixels.region = None, CL_INVALID_VALUE)]
-#[case::past_the_last_layer_of_an_array(
-    |c: &mut Fill<'_>| { c.image = c.on.array(); c.pixels.at([1, 1, 3]) }, CL_INVALID_VALUE
-)]
 #[case::null_image(|c: &mut Fill<'_>| c.image = ptr::null_mut(), CL_INVALID_MEM_OBJECT)]
 #[case::a_buffer(|c: &mut Fill<'_>| c.image = c.on.buffer(), CL_INVALID_MEM_OBJECT)]
 #[clmatrix_harness::test(requires(images))]
@@ -351,6 +364,19 @@ fn fill_checks_its_arguments(
     #[case] expected: cl_int,
 ) {
     check(Fill::valid(&images), change, expected);
+}
+
+#[rstest]
+#[case::past_the_end_of_a_row(|c: &mut Fill<'_>| c.pixels.at([9, 1, 0]))]
+#[case::past_the_last_row(|c: &mut Fill<'_>| c.pixels.at([1, 5, 0]))]
+#[case::a_layer_of_a_2d_image(|c: &mut Fill<'_>| c.pixels.at([1, 1, 1]))]
+#[case::layers_of_a_2d_image(|c: &mut Fill<'_>| c.pixels.of([8, 4, 2]))]
+#[case::past_the_last_layer_of_an_array(
+    |c: &mut Fill<'_>| { c.image = c.on.array(); c.pixels.at([1, 1, 3]) }
+)]
+#[clmatrix_harness::test(requires(images), own_worker)]
+fn fill_refuses_ranges_outside(images: Images, #[case] change: fn(&mut Fill<'_>)) {
+    check(Fill::valid(&images), change, CL_INVALID_VALUE);
 }
 
 /// The arguments of clEnqueueMapImage, which blocks.
@@ -446,9 +472,6 @@ impl Command for Unmap {
 #[case::valid_without_a_slice_pitch(
     |c: &mut Map<'_>| c.tells_slice_pitch = false, CL_SUCCESS
 )]
-#[case::past_the_end_of_a_row(|c: &mut Map<'_>| c.pixels.at([9, 1, 0]), CL_INVALID_VALUE)]
-#[case::past_the_last_row(|c: &mut Map<'_>| c.pixels.at([1, 5, 0]), CL_INVALID_VALUE)]
-#[case::a_layer_of_a_2d_image(|c: &mut Map<'_>| c.pixels.at([1, 1, 1]), CL_INVALID_VALUE)]
 #[case::no_rows(|c: &mut Map<'_>| c.pixels.of([8, 0, 1]), CL_INVALID_VALUE)]
 #[case::null_origin(|c: &mut Map<'_>| c.pixels.origin = None, CL_INVALID_VALUE)]
 #[case::null_region(|c: &mut Map<'_>| c.pixels.region = None, CL_INVALID_VALUE)]
@@ -472,6 +495,15 @@ fn map_checks_its_arguments(
     #[case] expected: cl_int,
 ) {
     check(Map::valid(&images), change, expected);
+}
+
+#[rstest]
+#[case::past_the_end_of_a_row(|c: &mut Map<'_>| c.pixels.at([9, 1, 0]))]
+#[case::past_the_last_row(|c: &mut Map<'_>| c.pixels.at([1, 5, 0]))]
+#[case::a_layer_of_a_2d_image(|c: &mut Map<'_>| c.pixels.at([1, 1, 1]))]
+#[clmatrix_harness::test(requires(images), own_worker)]
+fn map_refuses_ranges_outside(images: Images, #[case] change: fn(&mut Map<'_>)) {
+    check(Map::valid(&images), change, CL_INVALID_VALUE);
 }
 
 #[rstest]
