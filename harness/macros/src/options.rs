@@ -131,9 +131,13 @@ fn svm_level(meta: &ParseNestedMeta) -> Result<syn::Ident> {
 }
 
 fn duration(text: &LitStr) -> Result<Duration> {
-    humantime::parse_duration(&text.value()).ok().filter(|limit| !limit.is_zero()).ok_or_else(
-        || syn::Error::new(text.span(), "expected a duration such as \"30s\" or \"2m\""),
-    )
+    let invalid = |reason: String| {
+        let expected = "expected a duration such as \"30s\" or \"2m\"";
+        syn::Error::new(text.span(), format!("{expected}: {reason}"))
+    };
+    let limit =
+        humantime::parse_duration(&text.value()).map_err(|error| invalid(error.to_string()))?;
+    if limit.is_zero() { Err(invalid("it is zero".to_owned())) } else { Ok(limit) }
 }
 
 fn version(text: &LitStr) -> Result<(u32, u32)> {
@@ -167,7 +171,7 @@ fn bytes(text: &LitStr) -> Result<u64> {
         .ok_or_else(|| {
             syn::Error::new(
                 text.span(),
-                "expected a size such as \"4096\", \"32 KiB\" or \"1 GiB\"",
+                "expected a size such as \"4096\", \"32 KiB\" or \"1 GiB\"; the units are B, KiB, MiB and GiB",
             )
         })
 }

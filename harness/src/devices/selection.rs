@@ -176,6 +176,11 @@ fn no_device_message(machine: &Machine) -> String {
     let mut message = NO_DEVICE_FOUND.to_owned();
     for platform in &machine.platforms {
         message += &format!("\n  platform {:?} has no device", platform.info.name);
+        // quirk: RUSTICL-4
+        if platform.info.name == "rusticl" {
+            message += ": it shows those of the Mesa drivers that the variable RUSTICL_ENABLE names, as in \
+                        RUSTICL_ENABLE=llvmpipe";
+        }
     }
     for failed in &machine.failed {
         message += &format!("\n  driver {failed}");
