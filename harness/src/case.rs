@@ -84,14 +84,6 @@ impl Case {
         }
     }
 
-    /// Returns whether no other test runs in its process.
-    pub fn own_worker(&self) -> bool {
-        match self {
-            Self::Registered(test) => test.own_worker,
-            Self::Outside(_) => true,
-        }
-    }
-
     /// Returns the requirements on the device.
     pub fn requires(&self) -> &[Requirement] {
         match self {

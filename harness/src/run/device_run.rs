@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::case::Case;
-use crate::config::{Expectation, FlakyResult, Leaks, Leftovers, UnexpectedPass, judge};
+use crate::config::{Contexts, Expectation, FlakyResult, Leaks, Leftovers, UnexpectedPass, judge};
 use crate::devices::TestDevice;
 use crate::devices::run_device::HOST;
 use crate::devices::selection::NO_DEVICE_FOUND;
@@ -189,11 +189,18 @@ impl<'a> DeviceRun<'a> {
         self.state.run.expectations.tests[position].as_ref()
     }
 
-    /// Returns whether no other test runs in the process of this one. A test that is usually skipped may
-    /// harm others.
+    /// Returns whether no other test runs in the process of this one. Where contexts are reused, new processes cost
+    /// much, and what goes wrong unexpectedly runs again alone: only a test that is expected to go wrong is apart there.
     pub fn is_apart(&self, position: usize) -> bool {
+        let expectation = self.expectation(position);
         let is_skip = |known: &Expectation| known.written.status.is_skip();
-        self.entry(position).test.own_worker() || self.expectation(position).is_some_and(is_skip)
+        match &self.entry(position).test {
+            Case::Outside(_) => true,
+            Case::Registered(test) if test.own_worker => {
+                expectation.is_some() || self.config.settings.contexts == Contexts::Fresh
+            }
+            Case::Registered(_) => expectation.is_some_and(is_skip),
+        }
     }
 
     /// The time limit of the test at a position of the plan.
