@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::SystemTime;
 
 use clap::{Args, Subcommand};
-use clmatrix_harness::private::config::WrittenExpectation;
+use clmatrix_harness::private::config::{Config, DEFAULT_PROFILE, WrittenExpectation};
 use clmatrix_harness::private::log::run_header::RunHeader;
 use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::log::selected_tests::SelectedTests;
@@ -99,7 +99,8 @@ pub fn expect(target: Target, command: &ExpectCommand) -> Result<ExitCode, AnyEr
             let config = place.config(target)?;
             let log = read(&place.folder(target)?, run)?;
             let filter = Filter::new(std::slice::from_ref(test))?;
-            let text = explain(&config.expectations, &log, |id| filter.accepts(id));
+            let strict = strict(&config);
+            let text = explain(&config.expectations, &log, &strict, |id| filter.accepts(id));
             if text.is_empty() {
                 return Err(format!("no test of run {} matches {test}", log.header.run_id).into());
             }
@@ -109,7 +110,7 @@ pub fn expect(target: Target, command: &ExpectCommand) -> Result<ExitCode, AnyEr
         ExpectCommand::Stale(StaleArguments { runs, place }) => {
             let config = place.config(target)?;
             let logs = read_all(target, place, runs, "has only a part of its results")?;
-            let stale = stale(&config.expectations, &logs);
+            let stale = stale(&config.expectations, &logs, &strict(&config));
             let line = |(entry, reason): &(&WrittenExpectation, String)| {
                 format!("{}: {:?}: {reason}\n", entry.place(), entry.keys["test"])
             };
@@ -132,7 +133,7 @@ impl UpdateArguments {
         let folder = file.with_file_name("expectations");
         let files = &config.expectation_files;
         let Updated { files: new, changes } =
-            update(files, &folder, &logs, &paths, SystemTime::now())?;
+            update(files, &folder, &logs, &strict(&config), &paths, SystemTime::now())?;
         print(&changes.iter().map(|change| format!("{change}\n")).collect::<String>())?;
         let is_new = config.file().is_none() && !changes.is_empty();
         if is_new {
@@ -153,6 +154,14 @@ impl UpdateArguments {
         }
         status_line(&counted(changes.len(), "change"));
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Returns the strictness of the profile of a run; none if the configuration has no such profile any more.
+fn strict(config: &Config) -> impl Fn(&RunLog) -> bool {
+    |log| {
+        let profile = log.header.profile.as_deref().unwrap_or(DEFAULT_PROFILE);
+        config.profile(profile).is_ok_and(|profile| profile.strict_versions())
     }
 }
 

@@ -5,15 +5,16 @@ use std::fmt::Write;
 use clmatrix_harness::private::config::{Effect, Exclusion, Expectations, Match};
 use clmatrix_harness::private::log::run_log::RunLog;
 
-use super::RunExpectations;
+use super::{RunExpectations, Strict};
 
 /// Describes the entries for each test of a run whose id `accepts` accepts; empty if there is none.
 pub(crate) fn explain(
     expectations: &Expectations,
     log: &RunLog,
+    strict: &Strict<'_>,
     accepts: impl Fn(&str) -> bool,
 ) -> String {
-    let for_run = RunExpectations::new(expectations, log);
+    let for_run = RunExpectations::new(expectations, log, strict);
     let mut text = String::new();
     for result in log.results.iter().filter(|result| accepts(&result.test)) {
         let (test, device) = result.test_and_device();
@@ -84,7 +85,7 @@ mod tests {
             .to_vec();
         let log = run_log(vec![device("d", "PoCL"), odd], results, Duration::ZERO);
         let explained = |id: &str| {
-            let text = explain(&config.expectations, &log, |test| test == id);
+            let text = explain(&config.expectations, &log, &|_| false, |test| test == id);
             text.replace(&own_place(&project), "")
         };
         assert_eq!(

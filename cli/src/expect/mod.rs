@@ -10,6 +10,9 @@ use clmatrix_harness::private::config::{DeviceExpectations, Expectations};
 use clmatrix_harness::private::devices::run_device::{RunDevice, without_host};
 use clmatrix_harness::private::log::run_log::RunLog;
 
+/// Returns whether expectations count in a run only where they were seen: `strict-versions` of its profile.
+pub(crate) type Strict<'a> = dyn Fn(&RunLog) -> bool + 'a;
+
 /// The expectations for each device of a run, by its id.
 pub(crate) struct RunExpectations<'a> {
     devices: HashMap<&'a str, DeviceExpectations<'a>>,
@@ -17,10 +20,16 @@ pub(crate) struct RunExpectations<'a> {
 }
 
 impl<'a> RunExpectations<'a> {
-    pub(crate) fn new(expectations: &'a Expectations, log: &'a RunLog) -> Self {
+    /// `strict` has the strictness of the profile of the run.
+    pub(crate) fn new(
+        expectations: &'a Expectations,
+        log: &'a RunLog,
+        strict: &Strict<'_>,
+    ) -> Self {
+        let is_strict = strict(log);
         let of_device = |device: &'a RunDevice| {
             let on_host = RunDevice { id: without_host(&device.id).to_owned(), ..device.clone() };
-            (&*device.id, expectations.for_device(&on_host))
+            (&*device.id, expectations.for_device(&on_host).strict(is_strict))
         };
         let devices = log.header.devices.iter().map(of_device).collect();
         Self { devices, host: expectations.for_host() }

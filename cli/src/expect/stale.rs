@@ -7,7 +7,7 @@ use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::result::test_result::TestResult;
 use clmatrix_harness::private::verdict::Outcome;
 
-use super::RunExpectations;
+use super::{RunExpectations, Strict};
 
 /// The uses of an entry in some runs, each as far as the one before.
 #[derive(Clone, Debug, Default, PartialEq, PartialOrd)]
@@ -27,10 +27,11 @@ enum Use {
 pub(crate) fn stale<'a>(
     expectations: &'a Expectations,
     logs: &[RunLog],
+    strict: &Strict<'_>,
 ) -> Vec<(&'a WrittenExpectation, String)> {
     let mut uses: BTreeMap<usize, Use> = BTreeMap::new();
     for log in logs {
-        let for_run = RunExpectations::new(expectations, log);
+        let for_run = RunExpectations::new(expectations, log, strict);
         for result in &log.results {
             let (test, device) = result.test_and_device();
             for found in for_run.on(device).matches(test) {
@@ -118,7 +119,7 @@ mod tests {
             Duration::ZERO,
         );
         let found = |logs: &[RunLog]| -> Vec<(u32, String)> {
-            let stale = stale(&config.expectations, logs).into_iter();
+            let stale = stale(&config.expectations, logs, &|_| false).into_iter();
             let own_place = own_place(&project);
             stale.map(|(entry, reason)| (entry.number, reason.replace(&own_place, ""))).collect()
         };

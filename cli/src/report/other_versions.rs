@@ -29,12 +29,16 @@ pub(super) fn assumed(log: &RunLog) -> Vec<String> {
     devices.into_iter().map(line).collect()
 }
 
-/// Returns a line for each expectation and device where tests pass that failed at other versions of the driver.
+/// Returns a line for each expectation and device where tests pass that failed at older versions of the driver.
 pub(super) fn mended(log: &RunLog) -> Vec<String> {
     let mut entries: IndexMap<(u32, &str), (&WrittenExpectation, usize, usize)> = IndexMap::new();
     for result in &log.results {
         let Some(known) = result.expectation.as_deref() else { continue };
-        let is_mended = result.mended().is_some();
+        let is_newer = || {
+            let version = VersionNumbers::find(&version_of(log, result.test_and_device().1));
+            version > versions(known).into_iter().max()
+        };
+        let is_mended = result.mended().is_some() && is_newer();
         if is_mended || result.verdict == Verdict::AssumedFail {
             let key = (known.number, result.test_and_device().1);
             let (_, mended, all) = entries.entry(key).or_insert((known, 0, 0));

@@ -25,7 +25,7 @@ use clmatrix_harness::private::verdict::ExpectedStatus;
 
 use self::group::{EntryFor, Group, groups};
 use self::observed::Observed;
-use super::RunExpectations;
+use super::{RunExpectations, Strict};
 
 /// The key of the driver's version.
 const DRIVER_VERSION: &str = "driver-version";
@@ -67,6 +67,7 @@ pub(crate) fn update(
     files: &ExpectationFiles,
     folder: &Path,
     logs: &[RunLog],
+    strict: &Strict<'_>,
     tests: &[String],
     now: SystemTime,
 ) -> Result<Updated, AnyError> {
@@ -82,7 +83,10 @@ pub(crate) fn update(
         let expectations = updated.files.parse(now)?;
         let state = State {
             expectations: &expectations,
-            for_runs: logs.iter().map(|log| RunExpectations::new(&expectations, log)).collect(),
+            for_runs: logs
+                .iter()
+                .map(|log| RunExpectations::new(&expectations, log, strict))
+                .collect(),
             observed: &observed,
             absent: &absent,
             folder,

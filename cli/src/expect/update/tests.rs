@@ -47,7 +47,7 @@ fn updated(files: &[(&str, &str)], logs: &[RunLog]) -> Vec<(String, String)> {
     let folder = project.path("expectations");
     let update = || {
         let files = project.config().unwrap().expectation_files;
-        update(&files, &folder, logs, &["s::never_run".to_owned()], now()).unwrap()
+        update(&files, &folder, logs, &|_| false, &["s::never_run".to_owned()], now()).unwrap()
     };
     let first = update();
     fs::create_dir_all(&folder).unwrap();
@@ -56,7 +56,7 @@ fn updated(files: &[(&str, &str)], logs: &[RunLog]) -> Vec<(String, String)> {
     assert!(second.changes.is_empty(), "{:?}", second.changes);
     let expectations = project.config().unwrap().expectations;
     for log in logs.iter().filter(|log| !log.interrupted && log.lost.is_empty()) {
-        let for_run = RunExpectations::new(&expectations, log);
+        let for_run = RunExpectations::new(&expectations, log, &|_| false);
         for result in log.results.iter().filter(|result| result.verdict != Verdict::NotRun) {
             let (test, device) = result.test_and_device();
             let expectation = for_run.on(device).lookup(test);
@@ -239,6 +239,13 @@ fn an_entry_of_another_version_is_narrowed_by_passes() {
             assert_eq!(updated_file(&at(versions), &[run(failed())]), at(versions));
         }
     }
+    // Where entries count only at their versions.
+    let project = Project::new(&[("clmatrix.toml", ""), ("expectations/a.toml", &at("'5.0*'"))]);
+    let (files, folder) =
+        (project.config().unwrap().expectation_files, project.path("expectations"));
+    let strict = update(&files, &folder, &[run(failed())], &|_| true, &[], now()).unwrap();
+    let [added] = &strict.changes[..] else { panic!("{:?}", strict.changes) };
+    assert!(added.contains("driver-version = \"=3.1\""), "{added}");
 }
 
 #[test]
@@ -262,7 +269,8 @@ fn nothing_is_taken_from_what_is_not_known() {
     let project = Project::new(&[("clmatrix.toml", "")]);
     let files = project.config().unwrap().expectation_files;
     let of_worker = log(vec![result("worker::crash@d", crashed())]);
-    let updated = update(&files, &project.path("expectations"), &[of_worker], &[], now());
+    let updated =
+        update(&files, &project.path("expectations"), &[of_worker], &|_| false, &[], now());
     assert!(updated.unwrap().changes.is_empty());
 }
 
