@@ -1,5 +1,6 @@
 //! The programs of `[[external]]` and their tests.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
@@ -35,7 +36,7 @@ const SLOW_LIST: Duration = Duration::from_secs(3);
 /// The most bytes of a list.
 const LONGEST_LIST: usize = 64 << 20;
 
-/// The lines of standard error that the message of a failed list has.
+/// The lines of output that the message of a failed list has.
 const LAST_LINES: usize = 20;
 
 /// A list that is kept between runs.
@@ -95,9 +96,13 @@ fn outside_tests(suites: &[Arc<ExternalSuite>]) -> Result<Vec<ExternalTest>, Any
     for (mut group, listed) in groups.into_iter().zip(listed) {
         let program = Arc::new(group.swap_remove(0));
         let test = |name, is_ignored| ExternalTest { program: program.clone(), name, is_ignored };
-        match listed {
-            Err(reason) => tests.push(test(Err(reason), false)),
-            Ok(listed) => {
+        match (listed, program.suite.named_tests()) {
+            (Err(reason), Some(names)) => {
+                status_line(&format!("note: the tests are those of `tests`, since {reason}"));
+                tests.extend(names.map(|name| test(Ok(name.to_owned()), false)));
+            }
+            (Err(reason), None) => tests.push(test(Err(reason), false)),
+            (Ok(listed), _) => {
                 let selected = listed.into_iter().filter(|listed| program.suite.has(&listed.name));
                 tests.extend(selected.map(|listed| test(Ok(listed.name), listed.is_ignored)));
             }
@@ -293,10 +298,14 @@ fn list_output(
         end = process.wait(LIST_LIMIT - SLOW_LIST, never, &mut collect);
     }
     let stderr = String::from_utf8_lossy(&stderr);
+    let printed = String::from_utf8_lossy(&stdout);
     let trouble = match end {
         _ if is_too_long.get() => format!("writes more than {} MiB", LONGEST_LIST >> 20),
         ProgramEnd::Died(ExitCause::Exited(0)) => {
-            return String::from_utf8(stdout).map_err(|_| "its list is not UTF-8".to_owned());
+            return match printed {
+                Cow::Borrowed(list) => Ok(list.to_owned()),
+                Cow::Owned(_) => Err("its list is not UTF-8".to_owned()),
+            };
         }
         // A backtrace may hide the message from the last lines.
         ProgramEnd::Died(cause) => match libtest::last_panic(&stderr) {
@@ -315,10 +324,14 @@ fn list_output(
         ProgramEnd::Stopped => "was stopped".to_owned(),
     };
     let command = [&[&*program.file.to_string_lossy()], arguments].concat().join(" ");
-    let lines: Vec<&str> = stderr.trim_end().lines().collect();
-    let last = &lines[lines.len().saturating_sub(LAST_LINES)..];
-    let last: String = last.iter().map(|line| format!("\n  {line}")).collect();
-    let last =
-        if last.is_empty() { last } else { format!("; its standard error ends with:{last}") };
+    let last = [("standard error", stderr), ("standard output", printed)]
+        .into_iter()
+        .find(|(_, text)| !text.trim_end().is_empty())
+        .map(|(stream, text)| {
+            let lines: Vec<&str> = text.trim_end().lines().collect();
+            let last = &lines[lines.len().saturating_sub(LAST_LINES)..];
+            format!("; its {stream} ends with:\n  {}", last.join("\n  "))
+        });
+    let last = last.unwrap_or_default();
     Err(format!("`{command}` does not list its tests: {trouble}{last}"))
 }

@@ -38,7 +38,9 @@ struct Results {
 pub(super) fn list(
     output: impl Fn(&[&str]) -> Result<String, String>,
 ) -> Result<Vec<Listed>, String> {
-    let list = output(&["--list"])?;
+    // Versions before August 2025 do not know `--list`. Their usage comes before the tests.
+    let list = output(&["-list"])?;
+    let list = list.rsplit_once("Test names:\n").map_or(&*list, |(_, names)| names);
     let names = list.lines().filter_map(|line| line.strip_prefix('\t'));
     let tests: Vec<Listed> =
         names.map(|name| Listed { name: name.trim_end().to_owned(), is_ignored: false }).collect();
@@ -47,7 +49,7 @@ pub(super) fn list(
     };
     match tests.iter().find(|test| !is_name(test)) {
         None => Ok(tests),
-        Some(other) => Err(format!("`--list` prints {:?}, which is no test", other.name)),
+        Some(other) => Err(format!("`-list` prints {:?}, which is no test", other.name)),
     }
 }
 
@@ -58,12 +60,14 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
         Err(error) => return ProcessEnd::not_run(format!("no folder for the results: {error}")),
     };
     let file = folder.path().join("results.json");
-    let (platform, device) = run.position();
+    let address = run.address();
+    // The index counts the devices of the type. Versions before August 2025 do not know the type `all`.
+    let (kind, device) =
+        address.of_type.map_or(("all", address.device), |(kind, device)| (kind.name(), device));
     let variables = [
-        ("CL_PLATFORM_INDEX", Some(platform.to_string().into())),
+        ("CL_PLATFORM_INDEX", Some(address.platform.to_string().into())),
         ("CL_DEVICE_INDEX", Some(device.to_string().into())),
-        // Without it, the index counts the default devices only.
-        ("CL_DEVICE_TYPE", Some("all".into())),
+        ("CL_DEVICE_TYPE", Some(kind.into())),
         (RESULTS, Some(file.clone().into())),
         // With it, the path of the file is another.
         ("BAZEL_TEST", None),
@@ -242,6 +246,8 @@ mod tests {
         };
         let expected = Ok(vec!["buffer_copy".to_owned(), "2Dto3D".to_owned()]);
         assert_eq!(names("Seed 0\n\tbuffer_copy\n\t2Dto3D\n"), expected);
+        let old = "Usage: a [<test name>*]\n\tpid<num>\tIndicates platform\n\nTest names:\n";
+        assert_eq!(names(&format!("{old}\tbuffer_copy\n\t2Dto3D\n")), expected);
         assert!(names("\tCL_DEVICE_NAME = x\n").unwrap_err().contains("which is no test"));
     }
 

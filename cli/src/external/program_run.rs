@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clmatrix_harness::private::worker::parent::WorkerCommand;
-use clmatrix_harness::private::worker::protocol::Role;
+use clmatrix_harness::private::worker::protocol::{DeviceAddress, Role};
 
 use super::process::{Environment, ProgramProcess};
 use super::program::Program;
@@ -33,16 +33,16 @@ impl ProgramRun<'_> {
         let arguments: Vec<&str> = arguments.iter().copied().chain(own).collect();
         let mut environment = self.worker.environment.clone();
         environment.extend(variables.iter().cloned());
-        let (platform, device) = self.position();
-        let own = suite.environment(platform, device);
+        let DeviceAddress { platform, device, .. } = self.address();
+        let own = suite.environment(*platform, *device);
         environment.extend(own.into_iter().map(|(name, value)| (name.into(), Some(value.into()))));
         ProgramProcess::start(self.program, &arguments, &environment)
     }
 
-    /// The positions of the platform and of the device in a process that sees only their driver.
-    pub(super) fn position(&self) -> (usize, usize) {
+    /// The position of the device in a process that sees only its driver.
+    pub(super) fn address(&self) -> &DeviceAddress {
         match &self.worker.role {
-            Role::Device(address) => (address.platform, address.device),
+            Role::Device(address) => address,
             role => unreachable!("an outside test has a device, and no {role:?}"),
         }
     }

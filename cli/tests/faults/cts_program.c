@@ -1,5 +1,5 @@
 // A program with the command line, the output and the file of results of the OpenCL conformance test
-// suite, whose tests go wrong in every way.
+// suite, whose tests go wrong in every way. It knows `-list` and the types of devices that all versions know.
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -33,7 +33,14 @@ static int sees_device(void) {
     unsigned platform_count = 0, device_count = 0, at = index_of("CL_DEVICE_INDEX");
     char name[256] = "";
     const char *type = getenv("CL_DEVICE_TYPE");
-    unsigned long types = type && !strcmp(type, "all") ? 0xFFFFFFFF : 1;
+    unsigned long types = 1;
+    const char *const known[] = {"default", "cpu", "gpu", "accelerator", "custom"};
+    if (type) {
+        int bit = 0;
+        while (bit < 5 && strcmp(type, known[bit])) bit++;
+        if (bit == 5) abort();
+        types = 1ul << bit;
+    }
     get_platforms(8, platforms, &platform_count);
     get_devices(platforms[index_of("CL_PLATFORM_INDEX")], types, 64, devices, &device_count);
     if (at < device_count) get_info(devices[at], 0x102B, sizeof name, name, NULL);
@@ -57,7 +64,9 @@ static int is_selected(int argc, char **argv, const char *name) {
 }
 
 int main(int argc, char **argv) {
-    if (argc == 2 && !strcmp(argv[1], "--list")) {
+    if (argc == 2 && !strcmp(argv[1], "-list")) {
+        puts("Usage: test_faulty [<test name>*] [pid<num>] [id<num>] [<device type>]");
+        puts("\t<test name>\tOne or more of: (wildcard character '*') (default *)\n\nTest names:");
         for (int i = COUNT; i-- > 0;) printf("\t%s\n", tests[i].name);
         if (getenv("FAULTS_LISTS")) fputs("x", fopen(getenv("FAULTS_LISTS"), "a"));
         return 0;

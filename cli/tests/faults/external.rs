@@ -23,6 +23,7 @@ pub const CHECKS: &[Check] = &[
     ("external::a_rust_target_ends_as_our_own_tests", a_rust_target_ends_as_our_own_tests),
     ("external::a_rerun_command_runs_one_test_alone", a_rerun_command_runs_one_test_alone),
     ("external::a_program_that_does_not_list_is_one_failure", a_program_that_does_not_list),
+    ("external::tests_of_a_program_without_a_list_have_names", a_program_without_a_list),
     ("external::lists_of_two_suites_are_side_by_side", lists_of_two_suites_are_side_by_side),
     ("external::a_script_lists_each_time", a_script_lists_each_time),
     ("external::expectations_of_a_suite_are_loaded_with_it", expectations_of_a_suite),
@@ -315,7 +316,7 @@ fn output_without_end() {
 fn cts_script(tests: &str, lines: &str) -> String {
     let list: String = tests.chars().map(|test| format!("\\t{test}\\n")).collect();
     format!(
-        "[ $1 = --list ] && {{ printf '{list}'; exit; }}; results=
+        "[ $1 = -list ] && {{ printf '{list}'; exit; }}; results=
          for test; do echo $test...
          {lines}
          echo $test passed; results=\"$results\\\"$test\\\": \\\"pass\\\",\"; done
@@ -464,6 +465,24 @@ fn a_program_that_does_not_list() {
     project.write("clmatrix.toml", &format!("{CTS}{CTS}"));
     let twice = stderr(output(project.command(&["cts::"])));
     assert!(twice.contains("give one of their [[external]] tables another `name`"), "{twice}");
+}
+
+fn a_program_without_a_list() {
+    let refuses = "case $1 in -*) echo \"ERROR: The argument '$1' did not match any test names.\"; exit 1 ;; esac";
+    let script = format!("{refuses}\n{}", cts_script("", ""));
+    let project = Project::new(CTS).with_script("test_mute", &script);
+    let run = project.run(&["cts::", "--devices", cpu::platform()]);
+    let reason = run.results[0].outcome.to_string();
+    let line = "standard output ends with:\n  ERROR: The argument '-list' did not match any test";
+    assert!(run.results[0].test == "cts::mute::list@host" && reason.contains(line), "{reason}");
+    project.write("clmatrix.toml", &format!("{CTS}tests = [\"a\", \"b\"]\n"));
+    let ended = output(project.command(&["cts::", "--devices", cpu::platform()]));
+    assert_eq!(ended.status.code(), Some(0));
+    let stderr = String::from_utf8(ended.stderr).expect("text");
+    assert!(stderr.contains("note: the tests are those of `tests`, since `"), "{stderr}");
+    let tests = ["a", "b"].map(|test| cpu::test(&format!("cts::mute::{test}")));
+    let run = log(&project.path("out"));
+    assert_eq!(run.results.iter().map(|result| &result.test).collect::<Vec<_>>(), tests.each_ref());
 }
 
 fn lists_of_two_suites_are_side_by_side() {

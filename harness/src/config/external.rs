@@ -29,7 +29,7 @@ pub struct ExternalSuite {
     pub timeout: Option<Duration>,
     /// The folder of the configuration.
     pub root: PathBuf,
-    tests: Vec<GlobMatcher>,
+    tests: Vec<(String, GlobMatcher)>,
     device_kind: Option<DeviceKind>,
     device_env: BTreeMap<String, String>,
 }
@@ -86,8 +86,8 @@ impl TryFrom<ExternalKeys> for ExternalSuite {
             return Err(format!("`programs` of the [[external]] suite {name} is empty"));
         }
         let glob = |text: &String| {
-            let glob = GlobBuilder::new(text).build();
-            glob.map(|glob| glob.compile_matcher()).map_err(|error| error.to_string())
+            let glob = GlobBuilder::new(text).build().map_err(|error| error.to_string())?;
+            Ok::<_, String>((text.clone(), glob.compile_matcher()))
         };
         Ok(Self {
             name,
@@ -128,14 +128,20 @@ impl ExternalSuite {
 
     /// Returns whether the suite has this test of a program.
     pub fn has(&self, test: &str) -> bool {
-        self.tests.is_empty() || self.tests.iter().any(|glob| glob.is_match(test))
+        self.tests.is_empty() || self.tests.iter().any(|(_, glob)| glob.is_match(test))
+    }
+
+    /// Returns the tests of a program that does not list them: `tests`, if there are some, and none is a glob.
+    pub fn named_tests(&self) -> Option<impl Iterator<Item = &str>> {
+        let is_name = |text: &str| !text.contains(['*', '?', '[', '{', '\\']);
+        let are_names = !self.tests.is_empty() && self.tests.iter().all(|(text, _)| is_name(text));
+        are_names.then(|| self.tests.iter().map(|(text, _)| text.as_str()))
     }
 
     /// Returns why the suite does not run on this device.
     pub fn missing(&self, device: &DeviceInfo) -> Option<String> {
         let kind = self.device_kind.filter(|kind| !kind.is_among(device.device_type))?;
-        let name = format!("{kind:?}").to_lowercase();
-        Some(format!("the suite {} is for devices of the type {name}", self.name))
+        Some(format!("the suite {} is for devices of the type {}", self.name, kind.name()))
     }
 
     /// The variables for a process that sees the device at these positions.
@@ -181,6 +187,9 @@ mod tests {
         )
         .unwrap();
         assert!(suite.has("full_1") && !suite.has("quick_full"));
+        assert!(suite.named_tests().is_none() && self::suite("").unwrap().named_tests().is_none());
+        let named = self::suite("tests = [\"b\", \"a\"]").unwrap();
+        assert_eq!(named.named_tests().unwrap().collect::<Vec<_>>(), ["b", "a"]);
         let device = |bits| DeviceInfo { device_type: DeviceType(bits), ..DeviceInfo::default() };
         let gpu = suite.missing(&device(4)).unwrap();
         assert_eq!(

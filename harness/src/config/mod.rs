@@ -85,6 +85,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 pub use contexts::Contexts;
+pub use device_kind::DeviceKind;
 pub use device_match::Mismatch;
 pub use embedded::EmbeddedConfig;
 pub use error::{ConfigError, Mistake};

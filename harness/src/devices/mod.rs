@@ -20,6 +20,7 @@ use std::path::PathBuf;
 use clmatrix::select::PlatformInfo;
 use serde::{Deserialize, Serialize};
 
+use crate::config::DeviceKind;
 use crate::worker::protocol::DeviceAddress;
 use failure::FailedDriver;
 use icd::Driver;
@@ -113,9 +114,13 @@ impl FoundPlatform {
     /// Returns the address of a device in a process that sees all devices of the driver.
     fn address(&self, device: usize) -> DeviceAddress {
         let info = &self.info.devices[device];
+        let before = &self.info.devices[..device];
+        let number =
+            |kind: DeviceKind| before.iter().filter(|info| kind.is_among(info.device_type)).count();
         DeviceAddress {
             platform: self.position,
             device,
+            of_type: DeviceKind::first_of(info.device_type).map(|kind| (kind, number(kind))),
             name: info.name.clone(),
             uuid: info.uuid.clone(),
             pci_address: info.pci_address.clone(),

@@ -63,7 +63,9 @@ impl Visible {
             _ => return None,
         };
         // The first platform with a GPU is left, with one GPU.
-        let address = DeviceAddress { platform: gpus[0].0, device: 0, ..found.address(device) };
+        let own = found.address(device);
+        let of_type = own.of_type.map(|(kind, _)| (kind, 0));
+        let address = DeviceAddress { platform: gpus[0].0, device: 0, of_type, ..own };
         Some(Self { variable, value, address })
     }
 }
@@ -126,6 +128,7 @@ mod tests {
     use clmatrix::select::{DeviceInfo, DeviceType, PlatformInfo};
 
     use super::*;
+    use crate::config::DeviceKind;
     use crate::devices::icd::Driver;
 
     const NVIDIA: &str = "NVIDIA CUDA";
@@ -222,6 +225,7 @@ mod tests {
         let expected = DeviceAddress {
             platform: 0,
             device: 0,
+            of_type: Some((DeviceKind::Gpu, 0)),
             name: "GPU".to_owned(),
             uuid: Some(UUID.to_owned()),
             pci_address: Some("0000:01:00.0".to_owned()),

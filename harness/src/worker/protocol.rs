@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::job_call::JobCall;
 use super::process_state::ProcessState;
-use crate::config::Contexts;
+use crate::config::{Contexts, DeviceKind};
 use crate::devices::failure::DriverFailure;
 use crate::os::Crash;
 use crate::result::ended::Ended;
@@ -44,6 +44,8 @@ pub struct DeviceAddress {
     pub platform: usize,
     /// Position of the device in its platform.
     pub device: usize,
+    /// The first type of the device, and its position among the devices of its platform that have this type.
+    pub of_type: Option<(DeviceKind, usize)>,
     /// CL_DEVICE_NAME, to notice another device at this position.
     pub name: String,
     /// `DeviceInfo::uuid`, for the same reason.
