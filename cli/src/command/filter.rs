@@ -9,6 +9,8 @@ pub struct Filter {
 
 enum Pattern {
     Part(String),
+    /// Words of a path, with `::` at the end.
+    Words(String),
     /// A whole id, where an empty device matches every device; or the path of a test with an `@` in its name.
     Id {
         text: String,
@@ -52,6 +54,8 @@ impl Pattern {
         } else if let Some((test, device)) = text.rsplit_once('@') {
             let [text, test, device] = [text, test, device].map(str::to_owned);
             Ok(Self::Id { text, test, device })
+        } else if text.ends_with("::") {
+            Ok(Self::Words(text.to_owned()))
         } else {
             Ok(Self::Part(text.to_owned()))
         }
@@ -60,6 +64,7 @@ impl Pattern {
     fn matches(&self, id: &str) -> bool {
         match self {
             Self::Part(part) => id.contains(part.as_str()),
+            Self::Words(words) => has_words(id, words),
             Self::Id { text, test, device } => {
                 id.rsplit_once('@').is_some_and(|(its_test, its_device)| {
                     its_test == text
@@ -73,10 +78,16 @@ impl Pattern {
     fn matches_test(&self, path: &str) -> bool {
         match self {
             Self::Part(part) => path.contains(part.as_str()),
+            Self::Words(words) => has_words(path, words),
             Self::Id { text, test, .. } => test == path || text == path,
             Self::Glob { id, test } => test.is_match(path) || id.is_match(path),
         }
     }
+}
+
+/// Returns whether a path has these words, from the beginning of a word on.
+fn has_words(path: &str, words: &str) -> bool {
+    path.match_indices(words).any(|(at, _)| at == 0 || path[..at].ends_with("::"))
 }
 
 #[cfg(test)]
@@ -87,6 +98,13 @@ mod tests {
     fn a_pattern_is_a_part_an_id_a_path_or_a_glob() {
         for (pattern, id, expected) in [
             ("s::t", "s::t::x@d", true),
+            ("s::", "s::t@d", true),
+            ("s::", "ss::t@d", false),
+            ("s::", "a::s::t@d", true),
+            ("s::", "a::ss::s::t@d", true),
+            ("s::t::", "s::t::x@d", true),
+            ("s::t::", "s::tt::x@d", false),
+            ("::s::", "a::s::t@d", false),
             ("s::t@d", "s::t@d", true),
             ("s::t@d", "s::t@dd", false),
             ("s::t@d", "s::t::x@d", false),
