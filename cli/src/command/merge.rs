@@ -83,14 +83,44 @@ impl MergeArguments {
     }
 }
 
-/// Returns the log of a run: of a folder, or the file itself.
+/// Returns the log of a run: of a folder, of the only run in the folders below it, or the file itself.
 pub(super) fn log_of(run: &Path) -> Result<PathBuf, AnyError> {
     let name = run.to_str().ok_or_else(|| format!("{}: not in UTF-8", run.display()))?;
     if !run.exists() {
         return Err(format!("{name}: no such file or folder").into());
     }
     // The folder has no other run than the one that the path leads to.
-    store::find(run, name).map_err(|_| format!("{name}: the folder has no run").into())
+    if let Ok(log) = store::find(run, name) {
+        return Ok(log);
+    }
+    let mut below = Vec::new();
+    add_runs_below(run, &mut below)?;
+    match &below[..] {
+        [log] => Ok(log.clone()),
+        [] => Err(format!("{name}: the folder has no run").into()),
+        several => {
+            let folders: Vec<_> = several.iter().map(|log| log.display().to_string()).collect();
+            Err(format!("{name}: the folder has several runs; name one: {}", folders.join(", "))
+                .into())
+        }
+    }
+}
+
+/// Adds the logs of the runs in the folders below one. CI services unpack artifacts with the folders around them.
+fn add_runs_below(folder: &Path, logs: &mut Vec<PathBuf>) -> Result<(), AnyError> {
+    for entry in fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))? {
+        let entry = entry?;
+        if !entry.file_type()?.is_dir() {
+            continue;
+        }
+        let folder = entry.path();
+        match folder.to_str().and_then(|name| store::find(&folder, name).ok()) {
+            Some(log) => logs.push(log),
+            None => add_runs_below(&folder, logs)?,
+        }
+    }
+    logs.sort();
+    Ok(())
 }
 
 /// Returns the hosts of a file.

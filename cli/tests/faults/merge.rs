@@ -75,6 +75,17 @@ fn shards_make_the_whole_run() {
         let note = String::from_utf8_lossy(&stale.stderr).contains(" shard 1 of 2\n");
         assert_eq!(note, has_note, "{runs}");
     }
+    // Each artifact of a CI service is a folder with the folders of its files.
+    for shard in ["shard-1-of-2", "shard-2-of-2"] {
+        let artifact = folder.join("artifacts").join(format!("of {shard}")).join("target");
+        std::fs::create_dir_all(&artifact).expect("the folder is ours");
+        std::fs::rename(folder.join(shard), artifact.join(shard)).expect("the folder is ours");
+    }
+    let artifacts = ["artifacts/of shard-1-of-2", "artifacts/of shard-2-of-2"];
+    let (status, error) = merge(folder, &artifacts);
+    assert_eq!(status, Some(1), "{error}");
+    let (_, error) = merge(folder, &["artifacts"]);
+    assert!(error.contains("the folder has several runs; name one: "), "{error}");
 }
 
 fn a_part_of_a_balanced_run_runs_again() {
