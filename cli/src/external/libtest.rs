@@ -69,14 +69,20 @@ fn names(list: &str) -> impl Iterator<Item = &str> {
 /// Runs a test.
 pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch) -> ProcessEnd {
     let ProgramRun { name, limit, .. } = *run;
-    let mut arguments = vec![name, "--exact", "--nocapture"];
+    // Not all harnesses know `--`.
+    let (first, last) = match name.starts_with('-') {
+        true => (&[][..], &["--", name][..]),
+        false => (&[name][..], &[][..]),
+    };
+    let mut arguments = [first, &["--exact", "--nocapture"]].concat();
     if run.is_ignored {
         arguments.push("--ignored");
     }
-    let mut process = match run.start(&arguments, &[(THREADS.0.into(), Some(THREADS.1.into()))]) {
-        Ok(process) => process,
-        Err(reason) => return ProcessEnd::not_run(reason),
-    };
+    let mut process =
+        match run.start(&arguments, last, &[(THREADS.0.into(), Some(THREADS.1.into()))]) {
+            Ok(process) => process,
+            Err(reason) => return ProcessEnd::not_run(reason),
+        };
     watch.begins(process.id());
     let (mut stacks, mut exit) = (None, None);
     let begin = Instant::now();
@@ -220,7 +226,11 @@ fn harness_reason(name: &str, stdout: &str) -> Option<String> {
     let stdout = clean(stdout);
     // The list of the names follows.
     let stdout = &stdout[stdout.rfind("\nfailures:\n\n")?..];
-    let head = line(&format!(r"^---- {}(?: stdout)? ----\n", regex::escape(name)));
+    // libtest-mimic lists `[KIND] NAME`, and leaves the kind out here.
+    let kind = name.strip_prefix('[').and_then(|name| name.split_once("] "));
+    let names = [Some(name), kind.map(|(_, name)| name)].into_iter().flatten();
+    let names = names.map(regex::escape).collect::<Vec<_>>().join("|");
+    let head = line(&format!(r"^---- (?:{names})(?: stdout)? ----\n"));
     let text = &stdout[head.find(stdout)?.end()..];
     let text = text.split("\nfailures:\n").next().unwrap_or_default().trim_end();
     (!text.is_empty()).then(|| text.to_owned())
@@ -366,6 +376,7 @@ mod tests {
         let list = "\nfailures:\n    t\n\ntest result: FAILED. 0 passed";
         let mimic = format!("\nfailures:\n\n---- t ----\nbad\nthing\n\n{list}");
         assert_eq!(reason(&mimic).as_deref(), Some("bad\nthing"));
+        assert_eq!(harness_reason("[gpu] t", &mimic).as_deref(), Some("bad\nthing"));
         assert_eq!(reason(&format!("---- t ----\nown output\n{list}")), None);
         let note = "note: panic did not contain expected string\n      panic message: \"x\"";
         let libtest = format!("\nfailures:\n\n---- t stdout ----\n{note}\n\n{list}");

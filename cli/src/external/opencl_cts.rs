@@ -45,7 +45,8 @@ pub(super) fn list(
     let tests: Vec<Listed> =
         names.map(|name| Listed { name: name.trim_end().to_owned(), is_ignored: false }).collect();
     let is_name = |test: &&Listed| {
-        !test.name.is_empty() && !test.name.contains(|c: char| c.is_whitespace() || c == '@')
+        let is_part = |c: char| !c.is_whitespace() && c != '@';
+        !test.name.is_empty() && !test.name.starts_with('-') && test.name.chars().all(is_part)
     };
     match tests.iter().find(|test| !is_name(test)) {
         None => Ok(tests),
@@ -73,7 +74,7 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
         ("BAZEL_TEST", None),
     ];
     let variables = variables.map(|(name, value)| (name.into(), value));
-    let mut process = match run.start(&[run.name], &variables) {
+    let mut process = match run.start(&[run.name], &[], &variables) {
         Ok(process) => process,
         Err(reason) => return ProcessEnd::not_run(reason),
     };
@@ -248,7 +249,9 @@ mod tests {
         assert_eq!(names("Seed 0\n\tbuffer_copy\n\t2Dto3D\n"), expected);
         let old = "Usage: a [<test name>*]\n\tpid<num>\tIndicates platform\n\nTest names:\n";
         assert_eq!(names(&format!("{old}\tbuffer_copy\n\t2Dto3D\n")), expected);
-        assert!(names("\tCL_DEVICE_NAME = x\n").unwrap_err().contains("which is no test"));
+        for other in ["CL_DEVICE_NAME = x", "-fast"] {
+            assert!(names(&format!("\t{other}\n")).unwrap_err().contains("which is no test"));
+        }
     }
 
     #[test]

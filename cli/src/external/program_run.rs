@@ -22,15 +22,18 @@ pub(crate) struct ProgramRun<'a> {
 }
 
 impl ProgramRun<'_> {
-    /// Starts the program with these arguments and variables, and those of the suite and the device.
+    /// Starts the program with these arguments and variables, and those of the suite and the device. `last` follows
+    /// the arguments of the suite.
     pub(super) fn start(
         &self,
         arguments: &[&str],
+        last: &[&str],
         variables: &Environment,
     ) -> Result<ProgramProcess, String> {
         let suite = &self.program.suite;
         let own = suite.args.iter().map(String::as_str);
-        let arguments: Vec<&str> = arguments.iter().copied().chain(own).collect();
+        let arguments: Vec<&str> =
+            arguments.iter().copied().chain(own).chain(last.iter().copied()).collect();
         let mut environment = self.worker.environment.clone();
         environment.extend(variables.iter().cloned());
         let DeviceAddress { platform, device, .. } = self.address();

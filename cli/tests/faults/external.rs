@@ -5,22 +5,26 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, ExitCode, Output, Stdio};
 use std::time::Duration;
 
 use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::result::test_result::TestResult;
 use clmatrix_harness::private::verdict::{Outcome, Verdict};
+use libtest_mimic::{Arguments, Trial};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::Check;
 use crate::cpu;
-use crate::support::{COMMAND, ROLE, child, compile, context_layer, events, log, output, reports};
+use crate::support::{
+    COMMAND, MIMIC, ROLE, child, compile, context_layer, events, log, output, reports,
+};
 
 pub const CHECKS: &[Check] = &[
     ("external::each_cts_result_is_right", each_cts_result_is_right),
     ("external::a_rust_target_ends_as_our_own_tests", a_rust_target_ends_as_our_own_tests),
+    ("external::a_name_may_begin_with_a_dash_or_a_kind", a_name_may_begin_with_a_dash),
     ("external::a_rerun_command_runs_one_test_alone", a_rerun_command_runs_one_test_alone),
     ("external::a_program_that_does_not_list_is_one_failure", a_program_that_does_not_list),
     ("external::tests_of_a_program_without_a_list_have_names", a_program_without_a_list),
@@ -258,6 +262,31 @@ fn a_rust_target_ends_as_our_own_tests() {
     }
     let with_ignored = project.run(&["mine::gpu::is_ignored", "--include-ignored"]);
     assert_eq!(outcome(&with_ignored, "mine::gpu::is_ignored"), "Passed");
+}
+
+/// This executable as a target of libtest-mimic.
+pub fn mimic() -> ExitCode {
+    let trials = vec![
+        Trial::test("--passes", || Ok(())),
+        Trial::test("fails", || Err("no device".into())).with_kind("gpu"),
+    ];
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+fn a_name_may_begin_with_a_dash() {
+    let config = "[[external]]\nname = \"mine\"\nkind = \"libtest\"\nprograms = \"mimic\"\n\
+                  args = [\"--test-threads=1\"]\n";
+    let own = std::env::current_exe().expect("a path");
+    let script = format!("{ROLE}={MIMIC} exec {} \"$@\"", own.display());
+    let run = Project::new(config).with_script("mimic", &script).run(&[
+        "mine::",
+        "--devices",
+        cpu::platform(),
+    ]);
+    let failed = Outcome::Failed { message: "no device".to_owned(), location: None };
+    for (test, expected) in [("--passes", Outcome::Passed), ("[gpu] fails", failed)] {
+        assert_eq!(outcome(&run, &format!("mine::mimic::{test}")), format!("{expected:?}"));
+    }
 }
 
 fn a_rerun_command_runs_one_test_alone() {

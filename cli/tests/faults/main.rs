@@ -50,6 +50,7 @@ fn main() -> ExitCode {
     match std::env::var(support::ROLE).as_deref() {
         Ok(support::COMMAND) => return clmatrix_cli::main(TARGET),
         Ok(support::LIBTEST) => return clmatrix_harness::private::cargo_test::main(TARGET),
+        Ok(support::MIMIC) => return external::mimic(),
         _ => {}
     }
     let checks = [

@@ -18,6 +18,7 @@ use crate::valid::validate;
 pub const ROLE: &str = "CLMATRIX_FAULTS";
 pub const COMMAND: &str = "command";
 pub const LIBTEST: &str = "libtest";
+pub const MIMIC: &str = "mimic";
 
 /// More than any step here needs on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(120);
