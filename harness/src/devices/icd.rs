@@ -124,7 +124,10 @@ impl LoaderVariables {
     /// Says that OCL_ICD_VENDORS leads to no driver, if that is so.
     pub fn empty_vendors(&self) -> Option<String> {
         let (variable, path) = self.vendors.as_ref().filter(|_| !self.bypass_the_loader())?;
-        let fault = if !path.exists() && !is_bare_name(path) {
+        let is_list = || std::env::split_paths(path).nth(1).is_some();
+        let fault = if !path.exists() && !is_bare_name(path) && is_list() {
+            "which does not exist: the variable names one folder and no list; --icd adds others"
+        } else if !path.exists() && !is_bare_name(path) {
             "which does not exist"
         } else if path.is_dir() && icd_files(path).is_ok_and(|files| files.is_empty()) {
             "which has no .icd file"
@@ -242,13 +245,19 @@ fn is_icd(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension == "icd")
 }
 
-/// The library that an `.icd` file names. Loaders pass over a file that names none without a word.
+/// The library that an `.icd` file names. Loaders pass over a file that names none without a word, and take blanks and
+/// `\r` for a part of the name.
 fn library_in(file: &Path) -> Result<String, String> {
     let content = fs::read_to_string(file)
         .map_err(|error| format!("the .icd file cannot be read: {error}"))?;
-    match content.lines().next().map(str::trim) {
-        None | Some("") => Err("the .icd file is empty".to_owned()),
-        Some(library) => Ok(library.to_owned()),
+    let library = content.split('\n').next().unwrap_or_default();
+    match library.trim() {
+        "" => Err("the .icd file is empty".to_owned()),
+        trimmed if trimmed == library => Ok(library.to_owned()),
+        trimmed => Err(format!(
+            "the .icd file names {library:?}, and loaders look for it with its blanks: write {trimmed}, without \
+             blanks, and with the line end \\n"
+        )),
     }
 }
 
@@ -290,16 +299,23 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         fs::write(at("b.icd"), "libb.so.1").unwrap();
-        fs::write(at("a.icd"), "  /opt/liba.so \nrest is ignored").unwrap();
+        fs::write(at("a.icd"), "/opt/liba.so\nrest is ignored").unwrap();
+        fs::write(at("blank.icd"), "libblank.so \n").unwrap();
+        fs::write(at("dos.icd"), "libdos.so\r\n").unwrap();
         fs::write(at("empty.icd"), "").unwrap();
         fs::write(at("garbage.icd"), [0xff, 0xfe]).unwrap();
         fs::write(at("readme.txt"), "libnot.so").unwrap();
         let all = drivers(&vendors(folder.path().into()), &[]);
         assert_eq!(libraries(&all), ["/opt/liba.so", "libb.so.1"]);
         let failed: Vec<_> = all.failed.iter().map(ToString::to_string).collect();
-        assert_eq!(failed.len(), 2, "{failed:?}");
-        assert_eq!(failed[0], format!("{}: the .icd file is empty", at("empty.icd").display()));
-        assert!(failed[1].contains("garbage.icd: the .icd file cannot be read: "), "{failed:?}");
+        assert_eq!(failed.len(), 4, "{failed:?}");
+        assert!(
+            failed[0].contains("blank.icd: the .icd file names \"libblank.so \""),
+            "{failed:?}"
+        );
+        assert!(failed[1].contains("names \"libdos.so\\r\", and loaders look"), "{failed:?}");
+        assert_eq!(failed[2], format!("{}: the .icd file is empty", at("empty.icd").display()));
+        assert!(failed[3].contains("garbage.icd: the .icd file cannot be read: "), "{failed:?}");
 
         let one = vendors(at("b.icd"));
         assert_eq!(libraries(&drivers(&one, &[])), ["libb.so.1"]);
@@ -343,6 +359,11 @@ mod tests {
         assert!(empty.ends_with("which has no .icd file"), "{empty}");
         let absent = vendors("/nowhere".into()).empty_vendors().unwrap();
         assert_eq!(absent, "OCL_ICD_VENDORS names /nowhere, which does not exist");
+        let list = vendors("/etc:/nowhere".into()).empty_vendors().unwrap();
+        assert!(
+            list.contains("/etc:/nowhere, which does not exist: the variable names one"),
+            "{list}"
+        );
         fs::write(folder.path().join("a.icd"), "liba.so").unwrap();
         assert_eq!(vendors(folder.path().into()).empty_vendors(), None);
         assert_eq!(vendors("libpocl.so".into()).empty_vendors(), None, "for the linker");
