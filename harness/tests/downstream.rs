@@ -230,6 +230,17 @@ fn the_commands_of_the_workflows_test_on_a_device_from_pypi() {
     assert!(reports.join(format!("downstream/devices/junit/{device}.xml")).is_file());
 }
 
+#[test]
+fn a_target_does_not_compile_with_aborting_panics() {
+    let output = cargo(&["rustc", "--test", "devices", "--", "-Cpanic=abort"]);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success());
+    assert!(
+        stderr.contains("panic = \"abort\"") && stderr.contains("[profile.matrix]"),
+        "{stderr}"
+    );
+}
+
 /// A target in which nothing would be said if its tests were lost.
 #[test]
 fn a_lost_test_does_not_compile() {

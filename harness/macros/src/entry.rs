@@ -78,6 +78,12 @@ pub fn expand(input: TokenStream, front: Front, lost: Vec<String>) -> Result<Tok
         }
     });
     Ok(quote! {
+        #[cfg(panic = "abort")]
+        ::core::compile_error!(
+            "the target's profile has panic = \"abort\", with which `skip!` and #[should_panic] end the worker: build \
+             it with a profile of its own, [profile.matrix] with inherits = \"release\" and panic = \"unwind\", by \
+             cargo build --profile matrix"
+        );
         #(#lost)*
         #(#links)*
         #cases
