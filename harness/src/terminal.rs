@@ -1,7 +1,9 @@
 //! Standard output, and the status lines on standard error.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
+
+use crate::text::escaped;
 
 /// An error that ends a command, for a message on standard error.
 pub type AnyError = Box<dyn std::error::Error + Send + Sync>;
@@ -23,9 +25,19 @@ pub fn set_bars(bars: &'static dyn Bars) {
     let _ = BARS.set(bars);
 }
 
-/// Writes `text` to standard output, all of it or an error.
+/// Writes `text` to standard output, all of it or an error. A terminal shows control characters and does not act on them.
 pub fn print(text: &str) -> Result<(), AnyError> {
+    print_but(text, &[])
+}
+
+/// Writes a text with colours, as [`print`] does.
+pub fn print_styled(text: &str) -> Result<(), AnyError> {
+    print_but(text, &['\u{1b}'])
+}
+
+fn print_but(text: &str, kept: &[char]) -> Result<(), AnyError> {
     let mut out = io::stdout().lock();
+    let text = if out.is_terminal() { escaped(text, kept) } else { text.into() };
     output_result(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
@@ -51,6 +63,7 @@ pub fn all_of(errors: Vec<AnyError>) -> Result<(), AnyError> {
 
 /// Writes a line to standard error, above the bars. Errors are ignored.
 pub fn status_line(line: &str) {
+    let line = if io::stderr().is_terminal() { &*escaped(line, &[]) } else { line };
     match BARS.get() {
         Some(bars) => bars.print_above(line),
         None => drop(writeln!(io::stderr(), "{line}")),

@@ -38,6 +38,21 @@ fn clean_char(c: char) -> char {
     }
 }
 
+/// Returns `text` with escapes, as in Rust, for the characters that a terminal would act on: control characters but
+/// the end of a line, the tab and those that are `kept`, and characters that change the direction of text.
+pub fn escaped<'a>(text: &'a str, kept: &[char]) -> Cow<'a, str> {
+    let acts = |c: char| {
+        let directs = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}')
+            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        (directs || c.is_control() && c != '\n' && c != '\t') && !kept.contains(&c)
+    };
+    if !text.contains(acts) {
+        return text.into();
+    }
+    let escape = |c: char| if acts(c) { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(escape).collect::<String>().into()
+}
+
 /// `text` on one line, as an attribute or a title needs it.
 pub fn one_line(text: &str) -> String {
     // Nearly all names are such words.
@@ -128,6 +143,18 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(clean(text), expected, "{text:?}");
         }
+    }
+
+    #[test]
+    fn characters_that_a_terminal_acts_on_are_escaped() {
+        for (text, expected) in [
+            ("é \u{1f980}\t<x>\n", "é \u{1f980}\t<x>\n"),
+            ("\u{1b}[31mred\r\u{7}\u{9b}", r"\u{1b}[31mred\r\u{7}\u{9b}"),
+            ("a\u{202e}b\u{2069}\u{200f}", r"a\u{202e}b\u{2069}\u{200f}"),
+        ] {
+            assert_eq!(escaped(text, &[]), expected);
+        }
+        assert_eq!(escaped("\u{1b}[1m\u{202e}", &['\u{1b}']), "\u{1b}[1m\\u{202e}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use clmatrix_harness::Target;
 use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::log::store;
-use clmatrix_harness::private::terminal::{AnyError, all_of, print, status_line};
+use clmatrix_harness::private::terminal::{AnyError, all_of, print_styled, status_line};
 
 use super::common::ReportPlace;
 use crate::compare::difference::Difference;
@@ -97,7 +97,7 @@ pub(super) fn show(
     reports: &Path,
     folder: Option<&Path>,
 ) -> Result<(), AnyError> {
-    let printed = print(text);
+    let printed = print_styled(text);
     let written = folder.map_or(Ok(()), |folder| write_files(log, reports, folder));
     all_of([printed, written].into_iter().filter_map(Result::err).collect())
 }

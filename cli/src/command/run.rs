@@ -20,7 +20,7 @@ use clmatrix_harness::private::run::repeat::Repeat;
 use clmatrix_harness::private::run::resumed_run::ResumedRun;
 use clmatrix_harness::private::run::state::{Run, shuffle_seed};
 use clmatrix_harness::private::setup::{Options, Setup};
-use clmatrix_harness::private::terminal::{self, AnyError, print, status_line};
+use clmatrix_harness::private::terminal::{self, AnyError, print_styled, status_line};
 use clmatrix_harness::private::worker::job_call::JobCall;
 use clmatrix_harness::shell_quoted;
 
@@ -372,6 +372,6 @@ impl RunArguments {
             _ => ShownOutput::FewUnexpected,
         };
         let layout = Layout::of_terminal(Some(folder), output, self.quiet, self.all);
-        print(&report::matrix::matrix(log, layout))
+        print_styled(&report::matrix::matrix(log, layout))
     }
 }

@@ -278,7 +278,8 @@ impl<'a> Progress<'a> {
         let mut text = String::new();
         if state.echoed != Some(position) {
             state.echoed = Some(position);
-            text = echo.with_device(position, &format!("--- {}\n", self.id(position)));
+            let head = format!("--- {}\n", text::one_line(&self.id(position)));
+            text = echo.with_device(position, &head);
         }
         text.extend(lines.iter().map(String::as_str));
         // Under the lock of the device, so that other lines of it do not come between.
@@ -464,7 +465,7 @@ impl Status {
     fn message(&self) -> String {
         let test = |(id, time): &(String, Duration)| {
             let (path, _) = id.rsplit_once('@').unwrap_or((id, ""));
-            format!("{}s {path}", time.as_secs())
+            format!("{}s {}", time.as_secs(), text::escaped(path, &[]))
         };
         let parts = [
             self.round.map(|round| format!("round {round}")),

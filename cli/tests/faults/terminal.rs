@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -35,6 +35,7 @@ pub const CHECKS: &[Check] = &[
     ("terminal::devices_have_lines_without_a_terminal", devices_have_lines_without_a_terminal),
     ("terminal::an_interval_of_zero_prints_no_lines", an_interval_of_zero_prints_no_lines),
     ("terminal::a_slow_test_is_named_at_each_doubling", a_slow_test_is_named_at_each_doubling),
+    ("terminal::names_have_no_effect_on_a_terminal", names_have_no_effect_on_a_terminal),
     ("terminal::completions_know_the_options", completions_know_the_options),
 ];
 
@@ -208,6 +209,42 @@ fn ctrl_c_leaves_no_bars() {
     assert_eq!(text.lines().filter(|line| line.starts_with("stopping: ")).count(), 1, "{text}");
     assert!(!text.contains(BAR), "{text}");
     assert!(text.contains("CUT SHORT"), "{text}");
+}
+
+/// The bytes that a command writes to a terminal.
+fn written_to_a_terminal(mut command: Command) -> String {
+    let pty = openpty(None, None).expect("a terminal");
+    let stream = || Stdio::from(pty.slave.try_clone().expect("a descriptor"));
+    command.stdin(stream()).stdout(stream()).stderr(stream());
+    let mut child = command.spawn().expect("the child starts");
+    drop((command, pty.slave));
+    let (mut written, mut from) = (Vec::new(), File::from(pty.master));
+    // The end of a terminal is an error.
+    let _ = from.read_to_end(&mut written);
+    child.wait().expect("the child ends");
+    text(&written)
+}
+
+fn names_have_no_effect_on_a_terminal() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let list = r"printf 'a\342\200\256b\033]0;x\007c: test\n'";
+    let script = format!(
+        "#!/bin/sh\ncase $* in *--ignored*) ;; *--list*) {list} ;; *) sleep 3; exit 1 ;; esac\n"
+    );
+    std::fs::write(at("program"), script).expect("the folder is ours");
+    let executable = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(at("program"), executable).expect("the file is ours");
+    let config = "[[external]]\nname = \"mine\"\nkind = \"libtest\"\nprograms = \"program\"\n";
+    std::fs::write(at("clmatrix.toml"), config).expect("the folder is ours");
+    for arguments in [&["list", "mine::"][..], &["run", "--slow-after", "1s", "mine::"]] {
+        let mut command = child(COMMAND, arguments);
+        command.arg("--config").arg(at("clmatrix.toml")).env("TERM", "xterm");
+        command.env("CLMATRIX_REPORT_DIR", folder.path()).current_dir(folder.path());
+        let written = written_to_a_terminal(command);
+        assert!(written.contains(r"a\u{202e}b\u{1b}]0;x\u{7}c"), "{written:?}");
+        assert!(!written.contains(['\u{202e}', '\u{7}']), "{written:?}");
+    }
 }
 
 fn a_second_ctrl_c_ends_a_run_whose_terminal_takes_no_output() {
