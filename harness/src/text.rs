@@ -68,6 +68,17 @@ pub fn first_line(text: &str) -> String {
     text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned()
 }
 
+/// Returns the first quarter of `limit` bytes of a text and the last three quarters, with a line between them that
+/// tells how much is left out; the whole text if it is no longer.
+pub fn shortened(text: &str, limit: usize) -> Cow<'_, str> {
+    if text.len() <= limit {
+        return text.into();
+    }
+    let head = text.floor_char_boundary(limit / 4);
+    let tail = text.ceil_char_boundary(text.len() - (limit - limit / 4));
+    format!("{}\n[... {} bytes cut ...]\n{}", &text[..head], tail - head, &text[tail..]).into()
+}
+
 /// Returns `word` such that a shell takes it for one word. Characters that a line or a terminal would change become
 /// escapes in `$'...'`, which bash, zsh, ksh and POSIX of 2024 know, but dash does not.
 pub fn shell_quoted(word: &str) -> Cow<'_, str> {
@@ -162,6 +173,14 @@ mod tests {
         assert_eq!(one_line(" a\n\tb\r\nc "), "a b c");
         assert_eq!(first_line("\n  \n  left: 1 \nright: 2"), "left: 1");
         assert_eq!(first_line(""), "");
+    }
+
+    #[test]
+    fn a_long_text_keeps_both_ends() {
+        assert_eq!(shortened("whole", 5), "whole");
+        assert_eq!(shortened("begin--the end", 8), "be\n[... 6 bytes cut ...]\nhe end");
+        assert_eq!(shortened("éééé", 5), "\n[... 4 bytes cut ...]\néé");
+        assert_eq!(shortened("gone", 0), "\n[... 4 bytes cut ...]\n");
     }
 
     #[test]

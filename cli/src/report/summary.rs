@@ -8,7 +8,7 @@ use clmatrix_characterize::show::text_table::TextTable;
 use clmatrix_harness::private::log::events::DeviceLost;
 use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::report::by_device;
-use clmatrix_harness::private::report::{explanation, standard_error};
+use clmatrix_harness::private::report::{explanation, with_notes};
 use clmatrix_harness::private::report::{headline, rerun, without_message};
 use clmatrix_harness::private::result::test_result::TestResult;
 use clmatrix_harness::private::text::{clean, first_line, one_line};
@@ -221,7 +221,7 @@ fn details(log: &RunLog, result: &TestResult) -> String {
     let shown = beginning(&message, MESSAGE);
     let dots = if shown.len() < message.len() { "…" } else { "" };
     text += &block("text", &format!("{}{dots}", clean(shown)));
-    let stderr = standard_error(&decisive);
+    let stderr = with_notes(&decisive.stderr, &decisive);
     for (name, output) in [("stdout", &decisive.stdout), ("stderr", &stderr)] {
         let output = output.trim();
         if !output.is_empty() {

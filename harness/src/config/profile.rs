@@ -11,7 +11,11 @@ use super::device_kind::DeviceKind;
 use super::device_match::DeviceMatch;
 use super::expected_device::ExpectedDevice;
 use super::flaky_result::FlakyResult;
+use super::junit_flavor::JunitFlavor;
+use super::junit_options::JunitOptions;
+use super::junit_output::JunitOutput;
 use super::profile_shard::ProfileShard;
+use super::size::Size;
 use super::slots::Slots;
 use super::sync::Sync;
 use super::unexpected_pass::UnexpectedPass;
@@ -39,6 +43,7 @@ pub struct Profile {
     unexpected_pass: UnexpectedPass,
     contexts: Option<Contexts>,
     shard: Option<ProfileShard>,
+    junit: JunitOptions,
     /// The settings of a device that no override matches.
     settings: DeviceSettings,
     overrides: Arc<[Override]>,
@@ -113,6 +118,9 @@ pub(super) struct ProfileKeys {
     leaks: Option<Leaks>,
     contexts: Option<Contexts>,
     shard: Option<ProfileShard>,
+    junit_output: Option<JunitOutput>,
+    junit_output_limit: Option<Size>,
+    junit_flavor: Option<JunitFlavor>,
 }
 
 /// `[[override]]`: settings for some devices.
@@ -179,6 +187,7 @@ impl Profile {
             unexpected_pass: UnexpectedPass::default(),
             contexts: None,
             shard: None,
+            junit: JunitOptions::default(),
             settings: DeviceSettings {
                 timeout: Duration::from_secs(60),
                 timeout_factor: TimeoutFactor::default(),
@@ -217,6 +226,12 @@ impl Profile {
         self.unexpected_pass = keys.unexpected_pass.unwrap_or(self.unexpected_pass);
         self.contexts = keys.contexts.or(self.contexts);
         self.shard = keys.shard.or(self.shard);
+        let limit = |size: Size| usize::try_from(size.0).unwrap_or(usize::MAX);
+        self.junit = JunitOptions {
+            output: keys.junit_output.unwrap_or(self.junit.output),
+            output_limit: keys.junit_output_limit.map_or(self.junit.output_limit, limit),
+            flavor: keys.junit_flavor.unwrap_or(self.junit.flavor),
+        };
         let settings = &mut self.settings;
         settings.timeout_factor = keys.timeout_factor.unwrap_or(settings.timeout_factor);
         settings.apply(&DeviceKeys {
@@ -286,6 +301,11 @@ impl Profile {
     /// The shard of each run.
     pub fn shard(&self) -> Option<ProfileShard> {
         self.shard
+    }
+
+    /// The contents of JUnit files.
+    pub fn junit(&self) -> JunitOptions {
+        self.junit
     }
 
     /// The effect of an unexpected pass on the run.

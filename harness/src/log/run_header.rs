@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::program_record::ProgramRecord;
 use super::read_error::ReadError;
 use super::selected_tests::SelectedTests;
-use crate::config::DeviceSettings;
+use crate::config::{DeviceSettings, JunitOptions};
 use crate::devices::run_device::RunDevice;
 use crate::serde_time::rfc3339;
 use crate::shard::Shard;
@@ -51,6 +51,9 @@ pub struct RunHeader {
     /// The settings of tests that need no device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_settings: Option<DeviceSettings>,
+    /// The contents of JUnit files.
+    #[serde(default)]
+    pub junit: JunitOptions,
     /// The environment variables that loaders and drivers read.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,

@@ -8,8 +8,8 @@ use clmatrix::select::{DeviceInfo, DeviceType, Svm, Version};
 use indexmap::IndexMap;
 
 use crate::config::{
-    Contexts, DeviceSettings, Diagnostics, Expectation, Leaks, Leftovers, Slots, TimeoutFactor,
-    WrittenExpectation,
+    Contexts, DeviceSettings, Diagnostics, Expectation, JunitOptions, Leaks, Leftovers, Slots,
+    TimeoutFactor, WrittenExpectation,
 };
 use crate::devices::failure::{DriverFailure, FailedDriver, FailureKind};
 use crate::devices::run_device::{PlatformName, RunDevice};
@@ -108,6 +108,7 @@ pub fn header(devices: Vec<RunDevice>) -> RunHeader {
         configuration: None,
         added_drivers: Vec::new(),
         host_settings: None,
+        junit: JunitOptions::default(),
         environment: std::collections::BTreeMap::new(),
         kernel: None,
         cpu: None,

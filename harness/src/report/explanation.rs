@@ -17,9 +17,9 @@ pub fn explanation(log: &RunLog, result: &TestResult) -> String {
     text
 }
 
-/// The test's standard error, followed by what it left behind, by its end in a reused context, and by the
-/// stacks of its worker: JUnit has no place for notes on a test that passed.
-pub fn standard_error(result: &TestResult) -> String {
+/// Returns the standard error of a test, or what is shown of it, followed by what the test left behind, by its end in a
+/// reused context, and by the stacks of its worker: JUnit has no place for notes on a test that passed.
+pub fn with_notes(stderr: &str, result: &TestResult) -> String {
     let in_reused_context = result.differing_in_reused_context().and_then(|_| result.attempts());
     let notes = [
         Some(left_behind_text(&result.findings.left_behind)),
@@ -27,7 +27,7 @@ pub fn standard_error(result: &TestResult) -> String {
         result.stacks.as_ref().map(ToString::to_string),
     ];
     let notes: Vec<_> = notes.into_iter().flatten().filter(|note| !note.is_empty()).collect();
-    match (result.stderr.as_str(), notes.join("\n").as_str()) {
+    match (stderr, notes.join("\n").as_str()) {
         (text, "") | ("", text) => text.to_owned(),
         (stderr, notes) => format!("{}\n{notes}", stderr.trim_end()),
     }

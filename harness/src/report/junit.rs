@@ -5,9 +5,11 @@
 //! `SUITE@DEVICE`, the class name `DEVICE.SUITE`, and the name the rest of the test's id.
 //!
 //! `junit-report` writes the elements. It neither cleans texts, which is done before it, nor can it
-//! write properties, counts of skipped tests, totals and attempts, which `complete` adds to what it wrote.
+//! write properties, counts of skipped tests, totals, lines and attempts, which `complete` adds to what it wrote. The
+//! schema of Jenkins' xUnit plugin has three decimals of a second.
 
-use std::collections::BTreeMap;
+mod texts;
+
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -17,16 +19,18 @@ use junit_report::{OffsetDateTime, Report, TestCase, TestSuite};
 use quick_xml::events::{BytesCData, BytesDecl, BytesEnd, BytesStart, Event};
 use quick_xml::{Reader, Writer};
 
-use super::explanation::{explanation, standard_error};
+use self::texts::Texts;
+use super::explanation::{explanation, with_notes};
 use super::result_text::{headline, outcome_line, rerun};
+use crate::config::JunitFlavor;
 use crate::devices::run_device::RunDevice;
 use crate::log::events::DeviceLost;
 use crate::log::run_log::RunLog;
 use crate::result::test_result::TestResult;
-use crate::text::{clean, one_line};
-use crate::verdict::Verdict;
+use crate::text::one_line;
+use crate::verdict::{Location, Verdict};
 
-/// The `results` on `device` as a JUnit file.
+/// The `results` on `device` as a JUnit file, one of `count` that are read together.
 ///
 /// A failed test, an unexpected pass, and a flaky test that is not tolerated are a `failure`; a crash, a timeout
 /// and a test that was not run are an `error`; what was skipped, ignored or failed as expected is `skipped`,
@@ -38,21 +42,31 @@ use crate::verdict::Verdict;
 /// # Errors
 ///
 /// None is known: the file is written to memory.
-pub fn junit(log: &RunLog, device: &str, results: &[&TestResult]) -> io::Result<Vec<u8>> {
+pub fn junit(
+    log: &RunLog,
+    device: &str,
+    results: &[&TestResult],
+    count: usize,
+) -> io::Result<Vec<u8>> {
+    let texts = Texts::new(log.header.junit, count);
     let lost = log.lost.iter().filter(|lost| lost.device == device);
     let by_suite = by_suite(results);
-    let in_file = by_suite.values().flatten().enumerate();
-    let attempts = in_file
-        .filter(|(_, result)| !result.earlier.is_empty())
-        .map(|(case, result)| Ok((case, attempts(log, result)?)))
-        .collect::<io::Result<_>>()?;
+    let in_file = by_suite.values().flatten();
+    let additions = in_file
+        .map(|result| {
+            Ok(Addition {
+                line: shown_source(log, result).map(|source| source.line),
+                attempts: attempts(log, &texts, result)?,
+            })
+        })
+        .collect::<io::Result<Vec<_>>>()?;
     let suites = by_suite
         .into_iter()
-        .map(|(name, results)| suite(log, name, device, &results))
+        .map(|(name, results)| suite(log, &texts, name, device, &results))
         .chain(lost.map(|lost| lost_device(log, lost)))
         .collect();
     let name = format!("clmatrix on {device}");
-    file(&name, suites, &properties(log, device, results), &attempts)
+    file(&name, suites, &properties(log, device, results), &additions)
 }
 
 /// The expected devices that are absent, each as a failed test.
@@ -73,7 +87,7 @@ pub fn absent_devices(log: &RunLog) -> io::Result<Vec<u8>> {
         suite.add_testcase(case);
     }
     let properties = [("run.id".to_owned(), log.header.run_id.clone())];
-    file("clmatrix: expected devices", vec![suite], &properties, &Attempts::new())
+    file("clmatrix: expected devices", vec![suite], &properties, &[])
 }
 
 /// The suites of several JUnit files in one.
@@ -145,7 +159,7 @@ pub fn failed_drivers(log: &RunLog) -> io::Result<Vec<u8>> {
         suite.add_testcase(case);
     }
     let properties = [("run.id".to_owned(), log.header.run_id.clone())];
-    file("clmatrix: drivers", vec![suite], &properties, &Attempts::new())
+    file("clmatrix: drivers", vec![suite], &properties, &[])
 }
 
 /// The results of each suite, in the order in which the run has them.
@@ -157,7 +171,13 @@ fn by_suite<'a>(results: &[&'a TestResult]) -> IndexMap<&'a str, Vec<&'a TestRes
     suites
 }
 
-fn suite(log: &RunLog, name: &str, device: &str, results: &[&TestResult]) -> TestSuite {
+fn suite(
+    log: &RunLog,
+    texts: &Texts,
+    name: &str,
+    device: &str,
+    results: &[&TestResult],
+) -> TestSuite {
     let first_start = results.iter().map(|result| result.started).min();
     let mut suite = TestSuite::new(&one_line(&format!("{name}@{device}")));
     suite.package = one_line(device);
@@ -169,36 +189,55 @@ fn suite(log: &RunLog, name: &str, device: &str, results: &[&TestResult]) -> Tes
     };
     suite.set_timestamp(timestamp(first_start.unwrap_or(log.header.time)));
     let class = one_line(&format!("{device}.{name}"));
-    suite.add_testcases(results.iter().map(|result| case(log, result, &class)));
+    suite.add_testcases(results.iter().map(|result| case(log, texts, result, &class)));
     suite
 }
 
-fn case(log: &RunLog, result: &TestResult, class: &str) -> TestCase {
+fn case(log: &RunLog, texts: &Texts, result: &TestResult, class: &str) -> TestCase {
     let (test, _) = result.test_and_device();
     let suite = result.suite();
     let name = test.strip_prefix(suite).and_then(|name| name.strip_prefix("::")).unwrap_or(test);
     let mut case = TestCase::success(&one_line(name), seconds(result.duration));
-    case.result = verdict(log, result);
+    case.result = verdict(log, texts, result);
     case.set_classname(class);
-    if let Some(source) = log.source(result) {
+    if let Some(source) = shown_source(log, result) {
         case.set_filepath(&one_line(&source.file));
     }
-    let result = &*log.with_output(result);
-    if !result.stdout.is_empty() {
-        case.set_system_out(&cdata(&result.stdout));
+    let [stdout, stderr] = outputs(log, texts, result);
+    if !stdout.is_empty() {
+        case.set_system_out(&stdout);
     }
-    let stderr = standard_error(result);
     if !stderr.is_empty() {
-        case.set_system_err(&cdata(&stderr));
+        case.set_system_err(&stderr);
     }
     case
 }
 
-/// The elements of earlier attempts, by the position of their test case in the file.
-type Attempts = BTreeMap<usize, Vec<u8>>;
+/// Returns the place of the test for readers that know one.
+fn shown_source(log: &RunLog, result: &TestResult) -> Option<Location> {
+    log.source(result).filter(|_| log.header.junit.flavor == JunitFlavor::Gitlab)
+}
+
+/// Returns standard output, and standard error with notes, as far as they are in the file.
+fn outputs(log: &RunLog, texts: &Texts, result: &TestResult) -> [String; 2] {
+    if !texts.has_output_of(result) {
+        return [String::new(), texts.cdata(result, &with_notes("", result))];
+    }
+    let whole = log.with_output(result);
+    let stderr = with_notes(&whole.stderr, result);
+    [&whole.stdout, &stderr].map(|text| texts.cdata(result, text))
+}
+
+/// All that `junit-report` leaves out of a test case.
+#[derive(Default)]
+struct Addition {
+    line: Option<u32>,
+    /// The elements of earlier attempts.
+    attempts: Vec<u8>,
+}
 
 /// Returns an element for each earlier attempt that went wrong.
-fn attempts(log: &RunLog, result: &TestResult) -> io::Result<Vec<u8>> {
+fn attempts(log: &RunLog, texts: &Texts, result: &TestResult) -> io::Result<Vec<u8>> {
     let mut writer = Writer::new(Vec::new());
     let prefix = match result.verdict {
         Verdict::Flaky => "flaky",
@@ -208,21 +247,21 @@ fn attempts(log: &RunLog, result: &TestResult) -> io::Result<Vec<u8>> {
     };
     for attempt in result.earlier.iter().filter(|attempt| attempt.verdict.is_failure()) {
         let kind = if attempt.verdict == Verdict::Fail { "Failure" } else { "Error" };
-        let attempt = &*log.with_output(attempt);
+        let [stdout, stderr] = outputs(log, texts, attempt);
         let outputs = [
-            ("stackTrace", attempt.outcome.to_string()),
-            ("system-out", attempt.stdout.clone()),
-            ("system-err", standard_error(attempt)),
+            ("stackTrace", texts.cdata(attempt, &attempt.outcome.to_string())),
+            ("system-out", stdout),
+            ("system-err", stderr),
         ];
         writer
             .create_element(format!("{prefix}{kind}"))
             .with_attribute(("type", attempt.verdict.name()))
-            .with_attribute(("message", one_line(&message(attempt)).as_str()))
+            .with_attribute(("message", texts.line(attempt, &message(attempt)).as_str()))
             .write_inner_content(|writer| {
                 for (name, text) in outputs.iter().filter(|(_, text)| !text.is_empty()) {
                     writer
                         .create_element(*name)
-                        .write_cdata_content(BytesCData::new(cdata(text)))?;
+                        .write_cdata_content(BytesCData::new(text.as_str()))?;
                 }
                 Ok(())
             })?;
@@ -238,12 +277,12 @@ fn message(attempt: &TestResult) -> String {
     }
 }
 
-fn verdict(log: &RunLog, result: &TestResult) -> junit_report::TestResult {
+fn verdict(log: &RunLog, texts: &Texts, result: &TestResult) -> junit_report::TestResult {
     use junit_report::TestResult as Junit;
     let type_ = result.verdict.name().to_owned();
     let message = || match &result.rounds {
-        Some(rounds) => one_line(&format!("{rounds}: {}", headline(result))),
-        None => one_line(&headline(result)),
+        Some(rounds) => texts.line(result, &format!("{rounds}: {}", headline(result))),
+        None => texts.line(result, &headline(result)),
     };
     match result.verdict {
         Verdict::Pass => Junit::Success,
@@ -258,28 +297,22 @@ fn verdict(log: &RunLog, result: &TestResult) -> junit_report::TestResult {
             Junit::SkippedWithCause { type_, message: message(), cause: None }
         }
         Verdict::ExpectedFail | Verdict::AssumedFail => {
-            let cause = Some(cdata(&result.outcome.to_string()));
+            let cause = Some(texts.cdata(result, &result.outcome.to_string()));
             Junit::SkippedWithCause { type_, message: message(), cause }
         }
         Verdict::Fail | Verdict::UnexpectedPass | Verdict::Flaky => {
-            Junit::Failure { type_, message: message(), cause: Some(cause(log, result)) }
+            Junit::Failure { type_, message: message(), cause: Some(cause(log, texts, result)) }
         }
         Verdict::Crash | Verdict::Timeout | Verdict::NotRun => {
-            Junit::Error { type_, message: message(), cause: Some(cause(log, result)) }
+            Junit::Error { type_, message: message(), cause: Some(cause(log, texts, result)) }
         }
     }
 }
 
 /// The whole message with its place, the expectation, and the command that runs the test again.
-fn cause(log: &RunLog, result: &TestResult) -> String {
+fn cause(log: &RunLog, texts: &Texts, result: &TestResult) -> String {
     let rerun = rerun(log, result).map(|command| format!("\nrerun: {command}"));
-    cdata(&(explanation(log, result) + rerun.as_deref().unwrap_or_default()))
-}
-
-/// Splits each `]]>` of a text over two sections: `junit-report` puts the text between `<![CDATA[` and
-/// `]]>` as it is, and readers then see it unchanged.
-fn cdata(text: &str) -> String {
-    clean(text).replace("]]>", "]]]]><![CDATA[>")
+    texts.cdata(result, &(explanation(log, result) + rerun.as_deref().unwrap_or_default()))
 }
 
 /// Returns a duration of at most a century, since `junit-report` adds durations up without checks.
@@ -355,30 +388,30 @@ fn file(
     name: &str,
     suites: Vec<TestSuite>,
     properties: &[(String, String)],
-    attempts: &Attempts,
+    additions: &[Addition],
 ) -> io::Result<Vec<u8>> {
     let mut report = Report::new();
     report.add_testsuites(suites);
     let mut plain = Vec::new();
     report.write_xml(&mut plain).map_err(io::Error::other)?;
-    complete(&plain, name, report.testsuites(), properties, attempts).map_err(io::Error::other)
+    complete(&plain, name, report.testsuites(), properties, additions).map_err(io::Error::other)
 }
 
 /// Copies what `junit-report` wrote of `suites`, and adds what it leaves out: name and totals of
-/// the root, for each suite how many tests were skipped, and its properties, and for each test case the
+/// the root, for each suite how many tests were skipped, and its properties, and for each test case its line and the
 /// earlier attempts, before its outputs.
 fn complete(
     plain: &[u8],
     name: &str,
     suites: &[TestSuite],
     properties: &[(String, String)],
-    attempts: &Attempts,
+    additions: &[Addition],
 ) -> Result<Vec<u8>, quick_xml::Error> {
     let mut reader = Reader::from_reader(plain);
     reader.config_mut().expand_empty_elements = true;
     let mut writer = Writer::new(Vec::with_capacity(plain.len() * 2));
     let mut remaining = suites.iter();
-    let mut cases = 0..;
+    let mut additions = additions.iter();
     // The attempts of the test case that is being copied.
     let mut pending = None;
     loop {
@@ -388,14 +421,20 @@ fn complete(
                 add_totals(&mut root, name, suites);
                 writer.write_event(Event::Start(root))?;
             }
-            Event::Start(mut suite) if suite.name().as_ref() == b"testsuite" => {
+            Event::Start(suite) if suite.name().as_ref() == b"testsuite" => {
                 let skipped = remaining.next().map_or(0, TestSuite::skipped);
+                let mut suite = with_milliseconds(&suite)?;
                 suite.push_attribute(("skipped", skipped.to_string().as_str()));
                 writer.write_event(Event::Start(suite))?;
                 write_properties(&mut writer, properties)?;
             }
             Event::Start(case) if case.name().as_ref() == b"testcase" => {
-                pending = cases.next().and_then(|case| attempts.get(&case));
+                let mut case = with_milliseconds(&case)?;
+                let addition = additions.next();
+                if let Some(line) = addition.and_then(|addition| addition.line) {
+                    case.push_attribute(("line", line.to_string().as_str()));
+                }
+                pending = addition.map(|addition| &addition.attempts);
                 writer.write_event(Event::Start(case))?;
             }
             event => {
@@ -413,6 +452,22 @@ fn complete(
     }
 }
 
+/// Copies the beginning of an element, with three decimals in `time`.
+fn with_milliseconds(start: &BytesStart<'_>) -> Result<BytesStart<'static>, quick_xml::Error> {
+    let mut copy = BytesStart::new(String::from_utf8_lossy(start.name().as_ref()).into_owned());
+    for attribute in start.attributes() {
+        let attribute = attribute.map_err(quick_xml::Error::from)?;
+        match std::str::from_utf8(&attribute.value).ok().and_then(|value| value.parse::<f64>().ok())
+        {
+            Some(time) if attribute.key.as_ref() == b"time" => {
+                copy.push_attribute(("time", format!("{time:.3}").as_str()));
+            }
+            _ => copy.push_attribute(attribute),
+        }
+    }
+    Ok(copy)
+}
+
 fn add_totals(root: &mut BytesStart, name: &str, suites: &[TestSuite]) {
     let sum = |count: fn(&TestSuite) -> usize| suites.iter().map(count).sum::<usize>().to_string();
     let time: junit_report::Duration = suites.iter().map(TestSuite::time).sum();
@@ -420,8 +475,7 @@ fn add_totals(root: &mut BytesStart, name: &str, suites: &[TestSuite]) {
     root.push_attribute(("tests", sum(TestSuite::tests).as_str()));
     root.push_attribute(("failures", sum(TestSuite::failures).as_str()));
     root.push_attribute(("errors", sum(TestSuite::errors).as_str()));
-    root.push_attribute(("skipped", sum(TestSuite::skipped).as_str()));
-    root.push_attribute(("time", time.as_seconds_f64().to_string().as_str()));
+    root.push_attribute(("time", format!("{:.3}", time.as_seconds_f64()).as_str()));
 }
 
 fn write_properties(

@@ -15,7 +15,7 @@ use crate::log::run_log::RunLog;
 use crate::log::store;
 
 pub use by_device::by_device;
-pub use explanation::{explanation, standard_error};
+pub use explanation::{explanation, with_notes};
 pub use junit::{file_name, junit_path};
 pub use result_text::{
     SUSPECT, headline, outcome_line, outcome_text, place, rerun, selecting, without_message,
@@ -35,7 +35,7 @@ pub fn write_junit(log: &RunLog, folder: &Path) -> io::Result<()> {
     let junit = folder.join("junit");
     fs::create_dir_all(&junit)?;
     let mut written = Ok(());
-    for (name, xml) in junit_files(log) {
+    for (name, xml) in junit_files(log, 1) {
         let path = junit.join(format!("{name}.xml"));
         written = written.and(xml.and_then(|xml| store::replace_file(&path, &xml)));
     }
@@ -48,15 +48,17 @@ pub fn write_junit(log: &RunLog, folder: &Path) -> io::Result<()> {
 ///
 /// The file cannot be written.
 pub(crate) fn write_in_one(log: &RunLog, file: &Path) -> io::Result<()> {
-    let files = junit_files(log).map(|(_, xml)| xml).collect::<io::Result<Vec<_>>>()?;
+    let count = by_device(log).len();
+    let files = junit_files(log, count).map(|(_, xml)| xml).collect::<io::Result<Vec<_>>>()?;
     store::replace_file(file, &junit::in_one(&files)?)
 }
 
-/// Makes the JUnit files one after the other, each with its name without `.xml`.
-fn junit_files(log: &RunLog) -> impl Iterator<Item = (String, io::Result<Vec<u8>>)> {
+/// Makes the JUnit files one after the other, each with its name without `.xml`. `count` of them are read together.
+fn junit_files(log: &RunLog, count: usize) -> impl Iterator<Item = (String, io::Result<Vec<u8>>)> {
     let devices = by_device(log).into_iter().filter(|(_, results)| !results.is_empty());
-    let devices =
-        devices.map(|(device, results)| (file_name(device), junit::junit(log, device, &results)));
+    let devices = devices.map(move |(device, results)| {
+        (file_name(device), junit::junit(log, device, &results, count))
+    });
     let absent =
         (!log.absent.is_empty()).then(|| ("absent-devices".to_owned(), junit::absent_devices(log)));
     let failed = (!log.failed_drivers.is_empty())

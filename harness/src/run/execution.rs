@@ -277,6 +277,7 @@ pub fn run_header(
         configuration: setup.config.file().map(|file| file.display().to_string()),
         added_drivers: Vec::new(),
         host_settings: Some(run.host.settings.clone()),
+        junit: setup.profile.junit(),
         environment: variables.map(|(name, value)| (text(name), text(value))).collect(),
         kernel: system::kernel(),
         cpu: system::cpu(),

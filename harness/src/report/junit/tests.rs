@@ -6,12 +6,13 @@ use indexmap::IndexMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::config::Expectation;
+use crate::config::{Expectation, JunitFlavor, JunitOutput};
 use crate::log::sample::{
     TIME, changed, device, differing, expectation, failed_driver, flaky, judged, passes_alone,
     plan_at, result, run_log,
 };
 use crate::report::{file_name, write_in_one, write_junit};
+use crate::text::clean;
 use crate::verdict::{ExpectedStatus, Location, Outcome};
 
 /// An element as a reader sees it.
@@ -98,7 +99,7 @@ fn log(results: Vec<TestResult>) -> RunLog {
 fn file_of(log: &RunLog, device: &str) -> Vec<u8> {
     let results: Vec<_> =
         log.results.iter().filter(|result| result.test_and_device().1 == device).collect();
-    junit(log, device, &results).unwrap()
+    junit(log, device, &results, 1).unwrap()
 }
 
 fn parsed(log: &RunLog, device: &str) -> Element {
@@ -118,15 +119,17 @@ fn known(status: ExpectedStatus) -> Option<Expectation> {
 fn a_file_has_suites_tests_and_properties() {
     let mut pass = result("pool::reuse::n_1@pocl-cpu", Outcome::Passed);
     pass.stdout = "42\n".to_owned();
+    pass.duration = Duration::from_nanos(250_600_000);
     let fail = result("pool::reuse::n_2@pocl-cpu", failed("left: 1\nright: 2"));
     let mut log = log(vec![pass, fail]);
+    log.header.junit.output = JunitOutput::All;
     plan_at(&mut log, "pool::reuse::n_1", "suites/src/pool.rs", 40);
     let xml = String::from_utf8(file_of(&log, "pocl-cpu")).unwrap();
     let expected = r#"
 <?xml version="1.0" encoding="utf-8"?>
-<testsuites name="clmatrix on pocl-cpu" tests="2" failures="1" errors="0" skipped="0" time="0.5">
+<testsuites name="clmatrix on pocl-cpu" tests="2" failures="1" errors="0" time="0.501">
 <testsuite id="0" name="pool@pocl-cpu" package="pocl-cpu" tests="2" errors="0" failures="1"
- hostname="bench" timestamp="2026-01-02T03:04:05Z" time="0.5" skipped="0">
+ hostname="bench" timestamp="2026-01-02T03:04:05Z" time="0.501" skipped="0">
 <properties>
 <property name="run.id" value="run-1"/>
 <property name="device.id" value="pocl-cpu"/>
@@ -139,16 +142,140 @@ fn a_file_has_suites_tests_and_properties() {
 <property name="device.opencl-version" value="OpenCL 1.2 sample"/>
 <property name="version.clmatrix-harness" value="0.1.0"/>
 </properties>
-<testcase name="reuse::n_1" time="0.25" classname="pocl-cpu.pool" file="suites/src/pool.rs">
+<testcase name="reuse::n_1" time="0.251" classname="pocl-cpu.pool" file="suites/src/pool.rs" line="40">
 <system-out><![CDATA[42\n]]></system-out>
 </testcase>
-<testcase name="reuse::n_2" time="0.25" classname="pocl-cpu.pool">
+<testcase name="reuse::n_2" time="0.250" classname="pocl-cpu.pool">
 <failure type="fail" message="left: 1 right: 2"><![CDATA[left: 1\nright: 2\n  at suites/src/pool.rs:41\n
 rerun: clmatrix run --exact pool::reuse::n_2@pocl-cpu]]></failure>
 </testcase>
 </testsuite>
 </testsuites>"#;
     assert_eq!(xml, expected.replace('\n', "").replace("\\n", "\n"));
+}
+
+/// The schema of Jenkins' xUnit plugin (junit-10.xsd): the attributes and the children of each element.
+const SCHEMA: [(&str, &str, &str); 12] = [
+    ("testsuites", "name time tests failures errors", "testsuite"),
+    (
+        "testsuite",
+        "name tests failures errors group time skipped timestamp hostname id package file log url version",
+        "testsuite properties testcase system-out system-err",
+    ),
+    ("properties", "", "property"),
+    ("property", "name value", ""),
+    (
+        "testcase",
+        "name time classname group",
+        "skipped error failure rerunFailure rerunError flakyFailure flakyError system-out system-err",
+    ),
+    ("failure", "type message", ""),
+    ("error", "type message", ""),
+    ("skipped", "type message", ""),
+    ("rerun*", "type message", "stackTrace system-out system-err"),
+    ("system-out", "", ""),
+    ("system-err", "", ""),
+    ("stackTrace", "", ""),
+];
+
+fn follows_the_schema(element: &Element) {
+    let plain = ["rerunFailure", "rerunError", "flakyFailure", "flakyError"];
+    let name = if plain.contains(&&*element.name) { "rerun*" } else { &element.name };
+    let (_, attributes, children) =
+        SCHEMA.iter().find(|(known, ..)| *known == name).unwrap_or_else(|| panic!("{element:?}"));
+    let has = |words: &str, word: &str| words.split(' ').any(|known| known == word);
+    for name in element.attributes.keys() {
+        assert!(has(attributes, name), "{name} in {element:?}");
+    }
+    if let Some((whole, decimals)) =
+        element.attributes.get("time").map(|t| t.split_once('.').unwrap())
+    {
+        assert!(whole.bytes().chain(decimals.bytes()).all(|c| c.is_ascii_digit()), "{element:?}");
+        assert!(decimals.len() <= 3, "{element:?}");
+    }
+    for child in &element.children {
+        assert!(has(children, &child.name), "{child:?} in {element:?}");
+        follows_the_schema(child);
+    }
+}
+
+#[test]
+fn files_for_jenkins_follow_its_schema() {
+    let mut tests = vec![
+        flaky("pool::a@pocl-cpu", failed("no")),
+        result("pool::b@pocl-cpu", Outcome::Crashed { how: "SIGSEGV".to_owned() }),
+        result("pool::c@pocl-cpu", Outcome::Skipped { reason: "no images".to_owned() }),
+        differing("pool::d@pocl-cpu", failed("no")),
+        result("svm::e@pocl-cpu", Outcome::Passed),
+    ];
+    for (number, result) in tests.iter_mut().enumerate() {
+        result.duration = Duration::new(123_456, 123_456_789 * (number as u32 + 1));
+        result.stdout = "said".to_owned();
+        result.stderr = "said".to_owned();
+    }
+    let mut log = log(tests);
+    plan_at(&mut log, "pool::a", "suites/src/pool.rs", 40);
+    log.absent = vec!["intel-*".to_owned()];
+    log.failed_drivers = vec![failed_driver()];
+    log.header.junit.flavor = JunitFlavor::Jenkins;
+    let files =
+        [file_of(&log, "pocl-cpu"), absent_devices(&log).unwrap(), failed_drivers(&log).unwrap()];
+    files.iter().for_each(|file| follows_the_schema(&Element::parse(file)));
+    follows_the_schema(&Element::parse(&in_one(&files).unwrap()));
+}
+
+#[test]
+fn outputs_are_those_of_the_option() {
+    let all = ["passes", "skips", "fails", "passes_later"];
+    for (output, expected) in [
+        (JunitOutput::All, &all[..]),
+        (JunitOutput::Failed, &["fails", "passes_later"]),
+        (JunitOutput::None, &[]),
+    ] {
+        let skipped = Outcome::Skipped { reason: "no images".to_owned() };
+        let mut results = [Outcome::Passed, skipped, failed("no"), Outcome::Passed]
+            .into_iter()
+            .zip(all)
+            .map(|(outcome, name)| result(&format!("pool::{name}@pocl-cpu"), outcome))
+            .collect::<Vec<_>>();
+        results[3] = flaky("pool::passes_later@pocl-cpu", failed("no"));
+        results.iter_mut().for_each(|result| result.stdout = "said".to_owned());
+        results[0].findings.left_behind = vec!["file left.txt".to_owned()];
+        let mut log = log(results);
+        log.header.junit.output = output;
+        let root = parsed(&log, "pocl-cpu");
+        let cases = root.child("testsuite").cases();
+        let shown =
+            cases.iter().filter(|case| case.children.iter().any(|c| c.name == "system-out"));
+        assert_eq!(shown.map(|case| case.attribute("name")).collect::<Vec<_>>(), expected);
+        let notes = &cases[0].child("system-err").text;
+        assert!(notes.contains("left.txt"), "a note is no output: {notes}");
+    }
+}
+
+#[test]
+fn each_text_and_all_together_have_a_limit() {
+    let long = format!("begin{}end", "x".repeat(100_000));
+    let results = (0..100).map(|number| {
+        let mut result = result(&format!("pool::t{number}@pocl-cpu"), failed(&long));
+        result.stdout.clone_from(&long);
+        result
+    });
+    let log = log(results.collect());
+    let file = file_of(&log, "pocl-cpu");
+    assert!((12 << 20..13 << 20).contains(&file.len()), "{}", file.len());
+    let root = Element::parse(&file);
+    let cases = root.child("testsuite").cases();
+    let text = &cases[0].child("system-out").text;
+    assert!(text.starts_with("begin") && text.ends_with("end"));
+    let message = cases[0].child("failure").attribute("message");
+    for text in [text, message, &cases[0].child("failure").text] {
+        assert!(text.contains(" bytes cut ...") && text.len() <= (64 << 10) + 100);
+    }
+    assert_eq!(cases[99].child("system-out").text, "\n[... 100008 bytes cut ...]\n");
+    let results: Vec<_> = log.results.iter().collect();
+    let one_of_three = junit(&log, "pocl-cpu", &results, 3).unwrap();
+    assert!(one_of_three.len() < 5 << 20, "{}", one_of_three.len());
 }
 
 #[test]
@@ -291,16 +418,16 @@ fn counts_and_names_are_of_the_suite_and_the_device() {
         result("svm::e@nvidia-h200-0", skipped()),
         result("alone@host", Outcome::Passed),
     ]);
-    let counts = |element: &Element| {
-        ["tests", "failures", "errors", "skipped", "time"]
-            .map(|name| element.attribute(name).to_owned())
-            .join(" ")
+    let values = |element: &Element, names: &[&str]| {
+        names.iter().map(|name| element.attribute(name)).collect::<Vec<_>>().join(" ")
     };
+    let counts =
+        |element: &Element| values(element, &["tests", "failures", "errors", "skipped", "time"]);
     let root = parsed(&log, "nvidia-h200-0");
-    assert_eq!(counts(&root), "5 1 1 2 1.25");
+    assert_eq!(values(&root, &["tests", "failures", "errors", "time"]), "5 1 1 1.250");
     let [pool, svm] = &root.children[..] else { panic!("{root:?}") };
-    assert_eq!((pool.attribute("name"), &*counts(pool)), ("pool@nvidia-h200-0", "2 1 0 0 0.5"));
-    assert_eq!((svm.attribute("name"), &*counts(svm)), ("svm@nvidia-h200-0", "3 0 1 2 0.75"));
+    assert_eq!((pool.attribute("name"), &*counts(pool)), ("pool@nvidia-h200-0", "2 1 0 0 0.500"));
+    assert_eq!((svm.attribute("name"), &*counts(svm)), ("svm@nvidia-h200-0", "3 0 1 2 0.750"));
     assert_eq!(pool.attribute("timestamp"), "2026-01-02T03:04:00Z", "of the test that began first");
 
     let properties = &pool.child("properties").children;

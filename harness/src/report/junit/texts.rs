@@ -1,0 +1,55 @@
+//! The outputs and messages of a file, which have a limit, each and all together.
+
+use std::cell::Cell;
+
+use crate::config::{JunitOptions, JunitOutput};
+use crate::result::test_result::TestResult;
+use crate::text::{clean, one_line, shortened};
+use crate::verdict::Verdict;
+
+/// The bytes for the texts of unexpected results in all files that are read together, and again for those of the
+/// others. GitLab takes files of 30 MB.
+const ROOM: usize = 12 << 20;
+
+/// The room that the texts of a file have left.
+pub(super) struct Texts {
+    options: JunitOptions,
+    unexpected: Cell<usize>,
+    others: Cell<usize>,
+}
+
+impl Texts {
+    /// The room of a file that is read together with others: `count` files in all.
+    pub(super) fn new(options: JunitOptions, count: usize) -> Self {
+        let room = Cell::new(ROOM / count.max(1));
+        Self { options, unexpected: room.clone(), others: room }
+    }
+
+    /// Returns whether the outputs of a result are in the file.
+    pub(super) fn has_output_of(&self, result: &TestResult) -> bool {
+        let is_fine = matches!(result.verdict, Verdict::Pass | Verdict::Skip | Verdict::Ignored);
+        match self.options.output {
+            JunitOutput::All => true,
+            JunitOutput::Failed => !is_fine || !result.earlier.is_empty(),
+            JunitOutput::None => false,
+        }
+    }
+
+    /// Returns a text of a result on one line, as far as there is room.
+    pub(super) fn line(&self, result: &TestResult, text: &str) -> String {
+        one_line(&self.take(result, text))
+    }
+
+    /// Returns a text of a result for a section of CDATA, as far as there is room. `junit-report` puts the text between `<![CDATA[` and
+    /// `]]>` as it is: each `]]>` is split over two sections, and readers then see it unchanged.
+    pub(super) fn cdata(&self, result: &TestResult, text: &str) -> String {
+        self.take(result, &clean(text)).replace("]]>", "]]]]><![CDATA[>")
+    }
+
+    fn take(&self, result: &TestResult, text: &str) -> String {
+        let room = if result.is_unexpected() { &self.unexpected } else { &self.others };
+        let limit = self.options.output_limit.min(room.get());
+        room.set(room.get() - text.len().min(limit));
+        shortened(text, limit).into_owned()
+    }
+}
