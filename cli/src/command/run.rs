@@ -141,13 +141,15 @@ fn execute(
         run.durations = durations;
     }
     let is_resumed = resumed.is_some();
+    let junit_file = engine.map(Engine::junit_file).transpose();
+    let junit_file = junit_file.map_err(|error| format!("XML_OUTPUT_FILE: {error}"))?.flatten();
     let execution = Execution {
         header,
         setup: &setup,
         plan: &plan,
         run,
         place: Some(place),
-        junit_file: engine.and_then(Engine::junit_file),
+        junit_file,
         resumed: resumed.map(ResumedRun::from),
         before_tests: arguments.measurement(is_resumed),
         write_reports: report::write_all,

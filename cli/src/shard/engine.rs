@@ -4,7 +4,7 @@ use std::fmt;
 use std::fs::File;
 use std::io;
 use std::num::NonZeroU32;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use clmatrix_harness::private::shard::Shard;
@@ -71,8 +71,14 @@ impl Engine {
     }
 
     /// The JUnit file that the engine expects.
-    pub fn junit_file(self) -> Option<PathBuf> {
-        self.path_of_bazel("XML_OUTPUT_FILE")
+    ///
+    /// # Errors
+    ///
+    /// No file can be written to its folder.
+    pub fn junit_file(self) -> io::Result<Option<PathBuf>> {
+        let Some(file) = self.path_of_bazel("XML_OUTPUT_FILE") else { return Ok(None) };
+        tempfile::NamedTempFile::new_in(file.parent().unwrap_or(Path::new("")))?;
+        Ok(Some(file))
     }
 
     fn path_of_bazel(self, variable: &str) -> Option<PathBuf> {

@@ -18,6 +18,7 @@ use indexmap::{IndexMap, IndexSet};
 use junit_report::{OffsetDateTime, Report, TestCase, TestSuite};
 use quick_xml::events::{BytesCData, BytesDecl, BytesEnd, BytesStart, Event};
 use quick_xml::{Reader, Writer};
+use xxhash_rust::xxh64::xxh64;
 
 use self::texts::Texts;
 use super::explanation::{explanation, with_notes};
@@ -497,8 +498,11 @@ pub fn junit_path(folder: &Path, device: &str) -> PathBuf {
     folder.join("junit").join(format!("{}.xml", file_name(device)))
 }
 
+/// The most bytes of a file's name without its extension. Most file systems take 255 with it.
+const LONGEST_NAME: usize = 160;
+
 /// `device` as a file's name: other characters than those of a slug as `%` and hexadecimal digits,
-/// so that different devices never share a file.
+/// so that different devices never share a file. A hash takes the place of the end of a long name.
 pub fn file_name(device: &str) -> String {
     let encode = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => {
@@ -506,7 +510,11 @@ pub fn file_name(device: &str) -> String {
         }
         _ => format!("%{byte:02X}"),
     };
-    device.bytes().map(encode).collect()
+    let name: String = device.bytes().map(encode).collect();
+    match name.len() {
+        0..=LONGEST_NAME => name,
+        _ => format!("{}-{:016x}", &name[..LONGEST_NAME - 17], xxh64(device.as_bytes(), 0)),
+    }
 }
 
 #[cfg(test)]

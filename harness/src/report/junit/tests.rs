@@ -481,7 +481,9 @@ fn a_run_has_a_file_for_each_device() {
         result("pool::b@odd/../name", Outcome::Passed),
         result("pool::a@pocl-cpu", Outcome::Passed),
         result("parsing::a@host", Outcome::Passed),
+        result(&format!("pool::a@{}", "d".repeat(300)), Outcome::Passed),
     ]);
+    let long = file_name(&"d".repeat(300)) + ".xml";
     log.absent = vec!["intel-*".to_owned(), "<amd>".to_owned()];
     log.failed_drivers = vec![failed_driver()];
     write_junit(&log, folder.path()).unwrap();
@@ -491,6 +493,7 @@ fn a_run_has_a_file_for_each_device() {
         "host.xml",
         "absent-devices.xml",
         "failed-drivers.xml",
+        &long,
     ];
     let junit = folder.path().join("junit");
     let files = || {
@@ -557,6 +560,9 @@ fn file_names_are_told_apart() {
     for (device, expected) in cases {
         assert_eq!(file_name(device), expected);
     }
+    let long = ["x", "y"].map(|end| file_name(&("é".repeat(300) + end)));
+    assert!(long[0].starts_with("%C3%A9") && long[0] != long[1]);
+    assert_eq!(long.map(|name| name.len()), [LONGEST_NAME; 2]);
 }
 
 /// Text as tests and drivers may write it.
