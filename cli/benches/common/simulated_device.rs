@@ -20,7 +20,14 @@ pub fn simulated_device(number: usize) -> TestDevice {
             info: DeviceInfo { name: name.clone(), ..DeviceInfo::default() },
         },
         driver: Driver::Loader,
-        address: DeviceAddress { platform: 0, device: number, name, uuid: None, pci_address: None },
+        address: DeviceAddress {
+            platform: 0,
+            device: number,
+            of_type: None,
+            name,
+            uuid: None,
+            pci_address: None,
+        },
         visible: None,
     }
 }

@@ -57,6 +57,10 @@ pub fn junit(
         .map(|result| {
             Ok(Addition {
                 line: shown_source(log, result).map(|source| source.line),
+                properties: match log.header.junit.flavor {
+                    JunitFlavor::Gitlab => result.findings.properties.clone(),
+                    JunitFlavor::Jenkins => Vec::new(),
+                },
                 attempts: attempts(log, &texts, result)?,
             })
         })
@@ -233,6 +237,8 @@ fn outputs(log: &RunLog, texts: &Texts, result: &TestResult) -> [String; 2] {
 #[derive(Default)]
 struct Addition {
     line: Option<u32>,
+    /// The properties that the test recorded.
+    properties: Vec<(String, String)>,
     /// The elements of earlier attempts.
     attempts: Vec<u8>,
 }
@@ -351,7 +357,11 @@ fn properties(log: &RunLog, device: &str, results: &[&TestResult]) -> Vec<(Strin
     }
     let version = |(name, version): &(String, String)| (format!("version.{name}"), version.clone());
     properties.extend(header.versions.iter().map(version));
-    properties.extend(results.iter().flat_map(|result| result.findings.properties.iter().cloned()));
+    if log.header.junit.flavor == JunitFlavor::Jenkins {
+        // Its schema has none of a test.
+        let of_tests = results.iter().flat_map(|result| &result.findings.properties);
+        properties.extend(of_tests.cloned());
+    }
     properties
 }
 
@@ -437,6 +447,10 @@ fn complete(
                 }
                 pending = addition.map(|addition| &addition.attempts);
                 writer.write_event(Event::Start(case))?;
+                if let Some(addition) = addition.filter(|addition| !addition.properties.is_empty())
+                {
+                    write_properties(&mut writer, &addition.properties)?;
+                }
             }
             event => {
                 let is_place = match &event {

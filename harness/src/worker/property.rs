@@ -7,9 +7,8 @@ use std::sync::{Mutex, PoisonError};
 /// The properties of the running test.
 static RECORDED: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
 
-/// Adds a property to the report of the device under test, such as a measured time (pytest's
-/// `record_property`). The event log has it with the test's result, and the device's JUnit file among
-/// its properties.
+/// Adds a property to the result of the running test, such as a measured time (pytest's `record_property`). The
+/// event log and the JUnit file have it with the test.
 ///
 /// Any thread of the test may call this. The properties of a test that crashes or times out are lost.
 ///

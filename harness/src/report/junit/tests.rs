@@ -120,6 +120,7 @@ fn a_file_has_suites_tests_and_properties() {
     let mut pass = result("pool::reuse::n_1@pocl-cpu", Outcome::Passed);
     pass.stdout = "42\n".to_owned();
     pass.duration = Duration::from_nanos(250_600_000);
+    pass.findings.properties = vec![("speed".to_owned(), "1.5".to_owned())];
     let fail = result("pool::reuse::n_2@pocl-cpu", failed("left: 1\nright: 2"));
     let mut log = log(vec![pass, fail]);
     log.header.junit.output = JunitOutput::All;
@@ -143,6 +144,7 @@ fn a_file_has_suites_tests_and_properties() {
 <property name="version.clmatrix-harness" value="0.1.0"/>
 </properties>
 <testcase name="reuse::n_1" time="0.251" classname="pocl-cpu.pool" file="suites/src/pool.rs" line="40">
+<properties><property name="speed" value="1.5"/></properties>
 <system-out><![CDATA[42\n]]></system-out>
 </testcase>
 <testcase name="reuse::n_2" time="0.250" classname="pocl-cpu.pool">
