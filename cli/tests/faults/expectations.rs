@@ -10,6 +10,7 @@ use clmatrix_harness::private::verdict::{Outcome, Verdict};
 use tempfile::TempDir;
 
 use crate::Check;
+use crate::cpu;
 use crate::support::{COMMAND, LIBTEST, child, log, output, results};
 
 pub const CHECKS: &[Check] = &[
@@ -30,6 +31,11 @@ pub const CHECKS: &[Check] = &[
     ("expectations::an_unexpected_pass_can_be_reported", an_unexpected_pass_can_be_reported),
     ("expectations::an_entry_has_a_limit_of_its_own", an_entry_has_a_limit_of_its_own),
     ("expectations::a_run_is_as_expected_after_an_update", a_run_is_as_expected_after_an_update),
+    ("expectations::an_update_makes_a_configuration", an_update_makes_a_configuration),
+    (
+        "expectations::an_entry_of_another_version_is_assumed",
+        an_entry_of_another_version_is_assumed,
+    ),
     (
         "expectations::entries_without_a_test_are_named_once_on_standard_error",
         entries_without_a_test_are_named_once_on_standard_error,
@@ -185,6 +191,53 @@ fn a_run_is_as_expected_after_an_update() {
     assert_eq!(stale.status.code(), Some(1));
     assert_eq!(text.lines().filter(|line| !line.is_empty()).count(), 1, "{text}");
     assert!(text.contains("\"faulty::passes\": it is always hidden"), "{text}");
+}
+
+fn an_update_makes_a_configuration() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let clmatrix = |arguments: &[&str]| {
+        let mut command = child(COMMAND, arguments);
+        command.env_remove("CLMATRIX_CONFIG").current_dir(folder.path());
+        command.args(["--report-dir", "reports"]);
+        output(command)
+    };
+    let tests = [cpu::test("faulty::aborts"), cpu::test("faulty::fails_an_assertion")];
+    let run = || clmatrix(&["run", &tests[0], &tests[1]]).status.code();
+    assert_eq!(run(), Some(1));
+    let dry = clmatrix(&["expect", "update", "latest", "--dry-run"]);
+    let config = folder.path().join("clmatrix.toml");
+    assert!(dry.status.success() && !config.exists());
+    let update = clmatrix(&["expect", "update", "latest"]);
+    let stderr = String::from_utf8_lossy(&update.stderr);
+    assert!(update.status.success() && stderr.contains("clmatrix.toml is new"), "{stderr}");
+    assert!(config.exists());
+    assert_eq!(run(), Some(0));
+}
+
+/// The entry names the driver, and a version that there is not.
+fn an_entry_of_another_version_is_assumed() {
+    let entry = |test, status| {
+        let platform = format!("platform = \"{}\"\n", cpu::platform());
+        expect(test, status) + &platform + "driver-version = \"0.1\"\n"
+    };
+    let entries = entry("aborts", "crash") + &entry("passes", "fail");
+    let options = ["--devices", cpu::platform()];
+    let (output, log) = run_with("", &options, &["aborts", "passes"], &entries);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(all(&log, "aborts", Verdict::AssumedFail) && all(&log, "passes", Verdict::Pass));
+    let page = String::from_utf8_lossy(&output.stdout).into_owned();
+    let version = &log.header.devices[0].info.driver_version;
+    for line in [
+        format!("1 result on {}, {version}, as seen at 0.1", cpu::id()),
+        format!("(0.1): 1 of 1 pass on {}, {version}", cpu::id()),
+    ] {
+        let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(page.contains(&line), "{page}");
+    }
+    let strict = "[profile.default]\nstrict-versions = true\n";
+    let (output, log) = run_with(strict, &options, &["aborts", "passes"], &entries);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(all(&log, "aborts", Verdict::Crash) && all(&log, "passes", Verdict::Pass));
 }
 
 fn entries_without_a_test_are_named_once_on_standard_error() {
