@@ -5,6 +5,7 @@
 
 use clmatrix_characterize::show::markdown::{block, code, escaped};
 use clmatrix_characterize::show::text_table::TextTable;
+use clmatrix_harness::private::devices::run_device::RunDevice;
 use clmatrix_harness::private::log::events::DeviceLost;
 use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::report::by_device;
@@ -50,6 +51,7 @@ const LAST_NOTE: usize = 512;
 pub(crate) fn summary(log: &RunLog, news: Option<&str>, most: usize) -> String {
     let (title, counts) = Conclusion::new(log).parts();
     let mut summary = Summary { log, text: format!("# {title}\n\n{counts}\n"), most };
+    summary.add_part(&summary.devices(), "The list of devices");
     summary.add_part(&summary.table(), "The table");
     summary.add_part(&summary.incidents(), "The list of devices and drivers that failed");
     if let Some(news) = news {
@@ -73,6 +75,18 @@ impl Summary<'_> {
             length if length <= self.most / 8 => self.text += &format!("\n{part}"),
             _ => self.text += &format!("\n{name} is left out: it is too long.\n"),
         }
+    }
+
+    /// Returns the time of the run, and the devices with the versions of their drivers.
+    fn devices(&self) -> String {
+        let header = &self.log.header;
+        let device = |RunDevice { id, platform, info }: &RunDevice| {
+            let driver =
+                format!("{} ({}), driver {}", info.name, platform.name, info.driver_version);
+            format!("{}: {}", code(&name(id)), shown(&driver))
+        };
+        let time = humantime::format_rfc3339_seconds(header.time);
+        format!("{time}\n\n{}", list(header.devices.iter().map(device).collect()))
     }
 
     /// Returns the counts of results: suites down, devices across.

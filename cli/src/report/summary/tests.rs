@@ -51,6 +51,11 @@ fn a_summary_has_counts_and_unexpected_results() {
 
 1 passed, 1 failed, 1 not run, 1 skipped, 1 expected device absent, 1 device lost, 1 driver failed
 
+2026-01-02T03:04:05Z
+
+- <code>a</code>: PoCL device (PoCL), driver 3.1
+- <code>b</code>: PoCL device (PoCL), driver 3.1
+
 | suite | a | b |
 |---|---|---|
 | pool | 1 ok | 1 FAIL |
