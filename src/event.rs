@@ -460,7 +460,7 @@ extern "C" fn call_back(_: cl_event, status: cl_int, callback: *mut c_void) {
 /// # let queue = CommandQueue::new(&context)?;
 /// let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 16)?;
 /// let go = UserEvent::new(&context)?;
-/// let filled = enqueue_fill(&queue, &buffer, &1_u32, .., &go)?;
+/// let filled = enqueue_fill(queue.after(&go), &buffer, &1_u32, ..)?;
 /// go.set_complete()?;
 /// filled.wait()?;
 /// # Ok(())

@@ -16,15 +16,13 @@
 //!
 //! ```
 //! use clmatrix::CommandQueue;
-//! use clmatrix::memory::{Buffer, Linear, MemFlags, enqueue_copy};
+//! use clmatrix::memory::{Buffer, MemFlags};
 //!
 //! # fn main() -> clmatrix::Result<()> {
 //! let context = clmatrix::create_some_context()?;
 //! let queue = CommandQueue::new(&context)?;
 //! let buffer = Buffer::from_slice(&context, MemFlags::READ_ONLY, &[1.0_f32, 2.0, 3.0])?;
-//! let mut tail = [0.0_f32; 2];
-//! enqueue_copy(&queue, &mut tail, &buffer, Linear::default().src_offset(4), [])?;
-//! assert_eq!(tail, [2.0, 3.0]);
+//! assert_eq!(buffer.slice::<f32>(1..).to_vec(&queue)?, [2.0, 3.0]);
 //! # Ok(())
 //! # }
 //! ```
@@ -36,6 +34,9 @@
 mod pages {
     #[doc = include_str!("README.md")]
     struct Readme;
+
+    #[doc = include_str!("../docs/guide/memory.md")]
+    struct Memory;
 
     #[doc = include_str!("../docs/guide/pools.md")]
     struct Pools;

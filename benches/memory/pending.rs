@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use clmatrix::memory::{Buffer, Map, MapRead, MemFlags, enqueue_fill_buffer, enqueue_map_buffer};
+use clmatrix::memory::{Buffer, MapRead, MemFlags, enqueue_fill};
 use clmatrix::{CommandQueue, Context, Result, UserEvent};
 
 use crate::Subject;
@@ -42,9 +42,9 @@ fn map_behind(context: &Context, count: usize, blocks: bool) -> Result<f64> {
     let (queue, other_queue) = (CommandQueue::new(context)?, CommandQueue::new(context)?);
     let buffer = Buffer::new(context, MemFlags::READ_WRITE, 64)?;
     let gate = UserEvent::new(context)?;
-    enqueue_fill_buffer(&queue, &buffer, &1_u32, .., &gate)?;
+    enqueue_fill(queue.after(&gate), &buffer, &1_u32, ..)?;
     for _ in 1..count {
-        enqueue_fill_buffer(&queue, &buffer, &7_u32, .., [])?;
+        enqueue_fill(&queue, &buffer, &7_u32, ..)?;
     }
     let begin = Instant::now();
     let map = if blocks {
@@ -53,10 +53,10 @@ fn map_behind(context: &Context, count: usize, blocks: bool) -> Result<f64> {
                 thread::sleep(MOMENT);
                 gate.set_complete()
             });
-            enqueue_map_buffer::<u32, _>(&other_queue, &buffer, MapRead, .., [])
+            buffer.map_read::<u32>(&other_queue, ..)
         })?
     } else {
-        let map = buffer.map_nonblocking::<u32, _>(&other_queue, MapRead, .., [])?;
+        let map = buffer.map_async::<u32, _>(&other_queue, MapRead, ..)?;
         gate.set_complete()?;
         map.wait()?
     };

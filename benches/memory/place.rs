@@ -12,8 +12,7 @@ use clmatrix::cl3::types::{
 };
 use clmatrix::cl3::{self, command_queue as cl, memory as cl_memory};
 use clmatrix::memory::{
-    Buffer, Map, MapReadWrite, MemFlags, MemoryObject, enqueue_copy_buffer, enqueue_fill_buffer,
-    enqueue_map_buffer,
+    Buffer, Linear, MapReadWrite, MemFlags, MemoryObject, enqueue_copy, enqueue_fill,
 };
 use clmatrix::{CommandQueue, Context, Event, Kernel, Launcher, Program, opencl3};
 
@@ -186,27 +185,28 @@ impl Api for Ours {
         let Place { queues, buffers, launcher, .. } = place;
         let (queue, first, second) = (&queues[on], &buffers[on], &buffers[1 - on]);
         let event = match work {
-            Work::Fill => enqueue_fill_buffer(queue, first, &PATTERN, 0..BYTES, wait_for),
-            Work::Copy => enqueue_copy_buffer(queue, first, 0, second, 0, BYTES, wait_for),
+            Work::Fill => enqueue_fill(queue.after(wait_for), first, &PATTERN, 0..BYTES),
+            Work::Copy => enqueue_copy(
+                queue.after(wait_for),
+                second,
+                first,
+                Linear::default().byte_count(BYTES),
+            ),
             Work::Launch => {
                 let mut launch = launcher.launch();
                 launch.arg(first).arg(second).arg(1).global(ITEMS);
-                if N > 0 {
-                    launch.wait_for(wait_for);
-                }
                 // SAFETY: the arguments have the kernel's types and are large enough.
-                unsafe { launch.enqueue(queue) }
+                unsafe { launch.enqueue(queue.after(wait_for)) }
             }
-            Work::Map => {
-                enqueue_map_buffer::<u32, _>(queue, first, MapReadWrite, ..BYTES / 4, wait_for)
-                    .and_then(|map| map.unmap([]))
-            }
+            Work::Map => first
+                .map_read_write::<u32>(queue.after(wait_for), ..BYTES / 4)
+                .and_then(|map| map.unmap()),
             Work::MapNonBlocking => first
-                .map_nonblocking::<u32, _>(queue, MapReadWrite, ..BYTES / 4, wait_for)
+                .map_async::<u32, _>(queue.after(wait_for), MapReadWrite, ..BYTES / 4)
                 .map(|map| retained(map.event())),
             Work::SubRegion => {
                 let end = REGION.origin + REGION.size;
-                drop(first.sub_region(REGION.origin..end).expect("a region"));
+                drop(first.sub_buffer(REGION.origin..end).expect("a region"));
                 return None;
             }
         };

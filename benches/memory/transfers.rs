@@ -8,10 +8,7 @@ use clmatrix::CommandQueue;
 use clmatrix::cl3::command_queue as cl;
 use clmatrix::cl3::event::release_event;
 use clmatrix::cl3::types::CL_BLOCKING;
-use clmatrix::memory::{
-    Buffer, BufferMap, MapReadWrite, MemFlags, MemoryObject, enqueue_fill_buffer,
-    enqueue_map_buffer, enqueue_read_buffer, enqueue_write_buffer,
-};
+use clmatrix::memory::{Buffer, BufferMap, MapReadWrite, MemFlags, MemoryObject, enqueue_fill};
 
 use crate::Subject;
 use crate::pyopencl::PyOpenCl;
@@ -153,9 +150,9 @@ impl Place {
         let buffer = |flags| Buffer::new(&context, flags, size).expect("a buffer");
         let device = buffer(MemFlags::READ_WRITE);
         // Drivers take memory at first use.
-        enqueue_fill_buffer(&queue, &device, &1_u8, .., []).expect("it is filled");
+        enqueue_fill(&queue, &device, &1_u8, ..).expect("it is filled");
         let pinned = buffer(MemFlags::READ_WRITE | MemFlags::ALLOC_HOST_PTR);
-        let mapped = enqueue_map_buffer::<u8, _>(&queue, &pinned, MapReadWrite, .., []);
+        let mapped = pinned.map_read_write::<u8>(&queue, ..);
         let mut mapped = mapped.expect("it is mapped");
         mapped.fill(2);
         Self { queue, device, pageable: vec![3; size], mapped }
@@ -172,8 +169,8 @@ impl Place {
     fn safe(&mut self, host: Host, direction: Direction) {
         let (queue, device, memory) = self.host(host);
         match direction {
-            Direction::Write => enqueue_write_buffer(queue, device, 0, memory, []),
-            Direction::Read => enqueue_read_buffer(queue, device, 0, memory, []),
+            Direction::Write => device.write(queue, memory),
+            Direction::Read => device.read(queue, memory),
         }
         .expect("it is copied");
     }

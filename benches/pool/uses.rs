@@ -81,7 +81,7 @@ impl Case {
 }
 
 fn fill(queue: &CommandQueue, buffer: &Buffer) {
-    enqueue_fill(queue, buffer, &7_u32, .., []).expect("a fill");
+    enqueue_fill(queue, buffer, &7_u32, ..).expect("a fill");
 }
 
 pub fn report(subject: &Subject, report: &mut Report) {

@@ -40,7 +40,7 @@ pub trait MemoryArg<'a>: IntoMemory<Kind: sealed::PassMemory<'a>> {}
 /// (PyOpenCL's `LocalMemory`).
 ///
 /// ```
-/// # use clmatrix::memory::{Buffer, MemFlags, enqueue_read_buffer};
+/// # use clmatrix::memory::{Buffer, MemFlags};
 /// # use clmatrix::{CommandQueue, Launcher, Program};
 /// use clmatrix::LocalMemory;
 /// # fn main() -> clmatrix::Result<()> {
@@ -59,7 +59,7 @@ pub trait MemoryArg<'a>: IntoMemory<Kind: sealed::PassMemory<'a>> {}
 /// // SAFETY: the arguments are those that the kernel declares, and big enough.
 /// unsafe { reverse.launch().arg(&buffer).arg(group).global(4).local(2).enqueue(&queue)? };
 /// # let mut data = [0; 4];
-/// # enqueue_read_buffer(&queue, &buffer, 0, &mut data, [])?;
+/// # buffer.read(&queue, &mut data)?;
 /// # assert_eq!(data, [2, 1, 4, 3]);
 /// # Ok(())
 /// # }

@@ -6,7 +6,6 @@ use std::ptr;
 use std::sync::Arc;
 
 use crate::event::Event;
-use crate::queue::CommandQueue;
 use cl3::command_queue::enqueue_nd_range_kernel;
 use cl3::error_codes::{
     CL_INVALID_ARG_SIZE, CL_INVALID_ARG_VALUE, CL_INVALID_CONTEXT, CL_INVALID_KERNEL_ARGS,
@@ -28,11 +27,10 @@ use crate::error::{Error, Result, in_call};
 use crate::handle::SamplerRef;
 use crate::memory::command::{AccessedRange, enqueue};
 use crate::memory::context::MemContext;
-use crate::memory::object::{self, MemoryObject};
-use crate::memory::order::Order;
+use crate::memory::object;
 use crate::memory::svm;
 use crate::memory::track::Access;
-use crate::memory::{Sampler, SvmPointer, WaitList};
+use crate::memory::{MemoryObject, Order, Sampler, SvmPointer};
 
 /// How many arguments a launch has room for before it takes memory from the heap.
 const ROOM: usize = 8;
@@ -43,7 +41,7 @@ const ROOM: usize = 8;
 /// [`enqueue`](Self::enqueue), which also says what is wrong with them.
 ///
 /// ```
-/// # use clmatrix::memory::{Buffer, MemFlags, enqueue_read_buffer};
+/// # use clmatrix::memory::{Buffer, MemFlags};
 /// # use clmatrix::{CommandQueue, Launcher, Program};
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
@@ -66,9 +64,7 @@ const ROOM: usize = 8;
 /// // SAFETY: the arguments are those that the kernel declares, it only reads the first two, and
 /// // each of the 3 x 2 work items has its element in all of them.
 /// let event = unsafe { launch.enqueue(&queue)? };
-/// # let mut data = [0; 6];
-/// # enqueue_read_buffer(&queue, &c, 0, &mut data, &event)?;
-/// # assert_eq!(data, [3; 6]);
+/// assert_eq!(c.to_vec::<i32>(queue.after(&event))?, [3; 6]);
 /// # Ok(())
 /// # }
 /// ```
@@ -79,7 +75,6 @@ pub struct Launch<'k, 'a> {
     args: SmallVec<[Value; ROOM]>,
     accesses: SmallVec<[AccessedRange<'a>; ROOM]>,
     indirect: SmallVec<[*mut c_void; 1]>,
-    wait_for: WaitList<'a>,
     global: WorkSize,
     local: WorkSize,
     offset: WorkSize,
@@ -94,7 +89,6 @@ impl<'k, 'a> Launch<'k, 'a> {
             args: SmallVec::new(),
             accesses: SmallVec::new(),
             indirect: SmallVec::new(),
-            wait_for: WaitList::default(),
             global: WorkSize::NONE,
             local: WorkSize::NONE,
             offset: WorkSize::NONE,
@@ -150,13 +144,6 @@ impl<'k, 'a> Launch<'k, 'a> {
         self
     }
 
-    /// The events that the kernel waits for.
-    #[inline]
-    pub fn wait_for(&mut self, events: impl Into<WaitList<'a>>) -> &mut Self {
-        self.wait_for = events.into();
-        self
-    }
-
     /// Sets the arguments and enqueues the kernel (`clSetKernelArg`, `clEnqueueNDRangeKernel`;
     /// PyOpenCL's `Kernel.__call__`). The event ends with the kernel. The launch may be enqueued
     /// again.
@@ -186,10 +173,11 @@ impl<'k, 'a> Launch<'k, 'a> {
     ///
     /// These hold whenever the kernel starts. A kernel behind a [`UserEvent`](crate::UserEvent) may start
     /// when that is dropped, also by a panic.
-    pub unsafe fn enqueue(&mut self, queue: &CommandQueue) -> Result<Event> {
-        let Self { launcher, args, accesses, indirect, wait_for, global, local, offset } = self;
+    pub unsafe fn enqueue<'q>(&mut self, order: impl Into<Order<'q>>) -> Result<Event> {
+        let order = order.into();
+        let Self { launcher, args, accesses, indirect, global, local, offset } = self;
         size::check(global, local, offset, launcher.uniform)?;
-        if queue.context_raw() != launcher.context.raw() {
+        if order.queue.context_raw() != launcher.context.raw() {
             let reason = "the queue belongs to another context than the kernel";
             return Err(Error::refused(CALL, CL_INVALID_CONTEXT, reason));
         }
@@ -220,7 +208,7 @@ impl<'k, 'a> Launch<'k, 'a> {
         };
         // SAFETY: the launch borrows the samplers.
         let samplers = unsafe { retain_samplers(args) }?;
-        let event = enqueue(CALL, Order::new(queue, wait_for), accesses, submit)?;
+        let event = enqueue(CALL, &order, accesses, submit)?;
         keep_until_ended(samplers, &event);
         Ok(event)
     }

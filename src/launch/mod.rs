@@ -47,7 +47,7 @@ use arg_info::Parameter;
 /// A kernel that is ready to be launched, with what is known of its arguments (PyOpenCL's `Kernel`).
 ///
 /// ```
-/// use clmatrix::memory::{Buffer, MemFlags, enqueue_read_buffer};
+/// use clmatrix::memory::{Buffer, MemFlags};
 /// use clmatrix::{CommandQueue, Launcher, Program};
 ///
 /// # fn main() -> clmatrix::Result<()> {
@@ -64,7 +64,7 @@ use arg_info::Parameter;
 /// unsafe { scale.launch().arg(&values).arg(2.0_f32).global(3).enqueue(&queue)? };
 ///
 /// let mut scaled = [0.0_f32; 3];
-/// enqueue_read_buffer(&queue, &values, 0, &mut scaled, [])?;
+/// values.read(&queue, &mut scaled)?;
 /// assert_eq!(scaled, [2.0, 4.0, 6.0]);
 /// # Ok(())
 /// # }

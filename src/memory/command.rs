@@ -13,9 +13,8 @@ use smallvec::SmallVec;
 use super::track::{Access, AccessTracker};
 use crate::error::{Error, Result};
 use crate::event::{Event, Outcome};
-use crate::memory::order::Order;
+use crate::memory::Order;
 use crate::queue::{Arguments, CommandQueue, NotSubmitted, Submitted};
-use crate::wait_list::WaitList;
 
 /// The number of accesses of a command that need no memory from the heap.
 const ROOM: usize = 8;
@@ -80,7 +79,7 @@ impl Drop for Accesses<'_> {
 #[inline(always)]
 pub(crate) fn enqueue(
     call: &'static str,
-    order: Order<'_>,
+    order: &Order<'_>,
     accesses: &[AccessedRange<'_>],
     submit: impl FnOnce(Arguments) -> Submitted,
 ) -> Result<Event> {
@@ -110,11 +109,12 @@ pub(crate) fn enqueue(
 /// blocking: other threads can map the bytes behind the command meanwhile.
 pub(crate) fn enqueue_blocking(
     call: &'static str,
-    order: Order<'_>,
+    order: &Order<'_>,
     accesses: &[AccessedRange<'_>],
     submit: impl FnOnce(cl_command_queue) -> Submitted,
 ) -> Result<Event> {
-    order.wait_for.wait(call, order.queue.context_raw())?;
+    let queue = order.queue;
+    order.wait_for.wait(call, queue.context_raw())?;
     let submit = |(queue, _, _): Arguments| {
         let event = submit(queue)?;
         if event.is_null() {
@@ -123,7 +123,7 @@ pub(crate) fn enqueue_blocking(
         }
         Ok(event)
     };
-    let event = enqueue(call, Order::new(order.queue, &WaitList::default()), accesses, submit)?;
+    let event = enqueue(call, &queue.into(), accesses, submit)?;
     // The driver uses the host memory until then.
     while let Err(error) = event.wait_until_ended() {
         log::error!("{error}");

@@ -5,14 +5,12 @@
 use std::ops::Range;
 
 use crate::event::Event;
-use crate::queue::CommandQueue;
 use bytemuck::Pod;
 use cl3::error_codes::CL_INVALID_VALUE;
 
 use super::into_memory::IntoMemory;
 use crate::error::{Error, Result};
-use crate::memory::order::Order;
-use crate::wait_list::WaitList;
+use crate::memory::Order;
 
 /// The longest pattern of `clEnqueueFillBuffer`, in bytes.
 const LONGEST_PATTERN: usize = 128;
@@ -31,7 +29,7 @@ const LONGEST_PATTERN: usize = 128;
 pub trait FillTarget<P, Part> {
     /// Enqueues the fill.
     #[doc(hidden)]
-    fn enqueue_fill(self, order: Order<'_>, pattern: P, part: Part) -> Result<Event>;
+    fn enqueue_fill(self, order: &Order<'_>, pattern: P, part: Part) -> Result<Event>;
 }
 
 /// Bytes that a buffer can be filled with: one plain value, or a slice of bytes. 1, 2, 4, 8, ... or
@@ -66,16 +64,15 @@ impl sealed::Bytes for [u8] {
 /// `clEnqueueFillBuffer`). Does not block.
 ///
 /// ```
-/// use clmatrix::memory::{Buffer, MemFlags, enqueue_copy, enqueue_fill};
+/// use clmatrix::memory::{Buffer, MemFlags, enqueue_fill};
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
 /// # let queue = clmatrix::CommandQueue::new(&context)?;
 /// let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 16)?;
-/// enqueue_fill(&queue, &buffer, &1.5_f32, .., [])?;
-/// enqueue_fill(&queue, &buffer, &b"ab"[..], 12.., [])?;
-/// let mut found = [0; 16];
-/// enqueue_copy(&queue, &mut found, &buffer, .., [])?;
+/// enqueue_fill(&queue, &buffer, &1.5_f32, ..)?;
+/// enqueue_fill(&queue, &buffer, &b"ab"[..], 12..)?;
+/// let found = buffer.to_vec::<u8>(&queue)?;
 /// assert_eq!(found[..4], 1.5_f32.to_ne_bytes());
 /// assert_eq!(&found[12..], b"abab");
 /// # Ok(())
@@ -83,17 +80,19 @@ impl sealed::Bytes for [u8] {
 /// ```
 ///
 /// # Errors
-/// For buffers, those of [`enqueue_fill_buffer`](super::enqueue_fill_buffer); for shared virtual memory, those of
-/// [`enqueue_svm_memfill`](super::enqueue_svm_memfill); for images, those of
-/// [`enqueue_fill_image`](super::enqueue_fill_image).
-pub fn enqueue_fill<'a, P, Part>(
-    queue: &CommandQueue,
+/// CL_INVALID_CONTEXT; CL_INVALID_VALUE for bytes or pixels that are not there and for none, for a pattern whose
+/// size is no power of two up to 128 bytes, for bytes that do not begin and end at multiples of that, of
+/// shared virtual memory also in the address space, and for a colour of another kind than the image's
+/// format; CL_INVALID_OPERATION where they are mapped,
+/// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST for an event that has failed, and the driver's errors.
+#[doc(alias = "enqueue_svm_memfill")]
+pub fn enqueue_fill<'q, P, Part>(
+    order: impl Into<Order<'q>>,
     dst: impl IntoMemory<Kind: FillTarget<P, Part>>,
     pattern: P,
     part: Part,
-    wait_for: impl Into<WaitList<'a>>,
 ) -> Result<Event> {
-    dst.into_memory().enqueue_fill(Order::new(queue, &wait_for.into()), pattern, part)
+    dst.into_memory().enqueue_fill(&order.into(), pattern, part)
 }
 
 #[inline]

@@ -2,7 +2,6 @@
 //! `pyopencl.enqueue_migrate_mem_objects`).
 
 use crate::event::Event;
-use crate::queue::CommandQueue;
 use cl3::command_queue as cl;
 use cl3::error_codes::CL_INVALID_VALUE;
 use cl3::memory::{CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, CL_MIGRATE_MEM_OBJECT_HOST};
@@ -14,8 +13,7 @@ use super::object::MemoryObject;
 use super::object::sealed::Handle;
 use super::track::Access;
 use crate::error::{Error, Result};
-use crate::memory::order::Order;
-use crate::wait_list::WaitList;
+use crate::memory::Order;
 
 bitflags::bitflags! {
     /// The place to move to, and whether the content matters (`cl_mem_migration_flags`; `pyopencl.mem_migration_flags`).
@@ -56,7 +54,7 @@ impl<M: MemoryObject> AnyMemoryObject for M {
 ///     Buffer::new(&context, MemFlags::READ_WRITE, 1 << 20)?,
 /// );
 /// let flags = MigrationFlags::CONTENT_UNDEFINED;
-/// enqueue_migrate_mem_objects(&queue, &[&one, &other], flags, [])?.wait()?;
+/// enqueue_migrate_mem_objects(&queue, &[&one, &other], flags)?.wait()?;
 /// # Ok(())
 /// # }
 /// ```
@@ -68,20 +66,20 @@ impl<M: MemoryObject> AnyMemoryObject for M {
 /// buffer);
 /// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST for an event that has failed, and the driver's
 /// errors.
-pub fn enqueue_migrate_mem_objects<'a>(
-    queue: &CommandQueue,
+pub fn enqueue_migrate_mem_objects<'q>(
+    order: impl Into<Order<'q>>,
     objects: &[&dyn AnyMemoryObject],
     flags: MigrationFlags,
-    wait_for: impl Into<WaitList<'a>>,
 ) -> Result<Event> {
     const CALL: &str = "clEnqueueMigrateMemObjects";
+    let order = order.into();
     let (count, access) = checked(CALL, objects.len(), flags)?;
     let handles = objects.iter().map(|object| object.as_handle());
     let accesses: SmallVec<[_; 4]> =
         handles.clone().map(|handle| whole_of(handle, access)).collect();
-    let confuses_regions = queue.state().driver().confuses_regions;
+    let confuses_regions = order.queue.state().driver().confuses_regions;
     let (raw, flags) = driver_view(handles, flags, confuses_regions);
-    enqueue(CALL, Order::new(queue, &wait_for.into()), &accesses, |(queue, events, list)| {
+    enqueue(CALL, &order, &accesses, |(queue, events, list)| {
         // SAFETY: the handles are alive and of one context, and the driver keeps the objects until
         // the command has ended.
         unsafe {

@@ -1,8 +1,10 @@
 //! Memory objects and what moves data between them and the host, after OpenCL 3.0, chapter 5, and
 //! PyOpenCL's "OpenCL Runtime: Memory".
 //!
-//! Offsets, sizes and ranges of buffers and shared virtual memory are in bytes; ranges of maps, which
-//! have a type, are in elements of that type. Origins and regions of images are in pixels.
+//! `docs/guide/memory.md` shows the common tasks. Calls that have a type of elements, such as
+//! [`Buffer::slice`] and maps, count elements; sizes, offsets and all other ranges are in bytes. Origins and
+//! regions of images are in pixels. A call that enqueues a command takes its place first: a queue, or
+//! [`queue.after(&event)`](crate::CommandQueue::after).
 //!
 //! # What keeps this safe
 //! - A borrow of host memory is used in blocking calls only. Calls that do not block own their host
@@ -19,6 +21,47 @@
 //! - Shared virtual memory, to which OpenCL counts no references, is freed after the commands on it
 //!   that this crate has enqueued, whichever of its handles, maps and buffers is the last. If
 //!   the end of a command is unknown, it is never freed.
+//!
+//! # Maps
+//! | memory | part | guard |
+//! |---|---|---|
+//! | [`Buffer`] | a range of elements of `T` | [`BufferMap`] |
+//! | [`SvmPointer`] | a range of elements of `T` | [`SvmMap`] |
+//! | [`Image`] | `..` or an [`ImageRegion`]; `T` has the size of a pixel | [`ImageMap`] |
+//!
+//! Elements follow each other from the memory's first byte. `..` maps all of it, whose size then has to be a
+//! multiple of an element's; a range with an end leaves the bytes behind it out. The driver chooses the
+//! distances of an image's rows, so that the region has no pitches.
+//!
+//! A map comes after the commands that this crate has enqueued on the same bytes, on any queue, where the
+//! command or the map writes. For an image, these are the bytes of the rows that have a pixel of the part.
+//! Fine-grain shared virtual memory can be mapped, too; [`SvmPointer::access`] needs no queue.
+//!
+//! ```
+//! # use clmatrix::memory::*;
+//! # fn main() -> clmatrix::Result<()> {
+//! # let context = clmatrix::create_some_context()?;
+//! # let queue = clmatrix::CommandQueue::new(&context)?;
+//! let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1_u32, 2, 3, 4])?;
+//! buffer.map_read_write::<u32>(&queue, ..2)?.iter_mut().for_each(|x| *x *= 10);
+//! assert_eq!(buffer.map_read::<u32>(&queue, 1..3)?[..], [20, 3]);
+//! let map = buffer.map_async::<u32, _>(&queue, MapRead, 2..)?;
+//! // ... something else ...
+//! assert_eq!(map.wait()?[..], [3, 4]);
+//!
+//! let grey = ImageFormat::new(ChannelOrder::R, ChannelType::UnsignedInt8);
+//! let image = Image::builder(&context, grey).shape([4, 2]).copy_from(b"abcdefgh").build()?;
+//! assert_eq!(image.map_read::<u8>(&queue, ..)?.pixels()[[0, 1, 2]], b'g');
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! All methods return CL_INVALID_CONTEXT; CL_INVALID_VALUE for no elements, for elements or pixels that
+//! exceed the memory, for a range without an end of memory that is not a whole number of elements, and
+//! for pixels of another size than `T`; CL_INVALID_OPERATION where the flags forbid the map, or where the
+//! bytes are mapped and either map writes, or both begin at one byte and the driver finds maps by their
+//! address; CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where a command that the map waited for failed;
+//! CL_MAP_FAILURE where the driver's pointer or pitches do not suit `T`; and the driver's errors.
 //!
 //! # What does not compile
 //! A view that outlives its map, and a map that ends under a view:
@@ -39,7 +82,7 @@
 //! # fn f(queue: &clmatrix::CommandQueue, buffer: &Buffer) -> clmatrix::Result<f32> {
 //! let map = buffer.map_read::<f32>(queue, ..)?;
 //! let first = &map[0];
-//! map.unmap([])?;
+//! map.unmap()?;
 //! # Ok(*first)
 //! # }
 //! ```
@@ -49,7 +92,7 @@
 //! ```compile_fail,E0308
 //! # use clmatrix::memory::*;
 //! # fn f(queue: &clmatrix::CommandQueue, buffer: &Buffer, host: &mut [f32]) -> clmatrix::Result<()> {
-//! let pending: PendingTransfer<&mut [f32]> = enqueue_copy(queue, host, buffer, .., [])?;
+//! let pending: PendingTransfer<&mut [f32]> = enqueue_copy(queue, host, buffer, ..)?;
 //! # Ok(())
 //! # }
 //! ```
@@ -59,17 +102,17 @@
 //! ```compile_fail,E0608
 //! # use clmatrix::memory::*;
 //! # fn f(queue: &clmatrix::CommandQueue, buffer: &Buffer) -> clmatrix::Result<f32> {
-//! let map = buffer.map_nonblocking::<f32, _>(queue, MapRead, .., [])?;
+//! let map = buffer.map_async::<f32, _>(queue, MapRead, ..)?;
 //! Ok(map[0])
 //! # }
 //! ```
 //!
 //! An image where a buffer is due:
 //!
-//! ```compile_fail,E0308
+//! ```compile_fail,E0599
 //! # use clmatrix::memory::*;
 //! # fn f(queue: &clmatrix::CommandQueue, image: &Image) -> clmatrix::Result<()> {
-//! enqueue_fill_buffer(queue, image, &0_u32, .., [])?;
+//! image.sub_buffer(..)?;
 //! # Ok(())
 //! # }
 //! ```
@@ -79,7 +122,7 @@
 //! ```compile_fail,E0382
 //! # use clmatrix::memory::*;
 //! # fn f(buffer: Buffer) -> usize {
-//! buffer.release();
+//! drop(buffer);
 //! buffer.size()
 //! # }
 //! ```
@@ -121,14 +164,10 @@ mod units;
 
 pub use crate::wait_list::WaitList;
 pub use buffer::Buffer;
-pub use buffer::builder::BufferBuilder;
-pub use buffer::copy::{
-    BufferPart, enqueue_copy_buffer, enqueue_read_buffer, enqueue_write_buffer,
-};
-pub use buffer::copy_p2p::enqueue_copy_buffer_p2p_amd;
+pub use buffer::copy::BufferPart;
 pub use buffer::copy_rect::{HostRect, Rect};
-pub use buffer::fill::enqueue_fill_buffer;
-pub use buffer::map::{BufferMap, enqueue_map_buffer};
+pub use buffer::map::BufferMap;
+pub use buffer::slice::BufferSlice;
 pub use command::RecordedUse;
 pub use fill::{FillTarget, Pattern, enqueue_fill};
 pub use flags::MemFlags;
@@ -137,14 +176,13 @@ pub use image::array::{ArrayMode, ImageElement, Integers, image_from_array};
 pub use image::builder::ImageBuilder;
 pub use image::copy_device::{ImageBufferRegion, ImageCopy};
 pub use image::copy_host::ImageRegion;
-pub use image::fill::{FillColor, enqueue_fill_image};
+pub use image::fill::FillColor;
 pub use image::format::{ChannelKind, ChannelOrder, ChannelType, ImageFormat};
 pub use image::limits::supported_image_formats;
-pub use image::map::{ImageMap, enqueue_map_image};
+pub use image::map::ImageMap;
 pub use image::shape::ImageType;
 pub use into_memory::IntoMemory;
 pub use live::live_objects;
-pub use mapping::map::Map;
 pub use mapping::mode::{
     MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, WritableMapMode,
 };
@@ -152,12 +190,12 @@ pub use mapping::pending::{MapGuard, PendingMap};
 pub use mapping::slice::SliceMap;
 pub use migrate::{AnyMemoryObject, MigrationFlags, enqueue_migrate_mem_objects};
 pub use object::{MemoryObject, ObjectType};
+pub use order::Order;
 pub use pipe::{Pipe, PipeProperty};
 pub use sampler::{AddressingMode, FilterMode, Sampler, SamplerProperty};
 pub use svm::access::SvmAccess;
 pub use svm::allocation::{SvmAllocation, SvmAllocationBuilder};
 pub use svm::array::{ArrayMap, SvmArray, SvmArrayAccess, SvmArrayBuilder, SvmArrayMap};
-pub use svm::fill::enqueue_svm_memfill;
 pub use svm::flags::SvmFlags;
 pub use svm::map::SvmMap;
 pub use svm::migrate::enqueue_svm_migratemem;
@@ -170,5 +208,5 @@ pub use transfer::host::Host;
 pub use transfer::host::{HostSource, HostTarget};
 pub use transfer::host_memory::HostMemory;
 pub use transfer::linear::Linear;
-pub use transfer::pending::PendingTransfer;
+pub use transfer::pending::{PendingTransfer, Transfer};
 pub use units::{ByteOrigin, ByteRegion, Pitches, PixelOrigin, PixelRegion};

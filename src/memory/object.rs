@@ -31,7 +31,6 @@ use crate::handle::MemRef;
 /// let buffer = Buffer::new(&context, MemFlags::READ_ONLY, 64)?;
 /// assert_eq!(buffer.object_type()?, ObjectType::Buffer);
 /// assert_eq!((MemoryObject::size(&buffer), buffer.reference_count()?), (64, 1));
-/// buffer.release();
 /// # Ok(())
 /// # }
 /// ```
@@ -131,7 +130,7 @@ pub trait MemoryObject: sealed::Handle + Clone + Eq + Hash + fmt::Debug + Send +
     ///
     /// ```
     /// use clmatrix::cl3::command_queue::enqueue_fill_buffer;
-    /// use clmatrix::memory::{Buffer, MapRead, MemFlags, MemoryObject, enqueue_map_buffer};
+    /// use clmatrix::memory::{Buffer, MemFlags, MemoryObject};
     ///
     /// # fn main() -> clmatrix::Result<()> {
     /// # let context = clmatrix::create_some_context()?;
@@ -145,7 +144,7 @@ pub trait MemoryObject: sealed::Handle + Clone + Eq + Hash + fmt::Debug + Send +
     ///     queue.event_from_raw(event.expect("the driver accepts the command"), false)?
     /// };
     /// buffer.record_use(&filled)?;
-    /// assert_eq!(enqueue_map_buffer::<u32, _>(&queue, &buffer, MapRead, .., [])?[..], [7; 4]);
+    /// assert_eq!(buffer.map_read::<u32>(&queue, ..)?[..], [7; 4]);
     /// # Ok(())
     /// # }
     /// ```
@@ -158,14 +157,6 @@ pub trait MemoryObject: sealed::Handle + Clone + Eq + Hash + fmt::Debug + Send +
         Self: Sized,
     {
         used.into().record(&all_bytes(self, Access::Write))
-    }
-
-    /// Gives this handle up. The driver's object goes with the last handle to it, and with the
-    /// commands that still use it.
-    fn release(self)
-    where
-        Self: Sized,
-    {
     }
 }
 

@@ -240,10 +240,6 @@ impl Sampler {
         Ok(info(self.as_raw(), cl::CL_SAMPLER_PROPERTIES)?.into())
     }
 
-    /// Gives this handle up. The driver's sampler goes with the last handle to it, and with the
-    /// kernels that still use it.
-    pub fn release(self) {}
-
     pub(crate) fn context(&self) -> &Arc<MemContext> {
         &self.context
     }

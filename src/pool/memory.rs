@@ -9,7 +9,7 @@ use cl3::error_codes::CL_INVALID_OPERATION;
 use crate::error::{Error, Result};
 use crate::memory::context::MemContext;
 use crate::memory::track::AccessTracker;
-use crate::memory::{Buffer, MemFlags, MemoryObject, SvmAllocation, SvmPointer};
+use crate::memory::{Buffer, MemoryObject, SvmAllocation, SvmPointer};
 
 /// Memory that a pool hands out: a [`Buffer`], or an [`SvmAllocation`].
 pub trait Memory: sealed::PoolMemory {}
@@ -106,7 +106,7 @@ impl sealed::PoolMemory for Buffer {
     }
 
     fn part(&self, start: usize, size: usize) -> Result<Self> {
-        self.sub_buffer(start, size, MemFlags::empty())
+        self.sub_buffer(start..start + size)
     }
 
     fn is_unique_part(&self) -> bool {

@@ -37,7 +37,7 @@ pub struct Pool<M: Memory>(Arc<Handle<M>>);
 /// let pool = MemoryPool::new(DeferredAllocator::new(&context, MemFlags::READ_WRITE)?)?;
 /// for _ in 0..3 {
 ///     let buffer = pool.allocate(1000)?;
-///     enqueue_fill(&queue, &buffer, &7_u8, .., [])?;
+///     enqueue_fill(&queue, &buffer, &7_u8, ..)?;
 /// }
 /// queue.finish()?;
 /// assert!(pool.active_blocks() == 0 && pool.managed_bytes() >= 1023);

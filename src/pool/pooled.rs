@@ -15,7 +15,6 @@ use super::memory::Memory;
 use crate::error::{Error, Result};
 use crate::memory::command::enqueue;
 use crate::memory::object::sealed::Handle;
-use crate::memory::order::Order;
 use crate::memory::svm::memory::{Svm, SvmMemory};
 use crate::memory::{
     AnyMemoryObject, Buffer, IntoMemory, RecordedUse, SvmAllocation, SvmPointer, WaitList,
@@ -82,9 +81,6 @@ impl<M: Memory> Pooled<M> {
         self
     }
 
-    /// Gives the block back to the pool.
-    pub fn release(self) {}
-
     /// Gives the block back to the pool; its next uses come after a marker on `queue` that waits for
     /// `wait_for` (PyOpenCL's `enqueue_release`). Returns the event of the marker.
     ///
@@ -93,12 +89,12 @@ impl<M: Memory> Pooled<M> {
     /// mapped, and the driver's errors. The block goes back to the pool even so.
     pub fn enqueue_release<'a>(
         self,
-        queue: &CommandQueue,
+        queue: &'a CommandQueue,
         wait_for: impl Into<WaitList<'a>>,
     ) -> Result<Event> {
         const CALL: &str = "clEnqueueMarkerWithWaitList";
         let accessed = [self.block().accessed()];
-        enqueue(CALL, Order::new(queue, &wait_for.into()), &accessed, |(queue, count, events)| {
+        enqueue(CALL, &queue.after(wait_for), &accessed, |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, and so is the list during the call.
             unsafe { cl3::command_queue::enqueue_marker_with_wait_list(queue, count, events) }
         })

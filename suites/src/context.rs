@@ -1,6 +1,6 @@
 //! The contexts that a test gets: another one at each call, on one device, and gone after use.
 
-use clmatrix::memory::{Buffer, MemFlags, enqueue_read_buffer, enqueue_write_buffer};
+use clmatrix::memory::{Buffer, MemFlags};
 use clmatrix::{CommandQueue, Context, Device, Platform, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory, device, platform};
 use rstest::rstest;
@@ -49,7 +49,7 @@ fn many_contexts_are_created_in_turn(ctx_factory: CtxFactory) -> Result<()> {
         let queue = CommandQueue::new(&context)?;
         let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[7_u32])?;
         let mut back = [0_u32];
-        enqueue_read_buffer(&queue, &buffer, 0, &mut back, [])?;
+        buffer.read(&queue, &mut back)?;
         assert_eq!(back, [7]);
     }
     Ok(())
@@ -62,8 +62,8 @@ fn a_context_is_released_with_its_last_object(ctx_factory: CtxFactory) -> Result
     let before = context.reference_count()?;
     let queue = CommandQueue::new(&context)?;
     let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1_u32; 64])?;
-    let region = buffer.sub_region(..)?;
-    enqueue_write_buffer(&queue, &region, 0, &[2_u32; 64], [])?;
+    let region = buffer.sub_buffer(..)?;
+    region.write(&queue, &[2_u32; 64])?;
     drop((region, buffer, queue));
     let count = || context.reference_count();
     assert!(soon(|| Ok(count()? == before))?, "{} references, {before} before", count()?);
@@ -77,7 +77,7 @@ fn objects_keep_their_context(on_device: OnDevice) -> Result<()> {
     let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1_u32, 2, 3])?;
     drop(context);
     let mut back = [0_u32; 3];
-    enqueue_read_buffer(&queue, &buffer, 0, &mut back, [])?;
+    buffer.read(&queue, &mut back)?;
     assert_eq!(back, [1, 2, 3]);
     Ok(())
 }
@@ -91,7 +91,7 @@ fn objects_of_another_context_are_refused(
     let other: Context = ctx_factory()?;
     let stranger = Buffer::from_slice(&other, MemFlags::READ_WRITE, &[1_u32])?;
     let mut back = [0_u32];
-    let error = enqueue_read_buffer(&on_device.queue, &stranger, 0, &mut back, []).unwrap_err();
+    let error = stranger.read(&on_device.queue, &mut back).unwrap_err();
     assert_eq!(error.code_name(), "CL_INVALID_CONTEXT");
     Ok(())
 }

@@ -1,9 +1,6 @@
 //! `enqueue_fill`: patterns of any legal size, wherever they go (`pyopencl.enqueue_fill`).
 
-use clmatrix::memory::{
-    Buffer, MapRead, MapReadWrite, MemFlags, enqueue_copy, enqueue_fill, enqueue_fill_buffer,
-    enqueue_map_buffer,
-};
+use clmatrix::memory::{Buffer, MemFlags, enqueue_copy, enqueue_fill};
 use clmatrix::{Device, Result};
 use clmatrix_harness::device;
 use proptest::prelude::*;
@@ -41,7 +38,7 @@ fn a_fill_matches_the_model(on_device: OnDevice) -> Result<()> {
         let (start, len) = (offset * pattern.len(), times * pattern.len());
         let before = before(start + len + rest);
         let buffer = inverter.written(&before)?;
-        enqueue_fill(&on_device.queue, &buffer, &pattern[..], start..start + len, [])?;
+        enqueue_fill(&on_device.queue, &buffer, &pattern[..], start..start + len)?;
         Ok(check_moved(&inverter.read(&buffer)?, &before, start, &pattern.repeat(*times)))
     });
     Ok(())
@@ -52,10 +49,10 @@ fn a_fill_matches_the_model(on_device: OnDevice) -> Result<()> {
 fn values_and_bytes_are_patterns(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, &[0; 4])?;
-    enqueue_fill(queue, &buffer, &7_u32, .., [])?;
-    enqueue_fill(queue, &buffer, &[1_u16, 0], 4..8, [])?;
-    enqueue_fill(queue, &buffer, &2_u32.to_ne_bytes()[..], 8..=11, [])?;
-    enqueue_fill_buffer(queue, &buffer, &3_u32.to_ne_bytes()[..], 12.., [])?;
+    enqueue_fill(queue, &buffer, &7_u32, ..)?;
+    enqueue_fill(queue, &buffer, &[1_u16, 0], 4..8)?;
+    enqueue_fill(queue, &buffer, &2_u32.to_ne_bytes()[..], 8..=11)?;
+    enqueue_fill(queue, &buffer, &3_u32.to_ne_bytes()[..], 12..)?;
     on_device.run(DOUBLE, &[&buffer], 4)?;
     assert_eq!(contents(&on_device, &buffer)?, [14, 2, 4, 6]);
     Ok(())
@@ -67,11 +64,11 @@ fn patterns_of_illegal_sizes_are_refused(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(192))?;
     let bytes = [0_u8; 256];
     for size in [0, 3, 5, 6, 7, 12, 24, 96, 127, 129, 192, 256] {
-        let refused = enqueue_fill(&on_device.queue, &buffer, &bytes[..size], .., []);
+        let refused = enqueue_fill(&on_device.queue, &buffer, &bytes[..size], ..);
         assert_eq!(refusal(refused), "CL_INVALID_VALUE", "{size}");
     }
     for range in [0..769, 1..9, 4..8, 766..768, 8..8] {
-        let refused = enqueue_fill(&on_device.queue, &buffer, &bytes[..8], range.clone(), []);
+        let refused = enqueue_fill(&on_device.queue, &buffer, &bytes[..8], range.clone());
         assert_eq!(refusal(refused), "CL_INVALID_VALUE", "{range:?}");
     }
     assert_eq!(contents(&on_device, &buffer)?, counting(192));
@@ -83,8 +80,8 @@ fn patterns_of_illegal_sizes_are_refused(on_device: OnDevice) -> Result<()> {
 fn a_sub_buffer_is_filled(on_device: OnDevice, device: Device) -> Result<()> {
     let part = (device.mem_base_addr_align()? as usize / 8).max(64);
     let whole = buffer_of(&on_device, &vec![1; 3 * part / 4])?;
-    let region = whole.sub_region(part..2 * part)?;
-    enqueue_fill(&on_device.queue, &region, &5_u32, 4.., [])?;
+    let region = whole.sub_buffer(part..2 * part)?;
+    enqueue_fill(&on_device.queue, &region, &5_u32, 4..)?;
     on_device.run(DOUBLE, &[&whole], 3 * part / 4)?;
     let mut expected = vec![2; 3 * part / 4];
     expected[part / 4 + 1..2 * part / 4].fill(10);
@@ -99,9 +96,9 @@ fn memory_without_host_access_is_filled(on_device: OnDevice) -> Result<()> {
     let flags = MemFlags::READ_WRITE | MemFlags::HOST_NO_ACCESS;
     let (hidden, seen) =
         (Buffer::new(&on_device.context, flags, 16)?, buffer_of(&on_device, &[0; 4])?);
-    enqueue_fill(&on_device.queue, &hidden, &5_u32, .., [])?;
+    enqueue_fill(&on_device.queue, &hidden, &5_u32, ..)?;
     on_device.run(DOUBLE, &[&hidden], 4)?;
-    enqueue_copy(&on_device.queue, &seen, &hidden, .., [])?;
+    enqueue_copy(&on_device.queue, &seen, &hidden, ..)?;
     assert_eq!(contents(&on_device, &seen)?, [10; 4]);
     Ok(())
 }
@@ -111,12 +108,12 @@ fn memory_without_host_access_is_filled(on_device: OnDevice) -> Result<()> {
 fn fills_of_mapped_bytes_are_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, &counting(4))?;
-    let fill = |range| enqueue_fill(queue, &buffer, &5_u32, range, []);
-    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, 2..3, [])?;
+    let fill = |range| enqueue_fill(queue, &buffer, &5_u32, range);
+    let map = buffer.map_read::<u32>(queue, 2..3)?;
     assert_eq!(refusal(fill(0..16)), "CL_INVALID_OPERATION");
     fill(0..8)?;
     drop(map);
-    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapReadWrite, ..2, [])?;
+    let map = buffer.map_read_write::<u32>(queue, ..2)?;
     assert_eq!(refusal(fill(4..12)), "CL_INVALID_OPERATION");
     fill(12..16)?;
     drop(map);

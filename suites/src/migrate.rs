@@ -1,8 +1,7 @@
 //! `clEnqueueMigrateMemObjects` (OpenCL 3.0, 5.5.3): what is in the objects stays.
 
 use clmatrix::memory::{
-    AnyMemoryObject, Buffer, MapRead, MapReadWrite, MemFlags, MigrationFlags, enqueue_copy,
-    enqueue_map_buffer, enqueue_migrate_mem_objects,
+    AnyMemoryObject, Buffer, MemFlags, MigrationFlags, enqueue_copy, enqueue_migrate_mem_objects,
 };
 use clmatrix::{CommandQueue, Device, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory, device};
@@ -20,7 +19,7 @@ use crate::support::pattern::{SIZES, assert_same, before, source};
 fn a_migration_keeps_the_content(on_device: OnDevice, #[case] flags: MigrationFlags) -> Result<()> {
     let (one, other) = (buffer_of(&on_device, &counting(64))?, buffer_of(&on_device, &[7; 64])?);
     on_device.run(DOUBLE, &[&one], 64)?;
-    enqueue_migrate_mem_objects(&on_device.queue, &[&one, &other], flags, [])?;
+    enqueue_migrate_mem_objects(&on_device.queue, &[&one, &other], flags)?;
     on_device.run(DOUBLE, &[&one], 64)?;
     on_device.run(DOUBLE, &[&other], 64)?;
     assert!(contents(&on_device, &one)?.iter().zip(0..).all(|(found, i)| *found == 4 * i));
@@ -40,7 +39,7 @@ fn a_migration_keeps_all_bytes_of_any_size(
         let contents = [source(size), before(size)];
         let [one, other] = [0, 1].map(|i| buffer_with(&on_device, &contents[i]));
         let (one, other) = (one?, other?);
-        enqueue_migrate_mem_objects(&on_device.queue, &[&one, &other], flags, [])?;
+        enqueue_migrate_mem_objects(&on_device.queue, &[&one, &other], flags)?;
         assert_same(&bytes_in(&on_device, &one)?, &contents[0], "the first buffer");
         assert_same(&bytes_in(&on_device, &other)?, &contents[1], "the second buffer");
     }
@@ -56,8 +55,8 @@ fn undefined_content_can_be_written_after_a_migration(
     #[case] flags: MigrationFlags,
 ) -> Result<()> {
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 256)?;
-    enqueue_migrate_mem_objects(&on_device.queue, &[&buffer], flags, [])?;
-    enqueue_copy(&on_device.queue, &buffer, &counting(64), .., [])?;
+    enqueue_migrate_mem_objects(&on_device.queue, &[&buffer], flags)?;
+    enqueue_copy(&on_device.queue, &buffer, &counting(64), ..)?;
     on_device.run(DOUBLE, &[&buffer], 64)?;
     assert!(contents(&on_device, &buffer)?.iter().zip(0..).all(|(found, i)| *found == 2 * i));
     Ok(())
@@ -75,12 +74,12 @@ fn overlapping_regions_may_be_released_in_any_order(
     let part = (device.mem_base_addr_align()? as usize / 8).max(64);
     let buffer = buffer_of(&on_device, &counting(part as u32))?;
     for _ in 0..50 {
-        let outer = buffer.sub_region(..4 * part)?;
-        let inner = buffer.sub_region(2 * part..3 * part)?;
+        let outer = buffer.sub_buffer(..4 * part)?;
+        let inner = buffer.sub_buffer(2 * part..3 * part)?;
         let objects: [&dyn AnyMemoryObject; 2] = [&outer, &inner];
         for objects in objects.chunks(if is_one_call { 2 } else { 1 }) {
             let flags = MigrationFlags::empty();
-            enqueue_migrate_mem_objects(&on_device.queue, objects, flags, [])?.wait()?;
+            enqueue_migrate_mem_objects(&on_device.queue, objects, flags)?.wait()?;
         }
         drop(outer);
         drop(inner);
@@ -98,9 +97,9 @@ fn a_region_without_content_leaves_the_other_bytes(
     let part = (device.mem_base_addr_align()? as usize / 8).max(64);
     let buffer = buffer_of(&on_device, &counting(part as u32))?;
     on_device.run(DOUBLE, &[&buffer], part)?;
-    let region = buffer.sub_region(part..2 * part)?;
+    let region = buffer.sub_buffer(part..2 * part)?;
     let flags = MigrationFlags::CONTENT_UNDEFINED;
-    enqueue_migrate_mem_objects(&on_device.queue, &[&region], flags, [])?;
+    enqueue_migrate_mem_objects(&on_device.queue, &[&region], flags)?;
     let found = contents(&on_device, &buffer)?;
     let others = (0..part as u32).filter(|i| *i as usize / (part / 4) != 1);
     assert!(others.clone().all(|i| found[i as usize] == 2 * i));
@@ -113,9 +112,9 @@ fn a_region_without_content_leaves_the_other_bytes(
 fn a_sub_buffer_and_its_parent_migrate_together(on_device: OnDevice, device: Device) -> Result<()> {
     let part = (device.mem_base_addr_align()? as usize / 8).max(64);
     let whole = buffer_of(&on_device, &counting(part as u32))?;
-    let region = whole.sub_region(part..2 * part)?;
+    let region = whole.sub_buffer(part..2 * part)?;
     let objects: [&dyn AnyMemoryObject; 2] = [&whole, &region];
-    enqueue_migrate_mem_objects(&on_device.queue, &objects, MigrationFlags::HOST, [])?;
+    enqueue_migrate_mem_objects(&on_device.queue, &objects, MigrationFlags::HOST)?;
     on_device.run(DOUBLE, &[&region], part / 4)?;
     let found = contents(&on_device, &whole)?;
     assert_eq!(found[..part / 4], counting(part as u32 / 4));
@@ -129,7 +128,7 @@ fn a_migration_waits_for_its_wait_list(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
     let flags = MigrationFlags::empty();
-    let event = enqueue_migrate_mem_objects(&on_device.queue, &[&buffer], flags, &gate)?;
+    let event = enqueue_migrate_mem_objects(on_device.queue.after(&gate), &[&buffer], flags)?;
     assert!(!event.status()?.has_ended(), "it did not wait");
     meanwhile(&gate, open, || event.wait())?;
     assert_eq!(contents(&on_device, &buffer)?, counting(4));
@@ -143,9 +142,9 @@ fn invalid_migrations_are_refused(on_device: OnDevice, ctx_factory: CtxFactory) 
     let buffer = buffer_of(&on_device, &counting(4))?;
     let none = MigrationFlags::empty();
     let migrate = |queue: &CommandQueue, buffer: &Buffer, flags| {
-        enqueue_migrate_mem_objects(queue, &[buffer], flags, [])
+        enqueue_migrate_mem_objects(queue, &[buffer], flags)
     };
-    assert_eq!(refusal(enqueue_migrate_mem_objects(queue, &[], none, [])), "CL_INVALID_VALUE");
+    assert_eq!(refusal(enqueue_migrate_mem_objects(queue, &[], none)), "CL_INVALID_VALUE");
     let unknown = MigrationFlags::from_bits_retain(1 << 5);
     assert_eq!(refusal(migrate(queue, &buffer, unknown)), "CL_INVALID_VALUE");
 
@@ -155,20 +154,20 @@ fn invalid_migrations_are_refused(on_device: OnDevice, ctx_factory: CtxFactory) 
     assert_eq!(refusal(migrate(queue, &stranger, none)), "CL_INVALID_CONTEXT");
     assert_eq!(refusal(migrate(&elsewhere.queue, &buffer, none)), "CL_INVALID_CONTEXT");
     let both: [&dyn AnyMemoryObject; 2] = [&buffer, &stranger];
-    let refused = enqueue_migrate_mem_objects(queue, &both, none, []);
+    let refused = enqueue_migrate_mem_objects(queue, &both, none);
     assert_eq!(refusal(refused), "CL_INVALID_CONTEXT");
 
     let failed = gate(&on_device.context);
     fail(&failed);
-    let refused = enqueue_migrate_mem_objects(queue, &[&buffer], none, &failed);
+    let refused = enqueue_migrate_mem_objects(queue.after(&failed), &[&buffer], none);
     assert_eq!(refusal(refused), "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST");
 
     let undefined = MigrationFlags::CONTENT_UNDEFINED;
-    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, ..1, [])?;
+    let map = buffer.map_read::<u32>(queue, ..1)?;
     assert_eq!(refusal(migrate(queue, &buffer, undefined)), "CL_INVALID_OPERATION");
     migrate(queue, &buffer, none)?;
     drop(map);
-    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapReadWrite, ..1, [])?;
+    let map = buffer.map_read_write::<u32>(queue, ..1)?;
     assert_eq!(refusal(migrate(queue, &buffer, none)), "CL_INVALID_OPERATION");
     drop(map);
     assert_eq!(contents(&on_device, &buffer)?, counting(4));

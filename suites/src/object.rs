@@ -7,8 +7,7 @@ use clmatrix::cl3::device::{
     CL_DEVICE_MAX_COMPUTE_UNITS, CL_DEVICE_PARTITION_EQUALLY, get_device_info,
 };
 use clmatrix::memory::{
-    Buffer, MapRead, MapReadWrite, MemFlags, MemoryObject, ObjectType, enqueue_copy_buffer,
-    enqueue_fill_buffer, enqueue_map_buffer, enqueue_read_buffer,
+    Buffer, Linear, MemFlags, MemoryObject, ObjectType, enqueue_copy, enqueue_fill,
 };
 use clmatrix::{CommandQueue, Context, Device, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory, device, skip};
@@ -45,7 +44,7 @@ fn queries_return_the_parent_and_offset_of_a_sub_buffer(
 ) -> Result<()> {
     let part = part(device)?;
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 2 * part)?;
-    let region = buffer.sub_buffer(part, part, MemFlags::READ_ONLY)?;
+    let region = buffer.sub_buffer_with_flags(part..2 * part, MemFlags::READ_ONLY)?;
     assert_eq!(region.object_type()?, ObjectType::Buffer);
     assert_eq!((region.size(), region.offset()), (part, part));
     assert_eq!(region.flags(), MemFlags::READ_ONLY);
@@ -91,7 +90,7 @@ fn a_buffer_has_no_properties_by_default(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test]
 fn the_map_count_includes_active_maps(on_device: OnDevice) -> Result<()> {
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
-    let map = enqueue_map_buffer::<u8, _>(&on_device.queue, &buffer, MapRead, .., [])?;
+    let map = buffer.map_read::<u8>(&on_device.queue, ..)?;
     assert_eq!(buffer.map_count()?, 1);
     drop(map);
     on_device.queue.finish()?;
@@ -108,7 +107,7 @@ fn handles_are_compared_by_the_handle_of_the_driver(
     let part = part(device)?;
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 2 * part)?;
     let other = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 2 * part)?;
-    let region = buffer.sub_region(part..)?;
+    let region = buffer.sub_buffer(part..)?;
     let handles = [buffer.clone(), other.clone(), region.clone(), region.clone(), buffer.clone()];
     assert_eq!(handles[0], buffer);
     assert_eq!(handles[2], region);
@@ -123,14 +122,14 @@ fn handles_are_compared_by_the_handle_of_the_driver(
 fn release_drops_a_reference(on_device: OnDevice, device: Device) -> Result<()> {
     let part = part(device)?;
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 2 * part)?;
-    let region = buffer.sub_region(part..)?;
+    let region = buffer.sub_buffer(part..)?;
     assert!(buffer.reference_count()? >= 1);
     // Clones share a reference.
     let region_again = region.clone();
     assert_eq!(region.reference_count()?, 1);
-    region_again.release();
+    drop(region_again);
     assert_eq!(region.reference_count()?, 1);
-    region.release();
+    drop(region);
     assert!(soon(|| Ok(buffer.reference_count()? == 1))?, "{}", buffer.reference_count()?);
     Ok(())
 }
@@ -143,20 +142,20 @@ fn objects_outlive_their_context_and_queue(ctx_factory: CtxFactory) -> Result<()
     let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1_u32; 16])?;
     let copy = Buffer::new(&context, MemFlags::READ_WRITE, 64)?;
     let other_queue = CommandQueue::new(&context)?;
-    enqueue_fill_buffer(&queue, &buffer, &7_u32, ..32, [])?;
+    enqueue_fill(&queue, &buffer, &7_u32, ..32)?;
     queue.finish()?;
     drop(queue);
     drop(context);
-    enqueue_copy_buffer(&other_queue, &buffer, 0, &copy, 0, 64, [])?;
+    enqueue_copy(&other_queue, &copy, &buffer, Linear::default().byte_count(64))?;
     drop(buffer);
     let mut found = [0_u32; 16];
-    enqueue_read_buffer(&other_queue, &copy, 0, &mut found, [])?;
+    copy.read(&other_queue, &mut found)?;
     assert_eq!(found, [7, 7, 7, 7, 7, 7, 7, 7, 1, 1, 1, 1, 1, 1, 1, 1]);
-    let map = enqueue_map_buffer::<u32, _>(&other_queue, &copy, MapReadWrite, .., [])?;
+    let map = copy.map_read_write::<u32>(&other_queue, ..)?;
     drop(other_queue);
     drop(copy);
     assert_eq!(map[0], 7);
-    map.unmap([])?.wait()?;
+    map.unmap()?.wait()?;
     Ok(())
 }
 
@@ -173,11 +172,11 @@ fn released_objects_release_their_context(ctx_factory: CtxFactory, device: Devic
     {
         let queue = CommandQueue::new(&context)?;
         let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 2 * part)?;
-        let region = buffer.sub_region(part..)?;
-        enqueue_fill_buffer(&queue, &buffer, &1_u32, .., [])?;
-        enqueue_map_buffer::<u32, _>(&queue, &region, MapReadWrite, .., [])?.fill(2);
+        let region = buffer.sub_buffer(part..)?;
+        enqueue_fill(&queue, &buffer, &1_u32, ..)?;
+        region.map_read_write::<u32>(&queue, ..)?.fill(2);
         let other_queue = CommandQueue::new(&context)?;
-        drop(enqueue_map_buffer::<u32, _>(&other_queue, &buffer, MapRead, .., [])?);
+        drop(buffer.map_read::<u32>(&other_queue, ..)?);
         queue.finish()?;
         other_queue.finish()?;
     }
@@ -192,14 +191,14 @@ fn a_buffer_releases_old_queues(on_device: OnDevice) -> Result<()> {
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
     let first = on_device.another_queue();
     let before = first.reference_count()?;
-    enqueue_fill_buffer(&first, &buffer, &1_u32, .., [])?;
+    enqueue_fill(&first, &buffer, &1_u32, ..)?;
     first.finish()?;
     for value in 0..20_u32 {
         let queue = on_device.another_queue();
-        enqueue_fill_buffer(&queue, &buffer, &value, .., [])?;
+        enqueue_fill(&queue, &buffer, &value, ..)?;
         queue.finish()?;
     }
-    let map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapReadWrite, .., [])?;
+    let map = buffer.map_read_write::<u32>(&on_device.queue, ..)?;
     assert_eq!(map[0], 19);
     drop(map);
     on_device.queue.finish()?;

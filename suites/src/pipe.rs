@@ -162,7 +162,7 @@ fn handles_are_counted_and_compared(on_device: OnDevice) -> Result<()> {
     // SAFETY: the handle is valid, and its reference is that of `again`.
     let taken = unsafe { Pipe::from_raw(raw, false)? };
     assert_eq!(pipe.reference_count()?, 2);
-    taken.release();
+    drop(taken);
     assert!(soon(|| Ok(pipe.reference_count()? == 1))?, "{}", pipe.reference_count()?);
     Ok(())
 }

@@ -17,7 +17,7 @@ fn is_right(on_device: &OnDevice, program: &Program) -> Result<()> {
     // SAFETY: the argument is what the kernel declares, with an element for each work item.
     unsafe { fill.launch().arg(&buffer).global(4).enqueue(&on_device.queue)? };
     let mut found = [0_u32; 4];
-    enqueue_copy(&on_device.queue, &mut found, &buffer, .., [])?;
+    enqueue_copy(&on_device.queue, &mut found, &buffer, ..)?;
     assert_eq!(found, [7; 4]);
     Ok(())
 }

@@ -3,8 +3,8 @@
 use clmatrix::cl3::command_queue::{enqueue_fill_buffer, enqueue_fill_image, enqueue_svm_mem_fill};
 use clmatrix::cl3::types::cl_event;
 use clmatrix::memory::{
-    Buffer, Image, Map, MapRead, MapReadWrite, MemFlags, MemoryObject, RecordedUse, SvmAllocation,
-    SvmFlags, SvmPointer, enqueue_copy, enqueue_map_buffer, enqueue_map_image,
+    Buffer, Image, MemFlags, MemoryObject, RecordedUse, SvmAllocation, SvmFlags, SvmPointer,
+    enqueue_copy,
 };
 use clmatrix::{CommandQueue, Event, Result, UserEvent};
 use clmatrix_harness::{CtxFactory, ctx_factory};
@@ -134,7 +134,7 @@ fn an_svm_map_waits_for_recorded_commands(
         |queue, gate| fill_svm(queue, &svm, gate),
         |queue, event| svm.record_use(record.of(queue, event)),
     )?;
-    let map = meanwhile(&filled.gate, open, || svm.map_ro::<u32>(&on.queue, []))?;
+    let map = meanwhile(&filled.gate, open, || svm.map_read::<u32>(&on.queue, ..))?;
     assert_eq!(map[..], [NEW; LEN]);
     Ok(())
 }
@@ -152,9 +152,7 @@ fn an_image_map_waits_for_recorded_commands(
         |queue, gate| fill_image(queue, &image, gate),
         |queue, event| image.record_use(record.of(queue, event)),
     )?;
-    let map = meanwhile(&filled.gate, open, || {
-        enqueue_map_image::<[u32; 4], _>(&on.queue, &image, MapRead, .., [])
-    })?;
+    let map = meanwhile(&filled.gate, open, || image.map_read::<[u32; 4]>(&on.queue, ..))?;
     assert!(map.pixels().iter().all(|pixel| *pixel == [NEW; 4]));
     Ok(())
 }
@@ -184,16 +182,14 @@ fn svm_is_freed_after_recorded_commands(
 fn a_map_does_not_wait_for_commands_on_other_bytes(on_device: OnDevice) -> Result<()> {
     let on = &on_device;
     let buffer = buffer_of(on, &[OLD; 2 * LEN])?;
-    let region = buffer.sub_region(4 * LEN..)?;
+    let region = buffer.sub_buffer(4 * LEN..)?;
     let (queue, gate) = (on.another_queue(), gate(&on.context));
     let fill = fill_buffer(&queue, &region, &gate);
     region.record_use(&fill)?;
-    let map = enqueue_map_buffer::<u32, _>(&on.queue, &buffer, MapReadWrite, ..LEN, [])?;
+    let map = buffer.map_read_write::<u32>(&on.queue, ..LEN)?;
     assert_eq!(map[..], [OLD; LEN]);
     drop(map);
-    let map = meanwhile(&gate, open, || {
-        enqueue_map_buffer::<u32, _>(&on.queue, &buffer, MapRead, .., [])
-    })?;
+    let map = meanwhile(&gate, open, || buffer.map_read::<u32>(&on.queue, ..))?;
     assert_eq!(map[..], [[OLD; LEN], [NEW; LEN]].concat());
     Ok(())
 }
@@ -209,7 +205,7 @@ fn the_event_of_a_cancelled_command_has_failed(on_device: OnDevice) -> Result<()
     let fill = fill_buffer(&queue, &buffer, &closed);
     buffer.record_use(&fill)?;
     let elsewhere = buffer_of(on, &[OLD; 4])?;
-    let read = enqueue_copy(&on.another_queue(), vec![NEW; 4], &elsewhere, .., &fill)?;
+    let read = enqueue_copy(on.another_queue().after(&fill), vec![NEW; 4], &elsewhere, ..)?;
     fail(&closed);
     assert_eq!(refusal(fill.wait()), WAIT_LIST_FAILED);
     assert_eq!(refusal(read.wait().map(drop).map_err(|back| back.error)), WAIT_LIST_FAILED);
@@ -230,7 +226,7 @@ fn record_use_refuses_other_contexts_and_mapped_memory(
     assert_eq!(refusal(buffer.record_use(&*foreign_event)), "CL_INVALID_CONTEXT");
     assert_eq!(refusal(buffer.record_use(&foreign_queue)), "CL_INVALID_CONTEXT");
     let marker = on.queue.enqueue_marker([])?;
-    let map = enqueue_map_buffer::<u32, _>(&on.queue, &buffer, MapRead, .., [])?;
+    let map = buffer.map_read::<u32>(&on.queue, ..)?;
     assert_eq!(refusal(buffer.record_use(&marker)), "CL_INVALID_OPERATION");
     drop(map);
     buffer.record_use(&marker)

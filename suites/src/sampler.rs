@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use clmatrix::cl3::error_codes::CL_INVALID_VALUE;
 use clmatrix::memory::{
     AddressingMode, Buffer, ChannelOrder, ChannelType, FilterMode, Image, ImageFormat, MemFlags,
-    Sampler, SamplerProperty, enqueue_read_buffer,
+    Sampler, SamplerProperty,
 };
 use clmatrix::{Class, Device, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory, device};
@@ -42,7 +42,7 @@ fn found(on_device: &OnDevice, sampler: &Sampler, x: &[f32]) -> Result<Vec<f32>>
     // SAFETY: the arguments are what the kernel declares, with an element for each work item.
     unsafe { launch.enqueue(&on_device.queue)? };
     let mut found = vec![0.0; x.len()];
-    enqueue_read_buffer(&on_device.queue, &out, 0, &mut found, [])?;
+    out.read(&on_device.queue, &mut found)?;
     Ok(found)
 }
 
@@ -60,16 +60,16 @@ fn a_sampler_may_be_dropped_before_the_kernel_has_run(on_device: OnDevice) -> Re
         let gate = gate(context);
         let sampler = Sampler::new(context, true, Repeat, Nearest)?;
         let mut launch = read.launch();
-        launch.arg(&image).arg(&sampler).arg(0.5_f32).arg(&x).arg(&out).global(2).wait_for(&gate);
+        launch.arg(&image).arg(&sampler).arg(0.5_f32).arg(&x).arg(&out).global(2);
         // SAFETY: the arguments are what the kernel declares, with an element for each work item.
-        unsafe { launch.enqueue(queue)? };
+        unsafe { launch.enqueue(queue.after(&gate))? };
         drop(launch);
         drop(sampler);
         // These may be where the first one was.
         let others = [0; 50].map(|_| Sampler::new(context, false, ClampToEdge, Linear));
         open(&gate);
         let mut found = [0.0_f32; 2];
-        enqueue_read_buffer(queue, &out, 0, &mut found, [])?;
+        out.read(queue, &mut found)?;
         assert_eq!(found, [40.0, 20.0]);
         others.into_iter().try_for_each(|sampler| sampler.map(drop))?;
     }
@@ -248,7 +248,7 @@ fn handles_are_counted_and_compared(on_device: OnDevice) -> Result<()> {
     // SAFETY: the handle is valid, and its reference is that of `again`.
     let taken = unsafe { Sampler::from_raw(raw, false)? };
     assert_eq!(sampler.reference_count()?, 2);
-    taken.release();
+    drop(taken);
     assert!(soon(|| Ok(sampler.reference_count()? == 1))?, "{}", sampler.reference_count()?);
     Ok(())
 }

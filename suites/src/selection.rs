@@ -144,7 +144,7 @@ fn kernels_use_doubles_where_fp64_is_supported(on_device: OnDevice, seen: Seen) 
     let buffer = clmatrix::memory::Buffer::from_slice(&on_device.context, flags, &[1.0_f64, 2.0])?;
     on_device.run(source, &[&buffer], 2)?;
     let mut thirds = [0.0_f64; 2];
-    clmatrix::memory::enqueue_read_buffer(&on_device.queue, &buffer, 0, &mut thirds, [])?;
+    buffer.read(&on_device.queue, &mut thirds)?;
     assert_eq!(thirds, [1.0 / 3.0, 2.0 / 3.0]);
     Ok(())
 }

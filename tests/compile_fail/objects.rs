@@ -1,18 +1,17 @@
 //! Memory objects.
 
-use clmatrix::memory::{
-    Buffer, Image, MapRead, MemoryObject, enqueue_fill_buffer, enqueue_map_buffer,
-};
+use clmatrix::memory::{Buffer, Image, MemoryObject, enqueue_fill};
 use clmatrix::{CommandQueue, Result};
 
 fn an_image_where_a_buffer_is_due(queue: &CommandQueue, image: &Image) -> Result<()> {
-    enqueue_fill_buffer(queue, image, &0_u32, .., [])?; //~ E0308
-    enqueue_map_buffer::<u32, _>(queue, image, MapRead, .., [])?; //~ E0308
+    enqueue_fill(queue, image, &0_u32, ..)?; //~ E0277
+    Buffer::map_read::<u32>(image, queue, ..)?; //~ E0308
+    image.slice::<u32>(..4).fill(queue, &0)?; //~ E0599
     Ok(())
 }
 
 fn a_buffer_that_was_released(buffer: Buffer) -> usize {
-    buffer.release();
+    drop(buffer);
     buffer.size() //~ E0382
 }
 

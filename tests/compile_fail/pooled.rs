@@ -1,20 +1,19 @@
 //! Memory from pools.
 
 use clmatrix::memory::{
-    Buffer, Image, MapRead, MemoryObject, Rect, SvmAllocation, SvmPointer, enqueue_copy,
-    enqueue_fill, enqueue_fill_image, enqueue_map_image,
+    Buffer, Image, MemoryObject, Rect, SvmAllocation, SvmPointer, enqueue_copy, enqueue_fill,
 };
 use clmatrix::pool::{PooledBuffer, PooledSvm};
 use clmatrix::{CommandQueue, Launcher, Result};
 
 fn a_buffer_that_was_released(buffer: PooledBuffer) -> usize {
-    buffer.release();
+    drop(buffer);
     buffer.size() //~ E0382
 }
 
 fn a_buffer_that_was_released_on_a_queue(buffer: PooledBuffer, queue: &CommandQueue) -> Result<()> {
     buffer.enqueue_release(queue, [])?;
-    enqueue_fill(queue, &buffer, &0_u8, .., [])?; //~ E0382
+    enqueue_fill(queue, &buffer, &0_u8, ..)?; //~ E0382
     Ok(())
 }
 
@@ -28,8 +27,8 @@ fn a_buffer_that_the_pool_could_hand_out_twice(buffer: &PooledBuffer) -> PooledB
 }
 
 fn memory_of_another_kind(queue: &CommandQueue, buffer: &PooledBuffer, svm: &PooledSvm) {
-    let _ = enqueue_copy(queue, buffer, svm, .., []); //~ E0277
-    let _ = enqueue_copy(queue, svm, buffer, .., []); //~ E0277
+    let _ = enqueue_copy(queue, buffer, svm, ..); //~ E0277
+    let _ = enqueue_copy(queue, svm, buffer, ..); //~ E0277
 }
 
 fn plain_memory_of_another_kind(
@@ -37,31 +36,31 @@ fn plain_memory_of_another_kind(
     (buffer, svm): (&PooledBuffer, &PooledSvm),
     (plain, allocation): (&Buffer, &SvmAllocation),
 ) {
-    let _ = enqueue_copy(queue, buffer, allocation, .., []); //~ E0277
-    let _ = enqueue_copy(queue, plain, svm, .., []); //~ E0277
+    let _ = enqueue_copy(queue, buffer, allocation, ..); //~ E0277
+    let _ = enqueue_copy(queue, plain, svm, ..); //~ E0277
 }
 
 fn shared_memory_and_images(queue: &CommandQueue, svm: &PooledSvm, image: &Image) {
-    let _ = enqueue_copy(queue, svm, image, .., []); //~ E0277
-    let _ = enqueue_copy(queue, image, svm, .., []); //~ E0277
+    let _ = enqueue_copy(queue, svm, image, ..); //~ E0277
+    let _ = enqueue_copy(queue, image, svm, ..); //~ E0277
 }
 
 fn arguments_of_another_pair(queue: &CommandQueue, buffer: &PooledBuffer) {
-    let _ = enqueue_copy(queue, buffer, &[0_u8; 4], Rect::new([4]), []); //~ E0277
+    let _ = enqueue_copy(queue, buffer, &[0_u8; 4], Rect::new([4])); //~ E0277
 }
 
 fn to_memory_that_cannot_be_written(queue: &CommandQueue, buffer: &PooledBuffer) {
-    let _ = enqueue_copy(queue, &[0_u8; 4], buffer, .., []); //~ E0277
+    let _ = enqueue_copy(queue, &[0_u8; 4], buffer, ..); //~ E0277
 }
 
 fn where_an_image_is_due(queue: &CommandQueue, buffer: &PooledBuffer) -> Result<()> {
-    enqueue_fill_image(queue, buffer, [0_u32; 4], .., [])?; //~ E0308
-    enqueue_map_image::<[u8; 4], _>(queue, buffer, MapRead, .., [])?; //~ E0308
+    Image::fill(buffer, queue, [0_u32; 4])?; //~ E0308
+    Image::map_read::<[u8; 4]>(buffer, queue, ..)?; //~ E0308
     Ok(())
 }
 
 fn a_color(queue: &CommandQueue, buffer: &PooledBuffer) {
-    let _ = enqueue_fill(queue, buffer, [0_u32; 4], .., []); //~ E0308
+    let _ = enqueue_fill(queue, buffer, [0_u32; 4], ..); //~ E0308
 }
 
 fn by_value(launcher: &mut Launcher, buffer: PooledBuffer) {
@@ -71,7 +70,7 @@ fn by_value(launcher: &mut Launcher, buffer: PooledBuffer) {
 fn an_argument_that_has_gone_back(launcher: &mut Launcher, buffer: PooledBuffer) {
     let mut launch = launcher.launch();
     launch.arg(&buffer);
-    buffer.release(); //~ E0505
+    drop(buffer); //~ E0505
     launch.global(1);
 }
 

@@ -11,7 +11,7 @@ use super::sampling::{ROUNDS, sample, steps_for};
 use super::series::{Point, Series};
 use super::topic_spec::TopicSpec;
 use super::workbench::Workbench;
-use clmatrix::memory::{Buffer, enqueue_copy_buffer};
+use clmatrix::memory::{Buffer, Linear, enqueue_copy};
 
 pub(super) const SPEC: TopicSpec = TopicSpec {
     name: "bandwidth",
@@ -160,7 +160,9 @@ impl<'b> Moves<'b> {
         let Self { bench, from, to, shapes, bytes } = self;
         match way {
             Way::Copy => shapes[shape].copy(from, to, *bytes),
-            Way::DriverCopy => Ok(enqueue_copy_buffer(&bench.queue, from, 0, to, 0, *bytes, [])?),
+            Way::DriverCopy => {
+                Ok(enqueue_copy(&bench.queue, &*to, &*from, Linear::default().byte_count(*bytes))?)
+            }
             Way::Read => shapes[shape].read(from, CONTENT, *bytes),
             Way::Write => shapes[shape].write(to, CONTENT, *bytes),
         }

@@ -185,7 +185,7 @@ impl<'b> Chase<'b> {
 
     /// Goes on along a cycle, and returns nanoseconds for each step.
     pub fn walk(&mut self, cycle: &Cycle, loops: u32) -> MeasureResult<f64> {
-        enqueue_fill(&self.bench.queue, &self.taken, &0_u32, .., [])?;
+        enqueue_fill(&self.bench.queue, &self.taken, &0_u32, ..)?;
         let mut chase = self.chase.launch();
         chase.arg_read(&self.next).arg(&cycle.at).arg(cycle.end()).arg(loops).arg(&self.taken);
         // SAFETY: from each place of a cycle on, all that follow are in the buffer.

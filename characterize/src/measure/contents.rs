@@ -5,7 +5,7 @@ use clmatrix::event::Event;
 use super::finding::{MeasureResult, NotMeasurable};
 use super::workbench::Workbench;
 use clmatrix::launch::Launcher;
-use clmatrix::memory::{Buffer, MemoryObject, enqueue_fill, enqueue_read_buffer};
+use clmatrix::memory::{Buffer, MemoryObject, enqueue_fill};
 
 /// Each work item has `PER_ITEM` elements. Those of a work group lie side by side, and neighbours
 /// use neighbouring ones at a time. The content of an element follows from its place.
@@ -167,10 +167,10 @@ impl<'b> Contents<'b> {
         bytes: usize,
     ) -> MeasureResult<u32> {
         let queue = &self.bench.queue;
-        enqueue_fill(queue, &self.wrong, &0_u32, .., [])?;
+        enqueue_fill(queue, &self.wrong, &0_u32, ..)?;
         self.read_expecting(differ, from, seed, bytes)?;
         let mut wrong = [0];
-        enqueue_read_buffer(queue, &self.wrong, 0, &mut wrong, [])?;
+        self.wrong.read(queue, &mut wrong)?;
         Ok(wrong[0])
     }
 

@@ -9,10 +9,7 @@ use super::sampling::{ROUNDS, sample, steps_for};
 use super::series::{Point, Series};
 use super::topic_spec::TopicSpec;
 use super::workbench::Workbench;
-use clmatrix::memory::{
-    Buffer, BufferMap, MapReadWrite, MemFlags, enqueue_map_buffer, enqueue_read_buffer,
-    enqueue_write_buffer,
-};
+use clmatrix::memory::{Buffer, BufferMap, MemFlags};
 
 pub(super) const SPEC: TopicSpec = TopicSpec {
     name: "host-transfer",
@@ -52,10 +49,9 @@ fn pinned(bench: &Workbench, budget: &Budget) -> MeasureResult<[Sampled; 2]> {
     let transfers = Transfers::new(bench)?;
     let flags = MemFlags::READ_WRITE | MemFlags::ALLOC_HOST_PTR;
     let buffer = Buffer::new(&bench.context, flags, transfers.size)?;
-    let mut map: BufferMap<u32, _> =
-        enqueue_map_buffer(&bench.queue, &buffer, MapReadWrite, .., [])?;
+    let mut map: BufferMap<u32, _> = buffer.map_read_write(&bench.queue, ..)?;
     let taken = transfers.measure(budget, &mut map)?;
-    map.unmap([])?.wait()?;
+    map.unmap()?.wait()?;
     Ok(taken)
 }
 
@@ -118,7 +114,7 @@ impl<'b> Transfers<'b> {
         let queue = &self.bench.queue;
         queue.finish()?;
         let (time, written) = nanoseconds(self.bench.budget.clock(), || {
-            enqueue_write_buffer(queue, &self.device, 0, host, [])?;
+            self.device.write(queue, host)?;
             // A write returns when the host's memory has been read, which may be before.
             Ok::<_, NotMeasurable>(queue.finish()?)
         });
@@ -129,9 +125,7 @@ impl<'b> Transfers<'b> {
     fn read(&self, host: &mut [u32]) -> MeasureResult<f64> {
         let queue = &self.bench.queue;
         queue.finish()?;
-        let (time, read) = nanoseconds(self.bench.budget.clock(), || {
-            enqueue_read_buffer(queue, &self.device, 0, host, [])
-        });
+        let (time, read) = nanoseconds(self.bench.budget.clock(), || self.device.read(queue, host));
         read?;
         Ok(time)
     }

@@ -26,7 +26,7 @@ fn resolution(bench: &Workbench, budget: &Budget) -> MeasureResult<Sampled> {
     let buffer = bench.buffer(64)?;
     let mut told = Vec::new();
     let points = sample(budget, COMMANDS, &[1_u32], |_| {
-        let event = enqueue_fill(&bench.queue, &buffer, &0_u32, .., [])?;
+        let event = enqueue_fill(&bench.queue, &buffer, &0_u32, ..)?;
         let time = bench.device_time(&event)?;
         let profile = event.profile()?;
         told.extend([profile.started, profile.ended]);

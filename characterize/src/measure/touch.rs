@@ -6,9 +6,7 @@ use super::finding::{MeasureResult, NotMeasurable, Unit};
 use super::workbench::Workbench;
 use clmatrix::error::Error;
 use clmatrix::launch::Launcher;
-use clmatrix::memory::{
-    Buffer, MemFlags, MigrationFlags, enqueue_migrate_mem_objects, enqueue_read_buffer,
-};
+use clmatrix::memory::{Buffer, MemFlags, MigrationFlags, enqueue_migrate_mem_objects};
 
 /// The steps by which memory comes to exist, one of which tells that there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +60,7 @@ impl Toucher<'_> {
             Buffer::new(&bench.context, MemFlags::READ_WRITE, size).map_err(at(Stage::Creation))?;
         trying(Stage::Migration);
         let flags = MigrationFlags::CONTENT_UNDEFINED;
-        let event = enqueue_migrate_mem_objects(&bench.queue, &[&buffer], flags, [])
+        let event = enqueue_migrate_mem_objects(&bench.queue, &[&buffer], flags)
             .map_err(at(Stage::Migration))?;
         event.wait().map_err(at(Stage::Migration))?;
         trying(Stage::Use);
@@ -70,8 +68,7 @@ impl Toucher<'_> {
         event.wait().map_err(at(Stage::Use))?;
         let mut last = [0_u32];
         let last_page = size - PAGE as usize;
-        enqueue_read_buffer(&bench.queue, &buffer, last_page, &mut last, [])
-            .map_err(at(Stage::Use))?;
+        buffer.slice::<u8>(last_page..).read(&bench.queue, &mut last).map_err(at(Stage::Use))?;
         if last == [PATTERN] {
             Ok(buffer)
         } else {

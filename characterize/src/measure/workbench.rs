@@ -14,7 +14,7 @@ use super::settings::Settings;
 use super::spin::device_tells_time;
 use crate::Facts;
 use clmatrix::launch::Launcher;
-use clmatrix::memory::{Buffer, MemFlags, enqueue_read_buffer};
+use clmatrix::memory::{Buffer, MemFlags};
 
 /// The tools of a topic.
 pub(super) struct Workbench<'a> {
@@ -81,7 +81,7 @@ impl<'a> Workbench<'a> {
     /// took. Some compilers end long loops early.
     pub fn check_steps(&self, steps: &Buffer, count: usize, expected: u32) -> MeasureResult<()> {
         let mut taken = vec![0_u32; count];
-        enqueue_read_buffer(&self.queue, steps, 0, &mut taken, [])?;
+        steps.read(&self.queue, &mut taken)?;
         match taken.iter().find(|taken| **taken != expected) {
             None => Ok(()),
             Some(taken) => Err(NotMeasurable::new(format!(

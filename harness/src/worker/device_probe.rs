@@ -2,10 +2,7 @@
 
 use std::fmt::Display;
 
-use clmatrix::memory::{
-    Buffer, ChannelOrder, ChannelType, Image, ImageFormat, MemFlags, enqueue_read_buffer,
-    enqueue_write_buffer,
-};
+use clmatrix::memory::{Buffer, ChannelOrder, ChannelType, Image, ImageFormat, MemFlags};
 use clmatrix::opencl3::Result as Answer;
 use clmatrix::{CommandQueue, Context, Device, Launcher, Program};
 
@@ -106,11 +103,11 @@ pub(super) fn probe(device: &Device, kernels: Kernels) -> Result<(), String> {
     let mut values: Vec<u32> = (0..VALUES).collect();
     let size = size_of_val(&values[..]);
     let buffer = Buffer::new(&context, MemFlags::READ_WRITE, size).map_err(text)?;
-    enqueue_write_buffer(&queue, &buffer, 0, &values, []).map_err(text)?;
+    buffer.write(&queue, &values).map_err(text)?;
     let mut added = 0;
     let mut check = |after: &str| {
         values.fill(0);
-        enqueue_read_buffer(&queue, &buffer, 0, &mut values, []).map_err(text)?;
+        buffer.read(&queue, &mut values).map_err(text)?;
         let mut pairs = values.iter().zip(added..);
         if let Some(position) = pairs.position(|(value, expected)| *value != expected) {
             return Err(format!("{after}: wrong values are read back, from element {position} on"));

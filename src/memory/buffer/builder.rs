@@ -11,95 +11,53 @@ use opencl3::context::Context;
 use super::Buffer;
 use crate::error::{Error, Result, in_call};
 use crate::handle::MemRef;
+use crate::memory::MemFlags;
 use crate::memory::context::MemContext;
-use crate::memory::flags::MemFlags;
 use crate::memory::object::{MemObject, ObjectDesc};
 
 const CALL: &str = "clCreateBuffer";
 
-/// Says what a buffer is to be like; [`build`](Self::build) makes it.
-#[derive(Debug)]
-#[must_use]
-pub struct BufferBuilder<'a> {
-    context: &'a Context,
-    flags: MemFlags,
-    size: usize,
-    data: Option<&'a [u8]>,
-}
-
-impl<'a> BufferBuilder<'a> {
-    setters! {
-        /// Kernel access, host access, place and flags of vendors. Without a kernel access and flags of
-        /// vendors, [`MemFlags::READ_WRITE`] is added.
-        flags |flags: MemFlags| flags;
-
-        /// The size in bytes; 0 stands for the size of the host data.
-        size |bytes: usize| bytes;
-    }
-
-    /// Host data that the buffer begins with; adds [`MemFlags::COPY_HOST_PTR`]. With a smaller
-    /// [`size`](Self::size), only so much of it.
-    pub fn copy_from<T: Pod>(mut self, data: &'a [T]) -> Self {
-        self.data = Some(bytemuck::cast_slice(data));
-        self
-    }
-
-    /// Makes the buffer (`clCreateBuffer`).
-    ///
-    /// # Errors
-    /// CL_INVALID_VALUE for flags that exclude each other and for flags of vendors together with host
-    /// data, CL_INVALID_HOST_PTR for flags that ask
-    /// for host data where there is none, CL_INVALID_BUFFER_SIZE for 0 bytes, for more bytes than
-    /// the host data has, and for more than CL_DEVICE_MAX_MEM_ALLOC_SIZE of every device; and the
-    /// driver's errors, of class [`OutOfMemory`](crate::Class::OutOfMemory) where memory ran
-    /// out. Many drivers take memory at first use only.
-    pub fn build(self) -> Result<Buffer> {
-        // SAFETY: the context is alive while it is borrowed.
-        let context = unsafe { MemContext::from_raw(self.context.get()) }?;
-        let flags = self.flags.for_copy_of_data(CALL, self.data.is_some())?;
-        let size = self.checked_size(CALL, &context)?;
-        let data = self.data.map_or(ptr::null(), <[u8]>::as_ptr).cast_mut();
-        // SAFETY: `data` is null, or COPY_HOST_PTR is set and `size` bytes can be read from it
-        // during the call; the driver does not write through it.
-        unsafe { create(context, ObjectDesc { flags, size }, data) }.map(Buffer::whole)
-    }
-
-    fn checked_size(&self, call: &'static str, context: &MemContext) -> Result<usize> {
-        let available = self.data.map(<[u8]>::len);
-        let size = if self.size == 0 { available.unwrap_or(0) } else { self.size };
-        let refused = |reason: String| Err(Error::refused(call, CL_INVALID_BUFFER_SIZE, reason));
-        if size == 0 {
-            return refused("a buffer needs a size of at least 1 byte, or host data".to_owned());
-        }
-        if let Some(available) = available.filter(|available| *available < size) {
-            return refused(format!("the size is {size} bytes, the host data has {available}"));
-        }
-        context.check_size(call, size)?;
-        Ok(size)
-    }
-}
-
 impl Buffer {
-    /// A builder of buffers in `context`.
-    pub fn builder(context: &Context) -> BufferBuilder<'_> {
-        BufferBuilder { context, flags: MemFlags::empty(), size: 0, data: None }
-    }
-
-    /// A buffer of `size` bytes of undefined content (`clCreateBuffer`).
+    /// Creates a buffer of `size` bytes of undefined content (`clCreateBuffer`). Without flags for the access of
+    /// kernels and flags of vendors, [`MemFlags::READ_WRITE`] is added.
     ///
     /// # Errors
-    /// The errors of [`BufferBuilder::build`].
+    /// CL_INVALID_VALUE for flags that exclude each other, CL_INVALID_HOST_PTR for flags that ask for host data,
+    /// CL_INVALID_BUFFER_SIZE for 0 bytes and for more than CL_DEVICE_MAX_MEM_ALLOC_SIZE of every device; and
+    /// the driver's errors, of class [`OutOfMemory`](crate::Class::OutOfMemory) where memory ran out. Many
+    /// drivers take memory at first use only.
     pub fn new(context: &Context, flags: MemFlags, size: usize) -> Result<Self> {
-        Self::builder(context).flags(flags).size(size).build()
+        Self::with_data(context, flags, size, None)
     }
 
-    /// A buffer that begins as a copy of `data` and has its size (`clCreateBuffer` with
+    /// Creates a buffer that begins as a copy of `data` and has its size (`clCreateBuffer` with
     /// CL_MEM_COPY_HOST_PTR).
     ///
     /// # Errors
-    /// The errors of [`BufferBuilder::build`].
+    /// The errors of [`new`](Self::new), and CL_INVALID_VALUE for flags of vendors.
     pub fn from_slice<T: Pod>(context: &Context, flags: MemFlags, data: &[T]) -> Result<Self> {
-        Self::builder(context).flags(flags).copy_from(data).build()
+        let data = bytemuck::cast_slice(data);
+        Self::with_data(context, flags, data.len(), Some(data))
+    }
+
+    fn with_data(
+        context: &Context,
+        flags: MemFlags,
+        size: usize,
+        data: Option<&[u8]>,
+    ) -> Result<Self> {
+        // SAFETY: the context is alive while it is borrowed.
+        let context = unsafe { MemContext::from_raw(context.get()) }?;
+        let flags = flags.for_copy_of_data(CALL, data.is_some())?;
+        if size == 0 {
+            let reason = "a buffer needs a size of at least 1 byte";
+            return Err(Error::refused(CALL, CL_INVALID_BUFFER_SIZE, reason));
+        }
+        context.check_size(CALL, size)?;
+        let data = data.map_or(ptr::null(), <[u8]>::as_ptr).cast_mut();
+        // SAFETY: `data` is null, or COPY_HOST_PTR is set and `size` bytes can be read from it
+        // during the call; the driver does not write through it.
+        unsafe { create(context, ObjectDesc { flags, size }, data) }.map(Self::whole)
     }
 
     /// A buffer of undefined content in `context`, with flags that have been checked.

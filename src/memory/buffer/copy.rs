@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use bytemuck::Pod;
 use cl3::command_queue as cl;
 use cl3::error_codes::CL_MEM_COPY_OVERLAP;
 
@@ -12,17 +11,10 @@ use super::copy_rect::{HostRect, Rect};
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::memory::command::enqueue;
-use crate::memory::object::MemoryObject;
-use crate::memory::order::Order;
 use crate::memory::range::{check_not_empty, overlap};
 use crate::memory::track::Access;
-use crate::memory::transfer::copy_to::CopyTo;
-use crate::memory::transfer::enqueue_copy;
-use crate::memory::transfer::host::{HostCommand, HostCopy};
-use crate::memory::transfer::host_ptr::HostPtr;
-use crate::memory::transfer::linear::Linear;
-use crate::queue::{Arguments, CommandQueue, Submitted};
-use crate::wait_list::WaitList;
+use crate::memory::transfer::{HostCommand, HostCopy, HostPtr};
+use crate::memory::{CopyTo, Linear, MemoryObject, Order};
 
 /// The bytes that a copy of a buffer moves: `..`, a [`Linear`], or a rectangle `R`, which is a
 /// [`HostRect`] where the other side is host memory and a [`Rect`] where it is a buffer.
@@ -67,7 +59,7 @@ impl CopyTo<&Buffer> for &Buffer {
     type Part = BufferPart<Rect>;
     type Output = Result<Event>;
 
-    fn copy(order: Order<'_>, dst: &Buffer, src: Self, part: Self::Part) -> Self::Output {
+    fn copy(order: &Order<'_>, dst: &Buffer, src: Self, part: Self::Part) -> Self::Output {
         match part {
             BufferPart::Linear(linear) => copy_linear(order, dst, src, linear),
             BufferPart::Rect(rect) => rect.copy(order, dst, src),
@@ -75,89 +67,22 @@ impl CopyTo<&Buffer> for &Buffer {
     }
 }
 
-/// Fills `data` from byte `offset` of `buffer` on, and returns when that is done
-/// (`clEnqueueReadBuffer`; PyOpenCL's `enqueue_copy(queue, host, buffer)`).
-///
-/// The event is there for its profiling times.
-///
-/// # Errors
-/// CL_INVALID_CONTEXT, CL_INVALID_VALUE for bytes that are not there, CL_INVALID_OPERATION where
-/// the flags or a map forbid it, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where a command that
-/// it waited for failed, and the driver's errors.
-pub fn enqueue_read_buffer<'a, T: Pod>(
-    queue: &CommandQueue,
-    buffer: &Buffer,
-    offset: usize,
-    data: &mut [T],
-    wait_for: impl Into<WaitList<'a>>,
-) -> Result<Event> {
-    enqueue_copy(queue, data, buffer, Linear::default().src_offset(offset), wait_for)
-}
-
-/// Writes `data` from byte `offset` of `buffer` on, and returns when `data` has been read
-/// (`clEnqueueWriteBuffer`; PyOpenCL's `enqueue_copy(queue, buffer, host)`).
-///
-/// # Errors
-/// As for [`enqueue_read_buffer`].
-pub fn enqueue_write_buffer<'a, T: Pod>(
-    queue: &CommandQueue,
-    buffer: &Buffer,
-    offset: usize,
-    data: &[T],
-    wait_for: impl Into<WaitList<'a>>,
-) -> Result<Event> {
-    enqueue_copy(queue, buffer, data, Linear::default().dst_offset(offset), wait_for)
-}
-
-/// Copies `size` bytes of `src` from `src_offset` on to `dst_offset` of `dst`
-/// (`clEnqueueCopyBuffer`; PyOpenCL's `enqueue_copy(queue, dst, src)`).
-///
-/// # Errors
-/// CL_INVALID_CONTEXT, CL_INVALID_VALUE for bytes that are not there, CL_MEM_COPY_OVERLAP where
-/// both are the same bytes of one whole buffer, CL_INVALID_OPERATION where they are mapped, and
-/// the driver's errors.
-pub fn enqueue_copy_buffer<'a>(
-    queue: &CommandQueue,
-    src: &Buffer,
-    src_offset: usize,
-    dst: &Buffer,
-    dst_offset: usize,
-    size: usize,
-    wait_for: impl Into<WaitList<'a>>,
-) -> Result<Event> {
-    let linear = Linear { src_offset, dst_offset, byte_count: Some(size) };
-    copy_linear(Order::new(queue, &wait_for.into()), dst, src, linear)
-}
-
 /// Copies bytes in one piece between two buffers.
-fn copy_linear(order: Order<'_>, dst: &Buffer, src: &Buffer, linear: Linear) -> Result<Event> {
-    let Linear { src_offset, dst_offset, .. } = linear;
+fn copy_linear(order: &Order<'_>, dst: &Buffer, src: &Buffer, linear: Linear) -> Result<Event> {
+    const CALL: &str = "clEnqueueCopyBuffer";
     let size = linear.size_between(src.size(), dst.size());
-    let sides = ((src, src_offset), (dst, dst_offset));
-    copy("clEnqueueCopyBuffer", order, sides, size, |(queue, count, events)| {
-        let (from, to) = (src.as_raw(), dst.as_raw());
+    let from = src.span(CALL, linear.src_offset, size)?;
+    let to = dst.span(CALL, linear.dst_offset, size)?;
+    check_not_empty(CALL, &from)?;
+    check_no_overlap(CALL, (src, &from), (dst, &to))?;
+    let accesses = [src.accessed(&from, Access::Read), dst.accessed(&to, Access::Write)];
+    let submit = cl::enqueue_copy_buffer;
+    enqueue(CALL, order, &accesses, |(queue, count, events)| {
+        let (source, target) = (src.as_raw(), dst.as_raw());
         // SAFETY: the handles are alive and of one context, the bytes are within the buffers and
         // apart, and the driver keeps the buffers until the command has ended.
-        unsafe {
-            cl::enqueue_copy_buffer(queue, from, to, src_offset, dst_offset, size, count, events)
-        }
+        unsafe { submit(queue, source, target, from.start, to.start, size, count, events) }
     })
-}
-
-/// Copies `size` bytes between two buffers, each with the byte to begin at; `submit` calls the driver.
-pub(super) fn copy(
-    call: &'static str,
-    order: Order<'_>,
-    ((src, src_offset), (dst, dst_offset)): ((&Buffer, usize), (&Buffer, usize)),
-    size: usize,
-    submit: impl FnOnce(Arguments) -> Submitted,
-) -> Result<Event> {
-    let from = src.span(call, src_offset, size)?;
-    let to = dst.span(call, dst_offset, size)?;
-    check_not_empty(call, &from)?;
-    check_no_overlap(call, (src, &from), (dst, &to))?;
-    let accesses = [src.accessed(&from, Access::Read), dst.accessed(&to, Access::Write)];
-    enqueue(call, order, &accesses, submit)
 }
 
 /// Refuses bytes of the same memory that overlap.

@@ -9,13 +9,11 @@ use cl3::types::{CL_NON_BLOCKING, cl_mem};
 use super::Buffer;
 use crate::error::Result;
 use crate::memory::command::AccessedRange;
-use crate::memory::object::{MemoryObject, check_host_access};
+use crate::memory::object::check_host_access;
 use crate::memory::range::{check_not_empty, checked_span};
 use crate::memory::track::Access;
-use crate::memory::transfer::host::HostCommand;
-use crate::memory::transfer::host_ptr::{HostPtr, Layout};
-use crate::memory::transfer::linear::Linear;
-use crate::memory::transfer::rows::Rows;
+use crate::memory::transfer::{HostCommand, HostPtr, Layout, Rows};
+use crate::memory::{Linear, MemoryObject};
 use crate::queue::{Arguments, Submitted};
 
 /// The bytes of the buffer and of the host memory.
@@ -99,7 +97,7 @@ impl<'a> BufferCommand<'a> {
                     row_pitch: row,
                     slice_pitch: row * rows,
                 };
-                buffer.span(call, offset, host.region.iter().product())?;
+                buffer.span(call, offset, host_ptr.layout(call)?.byte_count())?;
                 Part::Rect { buffer: buffer_rows, host }
             }
             (_, byte_count) => {

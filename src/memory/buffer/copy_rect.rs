@@ -9,69 +9,104 @@ use super::Buffer;
 use super::copy_host::{BufferCommand, Part, rect_call};
 use crate::error::{Error, Result};
 use crate::memory::command::enqueue;
-use crate::memory::object::MemoryObject;
-use crate::memory::order::Order;
 use crate::memory::track::Access;
-use crate::memory::transfer::host_ptr::HostPtr;
-use crate::memory::transfer::rows::{Rows, overlap};
-use crate::memory::units::{ByteOrigin, ByteRegion, Pitches};
+use crate::memory::transfer::rows::overlap;
+use crate::memory::transfer::{HostPtr, Rows};
+use crate::memory::{ByteOrigin, ByteRegion, MemoryObject, Order, Pitches};
 
-/// A rectangle of bytes of a buffer and one of host memory, of the same size
-/// (`clEnqueueReadBufferRect`, `clEnqueueWriteBufferRect`).
-///
-/// The host memory has to be without gaps.
-///
-/// ```
-/// use clmatrix::memory::{Buffer, HostRect, MemFlags, enqueue_copy};
-///
-/// # fn main() -> clmatrix::Result<()> {
-/// # let context = clmatrix::create_some_context()?;
-/// # let queue = clmatrix::CommandQueue::new(&context)?;
-/// // Three rows of four bytes.
-/// let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, b"abcdefghijkl")?;
-/// let mut corner = [0; 4];
-/// let rect = HostRect::new([2, 2]).buffer_origin([2, 1]).buffer_pitches([4]);
-/// enqueue_copy(&queue, &mut corner, &buffer, rect, [])?;
-/// assert_eq!(&corner, b"ghkl");
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use]
-pub struct HostRect {
-    region: ByteRegion,
-    buffer_origin: ByteOrigin,
-    host_origin: ByteOrigin,
-    buffer_pitches: Pitches,
-    host_pitches: Pitches,
+/// Defines a pair of rectangles of the same size, one on either side.
+macro_rules! rectangles {
+    ($($(#[$doc:meta])* $name:ident:
+       $first:literal $first_origin:ident $first_pitches:ident,
+       $second:literal $second_origin:ident $second_pitches:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[must_use]
+        pub struct $name {
+            region: ByteRegion,
+            $first_origin: ByteOrigin,
+            $second_origin: ByteOrigin,
+            $first_pitches: Pitches,
+            $second_pitches: Pitches,
+        }
+
+        impl $name {
+            /// Returns a rectangle of `region` bytes, rows and slices, at the start of either side, without
+            /// gaps.
+            pub fn new(region: impl Into<ByteRegion>) -> Self {
+                Self {
+                    region: region.into(),
+                    $first_origin: ByteOrigin::default(),
+                    $second_origin: ByteOrigin::default(),
+                    $first_pitches: Pitches::default(),
+                    $second_pitches: Pitches::default(),
+                }
+            }
+
+            setters! {
+                #[doc = concat!("Sets its origin in the ", $first, ".")]
+                $first_origin |origin: impl Into<ByteOrigin>| origin.into();
+
+                #[doc = concat!("Sets its origin in the ", $second, ".")]
+                $second_origin |origin: impl Into<ByteOrigin>| origin.into();
+
+                #[doc = concat!("Sets the distances of the ", $first, "'s rows and slices, in bytes.")]
+                $first_pitches |pitches: impl Into<Pitches>| pitches.into();
+
+                #[doc = concat!("Sets the distances of the ", $second, "'s rows and slices, in bytes.")]
+                $second_pitches |pitches: impl Into<Pitches>| pitches.into();
+            }
+        }
+    )*};
+}
+
+rectangles! {
+    /// A rectangle of bytes of a buffer and one of host memory, of the same size
+    /// (`clEnqueueReadBufferRect`, `clEnqueueWriteBufferRect`).
+    ///
+    /// The host memory has to be without gaps.
+    ///
+    /// ```
+    /// use clmatrix::memory::{Buffer, HostRect, MemFlags, enqueue_copy};
+    ///
+    /// # fn main() -> clmatrix::Result<()> {
+    /// # let context = clmatrix::create_some_context()?;
+    /// # let queue = clmatrix::CommandQueue::new(&context)?;
+    /// // Three rows of four bytes.
+    /// let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, b"abcdefghijkl")?;
+    /// let mut corner = [0; 4];
+    /// let rect = HostRect::new([2, 2]).buffer_origin([2, 1]).buffer_pitches([4]);
+    /// enqueue_copy(&queue, &mut corner, &buffer, rect)?;
+    /// assert_eq!(&corner, b"ghkl");
+    /// # Ok(())
+    /// # }
+    /// ```
+    HostRect: "buffer" buffer_origin buffer_pitches, "host memory" host_origin host_pitches;
+
+    /// A rectangle of bytes in each of two buffers, or two in one (`clEnqueueCopyBufferRect`).
+    ///
+    /// Within one buffer, and between regions of it, both sides need the same pitches.
+    ///
+    /// ```
+    /// use clmatrix::memory::{Buffer, MemFlags, Rect, enqueue_copy};
+    ///
+    /// # fn main() -> clmatrix::Result<()> {
+    /// # let context = clmatrix::create_some_context()?;
+    /// # let queue = clmatrix::CommandQueue::new(&context)?;
+    /// // Three rows of four bytes.
+    /// let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, b"abcdefghijkl")?;
+    /// let column = Rect::new([1, 3]).dst_origin([3]).src_pitches([4]).dst_pitches([4]);
+    /// enqueue_copy(&queue, &buffer, &buffer, column)?;
+    /// let mut rows = [0; 12];
+    /// enqueue_copy(&queue, &mut rows, &buffer, ..)?;
+    /// assert_eq!(&rows, b"abcaefgeijki");
+    /// # Ok(())
+    /// # }
+    /// ```
+    Rect: "source" src_origin src_pitches, "destination" dst_origin dst_pitches;
 }
 
 impl HostRect {
-    /// Returns a rectangle of `region` bytes, rows and slices, at the start of either side, without gaps.
-    pub fn new(region: impl Into<ByteRegion>) -> Self {
-        Self {
-            region: region.into(),
-            buffer_origin: ByteOrigin::default(),
-            host_origin: ByteOrigin::default(),
-            buffer_pitches: Pitches::default(),
-            host_pitches: Pitches::default(),
-        }
-    }
-
-    setters! {
-        /// Sets its origin in the buffer.
-        buffer_origin |origin: impl Into<ByteOrigin>| origin.into();
-
-        /// Sets its origin in the host memory.
-        host_origin |origin: impl Into<ByteOrigin>| origin.into();
-
-        /// Sets the distances of the buffer's rows and slices, in bytes.
-        buffer_pitches |pitches: impl Into<Pitches>| pitches.into();
-
-        /// Sets the distances of the host memory's rows and slices, in bytes.
-        host_pitches |pitches: impl Into<Pitches>| pitches.into();
-    }
-
     /// Returns the command that does `access` to `buffer`; the other side is at `host_ptr`.
     pub(super) fn plan(
         self,
@@ -88,64 +123,9 @@ impl HostRect {
     }
 }
 
-/// A rectangle of bytes in each of two buffers, or two in one (`clEnqueueCopyBufferRect`).
-///
-/// Within one buffer, and between regions of it, both sides need the same pitches.
-///
-/// ```
-/// use clmatrix::memory::{Buffer, MemFlags, Rect, enqueue_copy};
-///
-/// # fn main() -> clmatrix::Result<()> {
-/// # let context = clmatrix::create_some_context()?;
-/// # let queue = clmatrix::CommandQueue::new(&context)?;
-/// // Three rows of four bytes.
-/// let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, b"abcdefghijkl")?;
-/// let column = Rect::new([1, 3]).dst_origin([3]).src_pitches([4]).dst_pitches([4]);
-/// enqueue_copy(&queue, &buffer, &buffer, column, [])?;
-/// let mut rows = [0; 12];
-/// enqueue_copy(&queue, &mut rows, &buffer, .., [])?;
-/// assert_eq!(&rows, b"abcaefgeijki");
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use]
-pub struct Rect {
-    region: ByteRegion,
-    src_origin: ByteOrigin,
-    dst_origin: ByteOrigin,
-    src_pitches: Pitches,
-    dst_pitches: Pitches,
-}
-
 impl Rect {
-    /// Returns a rectangle of `region` bytes, rows and slices, at the start of either side, without gaps.
-    pub fn new(region: impl Into<ByteRegion>) -> Self {
-        Self {
-            region: region.into(),
-            src_origin: ByteOrigin::default(),
-            dst_origin: ByteOrigin::default(),
-            src_pitches: Pitches::default(),
-            dst_pitches: Pitches::default(),
-        }
-    }
-
-    setters! {
-        /// Sets its origin in the source.
-        src_origin |origin: impl Into<ByteOrigin>| origin.into();
-
-        /// Sets its origin in the destination.
-        dst_origin |origin: impl Into<ByteOrigin>| origin.into();
-
-        /// Sets the distances of the source's rows and slices, in bytes.
-        src_pitches |pitches: impl Into<Pitches>| pitches.into();
-
-        /// Sets the distances of the destination's rows and slices, in bytes.
-        dst_pitches |pitches: impl Into<Pitches>| pitches.into();
-    }
-
     /// Copies between two buffers.
-    pub(super) fn copy(self, order: Order<'_>, dst: &Buffer, src: &Buffer) -> Result<Event> {
+    pub(super) fn copy(self, order: &Order<'_>, dst: &Buffer, src: &Buffer) -> Result<Event> {
         const CALL: &str = "clEnqueueCopyBufferRect";
         let rows = |side, origin, pitches| Rows::checked(CALL, side, origin, self.region, pitches);
         let from = rows(("source", src.size()), self.src_origin, self.src_pitches)?;

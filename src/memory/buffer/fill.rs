@@ -8,35 +8,28 @@ use super::Buffer;
 use crate::error::Result;
 use crate::event::Event;
 use crate::memory::command::enqueue;
-use crate::memory::fill::{FillTarget, Pattern, check_pattern};
-use crate::memory::object::MemoryObject;
-use crate::memory::order::Order;
+use crate::memory::fill::check_pattern;
 use crate::memory::range::check_not_empty;
 use crate::memory::track::Access;
-use crate::queue::CommandQueue;
-use crate::wait_list::WaitList;
+use crate::memory::{FillTarget, MemoryObject, Order, Pattern};
 
-/// Repeats `pattern` over the bytes `range` of `buffer` (`clEnqueueFillBuffer`, OpenCL 1.2;
-/// `pyopencl.enqueue_fill_buffer`). Does not block.
-///
-/// # Errors
-/// CL_INVALID_CONTEXT, CL_INVALID_VALUE for bytes that are not there, for a pattern whose size is
-/// no power of two up to 128 bytes, and for a range that does not begin and end at multiples of
-/// that; CL_INVALID_OPERATION where the bytes are mapped,
-/// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST for an event that has failed, and the driver's
-/// errors.
-pub fn enqueue_fill_buffer<'a, P: Pattern + ?Sized>(
-    queue: &CommandQueue,
-    buffer: &Buffer,
-    pattern: &P,
-    range: impl RangeBounds<usize>,
-    wait_for: impl Into<WaitList<'a>>,
-) -> Result<Event> {
-    buffer.enqueue_fill(Order::new(queue, &wait_for.into()), pattern, range)
+impl Buffer {
+    /// Repeats `pattern` over the whole buffer (`clEnqueueFillBuffer`, OpenCL 1.2). Does not block.
+    ///
+    /// # Errors
+    /// The errors of [`enqueue_fill`](crate::memory::enqueue_fill#errors).
+    #[doc(alias = "enqueue_fill_buffer")]
+    pub fn fill<'q, P: Pattern + ?Sized>(
+        &self,
+        order: impl Into<Order<'q>>,
+        pattern: &P,
+    ) -> Result<Event> {
+        self.enqueue_fill(&order.into(), pattern, ..)
+    }
 }
 
 impl<P: Pattern + ?Sized, R: RangeBounds<usize>> FillTarget<&P, R> for &Buffer {
-    fn enqueue_fill(self, order: Order<'_>, pattern: &P, range: R) -> Result<Event> {
+    fn enqueue_fill(self, order: &Order<'_>, pattern: &P, range: R) -> Result<Event> {
         const CALL: &str = "clEnqueueFillBuffer";
         let pattern = pattern.bytes();
         let range = self.bytes(CALL, range)?;

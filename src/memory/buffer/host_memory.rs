@@ -3,7 +3,6 @@
 use std::sync::{Arc, mpsc};
 
 use crate::queue::CommandQueue;
-use bytemuck::Pod;
 use cl3::error_codes::{CL_INVALID_BUFFER_SIZE, CL_INVALID_HOST_PTR, CL_INVALID_OPERATION};
 use opencl3::context::Context;
 use parking_lot::Mutex;
@@ -11,34 +10,29 @@ use parking_lot::Mutex;
 use super::Buffer;
 use super::builder::create;
 use super::host_buffer::HostBuffer;
-use super::map::{BufferMap, enqueue_map_buffer};
 use crate::error::{Error, Result};
 use crate::memory::context::MemContext;
 use crate::memory::destructor_callback::keep_until_destroyed;
-use crate::memory::flags::MemFlags;
-use crate::memory::mapping::mode::{MapMode, MapRead};
-use crate::memory::object::{MemObject, MemoryObject, ObjectDesc};
-use crate::memory::transfer::error::TransferError;
-use crate::memory::transfer::host_memory::{DriverOwned, HostMemory};
-use crate::wait_list::WaitList;
+use crate::memory::object::{MemObject, ObjectDesc};
+use crate::memory::transfer::DriverOwned;
+use crate::memory::{HostMemory, MemFlags, MemoryObject, TransferError};
 
 impl Buffer {
     /// A buffer that lives in `memory` and begins with what is there (`clCreateBuffer` with
     /// CL_MEM_USE_HOST_PTR).
     ///
-    /// The buffer owns the memory, for as long as the driver has it; the host reaches it through
-    /// [`hostbuf`](Self::hostbuf) and gets it back from
-    /// [`into_host_memory`](Self::into_host_memory).
+    /// The buffer owns the memory, for as long as the driver has it; the host reaches it through maps and
+    /// gets it back from [`into_host_memory`](Self::into_host_memory).
     ///
     /// ```
-    /// use clmatrix::memory::{Buffer, MapRead, MemFlags, enqueue_fill_buffer};
+    /// use clmatrix::memory::{Buffer, MemFlags};
     ///
     /// # fn main() -> clmatrix::Result<()> {
     /// # let context = clmatrix::create_some_context()?;
     /// # let queue = clmatrix::CommandQueue::new(&context)?;
     /// let buffer = Buffer::using_host_memory(&context, MemFlags::READ_WRITE, vec![1_u32; 8])?;
-    /// enqueue_fill_buffer(&queue, &buffer, &7_u32, ..4, [])?;
-    /// assert_eq!(buffer.hostbuf::<u32, _>(&queue, MapRead, [])?[..2], [7, 1]);
+    /// buffer.slice::<u32>(..1).fill(&queue, &7)?;
+    /// assert_eq!(buffer.map_read::<u32>(&queue, ..)?[..2], [7, 1]);
     /// let memory: Vec<u32> = buffer.into_host_memory(&queue)?;
     /// assert_eq!(memory[..2], [7, 1]);
     /// # Ok(())
@@ -46,8 +40,9 @@ impl Buffer {
     /// ```
     ///
     /// # Errors
-    /// The errors of [`BufferBuilder::build`](super::builder::BufferBuilder::build), CL_INVALID_HOST_PTR for an
+    /// The errors of [`new`](Self::new), CL_INVALID_HOST_PTR for an
     /// array whose elements are not one after the other; each with the memory.
+    #[doc(alias = "hostbuf")]
     pub fn using_host_memory<H: HostMemory>(
         context: &Context,
         flags: MemFlags,
@@ -77,23 +72,6 @@ impl Buffer {
         }
     }
 
-    /// The host memory that the buffer lives in, mapped (PyOpenCL's `hostbuf`, `get_host_array`): a
-    /// slice, and through [`BufferMap::array`] an array of any shape and order. Of a region, its
-    /// part.
-    ///
-    /// # Errors
-    /// CL_INVALID_OPERATION for a buffer that was not made by
-    /// [`using_host_memory`](Self::using_host_memory), and those of [`enqueue_map_buffer`].
-    pub fn hostbuf<'a, T: Pod, M: MapMode>(
-        &self,
-        queue: &CommandQueue,
-        mode: M,
-        wait_for: impl Into<WaitList<'a>>,
-    ) -> Result<BufferMap<T, M>> {
-        self.check_host_memory("clEnqueueMapBuffer")?;
-        enqueue_map_buffer(queue, self, mode, .., wait_for)
-    }
-
     /// Gives the buffer up, and its host memory back with what the device has made of it. Waits for
     /// the commands that use it; `queue` is one of its context.
     ///
@@ -111,7 +89,7 @@ impl Buffer {
             Ok(host) => host,
             Err(error) => return Err(TransferError::new(error, Some(self))),
         };
-        self.release();
+        drop(self);
         let memory = host.take().and_then(|memory| memory.downcast::<H>().ok());
         memory.map(|memory| *memory).ok_or_else(|| {
             let reason = "the driver keeps the buffer, and so its host memory";
@@ -134,8 +112,7 @@ impl Buffer {
             return refused("the buffer was made of host memory of another type");
         }
         if self.flags().host_reads() {
-            let map = enqueue_map_buffer::<u8, _>(queue, self, MapRead, .., [])?;
-            map.unmap([])?.wait()?;
+            self.map_read::<u8>(queue, ..)?.unmap()?.wait()?;
         }
         self.reference.object().tracker().wait_until_idle(call)?;
         Ok(Arc::clone(host))

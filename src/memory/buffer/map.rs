@@ -12,16 +12,14 @@ use cl3::types::{CL_NON_BLOCKING, cl_context, cl_mem};
 use super::Buffer;
 use super::handle::BufferRef;
 use crate::error::Result;
-use crate::memory::mapping::map::Map;
-use crate::memory::mapping::mode::{MapMode, access, check_mode};
-use crate::memory::mapping::slice::SliceMap;
-use crate::memory::mapping::{Mappable, Mapping};
-use crate::memory::object::MemoryObject;
-use crate::memory::order::Order;
+use crate::memory::mapping::{Mappable, Mapping, access, check_mode, map_methods};
 use crate::memory::range::checked_elements;
 use crate::memory::track::AccessTracker;
+use crate::memory::{
+    MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, MemoryObject, Order, PendingMap,
+    SliceMap,
+};
 use crate::queue::{Arguments, CommandQueue, Submitted};
-use crate::wait_list::WaitList;
 
 impl Mappable for BufferRef {
     const MAP: &'static str = "clEnqueueMapBuffer";
@@ -53,53 +51,33 @@ impl Mappable for BufferRef {
 /// ```
 pub type BufferMap<T, M> = SliceMap<Mapping<BufferRef>, T, M>;
 
-impl<R: RangeBounds<usize>> Map<R> for Buffer {
-    type Guard<T: Pod, M: MapMode> = BufferMap<T, M>;
-
-    unsafe fn enqueue_map<T: Pod, M: MapMode>(
-        &self,
-        order: Order<'_>,
-        range: R,
-        is_blocking: bool,
-    ) -> Result<BufferMap<T, M>> {
-        let bytes = checked_elements::<T>(BufferRef::MAP, "buffer", self.size(), range)?;
-        check_mode::<M>(BufferRef::MAP, self.flags())?;
-        let (reference, place) = place(order.queue, self, &bytes);
-        let (memory, tracked, access) =
-            (reference.as_ref(), self.in_tracker(&bytes), access::<M>());
-        let submit = |arguments: Arguments, pointer: &mut *mut c_void| {
-            // SAFETY: the handles are alive and of one context, and the bytes are within the buffer.
-            unsafe { submit::<M>(memory.raw(), &place, arguments, pointer) }
-        };
-        let mapping = Mapping::new(order, memory, &tracked, access, is_blocking, submit)?;
-        // SAFETY: as the caller promises.
-        unsafe { SliceMap::mapped(mapping, bytes.len()) }
+impl Buffer {
+    map_methods! {
+        "the buffer, elements of `T`,", pub, RangeBounds<usize>, BufferMap, enqueue
     }
 }
 
-/// Maps the elements `range` of `buffer`, and returns when they can be used: PyOpenCL's name for
-/// [`Map::map`].
+/// Maps elements of a buffer.
 ///
-/// ```no_run
-/// # use clmatrix::memory::*;
-/// # fn f(queue: &clmatrix::CommandQueue, buffer: &Buffer) -> clmatrix::Result<()> {
-/// let mut map = enqueue_map_buffer::<f32, _>(queue, buffer, MapReadWrite, .., [])?;
-/// map[0] += 1.0;
-/// map.unmap([])?;
-/// # Ok(())
-/// # }
-/// ```
-///
-/// # Errors
-/// The errors of [`Map`](Map#errors).
-pub fn enqueue_map_buffer<'a, T: Pod, M: MapMode>(
-    queue: &CommandQueue,
+/// # Safety
+/// Without `is_blocking`, nothing reaches the elements before the event of the guard has ended well.
+unsafe fn enqueue<T: Pod, M: MapMode>(
     buffer: &Buffer,
-    mode: M,
+    order: &Order<'_>,
     range: impl RangeBounds<usize>,
-    wait_for: impl Into<WaitList<'a>>,
+    is_blocking: bool,
 ) -> Result<BufferMap<T, M>> {
-    buffer.map(queue, mode, range, wait_for)
+    let bytes = checked_elements::<T>(BufferRef::MAP, "buffer", buffer.size(), range)?;
+    check_mode::<M>(BufferRef::MAP, buffer.flags())?;
+    let (reference, place) = place(order.queue, buffer, &bytes);
+    let (memory, tracked) = (reference.as_ref(), buffer.in_tracker(&bytes));
+    let submit = |arguments: Arguments, pointer: &mut *mut c_void| {
+        // SAFETY: the handles are alive and of one context, and the bytes are within the buffer.
+        unsafe { submit::<M>(memory.raw(), &place, arguments, pointer) }
+    };
+    let mapping = Mapping::new(order, memory, &tracked, access::<M>(), is_blocking, submit)?;
+    // SAFETY: as the caller promises.
+    unsafe { SliceMap::mapped(mapping, bytes.len()) }
 }
 
 /// Returns the object that the driver maps, and the bytes there: those of the whole buffer in place of a

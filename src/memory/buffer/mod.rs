@@ -3,13 +3,13 @@
 pub(crate) mod builder;
 pub(crate) mod copy;
 pub(crate) mod copy_host;
-pub(crate) mod copy_p2p;
 pub(crate) mod copy_rect;
 pub(crate) mod fill;
 pub(crate) mod handle;
 mod host_buffer;
 pub(crate) mod host_memory;
 pub(crate) mod map;
+pub(crate) mod slice;
 
 use std::ops::{Range, RangeBounds};
 use std::sync::Arc;
@@ -91,17 +91,17 @@ impl Buffer {
         })
     }
 
-    /// The bytes `range` of this buffer as a buffer with the same flags
-    /// (`pyopencl.Buffer.get_sub_region`, and `buffer[start:stop]`).
+    /// Returns the bytes `range` of this buffer as a buffer with the same flags (`clCreateSubBuffer`;
+    /// `pyopencl.Buffer.get_sub_region`, and `buffer[start:stop]`).
     ///
     /// # Errors
-    /// The errors of [`sub_buffer`](Self::sub_buffer).
-    pub fn sub_region(&self, range: impl RangeBounds<usize>) -> Result<Self> {
-        let range = self.bytes("clCreateSubBuffer", range)?;
-        self.sub_buffer(range.start, range.len(), MemFlags::empty())
+    /// The errors of [`sub_buffer_with_flags`](Self::sub_buffer_with_flags).
+    #[doc(alias = "get_sub_region")]
+    pub fn sub_buffer(&self, range: impl RangeBounds<usize>) -> Result<Self> {
+        self.sub_buffer_with_flags(range, MemFlags::empty())
     }
 
-    /// The `size` bytes of this buffer from `origin` on as a buffer (`clCreateSubBuffer`).
+    /// Returns the bytes `range` of this buffer as a buffer with other flags.
     ///
     /// Flags that are not given are inherited. OpenCL knows no region of a region: the result is
     /// one of the same whole buffer, within this one.
@@ -110,14 +110,19 @@ impl Buffer {
     /// CL_INVALID_VALUE for bytes that are not there and for flags that the parent's rule out,
     /// CL_INVALID_BUFFER_SIZE for 0 bytes, CL_MISALIGNED_SUB_BUFFER_OFFSET where the region begins
     /// at no multiple of CL_DEVICE_MEM_BASE_ADDR_ALIGN of any device, and the driver's errors.
-    pub fn sub_buffer(&self, origin: usize, size: usize, flags: MemFlags) -> Result<Self> {
+    pub fn sub_buffer_with_flags(
+        &self,
+        range: impl RangeBounds<usize>,
+        flags: MemFlags,
+    ) -> Result<Self> {
         const CALL: &str = "clCreateSubBuffer";
-        let range = self.span(CALL, origin, size)?;
+        let range = self.bytes(CALL, range)?;
+        let size = range.len();
         if range.is_empty() {
             return Err(Error::refused(CALL, CL_INVALID_BUFFER_SIZE, "the region has 0 bytes"));
         }
         let flags = flags.for_region_of(CALL, self.flags())?;
-        let offset = self.offset() + origin;
+        let offset = self.offset() + range.start;
         let alignments: SmallVec<[usize; 4]> = self.object().context().base_alignments().collect();
         check_alignment(CALL, offset, &alignments)?;
         let region = cl_buffer_region { origin: offset, size };

@@ -10,7 +10,7 @@ use super::Image;
 use super::builder::CALL;
 use super::format::{ChannelOrder, ChannelType, ImageFormat};
 use crate::error::{Error, Result};
-use crate::memory::flags::MemFlags;
+use crate::memory::MemFlags;
 
 /// The access of kernels to an image from an array (PyOpenCL's `mode`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

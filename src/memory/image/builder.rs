@@ -21,13 +21,11 @@ use super::shape::{Extent, ImageType, driver_pitches, layer_pitches};
 use super::{Image, check_item_size};
 use crate::error::{Error, Result, in_call};
 use crate::handle::MemRef;
-use crate::memory::buffer::Buffer;
 use crate::memory::context::MemContext;
-use crate::memory::flags::MemFlags;
 use crate::memory::object::sealed::Handle;
-use crate::memory::object::{self, MemoryObject, ObjectDesc};
-use crate::memory::transfer::rows::Rows;
-use crate::memory::units::Pitches;
+use crate::memory::object::{self, ObjectDesc};
+use crate::memory::transfer::Rows;
+use crate::memory::{Buffer, MemFlags, MemoryObject, Pitches};
 
 /// The name of the call.
 pub(super) const CALL: &str = "clCreateImage";

@@ -10,19 +10,14 @@ use cl3::error_codes::{CL_IMAGE_FORMAT_MISMATCH, CL_MEM_COPY_OVERLAP};
 use super::Image;
 use super::shape::Pixels;
 use crate::error::{Error, Result};
-use crate::memory::buffer::Buffer;
-use crate::memory::buffer::copy::BufferPart;
 use crate::memory::command::enqueue;
-use crate::memory::flags::MemFlags;
-use crate::memory::object::MemoryObject;
 use crate::memory::object::sealed::Handle;
-use crate::memory::order::Order;
 use crate::memory::track::Access;
-use crate::memory::transfer::copy_to::CopyTo;
-use crate::memory::transfer::linear::Linear;
-use crate::memory::transfer::rows::{Rows, overlap};
-use crate::memory::units::{PixelOrigin, PixelRegion};
-use crate::wait_list::WaitList;
+use crate::memory::transfer::Rows;
+use crate::memory::transfer::rows::overlap;
+use crate::memory::{
+    Buffer, BufferPart, CopyTo, Linear, MemFlags, MemoryObject, Order, PixelOrigin, PixelRegion,
+};
 
 /// A box of an image's pixels, and where they lie in a buffer, without gaps
 /// (`clEnqueueCopyImageToBuffer`, `clEnqueueCopyBufferToImage`).
@@ -40,9 +35,9 @@ use crate::wait_list::WaitList;
 /// let image = Image::builder(&context, grey).shape([4, 3]).copy_from(b"abcdefghijkl").build()?;
 /// let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, b"........")?;
 /// let column = ImageBufferRegion::new([1, 3]).origin([2]).offset(4);
-/// enqueue_copy(&queue, &buffer, &image, column, [])?;
+/// enqueue_copy(&queue, &buffer, &image, column)?;
 /// let mut bytes = [0; 8];
-/// enqueue_copy(&queue, &mut bytes, &buffer, .., [])?;
+/// enqueue_copy(&queue, &mut bytes, &buffer, ..)?;
 /// assert_eq!(&bytes, b"....cgk.");
 /// # Ok(())
 /// # }
@@ -100,7 +95,7 @@ impl ImageBufferRegion {
 /// behind the end of the buffer.
 // quirk: RUSTICL-6
 fn copy_in_two_steps(
-    order: Order<'_>,
+    order: &Order<'_>,
     dst: &Buffer,
     src: &Image,
     pixels: &Pixels,
@@ -111,7 +106,7 @@ fn copy_in_two_steps(
     let part = ImageBufferRegion::new(pixels.region).origin(pixels.origin);
     let copied = CopyTo::copy(order, &temporary, src, part)?;
     let bytes = bytes_from_to(0..size, range.start);
-    CopyTo::copy(Order::new(order.queue, &WaitList::from(&copied)), dst, &temporary, bytes)
+    CopyTo::copy(&order.queue.after(&copied), dst, &temporary, bytes)
 }
 
 /// These bytes of one buffer, to be copied to another.
@@ -129,33 +124,26 @@ impl CopyTo<&Buffer> for &Image {
     type Part = ImageBufferRegion;
     type Output = Result<Event>;
 
-    fn copy(order: Order<'_>, dst: &Buffer, src: Self, part: ImageBufferRegion) -> Self::Output {
+    fn copy(order: &Order<'_>, dst: &Buffer, src: Self, part: ImageBufferRegion) -> Self::Output {
         const CALL: &str = "clEnqueueCopyImageToBuffer";
         let (pixels, range) = part.checked(CALL, src, dst)?;
         if let Some((buffer, bytes)) = src.in_buffer(&pixels) {
             return CopyTo::copy(order, dst, buffer, bytes_from_to(bytes, range.start));
         }
-        if dst.offset() + range.start > 0 && order.queue.state().driver().misplaces_pixels {
+        let offset = dst.offset() + range.start;
+        if offset > 0 && order.queue.state().driver().misplaces_pixels {
             return copy_in_two_steps(order, dst, src, &pixels, range);
         }
         let accesses = [src.accessed(&pixels, Access::Read), dst.accessed(&range, Access::Write)];
+        let (origin, region) = (pixels.origin.as_ptr(), pixels.region.as_ptr());
         // Sub-buffers are replaced by their whole buffers: PoCL 3.1 crashes on sub-buffers here.
         // quirk: POCL-5
+        let (image, buffer) = (src.as_raw(), dst.whole_raw());
+        let submit = cl::enqueue_copy_image_to_buffer;
         enqueue(CALL, order, &accesses, |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, the pixels are within image and
             // buffer, and the driver keeps both until the command has ended.
-            unsafe {
-                cl::enqueue_copy_image_to_buffer(
-                    queue,
-                    src.as_raw(),
-                    dst.whole_raw(),
-                    pixels.origin.as_ptr(),
-                    pixels.region.as_ptr(),
-                    dst.offset() + range.start,
-                    count,
-                    events,
-                )
-            }
+            unsafe { submit(queue, image, buffer, origin, region, offset, count, events) }
         })
     }
 }
@@ -164,30 +152,23 @@ impl CopyTo<&Image> for &Buffer {
     type Part = ImageBufferRegion;
     type Output = Result<Event>;
 
-    fn copy(order: Order<'_>, dst: &Image, src: Self, part: ImageBufferRegion) -> Self::Output {
+    fn copy(order: &Order<'_>, dst: &Image, src: Self, part: ImageBufferRegion) -> Self::Output {
         const CALL: &str = "clEnqueueCopyBufferToImage";
         let (pixels, range) = part.checked(CALL, dst, src)?;
         if let Some((buffer, bytes)) = dst.in_buffer(&pixels) {
             return CopyTo::copy(order, buffer, src, bytes_from_to(range, bytes.start));
         }
+        let offset = src.offset() + range.start;
         let accesses = [src.accessed(&range, Access::Read), dst.accessed(&pixels, Access::Write)];
-        // Sub-buffers are replaced by their whole buffers: PoCL 3.1 crashes on sub-buffers here.
+        let (origin, region) = (pixels.origin.as_ptr(), pixels.region.as_ptr());
+        // As above.
         // quirk: POCL-5
+        let (buffer, image) = (src.whole_raw(), dst.as_raw());
+        let submit = cl::enqueue_copy_buffer_to_image;
         enqueue(CALL, order, &accesses, |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, the pixels are within image and
             // buffer, and the driver keeps both until the command has ended.
-            unsafe {
-                cl::enqueue_copy_buffer_to_image(
-                    queue,
-                    src.whole_raw(),
-                    dst.as_raw(),
-                    src.offset() + range.start,
-                    pixels.origin.as_ptr(),
-                    pixels.region.as_ptr(),
-                    count,
-                    events,
-                )
-            }
+            unsafe { submit(queue, buffer, image, offset, origin, region, count, events) }
         })
     }
 }
@@ -208,9 +189,9 @@ impl CopyTo<&Image> for &Buffer {
 /// let grey = ImageFormat::new(ChannelOrder::R, ChannelType::UnsignedInt8);
 /// let image = Image::builder(&context, grey).shape([4, 3]).copy_from(b"abcdefghijkl").build()?;
 /// let column = ImageCopy::new([1, 3]).dst_origin([3]);
-/// enqueue_copy(&queue, &image, &image, column, [])?;
+/// enqueue_copy(&queue, &image, &image, column)?;
 /// let mut rows = [0; 12];
-/// enqueue_copy(&queue, &mut rows, &image, .., [])?;
+/// enqueue_copy(&queue, &mut rows, &image, ..)?;
 /// assert_eq!(&rows, b"abcaefgeijki");
 /// # Ok(())
 /// # }
@@ -242,7 +223,7 @@ impl CopyTo<&Image> for &Image {
     type Part = ImageCopy;
     type Output = Result<Event>;
 
-    fn copy(order: Order<'_>, dst: &Image, src: Self, part: ImageCopy) -> Self::Output {
+    fn copy(order: &Order<'_>, dst: &Image, src: Self, part: ImageCopy) -> Self::Output {
         const CALL: &str = "clEnqueueCopyImage";
         check_same_format(CALL, src, dst)?;
         let from = src.extent().checked(CALL, "source", part.src_origin, part.region)?;

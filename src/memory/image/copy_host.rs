@@ -10,12 +10,10 @@ use super::shape::{Pixels, driver_pitches, layer_pitches};
 use crate::error::{Error, Result};
 use crate::memory::buffer::copy_host::{linear_call, submit_linear};
 use crate::memory::command::AccessedRange;
-use crate::memory::object::{MemoryObject, check_host_access};
+use crate::memory::object::check_host_access;
 use crate::memory::track::Access;
-use crate::memory::transfer::host::{HostCommand, HostCopy};
-use crate::memory::transfer::host_ptr::{HostPtr, Layout};
-use crate::memory::transfer::rows::Rows;
-use crate::memory::units::{Pitches, PixelOrigin, PixelRegion};
+use crate::memory::transfer::{HostCommand, HostCopy, HostPtr, Layout, Rows};
+use crate::memory::{MemoryObject, Pitches, PixelOrigin, PixelRegion};
 
 /// A box of an image's pixels (`clEnqueueReadImage`, `clEnqueueWriteImage`, `clEnqueueFillImage`).
 ///
@@ -35,10 +33,10 @@ use crate::memory::units::{Pitches, PixelOrigin, PixelRegion};
 /// # let queue = clmatrix::CommandQueue::new(&context)?;
 /// let grey = ImageFormat::new(ChannelOrder::R, ChannelType::UnsignedInt8);
 /// let image = Image::new(&context, MemFlags::READ_WRITE, grey, [4, 3])?;
-/// enqueue_copy(&queue, &image, b"abcdefghijkl", .., [])?;
-/// enqueue_copy(&queue, &image, b"12.34", ImageRegion::new([2, 2]).origin([1]).pitches([3]), [])?;
+/// enqueue_copy(&queue, &image, b"abcdefghijkl", ..)?;
+/// enqueue_copy(&queue, &image, b"12.34", ImageRegion::new([2, 2]).origin([1]).pitches([3]))?;
 /// let mut rows = [0; 8];
-/// enqueue_copy(&queue, &mut rows, &image, ImageRegion::new([4, 2]), [])?;
+/// enqueue_copy(&queue, &mut rows, &image, ImageRegion::new([4, 2]))?;
 /// assert_eq!(&rows, b"a12de34h");
 /// # Ok(())
 /// # }

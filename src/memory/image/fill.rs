@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use crate::event::Event;
-use crate::queue::CommandQueue;
 use cl3::command_queue as cl;
 use cl3::error_codes::CL_INVALID_VALUE;
 
@@ -12,14 +11,13 @@ use super::copy_device::ImageBufferRegion;
 use super::copy_host::ImageRegion;
 use super::format::{ChannelKind, ChannelOrder, ImageFormat};
 use crate::error::{Error, Result};
-use crate::memory::buffer::Buffer;
 use crate::memory::command::enqueue;
-use crate::memory::fill::FillTarget;
-use crate::memory::object::MemoryObject;
-use crate::memory::order::Order;
 use crate::memory::track::Access;
-use crate::memory::transfer::copy_to::CopyTo;
-use crate::wait_list::WaitList;
+use crate::memory::transfer::{AllOf, HostCopy, device_copy, host_transfers};
+use crate::memory::{
+    Buffer, CopyTo, FillTarget, Host, HostMemory, HostSource, HostTarget, IntoMemory, MemoryObject,
+    Order, Transfer,
+};
 
 const CALL: &str = "clEnqueueFillImage";
 
@@ -71,50 +69,45 @@ colors! {
     f32: Float, depth true, |depth| [depth.to_bits(), 0, 0, 0];
 }
 
-/// Fills pixels of `image` with `color` (`clEnqueueFillImage`, OpenCL 1.2;
-/// `pyopencl.enqueue_fill_image`). Does not block.
-///
-/// The part is `..`, or an [`ImageRegion`] without pitches. What does not fit into a channel is
-/// brought to the nearest that does.
-///
-/// ```
-/// use clmatrix::memory::{
-///     ChannelOrder, ChannelType, Image, ImageFormat, ImageRegion, MemFlags, enqueue_copy,
-///     enqueue_fill_image,
-/// };
-///
-/// # fn main() -> clmatrix::Result<()> {
-/// # let context = clmatrix::create_some_context()?;
-/// # let queue = clmatrix::CommandQueue::new(&context)?;
-/// let format = ImageFormat::new(ChannelOrder::Rgba, ChannelType::UnormInt8);
-/// let image = Image::new(&context, MemFlags::READ_WRITE, format, [3, 1])?;
-/// enqueue_fill_image(&queue, &image, [0.0, 0.0, 0.0, 1.0], .., [])?;
-/// let last = ImageRegion::default().origin([2]);
-/// enqueue_fill_image(&queue, &image, [1.0, 0.0, 0.0, 1.0], last, [])?;
-/// let mut pixels = [[0_u8; 4]; 3];
-/// enqueue_copy(&queue, &mut pixels, &image, .., [])?;
-/// assert_eq!(pixels, [[0, 0, 0, 255], [0, 0, 0, 255], [255, 0, 0, 255]]);
-/// # Ok(())
-/// # }
-/// ```
-///
-/// # Errors
-/// CL_INVALID_CONTEXT, CL_INVALID_VALUE for pixels that are not there and for a colour of another
-/// kind than the image's format; CL_INVALID_OPERATION where the pixels are mapped,
-/// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST for an event that has failed, and the driver's
-/// errors.
-pub fn enqueue_fill_image<'a, C: FillColor>(
-    queue: &CommandQueue,
-    image: &Image,
-    color: C,
-    part: impl Into<ImageRegion>,
-    wait_for: impl Into<WaitList<'a>>,
-) -> Result<Event> {
-    image.enqueue_fill(Order::new(queue, &wait_for.into()), color, part)
+impl Image {
+    /// Fills all pixels with `color` (`clEnqueueFillImage`, OpenCL 1.2). Does not block. Values that do not
+    /// fit into a channel become the nearest that do. [`enqueue_fill`](crate::memory::enqueue_fill) fills a
+    /// part, which is an [`ImageRegion`] without pitches.
+    ///
+    /// ```
+    /// use clmatrix::memory::{
+    ///     ChannelOrder, ChannelType, Image, ImageFormat, ImageRegion, MemFlags, enqueue_fill,
+    /// };
+    ///
+    /// # fn main() -> clmatrix::Result<()> {
+    /// # let context = clmatrix::create_some_context()?;
+    /// # let queue = clmatrix::CommandQueue::new(&context)?;
+    /// let format = ImageFormat::new(ChannelOrder::Rgba, ChannelType::UnormInt8);
+    /// let image = Image::new(&context, MemFlags::READ_WRITE, format, [3, 1])?;
+    /// image.fill(&queue, [0.0, 0.0, 0.0, 1.0])?;
+    /// let last = ImageRegion::default().origin([2]);
+    /// enqueue_fill(&queue, &image, [1.0, 0.0, 0.0, 1.0], last)?;
+    /// let mut pixels = [[0_u8; 4]; 3];
+    /// image.read(&queue, &mut pixels)?;
+    /// assert_eq!(pixels, [[0, 0, 0, 255], [0, 0, 0, 255], [255, 0, 0, 255]]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of [`enqueue_fill`](crate::memory::enqueue_fill#errors).
+    #[doc(alias = "enqueue_fill_image")]
+    pub fn fill<'q>(&self, order: impl Into<Order<'q>>, color: impl FillColor) -> Result<Event> {
+        self.enqueue_fill(&order.into(), color, ..)
+    }
+
+    host_transfers!(|this| this);
+
+    device_copy!(<'s> &'s Self, |this| this);
 }
 
 impl<C: FillColor, Part: Into<ImageRegion>> FillTarget<C, Part> for &Image {
-    fn enqueue_fill(self, order: Order<'_>, color: C, part: Part) -> Result<Event> {
+    fn enqueue_fill(self, order: &Order<'_>, color: C, part: Part) -> Result<Event> {
         check_color::<C>(self.format())?;
         let pixels = part.into().on_device(CALL, self)?;
         if let Some((buffer, bytes)) = self.in_buffer(&pixels) {
@@ -144,7 +137,7 @@ impl<C: FillColor, Part: Into<ImageRegion>> FillTarget<C, Part> for &Image {
 /// PoCL 3.1 crashes in clEnqueueFillImage of such an image, and rusticl 22.3 fills other bytes.
 // quirk: POCL-7, RUSTICL-1
 fn fill_row<C: FillColor>(
-    order: Order<'_>,
+    order: &Order<'_>,
     image: &Image,
     buffer: &Buffer,
     bytes: Range<usize>,
@@ -152,12 +145,12 @@ fn fill_row<C: FillColor>(
 ) -> Result<Event> {
     let item_size = image.element_size();
     let row = image.row_of_its_own(bytes.len() / item_size)?;
-    let step = row.width() * item_size;
+    let step = row.shape()[0] * item_size;
     let mut event = (&row).enqueue_fill(order, color, ..)?;
     for start in bytes.clone().step_by(step) {
         let pixels = step.min(bytes.end - start) / item_size;
         let part = ImageBufferRegion::new([pixels]).offset(start);
-        event = CopyTo::copy(Order::new(order.queue, &WaitList::from(&event)), buffer, &row, part)?;
+        event = CopyTo::copy(&order.queue.after(&event), buffer, &row, part)?;
     }
     Ok(event)
 }

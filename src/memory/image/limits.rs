@@ -14,8 +14,8 @@ use super::axis::Axis;
 use super::format::ImageFormat;
 use super::shape::{Extent, ImageType};
 use crate::error::{Error, Result};
+use crate::memory::MemFlags;
 use crate::memory::context::{MemContext, has_extension, version};
-use crate::memory::flags::MemFlags;
 
 /// Returns the formats of images of this type with the kernel access of `flags`
 /// (`clGetSupportedImageFormats`; `pyopencl.get_supported_image_formats`).

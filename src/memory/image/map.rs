@@ -17,16 +17,14 @@ use super::copy_host::ImageRegion;
 use super::shape::{ImageType, Pixels};
 use crate::error::{Error, Result};
 use crate::memory::buffer::map;
-use crate::memory::mapping::map::Map;
-use crate::memory::mapping::mode::{MapMode, WritableMapMode, access, check_mode};
-use crate::memory::mapping::pending::map_guard;
-use crate::memory::mapping::{Mappable, Mapping};
-use crate::memory::object::MemoryObject;
+use crate::memory::mapping::{Mappable, Mapping, access, check_mode, map_guard, map_methods};
 use crate::memory::object::sealed::Handle;
-use crate::memory::order::Order;
 use crate::memory::track::AccessTracker;
-use crate::queue::{Arguments, CommandQueue, Submitted};
-use crate::wait_list::WaitList;
+use crate::memory::{
+    MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, MemoryObject, Order, PendingMap,
+    WritableMapMode,
+};
+use crate::queue::{Arguments, Submitted};
 
 impl Mappable for Image {
     const MAP: &'static str = "clEnqueueMapImage";
@@ -111,66 +109,36 @@ impl<T: Pod + fmt::Debug, M: MapMode> fmt::Debug for ImageMap<T, M> {
     }
 }
 
-impl<P: Into<ImageRegion>> Map<P> for Image {
-    type Guard<T: Pod, M: MapMode> = ImageMap<T, M>;
-
-    unsafe fn enqueue_map<T: Pod, M: MapMode>(
-        &self,
-        order: Order<'_>,
-        part: P,
-        is_blocking: bool,
-    ) -> Result<ImageMap<T, M>> {
-        let pixels = checked::<T, M>(self, part.into())?;
-        let (tracked, access) = (self.accessed(&pixels, access::<M>()).range, access::<M>());
-        let mut pitches = [0; 2];
-        let submit = |arguments: Arguments, pointer: &mut *mut c_void| {
-            submit::<M>(self, &pixels, arguments, pointer, &mut pitches)
-        };
-        let mapping = Mapping::new(order, self, &tracked, access, is_blocking, submit)?;
-        let [width, rows, slices] = pixels.region;
-        let size = size_of::<T>();
-        let [row_pitch, slice_pitch] =
-            checked_pitches(self.image_type(), [width * size, rows, slices], pitches, size)?;
-        let pointer = mapping.pointer()?;
-        let shape = [slices, rows, width];
-        Ok(ImageMap { pointer, shape, row_pitch, slice_pitch, mapping, mode: PhantomData })
+impl Image {
+    map_methods! {
+        "the image, pixels of the size of `T`,", pub, Into<ImageRegion>, ImageMap, enqueue
     }
 }
 
-/// Maps pixels of `image` as elements of `T`, and returns when they can be used: PyOpenCL's name for
-/// [`Map::map`].
+/// Maps pixels of an image.
 ///
-/// ```
-/// use clmatrix::memory::{
-///     ChannelOrder, ChannelType, Image, ImageFormat, ImageRegion, MapReadWrite, MemFlags,
-///     enqueue_map_image,
-/// };
-///
-/// # fn main() -> clmatrix::Result<()> {
-/// # let context = clmatrix::create_some_context()?;
-/// # let queue = clmatrix::CommandQueue::new(&context)?;
-/// let format = ImageFormat::new(ChannelOrder::Rgba, ChannelType::UnormInt8);
-/// let image = Image::builder(&context, format).shape([4, 3]).copy_from(&[1_u8; 48]).build()?;
-/// let last_row = ImageRegion::default().origin([0, 2]);
-/// let mut map =
-///     enqueue_map_image::<[u8; 4], _>(&queue, &image, MapReadWrite, last_row, [])?;
-/// assert_eq!(map.pixels().shape(), [1, 1, 4]);
-/// map.pixels_mut()[[0, 0, 3]] = [255, 0, 0, 255];
-/// map.unmap([])?;
-/// # Ok(())
-/// # }
-/// ```
-///
-/// # Errors
-/// The errors of [`Map`](Map#errors).
-pub fn enqueue_map_image<'a, T: Pod, M: MapMode>(
-    queue: &CommandQueue,
+/// # Safety
+/// Without `is_blocking`, nothing reaches the pixels before the event of the guard has ended well.
+unsafe fn enqueue<T: Pod, M: MapMode>(
     image: &Image,
-    mode: M,
+    order: &Order<'_>,
     part: impl Into<ImageRegion>,
-    wait_for: impl Into<WaitList<'a>>,
+    is_blocking: bool,
 ) -> Result<ImageMap<T, M>> {
-    image.map(queue, mode, part, wait_for)
+    let pixels = checked::<T, M>(image, part.into())?;
+    let tracked = image.accessed(&pixels, access::<M>()).range;
+    let mut pitches = [0; 2];
+    let submit = |arguments: Arguments, pointer: &mut *mut c_void| {
+        submit::<M>(image, &pixels, arguments, pointer, &mut pitches)
+    };
+    let mapping = Mapping::new(order, image, &tracked, access::<M>(), is_blocking, submit)?;
+    let [width, rows, slices] = pixels.region;
+    let size = size_of::<T>();
+    let [row_pitch, slice_pitch] =
+        checked_pitches(image.image_type(), [width * size, rows, slices], pitches, size)?;
+    let pointer = mapping.pointer()?;
+    let shape = [slices, rows, width];
+    Ok(ImageMap { pointer, shape, row_pitch, slice_pitch, mapping, mode: PhantomData })
 }
 
 /// Returns the pixels, if they have the size of `T` and the flags allow the map.

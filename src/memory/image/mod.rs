@@ -141,26 +141,6 @@ impl Image {
         self.0.extent.shape()
     }
 
-    /// CL_IMAGE_WIDTH: pixels of a row.
-    pub fn width(&self) -> usize {
-        self.0.extent.length(Axis::Width)
-    }
-
-    /// CL_IMAGE_HEIGHT: rows of a 2D image, a slice or a layer; 0 for all others.
-    pub fn height(&self) -> usize {
-        self.0.extent.length(Axis::Height)
-    }
-
-    /// CL_IMAGE_DEPTH: slices of a 3D image; 0 for all others.
-    pub fn depth(&self) -> usize {
-        self.0.extent.length(Axis::Depth)
-    }
-
-    /// CL_IMAGE_ARRAY_SIZE: layers of an array; 0 for all others.
-    pub fn array_size(&self) -> usize {
-        self.0.extent.length(Axis::Layers)
-    }
-
     /// CL_IMAGE_ELEMENT_SIZE: bytes of a pixel.
     pub fn element_size(&self) -> usize {
         self.0.format.item_size()

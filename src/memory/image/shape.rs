@@ -5,8 +5,8 @@ use cl3::memory as cl;
 
 use super::axis::Axis;
 use crate::error::{Error, Result};
-use crate::memory::transfer::rows::Rows;
-use crate::memory::units::{PixelOrigin, PixelRegion};
+use crate::memory::transfer::Rows;
+use crate::memory::{PixelOrigin, PixelRegion};
 
 numbered! {
     /// The type of an image: its axes (`cl_mem_object_type`; `pyopencl.mem_object_type`).

@@ -9,6 +9,10 @@ pub(crate) mod mode;
 pub(crate) mod pending;
 pub(crate) mod slice;
 
+pub(crate) use map::map_methods;
+pub(crate) use mode::{access, check_mode};
+pub(crate) use pending::map_guard;
+
 use std::ffi::c_void;
 use std::mem;
 use std::ops::Range;
@@ -21,11 +25,11 @@ use cl3::types::{cl_context, cl_mem};
 
 use crate::error::{Error, Result};
 use crate::event::{Event, Outcome};
-use crate::memory::order::Order;
+use crate::memory::Order;
 use crate::memory::track::{Access, AccessTracker, Few, LeftMap};
 use crate::queue::{Arguments, CommandQueue, NotSubmitted, Submitted};
 use crate::queue_state::QueueState;
-use crate::wait_list::WaitList;
+use crate::wait_list::{RawWaitList, WaitList};
 
 /// A handle to memory that can be mapped. It keeps the memory alive.
 pub trait Mappable: Clone + Send + Sync {
@@ -73,7 +77,7 @@ impl<K: Mappable> Mapping<K> {
     /// `submit` calls the driver without blocking, and stores the driver's pointer. The handles that it gets
     /// are valid and of the memory's context.
     pub(crate) fn new(
-        order: Order<'_>,
+        order: &Order<'_>,
         memory: &K,
         range: &Range<usize>,
         access: Access,
@@ -158,27 +162,23 @@ impl<K: Mappable> Mapping<K> {
         &self.event
     }
 
-    /// Unmaps the bytes on the queue that mapped them, or on `queue`. The caller has given up all uses
+    /// Unmaps the bytes on the queue that mapped them, or at `order`. The caller has given up all uses
     /// of the pointer.
     #[inline]
-    pub(crate) fn unmap(
-        &mut self,
-        queue: Option<&CommandQueue>,
-        wait_for: &WaitList<'_>,
-    ) -> Result<Event> {
+    pub(crate) fn unmap(&mut self, order: Option<&Order<'_>>) -> Result<Event> {
         let Some(id) = self.id else {
             return Err(Error::refused(K::UNMAP, CL_INVALID_VALUE, "the bytes are not mapped"));
         };
-        let queue = match queue {
-            Some(queue) => {
-                queue.check_context(K::UNMAP, self.memory.context_raw())?;
-                Arc::clone(queue.state())
+        let context = self.memory.context_raw();
+        // If the queue or the wait list is refused, the bytes are still mapped.
+        let (queue, mut wait_list) = match order {
+            Some(Order { queue, wait_for }) => {
+                queue.check_context(K::UNMAP, context)?;
+                (Arc::clone(queue.state()), wait_for.prepare(K::UNMAP, context)?)
             }
-            None => Arc::clone(self.queue()),
+            None => (Arc::clone(self.queue()), RawWaitList::default()),
         };
         let tracker = self.memory.tracker();
-        // If the wait list is refused, the bytes are still mapped.
-        let mut wait_list = wait_for.prepare(K::UNMAP, queue.context_raw())?;
         // The end of a map that has been waited for is known.
         let has_run = self.event.outcome().is_some();
         if !has_run {
@@ -235,7 +235,7 @@ impl<K: Mappable> Drop for Mapping<K> {
         {
             return self.memory.tracker().remove_map(id);
         }
-        let result = match (self.unmap(None, &WaitList::default()), self.id) {
+        let result = match (self.unmap(None), self.id) {
             (Err(_), Some(id)) => self.leave(id),
             (unmapped, _) => unmapped.map(drop),
         };

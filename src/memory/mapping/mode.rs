@@ -3,7 +3,7 @@
 use cl3::memory::{CL_MAP_READ, CL_MAP_WRITE, CL_MAP_WRITE_INVALIDATE_REGION};
 
 use crate::error::Result;
-use crate::memory::flags::MemFlags;
+use crate::memory::MemFlags;
 use crate::memory::object::check_host_access;
 use crate::memory::track::Access;
 

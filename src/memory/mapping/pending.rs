@@ -38,28 +38,24 @@ macro_rules! map_guard {
             /// the event of the unmap, after whose end the device has them.
             ///
             /// # Errors
-            /// CL_INVALID_CONTEXT for an event of another context, and
-            /// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST for one that has failed; the bytes are then
-            /// given back without waiting. Also the driver's errors; the bytes then stay closed for good.
-            /// They also stay closed if an event of `wait_for` fails later on.
-            pub fn unmap<'a>(
-                mut self,
-                wait_for: impl Into<$crate::memory::WaitList<'a>>,
-            ) -> $crate::Result<$crate::Event> {
-                self.$($mapping).+.unmap(None, &wait_for.into())
+            /// The driver's errors; the bytes then stay closed for good.
+            pub fn unmap(mut self) -> $crate::Result<$crate::Event> {
+                self.$($mapping).+.unmap(None)
             }
 
-            /// Gives the bytes back to the device as [`unmap`](Self::unmap) does, on another queue of the
-            /// same context.
+            /// Gives the bytes back to the device as [`unmap`](Self::unmap) does, on a queue of the same
+            /// context and after the events of a wait list.
             ///
             /// # Errors
-            /// The errors of [`unmap`](Self::unmap), and CL_INVALID_CONTEXT for a queue of another context.
-            pub fn unmap_on<'a>(
+            /// CL_INVALID_CONTEXT for a queue or event of another context, and
+            /// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST for an event that has failed; the bytes are then
+            /// given back without waiting. Also those of [`unmap`](Self::unmap). The bytes also stay closed
+            /// if an event of the wait list fails later on.
+            pub fn unmap_on<'q>(
                 mut self,
-                queue: &$crate::CommandQueue,
-                wait_for: impl Into<$crate::memory::WaitList<'a>>,
+                order: impl Into<$crate::memory::Order<'q>>,
             ) -> $crate::Result<$crate::Event> {
-                self.$($mapping).+.unmap(Some(queue), &wait_for.into())
+                self.$($mapping).+.unmap(Some(&order.into()))
             }
         }
 

@@ -10,9 +10,9 @@ use cl3::error_codes::{CL_INVALID_OPERATION, CL_INVALID_VALUE};
 use super::flags::SvmFlags;
 use super::memory::{Svm, SvmMemory, elements};
 use crate::error::{Error, Result};
-use crate::memory::mapping::mode::{self, MapMode};
-use crate::memory::mapping::slice::SliceMap;
+use crate::memory::mapping::mode;
 use crate::memory::track::HostAccess;
+use crate::memory::{MapMode, SliceMap};
 
 /// Elements of fine-grain shared virtual memory as a slice of the host's; `&mut` only if `M` writes.
 ///

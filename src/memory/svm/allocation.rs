@@ -16,8 +16,8 @@ use super::free;
 use super::memory::{Origin, Svm, SvmMemory};
 use super::pointer::SvmPointer;
 use crate::error::{Error, Result, in_call};
+use crate::memory::TransferError;
 use crate::memory::context::MemContext;
-use crate::memory::transfer::error::TransferError;
 use crate::wait_list::WaitList;
 
 const CALL: &str = "clSVMAlloc";
@@ -101,9 +101,6 @@ impl SvmAllocation {
     pub(crate) fn set_size(&mut self, size: usize) {
         self.size = size;
     }
-
-    /// Gives this handle up. The memory goes with the last handle to it.
-    pub fn release(self) {}
 
     /// Has the memory freed on `queue`, or on the queue that it is bound to, after `wait_for` and
     /// after what this crate has enqueued on it (`clEnqueueSVMFree`; PyOpenCL's `enqueue_release`).

@@ -20,11 +20,8 @@ use super::map::SvmMap;
 use super::memory::{Svm, SvmMemory};
 use super::pointer::SvmPointer;
 use crate::error::{Error, Result};
-use crate::memory::mapping::Mappable;
-use crate::memory::mapping::map::Map;
-use crate::memory::mapping::mode::{MapMode, MapRead, MapReadWrite};
-use crate::memory::mapping::pending::map_guard;
-use crate::wait_list::WaitList;
+use crate::memory::mapping::{Mappable, map_guard};
+use crate::memory::{MapMode, Order};
 
 /// An array of a shape and order in shared virtual memory (`pyopencl.SVM` of what `svm_empty`
 /// gives). Clones share it.
@@ -38,7 +35,7 @@ use crate::wait_list::WaitList;
 ///
 /// ```
 /// use clmatrix::Class;
-/// use clmatrix::memory::SvmArray;
+/// use clmatrix::memory::{MapReadWrite, SvmArray};
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
@@ -47,9 +44,9 @@ use crate::wait_list::WaitList;
 ///     Err(error) if error.class() == Class::Unsupported => return Ok(()),
 ///     array => array?,
 /// };
-/// let mut map = array.map_rw(&queue, [])?;
+/// let mut map = array.map(&queue, MapReadWrite)?;
 /// map.array_mut()[(1, 2)] = 1.0;
-/// map.unmap([])?;
+/// map.unmap()?;
 /// # Ok(())
 /// # }
 /// ```
@@ -122,42 +119,18 @@ impl<T: Pod, D: Dimension> SvmArray<T, D> {
         self.allocation
     }
 
-    /// Maps the array (PyOpenCL's `SVM.map`; `clEnqueueSVMMap`), and returns when it can be used.
+    /// Maps the array in its shape (PyOpenCL's `SVM.map`; `clEnqueueSVMMap`), and returns when it can be used.
     ///
     /// # Errors
-    /// The errors of [`Map`](Map#errors).
-    pub fn map<'a, M: MapMode>(
+    /// See [Maps](crate::memory#maps).
+    #[doc(alias = "map_ro", alias = "map_rw")]
+    pub fn map<'q, M: MapMode>(
         &self,
-        queue: &CommandQueue,
+        order: impl Into<Order<'q>>,
         mode: M,
-        wait_for: impl Into<WaitList<'a>>,
     ) -> Result<SvmArrayMap<T, M, D>> {
-        let slice = Map::map(self, queue, mode, .., wait_for)?;
+        let slice = SvmPointer::map(self, order, mode, ..)?;
         Ok(ArrayMap { slice, shape: self.shape.clone() })
-    }
-
-    /// Maps the array for reading.
-    ///
-    /// # Errors
-    /// The errors of [`Map`](Map#errors).
-    pub fn map_ro<'a>(
-        &self,
-        queue: &CommandQueue,
-        wait_for: impl Into<WaitList<'a>>,
-    ) -> Result<SvmArrayMap<T, MapRead, D>> {
-        self.map(queue, MapRead, wait_for)
-    }
-
-    /// Maps the array for reading and writing.
-    ///
-    /// # Errors
-    /// The errors of [`Map`](Map#errors).
-    pub fn map_rw<'a>(
-        &self,
-        queue: &CommandQueue,
-        wait_for: impl Into<WaitList<'a>>,
-    ) -> Result<SvmArrayMap<T, MapReadWrite, D>> {
-        self.map(queue, MapReadWrite, wait_for)
     }
 
     /// The array without a map, if it is fine-grain: see [`SvmPointer::access`].

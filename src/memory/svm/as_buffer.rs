@@ -11,11 +11,10 @@ use cl3::memory as cl;
 use super::memory::{Svm, SvmMemory, bytes};
 use crate::error::{Error, Result, in_call};
 use crate::handle::MemRef;
-use crate::memory::buffer::Buffer;
 use crate::memory::destructor_callback::keep_until_destroyed;
-use crate::memory::flags::MemFlags;
 use crate::memory::object::{MemObject, ObjectDesc};
 use crate::memory::track::Access;
+use crate::memory::{Buffer, MemFlags};
 
 /// Implements [`SvmPointer::as_buffer`](super::pointer::SvmPointer::as_buffer).
 pub(super) fn as_buffer(

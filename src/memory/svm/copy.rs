@@ -13,13 +13,10 @@ use super::pointer::SvmPointer;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::memory::command::{AccessedRange, enqueue};
-use crate::memory::order::Order;
 use crate::memory::range::{checked_span, overlap};
 use crate::memory::track::Access;
-use crate::memory::transfer::copy_to::CopyTo;
-use crate::memory::transfer::host::{HostCommand, HostCopy};
-use crate::memory::transfer::host_ptr::HostPtr;
-use crate::memory::transfer::linear::Linear;
+use crate::memory::transfer::{HostCommand, HostCopy, HostPtr};
+use crate::memory::{CopyTo, Linear, Order};
 use crate::queue::{Arguments, Submitted};
 
 const CALL: &str = "clEnqueueSVMMemcpy";
@@ -42,7 +39,7 @@ impl CopyTo<&dyn SvmPointer> for &dyn SvmPointer {
     type Part = Linear;
     type Output = Result<Event>;
 
-    fn copy(order: Order<'_>, dst: &dyn SvmPointer, src: Self, part: Linear) -> Self::Output {
+    fn copy(order: &Order<'_>, dst: &dyn SvmPointer, src: Self, part: Linear) -> Self::Output {
         let size = part.size_between(src.size(), dst.size());
         let from = span(CALL, src, part.src_offset, size)?;
         let to = span(CALL, dst, part.dst_offset, size)?;

@@ -3,7 +3,6 @@
 use std::ops::RangeBounds;
 
 use crate::event::Event;
-use crate::queue::CommandQueue;
 use cl3::command_queue as cl;
 use cl3::error_codes::CL_INVALID_VALUE;
 
@@ -11,42 +10,13 @@ use super::memory::bytes;
 use super::pointer::SvmPointer;
 use crate::error::{Error, Result};
 use crate::memory::command::enqueue;
-use crate::memory::fill::{FillTarget, Pattern, check_pattern};
-use crate::memory::order::Order;
+use crate::memory::fill::check_pattern;
 use crate::memory::range::check_not_empty;
 use crate::memory::track::Access;
-use crate::wait_list::WaitList;
-
-/// Repeats `pattern` over the bytes `range` of `svm` (`clEnqueueSVMMemFill`;
-/// `pyopencl.enqueue_svm_memfill`). Does not block.
-///
-/// ```no_run
-/// # use clmatrix::memory::*;
-/// # fn f(queue: &clmatrix::CommandQueue, svm: &SvmAllocation) -> clmatrix::Result<()> {
-/// enqueue_svm_memfill(queue, svm, &1.5_f32, ..64, [])?.wait()?;
-/// # Ok(())
-/// # }
-/// ```
-///
-/// # Errors
-/// CL_INVALID_CONTEXT, CL_INVALID_VALUE for bytes that are not there and for none, for a pattern
-/// whose size is no power of two up to 128 bytes, and for bytes that do not begin and end at
-/// multiples of that, in `svm` or in the address space; CL_INVALID_OPERATION where the bytes are
-/// mapped, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST for an event that has failed, and the
-/// driver's errors.
-pub fn enqueue_svm_memfill<'a, P: Pattern + ?Sized>(
-    queue: &CommandQueue,
-    svm: &impl SvmPointer,
-    pattern: &P,
-    range: impl RangeBounds<usize>,
-    wait_for: impl Into<WaitList<'a>>,
-) -> Result<Event> {
-    let svm: &dyn SvmPointer = svm;
-    svm.enqueue_fill(Order::new(queue, &wait_for.into()), pattern, range)
-}
+use crate::memory::{FillTarget, Order, Pattern};
 
 impl<P: Pattern + ?Sized, R: RangeBounds<usize>> FillTarget<&P, R> for &dyn SvmPointer {
-    fn enqueue_fill(self, order: Order<'_>, pattern: &P, range: R) -> Result<Event> {
+    fn enqueue_fill(self, order: &Order<'_>, pattern: &P, range: R) -> Result<Event> {
         const CALL: &str = "clEnqueueSVMMemFill";
         let pattern = pattern.bytes();
         let range = bytes(CALL, self, range)?;

@@ -8,15 +8,11 @@ use bytemuck::Pod;
 use cl3::command_queue as cl;
 use cl3::types::{CL_NON_BLOCKING, cl_context, cl_mem};
 
-use super::memory::{SvmMemory, elements};
-use super::pointer::SvmPointer;
+use super::memory::{Svm, SvmMemory, elements};
 use crate::error::Result;
-use crate::memory::mapping::map::Map;
-use crate::memory::mapping::mode::{MapMode, access};
-use crate::memory::mapping::slice::SliceMap;
-use crate::memory::mapping::{Mappable, Mapping};
-use crate::memory::order::Order;
+use crate::memory::mapping::{Mappable, Mapping, access};
 use crate::memory::track::AccessTracker;
+use crate::memory::{MapMode, Order, SliceMap};
 use crate::queue::Arguments;
 
 impl Mappable for Arc<SvmMemory> {
@@ -50,26 +46,26 @@ impl Mappable for Arc<SvmMemory> {
 /// ```
 pub type SvmMap<T, M> = SliceMap<Mapping<Arc<SvmMemory>>, T, M>;
 
-impl<S: SvmPointer, R: RangeBounds<usize>> Map<R> for S {
-    type Guard<T: Pod, M: MapMode> = SvmMap<T, M>;
-
-    unsafe fn enqueue_map<T: Pod, M: MapMode>(
-        &self,
-        order: Order<'_>,
-        range: R,
-        is_blocking: bool,
-    ) -> Result<SvmMap<T, M>> {
-        let bytes = elements::<T>(Arc::<SvmMemory>::MAP, self, range)?;
-        let (memory, size, access) = (self.memory(), bytes.len(), access::<M>());
-        let submit = |(queue, count, events): Arguments, pointer: &mut *mut c_void| {
-            *pointer = memory.at(bytes.start);
-            // SAFETY: the handles are alive and of one context, and the bytes are within memory of that.
-            unsafe {
-                cl::enqueue_svm_map(queue, CL_NON_BLOCKING, M::FLAGS, *pointer, size, count, events)
-            }
-        };
-        let mapping = Mapping::new(order, memory, &bytes, access, is_blocking, submit)?;
-        // SAFETY: as the caller promises.
-        unsafe { SliceMap::mapped(mapping, size) }
-    }
+/// Maps elements of shared virtual memory.
+///
+/// # Safety
+/// Without `is_blocking`, nothing reaches the elements before the event of the guard has ended well.
+pub(super) unsafe fn enqueue<T: Pod, M: MapMode>(
+    svm: &impl Svm,
+    order: &Order<'_>,
+    range: impl RangeBounds<usize>,
+    is_blocking: bool,
+) -> Result<SvmMap<T, M>> {
+    let bytes = elements::<T>(Arc::<SvmMemory>::MAP, svm, range)?;
+    let (memory, size) = (svm.memory(), bytes.len());
+    let submit = |(queue, count, events): Arguments, pointer: &mut *mut c_void| {
+        *pointer = memory.at(bytes.start);
+        // SAFETY: the handles are alive and of one context, and the bytes are within memory of that.
+        unsafe {
+            cl::enqueue_svm_map(queue, CL_NON_BLOCKING, M::FLAGS, *pointer, size, count, events)
+        }
+    };
+    let mapping = Mapping::new(order, memory, &bytes, access::<M>(), is_blocking, submit)?;
+    // SAFETY: as the caller promises.
+    unsafe { SliceMap::mapped(mapping, size) }
 }

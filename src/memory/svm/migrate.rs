@@ -13,11 +13,10 @@ use super::memory::all_bytes;
 use super::pointer::SvmPointer;
 use crate::error::{Error, Result, in_call};
 use crate::memory::command::enqueue;
-use crate::memory::migrate::{MigrationFlags, checked};
-use crate::memory::order::Order;
+use crate::memory::migrate::checked;
 use crate::memory::range::check_not_empty;
+use crate::memory::{MigrationFlags, Order};
 use crate::select::Version;
-use crate::wait_list::WaitList;
 
 const CALL: &str = "clEnqueueSVMMigrateMem";
 
@@ -31,7 +30,7 @@ const CALL: &str = "clEnqueueSVMMigrateMem";
 /// # let context = clmatrix::create_some_context()?;
 /// # let queue = clmatrix::CommandQueue::new(&context)?;
 /// let memory = SvmAllocation::new(&context, 1 << 20, 0, SvmFlags::READ_WRITE)?;
-/// enqueue_svm_migratemem(&queue, &[&memory], MigrationFlags::CONTENT_UNDEFINED, [])?.wait()?;
+/// enqueue_svm_migratemem(&queue, &[&memory], MigrationFlags::CONTENT_UNDEFINED)?.wait()?;
 /// # Ok(())
 /// # }
 /// ```
@@ -44,12 +43,12 @@ const CALL: &str = "clEnqueueSVMMigrateMem";
 /// mapped at all where its content is not needed;
 /// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST for an event that has failed, and the driver's
 /// errors.
-pub fn enqueue_svm_migratemem<'a>(
-    queue: &CommandQueue,
+pub fn enqueue_svm_migratemem<'q>(
+    order: impl Into<Order<'q>>,
     svms: &[&dyn SvmPointer],
     flags: MigrationFlags,
-    wait_for: impl Into<WaitList<'a>>,
 ) -> Result<Event> {
+    let order = order.into();
     let (count, access) = checked(CALL, svms.len(), flags)?;
     for svm in svms {
         check_not_empty(CALL, &(0..svm.size()))?;
@@ -58,21 +57,17 @@ pub fn enqueue_svm_migratemem<'a>(
             return Err(Error::refused(CALL, CL_INVALID_VALUE, reason));
         }
     }
-    check_version(queue)?;
+    check_version(order.queue)?;
     let accesses: SmallVec<[_; 4]> = svms.iter().map(|svm| all_bytes(*svm, access)).collect();
     let pointers: SmallVec<[*const c_void; 4]> =
         svms.iter().map(|svm| svm.svm_ptr().cast_const()).collect();
     let sizes: SmallVec<[usize; 4]> = svms.iter().map(|svm| svm.size()).collect();
-    let event =
-        enqueue(CALL, Order::new(queue, &wait_for.into()), &accesses, |(queue, events, list)| {
-            let (at, sizes) = (pointers.as_ptr(), sizes.as_ptr());
-            // SAFETY: the handles are alive and of one context, as is the memory, which has so many
-            // bytes there and is not freed before the command has ended.
-            unsafe {
-                cl::enqueue_svm_migrate_mem(queue, count, at, sizes, flags.bits(), events, list)
-            }
-        })?;
-    Ok(event)
+    enqueue(CALL, &order, &accesses, |(queue, events, list)| {
+        let (at, sizes) = (pointers.as_ptr(), sizes.as_ptr());
+        // SAFETY: the handles are alive and of one context, as is the memory, which has so many bytes
+        // there and is not freed before the command has ended.
+        unsafe { cl::enqueue_svm_migrate_mem(queue, count, at, sizes, flags.bits(), events, list) }
+    })
 }
 
 /// Refuses devices before OpenCL 2.1: their drivers may lack the function, and the loader then calls a

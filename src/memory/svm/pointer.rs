@@ -4,22 +4,20 @@ use std::ffi::c_void;
 use std::fmt;
 use std::ops::RangeBounds;
 
-use crate::queue::CommandQueue;
 use bytemuck::Pod;
 
 use super::access::{self, SvmAccess};
 use super::as_buffer;
 use super::flags::SvmFlags;
-use super::map::SvmMap;
+use super::map::{self, SvmMap};
 use super::memory::{Svm, all_bytes};
 use crate::error::Result;
-use crate::memory::buffer::Buffer;
-use crate::memory::command::RecordedUse;
-use crate::memory::flags::MemFlags;
-use crate::memory::mapping::map::Map;
-use crate::memory::mapping::mode::{MapMode, MapRead, MapReadWrite};
+use crate::memory::mapping::map_methods;
 use crate::memory::track::Access;
-use crate::wait_list::WaitList;
+use crate::memory::{
+    Buffer, MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, MemFlags, Order,
+    PendingMap, RecordedUse,
+};
 
 /// Shared virtual memory, or a part of it (`pyopencl.SVMPointer`).
 ///
@@ -49,38 +47,12 @@ pub trait SvmPointer: Svm + fmt::Debug + Send + Sync {
         self.usable_size()
     }
 
-    /// Maps all of it for reading (PyOpenCL's `map_ro`).
-    ///
-    /// # Errors
-    /// The errors of [`map`](Map::map).
-    fn map_ro<'a, T: Pod>(
-        &self,
-        queue: &CommandQueue,
-        wait_for: impl Into<WaitList<'a>>,
-    ) -> Result<SvmMap<T, MapRead>>
-    where
-        Self: Sized,
-    {
-        self.map(queue, MapRead, .., wait_for)
-    }
-
-    /// Maps all of it for reading and writing (PyOpenCL's `map_rw`).
-    ///
-    /// # Errors
-    /// The errors of [`map`](Map::map).
-    fn map_rw<'a, T: Pod>(
-        &self,
-        queue: &CommandQueue,
-        wait_for: impl Into<WaitList<'a>>,
-    ) -> Result<SvmMap<T, MapReadWrite>>
-    where
-        Self: Sized,
-    {
-        self.map(queue, MapReadWrite, .., wait_for)
+    map_methods! {
+        "the memory, elements of `T`,", , RangeBounds<usize>, SvmMap, map::enqueue
     }
 
     /// Returns the elements `range` of fine-grain memory, without a map. The range is in elements of
-    /// `T`, as that of [`map`](Map::map).
+    /// `T`, as that of [`map`](Self::map).
     ///
     /// Waits for the commands that this crate has enqueued on these bytes, on any queue, where the
     /// command or the access writes. Commands and maps that conflict with the access are refused until
@@ -98,7 +70,7 @@ pub trait SvmPointer: Svm + fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// CL_INVALID_OPERATION for coarse-grain memory, and where the bytes are mapped and either the map or
-    /// the access writes; CL_INVALID_VALUE for ranges that [`map`](Map::map) refuses, and for an address
+    /// the access writes; CL_INVALID_VALUE for ranges that [`map`](Self::map) refuses, and for an address
     /// that does not suit `T`; and the driver's errors.
     fn access<T: Pod, M: MapMode>(
         &self,
@@ -123,7 +95,7 @@ pub trait SvmPointer: Svm + fmt::Debug + Send + Sync {
     /// # use clmatrix::memory::*;
     /// # fn f(queue: &clmatrix::CommandQueue, svm: &SvmAllocation) -> clmatrix::Result<()> {
     /// let buffer = svm.as_buffer(MemFlags::READ_WRITE, ..64)?;
-    /// enqueue_fill(queue, &buffer, &7_u32, .., [])?;
+    /// buffer.fill(queue, &7_u32)?;
     /// assert!(buffer.uses_svm_pointer()?);
     /// # Ok(())
     /// # }

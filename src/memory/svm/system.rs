@@ -14,8 +14,7 @@ use super::memory::{Origin, Svm, SvmMemory};
 use super::pointer::SvmPointer;
 use crate::error::{Error, Result};
 use crate::memory::context::MemContext;
-use crate::memory::transfer::error::TransferError;
-use crate::memory::transfer::host_memory::HostMemory;
+use crate::memory::{HostMemory, TransferError};
 
 /// The function that would be given the host's pointer.
 const CALL: &str = "clSetKernelArgSVMPointer";
@@ -29,7 +28,7 @@ const CALL: &str = "clSetKernelArgSVMPointer";
 ///
 /// ```
 /// use clmatrix::Class;
-/// use clmatrix::memory::{MapRead, SvmPointer, SystemSvm, enqueue_svm_memfill};
+/// use clmatrix::memory::{MapRead, SvmPointer, SystemSvm, enqueue_fill};
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
@@ -38,7 +37,7 @@ const CALL: &str = "clSetKernelArgSVMPointer";
 ///     Err(back) if back.error.class() == Class::Unsupported => return Ok(()),
 ///     memory => memory?,
 /// };
-/// enqueue_svm_memfill(&queue, &memory, &7_u32, ..16, [])?;
+/// enqueue_fill(&queue, &memory, &7_u32, ..16)?;
 /// assert_eq!(memory.access::<u32, _>(MapRead, ..)?[3..5], [7, 0]);
 /// let memory: Vec<u32> = memory.into_inner()?;
 /// # Ok(())

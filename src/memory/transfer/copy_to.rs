@@ -1,4 +1,4 @@
-use crate::memory::order::Order;
+use crate::memory::Order;
 
 /// A pair of kinds of memory between which [`enqueue_copy`](super::enqueue_copy) copies, from `Self` to `Dst`.
 #[diagnostic::on_unimplemented(
@@ -14,5 +14,5 @@ pub trait CopyTo<Dst>: Sized {
 
     /// Enqueues the copy.
     #[doc(hidden)]
-    fn copy(order: Order<'_>, dst: Dst, src: Self, part: Self::Part) -> Self::Output;
+    fn copy(order: &Order<'_>, dst: Dst, src: Self, part: Self::Part) -> Self::Output;
 }

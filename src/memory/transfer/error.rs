@@ -16,7 +16,7 @@ use crate::error::Error;
 /// # let context = clmatrix::create_some_context()?;
 /// # let queue = clmatrix::CommandQueue::new(&context)?;
 /// let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 4)?;
-/// let refused = enqueue_copy(&queue, &buffer, vec![1_u32, 2], .., []);
+/// let refused = enqueue_copy(&queue, &buffer, vec![1_u32, 2], ..);
 /// let TransferError { error, memory } = refused.expect_err("the buffer has 4 bytes, not 8");
 /// assert_eq!(error.code_name(), "CL_INVALID_VALUE");
 /// assert_eq!(memory, Some(vec![1, 2]));

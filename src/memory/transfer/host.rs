@@ -8,14 +8,13 @@ use bytemuck::Pod;
 use ndarray::{ArrayBase, ArrayView, ArrayViewMut, Data, DataMut, Dimension};
 
 use super::copy_to::CopyTo;
-use super::error::TransferError;
 use super::host_memory::sealed::Stable;
 use super::host_memory::{HostMemory, bytes_of};
 use super::host_ptr::{HostPtr, layout};
-use super::pending::PendingTransfer;
+use super::pending::{PendingTransfer, Transfer};
 use crate::error::Result;
+use crate::memory::Order;
 use crate::memory::command::{AccessedRange, enqueue_blocking};
-use crate::memory::order::Order;
 use crate::memory::track::Access;
 
 /// Host memory of plain elements that a command can read.
@@ -37,23 +36,23 @@ use crate::memory::track::Access;
 /// # let queue = clmatrix::CommandQueue::new(&context)?;
 /// let plane = Array2::from_shape_fn((3, 4), |(row, column)| (10 * row + column) as u8);
 /// let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 4)?;
-/// enqueue_copy(&queue, &buffer, plane.slice(s![1.., 1..3]), .., [])?;
+/// enqueue_copy(&queue, &buffer, plane.slice(s![1.., 1..3]), ..)?;
 /// let mut corner = [0_u8; 4];
-/// enqueue_copy(&queue, &mut corner, &buffer, .., [])?;
+/// enqueue_copy(&queue, &mut corner, &buffer, ..)?;
 /// assert_eq!(corner, [11, 12, 21, 22]);
 /// # Ok(())
 /// # }
 /// ```
 pub trait HostSource: Sized {
     /// The result of the copy: [`Result`]`<`[`Event`]`>` of memory that is lent, else
-    /// `Result<`[`PendingTransfer`]`<Self>, `[`TransferError`]`<Option<Self>>>`.
+    /// a [`Transfer`]`<Self>`.
     type Output;
 
     /// Enqueues the command that `plan` makes for where the memory is.
     #[doc(hidden)]
     fn transfer<C: HostCommand>(
         self,
-        order: Order<'_>,
+        order: &Order<'_>,
         plan: impl FnOnce(HostPtr) -> Result<C>,
     ) -> Self::Output;
 }
@@ -76,7 +75,7 @@ pub trait HostSource: Sized {
 /// # let queue = clmatrix::CommandQueue::new(&context)?;
 /// let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1_u8, 2])?;
 /// let mut plane = Array2::<u8>::zeros((2, 3));
-/// enqueue_copy(&queue, plane.slice_mut(s![.., 1..2]), &buffer, .., [])?;
+/// enqueue_copy(&queue, plane.slice_mut(s![.., 1..2]), &buffer, ..)?;
 /// assert_eq!(plane, arr2(&[[0, 1, 0], [0, 2, 0]]));
 /// # Ok(())
 /// # }
@@ -122,7 +121,7 @@ impl<M: HostCopy, D: HostTarget> CopyTo<Host<D>> for M {
     type Part = M::Part;
     type Output = D::Output;
 
-    fn copy(order: Order<'_>, dst: Host<D>, src: Self, part: M::Part) -> D::Output {
+    fn copy(order: &Order<'_>, dst: Host<D>, src: Self, part: M::Part) -> D::Output {
         dst.0.transfer(order, |host_ptr| src.plan(Access::Read, part, host_ptr))
     }
 }
@@ -132,14 +131,14 @@ impl<M: HostCopy, S: HostSource> CopyTo<M> for Host<S> {
     type Part = M::Part;
     type Output = S::Output;
 
-    fn copy(order: Order<'_>, dst: M, src: Self, part: M::Part) -> S::Output {
+    fn copy(order: &Order<'_>, dst: M, src: Self, part: M::Part) -> S::Output {
         src.0.transfer(order, |host_ptr| dst.plan(Access::Write, part, host_ptr))
     }
 }
 
 /// A transfer from or to memory at `host_ptr`, which is borrowed until this returns.
 fn blocking<C: HostCommand>(
-    order: Order<'_>,
+    order: &Order<'_>,
     host_ptr: HostPtr,
     plan: impl FnOnce(HostPtr) -> Result<C>,
 ) -> Result<Event> {
@@ -160,7 +159,7 @@ macro_rules! borrowed {
 
                 fn transfer<C: HostCommand>(
                     self,
-                    order: Order<'_>,
+                    order: &Order<'_>,
                     plan: impl FnOnce(HostPtr) -> Result<C>,
                 ) -> Result<Event> {
                     let $this = self;
@@ -216,11 +215,11 @@ fn array_ptr_mut<T: Pod, S: DataMut<Elem = T>, D: Dimension>(
 
 #[diagnostic::do_not_recommend]
 impl<H: Stable> HostSource for H {
-    type Output = std::result::Result<PendingTransfer<H>, TransferError<Option<H>>>;
+    type Output = Transfer<H>;
 
     fn transfer<C: HostCommand>(
         self,
-        order: Order<'_>,
+        order: &Order<'_>,
         plan: impl FnOnce(HostPtr) -> Result<C>,
     ) -> Self::Output {
         PendingTransfer::enqueue(order, self, plan)

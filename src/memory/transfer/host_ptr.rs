@@ -28,6 +28,15 @@ impl Layout {
             Self::Rows(_) => None,
         }
     }
+
+    /// The number of bytes, without the gaps.
+    pub(crate) fn byte_count(self) -> usize {
+        match self {
+            Self::Packed(size) => size,
+            // It does not overflow: the rows are in memory.
+            Self::Rows(rows) => rows.region.iter().product(),
+        }
+    }
 }
 
 /// Host memory that a command reads or writes.

@@ -19,9 +19,9 @@ use crate::memory::track::Access;
 /// # let context = clmatrix::create_some_context()?;
 /// # let queue = clmatrix::CommandQueue::new(&context)?;
 /// let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, b"copy that")?;
-/// enqueue_copy(&queue, &buffer, b"this", Linear::default().dst_offset(5), [])?;
+/// enqueue_copy(&queue, &buffer, b"this", Linear::default().dst_offset(5))?;
 /// let mut text = [0; 9];
-/// enqueue_copy(&queue, &mut text, &buffer, .., [])?;
+/// enqueue_copy(&queue, &mut text, &buffer, ..)?;
 /// assert_eq!(&text, b"copy this");
 /// # Ok(())
 /// # }
@@ -32,6 +32,16 @@ pub struct Linear {
     pub(crate) src_offset: usize,
     pub(crate) dst_offset: usize,
     pub(crate) byte_count: Option<usize>,
+}
+
+/// All of a source of so many bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct AllOf(pub(crate) usize);
+
+impl From<AllOf> for Linear {
+    fn from(source: AllOf) -> Self {
+        Self::default().byte_count(source.0)
+    }
 }
 
 impl Linear {

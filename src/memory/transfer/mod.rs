@@ -10,19 +10,24 @@ pub(crate) mod host;
 pub(crate) mod host_memory;
 pub(crate) mod host_ptr;
 pub(crate) mod linear;
+pub(crate) mod methods;
 pub(crate) mod pending;
 pub(crate) mod rows;
 
+pub(crate) use copy_to::CopyTo;
+pub(crate) use host::{HostCommand, HostCopy};
+pub(crate) use host_memory::DriverOwned;
+pub(crate) use host_ptr::{HostPtr, Layout};
+pub(crate) use linear::{AllOf, Linear};
+pub(crate) use methods::{device_copy, host_transfers};
+pub(crate) use rows::Rows;
+
+use crate::memory::Order;
 use std::ops::RangeFull;
 
-use self::copy_to::CopyTo;
-use self::linear::Linear;
 use super::image::copy_device::{ImageBufferRegion, ImageCopy};
 use super::image::copy_host::ImageRegion;
 use super::into_memory::IntoMemory;
-use crate::memory::order::Order;
-use crate::queue::CommandQueue;
-use crate::wait_list::WaitList;
 
 /// Copies from `src` to `dst` (`pyopencl.enqueue_copy`). `..` is all of the host memory, which must have
 /// room on the device; between two on the device, as much as both have. Elements of arrays are copied in
@@ -54,7 +59,7 @@ use crate::wait_list::WaitList;
 ///
 /// ```compile_fail,E0277
 /// # fn f(queue: &clmatrix::CommandQueue) {
-/// clmatrix::memory::enqueue_copy(queue, &mut [0_u8; 4], &[1_u8; 4], .., []);
+/// clmatrix::memory::enqueue_copy(queue, &mut [0_u8; 4], &[1_u8; 4], ..);
 /// # }
 /// ```
 ///
@@ -62,7 +67,7 @@ use crate::wait_list::WaitList;
 ///
 /// ```compile_fail,E0277
 /// # fn f(queue: &clmatrix::CommandQueue, buffer: &clmatrix::memory::Buffer) {
-/// clmatrix::memory::enqueue_copy(queue, &[1_u8; 4], buffer, .., []);
+/// clmatrix::memory::enqueue_copy(queue, &[1_u8; 4], buffer, ..);
 /// # }
 /// ```
 ///
@@ -71,7 +76,7 @@ use crate::wait_list::WaitList;
 /// ```compile_fail,E0277
 /// # use clmatrix::memory::{Buffer, SvmAllocation, enqueue_copy};
 /// # fn f(queue: &clmatrix::CommandQueue, buffer: &Buffer, svm: &SvmAllocation) {
-/// enqueue_copy(queue, buffer, svm, .., []);
+/// enqueue_copy(queue, buffer, svm, ..);
 /// # }
 /// ```
 ///
@@ -80,14 +85,14 @@ use crate::wait_list::WaitList;
 /// ```compile_fail,E0277
 /// # use clmatrix::memory::{Buffer, Rect, enqueue_copy};
 /// # fn f(queue: &clmatrix::CommandQueue, buffer: &Buffer) {
-/// enqueue_copy(queue, &mut [0_u8; 4], buffer, Rect::new([4]), []);
+/// enqueue_copy(queue, &mut [0_u8; 4], buffer, Rect::new([4]));
 /// # }
 /// ```
 ///
 /// ```compile_fail,E0277
 /// # use clmatrix::memory::{Buffer, HostRect, enqueue_copy};
 /// # fn f(queue: &clmatrix::CommandQueue, src: &Buffer, dst: &Buffer) {
-/// enqueue_copy(queue, dst, src, HostRect::new([4]), []);
+/// enqueue_copy(queue, dst, src, HostRect::new([4]));
 /// # }
 /// ```
 ///
@@ -95,7 +100,7 @@ use crate::wait_list::WaitList;
 ///
 /// ```compile_fail,E0277
 /// # fn f(queue: &clmatrix::CommandQueue, buffer: clmatrix::memory::Buffer) {
-/// clmatrix::memory::enqueue_copy(queue, &mut [0_u8; 4], buffer, .., []);
+/// clmatrix::memory::enqueue_copy(queue, &mut [0_u8; 4], buffer, ..);
 /// # }
 /// ```
 ///
@@ -106,24 +111,30 @@ use crate::wait_list::WaitList;
 /// CL_INVALID_OPERATION where flags or a map forbid it;
 /// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where an event of the wait list has failed; and the
 /// driver's errors.
-pub fn enqueue_copy<'a, Dst, Src>(
-    queue: &CommandQueue,
+pub fn enqueue_copy<'q, Dst, Src>(
+    order: impl Into<Order<'q>>,
     dst: Dst,
     src: Src,
     part: impl Into<<Src::Kind as CopyTo<Dst::Kind>>::Part>,
-    wait_for: impl Into<WaitList<'a>>,
 ) -> <Src::Kind as CopyTo<Dst::Kind>>::Output
 where
     Dst: IntoMemory,
     Src: IntoMemory<Kind: CopyTo<Dst::Kind>>,
 {
-    CopyTo::copy(
-        Order::new(queue, &wait_for.into()),
-        dst.into_memory(),
-        src.into_memory(),
-        part.into(),
-    )
+    CopyTo::copy(&order.into(), dst.into_memory(), src.into_memory(), part.into())
 }
+
+macro_rules! all_of_source {
+    ($($part:ty),*) => {$(
+        impl From<AllOf> for $part {
+            fn from(_: AllOf) -> Self {
+                Self::default()
+            }
+        }
+    )*};
+}
+
+all_of_source!(ImageBufferRegion, ImageCopy);
 
 macro_rules! all_by_default {
     ($($part:ty),*) => {$(

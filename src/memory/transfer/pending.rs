@@ -9,8 +9,8 @@ use super::host_memory::sealed::Stable;
 use super::host_ptr::HostPtr;
 use crate::error::Result;
 use crate::event::Event;
+use crate::memory::Order;
 use crate::memory::command::{check_not_failed, enqueue};
-use crate::memory::order::Order;
 use crate::wait_list::WaitList;
 
 /// A transfer that is under way, with the host memory that it reads or writes (PyOpenCL's
@@ -20,19 +20,20 @@ use crate::wait_list::WaitList;
 /// never ends makes that wait forever. Forgotten, the memory is never freed.
 ///
 /// ```
-/// use clmatrix::memory::{Buffer, MemFlags, enqueue_copy};
+/// use clmatrix::memory::{Buffer, MemFlags};
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
 /// # let queue = clmatrix::CommandQueue::new(&context)?;
 /// let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1_u32, 2, 3])?;
-/// let transfer = enqueue_copy(&queue, vec![0_u32; 3], &buffer, .., [])?;
+/// let transfer = buffer.read_async(&queue, vec![0_u32; 3])?;
 /// // ... something else meanwhile ...
 /// assert_eq!(transfer.wait()?, [1, 2, 3]);
 /// # Ok(())
 /// # }
 /// ```
 #[must_use = "dropped, it waits"]
+#[doc(alias = "NannyEvent")]
 pub struct PendingTransfer<H> {
     /// `None` once given back.
     memory: Option<DriverOwned<H>>,
@@ -40,13 +41,16 @@ pub struct PendingTransfer<H> {
     event: Event,
 }
 
+/// The result of a call that was given host memory: the transfer, or the error with the memory.
+pub type Transfer<H> = std::result::Result<PendingTransfer<H>, TransferError<Option<H>>>;
+
 impl<H: Stable> PendingTransfer<H> {
     /// Enqueues the command that `plan` makes for where `memory` is.
     pub(crate) fn enqueue<C: HostCommand>(
-        order: Order<'_>,
+        order: &Order<'_>,
         memory: H,
         plan: impl FnOnce(HostPtr) -> Result<C>,
-    ) -> std::result::Result<Self, TransferError<Option<H>>> {
+    ) -> Transfer<H> {
         let mut memory = DriverOwned::new(memory);
         let mut is_submitted = false;
         match Self::submit(order, memory.as_mut(), plan, &mut is_submitted) {
@@ -59,7 +63,7 @@ impl<H: Stable> PendingTransfer<H> {
 
     /// `is_submitted` says afterwards whether the driver has the command.
     fn submit<C: HostCommand>(
-        order: Order<'_>,
+        order: &Order<'_>,
         memory: &mut H,
         plan: impl FnOnce(HostPtr) -> Result<C>,
         is_submitted: &mut bool,
@@ -145,7 +149,6 @@ mod tests {
     use crate::memory::order::Order;
     use crate::memory::track::Access;
     use crate::queue::Arguments;
-    use crate::wait_list::WaitList;
 
     /// A command after which something panics that noted it, such as a logger.
     struct Panicking<'a>(&'a Buffer);
@@ -173,7 +176,7 @@ mod tests {
         let given = Arc::clone(&memory);
         let enqueue = || {
             let plan = |_| Ok(Panicking(&buffer));
-            PendingTransfer::enqueue(Order::new(&queue, &WaitList::default()), given, plan).is_ok()
+            PendingTransfer::enqueue(&Order::from(&queue), given, plan).is_ok()
         };
         assert!(catch_unwind(AssertUnwindSafe(enqueue)).is_err());
         assert_eq!(Arc::strong_count(&memory), 2, "it was dropped");

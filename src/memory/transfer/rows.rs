@@ -6,7 +6,7 @@ use cl3::error_codes::CL_INVALID_VALUE;
 
 use crate::error::{Error, Result};
 use crate::memory::range::overlap as ranges_overlap;
-use crate::memory::units::{ByteOrigin, ByteRegion, Pitches};
+use crate::memory::{ByteOrigin, ByteRegion, Pitches};
 
 /// A rectangle of bytes in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -28,7 +28,7 @@ use crate::memory::{Buffer, MemFlags};
 /// let queue = clmatrix::CommandQueue::new(&context)?;
 /// let allocator = ImmediateAllocator::new(&queue, MemFlags::READ_WRITE)?;
 /// let buffer = allocator.allocate(1 << 20)?.expect("more than 0 bytes");
-/// enqueue_fill(&queue, &buffer, &1.0_f32, .., [])?;
+/// enqueue_fill(&queue, &buffer, &1.0_f32, ..)?;
 /// # Ok(())
 /// # }
 /// ```

@@ -163,7 +163,7 @@ mod tests {
     /// The allocator writes a few bytes, and not beyond the end.
     #[test]
     fn writing_makes_memory_exist_too() -> Result<()> {
-        use crate::memory::{MemFlags, enqueue_read_buffer};
+        use crate::memory::MemFlags;
 
         let context = crate::create_some_context()?;
         let queue = CommandQueue::new(&context)?;
@@ -172,7 +172,7 @@ mod tests {
             let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[7_u8; 5][..size])?;
             toucher.touch(&buffer)?;
             let mut found = [1_u8; 5];
-            enqueue_read_buffer(&queue, &buffer, 0, &mut found[..size], [])?;
+            buffer.read(&queue, &mut found[..size])?;
             assert_eq!(found[..size], [0, 0, 0, 0, 7][..size]);
         }
         Ok(())

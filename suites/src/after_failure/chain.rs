@@ -3,7 +3,7 @@
 
 use std::sync::mpsc;
 
-use clmatrix::memory::{Map, MapReadWrite, enqueue_copy, enqueue_fill_buffer};
+use clmatrix::memory::{MapReadWrite, enqueue_copy, enqueue_fill};
 use clmatrix::{Event, Result, UserEvent};
 use rstest::rstest;
 
@@ -34,12 +34,12 @@ fn a_map_fails_or_waits_for_earlier_commands(
     let buffer = buffer_of(on, &[OLD; LEN])?;
     let (closed, opened) = (gate(&on.context), gate(&on.context));
     let chain = chain(on, length, &closed)?;
-    let filled = enqueue_fill_buffer(&on.another_queue(), &buffer, &NEW, .., &opened)?;
+    let filled = enqueue_fill(on.another_queue().after(&opened), &buffer, &NEW, ..)?;
     let last = &chain[length - 1];
-    let map = buffer.map_nonblocking::<u32, _>(&on.queue, MapReadWrite, .., last)?;
+    let map = buffer.map_async::<u32, _>(on.queue.after(last), MapReadWrite, ..)?;
     open(&opened);
     fail(&closed);
-    check(map.wait(), |map| map.unmap_on(&on.another_queue(), [])?.wait())?;
+    check(map.wait(), |map| map.unmap_on(&on.another_queue())?.wait())?;
     filled.wait()
 }
 
@@ -54,7 +54,7 @@ fn a_read_after_a_failed_command_fails(
     let closed = gate(&on.context);
     let chain = chain(on, length, &closed)?;
     let queue = on.another_queue();
-    let read = enqueue_copy(&queue, vec![7_u32; 4], &buffer, .., &chain[length - 1])?;
+    let read = enqueue_copy(queue.after(&chain[length - 1]), vec![7_u32; 4], &buffer, ..)?;
     fail(&closed);
     let error = read.wait().map(drop).map_err(|back| back.error);
     assert_eq!(refusal(error), WAIT_LIST_FAILED);
@@ -70,12 +70,12 @@ fn bytes_of_a_failed_map_can_be_mapped_again(on_device: OnDevice) -> Result<()> 
     let buffer = buffer_of(on, &[OLD; 4])?;
     let closed = gate(&on.context);
     let queue = on.another_queue();
-    let map = buffer.map_nonblocking::<u32, _>(&queue, MapReadWrite, .., &closed)?;
+    let map = buffer.map_async::<u32, _>(queue.after(&closed), MapReadWrite, ..)?;
     let event = map.event().clone();
     drop(map);
     fail(&closed);
     assert!(event.wait().is_err());
-    enqueue_fill_buffer(&on.queue, &buffer, &7_u32, .., [])?;
+    enqueue_fill(&on.queue, &buffer, &7_u32, ..)?;
     assert_eq!(contents(on, &buffer)?, [7; 4]);
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Shared virtual memory that is given up before an earlier fill of it has run is freed afterwards.
 
-use clmatrix::memory::{SvmAllocation, SvmFlags, SvmPointer, enqueue_fill, enqueue_svm_memfill};
+use clmatrix::memory::{SvmAllocation, SvmFlags, SvmPointer, enqueue_fill};
 use clmatrix::{Event, Result};
 use rstest::rstest;
 
@@ -45,14 +45,14 @@ impl Way {
 /// Allocates memory that holds `OLD`.
 fn allocate(on: &OnDevice) -> Result<SvmAllocation> {
     let svm = SvmAllocation::new(&on.context, 4 * LEN, 0, SvmFlags::READ_WRITE)?;
-    enqueue_svm_memfill(&on.another_queue(), &svm, &OLD, .., [])?.wait()?;
+    enqueue_fill(&on.another_queue(), &svm, &OLD, ..)?.wait()?;
     Ok(svm)
 }
 
 /// Checks that memory which has been allocated since holds what it was given.
 fn check_others(on: &OnDevice, others: &[SvmAllocation]) -> Result<()> {
     for other in others {
-        let found = other.map_ro::<u32>(&on.another_queue(), [])?;
+        let found = other.map_read::<u32>(&on.another_queue(), ..)?;
         assert_eq!(found[..], vec![OLD; LEN], "the fill wrote to memory that was freed");
     }
     Ok(())
@@ -75,7 +75,7 @@ fn svm_is_freed_after_its_commands(
     let svm = allocate(on)?;
     let failed = behind_a_gated_fill(
         on,
-        |queue, gate| enqueue_fill(queue, &svm, &NEW, .., gate),
+        |queue, gate| enqueue_fill(queue.after(gate), &svm, &NEW, ..),
         |queue, gate| fill_elsewhere(on, queue, gate),
     )?;
     let freed = way.give_up(on, &failed, svm)?;
@@ -98,7 +98,7 @@ fn svm_with_a_command_that_fails_is_never_freed(on_device: OnDevice) -> Result<(
     let on = &on_device;
     let svm = allocate(on)?;
     let (queue, closed) = (on.another_queue(), gate(&on.context));
-    let filled = enqueue_fill(&queue, &svm, &NEW, .., &closed)?;
+    let filled = enqueue_fill(queue.after(&closed), &svm, &NEW, ..)?;
     let freed = svm.enqueue_release(Some(&on.queue), []).map_err(|back| back.error)?;
     fail(&closed);
     let others = (0..4).map(|_| allocate(on)).collect::<Result<Vec<_>>>()?;

@@ -3,8 +3,8 @@
 use std::ops::DerefMut;
 
 use clmatrix::memory::{
-    Buffer, BufferMap, Map, MapReadWrite, SvmAllocation, SvmFlags, SvmPointer, enqueue_copy,
-    enqueue_fill, enqueue_map_buffer,
+    Buffer, BufferMap, MapReadWrite, SvmAllocation, SvmFlags, SvmPointer, enqueue_copy,
+    enqueue_fill,
 };
 use clmatrix::{CommandQueue, Result};
 use rstest::rstest;
@@ -24,7 +24,7 @@ enum Way {
 
 fn svm_of(on: &OnDevice, flags: SvmFlags) -> Result<SvmAllocation> {
     let svm = SvmAllocation::new(&on.context, 4 * LEN, 0, flags)?;
-    enqueue_copy(&on.queue, &svm, &[OLD; LEN][..], .., [])?;
+    enqueue_copy(&on.queue, &svm, &[OLD; LEN][..], ..)?;
     Ok(svm)
 }
 
@@ -34,8 +34,8 @@ fn map_buffer(
     way: Way,
 ) -> Result<BufferMap<u32, MapReadWrite>> {
     match way {
-        Way::Blocking => enqueue_map_buffer(queue, buffer, MapReadWrite, .., []),
-        Way::NonBlocking => buffer.map_nonblocking(queue, MapReadWrite, .., [])?.wait(),
+        Way::Blocking => buffer.map_read_write(queue, ..),
+        Way::NonBlocking => buffer.map_async(queue, MapReadWrite, ..)?.wait(),
     }
 }
 
@@ -70,12 +70,12 @@ fn a_buffer_map_waits_for_earlier_commands(
     let buffer = buffer_of(on, &[OLD; LEN])?;
     let failed = behind_a_gated_fill(
         on,
-        |queue, gate| enqueue_fill(queue, &buffer, &NEW, .., gate),
+        |queue, gate| enqueue_fill(queue.after(gate), &buffer, &NEW, ..),
         |queue, gate| fill_elsewhere(on, queue, gate),
     )?;
     let queue = queue.of(on, &failed);
     let left = failed.meanwhile(|| {
-        check(map_buffer(queue, &buffer, way), |map| map.unmap_on(&on.another_queue(), [])?.wait())
+        check(map_buffer(queue, &buffer, way), |map| map.unmap_on(&on.another_queue())?.wait())
     })?;
     failed.filled.wait()?;
     assert_eq!(contents(on, &buffer)?, vec![left; LEN]);
@@ -92,18 +92,18 @@ fn an_svm_map_waits_for_earlier_commands(
     let svm = svm_of(on, SvmFlags::READ_WRITE)?;
     let failed = behind_a_gated_fill(
         on,
-        |queue, gate| enqueue_fill(queue, &svm, &NEW, .., gate),
+        |queue, gate| enqueue_fill(queue.after(gate), &svm, &NEW, ..),
         |queue, gate| fill_elsewhere(on, queue, gate),
     )?;
     let queue = queue.of(on, &failed);
     let left = failed.meanwhile(|| {
-        let map = svm.map::<u32, _>(queue, MapReadWrite, .., []);
-        check(map, |map| map.unmap_on(&on.another_queue(), [])?.wait())
+        let map = svm.map_read_write::<u32>(queue, ..);
+        check(map, |map| map.unmap_on(&on.another_queue())?.wait())
     })?;
     failed.filled.wait()?;
     // A map may fail with the unmap of a map that has failed.
     let mut found = vec![0; LEN];
-    enqueue_copy(&on.queue, &mut found, &svm, .., [])?;
+    enqueue_copy(&on.queue, &mut found, &svm, ..)?;
     assert_eq!(found, vec![left; LEN]);
     Ok(())
 }
@@ -115,7 +115,7 @@ fn a_host_access_waits_for_earlier_commands(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(on, FINE)?;
     let failed = behind_a_gated_fill(
         on,
-        |queue, gate| enqueue_fill(queue, &svm, &NEW, .., gate),
+        |queue, gate| enqueue_fill(queue.after(gate), &svm, &NEW, ..),
         |queue, gate| fill_elsewhere(on, queue, gate),
     )?;
     let left = failed.meanwhile(|| {
@@ -125,7 +125,7 @@ fn a_host_access_waits_for_earlier_commands(on_device: OnDevice) -> Result<()> {
         })
     })?;
     failed.filled.wait()?;
-    assert_eq!(svm.map_ro::<u32>(&on.queue, [])?[..], vec![left; LEN]);
+    assert_eq!(svm.map_read::<u32>(&on.queue, ..)?[..], vec![left; LEN]);
     Ok(())
 }
 
@@ -138,16 +138,16 @@ fn a_map_waits_for_commands_before_a_failed_unmap(
 ) -> Result<()> {
     let on = &on_device;
     let (buffer, elsewhere) = (buffer_of(on, &[OLD; LEN])?, buffer_of(on, &[OLD; 4])?);
-    let mapped = enqueue_map_buffer::<u32, _>(&on.queue, &elsewhere, MapReadWrite, .., [])?;
+    let mapped = elsewhere.map_read_write::<u32>(&on.queue, ..)?;
     let failed = behind_a_gated_fill(
         on,
-        |queue, gate| enqueue_fill(queue, &buffer, &NEW, .., gate),
-        |queue, gate| mapped.unmap_on(queue, gate),
+        |queue, gate| enqueue_fill(queue.after(gate), &buffer, &NEW, ..),
+        |queue, gate| mapped.unmap_on(queue.after(gate)),
     )?;
     let queue = queue.of(on, &failed);
     let left = failed.meanwhile(|| {
         let map = map_buffer(queue, &buffer, Way::Blocking);
-        check(map, |map| map.unmap_on(&on.another_queue(), [])?.wait())
+        check(map, |map| map.unmap_on(&on.another_queue())?.wait())
     })?;
     failed.filled.wait()?;
     assert_eq!(contents(on, &buffer)?, vec![left; LEN]);

@@ -12,7 +12,7 @@ use std::cell::Cell;
 use std::thread;
 use std::time::Duration;
 
-use clmatrix::memory::{Buffer, MemFlags, enqueue_fill_buffer};
+use clmatrix::memory::{Buffer, MemFlags, enqueue_fill};
 use clmatrix::{CommandQueue, Event, Result, UserEvent};
 
 use crate::support::gate::{fail, gate, meanwhile, open};
@@ -88,7 +88,7 @@ fn behind_a_gated_fill(
 /// Enqueues a fill of other memory.
 fn fill_elsewhere(on: &OnDevice, queue: &CommandQueue, gate: &Event) -> Result<Event> {
     let elsewhere = Buffer::new(&on.context, MemFlags::READ_WRITE, 16)?;
-    enqueue_fill_buffer(queue, &elsewhere, &OLD, .., gate)
+    enqueue_fill(queue.after(gate), &elsewhere, &OLD, ..)
 }
 
 impl Failed {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use clmatrix::Result;
-use clmatrix::memory::{Buffer, MapReadWrite, MemFlags, MemoryObject, enqueue_map_buffer};
+use clmatrix::memory::{Buffer, MemFlags, MemoryObject};
 use clmatrix::pool::{Allocator, DeferredAllocator, ImmediateAllocator};
 use rstest::rstest;
 
@@ -27,7 +27,7 @@ fn host_and_kernels_read_and_write_allocated_buffers(
         on_device.run(WRITE, &[buffer], 1000)?;
     }
     assert_eq!(contents(&on_device, &buffers[0])?, counting(1000));
-    enqueue_map_buffer::<u32, _>(queue, &buffers[0], MapReadWrite, .., [])?.fill(21);
+    buffers[0].map_read_write::<u32>(queue, ..)?.fill(21);
     on_device.run(DOUBLE, &[&buffers[0]], 1000)?;
     assert_eq!(contents(&on_device, &buffers[0])?, [42; 1000]);
     assert_eq!(contents(&on_device, &buffers[1])?, counting(1000), "they are not the same bytes");

@@ -3,7 +3,7 @@
 use std::fs;
 
 use clmatrix::cl3::device::CL_DEVICE_TYPE_CPU;
-use clmatrix::memory::{MemFlags, enqueue_fill_buffer};
+use clmatrix::memory::{MemFlags, enqueue_fill};
 use clmatrix::pool::{Allocator, ImmediateAllocator};
 use clmatrix::{Device, Result};
 use clmatrix_harness::{device, skip};
@@ -52,10 +52,10 @@ fn an_allocation_does_not_wait_for_the_queue(on_device: OnDevice) -> Result<()> 
     let allocator = ImmediateAllocator::new(queue, MemFlags::READ_WRITE)?;
     let first = allocate(&allocator, 256)?;
     let gate = gate(context);
-    let filled = enqueue_fill_buffer(queue, &first, &21_u32, .., &gate)?;
+    let filled = enqueue_fill(queue.after(&gate), &first, &21_u32, ..)?;
     let second = allocate(&allocator, 1 << 20)?;
     assert!(!filled.status()?.has_ended(), "the queue was held up");
-    enqueue_fill_buffer(queue, &second, &4_u32, .., [])?;
+    enqueue_fill(queue, &second, &4_u32, ..)?;
     open(&gate);
     on_device.run(DOUBLE, &[&first], 64)?;
     assert_eq!(contents(&on_device, &first)?, [42; 64]);
@@ -72,9 +72,9 @@ fn writes_of_another_queue_are_not_overwritten(on_device: OnDevice) -> Result<()
     let allocator = ImmediateAllocator::new(queue, MemFlags::READ_WRITE)?;
     let first = allocate(&allocator, 256)?;
     let gate = gate(context);
-    enqueue_fill_buffer(queue, &first, &0_u32, .., &gate)?;
+    enqueue_fill(queue.after(&gate), &first, &0_u32, ..)?;
     let buffer = allocate(&allocator, 256)?;
-    enqueue_fill_buffer(&another, &buffer, &21_u32, .., [])?.wait()?;
+    enqueue_fill(&another, &buffer, &21_u32, ..)?.wait()?;
     open(&gate);
     queue.finish()?;
     on_device.run(DOUBLE, &[&buffer], 64)?;
@@ -94,7 +94,7 @@ fn an_out_of_order_queue_does_not_become_the_queue_of_the_allocator(
     assert!(allocator.queue().is_none());
     assert_eq!(allocator.context_raw(), on_device.context.get());
     let buffer = allocate(&allocator, 256)?;
-    enqueue_fill_buffer(&queue, &buffer, &21_u32, .., [])?.wait()?;
+    enqueue_fill(&queue, &buffer, &21_u32, ..)?.wait()?;
     on_device.run(DOUBLE, &[&buffer], 64)?;
     assert_eq!(contents(&on_device, &buffer)?, [42; 64]);
     Ok(())

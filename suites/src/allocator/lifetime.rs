@@ -1,6 +1,6 @@
 //! The lifetimes of allocators and of their memory.
 
-use clmatrix::memory::{MemFlags, SvmPointer, enqueue_copy, enqueue_read_buffer};
+use clmatrix::memory::{MemFlags, SvmPointer, enqueue_copy};
 use clmatrix::pool::Allocator;
 use clmatrix::{CommandQueue, Context, Result};
 use rstest::rstest;
@@ -24,11 +24,11 @@ fn buffers_outlive_allocator_queue_and_context(
     let buffers = [allocate(&allocator, 256)?, allocate(&allocator, 256)?];
     drop((allocator, queue, context));
     for buffer in &buffers {
-        enqueue_copy(&another, buffer, &[21_u32; 64][..], .., [])?;
+        enqueue_copy(&another, buffer, &[21_u32; 64][..], ..)?;
         // SAFETY: the kernel takes memory, and uses as many elements as it has.
         unsafe { double.launch().arg(buffer).global(64).enqueue(&another)? };
         let mut found = [0_u32; 64];
-        enqueue_read_buffer(&another, buffer, 0, &mut found, [])?;
+        buffer.read(&another, &mut found)?;
         assert_eq!(found, [42; 64]);
     }
     drop((double, another));
@@ -46,12 +46,12 @@ fn svm_outlives_allocator_queue_and_context(on_device: OnDevice) -> Result<()> {
     let allocator = svm_allocator(&context, Some(&queue))?;
     let memory = allocate(&allocator, 256)?;
     drop((allocator, queue, context));
-    enqueue_copy(&another, &memory, &[21_u32; 64][..], .., [])?;
+    enqueue_copy(&another, &memory, &[21_u32; 64][..], ..)?;
     // SAFETY: the kernel takes memory, and uses as many elements as it has.
     unsafe { double.launch().arg(&memory).global(64).enqueue(&another)? };
-    assert_eq!(memory.map_ro::<u32>(&another, [])?[..], [42; 64]);
+    assert_eq!(memory.map_read::<u32>(&another, ..)?[..], [42; 64]);
     drop((double, another));
-    memory.release();
+    drop(memory);
     Ok(())
 }
 
@@ -69,11 +69,11 @@ fn allocators_outlive_queue_and_context_handles(
     drop((queue, context));
     let buffer = allocate(&allocator, 256)?;
     let queue = allocator.queue().unwrap_or(&another);
-    enqueue_copy(queue, &buffer, &[21_u32; 64][..], .., [])?;
+    enqueue_copy(queue, &buffer, &[21_u32; 64][..], ..)?;
     // SAFETY: the kernel takes memory, and uses as many elements as it has.
     unsafe { double.launch().arg(&buffer).global(64).enqueue(queue)? };
     let mut found = [0_u32; 64];
-    enqueue_read_buffer(queue, &buffer, 0, &mut found, [])?;
+    buffer.read(queue, &mut found)?;
     assert_eq!(found, [42; 64]);
     Ok(())
 }

@@ -19,12 +19,12 @@ fn host_and_kernels_read_and_write_allocated_svm(
     let OnDevice { context, queue } = &on_device;
     let memory = svm(context, bound.then_some(queue), 4000)?;
     assert_eq!(memory.size(), 4000);
-    enqueue_copy(queue, &memory, &counting(1000)[..], .., [])?;
+    enqueue_copy(queue, &memory, &counting(1000)[..], ..)?;
     let mut double = on_device.launcher(DOUBLE, "")?;
     // SAFETY: the kernel takes memory, and uses as many elements as it has.
     unsafe { double.launch().arg(&memory).global(1000).enqueue(queue)? };
     let doubled: Vec<u32> = (0..1000).map(|i| 2 * i).collect();
-    assert_eq!(memory.map_ro::<u32>(queue, [])?[..], doubled);
+    assert_eq!(memory.map_read::<u32>(queue, ..)?[..], doubled);
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use clmatrix::memory::{MemFlags, SvmPointer, enqueue_copy, enqueue_fill_buffer};
+use clmatrix::memory::{MemFlags, SvmPointer, enqueue_copy, enqueue_fill};
 use clmatrix::{CommandQueue, Result};
 use rstest::rstest;
 
@@ -40,7 +40,7 @@ fn threads_get_different_buffers(
             .map(|i| {
                 let value = 16 * number + i;
                 let buffer = allocate(&allocator, 256 << (i % 4))?;
-                enqueue_fill_buffer(queue, &buffer, &value, .., [])?.wait()?;
+                enqueue_fill(queue, &buffer, &value, ..)?.wait()?;
                 Ok((value, buffer))
             })
             .collect::<Result<Vec<_>>>()
@@ -62,7 +62,7 @@ fn threads_get_different_svm(on_device: OnDevice) -> Result<()> {
         (0..16)
             .map(|i| {
                 let memory = allocate(&allocator, 256)?;
-                enqueue_copy(queue, &memory, &[16 * number + i; 64][..], .., [])?;
+                enqueue_copy(queue, &memory, &[16 * number + i; 64][..], ..)?;
                 Ok((16 * number + i, memory))
             })
             .collect::<Result<Vec<_>>>()
@@ -72,7 +72,7 @@ fn threads_get_different_svm(on_device: OnDevice) -> Result<()> {
     for (value, memory) in threads.iter().flatten() {
         // SAFETY: the kernel takes memory, and uses as many elements as it has.
         unsafe { double.launch().arg(memory).global(64).enqueue(queue)? };
-        assert_eq!(memory.map_ro::<u32>(queue, [])?[..], [2 * value; 64]);
+        assert_eq!(memory.map_read::<u32>(queue, ..)?[..], [2 * value; 64]);
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use bytemuck::Pod;
 use clmatrix::Result;
-use clmatrix::memory::enqueue_fill_buffer;
+use clmatrix::memory::enqueue_fill;
 use rstest::rstest;
 
 use super::{buffer_of, buffer_with, bytes_in, contents, refusal};
@@ -26,7 +26,7 @@ fn a_fill_repeats_patterns_of_any_legal_size<T: Pod>(
 ) -> Result<()> {
     let to = before(1024);
     let buffer = buffer_with(&on_device, &to)?;
-    enqueue_fill_buffer(&on_device.queue, &buffer, &pattern, .., [])?;
+    enqueue_fill(&on_device.queue, &buffer, &pattern, ..)?;
     let filled = bytemuck::bytes_of(&pattern).repeat(1024 / size_of::<T>());
     assert_moved(&bytes_in(&on_device, &buffer)?, &to, 0, &filled);
     Ok(())
@@ -44,7 +44,7 @@ fn a_fill_writes_its_range_only(
     for times in [1, 3, 5] {
         let buffer = inverter.written(&to)?;
         let range = 2 * pattern_len..(2 + times) * pattern_len;
-        enqueue_fill_buffer(&on_device.queue, &buffer, &pattern[..], range.clone(), [])?;
+        enqueue_fill(&on_device.queue, &buffer, &pattern[..], range.clone())?;
         assert_moved(&inverter.read(&buffer)?, &to, range.start, &pattern.repeat(times));
     }
     Ok(())
@@ -62,7 +62,7 @@ fn a_fill_writes_all_bytes_of_any_size(
         let (start, to) = (3 * pattern_len, before(filled.len() + 7 * pattern_len));
         let buffer = buffer_with(&on_device, &to)?;
         let range = start..start + filled.len();
-        enqueue_fill_buffer(&on_device.queue, &buffer, &pattern[..], range, [])?;
+        enqueue_fill(&on_device.queue, &buffer, &pattern[..], range)?;
         assert_moved(&bytes_in(&on_device, &buffer)?, &to, start, &filled);
     }
     Ok(())
@@ -80,7 +80,7 @@ fn patterns_of_illegal_sizes_are_refused<T: Pod>(
     #[case] pattern: T,
 ) -> Result<()> {
     let buffer = buffer_of(&on_device, &[0; 192])?;
-    let fill = enqueue_fill_buffer(&on_device.queue, &buffer, &pattern, .., []);
+    let fill = enqueue_fill(&on_device.queue, &buffer, &pattern, ..);
     assert_eq!(refusal(fill), "CL_INVALID_VALUE");
     Ok(())
 }
@@ -90,7 +90,7 @@ fn patterns_of_illegal_sizes_are_refused<T: Pod>(
 fn ranges_that_are_no_multiple_of_the_pattern_are_refused(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &[0; 4])?;
     for range in [2..6, 0..6, 1..5, 12..20, 4..4] {
-        let fill = enqueue_fill_buffer(&on_device.queue, &buffer, &1_u32, range.clone(), []);
+        let fill = enqueue_fill(&on_device.queue, &buffer, &1_u32, range.clone());
         assert_eq!(refusal(fill), "CL_INVALID_VALUE", "{range:?}");
     }
     assert_eq!(contents(&on_device, &buffer)?, [0; 4]);

@@ -2,10 +2,7 @@
 // quirk: OCLGRIND-9
 
 use clmatrix::Result;
-use clmatrix::memory::{
-    MapRead, enqueue_copy_buffer, enqueue_fill_buffer, enqueue_map_buffer, enqueue_read_buffer,
-    enqueue_write_buffer,
-};
+use clmatrix::memory::{Linear, enqueue_copy, enqueue_fill};
 use clmatrix::{CommandQueue, UserEvent};
 use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
@@ -26,15 +23,15 @@ fn buffers_of_another_context_are_refused(
     let queue = &on_device.queue;
     let mut data = counting(4);
     for refused in [
-        enqueue_read_buffer(queue, &stranger, 0, &mut data, []),
-        enqueue_write_buffer(queue, &stranger, 0, &counting(4), []),
-        enqueue_fill_buffer(queue, &stranger, &1_u32, .., []),
-        enqueue_copy_buffer(queue, &stranger, 0, &own, 0, 4, []),
-        enqueue_copy_buffer(queue, &own, 0, &stranger, 0, 4, []),
+        stranger.read(queue, &mut data),
+        stranger.write(queue, &counting(4)),
+        enqueue_fill(queue, &stranger, &1_u32, ..),
+        enqueue_copy(queue, &own, &stranger, Linear::default().byte_count(4)),
+        enqueue_copy(queue, &stranger, &own, Linear::default().byte_count(4)),
     ] {
         assert_eq!(refusal(refused), "CL_INVALID_CONTEXT");
     }
-    let map = enqueue_map_buffer::<u32, _>(queue, &stranger, MapRead, .., []);
+    let map = stranger.map_read::<u32>(queue, ..);
     assert_eq!(refusal(map), "CL_INVALID_CONTEXT");
     Ok(())
 }
@@ -52,17 +49,17 @@ fn events_of_another_context_are_refused(
     let queue = &on_device.queue;
     let mut data = counting(4);
     for refused in [
-        enqueue_read_buffer(queue, &buffer, 0, &mut data, &event),
-        enqueue_write_buffer(queue, &buffer, 0, &counting(4), &event),
-        enqueue_fill_buffer(queue, &buffer, &1_u32, .., &event),
-        enqueue_copy_buffer(queue, &buffer, 0, &other, 0, 4, &event),
+        buffer.read(queue.after(&event), &mut data),
+        buffer.write(queue.after(&event), &counting(4)),
+        enqueue_fill(queue.after(&event), &buffer, &1_u32, ..),
+        enqueue_copy(queue.after(&event), &other, &buffer, Linear::default().byte_count(4)),
     ] {
         assert_eq!(refusal(refused), "CL_INVALID_CONTEXT");
     }
-    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, .., &event);
+    let map = buffer.map_read::<u32>(queue.after(&event), ..);
     assert_eq!(refusal(map), "CL_INVALID_CONTEXT");
-    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, .., [])?;
-    assert_eq!(refusal(map.unmap(&event)), "CL_INVALID_CONTEXT");
-    enqueue_write_buffer(queue, &buffer, 0, &counting(4), [])?;
+    let map = buffer.map_read::<u32>(queue, ..)?;
+    assert_eq!(refusal(map.unmap_on(queue.after(&event))), "CL_INVALID_CONTEXT");
+    buffer.write(queue, &counting(4))?;
     Ok(())
 }

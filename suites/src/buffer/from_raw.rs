@@ -36,13 +36,13 @@ fn from_raw_retains_or_takes_over_a_reference(on_device: OnDevice) -> Result<()>
 fn the_handle_of_a_sub_buffer_is_a_sub_buffer(on_device: OnDevice, device: Device) -> Result<()> {
     let part = (device.mem_base_addr_align()? as usize / 8).max(64);
     let buffer = buffer_of(&on_device, &counting(part as u32))?;
-    let region = buffer.sub_region(part..2 * part)?;
+    let region = buffer.sub_buffer(part..2 * part)?;
     // SAFETY: the handle is valid, and nothing is mapped.
     let again = unsafe { Buffer::from_raw(region.as_raw(), true)? };
     drop(region);
     assert_eq!((again.size(), again.offset()), (part, part));
     assert_eq!(again.parent().as_ref(), Some(&buffer));
     assert_eq!(contents(&on_device, &again)?[0], (part / 4) as u32);
-    assert_eq!(again.sub_region(..)?.offset(), part);
+    assert_eq!(again.sub_buffer(..)?.offset(), part);
     Ok(())
 }

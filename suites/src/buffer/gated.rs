@@ -3,10 +3,7 @@
 use std::thread;
 
 use clmatrix::cl3::command_queue::enqueue_fill_buffer as cl3_fill_buffer;
-use clmatrix::memory::{
-    Buffer, MapRead, MapReadWrite, MemFlags, MemoryObject, enqueue_copy_buffer,
-    enqueue_fill_buffer, enqueue_map_buffer, enqueue_read_buffer, enqueue_write_buffer,
-};
+use clmatrix::memory::{Buffer, Linear, MemFlags, MemoryObject, enqueue_copy, enqueue_fill};
 use clmatrix::{Event, Result};
 use rstest::rstest;
 
@@ -32,15 +29,13 @@ impl Call {
         let queue = &on.queue;
         let mut data = vec![0_u32; 4];
         match self {
-            Self::Read => drop(enqueue_read_buffer(queue, buffer, 0, &mut data, gate)?),
-            Self::Write => drop(enqueue_write_buffer(queue, buffer, 0, &[7_u32], gate)?),
-            Self::Map => {
-                data = enqueue_map_buffer::<u32, _>(queue, buffer, MapReadWrite, .., gate)?.to_vec()
-            }
-            Self::Fill => drop(enqueue_fill_buffer(queue, buffer, &7_u32, ..4, gate)?),
+            Self::Read => drop(buffer.read(queue.after(gate), &mut data)?),
+            Self::Write => drop(buffer.write(queue.after(gate), &[7_u32])?),
+            Self::Map => data = buffer.map_read_write::<u32>(queue.after(gate), ..)?.to_vec(),
+            Self::Fill => drop(enqueue_fill(queue.after(gate), buffer, &7_u32, ..4)?),
             Self::Copy => {
                 let seven = buffer_of(on, &[7])?;
-                enqueue_copy_buffer(queue, &seven, 0, buffer, 0, 4, gate)?;
+                enqueue_copy(queue.after(gate), buffer, &seven, Linear::default().byte_count(4))?;
             }
         }
         Ok(data)
@@ -59,7 +54,7 @@ fn a_failed_event_in_a_wait_list_is_refused(
     assert_eq!(refusal(call.issue(&on_device, &buffer, &gate)), WAIT_LIST_FAILED);
     assert_eq!(contents(&on_device, &buffer)?, counting(4));
     // Nothing is left of it.
-    drop(enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapReadWrite, .., [])?);
+    drop(buffer.map_read_write::<u32>(&on_device.queue, ..)?);
     Ok(())
 }
 
@@ -74,7 +69,7 @@ fn a_blocking_call_fails_with_an_event_of_its_wait_list(
     let result = meanwhile(&gate, fail, || call.issue(&on_device, &buffer, &gate));
     assert_eq!(refusal(result), WAIT_LIST_FAILED);
     assert_eq!(contents(&on_device, &buffer)?, counting(4));
-    drop(enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapReadWrite, .., [])?);
+    drop(buffer.map_read_write::<u32>(&on_device.queue, ..)?);
     Ok(())
 }
 
@@ -88,7 +83,7 @@ fn a_blocking_call_waits_for_its_wait_list(
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
     let other_queue = on_device.another_queue();
-    let filled = enqueue_fill_buffer(&other_queue, &buffer, &5_u32, .., &gate)?;
+    let filled = enqueue_fill(other_queue.after(&gate), &buffer, &5_u32, ..)?;
     let found = meanwhile(&gate, open, || call.issue(&on_device, &buffer, &filled))?;
     assert_eq!(found, [5; 4]);
     Ok(())
@@ -100,7 +95,7 @@ fn a_write_waits_for_its_wait_list(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
     let other_queue = on_device.another_queue();
-    let filled = enqueue_fill_buffer(&other_queue, &buffer, &5_u32, .., &gate)?;
+    let filled = enqueue_fill(other_queue.after(&gate), &buffer, &5_u32, ..)?;
     meanwhile(&gate, open, || Call::Write.issue(&on_device, &buffer, &filled))?;
     assert_eq!(contents(&on_device, &buffer)?, [7, 5, 5, 5], "the write comes last");
     Ok(())
@@ -119,7 +114,7 @@ fn a_non_blocking_call_runs_after_its_wait_list(
     thread::sleep(A_MOMENT);
     let other = OnDevice { context: on_device.context, queue: on_device.queue };
     let mut before = [0_u32; 4];
-    enqueue_read_buffer(&other.another_queue(), &buffer, 0, &mut before, [])?;
+    buffer.read(&other.another_queue(), &mut before)?;
     open(&gate);
     assert_eq!(before[..], counting(4), "it did not wait");
     assert_eq!(contents(&other, &buffer)?, [7, 1, 2, 3]);
@@ -132,12 +127,12 @@ fn a_non_blocking_call_runs_after_its_wait_list(
 fn a_blocking_call_waits_for_a_chain_of_queues(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let queues: Vec<_> = (0..4).map(|_| on_device.another_queue()).collect();
-    let mut last = enqueue_fill_buffer(&queues[0], &buffer, &5_u32, .., [])?;
+    let mut last = enqueue_fill(&queues[0], &buffer, &5_u32, ..)?;
     for (queue, value) in queues[1..].iter().zip(6_u32..) {
-        last = enqueue_fill_buffer(queue, &buffer, &value, ..4, &last)?;
+        last = enqueue_fill(queue.after(&last), &buffer, &value, ..4)?;
     }
     let mut found = [0_u32; 4];
-    enqueue_read_buffer(&on_device.queue, &buffer, 0, &mut found, &last)?;
+    buffer.read(on_device.queue.after(&last), &mut found)?;
     assert_eq!(found, [8, 5, 5, 5]);
     Ok(())
 }
@@ -156,7 +151,7 @@ fn a_map_waits_for_earlier_commands_on_its_bytes(
     call.issue(&on_device, &buffer, &gate)?;
     let other_queue = on_device.another_queue();
     let found = meanwhile(&gate, open, || {
-        enqueue_map_buffer::<u32, _>(&other_queue, &buffer, MapRead, .., []).map(|map| map.to_vec())
+        buffer.map_read::<u32>(&other_queue, ..).map(|map| map.to_vec())
     })?;
     assert_eq!(found, [7, 1, 2, 3]);
     Ok(())
@@ -169,14 +164,11 @@ fn a_map_for_writing_waits_for_earlier_reads_of_its_bytes(on_device: OnDevice) -
     let copy = buffer_of(&on_device, &[0; 4])?;
     let (queue, other_queue) = (&on_device.queue, on_device.another_queue());
     let gate = gate(&on_device.context);
-    enqueue_copy_buffer(queue, &buffer, 0, &copy, 0, 16, &gate)?;
+    enqueue_copy(queue.after(&gate), &copy, &buffer, Linear::default().byte_count(16))?;
     // One that reads does not.
-    assert_eq!(
-        enqueue_map_buffer::<u32, _>(&other_queue, &buffer, MapRead, .., [])?[..],
-        counting(4)
-    );
+    assert_eq!(buffer.map_read::<u32>(&other_queue, ..)?[..], counting(4));
     meanwhile(&gate, open, || -> Result<()> {
-        enqueue_map_buffer::<u32, _>(&other_queue, &buffer, MapReadWrite, .., [])?.fill(9);
+        buffer.map_read_write::<u32>(&other_queue, ..)?.fill(9);
         Ok(())
     })?;
     assert_eq!(contents(&on_device, &copy)?, counting(4));
@@ -189,9 +181,9 @@ fn a_map_after_a_failed_command_is_refused_or_correct(on_device: OnDevice) -> Re
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
     let elsewhere = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 16)?;
-    enqueue_fill_buffer(&on_device.queue, &elsewhere, &7_u32, .., &gate)?;
+    enqueue_fill(on_device.queue.after(&gate), &elsewhere, &7_u32, ..)?;
     fail(&gate);
-    match enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, .., []) {
+    match buffer.map_read::<u32>(&on_device.queue, ..) {
         Ok(map) => assert_eq!(map[..], counting(4)),
         // OpenCL names no code for a command after a failed one; NVIDIA returns CL_OUT_OF_RESOURCES.
         // quirk: NVIDIA-1
@@ -207,13 +199,13 @@ fn a_map_after_a_failed_command_is_refused_or_correct(on_device: OnDevice) -> Re
 fn bytes_of_a_failed_unmap_stay_inaccessible(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
-    let map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, .., [])?;
-    map.unmap(&gate)?;
+    let map = buffer.map_read::<u32>(&on_device.queue, ..)?;
+    map.unmap_on(on_device.queue.after(&gate))?;
     fail(&gate);
     let other_queue = on_device.another_queue();
-    let again = enqueue_map_buffer::<u32, _>(&other_queue, &buffer, MapReadWrite, .., []);
+    let again = buffer.map_read_write::<u32>(&other_queue, ..);
     assert_eq!(refusal(again), "CL_INVALID_OPERATION");
-    let written = enqueue_write_buffer(&other_queue, &buffer, 0, &[1_u32], []);
+    let written = buffer.write(&other_queue, &[1_u32]);
     assert_eq!(refusal(written), "CL_INVALID_OPERATION");
     Ok(())
 }
@@ -223,16 +215,15 @@ fn bytes_of_a_failed_unmap_stay_inaccessible(on_device: OnDevice) -> Result<()> 
 fn an_unmap_waits_for_its_wait_list(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
-    let mut map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapReadWrite, .., [])?;
+    let mut map = buffer.map_read_write::<u32>(&on_device.queue, ..)?;
     map.fill(3);
-    let unmapped = map.unmap(&gate)?;
+    let unmapped = map.unmap_on(on_device.queue.after(&gate))?;
     on_device.queue.flush()?;
     thread::sleep(A_MOMENT);
     assert!(!unmapped.status()?.has_ended(), "it did not wait");
     let other_queue = on_device.another_queue();
     let found = meanwhile(&gate, open, || {
-        enqueue_map_buffer::<u32, _>(&other_queue, &buffer, MapReadWrite, .., [])
-            .map(|map| map.to_vec())
+        buffer.map_read_write::<u32>(&other_queue, ..).map(|map| map.to_vec())
     })?;
     assert_eq!(found, [3; 4]);
     Ok(())
@@ -250,19 +241,13 @@ fn a_map_for_reading_is_accepted_during_reads_of_another_thread(on_device: OnDev
             let mut done = 0;
             while maps.load(std::sync::atomic::Ordering::Relaxed) {
                 // Refused whenever the other has a map.
-                done += u32::from(enqueue_read_buffer(&queue, &buffer, 0, &mut data, []).is_ok());
+                done += u32::from(buffer.read(&queue, &mut data).is_ok());
             }
             done
         });
         let mapping = || -> Result<()> {
             for _ in 0..200 {
-                drop(enqueue_map_buffer::<u32, _>(
-                    &on_device.queue,
-                    &buffer,
-                    MapReadWrite,
-                    ..,
-                    [],
-                )?);
+                drop(buffer.map_read_write::<u32>(&on_device.queue, ..)?);
                 thread::yield_now();
             }
             Ok(())
@@ -280,7 +265,7 @@ fn a_map_for_reading_is_accepted_during_reads_of_another_thread(on_device: OnDev
 fn a_command_runs_when_its_user_event_is_dropped(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
-    let filled = enqueue_fill_buffer(&on_device.queue, &buffer, &7_u32, .., &gate)?;
+    let filled = enqueue_fill(on_device.queue.after(&gate), &buffer, &7_u32, ..)?;
     drop(gate);
     filled.wait()?;
     assert_eq!(contents(&on_device, &buffer)?, [7; 4]);
@@ -294,12 +279,10 @@ fn a_map_waits_for_many_pending_commands(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
     for _ in 0..500 {
-        enqueue_fill_buffer(&on_device.queue, &buffer, &7_u32, .., &gate)?;
+        enqueue_fill(on_device.queue.after(&gate), &buffer, &7_u32, ..)?;
     }
     let other_queue = on_device.another_queue();
-    meanwhile(&gate, open, || {
-        enqueue_map_buffer::<u32, _>(&other_queue, &buffer, MapReadWrite, .., []).map(drop)
-    })
+    meanwhile(&gate, open, || buffer.map_read_write::<u32>(&other_queue, ..).map(drop))
 }
 
 /// The queue has used bytes before and behind those of the map, and its commands wait for a gate that
@@ -309,13 +292,13 @@ fn a_map_waits_for_many_pending_commands(on_device: OnDevice) -> Result<()> {
 fn a_map_does_not_wait_for_commands_on_other_bytes(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(1024))?;
     let gate = gate(&on_device.context);
-    enqueue_fill_buffer(&on_device.queue, &buffer, &7_u32, ..16, &gate)?;
-    enqueue_fill_buffer(&on_device.queue, &buffer, &7_u32, 4080.., [])?;
+    enqueue_fill(on_device.queue.after(&gate), &buffer, &7_u32, ..16)?;
+    enqueue_fill(&on_device.queue, &buffer, &7_u32, 4080..)?;
     let queue = on_device.another_queue();
-    let mut map = enqueue_map_buffer::<u32, _>(&queue, &buffer, MapReadWrite, 256..512, [])?;
+    let mut map = buffer.map_read_write::<u32>(&queue, 256..512)?;
     assert_eq!(map[..], counting(1024)[256..512]);
     map.fill(8);
-    map.unmap([])?.wait()?;
+    map.unmap()?.wait()?;
     open(&gate);
     on_device.queue.finish()?;
     let mut expected = counting(1024);
@@ -332,10 +315,10 @@ fn a_map_does_not_wait_for_commands_on_other_bytes(on_device: OnDevice) -> Resul
 fn a_call_with_a_wait_list_enqueues_one_command(on_device: OnDevice) -> Result<()> {
     let on = &on_device;
     let (queue, buffer) = (on.another_queue(), buffer_of(on, &[1_u32; 4])?);
-    let ended = enqueue_fill_buffer(&on.queue, &buffer, &1_u32, .., [])?;
+    let ended = enqueue_fill(&on.queue, &buffer, &1_u32, ..)?;
     ended.wait()?;
     let gate = gate(&on.context);
-    let busy = enqueue_fill_buffer(&queue, &buffer, &2_u32, .., &gate)?;
+    let busy = enqueue_fill(queue.after(&gate), &buffer, &2_u32, ..)?;
     for event in [&*gate, &busy, &ended] {
         let before = queue.reference_count()?;
         let (pattern, wait_for) = (3_u32, event.as_raw());
@@ -348,7 +331,7 @@ fn a_call_with_a_wait_list_enqueues_one_command(on_device: OnDevice) -> Result<(
         };
         buffer.record_use(&theirs)?;
         let between = queue.reference_count()?;
-        let ours = enqueue_fill_buffer(&queue, &buffer, &4_u32, .., event)?;
+        let ours = enqueue_fill(queue.after(event), &buffer, &4_u32, ..)?;
         let after = queue.reference_count()?;
         assert_eq!(after - between, between - before, "more commands than cl3's call");
         drop(ours);

@@ -1,9 +1,6 @@
 //! Buffers that live in host memory (CL_MEM_USE_HOST_PTR; PyOpenCL's `hostbuf`).
 
-use clmatrix::memory::{
-    Buffer, MapRead, MapReadWrite, MemFlags, MemoryObject, enqueue_fill_buffer,
-    enqueue_write_buffer,
-};
+use clmatrix::memory::{Buffer, MemFlags, MemoryObject, enqueue_fill};
 use clmatrix::{Device, Result};
 use clmatrix_harness::device;
 use ndarray::{Array2, ShapeBuilder, array};
@@ -38,7 +35,7 @@ fn all_bytes_of_any_size_are_written_and_read_back(on_device: OnDevice) -> Resul
         let (memory, data) = (before(size + 20), source(size));
         let buffer = Buffer::using_host_memory(context, MemFlags::READ_WRITE, memory.clone())?;
         assert_same(&bytes_in(&on_device, &buffer)?, &memory, "the buffer");
-        enqueue_write_buffer(queue, &buffer, 5, &data, [])?;
+        buffer.slice::<u8>(5..).write(queue, &data)?;
         let found: Vec<u8> = buffer.into_host_memory(queue)?;
         assert_moved(&found, &memory, 5, &data);
     }
@@ -52,7 +49,7 @@ fn host_ptr_and_maps_point_into_the_host_memory(on_device: OnDevice) -> Result<(
     let address = memory.as_ptr();
     let buffer = Buffer::using_host_memory(&on_device.context, MemFlags::READ_WRITE, memory)?;
     assert_eq!(buffer.host_ptr()?, address.cast());
-    let mapped = buffer.hostbuf::<u32, _>(&on_device.queue, MapRead, [])?;
+    let mapped = buffer.map_read::<u32>(&on_device.queue, ..)?;
     assert_eq!(mapped.as_ptr(), address, "OpenCL 3.0, clEnqueueMapBuffer, says where a map is");
     Ok(())
 }
@@ -62,7 +59,7 @@ fn host_ptr_and_maps_point_into_the_host_memory(on_device: OnDevice) -> Result<(
 fn the_host_memory_shows_what_a_kernel_wrote(on_device: OnDevice) -> Result<()> {
     let buffer = counting_in_place(&on_device, 16)?;
     on_device.run(DOUBLE, &[&buffer], 16)?;
-    let mut hostbuf = buffer.hostbuf::<u32, _>(&on_device.queue, MapReadWrite, [])?;
+    let mut hostbuf = buffer.map_read_write::<u32>(&on_device.queue, ..)?;
     assert_eq!(hostbuf[15], 30);
     hostbuf[15] = 50;
     drop(hostbuf);
@@ -76,7 +73,7 @@ fn the_host_memory_shows_what_a_kernel_wrote(on_device: OnDevice) -> Result<()> 
 fn hostbuf_is_an_array_of_any_shape_and_order(on_device: OnDevice) -> Result<()> {
     let buffer = counting_in_place(&on_device, 6)?;
     on_device.run(DOUBLE, &[&buffer], 6)?;
-    let hostbuf = buffer.hostbuf::<u32, _>(&on_device.queue, MapRead, [])?;
+    let hostbuf = buffer.map_read::<u32>(&on_device.queue, ..)?;
     assert_eq!(hostbuf.array((2, 3))?, array![[0, 2, 4], [6, 8, 10]]);
     assert_eq!(hostbuf.array((2, 3).f())?, array![[0, 4, 8], [2, 6, 10]]);
     assert_eq!(refusal(hostbuf.array((2, 4))), "CL_INVALID_VALUE");
@@ -88,9 +85,9 @@ fn hostbuf_is_an_array_of_any_shape_and_order(on_device: OnDevice) -> Result<()>
 fn a_sub_buffer_has_its_part_of_the_host_memory(on_device: OnDevice, device: Device) -> Result<()> {
     let part = (device.mem_base_addr_align()? as usize / 8).max(64);
     let buffer = counting_in_place(&on_device, part as u32 / 2)?;
-    let region = buffer.sub_region(part..)?;
+    let region = buffer.sub_buffer(part..)?;
     assert!(region.flags().contains(MemFlags::USE_HOST_PTR));
-    assert_eq!(region.hostbuf::<u32, _>(&on_device.queue, MapRead, [])?[0], part as u32 / 4);
+    assert_eq!(region.map_read::<u32>(&on_device.queue, ..)?[0], part as u32 / 4);
     assert_eq!(region.parent().unwrap().host_ptr()?, buffer.host_ptr()?);
     Ok(())
 }
@@ -113,7 +110,7 @@ fn the_host_memory_is_returned_with_the_device_writes(on_device: OnDevice) -> Re
 fn boxes_and_arrays_are_returned_unchanged(on_device: OnDevice) -> Result<()> {
     let boxed: Box<[u32]> = counting(16).into();
     let buffer = Buffer::using_host_memory(&on_device.context, MemFlags::READ_WRITE, boxed)?;
-    enqueue_fill_buffer(&on_device.queue, &buffer, &5_u32, 4..8, [])?;
+    enqueue_fill(&on_device.queue, &buffer, &5_u32, 4..8)?;
     let boxed: Box<[u32]> = buffer.into_host_memory(&on_device.queue)?;
     assert_eq!(boxed[..3], [0, 5, 2]);
     let array = Array2::from_shape_vec((2, 3).f(), counting(6)).unwrap();
@@ -134,7 +131,7 @@ fn the_host_memory_is_returned_by_the_only_handle(on_device: OnDevice) -> Result
     assert!(returned.error.detail().contains("other handles"), "{returned}");
     drop(other);
     let buffer = returned.memory.expect("the buffer");
-    let map = buffer.hostbuf::<u32, _>(queue, MapRead, [])?;
+    let map = buffer.map_read::<u32>(queue, ..)?;
     let returned = buffer.into_host_memory::<Vec<u32>>(queue).unwrap_err();
     assert_eq!(map[3], 3);
     drop(map);
@@ -166,8 +163,6 @@ fn refused_host_memory_is_returned(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test]
 fn other_buffers_have_no_host_memory(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
-    let hostbuf = buffer.hostbuf::<u32, _>(&on_device.queue, MapRead, []);
-    assert_eq!(refusal(hostbuf), "CL_INVALID_OPERATION");
     let returned = buffer.into_host_memory::<Vec<u32>>(&on_device.queue).unwrap_err();
     assert_eq!(returned.error.code_name(), "CL_INVALID_OPERATION");
     Ok(())
@@ -180,8 +175,8 @@ fn other_buffers_have_no_host_memory(on_device: OnDevice) -> Result<()> {
 fn the_host_memory_outlives_the_commands_on_it(on_device: OnDevice) -> Result<()> {
     let gate = gate(&on_device.context);
     let buffer = counting_in_place(&on_device, 16 << 20)?;
-    let filled = enqueue_fill_buffer(&on_device.queue, &buffer, &7_u32, .., &gate)?;
-    buffer.release();
+    let filled = enqueue_fill(on_device.queue.after(&gate), &buffer, &7_u32, ..)?;
+    drop(buffer);
     open(&gate);
     filled.wait()?;
     on_device.queue.finish()?;

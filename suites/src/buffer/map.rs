@@ -2,9 +2,7 @@
 //! `pyopencl.MemoryMap`).
 
 use clmatrix::memory::{
-    Buffer, Map, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, MemFlags, MemoryObject,
-    enqueue_copy_buffer, enqueue_fill_buffer, enqueue_map_buffer, enqueue_read_buffer,
-    enqueue_write_buffer,
+    Buffer, Linear, MapRead, MemFlags, MemoryObject, enqueue_copy, enqueue_fill,
 };
 use clmatrix::{Device, Result};
 use clmatrix_harness::device;
@@ -26,7 +24,7 @@ fn alignment(device: &Device) -> Result<usize> {
 fn a_map_shows_kernel_writes(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(1000))?;
     on_device.run(DOUBLE, &[&buffer], 1000)?;
-    let map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, .., [])?;
+    let map = buffer.map_read::<u32>(&on_device.queue, ..)?;
     assert_eq!(map.len(), 1000);
     assert!(map.iter().zip(0..).all(|(found, i)| *found == 2 * i));
     Ok(())
@@ -36,9 +34,9 @@ fn a_map_shows_kernel_writes(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test]
 fn a_kernel_sees_writes_through_a_map(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(1000))?;
-    let mut map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapReadWrite, .., [])?;
+    let mut map = buffer.map_read_write::<u32>(&on_device.queue, ..)?;
     map.iter_mut().for_each(|x| *x += 1);
-    map.unmap([])?;
+    map.unmap()?;
     on_device.run(DOUBLE, &[&buffer], 1000)?;
     assert!(contents(&on_device, &buffer)?.iter().zip(0..).all(|(found, i)| *found == 2 * (i + 1)));
     Ok(())
@@ -53,16 +51,15 @@ fn a_map_of_a_range_leaves_the_rest_unchanged(on_device: OnDevice) -> Result<()>
     for size in [1, 13, 64] {
         let (range, data) = (5..5 + size, source(size));
         let buffer = inverter.written(&to)?;
-        let map = enqueue_map_buffer::<u8, _>(queue, &buffer, MapRead, range.clone(), [])?;
+        let map = buffer.map_read::<u8>(queue, range.clone())?;
         assert_same(&map, &to[range.clone()], "the map");
         drop(map);
-        let mut map =
-            enqueue_map_buffer::<u8, _>(queue, &buffer, MapWriteInvalidate, range.clone(), [])?;
+        let mut map = buffer.map_write_invalidate::<u8>(queue, range.clone())?;
         map.copy_from_slice(&data);
         drop(map);
         assert_moved(&inverter.read(&buffer)?, &to, 5, &data);
         let buffer = inverter.written(&to)?;
-        let mut map = enqueue_map_buffer::<u8, _>(queue, &buffer, MapReadWrite, range.clone(), [])?;
+        let mut map = buffer.map_read_write::<u8>(queue, range.clone())?;
         assert_same(&map, &to[range], "the map");
         map.copy_from_slice(&data);
         drop(map);
@@ -78,10 +75,10 @@ fn all_bytes_of_any_size_are_mapped(on_device: OnDevice) -> Result<()> {
     for size in SIZES {
         let (range, data, to) = (5..5 + size, source(size), before(size + 20));
         let buffer = buffer_with(&on_device, &to)?;
-        let map = enqueue_map_buffer::<u8, _>(queue, &buffer, MapRead, range.clone(), [])?;
+        let map = buffer.map_read::<u8>(queue, range.clone())?;
         assert_same(&map, &to[range.clone()], "the map");
         drop(map);
-        let mut map = enqueue_map_buffer::<u8, _>(queue, &buffer, MapWriteInvalidate, range, [])?;
+        let mut map = buffer.map_write_invalidate::<u8>(queue, range)?;
         map.copy_from_slice(&data);
         drop(map);
         assert_moved(&bytes_in(&on_device, &buffer)?, &to, 5, &data);
@@ -95,8 +92,7 @@ fn a_map_for_writing_keeps_bytes_that_are_not_written(on_device: OnDevice) -> Re
     let (queue, to) = (&on_device.queue, before(80));
     let buffer = buffer_with(&on_device, &to)?;
     let data = source(3);
-    enqueue_map_buffer::<u8, _>(queue, &buffer, MapWrite, 5..60, [])?[20..23]
-        .copy_from_slice(&data);
+    buffer.map_write::<u8>(queue, 5..60)?[20..23].copy_from_slice(&data);
     assert_moved(&bytes_in(&on_device, &buffer)?, &to, 25, &data);
     Ok(())
 }
@@ -105,7 +101,7 @@ fn a_map_for_writing_keeps_bytes_that_are_not_written(on_device: OnDevice) -> Re
 #[clmatrix_harness::test]
 fn a_dropped_map_is_unmapped(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
-    let map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, .., [])?;
+    let map = buffer.map_read::<u32>(&on_device.queue, ..)?;
     assert_eq!(buffer.map_count()?, 1);
     drop(map);
     on_device.queue.finish()?;
@@ -118,15 +114,12 @@ fn a_dropped_map_is_unmapped(on_device: OnDevice) -> Result<()> {
 fn writes_and_maps_for_writing_of_mapped_bytes_are_refused(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(8))?;
     let queue = &on_device.queue;
-    let written = enqueue_map_buffer::<u32, _>(queue, &buffer, MapReadWrite, ..4, [])?;
-    let again = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, 3..5, []);
+    let written = buffer.map_read_write::<u32>(queue, ..4)?;
+    let again = buffer.map_read::<u32>(queue, 3..5);
     assert_eq!(refusal(again), "CL_INVALID_OPERATION");
     let mut data = [0_u32; 8];
-    assert_eq!(
-        refusal(enqueue_read_buffer(queue, &buffer, 0, &mut data, [])),
-        "CL_INVALID_OPERATION"
-    );
-    let beside = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, 4.., [])?;
+    assert_eq!(refusal(buffer.read(queue, &mut data)), "CL_INVALID_OPERATION");
+    let beside = buffer.map_read::<u32>(queue, 4..)?;
     assert_eq!(beside[..], [4, 5, 6, 7]);
     drop((written, beside));
     assert_eq!(contents(&on_device, &buffer)?, counting(8));
@@ -138,8 +131,8 @@ fn writes_and_maps_for_writing_of_mapped_bytes_are_refused(on_device: OnDevice) 
 fn several_maps_for_reading_may_overlap(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let other_queue = on_device.another_queue();
-    let one = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, .., [])?;
-    let other = enqueue_map_buffer::<u32, _>(&other_queue, &buffer, MapRead, 1.., [])?;
+    let one = buffer.map_read::<u32>(&on_device.queue, ..)?;
+    let other = buffer.map_read::<u32>(&other_queue, 1..)?;
     assert_eq!(one[1..], other[..]);
     Ok(())
 }
@@ -150,13 +143,13 @@ fn several_maps_for_reading_may_overlap(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test]
 fn maps_for_reading_may_begin_at_one_byte(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
-    let one = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, .., [])?;
-    match enqueue_map_buffer::<u32, _>(&on_device.another_queue(), &buffer, MapRead, ..2, []) {
+    let one = buffer.map_read::<u32>(&on_device.queue, ..)?;
+    match buffer.map_read::<u32>(&on_device.another_queue(), ..2) {
         Ok(other) => assert_eq!(one[..2], other[..]),
         Err(error) => assert_eq!(refusal::<()>(Err(error)), "CL_INVALID_OPERATION"),
     }
     drop(one);
-    let again = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, ..2, [])?;
+    let again = buffer.map_read::<u32>(&on_device.queue, ..2)?;
     assert_eq!(again[..], [0, 1]);
     Ok(())
 }
@@ -166,11 +159,8 @@ fn maps_for_reading_may_begin_at_one_byte(on_device: OnDevice) -> Result<()> {
 fn a_forgotten_map_keeps_its_bytes_mapped(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(8))?;
     let queue = &on_device.queue;
-    std::mem::forget(enqueue_map_buffer::<u32, _>(queue, &buffer, MapReadWrite, ..4, [])?);
-    assert_eq!(
-        refusal(enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, .., [])),
-        "CL_INVALID_OPERATION"
-    );
+    std::mem::forget(buffer.map_read_write::<u32>(queue, ..4)?);
+    assert_eq!(refusal(buffer.map_read::<u32>(queue, ..)), "CL_INVALID_OPERATION");
     Ok(())
 }
 
@@ -184,12 +174,12 @@ fn a_map_range_counts_elements_from_the_first_byte(
     let queue = &on_device.queue;
     let first = alignment(&device)? / 4;
     let buffer = buffer_of(&on_device, &counting(first as u32 + 8))?;
-    assert_eq!(enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, 1..3, [])?[..], [1, 2]);
-    let later = buffer.map_nonblocking::<u32, _>(queue, MapRead, 3..=4, [])?;
+    assert_eq!(buffer.map_read::<u32>(queue, 1..3)?[..], [1, 2]);
+    let later = buffer.map_async::<u32, _>(queue, MapRead, 3..=4)?;
     assert_eq!(later.wait()?[..], [3, 4]);
-    assert_eq!(enqueue_map_buffer::<[u32; 2], _>(queue, &buffer, MapRead, 1..2, [])?[..], [[2, 3]]);
-    let region = buffer.sub_region(4 * first..4 * first + 32)?;
-    enqueue_map_buffer::<u32, _>(queue, &region, MapReadWrite, 2..4, [])?.fill(99);
+    assert_eq!(buffer.map_read::<[u32; 2]>(queue, 1..2)?[..], [[2, 3]]);
+    let region = buffer.sub_buffer(4 * first..4 * first + 32)?;
+    region.map_read_write::<u32>(queue, 2..4)?.fill(99);
     let mut expected = counting(first as u32 + 8);
     expected[first + 2..first + 4].fill(99);
     assert_eq!(contents(&on_device, &buffer)?, expected);
@@ -202,9 +192,9 @@ fn elements_past_the_end_are_refused(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let queue = &on_device.queue;
     for range in [0..5, 0..0, 5..5, 2..usize::MAX / 4 + 3] {
-        let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, range.clone(), []);
+        let map = buffer.map_read::<u32>(queue, range.clone());
         assert_eq!(refusal(map), "CL_INVALID_VALUE", "{range:?}");
-        let map = buffer.map_nonblocking::<u32, _>(queue, MapRead, range, []);
+        let map = buffer.map_async::<u32, _>(queue, MapRead, range);
         assert_eq!(refusal(map), "CL_INVALID_VALUE");
     }
     let error = buffer.map_read::<u32>(queue, 2..5).expect_err("there are 4");
@@ -237,8 +227,8 @@ fn a_misaligned_address_is_refused(on_device: OnDevice, device: Device) -> Resul
     let (queue, offset) = (&on_device.queue, alignment(&device)?);
     let size = size_of::<MiB>() + offset;
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, size)?;
-    enqueue_fill_buffer(queue, &buffer, &7_u8, .., [])?;
-    let region = buffer.sub_region(offset..)?;
+    enqueue_fill(queue, &buffer, &7_u8, ..)?;
+    let region = buffer.sub_buffer(offset..)?;
     let whole = buffer.map_read::<MiB>(queue, ..1).map(drop);
     let part = region.map_read::<MiB>(queue, ..).map(drop);
     let refused = whole.and(part).expect_err("one of them does not suit");
@@ -268,11 +258,8 @@ fn maps_respect_host_access_flags(on_device: OnDevice) -> Result<()> {
     let flags = MemFlags::READ_WRITE.union(MemFlags::HOST_READ_ONLY);
     let buffer = Buffer::from_slice(&on_device.context, flags, &counting(4))?;
     let queue = &on_device.queue;
-    enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, .., [])?.unmap([])?;
-    assert_eq!(
-        refusal(enqueue_map_buffer::<u32, _>(queue, &buffer, MapWrite, .., [])),
-        "CL_INVALID_OPERATION"
-    );
+    buffer.map_read::<u32>(queue, ..)?.unmap()?;
+    assert_eq!(refusal(buffer.map_write::<u32>(queue, ..)), "CL_INVALID_OPERATION");
     Ok(())
 }
 
@@ -281,15 +268,15 @@ fn maps_respect_host_access_flags(on_device: OnDevice) -> Result<()> {
 fn commands_that_write_bytes_mapped_for_reading_are_refused(on_device: OnDevice) -> Result<()> {
     let (buffer, other) = (buffer_of(&on_device, &counting(4))?, buffer_of(&on_device, &[9; 4])?);
     let queue = &on_device.queue;
-    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, 1..3, [])?;
+    let map = buffer.map_read::<u32>(queue, 1..3)?;
     for refused in [
-        enqueue_write_buffer(queue, &buffer, 0, &[5_u32; 2], []),
-        enqueue_fill_buffer(queue, &buffer, &5_u32, .., []),
-        enqueue_copy_buffer(queue, &other, 0, &buffer, 8, 4, []),
+        buffer.write(queue, &[5_u32; 2]),
+        enqueue_fill(queue, &buffer, &5_u32, ..),
+        enqueue_copy(queue, &buffer, &other, Linear::default().dst_offset(8).byte_count(4)),
     ] {
         assert_eq!(refusal(refused), "CL_INVALID_OPERATION");
     }
-    enqueue_copy_buffer(queue, &buffer, 0, &other, 0, 16, [])?;
+    enqueue_copy(queue, &other, &buffer, Linear::default().byte_count(16))?;
     assert_eq!(contents(&on_device, &buffer)?, counting(4), "what reads is let through");
     assert_eq!(map[..], [1, 2]);
     drop(map);
@@ -302,12 +289,12 @@ fn commands_that_write_bytes_mapped_for_reading_are_refused(on_device: OnDevice)
 fn commands_on_bytes_mapped_for_writing_are_refused(on_device: OnDevice) -> Result<()> {
     let (buffer, other) = (buffer_of(&on_device, &counting(4))?, buffer_of(&on_device, &[9; 4])?);
     let queue = &on_device.queue;
-    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapWrite, 1..3, [])?;
+    let map = buffer.map_write::<u32>(queue, 1..3)?;
     for refused in [
-        enqueue_write_buffer(queue, &buffer, 8, &[5_u32], []),
-        enqueue_fill_buffer(queue, &buffer, &5_u32, 4..8, []),
-        enqueue_copy_buffer(queue, &buffer, 8, &other, 0, 4, []),
-        enqueue_copy_buffer(queue, &other, 0, &buffer, 8, 4, []),
+        buffer.slice::<u8>(8..).write(queue, &[5_u32]),
+        enqueue_fill(queue, &buffer, &5_u32, 4..8),
+        enqueue_copy(queue, &other, &buffer, Linear::default().src_offset(8).byte_count(4)),
+        enqueue_copy(queue, &buffer, &other, Linear::default().dst_offset(8).byte_count(4)),
     ] {
         assert_eq!(refusal(refused), "CL_INVALID_OPERATION");
     }
@@ -320,14 +307,14 @@ fn commands_on_bytes_mapped_for_writing_are_refused(on_device: OnDevice) -> Resu
 #[clmatrix_harness::test]
 fn maps_of_a_sub_buffer_and_its_parent_conflict(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
-    let region = buffer.sub_region(..8)?;
+    let region = buffer.sub_buffer(..8)?;
     let queue = &on_device.queue;
-    for (one, other) in [(&buffer, &region), (&region, &buffer), (&region, &buffer.sub_region(..)?)]
+    for (one, other) in [(&buffer, &region), (&region, &buffer), (&region, &buffer.sub_buffer(..)?)]
     {
-        let map = enqueue_map_buffer::<u32, _>(queue, one, MapReadWrite, ..1, [])?;
-        let again = enqueue_map_buffer::<u32, _>(queue, other, MapRead, ..2, []);
+        let map = one.map_read_write::<u32>(queue, ..1)?;
+        let again = other.map_read::<u32>(queue, ..2);
         assert_eq!(refusal(again), "CL_INVALID_OPERATION");
-        let written = enqueue_write_buffer(queue, other, 0, &[5_u32], []);
+        let written = other.write(queue, &[5_u32]);
         assert_eq!(refusal(written), "CL_INVALID_OPERATION");
         drop(map);
     }
@@ -339,14 +326,14 @@ fn maps_of_a_sub_buffer_and_its_parent_conflict(on_device: OnDevice) -> Result<(
 fn an_unmap_ends_one_of_several_maps(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let queue = &on_device.queue;
-    let one = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, .., [])?;
-    let other = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, 1.., [])?;
-    one.unmap([])?.wait()?;
+    let one = buffer.map_read::<u32>(queue, ..)?;
+    let other = buffer.map_read::<u32>(queue, 1..)?;
+    one.unmap()?.wait()?;
     assert_eq!(other[..], counting(4)[1..]);
-    let written = enqueue_map_buffer::<u32, _>(queue, &buffer, MapWrite, .., []);
+    let written = buffer.map_write::<u32>(queue, ..);
     assert_eq!(refusal(written), "CL_INVALID_OPERATION");
     drop(other);
-    drop(enqueue_map_buffer::<u32, _>(queue, &buffer, MapWrite, .., [])?);
+    drop(buffer.map_write::<u32>(queue, ..)?);
     Ok(())
 }
 
@@ -362,8 +349,8 @@ fn overlapping_regions_may_be_released_in_any_order(
     let part = alignment(&device)?;
     let buffer = buffer_of(&on_device, &counting(2 * part as u32))?;
     for _ in 0..50 {
-        let outer = buffer.sub_region(..4 * part)?;
-        let inner = buffer.sub_region(first_of_inner * part..(first_of_inner + 1) * part)?;
+        let outer = buffer.sub_buffer(..4 * part)?;
+        let inner = buffer.sub_buffer(first_of_inner * part..(first_of_inner + 1) * part)?;
         for (region, first) in [(&outer, 0), (&inner, first_of_inner * part / 4)] {
             let map = region.map_read::<u32>(&on_device.queue, 1..3)?;
             assert_eq!(map[..], [first as u32 + 1, first as u32 + 2]);

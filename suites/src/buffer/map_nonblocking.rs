@@ -4,10 +4,7 @@
 use std::sync::Barrier;
 use std::thread;
 
-use clmatrix::memory::{
-    Map, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, enqueue_fill_buffer,
-    enqueue_map_buffer, enqueue_read_buffer, enqueue_write_buffer,
-};
+use clmatrix::memory::{MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, enqueue_fill};
 use clmatrix::{CommandQueue, Result, Status};
 use clmatrix_harness::CtxFactory;
 use clmatrix_harness::ctx_factory;
@@ -23,7 +20,7 @@ use crate::support::on_device::{OnDevice, on_device};
 fn a_pending_map_shows_kernel_writes_after_its_wait(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(8))?;
     on_device.run(DOUBLE, &[&buffer], 8)?;
-    let map = buffer.map_nonblocking::<u32, _>(&on_device.queue, MapRead, 2..6, [])?;
+    let map = buffer.map_async::<u32, _>(&on_device.queue, MapRead, 2..6)?;
     assert_eq!(map.wait()?[..], [4, 6, 8, 10]);
     Ok(())
 }
@@ -33,9 +30,9 @@ fn a_pending_map_shows_kernel_writes_after_its_wait(on_device: OnDevice) -> Resu
 fn a_kernel_sees_writes_through_a_pending_map(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let queue = &on_device.queue;
-    let mut map = buffer.map_nonblocking::<u32, _>(queue, MapWriteInvalidate, .., [])?.wait()?;
+    let mut map = buffer.map_async::<u32, _>(queue, MapWriteInvalidate, ..)?.wait()?;
     map.copy_from_slice(&[5, 6, 7, 8]);
-    map.unmap([])?;
+    map.unmap()?;
     on_device.run(DOUBLE, &[&buffer], 4)?;
     assert_eq!(contents(&on_device, &buffer)?, [10, 12, 14, 16]);
     Ok(())
@@ -46,8 +43,8 @@ fn a_kernel_sees_writes_through_a_pending_map(on_device: OnDevice) -> Result<()>
 fn a_non_blocking_map_returns_before_its_wait_list_completes(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let (other_queue, gate) = (on_device.another_queue(), gate(&on_device.context));
-    let filled = enqueue_fill_buffer(&other_queue, &buffer, &7_u32, .., &gate)?;
-    let map = buffer.map_nonblocking::<u32, _>(&on_device.queue, MapRead, .., &filled)?;
+    let filled = enqueue_fill(other_queue.after(&gate), &buffer, &7_u32, ..)?;
+    let map = buffer.map_async::<u32, _>(on_device.queue.after(&filled), MapRead, ..)?;
     thread::sleep(A_MOMENT);
     assert!(!map.event().status()?.has_ended(), "it did not wait");
     let map = meanwhile(&gate, open, || map.wait())?;
@@ -62,17 +59,17 @@ fn a_non_blocking_map_is_enqueued_during_a_blocking_call(on_device: OnDevice) ->
     let (buffer, elsewhere) =
         (buffer_of(&on_device, &counting(4))?, buffer_of(&on_device, &counting(4))?);
     let (other_queue, gate) = (on_device.another_queue(), gate(&on_device.context));
-    enqueue_fill_buffer(&other_queue, &elsewhere, &7_u32, .., &gate)?;
+    enqueue_fill(other_queue.after(&gate), &elsewhere, &7_u32, ..)?;
     let begin = Barrier::new(2);
     thread::scope(|scope| {
         let written = scope.spawn(|| {
             begin.wait();
-            enqueue_write_buffer(&other_queue, &buffer, 0, &[7_u32; 4], [])
+            buffer.write(&other_queue, &[7_u32; 4])
         });
         begin.wait();
         thread::sleep(A_MOMENT);
         let queue = &on_device.queue;
-        let map = buffer.map_nonblocking::<u32, _>(queue, MapRead, .., []);
+        let map = buffer.map_async::<u32, _>(queue, MapRead, ..);
         open(&gate);
         assert_eq!(map?.wait()?[..], [7; 4]);
         written.join().expect("the thread does not panic").map(drop)
@@ -85,8 +82,8 @@ fn a_non_blocking_map_is_enqueued_during_a_blocking_call(on_device: OnDevice) ->
 fn a_non_blocking_map_runs_after_earlier_commands_on_its_bytes(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let (other_queue, gate) = (on_device.another_queue(), gate(&on_device.context));
-    enqueue_fill_buffer(&on_device.queue, &buffer, &7_u32, .., &gate)?;
-    let map = buffer.map_nonblocking::<u32, _>(&other_queue, MapRead, .., [])?;
+    enqueue_fill(on_device.queue.after(&gate), &buffer, &7_u32, ..)?;
+    let map = buffer.map_async::<u32, _>(&other_queue, MapRead, ..)?;
     let map = meanwhile(&gate, open, || map.wait())?;
     assert_eq!(map[..], [7; 4]);
     Ok(())
@@ -98,11 +95,11 @@ fn commands_on_bytes_of_a_pending_map_are_refused(on_device: OnDevice) -> Result
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
     let queue = &on_device.queue;
-    let map = buffer.map_nonblocking::<u32, _>(queue, MapWrite, ..2, &gate)?;
+    let map = buffer.map_async::<u32, _>(queue.after(&gate), MapWrite, ..2)?;
     let other_queue = on_device.another_queue();
-    let filled = enqueue_fill_buffer(&other_queue, &buffer, &7_u32, .., []);
+    let filled = enqueue_fill(&other_queue, &buffer, &7_u32, ..);
     assert_eq!(refusal(filled), "CL_INVALID_OPERATION");
-    enqueue_fill_buffer(&other_queue, &buffer, &7_u32, 8.., [])?;
+    enqueue_fill(&other_queue, &buffer, &7_u32, 8..)?;
     open(&gate);
     drop(map.wait()?);
     assert_eq!(contents(&on_device, &buffer)?[..2], [0, 1]);
@@ -115,9 +112,9 @@ fn a_dropped_pending_map_is_unmapped(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
     let queue = &on_device.queue;
-    drop(buffer.map_nonblocking::<u32, _>(queue, MapReadWrite, .., &gate)?);
+    drop(buffer.map_async::<u32, _>(queue.after(&gate), MapReadWrite, ..)?);
     open(&gate);
-    let mut map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapReadWrite, .., [])?;
+    let mut map = buffer.map_read_write::<u32>(queue, ..)?;
     map[0] = 9;
     drop(map);
     on_device.run(DOUBLE, &[&buffer], 4)?;
@@ -131,7 +128,7 @@ fn a_pending_map_fails_with_an_event_of_its_wait_list(on_device: OnDevice) -> Re
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
     let queue = &on_device.queue;
-    let map = buffer.map_nonblocking::<u32, _>(queue, MapRead, .., &gate)?;
+    let map = buffer.map_async::<u32, _>(queue.after(&gate), MapRead, ..)?;
     // Before any thread waits for it.
     // quirk: POCL-10
     fail(&gate);
@@ -145,13 +142,13 @@ fn a_pending_map_fails_with_an_event_of_its_wait_list(on_device: OnDevice) -> Re
 fn an_unmap_may_run_on_another_queue(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let other_queue = on_device.another_queue();
-    let mut map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapReadWrite, .., [])?;
+    let mut map = buffer.map_read_write::<u32>(&on_device.queue, ..)?;
     map.fill(3);
-    let unmapped = map.unmap_on(&other_queue, [])?;
+    let unmapped = map.unmap_on(&other_queue)?;
     let mut found = [0_u32; 4];
-    enqueue_read_buffer(&on_device.queue, &buffer, 0, &mut found, &unmapped)?;
+    buffer.read(on_device.queue.after(&unmapped), &mut found)?;
     assert_eq!(found, [3; 4]);
-    enqueue_write_buffer(&on_device.queue, &buffer, 0, &[4_u32], [])?;
+    buffer.write(&on_device.queue, &[4_u32])?;
     assert_eq!(contents(&on_device, &buffer)?, [4, 3, 3, 3]);
     Ok(())
 }
@@ -165,10 +162,10 @@ fn an_unmap_on_a_queue_of_another_context_is_refused(
     let buffer = buffer_of(&on_device, &counting(4))?;
     let foreign = ctx_factory()?;
     let foreign_queue = CommandQueue::new(&foreign)?;
-    let map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapReadWrite, .., [])?;
-    assert_eq!(refusal(map.unmap_on(&foreign_queue, [])), "CL_INVALID_CONTEXT");
+    let map = buffer.map_read_write::<u32>(&on_device.queue, ..)?;
+    assert_eq!(refusal(map.unmap_on(&foreign_queue)), "CL_INVALID_CONTEXT");
     // It was given back on its own queue instead.
-    enqueue_write_buffer(&on_device.queue, &buffer, 0, &[4_u32], [])?;
+    buffer.write(&on_device.queue, &[4_u32])?;
     Ok(())
 }
 
@@ -177,7 +174,7 @@ fn an_unmap_on_a_queue_of_another_context_is_refused(
 fn a_map_is_an_array_of_any_shape_and_order(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(8))?;
     on_device.run(DOUBLE, &[&buffer], 8)?;
-    let mut map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapReadWrite, 2.., [])?;
+    let mut map = buffer.map_read_write::<u32>(&on_device.queue, 2..)?;
     assert_eq!(map.array((2, 3))?, array![[4, 6, 8], [10, 12, 14]]);
     assert_eq!(map.array((2, 3).f())?, array![[4, 8, 12], [6, 10, 14]]);
     assert_eq!(map.array((2, 2).strides((3, 2)))?, array![[4, 8], [10, 14]]);
@@ -185,7 +182,7 @@ fn a_map_is_an_array_of_any_shape_and_order(on_device: OnDevice) -> Result<()> {
     assert_eq!(refusal(map.array((2, 4))), "CL_INVALID_VALUE");
     assert_eq!(refusal(map.array((2, 3).strides((4, 1)))), "CL_INVALID_VALUE");
     map.array_mut((2, 3).f())?[[0, 2]] = 100;
-    map.unmap([])?;
+    map.unmap()?;
     on_device.run(DOUBLE, &[&buffer], 8)?;
     assert_eq!(contents(&on_device, &buffer)?, [0, 4, 8, 12, 16, 20, 200, 28]);
     Ok(())
@@ -197,10 +194,10 @@ fn the_event_of_a_pending_map_completes_before_its_data_is_accessible(
     on_device: OnDevice,
 ) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
-    let map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, .., [])?;
+    let map = buffer.map_read::<u32>(&on_device.queue, ..)?;
     assert_eq!(map.event().status()?, Status::Complete);
     drop(map);
-    let later = buffer.map_nonblocking::<u32, _>(&on_device.queue, MapRead, .., [])?.wait()?;
+    let later = buffer.map_async::<u32, _>(&on_device.queue, MapRead, ..)?.wait()?;
     assert_eq!(later.event().status()?, Status::Complete);
     assert_eq!(later[..], counting(4));
     Ok(())
@@ -218,14 +215,14 @@ fn overlapping_maps_for_reading_are_unmapped_in_any_order(
     #[values(0, 4)] first: u32,
 ) -> Result<()> {
     let whole = buffer_of(&on_device, &counting(64))?;
-    let part = if of_a_region { whole.sub_region(..128)? } else { whole.clone() };
+    let part = if of_a_region { whole.sub_buffer(..128)? } else { whole.clone() };
     let elsewhere = buffer_of(&on_device, &[0; 4])?;
     let gate = gate(&on_device.context);
-    enqueue_fill_buffer(&on_device.queue, &elsewhere, &7_u32, .., &gate)?;
-    let pending = part.map_nonblocking::<u32, _>(&on_device.queue, MapRead, ..32, [])?;
+    enqueue_fill(on_device.queue.after(&gate), &elsewhere, &7_u32, ..)?;
+    let pending = part.map_async::<u32, _>(&on_device.queue, MapRead, ..32)?;
     let other_queue = on_device.another_queue();
     let range = first as usize..16;
-    match enqueue_map_buffer::<u32, _>(&other_queue, &whole, MapRead, range, []) {
+    match whole.map_read::<u32>(&other_queue, range) {
         Ok(map) => {
             assert_eq!(map[..], counting(16)[first as usize..]);
             drop(map);
@@ -240,7 +237,7 @@ fn overlapping_maps_for_reading_are_unmapped_in_any_order(
     let pending = pending.wait()?;
     assert_eq!(pending[..], counting(32));
     drop(pending);
-    enqueue_fill_buffer(&on_device.queue, &whole, &7_u32, .., [])?;
+    enqueue_fill(&on_device.queue, &whole, &7_u32, ..)?;
     assert_eq!(contents(&on_device, &whole)?, [7; 64]);
     Ok(())
 }

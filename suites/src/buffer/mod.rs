@@ -15,10 +15,11 @@ mod map_nonblocking;
 mod out_of_order;
 mod read_write;
 mod regions;
+mod slice;
 mod sub_region;
 mod vendor_flags;
 
-use clmatrix::memory::{Buffer, MemFlags, MemoryObject, enqueue_read_buffer};
+use clmatrix::memory::{Buffer, MemFlags, MemoryObject};
 use clmatrix::{Error, Result};
 
 use crate::support::on_device::OnDevice;
@@ -38,14 +39,14 @@ pub(crate) fn buffer_of(on_device: &OnDevice, data: &[u32]) -> Result<Buffer> {
 /// All that is in `buffer`.
 pub(crate) fn contents(on_device: &OnDevice, buffer: &Buffer) -> Result<Vec<u32>> {
     let mut data = vec![0; buffer.size() / 4];
-    enqueue_read_buffer(&on_device.queue, buffer, 0, &mut data, [])?;
+    buffer.read(&on_device.queue, &mut data)?;
     Ok(data)
 }
 
 /// The bytes of `buffer`.
 pub(crate) fn bytes_in(on_device: &OnDevice, buffer: &Buffer) -> Result<Vec<u8>> {
     let mut bytes = vec![0; buffer.size()];
-    enqueue_read_buffer(&on_device.queue, buffer, 0, &mut bytes, [])?;
+    buffer.read(&on_device.queue, &mut bytes)?;
     Ok(bytes)
 }
 

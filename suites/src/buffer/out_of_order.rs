@@ -1,8 +1,6 @@
 //! Queues that may reorder their commands, and many queues at once.
 
-use clmatrix::memory::{
-    Map, MapRead, MapReadWrite, enqueue_copy_buffer, enqueue_fill_buffer, enqueue_map_buffer,
-};
+use clmatrix::memory::{Linear, MapRead, MapReadWrite, enqueue_copy, enqueue_fill};
 use clmatrix::{Device, Result};
 use clmatrix_harness::device;
 use rstest::rstest;
@@ -17,14 +15,12 @@ fn a_map_waits_for_each_command_on_its_bytes(on_device: OnDevice, device: Device
     let queue = on_device.out_of_order_queue(device)?;
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
-    enqueue_fill_buffer(&queue, &buffer, &7_u32, ..8, &gate)?;
+    enqueue_fill(queue.after(&gate), &buffer, &7_u32, ..8)?;
     // The map does not wait for the fill, which is on other bytes.
-    let map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, 2.., [])?;
+    let map = buffer.map_read::<u32>(&on_device.queue, 2..)?;
     assert_eq!(map[..], [2, 3]);
-    enqueue_fill_buffer(&queue, &buffer, &8_u32, 4..8, [])?;
-    let map = meanwhile(&gate, open, || {
-        enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, .., [])
-    })?;
+    enqueue_fill(&queue, &buffer, &8_u32, 4..8)?;
+    let map = meanwhile(&gate, open, || buffer.map_read::<u32>(&on_device.queue, ..))?;
     assert_eq!(map[0], 7);
     Ok(())
 }
@@ -35,10 +31,10 @@ fn a_map_waits_for_the_unmap_before_it(on_device: OnDevice, device: Device) -> R
     let queue = on_device.out_of_order_queue(device)?;
     let buffer = buffer_of(&on_device, &counting(4))?;
     for value in 1..50 {
-        let mut map = enqueue_map_buffer::<u32, _>(&queue, &buffer, MapReadWrite, .., [])?;
+        let mut map = buffer.map_read_write::<u32>(&queue, ..)?;
         map.fill(value);
         drop(map);
-        let map = buffer.map_nonblocking::<u32, _>(&queue, MapRead, .., [])?;
+        let map = buffer.map_async::<u32, _>(&queue, MapRead, ..)?;
         assert_eq!(map.wait()?[..], [value; 4]);
     }
     Ok(())
@@ -50,9 +46,9 @@ fn a_dropped_pending_map_is_unmapped(on_device: OnDevice, device: Device) -> Res
     let queue = on_device.out_of_order_queue(device)?;
     let buffer = buffer_of(&on_device, &counting(4))?;
     for value in 0..50_u32 {
-        enqueue_fill_buffer(&queue, &buffer, &value, .., [])?;
-        drop(buffer.map_nonblocking::<u32, _>(&queue, MapReadWrite, .., [])?);
-        let map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, .., [])?;
+        enqueue_fill(&queue, &buffer, &value, ..)?;
+        drop(buffer.map_async::<u32, _>(&queue, MapReadWrite, ..)?);
+        let map = buffer.map_read::<u32>(&on_device.queue, ..)?;
         assert_eq!(map[..], [value; 4]);
     }
     Ok(())
@@ -67,11 +63,15 @@ fn a_map_waits_for_commands_of_many_queues(on_device: OnDevice) -> Result<()> {
     let gate = gate(&on_device.context);
     for i in 0..20 {
         let queue = on_device.another_queue();
-        enqueue_copy_buffer(&queue, &source, 4 * i, &buffer, 4 * i, 4, &gate)?;
+        enqueue_copy(
+            queue.after(&gate),
+            &buffer,
+            &source,
+            Linear::default().src_offset(4 * i).dst_offset(4 * i).byte_count(4),
+        )?;
     }
     let found = meanwhile(&gate, open, || {
-        enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, .., [])
-            .map(|map| map.to_vec())
+        buffer.map_read::<u32>(&on_device.queue, ..).map(|map| map.to_vec())
     })?;
     assert_eq!(found, counting(20));
     assert_eq!(contents(&on_device, &buffer)?, counting(20));
@@ -85,8 +85,8 @@ fn a_map_for_reading_does_not_wait_for_reads(on_device: OnDevice) -> Result<()> 
     let other = buffer_of(&on_device, &[0; 4])?;
     let gate = gate(&on_device.context);
     let queue = on_device.another_queue();
-    enqueue_copy_buffer(&queue, &buffer, 0, &other, 0, 16, &gate)?;
-    let map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, .., [])?;
+    enqueue_copy(queue.after(&gate), &other, &buffer, Linear::default().byte_count(16))?;
+    let map = buffer.map_read::<u32>(&on_device.queue, ..)?;
     assert_eq!(map[..], counting(4));
     drop(map);
     open(&gate);

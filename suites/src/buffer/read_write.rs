@@ -4,7 +4,7 @@ use std::thread;
 
 use bytemuck::Pod;
 use clmatrix::Result;
-use clmatrix::memory::{Buffer, MemFlags, enqueue_read_buffer, enqueue_write_buffer};
+use clmatrix::memory::{Buffer, MemFlags};
 use rstest::rstest;
 
 use super::{DOUBLE, buffer_of, buffer_with, contents, counting, refusal};
@@ -24,9 +24,9 @@ fn elements_of_any_type_are_written_and_read_back<T: Pod + PartialEq + std::fmt:
     #[case] data: &[T],
 ) -> Result<()> {
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, size_of_val(data))?;
-    enqueue_write_buffer(&on_device.queue, &buffer, 0, data, [])?;
+    buffer.write(&on_device.queue, data)?;
     let mut back = vec![T::zeroed(); data.len()];
-    enqueue_read_buffer(&on_device.queue, &buffer, 0, &mut back, [])?;
+    buffer.read(&on_device.queue, &mut back)?;
     assert_eq!(back, data);
     Ok(())
 }
@@ -35,7 +35,7 @@ fn elements_of_any_type_are_written_and_read_back<T: Pod + PartialEq + std::fmt:
 #[clmatrix_harness::test]
 fn a_kernel_sees_written_bytes(on_device: OnDevice) -> Result<()> {
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 4 * 1000)?;
-    enqueue_write_buffer(&on_device.queue, &buffer, 0, &counting(1000), [])?;
+    buffer.write(&on_device.queue, &counting(1000))?;
     on_device.run(DOUBLE, &[&buffer], 1000)?;
     let sum: u32 = contents(&on_device, &buffer)?.iter().sum();
     assert_eq!(sum, 999 * 1000);
@@ -50,11 +50,11 @@ fn an_offset_counts_bytes_and_other_bytes_keep_their_values(on_device: OnDevice)
     for size in [1, 13, 64] {
         let (data, device, host) = (source(size), before(80), bytes(2, 80));
         let buffer = inverter.written(&device)?;
-        enqueue_write_buffer(&on_device.queue, &buffer, 5, &data, [])?;
+        buffer.slice::<u8>(5..).write(&on_device.queue, &data)?;
         assert_moved(&inverter.read(&buffer)?, &device, 5, &data);
         let buffer = inverter.written(&device)?;
         let mut found = host.clone();
-        enqueue_read_buffer(&on_device.queue, &buffer, 11, &mut found[7..7 + size], [])?;
+        buffer.slice::<u8>(11..).read(&on_device.queue, &mut found[7..7 + size])?;
         assert_moved(&found, &host, 7, &device[11..11 + size]);
     }
     Ok(())
@@ -66,13 +66,13 @@ fn all_bytes_of_any_size_are_written_and_read(on_device: OnDevice) -> Result<()>
     for size in SIZES {
         let (data, device, host) = (source(size), before(size + 20), bytes(2, size + 30));
         let buffer = buffer_with(&on_device, &device)?;
-        enqueue_write_buffer(&on_device.queue, &buffer, 5, &data, [])?;
+        buffer.slice::<u8>(5..).write(&on_device.queue, &data)?;
         let mut found = host.clone();
         let part = &mut found[7..7 + device.len()];
-        enqueue_read_buffer(&on_device.queue, &buffer, 0, part, [])?;
+        buffer.read(&on_device.queue, part)?;
         assert_moved(&found[7..7 + device.len()], &device, 5, &data);
         let mut found = host.clone();
-        enqueue_read_buffer(&on_device.queue, &buffer, 5, &mut found[11..11 + size], [])?;
+        buffer.slice::<u8>(5..).read(&on_device.queue, &mut found[11..11 + size])?;
         assert_moved(&found, &host, 11, &data);
     }
     Ok(())
@@ -86,9 +86,9 @@ fn all_bytes_of_any_size_are_written_and_read(on_device: OnDevice) -> Result<()>
 fn bytes_past_the_end_are_refused(on_device: OnDevice, #[case] offset: usize) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(16))?;
     let mut one = [0u32];
-    let read = enqueue_read_buffer(&on_device.queue, &buffer, offset, &mut one, []);
+    let read = buffer.slice::<u8>(offset..).read(&on_device.queue, &mut one);
     assert_eq!(refusal(read), "CL_INVALID_VALUE");
-    let written = enqueue_write_buffer(&on_device.queue, &buffer, offset, &one, []);
+    let written = buffer.slice::<u8>(offset..).write(&on_device.queue, &one);
     assert_eq!(refusal(written), "CL_INVALID_VALUE");
     assert_eq!(contents(&on_device, &buffer)?, counting(16), "nothing was changed");
     Ok(())
@@ -106,8 +106,8 @@ fn reads_and_writes_respect_host_access_flags(on_device: OnDevice) -> Result<()>
         (MemFlags::HOST_NO_ACCESS, false, false),
     ] {
         let buffer = buffer(host)?;
-        let read = enqueue_read_buffer(&on_device.queue, &buffer, 0, &mut data, []);
-        let written = enqueue_write_buffer(&on_device.queue, &buffer, 0, &data, []);
+        let read = buffer.read(&on_device.queue, &mut data);
+        let written = buffer.write(&on_device.queue, &data);
         for (result, allowed) in [(read, reads), (written, writes)] {
             match result {
                 Ok(_) => assert!(allowed, "{host:?}"),
@@ -129,7 +129,7 @@ fn a_read_waits_for_events_of_another_queue(on_device: OnDevice) -> Result<()> {
     let doubled = on_device.run(DOUBLE, &[&buffer], n as usize)?;
     on_device.queue.flush()?;
     let mut data = counting(n);
-    enqueue_read_buffer(&on_device.another_queue(), &buffer, 0, &mut data, &doubled)?;
+    buffer.read(on_device.another_queue().after(&doubled), &mut data)?;
     assert!(data.iter().zip(0..).all(|(found, i)| *found == 2 * i));
     Ok(())
 }
@@ -146,8 +146,8 @@ fn threads_use_one_buffer_on_different_queues(on_device: OnDevice) -> Result<()>
                 for round in 0..20 {
                     let data = [(thread * 100 + round) as u32; 1024];
                     let mut back = [0u32; 1024];
-                    enqueue_write_buffer(&queue, buffer, thread * 4096, &data, []).unwrap();
-                    enqueue_read_buffer(&queue, buffer, thread * 4096, &mut back, []).unwrap();
+                    buffer.slice::<u8>(thread * 4096..).write(&queue, &data).unwrap();
+                    buffer.slice::<u8>(thread * 4096..).read(&queue, &mut back).unwrap();
                     assert_eq!(back, data);
                 }
             });

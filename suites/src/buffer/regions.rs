@@ -1,11 +1,7 @@
 //! Commands on whole buffers and on regions of them, with offsets on both sides: the bytes of the
 //! whole buffers are compared afterwards.
 
-use clmatrix::memory::{
-    Buffer, HostRect, MapRead, MapWriteInvalidate, MemoryObject, Rect, enqueue_copy,
-    enqueue_copy_buffer, enqueue_fill_buffer, enqueue_map_buffer, enqueue_read_buffer,
-    enqueue_write_buffer,
-};
+use clmatrix::memory::{Buffer, HostRect, Linear, MemoryObject, Rect, enqueue_copy, enqueue_fill};
 use clmatrix::{Device, Result};
 use clmatrix_harness::device;
 use rstest::rstest;
@@ -40,7 +36,7 @@ struct Part {
 fn part(handle: Handle, whole: &Buffer, start: usize, len: usize, offset: usize) -> Result<Part> {
     Ok(match handle {
         Handle::Whole => Part { buffer: whole.clone(), offset: start + offset },
-        Handle::Region => Part { buffer: whole.sub_region(start..start + len)?, offset },
+        Handle::Region => Part { buffer: whole.sub_buffer(start..start + len)?, offset },
     })
 }
 
@@ -127,7 +123,12 @@ fn a_copy_of_a_sub_buffer_moves_its_bytes_only(
         let pair = Pair::new(&on_device, device, [src, dst], wholes, size)?;
         let (from, to) = (&pair.src, &pair.dst);
         let queue = &on_device.queue;
-        enqueue_copy_buffer(queue, &from.buffer, from.offset, &to.buffer, to.offset, size, [])?;
+        enqueue_copy(
+            queue,
+            &to.buffer,
+            &from.buffer,
+            Linear::default().src_offset(from.offset).dst_offset(to.offset).byte_count(size),
+        )?;
         pair.assert_moved(&on_device, &[0], size)?;
     }
     Ok(())
@@ -149,7 +150,7 @@ fn a_rectangular_copy_of_a_sub_buffer_moves_its_bytes_only(
         .src_pitches([16])
         .dst_origin([pair.dst.offset])
         .dst_pitches([16]);
-    enqueue_copy(&on_device.queue, &pair.dst.buffer, &pair.src.buffer, rect, [])?;
+    enqueue_copy(&on_device.queue, &pair.dst.buffer, &pair.src.buffer, rect)?;
     pair.assert_moved(&on_device, &[0, 16, 32], 5)
 }
 
@@ -178,11 +179,11 @@ fn writes_and_reads_of_a_sub_buffer_move_its_bytes_only(
     for size in sizes() {
         let (whole, part, start) = middle(&on_device, device, handle, size, DST_OFFSET)?;
         let data = source(size);
-        enqueue_write_buffer(queue, &part.buffer, part.offset, &data, [])?;
+        part.buffer.slice::<u8>(part.offset..).write(queue, &data)?;
         let found = bytes_in(&on_device, &whole)?;
         assert_moved(&found, &before(whole.size()), start + DST_OFFSET, &data);
         let mut host = bytes(2, size + 20);
-        enqueue_read_buffer(queue, &part.buffer, part.offset, &mut host[7..7 + size], [])?;
+        part.buffer.slice::<u8>(part.offset..).read(queue, &mut host[7..7 + size])?;
         assert_moved(&host, &bytes(2, size + 20), 7, &data);
     }
     Ok(())
@@ -202,7 +203,7 @@ fn rectangular_writes_and_reads_of_a_sub_buffer_move_its_bytes_only(
         .host_origin([3])
         .host_pitches([9]);
     let data = source(40);
-    enqueue_copy(&on_device.queue, &part.buffer, &data, rows, [])?;
+    enqueue_copy(&on_device.queue, &part.buffer, &data, rows)?;
     let mut expected = before(whole.size());
     let mut host = bytes(2, 40);
     let mut expected_host = host.clone();
@@ -212,7 +213,7 @@ fn rectangular_writes_and_reads_of_a_sub_buffer_move_its_bytes_only(
         expected_host[3 + 9 * row..][..5].copy_from_slice(moved);
     }
     assert_same(&bytes_in(&on_device, &whole)?, &expected, "the buffer");
-    enqueue_copy(&on_device.queue, &mut host, &part.buffer, rows, [])?;
+    enqueue_copy(&on_device.queue, &mut host, &part.buffer, rows)?;
     assert_same(&host, &expected_host, "the host memory");
     Ok(())
 }
@@ -231,7 +232,7 @@ fn a_fill_of_a_sub_buffer_writes_its_bytes_only(
         let offset = 3 * pattern_len;
         let (whole, part, start) = middle(&on_device, device, handle, filled.len(), offset)?;
         let range = part.offset..part.offset + filled.len();
-        enqueue_fill_buffer(&on_device.queue, &part.buffer, &pattern[..], range, [])?;
+        enqueue_fill(&on_device.queue, &part.buffer, &pattern[..], range)?;
         let found = bytes_in(&on_device, &whole)?;
         assert_moved(&found, &before(whole.size()), start + offset, &filled);
     }
@@ -249,18 +250,12 @@ fn a_map_of_a_sub_buffer_covers_its_bytes_only(
     for size in sizes() {
         let (whole, part, start) = middle(&on_device, device, handle, size, DST_OFFSET)?;
         let (range, data) = (part.offset..part.offset + size, source(size));
-        let mut map = enqueue_map_buffer::<u8, _>(
-            queue,
-            &part.buffer,
-            MapWriteInvalidate,
-            range.clone(),
-            [],
-        )?;
+        let mut map = part.buffer.map_write_invalidate::<u8>(queue, range.clone())?;
         map.copy_from_slice(&data);
-        map.unmap([])?;
+        map.unmap()?;
         let found = bytes_in(&on_device, &whole)?;
         assert_moved(&found, &before(whole.size()), start + DST_OFFSET, &data);
-        let map = enqueue_map_buffer::<u8, _>(queue, &part.buffer, MapRead, range, [])?;
+        let map = part.buffer.map_read::<u8>(queue, range)?;
         assert_same(&map, &data, "the map");
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! `clCreateSubBuffer` (OpenCL 3.0, 5.2.1; `pyopencl.Buffer.get_sub_region`).
 
 use clmatrix::cl3::memory::{CL_MEM_FLAGS, get_mem_object_info};
-use clmatrix::memory::{Buffer, MemFlags, MemoryObject, enqueue_copy_buffer};
+use clmatrix::memory::{Buffer, Linear, MemFlags, MemoryObject, enqueue_copy};
 use clmatrix::{Device, Result};
 use clmatrix_harness::device;
 use rstest::rstest;
@@ -29,7 +29,7 @@ fn a_sub_buffer_has_the_bytes_of_its_parent(on_device: OnDevice, device: Device)
     for len in [1, part, 2 * part - 1, 2 * part] {
         let bytes = source(4 * part);
         let parent = buffer_with(&on_device, &bytes)?;
-        let region = parent.sub_region(part..part + len)?;
+        let region = parent.sub_buffer(part..part + len)?;
         assert_eq!((region.size(), region.offset()), (len, part));
         assert_eq!(region.parent().as_ref(), Some(&parent));
         assert_same(&bytes_in(&on_device, &region)?, &bytes[part..part + len], "the region");
@@ -46,7 +46,7 @@ fn kernel_writes_to_a_sub_buffer_are_in_the_parent(
     let part = alignment(device)?.max(64);
     let bytes = source(4 * part);
     let parent = buffer_with(&on_device, &bytes)?;
-    let region = parent.sub_region(2 * part..3 * part - 1)?;
+    let region = parent.sub_buffer(2 * part..3 * part - 1)?;
     Inverter::new(&on_device)?.invert(&region)?;
     on_device.queue.finish()?;
     let inverted: Vec<u8> = bytes[2 * part..3 * part - 1].iter().map(|byte| !byte).collect();
@@ -61,7 +61,7 @@ fn a_sub_buffer_of_a_sub_buffer_has_its_offset_in_the_whole_buffer(
     device: Device,
 ) -> Result<()> {
     let (parent, part) = four_parts(&on_device, device)?;
-    let inner = parent.sub_region(part..)?.sub_region(part..2 * part)?;
+    let inner = parent.sub_buffer(part..)?.sub_buffer(part..2 * part)?;
     assert_eq!(inner.offset(), 2 * part);
     assert_eq!(inner.parent().as_ref(), Some(&parent));
     assert_eq!(contents(&on_device, &inner)?[0], (2 * part / 4) as u32);
@@ -78,7 +78,7 @@ fn a_misaligned_origin_is_refused(on_device: OnDevice, device: Device) -> Result
         if origin % alignment(device)? == 0 {
             continue;
         }
-        let result = parent.sub_region(origin..2 * part);
+        let result = parent.sub_buffer(origin..2 * part);
         assert_eq!(refusal(result), "CL_MISALIGNED_SUB_BUFFER_OFFSET", "{origin}");
     }
     Ok(())
@@ -88,11 +88,11 @@ fn a_misaligned_origin_is_refused(on_device: OnDevice, device: Device) -> Result
 #[clmatrix_harness::test]
 fn bytes_past_the_end_of_the_parent_are_refused(on_device: OnDevice, device: Device) -> Result<()> {
     let (parent, part) = four_parts(&on_device, device)?;
-    assert_eq!(refusal(parent.sub_region(part..4 * part + 1)), "CL_INVALID_VALUE");
-    assert_eq!(refusal(parent.sub_buffer(part, usize::MAX, MemFlags::empty())), "CL_INVALID_VALUE");
-    assert_eq!(refusal(parent.sub_region(part..part)), "CL_INVALID_BUFFER_SIZE");
-    let region = parent.sub_region(..part)?;
-    assert_eq!(refusal(region.sub_region(..2 * part)), "CL_INVALID_VALUE", "they are the parent's");
+    assert_eq!(refusal(parent.sub_buffer(part..4 * part + 1)), "CL_INVALID_VALUE");
+    assert_eq!(refusal(parent.sub_buffer(part..=usize::MAX)), "CL_INVALID_VALUE");
+    assert_eq!(refusal(parent.sub_buffer(part..part)), "CL_INVALID_BUFFER_SIZE");
+    let region = parent.sub_buffer(..part)?;
+    assert_eq!(refusal(region.sub_buffer(..2 * part)), "CL_INVALID_VALUE", "they are the parent's");
     Ok(())
 }
 
@@ -100,12 +100,19 @@ fn bytes_past_the_end_of_the_parent_are_refused(on_device: OnDevice, device: Dev
 #[clmatrix_harness::test]
 fn a_sub_buffer_inherits_the_flags_of_its_parent(on_device: OnDevice) -> Result<()> {
     let parent = Buffer::new(&on_device.context, MemFlags::READ_ONLY, 64)?;
-    assert_eq!(parent.sub_region(..)?.flags(), MemFlags::READ_ONLY);
+    assert_eq!(parent.sub_buffer(..)?.flags(), MemFlags::READ_ONLY);
     for flags in [MemFlags::READ_WRITE, MemFlags::WRITE_ONLY] {
-        assert_eq!(refusal(parent.sub_buffer(0, 64, flags)), "CL_INVALID_VALUE", "{flags:?}");
+        assert_eq!(
+            refusal(parent.sub_buffer_with_flags(..64, flags)),
+            "CL_INVALID_VALUE",
+            "{flags:?}"
+        );
     }
     let parent = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
-    assert_eq!(parent.sub_buffer(0, 64, MemFlags::READ_ONLY)?.flags(), MemFlags::READ_ONLY);
+    assert_eq!(
+        parent.sub_buffer_with_flags(..64, MemFlags::READ_ONLY)?.flags(),
+        MemFlags::READ_ONLY
+    );
     Ok(())
 }
 
@@ -116,7 +123,7 @@ fn a_sub_buffer_outlives_the_handle_of_its_parent(
     device: Device,
 ) -> Result<()> {
     let (parent, part) = four_parts(&on_device, device)?;
-    let region = parent.sub_region(part..2 * part)?;
+    let region = parent.sub_buffer(part..2 * part)?;
     drop(parent);
     on_device.run(DOUBLE, &[&region], part / 4)?;
     assert_eq!(contents(&on_device, &region)?[1], 2 * (part / 4 + 1) as u32);
@@ -130,8 +137,15 @@ fn copies_between_overlapping_sub_buffers_are_refused(
     device: Device,
 ) -> Result<()> {
     let (parent, part) = four_parts(&on_device, device)?;
-    let region = parent.sub_region(part..2 * part)?;
-    let copy = |to| enqueue_copy_buffer(&on_device.queue, &region, 0, &parent, to, part, []);
+    let region = parent.sub_buffer(part..2 * part)?;
+    let copy = |to| {
+        enqueue_copy(
+            &on_device.queue,
+            &parent,
+            &region,
+            Linear::default().dst_offset(to).byte_count(part),
+        )
+    };
     assert_eq!(refusal(copy(part + 4)), "CL_MEM_COPY_OVERLAP");
     copy(3 * part)?;
     assert_eq!(contents(&on_device, &parent)?[3 * part / 4], (part / 4) as u32);
@@ -144,7 +158,7 @@ fn a_sub_buffer_has_the_flags_that_the_driver_reports(on_device: OnDevice) -> Re
     let ours = MemFlags::READ_WRITE.union(MemFlags::HOST_READ_ONLY);
     let parent = Buffer::new(&on_device.context, ours, 64)?;
     for flags in [MemFlags::empty(), MemFlags::READ_ONLY, MemFlags::HOST_NO_ACCESS] {
-        let region = parent.sub_buffer(0, 64, flags)?;
+        let region = parent.sub_buffer_with_flags(..64, flags)?;
         let driver_says: u64 = get_mem_object_info(region.as_raw(), CL_MEM_FLAGS).unwrap().into();
         assert_eq!(region.flags(), MemFlags::from_bits_retain(driver_says), "{flags:?}");
     }

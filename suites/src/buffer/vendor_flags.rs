@@ -70,7 +70,7 @@ fn the_driver_decides_on_vendor_flags_of_buffers(on_device: OnDevice) -> Result<
         let buffer = Buffer::new(context, flags, 16);
         let Some(buffer) = check(buffer, flags, buffer_code(context, flags)) else { continue };
         if !flags.contains(MemFlags::READ_ONLY) {
-            enqueue_fill(queue, &buffer, &7_u32, .., [])?;
+            enqueue_fill(queue, &buffer, &7_u32, ..)?;
             on_device.run(DOUBLE, &[&buffer], 4)?;
             assert_eq!(contents(&on_device, &buffer)?, [14; 4], "{flags:?}");
         }
@@ -89,7 +89,7 @@ fn the_driver_decides_on_vendor_flags_of_sub_buffers(on_device: OnDevice) -> Res
         let (raw, kind) = (parent.as_raw(), CL_BUFFER_CREATE_TYPE_REGION);
         // SAFETY: the buffer is alive, and the region has the type of its kind.
         let answer = unsafe { create_sub_buffer(raw, given, kind, (&raw const region).cast()) };
-        check(parent.sub_buffer(0, 16, flags), flags, code(answer));
+        check(parent.sub_buffer_with_flags(..16, flags), flags, code(answer));
     }
     Ok(())
 }

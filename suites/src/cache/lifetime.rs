@@ -5,7 +5,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
-use clmatrix::memory::{Buffer, MemFlags, enqueue_read_buffer};
+use clmatrix::memory::{Buffer, MemFlags};
 use clmatrix::{CommandQueue, Context, Device, FirstArgCache, Result, clear_first_arg_caches};
 use clmatrix_harness::{CtxFactory, ctx_factory, device};
 use rstest::rstest;
@@ -29,14 +29,14 @@ fn clearing_caches_releases_contexts(on_device: OnDevice) -> Result<()> {
     };
     for (content, expected) in [(1, 1), (2, 1)] {
         let mut found = [0_u32];
-        enqueue_read_buffer(queue, &*buffer(content)?, 0, &mut found, [])?;
+        (*buffer(content)?).read(queue, &mut found)?;
         assert_eq!(found, [expected]);
     }
     assert!(references(context)? > before);
     clear_first_arg_caches();
     assert!(soon(|| Ok(references(context)? == before))?, "{}", references(context)?);
     let mut found = [0_u32];
-    enqueue_read_buffer(queue, &*buffer(3)?, 0, &mut found, [])?;
+    (*buffer(3)?).read(queue, &mut found)?;
     assert_eq!(found, [3]);
     clear_first_arg_caches();
     Ok(())

@@ -64,7 +64,7 @@ fn values_are_cached_per_buffer(on_device: OnDevice) -> Result<()> {
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
     let other = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
     assert_eq!((number(&buffer, 1)?, number(&other, 2)?, number(&buffer.clone(), 3)?), (1, 2, 1));
-    let region = buffer.sub_region(..)?;
+    let region = buffer.sub_buffer(..)?;
     assert_eq!(number(&region, 4)?, 4);
     clear_first_arg_caches();
     assert_eq!(number(&buffer, 5)?, 5);

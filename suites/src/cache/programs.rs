@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
-use clmatrix::memory::{Buffer, MemFlags, enqueue_read_buffer};
+use clmatrix::memory::{Buffer, MemFlags};
 use clmatrix::{
     CommandQueue, Context, FirstArgCache, Launcher, Program, Result, clear_first_arg_caches,
 };
@@ -37,7 +37,7 @@ fn run(on_device: &OnDevice, kernels: &Kernels, number: u32) -> Result<[u32; 4]>
     // SAFETY: each work item has an element of the buffer.
     unsafe { kernel.launch().arg(&buffer).global(4).enqueue(queue) }?;
     let mut found = [0; 4];
-    enqueue_read_buffer(queue, &buffer, 0, &mut found, [])?;
+    buffer.read(queue, &mut found)?;
     Ok(found)
 }
 

@@ -1,6 +1,6 @@
 //! The local memory and sub-groups that a test requires are there for its kernel.
 
-use clmatrix::memory::{Buffer, MemFlags, enqueue_read_buffer};
+use clmatrix::memory::{Buffer, MemFlags};
 use clmatrix::{Device, Result};
 use clmatrix_harness::device;
 use rstest::rstest;
@@ -45,8 +45,8 @@ fn a_kernel_has_the_required_local_memory_and_sub_groups(
     // SAFETY: the kernel writes one number per work item to each buffer, which have as many.
     unsafe { launch.enqueue(&on_device.queue)? };
     let (mut told, mut found) = ([0_u32; ITEMS], [0_u32; ITEMS]);
-    enqueue_read_buffer(&on_device.queue, &sizes, 0, &mut told, [])?;
-    enqueue_read_buffer(&on_device.queue, &read, 0, &mut found, [])?;
+    sizes.read(&on_device.queue, &mut told)?;
+    read.read(&on_device.queue, &mut found)?;
     assert_eq!(found, std::array::from_fn(|item| 8191 - item as u32));
     if by_attribute {
         assert_eq!(told, [32; ITEMS]);

@@ -45,8 +45,8 @@ fn arrays_are_written_and_read_back(on_device: OnDevice) -> Result<()> {
     inverted(
         &on_device,
         30,
-        |buffer| enqueue_copy(queue, buffer, &plane, .., []),
-        |buffer| enqueue_copy(queue, &mut found, buffer, .., []),
+        |buffer| enqueue_copy(queue, buffer, &plane, ..),
+        |buffer| enqueue_copy(queue, &mut found, buffer, ..),
     )?;
     assert_eq!(found, plane.mapv(|word| !word));
     let shared: ArcArray<u32, _> = plane.to_shared();
@@ -54,8 +54,8 @@ fn arrays_are_written_and_read_back(on_device: OnDevice) -> Result<()> {
     inverted(
         &on_device,
         30,
-        |buffer| enqueue_copy(queue, buffer, &shared, .., []),
-        |buffer| enqueue_copy(queue, &mut copy, buffer, .., []),
+        |buffer| enqueue_copy(queue, buffer, &shared, ..),
+        |buffer| enqueue_copy(queue, &mut copy, buffer, ..),
     )?;
     assert_eq!(copy, plane.mapv(|word| !word));
     assert_eq!(shared, plane, "the elements were shared until they were written");
@@ -74,11 +74,11 @@ fn a_read_into_a_shared_array_does_not_change_its_other_owners(on_device: OnDevi
     let whole: ArcArray<u32, _> = plane().to_shared();
     let mut part = whole.clone();
     part.slice_collapse(s![.., 2..4]);
-    enqueue_copy(queue, &mut part, &buffer, .., [])?;
+    enqueue_copy(queue, &mut part, &buffer, ..)?;
     assert_eq!(part, inverted);
     let whole = plane();
     let mut part = CowArray::from(whole.slice(s![.., 2..4]));
-    enqueue_copy(queue, &mut part, &buffer, .., [])?;
+    enqueue_copy(queue, &mut part, &buffer, ..)?;
     assert_eq!(part, inverted);
     assert_eq!(whole, plane());
     Ok(())
@@ -94,14 +94,14 @@ fn views_are_passed_by_value_or_by_reference(on_device: OnDevice) -> Result<()> 
     inverted(
         &on_device,
         12,
-        |buffer| enqueue_copy(queue, buffer, &rows, .., []),
-        |buffer| enqueue_copy(queue, found.slice_mut(s![..2, ..]), buffer, .., []),
+        |buffer| enqueue_copy(queue, buffer, &rows, ..),
+        |buffer| enqueue_copy(queue, found.slice_mut(s![..2, ..]), buffer, ..),
     )?;
     inverted(
         &on_device,
         12,
-        |buffer| enqueue_copy(queue, buffer, rows, .., []),
-        |buffer| enqueue_copy(queue, &mut found.slice_mut(s![2.., ..]), buffer, .., []),
+        |buffer| enqueue_copy(queue, buffer, rows, ..),
+        |buffer| enqueue_copy(queue, &mut found.slice_mut(s![2.., ..]), buffer, ..),
     )?;
     assert_eq!(found.slice(s![..2, ..]), rows.mapv(|word| !word));
     assert_eq!(found.slice(s![2.., ..]), rows.mapv(|word| !word));
@@ -116,16 +116,16 @@ fn elements_are_copied_in_memory_order(on_device: OnDevice) -> Result<()> {
     let columns = Array::from_shape_vec((2, 3).f(), counting(6)).expect("six elements");
     assert_eq!(columns, ndarray::arr2(&[words([0, 2, 4]), words([1, 3, 5])]));
     let buffer = buffer_of(&on_device, &words([60; 6]))?;
-    enqueue_copy(queue, &buffer, &columns, .., [])?;
+    enqueue_copy(queue, &buffer, &columns, ..)?;
     on_device.run(INVERT, &[&buffer], 6)?;
     assert_eq!(contents(&on_device, &buffer)?, words([0, 1, 2, 3, 4, 5]).map(|word| !word));
     let mut found = Array2::<u32>::zeros((2, 3).f());
-    enqueue_copy(queue, &mut found, &buffer, .., [])?;
+    enqueue_copy(queue, &mut found, &buffer, ..)?;
     assert_eq!(found, columns.mapv(|word| !word));
     // Also with gaps.
     let plane = plane();
     let turned = plane.slice(s![1..3, 2..5]).reversed_axes();
-    enqueue_copy(queue, &buffer, turned, .., [])?;
+    enqueue_copy(queue, &buffer, turned, ..)?;
     on_device.run(INVERT, &[&buffer], 6)?;
     let expected = words([8, 9, 10, 14, 15, 16]).map(|word| !word);
     assert_eq!(contents(&on_device, &buffer)?, expected);
@@ -152,8 +152,8 @@ fn a_copy_of_a_view_with_gaps_leaves_the_gaps_unchanged(
     inverted(
         &on_device,
         elements,
-        |buffer| enqueue_copy(queue, buffer, &turned(plane.slice_mut(part), columns_first), .., []),
-        |buffer| enqueue_copy(queue, turned(found.slice_mut(part), columns_first), buffer, .., []),
+        |buffer| enqueue_copy(queue, buffer, &turned(plane.slice_mut(part), columns_first), ..),
+        |buffer| enqueue_copy(queue, turned(found.slice_mut(part), columns_first), buffer, ..),
     )?;
     let mut expected = Array2::from_elem((5, 6), word(60));
     expected.slice_mut(part).assign(&plane.slice(part).mapv(|word| !word));
@@ -171,8 +171,8 @@ fn views_may_have_gaps_in_three_dimensions(on_device: OnDevice) -> Result<()> {
     inverted(
         &on_device,
         24,
-        |buffer| enqueue_copy(queue, buffer, block.slice(part), .., []),
-        |buffer| enqueue_copy(queue, found.slice_mut(part), buffer, .., []),
+        |buffer| enqueue_copy(queue, buffer, block.slice(part), ..),
+        |buffer| enqueue_copy(queue, found.slice_mut(part), buffer, ..),
     )?;
     let mut expected = Array3::from_elem((4, 5, 6), word(60));
     expected.slice_mut(part).assign(&block.slice(part).mapv(|word| !word));
@@ -187,18 +187,18 @@ fn gaps_of_a_view_are_not_in_the_buffer(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &words([60; 8]))?;
     let plane = plane();
     let view = plane.slice(s![1..3, 2..4]);
-    enqueue_copy(queue, &buffer, &view, Linear::default().dst_offset(12), [])?;
+    enqueue_copy(queue, &buffer, &view, Linear::default().dst_offset(12))?;
     on_device.run(INVERT, &[&buffer], 8)?;
     let expected = words([60, 60, 60, 8, 9, 14, 15, 60]).map(|word| !word);
     assert_eq!(contents(&on_device, &buffer)?, expected);
     // One element too far.
     let too_far = Linear::default().dst_offset(20);
-    assert_eq!(refusal(enqueue_copy(queue, &buffer, &view, too_far, [])), "CL_INVALID_VALUE");
+    assert_eq!(refusal(enqueue_copy(queue, &buffer, &view, too_far)), "CL_INVALID_VALUE");
     // A part of its bytes, or a rectangle of them, is not to be had.
     let some = Linear::default().byte_count(8);
-    assert_eq!(refusal(enqueue_copy(queue, &buffer, &view, some, [])), "CL_INVALID_VALUE");
+    assert_eq!(refusal(enqueue_copy(queue, &buffer, &view, some)), "CL_INVALID_VALUE");
     let rect = HostRect::new([4]);
-    assert_eq!(refusal(enqueue_copy(queue, &buffer, &view, rect, [])), "CL_INVALID_VALUE");
+    assert_eq!(refusal(enqueue_copy(queue, &buffer, &view, rect)), "CL_INVALID_VALUE");
     Ok(())
 }
 
@@ -211,10 +211,10 @@ fn views_that_are_no_rows_are_refused(on_device: OnDevice) -> Result<()> {
     let one_row = counting(6);
     let row = ArrayView2::from_shape((1, 6), &one_row).expect("a row");
     for refused in [
-        enqueue_copy(queue, &buffer, plane.slice(s![.., ..;-1]), .., []),
-        enqueue_copy(queue, &buffer, plane.slice(s![..;-1, ..]), .., []),
-        enqueue_copy(queue, &buffer, row.broadcast((5, 6)).expect("five rows"), .., []),
-        enqueue_copy(queue, plane.slice_mut(s![..;-1, ..]), &buffer, .., []),
+        enqueue_copy(queue, &buffer, plane.slice(s![.., ..;-1]), ..),
+        enqueue_copy(queue, &buffer, plane.slice(s![..;-1, ..]), ..),
+        enqueue_copy(queue, &buffer, row.broadcast((5, 6)).expect("five rows"), ..),
+        enqueue_copy(queue, plane.slice_mut(s![..;-1, ..]), &buffer, ..),
     ] {
         let error = refused.expect_err("it was not refused");
         assert_eq!(error.code_name(), "CL_INVALID_VALUE");
@@ -222,7 +222,7 @@ fn views_that_are_no_rows_are_refused(on_device: OnDevice) -> Result<()> {
     }
     plane.invert_axis(Axis(0));
     let copied = plane.as_standard_layout();
-    enqueue_copy(queue, &buffer, &copied, .., [])?;
+    enqueue_copy(queue, &buffer, &copied, ..)?;
     on_device.run(INVERT, &[&buffer], 30)?;
     assert_eq!(contents(&on_device, &buffer)?[..2], words([24, 25]).map(|word| !word));
     Ok(())

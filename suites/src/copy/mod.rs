@@ -4,7 +4,6 @@
 
 mod arrays;
 mod linear;
-mod p2p;
 mod pending;
 mod profile;
 mod property;

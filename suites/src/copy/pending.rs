@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::thread;
 
 use clmatrix::memory::{
-    Buffer, HostRect, Linear, MapRead, MemFlags, PendingTransfer, TransferError, enqueue_copy,
-    enqueue_map_buffer,
+    Buffer, HostRect, Linear, MemFlags, PendingTransfer, TransferError, enqueue_copy,
 };
 use clmatrix::{CommandQueue, Device, Error, Result};
 use clmatrix_harness::device;
@@ -25,21 +24,21 @@ fn owned_memory_is_written_read_and_returned(on_device: OnDevice) -> Result<()> 
     let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, &[0; 6])?;
     let double = || on_device.run(DOUBLE, &[&buffer], 6);
-    let vector = enqueue_copy(queue, &buffer, counting(6), .., [])?.wait()?;
+    let vector = enqueue_copy(queue, &buffer, counting(6), ..)?.wait()?;
     assert_eq!(vector, counting(6), "it is the source's again");
     double()?;
-    let vector = enqueue_copy(queue, vector, &buffer, .., [])?.wait()?;
+    let vector = enqueue_copy(queue, vector, &buffer, ..)?.wait()?;
     assert_eq!(vector, [0, 2, 4, 6, 8, 10]);
 
-    let boxed = enqueue_copy(queue, &buffer, vector.into_boxed_slice(), .., [])?.wait()?;
+    let boxed = enqueue_copy(queue, &buffer, vector.into_boxed_slice(), ..)?.wait()?;
     double()?;
-    let boxed = enqueue_copy(queue, boxed, &buffer, .., [])?.wait()?;
+    let boxed = enqueue_copy(queue, boxed, &buffer, ..)?.wait()?;
     assert_eq!(*boxed, [0, 4, 8, 12, 16, 20]);
 
     let array = Array2::from_shape_vec((2, 3), boxed.into_vec()).expect("six elements");
-    let array = enqueue_copy(queue, &buffer, array, .., [])?.wait()?;
+    let array = enqueue_copy(queue, &buffer, array, ..)?.wait()?;
     double()?;
-    let array: Array2<u32> = enqueue_copy(queue, array, &buffer, .., [])?.wait()?;
+    let array: Array2<u32> = enqueue_copy(queue, array, &buffer, ..)?.wait()?;
     assert_eq!(array, ndarray::arr2(&[[0, 8, 16], [24, 32, 40]]));
     Ok(())
 }
@@ -52,10 +51,10 @@ fn all_bytes_of_any_size_are_copied(on_device: OnDevice) -> Result<()> {
         let (data, to, host) = (source(size), before(size + 20), bytes(2, size + 7));
         let buffer = buffer_with(&on_device, &to)?;
         let at = Linear::default().dst_offset(5);
-        let data = enqueue_copy(queue, &buffer, data, at, [])?.wait()?;
+        let data = enqueue_copy(queue, &buffer, data, at)?.wait()?;
         assert_moved(&bytes_in(&on_device, &buffer)?, &to, 5, &data);
         let at = Linear::default().src_offset(5).byte_count(size);
-        let found = enqueue_copy(queue, host.clone(), &buffer, at, [])?.wait()?;
+        let found = enqueue_copy(queue, host.clone(), &buffer, at)?.wait()?;
         assert_moved(&found, &host, 0, &data);
     }
     Ok(())
@@ -67,8 +66,8 @@ fn a_source_may_be_an_arc(on_device: OnDevice) -> Result<()> {
     let shared: Arc<[u32]> = counting(4).into();
     let (one, other) = (buffer_of(&on_device, &[9; 4])?, buffer_of(&on_device, &[9; 4])?);
     let gate = gate(&on_device.context);
-    let first = enqueue_copy(&on_device.queue, &one, Arc::clone(&shared), .., &gate)?;
-    let second = enqueue_copy(&on_device.queue, &other, Arc::clone(&shared), .., &gate)?;
+    let first = enqueue_copy(on_device.queue.after(&gate), &one, Arc::clone(&shared), ..)?;
+    let second = enqueue_copy(on_device.queue.after(&gate), &other, Arc::clone(&shared), ..)?;
     assert_eq!(*shared, counting(4), "it can be read meanwhile");
     open(&gate);
     assert!(Arc::ptr_eq(&first.wait()?, &shared));
@@ -87,9 +86,9 @@ fn owned_memory_is_copied_by_rectangles(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(9))?;
     on_device.run(DOUBLE, &[&buffer], 9)?;
     let column = HostRect::new([4, 3]).buffer_origin([4]).buffer_pitches([12]);
-    let found = enqueue_copy(&on_device.queue, vec![1_u32; 4], &buffer, column, [])?.wait()?;
+    let found = enqueue_copy(&on_device.queue, vec![1_u32; 4], &buffer, column)?.wait()?;
     assert_eq!(found, [2, 8, 14, 1]);
-    enqueue_copy(&on_device.queue, &buffer, vec![70_u32, 80, 90], column, [])?.wait()?;
+    enqueue_copy(&on_device.queue, &buffer, vec![70_u32, 80, 90], column)?.wait()?;
     on_device.run(DOUBLE, &[&buffer], 9)?;
     assert_eq!(contents(&on_device, &buffer)?, [0, 140, 8, 12, 160, 20, 24, 180, 32]);
     Ok(())
@@ -111,8 +110,8 @@ impl To {
         gate: &clmatrix::Event,
     ) -> std::result::Result<PendingTransfer<Vec<u32>>, TransferError<Option<Vec<u32>>>> {
         match self {
-            Self::Device => enqueue_copy(queue, buffer, vec![7_u32; 4], .., gate),
-            Self::Host => enqueue_copy(queue, vec![7_u32; 4], buffer, .., gate),
+            Self::Device => enqueue_copy(queue.after(gate), buffer, vec![7_u32; 4], ..),
+            Self::Host => enqueue_copy(queue.after(gate), vec![7_u32; 4], buffer, ..),
         }
     }
 
@@ -145,7 +144,7 @@ fn a_transfer_returns_before_its_wait_list_completes(
     assert!(!pending.event().status()?.has_ended(), "it did not wait");
     let other_queue = on_device.another_queue();
     let mut before = [0_u32; 4];
-    enqueue_copy(&other_queue, &mut before, &buffer, .., [])?;
+    enqueue_copy(&other_queue, &mut before, &buffer, ..)?;
     assert_eq!(before[..], counting(4), "nothing has happened yet");
     let memory = meanwhile(&gate, open, || pending.wait())?;
     assert_eq!(memory, to.on_host());
@@ -199,7 +198,7 @@ fn memory_is_returned_if_an_event_of_the_wait_list_fails(
     assert_eq!(returned.memory, Some(vec![7; 4]));
     let other_queue = on_device.another_queue();
     let mut after = [0_u32; 4];
-    enqueue_copy(&other_queue, &mut after, &buffer, .., [])?;
+    enqueue_copy(&other_queue, &mut after, &buffer, ..)?;
     assert_eq!(after[..], counting(4));
     Ok(())
 }
@@ -209,11 +208,11 @@ fn memory_is_returned_if_an_event_of_the_wait_list_fails(
 fn the_event_of_a_transfer_orders_later_commands(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
-    let pending = enqueue_copy(&on_device.queue, &buffer, vec![7_u32; 4], .., &gate)?;
+    let pending = enqueue_copy(on_device.queue.after(&gate), &buffer, vec![7_u32; 4], ..)?;
     let other_queue = on_device.another_queue();
     let found = meanwhile(&gate, open, || -> Result<_> {
         let mut found = [0_u32; 4];
-        enqueue_copy(&other_queue, &mut found, &buffer, .., pending.event())?;
+        enqueue_copy(other_queue.after(pending.event()), &mut found, &buffer, ..)?;
         Ok(found)
     })?;
     assert_eq!(found, [7; 4]);
@@ -226,7 +225,7 @@ fn the_event_of_a_transfer_orders_later_commands(on_device: OnDevice) -> Result<
 fn a_transfer_outlives_its_queue_and_buffer(on_device: OnDevice) -> Result<()> {
     let queue = on_device.another_queue();
     let buffer = buffer_of(&on_device, &counting(1 << 16))?;
-    let pending = enqueue_copy(&queue, vec![0_u32; 1 << 16], &buffer, .., [])?;
+    let pending = enqueue_copy(&queue, vec![0_u32; 1 << 16], &buffer, ..)?;
     drop((queue, buffer));
     assert_eq!(pending.wait()?, counting(1 << 16));
     Ok(())
@@ -241,10 +240,10 @@ fn transfers_on_an_out_of_order_queue_wait_for_their_own_events(
     let queue = on_device.out_of_order_queue(device)?;
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
-    let to_device = enqueue_copy(&queue, &buffer, vec![7_u32; 2], .., &gate)?;
+    let to_device = enqueue_copy(queue.after(&gate), &buffer, vec![7_u32; 2], ..)?;
     let at = Linear::default().src_offset(8);
     // On a queue of its own, since a device need not reorder anything.
-    let to_host = enqueue_copy(&on_device.queue, vec![0_u32; 2], &buffer, at, [])?;
+    let to_host = enqueue_copy(&on_device.queue, vec![0_u32; 2], &buffer, at)?;
     assert_eq!(to_host.wait()?, [2, 3]);
     assert!(!to_device.event().status()?.has_ended(), "it did not wait");
     assert_eq!(meanwhile(&gate, open, || to_device.wait())?, [7, 7]);
@@ -257,10 +256,10 @@ fn transfers_on_an_out_of_order_queue_wait_for_their_own_events(
 fn a_map_waits_for_a_transfer(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
-    let pending = enqueue_copy(&on_device.queue, &buffer, vec![7_u32; 4], .., &gate)?;
+    let pending = enqueue_copy(on_device.queue.after(&gate), &buffer, vec![7_u32; 4], ..)?;
     let other_queue = on_device.another_queue();
     let found = meanwhile(&gate, open, || {
-        enqueue_map_buffer::<u32, _>(&other_queue, &buffer, MapRead, .., []).map(|map| map.to_vec())
+        buffer.map_read::<u32>(&other_queue, ..).map(|map| map.to_vec())
     })?;
     assert_eq!(found, [7; 4]);
     assert_eq!(pending.wait()?, [7; 4]);
@@ -274,28 +273,29 @@ fn a_refused_transfer_returns_the_memory(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let memory = counting(5);
     let Err(TransferError { error, memory: Some(memory) }) =
-        enqueue_copy(queue, &buffer, memory, .., [])
+        enqueue_copy(queue, &buffer, memory, ..)
     else {
         panic!("it was not refused with the memory")
     };
     assert_eq!(refusal(Err::<(), Error>(error)), "CL_INVALID_VALUE");
     assert_eq!(memory, counting(5));
-    let refused = enqueue_copy(queue, memory, &buffer, .., []).map_err(|returned| {
+    let refused = enqueue_copy(queue, memory, &buffer, ..).map_err(|returned| {
         assert_eq!(returned.memory, Some(counting(5)));
         Error::from(returned)
     });
     assert_eq!(refusal(refused), "CL_INVALID_VALUE");
-    let none = enqueue_copy(queue, &buffer, Vec::<u32>::new(), .., []).map_err(Error::from);
+    let none = enqueue_copy(queue, &buffer, Vec::<u32>::new(), ..).map_err(Error::from);
     assert_eq!(refusal(none), "CL_INVALID_VALUE");
     // An array of its own that has gaps.
     let mut gaps = Array2::<u32>::ones((4, 4));
     gaps.slice_collapse(s![.., ..1]);
-    let refused = enqueue_copy(queue, &buffer, gaps, .., []).expect_err("it has gaps");
+    let refused = enqueue_copy(queue, &buffer, gaps, ..).expect_err("it has gaps");
     assert!(refused.error.detail().contains("standard layout"), "{}", refused.error);
     assert_eq!(refused.memory, Some(Array2::ones((4, 1))));
     let failed = gate(&on_device.context);
     fail(&failed);
-    let refused = enqueue_copy(queue, &buffer, counting(4), .., &failed).expect_err("it failed");
+    let refused =
+        enqueue_copy(queue.after(&failed), &buffer, counting(4), ..).expect_err("it failed");
     assert_eq!(refused.error.code_name(), WAIT_LIST_FAILED);
     assert_eq!(refused.memory, Some(counting(4)));
     Ok(())
@@ -307,7 +307,7 @@ fn threads_transfer_on_different_queues(on_device: OnDevice) -> Result<()> {
     const THREADS: u32 = 4;
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 4096 * THREADS as usize)?;
     let parts: Vec<_> = (0..THREADS as usize)
-        .map(|thread| buffer.sub_region(4096 * thread..4096 * (thread + 1)))
+        .map(|thread| buffer.sub_buffer(4096 * thread..4096 * (thread + 1)))
         .collect::<Result<_>>()?;
     thread::scope(|scope| {
         for (part, thread) in parts.iter().zip(0..) {
@@ -315,8 +315,8 @@ fn threads_transfer_on_different_queues(on_device: OnDevice) -> Result<()> {
             scope.spawn(move || {
                 for round in 0..20 {
                     let data = vec![thread * 100 + round; 1024];
-                    let there = enqueue_copy(&queue, part, data.clone(), .., []).unwrap();
-                    let back = enqueue_copy(&queue, vec![0; 1024], part, .., there.event());
+                    let there = enqueue_copy(&queue, part, data.clone(), ..).unwrap();
+                    let back = enqueue_copy(queue.after(there.event()), vec![0; 1024], part, ..);
                     // Another thread may wait for it, or none.
                     let back = back.unwrap();
                     let waiter = thread::spawn(move || back.wait().unwrap());
@@ -339,7 +339,7 @@ fn many_transfers_may_be_pending(on_device: OnDevice) -> Result<()> {
     let transfers = (0..64)
         .map(|i| {
             let at = Linear::default().dst_offset(4 * i);
-            Ok(enqueue_copy(&on_device.queue, &buffer, vec![i as u32], at, &gate)?)
+            Ok(enqueue_copy(on_device.queue.after(&gate), &buffer, vec![i as u32], at)?)
         })
         .collect::<Result<Vec<_>>>()?;
     open(&gate);

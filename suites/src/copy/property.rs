@@ -106,7 +106,7 @@ fn a_write_matches_the_model(on_device: OnDevice) -> Result<()> {
             .host_pitches(case.src.pitches)
             .buffer_origin(case.dst.origin)
             .buffer_pitches(case.dst.pitches);
-        enqueue_copy(&on_device.queue, &buffer, &src, rect, [])?;
+        enqueue_copy(&on_device.queue, &buffer, &src, rect)?;
         Ok(same(&inverter.read(&buffer)?, &case.expected(&src, &dst), "the buffer"))
     });
     Ok(())
@@ -125,7 +125,7 @@ fn a_read_matches_the_model(on_device: OnDevice) -> Result<()> {
             .host_origin(case.dst.origin)
             .host_pitches(case.dst.pitches);
         let mut found = dst.clone();
-        enqueue_copy(&on_device.queue, &mut found, &buffer, rect, [])?;
+        enqueue_copy(&on_device.queue, &mut found, &buffer, rect)?;
         Ok(same(&found, &case.expected(&src, &dst), "the host memory"))
     });
     Ok(())
@@ -143,7 +143,7 @@ fn a_copy_matches_the_model(on_device: OnDevice) -> Result<()> {
             .src_pitches(case.src.pitches)
             .dst_origin(case.dst.origin)
             .dst_pitches(case.dst.pitches);
-        enqueue_copy(&on_device.queue, &to, &from, rect, [])?;
+        enqueue_copy(&on_device.queue, &to, &from, rect)?;
         Ok(same(&inverter.read(&to)?, &case.expected(&src, &dst), "the destination").and(same(
             &inverter.read(&from)?,
             &src,
@@ -187,7 +187,7 @@ fn a_copy_within_one_buffer_matches_the_model(on_device: OnDevice) -> Result<()>
             .src_pitches(case.src.pitches)
             .dst_origin(case.dst.origin)
             .dst_pitches(case.dst.pitches);
-        let copied = enqueue_copy(&on_device.queue, &buffer, &buffer, rect, []);
+        let copied = enqueue_copy(&on_device.queue, &buffer, &buffer, rect);
         if shared {
             refused.set(refused.get() + 1);
             return Ok(match copied {
@@ -249,10 +249,10 @@ fn a_view_is_written_and_read_back(on_device: OnDevice) -> Result<()> {
         let around = bytes(0, size + 2);
         let buffer = inverter.written(&around)?;
         let after = Linear::default().dst_offset(1);
-        enqueue_copy(&on_device.queue, &buffer, view.of(&mut src).view(), after, [])?;
+        enqueue_copy(&on_device.queue, &buffer, view.of(&mut src).view(), after)?;
         inverter.invert(&buffer)?;
         let from = Linear::default().src_offset(1);
-        enqueue_copy(&on_device.queue, view.of(&mut found), &buffer, from, [])?;
+        enqueue_copy(&on_device.queue, view.of(&mut found), &buffer, from)?;
         view.of(&mut expected).assign(&view.of(&mut src).mapv(|byte| !byte));
         let flat = |array: Array3<u8>| array.into_raw_vec_and_offset().0;
         let edges = inverter.read(&buffer)?;

@@ -21,7 +21,7 @@ fn three_rows(on_device: &OnDevice) -> Result<Buffer> {
 
 fn text(on_device: &OnDevice, buffer: &Buffer) -> Result<String> {
     let mut bytes = vec![0; buffer.size()];
-    enqueue_copy(&on_device.queue, &mut bytes, buffer, .., [])?;
+    enqueue_copy(&on_device.queue, &mut bytes, buffer, ..)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -32,7 +32,7 @@ fn origins_and_regions_may_be_shorter(on_device: OnDevice) -> Result<()> {
     let buffer = three_rows(&on_device)?;
     let read = |rect: HostRect| -> Result<String> {
         let mut bytes = *b"............";
-        enqueue_copy(queue, &mut bytes, &buffer, rect, [])?;
+        enqueue_copy(queue, &mut bytes, &buffer, rect)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     };
     assert_eq!(read(HostRect::new([3]).buffer_origin([2]))?, "cde.........");
@@ -52,10 +52,10 @@ fn origins_and_regions_may_be_shorter(on_device: OnDevice) -> Result<()> {
 fn a_rectangular_write_changes_the_rectangle_only(on_device: OnDevice) -> Result<()> {
     let buffer = three_rows(&on_device)?;
     let rect = HostRect::new([2, 2]).buffer_origin([1, 1]).buffer_pitches([4]).host_pitches([3]);
-    enqueue_copy(&on_device.queue, &buffer, b"12.34.", rect, [])?;
+    enqueue_copy(&on_device.queue, &buffer, b"12.34.", rect)?;
     on_device.run(INVERT, &[&buffer], 12)?;
     let mut found = [0; 12];
-    enqueue_copy(&on_device.queue, &mut found, &buffer, .., [])?;
+    enqueue_copy(&on_device.queue, &mut found, &buffer, ..)?;
     assert_eq!(found.map(|byte| !byte), *b"abcde12hi34l");
     Ok(())
 }
@@ -66,11 +66,11 @@ fn rectangles_are_copied_between_buffers(on_device: OnDevice) -> Result<()> {
     let (from, to) = (three_rows(&on_device)?, three_rows(&on_device)?);
     on_device.run(INVERT, &[&from], 12)?;
     let rect = Rect::new([2, 3]).src_origin([2]).src_pitches([4]).dst_pitches([4]);
-    enqueue_copy(&on_device.queue, &to, &from, rect, [])?;
+    enqueue_copy(&on_device.queue, &to, &from, rect)?;
     on_device.run(INVERT, &[&to], 12)?;
     let inverted = |text: &[u8; 12]| text.map(|byte| if byte < b'a' { !byte } else { byte });
     let mut found = [0; 12];
-    enqueue_copy(&on_device.queue, &mut found, &to, .., [])?;
+    enqueue_copy(&on_device.queue, &mut found, &to, ..)?;
     let unchanged = found.map(|byte| if byte > 127 { !byte } else { byte });
     assert_eq!(inverted(&unchanged), *b"cdcdghghklkl");
     Ok(())
@@ -93,7 +93,7 @@ fn all_bytes_of_any_size_are_copied(on_device: OnDevice, #[case] region: [usize;
     let (from, to) = (source(slices * far[1] + 40), before(slices * near[1] + 40));
     let (src, dst) = (buffer_with(&on_device, &from)?, buffer_with(&on_device, &to)?);
     let rect = Rect::new(region).src_origin([23]).src_pitches(far);
-    enqueue_copy(queue, &dst, &src, rect.dst_origin([5]).dst_pitches(near), [])?;
+    enqueue_copy(queue, &dst, &src, rect.dst_origin([5]).dst_pitches(near))?;
     let mut expected = to.clone();
     copy_rows((&mut expected, 5), (&from, 23), region, [near, far]);
     assert_same(&bytes_in(&on_device, &dst)?, &expected, "the destination");
@@ -103,11 +103,11 @@ fn all_bytes_of_any_size_are_copied(on_device: OnDevice, #[case] region: [usize;
     let rect = HostRect::new(region).host_origin([11]).host_pitches(far);
     let rect = rect.buffer_origin([8]).buffer_pitches(near);
     let mut found = host.clone();
-    enqueue_copy(queue, &mut found, &dst, rect, [])?;
+    enqueue_copy(queue, &mut found, &dst, rect)?;
     let mut expected_host = host.clone();
     copy_rows((&mut expected_host, 11), (&expected, 8), region, [far, near]);
     assert_same(&found, &expected_host, "the host memory");
-    enqueue_copy(queue, &dst, &host, rect, [])?;
+    enqueue_copy(queue, &dst, &host, rect)?;
     copy_rows((&mut expected, 8), (&host, 11), region, [near, far]);
     assert_same(&bytes_in(&on_device, &dst)?, &expected, "the destination");
     Ok(())
@@ -119,13 +119,13 @@ fn all_bytes_of_any_size_are_copied(on_device: OnDevice, #[case] region: [usize;
 fn rectangles_of_sub_buffers_are_copied(on_device: OnDevice, device: Device) -> Result<()> {
     let part = (device.mem_base_addr_align()? as usize / 8).max(64);
     let whole = buffer_of(&on_device, &counting(part as u32))?;
-    let region = whole.sub_region(part..2 * part)?;
+    let region = whole.sub_buffer(part..2 * part)?;
     let rect = HostRect::new([4, 3]).buffer_origin([4, 1]).buffer_pitches([16]);
     let mut found = [0_u32; 3];
-    enqueue_copy(&on_device.queue, &mut found, &region, rect, [])?;
+    enqueue_copy(&on_device.queue, &mut found, &region, rect)?;
     let first = part as u32 / 4;
     assert_eq!(found, [first + 5, first + 9, first + 13]);
-    enqueue_copy(&on_device.queue, &region, &[7_u32, 8, 9], rect, [])?;
+    enqueue_copy(&on_device.queue, &region, &[7_u32, 8, 9], rect)?;
     on_device.run(crate::buffer::DOUBLE, &[&region], part / 4)?;
     let all = contents(&on_device, &whole)?;
     assert_eq!(all[..part / 4], counting(first)[..], "what is before the region stays");
@@ -134,7 +134,7 @@ fn rectangles_of_sub_buffers_are_copied(on_device: OnDevice, device: Device) -> 
     // As large as the region is, not the whole.
     let rows = HostRect::new([part, 2]);
     let mut large = vec![0_u8; 2 * part];
-    let refused = enqueue_copy(&on_device.queue, &mut large, &region, rows, []);
+    let refused = enqueue_copy(&on_device.queue, &mut large, &region, rows);
     assert_eq!(refusal(refused), "CL_INVALID_VALUE");
     Ok(())
 }
@@ -181,21 +181,21 @@ fn rectangles_past_the_end_are_refused(on_device: OnDevice, #[case] side: Side) 
     let mut small_host = [0_u8; 12];
     // On the device's side.
     let rect = HostRect::new(region).buffer_origin(origin).buffer_pitches(pitches);
-    let read = enqueue_copy(queue, &mut large_host, &small, rect, []);
+    let read = enqueue_copy(queue, &mut large_host, &small, rect);
     assert_eq!(refusal(read), "CL_INVALID_VALUE");
-    let written = enqueue_copy(queue, &small, &large_host, rect, []);
+    let written = enqueue_copy(queue, &small, &large_host, rect);
     assert_eq!(refusal(written), "CL_INVALID_VALUE");
     // On the host's side.
     let rect = HostRect::new(region).host_origin(origin).host_pitches(pitches);
-    let read = enqueue_copy(queue, &mut small_host, &large, rect, []);
+    let read = enqueue_copy(queue, &mut small_host, &large, rect);
     assert_eq!(refusal(read), "CL_INVALID_VALUE");
-    let written = enqueue_copy(queue, &large, &small_host, rect, []);
+    let written = enqueue_copy(queue, &large, &small_host, rect);
     assert_eq!(refusal(written), "CL_INVALID_VALUE");
     // On either side of two buffers.
     let rect = Rect::new(region).src_origin(origin).src_pitches(pitches);
-    assert_eq!(refusal(enqueue_copy(queue, &large, &small, rect, [])), "CL_INVALID_VALUE");
+    assert_eq!(refusal(enqueue_copy(queue, &large, &small, rect)), "CL_INVALID_VALUE");
     let rect = Rect::new(region).dst_origin(origin).dst_pitches(pitches);
-    assert_eq!(refusal(enqueue_copy(queue, &small, &large, rect, [])), "CL_INVALID_VALUE");
+    assert_eq!(refusal(enqueue_copy(queue, &small, &large, rect)), "CL_INVALID_VALUE");
     assert_eq!(text(&on_device, &small)?, "abcdefghijkl", "nothing was changed");
     assert_eq!((small_host, large_host), ([0; 12], [0; 400]));
     Ok(())
@@ -207,7 +207,7 @@ fn overlapping_rectangles_of_one_buffer_are_refused(on_device: OnDevice) -> Resu
     let buffer = three_rows(&on_device)?;
     let copy = |region: [usize; 2], from: [usize; 2], to: [usize; 2]| {
         let rect = Rect::new(region).src_origin(from).dst_origin(to);
-        enqueue_copy(&on_device.queue, &buffer, &buffer, rect.src_pitches([4]).dst_pitches([4]), [])
+        enqueue_copy(&on_device.queue, &buffer, &buffer, rect.src_pitches([4]).dst_pitches([4]))
     };
     for (region, from, to) in [
         ([2, 2], [0, 0], [0, 0]),
@@ -234,7 +234,7 @@ fn overlapping_rectangles_of_one_buffer_are_refused(on_device: OnDevice) -> Resu
 fn adjacent_rectangles_of_one_buffer_are_copied(on_device: OnDevice) -> Result<()> {
     let buffer = three_rows(&on_device)?;
     let rect = Rect::new([4]).dst_origin([6]);
-    enqueue_copy(&on_device.queue, &buffer, &buffer, rect, [])?;
+    enqueue_copy(&on_device.queue, &buffer, &buffer, rect)?;
     assert_eq!(text(&on_device, &buffer)?, "abcdefabcdkl");
     Ok(())
 }
@@ -244,10 +244,10 @@ fn adjacent_rectangles_of_one_buffer_are_copied(on_device: OnDevice) -> Result<(
 fn different_pitches_within_one_buffer_are_refused(on_device: OnDevice) -> Result<()> {
     let buffer = three_rows(&on_device)?;
     let rect = Rect::new([1, 2]).dst_origin([8]).src_pitches([4]).dst_pitches([2]);
-    let refused = enqueue_copy(&on_device.queue, &buffer, &buffer, rect, []);
+    let refused = enqueue_copy(&on_device.queue, &buffer, &buffer, rect);
     assert_eq!(refusal(refused), "CL_INVALID_VALUE");
     // Regions are of their whole buffer.
-    let refused = enqueue_copy(&on_device.queue, &buffer.sub_region(..)?, &buffer, rect, []);
+    let refused = enqueue_copy(&on_device.queue, &buffer.sub_buffer(..)?, &buffer, rect);
     assert_eq!(refusal(refused), "CL_INVALID_VALUE");
     Ok(())
 }
@@ -260,10 +260,10 @@ fn overlapping_rectangles_of_sub_buffers_are_refused(
 ) -> Result<()> {
     let part = (device.mem_base_addr_align()? as usize / 8).max(64);
     let whole = buffer_of(&on_device, &counting(part as u32))?;
-    let (first, second) = (whole.sub_region(..2 * part)?, whole.sub_region(part..)?);
+    let (first, second) = (whole.sub_buffer(..2 * part)?, whole.sub_buffer(part..)?);
     let copy = |region: [usize; 2], from: [usize; 1]| {
         let rect = Rect::new(region).src_origin(from).src_pitches([16]).dst_pitches([16]);
-        enqueue_copy(&on_device.queue, &second, &first, rect, [])
+        enqueue_copy(&on_device.queue, &second, &first, rect)
     };
     // The last two rows of the first begin where the second does.
     assert_eq!(refusal(copy([8, 3], [part - 16])), "CL_MEM_COPY_OVERLAP");

@@ -1,9 +1,6 @@
 //! Copies in each direction that OpenCL forbids, and that the library refuses before the driver sees them.
 
-use clmatrix::memory::{
-    Buffer, HostRect, Linear, MapRead, MapReadWrite, MemFlags, Rect, WaitList, enqueue_copy,
-    enqueue_map_buffer,
-};
+use clmatrix::memory::{Buffer, HostRect, Linear, MemFlags, Rect, WaitList, enqueue_copy};
 use clmatrix::{CommandQueue, Result, UserEvent};
 use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
@@ -72,34 +69,36 @@ impl Way {
         let mut plane = ndarray::Array2::<u32>::zeros((2, 4));
         let gaps = ndarray::s![.., 1..3];
         match self {
-            Self::Read => enqueue_copy(queue, &mut data, buffer, .., wait_for).map(drop),
-            Self::ReadRect => enqueue_copy(queue, &mut data, buffer, rows, wait_for).map(drop),
+            Self::Read => enqueue_copy(queue.after(wait_for), &mut data, buffer, ..).map(drop),
+            Self::ReadRect => {
+                enqueue_copy(queue.after(wait_for), &mut data, buffer, rows).map(drop)
+            }
             Self::ReadGaps => {
-                enqueue_copy(queue, plane.slice_mut(gaps), buffer, .., wait_for).map(drop)
+                enqueue_copy(queue.after(wait_for), plane.slice_mut(gaps), buffer, ..).map(drop)
             }
             Self::ReadOwned => {
-                enqueue_copy(queue, vec![0_u32; 4], buffer, .., wait_for)?.wait()?;
+                enqueue_copy(queue.after(wait_for), vec![0_u32; 4], buffer, ..)?.wait()?;
                 Ok(())
             }
-            Self::Write => enqueue_copy(queue, buffer, &data, .., wait_for).map(drop),
-            Self::WriteRect => enqueue_copy(queue, buffer, &data, rows, wait_for).map(drop),
+            Self::Write => enqueue_copy(queue.after(wait_for), buffer, &data, ..).map(drop),
+            Self::WriteRect => enqueue_copy(queue.after(wait_for), buffer, &data, rows).map(drop),
             Self::WriteGaps => {
-                enqueue_copy(queue, buffer, plane.slice(gaps), .., wait_for).map(drop)
+                enqueue_copy(queue.after(wait_for), buffer, plane.slice(gaps), ..).map(drop)
             }
             Self::WriteOwned => {
-                enqueue_copy(queue, buffer, vec![0_u32; 4], .., wait_for)?.wait()?;
+                enqueue_copy(queue.after(wait_for), buffer, vec![0_u32; 4], ..)?.wait()?;
                 Ok(())
             }
-            Self::CopyFrom => enqueue_copy(queue, other, buffer, .., wait_for).map(drop),
+            Self::CopyFrom => enqueue_copy(queue.after(wait_for), other, buffer, ..).map(drop),
             Self::CopyTo => {
                 let all = Linear::default().byte_count(16);
-                enqueue_copy(queue, buffer, other, all, wait_for).map(drop)
+                enqueue_copy(queue.after(wait_for), buffer, other, all).map(drop)
             }
             Self::CopyFromRect => {
-                enqueue_copy(queue, other, buffer, Rect::new([8, 2]), wait_for).map(drop)
+                enqueue_copy(queue.after(wait_for), other, buffer, Rect::new([8, 2])).map(drop)
             }
             Self::CopyToRect => {
-                enqueue_copy(queue, buffer, other, Rect::new([8, 2]), wait_for).map(drop)
+                enqueue_copy(queue.after(wait_for), buffer, other, Rect::new([8, 2])).map(drop)
             }
         }
     }
@@ -147,12 +146,12 @@ fn copies_of_objects_of_another_context_are_refused(
 fn copies_of_mapped_bytes_are_refused(on_device: OnDevice) -> Result<()> {
     let (buffer, other) = (buffer_of(&on_device, &counting(4))?, buffer_of(&on_device, &[0; 4])?);
     let queue = &on_device.queue;
-    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapReadWrite, 3.., [])?;
+    let map = buffer.map_read_write::<u32>(queue, 3..)?;
     for way in Way::ALL {
         assert_eq!(refusal(way.go(queue, &buffer, &other, [])), "CL_INVALID_OPERATION", "{way:?}");
     }
     drop(map);
-    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, ..1, [])?;
+    let map = buffer.map_read::<u32>(queue, ..1)?;
     for way in Way::ALL {
         let result = way.go(queue, &buffer, &other, []);
         if way.changes() {

@@ -150,7 +150,7 @@ fn create_refuses_access_that_the_buffer_lacks(
 fn create_refuses_a_sub_buffer_of_a_sub_buffer(objects: Objects, device: Device) -> Result<()> {
     let align = align_of(device)?;
     let buffer = buffer_of_four_parts(&objects, MemFlags::READ_WRITE, align)?;
-    let parent = buffer.sub_buffer(0, 3 * align, MemFlags::READ_WRITE)?;
+    let parent = buffer.sub_buffer(..3 * align)?;
     assert_code(Create::valid(&parent, align).code(), CL_INVALID_MEM_OBJECT);
     Ok(())
 }
@@ -158,7 +158,7 @@ fn create_refuses_a_sub_buffer_of_a_sub_buffer(objects: Objects, device: Device)
 /// Two sub-buffers that share the middle of three parts.
 fn overlapping(objects: &Objects, align: usize) -> Result<[Buffer; 2]> {
     let buffer = buffer_of_four_parts(objects, MemFlags::READ_WRITE, align)?;
-    let part = |origin| buffer.sub_buffer(origin, 2 * align, MemFlags::READ_WRITE);
+    let part = |origin| buffer.sub_buffer(origin..origin + 2 * align);
     Ok([part(0)?, part(align)?])
 }
 

@@ -76,7 +76,7 @@ fn contents(on: &OnDevice, object: &Object) -> Result<Vec<u8>> {
         unsafe { enqueue_copy_buffer(queue, object.raw, target, 0, 0, SIZE, 0, ptr::null()) };
     object.wait(copied.expect("a copy"));
     let mut bytes = vec![0; SIZE];
-    enqueue_copy(&on.queue, &mut bytes, &plain, .., [])?;
+    enqueue_copy(&on.queue, &mut bytes, &plain, ..)?;
     Ok(bytes)
 }
 

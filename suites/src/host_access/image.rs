@@ -174,7 +174,7 @@ impl Image {
         };
         self.object.wait(copied.expect("a copy"));
         let mut bytes = vec![0; all.byte_count()];
-        enqueue_copy(&on.queue, &mut bytes, &buffer, .., [])?;
+        enqueue_copy(&on.queue, &mut bytes, &buffer, ..)?;
         Ok(bytes)
     }
 

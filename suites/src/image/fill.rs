@@ -2,7 +2,7 @@
 
 use clmatrix::memory::{
     Buffer, ChannelOrder, ChannelType, FillColor, Image, ImageFormat, ImageRegion, ImageType,
-    MemFlags, enqueue_copy, enqueue_fill, enqueue_fill_image,
+    MemFlags, enqueue_copy, enqueue_fill,
 };
 use clmatrix::{Device, Result};
 use clmatrix_harness::device;
@@ -30,8 +30,8 @@ fn a_fill_writes_the_whole_image(
     image_type: ImageType,
 ) -> Result<()> {
     let image = image_of(&on_device, image_type, MemFlags::READ_ONLY)?;
-    enqueue_copy(&on_device.queue, &image, &places(image.shape()), .., [])?;
-    enqueue_fill_image(&on_device.queue, &image, COLOR, .., [])?;
+    enqueue_copy(&on_device.queue, &image, &places(image.shape()), ..)?;
+    enqueue_fill(&on_device.queue, &image, COLOR, ..)?;
     assert_eq!(seen(&on_device, &image)?, vec![COLOR; pixel_count(&image)]);
     Ok(())
 }
@@ -52,7 +52,7 @@ fn a_fill_writes_its_region_only(
 ) -> Result<()> {
     let image = image_of(&on_device, image_type, MemFlags::READ_ONLY)?;
     let mut expected = places(image.shape());
-    enqueue_copy(&on_device.queue, &image, &expected, .., [])?;
+    enqueue_copy(&on_device.queue, &image, &expected, ..)?;
     // Pixels 2 and 3, rows or layers 1 to 3, slices or layers 1 and 2.
     let all = [2..4, 1..4, 1..3];
     let within = |axis: usize| if axis < image.shape().len() { all[axis].clone() } else { 0..1 };
@@ -62,7 +62,7 @@ fn a_fill_writes_its_region_only(
         axes[1].start,
         axes[2].start,
     ]);
-    enqueue_fill(&on_device.queue, &image, COLOR, part, [])?;
+    enqueue_fill(&on_device.queue, &image, COLOR, part)?;
     for (pixel, position) in expected.iter_mut().zip(positions(image.shape())) {
         if (0..3).all(|axis| axes[axis].contains(&position[axis])) {
             *pixel = COLOR;
@@ -84,9 +84,9 @@ fn long_images_of_buffers_are_filled(on_device: OnDevice, device: Device) -> Res
     let builder = Image::builder(&on_device.context, format).shape([pixels]);
     let image = builder.buffer(&buffer).build()?;
     let all_but_the_first = ImageRegion::default().origin([1]);
-    enqueue_fill_image(queue, &image, [7_u32, 0, 0, 0], all_but_the_first, [])?;
+    enqueue_fill(queue, &image, [7_u32, 0, 0, 0], all_but_the_first)?;
     let mut found = vec![0_u8; pixels];
-    enqueue_copy(queue, &mut found, &buffer, .., [])?;
+    enqueue_copy(queue, &mut found, &buffer, ..)?;
     assert_eq!(found[0], 9);
     assert!(found[1..].iter().all(|byte| *byte == 7));
     Ok(())
@@ -112,7 +112,7 @@ fn a_color_has_the_kind_of_the_format<C: FillColor>(
 ) -> Result<()> {
     let format = ImageFormat::new(ChannelOrder::Rgba, channel_type);
     let image = Image::new(&on_device.context, MemFlags::READ_WRITE, format, [3, 2])?;
-    enqueue_fill_image(&on_device.queue, &image, color, .., [])?;
+    enqueue_fill(&on_device.queue, &image, color, ..)?;
     assert_eq!(seen(&on_device, &image)?, [bits; 6]);
     Ok(())
 }
@@ -123,11 +123,11 @@ fn a_color_has_the_kind_of_the_format<C: FillColor>(
 fn a_color_has_channels_by_name(on_device: OnDevice) -> Result<()> {
     let format = ImageFormat::new(ChannelOrder::Bgra, ChannelType::UnormInt8);
     let image = Image::new(&on_device.context, MemFlags::READ_WRITE, format, [3, 2])?;
-    enqueue_fill_image(&on_device.queue, &image, [1.0, 0.0, 0.0, 0.0], .., [])?;
+    enqueue_fill(&on_device.queue, &image, [1.0, 0.0, 0.0, 0.0], ..)?;
     let red = [1.0_f32, 0.0, 0.0, 0.0].map(f32::to_bits);
     assert_eq!(seen(&on_device, &image)?, [red; 6]);
     let mut bytes = [[0_u8; 4]; 6];
-    enqueue_copy(&on_device.queue, &mut bytes, &image, .., [])?;
+    enqueue_copy(&on_device.queue, &mut bytes, &image, ..)?;
     assert_eq!(bytes, [[0, 0, 255, 0]; 6]);
     Ok(())
 }
@@ -138,11 +138,11 @@ fn a_depth_image_is_filled_with_one_float(on_device: OnDevice) -> Result<()> {
     let format = ImageFormat::new(ChannelOrder::Depth, ChannelType::Float);
     let image = Image::new(&on_device.context, MemFlags::READ_WRITE, format, [3, 2])?;
     let queue = &on_device.queue;
-    enqueue_fill_image(queue, &image, 0.25, .., [])?;
+    enqueue_fill(queue, &image, 0.25, ..)?;
     let mut depths = [0_f32; 6];
-    enqueue_copy(queue, &mut depths, &image, .., [])?;
+    enqueue_copy(queue, &mut depths, &image, ..)?;
     assert_eq!(depths, [0.25; 6]);
-    let four = enqueue_fill_image(queue, &image, [0.25; 4], .., []);
+    let four = enqueue_fill(queue, &image, [0.25; 4], ..);
     assert_eq!(refusal(four), "CL_INVALID_VALUE");
     Ok(())
 }
@@ -152,12 +152,12 @@ fn a_depth_image_is_filled_with_one_float(on_device: OnDevice) -> Result<()> {
 fn a_color_of_another_kind_is_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let image = Image::new(&on_device.context, MemFlags::READ_WRITE, RGBA_U32, [3, 2])?;
-    assert_eq!(refusal(enqueue_fill_image(queue, &image, [1.0; 4], .., [])), "CL_INVALID_VALUE");
-    assert_eq!(refusal(enqueue_fill_image(queue, &image, [1_i32; 4], .., [])), "CL_INVALID_VALUE");
-    assert_eq!(refusal(enqueue_fill_image(queue, &image, 1.0, .., [])), "CL_INVALID_VALUE");
+    assert_eq!(refusal(enqueue_fill(queue, &image, [1.0; 4], ..)), "CL_INVALID_VALUE");
+    assert_eq!(refusal(enqueue_fill(queue, &image, [1_i32; 4], ..)), "CL_INVALID_VALUE");
+    assert_eq!(refusal(enqueue_fill(queue, &image, 1.0, ..)), "CL_INVALID_VALUE");
     let fraction = ImageFormat::new(ChannelOrder::Rgba, ChannelType::UnormInt8);
     let image = Image::new(&on_device.context, MemFlags::READ_WRITE, fraction, [3, 2])?;
-    assert_eq!(refusal(enqueue_fill_image(queue, &image, [1_u32; 4], .., [])), "CL_INVALID_VALUE");
+    assert_eq!(refusal(enqueue_fill(queue, &image, [1_u32; 4], ..)), "CL_INVALID_VALUE");
     Ok(())
 }
 
@@ -175,7 +175,7 @@ fn pixels_outside_the_image_are_refused(on_device: OnDevice) -> Result<()> {
         ImageRegion::new([1, 1]).origin([usize::MAX]),
         ImageRegion::new([1, 1]).pitches([64]),
     ] {
-        let fill = enqueue_fill_image(&on_device.queue, &image, COLOR, part, []);
+        let fill = enqueue_fill(&on_device.queue, &image, COLOR, part);
         assert_eq!(refusal(fill), "CL_INVALID_VALUE", "{part:?}");
     }
     Ok(())

@@ -5,9 +5,8 @@ use clmatrix::cl3::memory::{
     CL_MEM_REFERENCE_COUNT, get_mem_object_info, release_mem_object, retain_mem_object,
 };
 use clmatrix::memory::{
-    ChannelOrder, ChannelType, Image, ImageFormat, ImageRegion, ImageType, Map, MapRead,
-    MapReadWrite, MapWrite, MapWriteInvalidate, MemFlags, MemoryObject, enqueue_copy,
-    enqueue_fill_buffer, enqueue_fill_image, enqueue_map_buffer, enqueue_map_image,
+    ChannelOrder, ChannelType, Image, ImageFormat, ImageRegion, ImageType, MapRead, MapReadWrite,
+    MemFlags, MemoryObject, enqueue_copy, enqueue_fill,
 };
 use rstest::rstest;
 
@@ -39,8 +38,8 @@ fn a_map_shows_each_pixel_at_its_position(
 ) -> Result<()> {
     let queue = &on_device.queue;
     let image = image_of(&on_device, image_type, MemFlags::READ_WRITE)?;
-    enqueue_copy(queue, &image, &places(image.shape()), .., [])?;
-    let map = enqueue_map_image::<[u32; 4], _>(queue, &image, MapRead, .., [])?;
+    enqueue_copy(queue, &image, &places(image.shape()), ..)?;
+    let map = image.map_read::<[u32; 4]>(queue, ..)?;
     assert_eq!(map.pixels().shape(), mapped_shape(&image));
     for ((z, y, x), pixel) in map.pixels().indexed_iter() {
         assert_eq!(*pixel, place(x, y, z));
@@ -66,12 +65,12 @@ fn a_kernel_sees_writes_through_a_map(
 ) -> Result<()> {
     let queue = &on_device.queue;
     let image = image_of(&on_device, image_type, MemFlags::READ_WRITE)?;
-    enqueue_copy(queue, &image, &vec![words([9; 4]); image.shape().iter().product()], .., [])?;
-    let mut map = enqueue_map_image::<[u32; 4], _>(queue, &image, MapWriteInvalidate, .., [])?;
+    enqueue_copy(queue, &image, &vec![words([9; 4]); image.shape().iter().product()], ..)?;
+    let mut map = image.map_write_invalidate::<[u32; 4]>(queue, ..)?;
     for ((z, y, x), pixel) in map.pixels_mut().indexed_iter_mut() {
         *pixel = place(x, y, z);
     }
-    map.unmap([])?;
+    map.unmap()?;
     assert_eq!(seen(&on_device, &image)?, places(image.shape()));
     Ok(())
 }
@@ -93,17 +92,17 @@ fn a_map_of_a_region_leaves_the_rest_unchanged(
     let queue = &on_device.queue;
     let image = image_of(&on_device, image_type, MemFlags::READ_WRITE)?;
     let mut expected = places(image.shape());
-    enqueue_copy(queue, &image, &expected, .., [])?;
+    enqueue_copy(queue, &image, &expected, ..)?;
     let mut origin = [0; 3];
     origin[..image.shape().len()].fill(1);
     let part = ImageRegion::default().origin(origin);
-    let mut map = enqueue_map_image::<[u32; 4], _>(queue, &image, MapReadWrite, part, [])?;
+    let mut map = image.map_read_write::<[u32; 4]>(queue, part)?;
     let [oz, oy, ox] = [origin[2], origin[1], origin[0]];
     for ((z, y, x), pixel) in map.pixels_mut().indexed_iter_mut() {
         assert_eq!(*pixel, place(x + ox, y + oy, z + oz));
         pixel[3] = word(7);
     }
-    map.unmap([])?;
+    map.unmap()?;
     for (pixel, position) in expected.iter_mut().zip(positions(image.shape())) {
         if (0..3).all(|axis| position[axis] >= origin[axis]) {
             pixel[3] = word(7);
@@ -118,7 +117,7 @@ fn a_map_of_a_region_leaves_the_rest_unchanged(
 fn a_map_shows_kernel_writes(on_device: OnDevice) -> Result<()> {
     let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
     write_places(&on_device, &image)?;
-    let map = enqueue_map_image::<[u32; 4], _>(&on_device.queue, &image, MapRead, .., [])?;
+    let map = image.map_read::<[u32; 4]>(&on_device.queue, ..)?;
     assert!(map.pixels().iter().eq(&places(&[7, 5])));
     Ok(())
 }
@@ -129,8 +128,8 @@ fn a_map_for_writing_keeps_pixels_that_are_not_written(on_device: OnDevice) -> R
     let queue = &on_device.queue;
     let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
     let mut expected = places(&[7, 5]);
-    enqueue_copy(queue, &image, &expected, .., [])?;
-    let mut map = enqueue_map_image::<[u32; 4], _>(queue, &image, MapWrite, .., [])?;
+    enqueue_copy(queue, &image, &expected, ..)?;
+    let mut map = image.map_write::<[u32; 4]>(queue, ..)?;
     map.pixels_mut()[[0, 4, 6]] = words([1; 4]);
     drop(map);
     expected[34] = words([1; 4]);
@@ -155,16 +154,16 @@ fn elements_have_the_size_of_a_pixel<T: bytemuck::Pod + PartialEq + std::fmt::De
     let queue = &on_device.queue;
     let format = ImageFormat::new(order, channel_type);
     let image = Image::new(&on_device.context, MemFlags::READ_WRITE, format, [7, 5])?;
-    enqueue_copy(queue, &image, &[T::zeroed(); 35], .., [])?;
-    let mut map = enqueue_map_image::<T, _>(queue, &image, MapReadWrite, .., [])?;
+    enqueue_copy(queue, &image, &[T::zeroed(); 35], ..)?;
+    let mut map = image.map_read_write::<T>(queue, ..)?;
     map.pixels_mut()[[0, 3, 5]] = pixel;
-    map.unmap([])?;
+    map.unmap()?;
     let mut found = [T::zeroed(); 35];
-    enqueue_copy(queue, &mut found, &image, .., [])?;
+    enqueue_copy(queue, &mut found, &image, ..)?;
     let mut expected = [T::zeroed(); 35];
     expected[26] = pixel;
     assert_eq!(found, expected);
-    let wrong = enqueue_map_image::<[T; 2], _>(queue, &image, MapRead, .., []);
+    let wrong = image.map_read::<[T; 2]>(queue, ..);
     assert_eq!(refusal(wrong), "CL_INVALID_VALUE");
     Ok(())
 }
@@ -176,23 +175,23 @@ fn commands_on_mapped_rows_are_refused(on_device: OnDevice) -> Result<()> {
     let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
     let rows = |y: usize, rows: usize| ImageRegion::new([7, rows]).origin([0, y]);
     let invalid = "CL_INVALID_OPERATION";
-    let map = enqueue_map_image::<[u32; 4], _>(queue, &image, MapReadWrite, rows(1, 2), [])?;
+    let map = image.map_read_write::<[u32; 4]>(queue, rows(1, 2))?;
     for y in [1, 2] {
-        let fill = enqueue_fill_image(queue, &image, [0_u32; 4], rows(y, 1), []);
+        let fill = enqueue_fill(queue, &image, [0_u32; 4], rows(y, 1));
         assert_eq!(refusal(fill), invalid);
-        let read = enqueue_copy(queue, &mut [[0_u32; 4]; 7], &image, rows(y, 1), []);
+        let read = enqueue_copy(queue, &mut [[0_u32; 4]; 7], &image, rows(y, 1));
         assert_eq!(refusal(read), invalid);
     }
     assert_eq!(refusal(super::pixels(&on_device, &image)), invalid);
-    let other = enqueue_map_image::<[u32; 4], _>(queue, &image, MapRead, rows(2, 2), []);
+    let other = image.map_read::<[u32; 4]>(queue, rows(2, 2));
     assert_eq!(refusal(other), invalid);
-    enqueue_fill_image(queue, &image, [0_u32; 4], rows(3, 2), [])?;
-    enqueue_fill_image(queue, &image, [0_u32; 4], rows(0, 1), [])?;
+    enqueue_fill(queue, &image, [0_u32; 4], rows(3, 2))?;
+    enqueue_fill(queue, &image, [0_u32; 4], rows(0, 1))?;
     drop(map);
-    enqueue_fill_image(queue, &image, words([5; 4]), .., [])?;
+    enqueue_fill(queue, &image, words([5; 4]), ..)?;
 
-    let map = enqueue_map_image::<[u32; 4], _>(queue, &image, MapRead, .., [])?;
-    assert_eq!(refusal(enqueue_fill_image(queue, &image, [0_u32; 4], .., [])), invalid);
+    let map = image.map_read::<[u32; 4]>(queue, ..)?;
+    assert_eq!(refusal(enqueue_fill(queue, &image, [0_u32; 4], ..)), invalid);
     assert_eq!(pixels(&on_device, &image)?, [words([5; 4]); 35], "both read");
     drop(map);
     Ok(())
@@ -204,18 +203,18 @@ fn two_regions_may_be_mapped_at_once(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
     let mut expected = places(&[7, 5]);
-    enqueue_copy(queue, &image, &expected, .., [])?;
+    enqueue_copy(queue, &image, &expected, ..)?;
     let map = |y: usize| {
         let rows = ImageRegion::new([7, 2]).origin([0, y]);
-        enqueue_map_image::<[u32; 4], _>(queue, &image, MapReadWrite, rows, [])
+        image.map_read_write::<[u32; 4]>(queue, rows)
     };
     let (mut first, mut second) = (map(0)?, map(2)?);
     first.pixels_mut()[[0, 1, 6]] = words([8; 4]);
     second.pixels_mut()[[0, 0, 0]] = words([9; 4]);
     assert_eq!(first.pixels()[[0, 1, 5]], place(5, 1, 0));
     assert_eq!(second.pixels()[[0, 1, 6]], place(6, 3, 0));
-    first.unmap([])?;
-    second.unmap([])?;
+    first.unmap()?;
+    second.unmap()?;
     expected[13] = words([8; 4]);
     expected[14] = words([9; 4]);
     assert_eq!(seen(&on_device, &image)?, expected);
@@ -229,12 +228,12 @@ fn maps_of_the_buffer_of_a_mapped_image_are_refused(on_device: OnDevice) -> Resu
     let image = image_of(&on_device, ImageType::Image1dBuffer, MemFlags::READ_WRITE)?;
     let buffer = image.buffer().expect("it shows one").clone();
     let part = ImageRegion::new([2]).origin([3]);
-    let map = enqueue_map_image::<[u32; 4], _>(queue, &image, MapReadWrite, part, [])?;
-    let of_buffer = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, 10..13, []);
+    let map = image.map_read_write::<[u32; 4]>(queue, part)?;
+    let of_buffer = buffer.map_read::<u32>(queue, 10..13);
     assert_eq!(refusal(of_buffer), "CL_INVALID_OPERATION");
-    drop(enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, 8..12, [])?);
+    drop(buffer.map_read::<u32>(queue, 8..12)?);
     drop(map);
-    drop(enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, .., [])?);
+    drop(buffer.map_read::<u32>(queue, ..)?);
     Ok(())
 }
 
@@ -267,7 +266,7 @@ fn map_methods_use_the_mode_of_their_name(on_device: OnDevice) -> Result<()> {
 fn a_dropped_map_is_unmapped(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
-    let map = enqueue_map_image::<[u32; 4], _>(queue, &image, MapRead, .., [])?;
+    let map = image.map_read::<[u32; 4]>(queue, ..)?;
     assert_eq!(image.map_count()?, 1);
     drop(map);
     queue.finish()?;
@@ -280,19 +279,19 @@ fn a_dropped_map_is_unmapped(on_device: OnDevice) -> Result<()> {
 fn a_map_outlives_the_handles_to_image_and_queue(on_device: OnDevice) -> Result<()> {
     let queue = on_device.another_queue();
     let image = image_of(&on_device, ImageType::Image3d, MemFlags::READ_WRITE)?;
-    enqueue_copy(&queue, &image, &places(image.shape()), .., [])?;
+    enqueue_copy(&queue, &image, &places(image.shape()), ..)?;
     let raw = image.as_raw();
     // SAFETY: the image is alive; the reference is given up below.
     unsafe { retain_mem_object(raw) }.expect("a reference");
     let references = || -> u32 {
         get_mem_object_info(raw, CL_MEM_REFERENCE_COUNT).expect("the driver counts").into()
     };
-    let map = enqueue_map_image::<[u32; 4], _>(&queue, &image, MapRead, .., [])?;
+    let map = image.map_read::<[u32; 4]>(&queue, ..)?;
     drop(image);
     drop(queue);
     assert!(references() > 1, "the image is gone");
     assert!(map.pixels().iter().eq(&places(&[7, 5, 3])));
-    map.unmap([])?.wait()?;
+    map.unmap()?.wait()?;
     assert!(soon(|| Ok(references() == 1))?, "the image stays");
     // SAFETY: the reference from above.
     unsafe { release_mem_object(raw) }.expect("the last reference");
@@ -304,14 +303,14 @@ fn a_map_outlives_the_handles_to_image_and_queue(on_device: OnDevice) -> Result<
 fn a_map_need_not_block(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
-    enqueue_copy(queue, &image, &places(&[7, 5]), .., [])?;
+    enqueue_copy(queue, &image, &places(&[7, 5]), ..)?;
     let rows = ImageRegion::default().origin([0, 3]);
-    let pending = image.map_nonblocking::<[u32; 4], _>(queue, MapReadWrite, rows, [])?;
+    let pending = image.map_async::<[u32; 4], _>(queue, MapReadWrite, rows)?;
     let mut map = pending.wait()?;
     assert!(map.pixels().iter().eq(&places(&[7, 5])[21..]));
     map.pixels_mut()[[0, 1, 6]] = words([8; 4]);
     let other_queue = on_device.another_queue();
-    map.unmap_on(&other_queue, [])?.wait()?;
+    map.unmap_on(&other_queue)?.wait()?;
     assert_eq!(seen(&on_device, &image)?[34], words([8; 4]));
     Ok(())
 }
@@ -320,11 +319,11 @@ fn a_map_need_not_block(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test(requires(images))]
 fn a_non_blocking_map_runs_after_its_wait_list(on_device: OnDevice) -> Result<()> {
     let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
-    enqueue_fill_image(&on_device.queue, &image, words([6; 4]), .., [])?;
+    enqueue_fill(&on_device.queue, &image, words([6; 4]), ..)?;
     on_device.queue.finish()?;
     let gate = gate(&on_device.context);
     let queue = on_device.another_queue();
-    let pending = image.map_nonblocking::<[u32; 4], _>(&queue, MapRead, .., &gate)?;
+    let pending = image.map_async::<[u32; 4], _>(queue.after(&gate), MapRead, ..)?;
     assert!(!pending.event().status()?.has_ended());
     open(&gate);
     assert!(pending.wait()?.pixels().iter().all(|pixel| *pixel == words([6; 4])));
@@ -344,18 +343,18 @@ fn invalid_maps_are_refused(on_device: OnDevice) -> Result<()> {
         ImageRegion::new([1, 1, 2]),
         ImageRegion::default().pitches([16]),
     ] {
-        let map = enqueue_map_image::<[u8; 4], _>(queue, &image, MapRead, part, []);
+        let map = image.map_read::<[u8; 4]>(queue, part);
         assert_eq!(refusal(map), "CL_INVALID_VALUE", "{part:?}");
     }
-    let bytes = enqueue_map_image::<u8, _>(queue, &image, MapRead, .., []);
+    let bytes = image.map_read::<u8>(queue, ..);
     assert_eq!(refusal(bytes), "CL_INVALID_VALUE", "bytes are no pixels");
     let no_host = new(MemFlags::HOST_NO_ACCESS)?;
-    let map = enqueue_map_image::<u32, _>(queue, &no_host, MapRead, .., []);
+    let map = no_host.map_read::<u32>(queue, ..);
     assert_eq!(refusal(map), "CL_INVALID_OPERATION");
     let read_only = new(MemFlags::HOST_READ_ONLY)?;
-    let map = enqueue_map_image::<u32, _>(queue, &read_only, MapWrite, .., []);
+    let map = read_only.map_write::<u32>(queue, ..);
     assert_eq!(refusal(map), "CL_INVALID_OPERATION");
-    drop(enqueue_map_image::<u32, _>(queue, &read_only, MapRead, .., [])?);
+    drop(read_only.map_read::<u32>(queue, ..)?);
     Ok(())
 }
 
@@ -370,25 +369,25 @@ fn overlapping_maps_for_reading_are_unmapped_in_any_order(
     let queue = &on_device.queue;
     let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
     let other_queue = on_device.another_queue();
-    enqueue_copy(&other_queue, &image, &places(image.shape()), .., [])?;
+    enqueue_copy(&other_queue, &image, &places(image.shape()), ..)?;
     let elsewhere = buffer_of(&on_device, &[0; 4])?;
     let gate = gate(&on_device.context);
-    enqueue_fill_buffer(queue, &elsewhere, &7_u32, .., &gate)?;
-    let first = image.map_nonblocking::<[u32; 4], _>(queue, MapRead, .., [])?;
+    enqueue_fill(queue.after(&gate), &elsewhere, &7_u32, ..)?;
+    let first = image.map_async::<[u32; 4], _>(queue, MapRead, ..)?;
     let rows = ImageRegion::new([7, 2]).origin([0, 1]);
-    let second = enqueue_map_image::<[u32; 4], _>(&other_queue, &image, MapRead, rows, [])?;
+    let second = image.map_read::<[u32; 4]>(&other_queue, rows)?;
     assert_eq!(second.pixels()[[0, 1, 6]], place(6, 2, 0));
     if dropped {
         drop(second);
     } else {
-        second.unmap([])?;
+        second.unmap()?;
     }
     other_queue.finish()?;
     open(&gate);
     let first = first.wait()?;
     assert_eq!(first.pixels()[[0, 4, 6]], place(6, 4, 0));
     drop(first);
-    enqueue_fill_image(queue, &image, words([5; 4]), .., [])?;
+    enqueue_fill(queue, &image, words([5; 4]), ..)?;
     assert_eq!(pixels(&on_device, &image)?, [words([5; 4]); 35]);
     Ok(())
 }

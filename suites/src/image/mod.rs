@@ -83,7 +83,7 @@ fn image_of(on_device: &OnDevice, image_type: ImageType, flags: MemFlags) -> Res
 /// All pixels, x first, as the host reads them.
 fn pixels(on_device: &OnDevice, image: &Image) -> Result<Vec<[u32; 4]>> {
     let mut pixels = vec![[0; 4]; pixel_count(image)];
-    enqueue_copy(&on_device.queue, &mut pixels, image, .., [])?;
+    enqueue_copy(&on_device.queue, &mut pixels, image, ..)?;
     Ok(pixels)
 }
 
@@ -129,7 +129,7 @@ pub(crate) fn seen(on_device: &OnDevice, image: &Image) -> Result<Vec<[u32; 4]>>
     // SAFETY: these are the kernel's arguments, and each work item has its pixel in both.
     unsafe { launch.enqueue(&on_device.queue)? };
     let mut seen = vec![[0; 4]; pixels];
-    enqueue_copy(&on_device.queue, &mut seen, &out, .., [])?;
+    enqueue_copy(&on_device.queue, &mut seen, &out, ..)?;
     Ok(seen)
 }
 

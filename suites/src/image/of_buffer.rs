@@ -4,8 +4,8 @@ use clmatrix::cl3::device::{
     CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT, CL_DEVICE_IMAGE_PITCH_ALIGNMENT, get_device_info,
 };
 use clmatrix::memory::{
-    Buffer, Image, ImageBufferRegion, ImageCopy, ImageRegion, ImageType, MapRead, MapReadWrite,
-    MemFlags, MemoryObject, enqueue_copy, enqueue_fill_image, enqueue_map_buffer,
+    Buffer, Image, ImageBufferRegion, ImageCopy, ImageRegion, ImageType, MemFlags, MemoryObject,
+    enqueue_copy, enqueue_fill,
 };
 use clmatrix::{Class, Device, Result};
 use clmatrix_harness::{device, skip};
@@ -33,7 +33,7 @@ fn kernels_read_the_bytes_of_the_buffer_as_pixels(on_device: OnDevice) -> Result
     assert_eq!((image.image_type(), image.shape()), (ImageType::Image1dBuffer, &[7][..]));
     assert_eq!(image.buffer(), Some(&buffer));
     assert_eq!(seen(&on_device, &image)?, places(&[7]));
-    enqueue_copy(&on_device.queue, &buffer, &[words([9; 4]); 9], .., [])?;
+    enqueue_copy(&on_device.queue, &buffer, &[words([9; 4]); 9], ..)?;
     assert_eq!(seen(&on_device, &image)?, [words([9; 4]); 7]);
     Ok(())
 }
@@ -44,7 +44,7 @@ fn kernel_writes_to_the_image_are_in_the_buffer(on_device: OnDevice) -> Result<(
     let buffer = Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, &[words([8; 4]); 9])?;
     write_places(&on_device, &row_of(&on_device, &buffer, 7)?)?;
     let mut found = [[0_u32; 4]; 9];
-    enqueue_copy(&on_device.queue, &mut found, &buffer, .., [])?;
+    enqueue_copy(&on_device.queue, &mut found, &buffer, ..)?;
     assert_eq!(found[..7], places(&[7]));
     assert_eq!(found[7..], [words([8; 4]); 2], "and no more");
     Ok(())
@@ -57,14 +57,14 @@ fn pixels_are_written_and_read_back(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, 7)?;
     let image = row_of(&on_device, &buffer, 7)?;
     let middle = ImageRegion::new([2]).origin([3]);
-    enqueue_copy(queue, &image, &[words([40; 4]), words([41; 4])], middle, [])?;
-    enqueue_fill_image(queue, &image, words([5; 4]), ImageRegion::default().origin([6]), [])?;
+    enqueue_copy(queue, &image, &[words([40; 4]), words([41; 4])], middle)?;
+    enqueue_fill(queue, &image, words([5; 4]), ImageRegion::default().origin([6]))?;
     let mut expected = places(&[7]);
     expected[3..5].copy_from_slice(&[words([40; 4]), words([41; 4])]);
     expected[6] = words([5; 4]);
     assert_eq!(seen(&on_device, &image)?, expected);
     let mut found = [[0_u32; 4]; 2];
-    enqueue_copy(queue, &mut found, &image, middle, [])?;
+    enqueue_copy(queue, &mut found, &image, middle)?;
     assert_eq!(found, [words([40; 4]), words([41; 4])]);
     Ok(())
 }
@@ -75,14 +75,14 @@ fn an_image_of_a_sub_buffer_has_its_bytes(on_device: OnDevice, device: Device) -
     let part = (device.mem_base_addr_align()? as usize / 8).max(112);
     let pixels = part / 16;
     let whole = buffer_of(&on_device, 2 * pixels)?;
-    let region = whole.sub_region(part..)?;
+    let region = whole.sub_buffer(part..)?;
     let image = row_of(&on_device, &region, 7)?;
     assert_eq!(image.associated_memory_object()?, Some(region.as_raw()));
     let expected = &places(&[2 * pixels])[pixels..pixels + 7];
     assert_eq!(seen(&on_device, &image)?, expected);
     write_places(&on_device, &image)?;
     let mut found = vec![[0_u32; 4]; 2 * pixels];
-    enqueue_copy(&on_device.queue, &mut found, &whole, .., [])?;
+    enqueue_copy(&on_device.queue, &mut found, &whole, ..)?;
     assert_eq!(found[..pixels], places(&[2 * pixels])[..pixels]);
     assert_eq!(found[pixels..pixels + 7], places(&[7]));
     Ok(())
@@ -99,11 +99,11 @@ fn an_image_keeps_its_buffer(on_device: OnDevice) -> Result<()> {
     drop(image);
     let buffer = again.expect("the image shows one");
     let mut found = [[0_u32; 4]; 7];
-    enqueue_copy(&on_device.queue, &mut found, &buffer, .., [])?;
+    enqueue_copy(&on_device.queue, &mut found, &buffer, ..)?;
     assert_eq!(found[..], places(&[7]));
     let is_alone = || {
         // The library releases the event of the kernel when a later command finds the kernel complete.
-        enqueue_copy(&on_device.queue, &mut found, &buffer, .., [])?;
+        enqueue_copy(&on_device.queue, &mut found, &buffer, ..)?;
         Ok(buffer.reference_count()? == 1)
     };
     assert!(soon(is_alone)?, "{}", buffer.reference_count()?);
@@ -137,20 +137,20 @@ fn commands_on_an_image_of_a_mapped_buffer_are_refused(on_device: OnDevice) -> R
     let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, 7)?;
     let image = row_of(&on_device, &buffer, 7)?;
-    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapReadWrite, 8..12, [])?;
+    let map = buffer.map_read_write::<u32>(queue, 8..12)?;
     let read = |origin: usize| {
         let part = ImageRegion::new([1]).origin([origin]);
-        enqueue_copy(queue, &mut [0_u32; 4], &image, part, [])
+        enqueue_copy(queue, &mut [0_u32; 4], &image, part)
     };
     read(1)?;
     read(3)?;
     assert_eq!(refusal(read(2)), "CL_INVALID_OPERATION");
-    let fill = enqueue_fill_image(queue, &image, [0_u32; 4], .., []);
+    let fill = enqueue_fill(queue, &image, [0_u32; 4], ..);
     assert_eq!(refusal(fill), "CL_INVALID_OPERATION");
-    map.unmap([])?;
-    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, .., [])?;
+    map.unmap()?;
+    let map = buffer.map_read::<u32>(queue, ..)?;
     read(2)?;
-    let write = || enqueue_copy(queue, &image, &[words([7; 4]); 7], .., []);
+    let write = || enqueue_copy(queue, &image, &[words([7; 4]); 7], ..);
     assert_eq!(refusal(write()), "CL_INVALID_OPERATION");
     drop(map);
     write()?;
@@ -164,7 +164,7 @@ fn copies_onto_the_same_bytes_are_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, 14)?;
     let (image, twin) = (row_of(&on_device, &buffer, 7)?, row_of(&on_device, &buffer, 7)?);
-    let onto = |args: ImageBufferRegion| enqueue_copy(queue, &image, &buffer, args, []);
+    let onto = |args: ImageBufferRegion| enqueue_copy(queue, &image, &buffer, args);
     assert_eq!(refusal(onto(ImageBufferRegion::default())), "CL_MEM_COPY_OVERLAP");
     let overlapping = ImageBufferRegion::new([2]).origin([5]).offset(96);
     assert_eq!(refusal(onto(overlapping)), "CL_MEM_COPY_OVERLAP");
@@ -173,7 +173,7 @@ fn copies_onto_the_same_bytes_are_refused(on_device: OnDevice) -> Result<()> {
     expected[5..].copy_from_slice(&places(&[9])[7..]);
     assert_eq!(pixels(&on_device, &image)?, expected);
 
-    let copy = |args: ImageCopy| enqueue_copy(queue, &image, &twin, args, []);
+    let copy = |args: ImageCopy| enqueue_copy(queue, &image, &twin, args);
     assert_eq!(refusal(copy(ImageCopy::default())), "CL_MEM_COPY_OVERLAP");
     let apart = ImageCopy::new([2]).dst_origin([2]);
     copy(apart)?;
@@ -215,7 +215,7 @@ fn a_2d_image_has_the_rows_of_a_buffer(on_device: OnDevice, device: Device) -> R
     let row_pitch = (4 * 16_usize).next_multiple_of(pitch);
     let base = base.next_multiple_of((device.mem_base_addr_align()? as usize / 8).max(1));
     let whole = buffer_of(&on_device, (base + 3 * row_pitch) / 16)?;
-    let region = whole.sub_region(base..)?;
+    let region = whole.sub_buffer(base..)?;
     let build = |shape: [usize; 2]| {
         let builder = Image::builder(&on_device.context, RGBA_U32).shape(shape);
         builder.pitches([row_pitch]).buffer(&region).build()
@@ -229,15 +229,15 @@ fn a_2d_image_has_the_rows_of_a_buffer(on_device: OnDevice, device: Device) -> R
     assert_eq!(seen(&on_device, &image)?, rows);
     write_places(&on_device, &image)?;
     let mut found = vec![[0_u32; 4]; all.len()];
-    enqueue_copy(&on_device.queue, &mut found, &whole, .., [])?;
+    enqueue_copy(&on_device.queue, &mut found, &whole, ..)?;
     assert_eq!(found[..first(0)], all[..first(0)]);
     assert_eq!(found[first(2)..first(2) + 3], places(&[3, 3])[6..]);
     assert_eq!(found[first(1) + 3], all[first(1) + 3], "not between the rows");
 
-    let map = enqueue_map_buffer::<u32, _>(&on_device.queue, &region, MapReadWrite, ..4, [])?;
+    let map = region.map_read_write::<u32>(&on_device.queue, ..4)?;
     let read = |y: usize| {
         let part = ImageRegion::new([3, 1]).origin([0, y]);
-        enqueue_copy(&on_device.queue, &mut [[0_u32; 4]; 3], &image, part, [])
+        enqueue_copy(&on_device.queue, &mut [[0_u32; 4]; 3], &image, part)
     };
     assert_eq!(refusal(read(0)), "CL_INVALID_OPERATION");
     read(1)?;

@@ -138,8 +138,8 @@ fn goes_there_and_back(
     let (size, count) = (format.item_size(), case.shape.iter().product());
     let (from, to) = (case.image(on_device, format)?, case.image(on_device, format)?);
     let [first, second] = [0, 1].map(|seed| pixels(format, count, seed));
-    enqueue_copy(queue, &from, &first, .., [])?;
-    enqueue_copy(queue, &to, &second, .., [])?;
+    enqueue_copy(queue, &from, &first, ..)?;
+    enqueue_copy(queue, &to, &second, ..)?;
 
     // Host rows with gaps, whose last one ends with the last pixel.
     let [row_pitch, slice_pitch] = case.pitches(size);
@@ -152,9 +152,9 @@ fn goes_there_and_back(
         _ => [row_pitch, slice_pitch],
     };
     let host_part = |origin| ImageRegion::new(case.region).origin(origin).pitches(pitches);
-    enqueue_copy(queue, &from, &host, host_part(case.origins[0]), [])?;
+    enqueue_copy(queue, &from, &host, host_part(case.origins[0]))?;
     let copy = ImageCopy::new(case.region).src_origin(case.origins[0]).dst_origin(case.origins[1]);
-    enqueue_copy(queue, &to, &from, copy, [])?;
+    enqueue_copy(queue, &to, &from, copy)?;
 
     let host_shape = (depth, height, width * size).strides((slice_pitch, row_pitch, 1));
     let mut second = as_model(second, case.shape, size);
@@ -167,9 +167,9 @@ fn goes_there_and_back(
             .assign(&written);
     }
     let mut found = vec![0; count * size];
-    enqueue_copy(queue, &mut found, &to, .., [])?;
+    enqueue_copy(queue, &mut found, &to, ..)?;
     let mut found_host = vec![0xa5; last];
-    enqueue_copy(queue, &mut found_host, &to, host_part(case.origins[1]), [])?;
+    enqueue_copy(queue, &mut found_host, &to, host_part(case.origins[1]))?;
     let all = second.as_slice().expect("standard layout");
     Ok(same(&found, all, format_args!("the second image, {format}")).and(same(
         &found_host,

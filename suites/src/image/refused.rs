@@ -2,7 +2,7 @@
 
 use clmatrix::memory::{
     Buffer, ChannelOrder, ChannelType, Image, ImageBufferRegion, ImageCopy, ImageFormat,
-    ImageRegion, ImageType, MapRead, MemFlags, enqueue_copy, enqueue_fill_image, enqueue_map_image,
+    ImageRegion, ImageType, MemFlags, enqueue_copy, enqueue_fill,
 };
 use clmatrix::{CommandQueue, Device, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory, device};
@@ -161,22 +161,22 @@ fn pixels_outside_the_image_are_refused(on_device: OnDevice) -> Result<()> {
     ] {
         let part = ImageRegion::new(region).origin(origin);
         let mut host = [0_u8; 4096];
-        assert_eq!(refusal(enqueue_copy(queue, &mut host, &image, part, [])), invalid);
-        assert_eq!(refusal(enqueue_copy(queue, &image, &host, part, [])), invalid);
+        assert_eq!(refusal(enqueue_copy(queue, &mut host, &image, part)), invalid);
+        assert_eq!(refusal(enqueue_copy(queue, &image, &host, part)), invalid);
         let part = ImageBufferRegion::new(region).origin(origin);
-        assert_eq!(refusal(enqueue_copy(queue, &buffer, &image, part, [])), invalid);
-        assert_eq!(refusal(enqueue_copy(queue, &image, &buffer, part, [])), invalid);
+        assert_eq!(refusal(enqueue_copy(queue, &buffer, &image, part)), invalid);
+        assert_eq!(refusal(enqueue_copy(queue, &image, &buffer, part)), invalid);
         let copy = ImageCopy::new(region);
         let other = image_of(&on_device, ImageType::Image1dArray, MemFlags::READ_WRITE)?;
-        let from = enqueue_copy(queue, &other, &image, copy.src_origin(origin), []);
+        let from = enqueue_copy(queue, &other, &image, copy.src_origin(origin));
         assert_eq!(refusal(from), invalid);
-        let to = enqueue_copy(queue, &other, &image, copy.dst_origin(origin), []);
+        let to = enqueue_copy(queue, &other, &image, copy.dst_origin(origin));
         assert_eq!(refusal(to), invalid);
     }
     let far = ImageBufferRegion::new([1]).offset(4081);
-    assert_eq!(refusal(enqueue_copy(queue, &buffer, &image, far, [])), invalid);
+    assert_eq!(refusal(enqueue_copy(queue, &buffer, &image, far)), invalid);
     let farther = ImageBufferRegion::new([1]).offset(usize::MAX);
-    assert_eq!(refusal(enqueue_copy(queue, &image, &buffer, farther, [])), invalid);
+    assert_eq!(refusal(enqueue_copy(queue, &image, &buffer, farther)), invalid);
     Ok(())
 }
 
@@ -188,7 +188,7 @@ fn host_memory_of_the_wrong_size_is_refused(on_device: OnDevice) -> Result<()> {
     let invalid = "CL_INVALID_VALUE";
     let mut host = [0_u8; 80];
     let mut read =
-        |size: usize, part: ImageRegion| enqueue_copy(queue, &mut host[..size], &image, part, []);
+        |size: usize, part: ImageRegion| enqueue_copy(queue, &mut host[..size], &image, part);
     assert_eq!(refusal(read(63, ImageRegion::default())), invalid);
     read(64, ImageRegion::default())?;
     // Up to the last pixel, and not the gap after it.
@@ -199,13 +199,13 @@ fn host_memory_of_the_wrong_size_is_refused(on_device: OnDevice) -> Result<()> {
     assert_eq!(refusal(read(80, ImageRegion::default().pitches([usize::MAX]))), invalid);
     let other_rows = Array2::<[u8; 4]>::default((6, 6));
     let other_rows = other_rows.slice(s![..4, ..5]);
-    assert_eq!(refusal(enqueue_copy(queue, &image, other_rows, .., [])), invalid);
+    assert_eq!(refusal(enqueue_copy(queue, &image, other_rows, ..)), invalid);
     let backwards = Array2::<[u8; 4]>::default((4, 4));
     let backwards = backwards.slice(s![..;-1, ..]);
-    assert_eq!(refusal(enqueue_copy(queue, &image, backwards, .., [])), invalid);
+    assert_eq!(refusal(enqueue_copy(queue, &image, backwards, ..)), invalid);
     let view = Array2::<[u8; 4]>::default((6, 6));
     let pitched = ImageRegion::default().pitches([24]);
-    let result = enqueue_copy(queue, &image, view.slice(s![..4, ..4]), pitched, []);
+    let result = enqueue_copy(queue, &image, view.slice(s![..4, ..4]), pitched);
     assert_eq!(refusal(result), invalid, "it has gaps of its own");
     Ok(())
 }
@@ -215,17 +215,17 @@ fn host_memory_of_the_wrong_size_is_refused(on_device: OnDevice) -> Result<()> {
 fn overlapping_copies_and_other_formats_are_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let image = Image::new(&on_device.context, MemFlags::READ_WRITE, RGBA_U8, [4, 4])?;
-    let copy = |args: ImageCopy| enqueue_copy(queue, &image, &image, args, []);
+    let copy = |args: ImageCopy| enqueue_copy(queue, &image, &image, args);
     assert_eq!(refusal(copy(ImageCopy::default())), "CL_MEM_COPY_OVERLAP");
     assert_eq!(refusal(copy(ImageCopy::new([3, 3]).dst_origin([1, 1]))), "CL_MEM_COPY_OVERLAP");
     copy(ImageCopy::new([2, 4]).dst_origin([2, 0]))?;
     let signed = ImageFormat::new(ChannelOrder::Rgba, ChannelType::SignedInt8);
     let other = Image::new(&on_device.context, MemFlags::READ_WRITE, signed, [4, 4])?;
-    let result = enqueue_copy(queue, &other, &image, .., []);
+    let result = enqueue_copy(queue, &other, &image, ..);
     assert_eq!(refusal(result), "CL_IMAGE_FORMAT_MISMATCH");
     let smaller = Image::new(&on_device.context, MemFlags::READ_WRITE, RGBA_U8, [4, 3])?;
-    assert_eq!(refusal(enqueue_copy(queue, &smaller, &image, .., [])), "CL_INVALID_VALUE");
-    enqueue_copy(queue, &image, &smaller, .., [])?;
+    assert_eq!(refusal(enqueue_copy(queue, &smaller, &image, ..)), "CL_INVALID_VALUE");
+    enqueue_copy(queue, &image, &smaller, ..)?;
     Ok(())
 }
 
@@ -237,11 +237,11 @@ fn commands_against_host_access_flags_are_refused(on_device: OnDevice) -> Result
     let (read_only, write_only) = (new(MemFlags::HOST_READ_ONLY)?, new(MemFlags::HOST_WRITE_ONLY)?);
     let mut pixel = [0_u8; 4];
     let invalid = "CL_INVALID_OPERATION";
-    assert_eq!(refusal(enqueue_copy(queue, &read_only, &pixel, .., [])), invalid);
-    enqueue_copy(queue, &write_only, &pixel, .., [])?;
-    assert_eq!(refusal(enqueue_copy(queue, &mut pixel, &write_only, .., [])), invalid);
-    enqueue_copy(queue, &read_only, &write_only, .., [])?;
-    enqueue_copy(queue, &mut pixel, &read_only, .., [])?;
+    assert_eq!(refusal(enqueue_copy(queue, &read_only, &pixel, ..)), invalid);
+    enqueue_copy(queue, &write_only, &pixel, ..)?;
+    assert_eq!(refusal(enqueue_copy(queue, &mut pixel, &write_only, ..)), invalid);
+    enqueue_copy(queue, &read_only, &write_only, ..)?;
+    enqueue_copy(queue, &mut pixel, &read_only, ..)?;
     Ok(())
 }
 
@@ -258,12 +258,12 @@ fn objects_of_another_context_are_refused(
     let buffer = Buffer::new(&other, MemFlags::READ_WRITE, 64)?;
     let invalid = "CL_INVALID_CONTEXT";
     let mut host = [0_u8; 64];
-    assert_eq!(refusal(enqueue_copy(&foreign_queue, &mut host, &image, .., [])), invalid);
-    assert_eq!(refusal(enqueue_fill_image(&foreign_queue, &image, [0_u32; 4], .., [])), invalid);
+    assert_eq!(refusal(enqueue_copy(&foreign_queue, &mut host, &image, ..)), invalid);
+    assert_eq!(refusal(enqueue_fill(&foreign_queue, &image, [0_u32; 4], ..)), invalid);
     let queue = &on_device.queue;
-    assert_eq!(refusal(enqueue_copy(queue, &image, &foreign, .., [])), invalid);
-    assert_eq!(refusal(enqueue_copy(queue, &image, &buffer, .., [])), invalid);
-    assert_eq!(refusal(enqueue_copy(queue, &buffer, &image, .., [])), invalid);
+    assert_eq!(refusal(enqueue_copy(queue, &image, &foreign, ..)), invalid);
+    assert_eq!(refusal(enqueue_copy(queue, &image, &buffer, ..)), invalid);
+    assert_eq!(refusal(enqueue_copy(queue, &buffer, &image, ..)), invalid);
     let of_foreign = Image::builder(&on_device.context, RGBA_U8).shape([4]).buffer(&buffer);
     assert_eq!(refusal(of_foreign.build()), invalid);
     Ok(())
@@ -295,7 +295,7 @@ fn launches_with_a_mapped_image_are_refused(on_device: OnDevice) -> Result<()> {
     let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
     let last_pixel = ImageRegion::default().origin([6, 4]);
-    let map = enqueue_map_image::<[u32; 4], _>(&on_device.queue, &image, MapRead, last_pixel, [])?;
+    let map = image.map_read::<[u32; 4]>(&on_device.queue, last_pixel)?;
     let mut launch = kernel.launch();
     launch.arg(&image).arg(&buffer).global(1);
     // SAFETY: these are the kernel's arguments, and it stays within them.

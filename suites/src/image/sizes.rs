@@ -2,8 +2,7 @@
 
 use clmatrix::Result;
 use clmatrix::memory::{
-    Image, ImageBufferRegion, ImageCopy, ImageRegion, MapRead, MapReadWrite, MemFlags,
-    enqueue_copy, enqueue_fill_image, enqueue_map_image,
+    Image, ImageBufferRegion, ImageCopy, ImageRegion, MemFlags, enqueue_copy, enqueue_fill,
 };
 use rstest::rstest;
 
@@ -42,7 +41,7 @@ impl Around {
     /// Its bytes.
     fn bytes(&self, on_device: &OnDevice) -> Result<Vec<u8>> {
         let mut bytes = vec![0; self.shape[0] * self.shape[1] * PIXEL];
-        enqueue_copy(&on_device.queue, &mut bytes, &self.image, .., [])?;
+        enqueue_copy(&on_device.queue, &mut bytes, &self.image, ..)?;
         Ok(bytes)
     }
 
@@ -80,11 +79,11 @@ fn all_pixels_are_written_and_read(on_device: OnDevice) -> Result<()> {
         let region = ImageRegion::new(part).origin(to.origin);
         let row = part[0] * PIXEL;
         let (data, host) = (source(row * part[1]), bytes(2, row * part[1] + 20));
-        enqueue_copy(&on_device.queue, &to.image, &data, region, [])?;
+        enqueue_copy(&on_device.queue, &to.image, &data, region)?;
         let expected = to.written(before(to.pitches()[1]), part, (&data, 0), [row, data.len()]);
         assert_same(&to.bytes(&on_device)?, &expected, "the image");
         let mut found = host.clone();
-        enqueue_copy(&on_device.queue, &mut found[7..7 + data.len()], &to.image, region, [])?;
+        enqueue_copy(&on_device.queue, &mut found[7..7 + data.len()], &to.image, region)?;
         assert_moved(&found, &host, 7, &data);
     }
     Ok(())
@@ -97,7 +96,7 @@ fn all_pixels_are_copied_to_another_image(on_device: OnDevice) -> Result<()> {
         let from = Around::new(&on_device, part, [1, 3], source)?;
         let to = Around::new(&on_device, part, [2, 1], before)?;
         let args = ImageCopy::new(part).src_origin(from.origin).dst_origin(to.origin);
-        enqueue_copy(&on_device.queue, &to.image, &from.image, args, [])?;
+        enqueue_copy(&on_device.queue, &to.image, &from.image, args)?;
         let pixels = source(from.pitches()[1]);
         let moved = (&pixels[..], from.start());
         let expected = to.written(before(to.pitches()[1]), part, moved, from.pitches());
@@ -117,7 +116,7 @@ fn all_pixels_are_copied_to_and_from_a_buffer(on_device: OnDevice) -> Result<()>
         let in_buffer = source(size + 40);
         let buffer = buffer_with(&on_device, &in_buffer)?;
         let args = ImageBufferRegion::new(part).origin(image.origin).offset(12);
-        enqueue_copy(&on_device.queue, &image.image, &buffer, args, [])?;
+        enqueue_copy(&on_device.queue, &image.image, &buffer, args)?;
         let moved = (&in_buffer[..], 12);
         let expected = image.written(before(image.pitches()[1]), part, moved, [row, size]);
         assert_same(&image.bytes(&on_device)?, &expected, "the image");
@@ -125,7 +124,7 @@ fn all_pixels_are_copied_to_and_from_a_buffer(on_device: OnDevice) -> Result<()>
 
         let other = bytes(2, size + 40);
         let buffer = buffer_with(&on_device, &other)?;
-        enqueue_copy(&on_device.queue, &buffer, &image.image, args.offset(20), [])?;
+        enqueue_copy(&on_device.queue, &buffer, &image.image, args.offset(20))?;
         assert_moved(&bytes_in(&on_device, &buffer)?, &other, 20, &in_buffer[12..12 + size]);
     }
     Ok(())
@@ -139,7 +138,7 @@ fn all_pixels_are_filled(on_device: OnDevice) -> Result<()> {
     for part in PARTS {
         let to = Around::new(&on_device, part, [2, 1], before)?;
         let region = ImageRegion::new(part).origin(to.origin);
-        enqueue_fill_image(&on_device.queue, &to.image, channels, region, [])?;
+        enqueue_fill(&on_device.queue, &to.image, channels, region)?;
         let filled = color.repeat(part[0] * part[1]);
         let pitches = [part[0] * PIXEL, filled.len()];
         let expected = to.written(before(to.pitches()[1]), part, (&filled, 0), pitches);
@@ -157,14 +156,14 @@ fn all_pixels_are_mapped(on_device: OnDevice) -> Result<()> {
         let region = ImageRegion::new(part).origin(to.origin);
         let data = source(part[0] * part[1] * PIXEL);
         let row = part[0] * PIXEL;
-        let mut map = enqueue_map_image::<[u8; 4], _>(queue, &to.image, MapReadWrite, region, [])?;
+        let mut map = to.image.map_read_write::<[u8; 4]>(queue, region)?;
         for (pixel, new) in map.pixels_mut().iter_mut().zip(data.chunks(PIXEL)) {
             pixel.copy_from_slice(new);
         }
-        map.unmap([])?;
+        map.unmap()?;
         let expected = to.written(before(to.pitches()[1]), part, (&data, 0), [row, data.len()]);
         assert_same(&to.bytes(&on_device)?, &expected, "the image");
-        let map = enqueue_map_image::<[u8; 4], _>(queue, &to.image, MapRead, region, [])?;
+        let map = to.image.map_read::<[u8; 4]>(queue, region)?;
         let found: Vec<u8> = map.pixels().iter().flatten().copied().collect();
         assert_same(&found, &data, "the map");
     }

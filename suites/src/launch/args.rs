@@ -2,9 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 use clmatrix::launch::{AddressQualifier, NullBuffer};
-use clmatrix::memory::{
-    Buffer, MemFlags, SvmAllocation, SvmFlags, SvmPointer, enqueue_fill, enqueue_read_buffer,
-};
+use clmatrix::memory::{Buffer, MemFlags, SvmAllocation, SvmFlags, SvmPointer, enqueue_fill};
 use clmatrix::{Device, LocalMemory, Result};
 use clmatrix_harness::device;
 use rstest::rstest;
@@ -37,7 +35,7 @@ fn kernels_get_scalars_of_all_sizes(
     // SAFETY: the arguments are those that the kernel declares.
     unsafe { launch.enqueue(&on_device.queue)? };
     let mut found = [0_i64; 9];
-    enqueue_read_buffer(&on_device.queue, &out, 0, &mut found, [])?;
+    out.read(&on_device.queue, &mut found)?;
     let (min, max) = (i64::from(i32::MIN), i64::from(u32::MAX));
     assert_eq!(found, [-1, 255, -300, 65535, min, max, i64::MIN + 1, 1 << 62, -17]);
     Ok(())
@@ -54,7 +52,7 @@ fn kernels_get_doubles(on_device: OnDevice) -> Result<()> {
         kernel.launch().arg(&out).arg(0.1).arg([2.0, 3.5]).global(1).enqueue(&on_device.queue)?
     };
     let mut found = [0.0_f64];
-    enqueue_read_buffer(&on_device.queue, &out, 0, &mut found, [])?;
+    out.read(&on_device.queue, &mut found)?;
     assert_eq!(found, [7.1]);
     Ok(())
 }
@@ -134,7 +132,7 @@ fn kernels_get_constant_buffers_and_sub_buffers(on_device: OnDevice, device: Dev
     let mut kernel = known(&on_device, source)?;
     let data = Buffer::from_slice(&on_device.context, MemFlags::READ_ONLY, &[1_u32, 2, 3, 4])?;
     let whole = buffer_of(&on_device, &counting(part as u32))?;
-    let region = whole.sub_region(part..2 * part)?;
+    let region = whole.sub_buffer(part..2 * part)?;
     // SAFETY: the arguments are those that the kernel declares, and each has 4 elements.
     unsafe { kernel.launch().arg(&data).arg(&region).global(4).enqueue(&on_device.queue)? };
     let (first, found) = (part as u32 / 4, contents(&on_device, &whole)?);
@@ -274,7 +272,7 @@ fn an_argument_is_svm_and_a_buffer_in_turn(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, &[0])?;
     let svm = SvmAllocation::new(&on_device.context, 4, 0, SvmFlags::READ_WRITE)?;
-    enqueue_fill(queue, &svm, &0_u32, .., [])?;
+    enqueue_fill(queue, &svm, &0_u32, ..)?;
     for _ in 0..3 {
         // SAFETY: the arguments are those that the kernel declares, with an element each.
         unsafe {
@@ -283,7 +281,7 @@ fn an_argument_is_svm_and_a_buffer_in_turn(on_device: OnDevice) -> Result<()> {
         }
     }
     assert_eq!(contents(&on_device, &buffer)?, [33]);
-    assert_eq!(svm.map_ro::<u32>(queue, [])?[..], [33]);
+    assert_eq!(svm.map_read::<u32>(queue, ..)?[..], [33]);
     Ok(())
 }
 

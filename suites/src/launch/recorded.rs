@@ -1,6 +1,6 @@
 //! Maps on any queue wait for the launches that use their memory.
 
-use clmatrix::memory::{Map, MapRead, MapReadWrite, enqueue_map_buffer};
+use clmatrix::memory::MapReadWrite;
 use clmatrix::{Device, Result};
 use clmatrix_harness::device;
 use rstest::rstest;
@@ -19,10 +19,10 @@ fn a_map_waits_for_a_kernel_that_writes(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
     // SAFETY: the argument is what the kernel declares, with an element for each work item.
-    unsafe { double.launch().arg(&buffer).global(4).wait_for(&gate).enqueue(&on_device.queue)? };
+    unsafe { double.launch().arg(&buffer).global(4).enqueue(on_device.queue.after(&gate))? };
     let queue = on_device.another_queue();
     let found = meanwhile(&gate, open, || {
-        enqueue_map_buffer::<u32, _>(&queue, &buffer, MapReadWrite, .., []).map(|map| map.to_vec())
+        buffer.map_read_write::<u32>(&queue, ..).map(|map| map.to_vec())
     })?;
     assert_eq!(found, [0, 2, 4, 6]);
     Ok(())
@@ -39,9 +39,9 @@ fn a_map_waits_for_kernels_of_out_of_order_queues(
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
     // SAFETY: the argument is what the kernel declares, with an element for each work item.
-    unsafe { double.launch().arg(&buffer).global(4).wait_for(&gate).enqueue(&queue)? };
+    unsafe { double.launch().arg(&buffer).global(4).enqueue(queue.after(&gate))? };
     let found = meanwhile(&gate, open, || {
-        enqueue_map_buffer::<u32, _>(&queue, &buffer, MapReadWrite, .., []).map(|map| map.to_vec())
+        buffer.map_read_write::<u32>(&queue, ..).map(|map| map.to_vec())
     })?;
     assert_eq!(found, [0, 2, 4, 6]);
     Ok(())
@@ -58,12 +58,12 @@ fn a_map_for_reading_does_not_wait_for_a_kernel_that_reads(on_device: OnDevice) 
     let (x, y) = (buffer_of(&on_device, &counting(4))?, buffer_of(&on_device, &[0; 4])?);
     let gate = gate(&on_device.context);
     let mut launch = triple.launch();
-    launch.arg_read(&x).arg(&y).global(4).wait_for(&gate);
+    launch.arg_read(&x).arg(&y).global(4);
     // SAFETY: the arguments are what the kernel declares, with an element for each work item, and
     // it only reads the first.
-    unsafe { launch.enqueue(&on_device.queue)? };
+    unsafe { launch.enqueue(on_device.queue.after(&gate))? };
     let queue = on_device.another_queue();
-    let map = enqueue_map_buffer::<u32, _>(&queue, &x, MapRead, .., [])?;
+    let map = x.map_read::<u32>(&queue, ..)?;
     assert_eq!(map[..], [0, 1, 2, 3]);
     open(&gate);
     drop(map);
@@ -81,7 +81,7 @@ fn a_kernel_waits_for_its_wait_list(on_device: OnDevice) -> Result<()> {
     on_device.queue.flush()?;
     let queue = on_device.another_queue();
     // SAFETY: as above.
-    unsafe { double.launch().arg(&buffer).global(4).wait_for([&first]).enqueue(&queue)? };
+    unsafe { double.launch().arg(&buffer).global(4).enqueue(queue.after([&first]))? };
     queue.finish()?;
     assert_eq!(contents(&on_device, &buffer)?, [0, 4, 8, 12]);
     Ok(())
@@ -96,10 +96,10 @@ fn a_failed_event_in_a_wait_list_is_refused(on_device: OnDevice) -> Result<()> {
     fail(&gate);
     // SAFETY: it is refused.
     let launched =
-        unsafe { double.launch().arg(&buffer).global(4).wait_for(&gate).enqueue(&on_device.queue) };
+        unsafe { double.launch().arg(&buffer).global(4).enqueue(on_device.queue.after(&gate)) };
     assert_eq!(refusal(launched), WAIT_LIST_FAILED);
     // Nothing is left of it.
-    drop(enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapReadWrite, .., [])?);
+    drop(buffer.map_read_write::<u32>(&on_device.queue, ..)?);
     assert_eq!(contents(&on_device, &buffer)?, counting(4));
     Ok(())
 }
@@ -110,18 +110,18 @@ fn a_kernel_runs_after_an_earlier_unmap(on_device: OnDevice) -> Result<()> {
     let mut double = known(&on_device, DOUBLE)?;
     let buffer = buffer_of(&on_device, &counting(4))?;
     let queue = on_device.another_queue();
-    let pending = buffer.map_nonblocking::<u32, _>(&queue, MapReadWrite, .., [])?;
+    let pending = buffer.map_async::<u32, _>(&queue, MapReadWrite, ..)?;
     // SAFETY: it is refused.
     let early = unsafe { double.launch().arg(&buffer).global(4).enqueue(&on_device.queue) };
     assert_eq!(refusal(early), "CL_INVALID_OPERATION");
     let mut map = pending.wait()?;
     map.fill(5);
-    let unmapped = map.unmap([])?;
+    let unmapped = map.unmap()?;
     queue.flush()?;
     let mut launch = double.launch();
-    launch.arg(&buffer).global(4).wait_for(&unmapped);
+    launch.arg(&buffer).global(4);
     // SAFETY: the argument is what the kernel declares, with an element for each work item.
-    unsafe { launch.enqueue(&on_device.queue)? };
+    unsafe { launch.enqueue(on_device.queue.after(&unmapped))? };
     assert_eq!(contents(&on_device, &buffer)?, [10; 4]);
     Ok(())
 }

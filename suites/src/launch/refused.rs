@@ -1,9 +1,7 @@
 //! Launches that the library refuses before the driver sees them.
 
 use clmatrix::launch::{Launch, NullBuffer, WorkSize};
-use clmatrix::memory::{
-    Buffer, MapRead, MapReadWrite, MemFlags, SvmAllocation, SvmFlags, enqueue_map_buffer,
-};
+use clmatrix::memory::{Buffer, MemFlags, Order, SvmAllocation, SvmFlags};
 use clmatrix::{CommandQueue, Event, Launcher, LocalMemory, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
@@ -19,8 +17,12 @@ const EACH_KIND: &str = "
 
 /// Enqueues what is expected to be refused.
 fn enqueue(launch: &mut Launch<'_, '_>, on_device: &OnDevice) -> Result<Event> {
+    enqueue_at(launch, &on_device.queue)
+}
+
+fn enqueue_at<'q>(launch: &mut Launch<'_, '_>, order: impl Into<Order<'q>>) -> Result<Event> {
     // SAFETY: it is refused, and the kernels of these tests do nothing with what would not be.
-    unsafe { launch.enqueue(&on_device.queue) }
+    unsafe { launch.enqueue(order) }
 }
 
 #[rstest]
@@ -167,18 +169,18 @@ fn mapped_memory_is_refused(on_device: OnDevice) -> Result<()> {
     let mut kernel = known(&on_device, DOUBLE)?;
     let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, &counting(4))?;
-    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapReadWrite, 1..2, [])?;
+    let map = buffer.map_read_write::<u32>(queue, 1..2)?;
     for _ in 0..2 {
         let result = enqueue(kernel.launch().arg(&buffer).global(4), &on_device);
         assert_eq!(refusal(result), "CL_INVALID_OPERATION");
         let result = enqueue(kernel.launch().arg_read(&buffer).global(4), &on_device);
         assert_eq!(refusal(result), "CL_INVALID_OPERATION");
     }
-    map.unmap([])?.wait()?;
-    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, .., [])?;
+    map.unmap()?.wait()?;
+    let map = buffer.map_read::<u32>(queue, ..)?;
     let result = enqueue(kernel.launch().arg(&buffer).global(4), &on_device);
     assert_eq!(refusal(result), "CL_INVALID_OPERATION");
-    map.unmap([])?.wait()?;
+    map.unmap()?.wait()?;
     enqueue(kernel.launch().arg(&buffer).global(4), &on_device)?;
     assert_eq!(contents(&on_device, &buffer)?, [0, 2, 4, 6]);
     Ok(())
@@ -196,8 +198,8 @@ fn memory_mapped_for_reading_is_accepted_for_reading(on_device: OnDevice) -> Res
     let x = buffer_of(&on_device, &counting(4))?;
     let y = Buffer::from_slice(&on_device.context, MemFlags::READ_ONLY, &[10_u32; 4])?;
     let z = buffer_of(&on_device, &[0; 4])?;
-    let x_map = enqueue_map_buffer::<u32, _>(queue, &x, MapRead, .., [])?;
-    let y_map = enqueue_map_buffer::<u32, _>(queue, &y, MapRead, .., [])?;
+    let x_map = x.map_read::<u32>(queue, ..)?;
+    let y_map = y.map_read::<u32>(queue, ..)?;
     enqueue(kernel.launch().arg_read(&x).arg(&y).arg(&z).global(4), &on_device)?;
     assert_eq!(contents(&on_device, &z)?, [10, 11, 12, 13]);
     assert_eq!((x_map[3], y_map[0]), (3, 10));
@@ -221,7 +223,7 @@ fn objects_of_another_context_are_refused(
     assert_eq!(refusal(result), "CL_INVALID_CONTEXT");
     let event = gate(&elsewhere.context);
     fail(&event);
-    let result = enqueue(kernel.launch().arg(&own).global(4).wait_for(&event), &on_device);
+    let result = enqueue_at(kernel.launch().arg(&own).global(4), on_device.queue.after(&event));
     assert_eq!(refusal(result), "CL_INVALID_CONTEXT");
     let mut nothing = known(&on_device, "kernel void k(void) { barrier(CLK_LOCAL_MEM_FENCE); }")?;
     let result = enqueue(nothing.launch().global(4), &elsewhere);

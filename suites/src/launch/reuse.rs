@@ -2,9 +2,7 @@
 
 use std::thread;
 
-use clmatrix::memory::{
-    Map, MapReadWrite, SvmAllocation, SvmFlags, SvmPointer, enqueue_map_buffer, enqueue_svm_memfill,
-};
+use clmatrix::memory::{MapReadWrite, SvmAllocation, SvmFlags, SvmPointer, enqueue_fill};
 use clmatrix::{CommandQueue, Launcher, Program, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
@@ -61,18 +59,16 @@ fn a_map_waits_for_the_first_enqueue_if_the_second_is_refused(
     let elsewhere = CommandQueue::new(&ctx_factory()?)?;
     let gate = gate(&on_device.context);
     let mut launch = add.launch();
-    launch.arg(&buffer).arg(3_u32).global(4).wait_for(&gate);
+    launch.arg(&buffer).arg(3_u32).global(4);
     // SAFETY: the arguments are what the kernel declares, with an element for each work item.
-    unsafe { launch.enqueue(&on_device.queue)? };
+    unsafe { launch.enqueue(on_device.queue.after(&gate))? };
     // SAFETY: as above.
     let refused = unsafe { launch.enqueue(&elsewhere) };
     assert_eq!(refusal(refused), "CL_INVALID_CONTEXT");
     let queue = on_device.another_queue();
-    let map = meanwhile(&gate, open, || {
-        enqueue_map_buffer::<u32, _>(&queue, &buffer, MapReadWrite, .., [])
-    })?;
+    let map = meanwhile(&gate, open, || buffer.map_read_write::<u32>(&queue, ..))?;
     assert_eq!(map[..], [3; 4]);
-    map.unmap([])?.wait()?;
+    map.unmap()?.wait()?;
     assert_eq!(contents(&on_device, &buffer)?, [3; 4]);
     Ok(())
 }
@@ -88,16 +84,16 @@ fn a_map_waits_for_the_first_enqueue_if_the_second_finds_a_map(on_device: OnDevi
     let (x, y) = (buffer_of(&on_device, &counting(4))?, buffer_of(&on_device, &[9; 4])?);
     let gate = gate(&on_device.context);
     let mut launch = kernel.launch();
-    launch.arg(&x).arg(&y).global(4).wait_for(&gate);
+    launch.arg(&x).arg(&y).global(4);
     // SAFETY: the arguments are what the kernel declares, with an element for each work item.
-    unsafe { launch.enqueue(&on_device.queue)? };
+    unsafe { launch.enqueue(on_device.queue.after(&gate))? };
     let queues = [on_device.another_queue(), on_device.another_queue()];
     let (pending, map) = soon_open(&gate, || -> Result<_> {
-        let pending = x.map_nonblocking::<u32, _>(&queues[0], MapReadWrite, .., [])?;
+        let pending = x.map_async::<u32, _>(&queues[0], MapReadWrite, ..)?;
         // SAFETY: as above.
         let refused = unsafe { launch.enqueue(&on_device.queue) };
         assert_eq!(refusal(refused), "CL_INVALID_OPERATION");
-        let map = enqueue_map_buffer::<u32, _>(&queues[1], &y, MapReadWrite, .., [])?;
+        let map = y.map_read_write::<u32>(&queues[1], ..)?;
         Ok((pending, map))
     })?;
     assert_eq!(map[..], [0, 1, 2, 3]);
@@ -118,16 +114,16 @@ fn memory_is_freed_after_the_first_enqueue_if_the_second_is_refused(
     let mut kernel = known(&on_device, source)?;
     let allocate = || -> Result<SvmAllocation> {
         let svm = SvmAllocation::new(&on_device.context, 4 * LEN, 0, SvmFlags::READ_WRITE)?;
-        enqueue_svm_memfill(&on_device.another_queue(), &svm, &7_u32, .., [])?.wait()?;
+        enqueue_fill(&on_device.another_queue(), &svm, &7_u32, ..)?.wait()?;
         Ok(svm)
     };
     let elsewhere = CommandQueue::new(&ctx_factory()?)?;
     let svm = allocate()?;
     let gate = gate(&on_device.context);
     let mut launch = kernel.launch();
-    launch.arg(&svm).global(LEN).wait_for(&gate);
+    launch.arg(&svm).global(LEN);
     // SAFETY: the argument is what the kernel declares, with an element for each work item.
-    unsafe { launch.enqueue(&on_device.queue)? };
+    unsafe { launch.enqueue(on_device.queue.after(&gate))? };
     // SAFETY: as above.
     let refused = unsafe { launch.enqueue(&elsewhere) };
     assert_eq!(refusal(refused), "CL_INVALID_CONTEXT");
@@ -137,7 +133,7 @@ fn memory_is_freed_after_the_first_enqueue_if_the_second_is_refused(
     let others = (0..4).map(|_| allocate()).collect::<Result<Vec<_>>>()?;
     on_device.queue.finish()?;
     for other in &others {
-        assert_eq!(other.map_ro::<u32>(&on_device.queue, [])?[..], [7; LEN]);
+        assert_eq!(other.map_read::<u32>(&on_device.queue, ..)?[..], [7; LEN]);
     }
     Ok(())
 }

@@ -37,7 +37,7 @@ fn times_of_commands_are_steps_of_the_timer(device: Device) -> Result<()> {
     let queue = CommandQueue::with_properties(&context, QueueProperties::PROFILING)?;
     let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 4096)?;
     for _ in 0..COMMANDS {
-        let event = enqueue_fill(&queue, &buffer, &1_u32, .., [])?;
+        let event = enqueue_fill(&queue, &buffer, &1_u32, ..)?;
         event.wait()?;
         let time = {
             let profile = event.profile()?;

@@ -29,8 +29,8 @@ fn counts_are_those_of_pyopencl(on_device: OnDevice) -> Result<()> {
     assert_eq!(counts(&pool), (1, 1, 1024, 0));
     let again = pool.allocate(993)?;
     assert_eq!(counts(&pool), (0, 2, 1024, 993));
-    nothing.release();
-    again.release();
+    drop(nothing);
+    drop(again);
     assert_eq!(counts(&pool), (2, 0, 1024, 0));
     pool.free_held();
     assert_eq!(counts(&pool), (0, 0, 0, 0));
@@ -59,11 +59,11 @@ fn a_block_is_a_buffer_of_the_requested_size_for_kernels(on_device: OnDevice) ->
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
     for round in 0..3_u32 {
         let buffer = pool.allocate(4 * 250)?;
-        enqueue_fill(&on_device.queue, &*buffer, &round, .., [])?;
+        enqueue_fill(&on_device.queue, &*buffer, &round, ..)?;
         let add = "kernel void k(global uint *x) { x[get_global_id(0)] += get_global_id(0); }";
         on_device.run(add, &[&buffer], 250)?;
         let mut found = [0_u32; 250];
-        enqueue_copy(&on_device.queue, &mut found, &*buffer, .., [])?;
+        enqueue_copy(&on_device.queue, &mut found, &*buffer, ..)?;
         assert!(found.iter().zip(0..).all(|(found, place)| *found == round + place));
     }
     assert_eq!(counts(&pool), (1, 0, 1023, 0));
@@ -89,7 +89,7 @@ fn a_clone_or_a_region_keeps_a_block(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
     let first = pool.allocate(4096)?;
     let raw = first.as_raw();
-    let (clone, region) = (Buffer::clone(&first), first.sub_region(..16)?);
+    let (clone, region) = (Buffer::clone(&first), first.sub_buffer(..16)?);
     drop(first);
     assert_ne!(pool.allocate(4096)?.as_raw(), raw);
     drop(clone);
@@ -126,7 +126,7 @@ fn free_held_frees_held_blocks_only(ctx_factory: CtxFactory) -> Result<()> {
     let queue = CommandQueue::new(&context)?;
     let pool = pool_in(&context, PoolOptions::new())?;
     let active = pool.allocate(100)?;
-    enqueue_fill(&queue, &*active, &7_u32, .., [])?;
+    enqueue_fill(&queue, &*active, &7_u32, ..)?;
     queue.finish()?;
     let before = context.reference_count()?;
     drop([pool.allocate(100)?, pool.allocate(200)?]);
@@ -135,7 +135,7 @@ fn free_held_frees_held_blocks_only(ctx_factory: CtxFactory) -> Result<()> {
     assert_eq!(counts(&pool), (0, 1, 103, 100));
     assert_eq!(context.reference_count()?, before, "the driver has released the held buffers");
     let mut found = [0_u32; 25];
-    enqueue_copy(&queue, &mut found, &*active, .., [])?;
+    enqueue_copy(&queue, &mut found, &*active, ..)?;
     assert_eq!(found, [7; 25]);
     drop(active);
     assert_eq!(counts(&pool), (1, 0, 103, 0), "the pool goes on holding");

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use clmatrix::memory::{MemoryObject, SvmFlags, enqueue_fill, enqueue_svm_memfill};
+use clmatrix::memory::{MemoryObject, SvmFlags, enqueue_fill};
 use clmatrix::pool::{
     Allocator, Memory, MemoryPool, PoolOptions, Pooled, PooledBuffer, SvmAllocator, SvmPool,
 };
@@ -512,7 +512,7 @@ fn a_retry_waits_for_the_commands_on_freed_blocks(on_device: OnDevice) -> Result
     })?;
     let pool = MemoryPool::new(allocator)?;
     let block = pool.allocate(LARGE)?;
-    enqueue_fill(&on_device.queue, &*block, &7_u32, ..4, &*gate)?;
+    enqueue_fill(on_device.queue.after(&*gate), &*block, &7_u32, ..4)?;
     drop(block);
     drop(meanwhile(&gate, open, || pool.allocate(SMALL))?);
     assert_eq!(*closed.lock().unwrap(), [true, true, false]);
@@ -539,7 +539,7 @@ fn a_retry_waits_for_frees_on_a_queue(
     let pool = SvmPool::new(allocator)?;
     let (block, other) = (pool.allocate(LARGE)?, pool.allocate(LARGE)?);
     let used = if is_used { &*block } else { &*other };
-    enqueue_svm_memfill(&on.queue, used, &7_u32, ..4, &*gate)?;
+    enqueue_fill(on.queue.after(&*gate), used, &7_u32, ..4)?;
     drop(block);
     drop(meanwhile(&gate, open, || pool.allocate(SMALL))?);
     assert_eq!(*closed.lock().unwrap(), [true, true, true, false]);

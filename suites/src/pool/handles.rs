@@ -3,9 +3,8 @@
 use std::collections::HashSet;
 
 use clmatrix::memory::{
-    Buffer, HostRect, Image, ImageBufferRegion, Linear, Map, MapReadWrite, MemoryObject,
-    MigrationFlags, Rect, enqueue_copy, enqueue_copy_buffer, enqueue_fill, enqueue_fill_buffer,
-    enqueue_map_buffer, enqueue_migrate_mem_objects, enqueue_read_buffer, enqueue_write_buffer,
+    Buffer, HostRect, Image, ImageBufferRegion, Linear, MapReadWrite, MemoryObject, MigrationFlags,
+    Rect, enqueue_copy, enqueue_fill, enqueue_migrate_mem_objects,
 };
 use clmatrix::pool::{Allocator, MemoryPool, PoolOptions, PooledBuffer};
 use clmatrix::{CommandQueue, Result};
@@ -24,7 +23,7 @@ const SIZE: usize = 4 * COUNT as usize;
 /// `0, 1, 2, ...` in a block that is larger.
 fn pooled(on_device: &OnDevice, pool: &MemoryPool) -> Result<PooledBuffer> {
     let buffer = pool.allocate(SIZE)?;
-    enqueue_copy(&on_device.queue, &buffer, &counting(COUNT), .., [])?;
+    enqueue_copy(&on_device.queue, &buffer, &counting(COUNT), ..)?;
     Ok(buffer)
 }
 
@@ -39,11 +38,11 @@ fn a_block_has_the_requested_size(on_device: OnDevice) -> Result<()> {
     let buffer = pooled(&on_device, &pool)?;
     assert_eq!((MemoryObject::size(&*buffer), buffer.block_size()), (SIZE, 1023));
     // The bytes beyond the request do not belong to the handle.
-    let refused = enqueue_fill(&on_device.queue, &buffer, &0_u8, SIZE..=SIZE, []);
+    let refused = enqueue_fill(&on_device.queue, &buffer, &0_u8, SIZE..=SIZE);
     assert_eq!(refusal(refused), "CL_INVALID_VALUE");
-    assert_eq!(refusal(buffer.sub_region(..=SIZE)), "CL_INVALID_VALUE");
+    assert_eq!(refusal(buffer.sub_buffer(..=SIZE)), "CL_INVALID_VALUE");
     let nothing = pool.allocate(0)?;
-    let refused = enqueue_fill(&on_device.queue, &nothing, &0_u8, .., []);
+    let refused = enqueue_fill(&on_device.queue, &nothing, &0_u8, ..);
     assert_eq!(refusal(refused), "CL_INVALID_VALUE");
     Ok(())
 }
@@ -56,18 +55,18 @@ fn a_block_is_copied_to_and_from_the_host(on_device: OnDevice) -> Result<()> {
     let buffer = pooled(&on_device, &pool)?;
     on_device.run(DOUBLE, &[&buffer], COUNT as usize)?;
     let mut found = vec![0; COUNT as usize];
-    enqueue_copy(queue, &mut found, &buffer, .., [])?;
+    enqueue_copy(queue, &mut found, &buffer, ..)?;
     assert_eq!(found, doubled(1));
     let tail = Linear::default().dst_offset(SIZE - 8);
-    enqueue_copy(queue, &buffer, &[1_u32, 2], tail, [])?;
-    let given = enqueue_copy(queue, &buffer, vec![3_u32], .., [])?.wait()?;
+    enqueue_copy(queue, &buffer, &[1_u32, 2], tail)?;
+    let given = enqueue_copy(queue, &buffer, vec![3_u32], ..)?.wait()?;
     assert_eq!(given, [3]);
     on_device.run(DOUBLE, &[&buffer], COUNT as usize)?;
     let mut ends = [0_u32; 2];
-    enqueue_copy(queue, &mut ends, &buffer, Linear::default().src_offset(SIZE - 8), [])?;
+    enqueue_copy(queue, &mut ends, &buffer, Linear::default().src_offset(SIZE - 8))?;
     assert_eq!(ends, [2, 4]);
     let first = Linear::default().byte_count(8);
-    let ends = enqueue_copy(queue, vec![0_u32; 2], &buffer, first, [])?.wait()?;
+    let ends = enqueue_copy(queue, vec![0_u32; 2], &buffer, first)?.wait()?;
     assert_eq!(ends, [6, 4]);
     Ok(())
 }
@@ -80,13 +79,13 @@ fn a_block_is_copied_by_rectangles(on_device: OnDevice) -> Result<()> {
     let (one, other) = (pooled(&on_device, &pool)?, pool.allocate(SIZE)?);
     // Two columns of ten rows of ten numbers.
     let rect = HostRect::new([8, 10]).buffer_origin([4]).buffer_pitches([40]);
-    enqueue_copy(queue, &one, &[7_u32; 20], rect, [])?;
+    enqueue_copy(queue, &one, &[7_u32; 20], rect)?;
     let rect = Rect::new([40, 10]);
-    enqueue_copy(queue, &other, &one, rect, [])?;
+    enqueue_copy(queue, &other, &one, rect)?;
     on_device.run(DOUBLE, &[&other], 100)?;
     let mut columns = [0_u32; 30];
     let rect = HostRect::new([12, 10]).buffer_pitches([40]);
-    enqueue_copy(queue, &mut columns, &other, rect, [])?;
+    enqueue_copy(queue, &mut columns, &other, rect)?;
     let expected: Vec<u32> = (0..10).flat_map(|row| [20 * row, 14, 14]).collect();
     assert_eq!(columns[..], expected);
     Ok(())
@@ -100,17 +99,17 @@ fn a_block_is_copied_to_and_from_buffers_and_blocks(on_device: OnDevice) -> Resu
     let (one, other) = (pooled(&on_device, &pool)?, pool.allocate(SIZE)?);
     let plain = buffer_of(&on_device, &[9; COUNT as usize])?;
     on_device.run(DOUBLE, &[&one], COUNT as usize)?;
-    enqueue_copy(queue, &plain, &one, .., [])?;
+    enqueue_copy(queue, &plain, &one, ..)?;
     on_device.run(DOUBLE, &[&plain], COUNT as usize)?;
-    enqueue_copy(queue, &other, &plain, .., [])?;
+    enqueue_copy(queue, &other, &plain, ..)?;
     on_device.run(DOUBLE, &[&other], COUNT as usize)?;
-    enqueue_copy(queue, &one, &other, .., [])?;
+    enqueue_copy(queue, &one, &other, ..)?;
     on_device.run(DOUBLE, &[&one], COUNT as usize)?;
     assert_eq!(contents(&on_device, &one)?, doubled(4));
     let half = Linear::default().src_offset(SIZE / 2);
-    enqueue_copy(queue, &other, &one, half, [])?;
+    enqueue_copy(queue, &other, &one, half)?;
     assert_eq!(contents(&on_device, &other)?[..4], doubled(4)[COUNT as usize / 2..][..4]);
-    let refused = enqueue_copy(queue, &one, &one, .., []);
+    let refused = enqueue_copy(queue, &one, &one, ..);
     assert_eq!(refusal(refused), "CL_MEM_COPY_OVERLAP");
     Ok(())
 }
@@ -121,13 +120,13 @@ fn functions_for_buffers_accept_a_block(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let pool = pool_on(queue, PoolOptions::new())?;
     let (one, other) = (pool.allocate(SIZE)?, pool.allocate(SIZE)?);
-    enqueue_fill(queue, &one, &1_u32, .., [])?;
-    enqueue_fill_buffer(queue, &one, &2_u32, 4..8, [])?;
-    enqueue_write_buffer(queue, &one, 8, &[3_u32], [])?;
+    enqueue_fill(queue, &one, &1_u32, ..)?;
+    enqueue_fill(queue, &one, &2_u32, 4..8)?;
+    one.slice::<u8>(8..).write(queue, &[3_u32])?;
     on_device.run(DOUBLE, &[&one], COUNT as usize)?;
-    enqueue_copy_buffer(queue, &one, 4, &other, 0, SIZE - 4, [])?;
+    enqueue_copy(queue, &other, &one, Linear::default().src_offset(4).byte_count(SIZE - 4))?;
     let mut found = [0_u32; 3];
-    enqueue_read_buffer(queue, &other, 0, &mut found, [])?;
+    other.read(queue, &mut found)?;
     assert_eq!(found, [4, 6, 2]);
     Ok(())
 }
@@ -139,10 +138,10 @@ fn a_block_is_mapped(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(queue, PoolOptions::new())?;
     let buffer = pooled(&on_device, &pool)?;
     on_device.run(DOUBLE, &[&buffer], COUNT as usize)?;
-    let mut map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapReadWrite, .., [])?;
+    let mut map = buffer.map_read_write::<u32>(queue, ..)?;
     assert_eq!(map[..], doubled(1));
     map.fill(5);
-    map.unmap([])?;
+    map.unmap()?;
     on_device.run(DOUBLE, &[&buffer], COUNT as usize)?;
     assert_eq!(contents(&on_device, &buffer)?, [10; COUNT as usize]);
     Ok(())
@@ -154,17 +153,17 @@ fn a_block_is_copied_to_and_from_images(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let pool = pool_on(queue, PoolOptions::new())?;
     let (one, other) = (pool.allocate(16 * 12)?, pool.allocate(16 * 12)?);
-    enqueue_copy(queue, &one, &places(&[4, 3]), .., [])?;
+    enqueue_copy(queue, &one, &places(&[4, 3]), ..)?;
     let image = Image::builder(&on_device.context, RGBA_U32).shape([4, 3]).build()?;
-    enqueue_copy(queue, &image, &one, .., [])?;
+    enqueue_copy(queue, &image, &one, ..)?;
     assert_eq!(seen(&on_device, &image)?, places(&[4, 3]));
-    enqueue_copy(queue, &other, &image, .., [])?;
+    enqueue_copy(queue, &other, &image, ..)?;
     on_device.run(DOUBLE, &[&other], 4 * 12)?;
     let twice: Vec<u32> =
         places(&[4, 3]).as_flattened().iter().map(|place| place.wrapping_mul(2)).collect();
     assert_eq!(contents(&on_device, &other)?, twice);
     let first = ImageBufferRegion::new([1, 1]).offset(16);
-    enqueue_copy(queue, &image, &other, first, [])?;
+    enqueue_copy(queue, &image, &other, first)?;
     assert_eq!(seen(&on_device, &image)?[0][..], twice[4..8]);
     Ok(())
 }
@@ -175,7 +174,7 @@ fn a_block_is_migrated_with_other_objects(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
     let (one, other) = (pooled(&on_device, &pool)?, buffer_of(&on_device, &[7; 64])?);
     let flags = MigrationFlags::empty();
-    enqueue_migrate_mem_objects(&on_device.queue, &[&one, &other], flags, [])?;
+    enqueue_migrate_mem_objects(&on_device.queue, &[&one, &other], flags)?;
     on_device.run(DOUBLE, &[&one], COUNT as usize)?;
     assert_eq!(contents(&on_device, &one)?, doubled(1));
     Ok(())
@@ -248,11 +247,9 @@ fn assert_keeps<T>(
 fn clones_and_sub_buffers_keep_the_block(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     assert_keeps(&on_device, |block| Ok(Buffer::clone(block)))?;
-    assert_keeps(&on_device, |block| block.sub_region(..16))?;
-    assert_keeps(&on_device, |block| Buffer::clone(block).sub_region(..16)?.sub_region(..4))?;
-    assert_keeps(&on_device, |block| {
-        enqueue_map_buffer::<u8, _>(queue, block, MapReadWrite, ..4, [])
-    })
+    assert_keeps(&on_device, |block| block.sub_buffer(..16))?;
+    assert_keeps(&on_device, |block| Buffer::clone(block).sub_buffer(..16)?.sub_buffer(..4))?;
+    assert_keeps(&on_device, |block| block.map_read_write::<u8>(queue, ..4))
 }
 
 /// A block holds what its last owner left there: only the bytes that are written change.
@@ -265,11 +262,11 @@ fn a_reused_block_holds_all_bytes_of_any_size(on_device: OnDevice) -> Result<()>
         let (data, to) = (source(size), before(size + 20));
         let old = pool.allocate(to.len())?;
         let raw = old.as_raw();
-        enqueue_copy(queue, &old, &to, .., [])?;
+        enqueue_copy(queue, &old, &to, ..)?;
         drop(old);
         let new = pool.allocate(to.len())?;
         assert_eq!(new.as_raw(), raw);
-        enqueue_write_buffer(queue, &new, 5, &data, [])?;
+        new.slice::<u8>(5..).write(queue, &data)?;
         assert_moved(&bytes_in(&on_device, &new)?, &to, 5, &data);
     }
     Ok(())
@@ -282,7 +279,7 @@ fn a_reused_block_holds_all_bytes_of_any_size(on_device: OnDevice) -> Result<()>
 fn a_pending_map_keeps_the_block(on_device: OnDevice) -> Result<()> {
     assert_keeps(&on_device, |block| {
         let queue = &on_device.queue;
-        let map = block.map_nonblocking::<u8, _>(queue, MapReadWrite, ..4, [])?;
+        let map = block.map_async::<u8, _>(queue, MapReadWrite, ..4)?;
         queue.finish()?;
         Ok(map)
     })
@@ -293,10 +290,10 @@ fn a_pending_map_keeps_the_block(on_device: OnDevice) -> Result<()> {
 fn a_sub_buffer_keeps_its_bytes_after_the_handle_is_dropped(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
     let block = pooled(&on_device, &pool)?;
-    let region = block.sub_region(..16)?;
-    block.release();
+    let region = block.sub_buffer(..16)?;
+    drop(block);
     let new = pool.allocate(SIZE)?;
-    enqueue_fill(&on_device.queue, &new, &9_u32, .., [])?;
+    enqueue_fill(&on_device.queue, &new, &9_u32, ..)?;
     on_device.run(DOUBLE, &[&region], 4)?;
     assert_eq!(contents(&on_device, &region)?, [0, 2, 4, 6]);
     Ok(())
@@ -309,7 +306,7 @@ fn a_forgotten_map_keeps_the_block(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
     let block = pool.allocate(SIZE)?;
     let raw = block.as_raw().addr();
-    let map = enqueue_map_buffer::<u8, _>(&on_device.queue, &block, MapReadWrite, .., [])?;
+    let map = block.map_read_write::<u8>(&on_device.queue, ..)?;
     std::mem::forget(map);
     drop(block);
     assert!(!is_free(&pool, raw)?);
@@ -322,11 +319,11 @@ fn an_image_of_a_block_keeps_the_block(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
     let block = pool.allocate(SIZE)?;
     let raw = block.as_raw().addr();
-    enqueue_copy(&on_device.queue, &block, &places(&[7]), .., [])?;
+    enqueue_copy(&on_device.queue, &block, &places(&[7]), ..)?;
     let image = Image::builder(&on_device.context, RGBA_U32).shape([7]).buffer(&block).build()?;
     drop(block);
     assert!(!is_free(&pool, raw)?);
-    enqueue_fill(&on_device.queue, &pool.allocate(SIZE)?, &9_u32, .., [])?;
+    enqueue_fill(&on_device.queue, &pool.allocate(SIZE)?, &9_u32, ..)?;
     assert_eq!(seen(&on_device, &image)?, places(&[7]));
     drop(image);
     assert!(is_free(&pool, raw)?);
@@ -346,7 +343,7 @@ fn a_pool_is_an_allocator(on_device: OnDevice) -> Result<()> {
     let buffer = buffer.expect("more than 0 bytes");
     assert!(nothing.is_none());
     assert_eq!(counts(&pool), (0, 1, 1023, SIZE));
-    enqueue_fill(&on_device.queue, &buffer, &4_u32, .., [])?;
+    enqueue_fill(&on_device.queue, &buffer, &4_u32, ..)?;
     on_device.run(DOUBLE, &[&buffer], COUNT as usize)?;
     assert_eq!(contents(&on_device, &buffer)?, [8; COUNT as usize]);
     drop(buffer);

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 
-use clmatrix::memory::{MemoryObject, enqueue_fill_buffer};
+use clmatrix::memory::{MemoryObject, enqueue_fill};
 use clmatrix::pool::{MemoryPool, PoolEvent, PoolEventKind, PoolOptions, PooledBuffer};
 use clmatrix::{Class, Result};
 use rstest::rstest;
@@ -59,7 +59,7 @@ fn blocks_under_inspection_are_freed_too(
         let gate = gate(&on_device.context);
         let old = pool.allocate(SIZE)?;
         let at = memory(&old);
-        enqueue_fill_buffer(&on_device.queue, &old, &1_u32, .., &gate)?;
+        enqueue_fill(on_device.queue.after(&gate), &old, &1_u32, ..)?;
         drop(old);
         let (is_over, (begins, began)) = (AtomicBool::new(false), mpsc::channel());
         let (large, looked) = soon_open(&gate, || {

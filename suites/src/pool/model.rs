@@ -203,7 +203,7 @@ impl Pair<'_> {
             Step::Drop(which) => drop(self.give_back(which)),
             Step::Release(which) => {
                 if let Some(block) = self.give_back(which) {
-                    block.release();
+                    drop(block);
                 }
             }
             Step::EnqueueRelease(which) => {

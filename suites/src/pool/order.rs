@@ -4,9 +4,7 @@ use std::ptr;
 
 use clmatrix::cl3::command_queue as cl3;
 use clmatrix::cl3::types::cl_context;
-use clmatrix::memory::{
-    Buffer, MemFlags, MemoryObject, enqueue_copy, enqueue_fill, enqueue_fill_buffer,
-};
+use clmatrix::memory::{Buffer, MemFlags, MemoryObject, enqueue_copy, enqueue_fill};
 use clmatrix::pool::{Allocator, DeferredAllocator, MemoryPool, PoolOptions};
 use clmatrix::{CommandQueue, Device, Event, QueueProperties, Result, Status};
 use clmatrix_harness::{CtxFactory, ctx_factory, device};
@@ -29,8 +27,8 @@ fn one_block() -> PoolOptions {
 
 fn fill(queue: &CommandQueue, buffer: &Buffer, value: u32, gate: Option<&Event>) -> Result<Event> {
     match gate {
-        Some(gate) => enqueue_fill_buffer(queue, buffer, &value, .., gate),
-        None => enqueue_fill_buffer(queue, buffer, &value, .., []),
+        Some(gate) => enqueue_fill(queue.after(gate), buffer, &value, ..),
+        None => enqueue_fill(queue, buffer, &value, ..),
     }
 }
 
@@ -58,7 +56,7 @@ fn fill_unseen(queue: &CommandQueue, buffer: &Buffer, value: u32, gate: Option<&
 
 fn content(queue: &CommandQueue, buffer: &Buffer) -> Result<Vec<u32>> {
     let mut found = vec![0; SIZE / 4];
-    enqueue_copy(queue, &mut found, buffer, .., [])?;
+    enqueue_copy(queue, &mut found, buffer, ..)?;
     Ok(found)
 }
 
@@ -122,7 +120,7 @@ fn kernels_on_a_block_run_before_its_reuse(on_device: OnDevice) -> Result<()> {
     let old = pool.allocate(SIZE)?;
     fill(&on_device.queue, &old, 1, None)?;
     // SAFETY: the kernel uses as many elements as there are work items.
-    unsafe { add.launch().arg(&*old).global(SIZE / 4).wait_for(&gate).enqueue(&on_device.queue)? };
+    unsafe { add.launch().arg(&*old).global(SIZE / 4).enqueue(on_device.queue.after(&gate))? };
     let raw = old.as_raw().addr();
     drop(old);
     let found = meanwhile(&gate, open, || -> Result<_> {
@@ -412,7 +410,7 @@ fn reuse_on_an_out_of_order_queue_waits(on_device: OnDevice, device: Device) -> 
     let found = meanwhile(&gate, open, || -> Result<_> {
         let buffer = pool.allocate_on(&loose, SIZE)?;
         assert_eq!(buffer.as_raw().addr(), raw);
-        enqueue_fill(&loose, &*buffer, &2_u32, .., [])?;
+        enqueue_fill(&loose, &*buffer, &2_u32, ..)?;
         loose.finish()?;
         content(&loose, &buffer)
     })?;

@@ -2,9 +2,7 @@
 //! been given.
 
 use clmatrix::cl3::command_queue::enqueue_fill_buffer as fill_unseen;
-use clmatrix::memory::{
-    Buffer, MapReadWrite, MemoryObject, enqueue_copy, enqueue_fill, enqueue_map_buffer,
-};
+use clmatrix::memory::{Buffer, MemoryObject, enqueue_copy, enqueue_fill};
 use clmatrix::pool::PoolOptions;
 use clmatrix::{CommandQueue, Event, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory};
@@ -32,7 +30,7 @@ fn fill_later(queue: &CommandQueue, buffer: &Buffer, gate: &Event) {
 
 fn content(queue: &CommandQueue, buffer: &Buffer) -> Result<Vec<u32>> {
     let mut found = vec![0; SIZE / 4];
-    enqueue_copy(queue, &mut found, buffer, .., [])?;
+    enqueue_copy(queue, &mut found, buffer, ..)?;
     Ok(found)
 }
 
@@ -42,7 +40,7 @@ fn a_released_block_is_held(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
     let block = pool.allocate(SIZE)?;
     let raw = block.as_raw();
-    block.release();
+    drop(block);
     assert_eq!(counts(&pool), (1, 0, BLOCK, 0));
     assert_eq!(pool.allocate(SIZE)?.as_raw(), raw);
     Ok(())
@@ -62,7 +60,7 @@ fn a_block_released_on_a_queue_is_reused_after_the_marker(on_device: OnDevice) -
     let found = meanwhile(&gate, open, || -> Result<_> {
         let block = pool.allocate(SIZE)?;
         assert_eq!(block.as_raw(), raw);
-        enqueue_fill(home, &block, &2_u32, .., [])?;
+        enqueue_fill(home, &block, &2_u32, ..)?;
         home.finish()?;
         other.finish()?;
         content(home, &block)
@@ -85,7 +83,7 @@ fn a_block_released_after_an_event_is_reused_after_it(on_device: OnDevice) -> Re
     meanwhile(&gate, open, || -> Result<()> {
         let block = pool.allocate_on(&other, SIZE)?;
         assert_eq!(block.as_raw(), raw);
-        enqueue_fill(&other, &block, &2_u32, .., [])?;
+        enqueue_fill(&other, &block, &2_u32, ..)?;
         other.finish()?;
         Ok(())
     })?;
@@ -110,7 +108,7 @@ fn a_release_with_objects_of_another_context_is_refused(
     // It is back all the same, and usable.
     assert_eq!(counts(&pool), (1, 0, BLOCK, 0));
     let block = pool.allocate(SIZE)?;
-    enqueue_fill(&on_device.queue, &block, &2_u32, .., [])?;
+    enqueue_fill(&on_device.queue, &block, &2_u32, ..)?;
     assert_eq!(content(&on_device.queue, &block)?, [2; SIZE / 4]);
     open(&foreign_event);
     Ok(())
@@ -123,12 +121,12 @@ fn a_release_of_a_mapped_block_is_refused(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(queue, PoolOptions::new())?;
     let block = pool.allocate(SIZE)?;
     let raw = block.as_raw();
-    let mut map = enqueue_map_buffer::<u32, _>(queue, &block, MapReadWrite, .., [])?;
+    let mut map = block.map_read_write::<u32>(queue, ..)?;
     assert_eq!(refusal(block.enqueue_release(queue, [])), "CL_INVALID_OPERATION");
     assert_eq!(pool.active_blocks(), 0);
     let other = pool.allocate(SIZE)?;
     assert_ne!(other.as_raw(), raw);
-    enqueue_fill(queue, &other, &2_u32, .., [])?;
+    enqueue_fill(queue, &other, &2_u32, ..)?;
     queue.finish()?;
     map.fill(1);
     assert_eq!(map[..], [1; SIZE / 4]);
@@ -153,7 +151,7 @@ fn a_bound_block_is_reused_after_the_commands_of_its_queue(on_device: OnDevice) 
     let found = meanwhile(&gate, open, || -> Result<_> {
         let block = pool.allocate(SIZE)?;
         assert_eq!(block.as_raw(), raw);
-        enqueue_fill(home, &block, &2_u32, .., [])?;
+        enqueue_fill(home, &block, &2_u32, ..)?;
         home.finish()?;
         other.finish()?;
         content(home, &block)
@@ -179,7 +177,7 @@ fn a_rebound_block_is_used_after_the_commands_of_its_former_queue(
         drop(block);
         let block = pool.allocate_on(&other, SIZE)?;
         assert_eq!(block.as_raw(), raw);
-        enqueue_fill(&other, &block, &2_u32, .., [])?;
+        enqueue_fill(&other, &block, &2_u32, ..)?;
         other.finish()?;
         home.finish()?;
         content(&other, &block)
@@ -206,7 +204,7 @@ fn unbind_from_queue_waits_for_the_commands_of_the_queue(on_device: OnDevice) ->
     drop(block);
     let block = pool.allocate_on(&other, SIZE)?;
     assert_eq!(block.as_raw(), raw);
-    enqueue_fill(&other, &block, &2_u32, .., [])?;
+    enqueue_fill(&other, &block, &2_u32, ..)?;
     assert_eq!(content(&other, &block)?, [2; SIZE / 4]);
     open(&gate);
     on_device.queue.finish()?;

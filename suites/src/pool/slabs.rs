@@ -3,10 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use clmatrix::memory::{
-    Buffer, MapRead, MemFlags, MemoryObject, SvmFlags, enqueue_copy, enqueue_fill,
-    enqueue_fill_buffer, enqueue_map_buffer,
-};
+use clmatrix::memory::{Buffer, MemFlags, MemoryObject, SvmFlags, enqueue_copy, enqueue_fill};
 use clmatrix::pool::{MemoryPool, PoolOptions, PooledBuffer, SvmAllocator, SvmPool};
 use clmatrix::{Class, CommandQueue, Device, Result, Status};
 use clmatrix_harness::device;
@@ -42,7 +39,7 @@ fn root(part: &Buffer) -> usize {
 
 fn is_of(queue: &CommandQueue, buffer: &Buffer, value: u32) -> Result<bool> {
     let mut found = vec![0_u32; buffer.size() / 4];
-    enqueue_copy(queue, &mut found, buffer, .., [])?;
+    enqueue_copy(queue, &mut found, buffer, ..)?;
     Ok(found.iter().all(|found| *found == value))
 }
 
@@ -90,7 +87,7 @@ fn kernels_on_adjacent_parts_do_not_interfere(on_device: OnDevice) -> Result<()>
     }
     for (number, part) in (0..).zip(&parts) {
         let mut found = [0_u32; COUNT];
-        enqueue_copy(&on_device.queue, &mut found, &**part, .., [])?;
+        enqueue_copy(&on_device.queue, &mut found, &**part, ..)?;
         let expected = |place: u32| 1000 * number + place + 100;
         assert!((0..).zip(found).all(|(place, found)| found == expected(place)), "{found:?}");
     }
@@ -108,10 +105,10 @@ fn adjacent_parts_keep_their_bytes(on_device: OnDevice) -> Result<()> {
     let parts: Vec<_> = parts.into_iter().collect::<Result<_>>()?;
     for part in &parts {
         assert_eq!(root(part), root(&parts[0]));
-        enqueue_copy(queue, part, &before(part.size()), .., [])?;
+        enqueue_copy(queue, part, &before(part.size()), ..)?;
     }
     for (written, size) in sizes.into_iter().enumerate() {
-        enqueue_copy(queue, &parts[written], &source(size), .., [])?;
+        enqueue_copy(queue, &parts[written], &source(size), ..)?;
         for (number, part) in parts.iter().enumerate() {
             let expected = if number <= written { source } else { before };
             let what = format_args!("region {number} after region {written} was written");
@@ -146,8 +143,8 @@ fn adjacent_free_ranges_are_merged(on_device: OnDevice) -> Result<()> {
     // The best fit: of the first root, three quarters are free.
     let most = pool.allocate(3 * (ROOT / 4))?;
     assert_eq!((root(&most), place(&most)), (whole, (ROOT / 4, ROOT)));
-    enqueue_fill(&on_device.queue, &*most, &7_u32, .., [])?;
-    enqueue_fill(&on_device.queue, &*first, &8_u32, .., [])?;
+    enqueue_fill(&on_device.queue, &*most, &7_u32, ..)?;
+    enqueue_fill(&on_device.queue, &*first, &8_u32, ..)?;
     assert!(is_of(&on_device.queue, &most, 7)? && is_of(&on_device.queue, &first, 8)?);
     drop((first, most));
     assert_eq!(counts(&pool), (2, 0, 2 * ROOT, 0));
@@ -186,7 +183,7 @@ fn keeps_its_bytes<T>(
 ) -> Result<()> {
     let pool = pool_on(&on_device.queue, split())?;
     let part = pool.allocate(ROOT / 2)?;
-    enqueue_fill(&on_device.queue, &*part, &5_u32, .., [])?;
+    enqueue_fill(&on_device.queue, &*part, &5_u32, ..)?;
     let whole = root(&part);
     let kept = keep(&on_device.queue, &part)?;
     assert_eq!(place(&part), (0, ROOT / 2));
@@ -194,7 +191,7 @@ fn keeps_its_bytes<T>(
     assert_eq!(counts(&pool), (1, 0, ROOT, 0));
     let other = pool.allocate(ROOT / 2)?;
     assert_eq!((root(&other), place(&other)), (whole, (ROOT / 2, ROOT)));
-    enqueue_fill(&on_device.queue, &*other, &6_u32, .., [])?;
+    enqueue_fill(&on_device.queue, &*other, &6_u32, ..)?;
     let third = pool.allocate(16)?;
     assert_ne!(root(&third), whole);
     drop(third);
@@ -217,7 +214,7 @@ fn a_clone_keeps_the_part(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test]
 fn a_sub_buffer_keeps_the_part(on_device: OnDevice) -> Result<()> {
     keeps_its_bytes(&on_device, |_, part| {
-        let inner = part.sub_region(ROOT / 4..)?;
+        let inner = part.sub_buffer(ROOT / 4..)?;
         assert_eq!((root(&inner), inner.offset()), (root(part), part.offset() + ROOT / 4));
         Ok(inner)
     })
@@ -226,14 +223,14 @@ fn a_sub_buffer_keeps_the_part(on_device: OnDevice) -> Result<()> {
 #[rstest]
 #[clmatrix_harness::test]
 fn a_clone_of_a_sub_buffer_of_a_clone_keeps_the_part(on_device: OnDevice) -> Result<()> {
-    keeps_its_bytes(&on_device, |_, part| part.clone().sub_region(..ROOT / 4)?.sub_region(..16))
+    keeps_its_bytes(&on_device, |_, part| part.clone().sub_buffer(..ROOT / 4)?.sub_buffer(..16))
 }
 
 #[rstest]
 #[clmatrix_harness::test]
 fn a_map_keeps_the_part(on_device: OnDevice) -> Result<()> {
     keeps_its_bytes(&on_device, |queue, part| {
-        let map = enqueue_map_buffer::<u32, _>(queue, part, MapRead, .., [])?;
+        let map = part.map_read::<u32>(queue, ..)?;
         assert!(map.iter().all(|found| *found == 5));
         Ok(map)
     })
@@ -251,12 +248,12 @@ fn comes_after(
     let gate = gate(&on_device.context);
     let old = pool.allocate_on(first, 4096)?;
     let old_place = (root(&old), place(&old));
-    enqueue_fill_buffer(first, &old, &1_u32, .., &gate)?;
+    enqueue_fill(first.after(&gate), &old, &1_u32, ..)?;
     drop(old);
     let is_right = meanwhile(&gate, open, || -> Result<_> {
         let new = pool.allocate_on(other, 4096)?;
         assert_eq!((root(&new), place(&new)), old_place);
-        enqueue_fill(other, &*new, &2_u32, .., [])?;
+        enqueue_fill(other, &*new, &2_u32, ..)?;
         is_of(other, &new, 2)
     })?;
     assert!(is_right);
@@ -303,12 +300,12 @@ fn reuse_of_a_part_waits_for_recorded_uses(on_device: OnDevice) -> Result<()> {
     let old = pool.allocate_on(&other, 256)?;
     let elsewhere = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
     // As if it was a use of the region.
-    enqueue_fill_buffer(&other, &elsewhere, &1_u32, .., &gate)?;
+    enqueue_fill(other.after(&gate), &elsewhere, &1_u32, ..)?;
     old.record_use(&other)?;
     drop(old);
     meanwhile(&gate, open, || -> Result<_> {
         let new = pool.allocate(256)?;
-        enqueue_fill(&on_device.queue, &*new, &2_u32, .., [])?;
+        enqueue_fill(&on_device.queue, &*new, &2_u32, ..)?;
         on_device.queue.finish()
     })?;
     other.finish()
@@ -323,7 +320,7 @@ fn reuse_of_a_part_on_the_same_queue_does_not_wait(on_device: OnDevice) -> Resul
     let gate = gate(&on_device.context);
     let neighbour = pool.allocate(4096)?;
     let part = pool.allocate(4096)?;
-    enqueue_fill_buffer(&on_device.queue, &neighbour, &1_u32, .., &gate)?;
+    enqueue_fill(on_device.queue.after(&gate), &neighbour, &1_u32, ..)?;
     let old = place(&part);
     drop(part);
     // It would not come to an end if it waited.
@@ -342,12 +339,12 @@ fn parts_with_pending_commands_are_not_reused_without_a_queue(on_device: OnDevic
     let (other, gate) = (on_device.another_queue(), gate(&on_device.context));
     let old = pool.allocate(4096)?;
     let (whole, at) = (root(&old), place(&old));
-    let ends = enqueue_fill_buffer(&on_device.queue, &old, &1_u32, .., &gate)?;
+    let ends = enqueue_fill(on_device.queue.after(&gate), &old, &1_u32, ..)?;
     drop(old);
     let new = soon_open(&gate, || pool.allocate(4096))?;
     let has_ended = ends.status()? == Status::Complete;
     assert!((root(&new), place(&new)) != (whole, at) || has_ended);
-    enqueue_fill(&other, &*new, &2_u32, .., [])?;
+    enqueue_fill(&other, &*new, &2_u32, ..)?;
     other.finish()?;
     ends.wait()?;
     assert!(is_of(&other, &new, 2)?);
@@ -401,7 +398,7 @@ fn free_held_frees_unused_slabs(on_device: OnDevice) -> Result<()> {
         scope.spawn(|| pool.free_held());
     });
     assert_eq!(counts(&pool), (0, 1, ROOT, 16));
-    enqueue_fill(&on_device.queue, &clone, &3_u32, .., [])?;
+    enqueue_fill(&on_device.queue, &clone, &3_u32, ..)?;
     assert!(is_of(&on_device.queue, &clone, 3)?);
     drop(clone);
     drop(second);
@@ -423,11 +420,11 @@ fn a_part_outlives_its_pool(on_device: OnDevice) -> Result<()> {
     let [first, second] = [pool.allocate(64)?, pool.allocate(64)?];
     let clone = second.clone();
     drop(pool);
-    enqueue_fill(&on_device.queue, &*first, &9_u32, .., [])?;
+    enqueue_fill(&on_device.queue, &*first, &9_u32, ..)?;
     assert!(is_of(&on_device.queue, &first, 9)?);
     let whole = first.parent().expect("it is a region");
     drop((first, second));
-    enqueue_fill(&on_device.queue, &clone, &8_u32, .., [])?;
+    enqueue_fill(&on_device.queue, &clone, &8_u32, ..)?;
     assert!(is_of(&on_device.queue, &clone, 8)?);
     drop(clone);
     // The pool's own is gone. The library releases the event of a fill when a later command finds the
@@ -471,7 +468,7 @@ fn threads_share_slabs(on_device: OnDevice) -> Result<()> {
             let parts = [pool.allocate_on(queue, size)?, pool.allocate_on(queue, 4 * size)?];
             let value = number * 1000 + round;
             for part in &parts {
-                enqueue_fill(queue, &**part, &value, .., [])?;
+                enqueue_fill(queue, &**part, &value, ..)?;
             }
             for part in &parts {
                 assert!(is_of(queue, part, value)?, "thread {number}, round {round}");

@@ -56,7 +56,7 @@ fn events_report_every_action(on_device: OnDevice) -> Result<()> {
     assert_eq!(trace.take(), [told(Reused, 993)]);
     assert!(pool.allocate(1500).is_err());
     assert_eq!(trace.take(), [told(OutOfMemory, 1500)]);
-    block.release();
+    drop(block);
     assert_eq!(trace.take(), [told(Returned, 993)]);
     pool.free_held();
     assert_eq!(trace.take(), [told(Freed, 1023)]);

@@ -7,10 +7,9 @@ use std::ops::Bound;
 
 use clmatrix::memory::{
     AddressingMode, AnyMemoryObject, Buffer, BufferMap, FilterMode, HostRect, Image,
-    ImageBufferRegion, ImageCopy, ImageMap, ImageRegion, Map, MapRead, MapReadWrite,
-    MapWriteInvalidate, MemFlags, MemoryObject, MigrationFlags, PendingMap, PendingTransfer, Rect,
-    Sampler, SvmAllocation, SvmMap, SvmPointer, enqueue_copy, enqueue_fill, enqueue_fill_image,
-    enqueue_map_buffer, enqueue_map_image, enqueue_migrate_mem_objects,
+    ImageBufferRegion, ImageCopy, ImageMap, ImageRegion, MapRead, MapReadWrite, MapWriteInvalidate,
+    MemFlags, MemoryObject, MigrationFlags, PendingMap, PendingTransfer, Rect, Sampler,
+    SvmAllocation, SvmMap, SvmPointer, enqueue_copy, enqueue_fill, enqueue_migrate_mem_objects,
 };
 use clmatrix::pool::{PooledBuffer, PooledSvm};
 use clmatrix::{
@@ -284,14 +283,14 @@ impl<'w> Calls<'w> {
         let buffer = match self.values.below(4) {
             0 => {
                 let data = vec![self.values.byte(); self.values.below(300)];
-                Buffer::builder(&self.world.context)
-                    .flags(flags)
-                    .size(if self.values.one_in(2) { 0 } else { size })
-                    .copy_from(&data)
-                    .build()?
+                Buffer::from_slice(&self.world.context, flags, &data)?
             }
-            1 => self.some_buffer().sub_buffer(self.values.below(8) * 512, size, flags)?,
-            2 => self.some_buffer().sub_region(self.values.range())?,
+            1 => {
+                let start = self.values.below(8) * 512;
+                self.some_buffer()
+                    .sub_buffer_with_flags(start..start.saturating_add(size), flags)?
+            }
+            2 => self.some_buffer().sub_buffer(self.values.range())?,
             _ => Buffer::new(&self.world.context, flags, size)?,
         };
         self.buffers.push(buffer);
@@ -302,10 +301,10 @@ impl<'w> Calls<'w> {
         let (queue, buffer, wait_for) = (self.some_queue(), self.some_buffer(), self.wait_list());
         let (byte, range) = (self.values.byte(), self.values.range());
         let event = match self.values.below(4) {
-            0 => enqueue_fill(&queue, &buffer, &byte, range, &wait_for)?,
-            1 => enqueue_fill(&queue, &buffer, &[byte; 16], range, &wait_for)?,
-            2 => enqueue_fill(&queue, &buffer, &[byte; 3], range, &wait_for)?,
-            _ => enqueue_fill(&queue, &buffer, &u32::from(byte), .., &wait_for)?,
+            0 => enqueue_fill(queue.after(&wait_for), &buffer, &byte, range)?,
+            1 => enqueue_fill(queue.after(&wait_for), &buffer, &[byte; 16], range)?,
+            2 => enqueue_fill(queue.after(&wait_for), &buffer, &[byte; 3], range)?,
+            _ => enqueue_fill(queue.after(&wait_for), &buffer, &u32::from(byte), ..)?,
         };
         self.keep(event);
         Ok(())
@@ -320,9 +319,9 @@ impl<'w> Calls<'w> {
                 .dst_origin(self.values.origin())
                 .src_pitches([self.values.len()])
                 .dst_pitches([self.values.len()]);
-            enqueue_copy(&queue, &dst, &src, rect, &wait_for)?
+            enqueue_copy(queue.after(&wait_for), &dst, &src, rect)?
         } else {
-            enqueue_copy(&queue, &dst, &src, self.values.linear(), &wait_for)?
+            enqueue_copy(queue.after(&wait_for), &dst, &src, self.values.linear())?
         };
         self.keep(event);
         Ok(())
@@ -333,16 +332,16 @@ impl<'w> Calls<'w> {
         let (queue, buffer, wait_for) = (self.some_queue(), self.some_buffer(), self.wait_list());
         let mut host = vec![self.values.byte(); self.values.below(600)];
         let event = match self.values.below(4) {
-            0 => enqueue_copy(&queue, &mut host, &buffer, self.values.linear(), &wait_for)?,
-            1 => enqueue_copy(&queue, &buffer, &host, self.values.linear(), &wait_for)?,
+            0 => enqueue_copy(queue.after(&wait_for), &mut host, &buffer, self.values.linear())?,
+            1 => enqueue_copy(queue.after(&wait_for), &buffer, &host, self.values.linear())?,
             number => {
                 let rect = HostRect::new(self.values.region())
                     .buffer_origin(self.values.origin())
                     .host_origin(self.values.origin())
                     .buffer_pitches([self.values.len()]);
                 match number {
-                    2 => enqueue_copy(&queue, &mut host, &buffer, rect, &wait_for)?,
-                    _ => enqueue_copy(&queue, &buffer, &host, rect, &wait_for)?,
+                    2 => enqueue_copy(queue.after(&wait_for), &mut host, &buffer, rect)?,
+                    _ => enqueue_copy(queue.after(&wait_for), &buffer, &host, rect)?,
                 }
             }
         };
@@ -364,9 +363,9 @@ impl<'w> Calls<'w> {
         let host = vec![self.values.byte(); self.values.below(600)];
         let part = self.values.linear();
         self.transfers.push(if self.values.one_in(2) {
-            enqueue_copy(&queue, host, &buffer, part, &wait_for)?
+            enqueue_copy(queue.after(&wait_for), host, &buffer, part)?
         } else {
-            enqueue_copy(&queue, &buffer, host, part, &wait_for)?
+            enqueue_copy(queue.after(&wait_for), &buffer, host, part)?
         });
         Ok(())
     }
@@ -376,11 +375,11 @@ impl<'w> Calls<'w> {
         let range = self.values.range();
         if self.values.one_in(2) {
             self.may_block();
-            let mut map = enqueue_map_buffer(&queue, &buffer, MapReadWrite, range, &wait_for)?;
+            let mut map = buffer.map_read_write(queue.after(&wait_for), range)?;
             map.fill(self.values.byte());
             self.maps.push(map);
         } else {
-            let map = buffer.map_nonblocking(&queue, MapRead, range, &wait_for)?;
+            let map = buffer.map_async(queue.after(&wait_for), MapRead, range)?;
             self.pending_maps.push(map);
         }
         Ok(())
@@ -390,17 +389,17 @@ impl<'w> Calls<'w> {
     fn end_map(&mut self) -> Result<()> {
         let (queue, wait_for) = (self.some_queue(), self.wait_list());
         let unmapped = match self.values.below(7) {
-            0 => self.maps.pop().map(|map| map.unmap(&wait_for)),
-            1 => self.maps.pop().map(|map| map.unmap_on(&queue, &wait_for)),
-            2 => self.image_maps.pop().map(|map| map.unmap_on(&queue, &wait_for)),
-            3 => self.svm_maps.pop().map(|map| map.unmap_on(&queue, &wait_for)),
+            0 => self.maps.pop().map(|map| map.unmap()),
+            1 => self.maps.pop().map(|map| map.unmap_on(queue.after(&wait_for))),
+            2 => self.image_maps.pop().map(|map| map.unmap_on(queue.after(&wait_for))),
+            3 => self.svm_maps.pop().map(|map| map.unmap_on(queue.after(&wait_for))),
             4 => {
                 self.may_block();
                 let map = self.pending_maps.pop().map(PendingMap::wait).transpose()?;
                 map.map(|map| {
                     // Reads all of it.
                     hint::black_box(map.iter().fold(0, |all, word| all ^ word));
-                    map.unmap(&wait_for)
+                    map.unmap_on(queue.after(&wait_for))
                 })
             }
             5 => {
@@ -408,7 +407,7 @@ impl<'w> Calls<'w> {
                 let map = self.pending_image_maps.pop().map(PendingMap::wait).transpose()?;
                 map.map(|mut map| {
                     map.pixels_mut().fill([7; 4]);
-                    map.unmap(&wait_for)
+                    map.unmap_on(queue.after(&wait_for))
                 })
             }
             _ => {
@@ -453,13 +452,13 @@ impl<'w> Calls<'w> {
             ImageRegion::default()
         };
         let event = match self.values.below(6) {
-            0 => enqueue_fill_image(&queue, &image, [1.0_f32; 4], part, &wait_for)?,
-            1 => enqueue_fill_image(&queue, &image, [1_u32; 4], part, &wait_for)?,
-            2 => enqueue_fill_image(&queue, &image, 0.5_f32, part, &wait_for)?,
+            0 => enqueue_fill(queue.after(&wait_for), &image, [1.0_f32; 4], part)?,
+            1 => enqueue_fill(queue.after(&wait_for), &image, [1_u32; 4], part)?,
+            2 => enqueue_fill(queue.after(&wait_for), &image, 0.5_f32, part)?,
             3 => {
                 let Some(other) = self.values.pick(&self.images).cloned() else { return Ok(()) };
                 let part = ImageCopy::new(self.values.region()).src_origin(origin);
-                enqueue_copy(&queue, &other, &image, part, &wait_for)?
+                enqueue_copy(queue.after(&wait_for), &other, &image, part)?
             }
             number => {
                 self.may_block();
@@ -467,8 +466,8 @@ impl<'w> Calls<'w> {
                 let len = if self.values.one_in(3) { self.values.below(600) } else { size };
                 let mut host = vec![self.values.byte(); len];
                 match number {
-                    4 => enqueue_copy(&queue, &mut host, &image, part, &wait_for)?,
-                    _ => enqueue_copy(&queue, &image, &host, part, &wait_for)?,
+                    4 => enqueue_copy(queue.after(&wait_for), &mut host, &image, part)?,
+                    _ => enqueue_copy(queue.after(&wait_for), &image, &host, part)?,
                 }
             }
         };
@@ -488,9 +487,9 @@ impl<'w> Calls<'w> {
             part = part.offset(self.values.size());
         }
         let event = if self.values.one_in(2) {
-            enqueue_copy(&queue, &buffer, &image, part, &wait_for)?
+            enqueue_copy(queue.after(&wait_for), &buffer, &image, part)?
         } else {
-            enqueue_copy(&queue, &image, &buffer, part, &wait_for)?
+            enqueue_copy(queue.after(&wait_for), &image, &buffer, part)?
         };
         self.keep(event);
         Ok(())
@@ -506,12 +505,12 @@ impl<'w> Calls<'w> {
         };
         if self.values.one_in(2) {
             self.may_block();
-            let mut map = enqueue_map_image(&queue, &image, MapReadWrite, part, &wait_for)?;
+            let mut map = image.map_read_write(queue.after(&wait_for), part)?;
             map.pixels_mut().fill(self.values.byte());
             self.image_maps.push(map);
         } else {
             let mode = MapWriteInvalidate;
-            let map = image.map_nonblocking(&queue, mode, part, &wait_for)?;
+            let map = image.map_async(queue.after(&wait_for), mode, part)?;
             self.pending_image_maps.push(map);
         }
         Ok(())
@@ -549,10 +548,12 @@ impl<'w> Calls<'w> {
         let (queue, wait_for) = (self.some_queue(), self.wait_list());
         let Some(svm) = self.values.pick(&self.svms) else { return Ok(()) };
         let event = match self.values.below(6) {
-            0 => enqueue_fill(&queue, svm, &self.values.byte(), self.values.range(), &wait_for)?,
+            0 => {
+                enqueue_fill(queue.after(&wait_for), svm, &self.values.byte(), self.values.range())?
+            }
             1 => {
                 let Some(other) = self.values.pick(&self.svms) else { return Ok(()) };
-                enqueue_copy(&queue, other, svm, self.values.linear(), &wait_for)?
+                enqueue_copy(queue.after(&wait_for), other, svm, self.values.linear())?
             }
             2 => {
                 let (flags, mut range) = (self.values.flags(), self.values.range());
@@ -564,7 +565,7 @@ impl<'w> Calls<'w> {
             }
             3 => {
                 let mut host = vec![0; self.values.below(600)];
-                enqueue_copy(&queue, &mut host, svm, self.values.linear(), &wait_for)?
+                enqueue_copy(queue.after(&wait_for), &mut host, svm, self.values.linear())?
             }
             4 => {
                 let mut access = svm.access::<u8, _>(MapReadWrite, self.values.range())?;
@@ -573,7 +574,7 @@ impl<'w> Calls<'w> {
             }
             _ => {
                 let range = self.values.range();
-                let mut map = svm.map(&queue, MapReadWrite, range, &wait_for)?;
+                let mut map = svm.map_read_write(queue.after(&wait_for), range)?;
                 map.fill(self.values.byte());
                 self.svm_maps.push(map);
                 return Ok(());
@@ -641,7 +642,7 @@ impl<'w> Calls<'w> {
         let is_short = self.values.one_in(20);
         let local = self.values.one_in(4).then(|| self.values.below(9));
         let mut launch = self.launcher.launch();
-        launch.arg(&buffer).arg(0_u32).global(items).wait_for(&wait_for);
+        launch.arg(&buffer).arg(0_u32).global(items);
         if !is_short {
             launch.arg(byte);
         }
@@ -650,7 +651,7 @@ impl<'w> Calls<'w> {
         }
         // SAFETY: the arguments are those that the kernel declares, or too few. The kernel changes as many
         // bytes as there are work items, and the buffer has as many.
-        let event = unsafe { launch.enqueue(&queue) }?;
+        let event = unsafe { launch.enqueue(queue.after(&wait_for)) }?;
         self.keep(event);
         Ok(())
     }
@@ -665,7 +666,8 @@ impl<'w> Calls<'w> {
                 let flags = MigrationFlags::empty();
                 let waits = !self.world.driver.migrations_must_not_wait;
                 let wait_for = if waits { &wait_for[..] } else { &[] };
-                let event = enqueue_migrate_mem_objects(&queue, &objects[..count], flags, wait_for);
+                let event =
+                    enqueue_migrate_mem_objects(queue.after(wait_for), &objects[..count], flags);
                 self.keep(event?);
                 Ok(())
             }

@@ -177,10 +177,10 @@ impl Map {
         let state = mem::replace(&mut self.state, MapState::Ended);
         let (event, queue, is_on_bytes) = match (state, end) {
             (MapState::Ready(mapped, _), End::Unmap) => {
-                (mapped.unmap(None, &gate), self.queue.clone(), true)
+                (mapped.unmap_on(self.queue.after(&gate)), self.queue.clone(), true)
             }
             (MapState::Ready(mapped, _), End::UnmapElsewhere) => {
-                (mapped.unmap(Some(queue), &gate), queue.clone(), true)
+                (mapped.unmap_on(queue.after(&gate)), queue.clone(), true)
             }
             (state, _) => {
                 if matches!(state, MapState::Pending(_)) && self.mode == Mode::Invalidate {

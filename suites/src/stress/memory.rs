@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use clmatrix::memory::{
-    Buffer, BufferMap, Linear, Map, MapRead, MapReadWrite, MapWriteInvalidate, PendingMap,
-    PendingTransfer, SvmAllocation, SvmMap, enqueue_copy, enqueue_fill, enqueue_map_buffer,
+    Buffer, BufferMap, Linear, MapRead, MapReadWrite, MapWriteInvalidate, Order, PendingMap,
+    PendingTransfer, SvmAllocation, SvmMap, SvmPointer, enqueue_copy, enqueue_fill,
 };
 use clmatrix::pool::{PooledBuffer, PooledSvm};
 use clmatrix::{CommandQueue, Event, Launcher, Result};
@@ -53,8 +53,8 @@ impl Memory<'_> {
         wait_for: &[Event],
     ) -> Result<Event> {
         match self {
-            Self::Buffer(buffer) => enqueue_fill(queue, buffer, &value, bytes, wait_for),
-            Self::Svm(svm) => enqueue_fill(queue, svm, &value, bytes, wait_for),
+            Self::Buffer(buffer) => enqueue_fill(queue.after(wait_for), buffer, &value, bytes),
+            Self::Svm(svm) => enqueue_fill(queue.after(wait_for), svm, &value, bytes),
         }
     }
 
@@ -72,10 +72,10 @@ impl Memory<'_> {
             Self::Buffer(buffer) => launch.arg(buffer),
             Self::Svm(svm) => launch.arg(svm),
         };
-        launch.arg(bytes.start as u32).arg(value).global(bytes.len()).wait_for(wait_for);
+        launch.arg(bytes.start as u32).arg(value).global(bytes.len());
         // SAFETY: the kernel takes memory, the first byte and the number; each work item changes a
         // byte of its own, and all of the bytes are within the memory.
-        unsafe { launch.enqueue(queue) }
+        unsafe { launch.enqueue(queue.after(wait_for)) }
     }
 
     /// Copies `len` bytes; `None` if there is no such copy.
@@ -90,10 +90,10 @@ impl Memory<'_> {
         let bytes = Linear::default().src_offset(offsets.0).dst_offset(offsets.1).byte_count(len);
         match (self, to) {
             (Self::Buffer(from), Self::Buffer(to)) => {
-                Some(enqueue_copy(queue, to, from, bytes, wait_for))
+                Some(enqueue_copy(queue.after(wait_for), to, from, bytes))
             }
             (Self::Svm(from), Self::Svm(to)) => {
-                Some(enqueue_copy(queue, to, from, bytes, wait_for))
+                Some(enqueue_copy(queue.after(wait_for), to, from, bytes))
             }
             _ => None,
         }
@@ -108,8 +108,8 @@ impl Memory<'_> {
     ) -> Result<Event> {
         let from = Linear::default().src_offset(start);
         match self {
-            Self::Buffer(buffer) => enqueue_copy(queue, bytes, buffer, from, wait_for),
-            Self::Svm(svm) => enqueue_copy(queue, bytes, svm, from, wait_for),
+            Self::Buffer(buffer) => enqueue_copy(queue.after(wait_for), bytes, buffer, from),
+            Self::Svm(svm) => enqueue_copy(queue.after(wait_for), bytes, svm, from),
         }
     }
 
@@ -122,8 +122,8 @@ impl Memory<'_> {
     ) -> Result<Event> {
         let to = Linear::default().dst_offset(start);
         match self {
-            Self::Buffer(buffer) => enqueue_copy(queue, buffer, bytes, to, wait_for),
-            Self::Svm(svm) => enqueue_copy(queue, svm, bytes, to, wait_for),
+            Self::Buffer(buffer) => enqueue_copy(queue.after(wait_for), buffer, bytes, to),
+            Self::Svm(svm) => enqueue_copy(queue.after(wait_for), svm, bytes, to),
         }
     }
 
@@ -136,8 +136,8 @@ impl Memory<'_> {
     ) -> Result<PendingTransfer<Vec<u8>>> {
         let from = Linear::default().src_offset(start);
         Ok(match self {
-            Self::Buffer(buffer) => enqueue_copy(queue, bytes, buffer, from, wait_for)?,
-            Self::Svm(svm) => enqueue_copy(queue, bytes, svm, from, wait_for)?,
+            Self::Buffer(buffer) => enqueue_copy(queue.after(wait_for), bytes, buffer, from)?,
+            Self::Svm(svm) => enqueue_copy(queue.after(wait_for), bytes, svm, from)?,
         })
     }
 
@@ -150,8 +150,8 @@ impl Memory<'_> {
     ) -> Result<PendingTransfer<Vec<u8>>> {
         let to = Linear::default().dst_offset(start);
         Ok(match self {
-            Self::Buffer(buffer) => enqueue_copy(queue, buffer, bytes, to, wait_for)?,
-            Self::Svm(svm) => enqueue_copy(queue, svm, bytes, to, wait_for)?,
+            Self::Buffer(buffer) => enqueue_copy(queue.after(wait_for), buffer, bytes, to)?,
+            Self::Svm(svm) => enqueue_copy(queue.after(wait_for), svm, bytes, to)?,
         })
     }
 
@@ -176,12 +176,12 @@ impl Memory<'_> {
             ($mode:expr) => {
                 match self {
                     Self::Buffer(buffer) => map!(
-                        enqueue_map_buffer::<u8, _>(queue, buffer, $mode, bytes, wait_for)?,
-                        buffer.map_nonblocking::<u8, _>(queue, $mode, bytes, wait_for)?
+                        buffer.map::<u8, _>(queue.after(wait_for), $mode, bytes)?,
+                        buffer.map_async::<u8, _>(queue.after(wait_for), $mode, bytes)?
                     ),
                     Self::Svm(svm) => map!(
-                        svm.map::<u8, _>(queue, $mode, bytes, wait_for)?,
-                        svm.map_nonblocking::<u8, _>(queue, $mode, bytes, wait_for)?
+                        svm.map::<u8, _>(queue.after(wait_for), $mode, bytes)?,
+                        svm.map_async::<u8, _>(queue.after(wait_for), $mode, bytes)?
                     ),
                 }
             };
@@ -210,7 +210,7 @@ pub trait Mapped {
     fn bytes(&self) -> &[u8];
     /// Overwrites all bytes; does nothing for a map that only reads.
     fn write(&mut self, value: u8);
-    fn unmap(self: Box<Self>, queue: Option<&CommandQueue>, wait_for: &[Event]) -> Result<Event>;
+    fn unmap_on(self: Box<Self>, order: Order<'_>) -> Result<Event>;
 }
 
 macro_rules! maps {
@@ -232,15 +232,8 @@ macro_rules! maps {
                     write(self, value);
                 }
 
-                fn unmap(
-                    self: Box<Self>,
-                    queue: Option<&CommandQueue>,
-                    wait_for: &[Event],
-                ) -> Result<Event> {
-                    match queue {
-                        Some(queue) => (*self).unmap_on(queue, wait_for),
-                        None => (*self).unmap(wait_for),
-                    }
+                fn unmap_on(self: Box<Self>, order: Order<'_>) -> Result<Event> {
+                    (*self).unmap_on(order)
                 }
             }
         )*

@@ -88,7 +88,7 @@ impl<'w> ThreadState<'w> {
         Ok(match object.handle.memory() {
             Memory::Buffer(buffer) if place.as_region => View {
                 object,
-                region: Some(buffer.sub_region(object.lane_bytes(place.lane))?),
+                region: Some(buffer.sub_buffer(object.lane_bytes(place.lane))?),
                 bytes: self.in_lane(place),
             },
             _ => View { object, region: None, bytes: object.bytes(place) },

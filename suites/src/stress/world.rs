@@ -51,9 +51,9 @@ impl World {
             .as_ref()
             .map(|_| SvmPool::new(SvmAllocator::new(&context, 0, SvmFlags::READ_WRITE, None)?));
         let buffer = Buffer::new(&context, MemFlags::READ_WRITE, size)?;
-        enqueue_fill(&queues[0], &buffer, &0_u8, .., [])?;
+        enqueue_fill(&queues[0], &buffer, &0_u8, ..)?;
         if let Some(svm) = &svm {
-            enqueue_fill(&queues[0], svm, &0_u8, .., [])?;
+            enqueue_fill(&queues[0], svm, &0_u8, ..)?;
         }
         queues[0].finish()?;
         let second = match svm {

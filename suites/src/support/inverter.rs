@@ -43,7 +43,7 @@ impl<'a> Inverter<'a> {
         launch.global(buffer.size()).arg_read(buffer).arg(&seen);
         // SAFETY: the kernel uses as many bytes of both buffers as they have.
         unsafe { launch.enqueue(queue) }?;
-        enqueue_copy(queue, &mut bytes, &seen, .., [])?;
+        enqueue_copy(queue, &mut bytes, &seen, ..)?;
         Ok(bytes)
     }
 

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use clmatrix::cl3::command_queue::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
-use clmatrix::memory::Buffer;
+use clmatrix::memory::{Buffer, Order};
 use clmatrix::{CommandQueue, Context, Device, Event, Launcher, Program, QueueProperties, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory, skip};
 use rstest::fixture;
@@ -77,6 +77,12 @@ impl Deref for OutOfOrderQueue {
 
     fn deref(&self) -> &CommandQueue {
         &self.0
+    }
+}
+
+impl<'a> From<&'a OutOfOrderQueue> for Order<'a> {
+    fn from(queue: &'a OutOfOrderQueue) -> Self {
+        Self::from(&queue.0)
     }
 }
 

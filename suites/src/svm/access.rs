@@ -2,7 +2,7 @@
 
 use clmatrix::Result;
 use clmatrix::memory::{
-    Map, MapMode, MapRead, MapReadWrite, MapWrite, SvmPointer, enqueue_copy, enqueue_svm_memfill,
+    MapMode, MapRead, MapReadWrite, MapWrite, SvmPointer, enqueue_copy, enqueue_fill,
 };
 use rstest::rstest;
 
@@ -45,7 +45,7 @@ fn the_host_reads_and_writes_all_bytes_of_any_size(on_device: OnDevice) -> Resul
 fn a_host_access_waits_for_earlier_commands(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, FINE, &counting(4))?;
     let gate = gate(&on_device.context);
-    enqueue_svm_memfill(&on_device.another_queue(), &svm, &7_u32, ..8, &gate)?;
+    enqueue_fill(on_device.another_queue().after(&gate), &svm, &7_u32, ..8)?;
     // The access does not wait for the fill, which is on other bytes.
     assert_eq!(svm.access::<u32, _>(MapRead, 2..)?[..], [2, 3]);
     let found = meanwhile(&gate, open, || svm.access::<u32, _>(MapRead, ..).map(|x| x.to_vec()))?;
@@ -59,7 +59,7 @@ fn a_host_access_for_reading_is_accepted_during_reads(on_device: OnDevice) -> Re
     let svm = svm_of(&on_device, FINE, &counting(4))?;
     let other = svm_of(&on_device, FINE, &[0; 4])?;
     let gate = gate(&on_device.context);
-    enqueue_copy(&on_device.another_queue(), &other, &svm, .., &gate)?;
+    enqueue_copy(on_device.another_queue().after(&gate), &other, &svm, ..)?;
     assert_eq!(svm.access::<u32, _>(MapRead, ..)?[..], counting(4));
     meanwhile(&gate, open, || svm.access::<u32, _>(MapWrite, ..).map(|mut x| x.fill(9)))?;
     assert_on_device(&on_device, &other, &counting(4));
@@ -70,18 +70,18 @@ fn refused<M: MapMode>(on: &OnDevice, mode: M, reads_too: bool) -> Result<()> {
     let svm = svm_of(on, FINE, &counting(4))?;
     let held = svm.access::<u32, _>(mode, ..2)?;
     let refused = "CL_INVALID_OPERATION";
-    assert_eq!(refusal(enqueue_svm_memfill(&on.queue, &svm, &0_u32, .., [])), refused);
+    assert_eq!(refusal(enqueue_fill(&on.queue, &svm, &0_u32, ..)), refused);
     assert_eq!(refusal(double(on, &svm)), refused);
-    assert_eq!(refusal(svm.map_rw::<u32>(&on.queue, [])), refused);
+    assert_eq!(refusal(svm.map_read_write::<u32>(&on.queue, ..)), refused);
     assert_eq!(refusal(svm.access::<u32, _>(MapReadWrite, ..)), refused);
     if reads_too {
-        assert_eq!(refusal(enqueue_copy(&on.queue, &mut [0_u32], &svm, .., [])), refused);
+        assert_eq!(refusal(enqueue_copy(&on.queue, &mut [0_u32], &svm, ..)), refused);
         assert_eq!(refusal(svm.access::<u32, _>(MapRead, ..)), refused);
     } else {
         assert_eq!(svm.access::<u32, _>(MapRead, ..)?[..], counting(4));
     }
     // The other bytes are free.
-    enqueue_svm_memfill(&on.queue, &svm, &9_u32, 8.., [])?;
+    enqueue_fill(&on.queue, &svm, &9_u32, 8..)?;
     drop(held);
     double(on, &svm)?;
     assert_on_device(on, &svm, &[0, 2, 18, 18]);
@@ -102,7 +102,7 @@ fn commands_during_a_host_access_are_refused(on_device: OnDevice) -> Result<()> 
 fn memory_of_a_failed_unmap_stays_inaccessible(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, FINE, &counting(4))?;
     let gate = gate(&on_device.context);
-    svm.map_rw::<u32>(&on_device.queue, [])?.unmap(&gate)?;
+    svm.map_read_write::<u32>(&on_device.queue, ..)?.unmap_on(on_device.queue.after(&gate))?;
     fail(&gate);
     let result = svm.access::<u32, _>(MapReadWrite, ..);
     assert_eq!(refusal(result), "CL_INVALID_OPERATION");
@@ -115,8 +115,8 @@ fn memory_of_a_failed_unmap_stays_inaccessible(on_device: OnDevice) -> Result<()
 fn an_unmap_that_fails_during_the_wait_of_an_access_is_noticed(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, FINE, &counting(4))?;
     let (unmap, fill) = (gate(&on_device.context), gate(&on_device.context));
-    svm.map::<u32, _>(&on_device.queue, MapReadWrite, 2.., [])?.unmap(&unmap)?;
-    enqueue_svm_memfill(&on_device.another_queue(), &svm, &7_u32, ..8, &fill)?;
+    svm.map_read_write::<u32>(&on_device.queue, 2..)?.unmap_on(on_device.queue.after(&unmap))?;
+    enqueue_fill(on_device.another_queue().after(&fill), &svm, &7_u32, ..8)?;
     let result = fail_then_open(&unmap, &fill, || svm.access::<u32, _>(MapReadWrite, ..));
     assert_eq!(refusal(result), "CL_INVALID_OPERATION");
     Ok(())

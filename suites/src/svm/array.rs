@@ -2,8 +2,8 @@
 //! that take another array's shape).
 
 use clmatrix::memory::{
-    Map, MapRead, MapReadWrite, SvmAllocation, SvmArray, SvmFlags, SvmPointer, enqueue_copy,
-    enqueue_svm_memfill,
+    MapRead, MapReadWrite, SvmAllocation, SvmArray, SvmFlags, SvmPointer, enqueue_copy,
+    enqueue_fill,
 };
 use clmatrix::{Context, Result};
 use ndarray::{Array, Array2, Array3, ShapeBuilder, array};
@@ -28,12 +28,12 @@ fn elements_have_the_requested_order(
     assert_eq!((svm.shape(), svm.len(), svm.size()), (&[2, 3][..], 6, 24));
     assert_eq!(svm.svm_flags(), COARSE);
     let expected = Array::from_shape_fn((2, 3), |(row, column)| (10 * row + column) as u32);
-    let mut map = svm.map_rw(&on_device.queue, [])?;
+    let mut map = svm.map(&on_device.queue, MapReadWrite)?;
     map.array_mut().assign(&expected);
-    map.unmap([])?;
+    map.unmap()?;
     assert_on_device(&on_device, &svm, &in_memory);
     double(&on_device, &svm)?;
-    assert_eq!(svm.map_ro(&on_device.queue, [])?.array(), 2 * expected);
+    assert_eq!(svm.map(&on_device.queue, MapRead)?.array(), 2 * expected);
     Ok(())
 }
 
@@ -114,7 +114,7 @@ fn sizes_that_overflow_are_refused(on_device: OnDevice) {
 fn an_array_may_be_empty(on_device: OnDevice) -> Result<()> {
     let svm = SvmArray::<u32, _>::builder(&on_device.context, (0, 3)).build()?;
     assert!(svm.is_empty() && svm.svm_ptr().is_null());
-    assert_eq!(refusal(svm.map_rw(&on_device.queue, [])), "CL_INVALID_VALUE");
+    assert_eq!(refusal(svm.map(&on_device.queue, MapReadWrite)), "CL_INVALID_VALUE");
     Ok(())
 }
 
@@ -122,9 +122,9 @@ fn an_array_may_be_empty(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test(requires(svm))]
 fn a_range_of_an_array_is_in_elements(on_device: OnDevice) -> Result<()> {
     let svm = SvmArray::<u32, _>::builder(&on_device.context, (2, 2)).build()?;
-    enqueue_svm_memfill(&on_device.queue, &svm, &7_u32, .., [])?;
+    enqueue_fill(&on_device.queue, &svm, &7_u32, ..)?;
     svm.map_read_write::<u32>(&on_device.queue, 1..2)?[0] = 9;
-    assert_eq!(svm.map_ro(&on_device.queue, [])?.array(), array![[7, 9], [7, 7]]);
+    assert_eq!(svm.map(&on_device.queue, MapRead)?.array(), array![[7, 9], [7, 7]]);
     Ok(())
 }
 
@@ -135,7 +135,7 @@ fn an_array_is_released_as_its_allocation(on_device: OnDevice) -> Result<()> {
     let queue = on_device.another_queue();
     let builder = SvmArray::<u32, _>::builder(&on_device.context, 4);
     let svm = builder.queue(&queue).build()?;
-    enqueue_copy(&queue, &svm, &[1_u32, 2, 3, 4], .., [])?;
+    enqueue_copy(&queue, &svm, &[1_u32, 2, 3, 4], ..)?;
     let clone = svm.clone();
     let allocation: SvmAllocation = svm.into_allocation();
     assert_eq!(&allocation, clone.allocation());
@@ -151,10 +151,10 @@ fn an_array_is_released_as_its_allocation(on_device: OnDevice) -> Result<()> {
 fn an_unmap_may_run_on_another_queue(on_device: OnDevice) -> Result<()> {
     let svm = SvmArray::<u32, _>::builder(&on_device.context, 4).build()?;
     let other_queue = on_device.another_queue();
-    let mut map = svm.map(&other_queue, clmatrix::memory::MapWriteInvalidate, [])?;
+    let mut map = svm.map(&other_queue, clmatrix::memory::MapWriteInvalidate)?;
     map.event().wait()?;
     map.array_mut().fill(3);
-    map.unmap_on(&on_device.queue, [])?.wait()?;
+    map.unmap_on(&on_device.queue)?.wait()?;
     assert_on_device(&on_device, &svm, &[3; 4]);
     Ok(())
 }

@@ -1,8 +1,7 @@
 //! Shared virtual memory seen as a buffer (PyOpenCL's `as_buffer`).
 
 use clmatrix::memory::{
-    Map, MapRead, MapReadWrite, MemFlags, MemoryObject, SvmAllocation, SvmPointer, enqueue_copy,
-    enqueue_copy_buffer, enqueue_fill_buffer, enqueue_map_buffer, enqueue_svm_memfill,
+    Linear, MemFlags, MemoryObject, SvmAllocation, SvmPointer, enqueue_copy, enqueue_fill,
 };
 use clmatrix::pool::{SvmAllocator, SvmPool};
 use clmatrix::{Result, Status};
@@ -29,9 +28,9 @@ fn a_buffer_shares_the_bytes_of_its_svm(
     on_device.run(DOUBLE, &[&buffer], 8)?;
     on_device.queue.finish()?;
     assert_on_device(&on_device, &svm, &[0, 2, 4, 6, 8, 10, 12, 14]);
-    enqueue_svm_memfill(&on_device.queue, &svm, &9_u32, 8.., [])?;
+    enqueue_fill(&on_device.queue, &svm, &9_u32, 8..)?;
     let mut found = [0_u32; 8];
-    enqueue_copy(&on_device.queue, &mut found, &buffer, .., [])?;
+    enqueue_copy(&on_device.queue, &mut found, &buffer, ..)?;
     assert_eq!(found, [0, 2, 9, 9, 9, 9, 9, 9]);
     Ok(())
 }
@@ -41,17 +40,17 @@ fn a_buffer_shares_the_bytes_of_its_svm(
 fn a_buffer_may_cover_a_part_of_svm(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(128))?;
     let buffer = svm.as_buffer(MemFlags::READ_WRITE, 128..256)?;
-    enqueue_fill_buffer(&on_device.queue, &buffer, &7_u32, 4..8, [])?;
+    enqueue_fill(&on_device.queue, &buffer, &7_u32, 4..8)?;
     let mut expected = counting(128);
     expected[33] = 7;
     assert_on_device(&on_device, &svm, &expected);
     // Mapped bytes are counted from the start of the memory.
-    let map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapReadWrite, .., [])?;
+    let map = buffer.map_read_write::<u32>(&on_device.queue, ..)?;
     assert_eq!(map[..], expected[32..64]);
-    let refused = enqueue_svm_memfill(&on_device.queue, &svm, &0_u32, 128..132, []);
+    let refused = enqueue_fill(&on_device.queue, &svm, &0_u32, 128..132);
     assert_eq!(refusal(refused), "CL_INVALID_OPERATION");
-    enqueue_svm_memfill(&on_device.queue, &svm, &0_u32, ..128, [])?;
-    enqueue_svm_memfill(&on_device.queue, &svm, &0_u32, 256.., [])?;
+    enqueue_fill(&on_device.queue, &svm, &0_u32, ..128)?;
+    enqueue_fill(&on_device.queue, &svm, &0_u32, 256..)?;
     Ok(())
 }
 
@@ -65,7 +64,12 @@ fn copies_between_parts_move_all_bytes_of_any_size(on_device: OnDevice) -> Resul
         let svm = svm_with(&on_device, COARSE, &to)?;
         let src = svm.as_buffer(MemFlags::READ_WRITE, len..2 * len)?;
         let dst = svm.as_buffer(MemFlags::READ_WRITE, 3 * len..)?;
-        enqueue_copy_buffer(&on_device.queue, &src, 23, &dst, 5, size, [])?;
+        enqueue_copy(
+            &on_device.queue,
+            &dst,
+            &src,
+            Linear::default().src_offset(23).dst_offset(5).byte_count(size),
+        )?;
         let moved = &to[len + 23..][..size];
         assert_moved(&bytes_in(&on_device, &svm)?, &to, 3 * len + 5, moved);
     }
@@ -79,14 +83,14 @@ fn maps_of_svm_and_of_its_buffer_exclude_each_other(on_device: OnDevice) -> Resu
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let buffer = svm.as_buffer(MemFlags::READ_WRITE, ..)?;
     let refused = "CL_INVALID_OPERATION";
-    let map = svm.map::<u32, _>(queue, MapReadWrite, .., [])?;
-    assert_eq!(refusal(enqueue_fill_buffer(queue, &buffer, &0_u32, .., [])), refused);
-    let mapped = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, .., []);
+    let map = svm.map_read_write::<u32>(queue, ..)?;
+    assert_eq!(refusal(enqueue_fill(queue, &buffer, &0_u32, ..)), refused);
+    let mapped = buffer.map_read::<u32>(queue, ..);
     assert_eq!(refusal(mapped), refused);
     drop(map);
-    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapReadWrite, .., [])?;
-    assert_eq!(refusal(enqueue_svm_memfill(queue, &svm, &0_u32, .., [])), refused);
-    assert_eq!(refusal(svm.map_ro::<u32>(queue, [])), refused);
+    let map = buffer.map_read_write::<u32>(queue, ..)?;
+    assert_eq!(refusal(enqueue_fill(queue, &svm, &0_u32, ..)), refused);
+    assert_eq!(refusal(svm.map_read::<u32>(queue, ..)), refused);
     drop(map);
     assert_eq!(contents(&on_device, &svm)?, counting(4));
     Ok(())
@@ -98,7 +102,7 @@ fn a_map_waits_for_commands_on_the_buffer(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let buffer = svm.as_buffer(MemFlags::READ_WRITE, ..)?;
     let gate = gate(&on_device.context);
-    enqueue_fill_buffer(&on_device.another_queue(), &buffer, &7_u32, .., &gate)?;
+    enqueue_fill(on_device.another_queue().after(&gate), &buffer, &7_u32, ..)?;
     assert_eq!(meanwhile(&gate, open, || contents(&on_device, &svm))?, [7; 4]);
     Ok(())
 }
@@ -109,19 +113,19 @@ fn a_map_waits_for_commands_on_the_buffer(on_device: OnDevice) -> Result<()> {
 fn a_buffer_of_svm_mapped_for_writing_is_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let svm = svm_of(&on_device, COARSE, &counting(128))?;
-    let map = svm.map::<u32, _>(queue, MapReadWrite, 32..64, [])?;
+    let map = svm.map_read_write::<u32>(queue, 32..64)?;
     for range in [0..512, 128..256, 252..260] {
         let refused = svm.as_buffer(MemFlags::READ_WRITE, range);
         assert_eq!(refusal(refused), "CL_INVALID_OPERATION");
     }
     let beside = svm.as_buffer(MemFlags::READ_WRITE, ..128)?;
-    enqueue_fill_buffer(queue, &beside, &7_u32, ..4, [])?;
+    enqueue_fill(queue, &beside, &7_u32, ..4)?;
     drop(map);
-    let map = svm.map::<u32, _>(queue, MapRead, 32..64, [])?;
+    let map = svm.map_read::<u32>(queue, 32..64)?;
     let read = svm.as_buffer(MemFlags::READ_WRITE, 128..256)?;
     assert_eq!(map[..], counting(128)[32..64]);
     drop(map);
-    enqueue_fill_buffer(queue, &read, &8_u32, ..4, [])?;
+    enqueue_fill(queue, &read, &8_u32, ..4)?;
     let mut expected = counting(128);
     (expected[0], expected[32]) = (7, 8);
     assert_on_device(&on_device, &svm, &expected);
@@ -138,19 +142,19 @@ fn as_buffer_waits_for_commands_that_write_its_bytes(
     let other_queue = on_device.another_queue();
     let gate = gate(&on_device.context);
     let written = match what {
-        "fill" => enqueue_svm_memfill(&other_queue, &svm, &8_u32, .., &gate)?,
+        "fill" => enqueue_fill(other_queue.after(&gate), &svm, &8_u32, ..)?,
         _ => {
             let mut double = on_device.launcher(DOUBLE, "")?;
             let mut launch = double.launch();
-            launch.arg(&svm).global(4).wait_for(&gate);
+            launch.arg(&svm).global(4);
             // SAFETY: the kernel takes memory, and uses as many elements as it has.
-            unsafe { launch.enqueue(&other_queue)? }
+            unsafe { launch.enqueue(other_queue.after(&gate))? }
         }
     };
     let buffer = meanwhile(&gate, open, || svm.as_buffer(MemFlags::READ_WRITE, ..))?;
     assert_eq!(written.status()?, Status::Complete, "it did not wait");
     let mut found = [0_u32; 4];
-    enqueue_copy(&on_device.queue, &mut found, &buffer, .., [])?;
+    enqueue_copy(&on_device.queue, &mut found, &buffer, ..)?;
     assert_eq!(found, [8; 4]);
     Ok(())
 }
@@ -165,12 +169,12 @@ fn a_buffer_keeps_its_svm(on_device: OnDevice) -> Result<()> {
     let (from, copy) = (source(SIZE), buffer_with(&on_device, &before(SIZE))?);
     let block = pool.allocate(SIZE)?;
     let at = block.svm_ptr().addr();
-    enqueue_copy(queue, &block, &from, .., [])?;
+    enqueue_copy(queue, &block, &from, ..)?;
     let buffer = block.as_buffer(MemFlags::READ_WRITE, ..)?;
     drop(block);
     assert!(!is_free(&pool, SIZE, at)?, "the buffer does not keep it");
     let gate = gate(&on_device.context);
-    enqueue_copy_buffer(queue, &buffer, 0, &copy, 0, SIZE, &gate)?;
+    enqueue_copy(queue.after(&gate), &copy, &buffer, Linear::default().byte_count(SIZE))?;
     drop(buffer);
     assert!(!is_free(&pool, SIZE, at)?, "the command does not keep it");
     open(&gate);
@@ -186,8 +190,8 @@ fn a_buffer_keeps_its_svm(on_device: OnDevice) -> Result<()> {
 fn a_released_buffer_releases_its_svm(on_device: OnDevice) -> Result<()> {
     let mut svm = Some(svm_of(&on_device, COARSE, &counting(4))?);
     let buffer = svm.as_ref().expect("the memory").as_buffer(MemFlags::READ_WRITE, ..)?;
-    let region = buffer.sub_region(..8)?;
-    enqueue_fill_buffer(&on_device.queue, &region, &7_u32, .., [])?;
+    let region = buffer.sub_buffer(..8)?;
+    enqueue_fill(&on_device.queue, &region, &7_u32, ..)?;
     drop((buffer, region));
     on_device.queue.finish()?;
     let is_released = soon(|| {
@@ -222,7 +226,7 @@ fn the_last_handle_waits_for_commands_on_the_svm(on_device: OnDevice) -> Result<
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let buffer = svm.as_buffer(MemFlags::READ_WRITE, ..)?;
     let gate = gate(&on_device.context);
-    let filled = enqueue_svm_memfill(&on_device.queue, &svm, &7_u32, .., &gate)?;
+    let filled = enqueue_fill(on_device.queue.after(&gate), &svm, &7_u32, ..)?;
     drop(svm);
     meanwhile(&gate, open, || drop(buffer));
     assert_eq!(filled.status()?, Status::Complete, "it did not wait");
@@ -249,9 +253,10 @@ fn copies_onto_the_same_bytes_are_refused(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(128))?;
     let all = svm.as_buffer(MemFlags::READ_WRITE, ..)?;
     let part = svm.as_buffer(MemFlags::READ_WRITE, 128..)?;
-    let onto_itself = enqueue_copy_buffer(queue, &all, 128, &part, 0, 16, []);
+    let onto_itself =
+        enqueue_copy(queue, &part, &all, Linear::default().src_offset(128).byte_count(16));
     assert_eq!(refusal(onto_itself), "CL_MEM_COPY_OVERLAP");
-    enqueue_copy_buffer(queue, &all, 0, &part, 0, 128, [])?;
+    enqueue_copy(queue, &part, &all, Linear::default().byte_count(128))?;
     let mut expected = counting(128);
     expected.copy_within(..32, 32);
     assert_on_device(&on_device, &svm, &expected);

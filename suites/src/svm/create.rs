@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 
 use clmatrix::memory::{
-    Buffer, Map, MapReadWrite, MemFlags, SvmAllocation, SvmFlags, SvmPointer, enqueue_copy,
-    enqueue_read_buffer, enqueue_svm_memfill,
+    Buffer, MemFlags, SvmAllocation, SvmFlags, SvmPointer, enqueue_copy, enqueue_fill,
 };
 use clmatrix::{Device, Result};
 use clmatrix_harness::device;
@@ -116,13 +115,13 @@ fn svm_of_zero_bytes_has_no_memory(on_device: OnDevice) -> Result<()> {
     let svm = nothing()?;
     assert!(svm.svm_ptr().is_null());
     assert_eq!(svm.size(), 0);
-    assert_eq!(refusal(svm.map_rw::<u8>(queue, [])), "CL_INVALID_VALUE");
-    assert_eq!(refusal(enqueue_svm_memfill(queue, &svm, &0_u8, .., [])), "CL_INVALID_VALUE");
-    assert_eq!(refusal(enqueue_copy(queue, &svm, &[0_u8], .., [])), "CL_INVALID_VALUE");
+    assert_eq!(refusal(svm.map_read_write::<u8>(queue, ..)), "CL_INVALID_VALUE");
+    assert_eq!(refusal(enqueue_fill(queue, &svm, &0_u8, ..)), "CL_INVALID_VALUE");
+    assert_eq!(refusal(enqueue_copy(queue, &svm, &[0_u8], ..)), "CL_INVALID_VALUE");
     let buffer = svm.as_buffer(MemFlags::READ_WRITE, ..);
     assert_eq!(refusal(buffer), "CL_INVALID_BUFFER_SIZE");
     // Both ways to give it up.
-    svm.release();
+    drop(svm);
     nothing()?.enqueue_release(Some(queue), [])?.wait()?;
     Ok(())
 }
@@ -137,7 +136,7 @@ fn svm_of_zero_bytes_is_null_in_kernels(on_device: OnDevice) -> Result<()> {
     // SAFETY: the kernel takes two pieces of memory, and uses one element of the second.
     unsafe { is_null.launch().arg(&nothing).arg(&out).global(1).enqueue(&on_device.queue)? };
     let mut found = [0_u32];
-    enqueue_read_buffer(&on_device.queue, &out, 0, &mut found, [])?;
+    out.read(&on_device.queue, &mut found)?;
     assert_eq!(found, [2]);
     Ok(())
 }
@@ -157,7 +156,7 @@ fn clones_share_the_memory_and_are_equal(on_device: OnDevice) -> Result<()> {
     assert_eq!(all.len(), 2);
     drop(all);
     // The last of its handles.
-    clone.map::<u32, _>(&on_device.queue, MapReadWrite, .., [])?[0] = 7;
+    clone.map_read_write::<u32>(&on_device.queue, ..)?[0] = 7;
     assert_on_device(&on_device, &clone, &[7]);
     Ok(())
 }

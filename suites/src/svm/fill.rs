@@ -1,9 +1,7 @@
 //! Shared virtual memory that is filled (`clEnqueueSVMMemFill`; `pyopencl.enqueue_svm_memfill`).
 
 use clmatrix::Result;
-use clmatrix::memory::{
-    SvmAllocation, SvmPointer, enqueue_copy, enqueue_fill, enqueue_svm_memfill,
-};
+use clmatrix::memory::{SvmAllocation, SvmPointer, enqueue_copy, enqueue_fill};
 use proptest::prelude::{Just, Strategy};
 use rstest::rstest;
 
@@ -21,9 +19,9 @@ fn a_fill_repeats_its_pattern(
     #[values(COARSE, FINE)] flags: clmatrix::memory::SvmFlags,
 ) -> Result<()> {
     let svm = svm_of(&on_device, flags, &[0; 4])?;
-    enqueue_svm_memfill(&on_device.queue, &svm, &0x0102_0304_u32, .., [])?;
+    enqueue_fill(&on_device.queue, &svm, &0x0102_0304_u32, ..)?;
     assert_on_device(&on_device, &svm, &[0x0102_0304; 4]);
-    enqueue_fill(&on_device.queue, &svm, &7_u8, 5..7, [])?;
+    enqueue_fill(&on_device.queue, &svm, &7_u8, 5..7)?;
     let expected = [0x0102_0304, u32::from_le_bytes([4, 7, 7, 1])];
     assert_on_device(&on_device, &svm, &[expected[0], expected[1], expected[0], expected[0]]);
     Ok(())
@@ -43,7 +41,7 @@ fn a_fill_matches_the_model(on_device: OnDevice) {
         let to = before((offset + times + rest) * size);
         let svm = svm_with(&on_device, COARSE, &to)?;
         let range = offset * size..(offset + times) * size;
-        enqueue_svm_memfill(queue, &svm, &pattern[..], range.clone(), [])?;
+        enqueue_fill(queue, &svm, &pattern[..], range.clone())?;
         Ok(check_moved(&bytes_in(&on_device, &svm)?, &to, range.start, &pattern.repeat(*times)))
     });
 }
@@ -60,7 +58,7 @@ fn a_fill_writes_all_bytes_of_any_size(
         let (start, to) = (3 * pattern_len, before(filled.len() + 7 * pattern_len));
         let svm = svm_with(&on_device, COARSE, &to)?;
         let range = start..start + filled.len();
-        enqueue_svm_memfill(&on_device.queue, &svm, &pattern[..], range, [])?;
+        enqueue_fill(&on_device.queue, &svm, &pattern[..], range)?;
         assert_moved(&bytes_in(&on_device, &svm)?, &to, start, &filled);
     }
     Ok(())
@@ -81,7 +79,7 @@ fn invalid_patterns_and_ranges_are_refused(
     #[case] range: std::ops::Range<usize>,
 ) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(128))?;
-    let result = enqueue_svm_memfill(&on_device.queue, &svm, pattern, range, []);
+    let result = enqueue_fill(&on_device.queue, &svm, pattern, range);
     assert_eq!(refusal(result), "CL_INVALID_VALUE");
     assert_on_device(&on_device, &svm, &counting(128));
     Ok(())
@@ -93,7 +91,7 @@ fn invalid_patterns_and_ranges_are_refused(
 fn misaligned_addresses_are_refused(on_device: OnDevice) -> Result<()> {
     for _ in 0..32 {
         let svm = SvmAllocation::new(&on_device.context, 128, 1, COARSE)?;
-        let result = enqueue_svm_memfill(&on_device.queue, &svm, &[7_u8; 128], .., []);
+        let result = enqueue_fill(&on_device.queue, &svm, &[7_u8; 128], ..);
         if svm.svm_ptr().addr().is_multiple_of(128) {
             result?;
             assert_on_device(&on_device, &svm, &[0x0707_0707; 32]);
@@ -109,9 +107,9 @@ fn misaligned_addresses_are_refused(on_device: OnDevice) -> Result<()> {
 fn a_fill_waits_for_its_wait_list(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let gate = gate(&on_device.context);
-    let filled = enqueue_svm_memfill(&on_device.queue, &svm, &7_u32, .., &gate)?;
+    let filled = enqueue_fill(on_device.queue.after(&gate), &svm, &7_u32, ..)?;
     let mut before = [0_u32; 4];
-    enqueue_copy(&on_device.another_queue(), &mut before, &svm, .., [])?;
+    enqueue_copy(&on_device.another_queue(), &mut before, &svm, ..)?;
     open(&gate);
     filled.wait()?;
     assert_eq!(before[..], counting(4), "it did not wait");

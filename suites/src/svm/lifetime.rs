@@ -2,9 +2,7 @@
 
 use std::thread;
 
-use clmatrix::memory::{
-    Map, MapReadWrite, MemFlags, SvmAllocation, SvmPointer, enqueue_copy, enqueue_svm_memfill,
-};
+use clmatrix::memory::{MemFlags, SvmAllocation, SvmPointer, enqueue_copy, enqueue_fill};
 use clmatrix::{CommandQueue, Result};
 use rstest::rstest;
 
@@ -19,13 +17,13 @@ fn svm_outlives_the_context_handle(on_device: OnDevice) -> Result<()> {
     let OnDevice { context, queue } = on_device;
     let svm = SvmAllocation::builder(&context).size(16).queue(&queue).build()?;
     drop(context);
-    enqueue_svm_memfill(&queue, &svm, &7_u32, .., [])?;
-    drop(svm.map_rw::<u32>(&queue, [])?);
+    enqueue_fill(&queue, &svm, &7_u32, ..)?;
+    drop(svm.map_read_write::<u32>(&queue, ..)?);
     let mut found = [0_u32; 4];
-    enqueue_copy(&queue, &mut found, &svm, .., [])?;
+    enqueue_copy(&queue, &mut found, &svm, ..)?;
     assert_eq!(found, [7; 4]);
     drop(queue);
-    svm.release();
+    drop(svm);
     Ok(())
 }
 
@@ -44,7 +42,7 @@ fn freed_svm_releases_its_context(
         "drop" | "zero" => drop(svm),
         "bound" => {
             svm.bind_to_queue(&queue)?;
-            enqueue_svm_memfill(&queue, &svm, &7_u32, .., [])?;
+            enqueue_fill(&queue, &svm, &7_u32, ..)?;
             drop(svm);
         }
         "enqueue" => drop(svm.enqueue_release(Some(&queue), [])?),
@@ -54,7 +52,7 @@ fn freed_svm_releases_its_context(
             drop(buffer);
         }
         "map" => {
-            let map = svm.map::<u32, _>(&queue, MapReadWrite, .., [])?;
+            let map = svm.map_read_write::<u32>(&queue, ..)?;
             drop(svm);
             drop(map);
         }
@@ -73,7 +71,7 @@ fn a_command_outlives_its_queue_handle(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let queue = CommandQueue::new(&on_device.context)?;
     let gate = gate(&on_device.context);
-    let filled = enqueue_svm_memfill(&queue, &svm, &7_u32, .., &gate)?;
+    let filled = enqueue_fill(queue.after(&gate), &svm, &7_u32, ..)?;
     queue.flush()?;
     drop(queue);
     open(&gate);
@@ -93,8 +91,8 @@ fn threads_use_different_ranges_at_once(on_device: OnDevice) -> Result<()> {
         let start = thread as usize * EACH;
         let (elements, bytes) = (start..start + EACH, start * 4..(start + EACH) * 4);
         for round in 0..20 {
-            enqueue_svm_memfill(&queue, &svm, &(round * THREADS + thread), bytes.clone(), [])?;
-            let mut map = svm.map::<u32, _>(&queue, MapReadWrite, elements.clone(), [])?;
+            enqueue_fill(&queue, &svm, &(round * THREADS + thread), bytes.clone())?;
+            let mut map = svm.map_read_write::<u32>(&queue, elements.clone())?;
             assert!(map.iter().all(|x| *x == round * THREADS + thread), "{map:?}");
             map.fill(thread);
         }
@@ -117,12 +115,12 @@ fn threads_allocate_and_free_at_once(on_device: OnDevice) -> Result<()> {
         let queue = on.another_queue();
         for round in 0..50 {
             let svm = SvmAllocation::builder(&on.context).size(4096).queue(&queue).build()?;
-            enqueue_svm_memfill(&queue, &svm, &(round * 4 + thread), .., [])?;
+            enqueue_fill(&queue, &svm, &(round * 4 + thread), ..)?;
             if round % 2 == 0 {
                 svm.unbind_from_queue()?;
             }
             let mut found = [0_u32; 1024];
-            enqueue_copy(&queue, &mut found, &svm, .., [])?;
+            enqueue_copy(&queue, &mut found, &svm, ..)?;
             assert_eq!(found, [round * 4 + thread; 1024]);
         }
         Ok(())

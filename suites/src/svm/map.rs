@@ -1,8 +1,8 @@
 //! Maps of shared virtual memory (`clEnqueueSVMMap`; `pyopencl.SVMMap`).
 
 use clmatrix::memory::{
-    Map, MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, SvmAllocation, SvmFlags,
-    SvmPointer, WritableMapMode, enqueue_copy, enqueue_svm_memfill,
+    MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, SvmAllocation, SvmFlags,
+    SvmPointer, WritableMapMode, enqueue_copy, enqueue_fill,
 };
 use clmatrix::{CommandQueue, Context, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory};
@@ -26,16 +26,16 @@ fn a_map_shows_kernel_writes(
     let svm = svm_of(&on_device, flags, &counting(100))?;
     double(&on_device, &svm)?;
     let doubled: Vec<u32> = (0..100).map(|x| 2 * x).collect();
-    assert_eq!(svm.map_ro::<u32>(&on_device.queue, [])?[..], doubled);
-    assert_eq!(svm.map_rw::<u32>(&on_device.queue, [])?[..], doubled);
+    assert_eq!(svm.map_read::<u32>(&on_device.queue, ..)?[..], doubled);
+    assert_eq!(svm.map_read_write::<u32>(&on_device.queue, ..)?[..], doubled);
     Ok(())
 }
 
 fn writes(on: &OnDevice, flags: SvmFlags, mode: impl WritableMapMode) -> Result<()> {
     let svm = svm_of(on, flags, &counting(100))?;
-    let mut map = svm.map::<u32, _>(&on.queue, mode, .., [])?;
+    let mut map = svm.map::<u32, _>(&on.queue, mode, ..)?;
     map.copy_from_slice(&[5; 100]);
-    map.unmap([])?;
+    map.unmap()?;
     assert_on_device(on, &svm, &[5; 100]);
     Ok(())
 }
@@ -55,13 +55,13 @@ fn a_kernel_sees_writes_through_a_map(
 #[clmatrix_harness::test(requires(svm))]
 fn a_map_of_a_range_leaves_the_rest_unchanged(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(8))?;
-    let mut map = svm.map::<u32, _>(&on_device.queue, MapReadWrite, 2..4, [])?;
+    let mut map = svm.map_read_write::<u32>(&on_device.queue, 2..4)?;
     assert_eq!(map[..], [2, 3]);
     map.fill(9);
     // The device may use the rest meanwhile.
-    enqueue_svm_memfill(&on_device.queue, &svm, &7_u32, 16.., [])?;
-    enqueue_svm_memfill(&on_device.queue, &svm, &6_u32, ..8, [])?;
-    let other = svm.map::<u32, _>(&on_device.queue, MapReadWrite, 4.., [])?;
+    enqueue_fill(&on_device.queue, &svm, &7_u32, 16..)?;
+    enqueue_fill(&on_device.queue, &svm, &6_u32, ..8)?;
+    let other = svm.map_read_write::<u32>(&on_device.queue, 4..)?;
     assert_eq!(other[..], [7; 4]);
     drop((map, other));
     assert_on_device(&on_device, &svm, &[6, 6, 9, 9, 7, 7, 7, 7]);
@@ -75,12 +75,12 @@ fn all_bytes_of_any_size_are_mapped(on_device: OnDevice) -> Result<()> {
     for size in SIZES {
         let (range, data, to) = (5..5 + size, source(size), before(size + 20));
         let svm = svm_with(&on_device, COARSE, &to)?;
-        let map = svm.map::<u8, _>(queue, MapRead, range.clone(), [])?;
+        let map = svm.map_read::<u8>(queue, range.clone())?;
         assert_same(&map, &to[range.clone()], "the map");
         drop(map);
-        let mut map = svm.map::<u8, _>(queue, MapWriteInvalidate, range, [])?;
+        let mut map = svm.map_write_invalidate::<u8>(queue, range)?;
         map.copy_from_slice(&data);
-        map.unmap([])?;
+        map.unmap()?;
         assert_moved(&bytes_in(&on_device, &svm)?, &to, 5, &data);
     }
     Ok(())
@@ -97,10 +97,10 @@ fn elements_past_the_end_are_refused(
     #[case] range: std::ops::Range<usize>,
 ) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
-    let result = svm.map::<u32, _>(&on_device.queue, MapReadWrite, range, []);
+    let result = svm.map_read_write::<u32>(&on_device.queue, range);
     assert_eq!(refusal(result), "CL_INVALID_VALUE");
     // Nothing is left of it.
-    assert_eq!(svm.map_rw::<u32>(&on_device.queue, [])?[..], counting(4));
+    assert_eq!(svm.map_read_write::<u32>(&on_device.queue, ..)?[..], counting(4));
     Ok(())
 }
 
@@ -111,7 +111,7 @@ fn a_range_without_an_end_needs_whole_elements(on_device: OnDevice) -> Result<()
     let (queue, bytes) = (&on_device.queue, source(18));
     let svm = svm_with(&on_device, COARSE, &bytes)?;
     assert_eq!(refusal(svm.map_read::<u32>(queue, ..)), "CL_INVALID_VALUE");
-    assert_eq!(refusal(svm.map_rw::<u32>(queue, [])), "CL_INVALID_VALUE");
+    assert_eq!(refusal(svm.map_read_write::<u32>(queue, ..)), "CL_INVALID_VALUE");
     let elements = svm.map_read::<u32>(queue, 1..4)?;
     assert_same(bytemuck::cast_slice(&elements), &bytes[4..16], "the map");
     Ok(())
@@ -121,11 +121,11 @@ fn a_range_without_an_end_needs_whole_elements(on_device: OnDevice) -> Result<()
 #[clmatrix_harness::test(requires(svm))]
 fn a_misaligned_address_is_refused(on_device: OnDevice) -> Result<()> {
     let svm = misaligned(&on_device, COARSE)?;
-    enqueue_svm_memfill(&on_device.queue, &svm, &7_u8, .., [])?;
+    enqueue_fill(&on_device.queue, &svm, &7_u8, ..)?;
     let map = svm.map_read::<MiB>(&on_device.queue, ..).map(drop);
     assert_eq!(refusal(map), "CL_MAP_FAILURE");
     // Nothing is left of it.
-    assert!(svm.map_rw::<u8>(&on_device.queue, [])?.iter().all(|byte| *byte == 7));
+    assert!(svm.map_read_write::<u8>(&on_device.queue, ..)?.iter().all(|byte| *byte == 7));
     Ok(())
 }
 
@@ -146,17 +146,17 @@ fn map_methods_use_the_mode_of_their_name(on_device: OnDevice) -> Result<()> {
 /// Commands of every kind on bytes that are mapped in mode `M`.
 fn refused<M: MapMode>(on: &OnDevice, mode: M, reads_too: bool) -> Result<()> {
     let svm = svm_of(on, COARSE, &counting(4))?;
-    let map = svm.map::<u32, _>(&on.queue, mode, ..2, [])?;
+    let map = svm.map::<u32, _>(&on.queue, mode, ..2)?;
     let refused = "CL_INVALID_OPERATION";
-    assert_eq!(refusal(enqueue_svm_memfill(&on.queue, &svm, &0_u32, .., [])), refused);
-    assert_eq!(refusal(enqueue_copy(&on.queue, &svm, &[0_u32], .., [])), refused);
+    assert_eq!(refusal(enqueue_fill(&on.queue, &svm, &0_u32, ..)), refused);
+    assert_eq!(refusal(enqueue_copy(&on.queue, &svm, &[0_u32], ..)), refused);
     assert_eq!(refusal(double(on, &svm)), refused);
-    assert_eq!(refusal(svm.map_rw::<u32>(&on.queue, [])), refused);
+    assert_eq!(refusal(svm.map_read_write::<u32>(&on.queue, ..)), refused);
     if reads_too {
-        assert_eq!(refusal(enqueue_copy(&on.queue, &mut [0_u32], &svm, .., [])), refused);
-        assert_eq!(refusal(svm.map_ro::<u32>(&on.queue, [])), refused);
+        assert_eq!(refusal(enqueue_copy(&on.queue, &mut [0_u32], &svm, ..)), refused);
+        assert_eq!(refusal(svm.map_read::<u32>(&on.queue, ..)), refused);
     } else {
-        enqueue_copy(&on.queue, &mut [0_u32], &svm, .., [])?;
+        enqueue_copy(&on.queue, &mut [0_u32], &svm, ..)?;
         assert_eq!(svm.map_read::<u32>(&on.queue, 1..)?[..], [1, 2, 3]);
     }
     drop(map);
@@ -179,7 +179,7 @@ fn a_map_waits_for_commands_of_another_queue(on_device: OnDevice) -> Result<()> 
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let gate = gate(&on_device.context);
     let other_queue = on_device.another_queue();
-    enqueue_svm_memfill(&other_queue, &svm, &7_u32, .., &gate)?;
+    enqueue_fill(other_queue.after(&gate), &svm, &7_u32, ..)?;
     let found = meanwhile(&gate, open, || contents(&on_device, &svm))?;
     assert_eq!(found, [7; 4]);
     Ok(())
@@ -190,13 +190,13 @@ fn a_map_waits_for_commands_of_another_queue(on_device: OnDevice) -> Result<()> 
 fn a_non_blocking_map_can_be_waited_for(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let gate = gate(&on_device.context);
-    enqueue_svm_memfill(&on_device.another_queue(), &svm, &7_u32, ..8, &gate)?;
-    let map = svm.map_nonblocking::<u32, _>(&on_device.queue, MapReadWrite, .., [])?;
+    enqueue_fill(on_device.another_queue().after(&gate), &svm, &7_u32, ..8)?;
+    let map = svm.map_async::<u32, _>(&on_device.queue, MapReadWrite, ..)?;
     open(&gate);
     let mut map = map.wait()?;
     assert_eq!(map[..], [7, 7, 2, 3]);
     map[3] = 9;
-    map.unmap([])?;
+    map.unmap()?;
     assert_on_device(&on_device, &svm, &[7, 7, 2, 9]);
     Ok(())
 }
@@ -207,7 +207,7 @@ fn a_map_fails_with_an_event_of_its_wait_list(on_device: OnDevice) -> Result<()>
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let gate = gate(&on_device.context);
     let result = meanwhile(&gate, fail, || {
-        svm.map::<u32, _>(&on_device.queue, MapReadWrite, .., &gate).map(drop)
+        svm.map_read_write::<u32>(on_device.queue.after(&gate), ..).map(drop)
     });
     assert_eq!(refusal(result), "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST");
     assert_eq!(contents(&on_device, &svm)?, counting(4));
@@ -219,9 +219,9 @@ fn a_map_fails_with_an_event_of_its_wait_list(on_device: OnDevice) -> Result<()>
 fn an_unmap_may_run_on_another_queue(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let other_queue = on_device.another_queue();
-    let mut map = svm.map_rw::<u32>(&other_queue, [])?;
+    let mut map = svm.map_read_write::<u32>(&other_queue, ..)?;
     map.fill(3);
-    map.unmap_on(&on_device.queue, [])?.wait()?;
+    map.unmap_on(&on_device.queue)?.wait()?;
     assert_on_device(&on_device, &svm, &[3; 4]);
     Ok(())
 }
@@ -231,7 +231,7 @@ fn an_unmap_may_run_on_another_queue(on_device: OnDevice) -> Result<()> {
 fn a_map_outlives_the_handles_of_memory_and_queue(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let queue = on_device.another_queue();
-    let mut map = svm.map_rw::<u32>(&queue, [])?;
+    let mut map = svm.map_read_write::<u32>(&queue, ..)?;
     drop((svm, queue));
     map[0] = 7;
     assert_eq!(map[..], [7, 1, 2, 3]);
@@ -247,11 +247,11 @@ fn a_queue_of_another_context_is_refused(
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let context: Context = ctx_factory().expect("another context");
     let queue = CommandQueue::new(&context)?;
-    assert_eq!(refusal(svm.map_rw::<u32>(&queue, [])), "CL_INVALID_CONTEXT");
-    let filled = enqueue_svm_memfill(&queue, &svm, &0_u8, .., []);
+    assert_eq!(refusal(svm.map_read_write::<u32>(&queue, ..)), "CL_INVALID_CONTEXT");
+    let filled = enqueue_fill(&queue, &svm, &0_u8, ..);
     assert_eq!(refusal(filled), "CL_INVALID_CONTEXT");
     let elsewhere = SvmAllocation::new(&context, 16, 0, COARSE)?;
-    let copied = enqueue_copy(&on_device.queue, &svm, &elsewhere, .., []);
+    let copied = enqueue_copy(&on_device.queue, &svm, &elsewhere, ..);
     assert_eq!(refusal(copied), "CL_INVALID_CONTEXT");
     Ok(())
 }
@@ -261,10 +261,10 @@ fn a_queue_of_another_context_is_refused(
 #[clmatrix_harness::test(requires(svm))]
 fn a_map_for_reading_is_accepted_during_kernels_that_read(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, SvmFlags::READ_ONLY, &counting(4))?;
-    let map = svm.map_ro::<u32>(&on_device.queue, [])?;
+    let map = svm.map_read::<u32>(&on_device.queue, ..)?;
     assert_on_device(&on_device, &svm, &counting(4));
     drop(map);
-    let _map = svm.map_rw::<u32>(&on_device.queue, [])?;
+    let _map = svm.map_read_write::<u32>(&on_device.queue, ..)?;
     let source = "kernel void k(global const uint *x) {}";
     let mut nothing = on_device.launcher(source, "")?;
     // SAFETY: the kernel uses nothing.
@@ -278,12 +278,12 @@ fn a_map_for_reading_is_accepted_during_kernels_that_read(on_device: OnDevice) -
 #[clmatrix_harness::test(requires(svm))]
 fn a_forgotten_map_keeps_its_bytes_mapped(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
-    std::mem::forget(svm.map::<u32, _>(&on_device.queue, MapReadWrite, ..2, [])?);
+    std::mem::forget(svm.map_read_write::<u32>(&on_device.queue, ..2)?);
     let other_queue = on_device.another_queue();
-    let filled = enqueue_svm_memfill(&other_queue, &svm, &0_u32, .., []);
+    let filled = enqueue_fill(&other_queue, &svm, &0_u32, ..);
     assert_eq!(refusal(filled), "CL_INVALID_OPERATION");
-    assert_eq!(refusal(svm.map_ro::<u32>(&other_queue, [])), "CL_INVALID_OPERATION");
-    enqueue_svm_memfill(&other_queue, &svm, &0_u32, 8.., [])?;
+    assert_eq!(refusal(svm.map_read::<u32>(&other_queue, ..)), "CL_INVALID_OPERATION");
+    enqueue_fill(&other_queue, &svm, &0_u32, 8..)?;
     let Err(back) = svm.enqueue_release(Some(&on_device.queue), []) else { panic!("released") };
     assert!(back.memory.is_some());
     Ok(())
@@ -296,10 +296,10 @@ fn a_forgotten_map_keeps_its_bytes_mapped(on_device: OnDevice) -> Result<()> {
 fn a_map_does_not_wait_for_commands_on_other_bytes(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(1024))?;
     let gate = gate(&on_device.context);
-    enqueue_svm_memfill(&on_device.queue, &svm, &7_u32, ..16, &gate)?;
-    enqueue_svm_memfill(&on_device.queue, &svm, &7_u32, 4080.., [])?;
+    enqueue_fill(on_device.queue.after(&gate), &svm, &7_u32, ..16)?;
+    enqueue_fill(&on_device.queue, &svm, &7_u32, 4080..)?;
     let queue = on_device.another_queue();
-    let map = svm.map::<u32, _>(&queue, MapReadWrite, 256..512, [])?;
+    let map = svm.map_read_write::<u32>(&queue, 256..512)?;
     assert_eq!(map[..], counting(1024)[256..512]);
     drop(map);
     open(&gate);
@@ -319,16 +319,16 @@ fn overlapping_maps_for_reading_are_unmapped_in_any_order(on_device: OnDevice) -
     let svm = svm_of(&on_device, COARSE, &counting(64))?;
     let elsewhere = svm_of(&on_device, COARSE, &[0; 4])?;
     let gate = gate(&on_device.context);
-    enqueue_svm_memfill(&on_device.queue, &elsewhere, &7_u32, .., &gate)?;
-    let first = svm.map_nonblocking::<u32, _>(&on_device.queue, MapRead, .., [])?;
+    enqueue_fill(on_device.queue.after(&gate), &elsewhere, &7_u32, ..)?;
+    let first = svm.map_async::<u32, _>(&on_device.queue, MapRead, ..)?;
     let other_queue = on_device.another_queue();
-    let second = svm.map::<u32, _>(&other_queue, MapRead, 4..16, [])?;
+    let second = svm.map_read::<u32>(&other_queue, 4..16)?;
     assert_eq!(second[..], counting(16)[4..]);
     drop(second);
     other_queue.finish()?;
     open(&gate);
     assert_eq!(first.wait()?[..], counting(64));
-    enqueue_svm_memfill(&on_device.queue, &svm, &7_u32, .., [])?;
+    enqueue_fill(&on_device.queue, &svm, &7_u32, ..)?;
     assert_eq!(contents(&on_device, &svm)?, [7; 64]);
     Ok(())
 }

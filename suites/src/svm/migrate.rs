@@ -3,8 +3,7 @@
 
 use clmatrix::Result;
 use clmatrix::memory::{
-    Map, MapRead, MapReadWrite, MigrationFlags, SvmAllocation, SvmArray, SvmPointer,
-    enqueue_svm_memfill, enqueue_svm_migratemem,
+    MigrationFlags, SvmAllocation, SvmArray, SvmPointer, enqueue_fill, enqueue_svm_migratemem,
 };
 use rstest::rstest;
 
@@ -23,8 +22,8 @@ fn a_migration_keeps_the_content(
     let one = svm_of(&on_device, COARSE, &counting(1000))?;
     let other = svm_of(&on_device, FINE, &[7; 4])?;
     let array = SvmArray::<u32, _>::builder(&on_device.context, 4).build()?;
-    enqueue_svm_memfill(&on_device.queue, &array, &9_u32, .., [])?;
-    enqueue_svm_migratemem(&on_device.queue, &[&one, &other, &array], flags, [])?;
+    enqueue_fill(&on_device.queue, &array, &9_u32, ..)?;
+    enqueue_svm_migratemem(&on_device.queue, &[&one, &other, &array], flags)?;
     assert_on_device(&on_device, &one, &counting(1000));
     assert_on_device(&on_device, &other, &[7; 4]);
     assert_on_device(&on_device, &array, &[9; 4]);
@@ -40,7 +39,7 @@ fn a_migration_keeps_all_bytes_of_any_size(
     for size in SIZES {
         let bytes = source(size);
         let svm = svm_with(&on_device, COARSE, &bytes)?;
-        enqueue_svm_migratemem(&on_device.queue, &[&svm], flags, [])?;
+        enqueue_svm_migratemem(&on_device.queue, &[&svm], flags)?;
         assert_same(&bytes_in(&on_device, &svm)?, &bytes, "the memory");
     }
     Ok(())
@@ -51,8 +50,8 @@ fn a_migration_keeps_all_bytes_of_any_size(
 fn a_migration_may_leave_the_content_undefined(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let undefined = MigrationFlags::CONTENT_UNDEFINED;
-    enqueue_svm_migratemem(&on_device.queue, &[&svm], undefined, [])?;
-    enqueue_svm_memfill(&on_device.queue, &svm, &7_u32, .., [])?;
+    enqueue_svm_migratemem(&on_device.queue, &[&svm], undefined)?;
+    enqueue_fill(&on_device.queue, &svm, &7_u32, ..)?;
     assert_on_device(&on_device, &svm, &[7; 4]);
     Ok(())
 }
@@ -63,8 +62,8 @@ fn a_map_waits_for_a_migration(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let gate = gate(&on_device.context);
     let queue = on_device.another_queue();
-    let migrated = enqueue_svm_migratemem(&queue, &[&svm], MigrationFlags::HOST, &gate)?;
-    meanwhile(&gate, open, || svm.map_rw::<u32>(&on_device.queue, []).map(drop))?;
+    let migrated = enqueue_svm_migratemem(queue.after(&gate), &[&svm], MigrationFlags::HOST)?;
+    meanwhile(&gate, open, || svm.map_read_write::<u32>(&on_device.queue, ..).map(drop))?;
     migrated.wait()?;
     Ok(())
 }
@@ -76,21 +75,21 @@ fn invalid_migrations_are_refused(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let nothing = SvmAllocation::new(&on_device.context, 0, 0, COARSE)?;
     let to_the_device = MigrationFlags::empty();
-    let none = enqueue_svm_migratemem(queue, &[], to_the_device, []);
+    let none = enqueue_svm_migratemem(queue, &[], to_the_device);
     assert_eq!(refusal(none), "CL_INVALID_VALUE");
-    let empty = enqueue_svm_migratemem(queue, &[&svm, &nothing], to_the_device, []);
+    let empty = enqueue_svm_migratemem(queue, &[&svm, &nothing], to_the_device);
     assert_eq!(refusal(empty), "CL_INVALID_VALUE");
     let unknown = MigrationFlags::from_bits_retain(1 << 40);
-    let flags = enqueue_svm_migratemem(queue, &[&svm], unknown, []);
+    let flags = enqueue_svm_migratemem(queue, &[&svm], unknown);
     assert_eq!(refusal(flags), "CL_INVALID_VALUE");
-    let map = svm.map::<u32, _>(queue, MapReadWrite, 1..2, [])?;
-    let mapped = enqueue_svm_migratemem(queue, &[&svm], to_the_device, []);
+    let map = svm.map_read_write::<u32>(queue, 1..2)?;
+    let mapped = enqueue_svm_migratemem(queue, &[&svm], to_the_device);
     assert_eq!(refusal(mapped), "CL_INVALID_OPERATION");
     drop(map);
-    let _map = svm.map::<u32, _>(queue, MapRead, 1..2, [])?;
-    enqueue_svm_migratemem(queue, &[&svm], to_the_device, [])?;
+    let _map = svm.map_read::<u32>(queue, 1..2)?;
+    enqueue_svm_migratemem(queue, &[&svm], to_the_device)?;
     let undefined = MigrationFlags::CONTENT_UNDEFINED;
-    let mapped = enqueue_svm_migratemem(queue, &[&svm], undefined, []);
+    let mapped = enqueue_svm_migratemem(queue, &[&svm], undefined);
     assert_eq!(refusal(mapped), "CL_INVALID_OPERATION");
     Ok(())
 }

@@ -19,9 +19,7 @@ mod system;
 mod unsupported;
 
 use clmatrix::launch::KernelArg;
-use clmatrix::memory::{
-    Buffer, MemFlags, SvmAllocation, SvmFlags, SvmPointer, enqueue_copy, enqueue_read_buffer,
-};
+use clmatrix::memory::{Buffer, MemFlags, SvmAllocation, SvmFlags, SvmPointer, enqueue_copy};
 use clmatrix::{Event, Result};
 
 use crate::support::mib::MiB;
@@ -33,14 +31,14 @@ const FINE: SvmFlags = SvmFlags::READ_WRITE.union(SvmFlags::FINE_GRAIN_BUFFER);
 /// Memory that begins with `data`.
 pub(crate) fn svm_of(on_device: &OnDevice, flags: SvmFlags, data: &[u32]) -> Result<SvmAllocation> {
     let svm = SvmAllocation::new(&on_device.context, size_of_val(data), 0, flags)?;
-    enqueue_copy(&on_device.queue, &svm, data, .., [])?;
+    enqueue_copy(&on_device.queue, &svm, data, ..)?;
     Ok(svm)
 }
 
 /// Memory that begins with `bytes`.
 fn svm_with(on_device: &OnDevice, flags: SvmFlags, bytes: &[u8]) -> Result<SvmAllocation> {
     let svm = SvmAllocation::new(&on_device.context, bytes.len(), 0, flags)?;
-    enqueue_copy(&on_device.queue, &svm, bytes, .., [])?;
+    enqueue_copy(&on_device.queue, &svm, bytes, ..)?;
     Ok(svm)
 }
 
@@ -56,7 +54,7 @@ fn misaligned(on_device: &OnDevice, flags: SvmFlags) -> Result<SvmAllocation> {
 /// The bytes of the memory, by way of a copy.
 fn bytes_in(on_device: &OnDevice, svm: &SvmAllocation) -> Result<Vec<u8>> {
     let mut bytes = vec![0; svm.size()];
-    enqueue_copy(&on_device.queue, &mut bytes, svm, .., [])?;
+    enqueue_copy(&on_device.queue, &mut bytes, svm, ..)?;
     Ok(bytes)
 }
 
@@ -99,11 +97,11 @@ where
     // SAFETY: the kernel takes three pieces of memory, and has as many work items as elements.
     unsafe { launch.enqueue(&on_device.queue)? };
     let mut count = [0];
-    enqueue_read_buffer(&on_device.queue, &wrong, 0, &mut count, [])?;
+    wrong.read(&on_device.queue, &mut count)?;
     Ok(count[0])
 }
 
 /// All that is in the memory, by way of a map.
 pub(crate) fn contents(on_device: &OnDevice, svm: &impl SvmPointer) -> Result<Vec<u32>> {
-    Ok(svm.map_ro(&on_device.queue, [])?.to_vec())
+    Ok(svm.map_read(&on_device.queue, ..)?.to_vec())
 }

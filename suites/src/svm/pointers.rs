@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use clmatrix::Result;
 use clmatrix::cl3::kernel::{CL_KERNEL_EXEC_INFO_SVM_PTRS, set_kernel_exec_info};
-use clmatrix::memory::{Map, MapReadWrite, SvmAllocation, SvmFlags, SvmPointer};
+use clmatrix::memory::{SvmAllocation, SvmFlags, SvmPointer};
 use rstest::rstest;
 
 use super::{COARSE, FINE, contents};
@@ -50,7 +50,7 @@ fn a_kernel_follows_a_linked_list_of_the_host(
     for (index, node) in nodes.iter().enumerate() {
         let next = addresses.get(index + 1).copied().unwrap_or(0);
         let value = index as u64 + 1;
-        node.map(queue, MapReadWrite, .., [])?[0] = Node { next, value };
+        node.map_read_write(queue, ..)?[0] = Node { next, value };
     }
     let mut follow = on_device.launcher(FOLLOW, "")?;
     let others: Vec<*mut c_void> = nodes[1..].iter().map(|node| node.svm_ptr()).collect();
@@ -65,7 +65,7 @@ fn a_kernel_follows_a_linked_list_of_the_host(
     unsafe { follow.launch().arg(&nodes[0]).arg(&sum).global(1).enqueue(queue)?.wait()? };
     assert_eq!(contents(&on_device, &sum)?, [(NODES * (NODES + 1) / 2) as u32]);
     for (index, node) in nodes.iter().enumerate() {
-        assert_eq!(node.map_ro::<Node>(queue, [])?[0].value, 10 * (index as u64 + 1));
+        assert_eq!(node.map_read::<Node>(queue, ..)?[0].value, 10 * (index as u64 + 1));
     }
     Ok(())
 }
@@ -85,7 +85,7 @@ fn the_host_follows_a_linked_list_of_a_kernel(on_device: OnDevice) -> Result<()>
     let mut link = on_device.launcher(source, "")?;
     // SAFETY: the kernel takes memory, and has as many work items as nodes.
     unsafe { link.launch().arg(&list).global(NODES).enqueue(&on_device.queue)? };
-    let map = list.map_ro::<Node>(&on_device.queue, [])?;
+    let map = list.map_read::<Node>(&on_device.queue, ..)?;
     let start = list.svm_ptr().addr() as u64;
     for (index, node) in map.iter().enumerate() {
         let next = start + ((index + 1) * size_of::<Node>()) as u64;

@@ -3,8 +3,7 @@
 use std::thread;
 
 use clmatrix::memory::{
-    Buffer, Map, MapRead, MapReadWrite, MemFlags, SvmAllocation, SvmPointer, enqueue_copy,
-    enqueue_map_buffer, enqueue_svm_memfill,
+    Buffer, MapReadWrite, MemFlags, SvmAllocation, SvmPointer, enqueue_copy, enqueue_fill,
 };
 use clmatrix::{CommandQueue, Context, Device, Event, Result, Status};
 use clmatrix_harness::{CtxFactory, ctx_factory, device};
@@ -39,9 +38,9 @@ fn gated_reader(
     let out = Buffer::new(&on.context, MemFlags::READ_WRITE, svm.size())?;
     let mut copy = on.launcher(source, "")?;
     let mut launch = copy.launch();
-    launch.arg_read(svm).arg(&out).global(svm.size() / 4).wait_for(gate);
+    launch.arg_read(svm).arg(&out).global(svm.size() / 4);
     // SAFETY: the kernel takes two pieces of memory, and has as many work items as elements.
-    let event = unsafe { launch.enqueue(queue)? };
+    let event = unsafe { launch.enqueue(queue.after(gate))? };
     drop(launch);
     queue.flush()?;
     Ok((out, event))
@@ -56,7 +55,7 @@ fn take_what_is_free(on: &OnDevice) -> Result<Vec<SvmAllocation>> {
 
 /// Returns the content of the buffer after the kernel.
 fn found_in(on: &OnDevice, buffer: &Buffer) -> Result<Vec<u32>> {
-    Ok(enqueue_map_buffer::<u32, _>(&on.queue, buffer, MapRead, .., [])?.to_vec())
+    Ok(buffer.map_read::<u32>(&on.queue, ..)?.to_vec())
 }
 
 /// Without a queue, dropping waits.
@@ -85,11 +84,11 @@ fn svm_bound_to_a_queue_is_freed_on_the_queue(on_device: OnDevice) -> Result<()>
     let queue = on_device.another_queue();
     let svm = SvmAllocation::builder(&on_device.context).size(many(7).len() * 4).queue(&queue);
     let svm = svm.build()?;
-    enqueue_copy(&queue, &svm, &many(7)[..], .., [])?;
+    enqueue_copy(&queue, &svm, &many(7)[..], ..)?;
     let gate = gate(&on_device.context);
     let (out, _) = gated_reader(&on_device, &queue, &svm, &gate)?;
     // It does not wait: only this test opens the gate.
-    svm.release();
+    drop(svm);
     let _others = take_what_is_free(&on_device)?;
     open(&gate);
     assert_eq!(found_in(&on_device, &out)?, many(7));
@@ -106,7 +105,7 @@ fn svm_bound_to_a_queue_is_freed_after_commands_of_other_queues(on_device: OnDev
     svm.bind_to_queue(&queue)?;
     let gate = gate(&on_device.context);
     let (out, _) = gated_reader(&on_device, &other_queue, &svm, &gate)?;
-    svm.release();
+    drop(svm);
     thread::sleep(A_MOMENT);
     let _others = take_what_is_free(&on_device)?;
     open(&gate);
@@ -122,7 +121,7 @@ fn enqueue_release_waits_for_its_wait_list_and_queue(on_device: OnDevice) -> Res
     let gates = [(); 3].map(|()| gate(&on_device.context));
     let svm = svm_of(&on_device, COARSE, &many(7))?;
     let (out, _) = gated_reader(&on_device, queue, &svm, &gates[0])?;
-    enqueue_svm_memfill(&other_queue, &svm, &7_u32, .., &gates[1])?;
+    enqueue_fill(other_queue.after(&gates[1]), &svm, &7_u32, ..)?;
     let released = svm.enqueue_release(Some(queue), &gates[2])?;
     for gate in &gates {
         thread::sleep(A_MOMENT);
@@ -140,7 +139,7 @@ fn enqueue_release_uses_the_bound_queue(on_device: OnDevice) -> Result<()> {
     let queue = on_device.another_queue();
     let svm = SvmAllocation::builder(&on_device.context).size(64).queue(&queue).build()?;
     let gate = gate(&on_device.context);
-    enqueue_svm_memfill(&queue, &svm, &7_u32, .., &gate)?;
+    enqueue_fill(queue.after(&gate), &svm, &7_u32, ..)?;
     let released = svm.enqueue_release(None, [])?;
     thread::sleep(A_MOMENT);
     assert!(!is_over(&released)?);
@@ -166,7 +165,7 @@ fn a_refused_release_returns_the_svm(on_device: OnDevice, ctx_factory: CtxFactor
     let (code, svm) = refused(svm, Some(queue));
     assert_eq!(code, "CL_INVALID_OPERATION", "there is another handle");
     drop(clone);
-    let map = svm.map_ro::<u32>(queue, [])?;
+    let map = svm.map_read::<u32>(queue, ..)?;
     let (code, svm) = refused(svm, Some(queue));
     assert_eq!(code, "CL_INVALID_OPERATION", "it is mapped");
     drop(map);
@@ -178,7 +177,7 @@ fn a_refused_release_returns_the_svm(on_device: OnDevice, ctx_factory: CtxFactor
     let foreign = CommandQueue::new(&context)?;
     let (code, svm) = refused(svm, Some(&foreign));
     assert_eq!(code, "CL_INVALID_CONTEXT");
-    assert_eq!(svm.map_ro::<u32>(queue, [])?[..], counting(4));
+    assert_eq!(svm.map_read::<u32>(queue, ..)?[..], counting(4));
     svm.enqueue_release(Some(queue), [])?.wait()?;
     Ok(())
 }
@@ -193,14 +192,14 @@ fn svm_of_a_failed_unmap_is_not_released(
     let queue = &on_device.queue;
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let gate = gate(&on_device.context);
-    let unmapped = svm.map_rw::<u32>(queue, [])?.unmap(&gate)?;
+    let unmapped = svm.map_read_write::<u32>(queue, ..)?.unmap_on(queue.after(&gate))?;
     fail(&gate);
     // Without a flush, the status may never change. The driver may refuse the flush after the failure.
     _ = queue.flush();
     assert!(soon(|| Ok(unmapped.status()?.has_ended()))?);
     let other = on_device.another_queue();
     if noticed {
-        assert_eq!(refusal(svm.map_ro::<u32>(&other, [])), "CL_INVALID_OPERATION");
+        assert_eq!(refusal(svm.map_read::<u32>(&other, ..)), "CL_INVALID_OPERATION");
     }
     let released = svm.enqueue_release(Some(&other), []);
     assert_eq!(refusal(released.map_err(|back| back.error)), "CL_INVALID_OPERATION");
@@ -213,13 +212,13 @@ fn svm_of_a_failed_unmap_is_not_released(
 fn svm_of_a_failed_map_is_released(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let gate = gate(&on_device.context);
-    let map = svm.map_nonblocking::<u32, _>(&on_device.another_queue(), MapReadWrite, .., &gate)?;
+    let map = svm.map_async::<u32, _>(on_device.another_queue().after(&gate), MapReadWrite, ..)?;
     let mapped = map.event().clone();
     drop(map);
     fail(&gate);
     assert!(mapped.wait().is_err());
     // Comes after the unmap, which has failed as well.
-    drop(svm.map_rw::<u32>(&on_device.queue, [])?);
+    drop(svm.map_read_write::<u32>(&on_device.queue, ..)?);
     let released = svm.enqueue_release(Some(&on_device.queue), []);
     released.map_err(|back| back.error)?.wait()
 }
@@ -261,7 +260,7 @@ fn rebound_svm_is_freed_after_its_former_queue(on_device: OnDevice) -> Result<()
     let svm = SvmAllocation::builder(&on_device.context).size(64).queue(&first).build()?;
     let gate = gate(&on_device.context);
     // The library does not know that this has to do with `svm`.
-    enqueue_svm_memfill(&first, &elsewhere, &7_u32, .., &gate)?;
+    enqueue_fill(first.after(&gate), &elsewhere, &7_u32, ..)?;
     svm.bind_to_queue(&second)?;
     svm.bind_to_queue(&second)?;
     let released = svm.enqueue_release(None, [])?;
@@ -280,7 +279,7 @@ fn unbind_from_queue_waits_for_the_queue(on_device: OnDevice) -> Result<()> {
     let elsewhere = svm_of(&on_device, COARSE, &[0])?;
     let svm = SvmAllocation::builder(&on_device.context).size(64).queue(&queue).build()?;
     let gate = gate(&on_device.context);
-    let filled = enqueue_svm_memfill(&queue, &elsewhere, &7_u32, .., &gate)?;
+    let filled = enqueue_fill(queue.after(&gate), &elsewhere, &7_u32, ..)?;
     meanwhile(&gate, open, || svm.unbind_from_queue())?;
     assert!(is_over(&filled)?);
     svm.unbind_from_queue()?;
@@ -296,6 +295,6 @@ fn svm_keeps_its_bound_queue(on_device: OnDevice) -> Result<()> {
     let queue = on_device.another_queue();
     let svm = SvmAllocation::builder(&on_device.context).size(64).queue(&queue).build()?;
     drop(queue);
-    svm.release();
+    drop(svm);
     Ok(())
 }

@@ -3,8 +3,8 @@
 
 use clmatrix::Result;
 use clmatrix::memory::{
-    Linear, Map, MapRead, MapReadWrite, MemFlags, SvmArray, SvmFlags, SvmPointer, SystemSvm,
-    enqueue_copy, enqueue_fill_buffer, enqueue_svm_memfill, enqueue_svm_migratemem,
+    Linear, MapRead, MapReadWrite, MemFlags, SvmArray, SvmFlags, SvmPointer, SystemSvm,
+    enqueue_copy, enqueue_fill, enqueue_svm_migratemem,
 };
 use ndarray::{Array2, ShapeBuilder, array};
 use rstest::rstest;
@@ -39,7 +39,7 @@ fn all_bytes_of_any_size_are_returned(on_device: OnDevice) -> Result<()> {
         let (data, to) = (source(size), before(size + 20));
         let svm = SystemSvm::new(&on_device.context, to.clone())?;
         let at = Linear::default().dst_offset(5);
-        enqueue_copy(&on_device.queue, &svm, &data, at, [])?;
+        enqueue_copy(&on_device.queue, &svm, &data, at)?;
         assert_moved(&svm.into_inner()?, &to, 5, &data);
     }
     Ok(())
@@ -53,12 +53,12 @@ fn the_host_accesses_it_between_kernels(on_device: OnDevice) -> Result<()> {
     svm.access::<u32, _>(MapReadWrite, ..)?[0] = 5;
     double(&on_device, &svm)?;
     assert_eq!(svm.access::<u32, _>(MapRead, ..)?[..], [10, 2, 4, 6]);
-    svm.map_rw::<u32>(queue, [])?[3] = 1;
-    enqueue_svm_memfill(queue, &svm, &9_u32, 4..8, [])?;
+    svm.map_read_write::<u32>(queue, ..)?[3] = 1;
+    enqueue_fill(queue, &svm, &9_u32, 4..8)?;
     let array = SvmArray::<u32, _>::builder(&on_device.context, 4).build()?;
-    enqueue_copy(queue, &array, &svm, .., [])?;
+    enqueue_copy(queue, &array, &svm, ..)?;
     assert_on_device(&on_device, &array, &[10, 9, 4, 1]);
-    enqueue_copy(queue, &svm, &[1_u32, 2], .., [])?;
+    enqueue_copy(queue, &svm, &[1_u32, 2], ..)?;
     assert_eq!(svm.into_inner()?[..], [1, 2, 4, 1]);
     Ok(())
 }
@@ -85,7 +85,7 @@ fn host_memory_may_be_an_array_of_any_order(on_device: OnDevice) -> Result<()> {
 fn into_inner_waits_for_commands(on_device: OnDevice) -> Result<()> {
     let svm = SystemSvm::new(&on_device.context, vec![0_u32; 1 << 16])?;
     let gate = gate(&on_device.context);
-    enqueue_svm_memfill(&on_device.queue, &svm, &7_u32, .., &gate)?;
+    enqueue_fill(on_device.queue.after(&gate), &svm, &7_u32, ..)?;
     let memory = meanwhile(&gate, open, || svm.into_inner())?;
     assert_eq!(memory, vec![7; 1 << 16]);
     Ok(())
@@ -97,7 +97,7 @@ fn into_inner_waits_for_commands(on_device: OnDevice) -> Result<()> {
 fn dropped_system_svm_waits_for_commands(on_device: OnDevice) -> Result<()> {
     let svm = SystemSvm::new(&on_device.context, vec![0_u32; 1 << 16])?;
     let gate = gate(&on_device.context);
-    let filled = enqueue_svm_memfill(&on_device.queue, &svm, &7_u32, .., &gate)?;
+    let filled = enqueue_fill(on_device.queue.after(&gate), &svm, &7_u32, ..)?;
     meanwhile(&gate, open, || drop(svm));
     assert_eq!(filled.status()?, clmatrix::Status::Complete, "it did not wait");
     Ok(())
@@ -116,7 +116,7 @@ fn memory_of_a_failed_unmap_is_never_freed(
     let at = memory.as_ptr();
     let svm = SystemSvm::new(&on_device.context, memory)?;
     let gate = gate(&on_device.context);
-    svm.map_rw::<u32>(&on_device.queue, [])?.unmap(&gate)?;
+    svm.map_read_write::<u32>(&on_device.queue, ..)?.unmap_on(on_device.queue.after(&gate))?;
     fail(&gate);
     if noticed {
         assert_eq!(refusal(svm.access::<u32, _>(MapRead, ..)), "CL_INVALID_OPERATION");
@@ -139,8 +139,8 @@ fn memory_of_a_failed_unmap_is_never_freed(
 fn an_unmap_that_fails_during_the_wait_is_noticed(on_device: OnDevice) -> Result<()> {
     let svm = SystemSvm::new(&on_device.context, counting(4))?;
     let (unmap, fill) = (gate(&on_device.context), gate(&on_device.context));
-    svm.map::<u32, _>(&on_device.queue, MapReadWrite, 2.., [])?.unmap(&unmap)?;
-    enqueue_svm_memfill(&on_device.another_queue(), &svm, &7_u32, ..8, &fill)?;
+    svm.map_read_write::<u32>(&on_device.queue, 2..)?.unmap_on(on_device.queue.after(&unmap))?;
+    enqueue_fill(on_device.another_queue().after(&fill), &svm, &7_u32, ..8)?;
     let Err(back) = fail_then_open(&unmap, &fill, || svm.into_inner()) else {
         panic!("the memory is given back, although it may be mapped");
     };
@@ -159,14 +159,14 @@ fn into_inner_of_memory_in_use_is_refused(on_device: OnDevice) -> Result<()> {
         back.memory.expect("the memory")
     };
     let svm = SystemSvm::new(&on_device.context, counting(4))?;
-    let map = svm.map_ro::<u32>(queue, [])?;
+    let map = svm.map_read::<u32>(queue, ..)?;
     let svm = refused(svm);
     drop(map);
     let access = svm.access::<u32, _>(MapRead, ..)?;
     let svm = refused(svm);
     drop(access);
     let buffer = svm.as_buffer(MemFlags::READ_WRITE, ..)?;
-    enqueue_fill_buffer(queue, &buffer, &7_u32, ..8, [])?;
+    enqueue_fill(queue, &buffer, &7_u32, ..8)?;
     let svm = refused(svm);
     assert_on_device(&on_device, &svm, &[7, 7, 2, 3]);
     Ok(())
@@ -178,7 +178,7 @@ fn into_inner_of_memory_in_use_is_refused(on_device: OnDevice) -> Result<()> {
 fn migrations_of_host_memory_are_refused(on_device: OnDevice) -> Result<()> {
     let svm = SystemSvm::new(&on_device.context, counting(4))?;
     let flags = clmatrix::memory::MigrationFlags::empty();
-    let migrated = enqueue_svm_migratemem(&on_device.queue, &[&svm], flags, []);
+    let migrated = enqueue_svm_migratemem(&on_device.queue, &[&svm], flags);
     assert_eq!(refusal(migrated), "CL_INVALID_VALUE");
     Ok(())
 }

@@ -24,7 +24,7 @@ fn counts_are_those_of_pyopencl(
     assert_eq!((nothing.size(), nothing.block_size()), (0, 1));
     assert_eq!(counts(&pool), (0, 2, 1024, 1000));
     let at = first.svm_ptr();
-    first.release();
+    drop(first);
     assert_eq!(counts(&pool), (1, 1, 1024, 0));
     let again = pool.allocate(993)?;
     assert_eq!((again.svm_ptr(), again.size()), (at, 993));

@@ -4,9 +4,8 @@ use std::collections::HashSet;
 
 use clmatrix::Result;
 use clmatrix::memory::{
-    Linear, Map, MapRead, MapReadWrite, MemFlags, MigrationFlags, SvmAllocation, SvmArray,
-    SvmPointer, enqueue_copy, enqueue_fill, enqueue_map_buffer, enqueue_svm_memfill,
-    enqueue_svm_migratemem,
+    Linear, MemFlags, MigrationFlags, SvmAllocation, SvmArray, SvmPointer, enqueue_copy,
+    enqueue_fill, enqueue_svm_migratemem,
 };
 use clmatrix::pool::{PooledSvm, SvmPool};
 use rstest::rstest;
@@ -23,7 +22,7 @@ const SIZE: usize = 4 * COUNT as usize;
 /// `0, 1, 2, ...` in a block that is larger.
 fn pooled(on_device: &OnDevice, pool: &SvmPool) -> Result<PooledSvm> {
     let memory = pool.allocate(SIZE)?;
-    enqueue_copy(&on_device.queue, &memory, &counting(COUNT), .., [])?;
+    enqueue_copy(&on_device.queue, &memory, &counting(COUNT), ..)?;
     Ok(memory)
 }
 
@@ -38,11 +37,11 @@ fn a_block_has_the_requested_size(on_device: OnDevice) -> Result<()> {
     let pool = pool(&on_device, Some(queue))?;
     let memory = pooled(&on_device, &pool)?;
     assert_eq!((memory.size(), memory.block_size()), (SIZE, 1023));
-    let beyond = enqueue_svm_memfill(queue, &memory, &0_u8, SIZE..=SIZE, []);
+    let beyond = enqueue_fill(queue, &memory, &0_u8, SIZE..=SIZE);
     assert_eq!(refusal(beyond), "CL_INVALID_VALUE");
-    assert_eq!(refusal(memory.map::<u8, _>(queue, MapRead, ..=SIZE, [])), "CL_INVALID_VALUE");
+    assert_eq!(refusal(memory.map_read::<u8>(queue, ..=SIZE)), "CL_INVALID_VALUE");
     assert_eq!(refusal(memory.as_buffer(MemFlags::READ_WRITE, ..=SIZE)), "CL_INVALID_VALUE");
-    let nothing = enqueue_fill(queue, &pool.allocate(0)?, &0_u8, .., []);
+    let nothing = enqueue_fill(queue, &pool.allocate(0)?, &0_u8, ..);
     assert_eq!(refusal(nothing), "CL_INVALID_VALUE");
     Ok(())
 }
@@ -56,13 +55,13 @@ fn a_block_is_copied_to_and_from_the_host(on_device: OnDevice) -> Result<()> {
     assert_on_device(&on_device, &memory, &doubled(0));
     double(&on_device, &memory)?;
     let mut found = vec![0; COUNT as usize];
-    enqueue_copy(queue, &mut found, &memory, .., [])?;
+    enqueue_copy(queue, &mut found, &memory, ..)?;
     assert_eq!(found, doubled(1));
-    let given = enqueue_copy(queue, &memory, vec![3_u32], .., [])?.wait()?;
+    let given = enqueue_copy(queue, &memory, vec![3_u32], ..)?.wait()?;
     assert_eq!(given, [3]);
     double(&on_device, &memory)?;
     let second = Linear::default().src_offset(4).byte_count(4);
-    assert_eq!(enqueue_copy(queue, vec![0_u32], &memory, second, [])?.wait()?, [4]);
+    assert_eq!(enqueue_copy(queue, vec![0_u32], &memory, second)?.wait()?, [4]);
     assert_eq!(contents(&on_device, &memory)?[0], 6);
     Ok(())
 }
@@ -76,17 +75,17 @@ fn a_block_is_copied_to_and_from_other_svm(on_device: OnDevice) -> Result<()> {
     let plain = svm_of(&on_device, COARSE, &[9; COUNT as usize])?;
     let array = SvmArray::<u32, _>::builder(&on_device.context, COUNT as usize).build()?;
     double(&on_device, &one)?;
-    enqueue_copy(queue, &plain, &one, .., [])?;
+    enqueue_copy(queue, &plain, &one, ..)?;
     double(&on_device, &plain)?;
-    enqueue_copy(queue, &other, &plain, .., [])?;
+    enqueue_copy(queue, &other, &plain, ..)?;
     double(&on_device, &other)?;
-    enqueue_copy(queue, &array, &other, .., [])?;
+    enqueue_copy(queue, &array, &other, ..)?;
     double(&on_device, &array)?;
-    enqueue_copy(queue, &one, &array, .., [])?;
+    enqueue_copy(queue, &one, &array, ..)?;
     assert_on_device(&on_device, &one, &doubled(4));
-    enqueue_copy(queue, &other, &one, .., [])?;
+    enqueue_copy(queue, &other, &one, ..)?;
     assert_on_device(&on_device, &other, &doubled(4));
-    assert_eq!(refusal(enqueue_copy(queue, &one, &one, .., [])), "CL_MEM_COPY_OVERLAP");
+    assert_eq!(refusal(enqueue_copy(queue, &one, &one, ..)), "CL_MEM_COPY_OVERLAP");
     Ok(())
 }
 
@@ -100,14 +99,14 @@ fn a_reused_block_holds_all_bytes_of_any_size(on_device: OnDevice) -> Result<()>
         let (data, to) = (source(size), before(size + 20));
         let old = pool.allocate(to.len())?;
         let at = old.svm_ptr();
-        enqueue_copy(queue, &old, &to, .., [])?;
+        enqueue_copy(queue, &old, &to, ..)?;
         drop(old);
         let new = pool.allocate(to.len())?;
         assert_eq!(new.svm_ptr(), at);
         let part = Linear::default().dst_offset(5);
-        enqueue_copy(queue, &new, &data, part, [])?;
+        enqueue_copy(queue, &new, &data, part)?;
         let mut found = vec![0; to.len()];
-        enqueue_copy(queue, &mut found, &new, .., [])?;
+        enqueue_copy(queue, &mut found, &new, ..)?;
         assert_moved(&found, &to, 5, &data);
     }
     Ok(())
@@ -118,8 +117,8 @@ fn a_reused_block_holds_all_bytes_of_any_size(on_device: OnDevice) -> Result<()>
 fn a_block_is_filled(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let memory = pool(&on_device, Some(queue))?.allocate(16)?;
-    enqueue_fill(queue, &memory, &1_u32, .., [])?;
-    enqueue_svm_memfill(queue, &memory, &2_u32, 4..8, [])?;
+    enqueue_fill(queue, &memory, &1_u32, ..)?;
+    enqueue_fill(queue, &memory, &2_u32, 4..8)?;
     assert_on_device(&on_device, &memory, &[1, 2, 1, 1]);
     Ok(())
 }
@@ -131,10 +130,10 @@ fn a_block_is_mapped(on_device: OnDevice) -> Result<()> {
     let pool = pool(&on_device, Some(queue))?;
     let memory = pooled(&on_device, &pool)?;
     double(&on_device, &memory)?;
-    let mut map = memory.map_rw::<u32>(queue, [])?;
+    let mut map = memory.map_read_write::<u32>(queue, ..)?;
     assert_eq!(map[..], doubled(1));
     map.fill(5);
-    map.unmap([])?;
+    map.unmap()?;
     assert_on_device(&on_device, &memory, &[5; COUNT as usize]);
     Ok(())
 }
@@ -144,7 +143,7 @@ fn a_block_is_mapped(on_device: OnDevice) -> Result<()> {
 fn a_block_is_migrated(on_device: OnDevice) -> Result<()> {
     let pool = pool(&on_device, Some(&on_device.queue))?;
     let memory = pooled(&on_device, &pool)?;
-    enqueue_svm_migratemem(&on_device.queue, &[&memory], MigrationFlags::empty(), [])?;
+    enqueue_svm_migratemem(&on_device.queue, &[&memory], MigrationFlags::empty())?;
     assert_on_device(&on_device, &memory, &doubled(0));
     Ok(())
 }
@@ -207,11 +206,11 @@ fn assert_keeps<T>(on_device: &OnDevice, part: impl FnOnce(&PooledSvm) -> Result
 fn clones_and_buffers_keep_the_block(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     assert_keeps(&on_device, |block| Ok(SvmAllocation::clone(block)))?;
-    assert_keeps(&on_device, |block| block.map::<u8, _>(queue, MapReadWrite, ..4, []))?;
+    assert_keeps(&on_device, |block| block.map_read_write::<u8>(queue, ..4))?;
     assert_keeps(&on_device, |block| block.as_buffer(MemFlags::READ_WRITE, ..4))?;
     assert_keeps(&on_device, |block| {
         let buffer = block.as_buffer(MemFlags::READ_WRITE, ..4)?;
-        enqueue_map_buffer::<u8, _>(queue, &buffer, MapReadWrite, .., [])
+        buffer.map_read_write::<u8>(queue, ..)
     })
 }
 
@@ -224,11 +223,11 @@ fn a_buffer_of_a_block_keeps_its_bytes_after_the_handle_is_dropped(
     let pool = pool(&on_device, Some(queue))?;
     let block = pooled(&on_device, &pool)?;
     let buffer = block.as_buffer(MemFlags::READ_WRITE, ..16)?;
-    block.release();
-    enqueue_fill(queue, &pool.allocate(SIZE)?, &9_u32, .., [])?;
+    drop(block);
+    enqueue_fill(queue, &pool.allocate(SIZE)?, &9_u32, ..)?;
     on_device.run(DOUBLE, &[&buffer], 4)?;
     let mut found = [0_u32; 4];
-    enqueue_copy(queue, &mut found, &buffer, .., [])?;
+    enqueue_copy(queue, &mut found, &buffer, ..)?;
     assert_eq!(found, [0, 2, 4, 6]);
     drop(buffer);
     assert_eq!(counts(&pool), (2, 0, 2046, 0));
@@ -242,7 +241,7 @@ fn a_forgotten_map_keeps_the_block(on_device: OnDevice) -> Result<()> {
     let pool = pool(&on_device, Some(&on_device.queue))?;
     let block = pool.allocate(SIZE)?;
     let at = block.svm_ptr().addr();
-    std::mem::forget(block.map_rw::<u8>(&on_device.queue, [])?);
+    std::mem::forget(block.map_read_write::<u8>(&on_device.queue, ..)?);
     drop(block);
     assert!(!is_free(&pool, SIZE, at)?);
     Ok(())

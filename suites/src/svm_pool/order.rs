@@ -3,7 +3,7 @@
 use std::ptr;
 
 use clmatrix::cl3::command_queue as cl3;
-use clmatrix::memory::{SvmAllocation, SvmPointer, enqueue_svm_memfill};
+use clmatrix::memory::{SvmAllocation, SvmPointer, enqueue_fill};
 use clmatrix::pool::{PoolOptions, SvmPool};
 use clmatrix::{CommandQueue, Device, Event, Result, Status};
 use clmatrix_harness::device;
@@ -28,8 +28,8 @@ fn fill(
     gate: Option<&Event>,
 ) -> Result<Event> {
     match gate {
-        Some(gate) => enqueue_svm_memfill(queue, memory, &value, .., gate),
-        None => enqueue_svm_memfill(queue, memory, &value, .., []),
+        Some(gate) => enqueue_fill(queue.after(gate), memory, &value, ..),
+        None => enqueue_fill(queue, memory, &value, ..),
     }
 }
 
@@ -109,7 +109,7 @@ fn kernels_on_a_block_run_before_its_reuse(on_device: OnDevice) -> Result<()> {
     let old = pool.allocate(SIZE)?;
     fill(&on_device.queue, &old, 1, None)?;
     // SAFETY: the kernel uses as many elements as there are work items.
-    unsafe { add.launch().arg(&old).global(SIZE / 4).wait_for(&gate).enqueue(&on_device.queue)? };
+    unsafe { add.launch().arg(&old).global(SIZE / 4).enqueue(on_device.queue.after(&gate))? };
     let at = old.svm_ptr().addr();
     drop(old);
     let new = meanwhile(&gate, open, || -> Result<_> {

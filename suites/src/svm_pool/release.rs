@@ -1,7 +1,7 @@
 //! How blocks go back: as in a pool of buffers.
 
 use clmatrix::cl3::command_queue::enqueue_svm_mem_fill as fill_unseen;
-use clmatrix::memory::{Map, MapReadWrite, SvmPointer, enqueue_fill};
+use clmatrix::memory::{SvmPointer, enqueue_fill};
 use clmatrix::pool::{PoolOptions, PooledSvm};
 use clmatrix::{CommandQueue, Event, Result, Status};
 use clmatrix_harness::{CtxFactory, ctx_factory};
@@ -37,7 +37,7 @@ fn used_again(
 ) -> Result<PooledSvm> {
     let block = pool.allocate_on(queue, SIZE)?;
     assert_eq!(block.svm_ptr().addr(), at);
-    enqueue_fill(queue, &block, &2_u32, .., [])?;
+    enqueue_fill(queue, &block, &2_u32, ..)?;
     queue.finish()?;
     other.finish()?;
     Ok(block)
@@ -119,11 +119,11 @@ fn a_release_of_a_mapped_block_is_refused(on_device: OnDevice) -> Result<()> {
     let pool = pool(&on_device, Some(queue))?;
     let block = pool.allocate(SIZE)?;
     let at = block.svm_ptr().addr();
-    let mut map = block.map::<u32, _>(queue, MapReadWrite, .., [])?;
+    let mut map = block.map_read_write::<u32>(queue, ..)?;
     assert_eq!(refusal(block.enqueue_release(queue, [])), "CL_INVALID_OPERATION");
     let other = pool.allocate(SIZE)?;
     assert_ne!(other.svm_ptr().addr(), at);
-    enqueue_fill(queue, &other, &2_u32, .., [])?;
+    enqueue_fill(queue, &other, &2_u32, ..)?;
     map.fill(1);
     drop(map);
     assert_on_device(&on_device, &other, &[2; SIZE / 4]);

@@ -34,7 +34,7 @@ fn events_report_every_action(
     drop(pool.allocate(1000)?.named("weights"));
     let block = pool.allocate_on(&on_device.another_queue(), 993)?;
     pool.allocate(1500).expect_err("more than the limit");
-    block.release();
+    drop(block);
     pool.free_held();
     let expected = [
         (Allocated, 1000, bin, None),

@@ -8,7 +8,7 @@ use super::super::sampling::{Rounds, sample, steps_for};
 use super::super::series::Point;
 use super::super::workbench::Workbench;
 use clmatrix::launch::{Launcher, LocalMemory};
-use clmatrix::memory::{Buffer, enqueue_write_buffer};
+use clmatrix::memory::Buffer;
 
 /// Each work item reads one item over and over. It is always 0, which the compiler cannot know.
 const SOURCE: &str = "
@@ -120,7 +120,7 @@ impl<'a> Chase<'a> {
 
     fn time(&mut self, pattern: &Pattern, steps: u32) -> MeasureResult<f64> {
         let bench = self.bench;
-        enqueue_write_buffer(&bench.queue, &self.starts, 0, &pattern.starts, [])?;
+        self.starts.write(&bench.queue, &pattern.starts)?;
         let time = bench.command_time(|| self.launch(pattern, steps))?;
         bench.check_steps(&self.taken, pattern.starts.len(), steps)?;
         Ok(time)

@@ -7,7 +7,7 @@ use super::super::measured::Sampled;
 use super::super::series::{Point, Series};
 use super::super::workbench::Workbench;
 use clmatrix::launch::Launcher;
-use clmatrix::memory::{Buffer, enqueue_read_buffer};
+use clmatrix::memory::Buffer;
 
 /// Fills local memory with numbers, and counts those that another work item finds otherwise.
 ///
@@ -122,7 +122,7 @@ impl<'a> Fill<'a> {
         };
         self.bench.check_steps(&self.taken, work_items, steps)?;
         let mut wrong = vec![0_u32; work_items];
-        enqueue_read_buffer(&self.bench.queue, &self.wrong, 0, &mut wrong, [])?;
+        self.wrong.read(&self.bench.queue, &mut wrong)?;
         Ok(wrong.iter().all(|wrong| *wrong == 0))
     }
 

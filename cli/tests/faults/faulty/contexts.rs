@@ -21,7 +21,7 @@ fn fills_a_buffer(
     let context = ctx_factory()?;
     let queue = CommandQueue::new(&context)?;
     let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 64)?;
-    enqueue_fill(&queue, &buffer, &number, .., [])?.wait()
+    enqueue_fill(&queue, &buffer, &number, ..)?.wait()
 }
 
 /// Makes a context and prints its address.

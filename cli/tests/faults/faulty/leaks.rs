@@ -64,7 +64,7 @@ fn leaks_nothing(ctx_factory: CtxFactory) -> Result<()> {
     let queue = CommandQueue::new(&context)?;
     let _program = Program::build(&context, SOURCE)?;
     let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 64)?;
-    enqueue_fill(&queue, &buffer, &1_u8, .., [])?;
+    enqueue_fill(&queue, &buffer, &1_u8, ..)?;
     let event = queue.enqueue_marker([])?;
     event.wait()
 }

@@ -15,7 +15,7 @@ fn waits_in_the_driver(ctx_factory: CtxFactory) -> clmatrix::Result<()> {
     let queue = CommandQueue::new(&context)?;
     let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1_u8; 16])?;
     let never = UserEvent::new(&context)?;
-    let copy = enqueue_copy(&queue, vec![0_u8; 16], &buffer, .., &never)?;
+    let copy = enqueue_copy(queue.after(&never), vec![0_u8; 16], &buffer, ..)?;
     copy.wait()?;
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Multiplies vectors on an OpenCL device.
 
-use clmatrix::memory::{Buffer, MemFlags, enqueue_read_buffer};
+use clmatrix::memory::{Buffer, MemFlags};
 use clmatrix::{CommandQueue, Context, Launcher, Program, Result};
 
 const SOURCE: &str = "
@@ -18,6 +18,6 @@ pub fn scale(context: &Context, values: &[f32], factor: f32) -> Result<Vec<f32>>
     // element of the buffer.
     unsafe { kernel.launch().arg(&buffer).arg(factor).global(values.len()).enqueue(&queue)? };
     let mut scaled = vec![0.0; values.len()];
-    enqueue_read_buffer(&queue, &buffer, 0, &mut scaled, [])?;
+    buffer.read(&queue, &mut scaled)?;
     Ok(scaled)
 }

@@ -1,0 +1,91 @@
+//! The methods that move data, whatever the kind of device memory.
+
+/// Implements the methods that move data between device memory, which is `$memory`, and host memory.
+macro_rules! host_transfers {
+    (|$this:ident| $memory:expr) => {
+        /// Writes all of `host` from the beginning on, and returns when `host` has been read. The memory may
+        /// be longer. The event has the profiling times.
+        ///
+        /// # Errors
+        /// The errors of [`enqueue_copy`](crate::memory::enqueue_copy#errors).
+        #[doc(alias = "enqueue_write_buffer", alias = "enqueue_write_image")]
+        pub fn write<'q>(
+            &self,
+            order: impl Into<Order<'q>>,
+            host: impl HostSource<Output = Result<Event>>,
+        ) -> Result<Event> {
+            let $this = self;
+            CopyTo::copy(&order.into(), $memory, Host(host), (..).into())
+        }
+
+        /// Fills all of `host` from the beginning on, and returns when that is done. The memory may be longer.
+        /// The event has the profiling times.
+        ///
+        /// # Errors
+        /// The errors of [`enqueue_copy`](crate::memory::enqueue_copy#errors).
+        #[doc(alias = "enqueue_read_buffer", alias = "enqueue_read_image")]
+        pub fn read<'q>(
+            &self,
+            order: impl Into<Order<'q>>,
+            host: impl HostTarget<Output = Result<Event>>,
+        ) -> Result<Event> {
+            let $this = self;
+            CopyTo::copy(&order.into(), Host(host), $memory, (..).into())
+        }
+
+        /// Writes all of `host` as [`write`](Self::write) does, without blocking: the transfer owns `host`, which
+        /// is a `Vec<T>`, `Box<[T]>`, `Arc<[T]>` or `Array`, until it has ended.
+        ///
+        /// # Errors
+        /// The errors of [`write`](Self::write), with the host memory.
+        pub fn write_async<'q, H: HostSource<Output = Transfer<H>>>(
+            &self,
+            order: impl Into<Order<'q>>,
+            host: H,
+        ) -> Transfer<H> {
+            let $this = self;
+            CopyTo::copy(&order.into(), $memory, Host(host), (..).into())
+        }
+
+        /// Fills all of `host` as [`read`](Self::read) does, without blocking: the transfer owns `host` until it
+        /// has ended.
+        ///
+        /// # Errors
+        /// The errors of [`read`](Self::read), with the host memory.
+        pub fn read_async<'q, H: HostMemory>(
+            &self,
+            order: impl Into<Order<'q>>,
+            host: H,
+        ) -> Transfer<H> {
+            let $this = self;
+            CopyTo::copy(&order.into(), Host(host), $memory, (..).into())
+        }
+    };
+}
+
+/// Implements the method that copies device memory, which is `$memory` of type `$source`, to other device memory.
+macro_rules! device_copy {
+    (<$lifetime:lifetime> $source:ty, |$this:ident| $memory:expr) => {
+        /// Copies all of this to `dst`, which may be longer. Does not block. `dst` is a `&Buffer`, a
+        /// `BufferSlice` or an `&Image`; between a buffer and an image, the copy has the bytes of all pixels of
+        /// the image.
+        ///
+        /// # Errors
+        /// The errors of [`enqueue_copy`](crate::memory::enqueue_copy#errors).
+        #[doc(alias = "enqueue_copy_buffer", alias = "enqueue_copy_image")]
+        pub fn copy_to<$lifetime, 'q, D>(
+            &$lifetime self,
+            order: impl Into<Order<'q>>,
+            dst: D,
+        ) -> Result<Event>
+        where
+            D: IntoMemory<Kind: HostCopy>,
+            $source: CopyTo<D::Kind, Part: From<AllOf>, Output = Result<Event>>,
+        {
+            let $this = self;
+            CopyTo::copy(&order.into(), dst.into_memory(), $memory, AllOf(self.size()).into())
+        }
+    };
+}
+
+pub(crate) use {device_copy, host_transfers};
