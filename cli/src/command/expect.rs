@@ -145,7 +145,9 @@ impl UpdateArguments {
             if is_new {
                 fs::write(NEW_FILE, NEW_TEXT).map_err(|error| format!("{NEW_FILE}: {error}"))?;
             }
-            fs::create_dir_all(&folder)?;
+            if !changes.is_empty() {
+                fs::create_dir_all(&folder)?;
+            }
             let changed = new.own.iter().filter(|(path, text)| files.own.get(*path) != Some(text));
             for (path, text) in changed {
                 store::replace_file(path, text.as_bytes())

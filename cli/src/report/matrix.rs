@@ -74,6 +74,9 @@ pub enum ShownOutput {
     All,
 }
 
+/// The most expectations that are listed as not needed any more.
+const MOST_MENDED: usize = 10;
+
 /// More unexpected results than these are shown without their output.
 const FEW: usize = 10;
 
@@ -387,12 +390,13 @@ impl Page<'_> {
 
     /// Returns the failures as on other versions of a driver, and the expectations that are not needed any more.
     fn other_versions(&self) -> String {
+        let most = if self.layout.all { usize::MAX } else { MOST_MENDED };
         let part = |title: &str, lines: Vec<String>| -> String {
             let title = lines.first().map(|_| self.paint(Color::Yellow, title) + "\n");
             let lines = lines.iter().map(|line| self.wrapped(line));
             title.into_iter().chain(lines).collect()
         };
-        part("AS ON OTHER VERSIONS", assumed(self.log)) + &part("MENDED", mended(self.log))
+        part("AS ON OTHER VERSIONS", assumed(self.log)) + &part("MENDED", mended(self.log, most))
     }
 
     /// Returns what tests left behind in their processes. The notes of an unexpected result are in its
@@ -423,7 +427,7 @@ impl Page<'_> {
         let describe = |not_run: NotRun<'_>| {
             let NotRun { device, reason, tests } = not_run;
             let title = format!("{} on {}", counted(tests, "test"), one_line(device));
-            self.titled("NOT RUN", &title) + &self.indented(&reason)
+            self.titled("NOT RUN", &title) + &self.wrapped(&reason)
         };
         NotRun::of_run(self.log).into_iter().map(describe).collect()
     }

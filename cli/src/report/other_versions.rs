@@ -1,47 +1,47 @@
-//! The expectations of a run that were seen at other versions of its drivers: the failures that they explain, and
-//! those that the driver has mended.
-
-use std::collections::BTreeSet;
+//! The expectations of a run that were seen at other versions of its drivers: the results that they explain, and the
+//! failures that the driver has mended.
 
 use clmatrix_harness::private::config::{VersionNumbers, WrittenExpectation};
 use clmatrix_harness::private::log::run_log::RunLog;
+use clmatrix_harness::private::result::test_result::TestResult;
 use clmatrix_harness::private::text::{counted, one_line};
 use clmatrix_harness::private::verdict::Verdict;
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 
-/// The most entries that are listed.
-const MOST: usize = 10;
-
-/// Returns a line for each device with failures as on other versions of its driver.
+/// Returns a line for each device with failures and skips as on other versions of its driver.
 pub(super) fn assumed(log: &RunLog) -> Vec<String> {
-    let mut devices: IndexMap<&str, (usize, BTreeSet<VersionNumbers>)> = IndexMap::new();
-    for result in log.results.iter().filter(|result| result.verdict == Verdict::AssumedFail) {
-        let (count, seen) = devices.entry(result.test_and_device().1).or_default();
-        *count += 1;
-        seen.extend(result.expectation.iter().flat_map(|known| versions(known)));
+    let mut devices: IndexMap<&str, (usize, IndexSet<&str>)> = IndexMap::new();
+    for result in &log.results {
+        let Some(known) = result.expectation.as_deref() else { continue };
+        let device = result.test_and_device().1;
+        if is_assumed(log, result, known) {
+            let (count, seen) = devices.entry(device).or_default();
+            *count += 1;
+            seen.extend(known.driver_version());
+        }
     }
-    let line = |(device, (count, seen)): (&str, (usize, BTreeSet<VersionNumbers>))| {
-        let seen: Vec<_> = seen.iter().map(ToString::to_string).collect();
-        let version = version_of(log, device);
-        let results = counted(count, "result");
-        format!("{results} on {}, {version}, as seen at {}", one_line(device), seen.join(", "))
+    let line = |(device, (count, seen)): (&str, (usize, IndexSet<&str>))| {
+        let seen: Vec<_> = seen.into_iter().map(one_line).collect();
+        let (results, version) = (counted(count, "result"), version_of(log, device));
+        format!("{results} on {}, {version}, as seen at {}", one_line(device), seen.join("; "))
     };
     devices.into_iter().map(line).collect()
 }
 
-/// Returns a line for each expectation and device where tests pass that failed at older versions of the driver.
-pub(super) fn mended(log: &RunLog) -> Vec<String> {
+/// Returns a line for each expectation and device where tests pass that failed at older versions of the driver, the
+/// first `most` of them.
+pub(super) fn mended(log: &RunLog, most: usize) -> Vec<String> {
     let mut entries: IndexMap<(u32, &str), (&WrittenExpectation, usize, usize)> = IndexMap::new();
     for result in &log.results {
         let Some(known) = result.expectation.as_deref() else { continue };
+        let device = result.test_and_device().1;
         let is_newer = || {
-            let version = VersionNumbers::find(&version_of(log, result.test_and_device().1));
-            version > versions(known).into_iter().max()
+            let seen = known.driver_version().and_then(|text| VersionNumbers::all(text).max());
+            VersionNumbers::find(&version_of(log, device)) > seen
         };
         let is_mended = result.mended().is_some() && is_newer();
         if is_mended || result.verdict == Verdict::AssumedFail {
-            let key = (known.number, result.test_and_device().1);
-            let (_, mended, all) = entries.entry(key).or_insert((known, 0, 0));
+            let (_, mended, all) = entries.entry((known.number, device)).or_insert((known, 0, 0));
             *mended += usize::from(is_mended);
             *all += 1;
         }
@@ -49,23 +49,22 @@ pub(super) fn mended(log: &RunLog) -> Vec<String> {
     entries.retain(|_, (_, mended, _)| *mended > 0);
     let line =
         |((_, device), (known, mended, all)): (&(u32, &str), &(&WrittenExpectation, _, _))| {
-            let seen = known.keys.get("driver-version").map_or("", String::as_str);
+            let seen = one_line(known.driver_version().unwrap_or_default());
             let (version, place) = (version_of(log, device), known.place());
             format!("{place} ({seen}): {mended} of {all} pass on {}, {version}", one_line(device))
         };
-    let mut lines: Vec<_> = entries.iter().take(MOST).map(line).collect();
-    if let Some(more @ 1..) = entries.len().checked_sub(MOST) {
+    let mut lines: Vec<_> = entries.iter().take(most).map(line).collect();
+    if let Some(more @ 1..) = entries.len().checked_sub(most) {
         lines.push(counted(more, "more expectation"));
     }
     lines
 }
 
-fn versions(known: &WrittenExpectation) -> Vec<VersionNumbers> {
-    known
-        .keys
-        .get("driver-version")
-        .map(|text| VersionNumbers::all(text).collect())
-        .unwrap_or_default()
+/// Returns whether a result is as expected at another version of the driver.
+fn is_assumed(log: &RunLog, result: &TestResult, known: &WrittenExpectation) -> bool {
+    let is_skip = result.verdict == Verdict::Skip && known.status.is_skip();
+    let version = || version_of(log, result.test_and_device().1);
+    result.verdict == Verdict::AssumedFail || is_skip && !known.was_seen_at(&version())
 }
 
 /// The version of the driver of a device.

@@ -19,6 +19,7 @@ use indexmap::IndexSet;
 use super::conclusion::Conclusion;
 use super::matrix::wall_time;
 use super::not_run::NotRun;
+use super::other_versions::{assumed, mended};
 use super::table::cut;
 use super::tally::Tally;
 
@@ -144,7 +145,12 @@ impl Summary<'_> {
                     shown(&reason)
                 )
             });
-        text + &list(not_run.collect())
+        text += &list(not_run.collect());
+        let versions = assumed(self.log).into_iter().map(|line| ("AS ON OTHER VERSIONS", line));
+        let mended = mended(self.log, MOST_ITEMS).into_iter().map(|line| ("MENDED", line));
+        let lines =
+            versions.chain(mended).map(|(what, line)| format!("**{what}** {}", shown(&line)));
+        text + &list(lines.collect())
     }
 
     /// Adds the unexpected results: with their outputs while there is room for these, then a line each.

@@ -23,7 +23,7 @@ use proc_macro::TokenStream;
 /// | `timeout = "30s"` | time limit of this test, instead of the configuration's |
 /// | `once` | the test needs no device: it runs once, under `host` |
 /// | `fresh_context` | `ctx_factory` makes new contexts, also where tests reuse contexts |
-/// | `own_worker` | no other test runs in the process of this one, before or after it |
+/// | `own_worker` | no other test runs in the process of this one, before or after it; where tests reuse contexts, only if it has an expectation |
 /// | `alone` | no other test runs on the device meanwhile, if the device has several slots |
 ///
 /// Inside `requires`: `fp64`, `fp16`, `images`, `pipes`, `svm` (or `svm = "coarse"`, `"fine"`,

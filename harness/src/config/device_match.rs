@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::device_kind::DeviceKind;
 use super::value::{IdPattern, NamePattern, PlatformName};
-use super::version_range::{VersionNumbers, VersionPattern, VersionRange};
+use super::version_range::{Narrowed, VersionNumbers, VersionPattern, VersionRange};
 use crate::devices::run_device::HOST;
 use crate::devices::run_device::RunDevice;
 
@@ -88,36 +88,17 @@ impl DeviceMatch {
         })
     }
 
-    /// Returns the last version at which the driver was seen. Conditions that name no driver, and bounds, are for
-    /// no other versions.
-    pub(super) fn last_seen(&self) -> Option<VersionNumbers> {
-        let names_driver = self.id.is_some()
-            || self.platform.is_some()
-            || self.device.is_some()
-            || self.vendor.is_some();
-        let seen = self.driver_version.as_ref()?.seen().filter(|_| names_driver)?;
-        Some(seen.iter().max().cloned().unwrap_or_default())
+    /// Returns the last version at which the fault was seen, if it may extend to this version of the same
+    /// driver, which only `platform` names.
+    pub(super) fn last_seen(&self, version: &str) -> Option<VersionNumbers> {
+        let pattern = self.driver_version.as_ref().filter(|_| self.platform.is_some())?;
+        pattern.last_seen().filter(|_| pattern.allows(version) == Some(true))
     }
 
-    /// Returns the versions of the driver on the side of `passed` on which failures were seen: the older ones of a
-    /// bound. There are none if there was no other version, or one on each side.
-    pub(super) fn without(&self, passed: &BTreeSet<VersionNumbers>) -> Option<VersionRange> {
-        match &self.driver_version {
-            None => VersionRange::default().older_than(passed.first()?),
-            Some(pattern) => match (pattern, pattern.seen()) {
-                (VersionPattern::Range(range), None) => range.older_than(passed.first()?),
-                (_, seen) => {
-                    let rest = || seen.into_iter().flatten().filter(|seen| !passed.contains(seen));
-                    let (first, last) = (rest().min()?, rest().max()?);
-                    let below = passed.iter().filter(|version| *version < first);
-                    let above = passed.iter().filter(|version| *version > last);
-                    let are_outside = below.clone().count() + above.clone().count() == passed.len();
-                    let range =
-                        || VersionRange::between(below.max().cloned(), above.min().cloned());
-                    are_outside.then(range)
-                }
-            },
-        }
+    /// Returns the versions without those at which tests have passed.
+    pub(super) fn without(&self, passed: &BTreeSet<VersionNumbers>) -> Narrowed {
+        let all = VersionPattern::default();
+        self.driver_version.as_ref().unwrap_or(&all).without(passed)
     }
 
     /// Returns the first condition that tests without a device do not meet.

@@ -42,6 +42,11 @@ impl Expectation {
     }
 }
 
+/// Returns a time limit for a test that hangs, by the longest time that another case of its function takes.
+pub fn short_limit(longest_pass: Duration) -> Duration {
+    (longest_pass * 3).max(Duration::from_secs(2))
+}
+
 /// Judges an outcome in the light of what was expected.
 ///
 /// Going wrong in another way than the expected one is not expected: a crash where a failed

@@ -21,10 +21,11 @@ use super::device_match::{DRIVER_VERSION, DeviceMatch, Mismatch};
 use super::error::ConfigError;
 use super::expectation::Expectation;
 use super::last_day::LastDay;
+use super::text_value::Text;
 use super::value::{
     IdPattern, MessagePattern, NamePattern, PlatformName, Reason, TestPattern, Ticket, Timeout,
 };
-use super::version_range::{VersionNumbers, VersionPattern, VersionRange};
+use super::version_range::{Narrowed, VersionNumbers, VersionPattern, VersionRange};
 use crate::devices::run_device::RunDevice;
 use crate::expected_statuses::ExpectedStatuses;
 
@@ -240,7 +241,8 @@ impl Expectations {
                 return Reach::Excluded(Exclusion::Ended);
             }
             let Some(mismatch) = mismatch(&entry.on) else { return Reach::Seen };
-            match entry.on.last_seen().filter(|_| mismatch.key == DRIVER_VERSION) {
+            let version = Some(&*mismatch.found).filter(|_| mismatch.key == DRIVER_VERSION);
+            match version.and_then(|version| entry.on.last_seen(version)) {
                 Some(version) => Reach::Assumed(version),
                 None => Reach::Excluded(Exclusion::Device(mismatch)),
             }
@@ -257,13 +259,12 @@ impl Expectations {
         self.written[self.written.len() - self.own..].iter().map(Arc::as_ref)
     }
 
-    /// Returns the versions of the driver of an entry without those at which its tests have passed, as
-    /// `DeviceMatch::without` does.
+    /// Returns the versions of the driver of an entry without those at which its tests have passed.
     pub fn without_passed(
         &self,
         written: &WrittenExpectation,
         passed: &BTreeSet<VersionNumbers>,
-    ) -> Option<VersionRange> {
+    ) -> Narrowed {
         self.entries[written.position()].on.without(passed)
     }
 
@@ -310,6 +311,17 @@ impl Expectations {
 }
 
 impl WrittenExpectation {
+    /// The versions of the driver, if there is a condition.
+    pub fn driver_version(&self) -> Option<&str> {
+        self.keys.get(DRIVER_VERSION).map(String::as_str)
+    }
+
+    /// Returns whether it was seen at this version of the driver, or is for all.
+    pub fn was_seen_at(&self, version: &str) -> bool {
+        let pattern = self.driver_version().and_then(|text| VersionPattern::parse(text).ok());
+        pattern.is_none_or(|pattern| pattern.matches(version) != Some(false))
+    }
+
     /// Its position among all entries, from 0.
     pub fn position(&self) -> usize {
         (self.number as usize).wrapping_sub(1)

@@ -93,7 +93,7 @@ pub use device_kind::DeviceKind;
 pub use device_match::Mismatch;
 pub use embedded::EmbeddedConfig;
 pub use error::{ConfigError, Mistake};
-pub use expectation::{Expectation, judge};
+pub use expectation::{Expectation, judge, short_limit};
 pub use expectation_files::ExpectationFiles;
 use expectation_files::read_folder;
 pub use expectations::{
@@ -113,7 +113,7 @@ pub use sync::Sync;
 pub use unexpected_pass::UnexpectedPass;
 pub use value::exact_test;
 pub use value::{Diagnostics, Leaks, Leftovers, TimeoutFactor, time_limit};
-pub use version_range::{VersionNumbers, VersionRange};
+pub use version_range::{Narrowed, VersionNumbers, VersionRange};
 
 const BUILTIN: &str = include_str!("builtin.toml");
 

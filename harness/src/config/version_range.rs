@@ -1,6 +1,7 @@
 //! Ranges of versions, such as `>=22.3, <23.0`.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::fmt;
 
 use super::text_value::{Text, deserialize_from_text};
@@ -18,14 +19,9 @@ impl VersionNumbers {
         Self(numbers)
     }
 
-    /// Returns the versions that a text or a glob names: `{3.1,5.0}*` has 3.1 and 5.0.
+    /// Finds the versions that a text or a glob names: `{3.1,5.0}*` has 3.1 and 5.0.
     pub fn all(text: &str) -> impl Iterator<Item = Self> {
-        let parts = text.split(|c: char| !c.is_ascii_digit() && c != '.');
-        parts.filter_map(|part| {
-            let numbers = part.split('.').map_while(|number| number.parse().ok());
-            let numbers: Vec<u64> = numbers.collect();
-            (!numbers.is_empty()).then(|| Self::new(numbers))
-        })
+        text.split(|c: char| "{},*?[]".contains(c)).filter_map(Self::find)
     }
 
     /// Finds the numbers in a driver's text: from the first digit, between dots and other separators, up to
@@ -87,6 +83,10 @@ impl Comparison {
 }
 
 impl VersionRange {
+    fn parse_parts<'a>(parts: impl Iterator<Item = &'a str>) -> Result<Self, String> {
+        parts.map(comparison).collect::<Result<_, _>>().map(Self)
+    }
+
     /// Returns whether a text is meant as a range.
     fn is_meant(text: &str) -> bool {
         text.contains(['<', '>', '='])
@@ -108,11 +108,18 @@ impl VersionRange {
         has_older.then(|| Self([lower, vec![(Comparison::Less, version.clone())]].concat()))
     }
 
-    /// Returns the versions between two others, of which one may be missing.
-    pub fn between(above: Option<VersionNumbers>, below: Option<VersionNumbers>) -> Self {
-        let above = above.map(|version| (Comparison::More, version));
-        let below = below.map(|version| (Comparison::Less, version));
-        Self(above.into_iter().chain(below).collect())
+    /// Returns the part of this range between two versions, of which each may be missing.
+    fn between(&self, above: Option<&VersionNumbers>, below: Option<&VersionNumbers>) -> Self {
+        let is_lower = |comparison| matches!(comparison, Comparison::AtLeast | Comparison::More);
+        let replaced = |(comparison, _): &&(Comparison, VersionNumbers)| match is_lower(*comparison)
+        {
+            true => above.is_none(),
+            false => below.is_none(),
+        };
+        let kept = self.0.iter().filter(replaced).cloned();
+        let above = above.map(|version| (Comparison::More, version.clone()));
+        let below = below.map(|version| (Comparison::Less, version.clone()));
+        Self(kept.chain(above).chain(below).collect())
     }
 
     /// Returns whether a version is in this range.
@@ -135,7 +142,7 @@ impl Text for VersionRange {
     const EXPECTED: &str = "a range such as \">=2.0, <3.0\"";
 
     fn parse(text: &str) -> Result<Self, String> {
-        text.split(',').map(|part| comparison(part.trim())).collect::<Result<_, _>>().map(Self)
+        Self::parse_parts(text.split(',').map(str::trim))
     }
 }
 
@@ -152,46 +159,130 @@ fn comparison(part: &str) -> Result<(Comparison, VersionNumbers), String> {
     Ok((comparison, VersionNumbers::new(numbers)))
 }
 
-/// The versions of a driver.
+/// The versions of a driver: those where a fault was seen, and bounds for all to which it may extend.
+#[derive(Clone, Debug, Default)]
+pub(super) struct VersionPattern {
+    seen: Option<SeenAt>,
+    bounds: VersionRange,
+}
+
+/// The versions where a fault was seen.
 #[derive(Clone, Debug)]
-pub(super) enum VersionPattern {
-    /// A part of the version or a glob for all of it, and the versions that it names.
-    Name(NamePattern, Vec<VersionNumbers>),
-    Range(VersionRange),
+struct SeenAt {
+    /// As written.
+    text: String,
+    pattern: SeenPattern,
+    /// The versions that the text names.
+    versions: Vec<VersionNumbers>,
+}
+
+#[derive(Clone, Debug)]
+enum SeenPattern {
+    /// A part of the version, or a glob for all of it.
+    Name(NamePattern),
+    Only(VersionNumbers),
+}
+
+/// The bounds of an entry without the versions at which its tests have passed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Narrowed {
+    /// These versions are left.
+    To(String),
+    /// No version is left.
+    Nowhere,
+    /// The versions are between others.
+    Not,
 }
 
 impl VersionPattern {
-    /// Returns the versions at which an entry was seen; `None` for a range, which is a bound, unless it is one
-    /// version.
-    pub(super) fn seen(&self) -> Option<&[VersionNumbers]> {
-        match self {
-            Self::Name(_, versions) => Some(versions),
-            Self::Range(VersionRange(parts)) => match &parts[..] {
-                [(Comparison::Equal, version)] => Some(std::slice::from_ref(version)),
-                _ => None,
-            },
+    /// Returns whether this version matches; `None` if it has no numbers to be compared.
+    pub(super) fn matches(&self, version: &str) -> Option<bool> {
+        let seen = match self.seen.as_ref().map(|seen| &seen.pattern) {
+            None => Some(true),
+            Some(SeenPattern::Name(pattern)) => Some(pattern.matches(version)),
+            Some(SeenPattern::Only(only)) => Some(*only == VersionNumbers::find(version)?),
+        };
+        Some(seen? && self.allows(version)?)
+    }
+
+    /// Returns whether a version is within the bounds.
+    pub(super) fn allows(&self, version: &str) -> Option<bool> {
+        match self.bounds.0.is_empty() {
+            true => Some(true),
+            false => Some(self.bounds.contains(&VersionNumbers::find(version)?)),
         }
     }
 
-    /// Returns whether this version matches; `None` if it has no numbers to be compared.
-    pub(super) fn matches(&self, version: &str) -> Option<bool> {
-        match self {
-            Self::Name(pattern, _) => Some(pattern.matches(version)),
-            Self::Range(range) => Some(range.contains(&VersionNumbers::find(version)?)),
+    /// Returns the last version where the fault was seen, if the text says where.
+    pub(super) fn last_seen(&self) -> Option<VersionNumbers> {
+        let seen = self.seen.as_ref()?;
+        Some(seen.versions.iter().max().cloned().unwrap_or_default())
+    }
+
+    /// Narrows the bounds to the side of `passed` where the fault was seen. Bounds alone are left to older
+    /// versions.
+    pub(super) fn without(&self, passed: &BTreeSet<VersionNumbers>) -> Narrowed {
+        let Some(seen) = &self.seen else {
+            let older = passed.first().and_then(|first| self.bounds.older_than(first));
+            return older.map_or(Narrowed::Nowhere, |older| Narrowed::To(older.to_string()));
+        };
+        let rest = || seen.versions.iter().filter(|seen| !passed.contains(seen));
+        let Some((first, last)) = rest().min().zip(rest().max()) else { return Narrowed::Nowhere };
+        let below = passed.iter().filter(|version| *version < first);
+        let above = passed.iter().filter(|version| *version > last);
+        if below.clone().count() + above.clone().count() < passed.len() {
+            return Narrowed::Not;
         }
+        let bounds = self.bounds.between(below.max(), above.min());
+        Narrowed::To(format!("{}, {bounds}", seen.text))
     }
 }
 
 impl Text for VersionPattern {
-    const EXPECTED: &str = "a part of a version, a glob, or a range such as \">=22.3, <23.0\"";
+    const EXPECTED: &str =
+        "a part of a version or a glob, a range such as \">=22.3, <23.0\", or both";
 
     fn parse(text: &str) -> Result<Self, String> {
-        match VersionRange::is_meant(text) {
-            true => VersionRange::parse(text).map(Self::Range),
-            false => NamePattern::parse(text)
-                .map(|pattern| Self::Name(pattern, VersionNumbers::all(text).collect())),
-        }
+        let (bounds, names): (Vec<_>, Vec<_>) =
+            parts(text).into_iter().partition(|part| VersionRange::is_meant(part));
+        let mut bounds = VersionRange::parse_parts(bounds.into_iter())?;
+        let only =
+            bounds.0.iter().position(|(comparison, _)| matches!(comparison, Comparison::Equal));
+        let seen = match (&names[..], only) {
+            ([], None) => None,
+            ([], Some(only)) => {
+                let (comparison, version) = bounds.0.remove(only);
+                let text = format!("{}{version}", comparison.symbol());
+                let pattern = SeenPattern::Only(version.clone());
+                Some(SeenAt { text, pattern, versions: vec![version] })
+            }
+            ([name], None) => Some(SeenAt {
+                text: (*name).to_owned(),
+                pattern: SeenPattern::Name(NamePattern::parse(name)?),
+                versions: VersionNumbers::all(name).collect(),
+            }),
+            _ => {
+                return Err(
+                    "give one text or glob: `{3.1,5.0}*` is for several versions".to_owned()
+                );
+            }
+        };
+        Ok(Self { seen, bounds })
     }
+}
+
+/// Returns the parts between the commas that are not in braces.
+fn parts(text: &str) -> Vec<&str> {
+    let mut depth = 0;
+    let is_separator = |c: char| {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        c == ',' && depth == 0
+    };
+    text.split(is_separator).map(str::trim).collect()
 }
 
 deserialize_from_text!(VersionRange, VersionPattern);
@@ -227,6 +318,10 @@ mod tests {
             ("22.3.*", "22.3.6", Some(true)),
             ("22.3", "122.3", Some(true)),
             ("22.3.*", "unknown", Some(false)),
+            ("{22,25}.*, <25.0", "22.3.6", Some(true)),
+            ("{22,25}.*, <25.0", "25.0.7", Some(false)),
+            ("{22,25}.*, <25.0", "24.1", Some(false)),
+            ("=3.1, >3.0", "3.1+debian", Some(true)),
         ] {
             let matches = VersionPattern::parse(pattern).ok().and_then(|p| p.matches(version));
             assert_eq!(matches, expected, "{pattern:?} on {version:?}");

@@ -212,7 +212,7 @@ impl<'a> DeviceRun<'a> {
             Case::Registered(test) => self.limits.hangs.limit(test.function(), position),
             Case::Outside(_) => None,
         };
-        short.map_or(limit, |short| limit.min(short))
+        short.map_or(limit, |short| limit.min(self.config.settings.limit([short])))
     }
 
     /// Returns whether the run may succeed with this result, although it is an unexpected pass.
@@ -593,13 +593,12 @@ impl<'a> DeviceRun<'a> {
         let mut last = String::new();
         for _ in 0..PROBES {
             let begin = Instant::now();
-            let result = self.probe_once(device, PROBE_LIMIT, PROBE_LIMIT);
-            self.limits.hang_budget.add(begin.elapsed());
-            match result {
+            match self.probe_once(device, PROBE_LIMIT, PROBE_LIMIT) {
                 None => return,
                 Some(Ok(())) => return self.limits.health.probe_passed(),
                 Some(Err(reason)) => last = reason,
             }
+            self.limits.hang_budget.add(begin.elapsed());
         }
         self.lose(device, last, Some(self.id(after)));
     }

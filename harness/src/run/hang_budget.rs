@@ -81,11 +81,17 @@ impl HangBudget {
             ];
             let others = others.into_iter().filter(|(_, count)| *count > 0);
             causes.extend(others.map(|(what, count)| format!("{what}: {count}")));
+            if tests.is_empty() {
+                causes.push("probes and workers that do not start or leave".to_owned());
+            }
             let causes = causes.join(", ");
+            let limit = humantime::format_duration(self.limit);
+            if tests.is_empty() {
+                return format!("hang budget of {limit} spent ({causes}): `hang-budget` may be larger");
+            }
             format!(
-                "hang budget of {} spent ({causes}): an expectation with a short `timeout` helps \
-                 (`expect update` writes it), or a larger `hang-budget`",
-                humantime::format_duration(self.limit)
+                "hang budget of {limit} spent ({causes}): an expectation with a short `timeout` helps \
+                 (`expect update` writes it), or a larger `hang-budget`"
             )
         })
     }
@@ -109,6 +115,15 @@ mod tests {
         budget.add(Duration::from_millis(6999));
         assert_eq!(budget.is_spent(), None);
         budget.add_end(Duration::from_millis(1));
+        let others = HangBudget::new(Duration::from_secs(1));
+        others.add(Duration::from_secs(1));
+        assert_eq!(
+            others.is_spent().as_deref(),
+            Some(
+                "hang budget of 1s spent (probes and workers that do not start or leave): \
+                 `hang-budget` may be larger"
+            )
+        );
         assert_eq!(
             budget.is_spent().as_deref(),
             Some(

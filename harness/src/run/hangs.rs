@@ -7,17 +7,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::config::short_limit;
 use crate::registry::FunctionId;
 use crate::verdict::Outcome;
 
 /// The cases of a function that must hang before the limit is short.
 const CASES: usize = 2;
-
-/// The short limit, in multiples of what the cases take that pass.
-const TIMES_A_PASS: u32 = 3;
-
-/// The shortest limit.
-const SHORTEST: Duration = Duration::from_secs(2);
 
 /// The test functions of a device of which cases have passed or hung.
 #[derive(Default)]
@@ -47,6 +42,6 @@ impl Hangs {
         let functions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let cases = functions.get(&function)?;
         let others = cases.hung.iter().filter(|hung| **hung != position).count();
-        (others >= CASES).then(|| (cases.longest_pass * TIMES_A_PASS).max(SHORTEST))
+        (others >= CASES).then(|| short_limit(cases.longest_pass))
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use clmatrix_harness::private::config::{VersionNumbers, VersionRange, exact_test};
+use clmatrix_harness::private::config::{VersionNumbers, VersionRange, exact_test, short_limit};
 use clmatrix_harness::private::devices::run_device::HOST;
 use clmatrix_harness::private::expected_statuses::ExpectedStatuses;
 use clmatrix_harness::private::terminal::AnyError;
@@ -11,15 +11,9 @@ use clmatrix_harness::private::text::exact_glob;
 use clmatrix_harness::private::verdict::{ExpectedStatus, Location, Outcome};
 use indexmap::IndexMap;
 
-use super::DRIVER_VERSION;
 use super::observed::Observed;
+use super::{DRIVER_VERSION, TIMEOUT};
 use crate::compare::standing::without_numbers;
-
-/// A time limit for a test that hangs, in multiples of what other cases take.
-const TIMES_A_PASS: u32 = 3;
-
-/// The shortest limit for a test that hangs.
-const SHORTEST: Duration = Duration::from_secs(2);
 
 /// The tests, and the platform with the version of its driver, for which an entry is made.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -52,10 +46,11 @@ struct OnDriver<'a, 'l> {
 type Alike<'l> =
     (Result<(String, u32), &'l str>, Option<(&'l str, &'l str)>, BTreeSet<ExpectedStatus>, String);
 
-/// Groups the results that need an entry. `reason` returns the facts of a result that went wrong.
+/// Groups the results that need an entry. `absent` are the tests that are in no run, and `reason` returns the facts of a result that went wrong.
 pub(super) fn groups<'a, 'l>(
     all: &'a [Observed<'l>],
-    is_unexpected: impl Fn(&Observed<'l>) -> bool,
+    absent: &[&String],
+    needs_entry: impl Fn(&Observed<'l>) -> bool,
     reason: impl Fn(&Observed<'l>) -> Option<String>,
 ) -> Result<Vec<Group<'a, 'l>>, AnyError> {
     let mut tests: IndexMap<_, OnDriver<'a, 'l>> = IndexMap::new();
@@ -66,7 +61,7 @@ pub(super) fn groups<'a, 'l>(
     }
     let mut groups: IndexMap<Alike<'l>, (String, Vec<&OnDriver<'a, 'l>>)> = IndexMap::new();
     for test in tests.values() {
-        if !test.results.iter().any(|observed| is_unexpected(observed)) {
+        if !test.results.iter().any(|observed| needs_entry(observed)) {
             continue;
         }
         let statuses = test.results.iter().flat_map(|observed| observed.statuses()).collect();
@@ -87,7 +82,7 @@ pub(super) fn groups<'a, 'l>(
         let cases: Vec<_> = tests.values().filter(is_case).collect();
         let hangs = statuses.contains(&ExpectedStatus::Timeout);
         Ok(Group {
-            entry_for: EntryFor { glob: glob(&members, &cases), driver },
+            entry_for: EntryFor { glob: glob(&members, &cases, absent), driver },
             timeout: hangs.then(|| limit(&cases)),
             statuses: ExpectedStatuses::from_several(statuses)?,
             reason,
@@ -105,7 +100,7 @@ impl OnDriver<'_, '_> {
 }
 
 /// Returns a glob for the tests of a group: for all cases of the function, or for some.
-fn glob(members: &[&OnDriver<'_, '_>], cases: &[&OnDriver<'_, '_>]) -> String {
+fn glob(members: &[&OnDriver<'_, '_>], cases: &[&OnDriver<'_, '_>], absent: &[&String]) -> String {
     let [first, others @ ..] = members else { return String::new() };
     if others.is_empty() {
         return exact_test(first.test);
@@ -117,30 +112,34 @@ fn glob(members: &[&OnDriver<'_, '_>], cases: &[&OnDriver<'_, '_>]) -> String {
         let length: usize = parts.map(|(part, _)| part.len() + 2).sum();
         &shared[..length.min(shared.len())]
     });
-    if members.len() == cases.len() {
+    let are_all = !absent.iter().any(|test| test.starts_with(shared));
+    if members.len() == cases.len() && are_all {
         return exact_test(shared) + "*";
     }
     let rest: Vec<_> = members.iter().map(|test| exact_test(&test.test[shared.len()..])).collect();
     format!("{}{{{}}}", exact_test(shared), rest.join(","))
 }
 
-/// Returns a time limit for tests that hang, by the cases that pass.
+/// Returns a time limit for tests that hang, in whole seconds.
 fn limit(cases: &[&OnDriver<'_, '_>]) -> Duration {
     let results = cases.iter().flat_map(|test| &test.results);
     let passed = results.filter(|observed| observed.result.outcome == Outcome::Passed);
     let longest = passed.map(|observed| observed.result.duration).max().unwrap_or_default();
-    Duration::from_secs((longest * TIMES_A_PASS).as_secs_f64().ceil() as u64).max(SHORTEST)
+    Duration::from_secs(short_limit(longest).as_secs_f64().ceil() as u64)
 }
 
 impl Group<'_, '_> {
+    /// The time limit, if a test hangs.
+    pub(super) fn limit(&self) -> Option<toml::Value> {
+        self.timeout.map(|limit| humantime::format_duration(limit).to_string().into())
+    }
+
     /// The keys and values of the new entry.
     pub(super) fn keys(&self) -> Result<Vec<(&'static str, toml::Value)>, AnyError> {
         let keys = self.entry_for.keys().into_iter().map(|(key, value)| (key, value.into()));
         let mut keys: Vec<(_, toml::Value)> = keys.collect();
         keys.push(("status", toml::Value::try_from(self.statuses)?));
-        if let Some(limit) = self.timeout {
-            keys.push(("timeout", humantime::format_duration(limit).to_string().into()));
-        }
+        keys.extend(self.limit().map(|limit| (TIMEOUT, limit)));
         keys.push(("reason", self.reason.clone().into()));
         Ok(keys)
     }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use clmatrix_harness::private::config::{
-    Effect, Expectation, ExpectationFiles, Expectations, WrittenExpectation,
+    Effect, Expectation, ExpectationFiles, Expectations, Narrowed, WrittenExpectation,
 };
 use clmatrix_harness::private::devices::run_device::without_host;
 use clmatrix_harness::private::log::run_log::RunLog;
@@ -29,6 +29,9 @@ use super::{RunExpectations, Strict};
 
 /// The key of the driver's version.
 const DRIVER_VERSION: &str = "driver-version";
+
+/// The key of the time limit.
+const TIMEOUT: &str = "timeout";
 
 /// The conditions that name a driver.
 const DRIVER_KEYS: [&str; 4] = ["id", "platform", "device", "vendor"];
@@ -177,14 +180,13 @@ impl<'a, 'l> State<'a, 'l> {
             }
             let passed = uses.iter().map(|(observed, _)| observed.version());
             let passed: Option<BTreeSet<_>> = passed.collect();
-            let others =
-                passed.and_then(|passed| self.expectations.without_passed(written, &passed));
-            match others {
-                Some(others) => Some(Edit::Set(written, DRIVER_VERSION, others.to_string().into())),
-                // An entry that was seen elsewhere stays there.
-                None => {
-                    uses.iter().any(|(_, is_assumed)| !is_assumed).then_some(Edit::Remove(written))
-                }
+            let is_assumed = uses.iter().all(|(_, is_assumed)| *is_assumed);
+            let narrowed = passed.map(|passed| self.expectations.without_passed(written, &passed));
+            match narrowed.unwrap_or(Narrowed::Nowhere) {
+                Narrowed::To(versions) => Some(Edit::Set(written, DRIVER_VERSION, versions.into())),
+                Narrowed::Nowhere if !is_assumed => Some(Edit::Remove(written)),
+                // The tests get an exception.
+                Narrowed::Nowhere | Narrowed::Not => None,
             }
         };
         self.expectations.own().filter_map(edit).collect()
@@ -192,11 +194,18 @@ impl<'a, 'l> State<'a, 'l> {
 
     /// An entry for each test, platform and version with an unexpected result, or for the cases of a test.
     fn missing(&self, added: &mut HashSet<EntryFor<'l>>) -> Result<Vec<Edit<'a>>, AnyError> {
-        let is_unexpected =
-            |observed: &Observed<'l>| observed.is_unexpected(self.expectation(observed).as_ref());
+        // An exception for a test that the driver has mended, while others need the entry.
+        let needs_entry = |observed: &Observed<'l>| {
+            let known = self.expectation(observed);
+            observed.is_unexpected(known.as_ref()) || observed.is_mended(known.as_ref())
+        };
         let reason = |observed: &Observed<'l>| observed.reason(self.expectation(observed).as_ref());
         let edit = |group: Group<'_, 'l>| {
             if let Some(own) = self.entry_of(&group) {
+                let limit = group.limit().filter(|_| !own.keys.contains_key(TIMEOUT));
+                if let Some(limit) = limit {
+                    return Ok(Edit::Set(own, TIMEOUT, limit));
+                }
                 let statuses = own.status.and(group.statuses);
                 return Ok(Edit::Set(own, "status", toml::Value::try_from(statuses)?));
             }
@@ -208,7 +217,7 @@ impl<'a, 'l> State<'a, 'l> {
                 }
             }
         };
-        groups(self.observed, is_unexpected, reason)?.into_iter().map(edit).collect()
+        groups(self.observed, self.absent, needs_entry, reason)?.into_iter().map(edit).collect()
     }
 
     /// The entry that counts, if it is for these tests, the platform and the version alone.
@@ -217,7 +226,7 @@ impl<'a, 'l> State<'a, 'l> {
         let mut own = self.expectations.own();
         let written = own.find(|written| written.number == expectation.written.number)?;
         let mut conditions = written.keys.clone();
-        conditions.remove("timeout");
+        conditions.remove(TIMEOUT);
         let keys = group.entry_for.keys().into_iter().map(|(key, value)| (key.to_owned(), value));
         Some(written).filter(|_| conditions == keys.collect())
     }

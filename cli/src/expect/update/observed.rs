@@ -39,6 +39,7 @@ impl<'a> Observed<'a> {
             let has_status = |attempt: &&TestResult| attempt.outcome.status().is_some();
             let is_crash = |attempt: &TestResult| attempt.verdict == Verdict::Crash;
             let crashes_alone = attempts().filter(has_status).all(is_crash);
+            let is_known = is_known && has_status(&result);
             let attempts = attempts()
                 .filter(has_status)
                 .filter(|attempt| is_known && (crashes_alone || !attempt.doubtful));
@@ -62,6 +63,14 @@ impl<'a> Observed<'a> {
         // Earlier attempts count if the result depended on them.
         let counting = if self.result.is_as_expected() { 1 } else { self.attempts.len() };
         !is_skip && self.attempts.iter().rev().take(counting).any(|attempt| is_wrong(&attempt))
+    }
+
+    /// Returns whether the test passes on a newer driver than those where a failure was seen.
+    pub(super) fn is_mended(&self, expectation: Option<&Expectation>) -> bool {
+        let Some(Expectation { written, is_assumed: true, .. }) = expectation else { return false };
+        let seen = written.driver_version().and_then(|text| VersionNumbers::all(text).max());
+        let is_pass = self.statuses() == BTreeSet::from([ExpectedStatus::Pass]);
+        is_pass && !written.status.contains(ExpectedStatus::Pass) && self.version() > seen
     }
 
     /// Returns the last attempt that went wrong otherwise than expected now.

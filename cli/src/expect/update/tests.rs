@@ -47,7 +47,15 @@ fn updated(files: &[(&str, &str)], logs: &[RunLog]) -> Vec<(String, String)> {
     let folder = project.path("expectations");
     let update = || {
         let files = project.config().unwrap().expectation_files;
-        update(&files, &folder, logs, &|_| false, &["s::never_run".to_owned()], now()).unwrap()
+        update(
+            &files,
+            &folder,
+            logs,
+            &|_| false,
+            &["s::never_run".to_owned(), "s::never_run::case_3".to_owned()],
+            now(),
+        )
+        .unwrap()
     };
     let first = update();
     fs::create_dir_all(&folder).unwrap();
@@ -164,6 +172,9 @@ fn an_unexpected_result_gets_an_entry_with_its_status_reason_and_place() {
     let fails = TestResult { earlier: doubtful(), ..second(failed()) };
     assert_eq!(updated(&[], &[log(vec![fails])])[0].1, entry(pocl, "\"fail\"", assertion));
     assert!(updated(&[], &[log(vec![passes_alone("s::t@d")])]).is_empty());
+    let not_again = Outcome::NotRun { reason: "hang budget".to_owned() };
+    let guessed = TestResult { earlier: doubtful(), ..second(not_again) };
+    assert!(updated(&[], &[log(vec![guessed])]).is_empty());
     // An entry for just these.
     let known = entry(pocl, "\"crash\"", "'x'");
     let run = log(vec![result("s::t@d", failed())]);
@@ -214,6 +225,15 @@ fn cases_that_went_wrong_alike_share_an_entry() {
             .map(some)
     );
     assert_eq!(keys("timeout"), [None, None, None, some("5s")]);
+    // A case that is in no run is not known to go wrong.
+    let mut part = log(vec![
+        result("s::never_run::case_1@d", message("no")),
+        result("s::never_run::case_2@d", message("no")),
+    ]);
+    plan_at(&mut part, "s::never_run::case_1", "s.rs", 7);
+    plan_at(&mut part, "s::never_run::case_2", "s.rs", 7);
+    let text = &updated(&[], &[part])[0].1;
+    assert!(text.contains("test = \"s::never_run::{case_1,case_2}\""), "{text}");
     assert_eq!(keys("reason")[0], some("left: 1, at s.rs:7"));
 }
 
@@ -227,18 +247,33 @@ fn an_entry_of_another_version_is_narrowed_by_passes() {
     };
     let run = |outcome| log(vec![result("s::t@d", outcome)]);
     for (versions, passed) in [
-        ("'5.0*'", "\">3.1\""),
-        ("'2.*'", "\"<3.1\""),
-        ("'{3.1,5.0}*'", "\">3.1\""),
-        ("'{2.1,3.1}*'", "\"<3.1\""),
+        ("'5.0*'", "\"5.0*, >3.1\""),
+        ("'2.*, >1, <9'", "\"2.*, >1.0, <3.1\""),
+        ("'{3.1,5.0}*'", "\"{3.1,5.0}*, >3.1\""),
+        ("'=2.1'", "\"=2.1, <3.1\""),
         // Between others.
-        ("'{2.1,5.0}*'", "'{2.1,5.0}*'"),
+        ("'{3.0,5.0}*'", "'{3.0,5.0}*'"),
     ] {
         assert_eq!(updated_file(&at(versions), &[run(Outcome::Passed)]), at(passed), "{versions}");
-        if !versions.contains("3.1") {
+        if !versions.contains("3.1") && !versions.contains('<') {
             assert_eq!(updated_file(&at(versions), &[run(failed())]), at(versions));
         }
     }
+    // A second version, and then the first again.
+    let later = |outcome| {
+        let mut run = run(outcome);
+        run.header.devices[0].info.driver_version = "6.0".to_owned();
+        run
+    };
+    let narrowed = updated_file(&at("'5.0*'"), &[run(Outcome::Passed), later(Outcome::Passed)]);
+    assert_eq!(narrowed, at("\"5.0*, >3.1, <6.0\""));
+    assert_eq!(updated_file(&narrowed, &[run(Outcome::Passed)]), narrowed);
+    // Some of the tests of an entry pass on a newer driver.
+    let two = at("'2.0*'").replace("s::t", "s::*");
+    let results = vec![result("s::t@d", failed()), result("s::u@d", Outcome::Passed)];
+    let exception = "\n[[expect]]\ntest = \"s::u\"\nplatform = \"PoCL\"\ndriver-version = \"=3.1\"\n\
+        status = \"pass\"\nreason = \"It passes.\"\n";
+    assert_eq!(updated_file(&two, &[log(results)]), two.clone() + exception);
     // Where entries count only at their versions.
     let project = Project::new(&[("clmatrix.toml", ""), ("expectations/a.toml", &at("'5.0*'"))]);
     let (files, folder) =
@@ -301,7 +336,7 @@ fn an_entry_goes_if_all_its_results_passed() {
     for (text, log, expected) in [
         (only(&all), &both, String::new()),
         (of_versions("'=3.1'"), &both, String::new()),
-        (of_versions("'3.*'"), &both, of_versions("\"<3.1\"")),
+        (of_versions("'3.*'"), &both, of_versions("\"3.*, <3.1\"")),
         (of_versions("'>=3.0, <4'"), &both, of_versions("\">=3.0, <3.1\"")),
         // Only some of the tests, or of the devices.
         (all.clone(), &one, with_exception(&all)),
