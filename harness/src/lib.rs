@@ -51,6 +51,7 @@ mod run;
 mod serde_time;
 mod setup;
 mod shard;
+mod source_url;
 mod stacks;
 mod system;
 mod target;

@@ -13,6 +13,7 @@ use super::common::ReportPlace;
 use crate::compare::difference::Difference;
 use crate::compare::side::Side;
 use crate::report;
+use crate::report::code_quality::code_quality;
 use crate::report::matrix::{Layout, ShownOutput};
 use crate::report::page::Format;
 use crate::report::summary::{self, summary};
@@ -26,6 +27,8 @@ Examples:
   clmatrix report --format markdown --baseline 19a1
                                             a summary with the results that differ from those of 19a1
   clmatrix report --trace trace.json        a trace for ui.perfetto.dev
+  clmatrix report --code-quality gl-code-quality-report.json
+                                            unexpected results at their places, for GitLab
   clmatrix report --html page.html 19a1 19b 19c
                                             a page of three runs, with the history of each test
   ssh host cat events.jsonl | clmatrix report -";
@@ -37,7 +40,7 @@ pub struct ReportArguments {
     #[arg(value_name = "RUN", default_value = "latest")]
     runs: Vec<String>,
     /// Write a page of the runs to this file, with the history of each test, and nothing else.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["all", "show_output", "format", "baseline", "trace"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["all", "show_output", "format", "baseline", "trace", "code_quality"])]
     html: Option<PathBuf>,
     #[command(flatten)]
     place: ReportPlace,
@@ -60,6 +63,10 @@ pub struct ReportArguments {
     /// tests, starts of workers and probes.
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+    /// Also write the unexpected results as a report of GitLab's code quality, which shows them at their places in
+    /// the sources.
+    #[arg(long, value_name = "FILE")]
+    code_quality: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -83,6 +90,11 @@ pub fn report(target: Target, arguments: &ReportArguments) -> Result<ExitCode, A
         let path = log.files.last().ok_or("--trace needs the log in a file")?;
         let trace = Trace::read(path)?;
         let written = store::replace_file_with(file, |to| trace.write(to));
+        written.map_err(|error| format!("{}: {error}", file.display()))?;
+    }
+    if let Some(file) = &arguments.code_quality {
+        let json = code_quality(&log).to_string();
+        let written = store::replace_file(file, json.as_bytes());
         written.map_err(|error| format!("{}: {error}", file.display()))?;
     }
     let text = arguments.text(&log, &reports, folder.as_deref())?;

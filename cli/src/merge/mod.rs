@@ -155,6 +155,7 @@ impl Merge {
             command_line: command_line(),
             environment,
             configuration: self.common(|header| header.configuration.as_ref()),
+            source_url: self.common(|header| header.source_url.as_ref()),
             host_settings: self.common(|header| header.host_settings.as_ref()),
             profile: self.common(|header| header.profile.as_ref()),
             kernel: self.common(|header| header.kernel.as_ref()),

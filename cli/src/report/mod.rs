@@ -1,8 +1,9 @@
 //! Reports of a run for people: the page `report.html`, the [`matrix`] for the terminal, the [`summary`] in Markdown,
-//! and the [`trace`]. All are functions of the log; the page also has the measurements of `characterize.json`.
+//! the [`trace`], and [`code_quality`] for GitLab. All are functions of the log; the page also has the measurements of `characterize.json`.
 //! [`progress`] shows a run while it goes on. [`facts`] has the machine, the drivers and the settings of a run. The
 //! JUnit files are the harness's.
 
+pub(crate) mod code_quality;
 mod conclusion;
 mod excerpt;
 pub(crate) mod facts;

@@ -71,6 +71,7 @@ mod profile_shard;
 pub mod sample;
 mod size;
 mod slots;
+mod source_url;
 mod sync;
 mod text_value;
 mod unexpected_pass;

@@ -17,6 +17,7 @@ use super::junit_output::JunitOutput;
 use super::profile_shard::ProfileShard;
 use super::size::Size;
 use super::slots::Slots;
+use super::source_url::SourceUrl;
 use super::sync::Sync;
 use super::unexpected_pass::UnexpectedPass;
 use super::value::{
@@ -44,6 +45,7 @@ pub struct Profile {
     contexts: Option<Contexts>,
     shard: Option<ProfileShard>,
     junit: JunitOptions,
+    source_url: Option<String>,
     /// The settings of a device that no override matches.
     settings: DeviceSettings,
     overrides: Arc<[Override]>,
@@ -121,6 +123,7 @@ pub(super) struct ProfileKeys {
     junit_output: Option<JunitOutput>,
     junit_output_limit: Option<Size>,
     junit_flavor: Option<JunitFlavor>,
+    source_url: Option<SourceUrl>,
 }
 
 /// `[[override]]`: settings for some devices.
@@ -188,6 +191,7 @@ impl Profile {
             contexts: None,
             shard: None,
             junit: JunitOptions::default(),
+            source_url: None,
             settings: DeviceSettings {
                 timeout: Duration::from_secs(60),
                 timeout_factor: TimeoutFactor::default(),
@@ -226,6 +230,9 @@ impl Profile {
         self.unexpected_pass = keys.unexpected_pass.unwrap_or(self.unexpected_pass);
         self.contexts = keys.contexts.or(self.contexts);
         self.shard = keys.shard.or(self.shard);
+        if let Some(url) = &keys.source_url {
+            self.source_url = Some(url.0.clone());
+        }
         let limit = |size: Size| usize::try_from(size.0).unwrap_or(usize::MAX);
         self.junit = JunitOptions {
             output: keys.junit_output.unwrap_or(self.junit.output),
@@ -301,6 +308,11 @@ impl Profile {
     /// The shard of each run.
     pub fn shard(&self) -> Option<ProfileShard> {
         self.shard
+    }
+
+    /// The address of a line of a source, with `{file}` and `{line}`.
+    pub fn source_url(&self) -> Option<&str> {
+        self.source_url.as_deref()
     }
 
     /// The contents of JUnit files.

@@ -54,6 +54,9 @@ pub struct RunHeader {
     /// The contents of JUnit files.
     #[serde(default)]
     pub junit: JunitOptions,
+    /// The address of a line of a source, with `{file}` and `{line}`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_url: Option<String>,
     /// The environment variables that loaders and drivers read.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,

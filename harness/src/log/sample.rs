@@ -109,6 +109,7 @@ pub fn header(devices: Vec<RunDevice>) -> RunHeader {
         added_drivers: Vec::new(),
         host_settings: None,
         junit: JunitOptions::default(),
+        source_url: None,
         environment: std::collections::BTreeMap::new(),
         kernel: None,
         cpu: None,

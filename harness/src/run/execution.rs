@@ -29,6 +29,7 @@ use crate::run::resumed_run::ResumedRun;
 use crate::run::schedule;
 use crate::run::state::Run;
 use crate::setup::Setup;
+use crate::source_url;
 use crate::system;
 use crate::target::{CANNOT_RUN, NOT_ALL_RUN, Target};
 use crate::terminal::{AnyError, all_of, output_result, status_line};
@@ -278,6 +279,7 @@ pub fn run_header(
         added_drivers: Vec::new(),
         host_settings: Some(run.host.settings.clone()),
         junit: setup.profile.junit(),
+        source_url: setup.profile.source_url().map(str::to_owned).or_else(source_url::of_ci),
         environment: variables.map(|(name, value)| (text(name), text(value))).collect(),
         kernel: system::kernel(),
         cpu: system::cpu(),

@@ -65,6 +65,15 @@ function longText(name, text, properties) {
   return el("pre", { tabindex: 0, role: "group", "aria-label": name, ...properties }, text);
 }
 
+/** A place in a source, `FILE:LINE`, with a link if the run knows the addresses of its sources. */
+function placeIn(run, text) {
+  const [, file, line] = text.match(/^(.*):(\d+)$/) ?? [];
+  const isLinked = run.source_url !== undefined && file !== undefined && !file.startsWith("/");
+  const path = () => file.split("/").map(encodeURIComponent).join("/");
+  const address = () => run.source_url.replaceAll("{file}", path).replaceAll("{line}", () => line);
+  return el("p", { class: "place" }, isLinked ? el("a", { href: address(), rel: "noreferrer" }, text) : text);
+}
+
 function command(text) {
   const button = el("button", { class: "link", onclick: () => {
     navigator.clipboard?.writeText(text).then(() => { button.textContent = "copied"; });
@@ -88,7 +97,7 @@ function resultPage(device, test) {
         onclick: () => openPanel(test, other.id, true) }, sign(other.letter(test), other.details(test)?.tolerated), other.id, el("span", { class: "spoken" }, `: ${meaning(other.letter(test))}`)))),
     ...(details ? explanation(device, letter, details) : []),
     ...(words[test] === null ? [] : command([device.run.rerun, `${words[test] ?? paths[test]}@${device.id}`].filter(Boolean).join(" "))),
-    ...(source ? section("Source", el("p", { class: "place" }, `${source}:${places[2 * test + 1]}`)) : []),
+    ...(source ? section("Source", placeIn(device.run, `${source}:${places[2 * test + 1]}`)) : []),
     ...(runs.length > 1 ? pastResults(device, test) : []),
     folded("Environment", false, table(device.run.environment, true)),
   ];
@@ -99,7 +108,7 @@ function explanation(device, letter, details) {
   const decisive = details.attempts[details.decisive];
   const tone = kindOf.get(letter).unexpected ? "" : letter === "x" ? " expected" : " plain";
   const parts = [el("h3", {}, "Message"), longText("Message", device.text(decisive.message), { class: `message${tone}`, id: "message" })];
-  if (decisive.at !== undefined) parts.push(el("p", { class: "place" }, device.text(decisive.at)));
+  if (decisive.at !== undefined) parts.push(placeIn(device.run, device.text(decisive.at)));
   if (details.notes) parts.push(...section("Notes", el("ul", {}, details.notes.map((note) => el("li", {}, device.text(note))))));
   if (details.expected !== undefined) {
     parts.push(...section("Expectation", el("p", {}, device.text(details.expected))));

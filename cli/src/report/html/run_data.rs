@@ -27,6 +27,9 @@ pub(super) struct RunData<'a> {
     command: String,
     /// The command that runs a test again; its id is appended.
     rerun: String,
+    /// The address of a line of a source, with `{file}` and `{line}`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source_url: Option<&'a str>,
     environment: Facts,
     absent: Vec<String>,
     failed_drivers: Vec<FailedDriver>,
@@ -89,6 +92,7 @@ impl<'a> RunData<'a> {
             sentence: conclusion.sentence(),
             command: clean(&command.join(" ")),
             rerun: clean(&header.rerun_command),
+            source_url: header.source_url.as_deref().filter(|url| url.starts_with("http")),
             environment: cleaned(facts::of_run(header)),
             absent: log.absent.iter().map(|expected| clean(expected)).collect(),
             failed_drivers: failed_drivers.collect(),
