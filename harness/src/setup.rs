@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::case::Case;
@@ -268,6 +269,7 @@ impl Setup {
         };
         Ok(Run {
             plan,
+            settings: self.settings(plan, &devices, &host),
             devices,
             host,
             expectations: self.expectations(plan),
@@ -285,6 +287,32 @@ impl Setup {
             echo: false,
             device_query: None,
         })
+    }
+
+    /// Returns the settings of each test of a plan: those of its device, if no override is for the test.
+    fn settings(
+        &self,
+        plan: &Plan,
+        devices: &[WorkerConfig],
+        host: &WorkerConfig,
+    ) -> Vec<Arc<DeviceSettings>> {
+        let shared = devices.iter().chain([host]).map(|config| Arc::new(config.settings.clone()));
+        let shared: Vec<_> = shared.collect();
+        let has_own = self.profile.has_test_settings();
+        let own = |entry: &Planned| {
+            let device = plan.device(entry).map(|device| &device.run);
+            let settings = self.profile.test_settings(&plan.path(entry), device)?;
+            Some(Arc::new(self.options.settings(settings)))
+        };
+        let of_device = |entry: &Planned| {
+            let at = entry.device.map_or(devices.len(), |device| device as usize);
+            shared[at].clone()
+        };
+        let of_test = |entry: &Planned| has_own.then(|| own(entry)).flatten();
+        plan.entries
+            .iter()
+            .map(|entry| of_test(entry).unwrap_or_else(|| of_device(entry)))
+            .collect()
     }
 
     /// Returns the configuration of the workers of a device.

@@ -37,7 +37,14 @@ impl Trials<'_> {
         worker.prepare(false, Contexts::Fresh, self.stop)?;
         for test in before.iter().copied().chain([&self.last]) {
             let is_last = std::ptr::eq(test, &self.last);
-            let ran = worker.run(test.test, test.limit, self.stop, &mut |_, _| {}, &|| {});
+            let ran = worker.run(
+                test.test,
+                test.test.fresh_context,
+                test.limit,
+                self.stop,
+                &mut |_, _| {},
+                &|| {},
+            );
             let outcome = &ran.attempt.outcome;
             if let Outcome::NotRun { .. } = outcome {
                 return Err(WorkerLost::Stopped);

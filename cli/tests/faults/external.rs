@@ -38,6 +38,7 @@ pub const CHECKS: &[Check] = &[
     ("external::a_waiting_test_is_not_slow", a_waiting_test_is_not_slow),
     ("external::an_exit_has_a_limit_of_its_own", an_exit_has_a_limit_of_its_own),
     ("external::a_test_that_hangs_the_second_time_is_counted", a_test_that_hangs_the_second_time),
+    ("external::an_override_is_for_some_tests", an_override_is_for_some_tests),
     ("external::shards_make_the_whole_run", shards_make_the_whole_run),
     ("external::a_test_that_fails_now_is_a_regression", a_test_that_fails_now),
     ("external::a_run_is_as_expected_after_an_update", a_run_is_as_expected_after_an_update),
@@ -638,6 +639,35 @@ fn a_test_that_hangs_the_second_time() {
     let run = project.run(&["mine::", "--devices", cpu::platform(), "--timeout", "1s"]);
     let not_run = outcome(&run, "mine::script::u");
     assert!(not_run.contains("hang budget of 1s spent (mine::script::t@"), "{not_run}");
+}
+
+fn an_override_is_for_some_tests() {
+    let overrides = "[[override]]\ntests = \"*::t\"\ntimeout = \"1s\"\n\
+                     [[override]]\ntests = \"*::[uv]\"\nretries = 1\n\
+                     [[override]]\nid = \"other-*\"\ntests = \"*::v\"\nretries = 2\n\
+                     [[override]]\ntests = \"*::[xy]\"\nalone = true\n";
+    // A test that runs alone sees no other.
+    let meets = "mkdir met 2>/dev/null || exit 101; sleep 0.5; rmdir met";
+    let lines = format!(
+        "case $1 in t) exec sleep 100 ;; u) [ -e u ] || {{ touch u; exit 101; }} ;; \
+         v|w) exit 101 ;; x|y) {meets} ;; esac"
+    );
+    let config = format!("{overrides}{SCRIPT}timeout = \"1m\"\n");
+    let project = Project::new(&config).with_script("script", &libtest_script("tuvwxy", &lines));
+    use Verdict::{Fail, Flaky, Pass, Timeout};
+    // The end of the first test must not disturb the others.
+    for (tests, expected) in [
+        (&["t"][..], &[(Timeout, 1)][..]),
+        (&["u", "v", "w", "x", "y"], &[(Flaky, 2), (Fail, 2), (Fail, 1), (Pass, 1), (Pass, 1)]),
+    ] {
+        let paths = tests.iter().map(|test| format!("mine::script::{test}@"));
+        let paths: Vec<String> = paths.collect();
+        let options = ["--devices", cpu::platform(), "--slots", "2"];
+        let arguments = paths.iter().map(String::as_str).chain(options).collect::<Vec<_>>();
+        let results = project.run(&arguments).results;
+        let found = results.iter().map(|result| (result.verdict, result.number));
+        assert_eq!(found.collect::<Vec<_>>(), expected);
+    }
 }
 
 const QUICK: [&str; 4] =

@@ -1,4 +1,4 @@
-//! A profile: the settings of a run, and the overrides for single devices.
+//! A profile: the settings of a run, and the overrides for single devices and tests.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,8 +21,8 @@ use super::source_url::SourceUrl;
 use super::sync::Sync;
 use super::unexpected_pass::UnexpectedPass;
 use super::value::{
-    Count, Diagnostics, IdPattern, Leaks, Leftovers, NamePattern, PlatformName, Timeout,
-    TimeoutFactor,
+    Count, Diagnostics, IdPattern, Leaks, Leftovers, NamePattern, PlatformName, TestPattern,
+    Timeout, TimeoutFactor,
 };
 use super::version_range::{VersionPattern, VersionRange};
 use crate::devices::run_device::RunDevice;
@@ -51,7 +51,7 @@ pub struct Profile {
     overrides: Arc<[Override]>,
 }
 
-/// The settings for the tests of one device.
+/// The settings for the tests of one device, or for one of its tests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceSettings {
@@ -59,6 +59,12 @@ pub struct DeviceSettings {
     #[serde(rename = "timeout_ns", with = "nanoseconds")]
     #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub timeout: Duration,
+    /// The time limit that an override gives the test, in place of its own.
+    #[serde(skip)]
+    pub test_timeout: Option<Duration>,
+    /// True if no other test runs on the device at the same time.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub alone: bool,
     /// Multiplies the time limits of tests. Absent if it is 1.
     #[serde(default, skip_serializing_if = "is_default")]
     #[cfg_attr(feature = "schema", schemars(with = "f64"))]
@@ -126,11 +132,13 @@ pub(super) struct ProfileKeys {
     source_url: Option<SourceUrl>,
 }
 
-/// `[[override]]`: settings for some devices.
+/// `[[override]]`: settings for some devices, or for some tests.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(from = "OverrideKeys")]
+#[serde(try_from = "OverrideKeys")]
 pub(super) struct Override {
     on: DeviceMatch,
+    /// `None`: all tests of the devices.
+    tests: Option<TestPattern>,
     keys: DeviceKeys,
 }
 
@@ -138,6 +146,7 @@ pub(super) struct Override {
 #[derive(Clone, Debug, Default)]
 struct DeviceKeys {
     timeout: Option<Timeout>,
+    alone: Option<bool>,
     hang_budget: Option<Timeout>,
     exit_check: Option<bool>,
     slots: Option<Slots>,
@@ -161,7 +170,9 @@ struct OverrideKeys {
     opencl: Option<VersionRange>,
     #[serde(rename = "type")]
     device_type: Option<DeviceKind>,
+    tests: Option<TestPattern>,
     timeout: Option<Timeout>,
+    alone: Option<bool>,
     hang_budget: Option<Timeout>,
     exit_check: Option<bool>,
     slots: Option<Slots>,
@@ -194,6 +205,8 @@ impl Profile {
             source_url: None,
             settings: DeviceSettings {
                 timeout: Duration::from_secs(60),
+                test_timeout: None,
+                alone: false,
                 timeout_factor: TimeoutFactor::default(),
                 slots: Slots::Auto,
                 tests_per_worker: None,
@@ -243,6 +256,7 @@ impl Profile {
         settings.timeout_factor = keys.timeout_factor.unwrap_or(settings.timeout_factor);
         settings.apply(&DeviceKeys {
             timeout: keys.timeout,
+            alone: None,
             hang_budget: keys.hang_budget,
             exit_check: None,
             slots: keys.slots,
@@ -327,23 +341,45 @@ impl Profile {
 
     /// The settings for `device`: those of the profile, then those of each override that matches.
     pub fn settings_for(&self, device: &RunDevice) -> DeviceSettings {
-        let contexts = self.contexts.unwrap_or(Contexts::usual_on(device.info.device_type));
-        self.settings_where(contexts, |on| on.matches(device))
+        self.settings_by(Some(device), |tests| tests.is_none())
     }
 
     /// The settings for tests without a device.
     pub fn host_settings(&self) -> DeviceSettings {
-        self.settings_where(Contexts::default(), DeviceMatch::matches_host)
+        self.settings_by(None, |tests| tests.is_none())
     }
 
-    fn settings_where(
+    /// The settings for the test with this path, without its device, if an override for tests matches.
+    pub fn test_settings(&self, path: &str, device: Option<&RunDevice>) -> Option<DeviceSettings> {
+        let is_of_test = |each: &Override| {
+            each.tests.as_ref().is_some_and(|tests| tests.matches(path)) && each.is_on(device)
+        };
+        let applies = |tests: Option<&TestPattern>| tests.is_none_or(|tests| tests.matches(path));
+        self.overrides.iter().any(is_of_test).then(|| self.settings_by(device, applies))
+    }
+
+    /// Returns whether an override is for some tests only.
+    pub fn has_test_settings(&self) -> bool {
+        self.overrides.iter().any(|each| each.tests.is_some())
+    }
+
+    fn settings_by(
         &self,
-        contexts: Contexts,
-        applies: impl Fn(&DeviceMatch) -> bool,
+        device: Option<&RunDevice>,
+        applies: impl Fn(Option<&TestPattern>) -> bool,
     ) -> DeviceSettings {
-        let mut settings = DeviceSettings { contexts, ..self.settings.clone() };
-        let overrides = self.overrides.iter().filter(|each| applies(&each.on));
-        overrides.for_each(|each| settings.apply(&each.keys));
+        let usual = device.map_or(Contexts::default(), |device| {
+            self.contexts.unwrap_or(Contexts::usual_on(device.info.device_type))
+        });
+        let mut settings = DeviceSettings { contexts: usual, ..self.settings.clone() };
+        let all = self.overrides.iter().filter(|each| each.is_on(device));
+        for Override { tests, keys, .. } in all.filter(|each| applies(each.tests.as_ref())) {
+            settings.apply(keys);
+            if tests.is_some() {
+                let limit = keys.timeout.map(|limit| limit.0);
+                settings.test_timeout = limit.or(settings.test_timeout);
+            }
+        }
         settings
     }
 }
@@ -368,6 +404,7 @@ impl DeviceSettings {
 
     fn apply(&mut self, keys: &DeviceKeys) {
         self.timeout = keys.timeout.map_or(self.timeout, |timeout| timeout.0);
+        self.alone = keys.alone.unwrap_or(self.alone);
         self.hang_budget = keys.hang_budget.map_or(self.hang_budget, |budget| budget.0);
         self.exit_check = keys.exit_check.unwrap_or(self.exit_check);
         self.slots = keys.slots.unwrap_or(self.slots);
@@ -383,15 +420,40 @@ impl DeviceSettings {
     }
 }
 
-impl From<OverrideKeys> for Override {
-    fn from(keys: OverrideKeys) -> Self {
+impl Override {
+    /// Returns whether the override is for a device, or with `None` for tests without one.
+    fn is_on(&self, device: Option<&RunDevice>) -> bool {
+        device.map_or_else(|| self.on.matches_host(), |device| self.on.matches(device))
+    }
+}
+
+impl TryFrom<OverrideKeys> for Override {
+    type Error = String;
+
+    fn try_from(keys: OverrideKeys) -> Result<Self, String> {
+        let of_devices = [
+            ("hang-budget", keys.hang_budget.is_some()),
+            ("exit-check", keys.exit_check.is_some()),
+            ("slots", keys.slots.is_some()),
+            ("tests-per-worker", keys.tests_per_worker.is_some()),
+            ("contexts = \"reuse\"", keys.contexts == Some(Contexts::Reuse)),
+        ];
+        if let Some((key, _)) = of_devices.into_iter().find(|(_, is_there)| *is_there)
+            && keys.tests.is_some()
+        {
+            return Err(format!(
+                "an [[override]] with `tests` cannot have {key}, which is for devices"
+            ));
+        }
         let OverrideKeys {
             id, platform, device, vendor, driver_version, opencl, device_type, ..
         } = keys;
-        Self {
+        Ok(Self {
             on: DeviceMatch { id, platform, device, vendor, driver_version, opencl, device_type },
+            tests: keys.tests,
             keys: DeviceKeys {
                 timeout: keys.timeout,
+                alone: keys.alone,
                 hang_budget: keys.hang_budget,
                 exit_check: keys.exit_check,
                 slots: keys.slots,
@@ -402,6 +464,6 @@ impl From<OverrideKeys> for Override {
                 contexts: keys.contexts,
                 diagnostics: keys.diagnostics,
             },
-        }
+        })
     }
 }

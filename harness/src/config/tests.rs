@@ -7,6 +7,7 @@ use clmatrix::select::{DeviceType, Version};
 use super::sample::{Project, now};
 use super::*;
 use crate::config::judge;
+use crate::devices::run_device::RunDevice;
 use crate::log::sample::device;
 use crate::verdict::{ExpectedStatus, Outcome, Verdict};
 
@@ -222,6 +223,53 @@ fn later_overrides_win_and_all_their_globs_must_match() {
         (50, 1),
         "of the device's only `id` counts"
     );
+}
+
+#[test]
+fn an_override_may_be_for_some_tests() {
+    let project = Project::new(&[(
+        "clmatrix.toml",
+        r#"
+        [profile.default]
+        retries = 1
+        [[override]]
+        platform = "ocl*"
+        retries = 2
+        [[override]]
+        tests = "pool::*"
+        timeout = "5s"
+        alone = true
+        [[override]]
+        platform = "ocl*"
+        tests = "pool::slow"
+        timeout = "50s"
+        contexts = "fresh"
+        leaks = "fail"
+        "#,
+    )]);
+    let profile = project.config().unwrap().profile("default").unwrap();
+    let (pocl, oclgrind) = (device("pocl-cpu", "PoCL"), device("oclgrind-sim", "Oclgrind"));
+    let of = |path: &str, device: Option<&RunDevice>| {
+        let settings = profile.test_settings(path, device)?;
+        Some((settings.test_timeout?.as_secs(), settings.retries, settings.alone, settings.leaks))
+    };
+    for (path, device, expected) in [
+        ("pool::fast", Some(&pocl), Some((5, 1, true, Leaks::Report))),
+        ("pool::fast", None, Some((5, 1, true, Leaks::Report))),
+        ("pool::slow", Some(&pocl), Some((5, 1, true, Leaks::Report))),
+        ("pool::slow", Some(&oclgrind), Some((50, 2, true, Leaks::Fail))),
+        ("svm::slow", Some(&oclgrind), None),
+    ] {
+        assert_eq!(of(path, device), expected, "{path}");
+    }
+    let own = profile.settings_for(&oclgrind);
+    assert_eq!((own.retries, own.alone, own.test_timeout), (2, false, None));
+    assert!(profile.has_test_settings());
+    for keys in ["slots = 1", "hang-budget = '1m'", "exit-check = true", "contexts = 'reuse'"] {
+        let text = format!("[[override]]\ntests = 'pool::*'\n{keys}\n");
+        let error = Project::new(&[("clmatrix.toml", &text)]).config().unwrap_err().to_string();
+        assert!(error.contains("an [[override]] with `tests` cannot have "), "{error}");
+    }
 }
 
 /// Lines of Oclgrind 21.10 about real mistakes, and other lines.

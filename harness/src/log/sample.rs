@@ -79,6 +79,8 @@ pub fn device_record(device: RunDevice, host: &str) -> DeviceRecord {
         visible_by: None,
         settings: DeviceSettings {
             timeout: Duration::from_secs(60),
+            test_timeout: None,
+            alone: false,
             timeout_factor: TimeoutFactor::default(),
             slots: Slots::Count(1),
             tests_per_worker: None,

@@ -7,7 +7,13 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::case::Case;
+<<<<<<< HEAD
 use crate::config::{Contexts, Expectation, FlakyResult, Leaks, Leftovers, UnexpectedPass, judge};
+=======
+use crate::config::{
+    Contexts, DeviceSettings, Expectation, FlakyResult, Leaks, Leftovers, UnexpectedPass, judge,
+};
+>>>>>>> b590449 (config: override settings of some tests)
 use crate::devices::TestDevice;
 use crate::devices::run_device::HOST;
 use crate::devices::selection::NO_DEVICE_FOUND;
@@ -189,6 +195,7 @@ impl<'a> DeviceRun<'a> {
         self.state.run.expectations.tests[position].as_ref()
     }
 
+<<<<<<< HEAD
     /// Returns whether no other test runs in the process of this one. Where contexts are reused, new processes cost
     /// much, and what goes wrong unexpectedly runs again alone: only a test that is expected to go wrong is apart there.
     pub fn is_apart(&self, position: usize) -> bool {
@@ -201,11 +208,19 @@ impl<'a> DeviceRun<'a> {
             }
             Case::Registered(_) => expectation.is_some_and(is_skip),
         }
+=======
+    /// The settings of the test at a position of the plan.
+    pub fn settings(&self, position: usize) -> &'a DeviceSettings {
+        &self.state.run.settings[position]
+>>>>>>> b590449 (config: override settings of some tests)
     }
 
     /// The time limit of the test at a position of the plan.
     pub fn limit(&self, position: usize) -> Duration {
+        let settings = self.settings(position);
+        let own = settings.test_timeout.or_else(|| self.entry(position).test.timeout());
         let expected = self.expectation(position).and_then(|known| known.timeout);
+<<<<<<< HEAD
         let limits = [self.entry(position).test.timeout(), expected];
         let limit = self.config.settings.limit(limits.into_iter().flatten());
         let short = match self.entry(position).test {
@@ -213,6 +228,9 @@ impl<'a> DeviceRun<'a> {
             Case::Outside(_) => None,
         };
         short.map_or(limit, |short| limit.min(self.config.settings.limit([short])))
+=======
+        settings.limit(own.into_iter().chain(expected))
+>>>>>>> b590449 (config: override settings of some tests)
     }
 
     /// Returns whether the run may succeed with this result, although it is an unexpected pass.
@@ -387,8 +405,10 @@ impl<'a> DeviceRun<'a> {
         let by = (worker.number, slot, worker.worker.process_id());
         self.record_start(position, number, time, by);
         let limit = self.limit(position);
+        let is_fresh = test.fresh_context || self.settings(position).contexts == Contexts::Fresh;
         let mut ran = worker.worker.run(
             test,
+            is_fresh,
             limit,
             stop.signal(),
             &mut |from, bytes| self.wrote(position, from, bytes),
@@ -499,7 +519,7 @@ impl<'a> DeviceRun<'a> {
         attempt.stdout = text + &attempt.stdout;
         // It is the test that is repeated.
         attempt.reused_context = None;
-        let is_repeated = running.is_some() && self.config.settings.retries > 0;
+        let is_repeated = running.is_some_and(|position| self.settings(position).retries > 0);
         self.record_of_worker("crash", crashed, is_repeated);
     }
 
@@ -541,8 +561,11 @@ impl<'a> DeviceRun<'a> {
     /// Fails a test that passed, if the driver complains of it, or if it has left something behind
     /// and the configuration makes that a failure. Adds leaks to what it has left behind.
     fn fail_by_settings(&self, position: usize, ran: &mut Ran) {
-        let settings = &self.config.settings;
+        let settings = self.settings(position);
         let Ran { attempt, process, .. } = ran;
+        if settings.leaks == Leaks::Off {
+            process.leaks.clear();
+        }
         let leaves_too_much = settings.leftovers == Leftovers::Fail
             && !attempt.findings.left_behind.is_empty()
             || settings.leaks == Leaks::Fail && !process.leaks.is_empty();

@@ -26,7 +26,7 @@ impl Retry<'_> {
         first: TestResult,
         mut repeat: impl FnMut(TestResult) -> Option<TestResult>,
     ) -> TestResult {
-        let DeviceRun { config, limits, state, .. } = self.device_run;
+        let DeviceRun { limits, state, .. } = self.device_run;
         let mut attempts = Vec::new();
         let mut result = first;
         let mut again = |result: &mut TestResult| {
@@ -41,7 +41,7 @@ impl Retry<'_> {
             attempts.push(first);
         }
         let not_retries = attempts.len();
-        for _ in 0..config.settings.retries {
+        for _ in 0..self.device_run.settings(self.position).retries {
             if !result.verdict.is_failure() {
                 break;
             }
@@ -75,7 +75,8 @@ impl Retry<'_> {
             if last.is_of_reused_context() {
                 let before = last.reused_context;
                 result.reused_context = before.filter(|before| *before != result.verdict);
-            } else if last.verdict == Verdict::Crash && self.device_run.config.settings.retries == 0
+            } else if last.verdict == Verdict::Crash
+                && self.device_run.settings(self.position).retries == 0
             {
                 // Not the test's: that would have been its result.
                 if !matches!(result.outcome, Outcome::Crashed { .. }) {

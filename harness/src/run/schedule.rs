@@ -82,6 +82,6 @@ fn order_longest_first(entries: &mut [usize], run: &Run<'_>) {
     entries.sort_by_cached_key(|position| {
         let entry = &run.plan.entries[*position];
         let duration = run.durations.get(&run.plan.id(entry)).copied();
-        (entry.test.alone(), Reverse(duration.unwrap_or(Duration::MAX)))
+        (run.is_alone(*position), Reverse(duration.unwrap_or(Duration::MAX)))
     });
 }

@@ -52,7 +52,8 @@ impl<'a> Slot<'a> {
         let device_run = self.device_run;
         let recorder = device_run.state.recorder;
         let entry = device_run.entry(position);
-        let in_use = if entry.test.alone() { Turn::alone } else { Turn::shared };
+        let is_alone = device_run.state.run.is_alone(position);
+        let in_use = if is_alone { Turn::alone } else { Turn::shared };
         let mut turn = in_use(&device_run.in_use);
         if let Some(outcome) = device_run.outcome_without_running(position) {
             let result = self.result(position, Ran::without_process(outcome));

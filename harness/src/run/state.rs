@@ -1,6 +1,7 @@
 //! A run: its plan with all that is needed to run it, and its state while it is in progress.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize};
 use std::time::{Duration, Instant};
 
@@ -18,6 +19,8 @@ use crate::worker::commands::WorkerCommands;
 pub struct Run<'a> {
     /// The tests on their devices.
     pub plan: &'a Plan,
+    /// The settings of each entry of the plan.
+    pub settings: Vec<Arc<DeviceSettings>>,
     /// The configuration of the workers of each device of the plan.
     pub devices: Vec<WorkerConfig>,
     /// The configuration of the workers of tests that need no device.
@@ -53,6 +56,11 @@ pub struct Run<'a> {
 }
 
 impl Run<'_> {
+    /// Returns whether no other test runs on the device of an entry of the plan at the same time.
+    pub fn is_alone(&self, position: usize) -> bool {
+        self.settings[position].alone || self.plan.entries[position].test.alone()
+    }
+
     /// Returns whether the order of tests depends on their durations in an earlier run.
     pub fn has_order_by_durations(&self) -> bool {
         let mut configs = self.devices.iter().chain([&self.host]);

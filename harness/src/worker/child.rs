@@ -103,13 +103,13 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
                 state = Some(WorkerState::here(finds_leaks));
                 Answer::Prepared { number }
             }
-            Task::Test { module, name } => {
+            Task::Test { module, name, is_fresh } => {
                 let test = registry::find(&module, &name);
                 let test = test.expect("runner and worker are one executable");
                 // A worker that was not prepared takes the baseline now, without a context.
                 let state = state.get_or_insert_with(|| WorkerState::here(false));
                 // The test may have forked, and its child must not go on as a second worker.
-                let Some(answer) = state.test(number, test) else { return 0 };
+                let Some(answer) = state.test(number, test, is_fresh) else { return 0 };
                 answer
             }
             Task::Probe => {
@@ -172,12 +172,12 @@ impl WorkerState {
     }
 
     /// Runs a test and undoes what it leaves behind; `None` in a child that the test has forked.
-    fn test(&mut self, number: u64, test: &Test) -> Option<Answer> {
+    fn test(&mut self, number: u64, test: &Test, is_fresh: bool) -> Option<Answer> {
         let started = Instant::now();
         property::take();
         // A driver may have been loaded by the test before.
         os::report_aborts();
-        let reuses = kept().begin_test(test.fresh_context);
+        let reuses = kept().begin_test(is_fresh);
         let check = (self.finds_leaks || reuses).then(LeakCheck::begin);
         let mut outcome = run(test);
         let duration = started.elapsed();

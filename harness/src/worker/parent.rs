@@ -260,23 +260,25 @@ impl Worker {
         self.process.id()
     }
 
-    /// Runs one test; afterwards the worker is only good for another if the answer says so. Calls
+    /// Runs one test, which with `is_fresh` gets new contexts only; afterwards the worker is only good for another if
+    /// the answer says so. Calls
     /// `before_stacks` when the worker crashes or reaches the time limit, before its stacks are taken.
     pub fn run(
         &mut self,
         test: &Test,
+        is_fresh: bool,
         limit: Duration,
         stop: &StopSignal,
         on_output: OnOutput<'_>,
         before_stacks: &dyn Fn(),
     ) -> Ran {
         let started = Instant::now();
-        self.request(Task::Test { module: test.module.into(), name: test.name.into() });
+        self.request(Task::Test { module: test.module.into(), name: test.name.into(), is_fresh });
         let exchange = self.answer_showing(deadline_in(limit), stop, on_output, before_stacks);
         self.drain(on_output);
         let (mut process, mut is_own_crash) = (ProcessState::default(), false);
         // A worker that dies does not say.
-        process.has_reused_context = self.keeps_used_context && !test.fresh_context;
+        process.has_reused_context = self.keeps_used_context && !is_fresh;
         let mut findings = Findings::default();
         let mut duration = started.elapsed().saturating_sub(self.stacks_time);
         let outcome = match exchange {

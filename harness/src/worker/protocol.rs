@@ -88,6 +88,8 @@ pub enum Task {
         module: Cow<'static, str>,
         /// `Test::name`.
         name: Cow<'static, str>,
+        /// True if the test gets new contexts only.
+        is_fresh: bool,
     },
     /// Check that the device works.
     Probe,
