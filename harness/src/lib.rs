@@ -41,6 +41,7 @@ mod folders;
 mod log;
 mod os;
 mod outside;
+mod permits;
 #[cfg(feature = "provision")]
 pub mod provision;
 mod registry;

@@ -39,6 +39,7 @@ pub const CHECKS: &[Check] = &[
     ("external::an_exit_has_a_limit_of_its_own", an_exit_has_a_limit_of_its_own),
     ("external::a_test_that_hangs_the_second_time_is_counted", a_test_that_hangs_the_second_time),
     ("external::an_override_is_for_some_tests", an_override_is_for_some_tests),
+    ("external::tests_of_a_group_exclude_each_other", tests_of_a_group_exclude_each_other),
     ("external::shards_make_the_whole_run", shards_make_the_whole_run),
     ("external::a_test_that_fails_now_is_a_regression", a_test_that_fails_now),
     ("external::a_run_is_as_expected_after_an_update", a_run_is_as_expected_after_an_update),
@@ -668,6 +669,19 @@ fn an_override_is_for_some_tests() {
         let found = results.iter().map(|result| (result.verdict, result.number));
         assert_eq!(found.collect::<Vec<_>>(), expected);
     }
+}
+
+/// Each test of the group fails if it meets another one. The one beside them waits for the first.
+fn tests_of_a_group_exclude_each_other() {
+    let group = "[group.one]\nmax = 1\nper = \"host\"\n\
+                 [[override]]\ntests = \"*::[tuv]\"\ngroup = \"one\"\n";
+    let meets = "mkdir met 2>/dev/null || exit 101; \
+                 while [ $1 = t ] && [ ! -e beside ]; do sleep 0.1; done; sleep 0.2; rmdir met";
+    let lines = format!("case $1 in w) touch beside ;; *) {meets} ;; esac");
+    let project = Project::new(&format!("{group}{SCRIPT}"))
+        .with_script("script", &libtest_script("tuvw", &lines));
+    let run = project.run(&["mine::", "--slots", "2", "--timeout", "30s"]);
+    assert!(run.results.iter().all(|result| result.verdict == Verdict::Pass), "{run:?}");
 }
 
 const QUICK: [&str; 4] =

@@ -20,6 +20,14 @@ pub enum ConfigError {
     /// A file contains a mistake.
     #[error(transparent)]
     Mistake(Box<Mistake>),
+    /// No group has this name.
+    #[error("no [group.{name}] for the group of an [[override]]; {}", hint(name, known))]
+    UnknownGroup {
+        /// The given name.
+        name: String,
+        /// The names of all groups.
+        known: Vec<String>,
+    },
     /// No profile has this name.
     #[error("no profile `{name}` (configuration: {sources}); {}", hint(name, known))]
     UnknownProfile {

@@ -62,6 +62,8 @@ mod expectations;
 mod expected_device;
 mod external;
 mod flaky_result;
+mod group;
+mod group_scope;
 mod junit_flavor;
 mod junit_options;
 mod junit_output;
@@ -103,6 +105,9 @@ pub use expectations::{
 pub use external::check_suite_name;
 pub use external::{ExternalKind, ExternalSuite};
 pub use flaky_result::FlakyResult;
+pub use group::Group;
+use group::GroupKeys;
+pub use group_scope::GroupScope;
 pub use junit_flavor::JunitFlavor;
 pub use junit_options::JunitOptions;
 pub use junit_output::JunitOutput;
@@ -131,6 +136,8 @@ pub struct Config {
     profiles: Vec<BTreeMap<String, ProfileKeys>>,
     /// The overrides of the harness, those in the executable, then those in the file.
     overrides: Arc<[Override]>,
+    /// The groups in the executable, then those in the file.
+    groups: Arc<BTreeMap<String, GroupKeys>>,
     /// The suites of the tests of other programs.
     pub external: Vec<Arc<ExternalSuite>>,
     /// The known failures.
@@ -161,6 +168,8 @@ struct ConfigFile {
     profile: BTreeMap<String, ProfileKeys>,
     #[serde(default, rename = "override")]
     overrides: Vec<Override>,
+    #[serde(default)]
+    group: BTreeMap<String, GroupKeys>,
     #[serde(default)]
     external: Vec<ExternalSuite>,
 }
@@ -218,17 +227,25 @@ impl Config {
             }
         }
         let (mut profiles, mut overrides, mut external) = (Vec::new(), Vec::new(), Vec::new());
+        let mut groups = BTreeMap::new();
         for mut file in files {
             profiles.push(file.profile);
             overrides.extend(file.overrides);
+            groups.extend(file.group);
             file.external.iter_mut().for_each(|suite| suite.start_from(&source.root));
             external.extend(file.external.into_iter().map(Arc::new));
+        }
+        let mut used = overrides.iter().filter_map(Override::group);
+        if let Some(name) = used.find(|name| !groups.contains_key(*name)) {
+            let known = groups.keys().cloned().collect();
+            return Err(ConfigError::UnknownGroup { name: name.to_owned(), known });
         }
         Ok(Self {
             source,
             is_embedded: embedded.is_some(),
             profiles,
             overrides: overrides.into(),
+            groups: groups.into(),
             external,
             expectations: expectation_files.parse(now)?,
             expectation_files,
@@ -267,7 +284,7 @@ impl Config {
             let (name, sources) = (name.to_owned(), self.sources());
             return Err(ConfigError::UnknownProfile { name, sources, known });
         }
-        let mut profile = Profile::new(self.overrides.clone());
+        let mut profile = Profile::new(self.overrides.clone(), self.groups.clone());
         for layer in [DEFAULT_PROFILE, name] {
             for keys in self.profiles.iter().filter_map(|profiles| profiles.get(layer)) {
                 profile.apply(keys, &self.source.root);

@@ -1,5 +1,6 @@
 //! A profile: the settings of a run, and the overrides for single devices and tests.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use super::device_kind::DeviceKind;
 use super::device_match::DeviceMatch;
 use super::expected_device::ExpectedDevice;
 use super::flaky_result::FlakyResult;
+use super::group::{Group, GroupKeys};
 use super::junit_flavor::JunitFlavor;
 use super::junit_options::JunitOptions;
 use super::junit_output::JunitOutput;
@@ -49,6 +51,7 @@ pub struct Profile {
     /// The settings of a device that no override matches.
     settings: DeviceSettings,
     overrides: Arc<[Override]>,
+    groups: Arc<BTreeMap<String, GroupKeys>>,
 }
 
 /// The settings for the tests of one device, or for one of its tests.
@@ -65,6 +68,9 @@ pub struct DeviceSettings {
     /// True if no other test runs on the device at the same time.
     #[serde(default, skip_serializing_if = "is_default")]
     pub alone: bool,
+    /// The group of which only some tests run at the same time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<Group>,
     /// Multiplies the time limits of tests. Absent if it is 1.
     #[serde(default, skip_serializing_if = "is_default")]
     #[cfg_attr(feature = "schema", schemars(with = "f64"))]
@@ -147,6 +153,7 @@ pub(super) struct Override {
 struct DeviceKeys {
     timeout: Option<Timeout>,
     alone: Option<bool>,
+    group: Option<String>,
     hang_budget: Option<Timeout>,
     exit_check: Option<bool>,
     slots: Option<Slots>,
@@ -173,6 +180,7 @@ struct OverrideKeys {
     tests: Option<TestPattern>,
     timeout: Option<Timeout>,
     alone: Option<bool>,
+    group: Option<String>,
     hang_budget: Option<Timeout>,
     exit_check: Option<bool>,
     slots: Option<Slots>,
@@ -186,7 +194,10 @@ struct OverrideKeys {
 
 impl Profile {
     /// The defaults.
-    pub(super) fn new(overrides: Arc<[Override]>) -> Self {
+    pub(super) fn new(
+        overrides: Arc<[Override]>,
+        groups: Arc<BTreeMap<String, GroupKeys>>,
+    ) -> Self {
         Self {
             devices: None,
             expected_devices: Vec::new(),
@@ -207,6 +218,7 @@ impl Profile {
                 timeout: Duration::from_secs(60),
                 test_timeout: None,
                 alone: false,
+                group: None,
                 timeout_factor: TimeoutFactor::default(),
                 slots: Slots::Auto,
                 tests_per_worker: None,
@@ -219,6 +231,7 @@ impl Profile {
                 diagnostics: Diagnostics::default(),
             },
             overrides,
+            groups,
         }
     }
 
@@ -257,6 +270,7 @@ impl Profile {
         settings.apply(&DeviceKeys {
             timeout: keys.timeout,
             alone: None,
+            group: None,
             hang_budget: keys.hang_budget,
             exit_check: None,
             slots: keys.slots,
@@ -375,6 +389,9 @@ impl Profile {
         let all = self.overrides.iter().filter(|each| each.is_on(device));
         for Override { tests, keys, .. } in all.filter(|each| applies(each.tests.as_ref())) {
             settings.apply(keys);
+            if let Some(name) = &keys.group {
+                settings.group = self.groups.get(name).map(|group| group.named(name));
+            }
             if tests.is_some() {
                 let limit = keys.timeout.map(|limit| limit.0);
                 settings.test_timeout = limit.or(settings.test_timeout);
@@ -421,6 +438,11 @@ impl DeviceSettings {
 }
 
 impl Override {
+    /// The group of the tests.
+    pub(super) fn group(&self) -> Option<&str> {
+        self.keys.group.as_deref()
+    }
+
     /// Returns whether the override is for a device, or with `None` for tests without one.
     fn is_on(&self, device: Option<&RunDevice>) -> bool {
         device.map_or_else(|| self.on.matches_host(), |device| self.on.matches(device))
@@ -454,6 +476,7 @@ impl TryFrom<OverrideKeys> for Override {
             keys: DeviceKeys {
                 timeout: keys.timeout,
                 alone: keys.alone,
+                group: keys.group,
                 hang_budget: keys.hang_budget,
                 exit_check: keys.exit_check,
                 slots: keys.slots,

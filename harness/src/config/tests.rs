@@ -272,6 +272,26 @@ fn an_override_may_be_for_some_tests() {
     }
 }
 
+#[test]
+fn a_group_has_its_settings_by_its_name() {
+    let config = |group: &str| {
+        let text = format!("{group}[[override]]\ntests = 'pool::*'\ngroup = 'big'\n");
+        Project::new(&[("clmatrix.toml", &text)]).config()
+    };
+    let named = |max, per| Some(Group { name: "big".to_owned(), max, per });
+    for (group, expected) in [
+        ("[group.big]\n", named(1, GroupScope::Device)),
+        ("[group.big]\nmax = 3\nper = 'host'\n", named(3, GroupScope::Host)),
+    ] {
+        let profile = config(group).unwrap().profile("default").unwrap();
+        assert_eq!(profile.test_settings("pool::a", None).unwrap().group, expected);
+        assert_eq!(profile.test_settings("svm::a", None), None);
+    }
+    let error = config("[group.bag]\n").unwrap_err().to_string();
+    assert!(error.contains("no [group.big] for") && error.contains("bag"), "{error}");
+    assert!(config("[group.big]\nmax = 0\n").is_err());
+}
+
 /// Lines of Oclgrind 21.10 about real mistakes, and other lines.
 #[test]
 fn complaints_of_oclgrind_are_diagnostics_of_oclgrind() {

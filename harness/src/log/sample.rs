@@ -81,6 +81,7 @@ pub fn device_record(device: RunDevice, host: &str) -> DeviceRecord {
             timeout: Duration::from_secs(60),
             test_timeout: None,
             alone: false,
+            group: None,
             timeout_factor: TimeoutFactor::default(),
             slots: Slots::Count(1),
             tests_per_worker: None,

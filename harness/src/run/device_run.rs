@@ -19,6 +19,7 @@ use crate::devices::run_device::HOST;
 use crate::devices::selection::NO_DEVICE_FOUND;
 use crate::log::events::{Event, Probed, Round, Started, WorkerStarted};
 use crate::os::Source;
+use crate::permits::Permit;
 use crate::registry::{Ignore, OF_WORKER, Test};
 use crate::result::attempt::Attempt;
 use crate::result::ended::Ended;
@@ -145,7 +146,11 @@ impl<'a> DeviceRun<'a> {
     /// Takes the next test of the round. In a later round, tests that are not run have no result.
     pub fn take(&self) -> Option<usize> {
         let is_over = self.rounds.number() > 1 && !self.goes_on();
-        if is_over { None } else { self.rounds.take() }
+        let RunState { permits, .. } = self.state;
+        let may_begin = |position| {
+            permits.has_room(self.settings(position).group.as_ref(), self.entry(position).device)
+        };
+        if is_over { None } else { self.rounds.take(may_begin) }
     }
 
     /// Returns whether a later round goes on.
@@ -213,6 +218,12 @@ impl<'a> DeviceRun<'a> {
     pub fn settings(&self, position: usize) -> &'a DeviceSettings {
         &self.state.run.settings[position]
 >>>>>>> b590449 (config: override settings of some tests)
+    }
+
+    /// Waits until the group of a test has room for it.
+    pub fn permit(&self, position: usize) -> Option<Permit<'a>> {
+        let group = self.settings(position).group.as_ref();
+        self.state.permits.take(group, self.entry(position).device)
     }
 
     /// The time limit of the test at a position of the plan.

@@ -3,9 +3,8 @@
 //! A round is an outer loop around all that the slots do: the slots know of none. Workers live on from round to
 //! round, so that a fault that needs a long-lived worker shows.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::vec;
 
 use crate::verdict::Outcome;
 
@@ -21,7 +20,7 @@ pub(super) struct Rounds {
 struct State {
     /// The running round, from 1.
     number: u32,
-    left: vec::IntoIter<usize>,
+    left: VecDeque<usize>,
     /// The tests of the next round: those that have run in this one, or before the first.
     next: HashSet<usize>,
     /// True if a test of a later round was not run.
@@ -32,7 +31,7 @@ impl Rounds {
     /// Tests that are `left_out` are in no round.
     pub fn new(entries: Vec<usize>, seed: Option<u64>, left_out: &HashSet<usize>) -> Self {
         let next = entries.iter().copied().filter(|test| !left_out.contains(test)).collect();
-        let (number, left, lacks_a_test) = (0, Vec::new().into_iter(), false);
+        let (number, left, lacks_a_test) = (0, VecDeque::new(), false);
         Self { entries, seed, state: Mutex::new(State { number, left, next, lacks_a_test }) }
     }
 
@@ -63,13 +62,15 @@ impl Rounds {
         let next = std::mem::take(&mut state.next);
         order.retain(|position| next.contains(position));
         state.number += 1;
-        state.left = order.into_iter();
+        state.left = order.into();
         state.left.len()
     }
 
-    /// Takes the next test of the round.
-    pub fn take(&self) -> Option<usize> {
-        self.state().left.next()
+    /// Takes the next test of the round, if possible one that has not to wait.
+    pub fn take(&self, may_begin: impl Fn(usize) -> bool) -> Option<usize> {
+        let left = &mut self.state().left;
+        let at = left.iter().position(|position| may_begin(*position));
+        left.remove(at.unwrap_or(0))
     }
 
     /// Takes the outcome of a test into account.
@@ -104,7 +105,7 @@ mod tests {
     /// Runs all tests of the next round.
     fn run(rounds: &Rounds, outcome: impl Fn(usize) -> Outcome) -> Vec<usize> {
         rounds.begin();
-        let taken: Vec<usize> = std::iter::from_fn(|| rounds.take()).collect();
+        let taken: Vec<usize> = std::iter::from_fn(|| rounds.take(|_| true)).collect();
         taken.iter().for_each(|&position| rounds.end(position, &outcome(position)));
         taken
     }
@@ -124,6 +125,17 @@ mod tests {
     }
 
     #[test]
+    fn a_test_that_has_not_to_wait_is_taken_first() {
+        let rounds = Rounds::new(vec![1, 2, 3], None, &HashSet::new());
+        rounds.begin();
+        let take = |waits: &[usize]| rounds.take(|position| !waits.contains(&position));
+        assert_eq!(
+            [take(&[1, 2]), take(&[1, 2]), take(&[]), take(&[])],
+            [Some(3), Some(1), Some(2), None]
+        );
+    }
+
+    #[test]
     fn a_later_round_lacks_a_test_that_is_not_run() {
         let not_run = |_| Outcome::NotRun { reason: "stopped".to_owned() };
         let rounds = Rounds::new(vec![1, 2], None, &HashSet::new());
@@ -135,7 +147,7 @@ mod tests {
         assert!(!rounds.is_whole());
         let rounds = Rounds::new(vec![1, 2], None, &HashSet::new());
         rounds.begin();
-        rounds.take();
+        rounds.take(|_| true);
         assert!(!rounds.is_whole());
     }
 

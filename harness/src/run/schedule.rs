@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize};
 use std::time::{Duration, Instant};
 
 use crate::log::recorder::Recorder;
+use crate::permits::Permits;
 use crate::run::device_run::DeviceRun;
 use crate::run::interrupt::Stop;
 use crate::run::slot::Slot;
@@ -19,6 +20,7 @@ pub fn execute(run: &Run<'_>, recorder: &Recorder<'_>, stop: &Stop) {
         run,
         recorder,
         stop,
+        permits: Permits::default(),
         attempts: run.so_far.attempts.iter().copied().map(AtomicU32::new).collect(),
         unexpected: AtomicUsize::new(0),
         started: Instant::now(),

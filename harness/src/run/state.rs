@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use crate::config::{DeviceSettings, Expectation, FlakyResult, UnexpectedPass};
 use crate::devices::cache::MachineCache;
 use crate::log::recorder::Recorder;
+use crate::permits::Permits;
 use crate::run::device_query::DeviceQuery;
 use crate::run::interrupt::Stop;
 use crate::run::plan::Plan;
@@ -94,6 +95,7 @@ pub(super) struct RunState<'a> {
     pub run: &'a Run<'a>,
     pub recorder: &'a Recorder<'a>,
     pub stop: &'a Stop,
+    pub permits: Permits,
     /// The number of attempts of each entry so far.
     pub attempts: Vec<AtomicU32>,
     /// The number of unexpected results.
