@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::case::Case;
 use crate::config::{
     Config, ConfigError, Contexts, DEFAULT_PROFILE, DeviceExpectations, DeviceSettings,
-    EmbeddedConfig, Profile, Slots, TimeoutFactor, Together,
+    EmbeddedConfig, Profile, Retries, Slots, TimeoutFactor, Together,
 };
 use crate::devices::cache::{self, MachineCache};
 use crate::devices::failure::FailedDriver;
@@ -361,7 +361,7 @@ impl Options {
         settings.timeout = self.timeout.unwrap_or(settings.timeout);
         settings.timeout_factor = self.timeout_factor.unwrap_or(settings.timeout_factor);
         settings.slots = self.slots.unwrap_or(settings.slots);
-        settings.retries = self.retries.unwrap_or(settings.retries);
+        settings.retries = self.retries.map_or(settings.retries, Retries::from);
         settings.contexts = self.contexts.unwrap_or(settings.contexts);
         settings
     }

@@ -245,7 +245,7 @@ mod tests {
             ["the expectations have another order or number"]
         );
         let mut device = record("d");
-        device.settings.retries = 2;
+        device.settings.retries = 2.into();
         let mut slow = record("d").settings;
         slow.timeout = Duration::from_secs(5);
         let slow = RunHeader { host_settings: Some(slow), ..host };

@@ -39,6 +39,7 @@ pub const CHECKS: &[Check] = &[
     ("external::an_exit_has_a_limit_of_its_own", an_exit_has_a_limit_of_its_own),
     ("external::a_test_that_hangs_the_second_time_is_counted", a_test_that_hangs_the_second_time),
     ("external::an_override_is_for_some_tests", an_override_is_for_some_tests),
+    ("external::a_repeat_has_a_condition", a_repeat_has_a_condition),
     ("external::tests_of_a_group_exclude_each_other", tests_of_a_group_exclude_each_other),
     ("external::shards_make_the_whole_run", shards_make_the_whole_run),
     ("external::a_test_that_fails_now_is_a_regression", a_test_that_fails_now),
@@ -669,6 +670,16 @@ fn an_override_is_for_some_tests() {
         let found = results.iter().map(|result| (result.verdict, result.number));
         assert_eq!(found.collect::<Vec<_>>(), expected);
     }
+}
+
+fn a_repeat_has_a_condition() {
+    let repeats = "[[override]]\ntests = \"*::t\"\n\
+                   retries = { count = 9, message = \"busy\", delay = \"1ms\" }\n";
+    let lines = "[ -e once ] && exit 101; touch once; echo Error: busy; exit 101";
+    let project = Project::new(&format!("{repeats}{SCRIPT}"))
+        .with_script("script", &libtest_script("t", lines));
+    let result = project.run(&["mine::", "--devices", cpu::platform()]).results.remove(0);
+    assert_eq!((result.verdict, result.number), (Verdict::Fail, 2));
 }
 
 /// Each test of the group fails if it meets another one. The one beside them waits for the first.

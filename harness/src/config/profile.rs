@@ -17,6 +17,7 @@ use super::junit_flavor::JunitFlavor;
 use super::junit_options::JunitOptions;
 use super::junit_output::JunitOutput;
 use super::profile_shard::ProfileShard;
+use super::retries::Retries;
 use super::size::Size;
 use super::slots::Slots;
 use super::source_url::SourceUrl;
@@ -80,9 +81,10 @@ pub struct DeviceSettings {
     /// The number of tests after which a new worker replaces the old one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests_per_worker: Option<usize>,
-    /// The number of times that a test that goes wrong is repeated. Absent if it is 0.
+    /// The number of times that a test that goes wrong is repeated, or a table with conditions. Absent if it is 0.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub retries: u32,
+    #[cfg_attr(feature = "schema", schemars(with = "super::retries::Written"))]
+    pub retries: Retries,
     /// The verdict on changes that a test leaves behind in its process.
     pub leftovers: Leftovers,
     /// The time that may be spent on tests that do not end, on probes, and on the causes of crashes.
@@ -127,7 +129,7 @@ pub(super) struct ProfileKeys {
     hang_budget: Option<Timeout>,
     slots: Option<Slots>,
     tests_per_worker: Option<Count>,
-    retries: Option<u32>,
+    retries: Option<Retries>,
     leftovers: Option<Leftovers>,
     leaks: Option<Leaks>,
     contexts: Option<Contexts>,
@@ -158,7 +160,7 @@ struct DeviceKeys {
     exit_check: Option<bool>,
     slots: Option<Slots>,
     tests_per_worker: Option<Count>,
-    retries: Option<u32>,
+    retries: Option<Retries>,
     leftovers: Option<Leftovers>,
     leaks: Option<Leaks>,
     contexts: Option<Contexts>,
@@ -185,7 +187,7 @@ struct OverrideKeys {
     exit_check: Option<bool>,
     slots: Option<Slots>,
     tests_per_worker: Option<Count>,
-    retries: Option<u32>,
+    retries: Option<Retries>,
     leftovers: Option<Leftovers>,
     leaks: Option<Leaks>,
     contexts: Option<Contexts>,
@@ -222,7 +224,7 @@ impl Profile {
                 timeout_factor: TimeoutFactor::default(),
                 slots: Slots::Auto,
                 tests_per_worker: None,
-                retries: 0,
+                retries: Retries::default(),
                 leftovers: Leftovers::Note,
                 hang_budget: Duration::from_secs(600),
                 exit_check: false,
@@ -275,7 +277,7 @@ impl Profile {
             exit_check: None,
             slots: keys.slots,
             tests_per_worker: keys.tests_per_worker,
-            retries: keys.retries,
+            retries: keys.retries.clone(),
             leftovers: keys.leftovers,
             leaks: keys.leaks,
             contexts: None,
@@ -427,7 +429,9 @@ impl DeviceSettings {
         self.slots = keys.slots.unwrap_or(self.slots);
         self.tests_per_worker =
             keys.tests_per_worker.map(|tests| tests.0).or(self.tests_per_worker);
-        self.retries = keys.retries.unwrap_or(self.retries);
+        if let Some(retries) = &keys.retries {
+            self.retries = retries.clone();
+        }
         self.leftovers = keys.leftovers.unwrap_or(self.leftovers);
         self.leaks = keys.leaks.unwrap_or(self.leaks);
         self.contexts = keys.contexts.unwrap_or(self.contexts);

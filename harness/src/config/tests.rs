@@ -140,8 +140,8 @@ fn retries_are_of_the_profile_and_of_devices() {
     assert_eq!((default.flaky_result(), ci.flaky_result()), (FlakyResult::Fail, FlakyResult::Pass));
     let passes = (default.unexpected_pass(), ci.unexpected_pass());
     assert_eq!(passes, (UnexpectedPass::Fail, UnexpectedPass::Report));
-    assert_eq!(default.settings_for(&device("pocl-cpu", "PoCL")).retries, 2);
-    assert_eq!(ci.settings_for(&device("oclgrind-sim", "Oclgrind")).retries, 0);
+    assert_eq!(default.settings_for(&device("pocl-cpu", "PoCL")).retries, 2.into());
+    assert_eq!(ci.settings_for(&device("oclgrind-sim", "Oclgrind")).retries, 0.into());
 }
 
 #[test]
@@ -251,19 +251,19 @@ fn an_override_may_be_for_some_tests() {
     let (pocl, oclgrind) = (device("pocl-cpu", "PoCL"), device("oclgrind-sim", "Oclgrind"));
     let of = |path: &str, device: Option<&RunDevice>| {
         let settings = profile.test_settings(path, device)?;
-        Some((settings.test_timeout?.as_secs(), settings.retries, settings.alone, settings.leaks))
+        Some((settings.test_timeout?.as_secs(), settings.alone, settings.leaks, settings.retries))
     };
     for (path, device, expected) in [
-        ("pool::fast", Some(&pocl), Some((5, 1, true, Leaks::Report))),
-        ("pool::fast", None, Some((5, 1, true, Leaks::Report))),
-        ("pool::slow", Some(&pocl), Some((5, 1, true, Leaks::Report))),
-        ("pool::slow", Some(&oclgrind), Some((50, 2, true, Leaks::Fail))),
+        ("pool::fast", Some(&pocl), Some((5, true, Leaks::Report, 1.into()))),
+        ("pool::fast", None, Some((5, true, Leaks::Report, 1.into()))),
+        ("pool::slow", Some(&pocl), Some((5, true, Leaks::Report, 1.into()))),
+        ("pool::slow", Some(&oclgrind), Some((50, true, Leaks::Fail, 2.into()))),
         ("svm::slow", Some(&oclgrind), None),
     ] {
         assert_eq!(of(path, device), expected, "{path}");
     }
     let own = profile.settings_for(&oclgrind);
-    assert_eq!((own.retries, own.alone, own.test_timeout), (2, false, None));
+    assert_eq!((own.retries, own.alone, own.test_timeout), (2.into(), false, None));
     assert!(profile.has_test_settings());
     for keys in ["slots = 1", "hang-budget = '1m'", "exit-check = true", "contexts = 'reuse'"] {
         let text = format!("[[override]]\ntests = 'pool::*'\n{keys}\n");

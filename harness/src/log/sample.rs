@@ -8,8 +8,8 @@ use clmatrix::select::{DeviceInfo, DeviceType, Svm, Version};
 use indexmap::IndexMap;
 
 use crate::config::{
-    Contexts, DeviceSettings, Diagnostics, Expectation, JunitOptions, Leaks, Leftovers, Slots,
-    TimeoutFactor, WrittenExpectation,
+    Contexts, DeviceSettings, Diagnostics, Expectation, JunitOptions, Leaks, Leftovers, Retries,
+    Slots, TimeoutFactor, WrittenExpectation,
 };
 use crate::devices::failure::{DriverFailure, FailedDriver, FailureKind};
 use crate::devices::run_device::{PlatformName, RunDevice};
@@ -85,7 +85,7 @@ pub fn device_record(device: RunDevice, host: &str) -> DeviceRecord {
             timeout_factor: TimeoutFactor::default(),
             slots: Slots::Count(1),
             tests_per_worker: None,
-            retries: 0,
+            retries: Retries::default(),
             leftovers: Leftovers::Note,
             leaks: Leaks::default(),
             contexts: Contexts::default(),

@@ -374,6 +374,12 @@ impl StopSignal {
         self.reason.get().is_some()
     }
 
+    /// Waits for a time, or until the switch is thrown.
+    pub fn wait(&self, time: Duration) {
+        let mut socket = [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)];
+        let _ = poll(&mut socket, PollTimeout::try_from(time).unwrap_or(PollTimeout::MAX));
+    }
+
     /// Returns the reason of the stop; empty before it.
     pub fn reason(&self) -> String {
         self.reason.get().cloned().unwrap_or_default()

@@ -530,7 +530,7 @@ impl<'a> DeviceRun<'a> {
         attempt.stdout = text + &attempt.stdout;
         // It is the test that is repeated.
         attempt.reused_context = None;
-        let is_repeated = running.is_some_and(|position| self.settings(position).retries > 0);
+        let is_repeated = running.is_some_and(|position| self.settings(position).retries.is_on());
         self.record_of_worker("crash", crashed, is_repeated);
     }
 

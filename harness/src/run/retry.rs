@@ -41,10 +41,11 @@ impl Retry<'_> {
             attempts.push(first);
         }
         let not_retries = attempts.len();
-        for _ in 0..self.device_run.settings(self.position).retries {
-            if !result.verdict.is_failure() {
-                break;
-            }
+        let retries = &self.device_run.settings(self.position).retries;
+        for number in 0.. {
+            let pause = retries.pause(number, &result.outcome);
+            let Some(pause) = pause.filter(|_| result.verdict.is_failure()) else { break };
+            state.stop.signal().wait(pause);
             let Some(before) = again(&mut result) else { break };
             attempts.push(before);
         }
@@ -76,7 +77,7 @@ impl Retry<'_> {
                 let before = last.reused_context;
                 result.reused_context = before.filter(|before| *before != result.verdict);
             } else if last.verdict == Verdict::Crash
-                && self.device_run.settings(self.position).retries == 0
+                && !self.device_run.settings(self.position).retries.is_on()
             {
                 // Not the test's: that would have been its result.
                 if !matches!(result.outcome, Outcome::Crashed { .. }) {
