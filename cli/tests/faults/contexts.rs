@@ -24,6 +24,7 @@ pub const CHECKS: &[Check] = &[
     ("contexts::equal_results_have_no_note", equal_results_have_no_note),
     ("contexts::a_worker_outlives_expected_failures", a_worker_outlives_expected_failures),
     ("contexts::a_failure_after_a_failure_is_repeated", a_failure_after_a_failure_is_repeated),
+    ("contexts::a_test_has_its_own_worker", a_test_has_its_own_worker),
     ("contexts::libtest_counts_different_results", libtest_counts_different_results),
 ];
 
@@ -244,6 +245,34 @@ fn a_worker_outlives_expected_failures() {
         let [before, failed, after] =
             tests.map(|test| run.result(test).worker.expect("it has run"));
         assert_eq!([before == failed, failed == after], [true, false], "{page}");
+    }
+}
+
+/// Where contexts are reused, only if it is expected to go wrong.
+fn a_test_has_its_own_worker() {
+    for (contexts, entry, is_apart) in
+        [("fresh", "", true), ("reuse", "", false), ("reuse", "[\"pass\", \"fail\"]", true)]
+    {
+        let folder = tempfile::tempdir().expect("a folder");
+        let config = folder.path().join("clmatrix.toml");
+        fs::write(&config, "").expect("it is written");
+        fs::create_dir(folder.path().join("expectations")).expect("a folder");
+        let entry = match entry {
+            "" => String::new(),
+            status => format!(
+                "[[expect]]\ntest = \"*::is_apart\"\nstatus = {status}\nreason = \"known\"\n"
+            ),
+        };
+        fs::write(folder.path().join("expectations/a.toml"), entry).expect("it is written");
+        let device = cpu::platform();
+        let mut command = child(COMMAND, &["run", "--contexts", contexts, "--devices", device]);
+        command.args(["faulty::own_worker::", "--report-dir"]).arg(folder.path());
+        command.env("CLMATRIX_CONFIG", &config);
+        assert!(output(command).status.success());
+        let workers: Vec<_> = log(folder.path()).results.iter().map(|r| r.worker).collect();
+        let [before, own, after] = workers[..] else { panic!("{workers:?}") };
+        let all_differ = before != own && own != after && before != after;
+        assert_eq!(all_differ, is_apart, "{contexts}: {workers:?}");
     }
 }
 

@@ -11,6 +11,7 @@ mod hangs;
 mod leaks;
 mod leftovers;
 mod order;
+mod own_worker;
 mod rounds;
 mod sick;
 mod stacks;

@@ -7,13 +7,9 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::case::Case;
-<<<<<<< HEAD
-use crate::config::{Contexts, Expectation, FlakyResult, Leaks, Leftovers, UnexpectedPass, judge};
-=======
 use crate::config::{
     Contexts, DeviceSettings, Expectation, FlakyResult, Leaks, Leftovers, UnexpectedPass, judge,
 };
->>>>>>> b590449 (config: override settings of some tests)
 use crate::devices::TestDevice;
 use crate::devices::run_device::HOST;
 use crate::devices::selection::NO_DEVICE_FOUND;
@@ -200,7 +196,6 @@ impl<'a> DeviceRun<'a> {
         self.state.run.expectations.tests[position].as_ref()
     }
 
-<<<<<<< HEAD
     /// Returns whether no other test runs in the process of this one. Where contexts are reused, new processes cost
     /// much, and what goes wrong unexpectedly runs again alone: only a test that is expected to go wrong is apart there.
     pub fn is_apart(&self, position: usize) -> bool {
@@ -209,15 +204,15 @@ impl<'a> DeviceRun<'a> {
         match &self.entry(position).test {
             Case::Outside(_) => true,
             Case::Registered(test) if test.own_worker => {
-                expectation.is_some() || self.config.settings.contexts == Contexts::Fresh
+                expectation.is_some() || self.settings(position).contexts == Contexts::Fresh
             }
             Case::Registered(_) => expectation.is_some_and(is_skip),
         }
-=======
+    }
+
     /// The settings of the test at a position of the plan.
     pub fn settings(&self, position: usize) -> &'a DeviceSettings {
         &self.state.run.settings[position]
->>>>>>> b590449 (config: override settings of some tests)
     }
 
     /// Waits until the group of a test has room for it.
@@ -231,17 +226,12 @@ impl<'a> DeviceRun<'a> {
         let settings = self.settings(position);
         let own = settings.test_timeout.or_else(|| self.entry(position).test.timeout());
         let expected = self.expectation(position).and_then(|known| known.timeout);
-<<<<<<< HEAD
-        let limits = [self.entry(position).test.timeout(), expected];
-        let limit = self.config.settings.limit(limits.into_iter().flatten());
+        let limit = settings.limit(own.into_iter().chain(expected));
         let short = match self.entry(position).test {
             Case::Registered(test) => self.limits.hangs.limit(test.function(), position),
             Case::Outside(_) => None,
         };
-        short.map_or(limit, |short| limit.min(self.config.settings.limit([short])))
-=======
-        settings.limit(own.into_iter().chain(expected))
->>>>>>> b590449 (config: override settings of some tests)
+        short.map_or(limit, |short| limit.min(settings.limit([short])))
     }
 
     /// Returns whether the run may succeed with this result, although it is an unexpected pass.

@@ -51,7 +51,6 @@ impl<'a> Slot<'a> {
     fn run(&mut self, position: usize) -> Outcome {
         let device_run = self.device_run;
         let recorder = device_run.state.recorder;
-        let entry = device_run.entry(position);
         // Before its turn: a slot that waits for a permit must not keep others from the device.
         let _permit = device_run.permit(position);
         let is_alone = device_run.state.run.is_alone(position);
