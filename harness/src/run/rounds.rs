@@ -90,7 +90,7 @@ impl Rounds {
     /// Returns whether all tests of the round have run that ran in the first.
     pub fn is_whole(&self) -> bool {
         let state = self.state();
-        state.left.len() == 0 && !state.lacks_a_test
+        state.left.is_empty() && !state.lacks_a_test
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
