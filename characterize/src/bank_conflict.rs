@@ -1,4 +1,4 @@
-//! Which work items meet at a bank of local memory.
+//! Bank conflicts: the work items that meet at a bank of local memory.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,7 +11,7 @@ use clmatrix::error::{Error, Result};
 
 const CALL: &str = "why_not_local_access_conflict_free";
 
-/// How work items get in each other's way when they access an array in local memory side by side.
+/// The conflicts of work items that access an array in local memory side by side.
 ///
 /// ```
 /// use clmatrix_characterize::Facts;
@@ -35,9 +35,9 @@ const CALL: &str = "why_not_local_access_conflict_free";
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct LocalAccess {
-    /// How many work items meet at the busiest bank; 1 if they are all by themselves.
+    /// The number of work items that meet at the busiest bank; 1 without a conflict.
     pub multiplicity: usize,
-    /// Where they meet.
+    /// The conflict at the busiest bank.
     pub conflict: Option<BankConflict>,
 }
 
@@ -85,12 +85,11 @@ impl fmt::Display for BankConflict {
 }
 
 impl Facts {
-    /// True if work items that access an array in local memory side by side meet at a bank, along any
-    /// axis of the array, and where most of them do (PyOpenCL's
-    /// `why_not_local_access_conflict_free`).
+    /// Returns the worst bank conflict of work items that access an array in local memory side by side,
+    /// along any axis of the array (PyOpenCL's `why_not_local_access_conflict_free`).
     ///
-    /// Items have `item_size` bytes. `shape` is what is accessed, the fastest axis last;
-    /// `stored_shape` is what has its place in memory, if that is more.
+    /// Items have `item_size` bytes. `shape` is the accessed part, the fastest axis last; `stored_shape` is
+    /// the shape in memory, if that is larger.
     ///
     /// # Errors
     /// CL_INVALID_VALUE for an axis of length 0, and for two shapes of different dimensions; and those
@@ -168,7 +167,7 @@ impl Layout<'_> {
         at_banks.into_iter().map(move |(bank, work_items)| BankConflict { axis, bank, work_items })
     }
 
-    /// Addresses are counted modulo what all banks have together, so that they stay small.
+    /// The banks repeat, so addresses are counted modulo the size of all banks and stay small.
     fn bank(&self, index: &[usize]) -> usize {
         let all = self.granularity * self.banks;
         let (mut address, mut stride) = (0, self.item_size % all);
@@ -180,8 +179,8 @@ impl Layout<'_> {
     }
 }
 
-/// The element of an array that a work item accesses if they are numbered along `axis` and slower
-/// ones; `None` for one that the array has nothing for.
+/// Returns the element of an array that a work item accesses if they are numbered along `axis` and slower
+/// ones; `None` if the array has too few elements.
 pub(super) fn element(shape: &[usize], axis: usize, number: usize) -> Option<Vec<usize>> {
     let mut index = vec![0; shape.len()];
     let mut rest = number;

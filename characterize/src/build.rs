@@ -1,4 +1,4 @@
-//! How programs are built, and what drivers get wrong there.
+//! The build of programs, and the faults of drivers there.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use super::warning::Characterized;
 use clmatrix::error::Result;
 use clmatrix::select::Version;
 
-/// Whose driver counts the members of structures as arguments of a kernel.
+/// The drivers that count the members of structures as arguments of a kernel.
 ///
 /// ```
 /// use clmatrix::Device;
@@ -57,8 +57,8 @@ impl Facts {
         if takes_aliasing { WITH_ALIASING } else { &WITH_ALIASING[..3] }
     }
 
-    /// True if the driver keeps what it has built from source; `None` where that is not known
-    /// (PyOpenCL's `has_src_build_cache`).
+    /// Returns whether the driver keeps the programs that it has built from source; `None` where that is
+    /// not known (PyOpenCL's `has_src_build_cache`).
     pub fn has_src_build_cache(&self) -> Option<bool> {
         if self.is_pocl() || self.nv_compute_capability.is_some() {
             return Some(true);
@@ -66,8 +66,8 @@ impl Facts {
         (self.platform_name == "AMD Accelerated Parallel Processing").then_some(false)
     }
 
-    /// True if the driver takes each member of a structure for an argument, so that a kernel that is
-    /// given one has too many (PyOpenCL's `has_struct_arg_count_bug`, PoCL's issue 197).
+    /// Returns the driver's bug, if the driver takes each member of a structure for an argument, so that a
+    /// kernel with one structure has too many (PyOpenCL's `has_struct_arg_count_bug`, PoCL's issue 197).
     ///
     /// # Errors
     /// For PoCL 0.14, for which a kernel is built, the driver's errors.

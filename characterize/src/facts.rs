@@ -133,8 +133,8 @@ impl Facts {
             local_mem_size: device.local_mem_size().map_err(unanswered)?,
             svm_capabilities: svm.map(Svm),
             pci_address: ask.pci_address(&extensions),
-            // These are asked for without the extension that has them, as PyOpenCL does: some
-            // drivers answer without listing it.
+            // PyOpenCL queries these without the extension that has them: some drivers answer without
+            // listing it.
             nv_compute_capability: compute_capability(&ask),
             nv_warp_size: ask.value(cl::CL_DEVICE_WARP_SIZE_NV),
             amd_board_name: board_name.filter(|name| !name.is_empty()),

@@ -11,7 +11,7 @@ impl Facts {
         self.has_extension("cl_khr_fp64")
     }
 
-    /// True if the device lists `cl_amd_fp64`, with which old AMD boards have doubles in part
+    /// Returns whether the device lists `cl_amd_fp64`, with which old AMD boards have doubles in part
     /// (PyOpenCL's `has_amd_double_support`).
     pub fn has_amd_double_support(&self) -> bool {
         self.has_extension("cl_amd_fp64")

@@ -7,19 +7,19 @@ use super::warning::{CharacterizationWarning, Characterized};
 use clmatrix::error::{Error, Result};
 use clmatrix::select::Version;
 
-/// From here on, NVIDIA passes arguments elsewhere, and a whole warp accesses local memory at once.
+/// From this version on, NVIDIA passes arguments elsewhere, and a whole warp accesses local memory at once.
 const FERMI: Version = Version { major: 2, minor: 0 };
-/// From here on, the local memory is not documented.
+/// From this version on, the local memory is not documented.
 const KEPLER: Version = Version { major: 3, minor: 0 };
 
 impl Facts {
-    /// The width of a bank of local memory, in bytes: 4 (PyOpenCL's
+    /// Returns the width of a bank of local memory, in bytes: 4 (PyOpenCL's
     /// `local_memory_access_granularity`).
     pub fn local_memory_access_granularity(&self) -> usize {
         4
     }
 
-    /// How many banks local memory has (PyOpenCL's `local_memory_bank_count`).
+    /// Returns the number of banks of local memory (PyOpenCL's `local_memory_bank_count`).
     ///
     /// # Errors
     /// CL_INVALID_OPERATION, of class [`Unsupported`](clmatrix::Class::Unsupported), for a CPU whose
@@ -34,7 +34,7 @@ impl Facts {
         }
     }
 
-    /// How many work items access local memory at a time, and may get in each other's way there
+    /// Returns the number of work items that access local memory at a time, and may conflict there
     /// (PyOpenCL's `simultaneous_work_items_on_local_access`).
     pub fn simultaneous_work_items_on_local_access(&self) -> Characterized<u32> {
         const GUESSED: CharacterizationWarning = CharacterizationWarning::GuessedLocalAccessSize;
@@ -46,12 +46,12 @@ impl Facts {
         }
     }
 
-    /// How many bytes of local memory a kernel with `nargs` arguments of 4 bytes can use (PyOpenCL's
-    /// `usable_local_mem_size`); without a number, with as many arguments as there can be.
+    /// Returns the bytes of local memory that a kernel with `nargs` arguments of 4 bytes can use
+    /// (PyOpenCL's `usable_local_mem_size`); without a number, with as many arguments as there can be.
     ///
     /// NVIDIA's devices before Fermi pass arguments in local memory.
     pub fn usable_local_mem_size(&self, nargs: Option<u32>) -> u64 {
-        /// The most that arguments take there.
+        /// The most bytes that arguments take in local memory.
         const ALL_ARGUMENTS: u64 = 256;
         let arguments = match self.nv_compute_capability {
             Some(capability) if capability < FERMI => {

@@ -5,7 +5,7 @@ use super::warning::{CharacterizationWarning, Characterized};
 use clmatrix::select::Version;
 
 impl Facts {
-    /// The version of PoCL; `None` for other platforms (PyOpenCL's `get_pocl_version`).
+    /// Returns the version of PoCL; `None` for other platforms (PyOpenCL's `get_pocl_version`).
     ///
     /// A platform that calls itself PoCL and has another version string than PoCL gets `fallback`,
     /// with a warning.
@@ -36,7 +36,7 @@ fn parse(platform_version: &str) -> Option<Version> {
         return None;
     }
     let (name, version) = rest.split_once(' ')?;
-    // In PyOpenCL only `p`, `c` and `l` may be of either case.
+    // PyOpenCL accepts only `p`, `c` and `l` in either case.
     if !name.eq_ignore_ascii_case("pocl") || name.as_bytes()[1] != b'o' {
         return None;
     }

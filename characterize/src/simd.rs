@@ -1,4 +1,4 @@
-//! How many work items go in step.
+//! The number of work items that a device executes in step.
 
 use cl3::error_codes::CL_INVALID_DEVICE_TYPE;
 
@@ -7,14 +7,13 @@ use super::trial_build::TrialBuild;
 use clmatrix::error::{Error, Result};
 
 impl Facts {
-    /// How many work items a device executes in step, the implicit kind of SIMD: NVIDIA's warp,
-    /// AMD's wavefront (PyOpenCL's `get_simd_group_size`). `None` where nothing is known.
+    /// Returns the number of work items that a device executes in step, the implicit kind of SIMD: NVIDIA's
+    /// warp, AMD's wavefront (PyOpenCL's `get_simd_group_size`). `None` where nothing is known.
     ///
     /// `type_size`, the size of an element in bytes, makes no difference yet, as in PyOpenCL.
     ///
     /// It is 1 for a CPU. Vendors are recognised by parts of their names, among them `ati`, which is in
-    /// `Corporation`: a GPU or an accelerator of Intel's is taken for one of AMD's. So is it by
-    /// PyOpenCL.
+    /// `Corporation`: a GPU or an accelerator of Intel's is taken for one of AMD's, as in PyOpenCL.
     ///
     /// # Errors
     /// CL_INVALID_DEVICE_TYPE for a device of AMD's that is neither GPU nor CPU, and, where a kernel
@@ -39,7 +38,7 @@ impl Facts {
 
     fn amd_simd_group_size(&self, builds: impl TrialBuild) -> Result<usize> {
         if self.device_type.has_gpu() {
-            // Boards differ in the width of their wavefronts, and the driver knows.
+            // Boards differ in the width of their wavefronts, and the driver knows it.
             self.reasonable_work_group_size_multiple(builds)
         } else if self.device_type.has_cpu() {
             Ok(1)
@@ -50,9 +49,8 @@ impl Facts {
         }
     }
 
-    /// The factor of good work group sizes (PyOpenCL's
-    /// `reasonable_work_group_size_multiple`): the size of a warp, or what the driver prefers for a
-    /// small kernel.
+    /// Returns the factor of good work group sizes (PyOpenCL's `reasonable_work_group_size_multiple`): the
+    /// size of a warp, or the driver's preference for a small kernel.
     ///
     /// # Errors
     /// Where a kernel is built, the driver's errors.

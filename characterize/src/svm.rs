@@ -1,4 +1,4 @@
-//! Shared virtual memory, by what platform and device say.
+//! Shared virtual memory, by the answers of platform and device.
 
 use cl3::error_codes::CL_INVALID_VALUE;
 
@@ -19,7 +19,7 @@ impl Facts {
         Ok(self.svm()?.coarse_grain_buffer())
     }
 
-    /// True if there is fine-grain shared virtual memory (PyOpenCL's `has_fine_grain_buffer_svm`).
+    /// Returns whether there is fine-grain shared virtual memory (PyOpenCL's `has_fine_grain_buffer_svm`).
     ///
     /// # Errors
     /// As of [`has_coarse_grain_buffer_svm`](Self::has_coarse_grain_buffer_svm).
@@ -27,7 +27,7 @@ impl Facts {
         Ok(self.svm()?.fine_grain_buffer())
     }
 
-    /// True if kernels can use any memory of the host (PyOpenCL's `has_fine_grain_system_svm`).
+    /// Returns whether kernels can use any memory of the host (PyOpenCL's `has_fine_grain_system_svm`).
     ///
     /// # Errors
     /// As of [`has_coarse_grain_buffer_svm`](Self::has_coarse_grain_buffer_svm).
@@ -35,7 +35,7 @@ impl Facts {
         Ok(self.svm()?.fine_grain_system())
     }
 
-    /// True if host and device can use atomics on fine-grain shared virtual memory (PyOpenCL's
+    /// Returns whether host and device can use atomics on fine-grain shared virtual memory (PyOpenCL's
     /// `has_fine_grain_buffer_svm_atomics`).
     ///
     /// # Errors
@@ -67,7 +67,7 @@ impl Facts {
         })
     }
 
-    /// OpenCL 2.0 has it, and PoCL from 1.0 on whatever its version of OpenCL.
+    /// OpenCL 2.0 has it, and so has PoCL from 1.0 on, whatever its version of OpenCL.
     fn may_have_svm(&self) -> Result<bool> {
         if self.is_pocl() {
             let version = self.pocl_version(None).value.ok_or_else(|| self.unknown_version())?;

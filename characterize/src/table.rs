@@ -46,9 +46,9 @@ pub struct Row {
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(untagged)]
 pub enum Answer {
-    /// Not known, or not there.
+    /// The answer is not known, or there is none.
     None,
-    /// Yes or no.
+    /// A yes or no.
     Flag(bool),
     /// A number, or a size in bytes.
     Number(u64),
@@ -60,8 +60,9 @@ pub enum Answer {
     Names(Vec<String>),
 }
 
-/// All answers that need no arguments but a device, in the order of PyOpenCL's documentation: of a
-/// SIMD group the size for elements of 4 bytes, of local memory what is left by all arguments.
+/// Returns all answers that need no arguments but a device, in the order of PyOpenCL's documentation. The
+/// size of a SIMD group is that for elements of 4 bytes, the usable local memory that of a kernel with all
+/// possible arguments.
 ///
 /// ```
 /// use clmatrix::Device;

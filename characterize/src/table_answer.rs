@@ -12,7 +12,7 @@ use crate::{Answer, Characterized, Row};
 pub enum TableAnswer {
     /// The answer, with its warnings.
     Known(Characterized<Answer>),
-    /// There is no answer.
+    /// The function has no answer.
     Failed {
         /// The reason.
         error: String,

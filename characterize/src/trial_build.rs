@@ -30,13 +30,13 @@ use clmatrix::error::{Error, Result};
 /// # }
 /// ```
 pub trait TrialBuild {
-    /// CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE of a small kernel.
+    /// Returns CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE of a small kernel.
     ///
     /// # Errors
     /// CL_INVALID_DEVICE for a context without the device, and the driver's errors.
     fn preferred_work_group_size_multiple(&self) -> Result<usize>;
 
-    /// CL_KERNEL_NUM_ARGS of a kernel with one argument, a structure of two members.
+    /// Returns CL_KERNEL_NUM_ARGS of a kernel with one argument, a structure of two members.
     ///
     /// # Errors
     /// As of [`preferred_work_group_size_multiple`](Self::preferred_work_group_size_multiple).
@@ -53,7 +53,7 @@ impl<B: TrialBuild + ?Sized> TrialBuild for &B {
     }
 }
 
-/// Builds nothing: answers that follow from the facts are given, those that take a build are errors.
+/// Builds nothing: answers that follow from the facts are given, answers that need a build are errors.
 ///
 /// ```
 /// use clmatrix::Class;
@@ -123,7 +123,7 @@ fn with_kernel<T>(
         let reason = "the context does not contain the device; pass a context that does";
         return Err(Error::refused("clBuildProgram", CL_INVALID_DEVICE, reason));
     }
-    // Only this device builds the kernel: a program of this library is built for all devices of its context.
+    // Builds for this device alone: a program of this library is built for all devices of its context.
     let own = (context.devices().len() > 1).then(|| context_of(device)).transpose()?;
     let program = Program::build(own.as_ref().unwrap_or(context), source)?;
     let kernel = create_kernel(program.as_raw(), c"k");

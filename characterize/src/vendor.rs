@@ -24,9 +24,9 @@ pub struct Nvidia {
     pub compute_capability: Version,
     /// `domain:bus:device.function`.
     pub pci_address: Option<String>,
-    /// How many multiprocessors it has, which are its compute units.
+    /// The number of multiprocessors, which are the compute units.
     pub sm_count: u32,
-    /// How many work items a warp has.
+    /// The number of work items of a warp.
     pub warp_size: Option<u32>,
 }
 
@@ -49,14 +49,14 @@ pub struct Nvidia {
 pub struct Amd {
     /// CL_DEVICE_BOARD_NAME_AMD.
     pub board_name: String,
-    /// How many work items a wavefront has.
+    /// The number of work items of a wavefront.
     pub wavefront_width: Option<u32>,
     /// CL_DEVICE_TOPOLOGY_AMD: `domain:bus:device.function`.
     pub topology: Option<String>,
 }
 
 impl Facts {
-    /// The compute capability; `None` where the driver is not NVIDIA's, or does as that does
+    /// Returns the compute capability; `None` unless the driver is NVIDIA's, or answers as NVIDIA's does
     /// (PyOpenCL's `nv_compute_capability`).
     pub fn nv_compute_capability(&self) -> Option<Version> {
         self.nv_compute_capability

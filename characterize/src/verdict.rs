@@ -22,23 +22,23 @@ use super::table::Answer;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case", tag = "verdict")]
 pub enum Verdict {
-    /// It found the same.
+    /// The measurement found the same.
     Agrees {
-        /// How much speaks for the measurement.
+        /// The confidence of the measurement.
         confidence: Confidence,
     },
-    /// It contradicts it.
+    /// The measurement contradicts the answer.
     Differs {
-        /// How much speaks for the measurement.
+        /// The confidence of the measurement.
         confidence: Confidence,
     },
-    /// It found nothing.
+    /// The measurement found nothing.
     NotMeasurable,
 }
 
 impl Verdict {
-    /// Judges a table's answer, if it has one, by a measurement of the same question. `None` where only
-    /// one of them answers, or where they answer with things of different kinds.
+    /// Judges a table's answer, if it has one, by a measurement of the same question. `None` if only one of
+    /// them answers, or if the answers are of different kinds.
     pub fn compare(
         table: Option<&Answer>,
         measured: &Result<Finding, NotMeasurable>,
@@ -56,8 +56,8 @@ impl Verdict {
 }
 
 impl Finding {
-    /// True if another measurement found the same: a number of the same unit that is not farther
-    /// away than both spreads together, or what is not a matter of degree alike.
+    /// Returns whether another measurement found the same: a number of the same unit no farther away than
+    /// both spreads together, or an equal value of another kind.
     pub fn agrees_with(&self, other: &Self) -> bool {
         if self.unit != other.unit {
             return false;
@@ -72,13 +72,13 @@ impl Finding {
         }
     }
 
-    /// Returns whether this is a number, and `number` with its spread the same one.
+    /// Returns whether this is a number, and `number` with its spread the same number.
     fn lies_within(&self, number: f64, spread: f64) -> bool {
         matches!(self.value, Value::Number(ours) if self.is_near(ours, number, spread))
     }
 
     fn is_near(&self, ours: f64, theirs: f64, spread: f64) -> bool {
-        // There are no parts of what is counted.
+        // A count has no fractions.
         let least = match self.unit {
             Unit::Count | Unit::Bytes => 0.5,
             _ => 0.0,

@@ -1,8 +1,8 @@
-//! Answers that are guesses, and say so.
+//! Answers that are guesses, with their reasons.
 
 use std::fmt;
 
-/// Why an answer may be wrong (PyOpenCL's `CLCharacterizationWarning`).
+/// The reason why an answer may be wrong (PyOpenCL's `CLCharacterizationWarning`).
 ///
 /// ```
 /// use clmatrix_characterize::{CharacterizationWarning, Facts};
@@ -14,18 +14,18 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub enum CharacterizationWarning {
-    /// Nothing is known of how many work items access local memory at a time.
+    /// The number of work items that access local memory at a time is not known.
     GuessedLocalAccessSize,
-    /// Nothing is known of the banks of local memory.
+    /// The banks of local memory are not known.
     GuessedBankCount,
-    /// Conflicts are counted as if every item was of one bank's width.
+    /// Conflicts are counted as if every item had the width of one bank.
     ItemSizeIsNotGranularity {
         /// The size of an item, in bytes.
         item_size: usize,
         /// The width of a bank, in bytes.
         granularity: usize,
     },
-    /// PoCL's CL_PLATFORM_VERSION is not as PoCL writes it.
+    /// PoCL's CL_PLATFORM_VERSION does not have PoCL's form.
     UnknownPoclVersion {
         /// The version.
         platform_version: String,
@@ -53,7 +53,7 @@ impl fmt::Display for CharacterizationWarning {
     }
 }
 
-/// An answer, and why it may be wrong.
+/// An answer, and the reasons why it may be wrong.
 ///
 /// ```
 /// use clmatrix_characterize::Facts;
@@ -72,17 +72,17 @@ impl fmt::Display for CharacterizationWarning {
 pub struct Characterized<T> {
     /// The answer.
     pub value: T,
-    /// Why it may be wrong; empty if nothing speaks against it.
+    /// The reasons why it may be wrong.
     pub warnings: Vec<CharacterizationWarning>,
 }
 
 impl<T> Characterized<T> {
-    /// An answer that nothing speaks against.
+    /// Makes an answer without warnings.
     pub(super) fn known(value: T) -> Self {
         Self { value, warnings: Vec::new() }
     }
 
-    /// An answer that may be wrong.
+    /// Makes an answer that may be wrong.
     pub(super) fn guessed(value: T, warning: CharacterizationWarning) -> Self {
         Self { value, warnings: vec![warning] }
     }
@@ -92,7 +92,7 @@ impl<T> Characterized<T> {
         self.warnings.is_empty()
     }
 
-    /// Another answer that rests on this one.
+    /// Makes another answer that rests on this one.
     pub(super) fn map<U>(self, make: impl FnOnce(T) -> U) -> Characterized<U> {
         Characterized { value: make(self.value), warnings: self.warnings }
     }

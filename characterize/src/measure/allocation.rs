@@ -1,4 +1,4 @@
-//! How large buffers may really be, and which regions of them the driver lets pass.
+//! The largest possible buffer, and the regions of buffers that the driver accepts.
 
 use std::ffi::c_void;
 
@@ -37,13 +37,13 @@ fn largest(bench: &Workbench, budget: &Budget) -> MeasureResult<Sampled> {
     Ok(Sampled::new(answer, series))
 }
 
-/// The largest size that works, up to all memory that may be used.
+/// Finds the largest size that works, up to all memory that may be used.
 fn search(
     bench: &Workbench,
     budget: &Budget,
     mut works: impl FnMut(u64) -> bool,
 ) -> MeasureResult<Finding> {
-    /// The answer is as exact as this share of it.
+    /// The precision of the answer, as a share of it.
     const EXACT: u64 = 64;
     let declared = bench.device.max_mem_alloc_size()?;
     let end = bench.memory / PAGE * PAGE;

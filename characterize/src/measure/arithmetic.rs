@@ -1,4 +1,4 @@
-//! How many operations in a second.
+//! The number of operations in a second.
 
 use clmatrix::event::Event;
 
@@ -21,8 +21,8 @@ pub(super) const SPEC: TopicSpec = TopicSpec {
     take,
 };
 
-/// Eight chains of which each waits for itself alone. What they make is stored, and their factors
-/// are arguments, so none of it can be left out.
+/// Eight chains, each of which waits for itself alone. Their results are stored and their factors are
+/// arguments, so the compiler can leave nothing out.
 const SOURCE: &str = "
 #ifdef EXTENSION
 #pragma OPENCL EXTENSION EXTENSION : enable
@@ -42,12 +42,12 @@ kernel void mads(uint steps, int a, int b, global uint *taken, global VECTOR *ke
     kept[i] = x0 + x1 + x2 + x3 + x4 + x5 + x6 + x7;
 }";
 
-/// The operations of a work item's step, for each element of a vector: a product and a sum are two.
+/// The operations of a work item's step for each element of a vector: a product and a sum are two.
 const OPERATIONS: f64 = 64.0;
 /// Iterations of the kernel's loop at most; rusticl ends any loop after 65,535.
 // quirk: RUSTICL-2
 const MOST_STEPS: u32 = 30_000;
-/// Nanoseconds of a sample: long beside what it takes until all of a device has work.
+/// The nanoseconds of a sample: long beside the time until the whole device has work.
 const SAMPLE: f64 = 5e6;
 const ROUNDS: Rounds = Rounds { least: 5, most: 21 };
 /// The number of work items whose steps are checked.
@@ -56,7 +56,7 @@ const CHECKED: usize = 256;
 /// A type of numbers.
 struct Number {
     scalar: &'static str,
-    /// CL_DEVICE_PREFERRED_VECTOR_WIDTH of it.
+    /// CL_DEVICE_PREFERRED_VECTOR_WIDTH of this type.
     width: u32,
     /// The required extension.
     extension: Option<&'static str>,
@@ -104,7 +104,7 @@ fn take(bench: &Workbench) -> MeasureResult<Vec<Sampled>> {
     Ok((0..NUMBERS.len()).map(|number| taken(number).unwrap_or_else(Sampled::from)).collect())
 }
 
-/// Operations in a second of each kernel that there is, by its number.
+/// Samples the operations in a second of each kernel that there is, by its number.
 fn sample_rates(budget: &Budget, kernels: &mut [MeasureResult<Mads>]) -> MeasureResult<Vec<Point>> {
     let numbers: Vec<u32> = (0..)
         .zip(&*kernels)

@@ -1,4 +1,4 @@
-//! How fast kernels and the driver move large amounts of a device's own memory.
+//! The speed at which kernels and the driver move large amounts of a device's own memory.
 
 use clmatrix::event::Event;
 
@@ -25,11 +25,11 @@ pub(super) const SPEC: TopicSpec = TopicSpec {
     take: |bench| Moves::new(bench)?.measure(&bench.budget),
 };
 
-/// How many elements of 16 bytes a work item may have. Which is best differs between devices.
+/// The numbers of elements of 16 bytes for a work item. The best one differs between devices.
 const PER_ITEM: [usize; 3] = [1, 4, 16];
-/// More than this is not moved at a time.
+/// The most bytes that are moved at a time.
 const LARGEST: u64 = 1 << 30;
-/// So many samples of a copy would take all of the time.
+/// The number of samples of a copy that would take all of the time.
 const SAMPLES: f64 = 150.0;
 
 /// The measured accesses.
@@ -44,7 +44,7 @@ enum Way {
 impl Way {
     const ALL: [Self; 4] = [Self::Copy, Self::DriverCopy, Self::Read, Self::Write];
 
-    /// How many bytes are read and written for one that is moved.
+    /// Returns the number of bytes that are read and written for one that is moved.
     fn factor(self) -> f64 {
         match self {
             Self::Copy | Self::DriverCopy => 2.0,
@@ -53,7 +53,7 @@ impl Way {
     }
 }
 
-/// Contents, by what they were written with.
+/// The seeds of contents.
 const CONTENT: u32 = 0x0C0F_FEE0;
 const ANOTHER: u32 = 0x0BAD_CAFE;
 
@@ -61,9 +61,9 @@ struct Moves<'b> {
     bench: &'b Workbench<'b>,
     from: Buffer,
     to: Buffer,
-    /// The kernels, for more and more elements of a work item.
+    /// The kernels, for growing numbers of elements of a work item.
     shapes: Vec<Contents<'b>>,
-    /// How many are moved.
+    /// The number of bytes that are moved.
     bytes: usize,
 }
 
@@ -125,7 +125,7 @@ impl<'b> Moves<'b> {
         Ok(all)
     }
 
-    /// Finds out how much can be moved in a sample's time, and drops the shapes that move more.
+    /// Finds the number of bytes that can be moved in a sample's time, and drops the shapes that move more.
     fn calibrate(&mut self, budget: &Budget) -> MeasureResult<()> {
         let Self { bench, from, to, shapes, bytes } = self;
         let group = shapes[0].group();
@@ -133,7 +133,7 @@ impl<'b> Moves<'b> {
         let most = *bytes / group;
         let groups = steps_for(budget, target, most as u32, |groups| {
             let bytes = groups as usize * group;
-            // The first time, a system may have yet to find the memory.
+            // A system may provide the memory only at the first use.
             shapes[0].copy(from, to, bytes)?.wait()?;
             bench.command_time(|| shapes[0].copy(from, to, bytes))
         })?;
@@ -144,7 +144,7 @@ impl<'b> Moves<'b> {
         Ok(())
     }
 
-    /// How many ways there are to do it.
+    /// Returns the number of shapes for this access.
     fn shapes_of(&self, way: Way) -> usize {
         if way == Way::DriverCopy { 1 } else { self.shapes.len() }
     }
@@ -184,7 +184,7 @@ impl<'b> Moves<'b> {
         }
     }
 
-    /// Bytes per second.
+    /// Returns bytes per second.
     fn rate(&self, way: Way, time: f64) -> f64 {
         self.bytes as f64 * way.factor() * 1e9 / time.max(1.0)
     }
@@ -201,7 +201,7 @@ impl<'b> Moves<'b> {
         Ok(Sampled::new(answer, [series]))
     }
 
-    /// Little speaks for it if caches had room for what was moved.
+    /// Lowers the confidence if caches had room for the bytes that were moved.
     fn judged(&self, finding: Finding) -> MeasureResult<Finding> {
         Ok(finding.at_most(self.bench.most_confidence(self.bytes as f64, 0.0)?))
     }

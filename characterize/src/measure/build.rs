@@ -27,7 +27,7 @@ pub(super) const SPEC: TopicSpec = TopicSpec {
 /// A build may take a second.
 const BUILDS: Rounds = Rounds { least: 3, most: 15 };
 
-/// True if a source has never been built before, or just now.
+/// The kinds of builds: of a source that has never been built before, or just now.
 const COLD: u32 = 0;
 const WARM: u32 = 1;
 
@@ -54,8 +54,8 @@ fn cache(cold: Summary, warm: Summary) -> MeasureResult<Finding> {
     }
 }
 
-/// Nanoseconds of cold and of warm builds. Each is in a context of its own: what is looked for is
-/// not what the driver knows of a context.
+/// Samples the nanoseconds of cold and of warm builds. Each is in a context of its own, so that a cache of
+/// the context has no effect.
 fn builds(bench: &Workbench) -> MeasureResult<Vec<Point>> {
     let mut sources = Sources::new();
     let mut last = sources.next();
@@ -75,7 +75,7 @@ fn builds(bench: &Workbench) -> MeasureResult<Vec<Point>> {
     })
 }
 
-/// Sources of which no driver can have built any before.
+/// Sources that no driver can have built before.
 struct Sources {
     run: u128,
     number: u32,

@@ -1,5 +1,5 @@
-//! Cycles through a buffer in which each place tells the next, so that an access waits for the one
-//! before.
+//! Cycles through a buffer in which each place has the position of the next, so that an access waits for
+//! the one before.
 
 use std::cell::Cell;
 
@@ -74,16 +74,15 @@ pub(super) const GROUP: u32 = 32;
 // quirk: RUSTICL-2
 pub(super) const MOST_LOOPS: u32 = 60_000;
 
-/// One after the other, through all of some places that lie evenly in the buffer. In words of 4
-/// bytes.
+/// A cycle through evenly spaced elements of the buffer, in words of 4 bytes.
 pub(super) struct Cycle {
     /// The first place.
     pub base: u32,
-    /// A multiple of [`GROUP`].
+    /// The number of nodes, a multiple of [`GROUP`].
     pub nodes: u32,
-    /// From one to the next.
+    /// The distance of two nodes.
     pub stride: u32,
-    /// Each node has a second place so far behind its first; none if it is 0.
+    /// The distance of a node's second place from its first; 0 without second places.
     pub apart: u32,
     /// The place to go on from.
     at: Buffer,
@@ -113,7 +112,7 @@ pub(super) struct Chase<'b> {
 }
 
 impl<'b> Chase<'b> {
-    /// In a buffer of so many words.
+    /// Makes a buffer of this number of words, and the kernels.
     pub fn new(bench: &'b Workbench<'b>, words: u32) -> MeasureResult<Self> {
         let program = bench.program(SOURCE, "")?;
         Ok(Self {
@@ -128,7 +127,7 @@ impl<'b> Chase<'b> {
         })
     }
 
-    /// A cycle that is in the buffer from now on.
+    /// Lays a cycle in the buffer.
     pub fn lay(&mut self, base: u32, nodes: u32, stride: u32, apart: u32) -> MeasureResult<Cycle> {
         let at = self.bench.buffer(size_of::<u32>())?;
         let cycle = Cycle { base, nodes, stride, apart, at, number: Cell::new(0) };
@@ -170,7 +169,7 @@ impl<'b> Chase<'b> {
         Ok(())
     }
 
-    /// Reads all of a cycle's nodes at once, as if it had just been walked as a whole.
+    /// Reads all nodes of a cycle at once, so that caches are as after a walk through the whole cycle.
     pub fn touch(&mut self, cycle: &Cycle) -> MeasureResult<f64> {
         let &Cycle { base, nodes, stride, .. } = cycle;
         let mut touch = self.touch.launch();
@@ -183,7 +182,7 @@ impl<'b> Chase<'b> {
         })
     }
 
-    /// Goes on along a cycle, and returns nanoseconds for each step.
+    /// Goes on along a cycle, and returns the nanoseconds of a step.
     pub fn walk(&mut self, cycle: &Cycle, loops: u32) -> MeasureResult<f64> {
         enqueue_fill(&self.bench.queue, &self.taken, &0_u32, ..)?;
         let mut chase = self.chase.launch();

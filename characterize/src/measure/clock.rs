@@ -1,10 +1,10 @@
-//! Time, and how much of it may be spent.
+//! Time, and the part of it that may be spent.
 
 use std::cell::Cell;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// Tells the time. Measurements ask nothing else how long they have taken, so a test can drive it.
+/// Tells the time. Measurements use no other clock, so a test can drive it.
 ///
 /// ```
 /// use std::cell::Cell;
@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 /// assert!(Slow(Cell::default()).now() < Slow(Cell::new(Duration::from_secs(5))).now());
 /// ```
 pub trait Clock {
-    /// The time since some moment that stays the same. Never goes back.
+    /// Returns the time since some moment that stays the same. Never goes back.
     fn now(&self) -> Duration;
 }
 
@@ -55,9 +55,9 @@ pub(super) struct Budget<'a> {
 }
 
 impl<'a> Budget<'a> {
-    /// From now on.
+    /// Makes a budget that begins now.
     pub fn new(clock: &'a dyn Clock, time: Duration) -> Self {
-        /// Longer than anybody waits.
+        /// Longer than any caller waits.
         const FOREVER: Duration = Duration::from_secs(1 << 32);
         let begin = clock.now();
         Self { clock, begin, end: begin + time.min(FOREVER), shared: Cell::new(0.0) }
@@ -83,8 +83,8 @@ impl<'a> Budget<'a> {
         self.left().is_zero()
     }
 
-    /// A share of the whole, from now on, and never beyond its end. What earlier shares have left
-    /// is spread over those that follow.
+    /// Hands out a share of the whole, which begins now and never ends after the whole. The rest of earlier
+    /// shares is spread over later ones.
     pub fn share(&self, share: f64) -> Self {
         let rest = (1.0 - self.shared.get()).max(share);
         self.shared.set(self.shared.get() + share);
@@ -92,7 +92,7 @@ impl<'a> Budget<'a> {
     }
 }
 
-/// Nanoseconds that `f` took by the clock.
+/// Returns the nanoseconds that `f` took by the clock, with its result.
 pub(super) fn nanoseconds<T>(clock: &dyn Clock, f: impl FnOnce() -> T) -> (f64, T) {
     let begin = clock.now();
     let result = f();

@@ -1,4 +1,4 @@
-//! Kernels that move contents which can be told from any others, and that check them.
+//! Kernels that move contents which differ from all others, and kernels that check them.
 
 use clmatrix::event::Event;
 
@@ -7,8 +7,8 @@ use super::workbench::Workbench;
 use clmatrix::launch::Launcher;
 use clmatrix::memory::{Buffer, MemoryObject, enqueue_fill};
 
-/// Each work item has `PER_ITEM` elements. Those of a work group lie side by side, and neighbours
-/// use neighbouring ones at a time. The content of an element follows from its place.
+/// Each work item has `PER_ITEM` elements. The elements of a work group lie side by side, and neighbours use
+/// neighbouring ones at a time. The content of an element follows from its place.
 const SOURCE: &str = "
 #define LANES get_local_size(0)
 #define FIRST (get_group_id(0) * (LANES * PER_ITEM) + get_local_id(0))
@@ -47,27 +47,27 @@ kernel void read(global const uint4 *from, uint seed, uint differ, global uint *
 /// The size of an element, in bytes.
 pub(super) const ELEMENT: usize = 16;
 
-/// The content of all four numbers of the element at `place`.
+/// Returns the content of all four numbers of the element at `place`.
 pub(super) fn content(place: usize, seed: u32) -> u32 {
     (place as u32).wrapping_mul(0x9E37_79B1).wrapping_add(seed)
 }
 
-/// The kernels, for so many elements of each work item.
+/// The kernels, for a number of elements of each work item.
 pub(super) struct Contents<'b> {
     bench: &'b Workbench<'b>,
     pub per_item: usize,
-    /// Work items of a group.
+    /// The number of work items of a group.
     lanes: usize,
     copy: Launcher,
     read: Launcher,
     write: Launcher,
-    /// One number.
+    /// The number of work items that read a wrong value.
     wrong: Buffer,
 }
 
 impl<'b> Contents<'b> {
     pub fn new(bench: &'b Workbench<'b>, per_item: usize) -> MeasureResult<Self> {
-        /// Enough for a device to be busy with few groups, and few enough for all devices but some.
+        /// Large enough to keep a device busy with few groups, and small enough for most devices.
         const LANES: usize = 256;
         let program = bench.program(SOURCE, &format!("-DPER_ITEM={per_item}"))?;
         let mut lanes = LANES;
@@ -80,12 +80,12 @@ impl<'b> Contents<'b> {
         Ok(Self { bench, per_item, lanes, copy, read, write, wrong: bench.buffer(4)? })
     }
 
-    /// Bytes of a work group. Only whole groups are moved.
+    /// Returns the bytes of a work group. Only whole groups are moved.
     pub fn group(&self) -> usize {
         self.lanes * self.per_item * ELEMENT
     }
 
-    /// Copies so many bytes.
+    /// Copies this number of bytes.
     pub fn copy(&mut self, from: &Buffer, to: &Buffer, bytes: usize) -> MeasureResult<Event> {
         let items = self.items(bytes, &[from, to]);
         let mut launch = self.copy.launch();
@@ -94,7 +94,7 @@ impl<'b> Contents<'b> {
         Ok(unsafe { launch.enqueue(&self.bench.queue) }?)
     }
 
-    /// Writes so many bytes.
+    /// Writes this number of bytes.
     pub fn write(&mut self, to: &Buffer, seed: u32, bytes: usize) -> MeasureResult<Event> {
         let items = self.items(bytes, &[to]);
         let mut launch = self.write.launch();
@@ -103,12 +103,12 @@ impl<'b> Contents<'b> {
         Ok(unsafe { launch.enqueue(&self.bench.queue) }?)
     }
 
-    /// Reads so many bytes.
+    /// Reads this number of bytes.
     pub fn read(&mut self, from: &Buffer, seed: u32, bytes: usize) -> MeasureResult<Event> {
         self.read_expecting(false, from, seed, bytes)
     }
 
-    /// Reads so many bytes, of which no work item's should differ, or all should.
+    /// Reads this number of bytes. No work item's sum should differ, or each should.
     fn read_expecting(
         &mut self,
         differ: bool,
@@ -129,8 +129,7 @@ impl<'b> Contents<'b> {
         Ok(unsafe { launch.enqueue(&self.bench.queue) }?)
     }
 
-    /// Fails unless so many bytes are what was written with `seed`, as those kernels see it that
-    /// read.
+    /// Fails unless this number of bytes has the contents of `seed`, as the reading kernel sees them.
     pub fn check(
         &mut self,
         from: &Buffer,
@@ -147,7 +146,7 @@ impl<'b> Contents<'b> {
         }
     }
 
-    /// Fails unless [`check`](Self::check) finds what is wrong.
+    /// Fails unless [`check`](Self::check) finds wrong bytes.
     pub fn check_check(&mut self, from: &Buffer, seed: u32, bytes: usize) -> MeasureResult<()> {
         let all = bytes / (ELEMENT * self.per_item);
         match self.wrong(true, from, seed, bytes)? {
@@ -158,7 +157,7 @@ impl<'b> Contents<'b> {
         }
     }
 
-    /// How many work items do not find what they should: something else, or not.
+    /// Returns the number of work items that read a wrong value.
     fn wrong(
         &mut self,
         differ: bool,

@@ -1,4 +1,4 @@
-//! How much memory there really is, and where it shows that there is no more.
+//! The amount of memory that there really is, and the step that shows its end.
 
 use super::finding::{Confidence, Finding, MeasureResult, NotMeasurable, Unit, Value};
 use super::measured::Sampled;
@@ -15,10 +15,9 @@ pub(super) const SPEC: TopicSpec = TopicSpec {
     take,
 };
 
-/// How much memory can be touched in buffers of a like size until there is no more, and which step
-/// told so.
+/// Measures the memory that can be touched in buffers of one size, and the step that shows its end.
 fn take(bench: &Workbench) -> MeasureResult<Vec<Sampled>> {
-    /// The number of buffers that take the whole memory. The answer is exact to one of them.
+    /// The number of buffers that take the whole memory. The precision of the answer is one buffer.
     const BUFFERS: u64 = 64;
     let declared = bench.device.max_mem_alloc_size()?;
     let size = (bench.memory / BUFFERS).min(declared).max(PAGE) / PAGE * PAGE;
@@ -38,7 +37,7 @@ fn take(bench: &Workbench) -> MeasureResult<Vec<Sampled>> {
     Ok(vec![Sampled::new(total, series.clone()), Sampled::new(stage, series)])
 }
 
-/// How many bytes were in use when a step failed, and which. `tries` is told of all sizes.
+/// Returns the bytes that were in use when a step failed, and the step. Calls `tries` with each size.
 fn exhaust(
     bench: &Workbench,
     size: u64,

@@ -32,7 +32,7 @@ pub struct Finding {
     /// quarters; of times and rates at least 1 %, or 15 % where the host's clock tells them. Another
     /// run is expected to find a number not farther away than both runs' spreads together.
     pub spread: f64,
-    /// How much speaks for it.
+    /// The confidence.
     pub confidence: Confidence,
 }
 
@@ -47,13 +47,13 @@ pub struct Finding {
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(untagged)]
 pub enum Value {
-    /// Yes or no.
+    /// A yes or no.
     Flag(bool),
     /// A number.
     Number(f64),
     /// Several numbers, such as the sizes of caches.
     Numbers(Vec<f64>),
-    /// One of several ways.
+    /// A name, of several possible ones.
     Name(String),
 }
 
@@ -68,7 +68,7 @@ pub enum Value {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
-    /// Things: banks, work items, or no number at all.
+    /// A count of banks or work items, or a value that is no number.
     Count,
     /// Bytes.
     Bytes,
@@ -78,11 +78,11 @@ pub enum Unit {
     Nanoseconds,
     /// Operations in a second.
     OperationsPerSecond,
-    /// A multiple of something else.
+    /// A multiple of another value.
     Ratio,
 }
 
-/// How much speaks for an answer.
+/// The confidence of an answer.
 ///
 /// ```
 /// use clmatrix_characterize::measure::Confidence;
@@ -94,7 +94,7 @@ pub enum Unit {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
-    /// Better than nothing.
+    /// The answer is better than nothing.
     Low,
     /// Some samples speak against it.
     Medium,
@@ -102,7 +102,7 @@ pub enum Confidence {
     High,
 }
 
-/// There is no answer here.
+/// The reason why there is no answer.
 ///
 /// ```
 /// use clmatrix_characterize::measure::NotMeasurable;
@@ -112,7 +112,7 @@ pub enum Confidence {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct NotMeasurable {
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
@@ -148,7 +148,7 @@ impl Finding {
         Self { value, unit, spread: 0.0, confidence }
     }
 
-    /// With no more confidence than `most`.
+    /// Lowers the confidence to `most`.
     pub(super) fn at_most(self, most: Confidence) -> Self {
         Self { confidence: self.confidence.min(most), ..self }
     }
@@ -171,7 +171,7 @@ impl fmt::Display for Finding {
 }
 
 impl Unit {
-    /// `number` of this unit, as a person reads it: three digits, with the unit's symbol.
+    /// Formats `number` of this unit for a person: three digits, with the unit's symbol.
     ///
     /// ```
     /// use clmatrix_characterize::measure::Unit;
@@ -216,7 +216,7 @@ impl Unit {
     }
 }
 
-/// `1.23`, `12.3`, `123`, `1234`, and no zeros behind the point.
+/// Formats as `1.23`, `12.3`, `123`, `1234`, without zeros behind the point.
 fn three_digits(number: f64) -> String {
     let digits = match number.abs() {
         size if size < 0.1 => 4,

@@ -1,4 +1,4 @@
-//! How fast data moves between the host's memory and the device's.
+//! The speed of transfers between the host's memory and the device's.
 
 use super::clock::{Budget, nanoseconds};
 use super::contents::{Contents, ELEMENT, content};
@@ -23,9 +23,9 @@ pub(super) const SPEC: TopicSpec = TopicSpec {
     take,
 };
 
-/// More than this is not moved at a time, in bytes.
+/// The most bytes that are moved at a time.
 const LARGEST: u64 = 128 << 20;
-/// So many samples would take all of the time.
+/// The number of samples that would take all of the time.
 const SAMPLES: f64 = 100.0;
 
 fn take(bench: &Workbench) -> MeasureResult<Vec<Sampled>> {
@@ -40,7 +40,7 @@ fn take(bench: &Workbench) -> MeasureResult<Vec<Sampled>> {
     Ok(each(pageable).into_iter().chain(each(pinned)).collect())
 }
 
-/// From and to memory that the driver has taken for this, mapped all the time.
+/// Measures transfers from and to memory that the driver allocates, which stays mapped.
 fn pinned(bench: &Workbench, budget: &Budget) -> MeasureResult<[Sampled; 2]> {
     if bench.facts.device_type.has_cpu() {
         let reason = "the device is a CPU, which uses the memory of the host";
@@ -60,12 +60,12 @@ const WORD: usize = size_of::<u32>();
 /// The seed of the contents.
 const SEED: u32 = 0x0DDB_A115;
 
-/// Between a buffer of the device and what the host has.
+/// Transfers between a buffer of the device and memory of the host.
 struct Transfers<'b> {
     bench: &'b Workbench<'b>,
     device: Buffer,
     contents: Contents<'b>,
-    /// In bytes.
+    /// The size of the buffer, in bytes.
     size: usize,
 }
 
@@ -82,7 +82,7 @@ impl<'b> Transfers<'b> {
         Ok(Self { bench, device: bench.buffer(size)?, contents, size })
     }
 
-    /// There and back.
+    /// Measures transfers to the device and back.
     fn measure(mut self, budget: &Budget, host: &mut [u32]) -> MeasureResult<[Sampled; 2]> {
         let group = self.contents.group();
         let most = (self.size / group) as u32;
@@ -109,19 +109,19 @@ impl<'b> Transfers<'b> {
         }))
     }
 
-    /// Nanoseconds by the host's clock until it is there.
+    /// Writes, and returns the nanoseconds by the host's clock until the data is on the device.
     fn write(&self, host: &[u32]) -> MeasureResult<f64> {
         let queue = &self.bench.queue;
         queue.finish()?;
         let (time, written) = nanoseconds(self.bench.budget.clock(), || {
             self.device.write(queue, host)?;
-            // A write returns when the host's memory has been read, which may be before.
+            // A write returns when the host's memory has been read; the data may reach the device later.
             Ok::<_, NotMeasurable>(queue.finish()?)
         });
         written.map(|()| time)
     }
 
-    /// Nanoseconds by the host's clock until it is here.
+    /// Reads, and returns the nanoseconds by the host's clock until the data is in the host's memory.
     fn read(&self, host: &mut [u32]) -> MeasureResult<f64> {
         let queue = &self.bench.queue;
         queue.finish()?;
@@ -130,9 +130,9 @@ impl<'b> Transfers<'b> {
         Ok(time)
     }
 
-    /// Fails unless kernels find what comes from the host, and it comes back as it was.
+    /// Fails unless kernels find the host's contents, and the host reads them back unchanged.
     fn check(&mut self, host: &mut [u32]) -> MeasureResult<()> {
-        /// A kernel need not look at more, in bytes.
+        /// The most bytes that a kernel looks at.
         const LOOK: usize = 64 << 10;
         self.write(host)?;
         let bytes = size_of_val(host).min(LOOK) / self.contents.group() * self.contents.group();

@@ -1,4 +1,4 @@
-//! How long a single access takes, and what that tells of caches.
+//! The time of a single access, and the caches that it shows.
 
 use super::chase::{Chase, Cycle, GROUP, MOST_LOOPS, STEPS};
 use super::clock::Budget;
@@ -19,20 +19,20 @@ pub(super) const SPEC: TopicSpec = TopicSpec {
 
 /// The size of a number, in bytes.
 const WORD: u64 = size_of::<u32>() as u64;
-/// Nodes of a cycle are so many words apart: no more than a line of most caches.
+/// The distance of a cycle's nodes, in words: no more than a line of most caches.
 const STRIDE: u32 = 16;
-/// Footprints begin with this, in bytes,
+/// The smallest footprint, in bytes.
 const SMALLEST: u64 = 4 << 10;
-/// and end with this.
+/// The largest footprint, in bytes.
 const LARGEST: u64 = 512 << 20;
 
-/// How much more time samples may take than is planned for.
+/// The share of the time that is planned for samples; the rest is for samples that take longer.
 const REST: f64 = 0.5;
-/// For so many rounds samples are planned: enough, and those that warm up and find out how long
-/// they may be.
+/// The number of planned rounds: enough for an answer, with those that warm up and find the length of a
+/// sample.
 const PLANNED: usize = 10;
 
-/// The nanoseconds of each of so many samples.
+/// Returns the nanoseconds of each sample.
 fn target(budget: &Budget, points: usize) -> f64 {
     budget.left().as_secs_f64() * 1e9 * REST / (points * PLANNED) as f64
 }
@@ -41,17 +41,17 @@ fn target(budget: &Budget, points: usize) -> f64 {
 struct Footprints<'b> {
     bench: &'b Workbench<'b>,
     chase: Chase<'b>,
-    /// In bytes: powers of two, and what lies half way between them.
+    /// The footprints in bytes: powers of two, and values half way between them.
     sizes: Vec<u64>,
-    /// Where each cycle begins, in words.
+    /// The first place of each cycle, in words.
     bases: Vec<u32>,
 }
 
-/// A cycle, and how it is sampled.
+/// A cycle, and the way in which it is sampled.
 struct Walk {
     footprint: u64,
     cycle: Cycle,
-    /// True if all of it is read before.
+    /// True if the whole cycle is read before a sample.
     touch: bool,
     loops: u32,
 }
@@ -111,8 +111,8 @@ impl<'b> Footprints<'b> {
     fn prepare(&mut self, budget: &Budget) -> MeasureResult<Vec<Walk>> {
         /// The part of the time that this may take.
         const PART: f64 = 0.4;
-        /// Evicted lines are read again, if that takes no longer than so many samples. Longer reads are not
-        /// those of a cache.
+        /// Evicted lines are read again, if that takes no longer than this number of samples. Longer reads
+        /// are not those of a cache.
         const WORTHWHILE: f64 = 4.0;
         let target = target(budget, self.sizes.len());
         let chase = &mut self.chase;
@@ -125,7 +125,7 @@ impl<'b> Footprints<'b> {
             let laid = budget.spent() - begin;
             let loops = loops_for(chase, &cycle, budget, target, MOST_LOOPS)?;
             walks.push(Walk { footprint: *footprint, cycle, touch, loops });
-            // The next takes longer than this one.
+            // The next cycle takes longer than this one.
             if budget.spent() + laid * 3 > budget.whole().mul_f64(PART) {
                 break;
             }
@@ -133,11 +133,10 @@ impl<'b> Footprints<'b> {
         Ok(walks)
     }
 
-    /// Accesses in pairs, the second of which is so far behind the first. There are so many that
-    /// they are not in the smallest cache any more, and no more, so that the next one has them: what
-    /// is fetched from there is fetched alone.
+    /// Samples accesses in pairs, by the distance of the second from the first. The pairs exceed the
+    /// smallest cache and fit into the next one, so that each line is fetched alone.
     fn line(&mut self, found: &Hierarchy, budget: &Budget) -> MeasureResult<Sampled> {
-        /// If a pair has lines of 64 bytes, all have twice as many as the cache.
+        /// With lines of 64 bytes, the pairs take twice the size of the cache.
         const FOOTPRINT: f64 = 16.0;
         let Some(cache) = found.smallest_cache() else {
             return Err(NotMeasurable::new("no cache with measurable lines was found"));
@@ -167,15 +166,15 @@ impl<'b> Footprints<'b> {
     }
 }
 
-/// Pairs are in blocks of their own, in words.
+/// The size of a pair's block, in words.
 const BLOCK: u32 = 256;
-/// Where a block has the first of two places, and how far behind it the second one, in words. All
-/// begin in the same line, share no words, and lie in one line of a power of two of words if, and
-/// only if, it has more words than they are apart.
+/// The first of two places in a block, and the distance of the second, in words. All pairs begin in the
+/// same line and share no words. Both places lie in one line of a power of two of words if, and only if,
+/// the line is longer than their distance.
 const PAIRS: [(u32, u32); 8] =
     [(0, 1), (4, 2), (3, 4), (2, 8), (5, 16), (8, 32), (9, 64), (11, 128)];
 
-/// How many loops make a sample of about `target` nanoseconds.
+/// Returns the number of loops that make a sample of about `target` nanoseconds.
 fn loops_for(
     chase: &mut Chase,
     cycle: &Cycle,
@@ -186,7 +185,7 @@ fn loops_for(
     const TRIES: usize = 4;
     steps_for(budget, target, most, |loops| {
         let mut time = f64::INFINITY;
-        // One that seems to be long enough may have been late.
+        // A sample that seems to be long enough may have been delayed.
         for _ in 0..TRIES {
             time = time.min(chase.walk(cycle, loops)?);
             if time * f64::from(loops * STEPS) < target / 2.0 {
@@ -197,7 +196,8 @@ fn loops_for(
     })
 }
 
-/// A cache may fetch parts of a line, or its neighbours, too: only the driver knows.
+/// Lowers the confidence unless the driver tells the same: a cache may also fetch parts of a line, or its
+/// neighbours.
 fn doubted_unless(found: Finding, told: f64) -> Finding {
     if found.value == Value::Number(told) { found } else { not_without_doubt(found) }
 }
@@ -207,8 +207,8 @@ fn not_without_doubt(found: Finding) -> Finding {
     found.at_most(Confidence::Medium)
 }
 
-/// Where cycles of these footprints begin, and how many words all have. 16 at a time share their
-/// nodes, of which each has its own word.
+/// Returns the first places of the cycles of these footprints, and the number of words of all. Sixteen
+/// cycles at a time share their nodes, in which each has a word of its own.
 fn places(footprints: &[u64]) -> (Vec<u32>, u32) {
     let mut bases = Vec::new();
     let mut begin = 0;

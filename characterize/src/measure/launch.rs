@@ -36,12 +36,12 @@ fn take(bench: &Workbench) -> MeasureResult<Vec<Sampled>> {
     Ok(taken)
 }
 
-/// So many launches are timed together: a host's clock may not tell a single one.
+/// The number of launches that are timed together: a host's clock may not resolve a single one.
 const BATCH: usize = 64;
 
 /// Launches of a kernel without arguments, by the driver's call alone.
 struct Launches {
-    /// Takes no times of commands, which costs.
+    /// A queue that takes no times of commands, because these cost time.
     queue: CommandQueue,
     kernel: Kernel,
 }
@@ -55,7 +55,7 @@ impl Launches {
 
     /// Launches one work item.
     fn launch(&self) -> MeasureResult<Event> {
-        // SAFETY: queue and kernel are alive and of one context, and the kernel takes nothing.
+        // SAFETY: queue and kernel are alive and of one context, and the kernel has no arguments.
         let event = unsafe {
             enqueue_nd_range_kernel(
                 self.queue.as_raw(),
@@ -76,12 +76,12 @@ impl Launches {
     }
 }
 
-/// An event that is not looked at.
+/// An event that nothing waits for.
 struct Event(cl3::types::cl_event);
 
 impl Drop for Event {
     fn drop(&mut self) {
-        // SAFETY: it is this handle's own reference.
+        // SAFETY: the reference is this handle's own.
         if let Err(code) = unsafe { release_event(self.0) } {
             log::error!("{}", clmatrix::Error::from_call("clReleaseEvent", code));
         }
@@ -100,7 +100,7 @@ fn latency(launches: &Launches, budget: &Budget) -> MeasureResult<Sampled> {
     })
 }
 
-/// From before a launch until the host knows that the kernel has run.
+/// Samples the time from before a launch until the host knows that the kernel has run.
 fn launch_and_wait(launches: &Launches, budget: &Budget) -> MeasureResult<Sampled> {
     times(budget, "time per launch and wait", || {
         let (time, launched) = nanoseconds(budget.clock(), || {
@@ -132,7 +132,7 @@ fn context(bench: &Workbench, budget: &Budget) -> MeasureResult<Sampled> {
     })
 }
 
-/// Samples of nanoseconds as they are.
+/// Makes samples of nanoseconds, unchanged.
 fn times(
     budget: &Budget,
     name: &str,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::finding::{Finding, NotMeasurable, Value};
 use super::series::Series;
 
-/// One measurement's answer, with what it rests on.
+/// One measurement's answer, with its samples.
 ///
 /// ```
 /// use clmatrix::Device;
@@ -30,16 +30,16 @@ pub struct Measured {
     /// The result.
     #[serde(flatten, with = "answer_as_map")]
     pub answer: Result<Finding, NotMeasurable>,
-    /// All samples that the answer rests on.
+    /// The samples of the answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<Series>,
-    /// How long its topic's measurements took together.
+    /// The time that the measurements of its topic took together.
     #[serde(default)]
     pub took: Duration,
 }
 
 impl Measured {
-    /// Removes samples that are not finite, and an answer with such a number: JSON has none.
+    /// Removes samples that are not finite, and an answer with such a number, because JSON has none.
     pub fn keep_finite(&mut self) {
         let is_finite = match &self.answer {
             Ok(Finding { value: Value::Number(number), spread, .. }) => {
@@ -80,7 +80,7 @@ impl Sampled {
     }
 }
 
-/// Without samples.
+/// Makes an answer without samples.
 impl From<NotMeasurable> for Sampled {
     fn from(missing: NotMeasurable) -> Self {
         Self::new(Err(missing), [])

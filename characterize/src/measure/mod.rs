@@ -58,34 +58,34 @@ use topic_spec::TopicSpec;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Topic {
-    /// How finely the device and the host tell the time of commands.
+    /// The resolution of the times of commands, on the device and on the host.
     Timer,
-    /// Launching, waiting, and making what that takes.
+    /// Launches, waits, and the creation of the objects for them.
     Launch,
-    /// Building programs.
+    /// Builds of programs.
     Build,
-    /// How many work items go in step.
+    /// The number of work items that go in step.
     Simd,
     /// The shape and the size of local memory.
     LocalMemory,
-    /// How many operations in a second.
+    /// The number of operations in a second.
     Arithmetic,
-    /// How fast the device's own memory is read and written.
+    /// The speed at which the device's own memory is read and written.
     Bandwidth,
-    /// How long an access to global memory takes, and what that tells of caches.
+    /// The time of an access to global memory, and the caches that it shows.
     Latency,
-    /// How fast data moves between the host's memory and the device's.
+    /// The speed of transfers between the host's memory and the device's.
     HostTransfer,
-    /// How large buffers may be, and where regions of them may begin.
+    /// The largest buffer, and the places where regions may begin.
     Allocation,
-    /// How much memory there is, and where it shows that there is no more. A driver may end the
-    /// process then: measure it in a process of its own, or leave it out. With the settings of
+    /// The amount of memory that there is, and the step that shows its end. A driver may end the process
+    /// then: measure it in a process of its own, or leave it out. With the settings of
     /// [`Settings::for_device`] this does not come up where the memory is the host's.
     Exhaustion,
 }
 
 impl Topic {
-    /// In the order in which they are taken.
+    /// All topics, in the order in which they are taken.
     pub const ALL: [Self; 11] = [
         Self::Timer,
         Self::Launch,
@@ -116,7 +116,7 @@ impl Topic {
         }
     }
 
-    /// Its name, such as `local-memory`.
+    /// Returns its name, such as `local-memory`.
     pub fn name(self) -> &'static str {
         self.spec().name
     }
@@ -134,19 +134,18 @@ impl Topic {
         self.measurements().iter().map(without_value).collect()
     }
 
-    /// The names of its measurements, in the order of their answers.
+    /// Returns the names of its measurements, in the order of their answers.
     pub fn measurements(self) -> &'static [&'static str] {
         self.spec().measurements
     }
 }
 
-/// One topic's measurements, on a context of their own.
+/// Takes one topic's measurements, on a context of their own.
 pub fn measure(device: &Device, topic: Topic, settings: &Settings) -> Vec<Measured> {
     topic.spec().measure(device, settings)
 }
 
-/// The measurements of several topics, which share the budget. `begins` is told of each topic
-/// before it begins.
+/// Takes the measurements of several topics, which share the budget. Calls `begins` before each topic.
 pub fn measure_all(
     device: &Device,
     topics: &[Topic],

@@ -1,25 +1,24 @@
-//! How samples are taken: in rounds over all points, so that what changes while a device warms up
-//! or another program runs touches all points alike.
+//! Samples, taken in rounds over all points: a device that warms up, or another program, touches all points
+//! alike.
 
 use super::clock::Budget;
 use super::finding::{MeasureResult, NotMeasurable};
 use super::series::Point;
 
-/// How many rounds are taken.
+/// The number of rounds that are taken.
 #[derive(Clone, Copy)]
 pub(super) struct Rounds {
-    /// With fewer there is no answer.
+    /// The fewest rounds for an answer.
     pub least: usize,
-    /// With these there is no need for more.
+    /// The most rounds.
     pub most: usize,
 }
 
-/// The rounds of most measurements: the median of fewer than 5 rests on a single sample.
+/// The rounds of most measurements: the median of fewer than 5 samples rests on a single one.
 pub(super) const ROUNDS: Rounds = Rounds { least: 5, most: 31 };
 
-/// One sample of each point in each round, in an order that is another each time, until there are
-/// enough or the budget is spent. A first round warms up and is dropped, as is a last one that was
-/// not finished.
+/// Takes one sample of each point in each round, in an order that changes each time, until there are enough
+/// or the budget is spent. Drops the first round, which warms up, and an unfinished last one.
 pub(super) fn sample<X: Copy + Into<f64>>(
     budget: &Budget,
     rounds: Rounds,
@@ -67,15 +66,15 @@ fn finished(
     Ok(taken)
 }
 
-/// How many steps make a sample of about `target` nanoseconds, at most `most`. Takes samples of more
-/// and more steps, and none that is expected to take much longer than that.
+/// Returns the number of steps that make a sample of about `target` nanoseconds, at most `most`. Takes
+/// samples of growing numbers of steps, and none that should take much longer than that.
 pub(super) fn steps_for(
     budget: &Budget,
     target: f64,
     most: u32,
     mut take: impl FnMut(u32) -> MeasureResult<f64>,
 ) -> MeasureResult<u32> {
-    /// How much more a sample may be than the one before: a first one may have woken the device up.
+    /// The largest growth from one sample to the next: the first one may have woken the device up.
     const GROWTH: f64 = 8.0;
     let mut steps = 1_u32;
     loop {
@@ -87,7 +86,7 @@ pub(super) fn steps_for(
         }
         let mut time = take(steps)?;
         if time >= target / 2.0 && !budget.is_spent() {
-            // Something else may have got in its way.
+            // Other load may have delayed the sample.
             time = time.min(take(steps)?);
         }
         let time = time.max(1.0);

@@ -1,9 +1,9 @@
-//! Samples over what was varied.
+//! Samples against a varied value.
 
 use super::estimate::Summary;
 use super::finding::Unit;
 
-/// Samples over what was varied.
+/// Samples against a varied value.
 ///
 /// ```
 /// use clmatrix::Device;
@@ -47,7 +47,7 @@ pub struct Axis {
     pub unit: Unit,
 }
 
-/// The samples for one value of what was varied.
+/// The samples for one of the varied values.
 ///
 /// ```
 /// use clmatrix_characterize::measure::Point;
@@ -59,7 +59,7 @@ pub struct Axis {
 pub struct Point {
     /// The varied value.
     pub x: f64,
-    /// In the order in which they were taken.
+    /// The samples, in the order in which they were taken.
     pub samples: Vec<f64>,
 }
 
@@ -71,12 +71,12 @@ impl Series {
 }
 
 impl Point {
-    /// Returns whether something of that size works.
+    /// Makes a point that tells whether a size works.
     pub(super) fn trial(size: u64, works: bool) -> Self {
         Self { x: size as f64, samples: vec![f64::from(u8::from(works))] }
     }
 
-    /// The lower quartile, the median and the upper quartile of the samples, if there are any.
+    /// Returns the lower quartile, the median and the upper quartile of the samples, if there are any.
     ///
     /// ```
     /// use clmatrix_characterize::measure::Point;

@@ -9,7 +9,7 @@ use opencl3::device::Device;
 use super::clock::{Clock, SystemClock};
 use crate::Facts;
 
-/// How much may be spent.
+/// The limits of measurements.
 ///
 /// ```
 /// use std::time::Duration;
@@ -31,21 +31,22 @@ use crate::Facts;
 /// ```
 #[derive(Clone, Copy)]
 pub struct Settings<'a> {
-    /// How long all topics together may take, but for one sample's time.
+    /// The time that all topics together may take, beside one sample's time.
     pub budget: Duration,
-    /// How much of the device's memory may be used at a time, in bytes.
+    /// The bytes of the device's memory that may be used at a time.
     pub memory: u64,
     /// The clock.
     pub clock: &'a dyn Clock,
-    /// Called before each step in which some drivers end the process, for a caller in another process.
+    /// The function that is called before each step in which some drivers end the process, for a caller in
+    /// another process.
     pub trying: &'a dyn Fn(&str),
 }
 
 /// The budget for a device that is not a CPU.
 const GPU_BUDGET: Duration = Duration::from_secs(16);
-/// On a CPU, where one sample takes longer, as do builds.
+/// The budget for a CPU, where samples and builds take longer.
 const CPU_BUDGET: Duration = Duration::from_secs(24);
-/// The host's memory is that of all other programs, too.
+/// The limit of memory, in bytes, where the device shares it with all programs.
 const HOST_MEMORY: u64 = 256 << 20;
 
 impl Settings<'static> {
@@ -60,7 +61,8 @@ impl Settings<'static> {
         Ok(Self::usual(facts.device_type, facts.host_unified_memory, memory))
     }
 
-    /// The same for a device of a type, with so many bytes of memory, which may be the host's.
+    /// Returns the settings for a type of device with this number of bytes of memory, which may be the
+    /// host's.
     pub fn usual(device_type: DeviceType, host_unified_memory: bool, memory: u64) -> Self {
         let is_cpu = device_type.has_cpu();
         let budget = if is_cpu { CPU_BUDGET } else { GPU_BUDGET };

@@ -1,10 +1,10 @@
-//! How several topics share a budget.
+//! The division of a budget among several topics.
 
 use super::Topic;
 use super::clock::Budget;
 use super::settings::Settings;
 
-/// Hands each of several topics its share of a budget, by how much they need.
+/// Hands each of several topics its share of a budget, by its weight.
 ///
 /// For callers that measure each topic in a process of its own;
 /// [`measure_all`](super::measure_all) does it in this one.
@@ -32,7 +32,7 @@ pub struct Shares<'a> {
 }
 
 impl<'a> Shares<'a> {
-    /// From now on, of all that the settings allow for.
+    /// Makes shares of the whole budget, which begins now.
     pub fn new(topics: &[Topic], settings: &Settings<'a>) -> Self {
         Self {
             settings: *settings,

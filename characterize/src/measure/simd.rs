@@ -1,4 +1,4 @@
-//! How many work items go in step.
+//! The number of work items that go in step.
 
 use std::ffi::c_void;
 
@@ -25,10 +25,10 @@ pub(super) const SPEC: TopicSpec = TopicSpec {
     take: |bench| Ok(vec![Lanes::measure(bench, &bench.budget)?.taken()]),
 };
 
-/// How many work items go in step, by what the driver tells and by what divergence costs.
+/// The number of work items that go in step, by the driver's answer and by the cost of divergence.
 pub(super) struct Lanes {
     told: Option<u32>,
-    /// Where the times fall.
+    /// The fall of the times.
     fall: MeasureResult<Fall>,
     series: Option<Series>,
 }
@@ -49,7 +49,7 @@ impl Lanes {
         Ok(Self { told, fall, series: series.ok() })
     }
 
-    /// How many, and how sure that is. What the driver tells comes first.
+    /// Returns the number, and its confidence. The driver's answer comes first.
     pub fn found(&self) -> MeasureResult<(u32, Confidence)> {
         match (self.told, &self.fall) {
             (Some(told), Ok(fall)) if f64::from(told) != fall.at => Ok((told, Confidence::Medium)),
@@ -67,13 +67,13 @@ impl Lanes {
     }
 }
 
-/// Work items in step that do not all take the same way take both ways, one after the other. It is
-/// not twice the time exactly: the ways differ, and there is the launch.
+/// Work items in step that take different ways take both, one after the other. The time is not exactly
+/// twice as long: the ways differ, and a launch has its own time.
 const LEAST_GAIN: f64 = 1.4;
 const MOST_GAIN: f64 = 2.6;
 
-/// Two ways that take about as long: loops of operations that wait for each other. Neighbours go
-/// the same way by `run`s.
+/// Two ways that take about the same time: loops of operations that wait for each other. Neighbours in a
+/// run of `run` work items take the same way.
 const SOURCE: &str = "
 #define EIGHT(step) step step step step step step step step
 kernel void diverge(uint steps, uint run, global uint *taken, global uint *kept) {
@@ -90,16 +90,16 @@ kernel void diverge(uint steps, uint run, global uint *taken, global uint *kept)
 /// Iterations of both loops of the kernel together; rusticl ends any loop after 65,535.
 // quirk: RUSTICL-2
 const MOST_STEPS: u32 = 30_000;
-/// Nanoseconds of a sample: long beside a launch.
+/// The nanoseconds of a sample: long beside a launch.
 const SAMPLE: f64 = 2e6;
 const ROUNDS: Rounds = Rounds { least: 5, most: 11 };
 const MOST_WORK_ITEMS: usize = 256;
 
-/// A kernel whose work items take two ways.
+/// A kernel whose work items take one of two ways.
 struct Divergence<'a> {
     bench: &'a Workbench<'a>,
     kernel: Launcher,
-    /// One work group.
+    /// The work items of the one work group.
     work_items: usize,
     taken: Buffer,
     kept: Buffer,
@@ -112,15 +112,15 @@ impl<'a> Divergence<'a> {
         if most < 2 {
             return Err(NotMeasurable::new("a work group has one work item only"));
         }
-        // A power of two, so that runs come out even.
+        // A power of two, so that runs divide the group evenly.
         let work_items = 1 << most.min(MOST_WORK_ITEMS).ilog2();
         let size = work_items * size_of::<u32>();
         let (taken, kept) = (bench.buffer(size)?, bench.buffer(size)?);
         Ok(Self { bench, kernel, work_items, taken, kept })
     }
 
-    /// CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, where the driver tells it, and tells the same of
-    /// work groups of any size.
+    /// Returns CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE; `None` if the driver does not tell it, or if it
+    /// varies with the size of the group.
     fn sub_group_size(&self) -> Option<u32> {
         const FIRST_WITH_SUB_GROUPS: Version = Version { major: 2, minor: 1 };
         let version = Query(&self.bench.device).text(cl3::device::CL_DEVICE_VERSION);
@@ -145,7 +145,7 @@ impl<'a> Divergence<'a> {
         if is_group { None } else { size.try_into().ok() }
     }
 
-    /// The time against how many neighbours go the same way.
+    /// Samples the time against the length of runs.
     fn sample(&mut self, budget: &Budget) -> MeasureResult<Series> {
         let runs: Vec<u32> = (0..=self.work_items.ilog2()).map(|power| 1 << power).collect();
         let steps = steps_for(budget, SAMPLE, MOST_STEPS, |steps| self.time(steps, 1))?;

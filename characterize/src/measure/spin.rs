@@ -9,7 +9,7 @@ use super::workbench::Workbench;
 use clmatrix::launch::Launcher;
 use clmatrix::memory::Buffer;
 
-/// As many steps as it is told, each of which waits for the one before.
+/// Takes the given number of steps, each of which waits for the one before.
 const SOURCE: &str = "
 #define FOUR(step) step step step step
 kernel void spin(uint steps, global uint *kept) {
@@ -21,13 +21,13 @@ kernel void spin(uint steps, global uint *kept) {
 /// Iterations of the kernel's loop at most; rusticl ends any loop after 65,535.
 // quirk: RUSTICL-2
 const MOST_STEPS: u32 = 60_000;
-/// Nanoseconds of a long command: far above what the host needs to start any and to wait for it.
+/// The nanoseconds of a long command: far above the time that the host needs for a start and a wait.
 const LONG: f64 = 8e6;
 
-/// True if a long command is as much longer than a short one by the device's clock as it is by the
-/// host's. By how much either is off all the time makes no difference.
+/// Returns whether a long command is longer than a short one by the same amount on the device's clock and
+/// on the host's. A constant offset of either clock makes no difference.
 pub(super) fn device_tells_time(bench: &Workbench) -> MeasureResult<bool> {
-    /// How far the growths may be apart, as a share of the host's: others use the host, too.
+    /// The largest difference of both growths, as a share of the host's: other programs use the host, too.
     const NEAR: f64 = 0.3;
     const TRIES: usize = 3;
     let mut spin = Spin::new(bench)?;

@@ -1,4 +1,4 @@
-//! How finely the device tells the time of commands.
+//! The resolution of the device's times of commands.
 
 use super::clock::Budget;
 use super::estimate::common_divisor;
@@ -43,17 +43,17 @@ fn resolution(bench: &Workbench, budget: &Budget) -> MeasureResult<Sampled> {
     Ok(Sampled::new(step(&between), series))
 }
 
-/// Between instants that differ, in their order.
+/// Returns the times between instants that differ, in their order.
 fn differences(mut told: Vec<u64>) -> Vec<u64> {
     told.sort_unstable();
     told.dedup();
     told.windows(2).map(|pair| pair[1] - pair[0]).collect()
 }
 
-/// Returns the common divisor. A step that no two instants come near to may be that of a rounding:
-/// the ticks of a timer of 19.2 MHz have no common divisor in nanoseconds but 1.
+/// Returns the common divisor. A step that is far smaller than all differences may come from rounding: the
+/// ticks of a timer of 19.2 MHz have no common divisor in nanoseconds but 1.
 fn step(between: &[u64]) -> MeasureResult<Finding> {
-    /// Two instants are at most so many steps apart.
+    /// The most steps of the least difference.
     const NEAR: u64 = 8;
     let step = between.iter().copied().fold(0, common_divisor);
     let Some(least) = between.iter().min() else {

@@ -15,7 +15,7 @@ pub(super) struct TopicSpec {
     pub measurements: &'static [&'static str],
     /// Its part of the time of all topics.
     pub weight: f64,
-    /// An answer for each of its measurements, in their order, or why there is none for any.
+    /// Returns an answer for each of its measurements, in their order, or one reason why there is none.
     pub take: fn(&Workbench) -> MeasureResult<Vec<Sampled>>,
 }
 
@@ -36,10 +36,10 @@ impl TopicSpec {
     }
 }
 
-/// One of a topic's measurements, which has its time for itself.
+/// Takes one of a topic's measurements, which has its time for itself.
 pub(super) type Take = fn(&Workbench, &Budget) -> MeasureResult<Sampled>;
 
-/// Measurements that share nothing: each has a like share of the time that is left.
+/// Takes measurements that share nothing: each has an equal share of the time that is left.
 pub(super) fn run_each<const N: usize>(bench: &Workbench, takes: [Take; N]) -> Vec<Sampled> {
     let left = Budget::new(bench.budget.clock(), bench.budget.left());
     let take = |take: Take| {

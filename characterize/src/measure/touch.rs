@@ -8,7 +8,7 @@ use clmatrix::error::Error;
 use clmatrix::launch::Launcher;
 use clmatrix::memory::{Buffer, MemFlags, MigrationFlags, enqueue_migrate_mem_objects};
 
-/// The steps by which memory comes to exist, one of which tells that there is none.
+/// The steps by which memory comes to exist. One of them fails when there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     Creation,
@@ -49,8 +49,8 @@ impl<'a> Toucher<'a> {
 }
 
 impl Toucher<'_> {
-    /// A buffer of `size` bytes, a multiple of [`PAGE`], of which each page has been written to; or
-    /// where that failed.
+    /// Makes a buffer of `size` bytes, a multiple of [`PAGE`], and writes to each page; or returns the step
+    /// that failed.
     pub fn touched(&mut self, size: usize) -> Result<Buffer, (Stage, Error)> {
         let bench = self.bench;
         let at = |stage| move |error: Error| (stage, error);
@@ -87,7 +87,7 @@ impl Toucher<'_> {
     }
 }
 
-/// Sizes are multiples of it, in bytes. No system has smaller pages.
+/// The bytes of a page; sizes are multiples of it. No system has smaller pages.
 pub const PAGE: u64 = 4096;
 
 pub fn not_the_end(bytes: u64) -> NotMeasurable {

@@ -1,4 +1,4 @@
-//! The tools of measurements: a device, a context and a queue of their own, and time.
+//! The tools of measurements: a device, a context and a queue of their own, and a budget.
 
 use std::cell::Cell;
 
@@ -21,14 +21,14 @@ pub(super) struct Workbench<'a> {
     pub device: Device,
     pub facts: Facts,
     pub context: Context,
-    /// In order, and takes times.
+    /// An in-order queue that takes times.
     pub queue: CommandQueue,
-    /// How much memory of the device may be used at a time, in bytes.
+    /// The bytes of the device's memory that may be used at a time.
     pub memory: u64,
     pub budget: Budget<'a>,
-    /// Told of each step that some drivers end the process over.
+    /// The function that is called before each step in which some drivers end the process.
     pub trying: &'a dyn Fn(&str),
-    /// As soon as it is known.
+    /// True if the device's times are right; `None` before they were checked.
     device_tells_time: Cell<Option<bool>>,
 }
 
@@ -51,34 +51,34 @@ impl<'a> Workbench<'a> {
         })
     }
 
-    /// The kernels of a program, with the build's log where it fails.
+    /// Builds the kernels of a program. The error has the build's log.
     pub fn program(&self, source: &str, options: &str) -> MeasureResult<Program> {
         Program::build_with_options(&self.context, source, options)
             .map_err(|error| NotMeasurable::new(format!("its kernel does not build: {error}")))
     }
 
-    /// A kernel of a program of its own.
+    /// Builds a kernel of a program of its own.
     pub fn kernel(&self, source: &str, options: &str, name: &str) -> MeasureResult<Launcher> {
         Ok(Launcher::create(&self.program(source, options)?, name)?)
     }
 
-    /// A buffer of `size` bytes, of which nothing is known.
+    /// Makes a buffer of `size` bytes, with undefined contents.
     pub fn buffer(&self, size: usize) -> MeasureResult<Buffer> {
         Ok(Buffer::new(&self.context, MemFlags::READ_WRITE, size)?)
     }
 
-    /// How sure an answer on global memory can be at most that rests on so many bytes: caches may
-    /// have room for a good part of them, those of which the driver tells or those that were found.
+    /// Returns the highest confidence of an answer on global memory that rests on this number of bytes:
+    /// caches that the driver tells, or that were found, may have room for a good part of them.
     pub fn most_confidence(&self, bytes: f64, found: f64) -> MeasureResult<Confidence> {
-        /// The caches of a device that tells of none, in bytes.
+        /// The assumed caches of a device that tells of none, in bytes.
         const CACHES: f64 = (4 << 20) as f64;
         let told = self.device.global_mem_cache_size()? as f64;
         let may_be_cached = bytes < 2.0 * told.max(found).max(CACHES);
         Ok(if may_be_cached { Confidence::Low } else { Confidence::High })
     }
 
-    /// Fails unless all of the first `count` numbers are `expected`: how many steps each work item
-    /// took. Some compilers end long loops early.
+    /// Fails unless all of the first `count` numbers, the steps that work items took, are `expected`. Some
+    /// compilers end long loops early.
     pub fn check_steps(&self, steps: &Buffer, count: usize, expected: u32) -> MeasureResult<()> {
         let mut taken = vec![0_u32; count];
         steps.read(&self.queue, &mut taken)?;
@@ -90,7 +90,7 @@ impl<'a> Workbench<'a> {
         }
     }
 
-    /// Waits for a command, and returns how many nanoseconds the device says that it took
+    /// Waits for a command, and returns the nanoseconds that it took by the device
     /// (CL_PROFILING_COMMAND_START to CL_PROFILING_COMMAND_END).
     pub fn device_time(&self, event: &Event) -> MeasureResult<f64> {
         event.wait()?;
@@ -103,8 +103,8 @@ impl<'a> Workbench<'a> {
         }
     }
 
-    /// Nanoseconds of a command, all by the same clock: by the device's, unless the times that it
-    /// tells have nothing to do with its commands, and else by the host's.
+    /// Returns the nanoseconds of a command, always by the same clock: by the device's, or by the host's if
+    /// the device's times do not belong to its commands.
     pub fn command_time(&self, start: impl FnOnce() -> MeasureResult<Event>) -> MeasureResult<f64> {
         let device_tells = self.device_tells_time()?;
         self.queue.finish()?;

@@ -16,7 +16,7 @@ use crate::{CharacterizedDevice, Devices, TableAnswer};
 /// A file that holds no characterization.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{}: cannot be read: {error}", path.display())]
     Io {
         /// The file.
@@ -24,7 +24,7 @@ pub enum ReadError {
         /// The reason.
         error: io::Error,
     },
-    /// It is something else.
+    /// The file holds something else.
     #[error(
         "{}: not what `clmatrix characterize --format json` prints: {error}", path.display()
     )]
@@ -36,7 +36,7 @@ pub enum ReadError {
     },
 }
 
-/// Reads what `clmatrix characterize --format json` has printed.
+/// Reads the output of `clmatrix characterize --format json`.
 pub fn read(path: &Path) -> Result<Devices, ReadError> {
     let text = fs::read(path).map_err(|error| ReadError::Io { path: path.to_owned(), error })?;
     serde_json::from_slice(&text)
@@ -50,13 +50,13 @@ pub struct Pair<'a> {
     pub a: &'a str,
     /// The id in the second file.
     pub b: &'a str,
-    /// Why nothing is known of the first one.
+    /// The reason why nothing is known of the first device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub a_error: Option<&'a str>,
-    /// Why nothing is known of the second one.
+    /// The reason why nothing is known of the second device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub b_error: Option<&'a str>,
-    /// Name by name.
+    /// The answers, by name.
     pub rows: Vec<Row>,
     #[serde(skip)]
     devices: [&'a CharacterizedDevice; 2],
@@ -67,7 +67,7 @@ pub struct Pair<'a> {
 pub struct Row {
     /// PyOpenCL's name for it, where it has one.
     pub name: String,
-    /// Where the answers come from.
+    /// The source of the answers.
     pub from: Source,
     /// The first one's answer.
     pub a: Side,
@@ -76,12 +76,12 @@ pub struct Row {
     /// The second number divided by the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
-    /// True if both answer alike, measurements within their spreads; unless one has no answer.
+    /// True if both answers are alike, measurements within their spreads; `None` if one has no answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agree: Option<bool>,
 }
 
-/// Where answers come from.
+/// The source of answers.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -97,20 +97,20 @@ pub enum Source {
 pub enum Side {
     /// Its answer, for a person.
     Answer(String),
-    /// Its answer, for a person, that may be wrong.
+    /// An answer, for a person, that may be wrong.
     Guess {
         /// The answer.
         answer: String,
-        /// Why it may be wrong.
+        /// The reasons why it may be wrong.
         warnings: Vec<String>,
     },
-    /// Why it has none.
+    /// The reason why it has none.
     Reason(String),
-    /// It was not asked.
+    /// The question was not asked.
     Absent,
 }
 
-/// The devices of both files that go together: the only ones, or those of the same id.
+/// Returns the devices of both files that go together: the only ones, or those of the same id.
 pub fn pairs<'a>(
     a: &'a Devices,
     b: &'a Devices,
@@ -137,7 +137,7 @@ pub fn pairs<'a>(
     Ok(common)
 }
 
-/// The ids that the other file does not have.
+/// Returns the ids that the other file does not have.
 pub fn without_pair<'a>(devices: &'a Devices, others: &Devices) -> Vec<&'a str> {
     devices.keys().map(String::as_str).filter(|id| !others.contains_key(*id)).collect()
 }
@@ -259,7 +259,7 @@ impl Pair<'_> {
             .collect()
     }
 
-    /// Name by name.
+    /// Makes a table of the answers, by name.
     pub fn text_table(&self) -> TextTable {
         let mut text_table = TextTable::new(&["NAME", "FROM", "A", "B", "B / A", "AGREE"]);
         for row in &self.rows {
@@ -280,7 +280,7 @@ impl Pair<'_> {
 mod tests {
     use super::*;
 
-    /// One device with an answer and measurements as JSON has them.
+    /// Returns one device with an answer and measurements in JSON.
     fn device(table: &str, measured: &str) -> CharacterizedDevice {
         let facts = serde_json::to_string(&crate::Facts::default()).unwrap();
         let json = format!(

@@ -1,4 +1,4 @@
-//! A series as a curve: what its axes span, and the middle of the samples at each place.
+//! A series as a curve: its axes, and the middle of the samples at each place.
 
 use crate::measure::{Axis, Series, Unit};
 
@@ -12,7 +12,7 @@ pub struct Curve<'a> {
     pub y: &'a Axis,
     /// True if the places are drawn by their logarithms.
     pub is_log: bool,
-    /// In the order of x.
+    /// The points, in the order of x.
     pub points: Vec<Quartiles>,
 }
 
@@ -21,19 +21,19 @@ pub struct Curve<'a> {
 pub struct Quartiles {
     /// The place.
     pub x: f64,
-    /// A quarter of the samples is below.
+    /// The lower quartile.
     pub low: f64,
-    /// Half of them are.
+    /// The median.
     pub median: f64,
-    /// Three quarters are.
+    /// The upper quartile.
     pub high: f64,
 }
 
-/// From here on, places are rather doubled than added to.
+/// From this ratio of the last place to the first on, places are drawn by their logarithms.
 const LOG_FROM: f64 = 4.0;
 
 impl<'a> Curve<'a> {
-    /// `None` for a series of fewer than two places, and for one of no and yes.
+    /// Makes a curve; `None` for a series of fewer than two places, and for one of no and yes.
     pub fn from_series(series: &'a Series) -> Option<Self> {
         let mut points: Vec<Quartiles> = series
             .points
@@ -53,12 +53,12 @@ impl<'a> Curve<'a> {
         Some(Self { x: &series.x, y: &series.y, is_log, points })
     }
 
-    /// `time per access over stride`.
+    /// Returns the title, such as `time per access over stride`.
     pub fn title(&self) -> String {
         format!("{} over {}", self.y.name, self.x.name)
     }
 
-    /// The first and the last place.
+    /// Returns the first and the last place.
     pub fn span(&self) -> (f64, f64) {
         (self.points[0].x, self.points[self.points.len() - 1].x)
     }
@@ -73,7 +73,7 @@ impl<'a> Curve<'a> {
         self.points.iter().map(|point| point.median).fold(f64::MIN_POSITIVE, f64::max)
     }
 
-    /// Where `x` is between the first place, 0, and the last, 1.
+    /// Returns the position of `x` between the first place, 0, and the last, 1.
     pub fn place(&self, x: f64) -> f64 {
         let (first, last) = self.span();
         if self.is_log {
@@ -93,7 +93,7 @@ impl<'a> Curve<'a> {
         }
     }
 
-    /// The median at any place between the first and the last, along straight lines.
+    /// Returns the median at any place between the first and the last, along straight lines.
     pub fn median_at(&self, place: f64) -> f64 {
         let pairs = self.points.windows(2).map(|pair| (pair[0], pair[1]));
         let mut between = pairs.filter(|(_, right)| self.place(right.x) >= place);
@@ -105,7 +105,7 @@ impl<'a> Curve<'a> {
         left.median + (right.median - left.median) * share
     }
 
-    /// Places worth a label: powers of two, or a few that are as far apart.
+    /// Returns the places with labels: powers of two, or a few at such distances.
     pub fn ticks(&self) -> Vec<f64> {
         let (first, last) = self.span();
         if self.is_log {

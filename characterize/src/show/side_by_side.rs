@@ -7,7 +7,7 @@ use super::text_table::TextTable;
 use crate::measure::{Confidence, Finding, Measured, Unit, Value};
 use crate::{Answer, CharacterizedDevice, TableAnswer, Verdict};
 
-/// One name.
+/// The row of a name.
 struct Row<'a> {
     name: &'a str,
     table: Option<&'a TableAnswer>,
@@ -15,7 +15,7 @@ struct Row<'a> {
 }
 
 impl CharacterizedDevice {
-    /// The answers side by side: first those that PyOpenCL has.
+    /// Returns the answers side by side: PyOpenCL's names first.
     pub fn text_table(&self) -> TextTable {
         let with_measured = !self.measured.is_empty();
         let columns = ["NAME", "TABLE", "MEASURED", "VERDICT"];
@@ -75,7 +75,7 @@ impl Row<'_> {
     fn measured_cell(&self, text_table: &mut TextTable) -> String {
         match self.measured.map(|measured| &measured.answer) {
             None => String::new(),
-            // Which tells the confidence.
+            // The verdict tells the confidence.
             Some(Ok(finding)) if self.verdict().is_some() => finding_text(finding, self.table),
             Some(Ok(finding)) => with_confidence(finding, self.table),
             Some(Err(reason)) => format!("- {}", text_table.note(&reason.to_string())),
@@ -93,13 +93,13 @@ fn finding_text(finding: &Finding, table: Option<&TableAnswer>) -> String {
     }
 }
 
-/// The same, and whether little speaks for it.
+/// Formats the value in the same way, with a note if the confidence is low.
 pub(super) fn with_confidence(finding: &Finding, table: Option<&TableAnswer>) -> String {
     let text = finding_text(finding, table);
     if finding.confidence == Confidence::Low { text + " (low confidence)" } else { text }
 }
 
-/// An answer with what refers to its warnings below the table.
+/// Returns an answer with references to its warnings below the table.
 pub(super) fn with_notes(
     text_table: &mut TextTable,
     answer: String,
@@ -126,7 +126,7 @@ fn in_brackets(confidence: Confidence) -> String {
 mod tests {
     use super::*;
 
-    /// As an H200 may be, with a measurement that contradicts the table.
+    /// Returns an H200, with a measurement that contradicts the table.
     fn h200() -> CharacterizedDevice {
         let facts = serde_json::to_string(&crate::Facts::default()).unwrap();
         let json = format!(

@@ -9,13 +9,13 @@ use plotters::prelude::*;
 
 use super::curve::Curve;
 
-/// Pixels.
+/// The size of the picture and of its margins, in pixels.
 const SIZE: (u32, u32) = (800, 450);
 const MARGIN: u32 = 15;
 const LEFT: u32 = 80;
 const BELOW: u32 = 45;
 
-/// Readable on white (Okabe and Ito).
+/// Colours that are readable on white (Okabe and Ito).
 const BLUE: RGBColor = RGBColor(0, 114, 178);
 
 type Drawn<T> = Result<T, Box<dyn Error + Send + Sync>>;
@@ -52,7 +52,7 @@ where
     X: AsRangedCoord<Value = f64>,
     X::CoordDescType: Ranged<ValueType = f64> + ValueFormatter<f64>,
 {
-    /// Pixels.
+    /// The width of an error bar, in pixels.
     const BAR: u32 = 6;
     area.fill(&WHITE)?;
     let mut chart = ChartBuilder::on(area)

@@ -4,11 +4,11 @@ use crate::measure::Unit;
 
 use super::curve::Curve;
 
-/// Columns and lines of the curve itself; one line is in the middle.
+/// The columns and lines of the curve itself; one line is in the middle.
 const WIDTH: usize = 64;
 const HEIGHT: usize = 13;
 
-/// A curve below its title and between its axes, the lower of which is 0.
+/// Returns a curve below its title and between its axes, the lower of which is 0.
 pub fn plot(name: &str, curve: &Curve) -> String {
     let top = curve.highest_median();
     let labels = [top, top / 2.0].map(|y| curve.y.unit.write(y));
@@ -30,7 +30,7 @@ pub fn plot(name: &str, curve: &Curve) -> String {
     text
 }
 
-/// The middle of the samples, and dots on the way from one to the next.
+/// Draws the middle of the samples, and dots on the way from one to the next.
 fn canvas(curve: &Curve, top: f64) -> Vec<[char; WIDTH]> {
     let mut canvas = vec![[' '; WIDTH]; HEIGHT];
     let line = |y: f64| {
@@ -51,7 +51,7 @@ fn column_of(curve: &Curve, x: f64) -> usize {
     (curve.place(x).clamp(0.0, 1.0) * (WIDTH - 1) as f64).round() as usize
 }
 
-/// As many of the ticks' labels as there is room for, and what the axis counts.
+/// Returns the labels of the ticks, as many as there is room for, and the unit of the axis.
 fn x_labels(curve: &Curve) -> String {
     let mut text = String::new();
     for tick in curve.ticks() {

@@ -13,7 +13,7 @@ pub struct TextTable {
 }
 
 impl TextTable {
-    /// Without rows yet.
+    /// Makes a table without rows.
     pub fn new(columns: &[&str]) -> Self {
         let columns = columns.iter().map(|name| (*name).to_owned()).collect();
         Self { rows: vec![columns], notes: Vec::new() }
@@ -25,7 +25,7 @@ impl TextTable {
         self.rows.push(row);
     }
 
-    /// Puts `text` below the table and returns what refers to it there: the same for the same text.
+    /// Puts `text` below the table and returns a reference to it: the same for the same text.
     pub fn note(&mut self, text: &str) -> String {
         let known = self.notes.iter().position(|note| note == text);
         let position = known.unwrap_or_else(|| {
@@ -35,13 +35,13 @@ impl TextTable {
         format!("[{}]", position + 1)
     }
 
-    /// `text`, or a note in its place if it would make its column too wide.
+    /// Returns `text`, or a reference to a note if it would make its column too wide.
     pub fn or_note(&mut self, text: String) -> String {
         const WIDEST: usize = 30;
         if text.width() > WIDEST { self.note(&text) } else { text }
     }
 
-    /// For terminals.
+    /// Formats the table for terminals.
     pub fn plain(&self) -> String {
         let mut text = aligned(&self.rows);
         for (position, note) in self.notes.iter().enumerate() {
@@ -50,7 +50,7 @@ impl TextTable {
         text
     }
 
-    /// For documents.
+    /// Formats the table for documents.
     pub fn markdown(&self) -> String {
         let line = |row: &[String]| {
             let cells: Vec<_> = row.iter().map(|cell| verbatim(cell)).collect();
@@ -66,7 +66,7 @@ impl TextTable {
     }
 }
 
-/// Columns as wide as their widest cell; the last one is left as it is.
+/// Formats columns as wide as their widest cell; the last one is left as it is.
 pub fn aligned(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {

@@ -4,17 +4,16 @@ use super::{Fall, Summary, common_divisor};
 use crate::measure::finding::{Confidence, MeasureResult, NotMeasurable};
 use crate::measure::series::Point;
 
-/// After how much of local memory banks follow each other anew.
+/// The part of local memory after which the banks repeat.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Period {
-    /// In words of 4 bytes: as many as there are banks, if these are 4 bytes wide.
+    /// The number of words of 4 bytes, which is that of the banks if these are 4 bytes wide.
     pub words: u32,
     pub confidence: Confidence,
 }
 
 impl Period {
-    /// How many banks there are, by how many bytes wide they are measured to be. If that is not
-    /// known, 4 bytes are a guess.
+    /// Returns the number of banks, by their measured width in bytes. Without a width, 4 bytes are a guess.
     pub fn banks(self, width: &MeasureResult<Fall>) -> MeasureResult<(u32, Confidence)> {
         let bytes = self.words * WORD;
         let (width, confidence) = match width {
@@ -33,20 +32,20 @@ impl Period {
 
 /// The size of a word, in bytes.
 const WORD: u32 = 4;
-/// Numbers of banks that there may be.
+/// The possible numbers of banks.
 const CANDIDATES: [u32; 5] = [8, 16, 32, 64, 128];
 
-/// How many of `lanes` work items meet at the busiest of so many banks if each accesses the
-/// `stride`-th word after the one before.
+/// Returns the number of `lanes` work items that meet at the busiest bank if each accesses the `stride`-th
+/// word after the one before.
 pub fn meeting(banks: u32, lanes: u32, stride: u32) -> u32 {
     let used = banks / common_divisor(stride.into(), banks.into()) as u32;
     lanes.div_ceil(used).max(1)
 }
 
-/// From times per access of `lanes` work items at once, which grow by as much for each more that
-/// meet at a bank, against strides in words of 4 bytes.
+/// Finds the period by times per access of `lanes` work items at once, against strides in words of 4 bytes.
+/// Each further work item at a bank adds the same time.
 pub fn period(points: &[Point], lanes: u32) -> MeasureResult<Period> {
-    /// Conflicts make accesses slower by at least this share.
+    /// The least slowdown by conflicts, as a share.
     const SLOWER: f64 = 0.25;
     let times: Vec<Summary> =
         points.iter().map(|point| Summary::from_samples(&point.samples)).collect();
@@ -60,7 +59,7 @@ pub fn period(points: &[Point], lanes: u32) -> MeasureResult<Period> {
         )));
     }
     let widest = strides.iter().copied().max().unwrap_or_default();
-    // A stride of more words than there are banks must be in the samples: it gets no worse there.
+    // The samples must have a stride of more words than there are banks, at which accesses get no slower.
     let candidates = CANDIDATES.into_iter().filter(|banks| banks * 2 <= widest);
     let mut fits: Vec<Fit> =
         candidates.map(|banks| Fit::new(banks, lanes, &strides, &times)).collect();
@@ -83,17 +82,17 @@ pub fn period(points: &[Point], lanes: u32) -> MeasureResult<Period> {
     }
 }
 
-/// Points that lie within this share of the slowest access's delay from the model fit it.
+/// Points fit the model if they lie within this share of the slowest access's delay from it.
 const CLEAR: f64 = 0.1;
-/// Farther away, they do not.
+/// Points that lie beyond this share do not fit.
 const DOUBTFUL: f64 = 0.2;
 
-/// A straight line through times against how many work items meet.
+/// A straight line through the times against the number of work items that meet.
 struct Fit {
     banks: u32,
-    /// How far a point lies from it, as a share of what most meetings cost.
+    /// The residual of a point, relative to the worst conflict.
     off: f64,
-    /// How far a point's samples lie apart, as a share of the same.
+    /// The spread of a point's samples, relative to the worst conflict.
     spread: f64,
 }
 
@@ -132,7 +131,7 @@ mod tests {
 
     const STRIDES: [u32; 13] = [1, 2, 3, 4, 5, 8, 16, 32, 33, 64, 65, 128, 256];
 
-    /// As an H200's times, for so many banks.
+    /// Returns times as those of an H200, for a number of banks.
     fn accesses(banks: u32, lanes: u32, noise: Noise) -> Vec<Point> {
         let time = |stride| 13.7 + 1.01 * f64::from(meeting(banks, lanes, stride));
         curve(&STRIDES, time, noise)
@@ -170,7 +169,7 @@ mod tests {
         ];
         let points = times.map(|(x, time)| Point { x: x.into(), samples: vec![time; 5] });
         assert_eq!(period(&points, 32), Ok(Period { words: 32, confidence: Confidence::High }));
-        // The samples must show that 64 are no worse.
+        // The samples must show that 64 are no slower.
         assert!(period(&points[..6], 32).is_err());
     }
 
@@ -187,7 +186,7 @@ mod tests {
         }
     }
 
-    /// How many different words of the busiest bank so many work items access.
+    /// Returns the number of different words of the busiest bank that the work items access.
     fn meeting_at(banks: u32, width: u32, addresses: impl Iterator<Item = u32>) -> u32 {
         let mut words: Vec<u32> = addresses.map(|address| address / width).collect();
         words.sort();
@@ -237,7 +236,7 @@ mod tests {
             for (count, lanes) in shapes() {
                 let noise = Noise::any(seed);
                 let points = accesses(count, lanes, noise);
-                // How many work items access memory at once may have come out wrong.
+                // The assumed number of work items that access memory at once may be wrong.
                 for assumed in [lanes / 2, lanes, lanes * 2] {
                     let period = period(&points, assumed).ok();
                     let sure = period.filter(|found| found.confidence == Confidence::High);

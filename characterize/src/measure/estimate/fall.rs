@@ -4,7 +4,7 @@ use super::Summary;
 use crate::measure::finding::{Confidence, MeasureResult, NotMeasurable};
 use crate::measure::series::Point;
 
-/// Where a curve falls.
+/// The place at which a curve falls.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fall {
     /// The first point of the lower level.
@@ -12,7 +12,7 @@ pub struct Fall {
     pub confidence: Confidence,
 }
 
-/// Where times fall, once, to between `1 / most` and `1 / least` of what they were.
+/// Finds the place at which times fall, once, to between `1 / most` and `1 / least` of the level before.
 pub fn fall(points: &[Point], least: f64, most: f64) -> MeasureResult<Fall> {
     let times: Vec<Summary> =
         points.iter().map(|point| Summary::from_samples(&point.samples)).collect();
@@ -22,7 +22,7 @@ pub fn fall(points: &[Point], least: f64, most: f64) -> MeasureResult<Fall> {
         .min_by(|a, b| a.off.total_cmp(&b.off))
         .ok_or_else(|| NotMeasurable::new("fewer than two points"))?;
     let ratio = best.high / best.low;
-    // Not negated, so that what is no number is not within either.
+    // The condition is not negated, so that NaN is outside the range.
     if !(least..=most).contains(&ratio) {
         return Err(NotMeasurable::new(format!(
             "the two levels differ by a factor of {ratio:.2}, not {least} to {most}"
@@ -41,7 +41,7 @@ pub fn fall(points: &[Point], least: f64, most: f64) -> MeasureResult<Fall> {
 
 /// Points that lie within this share of the fall from their level belong to it without doubt.
 const CLEAR: f64 = 0.15;
-/// Farther away, they may belong to the other one.
+/// Points that lie beyond this share may belong to the other level.
 const DOUBTFUL: f64 = 0.3;
 
 /// A curve cut in two.
@@ -49,9 +49,9 @@ struct Levels {
     split: usize,
     high: f64,
     low: f64,
-    /// How far a point's median lies from its level, as a share of the fall.
+    /// The distance of a point's median from its level, as a share of the fall.
     off: f64,
-    /// How far a point's samples lie apart, as a share of the fall.
+    /// The spread of a point's samples, as a share of the fall.
     spread: f64,
 }
 
@@ -81,7 +81,7 @@ mod tests {
 
     const RUNS: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
-    /// As the times of work items that go `width` in step.
+    /// Returns times as those of work items that go `width` in step.
     fn divergence(width: u32, noise: Noise) -> Vec<Point> {
         let time = |run: u32| match run {
             run if run < width => 2.0,
@@ -104,7 +104,7 @@ mod tests {
         }
     }
 
-    /// As the times of work items that all meet at a bank, or half of them.
+    /// Returns times as those of work items that all meet at a bank, or half of them.
     fn banks(width: u32, noise: Noise) -> Vec<Point> {
         let distances = [0, 1, 2, 4, 8, 16, 32];
         curve(&distances, |distance| if distance < width { 46.2 } else { 30.0 }, noise)

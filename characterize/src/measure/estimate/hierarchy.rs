@@ -4,7 +4,7 @@ use super::{Summary, undrifted};
 use crate::measure::finding::{Confidence, Finding, MeasureResult, NotMeasurable, Unit, Value};
 use crate::measure::series::Point;
 
-/// Footprints that fit into the same cache, which all take like times.
+/// Footprints that fit into the same cache, with similar times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Level {
     /// The first and the last of its points.
@@ -19,24 +19,24 @@ struct Level {
 pub struct Hierarchy {
     levels: Vec<Level>,
     footprints: Vec<f64>,
-    /// Times as they would be if a larger footprint never took less.
+    /// The times, made to never fall with a larger footprint.
     times: Vec<f64>,
     /// The samples of the largest footprint.
     largest: Summary,
-    /// How far times lie from the curve and apart, as a share of them.
+    /// The distance of times from the curve, and their spread, as a share of the times.
     noise: f64,
 }
 
-/// Times of one level are within this factor of each other.
+/// The largest factor between times of one level.
 const LIKE: f64 = 1.25;
 /// The least ratio of the times of two levels.
 const APART: f64 = 1.4;
-/// A level has so many points: with steps of half a power of two, a footprint twice as large is
-/// like it.
+/// The least number of points of a level: with steps of half a power of two, a footprint twice as large is
+/// on it.
 const POINTS: usize = 3;
 
 impl Hierarchy {
-    /// From times per access, in the order of the footprints in bytes.
+    /// Finds the levels by times per access, in the order of the footprints in bytes.
     pub fn from_points(points: &[Point]) -> MeasureResult<Self> {
         let samples = undrifted(points);
         let summaries: Vec<Summary> =
@@ -69,7 +69,7 @@ impl Hierarchy {
         Ok(Self { levels: levels(&times), footprints, times, largest, noise })
     }
 
-    /// In bytes, the size of each cache: the largest footprint of which most still fits.
+    /// Returns the size of each cache in bytes: the largest footprint that mostly still fits.
     pub fn cache_sizes(&self) -> MeasureResult<Finding> {
         if self.levels.len() < 2 {
             return Err(NotMeasurable::new(
@@ -95,24 +95,24 @@ impl Hierarchy {
         })
     }
 
-    /// In bytes, the size of the cache that is surest to be one.
+    /// Returns the size in bytes of the cache that is surest to be one.
     pub fn smallest_cache(&self) -> Option<f64> {
         let [first, second, ..] = self.levels[..] else { return None };
         Some(self.size(first, second))
     }
 
-    /// In bytes, the size of the last cache that was found.
+    /// Returns the size in bytes of the last cache that was found.
     pub fn largest_cache(&self) -> Option<f64> {
         let [.., before, last] = self.levels[..] else { return None };
         Some(self.size(before, last))
     }
 
-    /// In bytes.
+    /// Returns the bytes of the largest footprint.
     pub fn largest_footprint(&self) -> f64 {
         self.footprints[self.footprints.len() - 1]
     }
 
-    /// In nanoseconds, that of an access behind all caches.
+    /// Returns the nanoseconds of an access behind all caches.
     pub fn latency(&self) -> MeasureResult<Finding> {
         let found = self.largest.finding(Unit::Nanoseconds)?;
         let most = if self.noise < LOUD { Confidence::High } else { Confidence::Low };
@@ -135,7 +135,8 @@ impl Hierarchy {
 
     /// Returns the size of the cache that has room for the first of two consecutive levels.
     fn size(&self, fits: Level, not: Level) -> f64 {
-        /// A cache that throws out what it likes misses so often at a little more than its size.
+        /// The share of misses at a little more than the size of a cache that does not evict the oldest
+        /// line.
         const MISSES: f64 = 0.4;
         let limit = fits.time + MISSES * (not.time - fits.time);
         let within = (fits.last..not.first).take_while(|point| self.times[*point] <= limit);
@@ -143,22 +144,22 @@ impl Hierarchy {
     }
 }
 
-/// Beyond these, some samples or most speak against the curve.
+/// The noise beyond which some samples, or most of them, speak against the curve.
 const QUIET: f64 = 0.05;
 const LOUD: f64 = 0.15;
-/// Beyond this, nothing is left of it.
+/// The noise beyond which the curve says nothing.
 const LOST: f64 = 0.3;
 
 /// Returns whether two levels are clearly two, and nothing lies hidden between them.
 fn is_clear(a: Level, b: Level) -> bool {
-    /// The time doubles, almost.
+    /// The time almost doubles.
     const CLEARLY_APART: f64 = 1.8;
-    /// Up to a footprint four times as large.
+    /// The rise ends at a footprint at most four times as large.
     const STEEP: usize = 4;
     b.time > a.time * CLEARLY_APART && b.first - a.last <= STEEP
 }
 
-/// The closest curve that never falls: points that would are pooled.
+/// Returns the closest curve that never falls: points that would fall are pooled.
 fn never_falling(values: &[f64]) -> Vec<f64> {
     let mut pools: Vec<(f64, usize)> = Vec::new();
     for value in values {
@@ -174,7 +175,7 @@ fn never_falling(values: &[f64]) -> Vec<f64> {
     pools.into_iter().flat_map(|(sum, count)| vec![sum / count as f64; count]).collect()
 }
 
-/// The levels of a curve that never falls.
+/// Returns the levels of a curve that never falls.
 fn levels(times: &[f64]) -> Vec<Level> {
     let mut levels: Vec<Level> = Vec::new();
     let mut first = 0;

@@ -1,18 +1,20 @@
-//! The size of a cache's lines, from what a second access costs so far behind a first one.
+//! The size of a cache's lines, from the cost of a second access at a distance from the first.
 
 use super::{Summary, undrifted};
 use crate::measure::finding::{Confidence, Finding, MeasureResult, NotMeasurable, Unit, Value};
 use crate::measure::series::Point;
 
-/// Costs are shares of what an access costs that is far away. Below this, it is in the same line.
+/// Costs are shares of the cost of an access that is far away. An access that costs less than this is in
+/// the same line.
 const FREE: f64 = 0.25;
-/// It is surely in the same line, or surely is not.
+/// An access that costs less than the first share is surely in the same line; one that costs more than the
+/// second is surely in another.
 const SURELY_FREE: f64 = 0.1;
 const SURELY_PAID: f64 = 0.75;
-/// The least that an access far away makes of a difference to the time of both.
+/// The least difference by an access far away, as a share of the time of two accesses to one line.
 const LEAST_RISE: f64 = 0.1;
 
-/// From the times of both accesses, in the order of their distance in bytes.
+/// Finds the size by the times of both accesses, in the order of their distance in bytes.
 pub fn line_size(points: &[Point]) -> MeasureResult<Finding> {
     let samples = undrifted(points);
     // Other load on a device makes accesses longer, never shorter.
@@ -57,7 +59,7 @@ mod tests {
     const DISTANCES: [u32; 8] = [4, 8, 16, 32, 64, 128, 256, 512];
     const LINES: [u32; 4] = [32, 64, 128, 256];
 
-    /// Times of both accesses, of which one to a line that is there costs `hit`.
+    /// Returns times of both accesses. An access to a cached line costs `hit`.
     fn times(line: u32, hit: f64, miss: f64, noise: Noise) -> Vec<Point> {
         curve(&DISTANCES, |far| miss + if far < line { hit } else { miss }, noise)
     }

@@ -22,7 +22,7 @@ pub use repeat::{drift, repeatable};
 pub use rounds::undrifted;
 pub use summary::{Floor, Summary};
 
-/// The greatest that both have; the other number, where one is 0.
+/// Returns the greatest common divisor; the other number, if one is 0.
 pub fn common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { common_divisor(b, a % b) }
 }

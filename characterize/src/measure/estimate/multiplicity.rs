@@ -1,22 +1,22 @@
-//! How many work items meet at a bank, from how long an access takes.
+//! The number of work items that meet at a bank, from the time of an access.
 
 use super::Summary;
 use crate::measure::finding::{Confidence, MeasureResult, NotMeasurable};
 
-/// How the time of an access grows with how many work items meet.
+/// The growth of the time of an access with the number of work items that meet.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
-    /// The time of accesses, of the items in question, of which all meet.
+    /// The time of accesses to the items in question if all work items meet.
     full: f64,
-    /// How many these are.
+    /// The number of these work items.
     lanes: f64,
     /// The additional time for one more.
     each: f64,
-    /// How many more or less may meet than the scale says: its own samples lie apart, too.
+    /// The error of the number of work items that meet, by the spread of the scale's own samples.
     doubt: f64,
 }
 
-/// True if a prediction holds.
+/// The judgement of a prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
     pub agrees: bool,
@@ -24,8 +24,8 @@ pub struct Verdict {
 }
 
 impl Scale {
-    /// From accesses of words at which few and all work items meet, with how many these are, and
-    /// accesses of the items in question at which all do.
+    /// Makes a scale of accesses of words at which few and all work items meet, with their numbers, and of
+    /// accesses of the items in question at which all meet.
     pub fn new(few: (&[f64], u32), all: (&[f64], u32), full: &[f64]) -> MeasureResult<Self> {
         let (lanes, least) = (f64::from(all.1), f64::from(few.1));
         let [few, all, full] = [few.0, all.0, full].map(Summary::from_samples);
@@ -38,13 +38,13 @@ impl Scale {
         }
     }
 
-    /// How many meet where accesses take so long.
+    /// Returns the number of work items that meet, by the times of accesses.
     pub fn meeting(&self, times: &[f64]) -> Summary {
         Summary::from_samples(times).map(|time| self.lanes - (self.full - time) / self.each)
     }
 
-    /// True if as many meet as was predicted. That is sure if the samples' middle half says so with
-    /// all that the scale may be off, and if the scale is long beside that.
+    /// Returns whether as many meet as was predicted. The answer is sure if the middle half of the samples,
+    /// widened by the error of the scale, agrees or disagrees as a whole, and if that error is small.
     pub fn verdict(&self, predicted: f64, times: &[f64]) -> Verdict {
         /// The share of the time that is not spent on conflicts.
         const SHARE: f64 = 0.1;

@@ -3,14 +3,14 @@
 use super::summary::{Floor, Summary};
 use crate::measure::finding::{Finding, MeasureResult, Unit};
 
-/// The median, with the spread of the samples and their drift, and at least `floor`'s.
+/// Returns the median, with the spread of the samples and their drift, and at least the spread of `floor`.
 pub fn repeatable(samples: &[f64], unit: Unit, floor: Floor) -> MeasureResult<Finding> {
     let summary = Summary::from_samples(samples);
     summary.finding_within(summary.spread() + drift(samples), floor, unit)
 }
 
-/// Half of the range of the medians of consecutive samples: what changes slowly shows there, and
-/// goes on from one run to the next.
+/// Returns half of the range of the medians of consecutive blocks of samples: slow changes show there, and
+/// go on from one run to the next.
 pub fn drift(samples: &[f64]) -> f64 {
     const BLOCKS: usize = 4;
     let blocks = samples.chunks(samples.len().div_ceil(BLOCKS).max(1));
@@ -42,7 +42,7 @@ mod tests {
             repeatable(&samples, Unit::Nanoseconds, Floor::DEVICE).unwrap()
         };
         for seed in 0..500 {
-            // One went on drifting before the other began.
+            // The first run went on drifting before the second one began.
             assert!(run(seed, 100.0).agrees_with(&run(seed + 500, 115.0)), "{seed}");
             assert!(!run(seed, 100.0).agrees_with(&run(seed + 500, 200.0)), "{seed}");
         }

@@ -1,10 +1,10 @@
-//! Samples that were taken in rounds, without what was different from one round to the next.
+//! Samples that were taken in rounds, without the differences between rounds.
 
 use super::Summary;
 use crate::measure::series::Point;
 
-/// The samples of each point. What made a whole round slower, such as a clock that falls, is taken
-/// out of it: half of a round's points lie above what they are in the middle, and half below.
+/// Returns the samples of each point, without the drift of whole rounds, such as that of a clock that
+/// falls. Half of a round's points lie above their median over all rounds, and half below.
 pub fn undrifted(points: &[Point]) -> Vec<Vec<f64>> {
     let middles: Vec<f64> =
         points.iter().map(|point| Summary::from_samples(&point.samples).median).collect();

@@ -1,4 +1,4 @@
-//! The middle of samples, and how far they lie around it.
+//! The middle of samples, and their spread around it.
 
 use crate::measure::finding::{Confidence, Finding, MeasureResult, NotMeasurable, Unit, Value};
 
@@ -30,7 +30,7 @@ impl Summary {
         Self::from_samples(&sorted[sorted.len() / 2..])
     }
 
-    /// As a multiple of another one; both above zero.
+    /// Returns this as a multiple of another summary; both are above zero.
     pub fn over(self, base: Self) -> Self {
         Self {
             low: self.low / base.high,
@@ -39,31 +39,30 @@ impl Summary {
         }
     }
 
-    /// Half of the range that the middle half of the samples takes.
+    /// Returns half of the range of the middle half of the samples.
     pub fn spread(self) -> f64 {
         (self.high - self.low) / 2.0
     }
 
-    /// `f` of all of it; `f` either never falls or never rises.
+    /// Applies `f` to all quartiles; `f` either never falls or never rises.
     pub fn map(self, f: impl Fn(f64) -> f64) -> Self {
         let (a, b) = (f(self.low), f(self.high));
         Self { low: a.min(b), median: f(self.median), high: a.max(b) }
     }
 
-    /// The median as an answer.
+    /// Returns the median as an answer.
     pub fn finding(self, unit: Unit) -> MeasureResult<Finding> {
         self.finding_within(self.spread(), Floor::DEVICE, unit)
     }
 
-    /// The median as an answer, with a spread that has all that is known of it, and at least
-    /// `floor`'s.
+    /// Returns the median as an answer, with the given spread, and at least that of `floor`.
     pub fn finding_within(self, spread: f64, floor: Floor, unit: Unit) -> MeasureResult<Finding> {
         let spread = spread.max(floor.of(self.median));
         /// Samples that lie within this share of their median agree.
         const CLOSE: f64 = 0.05;
-        /// Beyond this, they say little.
+        /// Samples that lie beyond this share say little.
         const FAR: f64 = 0.25;
-        /// Beyond this, nothing: nothing that is measured so is 0 or less.
+        /// Samples that lie beyond this share say nothing. No measured value is 0 or less.
         const LOST: f64 = 0.5;
         if !(self.median > 0.0 && spread <= LOST * self.median) {
             let (median, spread) = (unit.write(self.median), unit.write(spread));

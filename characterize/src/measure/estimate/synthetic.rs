@@ -9,11 +9,11 @@ use crate::measure::series::Point;
 pub struct Noise {
     pub seed: u64,
     pub rounds: usize,
-    /// Samples lie up to so far from the true time.
+    /// The largest distance of a sample from the true time.
     pub width: f64,
-    /// How much slower the last round is than the first.
+    /// The slowdown of the last round against the first.
     pub drift: f64,
-    /// How many samples take up to four times longer.
+    /// The share of samples that take up to four times longer.
     pub outliers: f64,
 }
 
@@ -26,7 +26,7 @@ impl Noise {
         Self { drift: 0.1, ..Self::clean(seed) }
     }
 
-    /// From clean to hopeless.
+    /// Returns any noise, from none to hopeless.
     pub fn any(seed: u64) -> Self {
         let mut random = Rng::with_seed(seed ^ 0x5eed);
         let mut share = |most: f64| most * random.f64() * f64::from(u8::from(random.bool()));
@@ -40,7 +40,7 @@ impl Noise {
     }
 }
 
-/// Samples of `time` at each x, as `noise` has them.
+/// Returns samples of `time` at each x, with `noise`.
 pub fn curve(xs: &[u32], time: impl Fn(u32) -> f64, noise: Noise) -> Vec<Point> {
     let mut random = Rng::with_seed(noise.seed);
     let mut sample = |x: u32, round: usize| {

@@ -1,4 +1,4 @@
-//! How many banks local memory has, and how wide they are.
+//! The number of banks of local memory, and their width.
 
 use super::super::clock::Budget;
 use super::super::estimate::{Fall, Period, fall, period};
@@ -8,20 +8,20 @@ use super::super::series::{Point, Series};
 use super::super::workbench::Workbench;
 use super::chase::{Item, Pattern, time_each};
 
-/// In words of 4 bytes: as many as there may be banks, twice that, and odd ones, at which work items
-/// do not meet.
+/// Strides in words of 4 bytes: the possible numbers of banks, twice the largest, and odd ones, at which
+/// work items do not meet.
 const STRIDES: [u32; 13] = [1, 2, 3, 4, 5, 8, 16, 32, 33, 64, 65, 128, 256];
 
-/// The times of accesses against their stride, and what they mean.
+/// The times of accesses against their stride, and their meaning.
 pub(super) struct Curve {
-    /// How many work items access memory at once.
+    /// The number of work items that access memory at once.
     pub lanes: u32,
     pub period: MeasureResult<Period>,
     series: Series,
 }
 
 impl Curve {
-    /// For so many work items, of which there is so much confidence.
+    /// Samples accesses of `lanes` work items, a number with this confidence.
     pub fn sample(
         bench: &Workbench,
         budget: &Budget,
@@ -41,7 +41,7 @@ impl Curve {
         })
     }
 
-    /// How many banks, of that width.
+    /// Returns the number of banks, by their width.
     pub fn taken(&self, width: &MeasureResult<Width>) -> Sampled {
         let width = width.as_ref().map_err(Clone::clone).and_then(|width| width.fall.clone());
         let banks = self.period.clone().and_then(|period| period.banks(&width));
@@ -52,18 +52,18 @@ impl Curve {
     }
 }
 
-/// How wide banks are, in bytes.
+/// The width of banks, in bytes.
 pub(super) struct Width {
     fall: MeasureResult<Fall>,
     series: Series,
 }
 
 impl Width {
-    /// How far apart the bytes are that neighbours read, so that every second work item reads from
+    /// Finds the distance between the bytes of neighbours at which every second work item reads from
     /// another bank than the others, which meet.
     pub fn measure(bench: &Workbench, budget: &Budget, curve: &Curve) -> MeasureResult<Self> {
         const DISTANCES: [u32; 7] = [0, 1, 2, 4, 8, 16, 32];
-        /// Half as many meet; but that is not all of an access's time.
+        /// Half of the work items meet then, but conflicts are not all of an access's time.
         const LEAST_GAIN: f64 = 1.2;
         const MOST_GAIN: f64 = 2.2;
         let period = curve.period.clone()?;
@@ -89,7 +89,7 @@ impl Width {
     }
 }
 
-/// The points, which are numbered, against what was varied.
+/// Returns numbered points against the varied value.
 fn along(points: Vec<Point>, xs: Vec<u32>) -> Vec<Point> {
     points.into_iter().zip(xs).map(|(point, x)| Point { x: x.into(), ..point }).collect()
 }

@@ -28,7 +28,7 @@ const ACCESSES: f64 = 16.0;
 /// Iterations of the kernel's loop at most; rusticl ends any loop after 65,535.
 // quirk: RUSTICL-2
 const MOST_STEPS: u32 = 30_000;
-/// Nanoseconds of a sample: long beside a launch.
+/// The nanoseconds of a sample: long beside a launch.
 const SAMPLE: f64 = 200e3;
 const ROUNDS: Rounds = Rounds { least: 5, most: 15 };
 
@@ -58,25 +58,25 @@ impl Item {
     }
 }
 
-/// Which item each work item reads.
+/// The item that each work item reads.
 pub(super) struct Pattern {
     pub item: Item,
     pub starts: Vec<u32>,
 }
 
 impl Pattern {
-    /// Every `stride`-th.
+    /// Makes a pattern in which each work item reads the `stride`-th item after the one before.
     pub fn strided(item: Item, lanes: u32, stride: u32) -> Self {
         Self { item, starts: (0..lanes).map(|lane| lane * stride).collect() }
     }
 
-    /// How many bytes of local memory that takes.
+    /// Returns the bytes of local memory of this pattern.
     pub fn bytes(&self) -> usize {
         self.starts.iter().max().map_or(0, |last| (*last as usize + 1) * self.item.size())
     }
 }
 
-/// Nanoseconds per access of each pattern, by its number.
+/// Samples the nanoseconds per access of each pattern, by its number.
 pub(super) fn time_each(
     bench: &Workbench,
     budget: &Budget,

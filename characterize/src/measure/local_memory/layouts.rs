@@ -24,8 +24,8 @@ const SHAPES: [(&[usize], &[usize]); 10] = [
     (&[8, 8, 8], &[8, 8, 9]),
 ];
 
-/// Each shape's accesses along the axis at which they take longest, against what
-/// `why_not_local_access_conflict_free` predicts.
+/// Samples each shape's accesses along their slowest axis, against the prediction of
+/// `why_not_local_access_conflict_free`.
 pub(super) fn layouts(
     bench: &Workbench,
     budget: &Budget,
@@ -60,7 +60,8 @@ pub(super) fn layouts(
     Ok(Sampled::new(Ok(answer), [Series::new(x, y, layouts)]))
 }
 
-/// Accesses of words at which few meet, those at which all do, and those of the items.
+/// Returns accesses of words at which few work items meet, accesses at which all meet, and accesses of the
+/// items at which all meet.
 fn references(item: Item, lanes: u32, period: u32) -> Vec<Pattern> {
     let items = period * Item::Four.size() as u32 / item.size() as u32;
     vec![
@@ -70,7 +71,7 @@ fn references(item: Item, lanes: u32, period: u32) -> Vec<Pattern> {
     ]
 }
 
-/// Accesses along each axis of an array.
+/// Returns accesses along each axis of an array.
 fn along_axes(
     item: Item,
     (shape, stored): &(&[usize], &[usize]),
@@ -80,14 +81,14 @@ fn along_axes(
     (0..shape.len()).map(pattern)
 }
 
-/// The samples of the axis at which accesses take longest.
+/// Returns the samples of the slowest axis.
 fn slowest(axes: &[Point]) -> Vec<f64> {
     let median = |point: &Point| Summary::from_samples(&point.samples).median;
     let slowest = axes.iter().max_by(|a, b| median(a).total_cmp(&median(b)));
     slowest.map(|point| point.samples.clone()).unwrap_or_default()
 }
 
-/// The items that work items side by side access along an axis, as far as the array has any.
+/// Returns the items that neighbouring work items access along an axis, as far as the array has any.
 fn along(axis: usize, shape: &[usize], stored: &[usize], lanes: u32) -> Vec<u32> {
     let indices = (0..lanes as usize).map_while(|lane| element(shape, axis, lane));
     let offset = |index: Vec<usize>| {
@@ -96,7 +97,7 @@ fn along(axis: usize, shape: &[usize], stored: &[usize], lanes: u32) -> Vec<u32>
     indices.map(|index| offset(index) as u32).collect()
 }
 
-/// How many predictions hold, at most as sure as what the scale rests on.
+/// Counts the predictions that hold, with at most the confidence of the scale.
 fn agreement(layouts: &[Point], scale: &Scale, most: Confidence) -> Finding {
     let verdicts = layouts.iter().map(|layout| scale.verdict(layout.x, &layout.samples));
     let (mut agree, mut confidence) = (0, most);

@@ -1,4 +1,4 @@
-//! The shape of local memory, from how work items get in each other's way there, and its size.
+//! The shape of local memory, from the conflicts of work items there, and its size.
 
 mod banks;
 mod chase;
@@ -42,7 +42,7 @@ fn take(bench: &Workbench) -> MeasureResult<Vec<Sampled>> {
     Ok([size, count, width, four, eight].map(taken).into())
 }
 
-/// How many work items access banks at once, if there are banks, and how sure that is.
+/// Measures the number of work items that access banks at once, if there are banks, and its confidence.
 fn lanes(bench: &Workbench) -> MeasureResult<(u32, Confidence)> {
     match bench.facts.local_mem_type {
         LocalMemType::Global => {

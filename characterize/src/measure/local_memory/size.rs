@@ -9,7 +9,7 @@ use super::super::workbench::Workbench;
 use clmatrix::launch::Launcher;
 use clmatrix::memory::Buffer;
 
-/// Fills local memory with numbers, and counts those that another work item finds otherwise.
+/// Fills local memory with numbers, and counts the numbers that another work item finds changed.
 ///
 /// The memory is an array and not an argument, for which a driver may take more than its size.
 // quirk: NVIDIA-10
@@ -40,7 +40,7 @@ const MOST_STEPS: u64 = 60_000;
 /// Refused sizes and those with wrong contents are too large.
 pub(super) fn usable(bench: &Workbench, share: f64) -> MeasureResult<Sampled> {
     let fill = Fill::new(bench)?;
-    // From here on: the first build takes as long as it takes.
+    // The budget begins here: the first build has no limit.
     let budget = bench.budget.share(share);
     let most = MOST_STEPS * fill.most_work_items as u64;
     let all = bench.facts.local_mem_size / WORD;
@@ -57,7 +57,7 @@ pub(super) fn usable(bench: &Workbench, share: f64) -> MeasureResult<Sampled> {
     tried.sort_by(|a, b| a.x.total_cmp(&b.x));
     let answer = words.map(|words| {
         let bytes = Value::Number((words * WORD) as f64);
-        // More is not tried: there may be more.
+        // Larger sizes are not tried, so there may be more.
         let confidence =
             if words == most && most < all { Confidence::Low } else { Confidence::High };
         Finding::exact(bytes, Unit::Bytes, confidence)
@@ -66,8 +66,8 @@ pub(super) fn usable(bench: &Workbench, share: f64) -> MeasureResult<Sampled> {
     Ok(Sampled::new(answer, (!series.points.is_empty()).then_some(series)))
 }
 
-/// The largest number from 1 to `most` that will do, where those below one that does do, too. Most
-/// often it is `most`, and else not far below.
+/// Returns the largest number from 1 to `most` that works, where all smaller numbers work, too. It is
+/// mostly `most`, or not far below.
 fn largest(most: u64, mut does: impl FnMut(u64) -> MeasureResult<bool>) -> MeasureResult<u64> {
     if most > 0 && does(most)? {
         return Ok(most);
@@ -103,7 +103,7 @@ impl<'a> Fill<'a> {
         bench.kernel(SOURCE, &format!("-DWORDS={words}"), "fill")
     }
 
-    /// Returns whether so many words can be written and read.
+    /// Returns whether this number of words can be written and read.
     fn runs(&self, words: u64) -> MeasureResult<bool> {
         let launched = self.launch(words).and_then(|(work_items, steps, event)| {
             event.wait()?;
