@@ -38,6 +38,7 @@ mod devices;
 mod expected_statuses;
 mod fixtures;
 mod folders;
+mod header;
 mod log;
 mod os;
 mod outside;
@@ -114,6 +115,9 @@ pub mod private {
     }
     pub mod folders {
         pub use crate::folders::*;
+    }
+    pub mod header {
+        pub use crate::header::*;
     }
     pub mod system {
         pub use crate::system::*;

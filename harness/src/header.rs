@@ -1,0 +1,63 @@
+//! The description of a run by its machine, its configuration and its executable.
+
+use std::ffi::OsString;
+use std::time::SystemTime;
+
+use crate::devices::environment::driver_variables;
+use crate::log::format::FORMAT;
+use crate::log::run_header::{RunHeader, command_line, new_run_id};
+use crate::run::state::Run;
+use crate::setup::Setup;
+use crate::source_url;
+use crate::system;
+use crate::target::Target;
+
+/// Describes a run that begins now, for the first line of its log. `rerun_command` reruns one test, whose id is
+/// appended; `filter` are the arguments that select a part of the tests.
+pub fn run_header(
+    target: &Target,
+    setup: &Setup,
+    run: &Run<'_>,
+    rerun_command: String,
+    filter: Vec<String>,
+) -> RunHeader {
+    let package = |name: &str, version: &str| (name.to_owned(), version.to_owned());
+    let mut versions = vec![package("clmatrix-harness", env!("CARGO_PKG_VERSION"))];
+    if target.package != env!("CARGO_PKG_NAME") {
+        versions.push(package(target.package, target.version));
+    }
+    let text = |text: OsString| text.to_string_lossy().into_owned();
+    let variables = driver_variables().into_iter();
+    RunHeader {
+        format: FORMAT,
+        run_id: new_run_id(),
+        time: SystemTime::now(),
+        host: system::host(),
+        versions,
+        command_line: command_line(),
+        rerun_command,
+        devices: Vec::new(),
+        profile: Some(setup.profile_name.clone()),
+        configuration: setup.config.file().map(|file| file.display().to_string()),
+        added_drivers: Vec::new(),
+        host_settings: Some(run.host.settings.clone()),
+        junit: setup.profile.junit(),
+        source_url: setup.profile.source_url().map(str::to_owned).or_else(source_url::of_ci),
+        environment: variables.map(|(name, value)| (text(name), text(value))).collect(),
+        kernel: system::kernel(),
+        cpu: system::cpu(),
+        cpus: system::cpus(),
+        memory: system::memory(),
+        build_id: std::env::current_exe().ok().and_then(|exe| system::build_id(&exe)),
+        programs: run.plan.programs(),
+        filter,
+        selected_tests: None,
+        include_ignored: run.include_ignored,
+        run_skipped: run.run_skipped,
+        seed: run.seed,
+        shard: None,
+        parent: None,
+        resumes: None,
+        merged: Vec::new(),
+    }
+}
