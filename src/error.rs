@@ -129,13 +129,26 @@ impl Error {
         &self.detail
     }
 
+    /// Returns the build log of each device, if a program did not compile or link. Display cuts it after 100
+    /// lines.
+    pub fn build_log(&self) -> Option<&str> {
+        (self.class == Class::BuildFailure).then_some(&*self.detail)
+    }
+
     fn text(&self) -> String {
+        const MOST_LINES: usize = 100;
         let mut text = self.call.map(|call| format!("{call}: ")).unwrap_or_default();
         text += &format!("{} ({})", self.code_name(), self.code);
-        if !self.detail.is_empty() {
-            text += &format!(": {}", self.detail);
+        if self.detail.is_empty() {
+            return text;
         }
-        text
+        let mut lines = self.detail.split_inclusive('\n');
+        text += ": ";
+        text.extend(lines.by_ref().take(MOST_LINES));
+        match lines.count() {
+            0 => text,
+            more => format!("{text}... and {more} more lines"),
+        }
     }
 }
 
@@ -201,6 +214,16 @@ mod tests {
             let error = Error::from_call("clX", code);
             assert_eq!((error.code_name(), error.class()), (name, class), "{code}");
         }
+    }
+
+    #[test]
+    fn a_long_build_log_is_cut_in_the_text_only() {
+        let log = "a line\n".repeat(102);
+        let error = Error::refused("clBuildProgram", -11, log.clone());
+        assert_eq!(error.build_log(), Some(&*log));
+        assert_eq!(error.to_string().lines().count(), 101);
+        assert!(error.to_string().ends_with("a line\n... and 2 more lines"));
+        assert_eq!(Error::from_call("clFinish", -36).build_log(), None);
     }
 
     #[test]

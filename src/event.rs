@@ -10,13 +10,13 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
+use crate::context::Context;
 use cl3::error_codes::{
     CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_INVALID_OPERATION, CL_INVALID_VALUE,
     CL_OUT_OF_RESOURCES,
 };
 use cl3::event as cl;
 use cl3::types::{cl_command_queue, cl_context, cl_event, cl_int};
-use opencl3::context::Context;
 use parking_lot::Mutex;
 
 use crate::error::{Error, Result, in_call};
@@ -478,7 +478,7 @@ impl UserEvent {
     /// # Errors
     /// The driver's errors.
     pub fn new(context: &Context) -> Result<Self> {
-        let raw = cl::create_user_event(context.get()).map_err(in_call("clCreateUserEvent"))?;
+        let raw = cl::create_user_event(context.as_raw()).map_err(in_call("clCreateUserEvent"))?;
         // SAFETY: the driver has just created the event, with one reference.
         let context = unsafe { context_of(raw) }?;
         // SAFETY: as above.

@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cl3::types::{
-    cl_command_queue, cl_context, cl_device_id, cl_event, cl_mem, cl_program, cl_sampler,
+    cl_command_queue, cl_context, cl_device_id, cl_event, cl_kernel, cl_mem, cl_program, cl_sampler,
 };
-use cl3::{command_queue, context, device, event, memory, program, sampler};
+use cl3::{command_queue, context, device, event, kernel, memory, program, sampler};
 
 use crate::error::{Error, Result, in_call};
 
@@ -19,7 +19,7 @@ macro_rules! reference {
         #[derive(Debug)]
         pub(crate) struct $name($raw);
 
-        // SAFETY: OpenCL's objects other than kernels may be used from any thread at once
+        // SAFETY: OpenCL's objects may be used from any thread at once, but for the arguments of kernels
         // (OpenCL 3.0, appendix A.2).
         unsafe impl Send for $name {}
         // SAFETY: as above.
@@ -83,11 +83,17 @@ reference! {
 }
 
 reference! {
-    /// A reference to a program. Every launcher holds one, because Intel's runtime destroys a program
+    /// A reference to a program. Every kernel holds one, because Intel's runtime destroys a program
     /// that only its kernels still need.
     // quirk: INTEL-2
     ProgramRef(cl_program),
     program::retain_program, "clRetainProgram", program::release_program, "clReleaseProgram"
+}
+
+reference! {
+    /// A reference to a kernel, whose arguments are set through an exclusive borrow only.
+    KernelRef(cl_kernel),
+    kernel::retain_kernel, "clRetainKernel", kernel::release_kernel, "clReleaseKernel"
 }
 
 reference! {

@@ -9,10 +9,9 @@
 //! - [`cache`]: values that are computed once per context, queue or device, such as programs;
 //! - [`Error`] and its [`Class`]: the failed call, the reason, and the kind of error.
 //!
-//! Contexts, devices and kernels are those of [`mod@opencl3`]; programs, queues, events and memory
-//! objects are this crate's own. Every function relies on the handles inside opencl3's types being valid,
-//! although opencl3's `new` functions take any handle without being `unsafe`. The sub-devices of a
-//! context have to outlive all objects of the context: drivers do not keep them. A queue keeps its own.
+//! All types are this crate's own: [`Platform`], [`Device`], [`Context`], [`Program`], [`Kernel`],
+//! [`CommandQueue`], [`Event`] and the memory objects. Each has `as_raw` for the driver's handle, and an unsafe
+//! `from_raw` that takes one; `opencl3()` of some returns the object of [`mod@opencl3`].
 //!
 //! ```
 //! use clmatrix::CommandQueue;
@@ -43,12 +42,15 @@ mod pages {
 }
 
 pub mod cache;
+mod context;
+mod device;
 mod driver;
 pub mod error;
 pub mod event;
 mod handle;
 pub mod launch;
 pub mod memory;
+mod platform;
 pub mod pool;
 mod program;
 pub mod queue;
@@ -59,19 +61,17 @@ mod wait_list;
 
 #[doc(hidden)]
 pub use cache::{FirstArgCache, clear_first_arg_caches};
+pub use context::Context;
+pub use device::{Device, Partition};
 pub use error::{Class, Error, Result};
 pub use event::{Event, Profile, Status, UserEvent, wait_for_events};
 #[doc(hidden)]
 pub use handle::context_references;
-pub use launch::{Launch, Launcher, LocalMemory};
+pub use launch::{Kernel, Launch, LocalMemory};
+pub use platform::Platform;
 pub use program::Program;
 pub use queue::{CommandQueue, QueueProperties};
 pub use select::create_some_context;
-
-pub use ::opencl3::context::Context;
-pub use ::opencl3::device::Device;
-pub use ::opencl3::kernel::Kernel;
-pub use ::opencl3::platform::Platform;
 
 /// The crate [cl3](https://docs.rs/cl3): OpenCL's C functions and constants.
 ///
@@ -82,8 +82,7 @@ pub mod cl3 {
     pub use ::cl3::*;
 }
 
-/// The crate [opencl3](https://docs.rs/opencl3), whose contexts, devices, kernels and platforms this
-/// crate uses.
+/// The crate [opencl3](https://docs.rs/opencl3), for queries that this crate does not have.
 ///
 /// Its safe functions are not covered by the promise of this crate: constructors such as
 /// `kernel::Kernel::new` take any handle, devices count no references, and

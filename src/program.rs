@@ -2,13 +2,13 @@
 
 use std::ffi::CString;
 
+use crate::context::Context;
+use crate::error::{Error, Result, in_call};
+use crate::handle::{ProgramRef, by_handle};
+use crate::launch::Kernel;
 use cl3::error_codes::{CL_BUILD_PROGRAM_FAILURE, CL_INVALID_BUILD_OPTIONS, CL_INVALID_VALUE};
 use cl3::program as cl;
 use cl3::types::{cl_context, cl_program};
-use opencl3::context::Context;
-
-use crate::error::{Error, Result, in_call};
-use crate::handle::{ContextRef, ProgramRef, by_handle};
 
 const WITH_SOURCE: &str = "clCreateProgramWithSource";
 const WITH_BINARY: &str = "clCreateProgramWithBinary";
@@ -17,14 +17,15 @@ const BUILD: &str = "clBuildProgram";
 /// A program that has been built for all devices of its context (`pyopencl.Program`).
 ///
 /// ```
-/// use clmatrix::{Class, Launcher, Program};
+/// use clmatrix::{Class, Program};
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// let context = clmatrix::create_some_context()?;
 /// let program = Program::build(&context, "kernel void k(global int *a) { a[0] = 1; }")?;
-/// let kernel = Launcher::create(&program, "k")?;
+/// let kernel = program.kernel("k")?;
 /// let error = Program::build(&context, "kernel void k() { oops; }").unwrap_err();
 /// assert_eq!(error.class(), Class::BuildFailure);
+/// assert!(error.build_log().is_some_and(|log| log.contains("oops")));
 /// # Ok(())
 /// # }
 /// ```
@@ -33,7 +34,7 @@ const BUILD: &str = "clBuildProgram";
 pub struct Program {
     raw: ProgramRef,
     /// Released after the program.
-    context: ContextRef,
+    context: Context,
 }
 
 impl Program {
@@ -59,10 +60,11 @@ impl Program {
             return Err(Error::refused(WITH_SOURCE, CL_INVALID_VALUE, reason));
         }
         let options = checked(options)?;
-        let raw = cl::create_program_with_source(context.get(), &[source])
+        let raw = cl::create_program_with_source(context.as_raw(), &[source])
             .map_err(in_call(WITH_SOURCE))?;
         // SAFETY: the driver has just created it, with one reference.
-        unsafe { Self::from_raw(raw, false) }?.built(context, &options)
+        let raw = unsafe { ProgramRef::owned(raw) };
+        Self { raw, context: context.clone() }.built(&options)
     }
 
     /// Builds a program of a binary for the device of `context` (`clCreateProgramWithBinary`).
@@ -76,7 +78,7 @@ impl Program {
     /// # Safety
     /// The binary comes from the driver of this device, unchanged: drivers do not check what they load.
     pub unsafe fn build_binary(context: &Context, binary: &[u8], options: &str) -> Result<Self> {
-        let devices = context.devices();
+        let devices = context.raw_devices();
         let reason = match (binary.len(), devices.len()) {
             (0, _) => "the binary is empty",
             (_, 1) => "",
@@ -87,10 +89,11 @@ impl Program {
         }
         let options = checked(options)?;
         // SAFETY: the device is the context's; the caller vouches for the binary.
-        let raw = unsafe { cl::create_program_with_binary(context.get(), devices, &[binary]) }
+        let raw = unsafe { cl::create_program_with_binary(context.as_raw(), devices, &[binary]) }
             .map_err(in_call(WITH_BINARY))?;
         // SAFETY: the driver has just created it, with one reference.
-        unsafe { Self::from_raw(raw, false) }?.built(context, &options)
+        let raw = unsafe { ProgramRef::owned(raw) };
+        Self { raw, context: context.clone() }.built(&options)
     }
 
     /// Wraps a driver's handle. With `retain`, a reference is added; without, the caller's reference is
@@ -104,22 +107,22 @@ impl Program {
     pub unsafe fn from_raw(raw: cl_program, retain: bool) -> Result<Self> {
         let context = isize::from(info(raw, cl::CL_PROGRAM_CONTEXT)?) as cl_context;
         // SAFETY: the driver says that it is the context of a valid program.
-        let context = unsafe { ContextRef::retain(context) }?;
+        let context = unsafe { Context::from_raw(context, true) }?;
         // SAFETY: the caller vouches for the handle, and without `retain` for its reference.
         let raw = unsafe { ProgramRef::from_raw(raw, retain) }?;
         Ok(Self { raw, context })
     }
 
-    fn built(self, context: &Context, options: &CString) -> Result<Self> {
-        let raw = self.as_raw();
-        match cl::build_program(raw, context.devices(), options, None, std::ptr::null_mut()) {
+    fn built(self, options: &CString) -> Result<Self> {
+        let (raw, devices) = (self.as_raw(), self.context.raw_devices());
+        match cl::build_program(raw, devices, options, None, std::ptr::null_mut()) {
             Ok(()) => Ok(self),
             Err(CL_BUILD_PROGRAM_FAILURE) => {
                 let log = |&device: &_| {
                     let log = cl::get_program_build_info(raw, device, cl::CL_PROGRAM_BUILD_LOG);
                     log.map_or_else(|_| "no build log".to_owned(), String::from)
                 };
-                let logs: Vec<String> = context.devices().iter().map(log).collect();
+                let logs: Vec<String> = devices.iter().map(log).collect();
                 Err(Error::refused(BUILD, CL_BUILD_PROGRAM_FAILURE, logs.join("\n")))
             }
             Err(code) => Err(Error::from_call(BUILD, code)),
@@ -131,9 +134,18 @@ impl Program {
         self.raw.get()
     }
 
-    /// Returns the driver's handle of the context, valid as long as `self` lives.
-    pub fn context_raw(&self) -> cl_context {
-        self.context.get()
+    /// Returns the context.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// Creates the kernel `name` (`clCreateKernel`; PyOpenCL's `Program.kernel_name`).
+    ///
+    /// # Errors
+    /// CL_INVALID_KERNEL_NAME, with the names of all kernels, where the program has no such kernel; and the
+    /// driver's other errors.
+    pub fn kernel(&self, name: &str) -> Result<Kernel> {
+        Kernel::create(self, name)
     }
 
     /// Returns CL_PROGRAM_REFERENCE_COUNT, for debugging.

@@ -3,12 +3,12 @@
 use std::ptr;
 use std::sync::{Arc, Weak};
 
+use crate::context::Context;
+use crate::device::Device;
 use cl3::command_queue as cl;
-use cl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_DEVICE};
+use cl3::error_codes::CL_INVALID_CONTEXT;
 use cl3::event::retain_event;
 use cl3::types::{cl_command_queue, cl_context, cl_device_id, cl_event};
-use opencl3::context::Context;
-use opencl3::device::Device;
 
 use crate::error::{Error, Result, in_call};
 use crate::event::Event;
@@ -117,12 +117,7 @@ impl CommandQueue {
     /// # Errors
     /// CL_INVALID_QUEUE_PROPERTIES where the device lacks a property, and the driver's other errors.
     pub fn with_properties(context: &Context, properties: QueueProperties) -> Result<Self> {
-        let device = context.devices().first().ok_or_else(|| {
-            let reason = "the context has no device";
-            Error::refused("clCreateCommandQueue", CL_INVALID_DEVICE, reason)
-        })?;
-        // SAFETY: the context and its device are alive while the context is borrowed.
-        unsafe { Self::create(context.get(), *device, properties) }
+        Self::on_device(context, context.default_device(), properties)
     }
 
     /// Creates a queue with `properties` on `device`.
@@ -136,7 +131,7 @@ impl CommandQueue {
         properties: QueueProperties,
     ) -> Result<Self> {
         // SAFETY: the context and the device are alive while they are borrowed.
-        unsafe { Self::create(context.get(), device.id(), properties) }
+        unsafe { Self::create(context.as_raw(), device.as_raw(), properties) }
     }
 
     /// # Safety

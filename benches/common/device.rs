@@ -16,7 +16,7 @@ pub struct Subject {
 
 impl Subject {
     pub fn context(&self) -> Context {
-        Context::from_device(&self.device).expect("a context")
+        Context::new([&self.device]).expect("a context")
     }
 
     /// The names and versions of the device, the driver, this crate and the compiler.
@@ -51,7 +51,7 @@ pub fn chosen(defaults: &[&str]) -> Vec<Subject> {
         platform,
         number,
         platform_name: infos[platform].name.clone(),
-        device: platforms[platform].devices[number],
+        device: platforms[platform].devices[number].clone(),
         info: infos[platform].devices[number].clone(),
     };
     found.into_iter().map(subject).collect()

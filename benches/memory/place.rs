@@ -14,7 +14,7 @@ use clmatrix::cl3::{self, command_queue as cl, memory as cl_memory};
 use clmatrix::memory::{
     Buffer, Linear, MapReadWrite, MemFlags, MemoryObject, enqueue_copy, enqueue_fill,
 };
-use clmatrix::{CommandQueue, Context, Event, Kernel, Launcher, Program, opencl3};
+use clmatrix::{CommandQueue, Context, Event, Kernel, Program, opencl3};
 
 /// Bytes that a command touches.
 const BYTES: usize = 64;
@@ -80,7 +80,7 @@ pub struct Place<'c> {
     queues: [CommandQueue; 2],
     buffers: [Buffer; 2],
     /// The kernel of this crate's launches.
-    launcher: Launcher,
+    ours: Kernel,
     /// The kernel of cl3's launches.
     kernel: Kernel,
     /// The events that [`Kept`] keeps.
@@ -97,12 +97,12 @@ impl<'c> Place<'c> {
         let buffer =
             || Buffer::from_slice(context, MemFlags::READ_WRITE, &[0_u8; 4096]).expect("a buffer");
         let program = Program::build(context, SOURCE).expect("the program compiles");
-        let launcher = || Launcher::create(&program, "add").expect("a kernel");
+        let kernel = || program.kernel("add").expect("a kernel");
         Self {
             queues: [queue(), queue()],
             buffers: [buffer(), buffer()],
-            launcher: launcher(),
-            kernel: launcher().into_kernel(),
+            ours: kernel(),
+            kernel: kernel(),
             kept: Vec::new(),
             look_at: FEWEST_KEPT,
             awaited: None,
@@ -112,7 +112,7 @@ impl<'c> Place<'c> {
 
     /// Creates a user event, as a reference that the caller owns.
     pub fn user_event(&self) -> cl_event {
-        create_user_event(self.context.get()).expect("a user event")
+        create_user_event(self.context.as_raw()).expect("a user event")
     }
 
     /// Waits for the end of all commands, without this crate.
@@ -140,7 +140,7 @@ impl<'c> Place<'c> {
         fn set<T>(kernel: &Kernel, index: cl_uint, value: &T) {
             // SAFETY: the kernel is alive, and `value` has the type of this argument.
             unsafe {
-                set_kernel_arg(kernel.get(), index, size_of::<T>(), ptr::from_ref(value).cast())
+                set_kernel_arg(kernel.as_raw(), index, size_of::<T>(), ptr::from_ref(value).cast())
             }
             .expect(SUCCESS);
         }
@@ -182,7 +182,7 @@ impl Api for Ours {
         on: usize,
         wait_for: [&Event; N],
     ) -> Option<Event> {
-        let Place { queues, buffers, launcher, .. } = place;
+        let Place { queues, buffers, ours, .. } = place;
         let (queue, first, second) = (&queues[on], &buffers[on], &buffers[1 - on]);
         let event = match work {
             Work::Fill => enqueue_fill(queue.after(wait_for), first, &PATTERN, 0..BYTES),
@@ -193,7 +193,7 @@ impl Api for Ours {
                 Linear::default().byte_count(BYTES),
             ),
             Work::Launch => {
-                let mut launch = launcher.launch();
+                let mut launch = ours.launch();
                 launch.arg(first).arg(second).arg(1).global(ITEMS);
                 // SAFETY: the arguments have the kernel's types and are large enough.
                 unsafe { launch.enqueue(queue.after(wait_for)) }
@@ -316,7 +316,7 @@ fn call_with_events<const N: usize>(
             Work::Copy => cl::enqueue_copy_buffer(queue, first, second, 0, 0, BYTES, count, list),
             Work::Launch => {
                 place.set_kernel_args([first, second]);
-                let (kernel, none) = (place.kernel.get(), ptr::null());
+                let (kernel, none) = (place.kernel.as_raw(), ptr::null());
                 let items = &raw const ITEMS;
                 cl::enqueue_nd_range_kernel(queue, kernel, 1, none, items, none, count, list)
             }
@@ -367,7 +367,7 @@ pub fn call_without_event(place: &mut Place<'_>, work: Work) {
         Work::Copy => api.clEnqueueCopyBuffer(queue, first, second, 0, 0, BYTES, 0, none, no_event),
         Work::Launch => {
             place.set_kernel_args([first, second]);
-            let (kernel, items) = (place.kernel.get(), &raw const ITEMS);
+            let (kernel, items) = (place.kernel.as_raw(), &raw const ITEMS);
             let unset = ptr::null();
             api.clEnqueueNDRangeKernel(queue, kernel, 1, unset, items, unset, 0, none, no_event)
         }

@@ -35,7 +35,7 @@ impl Source for Driver<'_> {
     fn allocate(&self, size: usize) -> DriverBuffer {
         let flags = cl::CL_MEM_READ_WRITE;
         // SAFETY: the context is alive, and there is no host memory.
-        let buffer = unsafe { cl::create_buffer(self.0.get(), flags, size, ptr::null_mut()) };
+        let buffer = unsafe { cl::create_buffer(self.0.as_raw(), flags, size, ptr::null_mut()) };
         DriverBuffer(buffer.expect("memory"))
     }
 }

@@ -16,7 +16,7 @@ use clmatrix::select::Version;
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// let context = clmatrix::create_some_context()?;
-/// let device = Device::new(context.default_device());
+/// let device = context.default_device().clone();
 /// if let Some(bug) = Facts::query(&device)?.has_struct_arg_count_bug(device)?.value {
 ///     println!("pass no structures by value: the driver is that of {bug}");
 /// }

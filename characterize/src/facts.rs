@@ -2,9 +2,7 @@
 
 use cl3::device as cl;
 use cl3::platform as clp;
-use cl3::types::cl_platform_id;
-use opencl3::device::Device;
-use opencl3::platform::Platform;
+use clmatrix::Device;
 
 use clmatrix::error::{Error, Result};
 use clmatrix::select::query::{Query, text};
@@ -113,8 +111,8 @@ impl Facts {
     /// device has.
     pub fn query(device: &Device) -> Result<Self> {
         let ask = Query(device);
-        let platform = platform(device)?;
-        let platform_text = |name| text(clp::get_platform_data(platform.id(), name));
+        let (platform, described) = (device.platform()?, device.opencl3());
+        let platform_text = |name| text(clp::get_platform_data(platform.as_raw(), name));
         let extensions = ask.extensions();
         let has_amd_queries = extensions.iter().any(|name| name == "cl_amd_device_attribute_query");
         let svm: Option<u64> = ask.value(cl::CL_DEVICE_SVM_CAPABILITIES);
@@ -126,11 +124,11 @@ impl Facts {
             platform_version: platform_text(clp::CL_PLATFORM_VERSION),
             name: ask.text(cl::CL_DEVICE_NAME),
             vendor: ask.text(cl::CL_DEVICE_VENDOR),
-            device_type: DeviceType(device.dev_type().map_err(unanswered)?),
-            max_compute_units: device.max_compute_units().map_err(unanswered)?,
+            device_type: DeviceType(described.dev_type().map_err(unanswered)?),
+            max_compute_units: described.max_compute_units().map_err(unanswered)?,
             host_unified_memory: ask.value(cl::CL_DEVICE_HOST_UNIFIED_MEMORY) == Some(1_u32),
-            local_mem_type: LocalMemType::from_raw(device.local_mem_type().map_err(unanswered)?),
-            local_mem_size: device.local_mem_size().map_err(unanswered)?,
+            local_mem_type: LocalMemType::from_raw(described.local_mem_type().map_err(unanswered)?),
+            local_mem_size: described.local_mem_size().map_err(unanswered)?,
             svm_capabilities: svm.map(Svm),
             pci_address: ask.pci_address(&extensions),
             // PyOpenCL queries these without the extension that has them: some drivers answer without
@@ -147,11 +145,6 @@ impl Facts {
     pub fn has_extension(&self, extension: &str) -> bool {
         self.extensions.iter().any(|listed| listed == extension)
     }
-}
-
-fn platform(device: &Device) -> Result<Platform> {
-    let id: cl_platform_id = device.platform().map_err(unanswered)?;
-    Ok(Platform::new(id))
 }
 
 fn compute_capability(ask: &Query) -> Option<Version> {

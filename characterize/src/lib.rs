@@ -18,7 +18,7 @@
 //!
 //! # fn main() -> clmatrix::Result<()> {
 //! let context = clmatrix::create_some_context()?;
-//! let device = Device::new(context.default_device());
+//! let device = context.default_device().clone();
 //! let facts = Facts::query(&device)?;
 //! let options = facts.fast_inaccurate_build_options().join(" ");
 //! assert!(options.contains("-cl-mad-enable"));

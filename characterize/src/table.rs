@@ -16,7 +16,7 @@ use clmatrix::select::Version;
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// let context = clmatrix::create_some_context()?;
-/// let device = Device::new(context.default_device());
+/// let device = context.default_device().clone();
 /// let table = table(&Facts::query(&device)?, device);
 /// let is_guess = |answer: &clmatrix_characterize::Characterized<_>| !answer.is_known();
 /// for row in table.iter().filter(|row| row.answer.as_ref().is_ok_and(is_guess)) {
@@ -70,7 +70,7 @@ pub enum Answer {
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// let context = clmatrix::create_some_context()?;
-/// let device = Device::new(context.default_device());
+/// let device = context.default_device().clone();
 /// let table = table(&Facts::query(&device)?, (&context, &device));
 /// for row in &table {
 ///     match &row.answer {

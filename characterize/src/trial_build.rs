@@ -1,14 +1,9 @@
 //! Facts that only the build of a kernel shows.
 
 use cl3::error_codes::{CL_COMPILER_NOT_AVAILABLE, CL_INVALID_DEVICE};
-use cl3::kernel::create_kernel;
-use opencl3::context::Context;
-use opencl3::device::Device;
-use opencl3::error_codes::ClError;
-use opencl3::kernel::Kernel;
 
-use clmatrix::Program;
 use clmatrix::error::{Error, Result};
+use clmatrix::{Context, Device, Kernel, Program};
 
 /// Facts that only the build of a kernel shows. Each call builds a kernel.
 ///
@@ -21,7 +16,7 @@ use clmatrix::error::{Error, Result};
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// let context = clmatrix::create_some_context()?;
-/// let device = Device::new(context.default_device());
+/// let device = context.default_device().clone();
 /// let facts = Facts::query(&device)?;
 /// let multiple = facts.reasonable_work_group_size_multiple((&context, &device))?;
 /// assert!(multiple >= 1);
@@ -95,22 +90,18 @@ impl TrialBuild for Device {
 impl TrialBuild for (&Context, &Device) {
     fn preferred_work_group_size_multiple(&self) -> Result<usize> {
         const SOURCE: &str = "kernel void k(global float *a) { a[get_global_id(0)] = 0; }";
-        let device = self.1.id();
-        with_kernel(self, SOURCE, |kernel| {
-            let multiple = kernel.get_work_group_size_multiple(device);
-            multiple.map_err(in_call("clGetKernelWorkGroupInfo"))
-        })
+        with_kernel(self, SOURCE, |kernel| Ok(kernel.work_group_info(self.1)?.preferred_multiple))
     }
 
     fn struct_arg_count(&self) -> Result<u32> {
         const SOURCE: &str = "struct pair { long first, second; };
                               kernel void k(struct pair pair) {}";
-        with_kernel(self, SOURCE, |kernel| kernel.num_args().map_err(in_call("clGetKernelInfo")))
+        with_kernel(self, SOURCE, |kernel| Ok(kernel.num_args() as u32))
     }
 }
 
 fn context_of(device: &Device) -> Result<Context> {
-    Context::from_device(device).map_err(in_call("clCreateContext"))
+    Context::new([device])
 }
 
 /// Asks the kernel `k` of `source` while its program is alive.
@@ -119,18 +110,12 @@ fn with_kernel<T>(
     source: &str,
     ask: impl FnOnce(&Kernel) -> Result<T>,
 ) -> Result<T> {
-    if !context.devices().contains(&device.id()) {
+    if !context.devices().contains(device) {
         let reason = "the context does not contain the device; pass a context that does";
         return Err(Error::refused("clBuildProgram", CL_INVALID_DEVICE, reason));
     }
     // Builds for this device alone: a program of this library is built for all devices of its context.
     let own = (context.devices().len() > 1).then(|| context_of(device)).transpose()?;
     let program = Program::build(own.as_ref().unwrap_or(context), source)?;
-    let kernel = create_kernel(program.as_raw(), c"k");
-    ask(&Kernel::new(kernel.map_err(|code| Error::from_call("clCreateKernel", code))?))
-}
-
-/// Names the call of opencl3's error.
-fn in_call(call: &'static str) -> impl Fn(ClError) -> Error {
-    move |error| Error::from_call(call, error.0)
+    ask(&program.kernel("k")?)
 }

@@ -11,7 +11,7 @@ use clmatrix::select::Version;
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// let context = clmatrix::create_some_context()?;
-/// let facts = Facts::query(&Device::new(context.default_device()))?;
+/// let facts = Facts::query(context.default_device())?;
 /// if let Some(gpu) = facts.nvidia() {
 ///     println!("{} multiprocessors of {}", gpu.sm_count, gpu.compute_capability);
 /// }
@@ -38,7 +38,7 @@ pub struct Nvidia {
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// let context = clmatrix::create_some_context()?;
-/// let facts = Facts::query(&Device::new(context.default_device()))?;
+/// let facts = Facts::query(context.default_device())?;
 /// if let Some(gpu) = facts.amd() {
 ///     println!("{} at {}", gpu.board_name, gpu.topology.unwrap_or_default());
 /// }

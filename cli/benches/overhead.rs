@@ -97,7 +97,7 @@ fn run_in_process() -> ExitCode {
     let tests = std::env::var(TESTS_VARIABLE).map_or(TESTS, |n| n.parse().expect("a number"));
     let trials = (0..tests).map(|number| {
         libtest_mimic::Trial::test(format!("trivial_{number}"), move || {
-            use_a_buffer(&Context::from_device(&device)?);
+            use_a_buffer(&Context::new([&device])?);
             Ok(())
         })
     });

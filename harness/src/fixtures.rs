@@ -13,7 +13,6 @@ use rstest::fixture;
 use crate::worker::contexts;
 
 /// The device that this process is bound to.
-#[derive(Clone, Copy)]
 pub(crate) struct Bound {
     pub platform: Platform,
     pub device: Device,
@@ -28,11 +27,11 @@ pub(crate) fn bind(bound: Bound) {
 
 /// Makes a context on the device, if this process is bound to one and the driver makes it.
 pub(crate) fn first_context() -> Option<Context> {
-    Context::from_device(&BOUND.get()?.device).ok()
+    Context::new([&BOUND.get()?.device]).ok()
 }
 
-fn bound() -> Bound {
-    *BOUND.get().expect(
+fn bound() -> &'static Bound {
+    BOUND.get().expect(
         "this test has no device: mark it #[clmatrix_harness::test], without `once`, to run it on each",
     )
 }
@@ -58,7 +57,7 @@ pub struct CtxFactory {
 impl CtxFactory {
     /// The device that the contexts are for.
     pub fn device(&self) -> Device {
-        bound().device
+        bound().device.clone()
     }
 }
 
@@ -72,7 +71,7 @@ impl Deref for CtxFactory {
 
 impl fmt::Debug for CtxFactory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = self.device().name().unwrap_or_default();
+        let name = self.device().name();
         write!(f, "<context factory for {name}>")
     }
 }
@@ -91,7 +90,7 @@ pub fn ctx_factory() -> CtxFactory {
 /// rstest's fixture of that name: the device under test.
 #[fixture]
 pub fn device() -> Device {
-    bound().device
+    bound().device.clone()
 }
 
 /// rstest's fixture of that name: the platform of the device under test.

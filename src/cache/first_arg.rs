@@ -1,12 +1,12 @@
 //! The OpenCL objects that caches know, and how an entry keeps one alive.
 
+use crate::context::Context;
+use crate::device::Device;
 use crate::program::Program;
 use crate::queue::CommandQueue;
-use opencl3::context::Context;
-use opencl3::device::{Device, SubDevice};
 
 use crate::error::Result;
-use crate::handle::{ContextRef, DeviceRef, ProgramRef};
+use crate::handle::{ContextRef, ProgramRef};
 use crate::memory::{MemoryObject, Sampler};
 
 /// An OpenCL object that a [`FirstArgCache`](super::FirstArgCache) keeps values for: a context, a
@@ -77,10 +77,18 @@ macro_rules! counted {
     };
 }
 
-counted!(Context, Context, get, ContextRef);
+counted!(Context, Context, as_raw, ContextRef);
 counted!(Program, Program, as_raw, ProgramRef);
-counted!(Device, Device, id, DeviceRef);
-counted!(SubDevice, Device, id, DeviceRef);
+
+impl sealed::Object for Device {
+    fn identity(&self) -> Identity {
+        (Kind::Device, self.as_raw().addr())
+    }
+
+    fn keep(&self) -> Result<Kept> {
+        Ok(Box::new(self.clone()))
+    }
+}
 
 impl<M: MemoryObject + 'static> sealed::Object for M {
     fn identity(&self) -> Identity {

@@ -37,10 +37,10 @@ use entries::{Entries, Entry};
 /// `Eq`, `Hash` and `ToOwned` of arguments must not.
 ///
 /// A value that two threads must not use at once goes into a `Mutex`, such as a
-/// [`Launcher`](crate::Launcher).
+/// [`Kernel`](crate::Kernel).
 ///
 /// ```
-/// use clmatrix::{Context, FirstArgCache, Launcher, Program};
+/// use clmatrix::{Context, FirstArgCache, Program};
 /// use std::sync::Arc;
 ///
 /// /// The program of `source`, built once for each context.
@@ -55,7 +55,7 @@ use entries::{Entries, Entry};
 /// let context = clmatrix::create_some_context()?;
 /// let source = "kernel void k(global int *a) { a[get_global_id(0)] += 1; }";
 /// assert!(Arc::ptr_eq(&program(&context, source)?, &program(&context, source)?));
-/// Launcher::create(&*program(&context, source)?, "k")?;
+/// program(&context, source)?.kernel("k")?;
 /// # clmatrix::clear_first_arg_caches();
 /// # Ok(())
 /// # }

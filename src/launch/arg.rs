@@ -41,7 +41,7 @@ pub trait MemoryArg<'a>: IntoMemory<Kind: sealed::PassMemory<'a>> {}
 ///
 /// ```
 /// # use clmatrix::memory::{Buffer, MemFlags};
-/// # use clmatrix::{CommandQueue, Launcher, Program};
+/// # use clmatrix::{CommandQueue, Program};
 /// use clmatrix::LocalMemory;
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
@@ -53,7 +53,7 @@ pub trait MemoryArg<'a>: IntoMemory<Kind: sealed::PassMemory<'a>> {}
 ///     x[get_global_id(0)] = group[last - i];
 /// }";
 /// # let program = Program::build(&context, source)?;
-/// let mut reverse = Launcher::create(&program, "reverse")?;
+/// let mut reverse = program.kernel("reverse")?;
 /// let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1, 2, 3, 4])?;
 /// let group = LocalMemory::of::<i32>(2);
 /// // SAFETY: the arguments are those that the kernel declares, and big enough.

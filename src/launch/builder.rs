@@ -14,7 +14,6 @@ use cl3::kernel::{
     CL_KERNEL_EXEC_INFO_SVM_PTRS, set_kernel_arg, set_kernel_arg_svm_pointer, set_kernel_exec_info,
 };
 use cl3::types::cl_uint;
-use opencl3::kernel::Kernel;
 use smallvec::SmallVec;
 
 use super::arg::sealed::PassMemory;
@@ -22,7 +21,7 @@ use super::arg::{KernelArg, MemoryArg};
 use super::arg_info::Parameter;
 use super::size::{self, CALL, WorkSize};
 use super::value::{Data, Kinds, Value};
-use super::{Launcher, create_kernel};
+use super::{Kernel, create_kernel};
 use crate::error::{Error, Result, in_call};
 use crate::handle::SamplerRef;
 use crate::memory::command::{AccessedRange, enqueue};
@@ -35,14 +34,14 @@ use crate::memory::{MemoryObject, Order, Sampler, SvmPointer};
 /// How many arguments a launch has room for before it takes memory from the heap.
 const ROOM: usize = 8;
 
-/// A launch of a kernel that is being put together: [`Launcher::launch`].
+/// A launch of a kernel that is being put together: [`Kernel::launch`].
 ///
 /// Arguments come in the order in which the kernel declares them. Nothing reaches the driver before
 /// [`enqueue`](Self::enqueue), which also says what is wrong with them.
 ///
 /// ```
 /// # use clmatrix::memory::{Buffer, MemFlags};
-/// # use clmatrix::{CommandQueue, Launcher, Program};
+/// # use clmatrix::{CommandQueue, Program};
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
 /// # let queue = CommandQueue::new(&context)?;
@@ -51,7 +50,7 @@ const ROOM: usize = 8;
 ///     c[i] = a[i] + b[i];
 /// }";
 /// # let program = Program::build(&context, source)?;
-/// let mut sum = Launcher::create(&program, "sum")?;
+/// let mut sum = program.kernel("sum")?;
 /// let a = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1; 6])?;
 /// let b = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[2; 6])?;
 /// let c = Buffer::new(&context, MemFlags::READ_WRITE, 24)?;
@@ -71,7 +70,7 @@ const ROOM: usize = 8;
 #[derive(Debug)]
 #[must_use = "a launch does nothing until it is enqueued"]
 pub struct Launch<'k, 'a> {
-    launcher: &'k mut Launcher,
+    kernel: &'k mut Kernel,
     args: SmallVec<[Value; ROOM]>,
     accesses: SmallVec<[AccessedRange<'a>; ROOM]>,
     indirect: SmallVec<[*mut c_void; 1]>,
@@ -82,10 +81,10 @@ pub struct Launch<'k, 'a> {
 
 impl<'k, 'a> Launch<'k, 'a> {
     #[inline]
-    pub(super) fn new(launcher: &'k mut Launcher) -> Self {
-        launcher.values.clear();
+    pub(super) fn new(kernel: &'k mut Kernel) -> Self {
+        kernel.values.clear();
         Self {
-            launcher,
+            kernel,
             args: SmallVec::new(),
             accesses: SmallVec::new(),
             indirect: SmallVec::new(),
@@ -152,7 +151,7 @@ impl<'k, 'a> Launch<'k, 'a> {
     /// - CL_INVALID_KERNEL_ARGS for too few or too many arguments;
     /// - CL_INVALID_ARG_VALUE for an argument of another kind than the kernel declares, and
     ///   CL_INVALID_ARG_SIZE for one of another size and for local memory that no device has, where
-    ///   the driver tells what the kernel declares (see [`Launcher::arg_infos`]);
+    ///   the driver tells what the kernel declares (see [`Kernel::arg_infos`]);
     /// - CL_INVALID_CONTEXT for memory, a queue or an event of another context than the kernel;
     /// - CL_INVALID_OPERATION for memory that is mapped, except for reading where the kernel only
     ///   reads;
@@ -175,28 +174,28 @@ impl<'k, 'a> Launch<'k, 'a> {
     /// when that is dropped, also by a panic.
     pub unsafe fn enqueue<'q>(&mut self, order: impl Into<Order<'q>>) -> Result<Event> {
         let order = order.into();
-        let Self { launcher, args, accesses, indirect, global, local, offset } = self;
-        size::check(global, local, offset, launcher.uniform)?;
-        if order.queue.context_raw() != launcher.context.raw() {
+        let Self { kernel, args, accesses, indirect, global, local, offset } = self;
+        size::check(global, local, offset, kernel.uniform)?;
+        if order.queue.context_raw() != kernel.context.raw() {
             let reason = "the queue belongs to another context than the kernel";
             return Err(Error::refused(CALL, CL_INVALID_CONTEXT, reason));
         }
         // First, as it may replace the kernel object.
-        launcher.forget_settings(args, !indirect.is_empty())?;
+        kernel.forget_settings(args, !indirect.is_empty())?;
         if !indirect.is_empty() {
             // SAFETY: the memory is there while the launch borrows it.
-            unsafe { launcher.set_indirect(indirect, accesses) }?;
+            unsafe { kernel.set_indirect(indirect, accesses) }?;
         }
-        // SAFETY: the launcher is borrowed exclusively; all else is the caller's promise.
-        unsafe { launcher.set_args(args) }?;
-        let kernel = launcher.kernel.get();
+        // SAFETY: the kernel is borrowed exclusively; all else is the caller's promise.
+        unsafe { kernel.set_args(args) }?;
+        let raw = kernel.as_raw();
         let submit = |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, the sizes have as many numbers as
             // they say, and what the kernel does is the caller's promise.
             unsafe {
                 enqueue_nd_range_kernel(
                     queue,
-                    kernel,
+                    raw,
                     global.dimensions(),
                     offset.as_ptr(),
                     global.as_ptr(),
@@ -227,7 +226,7 @@ impl<'k, 'a> Launch<'k, 'a> {
                 Data::Here(data)
             }
             _ => {
-                let values = &mut self.launcher.values;
+                let values = &mut self.kernel.values;
                 let start = values.len();
                 // Whole numbers of 16 bytes, so that the next one is aligned.
                 values.resize(start + bytes.len().div_ceil(16), 0);
@@ -241,7 +240,7 @@ impl<'k, 'a> Launch<'k, 'a> {
 
     #[inline]
     pub(super) fn push_local(&mut self, size: usize) {
-        let there_is = size != 0 && size as u64 <= self.launcher.local_memory;
+        let there_is = size != 0 && size as u64 <= self.kernel.local_memory;
         let kind = if there_is { Kinds::LOCAL } else { Kinds::NO_SIZE };
         self.push(Value { kind, size, data: Data::Nothing });
     }
@@ -274,7 +273,7 @@ impl<'k, 'a> Launch<'k, 'a> {
 
     #[inline]
     fn is_foreign(&self, context: &Arc<MemContext>) -> bool {
-        context.raw() != self.launcher.context.raw()
+        context.raw() != self.kernel.context.raw()
     }
 }
 
@@ -306,7 +305,7 @@ fn keep_until_ended(samplers: Vec<SamplerRef>, event: &Event) {
     }
 }
 
-impl Launcher {
+impl Kernel {
     /// Refuses arguments that the kernel does not have, or has of another kind, and sets the others.
     ///
     /// # Safety
@@ -316,7 +315,7 @@ impl Launcher {
         if args.len() != self.parameters.len() {
             return Err(self.wrong_count(args.len()));
         }
-        let kernel = self.kernel.get();
+        let kernel = self.as_raw();
         for (position, (arg, parameter)) in args.iter().zip(&self.parameters).enumerate() {
             if !parameter.takes(arg) {
                 return Err(self.what_is_wrong(position, arg, *parameter));
@@ -360,7 +359,7 @@ impl Launcher {
         // SAFETY: there are so many pointers to be read; the rest is the caller's promise.
         unsafe {
             set_kernel_exec_info(
-                self.kernel.get(),
+                self.as_raw(),
                 CL_KERNEL_EXEC_INFO_SVM_PTRS,
                 size_of_val(pointers),
                 pointers.as_ptr().cast(),
@@ -380,7 +379,7 @@ impl Launcher {
         let mut pointers = args.iter().zip(&self.has_svm);
         let was_pointer = pointers.any(|(arg, had)| *had && !matches!(arg.data, Data::Svm(_)));
         if was_pointer || self.has_indirect && !has_indirect {
-            self.kernel = Kernel::new(create_kernel(self.program.get(), &self.name)?);
+            self.raw = create_kernel(self.program.get(), &self.name)?;
             self.has_indirect = false;
             self.has_svm.fill(false);
         }

@@ -2,18 +2,18 @@
 //! and 5.9; PyOpenCL's `Kernel`).
 //!
 //! opencl3's `ExecuteKernel` copies the raw bytes of whatever it is given, so that a handle of this
-//! crate would reach the driver as the address of its insides. A [`Launcher`] has a kernel for
+//! crate would reach the driver as the address of its insides. A [`Kernel`] has a kernel for
 //! itself and knows what its arguments are; a [`Launch`] takes one launch's arguments by what they
 //! stand for.
 //!
 //! - `clSetKernelArg` must not race with itself or with a launch of the same kernel. A launch
-//!   borrows its launcher exclusively, and sets the arguments only when it is enqueued.
+//!   borrows its kernel exclusively, and sets the arguments only when it is enqueued.
 //! - A launch records its event for the memory that it uses, so that maps and pools wait for it.
 //!   Memory that is mapped is refused.
 //! - A launch is `unsafe`: the library cannot check how a kernel uses its arguments.
 //!
 //! A launch asks the driver for nothing but its arguments and itself, and takes no memory from the
-//! heap for up to 8 arguments; what has to be known is asked once for each launcher.
+//! heap for up to 8 arguments; what has to be known is asked once for each kernel.
 
 pub(crate) mod arg;
 mod arg_info;
@@ -26,20 +26,22 @@ use std::sync::Arc;
 
 use cl3::device::{CL_DEVICE_LOCAL_MEM_SIZE, get_device_info};
 use cl3::error_codes::CL_INVALID_KERNEL_NAME;
+use cl3::info_type::InfoType;
+use cl3::kernel as cl;
 use cl3::kernel::{
     CL_KERNEL_CONTEXT, CL_KERNEL_FUNCTION_NAME, CL_KERNEL_NUM_ARGS, CL_KERNEL_PROGRAM,
 };
 use cl3::program::{CL_PROGRAM_KERNEL_NAMES, get_program_info};
 use cl3::types::{cl_context, cl_kernel, cl_program};
-use opencl3::kernel::Kernel;
 
 pub use arg::{KernelArg, LocalMemory, MemoryArg, NullBuffer};
 pub use arg_info::{AddressQualifier, ArgInfo};
 pub use builder::Launch;
 pub use size::WorkSize;
 
+use crate::device::Device;
 use crate::error::{Error, Result, in_call};
-use crate::handle::ProgramRef;
+use crate::handle::{KernelRef, ProgramRef};
 use crate::memory::context::MemContext;
 use crate::program::Program;
 use arg_info::Parameter;
@@ -48,7 +50,7 @@ use arg_info::Parameter;
 ///
 /// ```
 /// use clmatrix::memory::{Buffer, MemFlags};
-/// use clmatrix::{CommandQueue, Launcher, Program};
+/// use clmatrix::{CommandQueue, Program};
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// let context = clmatrix::create_some_context()?;
@@ -57,7 +59,7 @@ use arg_info::Parameter;
 ///     values[get_global_id(0)] *= factor;
 /// }";
 /// let program = Program::build(&context, source)?;
-/// let mut scale = Launcher::create(&program, "scale")?;
+/// let mut scale = program.kernel("scale")?;
 ///
 /// let values = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1.0_f32, 2.0, 3.0])?;
 /// // SAFETY: the arguments are those that the kernel declares, and each work item has an element.
@@ -70,8 +72,8 @@ use arg_info::Parameter;
 /// # }
 /// ```
 #[derive(Debug)]
-pub struct Launcher {
-    kernel: Kernel,
+pub struct Kernel {
+    raw: KernelRef,
     program: ProgramRef,
     name: String,
     parameters: Vec<Parameter>,
@@ -90,16 +92,18 @@ pub struct Launcher {
 }
 
 /// The kernel `name` of a valid program that is built.
-fn create_kernel(program: cl_program, name: &str) -> Result<cl_kernel> {
+fn create_kernel(program: cl_program, name: &str) -> Result<KernelRef> {
     const CALL: &str = "clCreateKernel";
     let name = CString::new(name).map_err(|_| {
         let reason = format!("{name:?} has a zero byte in it");
         Error::refused(CALL, CL_INVALID_KERNEL_NAME, reason)
     })?;
-    cl3::kernel::create_kernel(program, &name).map_err(|code| match code {
-        CL_INVALID_KERNEL_NAME => no_such_kernel(CALL, program, &name),
-        code => Error::from_call(CALL, code),
-    })
+    match cl::create_kernel(program, &name) {
+        // SAFETY: the driver has just created it, with one reference.
+        Ok(raw) => Ok(unsafe { KernelRef::owned(raw) }),
+        Err(CL_INVALID_KERNEL_NAME) => Err(no_such_kernel(CALL, program, &name)),
+        Err(code) => Err(Error::from_call(CALL, code)),
+    }
 }
 
 fn no_such_kernel(call: &'static str, program: cl_program, name: &CStr) -> Error {
@@ -108,47 +112,55 @@ fn no_such_kernel(call: &'static str, program: cl_program, name: &CStr) -> Error
     Error::refused(call, CL_INVALID_KERNEL_NAME, format!("the program has no {name:?}{known}"))
 }
 
-impl Launcher {
-    /// The kernel `name` of a program that is built (`clCreateKernel`).
-    ///
-    /// # Errors
-    /// CL_INVALID_KERNEL_NAME where the program has no such kernel, and other errors of
-    /// the driver.
-    pub fn create(program: &Program, name: &str) -> Result<Self> {
-        Self::new(Kernel::new(create_kernel(program.as_raw(), name)?))
+impl Kernel {
+    /// Creates the kernel `name` of a program that is built.
+    pub(crate) fn create(program: &Program, name: &str) -> Result<Self> {
+        // SAFETY: the program is alive.
+        let reference = unsafe { ProgramRef::retain(program.as_raw()) }?;
+        let kernel = create_kernel(program.as_raw(), name)?;
+        Self::of(kernel, reference, program.context().retained()?)
     }
 
-    /// Takes `kernel` over, and asks what its arguments are.
+    /// Wraps a driver's handle. With `retain`, a reference is added; without, the caller's reference is
+    /// taken over, unless this fails.
     ///
     /// # Errors
     /// The driver's errors.
-    pub fn new(kernel: Kernel) -> Result<Self> {
-        let info = |name| {
-            cl3::kernel::get_kernel_info(kernel.get(), name).map_err(in_call("clGetKernelInfo"))
-        };
-        let context = isize::from(info(CL_KERNEL_CONTEXT)?) as cl_context;
+    ///
+    /// # Safety
+    /// `raw` is a valid kernel, and without `retain` the caller owns a reference to it.
+    pub unsafe fn from_raw(raw: cl_kernel, retain: bool) -> Result<Self> {
+        let context = isize::from(info(raw, CL_KERNEL_CONTEXT)?) as cl_context;
         // SAFETY: the driver says that it is the context of a valid kernel.
         let context = unsafe { MemContext::from_raw(context) }?;
-        let program = isize::from(info(CL_KERNEL_PROGRAM)?) as cl_program;
+        let program = isize::from(info(raw, CL_KERNEL_PROGRAM)?) as cl_program;
         // SAFETY: the driver says that it is the program of a valid kernel.
         let program = unsafe { ProgramRef::retain(program) }?;
-        let count: u32 = info(CL_KERNEL_NUM_ARGS)?.into();
-        let infos = arg_info::ask(kernel.get(), count);
+        // SAFETY: the caller vouches for the handle, and without `retain` for its reference.
+        let raw = unsafe { KernelRef::from_raw(raw, retain) }?;
+        Self::of(raw, program, context)
+    }
+
+    /// Asks what the arguments of a kernel are.
+    fn of(raw: KernelRef, program: ProgramRef, context: Arc<MemContext>) -> Result<Self> {
+        let kernel = raw.get();
+        let count: u32 = info(kernel, CL_KERNEL_NUM_ARGS)?.into();
+        let infos = arg_info::ask(kernel, count);
         let local_memory = |&device: &_| {
             get_device_info(device, CL_DEVICE_LOCAL_MEM_SIZE).map_or(u64::MAX, u64::from)
         };
         Ok(Self {
-            name: info(CL_KERNEL_FUNCTION_NAME)?.into(),
+            name: info(kernel, CL_KERNEL_FUNCTION_NAME)?.into(),
             parameters: arg_info::parameters(&infos, count),
             infos,
             local_memory: context.devices().iter().map(local_memory).max().unwrap_or(u64::MAX),
-            uniform: size::must_be_uniform(kernel.get(), context.devices()),
+            uniform: size::must_be_uniform(kernel, context.devices()),
             context,
             program,
             has_indirect: false,
             has_svm: vec![false; count as usize],
             values: Vec::new(),
-            kernel,
+            raw,
         })
     }
 
@@ -175,16 +187,59 @@ impl Launcher {
         &self.infos
     }
 
-    /// Returns opencl3's kernel, for other queries. Its arguments are those of the last launch. A launch
-    /// replaces the kernel object where OpenCL or the driver cannot change a setting of the last launch:
-    /// pointers of [`Launch::indirect`], and on NVIDIA a pointer as an argument that becomes a memory
+    /// Returns the driver's handle, valid as long as `self` lives and is not launched (PyOpenCL's `int_ptr`).
+    /// A launch replaces the kernel object where OpenCL or the driver cannot change a setting of the last
+    /// launch: pointers of [`Launch::indirect`], and on NVIDIA a pointer as an argument that becomes a memory
     /// object.
-    pub fn kernel(&self) -> &Kernel {
-        &self.kernel
+    pub fn as_raw(&self) -> cl_kernel {
+        self.raw.get()
     }
 
-    /// Returns the kernel object that the last launch used.
-    pub fn into_kernel(self) -> Kernel {
-        self.kernel
+    /// Returns opencl3's kernel, with a reference of its own to the kernel object of the last launch. Its
+    /// arguments are those of that launch.
+    ///
+    /// # Errors
+    /// The driver's errors.
+    pub fn opencl3(&self) -> Result<opencl3::kernel::Kernel> {
+        // SAFETY: the kernel is alive; the result releases the reference.
+        unsafe { cl::retain_kernel(self.as_raw()) }.map_err(in_call("clRetainKernel"))?;
+        Ok(opencl3::kernel::Kernel::new(self.as_raw()))
     }
+
+    /// Returns what the kernel needs and prefers on a device (`clGetKernelWorkGroupInfo`;
+    /// `Kernel.get_work_group_info`).
+    ///
+    /// # Errors
+    /// CL_INVALID_DEVICE for a device that the program is not built for, and the driver's other errors.
+    pub fn work_group_info(&self, device: &Device) -> Result<WorkGroupInfo> {
+        let info = |name| {
+            cl::get_kernel_work_group_info(self.as_raw(), device.as_raw(), name)
+                .map_err(in_call("clGetKernelWorkGroupInfo"))
+        };
+        Ok(WorkGroupInfo {
+            max_size: info(cl::CL_KERNEL_WORK_GROUP_SIZE)?.into(),
+            preferred_multiple: info(cl::CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE)?.into(),
+            local_memory: info(cl::CL_KERNEL_LOCAL_MEM_SIZE)?.into(),
+            private_memory: info(cl::CL_KERNEL_PRIVATE_MEM_SIZE)?.into(),
+        })
+    }
+}
+
+/// What a kernel needs and prefers on a device: [`Kernel::work_group_info`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WorkGroupInfo {
+    /// The largest number of work items of a work group.
+    pub max_size: usize,
+    /// The number of work items of which a work group should have a multiple.
+    pub preferred_multiple: usize,
+    /// The local memory of a work group, in bytes, with the arguments that are set.
+    pub local_memory: u64,
+    /// The private memory of a work item, in bytes.
+    pub private_memory: u64,
+}
+
+/// `clGetKernelInfo` of a kernel that is alive.
+fn info(raw: cl_kernel, name: u32) -> Result<InfoType> {
+    cl::get_kernel_info(raw, name).map_err(in_call("clGetKernelInfo"))
 }

@@ -1,6 +1,6 @@
 //! A context, as far as memory objects need it.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use cl3::context::{CL_CONTEXT_DEVICES, get_context_info};
 use cl3::device::{
@@ -10,31 +10,76 @@ use cl3::device::{
 use cl3::error_codes::CL_INVALID_BUFFER_SIZE;
 use cl3::types::{cl_context, cl_device_id};
 
+use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::handle::ContextRef;
 use crate::select::Version;
 
-/// A reference to a context, and the limits of its devices.
+/// The devices of a context. Sub-devices live as long as this: drivers do not keep them.
+// quirk: DRIVER-17
 #[derive(Debug)]
-pub struct MemContext {
-    context: ContextRef,
-    devices: OnceLock<Vec<cl_device_id>>,
+pub struct Devices {
+    all: Vec<Device>,
+    raw: Vec<cl_device_id>,
 }
 
-// SAFETY: device handles may be used from any thread, and are valid as long as their context.
-unsafe impl Send for MemContext {}
+// SAFETY: device handles may be used from any thread, and `all` keeps them valid.
+unsafe impl Send for Devices {}
 // SAFETY: as above.
-unsafe impl Sync for MemContext {}
+unsafe impl Sync for Devices {}
+
+impl Devices {
+    pub(crate) fn new(all: Vec<Device>) -> Self {
+        Self { raw: all.iter().map(Device::as_raw).collect(), all }
+    }
+
+    /// Returns CL_CONTEXT_DEVICES; none where the driver cannot tell.
+    ///
+    /// # Safety
+    /// `context` is a valid context.
+    pub(crate) unsafe fn of_context(context: cl_context) -> Result<Self> {
+        let raw = get_context_info(context, CL_CONTEXT_DEVICES).map(Vec::<isize>::from);
+        // SAFETY: the driver says that they are the devices of a valid context.
+        let device = |raw| unsafe { Device::from_raw(raw as cl_device_id) };
+        let all: Result<_> = raw.unwrap_or_default().into_iter().map(device).collect();
+        all.map(Self::new)
+    }
+
+    pub(crate) fn raw(&self) -> &[cl_device_id] {
+        &self.raw
+    }
+}
+
+/// A reference to a context, and its devices.
+#[derive(Debug)]
+pub struct MemContext {
+    /// The first field: the devices must outlive the context.
+    context: ContextRef,
+    devices: Arc<Devices>,
+}
 
 impl MemContext {
+    pub(crate) fn new(context: ContextRef, devices: Arc<Devices>) -> Self {
+        Self { context, devices }
+    }
+
     /// Adds a reference to a context.
     ///
     /// # Safety
     /// `context` is a valid context.
     pub(crate) unsafe fn from_raw(context: cl_context) -> Result<Arc<Self>> {
+        // SAFETY: as the caller promises.
+        let devices = Arc::new(unsafe { Devices::of_context(context) }?);
         // SAFETY: the caller vouches for the handle.
         let context = unsafe { ContextRef::retain(context) }?;
-        Ok(Arc::new(Self { context, devices: OnceLock::new() }))
+        Ok(Arc::new(Self::new(context, devices)))
+    }
+
+    /// Adds a reference to this context, for an object in it.
+    pub(crate) fn retained(&self) -> Result<Arc<Self>> {
+        // SAFETY: the context is alive.
+        let context = unsafe { ContextRef::retain(self.raw()) }?;
+        Ok(Arc::new(Self::new(context, Arc::clone(&self.devices))))
     }
 
     #[inline]
@@ -44,11 +89,12 @@ impl MemContext {
 
     /// CL_CONTEXT_DEVICES; none where the driver cannot tell.
     pub(crate) fn devices(&self) -> &[cl_device_id] {
-        self.devices.get_or_init(|| {
-            let devices: Vec<isize> =
-                get_context_info(self.raw(), CL_CONTEXT_DEVICES).map(Vec::from).unwrap_or_default();
-            devices.into_iter().map(|device| device as cl_device_id).collect()
-        })
+        self.devices.raw()
+    }
+
+    /// The same, with references to sub-devices.
+    pub(crate) fn all_devices(&self) -> &[Device] {
+        &self.devices.all
     }
 
     /// CL_DEVICE_MEM_BASE_ADDR_ALIGN of each device, in bytes.

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use crate::context::Context;
 use cl3::device::{CL_DEVICE_PIPE_MAX_PACKET_SIZE, get_device_info};
 use cl3::error_codes::{CL_INVALID_OPERATION, CL_INVALID_PIPE_SIZE, CL_INVALID_VALUE};
 use cl3::info_type::InfoType;
 use cl3::memory as cl;
 use cl3::types::cl_mem;
-use opencl3::context::Context;
 
 use super::context::MemContext;
 use super::flags::MemFlags;
@@ -23,7 +23,7 @@ use crate::handle::{MemRef, by_handle};
 ///
 /// ```
 /// use clmatrix::memory::{MemFlags, Pipe};
-/// use clmatrix::{Class, CommandQueue, Launcher, Program};
+/// use clmatrix::{Class, CommandQueue, Program};
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
@@ -38,7 +38,7 @@ use crate::handle::{MemRef, by_handle};
 /// }";
 /// let program =
 ///     Program::build_with_options(&context, source, "-cl-std=CL2.0")?;
-/// let mut send = Launcher::create(&program, "send")?;
+/// let mut send = program.kernel("send")?;
 /// // SAFETY: the argument is what the kernel declares, with packets of its size.
 /// unsafe { send.launch().arg(&pipe).global(64).enqueue(&queue)? };
 /// # Ok(())
@@ -79,8 +79,7 @@ impl Pipe {
         _properties: &[PipeProperty],
     ) -> Result<Self> {
         const CALL: &str = "clCreatePipe";
-        // SAFETY: the context is alive while it is borrowed.
-        let context = unsafe { MemContext::from_raw(context.get()) }?;
+        let context = context.retained()?;
         check_flags(CALL, flags)?;
         check_size(CALL, &context, packet_size, max_packets)?;
         let flags = Self::FLAGS | flags.of_vendors();

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::context::Context;
 use cl3::error_codes::{CL_INVALID_OPERATION, CL_INVALID_VALUE};
 use cl3::info_type::InfoType;
 use cl3::sampler as cl;
 use cl3::types::{cl_context, cl_sampler};
-use opencl3::context::Context;
 
 use super::context::{MemContext, has_extension, version};
 use super::image::limits::check_support;
@@ -296,8 +296,7 @@ fn unknown(what: &str, raw: u32) -> Error {
 
 /// The context, if a device of it has images.
 fn with_images(call: &'static str, context: &Context) -> Result<Arc<MemContext>> {
-    // SAFETY: the context is alive while it is borrowed.
-    let context = unsafe { MemContext::from_raw(context.get()) }?;
+    let context = context.retained()?;
     check_support(call, &context)?;
     Ok(context)
 }

@@ -3,15 +3,13 @@
 //! A query that fails costs its own answer only: old drivers do not know every name, and one
 //! broken platform must not hide the others.
 
+use crate::device::Device;
 use cl3::device as cl;
-use cl3::platform as clp;
-use opencl3::device::Device;
-use opencl3::platform::{Platform, get_platforms};
-use parking_lot::Mutex;
 
 use super::catalog::{DeviceInfo, DeviceType, PlatformInfo, Svm, Version};
-use super::query::{Query, text};
-use crate::error::{Error, Result};
+use super::query::Query;
+use crate::error::Result;
+use crate::platform::{ONE_THREAD, Platform};
 
 /// A platform, its devices, and what they say of themselves.
 #[derive(Clone, Debug)]
@@ -32,43 +30,27 @@ pub struct FoundPlatform {
 /// # Errors
 /// Returns an error of class [`NoRuntime`](crate::Class::NoRuntime) where there is no loader or no driver.
 pub fn platforms() -> Result<Vec<FoundPlatform>> {
-    const CALL: &str = "clGetPlatformIDs";
-    // quirk: POCL-15
-    static ONE_THREAD: Mutex<()> = Mutex::new(());
     let _guard = ONE_THREAD.lock();
-    let platforms = get_platforms().map_err(|error| Error::from_call(CALL, error.0))?;
-    if platforms.is_empty() {
-        // Some loaders report success and no platform.
-        return Err(Error::from_call(CALL, cl3::error_codes::CL_PLATFORM_NOT_FOUND_KHR));
-    }
-    Ok(platforms.into_iter().map(describe_platform).collect())
+    Ok(Platform::all()?.into_iter().map(describe_platform).collect())
 }
 
 fn describe_platform(platform: Platform) -> FoundPlatform {
-    let text = |name| text(clp::get_platform_data(platform.id(), name));
-    let name = text(clp::CL_PLATFORM_NAME);
-    let devices = devices(platform, &name);
+    let name = platform.name();
+    let devices = platform.devices().unwrap_or_else(|error| {
+        log::warn!("platform {name:?}: {error}");
+        Vec::new()
+    });
     let info = PlatformInfo {
-        vendor: text(clp::CL_PLATFORM_VENDOR),
-        version: text(clp::CL_PLATFORM_VERSION),
-        devices: devices.iter().map(describe_device).collect(),
+        vendor: platform.vendor(),
+        version: platform.version(),
+        devices: devices.iter().map(Device::info).collect(),
         name,
     };
     FoundPlatform { info, platform, devices }
 }
 
-fn devices(platform: Platform, name: &str) -> Vec<Device> {
-    match platform.get_devices(cl::CL_DEVICE_TYPE_ALL) {
-        Ok(ids) => ids.into_iter().map(Device::new).collect(),
-        Err(error) if error.0 == cl3::error_codes::CL_DEVICE_NOT_FOUND => Vec::new(),
-        Err(error) => {
-            log::warn!("platform {name:?}: {}", Error::from_call("clGetDeviceIDs", error.0));
-            Vec::new()
-        }
-    }
-}
-
-fn describe_device(device: &Device) -> DeviceInfo {
+/// Asks the driver. A query that fails costs its own answer only.
+pub(crate) fn describe_device(device: &Device) -> DeviceInfo {
     let query = Query(device);
     let version = query.text(cl::CL_DEVICE_VERSION);
     let opencl = Version::parse(&version).unwrap_or_default();

@@ -14,6 +14,7 @@ mod selection;
 mod some_context;
 
 pub use catalog::{DeviceInfo, DeviceType, PlatformInfo, Svm, Version};
+pub(crate) use enumerate::describe_device;
 pub use enumerate::{FoundPlatform, platforms};
 pub use error::{Piece, SelectionError};
 pub use platform_pattern::PlatformPattern;

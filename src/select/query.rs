@@ -1,8 +1,8 @@
 //! Single queries of a device. A query that the driver does not answer is empty or `None`.
 
+use crate::device::Device;
 use bytemuck::AnyBitPattern;
 use cl3::device as cl;
-use opencl3::device::Device;
 
 use super::Version;
 
@@ -26,7 +26,7 @@ impl Query<'_> {
     }
 
     fn data(&self, name: u32) -> std::result::Result<Vec<u8>, i32> {
-        cl::get_device_data(self.0.id(), name)
+        cl::get_device_data(self.0.as_raw(), name)
     }
 
     /// Returns a string, without the blanks that some drivers add; empty where the driver has none.

@@ -4,11 +4,9 @@
 use std::collections::HashSet;
 use std::env;
 use std::ffi::OsString;
-use std::ptr;
 
+use crate::context::Context;
 use cl3::error_codes::{CL_DEVICE_NOT_FOUND, CL_INVALID_VALUE};
-use cl3::types::cl_device_id;
-use opencl3::context::Context;
 
 use super::catalog::PlatformInfo;
 use super::enumerate::platforms;
@@ -60,10 +58,7 @@ pub fn create_some_context() -> Result<Context> {
     let found = platforms()?;
     let infos: Vec<PlatformInfo> = found.iter().map(|platform| platform.info.clone()).collect();
     let (platform, devices) = Wishes::from_environment()?.choose(&infos).map_err(no_context)?;
-    let ids: Vec<cl_device_id> =
-        devices.into_iter().map(|device| found[platform].devices[device].id()).collect();
-    Context::from_devices(&ids, &[], None, ptr::null_mut())
-        .map_err(|error| Error::from_call("clCreateContext", error.0))
+    Context::new(devices.into_iter().map(|device| &found[platform].devices[device]))
 }
 
 /// The text of the variable `name`.

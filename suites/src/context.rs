@@ -11,7 +11,7 @@ use crate::support::on_device::{OnDevice, on_device, soon};
 #[clmatrix_harness::test]
 fn each_call_creates_a_new_context(ctx_factory: CtxFactory) -> Result<()> {
     let (first, second) = (ctx_factory()?, ctx_factory()?);
-    assert_ne!(first.get(), second.get());
+    assert_ne!(first.as_raw(), second.as_raw());
     let count = first.reference_count()?;
     assert_eq!(second.reference_count()?, count);
     assert!(count <= 2, "the test has a reference, and the worker may have one: {count}");
@@ -22,21 +22,21 @@ fn each_call_creates_a_new_context(ctx_factory: CtxFactory) -> Result<()> {
 #[clmatrix_harness::test]
 fn a_context_has_the_device_under_test_only(ctx_factory: CtxFactory, device: Device) -> Result<()> {
     let context = ctx_factory()?;
-    assert_eq!(context.devices(), [device.id()]);
+    assert_eq!(context.devices(), [device]);
     Ok(())
 }
 
 #[rstest]
 #[clmatrix_harness::test]
 fn the_device_belongs_to_the_platform(device: Device, platform: Platform) -> Result<()> {
-    assert_eq!(device.platform()?, platform.id());
+    assert_eq!(device.platform()?, platform);
     Ok(())
 }
 
 #[rstest]
 #[clmatrix_harness::test]
 fn fixtures_agree_on_the_device(ctx_factory: CtxFactory, device: Device) {
-    assert_eq!(ctx_factory.device().id(), device.id());
+    assert_eq!(ctx_factory.device().as_raw(), device.as_raw());
 }
 
 /// Drivers limit the number of contexts, so a context must be released with its last user.

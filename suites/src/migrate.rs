@@ -71,7 +71,7 @@ fn overlapping_regions_may_be_released_in_any_order(
     device: Device,
     #[values(true, false)] is_one_call: bool,
 ) -> Result<()> {
-    let part = (device.mem_base_addr_align()? as usize / 8).max(64);
+    let part = (device.opencl3().mem_base_addr_align()? as usize / 8).max(64);
     let buffer = buffer_of(&on_device, &counting(part as u32))?;
     for _ in 0..50 {
         let outer = buffer.sub_buffer(..4 * part)?;
@@ -94,7 +94,7 @@ fn a_region_without_content_leaves_the_other_bytes(
     on_device: OnDevice,
     device: Device,
 ) -> Result<()> {
-    let part = (device.mem_base_addr_align()? as usize / 8).max(64);
+    let part = (device.opencl3().mem_base_addr_align()? as usize / 8).max(64);
     let buffer = buffer_of(&on_device, &counting(part as u32))?;
     on_device.run(DOUBLE, &[&buffer], part)?;
     let region = buffer.sub_buffer(part..2 * part)?;
@@ -110,7 +110,7 @@ fn a_region_without_content_leaves_the_other_bytes(
 #[rstest]
 #[clmatrix_harness::test]
 fn a_sub_buffer_and_its_parent_migrate_together(on_device: OnDevice, device: Device) -> Result<()> {
-    let part = (device.mem_base_addr_align()? as usize / 8).max(64);
+    let part = (device.opencl3().mem_base_addr_align()? as usize / 8).max(64);
     let whole = buffer_of(&on_device, &counting(part as u32))?;
     let region = whole.sub_buffer(part..2 * part)?;
     let objects: [&dyn AnyMemoryObject; 2] = [&whole, &region];

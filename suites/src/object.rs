@@ -1,7 +1,6 @@
 //! The common queries of all memory objects (`clGetMemObjectInfo`; `pyopencl.MemoryObject`).
 
 use std::collections::HashSet;
-use std::ptr;
 
 use clmatrix::cl3::device::{
     CL_DEVICE_MAX_COMPUTE_UNITS, CL_DEVICE_PARTITION_EQUALLY, get_device_info,
@@ -9,7 +8,7 @@ use clmatrix::cl3::device::{
 use clmatrix::memory::{
     Buffer, Linear, MemFlags, MemoryObject, ObjectType, enqueue_copy, enqueue_fill,
 };
-use clmatrix::{CommandQueue, Context, Device, Result};
+use clmatrix::{CommandQueue, Context, Device, Partition, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory, device, skip};
 use rstest::rstest;
 
@@ -17,7 +16,7 @@ use crate::support::on_device::{OnDevice, on_device, soon};
 
 /// A multiple of every device's CL_DEVICE_MEM_BASE_ADDR_ALIGN in bytes.
 fn part(device: Device) -> Result<usize> {
-    Ok((device.mem_base_addr_align()? as usize / 8).max(64))
+    Ok((device.opencl3().mem_base_addr_align()? as usize / 8).max(64))
 }
 
 #[rstest]
@@ -30,7 +29,7 @@ fn queries_return_the_properties_of_a_buffer(on_device: OnDevice) -> Result<()> 
     assert!(buffer.host_ptr()?.is_null());
     assert_eq!(buffer.map_count()?, 0);
     assert_eq!(buffer.reference_count()?, 1);
-    assert_eq!(buffer.context_raw(), on_device.context.get());
+    assert_eq!(buffer.context_raw(), on_device.context.as_raw());
     assert_eq!(buffer.associated_memory_object()?, None);
     assert_eq!(buffer.offset(), 0);
     Ok(())
@@ -57,16 +56,32 @@ fn queries_return_the_parent_and_offset_of_a_sub_buffer(
 #[rstest]
 #[clmatrix_harness::test(requires(opencl = "1.2"))]
 fn a_queue_keeps_its_sub_device(device: Device) -> Result<()> {
-    if !device.partition_properties()?.contains(&CL_DEVICE_PARTITION_EQUALLY) {
+    if !device.opencl3().partition_properties()?.contains(&CL_DEVICE_PARTITION_EQUALLY) {
         skip!("the device has no sub-devices");
     }
-    let sub_devices = device.create_sub_devices(&[CL_DEVICE_PARTITION_EQUALLY, 1, 0])?;
-    let context = Context::from_sub_devices(&sub_devices[..1], &[], None, ptr::null_mut())?;
+    let sub_devices = device.partition(Partition::Equally(1))?;
+    let context = Context::new(&sub_devices[..1])?;
     let queue = CommandQueue::new(&context)?;
-    let raw = sub_devices[0].id();
+    let raw = sub_devices[0].as_raw();
     drop((context, sub_devices));
     assert_eq!(queue.device_raw(), raw);
     assert_eq!(get_device_info(raw, CL_DEVICE_MAX_COMPUTE_UNITS).map(u32::from), Ok(1));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(opencl = "1.2"))]
+fn a_buffer_keeps_the_sub_devices_of_its_context(device: Device) -> Result<()> {
+    if !device.opencl3().partition_properties()?.contains(&CL_DEVICE_PARTITION_EQUALLY) {
+        skip!("the device has no sub-devices");
+    }
+    let sub_devices = device.partition(Partition::Equally(1))?;
+    let raw = sub_devices[0].as_raw();
+    let context = Context::new(&sub_devices[..1])?;
+    let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1_u32, 2])?;
+    drop((context, sub_devices));
+    assert_eq!(get_device_info(raw, CL_DEVICE_MAX_COMPUTE_UNITS).map(u32::from), Ok(1));
+    drop(buffer);
     Ok(())
 }
 
@@ -160,7 +175,7 @@ fn objects_outlive_their_context_and_queue(ctx_factory: CtxFactory) -> Result<()
 }
 
 fn references(context: &Context) -> Result<u32> {
-    Ok(context.reference_count()?)
+    context.reference_count()
 }
 
 #[rstest]

@@ -36,8 +36,8 @@ fn pipe_of(on_device: &OnDevice, max_packets: u32) -> Result<Pipe> {
 #[rstest]
 #[clmatrix_harness::test(requires(pipes))]
 fn packets_are_passed_from_kernel_to_kernel(on_device: OnDevice) -> Result<()> {
-    let mut send = on_device.launcher(SEND, CL_2)?;
-    let mut receive = on_device.launcher(RECEIVE, CL_2)?;
+    let mut send = on_device.kernel(SEND, CL_2)?;
+    let mut receive = on_device.kernel(RECEIVE, CL_2)?;
     let pipe = pipe_of(&on_device, 16)?;
     let failed = buffer_of(&on_device, &[0])?;
     let (packets, count) = (buffer_of(&on_device, &[0; 16])?, buffer_of(&on_device, &[0])?);
@@ -63,8 +63,8 @@ fn through(on_device: &OnDevice, pipe: &Pipe, from: u32, n: u32) -> Result<Vec<u
     let source = "kernel void k(write_only pipe uint out, uint from) {
         for (uint i = from; i < from + 4; i++) write_pipe(out, &i);
     }";
-    let mut send = on_device.launcher(source, CL_2)?;
-    let mut receive = on_device.launcher(RECEIVE, CL_2)?;
+    let mut send = on_device.kernel(source, CL_2)?;
+    let mut receive = on_device.kernel(RECEIVE, CL_2)?;
     let (packets, count) = (buffer_of(on_device, &[0; 8])?, buffer_of(on_device, &[0])?);
     // SAFETY: the arguments are those that the kernels declare, with packets of their size and room
     // for `n` of them.
@@ -99,7 +99,7 @@ fn an_empty_pipe_accepts_packets_again(on_device: OnDevice) -> Result<()> {
 #[rstest]
 #[clmatrix_harness::test(requires(pipes))]
 fn a_full_pipe_accepts_no_packets(on_device: OnDevice) -> Result<()> {
-    let mut send = on_device.launcher(SEND, CL_2)?;
+    let mut send = on_device.kernel(SEND, CL_2)?;
     let pipe = pipe_of(&on_device, 4)?;
     let failed = buffer_of(&on_device, &[0])?;
     // SAFETY: the arguments are those that the kernel declares, with packets of its size.
@@ -127,7 +127,7 @@ fn queries_return_the_properties_of_a_pipe(
     assert_eq!(pipe.flags(), MemFlags::READ_WRITE | MemFlags::HOST_NO_ACCESS);
     assert_eq!(pipe.object_type()?, ObjectType::Pipe);
     assert_eq!(pipe.reference_count()?, 1);
-    assert_eq!(pipe.context_raw(), on_device.context.get());
+    assert_eq!(pipe.context_raw(), on_device.context.as_raw());
     assert_eq!(pipe.associated_memory_object()?, None);
     assert_eq!((pipe.offset(), pipe.map_count()?), (0, 0));
     let driver_says: usize = get_mem_object_info(pipe.as_raw(), CL_MEM_SIZE).unwrap().into();
@@ -170,7 +170,7 @@ fn handles_are_counted_and_compared(on_device: OnDevice) -> Result<()> {
 #[rstest]
 #[clmatrix_harness::test(requires(pipes))]
 fn invalid_sizes_are_refused(on_device: OnDevice, device: Device) -> Result<()> {
-    let most = RawDevice::new(device.id()).pipe_max_packet_size()?;
+    let most = RawDevice::new(device.as_raw()).pipe_max_packet_size()?;
     for (packet_size, max_packets) in
         [(0, 4), (most + 1, 4), (u32::MAX, 4), (4, 0), (most, u32::MAX)]
     {
@@ -211,7 +211,7 @@ fn pipes_and_buffers_are_not_interchangeable(
         assert_eq!(refusal(Pipe::from_raw(buffer.as_raw(), true)), "CL_INVALID_MEM_OBJECT");
         assert_eq!(refusal(Buffer::from_raw(pipe.as_raw(), true)), "CL_INVALID_MEM_OBJECT");
     }
-    let mut send = on_device.launcher(SEND, CL_2)?;
+    let mut send = on_device.kernel(SEND, CL_2)?;
     let queue = &on_device.queue;
     let elsewhere = ctx_factory()?;
     let stranger = Pipe::new(&elsewhere, MemFlags::empty(), 4, 4, &[])?;
@@ -232,7 +232,8 @@ fn pipes_and_buffers_are_not_interchangeable(
 #[clmatrix_harness::test]
 fn a_device_without_pipes_is_unsupported(on_device: OnDevice, device: Device) -> Result<()> {
     let result = pipe_of(&on_device, 4);
-    let has_pipes = RawDevice::new(device.id()).pipe_max_packet_size().is_ok_and(|most| most > 0);
+    let has_pipes =
+        RawDevice::new(device.as_raw()).pipe_max_packet_size().is_ok_and(|most| most > 0);
     match result {
         Ok(_) => assert!(has_pipes),
         Err(error) => {

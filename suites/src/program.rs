@@ -2,7 +2,7 @@
 
 use clmatrix::cl3::program::{CL_PROGRAM_BINARIES, get_program_info};
 use clmatrix::memory::{Buffer, MemFlags, enqueue_copy};
-use clmatrix::{Class, Launcher, Program, Result};
+use clmatrix::{Class, Program, Result};
 use rstest::rstest;
 
 use crate::buffer::refusal;
@@ -13,7 +13,7 @@ const FILL: &str = "kernel void k(global uint *out) { out[get_global_id(0)] = 7;
 /// Runs the kernel of [`FILL`].
 fn is_right(on_device: &OnDevice, program: &Program) -> Result<()> {
     let buffer = Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, &[0_u32; 4])?;
-    let mut fill = Launcher::create(program, "k")?;
+    let mut fill = program.kernel("k")?;
     // SAFETY: the argument is what the kernel declares, with an element for each work item.
     unsafe { fill.launch().arg(&buffer).global(4).enqueue(&on_device.queue)? };
     let mut found = [0_u32; 4];
@@ -90,7 +90,7 @@ fn from_raw_retains_or_takes_over_a_reference(on_device: OnDevice) -> Result<()>
     // SAFETY: the handle is valid.
     let retained = unsafe { Program::from_raw(program.as_raw(), true) }?;
     assert_eq!((retained.reference_count()?, &retained), (count + 1, &program));
-    assert_eq!(retained.context_raw(), on_device.context.get());
+    assert_eq!(retained.context().as_raw(), on_device.context.as_raw());
     let raw = retained.as_raw();
     std::mem::forget(retained);
     // SAFETY: the handle is valid, and the reference is that of `retained`.

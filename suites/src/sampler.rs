@@ -35,7 +35,7 @@ fn found(on_device: &OnDevice, sampler: &Sampler, x: &[f32]) -> Result<Vec<f32>>
         .build()?;
     let coordinates = Buffer::from_slice(&on_device.context, MemFlags::READ_ONLY, x)?;
     let out = Buffer::new(&on_device.context, MemFlags::WRITE_ONLY, size_of_val(x))?;
-    let mut read = on_device.launcher(READ, "-cl-kernel-arg-info")?;
+    let mut read = on_device.kernel(READ, "-cl-kernel-arg-info")?;
     let mut launch = read.launch();
     let between = if sampler.normalized_coords()? { 0.5_f32 } else { 1.0 };
     launch.arg(&image).arg(sampler).arg(between).arg(&coordinates).arg(&out).global(x.len());
@@ -55,7 +55,7 @@ fn a_sampler_may_be_dropped_before_the_kernel_has_run(on_device: OnDevice) -> Re
     let image = Image::builder(context, format).shape([4, 2]).copy_from(&[row, row]).build()?;
     let x = Buffer::from_slice(context, MemFlags::READ_ONLY, &[-0.125_f32, 1.375])?;
     let out = Buffer::new(context, MemFlags::WRITE_ONLY, 8)?;
-    let mut read = on_device.launcher(READ, "-cl-kernel-arg-info")?;
+    let mut read = on_device.kernel(READ, "-cl-kernel-arg-info")?;
     for _ in 0..20 {
         let gate = gate(context);
         let sampler = Sampler::new(context, true, Repeat, Nearest)?;
@@ -130,7 +130,7 @@ fn queries_return_the_properties_of_a_sampler(
     assert_eq!(sampler.addressing_mode()?, addressing);
     assert_eq!(sampler.filter_mode()?, filter);
     assert_eq!(sampler.reference_count()?, 1);
-    assert_eq!(sampler.context_raw(), on_device.context.get());
+    assert_eq!(sampler.context_raw(), on_device.context.as_raw());
     Ok(())
 }
 
@@ -172,7 +172,7 @@ fn invalid_properties_are_refused(on_device: OnDevice, device: Device) -> Result
     let twice = [SamplerProperty::FilterMode(Linear), SamplerProperty::FilterMode(Nearest)];
     let result = Sampler::with_properties(&on_device.context, &twice);
     assert_eq!(refusal(result), "CL_INVALID_VALUE");
-    if !device.extensions()?.contains("cl_khr_mipmap_image") {
+    if !device.opencl3().extensions()?.contains("cl_khr_mipmap_image") {
         let result = Sampler::with_properties(&on_device.context, &[SamplerProperty::LodMin(1.0)]);
         let error = result.unwrap_err();
         assert_eq!(
@@ -189,7 +189,7 @@ fn invalid_properties_are_refused(on_device: OnDevice, device: Device) -> Result
 #[clmatrix_harness::test(requires(images))]
 fn mip_properties_are_returned_where_supported(on_device: OnDevice, device: Device) -> Result<()> {
     let sampler = Sampler::new(&on_device.context, true, Clamp, Nearest)?;
-    let has_mip_levels = device.extensions()?.contains("cl_khr_mipmap_image");
+    let has_mip_levels = device.opencl3().extensions()?.contains("cl_khr_mipmap_image");
     let answers = [
         sampler.mip_filter_mode().map(drop),
         sampler.lod_min().map(drop),
@@ -208,8 +208,8 @@ fn mip_properties_are_returned_where_supported(on_device: OnDevice, device: Devi
 #[rstest]
 #[clmatrix_harness::test]
 fn a_device_without_samplers_is_unsupported(on_device: OnDevice, device: Device) -> Result<()> {
-    let is_1 = device.version()?.starts_with("OpenCL 1.");
-    let images = device.image_support()?;
+    let is_1 = device.opencl3().version()?.starts_with("OpenCL 1.");
+    let images = device.opencl3().image_support()?;
     let context = &on_device.context;
     for (result, can) in [
         (Sampler::new(context, true, Clamp, Nearest), images),
@@ -234,7 +234,6 @@ fn handles_are_counted_and_compared(on_device: OnDevice) -> Result<()> {
     let other = Sampler::new(&on_device.context, true, Repeat, Nearest)?;
     assert_eq!(sampler, sampler.clone());
     assert_ne!(sampler, other);
-    #[expect(clippy::mutable_key_type, reason = "equality and hash are those of the handle")]
     let all = [sampler.clone(), other, sampler.clone()].into_iter().collect::<HashSet<_>>();
     assert_eq!(all.len(), 2);
     drop(all);
@@ -265,7 +264,7 @@ fn samplers_and_other_objects_are_not_interchangeable(
     let buffer = buffer_of(&on_device, &[0; 4])?;
     let format = ImageFormat::new(ChannelOrder::Rgba, ChannelType::Float);
     let image = Image::new(&on_device.context, MemFlags::READ_ONLY, format, [4, 1])?;
-    let mut read = on_device.launcher(READ, "-cl-kernel-arg-info")?;
+    let mut read = on_device.kernel(READ, "-cl-kernel-arg-info")?;
     let queue = &on_device.queue;
     // SAFETY: all of it is refused.
     unsafe {

@@ -1,7 +1,7 @@
 //! Launches of kernels.
 
 use clmatrix::memory::{Buffer, MemFlags};
-use clmatrix::{CommandQueue, Context, Launch, Launcher, Result};
+use clmatrix::{CommandQueue, Context, Kernel, Launch, Result};
 
 fn is_send<T: Send>() {}
 
@@ -10,11 +10,11 @@ fn arguments_in_another_thread() {
 }
 
 fn an_argument_that_is_gone(
-    launcher: &mut Launcher,
+    kernel: &mut Kernel,
     context: &Context,
     queue: &CommandQueue,
 ) -> Result<()> {
-    let mut launch = launcher.launch();
+    let mut launch = kernel.launch();
     {
         let buffer = Buffer::new(context, MemFlags::READ_WRITE, 4)?;
         launch.arg(&buffer); //~ E0597
@@ -24,9 +24,9 @@ fn an_argument_that_is_gone(
     Ok(())
 }
 
-fn two_launches_at_once(launcher: &mut Launcher, queue: &CommandQueue) -> Result<()> {
-    let mut first = launcher.launch();
-    let mut second = launcher.launch(); //~ E0499
+fn two_launches_at_once(kernel: &mut Kernel, queue: &CommandQueue) -> Result<()> {
+    let mut first = kernel.launch();
+    let mut second = kernel.launch(); //~ E0499
     // SAFETY: it does not compile.
     unsafe {
         first.enqueue(queue)?;
@@ -35,17 +35,17 @@ fn two_launches_at_once(launcher: &mut Launcher, queue: &CommandQueue) -> Result
     Ok(())
 }
 
-fn a_launch_that_nobody_vouches_for(launcher: &mut Launcher, queue: &CommandQueue) -> Result<()> {
-    launcher.launch().global(1).enqueue(queue)?; //~ E0133
+fn a_launch_that_nobody_vouches_for(kernel: &mut Kernel, queue: &CommandQueue) -> Result<()> {
+    kernel.launch().global(1).enqueue(queue)?; //~ E0133
     Ok(())
 }
 
-fn an_argument_that_is_no_plain_value(launcher: &mut Launcher) {
-    let _ = launcher.launch().arg("text"); //~ E0277
+fn an_argument_that_is_no_plain_value(kernel: &mut Kernel) {
+    let _ = kernel.launch().arg("text"); //~ E0277
 }
 
-fn host_memory(launcher: &mut Launcher) {
-    launcher.launch().arg_read(&[0_u8; 4]); //~ E0277
+fn host_memory(kernel: &mut Kernel) {
+    kernel.launch().arg_read(&[0_u8; 4]); //~ E0277
 }
 
 fn main() {}

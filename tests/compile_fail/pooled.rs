@@ -4,7 +4,7 @@ use clmatrix::memory::{
     Buffer, Image, MemoryObject, Rect, SvmAllocation, SvmPointer, enqueue_copy, enqueue_fill,
 };
 use clmatrix::pool::{PooledBuffer, PooledSvm};
-use clmatrix::{CommandQueue, Launcher, Result};
+use clmatrix::{CommandQueue, Kernel, Result};
 
 fn a_buffer_that_was_released(buffer: PooledBuffer) -> usize {
     drop(buffer);
@@ -63,12 +63,12 @@ fn a_color(queue: &CommandQueue, buffer: &PooledBuffer) {
     let _ = enqueue_fill(queue, buffer, [0_u32; 4], ..); //~ E0308
 }
 
-fn by_value(launcher: &mut Launcher, buffer: PooledBuffer) {
-    launcher.launch().arg(buffer); //~ E0277
+fn by_value(kernel: &mut Kernel, buffer: PooledBuffer) {
+    kernel.launch().arg(buffer); //~ E0277
 }
 
-fn an_argument_that_has_gone_back(launcher: &mut Launcher, buffer: PooledBuffer) {
-    let mut launch = launcher.launch();
+fn an_argument_that_has_gone_back(kernel: &mut Kernel, buffer: PooledBuffer) {
+    let mut launch = kernel.launch();
     launch.arg(&buffer);
     drop(buffer); //~ E0505
     launch.global(1);

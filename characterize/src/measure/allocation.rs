@@ -45,7 +45,7 @@ fn search(
 ) -> MeasureResult<Finding> {
     /// The precision of the answer, as a share of it.
     const EXACT: u64 = 64;
-    let declared = bench.device.max_mem_alloc_size()?;
+    let declared = bench.device.opencl3().max_mem_alloc_size()?;
     let end = bench.memory / PAGE * PAGE;
     if end == 0 {
         return Err(NotMeasurable::new(format!("{} bytes of memory are too few", bench.memory)));
@@ -87,7 +87,7 @@ fn search(
 fn alignment_is_enforced(bench: &Workbench, _: &Budget) -> MeasureResult<Sampled> {
     const CALL: &str = "clCreateSubBuffer";
     const BITS: usize = 8;
-    let alignment = bench.device.mem_base_addr_align()? as usize / BITS;
+    let alignment = bench.device.opencl3().mem_base_addr_align()? as usize / BITS;
     if alignment <= 1 {
         return Err(NotMeasurable::new("the device aligns regions to single bytes"));
     }

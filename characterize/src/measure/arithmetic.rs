@@ -10,7 +10,7 @@ use super::sampling::{Rounds, sample, steps_for};
 use super::series::{Point, Series};
 use super::topic_spec::TopicSpec;
 use super::workbench::Workbench;
-use clmatrix::launch::Launcher;
+use clmatrix::launch::Kernel;
 use clmatrix::memory::Buffer;
 use clmatrix::select::query::Query;
 
@@ -139,7 +139,7 @@ fn series(rates: Vec<f64>) -> Series {
 /// A kernel for one type, and how often it runs.
 struct Mads<'a> {
     bench: &'a Workbench<'a>,
-    kernel: Launcher,
+    kernel: Kernel,
     /// Elements of a vector.
     width: u32,
     steps: u32,
@@ -216,11 +216,11 @@ impl Number {
 /// The work items of a group, and the groups that keep the device busy. On a CPU a group is no wider than
 /// its vectors, and a thread of PoCL takes 32 groups at a time.
 // quirk: POCL-12
-fn shape(bench: &Workbench, kernel: &Launcher) -> MeasureResult<(usize, usize)> {
+fn shape(bench: &Workbench, kernel: &Kernel) -> MeasureResult<(usize, usize)> {
     const OF_CPU: (usize, usize) = (16, 64);
     const OF_OTHERS: (usize, usize) = (256, 8);
     let is_cpu = bench.facts.device_type.has_cpu();
     let (group, per_unit) = if is_cpu { OF_CPU } else { OF_OTHERS };
-    let most = kernel.kernel().get_work_group_size(bench.device.id())?;
+    let most = kernel.work_group_info(&bench.device)?.max_size;
     Ok((group.min(most), per_unit * bench.facts.max_compute_units as usize))
 }

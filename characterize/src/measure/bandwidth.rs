@@ -73,7 +73,7 @@ impl<'b> Moves<'b> {
             PER_ITEM.into_iter().map(|per_item| Contents::new(bench, per_item)).collect();
         let shapes = shapes?;
         let group = shapes.last().map_or(1, Contents::group);
-        let most = bench.memory.min(bench.device.max_mem_alloc_size()?) / 4;
+        let most = bench.memory.min(bench.device.opencl3().max_mem_alloc_size()?) / 4;
         let bytes = most.min(LARGEST) as usize / group * group;
         if bytes == 0 {
             return Err(NotMeasurable::new(format!(

@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::process;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use clmatrix::Context;
 use clmatrix::Program;
-use opencl3::context::Context;
 
 use super::clock::nanoseconds;
 use super::estimate::{Floor, Summary, is_cached, repeatable};
@@ -60,7 +60,7 @@ fn builds(bench: &Workbench) -> MeasureResult<Vec<Point>> {
     let mut sources = Sources::new();
     let mut last = sources.next();
     let build = |source: &str| {
-        let context = Context::from_device(&bench.device)?;
+        let context = Context::new([&bench.device])?;
         let (time, built) = nanoseconds(bench.budget.clock(), || Program::build(&context, source));
         built
             .map_err(|error| NotMeasurable::new(format!("the program does not build: {error}")))?;

@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 use super::finding::MeasureResult;
 use super::workbench::Workbench;
-use clmatrix::launch::Launcher;
+use clmatrix::launch::Kernel;
 use clmatrix::memory::{Buffer, enqueue_fill};
 
 /// The order of a cycle's nodes is the same in each run, and looks random: a bijection of numbers
@@ -104,10 +104,10 @@ pub(super) struct Chase<'b> {
     bench: &'b Workbench<'b>,
     next: Buffer,
     taken: Buffer,
-    lay: Launcher,
-    enter: Launcher,
-    touch: Launcher,
-    chase: Launcher,
+    lay: Kernel,
+    enter: Kernel,
+    touch: Kernel,
+    chase: Kernel,
     words: u32,
 }
 
@@ -119,10 +119,10 @@ impl<'b> Chase<'b> {
             bench,
             next: bench.buffer(words as usize * size_of::<u32>())?,
             taken: bench.buffer(size_of::<u32>())?,
-            lay: Launcher::create(&program, "lay")?,
-            enter: Launcher::create(&program, "enter")?,
-            touch: Launcher::create(&program, "touch")?,
-            chase: Launcher::create(&program, "chase")?,
+            lay: program.kernel("lay")?,
+            enter: program.kernel("enter")?,
+            touch: program.kernel("touch")?,
+            chase: program.kernel("chase")?,
             words,
         })
     }

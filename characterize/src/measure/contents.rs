@@ -4,7 +4,7 @@ use clmatrix::event::Event;
 
 use super::finding::{MeasureResult, NotMeasurable};
 use super::workbench::Workbench;
-use clmatrix::launch::Launcher;
+use clmatrix::launch::Kernel;
 use clmatrix::memory::{Buffer, MemoryObject, enqueue_fill};
 
 /// Each work item has `PER_ITEM` elements. The elements of a work group lie side by side, and neighbours use
@@ -58,9 +58,9 @@ pub(super) struct Contents<'b> {
     pub per_item: usize,
     /// The number of work items of a group.
     lanes: usize,
-    copy: Launcher,
-    read: Launcher,
-    write: Launcher,
+    copy: Kernel,
+    read: Kernel,
+    write: Kernel,
     /// The number of work items that read a wrong value.
     wrong: Buffer,
 }
@@ -71,9 +71,9 @@ impl<'b> Contents<'b> {
         const LANES: usize = 256;
         let program = bench.program(SOURCE, &format!("-DPER_ITEM={per_item}"))?;
         let mut lanes = LANES;
-        let mut kernel = |name: &'static str| -> MeasureResult<Launcher> {
-            let launcher = Launcher::create(&program, name)?;
-            lanes = lanes.min(launcher.kernel().get_work_group_size(bench.device.id())?.max(1));
+        let mut kernel = |name: &'static str| -> MeasureResult<Kernel> {
+            let launcher = program.kernel(name)?;
+            lanes = lanes.min(launcher.work_group_info(&bench.device)?.max_size.max(1));
             Ok(launcher)
         };
         let (copy, read, write) = (kernel("copy")?, kernel("read")?, kernel("write")?);

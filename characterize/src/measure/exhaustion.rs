@@ -19,7 +19,7 @@ pub(super) const SPEC: TopicSpec = TopicSpec {
 fn take(bench: &Workbench) -> MeasureResult<Vec<Sampled>> {
     /// The number of buffers that take the whole memory. The precision of the answer is one buffer.
     const BUFFERS: u64 = 64;
-    let declared = bench.device.max_mem_alloc_size()?;
+    let declared = bench.device.opencl3().max_mem_alloc_size()?;
     let size = (bench.memory / BUFFERS).min(declared).max(PAGE) / PAGE * PAGE;
     let mut tried = Vec::new();
     let end = exhaust(bench, size, |bytes, works| tried.push(Point::trial(bytes, works)));

@@ -72,7 +72,7 @@ struct Transfers<'b> {
 impl<'b> Transfers<'b> {
     fn new(bench: &'b Workbench<'b>) -> MeasureResult<Self> {
         let contents = Contents::new(bench, 1)?;
-        let most = bench.memory.min(bench.device.max_mem_alloc_size()?) / 4;
+        let most = bench.memory.min(bench.device.opencl3().max_mem_alloc_size()?) / 4;
         let size = most.min(LARGEST) as usize / contents.group() * contents.group();
         if size == 0 {
             return Err(NotMeasurable::new(format!(

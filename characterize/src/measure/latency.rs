@@ -58,7 +58,8 @@ struct Walk {
 
 impl<'b> Footprints<'b> {
     fn new(bench: &'b Workbench<'b>) -> MeasureResult<Self> {
-        let most = (bench.memory.min(bench.device.max_mem_alloc_size()?) / 2).min(LARGEST);
+        let most =
+            (bench.memory.min(bench.device.opencl3().max_mem_alloc_size()?) / 2).min(LARGEST);
         let powers = (0..).map(|power| SMALLEST << power);
         let sizes = powers.flat_map(|size| [size, size / 2 * 3]);
         let sizes: Vec<u64> = sizes.take_while(|size| *size <= most).collect();
@@ -160,7 +161,7 @@ impl<'b> Footprints<'b> {
         let points: Vec<Point> =
             points.into_iter().zip(bytes).map(|(point, x)| Point { x, ..point }).collect();
         let y = ("time of two accesses", Unit::Nanoseconds);
-        let told = f64::from(self.bench.device.global_mem_cacheline_size()?);
+        let told = f64::from(self.bench.device.opencl3().global_mem_cacheline_size()?);
         let found = line_size(&points).map(|found| doubted_unless(found, told));
         Ok(Sampled::new(found, [Series::new(("distance", Unit::Bytes), y, points)]))
     }

@@ -4,10 +4,9 @@ use std::ptr;
 
 use cl3::command_queue::enqueue_nd_range_kernel;
 use cl3::event::{release_event, wait_for_events};
-use clmatrix::launch::Launcher;
+use clmatrix::Context;
+use clmatrix::launch::Kernel;
 use clmatrix::queue::CommandQueue;
-use opencl3::context::Context;
-use opencl3::kernel::Kernel;
 
 use super::clock::{Budget, nanoseconds};
 use super::estimate::{Floor, repeatable};
@@ -50,7 +49,7 @@ impl Launches {
     fn new(bench: &Workbench) -> MeasureResult<Self> {
         let program = bench.program("kernel void nothing(void) {}", "")?;
         let queue = CommandQueue::new(&bench.context)?;
-        Ok(Self { queue, kernel: Launcher::create(&program, "nothing")?.into_kernel() })
+        Ok(Self { queue, kernel: program.kernel("nothing")? })
     }
 
     /// Launches one work item.
@@ -59,7 +58,7 @@ impl Launches {
         let event = unsafe {
             enqueue_nd_range_kernel(
                 self.queue.as_raw(),
-                self.kernel.get(),
+                self.kernel.as_raw(),
                 1,
                 ptr::null(),
                 &1,
@@ -126,7 +125,7 @@ fn queue(bench: &Workbench, budget: &Budget) -> MeasureResult<Sampled> {
 
 fn context(bench: &Workbench, budget: &Budget) -> MeasureResult<Sampled> {
     times(budget, "time per context", || {
-        let (time, made) = nanoseconds(budget.clock(), || Context::from_device(&bench.device));
+        let (time, made) = nanoseconds(budget.clock(), || Context::new([&bench.device]));
         made?;
         Ok(time)
     })

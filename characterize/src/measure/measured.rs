@@ -13,7 +13,7 @@ use super::series::Series;
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// let context = clmatrix::create_some_context()?;
-/// let device = Device::new(context.default_device());
+/// let device = context.default_device().clone();
 /// for measured in measure(&device, Topic::Timer, &Settings::for_device(&device)?) {
 ///     match &measured.answer {
 ///         Ok(finding) => println!("{}: {finding}", measured.name),

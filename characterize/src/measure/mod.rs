@@ -36,7 +36,7 @@ mod workbench;
 
 use std::time::Duration;
 
-use opencl3::device::Device;
+use clmatrix::Device;
 
 pub use clock::{Clock, SystemClock};
 pub use finding::{Confidence, Finding, NotMeasurable, Unit, Value};

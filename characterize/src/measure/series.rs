@@ -11,7 +11,7 @@ use super::finding::Unit;
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// let context = clmatrix::create_some_context()?;
-/// let device = Device::new(context.default_device());
+/// let device = context.default_device().clone();
 /// for measured in measure(&device, Topic::Timer, &Settings::for_device(&device)?) {
 ///     for series in &measured.series {
 ///         assert_eq!(series.y.unit, Unit::Nanoseconds);

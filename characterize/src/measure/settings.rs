@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use clmatrix::Device;
 use clmatrix::error::Result;
 use clmatrix::select::DeviceType;
-use opencl3::device::Device;
 
 use super::clock::{Clock, SystemClock};
 use crate::Facts;
@@ -19,7 +19,7 @@ use crate::Facts;
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// let context = clmatrix::create_some_context()?;
-/// let device = Device::new(context.default_device());
+/// let device = context.default_device().clone();
 /// let usual = Settings::for_device(&device)?;
 /// let settings = Settings { budget: Duration::from_millis(500), memory: 64 << 20, ..usual };
 /// let all = measure_all(&device, &[Topic::Timer, Topic::Launch], &settings, |topic| {
@@ -57,7 +57,7 @@ impl Settings<'static> {
     /// The driver's errors where it does not tell what all devices have.
     pub fn for_device(device: &Device) -> Result<Self> {
         let facts = Facts::query(device)?;
-        let memory = device.global_mem_size()?;
+        let memory = device.opencl3().global_mem_size()?;
         Ok(Self::usual(facts.device_type, facts.host_unified_memory, memory))
     }
 

@@ -13,7 +13,7 @@ use super::sampling::{Rounds, sample, steps_for};
 use super::series::Series;
 use super::topic_spec::TopicSpec;
 use super::workbench::Workbench;
-use clmatrix::launch::Launcher;
+use clmatrix::launch::Kernel;
 use clmatrix::memory::Buffer;
 use clmatrix::select::Version;
 use clmatrix::select::query::Query;
@@ -98,7 +98,7 @@ const MOST_WORK_ITEMS: usize = 256;
 /// A kernel whose work items take one of two ways.
 struct Divergence<'a> {
     bench: &'a Workbench<'a>,
-    kernel: Launcher,
+    kernel: Kernel,
     /// The work items of the one work group.
     work_items: usize,
     taken: Buffer,
@@ -108,7 +108,7 @@ struct Divergence<'a> {
 impl<'a> Divergence<'a> {
     fn new(bench: &'a Workbench<'a>) -> MeasureResult<Self> {
         let kernel = bench.kernel(SOURCE, "", "diverge")?;
-        let most = kernel.kernel().get_work_group_size(bench.device.id())?;
+        let most = kernel.work_group_info(&bench.device)?.max_size;
         if most < 2 {
             return Err(NotMeasurable::new("a work group has one work item only"));
         }
@@ -130,8 +130,8 @@ impl<'a> Divergence<'a> {
         }
         let of_group = |work_items: usize| {
             let info = get_kernel_sub_group_info(
-                self.kernel.kernel().get(),
-                self.bench.device.id(),
+                self.kernel.as_raw(),
+                self.bench.device.as_raw(),
                 CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE,
                 size_of::<usize>(),
                 (&raw const work_items).cast::<c_void>(),

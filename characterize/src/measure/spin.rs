@@ -6,7 +6,7 @@ use super::clock::nanoseconds;
 use super::finding::{MeasureResult, NotMeasurable};
 use super::sampling::steps_for;
 use super::workbench::Workbench;
-use clmatrix::launch::Launcher;
+use clmatrix::launch::Kernel;
 use clmatrix::memory::Buffer;
 
 /// Takes the given number of steps, each of which waits for the one before.
@@ -58,7 +58,7 @@ impl Times {
 
 struct Spin<'b> {
     bench: &'b Workbench<'b>,
-    kernel: Launcher,
+    kernel: Kernel,
     kept: Buffer,
 }
 

@@ -1,6 +1,6 @@
 //! The entry of a topic: its measurements, and the function that takes them.
 
-use opencl3::device::Device;
+use clmatrix::Device;
 
 use super::clock::Budget;
 use super::finding::{MeasureResult, NotMeasurable};

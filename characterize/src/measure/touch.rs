@@ -5,7 +5,7 @@ use clmatrix::event::Event;
 use super::finding::{MeasureResult, NotMeasurable, Unit};
 use super::workbench::Workbench;
 use clmatrix::error::Error;
-use clmatrix::launch::Launcher;
+use clmatrix::launch::Kernel;
 use clmatrix::memory::{Buffer, MemFlags, MigrationFlags, enqueue_migrate_mem_objects};
 
 /// The steps by which memory comes to exist. One of them fails when there is none.
@@ -39,7 +39,7 @@ const SOURCE: &str = "kernel void touch(global uint *memory, uint words, uint va
 // quirk: NVIDIA-3
 pub struct Toucher<'a> {
     bench: &'a Workbench<'a>,
-    kernel: Launcher,
+    kernel: Kernel,
 }
 
 impl<'a> Toucher<'a> {

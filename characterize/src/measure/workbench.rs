@@ -2,18 +2,18 @@
 
 use std::cell::Cell;
 
+use clmatrix::Context;
+use clmatrix::Device;
 use clmatrix::Program;
 use clmatrix::event::{Event, Profile};
 use clmatrix::queue::{CommandQueue, QueueProperties};
-use opencl3::context::Context;
-use opencl3::device::Device;
 
 use super::clock::{Budget, nanoseconds};
 use super::finding::{Confidence, MeasureResult, NotMeasurable};
 use super::settings::Settings;
 use super::spin::device_tells_time;
 use crate::Facts;
-use clmatrix::launch::Launcher;
+use clmatrix::launch::Kernel;
 use clmatrix::memory::{Buffer, MemFlags};
 
 /// The tools of a topic.
@@ -36,11 +36,11 @@ impl<'a> Workbench<'a> {
     pub fn new(device: &Device, settings: &Settings<'a>) -> MeasureResult<Self> {
         let budget = Budget::new(settings.clock, settings.budget);
         let facts = Facts::query(device)?;
-        let context = Context::from_device(device)?;
+        let context = Context::new([device])?;
         let queue = CommandQueue::with_properties(&context, QueueProperties::PROFILING)?;
         let Settings { memory, trying, .. } = *settings;
         Ok(Self {
-            device: *device,
+            device: device.clone(),
             facts,
             context,
             queue,
@@ -58,8 +58,8 @@ impl<'a> Workbench<'a> {
     }
 
     /// Builds a kernel of a program of its own.
-    pub fn kernel(&self, source: &str, options: &str, name: &str) -> MeasureResult<Launcher> {
-        Ok(Launcher::create(&self.program(source, options)?, name)?)
+    pub fn kernel(&self, source: &str, options: &str, name: &str) -> MeasureResult<Kernel> {
+        Ok(self.program(source, options)?.kernel(name)?)
     }
 
     /// Makes a buffer of `size` bytes, with undefined contents.
@@ -72,7 +72,7 @@ impl<'a> Workbench<'a> {
     pub fn most_confidence(&self, bytes: f64, found: f64) -> MeasureResult<Confidence> {
         /// The assumed caches of a device that tells of none, in bytes.
         const CACHES: f64 = (4 << 20) as f64;
-        let told = self.device.global_mem_cache_size()? as f64;
+        let told = self.device.opencl3().global_mem_cache_size()? as f64;
         let may_be_cached = bytes < 2.0 * told.max(found).max(CACHES);
         Ok(if may_be_cached { Confidence::Low } else { Confidence::High })
     }

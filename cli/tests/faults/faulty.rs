@@ -25,7 +25,7 @@ use std::thread;
 use std::time::Duration;
 
 use clmatrix::memory::{Buffer, MemFlags};
-use clmatrix::{CommandQueue, Device, Launcher, Platform, Program};
+use clmatrix::{CommandQueue, Device, Kernel, Platform, Program};
 use clmatrix_harness::{CtxFactory, skip};
 
 /// Names the folder in which tests meet, whose extension says how many.
@@ -168,7 +168,7 @@ fn run_on_oclgrind(
     let context = ctx_factory()?;
     let queue = CommandQueue::new(&context)?;
     let program = Program::build(&context, source)?;
-    let mut kernel = Launcher::create(&program, "k")?;
+    let mut kernel = program.kernel("k")?;
     let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 64)?;
     let mut launch = kernel.launch();
     launch.arg(&buffer).global(16).local(16);

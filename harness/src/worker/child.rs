@@ -256,8 +256,12 @@ fn enumerate(library: Option<&str>) -> Result<Vec<Enumerated>, DriverFailure> {
 fn enumerated(found: FoundPlatform) -> Enumerated {
     // A driver without a loader may lack a dispatch table.
     let has_table = !LoaderVariables::from_environment().bypass_the_loader()
-        && found.platform.extensions().is_ok_and(|extensions| extensions.contains("cl_khr_icd"));
-    let library = has_table.then(|| os::library_of_platform(found.platform.id())).flatten();
+        && found
+            .platform
+            .opencl3()
+            .extensions()
+            .is_ok_and(|extensions| extensions.contains("cl_khr_icd"));
+    let library = has_table.then(|| os::library_of_platform(found.platform.as_raw())).flatten();
     Enumerated { info: found.info, library }
 }
 
@@ -282,7 +286,7 @@ fn bind(address: &DeviceAddress) -> Result<(), String> {
     }
     fixtures::bind(fixtures::Bound {
         platform: platform.platform,
-        device: platform.devices[address.device],
+        device: platform.devices[address.device].clone(),
     });
     Ok(())
 }

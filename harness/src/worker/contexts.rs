@@ -42,10 +42,10 @@ pub(super) fn kept() -> MutexGuard<'static, KeptContexts> {
 
 /// Returns an idle context for the running test, or a new one.
 pub(crate) fn for_test(device: &Device) -> Result<Context> {
-    if let Some(context) = kept().reuse(device) {
+    if let Some(context) = kept().reuse() {
         return Ok(context);
     }
-    let context = Context::from_device(device)?;
+    let context = Context::new([device])?;
     // Released without the lock: a release takes time.
     let unused = kept().keep(&context);
     drop(unused);
@@ -66,12 +66,12 @@ impl KeptContexts {
         self.reuses
     }
 
-    fn reuse(&mut self, device: &Device) -> Option<Context> {
+    fn reuse(&mut self) -> Option<Context> {
         if self.is_fresh {
             return None;
         }
         let kept = self.idle.pop()?;
-        let context = kept.context_on(device)?;
+        let context = kept.context()?;
         self.has_reused |= kept.is_used;
         self.of_test.push(kept);
         Some(context)

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use clmatrix::memory::{Buffer, ChannelOrder, ChannelType, Image, ImageFormat, MemFlags};
 use clmatrix::opencl3::Result as Answer;
-use clmatrix::{CommandQueue, Context, Device, Launcher, Program};
+use clmatrix::{CommandQueue, Context, Device, Program};
 
 /// The number of values that are written, changed by kernels and read back.
 const VALUES: u32 = 1024;
@@ -67,7 +67,7 @@ const KINDS: [Kind; 6] = [
     },
     Kind {
         name: "a kernel with doubles",
-        is_there: |device| Ok(device.double_fp_config()? != 0),
+        is_there: |device| Ok(device.opencl3().double_fp_config()? != 0),
         options: "",
         source: "
             #pragma OPENCL EXTENSION cl_khr_fp64 : enable
@@ -79,7 +79,7 @@ const KINDS: [Kind; 6] = [
     },
     Kind {
         name: "a kernel in OpenCL C 3.0",
-        is_there: |device| Ok(device.version()?.starts_with("OpenCL 3.")),
+        is_there: |device| Ok(device.version().major == 3),
         options: "-cl-std=CL3.0",
         source: "kernel void probe(global uint *values) { values[get_global_id(0)] += 1; }",
     },
@@ -98,7 +98,7 @@ const WITH_IMAGE: &str = "
 ///
 /// The first call that fails, or wrong values.
 pub(super) fn probe(device: &Device, kernels: Kernels) -> Result<(), String> {
-    let context = Context::from_device(device).map_err(text)?;
+    let context = Context::new([device]).map_err(text)?;
     let queue = CommandQueue::new(&context).map_err(text)?;
     let mut values: Vec<u32> = (0..VALUES).collect();
     let size = size_of_val(&values[..]);
@@ -116,13 +116,13 @@ pub(super) fn probe(device: &Device, kernels: Kernels) -> Result<(), String> {
         Ok(())
     };
     check("without a kernel")?;
-    if kernels == Kernels::None || !device.compiler_available().map_err(text)? {
+    if kernels == Kernels::None || !device.opencl3().compiler_available().map_err(text)? {
         return Ok(());
     }
     let built = |source: &str, options: &str, name: &str| {
         let program = Program::build_with_options(&context, source, options)
             .map_err(|error| format!("{name} does not build: {}", first_line(error.detail())))?;
-        Launcher::create(&program, "probe").map_err(text)
+        program.kernel("probe").map_err(text)
     };
     let all = if kernels == Kernels::Simplest { &KINDS[..1] } else { &KINDS };
     for Kind { name, is_there, options, source } in all {
@@ -134,7 +134,7 @@ pub(super) fn probe(device: &Device, kernels: Kernels) -> Result<(), String> {
             check(name)?;
         }
     }
-    if kernels == Kernels::EachKind && device.image_support().map_err(text)? {
+    if kernels == Kernels::EachKind && device.opencl3().image_support().map_err(text)? {
         let name = "a kernel with an image";
         let format = ImageFormat::new(ChannelOrder::Rgba, ChannelType::UnsignedInt32);
         let image = Image::builder(&context, format).flags(MemFlags::READ_ONLY).shape([1, 1]);

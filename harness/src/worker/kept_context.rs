@@ -1,10 +1,10 @@
 //! A context that a worker keeps.
 
+use clmatrix::Context;
 use clmatrix::cl3::context::{
     CL_CONTEXT_REFERENCE_COUNT, get_context_info, release_context, retain_context,
 };
 use clmatrix::cl3::types::cl_context;
-use clmatrix::{Context, Device};
 
 /// A reference of the worker to a context.
 #[derive(Debug)]
@@ -21,17 +21,16 @@ unsafe impl Send for KeptContext {}
 
 impl KeptContext {
     pub fn retain(context: &Context, is_for_later: bool) -> Option<Self> {
-        let raw = context.get();
+        let raw = context.as_raw();
         // SAFETY: the context is alive while it is borrowed.
         unsafe { retain_context(raw) }.ok()?;
         Some(Self { raw, is_for_later, is_used: false })
     }
 
-    /// Returns the context with a reference of its own. The context is on this device.
-    pub fn context_on(&self, device: &Device) -> Option<Context> {
+    /// Returns the context with a reference of its own.
+    pub fn context(&self) -> Option<Context> {
         // SAFETY: this struct has a reference.
-        unsafe { retain_context(self.raw) }.ok()?;
-        Some(Context::wrap_cl_context(self.raw, device))
+        unsafe { Context::from_raw(self.raw, true) }.ok()
     }
 
     /// Records that a test has had it.

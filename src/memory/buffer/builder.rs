@@ -3,10 +3,10 @@
 use std::ptr;
 use std::sync::Arc;
 
+use crate::context::Context;
 use bytemuck::Pod;
 use cl3::error_codes::CL_INVALID_BUFFER_SIZE;
 use cl3::memory as cl;
-use opencl3::context::Context;
 
 use super::Buffer;
 use crate::error::{Error, Result, in_call};
@@ -46,8 +46,7 @@ impl Buffer {
         size: usize,
         data: Option<&[u8]>,
     ) -> Result<Self> {
-        // SAFETY: the context is alive while it is borrowed.
-        let context = unsafe { MemContext::from_raw(context.get()) }?;
+        let context = context.retained()?;
         let flags = flags.for_copy_of_data(CALL, data.is_some())?;
         if size == 0 {
             let reason = "a buffer needs a size of at least 1 byte";

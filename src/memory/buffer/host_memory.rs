@@ -2,16 +2,15 @@
 
 use std::sync::{Arc, mpsc};
 
+use crate::context::Context;
 use crate::queue::CommandQueue;
 use cl3::error_codes::{CL_INVALID_BUFFER_SIZE, CL_INVALID_HOST_PTR, CL_INVALID_OPERATION};
-use opencl3::context::Context;
 use parking_lot::Mutex;
 
 use super::Buffer;
 use super::builder::create;
 use super::host_buffer::HostBuffer;
 use crate::error::{Error, Result};
-use crate::memory::context::MemContext;
 use crate::memory::destructor_callback::keep_until_destroyed;
 use crate::memory::object::{MemObject, ObjectDesc};
 use crate::memory::transfer::DriverOwned;
@@ -141,8 +140,7 @@ fn make_object<H: HostMemory>(
     if size == 0 {
         return Err(Error::refused(call, CL_INVALID_BUFFER_SIZE, "the host memory has 0 bytes"));
     }
-    // SAFETY: the context is alive while it is borrowed.
-    let context = unsafe { MemContext::from_raw(context.get()) }?;
+    let context = context.retained()?;
     context.check_size(call, size)?;
     // SAFETY: the caller keeps the `size` bytes at `bytes` for the driver.
     unsafe { create(context, ObjectDesc { flags, size }, bytes) }

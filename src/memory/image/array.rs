@@ -1,9 +1,9 @@
 //! Images from arrays (`pyopencl.image_from_array`).
 
+use crate::context::Context;
 use bytemuck::Pod;
 use cl3::error_codes::{CL_INVALID_HOST_PTR, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR};
 use ndarray::{ArrayBase, Data, Dimension};
-use opencl3::context::Context;
 use smallvec::SmallVec;
 
 use super::Image;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ptr;
 use std::sync::Arc;
 
+use crate::context::Context;
 use bytemuck::Pod;
 use cl3::error_codes::{
     CL_INVALID_CONTEXT, CL_INVALID_HOST_PTR, CL_INVALID_IMAGE_DESCRIPTOR, CL_INVALID_IMAGE_SIZE,
@@ -11,7 +12,6 @@ use cl3::error_codes::{
 use cl3::memory as cl;
 use cl3::types::{cl_image_desc, cl_image_format};
 use ndarray::{ArrayBase, Data, Dimension};
-use opencl3::context::Context;
 use smallvec::SmallVec;
 
 use super::axis::Axis;
@@ -180,8 +180,7 @@ impl<'a> ImageBuilder<'a> {
     /// And the driver's errors, of class [`OutOfMemory`](crate::Class::OutOfMemory) where memory
     /// ran out.
     pub fn build(self) -> Result<Image> {
-        // SAFETY: the context is alive while it is borrowed.
-        let context = unsafe { MemContext::from_raw(self.context.get()) }?;
+        let context = self.context.retained()?;
         check_support(CALL, &context)?;
         let extent = self.extent()?;
         check_extent(CALL, &context, &extent)?;

@@ -1,6 +1,7 @@
 //! The image formats of a context's devices (OpenCL 3.0, 5.3.2; `pyopencl.get_supported_image_formats`),
 //! and their limits on images.
 
+use crate::context::Context;
 use cl3::device as cl;
 use cl3::error_codes::{
     CL_IMAGE_FORMAT_NOT_SUPPORTED, CL_INVALID_IMAGE_DESCRIPTOR, CL_INVALID_IMAGE_SIZE,
@@ -8,7 +9,6 @@ use cl3::error_codes::{
 };
 use cl3::memory;
 use cl3::types::{cl_context, cl_device_id};
-use opencl3::context::Context;
 
 use super::axis::Axis;
 use super::format::ImageFormat;
@@ -49,7 +49,7 @@ pub fn supported_image_formats(
         .difference(MemFlags::KERNEL_READ_AND_WRITE | MemFlags::HOST_MEMORY)
         .for_new_object(CALL)?;
     // SAFETY: the context is alive while it is borrowed.
-    unsafe { formats(context.get(), flags, image_type) }
+    unsafe { formats(context.as_raw(), flags, image_type) }
 }
 
 /// Returns the formats for flags that have been checked.

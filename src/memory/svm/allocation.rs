@@ -4,11 +4,11 @@ use std::hash::{Hash, Hasher};
 use std::ptr;
 use std::sync::Arc;
 
+use crate::context::Context;
 use crate::event::Event;
 use crate::queue::CommandQueue;
 use cl3::error_codes::{CL_INVALID_OPERATION, CL_INVALID_VALUE, CL_OUT_OF_RESOURCES};
 use cl3::types::cl_uint;
-use opencl3::context::Context;
 
 use super::calls;
 use super::flags::{SvmFlags, check_flags};
@@ -194,8 +194,7 @@ impl<'a> SvmAllocationBuilder<'a> {
 
     /// All but the size, checked.
     pub(crate) fn kind(self) -> Result<SvmKind> {
-        // SAFETY: the context is alive while it is borrowed.
-        let context = unsafe { MemContext::from_raw(self.context.get()) }?;
+        let context = self.context.retained()?;
         let flags = self.flags.checked(CALL)?;
         check_flags(CALL, &context, flags)?;
         let alignment = checked_alignment(CALL, self.alignment)?;

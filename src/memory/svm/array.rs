@@ -5,13 +5,13 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
+use crate::context::Context;
 use crate::queue::CommandQueue;
 use bytemuck::Pod;
 use cl3::error_codes::{CL_INVALID_BUFFER_SIZE, CL_INVALID_VALUE};
 use ndarray::{
     ArrayBase, ArrayView, ArrayViewMut, Data, Dimension, Shape, ShapeBuilder, StrideShape,
 };
-use opencl3::context::Context;
 
 use super::access::SvmAccess;
 use super::allocation::{LARGEST_ALIGNMENT, SvmAllocation, SvmAllocationBuilder};

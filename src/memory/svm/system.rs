@@ -6,8 +6,8 @@ use std::marker::PhantomData;
 use std::ptr;
 use std::sync::Arc;
 
+use crate::context::Context;
 use cl3::error_codes::{CL_INVALID_HOST_PTR, CL_INVALID_OPERATION};
-use opencl3::context::Context;
 
 use super::flags::{Capability, SvmFlags, check_all};
 use super::memory::{Origin, Svm, SvmMemory};
@@ -73,8 +73,7 @@ impl<H: HostMemory> SystemSvm<H> {
 
     /// The context, and where how many bytes are.
     fn checked(context: &Context, memory: &mut H) -> Result<(Arc<MemContext>, *mut u8, usize)> {
-        // SAFETY: the context is alive while it is borrowed.
-        let context = unsafe { MemContext::from_raw(context.get()) }?;
+        let context = context.retained()?;
         check_all(CALL, &context, Capability::SYSTEM)?;
         let Some((pointer, size)) = memory.bytes() else {
             let reason = "the array's elements are not one after the other in memory";

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::context::Context;
 use cl3::error_codes::CL_INVALID_VALUE;
 use cl3::types::cl_context;
-use opencl3::context::Context;
 
 use super::{Allocator, max_size};
 use crate::error::{Error, Result};
@@ -43,8 +43,7 @@ impl DeferredAllocator {
     /// CL_INVALID_VALUE for USE_HOST_PTR and COPY_HOST_PTR, and for flags that exclude each other;
     /// the driver's errors.
     pub fn new(context: &Context, flags: MemFlags) -> Result<Self> {
-        // SAFETY: the context is alive while it is borrowed.
-        let context = unsafe { MemContext::from_raw(context.get()) }?;
+        let context = context.retained()?;
         Self::in_context(context, flags)
     }
 

@@ -1,8 +1,8 @@
 //! Shared virtual memory (`pyopencl.tools.SVMAllocator`).
 
+use crate::context::Context;
 use crate::queue::CommandQueue;
 use cl3::types::cl_context;
-use opencl3::context::Context;
 
 use super::{Allocator, max_size};
 use crate::error::Result;

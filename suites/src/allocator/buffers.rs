@@ -45,7 +45,7 @@ fn a_buffer_has_the_requested_size_and_one_reference(
     let buffer = allocate(&kind.allocator(context, queue, MemFlags::READ_WRITE)?, size)?;
     // SAFETY: the buffer is alive, and neither is mapped.
     let asked = unsafe { Buffer::from_raw(buffer.as_raw(), true) }?;
-    assert_eq!((asked.size(), asked.context_raw()), (size, context.get()));
+    assert_eq!((asked.size(), asked.context_raw()), (size, context.as_raw()));
     drop(asked);
     assert_eq!(buffer.reference_count()?, 1);
     Ok(())
@@ -108,7 +108,7 @@ fn only_the_deferred_allocator_is_deferred(on_device: OnDevice) -> Result<()> {
     assert!(deferred.is_deferred() && deferred.queue().is_none());
     assert!(!immediate.is_deferred());
     assert_eq!(immediate.queue().map(|queue| queue.as_raw()), Some(queue.as_raw()));
-    assert_eq!([deferred.context_raw(), immediate.context_raw()], [context.get(); 2]);
+    assert_eq!([deferred.context_raw(), immediate.context_raw()], [context.as_raw(); 2]);
     Ok(())
 }
 

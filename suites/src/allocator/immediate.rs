@@ -25,7 +25,7 @@ fn pages() -> usize {
 #[rstest]
 #[clmatrix_harness::test]
 fn memory_is_allocated_when_the_call_returns(on_device: OnDevice, device: Device) -> Result<()> {
-    if device.dev_type()? != CL_DEVICE_TYPE_CPU {
+    if device.opencl3().dev_type()? != CL_DEVICE_TYPE_CPU {
         skip!("the device has memory of its own");
     }
     let allocator = ImmediateAllocator::new(&on_device.queue, MemFlags::READ_WRITE)?;
@@ -92,7 +92,7 @@ fn an_out_of_order_queue_does_not_become_the_queue_of_the_allocator(
     let queue = on_device.out_of_order_queue(device)?;
     let allocator = ImmediateAllocator::new(&queue, MemFlags::READ_WRITE)?;
     assert!(allocator.queue().is_none());
-    assert_eq!(allocator.context_raw(), on_device.context.get());
+    assert_eq!(allocator.context_raw(), on_device.context.as_raw());
     let buffer = allocate(&allocator, 256)?;
     enqueue_fill(&queue, &buffer, &21_u32, ..)?.wait()?;
     on_device.run(DOUBLE, &[&buffer], 64)?;

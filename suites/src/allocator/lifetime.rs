@@ -17,7 +17,7 @@ fn buffers_outlive_allocator_queue_and_context(
     on_device: OnDevice,
     #[values(Deferred, Immediate)] kind: Kind,
 ) -> Result<()> {
-    let mut double = on_device.launcher(DOUBLE, "")?;
+    let mut double = on_device.kernel(DOUBLE, "")?;
     let another = on_device.another_queue();
     let OnDevice { context, queue } = on_device;
     let allocator = kind.allocator(&context, &queue, MemFlags::READ_WRITE)?;
@@ -40,7 +40,7 @@ fn buffers_outlive_allocator_queue_and_context(
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn svm_outlives_allocator_queue_and_context(on_device: OnDevice) -> Result<()> {
-    let mut double = on_device.launcher(DOUBLE, "")?;
+    let mut double = on_device.kernel(DOUBLE, "")?;
     let another = on_device.another_queue();
     let OnDevice { context, queue } = on_device;
     let allocator = svm_allocator(&context, Some(&queue))?;
@@ -62,7 +62,7 @@ fn allocators_outlive_queue_and_context_handles(
     on_device: OnDevice,
     #[values(Deferred, Immediate)] kind: Kind,
 ) -> Result<()> {
-    let mut double = on_device.launcher(DOUBLE, "")?;
+    let mut double = on_device.kernel(DOUBLE, "")?;
     let another = on_device.another_queue();
     let OnDevice { context, queue } = on_device;
     let allocator = kind.allocator(&context, &queue, MemFlags::READ_WRITE)?;

@@ -13,7 +13,7 @@ use crate::support::on_device::{OnDevice, on_device};
 
 /// The allocator says what its largest size is, refuses more, and can be used all the same.
 fn check<M>(allocator: &dyn Allocator<Memory = M>, device: Device) -> Result<()> {
-    let largest = usize::try_from(device.max_mem_alloc_size()?).expect("a size");
+    let largest = usize::try_from(device.opencl3().max_mem_alloc_size()?).expect("a size");
     assert_eq!(allocator.max_size(), Some(largest));
     for size in [largest + 1, largest + (largest >> 4), usize::MAX] {
         let result = allocator.allocate(size).map(|_| ());

@@ -20,7 +20,7 @@ fn host_and_kernels_read_and_write_allocated_svm(
     let memory = svm(context, bound.then_some(queue), 4000)?;
     assert_eq!(memory.size(), 4000);
     enqueue_copy(queue, &memory, &counting(1000)[..], ..)?;
-    let mut double = on_device.launcher(DOUBLE, "")?;
+    let mut double = on_device.kernel(DOUBLE, "")?;
     // SAFETY: the kernel takes memory, and uses as many elements as it has.
     unsafe { double.launch().arg(&memory).global(1000).enqueue(queue)? };
     let doubled: Vec<u32> = (0..1000).map(|i| 2 * i).collect();
@@ -100,7 +100,7 @@ fn invalid_flags_and_alignments_are_refused(
 #[rstest]
 #[clmatrix_harness::test]
 fn a_device_without_svm_is_unsupported(on_device: OnDevice, device: Device) -> Result<()> {
-    if device.svm_mem_capability() != 0 {
+    if device.opencl3().svm_mem_capability() != 0 {
         skip!("the device has such memory");
     }
     let error = svm_allocator(&on_device.context, None).expect_err("there is some");

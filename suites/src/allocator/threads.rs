@@ -45,7 +45,7 @@ fn threads_get_different_buffers(
             })
             .collect::<Result<Vec<_>>>()
     })?;
-    let mut double = on_device.launcher(DOUBLE, "")?;
+    let mut double = on_device.kernel(DOUBLE, "")?;
     for (value, buffer) in threads.iter().flatten() {
         // SAFETY: the kernel takes a buffer, and uses as many elements as it has.
         unsafe { double.launch().arg(buffer).global(64).enqueue(queue)? };
@@ -68,7 +68,7 @@ fn threads_get_different_svm(on_device: OnDevice) -> Result<()> {
             .collect::<Result<Vec<_>>>()
     })?;
     let queue = &on_device.queue;
-    let mut double = on_device.launcher(DOUBLE, "")?;
+    let mut double = on_device.kernel(DOUBLE, "")?;
     for (value, memory) in threads.iter().flatten() {
         // SAFETY: the kernel takes memory, and uses as many elements as it has.
         unsafe { double.launch().arg(memory).global(64).enqueue(queue)? };

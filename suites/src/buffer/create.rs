@@ -61,7 +61,7 @@ fn zero_bytes_are_refused(on_device: OnDevice) {
 #[rstest]
 #[clmatrix_harness::test]
 fn more_than_the_maximum_allocation_is_refused(on_device: OnDevice, device: Device) -> Result<()> {
-    let largest = usize::try_from(device.max_mem_alloc_size()?).unwrap();
+    let largest = usize::try_from(device.opencl3().max_mem_alloc_size()?).unwrap();
     for size in [largest + 1, usize::MAX] {
         let result = Buffer::new(&on_device.context, MemFlags::READ_WRITE, size);
         assert_eq!(refusal(result), "CL_INVALID_BUFFER_SIZE", "{size} bytes");

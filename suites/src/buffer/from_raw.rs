@@ -18,7 +18,7 @@ fn from_raw_retains_or_takes_over_a_reference(on_device: OnDevice) -> Result<()>
     let added = unsafe { Buffer::from_raw(buffer.as_raw(), true)? };
     assert_eq!(buffer.reference_count()?, count + 1);
     assert_eq!((added.size(), added.offset(), added.flags()), (16, 0, buffer.flags()));
-    assert_eq!(added.context_raw(), on_device.context.get());
+    assert_eq!(added.context_raw(), on_device.context.as_raw());
     assert!(added.parent().is_none());
     let raw = added.as_raw();
     std::mem::forget(added);
@@ -34,7 +34,7 @@ fn from_raw_retains_or_takes_over_a_reference(on_device: OnDevice) -> Result<()>
 #[rstest]
 #[clmatrix_harness::test]
 fn the_handle_of_a_sub_buffer_is_a_sub_buffer(on_device: OnDevice, device: Device) -> Result<()> {
-    let part = (device.mem_base_addr_align()? as usize / 8).max(64);
+    let part = (device.opencl3().mem_base_addr_align()? as usize / 8).max(64);
     let buffer = buffer_of(&on_device, &counting(part as u32))?;
     let region = buffer.sub_buffer(part..2 * part)?;
     // SAFETY: the handle is valid, and nothing is mapped.

@@ -83,7 +83,7 @@ fn hostbuf_is_an_array_of_any_shape_and_order(on_device: OnDevice) -> Result<()>
 #[rstest]
 #[clmatrix_harness::test]
 fn a_sub_buffer_has_its_part_of_the_host_memory(on_device: OnDevice, device: Device) -> Result<()> {
-    let part = (device.mem_base_addr_align()? as usize / 8).max(64);
+    let part = (device.opencl3().mem_base_addr_align()? as usize / 8).max(64);
     let buffer = counting_in_place(&on_device, part as u32 / 2)?;
     let region = buffer.sub_buffer(part..)?;
     assert!(region.flags().contains(MemFlags::USE_HOST_PTR));

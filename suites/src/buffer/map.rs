@@ -16,7 +16,7 @@ use crate::support::pattern::{SIZES, assert_moved, assert_same, before, source};
 
 /// A multiple of the device's CL_DEVICE_MEM_BASE_ADDR_ALIGN and of 64, in bytes.
 fn alignment(device: &Device) -> Result<usize> {
-    Ok((device.mem_base_addr_align()? as usize / 8).max(64))
+    Ok((device.opencl3().mem_base_addr_align()? as usize / 8).max(64))
 }
 
 #[rstest]

@@ -120,7 +120,7 @@ fn a_copy_of_a_sub_buffer_moves_its_bytes_only(
     #[values(Wholes::One, Wholes::Two)] wholes: Wholes,
 ) -> Result<()> {
     for size in sizes() {
-        let pair = Pair::new(&on_device, device, [src, dst], wholes, size)?;
+        let pair = Pair::new(&on_device, device.clone(), [src, dst], wholes, size)?;
         let (from, to) = (&pair.src, &pair.dst);
         let queue = &on_device.queue;
         enqueue_copy(
@@ -177,7 +177,7 @@ fn writes_and_reads_of_a_sub_buffer_move_its_bytes_only(
 ) -> Result<()> {
     let queue = &on_device.queue;
     for size in sizes() {
-        let (whole, part, start) = middle(&on_device, device, handle, size, DST_OFFSET)?;
+        let (whole, part, start) = middle(&on_device, device.clone(), handle, size, DST_OFFSET)?;
         let data = source(size);
         part.buffer.slice::<u8>(part.offset..).write(queue, &data)?;
         let found = bytes_in(&on_device, &whole)?;
@@ -230,7 +230,8 @@ fn a_fill_of_a_sub_buffer_writes_its_bytes_only(
     for size in sizes() {
         let filled = pattern.repeat(size.div_ceil(pattern_len));
         let offset = 3 * pattern_len;
-        let (whole, part, start) = middle(&on_device, device, handle, filled.len(), offset)?;
+        let (whole, part, start) =
+            middle(&on_device, device.clone(), handle, filled.len(), offset)?;
         let range = part.offset..part.offset + filled.len();
         enqueue_fill(&on_device.queue, &part.buffer, &pattern[..], range)?;
         let found = bytes_in(&on_device, &whole)?;
@@ -248,7 +249,7 @@ fn a_map_of_a_sub_buffer_covers_its_bytes_only(
 ) -> Result<()> {
     let queue = &on_device.queue;
     for size in sizes() {
-        let (whole, part, start) = middle(&on_device, device, handle, size, DST_OFFSET)?;
+        let (whole, part, start) = middle(&on_device, device.clone(), handle, size, DST_OFFSET)?;
         let (range, data) = (part.offset..part.offset + size, source(size));
         let mut map = part.buffer.map_write_invalidate::<u8>(queue, range.clone())?;
         map.copy_from_slice(&data);

@@ -13,7 +13,7 @@ use crate::support::pattern::{assert_moved, assert_same, source};
 
 /// CL_DEVICE_MEM_BASE_ADDR_ALIGN in bytes; OpenCL gives it in bits.
 pub(super) fn alignment(device: Device) -> Result<usize> {
-    Ok(device.mem_base_addr_align()? as usize / 8)
+    Ok(device.opencl3().mem_base_addr_align()? as usize / 8)
 }
 
 /// A buffer of four aligned parts that counts up, and the length of a part in bytes.
@@ -73,9 +73,9 @@ fn a_sub_buffer_of_a_sub_buffer_has_its_offset_in_the_whole_buffer(
 #[rstest]
 #[clmatrix_harness::test]
 fn a_misaligned_origin_is_refused(on_device: OnDevice, device: Device) -> Result<()> {
-    let (parent, part) = four_parts(&on_device, device)?;
-    for origin in [1, 4, alignment(device)? / 2, part - 1, part + 4] {
-        if origin % alignment(device)? == 0 {
+    let (parent, part) = four_parts(&on_device, device.clone())?;
+    for origin in [1, 4, alignment(device.clone())? / 2, part - 1, part + 4] {
+        if origin % alignment(device.clone())? == 0 {
             continue;
         }
         let result = parent.sub_buffer(origin..2 * part);

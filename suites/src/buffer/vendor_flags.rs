@@ -38,7 +38,7 @@ fn code(raw: std::result::Result<cl_mem, i32>) -> std::result::Result<(), i32> {
 
 fn buffer_code(context: &Context, flags: MemFlags) -> std::result::Result<(), i32> {
     // SAFETY: the context is alive, and there is no host data.
-    code(unsafe { create_buffer(context.get(), flags.bits(), 16, ptr::null_mut()) })
+    code(unsafe { create_buffer(context.as_raw(), flags.bits(), 16, ptr::null_mut()) })
 }
 
 /// Returns `object` if there is one. It has the flags, or the driver's error, which is `code`.
@@ -113,8 +113,9 @@ fn the_driver_decides_on_vendor_flags_of_images(on_device: OnDevice) {
     };
     for flags in flags() {
         // SAFETY: the context is alive, and there is no host data.
-        let raw =
-            unsafe { create_image(context.get(), flags.bits(), &format, &desc, ptr::null_mut()) };
+        let raw = unsafe {
+            create_image(context.as_raw(), flags.bits(), &format, &desc, ptr::null_mut())
+        };
         check(Image::new(context, flags, RGBA_U32, [7, 5]), flags, code(raw));
     }
 }
@@ -127,7 +128,7 @@ fn the_driver_decides_on_vendor_flags_of_pipes(on_device: OnDevice) {
         // A pipe has these flags in any case.
         let given = (flags | MemFlags::READ_WRITE | MemFlags::HOST_NO_ACCESS).bits();
         // SAFETY: the context is alive.
-        let raw = unsafe { create_pipe(context.get(), given, 4, 64) };
+        let raw = unsafe { create_pipe(context.as_raw(), given, 4, 64) };
         check(Pipe::new(context, flags, 4, 64, &[]), flags, code(raw));
     }
 }
@@ -150,7 +151,7 @@ fn the_driver_decides_on_vendor_flags_of_formats(on_device: OnDevice) {
     let context = &on_device.context;
     for flags in flags() {
         let (raw, image_type) = (flags.bits(), CL_MEM_OBJECT_IMAGE2D);
-        let answer = get_supported_image_formats(context.get(), raw, image_type);
+        let answer = get_supported_image_formats(context.as_raw(), raw, image_type);
         let formats = supported_image_formats(context, flags, ImageType::Image2d);
         match (formats, answer) {
             (Ok(formats), Ok(answer)) => {

@@ -7,7 +7,7 @@ use std::thread;
 
 use clmatrix::memory::{Buffer, MemFlags};
 use clmatrix::{
-    CommandQueue, Context, FirstArgCache, Launcher, Program, Result, clear_first_arg_caches,
+    CommandQueue, Context, FirstArgCache, Kernel, Program, Result, clear_first_arg_caches,
 };
 use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
@@ -15,15 +15,15 @@ use rstest::rstest;
 use crate::support::on_device::{OnDevice, on_device};
 
 /// Kernels that are launched by one thread at a time, by the number that they add.
-type Kernels = FirstArgCache<u32, Mutex<Launcher>>;
+type Kernels = FirstArgCache<u32, Mutex<Kernel>>;
 
 fn source(number: u32) -> String {
     format!("kernel void k(global uint *a) {{ a[get_global_id(0)] += {number}; }}")
 }
 
-fn build(context: &Context, source: &str) -> std::result::Result<Mutex<Launcher>, Box<dyn Error>> {
+fn build(context: &Context, source: &str) -> std::result::Result<Mutex<Kernel>, Box<dyn Error>> {
     let program = Program::build(context, source)?;
-    Ok(Mutex::new(Launcher::create(&program, "k")?))
+    Ok(Mutex::new(program.kernel("k")?))
 }
 
 /// Returns the results of the cached kernel that adds `number` to 0, 1, 2 and 3.

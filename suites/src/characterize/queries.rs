@@ -2,9 +2,9 @@
 
 use clmatrix::opencl3::device::{CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU};
 use clmatrix::select::Version;
-use clmatrix::{Class, Context, Device, Launcher, Platform, Program, Result};
+use clmatrix::{Class, Context, Device, Partition, Platform, Program, Result};
 use clmatrix_characterize::{Answer, Facts, LocalMemType, TrialBuild, table};
-use clmatrix_harness::{device, platform};
+use clmatrix_harness::{device, platform, skip};
 use rstest::rstest;
 
 use super::facts;
@@ -13,29 +13,35 @@ use crate::support::on_device::{OnDevice, on_device};
 #[rstest]
 #[clmatrix_harness::test]
 fn facts_are_those_of_the_driver(facts: Facts, device: Device, platform: Platform) -> Result<()> {
-    assert_eq!(facts.platform_name, platform.name()?.trim());
-    assert_eq!(facts.platform_vendor, platform.vendor()?.trim());
-    assert_eq!(facts.platform_version, platform.version()?.trim());
-    assert_eq!(facts.name, device.name()?.trim());
-    assert_eq!(facts.vendor, device.vendor()?.trim());
-    assert_eq!(facts.device_type.0, device.dev_type()?);
-    assert_eq!(facts.max_compute_units, device.max_compute_units()?);
-    assert_eq!(facts.host_unified_memory, device.host_unified_memory()?);
-    let local = match device.local_mem_type()? {
+    assert_eq!(facts.platform_name, platform.opencl3().name()?.trim());
+    assert_eq!(facts.platform_vendor, platform.opencl3().vendor()?.trim());
+    assert_eq!(facts.platform_version, platform.opencl3().version()?.trim());
+    assert_eq!(facts.name, device.opencl3().name()?.trim());
+    assert_eq!(facts.vendor, device.opencl3().vendor()?.trim());
+    assert_eq!(facts.device_type.0, device.opencl3().dev_type()?);
+    assert_eq!(facts.max_compute_units, device.opencl3().max_compute_units()?);
+    assert_eq!(facts.host_unified_memory, device.opencl3().host_unified_memory()?);
+    let local = match device.opencl3().local_mem_type()? {
         0 => LocalMemType::None,
         1 => LocalMemType::Local,
         2 => LocalMemType::Global,
         other => panic!("local memory of type {other}"),
     };
-    assert_eq!((facts.local_mem_type, facts.local_mem_size), (local, device.local_mem_size()?));
-    assert_eq!(facts.svm_capabilities.map(|svm| svm.0), device.svm_mem_capability().into());
+    assert_eq!(
+        (facts.local_mem_type, facts.local_mem_size),
+        (local, device.opencl3().local_mem_size()?)
+    );
+    assert_eq!(
+        facts.svm_capabilities.map(|svm| svm.0),
+        device.opencl3().svm_mem_capability().into()
+    );
     Ok(())
 }
 
 #[rstest]
 #[clmatrix_harness::test]
 fn doubles_are_supported_where_extensions_list_them(facts: Facts, device: Device) -> Result<()> {
-    let extensions = device.extensions()?;
+    let extensions = device.opencl3().extensions()?;
     let lists = |name| extensions.split_whitespace().any(|listed| listed == name);
     assert_eq!(facts.has_double_support(), lists("cl_khr_fp64"));
     assert_eq!(facts.has_amd_double_support(), lists("cl_amd_fp64"));
@@ -51,7 +57,7 @@ fn kernels_with_doubles_build(facts: Facts, on_device: OnDevice) {
         ""
     };
     let source = format!("{pragma}kernel void k(global double *a) {{ a[0] = 1.0; }}");
-    on_device.launcher(&source, "").expect("the kernel is there");
+    on_device.kernel(&source, "").expect("the kernel is there");
 }
 
 #[rstest]
@@ -59,13 +65,13 @@ fn kernels_with_doubles_build(facts: Facts, on_device: OnDevice) {
 fn the_fast_options_build(facts: Facts, on_device: OnDevice) {
     let options = facts.fast_inaccurate_build_options().join(" ");
     let source = "kernel void k(global float *a) { a[0] = a[1] * a[2] + sin(a[3]); }";
-    on_device.launcher(source, &options).expect("the kernel is there");
+    on_device.kernel(source, &options).expect("the kernel is there");
 }
 
 fn preferred_multiple(context: &Context, device: Device) -> Result<usize> {
     let source = "kernel void other(global float *a) { a[get_global_id(0)] = 1; }";
-    let kernel = Launcher::create(&Program::build(context, source)?, "other")?;
-    Ok(kernel.kernel().get_work_group_size_multiple(device.id())?)
+    let kernel = Program::build(context, source)?.kernel("other")?;
+    Ok(kernel.work_group_info(&device)?.preferred_multiple)
 }
 
 #[rstest]
@@ -75,11 +81,11 @@ fn the_work_group_multiple_is_the_preferred_one_of_kernels(
     on_device: OnDevice,
     device: Device,
 ) -> Result<()> {
-    let expected = match device.wrap_size_nv() {
+    let expected = match device.opencl3().wrap_size_nv() {
         Ok(warp) => warp as usize,
-        Err(_) => preferred_multiple(&on_device.context, device)?,
+        Err(_) => preferred_multiple(&on_device.context, device.clone())?,
     };
-    assert_eq!(facts.reasonable_work_group_size_multiple(device)?, expected);
+    assert_eq!(facts.reasonable_work_group_size_multiple(device.clone())?, expected);
     let there = (&on_device.context, &device);
     assert_eq!(facts.reasonable_work_group_size_multiple(there)?, expected);
     Ok(())
@@ -88,8 +94,8 @@ fn the_work_group_multiple_is_the_preferred_one_of_kernels(
 #[rstest]
 #[clmatrix_harness::test]
 fn a_cpu_has_no_implicit_simd_and_a_warp_is_one(facts: Facts, device: Device) -> Result<()> {
-    let found = facts.simd_group_size(4, device)?;
-    match device.wrap_size_nv() {
+    let found = facts.simd_group_size(4, device.clone())?;
+    match device.opencl3().wrap_size_nv() {
         Ok(warp) => assert_eq!(found, Some(warp as usize)),
         Err(_) if facts.device_type.is_cpu_only() => assert_eq!(found, Some(1)),
         Err(_) => assert_ne!(found, Some(0)),
@@ -108,7 +114,7 @@ fn a_structure_is_one_argument_except_on_old_drivers(
     let source = "struct pair { long first, second; }; kernel void k(struct pair pair) {}";
     let context = &on_device.context;
     let program = Program::build(context, source)?;
-    let count = Launcher::create(&program, "k")?.num_args();
+    let count = program.kernel("k")?.num_args();
     let bug = facts.has_struct_arg_count_bug((context, &device))?;
     assert!(bug.is_known(), "{:?}", bug.warnings);
     assert_eq!(bug.value.is_some(), count != 1, "{count} arguments");
@@ -118,16 +124,16 @@ fn a_structure_is_one_argument_except_on_old_drivers(
 #[rstest]
 #[clmatrix_harness::test]
 fn banks_follow_from_the_type_of_device(facts: Facts, device: Device) -> Result<()> {
-    let device_type = device.dev_type()?;
+    let device_type = device.opencl3().dev_type()?;
     let is_gpu = device_type & CL_DEVICE_TYPE_GPU != 0;
     let is_cpu = device_type & CL_DEVICE_TYPE_CPU != 0 && !is_gpu;
     let side_by_side = facts.simultaneous_work_items_on_local_access();
     let banks = facts.local_memory_bank_count();
     assert_eq!(facts.local_memory_access_granularity(), 4);
-    if device.compute_capability_major_nv().is_ok() {
-        let expected = if device.compute_capability_major_nv()? < 2 { 16 } else { 32 };
+    if device.opencl3().compute_capability_major_nv().is_ok() {
+        let expected = if device.opencl3().compute_capability_major_nv()? < 2 { 16 } else { 32 };
         assert_eq!((side_by_side.value, banks?.value), (expected, expected));
-    } else if is_cpu && device.local_mem_type()? == 2 {
+    } else if is_cpu && device.opencl3().local_mem_type()? == 2 {
         assert_eq!(side_by_side.value, 1);
         let error = banks.expect_err("a cache has no banks");
         assert_eq!(error.class(), Class::Unsupported);
@@ -143,8 +149,8 @@ fn banks_follow_from_the_type_of_device(facts: Facts, device: Device) -> Result<
 #[rstest]
 #[clmatrix_harness::test]
 fn all_local_memory_is_usable_but_for_old_arguments(facts: Facts, device: Device) -> Result<()> {
-    let size = device.local_mem_size()?;
-    let is_old = device.compute_capability_major_nv().is_ok_and(|major| major < 2);
+    let size = device.opencl3().local_mem_size()?;
+    let is_old = device.opencl3().compute_capability_major_nv().is_ok_and(|major| major < 2);
     let taken = |bytes| if is_old { bytes } else { 0 };
     assert_eq!(facts.usable_local_mem_size(None), size - taken(256));
     assert_eq!(facts.usable_local_mem_size(Some(3)), size - taken(12));
@@ -154,20 +160,22 @@ fn all_local_memory_is_usable_but_for_old_arguments(facts: Facts, device: Device
 #[rstest]
 #[clmatrix_harness::test]
 fn vendor_extensions_identify_the_device(facts: Facts, device: Device) -> Result<()> {
-    let capability =
-        match (device.compute_capability_major_nv(), device.compute_capability_minor_nv()) {
-            (Ok(major), Ok(minor)) => Some(Version { major, minor }),
-            _ => None,
-        };
+    let capability = match (
+        device.opencl3().compute_capability_major_nv(),
+        device.opencl3().compute_capability_minor_nv(),
+    ) {
+        (Ok(major), Ok(minor)) => Some(Version { major, minor }),
+        _ => None,
+    };
     assert_eq!(facts.nv_compute_capability(), capability);
     assert_eq!(facts.nvidia().map(|gpu| gpu.compute_capability), capability);
     if let Some(gpu) = facts.nvidia() {
-        assert_eq!(gpu.sm_count, device.max_compute_units()?);
-        assert_eq!(gpu.warp_size, device.wrap_size_nv().ok());
+        assert_eq!(gpu.sm_count, device.opencl3().max_compute_units()?);
+        assert_eq!(gpu.warp_size, device.opencl3().wrap_size_nv().ok());
     }
     match facts.amd() {
-        Some(gpu) => assert_eq!(gpu.wavefront_width, device.wavefront_width_amd().ok()),
-        None => assert!(!device.extensions()?.contains("cl_amd_device_attribute_query")),
+        Some(gpu) => assert_eq!(gpu.wavefront_width, device.opencl3().wavefront_width_amd().ok()),
+        None => assert!(!device.opencl3().extensions()?.contains("cl_amd_device_attribute_query")),
     }
     Ok(())
 }
@@ -177,7 +185,7 @@ fn vendor_extensions_identify_the_device(facts: Facts, device: Device) -> Result
 fn svm_support_follows_from_the_capabilities(facts: Facts, device: Device) -> Result<()> {
     let version = Version::parse(&facts.platform_version).expect("a version");
     // Before OpenCL 2.0 there is nothing to ask for.
-    let bits = if version.major >= 2 { device.svm_mem_capability() } else { 0 };
+    let bits = if version.major >= 2 { device.opencl3().svm_mem_capability() } else { 0 };
     let has = |bit: u64| bits & bit != 0;
     assert_eq!(facts.has_coarse_grain_buffer_svm()?, has(1));
     assert_eq!(facts.has_fine_grain_buffer_svm()?, has(2));
@@ -192,9 +200,9 @@ fn svm_support_follows_from_the_capabilities(facts: Facts, device: Device) -> Re
 fn pocl_has_a_version_and_caches_builds(facts: Facts, platform: Platform) -> Result<()> {
     let version = facts.pocl_version(None);
     assert!(version.is_known(), "{:?}", version.warnings);
-    if platform.name()? == "Portable Computing Language" {
+    if platform.opencl3().name()? == "Portable Computing Language" {
         let version = version.value.expect("a version");
-        assert!(platform.version()?.contains(&format!("PoCL {version}")), "{version}");
+        assert!(platform.opencl3().version()?.contains(&format!("PoCL {version}")), "{version}");
         assert_eq!(facts.has_src_build_cache(), Some(true));
     } else {
         assert_eq!(version.value, None);
@@ -202,22 +210,25 @@ fn pocl_has_a_version_and_caches_builds(facts: Facts, platform: Platform) -> Res
     Ok(())
 }
 
-/// No driver has such a handle.
+/// The device is a part of the device of the context.
 #[rstest]
-#[clmatrix_harness::test]
-fn a_context_without_the_device_is_refused(on_device: OnDevice) {
-    let stranger = Device::new(std::ptr::without_provenance_mut(64));
-    let there = (&on_device.context, &stranger);
+#[clmatrix_harness::test(requires(opencl = "1.2"))]
+fn a_context_without_the_device_is_refused(on_device: OnDevice, device: Device) -> Result<()> {
+    let Ok(parts) = device.partition(Partition::Equally(1)) else {
+        skip!("the device has no sub-devices");
+    };
+    let there = (&on_device.context, &parts[0]);
     let error = there.preferred_work_group_size_multiple().unwrap_err();
     assert_eq!(error.code_name(), "CL_INVALID_DEVICE");
     assert!(error.detail().contains("does not contain the device"), "{error}");
     assert_eq!(there.struct_arg_count().unwrap_err().code(), error.code());
+    Ok(())
 }
 
 #[rstest]
 #[clmatrix_harness::test]
 fn the_table_lists_each_property_once(facts: Facts, device: Device) -> Result<()> {
-    let table = table(&facts, device);
+    let table = table(&facts, device.clone());
     let mut names: Vec<_> = table.iter().map(|row| row.function).collect();
     names.sort_unstable();
     names.dedup();

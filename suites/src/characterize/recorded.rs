@@ -44,7 +44,7 @@ fn records() -> Vec<Record> {
 #[rstest]
 #[clmatrix_harness::test]
 fn properties_of_the_device_are_those_of_pyopencl(facts: Facts, device: Device) -> Result<()> {
-    let driver_version = device.driver_version()?;
+    let driver_version = device.opencl3().driver_version()?;
     let version = format!(" / {} / ", driver_version.trim());
     let is_it = |entry: &Entry| {
         entry.facts.platform_name == facts.platform_name

@@ -28,7 +28,7 @@ fn a_kernel_has_the_required_local_memory_and_sub_groups(
     on_device: OnDevice,
     device: Device,
 ) -> Result<()> {
-    let extensions = device.extensions()?;
+    let extensions = device.opencl3().extensions()?;
     let by_attribute =
         extensions.split_whitespace().any(|name| name == "cl_intel_required_subgroup_size");
     // A warp or a wavefront has its size without being asked; the kernel's preference tells it.
@@ -37,7 +37,7 @@ fn a_kernel_has_the_required_local_memory_and_sub_groups(
     } else {
         "-D SIZE= -D SUB_GROUP_SIZE=0"
     };
-    let mut kernel = on_device.launcher(SOURCE, options)?;
+    let mut kernel = on_device.kernel(SOURCE, options)?;
     let sizes = Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, &[0_u32; ITEMS])?;
     let read = Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, &[0_u32; ITEMS])?;
     let mut launch = kernel.launch();
@@ -51,7 +51,7 @@ fn a_kernel_has_the_required_local_memory_and_sub_groups(
     if by_attribute {
         assert_eq!(told, [32; ITEMS]);
     } else {
-        let multiple = kernel.kernel().get_work_group_size_multiple(device.id())?;
+        let multiple = kernel.work_group_info(&device)?.preferred_multiple;
         assert_eq!(multiple % 32, 0);
     }
     Ok(())

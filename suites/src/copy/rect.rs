@@ -117,7 +117,7 @@ fn all_bytes_of_any_size_are_copied(on_device: OnDevice, #[case] region: [usize;
 #[rstest]
 #[clmatrix_harness::test]
 fn rectangles_of_sub_buffers_are_copied(on_device: OnDevice, device: Device) -> Result<()> {
-    let part = (device.mem_base_addr_align()? as usize / 8).max(64);
+    let part = (device.opencl3().mem_base_addr_align()? as usize / 8).max(64);
     let whole = buffer_of(&on_device, &counting(part as u32))?;
     let region = whole.sub_buffer(part..2 * part)?;
     let rect = HostRect::new([4, 3]).buffer_origin([4, 1]).buffer_pitches([16]);
@@ -258,7 +258,7 @@ fn overlapping_rectangles_of_sub_buffers_are_refused(
     on_device: OnDevice,
     device: Device,
 ) -> Result<()> {
-    let part = (device.mem_base_addr_align()? as usize / 8).max(64);
+    let part = (device.opencl3().mem_base_addr_align()? as usize / 8).max(64);
     let whole = buffer_of(&on_device, &counting(part as u32))?;
     let (first, second) = (whole.sub_buffer(..2 * part)?, whole.sub_buffer(part..)?);
     let copy = |region: [usize; 2], from: [usize; 1]| {

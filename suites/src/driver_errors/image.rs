@@ -212,7 +212,7 @@ fn create_refuses_images_wider_than_the_device_supports(
 ) -> Result<()> {
     let mut call = Create::valid(&objects, CL_MEM_OBJECT_IMAGE2D);
     call.without_host(CL_MEM_READ_WRITE);
-    call.shape().image_width = device.image2d_max_width()? + 1;
+    call.shape().image_width = device.opencl3().image2d_max_width()? + 1;
     assert_code(call.code(), CL_INVALID_IMAGE_SIZE);
     Ok(())
 }
@@ -225,7 +225,7 @@ fn create_refuses_images_higher_than_the_device_supports(
 ) -> Result<()> {
     let mut call = Create::valid(&objects, CL_MEM_OBJECT_IMAGE2D);
     call.without_host(CL_MEM_READ_WRITE);
-    call.shape().image_height = device.image2d_max_height()? + 1;
+    call.shape().image_height = device.opencl3().image2d_max_height()? + 1;
     assert_code(call.code(), CL_INVALID_IMAGE_SIZE);
     Ok(())
 }

@@ -37,7 +37,7 @@ impl Objects {
     }
 
     pub fn context(&self) -> cl_context {
-        self.on_device.context.get()
+        self.on_device.context.as_raw()
     }
 
     pub fn queue(&self) -> cl_command_queue {

@@ -59,7 +59,7 @@ fn create_checks_its_arguments(
 #[clmatrix_harness::test(requires(pipes))]
 fn create_refuses_packets_over_the_maximum(objects: Objects, device: Device) -> Result<()> {
     let mut call = Create::valid(&objects);
-    call.packet_size = device.pipe_max_packet_size()? + 1;
+    call.packet_size = device.opencl3().pipe_max_packet_size()? + 1;
     assert_code(call.code(), CL_INVALID_PIPE_SIZE);
     Ok(())
 }
@@ -67,7 +67,7 @@ fn create_refuses_packets_over_the_maximum(objects: Objects, device: Device) -> 
 #[rstest]
 #[clmatrix_harness::test(requires(opencl = "3.0"))]
 fn create_is_refused_on_a_device_without_pipes(objects: Objects, device: Device) -> Result<()> {
-    if device.pipe_support()? {
+    if device.opencl3().pipe_support()? {
         skip!("the device has pipes");
     }
     assert_code(Create::valid(&objects).code(), CL_INVALID_OPERATION);

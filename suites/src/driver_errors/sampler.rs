@@ -69,7 +69,7 @@ fn create_checks_its_arguments(
     #[case] filter: u32,
     #[case] expected: cl_int,
 ) {
-    let context = on_device.context.get();
+    let context = on_device.context.as_raw();
     assert_code(code(create_sampler(context, normalized, addressing, filter)), expected);
 }
 
@@ -91,6 +91,6 @@ fn create_with_properties_checks_its_arguments(
 ) {
     let pairs = properties.iter().flat_map(|(name, value)| [*name, *value]);
     let list: Vec<_> = pairs.chain([0]).map(u64::from).collect();
-    let context = on_device.context.get();
+    let context = on_device.context.as_raw();
     assert_code(code(create_sampler_with_properties(context, list.as_ptr())), expected);
 }

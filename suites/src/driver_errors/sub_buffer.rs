@@ -59,7 +59,7 @@ impl Create {
 }
 
 fn align_of(device: Device) -> Result<usize> {
-    Ok(device.mem_base_addr_align()? as usize / 8)
+    Ok(device.opencl3().mem_base_addr_align()? as usize / 8)
 }
 
 fn buffer_of_four_parts(objects: &Objects, flags: MemFlags, align: usize) -> Result<Buffer> {

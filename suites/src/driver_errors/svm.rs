@@ -106,7 +106,7 @@ fn allocate_refuses_more_than_the_maximum_allocation(
     objects: Objects,
     device: Device,
 ) -> Result<()> {
-    let size = device.max_mem_alloc_size()? as usize + 1;
+    let size = device.opencl3().max_mem_alloc_size()? as usize + 1;
     assert!(!is_allocated(&objects, |call| call.size = size));
     Ok(())
 }
@@ -125,7 +125,7 @@ fn allocate_refuses_unsupported_kinds(
     #[case] capability: u64,
     #[case] flags: cl_svm_mem_flags,
 ) {
-    if device.svm_mem_capability() & capability != 0 {
+    if device.opencl3().svm_mem_capability() & capability != 0 {
         skip!("the device has this kind of shared memory");
     }
     assert!(!is_allocated(&objects, |call| call.flags |= flags));

@@ -55,11 +55,12 @@ fn object_of(
 ) -> Result<Object> {
     let origin = match of {
         Of::Buffer => 0,
-        Of::SubBuffer => device.mem_base_addr_align()? as usize / 8,
+        Of::SubBuffer => device.opencl3().mem_base_addr_align()? as usize / 8,
     };
     let all = [&vec![255; origin], bytes].concat();
     // SAFETY: the host memory has all bytes.
-    let create = |flags, data| unsafe { create_buffer(on.context.get(), flags, all.len(), data) };
+    let create =
+        |flags, data| unsafe { create_buffer(on.context.as_raw(), flags, all.len(), data) };
     let object = Object::new(on.queue.as_raw(), host, memory, &all, create);
     Ok(match of {
         Of::Buffer => object,

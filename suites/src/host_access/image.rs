@@ -123,7 +123,7 @@ impl Image {
             image_channel_order: CL_RGBA,
             image_channel_data_type: CL_UNSIGNED_INT8,
         };
-        let context = on.context.get();
+        let context = on.context.as_raw();
         // SAFETY: the host memory has the bytes of all pixels.
         let create = |flags, data| unsafe { create_image(context, flags, &format, &shape, data) };
         Self { object: Object::new(on.queue.as_raw(), host, memory, bytes, create), image_type }

@@ -78,7 +78,8 @@ fn a_fill_writes_its_region_only(
 #[clmatrix_harness::test(requires(images))]
 fn long_images_of_buffers_are_filled(on_device: OnDevice, device: Device) -> Result<()> {
     let queue = &on_device.queue;
-    let pixels = (2 * device.image2d_max_width()? + 5).min(device.image_max_buffer_size()?);
+    let pixels = (2 * device.opencl3().image2d_max_width()? + 5)
+        .min(device.opencl3().image_max_buffer_size()?);
     let buffer = Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, &vec![9_u8; pixels])?;
     let format = ImageFormat::new(ChannelOrder::R, ChannelType::UnsignedInt8);
     let builder = Image::builder(&on_device.context, format).shape([pixels]);

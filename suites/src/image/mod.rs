@@ -123,7 +123,7 @@ pub(crate) fn seen(on_device: &OnDevice, image: &Image) -> Result<Vec<[u32; 4]>>
     let pixels = pixel_count(image);
     let out = Buffer::new(&on_device.context, MemFlags::WRITE_ONLY, 16 * pixels)?;
     let [width, height] = axes(image);
-    let mut kernel = on_device.launcher(&source, "")?;
+    let mut kernel = on_device.kernel(&source, "")?;
     let mut launch = kernel.launch();
     launch.arg_read(image).arg(&out).arg(width).arg(height).global(pixels);
     // SAFETY: these are the kernel's arguments, and each work item has its pixel in both.
@@ -152,7 +152,7 @@ fn write_places(on_device: &OnDevice, image: &Image) -> Result<()> {
         coordinates(image_type),
     );
     let [width, height] = axes(image);
-    let mut kernel = on_device.launcher(&source, "")?;
+    let mut kernel = on_device.kernel(&source, "")?;
     let mut launch = kernel.launch();
     launch.arg(image).arg(width).arg(height).global(pixel_count(image));
     // SAFETY: these are the kernel's arguments, and each work item has its pixel.

@@ -72,7 +72,7 @@ fn pixels_are_written_and_read_back(on_device: OnDevice) -> Result<()> {
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn an_image_of_a_sub_buffer_has_its_bytes(on_device: OnDevice, device: Device) -> Result<()> {
-    let part = (device.mem_base_addr_align()? as usize / 8).max(112);
+    let part = (device.opencl3().mem_base_addr_align()? as usize / 8).max(112);
     let pixels = part / 16;
     let whole = buffer_of(&on_device, 2 * pixels)?;
     let region = whole.sub_buffer(part..)?;
@@ -203,7 +203,7 @@ fn images_larger_than_the_buffer_are_refused(on_device: OnDevice) -> Result<()> 
 /// How far apart rows have to be, and where they may begin, in bytes.
 fn alignments(device: &Device) -> [usize; 2] {
     [CL_DEVICE_IMAGE_PITCH_ALIGNMENT, CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT].map(|name| {
-        let pixels: u32 = get_device_info(device.id(), name).expect("it tells").into();
+        let pixels: u32 = get_device_info(device.as_raw(), name).expect("it tells").into();
         pixels.max(1) as usize * RGBA_U32.item_size()
     })
 }
@@ -213,7 +213,7 @@ fn alignments(device: &Device) -> [usize; 2] {
 fn a_2d_image_has_the_rows_of_a_buffer(on_device: OnDevice, device: Device) -> Result<()> {
     let [pitch, base] = alignments(&device);
     let row_pitch = (4 * 16_usize).next_multiple_of(pitch);
-    let base = base.next_multiple_of((device.mem_base_addr_align()? as usize / 8).max(1));
+    let base = base.next_multiple_of((device.opencl3().mem_base_addr_align()? as usize / 8).max(1));
     let whole = buffer_of(&on_device, (base + 3 * row_pitch) / 16)?;
     let region = whole.sub_buffer(base..)?;
     let build = |shape: [usize; 2]| {
@@ -272,8 +272,8 @@ fn a_device_without_2d_images_of_buffers_is_unsupported(
     on_device: OnDevice,
     device: Device,
 ) -> Result<()> {
-    let has_extension = device.extensions()?.contains("cl_khr_image2d_from_buffer");
-    if has_extension || device.version()?.starts_with("OpenCL 2.") {
+    let has_extension = device.opencl3().extensions()?.contains("cl_khr_image2d_from_buffer");
+    if has_extension || device.opencl3().version()?.starts_with("OpenCL 2.") {
         skip!("the device makes 2D images of buffers");
     }
     let buffer = buffer_of(&on_device, 8)?;

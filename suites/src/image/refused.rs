@@ -32,9 +32,12 @@ fn shapes_larger_than_the_limit_are_refused(on_device: OnDevice, device: Device)
         let builder = Image::builder(&on_device.context, RGBA_U8).shape(shape);
         if is_array { builder.array().build() } else { builder.build() }
     };
-    let (width, height) = (device.image2d_max_width()?, device.image2d_max_height()?);
-    let (width_3d, height_3d) = (device.image3d_max_width()?, device.image3d_max_height()?);
-    let (depth, layers) = (device.image3d_max_depth()?, device.image_max_array_size()?);
+    let (width, height) =
+        (device.opencl3().image2d_max_width()?, device.opencl3().image2d_max_height()?);
+    let (width_3d, height_3d) =
+        (device.opencl3().image3d_max_width()?, device.opencl3().image3d_max_height()?);
+    let (depth, layers) =
+        (device.opencl3().image3d_max_depth()?, device.opencl3().image_max_array_size()?);
     for (shape, is_array) in [
         (&[width + 1][..], false),
         (&[usize::MAX], false),
@@ -273,7 +276,7 @@ fn objects_of_another_context_are_refused(
 #[clmatrix_harness::test(requires(images))]
 fn kernel_arguments_other_than_images_are_refused(on_device: OnDevice) -> Result<()> {
     let source = "kernel void k(read_only image2d_t image, global uint *x) { *x = 1; }";
-    let mut kernel = on_device.launcher(source, "-cl-kernel-arg-info")?;
+    let mut kernel = on_device.kernel(source, "-cl-kernel-arg-info")?;
     let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_ONLY)?;
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
     let mut launch = kernel.launch();
@@ -291,7 +294,7 @@ fn kernel_arguments_other_than_images_are_refused(on_device: OnDevice) -> Result
 #[clmatrix_harness::test(requires(images))]
 fn launches_with_a_mapped_image_are_refused(on_device: OnDevice) -> Result<()> {
     let source = "kernel void k(read_only image2d_t image, global uint *x) { *x = 1; }";
-    let mut kernel = on_device.launcher(source, "")?;
+    let mut kernel = on_device.kernel(source, "")?;
     let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
     let last_pixel = ImageRegion::default().origin([6, 4]);

@@ -26,7 +26,7 @@ fn kernels_get_scalars_of_all_sizes(
             out[0] = a; out[1] = b; out[2] = c; out[3] = d; out[4] = e;
             out[5] = f; out[6] = g; out[7] = (long) h; out[8] = (long) (i * 8);
         }";
-    let mut kernel = on_device.launcher(SOURCE, options)?;
+    let mut kernel = on_device.kernel(SOURCE, options)?;
     assert_eq!((kernel.name(), kernel.num_args()), ("k", 10));
     let out = Buffer::new(&on_device.context, MemFlags::WRITE_ONLY, 72)?;
     let mut launch = kernel.launch();
@@ -72,7 +72,7 @@ fn kernels_get_vectors_of_all_widths(
             vstore16(e, 0, out + 17);
             vstore4(convert_uint4(f), 0, out + 33);
         }";
-    let mut kernel = on_device.launcher(SOURCE, options)?;
+    let mut kernel = on_device.kernel(SOURCE, options)?;
     let out = buffer_of(&on_device, &[0; 37])?;
     let eight: [u32; 8] = std::array::from_fn(|i| i as u32 + 9);
     let sixteen: [u32; 16] = std::array::from_fn(|i| i as u32 + 17);
@@ -112,7 +112,7 @@ fn kernels_get_structures(
             out[0] = line.from[3]; out[1] = line.slope * 2; out[2] = line.tag;
             out[3] = line.flags[1]; out[4] = line.more[7];
         }";
-    let mut kernel = on_device.launcher(SOURCE, options)?;
+    let mut kernel = on_device.kernel(SOURCE, options)?;
     let out = buffer_of(&on_device, &[0; 5])?;
     let more = [0, 0, 0, 0, 0, 0, 0, 11];
     let line = Line { from: [0, 0, 0, 7], slope: 4.0, tag: 9, flags: [0, 10], more };
@@ -125,7 +125,7 @@ fn kernels_get_structures(
 #[rstest]
 #[clmatrix_harness::test]
 fn kernels_get_constant_buffers_and_sub_buffers(on_device: OnDevice, device: Device) -> Result<()> {
-    let part = (device.mem_base_addr_align()? as usize / 8).max(64);
+    let part = (device.opencl3().mem_base_addr_align()? as usize / 8).max(64);
     let source = "kernel void k(constant uint *x, global uint *y) {
         y[get_global_id(0)] += 100 * x[get_global_id(0)];
     }";
@@ -150,7 +150,7 @@ fn kernels_get_null_buffers(
 ) -> Result<()> {
     let source =
         "kernel void k(global uint *maybe, global uint *out) { *out = maybe ? *maybe : 5; }";
-    let mut kernel = on_device.launcher(source, options)?;
+    let mut kernel = on_device.kernel(source, options)?;
     let (some, out) = (buffer_of(&on_device, &[3])?, buffer_of(&on_device, &[0])?);
     // SAFETY: the arguments are those that the kernel declares.
     unsafe { kernel.launch().arg(NullBuffer).arg(&out).global(1).enqueue(&on_device.queue)? };
@@ -177,7 +177,7 @@ fn kernels_get_local_memory(
             barrier(CLK_LOCAL_MEM_FENCE);
             x[get_global_id(0)] = group[last - i] + 100 * *sum;
         }";
-    let mut kernel = on_device.launcher(SOURCE, options)?;
+    let mut kernel = on_device.kernel(SOURCE, options)?;
     let x = buffer_of(&on_device, &counting(8))?;
     let mut launch = kernel.launch();
     launch.arg(&x).arg(LocalMemory::of::<u32>(4)).arg(LocalMemory::bytes(4)).global(8).local(4);
@@ -194,11 +194,11 @@ fn kernels_get_svm_pointers(
     on_device: OnDevice,
     #[values("", ARG_INFO)] options: &str,
 ) -> Result<()> {
-    let mut count = on_device.launcher(
+    let mut count = on_device.kernel(
         "kernel void k(global uint *x) { x[get_global_id(0)] = get_global_id(0); }",
         options,
     )?;
-    let mut copy = on_device.launcher(
+    let mut copy = on_device.kernel(
         "kernel void k(global const uint *from, global uint *to) {
             to[get_global_id(0)] = from[get_global_id(0)];
         }",
@@ -243,7 +243,7 @@ fn kernels_follow_pointers_in_svm(on_device: OnDevice) -> Result<()> {
     // A launch that has none does not keep those of the one before.
     drop(memory);
     let other = buffer_of(&on_device, &[3; 16])?;
-    let mut copy = on_device.launcher(
+    let mut copy = on_device.kernel(
         "kernel void k(global const uint *from, global uint *to) {
             to[get_global_id(0)] += from[get_global_id(0)];
         }",

@@ -8,7 +8,7 @@ mod refused;
 mod reuse;
 mod sizes;
 
-use clmatrix::{Launcher, Result};
+use clmatrix::{Kernel, Result};
 
 use crate::support::on_device::OnDevice;
 
@@ -16,6 +16,6 @@ use crate::support::on_device::OnDevice;
 const ARG_INFO: &str = "-cl-kernel-arg-info";
 
 /// The kernel `k` of `source`, whose arguments are known.
-fn known(on_device: &OnDevice, source: &str) -> Result<Launcher> {
-    on_device.launcher(source, ARG_INFO)
+fn known(on_device: &OnDevice, source: &str) -> Result<Kernel> {
+    on_device.kernel(source, ARG_INFO)
 }

@@ -2,7 +2,7 @@
 
 use clmatrix::launch::{Launch, NullBuffer, WorkSize};
 use clmatrix::memory::{Buffer, MemFlags, Order, SvmAllocation, SvmFlags};
-use clmatrix::{CommandQueue, Event, Launcher, LocalMemory, Result};
+use clmatrix::{CommandQueue, Event, Kernel, LocalMemory, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
 
@@ -31,7 +31,7 @@ fn a_wrong_number_of_arguments_is_refused(
     on_device: OnDevice,
     #[values("", ARG_INFO)] options: &str,
 ) -> Result<()> {
-    let mut kernel = on_device.launcher(DOUBLE, options)?;
+    let mut kernel = on_device.kernel(DOUBLE, options)?;
     let buffer = buffer_of(&on_device, &counting(4))?;
     let none = enqueue(kernel.launch().global(4), &on_device);
     let text = none.as_ref().unwrap_err().to_string();
@@ -47,7 +47,7 @@ fn a_wrong_number_of_arguments_is_refused(
 
 /// Launches `kernel`, which is [`EACH_KIND`], with the argument at `index` replaced.
 fn with<'a>(
-    kernel: &mut Launcher,
+    kernel: &mut Kernel,
     on_device: &OnDevice,
     buffer: &'a Buffer,
     index: usize,
@@ -124,7 +124,7 @@ fn local_memory_of_zero_bytes_is_refused(
     #[values("", ARG_INFO)] options: &str,
     #[values(0, usize::MAX)] size: usize,
 ) -> Result<()> {
-    let mut kernel = on_device.launcher("kernel void k(local uint *x) {}", options)?;
+    let mut kernel = on_device.kernel("kernel void k(local uint *x) {}", options)?;
     let result = enqueue(kernel.launch().arg(LocalMemory::bytes(size)).global(1), &on_device);
     assert_eq!(refusal(result), "CL_INVALID_ARG_SIZE");
     Ok(())
@@ -148,7 +148,7 @@ fn invalid_work_sizes_are_refused(
     #[case] code: &str,
 ) -> Result<()> {
     let mut kernel =
-        on_device.launcher("kernel void k(void) { barrier(CLK_LOCAL_MEM_FENCE); }", "")?;
+        on_device.kernel("kernel void k(void) { barrier(CLK_LOCAL_MEM_FENCE); }", "")?;
     let mut launch = kernel.launch();
     if let Some(global) = global {
         launch.global(global);
@@ -249,9 +249,9 @@ fn svm_of_another_context_is_refused(on_device: OnDevice, ctx_factory: CtxFactor
 #[clmatrix_harness::test]
 fn unknown_kernel_names_are_refused(on_device: OnDevice) {
     let program = clmatrix::Program::build(&on_device.context, DOUBLE).unwrap();
-    let missing = Launcher::create(&program, "no_such_kernel").map(drop);
+    let missing = program.kernel("no_such_kernel").map(drop);
     let missing = missing.expect_err("there is no such kernel");
     assert_eq!(missing.code_name(), "CL_INVALID_KERNEL_NAME");
     assert!(missing.detail().contains("it has \"k\""), "{missing}");
-    assert_eq!(refusal(Launcher::create(&program, "k\0")), "CL_INVALID_KERNEL_NAME");
+    assert_eq!(refusal(program.kernel("k\0")), "CL_INVALID_KERNEL_NAME");
 }

@@ -3,7 +3,7 @@
 use std::thread;
 
 use clmatrix::memory::{MapReadWrite, SvmAllocation, SvmFlags, SvmPointer, enqueue_fill};
-use clmatrix::{CommandQueue, Launcher, Program, Result};
+use clmatrix::{CommandQueue, Kernel, Program, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
 
@@ -161,9 +161,9 @@ fn memory_may_be_dropped_after_its_kernel_is_enqueued(on_device: OnDevice) -> Re
 #[rstest]
 #[clmatrix_harness::test]
 fn threads_launch_their_own_kernels(on_device: OnDevice) -> Result<()> {
-    let kernels: Vec<Launcher> = (0..4).map(|_| known(&on_device, ADD)).collect::<Result<_>>()?;
+    let kernels: Vec<Kernel> = (0..4).map(|_| known(&on_device, ADD)).collect::<Result<_>>()?;
     let sums: Vec<Result<Vec<u32>>> = thread::scope(|scope| {
-        let work = |(n, mut add): (u32, Launcher)| {
+        let work = |(n, mut add): (u32, Kernel)| {
             let on_device = &on_device;
             scope.spawn(move || -> Result<Vec<u32>> {
                 let queue = on_device.another_queue();
@@ -188,17 +188,18 @@ fn threads_launch_their_own_kernels(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_launcher_takes_over_and_returns_a_kernel(on_device: OnDevice) -> Result<()> {
+fn a_kernel_of_a_handle_is_launched(on_device: OnDevice) -> Result<()> {
     let program = Program::build(&on_device.context, DOUBLE)?;
-    let kernel = Launcher::create(&program, "k")?.into_kernel();
-    let raw = kernel.get();
-    let mut double = Launcher::new(kernel)?;
-    drop(program);
+    let kernel = program.kernel("k")?;
+    let raw = kernel.as_raw();
+    // SAFETY: the handle is valid.
+    let mut double = unsafe { Kernel::from_raw(raw, true) }?;
+    drop((program, kernel));
     let buffer = buffer_of(&on_device, &counting(4))?;
     // SAFETY: the argument is what the kernel declares, with an element for each work item.
     unsafe { double.launch().arg(&buffer).global(4).enqueue(&on_device.queue)? };
     assert_eq!(contents(&on_device, &buffer)?, [0, 2, 4, 6]);
-    assert_eq!(double.kernel().get(), raw);
-    assert_eq!(double.into_kernel().get(), raw);
+    assert_eq!(double.as_raw(), raw);
+    assert_eq!(double.opencl3()?.get(), raw);
     Ok(())
 }

@@ -103,11 +103,11 @@ fn the_driver_chooses_the_work_group_size(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test(requires(opencl = "2.0"))]
 fn non_uniform_work_groups_are_allowed_by_opencl_c_2(on_device: OnDevice) -> Result<()> {
     use clmatrix::cl3::device::{CL_DEVICE_OPENCL_C_VERSION, get_device_info};
-    let device = on_device.context.devices()[0];
+    let device = on_device.context.default_device().as_raw();
     let version = get_device_info(device, CL_DEVICE_OPENCL_C_VERSION).map(String::from);
     let language = if version.unwrap().starts_with("OpenCL C 1") { "CL3.0" } else { "CL2.0" };
     let source = "kernel void k(global uint *x) { x[get_global_id(0)] = get_local_size(0); }";
-    let mut kernel = on_device.launcher(source, &format!("-cl-std={language}"))?;
+    let mut kernel = on_device.kernel(source, &format!("-cl-std={language}"))?;
     let out = buffer_of(&on_device, &[0; 10])?;
     // SAFETY: the argument is what the kernel declares, with an element for each work item.
     let launched =

@@ -61,7 +61,7 @@ fn exhaustion_keeps_its_budget(device: Device) {
 }
 
 fn keeps_its_budget(device: Device, topic: Topic) {
-    measures_nothing_without_time(device, topic);
+    measures_nothing_without_time(device.clone(), topic);
     does_not_continue_after_its_time(device, topic);
 }
 

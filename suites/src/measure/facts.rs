@@ -15,7 +15,7 @@ use super::{found, measured, number};
 #[clmatrix_harness::test(alone)]
 fn pocl_caches_builds_and_oclgrind_does_not(device: Device, platform: Platform) -> Result<()> {
     let cached = found(&measured(device, Topic::Build), "has_src_build_cache");
-    let name = platform.name()?;
+    let name = platform.opencl3().name()?;
     if let Some(cached) = cached {
         match name.as_str() {
             "Portable Computing Language" => assert_eq!(cached.value, Value::Flag(true)),
@@ -30,10 +30,10 @@ fn pocl_caches_builds_and_oclgrind_does_not(device: Device, platform: Platform) 
 #[clmatrix_harness::test(alone)]
 fn times_of_commands_are_steps_of_the_timer(device: Device) -> Result<()> {
     const COMMANDS: usize = 32;
-    let all = measured(device, Topic::Timer);
+    let all = measured(device.clone(), Topic::Timer);
     let Some(step) = number(&all, "profiling_timer_resolution") else { return Ok(()) };
     // Commands that the measurement has not timed.
-    let context = Context::from_device(&device)?;
+    let context = Context::new([&device])?;
     let queue = CommandQueue::with_properties(&context, QueueProperties::PROFILING)?;
     let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 4096)?;
     for _ in 0..COMMANDS {
@@ -51,9 +51,9 @@ fn times_of_commands_are_steps_of_the_timer(device: Device) -> Result<()> {
 #[rstest]
 #[clmatrix_harness::test(alone)]
 fn usable_local_memory_is_at_most_the_local_memory(device: Device) -> Result<()> {
-    let all = measured(device, Topic::LocalMemory);
+    let all = measured(device.clone(), Topic::LocalMemory);
     let Some(usable) = number(&all, "usable_local_mem_size") else { return Ok(()) };
-    assert!(usable > 0.0 && usable <= device.local_mem_size()? as f64, "{usable}");
+    assert!(usable > 0.0 && usable <= device.opencl3().local_mem_size()? as f64, "{usable}");
     Ok(())
 }
 
@@ -62,18 +62,18 @@ fn usable_local_memory_is_at_most_the_local_memory(device: Device) -> Result<()>
 #[rstest]
 #[clmatrix_harness::test(alone)]
 fn banks_are_those_of_the_hardware(device: Device, platform: Platform) -> Result<()> {
-    let all = measured(device, Topic::LocalMemory);
-    if device.local_mem_type()? == CL_GLOBAL {
+    let all = measured(device.clone(), Topic::LocalMemory);
+    if device.opencl3().local_mem_type()? == CL_GLOBAL {
         for measured in all.iter().filter(|measured| measured.name != "usable_local_mem_size") {
             let missing = measured.answer.as_ref().unwrap_err();
             assert!(missing.reason.contains("cached global memory"), "{missing}");
         }
     }
     let banks = number(&all, "local_memory_bank_count");
-    if device.dev_type()? & CL_DEVICE_TYPE_CPU != 0 {
+    if device.opencl3().dev_type()? & CL_DEVICE_TYPE_CPU != 0 {
         assert_eq!(banks, None);
     }
-    if platform.name()? == "NVIDIA CUDA" {
+    if platform.opencl3().name()? == "NVIDIA CUDA" {
         assert!(banks.is_none_or(|banks| banks == 32.0), "{banks:?}");
     }
     Ok(())
@@ -89,7 +89,7 @@ fn work_items_run_in_lockstep_where_they_run_in_parallel(
     let all = measured(device, Topic::Simd);
     let Some(lanes) = number(&all, "get_simd_group_size") else { return Ok(()) };
     assert_eq!(lanes.log2().fract(), 0.0, "{lanes}");
-    let name = platform.name()?;
+    let name = platform.opencl3().name()?;
     if ["Portable Computing Language", "Oclgrind"].contains(&name.as_str()) {
         let confidence = found(&all, "get_simd_group_size").map(|found| found.confidence);
         assert_ne!(confidence, Some(Confidence::High), "{lanes}");
@@ -100,11 +100,12 @@ fn work_items_run_in_lockstep_where_they_run_in_parallel(
 #[rstest]
 #[clmatrix_harness::test(alone)]
 fn missing_properties_are_not_measurable(device: Device) -> Result<()> {
-    let all = measured(device, Topic::Arithmetic);
+    let all = measured(device.clone(), Topic::Arithmetic);
     for (name, extension) in
         [("fp64_throughput", "cl_khr_fp64"), ("fp16_throughput", "cl_khr_fp16")]
     {
-        let has = device.extensions()?.split_whitespace().any(|listed| listed == extension);
+        let has =
+            device.opencl3().extensions()?.split_whitespace().any(|listed| listed == extension);
         let measured = all.iter().find(|measured| measured.name == name).expect("it is measured");
         if !has {
             let missing = measured.answer.as_ref().unwrap_err();
@@ -132,11 +133,11 @@ fn a_launch_with_a_wait_takes_longer_than_a_launch(device: Device) {
 #[rstest]
 #[clmatrix_harness::test(alone)]
 fn measured_memory_is_at_most_the_global_memory(device: Device) -> Result<()> {
-    let all = device.global_mem_size()? as f64;
+    let all = device.opencl3().global_mem_size()? as f64;
     for (topic, name) in
         [(Topic::Allocation, "largest_buffer"), (Topic::Exhaustion, "total_memory")]
     {
-        let measured = measured(device, topic);
+        let measured = measured(device.clone(), topic);
         let measured = measured.iter().find(|measured| measured.name == name).expect("it is there");
         let tried = measured.series.iter().flat_map(|series| &series.points);
         for point in tried {

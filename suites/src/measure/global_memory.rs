@@ -10,11 +10,11 @@ use super::{found, measured, number};
 #[rstest]
 #[clmatrix_harness::test(alone)]
 fn cache_levels_grow_in_size(device: Device) -> Result<()> {
-    let all = measured(device, Topic::Latency);
+    let all = measured(device.clone(), Topic::Latency);
     let Some(caches) = found(&all, "cache_sizes") else { return Ok(()) };
     let Value::Numbers(sizes) = caches.value else { panic!("{caches:?}") };
     assert!(sizes.is_sorted_by(|smaller, larger| smaller < larger), "{sizes:?}");
-    let memory = device.global_mem_size()? as f64;
+    let memory = device.opencl3().global_mem_size()? as f64;
     assert!(sizes.iter().all(|size| *size < memory), "{sizes:?} of {memory}");
     Ok(())
 }
@@ -29,8 +29,8 @@ fn the_cache_line_is_a_power_of_two(device: Device) {
 #[rstest]
 #[clmatrix_harness::test(alone)]
 fn a_cpu_has_no_pinned_transfers(device: Device) -> Result<()> {
-    let all = measured(device, Topic::HostTransfer);
-    let is_cpu = device.dev_type()? & clmatrix::cl3::device::CL_DEVICE_TYPE_CPU != 0;
+    let all = measured(device.clone(), Topic::HostTransfer);
+    let is_cpu = device.opencl3().dev_type()? & clmatrix::cl3::device::CL_DEVICE_TYPE_CPU != 0;
     for name in ["host_to_device_pinned", "device_to_host_pinned"] {
         assert!(!is_cpu || found(&all, name).is_none(), "{name}");
     }
@@ -59,7 +59,7 @@ fn the_bandwidth_is_that_of_the_best_work_size(device: Device) {
 #[rstest]
 #[clmatrix_harness::test(alone)]
 fn transfers_fit_into_a_buffer(device: Device) -> Result<()> {
-    let most = device.max_mem_alloc_size()? as f64;
+    let most = device.opencl3().max_mem_alloc_size()? as f64;
     for measured in measured(device, Topic::HostTransfer) {
         for point in measured.series.iter().flat_map(|series| &series.points) {
             assert!(point.x > 0.0 && point.x <= most, "{}: {} bytes", measured.name, point.x);

@@ -31,8 +31,8 @@ fn end_after(bytes: usize, device: Device) -> Result<AddressSpaceEnd> {
 /// True if buffers lie outside the address space of the process. Oclgrind reports all device types.
 // quirk: OCLGRIND-5
 fn has_memory_of_its_own(device: Device) -> Result<bool> {
-    let kind = device.dev_type()? & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_CPU);
-    Ok(kind == CL_DEVICE_TYPE_GPU && !device.host_unified_memory()?)
+    let kind = device.opencl3().dev_type()? & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_CPU);
+    Ok(kind == CL_DEVICE_TYPE_GPU && !device.opencl3().host_unified_memory()?)
 }
 
 /// Has the pool hold blocks of about half of `size` bytes, `held` of them, and then allocates blocks of
@@ -130,8 +130,8 @@ where
     }";
     let right =
         Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, &vec![0; blocks.len()])?;
-    let mut write = on_device.launcher(WRITE, "")?;
-    let mut compare = on_device.launcher(COMPARE, "")?;
+    let mut write = on_device.kernel(WRITE, "")?;
+    let mut compare = on_device.kernel(COMPARE, "")?;
     let last = |block: &Pooled<M>| block.block_size() as u64 / 4 - 1;
     for (block, n) in blocks.iter().zip(0_u32..) {
         let mut launch = write.launch();
@@ -168,12 +168,12 @@ fn a_pool_of_shared_virtual_memory_survives_a_full_address_space(
 fn a_pool_survives_a_full_card(on_device: OnDevice, device: Device) -> Result<()> {
     const BLOCK: usize = 4 * GIB - 1;
     const HELD: usize = 3;
-    if !has_memory_of_its_own(device)? {
+    if !has_memory_of_its_own(device.clone())? {
         skip!("the device has no memory of its own, which a test may fill");
     }
     let on = &on_device;
     let pool = MemoryPool::new(ImmediateAllocator::new(&on.queue, MemFlags::READ_WRITE)?)?;
-    let most = usize::try_from(device.global_mem_size()?).unwrap() / BLOCK;
+    let most = usize::try_from(device.opencl3().global_mem_size()?).unwrap() / BLOCK;
     let mut blocks = fill(&pool, BLOCK, HELD, most)?;
     assert!(blocks.len() > HELD, "only {} blocks", blocks.len());
     assert_apart(on, &blocks)?;

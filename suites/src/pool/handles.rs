@@ -188,7 +188,7 @@ fn a_block_is_passed_to_kernels(on_device: OnDevice) -> Result<()> {
     let source = "kernel void k(global const uint *from, global uint *to) {
         to[get_global_id(0)] = 3 * from[get_global_id(0)];
     }";
-    let mut kernel = on_device.launcher(source, "")?;
+    let mut kernel = on_device.kernel(source, "")?;
     let mut launch = kernel.launch();
     launch.arg_read(&one).arg(&other).global(COUNT as usize);
     // SAFETY: the kernel takes two buffers, and has as many work items as elements.
@@ -362,7 +362,7 @@ fn a_pool_has_the_properties_of_its_allocator(ctx_factory: CtxFactory) -> Result
     assert!(Allocator::queue(&deferred).is_none());
     assert_eq!(Allocator::queue(&immediate).map(|queue| queue.as_raw()), Some(queue.as_raw()));
     for pool in [deferred, immediate] {
-        assert_eq!(Allocator::context_raw(&pool), context.get());
+        assert_eq!(Allocator::context_raw(&pool), context.as_raw());
         let most = pool.max_size().expect("the device tells");
         let error = Allocator::allocate(&pool, most + 1).unwrap_err();
         assert_eq!(error.code_name(), "CL_INVALID_BUFFER_SIZE");

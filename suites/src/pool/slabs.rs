@@ -25,7 +25,7 @@ fn split() -> PoolOptions {
 /// Returns the alignment of the offsets and sizes of regions, in bytes.
 fn alignment(device: Device) -> Result<usize> {
     // Any type can begin there.
-    Ok((device.mem_base_addr_align()? as usize / 8).max(128))
+    Ok((device.opencl3().mem_base_addr_align()? as usize / 8).max(128))
 }
 
 /// Where it begins and ends in its root.

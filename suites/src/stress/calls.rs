@@ -12,9 +12,7 @@ use clmatrix::memory::{
     SvmAllocation, SvmMap, SvmPointer, enqueue_copy, enqueue_fill, enqueue_migrate_mem_objects,
 };
 use clmatrix::pool::{PooledBuffer, PooledSvm};
-use clmatrix::{
-    CommandQueue, Context, Event, Launcher, Program, QueueProperties, Result, UserEvent,
-};
+use clmatrix::{CommandQueue, Context, Event, Kernel, Program, QueueProperties, Result, UserEvent};
 
 use super::memory::Handle;
 use super::values::Values;
@@ -45,7 +43,7 @@ pub struct Calls<'w> {
     world: &'w World,
     stranger: &'w Stranger,
     values: Values,
-    launcher: Launcher,
+    kernel: Kernel,
     queues: Vec<CommandQueue>,
     buffers: Vec<Buffer>,
     images: Vec<Image>,
@@ -77,7 +75,7 @@ impl<'w> Calls<'w> {
             world,
             stranger,
             values: Values::new(seed, thread),
-            launcher: Launcher::create(&world.program, "k")?,
+            kernel: world.program.kernel("k")?,
             queues: vec![queue()?, queue()?],
             buffers: buffers.collect(),
             images: vec![],
@@ -641,7 +639,7 @@ impl<'w> Calls<'w> {
         let items = if self.values.one_in(20) { 0 } else { buffer.size().min(256) };
         let is_short = self.values.one_in(20);
         let local = self.values.one_in(4).then(|| self.values.below(9));
-        let mut launch = self.launcher.launch();
+        let mut launch = self.kernel.launch();
         launch.arg(&buffer).arg(0_u32).global(items);
         if !is_short {
             launch.arg(byte);

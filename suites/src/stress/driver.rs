@@ -42,7 +42,7 @@ pub struct Driver {
 
 impl Driver {
     pub fn for_platform(platform: Platform) -> Result<Self> {
-        Ok(match platform.name()?.as_str() {
+        Ok(match platform.opencl3().name()?.as_str() {
             "Oclgrind" => Self {
                 one_thread: true,
                 ignores_barriers: true,

@@ -7,7 +7,7 @@ use clmatrix::memory::{
     PendingTransfer, SvmAllocation, SvmMap, SvmPointer, enqueue_copy, enqueue_fill,
 };
 use clmatrix::pool::{PooledBuffer, PooledSvm};
-use clmatrix::{CommandQueue, Event, Launcher, Result};
+use clmatrix::{CommandQueue, Event, Kernel, Result};
 
 use super::plan::Mode;
 
@@ -62,7 +62,7 @@ impl Memory<'_> {
     pub fn add(
         self,
         queue: &CommandQueue,
-        kernel: &mut Launcher,
+        kernel: &mut Kernel,
         value: u8,
         bytes: Range<usize>,
         wait_for: &[Event],

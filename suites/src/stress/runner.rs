@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use clmatrix::memory::PendingTransfer;
-use clmatrix::{CommandQueue, Event, Launcher, Result, UserEvent};
+use clmatrix::{CommandQueue, Event, Kernel, Result, UserEvent};
 
 use super::map::Map;
 use super::memory::Handle;
@@ -17,7 +17,7 @@ use crate::support::pattern::assert_same;
 /// A thread.
 pub struct Thread<'w> {
     state: ThreadState<'w>,
-    kernel: RefCell<Launcher>,
+    kernel: RefCell<Kernel>,
     transfers: [Option<Transfer>; TRANSFERS],
     /// Host memory that no command uses, with its bytes.
     host: (Vec<u8>, u8),
@@ -34,7 +34,7 @@ impl<'w> Thread<'w> {
     pub fn new(world: &'w World) -> Result<Self> {
         Ok(Self {
             state: ThreadState::new(world)?,
-            kernel: RefCell::new(Launcher::create(&world.program, "k")?),
+            kernel: RefCell::new(world.program.kernel("k")?),
             transfers: Default::default(),
             host: (vec![1; 1000], 1),
         })

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use clmatrix::cl3::command_queue::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
 use clmatrix::memory::{Buffer, MemFlags, SvmAllocation, SvmFlags, enqueue_fill};
 use clmatrix::pool::{ImmediateAllocator, MemoryPool, PoolOptions, SvmAllocator, SvmPool};
-use clmatrix::{Class, CommandQueue, Context, Device, Program, QueueProperties, Result};
+use clmatrix::{Class, CommandQueue, Context, Program, QueueProperties, Result};
 use clmatrix_harness::CtxFactory;
 
 use super::driver::Driver;
@@ -105,8 +105,8 @@ impl World {
 /// Makes two in-order queues, and an out-of-order queue if the device has them and they work.
 pub fn new_queues(context: &Context, driver: Driver) -> Result<Vec<CommandQueue>> {
     let mut queues = vec![CommandQueue::new(context)?, CommandQueue::new(context)?];
-    let device = Device::new(context.default_device());
-    let properties = device.queue_on_host_properties()?;
+    let device = context.default_device().clone();
+    let properties = device.opencl3().queue_on_host_properties()?;
     if properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0 && driver.has_out_of_order_queues()
     {
         queues.push(CommandQueue::with_properties(context, QueueProperties::OUT_OF_ORDER)?);

@@ -3,15 +3,15 @@
 use std::cell::RefCell;
 
 use clmatrix::memory::{Buffer, MemFlags, MemoryObject, enqueue_copy};
-use clmatrix::{Launcher, Result};
+use clmatrix::{Kernel, Result};
 
 use crate::support::on_device::OnDevice;
 
 /// A kernel that inverts each byte of a buffer, and one that copies a buffer.
 pub struct Inverter<'a> {
     on_device: &'a OnDevice,
-    invert: RefCell<Launcher>,
-    copy: RefCell<Launcher>,
+    invert: RefCell<Kernel>,
+    copy: RefCell<Kernel>,
 }
 
 impl<'a> Inverter<'a> {
@@ -21,7 +21,7 @@ impl<'a> Inverter<'a> {
         let copy = "kernel void k(global const uchar *x, global uchar *y) {
             y[get_global_id(0)] = x[get_global_id(0)];
         }";
-        let build = |source| on_device.launcher(source, "").map(RefCell::new);
+        let build = |source| on_device.kernel(source, "").map(RefCell::new);
         Ok(Self { on_device, invert: build(invert)?, copy: build(copy)? })
     }
 

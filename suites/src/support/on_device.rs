@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clmatrix::cl3::command_queue::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
 use clmatrix::memory::{Buffer, Order};
-use clmatrix::{CommandQueue, Context, Device, Event, Launcher, Program, QueueProperties, Result};
+use clmatrix::{CommandQueue, Context, Device, Event, Kernel, Program, QueueProperties, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory, skip};
 use rstest::fixture;
 
@@ -39,7 +39,9 @@ impl OnDevice {
     /// A queue of the same context that may reorder its commands; where there are none, the test is
     /// skipped.
     pub fn out_of_order_queue(&self, device: Device) -> Result<OutOfOrderQueue> {
-        if device.queue_on_host_properties()? & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE == 0 {
+        if device.opencl3().queue_on_host_properties()? & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE
+            == 0
+        {
             skip!("the device has no out-of-order queues");
         }
         let queue = CommandQueue::with_properties(&self.context, QueueProperties::OUT_OF_ORDER)?;
@@ -50,7 +52,7 @@ impl OnDevice {
     ///
     /// The tests' kernels stay within their buffers, which is what makes this right to call.
     pub fn run(&self, source: &str, buffers: &[&Buffer], work_items: usize) -> Result<Event> {
-        let mut kernel = self.launcher(source, "")?;
+        let mut kernel = self.kernel(source, "")?;
         let mut launch = kernel.launch();
         launch.global(work_items);
         for buffer in buffers {
@@ -61,9 +63,9 @@ impl OnDevice {
     }
 
     /// The kernel `k` of `source`, built with `options`.
-    pub fn launcher(&self, source: &str, options: &str) -> Result<Launcher> {
+    pub fn kernel(&self, source: &str, options: &str) -> Result<Kernel> {
         let program = Program::build_with_options(&self.context, source, options)?;
-        Launcher::create(&program, "k")
+        program.kernel("k")
     }
 }
 

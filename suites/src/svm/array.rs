@@ -44,7 +44,7 @@ fn fine_grain_arrays_need_no_map(on_device: OnDevice) -> Result<()> {
     assert_eq!(svm.svm_flags(), FINE);
     svm.access(MapReadWrite)?.array_mut().assign(&array![1.0, 2.0, 3.0, 4.0]);
     let source = "kernel void k(global float *x) { x[get_global_id(0)] += 0.5f; }";
-    let mut add = on_device.launcher(source, "")?;
+    let mut add = on_device.kernel(source, "")?;
     // SAFETY: the kernel takes memory, and has as many work items as elements.
     unsafe { add.launch().arg(&svm).global(4).enqueue(&on_device.queue)? };
     assert_eq!(svm.access(MapRead)?.array(), array![1.5, 2.5, 3.5, 4.5]);

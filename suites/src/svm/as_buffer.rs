@@ -144,7 +144,7 @@ fn as_buffer_waits_for_commands_that_write_its_bytes(
     let written = match what {
         "fill" => enqueue_fill(other_queue.after(&gate), &svm, &8_u32, ..)?,
         _ => {
-            let mut double = on_device.launcher(DOUBLE, "")?;
+            let mut double = on_device.kernel(DOUBLE, "")?;
             let mut launch = double.launch();
             launch.arg(&svm).global(4);
             // SAFETY: the kernel takes memory, and uses as many elements as it has.

@@ -70,7 +70,7 @@ fn svm_may_have_atomics(on_device: OnDevice) -> Result<()> {
     let source = "kernel void k(global uint *x) { atomic_inc(x); }";
     // SAFETY: the kernel takes memory of which it uses one element.
     unsafe {
-        on_device.launcher(source, "")?.launch().arg(&svm).global(100).enqueue(&on_device.queue)?
+        on_device.kernel(source, "")?.launch().arg(&svm).global(100).enqueue(&on_device.queue)?
     };
     assert_on_device(&on_device, &svm, &[100]);
     Ok(())
@@ -99,7 +99,7 @@ fn invalid_alignments_are_refused(
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn more_than_the_maximum_allocation_is_refused(on_device: OnDevice, device: Device) -> Result<()> {
-    let largest = usize::try_from(device.max_mem_alloc_size()?).unwrap();
+    let largest = usize::try_from(device.opencl3().max_mem_alloc_size()?).unwrap();
     for size in [largest + 1, usize::MAX] {
         let result = SvmAllocation::new(&on_device.context, size, 0, COARSE);
         assert_eq!(refusal(result), "CL_INVALID_BUFFER_SIZE", "{size} bytes");
@@ -132,7 +132,7 @@ fn svm_of_zero_bytes_is_null_in_kernels(on_device: OnDevice) -> Result<()> {
     let nothing = SvmAllocation::new(&on_device.context, 0, 0, COARSE)?;
     let out = Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, &[0_u32])?;
     let source = "kernel void k(global uint *x, global uint *out) { out[0] = x ? 1 : 2; }";
-    let mut is_null = on_device.launcher(source, "")?;
+    let mut is_null = on_device.kernel(source, "")?;
     // SAFETY: the kernel takes two pieces of memory, and uses one element of the second.
     unsafe { is_null.launch().arg(&nothing).arg(&out).global(1).enqueue(&on_device.queue)? };
     let mut found = [0_u32];

@@ -266,7 +266,7 @@ fn a_map_for_reading_is_accepted_during_kernels_that_read(on_device: OnDevice) -
     drop(map);
     let _map = svm.map_read_write::<u32>(&on_device.queue, ..)?;
     let source = "kernel void k(global const uint *x) {}";
-    let mut nothing = on_device.launcher(source, "")?;
+    let mut nothing = on_device.kernel(source, "")?;
     // SAFETY: the kernel uses nothing.
     let launched = unsafe { nothing.launch().arg(&svm).global(1).enqueue(&on_device.queue) };
     assert_eq!(refusal(launched), "CL_INVALID_OPERATION");

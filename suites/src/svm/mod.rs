@@ -63,7 +63,7 @@ pub(crate) fn double<S: SvmPointer>(on_device: &OnDevice, svm: &S) -> Result<Eve
 where
     for<'a> &'a S: KernelArg<'a>,
 {
-    let mut double = on_device.launcher(crate::buffer::DOUBLE, "")?;
+    let mut double = on_device.kernel(crate::buffer::DOUBLE, "")?;
     // SAFETY: the kernel takes memory, and uses as many elements as it has.
     unsafe { double.launch().arg(svm).global(svm.size() / 4).enqueue(&on_device.queue) }
 }
@@ -91,7 +91,7 @@ where
     let context = &on_device.context;
     let expected_there = Buffer::from_slice(context, MemFlags::READ_ONLY, expected)?;
     let wrong = Buffer::from_slice(context, MemFlags::READ_WRITE, &[0_u32])?;
-    let mut compare = on_device.launcher(COMPARE, "")?;
+    let mut compare = on_device.kernel(COMPARE, "")?;
     let mut launch = compare.launch();
     launch.arg(svm).arg(&expected_there).arg(&wrong).global(expected.len());
     // SAFETY: the kernel takes three pieces of memory, and has as many work items as elements.

@@ -52,13 +52,13 @@ fn a_kernel_follows_a_linked_list_of_the_host(
         let value = index as u64 + 1;
         node.map_read_write(queue, ..)?[0] = Node { next, value };
     }
-    let mut follow = on_device.launcher(FOLLOW, "")?;
+    let mut follow = on_device.kernel(FOLLOW, "")?;
     let others: Vec<*mut c_void> = nodes[1..].iter().map(|node| node.svm_ptr()).collect();
     // SAFETY: the kernel is alive, and these are as many pointers as their size says, to memory that
     // outlives the launch.
     unsafe {
         let (name, size) = (CL_KERNEL_EXEC_INFO_SVM_PTRS, size_of_val(&others[..]));
-        let kernel = follow.kernel().get();
+        let kernel = follow.as_raw();
         set_kernel_exec_info(kernel, name, size, others.as_ptr().cast()).expect("the pointers");
     }
     // SAFETY: the kernel takes a list that ends and an element. Nothing is mapped.
@@ -82,7 +82,7 @@ fn the_host_follows_a_linked_list_of_a_kernel(on_device: OnDevice) -> Result<()>
             nodes[i].value = 3 * i;
         }";
     let list = SvmAllocation::new(&on_device.context, NODES * size_of::<Node>(), 0, COARSE)?;
-    let mut link = on_device.launcher(source, "")?;
+    let mut link = on_device.kernel(source, "")?;
     // SAFETY: the kernel takes memory, and has as many work items as nodes.
     unsafe { link.launch().arg(&list).global(NODES).enqueue(&on_device.queue)? };
     let map = list.map_read::<Node>(&on_device.queue, ..)?;

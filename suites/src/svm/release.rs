@@ -36,7 +36,7 @@ fn gated_reader(
         to[get_global_id(0)] = from[get_global_id(0)];
     }";
     let out = Buffer::new(&on.context, MemFlags::READ_WRITE, svm.size())?;
-    let mut copy = on.launcher(source, "")?;
+    let mut copy = on.kernel(source, "")?;
     let mut launch = copy.launch();
     launch.arg_read(svm).arg(&out).global(svm.size() / 4);
     // SAFETY: the kernel takes two pieces of memory, and has as many work items as elements.

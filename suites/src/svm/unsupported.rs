@@ -13,7 +13,7 @@ const ANY: u64 = 1;
 const SYSTEM: u64 = 4;
 
 fn skip_with(device: Device, capability: u64) {
-    if device.svm_mem_capability() & capability != 0 {
+    if device.opencl3().svm_mem_capability() & capability != 0 {
         skip!("the device has such memory");
     }
 }
@@ -26,7 +26,7 @@ fn assert_unsupported<T>(result: Result<T>, device: Device, instead: &str) -> Re
         Err(error) => error,
     };
     assert_eq!((error.class(), error.code_name()), (Class::Unsupported, "CL_INVALID_OPERATION"));
-    assert!(error.detail().contains(&device.name()?), "{error}");
+    assert!(error.detail().contains(&device.opencl3().name()?), "{error}");
     assert!(error.detail().contains(instead), "{error}");
     Ok(())
 }
@@ -39,7 +39,7 @@ fn allocations_are_refused_without_svm(
     #[values(COARSE, FINE, FINE | SvmFlags::ATOMICS)] flags: SvmFlags,
     #[values(0, 64)] size: usize,
 ) -> Result<()> {
-    skip_with(device, ANY);
+    skip_with(device.clone(), ANY);
     let result = SvmAllocation::new(&on_device.context, size, 0, flags);
     assert_unsupported(result, device, "use a Buffer")
 }
@@ -47,7 +47,7 @@ fn allocations_are_refused_without_svm(
 #[rstest]
 #[clmatrix_harness::test]
 fn arrays_are_refused_without_svm(on_device: OnDevice, device: Device) -> Result<()> {
-    skip_with(device, ANY);
+    skip_with(device.clone(), ANY);
     let result = SvmArray::<f32, _>::builder(&on_device.context, (2, 3)).build();
     assert_unsupported(result, device, "use a Buffer")
 }
@@ -56,7 +56,7 @@ fn arrays_are_refused_without_svm(on_device: OnDevice, device: Device) -> Result
 #[rstest]
 #[clmatrix_harness::test]
 fn host_memory_is_refused_without_system_svm(on_device: OnDevice, device: Device) -> Result<()> {
-    skip_with(device, SYSTEM);
+    skip_with(device.clone(), SYSTEM);
     let Err(returned) = SystemSvm::new(&on_device.context, vec![1_u8, 2, 3]) else {
         panic!("it was taken");
     };

@@ -53,7 +53,7 @@ fn host_and_kernel_count_in_the_memory_of_the_host(
     on_device: OnDevice,
     device: Device,
 ) -> Result<()> {
-    if device.svm_mem_capability() & SVM_ATOMICS == 0 {
+    if device.opencl3().svm_mem_capability() & SVM_ATOMICS == 0 {
         skip!("the device has no atomic operations across host and device");
     }
     let memory = SystemSvm::new(&on_device.context, vec![7_u32])?;

@@ -14,7 +14,7 @@ use std::slice;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use clmatrix::memory::{SvmAllocation, SvmFlags, SvmPointer};
-use clmatrix::{Device, Launcher, Result};
+use clmatrix::{Device, Kernel, Result};
 use clmatrix_harness::skip;
 
 use crate::support::on_device::OnDevice;
@@ -47,17 +47,17 @@ impl Scope {
 
 /// The kernel `k` of `source`, in the newest OpenCL C of the device up to 3.0. `SCOPE` is the scope.
 /// Skips the test where the device lacks the scope.
-fn kernel(on_device: &OnDevice, device: Device, source: &str, scope: Scope) -> Result<Launcher> {
-    let is_2 = device.version()?.starts_with("OpenCL 2.");
+fn kernel(on_device: &OnDevice, device: Device, source: &str, scope: Scope) -> Result<Kernel> {
+    let is_2 = device.opencl3().version()?.starts_with("OpenCL 2.");
     // OpenCL 2.x has all scopes.
     if let Scope::AllSvmDevices = scope
         && !is_2
-        && device.atomic_memory_capabilities()? & SCOPE_ALL_DEVICES == 0
+        && device.opencl3().atomic_memory_capabilities()? & SCOPE_ALL_DEVICES == 0
     {
         skip!("the device has no atomic operations in the scope of all devices");
     }
     let version = if is_2 { "CL2.0" } else { "CL3.0" };
-    on_device.launcher(source, &format!("-cl-std={version} -DSCOPE={}", scope.name()))
+    on_device.kernel(source, &format!("-cl-std={version} -DSCOPE={}", scope.name()))
 }
 
 /// Words in shared memory.

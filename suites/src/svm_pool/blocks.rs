@@ -106,7 +106,7 @@ fn an_svm_pool_is_an_allocator(
     let raw = |queue: &CommandQueue| queue.as_raw();
     assert_eq!(Allocator::queue(&pool).map(raw), queue.map(raw));
     assert!(!pool.is_deferred());
-    assert_eq!(Allocator::context_raw(&pool), on_device.context.get());
+    assert_eq!(Allocator::context_raw(&pool), on_device.context.as_raw());
     assert!(Allocator::allocate(&pool, 0)?.is_none());
     let block = Allocator::allocate(&pool, 1000)?.expect("more than 0 bytes");
     assert_eq!(block.size(), 1000);
@@ -118,11 +118,11 @@ fn an_svm_pool_is_an_allocator(
 #[rstest]
 #[clmatrix_harness::test]
 fn an_svm_pool_is_refused_without_svm(on_device: OnDevice, device: Device) -> Result<()> {
-    if device.svm_mem_capability() != 0 {
+    if device.opencl3().svm_mem_capability() != 0 {
         skip!("the device has such memory");
     }
     let error = pool(&on_device, None).unwrap_err();
     assert_eq!(error.class(), Class::Unsupported);
-    assert!(error.detail().contains(&device.name()?), "{error}");
+    assert!(error.detail().contains(&device.opencl3().name()?), "{error}");
     Ok(())
 }

@@ -157,7 +157,7 @@ fn a_block_is_passed_to_kernels(on_device: OnDevice) -> Result<()> {
     let source = "kernel void k(global const uint *from, global uint *to) {
         to[get_global_id(0)] = 3 * from[get_global_id(0)];
     }";
-    let mut kernel = on_device.launcher(source, "")?;
+    let mut kernel = on_device.kernel(source, "")?;
     let mut launch = kernel.launch();
     launch.arg_read(&one).arg(&other).indirect(&one).global(COUNT as usize);
     // SAFETY: the kernel takes two pieces of memory, and has as many work items as elements.

@@ -105,7 +105,7 @@ fn kernels_on_a_block_run_before_its_reuse(on_device: OnDevice) -> Result<()> {
     let pool = one_block(&on_device, Some(&on_device.queue))?;
     let gate = gate(&on_device.context);
     let add = "kernel void k(global uint *x) { x[get_global_id(0)] += 5; }";
-    let mut add = on_device.launcher(add, "")?;
+    let mut add = on_device.kernel(add, "")?;
     let old = pool.allocate(SIZE)?;
     fill(&on_device.queue, &old, 1, None)?;
     // SAFETY: the kernel uses as many elements as there are work items.

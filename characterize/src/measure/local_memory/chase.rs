@@ -7,7 +7,7 @@ use super::super::finding::MeasureResult;
 use super::super::sampling::{Rounds, sample, steps_for};
 use super::super::series::Point;
 use super::super::workbench::Workbench;
-use clmatrix::launch::{Launcher, LocalMemory};
+use clmatrix::launch::{Kernel, LocalMemory};
 use clmatrix::memory::Buffer;
 
 /// Each work item reads one item over and over. It is always 0, which the compiler cannot know.
@@ -105,7 +105,7 @@ pub(super) fn time_each(
 struct Chase<'a> {
     bench: &'a Workbench<'a>,
     item: Item,
-    kernel: Launcher,
+    kernel: Kernel,
     starts: Buffer,
     taken: Buffer,
     kept: Buffer,

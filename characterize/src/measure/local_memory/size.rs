@@ -6,7 +6,7 @@ use super::super::finding::{Confidence, Finding, MeasureResult, NotMeasurable, U
 use super::super::measured::Sampled;
 use super::super::series::{Point, Series};
 use super::super::workbench::Workbench;
-use clmatrix::launch::Launcher;
+use clmatrix::launch::Kernel;
 use clmatrix::memory::Buffer;
 
 /// Fills local memory with numbers, and counts the numbers that another work item finds changed.
@@ -93,13 +93,13 @@ struct Fill<'a> {
 impl<'a> Fill<'a> {
     fn new(bench: &'a Workbench<'a>) -> MeasureResult<Self> {
         // Fails here if the device cannot build the kernel at all.
-        let most = Self::kernel(bench, 1)?.kernel().get_work_group_size(bench.device.id())?;
+        let most = Self::kernel(bench, 1)?.work_group_info(&bench.device)?.max_size;
         let most_work_items = most.min(MOST_WORK_ITEMS);
         let numbers = || bench.buffer(most_work_items * size_of::<u32>());
         Ok(Self { bench, most_work_items, taken: numbers()?, wrong: numbers()? })
     }
 
-    fn kernel(bench: &Workbench<'_>, words: u64) -> MeasureResult<Launcher> {
+    fn kernel(bench: &Workbench<'_>, words: u64) -> MeasureResult<Kernel> {
         bench.kernel(SOURCE, &format!("-DWORDS={words}"), "fill")
     }
 
@@ -129,7 +129,7 @@ impl<'a> Fill<'a> {
     /// Launches the kernel, and returns its work items and the steps of each, too.
     fn launch(&self, words: u64) -> MeasureResult<(usize, u32, Event)> {
         let mut kernel = Self::kernel(self.bench, words)?;
-        let most = kernel.kernel().get_work_group_size(self.bench.device.id())?;
+        let most = kernel.work_group_info(&self.bench.device)?.max_size;
         let work_items = most.min(self.most_work_items);
         let steps = words.div_ceil(work_items as u64) as u32;
         let mut launch = kernel.launch();

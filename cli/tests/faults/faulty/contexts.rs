@@ -27,7 +27,7 @@ fn fills_a_buffer(
 /// Makes a context and prints its address.
 fn context(ctx_factory: CtxFactory) -> Result<Context> {
     let context = ctx_factory()?;
-    println!("{:p}", context.get());
+    println!("{:p}", context.as_raw());
     Ok(context)
 }
 
@@ -78,14 +78,14 @@ fn marks_its_context(ctx_factory: CtxFactory) -> Result<()> {
         MARKED.store(0, Ordering::SeqCst);
     }
     let context = ctx_factory()?;
-    MARKED.store(context.get().addr(), Ordering::SeqCst);
+    MARKED.store(context.as_raw().addr(), Ordering::SeqCst);
     Ok(context.set_destructor_callback(Some(ended), null_mut())?)
 }
 
 /// Returns whether a new context of the test is marked, and prints that.
 fn is_marked(ctx_factory: CtxFactory) -> bool {
     let context = ctx_factory().expect("a context");
-    let is_marked = context.get().addr() == MARKED.load(Ordering::SeqCst);
+    let is_marked = context.as_raw().addr() == MARKED.load(Ordering::SeqCst);
     println!("marked: {is_marked}");
     is_marked
 }

@@ -1,7 +1,7 @@
 //! Multiplies vectors on an OpenCL device.
 
 use clmatrix::memory::{Buffer, MemFlags};
-use clmatrix::{CommandQueue, Context, Launcher, Program, Result};
+use clmatrix::{CommandQueue, Context, Kernel, Program, Result};
 
 const SOURCE: &str = "
     kernel void scale(global float *values, float factor) {
@@ -12,7 +12,7 @@ const SOURCE: &str = "
 pub fn scale(context: &Context, values: &[f32], factor: f32) -> Result<Vec<f32>> {
     let queue = CommandQueue::new(context)?;
     let program = Program::build(context, SOURCE)?;
-    let mut kernel = Launcher::create(&program, "scale")?;
+    let mut kernel = program.kernel("scale")?;
     let buffer = Buffer::from_slice(context, MemFlags::READ_WRITE, values)?;
     // SAFETY: the arguments are those that the kernel declares, and each work item has its own
     // element of the buffer.

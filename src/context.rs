@@ -1,0 +1,130 @@
+//! Contexts (OpenCL 3.0, 4.4; `pyopencl.Context`).
+
+use std::ffi::{CStr, c_char, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+use std::sync::Arc;
+
+use cl3::context as cl;
+use cl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_VALUE};
+use cl3::types::{cl_context, cl_device_id};
+
+use crate::device::Device;
+use crate::error::{Error, Result, in_call};
+use crate::handle::{ContextRef, by_handle};
+use crate::memory::context::{Devices, MemContext};
+
+/// A context of one or several devices of a platform (`pyopencl.Context`).
+///
+/// Clones are handles to the same context. The driver's notifications are logged as warnings.
+///
+/// ```
+/// use clmatrix::Context;
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// # let some = clmatrix::create_some_context()?;
+/// # let device = some.default_device();
+/// let context = Context::new([device])?;
+/// assert_eq!(context.devices(), std::slice::from_ref(device));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Context(Arc<MemContext>);
+
+impl Context {
+    /// Creates a context (`clCreateContext`).
+    ///
+    /// # Errors
+    /// CL_INVALID_VALUE for no devices, and the driver's errors.
+    pub fn new<'a>(devices: impl IntoIterator<Item = &'a Device>) -> Result<Self> {
+        const CALL: &str = "clCreateContext";
+        let devices = Devices::new(devices.into_iter().cloned().collect());
+        if devices.raw().is_empty() {
+            return Err(Error::refused(CALL, CL_INVALID_VALUE, "a context needs a device"));
+        }
+        let raw = cl::create_context(devices.raw(), ptr::null(), Some(notify), ptr::null_mut())
+            .map_err(in_call(CALL))?;
+        // SAFETY: the driver has just created it, with one reference.
+        let context = unsafe { ContextRef::owned(raw) };
+        Ok(Self(Arc::new(MemContext::new(context, Arc::new(devices)))))
+    }
+
+    /// Wraps a driver's handle. With `retain`, a reference is added; without, the caller's reference is
+    /// taken over, unless this fails.
+    ///
+    /// # Errors
+    /// CL_INVALID_CONTEXT where the driver lists no device, and the driver's errors.
+    ///
+    /// # Safety
+    /// `raw` is a valid context, and without `retain` the caller owns a reference to it.
+    pub unsafe fn from_raw(raw: cl_context, retain: bool) -> Result<Self> {
+        // SAFETY: as the caller promises.
+        let devices = unsafe { Devices::of_context(raw) }?;
+        if devices.raw().is_empty() {
+            let reason = "the driver lists no device of the context";
+            return Err(Error::refused("clGetContextInfo", CL_INVALID_CONTEXT, reason));
+        }
+        // SAFETY: as the caller promises.
+        let context = unsafe { ContextRef::from_raw(raw, retain) }?;
+        Ok(Self(Arc::new(MemContext::new(context, Arc::new(devices)))))
+    }
+
+    /// Returns the driver's handle, valid as long as `self` lives (PyOpenCL's `int_ptr`).
+    pub fn as_raw(&self) -> cl_context {
+        self.0.raw()
+    }
+
+    /// Returns opencl3's context, with a reference of its own.
+    ///
+    /// # Errors
+    /// The driver's errors.
+    pub fn opencl3(&self) -> Result<opencl3::context::Context> {
+        // SAFETY: the context is alive; the result releases the reference.
+        unsafe { cl::retain_context(self.as_raw()) }.map_err(in_call("clRetainContext"))?;
+        Ok(opencl3::context::Context::new(self.as_raw(), self.raw_devices()))
+    }
+
+    /// Returns CL_CONTEXT_DEVICES, of which there is at least one.
+    pub fn devices(&self) -> &[Device] {
+        self.0.all_devices()
+    }
+
+    /// Returns the first device.
+    pub fn default_device(&self) -> &Device {
+        &self.devices()[0]
+    }
+
+    /// Returns CL_CONTEXT_REFERENCE_COUNT, for debugging: clones share a reference, and objects of the context
+    /// have others.
+    ///
+    /// # Errors
+    /// The driver's errors.
+    pub fn reference_count(&self) -> Result<u32> {
+        cl::get_context_info(self.as_raw(), cl::CL_CONTEXT_REFERENCE_COUNT)
+            .map(u32::from)
+            .map_err(in_call("clGetContextInfo"))
+    }
+
+    /// Returns the driver's handles of the devices.
+    pub(crate) fn raw_devices(&self) -> &[cl_device_id] {
+        self.0.devices()
+    }
+
+    /// Returns a reference of its own to the context, for an object in it.
+    pub(crate) fn retained(&self) -> Result<Arc<MemContext>> {
+        self.0.retained()
+    }
+}
+
+/// Logs a notification of the driver. No panic of the logger may reach the driver.
+unsafe extern "C" fn notify(text: *const c_char, _: *const c_void, _: usize, _: *mut c_void) {
+    if text.is_null() {
+        return;
+    }
+    // SAFETY: the driver passes a string that ends with a zero byte.
+    let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
+    let _ = catch_unwind(AssertUnwindSafe(|| log::warn!("the driver notifies: {text}")));
+}
+
+by_handle!(Context, devices);

@@ -1,0 +1,146 @@
+//! Devices (OpenCL 3.0, 4.2; `pyopencl.Device`).
+
+use std::sync::Arc;
+
+use cl3::device as cl;
+use cl3::error_codes::CL_INVALID_OPERATION;
+use cl3::types::{cl_device_id, cl_platform_id};
+
+use crate::error::{Error, Result, in_call};
+use crate::handle::{DeviceRef, by_handle};
+use crate::platform::Platform;
+use crate::select::query::Query;
+use crate::select::{DeviceInfo, Version, describe_device};
+
+/// A device, or a part of one (`pyopencl.Device`).
+///
+/// Clones are handles to the same device. A sub-device lives as long as a handle to it, or a context, queue or
+/// other object that was made for it.
+///
+/// ```
+/// use clmatrix::Device;
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// let context = clmatrix::create_some_context()?;
+/// let device: &Device = context.default_device();
+/// println!("{} has {} bytes", device.name(), device.info().global_mem_size);
+/// assert!(device.version().major >= 1);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Device {
+    raw: cl_device_id,
+    /// Only sub-devices are counted.
+    _reference: Option<Arc<DeviceRef>>,
+}
+
+// SAFETY: devices may be used from any thread at once (OpenCL 3.0, appendix A.2).
+unsafe impl Send for Device {}
+// SAFETY: as above.
+unsafe impl Sync for Device {}
+
+/// The parts into which [`Device::partition`] divides a device (`cl_device_partition_property`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Partition<'a> {
+    /// As many parts of so many compute units as there are.
+    Equally(u32),
+    /// A part of each number of compute units.
+    ByCounts(&'a [u32]),
+    /// Parts that share a cache or memory (`cl_device_affinity_domain`), as OpenCL numbers it.
+    ByAffinityDomain(u64),
+}
+
+impl Device {
+    /// Wraps a driver's handle. A reference is added to a sub-device.
+    ///
+    /// # Errors
+    /// The driver's errors.
+    ///
+    /// # Safety
+    /// `raw` is a valid device.
+    pub unsafe fn from_raw(raw: cl_device_id) -> Result<Self> {
+        // SAFETY: the caller vouches for the handle.
+        let reference = unsafe { DeviceRef::of_sub_device(raw) }?.map(Arc::new);
+        Ok(Self { raw, _reference: reference })
+    }
+
+    /// Returns the driver's handle, valid as long as `self` lives (PyOpenCL's `int_ptr`).
+    pub fn as_raw(&self) -> cl_device_id {
+        self.raw
+    }
+
+    /// Returns opencl3's device, for other queries. It is valid as long as `self` lives.
+    pub fn opencl3(&self) -> opencl3::device::Device {
+        opencl3::device::Device::new(self.raw)
+    }
+
+    /// Returns CL_DEVICE_PLATFORM.
+    ///
+    /// # Errors
+    /// The driver's errors.
+    pub fn platform(&self) -> Result<Platform> {
+        let platform = cl::get_device_info(self.raw, cl::CL_DEVICE_PLATFORM)
+            .map_err(in_call("clGetDeviceInfo"))?;
+        // SAFETY: the driver says that it is the platform of a valid device.
+        Ok(unsafe { Platform::from_raw(isize::from(platform) as cl_platform_id) })
+    }
+
+    /// Returns CL_DEVICE_NAME; empty where the driver does not tell.
+    pub fn name(&self) -> String {
+        Query(self).text(cl::CL_DEVICE_NAME)
+    }
+
+    /// Returns the version of OpenCL of CL_DEVICE_VERSION, 0.0 where the driver does not tell.
+    pub fn version(&self) -> Version {
+        Version::parse(&Query(self).text(cl::CL_DEVICE_VERSION)).unwrap_or_default()
+    }
+
+    /// Returns whether CL_DEVICE_EXTENSIONS lists an extension.
+    pub fn has_extension(&self, extension: &str) -> bool {
+        Query(self).extensions().iter().any(|listed| listed == extension)
+    }
+
+    /// Returns what the driver tells of the device: its kind, versions, sizes of memory, extensions, UUID and
+    /// PCI address.
+    pub fn info(&self) -> DeviceInfo {
+        describe_device(self)
+    }
+
+    /// Divides the device into sub-devices (`clCreateSubDevices`, OpenCL 1.2;
+    /// `pyopencl.Device.create_sub_devices`).
+    ///
+    /// # Errors
+    /// An error of class [`Unsupported`](crate::Class::Unsupported) before OpenCL 1.2, and the driver's errors,
+    /// such as CL_DEVICE_PARTITION_FAILED and CL_INVALID_VALUE for parts that the device does not have.
+    #[doc(alias = "create_sub_devices")]
+    pub fn partition(&self, partition: Partition<'_>) -> Result<Vec<Self>> {
+        const CALL: &str = "clCreateSubDevices";
+        // quirk: LOADER-2
+        if self.version() < (Version { major: 1, minor: 2 }) {
+            let reason = format!("the device has OpenCL {}, this needs 1.2", self.version());
+            return Err(Error::unsupported(CALL, CL_INVALID_OPERATION, reason));
+        }
+        let mut properties: Vec<isize> = match partition {
+            Partition::Equally(units) => vec![cl::CL_DEVICE_PARTITION_EQUALLY, units as isize],
+            Partition::ByCounts(counts) => {
+                let counts = counts.iter().map(|count| *count as isize);
+                [cl::CL_DEVICE_PARTITION_BY_COUNTS].into_iter().chain(counts).chain([0]).collect()
+            }
+            Partition::ByAffinityDomain(domain) => {
+                vec![cl::CL_DEVICE_PARTITION_BY_AFFINITY_DOMAIN, domain as isize]
+            }
+        };
+        properties.push(0);
+        let parts = cl::create_sub_devices(self.raw, &properties).map_err(in_call(CALL))?;
+        let own = |raw| {
+            // SAFETY: the driver has just created it, with one reference.
+            let reference = unsafe { DeviceRef::owned(raw) };
+            Self { raw, _reference: Some(Arc::new(reference)) }
+        };
+        Ok(parts.into_iter().map(own).collect())
+    }
+}
+
+by_handle!(Device, name);
