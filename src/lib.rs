@@ -69,7 +69,7 @@ pub use event::{Event, Profile, Status, UserEvent, wait_for_events};
 pub use handle::context_references;
 pub use launch::{Kernel, Launch, LocalMemory};
 pub use platform::Platform;
-pub use program::Program;
+pub use program::{CompiledProgram, Program, ProgramBuilder};
 pub use queue::{CommandQueue, QueueProperties};
 pub use select::create_some_context;
 

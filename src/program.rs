@@ -1,18 +1,28 @@
 //! Programs (OpenCL 3.0, 5.8; `pyopencl.Program`).
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
+use std::ptr;
+
+use cl3::error_codes::{
+    CL_BUILD_PROGRAM_FAILURE, CL_COMPILE_PROGRAM_FAILURE, CL_INVALID_BUILD_OPTIONS,
+    CL_INVALID_COMPILER_OPTIONS, CL_INVALID_CONTEXT, CL_INVALID_DEVICE, CL_INVALID_LINKER_OPTIONS,
+    CL_INVALID_OPERATION, CL_INVALID_VALUE,
+};
+use cl3::program as cl;
+use cl3::types::{cl_context, cl_device_id, cl_program};
 
 use crate::context::Context;
+use crate::device::Device;
 use crate::error::{Error, Result, in_call};
 use crate::handle::{ProgramRef, by_handle};
 use crate::launch::Kernel;
-use cl3::error_codes::{CL_BUILD_PROGRAM_FAILURE, CL_INVALID_BUILD_OPTIONS, CL_INVALID_VALUE};
-use cl3::program as cl;
-use cl3::types::{cl_context, cl_program};
+use crate::select::Version;
 
 const WITH_SOURCE: &str = "clCreateProgramWithSource";
 const WITH_BINARY: &str = "clCreateProgramWithBinary";
 const BUILD: &str = "clBuildProgram";
+const COMPILE: &str = "clCompileProgram";
+const LINK: &str = "clLinkProgram";
 
 /// A program that has been built for all devices of its context (`pyopencl.Program`).
 ///
@@ -41,43 +51,28 @@ impl Program {
     /// Builds `source` for all devices of `context` (`clCreateProgramWithSource`, `clBuildProgram`).
     ///
     /// # Errors
-    /// The errors of [`build_with_options`](Self::build_with_options).
+    /// The errors of [`ProgramBuilder::build`].
     pub fn build(context: &Context, source: &str) -> Result<Self> {
-        Self::build_with_options(context, source, "")
+        Self::builder(context).source(source).build()
     }
 
-    /// Builds `source` with options of OpenCL and the driver, such as `-cl-std=CL3.0`.
-    ///
-    /// # Errors
-    /// CL_INVALID_VALUE for a source that is empty or has a zero byte, CL_INVALID_BUILD_OPTIONS for
-    /// options with a zero byte, CL_BUILD_PROGRAM_FAILURE with the log of each device, and the driver's
-    /// other errors.
-    pub fn build_with_options(context: &Context, source: &str, options: &str) -> Result<Self> {
-        // OpenCL takes a length of 0 for a text that a zero byte ends.
-        if source.is_empty() || source.contains('\0') {
-            let what = if source.is_empty() { "is empty" } else { "has a zero byte" };
-            let reason = format!("the source {what}");
-            return Err(Error::refused(WITH_SOURCE, CL_INVALID_VALUE, reason));
-        }
-        let options = checked(options)?;
-        let raw = cl::create_program_with_source(context.as_raw(), &[source])
-            .map_err(in_call(WITH_SOURCE))?;
-        // SAFETY: the driver has just created it, with one reference.
-        let raw = unsafe { ProgramRef::owned(raw) };
-        Self { raw, context: context.clone() }.built(&options)
+    /// Returns a builder of programs in `context`.
+    pub fn builder(context: &Context) -> ProgramBuilder<'_> {
+        let devices = context.devices();
+        let (source, options) = (String::new(), String::new());
+        ProgramBuilder { context, source, options, headers: Vec::new(), devices }
     }
 
     /// Builds a program of a binary for the device of `context` (`clCreateProgramWithBinary`).
     ///
     /// # Errors
-    /// CL_INVALID_VALUE for an empty binary and for a context of several devices,
-    /// CL_INVALID_BUILD_OPTIONS for options with a zero byte, CL_INVALID_BINARY for a binary that the
-    /// device does not take, CL_BUILD_PROGRAM_FAILURE with the log of the device, and the driver's other
-    /// errors.
+    /// CL_INVALID_VALUE for an empty binary and for a context of several devices, CL_INVALID_BINARY for a binary
+    /// that the device does not take, CL_BUILD_PROGRAM_FAILURE with the log of the device, and the driver's
+    /// other errors.
     ///
     /// # Safety
     /// The binary comes from the driver of this device, unchanged: drivers do not check what they load.
-    pub unsafe fn build_binary(context: &Context, binary: &[u8], options: &str) -> Result<Self> {
+    pub unsafe fn build_binary(context: &Context, binary: &[u8]) -> Result<Self> {
         let devices = context.raw_devices();
         let reason = match (binary.len(), devices.len()) {
             (0, _) => "the binary is empty",
@@ -87,13 +82,45 @@ impl Program {
         if !reason.is_empty() {
             return Err(Error::refused(WITH_BINARY, CL_INVALID_VALUE, reason));
         }
-        let options = checked(options)?;
         // SAFETY: the device is the context's; the caller vouches for the binary.
         let raw = unsafe { cl::create_program_with_binary(context.as_raw(), devices, &[binary]) }
             .map_err(in_call(WITH_BINARY))?;
         // SAFETY: the driver has just created it, with one reference.
         let raw = unsafe { ProgramRef::owned(raw) };
-        Self { raw, context: context.clone() }.built(&options)
+        let built = cl::build_program(raw.get(), devices, c"", None, ptr::null_mut());
+        checked(BUILD, raw.get(), devices, built)?;
+        Ok(Self { raw, context: context.clone() })
+    }
+
+    /// Links programs that were compiled in one context, for all its devices (`clLinkProgram`, OpenCL 1.2;
+    /// `pyopencl.link_program`).
+    ///
+    /// # Errors
+    /// CL_INVALID_VALUE for no programs, CL_INVALID_CONTEXT for programs of two contexts,
+    /// CL_INVALID_LINKER_OPTIONS for options with a zero byte, CL_LINK_PROGRAM_FAILURE, and the driver's other
+    /// errors.
+    pub fn link<'a>(
+        programs: impl IntoIterator<Item = &'a CompiledProgram>,
+        options: &str,
+    ) -> Result<Self> {
+        let programs: Vec<&Self> = programs.into_iter().map(|compiled| &compiled.0).collect();
+        let Some(first) = programs.first() else {
+            return Err(Error::refused(LINK, CL_INVALID_VALUE, "there are no programs to link"));
+        };
+        let context = first.context.clone();
+        if programs.iter().any(|program| program.context != context) {
+            let reason = "the programs belong to different contexts";
+            return Err(Error::refused(LINK, CL_INVALID_CONTEXT, reason));
+        }
+        let options = without_zero(LINK, CL_INVALID_LINKER_OPTIONS, "the options", options)?;
+        let raw: Vec<cl_program> = programs.iter().map(|program| program.as_raw()).collect();
+        let (in_context, devices) = (context.as_raw(), context.raw_devices());
+        // SAFETY: the handles are alive and of one context.
+        let linked =
+            unsafe { cl::link_program(in_context, devices, &options, &raw, None, ptr::null_mut()) };
+        // SAFETY: the driver has just created it, with one reference.
+        let raw = unsafe { ProgramRef::owned(linked.map_err(in_call(LINK))?) };
+        Ok(Self { raw, context })
     }
 
     /// Wraps a driver's handle. With `retain`, a reference is added; without, the caller's reference is
@@ -111,22 +138,6 @@ impl Program {
         // SAFETY: the caller vouches for the handle, and without `retain` for its reference.
         let raw = unsafe { ProgramRef::from_raw(raw, retain) }?;
         Ok(Self { raw, context })
-    }
-
-    fn built(self, options: &CString) -> Result<Self> {
-        let (raw, devices) = (self.as_raw(), self.context.raw_devices());
-        match cl::build_program(raw, devices, options, None, std::ptr::null_mut()) {
-            Ok(()) => Ok(self),
-            Err(CL_BUILD_PROGRAM_FAILURE) => {
-                let log = |&device: &_| {
-                    let log = cl::get_program_build_info(raw, device, cl::CL_PROGRAM_BUILD_LOG);
-                    log.map_or_else(|_| "no build log".to_owned(), String::from)
-                };
-                let logs: Vec<String> = devices.iter().map(log).collect();
-                Err(Error::refused(BUILD, CL_BUILD_PROGRAM_FAILURE, logs.join("\n")))
-            }
-            Err(code) => Err(Error::from_call(BUILD, code)),
-        }
     }
 
     /// Returns the driver's handle, valid as long as `self` lives (PyOpenCL's `int_ptr`).
@@ -162,10 +173,157 @@ fn info(raw: cl_program, name: u32) -> Result<cl3::info_type::InfoType> {
     cl::get_program_info(raw, name).map_err(in_call("clGetProgramInfo"))
 }
 
-fn checked(options: &str) -> Result<CString> {
-    CString::new(options).map_err(|_| {
-        Error::refused(BUILD, CL_INVALID_BUILD_OPTIONS, "the options have a zero byte")
-    })
+/// Returns the error of a build, with the log of each device.
+fn checked(
+    call: &'static str,
+    raw: cl_program,
+    devices: &[cl_device_id],
+    built: std::result::Result<(), i32>,
+) -> Result<()> {
+    let Err(code) = built else { return Ok(()) };
+    if !matches!(code, CL_BUILD_PROGRAM_FAILURE | CL_COMPILE_PROGRAM_FAILURE) {
+        return Err(Error::from_call(call, code));
+    }
+    let log = |&device: &_| {
+        let log = cl::get_program_build_info(raw, device, cl::CL_PROGRAM_BUILD_LOG);
+        log.map_or_else(|_| "no build log".to_owned(), String::from)
+    };
+    let logs: Vec<String> = devices.iter().map(log).collect();
+    Err(Error::refused(call, code, logs.join("\n")))
 }
+
+/// Returns `text` as C has it.
+fn without_zero(call: &'static str, code: i32, what: &str, text: &str) -> Result<CString> {
+    CString::new(text)
+        .map_err(|_| Error::refused(call, code, format!("{what} may have no zero byte: {text:?}")))
+}
+
+/// Creates a program of a source that is not compiled.
+fn with_source(context: &Context, source: &str) -> Result<ProgramRef> {
+    // OpenCL takes a length of 0 for a text that a zero byte ends.
+    if source.is_empty() || source.contains('\0') {
+        let what = if source.is_empty() { "is empty" } else { "has a zero byte" };
+        return Err(Error::refused(WITH_SOURCE, CL_INVALID_VALUE, format!("the source {what}")));
+    }
+    let raw = cl::create_program_with_source(context.as_raw(), &[source])
+        .map_err(in_call(WITH_SOURCE))?;
+    // SAFETY: the driver has just created it, with one reference.
+    Ok(unsafe { ProgramRef::owned(raw) })
+}
+
+/// Says what a program is to be made of: [`Program::builder`].
+///
+/// ```
+/// use clmatrix::Program;
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// # let context = clmatrix::create_some_context()?;
+/// let program = Program::builder(&context)
+///     .header("types.h", "typedef float real;")
+///     .source("#include \"types.h\"\n")
+///     .source("kernel void k(global real *x) { x[get_global_id(0)] *= FACTOR; }")
+///     .options("-D FACTOR=2")
+///     .build()?;
+/// assert_eq!(program.kernel("k")?.num_args(), 1);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct ProgramBuilder<'a> {
+    context: &'a Context,
+    source: String,
+    options: String,
+    headers: Vec<(&'a str, &'a str)>,
+    devices: &'a [Device],
+}
+
+impl<'a> ProgramBuilder<'a> {
+    /// Adds a source, behind the sources that were added before.
+    pub fn source(mut self, source: &str) -> Self {
+        self.source += source;
+        self
+    }
+
+    /// Adds options of OpenCL and the driver, such as `-cl-std=CL3.0`.
+    pub fn options(mut self, options: &str) -> Self {
+        self.options += options;
+        self.options.push(' ');
+        self
+    }
+
+    /// Adds a header, which the source includes by this name (OpenCL 1.2).
+    pub fn header(mut self, name: &'a str, source: &'a str) -> Self {
+        self.headers.push((name, source));
+        self
+    }
+
+    /// Compiles for these devices of the context only.
+    pub fn devices(mut self, devices: &'a [Device]) -> Self {
+        self.devices = devices;
+        self
+    }
+
+    /// Builds the program (`clBuildProgram`; with headers `clCompileProgram` and `clLinkProgram`).
+    ///
+    /// # Errors
+    /// CL_INVALID_VALUE for a source or header that is empty or has a zero byte, CL_INVALID_DEVICE for no
+    /// devices and for a device of another context, CL_INVALID_BUILD_OPTIONS for options with a zero byte,
+    /// CL_BUILD_PROGRAM_FAILURE and CL_COMPILE_PROGRAM_FAILURE with the log of each device, an error of class
+    /// [`Unsupported`](crate::Class::Unsupported) for headers before OpenCL 1.2, and the driver's other errors.
+    pub fn build(self) -> Result<Program> {
+        if !self.headers.is_empty() {
+            return Program::link([&self.compile()?], "");
+        }
+        let devices = self.checked_devices(BUILD)?;
+        let options = without_zero(BUILD, CL_INVALID_BUILD_OPTIONS, "the options", &self.options)?;
+        let raw = with_source(self.context, &self.source)?;
+        let built = cl::build_program(raw.get(), &devices, &options, None, ptr::null_mut());
+        checked(BUILD, raw.get(), &devices, built)?;
+        Ok(Program { raw, context: self.context.clone() })
+    }
+
+    /// Compiles the program, to be linked with others (`clCompileProgram`, OpenCL 1.2).
+    ///
+    /// # Errors
+    /// The errors of [`build`](Self::build), and CL_INVALID_COMPILER_OPTIONS for options with a zero byte.
+    pub fn compile(self) -> Result<CompiledProgram> {
+        let devices = self.checked_devices(COMPILE)?;
+        // quirk: LOADER-2
+        let oldest = self.devices.iter().map(Device::version).min().unwrap_or_default();
+        if oldest < (Version { major: 1, minor: 2 }) {
+            let reason = format!("a device has OpenCL {oldest}, headers and links need 1.2");
+            return Err(Error::unsupported(COMPILE, CL_INVALID_OPERATION, reason));
+        }
+        let options =
+            without_zero(COMPILE, CL_INVALID_COMPILER_OPTIONS, "the options", &self.options)?;
+        let raw = with_source(self.context, &self.source)?;
+        let name =
+            |name: &str| without_zero(COMPILE, CL_INVALID_VALUE, "the name of a header", name);
+        let names = self.headers.iter().map(|header| name(header.0)).collect::<Result<Vec<_>>>()?;
+        let names: Vec<&CStr> = names.iter().map(|name| &**name).collect();
+        let headers = self.headers.iter().map(|header| with_source(self.context, header.1));
+        let headers = headers.collect::<Result<Vec<_>>>()?;
+        let headers: Vec<cl_program> = headers.iter().map(ProgramRef::get).collect();
+        let (program, end) = (raw.get(), ptr::null_mut());
+        let compiled =
+            cl::compile_program(program, &devices, &options, &headers, &names, None, end);
+        checked(COMPILE, program, &devices, compiled)?;
+        Ok(CompiledProgram(Program { raw, context: self.context.clone() }))
+    }
+
+    fn checked_devices(&self, call: &'static str) -> Result<Vec<cl_device_id>> {
+        let of_context = |device: &Device| self.context.devices().contains(device);
+        if self.devices.is_empty() || !self.devices.iter().all(of_context) {
+            let reason = "a program is compiled for devices of its context, and for at least one";
+            return Err(Error::refused(call, CL_INVALID_DEVICE, reason));
+        }
+        Ok(self.devices.iter().map(Device::as_raw).collect())
+    }
+}
+
+/// A program that has been compiled and not linked: [`ProgramBuilder::compile`], [`Program::link`].
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub struct CompiledProgram(Program);
 
 by_handle!(Program);

@@ -96,6 +96,7 @@ fn run_in_process() -> ExitCode {
     let device = chosen_device();
     let tests = std::env::var(TESTS_VARIABLE).map_or(TESTS, |n| n.parse().expect("a number"));
     let trials = (0..tests).map(|number| {
+        let device = device.clone();
         libtest_mimic::Trial::test(format!("trivial_{number}"), move || {
             use_a_buffer(&Context::new([&device])?);
             Ok(())
@@ -117,7 +118,7 @@ fn chosen_device() -> Device {
     let found =
         Selection::parse_clmatrix(&chosen()).and_then(|selection| selection.resolve(&infos));
     let (platform, device) = found.expect("a device")[0];
-    platforms[platform].devices[device]
+    platforms[platform].devices[device].clone()
 }
 
 /// 10,000 tests on 100 devices that do not exist, listed as `--list` does.

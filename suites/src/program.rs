@@ -3,6 +3,7 @@
 use clmatrix::cl3::program::{CL_PROGRAM_BINARIES, get_program_info};
 use clmatrix::memory::{Buffer, MemFlags, enqueue_copy};
 use clmatrix::{Class, Program, Result};
+use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
 
 use crate::buffer::refusal;
@@ -38,7 +39,7 @@ fn zero_bytes_are_refused(on_device: OnDevice) {
     let source = format!("{FILL}\0 kernel void other() {{}}");
     assert_eq!(refusal(Program::build(context, &source)), "CL_INVALID_VALUE");
     assert_eq!(refusal(Program::build(context, "\0")), "CL_INVALID_VALUE");
-    let result = Program::build_with_options(context, FILL, "-cl-std=CL1.2\0-D A");
+    let result = Program::builder(context).source(FILL).options("-cl-std=CL1.2\0-D A").build();
     assert_eq!(refusal(result), "CL_INVALID_BUILD_OPTIONS");
 }
 
@@ -53,7 +54,47 @@ fn a_source_ends_with_its_slice(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test]
 fn options_are_passed_on(on_device: OnDevice) -> Result<()> {
     let source = FILL.replace('7', "SEVEN");
-    is_right(&on_device, &Program::build_with_options(&on_device.context, &source, "-D SEVEN=7")?)
+    let builder = Program::builder(&on_device.context).source(&source);
+    is_right(&on_device, &builder.options("-D OTHER").options("-D SEVEN=7").build()?)
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(opencl = "1.2"))]
+fn headers_are_found_by_their_names(on_device: OnDevice) -> Result<()> {
+    let source = FILL.replace('7', "SEVEN");
+    let builder =
+        || Program::builder(&on_device.context).source("#include \"seven.h\"\n").source(&source);
+    is_right(&on_device, &builder().header("seven.h", "#define SEVEN 7").build()?)?;
+    let error = builder().header("other.h", "#define SEVEN 7").build().unwrap_err();
+    assert_eq!(error.class(), Class::BuildFailure, "{error}");
+    assert_eq!(refusal(builder().header("seven.h", "").build()), "CL_INVALID_VALUE");
+    assert_eq!(refusal(builder().header("seven\0.h", "int a;").build()), "CL_INVALID_VALUE");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(opencl = "1.2"))]
+fn compiled_programs_are_linked(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
+    let compile = |context, source| Program::builder(context).source(source).compile();
+    let context = &on_device.context;
+    let seven = compile(context, "uint seven(void) { return 7; }")?;
+    let source = format!("uint seven(void);\n{}", FILL.replace('7', "seven()"));
+    let fill = compile(context, &source)?;
+    is_right(&on_device, &Program::link([&fill, &seven], "")?)?;
+    let other = compile(&ctx_factory()?, "uint seven(void) { return 7; }")?;
+    assert_eq!(refusal(Program::link([&fill, &other], "")), "CL_INVALID_CONTEXT");
+    assert_eq!(refusal(Program::link([], "")), "CL_INVALID_VALUE");
+    assert_eq!(refusal(Program::link([&fill, &seven], "\0")), "CL_INVALID_LINKER_OPTIONS");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_program_is_for_devices_of_its_context(on_device: OnDevice) -> Result<()> {
+    let builder = || Program::builder(&on_device.context).source(FILL);
+    is_right(&on_device, &builder().devices(on_device.context.devices()).build()?)?;
+    assert_eq!(refusal(builder().devices(&[]).build()), "CL_INVALID_DEVICE");
+    Ok(())
 }
 
 #[rstest]
@@ -63,7 +104,7 @@ fn a_build_failure_has_the_log(on_device: OnDevice) {
     let error = result.expect_err("a name is not declared");
     assert_eq!(error.code_name(), "CL_BUILD_PROGRAM_FAILURE");
     assert_eq!(error.class(), Class::BuildFailure);
-    assert!(error.detail().contains("undeclared_name"), "{error}");
+    assert!(error.build_log().is_some_and(|log| log.contains("undeclared_name")), "{error}");
 }
 
 #[rstest]
@@ -75,10 +116,10 @@ fn binaries_are_built_and_empty_ones_refused(on_device: OnDevice) -> Result<()> 
     let binaries: Vec<Vec<u8>> = binaries.expect("the binaries of a live program").into();
     let [binary] = &binaries[..] else { panic!("{} binaries of one device", binaries.len()) };
     // SAFETY: it is a part of length 0 of a binary, and refused.
-    let empty = unsafe { Program::build_binary(context, &binary[..0], "") };
+    let empty = unsafe { Program::build_binary(context, &binary[..0]) };
     assert_eq!(refusal(empty), "CL_INVALID_VALUE");
     // SAFETY: it is the driver's own binary.
-    let built = unsafe { Program::build_binary(context, binary, "") }?;
+    let built = unsafe { Program::build_binary(context, binary) }?;
     is_right(&on_device, &built)
 }
 

@@ -53,7 +53,10 @@ impl<'a> Workbench<'a> {
 
     /// Builds the kernels of a program. The error has the build's log.
     pub fn program(&self, source: &str, options: &str) -> MeasureResult<Program> {
-        Program::build_with_options(&self.context, source, options)
+        Program::builder(&self.context)
+            .source(source)
+            .options(options)
+            .build()
             .map_err(|error| NotMeasurable::new(format!("its kernel does not build: {error}")))
     }
 

@@ -25,7 +25,7 @@ use std::thread;
 use std::time::Duration;
 
 use clmatrix::memory::{Buffer, MemFlags};
-use clmatrix::{CommandQueue, Device, Kernel, Platform, Program};
+use clmatrix::{CommandQueue, Device, Platform, Program};
 use clmatrix_harness::{CtxFactory, skip};
 
 /// Names the folder in which tests meet, whose extension says how many.

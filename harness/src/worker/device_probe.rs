@@ -120,8 +120,10 @@ pub(super) fn probe(device: &Device, kernels: Kernels) -> Result<(), String> {
         return Ok(());
     }
     let built = |source: &str, options: &str, name: &str| {
-        let program = Program::build_with_options(&context, source, options)
-            .map_err(|error| format!("{name} does not build: {}", first_line(error.detail())))?;
+        let program =
+            Program::builder(&context).source(source).options(options).build().map_err(
+                |error| format!("{name} does not build: {}", first_line(error.detail())),
+            )?;
         program.kernel("probe").map_err(text)
     };
     let all = if kernels == Kernels::Simplest { &KINDS[..1] } else { &KINDS };

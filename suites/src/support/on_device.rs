@@ -64,7 +64,7 @@ impl OnDevice {
 
     /// The kernel `k` of `source`, built with `options`.
     pub fn kernel(&self, source: &str, options: &str) -> Result<Kernel> {
-        let program = Program::build_with_options(&self.context, source, options)?;
+        let program = Program::builder(&self.context).source(source).options(options).build()?;
         program.kernel("k")
     }
 }
