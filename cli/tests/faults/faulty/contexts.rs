@@ -79,7 +79,7 @@ fn marks_its_context(ctx_factory: CtxFactory) -> Result<()> {
     }
     let context = ctx_factory()?;
     MARKED.store(context.as_raw().addr(), Ordering::SeqCst);
-    Ok(context.set_destructor_callback(Some(ended), null_mut())?)
+    Ok(context.opencl3()?.set_destructor_callback(Some(ended), null_mut())?)
 }
 
 /// Returns whether a new context of the test is marked, and prints that.

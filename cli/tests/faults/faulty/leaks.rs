@@ -93,7 +93,7 @@ fn count_end(context: &Context) -> Result<()> {
     unsafe extern "C" fn ended(_: cl_context, _: *mut c_void) {
         ENDED.fetch_add(1, Ordering::SeqCst);
     }
-    Ok(context.set_destructor_callback(Some(ended), null_mut())?)
+    Ok(context.opencl3()?.set_destructor_callback(Some(ended), null_mut())?)
 }
 
 #[clmatrix_harness::test(requires(opencl = "3.0"), fresh_context)]
