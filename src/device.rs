@@ -112,8 +112,8 @@ impl Device {
     /// `pyopencl.Device.create_sub_devices`).
     ///
     /// # Errors
-    /// An error of class [`Unsupported`](crate::Class::Unsupported) before OpenCL 1.2, and the driver's errors,
-    /// such as CL_DEVICE_PARTITION_FAILED and CL_INVALID_VALUE for parts that the device does not have.
+    /// An error of class [`Unsupported`](crate::Class::Unsupported) before OpenCL 1.2 and for a kind of parts that
+    /// CL_DEVICE_PARTITION_PROPERTIES does not list, and the driver's errors, such as CL_DEVICE_PARTITION_FAILED.
     #[doc(alias = "create_sub_devices")]
     pub fn partition(&self, partition: Partition<'_>) -> Result<Vec<Self>> {
         const CALL: &str = "clCreateSubDevices";
@@ -133,6 +133,12 @@ impl Device {
             }
         };
         properties.push(0);
+        // A driver without sub-devices may lack the function.
+        let kinds = self.opencl3().partition_properties().unwrap_or_default();
+        if !kinds.contains(&properties[0]) {
+            let reason = "the device has no such sub-devices";
+            return Err(Error::unsupported(CALL, CL_INVALID_OPERATION, reason));
+        }
         let parts = cl::create_sub_devices(self.raw, &properties).map_err(in_call(CALL))?;
         let own = |raw| {
             // SAFETY: the driver has just created it, with one reference.
