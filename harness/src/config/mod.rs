@@ -11,7 +11,7 @@
 //! slots = "auto"                   # or a number: tests at a time on one device
 //! tests-per-worker = 100           # then a new process; no limit without the key
 //! leftovers = "note"               # or "fail": tests that change their process for the next one
-//! retries = 0                      # repeats of a test that goes wrong
+//! retries = 0                      # repeats of a test that goes wrong; also { count = 2, on = ["crash"] }
 //! flaky-result = "fail"            # or "pass": a test that passes when repeated does not fail the run
 //! unexpected-pass = "fail"         # or "report": a test that passes unexpectedly does not fail the run
 //! contexts = "reuse"               # or "fresh": new contexts for each test; without the key as the device's type
@@ -24,11 +24,20 @@
 //! [profile.ci]                     # absent keys have the values of `default`
 //! expected-devices = ["pocl-*"]    # each glob that no device matches fails the run
 //! strict-drivers = true            # so does a driver of this machine that shows no platform
+//! strict-versions = true           # expectations count only at the versions of a driver where they were seen
 //!
 //! [[override]]                     # all given patterns must match; later overrides win
 //! platform = "oclgrind"            # as in --devices; also: device, vendor, driver-version, opencl, type, id
 //! timeout = "5m"
 //! diagnostics = ['^Invalid read']  # lines on standard error that fail a test
+//!
+//! [[override]]
+//! tests = "pool::exhaustion::*"    # tests by their paths; also with the patterns for devices
+//! group = "big-memory"
+//!
+//! [group.big-memory]               # tests of which only some run at the same time
+//! max = 1
+//! per = "host"                     # or "device"
 //!
 //! [[external]]                     # tests of other programs
 //! name = "cts"                     # their ids: cts::PROGRAM::TEST@DEVICE
