@@ -6,7 +6,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use cl3::context as cl;
-use cl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_VALUE};
+use cl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_DEVICE, CL_INVALID_VALUE};
 use cl3::types::{cl_context, cl_device_id};
 
 use crate::device::Device;
@@ -33,16 +33,31 @@ use crate::memory::context::{Devices, MemContext};
 pub struct Context(Arc<MemContext>);
 
 impl Context {
-    /// Creates a context (`clCreateContext`).
+    /// Creates a context (`clCreateContext`). A device that is given twice is there once.
     ///
     /// # Errors
-    /// CL_INVALID_VALUE for no devices, and the driver's errors.
+    /// CL_INVALID_VALUE for no devices, CL_INVALID_DEVICE for devices of different platforms, and the driver's
+    /// errors.
     pub fn new<'a>(devices: impl IntoIterator<Item = &'a Device>) -> Result<Self> {
         const CALL: &str = "clCreateContext";
-        let devices = Devices::new(devices.into_iter().cloned().collect());
-        if devices.raw().is_empty() {
+        let mut all: Vec<Device> = Vec::new();
+        devices.into_iter().for_each(|device| {
+            if !all.contains(device) {
+                all.push(device.clone());
+            }
+        });
+        let Some((first, others)) = all.split_first() else {
             return Err(Error::refused(CALL, CL_INVALID_VALUE, "a context needs a device"));
+        };
+        // PoCL reads the device of another driver.
+        let platform = first.platform()?;
+        for device in others {
+            if device.platform()? != platform {
+                let reason = "the devices belong to different platforms";
+                return Err(Error::refused(CALL, CL_INVALID_DEVICE, reason));
+            }
         }
+        let devices = Devices::new(all);
         let raw = cl::create_context(devices.raw(), ptr::null(), Some(notify), ptr::null_mut())
             .map_err(in_call(CALL))?;
         // SAFETY: the driver has just created it, with one reference.

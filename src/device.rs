@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cl3::device as cl;
-use cl3::error_codes::CL_INVALID_OPERATION;
+use cl3::error_codes::{CL_INVALID_DEVICE_PARTITION_COUNT, CL_INVALID_OPERATION};
 use cl3::types::{cl_device_id, cl_platform_id};
 
 use crate::error::{Error, Result, in_call};
@@ -32,7 +32,15 @@ use crate::select::{DeviceInfo, Version, describe_device};
 pub struct Device {
     raw: cl_device_id,
     /// Only sub-devices are counted.
-    _reference: Option<Arc<DeviceRef>>,
+    _part: Option<Arc<Part>>,
+}
+
+/// The references of a sub-device.
+struct Part {
+    /// The first field: the device that it is a part of must outlive it.
+    // quirk: DRIVER-17
+    _reference: DeviceRef,
+    _parent: Device,
 }
 
 // SAFETY: devices may be used from any thread at once (OpenCL 3.0, appendix A.2).
@@ -61,9 +69,18 @@ impl Device {
     /// # Safety
     /// `raw` is a valid device.
     pub unsafe fn from_raw(raw: cl_device_id) -> Result<Self> {
+        let parent = cl::get_device_info(raw, cl::CL_DEVICE_PARENT_DEVICE).map(isize::from);
+        let parent = parent.unwrap_or_default() as cl_device_id;
+        // The driver of another device may lack the function.
+        // quirk: LOADER-2
+        if parent.is_null() {
+            return Ok(Self { raw, _part: None });
+        }
         // SAFETY: the caller vouches for the handle.
-        let reference = unsafe { DeviceRef::of_sub_device(raw) }?.map(Arc::new);
-        Ok(Self { raw, _reference: reference })
+        let reference = unsafe { DeviceRef::retain(raw) }?;
+        // SAFETY: the driver says that it is the device of a valid one.
+        let parent = unsafe { Self::from_raw(parent) }?;
+        Ok(Self { raw, _part: Some(Arc::new(Part { _reference: reference, _parent: parent })) })
     }
 
     /// Returns the driver's handle, valid as long as `self` lives (PyOpenCL's `int_ptr`).
@@ -112,7 +129,8 @@ impl Device {
     /// `pyopencl.Device.create_sub_devices`).
     ///
     /// # Errors
-    /// An error of class [`Unsupported`](crate::Class::Unsupported) before OpenCL 1.2 and for a kind of parts that
+    /// CL_INVALID_DEVICE_PARTITION_COUNT for a part of no compute units and for no parts, an error of class
+    /// [`Unsupported`](crate::Class::Unsupported) before OpenCL 1.2 and for a kind of parts that
     /// CL_DEVICE_PARTITION_PROPERTIES does not list, and the driver's errors, such as CL_DEVICE_PARTITION_FAILED.
     #[doc(alias = "create_sub_devices")]
     pub fn partition(&self, partition: Partition<'_>) -> Result<Vec<Self>> {
@@ -121,6 +139,16 @@ impl Device {
         if self.version() < (Version { major: 1, minor: 2 }) {
             let reason = format!("the device has OpenCL {}, this needs 1.2", self.version());
             return Err(Error::unsupported(CALL, CL_INVALID_OPERATION, reason));
+        }
+        // A count of 0 ends the list of the driver.
+        let has_none = match partition {
+            Partition::Equally(units) => units == 0,
+            Partition::ByCounts(counts) => counts.is_empty() || counts.contains(&0),
+            Partition::ByAffinityDomain(_) => false,
+        };
+        if has_none {
+            let reason = "a part has at least one compute unit";
+            return Err(Error::refused(CALL, CL_INVALID_DEVICE_PARTITION_COUNT, reason));
         }
         let mut properties: Vec<isize> = match partition {
             Partition::Equally(units) => vec![cl::CL_DEVICE_PARTITION_EQUALLY, units as isize],
@@ -143,7 +171,8 @@ impl Device {
         let own = |raw| {
             // SAFETY: the driver has just created it, with one reference.
             let reference = unsafe { DeviceRef::owned(raw) };
-            Self { raw, _reference: Some(Arc::new(reference)) }
+            let part = Part { _reference: reference, _parent: self.clone() };
+            Self { raw, _part: Some(Arc::new(part)) }
         };
         Ok(parts.into_iter().map(own).collect())
     }

@@ -129,10 +129,10 @@ impl Error {
         &self.detail
     }
 
-    /// Returns the build log of each device, if a program did not compile or link. Display cuts it after 100
-    /// lines.
+    /// Returns the build log of each device, if a program did not compile; a failed link has none. Display cuts it
+    /// after 100 lines.
     pub fn build_log(&self) -> Option<&str> {
-        (self.class == Class::BuildFailure).then_some(&*self.detail)
+        (self.class == Class::BuildFailure && !self.detail.is_empty()).then_some(&*self.detail)
     }
 
     fn text(&self) -> String {

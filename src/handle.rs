@@ -126,21 +126,6 @@ reference! {
     command_queue::release_command_queue, "clReleaseCommandQueue"
 }
 
-impl DeviceRef {
-    /// Adds a reference to a sub-device, which contexts and queues of PoCL and Intel's runtime do not
-    /// keep. Returns `None` for other devices, whose driver may lack the function.
-    ///
-    /// # Safety
-    /// `device` is a valid device.
-    // quirk: DRIVER-17, LOADER-2
-    pub(crate) unsafe fn of_sub_device(device: cl_device_id) -> Result<Option<Self>> {
-        let parent = device::get_device_info(device, device::CL_DEVICE_PARENT_DEVICE);
-        let is_sub_device = parent.is_ok_and(|parent| isize::from(parent) != 0);
-        // SAFETY: as the caller promises.
-        is_sub_device.then(|| unsafe { Self::retain(device) }).transpose()
-    }
-}
-
 /// The number of [`ContextRef`]s.
 static CONTEXT_REFERENCES: AtomicUsize = AtomicUsize::new(0);
 

@@ -92,32 +92,41 @@ impl Program {
         Ok(Self { raw, context: context.clone() })
     }
 
-    /// Links programs that were compiled in one context, for all its devices (`clLinkProgram`, OpenCL 1.2;
+    /// Links programs that were compiled in one context, for the same devices (`clLinkProgram`, OpenCL 1.2;
     /// `pyopencl.link_program`).
     ///
     /// # Errors
-    /// CL_INVALID_VALUE for no programs, CL_INVALID_CONTEXT for programs of two contexts,
-    /// CL_INVALID_LINKER_OPTIONS for options with a zero byte, CL_LINK_PROGRAM_FAILURE, and the driver's other
+    /// CL_INVALID_VALUE for no programs and for one that is given twice, CL_INVALID_CONTEXT for programs of two
+    /// contexts, CL_INVALID_DEVICE for programs of different devices, CL_INVALID_LINKER_OPTIONS for options with a zero byte, CL_LINK_PROGRAM_FAILURE, and the driver's other
     /// errors.
     pub fn link<'a>(
         programs: impl IntoIterator<Item = &'a CompiledProgram>,
         options: &str,
     ) -> Result<Self> {
-        let programs: Vec<&Self> = programs.into_iter().map(|compiled| &compiled.0).collect();
-        let Some(first) = programs.first() else {
-            return Err(Error::refused(LINK, CL_INVALID_VALUE, "there are no programs to link"));
+        let programs: Vec<&CompiledProgram> = programs.into_iter().collect();
+        let refused = |code, reason| Err(Error::refused(LINK, code, reason));
+        let Some(CompiledProgram { program: first, devices }) = programs.first() else {
+            return refused(CL_INVALID_VALUE, "there are no programs to link");
         };
         let context = first.context.clone();
-        if programs.iter().any(|program| program.context != context) {
-            let reason = "the programs belong to different contexts";
-            return Err(Error::refused(LINK, CL_INVALID_CONTEXT, reason));
+        if programs.iter().any(|compiled| compiled.program.context != context) {
+            return refused(CL_INVALID_CONTEXT, "the programs belong to different contexts");
+        }
+        if programs.iter().any(|compiled| compiled.devices != *devices) {
+            return refused(CL_INVALID_DEVICE, "the programs were compiled for different devices");
+        }
+        // Drivers hang or end the process.
+        if (1..programs.len()).any(|number| programs[..number].contains(&programs[number])) {
+            return refused(CL_INVALID_VALUE, "a program is given twice");
         }
         let options = without_zero(LINK, CL_INVALID_LINKER_OPTIONS, "the options", options)?;
-        let raw: Vec<cl_program> = programs.iter().map(|program| program.as_raw()).collect();
-        let (in_context, devices) = (context.as_raw(), context.raw_devices());
+        let raw: Vec<cl_program> = programs.iter().map(|one| one.program.as_raw()).collect();
+        let devices: Vec<cl_device_id> = devices.iter().map(Device::as_raw).collect();
+        let in_context = context.as_raw();
         // SAFETY: the handles are alive and of one context.
-        let linked =
-            unsafe { cl::link_program(in_context, devices, &options, &raw, None, ptr::null_mut()) };
+        let linked = unsafe {
+            cl::link_program(in_context, &devices, &options, &raw, None, ptr::null_mut())
+        };
         // SAFETY: the driver has just created it, with one reference.
         let raw = unsafe { ProgramRef::owned(linked.map_err(in_call(LINK))?) };
         Ok(Self { raw, context })
@@ -252,7 +261,8 @@ impl<'a> ProgramBuilder<'a> {
         self
     }
 
-    /// Adds a header, which the source includes by this name (OpenCL 1.2).
+    /// Adds a header, which the source includes by this name (OpenCL 1.2). There may be one: cl3 passes the names of
+    /// several as Rust's slices, which the driver takes for pointers.
     pub fn header(mut self, name: &'a str, source: &'a str) -> Self {
         self.headers.push((name, source));
         self
@@ -270,7 +280,8 @@ impl<'a> ProgramBuilder<'a> {
     /// CL_INVALID_VALUE for a source or header that is empty or has a zero byte, CL_INVALID_DEVICE for no
     /// devices and for a device of another context, CL_INVALID_BUILD_OPTIONS for options with a zero byte,
     /// CL_BUILD_PROGRAM_FAILURE and CL_COMPILE_PROGRAM_FAILURE with the log of each device, an error of class
-    /// [`Unsupported`](crate::Class::Unsupported) for headers before OpenCL 1.2, and the driver's other errors.
+    /// [`Unsupported`](crate::Class::Unsupported) for headers before OpenCL 1.2 and for several headers, and the
+    /// driver's other errors, such as CL_LINK_PROGRAM_FAILURE.
     pub fn build(self) -> Result<Program> {
         if !self.headers.is_empty() {
             return Program::link([&self.compile()?], "");
@@ -295,6 +306,10 @@ impl<'a> ProgramBuilder<'a> {
             let reason = format!("a device has OpenCL {oldest}, headers and links need 1.2");
             return Err(Error::unsupported(COMPILE, CL_INVALID_OPERATION, reason));
         }
+        if self.headers.len() > 1 {
+            let reason = "cl3 passes one header only";
+            return Err(Error::unsupported(COMPILE, CL_INVALID_OPERATION, reason));
+        }
         let options =
             without_zero(COMPILE, CL_INVALID_COMPILER_OPTIONS, "the options", &self.options)?;
         let raw = with_source(self.context, &self.source)?;
@@ -309,7 +324,8 @@ impl<'a> ProgramBuilder<'a> {
         let compiled =
             cl::compile_program(program, &devices, &options, &headers, &names, None, end);
         checked(COMPILE, program, &devices, compiled)?;
-        Ok(CompiledProgram(Program { raw, context: self.context.clone() }))
+        let program = Program { raw, context: self.context.clone() };
+        Ok(CompiledProgram { program, devices: self.devices.to_vec() })
     }
 
     fn checked_devices(&self, call: &'static str) -> Result<Vec<cl_device_id>> {
@@ -323,7 +339,10 @@ impl<'a> ProgramBuilder<'a> {
 }
 
 /// A program that has been compiled and not linked: [`ProgramBuilder::compile`], [`Program::link`].
-#[derive(Debug, PartialEq, Eq, Hash)]
-pub struct CompiledProgram(Program);
+#[derive(Debug, PartialEq, Eq)]
+pub struct CompiledProgram {
+    program: Program,
+    devices: Vec<Device>,
+}
 
 by_handle!(Program);

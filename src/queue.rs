@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use crate::context::Context;
 use crate::device::Device;
 use cl3::command_queue as cl;
-use cl3::error_codes::CL_INVALID_CONTEXT;
+use cl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_DEVICE};
 use cl3::event::retain_event;
 use cl3::types::{cl_command_queue, cl_context, cl_device_id, cl_event};
 
@@ -130,6 +130,10 @@ impl CommandQueue {
         device: &Device,
         properties: QueueProperties,
     ) -> Result<Self> {
+        if !context.devices().contains(device) {
+            let reason = "the device is not in the context";
+            return Err(Error::refused("clCreateCommandQueue", CL_INVALID_DEVICE, reason));
+        }
         // SAFETY: the context and the device are alive while they are borrowed.
         unsafe { Self::create(context.as_raw(), device.as_raw(), properties) }
     }

@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use cl3::command_queue as cl;
 use cl3::types::{cl_command_queue, cl_context, cl_device_id};
 
+use crate::device::Device;
 use crate::driver::Driver;
 use crate::error::{Result, in_call};
-use crate::handle::{ContextRef, DeviceRef, QueueRef};
+use crate::handle::{ContextRef, QueueRef};
 use crate::queue_properties::QueueProperties;
 
 /// The driver's queue, which lives as long as its last handle or event.
@@ -16,8 +17,7 @@ pub(crate) struct QueueState {
     /// The first field: the context and the device must outlive the queue.
     raw: QueueRef,
     context: ContextRef,
-    device: cl_device_id,
-    _sub_device: Option<DeviceRef>,
+    device: Device,
     properties: QueueProperties,
     driver: Driver,
     /// True if a command has been enqueued since the last flush.
@@ -42,19 +42,11 @@ impl QueueState {
         // SAFETY: the driver says that it is the context of a valid queue.
         let context = unsafe { ContextRef::retain(context) }?;
         // SAFETY: as above, of its device.
-        let sub_device = unsafe { DeviceRef::of_sub_device(device) }?;
+        let device = unsafe { Device::from_raw(device) }?;
         // SAFETY: the caller vouches for the handle, and without `retain` for its reference.
         let raw = unsafe { QueueRef::from_raw(raw, retain) }?;
-        let driver = Driver::for_device(device);
-        Ok(Self {
-            raw,
-            context,
-            device,
-            _sub_device: sub_device,
-            properties,
-            driver,
-            is_unflushed: AtomicBool::new(true),
-        })
+        let driver = Driver::for_device(device.as_raw());
+        Ok(Self { raw, context, device, properties, driver, is_unflushed: AtomicBool::new(true) })
     }
 
     #[inline]
@@ -69,7 +61,7 @@ impl QueueState {
 
     #[inline]
     pub fn device(&self) -> cl_device_id {
-        self.device
+        self.device.as_raw()
     }
 
     #[inline]

@@ -69,6 +69,41 @@ fn a_queue_keeps_its_sub_device(device: Device) -> Result<()> {
     Ok(())
 }
 
+/// PoCL reads the device that a sub-device is a part of.
+#[rstest]
+#[clmatrix_harness::test(requires(opencl = "1.2"))]
+fn a_sub_device_keeps_the_one_that_it_is_a_part_of(device: Device) -> Result<()> {
+    let halves = device.partition(Partition::Equally(2));
+    let Some(half) = halves.ok().and_then(|mut halves| halves.pop()) else {
+        skip!("the device has no sub-devices of two units");
+    };
+    // Not all drivers divide a part.
+    let Some(quarter) = half.partition(Partition::Equally(1)).ok().and_then(|mut all| all.pop())
+    else {
+        skip!("sub-devices have no sub-devices");
+    };
+    drop(half);
+    assert_eq!(Context::new([&quarter])?.default_device(), &quarter);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_context_has_each_device_once(device: Device) -> Result<()> {
+    assert_eq!(Context::new([&device, &device])?.devices(), [device]);
+    Ok(())
+}
+
+#[rstest]
+#[case::parts_of_nothing(Partition::Equally(0))]
+#[case::no_parts(Partition::ByCounts(&[]))]
+#[case::an_empty_part(Partition::ByCounts(&[1, 0, 1]))]
+#[clmatrix_harness::test(requires(opencl = "1.2"))]
+fn parts_have_compute_units(device: Device, #[case] partition: Partition<'_>) {
+    let error = device.partition(partition).unwrap_err();
+    assert_eq!(error.code_name(), "CL_INVALID_DEVICE_PARTITION_COUNT");
+}
+
 #[rstest]
 #[clmatrix_harness::test(requires(opencl = "1.2"))]
 fn a_buffer_keeps_the_sub_devices_of_its_context(device: Device) -> Result<()> {

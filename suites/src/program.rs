@@ -68,6 +68,8 @@ fn headers_are_found_by_their_names(on_device: OnDevice) -> Result<()> {
     let error = builder().header("other.h", "#define SEVEN 7").build().unwrap_err();
     assert_eq!(error.class(), Class::BuildFailure, "{error}");
     assert_eq!(refusal(builder().header("seven.h", "").build()), "CL_INVALID_VALUE");
+    let two = builder().header("seven.h", "#define SEVEN 7").header("other.h", "int a;").build();
+    assert_eq!(two.unwrap_err().class(), Class::Unsupported);
     assert_eq!(refusal(builder().header("seven\0.h", "int a;").build()), "CL_INVALID_VALUE");
     Ok(())
 }
@@ -84,6 +86,7 @@ fn compiled_programs_are_linked(on_device: OnDevice, ctx_factory: CtxFactory) ->
     let other = compile(&ctx_factory()?, "uint seven(void) { return 7; }")?;
     assert_eq!(refusal(Program::link([&fill, &other], "")), "CL_INVALID_CONTEXT");
     assert_eq!(refusal(Program::link([], "")), "CL_INVALID_VALUE");
+    assert_eq!(refusal(Program::link([&fill, &seven, &fill], "")), "CL_INVALID_VALUE");
     assert_eq!(refusal(Program::link([&fill, &seven], "\0")), "CL_INVALID_LINKER_OPTIONS");
     Ok(())
 }

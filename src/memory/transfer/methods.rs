@@ -66,9 +66,9 @@ macro_rules! host_transfers {
 /// Implements the method that copies device memory, which is `$memory` of type `$source`, to other device memory.
 macro_rules! device_copy {
     (<$lifetime:lifetime> $source:ty, |$this:ident| $memory:expr) => {
-        /// Copies all of this to `dst`, which may be longer. Does not block. `dst` is a `&Buffer`, a
-        /// `BufferSlice` or an `&Image`; between a buffer and an image, the copy has the bytes of all pixels of
-        /// the image.
+        /// Copies all of this to `dst`, which may be longer. Does not block. A slice is copied to a slice, a buffer
+        /// to a `&Buffer` or an `&Image`, and an image to an `&Image` or a `&Buffer`; between a buffer and an image,
+        /// the copy has the bytes of all pixels of the image.
         ///
         /// # Errors
         /// The errors of [`enqueue_copy`](crate::memory::enqueue_copy#errors).

@@ -12,6 +12,7 @@ fn sees(device: Device, #[values(1, 2)] _slot: u32) {
     let mut devices =
         platforms.iter().flat_map(|platform| platform.devices.iter().zip(&platform.info.devices));
     record_property("devices", devices.clone().count());
-    let (_, info) = devices.find(|(found, _)| found.as_raw() == device.as_raw()).expect("its device");
+    let (_, info) =
+        devices.find(|(found, _)| found.as_raw() == device.as_raw()).expect("its device");
     record_property("uuid", info.uuid.clone().unwrap_or_default());
 }
