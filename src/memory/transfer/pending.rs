@@ -1,13 +1,20 @@
 //! Transfers that do not block: they own their host memory until they have ended.
 
 use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::thread;
+
+use cl3::error_codes::CL_OUT_OF_HOST_MEMORY;
+use parking_lot::Mutex;
 
 use super::error::TransferError;
 use super::host::HostCommand;
 use super::host_memory::DriverOwned;
 use super::host_memory::sealed::Stable;
 use super::host_ptr::HostPtr;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::memory::Order;
 use crate::memory::command::{check_not_failed, enqueue};
@@ -16,7 +23,8 @@ use crate::wait_list::WaitList;
 /// A transfer that is under way, with the host memory that it reads or writes (PyOpenCL's
 /// `is_blocking=False` and `NannyEvent`).
 ///
-/// [`wait`](Self::wait) gives the memory back. Dropped, it waits, too: a command behind an event that
+/// [`wait`](Self::wait) gives the memory back, and so does `.await`, in any executor: a thread of its own, which
+/// the first poll starts, waits for the command. Dropped, it waits, too: a command behind an event that
 /// never ends makes that wait forever. Forgotten, the memory is never freed.
 ///
 /// ```
@@ -39,6 +47,8 @@ pub struct PendingTransfer<H> {
     memory: Option<DriverOwned<H>>,
     call: &'static str,
     event: Event,
+    /// The task to wake, once a thread waits for the command.
+    task: Option<Arc<Mutex<Watched>>>,
 }
 
 /// The result of a call that was given host memory: the transfer, or the error with the memory.
@@ -54,7 +64,7 @@ impl<H: Stable> PendingTransfer<H> {
         let mut memory = DriverOwned::new(memory);
         let mut is_submitted = false;
         match Self::submit(order, memory.as_mut(), plan, &mut is_submitted) {
-            Ok((call, event)) => Ok(Self { memory: Some(memory), call, event }),
+            Ok((call, event)) => Ok(Self { memory: Some(memory), call, event, task: None }),
             // The end of the command is unknown.
             Err(error) if is_submitted => Err(TransferError::new(error, None)),
             Err(error) => Err(TransferError::new(error, Some(*memory.end()))),
@@ -110,6 +120,62 @@ impl<H> PendingTransfer<H> {
             Ok(()) => Ok(memory),
             Err(error) => Err(TransferError::new(error, Some(memory))),
         }
+    }
+}
+
+/// A task that waits for a transfer, by a thread.
+struct Watched {
+    waker: Waker,
+    /// True if the thread has waited.
+    is_over: bool,
+}
+
+impl<H> PendingTransfer<H> {
+    /// Has a thread wake the task when the command has ended: drivers do not call back for all commands that
+    /// have failed. Returns whether the thread has waited.
+    fn watch(&mut self, waker: &Waker) -> Result<bool> {
+        if let Some(task) = &self.task {
+            let mut task = task.lock();
+            task.waker.clone_from(waker);
+            return Ok(task.is_over);
+        }
+        let task = Arc::new(Mutex::new(Watched { waker: waker.clone(), is_over: false }));
+        let (watched, event) = (Arc::clone(&task), self.event.clone());
+        let watch = move || {
+            // The task finds the error.
+            let _ = event.wait_until_ended();
+            let waker = {
+                let mut task = watched.lock();
+                task.is_over = true;
+                task.waker.clone()
+            };
+            waker.wake();
+        };
+        thread::Builder::new().spawn(watch).map_err(|error| {
+            let reason = format!("no thread can wait for the transfer: {error}");
+            Error::refused(self.call, CL_OUT_OF_HOST_MEMORY, reason)
+        })?;
+        self.task = Some(task);
+        Ok(false)
+    }
+}
+
+/// # Panics
+/// A poll panics if the transfer has been ready before.
+impl<H> Future for PendingTransfer<H> {
+    type Output = std::result::Result<H, TransferError<Option<H>>>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        if this.event.outcome().is_none() {
+            match this.watch(context.waker()) {
+                Ok(false) => return Poll::Pending,
+                Ok(true) => {}
+                Err(error) => log::warn!("{error}; the task blocks"),
+            }
+        }
+        let memory = this.memory.take().expect("a future is not polled after it was ready");
+        Poll::Ready(this.end(memory))
     }
 }
 

@@ -1,7 +1,9 @@
 //! Copies that do not block: they own their host memory until they have ended.
 
+use std::pin::Pin;
 use std::sync::Arc;
-use std::thread;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
 
 use clmatrix::memory::{
     Buffer, HostRect, Linear, MemFlags, PendingTransfer, TransferError, enqueue_copy,
@@ -40,6 +42,59 @@ fn owned_memory_is_written_read_and_returned(on_device: OnDevice) -> Result<()> 
     double()?;
     let array: Array2<u32> = enqueue_copy(queue, array, &buffer, ..)?.wait()?;
     assert_eq!(array, ndarray::arr2(&[[0, 8, 16], [24, 32, 40]]));
+    Ok(())
+}
+
+/// Wakes a thread.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Runs a future to its end, and returns how often it was polled.
+fn block_on<F: Future + Unpin>(mut future: F) -> (F::Output, u32) {
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut polls = 0;
+    loop {
+        polls += 1;
+        match Pin::new(&mut future).poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(output) => return (output, polls),
+            Poll::Pending => thread::park(),
+        }
+    }
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_transfer_is_a_future(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let gate = gate(&on_device.context);
+    let pending = buffer.read_async(queue.after(&gate), vec![0_u32; 4])?;
+    let (found, polls) = meanwhile(&gate, open, || block_on(pending));
+    assert_eq!(found?, counting(4));
+    assert!(polls > 1, "it was not pending");
+    let pending = buffer.write_async(queue, counting(4))?;
+    queue.finish()?;
+    assert_eq!(block_on(pending).0?, counting(4));
+    Ok(())
+}
+
+/// The event fails first: on PoCL, a thread must not wait meanwhile.
+// quirk: POCL-10
+#[rstest]
+#[clmatrix_harness::test(fresh_context)]
+fn a_future_returns_the_memory_of_a_failed_transfer(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let gate = gate(&on_device.context);
+    let pending = buffer.read_async(on_device.queue.after(&gate), vec![7_u32; 4])?;
+    fail(&gate);
+    let error = block_on(pending).0.unwrap_err();
+    assert_eq!(error.error.code_name(), WAIT_LIST_FAILED);
+    assert_eq!(error.memory, Some(vec![7; 4]));
     Ok(())
 }
 
