@@ -118,6 +118,15 @@ pub fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
+/// Returns a size as `1.5 GiB` or `200.0 MiB`.
+pub fn size(bytes: u64) -> String {
+    let mebibytes = bytes as f64 / f64::from(1 << 20);
+    match bytes >> 30 {
+        0 => format!("{mebibytes:.1} MiB"),
+        _ => format!("{:.1} GiB", mebibytes / 1024.0),
+    }
+}
+
 /// Returns a duration as `1.5 s`, `2 min 03 s` or `1 h 05 min`.
 pub fn human(duration: Duration) -> String {
     let seconds = duration.as_secs();
@@ -181,6 +190,12 @@ mod tests {
         assert_eq!(shortened("begin--the end", 8), "be\n[... 6 bytes cut ...]\nhe end");
         assert_eq!(shortened("éééé", 5), "\n[... 4 bytes cut ...]\néé");
         assert_eq!(shortened("gone", 0), "\n[... 4 bytes cut ...]\n");
+    }
+
+    #[test]
+    fn a_size_has_one_decimal() {
+        let sizes = [0, 1 << 19, (1 << 30) - 1, 3 << 29].map(size);
+        assert_eq!(sizes, ["0.0 MiB", "0.5 MiB", "1024.0 MiB", "1.5 GiB"]);
     }
 
     #[test]

@@ -40,7 +40,7 @@ impl Trials<'_> {
             let ran = worker.run(
                 test.test,
                 test.test.fresh_context,
-                test.limit,
+                (test.limit, None),
                 self.stop,
                 &mut |_, _| {},
                 &|| {},

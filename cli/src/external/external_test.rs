@@ -65,6 +65,7 @@ impl OutsideTest for ExternalTest {
     fn run(
         &self,
         limit: Duration,
+        memory: Option<u64>,
         worker: &WorkerCommand,
         stop: &StopSignal,
         watch: &mut dyn Watch,
@@ -73,6 +74,7 @@ impl OutsideTest for ExternalTest {
             program: &self.program,
             name: self.name.as_deref().unwrap_or_default(),
             limit,
+            memory,
             is_ignored: self.is_ignored,
             worker,
         };

@@ -101,6 +101,10 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
     let outcome = match (end, progress) {
         (ProgramEnd::Stopped, _) => Outcome::NotRun { reason: stop.reason() },
         (ProgramEnd::NotStarted(reason), _) => Outcome::NotRun { reason },
+        (ProgramEnd::HasTooMuchMemory(message), _) => {
+            stacks = Some(process.stacks());
+            Outcome::Failed { message, location: None }
+        }
         (ProgramEnd::Died(ExitCause::Exited(status)), progress) => {
             outcome(name, progress, status, &stdout, &stderr)
         }

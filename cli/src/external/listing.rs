@@ -279,7 +279,7 @@ fn list_output(
     never: &StopSignal,
 ) -> Result<String, String> {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
-    let mut process = ProgramProcess::start(program, arguments, &[])?;
+    let mut process = ProgramProcess::start(program, arguments, &[], None)?;
     let is_too_long = Cell::new(false);
     let mut collect = |from, bytes: &[u8]| {
         let stream = if from == Source::Stderr { &mut stderr } else { &mut stdout };
@@ -320,7 +320,7 @@ fn list_output(
         ProgramEnd::TimedOut => {
             format!("did not end within {}", humantime::format_duration(LIST_LIMIT))
         }
-        ProgramEnd::NotStarted(reason) => reason,
+        ProgramEnd::NotStarted(reason) | ProgramEnd::HasTooMuchMemory(reason) => reason,
         ProgramEnd::Stopped => "was stopped".to_owned(),
     };
     let command = [&[&*program.file.to_string_lossy()], arguments].concat().join(" ");

@@ -152,6 +152,9 @@ fn outcome(
         }
         (None, ProgramEnd::Died(cause)) => Some(crash(cause.clone(), IN_THE_TEST)),
         (None, ProgramEnd::NotStarted(reason)) => not_run(reason.clone()),
+        (_, ProgramEnd::HasTooMuchMemory(message)) => {
+            Some(Outcome::Failed { message: message.clone(), location: None })
+        }
         (None, ProgramEnd::Stopped) => None,
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use clmatrix_harness::private::os::{ExitCause, Process, Source, StopSignal, Wakeup};
 use clmatrix_harness::private::stacks::Stacks;
 use clmatrix_harness::private::worker::parent::{
-    EXIT_GRACE, PIPE_CAPACITY, WorkerCommand, deadline_in, drain,
+    EXIT_GRACE, PIPE_CAPACITY, WorkerCommand, deadline_in, drain, memory_failure,
 };
 use clmatrix_harness::private::worker::protocol::Role;
 
@@ -20,6 +20,7 @@ pub(super) type Environment = [(OsString, Option<OsString>)];
 /// processes that it has started.
 pub(super) struct ProgramProcess {
     process: Process,
+    memory: Option<u64>,
     buffer: Box<[u8]>,
 }
 
@@ -29,6 +30,8 @@ pub(super) enum ProgramEnd {
     Died(ExitCause),
     /// It still runs.
     TimedOut,
+    /// It has more memory than its limit; the message of the failure.
+    HasTooMuchMemory(String),
     /// The run is being stopped.
     Stopped,
     /// The operating system does not start the program.
@@ -39,11 +42,12 @@ pub(super) enum ProgramEnd {
 pub(super) type OnProgramOutput<'a> = &'a mut dyn FnMut(Source, &[u8]) -> bool;
 
 impl ProgramProcess {
-    /// Starts a program in its folder.
+    /// Starts a program in its folder, which may have this resident memory, in bytes.
     pub fn start(
         program: &Program,
         arguments: &[&str],
         environment: &Environment,
+        memory: Option<u64>,
     ) -> Result<Self, String> {
         let words = arguments.iter().map(OsString::from);
         let command = WorkerCommand {
@@ -51,15 +55,16 @@ impl ProgramProcess {
             arguments: [program.file.clone().into()].into_iter().chain(words).collect(),
             environment: environment.to_vec(),
         };
-        Self::spawn(&command, program.folder())
+        Self::spawn(&command, program.folder(), memory)
             .map_err(|error| format!("{} cannot be started: {error}", program.file.display()))
     }
 
-    fn spawn(command: &WorkerCommand, folder: &Path) -> std::io::Result<Self> {
+    fn spawn(command: &WorkerCommand, folder: &Path, memory: Option<u64>) -> std::io::Result<Self> {
         let mut command = command.command()?;
         command.current_dir(folder);
-        let process = Process::spawn(command)?;
-        Ok(Self { process, buffer: vec![0; PIPE_CAPACITY].into_boxed_slice() })
+        let mut process = Process::spawn(command)?;
+        process.limit_memory(memory);
+        Ok(Self { process, memory, buffer: vec![0; PIPE_CAPACITY].into_boxed_slice() })
     }
 
     /// The id of the keeper.
@@ -79,7 +84,7 @@ impl ProgramProcess {
         let mut reason = Vec::new();
         loop {
             let (output, death) = match self.process.wait(&mut deadline, stop) {
-                Wakeup::Deadline => return ProgramEnd::TimedOut,
+                Wakeup::Deadline => return self.end_at_limit(),
                 Wakeup::Stopped => return ProgramEnd::Stopped,
                 Wakeup::Ready { output, death } => (output, death),
             };
@@ -100,8 +105,17 @@ impl ProgramProcess {
             }
             // A process that writes without end is ready before each deadline.
             if Instant::now() >= deadline {
-                return ProgramEnd::TimedOut;
+                return self.end_at_limit();
             }
+        }
+    }
+
+    fn end_at_limit(&self) -> ProgramEnd {
+        match (self.process.memory_excess(), self.memory) {
+            (Some(excess), Some(limit)) => {
+                ProgramEnd::HasTooMuchMemory(memory_failure(excess, limit))
+            }
+            _ => ProgramEnd::TimedOut,
         }
     }
 

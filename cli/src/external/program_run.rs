@@ -15,6 +15,8 @@ pub(crate) struct ProgramRun<'a> {
     pub name: &'a str,
     /// The limit of the test.
     pub limit: Duration,
+    /// The most resident memory of the process, in bytes.
+    pub memory: Option<u64>,
     /// True if the program marks the test as ignored.
     pub is_ignored: bool,
     /// The command of a worker of the device.
@@ -39,7 +41,7 @@ impl ProgramRun<'_> {
         let DeviceAddress { platform, device, .. } = self.address();
         let own = suite.environment(*platform, *device);
         environment.extend(own.into_iter().map(|(name, value)| (name.into(), Some(value.into()))));
-        ProgramProcess::start(self.program, &arguments, &environment)
+        ProgramProcess::start(self.program, &arguments, &environment, self.memory)
     }
 
     /// The position of the device in a process that sees only its driver.

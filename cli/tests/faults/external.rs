@@ -40,6 +40,7 @@ pub const CHECKS: &[Check] = &[
     ("external::a_test_that_hangs_the_second_time_is_counted", a_test_that_hangs_the_second_time),
     ("external::an_override_is_for_some_tests", an_override_is_for_some_tests),
     ("external::a_repeat_has_a_condition", a_repeat_has_a_condition),
+    ("external::memory_has_a_limit", memory_has_a_limit),
     ("external::tests_of_a_group_exclude_each_other", tests_of_a_group_exclude_each_other),
     ("external::shards_make_the_whole_run", shards_make_the_whole_run),
     ("external::a_test_that_fails_now_is_a_regression", a_test_that_fails_now),
@@ -680,6 +681,23 @@ fn a_repeat_has_a_condition() {
         .with_script("script", &libtest_script("t", lines));
     let result = project.run(&["mine::", "--devices", cpu::platform()]).results.remove(0);
     assert_eq!((result.verdict, result.number), (Verdict::Fail, 2));
+}
+
+fn memory_has_a_limit() {
+    let limits = "[[override]]\ntests = \"*::script::*\"\nmemory = \"64 MiB\"\n\
+                  [[override]]\ntests = \"faulty::waits_for_ever\"\nmemory = \"1 MiB\"\n";
+    let grows = "all=$(head -c 100000000 /dev/zero | tr '\\0' x); sleep 100";
+    let lines = format!("case $1 in t) {grows} ;; esac");
+    let project = Project::new(&format!("{limits}{SCRIPT}"))
+        .with_script("script", &libtest_script("tu", &lines));
+    let tests = ["mine::", "faulty::waits_for_ever@", "--include-ignored"];
+    let run = project.run(&[&tests[..], &["--devices", cpu::platform()]].concat());
+    assert_eq!(outcome(&run, "mine::script::u"), "Passed");
+    for (test, limit) in [("mine::script::t", "64.0 MiB"), ("faulty::waits_for_ever", "1.0 MiB")] {
+        let failed = outcome(&run, test);
+        let words = format!(" MiB of memory, and its limit is {limit} (`memory`)");
+        assert!(failed.starts_with("Failed") && failed.contains(&words), "{failed}");
+    }
 }
 
 /// Each test of the group fails if it meets another one. The one beside them waits for the first.

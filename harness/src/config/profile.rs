@@ -85,6 +85,9 @@ pub struct DeviceSettings {
     #[serde(default, skip_serializing_if = "is_default")]
     #[cfg_attr(feature = "schema", schemars(with = "super::retries::Written"))]
     pub retries: Retries,
+    /// The most resident memory of the process of a test, in bytes.
+    #[serde(rename = "memory_bytes", default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<u64>,
     /// The verdict on changes that a test leaves behind in its process.
     pub leftovers: Leftovers,
     /// The time that may be spent on tests that do not end, on probes, and on the causes of crashes.
@@ -130,6 +133,7 @@ pub(super) struct ProfileKeys {
     slots: Option<Slots>,
     tests_per_worker: Option<Count>,
     retries: Option<Retries>,
+    memory: Option<Size>,
     leftovers: Option<Leftovers>,
     leaks: Option<Leaks>,
     contexts: Option<Contexts>,
@@ -161,6 +165,7 @@ struct DeviceKeys {
     slots: Option<Slots>,
     tests_per_worker: Option<Count>,
     retries: Option<Retries>,
+    memory: Option<Size>,
     leftovers: Option<Leftovers>,
     leaks: Option<Leaks>,
     contexts: Option<Contexts>,
@@ -188,6 +193,7 @@ struct OverrideKeys {
     slots: Option<Slots>,
     tests_per_worker: Option<Count>,
     retries: Option<Retries>,
+    memory: Option<Size>,
     leftovers: Option<Leftovers>,
     leaks: Option<Leaks>,
     contexts: Option<Contexts>,
@@ -225,6 +231,7 @@ impl Profile {
                 slots: Slots::Auto,
                 tests_per_worker: None,
                 retries: Retries::default(),
+                memory: None,
                 leftovers: Leftovers::Note,
                 hang_budget: Duration::from_secs(600),
                 exit_check: false,
@@ -278,6 +285,7 @@ impl Profile {
             slots: keys.slots,
             tests_per_worker: keys.tests_per_worker,
             retries: keys.retries.clone(),
+            memory: keys.memory,
             leftovers: keys.leftovers,
             leaks: keys.leaks,
             contexts: None,
@@ -429,6 +437,7 @@ impl DeviceSettings {
         self.slots = keys.slots.unwrap_or(self.slots);
         self.tests_per_worker =
             keys.tests_per_worker.map(|tests| tests.0).or(self.tests_per_worker);
+        self.memory = keys.memory.map(|memory| memory.0).or(self.memory);
         if let Some(retries) = &keys.retries {
             self.retries = retries.clone();
         }
@@ -486,6 +495,7 @@ impl TryFrom<OverrideKeys> for Override {
                 slots: keys.slots,
                 tests_per_worker: keys.tests_per_worker,
                 retries: keys.retries,
+                memory: keys.memory,
                 leftovers: keys.leftovers,
                 leaks: keys.leaks,
                 contexts: keys.contexts,

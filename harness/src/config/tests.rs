@@ -816,7 +816,7 @@ fn mistakes_in_the_configuration_are_named() {
         (
             "[profile.default]\nspeed = 3",
             [
-                "clmatrix.toml:2:1: unknown key `speed`; known: `devices`, `expected-devices`, `report-dir`, `strict-drivers`, `strict-versions`, `sync`, `keep-runs`, `deadline`, `slow-after`, `flaky-result`, `unexpected-pass`, `timeout-factor`, `timeout`, `hang-budget`, `slots`, `tests-per-worker`, `retries`, `leftovers`, `leaks`, `contexts`, `shard`, `junit-output`, `junit-output-limit`, `junit-flavor`, `source-url`",
+                "clmatrix.toml:2:1: unknown key `speed`; known: `devices`, `expected-devices`, `report-dir`, `strict-drivers`, `strict-versions`, `sync`, `keep-runs`, `deadline`, `slow-after`, `flaky-result`, `unexpected-pass`, `timeout-factor`, `timeout`, `hang-budget`, `slots`, `tests-per-worker`, `retries`, `memory`, `leftovers`, `leaks`, `contexts`, `shard`, `junit-output`, `junit-output-limit`, `junit-flavor`, `source-url`",
                 "  |",
                 "2 | speed = 3",
                 "  | ^^^^^",

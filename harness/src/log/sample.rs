@@ -86,6 +86,7 @@ pub fn device_record(device: RunDevice, host: &str) -> DeviceRecord {
             slots: Slots::Count(1),
             tests_per_worker: None,
             retries: Retries::default(),
+            memory: None,
             leftovers: Leftovers::Note,
             leaks: Leaks::default(),
             contexts: Contexts::default(),

@@ -5,6 +5,7 @@ mod child_process;
 mod crash;
 mod keeper;
 mod library;
+mod memory_limit;
 #[cfg(not(all(feature = "stacks", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 mod no_registers;
 #[cfg(not(all(feature = "stacks", any(target_arch = "x86_64", target_arch = "aarch64"))))]
@@ -45,6 +46,7 @@ use {no_registers as registers, no_stacks as stacks};
 use keeper::death_of;
 pub use keeper::exit_now;
 pub use library::{Library, library_of_platform};
+use memory_limit::MemoryLimit;
 pub use sanitizer::finds_leaks;
 
 use crate::stacks::Stacks;
@@ -70,6 +72,8 @@ pub struct Process {
     watched: Epoll,
     /// True if the signal is among them.
     watches_stop: bool,
+    /// The limit of the worker's resident memory.
+    memory: Option<MemoryLimit>,
 }
 
 /// The most descriptors that a process watches.
@@ -112,7 +116,7 @@ pub enum Wakeup {
         /// True if the worker may have ended.
         death: bool,
     },
-    /// The deadline has passed.
+    /// The deadline has passed, or the worker has more memory than its limit.
     Deadline,
     /// The run is being stopped.
     Stopped,
@@ -143,7 +147,8 @@ impl Process {
         stdout.as_ref().map_or(Ok(()), |stdout| watch(&watched, stdout, OUTPUT))?;
         stderr.as_ref().map_or(Ok(()), |stderr| watch(&watched, stderr, OUTPUT))?;
         let child = Some(child);
-        Ok(Self { child, pid, death, socket, stdout, stderr, watched, watches_stop: false })
+        let (watches_stop, memory) = (false, None);
+        Ok(Self { child, pid, death, socket, stdout, stderr, watched, watches_stop, memory })
     }
 
     /// The process id.
@@ -151,8 +156,19 @@ impl Process {
         self.pid.as_raw().cast_unsigned()
     }
 
-    /// Waits until something can be read, the deadline passes, or the run is stopped. Each call has the same
-    /// signal. The deadline moves by the time in which this process stood still.
+    /// Limits the resident memory of the worker, in bytes, until the next call. It is looked at while
+    /// [`wait`](Self::wait) waits.
+    pub fn limit_memory(&mut self, limit: Option<u64>) {
+        self.memory = limit.map(|limit| MemoryLimit::new(limit, self.pid));
+    }
+
+    /// Returns the resident memory of the worker, if it was more than its limit.
+    pub fn memory_excess(&self) -> Option<u64> {
+        self.memory.as_ref()?.excess()
+    }
+
+    /// Waits until something can be read, the deadline passes, the worker has more memory than its limit, or the run
+    /// is stopped. Each call has the same signal. The deadline moves by the time in which this process stood still.
     pub fn wait(&mut self, deadline: &mut Instant, stop: &StopSignal) -> Wakeup {
         if !self.watches_stop {
             watch(&self.watched, &stop.socket, STOP).expect("the signal can be watched");
@@ -160,7 +176,14 @@ impl Process {
         }
         loop {
             let begin = Instant::now();
-            let left = deadline.saturating_duration_since(begin);
+            let mut left = deadline.saturating_duration_since(begin);
+            let is_over = left.is_zero();
+            if let Some(memory) = &mut self.memory {
+                if memory.is_exceeded_now() {
+                    return Wakeup::Deadline;
+                }
+                left = left.min(memory_limit::INTERVAL);
+            }
             // Rounded up, so that the last fraction of a millisecond is not spun away.
             let millis = match left.is_zero() {
                 true => 0,
@@ -172,7 +195,7 @@ impl Process {
                 *deadline += late;
             }
             match ready {
-                Ok(0) if left.is_zero() => return Wakeup::Deadline,
+                Ok(0) if is_over => return Wakeup::Deadline,
                 Ok(0) | Err(Errno::EINTR) => {}
                 Ok(ready) if ready & STOP != 0 => return Wakeup::Stopped,
                 Ok(ready) => {
@@ -494,9 +517,13 @@ impl Drop for AddressSpaceEnd {
 
 /// Returns the resident memory of this process in bytes.
 pub fn resident_memory() -> Option<u64> {
+    resident_memory_in("/proc/self/statm")
+}
+
+fn resident_memory_in(statm: &str) -> Option<u64> {
     // The worker calls this after each test: one `read` suffices, without the size of the file.
-    let mut statm = [0; 128];
-    let length = File::open("/proc/self/statm").ok()?.read(&mut statm).ok()?;
+    let (mut file, mut statm) = (File::open(statm).ok()?, [0; 128]);
+    let length = file.read(&mut statm).ok()?;
     let statm = str::from_utf8(&statm[..length]).ok()?;
     let pages: u64 = statm.split(' ').nth(1)?.parse().ok()?;
     let page = sysconf(SysconfVar::PAGE_SIZE).ok()??;

@@ -34,10 +34,12 @@ pub trait OutsideTest: Send + Sync {
     /// Returns the limit of the test itself.
     fn timeout(&self) -> Option<Duration>;
 
-    /// Runs the test in a process. `worker` is the command of a worker of the device.
+    /// Runs the test in a process, which may have this resident memory, in bytes. `worker` is the command of a worker of
+    /// the device.
     fn run(
         &self,
         limit: Duration,
+        memory: Option<u64>,
         worker: &WorkerCommand,
         stop: &StopSignal,
         watch: &mut dyn Watch,

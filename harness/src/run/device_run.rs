@@ -410,7 +410,7 @@ impl<'a> DeviceRun<'a> {
         let mut ran = worker.worker.run(
             test,
             is_fresh,
-            limit,
+            (limit, self.settings(position).memory),
             stop.signal(),
             &mut |from, bytes| self.wrote(position, from, bytes),
             &|| self.note_loss(slot),

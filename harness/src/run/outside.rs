@@ -31,8 +31,8 @@ impl DeviceRun<'_> {
         let number = self.count_attempt(position);
         let mut process = Following { device_run: self, position, slot, worker, number, time };
         let (limit, command) = (self.limit(position), self.config.commands.current());
-        let stop = self.state.stop.signal();
-        let ProcessEnd { mut ran, exit } = test.run(limit, command, stop, &mut process);
+        let (memory, stop) = (self.settings(position).memory, self.state.stop.signal());
+        let ProcessEnd { mut ran, exit } = test.run(limit, memory, command, stop, &mut process);
         ran.is_own_crash = true;
         self.complete(position, &mut ran, (number, time, worker));
         if let Outcome::Crashed { .. } = ran.attempt.outcome {

@@ -17,6 +17,7 @@ use crate::registry::Test;
 use crate::result::attempt::Attempt;
 use crate::result::findings::Findings;
 use crate::stacks::Stacks;
+use crate::text::size;
 use crate::verdict::{KILLED_FROM_OUTSIDE, Outcome};
 
 /// The time limit of a worker from its start until it is bound to its device, and again until it is
@@ -181,6 +182,12 @@ pub fn crash(ending: ExitCause, when: &str) -> Outcome {
     Outcome::Crashed { how }
 }
 
+/// The message of a test whose process has more resident memory than its limit, both in bytes.
+pub fn memory_failure(memory: u64, limit: u64) -> String {
+    let [memory, limit] = [memory, limit].map(size);
+    format!("the process has {memory} of memory, and its limit is {limit} (`memory`)")
+}
+
 /// The end of a time limit that begins now.
 pub fn deadline_in(limit: Duration) -> Instant {
     let now = Instant::now();
@@ -260,19 +267,20 @@ impl Worker {
         self.process.id()
     }
 
-    /// Runs one test, which with `is_fresh` gets new contexts only; afterwards the worker is only good for another if
-    /// the answer says so. Calls
+    /// Runs one test, which with `is_fresh` gets new contexts only, and fails when the worker has more resident
+    /// `memory`, in bytes; afterwards the worker is only good for another if the answer says so. Calls
     /// `before_stacks` when the worker crashes or reaches the time limit, before its stacks are taken.
     pub fn run(
         &mut self,
         test: &Test,
         is_fresh: bool,
-        limit: Duration,
+        (limit, memory): (Duration, Option<u64>),
         stop: &StopSignal,
         on_output: OnOutput<'_>,
         before_stacks: &dyn Fn(),
     ) -> Ran {
         let started = Instant::now();
+        self.process.limit_memory(memory);
         self.request(Task::Test { module: test.module.into(), name: test.name.into(), is_fresh });
         let exchange = self.answer_showing(deadline_in(limit), stop, on_output, before_stacks);
         self.drain(on_output);
@@ -305,7 +313,13 @@ impl Worker {
                     before_stacks();
                     self.take_stacks(None);
                 }
-                Outcome::TimedOut { limit }
+                match self.process.memory_excess() {
+                    Some(excess) => {
+                        let message = memory_failure(excess, memory.unwrap_or_default());
+                        Outcome::Failed { message, location: Some(test.location()) }
+                    }
+                    None => Outcome::TimedOut { limit },
+                }
             }
             Reply::Stopped => Outcome::NotRun { reason: stop.reason() },
         };
