@@ -98,10 +98,10 @@ impl<T: IntoTestReturn, E: Debug> IntoTestReturn for Result<T, E> {
 impl Test {
     /// The id without its device: `suite::test::case`.
     ///
-    /// Tests of the crate `home` go without the crate's name, those of any other crate keep it. Tests at the root of
-    /// `home` are a suite with its name.
+    /// Tests of the crate `home` go without the crate's name, those of any other crate keep it.
     pub fn path(&self, home: &str) -> String {
         match self.module.strip_prefix(home) {
+            Some("") => self.name.to_owned(),
             Some(rest) if rest.starts_with("::") => [&rest[2..], "::", self.name].concat(),
             _ => [self.module, "::", self.name].concat(),
         }
@@ -181,7 +181,7 @@ mod tests {
     fn paths_lose_the_home_crate_only() {
         for (module, home, path) in [
             ("mine::buffer", "mine", "buffer::t"),
-            ("mine", "mine", "mine::t"),
+            ("mine", "mine", "t"),
             ("mine_too::buffer", "mine", "mine_too::buffer::t"),
             ("other::buffer::fill", "mine", "other::buffer::fill::t"),
         ] {
