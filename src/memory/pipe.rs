@@ -37,7 +37,7 @@ use crate::handle::{MemRef, by_handle};
 ///     write_pipe(out, &packet);
 /// }";
 /// let program =
-///     Program::build_with_options(&context, source, "-cl-std=CL2.0")?;
+///     Program::builder(&context).source(source).options("-cl-std=CL2.0").build()?;
 /// let mut send = program.kernel("send")?;
 /// // SAFETY: the argument is what the kernel declares, with packets of its size.
 /// unsafe { send.launch().arg(&pipe).global(64).enqueue(&queue)? };

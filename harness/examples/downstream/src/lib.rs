@@ -1,7 +1,7 @@
 //! Multiplies vectors on an OpenCL device.
 
 use clmatrix::memory::{Buffer, MemFlags};
-use clmatrix::{CommandQueue, Context, Kernel, Program, Result};
+use clmatrix::{CommandQueue, Context, Program, Result};
 
 const SOURCE: &str = "
     kernel void scale(global float *values, float factor) {
