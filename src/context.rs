@@ -50,9 +50,8 @@ impl Context {
             return Err(Error::refused(CALL, CL_INVALID_VALUE, "a context needs a device"));
         };
         // PoCL reads the device of another driver.
-        let platform = first.platform()?;
         for device in others {
-            if device.platform()? != platform {
+            if device.platform()? != first.platform()? {
                 let reason = "the devices belong to different platforms";
                 return Err(Error::refused(CALL, CL_INVALID_DEVICE, reason));
             }

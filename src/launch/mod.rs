@@ -225,7 +225,7 @@ impl Kernel {
     }
 }
 
-/// What a kernel needs and prefers on a device: [`Kernel::work_group_info`].
+/// The needs and preferences of a kernel on a device: [`Kernel::work_group_info`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorkGroupInfo {

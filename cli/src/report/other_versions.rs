@@ -35,10 +35,7 @@ pub(super) fn mended(log: &RunLog, most: usize) -> Vec<String> {
     for result in &log.results {
         let Some(known) = result.expectation.as_deref() else { continue };
         let device = result.test_and_device().1;
-        let is_newer = || {
-            let seen = known.driver_version().and_then(|text| VersionNumbers::all(text).max());
-            VersionNumbers::find(&version_of(log, device)) > seen
-        };
+        let is_newer = || VersionNumbers::find(&version_of(log, device)) > known.last_seen();
         let is_mended = result.mended().is_some() && is_newer();
         if is_mended || result.verdict == Verdict::AssumedFail {
             let (_, mended, all) = entries.entry((known.number, device)).or_insert((known, 0, 0));

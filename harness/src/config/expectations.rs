@@ -316,6 +316,11 @@ impl WrittenExpectation {
         self.keys.get(DRIVER_VERSION).map(String::as_str)
     }
 
+    /// The last version of the driver that it names.
+    pub fn last_seen(&self) -> Option<VersionNumbers> {
+        self.driver_version().and_then(|text| VersionNumbers::all(text).max())
+    }
+
     /// Returns whether it was seen at this version of the driver, or is for all.
     pub fn was_seen_at(&self, version: &str) -> bool {
         let pattern = self.driver_version().and_then(|text| VersionPattern::parse(text).ok());

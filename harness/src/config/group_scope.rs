@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum GroupScope {
-    /// Those of each device by themselves.
+    /// The tests of each device are counted alone.
     #[default]
     Device,
-    /// Those of all devices.
+    /// The tests of all devices are counted together.
     Host,
 }

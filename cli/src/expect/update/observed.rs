@@ -68,9 +68,10 @@ impl<'a> Observed<'a> {
     /// Returns whether the test passes on a newer driver than those where a failure was seen.
     pub(super) fn is_mended(&self, expectation: Option<&Expectation>) -> bool {
         let Some(Expectation { written, is_assumed: true, .. }) = expectation else { return false };
-        let seen = written.driver_version().and_then(|text| VersionNumbers::all(text).max());
         let is_pass = self.statuses() == BTreeSet::from([ExpectedStatus::Pass]);
-        is_pass && !written.status.contains(ExpectedStatus::Pass) && self.version() > seen
+        is_pass
+            && !written.status.contains(ExpectedStatus::Pass)
+            && self.version() > written.last_seen()
     }
 
     /// Returns the last attempt that went wrong otherwise than expected now.
