@@ -3,7 +3,7 @@
 //!
 //! rstest puts the cases of a parametrised test behind `cfg(test)`, which cargo sets for test
 //! targets only. Without this the binary `clmatrix` would hold fewer tests than `cargo test`;
-//! `cli/tests/same_tests.rs` compares the two.
+//! `cli/tests/binary/same_tests.rs` compares the two.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -13,16 +13,14 @@
 //! that are compared.
 //!
 //! ```
-//! use clmatrix::Device;
 //! use clmatrix_characterize::Facts;
 //!
 //! # fn main() -> clmatrix::Result<()> {
 //! let context = clmatrix::create_some_context()?;
-//! let device = context.default_device().clone();
-//! let facts = Facts::query(&device)?;
+//! let facts = Facts::query(context.default_device())?;
 //! let options = facts.fast_inaccurate_build_options().join(" ");
 //! assert!(options.contains("-cl-mad-enable"));
-//! assert!(facts.usable_local_mem_size(None) <= device.local_mem_size()?);
+//! assert!(facts.usable_local_mem_size(None) <= facts.local_mem_size);
 //!
 //! let side_by_side = facts.simultaneous_work_items_on_local_access();
 //! for warning in &side_by_side.warnings {

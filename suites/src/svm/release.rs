@@ -48,7 +48,7 @@ fn gated_reader(
 
 /// Allocates memory that has been freed too early, and overwrites it. Only a driver that gives out
 /// the same memory again exposes the fault; one that overwrites memory when it frees it exposes the
-/// fault every time, which `tests/wrong_driver.rs` checks.
+/// fault every time, which `cli/tests/binary/wrong_driver.rs` checks.
 fn take_what_is_free(on: &OnDevice) -> Result<Vec<SvmAllocation>> {
     (0..4).map(|_| svm_of(on, COARSE, &many(0xdead))).collect()
 }

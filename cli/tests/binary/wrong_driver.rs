@@ -114,7 +114,7 @@ fn wrong_loader_of(loader: &Path, folder: &Path) -> PathBuf {
     let empty = folder.join("real.c");
     std::fs::write(&empty, "").expect("the source can be written");
     let real = library(folder, &empty, &[&format!("-Wl,-soname,{}", loader.display())]);
-    let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wrong_driver/driver.c");
+    let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/binary/wrong_driver/driver.c");
     let real = real.to_str().expect("a path in UTF-8");
     library(folder, &driver, &["-Wl,--no-as-needed", real])
 }

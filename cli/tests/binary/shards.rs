@@ -28,7 +28,7 @@ fn durations(paths: &[String]) -> HashMap<String, Duration> {
 fn write_log(file: &Path, durations: &HashMap<String, Duration>) {
     let header = json!({
         "event": "run", "format": 2, "run_id": "1-a", "time": "2026-01-01T00:00:00Z", "host": "h",
-        "versions": [], "command_line": [], "rerun_command": "",
+        "versions": [], "target": "t", "command_line": [], "rerun_command": "",
     });
     // The event comes first, as in a log.
     let head = r#"{"event":"finished","test":"#;
