@@ -34,6 +34,7 @@ pub fn run_header(
         time: SystemTime::now(),
         host: system::host(),
         versions,
+        target: target.name.to_owned(),
         command_line: command_line(),
         rerun_command,
         devices: Vec::new(),

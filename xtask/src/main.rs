@@ -193,12 +193,12 @@ enum Task {
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
-    /// Write the JSON Schema of the event log to docs/log.schema.json
+    /// Write the JSON Schemas of the event log and of the configuration
     ///
-    /// The schema is made from the types of the harness.
+    /// They are made from the types of the harness: docs/log.schema.json and config/clmatrix.schema.json.
     #[command(after_help = SCHEMA_EXAMPLES)]
     Schema {
-        /// Write nothing; fail if the file is out of date
+        /// Write nothing; fail if a file is out of date
         #[arg(long)]
         check: bool,
         /// Fail if a log is not of a run with this profile

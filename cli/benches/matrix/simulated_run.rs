@@ -22,7 +22,7 @@ const RESULTS: usize = DEVICES * TESTS;
 
 /// The first line of the log.
 const HEADER: &str = r#"{
-    "format": 2, "run_id": "1", "time": "2026-01-02T03:04:05Z", "host": "bench", "versions": [],
+    "format": 2, "run_id": "1", "time": "2026-01-02T03:04:05Z", "host": "bench", "versions": [], "target": "t",
     "command_line": [], "rerun_command": "clmatrix run"
 }"#;
 

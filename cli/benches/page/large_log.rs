@@ -21,7 +21,7 @@ pub fn write(log: &Path) -> io::Result<()> {
     let mut line = |event: Value| writeln!(log, "{event}");
     let devices: Vec<_> = (0..DEVICES).map(|number| simulated_device(number).run).collect();
     line(json!({
-        "event": "run", "format": 2, "run_id": "1", "time": TIME, "host": "bench", "versions": [],
+        "event": "run", "format": 2, "run_id": "1", "time": TIME, "host": "bench", "versions": [], "target": "t",
         "command_line": ["clmatrix", "run"], "rerun_command": "clmatrix run", "devices": devices,
     }))?;
     line(json!({

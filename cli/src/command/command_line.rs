@@ -7,7 +7,7 @@ use clap_complete::Shell;
 use super::provision;
 use super::run_arguments::{self, RunArguments};
 use super::{
-    bisect, characterize, devices, diff, expect, external, fleet, list, merge, report, runs,
+    bisect, characterize, config, devices, diff, expect, external, fleet, list, merge, report, runs,
 };
 
 const COMPLETIONS_EXAMPLES: &str = "\
@@ -91,6 +91,9 @@ pub enum Command {
     /// Tools for the tests of other programs (`[[external]]` in the configuration).
     #[command(subcommand, after_help = external::EXAMPLES)]
     External(external::ExternalCommand),
+    /// Tools for the configuration, `clmatrix.toml`.
+    #[command(subcommand, after_help = config::EXAMPLES)]
+    Config(config::ConfigCommand),
     /// List the tests and their requirements.
     List(list::ListArguments),
     /// List the platforms, the devices, and the drivers that failed.

@@ -1,10 +1,12 @@
 //! The commands of `clmatrix`: `run`, `report`, `runs`, `bisect`, `diff`, `merge`, `fleet`, `expect`, `external`,
+//! `config`,
 //! `list`, `devices`, `characterize`, `provision`, `completions`.
 
 mod bisect;
 mod characterize;
 mod command_line;
 mod common;
+mod config;
 mod devices;
 mod diff;
 mod expect;
@@ -52,6 +54,7 @@ pub fn main(target: Target) -> ExitCode {
         Command::Diff(arguments) => diff::diff(target, arguments),
         Command::Fleet(arguments) => fleet::fleet(arguments),
         Command::Merge(arguments) => merge::merge(target, arguments),
+        Command::Config(command) => config::config(command),
         Command::List(arguments) => list::list(target, arguments),
         Command::Devices(arguments) => devices::devices(target, arguments),
         Command::Characterize(arguments) => characterize::characterize(target, arguments),

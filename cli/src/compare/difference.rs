@@ -250,7 +250,7 @@ fn changed_facts(device: Option<&str>, a: &Facts, b: &Facts) -> Vec<FactChange> 
 fn sums<'a>(device: &str, tests: impl Iterator<Item = Times<'a>>) -> Vec<TimeSum> {
     let mut sums: IndexMap<&str, TimeSum> = IndexMap::new();
     for times in tests {
-        let suite = suite(times.test);
+        let suite = suite(times.test).unwrap_or("(no module)");
         let sum = sums.entry(suite).or_insert_with(|| TimeSum {
             device: device.to_owned(),
             suite: suite.to_owned(),

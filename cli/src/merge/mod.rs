@@ -224,7 +224,7 @@ impl Union {
         }
         // The order of a run of all tests.
         tests.sort_by_cached_key(|path: &String, test: &PlannedTest| {
-            (suite(path).to_owned(), test.file.clone(), test.line, path.clone())
+            (suite(path).map(str::to_owned), test.file.clone(), test.line, path.clone())
         });
         Self { tests, expectations: Vec::new() }
     }

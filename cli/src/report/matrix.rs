@@ -111,7 +111,8 @@ impl Page<'_> {
         if self.log.results.is_empty() {
             return String::new();
         }
-        let suites: IndexSet<&str> = self.log.results.iter().map(TestResult::suite).collect();
+        let results = self.log.results.iter();
+        let suites: IndexSet<&str> = results.map(|result| self.log.suite(result)).collect();
         let mut rows: Vec<String> = suites.iter().map(|name| one_line(name)).collect();
         if suites.len() > 1 {
             rows.push("all".to_owned());
@@ -124,7 +125,7 @@ impl Page<'_> {
 
     /// Returns the columns of the verdicts that occur on a device; a column for passes in any case.
     fn group(&self, device: &str, results: &[&TestResult], suites: &IndexSet<&str>) -> Group {
-        let mut tallies = Tally::of_suites(results, suites);
+        let mut tallies = Tally::of_suites(self.log, results, suites);
         let total: Tally = tallies.iter().copied().sum();
         if suites.len() > 1 {
             tallies.push(total);
@@ -267,7 +268,7 @@ impl Page<'_> {
             let mut suites: IndexMap<(&str, Verdict), usize> = IndexMap::new();
             let title = self.titled("NOT SHOWN:", &format!("{more} on {}", one_line(device)));
             results.iter().for_each(|result| {
-                *suites.entry((result.suite(), result.verdict)).or_default() += 1;
+                *suites.entry((self.log.suite(result), result.verdict)).or_default() += 1;
             });
             let suites = suites.into_iter().map(|((suite, verdict), count)| {
                 format!("{} {}: {count}", one_line(suite), verdict.name())

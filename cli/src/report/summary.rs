@@ -93,14 +93,14 @@ impl Summary<'_> {
     /// Returns the counts of results: suites down, devices across.
     fn table(&self) -> String {
         let results = &self.log.results;
-        let suites: IndexSet<&str> = results.iter().map(TestResult::suite).collect();
+        let suites: IndexSet<&str> = results.iter().map(|result| self.log.suite(result)).collect();
         let devices = by_device(self.log);
         let names: Vec<String> = devices.keys().map(|device| name(device)).collect();
         let heads: Vec<&str> =
             ["suite"].into_iter().chain(names.iter().map(String::as_str)).collect();
         let mut table = TextTable::new(&heads);
         let tallies: Vec<Vec<Tally>> =
-            devices.values().map(|results| Tally::of_suites(results, &suites)).collect();
+            devices.values().map(|results| Tally::of_suites(self.log, results, &suites)).collect();
         for (row, suite) in suites.iter().enumerate() {
             let cells = tallies.iter().map(|of_device| cell(&of_device[row]));
             table.push([name(suite)].into_iter().chain(cells).collect());

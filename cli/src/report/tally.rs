@@ -50,10 +50,14 @@ impl Kind {
 
 impl Tally {
     /// Counts the results of each suite on one device.
-    pub(super) fn of_suites(results: &[&TestResult], suites: &IndexSet<&str>) -> Vec<Self> {
+    pub(super) fn of_suites(
+        log: &RunLog,
+        results: &[&TestResult],
+        suites: &IndexSet<&str>,
+    ) -> Vec<Self> {
         let mut tallies = vec![Self::default(); suites.len()];
         for result in results {
-            let suite = suites.get_index_of(result.suite()).expect("the suite of a result");
+            let suite = suites.get_index_of(log.suite(result)).expect("the suite of a result");
             tallies[suite].add(result.verdict);
         }
         tallies

@@ -31,7 +31,7 @@ mod stop;
 mod support;
 mod terminal;
 mod unreliable;
-#[path = "../../../harness/examples/log_schema/valid.rs"]
+#[path = "../../../harness/examples/schema/valid.rs"]
 mod valid;
 mod visible;
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// A bit of CL_DEVICE_TYPE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum DeviceKind {
     /// A processor.

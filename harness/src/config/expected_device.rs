@@ -11,6 +11,8 @@ use super::value::{Count, IdPattern};
 
 /// A glob for ids, and the number of devices that must match it at least.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(with = "Written"))]
 pub(super) struct ExpectedDevice {
     id: IdPattern,
     count: usize,
@@ -18,9 +20,12 @@ pub(super) struct ExpectedDevice {
 
 /// An entry with a number.
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a table")]
 struct Keys {
+    /// A glob for the id of the device.
     id: IdPattern,
+    /// The number of devices.
     count: Count,
 }
 
@@ -47,6 +52,18 @@ impl<'de> Deserialize<'de> for ExpectedDevice {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(EntryVisitor)
     }
+}
+
+/// The forms of an entry.
+#[cfg(feature = "schema")]
+#[derive(schemars::JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "it describes what the visitor takes")]
+enum Written {
+    /// A glob for the id.
+    Id(IdPattern),
+    /// A glob and the number of devices that it matches.
+    Count(Keys),
 }
 
 struct EntryVisitor;

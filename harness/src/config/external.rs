@@ -36,6 +36,7 @@ pub struct ExternalSuite {
 
 /// The way in which a program lists and runs its tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ExternalKind {
     /// As the programs of the OpenCL conformance test suite.
@@ -46,24 +47,34 @@ pub enum ExternalKind {
 
 // Serde cannot both check the whole and refuse unknown keys.
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table")]
-struct ExternalKeys {
+pub(super) struct ExternalKeys {
+    /// The beginning of the paths of its tests.
     name: String,
+    /// The way in which its programs list and run their tests.
     kind: ExternalKind,
+    /// Its programs, as paths or globs.
     programs: Programs,
+    /// Arguments of each program.
     #[serde(default)]
     args: Vec<String>,
+    /// Globs for the tests, or the names of all for programs that cannot list them.
     tests: Option<Vec<String>>,
+    /// The kind of device.
     #[serde(rename = "type")]
     device_type: Option<DeviceKind>,
+    /// The time limit of one test on one device.
     timeout: Option<Timeout>,
+    /// Variables that name the device, with `{...}` for its facts.
     #[serde(default)]
     device_env: BTreeMap<String, String>,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged, expecting = "a path or an array of paths, which may be globs")]
-enum Programs {
+pub(super) enum Programs {
     One(PathBuf),
     Several(Vec<PathBuf>),
 }

@@ -19,9 +19,12 @@ pub struct Group {
 
 /// `[group.NAME]`, as written.
 #[derive(Clone, Copy, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub(super) struct GroupKeys {
+    /// The most of its tests that run at the same time.
     max: Option<Count>,
+    /// The tests that are counted together.
     #[serde(default)]
     per: GroupScope,
 }

@@ -173,18 +173,32 @@ struct Source {
 
 /// The contents of `clmatrix.toml`.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct ConfigFile {
+    /// Whether the expectations of the executable hold.
     #[serde(default = "yes", rename = "builtin-expectations")]
     builtin_expectations: bool,
+    /// The profiles, of which `--profile` selects one.
     #[serde(default)]
     profile: BTreeMap<String, ProfileKeys>,
+    /// Settings for some devices, or for some tests.
     #[serde(default, rename = "override")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<profile::OverrideKeys>"))]
     overrides: Vec<Override>,
+    /// The groups of tests that exclude each other.
     #[serde(default)]
     group: BTreeMap<String, GroupKeys>,
+    /// The tests of other programs.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<external::ExternalKeys>"))]
     external: Vec<ExternalSuite>,
+}
+
+/// The JSON Schema of `clmatrix.toml`.
+#[cfg(feature = "schema")]
+pub fn schema() -> schemars::Schema {
+    schemars::schema_for!(ConfigFile)
 }
 
 impl ConfigFile {

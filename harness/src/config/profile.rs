@@ -114,33 +114,61 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 
 /// `[profile.NAME]`, as written.
 #[derive(Clone, Debug, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table")]
 pub(super) struct ProfileKeys {
+    /// The selected devices, in the grammar of `--devices`. All without it.
     devices: Option<String>,
+    /// The devices without which the run fails: globs for ids, or tables with `id` and `count`.
     expected_devices: Option<Vec<ExpectedDevice>>,
+    /// The folder for reports, relative to the folder of the configuration.
     report_dir: Option<PathBuf>,
+    /// Whether a driver of the system that fails also fails the run.
     strict_drivers: Option<bool>,
+    /// Whether an expectation counts only at the versions of a driver where it was seen.
     strict_versions: Option<bool>,
+    /// How often the event log is written to the disk.
     sync: Option<Sync>,
+    /// The number of runs that the report folder keeps.
     keep_runs: Option<Count>,
+    /// The time after which the run stops and writes its reports.
     deadline: Option<Timeout>,
+    /// The time after which a running test is named, and again at each doubling.
     slow_after: Option<Timeout>,
+    /// Whether a flaky test fails the run.
     flaky_result: Option<FlakyResult>,
+    /// Whether a test that passes unexpectedly fails the run.
     unexpected_pass: Option<UnexpectedPass>,
+    /// Multiplies the time limits of tests, also those that tests set.
     timeout_factor: Option<TimeoutFactor>,
+    /// The time limit of one test on one device.
     timeout: Option<Timeout>,
+    /// The time per device for tests that do not end. The rest of its tests is not run when it is spent.
     hang_budget: Option<Timeout>,
+    /// The tests that run at the same time per device.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<super::slots::Written>"))]
     slots: Option<Slots>,
+    /// The tests after which a worker is replaced.
     tests_per_worker: Option<Count>,
+    /// The repeats of a test that goes wrong.
     retries: Option<Retries>,
+    /// The most resident memory of the process of a test.
     memory: Option<Size>,
+    /// The verdict on a change that a test leaves behind in its process.
     leftovers: Option<Leftovers>,
+    /// The verdict on objects of the driver that a test leaves behind.
     leaks: Option<Leaks>,
+    /// Whether tests get new contexts or also those of earlier tests.
     contexts: Option<Contexts>,
+    /// Where the shard of a run is found.
     shard: Option<ProfileShard>,
+    /// The tests whose output is in JUnit files.
     junit_output: Option<JunitOutput>,
+    /// The most of each output in JUnit files.
     junit_output_limit: Option<Size>,
+    /// The reader of JUnit files.
     junit_flavor: Option<JunitFlavor>,
+    /// The address of a line of a source, with `{file}` and `{line}`.
     source_url: Option<SourceUrl>,
 }
 
@@ -174,29 +202,52 @@ struct DeviceKeys {
 
 // Serde cannot both flatten a `DeviceMatch` and refuse unknown keys.
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table")]
-struct OverrideKeys {
+pub(super) struct OverrideKeys {
+    /// A glob for the id of the device.
     id: Option<IdPattern>,
+    /// A part of the platform's name or vendor, or a glob.
     platform: Option<PlatformName>,
+    /// A part of the device's name, or a glob.
     device: Option<NamePattern>,
+    /// A part of the vendor's name, or a glob.
     vendor: Option<NamePattern>,
+    /// A glob or a range for the driver's version.
     driver_version: Option<VersionPattern>,
+    /// A range for the device's version of OpenCL.
     opencl: Option<VersionRange>,
+    /// The kind of device.
     #[serde(rename = "type")]
     device_type: Option<DeviceKind>,
+    /// A glob for the paths of tests. The override is for the devices without it.
     tests: Option<TestPattern>,
+    /// The time limit of one test on one device.
     timeout: Option<Timeout>,
+    /// Whether no other test runs on the device at the same time.
     alone: Option<bool>,
+    /// The group of the tests.
     group: Option<String>,
+    /// The time per device for tests that do not end. The rest of its tests is not run when it is spent.
     hang_budget: Option<Timeout>,
+    /// Whether workers end by `exit`, so that exit handlers of the driver run.
     exit_check: Option<bool>,
+    /// The tests that run at the same time per device.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<super::slots::Written>"))]
     slots: Option<Slots>,
+    /// The tests after which a worker is replaced.
     tests_per_worker: Option<Count>,
+    /// The repeats of a test that goes wrong.
     retries: Option<Retries>,
+    /// The most resident memory of the process of a test.
     memory: Option<Size>,
+    /// The verdict on a change that a test leaves behind in its process.
     leftovers: Option<Leftovers>,
+    /// The verdict on objects of the driver that a test leaves behind.
     leaks: Option<Leaks>,
+    /// Whether tests get new contexts or also those of earlier tests.
     contexts: Option<Contexts>,
+    /// Regular expressions for lines on standard error by which a test fails.
     diagnostics: Option<Diagnostics>,
 }
 

@@ -85,6 +85,28 @@ impl<'de> Deserialize<'de> for Slots {
     }
 }
 
+/// The forms of the key.
+#[cfg(feature = "schema")]
+#[derive(schemars::JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "it describes what the visitor takes")]
+pub(super) enum Written {
+    /// `"auto"`.
+    Auto(Auto),
+    /// The number.
+    Count(std::num::NonZeroUsize),
+}
+
+/// The word `auto`.
+#[cfg(feature = "schema")]
+#[derive(schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[expect(dead_code, reason = "it describes what the visitor takes")]
+pub(super) enum Auto {
+    /// A number for the kind of device and the processors of the machine.
+    Auto,
+}
+
 struct SlotsVisitor;
 
 impl Visitor<'_> for SlotsVisitor {

@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 /// The interval at which the event log is written to the disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Sync {
     /// At most once a second, by a thread of its own.
     #[default]

@@ -43,6 +43,22 @@ macro_rules! deserialize_from_text {
                 $crate::config::text_value::deserialize(deserializer)
             }
         }
+
+        #[cfg(feature = "schema")]
+        impl schemars::JsonSchema for $type {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($type).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                let expected = <Self as $crate::config::text_value::Text>::EXPECTED;
+                schemars::json_schema!({ "type": "string", "description": expected })
+            }
+        }
     )*};
 }
 

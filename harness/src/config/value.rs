@@ -248,6 +248,8 @@ impl Text for Ticket {
 
 /// A count of at least 1.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(with = "std::num::NonZeroUsize"))]
 pub(super) struct Count(pub(super) usize);
 
 impl<'de> Deserialize<'de> for Count {
@@ -275,6 +277,7 @@ impl Visitor<'_> for CountVisitor {
 
 /// A factor for time limits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimeoutFactor(f64);
 
 impl TimeoutFactor {
@@ -347,6 +350,8 @@ pub enum Leaks {
 
 /// The lines that a driver writes to standard error when it finds an error of a test.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
 pub struct Diagnostics(pub(super) RegexSet);
 
 impl PartialEq for Diagnostics {

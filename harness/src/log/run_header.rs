@@ -32,6 +32,8 @@ pub struct RunHeader {
     pub host: String,
     /// Names and versions of the packages that ran the tests (`clmatrix-harness`, the tests' crate).
     pub versions: Vec<(String, String)>,
+    /// The name of the test target or of the command.
+    pub target: String,
     /// The command line, word by word.
     pub command_line: Vec<String>,
     /// The command that reruns one test; its id is appended, quoted.

@@ -24,7 +24,7 @@ use super::sum::Sum;
 use crate::config::WrittenExpectation;
 use crate::devices::failure::FailedDriver;
 use crate::result::attempt::Attempt;
-use crate::result::test_result::TestResult;
+use crate::result::test_result::{TestResult, suite};
 use crate::target::{NOT_ALL_RUN, SUCCESS, UNEXPECTED};
 use crate::verdict::{Location, Verdict};
 
@@ -120,6 +120,11 @@ impl RunLog {
             }
             None => Cow::Borrowed(result),
         }
+    }
+
+    /// The suite of a result: that of its test's path, or the target for a test at the target's root.
+    pub fn suite<'a>(&'a self, result: &'a TestResult) -> &'a str {
+        suite(result.test_and_device().0).unwrap_or(&self.header.target)
     }
 
     /// The place of the test of a result in the source.

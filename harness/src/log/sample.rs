@@ -105,6 +105,7 @@ pub fn header(devices: Vec<RunDevice>) -> RunHeader {
         time: SystemTime::UNIX_EPOCH + TIME,
         host: "bench".to_owned(),
         versions: vec![("clmatrix-harness".to_owned(), "0.1.0".to_owned())],
+        target: "matrix".to_owned(),
         command_line: vec!["clmatrix".to_owned(), "run".to_owned()],
         rerun_command: "clmatrix run --exact".to_owned(),
         devices,

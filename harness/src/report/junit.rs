@@ -51,7 +51,7 @@ pub fn junit(
 ) -> io::Result<Vec<u8>> {
     let texts = Texts::new(log.header.junit, count);
     let lost = log.lost.iter().filter(|lost| lost.device == device);
-    let by_suite = by_suite(results);
+    let by_suite = by_suite(log, results);
     let in_file = by_suite.values().flatten();
     let additions = in_file
         .map(|result| {
@@ -168,10 +168,13 @@ pub fn failed_drivers(log: &RunLog) -> io::Result<Vec<u8>> {
 }
 
 /// The results of each suite, in the order in which the run has them.
-fn by_suite<'a>(results: &[&'a TestResult]) -> IndexMap<&'a str, Vec<&'a TestResult>> {
+fn by_suite<'a>(
+    log: &'a RunLog,
+    results: &[&'a TestResult],
+) -> IndexMap<&'a str, Vec<&'a TestResult>> {
     let mut suites: IndexMap<&str, Vec<&TestResult>> = IndexMap::new();
     for result in results {
-        suites.entry(result.suite()).or_default().push(result);
+        suites.entry(log.suite(result)).or_default().push(result);
     }
     suites
 }
@@ -200,8 +203,7 @@ fn suite(
 
 fn case(log: &RunLog, texts: &Texts, result: &TestResult, class: &str) -> TestCase {
     let (test, _) = result.test_and_device();
-    let suite = result.suite();
-    let name = test.strip_prefix(suite).and_then(|name| name.strip_prefix("::")).unwrap_or(test);
+    let name = test.split_once("::").map_or(test, |(_, name)| name);
     let mut case = TestCase::success(&one_line(name), seconds(result.duration));
     case.result = verdict(log, texts, result);
     case.set_classname(class);

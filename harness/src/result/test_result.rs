@@ -216,11 +216,6 @@ impl TestResult {
             _ => text,
         }
     }
-
-    /// The suite: what stands before the first `::`.
-    pub fn suite(&self) -> &str {
-        suite(self.test_and_device().0)
-    }
 }
 
 /// Returns the parts of an id before and after the last `@`.
@@ -228,9 +223,9 @@ pub fn test_and_device(id: &str) -> (&str, &str) {
     id.rsplit_once('@').unwrap_or((id, HOST))
 }
 
-/// Returns the suite of a test: what stands before the first `::`.
-pub fn suite(test: &str) -> &str {
-    test.split_once("::").map_or(test, |(suite, _)| suite)
+/// Returns the suite that a test names: what stands before the first `::`.
+pub fn suite(test: &str) -> Option<&str> {
+    test.split_once("::").map(|(suite, _)| suite)
 }
 
 /// Returns an unexpected verdict in the past tense.

@@ -36,7 +36,7 @@ const suiteOf = new Uint32Array(paths.length);
 {
   const known = new Map();
   paths.forEach((path, test) => {
-    const name = path.split("::", 1)[0];
+    const name = path.includes("::") ? path.split("::", 1)[0] : head.target;
     if (!known.has(name)) {
       known.set(name, suites.length);
       suites.push({ name, tests: [] });

@@ -66,6 +66,8 @@ struct Head<'a> {
     verdicts: Vec<VerdictKind>,
     tests: &'a TestList<'a>,
     runs: usize,
+    /// The suite of tests at the root of a target.
+    target: &'a str,
 }
 
 /// Writes a page with these runs, the newest first. Curves are taken from `characterized` for devices of the
@@ -112,7 +114,8 @@ fn write_data(runs: &[&RunLog], characterized: &Devices, to: &mut impl Write) ->
         meaning: kind.meaning,
         unexpected: !kind.verdict.is_as_expected(),
     });
-    let head = Head { verdicts: kinds.collect(), tests: &tests, runs: runs.len() };
+    let target = runs.first().map_or("", |log| &log.header.target);
+    let head = Head { verdicts: kinds.collect(), tests: &tests, runs: runs.len(), target };
     script_json::write(to, "data", &head)?;
     let by_device: Vec<_> = runs.iter().map(|log| by_device(log)).collect();
     let devices = by_device.iter().map(|results| results.len()).sum();

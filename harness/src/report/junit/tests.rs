@@ -439,8 +439,9 @@ fn counts_and_names_are_of_the_suite_and_the_device() {
     assert_eq!(value("device.uuid"), Some("00ff"));
 
     let host = parsed(&log, "host");
+    assert_eq!(host.child("testsuite").attribute("name"), "matrix@host", "that of the target");
     let case = host.child("testsuite").child("testcase");
-    assert_eq!((case.attribute("classname"), case.attribute("name")), ("host.alone", "alone"));
+    assert_eq!((case.attribute("classname"), case.attribute("name")), ("host.matrix", "alone"));
 }
 
 #[test]
