@@ -27,9 +27,12 @@ fn shown() -> Vec<(String, Value)> {
     for page in files(&root().join("docs"), &["md"]) {
         let text = fs::read_to_string(&page).expect("it is readable");
         let blocks = text.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
-        for block in
-            blocks.filter(|block| block.lines().any(|l| TABLES.iter().any(|t| l.starts_with(t))))
-        {
+        // A profile of cargo inherits from another.
+        let is_of_clmatrix = |block: &&str| {
+            let has_table = block.lines().any(|line| TABLES.iter().any(|t| line.starts_with(t)));
+            has_table && !block.contains("inherits =")
+        };
+        for block in blocks.filter(is_of_clmatrix) {
             found.push((page.display().to_string(), toml::from_str(block).expect("TOML")));
         }
     }
