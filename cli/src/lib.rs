@@ -24,6 +24,7 @@ mod merge;
 mod report;
 mod resume;
 mod shard;
+mod stored_runs;
 
 pub use clmatrix_harness::Target;
 pub use clmatrix_harness::private::command;
@@ -33,5 +34,8 @@ pub use command::main;
 #[doc(hidden)]
 pub mod private {
     pub use crate::shard::Division;
+    pub mod stored_runs {
+        pub use crate::stored_runs::find;
+    }
     pub use clmatrix_harness::private::config;
 }

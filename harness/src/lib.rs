@@ -46,6 +46,7 @@ mod permits;
 #[cfg(feature = "provision")]
 pub mod provision;
 mod registry;
+mod replace_file;
 mod report;
 mod requirement;
 mod result;
@@ -137,6 +138,9 @@ pub mod private {
     }
     pub mod registry {
         pub use crate::registry::*;
+    }
+    pub mod replace_file {
+        pub use crate::replace_file::*;
     }
     pub mod report {
         pub use crate::report::*;

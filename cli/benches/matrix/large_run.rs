@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use clmatrix_harness::private::log::store;
+use clmatrix_cli::private::stored_runs;
 
 use crate::figure::Figure;
 use crate::usage::Usage;
@@ -58,7 +58,7 @@ pub fn figures(folder: &Path) -> Vec<Figure> {
             unit: "MB",
         },
     ];
-    let log = store::find(&reports, "latest").expect("the run is stored");
+    let log = stored_runs::find(&reports, "latest").expect("the run is stored");
     figures.extend(lines(&log, RESULTS));
     figures
 }

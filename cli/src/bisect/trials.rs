@@ -43,7 +43,6 @@ impl Trials<'_> {
                 (test.limit, None),
                 self.stop,
                 &mut |_, _| {},
-                &|| {},
             );
             let outcome = &ran.attempt.outcome;
             if let Outcome::NotRun { .. } = outcome {

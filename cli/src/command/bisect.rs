@@ -10,7 +10,6 @@ use clap::{Args, value_parser};
 use clmatrix_harness::private::case::Case;
 use clmatrix_harness::private::log::events::{Event, Started};
 use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::log::store;
 use clmatrix_harness::private::run::interrupt::Stop;
 use clmatrix_harness::private::run::plan::{Plan, Planned};
 use clmatrix_harness::private::run::state::{Run, WorkerConfig};
@@ -23,6 +22,7 @@ use indexmap::IndexSet;
 use super::common::Common;
 use crate::bisect::trials::{TrialTest, Trials};
 use crate::bisect::{Finding, search};
+use crate::stored_runs;
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -69,7 +69,7 @@ pub fn bisect(target: Target, arguments: &BisectArguments) -> Result<ExitCode, A
     let runs = arguments.runs;
     let folder = arguments.report_dir.clone();
     let folder = folder.map_or_else(|| arguments.common.options(target).report_folder(), Ok)?;
-    let log = store::find(&folder, &arguments.run)?;
+    let log = stored_runs::find(&folder, &arguments.run)?;
     let suspects = Suspects::of(&log, &arguments.test)?;
     let test = &suspects.last;
     let setup = arguments.common.setup(target)?;

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use clmatrix_harness::private::log::store;
 use clmatrix_harness::private::target::{Target, UNEXPECTED};
 use clmatrix_harness::private::terminal::{AnyError, print};
 
@@ -12,6 +11,7 @@ use super::common::ReportPlace;
 use crate::compare::difference::{DevicePairs, Difference};
 use crate::compare::side::Side;
 use crate::report::page::Format;
+use crate::stored_runs;
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -85,7 +85,7 @@ impl DiffArguments {
             (a, b) => (a, b),
         };
         let logs = |runs: &[String]| {
-            runs.iter().map(|run| store::find(reports, run)).collect::<Result<Vec<_>, _>>()
+            runs.iter().map(|run| stored_runs::find(reports, run)).collect::<Result<Vec<_>, _>>()
         };
         Ok((logs(a)?, logs(b)?))
     }

@@ -10,7 +10,7 @@ use clmatrix_harness::private::config::{Config, DEFAULT_PROFILE, WrittenExpectat
 use clmatrix_harness::private::log::run_header::RunHeader;
 use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::log::selected_tests::SelectedTests;
-use clmatrix_harness::private::log::store;
+use clmatrix_harness::private::replace_file::replace_file;
 use clmatrix_harness::private::shard::Shard;
 use clmatrix_harness::private::target::{SUCCESS, Target, UNEXPECTED};
 use clmatrix_harness::private::terminal::{AnyError, print, status_line};
@@ -22,6 +22,7 @@ use crate::expect::explain::explain;
 use crate::expect::stale::stale;
 use crate::expect::update::{Updated, update};
 use crate::external::listing::all_cases;
+use crate::stored_runs;
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -150,7 +151,7 @@ impl UpdateArguments {
             }
             let changed = new.own.iter().filter(|(path, text)| files.own.get(*path) != Some(text));
             for (path, text) in changed {
-                store::replace_file(path, text.as_bytes())
+                replace_file(path, text.as_bytes())
                     .map_err(|error| format!("{}: {error}", path.display()))?;
             }
         }
@@ -184,7 +185,7 @@ fn read_all(
 
 /// Reads a stored run. Says so if it has only a part of the tests.
 fn read(folder: &Path, run: &str) -> Result<RunLog, AnyError> {
-    let log = RunLog::read(&store::find(folder, run)?)?;
+    let log = RunLog::read(&stored_runs::find(folder, run)?)?;
     let RunHeader { run_id, filter, selected_tests, shard, .. } = &log.header;
     let list = selected_tests.iter().map(SelectedTests::to_string);
     let part = shard.iter().filter(|shard| shard.total > 1);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use clmatrix_harness::private::log::store::replace_file;
+use clmatrix_harness::private::replace_file::replace_file;
 use clmatrix_harness::private::target::UNEXPECTED;
 use clmatrix_harness::private::terminal::{AnyError, print};
 

@@ -10,7 +10,7 @@ use clmatrix_harness::private::config::Sync;
 use clmatrix_harness::private::log::format::LOG;
 use clmatrix_harness::private::log::run_header::new_run_id;
 use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::log::store::{self, Place};
+use clmatrix_harness::private::log::store::Place;
 use clmatrix_harness::private::terminal::{AnyError, status_line};
 
 use super::common::ReportPlace;
@@ -20,6 +20,7 @@ use crate::merge::hosts::listed_hosts;
 use crate::merge::input::Input;
 use crate::report::github;
 use crate::report::matrix::{Layout, ShownOutput, matrix};
+use crate::stored_runs;
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -90,7 +91,7 @@ pub(super) fn log_of(run: &Path) -> Result<PathBuf, AnyError> {
         return Err(format!("{name}: no such file or folder").into());
     }
     // The folder has no other run than the one that the path leads to.
-    if let Ok(log) = store::find(run, name) {
+    if let Ok(log) = stored_runs::find(run, name) {
         return Ok(log);
     }
     let mut below = Vec::new();
@@ -114,7 +115,7 @@ fn add_runs_below(folder: &Path, logs: &mut Vec<PathBuf>) -> Result<(), AnyError
             continue;
         }
         let folder = entry.path();
-        match folder.to_str().and_then(|name| store::find(&folder, name).ok()) {
+        match folder.to_str().and_then(|name| stored_runs::find(&folder, name).ok()) {
             Some(log) => logs.push(log),
             None => add_runs_below(&folder, logs)?,
         }

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use clmatrix_harness::Target;
 use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::log::store;
+use clmatrix_harness::private::replace_file::{replace_file, replace_file_with};
 use clmatrix_harness::private::terminal::{AnyError, all_of, print_styled, status_line};
 
 use super::common::ReportPlace;
@@ -18,6 +19,7 @@ use crate::report::matrix::{Layout, ShownOutput};
 use crate::report::page::Format;
 use crate::report::summary::{self, summary};
 use crate::report::trace::Trace;
+use crate::stored_runs;
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -89,12 +91,12 @@ pub fn report(target: Target, arguments: &ReportArguments) -> Result<ExitCode, A
     if let Some(file) = &arguments.trace {
         let path = log.files.last().ok_or("--trace needs the log in a file")?;
         let trace = Trace::read(path)?;
-        let written = store::replace_file_with(file, |to| trace.write(to));
+        let written = replace_file_with(file, |to| trace.write(to));
         written.map_err(|error| format!("{}: {error}", file.display()))?;
     }
     if let Some(file) = &arguments.code_quality {
         let json = code_quality(&log).to_string();
-        let written = store::replace_file(file, json.as_bytes());
+        let written = replace_file(file, json.as_bytes());
         written.map_err(|error| format!("{}: {error}", file.display()))?;
     }
     let text = arguments.text(&log, &reports, folder.as_deref())?;
@@ -155,7 +157,7 @@ fn read(reports: &Path, run: &str) -> Result<(RunLog, Option<PathBuf>), AnyError
         let log = RunLog::read_stream(std::io::stdin().lock(), Path::new("standard input"))?;
         return Ok((log, None));
     }
-    let path = store::find(reports, run)?;
+    let path = stored_runs::find(reports, run)?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     // Before the log is read: a run that ends meanwhile writes its own files.
@@ -170,7 +172,7 @@ fn read(reports: &Path, run: &str) -> Result<(RunLog, Option<PathBuf>), AnyError
 
 /// Returns the results that differ from those of an earlier run, in Markdown: the first of each kind, or all.
 fn news(log: &RunLog, reports: &Path, baseline: &str, all: bool) -> Result<String, AnyError> {
-    let baseline = RunLog::read(&store::find(reports, baseline)?)?;
+    let baseline = RunLog::read(&stored_runs::find(reports, baseline)?)?;
     let side = |log: &RunLog| {
         let mut side = Side::default();
         side.add(log);

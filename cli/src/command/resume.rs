@@ -18,6 +18,7 @@ use super::command_line::{Command, CommandLine};
 use super::run_arguments::RunArguments;
 use crate::resume::differences;
 use crate::resume::unfinished::Unfinished;
+use crate::stored_runs;
 
 /// Finds a run that has not come to its end. `folder` has the stored runs.
 ///
@@ -25,7 +26,7 @@ use crate::resume::unfinished::Unfinished;
 ///
 /// There is no such run, or it has ended, is still running, or is not of this command.
 pub fn find(folder: &Path, run: &str) -> Result<Unfinished, AnyError> {
-    let log = store::find(folder, run)?;
+    let log = stored_runs::find(folder, run)?;
     let log = log.canonicalize().map_err(|error| format!("{}: {error}", log.display()))?;
     if let Some(running) = log.parent().and_then(store::running) {
         return Err(running.into());
@@ -51,7 +52,7 @@ pub fn find(folder: &Path, run: &str) -> Result<Unfinished, AnyError> {
 fn continuation(log: &Path) -> Result<Option<PathBuf>, AnyError> {
     let folder = log.ancestors().nth(3).unwrap_or(Path::new(""));
     let Some(id) = log.parent().and_then(Path::file_name) else { return Ok(None) };
-    Ok(store::continuation(folder, &id.to_string_lossy())?)
+    Ok(stored_runs::continuation(folder, &id.to_string_lossy())?)
 }
 
 /// The arguments of the run, which are those of its first part, with the display of `now`.
@@ -110,7 +111,7 @@ pub fn of_shard(
     expectations: &[Arc<WrittenExpectation>],
     now: &RunArguments,
 ) -> Option<Result<Unfinished, String>> {
-    let log = store::latest(&place.folder).ok()??;
+    let log = stored_runs::latest(&place.folder).ok()??;
     if let Some(running) = log.parent().and_then(store::running) {
         return Some(Err(running));
     }

@@ -13,7 +13,7 @@ use clmatrix_harness::private::devices::TestDevice;
 use clmatrix_harness::private::header::run_header;
 use clmatrix_harness::private::log::run_header::RunHeader;
 use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::log::store::{self, Place};
+use clmatrix_harness::private::log::store::Place;
 use clmatrix_harness::private::run::device_query::DeviceQuery;
 use clmatrix_harness::private::run::execution::{BeforeTests, Execution, Finished};
 use clmatrix_harness::private::run::plan::Plan;
@@ -42,6 +42,7 @@ use crate::report::{self, github};
 use crate::resume::accepted::Accepted;
 use crate::resume::unfinished::Unfinished;
 use crate::shard::{Engine, ShardChoice};
+use crate::stored_runs;
 
 pub fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyError> {
     let Some(run) = &arguments.resume else { return execute(target, arguments, None) };
@@ -255,7 +256,9 @@ impl RunArguments {
         let folder = self.report_folder(setup);
         // The latest run of a shard is in its folder.
         let of_shard = self.report_folder_of(setup, shard.as_ref());
-        let find = |run: &str| store::find(&of_shard, run).or_else(|_| store::find(&folder, run));
+        let find = |run: &str| {
+            stored_runs::find(&of_shard, run).or_else(|_| stored_runs::find(&folder, run))
+        };
         let rerun = self.rerun.as_ref().map(|values| Rerun::new(values, find)).transpose()?;
         let part = rerun.as_ref().and_then(|rerun| rerun.shard.clone());
         let (parent, rerun) = rerun.map(|rerun| (rerun.parent, rerun.tests)).unzip();

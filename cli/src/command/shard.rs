@@ -5,12 +5,13 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::Args;
+use clmatrix_harness::private::log::durations;
 use clmatrix_harness::private::log::run_header::RunHeader;
-use clmatrix_harness::private::log::{durations, store};
 use clmatrix_harness::private::shard::{Shard, ShardRule};
 use clmatrix_harness::private::terminal::{AnyError, status_line};
 
 use crate::shard::{Division, Engine, ShardChoice};
+use crate::stored_runs;
 
 #[derive(Args)]
 pub struct ShardArguments {
@@ -96,7 +97,7 @@ impl ShardArguments {
         paths: impl Iterator<Item = &'a str>,
     ) -> Result<(), AnyError> {
         if let Some(run) = &self.balance {
-            let log = store::find(&folder()?, run)?;
+            let log = stored_runs::find(&folder()?, run)?;
             chosen.shard.rule = ShardRule::Balanced(RunHeader::read(&log)?.run_id);
             let durations = durations::read(&log)?;
             chosen.division = Some(Division::balanced(chosen.shard.total, paths, &durations));

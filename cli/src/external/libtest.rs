@@ -11,7 +11,6 @@ use clmatrix_harness::private::result::attempt::Attempt;
 use clmatrix_harness::private::text::{clean, first_line};
 use clmatrix_harness::private::verdict::{Location, Outcome};
 use clmatrix_harness::private::worker::parent::{IN_THE_TEST, crash};
-use clmatrix_harness::private::worker::ran::Ran;
 use regex::Regex;
 
 use super::listed::Listed;
@@ -118,14 +117,13 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
         }
         (ProgramEnd::Died(cause), _) => crash(cause, IN_THE_TEST),
         (ProgramEnd::TimedOut, _) => {
-            watch.hangs();
             stacks = Some(process.stacks());
             Outcome::TimedOut { limit }
         }
     };
     let mut attempt = Attempt { stdout, stderr, stacks, ..Attempt::new(outcome) };
     attempt.duration = ended - begin;
-    ProcessEnd { ran: Ran { ended: Some(ended), ..attempt.into() }, exit }
+    ProcessEnd { ran: attempt.into(), exit }
 }
 
 /// The progress of a process, by its lines on standard output.

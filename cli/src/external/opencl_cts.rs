@@ -88,7 +88,6 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
     let results = read(&file).map(|Results { results }| results);
     let mut stacks = None;
     if let (ProgramEnd::TimedOut, Err(_)) = (&end, &results) {
-        watch.hangs();
         stacks = Some(process.stacks());
     }
     drop(process);
@@ -98,7 +97,7 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
         .unwrap_or_else(|| Outcome::NotRun { reason: stop.reason() });
     let mut attempt = Attempt { stdout, stderr, stacks, ..Attempt::new(outcome) };
     attempt.duration = ended - begin;
-    let ran = Ran { ended: Some(ended), ..attempt.into() };
+    let ran = Ran::from(attempt);
     ProcessEnd { ran, exit: exit(run, &end, &results) }
 }
 

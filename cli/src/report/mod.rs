@@ -26,7 +26,8 @@ use std::path::Path;
 
 use clmatrix_characterize::Devices;
 use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::log::store::{self, PAGE, SUMMARY};
+use clmatrix_harness::private::log::store::{PAGE, SUMMARY};
+use clmatrix_harness::private::replace_file::{replace_file, replace_file_with};
 use clmatrix_harness::private::report::write_junit;
 
 pub(crate) use table::cut;
@@ -42,7 +43,7 @@ pub(crate) fn write_all(log: &RunLog, folder: &Path, reports: Option<&Path>) -> 
     let written = write_page(&[log], reports, &folder.join(PAGE));
     let written = written.and(write_junit(log, folder));
     let summary = summary::summary(log, None, summary::MOST_BYTES);
-    written.and(store::replace_file(&folder.join(SUMMARY), summary.as_bytes()))
+    written.and(replace_file(&folder.join(SUMMARY), summary.as_bytes()))
 }
 
 /// Writes the page of these runs, the newest first, to a file. `reports` may have a characterization of the
@@ -53,7 +54,7 @@ pub(crate) fn write_all(log: &RunLog, folder: &Path, reports: Option<&Path>) -> 
 /// The file cannot be written.
 pub(crate) fn write_page(runs: &[&RunLog], reports: Option<&Path>, file: &Path) -> io::Result<()> {
     let characterized = reports.and_then(characterization).unwrap_or_default();
-    store::replace_file_with(file, |file| html::write(runs, &characterized, file))
+    replace_file_with(file, |file| html::write(runs, &characterized, file))
 }
 
 /// Reads `characterize.json`, if the report folder has one that this version reads.

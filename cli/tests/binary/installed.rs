@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use clmatrix_cli::private::stored_runs;
 use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::log::store;
 use clmatrix_harness::private::verdict::Verdict;
 
 /// Two tests that `config/expectations/pocl.toml` expects to fail on every version of PoCL.
@@ -52,7 +52,7 @@ fn has_pocl() -> bool {
 fn run(folder: &Path) -> (Output, Verdict, Verdict) {
     let arguments = ["run", "--devices", "pocl", "--report-dir", "reports", ADJACENT, REGION];
     let output = clmatrix(folder, &arguments);
-    let log = store::find(&folder.join("reports"), "latest").expect("a run");
+    let log = stored_runs::find(&folder.join("reports"), "latest").expect("a run");
     let log = RunLog::read(&log).expect("a log");
     let verdict = |test: &str| {
         let result = log.results.iter().find(|result| result.test_and_device().0 == test);

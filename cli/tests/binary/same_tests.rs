@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
 
-use clmatrix_harness::private::log::store;
+use clmatrix_cli::private::stored_runs;
 
 fn lines(command: &mut Command) -> BTreeSet<String> {
     let output = command.env_remove("NEXTEST").output().expect("it starts");
@@ -45,7 +45,7 @@ fn the_binary_makes_the_page_of_a_run_of_the_test_target() {
     lines(cargo_test().arg(test).env("CLMATRIX_REPORT_DIR", folder.path()));
 
     let reports = folder.path().join("clmatrix-suites/matrix");
-    let page = store::find(&reports, "latest").expect("a run").with_file_name("report.html");
+    let page = stored_runs::find(&reports, "latest").expect("a run").with_file_name("report.html");
     assert!(!page.exists(), "the target makes none");
     let report = ["report", "--report-dir"];
     lines(Command::new(env!("CARGO_BIN_EXE_clmatrix")).args(report).arg(&reports));

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use clmatrix_cli::private::stored_runs;
 use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::log::store;
 use clmatrix_harness::private::verdict::Verdict;
 use serde_json::Value;
 
@@ -136,7 +136,7 @@ fn run(
         .env_remove("CLMATRIX_PROFILE")
         .output()
         .expect("it starts");
-    store::find(reports, "latest")
+    stored_runs::find(reports, "latest")
         .ok()
         .and_then(|log| RunLog::read(&log).ok())
         .unwrap_or_else(|| panic!("{fault}: {}", String::from_utf8_lossy(&output.stderr)))
@@ -279,7 +279,7 @@ fn the_regressions_under_a_wrong_driver_are_the_tests_that_noticed() {
     let run = |fault: &str| {
         let reports = folder.path().join(fault);
         let log = run(&loader, fault, ["buffer::fill::*", "buffer::copy::takes*"], &reports);
-        (store::find(&reports, "latest").expect("a run"), log)
+        (stored_runs::find(&reports, "latest").expect("a run"), log)
     };
     let ((right, _), (wrong, log)) = (run("nothing"), run("fill: offset"));
     let noticed: BTreeSet<&str> = log

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use clmatrix_cli::private::stored_runs;
 use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::log::selected_tests::SelectedTests;
-use clmatrix_harness::private::log::store;
 use clmatrix_harness::private::shard::{Shard, ShardRule};
 
 use crate::Check;
@@ -80,7 +80,7 @@ fn run_in_bazel(folder: &Path, index: &str, arguments: &[&str]) -> RunLog {
     assert!(stderr(&ended).contains("by Bazel's TEST_SHARD_INDEX"), "{}", stderr(&ended));
     let index: u32 = index.parse().expect("a number");
     let reports = folder.join(format!("shard-{}-of-2", index + 1));
-    let log = RunLog::read(&store::find(&reports, "latest").expect("a run")).expect("a log");
+    let log = RunLog::read(&stored_runs::find(&reports, "latest").expect("a run")).expect("a log");
     assert_eq!(log.header.shard, Some(Shard { index: index + 1, total: 2, rule: ShardRule::Hash }));
     let xml = std::fs::read_to_string(folder.join("test.xml")).expect("a file");
     assert_eq!(xml.matches("<testcase ").count(), log.results.len());
@@ -111,7 +111,7 @@ fn a_half_set_shard_is_exit_2() {
     command.args(["--devices", cpu::platform()]);
     let empty = output(command);
     assert_eq!(empty.status.code(), Some(0), "{}", stderr(&empty));
-    let shard = store::find(&folder.path().join("shard-3-of-64"), "latest").expect("a run");
+    let shard = stored_runs::find(&folder.path().join("shard-3-of-64"), "latest").expect("a run");
     assert_eq!(RunLog::read(&shard).expect("a log").results, []);
 }
 

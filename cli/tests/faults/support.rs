@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use clmatrix_cli::private::stored_runs;
 use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::log::store;
 use clmatrix_harness::private::result::test_result::TestResult;
 use serde_json::Value;
 
@@ -157,7 +157,7 @@ pub fn compile(mut command: Command) {
 
 /// The folder of the last run with `--report-dir FOLDER`; FOLDER if there is none yet.
 pub fn reports(folder: &Path) -> PathBuf {
-    let log = store::find(folder, "latest").ok();
+    let log = stored_runs::find(folder, "latest").ok();
     log.as_deref().and_then(Path::parent).unwrap_or(folder).to_path_buf()
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::io::{self, BufRead, BufReader};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,6 +12,7 @@ use super::format::LOG;
 use super::lock::{Holder, Lock};
 use super::run_header::RunHeader;
 use crate::config::Sync;
+use crate::replace_file::replace_file;
 
 /// The name of the summary beside the log.
 pub const SUMMARY: &str = "summary.md";
@@ -144,36 +145,6 @@ pub fn publish(folder: &Path, run: &Path) -> io::Result<()> {
     published
 }
 
-/// Writes a file that is whole or not there. See [`replace_file_with`].
-pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
-    replace_file_with(path, |file| file.write_all(content))
-}
-
-/// Writes a file that is whole or not there: under another name first, which an error removes. A file that is
-/// replaced keeps its permissions, and a link to it stays.
-pub fn replace_file_with(
-    path: &Path,
-    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
-) -> io::Result<()> {
-    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let temporary = path.with_extension("part");
-    let permissions = fs::metadata(&path).map(|metadata| metadata.permissions());
-    let written = File::create(&temporary).map(BufWriter::new).and_then(|mut file| {
-        write(&mut file)?;
-        file.flush()
-    });
-    let replaced = written
-        .and_then(|()| match permissions {
-            Ok(permissions) => fs::set_permissions(&temporary, permissions),
-            Err(_) => Ok(()),
-        })
-        .and_then(|()| fs::rename(&temporary, &path));
-    if replaced.is_err() {
-        let _ = fs::remove_file(&temporary);
-    }
-    replaced
-}
-
 /// Returns whether the link of REPORT_DIR shows the log of this run.
 pub fn is_shown(folder: &Path, run: &Path) -> bool {
     let shown = folder.join(LOG).canonicalize();
@@ -216,18 +187,6 @@ pub fn runs(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(runs)
 }
 
-/// The log of the newest stored run, if there is one. A run whose log has no whole first line does not count: it has
-/// not begun.
-pub fn latest(folder: &Path) -> io::Result<Option<PathBuf>> {
-    let logs = runs(folder)?.into_iter().rev().map(|run| run.join(LOG));
-    let mut logs = logs.filter(|log| RunHeader::read(log).is_ok() || log_is_running(log));
-    Ok(logs.next())
-}
-
-fn log_is_running(log: &Path) -> bool {
-    log.parent().is_some_and(is_running)
-}
-
 /// Returns whether a process writes to the folder of a run.
 pub fn is_running(run: &Path) -> bool {
     Lock::holder(&lock_path(run)).is_some()
@@ -237,46 +196,6 @@ pub fn is_running(run: &Path) -> bool {
 pub fn running(run: &Path) -> Option<String> {
     let holder = Lock::holder(&lock_path(run))?;
     Some(format!("the run is still running{}", in_brackets(holder)))
-}
-
-/// Finds the log of a run: the path of a file or folder, of which the latest run counts if it is a report folder
-/// without a full run, an id or its beginning, or `latest`.
-///
-/// # Errors
-///
-/// There is no such run, or more than one.
-pub fn find(folder: &Path, run: &str) -> Result<PathBuf, String> {
-    let path = Path::new(run);
-    if let Some(log) = [path.to_owned(), path.join(LOG)].into_iter().find(|log| log.is_file()) {
-        // The link of REPORT_DIR stands for the log in the folder of its run.
-        return Ok(fs::read_link(&log).map_or(log.clone(), |link| log.with_file_name(link)));
-    }
-    if runs_folder(path).is_dir() {
-        return find(path, "latest");
-    }
-    let shown = folder.display();
-    let unreadable = |error| format!("the report folder {shown}: {error}");
-    if run == "latest" {
-        let latest = latest(folder).map_err(unreadable)?;
-        return latest.ok_or_else(|| format!("the report folder {shown} has no run"));
-    }
-    let mut stored = runs(folder).map_err(unreadable)?;
-    let is_meant = |path: &PathBuf| {
-        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(run))
-    };
-    stored.retain(is_meant);
-    match &stored[..] {
-        [one] => Ok(one.join(LOG)),
-        [] => Err(format!("no run {run:?} in {shown}; `clmatrix runs` shows all")),
-        _ => Err(format!("several runs begin with {run:?}; `clmatrix runs` shows all")),
-    }
-}
-
-/// Returns the run that goes on with this one, if there is one.
-pub fn continuation(folder: &Path, run_id: &str) -> io::Result<Option<PathBuf>> {
-    let resumes = |run: &PathBuf| RunHeader::read(&run.join(LOG)).ok()?.resumes;
-    let goes_on = |run: &PathBuf| resumes(run).is_some_and(|resumes| resumes.run_id == run_id);
-    Ok(runs(folder)?.into_iter().find(goes_on))
 }
 
 /// Removes the oldest runs beyond `keep`, but none that is being written, that is the parent of one
@@ -338,8 +257,6 @@ pub fn remove_reports(folder: &Path, extension: &str) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
     use super::*;
     use crate::log::run_header::Resumes;
 
@@ -399,31 +316,6 @@ mod tests {
         assert!(place.create(9, Sync::Off).is_err());
         assert!(folder.path().join(LOG).is_file(), "the link shows a log");
         assert_eq!(ids(folder.path()), ["1-a"]);
-    }
-
-    #[test]
-    fn a_file_that_cannot_be_written_is_not_there() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("d.xml");
-        fs::create_dir_all(path.join("not empty")).unwrap();
-        assert!(replace_file(&path, b"text").is_err());
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no other file");
-        fs::remove_dir_all(&path).unwrap();
-        replace_file(&path, b"text").unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"text");
-    }
-
-    #[test]
-    fn a_replaced_file_keeps_its_permissions_and_its_links() {
-        let folder = tempfile::tempdir().unwrap();
-        let [path, link] = ["a.toml", "b.toml"].map(|name| folder.path().join(name));
-        fs::write(&path, "old").unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
-        symlink("a.toml", &link).unwrap();
-        replace_file(&link, b"new").unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"new");
-        assert_eq!(fs::read_link(&link).unwrap(), Path::new("a.toml"));
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
 
     #[test]
@@ -498,23 +390,5 @@ mod tests {
         let message = full.create(9, Sync::Off).err().unwrap().to_string();
         assert!(message.starts_with(OTHER_FULL_RUN), "{message}");
         assert!(message.contains("; give this run a folder of its own"), "{message}");
-    }
-
-    #[test]
-    fn a_run_is_found_by_the_beginning_of_its_id() {
-        let folder = tempfile::tempdir().unwrap();
-        store(folder.path(), "1a-7", true, None, 9);
-        store(folder.path(), "1b-7", false, None, 9);
-        let found =
-            |run: &str| find(folder.path(), run).map(|log| log.parent().unwrap().to_owned());
-        let at = |id| folder.path().join("runs").join(id);
-        assert_eq!(found("1a"), Ok(at("1a-7")));
-        assert_eq!(found("latest"), Ok(at("1b-7")));
-        assert_eq!(found(at("1a-7").to_str().unwrap()), Ok(at("1a-7")));
-        assert_eq!(found(folder.path().to_str().unwrap()), Ok(at("1a-7")));
-        fs::remove_file(folder.path().join(LOG)).unwrap();
-        assert_eq!(found(folder.path().to_str().unwrap()), Ok(at("1b-7")));
-        assert!(found("1").unwrap_err().contains("several runs"));
-        assert!(found("2").unwrap_err().contains("no run"));
     }
 }

@@ -9,7 +9,4 @@ pub trait Watch {
 
     /// The test has written these bytes.
     fn wrote(&mut self, from: Source, bytes: &[u8]);
-
-    /// The test has reached its limit. Called before the stacks are taken.
-    fn hangs(&mut self);
 }

@@ -12,7 +12,7 @@ use std::io;
 use std::path::Path;
 
 use crate::log::run_log::RunLog;
-use crate::log::store;
+use crate::replace_file::replace_file;
 
 pub use by_device::by_device;
 pub use explanation::{explanation, with_notes};
@@ -37,7 +37,7 @@ pub fn write_junit(log: &RunLog, folder: &Path) -> io::Result<()> {
     let mut written = Ok(());
     for (name, xml) in junit_files(log, 1) {
         let path = junit.join(format!("{name}.xml"));
-        written = written.and(xml.and_then(|xml| store::replace_file(&path, &xml)));
+        written = written.and(xml.and_then(|xml| replace_file(&path, &xml)));
     }
     written
 }
@@ -50,7 +50,7 @@ pub fn write_junit(log: &RunLog, folder: &Path) -> io::Result<()> {
 pub(crate) fn write_in_one(log: &RunLog, file: &Path) -> io::Result<()> {
     let count = by_device(log).len();
     let files = junit_files(log, count).map(|(_, xml)| xml).collect::<io::Result<Vec<_>>>()?;
-    store::replace_file(file, &junit::in_one(&files)?)
+    replace_file(file, &junit::in_one(&files)?)
 }
 
 /// Makes the JUnit files one after the other, each with its name without `.xml`. `count` of them are read together.

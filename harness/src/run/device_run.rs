@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
-use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::case::Case;
@@ -33,9 +32,6 @@ use crate::worker::ran::Ran;
 /// could not be prepared, workers are not prepared.
 const START_TRIES: usize = 2;
 
-/// The time between a result and the loss of a worker in another slot that may be its cause.
-const NEAR: Duration = Duration::from_secs(1);
-
 /// After so many attempts of a result of workers, only a worse one is recorded.
 const MOST_OF_WORKERS: u32 = 20;
 
@@ -61,8 +57,8 @@ pub(super) struct DeviceRun<'a> {
     pub limits: Limits<'a>,
     /// Held by each slot while its worker is busy: for writing if its test runs alone, else for reading.
     pub in_use: RwLock<()>,
-    /// The slots that lost a worker in a test, and the times.
-    losses: Mutex<Vec<(u32, Instant)>>,
+    /// The tests that have lost their worker.
+    pub losses: AtomicUsize,
     /// The worker of the last good probe, until a slot needs a worker.
     probed: Mutex<Option<Worker>>,
     /// The results of workers, by their names.
@@ -93,7 +89,7 @@ impl<'a> DeviceRun<'a> {
             rounds: Rounds::new(entries, *seed, &so_far.left_out()),
             limits: Limits::new(state, config),
             in_use: RwLock::new(()),
-            losses: Mutex::default(),
+            losses: AtomicUsize::new(0),
             probed: Mutex::default(),
             of_workers: Mutex::default(),
             is_characterized: Mutex::new(false),
@@ -152,28 +148,6 @@ impl<'a> DeviceRun<'a> {
     /// Returns whether a later round goes on.
     fn goes_on(&self) -> bool {
         self.may_go_on() && self.limits.end_of_rounds().is_none()
-    }
-
-    /// Takes into account that a slot has lost its worker in a test.
-    pub fn note_loss(&self, slot: u32) {
-        let mut losses = self.losses.lock().unwrap_or_else(PoisonError::into_inner);
-        losses.push((slot, Instant::now()));
-    }
-
-    /// Returns whether another slot has lost a worker within a second before or after the end of a test of this
-    /// slot. If so, forgets the losses of this slot near that time: of
-    /// two slots, only one can be disturbed by the other.
-    pub fn was_disturbed(&self, slot: u32, ended: Instant) -> bool {
-        thread::sleep(NEAR.saturating_sub(ended.elapsed()));
-        let is_near = |time: Instant| {
-            time.saturating_duration_since(ended).max(ended.saturating_duration_since(time)) <= NEAR
-        };
-        let mut losses = self.losses.lock().unwrap_or_else(PoisonError::into_inner);
-        let was_disturbed = losses.iter().any(|(other, time)| *other != slot && is_near(*time));
-        if was_disturbed {
-            losses.retain(|(other, time)| *other != slot || !is_near(*time));
-        }
-        was_disturbed
     }
 
     /// The entry at a position of the plan.
@@ -413,7 +387,6 @@ impl<'a> DeviceRun<'a> {
             (limit, self.settings(position).memory),
             stop.signal(),
             &mut |from, bytes| self.wrote(position, from, bytes),
-            &|| self.note_loss(slot),
         );
         if let Outcome::Crashed { .. } = ran.attempt.outcome {
             ran.before = worker.last.iter().copied().collect();

@@ -20,9 +20,6 @@ struct Spent {
     time: Duration,
     /// The tests that did not end, by their ids.
     tests: BTreeMap<String, Duration>,
-    crashes: usize,
-    /// The processes that did not end after their tests.
-    ends: usize,
 }
 
 impl HangBudget {
@@ -37,19 +34,7 @@ impl HangBudget {
         *spent.tests.entry(test).or_default() += time;
     }
 
-    /// Adds a crash after which the test runs again.
-    pub fn add_crash(&self) {
-        self.spent().crashes += 1;
-    }
-
-    /// Adds a process that did not end within a limit after its last test.
-    pub fn add_end(&self, limit: Duration) {
-        let mut spent = self.spent();
-        spent.time += limit;
-        spent.ends += 1;
-    }
-
-    /// Adds the time of a probe, or of a worker that did not start or leave.
+    /// Adds the time of a probe, or of a process that did not start or end.
     pub fn add(&self, time: Duration) {
         self.spent().time += time;
     }
@@ -66,34 +51,35 @@ impl HangBudget {
     /// that help.
     pub fn is_spent(&self) -> Option<String> {
         let spent = self.spent();
-        (spent.time >= self.limit).then(|| {
-            let Spent { tests, crashes, ends, .. } = &*spent;
-            let mut tests: Vec<_> = tests.iter().collect();
-            tests.sort_by_key(|(_, time)| std::cmp::Reverse(**time));
-            let named = tests.iter().take(NAMED);
-            let time = |time: Duration| format!("{:.0} s", time.as_secs_f64());
-            let mut causes: Vec<_> =
-                named.map(|(test, spent)| format!("{test} ({})", time(**spent))).collect();
-            let others = [
-                ("more tests", tests.len().saturating_sub(NAMED)),
-                ("crashes looked into", *crashes),
-                ("processes that did not end after their tests", *ends),
-            ];
-            let others = others.into_iter().filter(|(_, count)| *count > 0);
-            causes.extend(others.map(|(what, count)| format!("{what}: {count}")));
-            if tests.is_empty() {
-                causes.push("probes and workers that do not start or leave".to_owned());
+        if spent.time < self.limit {
+            return None;
+        }
+        let mut tests: Vec<_> = spent.tests.iter().collect();
+        tests.sort_by_key(|(_, time)| std::cmp::Reverse(**time));
+        let time = |time: &Duration| format!("{:.0} s", time.as_secs_f64());
+        let named =
+            tests.iter().take(NAMED).map(|(test, spent)| format!("{test} ({})", time(spent)));
+        let mut causes = named.collect::<Vec<_>>();
+        if let others @ 1.. = tests.len().saturating_sub(NAMED) {
+            causes.push(format!("more tests: {others}"));
+        }
+        let of_tests: Duration = spent.tests.values().sum();
+        if let rest = spent.time.saturating_sub(of_tests)
+            && !rest.is_zero()
+        {
+            causes.push(format!(
+                "probes, reruns, and workers that do not start or end ({})",
+                time(&rest)
+            ));
+        }
+        let help = match tests.is_empty() {
+            true => "`hang-budget` may be larger",
+            false => {
+                "an expectation with a short `timeout` helps (`expect update` writes it), or a larger `hang-budget`"
             }
-            let causes = causes.join(", ");
-            let limit = humantime::format_duration(self.limit);
-            if tests.is_empty() {
-                return format!("hang budget of {limit} spent ({causes}): `hang-budget` may be larger");
-            }
-            format!(
-                "hang budget of {limit} spent ({causes}): an expectation with a short `timeout` helps \
-                 (`expect update` writes it), or a larger `hang-budget`"
-            )
-        })
+        };
+        let limit = humantime::format_duration(self.limit);
+        Some(format!("hang budget of {limit} spent ({}): {help}", causes.join(", ")))
     }
 
     fn spent(&self) -> MutexGuard<'_, Spent> {
@@ -111,16 +97,15 @@ mod tests {
         for (test, seconds) in [("s::a", 3), ("s::b", 1), ("s::c", 4), ("s::d", 1), ("s::b", 4)] {
             budget.add_timeout(test.to_owned(), Duration::from_secs(seconds));
         }
-        budget.add_crash();
         budget.add(Duration::from_millis(6999));
         assert_eq!(budget.is_spent(), None);
-        budget.add_end(Duration::from_millis(1));
+        budget.add(Duration::from_millis(1));
         let others = HangBudget::new(Duration::from_secs(1));
         others.add(Duration::from_secs(1));
         assert_eq!(
             others.is_spent().as_deref(),
             Some(
-                "hang budget of 1s spent (probes and workers that do not start or leave): \
+                "hang budget of 1s spent (probes, reruns, and workers that do not start or end (1 s)): \
                  `hang-budget` may be larger"
             )
         );
@@ -128,9 +113,8 @@ mod tests {
             budget.is_spent().as_deref(),
             Some(
                 "hang budget of 20s spent (s::b (5 s), s::c (4 s), s::a (3 s), more tests: 1, \
-                 crashes looked into: 1, processes that did not end after their tests: 1): an \
-                 expectation with a short `timeout` helps (`expect update` writes it), or a larger \
-                 `hang-budget`"
+                 probes, reruns, and workers that do not start or end (7 s)): an expectation with a short \
+                 `timeout` helps (`expect update` writes it), or a larger `hang-budget`"
             )
         );
     }

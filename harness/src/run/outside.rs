@@ -35,12 +35,9 @@ impl DeviceRun<'_> {
         let ProcessEnd { mut ran, exit } = test.run(limit, memory, command, stop, &mut process);
         ran.is_own_crash = true;
         self.complete(position, &mut ran, (number, time, worker));
-        if let Outcome::Crashed { .. } = ran.attempt.outcome {
-            self.note_loss(slot);
-        }
         if let Some(outcome) = exit {
             if let Outcome::TimedOut { limit } = outcome {
-                self.limits.hang_budget.add_end(limit);
+                self.limits.hang_budget.add(limit);
             }
             if self.config.settings.exit_check {
                 self.record_end("exit", outcome, position);
@@ -70,9 +67,5 @@ impl Watch for Following<'_> {
 
     fn wrote(&mut self, from: Source, bytes: &[u8]) {
         self.device_run.wrote(self.position, from, bytes);
-    }
-
-    fn hangs(&mut self) {
-        self.device_run.note_loss(self.slot);
     }
 }

@@ -53,14 +53,15 @@ impl Retry<'_> {
             self.device_run.make_flaky(&mut result);
         }
         let is_doubtful = result.verdict == Verdict::Crash && result.doubtful;
-        if attempts.is_empty() && is_doubtful && result.outcome.is_own_crash() {
-            limits.hang_budget.add_crash();
-            if let Some(alone) = repeat(result.clone()) {
-                limits.hang_budget.add_rerun(&alone.outcome, alone.duration);
-                let alone = TestResult { repeated: true, ..alone };
-                state.recorder.repeated(self.position, alone.clone());
-                attempts.push(alone);
-            }
+        if attempts.is_empty()
+            && is_doubtful
+            && result.outcome.is_own_crash()
+            && let Some(alone) = repeat(result.clone())
+        {
+            limits.hang_budget.add_rerun(&alone.outcome, alone.duration);
+            let alone = TestResult { repeated: true, ..alone };
+            state.recorder.repeated(self.position, alone.clone());
+            attempts.push(alone);
         }
         result.earlier = attempts;
         self.after_resumption(result)

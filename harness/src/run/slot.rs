@@ -7,9 +7,11 @@
 //! worker, the test runs once more alone, in a fresh worker: if it crashes again, the crash is its own, else it has
 //! the verdict of the rerun, and the crash is a result of the worker.
 
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use crate::case::Case;
+use crate::registry::Test;
 use crate::result::attempt::Attempt;
 use crate::result::ended::Ended;
 use crate::result::test_result::TestResult;
@@ -26,11 +28,15 @@ pub(super) struct Slot<'a> {
     /// The number of this slot of the device, from 0.
     number: u32,
     worker: Option<TestWorker>,
+    /// The tests of this slot that have lost their worker.
+    losses: usize,
+    /// The losses in other slots before the last pass in this one.
+    known_losses: usize,
 }
 
 impl<'a> Slot<'a> {
     pub fn new(device_run: &'a DeviceRun<'a>, number: usize) -> Self {
-        Self { device_run, number: number as u32, worker: None }
+        Self { device_run, number: number as u32, worker: None, losses: 0, known_losses: 0 }
     }
 
     /// Runs tests until the round has no more.
@@ -111,24 +117,33 @@ impl<'a> Slot<'a> {
         is_due || matches!(outcome, Outcome::Crashed { .. } | Outcome::TimedOut { .. })
     }
 
-    /// Runs a test again, alone on its device, if it went wrong near the loss of a worker in another slot.
+    /// Runs a test again, alone on its device, if it went wrong and another slot has lost a worker since the last
+    /// pass in this one: the loss may be the cause.
     fn repeat_if_disturbed(&mut self, position: usize, turn: &mut Turn<'a>, first: Ran) -> Ran {
         let device_run = self.device_run;
         if device_run.slots() == 1 || !turn.is_shared() || first.worker_survived {
             return first;
         }
         let result = self.result(position, first.clone());
-        let was_disturbed = |ended| device_run.was_disturbed(self.number, ended);
-        if !result.verdict.is_failure() || !first.ended.is_some_and(was_disturbed) {
+        if !result.verdict.is_failure() {
             return first;
         }
+        // The tests that ran meanwhile have ended then.
         self.become_alone(position, turn);
+        if self.losses_elsewhere() == self.known_losses {
+            return first;
+        }
         let is_probe_due = self.needs_probe(&result);
         let result = TestResult { repeated: true, ..result };
         match self.again(position, result, is_probe_due) {
             Some(again) if !matches!(again.attempt.outcome, Outcome::NotRun { .. }) => again,
             _ => first,
         }
+    }
+
+    /// The number of tests in other slots that have lost their worker.
+    fn losses_elsewhere(&self) -> usize {
+        self.device_run.losses.load(Ordering::Relaxed) - self.losses
     }
 
     /// Runs a test again, alone in a fresh worker, if its worker has crashed and the crash is not known to be the
@@ -152,7 +167,6 @@ impl<'a> Slot<'a> {
             Attempt { number, ..Attempt::new(Outcome::NotRun { reason }) }.into()
         });
         let Attempt { ended: Ended { outcome, duration, .. }, .. } = &rerun.attempt;
-        device_run.limits.hang_budget.add_crash();
         device_run.limits.hang_budget.add_rerun(outcome, *duration);
         rerun.is_own_crash |= outcome.is_own_crash();
         if !rerun.is_own_crash {
@@ -196,7 +210,6 @@ impl<'a> Slot<'a> {
         if let Outcome::TimedOut { .. } = outcome {
             device_run.record_end("leave", outcome, last);
         } else if outcome.is_own_crash() {
-            device_run.limits.hang_budget.add_crash();
             device_run.record_worker_crash(words, None);
         }
     }
@@ -234,31 +247,36 @@ impl<'a> Slot<'a> {
         Ran::without_process(Outcome::NotRun { reason })
     }
 
-    /// Runs a test in the worker of the slot, or in a fresh worker if there is none.
+    /// Runs a test, and takes the loss of its worker into account.
     fn attempt(&mut self, position: usize) -> Ran {
-        let device_run = self.device_run;
-        let test = match &device_run.entry(position).test {
-            Case::Registered(test) => test,
-            Case::Outside(test) => {
-                let ran = device_run.attempt_outside(&**test, self.number, position);
-                return ran.unwrap_or_else(|reason| self.without_worker(position, reason));
+        let ran = match &self.device_run.entry(position).test {
+            Case::Registered(test) => self.attempt_in_worker(test, position),
+            Case::Outside(test) => self.device_run.attempt_outside(&**test, self.number, position),
+        };
+        let ran = ran.unwrap_or_else(|reason| self.without_worker(position, reason));
+        match ran.attempt.outcome {
+            Outcome::Passed => self.known_losses = self.losses_elsewhere(),
+            Outcome::Crashed { .. } | Outcome::TimedOut { .. } => {
+                self.losses += 1;
+                self.device_run.losses.fetch_add(1, Ordering::Relaxed);
             }
-        };
-        let worker = self.worker.take().map_or_else(|| device_run.start_worker(), Ok);
-        let mut worker = match worker {
-            Ok(worker) => worker,
-            Err(reason) => return self.without_worker(position, reason),
-        };
-        let ran = device_run.attempt(&mut worker, self.number, test, position);
-        // With stacks, the loss is noted before they are taken.
-        if let Outcome::Crashed { .. } | Outcome::TimedOut { .. } = ran.attempt.outcome
-            && ran.attempt.stacks.is_none()
-        {
-            device_run.note_loss(self.number);
+            _ => {}
         }
+        ran
+    }
+
+    /// Runs a test in the worker of the slot, or in a fresh worker if there is none.
+    ///
+    /// # Errors
+    ///
+    /// The reason why no worker starts.
+    fn attempt_in_worker(&mut self, test: &Test, position: usize) -> Result<Ran, String> {
+        let worker = self.worker.take().map_or_else(|| self.device_run.start_worker(), Ok);
+        let mut worker = worker?;
+        let ran = self.device_run.attempt(&mut worker, self.number, test, position);
         // Else the worker is killed here: what went wrong in it must not touch the next test.
         self.worker = Some(worker).filter(|_| ran.worker_survived);
-        ran
+        Ok(ran)
     }
 
     fn result(&self, position: usize, ran: Ran) -> TestResult {

@@ -268,8 +268,7 @@ impl Worker {
     }
 
     /// Runs one test, which with `is_fresh` gets new contexts only, and fails when the worker has more resident
-    /// `memory`, in bytes; afterwards the worker is only good for another if the answer says so. Calls
-    /// `before_stacks` when the worker crashes or reaches the time limit, before its stacks are taken.
+    /// `memory`, in bytes; afterwards the worker is only good for another if the answer says so.
     pub fn run(
         &mut self,
         test: &Test,
@@ -277,12 +276,11 @@ impl Worker {
         (limit, memory): (Duration, Option<u64>),
         stop: &StopSignal,
         on_output: OnOutput<'_>,
-        before_stacks: &dyn Fn(),
     ) -> Ran {
         let started = Instant::now();
         self.process.limit_memory(memory);
         self.request(Task::Test { module: test.module.into(), name: test.name.into(), is_fresh });
-        let exchange = self.answer_showing(deadline_in(limit), stop, on_output, before_stacks);
+        let exchange = self.answer_showing(deadline_in(limit), stop, on_output);
         self.drain(on_output);
         let (mut process, mut is_own_crash) = (ProcessState::default(), false);
         // A worker that dies does not say.
@@ -310,7 +308,6 @@ impl Worker {
             Reply::TimedOut => {
                 // A handler of a crash may hang.
                 if self.stacks.is_none() {
-                    before_stacks();
                     self.take_stacks(None);
                 }
                 match self.process.memory_excess() {
@@ -385,13 +382,7 @@ impl Worker {
     fn words(&mut self, outcome: Outcome) -> Ran {
         let (stdout, stderr) = (self.stdout.take_text(), self.stderr.take_text());
         let stacks = self.stacks.take();
-        let attempt = Attempt { stdout, stderr, stacks, ..Attempt::new(outcome) };
-        Ran { ended: self.ended(), ..attempt.into() }
-    }
-
-    /// The time at which the worker would be now without its stacks.
-    fn ended(&self) -> Option<Instant> {
-        Instant::now().checked_sub(self.stacks_time)
+        Attempt { stdout, stderr, stacks, ..Attempt::new(outcome) }.into()
     }
 
     /// Checks in a worker of its own that a device works, within `limit` after the start of the worker. Returns
@@ -507,7 +498,7 @@ impl Worker {
 
     /// Waits for the next answer, collecting output meanwhile.
     pub fn answer(&mut self, deadline: Instant, stop: &StopSignal) -> Reply {
-        self.answer_showing(deadline, stop, &mut |_, _| {}, &|| {})
+        self.answer_showing(deadline, stop, &mut |_, _| {})
     }
 
     fn answer_showing(
@@ -515,7 +506,6 @@ impl Worker {
         mut deadline: Instant,
         stop: &StopSignal,
         on_output: OnOutput<'_>,
-        before_stacks: &dyn Fn(),
     ) -> Reply {
         let mut has_ended = false;
         loop {
@@ -527,7 +517,6 @@ impl Worker {
                 }
                 Some(Answer::Crashing(crash)) => {
                     self.is_ended_by_test = crash.in_test;
-                    before_stacks();
                     deadline += self.take_stacks(Some(crash));
                     // Without the wait for the stacks, no other thread would have answered meanwhile.
                     if self.process.ends_within(EXIT_GRACE) {

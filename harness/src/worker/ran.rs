@@ -1,7 +1,5 @@
 //! A test that has run in a process.
 
-use std::time::Instant;
-
 use super::process_state::ProcessState;
 use crate::result::attempt::Attempt;
 use crate::verdict::Outcome;
@@ -13,8 +11,6 @@ pub struct Ran {
     pub attempt: Attempt,
     /// The process after the test, if the test ended by itself.
     pub process: ProcessState,
-    /// The time of the end or of the time limit, before the stacks were taken; `None` if the test did not run.
-    pub ended: Option<Instant>,
     /// True if the test itself has crashed: on its thread, or on one that it has started.
     pub is_own_crash: bool,
     /// The last tests that the worker had run before a crash, by their positions in the plan.
@@ -36,7 +32,6 @@ impl From<Attempt> for Ran {
         Self {
             attempt,
             process: ProcessState::default(),
-            ended: None,
             is_own_crash: false,
             before: Vec::new(),
             worker_survived: false,

@@ -1,0 +1,93 @@
+//! The stored runs of a report folder, as users name them.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use clmatrix_harness::private::log::format::LOG;
+use clmatrix_harness::private::log::run_header::RunHeader;
+use clmatrix_harness::private::log::store::{is_running, runs};
+
+/// Finds the log of a run: the path of a file or folder, of which the latest run counts if it is a report folder
+/// without a full run, an id or its beginning, or `latest`.
+///
+/// # Errors
+///
+/// There is no such run, or more than one.
+pub fn find(folder: &Path, run: &str) -> Result<PathBuf, String> {
+    let path = Path::new(run);
+    if let Some(log) = [path.to_owned(), path.join(LOG)].into_iter().find(|log| log.is_file()) {
+        // The link of REPORT_DIR stands for the log in the folder of its run.
+        return Ok(fs::read_link(&log).map_or(log.clone(), |link| log.with_file_name(link)));
+    }
+    if path.join("runs").is_dir() {
+        return find(path, "latest");
+    }
+    let shown = folder.display();
+    let unreadable = |error| format!("the report folder {shown}: {error}");
+    if run == "latest" {
+        let latest = latest(folder).map_err(unreadable)?;
+        return latest.ok_or_else(|| format!("the report folder {shown} has no run"));
+    }
+    let mut stored = runs(folder).map_err(unreadable)?;
+    let is_meant = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(run))
+    };
+    stored.retain(is_meant);
+    match &stored[..] {
+        [one] => Ok(one.join(LOG)),
+        [] => Err(format!("no run {run:?} in {shown}; `clmatrix runs` shows all")),
+        _ => Err(format!("several runs begin with {run:?}; `clmatrix runs` shows all")),
+    }
+}
+
+/// Returns the run that goes on with this one, if there is one.
+pub(crate) fn continuation(folder: &Path, run_id: &str) -> io::Result<Option<PathBuf>> {
+    let resumes = |run: &PathBuf| RunHeader::read(&run.join(LOG)).ok()?.resumes;
+    let goes_on = |run: &PathBuf| resumes(run).is_some_and(|resumes| resumes.run_id == run_id);
+    Ok(runs(folder)?.into_iter().find(goes_on))
+}
+
+/// The log of the newest stored run, if there is one. A run whose log has no whole first line does not count: it has
+/// not begun.
+pub(crate) fn latest(folder: &Path) -> io::Result<Option<PathBuf>> {
+    let logs = runs(folder)?.into_iter().rev().map(|run| run.join(LOG));
+    let mut logs =
+        logs.filter(|log| RunHeader::read(log).is_ok() || log.parent().is_some_and(is_running));
+    Ok(logs.next())
+}
+
+#[cfg(test)]
+mod tests {
+    use clmatrix_harness::private::config::Sync;
+    use clmatrix_harness::private::log::events::Event;
+    use clmatrix_harness::private::log::sample::header;
+    use clmatrix_harness::private::log::store::Place;
+
+    use super::*;
+
+    /// Stores a run that has ended.
+    fn store(folder: &Path, id: &str, is_full: bool) {
+        let place =
+            Place { folder: folder.to_owned(), run_id: id.to_owned(), is_full, resumes: None };
+        let (_folder, log) = place.create(9, Sync::Off).unwrap();
+        serde_json::to_writer(log, &Event::Run(Box::new(header(Vec::new())))).unwrap();
+    }
+
+    #[test]
+    fn a_run_is_found_by_the_beginning_of_its_id() {
+        let folder = tempfile::tempdir().unwrap();
+        store(folder.path(), "1a-7", true);
+        store(folder.path(), "1b-7", false);
+        let found =
+            |run: &str| find(folder.path(), run).map(|log| log.parent().unwrap().to_owned());
+        let at = |id| folder.path().join("runs").join(id);
+        assert_eq!(found("1a"), Ok(at("1a-7")));
+        assert_eq!(found("latest"), Ok(at("1b-7")));
+        assert_eq!(found(at("1a-7").to_str().unwrap()), Ok(at("1a-7")));
+        assert_eq!(found(folder.path().to_str().unwrap()), Ok(at("1a-7")));
+        fs::remove_file(folder.path().join(LOG)).unwrap();
+        assert_eq!(found(folder.path().to_str().unwrap()), Ok(at("1b-7")));
+        assert!(found("1").unwrap_err().contains("several runs"));
+        assert!(found("2").unwrap_err().contains("no run"));
+    }
+}
