@@ -24,6 +24,12 @@ fn owned_memory_for_a_method_that_blocks(queue: &CommandQueue, buffer: &Buffer) 
     let _ = buffer.read(queue, vec![0_u8; 4]); //~ E0271
 }
 
+fn elements_of_another_type_than_those_of_the_slice(queue: &CommandQueue, buffer: &Buffer) {
+    let _ = buffer.slice::<f32>(..).write(queue, &[1_u32]); //~ E0271
+    let _ = buffer.slice::<f32>(..).read(queue, &mut [0_u32]); //~ E0271
+    let _ = buffer.slice::<f32>(..).read_async(queue, vec![0_u32]); //~ E0271
+}
+
 fn host_memory_as_the_destination_of_a_device_copy(queue: &CommandQueue, buffer: &Buffer) {
     let _ = buffer.copy_to(queue, &mut [0_u8; 4]); //~ E0277
 }

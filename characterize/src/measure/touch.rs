@@ -66,10 +66,10 @@ impl Toucher<'_> {
         trying(Stage::Use);
         let event = self.write(&buffer, size).map_err(at(Stage::Use))?;
         event.wait().map_err(at(Stage::Use))?;
-        let mut last = [0_u32];
+        let mut last = [0_u8; 4];
         let last_page = size - PAGE as usize;
         buffer.slice::<u8>(last_page..).read(&bench.queue, &mut last).map_err(at(Stage::Use))?;
-        if last == [PATTERN] {
+        if last == PATTERN.to_ne_bytes() {
             Ok(buffer)
         } else {
             let reason = "the last page of a buffer does not hold the written bytes";

@@ -20,7 +20,8 @@ use crate::memory::{
 };
 
 /// Elements of a buffer, for commands of the host: [`Buffer::slice`]. It is no object of OpenCL, and may begin
-/// at any element. A command with elements that the buffer does not have is refused with CL_INVALID_VALUE.
+/// at any element. A command with elements that the buffer does not have is refused with CL_INVALID_VALUE. The host
+/// memory has elements of the same type.
 ///
 /// ```
 /// use clmatrix::memory::{Buffer, MemFlags};
@@ -97,7 +98,7 @@ impl<'a, T: Pod> BufferSlice<'a, T> {
         self.buffer.enqueue_fill(&order.into(), value, bytes)
     }
 
-    host_transfers!(|this| *this);
+    host_transfers!([T] | this | *this);
 
     /// Copies all of this to `dst`, which may be longer. Does not block.
     ///

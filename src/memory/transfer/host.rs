@@ -48,6 +48,9 @@ pub trait HostSource: Sized {
     /// a [`Transfer`]`<Self>`.
     type Output;
 
+    /// The type of the elements.
+    type Element;
+
     /// Enqueues the command that `plan` makes for where the memory is.
     #[doc(hidden)]
     fn transfer<C: HostCommand>(
@@ -156,6 +159,7 @@ macro_rules! borrowed {
         $(
             impl<$($generics)*> HostSource for $memory {
                 type Output = Result<Event>;
+                type Element = T;
 
                 fn transfer<C: HostCommand>(
                     self,
@@ -216,6 +220,7 @@ fn array_ptr_mut<T: Pod, S: DataMut<Elem = T>, D: Dimension>(
 #[diagnostic::do_not_recommend]
 impl<H: Stable> HostSource for H {
     type Output = Transfer<H>;
+    type Element = H::Element;
 
     fn transfer<C: HostCommand>(
         self,

@@ -21,6 +21,9 @@ pub(crate) mod sealed {
     /// as long as the owner is not touched. They may be written if the owner is a
     /// [`HostMemory`](super::HostMemory).
     pub unsafe trait Stable {
+        /// The type of the elements.
+        type Element;
+
         /// Where the bytes are, and how many; `None` where they are not one after the other.
         fn bytes(&mut self) -> Option<(*mut u8, usize)>;
     }
@@ -35,6 +38,8 @@ impl<T: Pod + Send> HostMemory for Vec<T> {}
 
 // SAFETY: plain elements on the heap.
 unsafe impl<T: Pod> sealed::Stable for Vec<T> {
+    type Element = T;
+
     fn bytes(&mut self) -> Option<(*mut u8, usize)> {
         Some(bytes_of(self))
     }
@@ -44,6 +49,8 @@ impl<T: Pod + Send> HostMemory for Box<[T]> {}
 
 // SAFETY: plain elements on the heap.
 unsafe impl<T: Pod> sealed::Stable for Box<[T]> {
+    type Element = T;
+
     fn bytes(&mut self) -> Option<(*mut u8, usize)> {
         Some(bytes_of(self))
     }
@@ -53,6 +60,8 @@ impl<T: Pod + Send, D: Dimension + 'static> HostMemory for Array<T, D> {}
 
 // SAFETY: plain elements on the heap.
 unsafe impl<T: Pod, D: Dimension> sealed::Stable for Array<T, D> {
+    type Element = T;
+
     fn bytes(&mut self) -> Option<(*mut u8, usize)> {
         let pointer = self.as_mut_ptr().cast();
         Some((pointer, layout(self)?.packed()?))
@@ -61,6 +70,8 @@ unsafe impl<T: Pod, D: Dimension> sealed::Stable for Array<T, D> {
 
 // SAFETY: plain elements on the heap. It is no `HostMemory`: others may read it.
 unsafe impl<T: Pod + Send + Sync> sealed::Stable for Arc<[T]> {
+    type Element = T;
+
     fn bytes(&mut self) -> Option<(*mut u8, usize)> {
         Some((self.as_ptr().cast_mut().cast(), size_of_val(&**self)))
     }

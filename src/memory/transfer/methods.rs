@@ -1,8 +1,9 @@
 //! The methods that move data, whatever the kind of device memory.
 
-/// Implements the methods that move data between device memory, which is `$memory`, and host memory.
+/// Implements the methods that move data between device memory, which is `$memory`, and host memory: of elements of
+/// any type, or of `$element`.
 macro_rules! host_transfers {
-    (|$this:ident| $memory:expr) => {
+    ($([$element:ident])? |$this:ident| $memory:expr) => {
         /// Writes all of `host` from the beginning on, and returns when `host` has been read. The memory may
         /// be longer. The event has the profiling times.
         ///
@@ -12,7 +13,7 @@ macro_rules! host_transfers {
         pub fn write<'q>(
             &self,
             order: impl Into<Order<'q>>,
-            host: impl HostSource<Output = Result<Event>>,
+            host: impl HostSource<$(Element = $element,)? Output = Result<Event>>,
         ) -> Result<Event> {
             let $this = self;
             CopyTo::copy(&order.into(), $memory, Host(host), (..).into())
@@ -27,7 +28,7 @@ macro_rules! host_transfers {
         pub fn read<'q>(
             &self,
             order: impl Into<Order<'q>>,
-            host: impl HostTarget<Output = Result<Event>>,
+            host: impl HostTarget<$(Element = $element,)? Output = Result<Event>>,
         ) -> Result<Event> {
             let $this = self;
             CopyTo::copy(&order.into(), Host(host), $memory, (..).into())
@@ -38,7 +39,7 @@ macro_rules! host_transfers {
         ///
         /// # Errors
         /// The errors of [`write`](Self::write), with the host memory.
-        pub fn write_async<'q, H: HostSource<Output = Transfer<H>>>(
+        pub fn write_async<'q, H: HostSource<$(Element = $element,)? Output = Transfer<H>>>(
             &self,
             order: impl Into<Order<'q>>,
             host: H,
@@ -52,7 +53,7 @@ macro_rules! host_transfers {
         ///
         /// # Errors
         /// The errors of [`read`](Self::read), with the host memory.
-        pub fn read_async<'q, H: HostMemory>(
+        pub fn read_async<'q, H: HostMemory$(<Element = $element>)?>(
             &self,
             order: impl Into<Order<'q>>,
             host: H,

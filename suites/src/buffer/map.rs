@@ -291,7 +291,7 @@ fn commands_on_bytes_mapped_for_writing_are_refused(on_device: OnDevice) -> Resu
     let queue = &on_device.queue;
     let map = buffer.map_write::<u32>(queue, 1..3)?;
     for refused in [
-        buffer.slice::<u8>(8..).write(queue, &[5_u32]),
+        buffer.slice::<u32>(2..).write(queue, &[5_u32]),
         enqueue_fill(queue, &buffer, &5_u32, 4..8),
         enqueue_copy(queue, &other, &buffer, Linear::default().src_offset(8).byte_count(4)),
         enqueue_copy(queue, &buffer, &other, Linear::default().dst_offset(8).byte_count(4)),

@@ -85,7 +85,7 @@ fn all_bytes_of_any_size_are_written_and_read(on_device: OnDevice) -> Result<()>
 #[clmatrix_harness::test]
 fn bytes_past_the_end_are_refused(on_device: OnDevice, #[case] offset: usize) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(16))?;
-    let mut one = [0u32];
+    let mut one = [0_u8; 4];
     let read = buffer.slice::<u8>(offset..).read(&on_device.queue, &mut one);
     assert_eq!(refusal(read), "CL_INVALID_VALUE");
     let written = buffer.slice::<u8>(offset..).write(&on_device.queue, &one);
@@ -146,8 +146,8 @@ fn threads_use_one_buffer_on_different_queues(on_device: OnDevice) -> Result<()>
                 for round in 0..20 {
                     let data = [(thread * 100 + round) as u32; 1024];
                     let mut back = [0u32; 1024];
-                    buffer.slice::<u8>(thread * 4096..).write(&queue, &data).unwrap();
-                    buffer.slice::<u8>(thread * 4096..).read(&queue, &mut back).unwrap();
+                    buffer.slice::<u32>(thread * 1024..).write(&queue, &data).unwrap();
+                    buffer.slice::<u32>(thread * 1024..).read(&queue, &mut back).unwrap();
                     assert_eq!(back, data);
                 }
             });

@@ -122,7 +122,7 @@ fn functions_for_buffers_accept_a_block(on_device: OnDevice) -> Result<()> {
     let (one, other) = (pool.allocate(SIZE)?, pool.allocate(SIZE)?);
     enqueue_fill(queue, &one, &1_u32, ..)?;
     enqueue_fill(queue, &one, &2_u32, 4..8)?;
-    one.slice::<u8>(8..).write(queue, &[3_u32])?;
+    one.slice::<u32>(2..).write(queue, &[3_u32])?;
     on_device.run(DOUBLE, &[&one], COUNT as usize)?;
     enqueue_copy(queue, &other, &one, Linear::default().src_offset(4).byte_count(SIZE - 4))?;
     let mut found = [0_u32; 3];
