@@ -6,13 +6,13 @@ use std::ptr;
 use std::sync::Arc;
 
 use cl3::context as cl;
-use cl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_DEVICE, CL_INVALID_VALUE};
+use cl3::error_codes::{CL_INVALID_DEVICE, CL_INVALID_VALUE};
 use cl3::types::{cl_context, cl_device_id};
 
 use crate::device::Device;
 use crate::error::{Error, Result, in_call};
 use crate::handle::{ContextRef, by_handle};
-use crate::memory::context::{Devices, MemContext};
+use crate::memory::context::{MemContext, OLDEST, check_versions};
 
 /// A context of one or several devices of a platform (`pyopencl.Context`).
 ///
@@ -30,14 +30,14 @@ use crate::memory::context::{Devices, MemContext};
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct Context(Arc<MemContext>);
+pub struct Context(pub(crate) Arc<MemContext>);
 
 impl Context {
     /// Creates a context (`clCreateContext`). A device that is given twice is there once.
     ///
     /// # Errors
-    /// CL_INVALID_VALUE for no devices, CL_INVALID_DEVICE for devices of different platforms, and the driver's
-    /// errors.
+    /// CL_INVALID_VALUE for no devices, CL_INVALID_DEVICE for devices of different platforms, an error of
+    /// class [`Unsupported`](crate::Class::Unsupported) for a device before OpenCL 1.2, and the driver's errors.
     pub fn new<'a>(devices: impl IntoIterator<Item = &'a Device>) -> Result<Self> {
         const CALL: &str = "clCreateContext";
         let mut all: Vec<Device> = Vec::new();
@@ -56,32 +56,27 @@ impl Context {
                 return Err(Error::refused(CALL, CL_INVALID_DEVICE, reason));
             }
         }
-        let devices = Devices::new(all);
-        let raw = cl::create_context(devices.raw(), ptr::null(), Some(notify), ptr::null_mut())
+        check_versions(CALL, &all, OLDEST)?;
+        let devices: Vec<cl_device_id> = all.iter().map(Device::as_raw).collect();
+        let raw = cl::create_context(&devices, ptr::null(), Some(notify), ptr::null_mut())
             .map_err(in_call(CALL))?;
         // SAFETY: the driver has just created it, with one reference.
         let context = unsafe { ContextRef::owned(raw) };
-        Ok(Self(Arc::new(MemContext::new(context, Arc::new(devices)))))
+        Ok(Self(Arc::new(MemContext::new(context, all.into()))))
     }
 
     /// Wraps a driver's handle. With `retain`, a reference is added; without, the caller's reference is
     /// taken over, unless this fails.
     ///
     /// # Errors
-    /// CL_INVALID_CONTEXT where the driver lists no device, and the driver's errors.
+    /// CL_INVALID_CONTEXT where the driver lists no device, an error of class
+    /// [`Unsupported`](crate::Class::Unsupported) for a device before OpenCL 1.2, and the driver's errors.
     ///
     /// # Safety
     /// `raw` is a valid context, and without `retain` the caller owns a reference to it.
     pub unsafe fn from_raw(raw: cl_context, retain: bool) -> Result<Self> {
         // SAFETY: as the caller promises.
-        let devices = unsafe { Devices::of_context(raw) }?;
-        if devices.raw().is_empty() {
-            let reason = "the driver lists no device of the context";
-            return Err(Error::refused("clGetContextInfo", CL_INVALID_CONTEXT, reason));
-        }
-        // SAFETY: as the caller promises.
-        let context = unsafe { ContextRef::from_raw(raw, retain) }?;
-        Ok(Self(Arc::new(MemContext::new(context, Arc::new(devices)))))
+        unsafe { MemContext::from_raw(raw, retain) }.map(Self)
     }
 
     /// Returns the driver's handle, valid as long as `self` lives (PyOpenCL's `int_ptr`).
@@ -96,12 +91,13 @@ impl Context {
     pub fn opencl3(&self) -> Result<opencl3::context::Context> {
         // SAFETY: the context is alive; the result releases the reference.
         unsafe { cl::retain_context(self.as_raw()) }.map_err(in_call("clRetainContext"))?;
-        Ok(opencl3::context::Context::new(self.as_raw(), self.raw_devices()))
+        let devices: Vec<cl_device_id> = self.devices().iter().map(Device::as_raw).collect();
+        Ok(opencl3::context::Context::new(self.as_raw(), &devices))
     }
 
     /// Returns CL_CONTEXT_DEVICES, of which there is at least one.
     pub fn devices(&self) -> &[Device] {
-        self.0.all_devices()
+        self.0.devices()
     }
 
     /// Returns the first device.
@@ -118,11 +114,6 @@ impl Context {
         cl::get_context_info(self.as_raw(), cl::CL_CONTEXT_REFERENCE_COUNT)
             .map(u32::from)
             .map_err(in_call("clGetContextInfo"))
-    }
-
-    /// Returns the driver's handles of the devices.
-    pub(crate) fn raw_devices(&self) -> &[cl_device_id] {
-        self.0.devices()
     }
 
     /// Returns a reference of its own to the context, for an object in it.

@@ -8,6 +8,7 @@ use cl3::types::{cl_device_id, cl_platform_id};
 
 use crate::error::{Error, Result, in_call};
 use crate::handle::{DeviceRef, by_handle};
+use crate::memory::context::{OLDEST, check_versions};
 use crate::platform::Platform;
 use crate::select::query::Query;
 use crate::select::{DeviceInfo, Version, describe_device};
@@ -135,11 +136,7 @@ impl Device {
     #[doc(alias = "create_sub_devices")]
     pub fn partition(&self, partition: Partition<'_>) -> Result<Vec<Self>> {
         const CALL: &str = "clCreateSubDevices";
-        // quirk: LOADER-2
-        if self.version() < (Version { major: 1, minor: 2 }) {
-            let reason = format!("the device has OpenCL {}, this needs 1.2", self.version());
-            return Err(Error::unsupported(CALL, CL_INVALID_OPERATION, reason));
-        }
+        check_versions(CALL, std::slice::from_ref(self), OLDEST)?;
         // A count of 0 ends the list of the driver.
         let has_none = match partition {
             Partition::Equally(units) => units == 0,

@@ -20,7 +20,9 @@ use cl3::types::{cl_command_queue, cl_context, cl_event, cl_int};
 use parking_lot::Mutex;
 
 use crate::error::{Error, Result, in_call};
-use crate::handle::{ContextRef, EventRef, by_handle};
+use crate::handle::{EventRef, by_handle};
+use crate::memory::context::MemContext;
+use crate::queue::CommandQueue;
 use crate::queue_state::QueueState;
 
 /// The end of a command.
@@ -91,7 +93,7 @@ enum Origin {
     /// The queue of the command.
     Queue(Arc<QueueState>),
     /// The context of a user event, or of an event that other code created.
-    Context(ContextRef),
+    Context(Arc<MemContext>),
 }
 
 const PENDING: u8 = 0;
@@ -140,8 +142,9 @@ impl Event {
     /// # Safety
     /// `raw` is a valid event, and without `retain` the caller owns a reference to it.
     pub unsafe fn from_raw(raw: cl_event, retain: bool) -> Result<Self> {
-        // SAFETY: as the caller promises.
-        let context = unsafe { context_of(raw) }?;
+        let context = isize::from(info(raw, cl::CL_EVENT_CONTEXT)?) as cl_context;
+        // SAFETY: the driver says that it is the context of a valid event.
+        let context = unsafe { MemContext::from_raw(context, true) }?;
         // SAFETY: the caller vouches for the handle, and without `retain` for its reference.
         let raw = unsafe { EventRef::from_raw(raw, retain) }?;
         Ok(Self::with(raw, Origin::Context(context), true))
@@ -153,18 +156,29 @@ impl Event {
         self.0.raw.get()
     }
 
-    /// Returns the driver's handle of the context, valid as long as `self` lives.
-    #[inline]
-    pub fn context_raw(&self) -> cl_context {
+    /// Returns CL_EVENT_CONTEXT.
+    pub fn context(&self) -> Context {
         match &self.0.origin {
-            Origin::Queue(queue) => queue.context_raw(),
-            Origin::Context(context) => context.get(),
+            Origin::Queue(queue) => queue.context(),
+            Origin::Context(context) => Context(Arc::clone(context)),
         }
     }
 
-    /// Returns the queue of the command, if it is one of this crate's.
     #[inline]
-    pub(crate) fn queue(&self) -> Option<&Arc<QueueState>> {
+    pub(crate) fn context_raw(&self) -> cl_context {
+        match &self.0.origin {
+            Origin::Queue(queue) => queue.context_raw(),
+            Origin::Context(context) => context.raw(),
+        }
+    }
+
+    /// Returns the queue of the command; `None` for user events and for events of [`from_raw`](Self::from_raw).
+    pub fn queue(&self) -> Option<CommandQueue> {
+        self.queue_state().cloned().map(CommandQueue::of)
+    }
+
+    #[inline]
+    pub(crate) fn queue_state(&self) -> Option<&Arc<QueueState>> {
         match &self.0.origin {
             Origin::Queue(queue) => Some(queue),
             Origin::Context(_) => None,
@@ -174,7 +188,7 @@ impl Event {
     /// Returns whether this is an event of the queue `queue`.
     #[inline]
     pub(crate) fn is_of(&self, queue: cl_command_queue) -> bool {
-        self.queue().is_some_and(|of| of.raw() == queue)
+        self.queue_state().is_some_and(|of| of.raw() == queue)
     }
 
     /// Returns CL_EVENT_COMMAND_EXECUTION_STATUS.
@@ -202,14 +216,6 @@ impl Event {
     /// The driver's errors.
     pub fn command_type(&self) -> Result<u32> {
         Ok(info(self.as_raw(), cl::CL_EVENT_COMMAND_TYPE)?.into())
-    }
-
-    /// Returns CL_EVENT_COMMAND_QUEUE: the driver's handle of the queue, null for user events.
-    ///
-    /// # Errors
-    /// The driver's errors.
-    pub fn queue_raw(&self) -> Result<cl_command_queue> {
-        Ok(isize::from(info(self.as_raw(), cl::CL_EVENT_COMMAND_QUEUE)?) as cl_command_queue)
     }
 
     /// Returns CL_EVENT_REFERENCE_COUNT, for debugging: the handles of this crate share one
@@ -378,7 +384,7 @@ impl Event {
     // quirk: OCLGRIND-2
     #[inline]
     pub(crate) fn flush_queue(&self, queue: cl_command_queue) -> Result<()> {
-        match self.queue() {
+        match self.queue_state() {
             Some(of) if of.raw() != queue => of.flush_unflushed(),
             _ => Ok(()),
         }
@@ -398,14 +404,6 @@ impl Inner {
             callback.call(Err(status.unwrap_or(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)));
         }
     }
-}
-
-/// # Safety
-/// `event` is valid.
-unsafe fn context_of(event: cl_event) -> Result<ContextRef> {
-    let context = isize::from(info(event, cl::CL_EVENT_CONTEXT)?) as cl_context;
-    // SAFETY: the driver says that it is the context of a valid event.
-    unsafe { ContextRef::retain(context) }
 }
 
 fn info(event: cl_event, name: u32) -> Result<cl3::info_type::InfoType> {
@@ -480,10 +478,8 @@ impl UserEvent {
     pub fn new(context: &Context) -> Result<Self> {
         let raw = cl::create_user_event(context.as_raw()).map_err(in_call("clCreateUserEvent"))?;
         // SAFETY: the driver has just created the event, with one reference.
-        let context = unsafe { context_of(raw) }?;
-        // SAFETY: as above.
         let raw = unsafe { EventRef::owned(raw) };
-        let event = Event::with(raw, Origin::Context(context), false);
+        let event = Event::with(raw, Origin::Context(context.retained()?), false);
         Ok(Self { event, is_set: AtomicBool::new(false) })
     }
 

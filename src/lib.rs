@@ -70,7 +70,7 @@ pub use handle::context_references;
 pub use launch::{Kernel, Launch, LocalMemory};
 pub use platform::Platform;
 pub use program::{CompiledProgram, Program, ProgramBuilder};
-pub use queue::{CommandQueue, QueueProperties};
+pub use queue::{CommandQueue, QueueProperties, enqueue_barrier, enqueue_marker};
 pub use select::create_some_context;
 
 /// The crate [cl3](https://docs.rs/cl3): OpenCL's C functions and constants.

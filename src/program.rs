@@ -1,12 +1,14 @@
 //! Programs (OpenCL 3.0, 5.8; `pyopencl.Program`).
 
-use std::ffi::{CStr, CString};
+use std::ffi::{CString, c_char};
 use std::ptr;
 
+use cl3::device::CL_DEVICE_IL_VERSION;
 use cl3::error_codes::{
     CL_BUILD_PROGRAM_FAILURE, CL_COMPILE_PROGRAM_FAILURE, CL_INVALID_BUILD_OPTIONS,
     CL_INVALID_COMPILER_OPTIONS, CL_INVALID_CONTEXT, CL_INVALID_DEVICE, CL_INVALID_LINKER_OPTIONS,
-    CL_INVALID_OPERATION, CL_INVALID_VALUE,
+    CL_INVALID_OPERATION, CL_INVALID_VALUE, CL_LINK_PROGRAM_FAILURE, CL_SUCCESS,
+    DLOPEN_FUNCTION_NOT_AVAILABLE, DLOPEN_RUNTIME_LOAD_FAILED,
 };
 use cl3::program as cl;
 use cl3::types::{cl_context, cl_device_id, cl_program};
@@ -16,10 +18,13 @@ use crate::device::Device;
 use crate::error::{Error, Result, in_call};
 use crate::handle::{ProgramRef, by_handle};
 use crate::launch::Kernel;
+use crate::memory::context::check_versions;
 use crate::select::Version;
+use crate::select::query::Query;
 
 const WITH_SOURCE: &str = "clCreateProgramWithSource";
 const WITH_BINARY: &str = "clCreateProgramWithBinary";
+const WITH_IL: &str = "clCreateProgramWithIL";
 const BUILD: &str = "clBuildProgram";
 const COMPILE: &str = "clCompileProgram";
 const LINK: &str = "clLinkProgram";
@@ -73,23 +78,46 @@ impl Program {
     /// # Safety
     /// The binary comes from the driver of this device, unchanged: drivers do not check what they load.
     pub unsafe fn build_binary(context: &Context, binary: &[u8]) -> Result<Self> {
-        let devices = context.raw_devices();
-        let reason = match (binary.len(), devices.len()) {
-            (0, _) => "the binary is empty",
-            (_, 1) => "",
+        let reason = match (binary, context.devices()) {
+            ([], _) => "the binary is empty",
+            (_, [device]) => {
+                let (devices, binaries) = ([device.as_raw()], [binary]);
+                // SAFETY: the device is the context's; the caller vouches for the binary.
+                let raw = unsafe {
+                    cl::create_program_with_binary(context.as_raw(), &devices, &binaries)
+                };
+                // SAFETY: the driver has just created it, with one reference.
+                let raw = unsafe { ProgramRef::owned(raw.map_err(in_call(WITH_BINARY))?) };
+                return build(raw, context, context.devices(), c"".into());
+            }
             _ => "a binary is for one device, and the context has another number of devices",
         };
-        if !reason.is_empty() {
-            return Err(Error::refused(WITH_BINARY, CL_INVALID_VALUE, reason));
+        Err(Error::refused(WITH_BINARY, CL_INVALID_VALUE, reason))
+    }
+
+    /// Builds a program of SPIR-V, or another intermediate language that the devices have, for all devices of
+    /// `context` (`clCreateProgramWithIL`, OpenCL 2.1; `pyopencl.Program(context, il)`).
+    ///
+    /// # Errors
+    /// An error of class [`Unsupported`](crate::Class::Unsupported) where a device has no intermediate language
+    /// (CL_DEVICE_IL_VERSION) or no OpenCL 2.1; CL_INVALID_VALUE for nothing, CL_BUILD_PROGRAM_FAILURE with the log
+    /// of each device, and the driver's other errors.
+    ///
+    /// # Safety
+    /// The program is valid in its language: drivers do not check all of it.
+    pub unsafe fn build_il(context: &Context, il: &[u8]) -> Result<Self> {
+        check_versions(WITH_IL, context.devices(), Version { major: 2, minor: 1 })?;
+        let lacks = |device: &&Device| Query(device).text(CL_DEVICE_IL_VERSION).is_empty();
+        if let Some(device) = context.devices().iter().find(lacks) {
+            let reason = format!("'{}' takes no intermediate language", device.name());
+            return Err(Error::unsupported(WITH_IL, CL_INVALID_OPERATION, reason));
         }
-        // SAFETY: the device is the context's; the caller vouches for the binary.
-        let raw = unsafe { cl::create_program_with_binary(context.as_raw(), devices, &[binary]) }
-            .map_err(in_call(WITH_BINARY))?;
+        if il.is_empty() {
+            return Err(Error::refused(WITH_IL, CL_INVALID_VALUE, "the program is empty"));
+        }
+        let raw = cl::create_program_with_il(context.as_raw(), il).map_err(in_call(WITH_IL))?;
         // SAFETY: the driver has just created it, with one reference.
-        let raw = unsafe { ProgramRef::owned(raw) };
-        let built = cl::build_program(raw.get(), devices, c"", None, ptr::null_mut());
-        checked(BUILD, raw.get(), devices, built)?;
-        Ok(Self { raw, context: context.clone() })
+        build(unsafe { ProgramRef::owned(raw) }, context, context.devices(), c"".into())
     }
 
     /// Links programs that were compiled in one context, for the same devices (`clLinkProgram`, OpenCL 1.2;
@@ -97,8 +125,9 @@ impl Program {
     ///
     /// # Errors
     /// CL_INVALID_VALUE for no programs and for one that is given twice, CL_INVALID_CONTEXT for programs of two
-    /// contexts, CL_INVALID_DEVICE for programs of different devices, CL_INVALID_LINKER_OPTIONS for options with a zero byte, CL_LINK_PROGRAM_FAILURE, and the driver's other
-    /// errors.
+    /// contexts, CL_INVALID_DEVICE for programs of different devices, CL_INVALID_LINKER_OPTIONS for
+    /// options with a zero byte, CL_LINK_PROGRAM_FAILURE with the log of each device where the driver has one, and the
+    /// driver's other errors.
     pub fn link<'a>(
         programs: impl IntoIterator<Item = &'a CompiledProgram>,
         options: &str,
@@ -121,14 +150,29 @@ impl Program {
         }
         let options = without_zero(LINK, CL_INVALID_LINKER_OPTIONS, "the options", options)?;
         let raw: Vec<cl_program> = programs.iter().map(|one| one.program.as_raw()).collect();
-        let devices: Vec<cl_device_id> = devices.iter().map(Device::as_raw).collect();
-        let in_context = context.as_raw();
-        // SAFETY: the handles are alive and of one context.
-        let linked = unsafe {
-            cl::link_program(in_context, &devices, &options, &raw, None, ptr::null_mut())
-        };
+        let handles = handles(devices);
+        let (count, programs) = (handles.len() as u32, raw.len() as u32);
+        let mut code = CL_INVALID_VALUE;
+        // Not cl3's function, which drops a program that was not linked, and its log. The handles are alive and of
+        // one context, and there are so many.
+        let linked = runtime(LINK)?.clLinkProgram(
+            context.as_raw(),
+            count,
+            handles.as_ptr(),
+            options.as_ptr(),
+            programs,
+            raw.as_ptr(),
+            None,
+            ptr::null_mut(),
+            &raw mut code,
+        );
+        let linked = linked.ok_or_else(|| Error::from_call(LINK, DLOPEN_FUNCTION_NOT_AVAILABLE))?;
+        if linked.is_null() || !matches!(code, CL_SUCCESS | CL_LINK_PROGRAM_FAILURE) {
+            return Err(Error::from_call(LINK, code));
+        }
         // SAFETY: the driver has just created it, with one reference.
-        let raw = unsafe { ProgramRef::owned(linked.map_err(in_call(LINK))?) };
+        let raw = unsafe { ProgramRef::owned(linked) };
+        checked(LINK, raw.get(), devices, code)?;
         Ok(Self { raw, context })
     }
 
@@ -168,6 +212,15 @@ impl Program {
         Kernel::create(self, name)
     }
 
+    /// Returns CL_PROGRAM_BINARIES: the binary for each device, empty where the program was not built for it
+    /// (PyOpenCL's `program_info.BINARIES`).
+    ///
+    /// # Errors
+    /// The driver's errors.
+    pub fn binaries(&self) -> Result<Vec<Vec<u8>>> {
+        Ok(info(self.as_raw(), cl::CL_PROGRAM_BINARIES)?.into())
+    }
+
     /// Returns CL_PROGRAM_REFERENCE_COUNT, for debugging.
     ///
     /// # Errors
@@ -182,22 +235,45 @@ fn info(raw: cl_program, name: u32) -> Result<cl3::info_type::InfoType> {
     cl::get_program_info(raw, name).map_err(in_call("clGetProgramInfo"))
 }
 
+/// Builds a program that has been created.
+fn build(
+    raw: ProgramRef,
+    context: &Context,
+    devices: &[Device],
+    options: CString,
+) -> Result<Program> {
+    let built =
+        cl::build_program(raw.get(), &handles(devices), &options, None, ptr::null_mut()).err();
+    checked(BUILD, raw.get(), devices, built.unwrap_or(CL_SUCCESS))?;
+    Ok(Program { raw, context: context.clone() })
+}
+
+fn handles(devices: &[Device]) -> Vec<cl_device_id> {
+    devices.iter().map(Device::as_raw).collect()
+}
+
+/// Returns the functions of the loader.
+fn runtime(call: &'static str) -> Result<&'static cl3::OpenClRuntime> {
+    let loaded = cl3::load_library().as_ref();
+    loaded.map_err(|_| Error::from_call(call, DLOPEN_RUNTIME_LOAD_FAILED))
+}
+
 /// Returns the error of a build, with the log of each device.
-fn checked(
-    call: &'static str,
-    raw: cl_program,
-    devices: &[cl_device_id],
-    built: std::result::Result<(), i32>,
-) -> Result<()> {
-    let Err(code) = built else { return Ok(()) };
-    if !matches!(code, CL_BUILD_PROGRAM_FAILURE | CL_COMPILE_PROGRAM_FAILURE) {
-        return Err(Error::from_call(call, code));
+fn checked(call: &'static str, raw: cl_program, devices: &[Device], code: i32) -> Result<()> {
+    match code {
+        CL_SUCCESS => return Ok(()),
+        CL_BUILD_PROGRAM_FAILURE | CL_COMPILE_PROGRAM_FAILURE | CL_LINK_PROGRAM_FAILURE => {}
+        _ => return Err(Error::from_call(call, code)),
     }
-    let log = |&device: &_| {
-        let log = cl::get_program_build_info(raw, device, cl::CL_PROGRAM_BUILD_LOG);
-        log.map_or_else(|_| "no build log".to_owned(), String::from)
+    let log = |(position, device): (usize, &Device)| {
+        let log = cl::get_program_build_info(raw, device.as_raw(), cl::CL_PROGRAM_BUILD_LOG);
+        let log = log.map_or_else(|_| "no build log".to_owned(), String::from);
+        match devices.len() {
+            1 => log,
+            _ => format!("device {position}, {}:\n{log}", device.name()),
+        }
     };
-    let logs: Vec<String> = devices.iter().map(log).collect();
+    let logs: Vec<String> = devices.iter().enumerate().map(log).collect();
     Err(Error::refused(call, code, logs.join("\n")))
 }
 
@@ -261,8 +337,7 @@ impl<'a> ProgramBuilder<'a> {
         self
     }
 
-    /// Adds a header, which the source includes by this name (OpenCL 1.2). There may be one: cl3 passes the names of
-    /// several as Rust's slices, which the driver takes for pointers.
+    /// Adds a header, which the source includes by this name.
     pub fn header(mut self, name: &'a str, source: &'a str) -> Self {
         self.headers.push((name, source));
         self
@@ -279,62 +354,59 @@ impl<'a> ProgramBuilder<'a> {
     /// # Errors
     /// CL_INVALID_VALUE for a source or header that is empty or has a zero byte, CL_INVALID_DEVICE for no
     /// devices and for a device of another context, CL_INVALID_BUILD_OPTIONS for options with a zero byte,
-    /// CL_BUILD_PROGRAM_FAILURE and CL_COMPILE_PROGRAM_FAILURE with the log of each device, an error of class
-    /// [`Unsupported`](crate::Class::Unsupported) for headers before OpenCL 1.2 and for several headers, and the
-    /// driver's other errors, such as CL_LINK_PROGRAM_FAILURE.
+    /// CL_BUILD_PROGRAM_FAILURE and CL_COMPILE_PROGRAM_FAILURE with the log of each device, the errors of
+    /// [`Program::link`], and the driver's other errors.
     pub fn build(self) -> Result<Program> {
         if !self.headers.is_empty() {
             return Program::link([&self.compile()?], "");
         }
-        let devices = self.checked_devices(BUILD)?;
+        self.check_devices(BUILD)?;
         let options = without_zero(BUILD, CL_INVALID_BUILD_OPTIONS, "the options", &self.options)?;
-        let raw = with_source(self.context, &self.source)?;
-        let built = cl::build_program(raw.get(), &devices, &options, None, ptr::null_mut());
-        checked(BUILD, raw.get(), &devices, built)?;
-        Ok(Program { raw, context: self.context.clone() })
+        build(with_source(self.context, &self.source)?, self.context, self.devices, options)
     }
 
-    /// Compiles the program, to be linked with others (`clCompileProgram`, OpenCL 1.2).
+    /// Compiles the program, to be linked with others (`clCompileProgram`).
     ///
     /// # Errors
     /// The errors of [`build`](Self::build), and CL_INVALID_COMPILER_OPTIONS for options with a zero byte.
     pub fn compile(self) -> Result<CompiledProgram> {
-        let devices = self.checked_devices(COMPILE)?;
-        // quirk: LOADER-2
-        let oldest = self.devices.iter().map(Device::version).min().unwrap_or_default();
-        if oldest < (Version { major: 1, minor: 2 }) {
-            let reason = format!("a device has OpenCL {oldest}, headers and links need 1.2");
-            return Err(Error::unsupported(COMPILE, CL_INVALID_OPERATION, reason));
-        }
-        if self.headers.len() > 1 {
-            let reason = "cl3 passes one header only";
-            return Err(Error::unsupported(COMPILE, CL_INVALID_OPERATION, reason));
-        }
+        self.check_devices(COMPILE)?;
         let options =
             without_zero(COMPILE, CL_INVALID_COMPILER_OPTIONS, "the options", &self.options)?;
         let raw = with_source(self.context, &self.source)?;
         let name =
             |name: &str| without_zero(COMPILE, CL_INVALID_VALUE, "the name of a header", name);
         let names = self.headers.iter().map(|header| name(header.0)).collect::<Result<Vec<_>>>()?;
-        let names: Vec<&CStr> = names.iter().map(|name| &**name).collect();
+        let names: Vec<*const c_char> = names.iter().map(|name| name.as_ptr()).collect();
         let headers = self.headers.iter().map(|header| with_source(self.context, header.1));
         let headers = headers.collect::<Result<Vec<_>>>()?;
         let headers: Vec<cl_program> = headers.iter().map(ProgramRef::get).collect();
-        let (program, end) = (raw.get(), ptr::null_mut());
-        let compiled =
-            cl::compile_program(program, &devices, &options, &headers, &names, None, end);
-        checked(COMPILE, program, &devices, compiled)?;
+        let devices = handles(self.devices);
+        // Not cl3's function, which passes the names as Rust's slices. The handles are alive and of one context, and
+        // there are so many of them and of names.
+        let code = runtime(COMPILE)?.clCompileProgram(
+            raw.get(),
+            devices.len() as u32,
+            devices.as_ptr(),
+            options.as_ptr(),
+            headers.len() as u32,
+            if headers.is_empty() { ptr::null() } else { headers.as_ptr() },
+            if headers.is_empty() { ptr::null() } else { names.as_ptr() },
+            None,
+            ptr::null_mut(),
+        );
+        checked(COMPILE, raw.get(), self.devices, code.unwrap_or(DLOPEN_FUNCTION_NOT_AVAILABLE))?;
         let program = Program { raw, context: self.context.clone() };
         Ok(CompiledProgram { program, devices: self.devices.to_vec() })
     }
 
-    fn checked_devices(&self, call: &'static str) -> Result<Vec<cl_device_id>> {
+    fn check_devices(&self, call: &'static str) -> Result<()> {
         let of_context = |device: &Device| self.context.devices().contains(device);
         if self.devices.is_empty() || !self.devices.iter().all(of_context) {
             let reason = "a program is compiled for devices of its context, and for at least one";
             return Err(Error::refused(call, CL_INVALID_DEVICE, reason));
         }
-        Ok(self.devices.iter().map(Device::as_raw).collect())
+        Ok(())
     }
 }
 

@@ -13,8 +13,9 @@ use cl3::types::{cl_command_queue, cl_context, cl_device_id, cl_event};
 use crate::error::{Error, Result, in_call};
 use crate::event::Event;
 use crate::handle::by_handle;
+use crate::memory::Order;
 use crate::queue_state::QueueState;
-use crate::wait_list::{RawWaitList, WaitList};
+use crate::wait_list::RawWaitList;
 
 pub use crate::queue_properties::QueueProperties;
 
@@ -24,14 +25,14 @@ pub use crate::queue_properties::QueueProperties;
 /// queue is released when the last event of its commands is dropped, too.
 ///
 /// ```
-/// use clmatrix::{CommandQueue, QueueProperties};
+/// use clmatrix::{CommandQueue, QueueProperties, enqueue_barrier, enqueue_marker};
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// let context = clmatrix::create_some_context()?;
 /// let queue = CommandQueue::new(&context)?;
 /// let profiled = CommandQueue::with_properties(&context, QueueProperties::PROFILING)?;
-/// let written = profiled.enqueue_marker([])?;
-/// let barrier = queue.enqueue_barrier(&written)?;
+/// let written = enqueue_marker(&profiled)?;
+/// let barrier = enqueue_barrier(queue.after(&written))?;
 /// profiled.flush()?;
 /// barrier.wait()?;
 /// # Ok(())
@@ -164,7 +165,7 @@ impl CommandQueue {
     pub unsafe fn from_raw(raw: cl_command_queue, retain: bool) -> Result<Self> {
         // SAFETY: as the caller promises.
         let state = unsafe { QueueState::from_raw(raw, retain) }?;
-        Ok(Self(Arc::new(Handle(Arc::new(state)))))
+        Ok(Self::of(Arc::new(state)))
     }
 
     #[inline]
@@ -179,7 +180,11 @@ impl CommandQueue {
 
     /// Returns a handle to a queue that has others, or events.
     pub(crate) fn upgrade(state: &Weak<QueueState>) -> Option<Self> {
-        state.upgrade().map(|state| Self(Arc::new(Handle(state))))
+        state.upgrade().map(Self::of)
+    }
+
+    pub(crate) fn of(state: Arc<QueueState>) -> Self {
+        Self(Arc::new(Handle(state)))
     }
 
     /// Returns whether `state` is of this queue.
@@ -198,9 +203,13 @@ impl CommandQueue {
         self.state().raw()
     }
 
-    /// Returns the driver's handle of the context, valid as long as `self` lives.
+    /// Returns CL_QUEUE_CONTEXT.
+    pub fn context(&self) -> Context {
+        self.state().context()
+    }
+
     #[inline]
-    pub fn context_raw(&self) -> cl_context {
+    pub(crate) fn context_raw(&self) -> cl_context {
         self.state().context_raw()
     }
 
@@ -213,9 +222,8 @@ impl CommandQueue {
         Err(Error::refused(call, CL_INVALID_CONTEXT, reason))
     }
 
-    /// Returns the driver's handle of the device, valid as long as `self` lives.
-    #[inline]
-    pub fn device_raw(&self) -> cl_device_id {
+    /// Returns CL_QUEUE_DEVICE.
+    pub fn device(&self) -> &Device {
         self.state().device()
     }
 
@@ -259,45 +267,6 @@ impl CommandQueue {
         cl::finish(self.as_raw()).map_err(in_call("clFinish"))
     }
 
-    /// Enqueues a marker, which completes after the events of `wait_for`, or after all commands
-    /// enqueued before it if there are none (`clEnqueueMarkerWithWaitList`;
-    /// `pyopencl.enqueue_marker`).
-    ///
-    /// # Errors
-    /// CL_INVALID_CONTEXT for an event of another context,
-    /// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST for an event that has failed, and the driver's
-    /// errors.
-    pub fn enqueue_marker<'a>(&self, wait_for: impl Into<WaitList<'a>>) -> Result<Event> {
-        const CALL: &str = "clEnqueueMarkerWithWaitList";
-        self.synchronize(CALL, cl::enqueue_marker_with_wait_list, &wait_for.into())
-    }
-
-    /// Enqueues a barrier: later commands run after it, and it completes as a marker does
-    /// (`clEnqueueBarrierWithWaitList`; `pyopencl.enqueue_barrier`).
-    ///
-    /// # Errors
-    /// The errors of [`enqueue_marker`](Self::enqueue_marker).
-    pub fn enqueue_barrier<'a>(&self, wait_for: impl Into<WaitList<'a>>) -> Result<Event> {
-        const CALL: &str = "clEnqueueBarrierWithWaitList";
-        self.synchronize(CALL, cl::enqueue_barrier_with_wait_list, &wait_for.into())
-    }
-
-    /// Enqueues a marker or a barrier.
-    fn synchronize(
-        &self,
-        call: &'static str,
-        submit: unsafe fn(cl_command_queue, u32, *const cl_event) -> Submitted,
-        wait_for: &WaitList<'_>,
-    ) -> Result<Event> {
-        // An empty list stands for all earlier commands, so completed events stay in the list.
-        let wait_list = wait_for.prepare_all(call, self.context_raw())?;
-        let submitted = self.state().submit(call, &wait_list, |(queue, count, events)| {
-            // SAFETY: the handles are alive and of one context.
-            unsafe { submit(queue, count, events) }
-        });
-        Ok(submitted?)
-    }
-
     /// Wraps the event of a command that other code enqueued on this queue. With `retain`, a
     /// reference is added; without, the caller's reference is taken over, unless this fails.
     ///
@@ -324,8 +293,44 @@ impl CommandQueue {
             return Ok(());
         }
         // A barrier also orders out-of-order queues.
-        self.enqueue_barrier(pending).map(drop)
+        enqueue_barrier(self.after(pending)).map(drop)
     }
+}
+
+/// Enqueues a marker, which completes after the events of the wait list, or after all commands enqueued before it if
+/// there are none (`clEnqueueMarkerWithWaitList`; `pyopencl.enqueue_marker`).
+///
+/// # Errors
+/// CL_INVALID_CONTEXT for an event of another context, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST for an event that
+/// has failed, and the driver's errors.
+pub fn enqueue_marker<'q>(order: impl Into<Order<'q>>) -> Result<Event> {
+    const CALL: &str = "clEnqueueMarkerWithWaitList";
+    synchronize(CALL, cl::enqueue_marker_with_wait_list, &order.into())
+}
+
+/// Enqueues a barrier: later commands run after it, and it completes as a marker does
+/// (`clEnqueueBarrierWithWaitList`; `pyopencl.enqueue_barrier`).
+///
+/// # Errors
+/// The errors of [`enqueue_marker`].
+pub fn enqueue_barrier<'q>(order: impl Into<Order<'q>>) -> Result<Event> {
+    const CALL: &str = "clEnqueueBarrierWithWaitList";
+    synchronize(CALL, cl::enqueue_barrier_with_wait_list, &order.into())
+}
+
+/// Enqueues a marker or a barrier.
+fn synchronize(
+    call: &'static str,
+    submit: unsafe fn(cl_command_queue, u32, *const cl_event) -> Submitted,
+    Order { queue, wait_for }: &Order<'_>,
+) -> Result<Event> {
+    // An empty list stands for all earlier commands, so completed events stay in the list.
+    let wait_list = wait_for.prepare_all(call, queue.context_raw())?;
+    let submitted = queue.state().submit(call, &wait_list, |(queue, count, events)| {
+        // SAFETY: the handles are alive and of one context.
+        unsafe { submit(queue, count, events) }
+    });
+    Ok(submitted?)
 }
 
 by_handle!(CommandQueue, properties);

@@ -1,14 +1,17 @@
 //! The driver's queue behind the handles and events.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cl3::command_queue as cl;
 use cl3::types::{cl_command_queue, cl_context, cl_device_id};
 
+use crate::context::Context;
 use crate::device::Device;
 use crate::driver::Driver;
 use crate::error::{Result, in_call};
-use crate::handle::{ContextRef, QueueRef};
+use crate::handle::QueueRef;
+use crate::memory::context::MemContext;
 use crate::queue_properties::QueueProperties;
 
 /// The driver's queue, which lives as long as its last handle or event.
@@ -16,7 +19,7 @@ use crate::queue_properties::QueueProperties;
 pub(crate) struct QueueState {
     /// The first field: the context and the device must outlive the queue.
     raw: QueueRef,
-    context: ContextRef,
+    context: Arc<MemContext>,
     device: Device,
     properties: QueueProperties,
     driver: Driver,
@@ -40,7 +43,7 @@ impl QueueState {
         let device = isize::from(info(cl::CL_QUEUE_DEVICE)?) as cl_device_id;
         let properties = QueueProperties::from_bits_retain(info(cl::CL_QUEUE_PROPERTIES)?.into());
         // SAFETY: the driver says that it is the context of a valid queue.
-        let context = unsafe { ContextRef::retain(context) }?;
+        let context = unsafe { MemContext::from_raw(context, true) }?;
         // SAFETY: as above, of its device.
         let device = unsafe { Device::from_raw(device) }?;
         // SAFETY: the caller vouches for the handle, and without `retain` for its reference.
@@ -56,12 +59,15 @@ impl QueueState {
 
     #[inline]
     pub fn context_raw(&self) -> cl_context {
-        self.context.get()
+        self.context.raw()
     }
 
-    #[inline]
-    pub fn device(&self) -> cl_device_id {
-        self.device.as_raw()
+    pub fn context(&self) -> Context {
+        Context(Arc::clone(&self.context))
+    }
+
+    pub fn device(&self) -> &Device {
+        &self.device
     }
 
     #[inline]

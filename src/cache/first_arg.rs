@@ -6,7 +6,7 @@ use crate::program::Program;
 use crate::queue::CommandQueue;
 
 use crate::error::Result;
-use crate::handle::{ContextRef, ProgramRef};
+use crate::handle::ProgramRef;
 use crate::memory::{MemoryObject, Sampler};
 
 /// An OpenCL object that a [`FirstArgCache`](super::FirstArgCache) keeps values for: a context, a
@@ -62,60 +62,29 @@ pub(super) mod sealed {
     }
 }
 
-macro_rules! counted {
-    ($object:ty, $kind:ident, $handle:ident, $reference:ident) => {
-        impl sealed::Object for $object {
+macro_rules! objects {
+    ($([$($generics:tt)*] $object:ty: $kind:ident, |$this:ident| $kept:expr;)*) => {$(
+        impl<$($generics)*> sealed::Object for $object {
             fn identity(&self) -> Identity {
-                (Kind::$kind, self.$handle().addr())
+                (Kind::$kind, self.as_raw().addr())
             }
 
             fn keep(&self) -> Result<Kept> {
-                // SAFETY: the types have valid handles.
-                Ok(Box::new(unsafe { $reference::retain(self.$handle()) }?))
+                let $this = self;
+                Ok(Box::new($kept))
             }
         }
+    )*};
+}
+
+objects! {
+    [] Context: Context, |context| context.retained()?;
+    // SAFETY: the program is alive.
+    [] Program: Program, |program| {
+        (unsafe { ProgramRef::retain(program.as_raw()) }?, program.context().clone())
     };
-}
-
-counted!(Context, Context, as_raw, ContextRef);
-counted!(Program, Program, as_raw, ProgramRef);
-
-impl sealed::Object for Device {
-    fn identity(&self) -> Identity {
-        (Kind::Device, self.as_raw().addr())
-    }
-
-    fn keep(&self) -> Result<Kept> {
-        Ok(Box::new(self.clone()))
-    }
-}
-
-impl<M: MemoryObject + 'static> sealed::Object for M {
-    fn identity(&self) -> Identity {
-        (Kind::Memory, self.as_raw().addr())
-    }
-
-    fn keep(&self) -> Result<Kept> {
-        Ok(Box::new(self.clone()))
-    }
-}
-
-impl sealed::Object for CommandQueue {
-    fn identity(&self) -> Identity {
-        (Kind::Queue, self.as_raw().addr())
-    }
-
-    fn keep(&self) -> Result<Kept> {
-        Ok(Box::new(self.clone()))
-    }
-}
-
-impl sealed::Object for Sampler {
-    fn identity(&self) -> Identity {
-        (Kind::Sampler, self.as_raw().addr())
-    }
-
-    fn keep(&self) -> Result<Kept> {
-        Ok(Box::new(self.clone()))
-    }
+    [] Device: Device, |device| device.clone();
+    [M: MemoryObject + 'static] M: Memory, |memory| memory.clone();
+    [] CommandQueue: Queue, |queue| queue.clone();
+    [] Sampler: Sampler, |sampler| sampler.clone();
 }

@@ -255,7 +255,7 @@ impl<'k, 'a> Launch<'k, 'a> {
 
     #[inline]
     pub(super) fn push_sampler(&mut self, sampler: &'a Sampler) {
-        let is_foreign = self.is_foreign(sampler.context());
+        let is_foreign = self.is_foreign(sampler.mem_context());
         self.push(Value::handle(sampler.as_raw(), Kinds::SAMPLER, is_foreign));
     }
 

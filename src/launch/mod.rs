@@ -132,7 +132,7 @@ impl Kernel {
     pub unsafe fn from_raw(raw: cl_kernel, retain: bool) -> Result<Self> {
         let context = isize::from(info(raw, CL_KERNEL_CONTEXT)?) as cl_context;
         // SAFETY: the driver says that it is the context of a valid kernel.
-        let context = unsafe { MemContext::from_raw(context) }?;
+        let context = unsafe { MemContext::from_raw(context, true) }?;
         let program = isize::from(info(raw, CL_KERNEL_PROGRAM)?) as cl_program;
         // SAFETY: the driver says that it is the program of a valid kernel.
         let program = unsafe { ProgramRef::retain(program) }?;
@@ -146,8 +146,8 @@ impl Kernel {
         let kernel = raw.get();
         let count: u32 = info(kernel, CL_KERNEL_NUM_ARGS)?.into();
         let infos = arg_info::ask(kernel, count);
-        let local_memory = |&device: &_| {
-            get_device_info(device, CL_DEVICE_LOCAL_MEM_SIZE).map_or(u64::MAX, u64::from)
+        let local_memory = |device: &Device| {
+            get_device_info(device.as_raw(), CL_DEVICE_LOCAL_MEM_SIZE).map_or(u64::MAX, u64::from)
         };
         Ok(Self {
             name: info(kernel, CL_KERNEL_FUNCTION_NAME)?.into(),

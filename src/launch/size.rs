@@ -8,8 +8,9 @@ use cl3::kernel::{CL_KERNEL_PROGRAM, get_kernel_info};
 use cl3::program::{
     CL_PROGRAM_BUILD_OPTIONS, CL_PROGRAM_SOURCE, get_program_build_info, get_program_info,
 };
-use cl3::types::{cl_device_id, cl_kernel, cl_program};
+use cl3::types::{cl_kernel, cl_program};
 
+use crate::device::Device;
 use crate::error::{Error, Result};
 
 /// The name of the call.
@@ -115,7 +116,7 @@ pub(super) fn check(
 
 /// True if the kernel's program is known to be OpenCL C 1.x, in which groups have one size. In doubt
 /// the driver decides.
-pub(super) fn must_be_uniform(kernel: cl_kernel, devices: &[cl_device_id]) -> bool {
+pub(super) fn must_be_uniform(kernel: cl_kernel, devices: &[Device]) -> bool {
     let Ok(program) = get_kernel_info(kernel, CL_KERNEL_PROGRAM) else { return false };
     let program = isize::from(program) as cl_program;
     // A program that was linked, or made of a binary, does not tell how it was compiled.
@@ -123,8 +124,8 @@ pub(super) fn must_be_uniform(kernel: cl_kernel, devices: &[cl_device_id]) -> bo
     if source.is_ok_and(|source| source.trim_end_matches('\0').is_empty()) {
         return false;
     }
-    devices.iter().all(|&device| {
-        get_program_build_info(program, device, CL_PROGRAM_BUILD_OPTIONS)
+    devices.iter().all(|device| {
+        get_program_build_info(program, device.as_raw(), CL_PROGRAM_BUILD_OPTIONS)
             .is_ok_and(|options| is_opencl_c_1(&String::from(options)))
     })
 }

@@ -14,7 +14,7 @@ use super::track::{Access, AccessTracker};
 use crate::error::{Error, Result};
 use crate::event::{Event, Outcome};
 use crate::memory::Order;
-use crate::queue::{Arguments, CommandQueue, NotSubmitted, Submitted};
+use crate::queue::{Arguments, CommandQueue, NotSubmitted, Submitted, enqueue_marker};
 
 /// The number of accesses of a command that need no memory from the heap.
 const ROOM: usize = 8;
@@ -190,7 +190,7 @@ impl RecordedUse<'_> {
         }
         let event = match self {
             Self::Event(event) => event,
-            Self::Queue(queue) => &queue.enqueue_marker([])?,
+            Self::Queue(queue) => &enqueue_marker(queue)?,
         };
         let id = bytes.tracker.begin_command(CALL, &bytes.range, Access::Write)?;
         bytes.tracker.submitted(id, event);

@@ -3,75 +3,48 @@
 use std::sync::Arc;
 
 use cl3::context::{CL_CONTEXT_DEVICES, get_context_info};
-use cl3::device::{
-    CL_DEVICE_EXTENSIONS, CL_DEVICE_MAX_MEM_ALLOC_SIZE, CL_DEVICE_MEM_BASE_ADDR_ALIGN,
-    CL_DEVICE_VERSION, get_device_info,
-};
-use cl3::error_codes::CL_INVALID_BUFFER_SIZE;
+use cl3::device::{CL_DEVICE_MAX_MEM_ALLOC_SIZE, CL_DEVICE_MEM_BASE_ADDR_ALIGN, get_device_info};
+use cl3::error_codes::{CL_INVALID_BUFFER_SIZE, CL_INVALID_CONTEXT, CL_INVALID_OPERATION};
 use cl3::types::{cl_context, cl_device_id};
 
 use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, in_call};
 use crate::handle::ContextRef;
 use crate::select::Version;
 
-/// The devices of a context. Sub-devices live as long as this: drivers do not keep them.
+/// A reference to a context, and its devices. Sub-devices live as long as this: drivers do not keep them.
 // quirk: DRIVER-17
-#[derive(Debug)]
-pub struct Devices {
-    all: Vec<Device>,
-    raw: Vec<cl_device_id>,
-}
-
-// SAFETY: device handles may be used from any thread, and `all` keeps them valid.
-unsafe impl Send for Devices {}
-// SAFETY: as above.
-unsafe impl Sync for Devices {}
-
-impl Devices {
-    pub(crate) fn new(all: Vec<Device>) -> Self {
-        Self { raw: all.iter().map(Device::as_raw).collect(), all }
-    }
-
-    /// Returns CL_CONTEXT_DEVICES; none where the driver cannot tell.
-    ///
-    /// # Safety
-    /// `context` is a valid context.
-    pub(crate) unsafe fn of_context(context: cl_context) -> Result<Self> {
-        let raw = get_context_info(context, CL_CONTEXT_DEVICES).map(Vec::<isize>::from);
-        // SAFETY: the driver says that they are the devices of a valid context.
-        let device = |raw| unsafe { Device::from_raw(raw as cl_device_id) };
-        let all: Result<_> = raw.unwrap_or_default().into_iter().map(device).collect();
-        all.map(Self::new)
-    }
-
-    pub(crate) fn raw(&self) -> &[cl_device_id] {
-        &self.raw
-    }
-}
-
-/// A reference to a context, and its devices.
 #[derive(Debug)]
 pub struct MemContext {
     /// The first field: the devices must outlive the context.
     context: ContextRef,
-    devices: Arc<Devices>,
+    devices: Arc<[Device]>,
 }
 
 impl MemContext {
-    pub(crate) fn new(context: ContextRef, devices: Arc<Devices>) -> Self {
+    /// Takes over a context of `devices`, of which there is at least one.
+    pub(crate) fn new(context: ContextRef, devices: Arc<[Device]>) -> Self {
         Self { context, devices }
     }
 
-    /// Adds a reference to a context.
+    /// Adds a reference to a context with `retain`, else takes over one.
     ///
     /// # Safety
-    /// `context` is a valid context.
-    pub(crate) unsafe fn from_raw(context: cl_context) -> Result<Arc<Self>> {
+    /// `context` is a valid context, and without `retain` the caller owns a reference to it.
+    pub(crate) unsafe fn from_raw(context: cl_context, retain: bool) -> Result<Arc<Self>> {
+        const CALL: &str = "clGetContextInfo";
+        let devices: Vec<isize> =
+            get_context_info(context, CL_CONTEXT_DEVICES).map_err(in_call(CALL))?.into();
+        if devices.is_empty() {
+            let reason = "the driver lists no device of the context";
+            return Err(Error::refused(CALL, CL_INVALID_CONTEXT, reason));
+        }
+        // SAFETY: the driver says that they are the devices of a valid context.
+        let device = |raw| unsafe { Device::from_raw(raw as cl_device_id) };
+        let devices = devices.into_iter().map(device).collect::<Result<Arc<[_]>>>()?;
+        check_versions(CALL, &devices, OLDEST)?;
         // SAFETY: as the caller promises.
-        let devices = Arc::new(unsafe { Devices::of_context(context) }?);
-        // SAFETY: the caller vouches for the handle.
-        let context = unsafe { ContextRef::retain(context) }?;
+        let context = unsafe { ContextRef::from_raw(context, retain) }?;
         Ok(Arc::new(Self::new(context, devices)))
     }
 
@@ -87,25 +60,23 @@ impl MemContext {
         self.context.get()
     }
 
-    /// CL_CONTEXT_DEVICES; none where the driver cannot tell.
-    pub(crate) fn devices(&self) -> &[cl_device_id] {
-        self.devices.raw()
-    }
-
-    /// The same, with references to sub-devices.
-    pub(crate) fn all_devices(&self) -> &[Device] {
-        &self.devices.all
+    /// CL_CONTEXT_DEVICES.
+    pub(crate) fn devices(&self) -> &[Device] {
+        &self.devices
     }
 
     /// CL_DEVICE_MEM_BASE_ADDR_ALIGN of each device, in bytes.
     pub(crate) fn base_alignments(&self) -> impl Iterator<Item = usize> {
-        self.devices().iter().map(|device| base_alignment(*device))
+        self.devices().iter().map(|device| {
+            let bits = get_device_info(device.as_raw(), CL_DEVICE_MEM_BASE_ADDR_ALIGN);
+            (bits.map_or(8, u32::from) as usize / 8).max(1)
+        })
     }
 
     /// The largest CL_DEVICE_MAX_MEM_ALLOC_SIZE in bytes; `None` where a device does not tell.
     pub(crate) fn largest_allocation(&self) -> Option<u64> {
         let sizes: Option<Vec<u64>> =
-            self.devices().iter().map(|device| largest_allocation(*device)).collect();
+            self.devices().iter().map(|device| largest_allocation(device.as_raw())).collect();
         sizes?.into_iter().max()
     }
 
@@ -129,21 +100,23 @@ pub(crate) fn largest_allocation(device: cl_device_id) -> Option<u64> {
     get_device_info(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE).ok().map(u64::from)
 }
 
-/// CL_DEVICE_MEM_BASE_ADDR_ALIGN, which is in bits, in bytes.
-fn base_alignment(device: cl_device_id) -> usize {
-    let bits = get_device_info(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN).map_or(8, u32::from);
-    (bits as usize / 8).max(1)
-}
+/// The oldest version of OpenCL that a device may have. Functions of it are used without a look at the version.
+pub(crate) const OLDEST: Version = Version { major: 1, minor: 2 };
 
-/// Returns the version of OpenCL that a device has, 0.0 if it does not tell.
-pub(crate) fn version(device: cl_device_id) -> Version {
-    let text = get_device_info(device, CL_DEVICE_VERSION).map_or(String::new(), String::from);
-    Version::parse(&text).unwrap_or_default()
-}
-
-/// Returns whether a device has an extension.
-pub(crate) fn has_extension(device: cl_device_id, extension: &str) -> bool {
-    get_device_info(device, CL_DEVICE_EXTENSIONS).is_ok_and(|extensions| {
-        String::from(extensions).split_whitespace().any(|name| name == extension)
+/// Refuses devices before the version that `call` needs: their drivers may lack the function, and the loader then
+/// calls a null pointer.
+// quirk: LOADER-2
+pub(crate) fn check_versions(
+    call: &'static str,
+    devices: &[Device],
+    needed: Version,
+) -> Result<()> {
+    devices.iter().try_for_each(|device| {
+        let version = device.version();
+        if version >= needed {
+            return Ok(());
+        }
+        let reason = format!("'{}' has OpenCL {version}, this needs {needed}", device.name());
+        Err(Error::unsupported(call, CL_INVALID_OPERATION, reason))
     })
 }

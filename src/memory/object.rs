@@ -18,6 +18,7 @@ use super::flags::MemFlags;
 use super::image::shape::ImageType;
 use super::live::Live;
 use super::track::{Access, AccessTracker};
+use crate::context::Context;
 use crate::error::{Error, Result, in_call};
 use crate::handle::MemRef;
 
@@ -40,9 +41,9 @@ pub trait MemoryObject: sealed::Handle + Clone + Eq + Hash + fmt::Debug + Send +
         self.handle()
     }
 
-    /// CL_MEM_CONTEXT: the driver's handle of the context, valid as long as `self` lives.
-    fn context_raw(&self) -> cl_context {
-        self.object().context().raw()
+    /// CL_MEM_CONTEXT.
+    fn context(&self) -> Context {
+        Context(Arc::clone(self.object().context()))
     }
 
     /// CL_MEM_TYPE.
@@ -328,7 +329,7 @@ pub(crate) fn info(raw: cl_mem, name: u32) -> Result<InfoType> {
 pub(crate) fn context_of(raw: cl_mem) -> Result<Arc<MemContext>> {
     let context = isize::from(info(raw, cl::CL_MEM_CONTEXT)?) as cl_context;
     // SAFETY: the driver says that it is the context of a valid object.
-    unsafe { MemContext::from_raw(context) }
+    unsafe { MemContext::from_raw(context, true) }
 }
 
 /// Returns the object that a live object is made of.

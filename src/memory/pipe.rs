@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::context::Context;
+use crate::device::Device;
 use cl3::device::{CL_DEVICE_PIPE_MAX_PACKET_SIZE, get_device_info};
 use cl3::error_codes::{CL_INVALID_OPERATION, CL_INVALID_PIPE_SIZE, CL_INVALID_VALUE};
 use cl3::info_type::InfoType;
@@ -154,8 +155,9 @@ fn check_size(
 ) -> Result<()> {
     let refused = |reason: String| Err(Error::refused(call, CL_INVALID_PIPE_SIZE, reason));
     // The value is there from OpenCL 2.0 on, and 0 for a device of 3.0 without pipes.
-    let largest =
-        |&device: &_| get_device_info(device, CL_DEVICE_PIPE_MAX_PACKET_SIZE).map_or(0, u32::from);
+    let largest = |device: &Device| {
+        get_device_info(device.as_raw(), CL_DEVICE_PIPE_MAX_PACKET_SIZE).map_or(0, u32::from)
+    };
     let largest = context.devices().iter().map(largest).max().unwrap_or(0);
     if largest == 0 {
         let reason = "no device of the context has pipes; use a buffer with an atomic counter";

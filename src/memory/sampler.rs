@@ -8,7 +8,7 @@ use cl3::info_type::InfoType;
 use cl3::sampler as cl;
 use cl3::types::{cl_context, cl_sampler};
 
-use super::context::{MemContext, has_extension, version};
+use super::context::{MemContext, check_versions};
 use super::image::limits::check_support;
 use crate::error::{Error, Result, in_call};
 use crate::handle::{SamplerRef, by_handle};
@@ -123,7 +123,7 @@ impl Sampler {
     pub fn with_properties(context: &Context, properties: &[SamplerProperty]) -> Result<Self> {
         const CALL: &str = "clCreateSamplerWithProperties";
         let context = with_images(CALL, context)?;
-        check_version(CALL, &context)?;
+        check_versions(CALL, context.devices(), Version { major: 2, minor: 0 })?;
         check_properties(CALL, &context, properties)?;
         let list: Vec<u64> = properties
             .iter()
@@ -147,7 +147,7 @@ impl Sampler {
     pub unsafe fn from_raw(raw: cl_sampler, retain: bool) -> Result<Self> {
         let context = isize::from(info(raw, cl::CL_SAMPLER_CONTEXT)?) as cl_context;
         // SAFETY: the driver says that it is the context of a valid sampler.
-        let context = unsafe { MemContext::from_raw(context) }?;
+        let context = unsafe { MemContext::from_raw(context, true) }?;
         // SAFETY: the caller vouches for the handle, and without `retain` for its reference.
         let reference = Arc::new(unsafe { SamplerRef::from_raw(raw, retain) }?);
         Ok(Self { reference, context })
@@ -166,9 +166,9 @@ impl Sampler {
         self.reference.get()
     }
 
-    /// CL_SAMPLER_CONTEXT: the driver's handle of the context, valid as long as `self` lives.
-    pub fn context_raw(&self) -> cl_context {
-        self.context().raw()
+    /// CL_SAMPLER_CONTEXT.
+    pub fn context(&self) -> Context {
+        Context(Arc::clone(&self.context))
     }
 
     /// CL_SAMPLER_REFERENCE_COUNT, for debugging: handles of this crate may share one reference.
@@ -240,7 +240,7 @@ impl Sampler {
         Ok(info(self.as_raw(), cl::CL_SAMPLER_PROPERTIES)?.into())
     }
 
-    pub(crate) fn context(&self) -> &Arc<MemContext> {
+    pub(crate) fn mem_context(&self) -> &Arc<MemContext> {
         &self.context
     }
 
@@ -301,28 +301,13 @@ fn with_images(call: &'static str, context: &Context) -> Result<Arc<MemContext>>
     Ok(context)
 }
 
-/// Refuses devices before OpenCL 2.0: their drivers may lack the function, and the loader then calls a
-/// null pointer.
-// quirk: LOADER-2
-fn check_version(call: &'static str, context: &MemContext) -> Result<()> {
-    match context.devices().iter().map(|&device| version(device)).min() {
-        Some(version) if version < (Version { major: 2, minor: 0 }) => {
-            let reason = format!(
-                "a device of the context has OpenCL {version}, properties need 2.0: use Sampler::new"
-            );
-            Err(Error::unsupported(call, CL_INVALID_OPERATION, reason))
-        }
-        _ => Ok(()),
-    }
-}
-
 fn check_properties(
     call: &'static str,
     context: &MemContext,
     properties: &[SamplerProperty],
 ) -> Result<()> {
     let has_mip_levels =
-        || context.devices().iter().any(|&device| has_extension(device, "cl_khr_mipmap_image"));
+        || context.devices().iter().any(|device| device.has_extension("cl_khr_mipmap_image"));
     for (position, property) in properties.iter().enumerate() {
         if properties[..position].iter().any(|before| before.name() == property.name()) {
             let reason = format!("{property:?} is given twice");

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::memory::RecordedUse;
 use crate::memory::command::AccessedRange;
 use crate::memory::track::{Access, AccessTracker};
-use crate::queue::CommandQueue;
+use crate::queue::{CommandQueue, enqueue_marker};
 use crate::queue_state::QueueState;
 
 pub(super) const CALL: &str = "MemoryPool::allocate";
@@ -132,7 +132,7 @@ impl<P: BlockOwner> Block<P> {
     /// Binds the block to `queue`, whose later commands run after those of the queue that it was bound to.
     pub fn bind(&mut self, queue: &CommandQueue) -> Result<()> {
         if let Some(last) = self.last_queue().filter(|last| last != queue) {
-            let marker = last.enqueue_marker([])?;
+            let marker = enqueue_marker(&last)?;
             RecordedUse::Event(&marker).record(&self.accessed())?;
             queue.order_after(&[marker])?;
         }

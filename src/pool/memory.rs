@@ -102,7 +102,7 @@ impl sealed::PoolMemory for Buffer {
         /// The alignment of `long16` and `double16`, the largest of any type.
         const LARGEST_TYPE: usize = 128;
         // All devices can use the largest: alignments are powers of two.
-        self.context().base_alignments().max().unwrap_or(1).max(LARGEST_TYPE)
+        sealed::PoolMemory::context(self).base_alignments().max().unwrap_or(1).max(LARGEST_TYPE)
     }
 
     fn part(&self, start: usize, size: usize) -> Result<Self> {

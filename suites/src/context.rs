@@ -1,8 +1,10 @@
 //! The contexts that a test gets: another one at each call, on one device, and gone after use.
 
 use clmatrix::memory::{Buffer, MemFlags};
-use clmatrix::{CommandQueue, Context, Device, Platform, Result};
-use clmatrix_harness::{CtxFactory, ctx_factory, device, platform};
+use clmatrix::{
+    CommandQueue, Context, Device, Partition, Platform, Program, QueueProperties, Result,
+};
+use clmatrix_harness::{CtxFactory, ctx_factory, device, platform, skip};
 use rstest::rstest;
 
 use crate::support::on_device::{OnDevice, on_device, soon};
@@ -37,6 +39,37 @@ fn the_device_belongs_to_the_platform(device: Device, platform: Platform) -> Res
 #[clmatrix_harness::test]
 fn fixtures_agree_on_the_device(ctx_factory: CtxFactory, device: Device) {
     assert_eq!(ctx_factory.device().as_raw(), device.as_raw());
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_context_may_have_two_devices(device: Device) -> Result<()> {
+    let parts = device.partition(Partition::Equally(1)).unwrap_or_default();
+    let Some(parts) = parts.get(..2) else {
+        skip!("the device has no two sub-devices");
+    };
+    let context = Context::new(parts)?;
+    let source = "kernel void k(global uint *out, uint value) { out[get_global_id(0)] = value; }";
+    let program = Program::build(&context, source)?;
+    assert_eq!(program.binaries()?.len(), 2);
+    let mut kernel = program.kernel("k")?;
+    let shared = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1_u32; 4])?;
+    for (part, value) in parts.iter().zip([7_u32, 8]) {
+        let queue = CommandQueue::on_device(&context, part, QueueProperties::empty())?;
+        assert_eq!((queue.device(), queue.context()), (part, context.clone()));
+        let own = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[2_u32; 4])?;
+        // SAFETY: the arguments are those that the kernel declares, with an element for each work item.
+        unsafe { kernel.launch().arg(&own).arg(value).global(4).enqueue(&queue)? };
+        own.slice::<u32>(1..).copy_to(&queue, shared.slice(1..))?;
+        assert_eq!(shared.to_vec::<u32>(&queue)?, [1, value, value, value]);
+    }
+    let error = Program::build(&context, "kernel void k() { undeclared_name = 1; }").unwrap_err();
+    let log = error.build_log().expect("a build log");
+    for (position, part) in parts.iter().enumerate() {
+        assert!(log.contains(&format!("device {position}, {}:", part.name())), "{log}");
+    }
+    assert!(log.contains("undeclared_name"), "{log}");
+    Ok(())
 }
 
 /// Drivers limit the number of contexts, so a context must be released with its last user.

@@ -29,7 +29,7 @@ fn queries_return_the_properties_of_a_buffer(on_device: OnDevice) -> Result<()> 
     assert!(buffer.host_ptr()?.is_null());
     assert_eq!(buffer.map_count()?, 0);
     assert_eq!(buffer.reference_count()?, 1);
-    assert_eq!(buffer.context_raw(), on_device.context.as_raw());
+    assert_eq!(buffer.context(), on_device.context);
     assert_eq!(buffer.associated_memory_object()?, None);
     assert_eq!(buffer.offset(), 0);
     Ok(())
@@ -48,13 +48,13 @@ fn queries_return_the_parent_and_offset_of_a_sub_buffer(
     assert_eq!((region.size(), region.offset()), (part, part));
     assert_eq!(region.flags(), MemFlags::READ_ONLY);
     assert_eq!(region.associated_memory_object()?, Some(buffer.as_raw()));
-    assert_eq!(region.context_raw(), buffer.context_raw());
+    assert_eq!(region.context(), buffer.context());
     assert_ne!(region.as_raw(), buffer.as_raw());
     Ok(())
 }
 
 #[rstest]
-#[clmatrix_harness::test(requires(opencl = "1.2"))]
+#[clmatrix_harness::test]
 fn a_queue_keeps_its_sub_device(device: Device) -> Result<()> {
     if !device.opencl3().partition_properties()?.contains(&CL_DEVICE_PARTITION_EQUALLY) {
         skip!("the device has no sub-devices");
@@ -64,14 +64,14 @@ fn a_queue_keeps_its_sub_device(device: Device) -> Result<()> {
     let queue = CommandQueue::new(&context)?;
     let raw = sub_devices[0].as_raw();
     drop((context, sub_devices));
-    assert_eq!(queue.device_raw(), raw);
+    assert_eq!(queue.device().as_raw(), raw);
     assert_eq!(get_device_info(raw, CL_DEVICE_MAX_COMPUTE_UNITS).map(u32::from), Ok(1));
     Ok(())
 }
 
 /// PoCL reads the device that a sub-device is a part of.
 #[rstest]
-#[clmatrix_harness::test(requires(opencl = "1.2"))]
+#[clmatrix_harness::test]
 fn a_sub_device_keeps_the_one_that_it_is_a_part_of(device: Device) -> Result<()> {
     let halves = device.partition(Partition::Equally(2));
     let Some(half) = halves.ok().and_then(|mut halves| halves.pop()) else {
@@ -98,14 +98,14 @@ fn a_context_has_each_device_once(device: Device) -> Result<()> {
 #[case::parts_of_nothing(Partition::Equally(0))]
 #[case::no_parts(Partition::ByCounts(&[]))]
 #[case::an_empty_part(Partition::ByCounts(&[1, 0, 1]))]
-#[clmatrix_harness::test(requires(opencl = "1.2"))]
+#[clmatrix_harness::test]
 fn parts_have_compute_units(device: Device, #[case] partition: Partition<'_>) {
     let error = device.partition(partition).unwrap_err();
     assert_eq!(error.code_name(), "CL_INVALID_DEVICE_PARTITION_COUNT");
 }
 
 #[rstest]
-#[clmatrix_harness::test(requires(opencl = "1.2"))]
+#[clmatrix_harness::test]
 fn a_buffer_keeps_the_sub_devices_of_its_context(device: Device) -> Result<()> {
     if !device.opencl3().partition_properties()?.contains(&CL_DEVICE_PARTITION_EQUALLY) {
         skip!("the device has no sub-devices");

@@ -127,7 +127,7 @@ fn queries_return_the_properties_of_a_pipe(
     assert_eq!(pipe.flags(), MemFlags::READ_WRITE | MemFlags::HOST_NO_ACCESS);
     assert_eq!(pipe.object_type()?, ObjectType::Pipe);
     assert_eq!(pipe.reference_count()?, 1);
-    assert_eq!(pipe.context_raw(), on_device.context.as_raw());
+    assert_eq!(pipe.context(), on_device.context);
     assert_eq!(pipe.associated_memory_object()?, None);
     assert_eq!((pipe.offset(), pipe.map_count()?), (0, 0));
     let driver_says: usize = get_mem_object_info(pipe.as_raw(), CL_MEM_SIZE).unwrap().into();

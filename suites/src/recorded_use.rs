@@ -6,7 +6,7 @@ use clmatrix::memory::{
     Buffer, Image, MemFlags, MemoryObject, RecordedUse, SvmAllocation, SvmFlags, SvmPointer,
     enqueue_copy,
 };
-use clmatrix::{CommandQueue, Event, Result, UserEvent};
+use clmatrix::{CommandQueue, Event, Result, UserEvent, enqueue_marker};
 use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
 
@@ -170,7 +170,7 @@ fn svm_is_freed_after_recorded_commands(
         |queue, gate| fill_svm(queue, &svm, gate),
         |queue, event| svm.record_use(record.of(queue, event)),
     )?;
-    let freed = svm.enqueue_release(Some(&on.queue), []).map_err(|back| back.error)?;
+    let freed = svm.enqueue_release(&on.queue).map_err(|back| back.error)?;
     meanwhile(&filled.gate, open, || freed.wait())?;
     assert!(filled.event.status()?.has_ended(), "it was freed too early");
     filled.queue.finish()
@@ -225,7 +225,7 @@ fn record_use_refuses_other_contexts_and_mapped_memory(
     let buffer = buffer_of(on, &[OLD; 4])?;
     assert_eq!(refusal(buffer.record_use(&*foreign_event)), "CL_INVALID_CONTEXT");
     assert_eq!(refusal(buffer.record_use(&foreign_queue)), "CL_INVALID_CONTEXT");
-    let marker = on.queue.enqueue_marker([])?;
+    let marker = enqueue_marker(&on.queue)?;
     let map = buffer.map_read::<u32>(&on.queue, ..)?;
     assert_eq!(refusal(buffer.record_use(&marker)), "CL_INVALID_OPERATION");
     drop(map);

@@ -130,7 +130,7 @@ fn queries_return_the_properties_of_a_sampler(
     assert_eq!(sampler.addressing_mode()?, addressing);
     assert_eq!(sampler.filter_mode()?, filter);
     assert_eq!(sampler.reference_count()?, 1);
-    assert_eq!(sampler.context_raw(), on_device.context.as_raw());
+    assert_eq!(sampler.context(), on_device.context);
     Ok(())
 }
 

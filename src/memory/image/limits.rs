@@ -2,20 +2,21 @@
 //! and their limits on images.
 
 use crate::context::Context;
+use crate::device::Device;
 use cl3::device as cl;
 use cl3::error_codes::{
     CL_IMAGE_FORMAT_NOT_SUPPORTED, CL_INVALID_IMAGE_DESCRIPTOR, CL_INVALID_IMAGE_SIZE,
     CL_INVALID_OPERATION, CL_INVALID_VALUE,
 };
 use cl3::memory;
-use cl3::types::{cl_context, cl_device_id};
+use cl3::types::cl_context;
 
 use super::axis::Axis;
 use super::format::ImageFormat;
 use super::shape::{Extent, ImageType};
 use crate::error::{Error, Result};
 use crate::memory::MemFlags;
-use crate::memory::context::{MemContext, has_extension, version};
+use crate::memory::context::MemContext;
 
 /// Returns the formats of images of this type with the kernel access of `flags`
 /// (`clGetSupportedImageFormats`; `pyopencl.get_supported_image_formats`).
@@ -78,9 +79,9 @@ unsafe fn formats(
 }
 
 /// A number that a device tells; 0 where it does not.
-pub(super) fn limit(device: cl_device_id, name: u32) -> usize {
+pub(super) fn limit(device: &Device, name: u32) -> usize {
     use cl3::info_type::InfoType;
-    match cl::get_device_info(device, name) {
+    match cl::get_device_info(device.as_raw(), name) {
         Ok(InfoType::Size(number)) => number,
         Ok(InfoType::Uint(number)) => number as usize,
         _ => 0,
@@ -89,8 +90,8 @@ pub(super) fn limit(device: cl_device_id, name: u32) -> usize {
 
 /// Refuses images where no device of the context has any.
 pub(in crate::memory) fn check_support(call: &'static str, context: &MemContext) -> Result<()> {
-    let has_images = |device: &&cl_device_id| limit(**device, cl::CL_DEVICE_IMAGE_SUPPORT) != 0;
-    if context.devices().iter().any(|device| has_images(&device)) {
+    let has_images = |device: &Device| limit(device, cl::CL_DEVICE_IMAGE_SUPPORT) != 0;
+    if context.devices().iter().any(has_images) {
         return Ok(());
     }
     let reason = "no device of the context has images (CL_DEVICE_IMAGE_SUPPORT)";
@@ -98,7 +99,7 @@ pub(in crate::memory) fn check_support(call: &'static str, context: &MemContext)
 }
 
 /// The most pixels that a device has along each axis of such images.
-fn largest(device: cl_device_id, image_type: ImageType) -> [usize; 3] {
+fn largest(device: &Device, image_type: ImageType) -> [usize; 3] {
     let is_3d = image_type == ImageType::Image3d;
     let name = |axis| match axis {
         Axis::Width if image_type == ImageType::Image1dBuffer => {
@@ -120,7 +121,7 @@ fn largest(device: cl_device_id, image_type: ImageType) -> [usize; 3] {
 
 /// How many pixels a 1D image has at most on every device of the context.
 pub(super) fn longest_row(context: &MemContext) -> usize {
-    let longest = |&device: &cl_device_id| largest(device, ImageType::Image1d)[0];
+    let longest = |device: &Device| largest(device, ImageType::Image1d)[0];
     context.devices().iter().map(longest).min().unwrap_or(1).max(1)
 }
 
@@ -131,7 +132,7 @@ pub(super) fn check_extent(
     extent: &Extent,
 ) -> Result<()> {
     let all: Vec<_> =
-        context.devices().iter().map(|&device| largest(device, extent.image_type)).collect();
+        context.devices().iter().map(|device| largest(device, extent.image_type)).collect();
     let fits = |largest: &[usize; 3]| (0..3).all(|axis| extent.pixels[axis] <= largest[axis]);
     if all.iter().any(fits) {
         return Ok(());
@@ -194,13 +195,13 @@ pub(super) fn check_from_buffer(
     offset: usize,
 ) -> Result<()> {
     let capable: Vec<_> =
-        context.devices().iter().copied().filter(|&device| has_images_of_buffers(device)).collect();
+        context.devices().iter().filter(|device| has_images_of_buffers(device)).collect();
     if capable.is_empty() {
         let reason =
             "no device of the context makes 2D images of buffers (cl_khr_image2d_from_buffer)";
         return Err(Error::unsupported(call, CL_INVALID_OPERATION, reason));
     }
-    let alignments = capable.iter().map(|&device| {
+    let alignments = capable.iter().map(|device| {
         let in_bytes = |name| limit(device, name).max(1).saturating_mul(format.item_size());
         [
             in_bytes(cl::CL_DEVICE_IMAGE_PITCH_ALIGNMENT),
@@ -221,9 +222,9 @@ pub(super) fn check_from_buffer(
     Err(Error::refused(call, CL_INVALID_IMAGE_DESCRIPTOR, reason))
 }
 
-fn has_images_of_buffers(device: cl_device_id) -> bool {
+fn has_images_of_buffers(device: &Device) -> bool {
     // OpenCL 2 has them in any case.
-    version(device).major == 2 || has_extension(device, "cl_khr_image2d_from_buffer")
+    device.version().major == 2 || device.has_extension("cl_khr_image2d_from_buffer")
 }
 
 #[cfg(test)]

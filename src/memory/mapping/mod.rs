@@ -222,7 +222,7 @@ impl<K: Mappable> Mapping<K> {
 
     /// Returns the queue that mapped the bytes.
     fn queue(&self) -> &Arc<QueueState> {
-        self.event.queue().expect("a map is a command of a queue")
+        self.event.queue_state().expect("a map is a command of a queue")
     }
 }
 

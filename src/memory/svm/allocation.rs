@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::context::Context;
 use crate::event::Event;
-use crate::queue::CommandQueue;
+use crate::queue::{CommandQueue, enqueue_marker};
 use cl3::error_codes::{CL_INVALID_OPERATION, CL_INVALID_VALUE, CL_OUT_OF_RESOURCES};
 use cl3::types::cl_uint;
 
@@ -16,9 +16,8 @@ use super::free;
 use super::memory::{Origin, Svm, SvmMemory};
 use super::pointer::SvmPointer;
 use crate::error::{Error, Result, in_call};
-use crate::memory::TransferError;
 use crate::memory::context::MemContext;
-use crate::wait_list::WaitList;
+use crate::memory::{Order, TransferError};
 
 const CALL: &str = "clSVMAlloc";
 
@@ -102,28 +101,29 @@ impl SvmAllocation {
         self.size = size;
     }
 
-    /// Has the memory freed on `queue`, or on the queue that it is bound to, after `wait_for` and
-    /// after what this crate has enqueued on it (`clEnqueueSVMFree`; PyOpenCL's `enqueue_release`).
-    /// The event says when it is gone.
+    /// Has the memory freed on a queue, after its wait list and after what this crate has enqueued on the memory
+    /// (`clEnqueueSVMFree`; PyOpenCL's `enqueue_release`). The event says when it is gone.
     ///
     /// Where a command that it comes after fails, the memory may never be freed.
     ///
     /// # Errors
-    /// With the memory: CL_INVALID_OPERATION where it has other handles, maps or buffers, where an
-    /// unmap of it failed, and where there is no queue; those of [`bind_to_queue`](Self::bind_to_queue) for the queue,
+    /// With the memory: CL_INVALID_OPERATION where it has other handles, maps or buffers, and where an
+    /// unmap of it failed; those of [`bind_to_queue`](Self::bind_to_queue) for the queue,
     /// CL_INVALID_CONTEXT for an event of another context, and the driver's errors. Without it:
     /// the driver's errors when the memory is already on its way.
-    pub fn enqueue_release<'a>(
+    pub fn enqueue_release<'q>(
         self,
-        queue: Option<&CommandQueue>,
-        wait_for: impl Into<WaitList<'a>>,
+        order: impl Into<Order<'q>>,
     ) -> std::result::Result<Event, TransferError<Option<Self>>> {
         let mut memory = Arc::try_unwrap(self.memory).map_err(|memory| {
             let reason = "the memory has other handles, maps or buffers; drop them first";
             let error = Error::refused(free::CALL, CL_INVALID_OPERATION, reason);
             TransferError::new(error, Some(Self::from_memory(memory)))
         })?;
-        match free::enqueue_free(&mut memory, queue, &wait_for.into()) {
+        let Order { queue, wait_for } = order.into();
+        let freed = free::in_order(free::CALL, queue, memory.context())
+            .and_then(|queue| free::enqueue_after_uses(queue, &mut memory, &wait_for));
+        match freed {
             Ok(event) => Ok(event),
             Err(error) => {
                 let left = memory.is_allocated().then(|| Self::from_memory(Arc::new(memory)));
@@ -142,7 +142,7 @@ impl SvmAllocation {
         let new = free::in_order(free::CALL, queue, self.memory.context())?;
         let mut bound = self.memory.queue();
         if let Some(old) = bound.as_ref().filter(|old| *old != new) {
-            new.order_after(&[old.enqueue_marker([])?])?;
+            new.order_after(&[enqueue_marker(old)?])?;
         }
         let old = bound.replace(new.clone());
         // The last handle of a queue flushes it, and a callback may come here: without the lock.

@@ -3,8 +3,8 @@
 use cl3::device;
 use cl3::error_codes::{CL_INVALID_OPERATION, CL_INVALID_VALUE};
 use cl3::memory as cl;
-use cl3::types::cl_device_id;
 
+use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::memory::context::MemContext;
 
@@ -98,7 +98,7 @@ pub(super) fn check_flags(call: &'static str, context: &MemContext, flags: SvmFl
 
 /// Refuses what no device of the context can do.
 fn check(call: &'static str, context: &MemContext, capability: Capability) -> Result<()> {
-    if context.devices().iter().any(|&device| capability.has(capabilities(device))) {
+    if context.devices().iter().any(|device| capability.has(capabilities(device))) {
         return Ok(());
     }
     Err(unsupported(call, context.devices(), capability))
@@ -110,28 +110,23 @@ pub(super) fn check_all(
     context: &MemContext,
     capability: Capability,
 ) -> Result<()> {
-    let lacks = |device: &&cl_device_id| !capability.has(capabilities(**device));
+    let lacks = |device: &&Device| !capability.has(capabilities(device));
     match context.devices().iter().find(lacks) {
-        Some(&device) => Err(unsupported(call, &[device], capability)),
+        Some(device) => Err(unsupported(call, std::slice::from_ref(device), capability)),
         None => Ok(()),
     }
 }
 
-fn unsupported(call: &'static str, devices: &[cl_device_id], capability: Capability) -> Error {
-    let names: Vec<String> = devices.iter().map(|&device| format!("'{}'", name(device))).collect();
+fn unsupported(call: &'static str, devices: &[Device], capability: Capability) -> Error {
+    let names: Vec<String> = devices.iter().map(|device| format!("'{}'", device.name())).collect();
     let Capability { what, instead, .. } = capability;
     let reason = format!("the device {} has no {what}; {instead}", names.join(", "));
     Error::unsupported(call, CL_INVALID_OPERATION, reason)
 }
 
 /// None before OpenCL 2.0.
-fn capabilities(id: cl_device_id) -> u64 {
-    device::get_device_info(id, device::CL_DEVICE_SVM_CAPABILITIES).map_or(0, u64::from)
-}
-
-fn name(id: cl_device_id) -> String {
-    device::get_device_info(id, device::CL_DEVICE_NAME)
-        .map_or_else(|_| "?".to_owned(), String::from)
+fn capabilities(of: &Device) -> u64 {
+    device::get_device_info(of.as_raw(), device::CL_DEVICE_SVM_CAPABILITIES).map_or(0, u64::from)
 }
 
 #[cfg(test)]

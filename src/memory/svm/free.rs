@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::event::Event;
 use crate::queue::{CommandQueue, Submitted};
 use cl3::command_queue as cl;
-use cl3::error_codes::{CL_INVALID_COMMAND_QUEUE, CL_INVALID_OPERATION};
+use cl3::error_codes::CL_INVALID_COMMAND_QUEUE;
 use cl3::types::{cl_command_queue, cl_uint};
 
 use super::calls;
@@ -19,22 +19,6 @@ use crate::wait_list::WaitList;
 
 /// The name of the call.
 pub(super) const CALL: &str = "clEnqueueSVMFree";
-
-/// Frees `memory` on `queue`, or on the queue that it is bound to, after `wait_for` and its own commands.
-pub(super) fn enqueue_free(
-    memory: &mut SvmMemory,
-    queue: Option<&CommandQueue>,
-    wait_for: &WaitList<'_>,
-) -> Result<Event> {
-    let queue = match queue {
-        Some(queue) => in_order(CALL, queue, memory.context())?.clone(),
-        None => memory.queue().clone().ok_or_else(|| {
-            let reason = "the memory is bound to no queue; pass one";
-            Error::refused(CALL, CL_INVALID_OPERATION, reason)
-        })?,
-    };
-    enqueue_after_uses(&queue, memory, wait_for)
-}
 
 /// Enqueues the free of `memory`, which has no other handle, after the commands on it. If the driver
 /// was called, the memory is given up, even if there is an error.

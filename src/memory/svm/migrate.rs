@@ -3,16 +3,15 @@
 use std::ffi::c_void;
 
 use crate::event::Event;
-use crate::queue::CommandQueue;
 use cl3::command_queue as cl;
-use cl3::device::{CL_DEVICE_VERSION, get_device_info};
-use cl3::error_codes::{CL_INVALID_OPERATION, CL_INVALID_VALUE};
+use cl3::error_codes::CL_INVALID_VALUE;
 use smallvec::SmallVec;
 
 use super::memory::all_bytes;
 use super::pointer::SvmPointer;
-use crate::error::{Error, Result, in_call};
+use crate::error::{Error, Result};
 use crate::memory::command::enqueue;
+use crate::memory::context::check_versions;
 use crate::memory::migrate::checked;
 use crate::memory::range::check_not_empty;
 use crate::memory::{MigrationFlags, Order};
@@ -57,7 +56,8 @@ pub fn enqueue_svm_migratemem<'q>(
             return Err(Error::refused(CALL, CL_INVALID_VALUE, reason));
         }
     }
-    check_version(order.queue)?;
+    let device = std::slice::from_ref(order.queue.device());
+    check_versions(CALL, device, Version { major: 2, minor: 1 })?;
     let accesses: SmallVec<[_; 4]> = svms.iter().map(|svm| all_bytes(*svm, access)).collect();
     let pointers: SmallVec<[*const c_void; 4]> =
         svms.iter().map(|svm| svm.svm_ptr().cast_const()).collect();
@@ -68,44 +68,4 @@ pub fn enqueue_svm_migratemem<'q>(
         // there and is not freed before the command has ended.
         unsafe { cl::enqueue_svm_migrate_mem(queue, count, at, sizes, flags.bits(), events, list) }
     })
-}
-
-/// Refuses devices before OpenCL 2.1: their drivers may lack the function, and the loader then calls a
-/// null pointer.
-// quirk: LOADER-2
-fn check_version(queue: &CommandQueue) -> Result<()> {
-    let text: String = get_device_info(queue.device_raw(), CL_DEVICE_VERSION)
-        .map_err(in_call("clGetDeviceInfo"))?
-        .into();
-    check_text(&text)
-}
-
-/// Refuses the CL_DEVICE_VERSION of a device that is too old.
-fn check_text(version: &str) -> Result<()> {
-    const NEEDED: Version = Version { major: 2, minor: 1 };
-    if Version::parse(version).is_some_and(|version| version >= NEEDED) {
-        return Ok(());
-    }
-    let reason = format!("the queue's device has '{version}', this needs OpenCL {NEEDED}");
-    Err(Error::unsupported(CALL, CL_INVALID_OPERATION, reason))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::error::Class;
-
-    #[test]
-    fn devices_before_opencl_2_1_are_unsupported() {
-        for (version, is_new_enough) in [
-            ("OpenCL 3.0 PoCL", true),
-            ("OpenCL 2.1 ", true),
-            ("OpenCL 2.0 AMD", false),
-            ("OpenCL 1.2 x", false),
-            ("", false),
-        ] {
-            let class = check_text(version).map_err(|error| error.class());
-            assert_eq!(class, if is_new_enough { Ok(()) } else { Err(Class::Unsupported) });
-        }
-    }
 }

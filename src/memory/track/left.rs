@@ -52,7 +52,7 @@ impl LeftMap {
 
     /// Unmaps the bytes on the queue that mapped them. The map has ended.
     pub fn unmap(&self) -> Result<Event> {
-        let queue = self.event.queue().expect("a map is a command of a queue");
+        let queue = self.event.queue_state().expect("a map is a command of a queue");
         let memory = self.memory.as_ref().map(MemRef::get);
         let submitted = queue.submit(UNMAP, &RawWaitList::default(), |arguments| {
             // SAFETY: the handles are alive and of one context, and the bytes are mapped at this pointer,

@@ -465,7 +465,8 @@ impl AccessTracker {
 fn ask_in_order(events: &[Event]) {
     let mut pending = Few::new();
     for event in events {
-        let queue = event.queue().filter(|queue| queue.is_in_order()).map(|queue| queue.raw());
+        let queue =
+            event.queue_state().filter(|queue| queue.is_in_order()).map(|queue| queue.raw());
         if !queue.is_some_and(|queue| pending.contains(&queue)) && event.outcome().is_none() {
             pending.extend(queue);
         }

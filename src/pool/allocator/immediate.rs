@@ -54,12 +54,12 @@ impl ImmediateAllocator {
     /// the driver's errors.
     pub fn new(queue: &CommandQueue, flags: MemFlags) -> Result<Self> {
         // SAFETY: the queue's context is alive as long as the queue, which is borrowed.
-        let context = unsafe { MemContext::from_raw(queue.context_raw()) }?;
+        let context = unsafe { MemContext::from_raw(queue.context_raw(), true) }?;
         Ok(Self {
             queue: queue.is_in_order().then(|| queue.clone()),
             buffers: DeferredAllocator::in_context(context, flags)?,
             toucher: Toucher::beside(queue)?,
-            max_size: largest_allocation(queue.device_raw())
+            max_size: largest_allocation(queue.device().as_raw())
                 .map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
         })
     }

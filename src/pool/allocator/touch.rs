@@ -43,7 +43,7 @@ impl By {
     }
 
     fn for_queue(queue: &CommandQueue) -> Result<Self> {
-        let device = queue.device_raw();
+        let device = queue.device().as_raw();
         let info = |name| get_device_info(device, name).map_err(in_call("clGetDeviceInfo"));
         let platform = isize::from(info(CL_DEVICE_PLATFORM)?) as cl_platform_id;
         let platform_version = get_platform_info(platform, CL_PLATFORM_VERSION)
@@ -63,7 +63,7 @@ impl By {
 impl Toucher {
     /// On the device of `queue`.
     pub(super) fn beside(queue: &CommandQueue) -> Result<Self> {
-        let (context, device) = (queue.context_raw(), queue.device_raw());
+        let (context, device) = (queue.context_raw(), queue.device().as_raw());
         // SAFETY: the context and the device are alive while the queue is borrowed.
         let queue = unsafe { CommandQueue::create(context, device, QueueProperties::empty()) }?;
         Ok(Self { by: By::for_queue(&queue)?, queue })

@@ -37,7 +37,7 @@ impl Way {
                 drop(svm);
                 Ok(None)
             }
-            _ => svm.enqueue_release(Some(queue), []).map(Some).map_err(|back| back.error),
+            _ => svm.enqueue_release(queue).map(Some).map_err(|back| back.error),
         }
     }
 }
@@ -99,7 +99,7 @@ fn svm_with_a_command_that_fails_is_never_freed(on_device: OnDevice) -> Result<(
     let svm = allocate(on)?;
     let (queue, closed) = (on.another_queue(), gate(&on.context));
     let filled = enqueue_fill(queue.after(&closed), &svm, &NEW, ..)?;
-    let freed = svm.enqueue_release(Some(&on.queue), []).map_err(|back| back.error)?;
+    let freed = svm.enqueue_release(&on.queue).map_err(|back| back.error)?;
     fail(&closed);
     let others = (0..4).map(|_| allocate(on)).collect::<Result<Vec<_>>>()?;
     assert!(filled.wait().is_err() && freed.wait().is_err());

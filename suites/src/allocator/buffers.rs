@@ -45,7 +45,7 @@ fn a_buffer_has_the_requested_size_and_one_reference(
     let buffer = allocate(&kind.allocator(context, queue, MemFlags::READ_WRITE)?, size)?;
     // SAFETY: the buffer is alive, and neither is mapped.
     let asked = unsafe { Buffer::from_raw(buffer.as_raw(), true) }?;
-    assert_eq!((asked.size(), asked.context_raw()), (size, context.as_raw()));
+    assert_eq!((asked.size(), &asked.context()), (size, context));
     drop(asked);
     assert_eq!(buffer.reference_count()?, 1);
     Ok(())

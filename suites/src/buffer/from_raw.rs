@@ -18,7 +18,7 @@ fn from_raw_retains_or_takes_over_a_reference(on_device: OnDevice) -> Result<()>
     let added = unsafe { Buffer::from_raw(buffer.as_raw(), true)? };
     assert_eq!(buffer.reference_count()?, count + 1);
     assert_eq!((added.size(), added.offset(), added.flags()), (16, 0, buffer.flags()));
-    assert_eq!(added.context_raw(), on_device.context.as_raw());
+    assert_eq!(added.context(), on_device.context);
     assert!(added.parent().is_none());
     let raw = added.as_raw();
     std::mem::forget(added);

@@ -40,7 +40,7 @@ fn queries_return_the_properties_of_an_image(
     let pixels: usize = image.shape().iter().product();
     assert!(MemoryObject::size(&image) >= pixels * 16);
     assert_eq!(image.flags(), MemFlags::READ_ONLY);
-    assert_eq!(image.context_raw(), on_device.context.as_raw());
+    assert_eq!(image.context(), on_device.context);
     assert_eq!((image.num_mip_levels()?, image.num_samples()?), (0, 0));
     assert!(image.host_ptr()?.is_null());
     assert_eq!(image.map_count()?, 0);

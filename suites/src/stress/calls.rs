@@ -12,7 +12,10 @@ use clmatrix::memory::{
     SvmAllocation, SvmMap, SvmPointer, enqueue_copy, enqueue_fill, enqueue_migrate_mem_objects,
 };
 use clmatrix::pool::{PooledBuffer, PooledSvm};
-use clmatrix::{CommandQueue, Context, Event, Kernel, Program, QueueProperties, Result, UserEvent};
+use clmatrix::{
+    CommandQueue, Context, Event, Kernel, Program, QueueProperties, Result, UserEvent,
+    enqueue_barrier, enqueue_marker,
+};
 
 use super::memory::Handle;
 use super::values::Values;
@@ -32,7 +35,7 @@ impl Stranger {
     pub fn new(context: &Context) -> Result<Self> {
         let queue = CommandQueue::new(context)?;
         let buffer = Buffer::from_slice(context, MemFlags::READ_WRITE, &[0; 64])?;
-        let event = queue.enqueue_marker([])?;
+        let event = enqueue_marker(&queue)?;
         queue.finish()?;
         Ok(Self { queue, buffer, event })
     }
@@ -231,12 +234,12 @@ impl<'w> Calls<'w> {
             }
             3 => {
                 let (queue, wait_for) = (self.some_queue(), self.wait_list());
-                let event = queue.enqueue_barrier(&wait_for)?;
+                let event = enqueue_barrier(queue.after(&wait_for))?;
                 self.keep(event);
             }
             4 => {
                 let (queue, wait_for) = (self.some_queue(), self.wait_list());
-                let event = queue.enqueue_marker(&wait_for)?;
+                let event = enqueue_marker(queue.after(&wait_for))?;
                 self.keep(event);
             }
             _ => {
@@ -520,8 +523,7 @@ impl<'w> Calls<'w> {
             0 if !self.svms.is_empty() => {
                 let index = self.values.below(self.svms.len());
                 let svm = self.svms.remove(index);
-                let queue = self.values.one_in(4).then_some(&queue);
-                self.keep(svm.enqueue_release(queue, &wait_for)?);
+                self.keep(svm.enqueue_release(queue.after(&wait_for))?);
                 Ok(())
             }
             1 => {

@@ -4,7 +4,7 @@ use std::mem;
 use std::sync::Arc;
 
 use clmatrix::cl3::error_codes::CL_INVALID_VALUE;
-use clmatrix::{CommandQueue, Event, Result};
+use clmatrix::{CommandQueue, Event, Result, enqueue_marker};
 
 use super::memory::{Mapped, NewMap, Pending};
 use super::object::{Link, LiveBlock};
@@ -196,7 +196,7 @@ impl Map {
                     object.had_dropped_map = true;
                 }
                 // The drop has no event of its own.
-                (self.queue.enqueue_marker([]), self.queue.clone(), false)
+                (enqueue_marker(&self.queue), self.queue.clone(), false)
             }
         };
         let event = match event {

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use clmatrix::memory::PendingTransfer;
-use clmatrix::{CommandQueue, Event, Kernel, Result, UserEvent};
+use clmatrix::{CommandQueue, Event, Kernel, Result, UserEvent, enqueue_barrier, enqueue_marker};
 
 use super::map::Map;
 use super::memory::Handle;
@@ -97,9 +97,9 @@ impl<'w> Thread<'w> {
                 }
             }
             Action::Open { slot } => self.state.open(slot)?,
-            Action::Marker => drop(queue.enqueue_marker(gate.as_ref())?),
+            Action::Marker => drop(enqueue_marker(queue.after(gate.as_ref()))?),
             // Without a gate, which would hold back all that comes after it.
-            Action::Barrier => drop(queue.enqueue_barrier([])?),
+            Action::Barrier => drop(enqueue_barrier(&queue)?),
             Action::Flush => self.state.world.flush(&queue)?,
             Action::Finish => {
                 self.state.open_gates()?;

@@ -196,7 +196,7 @@ fn a_released_buffer_releases_its_svm(on_device: OnDevice) -> Result<()> {
     on_device.queue.finish()?;
     let is_released = soon(|| {
         let memory = svm.take().expect("the memory");
-        svm = memory.enqueue_release(Some(&on_device.queue), []).err().and_then(|back| back.memory);
+        svm = memory.enqueue_release(&on_device.queue).err().and_then(|back| back.memory);
         Ok(svm.is_none())
     });
     assert!(is_released?, "the buffer keeps it");

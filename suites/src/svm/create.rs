@@ -122,7 +122,7 @@ fn svm_of_zero_bytes_has_no_memory(on_device: OnDevice) -> Result<()> {
     assert_eq!(refusal(buffer), "CL_INVALID_BUFFER_SIZE");
     // Both ways to give it up.
     drop(svm);
-    nothing()?.enqueue_release(Some(queue), [])?.wait()?;
+    nothing()?.enqueue_release(queue)?.wait()?;
     Ok(())
 }
 

@@ -45,7 +45,7 @@ fn freed_svm_releases_its_context(
             enqueue_fill(&queue, &svm, &7_u32, ..)?;
             drop(svm);
         }
-        "enqueue" => drop(svm.enqueue_release(Some(&queue), [])?),
+        "enqueue" => drop(svm.enqueue_release(&queue)?),
         "buffer" => {
             let buffer = svm.as_buffer(MemFlags::READ_WRITE, ..)?;
             drop(svm);

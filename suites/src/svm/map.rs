@@ -284,7 +284,7 @@ fn a_forgotten_map_keeps_its_bytes_mapped(on_device: OnDevice) -> Result<()> {
     assert_eq!(refusal(filled), "CL_INVALID_OPERATION");
     assert_eq!(refusal(svm.map_read::<u32>(&other_queue, ..)), "CL_INVALID_OPERATION");
     enqueue_fill(&other_queue, &svm, &0_u32, 8..)?;
-    let Err(back) = svm.enqueue_release(Some(&on_device.queue), []) else { panic!("released") };
+    let Err(back) = svm.enqueue_release(&on_device.queue) else { panic!("released") };
     assert!(back.memory.is_some());
     Ok(())
 }

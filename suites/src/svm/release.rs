@@ -122,7 +122,7 @@ fn enqueue_release_waits_for_its_wait_list_and_queue(on_device: OnDevice) -> Res
     let svm = svm_of(&on_device, COARSE, &many(7))?;
     let (out, _) = gated_reader(&on_device, queue, &svm, &gates[0])?;
     enqueue_fill(other_queue.after(&gates[1]), &svm, &7_u32, ..)?;
-    let released = svm.enqueue_release(Some(queue), &gates[2])?;
+    let released = svm.enqueue_release(queue.after(&gates[2]))?;
     for gate in &gates {
         thread::sleep(A_MOMENT);
         assert!(!is_over(&released)?, "it did not wait");
@@ -135,50 +135,32 @@ fn enqueue_release_waits_for_its_wait_list_and_queue(on_device: OnDevice) -> Res
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn enqueue_release_uses_the_bound_queue(on_device: OnDevice) -> Result<()> {
-    let queue = on_device.another_queue();
-    let svm = SvmAllocation::builder(&on_device.context).size(64).queue(&queue).build()?;
-    let gate = gate(&on_device.context);
-    enqueue_fill(queue.after(&gate), &svm, &7_u32, ..)?;
-    let released = svm.enqueue_release(None, [])?;
-    thread::sleep(A_MOMENT);
-    assert!(!is_over(&released)?);
-    open(&gate);
-    released.wait()?;
-    assert_eq!(released.queue_raw()?, queue.as_raw());
-    Ok(())
-}
-
-#[rstest]
-#[clmatrix_harness::test(requires(svm))]
 fn a_refused_release_returns_the_svm(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
     let queue = &on_device.queue;
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
-    let refused = |svm: SvmAllocation, queue: Option<&CommandQueue>| {
-        let Err(returned) = svm.enqueue_release(queue, []) else { panic!("it was not refused") };
+    let refused = |svm: SvmAllocation, queue: &CommandQueue| {
+        let Err(returned) = svm.enqueue_release(queue) else { panic!("it was not refused") };
         let svm = returned.memory.expect("the memory");
         (refusal(Err::<(), _>(returned.error)), svm)
     };
-    let (code, svm) = refused(svm, None);
-    assert_eq!(code, "CL_INVALID_OPERATION", "there is no queue");
     let clone = svm.clone();
-    let (code, svm) = refused(svm, Some(queue));
+    let (code, svm) = refused(svm, queue);
     assert_eq!(code, "CL_INVALID_OPERATION", "there is another handle");
     drop(clone);
     let map = svm.map_read::<u32>(queue, ..)?;
-    let (code, svm) = refused(svm, Some(queue));
+    let (code, svm) = refused(svm, queue);
     assert_eq!(code, "CL_INVALID_OPERATION", "it is mapped");
     drop(map);
     let buffer = svm.as_buffer(MemFlags::READ_ONLY, ..)?;
-    let (code, svm) = refused(svm, Some(queue));
+    let (code, svm) = refused(svm, queue);
     assert_eq!(code, "CL_INVALID_OPERATION", "there is a buffer");
     drop(buffer);
     let context: Context = ctx_factory().expect("another context");
     let foreign = CommandQueue::new(&context)?;
-    let (code, svm) = refused(svm, Some(&foreign));
+    let (code, svm) = refused(svm, &foreign);
     assert_eq!(code, "CL_INVALID_CONTEXT");
     assert_eq!(svm.map_read::<u32>(queue, ..)?[..], counting(4));
-    svm.enqueue_release(Some(queue), [])?.wait()?;
+    svm.enqueue_release(queue)?.wait()?;
     Ok(())
 }
 
@@ -201,7 +183,7 @@ fn svm_of_a_failed_unmap_is_not_released(
     if noticed {
         assert_eq!(refusal(svm.map_read::<u32>(&other, ..)), "CL_INVALID_OPERATION");
     }
-    let released = svm.enqueue_release(Some(&other), []);
+    let released = svm.enqueue_release(&other);
     assert_eq!(refusal(released.map_err(|back| back.error)), "CL_INVALID_OPERATION");
     Ok(())
 }
@@ -219,7 +201,7 @@ fn svm_of_a_failed_map_is_released(on_device: OnDevice) -> Result<()> {
     assert!(mapped.wait().is_err());
     // Comes after the unmap, which has failed as well.
     drop(svm.map_read_write::<u32>(&on_device.queue, ..)?);
-    let released = svm.enqueue_release(Some(&on_device.queue), []);
+    let released = svm.enqueue_release(&on_device.queue);
     released.map_err(|back| back.error)?.wait()
 }
 
@@ -232,7 +214,7 @@ fn an_out_of_order_queue_is_refused(on_device: OnDevice, device: Device) -> Resu
     assert_eq!(refusal(bound), wrong);
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     assert_eq!(refusal(svm.bind_to_queue(&queue)), wrong);
-    assert_eq!(refusal(svm.enqueue_release(Some(&queue), []).map_err(|back| back.error)), wrong);
+    assert_eq!(refusal(svm.enqueue_release(&queue).map_err(|back| back.error)), wrong);
     Ok(())
 }
 
@@ -263,12 +245,12 @@ fn rebound_svm_is_freed_after_its_former_queue(on_device: OnDevice) -> Result<()
     enqueue_fill(first.after(&gate), &elsewhere, &7_u32, ..)?;
     svm.bind_to_queue(&second)?;
     svm.bind_to_queue(&second)?;
-    let released = svm.enqueue_release(None, [])?;
+    let released = svm.enqueue_release(&second)?;
     thread::sleep(A_MOMENT);
     assert!(!is_over(&released)?, "it did not wait");
     open(&gate);
     released.wait()?;
-    assert_eq!(released.queue_raw()?, second.as_raw());
+    assert_eq!(released.queue(), Some(second));
     Ok(())
 }
 
@@ -282,10 +264,7 @@ fn unbind_from_queue_waits_for_the_queue(on_device: OnDevice) -> Result<()> {
     let filled = enqueue_fill(queue.after(&gate), &elsewhere, &7_u32, ..)?;
     meanwhile(&gate, open, || svm.unbind_from_queue())?;
     assert!(is_over(&filled)?);
-    svm.unbind_from_queue()?;
-    let back = svm.enqueue_release(None, []).map_err(|back| back.error);
-    assert_eq!(refusal(back), "CL_INVALID_OPERATION");
-    Ok(())
+    svm.unbind_from_queue()
 }
 
 /// The queue's last reference may go with the memory.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use clmatrix::cl3::event::retain_event;
 use clmatrix::cl3::types::cl_context;
 use clmatrix::memory::{Buffer, MemFlags, enqueue_fill};
-use clmatrix::{CommandQueue, Context, FirstArgCache, Program, Result, UserEvent};
+use clmatrix::{CommandQueue, Context, FirstArgCache, Program, Result, UserEvent, enqueue_marker};
 use clmatrix_harness::CtxFactory;
 
 const SOURCE: &str = "kernel void k() {}";
@@ -65,7 +65,7 @@ fn leaks_nothing(ctx_factory: CtxFactory) -> Result<()> {
     let _program = Program::build(&context, SOURCE)?;
     let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 64)?;
     enqueue_fill(&queue, &buffer, &1_u8, ..)?;
-    let event = queue.enqueue_marker([])?;
+    let event = enqueue_marker(&queue)?;
     event.wait()
 }
 

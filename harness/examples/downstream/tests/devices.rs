@@ -10,7 +10,7 @@ fn context(ctx_factory: CtxFactory) -> clmatrix::Context {
 }
 
 #[rstest]
-#[clmatrix_harness::test(requires(opencl = "1.1"), timeout = "30s")]
+#[clmatrix_harness::test(requires(opencl = "1.2"), timeout = "30s")]
 fn scales(ctx_factory: CtxFactory, #[values(1, 4096)] n: usize) -> clmatrix::Result<()> {
     let context = ctx_factory()?;
     let scaled = downstream::scale(&context, &vec![1.5; n], 2.0)?;
