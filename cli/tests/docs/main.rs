@@ -8,6 +8,7 @@ mod quirks;
 mod readme;
 mod sanitize;
 mod soundness;
+mod words;
 
 use std::collections::BTreeSet;
 use std::fs;
