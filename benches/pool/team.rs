@@ -81,7 +81,8 @@ impl Team {
         team
     }
 
-    /// Nanoseconds per pair, the mean of the threads'.
+    /// Nanoseconds per pair and thread: the time of all threads over the pairs of all. A thread that waits for a
+    /// processor makes few pairs, so the mean of the threads' own figures would be the time of that wait.
     pub fn round(&self, side: Side) -> f64 {
         let processors = available_parallelism().map_or(1, usize::from);
         let tries = if self.starts.len() > processors { 1 } else { TRIES };
@@ -95,8 +96,8 @@ impl Team {
                 best = paces;
             }
         }
-        let times = best.iter().map(|pace| pace.nanoseconds / pace.pairs as f64);
-        times.sum::<f64>() / best.len() as f64
+        let pairs: usize = best.iter().map(|pace| pace.pairs).sum();
+        best.iter().map(|pace| pace.nanoseconds).sum::<f64>() / pairs as f64
     }
 
     fn try_round(&self, side: Side) -> Vec<Pace> {
