@@ -115,7 +115,7 @@ pub fn clear_first_arg_caches() {
     caches.iter().for_each(|cache| cache.clear());
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -3,7 +3,7 @@
 
 mod entries;
 mod first_arg;
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests;
 
 use std::borrow::Borrow;

@@ -121,7 +121,7 @@ fn push_new<B>(bins: &mut Vec<Vec<B>>, bin: usize, block: B) {
     bins[bin].push(block);
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

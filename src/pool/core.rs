@@ -17,7 +17,7 @@ use super::bin::Binning;
 use super::block::{Block, BlockOwner, CALL, Reserved};
 use super::memory::Memory;
 use super::options::PoolOptions;
-use super::shards::{self, Shards};
+use super::shards::Shards;
 use super::slabs::Slabs;
 use super::source::{Request, Reuse, Source};
 use super::statistics::Statistics;
@@ -349,11 +349,11 @@ impl<M: Memory> PoolCore<M> {
         if block.suballocation.is_some() {
             return release_part(block);
         }
-        let pool: *const Self = Arc::as_ptr(block.pool());
-        // SAFETY: the block keeps the pool. As soon as the block is in the shard and the shard is unlocked,
-        // another thread may free the pool; this thread does not touch the pool any more.
-        let shard = unsafe { (*pool).shards.own() };
-        if let Some(block) = shards::release(shard, block) {
+        // As soon as the shard is unlocked, another thread may take the block and free the pool. This
+        // reference keeps the shard until its lock is no longer used.
+        let shard = Arc::clone(block.pool().shards.own());
+        let released = shard.lock().release(block);
+        if let Some(block) = released {
             free(block);
         }
     }

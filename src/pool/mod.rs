@@ -34,7 +34,6 @@ mod bin;
 mod bins;
 mod block;
 mod core;
-mod lock;
 mod memory;
 mod memory_pool;
 mod options;

@@ -86,7 +86,7 @@ impl Add for Counts {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

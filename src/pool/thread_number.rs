@@ -73,7 +73,7 @@ pub(super) fn thread_number() -> usize {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
     use std::sync::Barrier;

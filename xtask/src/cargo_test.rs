@@ -1,4 +1,4 @@
-//! All tests of the workspace: the models that loom explores, then `cargo test`.
+//! All tests of the workspace: `cargo test`.
 
 use std::process::{Command, ExitCode};
 
@@ -6,16 +6,15 @@ use anyhow::Result;
 use clmatrix_harness::provision::Environment;
 
 use crate::process;
-use crate::workspace::{Workspace, executables};
+use crate::workspace::Workspace;
 
-/// Runs `cargo test` on the devices that `environment` shows, without arguments also loom. All of
-/// it runs, whatever fails, and the last lines name what failed.
+/// Runs `cargo test` on the devices that `environment` shows. All of it runs, whatever fails, and the last
+/// lines name what failed.
 pub fn run(
     workspace: &Workspace,
     environment: &Environment,
     arguments: &[String],
 ) -> Result<ExitCode> {
-    let loom_passes = !arguments.is_empty() || passes(loom(workspace));
     let mut test = command(workspace, arguments);
     environment.apply(&mut test);
     // With --no-fail-fast, cargo's last lines are a list of the targets that failed.
@@ -26,30 +25,7 @@ pub fn run(
              `cargo xtask test -- -p PACKAGE ...`"
         );
     }
-    if !loom_passes {
-        eprintln!("error: loom's tests failed: run them again with `cargo xtask loom`");
-    }
-    Ok(process::exit_code(status, loom_passes))
-}
-
-/// Prints an error, which counts as a failure.
-fn passes(result: Result<bool>) -> bool {
-    result.unwrap_or_else(|error| {
-        eprintln!("error: {error:#}");
-        false
-    })
-}
-
-/// Runs the tests that loom runs, and returns whether they pass.
-pub fn loom(workspace: &Workspace) -> Result<bool> {
-    let mut build = workspace.cargo();
-    build.args(["rustc", "--package", "clmatrix", "--lib", "--profile", "test"]);
-    build.args(["--features", "loom"]).env("CARGO_INCREMENTAL", "0");
-    // For this crate alone, so that its dependencies are those of all other builds.
-    let flags = ["--cfg", "loom", "-C", "opt-level=2"];
-    let [tests] = executables(&mut build, &flags, ["clmatrix"])?;
-    let mut run = Command::new(tests);
-    Ok(process::status(run.current_dir(&workspace.root).arg("loom_tests"))?.success())
+    Ok(process::exit_code(status, true))
 }
 
 /// Returns whether `cargo test` with these arguments runs the tests of the whole workspace.
@@ -102,9 +78,6 @@ mod tests {
         Workspace { root, runtimes: target.join("opencl"), target }
     }
 
-    /// A test that leaves a file.
-    const RECORDS_A_RUN: &str = r#"#[test] fn runs() { std::fs::write("has-run", "").unwrap() }"#;
-
     /// The last lines of `cargo test`, in which it lists the targets that failed.
     fn failed(workspace: &Workspace, arguments: &[&str]) -> Vec<String> {
         let arguments: Vec<String> = arguments.iter().map(|&argument| argument.into()).collect();
@@ -126,19 +99,5 @@ mod tests {
         for one in [&["--package", "other"][..], &["-p", "other"], &["--package=other"]] {
             assert_eq!(failed(&workspace, one), ["-p other --lib"], "{one:?}");
         }
-    }
-
-    #[test]
-    fn the_other_tests_run_if_loom_cannot_be_built() {
-        let folder = TempFolder::new("no-loom");
-        // It has no package `clmatrix`, so there is nothing to build for loom.
-        let workspace = failing_workspace(&folder);
-        // No test fails: its output would look like a failure in the log of these tests.
-        for package in ["one", "other"] {
-            fs::write(folder.0.join(package).join("src/lib.rs"), RECORDS_A_RUN).unwrap();
-        }
-        assert!(loom(&workspace).is_err());
-        run(&workspace, &Environment::default(), &[]).unwrap();
-        assert!(folder.0.join("one/has-run").exists());
     }
 }

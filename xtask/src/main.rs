@@ -73,9 +73,8 @@ enum Task {
     ///
     /// Provides a device if there is none, then runs `cargo test --workspace --no-fail-fast` in the
     /// root of the workspace; without `--workspace` if the arguments choose packages. If they do not, probes
-    /// the devices first, and starts no test if none of them works. Without arguments, `loom` comes next.
-    /// All tests run even if some fail, and the last lines name what failed. The exit status is that of
-    /// `cargo test`, and 1 if only `loom` failed.
+    /// the devices first, and starts no test if none of them works. All tests run even if some fail, and the
+    /// last lines name what failed. The exit status is that of `cargo test`.
     #[command(after_help = TEST_EXAMPLES)]
     Test {
         #[command(flatten)]
@@ -112,11 +111,6 @@ enum Task {
         #[command(flatten)]
         options: stress::Options,
     },
-    /// Check all interleavings of the library's lock-free code, with loom
-    ///
-    /// Builds the library's tests with `--cfg loom`, optimized. Needs no device. `test` without
-    /// arguments includes this command.
-    Loom,
     /// Build groups of the OpenCL conformance test suite and run them on every device
     ///
     /// config/cts.toml names the groups. The build needs cmake and a C++ compiler and takes a few minutes. Runs
@@ -343,10 +337,6 @@ fn dispatch(task: Task) -> Result<ExitCode> {
         Task::Test { devices, arguments } => return test(&workspace, &devices, &arguments),
         Task::Stress { devices, options } => return stress(&workspace, &devices, &options),
         Task::Cts { devices, options } => return cts(&workspace, &devices, &options),
-        Task::Loom => {
-            let passes = cargo_test::loom(&workspace)?;
-            return Ok(ExitCode::from(u8::from(!passes)));
-        }
         Task::CiEmbedded => return ci_embedded::run(&workspace),
         Task::TestSlurm => slurm::run(&workspace),
         Task::TestPage { update } => page::run(&workspace, update),

@@ -49,7 +49,7 @@ pub fn run(
 fn ask_library(workspace: &Workspace, devices: &Environment) -> Result<Value> {
     let mut build = workspace.cargo();
     build.args(["build", "--package", "clmatrix-suites", "--example", "characterize"]);
-    let [example] = executables(&mut build, &[], ["characterize"])?;
+    let [example] = executables(&mut build, ["characterize"])?;
     let mut ask = Command::new(example);
     devices.apply(&mut ask);
     answer(&mut ask)

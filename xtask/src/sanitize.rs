@@ -203,7 +203,7 @@ fn build(workspace: &Workspace, host: &str, target: &Path) -> Result<[PathBuf; 2
     build.env("CARGO_ENCODED_RUSTFLAGS", RUSTFLAGS.join("\x1f"));
     // Lets the stable compiler take -Z.
     build.env("RUSTC_BOOTSTRAP", "1");
-    executables(&mut build, &[], ["clmatrix", "known_bad"])
+    executables(&mut build, ["clmatrix", "known_bad"])
 }
 
 fn rustc() -> Command {

@@ -25,7 +25,7 @@ pub fn run(
     // With the other features that `cargo test` has, so that only the harness is built twice.
     build.args(["build", "--workspace", "--features", "clmatrix-harness/schema"]);
     build.args(["--example", "schema"]);
-    let [program] = executables(&mut build, &[], ["schema"])?;
+    let [program] = executables(&mut build, ["schema"])?;
     for (name, file) in FILES {
         let output = process::output(Command::new(&program).arg(name))?;
         let stderr = String::from_utf8_lossy(&output.stderr);

@@ -60,7 +60,7 @@ impl Workspace {
         let mut build = self.cargo();
         build.args(["build", "--package", "clmatrix-cli", "--bin", "clmatrix"]);
         build.args(["--profile", profile]);
-        let [clmatrix] = executables(&mut build, &[], ["clmatrix"])?;
+        let [clmatrix] = executables(&mut build, ["clmatrix"])?;
         Ok(clmatrix)
     }
 }
@@ -69,11 +69,10 @@ impl Workspace {
 /// of the executables that it makes.
 pub fn executables<const N: usize>(
     build: &mut Command,
-    flags: &[&str],
     names: [&str; N],
 ) -> Result<[PathBuf; N]> {
     // Cargo says where they went: `build.target` and profiles move them about.
-    build.args(["--message-format=json-render-diagnostics", "--"]).args(flags);
+    build.arg("--message-format=json-render-diagnostics");
     let output = process::output(build.stderr(Stdio::inherit()))?;
     if !output.status.success() {
         bail!("`{}` failed ({})", process::line(build), output.status);

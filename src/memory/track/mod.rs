@@ -488,7 +488,7 @@ fn in_use(call: &'static str, wanted: &Range<usize>, conflict: &Conflict<Event>)
     Error::refused(call, CL_INVALID_OPERATION, reason)
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use std::thread;
     use std::time::Duration;

@@ -465,5 +465,5 @@ impl<E: TrackedEvent> Table<E> {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests;

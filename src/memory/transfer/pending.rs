@@ -201,7 +201,7 @@ impl<H> fmt::Debug for PendingTransfer<H> {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::Arc;

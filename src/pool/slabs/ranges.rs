@@ -104,5 +104,5 @@ impl Ranges {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests;
