@@ -137,30 +137,26 @@ impl Device {
     pub fn partition(&self, partition: Partition<'_>) -> Result<Vec<Self>> {
         const CALL: &str = "clCreateSubDevices";
         check_versions(CALL, std::slice::from_ref(self), OLDEST)?;
-        // A count of 0 ends the list of the driver.
-        let has_none = match partition {
-            Partition::Equally(units) => units == 0,
-            Partition::ByCounts(counts) => counts.is_empty() || counts.contains(&0),
-            Partition::ByAffinityDomain(_) => false,
+        let (kind, values) = match partition {
+            Partition::Equally(units) => (cl::CL_DEVICE_PARTITION_EQUALLY, vec![units as isize]),
+            Partition::ByCounts(counts) => {
+                let counts = counts.iter().map(|count| *count as isize);
+                (cl::CL_DEVICE_PARTITION_BY_COUNTS, counts.collect())
+            }
+            Partition::ByAffinityDomain(domain) => {
+                (cl::CL_DEVICE_PARTITION_BY_AFFINITY_DOMAIN, vec![domain as isize])
+            }
         };
-        if has_none {
+        // A count of 0 ends the list of the driver.
+        if values.is_empty() || values.contains(&0) {
             let reason = "a part has at least one compute unit";
             return Err(Error::refused(CALL, CL_INVALID_DEVICE_PARTITION_COUNT, reason));
         }
-        let mut properties: Vec<isize> = match partition {
-            Partition::Equally(units) => vec![cl::CL_DEVICE_PARTITION_EQUALLY, units as isize],
-            Partition::ByCounts(counts) => {
-                let counts = counts.iter().map(|count| *count as isize);
-                [cl::CL_DEVICE_PARTITION_BY_COUNTS].into_iter().chain(counts).chain([0]).collect()
-            }
-            Partition::ByAffinityDomain(domain) => {
-                vec![cl::CL_DEVICE_PARTITION_BY_AFFINITY_DOMAIN, domain as isize]
-            }
-        };
-        properties.push(0);
+        // The counts end with a 0, and so does all of it.
+        let properties: Vec<isize> = [kind].into_iter().chain(values).chain([0, 0]).collect();
         // A driver without sub-devices may lack the function.
         let kinds = self.opencl3().partition_properties().unwrap_or_default();
-        if !kinds.contains(&properties[0]) {
+        if !kinds.contains(&kind) {
             let reason = "the device has no such sub-devices";
             return Err(Error::unsupported(CALL, CL_INVALID_OPERATION, reason));
         }

@@ -210,14 +210,6 @@ impl Event {
         })
     }
 
-    /// Returns CL_EVENT_COMMAND_TYPE, such as CL_COMMAND_NDRANGE_KERNEL.
-    ///
-    /// # Errors
-    /// The driver's errors.
-    pub fn command_type(&self) -> Result<u32> {
-        Ok(info(self.as_raw(), cl::CL_EVENT_COMMAND_TYPE)?.into())
-    }
-
     /// Returns CL_EVENT_REFERENCE_COUNT, for debugging: the handles of this crate share one
     /// reference.
     ///

@@ -1,7 +1,5 @@
 //! References to objects of the driver that release themselves and never panic.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use cl3::types::{
     cl_command_queue, cl_context, cl_device_id, cl_event, cl_kernel, cl_mem, cl_program, cl_sampler,
 };
@@ -13,7 +11,6 @@ macro_rules! reference {
     (
         $(#[$doc:meta])*
         $name:ident($raw:ty), $retain:path, $retain_call:literal, $release:path, $release_call:literal
-        $(, $count:path)?
     ) => {
         $(#[$doc])*
         #[derive(Debug)]
@@ -33,7 +30,6 @@ macro_rules! reference {
             /// The handle is valid, and the caller owns a reference to it.
             #[inline]
             pub(crate) unsafe fn owned(raw: $raw) -> Self {
-                $($count();)?
                 Self(raw)
             }
 
@@ -78,8 +74,8 @@ reference! {
     /// A reference to a context. Every memory object holds one, because Intel's runtime destroys a
     /// context that only its objects still need.
     // quirk: INTEL-2
-    ContextRef(cl_context), context::retain_context, "clRetainContext", release_context, "clReleaseContext",
-    count_context
+    ContextRef(cl_context), context::retain_context, "clRetainContext",
+    context::release_context, "clReleaseContext"
 }
 
 reference! {
@@ -124,27 +120,6 @@ reference! {
     QueueRef(cl_command_queue),
     command_queue::retain_command_queue, "clRetainCommandQueue",
     command_queue::release_command_queue, "clReleaseCommandQueue"
-}
-
-/// The number of [`ContextRef`]s.
-static CONTEXT_REFERENCES: AtomicUsize = AtomicUsize::new(0);
-
-fn count_context() {
-    CONTEXT_REFERENCES.fetch_add(1, Ordering::Relaxed);
-}
-
-/// # Safety
-/// The caller owns the reference of a [`ContextRef`].
-unsafe fn release_context(context: cl_context) -> std::result::Result<(), i32> {
-    CONTEXT_REFERENCES.fetch_sub(1, Ordering::Relaxed);
-    // SAFETY: the caller owns the reference.
-    unsafe { context::release_context(context) }
-}
-
-/// Returns the number of references to contexts that the queues, events, programs, memory objects,
-/// samplers and caches of this library hold in this process. Intel's and NVIDIA's drivers do not count them.
-pub fn context_references() -> usize {
-    CONTEXT_REFERENCES.load(Ordering::Relaxed)
 }
 
 /// Compares handles of a type by the driver's handle, and shows that and what these methods return.

@@ -65,9 +65,9 @@ pub use context::Context;
 pub use device::{Device, Partition};
 pub use error::{Class, Error, Result};
 pub use event::{Event, Profile, Status, UserEvent, wait_for_events};
-#[doc(hidden)]
-pub use handle::context_references;
 pub use launch::{Kernel, Launch, LocalMemory};
+#[doc(hidden)]
+pub use memory::context_references;
 pub use platform::Platform;
 pub use program::{CompiledProgram, Program, ProgramBuilder};
 pub use queue::{CommandQueue, QueueProperties, enqueue_barrier, enqueue_marker};

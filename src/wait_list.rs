@@ -21,7 +21,8 @@ use crate::event::{Event, Outcome, UserEvent};
 #[derive(Clone, Debug, Default)]
 pub struct WaitList<'a>(EventRefs<'a>);
 
-/// References to events; covariant, which a `SmallVec` of references is not.
+/// References to events, for which a list may outlive its events and be shortened: the destructor of a `SmallVec` of
+/// references counts as a use of them, and its lifetime is invariant.
 #[derive(Clone, Debug, Default)]
 struct EventRefs<'a> {
     events: SmallVec<[NonNull<Event>; 4]>,
@@ -135,7 +136,10 @@ impl<'a> WaitList<'a> {
         context: cl_context,
         with_completed: bool,
     ) -> Result<RawWaitList<'a>> {
-        self.check_contexts(call, context)?;
+        if let Some(position) = self.0.iter().position(|event| event.context_raw() != context) {
+            let reason = format!("event {position} of the wait list belongs to another context");
+            return Err(Error::refused(call, CL_INVALID_CONTEXT, reason));
+        }
         let mut list = RawWaitList::default();
         for (position, event) in self.0.iter().enumerate() {
             match event.outcome() {
@@ -149,18 +153,6 @@ impl<'a> WaitList<'a> {
             return Err(Error::refused(call, CL_INVALID_VALUE, reason));
         }
         Ok(list)
-    }
-
-    /// Refuses events of another context.
-    pub(crate) fn check_contexts(&self, call: &'static str, context: cl_context) -> Result<()> {
-        match self.0.iter().position(|event| event.context_raw() != context) {
-            Some(position) => {
-                let reason =
-                    format!("event {position} of the wait list belongs to another context");
-                Err(Error::refused(call, CL_INVALID_CONTEXT, reason))
-            }
-            None => Ok(()),
-        }
     }
 
     /// Waits for the events before a blocking `call`, which is then enqueued without a wait list. All

@@ -80,11 +80,6 @@ impl LocalMemory {
         // No device has as much as there are numbers, so the launch is refused.
         Self { size: count.saturating_mul(size_of::<T>()) }
     }
-
-    /// In bytes.
-    pub const fn size(self) -> usize {
-        self.size
-    }
 }
 
 /// No memory: the kernel finds a null pointer (PyOpenCL's `None`).

@@ -7,6 +7,7 @@ use cl3::device::{CL_DEVICE_MAX_MEM_ALLOC_SIZE, CL_DEVICE_MEM_BASE_ADDR_ALIGN, g
 use cl3::error_codes::{CL_INVALID_BUFFER_SIZE, CL_INVALID_CONTEXT, CL_INVALID_OPERATION};
 use cl3::types::{cl_context, cl_device_id};
 
+use super::live::{CONTEXTS, Live};
 use crate::device::Device;
 use crate::error::{Error, Result, in_call};
 use crate::handle::ContextRef;
@@ -19,12 +20,13 @@ pub struct MemContext {
     /// The first field: the devices must outlive the context.
     context: ContextRef,
     devices: Arc<[Device]>,
+    _live: Live,
 }
 
 impl MemContext {
     /// Takes over a context of `devices`, of which there is at least one.
     pub(crate) fn new(context: ContextRef, devices: Arc<[Device]>) -> Self {
-        Self { context, devices }
+        Self { context, devices, _live: Live::new(&CONTEXTS) }
     }
 
     /// Adds a reference to a context with `retain`, else takes over one.

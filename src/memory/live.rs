@@ -1,24 +1,31 @@
-//! The number of memory objects that the library holds.
+//! The numbers of memory objects and of contexts that the library holds.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-static LIVE: AtomicUsize = AtomicUsize::new(0);
+pub(super) static OBJECTS: AtomicUsize = AtomicUsize::new(0);
+pub(super) static CONTEXTS: AtomicUsize = AtomicUsize::new(0);
 
-/// Counts a memory object from its creation until it is released.
+/// Counts an object from its creation until it is released.
 #[derive(Debug)]
-pub(crate) struct Live(());
+pub(crate) struct Live(&'static AtomicUsize);
 
 impl Live {
-    pub fn new() -> Self {
-        LIVE.fetch_add(1, Ordering::Relaxed);
-        Self(())
+    pub fn new(count: &'static AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
     }
 }
 
 impl Drop for Live {
     fn drop(&mut self) {
-        LIVE.fetch_sub(1, Ordering::Relaxed);
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
+}
+
+/// Returns the number of references to contexts that the queues, events, programs, memory objects,
+/// samplers and caches of this library hold in this process. Intel's and NVIDIA's drivers do not count them.
+pub fn context_references() -> usize {
+    CONTEXTS.load(Ordering::Relaxed)
 }
 
 /// Returns the number of buffers, images, pipes and allocations of shared virtual memory in this process
@@ -40,5 +47,5 @@ impl Drop for Live {
 /// # }
 /// ```
 pub fn live_objects() -> usize {
-    LIVE.load(Ordering::Relaxed)
+    OBJECTS.load(Ordering::Relaxed)
 }

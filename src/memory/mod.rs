@@ -182,6 +182,8 @@ pub use image::limits::supported_image_formats;
 pub use image::map::ImageMap;
 pub use image::shape::ImageType;
 pub use into_memory::IntoMemory;
+#[doc(hidden)]
+pub use live::context_references;
 pub use live::live_objects;
 pub use mapping::mode::{
     MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, WritableMapMode,
@@ -195,7 +197,7 @@ pub use pipe::{Pipe, PipeProperty};
 pub use sampler::{AddressingMode, FilterMode, Sampler, SamplerProperty};
 pub use svm::access::SvmAccess;
 pub use svm::allocation::{SvmAllocation, SvmAllocationBuilder};
-pub use svm::array::{ArrayMap, SvmArray, SvmArrayAccess, SvmArrayBuilder, SvmArrayMap};
+pub use svm::array::{ArrayMap, SvmArray, SvmArrayAccess, SvmArrayMap};
 pub use svm::flags::SvmFlags;
 pub use svm::map::SvmMap;
 pub use svm::migrate::enqueue_svm_migratemem;

@@ -16,7 +16,7 @@ use super::command::{AccessedRange, RecordedUse};
 use super::context::MemContext;
 use super::flags::MemFlags;
 use super::image::shape::ImageType;
-use super::live::Live;
+use super::live::{Live, OBJECTS};
 use super::track::{Access, AccessTracker};
 use crate::context::Context;
 use crate::error::{Error, Result, in_call};
@@ -268,7 +268,7 @@ impl MemObject {
         tracker: Arc<AccessTracker>,
         first_byte: usize,
     ) -> Self {
-        Self { raw, desc, context, tracker, first_byte, _memory: None, _live: Live::new() }
+        Self { raw, desc, context, tracker, first_byte, _memory: None, _live: Live::new(&OBJECTS) }
     }
 
     /// Keeps `memory` until its reference is released. Then the driver's destructor callback, in which

@@ -33,13 +33,6 @@ impl<'a> From<&'a CommandQueue> for Order<'a> {
     }
 }
 
-impl<'a> From<&Order<'a>> for Order<'a> {
-    #[inline]
-    fn from(order: &Order<'a>) -> Self {
-        order.clone()
-    }
-}
-
 impl CommandQueue {
     /// Returns the place on this queue after `events`, for any command.
     #[doc(alias = "wait_for")]

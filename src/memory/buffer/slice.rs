@@ -1,6 +1,5 @@
 //! Elements of a buffer, for commands.
 
-use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Bound, Range, RangeBounds};
 
@@ -36,20 +35,13 @@ use crate::memory::{
 /// # Ok(())
 /// # }
 /// ```
+#[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct BufferSlice<'a, T> {
     buffer: &'a Buffer,
     range: (Bound<usize>, Bound<usize>),
     element: PhantomData<fn() -> T>,
 }
-
-impl<T> Clone for BufferSlice<'_, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for BufferSlice<'_, T> {}
 
 impl Buffer {
     /// Returns elements of the buffer, as the part of it that a command uses: `buffer.slice::<f32>(8..16)`.
@@ -67,9 +59,9 @@ impl Buffer {
         self.slice(..).to_vec(order)
     }
 
-    host_transfers!(|this| this);
+    host_transfers!(pub, |this| this);
 
-    device_copy!(<'s> &'s Self, |this| this);
+    device_copy!(pub, <'s> &'s Self, |this| this);
 }
 
 impl<'a, T: Pod> BufferSlice<'a, T> {
@@ -98,7 +90,7 @@ impl<'a, T: Pod> BufferSlice<'a, T> {
         self.buffer.enqueue_fill(&order.into(), value, bytes)
     }
 
-    host_transfers!([T] | this | *this);
+    host_transfers!(pub, |this| *this, T);
 
     /// Copies all of this to `dst`, which may be longer. Does not block.
     ///
@@ -140,13 +132,4 @@ fn check_room(call: &'static str, size: usize, room: usize) -> Result<()> {
     }
     let reason = format!("{size} bytes exceed a slice of {room} bytes");
     Err(Error::refused(call, CL_INVALID_VALUE, reason))
-}
-
-impl<T> fmt::Debug for BufferSlice<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BufferSlice")
-            .field("buffer", &self.buffer)
-            .field("range", &self.range)
-            .finish()
-    }
 }

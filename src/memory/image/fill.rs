@@ -101,9 +101,9 @@ impl Image {
         self.enqueue_fill(&order.into(), color, ..)
     }
 
-    host_transfers!(|this| this);
+    host_transfers!(pub, |this| this);
 
-    device_copy!(<'s> &'s Self, |this| this);
+    device_copy!(pub, <'s> &'s Self, |this| this);
 }
 
 impl<C: FillColor, Part: Into<ImageRegion>> FillTarget<C, Part> for &Image {

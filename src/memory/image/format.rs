@@ -136,7 +136,7 @@ pub enum ChannelKind {
 
 impl ChannelOrder {
     /// How many channels are stored, the ignored one included.
-    pub const fn channel_count(self) -> usize {
+    const fn channel_count(self) -> usize {
         match self {
             Self::R | Self::A | Self::Intensity | Self::Luminance | Self::Depth => 1,
             Self::Rg | Self::Ra | Self::Rx => 2,
@@ -155,7 +155,7 @@ impl ChannelOrder {
 
 impl ChannelType {
     /// The bytes of a channel, or of a pixel where the channels are [packed](Self::is_packed).
-    pub const fn size(self) -> usize {
+    const fn size(self) -> usize {
         match self {
             Self::SnormInt8 | Self::UnormInt8 | Self::SignedInt8 | Self::UnsignedInt8 => 1,
             Self::SnormInt16

@@ -64,7 +64,7 @@ pub struct SvmAllocation {
 pub struct SvmAllocationBuilder<'a> {
     context: &'a Context,
     size: usize,
-    alignment: usize,
+    pub(super) alignment: usize,
     flags: SvmFlags,
     queue: Option<&'a CommandQueue>,
 }

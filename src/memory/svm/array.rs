@@ -5,8 +5,6 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use crate::context::Context;
-use crate::queue::CommandQueue;
 use bytemuck::Pod;
 use cl3::error_codes::{CL_INVALID_BUFFER_SIZE, CL_INVALID_VALUE};
 use ndarray::{
@@ -15,7 +13,6 @@ use ndarray::{
 
 use super::access::SvmAccess;
 use super::allocation::{LARGEST_ALIGNMENT, SvmAllocation, SvmAllocationBuilder};
-use super::flags::SvmFlags;
 use super::map::SvmMap;
 use super::memory::{Svm, SvmMemory};
 use super::pointer::SvmPointer;
@@ -28,19 +25,19 @@ use crate::memory::{MapMode, Order};
 ///
 /// | PyOpenCL | here |
 /// |---|---|
-/// | `svm_empty(ctx, flags, shape, dtype, order, alignment, queue)` | `SvmArray::<T, _>::builder(&context, shape)` or `shape.f()`, then `.flags(flags)`, `.alignment(bytes)`, `.queue(&queue)`, `.build()` |
-/// | `svm_empty_like(ctx, flags, ary)` | `SvmArray::like(&context, &array)?`, then the same |
+/// | `svm_empty(ctx, flags, shape, dtype, order, alignment, queue)` | `SvmAllocation::builder(&context)`, then `.flags(flags)`, `.alignment(bytes)`, `.queue(&queue)`, and `.array::<T, _>(shape)` or `shape.f()` |
+/// | `svm_empty_like(ctx, flags, ary)` | the same with `.array_like(&array)` |
 /// | `csvm_empty`, `csvm_empty_like` | the same without `.flags` |
-/// | `fsvm_empty`, `fsvm_empty_like` | the same with [`SvmFlags::FINE_GRAIN_BUFFER`] |
+/// | `fsvm_empty`, `fsvm_empty_like` | the same with [`SvmFlags::FINE_GRAIN_BUFFER`](crate::memory::SvmFlags::FINE_GRAIN_BUFFER) |
 ///
 /// ```
 /// use clmatrix::Class;
-/// use clmatrix::memory::{MapReadWrite, SvmArray};
+/// use clmatrix::memory::{MapReadWrite, SvmAllocation};
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
 /// # let queue = clmatrix::CommandQueue::new(&context)?;
-/// let array = match SvmArray::<f32, _>::builder(&context, (2, 3)).build() {
+/// let array = match SvmAllocation::builder(&context).array::<f32, _>((2, 3)) {
 ///     Err(error) if error.class() == Class::Unsupported => return Ok(()),
 ///     array => array?,
 /// };
@@ -57,66 +54,15 @@ pub struct SvmArray<T: Pod, D: Dimension> {
     element: PhantomData<fn() -> T>,
 }
 
-/// Says what an [`SvmArray`] is to be like; [`build`](Self::build) makes it.
-#[derive(Debug)]
-#[must_use]
-pub struct SvmArrayBuilder<'a, T: Pod, D: Dimension> {
-    allocation: SvmAllocationBuilder<'a>,
-    shape: Shape<D>,
-    element: PhantomData<fn() -> T>,
-}
-
 impl<T: Pod, D: Dimension> SvmArray<T, D> {
-    /// A builder of arrays of a shape and order of ndarray's: `10`, `(2, 3)`, `(2, 3).f()`.
-    pub fn builder(
-        context: &Context,
-        shape: impl ShapeBuilder<Dim = D>,
-    ) -> SvmArrayBuilder<'_, T, D> {
-        let alignment = size_of::<T>().next_power_of_two().min(LARGEST_ALIGNMENT);
-        let allocation = SvmAllocation::builder(context).alignment(alignment);
-        SvmArrayBuilder { allocation, shape: shape.into_shape_with_order(), element: PhantomData }
-    }
-
-    /// A builder of arrays of the shape, order and elements of `array`.
-    ///
-    /// # Errors
-    /// CL_INVALID_VALUE for one whose elements are not one after the other, in row-major (C) or
-    /// column-major (Fortran) order.
-    pub fn like<'a, S: Data<Elem = T>>(
-        context: &'a Context,
-        array: &ArrayBase<S, D>,
-    ) -> Result<SvmArrayBuilder<'a, T, D>> {
-        let is_fortran = !array.is_standard_layout();
-        if is_fortran && !array.t().is_standard_layout() {
-            let reason = "the array's elements are neither in C nor in Fortran order";
-            return Err(Error::refused("clSVMAlloc", CL_INVALID_VALUE, reason));
-        }
-        Ok(Self::builder(context, array.raw_dim().set_f(is_fortran)))
-    }
-
     /// The lengths of the axes.
     pub fn shape(&self) -> &[usize] {
         self.shape.raw_dim().slice()
     }
 
-    /// The number of elements.
-    pub fn len(&self) -> usize {
-        self.shape.size()
-    }
-
-    /// Returns whether it has no elements.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// The memory that it is in.
     pub fn allocation(&self) -> &SvmAllocation {
         &self.allocation
-    }
-
-    /// Gives the array up for the memory that it is in.
-    pub fn into_allocation(self) -> SvmAllocation {
-        self.allocation
     }
 
     /// Maps the array in its shape (PyOpenCL's `SVM.map`; `clEnqueueSVMMap`), and returns when it can be used.
@@ -143,38 +89,45 @@ impl<T: Pod, D: Dimension> SvmArray<T, D> {
     }
 }
 
-impl<'a, T: Pod, D: Dimension> SvmArrayBuilder<'a, T, D> {
-    /// Kernel access, and whether it is fine-grain.
-    pub fn flags(mut self, flags: SvmFlags) -> Self {
-        self.allocation = self.allocation.flags(flags);
-        self
-    }
-
-    /// Puts the array at a multiple of so many bytes: see [`SvmAllocationBuilder::alignment`].
-    /// Without this, of an element's size, or the next power of two, up to 128.
-    pub fn alignment(mut self, bytes: usize) -> Self {
-        self.allocation = self.allocation.alignment(bytes);
-        self
-    }
-
-    /// An in-order queue on which the memory is freed: see [`SvmAllocationBuilder::queue`].
-    pub fn queue(mut self, queue: &'a CommandQueue) -> Self {
-        self.allocation = self.allocation.queue(queue);
-        self
-    }
-
-    /// Makes the array, with elements of undefined value (`clSVMAlloc`).
+impl SvmAllocationBuilder<'_> {
+    /// Allocates an array of a shape and order of ndarray's, `10`, `(2, 3)` or `(2, 3).f()`, with elements of
+    /// undefined value. Without an alignment, that is an element's size, or the next power of two, up to 128 bytes.
     ///
     /// # Errors
-    /// The errors of [`SvmAllocationBuilder::build`].
-    pub fn build(self) -> Result<SvmArray<T, D>> {
-        let Self { allocation, shape, element } = self;
+    /// The errors of [`build`](Self::build), and CL_INVALID_BUFFER_SIZE for more elements than there are addresses.
+    #[doc(alias = "svm_empty", alias = "csvm_empty", alias = "fsvm_empty")]
+    pub fn array<T: Pod, D: Dimension>(
+        mut self,
+        shape: impl ShapeBuilder<Dim = D>,
+    ) -> Result<SvmArray<T, D>> {
+        let shape = shape.into_shape_with_order();
         let len = shape.raw_dim().size_checked();
         let size = len.and_then(|len| len.checked_mul(size_of::<T>())).ok_or_else(|| {
             let reason = format!("{shape:?} has more elements than there are addresses");
             Error::refused("clSVMAlloc", CL_INVALID_BUFFER_SIZE, reason)
         })?;
-        Ok(SvmArray { allocation: allocation.size(size).build()?, shape, element })
+        if self.alignment == 0 {
+            self.alignment = size_of::<T>().next_power_of_two().min(LARGEST_ALIGNMENT);
+        }
+        Ok(SvmArray { allocation: self.size(size).build()?, shape, element: PhantomData })
+    }
+
+    /// Allocates an array of the shape, order and elements of `array`, as [`array`](Self::array) does.
+    ///
+    /// # Errors
+    /// The errors of [`array`](Self::array), and CL_INVALID_VALUE for an array whose elements are not one after the
+    /// other, in row-major (C) or column-major (Fortran) order.
+    #[doc(alias = "svm_empty_like", alias = "csvm_empty_like", alias = "fsvm_empty_like")]
+    pub fn array_like<T: Pod, S: Data<Elem = T>, D: Dimension>(
+        self,
+        array: &ArrayBase<S, D>,
+    ) -> Result<SvmArray<T, D>> {
+        let is_fortran = !array.is_standard_layout();
+        if is_fortran && !array.t().is_standard_layout() {
+            let reason = "the array's elements are neither in C nor in Fortran order";
+            return Err(Error::refused("clSVMAlloc", CL_INVALID_VALUE, reason));
+        }
+        self.array(array.raw_dim().set_f(is_fortran))
     }
 }
 

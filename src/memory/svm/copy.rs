@@ -27,8 +27,7 @@ impl HostCopy for &dyn SvmPointer {
     fn plan(self, access: Access, part: Linear, host_ptr: HostPtr) -> Result<impl HostCommand> {
         let offset = part.device_offset(CALL, access)?;
         let available = host_ptr.size(CALL)?;
-        let left = SvmPointer::size(self).saturating_sub(offset);
-        let size = part.byte_count.unwrap_or_else(|| available.min(left));
+        let size = part.byte_count.unwrap_or(available);
         checked_span(CALL, "host memory", available, 0, size)?;
         let range = span(CALL, self, offset, size)?;
         Ok(SvmCommand { memory: self.memory(), range, access, host: host_ptr.pointer })

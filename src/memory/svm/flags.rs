@@ -51,82 +51,55 @@ impl SvmFlags {
     }
 }
 
-/// A kind of shared virtual memory, by what a device must be able to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Capability {
-    bits: u64,
-    what: &'static str,
-    instead: &'static str,
-}
+/// A kind of shared virtual memory: the bit of CL_DEVICE_SVM_CAPABILITIES, its name, and the alternative.
+type Capability = (u64, &'static str, &'static str);
 
-impl Capability {
-    const COARSE: Self = Self {
-        bits: device::CL_DEVICE_SVM_COARSE_GRAIN_BUFFER,
-        what: "shared virtual memory",
-        instead: "use a Buffer",
-    };
-    const FINE: Self = Self {
-        bits: device::CL_DEVICE_SVM_FINE_GRAIN_BUFFER,
-        what: "fine-grain shared virtual memory",
-        instead: "leave out FINE_GRAIN_BUFFER and map the memory",
-    };
-    const ATOMICS: Self = Self {
-        bits: device::CL_DEVICE_SVM_ATOMICS,
-        what: "atomics across host and device",
-        instead: "leave out ATOMICS",
-    };
-    pub(super) const SYSTEM: Self = Self {
-        bits: device::CL_DEVICE_SVM_FINE_GRAIN_SYSTEM,
-        what: "fine-grain system memory: it cannot use the host's pointers",
-        instead: "use an SvmAllocation, or a Buffer",
-    };
-
-    fn has(self, capabilities: u64) -> bool {
-        capabilities & self.bits == self.bits
-    }
-}
+const COARSE: Capability =
+    (device::CL_DEVICE_SVM_COARSE_GRAIN_BUFFER, "shared virtual memory", "use a Buffer");
+const FINE: Capability = (
+    device::CL_DEVICE_SVM_FINE_GRAIN_BUFFER,
+    "fine-grain shared virtual memory",
+    "leave out FINE_GRAIN_BUFFER and map the memory",
+);
+const ATOMICS: Capability =
+    (device::CL_DEVICE_SVM_ATOMICS, "atomics across host and device", "leave out ATOMICS");
+const SYSTEM: Capability = (
+    device::CL_DEVICE_SVM_FINE_GRAIN_SYSTEM,
+    "fine-grain system memory: it cannot use the host's pointers",
+    "use an SvmAllocation, or a Buffer",
+);
 
 /// Refuses flags that no device of the context can do.
 pub(super) fn check_flags(call: &'static str, context: &MemContext, flags: SvmFlags) -> Result<()> {
     let required = [
-        Some(Capability::COARSE),
-        flags.contains(SvmFlags::FINE_GRAIN_BUFFER).then_some(Capability::FINE),
-        flags.contains(SvmFlags::ATOMICS).then_some(Capability::ATOMICS),
+        (true, COARSE),
+        (flags.contains(SvmFlags::FINE_GRAIN_BUFFER), FINE),
+        (flags.contains(SvmFlags::ATOMICS), ATOMICS),
     ];
-    required.into_iter().flatten().try_for_each(|capability| check(call, context, capability))
+    let lacked = required.into_iter().find(|(is_required, capability)| {
+        *is_required && !context.devices().iter().any(|device| has(device, *capability))
+    });
+    lacked.map_or(Ok(()), |(_, lacked)| Err(unsupported(call, context.devices(), lacked)))
 }
 
-/// Refuses what no device of the context can do.
-fn check(call: &'static str, context: &MemContext, capability: Capability) -> Result<()> {
-    if context.devices().iter().any(|device| capability.has(capabilities(device))) {
-        return Ok(());
-    }
-    Err(unsupported(call, context.devices(), capability))
-}
-
-/// Refuses what not all devices of the context can do.
-pub(super) fn check_all(
-    call: &'static str,
-    context: &MemContext,
-    capability: Capability,
-) -> Result<()> {
-    let lacks = |device: &&Device| !capability.has(capabilities(device));
-    match context.devices().iter().find(lacks) {
-        Some(device) => Err(unsupported(call, std::slice::from_ref(device), capability)),
+/// Refuses the host's memory unless all devices of the context can use it.
+pub(super) fn check_system(call: &'static str, context: &MemContext) -> Result<()> {
+    match context.devices().iter().find(|device| !has(device, SYSTEM)) {
+        Some(device) => Err(unsupported(call, std::slice::from_ref(device), SYSTEM)),
         None => Ok(()),
     }
 }
 
-fn unsupported(call: &'static str, devices: &[Device], capability: Capability) -> Error {
+fn unsupported(call: &'static str, devices: &[Device], (_, what, instead): Capability) -> Error {
     let names: Vec<String> = devices.iter().map(|device| format!("'{}'", device.name())).collect();
-    let Capability { what, instead, .. } = capability;
     let reason = format!("the device {} has no {what}; {instead}", names.join(", "));
     Error::unsupported(call, CL_INVALID_OPERATION, reason)
 }
 
-/// None before OpenCL 2.0.
-fn capabilities(of: &Device) -> u64 {
-    device::get_device_info(of.as_raw(), device::CL_DEVICE_SVM_CAPABILITIES).map_or(0, u64::from)
+fn has(of: &Device, (bit, ..): Capability) -> bool {
+    // None before OpenCL 2.0.
+    let all = device::get_device_info(of.as_raw(), device::CL_DEVICE_SVM_CAPABILITIES);
+    all.map_or(0, u64::from) & bit != 0
 }
 
 #[cfg(test)]

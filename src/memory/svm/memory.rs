@@ -15,7 +15,7 @@ use super::free;
 use crate::error::{Result, in_call};
 use crate::memory::command::AccessedRange;
 use crate::memory::context::MemContext;
-use crate::memory::live::Live;
+use crate::memory::live::{Live, OBJECTS};
 use crate::memory::range::{check_not_empty, checked_elements, checked_range, checked_span};
 use crate::memory::track::{Access, AccessTracker};
 use crate::queue::CommandQueue;
@@ -66,7 +66,7 @@ impl SvmMemory {
     ) -> Self {
         let (tracker, queue) = (AccessTracker::new(), Mutex::new(None));
         let origin = ManuallyDrop::new(Some(origin));
-        Self { pointer, size, flags, context, tracker, queue, origin, _live: Live::new() }
+        Self { pointer, size, flags, context, tracker, queue, origin, _live: Live::new(&OBJECTS) }
     }
 
     pub(crate) fn pointer(&self) -> *mut c_void {

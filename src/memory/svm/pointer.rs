@@ -10,13 +10,16 @@ use super::access::{self, SvmAccess};
 use super::as_buffer;
 use super::flags::SvmFlags;
 use super::map::{self, SvmMap};
-use super::memory::{Svm, all_bytes};
+use super::memory::{Svm, all_bytes, elements};
 use crate::error::Result;
+use crate::event::Event;
 use crate::memory::mapping::map_methods;
 use crate::memory::track::Access;
+use crate::memory::transfer::{AllOf, HostCopy, device_copy, host_transfers};
 use crate::memory::{
-    Buffer, MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, MemFlags, Order,
-    PendingMap, RecordedUse,
+    Buffer, CopyTo, FillTarget, Host, HostMemory, HostSource, HostTarget, IntoMemory, MapMode,
+    MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, MemFlags, Order, Pattern, PendingMap,
+    RecordedUse, Transfer,
 };
 
 /// Shared virtual memory, or a part of it (`pyopencl.SVMPointer`).
@@ -49,6 +52,40 @@ pub trait SvmPointer: Svm + fmt::Debug + Send + Sync {
 
     map_methods! {
         "the memory, elements of `T`,", , RangeBounds<usize>, SvmMap, map::enqueue
+    }
+
+    host_transfers!(, |this| this as &dyn SvmPointer);
+    device_copy!(, <'s> &'s dyn SvmPointer, |this| this as &dyn SvmPointer);
+
+    /// Returns all elements of the memory, and blocks.
+    ///
+    /// # Errors
+    /// The errors of [`read`](Self::read), and CL_INVALID_VALUE for memory that is not a whole number of elements.
+    fn to_vec<'q, T: Pod>(&self, order: impl Into<Order<'q>>) -> Result<Vec<T>>
+    where
+        Self: Sized,
+    {
+        let bytes = elements::<T>("clEnqueueSVMMemcpy", self, ..)?;
+        let mut host = vec![T::zeroed(); bytes.len() / size_of::<T>()];
+        self.read(order, &mut host)?;
+        Ok(host)
+    }
+
+    /// Repeats `pattern` over the whole memory (`clEnqueueSVMMemFill`). Does not block.
+    ///
+    /// # Errors
+    /// The errors of [`enqueue_fill`](crate::memory::enqueue_fill#errors).
+    #[doc(alias = "enqueue_svm_memfill")]
+    fn fill<'q, P: Pattern + ?Sized>(
+        &self,
+        order: impl Into<Order<'q>>,
+        pattern: &P,
+    ) -> Result<Event>
+    where
+        Self: Sized,
+    {
+        let memory: &dyn SvmPointer = self;
+        memory.enqueue_fill(&order.into(), pattern, ..)
     }
 
     /// Returns the elements `range` of fine-grain memory, without a map. The range is in elements of

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::context::Context;
 use cl3::error_codes::{CL_INVALID_HOST_PTR, CL_INVALID_OPERATION};
 
-use super::flags::{Capability, SvmFlags, check_all};
+use super::flags::{SvmFlags, check_system};
 use super::memory::{Origin, Svm, SvmMemory};
 use super::pointer::SvmPointer;
 use crate::error::{Error, Result};
@@ -74,7 +74,7 @@ impl<H: HostMemory> SystemSvm<H> {
     /// The context, and where how many bytes are.
     fn checked(context: &Context, memory: &mut H) -> Result<(Arc<MemContext>, *mut u8, usize)> {
         let context = context.retained()?;
-        check_all(CALL, &context, Capability::SYSTEM)?;
+        check_system(CALL, &context)?;
         let Some((pointer, size)) = memory.bytes() else {
             let reason = "the array's elements are not one after the other in memory";
             return Err(Error::refused(CALL, CL_INVALID_HOST_PTR, reason));

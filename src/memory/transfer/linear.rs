@@ -52,8 +52,8 @@ impl Linear {
         /// The first byte of the destination.
         dst_offset |bytes: usize| bytes;
 
-        /// The number of bytes. Without it, of a buffer, as many as the host memory has; of two buffers, or
-        /// of shared virtual memory and anything, as many as both have from their offsets on.
+        /// The number of bytes. Without it, as many as the host memory has; between two on the device, as many as
+        /// both have from their offsets on.
         byte_count |bytes: usize| Some(bytes);
     }
 

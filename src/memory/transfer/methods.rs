@@ -3,18 +3,21 @@
 /// Implements the methods that move data between device memory, which is `$memory`, and host memory: of elements of
 /// any type, or of `$element`.
 macro_rules! host_transfers {
-    ($([$element:ident])? |$this:ident| $memory:expr) => {
+    ($vis:vis, |$this:ident| $memory:expr $(, $element:ident)?) => {
         /// Writes all of `host` from the beginning on, and returns when `host` has been read. The memory may
         /// be longer. The event has the profiling times.
         ///
         /// # Errors
         /// The errors of [`enqueue_copy`](crate::memory::enqueue_copy#errors).
         #[doc(alias = "enqueue_write_buffer", alias = "enqueue_write_image")]
-        pub fn write<'q>(
+        $vis fn write<'q>(
             &self,
             order: impl Into<Order<'q>>,
             host: impl HostSource<$(Element = $element,)? Output = Result<Event>>,
-        ) -> Result<Event> {
+        ) -> Result<Event>
+        where
+            Self: Sized,
+        {
             let $this = self;
             CopyTo::copy(&order.into(), $memory, Host(host), (..).into())
         }
@@ -25,11 +28,14 @@ macro_rules! host_transfers {
         /// # Errors
         /// The errors of [`enqueue_copy`](crate::memory::enqueue_copy#errors).
         #[doc(alias = "enqueue_read_buffer", alias = "enqueue_read_image")]
-        pub fn read<'q>(
+        $vis fn read<'q>(
             &self,
             order: impl Into<Order<'q>>,
             host: impl HostTarget<$(Element = $element,)? Output = Result<Event>>,
-        ) -> Result<Event> {
+        ) -> Result<Event>
+        where
+            Self: Sized,
+        {
             let $this = self;
             CopyTo::copy(&order.into(), Host(host), $memory, (..).into())
         }
@@ -39,11 +45,14 @@ macro_rules! host_transfers {
         ///
         /// # Errors
         /// The errors of [`write`](Self::write), with the host memory.
-        pub fn write_async<'q, H: HostSource<$(Element = $element,)? Output = Transfer<H>>>(
+        $vis fn write_async<'q, H: HostSource<$(Element = $element,)? Output = Transfer<H>>>(
             &self,
             order: impl Into<Order<'q>>,
             host: H,
-        ) -> Transfer<H> {
+        ) -> Transfer<H>
+        where
+            Self: Sized,
+        {
             let $this = self;
             CopyTo::copy(&order.into(), $memory, Host(host), (..).into())
         }
@@ -53,11 +62,14 @@ macro_rules! host_transfers {
         ///
         /// # Errors
         /// The errors of [`read`](Self::read), with the host memory.
-        pub fn read_async<'q, H: HostMemory$(<Element = $element>)?>(
+        $vis fn read_async<'q, H: HostMemory$(<Element = $element>)?>(
             &self,
             order: impl Into<Order<'q>>,
             host: H,
-        ) -> Transfer<H> {
+        ) -> Transfer<H>
+        where
+            Self: Sized,
+        {
             let $this = self;
             CopyTo::copy(&order.into(), Host(host), $memory, (..).into())
         }
@@ -66,20 +78,21 @@ macro_rules! host_transfers {
 
 /// Implements the method that copies device memory, which is `$memory` of type `$source`, to other device memory.
 macro_rules! device_copy {
-    (<$lifetime:lifetime> $source:ty, |$this:ident| $memory:expr) => {
+    ($vis:vis, <$lifetime:lifetime> $source:ty, |$this:ident| $memory:expr) => {
         /// Copies all of this to `dst`, which may be longer. Does not block. A slice is copied to a slice, a buffer
-        /// to a `&Buffer` or an `&Image`, and an image to an `&Image` or a `&Buffer`; between a buffer and an image,
-        /// the copy has the bytes of all pixels of the image.
+        /// to a `&Buffer` or an `&Image`, an image to an `&Image` or a `&Buffer`, and shared virtual memory to the same;
+        /// between a buffer and an image, the copy has the bytes of all pixels of the image.
         ///
         /// # Errors
         /// The errors of [`enqueue_copy`](crate::memory::enqueue_copy#errors).
         #[doc(alias = "enqueue_copy_buffer", alias = "enqueue_copy_image")]
-        pub fn copy_to<$lifetime, 'q, D>(
+        $vis fn copy_to<$lifetime, 'q, D>(
             &$lifetime self,
             order: impl Into<Order<'q>>,
             dst: D,
         ) -> Result<Event>
         where
+            Self: Sized,
             D: IntoMemory<Kind: HostCopy>,
             $source: CopyTo<D::Kind, Part: From<AllOf>, Output = Result<Event>>,
         {

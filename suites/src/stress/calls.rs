@@ -275,7 +275,7 @@ impl<'w> Calls<'w> {
             1 => event.status().map(drop),
             2 => event.profile().map(drop),
             3 => event.on_complete(drop),
-            _ => event.command_type().map(drop),
+            _ => event.reference_count().map(drop),
         }
     }
 

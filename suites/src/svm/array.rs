@@ -2,8 +2,7 @@
 //! that take another array's shape).
 
 use clmatrix::memory::{
-    MapRead, MapReadWrite, SvmAllocation, SvmArray, SvmFlags, SvmPointer, enqueue_copy,
-    enqueue_fill,
+    MapRead, MapReadWrite, SvmAllocation, SvmFlags, SvmPointer, enqueue_copy, enqueue_fill,
 };
 use clmatrix::{Context, Result};
 use ndarray::{Array, Array2, Array3, ShapeBuilder, array};
@@ -24,8 +23,8 @@ fn elements_have_the_requested_order(
     #[case] in_memory: [u32; 6],
 ) -> Result<()> {
     let shape = (2, 3).set_f(is_fortran);
-    let svm = SvmArray::<u32, _>::builder(&on_device.context, shape).build()?;
-    assert_eq!((svm.shape(), svm.len(), svm.size()), (&[2, 3][..], 6, 24));
+    let svm = SvmAllocation::builder(&on_device.context).array::<u32, _>(shape)?;
+    assert_eq!((svm.shape(), svm.size()), (&[2, 3][..], 24));
     assert_eq!(svm.svm_flags(), COARSE);
     let expected = Array::from_shape_fn((2, 3), |(row, column)| (10 * row + column) as u32);
     let mut map = svm.map(&on_device.queue, MapReadWrite)?;
@@ -40,7 +39,7 @@ fn elements_have_the_requested_order(
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
 fn fine_grain_arrays_need_no_map(on_device: OnDevice) -> Result<()> {
-    let svm = SvmArray::<f32, _>::builder(&on_device.context, 4).flags(FINE).build()?;
+    let svm = SvmAllocation::builder(&on_device.context).flags(FINE).array::<f32, _>(4)?;
     assert_eq!(svm.svm_flags(), FINE);
     svm.access(MapReadWrite)?.array_mut().assign(&array![1.0, 2.0, 3.0, 4.0]);
     let source = "kernel void k(global float *x) { x[get_global_id(0)] += 0.5f; }";
@@ -55,7 +54,7 @@ fn fine_grain_arrays_need_no_map(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test(requires(svm = "fine"))]
 fn like_has_the_shape_and_order_of_another_array(on_device: OnDevice) -> Result<()> {
     fn strides(context: &Context, like: &Array3<u16>) -> Result<(Vec<usize>, Vec<isize>)> {
-        let svm = SvmArray::like(context, like)?.flags(FINE).build()?;
+        let svm = SvmAllocation::builder(context).flags(FINE).array_like(like)?;
         let access = svm.access(MapRead)?;
         let array = access.array();
         Ok((array.shape().to_vec(), array.strides().to_vec()))
@@ -65,15 +64,18 @@ fn like_has_the_shape_and_order_of_another_array(on_device: OnDevice) -> Result<
     assert_eq!(rows, (vec![2, 3, 4], vec![12, 4, 1]));
     let columns = strides(context, &Array3::zeros((2, 3, 4).f()))?;
     assert_eq!(columns, (vec![2, 3, 4], vec![1, 2, 6]));
-    let coarse = SvmArray::like(context, &array![1_u8, 2])?.build()?;
-    assert_eq!((coarse.len(), coarse.svm_flags()), (2, COARSE));
+    let coarse = SvmAllocation::builder(context).array_like(&array![1_u8, 2])?;
+    assert_eq!((coarse.shape(), coarse.svm_flags()), (&[2][..], COARSE));
     let mut neither = Array3::<u16>::zeros((2, 3, 4));
     neither.swap_axes(0, 1);
-    let refused = SvmArray::like(context, &neither).map(|_| ());
+    let refused = SvmAllocation::builder(context).array_like(&neither).map(|_| ());
     assert_eq!(refusal(refused), "CL_INVALID_VALUE");
     let whole = Array2::<u16>::zeros((4, 4));
     let every_second = whole.slice(ndarray::s![..;2, ..]);
-    assert_eq!(refusal(SvmArray::like(context, &every_second).map(|_| ())), "CL_INVALID_VALUE");
+    assert_eq!(
+        refusal(SvmAllocation::builder(context).array_like(&every_second).map(|_| ())),
+        "CL_INVALID_VALUE"
+    );
     Ok(())
 }
 
@@ -84,15 +86,15 @@ fn an_array_is_aligned_for_its_elements(on_device: OnDevice) -> Result<()> {
     let context = &on_device.context;
     let mut kept = Vec::new();
     for _ in 0..8 {
-        let three_floats = SvmArray::<[f32; 3], _>::builder(context, 5).build()?;
+        let three_floats = SvmAllocation::builder(context).array::<[f32; 3], _>(5)?;
         assert_eq!(three_floats.svm_ptr().addr() % 16, 0);
-        let large = SvmArray::<[u64; 64], _>::builder(context, 5).build()?;
+        let large = SvmAllocation::builder(context).array::<[u64; 64], _>(5)?;
         assert_eq!(large.svm_ptr().addr() % 128, 0);
-        let asked = SvmArray::<u8, _>::builder(context, 5).alignment(64).build()?;
+        let asked = SvmAllocation::builder(context).alignment(64).array::<u8, _>(5)?;
         assert_eq!(asked.svm_ptr().addr() % 64, 0);
         kept.push((three_floats, large, asked));
     }
-    let wrong = SvmArray::<u8, _>::builder(context, 5).alignment(12).build();
+    let wrong = SvmAllocation::builder(context).alignment(12).array::<u8, _>(5);
     assert_eq!(refusal(wrong), "CL_INVALID_VALUE");
     Ok(())
 }
@@ -101,19 +103,19 @@ fn an_array_is_aligned_for_its_elements(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test(requires(svm))]
 fn sizes_that_overflow_are_refused(on_device: OnDevice) {
     let context = &on_device.context;
-    let many = SvmArray::<u32, _>::builder(context, (usize::MAX / 2, 4)).build();
+    let many = SvmAllocation::builder(context).array::<u32, _>((usize::MAX / 2, 4));
     assert_eq!(refusal(many), "CL_INVALID_BUFFER_SIZE");
-    let bytes = SvmArray::<u32, _>::builder(context, usize::MAX / 2).build();
+    let bytes = SvmAllocation::builder(context).array::<u32, _>(usize::MAX / 2);
     assert_eq!(refusal(bytes), "CL_INVALID_BUFFER_SIZE");
-    let flags = SvmArray::<u32, _>::builder(context, 4).flags(SvmFlags::ATOMICS).build();
+    let flags = SvmAllocation::builder(context).flags(SvmFlags::ATOMICS).array::<u32, _>(4);
     assert_eq!(refusal(flags), "CL_INVALID_VALUE");
 }
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn an_array_may_be_empty(on_device: OnDevice) -> Result<()> {
-    let svm = SvmArray::<u32, _>::builder(&on_device.context, (0, 3)).build()?;
-    assert!(svm.is_empty() && svm.svm_ptr().is_null());
+    let svm = SvmAllocation::builder(&on_device.context).array::<u32, _>((0, 3))?;
+    assert!(svm.size() == 0 && svm.svm_ptr().is_null());
     assert_eq!(refusal(svm.map(&on_device.queue, MapReadWrite)), "CL_INVALID_VALUE");
     Ok(())
 }
@@ -121,7 +123,7 @@ fn an_array_may_be_empty(on_device: OnDevice) -> Result<()> {
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn a_range_of_an_array_is_in_elements(on_device: OnDevice) -> Result<()> {
-    let svm = SvmArray::<u32, _>::builder(&on_device.context, (2, 2)).build()?;
+    let svm = SvmAllocation::builder(&on_device.context).array::<u32, _>((2, 2))?;
     enqueue_fill(&on_device.queue, &svm, &7_u32, ..)?;
     svm.map_read_write::<u32>(&on_device.queue, 1..2)?[0] = 9;
     assert_eq!(svm.map(&on_device.queue, MapRead)?.array(), array![[7, 9], [7, 7]]);
@@ -133,20 +135,17 @@ fn a_range_of_an_array_is_in_elements(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test(requires(svm))]
 fn an_array_is_released_as_its_allocation(on_device: OnDevice) -> Result<()> {
     let queue = on_device.another_queue();
-    let builder = SvmArray::<u32, _>::builder(&on_device.context, 4);
-    let svm = builder.queue(&queue).build()?;
+    let svm = SvmAllocation::builder(&on_device.context).queue(&queue).array::<u32, _>(4)?;
     enqueue_copy(&queue, &svm, &[1_u32, 2, 3, 4], ..)?;
-    let clone = svm.clone();
-    let allocation: SvmAllocation = svm.into_allocation();
-    assert_eq!(&allocation, clone.allocation());
-    drop(clone);
+    let allocation = svm.allocation().clone();
+    drop(svm);
     allocation.enqueue_release(&queue)?.wait()
 }
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn an_unmap_may_run_on_another_queue(on_device: OnDevice) -> Result<()> {
-    let svm = SvmArray::<u32, _>::builder(&on_device.context, 4).build()?;
+    let svm = SvmAllocation::builder(&on_device.context).array::<u32, _>(4)?;
     let other_queue = on_device.another_queue();
     let mut map = svm.map(&other_queue, clmatrix::memory::MapWriteInvalidate)?;
     map.event().wait()?;

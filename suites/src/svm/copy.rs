@@ -1,7 +1,7 @@
 //! Copies from, to and between shared virtual memory (`clEnqueueSVMMemcpy`).
 
 use clmatrix::Result;
-use clmatrix::memory::{Linear, SvmAllocation, SvmArray, enqueue_copy, enqueue_fill};
+use clmatrix::memory::{Linear, SvmAllocation, SvmPointer, enqueue_copy, enqueue_fill};
 use rstest::rstest;
 
 use super::{COARSE, FINE, assert_on_device, bytes_in, double, svm_of, svm_with};
@@ -44,13 +44,37 @@ fn a_copy_has_the_smaller_size(on_device: OnDevice) -> Result<()> {
         (svm_of(&on_device, COARSE, &[1; 2])?, svm_of(&on_device, COARSE, &[2; 4])?);
     enqueue_copy(queue, &large, &small, ..)?;
     assert_on_device(&on_device, &large, &[1, 1, 2, 2]);
-    enqueue_copy(queue, &small, &[8_u32, 9, 10], ..)?;
-    assert_on_device(&on_device, &small, &[8, 9]);
     enqueue_copy(queue, &large, &[7_u32], ..)?;
     assert_on_device(&on_device, &large, &[7, 1, 2, 2]);
-    let mut host = [0_u32; 8];
+    let mut host = [0_u32; 3];
     enqueue_copy(queue, &mut host, &large, ..)?;
-    assert_eq!(host, [7, 1, 2, 2, 0, 0, 0, 0]);
+    assert_eq!(host, [7, 1, 2]);
+    for refused in [
+        enqueue_copy(queue, &small, &[8_u32, 9, 10], ..),
+        enqueue_copy(queue, &mut [0_u32; 8], &large, ..),
+        large.copy_to(queue, &small),
+    ] {
+        assert_eq!(refusal(refused), "CL_INVALID_VALUE");
+    }
+    assert_on_device(&on_device, &small, &[1, 1]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn svm_has_the_methods_of_buffers(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let (one, other) = (svm_of(&on_device, COARSE, &[1; 4])?, svm_of(&on_device, COARSE, &[2; 6])?);
+    one.write(queue, &[3_u32, 4, 5])?;
+    one.copy_to(queue, &other)?;
+    assert_eq!(other.to_vec::<u32>(queue)?, [3, 4, 5, 1, 2, 2]);
+    other.fill(queue, &7_u16)?;
+    let mut host = [0_u16; 11];
+    other.read(queue, &mut host)?;
+    assert_eq!(host, [7; 11]);
+    other.write_async(queue, vec![8_u32; 6])?.wait()?;
+    assert_eq!(other.read_async(queue, vec![0_u32; 6])?.wait()?, [8; 6]);
+    assert_eq!(refusal(other.to_vec::<[u8; 5]>(queue)), "CL_INVALID_VALUE");
     Ok(())
 }
 
@@ -199,8 +223,8 @@ fn a_copy_fails_with_an_event_of_its_wait_list(on_device: OnDevice) -> Result<()
 #[clmatrix_harness::test(requires(svm))]
 fn arrays_and_allocations_are_copied(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
-    let floats = SvmArray::<f32, _>::builder(&on_device.context, (2, 2)).build()?;
-    let words = SvmArray::<u32, _>::builder(&on_device.context, 4).build()?;
+    let floats = SvmAllocation::builder(&on_device.context).array::<f32, _>((2, 2))?;
+    let words = SvmAllocation::builder(&on_device.context).array::<u32, _>(4)?;
     let bytes = SvmAllocation::new(&on_device.context, 16, 0, COARSE)?;
     enqueue_copy(queue, &floats, &[1.0_f32, 2.0, 3.0, 4.0], ..)?;
     enqueue_copy(queue, &words, &floats, ..)?;

@@ -3,7 +3,7 @@
 
 use clmatrix::Result;
 use clmatrix::memory::{
-    MigrationFlags, SvmAllocation, SvmArray, SvmPointer, enqueue_fill, enqueue_svm_migratemem,
+    MigrationFlags, SvmAllocation, SvmPointer, enqueue_fill, enqueue_svm_migratemem,
 };
 use rstest::rstest;
 
@@ -21,7 +21,7 @@ fn a_migration_keeps_the_content(
 ) -> Result<()> {
     let one = svm_of(&on_device, COARSE, &counting(1000))?;
     let other = svm_of(&on_device, FINE, &[7; 4])?;
-    let array = SvmArray::<u32, _>::builder(&on_device.context, 4).build()?;
+    let array = SvmAllocation::builder(&on_device.context).array::<u32, _>(4)?;
     enqueue_fill(&on_device.queue, &array, &9_u32, ..)?;
     enqueue_svm_migratemem(&on_device.queue, &[&one, &other, &array], flags)?;
     assert_on_device(&on_device, &one, &counting(1000));

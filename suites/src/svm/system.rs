@@ -3,7 +3,7 @@
 
 use clmatrix::Result;
 use clmatrix::memory::{
-    Linear, MapRead, MapReadWrite, MemFlags, SvmArray, SvmFlags, SvmPointer, SystemSvm,
+    Linear, MapRead, MapReadWrite, MemFlags, SvmAllocation, SvmFlags, SvmPointer, SystemSvm,
     enqueue_copy, enqueue_fill, enqueue_svm_migratemem,
 };
 use ndarray::{Array2, ShapeBuilder, array};
@@ -55,7 +55,7 @@ fn the_host_accesses_it_between_kernels(on_device: OnDevice) -> Result<()> {
     assert_eq!(svm.access::<u32, _>(MapRead, ..)?[..], [10, 2, 4, 6]);
     svm.map_read_write::<u32>(queue, ..)?[3] = 1;
     enqueue_fill(queue, &svm, &9_u32, 4..8)?;
-    let array = SvmArray::<u32, _>::builder(&on_device.context, 4).build()?;
+    let array = SvmAllocation::builder(&on_device.context).array::<u32, _>(4)?;
     enqueue_copy(queue, &array, &svm, ..)?;
     assert_on_device(&on_device, &array, &[10, 9, 4, 1]);
     enqueue_copy(queue, &svm, &[1_u32, 2], ..)?;

@@ -1,6 +1,6 @@
 //! Devices without shared virtual memory, or without a kind of it, say so.
 
-use clmatrix::memory::{SvmAllocation, SvmArray, SvmFlags, SystemSvm};
+use clmatrix::memory::{SvmAllocation, SvmFlags, SystemSvm};
 use clmatrix::{Class, Device, Error, Result};
 use clmatrix_harness::{device, skip};
 use rstest::rstest;
@@ -48,7 +48,7 @@ fn allocations_are_refused_without_svm(
 #[clmatrix_harness::test]
 fn arrays_are_refused_without_svm(on_device: OnDevice, device: Device) -> Result<()> {
     skip_with(device.clone(), ANY);
-    let result = SvmArray::<f32, _>::builder(&on_device.context, (2, 3)).build();
+    let result = SvmAllocation::builder(&on_device.context).array::<f32, _>((2, 3));
     assert_unsupported(result, device, "use a Buffer")
 }
 

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use clmatrix::Result;
 use clmatrix::memory::{
-    Linear, MemFlags, MigrationFlags, SvmAllocation, SvmArray, SvmPointer, enqueue_copy,
-    enqueue_fill, enqueue_svm_migratemem,
+    Linear, MemFlags, MigrationFlags, SvmAllocation, SvmPointer, enqueue_copy, enqueue_fill,
+    enqueue_svm_migratemem,
 };
 use clmatrix::pool::{PooledSvm, SvmPool};
 use rstest::rstest;
@@ -73,7 +73,7 @@ fn a_block_is_copied_to_and_from_other_svm(on_device: OnDevice) -> Result<()> {
     let pool = pool(&on_device, Some(queue))?;
     let (one, other) = (pooled(&on_device, &pool)?, pool.allocate(SIZE)?);
     let plain = svm_of(&on_device, COARSE, &[9; COUNT as usize])?;
-    let array = SvmArray::<u32, _>::builder(&on_device.context, COUNT as usize).build()?;
+    let array = SvmAllocation::builder(&on_device.context).array::<u32, _>(COUNT as usize)?;
     double(&on_device, &one)?;
     enqueue_copy(queue, &plain, &one, ..)?;
     double(&on_device, &plain)?;
