@@ -210,6 +210,6 @@ mod tests {
     #[test]
     fn local_memory_does_not_wrap() {
         assert_eq!(LocalMemory::of::<u64>(8), LocalMemory::bytes(64));
-        assert_eq!(LocalMemory::of::<u64>(usize::MAX / 4).size(), usize::MAX);
+        assert_eq!(LocalMemory::of::<u64>(usize::MAX / 4).size, usize::MAX);
     }
 }
