@@ -5,7 +5,7 @@
 //! - [`memory`]: buffers, images, samplers, pipes, shared virtual memory, transfers and maps;
 //! - [`pool`]: allocators and memory pools;
 //! - [`launch`]: kernels, launched with memory objects as arguments;
-//! - [`Program`]: programs, built of a source or a binary;
+//! - [`Program`]: programs, built of a source, a binary or an intermediate language;
 //! - [`cache`]: values that are computed once per context, queue or device, such as programs;
 //! - [`Error`] and its [`Class`]: the failed call, the reason, and the kind of error.
 //!

@@ -175,7 +175,7 @@ impl<'k, 'a> Launch<'k, 'a> {
     pub unsafe fn enqueue<'q>(&mut self, order: impl Into<Order<'q>>) -> Result<Event> {
         let order = order.into();
         let Self { kernel, args, accesses, indirect, global, local, offset } = self;
-        size::check(global, local, offset, kernel.uniform)?;
+        size::check(global, local, offset)?;
         if order.queue.context_raw() != kernel.context.raw() {
             let reason = "the queue belongs to another context than the kernel";
             return Err(Error::refused(CALL, CL_INVALID_CONTEXT, reason));

@@ -85,8 +85,6 @@ pub struct Kernel {
     has_indirect: bool,
     /// For each argument, true if it was set to a pointer and cannot be set to a memory object.
     has_svm: Vec<bool>,
-    /// True if the work groups of a launch all have the same size.
-    uniform: bool,
     /// The values among the arguments of the launch that is being put together.
     values: Vec<u128>,
 }
@@ -154,7 +152,6 @@ impl Kernel {
             parameters: arg_info::parameters(&infos, count),
             infos,
             local_memory: context.devices().iter().map(local_memory).max().unwrap_or(u64::MAX),
-            uniform: size::must_be_uniform(kernel, context.devices()),
             context,
             program,
             has_indirect: false,
