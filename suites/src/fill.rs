@@ -8,7 +8,7 @@ use rstest::rstest;
 
 use crate::buffer::{DOUBLE, buffer_of, contents, counting, refusal};
 use crate::support::inverter::Inverter;
-use crate::support::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device, region_offset};
 use crate::support::pattern::{before, check_moved, source};
 use crate::support::property::holds_for;
 
@@ -78,7 +78,7 @@ fn patterns_of_illegal_sizes_are_refused(on_device: OnDevice) -> Result<()> {
 #[rstest]
 #[clmatrix_harness::test]
 fn a_sub_buffer_is_filled(on_device: OnDevice, device: Device) -> Result<()> {
-    let part = (device.opencl3().mem_base_addr_align()? as usize / 8).max(64);
+    let part = region_offset(&device, 64)?;
     let whole = buffer_of(&on_device, &vec![1; 3 * part / 4])?;
     let region = whole.sub_buffer(part..2 * part)?;
     enqueue_fill(&on_device.queue, &region, &5_u32, 4..)?;

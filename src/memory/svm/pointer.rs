@@ -121,9 +121,9 @@ pub trait SvmPointer: Svm + fmt::Debug + Send + Sync {
     }
 
     /// Returns the bytes `range` as a buffer, which shares them (`clCreateBuffer` with
-    /// CL_MEM_USE_HOST_PTR). The buffer keeps the memory alive, and a map of either is a map of both. A
-    /// drop of the buffer's last handle waits as a drop of the memory's last handle does, if the memory
-    /// has no other handles.
+    /// CL_MEM_USE_HOST_PTR). The buffer keeps the memory alive, and a map of either is a map of both. If
+    /// the memory has no other handles, a drop of the buffer's last handle waits as a drop of the
+    /// memory's last handle does; a thread waits instead if the driver destroys the buffer later.
     ///
     /// The driver may read the bytes at once, so this waits for the commands that this crate has
     /// enqueued, on any queue, and that write them.

@@ -37,7 +37,15 @@ impl Way {
                 drop(svm);
                 Ok(None)
             }
-            _ => svm.enqueue_release(queue).map(Some).map_err(|back| back.error),
+            _ => match svm.enqueue_release(queue) {
+                Ok(freed) => Ok(Some(freed)),
+                // OpenCL names no code for a call after a failed command: the driver may refuse it.
+                Err(back) if back.error.detail().is_empty() => {
+                    failed.meanwhile(|| drop(back));
+                    Ok(None)
+                }
+                Err(back) => Err(back.error),
+            },
         }
     }
 }

@@ -2,6 +2,9 @@
 //!
 //! On PoCL 3.1 and Oclgrind, commands behind a failed command in its in-order queue do not wait for the
 //! commands before it. The library follows each command by its own event instead.
+//!
+//! OpenCL does not promise that other queues of a context can be used after a command has failed (OpenCL
+//! 3.0, 5.11). The known drivers allow it, and these tests rely on it.
 // quirk: POCL-1, OCLGRIND-1, NVIDIA-1
 
 mod chain;

@@ -128,7 +128,8 @@ fn clones_share_one_reference(on_device: OnDevice) -> Result<()> {
     // it finds the kernel complete, and it looks when a later command is enqueued.
     let is_alone = || {
         contents(&on_device, &buffer)?;
-        Ok(buffer.reference_count()? == before)
+        // The upload of its data may have had a reference before.
+        Ok(buffer.reference_count()? <= before)
     };
     assert!(soon(is_alone)?, "{}", buffer.reference_count()?);
     Ok(())

@@ -6,7 +6,7 @@ use clmatrix_harness::device;
 use rstest::rstest;
 
 use super::{buffer_of, contents, counting};
-use crate::support::on_device::{OnDevice, on_device, soon};
+use crate::support::on_device::{OnDevice, on_device, region_offset, soon};
 
 #[rstest]
 #[clmatrix_harness::test]
@@ -34,7 +34,7 @@ fn from_raw_retains_or_takes_over_a_reference(on_device: OnDevice) -> Result<()>
 #[rstest]
 #[clmatrix_harness::test]
 fn the_handle_of_a_sub_buffer_is_a_sub_buffer(on_device: OnDevice, device: Device) -> Result<()> {
-    let part = (device.opencl3().mem_base_addr_align()? as usize / 8).max(64);
+    let part = region_offset(&device, 64)?;
     let buffer = buffer_of(&on_device, &counting(part as u32))?;
     let region = buffer.sub_buffer(part..2 * part)?;
     // SAFETY: the handle is valid, and nothing is mapped.

@@ -176,7 +176,7 @@ fn a_map_for_writing_waits_for_earlier_reads_of_its_bytes(on_device: OnDevice) -
 }
 
 #[rstest]
-#[clmatrix_harness::test]
+#[clmatrix_harness::test(fresh_context)]
 fn a_map_after_a_failed_command_is_refused_or_correct(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
@@ -247,7 +247,8 @@ fn a_map_for_reading_is_accepted_during_reads_of_another_thread(on_device: OnDev
         });
         let mapping = || -> Result<()> {
             for _ in 0..200 {
-                drop(buffer.map_read_write::<u32>(&on_device.queue, ..)?);
+                // A read may begin as soon as the unmap is enqueued, and has to come after it.
+                buffer.map_read_write::<u32>(&on_device.queue, ..)?.unmap()?.wait()?;
                 thread::yield_now();
             }
             Ok(())

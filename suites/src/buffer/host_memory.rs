@@ -8,7 +8,7 @@ use rstest::rstest;
 
 use super::{DOUBLE, buffer_of, bytes_in, contents, counting, refusal};
 use crate::support::gate::{gate, open};
-use crate::support::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device, region_offset};
 use crate::support::pattern::{SIZES, assert_moved, assert_same, before, source};
 
 fn counting_in_place(on_device: &OnDevice, n: u32) -> Result<Buffer> {
@@ -83,7 +83,7 @@ fn hostbuf_is_an_array_of_any_shape_and_order(on_device: OnDevice) -> Result<()>
 #[rstest]
 #[clmatrix_harness::test]
 fn a_sub_buffer_has_its_part_of_the_host_memory(on_device: OnDevice, device: Device) -> Result<()> {
-    let part = (device.opencl3().mem_base_addr_align()? as usize / 8).max(64);
+    let part = region_offset(&device, 64)?;
     let buffer = counting_in_place(&on_device, part as u32 / 2)?;
     let region = buffer.sub_buffer(part..)?;
     assert!(region.flags().contains(MemFlags::USE_HOST_PTR));
@@ -171,7 +171,7 @@ fn other_buffers_have_no_host_memory(on_device: OnDevice) -> Result<()> {
 /// The driver writes to the memory long after the last handle is gone. So much memory goes back to
 /// the operating system as soon as it is freed, and the driver's write would crash.
 #[rstest]
-#[clmatrix_harness::test]
+#[clmatrix_harness::test(requires(max_alloc = "64 MiB"))]
 fn the_host_memory_outlives_the_commands_on_it(on_device: OnDevice) -> Result<()> {
     let gate = gate(&on_device.context);
     let buffer = counting_in_place(&on_device, 16 << 20)?;

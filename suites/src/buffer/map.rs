@@ -11,13 +11,8 @@ use rstest::rstest;
 use super::{DOUBLE, buffer_of, buffer_with, bytes_in, contents, counting, refusal};
 use crate::support::inverter::Inverter;
 use crate::support::mib::MiB;
-use crate::support::on_device::{OnDevice, on_device, soon};
+use crate::support::on_device::{OnDevice, on_device, region_offset, soon};
 use crate::support::pattern::{SIZES, assert_moved, assert_same, before, source};
-
-/// A multiple of the device's CL_DEVICE_MEM_BASE_ADDR_ALIGN and of 64, in bytes.
-fn alignment(device: &Device) -> Result<usize> {
-    Ok((device.opencl3().mem_base_addr_align()? as usize / 8).max(64))
-}
 
 #[rstest]
 #[clmatrix_harness::test]
@@ -172,7 +167,7 @@ fn a_map_range_counts_elements_from_the_first_byte(
     device: Device,
 ) -> Result<()> {
     let queue = &on_device.queue;
-    let first = alignment(&device)? / 4;
+    let first = region_offset(&device, 64)? / 4;
     let buffer = buffer_of(&on_device, &counting(first as u32 + 8))?;
     assert_eq!(buffer.map_read::<u32>(queue, 1..3)?[..], [1, 2]);
     let later = buffer.map_async::<u32, _>(queue, MapRead, 3..=4)?;
@@ -220,14 +215,14 @@ fn a_range_without_an_end_needs_whole_elements(on_device: OnDevice) -> Result<()
     Ok(())
 }
 
-/// The whole buffer and a region of it cannot both begin at a multiple of 1 MiB.
+/// A map of a buffer in host memory has the address of that memory, and the whole buffer and a region of it
+/// cannot both begin at a multiple of 1 MiB.
 #[rstest]
 #[clmatrix_harness::test]
 fn a_misaligned_address_is_refused(on_device: OnDevice, device: Device) -> Result<()> {
-    let (queue, offset) = (&on_device.queue, alignment(&device)?);
-    let size = size_of::<MiB>() + offset;
-    let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, size)?;
-    enqueue_fill(queue, &buffer, &7_u8, ..)?;
+    let (queue, offset) = (&on_device.queue, region_offset(&device, 64)?);
+    let memory = vec![7_u8; size_of::<MiB>() + offset];
+    let buffer = Buffer::using_host_memory(&on_device.context, MemFlags::READ_WRITE, memory)?;
     let region = buffer.sub_buffer(offset..)?;
     let whole = buffer.map_read::<MiB>(queue, ..1).map(drop);
     let part = region.map_read::<MiB>(queue, ..).map(drop);
@@ -346,7 +341,7 @@ fn overlapping_regions_may_be_released_in_any_order(
     device: Device,
     #[values(0, 2)] first_of_inner: usize,
 ) -> Result<()> {
-    let part = alignment(&device)?;
+    let part = region_offset(&device, 64)?;
     let buffer = buffer_of(&on_device, &counting(2 * part as u32))?;
     for _ in 0..50 {
         let outer = buffer.sub_buffer(..4 * part)?;

@@ -19,6 +19,7 @@ fn a_map_waits_for_each_command_on_its_bytes(on_device: OnDevice, device: Device
     // The map does not wait for the fill, which is on other bytes.
     let map = buffer.map_read::<u32>(&on_device.queue, 2..)?;
     assert_eq!(map[..], [2, 3]);
+    map.unmap()?.wait()?;
     enqueue_fill(&queue, &buffer, &8_u32, 4..8)?;
     let map = meanwhile(&gate, open, || buffer.map_read::<u32>(&on_device.queue, ..))?;
     assert_eq!(map[0], 7);

@@ -11,13 +11,13 @@ use clmatrix::cl3::memory::{
 use clmatrix::cl3::types::{cl_buffer_region, cl_image_desc, cl_image_format, cl_mem};
 use clmatrix::memory::{
     Buffer, Image, ImageFormat, ImageType, MemFlags, MemoryObject, Pipe, SvmAllocation, SvmFlags,
-    SvmPointer, enqueue_fill, supported_image_formats,
+    SvmPointer, supported_image_formats,
 };
 use clmatrix::pool::{Allocator, DeferredAllocator};
 use clmatrix::{Context, Result};
 use rstest::rstest;
 
-use super::{DOUBLE, contents, refusal};
+use super::refusal;
 use crate::image::RGBA_U32;
 use crate::support::on_device::{OnDevice, on_device};
 
@@ -64,18 +64,13 @@ fn check<M: MemoryObject>(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn the_driver_decides_on_vendor_flags_of_buffers(on_device: OnDevice) -> Result<()> {
-    let OnDevice { context, queue } = &on_device;
+fn the_driver_decides_on_vendor_flags_of_buffers(on_device: OnDevice) {
+    let context = &on_device.context;
     for flags in flags() {
         let buffer = Buffer::new(context, flags, 16);
-        let Some(buffer) = check(buffer, flags, buffer_code(context, flags)) else { continue };
-        if !flags.contains(MemFlags::READ_ONLY) {
-            enqueue_fill(queue, &buffer, &7_u32, ..)?;
-            on_device.run(DOUBLE, &[&buffer], 4)?;
-            assert_eq!(contents(&on_device, &buffer)?, [14; 4], "{flags:?}");
-        }
+        // No command uses the buffer: such a flag may make its bytes inaccessible.
+        check(buffer, flags, buffer_code(context, flags));
     }
-    Ok(())
 }
 
 #[rstest]

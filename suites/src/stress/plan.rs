@@ -215,7 +215,7 @@ impl Plan {
             }
             80..85 => {
                 let (object, kind) = (self.rng.usize(..OWN), KINDS[self.rng.usize(..KINDS.len())]);
-                // A lane begins where a region may.
+                // On most devices a lane begins where a region may.
                 let cell = [32, 64, 256][self.rng.usize(..3)];
                 Action::Renew { object, kind, cell, value: self.rng.u8(..) }
             }

@@ -86,13 +86,19 @@ impl<'w> ThreadState<'w> {
     pub fn view(&self, place: &Place) -> Result<View<'_>> {
         let object = self.object(place);
         Ok(match object.handle.memory() {
-            Memory::Buffer(buffer) if place.as_region => View {
+            Memory::Buffer(buffer) if self.is_region(place) => View {
                 object,
                 region: Some(buffer.sub_buffer(object.lane_bytes(place.lane))?),
                 bytes: self.in_lane(place),
             },
             _ => View { object, region: None, bytes: object.bytes(place) },
         })
+    }
+
+    /// True if a command uses a region, which has to begin at a multiple of the device's alignment.
+    fn is_region(&self, place: &Place) -> bool {
+        let start = self.object(place).lane_bytes(place.lane).start;
+        place.as_region && start.is_multiple_of(self.world.region_alignment)
     }
 
     pub fn open(&mut self, slot: usize) -> Result<()> {

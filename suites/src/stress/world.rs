@@ -12,6 +12,7 @@ use super::driver::Driver;
 use super::memory::Handle;
 use super::object::{LiveBlocks, Object};
 use super::plan::{CELLS, LANES};
+use crate::support::on_device::region_offset;
 
 const ADD: &str = "kernel void k(global uchar *x, uint start, uchar value) {
     x[start + get_global_id(0)] += value;
@@ -34,6 +35,8 @@ pub struct World {
     pub svm_pool: Option<SvmPool>,
     pub blocks: Arc<LiveBlocks>,
     pub driver: Driver,
+    /// The offsets of regions in buffers are multiples of it, in bytes.
+    pub region_alignment: usize,
 }
 
 impl World {
@@ -83,6 +86,7 @@ impl World {
             svm_pool: svm_pool.transpose()?,
             blocks: Arc::default(),
             driver,
+            region_alignment: region_offset(context.default_device(), 1)?,
             queues,
             context,
         })

@@ -67,6 +67,15 @@ impl OnDevice {
         let program = Program::builder(&self.context).source(source).options(options).build()?;
         program.kernel("k")
     }
+
+    /// Skips the test unless a work group of the kernel may have `items` work items: OpenCL requires one.
+    pub fn needs_work_group(&self, kernel: &Kernel, items: usize) -> Result<()> {
+        let most = kernel.work_group_info(self.context.default_device())?.max_size;
+        if most < items {
+            skip!("a work group has at most {most} work items");
+        }
+        Ok(())
+    }
 }
 
 /// An out-of-order queue that is finished before it is released. Intel's CPU runtime 2026.22 hangs if
@@ -93,6 +102,13 @@ impl Drop for OutOfOrderQueue {
         // A test may have made its commands fail.
         _ = self.0.finish();
     }
+}
+
+/// Returns an offset at which sub-buffers may begin, a multiple of CL_DEVICE_MEM_BASE_ADDR_ALIGN and at
+/// least `least`, in bytes. OpenCL has no upper bound of the alignment.
+pub fn region_offset(device: &Device, least: usize) -> Result<usize> {
+    let alignment = device.opencl3().mem_base_addr_align()? as usize / 8;
+    Ok(least.next_multiple_of(alignment.max(1)))
 }
 
 /// Waits up to 5 s until `condition` holds, and returns whether it does. Reference counts may change

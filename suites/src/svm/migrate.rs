@@ -87,7 +87,6 @@ fn invalid_migrations_are_refused(on_device: OnDevice) -> Result<()> {
     assert_eq!(refusal(mapped), "CL_INVALID_OPERATION");
     drop(map);
     let _map = svm.map_read::<u32>(queue, 1..2)?;
-    enqueue_svm_migratemem(queue, &[&svm], to_the_device)?;
     let undefined = MigrationFlags::CONTENT_UNDEFINED;
     let mapped = enqueue_svm_migratemem(queue, &[&svm], undefined);
     assert_eq!(refusal(mapped), "CL_INVALID_OPERATION");

@@ -105,7 +105,7 @@ fn dropped_system_svm_waits_for_commands(on_device: OnDevice) -> Result<()> {
 
 /// The device may still use it: not even a logger that panics has it freed.
 #[rstest]
-#[clmatrix_harness::test(requires(svm = "system"))]
+#[clmatrix_harness::test(requires(svm = "system"), fresh_context)]
 fn memory_of_a_failed_unmap_is_never_freed(
     on_device: OnDevice,
     #[values(false, true)] logger_panics: bool,

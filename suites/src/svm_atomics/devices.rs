@@ -1,7 +1,7 @@
 //! Kernels of two queues at once, and the work groups of one kernel.
 
 use clmatrix::{Device, Result};
-use clmatrix_harness::device;
+use clmatrix_harness::{device, skip};
 use rstest::rstest;
 
 use super::{ATOMICS, Scope, Words, kernel};
@@ -79,8 +79,11 @@ fn work_groups_see_writes_before_a_flag(
     on_device.queue.finish()?;
     let [seen, wrong] = counts.values()[..] else { unreachable!("there are two") };
     assert_eq!(wrong, 0, "elements that were read before they were written");
-    // The last work group at the latest finds the flag of the next one.
-    assert!(seen > 0, "no work group saw the flag of another");
     assert_eq!(flags.values(), [1; GROUPS]);
+    if seen == 0 {
+        // The last store comes before the load that follows it, in an order of all of them only.
+        assert_ne!(orders.1, "seq_cst", "no work group saw the flag of another");
+        skip!("no work group saw the flag of another");
+    }
     Ok(())
 }

@@ -78,6 +78,10 @@ fn the_host_sees_writes_before_a_flag(
     let mut waiting: Vec<usize> = (0..ITEMS).collect();
     while !waiting.is_empty() {
         let was_complete = is_complete(&sent)?;
+        if was_complete {
+            // A status orders no accesses of memory.
+            sent.wait()?;
+        }
         waiting.retain(|item| {
             if flags.words()[*item].load(orders.1) == 0 {
                 return true;

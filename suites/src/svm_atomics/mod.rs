@@ -26,9 +26,6 @@ const ATOMICS: SvmFlags =
 /// CL_DEVICE_SVM_ATOMICS.
 const SVM_ATOMICS: u64 = 1 << 3;
 
-/// CL_DEVICE_ATOMIC_SCOPE_ALL_DEVICES.
-const SCOPE_ALL_DEVICES: u64 = 1 << 6;
-
 /// The scope of a kernel's atomic operations: the devices that see them.
 #[derive(Clone, Copy, Debug)]
 enum Scope {
@@ -43,18 +40,30 @@ impl Scope {
             Self::AllSvmDevices => "memory_scope_all_svm_devices",
         }
     }
+
+    /// CL_DEVICE_ATOMIC_SCOPE_DEVICE, CL_DEVICE_ATOMIC_SCOPE_ALL_DEVICES.
+    fn capability(self) -> u64 {
+        match self {
+            Self::Device => 1 << 5,
+            Self::AllSvmDevices => 1 << 6,
+        }
+    }
 }
 
+/// The orders that a device may lack, by a part of their names: CL_DEVICE_ATOMIC_ORDER_ACQ_REL,
+/// CL_DEVICE_ATOMIC_ORDER_SEQ_CST.
+const ORDERS: [(&str, u64); 3] =
+    [("order_acq", 1 << 1), ("order_release", 1 << 1), ("order_seq", 1 << 2)];
+
 /// The kernel `k` of `source`, in the newest OpenCL C of the device up to 3.0. `SCOPE` is the scope.
-/// Skips the test where the device lacks the scope.
+/// Skips the test where the device lacks the scope or an order.
 fn kernel(on_device: &OnDevice, device: Device, source: &str, scope: Scope) -> Result<Kernel> {
     let is_2 = device.opencl3().version()?.starts_with("OpenCL 2.");
-    // OpenCL 2.x has all scopes.
-    if let Scope::AllSvmDevices = scope
-        && !is_2
-        && device.opencl3().atomic_memory_capabilities()? & SCOPE_ALL_DEVICES == 0
-    {
-        skip!("the device has no atomic operations in the scope of all devices");
+    let orders = ORDERS.iter().filter(|(order, _)| source.contains(order));
+    let needed = orders.fold(scope.capability(), |needed, (_, order)| needed | order);
+    // OpenCL 2.x has all orders and scopes.
+    if !is_2 && device.opencl3().atomic_memory_capabilities()? & needed != needed {
+        skip!("the device has no atomic operations of this order and scope");
     }
     let version = if is_2 { "CL2.0" } else { "CL3.0" };
     on_device.kernel(source, &format!("-cl-std={version} -DSCOPE={}", scope.name()))
