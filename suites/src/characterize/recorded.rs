@@ -49,6 +49,7 @@ fn properties_of_the_device_are_those_of_pyopencl(facts: Facts, device: Device) 
     let is_it = |entry: &Entry| {
         entry.facts.platform_name == facts.platform_name
             && entry.facts.device_type == facts.device_type
+            && entry.facts.nv_compute_capability == facts.nv_compute_capability
             && entry.device.contains(&version)
     };
     let records = records();

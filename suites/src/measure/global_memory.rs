@@ -5,7 +5,7 @@ use clmatrix_characterize::measure::{Topic, Value};
 use clmatrix_harness::device;
 use rstest::rstest;
 
-use super::{found, measured, number};
+use super::{as_number, certain, found, measured, number};
 
 #[rstest]
 #[clmatrix_harness::test(alone)]
@@ -22,7 +22,8 @@ fn cache_levels_grow_in_size(device: Device) -> Result<()> {
 #[rstest]
 #[clmatrix_harness::test(alone)]
 fn the_cache_line_is_a_power_of_two(device: Device) {
-    let Some(line) = number(&measured(device, Topic::Latency), "cache_line_size") else { return };
+    let line = certain(&measured(device, Topic::Latency), "cache_line_size").map(as_number);
+    let Some(line) = line else { return };
     assert!((line as usize).is_power_of_two(), "{line}");
 }
 

@@ -9,7 +9,9 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use clmatrix::Device;
-use clmatrix_characterize::measure::{Finding, Measured, Settings, Topic, Value, measure};
+use clmatrix_characterize::measure::{
+    Confidence, Finding, Measured, Settings, Topic, Value, measure,
+};
 
 /// Measures one topic in half a second, and once in each process: a process has one device.
 fn measured(device: Device, topic: Topic) -> Vec<Measured> {
@@ -32,10 +34,19 @@ fn found(measured: &[Measured], name: &str) -> Option<Finding> {
     measured.unwrap_or_else(|| panic!("{name} is measured")).answer.clone().ok()
 }
 
+/// The finding of that name if its confidence is high: a busy machine disturbs measurements.
+fn certain(measured: &[Measured], name: &str) -> Option<Finding> {
+    found(measured, name).filter(|found| found.confidence == Confidence::High)
+}
+
 /// The number that was found by that name.
 fn number(measured: &[Measured], name: &str) -> Option<f64> {
-    match found(measured, name)?.value {
-        Value::Number(number) => Some(number),
-        other => panic!("{name}: {other:?} is no number"),
+    found(measured, name).map(as_number)
+}
+
+fn as_number(finding: Finding) -> f64 {
+    match finding.value {
+        Value::Number(number) => number,
+        other => panic!("{other:?} is no number"),
     }
 }
