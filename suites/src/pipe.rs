@@ -5,14 +5,12 @@ use std::collections::HashSet;
 use clmatrix::cl3::memory::{CL_MEM_SIZE, CL_PIPE_MAX_PACKETS, get_mem_object_info, get_pipe_info};
 use clmatrix::memory::{Buffer, MemFlags, MemoryObject, ObjectType, Pipe};
 use clmatrix::opencl3::device::Device as RawDevice;
-use clmatrix::{Class, Device, Result};
+use clmatrix::{Class, Device, Kernel, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory, device};
 use rstest::rstest;
 
 use crate::buffer::{buffer_of, contents, refusal};
 use crate::support::on_device::{OnDevice, on_device, soon};
-
-const CL_2: &str = "-cl-std=CL2.0 -cl-kernel-arg-info";
 
 /// Writes a packet for each work item, or counts in `failed` that there was no room.
 const SEND: &str = "
@@ -29,6 +27,11 @@ const RECEIVE: &str = "
         *count = i;
     }";
 
+/// The kernel `k`, which may use pipes.
+fn kernel(on_device: &OnDevice, source: &str) -> Result<Kernel> {
+    on_device.kernel(source, &format!("{} -cl-kernel-arg-info", on_device.opencl_c_2()?))
+}
+
 fn pipe_of(on_device: &OnDevice, max_packets: u32) -> Result<Pipe> {
     Pipe::new(&on_device.context, MemFlags::READ_WRITE, 4, max_packets, &[])
 }
@@ -36,8 +39,8 @@ fn pipe_of(on_device: &OnDevice, max_packets: u32) -> Result<Pipe> {
 #[rstest]
 #[clmatrix_harness::test(requires(pipes))]
 fn packets_are_passed_from_kernel_to_kernel(on_device: OnDevice) -> Result<()> {
-    let mut send = on_device.kernel(SEND, CL_2)?;
-    let mut receive = on_device.kernel(RECEIVE, CL_2)?;
+    let mut send = kernel(&on_device, SEND)?;
+    let mut receive = kernel(&on_device, RECEIVE)?;
     let pipe = pipe_of(&on_device, 16)?;
     let failed = buffer_of(&on_device, &[0])?;
     let (packets, count) = (buffer_of(&on_device, &[0; 16])?, buffer_of(&on_device, &[0])?);
@@ -63,8 +66,8 @@ fn through(on_device: &OnDevice, pipe: &Pipe, from: u32, n: u32) -> Result<Vec<u
     let source = "kernel void k(write_only pipe uint out, uint from) {
         for (uint i = from; i < from + 4; i++) write_pipe(out, &i);
     }";
-    let mut send = on_device.kernel(source, CL_2)?;
-    let mut receive = on_device.kernel(RECEIVE, CL_2)?;
+    let mut send = kernel(on_device, source)?;
+    let mut receive = kernel(on_device, RECEIVE)?;
     let (packets, count) = (buffer_of(on_device, &[0; 8])?, buffer_of(on_device, &[0])?);
     // SAFETY: the arguments are those that the kernels declare, with packets of their size and room
     // for `n` of them.
@@ -99,7 +102,7 @@ fn an_empty_pipe_accepts_packets_again(on_device: OnDevice) -> Result<()> {
 #[rstest]
 #[clmatrix_harness::test(requires(pipes))]
 fn a_full_pipe_accepts_no_packets(on_device: OnDevice) -> Result<()> {
-    let mut send = on_device.kernel(SEND, CL_2)?;
+    let mut send = kernel(&on_device, SEND)?;
     let pipe = pipe_of(&on_device, 4)?;
     let failed = buffer_of(&on_device, &[0])?;
     // SAFETY: the arguments are those that the kernel declares, with packets of its size.
@@ -211,7 +214,7 @@ fn pipes_and_buffers_are_not_interchangeable(
         assert_eq!(refusal(Pipe::from_raw(buffer.as_raw(), true)), "CL_INVALID_MEM_OBJECT");
         assert_eq!(refusal(Buffer::from_raw(pipe.as_raw(), true)), "CL_INVALID_MEM_OBJECT");
     }
-    let mut send = on_device.kernel(SEND, CL_2)?;
+    let mut send = kernel(&on_device, SEND)?;
     let queue = &on_device.queue;
     let elsewhere = ctx_factory()?;
     let stranger = Pipe::new(&elsewhere, MemFlags::empty(), 4, 4, &[])?;

@@ -53,24 +53,24 @@ fn a_sampler_may_be_dropped_before_the_kernel_has_run(on_device: OnDevice) -> Re
     let format = ImageFormat::new(ChannelOrder::Rgba, ChannelType::Float);
     let row = [10.0_f32, 20.0, 30.0, 40.0].map(|red| [red, 0.0, 0.0, 1.0]);
     let image = Image::builder(context, format).shape([4, 2]).copy_from(&[row, row]).build()?;
-    let x = Buffer::from_slice(context, MemFlags::READ_ONLY, &[-0.125_f32, 1.375])?;
+    let x = Buffer::from_slice(context, MemFlags::READ_ONLY, &[-0.5_f32, 1.5])?;
     let out = Buffer::new(context, MemFlags::WRITE_ONLY, 8)?;
     let mut read = on_device.kernel(READ, "-cl-kernel-arg-info")?;
     for _ in 0..20 {
         let gate = gate(context);
-        let sampler = Sampler::new(context, true, Repeat, Nearest)?;
+        let sampler = Sampler::new(context, false, ClampToEdge, Nearest)?;
         let mut launch = read.launch();
-        launch.arg(&image).arg(&sampler).arg(0.5_f32).arg(&x).arg(&out).global(2);
+        launch.arg(&image).arg(&sampler).arg(1.0_f32).arg(&x).arg(&out).global(2);
         // SAFETY: the arguments are what the kernel declares, with an element for each work item.
         unsafe { launch.enqueue(queue.after(&gate))? };
         drop(launch);
         drop(sampler);
         // These may be where the first one was.
-        let others = [0; 50].map(|_| Sampler::new(context, false, ClampToEdge, Linear));
+        let others = [0; 50].map(|_| Sampler::new(context, true, Repeat, Linear));
         open(&gate);
         let mut found = [0.0_f32; 2];
         out.read(queue, &mut found)?;
-        assert_eq!(found, [40.0, 20.0]);
+        assert_eq!(found, [10.0, 20.0]);
         others.into_iter().try_for_each(|sampler| sampler.map(drop))?;
     }
     Ok(())
@@ -106,11 +106,17 @@ fn kernels_read_with_a_sampler(
 ) -> Result<()> {
     let (x, expected): (Vec<f32>, Vec<f32>) = expected.iter().copied().unzip();
     let sampler = Sampler::new(&on_device.context, normalized, addressing, filter)?;
-    let found = found(&on_device, &sampler, &x)?;
-    // Devices may weigh pixels with 8 bits.
-    let near = |(a, b): (&f32, &f32)| (a - b).abs() <= 0.25;
-    assert!(found.iter().zip(&expected).all(near), "{found:?} instead of {expected:?} at {x:?}");
+    check_values(&found(&on_device, &sampler, &x)?, &expected, !normalized && filter == Nearest);
     Ok(())
+}
+
+/// Compares what a kernel has read. OpenCL defines the precision only without normalized coordinates and
+/// filter: elsewhere, values may be wrong by a quarter of what neighbouring pixels differ by.
+#[track_caller]
+fn check_values(found: &[f32], expected: &[f32], is_exact: bool) {
+    let bound = if is_exact { 0.0 } else { 2.5 };
+    let near = |(a, b): (&f32, &f32)| (a - b).abs() <= bound;
+    assert!(found.iter().zip(expected).all(near), "{found:?} instead of {expected:?}");
 }
 
 #[rstest]
@@ -145,7 +151,7 @@ fn a_sampler_is_created_with_properties(on_device: OnDevice) -> Result<()> {
     let sampler = Sampler::with_properties(&on_device.context, &all)?;
     assert!(sampler.normalized_coords()?);
     assert_eq!((sampler.addressing_mode()?, sampler.filter_mode()?), (Repeat, Linear));
-    assert_eq!(found(&on_device, &sampler, &[0.0, 1.125])?, [25.0, 10.0]);
+    check_values(&found(&on_device, &sampler, &[0.0, 1.125])?, &[25.0, 10.0], false);
     let pixels = [SamplerProperty::NormalizedCoords(false)];
     let sampler = Sampler::with_properties(&on_device.context, &pixels)?;
     assert!(!sampler.normalized_coords()?);

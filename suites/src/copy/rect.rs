@@ -8,7 +8,7 @@ use clmatrix_harness::device;
 use rstest::rstest;
 
 use crate::buffer::{buffer_of, buffer_with, bytes_in, contents, counting, refusal};
-use crate::support::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device, region_offset};
 use crate::support::pattern::{assert_same, before, bytes, copy_rows, source};
 
 /// Turns each byte round, on the device.
@@ -117,7 +117,7 @@ fn all_bytes_of_any_size_are_copied(on_device: OnDevice, #[case] region: [usize;
 #[rstest]
 #[clmatrix_harness::test]
 fn rectangles_of_sub_buffers_are_copied(on_device: OnDevice, device: Device) -> Result<()> {
-    let part = (device.opencl3().mem_base_addr_align()? as usize / 8).max(64);
+    let part = region_offset(&device, 64)?;
     let whole = buffer_of(&on_device, &counting(part as u32))?;
     let region = whole.sub_buffer(part..2 * part)?;
     let rect = HostRect::new([4, 3]).buffer_origin([4, 1]).buffer_pitches([16]);
@@ -258,7 +258,7 @@ fn overlapping_rectangles_of_sub_buffers_are_refused(
     on_device: OnDevice,
     device: Device,
 ) -> Result<()> {
-    let part = (device.opencl3().mem_base_addr_align()? as usize / 8).max(64);
+    let part = region_offset(&device, 64)?;
     let whole = buffer_of(&on_device, &counting(part as u32))?;
     let (first, second) = (whole.sub_buffer(..2 * part)?, whole.sub_buffer(part..)?);
     let copy = |region: [usize; 2], from: [usize; 1]| {

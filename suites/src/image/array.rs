@@ -5,12 +5,11 @@ use clmatrix::memory::{
     ArrayMode, Image, ImageElement, ImageType, Integers, MemFlags, MemoryObject, image_from_array,
     supported_image_formats,
 };
-use clmatrix_harness::skip;
 use half::f16;
 use ndarray::{Array2, Array3, Array4, Axis, Dimension, s};
 use rstest::rstest;
 
-use super::{pixels, places, positions, seen, write_places};
+use super::{or_skip, pixels, places, positions, seen, write_places};
 use crate::buffer::refusal;
 use crate::support::on_device::{OnDevice, on_device};
 
@@ -26,7 +25,7 @@ fn image<T: ImageElement, D: Dimension>(
     channels: Option<usize>,
 ) -> Result<Image> {
     let (mode, integers) = (ArrayMode::Read, Integers::AsTheyAre);
-    image_from_array(&on_device.context, array, channels, mode, integers)
+    or_skip(image_from_array(&on_device.context, array, channels, mode, integers))
 }
 
 /// A kernel's (x, y) is the array's `[[y, x]]`.
@@ -104,13 +103,7 @@ fn integers_may_be_normalized<T: ImageElement>(
 ) -> Result<()> {
     let plane = Array3::from_shape_fn((1, 1, 4), |(_, _, channel)| pixel[0][channel]);
     let (mode, integers) = (ArrayMode::Read, Integers::Normalized);
-    let image = image_from_array(&on_device.context, &plane, Some(4), mode, integers);
-    let image = match image {
-        Err(error) if error.code_name() == "CL_IMAGE_FORMAT_NOT_SUPPORTED" => {
-            skip!("the device has no such format")
-        }
-        image => image?,
-    };
+    let image = or_skip(image_from_array(&on_device.context, &plane, Some(4), mode, integers))?;
     let seen = seen(&on_device, &image)?[0].map(f32::from_bits);
     for (seen, fraction) in seen.iter().zip(fractions) {
         assert!((seen - fraction).abs() < 1e-6, "{seen:?}, not {fractions:?}");

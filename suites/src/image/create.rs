@@ -7,7 +7,9 @@ use clmatrix::memory::{
 use ndarray::{Array2, Array3, ShapeBuilder, s};
 use rstest::rstest;
 
-use super::{RGBA_U8, RGBA_U32, image_of, pixels, places, positions, seen, shape, write_places};
+use super::{
+    RGBA_U8, RGBA_U32, image_of, or_skip, pixels, places, positions, seen, shape, write_places,
+};
 use crate::support::on_device::{OnDevice, on_device};
 
 const GREY: ImageFormat = ImageFormat::new(ChannelOrder::R, ChannelType::UnsignedInt8);
@@ -78,23 +80,24 @@ fn a_kernel_writes_each_pixel_of_a_3d_image(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test(requires(images))]
 fn the_host_data_may_have_gaps(on_device: OnDevice) -> Result<()> {
     let grey = || Image::builder(&on_device.context, GREY).flags(MemFlags::READ_ONLY);
-    let found = |image: Image| -> Result<String> {
+    let found = |image: Result<Image>| -> Result<String> {
+        let image = or_skip(image)?;
         Ok(String::from_utf8_lossy(&greys(&seen(&on_device, &image)?)).into_owned())
     };
-    let rows = grey().shape([3, 2]).pitches([5]).copy_from(b"abc..def..").build()?;
+    let rows = grey().shape([3, 2]).pitches([5]).copy_from(b"abc..def..").build();
     assert_eq!(found(rows)?, "abcdef");
-    let row = grey().shape([3]).pitches([5]).copy_from(b"abc..").build()?;
+    let row = grey().shape([3]).pitches([5]).copy_from(b"abc..").build();
     assert_eq!(found(row)?, "abc");
     let slices = b"ab.cd....ef.gh....";
-    let solid = grey().shape([2, 2, 2]).pitches([3, 9]).copy_from(slices).build()?;
+    let solid = grey().shape([2, 2, 2]).pitches([3, 9]).copy_from(slices).build();
     assert_eq!(found(solid)?, "abcdefgh");
-    let layers = grey().shape([2, 2, 2]).array().pitches([3, 9]).copy_from(slices).build()?;
+    let layers = grey().shape([2, 2, 2]).array().pitches([3, 9]).copy_from(slices).build();
     assert_eq!(found(layers)?, "abcdefgh");
-    let slice_only = grey().shape([2, 2, 2]).pitches([0, 6]).copy_from(b"abcd..efgh..").build()?;
+    let slice_only = grey().shape([2, 2, 2]).pitches([0, 6]).copy_from(b"abcd..efgh..").build();
     assert_eq!(found(slice_only)?, "abcdefgh");
     for pitches in [[4, 0], [0, 4], [4, 4], [2, 4]] {
         let layers = grey().shape([2, 3]).array().pitches(pitches).copy_from(b"ab..cd..ef..");
-        assert_eq!(found(layers.build()?)?, "abcdef", "{pitches:?}");
+        assert_eq!(found(layers.build())?, "abcdef", "{pitches:?}");
     }
     Ok(())
 }
@@ -106,20 +109,21 @@ fn the_first_axis_of_an_array_is_x(on_device: OnDevice) -> Result<()> {
     let context = &on_device.context;
     let value = |x: usize, y: usize| (x + 10 * y) as u8;
     let expected: Vec<u8> = (0..2).flat_map(|y| (0..3).map(move |x| value(x, y))).collect();
-    let check = |image: Image| -> Result<()> {
+    let check = |image: Result<Image>| -> Result<()> {
+        let image = or_skip(image)?;
         assert_eq!(image.shape(), [3, 2]);
         assert_eq!(greys(&seen(&on_device, &image)?), expected);
         Ok(())
     };
     let x_first = Array2::from_shape_fn((3, 2), |(x, y)| value(x, y));
-    check(Image::builder(context, GREY).copy_from_array(&x_first).build()?)?;
+    check(Image::builder(context, GREY).copy_from_array(&x_first).build())?;
     let fortran = Array2::from_shape_fn((3, 2).f(), |(x, y)| value(x, y));
-    check(Image::builder(context, GREY).copy_from_array(&fortran).build()?)?;
+    check(Image::builder(context, GREY).copy_from_array(&fortran).build())?;
     let rows_first = Array2::from_shape_fn((2, 3), |(y, x)| value(x, y));
-    check(Image::builder(context, GREY).copy_from_array(&rows_first.t()).build()?)?;
+    check(Image::builder(context, GREY).copy_from_array(&rows_first.t()).build())?;
     let larger = Array2::from_shape_fn((6, 4), |(x, y)| value(x / 2, 3 - y));
     let view = larger.slice(s![..;2, ..;-1]);
-    check(Image::builder(context, GREY).copy_from_array(&view.slice(s![.., ..2])).build()?)?;
+    check(Image::builder(context, GREY).copy_from_array(&view.slice(s![.., ..2])).build())?;
     Ok(())
 }
 
@@ -132,7 +136,8 @@ fn an_image_has_the_shape_of_its_array(on_device: OnDevice) -> Result<()> {
         .into_iter()
         .map(|[x, y, z]| [x as u32, y as u32, z as u32, 3])
         .collect();
-    let image = Image::builder(context, RGBA_U8).copy_from_array(&solid).build()?;
+    let builder = Image::builder(context, RGBA_U8).flags(MemFlags::READ_ONLY);
+    let image = builder.copy_from_array(&solid).build()?;
     assert_eq!((image.image_type(), image.shape()), (ImageType::Image3d, &[4, 3, 2][..]));
     assert_eq!(seen(&on_device, &image)?, expected);
     let layers = Image::builder(context, RGBA_U8).copy_from_array(&solid).array().build()?;

@@ -10,7 +10,7 @@ use clmatrix::memory::{
 };
 use rstest::rstest;
 
-use super::{RGBA_U8, image_of, pixels, place, places, positions, seen, write_places};
+use super::{RGBA_U8, image_of, or_skip, pixels, place, places, positions, seen, write_places};
 use crate::buffer::{buffer_of, refusal};
 use crate::support::gate::{gate, open};
 use crate::support::on_device::{OnDevice, on_device, soon};
@@ -37,7 +37,7 @@ fn a_map_shows_each_pixel_at_its_position(
     image_type: ImageType,
 ) -> Result<()> {
     let queue = &on_device.queue;
-    let image = image_of(&on_device, image_type, MemFlags::READ_WRITE)?;
+    let image = image_of(&on_device, image_type, MemFlags::READ_ONLY)?;
     enqueue_copy(queue, &image, &places(image.shape()), ..)?;
     let map = image.map_read::<[u32; 4]>(queue, ..)?;
     assert_eq!(map.pixels().shape(), mapped_shape(&image));
@@ -64,7 +64,7 @@ fn a_kernel_sees_writes_through_a_map(
     image_type: ImageType,
 ) -> Result<()> {
     let queue = &on_device.queue;
-    let image = image_of(&on_device, image_type, MemFlags::READ_WRITE)?;
+    let image = image_of(&on_device, image_type, MemFlags::READ_ONLY)?;
     enqueue_copy(queue, &image, &vec![words([9; 4]); image.shape().iter().product()], ..)?;
     let mut map = image.map_write_invalidate::<[u32; 4]>(queue, ..)?;
     for ((z, y, x), pixel) in map.pixels_mut().indexed_iter_mut() {
@@ -90,7 +90,7 @@ fn a_map_of_a_region_leaves_the_rest_unchanged(
     image_type: ImageType,
 ) -> Result<()> {
     let queue = &on_device.queue;
-    let image = image_of(&on_device, image_type, MemFlags::READ_WRITE)?;
+    let image = image_of(&on_device, image_type, MemFlags::READ_ONLY)?;
     let mut expected = places(image.shape());
     enqueue_copy(queue, &image, &expected, ..)?;
     let mut origin = [0; 3];
@@ -153,7 +153,7 @@ fn elements_have_the_size_of_a_pixel<T: bytemuck::Pod + PartialEq + std::fmt::De
 ) -> Result<()> {
     let queue = &on_device.queue;
     let format = ImageFormat::new(order, channel_type);
-    let image = Image::new(&on_device.context, MemFlags::READ_WRITE, format, [7, 5])?;
+    let image = or_skip(Image::new(&on_device.context, MemFlags::READ_WRITE, format, [7, 5]))?;
     enqueue_copy(queue, &image, &[T::zeroed(); 35], ..)?;
     let mut map = image.map_read_write::<T>(queue, ..)?;
     map.pixels_mut()[[0, 3, 5]] = pixel;
@@ -270,7 +270,7 @@ fn a_dropped_map_is_unmapped(on_device: OnDevice) -> Result<()> {
     assert_eq!(image.map_count()?, 1);
     drop(map);
     queue.finish()?;
-    assert_eq!(image.map_count()?, 0);
+    assert!(soon(|| Ok(image.map_count()? == 0))?, "{}", image.map_count()?);
     Ok(())
 }
 
@@ -278,7 +278,7 @@ fn a_dropped_map_is_unmapped(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test(requires(images))]
 fn a_map_outlives_the_handles_to_image_and_queue(on_device: OnDevice) -> Result<()> {
     let queue = on_device.another_queue();
-    let image = image_of(&on_device, ImageType::Image3d, MemFlags::READ_WRITE)?;
+    let image = image_of(&on_device, ImageType::Image3d, MemFlags::READ_ONLY)?;
     enqueue_copy(&queue, &image, &places(image.shape()), ..)?;
     let raw = image.as_raw();
     // SAFETY: the image is alive; the reference is given up below.

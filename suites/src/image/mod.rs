@@ -21,6 +21,7 @@ use clmatrix::memory::{
     Buffer, ChannelKind, ChannelOrder, ChannelType, Image, ImageFormat, ImageType, MemFlags,
     enqueue_copy,
 };
+use clmatrix_harness::skip;
 
 use crate::support::on_device::OnDevice;
 use crate::support::pattern::words;
@@ -65,7 +66,8 @@ fn shape(image_type: ImageType) -> &'static [usize] {
     &[7, 5, 3][..image_type.dimensions()]
 }
 
-/// An image of this type, also of a buffer's bytes, whose buffer has no other handle.
+/// An image of this type, also of a buffer's bytes, whose buffer has no other handle. Kernels need
+/// not be able to write 3D images: tests of all types take READ_ONLY.
 fn image_of(on_device: &OnDevice, image_type: ImageType, flags: MemFlags) -> Result<Image> {
     let shape = shape(image_type);
     let size = shape.iter().product::<usize>() * RGBA_U32.item_size();
@@ -78,6 +80,21 @@ fn image_of(on_device: &OnDevice, image_type: ImageType, flags: MemFlags) -> Res
     };
     assert_eq!(image.image_type(), image_type);
     Ok(image)
+}
+
+/// Returns the image, or skips the test if the device does not have the format: OpenCL 3.0 requires RGBA,
+/// and BGRA for one type.
+fn or_skip(image: Result<Image>) -> Result<Image> {
+    match image {
+        // The driver's errors have no detail.
+        Err(error)
+            if error.code_name() == "CL_IMAGE_FORMAT_NOT_SUPPORTED"
+                && !error.detail().is_empty() =>
+        {
+            skip!("{}", error.detail())
+        }
+        image => image,
+    }
 }
 
 /// All pixels, x first, as the host reads them.

@@ -13,7 +13,8 @@ use rstest::rstest;
 
 use super::{RGBA_U32, pixels, places, seen, write_places};
 use crate::buffer::refusal;
-use crate::support::on_device::{OnDevice, on_device, soon};
+use crate::support::gate::{gate, open};
+use crate::support::on_device::{OnDevice, on_device, region_offset, soon};
 use crate::support::pattern::words;
 
 /// A buffer of the places of so many pixels.
@@ -72,7 +73,7 @@ fn pixels_are_written_and_read_back(on_device: OnDevice) -> Result<()> {
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn an_image_of_a_sub_buffer_has_its_bytes(on_device: OnDevice, device: Device) -> Result<()> {
-    let part = (device.opencl3().mem_base_addr_align()? as usize / 8).max(112);
+    let part = region_offset(&device, 112)?;
     let pixels = part / 16;
     let whole = buffer_of(&on_device, 2 * pixels)?;
     let region = whole.sub_buffer(part..)?;
@@ -138,16 +139,19 @@ fn commands_on_an_image_of_a_mapped_buffer_are_refused(on_device: OnDevice) -> R
     let buffer = buffer_of(&on_device, 7)?;
     let image = row_of(&on_device, &buffer, 7)?;
     let map = buffer.map_read_write::<u32>(queue, 8..12)?;
-    let read = |origin: usize| {
-        let part = ImageRegion::new([1]).origin([origin]);
-        enqueue_copy(queue, &mut [0_u32; 4], &image, part)
-    };
-    read(1)?;
-    read(3)?;
+    let part = |origin: usize| ImageRegion::new([1]).origin([origin]);
+    let read = |origin: usize| enqueue_copy(queue, &mut [0_u32; 4], &image, part(origin));
+    let gate = gate(&on_device.context);
+    let beside = [1, 3].map(|x| enqueue_copy(queue.after(&gate), vec![0_u32; 4], &image, part(x)));
     assert_eq!(refusal(read(2)), "CL_INVALID_OPERATION");
     let fill = enqueue_fill(queue, &image, [0_u32; 4], ..);
     assert_eq!(refusal(fill), "CL_INVALID_OPERATION");
-    map.unmap()?;
+    // The reads of the other pixels begin after the unmap.
+    map.unmap_on(&on_device.another_queue())?.wait()?;
+    open(&gate);
+    for read in beside {
+        read?.wait()?;
+    }
     let map = buffer.map_read::<u32>(queue, ..)?;
     read(2)?;
     let write = || enqueue_copy(queue, &image, &[words([7; 4]); 7], ..);
@@ -213,7 +217,7 @@ fn alignments(device: &Device) -> [usize; 2] {
 fn a_2d_image_has_the_rows_of_a_buffer(on_device: OnDevice, device: Device) -> Result<()> {
     let [pitch, base] = alignments(&device);
     let row_pitch = (4 * 16_usize).next_multiple_of(pitch);
-    let base = base.next_multiple_of((device.opencl3().mem_base_addr_align()? as usize / 8).max(1));
+    let base = base.next_multiple_of(region_offset(&device, 1)?);
     let whole = buffer_of(&on_device, (base + 3 * row_pitch) / 16)?;
     let region = whole.sub_buffer(base..)?;
     let build = |shape: [usize; 2]| {
@@ -234,15 +238,16 @@ fn a_2d_image_has_the_rows_of_a_buffer(on_device: OnDevice, device: Device) -> R
     assert_eq!(found[first(2)..first(2) + 3], places(&[3, 3])[6..]);
     assert_eq!(found[first(1) + 3], all[first(1) + 3], "not between the rows");
 
-    let map = region.map_read_write::<u32>(&on_device.queue, ..4)?;
-    let read = |y: usize| {
-        let part = ImageRegion::new([3, 1]).origin([0, y]);
-        enqueue_copy(&on_device.queue, &mut [[0_u32; 4]; 3], &image, part)
-    };
-    assert_eq!(refusal(read(0)), "CL_INVALID_OPERATION");
-    read(1)?;
-    drop(map);
-    read(0)?;
+    let (queue, gate) = (&on_device.queue, gate(&on_device.context));
+    let map = region.map_read_write::<u32>(queue, ..4)?;
+    let row = |y: usize| ImageRegion::new([3, 1]).origin([0, y]);
+    let read = || enqueue_copy(queue, &mut [[0_u32; 4]; 3], &image, row(0));
+    assert_eq!(refusal(read()), "CL_INVALID_OPERATION");
+    let beside = enqueue_copy(queue.after(&gate), vec![[0_u32; 4]; 3], &image, row(1))?;
+    map.unmap_on(&on_device.another_queue())?.wait()?;
+    open(&gate);
+    beside.wait()?;
+    read()?;
     assert_eq!(refusal(build([3, 4])), "CL_INVALID_IMAGE_SIZE");
     Ok(())
 }

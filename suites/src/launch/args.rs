@@ -178,6 +178,7 @@ fn kernels_get_local_memory(
             x[get_global_id(0)] = group[last - i] + 100 * *sum;
         }";
     let mut kernel = on_device.kernel(SOURCE, options)?;
+    on_device.needs_work_group(&kernel, 4)?;
     let x = buffer_of(&on_device, &counting(8))?;
     let mut launch = kernel.launch();
     launch.arg(&x).arg(LocalMemory::of::<u32>(4)).arg(LocalMemory::bytes(4)).global(8).local(4);

@@ -74,6 +74,7 @@ fn with<'a>(
 #[clmatrix_harness::test]
 fn arguments_of_another_size_are_refused(on_device: OnDevice) -> Result<()> {
     let mut kernel = known(&on_device, EACH_KIND)?;
+    on_device.needs_work_group(&kernel, 2)?;
     let buffer = &buffer_of(&on_device, &counting(4))?;
     let mut size = |index, replace: fn(&mut Launch<'_, '_>)| {
         let result = with(&mut kernel, &on_device, buffer, index, replace);

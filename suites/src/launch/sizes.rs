@@ -76,6 +76,7 @@ fn work_items_have_their_global_and_local_ids(
 ) -> Result<()> {
     let mut kernel = known(&on_device, WHO)?;
     let (n, group, from) = sizes;
+    on_device.needs_work_group(&kernel, group.iter().product())?;
     let out =
         Buffer::new(&on_device.context, MemFlags::READ_WRITE, n.iter().product::<usize>() * 8)?;
     let mut launch = kernel.launch();
@@ -102,12 +103,9 @@ fn the_driver_chooses_the_work_group_size(on_device: OnDevice) -> Result<()> {
 #[rstest]
 #[clmatrix_harness::test(requires(opencl = "2.0"))]
 fn non_uniform_work_groups_are_allowed_by_opencl_c_2(on_device: OnDevice) -> Result<()> {
-    use clmatrix::cl3::device::{CL_DEVICE_OPENCL_C_VERSION, get_device_info};
-    let device = on_device.context.default_device().as_raw();
-    let version = get_device_info(device, CL_DEVICE_OPENCL_C_VERSION).map(String::from);
-    let language = if version.unwrap().starts_with("OpenCL C 1") { "CL3.0" } else { "CL2.0" };
     let source = "kernel void k(global uint *x) { x[get_global_id(0)] = get_local_size(0); }";
-    let mut kernel = on_device.kernel(source, &format!("-cl-std={language}"))?;
+    let mut kernel = on_device.kernel(source, on_device.opencl_c_2()?)?;
+    on_device.needs_work_group(&kernel, 4)?;
     let out = buffer_of(&on_device, &[0; 10])?;
     // SAFETY: the argument is what the kernel declares, with an element for each work item.
     let launched =

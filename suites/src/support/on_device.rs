@@ -68,6 +68,12 @@ impl OnDevice {
         program.kernel("k")
     }
 
+    /// The option for the features of OpenCL C 2.0, which a device with OpenCL 3.0 need not have as a version.
+    pub fn opencl_c_2(&self) -> Result<&'static str> {
+        let version = self.context.default_device().opencl3().opencl_c_version()?;
+        Ok(if version.starts_with("OpenCL C 1") { "-cl-std=CL3.0" } else { "-cl-std=CL2.0" })
+    }
+
     /// Skips the test unless a work group of the kernel may have `items` work items: OpenCL requires one.
     pub fn needs_work_group(&self, kernel: &Kernel, items: usize) -> Result<()> {
         let most = kernel.work_group_info(self.context.default_device())?.max_size;

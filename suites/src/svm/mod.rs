@@ -57,7 +57,7 @@ fn misaligned(on_device: &OnDevice, flags: SvmFlags) -> Result<SvmAllocation> {
 /// some time after the buffer's last handle has been dropped.
 fn is_released_soon(svm: SvmAllocation, queue: &CommandQueue) -> Result<bool> {
     let mut svm = Some(svm);
-    soon(|| match svm.take().expect("the memory").enqueue_release(Some(queue), []) {
+    soon(|| match svm.take().expect("the memory").enqueue_release(queue) {
         Ok(released) => released.wait().map(|()| true),
         Err(back) => {
             svm = back.memory;
