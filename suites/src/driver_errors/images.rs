@@ -41,7 +41,8 @@ impl Images {
             image: flat(FORMAT).expect("an image"),
             other: flat(FORMAT).expect("an image"),
             array: layers().array().build().expect("an array"),
-            volume: layers().build().expect("a volume"),
+            // Kernels need not be able to write 3D images.
+            volume: layers().flags(MemFlags::READ_ONLY).build().expect("a volume"),
             of_another_format: flat(signed).expect("an image"),
             objects,
         }

@@ -43,6 +43,14 @@ fn assert_code(found: cl_int, expected: cl_int) {
     );
 }
 
+/// Checks the code that the driver returned where the specification names several.
+#[track_caller]
+fn assert_one_of(found: cl_int, expected: &[cl_int]) {
+    let names: Vec<_> = expected.iter().map(|code| error_text(*code)).collect();
+    let is_named = expected.contains(&found);
+    assert!(is_named, "the driver returned {}, not one of {names:?}", error_text(found));
+}
+
 /// The code of a call that creates a memory object, which is released.
 fn creation_code(created: Answer<cl_mem>) -> cl_int {
     match created {

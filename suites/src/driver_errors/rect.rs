@@ -101,8 +101,6 @@ impl Command for TransferRect {
     }
 }
 
-/// OpenCL 3.0 names the code for a slice pitch that is too small and no multiple of the row pitch;
-/// OpenCL 3.1 names it for either.
 #[rstest]
 #[case::valid(|_: &mut TransferRect| (), CL_SUCCESS)]
 #[case::null_buffer_origin(|c: &mut TransferRect| c.buffer.origin = None, CL_INVALID_VALUE)]
@@ -118,16 +116,10 @@ impl Command for TransferRect {
 )]
 #[case::host_rows_that_overlap(|c: &mut TransferRect| c.host.row_pitch = 8, CL_INVALID_VALUE)]
 #[case::buffer_slices_that_overlap(
-    |c: &mut TransferRect| c.buffer.slice_pitch = 3 * 64, CL_INVALID_VALUE
+    |c: &mut TransferRect| c.buffer.slice_pitch = 3 * 64 + 8, CL_INVALID_VALUE
 )]
 #[case::host_slices_that_overlap(
-    |c: &mut TransferRect| c.host.slice_pitch = 3 * 64, CL_INVALID_VALUE
-)]
-#[case::buffer_slices_of_part_rows(
-    |c: &mut TransferRect| c.buffer.slice_pitch += 8, CL_INVALID_VALUE
-)]
-#[case::host_slices_of_part_rows(
-    |c: &mut TransferRect| c.host.slice_pitch += 8, CL_INVALID_VALUE
+    |c: &mut TransferRect| c.host.slice_pitch = 3 * 64 + 8, CL_INVALID_VALUE
 )]
 #[clmatrix_harness::test]
 fn transfer_checks_its_arguments(
@@ -137,6 +129,22 @@ fn transfer_checks_its_arguments(
     #[case] expected: cl_int,
 ) {
     check(TransferRect::valid(&objects, direction), change, expected);
+}
+
+/// OpenCL 3.0 names the code for a slice pitch that is too small and no multiple of the row pitch;
+/// OpenCL 3.1 names it for either.
+#[rstest]
+#[case::buffer_slices_that_overlap(|c: &mut TransferRect| c.buffer.slice_pitch = 3 * 64)]
+#[case::host_slices_that_overlap(|c: &mut TransferRect| c.host.slice_pitch = 3 * 64)]
+#[case::buffer_slices_of_part_rows(|c: &mut TransferRect| c.buffer.slice_pitch += 8)]
+#[case::host_slices_of_part_rows(|c: &mut TransferRect| c.host.slice_pitch += 8)]
+#[clmatrix_harness::test(requires(opencl = "3.1"))]
+fn transfer_checks_each_rule_of_slice_pitches(
+    objects: Objects,
+    #[values(Direction::Read, Direction::Write)] direction: Direction,
+    #[case] change: fn(&mut TransferRect),
+) {
+    check(TransferRect::valid(&objects, direction), change, CL_INVALID_VALUE);
 }
 
 #[rstest]
@@ -216,8 +224,6 @@ impl Command for CopyRect {
     }
 }
 
-/// Within one buffer, both pitches must be equal. OpenCL 3.0 names the code where both differ;
-/// OpenCL 3.1 names it for either.
 #[rstest]
 #[case::valid(|_: &mut CopyRect| (), CL_SUCCESS)]
 #[case::valid_within_one_buffer(|c: &mut CopyRect| c.within_one([24, 1, 1]), CL_SUCCESS)]
@@ -241,11 +247,8 @@ impl Command for CopyRect {
     |c: &mut CopyRect| c.from.slice_pitch += 8, CL_INVALID_VALUE
 )]
 #[case::target_slices_of_part_rows(|c: &mut CopyRect| c.to.slice_pitch += 8, CL_INVALID_VALUE)]
-#[case::row_pitches_that_differ_within_one_buffer(
-    |c: &mut CopyRect| c.within_one_with_pitches(32, 8 * 64), CL_INVALID_VALUE
-)]
-#[case::slice_pitches_that_differ_within_one_buffer(
-    |c: &mut CopyRect| c.within_one_with_pitches(64, 4 * 64), CL_INVALID_VALUE
+#[case::pitches_that_differ_within_one_buffer(
+    |c: &mut CopyRect| c.within_one_with_pitches(32, 12 * 64), CL_INVALID_VALUE
 )]
 #[case::onto_itself(|c: &mut CopyRect| c.within_one([8, 1, 1]), CL_MEM_COPY_OVERLAP)]
 #[case::overlap_of_bytes(|c: &mut CopyRect| c.within_one([23, 1, 1]), CL_MEM_COPY_OVERLAP)]
@@ -258,6 +261,19 @@ fn copy_checks_its_arguments(
     #[case] expected: cl_int,
 ) {
     check(CopyRect::valid(&objects), change, expected);
+}
+
+/// Within one buffer, both pitches must be equal. OpenCL 3.0 names the code where both differ;
+/// OpenCL 3.1 names it for either.
+#[rstest]
+#[case::row_pitches(|c: &mut CopyRect| c.within_one_with_pitches(32, 8 * 64))]
+#[case::slice_pitches(|c: &mut CopyRect| c.within_one_with_pitches(64, 12 * 64))]
+#[clmatrix_harness::test(requires(opencl = "3.1"))]
+fn copy_refuses_one_pitch_that_differs_within_one_buffer(
+    objects: Objects,
+    #[case] change: fn(&mut CopyRect),
+) {
+    check(CopyRect::valid(&objects), change, CL_INVALID_VALUE);
 }
 
 #[rstest]

@@ -1,10 +1,7 @@
 //! Samplers: creation (5.7.1).
 
 use clmatrix::cl3::error_codes::{CL_INVALID_VALUE, CL_SUCCESS};
-use clmatrix::cl3::memory::{
-    CL_ADDRESS_CLAMP, CL_ADDRESS_CLAMP_TO_EDGE, CL_ADDRESS_MIRRORED_REPEAT, CL_ADDRESS_REPEAT,
-    CL_FILTER_NEAREST,
-};
+use clmatrix::cl3::memory::{CL_ADDRESS_CLAMP, CL_FILTER_NEAREST};
 use clmatrix::cl3::sampler::{
     CL_SAMPLER_ADDRESSING_MODE, CL_SAMPLER_FILTER_MODE, CL_SAMPLER_NORMALIZED_COORDS,
     create_sampler, create_sampler_with_properties, release_sampler,
@@ -43,24 +40,6 @@ fn code(created: Answer<cl_sampler>) -> cl_int {
     CL_ADDRESS_CLAMP,
     CL_INVALID_VALUE
 )]
-#[case::repeat_without_normalized_coordinates(
-    CL_FALSE,
-    CL_ADDRESS_REPEAT,
-    CL_FILTER_NEAREST,
-    CL_INVALID_VALUE
-)]
-#[case::mirrored_repeat_without_normalized_coordinates(
-    CL_FALSE,
-    CL_ADDRESS_MIRRORED_REPEAT,
-    CL_FILTER_NEAREST,
-    CL_INVALID_VALUE
-)]
-#[case::normalized_coordinates_of_2(
-    2,
-    CL_ADDRESS_CLAMP_TO_EDGE,
-    CL_FILTER_NEAREST,
-    CL_INVALID_VALUE
-)]
 #[clmatrix_harness::test(requires(images))]
 fn create_checks_its_arguments(
     on_device: OnDevice,
@@ -76,7 +55,6 @@ fn create_checks_its_arguments(
 #[rstest]
 #[case::valid(&[(CL_SAMPLER_NORMALIZED_COORDS, CL_TRUE)], CL_SUCCESS)]
 #[case::an_unknown_name(&[(0x1234, 1)], CL_INVALID_VALUE)]
-#[case::coordinates_of_2(&[(CL_SAMPLER_NORMALIZED_COORDS, 2)], CL_INVALID_VALUE)]
 #[case::addressing_mode_0(&[(CL_SAMPLER_ADDRESSING_MODE, 0)], CL_INVALID_VALUE)]
 #[case::filter_mode_0(&[(CL_SAMPLER_FILTER_MODE, 0)], CL_INVALID_VALUE)]
 #[case::a_name_twice(

@@ -80,12 +80,6 @@ fn buffer_of_four_parts(objects: &Objects, flags: MemFlags, align: usize) -> Res
 #[case::use_host_ptr(|c: &mut Create| c.flags = CL_MEM_USE_HOST_PTR, CL_INVALID_VALUE)]
 #[case::alloc_host_ptr(|c: &mut Create| c.flags = CL_MEM_ALLOC_HOST_PTR, CL_INVALID_VALUE)]
 #[case::copy_host_ptr(|c: &mut Create| c.flags = CL_MEM_COPY_HOST_PTR, CL_INVALID_VALUE)]
-#[case::read_only_and_write_only(
-    |c: &mut Create| c.flags = CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY, CL_INVALID_VALUE
-)]
-#[case::host_read_only_and_host_write_only(
-    |c: &mut Create| c.flags = CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY, CL_INVALID_VALUE
-)]
 #[clmatrix_harness::test]
 fn create_checks_its_arguments(
     objects: Objects,
