@@ -79,9 +79,10 @@ macro_rules! objects {
 
 objects! {
     [] Context: Context, |context| context.retained()?;
-    // SAFETY: the program is alive.
     [] Program: Program, |program| {
-        (unsafe { ProgramRef::retain(program.as_raw()) }?, program.context().clone())
+        // SAFETY: the program is alive.
+        let reference = unsafe { ProgramRef::retain(program.as_raw()) }?;
+        (reference, program.context().clone())
     };
     [] Device: Device, |device| device.clone();
     [M: MemoryObject + 'static] M: Memory, |memory| memory.clone();

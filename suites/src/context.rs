@@ -51,7 +51,6 @@ fn a_context_may_have_two_devices(device: Device) -> Result<()> {
     let context = Context::new(parts)?;
     let source = "kernel void k(global uint *out, uint value) { out[get_global_id(0)] = value; }";
     let program = Program::build(&context, source)?;
-    assert_eq!(program.binaries()?.len(), 2);
     let mut kernel = program.kernel("k")?;
     let shared = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1_u32; 4])?;
     for (part, value) in parts.iter().zip([7_u32, 8]) {
