@@ -106,7 +106,11 @@ fn from_raw_retains_or_takes_over_a_reference(
     )]
     image_type: ImageType,
 ) -> Result<()> {
-    let image = image_of(&on_device, image_type, MemFlags::READ_ONLY)?;
+    let flags = match image_type {
+        ImageType::Image3d => MemFlags::READ_ONLY,
+        _ => MemFlags::READ_WRITE,
+    };
+    let image = image_of(&on_device, image_type, flags)?;
     let count = image.reference_count()?;
     // SAFETY: the handle is valid, and nothing is mapped.
     let added = unsafe { Image::from_raw(image.as_raw(), true)? };
