@@ -113,14 +113,12 @@ fn speed(subject: &Subject) -> Vec<speed::Figure> {
 
 fn waste(subject: &Subject) -> Vec<waste::Replay> {
     let context = subject.context();
-    let ours = |name, options, at_most: Option<f64>| {
-        let limit = at_most.map(|at_most| Limit { at_most, aim: None });
-        waste::replay(name, &ours::pool(&context, options), limit)
-    };
+    let limit = |at_most| Some(Limit { at_most, aim: None });
+    let ours = |name, options, limit| waste::replay(name, &ours::pool(&context, options), limit);
     vec![
         waste::replay("PyOpenCL's rule", &Reference::new(ours::allocator(&context)), None),
         ours("clmatrix, default", PoolOptions::new(), None),
-        ours("reuse up to 25 % larger", PoolOptions::new().max_oversize_percent(25), Some(0.65)),
-        ours("regions of 64 MiB roots", PoolOptions::new().suballocate(64 << 20), Some(0.52)),
+        ours("reuse up to 25 % larger", PoolOptions::new().max_oversize_percent(25), limit(0.65)),
+        waste::replay("slabs of 64 MiB", &ours::Slabs::new(&context, 64 << 20), limit(0.52)),
     ]
 }

@@ -1,7 +1,9 @@
 //! This crate's pool.
 
+use std::sync::Arc;
+
 use clmatrix::memory::MemFlags;
-use clmatrix::pool::{DeferredAllocator, MemoryPool, PoolOptions, PooledBuffer};
+use clmatrix::pool::{DeferredAllocator, MemoryPool, PoolOptions, PooledBuffer, SlabAllocator};
 use clmatrix::{CommandQueue, Context};
 
 use crate::source::{Pool, Source};
@@ -30,5 +32,32 @@ impl Source for MemoryPool {
 impl Pool for MemoryPool {
     fn reserved(&self) -> u64 {
         self.managed_bytes() as u64
+    }
+}
+
+/// A pool on slabs.
+pub struct Slabs {
+    pool: MemoryPool,
+    slabs: Arc<SlabAllocator<DeferredAllocator>>,
+}
+
+impl Slabs {
+    pub fn new(context: &Context, slab_bytes: usize) -> Self {
+        let slabs = Arc::new(SlabAllocator::new(allocator(context), slab_bytes));
+        Self { pool: MemoryPool::new(Arc::clone(&slabs)).expect("a pool"), slabs }
+    }
+}
+
+impl Source for Slabs {
+    type Block = PooledBuffer;
+
+    fn allocate(&self, size: usize) -> PooledBuffer {
+        self.pool.allocate(size).expect("memory")
+    }
+}
+
+impl Pool for Slabs {
+    fn reserved(&self) -> u64 {
+        self.slabs.reserved_bytes() as u64
     }
 }

@@ -49,35 +49,20 @@ impl<B> Bins<B> {
 
     /// Returns the blocks of these bins, the lowest bin first.
     fn range(
-        &self,
-        bins: RangeInclusive<u32>,
-    ) -> Box<dyn DoubleEndedIterator<Item = &Vec<B>> + '_> {
-        match self {
-            Self::Dense(all) => {
-                let first = all.len().min(*bins.start() as usize);
-                let end = all.len().min((*bins.end() as usize).saturating_add(1));
-                Box::new(all[first..end.max(first)].iter())
-            }
-            Self::Sparse(all) => Box::new(all.range(bins).map(|(_, blocks)| blocks)),
-        }
-    }
-
-    fn range_mut(
         &mut self,
         bins: RangeInclusive<u32>,
-    ) -> Box<dyn Iterator<Item = &mut Vec<B>> + '_> {
+    ) -> Box<dyn DoubleEndedIterator<Item = &mut Vec<B>> + '_> {
         match self {
             Self::Dense(all) => {
-                let first = all.len().min(*bins.start() as usize);
                 let end = all.len().min((*bins.end() as usize).saturating_add(1));
-                Box::new(all[first..end.max(first)].iter_mut())
+                Box::new(all[..end].iter_mut().skip(*bins.start() as usize))
             }
             Self::Sparse(all) => Box::new(all.range_mut(bins).map(|(_, blocks)| blocks)),
         }
     }
 
     /// Returns up to `most` blocks, lower bins first, and those of a bin that came last first.
-    pub fn last(&self, bins: RangeInclusive<u32>, most: usize) -> impl Iterator<Item = &B> {
+    pub fn last(&mut self, bins: RangeInclusive<u32>, most: usize) -> impl Iterator<Item = &B> {
         self.range(bins).flat_map(|blocks| blocks.iter().rev()).take(most)
     }
 
@@ -90,7 +75,7 @@ impl<B> Bins<B> {
         is_selected: impl Fn(&B) -> bool,
     ) -> Option<B> {
         let mut left = most;
-        for blocks in self.range_mut(bins) {
+        for blocks in self.range(bins) {
             let inspected = blocks.len().min(left);
             let found = blocks.iter().rev().take(inspected).position(&is_selected);
             let taken = found.map(|nth| blocks.remove(blocks.len() - 1 - nth));
@@ -104,13 +89,13 @@ impl<B> Bins<B> {
     }
 
     /// Returns a block of the highest bin that has one.
-    pub fn highest(&self) -> Option<&B> {
+    pub fn highest(&mut self) -> Option<&B> {
         self.range(0..=u32::MAX).rev().find_map(|blocks| blocks.last())
     }
 
     /// Removes the selected blocks.
     pub fn extract(&mut self, is_selected: impl Fn(&B) -> bool) -> Vec<B> {
-        let bins = self.range_mut(0..=u32::MAX);
+        let bins = self.range(0..=u32::MAX);
         bins.flat_map(|blocks| blocks.extract_if(.., |block| is_selected(block))).collect()
     }
 }
@@ -125,7 +110,7 @@ fn push_new<B>(bins: &mut Vec<Vec<B>>, bin: usize, block: B) {
 mod tests {
     use super::*;
 
-    fn all(bins: &Bins<i32>) -> Vec<i32> {
+    fn all(bins: &mut Bins<i32>) -> Vec<i32> {
         bins.last(0..=u32::MAX, usize::MAX).copied().collect()
     }
 
@@ -135,15 +120,15 @@ mod tests {
             let mut bins = Bins::new(Binning::new(bits).unwrap());
             (0..6).for_each(|block| bins.push(7, block));
             (10..12).for_each(|block| bins.push(9, block));
-            assert_eq!(all(&bins), [5, 4, 3, 2, 1, 0, 11, 10]);
+            assert_eq!(all(&mut bins), [5, 4, 3, 2, 1, 0, 11, 10]);
             assert_eq!(bins.take_last(7..=9, 4, |block| *block == 3), Some(3));
-            assert_eq!(all(&bins), [2, 1, 0, 5, 4, 11, 10]);
+            assert_eq!(all(&mut bins), [2, 1, 0, 5, 4, 11, 10]);
             assert_eq!(bins.take_last(7..=9, 3, |block| *block > 5), None);
-            assert_eq!(all(&bins), [5, 4, 2, 1, 0, 11, 10]);
+            assert_eq!(all(&mut bins), [5, 4, 2, 1, 0, 11, 10]);
             assert_eq!(bins.take_last(7..=9, 6, |block| *block > 5), Some(11));
             assert_eq!(bins.highest(), Some(&10));
             assert_eq!(bins.take_last(8..=9, 6, |_| true), Some(10));
-            assert_eq!((bins.highest().is_some(), all(&bins).len()), (true, 5));
+            assert_eq!((bins.highest().is_some(), all(&mut bins).len()), (true, 5));
             assert_eq!([bins.pop_if(8, |_| true), bins.pop_if(700, |_| true)], [None; 2]);
             assert_eq!(bins.extract(|block| block % 2 == 0), [0, 2, 4]);
             assert_eq!([bins.pop_if(7, |_| false), bins.pop_if(7, |_| true)], [None, Some(5)]);

@@ -4,9 +4,8 @@ use std::ops::Range;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
+use super::core::PoolCore;
 use super::memory::Memory;
-use super::memory::sealed::PoolMemory;
-use super::slabs::ranges::Suballocation;
 use crate::error::Result;
 use crate::memory::RecordedUse;
 use crate::memory::command::AccessedRange;
@@ -16,28 +15,15 @@ use crate::queue_state::QueueState;
 
 pub(super) const CALL: &str = "MemoryPool::allocate";
 
-/// The pool, as its blocks see it.
-pub(super) trait BlockOwner: Sized {
-    type Memory: Memory;
-
-    /// Returns whether the pool reports events or leaks.
-    fn is_traced(&self) -> bool;
-
-    /// Takes back reserved bytes: the allocator's block has been freed, or was never made.
-    fn unreserve(&self, reserved: &Reserved<Self>);
-}
-
-/// Memory from the allocator, or a part of such memory, as long as the pool `P` has it.
-pub(super) struct Block<P: BlockOwner> {
+/// Memory from the allocator, as long as a pool has it.
+pub(super) struct Block<M: Memory> {
     /// Freed before its bytes are reserved no more.
-    pub memory: P::Memory,
+    pub memory: M,
     /// The tracker of `memory`.
     pub tracker: Arc<AccessTracker>,
-    pub reserved: Reserved<P>,
+    pub reserved: Reserved<M>,
     pub bytes: usize,
     pub bin: u32,
-    /// The position of a part in its slab.
-    pub suballocation: Option<Box<Suballocation>>,
     /// The queue for which the block was handed out, which a held block does not keep.
     pub queue: Option<Weak<QueueState>>,
     /// The queue to which the user has bound the active block: commands on it may use the block without the
@@ -48,9 +34,8 @@ pub(super) struct Block<P: BlockOwner> {
 }
 
 /// Bytes of a pool's limit.
-pub(super) struct Reserved<P: BlockOwner> {
-    pub pool: Arc<P>,
-    /// 0 for parts: their slab has reserved the bytes.
+pub(super) struct Reserved<M: Memory> {
+    pub pool: Arc<PoolCore<M>>,
     pub bytes: usize,
     /// False until the allocator has made the block.
     pub is_allocated: bool,
@@ -58,24 +43,22 @@ pub(super) struct Reserved<P: BlockOwner> {
     pub since: Option<Instant>,
 }
 
-impl<P: BlockOwner> Drop for Reserved<P> {
+impl<M: Memory> Drop for Reserved<M> {
     fn drop(&mut self) {
-        if self.bytes > 0 {
-            self.pool.unreserve(self);
-        }
+        self.pool.unreserve(self);
     }
 }
 
-impl<P: BlockOwner> Drop for Block<P> {
+impl<M: Memory> Drop for Block<M> {
     fn drop(&mut self) {
-        if self.pool().is_traced() {
+        if self.pool().trace.is_some() {
             self.reserved.since = Some(Instant::now());
         }
     }
 }
 
-impl<P: BlockOwner> Block<P> {
-    pub fn pool(&self) -> &Arc<P> {
+impl<M: Memory> Block<M> {
+    pub fn pool(&self) -> &Arc<PoolCore<M>> {
         &self.reserved.pool
     }
 

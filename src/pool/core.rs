@@ -14,12 +14,11 @@ use parking_lot::ReentrantMutex;
 
 use super::allocator::Allocator;
 use super::bin::Binning;
-use super::block::{Block, BlockOwner, CALL, Reserved};
+use super::block::{Block, CALL, Reserved};
 use super::memory::Memory;
 use super::options::PoolOptions;
+use super::request::{Request, Reuse};
 use super::shards::Shards;
-use super::slabs::Slabs;
-use super::source::{Request, Reuse, Source};
 use super::statistics::Statistics;
 use super::trace::Trace;
 use crate::error::{Class, Error, Result};
@@ -31,8 +30,7 @@ pub(super) struct PoolCore<M: Memory> {
     pub allocator_queue: Option<CommandQueue>,
     pub options: PoolOptions,
     pub binning: Binning,
-    shards: Shards<Self>,
-    slabs: Option<Slabs<Self>>,
+    shards: Shards<M>,
     /// The bytes of all blocks, and of blocks that are just being allocated.
     reserved: AtomicUsize,
     /// The number of blocks that have been freed.
@@ -46,18 +44,8 @@ pub(super) struct PoolCore<M: Memory> {
     pub tracks_returns: bool,
 }
 
-/// A block of a pool.
-pub(super) type PoolBlock<M> = Block<PoolCore<M>>;
-
 /// Memory, or the error that says that memory has run out.
 type OrOutOfMemory<T> = std::result::Result<T, Error>;
-
-/// The blocks that were freed because memory had run out.
-#[derive(Default)]
-struct Freed {
-    blocks: usize,
-    bytes: usize,
-}
 
 /// The largest number of shards. A pool has two per processor, because threads that are idle have shards as
 /// well; more than these would make the statistics slow.
@@ -71,18 +59,15 @@ impl<M: Memory> PoolCore<M> {
     ) -> Result<Self> {
         let binning = options.binning()?;
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
-        let most = max_bytes(&*allocator);
-        let slabs = options.slab_size_for::<M>()?.map(|size| Slabs::new(size.min(most)));
         let trace = Trace::new(options.on_event.clone(), options.reports_leaks);
         Ok(Self {
             tracks_returns: trace.is_some() || options.max_idle.is_some(),
             trace,
-            allocator,
             allocator_queue,
             options,
             binning,
-            shards: Shards::new((2 * threads).min(MAX_SHARDS), binning),
-            slabs,
+            shards: Shards::new((2 * threads).min(MAX_SHARDS), binning, !allocator.reuses_memory()),
+            allocator,
             reserved: AtomicUsize::new(0),
             frees: AtomicUsize::new(0),
             reclaiming: ReentrantMutex::new(()),
@@ -97,9 +82,9 @@ impl<M: Memory> PoolCore<M> {
         self: &Arc<Self>,
         size: usize,
         queue: Option<&CommandQueue>,
-    ) -> Result<Box<PoolBlock<M>>> {
+    ) -> Result<Box<Block<M>>> {
         let bin = self.binning.bin(size);
-        let is_ready = |block: &Block<Self>| {
+        let is_ready = |block: &Block<M>| {
             block.bytes >= size
                 && block.memory.is_unique()
                 && (!self.options.is_ordered || block.tracker.is_used_only_on(queue))
@@ -118,9 +103,9 @@ impl<M: Memory> PoolCore<M> {
         self: &Arc<Self>,
         size: usize,
         queue: Option<&CommandQueue>,
-    ) -> Result<Box<PoolBlock<M>>> {
+    ) -> Result<Box<Block<M>>> {
         let request = self.request(size, queue)?;
-        if let Some(block) = self.reuse(&request, Reuse::Own)? {
+        if let Some(block) = self.reuse(&request, Reuse::Own) {
             return Ok(block);
         }
         self.trim_idle();
@@ -140,7 +125,9 @@ impl<M: Memory> PoolCore<M> {
             return Err(Error::refused(CALL, CL_INVALID_BUFFER_SIZE, reason));
         }
         let bin = self.binning.bin(size);
-        let of_bin = self.binning.size(bin);
+        // An allocator that reuses memory has no use for sizes in common.
+        let is_exact = self.allocator.reuses_memory();
+        let of_bin = if is_exact { size.max(1) } else { self.binning.size(bin) };
         let more = of_bin as u128 * u128::from(self.options.max_oversize_percent) / 100;
         let at_most = of_bin.saturating_add(usize::try_from(more).unwrap_or(usize::MAX));
         Ok(Request {
@@ -155,44 +142,32 @@ impl<M: Memory> PoolCore<M> {
         })
     }
 
-    fn sources(&self) -> impl DoubleEndedIterator<Item = &dyn Source<Self>> {
-        let slabs = self.slabs.as_ref().map(|slabs| slabs as &dyn Source<Self>);
-        slabs.into_iter().chain([&self.shards as &dyn Source<Self>])
-    }
-
     /// Hands out held memory; preferably such that the queue does not have to wait.
-    fn reuse(&self, request: &Request<'_>, reuse: Reuse) -> Result<Option<Box<PoolBlock<M>>>> {
-        if let Some(slabs) = &self.slabs {
-            slabs.free_deferred();
+    fn reuse(&self, request: &Request<'_>, reuse: Reuse) -> Option<Box<Block<M>>> {
+        if let Some(block) = self.shards.take(request, Reuse::Ready) {
+            return Some(block);
         }
-        for source in self.sources() {
-            if let Some(block) = source.take(request, Reuse::Ready)? {
-                return Ok(Some(block));
-            }
-            for (tracker, range) in source.candidates(request) {
-                // Asks the driver, and lets the events know. The source is not locked meanwhile.
-                tracker.pending(request.queue, &range);
-            }
-            if let Some(block) = source.take(request, Reuse::Ready)? {
-                return Ok(Some(block));
-            }
-            if let Some(queue) = request.queue
-                && let Some(block) = source.take(request, reuse)?
-            {
-                match self.order_after_uses(queue, &block) {
-                    Ok(()) => return Ok(Some(block)),
-                    Err(error) => {
-                        log::warn!("{error}: a block of a memory pool is not reused");
-                        Self::release(block);
-                    }
-                }
+        for (tracker, range) in self.shards.candidates(request) {
+            // Asks the driver, and lets the events know. No shard is locked meanwhile.
+            tracker.pending(request.queue, &range);
+        }
+        if let Some(block) = self.shards.take(request, Reuse::Ready) {
+            return Some(block);
+        }
+        let queue = request.queue?;
+        let block = self.shards.take(request, reuse)?;
+        match self.order_after_uses(queue, &block) {
+            Ok(()) => Some(block),
+            Err(error) => {
+                log::warn!("{error}: a block of a memory pool is not reused");
+                Self::release(block);
+                None
             }
         }
-        Ok(None)
     }
 
     /// Orders the later commands of `queue` after the commands on the block.
-    fn order_after_uses(&self, queue: &CommandQueue, block: &Block<Self>) -> Result<()> {
+    fn order_after_uses(&self, queue: &CommandQueue, block: &Block<M>) -> Result<()> {
         if !self.options.is_ordered {
             return Ok(());
         }
@@ -205,34 +180,9 @@ impl<M: Memory> PoolCore<M> {
         }
     }
 
-    /// Hands out memory that the allocator makes.
-    fn create(self: &Arc<Self>, request: &Request<'_>) -> Result<OrOutOfMemory<Box<PoolBlock<M>>>> {
-        if let Some(slabs) = self.slabs_for(request.size)
-            && let Ok(slab) = self.new_block(slabs.slab_size)?
-            && let Some(part) = slabs.add(slab, request)?
-        {
-            self.raise_peaks();
-            return Ok(Ok(part));
-        }
-        let mut block = match self.new_block(request.new_size)? {
-            Ok(block) => block,
-            Err(error) => return Ok(Err(error)),
-        };
-        block.bin = request.bin;
-        block.activate(request.size, request.queue);
-        self.shards.add(&block);
-        self.raise_peaks();
-        Ok(Ok(block))
-    }
-
-    /// Returns the slabs, if they have parts of so many bytes.
-    fn slabs_for(&self, size: usize) -> Option<&Slabs<Self>> {
-        self.slabs.as_ref().filter(|slabs| slabs.has_room_for(size))
-    }
-
-    /// Asks the allocator for a block.
-    fn new_block(self: &Arc<Self>, bytes: usize) -> Result<OrOutOfMemory<Box<Block<Self>>>> {
-        let limit = self.options.limit;
+    /// Hands out a new block from the allocator.
+    fn create(self: &Arc<Self>, request: &Request<'_>) -> Result<OrOutOfMemory<Box<Block<M>>>> {
+        let (bytes, limit) = (request.new_size, self.options.limit);
         let add = |reserved: usize| reserved.checked_add(bytes).filter(|sum| *sum <= limit);
         if self.reserved.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_err() {
             let reason = format!("the pool's limit is {limit} bytes");
@@ -240,21 +190,19 @@ impl<M: Memory> PoolCore<M> {
         }
         let pool = Arc::clone(self);
         let mut reserved = Reserved { pool, bytes, is_allocated: false, since: None };
-        let reason = match self.allocator.allocate(bytes) {
+        let reason = match self.allocator.allocate_for(request.queue, bytes) {
             // The allocator may be the user's.
             Ok(Some(memory)) if memory.size() >= bytes => {
                 reserved.is_allocated = true;
-                return Ok(Ok(Box::new(Block {
-                    tracker: Arc::clone(memory.tracker()),
-                    memory,
-                    reserved,
-                    bytes,
-                    bin: self.binning.bin(bytes),
-                    suballocation: None,
-                    queue: None,
-                    bound: None,
-                    is_new: true,
-                })));
+                let tracker = Arc::clone(memory.tracker());
+                let (bin, queue, bound) = (request.bin, None, None);
+                let block =
+                    Block { memory, tracker, reserved, bytes, bin, queue, bound, is_new: true };
+                let mut block = Box::new(block);
+                block.activate(request.size, request.queue);
+                self.shards.add(&block);
+                self.statistics();
+                return Ok(Ok(block));
             }
             Ok(Some(_)) => {
                 format!("the allocator returned less than the requested {bytes} bytes")
@@ -275,14 +223,15 @@ impl<M: Memory> PoolCore<M> {
         request: &Request<'_>,
         mut error: Error,
         mut frees: usize,
-    ) -> Result<Box<PoolBlock<M>>> {
-        let mut freed = Freed::default();
-        if request.new_size > self.options.limit && self.slabs_for(request.size).is_none() {
+    ) -> Result<Box<Block<M>>> {
+        // Blocks and bytes.
+        let mut freed = (0, 0);
+        if request.new_size > self.options.limit {
             // No block that could be freed makes room for that.
-            return Err(self.out_of_memory(request, &freed, &error));
+            return Err(self.out_of_memory(request, freed, &error));
         }
         let mut is_retried = self.call_hook();
-        if let Some(block) = self.reuse(request, Reuse::Any)? {
+        if let Some(block) = self.reuse(request, Reuse::Any) {
             return Ok(block);
         }
         // One thread at a time: a thread must not give up while another one frees the last held block.
@@ -296,12 +245,11 @@ impl<M: Memory> PoolCore<M> {
                     Err(again) => error = again,
                 }
             }
-            if let Some(block) = self.take_largest() {
-                freed.blocks += 1;
-                freed.bytes += block.bytes;
+            if let Some(block) = self.shards.take_largest() {
+                freed = (freed.0 + 1, freed.1 + block.bytes);
                 block.free_now();
             } else if self.frees.load(Ordering::Acquire) == frees {
-                return Err(self.out_of_memory(request, &freed, &error));
+                return Err(self.out_of_memory(request, freed, &error));
             }
         }
     }
@@ -325,56 +273,36 @@ impl<M: Memory> PoolCore<M> {
         true
     }
 
-    fn out_of_memory(&self, request: &Request<'_>, freed: &Freed, error: &Error) -> Error {
-        let statistics = self.statistics();
+    fn out_of_memory(
+        &self,
+        Request { size, new_size, .. }: &Request<'_>,
+        (freed_blocks, freed_bytes): (usize, usize),
+        error: &Error,
+    ) -> Error {
+        let Statistics { held_blocks, active_blocks, managed_bytes, active_bytes, .. } =
+            self.statistics();
         let reason = format!(
-            "{} bytes were asked for, which takes a block of {}; {} blocks that were held have been \
-             freed, with {} bytes, and {} are held; {} are active with {} bytes; {} bytes are managed \
-             in all ({error})",
-            request.size,
-            request.new_size,
-            freed.blocks,
-            freed.bytes,
-            statistics.held_blocks,
-            statistics.active_blocks,
-            statistics.active_bytes,
-            statistics.managed_bytes,
+            "{size} bytes were asked for, which takes a block of {new_size}; {freed_blocks} blocks that were held \
+             have been freed, with {freed_bytes} bytes, and {held_blocks} are held; {active_blocks} are active with \
+             {active_bytes} bytes; {managed_bytes} bytes are managed in all ({error})"
         );
         Error::refused(CALL, error.code(), reason)
     }
 
     /// Gives an active block back.
     #[inline]
-    pub fn release(block: Box<PoolBlock<M>>) {
-        if block.suballocation.is_some() {
-            return release_part(block);
-        }
-        // As soon as the shard is unlocked, another thread may take the block and free the pool. This
-        // reference keeps the shard until its lock is no longer used.
-        let shard = Arc::clone(block.pool().shards.own());
+    pub fn release(block: Box<Block<M>>) {
+        // The shard outlives the pool, which another thread may free as soon as the shard is unlocked.
+        let shard = block.pool().shards.own();
         let released = shard.lock().release(block);
         if let Some(block) = released {
             free(block);
         }
     }
 
-    /// Removes the largest held block.
-    fn take_largest(&self) -> Option<Box<Block<Self>>> {
-        let mut sources: Vec<_> = self.sources().map(|source| (source.largest(), source)).collect();
-        sources.sort_by_key(|(largest, _)| *largest);
-        sources.iter().rev().find_map(|(_, source)| source.take_largest())
-    }
-
-    /// Frees the selected blocks of those that are held.
-    fn free(&self, is_selected: impl Fn(&Block<Self>) -> bool) {
-        for source in self.sources().rev() {
-            drop(source.take_all(&is_selected));
-        }
-    }
-
     /// Frees all that is held.
     pub fn free_held(&self) {
-        self.free(|_| true);
+        drop(self.shards.take_all(|_| true));
     }
 
     /// Frees the blocks that have been held for too long.
@@ -382,58 +310,37 @@ impl<M: Memory> PoolCore<M> {
         if let Some(age) = self.options.max_idle {
             let now = Instant::now();
             let is_old = |since: Instant| now.saturating_duration_since(since) >= age;
-            self.free(|block| block.reserved.since.is_some_and(is_old));
+            drop(self.shards.take_all(|block| block.reserved.since.is_some_and(is_old)));
         }
     }
 
     /// Frees all that is held, and from now on every block that comes back.
     pub fn stop_holding(&self) {
-        self.sources().for_each(Source::stop_holding);
+        self.shards.stop_holding();
         self.free_held();
     }
 
     /// Frees held blocks, the largest first, until no more than `bytes` are managed.
     pub fn trim_to(&self, bytes: usize) {
         while self.reserved.load(Ordering::Relaxed) > bytes
-            && let Some(block) = self.take_largest()
+            && let Some(block) = self.shards.take_largest()
         {
             drop(block);
         }
     }
 
-    /// Returns the statistics at one moment.
+    /// Returns the statistics at one moment, and raises the peaks.
     pub fn statistics(&self) -> Statistics {
-        let (counts, peak_in_slabs) = match &self.slabs {
-            Some(slabs) => slabs.counts_with(|| self.shards.counts()),
-            None => (self.shards.counts(), 0),
-        };
-        let mut statistics = Statistics::new(counts);
+        let mut statistics = Statistics::new(self.shards.counts());
         let raised =
             |peak: &AtomicUsize, now: usize| peak.fetch_max(now, Ordering::Relaxed).max(now);
-        let active = statistics.active_bytes.max(peak_in_slabs);
-        statistics.peak_active_bytes = raised(&self.peak_active, active);
+        statistics.peak_active_bytes = raised(&self.peak_active, statistics.active_bytes);
         statistics.peak_managed_bytes = raised(&self.peak_managed, statistics.managed_bytes);
         statistics
     }
 
-    fn raise_peaks(&self) {
-        self.statistics();
-    }
-
-    /// Records that so many bytes are active, or were at a moment.
-    pub fn raise_peak_active(&self, bytes: usize) {
-        self.peak_active.fetch_max(bytes, Ordering::Relaxed);
-    }
-}
-
-impl<M: Memory> BlockOwner for PoolCore<M> {
-    type Memory = M;
-
-    fn is_traced(&self) -> bool {
-        self.trace.is_some()
-    }
-
-    fn unreserve(&self, reserved: &Reserved<Self>) {
+    /// Takes back reserved bytes: the allocator's block has been freed, or was never made.
+    pub fn unreserve(&self, reserved: &Reserved<M>) {
         let bytes = reserved.bytes;
         self.reserved.fetch_sub(bytes, Ordering::Relaxed);
         if reserved.is_allocated {
@@ -443,22 +350,16 @@ impl<M: Memory> BlockOwner for PoolCore<M> {
             trace.freed(bytes, self.binning.bin(bytes), since);
         }
     }
-}
 
-/// Gives a part back to its slab.
-#[cold]
-fn release_part<M: Memory>(part: Box<PoolBlock<M>>) {
-    // The part may be the last that keeps the pool.
-    let pool = Arc::clone(part.pool());
-    let now = pool.options.max_idle.map(|_| Instant::now());
-    if let Some(slabs) = &pool.slabs {
-        slabs.release(part, now);
+    /// Records that so many bytes are active, or were at a moment.
+    pub fn raise_peak_active(&self, bytes: usize) {
+        self.peak_active.fetch_max(bytes, Ordering::Relaxed);
     }
 }
 
 /// A function of its own, so that the code that gives a block back stays short.
 #[cold]
-fn free<M: Memory>(block: Box<PoolBlock<M>>) {
+fn free<M: Memory>(block: Box<Block<M>>) {
     drop(block);
 }
 

@@ -4,9 +4,10 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
-use cl3::error_codes::CL_INVALID_OPERATION;
+use parking_lot::Mutex;
 
-use crate::error::{Error, Result};
+use super::shards::SomeShards;
+use crate::error::Result;
 use crate::memory::context::MemContext;
 use crate::memory::track::AccessTracker;
 use crate::memory::{Buffer, MemoryObject, SvmAllocation, SvmPointer};
@@ -18,9 +19,6 @@ pub(crate) mod sealed {
     use super::*;
 
     pub trait PoolMemory: Send + Sync + Sized + 'static {
-        /// True if memory can be handed out in parts.
-        const HAS_PARTS: bool;
-
         /// Returns the size in bytes.
         fn size(&self) -> usize;
 
@@ -38,17 +36,13 @@ pub(crate) mod sealed {
 
         fn context(&self) -> &Arc<MemContext>;
 
+        /// Returns the shards of pools that are gone.
+        fn unused_shards() -> &'static Mutex<Vec<SomeShards<Self>>>
+        where
+            Self: Memory;
+
         /// Makes the drop free the memory at once, instead of in the order of a queue.
         fn free_without_queue(&self) -> Result<()>;
-
-        /// Returns the alignment of parts in bytes.
-        fn alignment_of_parts(&self) -> usize;
-
-        /// Returns a handle to `size` bytes from `start` on (`clCreateSubBuffer`).
-        fn part(&self, start: usize, size: usize) -> Result<Self>;
-
-        /// Returns whether there is no other handle to this part or to a part of it, and no map.
-        fn is_unique_part(&self) -> bool;
     }
 }
 
@@ -64,8 +58,6 @@ fn is_only_handle<T>(handle: &Arc<T>) -> bool {
 impl Memory for Buffer {}
 
 impl sealed::PoolMemory for Buffer {
-    const HAS_PARTS: bool = true;
-
     fn size(&self) -> usize {
         MemoryObject::size(self)
     }
@@ -94,31 +86,19 @@ impl sealed::PoolMemory for Buffer {
         self.reference().object().context()
     }
 
+    fn unused_shards() -> &'static Mutex<Vec<SomeShards<Self>>> {
+        static UNUSED: Mutex<Vec<SomeShards<Buffer>>> = Mutex::new(Vec::new());
+        &UNUSED
+    }
+
     fn free_without_queue(&self) -> Result<()> {
         Ok(())
-    }
-
-    fn alignment_of_parts(&self) -> usize {
-        /// The alignment of `long16` and `double16`, the largest of any type.
-        const LARGEST_TYPE: usize = 128;
-        // All devices can use the largest: alignments are powers of two.
-        sealed::PoolMemory::context(self).base_alignments().max().unwrap_or(1).max(LARGEST_TYPE)
-    }
-
-    fn part(&self, start: usize, size: usize) -> Result<Self> {
-        self.sub_buffer(start..start + size)
-    }
-
-    fn is_unique_part(&self) -> bool {
-        self.reference().is_unique_part()
     }
 }
 
 impl Memory for SvmAllocation {}
 
 impl sealed::PoolMemory for SvmAllocation {
-    const HAS_PARTS: bool = false;
-
     fn size(&self) -> usize {
         SvmPointer::size(self)
     }
@@ -146,20 +126,12 @@ impl sealed::PoolMemory for SvmAllocation {
         self.shared().context()
     }
 
+    fn unused_shards() -> &'static Mutex<Vec<SomeShards<Self>>> {
+        static UNUSED: Mutex<Vec<SomeShards<SvmAllocation>>> = Mutex::new(Vec::new());
+        &UNUSED
+    }
+
     fn free_without_queue(&self) -> Result<()> {
         self.unbind_from_queue()
-    }
-
-    fn alignment_of_parts(&self) -> usize {
-        1
-    }
-
-    fn part(&self, _start: usize, _size: usize) -> Result<Self> {
-        let reason = "shared virtual memory cannot be split";
-        Err(Error::refused("clSVMAlloc", CL_INVALID_OPERATION, reason))
-    }
-
-    fn is_unique_part(&self) -> bool {
-        self.is_unique()
     }
 }

@@ -10,7 +10,8 @@ use cl3::error_codes::{CL_INVALID_COMMAND_QUEUE, CL_INVALID_CONTEXT};
 use cl3::types::cl_context;
 
 use super::allocator::Allocator;
-use super::core::{PoolBlock, PoolCore};
+use super::block::Block;
+use super::core::PoolCore;
 use super::memory::Memory;
 use super::options::PoolOptions;
 use super::pooled::Pooled;
@@ -77,8 +78,7 @@ impl<M: Memory> Pool<M> {
     /// Returns a pool with `options`.
     ///
     /// # Errors
-    /// CL_INVALID_VALUE for more than 26 leading bits, and for slabs of shared virtual memory; those of
-    /// [`new`](Self::new).
+    /// CL_INVALID_VALUE for more than 26 leading bits, and those of [`new`](Self::new).
     pub fn with_options(
         allocator: impl Allocator<Memory = M> + 'static,
         options: PoolOptions,
@@ -91,7 +91,7 @@ impl<M: Memory> Pool<M> {
         }
         let allocator_queue = allocator.queue().cloned();
         if let Some(queue) = &allocator_queue {
-            check_context("MemoryPool::new", queue, &allocator)?;
+            check_context("MemoryPool::new", queue, allocator.context_raw())?;
         }
         if allocator_queue.as_ref().is_some_and(|queue| !queue.is_in_order()) {
             let reason = "the allocator's queue is out-of-order; return `None` from `queue()` for such a queue";
@@ -134,7 +134,7 @@ impl<M: Memory> Pool<M> {
     /// CL_INVALID_CONTEXT for a queue of another context, and those of [`allocate`](Self::allocate).
     pub fn allocate_on(&self, queue: &CommandQueue, size: usize) -> Result<Pooled<M>> {
         let core = self.core();
-        check_context("MemoryPool::allocate_on", queue, &*core.allocator)?;
+        check_context("MemoryPool::allocate_on", queue, core.allocator.context_raw())?;
         self.traced(size, || core.allocate(size, Some(queue)))
     }
 
@@ -143,7 +143,7 @@ impl<M: Memory> Pool<M> {
     fn traced(
         &self,
         size: usize,
-        allocate: impl FnOnce() -> Result<Box<PoolBlock<M>>>,
+        allocate: impl FnOnce() -> Result<Box<Block<M>>>,
     ) -> Result<Pooled<M>> {
         match &self.core().trace {
             None => allocate().map(Pooled::new),
@@ -156,7 +156,7 @@ impl<M: Memory> Pool<M> {
         &self,
         trace: &Trace,
         size: usize,
-        allocate: impl FnOnce() -> Result<Box<PoolBlock<M>>>,
+        allocate: impl FnOnce() -> Result<Box<Block<M>>>,
     ) -> Result<Pooled<M>> {
         let began = Instant::now();
         let result = allocate().map(Pooled::new);
@@ -246,6 +246,17 @@ impl<M: Memory> Allocator for Pool<M> {
         if size == 0 { Ok(None) } else { Pool::allocate(self, size).map(Some) }
     }
 
+    fn allocate_for(&self, queue: Option<&CommandQueue>, size: usize) -> Result<Option<Pooled<M>>> {
+        if size == 0 {
+            return Ok(None);
+        }
+        match queue {
+            Some(queue) => self.allocate_on(queue, size),
+            None => self.traced(size, || self.core().allocate(size, None)),
+        }
+        .map(Some)
+    }
+
     fn queue(&self) -> Option<&CommandQueue> {
         self.allocator().queue()
     }
@@ -263,16 +274,16 @@ impl<M: Memory> Allocator for Pool<M> {
     }
 }
 
-/// Refuses a queue of another context than the allocator's.
-fn check_context<M>(
+/// Refuses a queue of another context than the pool's.
+pub(super) fn check_context(
     call: &'static str,
     queue: &CommandQueue,
-    allocator: &dyn Allocator<Memory = M>,
+    context: cl_context,
 ) -> Result<()> {
-    if queue.context_raw() == allocator.context_raw() {
+    if queue.context_raw() == context {
         return Ok(());
     }
-    let reason = "the queue belongs to another context than the allocator";
+    let reason = "the queue belongs to another context than the pool";
     Err(Error::refused(call, CL_INVALID_CONTEXT, reason))
 }
 

@@ -4,13 +4,12 @@
 //! and over, and drivers need microseconds to create memory.
 //!
 //! - [`Allocator`]: a source of new memory: [`DeferredAllocator`], [`ImmediateAllocator`],
-//!   [`SvmAllocator`], or a pool.
+//!   [`SvmAllocator`], a pool, or a [`SlabAllocator`], which splits the memory of another one.
 //! - [`MemoryPool`] and [`SvmPool`] hand out [`PooledBuffer`] and [`PooledSvm`].
 //!
 //! # Reuse
 //! A block comes back when its handle is dropped, without a call of the driver. The pool reuses a block
-//! - never while a clone, a region or a map of it lives ([`parent`](crate::memory::Buffer::parent) of a
-//!   part of a [slab](PoolOptions::suballocate) is a handle to the slab, not to the part);
+//! - never while a clone, a region or a map of it lives;
 //! - at once for the in-order queue that has used it, and if its uses have ended;
 //! - for another queue, if that queue has had the block before: a command that waits for the uses on other
 //!   queues is enqueued first. Otherwise the queue gets a new block, so that queues do not wait for each
@@ -25,9 +24,9 @@
 //!
 //! # Reserved memory
 //! As in PyOpenCL, a block of one size is not used for others: programs that request many sizes reserve two
-//! to three times the memory in use. [`PoolOptions::max_oversize_percent`] and [`PoolOptions::suballocate`] bound that; a
-//! pool of buffers with slabs as large as the largest usual size, 64 MiB for sizes up to that, reserves
-//! about one and a half times the memory in use.
+//! to three times the memory in use. [`PoolOptions::max_oversize_percent`] and [`SlabAllocator`] bound that: with
+//! slabs as large as the largest usual size, 64 MiB for sizes up to that, about one and a half times the
+//! memory in use is reserved.
 
 mod allocator;
 mod bin;
@@ -38,14 +37,15 @@ mod memory;
 mod memory_pool;
 mod options;
 mod pooled;
+mod request;
 mod shards;
-mod slabs;
-mod source;
 mod statistics;
 mod thread_number;
 mod trace;
 
-pub use allocator::{Allocator, DeferredAllocator, ImmediateAllocator, SvmAllocator};
+pub use allocator::{
+    Allocator, DeferredAllocator, ImmediateAllocator, SlabAllocator, SvmAllocator,
+};
 pub use memory::Memory;
 pub use memory_pool::{MemoryPool, Pool, SvmPool};
 pub use options::PoolOptions;

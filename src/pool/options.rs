@@ -7,7 +7,6 @@ use std::time::Duration;
 use cl3::error_codes::CL_INVALID_VALUE;
 
 use super::bin::Binning;
-use super::memory::Memory;
 use super::trace::{Hook, PoolEvent};
 use crate::error::{Error, Result};
 
@@ -33,7 +32,6 @@ pub struct PoolOptions {
     pub(super) max_oversize_percent: u32,
     pub(super) limit: usize,
     pub(super) max_idle: Option<Duration>,
-    pub(super) slab_size: Option<usize>,
     pub(super) is_ordered: bool,
     pub(super) reclaim: Option<Arc<dyn Fn() + Send + Sync>>,
     pub(super) on_event: Option<Hook>,
@@ -47,7 +45,6 @@ impl Default for PoolOptions {
             max_oversize_percent: 0,
             limit: usize::MAX,
             max_idle: None,
-            slab_size: None,
             is_ordered: true,
             reclaim: None,
             on_event: None,
@@ -88,24 +85,6 @@ impl PoolOptions {
     /// [`trim_idle`](super::Pool::trim_idle). Without it, the pool does not read the clock.
     pub fn max_idle(mut self, age: Duration) -> Self {
         self.max_idle = Some(age);
-        self
-    }
-
-    /// Allocates slabs, large blocks of `slab_bytes` bytes, and serves requests with regions of them
-    /// (`clCreateSubBuffer`). A region has the requested bytes, rounded up to the devices' base address
-    /// alignment (128 or more). Adjacent free regions are merged. A request larger than a slab gets a
-    /// block of its own, and so does each request if no further slab can be allocated.
-    ///
-    /// The largest size that is requested often is recommended: larger requests waste as much as without
-    /// this option, and larger slabs leave more memory free. For sizes up to 64 MiB, each power of two as
-    /// often as the next, slabs of 64 MiB halve the memory of the pool. Slabs are no larger than
-    /// CL_DEVICE_MAX_MEM_ALLOC_SIZE.
-    ///
-    /// A region has an offset, and its [`parent`](crate::memory::Buffer::parent) is the whole slab, which
-    /// also holds the regions of other handles. Each region is a driver call, which takes some ten times
-    /// as long as the reuse of a block. An unused slab counts as one held block.
-    pub fn suballocate(mut self, slab_bytes: usize) -> Self {
-        self.slab_size = Some(slab_bytes);
         self
     }
 
@@ -160,15 +139,6 @@ impl PoolOptions {
         self
     }
 
-    /// Returns the size of slabs in bytes. Refuses memory that cannot be split.
-    pub(super) fn slab_size_for<M: Memory>(&self) -> Result<Option<usize>> {
-        if self.slab_size.is_some() && !M::HAS_PARTS {
-            let reason = "only a pool of buffers can split its blocks; leave out `suballocate`";
-            return Err(Error::refused("MemoryPool", CL_INVALID_VALUE, reason));
-        }
-        Ok(self.slab_size)
-    }
-
     pub(super) fn binning(&self) -> Result<Binning> {
         Binning::new(self.leading_bits).ok_or_else(|| {
             let reason = format!(
@@ -188,7 +158,6 @@ impl fmt::Debug for PoolOptions {
             .field("larger_percent", &self.max_oversize_percent)
             .field("limit", &self.limit)
             .field("max_idle", &self.max_idle)
-            .field("slab_size", &self.slab_size)
             .field("is_ordered", &self.is_ordered)
             .finish_non_exhaustive()
     }

@@ -1,6 +1,6 @@
 //! Memory that a pool has handed out.
 
-use std::borrow::Cow;
+use std::borrow::{Borrow, Cow};
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
@@ -10,16 +10,17 @@ use std::time::Instant;
 use crate::event::Event;
 use crate::queue::CommandQueue;
 
-use super::core::{PoolBlock, PoolCore};
+use super::block::Block;
+use super::core::PoolCore;
 use super::memory::Memory;
-use crate::error::{Error, Result};
+use super::memory_pool::check_context;
+use crate::error::Result;
 use crate::memory::command::enqueue;
 use crate::memory::object::sealed::Handle;
 use crate::memory::svm::memory::{Svm, SvmMemory};
 use crate::memory::{
     AnyMemoryObject, Buffer, IntoMemory, RecordedUse, SvmAllocation, SvmPointer, WaitList,
 };
-use cl3::error_codes::CL_INVALID_CONTEXT;
 
 /// Memory of a pool, which goes back to the pool when this handle is dropped (PyOpenCL's `PooledBuffer` and
 /// `PooledSVM`).
@@ -27,7 +28,7 @@ use cl3::error_codes::CL_INVALID_CONTEXT;
 /// The handle has the requested size, and dereferences to a [`Buffer`] or an [`SvmAllocation`]. Clones and
 /// regions of these stay usable when the handle has been dropped: the pool reuses the block when the last
 /// of them is gone.
-pub struct Pooled<M: Memory>(Option<Box<PoolBlock<M>>>);
+pub struct Pooled<M: Memory>(Option<Box<Block<M>>>);
 
 /// A buffer of a pool.
 pub type PooledBuffer = Pooled<Buffer>;
@@ -37,16 +38,16 @@ pub type PooledSvm = Pooled<SvmAllocation>;
 
 impl<M: Memory> Pooled<M> {
     #[inline]
-    pub(super) fn new(block: Box<PoolBlock<M>>) -> Self {
+    pub(super) fn new(block: Box<Block<M>>) -> Self {
         Self(Some(block))
     }
 
     #[inline]
-    pub(super) fn block(&self) -> &PoolBlock<M> {
+    pub(super) fn block(&self) -> &Block<M> {
         self.0.as_ref().expect("it is there until it is dropped")
     }
 
-    pub(super) fn block_mut(&mut self) -> &mut PoolBlock<M> {
+    pub(super) fn block_mut(&mut self) -> &mut Block<M> {
         self.0.as_mut().expect("it is there until it is dropped")
     }
 
@@ -100,15 +101,6 @@ impl<M: Memory> Pooled<M> {
         })
     }
 
-    /// Refuses a queue of another context.
-    fn check_queue(&self, queue: &CommandQueue) -> Result<()> {
-        if queue.context_raw() == self.block().memory.context().raw() {
-            return Ok(());
-        }
-        let reason = "the queue belongs to another context than the memory";
-        Err(Error::refused("MemoryPool::bind_to_queue", CL_INVALID_CONTEXT, reason))
-    }
-
     /// Binds the memory to `queue` (PyOpenCL's `bind_to_queue`): commands that the queue gets from now
     /// on run after those that the queue it was bound to has got so far. When the memory goes back to
     /// the pool, all commands of the queue count as uses of it. At first, it is bound to the queue for
@@ -118,7 +110,8 @@ impl<M: Memory> Pooled<M> {
     /// CL_INVALID_CONTEXT for a queue of another context, CL_INVALID_OPERATION where it is mapped, and
     /// the driver's errors.
     pub fn bind_to_queue(&mut self, queue: &CommandQueue) -> Result<()> {
-        self.check_queue(queue)?;
+        let context = self.block().memory.context().raw();
+        check_context("MemoryPool::bind_to_queue", queue, context)?;
         self.block_mut().bind(queue)
     }
 
@@ -158,7 +151,7 @@ impl<M: Memory> Drop for Pooled<M> {
 }
 
 /// A block that goes back when this is dropped, even if the hook for its return panics.
-struct ReturnGuard<M: Memory>(Option<Box<PoolBlock<M>>>);
+struct ReturnGuard<M: Memory>(Option<Box<Block<M>>>);
 
 impl<M: Memory> ReturnGuard<M> {
     #[cold]
@@ -176,6 +169,12 @@ impl<M: Memory> Drop for ReturnGuard<M> {
     fn drop(&mut self) {
         let Some(block) = self.0.take() else { return };
         PoolCore::release(block);
+    }
+}
+
+impl Borrow<Buffer> for PooledBuffer {
+    fn borrow(&self) -> &Buffer {
+        self
     }
 }
 

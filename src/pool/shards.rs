@@ -9,31 +9,37 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::bin::Binning;
 use super::bins::Bins;
-use super::block::{Block, BlockOwner};
-use super::memory::sealed::PoolMemory;
-use super::source::{MAX_CANDIDATES, Request, Reuse, Source};
+use super::block::Block;
+use super::memory::Memory;
+use super::request::{MAX_CANDIDATES, Request, Reuse};
 use super::statistics::Counts;
 use super::thread_number::thread_number;
-use crate::error::Result;
 use crate::memory::track::AccessTracker;
 
-/// The held blocks of a pool that are no parts of slabs.
-pub(super) struct Shards<P: BlockOwner>(Box<[Arc<Mutex<Shard<P>>>]>);
+/// The held blocks of a pool.
+///
+/// The shards live for good, and later pools use them again: as soon as a thread that returns a block has
+/// unlocked its shard, another thread may take the block and free the pool, while the first one may still be
+/// in the function that unlocks.
+pub(super) struct Shards<M: Memory>(SomeShards<M>);
+
+/// The shards of one pool.
+pub type SomeShards<M> = &'static [Mutex<Shard<M>>];
 
 /// The held blocks of the threads that share a shard. Shards share no cache line, so that threads with
 /// different shards do not disturb each other.
 #[repr(align(128))]
-pub(super) struct Shard<P: BlockOwner> {
-    bins: Bins<Box<Block<P>>>,
+pub struct Shard<M: Memory> {
+    bins: Bins<Box<Block<M>>>,
     counts: Counts,
     /// True if blocks that come back are held.
     is_holding: bool,
 }
 
-impl<P: BlockOwner> Shard<P> {
+impl<M: Memory> Shard<M> {
     /// Gives an active block back. Returns it if it is to be freed.
     #[inline]
-    pub fn release(&mut self, block: Box<Block<P>>) -> Option<Box<Block<P>>> {
+    pub(super) fn release(&mut self, block: Box<Block<M>>) -> Option<Box<Block<M>>> {
         self.counts.active_blocks -= 1;
         self.counts.active_bytes -= block.memory.size();
         if self.is_holding {
@@ -45,36 +51,38 @@ impl<P: BlockOwner> Shard<P> {
         Some(block)
     }
 
-    fn count_removal(&mut self, block: &Block<P>) {
+    fn count_removal(&mut self, block: &Block<M>) {
         self.counts.held_blocks -= 1;
         self.counts.managed_bytes -= block.bytes;
     }
 
     /// Returns the highest bin that has a block.
-    fn highest(&self) -> Option<u32> {
+    fn highest(&mut self) -> Option<u32> {
         self.bins.highest().map(|block| block.bin)
     }
 }
 
-impl<P: BlockOwner> Shards<P> {
-    /// Returns at least `count` shards.
-    pub fn new(count: usize, binning: Binning) -> Self {
-        let shard = |_| {
-            let (bins, counts) = (Bins::new(binning), Counts::default());
-            Arc::new(Mutex::new(Shard { bins, counts, is_holding: true }))
-        };
-        Self((0..count.next_power_of_two()).map(shard).collect())
+impl<M: Memory> Shards<M> {
+    /// Returns at least `count` shards, which hold blocks or do not.
+    pub fn new(count: usize, binning: Binning, is_holding: bool) -> Self {
+        let shard = || Shard { bins: Bins::new(binning), counts: Counts::default(), is_holding };
+        let new = |_| Mutex::new(shard());
+        let unused = M::unused_shards().lock().pop();
+        let shards =
+            unused.unwrap_or_else(|| Box::leak((0..count.next_power_of_two()).map(new).collect()));
+        shards.iter().for_each(|old| *old.lock() = shard());
+        Self(shards)
     }
 
     /// Returns the shard of this thread.
     #[inline]
-    pub fn own(&self) -> &Arc<Mutex<Shard<P>>> {
+    pub fn own(&self) -> &'static Mutex<Shard<M>> {
         // The number of shards is a power of two.
         &self.0[thread_number() & (self.0.len() - 1)]
     }
 
     /// Locks one shard after the other, that of this thread first.
-    fn own_first(&self) -> impl Iterator<Item = MutexGuard<'_, Shard<P>>> {
+    fn own_first(&self) -> impl Iterator<Item = MutexGuard<'_, Shard<M>>> {
         let first = thread_number();
         (0..self.0.len()).map(move |nth| self.0[(first + nth) & (self.0.len() - 1)].lock())
     }
@@ -85,8 +93,8 @@ impl<P: BlockOwner> Shards<P> {
         &self,
         bin: u32,
         size: usize,
-        ready: impl FnOnce(&Block<P>) -> bool,
-    ) -> Option<Box<Block<P>>> {
+        ready: impl FnOnce(&Block<M>) -> bool,
+    ) -> Option<Box<Block<M>>> {
         let mut shard = self.own().lock();
         let block = shard.bins.pop_if(bin, |block| ready(block))?;
         shard.counts.count_reuse(size);
@@ -94,7 +102,7 @@ impl<P: BlockOwner> Shards<P> {
     }
 
     /// Counts a new block, which is active.
-    pub fn add(&self, block: &Block<P>) {
+    pub fn add(&self, block: &Block<M>) {
         let mut shard = self.own().lock();
         shard.counts.managed_bytes += block.bytes;
         shard.counts.active_blocks += 1;
@@ -102,7 +110,7 @@ impl<P: BlockOwner> Shards<P> {
     }
 
     /// Locks all shards. All threads that do so lock them in the same order.
-    fn lock_all(&self) -> Vec<MutexGuard<'_, Shard<P>>> {
+    fn lock_all(&self) -> Vec<MutexGuard<'_, Shard<M>>> {
         self.0.iter().map(|shard| shard.lock()).collect()
     }
 
@@ -110,12 +118,12 @@ impl<P: BlockOwner> Shards<P> {
     pub fn counts(&self) -> Counts {
         self.lock_all().iter().fold(Counts::default(), |sum, shard| sum + shard.counts)
     }
-}
 
-impl<P: BlockOwner> Source<P> for Shards<P> {
-    fn candidates(&self, request: &Request<'_>) -> Vec<(Arc<AccessTracker>, Range<usize>)> {
+    /// Returns the trackers and bytes of the blocks that the next [`take`](Self::take) looks at, so that the
+    /// caller can ask the driver about the commands on them.
+    pub fn candidates(&self, request: &Request<'_>) -> Vec<(Arc<AccessTracker>, Range<usize>)> {
         let mut candidates = Vec::new();
-        for shard in self.own_first() {
+        for mut shard in self.own_first() {
             let blocks = shard.bins.last(request.bin..=request.last_bin, MAX_CANDIDATES);
             let blocks = blocks.filter(|block| block.memory.is_unique());
             candidates.extend(blocks.map(|block| (Arc::clone(&block.tracker), block.range())));
@@ -123,8 +131,9 @@ impl<P: BlockOwner> Source<P> for Shards<P> {
         candidates
     }
 
-    fn take(&self, request: &Request<'_>, reuse: Reuse) -> Result<Option<Box<Block<P>>>> {
-        let accepts = |block: &Block<P>| {
+    /// Activates a held block that the request accepts.
+    pub fn take(&self, request: &Request<'_>, reuse: Reuse) -> Option<Box<Block<M>>> {
+        let accepts = |block: &Block<M>| {
             let Block { tracker, queue, .. } = block;
             request.fits(block.bytes)
                 && block.memory.is_unique()
@@ -136,29 +145,26 @@ impl<P: BlockOwner> Source<P> for Shards<P> {
             shard.counts.count_reuse(request.size);
             Some(block)
         });
-        Ok(taken.map(|mut block| {
+        taken.map(|mut block| {
             block.activate(request.size, request.queue);
             block
-        }))
+        })
     }
 
-    fn largest(&self) -> Option<usize> {
-        self.own_first().filter_map(|shard| shard.bins.highest().map(|block| block.bytes)).max()
-    }
-
-    /// Finds a block, too, that another thread takes from one shard and returns to another, since all shards
-    /// are locked.
-    fn take_largest(&self) -> Option<Box<Block<P>>> {
+    /// Removes the largest block. Since all shards are locked, this also finds a block that another thread
+    /// takes from one shard and returns to another.
+    pub fn take_largest(&self) -> Option<Box<Block<M>>> {
         let mut shards = self.lock_all();
-        let shard = shards.iter_mut().max_by_key(|shard| shard.highest())?;
-        let bin = shard.highest()?;
+        let highest = shards.iter_mut().filter_map(|shard| Some((shard.highest()?, shard)));
+        let (bin, shard) = highest.max_by_key(|(bin, _)| *bin)?;
         let block = shard.bins.pop_if(bin, |_| true)?;
         shard.count_removal(&block);
         Some(block)
     }
 
-    fn take_all(&self, is_selected: &dyn Fn(&Block<P>) -> bool) -> Vec<Box<Block<P>>> {
-        let take = |mut shard: MutexGuard<'_, Shard<P>>| {
+    /// Removes the selected blocks.
+    pub fn take_all(&self, is_selected: impl Fn(&Block<M>) -> bool) -> Vec<Box<Block<M>>> {
+        let take = |mut shard: MutexGuard<'_, Shard<M>>| {
             let blocks = shard.bins.extract(|block| is_selected(block));
             blocks.iter().for_each(|block| shard.count_removal(block));
             blocks
@@ -166,7 +172,14 @@ impl<P: BlockOwner> Source<P> for Shards<P> {
         self.own_first().flat_map(take).collect()
     }
 
-    fn stop_holding(&self) {
+    /// From now on, no block is held.
+    pub fn stop_holding(&self) {
         self.own_first().for_each(|mut shard| shard.is_holding = false);
+    }
+}
+
+impl<M: Memory> Drop for Shards<M> {
+    fn drop(&mut self) {
+        M::unused_shards().lock().push(self.0);
     }
 }

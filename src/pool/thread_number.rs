@@ -1,53 +1,29 @@
 //! Numbers of live threads.
 
 use std::cell::Cell;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeSet;
 
 use parking_lot::Mutex;
 
-/// The numbers that no live thread has.
-#[derive(Debug)]
-struct FreeNumbers {
-    /// Numbers below `next` whose threads have ended.
-    returned: BinaryHeap<Reverse<usize>>,
-    /// The smallest number that no thread ever had.
-    next: usize,
-}
-
-impl FreeNumbers {
-    const fn new() -> Self {
-        Self { returned: BinaryHeap::new(), next: 0 }
-    }
-
-    /// Takes the smallest number.
-    fn take(&mut self) -> usize {
-        if let Some(Reverse(number)) = self.returned.pop() {
-            return number;
-        }
-        self.next += 1;
-        self.next - 1
-    }
-
-    fn release(&mut self, number: usize) {
-        self.returned.push(Reverse(number));
-    }
-}
-
-static FREE: Mutex<FreeNumbers> = Mutex::new(FreeNumbers::new());
+/// The numbers of live threads.
+static TAKEN: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
 
 /// The number of a thread, until the thread ends.
 struct Registration(usize);
 
 impl Registration {
     fn new() -> Self {
-        Self(FREE.lock().take())
+        let mut taken = TAKEN.lock();
+        let free = (0..).zip(&*taken).find(|(number, taken)| number != *taken);
+        let number = free.map_or(taken.len(), |(number, _)| number);
+        taken.insert(number);
+        Self(number)
     }
 }
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        FREE.lock().release(self.0);
+        TAKEN.lock().remove(&self.0);
     }
 }
 
@@ -75,21 +51,10 @@ pub(super) fn thread_number() -> usize {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
     use std::sync::Barrier;
     use std::thread;
 
     use super::*;
-
-    #[test]
-    fn the_smallest_free_number_is_taken_first() {
-        let mut free = FreeNumbers::new();
-        assert_eq!([free.take(), free.take(), free.take(), free.take()], [0, 1, 2, 3]);
-        [2, 0, 1].into_iter().for_each(|number| free.release(number));
-        assert_eq!([free.take(), free.take()], [0, 1]);
-        free.release(0);
-        assert_eq!([free.take(), free.take(), free.take()], [0, 2, 4]);
-    }
 
     #[test]
     fn live_threads_have_different_numbers_and_return_them() {

@@ -25,4 +25,3 @@ mod stress;
 mod support;
 mod svm;
 mod svm_atomics;
-mod svm_pool;

@@ -1,7 +1,7 @@
 //! The driver's objects behind a handle to a buffer.
 
+use std::any::Any;
 use std::sync::Arc;
-use std::sync::atomic::{Ordering, fence};
 
 use cl3::types::cl_mem;
 
@@ -27,7 +27,11 @@ struct SubBufferToken {
     _raw: MemRef,
     /// The region that this one was made of.
     _parent: Option<Arc<SubBufferToken>>,
+    _owner: Option<Owner>,
 }
+
+/// The owner of the bytes of a region, which is dropped after the region and its last handle, map and region.
+pub(crate) type Owner = Box<dyn Any + Send + Sync>;
 
 // SAFETY: memory objects may be used from any thread at once (OpenCL 3.0, appendix A.2).
 unsafe impl Send for BufferRef {}
@@ -40,9 +44,10 @@ impl BufferRef {
     }
 
     /// Takes over `region`, which was made of this buffer or region.
-    pub(super) fn sub_buffer_of_this(&self, region: MemRef) -> Self {
+    pub(super) fn sub_buffer_of_this(&self, region: MemRef, owner: Option<Owner>) -> Self {
         let (raw, object) = (region.get(), Arc::clone(&self.object));
-        let sub_buffer = SubBufferToken { _raw: region, _parent: self.sub_buffer.clone() };
+        let parent = self.sub_buffer.clone();
+        let sub_buffer = SubBufferToken { _raw: region, _parent: parent, _owner: owner };
         Self { raw, sub_buffer: Some(Arc::new(sub_buffer)), object }
     }
 
@@ -58,15 +63,6 @@ impl BufferRef {
 
     pub(super) fn is_sub_buffer(&self) -> bool {
         self.sub_buffer.is_some()
-    }
-
-    /// Returns whether this is a region to which, and to the regions made of it, there is no other handle.
-    pub(crate) fn is_unique_part(&self) -> bool {
-        let is_unique =
-            self.sub_buffer.as_ref().is_some_and(|sub_buffer| Arc::strong_count(sub_buffer) == 1);
-        // The drops of the other handles happen before.
-        fence(Ordering::Acquire);
-        is_unique
     }
 
     /// The whole buffer.

@@ -18,7 +18,7 @@ use cl3::error_codes::{CL_INVALID_BUFFER_SIZE, CL_MISALIGNED_SUB_BUFFER_OFFSET};
 use cl3::memory as cl;
 use cl3::types::{cl_buffer_region, cl_mem};
 
-use handle::BufferRef;
+use handle::{BufferRef, Owner};
 use host_buffer::HostBuffer;
 
 use super::command::AccessedRange;
@@ -76,7 +76,7 @@ impl Buffer {
         let raw = unsafe { MemRef::from_raw(raw, retain) }?;
         Ok(match whole {
             Some(whole) => {
-                let reference = whole.reference.sub_buffer_of_this(raw);
+                let reference = whole.reference.sub_buffer_of_this(raw, None);
                 Self { reference, desc, offset, host: None }
             }
             None => Self::whole(MemObject::new(raw, context, desc)),
@@ -115,6 +115,16 @@ impl Buffer {
         range: impl RangeBounds<usize>,
         flags: MemFlags,
     ) -> Result<Self> {
+        self.sub_buffer_with_owner(range, flags, None)
+    }
+
+    /// The same, with an owner of its bytes.
+    pub(crate) fn sub_buffer_with_owner(
+        &self,
+        range: impl RangeBounds<usize>,
+        flags: MemFlags,
+        owner: Option<Owner>,
+    ) -> Result<Self> {
         const CALL: &str = "clCreateSubBuffer";
         let range = self.bytes(CALL, range)?;
         let size = range.len();
@@ -137,7 +147,8 @@ impl Buffer {
         }
         .map_err(in_call(CALL))?;
         // SAFETY: the driver has just made it of the whole buffer, with one reference.
-        let reference = self.reference.sub_buffer_of_this(unsafe { MemRef::owned(raw) });
+        let region = unsafe { MemRef::owned(raw) };
+        let reference = self.reference.sub_buffer_of_this(region, owner);
         Ok(Self { reference, desc: ObjectDesc { flags, size }, offset, host: self.host.clone() })
     }
 

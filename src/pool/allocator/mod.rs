@@ -2,6 +2,7 @@
 
 mod deferred;
 mod immediate;
+mod slab;
 mod svm;
 mod touch;
 
@@ -13,6 +14,7 @@ use cl3::types::cl_context;
 
 pub use deferred::DeferredAllocator;
 pub use immediate::ImmediateAllocator;
+pub use slab::SlabAllocator;
 pub use svm::SvmAllocator;
 
 use crate::error::Result;
@@ -52,6 +54,20 @@ pub trait Allocator: Send + Sync + fmt::Debug {
     /// the driver.
     fn allocate(&self, size: usize) -> Result<Option<Self::Memory>>;
 
+    /// The same, for commands on `queue`: those that it gets from now on run after all earlier commands on
+    /// the memory. Without a queue, these have ended. An allocator whose memory is always new need not
+    /// implement it.
+    ///
+    /// # Errors
+    /// The errors of [`allocate`](Self::allocate).
+    fn allocate_for(
+        &self,
+        _queue: Option<&CommandQueue>,
+        size: usize,
+    ) -> Result<Option<Self::Memory>> {
+        self.allocate(size)
+    }
+
     /// The in-order queue for which it allocates, where there is one.
     fn queue(&self) -> Option<&CommandQueue> {
         None
@@ -60,6 +76,11 @@ pub trait Allocator: Send + Sync + fmt::Debug {
     /// True if memory may come to exist only when it is used, so that running out shows there, and
     /// not in [`allocate`](Self::allocate).
     fn is_deferred(&self) -> bool {
+        false
+    }
+
+    /// True if it hands memory out again that has been dropped, so that a pool holds none of it.
+    fn reuses_memory(&self) -> bool {
         false
     }
 
@@ -80,12 +101,24 @@ macro_rules! forward {
                 (**self).allocate(size)
             }
 
+            fn allocate_for(
+                &self,
+                queue: Option<&CommandQueue>,
+                size: usize,
+            ) -> Result<Option<A::Memory>> {
+                (**self).allocate_for(queue, size)
+            }
+
             fn queue(&self) -> Option<&CommandQueue> {
                 (**self).queue()
             }
 
             fn is_deferred(&self) -> bool {
                 (**self).is_deferred()
+            }
+
+            fn reuses_memory(&self) -> bool {
+                (**self).reuses_memory()
             }
 
             fn max_size(&self) -> Option<usize> {

@@ -5,7 +5,7 @@ use clmatrix::memory::{
     Buffer, ChannelOrder, ChannelType, Image, ImageBufferRegion, ImageCopy, ImageFormat,
     ImageRegion, ImageType, Linear, MemFlags, enqueue_copy, enqueue_fill,
 };
-use clmatrix::pool::{DeferredAllocator, MemoryPool, PoolOptions};
+use clmatrix::pool::{DeferredAllocator, MemoryPool, SlabAllocator};
 use clmatrix::{Device, Result};
 use clmatrix_harness::device;
 use ndarray::{Array2, Array3, ShapeBuilder, s};
@@ -310,9 +310,9 @@ fn pixels_are_copied_to_and_from_regions(on_device: OnDevice, device: Device) ->
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn pixels_are_copied_to_and_from_suballocated_blocks(on_device: OnDevice) -> Result<()> {
+fn pixels_are_copied_to_and_from_parts_of_slabs(on_device: OnDevice) -> Result<()> {
     let allocator = DeferredAllocator::new(&on_device.context, MemFlags::READ_WRITE)?;
-    let pool = MemoryPool::with_options(allocator, PoolOptions::new().suballocate(1 << 16))?;
+    let pool = MemoryPool::new(SlabAllocator::new(allocator, 1 << 16))?;
     let blocks = [pool.allocate(1024)?, pool.allocate(1024)?];
     assert!(blocks.iter().all(|block| block.parent().is_some()));
     blocks.iter().try_for_each(|block| through_region(&on_device, block))

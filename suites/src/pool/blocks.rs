@@ -1,33 +1,46 @@
 //! Which blocks there are: bins, what is held, and what is counted.
 
+use std::marker::PhantomData;
 use std::thread;
 use std::time::Duration;
 
 use clmatrix::memory::{Buffer, MemFlags, MemoryObject, enqueue_copy, enqueue_fill};
 use clmatrix::pool::{
-    Allocator, DeferredAllocator, ImmediateAllocator, MemoryPool, PoolOptions, PooledBuffer,
+    Allocator, DeferredAllocator, ImmediateAllocator, MemoryPool, Pool, PoolOptions, PooledBuffer,
 };
 use clmatrix::{Class, CommandQueue, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
 
+use super::kind::{self, BUFFERS, Kind, SVM};
 use super::{counts, pool_in, pool_on};
 use crate::support::logger::panics_as_it_logs;
 use crate::support::on_device::{OnDevice, on_device};
 
 #[rstest]
 #[clmatrix_harness::test]
-fn counts_are_those_of_pyopencl(on_device: OnDevice) -> Result<()> {
-    let pool = pool_on(&on_device.queue, PoolOptions::new())?;
+#[case::of_buffers(BUFFERS)]
+#[clmatrix_harness::test(requires(svm))]
+#[case::of_svm(SVM)]
+fn counts_are_those_of_pyopencl<K: Kind>(
+    on_device: OnDevice,
+    #[values(true, false)] has_queue: bool,
+    #[case] _kind: PhantomData<K>,
+) -> Result<()> {
+    let queue = has_queue.then_some(&on_device.queue);
+    let pool: Pool<K> = kind::pool(&on_device, queue, PoolOptions::new())?;
     assert_eq!(counts(&pool), (0, 0, 0, 0));
     let first = pool.allocate(1000)?;
+    assert_eq!(first.block_size(), 1023);
     assert_eq!(counts(&pool), (0, 1, 1023, 1000));
     let nothing = pool.allocate(0)?;
     assert_eq!(counts(&pool), (0, 2, 1024, 1000));
-    assert_eq!((nothing.size(), nothing.block_size()), (0, 1));
+    assert_eq!(nothing.block_size(), 1);
+    let id = first.id();
     drop(first);
     assert_eq!(counts(&pool), (1, 1, 1024, 0));
     let again = pool.allocate(993)?;
+    assert_eq!(again.id(), id);
     assert_eq!(counts(&pool), (0, 2, 1024, 993));
     drop(nothing);
     drop(again);
@@ -102,10 +115,16 @@ fn a_clone_or_a_region_keeps_a_block(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_pool_that_does_not_hold_frees_at_once(ctx_factory: CtxFactory) -> Result<()> {
-    let context = ctx_factory()?;
+#[case::of_buffers(BUFFERS)]
+#[clmatrix_harness::test(requires(svm))]
+#[case::of_svm(SVM)]
+fn a_pool_that_does_not_hold_frees_at_once<K: Kind>(
+    on_device: OnDevice,
+    #[case] _kind: PhantomData<K>,
+) -> Result<()> {
+    let context = &on_device.context;
     let before = context.reference_count()?;
-    let pool = pool_in(&context, PoolOptions::new())?;
+    let pool: Pool<K> = kind::pool(&on_device, None, PoolOptions::new())?;
     let (first, second) = (pool.allocate(100)?, pool.allocate(100)?);
     drop(first);
     pool.stop_holding();
@@ -144,16 +163,22 @@ fn free_held_frees_held_blocks_only(ctx_factory: CtxFactory) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_block_outlives_its_pool_and_is_freed(ctx_factory: CtxFactory) -> Result<()> {
-    let context = ctx_factory()?;
+#[case::of_buffers(BUFFERS)]
+#[clmatrix_harness::test(requires(svm))]
+#[case::of_svm(SVM)]
+fn a_block_outlives_its_pool_and_is_freed<K: Kind>(
+    on_device: OnDevice,
+    #[case] _kind: PhantomData<K>,
+) -> Result<()> {
+    let context = &on_device.context;
     let before = context.reference_count()?;
-    let pool = pool_in(&context, PoolOptions::new())?;
+    let pool: Pool<K> = kind::pool(&on_device, None, PoolOptions::new())?;
     let other = pool.clone();
     let (held, block) = (pool.allocate(100)?, pool.allocate(200)?);
     drop((pool, held));
     assert_eq!(other.held_blocks(), 1);
     drop(other);
-    assert_eq!((block.size(), block.reference_count()?), (200, 1));
+    assert_eq!(block.block_size(), 207);
     drop(block);
     assert_eq!(context.reference_count()?, before);
     Ok(())
@@ -290,10 +315,15 @@ fn too_many_leading_bits_are_refused(on_device: OnDevice) -> Result<()> {
 /// A bin may end beyond the maximum, its blocks do not.
 #[rstest]
 #[clmatrix_harness::test]
-fn blocks_are_at_most_the_maximum_allocation(on_device: OnDevice) -> Result<()> {
-    let allocator = DeferredAllocator::new(&on_device.context, MemFlags::READ_WRITE)?;
-    let most = allocator.max_size().expect("the device tells");
-    let pool = MemoryPool::new(allocator)?;
+#[case::of_buffers(BUFFERS)]
+#[clmatrix_harness::test(requires(svm))]
+#[case::of_svm(SVM)]
+fn blocks_are_at_most_the_maximum_allocation<K: Kind>(
+    on_device: OnDevice,
+    #[case] _kind: PhantomData<K>,
+) -> Result<()> {
+    let pool: Pool<K> = kind::pool(&on_device, None, PoolOptions::new())?;
+    let most = pool.max_size().expect("the device tells");
     let error = pool.allocate(most + 1).unwrap_err();
     let expected = ("CL_INVALID_BUFFER_SIZE", Class::InvalidArgument);
     assert_eq!((error.code_name(), error.class()), expected);

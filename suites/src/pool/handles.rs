@@ -1,18 +1,20 @@
 //! Pooled buffers wherever a buffer is due: each use is seen by a kernel, or is of what a kernel wrote.
 
 use std::collections::HashSet;
+use std::marker::PhantomData;
 
 use clmatrix::memory::{
     Buffer, HostRect, Image, ImageBufferRegion, Linear, MapReadWrite, MemoryObject, MigrationFlags,
     Rect, enqueue_copy, enqueue_fill, enqueue_migrate_mem_objects,
 };
-use clmatrix::pool::{Allocator, MemoryPool, PoolOptions, PooledBuffer};
+use clmatrix::pool::{Allocator, MemoryPool, Pool, PoolOptions, PooledBuffer};
 use clmatrix::{CommandQueue, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
 
+use super::kind::{self, BUFFERS, Kind, SVM, is_free};
 use super::{counts, pool_in, pool_on};
-use crate::buffer::{DOUBLE, buffer_of, bytes_in, contents, counting, refusal};
+use crate::buffer::{DOUBLE, buffer_of, contents, counting, refusal};
 use crate::image::{RGBA_U32, places, seen};
 use crate::support::on_device::{OnDevice, on_device};
 use crate::support::pattern::{SIZES, assert_moved, before, source};
@@ -200,27 +202,25 @@ fn a_block_is_passed_to_kernels(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn handles_are_compared_by_block(on_device: OnDevice) -> Result<()> {
-    let pool = pool_on(&on_device.queue, PoolOptions::new())?;
+#[case::of_buffers(BUFFERS)]
+#[clmatrix_harness::test(requires(svm))]
+#[case::of_svm(SVM)]
+fn handles_are_compared_by_block<K: Kind>(
+    on_device: OnDevice,
+    #[case] _kind: PhantomData<K>,
+) -> Result<()> {
+    let pool: Pool<K> = kind::pool(&on_device, Some(&on_device.queue), PoolOptions::new())?;
     let (one, other) = (pool.allocate(SIZE)?, pool.allocate(SIZE)?);
     assert!(one.eq(&one) && one != other);
-    let raw = one.as_raw();
+    let id = one.id();
     #[expect(clippy::mutable_key_type, reason = "equality and hash are those of the handle")]
     let mut blocks = HashSet::from([one, other]);
     assert_eq!(blocks.len(), 2);
-    blocks.retain(|block| block.as_raw() != raw);
+    blocks.retain(|block| block.id() != id);
     let again = pool.allocate(SIZE)?;
-    assert_eq!(again.as_raw(), raw);
+    assert_eq!(again.id(), id);
     assert!(!blocks.contains(&again) && blocks.insert(again));
     Ok(())
-}
-
-/// Returns whether the pool hands the block at `raw` out.
-fn is_free(pool: &MemoryPool, raw: usize) -> Result<bool> {
-    // One more than there are: none is left then.
-    let blocks = (0..=pool.held_blocks()).map(|_| pool.allocate(SIZE));
-    let blocks: Vec<_> = blocks.collect::<Result<_>>()?;
-    Ok(blocks.iter().any(|block| block.as_raw().addr() == raw))
 }
 
 /// While there is this part of a block, the block is not used again.
@@ -235,9 +235,9 @@ fn assert_keeps<T>(
     let part = part(&block)?;
     drop(block);
     assert_eq!(pool.active_blocks(), 0);
-    assert!(!is_free(&pool, raw)?, "in use");
+    assert!(!is_free(&pool, SIZE, raw)?, "in use");
     drop(part);
-    assert!(is_free(&pool, raw)?, "not in use any more");
+    assert!(is_free(&pool, SIZE, raw)?, "not in use any more");
     Ok(())
 }
 
@@ -252,22 +252,30 @@ fn clones_and_sub_buffers_keep_the_block(on_device: OnDevice) -> Result<()> {
     assert_keeps(&on_device, |block| block.map_read_write::<u8>(queue, ..4))
 }
 
-/// A block holds what its last owner left there: only the bytes that are written change.
+/// A block holds the bytes of its last owner: only the bytes that are written change.
 #[rstest]
 #[clmatrix_harness::test]
-fn a_reused_block_holds_all_bytes_of_any_size(on_device: OnDevice) -> Result<()> {
+#[case::of_buffers(BUFFERS)]
+#[clmatrix_harness::test(requires(svm))]
+#[case::of_svm(SVM)]
+fn a_reused_block_holds_all_bytes_of_any_size<K: Kind>(
+    on_device: OnDevice,
+    #[case] _kind: PhantomData<K>,
+) -> Result<()> {
     let queue = &on_device.queue;
-    let pool = pool_on(queue, PoolOptions::new())?;
+    let pool: Pool<K> = kind::pool(&on_device, Some(queue), PoolOptions::new())?;
     for size in SIZES {
         let (data, to) = (source(size), before(size + 20));
         let old = pool.allocate(to.len())?;
-        let raw = old.as_raw();
-        enqueue_copy(queue, &old, &to, ..)?;
+        let id = old.id();
+        old.write(queue, 0, &to)?;
         drop(old);
         let new = pool.allocate(to.len())?;
-        assert_eq!(new.as_raw(), raw);
-        new.slice::<u8>(5..).write(queue, &data)?;
-        assert_moved(&bytes_in(&on_device, &new)?, &to, 5, &data);
+        assert_eq!(new.id(), id);
+        new.write(queue, 5, &data)?;
+        let mut found = vec![0; to.len()];
+        new.read(queue, &mut found)?;
+        assert_moved(&found, &to, 5, &data);
     }
     Ok(())
 }
@@ -302,14 +310,19 @@ fn a_sub_buffer_keeps_its_bytes_after_the_handle_is_dropped(on_device: OnDevice)
 /// A map that is forgotten keeps its bytes closed for good.
 #[rstest]
 #[clmatrix_harness::test]
-fn a_forgotten_map_keeps_the_block(on_device: OnDevice) -> Result<()> {
-    let pool = pool_on(&on_device.queue, PoolOptions::new())?;
+#[case::of_buffers(BUFFERS)]
+#[clmatrix_harness::test(requires(svm))]
+#[case::of_svm(SVM)]
+fn a_forgotten_map_keeps_the_block<K: Kind>(
+    on_device: OnDevice,
+    #[case] _kind: PhantomData<K>,
+) -> Result<()> {
+    let pool: Pool<K> = kind::pool(&on_device, Some(&on_device.queue), PoolOptions::new())?;
     let block = pool.allocate(SIZE)?;
-    let raw = block.as_raw().addr();
-    let map = block.map_read_write::<u8>(&on_device.queue, ..)?;
-    std::mem::forget(map);
+    let id = block.id();
+    std::mem::forget(block.map(&on_device.queue)?);
     drop(block);
-    assert!(!is_free(&pool, raw)?);
+    assert!(!is_free(&pool, SIZE, id)?);
     Ok(())
 }
 
@@ -322,11 +335,11 @@ fn an_image_of_a_block_keeps_the_block(on_device: OnDevice) -> Result<()> {
     enqueue_copy(&on_device.queue, &block, &places(&[7]), ..)?;
     let image = Image::builder(&on_device.context, RGBA_U32).shape([7]).buffer(&block).build()?;
     drop(block);
-    assert!(!is_free(&pool, raw)?);
+    assert!(!is_free(&pool, SIZE, raw)?);
     enqueue_fill(&on_device.queue, &pool.allocate(SIZE)?, &9_u32, ..)?;
     assert_eq!(seen(&on_device, &image)?, places(&[7]));
     drop(image);
-    assert!(is_free(&pool, raw)?);
+    assert!(is_free(&pool, SIZE, raw)?);
     Ok(())
 }
 
@@ -337,16 +350,23 @@ fn ask<M>(allocator: &dyn Allocator<Memory = M>) -> Result<(Option<M>, Option<M>
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_pool_is_an_allocator(on_device: OnDevice) -> Result<()> {
-    let pool = pool_on(&on_device.queue, PoolOptions::new())?;
-    let (buffer, nothing) = ask(&pool)?;
-    let buffer = buffer.expect("more than 0 bytes");
+#[case::of_buffers(BUFFERS)]
+#[clmatrix_harness::test(requires(svm))]
+#[case::of_svm(SVM)]
+fn a_pool_is_an_allocator<K: Kind>(
+    on_device: OnDevice,
+    #[values(true, false)] has_queue: bool,
+    #[case] _kind: PhantomData<K>,
+) -> Result<()> {
+    let queue = has_queue.then_some(&on_device.queue);
+    let pool: Pool<K> = kind::pool(&on_device, queue, PoolOptions::new())?;
+    let (block, nothing) = ask(&pool)?;
+    let block = block.expect("more than 0 bytes");
     assert!(nothing.is_none());
     assert_eq!(counts(&pool), (0, 1, 1023, SIZE));
-    enqueue_fill(&on_device.queue, &buffer, &4_u32, ..)?;
-    on_device.run(DOUBLE, &[&buffer], COUNT as usize)?;
-    assert_eq!(contents(&on_device, &buffer)?, [8; COUNT as usize]);
-    drop(buffer);
+    block.fill(&on_device.queue, 4)?;
+    assert_eq!(block.contents(&on_device.queue)?, [4; COUNT as usize]);
+    drop(block);
     assert_eq!(counts(&pool), (1, 0, 1023, 0));
     Ok(())
 }

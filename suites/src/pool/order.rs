@@ -1,15 +1,15 @@
 //! Commands on a block come after the commands of its former owner, on any queue.
 
-use std::ptr;
+use std::marker::PhantomData;
 
-use clmatrix::cl3::command_queue as cl3;
 use clmatrix::cl3::types::cl_context;
-use clmatrix::memory::{Buffer, MemFlags, MemoryObject, enqueue_copy, enqueue_fill};
-use clmatrix::pool::{Allocator, DeferredAllocator, MemoryPool, PoolOptions};
+use clmatrix::memory::{Buffer, MemFlags};
+use clmatrix::pool::{Allocator, DeferredAllocator, MemoryPool, Pool, PoolOptions};
 use clmatrix::{CommandQueue, Device, Event, QueueProperties, Result, Status};
 use clmatrix_harness::{CtxFactory, ctx_factory, device};
 use rstest::rstest;
 
+use super::kind::{BUFFERS, Kind, SVM, is_free, pool};
 use super::{pool_in, pool_on};
 use crate::buffer::refusal;
 use crate::support::gate::{gate, meanwhile, open, soon_open};
@@ -21,114 +21,96 @@ const SIZE: usize = 4096;
 const BLOCK: usize = 4351;
 
 /// A pool of one block: every queue has to wait for the last use of it.
-fn one_block() -> PoolOptions {
-    PoolOptions::new().limit(BLOCK)
+fn one_block<K: Kind>(on_device: &OnDevice) -> Result<Pool<K>> {
+    pool(on_device, Some(&on_device.queue), PoolOptions::new().limit(BLOCK))
 }
 
-fn fill(queue: &CommandQueue, buffer: &Buffer, value: u32, gate: Option<&Event>) -> Result<Event> {
-    match gate {
-        Some(gate) => enqueue_fill(queue.after(gate), buffer, &value, ..),
-        None => enqueue_fill(queue, buffer, &value, ..),
-    }
-}
-
-/// Fills it in a way that this crate cannot see.
-fn fill_unseen(queue: &CommandQueue, buffer: &Buffer, value: u32, gate: Option<&Event>) -> Event {
-    let wait_for = gate.map_or(ptr::null_mut(), Event::as_raw);
-    let events = if gate.is_some() { &raw const wait_for } else { ptr::null() };
-    // SAFETY: the handles are alive and of one context, the buffer is as large, and the pattern is copied.
-    let event = unsafe {
-        let (count, pattern) = (u32::from(gate.is_some()), (&raw const value).cast());
-        cl3::enqueue_fill_buffer(
-            queue.as_raw(),
-            buffer.as_raw(),
-            pattern,
-            4,
-            0,
-            SIZE,
-            count,
-            events,
-        )
-    };
-    // SAFETY: the driver has just created the event on this queue, with one reference.
-    unsafe { queue.event_from_raw(event.expect("the driver takes it"), false) }.expect("an event")
-}
-
-fn content(queue: &CommandQueue, buffer: &Buffer) -> Result<Vec<u32>> {
-    let mut found = vec![0; SIZE / 4];
-    enqueue_copy(queue, &mut found, buffer, ..)?;
-    Ok(found)
+/// A pool for the queue of `on_device`.
+fn pool_of<K: Kind>(on_device: &OnDevice) -> Result<Pool<K>> {
+    pool(on_device, Some(&on_device.queue), PoolOptions::new())
 }
 
 /// Enqueues a fill of a block with 1 that waits for the gate, and gives the block back.
-fn used(pool: &MemoryPool, queue: &CommandQueue, gate: &Event) -> Result<usize> {
-    let buffer = pool.allocate_on(queue, SIZE)?;
-    fill(queue, &buffer, 1, Some(gate))?;
-    Ok(buffer.as_raw().addr())
+fn used<K: Kind>(pool: &Pool<K>, queue: &CommandQueue, gate: &Event) -> Result<usize> {
+    let block = pool.allocate_on(queue, SIZE)?;
+    block.fill(queue.after(gate), 1)?;
+    Ok(block.id())
 }
 
 /// PyOpenCL's issue 447: the new owner's data is overwritten by the old one's command.
 #[rstest]
 #[clmatrix_harness::test]
-fn an_unordered_pool_lets_earlier_commands_overwrite_reused_blocks(
+#[case::of_buffers(BUFFERS)]
+#[clmatrix_harness::test(requires(svm))]
+#[case::of_svm(SVM)]
+fn an_unordered_pool_lets_earlier_commands_overwrite_reused_blocks<K: Kind>(
     on_device: OnDevice,
+    #[case] _kind: PhantomData<K>,
 ) -> Result<()> {
     let (first, other) = (&on_device.queue, on_device.another_queue());
-    // SAFETY: it is not right, but no more than buffers of this test are spoilt.
-    let pool = pool_on(first, unsafe { PoolOptions::new().unordered() })?;
+    // SAFETY: it is not right, but no more than memory of this test is spoilt.
+    let options = unsafe { PoolOptions::new().unordered() };
+    let pool: Pool<K> = pool(&on_device, Some(first), options)?;
     let gate = gate(&on_device.context);
-    let raw = used(&pool, first, &gate)?;
-    let buffer = pool.allocate_on(&other, SIZE)?;
-    assert_eq!(buffer.as_raw().addr(), raw);
-    fill(&other, &buffer, 2, None)?;
-    other.finish()?;
+    let id = used(&pool, first, &gate)?;
+    let block = pool.allocate_on(&other, SIZE)?;
+    assert_eq!(block.id(), id);
+    block.fill_unseen(&other, 2, None).wait()?;
     open(&gate);
     first.finish()?;
-    assert_eq!(content(&other, &buffer)?, [1; SIZE / 4]);
+    assert_eq!(block.contents(&other)?, [1; SIZE / 4]);
     Ok(())
 }
 
 #[rstest]
 #[clmatrix_harness::test]
-fn an_ordered_pool_protects_reused_blocks_from_earlier_commands(on_device: OnDevice) -> Result<()> {
+#[case::of_buffers(BUFFERS)]
+#[clmatrix_harness::test(requires(svm))]
+#[case::of_svm(SVM)]
+fn an_ordered_pool_protects_reused_blocks_from_earlier_commands<K: Kind>(
+    on_device: OnDevice,
+    #[case] _kind: PhantomData<K>,
+) -> Result<()> {
     let (first, other) = (&on_device.queue, on_device.another_queue());
-    let pool = pool_on(first, one_block())?;
+    let pool: Pool<K> = one_block(&on_device)?;
     let gate = gate(&on_device.context);
-    let raw = used(&pool, first, &gate)?;
-    let (buffer, found) = meanwhile(&gate, open, || -> Result<_> {
-        let buffer = pool.allocate_on(&other, SIZE)?;
-        fill(&other, &buffer, 2, None)?;
-        let found = content(&other, &buffer)?;
-        Ok((buffer, found))
+    let id = used(&pool, first, &gate)?;
+    let block = meanwhile(&gate, open, || -> Result<_> {
+        let block = pool.allocate_on(&other, SIZE)?;
+        block.fill_unseen(&other, 2, None).wait()?;
+        Ok(block)
     })?;
-    assert_eq!(buffer.as_raw().addr(), raw);
-    assert_eq!(found, [2; SIZE / 4]);
+    assert_eq!(block.id(), id);
     first.finish()?;
-    assert_eq!(content(&other, &buffer)?, [2; SIZE / 4]);
+    assert_eq!(block.contents(&other)?, [2; SIZE / 4]);
     Ok(())
 }
 
-/// A kernel's launch is a use like any other, and reads and writes are seen by kernels.
+/// A kernel's launch is a use like any other.
 #[rstest]
 #[clmatrix_harness::test]
-fn kernels_on_a_block_run_before_its_reuse(on_device: OnDevice) -> Result<()> {
-    let other = on_device.another_queue();
-    let pool = pool_on(&on_device.queue, one_block())?;
+#[case::of_buffers(BUFFERS)]
+#[clmatrix_harness::test(requires(svm))]
+#[case::of_svm(SVM)]
+fn kernels_on_a_block_run_before_its_reuse<K: Kind>(
+    on_device: OnDevice,
+    #[case] _kind: PhantomData<K>,
+) -> Result<()> {
+    let (first, other) = (&on_device.queue, on_device.another_queue());
+    let pool: Pool<K> = one_block(&on_device)?;
     let gate = gate(&on_device.context);
     let add = "kernel void k(global uint *x) { x[get_global_id(0)] += 5; }";
     let mut add = on_device.kernel(add, "")?;
     let old = pool.allocate(SIZE)?;
-    fill(&on_device.queue, &old, 1, None)?;
-    // SAFETY: the kernel uses as many elements as there are work items.
-    unsafe { add.launch().arg(&*old).global(SIZE / 4).enqueue(on_device.queue.after(&gate))? };
-    let raw = old.as_raw().addr();
+    old.fill(first, 1)?;
+    old.launch(&mut add, first.after(&gate))?;
+    let id = old.id();
     drop(old);
     let found = meanwhile(&gate, open, || -> Result<_> {
         let new = pool.allocate_on(&other, SIZE)?;
-        assert_eq!(new.as_raw().addr(), raw);
-        // SAFETY: as above.
-        unsafe { add.launch().arg(&*new).global(SIZE / 4).enqueue(&other)? };
-        content(&other, &new)
+        assert_eq!(new.id(), id);
+        new.launch(&mut add, &other)?;
+        new.contents(&other)
     })?;
     assert_eq!(found, [11; SIZE / 4]);
     Ok(())
@@ -137,23 +119,23 @@ fn kernels_on_a_block_run_before_its_reuse(on_device: OnDevice) -> Result<()> {
 /// The gate is still closed when the block is handed out again.
 #[rstest]
 #[clmatrix_harness::test]
-fn reuse_on_the_same_queue_does_not_wait(on_device: OnDevice) -> Result<()> {
+#[case::of_buffers(BUFFERS)]
+#[clmatrix_harness::test(requires(svm))]
+#[case::of_svm(SVM)]
+fn reuse_on_the_same_queue_does_not_wait<K: Kind>(
+    on_device: OnDevice,
+    #[case] _kind: PhantomData<K>,
+) -> Result<()> {
     let queue = &on_device.queue;
-    let pool = pool_on(queue, PoolOptions::new())?;
+    let pool: Pool<K> = pool_of(&on_device)?;
     let gate = gate(&on_device.context);
-    let raw = used(&pool, queue, &gate)?;
-    for allocate in
-        [(|pool, _| pool.allocate(SIZE)) as fn(&MemoryPool, &CommandQueue) -> _, |pool, queue| {
-            pool.allocate_on(queue, SIZE)
-        }]
-    {
-        let buffer = allocate(&pool, queue)?;
-        assert_eq!(buffer.as_raw().addr(), raw);
-    }
-    let buffer = pool.allocate(SIZE)?;
-    fill(queue, &buffer, 2, None)?;
+    let id = used(&pool, queue, &gate)?;
+    assert_eq!(pool.allocate(SIZE)?.id(), id);
+    assert_eq!(pool.allocate_on(queue, SIZE)?.id(), id);
+    let block = pool.allocate(SIZE)?;
+    block.fill(queue, 2)?;
     open(&gate);
-    assert_eq!(content(queue, &buffer)?, [2; SIZE / 4]);
+    assert_eq!(block.contents(queue)?, [2; SIZE / 4]);
     Ok(())
 }
 
@@ -161,18 +143,24 @@ fn reuse_on_the_same_queue_does_not_wait(on_device: OnDevice) -> Result<()> {
 /// it.
 #[rstest]
 #[clmatrix_harness::test]
-fn each_queue_reuses_its_own_blocks(on_device: OnDevice) -> Result<()> {
+#[case::of_buffers(BUFFERS)]
+#[clmatrix_harness::test(requires(svm))]
+#[case::of_svm(SVM)]
+fn each_queue_reuses_its_own_blocks<K: Kind>(
+    on_device: OnDevice,
+    #[case] _kind: PhantomData<K>,
+) -> Result<()> {
     let (first, other) = (&on_device.queue, on_device.another_queue());
-    let pool = pool_on(first, PoolOptions::new())?;
+    let pool: Pool<K> = pool_of(&on_device)?;
     let (gate, other_gate) = (gate(&on_device.context), self::gate(&on_device.context));
-    let raw = used(&pool, first, &gate)?;
+    let id = used(&pool, first, &gate)?;
     let own = used(&pool, &other, &other_gate)?;
-    assert_ne!(own, raw);
+    assert_ne!(own, id);
     for _ in 0..3 {
-        for (queue, raw) in [(first, raw), (&other, own)] {
-            let buffer = pool.allocate_on(queue, SIZE)?;
-            assert_eq!(buffer.as_raw().addr(), raw);
-            fill(queue, &buffer, 2, None)?;
+        for (queue, id) in [(first, id), (&other, own)] {
+            let block = pool.allocate_on(queue, SIZE)?;
+            assert_eq!(block.id(), id);
+            block.fill(queue, 2)?;
         }
     }
     assert_eq!((pool.held_blocks(), pool.managed_bytes()), (2, 2 * BLOCK));
@@ -185,86 +173,112 @@ fn each_queue_reuses_its_own_blocks(on_device: OnDevice) -> Result<()> {
 /// A queue that has had a block waits for its uses on other queues, so that the pool does not grow.
 #[rstest]
 #[clmatrix_harness::test]
-fn a_queue_waits_for_commands_of_other_queues_on_its_block(on_device: OnDevice) -> Result<()> {
+#[case::of_buffers(BUFFERS)]
+#[clmatrix_harness::test(requires(svm))]
+#[case::of_svm(SVM)]
+fn a_queue_waits_for_commands_of_other_queues_on_its_block<K: Kind>(
+    on_device: OnDevice,
+    #[case] _kind: PhantomData<K>,
+) -> Result<()> {
     let (first, other) = (&on_device.queue, on_device.another_queue());
-    let pool = pool_on(first, PoolOptions::new())?;
+    let pool: Pool<K> = pool_of(&on_device)?;
     let gate = gate(&on_device.context);
-    let mut raws = Vec::new();
+    let mut ids = Vec::new();
     let (last, found) = meanwhile(&gate, open, || -> Result<_> {
         for value in 1..=4 {
-            let buffer = pool.allocate(SIZE)?;
-            raws.push(buffer.as_raw());
-            fill(&other, &buffer, value, (value == 1).then_some(&*gate))?;
+            let block = pool.allocate(SIZE)?;
+            ids.push(block.id());
+            match value {
+                1 => block.fill(other.after(&gate), value),
+                _ => block.fill(&other, value),
+            }?;
         }
         let last = pool.allocate(SIZE)?;
-        raws.push(last.as_raw());
-        let found = content(first, &last)?;
+        ids.push(last.id());
+        let found = last.contents(first)?;
         Ok((last, found))
     })?;
-    assert!(raws.iter().all(|raw| *raw == raws[0]), "{raws:?}");
+    assert!(ids.iter().all(|id| *id == ids[0]), "{ids:?}");
     assert_eq!((found, pool.managed_bytes()), (vec![4; SIZE / 4], BLOCK));
     drop(last);
     other.finish()
 }
 
+/// Nothing is known of the idle block but an event that has ended.
 #[rstest]
 #[clmatrix_harness::test]
-fn a_block_with_completed_events_is_preferred(on_device: OnDevice) -> Result<()> {
+#[case::of_buffers(BUFFERS)]
+#[clmatrix_harness::test(requires(svm))]
+#[case::of_svm(SVM)]
+fn a_block_with_completed_events_is_preferred<K: Kind>(
+    on_device: OnDevice,
+    #[case] _kind: PhantomData<K>,
+) -> Result<()> {
     let (first, other) = (&on_device.queue, on_device.another_queue());
     let (unseen, gate) = (on_device.another_queue(), gate(&on_device.context));
-    let pool = pool_on(first, PoolOptions::new())?;
+    let pool: Pool<K> = pool_of(&on_device)?;
     let (mut idle, busy) = (pool.allocate(SIZE)?, pool.allocate(SIZE)?);
-    let raw = idle.as_raw();
-    let event = fill_unseen(&unseen, &idle, 1, None);
+    let id = idle.id();
+    let event = idle.fill_unseen(&unseen, 1, None);
     event.wait()?;
     idle.unbind_from_queue()?;
     idle.record_use(&event)?;
-    let ends = fill(first, &busy, 1, Some(&gate))?;
+    let ends = busy.fill(first.after(&gate), 1)?;
     drop(idle);
     // It would go first.
     drop(busy);
-    let found = soon_open(&gate, || pool.allocate_on(&other, SIZE))?.as_raw();
-    assert!(found == raw || ends.status()? == Status::Complete);
+    let found = soon_open(&gate, || pool.allocate_on(&other, SIZE))?.id();
+    assert!(found == id || ends.status()? == Status::Complete);
     ends.wait()?;
     Ok(())
 }
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_block_with_pending_commands_is_not_reused_without_a_queue(on_device: OnDevice) -> Result<()> {
-    let pool = pool_in(&on_device.context, PoolOptions::new())?;
+#[case::of_buffers(BUFFERS)]
+#[clmatrix_harness::test(requires(svm))]
+#[case::of_svm(SVM)]
+fn a_block_with_pending_commands_is_not_reused_without_a_queue<K: Kind>(
+    on_device: OnDevice,
+    #[case] _kind: PhantomData<K>,
+) -> Result<()> {
+    let pool: Pool<K> = pool(&on_device, None, PoolOptions::new())?;
     let gate = gate(&on_device.context);
     let busy = pool.allocate(SIZE)?;
-    let ends = fill(&on_device.queue, &busy, 1, Some(&gate))?;
-    let raw = busy.as_raw();
+    let ends = busy.fill(on_device.queue.after(&gate), 1)?;
+    let id = busy.id();
     drop(busy);
     let other = soon_open(&gate, || pool.allocate(SIZE))?;
-    assert!(other.as_raw() != raw || ends.status()? == Status::Complete);
+    assert!(other.id() != id || ends.status()? == Status::Complete);
     drop(other);
     ends.wait()?;
     // The pool may hear of it later than this thread.
-    let is_back = soon(|| {
-        let held = (0..pool.held_blocks()).map(|_| pool.allocate(SIZE));
-        let held = held.collect::<Result<Vec<_>>>()?;
-        Ok(held.iter().any(|block| block.as_raw() == raw))
-    });
-    assert!(is_back?, "its uses have ended");
+    assert!(soon(|| is_free(&pool, SIZE, id))?, "its uses have ended");
     Ok(())
 }
 
-/// AccessTracker that this crate cannot see: commands through opencl3 or cl3.
+/// Uses that this crate cannot see: commands through opencl3 or cl3.
 #[rstest]
-#[case::by_an_event(true)]
-#[case::by_its_queue(false)]
 #[clmatrix_harness::test]
-fn reuse_waits_for_recorded_uses(on_device: OnDevice, #[case] by_event: bool) -> Result<()> {
+#[case::by_an_event_of_buffers(BUFFERS, true)]
+#[clmatrix_harness::test]
+#[case::by_its_queue_of_buffers(BUFFERS, false)]
+#[clmatrix_harness::test(requires(svm))]
+#[case::by_an_event_of_svm(SVM, true)]
+#[clmatrix_harness::test(requires(svm))]
+#[case::by_its_queue_of_svm(SVM, false)]
+fn reuse_waits_for_recorded_uses<K: Kind>(
+    on_device: OnDevice,
+    #[case] _kind: PhantomData<K>,
+    #[case] by_event: bool,
+) -> Result<()> {
     let (unseen, other) = (on_device.another_queue(), on_device.another_queue());
-    let pool = pool_on(&on_device.queue, one_block())?;
+    let pool: Pool<K> = one_block(&on_device)?;
     let gate = gate(&on_device.context);
     let old = pool.allocate(SIZE)?;
-    let event = fill_unseen(&unseen, &old, 1, Some(&gate));
-    let raw = old.as_raw().addr();
-    let found = meanwhile(&gate, open, || -> Result<_> {
+    let event = old.fill_unseen(&unseen, 1, Some(&gate));
+    let id = old.id();
+    let new = meanwhile(&gate, open, || -> Result<_> {
         if by_event {
             old.record_use(&event)?;
         } else {
@@ -272,40 +286,50 @@ fn reuse_waits_for_recorded_uses(on_device: OnDevice, #[case] by_event: bool) ->
         }
         drop(old);
         let new = pool.allocate_on(&other, SIZE)?;
-        assert_eq!(new.as_raw().addr(), raw);
-        fill(&other, &new, 2, None)?;
-        other.finish()?;
+        assert_eq!(new.id(), id);
+        new.fill_unseen(&other, 2, None).wait()?;
         unseen.finish()?;
-        content(&other, &new)
+        Ok(new)
     })?;
-    assert_eq!(found, [2; SIZE / 4]);
+    assert_eq!(new.contents(&other)?, [2; SIZE / 4]);
     Ok(())
 }
 
 /// Commands that the library does not see run on the new queue after those of the old queue.
 #[rstest]
 #[clmatrix_harness::test]
-fn a_rebound_block_waits_for_its_former_queue(on_device: OnDevice) -> Result<()> {
+#[case::of_buffers(BUFFERS)]
+#[clmatrix_harness::test(requires(svm))]
+#[case::of_svm(SVM)]
+fn a_rebound_block_waits_for_its_former_queue<K: Kind>(
+    on_device: OnDevice,
+    #[case] _kind: PhantomData<K>,
+) -> Result<()> {
     let other = on_device.another_queue();
-    let pool = pool_on(&on_device.queue, PoolOptions::new())?;
+    let pool: Pool<K> = pool_of(&on_device)?;
     let gate = gate(&on_device.context);
-    let mut buffer = pool.allocate(SIZE)?;
-    let old = fill_unseen(&on_device.queue, &buffer, 1, Some(&gate));
+    let mut block = pool.allocate(SIZE)?;
+    let old = block.fill_unseen(&on_device.queue, 1, Some(&gate));
     soon_open(&gate, || -> Result<_> {
-        buffer.bind_to_queue(&other)?;
-        let new = fill_unseen(&other, &buffer, 2, None);
-        new.wait()?;
-        Ok(())
+        block.bind_to_queue(&other)?;
+        block.fill_unseen(&other, 2, None).wait()
     })?;
     old.wait()?;
-    assert_eq!(content(&other, &buffer)?, [2; SIZE / 4]);
+    assert_eq!(block.contents(&other)?, [2; SIZE / 4]);
     Ok(())
 }
 
 /// Neither those that are recorded nor those of markers: they have their queue or their context.
 #[rstest]
 #[clmatrix_harness::test]
-fn a_pool_releases_its_events(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
+#[case::of_buffers(BUFFERS)]
+#[clmatrix_harness::test(requires(svm))]
+#[case::of_svm(SVM)]
+fn a_pool_releases_its_events<K: Kind>(
+    on_device: OnDevice,
+    ctx_factory: CtxFactory,
+    #[case] _kind: PhantomData<K>,
+) -> Result<()> {
     let (first, other) = (&on_device.queue, on_device.another_queue());
     let unseen = on_device.another_queue();
     let references = || -> Result<_> {
@@ -314,13 +338,13 @@ fn a_pool_releases_its_events(on_device: OnDevice, ctx_factory: CtxFactory) -> R
         Ok((on_device.context.reference_count()?, first?, other?, unseen?))
     };
     let before = references()?;
-    let pool = pool_on(first, PoolOptions::new())?;
+    let pool: Pool<K> = pool_of(&on_device)?;
     for _ in 0..3 {
         let gate = gate(&on_device.context);
         used(&pool, first, &gate)?;
         meanwhile(&gate, open, || -> Result<_> {
             let block = pool.allocate_on(&other, SIZE)?;
-            let event = fill_unseen(&unseen, &block, 2, None);
+            let event = block.fill_unseen(&unseen, 2, None);
             block.record_use(&event)?;
             block.record_use(&unseen)?;
             drop(block);
@@ -333,11 +357,12 @@ fn a_pool_releases_its_events(on_device: OnDevice, ctx_factory: CtxFactory) -> R
     let context = ctx_factory()?;
     let elsewhere = OnDevice { queue: CommandQueue::new(&context)?, context };
     let is_left = || -> Result<bool> {
+        // The pool has enqueued its last free, whose event a queue may keep until it is finished.
+        first.finish()?;
         // Where drivers need marks in queues, those of others that have ended go with this.
         elsewhere.queue.finish()?;
-        pool_on(&elsewhere.queue, PoolOptions::new())?
-            .allocate(SIZE)?
-            .record_use(&elsewhere.queue)?;
+        let block = pool_of::<K>(&elsewhere)?.allocate(SIZE)?;
+        block.record_use(&elsewhere.queue)?;
         Ok(references()? != before)
     };
     assert!(soon(|| Ok(!is_left()?))?, "{before:?}, now {:?}", references()?);
@@ -402,19 +427,25 @@ fn an_allocator_for_an_out_of_order_queue_is_refused(
 /// On a queue that may reorder its commands, all that follows comes after the old owner's uses.
 #[rstest]
 #[clmatrix_harness::test]
-fn reuse_on_an_out_of_order_queue_waits(on_device: OnDevice, device: Device) -> Result<()> {
+#[case::of_buffers(BUFFERS)]
+#[clmatrix_harness::test(requires(svm))]
+#[case::of_svm(SVM)]
+fn reuse_on_an_out_of_order_queue_waits<K: Kind>(
+    on_device: OnDevice,
+    device: Device,
+    #[case] _kind: PhantomData<K>,
+) -> Result<()> {
     let loose = on_device.out_of_order_queue(device)?;
-    let pool = pool_on(&on_device.queue, one_block())?;
+    let pool: Pool<K> = one_block(&on_device)?;
     let gate = gate(&on_device.context);
-    let raw = used(&pool, &on_device.queue, &gate)?;
-    let found = meanwhile(&gate, open, || -> Result<_> {
-        let buffer = pool.allocate_on(&loose, SIZE)?;
-        assert_eq!(buffer.as_raw().addr(), raw);
-        enqueue_fill(&loose, &*buffer, &2_u32, ..)?;
-        loose.finish()?;
-        content(&loose, &buffer)
+    let id = used(&pool, &on_device.queue, &gate)?;
+    let block = meanwhile(&gate, open, || -> Result<_> {
+        let block = pool.allocate_on(&loose, SIZE)?;
+        assert_eq!(block.id(), id);
+        block.fill_unseen(&loose, 2, None).wait()?;
+        Ok(block)
     })?;
-    assert_eq!(found, [2; SIZE / 4]);
+    assert_eq!(block.contents(&on_device.queue)?, [2; SIZE / 4]);
     Ok(())
 }
 
@@ -426,8 +457,8 @@ fn blocks_of_dropped_queues_are_reused(on_device: OnDevice) -> Result<()> {
     let fill_on_new_queue = || -> Result<_> {
         let queue = on_device.another_queue();
         let block = pool.allocate_on(&queue, SIZE)?;
-        let filled = fill(&queue, &block, 7, None)?;
-        let raw = block.as_raw();
+        let filled = Kind::fill(&*block, &queue, 7)?;
+        let raw = block.id();
         drop((block, queue));
         // Flushes nothing.
         let has_ended = soon(|| Ok(filled.status()?.has_ended()))?;

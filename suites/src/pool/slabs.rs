@@ -1,16 +1,20 @@
 //! Large blocks that are handed out in regions.
 
+use std::ops::Deref;
+use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
 
-use clmatrix::memory::{Buffer, MemFlags, MemoryObject, SvmFlags, enqueue_copy, enqueue_fill};
-use clmatrix::pool::{MemoryPool, PoolOptions, PooledBuffer, SvmAllocator, SvmPool};
+use clmatrix::memory::{Buffer, MemFlags, MemoryObject, enqueue_copy, enqueue_fill};
+use clmatrix::pool::{
+    Allocator, DeferredAllocator, ImmediateAllocator, MemoryPool, PoolOptions, PooledBuffer,
+    SlabAllocator,
+};
 use clmatrix::{Class, CommandQueue, Device, Result, Status};
 use clmatrix_harness::device;
 use rstest::rstest;
 
-use super::{counts, pool_in, pool_on};
-use crate::buffer::{bytes_in, refusal};
+use super::{counts, pool_on, slabs_of};
+use crate::buffer::bytes_in;
 use crate::support::gate::{gate, meanwhile, open, soon_open};
 use crate::support::on_device::{OnDevice, on_device, soon};
 use crate::support::pattern::{assert_same, before, source};
@@ -18,8 +22,41 @@ use crate::support::pattern::{assert_same, before, source};
 /// Bytes: a multiple of every alignment.
 const ROOT: usize = 1 << 16;
 
-fn split() -> PoolOptions {
-    PoolOptions::new().suballocate(ROOT)
+/// A pool of the parts of slabs.
+struct Split<A: Allocator> {
+    pool: MemoryPool,
+    slabs: Arc<SlabAllocator<A>>,
+}
+
+impl<A: Allocator> Deref for Split<A> {
+    type Target = MemoryPool;
+
+    fn deref(&self) -> &MemoryPool {
+        &self.pool
+    }
+}
+
+impl<A: Allocator> Split<A> {
+    /// The number of parts, the bytes of all slabs, and the requested bytes.
+    fn counts(&self) -> (usize, usize, usize) {
+        let (held, active, managed, bytes) = counts(&self.pool);
+        assert!(held == 0 && managed >= bytes && managed <= bytes + active);
+        (active, self.slabs.reserved_bytes(), bytes)
+    }
+}
+
+/// A pool of parts for the queue of `on_device`.
+fn split(on_device: &OnDevice) -> Result<Split<ImmediateAllocator>> {
+    let inner = ImmediateAllocator::new(&on_device.queue, MemFlags::READ_WRITE)?;
+    let (pool, slabs) = slabs_of(inner, ROOT, PoolOptions::new())?;
+    Ok(Split { pool, slabs })
+}
+
+/// A pool of parts for no queue.
+fn split_for_none(on_device: &OnDevice) -> Result<Split<DeferredAllocator>> {
+    let inner = DeferredAllocator::new(&on_device.context, MemFlags::READ_WRITE)?;
+    let (pool, slabs) = slabs_of(inner, ROOT, PoolOptions::new())?;
+    Ok(Split { pool, slabs })
 }
 
 /// Returns the alignment of the offsets and sizes of regions, in bytes.
@@ -30,7 +67,7 @@ fn alignment(device: Device) -> Result<usize> {
 
 /// Where it begins and ends in its root.
 fn place(part: &PooledBuffer) -> (usize, usize) {
-    (part.offset(), part.offset() + part.block_size())
+    (part.offset(), part.offset() + part.size())
 }
 
 fn root(part: &Buffer) -> usize {
@@ -49,7 +86,7 @@ fn parts_of_a_slab_are_aligned_and_do_not_overlap(
     on_device: OnDevice,
     device: Device,
 ) -> Result<()> {
-    let pool = pool_on(&on_device.queue, split())?;
+    let pool = split(&on_device)?;
     let alignment = alignment(device)?;
     let parts: Vec<_> = [1, 100, alignment, alignment + 1, 5000, 0]
         .into_iter()
@@ -57,13 +94,12 @@ fn parts_of_a_slab_are_aligned_and_do_not_overlap(
         .collect::<Result<_>>()?;
     let mut end = 0;
     for (size, part) in &parts {
-        assert_eq!(part.size(), *size);
-        assert_eq!(place(part), (end, end + size.max(&1).next_multiple_of(alignment)));
+        assert_eq!(place(part), (end, end + size));
         assert_eq!(root(part), root(&parts[0].1));
-        end = place(part).1;
+        end += size.max(&1).next_multiple_of(alignment);
     }
     let bytes = parts.iter().map(|(size, _)| size).sum();
-    assert_eq!(counts(&pool), (0, 6, ROOT, bytes));
+    assert_eq!(pool.counts(), (6, ROOT, bytes));
     Ok(())
 }
 
@@ -72,7 +108,7 @@ fn parts_of_a_slab_are_aligned_and_do_not_overlap(
 #[clmatrix_harness::test]
 fn kernels_on_adjacent_parts_do_not_interfere(on_device: OnDevice) -> Result<()> {
     const COUNT: usize = 33;
-    let pool = pool_on(&on_device.queue, split())?;
+    let pool = split(&on_device)?;
     let parts: Vec<_> = (0..4).map(|_| pool.allocate(4 * COUNT)).collect::<Result<_>>()?;
     let write = "kernel void k(global uint *x, global const uint *seed) {
         x[get_global_id(0)] = 1000 * seed[0] + get_global_id(0);
@@ -99,7 +135,7 @@ fn kernels_on_adjacent_parts_do_not_interfere(on_device: OnDevice) -> Result<()>
 #[clmatrix_harness::test]
 fn adjacent_parts_keep_their_bytes(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
-    let pool = pool_on(queue, split())?;
+    let pool = split(&on_device)?;
     let sizes = [4097, 1, 77, 4097];
     let parts = sizes.map(|size| pool.allocate(size));
     let parts: Vec<_> = parts.into_iter().collect::<Result<_>>()?;
@@ -121,7 +157,7 @@ fn adjacent_parts_keep_their_bytes(on_device: OnDevice) -> Result<()> {
 #[rstest]
 #[clmatrix_harness::test]
 fn adjacent_free_ranges_are_merged(on_device: OnDevice) -> Result<()> {
-    let pool = pool_on(&on_device.queue, split())?;
+    let pool = split(&on_device)?;
     let [first, second, third, fourth] = [
         pool.allocate(ROOT / 4)?,
         pool.allocate(ROOT / 4)?,
@@ -129,16 +165,16 @@ fn adjacent_free_ranges_are_merged(on_device: OnDevice) -> Result<()> {
         pool.allocate(ROOT / 4)?,
     ];
     let whole = root(&first);
-    assert_eq!(counts(&pool), (0, 4, ROOT, ROOT));
+    assert_eq!(pool.counts(), (4, ROOT, ROOT));
     drop(second);
-    assert_eq!(counts(&pool), (0, 3, ROOT, 3 * (ROOT / 4)));
+    assert_eq!(pool.counts(), (3, ROOT, 3 * (ROOT / 4)));
     drop(fourth);
     // Two quarters that are no neighbours do not make a half.
     let half = pool.allocate(ROOT / 2)?;
     assert_ne!(root(&half), whole);
-    assert_eq!(counts(&pool), (0, 3, 2 * ROOT, ROOT));
+    assert_eq!(pool.counts(), (3, 2 * ROOT, ROOT));
     drop(half);
-    assert_eq!(counts(&pool), (1, 2, 2 * ROOT, ROOT / 2));
+    assert_eq!(pool.counts(), (2, 2 * ROOT, ROOT / 2));
     drop(third);
     // The best fit: of the first root, three quarters are free.
     let most = pool.allocate(3 * (ROOT / 4))?;
@@ -147,31 +183,25 @@ fn adjacent_free_ranges_are_merged(on_device: OnDevice) -> Result<()> {
     enqueue_fill(&on_device.queue, &*first, &8_u32, ..)?;
     assert!(is_of(&on_device.queue, &most, 7)? && is_of(&on_device.queue, &first, 8)?);
     drop((first, most));
-    assert_eq!(counts(&pool), (2, 0, 2 * ROOT, 0));
+    assert_eq!(pool.counts(), (0, 2 * ROOT, 0));
     let all = pool.allocate(ROOT)?;
-    assert_eq!((place(&all), counts(&pool)), ((0, ROOT), (1, 1, 2 * ROOT, ROOT)));
+    assert_eq!((place(&all), pool.counts()), ((0, ROOT), (1, 2 * ROOT, ROOT)));
     Ok(())
 }
 
 #[rstest]
 #[clmatrix_harness::test]
-fn requests_larger_than_a_slab_get_their_own_block(on_device: OnDevice) -> Result<()> {
-    let pool = pool_on(&on_device.queue, split())?;
+fn requests_larger_than_a_slab_get_their_own_buffer(on_device: OnDevice) -> Result<()> {
+    let pool = split(&on_device)?;
     let large = pool.allocate(ROOT + 1)?;
-    let block = pool.alloc_size(pool.bin_number(ROOT + 1)).expect("a bin");
-    assert!(large.parent().is_none() && large.block_size() == block);
-    assert_eq!(counts(&pool), (0, 1, block, ROOT + 1));
-    let small = pool.allocate(ROOT)?;
-    assert!(small.parent().is_some());
-    drop((large, small));
-    assert_eq!(counts(&pool), (2, 0, ROOT + block, 0));
-    // The largest goes first.
-    pool.trim_to(ROOT + block - 1);
-    assert_eq!(counts(&pool), (1, 0, ROOT, 0));
-    pool.trim_to(ROOT);
-    assert_eq!(counts(&pool), (1, 0, ROOT, 0));
-    pool.trim_to(ROOT - 1);
-    assert_eq!(counts(&pool), (0, 0, 0, 0));
+    assert_eq!((place(&large), pool.counts()), ((0, ROOT + 1), (1, ROOT + 1, ROOT + 1)));
+    let small = pool.allocate(16)?;
+    assert_ne!(root(&small), root(&large));
+    assert_eq!(pool.counts(), (2, 2 * ROOT + 1, ROOT + 17));
+    drop(large);
+    assert_eq!(pool.counts(), (1, ROOT, 16));
+    drop(small);
+    assert_eq!(pool.counts(), (0, ROOT, 0));
     Ok(())
 }
 
@@ -181,14 +211,14 @@ fn keeps_its_bytes<T>(
     on_device: &OnDevice,
     keep: impl FnOnce(&CommandQueue, &Buffer) -> Result<T>,
 ) -> Result<()> {
-    let pool = pool_on(&on_device.queue, split())?;
+    let pool = split(on_device)?;
     let part = pool.allocate(ROOT / 2)?;
     enqueue_fill(&on_device.queue, &*part, &5_u32, ..)?;
     let whole = root(&part);
     let kept = keep(&on_device.queue, &part)?;
     assert_eq!(place(&part), (0, ROOT / 2));
     drop(part);
-    assert_eq!(counts(&pool), (1, 0, ROOT, 0));
+    assert_eq!(pool.counts(), (0, ROOT, 0));
     let other = pool.allocate(ROOT / 2)?;
     assert_eq!((root(&other), place(&other)), (whole, (ROOT / 2, ROOT)));
     enqueue_fill(&on_device.queue, &*other, &6_u32, ..)?;
@@ -200,7 +230,7 @@ fn keeps_its_bytes<T>(
     let in_first = root(&again) == whole;
     assert_eq!((in_first, place(&again)), (true, (0, ROOT / 2)));
     assert!(is_of(&on_device.queue, &again, 5)? && is_of(&on_device.queue, &other, 6)?);
-    assert_eq!(counts(&pool), (1, 2, 2 * ROOT, ROOT));
+    assert_eq!(pool.counts(), (2, 2 * ROOT, ROOT));
     Ok(())
 }
 
@@ -266,28 +296,28 @@ fn comes_after(
 #[rstest]
 #[clmatrix_harness::test]
 fn other_queues_wait_for_the_queue_of_the_pool(on_device: OnDevice) -> Result<()> {
-    let pool = pool_on(&on_device.queue, split())?;
+    let pool = split(&on_device)?;
     comes_after(&on_device, &pool, &on_device.queue, &on_device.another_queue())
 }
 
 #[rstest]
 #[clmatrix_harness::test]
 fn the_queue_of_the_pool_waits_for_other_queues(on_device: OnDevice) -> Result<()> {
-    let pool = pool_on(&on_device.queue, split())?;
+    let pool = split(&on_device)?;
     comes_after(&on_device, &pool, &on_device.another_queue(), &on_device.queue)
 }
 
 #[rstest]
 #[clmatrix_harness::test]
 fn queues_wait_for_each_other(on_device: OnDevice) -> Result<()> {
-    let pool = pool_on(&on_device.queue, split())?;
+    let pool = split(&on_device)?;
     comes_after(&on_device, &pool, &on_device.another_queue(), &on_device.another_queue())
 }
 
 #[rstest]
 #[clmatrix_harness::test]
 fn a_pool_without_a_queue_orders_queues(on_device: OnDevice) -> Result<()> {
-    let pool = pool_in(&on_device.context, split())?;
+    let pool = split_for_none(&on_device)?;
     comes_after(&on_device, &pool, &on_device.queue, &on_device.another_queue())
 }
 
@@ -295,7 +325,7 @@ fn a_pool_without_a_queue_orders_queues(on_device: OnDevice) -> Result<()> {
 #[rstest]
 #[clmatrix_harness::test]
 fn reuse_of_a_part_waits_for_recorded_uses(on_device: OnDevice) -> Result<()> {
-    let pool = pool_on(&on_device.queue, split())?;
+    let pool = split(&on_device)?;
     let (other, gate) = (on_device.another_queue(), gate(&on_device.context));
     let old = pool.allocate_on(&other, 256)?;
     let elsewhere = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
@@ -316,7 +346,7 @@ fn reuse_of_a_part_waits_for_recorded_uses(on_device: OnDevice) -> Result<()> {
 #[rstest]
 #[clmatrix_harness::test]
 fn reuse_of_a_part_on_the_same_queue_does_not_wait(on_device: OnDevice) -> Result<()> {
-    let pool = pool_on(&on_device.queue, split())?;
+    let pool = split(&on_device)?;
     let gate = gate(&on_device.context);
     let neighbour = pool.allocate(4096)?;
     let part = pool.allocate(4096)?;
@@ -325,7 +355,7 @@ fn reuse_of_a_part_on_the_same_queue_does_not_wait(on_device: OnDevice) -> Resul
     drop(part);
     // It would not come to an end if it waited.
     let part = pool.allocate(4096)?;
-    assert_eq!((place(&part), counts(&pool)), (old, (0, 2, ROOT, 8192)));
+    assert_eq!((place(&part), pool.counts()), (old, (2, ROOT, 8192)));
     open(&gate);
     on_device.queue.finish()?;
     Ok(())
@@ -335,7 +365,7 @@ fn reuse_of_a_part_on_the_same_queue_does_not_wait(on_device: OnDevice) -> Resul
 #[rstest]
 #[clmatrix_harness::test]
 fn parts_with_pending_commands_are_not_reused_without_a_queue(on_device: OnDevice) -> Result<()> {
-    let pool = pool_in(&on_device.context, split())?;
+    let pool = split_for_none(&on_device)?;
     let (other, gate) = (on_device.another_queue(), gate(&on_device.context));
     let old = pool.allocate(4096)?;
     let (whole, at) = (root(&old), place(&old));
@@ -351,7 +381,7 @@ fn parts_with_pending_commands_are_not_reused_without_a_queue(on_device: OnDevic
     drop(new);
     // The pool may hear of it later than this thread.
     let is_back = soon(|| {
-        let held = (0..pool.held_blocks()).map(|_| pool.allocate(ROOT));
+        let held = (0..pool.slabs.reserved_bytes() / ROOT).map(|_| pool.allocate(ROOT));
         let held = held.collect::<Result<Vec<_>>>()?;
         Ok(held.iter().any(|part| root(part) == whole))
     });
@@ -359,64 +389,63 @@ fn parts_with_pending_commands_are_not_reused_without_a_queue(on_device: OnDevic
     Ok(())
 }
 
+/// The limit of slabs is that of a pool below.
 #[rstest]
 #[clmatrix_harness::test]
-fn the_limit_counts_slabs_and_blocks(on_device: OnDevice) -> Result<()> {
-    let pool = pool_on(&on_device.queue, split().limit(ROOT + 4095))?;
+fn slabs_of_a_pool_have_its_limit(on_device: OnDevice) -> Result<()> {
+    let options = PoolOptions::new().leading_bits(20).limit(ROOT + 4095);
+    let below = pool_on(&on_device.queue, options)?;
+    let (pool, slabs) = slabs_of(below.clone(), ROOT, PoolOptions::new())?;
     let first = pool.allocate(ROOT)?;
-    // There is no room for a root, but for a block.
+    // There is no room for a slab, but for a buffer.
     let second = pool.allocate(1000)?;
-    assert!(second.parent().is_none());
-    assert_eq!(counts(&pool), (0, 2, ROOT + 1023, ROOT + 1000));
+    assert_ne!(root(&second), root(&first));
+    assert_eq!(counts(&below), (0, 2, ROOT + 1000, ROOT + 1000));
     let refused = pool.allocate(4000).expect_err("more than the limit");
     assert_eq!(refused.class(), Class::OutOfMemory);
+    let whole = root(&first);
     drop(first);
-    assert_eq!(counts(&pool), (1, 1, ROOT + 1023, 1000));
     let third = pool.allocate(4000)?;
-    assert!(third.parent().is_some());
+    assert_eq!(root(&third), whole);
     drop((second, third));
-    // Held blocks are freed for a larger block.
+    assert_eq!(counts(&below), (1, 1, ROOT + 1000, ROOT));
+    // Unused slabs are freed for a larger buffer.
     let large = pool.allocate(ROOT + 1)?;
-    assert_eq!(counts(&pool), (0, 1, large.block_size(), ROOT + 1));
-    let statistics = pool.statistics();
-    assert_eq!(statistics.peak_active_bytes, ROOT + 1000);
-    assert_eq!(statistics.peak_managed_bytes, ROOT + 4095);
+    assert_eq!(counts(&below), (0, 1, ROOT + 1, ROOT + 1));
+    assert_eq!(below.statistics().peak_managed_bytes, ROOT + 1000);
+    drop((large, pool, slabs));
+    assert_eq!(counts(&below), (1, 0, ROOT + 1, 0));
     Ok(())
 }
 
-/// A root in use is not freed; one that only other handles are left of is, as any block.
+/// A slab is in use as long as there is a handle to a part of it.
 #[rstest]
 #[clmatrix_harness::test]
-fn free_held_frees_unused_slabs(on_device: OnDevice) -> Result<()> {
-    let pool = pool_on(&on_device.queue, split())?;
+fn free_unused_frees_slabs_without_parts(on_device: OnDevice) -> Result<()> {
+    let pool = split(&on_device)?;
     let [first, second] = [pool.allocate(ROOT)?, pool.allocate(16)?];
-    pool.free_held();
-    assert_eq!(counts(&pool), (0, 2, 2 * ROOT, ROOT + 16));
     let clone = first.clone();
     drop(first);
-    thread::scope(|scope| {
-        scope.spawn(|| pool.free_held());
-    });
-    assert_eq!(counts(&pool), (0, 1, ROOT, 16));
+    pool.slabs.free_unused();
+    assert_eq!(pool.counts(), (1, 2 * ROOT, 16));
     enqueue_fill(&on_device.queue, &clone, &3_u32, ..)?;
     assert!(is_of(&on_device.queue, &clone, 3)?);
     drop(clone);
+    thread::scope(|scope| {
+        scope.spawn(|| pool.slabs.free_unused());
+    });
+    assert_eq!(pool.counts(), (1, ROOT, 16));
     drop(second);
-    assert_eq!(counts(&pool), (1, 0, ROOT, 0));
-    let third = pool.allocate(16)?;
-    pool.stop_holding();
-    assert_eq!(counts(&pool), (0, 1, ROOT, 16));
-    drop(third);
-    assert_eq!(counts(&pool), (0, 0, 0, 0));
-    assert_eq!((pool.statistics().peak_managed_bytes, pool.allocate(8)?.size()), (2 * ROOT, 8));
-    assert_eq!(counts(&pool), (0, 0, 0, 0));
+    assert_eq!(pool.counts(), (0, ROOT, 0));
+    pool.slabs.free_unused();
+    assert_eq!((pool.counts(), pool.allocate(8)?.size()), ((0, 0, 0), 8));
     Ok(())
 }
 
 #[rstest]
 #[clmatrix_harness::test]
 fn a_part_outlives_its_pool(on_device: OnDevice) -> Result<()> {
-    let pool = pool_on(&on_device.queue, split())?;
+    let pool = split(&on_device)?;
     let [first, second] = [pool.allocate(64)?, pool.allocate(64)?];
     let clone = second.clone();
     drop(pool);
@@ -437,30 +466,12 @@ fn a_part_outlives_its_pool(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
-#[clmatrix_harness::test]
-fn idle_slabs_are_freed(on_device: OnDevice) -> Result<()> {
-    let pool = pool_on(&on_device.queue, split().max_idle(Duration::from_secs(3600)))?;
-    drop(pool.allocate(64)?);
-    pool.trim_idle();
-    assert_eq!(counts(&pool), (1, 0, ROOT, 0));
-    let pool = pool_on(&on_device.queue, split().max_idle(Duration::ZERO))?;
-    let [first, second] = [pool.allocate(ROOT)?, pool.allocate(64)?];
-    drop(first);
-    pool.trim_idle();
-    assert_eq!(counts(&pool), (0, 1, ROOT, 64));
-    drop(second);
-    pool.trim_idle();
-    assert_eq!(counts(&pool), (0, 0, 0, 0));
-    Ok(())
-}
-
 /// Every thread has regions of several sizes, and finds in each what it wrote there.
 #[rstest]
 #[clmatrix_harness::test]
 fn threads_share_slabs(on_device: OnDevice) -> Result<()> {
     const THREADS: u32 = 4;
-    let pool = pool_on(&on_device.queue, split())?;
+    let pool = split(&on_device)?;
     let queues: Vec<_> = (0..THREADS).map(|_| on_device.another_queue()).collect();
     let work = |number: u32, queue: &CommandQueue| -> Result<()> {
         for round in 0..12 {
@@ -484,17 +495,9 @@ fn threads_share_slabs(on_device: OnDevice) -> Result<()> {
             .collect();
         threads.into_iter().try_for_each(|thread| thread.join().expect("no panic"))
     })?;
-    let (held, active, managed, bytes) = counts(&pool);
-    assert_eq!((active, bytes, managed), (0, 0, held * ROOT));
-    pool.free_held();
-    assert_eq!(counts(&pool), (0, 0, 0, 0));
-    Ok(())
-}
-
-#[rstest]
-#[clmatrix_harness::test(requires(svm))]
-fn slabs_of_svm_are_refused(on_device: OnDevice) -> Result<()> {
-    let allocator = SvmAllocator::new(&on_device.context, 0, SvmFlags::READ_WRITE, None)?;
-    assert_eq!(refusal(SvmPool::with_options(allocator, split())), "CL_INVALID_VALUE");
+    let (parts, reserved, bytes) = pool.counts();
+    assert_eq!((parts, reserved % ROOT, bytes), (0, 0, 0));
+    pool.slabs.free_unused();
+    assert_eq!(pool.counts(), (0, 0, 0));
     Ok(())
 }

@@ -1,16 +1,17 @@
 //! The events of a pool, and the list of its live blocks.
 
 use std::hint::black_box;
+use std::marker::PhantomData;
 use std::mem;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use clmatrix::Result;
-use clmatrix::memory::MemoryObject;
 use clmatrix::pool::PoolEventKind::{Allocated, Freed, OutOfMemory, Returned, Reused};
-use clmatrix::pool::{MemoryPool, PoolEvent, PoolEventKind, PoolOptions, PooledBuffer};
+use clmatrix::pool::{MemoryPool, Pool, PoolEvent, PoolEventKind, PoolOptions, Pooled};
 use rstest::rstest;
 
-use super::{counts, pool_on};
+use super::kind::{BUFFERS, Kind, SVM, pool};
+use super::{counts, pool_on, slabs_of};
 use crate::support::has_symbols;
 use crate::support::logger::panics_as_it_logs;
 use crate::support::on_device::{OnDevice, on_device};
@@ -43,10 +44,17 @@ fn told(kind: PoolEventKind, size: usize) -> Told {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn events_report_every_action(on_device: OnDevice) -> Result<()> {
+#[case::of_buffers(BUFFERS)]
+#[clmatrix_harness::test(requires(svm))]
+#[case::of_svm(SVM)]
+fn events_report_every_action<K: Kind>(
+    on_device: OnDevice,
+    #[values(true, false)] has_queue: bool,
+    #[case] _kind: PhantomData<K>,
+) -> Result<()> {
     let trace = Trace::default();
     let options = PoolOptions::new().limit(2000).on_event(trace.hook());
-    let pool = pool_on(&on_device.queue, options)?;
+    let pool: Pool<K> = pool(&on_device, has_queue.then_some(&on_device.queue), options)?;
     let block = pool.allocate(1000)?;
     assert_eq!(trace.take(), [told(Allocated, 1000)]);
     drop(block.named("weights"));
@@ -69,32 +77,25 @@ fn events_report_every_action(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-/// The first region of a new root is what the allocator has just made, all others are not; roots are freed
-/// as a whole.
+/// Every part is what the allocator has just made; the slabs have events of their own in a pool below.
 #[rstest]
 #[clmatrix_harness::test]
-fn events_report_slabs_and_their_parts(on_device: OnDevice) -> Result<()> {
-    const ROOT: usize = 65536;
-    let trace = Trace::default();
-    let pool =
-        pool_on(&on_device.queue, PoolOptions::new().suballocate(ROOT).on_event(trace.hook()))?;
+fn events_report_parts_and_slabs(on_device: OnDevice) -> Result<()> {
+    const SLAB: usize = 65535;
+    let (below, above) = (Trace::default(), Trace::default());
+    let slabs = pool_on(&on_device.queue, PoolOptions::new().on_event(below.hook()))?;
+    let (pool, slabs) = slabs_of(slabs, SLAB, PoolOptions::new().on_event(above.hook()))?;
     let [first, second] = [pool.allocate(1000)?, pool.allocate(2000)?];
-    assert_eq!(trace.take(), [told(Allocated, 1000), told(Reused, 2000)]);
-    drop(first);
-    let third = pool.allocate(ROOT)?;
-    assert_eq!(trace.take(), [told(Returned, 1000), told(Allocated, ROOT)]);
-    let large = pool.allocate(ROOT + 1)?;
-    let block = large.block_size();
-    drop((second, large));
-    let own = [told(Allocated, ROOT + 1), told(Returned, 2000), told(Returned, ROOT + 1)];
-    assert_eq!(trace.take(), own);
-    drop(pool.allocate(1000)?);
-    assert_eq!(trace.take(), [told(Reused, 1000), told(Returned, 1000)]);
-    pool.free_held();
-    assert_eq!(trace.take(), [told(Freed, block), told(Freed, ROOT)]);
-    drop(pool);
-    drop(third);
-    assert_eq!(trace.take(), [told(Returned, ROOT), told(Freed, ROOT)]);
+    assert_eq!(above.take(), [told(Allocated, 1000), told(Allocated, 2000)]);
+    assert_eq!(below.take(), [told(Allocated, SLAB)]);
+    drop((first, second));
+    let [first, second] = [1000, 2000].map(|size| [told(Returned, size), told(Freed, size)]);
+    assert_eq!(above.take(), [first, second].concat());
+    assert_eq!(below.take(), []);
+    slabs.free_unused();
+    assert_eq!(below.take(), [told(Returned, SLAB)]);
+    drop((pool, slabs));
+    assert_eq!(below.take(), [told(Freed, SLAB)]);
     Ok(())
 }
 
@@ -166,14 +167,21 @@ fn a_panic_in_the_event_hook_is_logged(on_device: OnDevice) -> Result<()> {
 
 /// `black_box` keeps its frame: without it, the optimizer makes a jump of the call.
 #[inline(never)]
-fn allocated_here(pool: &MemoryPool, size: usize) -> Result<PooledBuffer> {
+fn allocated_here<K: Kind>(pool: &Pool<K>, size: usize) -> Result<Pooled<K>> {
     black_box(pool.allocate(size))
 }
 
 #[rstest]
 #[clmatrix_harness::test]
-fn leaks_are_reported_with_backtraces(on_device: OnDevice) -> Result<()> {
-    let pool = pool_on(&on_device.queue, PoolOptions::new().report_leaks())?;
+#[case::of_buffers(BUFFERS)]
+#[clmatrix_harness::test(requires(svm))]
+#[case::of_svm(SVM)]
+fn leaks_are_reported_with_backtraces<K: Kind>(
+    on_device: OnDevice,
+    #[case] _kind: PhantomData<K>,
+) -> Result<()> {
+    let options = PoolOptions::new().report_leaks();
+    let pool: Pool<K> = pool(&on_device, Some(&on_device.queue), options)?;
     let other_handle = pool.clone();
     let small = pool.allocate(100)?;
     let large = allocated_here(&pool, 1000)?.named("weights");
@@ -185,7 +193,7 @@ fn leaks_are_reported_with_backtraces(on_device: OnDevice) -> Result<()> {
     assert!(report.contains("\n100 bytes, without a name, allocated at\n"), "{report}");
     assert!(report.contains("allocated_here") || !has_symbols(), "{report}");
     assert!(!report.contains("temporary"), "{report}");
-    assert_eq!((small.size(), large.size()), (100, 1000));
+    drop((small, large));
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use clmatrix::cl3::command_queue::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
 use clmatrix::memory::{Buffer, MemFlags, SvmAllocation, SvmFlags, enqueue_fill};
-use clmatrix::pool::{ImmediateAllocator, MemoryPool, PoolOptions, SvmAllocator, SvmPool};
+use clmatrix::pool::{ImmediateAllocator, MemoryPool, SlabAllocator, SvmAllocator, SvmPool};
 use clmatrix::{Class, CommandQueue, Context, Program, QueueProperties, Result};
 use clmatrix_harness::CtxFactory;
 
@@ -82,7 +82,7 @@ impl World {
             program,
             shared: shared.into(),
             pool: MemoryPool::new(pool)?,
-            parts: MemoryPool::with_options(parts, PoolOptions::new().suballocate(1 << 20))?,
+            parts: MemoryPool::new(SlabAllocator::new(parts, 1 << 20))?,
             svm_pool: svm_pool.transpose()?,
             blocks: Arc::default(),
             driver,

@@ -11,10 +11,10 @@ use super::{
     COARSE, FINE, assert_on_device, bytes_in, contents, is_released_soon, svm_of, svm_with,
 };
 use crate::buffer::{DOUBLE, buffer_with, counting, refusal};
+use crate::pool::kind::is_free;
 use crate::support::gate::{gate, meanwhile, open, soon_open};
 use crate::support::on_device::{OnDevice, on_device, soon};
 use crate::support::pattern::{SIZES, assert_moved, assert_same, before, source};
-use crate::svm_pool::is_free;
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]

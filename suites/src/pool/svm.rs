@@ -1,23 +1,27 @@
 //! Pooled shared virtual memory wherever such memory is due, seen by kernels.
 
-use std::collections::HashSet;
-
-use clmatrix::Result;
 use clmatrix::memory::{
     Linear, MemFlags, MigrationFlags, SvmAllocation, SvmPointer, enqueue_copy, enqueue_fill,
     enqueue_svm_migratemem,
 };
-use clmatrix::pool::{PooledSvm, SvmPool};
+use clmatrix::pool::{PoolOptions, PooledSvm, SvmPool};
+use clmatrix::{Class, CommandQueue, Device, Result};
+use clmatrix_harness::{device, skip};
 use rstest::rstest;
 
-use super::{counts, is_free, pool};
+use super::counts;
+use super::kind::{self, is_free};
 use crate::buffer::{DOUBLE, counting, refusal};
 use crate::support::on_device::{OnDevice, on_device, soon};
-use crate::support::pattern::{SIZES, assert_moved, before, source};
 use crate::svm::{COARSE, assert_on_device, contents, double, svm_of};
 
 const COUNT: u32 = 250;
 const SIZE: usize = 4 * COUNT as usize;
+
+/// A pool for the queue, if there is one.
+fn pool(on_device: &OnDevice, queue: Option<&CommandQueue>) -> Result<SvmPool> {
+    kind::pool(on_device, queue, PoolOptions::new())
+}
 
 /// `0, 1, 2, ...` in a block that is larger.
 fn pooled(on_device: &OnDevice, pool: &SvmPool) -> Result<PooledSvm> {
@@ -89,29 +93,6 @@ fn a_block_is_copied_to_and_from_other_svm(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-/// A block holds what its last owner left there: only the bytes that are written change.
-#[rstest]
-#[clmatrix_harness::test(requires(svm))]
-fn a_reused_block_holds_all_bytes_of_any_size(on_device: OnDevice) -> Result<()> {
-    let queue = &on_device.queue;
-    let pool = pool(&on_device, Some(queue))?;
-    for size in SIZES {
-        let (data, to) = (source(size), before(size + 20));
-        let old = pool.allocate(to.len())?;
-        let at = old.svm_ptr();
-        enqueue_copy(queue, &old, &to, ..)?;
-        drop(old);
-        let new = pool.allocate(to.len())?;
-        assert_eq!(new.svm_ptr(), at);
-        let part = Linear::default().dst_offset(5);
-        enqueue_copy(queue, &new, &data, part)?;
-        let mut found = vec![0; to.len()];
-        enqueue_copy(queue, &mut found, &new, ..)?;
-        assert_moved(&found, &to, 5, &data);
-    }
-    Ok(())
-}
-
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn a_block_is_filled(on_device: OnDevice) -> Result<()> {
@@ -167,23 +148,6 @@ fn a_block_is_passed_to_kernels(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
-#[clmatrix_harness::test(requires(svm))]
-fn handles_are_compared_by_block(on_device: OnDevice) -> Result<()> {
-    let pool = pool(&on_device, None)?;
-    let (one, other) = (pool.allocate(SIZE)?, pool.allocate(SIZE)?);
-    assert!(one.eq(&one) && one != other);
-    let at = one.svm_ptr();
-    #[expect(clippy::mutable_key_type, reason = "equality and hash are those of the handle")]
-    let mut blocks = HashSet::from([one, other]);
-    assert_eq!(blocks.len(), 2);
-    blocks.retain(|block| block.svm_ptr() != at);
-    let again = pool.allocate(SIZE)?;
-    assert_eq!(again.svm_ptr(), at);
-    assert!(!blocks.contains(&again) && blocks.insert(again));
-    Ok(())
-}
-
 /// While there is this part of a block, the block is not used again.
 #[track_caller]
 fn assert_keeps<T>(on_device: &OnDevice, part: impl FnOnce(&PooledSvm) -> Result<T>) -> Result<()> {
@@ -234,15 +198,14 @@ fn a_buffer_of_a_block_keeps_its_bytes_after_the_handle_is_dropped(
     Ok(())
 }
 
-/// A map that is forgotten keeps its bytes closed for good.
 #[rstest]
-#[clmatrix_harness::test(requires(svm))]
-fn a_forgotten_map_keeps_the_block(on_device: OnDevice) -> Result<()> {
-    let pool = pool(&on_device, Some(&on_device.queue))?;
-    let block = pool.allocate(SIZE)?;
-    let at = block.svm_ptr().addr();
-    std::mem::forget(block.map_read_write::<u8>(&on_device.queue, ..)?);
-    drop(block);
-    assert!(!is_free(&pool, SIZE, at)?);
+#[clmatrix_harness::test]
+fn an_svm_pool_is_refused_without_svm(on_device: OnDevice, device: Device) -> Result<()> {
+    if device.opencl3().svm_mem_capability() != 0 {
+        skip!("the device has such memory");
+    }
+    let error = pool(&on_device, None).unwrap_err();
+    assert_eq!(error.class(), Class::Unsupported);
+    assert!(error.detail().contains(&device.opencl3().name()?), "{error}");
     Ok(())
 }

@@ -1,39 +1,14 @@
-//! The interface between a pool and its two sources of held memory, [`Shards`](super::shards::Shards) and
-//! [`Slabs`](super::slabs::Slabs): a request, and the memory that it accepts.
+//! A request to a pool, and the held memory that it accepts.
 
 use std::ops::Range;
-use std::sync::{Arc, Weak};
+use std::sync::Weak;
 
-use super::block::{Block, BlockOwner};
-use crate::error::Result;
 use crate::memory::track::AccessTracker;
 use crate::queue::CommandQueue;
 use crate::queue_state::QueueState;
 
 /// The number of blocks of a shard, or of slabs, that are looked at for a request.
-pub(super) const MAX_CANDIDATES: usize = 8;
-
-/// A source of held memory.
-pub(super) trait Source<P: BlockOwner> {
-    /// Returns the trackers and bytes of the memory that the next [`take`](Self::take) looks at, so that
-    /// the caller can ask the driver about the commands on it.
-    fn candidates(&self, request: &Request<'_>) -> Vec<(Arc<AccessTracker>, Range<usize>)>;
-
-    /// Activates held memory that the request accepts.
-    fn take(&self, request: &Request<'_>, reuse: Reuse) -> Result<Option<Box<Block<P>>>>;
-
-    /// Returns the bytes of the largest block that [`take_largest`](Self::take_largest) returns.
-    fn largest(&self) -> Option<usize>;
-
-    /// Removes the largest block that is held as a whole.
-    fn take_largest(&self) -> Option<Box<Block<P>>>;
-
-    /// Removes the blocks that are held as a whole and are selected.
-    fn take_all(&self, is_selected: &dyn Fn(&Block<P>) -> bool) -> Vec<Box<Block<P>>>;
-
-    /// From now on, no block is held.
-    fn stop_holding(&self);
-}
+pub(in crate::pool) const MAX_CANDIDATES: usize = 8;
 
 /// A request for memory.
 #[derive(Debug)]
@@ -58,8 +33,8 @@ pub(super) struct Request<'a> {
 pub(super) enum Reuse {
     /// Memory without commands that the queue of the request would have to wait for.
     Ready,
-    /// Also memory that was handed out for the same queue before, and parts of slabs. Other queues still
-    /// use it, and the queue of the request has to wait for them.
+    /// Also memory that was handed out for the same queue before. Other queues still use it, and the queue of
+    /// the request has to wait for them.
     Own,
     /// Also memory that was handed out for other queues.
     Any,
@@ -87,10 +62,7 @@ impl Request<'_> {
             Some(true) => true,
             Some(false) if self.queue.is_some() => match reuse {
                 Reuse::Ready => false,
-                Reuse::Own => match (last, self.queue) {
-                    (Some(last), Some(queue)) => queue.is(last),
-                    _ => true,
-                },
+                Reuse::Own => last.zip(self.queue).is_none_or(|(last, queue)| queue.is(last)),
                 Reuse::Any => true,
             },
             Some(false) | None => false,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes of a slab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::pool) struct Suballocation {
+pub(super) struct Suballocation {
     /// The number of the slab.
     pub slab: usize,
     /// The first byte in the slab.
