@@ -73,38 +73,26 @@ impl Toucher {
     ///
     /// The buffer need not remember the command: it has ended before the buffer is used.
     pub(super) fn touch(&self, buffer: &Buffer) -> Result<()> {
-        let event = match self.by {
-            By::Migrating => self.migrate(buffer),
-            By::Writing => self.write(buffer),
-        }?;
-        wait(self.by.call(), &event)
-    }
-
-    fn migrate(&self, buffer: &Buffer) -> Result<Event> {
-        let (call, raw) = (By::Migrating.call(), buffer.as_raw());
-        let flags = CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED;
-        // SAFETY: the queue and the buffer are alive and of one context; there is no wait list.
-        let event = unsafe {
-            cl::enqueue_migrate_mem_object(self.queue.as_raw(), 1, &raw, flags, 0, ptr::null())
-        }
-        .map_err(in_call(call))?;
-        // SAFETY: the driver has just made it, with one reference.
-        unsafe { self.queue.event_from_raw(event, false) }
-    }
-
-    fn write(&self, buffer: &Buffer) -> Result<Event> {
         static ZERO: [u8; 4] = [0; 4];
-        let call = By::Writing.call();
-        let (size, from) = (buffer.size().min(ZERO.len()), ZERO.as_ptr().cast_mut().cast());
-        // SAFETY: the queue and the buffer are alive and of one context, the buffer has that many
-        // bytes, and so does what is written, which is there for good; there is no wait list.
-        let event = unsafe {
-            let (queue, to) = (self.queue.as_raw(), buffer.as_raw());
-            cl::enqueue_write_buffer(queue, to, CL_FALSE, 0, size, from, 0, ptr::null())
+        let (call, queue, raw) = (self.by.call(), self.queue.as_raw(), buffer.as_raw());
+        let event = match self.by {
+            By::Migrating => {
+                let flags = CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED;
+                // SAFETY: the queue and the buffer are alive and of one context; there is no wait list.
+                unsafe { cl::enqueue_migrate_mem_object(queue, 1, &raw, flags, 0, ptr::null()) }
+            }
+            By::Writing => {
+                let (size, from) = (buffer.size().min(ZERO.len()), ZERO.as_ptr().cast_mut().cast());
+                // SAFETY: as above; the buffer has that many bytes, and so has the memory that is written,
+                // which is static.
+                unsafe {
+                    cl::enqueue_write_buffer(queue, raw, CL_FALSE, 0, size, from, 0, ptr::null())
+                }
+            }
         }
         .map_err(in_call(call))?;
         // SAFETY: the driver has just made it, with one reference.
-        unsafe { self.queue.event_from_raw(event, false) }
+        wait(call, &unsafe { self.queue.event_from_raw(event, false) }?)
     }
 }
 
