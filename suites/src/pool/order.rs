@@ -427,13 +427,14 @@ fn an_allocator_for_an_out_of_order_queue_is_refused(
 /// On a queue that may reorder its commands, all that follows comes after the old owner's uses.
 #[rstest]
 #[clmatrix_harness::test]
-#[case::of_buffers(BUFFERS)]
+#[case::of_buffers(BUFFERS, true)]
 #[clmatrix_harness::test(requires(svm))]
-#[case::of_svm(SVM)]
+#[case::of_svm(SVM, false)]
 fn reuse_on_an_out_of_order_queue_waits<K: Kind>(
     on_device: OnDevice,
     device: Device,
     #[case] _kind: PhantomData<K>,
+    #[case] is_seen: bool,
 ) -> Result<()> {
     let loose = on_device.out_of_order_queue(device)?;
     let pool: Pool<K> = one_block(&on_device)?;
@@ -442,7 +443,12 @@ fn reuse_on_an_out_of_order_queue_waits<K: Kind>(
     let block = meanwhile(&gate, open, || -> Result<_> {
         let block = pool.allocate_on(&loose, SIZE)?;
         assert_eq!(block.id(), id);
-        block.fill_unseen(&loose, 2, None).wait()?;
+        if is_seen {
+            block.fill(&loose, 2)?;
+            loose.finish()?;
+        } else {
+            block.fill_unseen(&loose, 2, None).wait()?;
+        }
         Ok(block)
     })?;
     assert_eq!(block.contents(&on_device.queue)?, [2; SIZE / 4]);
