@@ -1,11 +1,11 @@
 //! The stored runs of a report folder, as users name them.
 
 use std::path::{Path, PathBuf};
-use std::{fs, io};
+use std::io;
 
 use clmatrix_harness::private::log::format::LOG;
 use clmatrix_harness::private::log::run_header::RunHeader;
-use clmatrix_harness::private::log::store::{is_running, runs};
+use clmatrix_harness::private::log::store::{in_its_run, is_running, runs};
 
 /// Finds the log of a run: the path of a file or folder, of which the latest run counts if it is a report folder
 /// without a full run, an id or its beginning, or `latest`.
@@ -16,8 +16,7 @@ use clmatrix_harness::private::log::store::{is_running, runs};
 pub fn find(folder: &Path, run: &str) -> Result<PathBuf, String> {
     let path = Path::new(run);
     if let Some(log) = [path.to_owned(), path.join(LOG)].into_iter().find(|log| log.is_file()) {
-        // The link of REPORT_DIR stands for the log in the folder of its run.
-        return Ok(fs::read_link(&log).map_or(log.clone(), |link| log.with_file_name(link)));
+        return Ok(in_its_run(&log));
     }
     if path.join("runs").is_dir() {
         return find(path, "latest");

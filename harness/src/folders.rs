@@ -29,6 +29,7 @@ pub(crate) fn cargo_target() -> Option<PathBuf> {
 pub(crate) fn user_cache_folder() -> Option<PathBuf> {
     folder_variable("XDG_CACHE_HOME")
         .or_else(|| folder_variable("HOME").map(|home| home.join(".cache")))
+        .or_else(|| folder_variable("LOCALAPPDATA"))
 }
 
 /// The folder that an environment variable names; an empty variable counts as unset.

@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use crate::devices::environment::driver_variables;
 use crate::log::format::FORMAT;
 use crate::log::run_header::{RunHeader, command_line, new_run_id};
+use crate::os;
 use crate::run::state::Run;
 use crate::setup::Setup;
 use crate::source_url;
@@ -45,7 +46,7 @@ pub fn run_header(
         junit: setup.profile.junit(),
         source_url: setup.profile.source_url().map(str::to_owned).or_else(source_url::of_ci),
         environment: variables.map(|(name, value)| (text(name), text(value))).collect(),
-        kernel: system::kernel(),
+        kernel: os::kernel(),
         cpu: system::cpu(),
         cpus: system::cpus(),
         memory: system::memory(),

@@ -13,13 +13,6 @@ pub(crate) fn host() -> String {
     node.unwrap_or_else(os::host_name)
 }
 
-/// The kernel's name, release and version.
-pub(crate) fn kernel() -> Option<String> {
-    let name = nix::sys::utsname::uname().ok()?;
-    let parts = [name.sysname(), name.release(), name.version()];
-    Some(parts.map(|part| part.to_string_lossy().into_owned()).join(" "))
-}
-
 /// The model of the first processor.
 pub(crate) fn cpu() -> Option<String> {
     value_of("/proc/cpuinfo", "model name")

@@ -18,6 +18,12 @@ use super::failure::{DriverFailure, FailedDriver, FailureKind};
 /// The folders that loaders search by default.
 const SYSTEM_VENDORS: &str = "/etc/OpenCL/vendors";
 
+/// The variables that name such a folder. The loader of Windows reads no folder.
+const VENDORS_VARIABLES: &[&str] = match cfg!(windows) {
+    true => &[],
+    false => &["OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH"],
+};
+
 /// A driver and where it was found.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Driver {
@@ -47,6 +53,10 @@ impl Driver {
     // quirk: POCL-8
     pub fn environment(&self, state: &Path) -> io::Result<Vec<(OsString, Option<OsString>)>> {
         let mut environment = match self {
+            // The loader of Windows reads the registry, and its variable adds drivers.
+            Self::Icd { library, .. } if cfg!(windows) => {
+                vec![("OCL_ICD_FILENAMES".into(), Some(library.into()))]
+            }
             Self::Icd { library, .. } => isolated_env(library, state)?,
             Self::Loader => Vec::new(),
         };
@@ -109,11 +119,9 @@ pub struct LoaderVariables {
 impl LoaderVariables {
     /// The variables of this process.
     pub fn from_environment() -> Self {
-        let path = |name| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+        let path = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
         Self {
-            vendors: ["OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH"]
-                .into_iter()
-                .find_map(|name| Some((name, path(name)?))),
+            vendors: VENDORS_VARIABLES.iter().find_map(|name| Some((*name, path(name)?))),
             filenames: std::env::var_os("OCL_ICD_FILENAMES")
                 .map(|list| std::env::split_paths(&list).collect())
                 .unwrap_or_default(),
@@ -140,7 +148,7 @@ impl LoaderVariables {
     /// Returns whether a driver stands in the loader's place, so that vendors folders mean nothing.
     pub fn bypass_the_loader(&self) -> bool {
         let Some(name) = self.loader.as_deref().and_then(Path::file_name) else { return false };
-        !name.to_string_lossy().to_lowercase().starts_with("libopencl")
+        !name.to_string_lossy().to_lowercase().trim_start_matches("lib").starts_with("opencl")
     }
 }
 
@@ -171,7 +179,7 @@ pub fn drivers(variables: &LoaderVariables, added: &[PathBuf]) -> Candidates {
     }
     let vendors = variables.vendors.as_ref().map_or(Path::new(SYSTEM_VENDORS), |(_, path)| path);
     // A loader passes over a folder that does not exist.
-    if vendors.exists() || is_bare_name(vendors) {
+    if !cfg!(windows) && (vendors.exists() || is_bare_name(vendors)) {
         found.add(vendors, false);
     }
     variables.filenames.iter().for_each(|path| found.add(path, false));

@@ -1,7 +1,8 @@
 //! The devices of this machine, found without trust in any driver, and those under test.
 //!
 //! [`icd`] finds the drivers, [`probe`] enumerates each in a process of its own, [`diagnose`] finds the
-//! reason of a driver without a platform, [`visible`] hides the other GPUs from a worker, [`ids`] names the devices, [`cache`] stores them for the many
+//! reason of a driver without a platform, [`visible`] hides the other GPUs from a worker, [`loader_functions`] finds out
+//! what the loader lacks, [`ids`] names the devices, [`cache`] stores them for the many
 //! short processes of `cargo nextest`, and [`selection`] selects.
 
 pub mod cache;
@@ -10,6 +11,7 @@ pub mod environment;
 pub mod failure;
 pub mod icd;
 pub mod ids;
+pub mod loader_functions;
 pub mod probe;
 pub mod run_device;
 pub mod selection;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::format::LOG;
 use super::read_error::{LogError, ReadError};
 use super::run_header::RunHeader;
+use super::store;
 
 /// Returns the log with all those that it goes on with, the oldest first.
 ///
@@ -17,8 +18,9 @@ pub(super) fn of(log: &Path) -> Result<Vec<PathBuf>, ReadError> {
     let mut header = RunHeader::read(log).ok();
     while let Some(resumes) = header.and_then(|header| header.resumes) {
         let newer = chain.last().expect("it has one");
-        // The link of a report folder stands for the log in the folder of its run.
-        let newer = newer.canonicalize().unwrap_or_else(|_| newer.clone());
+        let newer = store::in_its_run(newer);
+        // A link elsewhere.
+        let newer = newer.canonicalize().unwrap_or(newer);
         let runs = newer.ancestors().nth(2).unwrap_or(Path::new(""));
         let older = runs.join(&resumes.run_id).join(LOG);
         let is_beside = Path::new(&resumes.run_id).file_name() == Some(resumes.run_id.as_ref());

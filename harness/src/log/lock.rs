@@ -33,11 +33,11 @@ impl Lock {
     /// the file system has no locks.
     pub(crate) fn acquire(path: &Path) -> io::Result<Result<Self, Option<Holder>>> {
         static UNGUARDED: Once = Once::new();
-        let mut file = File::options().create(true).append(true).open(path)?;
+        let mut file = File::options().create(true).write(true).truncate(false).open(path)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Ok(Err(Holder::read(path))),
-            Err(TryLockError::Error(error)) if lacks_locks(&error) => UNGUARDED.call_once(|| {
+            Err(TryLockError::Error(error)) if os::lacks_locks(&error) => UNGUARDED.call_once(|| {
                 status_line(&format!(
                     "warning: the file system of {} has no locks: the folder is not guarded from other runs",
                     path.display()
@@ -55,12 +55,6 @@ impl Lock {
         let locked = |file: File| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
         File::open(path).is_ok_and(locked).then(|| Holder::read(path))
     }
-}
-
-/// Returns whether the file system has no locks: ENOSYS, EOPNOTSUPP or ENOLCK.
-fn lacks_locks(error: &io::Error) -> bool {
-    let lacking = [libc::ENOSYS, libc::EOPNOTSUPP, libc::ENOLCK];
-    error.raw_os_error().is_some_and(|code| lacking.contains(&code))
 }
 
 impl Holder {

@@ -3,15 +3,17 @@
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use same_file::is_same_file;
 
 use super::durations;
 use super::format::LOG;
 use super::lock::{Holder, Lock};
 use super::run_header::RunHeader;
 use crate::config::Sync;
+use crate::os;
 use crate::replace_file::replace_file;
 
 /// The name of the summary beside the log.
@@ -97,7 +99,7 @@ impl Place {
         let log = File::options().create_new(true).append(true).open(path.join(LOG))?;
         if sync == Sync::Each {
             // The folder of the run, `runs` and REPORT_DIR.
-            path.ancestors().take(3).try_for_each(|folder| File::open(folder)?.sync_all())?;
+            path.ancestors().take(3).try_for_each(os::sync_folder)?;
         }
         if self.is_full {
             self.link()?;
@@ -116,7 +118,8 @@ impl Place {
             ));
         }
         let temporary = self.run_folder().join("link");
-        symlink(Path::new("runs").join(&self.run_id).join(LOG), &temporary)?;
+        let log = Path::new("runs").join(&self.run_id).join(LOG);
+        os::link_file(&self.folder, &log, &temporary)?;
         remove_reports(&self.folder.join("junit"), "xml")?;
         [SUMMARY, PAGE].iter().try_for_each(|name| remove_if_there(&self.folder.join(name)))?;
         // The last step: after an error the link shows the earlier run, and keeps it.
@@ -147,8 +150,14 @@ pub fn publish(folder: &Path, run: &Path) -> io::Result<()> {
 
 /// Returns whether the link of REPORT_DIR shows the log of this run.
 pub fn is_shown(folder: &Path, run: &Path) -> bool {
-    let shown = folder.join(LOG).canonicalize();
-    shown.is_ok_and(|shown| run.join(LOG).canonicalize().is_ok_and(|log| log == shown))
+    is_same_file(folder.join(LOG), run.join(LOG)).unwrap_or(false)
+}
+
+/// Returns the log in the folder of its run, for which the link of REPORT_DIR stands. Another log is returned as it is.
+pub fn in_its_run(log: &Path) -> PathBuf {
+    let folder = log.parent().unwrap_or(Path::new(""));
+    let run = runs(folder).unwrap_or_default().into_iter().find(|run| is_shown(folder, run));
+    run.map_or_else(|| log.to_owned(), |run| run.join(LOG))
 }
 
 /// Takes a lock. The error for a held lock has the holder between `what` and `advice`.

@@ -17,12 +17,11 @@ mod sanitizer;
 mod stacks;
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -35,7 +34,7 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTime
 use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
-use nix::unistd::{Pid, SysconfVar, mkdtemp, sysconf};
+use nix::unistd::{Pid, SysconfVar, sysconf};
 
 pub use baseline::Baseline;
 use child_process::ChildProcess;
@@ -44,12 +43,15 @@ pub use crash::{Crash, LastWord, RunningTest, report_aborts, report_crashes, rep
 use {no_registers as registers, no_stacks as stacks};
 
 use keeper::death_of;
-pub use keeper::exit_now;
 pub use library::{Library, library_of_platform};
 use memory_limit::MemoryLimit;
 pub use sanitizer::finds_leaks;
 
+use super::{ExitCause, Source, Wakeup};
 use crate::stacks::Stacks;
+
+/// The connection of runner and worker.
+pub type Connection = UnixStream;
 
 /// A child process, and the runner's ends of its three descriptors.
 ///
@@ -64,7 +66,7 @@ pub struct Process {
     /// end is not enough: processes that a test has forked hold it open.
     death: Option<OwnedFd>,
     /// The connection on which requests and answers go.
-    pub socket: UnixStream,
+    socket: Connection,
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
     /// The descriptors above, and the signal that stops the run. A call of `poll` for each test takes
@@ -94,33 +96,6 @@ const END_LIMIT: Duration = keeper::REAP_LIMIT.saturating_add(Duration::from_sec
 
 /// The longest wait at once. A wait of more than twice the time shows that this process stood still.
 const STEP: Duration = Duration::from_millis(500);
-
-/// The stream that bytes came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Source {
-    /// The connection.
-    Socket,
-    /// Standard output.
-    Stdout,
-    /// Standard error.
-    Stderr,
-}
-
-/// Why [`Process::wait`] came back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wakeup {
-    /// Bytes, or an end of file, are there to be read, or the worker has ended.
-    Ready {
-        /// True if they may be on standard output or error.
-        output: bool,
-        /// True if the worker may have ended.
-        death: bool,
-    },
-    /// The deadline has passed, or the worker has more memory than its limit.
-    Deadline,
-    /// The run is being stopped.
-    Stopped,
-}
 
 impl Process {
     /// Starts `command` as the leader of a new process group.
@@ -154,6 +129,11 @@ impl Process {
     /// The process id.
     pub fn id(&self) -> u32 {
         self.pid.as_raw().cast_unsigned()
+    }
+
+    /// Sends bytes to the worker. A worker that is gone does not take them; its end shows in the next wait.
+    pub fn send(&mut self, bytes: &[u8]) {
+        let _ = self.socket.write_all(bytes);
     }
 
     /// Limits the resident memory of the worker, in bytes, until the next call. It is looked at while
@@ -338,27 +318,6 @@ impl Drop for Process {
     }
 }
 
-/// The cause of the end of a process.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ExitCause {
-    /// The process exited with this status.
-    Exited(i32),
-    /// The signal of this name ended the process.
-    Signalled(String),
-    /// It had to be killed.
-    Killed,
-}
-
-impl std::fmt::Display for ExitCause {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Exited(code) => write!(f, "exited with status {code}"),
-            Self::Signalled(name) => f.write_str(name),
-            Self::Killed => f.write_str("had to be killed"),
-        }
-    }
-}
-
 /// Adds a descriptor with a mark to those that are watched.
 fn watch(watched: &Epoll, fd: &impl AsFd, mark: u64) -> nix::Result<()> {
     watched.add(fd, EpollEvent::new(EpollFlags::EPOLLIN, mark))
@@ -422,7 +381,7 @@ impl StopSwitch {
 ///
 /// Call it once, before any other thread exists. The connection is returned on a descriptor of
 /// its own, and 0 becomes `/dev/null`, so that a test that reads standard input gets its end.
-pub fn become_worker() -> io::Result<UnixStream> {
+pub fn become_worker() -> io::Result<Connection> {
     setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
     let connection = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     keeper::split(&connection)?;
@@ -447,15 +406,9 @@ pub fn become_program(command: &mut Command) -> io::Error {
 ///
 /// The kernel wakes a thread that waits in `read` each time the other process reads, too. A thread that waits
 /// in `poll` sleeps on.
-pub fn wait_for_bytes(socket: &UnixStream) {
+pub fn wait_for_bytes(socket: &Connection) {
     // After an error, the caller waits in `read`.
     let _ = poll(&mut [PollFd::new(socket.as_fd(), PollFlags::POLLIN)], PollTimeout::NONE);
-}
-
-/// Writes out what C code has buffered for standard output and error.
-pub fn flush_c_streams() {
-    // SAFETY: a null stream means all of them.
-    unsafe { libc::fflush(std::ptr::null_mut()) };
 }
 
 /// Makes the allocator of C look through its free memory, and return what it can to the system.
@@ -465,12 +418,6 @@ pub fn trim_heap() {
     unsafe {
         libc::malloc_trim(0);
     }
-}
-
-/// The machine's name.
-pub fn host_name() -> String {
-    nix::unistd::gethostname()
-        .map_or_else(|_| "localhost".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 /// Processes with so many bytes of address space are those of sanitizers.
@@ -536,11 +483,6 @@ fn address_space_in_use() -> Option<u64> {
     let size = status.lines().find_map(|line| line.strip_prefix("VmSize:"))?;
     let kib: u64 = size.split_whitespace().next()?.parse().ok()?;
     Some(1024 * kib)
-}
-
-/// Creates a folder among the temporary files of the system that only this user can enter.
-pub fn temporary_folder() -> io::Result<PathBuf> {
-    Ok(mkdtemp(&std::env::temp_dir().join("clmatrix-XXXXXX"))?)
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 use std::any::Any;
 use std::cell::RefCell;
 use std::io::{self, BufRead, BufReader, Write};
-use std::os::unix::net::UnixStream;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::process::Command;
 use std::sync::LazyLock;
@@ -23,6 +22,8 @@ use crate::config::Contexts;
 use crate::devices::diagnose;
 use crate::devices::failure::{DriverFailure, FailureKind};
 use crate::devices::icd::LoaderVariables;
+use crate::devices::loader_functions;
+use crate::os::Connection;
 use crate::registry::{self, ShouldPanic, Test, TestReturn};
 use crate::result::ended::Ended;
 use crate::result::findings::Findings;
@@ -48,7 +49,7 @@ pub fn enter_if_asked() {
     // SAFETY: no other thread exists yet: an entry point calls this first, and a target with
     // libtest's own `main` is started with `--test-threads=1`, which runs the test on the main thread.
     unsafe { std::env::remove_var(ROLE_VARIABLE) };
-    let connection = os::become_worker().expect("descriptor 0 is the runner's socket");
+    let connection = os::become_worker().expect("the runner waits for its worker");
     if role == Role::Program {
         become_program(connection);
     }
@@ -65,7 +66,7 @@ pub fn enter_if_asked() {
 }
 
 /// Becomes the program that the arguments name. The keeper stays its parent.
-fn become_program(mut connection: UnixStream) -> ! {
+fn become_program(mut connection: Connection) -> ! {
     let mut words = std::env::args_os().skip(1);
     let program = words.next().expect("the runner names a program");
     let error = os::become_program(Command::new(program).args(words));
@@ -74,7 +75,7 @@ fn become_program(mut connection: UnixStream) -> ! {
     os::exit_now(1)
 }
 
-fn serve(role: &Role, connection: UnixStream) -> i32 {
+fn serve(role: &Role, connection: Connection) -> i32 {
     let mut runner = Runner::new(connection);
     match role {
         Role::Enumerate { library } => {
@@ -306,6 +307,9 @@ fn run(test: &Test) -> Outcome {
     LazyLock::force(&DEFAULT_HOOK);
     panic::set_hook(Box::new(note_panic));
     PANIC.take();
+    if let Some(reason) = loader_functions::missing(test.requires) {
+        return Outcome::Skipped { reason };
+    }
     let running = os::RunningTest::here();
     let result = panic::catch_unwind(AssertUnwindSafe(|| __rust_begin_short_backtrace(test.run)));
     drop(running);
@@ -400,12 +404,12 @@ pub fn skip(reason: String) -> ! {
 
 /// The worker's end of the connection.
 struct Runner {
-    requests: BufReader<UnixStream>,
-    answers: UnixStream,
+    requests: BufReader<Connection>,
+    answers: Connection,
 }
 
 impl Runner {
-    fn new(connection: UnixStream) -> Self {
+    fn new(connection: Connection) -> Self {
         let answers = connection.try_clone().expect("a descriptor can be duplicated");
         Self { requests: BufReader::new(connection), answers }
     }

@@ -1,7 +1,6 @@
 //! The runner's side: starts a worker, sends tests to it, and detects how each test ends.
 
 use std::ffi::OsString;
-use std::io::Write;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -471,8 +470,7 @@ impl Worker {
         let mut line = Vec::with_capacity(USUAL_REQUEST);
         serde_json::to_writer(&mut line, &request).expect("requests are plain data");
         line.push(b'\n');
-        // A worker that is gone does not take it; its end shows in the answer.
-        let _ = self.process.socket.write_all(&line);
+        self.process.send(&line);
     }
 
     /// Takes the stacks of the worker, which then goes on. Returns the time that this took.

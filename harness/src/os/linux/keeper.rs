@@ -14,6 +14,7 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork, getpid, getppid, setpgid};
 
 use super::child_process::{ChildProcess, kill_child};
+use crate::os::exit_now;
 
 /// The time that killed processes have to end. A process that hangs in the kernel takes longer.
 pub const REAP_LIMIT: Duration = Duration::from_secs(2);
@@ -161,11 +162,4 @@ pub fn death_of(pid: Pid) -> Option<OwnedFd> {
     let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid.as_raw(), 0) };
     // SAFETY: the kernel has just given us this descriptor, with close-on-exec set.
     i32::try_from(fd).ok().filter(|fd| *fd >= 0).map(|fd| unsafe { OwnedFd::from_raw_fd(fd) })
-}
-
-/// Ends the process at once, without the drivers' exit handlers, which may hang.
-// quirk: DRIVER-12
-pub fn exit_now(status: i32) -> ! {
-    // SAFETY: `_exit` takes any status and does not return.
-    unsafe { libc::_exit(status) }
 }

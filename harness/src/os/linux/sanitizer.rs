@@ -6,7 +6,7 @@ use std::ffi::c_void;
 /// built without it. The report goes to standard error.
 ///
 /// Its own check comes when a process exits, which a worker never does: it is killed, or leaves by
-/// [`exit_now`](super::exit_now). The function is looked up by name, since only an instrumented build has it (one
+/// [`exit_now`](crate::os::exit_now). The function is looked up by name, since only an instrumented build has it (one
 /// whose executable exports it: `-Wl,--export-dynamic-symbol=__lsan_do_recoverable_leak_check`).
 pub fn finds_leaks() -> Option<bool> {
     let check = leak_check();

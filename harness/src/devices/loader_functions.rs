@@ -1,0 +1,47 @@
+//! The functions of later versions of OpenCL, which the loader may lack whatever version the device has.
+
+use std::ffi::CStr;
+
+use super::icd::LoaderVariables;
+use crate::os::Library;
+use crate::requirement::{Requirement, Version};
+
+/// The name by which cl3 loads the loader.
+const LOADER: &str = if cfg!(windows) {
+    "OpenCL.dll"
+} else if cfg!(target_os = "macos") {
+    "/System/Library/Frameworks/OpenCL.framework/OpenCL"
+} else {
+    "libOpenCL.so.1"
+};
+
+const fn version(major: u32, minor: u32) -> Version {
+    Version { major, minor }
+}
+
+/// A function of each version.
+const FUNCTIONS: [(Version, &CStr); 3] = [
+    (version(2, 0), c"clSVMAlloc"),
+    (version(2, 1), c"clEnqueueSVMMigrateMem"),
+    (version(3, 0), c"clCreateBufferWithProperties"),
+];
+
+/// Says which function the loader lacks, if these requirements need one of that version. The process has loaded the
+/// loader.
+pub fn missing(requires: &[Requirement]) -> Option<String> {
+    let needed = requires.iter().filter_map(|requirement| match requirement {
+        Requirement::OpenCl(version) => Some(*version),
+        Requirement::Svm(_) | Requirement::Pipes => Some(version(2, 0)),
+        _ => None,
+    });
+    let needed = needed.max()?;
+    let mut functions = FUNCTIONS.iter().filter(|(version, _)| *version <= needed).peekable();
+    functions.peek()?;
+    // A variable names another one, as a list.
+    if LoaderVariables::from_environment().loader.is_some() {
+        return None;
+    }
+    let loader = Library::load(LOADER).ok()?;
+    let (version, name) = functions.find(|(_, name)| !loader.has(name))?;
+    Some(format!("the OpenCL loader has no {} (OpenCL {version})", name.to_string_lossy()))
+}

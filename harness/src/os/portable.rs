@@ -1,0 +1,335 @@
+//! Systems other than Linux: a connection of TCP within the machine, and streams that are looked at in intervals.
+//!
+//! No process stands between runner and worker. The runner itself ends the processes that a worker has started, as
+//! one [`Family`].
+
+mod absent;
+mod connecting;
+mod received;
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+pub use absent::{
+    AddressSpaceEnd, Baseline, Crash, LastWord, LeftBehind, RunningTest, finds_leaks,
+    library_of_platform, report_aborts, report_crashes, report_exits, resident_memory, trim_heap,
+};
+use connecting::Meeting;
+pub use connecting::become_worker;
+use received::Received;
+#[cfg(unix)]
+use unix as system;
+#[cfg(windows)]
+use windows as system;
+
+use super::{ExitCause, Source, Wakeup, exit_now};
+use crate::stacks::Stacks;
+use system::Family;
+
+/// The connection of runner and worker.
+pub type Connection = TcpStream;
+
+/// The interval between two looks at the streams and the end of a worker. Answers come without that wait.
+const LOOK_INTERVAL: Duration = Duration::from_millis(5);
+
+/// The time after output in which more of it is looked for without a pause: a pipe holds little, and a worker that
+/// writes much waits for the runner.
+const OUTPUT_TIME: Duration = Duration::from_millis(1);
+
+/// A wait of more than this time shows that this process stood still.
+const STANDSTILL: Duration = Duration::from_secs(1);
+
+/// The time that killed processes have to end.
+const END_LIMIT: Duration = Duration::from_secs(3);
+
+/// A child process, and the runner's ends of its connection and of its standard output and error.
+///
+/// Dropping this value ends it, and all processes that it has started.
+pub struct Process {
+    child: Mutex<Child>,
+    id: u32,
+    family: Family,
+    /// `None` if the child ended before it connected.
+    connection: Option<TcpStream>,
+    received: Arc<Received>,
+    stdout: Option<ChildStdout>,
+    stderr: Option<ChildStderr>,
+    /// True if the last wait found output.
+    had_output: bool,
+    has_ended: bool,
+}
+
+impl Process {
+    /// Starts `command`, and waits until it is connected or has ended.
+    pub fn spawn(mut command: Command) -> io::Result<Self> {
+        let family = Family::new()?;
+        let meeting = Meeting::new()?;
+        meeting.announce(&mut command);
+        Family::prepare(&mut command);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn()?;
+        let connection = family.add(&child).and_then(|()| meeting.wait_for(&mut child));
+        let connection = connection.inspect_err(|_| {
+            let _ = child.kill();
+        })?;
+        let received = Arc::new(Received::default());
+        match &connection {
+            Some(connection) => {
+                let (connection, received) = (connection.try_clone()?, received.clone());
+                thread::Builder::new()
+                    .name("clmatrix-answers".to_owned())
+                    .spawn(move || received.take_all(connection))?;
+            }
+            None => received.close(),
+        }
+        Ok(Self {
+            id: child.id(),
+            stdout: child.stdout.take(),
+            stderr: child.stderr.take(),
+            child: Mutex::new(child),
+            family,
+            connection,
+            received,
+            had_output: false,
+            has_ended: false,
+        })
+    }
+
+    /// The process id.
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// Sends bytes to the worker. A worker that is gone does not take them; its end shows in the next wait.
+    pub fn send(&mut self, bytes: &[u8]) {
+        if let Some(connection) = &mut self.connection {
+            let _ = connection.write_all(bytes);
+        }
+    }
+
+    /// Does nothing: the memory of workers is not limited here.
+    pub fn limit_memory(&mut self, _limit: Option<u64>) {}
+
+    /// Returns none.
+    pub fn memory_excess(&self) -> Option<u64> {
+        None
+    }
+
+    /// Waits until something can be read, the deadline passes or the run is stopped. The deadline moves by the time
+    /// in which this process stood still.
+    pub fn wait(&mut self, deadline: &mut Instant, stop: &StopSignal) -> Wakeup {
+        let begin = Instant::now();
+        loop {
+            if stop.is_set() {
+                return Wakeup::Stopped;
+            }
+            let (output, death) = (self.has_output(), self.status().is_some());
+            if output || death || self.received.is_ready() {
+                self.had_output = output;
+                return Wakeup::Ready { output, death };
+            }
+            let now = Instant::now();
+            let left = deadline.saturating_duration_since(now);
+            if left.is_zero() {
+                return Wakeup::Deadline;
+            }
+            if self.had_output && now - begin < OUTPUT_TIME {
+                thread::yield_now();
+                continue;
+            }
+            self.received.wait(left.min(LOOK_INTERVAL));
+            let late = now.elapsed().saturating_sub(STANDSTILL);
+            if late > STANDSTILL {
+                *deadline += late;
+            }
+        }
+    }
+
+    /// Returns whether bytes, or an end of file, are there on standard output or error.
+    pub fn has_output(&self) -> bool {
+        self.stdout.as_ref().is_some_and(system::is_readable)
+            || self.stderr.as_ref().is_some_and(system::is_readable)
+    }
+
+    /// Reads what is there; `Some(0)` at the end of file, `None` when there is nothing yet.
+    pub fn read(&mut self, source: Source, buffer: &mut [u8]) -> Option<usize> {
+        match source {
+            Source::Socket => self.received.read(buffer),
+            Source::Stdout => read(&mut self.stdout, system::is_readable, buffer),
+            Source::Stderr => read(&mut self.stderr, system::is_readable, buffer),
+        }
+    }
+
+    /// Returns whether the worker has ended and all processes that it started are killed.
+    pub fn has_died(&self) -> bool {
+        self.ending().is_some()
+    }
+
+    /// Returns whether it has closed its standard output or error.
+    pub fn has_closed_a_stream(&self) -> bool {
+        self.stdout.is_none() || self.stderr.is_none()
+    }
+
+    /// Returns how the worker ended, after `grace` to do so by itself. The processes that it started are
+    /// gone afterwards.
+    pub fn finish(&mut self, grace: Duration) -> ExitCause {
+        self.ends_within(grace);
+        let ending = self.ending();
+        self.end();
+        ending.unwrap_or(ExitCause::Killed)
+    }
+
+    /// Waits until the worker has ended and all processes that it started are killed. Returns false if that
+    /// takes longer than `grace`.
+    pub fn ends_within(&self, grace: Duration) -> bool {
+        let deadline = Instant::now() + grace;
+        while !self.has_died() && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(1));
+        }
+        self.has_died()
+    }
+
+    /// Returns the reason why there are no stacks, and false.
+    pub fn take_stacks(&self, _crash: Option<Crash>) -> (Stacks, bool) {
+        (Stacks::none(format_args!("not available on {}", std::env::consts::OS)), false)
+    }
+
+    /// Does nothing: no crash waits for the runner.
+    pub fn go_on(&self, _crash: &Crash) {}
+
+    /// Returns how the worker ended, if it has, after it has killed the processes that the worker started. The
+    /// answers that the worker has sent are received then.
+    fn ending(&self) -> Option<ExitCause> {
+        let status = self.status()?;
+        self.family.kill();
+        self.received.is_closed().then(|| system::exit_cause(status))
+    }
+
+    fn status(&self) -> Option<std::process::ExitStatus> {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner).try_wait().ok()?
+    }
+
+    /// Ends the worker and all processes that it started.
+    fn end(&mut self) {
+        if std::mem::replace(&mut self.has_ended, true) {
+            return;
+        }
+        self.family.kill();
+        if let Some(connection) = &self.connection {
+            let _ = connection.shutdown(Shutdown::Both);
+        }
+        let deadline = Instant::now() + END_LIMIT;
+        while self.status().is_none() && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Reads what is there on a stream, which becomes `None` at its end: a closed pipe would be ready for ever.
+fn read<S: Read>(
+    stream: &mut Option<S>,
+    is_readable: fn(&S) -> bool,
+    buffer: &mut [u8],
+) -> Option<usize> {
+    let its = stream.as_mut().filter(|stream| is_readable(stream))?;
+    let count = match its.read(buffer) {
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => return None,
+        Err(_) => 0,
+        Ok(count) => count,
+    };
+    if count == 0 {
+        *stream = None;
+    }
+    Some(count)
+}
+
+/// Set when the run is to stop.
+pub struct StopSignal(Arc<Stop>);
+
+/// The other end of a [`StopSignal`].
+pub struct StopSwitch(Arc<Stop>);
+
+#[derive(Default)]
+struct Stop {
+    reason: OnceLock<String>,
+    lock: Mutex<()>,
+    thrown: Condvar,
+}
+
+/// A signal and its switch.
+pub fn stop_signal() -> io::Result<(StopSignal, StopSwitch)> {
+    let stop = Arc::<Stop>::default();
+    Ok((StopSignal(stop.clone()), StopSwitch(stop)))
+}
+
+impl StopSignal {
+    /// Returns whether the switch has been thrown.
+    pub fn is_set(&self) -> bool {
+        self.0.reason.get().is_some()
+    }
+
+    /// Waits for a time, or until the switch is thrown.
+    pub fn wait(&self, time: Duration) {
+        let lock = self.0.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = self.0.thrown.wait_timeout_while(lock, time, |()| !self.is_set());
+    }
+
+    /// Returns the reason of the stop; empty before it.
+    pub fn reason(&self) -> String {
+        self.0.reason.get().cloned().unwrap_or_default()
+    }
+}
+
+impl StopSwitch {
+    /// Stops the run. Returns false if it was stopped before: the first reason counts.
+    pub fn stop(&self, reason: &str) -> bool {
+        let _lock = self.0.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_first = self.0.reason.set(reason.to_owned()).is_ok();
+        self.0.thrown.notify_all();
+        is_first
+    }
+}
+
+/// Runs another program and ends as it ends: no process can become another one here. Returns the error if the program
+/// cannot be started.
+pub fn become_program(command: &mut Command) -> io::Error {
+    match command.stdin(Stdio::null()).status() {
+        Ok(status) => exit_now(status.code().unwrap_or(1)),
+        Err(error) => error,
+    }
+}
+
+/// Does nothing: the caller waits in `read`.
+pub fn wait_for_bytes(_connection: &Connection) {}
+
+/// A shared library in this process; it stays loaded.
+pub struct Library(dlopen2::raw::Library);
+
+impl Library {
+    /// Loads a library; the error is the dynamic linker's message.
+    ///
+    /// The library's initialisers run, which may end or hang this process.
+    pub fn load(name: &str) -> Result<Self, String> {
+        dlopen2::raw::Library::open(name).map(Self).map_err(|error| error.to_string())
+    }
+
+    /// Returns whether the library has a function or variable of this name.
+    pub fn has(&self, name: &std::ffi::CStr) -> bool {
+        // SAFETY: the address is not used.
+        unsafe { self.0.symbol_cstr::<*const ()>(name) }.is_ok()
+    }
+}

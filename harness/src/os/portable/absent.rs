@@ -1,0 +1,116 @@
+//! The parts of `linux` that other systems do not have: each answers that there is nothing.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::Connection;
+
+/// A crash that a worker reports before it ends. No worker reports one here: the runner sees the end of the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Crash {
+    /// True if the thread is that of the running test.
+    pub in_test: bool,
+}
+
+impl fmt::Display for Crash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a crash")
+    }
+}
+
+/// The last report of a process.
+pub enum LastWord {
+    /// A crash ends it.
+    Crash(Crash),
+    /// It has called `exit`.
+    Exit {
+        /// True if the thread is that of the running test.
+        in_test: bool,
+    },
+}
+
+/// Does nothing.
+pub fn report_crashes(_connection: &Connection, _write: impl Fn(&mut &mut [u8], LastWord) -> bool) {
+}
+
+/// Does nothing.
+pub fn report_aborts() {}
+
+/// Does nothing.
+pub fn report_exits() {}
+
+/// The running test of this thread.
+pub struct RunningTest(());
+
+impl RunningTest {
+    /// Begins a test on this thread.
+    pub fn here() -> Self {
+        Self(())
+    }
+}
+
+/// The state of this process, which is not looked at here.
+pub struct Baseline(());
+
+impl Baseline {
+    /// Returns nothing.
+    pub fn now() -> Self {
+        Self(())
+    }
+
+    /// Does nothing.
+    pub fn keep_children(&mut self) {}
+
+    /// Returns no changes.
+    pub fn restore(&mut self) -> LeftBehind {
+        LeftBehind(())
+    }
+}
+
+/// The changes that a test has left behind in its process, which are not known here.
+pub struct LeftBehind(());
+
+impl LeftBehind {
+    /// Returns false.
+    pub fn remains(&self) -> bool {
+        false
+    }
+
+    /// Returns no lines.
+    pub fn into_notes(self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// An end of the address space, which is not possible here.
+pub struct AddressSpaceEnd(());
+
+impl AddressSpaceEnd {
+    /// Returns `None`.
+    pub fn after(_bytes: u64) -> Option<Self> {
+        None
+    }
+
+    /// Does nothing.
+    pub(crate) fn lift() {}
+}
+
+/// Returns `None`: no sanitizer is looked for.
+pub fn finds_leaks() -> Option<bool> {
+    None
+}
+
+/// Returns `None`: the memory of a process is not looked at.
+pub fn resident_memory() -> Option<u64> {
+    None
+}
+
+/// Does nothing.
+pub fn trim_heap() {}
+
+/// Returns `None`: the library of a platform is not known.
+pub fn library_of_platform(_platform: *mut std::ffi::c_void) -> Option<PathBuf> {
+    None
+}

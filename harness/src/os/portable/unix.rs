@@ -1,0 +1,58 @@
+//! Processes on Unix systems other than Linux.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::OnceLock;
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+use crate::os::ExitCause;
+
+/// A worker and the processes that it starts: a process group.
+pub struct Family(OnceLock<Pid>);
+
+impl Family {
+    /// Makes an empty family.
+    pub fn new() -> io::Result<Self> {
+        Ok(Self(OnceLock::new()))
+    }
+
+    /// Makes the child the leader of a process group.
+    pub fn prepare(command: &mut Command) {
+        command.process_group(0);
+    }
+
+    /// Adds a child, and with it all processes that it starts.
+    pub fn add(&self, child: &Child) -> io::Result<()> {
+        self.0.get_or_init(|| Pid::from_raw(child.id().cast_signed()));
+        Ok(())
+    }
+
+    /// Kills all processes of the family.
+    pub fn kill(&self) {
+        self.0.get().into_iter().for_each(|group| drop(killpg(*group, Signal::SIGKILL)));
+    }
+}
+
+/// Returns whether a read of this stream gives bytes or the end at once.
+pub fn is_readable(stream: &impl AsFd) -> bool {
+    let mut streams = [PollFd::new(stream.as_fd(), PollFlags::POLLIN)];
+    poll(&mut streams, PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
+}
+
+/// Returns the cause of the end of a process.
+pub fn exit_cause(status: ExitStatus) -> ExitCause {
+    match status.signal() {
+        Some(signal) => ExitCause::Signalled(
+            Signal::try_from(signal).map_or("a signal", Signal::as_str).to_owned(),
+        ),
+        None => ExitCause::Exited(status.code().unwrap_or_default()),
+    }
+}
+
+/// Does nothing: a crash opens no window.
+pub fn leave_crashes_to_the_runner() {}

@@ -1,0 +1,60 @@
+//! Files, names and the end of this process, on Windows.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use windows_sys::Win32::System::Threading::{GetCurrentProcess, TerminateProcess};
+
+/// Ends the process at once, without the drivers' exit handlers, which may hang.
+// quirk: DRIVER-12
+pub fn exit_now(status: i32) -> ! {
+    // SAFETY: the handle stands for this process, which may end itself.
+    unsafe { TerminateProcess(GetCurrentProcess(), status.cast_unsigned()) };
+    // Not reached, unless the call fails.
+    std::process::abort()
+}
+
+/// The machine's name.
+pub fn host_name() -> String {
+    std::env::var("COMPUTERNAME").unwrap_or_else(|_| "localhost".to_owned())
+}
+
+/// The name of the system; its version is not asked for.
+pub fn kernel() -> Option<String> {
+    std::env::var("OS").ok()
+}
+
+/// Creates a folder among the temporary files of this user.
+pub fn temporary_folder() -> io::Result<PathBuf> {
+    let process = std::process::id();
+    (0_u32..)
+        .map(|number| std::env::temp_dir().join(format!("clmatrix-{process}-{number}")))
+        .find_map(|path| match fs::create_dir(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => None,
+            created => Some(created.map(|()| path)),
+        })
+        .expect("there are more numbers than folders")
+}
+
+/// Makes `link`, once it is in `folder`, show the file at `path` in that folder: a hard link, since a symbolic link
+/// needs a privilege.
+pub fn link_file(folder: &Path, path: &Path, link: &Path) -> io::Result<()> {
+    fs::hard_link(folder.join(path), link)
+}
+
+/// Does nothing: the system has no such call for folders.
+pub fn sync_folder(_folder: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// Returns whether the error of a lock says that the file system has none.
+pub fn lacks_locks(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::Unsupported
+}
+
+/// Returns whether a file is a program.
+pub fn is_program(file: &Path) -> bool {
+    file.is_file()
+        && file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("exe"))
+}
