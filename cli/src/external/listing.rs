@@ -14,7 +14,7 @@ use std::time::Duration;
 use clmatrix_harness::private::case::Case;
 use clmatrix_harness::private::config::{Config, ExternalKind, ExternalSuite};
 use clmatrix_harness::private::folders::state_folder;
-use clmatrix_harness::private::os::{ExitCause, Source, StopSignal, stop_signal};
+use clmatrix_harness::private::os::{self, ExitCause, Source, StopSignal, stop_signal};
 use clmatrix_harness::private::outside::OutsideTest as _;
 use clmatrix_harness::private::terminal::{AnyError, status_line};
 use clmatrix_harness::private::text::first_line;
@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::external_test::ExternalTest;
 use super::listed::Listed;
 use super::process::{ProgramEnd, ProgramProcess};
-use super::program::{Program, is_program};
+use super::program::Program;
 use super::{libtest, opencl_cts};
 
 /// The time that a program has to list its tests.
@@ -180,7 +180,8 @@ fn programs(suite: &Arc<ExternalSuite>) -> Result<(Vec<Program>, Vec<String>), A
         let text = pattern.to_str().ok_or("a path of [[external]] is not UTF-8")?;
         let found = glob::glob(text)
             .map_err(|error| format!("`programs` of [[external]]: {text}: {error}"))?;
-        let (own, others): (Vec<_>, Vec<_>) = found.flatten().partition(|file| is_program(file));
+        let (own, others): (Vec<_>, Vec<_>) =
+            found.flatten().partition(|file| os::is_program(file));
         if own.is_empty() {
             let reason = match others.first() {
                 None => "no such file; build it, or correct `programs`".to_owned(),

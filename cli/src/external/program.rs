@@ -2,8 +2,6 @@
 
 use std::fs::{self, File};
 use std::io::Read;
-use std::os::unix::fs::MetadataExt;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -70,11 +68,6 @@ impl Program {
     }
 }
 
-/// Returns whether a file is a program.
-pub(super) fn is_program(file: &Path) -> bool {
-    fs::metadata(file).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
-}
-
 /// The name of a program in ids: that of its file, without the beginning or the end that all of its kind have.
 fn name(kind: ExternalKind, file: &Path) -> String {
     let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -89,10 +82,11 @@ fn name(kind: ExternalKind, file: &Path) -> String {
 }
 
 fn size_and_time(file: &Path) -> String {
-    fs::metadata(file).map_or_else(
-        |error| error.to_string(),
-        |file| format!("{}{THEN_TIME}{}.{:09}", file.size(), file.mtime(), file.mtime_nsec()),
-    )
+    let described = fs::metadata(file).and_then(|file| {
+        let time = file.modified()?.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Ok(format!("{}{THEN_TIME}{}.{:09}", file.len(), time.as_secs(), time.subsec_nanos()))
+    });
+    described.unwrap_or_else(|error| error.to_string())
 }
 
 #[cfg(test)]
