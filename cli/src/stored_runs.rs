@@ -1,7 +1,7 @@
 //! The stored runs of a report folder, as users name them.
 
-use std::path::{Path, PathBuf};
 use std::io;
+use std::path::{Path, PathBuf};
 
 use clmatrix_harness::private::log::format::LOG;
 use clmatrix_harness::private::log::run_header::RunHeader;
@@ -57,6 +57,8 @@ pub(crate) fn latest(folder: &Path) -> io::Result<Option<PathBuf>> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use clmatrix_harness::private::config::Sync;
     use clmatrix_harness::private::log::events::Event;
     use clmatrix_harness::private::log::sample::header;

@@ -240,6 +240,7 @@ fn handles_are_counted_and_compared(on_device: OnDevice) -> Result<()> {
     let other = Sampler::new(&on_device.context, true, Repeat, Nearest)?;
     assert_eq!(sampler, sampler.clone());
     assert_ne!(sampler, other);
+    #[expect(clippy::mutable_key_type, reason = "the handle alone is hashed")]
     let all = [sampler.clone(), other, sampler.clone()].into_iter().collect::<HashSet<_>>();
     assert_eq!(all.len(), 2);
     drop(all);
