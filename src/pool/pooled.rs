@@ -19,7 +19,7 @@ use crate::memory::command::enqueue;
 use crate::memory::object::sealed::Handle;
 use crate::memory::svm::memory::{Svm, SvmMemory};
 use crate::memory::{
-    AnyMemoryObject, Buffer, IntoMemory, RecordedUse, SvmAllocation, SvmPointer, WaitList,
+    AnyMemoryObject, Buffer, IntoMemory, Order, RecordedUse, SvmAllocation, SvmPointer,
 };
 
 /// Memory of a pool, which goes back to the pool when this handle is dropped (PyOpenCL's `PooledBuffer` and
@@ -82,20 +82,16 @@ impl<M: Memory> Pooled<M> {
         self
     }
 
-    /// Gives the block back to the pool; its next uses come after a marker on `queue` that waits for
-    /// `wait_for` (PyOpenCL's `enqueue_release`). Returns the event of the marker.
+    /// Gives the block back to the pool; its next uses come after a marker on a queue, after its wait list
+    /// (PyOpenCL's `enqueue_release`). Returns the event of the marker.
     ///
     /// # Errors
     /// CL_INVALID_CONTEXT for a queue or event of another context, CL_INVALID_OPERATION if the block is
     /// mapped, and the driver's errors. The block goes back to the pool even so.
-    pub fn enqueue_release<'a>(
-        self,
-        queue: &'a CommandQueue,
-        wait_for: impl Into<WaitList<'a>>,
-    ) -> Result<Event> {
+    pub fn enqueue_release<'a>(self, order: impl Into<Order<'a>>) -> Result<Event> {
         const CALL: &str = "clEnqueueMarkerWithWaitList";
         let accessed = [self.block().accessed()];
-        enqueue(CALL, &queue.after(wait_for), &accessed, |(queue, count, events)| {
+        enqueue(CALL, &order.into(), &accessed, |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, and so is the list during the call.
             unsafe { cl3::command_queue::enqueue_marker_with_wait_list(queue, count, events) }
         })

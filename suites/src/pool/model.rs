@@ -209,7 +209,7 @@ impl Pair<'_> {
             Step::EnqueueRelease(which) => {
                 // Without a queue of its own, the pool would have to see that this has ended.
                 if let (Some(block), Some(queue)) = (self.give_back(which), self.queue) {
-                    block.enqueue_release(queue, [])?;
+                    block.enqueue_release(queue)?;
                 }
             }
             Step::DropButForAClone(which) => {

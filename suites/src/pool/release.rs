@@ -52,7 +52,7 @@ fn a_block_released_on_a_queue_is_reused_after_the_marker<K: Kind>(
     let block = pool.allocate(SIZE)?;
     let id = block.id();
     block.fill_unseen(&other, 1, Some(&gate));
-    let released = block.enqueue_release(&other, [])?;
+    let released = block.enqueue_release(&other)?;
     assert_eq!(counts(&pool), (1, 0, BLOCK, 0));
     let block = meanwhile(&gate, open, || used_again(&pool, id, home, &other))?;
     assert_eq!(block.contents(home)?, [2; SIZE / 4]);
@@ -75,7 +75,7 @@ fn a_block_released_after_an_event_is_reused_after_it<K: Kind>(
     let gate = gate(&on_device.context);
     let block = pool.allocate(SIZE)?;
     let id = block.id();
-    let released = block.enqueue_release(home, &gate)?;
+    let released = block.enqueue_release(home.after(&gate))?;
     meanwhile(&gate, open, || used_again(&pool, id, &other, home))?;
     released.wait()
 }
@@ -98,8 +98,8 @@ fn objects_of_another_context_are_refused<K: Kind>(
     let mut block = pool.allocate(SIZE)?;
     assert_eq!(refusal(block.bind_to_queue(&foreign_queue)), "CL_INVALID_CONTEXT");
     assert_eq!(refusal(block.record_use(&foreign_queue)), "CL_INVALID_CONTEXT");
-    assert_eq!(refusal(block.enqueue_release(&foreign_queue, [])), "CL_INVALID_CONTEXT");
-    let refused = pool.allocate(SIZE)?.enqueue_release(queue, &foreign_event);
+    assert_eq!(refusal(block.enqueue_release(&foreign_queue)), "CL_INVALID_CONTEXT");
+    let refused = pool.allocate(SIZE)?.enqueue_release(queue.after(&foreign_event));
     assert_eq!(refusal(refused), "CL_INVALID_CONTEXT");
     assert_eq!(refusal(pool.allocate_on(&foreign_queue, SIZE)), "CL_INVALID_CONTEXT");
     // It is back all the same, and usable.
@@ -125,7 +125,7 @@ fn a_release_of_a_mapped_block_is_refused<K: Kind>(
     let block = pool.allocate(SIZE)?;
     let id = block.id();
     let mut map = block.map(queue)?;
-    assert_eq!(refusal(block.enqueue_release(queue, [])), "CL_INVALID_OPERATION");
+    assert_eq!(refusal(block.enqueue_release(queue)), "CL_INVALID_OPERATION");
     assert_eq!(pool.active_blocks(), 0);
     let other = pool.allocate(SIZE)?;
     assert_ne!(other.id(), id);

@@ -596,7 +596,7 @@ impl<'w> Calls<'w> {
             3 => {
                 let Some(block) = self.pooled.pop() else { return Ok(()) };
                 let wait_for = self.wait_list();
-                let event = block.enqueue_release(&queue, &wait_for)?;
+                let event = block.enqueue_release(queue.after(&wait_for))?;
                 self.keep(event);
             }
             4 => {
