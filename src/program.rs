@@ -167,7 +167,8 @@ impl Program {
             &raw mut code,
         );
         let linked = linked.ok_or_else(|| Error::from_call(LINK, DLOPEN_FUNCTION_NOT_AVAILABLE))?;
-        if linked.is_null() || !matches!(code, CL_SUCCESS | CL_LINK_PROGRAM_FAILURE) {
+        if linked.is_null() {
+            let code = if code == CL_SUCCESS { CL_LINK_PROGRAM_FAILURE } else { code };
             return Err(Error::from_call(LINK, code));
         }
         // SAFETY: the driver has just created it, with one reference.

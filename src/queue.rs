@@ -150,7 +150,10 @@ impl CommandQueue {
         let raw = unsafe { cl::create_command_queue(context, device, properties.bits()) }
             .map_err(in_call("clCreateCommandQueue"))?;
         // SAFETY: the driver has just created the queue, with one reference.
-        unsafe { Self::from_raw(raw, false) }
+        unsafe { Self::from_raw(raw, false) }.inspect_err(|_| {
+            // SAFETY: nobody else has this reference.
+            let _ = unsafe { cl::release_command_queue(raw) };
+        })
     }
 
     /// Wraps a driver's handle. With `retain`, a reference is added; without, the caller's reference

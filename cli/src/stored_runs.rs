@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clmatrix_harness::private::log::format::LOG;
 use clmatrix_harness::private::log::run_header::RunHeader;
-use clmatrix_harness::private::log::store::{in_its_run, is_running, runs};
+use clmatrix_harness::private::log::store::{in_its_run, is_running, runs, runs_folder};
 
 /// Finds the log of a run: the path of a file or folder, of which the latest run counts if it is a report folder
 /// without a full run, an id or its beginning, or `latest`.
@@ -18,7 +18,7 @@ pub fn find(folder: &Path, run: &str) -> Result<PathBuf, String> {
     if let Some(log) = [path.to_owned(), path.join(LOG)].into_iter().find(|log| log.is_file()) {
         return Ok(in_its_run(&log));
     }
-    if path.join("runs").is_dir() {
+    if runs_folder(path).is_dir() {
         return find(path, "latest");
     }
     let shown = folder.display();
@@ -86,6 +86,12 @@ mod tests {
         assert_eq!(found("latest"), Ok(at("1b-7")));
         assert_eq!(found(at("1a-7").to_str().unwrap()), Ok(at("1a-7")));
         assert_eq!(found(folder.path().to_str().unwrap()), Ok(at("1a-7")));
+        #[cfg(unix)]
+        {
+            let link = folder.path().join("link");
+            std::os::unix::fs::symlink(at("1b-7").join(LOG), &link).unwrap();
+            assert_eq!(found(link.to_str().unwrap()), Ok(at("1b-7")));
+        }
         fs::remove_file(folder.path().join(LOG)).unwrap();
         assert_eq!(found(folder.path().to_str().unwrap()), Ok(at("1b-7")));
         assert!(found("1").unwrap_err().contains("several runs"));

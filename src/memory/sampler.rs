@@ -48,7 +48,7 @@ numbered! {
     Clamp = 0x1132;
     /// The image again, side by side. Normalized coordinates only.
     Repeat = 0x1133;
-    /// The image again, each one mirrored (OpenCL 1.1). Normalized coordinates only.
+    /// The image again, each one mirrored. Normalized coordinates only.
     MirroredRepeat = 0x1134;
 }
 

@@ -258,9 +258,9 @@ const ENV_EXAMPLES: &str = "Examples:
   cargo xtask env --format json               one object; null stands for a variable to unset";
 
 const SCHEMA_EXAMPLES: &str = "Examples:
-  cargo xtask schema                          after a change of the log's types
+  cargo xtask schema                          after a change of the types of the log or the configuration
   cargo xtask schema --check target/clmatrix/events.jsonl
-                                              the file, and the log of the last full `matrix`";
+                                              the files, and the log of the last full `matrix`";
 
 #[derive(Args)]
 struct Devices {

@@ -65,7 +65,7 @@ impl Workspace {
     }
 }
 
-/// Runs a `cargo build`, and returns the paths of these of the executables that it makes.
+/// Runs a `cargo build`, and returns the paths of the named executables.
 pub fn executables<const N: usize>(build: &mut Command, names: [&str; N]) -> Result<[PathBuf; N]> {
     // Cargo says where they went: `build.target` and profiles move them about.
     build.arg("--message-format=json-render-diagnostics");

@@ -1,6 +1,5 @@
 //! The commands of `clmatrix`: `run`, `report`, `runs`, `bisect`, `diff`, `merge`, `fleet`, `expect`, `external`,
-//! `config`,
-//! `list`, `devices`, `characterize`, `provision`, `completions`.
+//! `config`, `list`, `devices`, `characterize`, `provision`, `completions`.
 
 mod bisect;
 mod characterize;

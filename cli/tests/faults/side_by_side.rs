@@ -16,8 +16,8 @@ pub const CHECKS: &[Check] = &[
     ("side_by_side::slots_follow_from_the_machine", slots_follow_from_the_machine),
     ("side_by_side::the_option_replaces_the_slots", the_option_replaces_the_slots),
     (
-        "side_by_side::a_failure_near_a_crash_is_repeated_alone",
-        a_failure_near_a_crash_is_repeated_alone,
+        "side_by_side::a_failure_after_a_crash_in_another_slot_is_repeated_alone",
+        a_failure_after_a_crash_in_another_slot_is_repeated_alone,
     ),
     ("side_by_side::a_test_may_be_alone_on_its_device", a_test_may_be_alone_on_its_device),
     ("side_by_side::the_longest_tests_come_first", the_longest_tests_come_first),
@@ -93,7 +93,7 @@ fn two_meet_on_each_device(config: &str, options: &[&str]) {
     assert!(text.contains(&format!("{} passed", 2 * devices())), "{text}");
 }
 
-fn a_failure_near_a_crash_is_repeated_alone() {
+fn a_failure_after_a_crash_in_another_slot_is_repeated_alone() {
     let folder = tempfile::tempdir().expect("a folder");
     let reports = folder.path().to_str().expect("a path in UTF-8");
     let arguments =

@@ -176,7 +176,7 @@ struct Source {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct ConfigFile {
-    /// Whether the expectations of the executable hold.
+    /// True if the expectations of the executable hold.
     #[serde(default = "yes", rename = "builtin-expectations")]
     builtin_expectations: bool,
     /// The profiles, of which `--profile` selects one.

@@ -123,11 +123,11 @@ pub(super) struct ProfileKeys {
     expected_devices: Option<Vec<ExpectedDevice>>,
     /// The folder for reports, relative to the folder of the configuration.
     report_dir: Option<PathBuf>,
-    /// Whether a driver of the system that fails also fails the run.
+    /// True if a driver of the system that fails also fails the run.
     strict_drivers: Option<bool>,
-    /// Whether an expectation counts only at the versions of a driver where it was seen.
+    /// True if an expectation counts only at the versions of a driver where it was seen.
     strict_versions: Option<bool>,
-    /// How often the event log is written to the disk.
+    /// The interval at which the event log is written to the disk.
     sync: Option<Sync>,
     /// The number of runs that the report folder keeps.
     keep_runs: Option<Count>,
@@ -135,9 +135,9 @@ pub(super) struct ProfileKeys {
     deadline: Option<Timeout>,
     /// The time after which a running test is named, and again at each doubling.
     slow_after: Option<Timeout>,
-    /// Whether a flaky test fails the run.
+    /// The effect of a flaky test on the run.
     flaky_result: Option<FlakyResult>,
-    /// Whether a test that passes unexpectedly fails the run.
+    /// The effect of a test that passes unexpectedly on the run.
     unexpected_pass: Option<UnexpectedPass>,
     /// Multiplies the time limits of tests, also those that tests set.
     timeout_factor: Option<TimeoutFactor>,
@@ -158,9 +158,9 @@ pub(super) struct ProfileKeys {
     leftovers: Option<Leftovers>,
     /// The verdict on objects of the driver that a test leaves behind.
     leaks: Option<Leaks>,
-    /// Whether tests get new contexts or also those of earlier tests.
+    /// The contexts of tests: new ones, or also those of earlier tests.
     contexts: Option<Contexts>,
-    /// Where the shard of a run is found.
+    /// The source of the shard of a run.
     shard: Option<ProfileShard>,
     /// The tests whose output is in JUnit files.
     junit_output: Option<JunitOutput>,
@@ -224,13 +224,13 @@ pub(super) struct OverrideKeys {
     tests: Option<TestPattern>,
     /// The time limit of one test on one device.
     timeout: Option<Timeout>,
-    /// Whether no other test runs on the device at the same time.
+    /// True if no other test runs on the device at the same time.
     alone: Option<bool>,
     /// The group of the tests.
     group: Option<String>,
     /// The time per device for tests that do not end. The rest of its tests is not run when it is spent.
     hang_budget: Option<Timeout>,
-    /// Whether workers end by `exit`, so that exit handlers of the driver run.
+    /// True if workers end by `exit`, so that exit handlers of the driver run.
     exit_check: Option<bool>,
     /// The tests that run at the same time per device.
     #[cfg_attr(feature = "schema", schemars(with = "Option<super::slots::Written>"))]
@@ -245,7 +245,7 @@ pub(super) struct OverrideKeys {
     leftovers: Option<Leftovers>,
     /// The verdict on objects of the driver that a test leaves behind.
     leaks: Option<Leaks>,
-    /// Whether tests get new contexts or also those of earlier tests.
+    /// The contexts of tests: new ones, or also those of earlier tests.
     contexts: Option<Contexts>,
     /// Regular expressions for lines on standard error by which a test fails.
     diagnostics: Option<Diagnostics>,

@@ -56,7 +56,7 @@ macro_rules! deserialize_from_text {
 
             fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
                 let expected = <Self as $crate::config::text_value::Text>::EXPECTED;
-                schemars::json_schema!({ "type": "string", "description": expected })
+                schemars::json_schema!({ "type": "string", "title": expected })
             }
         }
     )*};

@@ -153,11 +153,16 @@ pub fn is_shown(folder: &Path, run: &Path) -> bool {
     is_same_file(folder.join(LOG), run.join(LOG)).unwrap_or(false)
 }
 
-/// Returns the log in the folder of its run, for which the link of REPORT_DIR stands. Another log is returned as it is.
+/// Returns the log in the folder of its run, for which the link of REPORT_DIR or another symbolic link stands.
 pub fn in_its_run(log: &Path) -> PathBuf {
     let folder = log.parent().unwrap_or(Path::new(""));
-    let run = runs(folder).unwrap_or_default().into_iter().find(|run| is_shown(folder, run));
-    run.map_or_else(|| log.to_owned(), |run| run.join(LOG))
+    let is_its_run = |run: &PathBuf| is_same_file(log, run.join(LOG)).unwrap_or(false);
+    let run = runs(folder).unwrap_or_default().into_iter().find(is_its_run);
+    match (run, fs::read_link(log)) {
+        (Some(run), _) => run.join(LOG),
+        (None, Ok(link)) => log.with_file_name(link),
+        (None, Err(_)) => log.to_owned(),
+    }
 }
 
 /// Takes a lock. The error for a held lock has the holder between `what` and `advice`.
@@ -172,7 +177,8 @@ fn in_brackets(holder: Option<Holder>) -> String {
     holder.map_or_else(String::new, |holder| format!(" ({holder})"))
 }
 
-fn runs_folder(folder: &Path) -> PathBuf {
+/// `REPORT_DIR/runs`.
+pub fn runs_folder(folder: &Path) -> PathBuf {
     folder.join("runs")
 }
 

@@ -57,7 +57,7 @@ pub(super) struct DeviceRun<'a> {
     pub limits: Limits<'a>,
     /// Held by each slot while its worker is busy: for writing if its test runs alone, else for reading.
     pub in_use: RwLock<()>,
-    /// The tests that have lost their worker.
+    /// The number of tests that have lost their worker.
     pub losses: AtomicUsize,
     /// The worker of the last good probe, until a slot needs a worker.
     probed: Mutex<Option<Worker>>,

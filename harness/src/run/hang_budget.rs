@@ -64,9 +64,8 @@ impl HangBudget {
             causes.push(format!("more tests: {others}"));
         }
         let of_tests: Duration = spent.tests.values().sum();
-        if let rest = spent.time.saturating_sub(of_tests)
-            && !rest.is_zero()
-        {
+        let rest = spent.time.saturating_sub(of_tests);
+        if !rest.is_zero() {
             causes.push(format!(
                 "probes, reruns, and workers that do not start or end ({})",
                 time(&rest)

@@ -6,6 +6,8 @@
 //! A crash on the test's thread, or on one that it has started, is the test's. After any other end of its
 //! worker, the test runs once more alone, in a fresh worker: if it crashes again, the crash is its own, else it has
 //! the verdict of the rerun, and the crash is a result of the worker.
+//!
+//! A test that goes wrong after another slot of the device has lost a worker runs once more, alone.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -28,9 +30,10 @@ pub(super) struct Slot<'a> {
     /// The number of this slot of the device, from 0.
     number: u32,
     worker: Option<TestWorker>,
-    /// The tests of this slot that have lost their worker.
+    /// The number of tests of this slot that have lost their worker.
     losses: usize,
-    /// The losses in other slots before the last pass in this one.
+    /// The number of losses in other slots that cannot be the cause of a failure: those before the last pass in this
+    /// slot, and those that had a test repeated.
     known_losses: usize,
 }
 
@@ -134,6 +137,8 @@ impl<'a> Slot<'a> {
             return first;
         }
         let is_probe_due = self.needs_probe(&result);
+        // Each loss is the reason of one repeat.
+        self.known_losses = self.losses_elsewhere();
         let result = TestResult { repeated: true, ..result };
         match self.again(position, result, is_probe_due) {
             Some(again) if !matches!(again.attempt.outcome, Outcome::NotRun { .. }) => again,
@@ -249,13 +254,14 @@ impl<'a> Slot<'a> {
 
     /// Runs a test, and takes the loss of its worker into account.
     fn attempt(&mut self, position: usize) -> Ran {
+        let losses_before = self.losses_elsewhere();
         let ran = match &self.device_run.entry(position).test {
             Case::Registered(test) => self.attempt_in_worker(test, position),
             Case::Outside(test) => self.device_run.attempt_outside(&**test, self.number, position),
         };
         let ran = ran.unwrap_or_else(|reason| self.without_worker(position, reason));
         match ran.attempt.outcome {
-            Outcome::Passed => self.known_losses = self.losses_elsewhere(),
+            Outcome::Passed => self.known_losses = losses_before,
             Outcome::Crashed { .. } | Outcome::TimedOut { .. } => {
                 self.losses += 1;
                 self.device_run.losses.fetch_add(1, Ordering::Relaxed);

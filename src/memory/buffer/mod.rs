@@ -33,9 +33,8 @@ use smallvec::SmallVec;
 
 /// A buffer of bytes, or a region of one (`pyopencl.Buffer`).
 ///
-/// Handles are compared by the driver's handle. Clones of a whole buffer share one reference of the
-/// driver's, which is released when the last clone, region and map of it are dropped; a clone of a
-/// region has its own.
+/// Handles are compared by the driver's handle. Clones share one reference of the driver's, which is released
+/// when the last clone, region and map are dropped.
 #[derive(Clone)]
 pub struct Buffer {
     reference: BufferRef,
@@ -196,7 +195,7 @@ impl Buffer {
 
     /// A range of this buffer, counted from the start of the whole buffer.
     #[inline]
-    pub(super) fn in_whole(&self, range: &Range<usize>) -> Range<usize> {
+    pub(crate) fn in_whole(&self, range: &Range<usize>) -> Range<usize> {
         // Neither overflows: the region lies within the whole.
         self.offset() + range.start..self.offset() + range.end
     }

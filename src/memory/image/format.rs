@@ -67,11 +67,11 @@ names_of_numbers! {
     Intensity = cl::CL_INTENSITY, "INTENSITY";
     /// One value that stands for red, green and blue.
     Luminance = cl::CL_LUMINANCE, "LUMINANCE";
-    /// Red, ignored (OpenCL 1.1).
+    /// Red, ignored.
     Rx = cl::CL_Rx, "Rx";
-    /// Red, green, ignored (OpenCL 1.1).
+    /// Red, green, ignored.
     Rgx = cl::CL_RGx, "RGx";
-    /// Red, green, blue, ignored: for packed types only (OpenCL 1.1).
+    /// Red, green, blue, ignored: for packed types only.
     Rgbx = cl::CL_RGBx, "RGBx";
     /// A depth (OpenCL 2.0).
     Depth = cl::CL_DEPTH, "DEPTH";

@@ -38,7 +38,7 @@ impl Mappable for Image {
     }
 
     fn mem_object(&self) -> Option<cl_mem> {
-        Some(self.row_of_buffer().map_or_else(|| self.as_raw(), MemoryObject::as_raw))
+        Some(self.row_of_buffer().map_or_else(|| self.as_raw(), |buffer| buffer.object().raw()))
     }
 }
 
@@ -166,10 +166,11 @@ fn submit<M: MapMode>(
 ) -> Submitted {
     if let Some((buffer, bytes)) = image.in_buffer(pixels) {
         *row_pitch = bytes.len();
+        // Of a region, the bytes of the whole buffer: some drivers confuse maps of regions.
+        // quirk: NVIDIA-11
+        let (whole, bytes) = (buffer.object().raw(), buffer.in_whole(&bytes));
         // SAFETY: the handles are alive and of one context, and the bytes are within the buffer.
-        return unsafe {
-            map::submit::<M>(buffer.as_raw(), &bytes, (queue, count, events), pointer)
-        };
+        return unsafe { map::submit::<M>(whole, &bytes, (queue, count, events), pointer) };
     }
     let (origin, region) = (pixels.origin.as_ptr(), pixels.region.as_ptr());
     // SAFETY: the handles are alive and of one context, the pixels are within the image, and the

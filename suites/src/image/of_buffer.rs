@@ -89,6 +89,30 @@ fn an_image_of_a_sub_buffer_has_its_bytes(on_device: OnDevice, device: Device) -
     Ok(())
 }
 
+/// The images are mapped and unmapped one after the other, and dropped with their regions in this order.
+// quirk: NVIDIA-11
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn images_of_overlapping_regions_may_be_released_in_any_order(
+    on_device: OnDevice,
+    device: Device,
+) -> Result<()> {
+    let part = region_offset(&device, 112)?;
+    let buffer = buffer_of(&on_device, 2 * part / 16)?;
+    for _ in 0..50 {
+        let regions = [buffer.sub_buffer(..2 * part)?, buffer.sub_buffer(part..)?];
+        let images = [row_of(&on_device, &regions[0], 7)?, row_of(&on_device, &regions[1], 7)?];
+        for (image, first) in images.iter().zip([0, part / 16]) {
+            let middle = ImageRegion::new([2]).origin([1]);
+            let map = image.map_read::<[u32; 4]>(&on_device.queue, middle)?;
+            let expected = &places(&[2 * part / 16])[first + 1..first + 3];
+            assert_eq!(map.pixels().as_slice(), Some(expected));
+        }
+        images.into_iter().zip(regions).for_each(drop);
+    }
+    Ok(())
+}
+
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn an_image_keeps_its_buffer(on_device: OnDevice) -> Result<()> {

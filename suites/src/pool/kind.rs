@@ -62,7 +62,7 @@ pub trait Kind: Memory + Clone + Debug + Eq + Hash {
     fn map(&self, queue: &CommandQueue) -> Result<Box<dyn DerefMut<Target = [u32]>>>;
 }
 
-/// What is written in the same way for all kinds.
+/// Methods that are the same for all kinds.
 macro_rules! alike {
     ($methods:ident) => {
         fn fill<'a>(&self, order: impl Into<Order<'a>>, value: u32) -> Result<Event> {

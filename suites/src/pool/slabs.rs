@@ -103,6 +103,25 @@ fn parts_of_a_slab_are_aligned_and_do_not_overlap(
     Ok(())
 }
 
+/// The bytes behind the last multiple of the alignment are in no part.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_slab_need_not_be_a_multiple_of_the_alignment(on_device: OnDevice) -> Result<()> {
+    const SLAB: usize = ROOT + 64;
+    let inner = ImmediateAllocator::new(&on_device.queue, MemFlags::READ_WRITE)?;
+    let (pool, slabs) = slabs_of(inner, SLAB, PoolOptions::new())?;
+    for _ in 0..3 {
+        let whole = pool.allocate(SLAB)?;
+        let part = pool.allocate(10)?;
+        assert_eq!((whole.offset(), part.offset()), (0, 0));
+        assert_eq!(slabs.reserved_bytes(), 2 * SLAB);
+        drop(whole);
+        // Too large for a slab: it had a buffer of its own.
+        assert_eq!(slabs.reserved_bytes(), SLAB);
+    }
+    Ok(())
+}
+
 /// Kernels write neighbours in turn, and each finds what it wrote before.
 #[rstest]
 #[clmatrix_harness::test]

@@ -23,7 +23,7 @@ use ranges::{Ranges, Suballocation};
 /// Allocates slabs, large buffers of another allocator, and hands out parts of them (`clCreateSubBuffer`).
 ///
 /// A part has the requested bytes, rounded up to the devices' base address alignment (128 or more). When the
-/// last handle, region and map of it is dropped, its bytes are free, and are merged with the free bytes beside
+/// last handle, region, image and map of it is dropped, its bytes are free, and are merged with the free bytes beside
 /// them. A part is reused like a block of a pool: for a queue, the commands on its bytes have ended, are on
 /// this in-order queue, or the queue waits for them by a barrier; without a queue, they have ended. A request
 /// larger than a slab gets a buffer of its own, and so does each request if no further slab can be allocated.
@@ -63,7 +63,7 @@ pub struct SlabAllocator<A: Allocator> {
     inner: A,
 }
 
-/// The slabs of an allocator. While they are locked, the driver is not called, and no memory is dropped.
+/// The slabs of an allocator. While they are locked, the driver is only asked for alignments, and no memory is dropped.
 struct Slabs<M> {
     /// The slabs, by number.
     slabs: BTreeMap<usize, Slab<M>>,
@@ -123,13 +123,15 @@ impl<M: Borrow<Buffer>> Slabs<M> {
         Some((slab.memory.borrow().clone(), place))
     }
 
-    /// Adds a slab, and takes its first bytes: for a slab that is not shared, all of them.
+    /// Adds a slab, and takes its first bytes. A slab that is not shared, or in which no place is that large, is taken
+    /// as a whole.
     fn add(&mut self, memory: M, size: usize, is_shared: bool) -> (Buffer, Suballocation) {
         let buffer = memory.borrow().clone();
         let (slab, bytes) = (self.next, PoolMemory::size(&buffer));
         let ranges = self.ranges.get_or_insert_with(|| Ranges::new(alignment(&buffer)));
-        let len = ranges.len_for(size).filter(|_| is_shared).map_or(bytes, |len| len.min(bytes));
-        let place = Suballocation { slab, start: 0, len };
+        let len = ranges.len_for(size).filter(|len| is_shared && *len <= bytes);
+        let is_shared = len.is_some();
+        let place = Suballocation { slab, start: 0, len: len.unwrap_or(bytes) };
         ranges.add(slab, if is_shared { bytes } else { 0 });
         ranges.take(place);
         self.next += 1;
@@ -217,12 +219,14 @@ impl<A: Allocator> SlabAllocator<A> {
 
     /// Frees the slabs without parts.
     pub fn free_unused(&self) {
+        drop(self.remove_unused());
+    }
+
+    fn remove_unused(&self) -> Vec<Slab<A::Memory>> {
         let mut slabs = self.slabs.lock();
         let unused = slabs.slabs.iter().filter(|(_, slab)| slab.active == 0);
         let unused: Vec<_> = unused.map(|(number, _)| *number).collect();
-        let unused: Vec<_> = unused.into_iter().filter_map(|slab| slabs.remove(slab)).collect();
-        drop(slabs);
-        drop(unused);
+        unused.into_iter().filter_map(|slab| slabs.remove(slab)).collect()
     }
 }
 
@@ -254,7 +258,11 @@ where
         let slab_bytes = self.slab_bytes.min(self.max_size().unwrap_or(usize::MAX));
         let slab = match self.inner.allocate_for(queue, slab_bytes.max(size)) {
             Err(error) if error.class() == Class::OutOfMemory => {
-                self.free_unused();
+                for slab in self.remove_unused() {
+                    // The driver keeps the memory for commands that still run.
+                    let idle = slab.memory.borrow().tracker().wait_until_idle("clReleaseMemObject");
+                    idle.unwrap_or_else(|error| log::warn!("a slab is freed early: {error}"));
+                }
                 self.inner.allocate_for(queue, size)
             }
             slab => slab,
