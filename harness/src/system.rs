@@ -13,9 +13,9 @@ pub(crate) fn host() -> String {
     node.unwrap_or_else(os::host_name)
 }
 
-/// The model of the first processor.
+/// The model of the first processor. The variable is of Windows.
 pub(crate) fn cpu() -> Option<String> {
-    value_of("/proc/cpuinfo", "model name")
+    value_of("/proc/cpuinfo", "model name").or_else(|| std::env::var("PROCESSOR_IDENTIFIER").ok())
 }
 
 /// The model of the first processor, with the numbers of its family and model: a virtual machine may hide the

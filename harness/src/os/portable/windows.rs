@@ -8,7 +8,8 @@ use std::process::{Child, Command, ExitStatus};
 use std::ptr;
 
 use windows_sys::Win32::System::Diagnostics::Debug::{
-    SEM_FAILCRITICALERRORS, SEM_NOGPFAULTERRORBOX, SetErrorMode,
+    EXCEPTION_POINTERS, SEM_FAILCRITICALERRORS, SEM_NOGPFAULTERRORBOX, SetErrorMode,
+    SetUnhandledExceptionFilter,
 };
 use windows_sys::Win32::System::JobObjects::{
     AssignProcessToJobObject, CreateJobObjectW, JOB_OBJECT_LIMIT_DIE_ON_UNHANDLED_EXCEPTION,
@@ -18,7 +19,7 @@ use windows_sys::Win32::System::JobObjects::{
 use windows_sys::Win32::System::Pipes::PeekNamedPipe;
 use windows_sys::Win32::System::Threading::CREATE_NEW_PROCESS_GROUP;
 
-use crate::os::ExitCause;
+use crate::os::{ExitCause, exit_now};
 
 /// A worker and the processes that it starts: a job object. The system ends them when the runner ends, which alone has
 /// a handle of the job.
@@ -122,10 +123,18 @@ pub fn exit_cause(status: ExitStatus) -> ExitCause {
     }
 }
 
-/// Keeps a crash of this process from opening a window or a debugger.
+/// Keeps a crash of this process from opening a window or a debugger, either of which may wait for ever.
 pub fn leave_crashes_to_the_runner() {
     // SAFETY: the call takes flags.
     unsafe { SetErrorMode(SEM_FAILCRITICALERRORS | SEM_NOGPFAULTERRORBOX) };
+    // SAFETY: the function stays in memory.
+    unsafe { SetUnhandledExceptionFilter(Some(end_of_crash)) };
+}
+
+/// Ends the process with the code of an exception that no other handler takes.
+unsafe extern "system" fn end_of_crash(exception: *const EXCEPTION_POINTERS) -> i32 {
+    // SAFETY: the system passes both structures.
+    exit_now(unsafe { (*(*exception).ExceptionRecord).ExceptionCode })
 }
 
 #[cfg(test)]
