@@ -1,0 +1,155 @@
+//! The promises of the harness when tests go wrong, on each system: `cargo test --test portable`.
+//!
+//! This executable is two things, as the one of `tests/faults` is. As a child it is a command line over the tests in
+//! [`faulty`]. By itself it runs that child and looks at what was reported. It uses the standard library alone, so that
+//! it runs on Windows, too.
+
+mod faulty;
+
+use std::fs::File;
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clmatrix_harness::Target;
+use clmatrix_harness::private::log::run_log::RunLog;
+use clmatrix_harness::private::log::store;
+use clmatrix_harness::private::result::test_result::TestResult;
+use clmatrix_harness::private::verdict::Outcome;
+use libtest_mimic::{Arguments, Trial};
+
+const TARGET: Target = Target {
+    home: "portable",
+    package: "clmatrix-cli",
+    version: "0",
+    name: "portable",
+    config: None,
+};
+
+/// The variable that makes a child of this executable, and its values.
+const ROLE: &str = "CLMATRIX_PORTABLE";
+const COMMAND: &str = "command";
+const SLEEPER: &str = "sleeper";
+
+/// The variable with the folder for locks. A process that holds a lock runs.
+const FOLDER: &str = "CLMATRIX_PORTABLE_FOLDER";
+
+/// More than any step here needs on a slow machine.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+fn main() -> ExitCode {
+    match std::env::var(ROLE).as_deref() {
+        Ok(COMMAND) => return clmatrix_cli::main(TARGET),
+        Ok(SLEEPER) => faulty::sleep_with_lock("sleeper"),
+        _ => {}
+    }
+    let trial = |name: &str, check: fn()| Trial::test(name, move || Ok(check()));
+    let mut arguments = Arguments::from_args();
+    // Each check keeps the device busy.
+    arguments.test_threads = Some(1);
+    let trials = vec![
+        trial("each_fault_costs_one_result", each_fault_costs_one_result),
+        trial(
+            "a_killed_runner_loses_nothing_and_leaves_no_process",
+            a_killed_runner_loses_nothing_and_leaves_no_process,
+        ),
+    ];
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// A run of the faulty tests with these arguments, which reports to `folder`.
+fn command(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("this executable has a path"));
+    command.env(ROLE, COMMAND).env(FOLDER, folder).stdin(Stdio::null());
+    command.env_remove("CLMATRIX_PROFILE");
+    command
+        .env("CLMATRIX_CONFIG", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/clmatrix.toml"));
+    command.args(["run", "--slots", "1", "--report-dir"]).arg(folder).args(arguments);
+    command
+}
+
+/// Returns the log of the only run in a folder of reports.
+fn log(folder: &Path) -> Option<RunLog> {
+    RunLog::read(&store::find(folder, "latest").ok()?).ok()
+}
+
+fn result<'a>(log: &'a RunLog, test: &str) -> &'a TestResult {
+    let path = format!("faulty::{test}");
+    let found = log.results.iter().find(|result| result.test_and_device().0 == path);
+    found.unwrap_or_else(|| panic!("{path} is in the log"))
+}
+
+/// Returns whether no process holds the lock.
+fn is_free(folder: &Path, lock: &str) -> bool {
+    File::open(folder.join(lock)).expect("the lock is there").try_lock_shared().is_ok()
+}
+
+fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !condition() {
+        assert!(begin.elapsed() < PATIENCE, "waited in vain for {what}");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// The text by which the system names an access to memory that is not there.
+const ACCESS_VIOLATION: &str =
+    if cfg!(windows) { "STATUS_ACCESS_VIOLATION (0xC0000005)" } else { "SIGSEGV" };
+
+fn each_fault_costs_one_result() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = command(folder.path(), &[]).output().expect("the run starts");
+    println!("{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(1));
+    let log = log(folder.path()).expect("a log");
+    assert!(log.has_ended);
+    let outcome = |test| &result(&log, test).attempt.outcome;
+    for neighbour in ["passes_1", "passes_2", "passes_3", "passes_4"] {
+        assert_eq!(outcome(neighbour), &Outcome::Passed, "{neighbour}");
+        let [stdout, stderr] =
+            ["output", "error"].map(|stream| format!("{stream} of {neighbour}\n"));
+        let result = log.with_output(result(&log, neighbour));
+        assert_eq!((&result.stdout, &result.stderr), (&stdout, &stderr));
+    }
+    for panics in ["panics", "panics_on_a_thread"] {
+        let failed = matches!(outcome(panics), Outcome::Failed { message, .. } if message.contains("on purpose"));
+        assert!(failed, "{panics}: {:?}", outcome(panics));
+    }
+    for crashes in ["accesses_memory_that_is_not_there", "overflows_its_stack", "aborts"] {
+        assert!(matches!(outcome(crashes), Outcome::Crashed { .. }), "{:?}", outcome(crashes));
+    }
+    let Outcome::Crashed { how } = outcome("accesses_memory_that_is_not_there") else {
+        unreachable!()
+    };
+    assert_eq!(how, ACCESS_VIOLATION);
+    let exited =
+        Outcome::Crashed { how: "exited with status 0 in the middle of the test".to_owned() };
+    assert_eq!(outcome("exits"), &exited);
+    assert!(matches!(outcome("waits_for_ever"), Outcome::TimedOut { .. }));
+    assert_eq!(outcome("floods"), &Outcome::Passed);
+    assert!(log.with_output(result(&log, "floods")).stdout.len() < 10 << 20, "most of it is cut");
+    assert_eq!(outcome("leaves_a_process"), &Outcome::Passed);
+    assert_eq!(outcome("closes_its_streams"), &Outcome::Passed);
+    wait_for("the end of the process that a test started", || is_free(folder.path(), "sleeper"));
+    let mut junit = std::fs::read_dir(folder.path().join("junit")).expect("JUnit files");
+    let junit = junit.next().expect("a file").expect("it can be read").path();
+    let junit = std::fs::read_to_string(junit).expect("it is text");
+    assert!(junit.contains("waits_for_ever") && junit.contains(ACCESS_VIOLATION));
+}
+
+fn a_killed_runner_loses_nothing_and_leaves_no_process() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let tests = ["faulty::passes_1", "faulty::waits_with_a_process", "--include-ignored"];
+    let mut run = command(folder.path(), &tests);
+    let mut run = run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    let locks = ["worker", "sleeper"];
+    wait_for("the test that waits", || {
+        locks.iter().all(|lock| folder.path().join(lock).is_file() && !is_free(folder.path(), lock))
+    });
+    run.kill().and_then(|()| run.wait()).expect("the runner can be killed");
+    wait_for("the end of all processes", || locks.iter().all(|lock| is_free(folder.path(), lock)));
+    let log = log(folder.path()).expect("a log");
+    assert!(!log.has_ended);
+    assert_eq!(result(&log, "passes_1").attempt.outcome, Outcome::Passed);
+}
