@@ -30,6 +30,7 @@ mod schema;
 mod slurm;
 mod stress;
 mod venv;
+mod windows;
 mod workflows;
 mod workspace;
 
@@ -175,6 +176,12 @@ enum Task {
         #[arg(long)]
         update: bool,
     },
+    /// Compile for Windows, macOS and Linux on ARM, and test for Windows under Wine (Debian or Ubuntu; root or sudo)
+    ///
+    /// Installs Debian's packages gcc-mingw-w64-x86-64 and wine64, and targets by rustup. Runs suites, the faults of
+    /// cli/tests/portable and the tests of the downstream example under Wine, on PoCL: that of the CI matrix, if
+    /// `provision` was run, else that from PyPI. The prefix of Wine and the reports are in target/wine.
+    TestWindows,
     /// Print the variables that give other programs the same devices
     ///
     /// Prints nothing if no variable is needed. Like `matrix`, provides a device if there is none,
@@ -340,6 +347,7 @@ fn dispatch(task: Task) -> Result<ExitCode> {
         Task::CiEmbedded => return ci_embedded::run(&workspace),
         Task::TestSlurm => slurm::run(&workspace),
         Task::TestPage { update } => page::run(&workspace, update),
+        Task::TestWindows => windows::run(&workspace, &pocl(&workspace, false)?),
         Task::Provision { root: Some(root) } => root::provision(&workspace, root),
         Task::Provision { root: None } => ci_matrix::provision(&workspace.runtimes),
         Task::Env { devices, format } => print_environment(&workspace, &devices, format),
@@ -394,14 +402,19 @@ fn test(workspace: &Workspace, devices: &Devices, arguments: &[String]) -> Resul
 }
 
 fn sanitize(workspace: &Workspace, no_provision: bool, arguments: &[String]) -> Result<ExitCode> {
-    let environment = match ci_matrix::pocl_environment(&workspace.runtimes) {
-        Some(environment) => environment,
+    let environment = pocl(workspace, no_provision)?;
+    sanitize::run(workspace, &environment, arguments)
+}
+
+/// The PoCL of the CI matrix, or else that from PyPI.
+fn pocl(workspace: &Workspace, no_provision: bool) -> Result<Environment> {
+    match ci_matrix::pocl_environment(&workspace.runtimes) {
+        Some(environment) => Ok(environment),
         None => {
             let clmatrix = workspace.build_clmatrix()?;
-            embedded::environment(workspace, &clmatrix, Some(Runtime::Pocl), no_provision)?
+            embedded::environment(workspace, &clmatrix, Some(Runtime::Pocl), no_provision)
         }
-    };
-    sanitize::run(workspace, &environment, arguments)
+    }
 }
 
 fn stress(workspace: &Workspace, devices: &Devices, options: &stress::Options) -> Result<ExitCode> {
