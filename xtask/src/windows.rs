@@ -106,7 +106,7 @@ impl<'a> Wine<'a> {
     fn suites(&self) -> Result<()> {
         let mut build = self.workspace.cargo();
         build.args(["build", "--package=clmatrix-cli", "--bin=clmatrix", "--target", TARGET]);
-        let [clmatrix] = executables(&mut build, &[], ["clmatrix"])?;
+        let [clmatrix] = executables(&mut build, ["clmatrix"])?;
         let folder = self.workspace.target.join("wine/reports");
         let mut run = Command::new(&self.program);
         self.set_up(&mut run).arg(&clmatrix).args(["run", "--quiet", "--report-dir"]);

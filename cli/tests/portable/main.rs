@@ -12,9 +12,9 @@ use std::process::{Command, ExitCode, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use clmatrix_cli::private::stored_runs;
 use clmatrix_harness::Target;
 use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::log::store;
 use clmatrix_harness::private::result::test_result::TestResult;
 use clmatrix_harness::private::verdict::Outcome;
 use libtest_mimic::{Arguments, Trial};
@@ -44,7 +44,12 @@ fn main() -> ExitCode {
         Ok(SLEEPER) => faulty::sleep_with_lock("sleeper"),
         _ => {}
     }
-    let trial = |name: &str, check: fn()| Trial::test(name, move || Ok(check()));
+    let trial = |name: &str, check: fn()| {
+        Trial::test(name, move || {
+            check();
+            Ok(())
+        })
+    };
     let mut arguments = Arguments::from_args();
     // Each check keeps the device busy.
     arguments.test_threads = Some(1);
@@ -71,7 +76,7 @@ fn command(folder: &Path, arguments: &[&str]) -> Command {
 
 /// Returns the log of the only run in a folder of reports.
 fn log(folder: &Path) -> Option<RunLog> {
-    RunLog::read(&store::find(folder, "latest").ok()?).ok()
+    RunLog::read(&stored_runs::find(folder, "latest").ok()?).ok()
 }
 
 fn result<'a>(log: &'a RunLog, test: &str) -> &'a TestResult {

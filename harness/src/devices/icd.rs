@@ -148,7 +148,8 @@ impl LoaderVariables {
     /// Returns whether a driver stands in the loader's place, so that vendors folders mean nothing.
     pub fn bypass_the_loader(&self) -> bool {
         let Some(name) = self.loader.as_deref().and_then(Path::file_name) else { return false };
-        !name.to_string_lossy().to_lowercase().trim_start_matches("lib").starts_with("opencl")
+        let name = name.to_string_lossy().to_lowercase();
+        !(name.starts_with("libopencl") || cfg!(windows) && name.starts_with("opencl"))
     }
 }
 

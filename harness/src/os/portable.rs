@@ -146,9 +146,9 @@ impl Process {
                 continue;
             }
             self.received.wait(left.min(LOOK_INTERVAL));
-            let late = now.elapsed().saturating_sub(STANDSTILL);
-            if late > STANDSTILL {
-                *deadline += late;
+            let waited = now.elapsed();
+            if waited > STANDSTILL {
+                *deadline += waited;
             }
         }
     }

@@ -53,11 +53,12 @@ impl Meeting {
             // Asked first: a process that has ended may have connected before.
             let has_ended = child.try_wait()?.is_some() || Instant::now() >= deadline;
             match self.listener.accept() {
-                Ok((stream, _)) => match self.welcome(stream) {
-                    Ok(Some(stream)) => return Ok(Some(stream)),
-                    // Another program, or one that has ended.
-                    Ok(None) | Err(_) => {}
-                },
+                Ok((stream, _)) => {
+                    // Else it is another program, or one that has ended.
+                    if let Ok(Some(stream)) = self.welcome(stream) {
+                        return Ok(Some(stream));
+                    }
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     if has_ended {
                         return Ok(None);

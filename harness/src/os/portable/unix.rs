@@ -34,7 +34,9 @@ impl Family {
 
     /// Kills all processes of the family.
     pub fn kill(&self) {
-        self.0.get().into_iter().for_each(|group| drop(killpg(*group, Signal::SIGKILL)));
+        if let Some(group) = self.0.get() {
+            let _ = killpg(*group, Signal::SIGKILL);
+        }
     }
 }
 
