@@ -133,7 +133,7 @@ impl Event {
 
     /// Wraps a driver's handle. With `retain`, a reference is added; without, the caller's reference
     /// is taken over, unless this fails. The event of a command of a
-    /// [`CommandQueue`](crate::CommandQueue) is better wrapped by
+    /// [`CommandQueue`] is better wrapped by
     /// [`event_from_raw`](crate::CommandQueue::event_from_raw).
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! The kinds of memory that a pool hands out, for tests of both.
 //!
-//! ```ignore
+//! ```text
 //! #[rstest]
 //! #[clmatrix_harness::test]
 //! #[case::of_buffers(BUFFERS)]
