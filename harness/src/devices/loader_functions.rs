@@ -1,6 +1,7 @@
 //! The functions of later versions of OpenCL, which the loader may lack whatever version the device has.
 
 use std::ffi::CStr;
+use std::sync::LazyLock;
 
 use super::icd::LoaderVariables;
 use crate::os::Library;
@@ -26,6 +27,16 @@ const FUNCTIONS: [(Version, &CStr); 3] = [
     (version(3, 0), c"clCreateBufferWithProperties"),
 ];
 
+/// The first function that the loader lacks, and its version. A loader that a variable names is not looked at: it
+/// may be one of a list.
+static LACKING: LazyLock<Option<(Version, &CStr)>> = LazyLock::new(|| {
+    if LoaderVariables::from_environment().loader.is_some() {
+        return None;
+    }
+    let loader = Library::load(LOADER).ok()?;
+    FUNCTIONS.into_iter().find(|(_, name)| !loader.has(name))
+});
+
 /// Says which function the loader lacks, if these requirements need one of that version. The process has loaded the
 /// loader.
 pub fn missing(requires: &[Requirement]) -> Option<String> {
@@ -34,14 +45,7 @@ pub fn missing(requires: &[Requirement]) -> Option<String> {
         Requirement::Svm(_) | Requirement::Pipes => Some(version(2, 0)),
         _ => None,
     });
-    let needed = needed.max()?;
-    let mut functions = FUNCTIONS.iter().filter(|(version, _)| *version <= needed).peekable();
-    functions.peek()?;
-    // A variable names another one, as a list.
-    if LoaderVariables::from_environment().loader.is_some() {
-        return None;
-    }
-    let loader = Library::load(LOADER).ok()?;
-    let (version, name) = functions.find(|(_, name)| !loader.has(name))?;
+    let needed = needed.max().filter(|needed| *needed >= FUNCTIONS[0].0)?;
+    let (version, name) = LACKING.filter(|(version, _)| *version <= needed)?;
     Some(format!("the OpenCL loader has no {} (OpenCL {version})", name.to_string_lossy()))
 }
