@@ -12,13 +12,13 @@ fn a_buffer_that_was_released(buffer: PooledBuffer) -> usize {
 }
 
 fn a_buffer_that_was_released_on_a_queue(buffer: PooledBuffer, queue: &CommandQueue) -> Result<()> {
-    buffer.enqueue_release(queue, [])?;
+    buffer.enqueue_release(queue)?;
     enqueue_fill(queue, &buffer, &0_u8, ..)?; //~ E0382
     Ok(())
 }
 
 fn memory_that_was_released(memory: PooledSvm, queue: &CommandQueue) -> Result<usize> {
-    memory.enqueue_release(queue, [])?;
+    memory.enqueue_release(queue)?;
     Ok(memory.size()) //~ E0382
 }
 
