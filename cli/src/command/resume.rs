@@ -170,8 +170,8 @@ pub fn so_far(unfinished: &mut Unfinished, plan: &Plan) -> SoFar {
             so_far.ended.insert(position);
         } else if execution.takes_machine_down() {
             so_far.deadly.push(position);
-        } else if let Some(attempts) = unfinished.went_wrong(&id) {
-            so_far.went_wrong.insert(position, attempts);
+        } else if unfinished.went_wrong(&id) {
+            so_far.went_wrong.insert(position);
         }
     }
     so_far

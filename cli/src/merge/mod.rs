@@ -127,8 +127,8 @@ impl Merge {
             positions.into_iter().for_each(|position| ranges.push(position));
             (device, ranges)
         });
-        let tests = union.tests.values().cloned().collect();
-        plan::events(tests, ranges).into_iter().for_each(|event| recorder.record(event));
+        let tests: Vec<_> = union.tests.values().cloned().collect();
+        plan::events(&tests, ranges).into_iter().for_each(|event| recorder.record(event));
         for expected in absent {
             recorder.record(Event::DeviceAbsent(DeviceAbsent { expected }));
         }

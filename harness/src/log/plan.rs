@@ -7,11 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::events::Event;
 
-/// The most bytes of a part of the plan.
-const LONGEST_PART: usize = 200 * 1024;
-
-/// The most ranges in a part. Each takes at most 22 bytes.
-const MOST_RANGES: usize = 8 * 1024;
+/// The most tests or ranges in a line of the log.
+const MOST: usize = 1000;
 
 /// Consecutive tests of the list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -71,30 +68,16 @@ impl PositionRanges {
 
 /// Returns the events of a list of tests, and of the positions of the tests of each device.
 pub fn events(
-    tests: Vec<PlannedTest>,
+    tests: &[PlannedTest],
     devices: impl IntoIterator<Item = (String, PositionRanges)>,
 ) -> Vec<Event> {
-    let mut events = parts(tests);
+    let parts = tests.chunks(MOST).map(|tests| PlannedTests { tests: tests.to_vec() });
+    let mut events: Vec<Event> = parts.map(Event::Plan).collect();
     for (device, PositionRanges(ranges)) in devices {
-        events.extend(ranges.chunks(MOST_RANGES).map(|ranges| {
+        events.extend(ranges.chunks(MOST).map(|ranges| {
             Event::PlanDevice(PlannedDevice { device: device.clone(), ranges: ranges.to_vec() })
         }));
     }
-    events
-}
-
-fn parts(tests: Vec<PlannedTest>) -> Vec<Event> {
-    let mut events = Vec::new();
-    let (mut part, mut bytes) = (Vec::new(), 0);
-    for test in tests {
-        bytes += serde_json::to_string(&test).expect("tests are plain data").len() + 1;
-        if bytes > LONGEST_PART && !part.is_empty() {
-            events.push(Event::Plan(PlannedTests { tests: std::mem::take(&mut part) }));
-            bytes = 0;
-        }
-        part.push(test);
-    }
-    events.push(Event::Plan(PlannedTests { tests: part }));
     events
 }
 
@@ -103,21 +86,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_is_shorter_than_256_kib() {
-        let test = |number: usize| PlannedTest {
-            path: format!("suite::module::a_test_with_a_name_of_usual_length::case_{number}"),
-            file: Some("suites/src/suite/module.rs".into()),
-            line: Some(100),
-            requires: vec!["fp64".to_owned()],
-        };
-        let events = parts((0..10_000).map(test).collect());
-        let lines: Vec<_> =
-            events.iter().map(|event| serde_json::to_string(event).unwrap()).collect();
-        assert!(lines.len() > 1 && lines.iter().all(|line| line.len() < 256 << 10));
-        let count = |event: &Event| match event {
-            Event::Plan(part) => part.tests.len(),
-            _ => 0,
-        };
-        assert_eq!(events.iter().map(count).sum::<usize>(), 10_000);
+    fn a_long_plan_has_several_lines() {
+        let tests: Vec<_> = (0..MOST + 1).map(|n| PlannedTest::unplanned(&n.to_string())).collect();
+        let mut positions = PositionRanges::default();
+        (0..=2 * MOST as u32).step_by(2).for_each(|position| positions.push(position));
+        let (mut found, mut ranges) = (Vec::new(), Vec::new());
+        for event in events(&tests, [("d".to_owned(), positions)]) {
+            match event {
+                Event::Plan(part) => found.push(part.tests),
+                Event::PlanDevice(part) => ranges.push(part.ranges),
+                event => panic!("{event:?}"),
+            }
+        }
+        assert_eq!([found.len(), ranges.len()], [2, 2]);
+        assert_eq!(found.concat(), tests);
+        assert_eq!(ranges.concat()[MOST], (2 * MOST as u32, 2 * MOST as u32));
     }
 }

@@ -28,8 +28,7 @@ use crate::verdict::{Outcome, Verdict};
 use crate::worker::parent::{PROBE_LIMIT, START_LIMIT, Worker, WorkerLost};
 use crate::worker::ran::Ran;
 
-/// After so many workers in a row that did not start, a device is given up. After so many in a row that
-/// could not be prepared, workers are not prepared.
+/// After so many workers in a row that did not start, a device is given up.
 const START_TRIES: usize = 2;
 
 /// After so many attempts of a result of workers, only a worse one is recorded.
@@ -68,8 +67,6 @@ pub(super) struct DeviceRun<'a> {
     /// True if a worker has found the device.
     is_found: AtomicBool,
     failed_starts: AtomicUsize,
-    /// Workers in a row that were lost when they made their first context.
-    failed_preparations: AtomicUsize,
 }
 
 impl<'a> DeviceRun<'a> {
@@ -95,7 +92,6 @@ impl<'a> DeviceRun<'a> {
             is_characterized: Mutex::new(false),
             is_found: AtomicBool::new(false),
             failed_starts: AtomicUsize::new(0),
-            failed_preparations: AtomicUsize::new(0),
         }
     }
 
@@ -285,20 +281,14 @@ impl<'a> DeviceRun<'a> {
 
     fn start_prepared_worker(&self) -> Result<TestWorker, String> {
         let mut started = self.start_unprepared_worker()?;
-        let failed = &self.failed_preparations;
-        if failed.load(Ordering::Relaxed) >= START_TRIES {
-            return Ok(started);
-        }
         let begin = Instant::now();
         let settings = &self.config.settings;
         let finds_leaks = settings.leaks != Leaks::Off && self.device.is_some();
         let stop = self.state.stop.signal();
         if started.worker.prepare(finds_leaks, settings.contexts, stop).is_ok() {
-            failed.store(0, Ordering::Relaxed);
             return Ok(started);
         }
         self.limits.hang_budget.add(begin.elapsed());
-        failed.fetch_add(1, Ordering::Relaxed);
         drop(started);
         self.start_unprepared_worker()
     }

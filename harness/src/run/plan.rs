@@ -108,7 +108,7 @@ impl Plan {
             devices.entry(self.device_id(entry)).or_default().push(position);
         }
         let devices = devices.into_iter().map(|(device, ranges)| (device.to_owned(), ranges));
-        plan::events(tests, devices)
+        plan::events(&tests, devices)
     }
 
     /// The programs of the tests of other programs, each once.

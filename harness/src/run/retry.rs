@@ -5,11 +5,11 @@
 //! has crashed after others in its worker, and is not repeated otherwise, runs once more for a note.
 //!
 //! A run that is cut short may leave an attempt that went wrong without its repeat. When the run goes on, the
-//! next attempt is the repeat.
+//! next attempt is the repeat, whatever its reason was.
 
 use crate::result::test_result::TestResult;
 use crate::run::device_run::DeviceRun;
-use crate::verdict::{Outcome, Verdict};
+use crate::verdict::Verdict;
 
 /// A test that has run.
 pub(super) struct Retry<'a> {
@@ -49,7 +49,9 @@ impl Retry<'_> {
             let Some(before) = again(&mut result) else { break };
             attempts.push(before);
         }
-        if attempts.len() > not_retries && result.verdict.is_as_expected() {
+        let went_wrong =
+            attempts.len() > not_retries || state.run.so_far.went_wrong.contains(&self.position);
+        if went_wrong && result.verdict.is_as_expected() {
             self.device_run.make_flaky(&mut result);
         }
         let is_doubtful = result.verdict == Verdict::Crash && result.doubtful;
@@ -64,32 +66,6 @@ impl Retry<'_> {
             attempts.push(alone);
         }
         result.earlier = attempts;
-        self.after_resumption(result)
-    }
-
-    /// Takes the attempts before the run was resumed into account. After one that went wrong, a result as
-    /// expected is flaky, as after a retry.
-    fn after_resumption(&self, mut result: TestResult) -> TestResult {
-        let so_far = &self.device_run.state.run.so_far;
-        if let Some(attempts) = so_far.went_wrong.get(&self.position)
-            && let Some(last) = attempts.last()
-        {
-            if last.is_of_reused_context() {
-                let before = last.reused_context;
-                result.reused_context = before.filter(|before| *before != result.verdict);
-            } else if last.verdict == Verdict::Crash
-                && !self.device_run.settings(self.position).retries.is_on()
-            {
-                // Not the test's: that would have been its result.
-                if !matches!(result.outcome, Outcome::Crashed { .. }) {
-                    let crashed = last.attempt.clone().into();
-                    self.device_run.record_worker_crash(crashed, Some(self.position));
-                }
-            } else if result.verdict.is_as_expected() {
-                self.device_run.make_flaky(&mut result);
-            }
-            result.earlier.splice(..0, attempts.iter().cloned());
-        }
         result
     }
 }

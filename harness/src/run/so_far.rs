@@ -1,8 +1,7 @@
 //! The part of a run that has ended before it was resumed.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use crate::result::test_result::TestResult;
 use crate::run::plan::Plan;
 
 /// The state of each entry of a plan when the run begins, or goes on.
@@ -15,8 +14,8 @@ pub struct SoFar {
     pub ended: HashSet<usize>,
     /// The positions of the entries that do not run, since they took the machine down.
     pub deadly: Vec<usize>,
-    /// The attempts of each entry whose last one went wrong and was not repeated to its end.
-    pub went_wrong: HashMap<usize, Vec<TestResult>>,
+    /// The positions of the entries whose last attempt went wrong and was not repeated to its end.
+    pub went_wrong: HashSet<usize>,
     /// True if the run has a test without a result that is not in the plan.
     pub leaves_tests: bool,
 }
@@ -29,7 +28,7 @@ impl SoFar {
             attempts: vec![0; plan.entries.len()],
             ended: HashSet::new(),
             deadly: Vec::new(),
-            went_wrong: HashMap::new(),
+            went_wrong: HashSet::new(),
             leaves_tests: false,
         }
     }
