@@ -40,7 +40,7 @@ impl<'a> Inverter<'a> {
         let seen = Buffer::from_slice(context, MemFlags::READ_WRITE, &bytes)?;
         let mut kernel = self.copy.borrow_mut();
         let mut launch = kernel.launch();
-        launch.global(buffer.size()).arg_read(buffer).arg(&seen);
+        launch.global(buffer.size()).local(1).arg_read(buffer).arg(&seen);
         // SAFETY: the kernel uses as many bytes of both buffers as they have.
         unsafe { launch.enqueue(queue) }?;
         enqueue_copy(queue, &mut bytes, &seen, ..)?;
@@ -51,7 +51,7 @@ impl<'a> Inverter<'a> {
     pub fn invert(&self, buffer: &Buffer) -> Result<()> {
         let mut kernel = self.invert.borrow_mut();
         let mut launch = kernel.launch();
-        launch.global(buffer.size()).arg(buffer);
+        launch.global(buffer.size()).local(1).arg(buffer);
         // SAFETY: the kernel uses as many bytes of the buffer as it has.
         unsafe { launch.enqueue(&self.on_device.queue) }?;
         Ok(())
