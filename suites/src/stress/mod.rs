@@ -65,7 +65,7 @@ impl Settings {
         };
         Self {
             first_seed: number("CLMATRIX_STRESS_SEED", 1),
-            seeds: number("CLMATRIX_STRESS_SEEDS", 8),
+            seeds: number("CLMATRIX_STRESS_SEEDS", 4),
             threads: number("CLMATRIX_STRESS_THREADS", 3) as usize,
             prints: env::var_os("CLMATRIX_STRESS_TRACE").is_some(),
         }
