@@ -117,11 +117,12 @@ fn lists(extensions: &[String], name: &str) -> bool {
     extensions.iter().any(|listed| listed == name)
 }
 
-/// Converts a driver's string; removes the terminator and the blanks that some drivers add.
-// quirk: DRIVER-6
+/// Converts a driver's string, which ends at its terminator; removes the blanks that some drivers add.
+// quirk: DRIVER-6, LOADER-6
 pub fn text(data: std::result::Result<Vec<u8>, i32>) -> String {
     let data = data.unwrap_or_default();
-    String::from_utf8_lossy(&data).trim_matches(|c: char| c == '\0' || c.is_whitespace()).to_owned()
+    let text = data.split(|byte| *byte == 0).next().unwrap_or_default();
+    String::from_utf8_lossy(text).trim().to_owned()
 }
 
 #[cfg(test)]
@@ -131,6 +132,7 @@ mod tests {
     #[test]
     fn a_drivers_string_has_no_terminator_and_no_blanks_around_it() {
         assert_eq!(text(Ok(b" OpenCL 3.0 \0".to_vec())), "OpenCL 3.0");
+        assert_eq!(text(Ok(b"OpenCL 3.0\0memory of others\0".to_vec())), "OpenCL 3.0");
         assert_eq!(text(Err(-30)), "");
     }
 

@@ -39,6 +39,7 @@ static LACKING: LazyLock<Option<(Version, &CStr)>> = LazyLock::new(|| {
 
 /// Says which function the loader lacks, if these requirements need one of that version. The process has loaded the
 /// loader.
+// quirk: LOADER-5
 pub fn missing(requires: &[Requirement]) -> Option<String> {
     let needed = requires.iter().filter_map(|requirement| match requirement {
         Requirement::OpenCl(version) => Some(*version),
@@ -46,6 +47,27 @@ pub fn missing(requires: &[Requirement]) -> Option<String> {
         _ => None,
     });
     let needed = needed.max().filter(|needed| *needed >= FUNCTIONS[0].0)?;
-    let (version, name) = LACKING.filter(|(version, _)| *version <= needed)?;
+    reason(needed, *LACKING)
+}
+
+/// Says which function the loader lacks, if it is of this version or an earlier one.
+fn reason(needed: Version, lacking: Option<(Version, &CStr)>) -> Option<String> {
+    let (version, name) = lacking.filter(|(version, _)| *version <= needed)?;
     Some(format!("the OpenCL loader has no {} (OpenCL {version})", name.to_string_lossy()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_function_that_the_loader_lacks_is_named_to_those_who_need_it() {
+        let [_, since_2_1, since_3] = FUNCTIONS.map(Some);
+        assert_eq!(reason(version(2, 0), since_2_1), None);
+        let lacks = "the OpenCL loader has no clEnqueueSVMMigrateMem (OpenCL 2.1)";
+        assert_eq!(reason(version(2, 1), since_2_1).as_deref(), Some(lacks));
+        assert_eq!(reason(version(3, 0), since_2_1).as_deref(), Some(lacks));
+        assert_eq!(reason(version(2, 2), since_3), None);
+        assert_eq!(reason(version(3, 0), None), None);
+    }
 }
