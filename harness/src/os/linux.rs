@@ -106,24 +106,31 @@ impl Process {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0);
+        socket.set_nonblocking(true)?;
+        let watched = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+        watch(&watched, &socket, SOCKET)?;
         let mut child = command.spawn()?;
         // `command` keeps a copy of the child's end; the socket ends only when all copies are gone.
         drop(command);
-        let stdout = child.stdout.take();
-        let stderr = child.stderr.take();
-        socket.set_nonblocking(true)?;
-        stdout.as_ref().map_or(Ok(()), set_nonblocking)?;
-        stderr.as_ref().map_or(Ok(()), set_nonblocking)?;
         let pid = Pid::from_raw(child.id().cast_signed());
-        let death = death_of(pid);
-        let watched = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
-        watch(&watched, &socket, SOCKET)?;
-        death.as_ref().map_or(Ok(()), |death| watch(&watched, death, DEATH))?;
-        stdout.as_ref().map_or(Ok(()), |stdout| watch(&watched, stdout, OUTPUT))?;
-        stderr.as_ref().map_or(Ok(()), |stderr| watch(&watched, stderr, OUTPUT))?;
-        let child = Some(child);
-        let (watches_stop, memory) = (false, None);
-        Ok(Self { child, pid, death, socket, stdout, stderr, watched, watches_stop, memory })
+        let process = Self {
+            pid,
+            death: death_of(pid),
+            socket,
+            stdout: child.stdout.take(),
+            stderr: child.stderr.take(),
+            child: Some(child),
+            watched,
+            watches_stop: false,
+            memory: None,
+        };
+        // From here on an error ends the child.
+        process.stdout.as_ref().map_or(Ok(()), set_nonblocking)?;
+        process.stderr.as_ref().map_or(Ok(()), set_nonblocking)?;
+        process.death.as_ref().map_or(Ok(()), |death| watch(&process.watched, death, DEATH))?;
+        process.stdout.as_ref().map_or(Ok(()), |out| watch(&process.watched, out, OUTPUT))?;
+        process.stderr.as_ref().map_or(Ok(()), |err| watch(&process.watched, err, OUTPUT))?;
+        Ok(process)
     }
 
     /// The process id.
@@ -232,33 +239,9 @@ impl Process {
         Some(count)
     }
 
-    /// Returns whether the worker has ended and all processes that it started are killed.
-    pub fn has_died(&self) -> bool {
-        self.ending().is_some()
-    }
-
     /// Returns whether it has closed its standard output or error.
     pub fn has_closed_a_stream(&self) -> bool {
         self.stdout.is_none() || self.stderr.is_none()
-    }
-
-    /// Returns how the worker ended, after `grace` to do so by itself. The processes that it started are
-    /// gone afterwards.
-    pub fn finish(&mut self, grace: Duration) -> ExitCause {
-        self.ends_within(grace);
-        let ending = self.ending();
-        self.end();
-        ending.unwrap_or(ExitCause::Killed)
-    }
-
-    /// Waits until the worker has ended and all processes that it started are killed. Returns false if that
-    /// takes longer than `grace`.
-    pub fn ends_within(&self, grace: Duration) -> bool {
-        let deadline = Instant::now() + grace;
-        while !self.has_died() && Instant::now() < deadline {
-            std::thread::sleep(Duration::from_micros(200));
-        }
-        self.has_died()
     }
 
     /// Takes the stacks of the worker. A thread that has crashed then goes on. Returns also whether code of the
@@ -283,7 +266,7 @@ impl Process {
 
     /// Returns the exit cause of the keeper, which is that of its worker, if it has ended. Does not reap
     /// the keeper, so that its process id stays its own until [`end`](Self::end).
-    fn ending(&self) -> Option<ExitCause> {
+    pub(super) fn ending(&self) -> Option<ExitCause> {
         let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
         match waitid(Id::Pid(self.pid), flags) {
             Ok(WaitStatus::Exited(_, status)) => Some(ExitCause::Exited(status)),
@@ -295,7 +278,7 @@ impl Process {
     }
 
     /// Ends the worker and all processes that it started, by closing the connection to its keeper.
-    fn end(&mut self) {
+    pub(super) fn end(&mut self) {
         let Some(mut child) = self.child.take() else { return };
         let _ = self.socket.shutdown(Shutdown::Both);
         let deadline = Instant::now() + END_LIMIT;

@@ -24,6 +24,34 @@ mod windows;
 #[cfg(windows)]
 pub use windows::*;
 
+use std::time::{Duration, Instant};
+
+impl Process {
+    /// Returns whether the worker has ended and all processes that it started are killed.
+    pub fn has_died(&self) -> bool {
+        self.ending().is_some()
+    }
+
+    /// Waits until the worker has ended and all processes that it started are killed. Returns false if that
+    /// takes longer than `grace`.
+    pub fn ends_within(&self, grace: Duration) -> bool {
+        let deadline = Instant::now() + grace;
+        while !self.has_died() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        self.has_died()
+    }
+
+    /// Returns how the worker ended, after `grace` to do so by itself. The processes that it started are
+    /// gone afterwards.
+    pub fn finish(&mut self, grace: Duration) -> ExitCause {
+        self.ends_within(grace);
+        let ending = self.ending();
+        self.end();
+        ending.unwrap_or(ExitCause::Killed)
+    }
+}
+
 /// The stream that bytes came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {

@@ -13,8 +13,8 @@ mod windows;
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -55,6 +55,8 @@ const END_LIMIT: Duration = Duration::from_secs(3);
 /// Dropping this value ends it, and all processes that it has started.
 pub struct Process {
     child: Mutex<Child>,
+    /// Set when the child has ended and is reaped.
+    status: OnceLock<ExitStatus>,
     id: u32,
     family: Family,
     /// `None` if the child ended before it connected.
@@ -64,7 +66,6 @@ pub struct Process {
     stderr: Option<ChildStderr>,
     /// True if the last wait found output.
     had_output: bool,
-    has_ended: bool,
 }
 
 impl Process {
@@ -76,31 +77,30 @@ impl Process {
         Family::prepare(&mut command);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn()?;
-        let connection = family.add(&child).and_then(|()| meeting.wait_for(&mut child));
-        let connection = connection.inspect_err(|_| {
-            let _ = child.kill();
-        })?;
-        let received = Arc::new(Received::default());
-        match &connection {
-            Some(connection) => {
-                let (connection, received) = (connection.try_clone()?, received.clone());
-                thread::Builder::new()
-                    .name("clmatrix-answers".to_owned())
-                    .spawn(move || received.take_all(connection))?;
-            }
-            None => received.close(),
-        }
-        Ok(Self {
+        let mut process = Self {
             id: child.id(),
             stdout: child.stdout.take(),
             stderr: child.stderr.take(),
             child: Mutex::new(child),
+            status: OnceLock::new(),
             family,
-            connection,
-            received,
+            connection: None,
+            received: Arc::default(),
             had_output: false,
-            has_ended: false,
-        })
+        };
+        // From here on an error ends the child.
+        process.family.add(&process.child())?;
+        process.connection = meeting.wait_for(|| process.status().is_some())?;
+        match &process.connection {
+            Some(connection) => {
+                let (connection, received) = (connection.try_clone()?, process.received.clone());
+                thread::Builder::new()
+                    .name("clmatrix-answers".to_owned())
+                    .spawn(move || received.take_all(connection))?;
+            }
+            None => process.received.close(),
+        }
+        Ok(process)
     }
 
     /// The process id.
@@ -168,33 +168,9 @@ impl Process {
         }
     }
 
-    /// Returns whether the worker has ended and all processes that it started are killed.
-    pub fn has_died(&self) -> bool {
-        self.ending().is_some()
-    }
-
     /// Returns whether it has closed its standard output or error.
     pub fn has_closed_a_stream(&self) -> bool {
         self.stdout.is_none() || self.stderr.is_none()
-    }
-
-    /// Returns how the worker ended, after `grace` to do so by itself. The processes that it started are
-    /// gone afterwards.
-    pub fn finish(&mut self, grace: Duration) -> ExitCause {
-        self.ends_within(grace);
-        let ending = self.ending();
-        self.end();
-        ending.unwrap_or(ExitCause::Killed)
-    }
-
-    /// Waits until the worker has ended and all processes that it started are killed. Returns false if that
-    /// takes longer than `grace`.
-    pub fn ends_within(&self, grace: Duration) -> bool {
-        let deadline = Instant::now() + grace;
-        while !self.has_died() && Instant::now() < deadline {
-            thread::sleep(Duration::from_millis(1));
-        }
-        self.has_died()
     }
 
     /// Returns the reason why there are no stacks, and false.
@@ -205,24 +181,34 @@ impl Process {
     /// Does nothing: no crash waits for the runner.
     pub fn go_on(&self, _crash: &Crash) {}
 
-    /// Returns how the worker ended, if it has, after it has killed the processes that the worker started. The
-    /// answers that the worker has sent are received then.
-    fn ending(&self) -> Option<ExitCause> {
+    /// Returns how the worker ended, if it has. The answers that the worker has sent are received then.
+    pub(super) fn ending(&self) -> Option<ExitCause> {
         let status = self.status()?;
-        self.family.kill();
         self.received.is_closed().then(|| system::exit_cause(status))
     }
 
-    fn status(&self) -> Option<std::process::ExitStatus> {
-        self.child.lock().unwrap_or_else(PoisonError::into_inner).try_wait().ok()?
+    /// Returns the exit status of the child, if it has ended, after it has killed the processes that the child started.
+    fn status(&self) -> Option<ExitStatus> {
+        let mut child = self.child();
+        if self.status.get().is_none() && system::has_ended(&mut child) {
+            // The id of a process that is reaped may become that of another one.
+            self.family.kill();
+            let _ = child.wait().map(|status| self.status.set(status));
+        }
+        self.status.get().copied()
+    }
+
+    fn child(&self) -> MutexGuard<'_, Child> {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Ends the worker and all processes that it started.
-    fn end(&mut self) {
-        if std::mem::replace(&mut self.has_ended, true) {
-            return;
+    pub(super) fn end(&mut self) {
+        if self.status().is_none() {
+            self.family.kill();
+            // The family may not have it yet.
+            let _ = self.child().kill();
         }
-        self.family.kill();
         if let Some(connection) = &self.connection {
             let _ = connection.shutdown(Shutdown::Both);
         }

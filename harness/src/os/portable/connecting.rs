@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::process::{Child, Command};
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -47,11 +47,11 @@ impl Meeting {
     }
 
     /// Waits until the worker is connected, and lets it go on. Returns `None` if it ends before or takes too long.
-    pub fn wait_for(&self, child: &mut Child) -> io::Result<Option<TcpStream>> {
+    pub fn wait_for(&self, has_ended: impl Fn() -> bool) -> io::Result<Option<TcpStream>> {
         let deadline = Instant::now() + LIMIT;
         loop {
             // Asked first: a process that has ended may have connected before.
-            let has_ended = child.try_wait()?.is_some() || Instant::now() >= deadline;
+            let is_over = has_ended() || Instant::now() >= deadline;
             match self.listener.accept() {
                 Ok((stream, _)) => {
                     // Else it is another program, or one that has ended.
@@ -60,7 +60,7 @@ impl Meeting {
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if has_ended {
+                    if is_over {
                         return Ok(None);
                     }
                     thread::sleep(Duration::from_millis(1));

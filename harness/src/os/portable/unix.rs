@@ -46,6 +46,17 @@ pub fn is_readable(stream: &impl AsFd) -> bool {
     poll(&mut streams, PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
 }
 
+/// Returns whether a process has ended. Does not reap it, so that its id stays its own.
+pub fn has_ended(child: &mut Child) -> bool {
+    let mut end = std::mem::MaybeUninit::<libc::siginfo_t>::zeroed();
+    let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    // SAFETY: the call writes to the structure. Where the process runs, the structure stays as it is.
+    unsafe {
+        libc::waitid(libc::P_PID, child.id(), end.as_mut_ptr(), flags) == 0
+            && end.assume_init().si_signo != 0
+    }
+}
+
 /// Returns the cause of the end of a process.
 pub fn exit_cause(status: ExitStatus) -> ExitCause {
     match status.signal() {

@@ -87,6 +87,11 @@ pub fn is_readable(pipe: &impl AsRawHandle) -> bool {
     result == 0 || available > 0
 }
 
+/// Returns whether a process has ended. Its handle keeps its id its own.
+pub fn has_ended(child: &mut Child) -> bool {
+    matches!(child.try_wait(), Ok(Some(_)))
+}
+
 /// Exit statuses by which the system says that it has ended a process.
 const STATUSES: [(u32, &str); 21] = [
     (0x4000_0015, "STATUS_FATAL_APP_EXIT"),
