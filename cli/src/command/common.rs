@@ -25,7 +25,7 @@ pub(super) struct Common {
     #[arg(long, value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
     /// Add a driver: its library or an .icd file; may be repeated. CLMATRIX_ICD is a list of such
-    /// paths, separated by `:`.
+    /// paths, separated by `:` or, on Windows, `;`.
     #[arg(long, value_name = "PATH")]
     pub(super) icd: Vec<PathBuf>,
 }

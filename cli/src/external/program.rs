@@ -70,7 +70,8 @@ impl Program {
 
 /// The name of a program in ids: that of its file, without the beginning or the end that all of its kind have.
 fn name(kind: ExternalKind, file: &Path) -> String {
-    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.strip_suffix(std::env::consts::EXE_SUFFIX).unwrap_or(&name);
     let short = match kind {
         ExternalKind::OpenclCts => name.strip_prefix("test_"),
         ExternalKind::Libtest => name.rsplit_once('-').and_then(|(target, hash)| {
@@ -78,7 +79,7 @@ fn name(kind: ExternalKind, file: &Path) -> String {
             is_hash.then_some(target)
         }),
     };
-    short.filter(|short| !short.is_empty()).unwrap_or(&name).to_owned()
+    short.filter(|short| !short.is_empty()).unwrap_or(name).to_owned()
 }
 
 fn size_and_time(file: &Path) -> String {

@@ -32,6 +32,9 @@ const ROLE: &str = "CLMATRIX_PORTABLE";
 const COMMAND: &str = "command";
 const SLEEPER: &str = "sleeper";
 
+/// The test of a copy of this executable, which stands for another program.
+const OTHER_TEST: &str = "waits_in_another_program";
+
 /// The variable with the folder for locks. A process that holds a lock runs.
 const FOLDER: &str = "CLMATRIX_PORTABLE_FOLDER";
 
@@ -40,6 +43,9 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 fn main() -> ExitCode {
     match std::env::var(ROLE).as_deref() {
+        Ok(COMMAND) if std::env::args().nth(1).as_deref() == Some(OTHER_TEST) => {
+            faulty::sleep_with_lock("other");
+        }
         Ok(COMMAND) => return clmatrix_cli::main(TARGET),
         Ok(SLEEPER) => faulty::sleep_with_lock("sleeper"),
         _ => {}
@@ -55,6 +61,9 @@ fn main() -> ExitCode {
     arguments.test_threads = Some(1);
     let trials = vec![
         trial("each_fault_costs_one_result", each_fault_costs_one_result),
+        trial("stored_runs_are_read_again", stored_runs_are_read_again),
+        trial("a_driver_that_is_not_there_is_named", a_driver_that_is_not_there_is_named),
+        trial("another_program_is_run_by_its_name", another_program_is_run_by_its_name),
         trial(
             "a_killed_runner_loses_nothing_and_leaves_no_process",
             a_killed_runner_loses_nothing_and_leaves_no_process,
@@ -65,12 +74,19 @@ fn main() -> ExitCode {
 
 /// A run of the faulty tests with these arguments, which reports to `folder`.
 fn command(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = subcommand(folder, &["run", "--slots", "1"]);
+    command.args(arguments);
+    command
+}
+
+/// A command over the faulty tests, with the reports in `folder`.
+fn subcommand(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this executable has a path"));
     command.env(ROLE, COMMAND).env(FOLDER, folder).stdin(Stdio::null());
     command.env_remove("CLMATRIX_PROFILE");
     command
         .env("CLMATRIX_CONFIG", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/clmatrix.toml"));
-    command.args(["run", "--slots", "1", "--report-dir"]).arg(folder).args(arguments);
+    command.env("CLMATRIX_REPORT_DIR", folder).args(arguments);
     command
 }
 
@@ -141,6 +157,60 @@ fn each_fault_costs_one_result() {
     let junit = junit.next().expect("a file").expect("it can be read").path();
     let junit = std::fs::read_to_string(junit).expect("it is text");
     assert!(junit.contains("waits_for_ever") && junit.contains(ACCESS_VIOLATION));
+}
+
+/// Runs a command to its end; returns its exit status and all that it has printed.
+fn printed(command: &mut Command) -> (Option<i32>, String) {
+    let output = command.output().expect("the command starts");
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    println!("{text}");
+    (output.status.code(), text)
+}
+
+fn stored_runs_are_read_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (status, _) = printed(&mut command(folder.path(), &["faulty::passes_1", "faulty::aborts"]));
+    assert_eq!(status, Some(1));
+    for (arguments, expected_status, expected) in [
+        (&["report", "latest"][..], 1, "1 crashed"),
+        (&["diff", "latest", "latest"], 0, "A = "),
+        (&["expect", "update", "latest", "--dry-run"], 0, "\"faulty::aborts\""),
+    ] {
+        let (status, text) = printed(&mut subcommand(folder.path(), arguments));
+        assert_eq!(status, Some(expected_status), "{arguments:?}");
+        assert!(text.contains(expected), "{arguments:?}");
+    }
+    let (status, text) = printed(&mut subcommand(folder.path(), &["characterize"]));
+    assert!(status == Some(0) && text.contains("has_double_support"));
+}
+
+fn a_driver_that_is_not_there_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut run = command(folder.path(), &["faulty::passes_1"]);
+    run.arg("--icd").arg(folder.path().join("absent.driver"));
+    let (status, text) = printed(&mut run);
+    assert_eq!(status, Some(2));
+    assert!(text.contains("absent.driver"));
+}
+
+fn another_program_is_run_by_its_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join(format!("test_program{}", std::env::consts::EXE_SUFFIX));
+    let this = std::env::current_exe().expect("this executable has a path");
+    std::fs::copy(this, &file).expect("a copy");
+    let suite = format!(
+        "[[external]]\nname = 'other'\nkind = 'opencl-cts'\nprograms = ['{}']\ntests = ['{OTHER_TEST}']\ntimeout = '3s'",
+        file.display()
+    );
+    let configuration = folder.path().join("clmatrix.toml");
+    std::fs::write(&configuration, suite).expect("a file");
+    let id = format!("other::program::{OTHER_TEST}");
+    let mut run = command(folder.path(), &[&id]);
+    let (status, text) = printed(run.env("CLMATRIX_CONFIG", configuration));
+    assert_eq!(status, Some(1));
+    assert!(text.contains(&format!("TIMEOUT {id}@")));
+    wait_for("the end of the program", || is_free(folder.path(), "other"));
 }
 
 fn a_killed_runner_loses_nothing_and_leaves_no_process() {

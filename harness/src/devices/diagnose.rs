@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use super::failure::{DriverFailure, FailureKind};
-use super::icd::LoaderVariables;
+use super::icd::{LoaderVariables, SHOWS_ONE_DRIVER};
 use crate::os::Library;
 
 /// The functions by which loaders enter a driver (cl_khr_icd); each loader needs one of them.
@@ -28,6 +28,12 @@ pub fn no_platform(library: &str) -> DriverFailure {
             "no OpenCL entry point: the library has no function clGetExtensionFunctionAddress",
         ),
     }
+}
+
+/// Says why `library` cannot be loaded, if that is so, where the platforms of other drivers would hide it.
+pub fn hidden_failure(library: &str) -> Option<DriverFailure> {
+    let message = (!SHOWS_ONE_DRIVER).then(|| Library::load(library).err())??;
+    Some(not_loaded(library, &message))
 }
 
 /// Says why no library of OPENCL_DYLIB_PATH can be loaded, if the variable is set and that is so.

@@ -18,10 +18,14 @@ use super::failure::{DriverFailure, FailedDriver, FailureKind};
 /// The folders that loaders search by default.
 const SYSTEM_VENDORS: &str = "/etc/OpenCL/vendors";
 
-/// The variables that name such a folder. The loader of Windows reads no folder.
-const VENDORS_VARIABLES: &[&str] = match cfg!(windows) {
-    true => &[],
-    false => &["OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH"],
+/// Whether a process can be shown one driver alone. The loader of Windows reads the registry and no folder, and its
+/// variable adds drivers.
+pub const SHOWS_ONE_DRIVER: bool = !cfg!(windows);
+
+/// The variables that name such a folder.
+const VENDORS_VARIABLES: &[&str] = match SHOWS_ONE_DRIVER {
+    true => &["OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH"],
+    false => &[],
 };
 
 /// A driver and where it was found.
@@ -53,11 +57,8 @@ impl Driver {
     // quirk: POCL-8
     pub fn environment(&self, state: &Path) -> io::Result<Vec<(OsString, Option<OsString>)>> {
         let mut environment = match self {
-            // The loader of Windows reads the registry, and its variable adds drivers.
-            Self::Icd { library, .. } if cfg!(windows) => {
-                vec![("OCL_ICD_FILENAMES".into(), Some(library.into()))]
-            }
-            Self::Icd { library, .. } => isolated_env(library, state)?,
+            Self::Icd { library, .. } if SHOWS_ONE_DRIVER => isolated_env(library, state)?,
+            Self::Icd { library, .. } => vec![("OCL_ICD_FILENAMES".into(), Some(library.into()))],
             Self::Loader => Vec::new(),
         };
         // OCLGRIND_LOG would redirect Oclgrind's diagnostics from standard error to a file.
@@ -180,7 +181,7 @@ pub fn drivers(variables: &LoaderVariables, added: &[PathBuf]) -> Candidates {
     }
     let vendors = variables.vendors.as_ref().map_or(Path::new(SYSTEM_VENDORS), |(_, path)| path);
     // A loader passes over a folder that does not exist.
-    if !cfg!(windows) && (vendors.exists() || is_bare_name(vendors)) {
+    if SHOWS_ONE_DRIVER && (vendors.exists() || is_bare_name(vendors)) {
         found.add(vendors, false);
     }
     variables.filenames.iter().for_each(|path| found.add(path, false));

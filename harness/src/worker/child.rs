@@ -236,9 +236,11 @@ impl WorkerState {
 /// drivers together may show none.
 fn enumerate(library: Option<&str>) -> Result<Vec<Enumerated>, DriverFailure> {
     let variables = LoaderVariables::from_environment();
-    if library.is_none()
-        && let Some(failure) = diagnose::loader_failure(&variables)
-    {
+    let failure = match library {
+        Some(library) => diagnose::hidden_failure(library),
+        None => diagnose::loader_failure(&variables),
+    };
+    if let Some(failure) = failure {
         return Err(failure);
     }
     match clmatrix::select::platforms() {
