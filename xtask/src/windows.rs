@@ -21,7 +21,8 @@ const TARGET: &str = "x86_64-pc-windows-gnu";
 const PACKAGE: &str = "--package=clmatrix-cli";
 
 /// The systems for which the crates are compiled and no more.
-const COMPILED: [&str; 2] = ["aarch64-apple-darwin", "aarch64-unknown-linux-gnu"];
+const COMPILED: [&str; 3] =
+    ["x86_64-pc-windows-msvc", "aarch64-apple-darwin", "aarch64-unknown-linux-gnu"];
 
 /// Suites, and some tests that are skipped since the loader is too old.
 const TESTS: [&str; 10] = [

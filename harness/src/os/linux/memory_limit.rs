@@ -50,20 +50,29 @@ impl MemoryLimit {
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
+    use std::io::Read;
+    use std::os::unix::process::CommandExt;
+    use std::process::{Command, Stdio};
 
-    use nix::unistd::getpid;
+    use nix::sys::signal::{Signal, killpg};
 
     use super::*;
 
     #[test]
     fn an_excess_is_seen_once() {
-        let mut child = Command::new("sleep").arg("60").spawn().expect("a child");
-        let mut limit = MemoryLimit::new(1 << 12, getpid());
+        // A process of its own, whose children other tests do not start.
+        let mut keeper = Command::new("sh");
+        keeper.args(["-c", "sleep 60 & echo; wait"]).stdout(Stdio::piped()).process_group(0);
+        let mut keeper = keeper.spawn().expect("a shell");
+        let stdout = keeper.stdout.as_mut().expect("a pipe");
+        stdout.read_exact(&mut [0]).expect("the shell has started its child");
+        let pid = Pid::from_raw(keeper.id().cast_signed());
+        let mut limit = MemoryLimit::new(1 << 10, pid);
         assert!(limit.is_exceeded_now() && !limit.is_exceeded_now());
-        assert!(limit.excess().is_some_and(|excess| excess > 1 << 12));
-        let mut enough = MemoryLimit::new(u64::MAX, getpid());
+        assert!(limit.excess().is_some_and(|excess| excess > 1 << 10));
+        let mut enough = MemoryLimit::new(u64::MAX, pid);
         assert!(!enough.is_exceeded_now() && enough.excess().is_none());
-        child.kill().and_then(|()| child.wait()).expect("the child ends");
+        killpg(pid, Signal::SIGKILL).expect("the group ends");
+        keeper.wait().expect("the shell ends");
     }
 }
