@@ -1,7 +1,7 @@
 //! The rules of the tracker, free of drivers and locks.
 
 use std::collections::VecDeque;
-use std::ops::Range;
+use std::ops::{Range, RangeBounds};
 
 use smallvec::SmallVec;
 
@@ -247,7 +247,7 @@ impl<E: TrackedEvent> Table<E> {
         events
     }
 
-    /// Removes the maps whose end is known, and such commands among those of the look.
+    /// Removes the commands and maps of the look whose end is known.
     pub fn reap(&mut self) {
         let (mut command, map) = self.next_look;
         for _ in 0..LOOK {
@@ -258,17 +258,18 @@ impl<E: TrackedEvent> Table<E> {
                 command += 1;
             }
         }
-        self.reap_maps();
+        let after = self.maps.len().saturating_sub(map + LOOK);
+        self.reap_maps(map.min(self.maps.len())..self.maps.len() - after);
         let or_first = |next, len| if next < len { next } else { 0 };
-        self.next_look =
-            (or_first(command, self.commands.len()), or_first(map + LOOK, self.maps.len()));
+        let map = self.maps.len() - after;
+        self.next_look = (or_first(command, self.commands.len()), or_first(map, self.maps.len()));
         self.reap_at = self.len() + REAP_AT;
     }
 
     /// Removes the commands and maps whose end is known.
     pub fn reap_all(&mut self) {
         self.commands.retain(|command| !command.has_ended());
-        self.reap_maps();
+        self.reap_maps(..);
         (self.next_look, self.reap_at) = ((0, 0), self.len() + REAP_AT);
     }
 
@@ -284,26 +285,43 @@ impl<E: TrackedEvent> Table<E> {
         self.len() == 0
     }
 
-    fn reap_maps(&mut self) {
-        self.maps.retain_mut(|map| {
-            let MapState::Unmapping { mapped, unmapped } = &map.state else { return true };
+    /// Removes the maps at these positions whose end is known.
+    fn reap_maps(&mut self, positions: impl RangeBounds<usize>) {
+        let has_ended = |map: &mut Map<E>| {
+            let MapState::Unmapping { mapped, unmapped } = &map.state else { return false };
             match (unmapped.known_outcome(), mapped.known_outcome()) {
-                (None, _) => true,
+                (None, _) => false,
                 // Not mapped any more, or never.
-                (Some(Outcome::Complete), _) | (Some(_), Some(Outcome::Failed)) => false,
+                (Some(Outcome::Complete), _) | (Some(_), Some(Outcome::Failed)) => true,
                 // quirk: DRIVER-10
                 (Some(Outcome::Failed), _) => {
                     map.state = MapState::Poisoned;
-                    true
+                    false
                 }
             }
-        });
+        };
+        self.maps.extract_if(positions, has_ended).for_each(drop);
+    }
+
+    /// Returns the position of the first map that matters for this use: the last one that writes all of its bytes
+    /// and is being unmapped. The maps before it that conflict with this use conflict with that map, too, which comes
+    /// after them.
+    fn first_map(&self, used: &Use) -> usize {
+        let is_after_all = |map: &Map<E>| {
+            map.used.access == Access::Write
+                && map.used.range.start <= used.range.start
+                && used.range.end <= map.used.range.end
+                && matches!(map.state, MapState::Unmapping { .. })
+                && map.events().all(|event| event.known_outcome() != Some(Outcome::Failed))
+        };
+        self.maps.iter().rposition(is_after_all).unwrap_or(0)
     }
 
     fn check_maps(&mut self, used: &Use, asked: bool) -> Result<(), Conflict<E>> {
-        self.reap_maps();
+        let first = self.first_map(used);
+        self.reap_maps(first..);
         let (mut unknown, mut is_between) = (Few::new(), self.is_between(used));
-        for map in self.maps.iter().filter(|map| map.used.conflicts(used)) {
+        for map in self.maps[first..].iter().filter(|map| map.used.conflicts(used)) {
             match &map.state {
                 // Its failure would be a failure of the later unmap.
                 MapState::Unmapping { .. } if is_between(map.followed_by) => {}
@@ -368,7 +386,8 @@ impl<E: TrackedEvent> Table<E> {
     /// Returns the events of the commands and unmaps that conflict with this use by the map `id` and are not
     /// known to have ended, without those that others of them wait for.
     pub fn predecessors(&mut self, id: u64, used: &Use) -> Result<Few<E>, Conflict<E>> {
-        self.reap_maps();
+        let first = self.first_map(used);
+        self.reap_maps(first..);
         let (mut predecessors, mut is_between) = (Few::new(), self.is_between(used));
         for command in self.commands.iter().filter(|command| command.used.conflicts(used)) {
             match &command.state {
@@ -383,7 +402,8 @@ impl<E: TrackedEvent> Table<E> {
                 CommandState::Submitted(_) | CommandState::Submitting => {}
             }
         }
-        for map in self.maps.iter().filter(|map| map.id != id && map.used.conflicts(used)) {
+        let maps = self.maps[first..].iter();
+        for map in maps.filter(|map| map.id != id && map.used.conflicts(used)) {
             match &map.state {
                 MapState::Unmapping { unmapped, .. } => {
                     if !is_between(map.followed_by) {
@@ -403,7 +423,9 @@ impl<E: TrackedEvent> Table<E> {
         let conflicts = |other: &Use| other.conflicts(used);
         let commands = self.commands.iter_mut().filter(|command| conflicts(&command.used));
         commands.for_each(|command| command.followed_by = id);
-        let maps = self.maps.iter_mut().filter(|map| map.id != id && conflicts(&map.used));
+        let first = self.first_map(used);
+        let maps = self.maps[first..].iter_mut();
+        let maps = maps.filter(|map| map.id != id && conflicts(&map.used));
         maps.for_each(|map| map.followed_by = id);
     }
 
@@ -448,7 +470,7 @@ impl<E: TrackedEvent> Table<E> {
         }
         if !self.maps.is_empty() {
             // The end of an unmap that has failed is a poisoned map.
-            self.reap_maps();
+            self.reap_maps(..);
         }
         for map in &self.maps {
             if overlap(&map.used.range, range) {
