@@ -1,6 +1,7 @@
 //! The held blocks of a pool, and its counts: in shards, so that threads do not wait for each other.
 //!
-//! While a shard is locked, the driver is called only to release events, and neither memory nor queues are dropped.
+//! While a shard is locked, no memory is dropped. The driver is called only to release events, and queues with the
+//! last event of their commands.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -63,13 +64,13 @@ impl<M: Memory> Shard<M> {
 }
 
 impl<M: Memory> Shards<M> {
-    /// Returns at least `count` shards, which hold blocks or do not.
+    /// Returns `count` shards, rounded up to a power of two, which hold blocks or do not.
     pub fn new(count: usize, binning: Binning, is_holding: bool) -> Self {
+        let count = count.next_power_of_two();
         let shard = || Shard { bins: Bins::new(binning), counts: Counts::default(), is_holding };
         let new = |_| Mutex::new(shard());
-        let unused = M::unused_shards().lock().pop();
-        let shards =
-            unused.unwrap_or_else(|| Box::leak((0..count.next_power_of_two()).map(new).collect()));
+        let unused = M::unused_shards().lock().extract_if(.., |old| old.len() == count).next();
+        let shards = unused.unwrap_or_else(|| Box::leak((0..count).map(new).collect()));
         shards.iter().for_each(|old| *old.lock() = shard());
         Self(shards)
     }

@@ -48,8 +48,6 @@ struct Command<E> {
     id: u64,
     used: Use,
     state: CommandState<E>,
-    /// The last map that waits for the command.
-    followed_by: u64,
 }
 
 #[derive(Debug)]
@@ -68,8 +66,6 @@ struct Map<E> {
     id: u64,
     used: Use,
     state: MapState<E>,
-    /// The last map that waits for the unmap.
-    followed_by: u64,
 }
 
 #[derive(Debug)]
@@ -184,12 +180,7 @@ impl<E: TrackedEvent> Table<E> {
             self.check_maps(used, asked)?;
         }
         let (id, used) = (self.new_id(), used.clone());
-        self.commands.push_back(Command {
-            id,
-            used,
-            state: CommandState::Submitting,
-            followed_by: 0,
-        });
+        self.commands.push_back(Command { id, used, state: CommandState::Submitting });
         Ok(id)
     }
 
@@ -303,10 +294,9 @@ impl<E: TrackedEvent> Table<E> {
         self.maps.extract_if(positions, has_ended).for_each(drop);
     }
 
-    /// Returns the position of the first map that matters for this use: the last one that writes all of its bytes
-    /// and is being unmapped. The maps before it that conflict with this use conflict with that map, too, which comes
-    /// after them.
-    fn first_map(&self, used: &Use) -> usize {
+    /// Returns the position and the id of the last map that writes all bytes of this use and is being unmapped. What
+    /// comes before it and conflicts with this use conflicts with that map, too, which waits for it.
+    fn first_map(&self, used: &Use) -> (usize, u64) {
         let is_after_all = |map: &Map<E>| {
             map.used.access == Access::Write
                 && map.used.range.start <= used.range.start
@@ -314,17 +304,16 @@ impl<E: TrackedEvent> Table<E> {
                 && matches!(map.state, MapState::Unmapping { .. })
                 && map.events().all(|event| event.known_outcome() != Some(Outcome::Failed))
         };
-        self.maps.iter().rposition(is_after_all).unwrap_or(0)
+        let position = self.maps.iter().rposition(is_after_all);
+        position.map_or((0, 0), |position| (position, self.maps[position].id))
     }
 
     fn check_maps(&mut self, used: &Use, asked: bool) -> Result<(), Conflict<E>> {
-        let first = self.first_map(used);
+        let (first, _) = self.first_map(used);
         self.reap_maps(first..);
-        let (mut unknown, mut is_between) = (Few::new(), self.is_between(used));
+        let mut unknown = Few::new();
         for map in self.maps[first..].iter().filter(|map| map.used.conflicts(used)) {
             match &map.state {
-                // Its failure would be a failure of the later unmap.
-                MapState::Unmapping { .. } if is_between(map.followed_by) => {}
                 MapState::Unmapping { .. } => {
                     let events = map.events().filter(|event| event.known_outcome().is_none());
                     unknown.extend(events.cloned());
@@ -344,7 +333,7 @@ impl<E: TrackedEvent> Table<E> {
             self.check_maps(used, asked)?;
         }
         let (id, used) = (self.new_id(), used.clone());
-        self.maps.push(Map { id, used, state: MapState::Mapped, followed_by: 0 });
+        self.maps.push(Map { id, used, state: MapState::Mapped });
         Ok(id)
     }
 
@@ -360,40 +349,16 @@ impl<E: TrackedEvent> Table<E> {
         self.maps.get_mut(position)
     }
 
-    /// Returns a function that tells whether a map and its unmap come before this use, and have not failed. The
-    /// use need not wait for what such a map waits for. Entries beside each other have the same map as a rule,
-    /// which is looked up once.
-    fn is_between<'t>(&'t self, used: &'t Use) -> impl FnMut(u64) -> bool + 't {
-        let has_failed = |event: &E| event.known_outcome() == Some(Outcome::Failed);
-        let look_up = move |id| {
-            let position = self.maps.binary_search_by_key(&id, |map| map.id);
-            position.is_ok_and(|position| {
-                let map = &self.maps[position];
-                matches!(map.state, MapState::Unmapping { .. })
-                    && map.used.conflicts(used)
-                    && !map.events().any(has_failed)
-            })
-        };
-        let mut last = (0, false);
-        move |id| {
-            if last.0 != id {
-                last = (id, look_up(id));
-            }
-            last.1
-        }
-    }
-
     /// Returns the events of the commands and unmaps that conflict with this use by the map `id` and are not
-    /// known to have ended, without those that others of them wait for.
+    /// known to have ended, without those that a later map of all of its bytes waits for.
     pub fn predecessors(&mut self, id: u64, used: &Use) -> Result<Few<E>, Conflict<E>> {
-        let first = self.first_map(used);
+        let (first, first_id) = self.first_map(used);
         self.reap_maps(first..);
-        let (mut predecessors, mut is_between) = (Few::new(), self.is_between(used));
-        for command in self.commands.iter().filter(|command| command.used.conflicts(used)) {
+        let mut predecessors = Few::new();
+        let commands = self.commands.range(self.commands.partition_point(|it| it.id < first_id)..);
+        for command in commands.filter(|command| command.used.conflicts(used)) {
             match &command.state {
-                CommandState::Submitted(event)
-                    if event.known_outcome().is_none() && !is_between(command.followed_by) =>
-                {
+                CommandState::Submitted(event) if event.known_outcome().is_none() => {
                     predecessors.push(event.clone());
                 }
                 CommandState::Untracked => {
@@ -405,28 +370,13 @@ impl<E: TrackedEvent> Table<E> {
         let maps = self.maps[first..].iter();
         for map in maps.filter(|map| map.id != id && map.used.conflicts(used)) {
             match &map.state {
-                MapState::Unmapping { unmapped, .. } => {
-                    if !is_between(map.followed_by) {
-                        predecessors.push(unmapped.clone());
-                    }
-                }
+                MapState::Unmapping { unmapped, .. } => predecessors.push(unmapped.clone()),
                 MapState::Poisoned | MapState::Mapped => {
                     return Err(map.in_use());
                 }
             }
         }
         Ok(predecessors)
-    }
-
-    /// Records that the map `id` waits for the commands and unmaps that conflict with this use.
-    pub fn follow(&mut self, id: u64, used: &Use) {
-        let conflicts = |other: &Use| other.conflicts(used);
-        let commands = self.commands.iter_mut().filter(|command| conflicts(&command.used));
-        commands.for_each(|command| command.followed_by = id);
-        let first = self.first_map(used);
-        let maps = self.maps[first..].iter_mut();
-        let maps = maps.filter(|map| map.id != id && conflicts(&map.used));
-        maps.for_each(|map| map.followed_by = id);
     }
 
     /// Removes a map that the driver did not take, or an access of the host that has ended.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use crate::context::Context;
 use cl3::error_codes::CL_INVALID_VALUE;
-use cl3::types::cl_context;
 
 use super::{Allocator, max_size};
 use crate::error::{Error, Result};
@@ -83,7 +82,7 @@ impl Allocator for DeferredAllocator {
         max_size(&self.context)
     }
 
-    fn context_raw(&self) -> cl_context {
-        self.context.raw()
+    fn context(&self) -> Context {
+        Context(Arc::clone(&self.context))
     }
 }
