@@ -106,10 +106,6 @@ impl<M: Memory> Pool<M> {
         &self.0.0
     }
 
-    pub(super) fn allocator(&self) -> &dyn Allocator<Memory = M> {
-        &*self.core().allocator
-    }
-
     /// Returns `size` bytes of undefined content, for the allocator's queue, or for no queue if it has none.
     ///
     /// If memory has run out, the pool frees its held blocks, the largest first, and asks its allocator
@@ -259,15 +255,15 @@ impl<M: Memory> Allocator for Pool<M> {
     }
 
     fn queue(&self) -> Option<&CommandQueue> {
-        self.allocator().queue()
+        self.core().allocator.queue()
     }
 
     fn is_deferred(&self) -> bool {
-        self.allocator().is_deferred()
+        self.core().allocator.is_deferred()
     }
 
     fn max_size(&self) -> Option<usize> {
-        self.allocator().max_size()
+        self.core().allocator.max_size()
     }
 
     fn context(&self) -> Context {

@@ -56,11 +56,6 @@ impl<M: Memory> Shard<M> {
         self.counts.held_blocks -= 1;
         self.counts.managed_bytes -= block.bytes;
     }
-
-    /// Returns the highest bin that has a block.
-    fn highest(&mut self) -> Option<u32> {
-        self.bins.highest().map(|block| block.bin)
-    }
 }
 
 impl<M: Memory> Shards<M> {
@@ -156,7 +151,8 @@ impl<M: Memory> Shards<M> {
     /// takes from one shard and returns to another.
     pub fn take_largest(&self) -> Option<Box<Block<M>>> {
         let mut shards = self.lock_all();
-        let highest = shards.iter_mut().filter_map(|shard| Some((shard.highest()?, shard)));
+        let highest =
+            shards.iter_mut().filter_map(|shard| Some((shard.bins.highest()?.bin, shard)));
         let (bin, shard) = highest.max_by_key(|(bin, _)| *bin)?;
         let block = shard.bins.pop_if(bin, |_| true)?;
         shard.count_removal(&block);
