@@ -294,15 +294,16 @@ impl<E: TrackedEvent> Table<E> {
         self.maps.extract_if(positions, has_ended).for_each(drop);
     }
 
-    /// Returns the position and the id of the last map that writes all bytes of this use and is being unmapped. What
-    /// comes before it and conflicts with this use conflicts with that map, too, which waits for it.
+    /// Returns the position and the id of the last map that writes all bytes of this use and is being unmapped as far
+    /// as is known. What comes before it and conflicts with this use conflicts with that map, too, which waits for it.
     fn first_map(&self, used: &Use) -> (usize, u64) {
         let is_after_all = |map: &Map<E>| {
+            let MapState::Unmapping { mapped, unmapped } = &map.state else { return false };
             map.used.access == Access::Write
                 && map.used.range.start <= used.range.start
                 && used.range.end <= map.used.range.end
-                && matches!(map.state, MapState::Unmapping { .. })
-                && map.events().all(|event| event.known_outcome() != Some(Outcome::Failed))
+                && unmapped.known_outcome().is_none()
+                && mapped.known_outcome() != Some(Outcome::Failed)
         };
         let position = self.maps.iter().rposition(is_after_all);
         position.map_or((0, 0), |position| (position, self.maps[position].id))
