@@ -441,6 +441,10 @@ extern "C" fn call_back(_: cl_event, status: cl_int, callback: *mut c_void) {
 /// A drop sets it to CL_COMPLETE if it has not been set, and logs a warning: otherwise commands would wait
 /// for it forever.
 ///
+/// OpenCL leaves it undefined to release a memory object, or another object that is no event, while commands wait for
+/// a user event that is not set (`clCreateUserEvent`, OpenCL 3.0, 5.11). The suites try it on each driver
+/// (`docs/guide/soundness.md`).
+///
 /// ```
 /// use clmatrix::memory::{Buffer, MemFlags, enqueue_fill};
 /// use clmatrix::{CommandQueue, UserEvent};

@@ -3,6 +3,7 @@
 use std::ffi::{CString, c_char};
 use std::ptr;
 
+use bytemuck::Pod;
 use cl3::device::CL_DEVICE_IL_VERSION;
 use cl3::error_codes::{
     CL_BUILD_PROGRAM_FAILURE, CL_COMPILE_PROGRAM_FAILURE, CL_INVALID_BUILD_OPTIONS,
@@ -25,6 +26,7 @@ use crate::select::query::Query;
 const WITH_SOURCE: &str = "clCreateProgramWithSource";
 const WITH_BINARY: &str = "clCreateProgramWithBinary";
 const WITH_IL: &str = "clCreateProgramWithIL";
+const SET_CONSTANT: &str = "clSetProgramSpecializationConstant";
 const BUILD: &str = "clBuildProgram";
 const COMPILE: &str = "clCompileProgram";
 const LINK: &str = "clLinkProgram";
@@ -64,8 +66,8 @@ impl Program {
     /// Returns a builder of programs in `context`.
     pub fn builder(context: &Context) -> ProgramBuilder<'_> {
         let devices = context.devices();
-        let (source, options) = (String::new(), String::new());
-        ProgramBuilder { context, source, options, headers: Vec::new(), devices }
+        let (source, options, headers) = (String::new(), String::new(), Vec::new());
+        ProgramBuilder { context, source, options, headers, devices, constants: Vec::new() }
     }
 
     /// Builds a program of a binary for the device of `context` (`clCreateProgramWithBinary`).
@@ -93,31 +95,6 @@ impl Program {
             _ => "a binary is for one device, and the context has another number of devices",
         };
         Err(Error::refused(WITH_BINARY, CL_INVALID_VALUE, reason))
-    }
-
-    /// Builds a program of SPIR-V, or another intermediate language that the devices have, for all devices of
-    /// `context` (`clCreateProgramWithIL`, OpenCL 2.1; `pyopencl.Program(context, il)`).
-    ///
-    /// # Errors
-    /// An error of class [`Unsupported`](crate::Class::Unsupported) where a device has no intermediate language
-    /// (CL_DEVICE_IL_VERSION) or no OpenCL 2.1; CL_INVALID_VALUE for nothing, CL_BUILD_PROGRAM_FAILURE with the log
-    /// of each device, and the driver's other errors.
-    ///
-    /// # Safety
-    /// The program is valid in its language: drivers do not check all of it.
-    pub unsafe fn build_il(context: &Context, il: &[u8]) -> Result<Self> {
-        check_versions(WITH_IL, context.devices(), Version { major: 2, minor: 1 })?;
-        let lacks = |device: &&Device| Query(device).text(CL_DEVICE_IL_VERSION).is_empty();
-        if let Some(device) = context.devices().iter().find(lacks) {
-            let reason = format!("'{}' takes no intermediate language", device.name());
-            return Err(Error::unsupported(WITH_IL, CL_INVALID_OPERATION, reason));
-        }
-        if il.is_empty() {
-            return Err(Error::refused(WITH_IL, CL_INVALID_VALUE, "the program is empty"));
-        }
-        let raw = cl::create_program_with_il(context.as_raw(), il).map_err(in_call(WITH_IL))?;
-        // SAFETY: the driver has just created it, with one reference.
-        build(unsafe { ProgramRef::owned(raw) }, context, context.devices(), c"".into())
     }
 
     /// Links programs that were compiled in one context, for the same devices (`clLinkProgram`, OpenCL 1.2;
@@ -322,6 +299,8 @@ pub struct ProgramBuilder<'a> {
     options: String,
     headers: Vec<(&'a str, &'a str)>,
     devices: &'a [Device],
+    /// Numbers and values.
+    constants: Vec<(u32, Vec<u8>)>,
 }
 
 impl<'a> ProgramBuilder<'a> {
@@ -348,6 +327,55 @@ impl<'a> ProgramBuilder<'a> {
     pub fn devices(mut self, devices: &'a [Device]) -> Self {
         self.devices = devices;
         self
+    }
+
+    /// Sets the specialization constant number `id` of an intermediate language to `value`
+    /// (`clSetProgramSpecializationConstant`, OpenCL 2.2; PyOpenCL's `set_specialization_constant`). A boolean is a
+    /// byte.
+    pub fn specialization_constant(mut self, id: u32, value: impl Pod) -> Self {
+        self.constants.push((id, bytemuck::bytes_of(&value).to_vec()));
+        self
+    }
+
+    /// Builds a program of SPIR-V, or another intermediate language that the devices have, in the place of sources
+    /// and headers (`clCreateProgramWithIL`, OpenCL 2.1; `pyopencl.Program(context, il)`).
+    ///
+    /// # Errors
+    /// An error of class [`Unsupported`](crate::Class::Unsupported) where a device has no intermediate language
+    /// (CL_DEVICE_IL_VERSION), no OpenCL 2.1, or with specialization constants no OpenCL 2.2; CL_INVALID_VALUE for
+    /// nothing, for sources and headers, and for a constant of another size; CL_INVALID_SPEC_ID for a constant that
+    /// the program does not have; the errors of [`build`](Self::build).
+    ///
+    /// # Safety
+    /// The program is valid in its language, and the values are of the types of its constants: drivers do not check
+    /// all of it.
+    pub unsafe fn build_il(self, il: &[u8]) -> Result<Program> {
+        self.check_devices(WITH_IL)?;
+        check_versions(WITH_IL, self.context.devices(), Version { major: 2, minor: 1 })?;
+        let lacks = |device: &&Device| Query(device).text(CL_DEVICE_IL_VERSION).is_empty();
+        if let Some(device) = self.context.devices().iter().find(lacks) {
+            let reason = format!("'{}' takes no intermediate language", device.name());
+            return Err(Error::unsupported(WITH_IL, CL_INVALID_OPERATION, reason));
+        }
+        if il.is_empty() || !self.source.is_empty() || !self.headers.is_empty() {
+            let reason = "the program is empty, or has sources or headers beside it";
+            return Err(Error::refused(WITH_IL, CL_INVALID_VALUE, reason));
+        }
+        if !self.constants.is_empty() {
+            check_versions(SET_CONSTANT, self.context.devices(), Version { major: 2, minor: 2 })?;
+        }
+        let options = without_zero(BUILD, CL_INVALID_BUILD_OPTIONS, "the options", &self.options)?;
+        let raw =
+            cl::create_program_with_il(self.context.as_raw(), il).map_err(in_call(WITH_IL))?;
+        // SAFETY: the driver has just created it, with one reference.
+        let raw = unsafe { ProgramRef::owned(raw) };
+        for (id, value) in &self.constants {
+            let (program, bytes) = (raw.get(), value.as_ptr().cast());
+            // SAFETY: the program is alive, and the value has so many bytes.
+            unsafe { cl::set_program_specialization_constant(program, *id, value.len(), bytes) }
+                .map_err(in_call(SET_CONSTANT))?;
+        }
+        build(raw, self.context, self.devices, options)
     }
 
     /// Builds the program (`clBuildProgram`; with headers `clCompileProgram` and `clLinkProgram`).

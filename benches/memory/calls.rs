@@ -27,7 +27,8 @@ const TIME: Duration = Duration::from_millis(500);
 /// Time for a row that misses its limit: other load may have disturbed it.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-const WORKS: [Work; 5] = [Work::Fill, Work::Copy, Work::Launch, Work::Map, Work::SubRegion];
+const WORKS: [Work; 7] =
+    [Work::Fill, Work::Copy, Work::Write, Work::Read, Work::Launch, Work::Map, Work::SubRegion];
 
 /// The works that a wait list is possible with. A map that blocks cannot wait for a later event.
 const WORKS_THAT_WAIT: [Work; 4] = [Work::Fill, Work::Copy, Work::Launch, Work::MapNonBlocking];

@@ -43,6 +43,10 @@ const SUCCESS: &str = "the call succeeds";
 pub enum Work {
     Fill,
     Copy,
+    /// A write that blocks.
+    Write,
+    /// A read that blocks.
+    Read,
     /// With three arguments, which are set as well.
     Launch,
     /// A map that blocks, and its unmap.
@@ -58,6 +62,8 @@ impl Work {
         match self {
             Self::Fill => "fill a buffer",
             Self::Copy => "copy between buffers",
+            Self::Write => "write, blocking",
+            Self::Read => "read, blocking",
             Self::Launch => "launch with 3 arguments",
             Self::Map => "map and unmap",
             Self::MapNonBlocking => "map, not blocking, and unmap",
@@ -68,8 +74,8 @@ impl Work {
     /// The handles that a call makes: an event for each command, and a region.
     pub const fn handles(self) -> u32 {
         match self {
-            Self::Fill | Self::Copy | Self::Launch | Self::SubRegion => 1,
             Self::Map | Self::MapNonBlocking => 2,
+            _ => 1,
         }
     }
 }
@@ -192,6 +198,8 @@ impl Api for Ours {
                 first,
                 Linear::default().byte_count(BYTES),
             ),
+            Work::Write => first.write(queue.after(wait_for), &[PATTERN; BYTES / 4]),
+            Work::Read => first.read(queue.after(wait_for), &mut [0_u32; BYTES / 4]),
             Work::Launch => {
                 let mut launch = ours.launch();
                 launch.arg(first).arg(second).arg(1).global(ITEMS);
@@ -314,6 +322,16 @@ fn call_with_events<const N: usize>(
                 cl::enqueue_fill_buffer(queue, first, pattern, size, 0, BYTES, count, list)
             }
             Work::Copy => cl::enqueue_copy_buffer(queue, first, second, 0, 0, BYTES, count, list),
+            Work::Write => {
+                let host = [PATTERN; BYTES / 4];
+                let from = host.as_ptr().cast();
+                cl::enqueue_write_buffer(queue, first, CL_BLOCKING, 0, BYTES, from, count, list)
+            }
+            Work::Read => {
+                let mut host = [0_u32; BYTES / 4];
+                let to = host.as_mut_ptr().cast();
+                cl::enqueue_read_buffer(queue, first, CL_BLOCKING, 0, BYTES, to, count, list)
+            }
             Work::Launch => {
                 place.set_kernel_args([first, second]);
                 let (kernel, none) = (place.kernel.as_raw(), ptr::null());
@@ -365,6 +383,16 @@ pub fn call_without_event(place: &mut Place<'_>, work: Work) {
             api.clEnqueueFillBuffer(queue, first, pattern, size, 0, BYTES, 0, none, no_event)
         }
         Work::Copy => api.clEnqueueCopyBuffer(queue, first, second, 0, 0, BYTES, 0, none, no_event),
+        Work::Write => {
+            let host = [PATTERN; BYTES / 4];
+            let from = host.as_ptr().cast();
+            api.clEnqueueWriteBuffer(queue, first, CL_BLOCKING, 0, BYTES, from, 0, none, no_event)
+        }
+        Work::Read => {
+            let mut host = [0_u32; BYTES / 4];
+            let to = host.as_mut_ptr().cast();
+            api.clEnqueueReadBuffer(queue, first, CL_BLOCKING, 0, BYTES, to, 0, none, no_event)
+        }
         Work::Launch => {
             place.set_kernel_args([first, second]);
             let (kernel, items) = (place.kernel.as_raw(), &raw const ITEMS);

@@ -21,6 +21,7 @@ use super::request::{Request, Reuse};
 use super::shards::Shards;
 use super::statistics::Statistics;
 use super::trace::Trace;
+use crate::context::Context;
 use crate::error::{Class, Error, Result};
 use crate::queue::CommandQueue;
 
@@ -28,6 +29,7 @@ use crate::queue::CommandQueue;
 pub(super) struct PoolCore<M: Memory> {
     pub allocator: Box<dyn Allocator<Memory = M>>,
     pub allocator_queue: Option<CommandQueue>,
+    pub context: Context,
     pub options: PoolOptions,
     pub binning: Binning,
     shards: Shards<M>,
@@ -58,15 +60,19 @@ impl<M: Memory> PoolCore<M> {
         options: PoolOptions,
     ) -> Result<Self> {
         let binning = options.binning()?;
+        let is_holding = !allocator.reuses_memory();
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
+        // Each allocation counts the bytes of all shards, if none reuses a held block.
+        let shards = if is_holding { (2 * threads).min(MAX_SHARDS) } else { 1 };
         let trace = Trace::new(options.on_event.clone(), options.reports_leaks);
         Ok(Self {
             tracks_returns: trace.is_some() || options.max_idle.is_some(),
             trace,
             allocator_queue,
+            context: allocator.context(),
             options,
             binning,
-            shards: Shards::new((2 * threads).min(MAX_SHARDS), binning, !allocator.reuses_memory()),
+            shards: Shards::new(shards, binning, is_holding),
             allocator,
             reserved: AtomicUsize::new(0),
             frees: AtomicUsize::new(0),
@@ -105,7 +111,9 @@ impl<M: Memory> PoolCore<M> {
         queue: Option<&CommandQueue>,
     ) -> Result<Box<Block<M>>> {
         let request = self.request(size, queue)?;
-        if let Some(block) = self.reuse(&request, Reuse::Own) {
+        if !self.allocator.reuses_memory()
+            && let Some(block) = self.reuse(&request, Reuse::Own)
+        {
             return Ok(block);
         }
         self.trim_idle();

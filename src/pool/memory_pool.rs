@@ -5,6 +5,7 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::context::Context;
 use crate::queue::CommandQueue;
 use cl3::error_codes::{CL_INVALID_COMMAND_QUEUE, CL_INVALID_CONTEXT};
 use cl3::types::cl_context;
@@ -91,7 +92,7 @@ impl<M: Memory> Pool<M> {
         }
         let allocator_queue = allocator.queue().cloned();
         if let Some(queue) = &allocator_queue {
-            check_context("MemoryPool::new", queue, allocator.context_raw())?;
+            check_context("MemoryPool::new", queue, allocator.context().as_raw())?;
         }
         if allocator_queue.as_ref().is_some_and(|queue| !queue.is_in_order()) {
             let reason = "the allocator's queue is out-of-order; return `None` from `queue()` for such a queue";
@@ -103,10 +104,6 @@ impl<M: Memory> Pool<M> {
 
     fn core(&self) -> &Arc<PoolCore<M>> {
         &self.0.0
-    }
-
-    pub(super) fn allocator(&self) -> &dyn Allocator<Memory = M> {
-        &*self.core().allocator
     }
 
     /// Returns `size` bytes of undefined content, for the allocator's queue, or for no queue if it has none.
@@ -134,7 +131,7 @@ impl<M: Memory> Pool<M> {
     /// CL_INVALID_CONTEXT for a queue of another context, and those of [`allocate`](Self::allocate).
     pub fn allocate_on(&self, queue: &CommandQueue, size: usize) -> Result<Pooled<M>> {
         let core = self.core();
-        check_context("MemoryPool::allocate_on", queue, core.allocator.context_raw())?;
+        check_context("MemoryPool::allocate_on", queue, core.context.as_raw())?;
         self.traced(size, || core.allocate(size, Some(queue)))
     }
 
@@ -258,19 +255,19 @@ impl<M: Memory> Allocator for Pool<M> {
     }
 
     fn queue(&self) -> Option<&CommandQueue> {
-        self.allocator().queue()
+        self.core().allocator.queue()
     }
 
     fn is_deferred(&self) -> bool {
-        self.allocator().is_deferred()
+        self.core().allocator.is_deferred()
     }
 
     fn max_size(&self) -> Option<usize> {
-        self.allocator().max_size()
+        self.core().allocator.max_size()
     }
 
-    fn context_raw(&self) -> cl_context {
-        self.allocator().context_raw()
+    fn context(&self) -> Context {
+        self.core().context.clone()
     }
 }
 

@@ -19,6 +19,9 @@
 //!
 //! Without a queue, only blocks are reused whose uses have ended.
 //!
+//! A held block may keep the queues of its last uses until a request asks the driver whether these have ended, or
+//! until the block is freed.
+//!
 //! The uses are those of this crate's transfers, fills, launches and maps, and those that
 //! [`MemoryObject::record_use`](crate::memory::MemoryObject::record_use) records.
 //!

@@ -1,6 +1,7 @@
 //! The held blocks of a pool, and its counts: in shards, so that threads do not wait for each other.
 //!
-//! While a shard is locked, the driver is called only to release events, and neither memory nor queues are dropped.
+//! While a shard is locked, no memory is dropped. The driver is called only to release events, and queues with the
+//! last event of their commands.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -55,21 +56,16 @@ impl<M: Memory> Shard<M> {
         self.counts.held_blocks -= 1;
         self.counts.managed_bytes -= block.bytes;
     }
-
-    /// Returns the highest bin that has a block.
-    fn highest(&mut self) -> Option<u32> {
-        self.bins.highest().map(|block| block.bin)
-    }
 }
 
 impl<M: Memory> Shards<M> {
-    /// Returns at least `count` shards, which hold blocks or do not.
+    /// Returns `count` shards, rounded up to a power of two, which hold blocks or do not.
     pub fn new(count: usize, binning: Binning, is_holding: bool) -> Self {
+        let count = count.next_power_of_two();
         let shard = || Shard { bins: Bins::new(binning), counts: Counts::default(), is_holding };
         let new = |_| Mutex::new(shard());
-        let unused = M::unused_shards().lock().pop();
-        let shards =
-            unused.unwrap_or_else(|| Box::leak((0..count.next_power_of_two()).map(new).collect()));
+        let unused = M::unused_shards().lock().extract_if(.., |old| old.len() == count).next();
+        let shards = unused.unwrap_or_else(|| Box::leak((0..count).map(new).collect()));
         shards.iter().for_each(|old| *old.lock() = shard());
         Self(shards)
     }
@@ -155,7 +151,8 @@ impl<M: Memory> Shards<M> {
     /// takes from one shard and returns to another.
     pub fn take_largest(&self) -> Option<Box<Block<M>>> {
         let mut shards = self.lock_all();
-        let highest = shards.iter_mut().filter_map(|shard| Some((shard.highest()?, shard)));
+        let highest =
+            shards.iter_mut().filter_map(|shard| Some((shard.bins.highest()?.bin, shard)));
         let (bin, shard) = highest.max_by_key(|(bin, _)| *bin)?;
         let block = shard.bins.pop_if(bin, |_| true)?;
         shard.count_removal(&block);

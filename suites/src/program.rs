@@ -1,7 +1,10 @@
 //! Programs (OpenCL 3.0, 5.8; `pyopencl.Program`).
 
+use std::iter;
+
 use clmatrix::memory::{Buffer, MemFlags, enqueue_copy};
-use clmatrix::{Class, Device, Program, Result};
+use clmatrix::select::Version;
+use clmatrix::{Class, Device, Program, ProgramBuilder, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory, device, skip};
 use rstest::rstest;
 
@@ -108,57 +111,68 @@ fn a_failed_link_has_the_log(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-/// A kernel `k` that does nothing, in SPIR-V 1.0 for 64-bit addresses: the instructions of a header, OpCapability
-/// (Addresses, Kernel), OpMemoryModel, OpEntryPoint, two types, and a function.
-const SPIR_V: [u32; 30] = [
-    0x0723_0203,
-    0x0001_0000,
-    0,
-    5,
-    0, // magic number, version, generator, bound, schema
-    0x0002_0011,
-    4,
-    0x0002_0011,
-    6, // OpCapability Addresses, OpCapability Kernel
-    0x0003_000E,
-    2,
-    2, // OpMemoryModel Physical64 OpenCL
-    0x0004_000F,
-    6,
-    3,
-    0x6B, // OpEntryPoint Kernel %3 "k"
-    0x0002_0013,
-    1, // %1 = OpTypeVoid
-    0x0003_0021,
-    2,
-    1, // %2 = OpTypeFunction %1
-    0x0005_0036,
-    1,
-    3,
-    0,
-    2, // %3 = OpFunction %1 None %2
-    0x0002_00F8,
-    4, // %4 = OpLabel
-    0x0001_00FD,
-    0x0001_0038, // OpReturn, OpFunctionEnd
-];
+/// The number of a specialization constant, and its value where none is set.
+const CONSTANT: (u32, u32) = (7, 5);
+
+/// A kernel `k` that stores the specialization constant at its argument, in SPIR-V 1.0 for 64-bit addresses.
+fn spir_v() -> Vec<u32> {
+    const HEADER: [u32; 5] = [0x0723_0203, 0x0001_0000, 0, 9, 0];
+    // Codes and operands.
+    let instructions: [(u32, &[u32]); 16] = [
+        (17, &[4]),                     // OpCapability Addresses
+        (17, &[6]),                     // OpCapability Kernel
+        (14, &[2, 2]),                  // OpMemoryModel Physical64 OpenCL
+        (15, &[6, 6, u32::from(b'k')]), // OpEntryPoint Kernel %6 "k"
+        (71, &[3, 1, CONSTANT.0]),      // OpDecorate %3 SpecId
+        (19, &[1]),                     // %1 = OpTypeVoid
+        (21, &[2, 32, 0]),              // %2 = OpTypeInt 32 0
+        (50, &[2, 3, CONSTANT.1]),      // %3 = OpSpecConstant %2
+        (32, &[4, 5, 2]),               // %4 = OpTypePointer CrossWorkgroup %2
+        (33, &[5, 1, 4]),               // %5 = OpTypeFunction %1 %4
+        (54, &[1, 6, 0, 5]),            // %6 = OpFunction %1 None %5
+        (55, &[4, 7]),                  // %7 = OpFunctionParameter %4
+        (248, &[8]),                    // %8 = OpLabel
+        (62, &[7, 3, 2, 4]),            // OpStore %7 %3 Aligned 4
+        (253, &[]),                     // OpReturn
+        (56, &[]),                      // OpFunctionEnd
+    ];
+    let words = instructions.iter().flat_map(|(code, operands)| {
+        let first = (1 + operands.len() as u32) << 16 | code;
+        iter::once(first).chain(operands.iter().copied())
+    });
+    HEADER.into_iter().chain(words).collect()
+}
 
 #[rstest]
 #[clmatrix_harness::test]
 fn a_program_of_spir_v_is_built(on_device: OnDevice, device: Device) -> Result<()> {
-    let context = &on_device.context;
-    let il: &[u8] = bytemuck::cast_slice(&SPIR_V);
-    // SAFETY: the program is valid SPIR-V.
-    let built = unsafe { Program::build_il(context, il) };
+    let (context, il) = (&on_device.context, spir_v());
+    let il = bytemuck::cast_slice(&il);
+    // SAFETY: the program is valid SPIR-V, and its constant has 32 bits.
+    let build = |builder: ProgramBuilder<'_>, il| unsafe { builder.build_il(il) };
+    let stored = |builder: ProgramBuilder<'_>| -> Result<u32> {
+        let mut kernel = build(builder, il)?.kernel("k")?;
+        let buffer = Buffer::from_slice(context, MemFlags::READ_WRITE, &[0_u32])?;
+        // SAFETY: the kernel stores a number.
+        unsafe { kernel.launch().arg(&buffer).global(1).enqueue(&on_device.queue)? };
+        Ok(buffer.to_vec::<u32>(&on_device.queue)?[0])
+    };
+    let plain = || Program::builder(context);
     if !device.opencl3().il_version().is_ok_and(|version| version.contains("SPIR-V")) {
-        assert_eq!(built.unwrap_err().class(), Class::Unsupported);
+        assert_eq!(stored(plain()).unwrap_err().class(), Class::Unsupported);
         return Ok(());
     }
-    let mut kernel = built?.kernel("k")?;
-    // SAFETY: the kernel does nothing.
-    unsafe { kernel.launch().global(1).enqueue(&on_device.queue)? }.wait()?;
-    // SAFETY: nothing is refused.
-    assert_eq!(refusal(unsafe { Program::build_il(context, &[]) }), "CL_INVALID_VALUE");
+    assert_eq!(stored(plain())?, CONSTANT.1);
+    assert_eq!(refusal(build(plain(), &[])), "CL_INVALID_VALUE");
+    assert_eq!(refusal(build(plain().source(FILL), il)), "CL_INVALID_VALUE");
+    let set = stored(plain().specialization_constant(CONSTANT.0, 9_u32));
+    if device.version() < (Version { major: 2, minor: 2 }) {
+        assert_eq!(set.unwrap_err().class(), Class::Unsupported);
+        return Ok(());
+    }
+    assert_eq!(set?, 9);
+    let other = plain().specialization_constant(CONSTANT.0 + 1, 9_u32);
+    assert_eq!(build(other, il).unwrap_err().code_name(), "CL_INVALID_SPEC_ID");
     Ok(())
 }
 

@@ -37,7 +37,7 @@
 //!
 //! # Locks
 //! One mutex per object protects its [`Table`]. The driver is not called meanwhile, but for the
-//! release of events. A flag beside it tells a pool, which has the only handle to the object then, that the table is
+//! release of events, and of queues with the last event of their commands. A flag beside it tells a pool, which has the only handle to the object then, that the table is
 //! empty. A thread that needs the events of commands which other threads are submitting waits on a
 //! condition variable until the driver has returned; such calls do not block.
 //!
@@ -245,10 +245,8 @@ impl AccessTracker {
     ) -> Result<(u64, Few<Event>)> {
         let used = Use { by_address, ..Use::new(range, access) };
         let id = self.begin(call, &used, Table::begin_map)?;
-        let predecessors =
-            self.predecessors(call, id, &used).inspect_err(|_| self.remove_map(id))?;
-        self.table.lock().follow(id, &used);
-        Ok((id, predecessors))
+        let predecessors = self.predecessors(call, id, &used);
+        predecessors.inspect_err(|_| self.remove_map(id)).map(|events| (id, events))
     }
 
     /// Adds a command or a map that is about to be submitted.
@@ -411,8 +409,8 @@ impl AccessTracker {
     }
 
     /// Returns the events of the commands on these bytes that have not ended, other than those on the
-    /// in-order queue `queue`; `None` if bytes are mapped or the end of a command is unknown. The
-    /// caller makes sure that no command begins.
+    /// in-order queue `queue`; `None` if bytes are mapped or the end of a command is unknown. Removes the commands that
+    /// have ended, and lets their queues go. The caller makes sure that no command begins.
     #[cold]
     pub(crate) fn pending(
         &self,
@@ -421,6 +419,7 @@ impl AccessTracker {
     ) -> Option<Vec<Event>> {
         let raw = queue.filter(|queue| queue.is_in_order()).map(CommandQueue::as_raw);
         self.ask(range);
+        self.change(Table::reap_all);
         let found = self.table.lock().predecessors(0, &Use::new(range, Access::Write));
         let mut pending = found.ok()?.into_vec();
         pending.retain(|event| {

@@ -1,7 +1,7 @@
 //! The rules of the tracker, free of drivers and locks.
 
 use std::collections::VecDeque;
-use std::ops::Range;
+use std::ops::{Range, RangeBounds};
 
 use smallvec::SmallVec;
 
@@ -48,8 +48,6 @@ struct Command<E> {
     id: u64,
     used: Use,
     state: CommandState<E>,
-    /// The last map that waits for the command.
-    followed_by: u64,
 }
 
 #[derive(Debug)]
@@ -68,8 +66,6 @@ struct Map<E> {
     id: u64,
     used: Use,
     state: MapState<E>,
-    /// The last map that waits for the unmap.
-    followed_by: u64,
 }
 
 #[derive(Debug)]
@@ -184,12 +180,7 @@ impl<E: TrackedEvent> Table<E> {
             self.check_maps(used, asked)?;
         }
         let (id, used) = (self.new_id(), used.clone());
-        self.commands.push_back(Command {
-            id,
-            used,
-            state: CommandState::Submitting,
-            followed_by: 0,
-        });
+        self.commands.push_back(Command { id, used, state: CommandState::Submitting });
         Ok(id)
     }
 
@@ -247,7 +238,7 @@ impl<E: TrackedEvent> Table<E> {
         events
     }
 
-    /// Removes the maps whose end is known, and such commands among those of the look.
+    /// Removes the commands and maps of the look whose end is known.
     pub fn reap(&mut self) {
         let (mut command, map) = self.next_look;
         for _ in 0..LOOK {
@@ -258,17 +249,18 @@ impl<E: TrackedEvent> Table<E> {
                 command += 1;
             }
         }
-        self.reap_maps();
+        let after = self.maps.len().saturating_sub(map + LOOK);
+        self.reap_maps(map.min(self.maps.len())..self.maps.len() - after);
         let or_first = |next, len| if next < len { next } else { 0 };
-        self.next_look =
-            (or_first(command, self.commands.len()), or_first(map + LOOK, self.maps.len()));
+        let map = self.maps.len() - after;
+        self.next_look = (or_first(command, self.commands.len()), or_first(map, self.maps.len()));
         self.reap_at = self.len() + REAP_AT;
     }
 
     /// Removes the commands and maps whose end is known.
     pub fn reap_all(&mut self) {
         self.commands.retain(|command| !command.has_ended());
-        self.reap_maps();
+        self.reap_maps(..);
         (self.next_look, self.reap_at) = ((0, 0), self.len() + REAP_AT);
     }
 
@@ -284,29 +276,45 @@ impl<E: TrackedEvent> Table<E> {
         self.len() == 0
     }
 
-    fn reap_maps(&mut self) {
-        self.maps.retain_mut(|map| {
-            let MapState::Unmapping { mapped, unmapped } = &map.state else { return true };
+    /// Removes the maps at these positions whose end is known.
+    fn reap_maps(&mut self, positions: impl RangeBounds<usize>) {
+        let has_ended = |map: &mut Map<E>| {
+            let MapState::Unmapping { mapped, unmapped } = &map.state else { return false };
             match (unmapped.known_outcome(), mapped.known_outcome()) {
-                (None, _) => true,
+                (None, _) => false,
                 // Not mapped any more, or never.
-                (Some(Outcome::Complete), _) | (Some(_), Some(Outcome::Failed)) => false,
+                (Some(Outcome::Complete), _) | (Some(_), Some(Outcome::Failed)) => true,
                 // quirk: DRIVER-10
                 (Some(Outcome::Failed), _) => {
                     map.state = MapState::Poisoned;
-                    true
+                    false
                 }
             }
-        });
+        };
+        self.maps.extract_if(positions, has_ended).for_each(drop);
+    }
+
+    /// Returns the position and the id of the last map that writes all bytes of this use and is being unmapped as far
+    /// as is known. What comes before it and conflicts with this use conflicts with that map, too, which waits for it.
+    fn first_map(&self, used: &Use) -> (usize, u64) {
+        let is_after_all = |map: &Map<E>| {
+            let MapState::Unmapping { mapped, unmapped } = &map.state else { return false };
+            map.used.access == Access::Write
+                && map.used.range.start <= used.range.start
+                && used.range.end <= map.used.range.end
+                && unmapped.known_outcome().is_none()
+                && mapped.known_outcome() != Some(Outcome::Failed)
+        };
+        let position = self.maps.iter().rposition(is_after_all);
+        position.map_or((0, 0), |position| (position, self.maps[position].id))
     }
 
     fn check_maps(&mut self, used: &Use, asked: bool) -> Result<(), Conflict<E>> {
-        self.reap_maps();
-        let (mut unknown, mut is_between) = (Few::new(), self.is_between(used));
-        for map in self.maps.iter().filter(|map| map.used.conflicts(used)) {
+        let (first, _) = self.first_map(used);
+        self.reap_maps(first..);
+        let mut unknown = Few::new();
+        for map in self.maps[first..].iter().filter(|map| map.used.conflicts(used)) {
             match &map.state {
-                // Its failure would be a failure of the later unmap.
-                MapState::Unmapping { .. } if is_between(map.followed_by) => {}
                 MapState::Unmapping { .. } => {
                     let events = map.events().filter(|event| event.known_outcome().is_none());
                     unknown.extend(events.cloned());
@@ -326,7 +334,7 @@ impl<E: TrackedEvent> Table<E> {
             self.check_maps(used, asked)?;
         }
         let (id, used) = (self.new_id(), used.clone());
-        self.maps.push(Map { id, used, state: MapState::Mapped, followed_by: 0 });
+        self.maps.push(Map { id, used, state: MapState::Mapped });
         Ok(id)
     }
 
@@ -342,39 +350,16 @@ impl<E: TrackedEvent> Table<E> {
         self.maps.get_mut(position)
     }
 
-    /// Returns a function that tells whether a map and its unmap come before this use, and have not failed. The
-    /// use need not wait for what such a map waits for. Entries beside each other have the same map as a rule,
-    /// which is looked up once.
-    fn is_between<'t>(&'t self, used: &'t Use) -> impl FnMut(u64) -> bool + 't {
-        let has_failed = |event: &E| event.known_outcome() == Some(Outcome::Failed);
-        let look_up = move |id| {
-            let position = self.maps.binary_search_by_key(&id, |map| map.id);
-            position.is_ok_and(|position| {
-                let map = &self.maps[position];
-                matches!(map.state, MapState::Unmapping { .. })
-                    && map.used.conflicts(used)
-                    && !map.events().any(has_failed)
-            })
-        };
-        let mut last = (0, false);
-        move |id| {
-            if last.0 != id {
-                last = (id, look_up(id));
-            }
-            last.1
-        }
-    }
-
     /// Returns the events of the commands and unmaps that conflict with this use by the map `id` and are not
-    /// known to have ended, without those that others of them wait for.
+    /// known to have ended, without those that a later map of all of its bytes waits for.
     pub fn predecessors(&mut self, id: u64, used: &Use) -> Result<Few<E>, Conflict<E>> {
-        self.reap_maps();
-        let (mut predecessors, mut is_between) = (Few::new(), self.is_between(used));
-        for command in self.commands.iter().filter(|command| command.used.conflicts(used)) {
+        let (first, first_id) = self.first_map(used);
+        self.reap_maps(first..);
+        let mut predecessors = Few::new();
+        let commands = self.commands.range(self.commands.partition_point(|it| it.id < first_id)..);
+        for command in commands.filter(|command| command.used.conflicts(used)) {
             match &command.state {
-                CommandState::Submitted(event)
-                    if event.known_outcome().is_none() && !is_between(command.followed_by) =>
-                {
+                CommandState::Submitted(event) if event.known_outcome().is_none() => {
                     predecessors.push(event.clone());
                 }
                 CommandState::Untracked => {
@@ -383,28 +368,16 @@ impl<E: TrackedEvent> Table<E> {
                 CommandState::Submitted(_) | CommandState::Submitting => {}
             }
         }
-        for map in self.maps.iter().filter(|map| map.id != id && map.used.conflicts(used)) {
+        let maps = self.maps[first..].iter();
+        for map in maps.filter(|map| map.id != id && map.used.conflicts(used)) {
             match &map.state {
-                MapState::Unmapping { unmapped, .. } => {
-                    if !is_between(map.followed_by) {
-                        predecessors.push(unmapped.clone());
-                    }
-                }
+                MapState::Unmapping { unmapped, .. } => predecessors.push(unmapped.clone()),
                 MapState::Poisoned | MapState::Mapped => {
                     return Err(map.in_use());
                 }
             }
         }
         Ok(predecessors)
-    }
-
-    /// Records that the map `id` waits for the commands and unmaps that conflict with this use.
-    pub fn follow(&mut self, id: u64, used: &Use) {
-        let conflicts = |other: &Use| other.conflicts(used);
-        let commands = self.commands.iter_mut().filter(|command| conflicts(&command.used));
-        commands.for_each(|command| command.followed_by = id);
-        let maps = self.maps.iter_mut().filter(|map| map.id != id && conflicts(&map.used));
-        maps.for_each(|map| map.followed_by = id);
     }
 
     /// Removes a map that the driver did not take, or an access of the host that has ended.
@@ -448,7 +421,7 @@ impl<E: TrackedEvent> Table<E> {
         }
         if !self.maps.is_empty() {
             // The end of an unmap that has failed is a poisoned map.
-            self.reap_maps();
+            self.reap_maps(..);
         }
         for map in &self.maps {
             if overlap(&map.used.range, range) {

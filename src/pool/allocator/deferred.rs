@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use crate::context::Context;
 use cl3::error_codes::CL_INVALID_VALUE;
-use cl3::types::cl_context;
 
 use super::{Allocator, max_size};
 use crate::error::{Error, Result};
@@ -43,17 +42,11 @@ impl DeferredAllocator {
     /// CL_INVALID_VALUE for USE_HOST_PTR and COPY_HOST_PTR, and for flags that exclude each other;
     /// the driver's errors.
     pub fn new(context: &Context, flags: MemFlags) -> Result<Self> {
-        let context = context.retained()?;
-        Self::in_context(context, flags)
+        Self::in_context(context.retained()?, flags)
     }
 
     pub(super) fn in_context(context: Arc<MemContext>, flags: MemFlags) -> Result<Self> {
         Ok(Self { context, flags: checked(flags)? })
-    }
-
-    /// Like [`Allocator::allocate`], for more than 0 bytes.
-    pub(super) fn create(&self, size: usize) -> Result<Buffer> {
-        Buffer::in_context(&self.context, self.flags, size)
     }
 }
 
@@ -72,7 +65,7 @@ impl Allocator for DeferredAllocator {
     type Memory = Buffer;
 
     fn allocate(&self, size: usize) -> Result<Option<Buffer>> {
-        if size == 0 { Ok(None) } else { self.create(size).map(Some) }
+        (size > 0).then(|| Buffer::in_context(&self.context, self.flags, size)).transpose()
     }
 
     fn is_deferred(&self) -> bool {
@@ -83,7 +76,7 @@ impl Allocator for DeferredAllocator {
         max_size(&self.context)
     }
 
-    fn context_raw(&self) -> cl_context {
-        self.context.raw()
+    fn context(&self) -> Context {
+        Context(Arc::clone(&self.context))
     }
 }

@@ -1,8 +1,8 @@
 //! Buffers whose memory is there at once (`pyopencl.tools.ImmediateAllocator`).
 
+use crate::context::Context;
 use crate::queue::CommandQueue;
 use cl3::error_codes::CL_INVALID_BUFFER_SIZE;
-use cl3::types::cl_context;
 
 use super::touch::Toucher;
 use super::{Allocator, DeferredAllocator};
@@ -90,7 +90,7 @@ impl Allocator for ImmediateAllocator {
         self.max_size
     }
 
-    fn context_raw(&self) -> cl_context {
-        self.buffers.context_raw()
+    fn context(&self) -> Context {
+        self.buffers.context()
     }
 }

@@ -9,8 +9,8 @@ mod touch;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::context::Context;
 use crate::queue::CommandQueue;
-use cl3::types::cl_context;
 
 pub use deferred::DeferredAllocator;
 pub use immediate::ImmediateAllocator;
@@ -88,8 +88,8 @@ pub trait Allocator: Send + Sync + fmt::Debug {
     /// that it allocates for; `None` where a device does not tell.
     fn max_size(&self) -> Option<usize>;
 
-    /// The driver's handle of the context, valid as long as `self` lives.
-    fn context_raw(&self) -> cl_context;
+    /// The context that it allocates in.
+    fn context(&self) -> Context;
 }
 
 macro_rules! forward {
@@ -125,8 +125,8 @@ macro_rules! forward {
                 (**self).max_size()
             }
 
-            fn context_raw(&self) -> cl_context {
-                (**self).context_raw()
+            fn context(&self) -> Context {
+                (**self).context()
             }
         }
     )*};

@@ -1,8 +1,9 @@
 //! Shared virtual memory (`pyopencl.tools.SVMAllocator`).
 
+use std::sync::Arc;
+
 use crate::context::Context;
 use crate::queue::CommandQueue;
-use cl3::types::cl_context;
 
 use super::{Allocator, max_size};
 use crate::error::Result;
@@ -74,7 +75,7 @@ impl Allocator for SvmAllocator {
         max_size(self.kind.context())
     }
 
-    fn context_raw(&self) -> cl_context {
-        self.kind.context().raw()
+    fn context(&self) -> Context {
+        Context(Arc::clone(self.kind.context()))
     }
 }

@@ -108,7 +108,7 @@ fn only_the_deferred_allocator_is_deferred(on_device: OnDevice) -> Result<()> {
     assert!(deferred.is_deferred() && deferred.queue().is_none());
     assert!(!immediate.is_deferred());
     assert_eq!(immediate.queue().map(|queue| queue.as_raw()), Some(queue.as_raw()));
-    assert_eq!([deferred.context_raw(), immediate.context_raw()], [context.as_raw(); 2]);
+    assert_eq!([deferred.context(), immediate.context()], [(); 2].map(|()| context.clone()));
     Ok(())
 }
 
@@ -131,7 +131,7 @@ fn pointers_to_an_allocator_are_allocators(on_device: OnDevice) -> Result<()> {
 /// All that an allocator says, and what it makes of 0 and 64 bytes.
 fn answers<A: Allocator<Memory = Buffer>>(allocator: &A) -> Result<String> {
     let queue = allocator.queue().map(|queue| queue.as_raw());
-    let about = (allocator.max_size(), allocator.is_deferred(), allocator.context_raw());
+    let about = (allocator.max_size(), allocator.is_deferred(), allocator.context());
     let sizes = [0, 64].map(|size| allocator.allocate(size).map(|made| made.map(|it| it.size())));
     let [none, some] = sizes;
     Ok(format!("{:?}", (queue, about, none?, some?)))

@@ -113,7 +113,7 @@ fn an_out_of_order_queue_does_not_become_the_queue_of_the_allocator(
     let queue = on_device.out_of_order_queue(device)?;
     let allocator = ImmediateAllocator::new(&queue, MemFlags::READ_WRITE)?;
     assert!(allocator.queue().is_none());
-    assert_eq!(allocator.context_raw(), on_device.context.as_raw());
+    assert_eq!(allocator.context(), on_device.context);
     let buffer = allocate(&allocator, 256)?;
     enqueue_fill(&queue, &buffer, &21_u32, ..)?.wait()?;
     on_device.run(DOUBLE, &[&buffer], 64)?;

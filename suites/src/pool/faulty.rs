@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use clmatrix::cl3::memory::set_mem_object_destructor_callback;
-use clmatrix::cl3::types::{cl_context, cl_mem};
+use clmatrix::cl3::types::cl_mem;
 use clmatrix::memory::{Buffer, MemFlags, MemoryObject};
 use clmatrix::opencl3::error_codes::ClError;
 use clmatrix::pool::{Allocator, DeferredAllocator, Memory};
-use clmatrix::{CommandQueue, Error, Result};
+use clmatrix::{CommandQueue, Context, Error, Result};
 
 use crate::support::on_device::OnDevice;
 
@@ -90,8 +90,8 @@ impl<A: Allocator<Memory: Memory>> Allocator for Faulty<A> {
         self.inner.max_size()
     }
 
-    fn context_raw(&self) -> cl_context {
-        self.inner.context_raw()
+    fn context(&self) -> Context {
+        self.inner.context()
     }
 }
 
@@ -144,8 +144,8 @@ impl Allocator for Capped {
         self.inner.max_size()
     }
 
-    fn context_raw(&self) -> cl_context {
-        self.inner.context_raw()
+    fn context(&self) -> Context {
+        self.inner.context()
     }
 }
 

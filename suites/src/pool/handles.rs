@@ -382,7 +382,7 @@ fn a_pool_has_the_properties_of_its_allocator(ctx_factory: CtxFactory) -> Result
     assert!(Allocator::queue(&deferred).is_none());
     assert_eq!(Allocator::queue(&immediate).map(|queue| queue.as_raw()), Some(queue.as_raw()));
     for pool in [deferred, immediate] {
-        assert_eq!(Allocator::context_raw(&pool), context.as_raw());
+        assert_eq!(Allocator::context(&pool), context);
         let most = pool.max_size().expect("the device tells");
         let error = Allocator::allocate(&pool, most + 1).unwrap_err();
         assert_eq!(error.code_name(), "CL_INVALID_BUFFER_SIZE");

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use clmatrix::Result;
-use clmatrix::cl3::types::cl_context;
 use clmatrix::memory::{Buffer, MemFlags, MemoryObject};
 use clmatrix::pool::{Allocator, DeferredAllocator, MemoryPool, PoolOptions};
+use clmatrix::{Context, Result};
 use rstest::rstest;
 
 use super::counts;
@@ -31,8 +30,8 @@ impl Allocator for AtMost {
         Some(self.most.load(Ordering::Relaxed))
     }
 
-    fn context_raw(&self) -> cl_context {
-        self.inner.context_raw()
+    fn context(&self) -> Context {
+        self.inner.context()
     }
 }
 

@@ -2,10 +2,9 @@
 
 use std::marker::PhantomData;
 
-use clmatrix::cl3::types::cl_context;
 use clmatrix::memory::{Buffer, MemFlags};
 use clmatrix::pool::{Allocator, DeferredAllocator, MemoryPool, Pool, PoolOptions};
-use clmatrix::{CommandQueue, Device, Event, QueueProperties, Result, Status};
+use clmatrix::{CommandQueue, Context, Device, Event, QueueProperties, Result, Status};
 use clmatrix_harness::{CtxFactory, ctx_factory, device};
 use rstest::rstest;
 
@@ -404,8 +403,8 @@ impl Allocator for Loose {
         self.buffers.max_size()
     }
 
-    fn context_raw(&self) -> cl_context {
-        self.buffers.context_raw()
+    fn context(&self) -> Context {
+        self.buffers.context()
     }
 }
 

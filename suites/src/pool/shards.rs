@@ -1,5 +1,6 @@
-//! Threads of a pool do not share a shard while another is free.
+//! The shards of a pool: threads do not share one while another is free, and later pools use them again.
 
+use std::cell::RefCell;
 use std::sync::mpsc::channel;
 use std::thread;
 
@@ -8,7 +9,7 @@ use clmatrix::memory::MemoryObject;
 use clmatrix::pool::{MemoryPool, PoolOptions, PooledBuffer};
 use rstest::rstest;
 
-use super::pool_in;
+use super::{counts, pool_in};
 use crate::support::on_device::{OnDevice, on_device};
 
 /// More than a pool has shards.
@@ -53,5 +54,59 @@ fn two_live_threads_never_share_a_shard(on_device: OnDevice) -> Result<()> {
         let pool = pool_in(&on_device.context, PoolOptions::new())?;
         assert!(has_its_own_shard(&pool, ended)?, "after {ended} threads");
     }
+    Ok(())
+}
+
+/// A pool gets the shards of one that is gone.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_pool_begins_empty_after_other_pools(on_device: OnDevice) -> Result<()> {
+    const SIZE: usize = 1000;
+    // The shards hold bins in a list or in a tree.
+    for bits in [4, 26, 0] {
+        let options = PoolOptions::new().leading_bits(bits);
+        let pool = pool_in(&on_device.context, options)?;
+        assert_eq!(counts(&pool), (0, 0, 0, 0), "{bits} leading bits");
+        let hold = || pool.allocate(SIZE).map(drop);
+        thread::scope(|scope| {
+            let threads: Vec<_> = (0..MOST).map(|_| scope.spawn(hold)).collect();
+            threads.into_iter().try_for_each(|thread| thread.join().expect("no panic"))
+        })?;
+        let last = pool.allocate(SIZE)?;
+        hold()?;
+        assert!(pool.held_blocks() > 0, "{bits} leading bits");
+        pool.stop_holding();
+        drop(pool);
+        drop(last);
+    }
+    Ok(())
+}
+
+/// The destructors of a thread run in an order that this crate does not choose.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_block_may_be_dropped_at_the_end_of_its_thread(
+    on_device: OnDevice,
+    #[values(false, true)] is_first: bool,
+) -> Result<()> {
+    thread_local!(static KEPT: RefCell<Vec<PooledBuffer>> = const { RefCell::new(Vec::new()) });
+    const SIZE: usize = 1000;
+    let pool = pool_in(&on_device.context, PoolOptions::new())?;
+    let block = pool.allocate(SIZE)?;
+    let at = raw(&block);
+    let keep = |block| KEPT.with_borrow_mut(|kept| kept.push(block));
+    let end = || -> Result<()> {
+        if is_first {
+            drop(pool.allocate(2 * SIZE)?);
+        }
+        keep(block);
+        keep(pool.allocate(3 * SIZE)?);
+        Ok(())
+    };
+    thread::scope(|scope| scope.spawn(end).join().expect("no panic"))?;
+    let held = if is_first { 3 } else { 2 };
+    let (held_blocks, active_blocks, _, active_bytes) = counts(&pool);
+    assert_eq!((held_blocks, active_blocks, active_bytes), (held, 0, 0));
+    assert_eq!(raw(&pool.allocate(SIZE)?), at);
     Ok(())
 }

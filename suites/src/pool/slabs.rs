@@ -13,9 +13,10 @@ use clmatrix::{Class, CommandQueue, Device, Result, Status};
 use clmatrix_harness::device;
 use rstest::rstest;
 
+use super::faulty::Capped;
 use super::{counts, pool_on, slabs_of};
 use crate::buffer::bytes_in;
-use crate::support::gate::{gate, meanwhile, open, soon_open};
+use crate::support::gate::{fail, gate, meanwhile, open, soon_open};
 use crate::support::on_device::{OnDevice, on_device, soon};
 use crate::support::pattern::{assert_same, before, source};
 
@@ -380,6 +381,33 @@ fn reuse_of_a_part_on_the_same_queue_does_not_wait(on_device: OnDevice) -> Resul
     Ok(())
 }
 
+/// A command that has failed has ended.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_part_with_a_failed_command_is_reused(
+    on_device: OnDevice,
+    #[values(false, true)] has_queue: bool,
+) -> Result<()> {
+    let queue = &on_device.queue;
+    let (other, gate) = (on_device.another_queue(), gate(&on_device.context));
+    let allocate = |pool: &MemoryPool| {
+        if has_queue { pool.allocate_on(queue, 4096) } else { pool.allocate(4096) }
+    };
+    let pool = split_for_none(&on_device)?;
+    let [part, neighbour] = [allocate(&pool)?, allocate(&pool)?];
+    enqueue_fill(queue, &*neighbour, &3_u32, ..)?.wait()?;
+    let at = (root(&part), place(&part));
+    let failed = enqueue_fill(other.after(&gate), &*part, &1_u32, ..)?;
+    drop(part);
+    fail(&gate);
+    failed.wait().expect_err("the fill fails with the gate");
+    let part = allocate(&pool)?;
+    assert_eq!((root(&part), place(&part), pool.counts()), (at.0, at.1, (2, ROOT, 8192)));
+    enqueue_fill(queue, &*part, &2_u32, ..)?;
+    assert!(is_of(queue, &part, 2)? && is_of(queue, &neighbour, 3)?);
+    Ok(())
+}
+
 /// Without a queue, only bytes whose uses are complete are handed out; where there are none, a new root is.
 #[rstest]
 #[clmatrix_harness::test]
@@ -434,6 +462,31 @@ fn slabs_of_a_pool_have_its_limit(on_device: OnDevice) -> Result<()> {
     assert_eq!(below.statistics().peak_managed_bytes, ROOT + 1000);
     drop((large, pool, slabs));
     assert_eq!(counts(&below), (1, 0, ROOT + 1, 0));
+    Ok(())
+}
+
+/// The allocator below has no more memory than two slabs and a small buffer.
+#[rstest]
+#[clmatrix_harness::test]
+fn slabs_without_parts_are_freed_when_memory_runs_out(on_device: OnDevice) -> Result<()> {
+    const MORE: usize = 4096;
+    let allocator = Capped::new(&on_device, 2 * ROOT + MORE)?;
+    let (pool, slabs) = slabs_of(Arc::clone(&allocator), ROOT, PoolOptions::new())?;
+    let [first, second, own] = [pool.allocate(ROOT)?, pool.allocate(ROOT)?, pool.allocate(MORE)?];
+    assert_eq!((own.offset(), slabs.reserved_bytes()), (0, 2 * ROOT + MORE));
+    let error = pool.allocate(MORE).expect_err("there is no more memory");
+    assert_eq!((error.class(), error.call()), (Class::OutOfMemory, Some("MemoryPool::allocate")));
+    drop(own);
+    assert_eq!((allocator.alive(), slabs.reserved_bytes()), (2 * ROOT, 2 * ROOT));
+    let gate = gate(&on_device.context);
+    enqueue_fill(on_device.queue.after(&gate), &second, &1_u32, ..)?;
+    drop(second);
+    // The driver has the memory until the fill has ended.
+    let large = meanwhile(&gate, open, || pool.allocate(ROOT + MORE))?;
+    assert_eq!((allocator.alive(), slabs.reserved_bytes()), (2 * ROOT + MORE, 2 * ROOT + MORE));
+    enqueue_fill(&on_device.queue, &*large, &2_u32, ..)?;
+    enqueue_fill(&on_device.queue, &*first, &3_u32, ..)?;
+    assert!(is_of(&on_device.queue, &large, 2)? && is_of(&on_device.queue, &first, 3)?);
     Ok(())
 }
 

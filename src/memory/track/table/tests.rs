@@ -172,6 +172,22 @@ fn maps_that_only_read_are_reaped() {
 }
 
 #[test]
+fn maps_may_go_before_the_look_that_is_at_them() {
+    let mut table = Table::default();
+    let mut events = Vec::new();
+    for _ in 0..LOOK + 8 {
+        let mapped = map(&mut table, 0..8, Read);
+        mapped.1.completes();
+        events.push(unmap(&mut table, mapped));
+    }
+    table.reap();
+    events.iter().for_each(Fake::completes);
+    assert!(are(&before_map(&mut table, 0..8, Write), &[]));
+    table.reap();
+    assert!(table.is_empty());
+}
+
+#[test]
 fn maps_that_are_found_by_address_exclude_each_other() {
     let by_address = |range| Use { by_address: true, ..Use::new(&range, Read) };
     let mut table = Table::<Fake>::default();
@@ -192,12 +208,11 @@ fn map_after(table: &mut Table<Fake>, access: Access) -> ((u64, Fake), Vec<Fake>
     let used = Use::new(&(0..8), access);
     let id = table.begin_map(&used, true).expect("no conflict");
     let found = table.predecessors(id, &used).expect("no conflict");
-    table.follow(id, &used);
     ((id, Fake::default()), found.into_vec())
 }
 
 #[test]
-fn a_map_waits_for_the_last_of_a_chain_of_maps() {
+fn a_map_waits_for_the_last_map_that_writes_its_bytes() {
     let mut table = Table::default();
     let fill = command(&mut table, 0..8, Write);
     let beside = command(&mut table, 8..16, Write);
@@ -208,7 +223,7 @@ fn a_map_waits_for_the_last_of_a_chain_of_maps() {
     assert!(are(&before, &[&first]), "the map before waits for the command");
     let second = unmap(&mut table, second);
     let (_, before) = map_after(&mut table, Write);
-    assert!(are(&before, &[&second]));
+    assert!(are(&before, &[&first, &second]));
     assert!(are(&before_map(&mut table, 8..9, Read), &[&beside]), "bytes that no map has");
 }
 
@@ -222,6 +237,32 @@ fn a_map_waits_for_a_whole_chain_after_a_failure() {
     event.fails();
     let (_, before) = map_after(&mut table, Read);
     assert!(are(&before, &[&fill, &unmapped]), "the map may have failed before the command ended");
+}
+
+#[test]
+fn a_map_waits_for_the_last_map_on_each_of_its_bytes() {
+    let mut table = Table::default();
+    let mut unmapped_after = |range, access| {
+        let used = Use::new(&range, access);
+        let id = table.begin_map(&used, true).expect("no conflict");
+        let before = table.predecessors(id, &used).expect("no conflict").into_vec();
+        (unmap(&mut table, (id, Fake::default())), before)
+    };
+    let (right, _) = unmapped_after(8..16, Write);
+    let (left, before) = unmapped_after(0..8, Write);
+    assert!(are(&before, &[]), "bytes beside the first map");
+    let (read, before) = unmapped_after(4..12, Read);
+    assert!(are(&before, &[&right, &left]));
+    let (all, before) = unmapped_after(0..16, Write);
+    assert!(are(&before, &[&right, &left, &read]));
+    let (part, before) = unmapped_after(12..14, Write);
+    assert!(are(&before, &[&all]));
+    let (_, before) = unmapped_after(10..16, Read);
+    assert!(are(&before, &[&all, &part]), "bytes that only the first map has");
+    all.fails();
+    part.fails();
+    let found = table.begin_map(&Use::new(&(12..14), Read), true);
+    assert!(matches!(found, Err(Conflict::InUse(..))), "bytes that may still be mapped");
 }
 
 #[test]

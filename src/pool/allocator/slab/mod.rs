@@ -8,10 +8,10 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use cl3::types::cl_context;
 use parking_lot::Mutex;
 
 use super::Allocator;
+use crate::context::Context;
 use crate::error::{Class, Result};
 use crate::memory::track::AccessTracker;
 use crate::memory::{Buffer, MemFlags};
@@ -112,11 +112,10 @@ impl<M: Send + 'static> Part<M> {
 }
 
 impl<M: Borrow<Buffer>> Slabs<M> {
-    /// Takes the best place for `size` bytes in a slab that is not one of these.
-    fn take(&mut self, size: usize, others: &[usize]) -> Option<(Buffer, Suballocation)> {
+    /// Takes a place for `size` bytes: the best one, or the one after `nth` better ones.
+    fn take(&mut self, size: usize, nth: usize) -> Option<(Buffer, Suballocation)> {
         let ranges = self.ranges.as_mut()?;
-        let places = ranges.best(size, others.len() + 1);
-        let place = places.into_iter().find(|place| !others.contains(&place.slab))?;
+        let place = ranges.best(size, nth)?;
         ranges.take(place);
         let slab = self.slabs.get_mut(&place.slab)?;
         slab.active += 1;
@@ -184,27 +183,21 @@ where
 
     /// Hands out free bytes of the slabs; preferably such that the queue does not have to wait.
     fn reuse(&self, queue: Option<&CommandQueue>, size: usize) -> Result<Option<Buffer>> {
-        let (mut in_use, mut slabs) = (Vec::new(), Vec::new());
-        while slabs.len() < MAX_CANDIDATES {
-            let Some((slab, place)) = self.slabs.lock().take(size, &slabs) else { break };
-            slabs.push(place.slab);
+        // A place that is not reused is free again before the next one is taken.
+        let places = |waits| (0..MAX_CANDIDATES).map(move |nth| (nth, waits));
+        for (nth, waits) in
+            places(None).chain(queue.into_iter().flat_map(|queue| places(Some(queue))))
+        {
+            let Some((slab, place)) = self.slabs.lock().take(size, nth) else { continue };
             let part = self.part(place);
             let (tracker, range) = part.tracked(&slab);
             let is_free = tracker.is_free_for(queue, &range) == Some(true);
             let events = if is_free { Some(Vec::new()) } else { tracker.pending(queue, &range) };
-            match events {
-                Some(events) if events.is_empty() => {
-                    return part.into_buffer(&slab, size).map(Some);
-                }
-                events => in_use.push((slab, part, events)),
-            }
-        }
-        let Some(queue) = queue else { return Ok(None) };
-        for (slab, part, events) in in_use {
             let Some(events) = events else { continue };
-            match queue.order_after(&events) {
-                Ok(()) => return part.into_buffer(&slab, size).map(Some),
-                Err(error) => log::warn!("{error}: a part of a slab is not reused"),
+            match waits.map(|queue| queue.order_after(&events)) {
+                None if !events.is_empty() => {}
+                Some(Err(error)) => log::warn!("{error}: a part of a slab is not reused"),
+                None | Some(Ok(())) => return part.into_buffer(&slab, size).map(Some),
             }
         }
         Ok(None)
@@ -289,8 +282,8 @@ where
         self.inner.max_size()
     }
 
-    fn context_raw(&self) -> cl_context {
-        self.inner.context_raw()
+    fn context(&self) -> Context {
+        self.inner.context()
     }
 }
 

@@ -49,21 +49,12 @@ impl Ranges {
         }
     }
 
-    /// Returns places for `size` bytes, one in each of up to `most` slabs: those in the shortest free
-    /// ranges first, and of several such ranges that of the slab with the lowest number.
-    pub fn best(&self, size: usize, most: usize) -> Vec<Suballocation> {
-        let Some(len) = self.len_for(size) else { return Vec::new() };
-        let mut suballocations: Vec<Suballocation> = Vec::new();
-        for &(_, slab, start) in self.by_len.range((len, 0, 0)..) {
-            if suballocations.len() == most {
-                break;
-            }
-            // Commands on a slab often concern all of its free bytes.
-            if suballocations.iter().all(|suballocation| suballocation.slab != slab) {
-                suballocations.push(Suballocation { slab, start, len });
-            }
-        }
-        suballocations
+    /// Returns the place number `nth` for `size` bytes: those in the shortest free ranges first, and of several such
+    /// ranges that of the slab with the lowest number.
+    pub fn best(&self, size: usize, nth: usize) -> Option<Suballocation> {
+        let len = self.len_for(size)?;
+        let (_, slab, start) = *self.by_len.range((len, 0, 0)..).nth(nth)?;
+        Some(Suballocation { slab, start, len })
     }
 
     /// Takes a place that [`best`](Self::best) has returned.

@@ -26,7 +26,7 @@ fn suballocation(slab: usize, start: usize, len: usize) -> Suballocation {
 
 /// Takes the best place for `size` bytes.
 fn take(ranges: &mut Ranges, size: usize) -> Option<Suballocation> {
-    let best = ranges.best(size, 1).first().copied()?;
+    let best = ranges.best(size, 0)?;
     ranges.take(best);
     Some(best)
 }
@@ -57,18 +57,19 @@ fn the_best_fit_is_taken_and_a_place_that_comes_back_is_joined() {
 }
 
 #[test]
-fn each_slab_has_one_best_place() {
+fn places_in_shorter_ranges_are_better() {
     let mut ranges = Ranges::new(16);
     assert_eq!((ranges.len_for(17), ranges.len_for(usize::MAX)), (Some(32), None));
     ranges.add(0, 64);
     ranges.add(1, 48);
-    assert_eq!(ranges.best(16, 8), [suballocation(1, 0, 16), suballocation(0, 0, 16)]);
-    assert_eq!(ranges.best(16, 1), [suballocation(1, 0, 16)]);
-    assert_eq!(ranges.best(49, 8), [suballocation(0, 0, 64)]);
+    let best = |ranges: &Ranges, size| [0, 1, 2].map(|nth| ranges.best(size, nth));
+    let [first, second] = [1, 0].map(|slab| Some(suballocation(slab, 0, 16)));
+    assert_eq!(best(&ranges, 16), [first, second, None]);
+    assert_eq!(best(&ranges, 49), [Some(suballocation(0, 0, 64)), None, None]);
     ranges.take(suballocation(1, 0, 16));
     ranges.remove(1);
     ranges.release(suballocation(1, 0, 16));
-    assert_eq!(ranges.best(1, 8), [suballocation(0, 0, 16)]);
+    assert_eq!(best(&ranges, 1), [second, None, None]);
 }
 
 /// For each slab, whether each unit is free.
