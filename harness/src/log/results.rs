@@ -57,6 +57,19 @@ impl Results {
         }
     }
 
+    /// The results, when no more come.
+    pub fn into_all(mut self) -> (Vec<TestResult>, IndexMap<String, PlannedTest, RandomState>) {
+        self.lay_out();
+        for result in &mut self.in_order {
+            if let Outcome::NotRun { reason } = &mut result.outcome
+                && reason.is_empty()
+            {
+                "the log has no result of it".clone_into(reason);
+            }
+        }
+        (self.in_order, self.tests)
+    }
+
     /// The place for the result of a test on a device.
     fn at(&mut self, test: u32, device: u32) -> usize {
         let (path, _) = self.tests.get_index(test as usize).expect("a known test");
@@ -127,6 +140,7 @@ impl Results {
 }
 
 fn not_run(test: String, started: SystemTime) -> TestResult {
-    let outcome = Outcome::NotRun { reason: "the log has no result of it".to_owned() };
+    // Results replace nearly all of these. `into_all` gives the others their reason.
+    let outcome = Outcome::NotRun { reason: String::new() };
     TestResult::new(test, Attempt { started, ..Attempt::new(outcome) }, None)
 }

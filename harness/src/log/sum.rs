@@ -132,7 +132,7 @@ impl Sum {
                 {
                     result.stdout = String::new();
                     result.stderr = String::new();
-                    result.output_at = Some(OutputPlace { file: self.files, line: place });
+                    result.output_at = Some(OutputPlace { file: self.files, line: place }.into());
                 }
                 let written = |known: Arc<WrittenExpectation>| {
                     let written = log.expectations.get(known.position()).cloned();
@@ -209,9 +209,8 @@ impl Sum {
     }
 
     /// The sum. The first event must have been added.
-    pub fn finish(mut self) -> RunLog {
-        self.results.lay_out();
-        let Results { in_order: results, tests, .. } = self.results;
+    pub fn finish(self) -> RunLog {
+        let (results, tests) = self.results.into_all();
         RunLog { results, tests, ..self.log.expect("a log begins with its header") }
     }
 }

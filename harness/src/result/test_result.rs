@@ -53,7 +53,7 @@ pub struct TestResult {
     pub rounds: Option<Box<RoundCounts>>,
     /// The place of the line, if the outputs are there alone.
     #[serde(skip)]
-    pub output_at: Option<OutputPlace>,
+    pub output_at: Option<Box<OutputPlace>>,
 }
 
 // A result reads as its attempt.
