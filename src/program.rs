@@ -8,8 +8,8 @@ use cl3::device::CL_DEVICE_IL_VERSION;
 use cl3::error_codes::{
     CL_BUILD_PROGRAM_FAILURE, CL_COMPILE_PROGRAM_FAILURE, CL_INVALID_BUILD_OPTIONS,
     CL_INVALID_COMPILER_OPTIONS, CL_INVALID_CONTEXT, CL_INVALID_DEVICE, CL_INVALID_LINKER_OPTIONS,
-    CL_INVALID_OPERATION, CL_INVALID_VALUE, CL_LINK_PROGRAM_FAILURE, CL_SUCCESS,
-    DLOPEN_FUNCTION_NOT_AVAILABLE, DLOPEN_RUNTIME_LOAD_FAILED,
+    CL_INVALID_OPERATION, CL_INVALID_PROGRAM, CL_INVALID_VALUE, CL_LINK_PROGRAM_FAILURE,
+    CL_SUCCESS, DLOPEN_FUNCTION_NOT_AVAILABLE, DLOPEN_RUNTIME_LOAD_FAILED,
 };
 use cl3::program as cl;
 use cl3::types::{cl_context, cl_device_id, cl_program};
@@ -343,7 +343,7 @@ impl<'a> ProgramBuilder<'a> {
     /// # Errors
     /// An error of class [`Unsupported`](crate::Class::Unsupported) where a device has no intermediate language
     /// (CL_DEVICE_IL_VERSION), no OpenCL 2.1, or with specialization constants no OpenCL 2.2; CL_INVALID_VALUE for
-    /// nothing, for sources and headers, and for a constant of another size; CL_INVALID_SPEC_ID for a constant that
+    /// nothing, and for sources and headers; CL_INVALID_SPEC_ID for a constant that
     /// the program does not have; the errors of [`build`](Self::build).
     ///
     /// # Safety
@@ -378,11 +378,20 @@ impl<'a> ProgramBuilder<'a> {
         build(raw, self.context, self.devices, options)
     }
 
+    fn with_own_source(&self) -> Result<ProgramRef> {
+        if !self.constants.is_empty() {
+            let reason = "a source has no specialization constants";
+            return Err(Error::refused(SET_CONSTANT, CL_INVALID_PROGRAM, reason));
+        }
+        with_source(self.context, &self.source)
+    }
+
     /// Builds the program (`clBuildProgram`; with headers `clCompileProgram` and `clLinkProgram`).
     ///
     /// # Errors
     /// CL_INVALID_VALUE for a source or header that is empty or has a zero byte, CL_INVALID_DEVICE for no
-    /// devices and for a device of another context, CL_INVALID_BUILD_OPTIONS for options with a zero byte,
+    /// devices and for a device of another context, CL_INVALID_PROGRAM for a specialization constant,
+    /// CL_INVALID_BUILD_OPTIONS for options with a zero byte,
     /// CL_BUILD_PROGRAM_FAILURE and CL_COMPILE_PROGRAM_FAILURE with the log of each device, the errors of
     /// [`Program::link`], and the driver's other errors.
     pub fn build(self) -> Result<Program> {
@@ -391,7 +400,7 @@ impl<'a> ProgramBuilder<'a> {
         }
         self.check_devices(BUILD)?;
         let options = without_zero(BUILD, CL_INVALID_BUILD_OPTIONS, "the options", &self.options)?;
-        build(with_source(self.context, &self.source)?, self.context, self.devices, options)
+        build(self.with_own_source()?, self.context, self.devices, options)
     }
 
     /// Compiles the program, to be linked with others (`clCompileProgram`).
@@ -402,7 +411,7 @@ impl<'a> ProgramBuilder<'a> {
         self.check_devices(COMPILE)?;
         let options =
             without_zero(COMPILE, CL_INVALID_COMPILER_OPTIONS, "the options", &self.options)?;
-        let raw = with_source(self.context, &self.source)?;
+        let raw = self.with_own_source()?;
         let name =
             |name: &str| without_zero(COMPILE, CL_INVALID_VALUE, "the name of a header", name);
         let names = self.headers.iter().map(|header| name(header.0)).collect::<Result<Vec<_>>>()?;

@@ -158,6 +158,8 @@ fn a_program_of_spir_v_is_built(on_device: OnDevice, device: Device) -> Result<(
         Ok(buffer.to_vec::<u32>(&on_device.queue)?[0])
     };
     let plain = || Program::builder(context);
+    let of_source = plain().source(FILL).specialization_constant(CONSTANT.0, 9_u32);
+    assert_eq!(refusal(of_source.build()), "CL_INVALID_PROGRAM");
     if !device.opencl3().il_version().is_ok_and(|version| version.contains("SPIR-V")) {
         assert_eq!(stored(plain()).unwrap_err().class(), Class::Unsupported);
         return Ok(());

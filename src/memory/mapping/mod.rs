@@ -99,6 +99,8 @@ impl<K: Mappable> Mapping<K> {
             if !has_any_failed(&predecessors) {
                 return mapping.event.wait_in(K::MAP).map(|()| mapping);
             }
+            // An unmap fails with its map.
+            memory.tracker().ask(range);
         }
     }
 

@@ -9,9 +9,9 @@
 //! - every access of the host that needs no map.
 //!
 //! One rule follows from it: a map and an access of the host wait for exactly the commands on their bytes
-//! where either writes, a free for all commands on them, each by its own event. None of these waits relies on the order of a queue, because
-//! queues of some drivers lose their order when a command fails. A memory pool waits by the same
-//! events, except on the in-order queue that used a block last: there, it reuses the block at once.
+//! where either writes, a free for all commands on them, each by its own event. None of these waits relies on the
+//! order of a queue, because queues of some drivers lose their order when a command fails. A memory pool waits by the
+//! same events, except on the in-order queue that used a block last: there, it reuses the block at once.
 //! Commands do not wait for each other: their order is that of the queues and the wait lists, as in C.
 //!
 //! # The life of a command
@@ -37,8 +37,8 @@
 //!
 //! # Locks
 //! One mutex per object protects its [`Table`]. The driver is not called meanwhile, but for the
-//! release of events, and of queues with the last event of their commands. A flag beside it tells a pool, which has the only handle to the object then, that the table is
-//! empty. A thread that needs the events of commands which other threads are submitting waits on a
+//! release of events, and of queues with the last event of their commands. A flag beside it tells a pool, which has the
+//! only handle to the object then, that the table is empty. A thread that needs the events of commands which other threads are submitting waits on a
 //! condition variable until the driver has returned; such calls do not block.
 //!
 //! A command that has ended is removed when its end is noticed: when 16 commands have begun since the
@@ -291,7 +291,7 @@ impl AccessTracker {
     }
 
     /// Asks the driver for the ends of the commands on these bytes.
-    fn ask(&self, range: &Range<usize>) {
+    pub(crate) fn ask(&self, range: &Range<usize>) {
         // The table is not locked meanwhile: callbacks of commands that have failed run here.
         let events = self.table.lock().events_on(range);
         for event in events {
@@ -383,6 +383,8 @@ impl AccessTracker {
             for event in pending {
                 event.wait_until_ended()?;
             }
+            // An unmap fails with its map.
+            self.ask(&used.range);
         }
     }
 

@@ -129,9 +129,20 @@ impl<E> Default for Table<E> {
 impl<E: TrackedEvent> Map<E> {
     /// Returns the conflict with a map whose unmap has not been submitted, or has failed.
     fn in_use(&self) -> Conflict<E> {
-        let is_poisoned = matches!(self.state, MapState::Poisoned);
-        let reason = if is_poisoned { IS_POISONED } else { IS_MAPPED };
+        let reason = if self.is_closed() { IS_POISONED } else { IS_MAPPED };
         Conflict::InUse(self.used.range.clone(), reason)
+    }
+
+    /// Returns whether the unmap has failed, as far as is known, and the map has not.
+    fn is_closed(&self) -> bool {
+        match &self.state {
+            MapState::Poisoned => true,
+            MapState::Mapped => false,
+            MapState::Unmapping { mapped, unmapped } => {
+                unmapped.known_outcome() == Some(Outcome::Failed)
+                    && mapped.known_outcome() != Some(Outcome::Failed)
+            }
+        }
     }
 
     /// Returns the events of the unmap and of the map, if the unmap has been submitted. In this order
@@ -294,9 +305,9 @@ impl<E: TrackedEvent> Table<E> {
         self.maps.extract_if(positions, has_ended).for_each(drop);
     }
 
-    /// Returns the position and the id of the last map that writes all bytes of this use and is being unmapped as far
-    /// as is known. What comes before it and conflicts with this use conflicts with that map, too, which waits for it.
-    fn first_map(&self, used: &Use) -> (usize, u64) {
+    /// Returns the position of the last map that writes all bytes of this use and is being unmapped as far as is
+    /// known. What comes before it and conflicts with this use conflicts with that map, too, which waits for it.
+    fn first_map(&self, used: &Use) -> Option<usize> {
         let is_after_all = |map: &Map<E>| {
             let MapState::Unmapping { mapped, unmapped } = &map.state else { return false };
             map.used.access == Access::Write
@@ -305,13 +316,16 @@ impl<E: TrackedEvent> Table<E> {
                 && unmapped.known_outcome().is_none()
                 && mapped.known_outcome() != Some(Outcome::Failed)
         };
-        let position = self.maps.iter().rposition(is_after_all);
-        position.map_or((0, 0), |position| (position, self.maps[position].id))
+        self.maps.iter().rposition(is_after_all)
     }
 
     fn check_maps(&mut self, used: &Use, asked: bool) -> Result<(), Conflict<E>> {
-        let (first, _) = self.first_map(used);
+        let first = self.first_map(used).unwrap_or(0);
         self.reap_maps(first..);
+        let is_closed = |map: &&Map<E>| map.used.conflicts(used) && map.is_closed();
+        if let Some(map) = self.maps[..first].iter().find(is_closed) {
+            return Err(map.in_use());
+        }
         let mut unknown = Few::new();
         for map in self.maps[first..].iter().filter(|map| map.used.conflicts(used)) {
             match &map.state {
@@ -353,8 +367,11 @@ impl<E: TrackedEvent> Table<E> {
     /// Returns the events of the commands and unmaps that conflict with this use by the map `id` and are not
     /// known to have ended, without those that a later map of all of its bytes waits for.
     pub fn predecessors(&mut self, id: u64, used: &Use) -> Result<Few<E>, Conflict<E>> {
-        let (first, first_id) = self.first_map(used);
-        self.reap_maps(first..);
+        let first = self.first_map(used);
+        // The first one stays although another thread may learn its end meanwhile: its unmap stands for what comes
+        // before it.
+        self.reap_maps(first.map_or(0, |first| first + 1)..);
+        let (first, first_id) = first.map_or((0, 0), |first| (first, self.maps[first].id));
         let mut predecessors = Few::new();
         let commands = self.commands.range(self.commands.partition_point(|it| it.id < first_id)..);
         for command in commands.filter(|command| command.used.conflicts(used)) {

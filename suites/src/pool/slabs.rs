@@ -436,6 +436,28 @@ fn parts_with_pending_commands_are_not_reused_without_a_queue(on_device: OnDevic
     Ok(())
 }
 
+/// Parts between which commands are pending do not keep the rest of a slab from use.
+#[rstest]
+#[clmatrix_harness::test]
+fn parts_with_pending_commands_need_no_new_slabs(on_device: OnDevice) -> Result<()> {
+    const PART: usize = ROOT / 64;
+    let pool = split_for_none(&on_device)?;
+    let gate = gate(&on_device.context);
+    let parts = (0..40).map(|_| pool.allocate(PART)).collect::<Result<Vec<_>>>()?;
+    let (pending, kept): (Vec<_>, Vec<_>) =
+        parts.into_iter().enumerate().partition(|(number, _)| number % 2 == 0);
+    for (_, part) in &pending {
+        enqueue_fill(on_device.queue.after(&gate), &**part, &1_u32, ..)?;
+    }
+    drop(pending);
+    let more = (0..20).map(|_| pool.allocate(PART)).collect::<Result<Vec<_>>>();
+    let reserved = pool.slabs.reserved_bytes();
+    open(&gate);
+    on_device.queue.finish()?;
+    assert_eq!((more?.len() + kept.len(), reserved), (40, ROOT));
+    Ok(())
+}
+
 /// The limit of slabs is that of a pool below.
 #[rstest]
 #[clmatrix_harness::test]
@@ -477,12 +499,24 @@ fn slabs_without_parts_are_freed_when_memory_runs_out(on_device: OnDevice) -> Re
     let error = pool.allocate(MORE).expect_err("there is no more memory");
     assert_eq!((error.class(), error.call()), (Class::OutOfMemory, Some("MemoryPool::allocate")));
     drop(own);
-    assert_eq!((allocator.alive(), slabs.reserved_bytes()), (2 * ROOT, 2 * ROOT));
+    assert!(soon(|| Ok(allocator.alive() == 2 * ROOT))?, "{}", allocator.alive());
+    assert_eq!(slabs.reserved_bytes(), 2 * ROOT);
     let gate = gate(&on_device.context);
     enqueue_fill(on_device.queue.after(&gate), &second, &1_u32, ..)?;
     drop(second);
-    // The driver has the memory until the fill has ended.
-    let large = meanwhile(&gate, open, || pool.allocate(ROOT + MORE))?;
+    // The driver has the memory until the fill has ended, and some drivers for a moment longer.
+    // quirk: NVIDIA-5
+    let mut large = None;
+    let is_there = meanwhile(&gate, open, || {
+        soon(|| match pool.allocate(ROOT + MORE) {
+            Err(error) if error.class() == Class::OutOfMemory => Ok(false),
+            allocated => {
+                large = Some(allocated?);
+                Ok(true)
+            }
+        })
+    })?;
+    let large = large.filter(|_| is_there).expect("there is memory");
     assert_eq!((allocator.alive(), slabs.reserved_bytes()), (2 * ROOT + MORE, 2 * ROOT + MORE));
     enqueue_fill(&on_device.queue, &*large, &2_u32, ..)?;
     enqueue_fill(&on_device.queue, &*first, &3_u32, ..)?;

@@ -266,6 +266,60 @@ fn a_map_waits_for_the_last_map_on_each_of_its_bytes() {
 }
 
 #[test]
+fn bytes_of_a_failed_unmap_stay_closed_behind_a_later_map() {
+    let mut table = Table::default();
+    let first = map(&mut table, 0..8, Write);
+    first.1.completes();
+    let first = unmap(&mut table, first);
+    let (second, before) = map_after(&mut table, Write);
+    assert!(are(&before, &[&first]));
+    unmap(&mut table, second);
+    first.fails();
+    let found = table.begin_command(&Use::new(&(0..8), Write), true);
+    assert!(matches!(found, Err(Conflict::InUse(..))));
+}
+
+#[test]
+fn a_map_waits_for_the_commands_after_the_last_map() {
+    let mut table = Table::default();
+    let (first, _) = map_after(&mut table, Write);
+    let first = unmap(&mut table, first);
+    let fill = Fake::default();
+    let id = table.begin_command(&Use::new(&(0..8), Write), true).expect("no conflict");
+    table.submitted(id, &fill);
+    let (_, before) = map_after(&mut table, Write);
+    assert!(are(&before, &[&fill, &first]));
+}
+
+/// An event that another thread finds failed between two looks at it.
+#[derive(Clone, Default)]
+struct FailsMeanwhile(Rc<Cell<u32>>);
+
+impl TrackedEvent for FailsMeanwhile {
+    fn known_outcome(&self) -> Option<Outcome> {
+        let left = self.0.get().checked_sub(1)?;
+        self.0.set(left.max(1));
+        (left == 0).then_some(Outcome::Failed)
+    }
+}
+
+#[test]
+fn a_map_that_fails_meanwhile_stands_for_what_comes_before_it() {
+    let mut table = Table::default();
+    let used = Use::new(&(0..8), Write);
+    let fill = table.begin_command(&used, true).ok().expect("no conflict");
+    table.submitted(fill, &FailsMeanwhile::default());
+    let id = table.begin_map(&used, true).ok().expect("no conflict");
+    let looks = Rc::new(Cell::new(0));
+    let event = FailsMeanwhile(looks.clone());
+    table.unmapping(id, &event, &event);
+    // Two looks find the last map.
+    looks.set(3);
+    let found = table.predecessors(0, &used).ok().expect("no conflict");
+    assert_eq!(found.len(), 1, "the unmap");
+}
+
+#[test]
 fn a_submission_is_seen_until_it_has_ended() {
     let mut table = Table::default();
     let id = table.begin_command(&Use::new(&(0..8), Write), false).expect("no conflict");

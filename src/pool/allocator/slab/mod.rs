@@ -112,10 +112,14 @@ impl<M: Send + 'static> Part<M> {
 }
 
 impl<M: Borrow<Buffer>> Slabs<M> {
-    /// Takes a place for `size` bytes: the best one, or the one after `nth` better ones.
+    /// Takes a place for `size` bytes: the best one, the one after `nth` better ones, or as the last candidate one in
+    /// the longest free range, in which no command may ever have run.
     fn take(&mut self, size: usize, nth: usize) -> Option<(Buffer, Suballocation)> {
         let ranges = self.ranges.as_mut()?;
-        let place = ranges.best(size, nth)?;
+        let place = match nth + 1 {
+            MAX_CANDIDATES => ranges.longest(size)?,
+            _ => ranges.best(size, nth)?,
+        };
         ranges.take(place);
         let slab = self.slabs.get_mut(&place.slab)?;
         slab.active += 1;
@@ -183,21 +187,20 @@ where
 
     /// Hands out free bytes of the slabs; preferably such that the queue does not have to wait.
     fn reuse(&self, queue: Option<&CommandQueue>, size: usize) -> Result<Option<Buffer>> {
-        // A place that is not reused is free again before the next one is taken.
-        let places = |waits| (0..MAX_CANDIDATES).map(move |nth| (nth, waits));
-        for (nth, waits) in
-            places(None).chain(queue.into_iter().flat_map(|queue| places(Some(queue))))
-        {
-            let Some((slab, place)) = self.slabs.lock().take(size, nth) else { continue };
-            let part = self.part(place);
-            let (tracker, range) = part.tracked(&slab);
-            let is_free = tracker.is_free_for(queue, &range) == Some(true);
-            let events = if is_free { Some(Vec::new()) } else { tracker.pending(queue, &range) };
-            let Some(events) = events else { continue };
-            match waits.map(|queue| queue.order_after(&events)) {
-                None if !events.is_empty() => {}
-                Some(Err(error)) => log::warn!("{error}: a part of a slab is not reused"),
-                None | Some(Ok(())) => return part.into_buffer(&slab, size).map(Some),
+        for waits in [None].into_iter().chain(queue.map(Some)) {
+            for nth in 0..MAX_CANDIDATES {
+                // A place that is not reused is free again before the next one is taken.
+                let Some((slab, place)) = self.slabs.lock().take(size, nth) else { break };
+                let part = self.part(place);
+                let (tracker, range) = part.tracked(&slab);
+                let is_free = tracker.is_free_for(queue, &range) == Some(true);
+                let events = if is_free { Some(vec![]) } else { tracker.pending(queue, &range) };
+                let Some(events) = events else { continue };
+                match waits.map(|queue| queue.order_after(&events)) {
+                    None if !events.is_empty() => {}
+                    Some(Err(error)) => log::warn!("{error}: a part of a slab is not reused"),
+                    None | Some(Ok(())) => return part.into_buffer(&slab, size).map(Some),
+                }
             }
         }
         Ok(None)

@@ -57,7 +57,14 @@ impl Ranges {
         Some(Suballocation { slab, start, len })
     }
 
-    /// Takes a place that [`best`](Self::best) has returned.
+    /// Returns the place for `size` bytes in the longest free range.
+    pub fn longest(&self, size: usize) -> Option<Suballocation> {
+        let len = self.len_for(size)?;
+        let (_, slab, start) = *self.by_len.last().filter(|(free, ..)| *free >= len)?;
+        Some(Suballocation { slab, start, len })
+    }
+
+    /// Takes a place that [`best`](Self::best) or [`longest`](Self::longest) has returned.
     pub fn take(&mut self, suballocation: Suballocation) {
         let Suballocation { slab, start, len } = suballocation;
         if let Some(found) = self.extract(slab, start) {
