@@ -176,7 +176,7 @@ enum Task {
         #[arg(long)]
         update: bool,
     },
-    /// Compile for Windows, macOS and Linux on ARM, and test for Windows under Wine (Debian or Ubuntu; root or sudo)
+    /// Check the crates for Windows, macOS and Linux on ARM, and test for Windows under Wine (Debian or Ubuntu; root or sudo)
     ///
     /// Installs Debian's packages gcc-mingw-w64-x86-64 and wine64, and targets by rustup. Runs suites, the faults of
     /// cli/tests/portable and the tests of the downstream example under Wine, on PoCL: that of the CI matrix, if

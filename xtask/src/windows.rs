@@ -20,7 +20,7 @@ const TARGET: &str = "x86_64-pc-windows-gnu";
 /// The crate that depends on all others but `xtask`.
 const PACKAGE: &str = "--package=clmatrix-cli";
 
-/// The systems for which the crates are compiled and no more.
+/// The systems for which the compiler checks the crates, and no more.
 const COMPILED: [&str; 3] =
     ["x86_64-pc-windows-msvc", "aarch64-apple-darwin", "aarch64-unknown-linux-gnu"];
 

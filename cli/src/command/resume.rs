@@ -157,7 +157,7 @@ pub fn differences(
 }
 
 /// The state of the entries of a plan.
-pub fn so_far(unfinished: &mut Unfinished, plan: &Plan) -> SoFar {
+pub fn so_far(unfinished: &Unfinished, plan: &Plan) -> SoFar {
     let mut so_far = SoFar::nothing(plan);
     let ids: HashSet<String> = plan.entries.iter().map(|entry| plan.id(entry)).collect();
     so_far.leaves_tests = unfinished.left().any(|id| !ids.contains(id));
@@ -170,7 +170,7 @@ pub fn so_far(unfinished: &mut Unfinished, plan: &Plan) -> SoFar {
             so_far.ended.insert(position);
         } else if execution.takes_machine_down() {
             so_far.deadly.push(position);
-        } else if unfinished.went_wrong(&id) {
+        } else if execution.went_wrong {
             so_far.went_wrong.insert(position);
         }
     }

@@ -129,7 +129,7 @@ fn execute(
         place = resume::place(&resumed.unfinished, place.run_id)?;
         run.seed = resumed.unfinished.header.seed;
         header.seed = run.seed;
-        run.so_far = resume::so_far(&mut resumed.unfinished, &plan);
+        run.so_far = resume::so_far(&resumed.unfinished, &plan);
         status_line(&resumed.unfinished.to_string());
     }
     let folder = place.run_folder();

@@ -53,6 +53,8 @@ pub struct Execution {
     pub attempts: u32,
     /// True if the test has its last result.
     pub has_ended: bool,
+    /// True if its last attempt went wrong, not in a reused context, and was to be repeated.
+    pub went_wrong: bool,
     is_running: bool,
     /// The number of times that the test was running when the run was cut short.
     cuts: u32,
@@ -82,12 +84,6 @@ impl Unfinished {
     /// The position of a planned test in the list of tests, and its executions.
     pub fn planned(&self, id: &str) -> Option<(u32, Execution)> {
         self.executions.planned.get(id).copied()
-    }
-
-    /// Returns whether the last attempt of a test went wrong and was to be repeated when the run was cut short.
-    pub fn went_wrong(&mut self, id: &str) -> bool {
-        let last = self.sum.result(id);
-        last.repeated && !last.verdict.is_as_expected()
     }
 
     /// The ids of the planned tests.
@@ -164,7 +160,12 @@ impl Executions {
         if let Some((_, execution)) = self.planned.get_mut(&result.test) {
             execution.is_running = false;
             // A result stays one while the test runs once more for a note.
-            execution.has_ended |= !result.repeated && result.verdict != Verdict::NotRun;
+            if result.verdict != Verdict::NotRun {
+                execution.has_ended |= !result.repeated;
+                let is_as_expected = result.verdict.is_as_expected();
+                execution.went_wrong =
+                    result.repeated && !is_as_expected && !result.is_of_reused_context();
+            }
         }
     }
 
@@ -318,6 +319,11 @@ mod tests {
             Event::Finished(Box::new(TestResult { repeated, ..result }))
         };
         let first = || vec![start(1, 1), attempt(1, crashed(), true)];
+        let not_run = attempt(2, Outcome::NotRun { reason: "stopped".to_owned() }, false);
+        let reused = changed(result("s::a@d", crashed()), |result| {
+            (result.repeated, result.reused_context) = (true, Some(Verdict::Crash));
+        });
+        let reused = Event::Finished(Box::new(reused));
         let cases = [
             ("running", vec![start(1, 1)], false),
             ("the last result", vec![start(1, 1), attempt(1, crashed(), false)], false),
@@ -333,10 +339,12 @@ mod tests {
                 [first(), vec![start(1, 2), attempt(2, Outcome::Passed, false)]].concat(),
                 false,
             ),
+            ("not run again", [first(), vec![resumed(), not_run]].concat(), true),
+            ("in a reused context", vec![start(1, 1), reused], false),
         ];
         for (case, events, expected) in cases {
-            let found = read(&events).expect("no end").went_wrong("s::a@d");
-            assert_eq!(found, expected, "{case}");
+            let (_, execution) = read(&events).expect("no end").planned("s::a@d").expect("a test");
+            assert_eq!(execution.went_wrong, expected, "{case}");
         }
     }
 

@@ -19,8 +19,8 @@ use super::failure::{DriverFailure, FailedDriver, FailureKind};
 const SYSTEM_VENDORS: &str = "/etc/OpenCL/vendors";
 
 /// Whether a process can be shown one driver alone. The loader of Windows reads the registry and no folder, and its
-/// variable adds drivers.
-pub const SHOWS_ONE_DRIVER: bool = !cfg!(windows);
+/// variable adds drivers; the framework of macOS has one driver.
+pub const SHOWS_ONE_DRIVER: bool = !cfg!(any(windows, target_os = "macos"));
 
 /// The variables that name such a folder.
 const VENDORS_VARIABLES: &[&str] = match SHOWS_ONE_DRIVER {

@@ -66,7 +66,9 @@ impl<'a> Slot<'a> {
         let in_use = if is_alone { Turn::alone } else { Turn::shared };
         let mut turn = in_use(&device_run.in_use);
         if let Some(outcome) = device_run.outcome_without_running(position) {
-            let result = self.result(position, Ran::without_process(outcome));
+            let mut ran = Ran::without_process(outcome);
+            ran.attempt.number = device_run.count_attempt(position);
+            let result = self.result(position, ran);
             device_run.finished(position, &result);
             return result.attempt.ended.outcome;
         }

@@ -505,7 +505,6 @@ fn slabs_without_parts_are_freed_when_memory_runs_out(on_device: OnDevice) -> Re
     enqueue_fill(on_device.queue.after(&gate), &second, &1_u32, ..)?;
     drop(second);
     // The driver has the memory until the fill has ended, and some drivers for a moment longer.
-    // quirk: NVIDIA-5
     let mut large = None;
     let is_there = meanwhile(&gate, open, || {
         soon(|| match pool.allocate(ROOT + MORE) {
