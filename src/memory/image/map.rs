@@ -166,7 +166,7 @@ fn submit<M: MapMode>(
 ) -> Submitted {
     if let Some((buffer, bytes)) = image.in_buffer(pixels) {
         *row_pitch = bytes.len();
-        // Of a region, the bytes of the whole buffer: some drivers confuse maps of regions.
+        // The bytes of the whole buffer stand for a region: some drivers confuse maps of regions.
         // quirk: NVIDIA-11
         let (whole, bytes) = (buffer.object().raw(), buffer.in_whole(&bytes));
         // SAFETY: the handles are alive and of one context, and the bytes are within the buffer.
