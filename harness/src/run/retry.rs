@@ -5,7 +5,7 @@
 //! has crashed after others in its worker, and is not repeated otherwise, runs once more for a note.
 //!
 //! A run that is cut short may leave an attempt that went wrong without its repeat. When the run goes on, the
-//! next attempt is the repeat, whatever its reason was.
+//! test is flaky if it passes then, unless that attempt was in a reused context.
 
 use crate::result::test_result::TestResult;
 use crate::run::device_run::DeviceRun;
