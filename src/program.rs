@@ -1,6 +1,7 @@
 //! Programs (OpenCL 3.0, 5.8; `pyopencl.Program`).
 
 use std::ffi::{CString, c_char};
+use std::path::{Component, Path};
 use std::ptr;
 
 use bytemuck::Pod;
@@ -317,7 +318,7 @@ impl<'a> ProgramBuilder<'a> {
         self
     }
 
-    /// Adds a header, which the source includes by this name.
+    /// Adds a header, which the source includes by this name: a relative path without `..`.
     pub fn header(mut self, name: &'a str, source: &'a str) -> Self {
         self.headers.push((name, source));
         self
@@ -389,7 +390,8 @@ impl<'a> ProgramBuilder<'a> {
     /// Builds the program (`clBuildProgram`; with headers `clCompileProgram` and `clLinkProgram`).
     ///
     /// # Errors
-    /// CL_INVALID_VALUE for a source or header that is empty or has a zero byte, CL_INVALID_DEVICE for no
+    /// CL_INVALID_VALUE for a source or header that is empty or has a zero byte, and for the name of a header that is
+    /// empty, absolute or has `..`, CL_INVALID_DEVICE for no
     /// devices and for a device of another context, CL_INVALID_PROGRAM for a specialization constant,
     /// CL_INVALID_BUILD_OPTIONS for options with a zero byte,
     /// CL_BUILD_PROGRAM_FAILURE and CL_COMPILE_PROGRAM_FAILURE with the log of each device, the errors of
@@ -412,8 +414,15 @@ impl<'a> ProgramBuilder<'a> {
         let options =
             without_zero(COMPILE, CL_INVALID_COMPILER_OPTIONS, "the options", &self.options)?;
         let raw = self.with_own_source()?;
-        let name =
-            |name: &str| without_zero(COMPILE, CL_INVALID_VALUE, "the name of a header", name);
+        let name = |name: &str| {
+            // Drivers make files of these names.
+            let is_inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+            if name.is_empty() || !Path::new(name).components().all(is_inside) {
+                let reason = format!("the header {name:?} has no name, or one with a root or `..`");
+                return Err(Error::refused(COMPILE, CL_INVALID_VALUE, reason));
+            }
+            without_zero(COMPILE, CL_INVALID_VALUE, "the name of a header", name)
+        };
         let names = self.headers.iter().map(|header| name(header.0)).collect::<Result<Vec<_>>>()?;
         let names: Vec<*const c_char> = names.iter().map(|name| name.as_ptr()).collect();
         let headers = self.headers.iter().map(|header| with_source(self.context, header.1));

@@ -25,7 +25,7 @@ use std::ffi::{CStr, CString};
 use std::sync::Arc;
 
 use cl3::device::{CL_DEVICE_LOCAL_MEM_SIZE, get_device_info};
-use cl3::error_codes::CL_INVALID_KERNEL_NAME;
+use cl3::error_codes::{CL_INVALID_DEVICE, CL_INVALID_KERNEL_NAME};
 use cl3::info_type::InfoType;
 use cl3::kernel as cl;
 use cl3::kernel::{
@@ -209,9 +209,15 @@ impl Kernel {
     /// # Errors
     /// CL_INVALID_DEVICE for a device that the program is not built for, and the driver's other errors.
     pub fn work_group_info(&self, device: &Device) -> Result<WorkGroupInfo> {
+        const CALL: &str = "clGetKernelWorkGroupInfo";
+        // PoCL reads the device of another driver as one of its own.
+        if !self.context.devices().contains(device) {
+            let reason = "the device is not in the context of the kernel";
+            return Err(Error::refused(CALL, CL_INVALID_DEVICE, reason));
+        }
         let info = |name| {
             cl::get_kernel_work_group_info(self.as_raw(), device.as_raw(), name)
-                .map_err(in_call("clGetKernelWorkGroupInfo"))
+                .map_err(in_call(CALL))
         };
         Ok(WorkGroupInfo {
             max_size: info(cl::CL_KERNEL_WORK_GROUP_SIZE)?.into(),

@@ -5,6 +5,7 @@
 //! context, memory of two contexts, and bytes that are mapped.
 
 use std::ops::Range;
+use std::{mem, process};
 
 use cl3::error_codes::{CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_INVALID_CONTEXT};
 use cl3::types::{cl_command_queue, cl_context};
@@ -106,7 +107,8 @@ pub(crate) fn enqueue(
 /// Enqueues a command and returns its event when the command has ended, if it succeeded.
 ///
 /// Waits for the wait list before it calls the driver. `submit` calls the driver with the queue, without
-/// blocking: other threads can map the bytes behind the command meanwhile.
+/// blocking: other threads can map the bytes behind the command meanwhile, and set the events that it waits
+/// for. A panic meanwhile, such as one of the program's logger, aborts the process.
 pub(crate) fn enqueue_blocking(
     call: &'static str,
     order: &Order<'_>,
@@ -123,15 +125,28 @@ pub(crate) fn enqueue_blocking(
         }
         Ok(event)
     };
-    let event = enqueue(call, &queue.into(), accesses, submit)?;
-    // The driver uses the host memory until then.
-    while let Err(error) = event.wait_until_ended() {
-        log::error!("{error}");
+    let lent = Lent;
+    let enqueued = enqueue(call, &queue.into(), accesses, submit);
+    if let Ok(event) = &enqueued {
+        while let Err(error) = event.wait_until_ended() {
+            log::error!("{error}");
+        }
     }
+    mem::forget(lent);
+    let event = enqueued?;
     // Events of some drivers keep the memory.
     accesses.iter().for_each(|access| access.tracker.reap());
     check_not_failed(call, &event)?;
     Ok(event)
+}
+
+/// Host memory that the driver may use. Unwinding would end the borrow of it.
+struct Lent;
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        process::abort();
+    }
 }
 
 /// Returns an error if the command of `event` has failed. Drivers report a blocking command that did not
@@ -202,4 +217,45 @@ impl RecordedUse<'_> {
 fn two_contexts(call: &'static str) -> Error {
     let reason = "the queue and the memory objects belong to different contexts";
     Error::refused(call, CL_INVALID_CONTEXT, reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::env;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::process::Command;
+
+    use super::*;
+    use crate::memory::{Buffer, MemFlags};
+
+    const IS_CHILD: &str = "CLMATRIX_TEST_PANICS_WHILE_MEMORY_IS_LENT";
+    const NAME: &str = "memory::command::tests::a_panic_while_memory_is_lent_aborts";
+
+    #[test]
+    fn a_panic_while_memory_is_lent_aborts() -> Result<()> {
+        if env::var_os(IS_CHILD).is_none() {
+            let mut child = Command::new(env::current_exe().expect("the path of the tests"));
+            let child = child.args(["--exact", NAME, "--nocapture"]).env(IS_CHILD, "1");
+            let output = child.output().expect("the tests start");
+            let stdout = String::from_utf8_lossy(&output.stdout);
+            assert!(stdout.contains("enqueuing") && !stdout.contains("unwound"), "{stdout}");
+            assert!(!output.status.success());
+            return Ok(());
+        }
+        let context = crate::create_some_context()?;
+        let queue = CommandQueue::new(&context)?;
+        let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 16)?;
+        println!("enqueuing");
+        let enqueue = || {
+            enqueue_blocking(
+                "call",
+                &Order::from(&queue),
+                &[buffer.accessed(&(0..16), Access::Read)],
+                |_| panic!("as a logger may"),
+            )
+        };
+        let _ = catch_unwind(AssertUnwindSafe(enqueue));
+        println!("unwound");
+        Ok(())
+    }
 }

@@ -203,7 +203,11 @@ impl<K: Mappable> Mapping<K> {
                 self.id = Some(id);
                 Err(error)
             }
-            Err(NotSubmitted::Rejected(error) | NotSubmitted::NoEvent(error)) => {
+            Err(NotSubmitted::Rejected(error)) => {
+                tracker.not_unmapped(id, &self.event);
+                Err(error)
+            }
+            Err(NotSubmitted::NoEvent(error)) => {
                 tracker.poison(id);
                 Err(error)
             }

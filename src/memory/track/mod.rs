@@ -310,6 +310,16 @@ impl AccessTracker {
         self.change(|table| table.poison(id));
     }
 
+    /// Records that the driver refuses the unmap of a map that has run.
+    #[cold]
+    pub(crate) fn not_unmapped(&self, id: u64, mapped: &Event) {
+        match mapped.known_outcome() {
+            // Nothing is mapped, as the driver says.
+            Some(Outcome::Failed) => self.remove_map(id),
+            _ => self.poison(id),
+        }
+    }
+
     /// Records the unmap of a map, with the events of both.
     pub(crate) fn unmapped(&self, id: u64, mapped: &Event, unmapped: &Event) {
         if self.change(|table| table.unmapping(id, mapped, unmapped)) {
@@ -341,13 +351,9 @@ impl AccessTracker {
                 Ok(unmapped) => self.change(|table| {
                     table.unmapping(map.id, &map.event, &unmapped);
                 }),
-                // Not mapped, as the driver says.
-                Err(_) if map.event.known_outcome() == Some(Outcome::Failed) => {
-                    self.remove_map(map.id);
-                }
                 Err(error) => {
                     log::error!("{error}");
-                    self.poison(map.id);
+                    self.not_unmapped(map.id, &map.event);
                 }
             }
         }

@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use clmatrix::cl3::event::wait_for_events;
 use clmatrix::memory::{Buffer, MemFlags};
 use clmatrix::pool::{Allocator, DeferredAllocator, MemoryPool, Pool, PoolOptions};
 use clmatrix::{CommandQueue, Context, Device, Event, QueueProperties, Result, Status};
@@ -475,5 +476,28 @@ fn blocks_of_dropped_queues_are_reused(on_device: OnDevice) -> Result<()> {
         assert_eq!(fill_on_new_queue()?, first, "the block is not reused");
     }
     assert_eq!(pool.statistics().managed_bytes, BLOCK);
+    Ok(())
+}
+
+/// A held block keeps the queue of its last use until a request asks the driver for the end of that use.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_request_lets_go_of_dropped_queues(on_device: OnDevice) -> Result<()> {
+    let pool = pool_in(&on_device.context, PoolOptions::new())?;
+    drop(pool.allocate(SIZE)?);
+    let references = || on_device.context.reference_count();
+    let before = references()?;
+    {
+        let queue = on_device.another_queue();
+        let block = pool.allocate_on(&queue, SIZE)?;
+        let filled = block.fill(&queue, &7_u32)?;
+        drop((block, queue));
+        // The pool does not know what the driver says here.
+        wait_for_events(&[filled.as_raw()]).expect("the fill ends");
+    }
+    assert!(references()? > before, "the block does not keep the queue");
+    drop(pool.allocate(SIZE)?);
+    assert_eq!(pool.statistics().held_blocks, 1);
+    assert!(soon(|| Ok(references()? == before))?, "{}, not {before}", references()?);
     Ok(())
 }
