@@ -115,11 +115,13 @@ impl<'a> Slot<'a> {
         }
     }
 
-    /// Takes a result into account. Returns true if the worker was lost or a probe is due.
+    /// Takes a result into account. Returns true if a probe is due, or the worker was lost without an expectation
+    /// that says so.
     fn needs_probe(&self, result: &TestResult) -> bool {
         let (health, outcome) = (&self.device_run.limits.health, &result.outcome);
-        let is_due = health.note(&result.test, outcome, result.is_as_expected());
-        is_due || matches!(outcome, Outcome::Crashed { .. } | Outcome::TimedOut { .. })
+        let is_expected = result.is_as_expected();
+        let is_lost = matches!(outcome, Outcome::Crashed { .. } | Outcome::TimedOut { .. });
+        health.note(&result.test, outcome, is_expected) || is_lost && !is_expected
     }
 
     /// Runs a test again, alone on its device, if it went wrong and another slot has lost a worker since the last

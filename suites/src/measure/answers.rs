@@ -8,7 +8,7 @@ use rstest::rstest;
 use super::measured;
 
 #[rstest]
-#[clmatrix_harness::test(alone)]
+#[clmatrix_harness::test]
 fn each_measurement_has_a_value_with_evidence_or_a_reason(
     device: Device,
     #[values(
@@ -21,11 +21,21 @@ fn each_measurement_has_a_value_with_evidence_or_a_reason(
         Topic::Bandwidth,
         Topic::Latency,
         Topic::HostTransfer,
-        Topic::Allocation,
-        Topic::Exhaustion
+        Topic::Allocation
     )]
     topic: Topic,
 ) {
+    have_values_or_reasons(device, topic);
+}
+
+/// It takes much of the device's memory.
+#[rstest]
+#[clmatrix_harness::test(alone)]
+fn exhaustion_has_a_value_or_a_reason(device: Device) {
+    have_values_or_reasons(device, Topic::Exhaustion);
+}
+
+fn have_values_or_reasons(device: Device, topic: Topic) {
     let all = measured(device, topic);
     let names: Vec<_> = all.iter().map(|measured| measured.name.as_str()).collect();
     assert_eq!(names, topic.measurements());

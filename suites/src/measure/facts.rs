@@ -51,7 +51,7 @@ fn times_of_commands_are_steps_of_the_timer(device: Device) -> Result<()> {
 }
 
 #[rstest]
-#[clmatrix_harness::test(alone)]
+#[clmatrix_harness::test]
 fn usable_local_memory_is_at_most_the_local_memory(device: Device) -> Result<()> {
     let all = measured(device.clone(), Topic::LocalMemory);
     let Some(usable) = number(&all, "usable_local_mem_size") else { return Ok(()) };
