@@ -20,7 +20,7 @@ fn devices_of_other_platforms_are_refused() -> Result<()> {
                 Context::new([own, other]).map(drop),
                 Program::builder(&context)
                     .source(source)
-                    .devices(&[other.clone()])
+                    .devices(std::slice::from_ref(other))
                     .build()
                     .map(drop),
             ];

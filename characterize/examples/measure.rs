@@ -4,6 +4,7 @@
 
 use std::env;
 
+use clmatrix::Context;
 use clmatrix::select::platforms;
 use clmatrix_characterize::measure::{Settings, Topic, measure_all};
 
@@ -20,7 +21,8 @@ fn main() -> clmatrix::Result<()> {
         for (device, info) in platform.devices.iter().zip(&platform.info.devices) {
             println!("{} / {}", platform.info.name, info.name);
             let settings = Settings::for_device(device)?;
-            for measured in measure_all(device, &topics, &settings, |_| ()) {
+            let context = Context::new([device])?;
+            for measured in measure_all(&context, &topics, &settings, |_| ()) {
                 match measured.answer {
                     Ok(found) => println!("  {}: {found} {:?}", measured.name, found.confidence),
                     Err(why) => println!("  {}: {why}", measured.name),

@@ -7,7 +7,7 @@
 //! The executable needs nothing but itself, and can be carried to another machine.
 
 mod agreement;
-#[expect(dead_code, reason = "measurements make contexts of their own")]
+#[expect(dead_code, reason = "the number of a device is not shown")]
 #[path = "../../../benches/common/device.rs"]
 mod device;
 mod options;
@@ -54,14 +54,14 @@ fn main() -> ExitCode {
 fn report(subject: &Subject, options: &Options) -> Duration {
     println!("\n{}", subject.header());
     let settings = Settings::for_device(&subject.device).expect("the driver tells");
+    let context = subject.context();
     let mut longest = Duration::ZERO;
     let runs: Vec<Vec<Measured>> = (1..=options.runs)
         .map(|run| {
             let begin = Instant::now();
-            let measured =
-                measure_all(&subject.device, &options.topics, &settings, |topic: Topic| {
-                    eprint!("\rrun {run} of {}: {:<20}", options.runs, topic.name());
-                });
+            let measured = measure_all(&context, &options.topics, &settings, |topic: Topic| {
+                eprint!("\rrun {run} of {}: {:<20}", options.runs, topic.name());
+            });
             longest = longest.max(begin.elapsed());
             measured
         })

@@ -1,8 +1,8 @@
 //! The time to build a program, and whether the driver caches programs.
 
 use std::fmt::Write;
-use std::process;
 use std::time::{SystemTime, UNIX_EPOCH};
+use std::{mem, process};
 
 use clmatrix::Context;
 use clmatrix::Program;
@@ -19,7 +19,7 @@ use super::workbench::Workbench;
 pub(super) const SPEC: TopicSpec = TopicSpec {
     name: "build",
     measurements: &["program_build_cold", "program_build_warm", "has_src_build_cache"],
-    // A round has two contexts, each of which takes a tenth of a second on some devices.
+    // A build takes a tenth of a second on some devices.
     weight: 6.0,
     take,
 };
@@ -54,24 +54,27 @@ fn cache(cold: Summary, warm: Summary) -> MeasureResult<Finding> {
     }
 }
 
-/// Samples the nanoseconds of cold and of warm builds. Each is in a context of its own, so that a cache of
-/// the context has no effect.
+/// Samples the nanoseconds of cold and of warm builds. Each is in a context that has not built the source, so
+/// that a cache of the context has no effect.
 fn builds(bench: &Workbench) -> MeasureResult<Vec<Point>> {
     let mut sources = Sources::new();
     let mut last = sources.next();
-    let build = |source: &str| {
-        let context = Context::new([&bench.device])?;
-        let (time, built) = nanoseconds(bench.budget.clock(), || Program::build(&context, source));
+    let build = |context: &Context, source: &str| {
+        let (time, built) = nanoseconds(bench.budget.clock(), || Program::build(context, source));
         built
             .map_err(|error| NotMeasurable::new(format!("the program does not build: {error}")))?;
         Ok::<_, NotMeasurable>(time)
     };
-    build(&last)?;
+    // A round has one build of each kind, so that at most two warm builds follow a cold one.
+    let [mut warm, mut other] = [Context::new([&bench.device])?, Context::new([&bench.device])?];
+    build(&bench.context, &last)?;
     sample(&bench.budget, BUILDS, &[COLD, WARM], |kind| {
         if kind == COLD {
             last = sources.next();
+            return build(&bench.context, &last);
         }
-        build(&last)
+        mem::swap(&mut warm, &mut other);
+        build(&warm, &last)
     })
 }
 

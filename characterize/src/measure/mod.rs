@@ -36,7 +36,7 @@ mod workbench;
 
 use std::time::Duration;
 
-use clmatrix::Device;
+use clmatrix::Context;
 
 pub use clock::{Clock, SystemClock};
 pub use finding::{Confidence, Finding, NotMeasurable, Unit, Value};
@@ -140,14 +140,14 @@ impl Topic {
     }
 }
 
-/// Takes one topic's measurements, on a context of their own.
-pub fn measure(device: &Device, topic: Topic, settings: &Settings) -> Vec<Measured> {
-    topic.spec().measure(device, settings)
+/// Takes one topic's measurements of the context's first device.
+pub fn measure(context: &Context, topic: Topic, settings: &Settings) -> Vec<Measured> {
+    topic.spec().measure(context, settings)
 }
 
-/// Takes the measurements of several topics, which share the budget. Calls `begins` before each topic.
+/// Takes the measurements of several topics as [`measure`] does, which share the budget. Calls `begins` before each topic.
 pub fn measure_all(
-    device: &Device,
+    context: &Context,
     topics: &[Topic],
     settings: &Settings,
     mut begins: impl FnMut(Topic),
@@ -156,7 +156,7 @@ pub fn measure_all(
     let mut all = Vec::new();
     for topic in topics {
         begins(*topic);
-        all.extend(measure(device, *topic, &shares.of(*topic)));
+        all.extend(measure(context, *topic, &shares.of(*topic)));
     }
     all
 }

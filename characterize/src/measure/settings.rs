@@ -14,15 +14,13 @@ use crate::Facts;
 /// ```
 /// use std::time::Duration;
 ///
-/// use clmatrix::Device;
 /// use clmatrix_characterize::measure::{Settings, Topic, measure_all};
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// let context = clmatrix::create_some_context()?;
-/// let device = context.default_device().clone();
-/// let usual = Settings::for_device(&device)?;
+/// let usual = Settings::for_device(context.default_device())?;
 /// let settings = Settings { budget: Duration::from_millis(500), memory: 64 << 20, ..usual };
-/// let all = measure_all(&device, &[Topic::Timer, Topic::Launch], &settings, |topic| {
+/// let all = measure_all(&context, &[Topic::Timer, Topic::Launch], &settings, |topic| {
 ///     println!("{} ..", topic.name());
 /// });
 /// assert_eq!(all.len(), 1 + Topic::Launch.measurements().len());

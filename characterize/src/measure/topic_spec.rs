@@ -1,6 +1,6 @@
 //! The entry of a topic: its measurements, and the function that takes them.
 
-use clmatrix::Device;
+use clmatrix::Context;
 
 use super::clock::Budget;
 use super::finding::{MeasureResult, NotMeasurable};
@@ -20,11 +20,11 @@ pub(super) struct TopicSpec {
 }
 
 impl TopicSpec {
-    /// Takes the measurements, on a context of their own.
-    pub fn measure(&self, device: &Device, settings: &Settings) -> Vec<Measured> {
+    /// Takes the measurements of the context's first device.
+    pub fn measure(&self, context: &Context, settings: &Settings) -> Vec<Measured> {
         let clock = settings.clock;
         let begin = clock.now();
-        let taken = Workbench::new(device, settings).and_then(|bench| (self.take)(&bench));
+        let taken = Workbench::new(context, settings).and_then(|bench| (self.take)(&bench));
         let none = |reason: NotMeasurable| {
             self.measurements.iter().map(|_| Sampled::from(reason.clone())).collect()
         };

@@ -1,4 +1,4 @@
-//! The tools of measurements: a device, a context and a queue of their own, and a budget.
+//! The tools of measurements: a device, a context, a queue of their own, and a budget.
 
 use std::cell::Cell;
 
@@ -33,16 +33,16 @@ pub(super) struct Workbench<'a> {
 }
 
 impl<'a> Workbench<'a> {
-    pub fn new(device: &Device, settings: &Settings<'a>) -> MeasureResult<Self> {
+    pub fn new(context: &Context, settings: &Settings<'a>) -> MeasureResult<Self> {
+        let device = context.default_device();
         let budget = Budget::new(settings.clock, settings.budget);
         let facts = Facts::query(device)?;
-        let context = Context::new([device])?;
-        let queue = CommandQueue::with_properties(&context, QueueProperties::PROFILING)?;
+        let queue = CommandQueue::with_properties(context, QueueProperties::PROFILING)?;
         let Settings { memory, trying, .. } = *settings;
         Ok(Self {
             device: device.clone(),
             facts,
-            context,
+            context: context.clone(),
             queue,
             memory,
             budget,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use clmatrix::Context;
 use clmatrix_characterize::Characterization;
 use clmatrix_characterize::measure::{self, Measured, Settings, SystemClock, Topic};
 use clmatrix_harness::device;
@@ -58,7 +59,10 @@ fn measured(input: Measurement, trying: &dyn Fn(&str)) -> Vec<Measured> {
     let Measurement { topic, budget, memory } = input;
     let topic = Topic::from_name(&topic).expect("runner and worker are one executable");
     let settings = Settings { budget, memory, clock: &SystemClock, trying };
-    let mut measured = measure::measure(&device(), topic, &settings);
+    let mut measured = match Context::new([&device()]) {
+        Ok(context) => measure::measure(&context, topic, &settings),
+        Err(error) => topic.unmeasured(&error.to_string(), Duration::ZERO),
+    };
     measured.iter_mut().for_each(Measured::keep_finite);
     measured
 }

@@ -1,16 +1,15 @@
 //! Properties of every answer.
 
-use clmatrix::Device;
+use clmatrix::Context;
 use clmatrix_characterize::measure::{Finding, Topic, Value};
-use clmatrix_harness::device;
 use rstest::rstest;
 
-use super::measured;
+use super::{context, measured};
 
 #[rstest]
 #[clmatrix_harness::test]
 fn each_measurement_has_a_value_with_evidence_or_a_reason(
-    device: Device,
+    context: Context,
     #[values(
         Topic::Timer,
         Topic::Launch,
@@ -25,18 +24,18 @@ fn each_measurement_has_a_value_with_evidence_or_a_reason(
     )]
     topic: Topic,
 ) {
-    have_values_or_reasons(device, topic);
+    have_values_or_reasons(&context, topic);
 }
 
 /// It takes much of the device's memory.
 #[rstest]
 #[clmatrix_harness::test(alone)]
-fn exhaustion_has_a_value_or_a_reason(device: Device) {
-    have_values_or_reasons(device, Topic::Exhaustion);
+fn exhaustion_has_a_value_or_a_reason(context: Context) {
+    have_values_or_reasons(&context, Topic::Exhaustion);
 }
 
-fn have_values_or_reasons(device: Device, topic: Topic) {
-    let all = measured(device, topic);
+fn have_values_or_reasons(context: &Context, topic: Topic) {
+    let all = measured(context, topic);
     let names: Vec<_> = all.iter().map(|measured| measured.name.as_str()).collect();
     assert_eq!(names, topic.measurements());
     for measured in &all {

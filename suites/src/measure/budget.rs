@@ -3,9 +3,9 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use clmatrix::Device;
+use super::context;
+use clmatrix::Context;
 use clmatrix_characterize::measure::{Clock, Measured, Settings, Topic, measure};
-use clmatrix_harness::device;
 use rstest::rstest;
 
 /// A clock by which `step` passes between two readings.
@@ -27,15 +27,15 @@ impl Clock for Stepping {
 }
 
 /// A topic's measurements by this clock.
-fn measured(device: Device, topic: Topic, clock: &Stepping, budget: Duration) -> Vec<Measured> {
-    let settings = Settings::for_device(&device).expect("the driver tells");
-    measure(&device, topic, &Settings { budget, clock, ..settings })
+fn measured(context: &Context, topic: Topic, clock: &Stepping, budget: Duration) -> Vec<Measured> {
+    let settings = Settings::for_device(context.default_device()).expect("the driver tells");
+    measure(context, topic, &Settings { budget, clock, ..settings })
 }
 
 #[rstest]
 #[clmatrix_harness::test]
 fn a_topic_keeps_its_budget(
-    device: Device,
+    context: Context,
     #[values(
         Topic::Timer,
         Topic::Launch,
@@ -50,25 +50,25 @@ fn a_topic_keeps_its_budget(
     )]
     topic: Topic,
 ) {
-    keeps_its_budget(device, topic);
+    keeps_its_budget(&context, topic);
 }
 
 /// It takes much of the device's memory.
 #[rstest]
 #[clmatrix_harness::test(alone)]
-fn exhaustion_keeps_its_budget(device: Device) {
-    keeps_its_budget(device, Topic::Exhaustion);
+fn exhaustion_keeps_its_budget(context: Context) {
+    keeps_its_budget(&context, Topic::Exhaustion);
 }
 
-fn keeps_its_budget(device: Device, topic: Topic) {
-    measures_nothing_without_time(device.clone(), topic);
-    does_not_continue_after_its_time(device, topic);
+fn keeps_its_budget(context: &Context, topic: Topic) {
+    measures_nothing_without_time(context, topic);
+    does_not_continue_after_its_time(context, topic);
 }
 
 /// Without time nothing is timed, but what needs no time is there.
-fn measures_nothing_without_time(device: Device, topic: Topic) {
+fn measures_nothing_without_time(context: &Context, topic: Topic) {
     let clock = Stepping::by(Duration::ZERO);
-    for measured in measured(device, topic, &clock, Duration::ZERO) {
+    for measured in measured(context, topic, &clock, Duration::ZERO) {
         let is_untimed = UNTIMED.contains(&measured.name.as_str());
         assert!(measured.answer.is_err() || is_untimed, "{measured:?}");
     }
@@ -76,7 +76,7 @@ fn measures_nothing_without_time(device: Device, topic: Topic) {
 
 /// Each look at the clock takes a 25th of the budget, so that some topics have time for few
 /// samples: it is a look that ends a loop.
-fn does_not_continue_after_its_time(device: Device, topic: Topic) {
+fn does_not_continue_after_its_time(context: &Context, topic: Topic) {
     /// A topic looks at the clock as it begins and ends, and in the sample that is the last;
     const LOOKS: u32 = 4;
     /// and for each of its measurements, which have no time then.
@@ -84,7 +84,7 @@ fn does_not_continue_after_its_time(device: Device, topic: Topic) {
     let step = Duration::from_millis(100);
     let budget = 25 * step;
     let clock = Stepping::by(step);
-    let count = measured(device, topic, &clock, budget).len() as u32;
+    let count = measured(context, topic, &clock, budget).len() as u32;
     let over = clock.now.get().saturating_sub(budget).div_duration_f64(step);
     assert!(over <= f64::from(LOOKS + LOOKS_OF_EACH * count), "{over}");
 }

@@ -1,20 +1,19 @@
 //! Measured answers beside what the driver itself says.
 
-use clmatrix::Device;
 use clmatrix::cl3::device::{CL_DEVICE_TYPE_CPU, CL_GLOBAL};
 use clmatrix::memory::{Buffer, MemFlags, enqueue_fill};
 use clmatrix::{CommandQueue, Context, Platform, QueueProperties, Result};
 use clmatrix_characterize::measure::{Finding, Topic, Value};
-use clmatrix_harness::{device, platform, record_property};
+use clmatrix_harness::{platform, record_property};
 use rstest::rstest;
 
-use super::{as_number, certain, measured, number};
+use super::{as_number, certain, context, measured, number};
 
 /// PyOpenCL knows of two platforms that keep builds.
 #[rstest]
 #[clmatrix_harness::test(alone)]
-fn pocl_caches_builds_and_oclgrind_does_not(device: Device, platform: Platform) -> Result<()> {
-    let cached = certain(&measured(device, Topic::Build), "has_src_build_cache");
+fn pocl_caches_builds_and_oclgrind_does_not(context: Context, platform: Platform) -> Result<()> {
+    let cached = certain(&measured(&context, Topic::Build), "has_src_build_cache");
     let name = platform.opencl3().name()?;
     if let Some(cached) = cached {
         match name.as_str() {
@@ -28,14 +27,13 @@ fn pocl_caches_builds_and_oclgrind_does_not(device: Device, platform: Platform) 
 
 #[rstest]
 #[clmatrix_harness::test(alone)]
-fn times_of_commands_are_steps_of_the_timer(device: Device) -> Result<()> {
+fn times_of_commands_are_steps_of_the_timer(context: Context) -> Result<()> {
     const COMMANDS: usize = 32;
-    let all = measured(device.clone(), Topic::Timer);
+    let all = measured(&context, Topic::Timer);
     let Some(step) = certain(&all, "profiling_timer_resolution").map(as_number) else {
         return Ok(());
     };
     // Commands that the measurement has not timed.
-    let context = Context::new([&device])?;
     let queue = CommandQueue::with_properties(&context, QueueProperties::PROFILING)?;
     let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 4096)?;
     for _ in 0..COMMANDS {
@@ -52,10 +50,13 @@ fn times_of_commands_are_steps_of_the_timer(device: Device) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn usable_local_memory_is_at_most_the_local_memory(device: Device) -> Result<()> {
-    let all = measured(device.clone(), Topic::LocalMemory);
+fn usable_local_memory_is_at_most_the_local_memory(context: Context) -> Result<()> {
+    let all = measured(&context, Topic::LocalMemory);
     let Some(usable) = number(&all, "usable_local_mem_size") else { return Ok(()) };
-    assert!(usable > 0.0 && usable <= device.opencl3().local_mem_size()? as f64, "{usable}");
+    assert!(
+        usable > 0.0 && usable <= context.default_device().opencl3().local_mem_size()? as f64,
+        "{usable}"
+    );
     Ok(())
 }
 
@@ -63,16 +64,16 @@ fn usable_local_memory_is_at_most_the_local_memory(device: Device) -> Result<()>
 /// at one. NVIDIA's have 32 since the first that knew OpenCL 1.1.
 #[rstest]
 #[clmatrix_harness::test(alone)]
-fn banks_are_those_of_the_hardware(device: Device, platform: Platform) -> Result<()> {
-    let all = measured(device.clone(), Topic::LocalMemory);
-    if device.opencl3().local_mem_type()? == CL_GLOBAL {
+fn banks_are_those_of_the_hardware(context: Context, platform: Platform) -> Result<()> {
+    let all = measured(&context, Topic::LocalMemory);
+    if context.default_device().opencl3().local_mem_type()? == CL_GLOBAL {
         for measured in all.iter().filter(|measured| measured.name != "usable_local_mem_size") {
             let missing = measured.answer.as_ref().unwrap_err();
             assert!(missing.reason.contains("cached global memory"), "{missing}");
         }
     }
     let banks = certain(&all, "local_memory_bank_count").map(as_number);
-    if device.opencl3().dev_type()? & CL_DEVICE_TYPE_CPU != 0 {
+    if context.default_device().opencl3().dev_type()? & CL_DEVICE_TYPE_CPU != 0 {
         assert_eq!(banks, None);
     }
     if platform.opencl3().name()? == "NVIDIA CUDA" {
@@ -85,10 +86,10 @@ fn banks_are_those_of_the_hardware(device: Device, platform: Platform) -> Result
 #[rstest]
 #[clmatrix_harness::test(alone)]
 fn work_items_run_in_lockstep_where_they_run_in_parallel(
-    device: Device,
+    context: Context,
     platform: Platform,
 ) -> Result<()> {
-    let all = measured(device, Topic::Simd);
+    let all = measured(&context, Topic::Simd);
     let Some(lanes) = certain(&all, "get_simd_group_size").map(as_number) else { return Ok(()) };
     assert_eq!(lanes.log2().fract(), 0.0, "{lanes}");
     let name = platform.opencl3().name()?;
@@ -98,13 +99,17 @@ fn work_items_run_in_lockstep_where_they_run_in_parallel(
 
 #[rstest]
 #[clmatrix_harness::test(alone)]
-fn missing_properties_are_not_measurable(device: Device) -> Result<()> {
-    let all = measured(device.clone(), Topic::Arithmetic);
+fn missing_properties_are_not_measurable(context: Context) -> Result<()> {
+    let all = measured(&context, Topic::Arithmetic);
     for (name, extension) in
         [("fp64_throughput", "cl_khr_fp64"), ("fp16_throughput", "cl_khr_fp16")]
     {
-        let has =
-            device.opencl3().extensions()?.split_whitespace().any(|listed| listed == extension);
+        let has = context
+            .default_device()
+            .opencl3()
+            .extensions()?
+            .split_whitespace()
+            .any(|listed| listed == extension);
         let measured = all.iter().find(|measured| measured.name == name).expect("it is measured");
         if !has {
             let missing = measured.answer.as_ref().unwrap_err();
@@ -117,8 +122,8 @@ fn missing_properties_are_not_measurable(device: Device) -> Result<()> {
 /// The times are properties of the result: another load of the machine is no failure.
 #[rstest]
 #[clmatrix_harness::test(alone)]
-fn launches_take_time(device: Device) {
-    let all = measured(device, Topic::Launch);
+fn launches_take_time(context: Context) {
+    let all = measured(&context, Topic::Launch);
     for name in ["launch_latency", "launch_and_wait"] {
         let Some(time) = number(&all, name) else { continue };
         record_property(name, time);
@@ -128,12 +133,12 @@ fn launches_take_time(device: Device) {
 
 #[rstest]
 #[clmatrix_harness::test(alone)]
-fn measured_memory_is_at_most_the_global_memory(device: Device) -> Result<()> {
-    let all = device.opencl3().global_mem_size()? as f64;
+fn measured_memory_is_at_most_the_global_memory(context: Context) -> Result<()> {
+    let all = context.default_device().opencl3().global_mem_size()? as f64;
     for (topic, name) in
         [(Topic::Allocation, "largest_buffer"), (Topic::Exhaustion, "total_memory")]
     {
-        let measured = measured(device.clone(), topic);
+        let measured = measured(&context, topic);
         let measured = measured.iter().find(|measured| measured.name == name).expect("it is there");
         let tried = measured.series.iter().flat_map(|series| &series.points);
         for point in tried {

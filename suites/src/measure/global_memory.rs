@@ -1,37 +1,38 @@
 //! Measurements of global memory.
 
-use clmatrix::{Device, Result};
+use clmatrix::{Context, Result};
 use clmatrix_characterize::measure::{Topic, Value};
-use clmatrix_harness::device;
 use rstest::rstest;
 
-use super::{as_number, certain, found, measured, number};
+use super::{as_number, certain, context, found, measured, number};
 
 #[rstest]
 #[clmatrix_harness::test(alone)]
-fn cache_levels_grow_in_size(device: Device) -> Result<()> {
-    let all = measured(device.clone(), Topic::Latency);
+fn cache_levels_grow_in_size(context: Context) -> Result<()> {
+    let all = measured(&context, Topic::Latency);
     let Some(caches) = found(&all, "cache_sizes") else { return Ok(()) };
     let Value::Numbers(sizes) = caches.value else { panic!("{caches:?}") };
     assert!(sizes.is_sorted_by(|smaller, larger| smaller < larger), "{sizes:?}");
-    let memory = device.opencl3().global_mem_size()? as f64;
+    let memory = context.default_device().opencl3().global_mem_size()? as f64;
     assert!(sizes.iter().all(|size| *size < memory), "{sizes:?} of {memory}");
     Ok(())
 }
 
 #[rstest]
 #[clmatrix_harness::test(alone)]
-fn the_cache_line_is_a_power_of_two(device: Device) {
-    let line = certain(&measured(device, Topic::Latency), "cache_line_size").map(as_number);
+fn the_cache_line_is_a_power_of_two(context: Context) {
+    let line = certain(&measured(&context, Topic::Latency), "cache_line_size").map(as_number);
     let Some(line) = line else { return };
     assert!((line as usize).is_power_of_two(), "{line}");
 }
 
 #[rstest]
 #[clmatrix_harness::test(alone)]
-fn a_cpu_has_no_pinned_transfers(device: Device) -> Result<()> {
-    let all = measured(device.clone(), Topic::HostTransfer);
-    let is_cpu = device.opencl3().dev_type()? & clmatrix::cl3::device::CL_DEVICE_TYPE_CPU != 0;
+fn a_cpu_has_no_pinned_transfers(context: Context) -> Result<()> {
+    let all = measured(&context, Topic::HostTransfer);
+    let is_cpu = context.default_device().opencl3().dev_type()?
+        & clmatrix::cl3::device::CL_DEVICE_TYPE_CPU
+        != 0;
     for name in ["host_to_device_pinned", "device_to_host_pinned"] {
         assert!(!is_cpu || found(&all, name).is_none(), "{name}");
     }
@@ -41,8 +42,8 @@ fn a_cpu_has_no_pinned_transfers(device: Device) -> Result<()> {
 /// Kernels have several shapes, and the best is the answer; the driver moves all as it likes.
 #[rstest]
 #[clmatrix_harness::test(alone)]
-fn the_bandwidth_is_that_of_the_best_work_size(device: Device) {
-    let all = measured(device, Topic::Bandwidth);
+fn the_bandwidth_is_that_of_the_best_work_size(context: Context) {
+    let all = measured(&context, Topic::Bandwidth);
     for measured in all.iter().filter(|measured| measured.answer.is_ok()) {
         let [series] = &measured.series[..] else { panic!("{measured:?}") };
         let is_shape = |x: f64| [16.0, 64.0, 256.0].contains(&x);
@@ -59,9 +60,9 @@ fn the_bandwidth_is_that_of_the_best_work_size(device: Device) {
 
 #[rstest]
 #[clmatrix_harness::test(alone)]
-fn transfers_fit_into_a_buffer(device: Device) -> Result<()> {
-    let most = device.opencl3().max_mem_alloc_size()? as f64;
-    for measured in measured(device, Topic::HostTransfer) {
+fn transfers_fit_into_a_buffer(context: Context) -> Result<()> {
+    let most = context.default_device().opencl3().max_mem_alloc_size()? as f64;
+    for measured in measured(&context, Topic::HostTransfer) {
         for point in measured.series.iter().flat_map(|series| &series.points) {
             assert!(point.x > 0.0 && point.x <= most, "{}: {} bytes", measured.name, point.x);
             assert!(point.samples.iter().all(|rate| *rate > 0.0), "{}", measured.name);

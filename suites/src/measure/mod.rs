@@ -8,22 +8,30 @@ mod global_memory;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use clmatrix::Device;
+use clmatrix::Context;
 use clmatrix_characterize::measure::{
     Confidence, Finding, Measured, Settings, Topic, Value, measure,
 };
+use clmatrix_harness::{CtxFactory, ctx_factory};
+use rstest::fixture;
+
+/// A context on the device under test.
+#[fixture]
+fn context(ctx_factory: CtxFactory) -> Context {
+    ctx_factory().expect("a context on the device under test")
+}
 
 /// Measures one topic in half a second, and once in each process: a process has one device.
-fn measured(device: Device, topic: Topic) -> Vec<Measured> {
+fn measured(context: &Context, topic: Topic) -> Vec<Measured> {
     static KNOWN: Mutex<Vec<(Topic, Vec<Measured>)>> = Mutex::new(Vec::new());
     // A test that fails ends the process.
     let mut known = KNOWN.lock().expect("no test panicked meanwhile");
     if let Some((_, measured)) = known.iter().find(|(known, _)| *known == topic) {
         return measured.clone();
     }
-    let settings = Settings::for_device(&device).expect("the driver tells");
+    let settings = Settings::for_device(context.default_device()).expect("the driver tells");
     let measured =
-        measure(&device, topic, &Settings { budget: Duration::from_millis(500), ..settings });
+        measure(context, topic, &Settings { budget: Duration::from_millis(500), ..settings });
     known.push((topic, measured.clone()));
     measured
 }
