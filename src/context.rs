@@ -12,7 +12,7 @@ use cl3::types::{cl_context, cl_device_id};
 use crate::device::Device;
 use crate::error::{Error, Result, in_call};
 use crate::handle::{ContextRef, by_handle};
-use crate::memory::context::{MemContext, OLDEST, check_versions};
+use crate::mem_context::{MemContext, OLDEST, check_versions};
 
 /// A context of one or several devices of a platform (`pyopencl.Context`).
 ///

@@ -8,7 +8,7 @@ use cl3::types::{cl_device_id, cl_platform_id};
 
 use crate::error::{Error, Result, in_call};
 use crate::handle::{DeviceRef, by_handle};
-use crate::memory::context::{OLDEST, check_versions};
+use crate::mem_context::{OLDEST, check_versions};
 use crate::platform::Platform;
 use crate::select::query::Query;
 use crate::select::{DeviceInfo, Version, describe_device};

@@ -21,7 +21,7 @@ use parking_lot::Mutex;
 
 use crate::error::{Error, Result, in_call};
 use crate::handle::{EventRef, by_handle};
-use crate::memory::context::MemContext;
+use crate::mem_context::MemContext;
 use crate::queue::CommandQueue;
 use crate::queue_state::QueueState;
 

@@ -20,7 +20,7 @@ use crate::device::Device;
 use crate::error::{Error, Result, in_call};
 use crate::handle::{ProgramRef, by_handle};
 use crate::launch::Kernel;
-use crate::memory::context::check_versions;
+use crate::mem_context::check_versions;
 use crate::select::Version;
 use crate::select::query::Query;
 

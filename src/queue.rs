@@ -13,7 +13,7 @@ use cl3::types::{cl_command_queue, cl_context, cl_device_id, cl_event};
 use crate::error::{Error, Result, in_call};
 use crate::event::Event;
 use crate::handle::by_handle;
-use crate::memory::Order;
+use crate::order::Order;
 use crate::queue_state::QueueState;
 use crate::wait_list::RawWaitList;
 

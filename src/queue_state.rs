@@ -11,7 +11,7 @@ use crate::device::Device;
 use crate::driver::Driver;
 use crate::error::{Result, in_call};
 use crate::handle::QueueRef;
-use crate::memory::context::MemContext;
+use crate::mem_context::MemContext;
 use crate::queue_properties::QueueProperties;
 
 /// The driver's queue, which lives as long as its last handle or event.

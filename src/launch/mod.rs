@@ -42,7 +42,7 @@ pub use size::WorkSize;
 use crate::device::Device;
 use crate::error::{Error, Result, in_call};
 use crate::handle::{KernelRef, ProgramRef};
-use crate::memory::context::MemContext;
+use crate::mem_context::MemContext;
 use crate::program::Program;
 use arg_info::Parameter;
 

@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use super::track::{Access, AccessTracker};
 use crate::error::{Error, Result};
 use crate::event::{Event, Outcome};
-use crate::memory::Order;
+use crate::order::Order;
 use crate::queue::{Arguments, CommandQueue, NotSubmitted, Submitted, enqueue_marker};
 
 /// The number of accesses of a command that need no memory from the heap.

@@ -10,7 +10,7 @@ use cl3::error_codes::CL_INVALID_VALUE;
 
 use super::into_memory::IntoMemory;
 use crate::error::{Error, Result};
-use crate::memory::Order;
+use crate::order::Order;
 
 /// The longest pattern of `clEnqueueFillBuffer`, in bytes.
 const LONGEST_PATTERN: usize = 128;

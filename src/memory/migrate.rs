@@ -13,7 +13,7 @@ use super::object::MemoryObject;
 use super::object::sealed::Handle;
 use super::track::Access;
 use crate::error::{Error, Result};
-use crate::memory::Order;
+use crate::order::Order;
 
 bitflags::bitflags! {
     /// The place to move to, and whether the content matters (`cl_mem_migration_flags`; `pyopencl.mem_migration_flags`).

@@ -143,17 +143,14 @@ mod setters;
 
 pub(crate) mod buffer;
 pub(crate) mod command;
-pub(crate) mod context;
 mod destructor_callback;
 mod fill;
 pub(crate) mod flags;
 pub(crate) mod image;
 mod into_memory;
-mod live;
 mod mapping;
 pub(crate) mod migrate;
 pub(crate) mod object;
-pub(crate) mod order;
 mod pipe;
 mod range;
 pub(crate) mod sampler;
@@ -162,6 +159,8 @@ pub(crate) mod track;
 pub(crate) mod transfer;
 mod units;
 
+pub use crate::live::live_objects;
+pub use crate::order::Order;
 pub use crate::wait_list::WaitList;
 pub use buffer::Buffer;
 pub use buffer::copy::BufferPart;
@@ -182,9 +181,6 @@ pub use image::limits::supported_image_formats;
 pub use image::map::ImageMap;
 pub use image::shape::ImageType;
 pub use into_memory::IntoMemory;
-#[doc(hidden)]
-pub use live::context_references;
-pub use live::live_objects;
 pub use mapping::mode::{
     MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, WritableMapMode,
 };
@@ -192,7 +188,6 @@ pub use mapping::pending::{MapGuard, PendingMap};
 pub use mapping::slice::SliceMap;
 pub use migrate::{AnyMemoryObject, MigrationFlags, enqueue_migrate_mem_objects};
 pub use object::{MemoryObject, ObjectType};
-pub use order::Order;
 pub use pipe::{Pipe, PipeProperty};
 pub use sampler::{AddressingMode, FilterMode, Sampler, SamplerProperty};
 pub use svm::access::SvmAccess;

@@ -13,14 +13,14 @@ use cl3::memory as cl;
 use cl3::types::{cl_context, cl_mem};
 
 use super::command::{AccessedRange, RecordedUse};
-use super::context::MemContext;
 use super::flags::MemFlags;
 use super::image::shape::ImageType;
-use super::live::{Live, OBJECTS};
 use super::track::{Access, AccessTracker};
 use crate::context::Context;
 use crate::error::{Error, Result, in_call};
 use crate::handle::MemRef;
+use crate::live::{Live, OBJECTS};
+use crate::mem_context::MemContext;
 
 /// The queries of every memory object (`clGetMemObjectInfo`; `pyopencl.MemoryObject`).
 ///

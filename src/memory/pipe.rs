@@ -10,12 +10,12 @@ use cl3::info_type::InfoType;
 use cl3::memory as cl;
 use cl3::types::cl_mem;
 
-use super::context::MemContext;
 use super::flags::MemFlags;
 use super::object::sealed::Handle;
 use super::object::{self, MemObject, MemoryObject, ObjectDesc, ObjectType};
 use crate::error::{Error, Result, in_call};
 use crate::handle::{MemRef, by_handle};
+use crate::mem_context::MemContext;
 
 /// A queue of packets, which kernels write and read: first in, first out (`pyopencl.Pipe`).
 ///

@@ -8,10 +8,10 @@ use cl3::info_type::InfoType;
 use cl3::sampler as cl;
 use cl3::types::{cl_context, cl_sampler};
 
-use super::context::{MemContext, check_versions};
 use super::image::limits::check_support;
 use crate::error::{Error, Result, in_call};
 use crate::handle::{SamplerRef, by_handle};
+use crate::mem_context::{MemContext, check_versions};
 use crate::select::Version;
 
 /// How a kernel reads an image: what its coordinates mean, what lies outside, and what lies between

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 
 use super::shards::SomeShards;
 use crate::error::Result;
-use crate::memory::context::MemContext;
+use crate::mem_context::MemContext;
 use crate::memory::track::AccessTracker;
 use crate::memory::{Buffer, MemoryObject, SvmAllocation, SvmPointer};
 

@@ -11,8 +11,8 @@ use cl3::memory as cl;
 use super::Buffer;
 use crate::error::{Error, Result, in_call};
 use crate::handle::MemRef;
+use crate::mem_context::MemContext;
 use crate::memory::MemFlags;
-use crate::memory::context::MemContext;
 use crate::memory::object::{MemObject, ObjectDesc};
 
 const CALL: &str = "clCreateBuffer";

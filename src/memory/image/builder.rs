@@ -21,7 +21,7 @@ use super::shape::{Extent, ImageType, driver_pitches, layer_pitches};
 use super::{Image, check_item_size};
 use crate::error::{Error, Result, in_call};
 use crate::handle::MemRef;
-use crate::memory::context::MemContext;
+use crate::mem_context::MemContext;
 use crate::memory::object::sealed::Handle;
 use crate::memory::object::{self, ObjectDesc};
 use crate::memory::transfer::Rows;

@@ -15,8 +15,8 @@ use super::axis::Axis;
 use super::format::ImageFormat;
 use super::shape::{Extent, ImageType};
 use crate::error::{Error, Result};
+use crate::mem_context::MemContext;
 use crate::memory::MemFlags;
-use crate::memory::context::MemContext;
 
 /// Returns the formats of images of this type with the kernel access of `flags`
 /// (`clGetSupportedImageFormats`; `pyopencl.get_supported_image_formats`).

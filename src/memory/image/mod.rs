@@ -25,13 +25,13 @@ use shape::{Extent, ImageType, Pixels};
 
 use super::buffer::Buffer;
 use super::command::AccessedRange;
-use super::context::MemContext;
 use super::object::sealed::Handle;
 use super::object::{self, MemObject, MemoryObject, ObjectDesc, ObjectType};
 use super::track::Access;
 use super::transfer::rows::Rows;
 use crate::error::{Error, Result, in_call};
 use crate::handle::{MemRef, by_handle};
+use crate::mem_context::MemContext;
 
 /// An image: pixels along one to three axes, which kernels read and write through functions of
 /// their own (`pyopencl.Image`).

@@ -25,8 +25,8 @@ use cl3::types::{cl_context, cl_mem};
 
 use crate::error::{Error, Result};
 use crate::event::{Event, Outcome};
-use crate::memory::Order;
 use crate::memory::track::{Access, AccessTracker, Few, LeftMap};
+use crate::order::Order;
 use crate::queue::{Arguments, CommandQueue, NotSubmitted, Submitted};
 use crate::queue_state::QueueState;
 use crate::wait_list::{RawWaitList, WaitList};

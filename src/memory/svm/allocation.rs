@@ -16,7 +16,7 @@ use super::free;
 use super::memory::{Origin, Svm, SvmMemory};
 use super::pointer::SvmPointer;
 use crate::error::{Error, Result, in_call};
-use crate::memory::context::MemContext;
+use crate::mem_context::MemContext;
 use crate::memory::{Order, TransferError};
 
 const CALL: &str = "clSVMAlloc";

@@ -6,7 +6,7 @@ use cl3::memory as cl;
 
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::memory::context::MemContext;
+use crate::mem_context::MemContext;
 
 bitflags::bitflags! {
     /// How kernels use shared virtual memory, and how closely host and device share it

@@ -13,7 +13,7 @@ use cl3::types::{cl_command_queue, cl_uint};
 use super::calls;
 use super::memory::SvmMemory;
 use crate::error::{Error, Result};
-use crate::memory::context::MemContext;
+use crate::mem_context::MemContext;
 use crate::queue::{Arguments, NotSubmitted};
 use crate::wait_list::WaitList;
 

@@ -13,7 +13,7 @@ use super::flags::{SvmFlags, check_system};
 use super::memory::{Origin, Svm, SvmMemory};
 use super::pointer::SvmPointer;
 use crate::error::{Error, Result};
-use crate::memory::context::MemContext;
+use crate::mem_context::MemContext;
 use crate::memory::{HostMemory, TransferError};
 
 /// The function that would be given the host's pointer.

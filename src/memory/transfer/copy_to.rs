@@ -1,4 +1,4 @@
-use crate::memory::Order;
+use crate::order::Order;
 
 /// A pair of kinds of memory between which [`enqueue_copy`](super::enqueue_copy) copies, from `Self` to `Dst`.
 #[diagnostic::on_unimplemented(

@@ -13,9 +13,9 @@ use super::host_memory::{HostMemory, bytes_of};
 use super::host_ptr::{HostPtr, layout};
 use super::pending::{PendingTransfer, Transfer};
 use crate::error::Result;
-use crate::memory::Order;
 use crate::memory::command::{AccessedRange, enqueue_blocking};
 use crate::memory::track::Access;
+use crate::order::Order;
 
 /// Host memory of plain elements that a command can read.
 ///

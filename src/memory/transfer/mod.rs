@@ -22,7 +22,7 @@ pub(crate) use linear::{AllOf, Linear};
 pub(crate) use methods::{device_copy, host_transfers};
 pub(crate) use rows::Rows;
 
-use crate::memory::Order;
+use crate::order::Order;
 use std::ops::RangeFull;
 
 use super::image::copy_device::{ImageBufferRegion, ImageCopy};

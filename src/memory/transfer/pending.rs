@@ -16,8 +16,8 @@ use super::host_memory::sealed::Stable;
 use super::host_ptr::HostPtr;
 use crate::error::{Error, Result};
 use crate::event::Event;
-use crate::memory::Order;
 use crate::memory::command::{check_not_failed, enqueue};
+use crate::order::Order;
 use crate::wait_list::WaitList;
 
 /// A transfer that is under way, with the host memory that it reads or writes (PyOpenCL's
@@ -212,8 +212,8 @@ mod tests {
     use crate::memory::buffer::Buffer;
     use crate::memory::command::AccessedRange;
     use crate::memory::flags::MemFlags;
-    use crate::memory::order::Order;
     use crate::memory::track::Access;
+    use crate::order::Order;
     use crate::queue::Arguments;
 
     /// A command after which something panics that noted it, such as a logger.

@@ -7,7 +7,7 @@ use cl3::error_codes::CL_INVALID_VALUE;
 
 use super::{Allocator, max_size};
 use crate::error::{Error, Result};
-use crate::memory::context::MemContext;
+use crate::mem_context::MemContext;
 use crate::memory::{Buffer, MemFlags};
 
 /// Allocates buffers, and leaves it to the driver when their memory comes to exist

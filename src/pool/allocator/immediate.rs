@@ -7,7 +7,7 @@ use cl3::error_codes::CL_INVALID_BUFFER_SIZE;
 use super::touch::Toucher;
 use super::{Allocator, DeferredAllocator};
 use crate::error::{Error, Result};
-use crate::memory::context::{MemContext, largest_allocation};
+use crate::mem_context::{MemContext, largest_allocation};
 use crate::memory::{Buffer, MemFlags};
 
 /// Allocates buffers, and has the driver make their memory exist on a queue's device then and there

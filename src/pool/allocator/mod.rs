@@ -18,7 +18,7 @@ pub use slab::SlabAllocator;
 pub use svm::SvmAllocator;
 
 use crate::error::Result;
-use crate::memory::context::MemContext;
+use crate::mem_context::MemContext;
 
 /// Makes memory of a size that it is asked for (PyOpenCL's `AllocatorInterface`).
 ///

@@ -7,10 +7,10 @@ use cl3::device::{CL_DEVICE_MAX_MEM_ALLOC_SIZE, CL_DEVICE_MEM_BASE_ADDR_ALIGN, g
 use cl3::error_codes::{CL_INVALID_BUFFER_SIZE, CL_INVALID_CONTEXT, CL_INVALID_OPERATION};
 use cl3::types::{cl_context, cl_device_id};
 
-use super::live::{CONTEXTS, Live};
 use crate::device::Device;
 use crate::error::{Error, Result, in_call};
 use crate::handle::ContextRef;
+use crate::live::{CONTEXTS, Live};
 use crate::select::Version;
 
 /// A reference to a context, and its devices. Sub-devices live as long as this: drivers do not keep them.
