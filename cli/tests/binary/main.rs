@@ -1,5 +1,6 @@
 //! The binary with all suites. Tests that need none but tests of their own are in `faults`.
 
+mod custom;
 mod installed;
 mod same_tests;
 mod shards;
