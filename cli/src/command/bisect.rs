@@ -135,8 +135,11 @@ impl Suspects {
                     let path = paths.get(test as usize).map_or("", String::as_str);
                     starts.entry(worker).or_default().push((format!("{path}@{device}"), time));
                 }
-                Event::Finished(result) if result.test == test && result.verdict.is_failure() => {
-                    wrong.push(result);
+                Event::Finished(finished) => {
+                    let result = finished.result;
+                    if result.test == test && result.verdict.is_failure() {
+                        wrong.push(result);
+                    }
                 }
                 _ => {}
             }

@@ -98,7 +98,7 @@ mod tests {
             let header = RunHeader { merged: vec![run], ..header(Vec::new()) };
             let events = [
                 Event::Run(Box::new(header)),
-                Event::Finished(Box::new(result("s::t@d%h", Outcome::Passed))),
+                Event::finished(result("s::t@d%h", Outcome::Passed)),
             ];
             let lines = events.map(|event| serde_json::to_string(&event).unwrap() + "\n");
             fs::write(&log, lines.concat()).unwrap();

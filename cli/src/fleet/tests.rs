@@ -61,7 +61,7 @@ impl Node {
                 ]),
             }));
             let result = result(&format!("s::t@gpu-{gpu}"), self.outcome.clone());
-            events.push(Event::Finished(Box::new(result)));
+            events.push(Event::finished(result));
         }
         events.push(Event::End(End {
             interrupted: false,

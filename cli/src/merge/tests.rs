@@ -88,7 +88,7 @@ impl Run {
 }
 
 fn finished(result: TestResult) -> Event {
-    Event::Finished(Box::new(result))
+    Event::finished(result)
 }
 
 /// Writes the logs of the runs, and reads their beginnings.

@@ -142,7 +142,7 @@ impl<'a> Translation<'a> {
                 started.worker = started.worker.map(|worker| self.worker(worker));
             }
             Event::Started(started) => self.started(started)?,
-            Event::Finished(result) => self.finished(result),
+            Event::Finished(finished) => self.finished(&mut finished.result),
             Event::Round(round) => self.rename(&mut round.device),
             Event::Probed(probed) => self.rename(&mut probed.device),
             Event::DeviceLost(lost) => {

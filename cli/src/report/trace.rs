@@ -144,7 +144,7 @@ impl Trace {
             Event::Plan(part) => self.tests.extend(part.tests.into_iter().map(|test| test.path)),
             Event::WorkerStarted(started) => self.add_worker(started),
             Event::Started(started) => self.start(started),
-            Event::Finished(result) => self.finish(&result),
+            Event::Finished(finished) => self.finish(&finished.result),
             Event::Probed(Probed { device, time: begin, error, duration }) => {
                 self.push(Span {
                     device,
@@ -379,7 +379,7 @@ mod tests {
 
     /// A result after a quarter of a second.
     fn finish(test: &str, attempt: u32, outcome: Outcome) -> Event {
-        Event::Finished(Box::new(changed(result(test, outcome), |r| r.number = attempt)))
+        Event::finished(changed(result(test, outcome), |r| r.number = attempt))
     }
 
     fn worker(worker: Option<u32>, time: u64) -> Event {

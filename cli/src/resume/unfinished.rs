@@ -5,11 +5,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clmatrix_harness::private::log::events::{Event, Started};
+use clmatrix_harness::private::log::events::{Event, Finished, Started};
 use clmatrix_harness::private::log::read_error::ReadError;
 use clmatrix_harness::private::log::run_header::RunHeader;
 use clmatrix_harness::private::log::sum::Sum;
-use clmatrix_harness::private::result::test_result::TestResult;
 use clmatrix_harness::private::verdict::Verdict;
 
 /// The number of times that a test may be running when its run is cut short.
@@ -125,7 +124,7 @@ impl Executions {
                 }
             }
             Event::Started(started) => self.start(started),
-            Event::Finished(result) => self.finish(result),
+            Event::Finished(finished) => self.finish(finished),
             Event::End(end) => {
                 self.has_begun = true;
                 self.is_over = !end.interrupted;
@@ -155,16 +154,16 @@ impl Executions {
         }
     }
 
-    fn finish(&mut self, result: &TestResult) {
+    fn finish(&mut self, Finished { result, repeated }: &Finished) {
         self.has_begun = true;
         if let Some((_, execution)) = self.planned.get_mut(&result.test) {
             execution.is_running = false;
             // A result stays one while the test runs once more for a note.
             if result.verdict != Verdict::NotRun {
-                execution.has_ended |= !result.repeated;
+                execution.has_ended |= !repeated;
                 let is_as_expected = result.verdict.is_as_expected();
                 execution.went_wrong =
-                    result.repeated && !is_as_expected && !result.is_of_reused_context();
+                    *repeated && !is_as_expected && !result.is_of_reused_context();
             }
         }
     }
@@ -219,7 +218,7 @@ mod tests {
     }
 
     fn finish(id: &str, outcome: Outcome, repeated: bool) -> Event {
-        Event::Finished(Box::new(TestResult { repeated, ..result(id, outcome) }))
+        Event::Finished(Box::new(Finished { result: result(id, outcome), repeated }))
     }
 
     fn resumed() -> Event {
@@ -316,14 +315,14 @@ mod tests {
         let crashed = || Outcome::Crashed { how: "SIGSEGV".to_owned() };
         let attempt = |number, outcome, repeated| {
             let result = changed(result("s::a@d", outcome), |r| r.number = number);
-            Event::Finished(Box::new(TestResult { repeated, ..result }))
+            Event::Finished(Box::new(Finished { result, repeated }))
         };
         let first = || vec![start(1, 1), attempt(1, crashed(), true)];
         let not_run = attempt(2, Outcome::NotRun { reason: "stopped".to_owned() }, false);
         let reused = changed(result("s::a@d", crashed()), |result| {
-            (result.repeated, result.reused_context) = (true, Some(Verdict::Crash));
+            result.reused_context = Some(Verdict::Crash);
         });
-        let reused = Event::Finished(Box::new(reused));
+        let reused = Event::repeated(reused);
         let cases = [
             ("running", vec![start(1, 1)], false),
             ("the last result", vec![start(1, 1), attempt(1, crashed(), false)], false),

@@ -134,6 +134,11 @@ fn a_driver_that_crashes_is_lost() {
 fn a_driver_that_exits_is_lost() {
     // The exit is no test's; it could not be seen whether it comes again.
     is_lost("exit", Verdict::Crash, 1, 0);
+    let mut run = SickRun::new("exit", "6-1000");
+    run.command.args(["--retries", "2"]);
+    let (_, page, log) = run.end();
+    let counts = (count(&log, Verdict::Crash), count(&log, Verdict::Flaky));
+    assert_eq!(counts, (1, 0), "the rerun was not run: {page}");
 }
 
 fn a_driver_that_hangs_is_lost() {

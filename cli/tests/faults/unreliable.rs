@@ -200,15 +200,25 @@ fn a_crash_of_a_worker_can_be_expected() {
 }
 
 fn a_crash_of_a_worker_is_flaky() {
-    let run = Unreliable::new();
-    let mut command = run.command("crashes_first_on_a_foreign_thread");
-    run.configure(&mut command, FLAKY_PASSES, "");
-    assert_eq!(output(command).status.code(), Some(0));
-    let (result, of_worker) = run.results();
-    assert_eq!(result.verdict, Verdict::Pass);
-    let crash = of_worker.expect("a result");
-    assert_eq!((crash.verdict, crash.tolerated, crash.number), (Verdict::Flaky, true, 2));
-    let Outcome::Crashed { .. } = &crash.decisive().outcome else { panic!("{crash:?}") };
+    let cases = [
+        ("30", (Verdict::Flaky, true)),
+        ("{ count = 30, on = [\"crash\"], message = \"SIGABRT\" }", (Verdict::Flaky, true)),
+        ("{ count = 30, on = [\"timeout\"] }", (Verdict::Crash, false)),
+        ("{ count = 30, message = \"SIGSEGV\" }", (Verdict::Crash, false)),
+    ];
+    for (retries, (verdict, tolerated)) in cases {
+        let run = Unreliable::new();
+        let mut command = run.command("crashes_first_on_a_foreign_thread");
+        let profile = format!("[profile.default]\nretries = {retries}\nflaky-result = \"pass\"\n");
+        run.configure(&mut command, &profile, "");
+        assert_eq!(output(command).status.code(), Some(i32::from(!tolerated)), "{retries}");
+        let (result, of_worker) = run.results();
+        assert_eq!(result.verdict, Verdict::Pass);
+        let crash = of_worker.expect("a result");
+        assert_eq!((crash.verdict, crash.tolerated), (verdict, tolerated), "{retries}");
+        assert_eq!((crash.number, crash.earlier.len()), (1, 0), "{retries}");
+        let Outcome::Crashed { .. } = &crash.outcome else { panic!("{crash:?}") };
+    }
 }
 
 fn an_exit_is_that_of_its_thread() {

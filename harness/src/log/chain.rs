@@ -53,7 +53,7 @@ mod tests {
         let stdout = id.repeat(5000);
         let mut result = result(&format!("s::t{id}@d"), Outcome::Passed);
         result.stdout = stdout;
-        let events = [Event::Run(Box::new(header)), Event::Finished(Box::new(result))];
+        let events = [Event::Run(Box::new(header)), Event::finished(result)];
         let lines = events.map(|event| serde_json::to_string(&event).unwrap() + "\n");
         fs::create_dir_all(log.parent().unwrap()).unwrap();
         // The runner was killed while it wrote the next line.

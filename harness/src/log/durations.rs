@@ -82,9 +82,8 @@ mod tests {
     fn tests_that_ran_have_durations() {
         let not_run = Outcome::NotRun { reason: "stopped".to_owned() };
         let results = [result("s::a@\"d\"", Outcome::Passed), result("s::b@d", not_run)];
-        let lines = results.map(|result| {
-            serde_json::to_string(&Event::Finished(Box::new(result))).unwrap() + "\n"
-        });
+        let lines =
+            results.map(|result| serde_json::to_string(&Event::finished(result)).unwrap() + "\n");
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("events.jsonl");
         std::fs::write(&log, lines.concat() + "{\"event\":\"finished\",\"te").unwrap();

@@ -53,13 +53,25 @@ pub enum Event {
     /// A device begins its next round over the tests.
     Round(Round),
     /// A test ended, in whatever way. The last line for a test has its result, in rounds that of the round.
-    Finished(Box<TestResult>),
+    Finished(Box<Finished>),
     /// A device was probed.
     Probed(Probed),
     /// A device does not work any more. Its other tests are not run.
     DeviceLost(DeviceLost),
     /// The run is over.
     End(End),
+}
+
+impl Event {
+    /// The last result of a test in its round.
+    pub fn finished(result: TestResult) -> Self {
+        Self::Finished(Box::new(Finished { result, repeated: false }))
+    }
+
+    /// A result of a test that runs again in its round.
+    pub fn repeated(result: TestResult) -> Self {
+        Self::Finished(Box::new(Finished { result, repeated: true }))
+    }
 }
 
 /// A device that the profile expects is not there.
@@ -155,6 +167,18 @@ pub struct Started {
     /// The process id of the worker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
+}
+
+/// A test ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Finished {
+    /// The result of the attempt.
+    #[serde(flatten)]
+    pub result: TestResult,
+    /// True if the test runs again in its round: the result is not the last one there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub repeated: bool,
 }
 
 /// A device begins a later round over the tests that have run in the round before. The first one has no such line.

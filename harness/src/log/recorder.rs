@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use indexmap::IndexMap;
 
 use crate::config::Sync;
-use crate::log::events::{Characterized, DeviceLost, End, Event, Round};
+use crate::log::events::{Characterized, DeviceLost, End, Event, Finished, Round};
 use crate::log::run_log::RunLog;
 use crate::log::sum::Sum;
 use crate::os::Source;
@@ -182,8 +182,8 @@ impl<'a> Recorder<'a> {
     }
 
     /// Records the result of an attempt, and tells the observer that the test is run again.
-    pub fn repeated(&self, position: usize, result: TestResult) {
-        self.record(Event::Finished(Box::new(result)));
+    pub fn repeated(&self, position: usize, finished: Finished) {
+        self.record(Event::Finished(Box::new(finished)));
         self.observer.repeated(position);
     }
 
@@ -203,7 +203,7 @@ impl<'a> Recorder<'a> {
 
     /// Records the result of a test.
     pub fn finished(&self, position: usize, result: &TestResult) {
-        self.record(Event::Finished(Box::new(result.clone())));
+        self.record(Event::finished(result.clone()));
         self.tell_final(position, result);
     }
 
@@ -218,19 +218,14 @@ impl<'a> Recorder<'a> {
     /// Ends a test in one of several rounds, and records the result if it `counts`.
     pub fn finished_in_round(&self, position: usize, result: &TestResult, counts: bool) {
         if counts {
-            self.record(Event::Finished(Box::new(result.clone())));
+            self.record(Event::finished(result.clone()));
         }
         self.observer.finished_in_round(position, result);
     }
 
-    /// Records an attempt of a result of workers, with its earlier ones, and passes it to the observer if it `is_worse`
-    /// than all before.
+    /// Records an attempt of a result of workers, and passes it to the observer if it `is_worse` than all before.
     pub fn of_worker(&self, result: &TestResult, is_worse: bool) {
-        for earlier in &result.earlier {
-            let earlier = TestResult { repeated: true, ..earlier.clone() };
-            self.record(Event::Finished(Box::new(earlier)));
-        }
-        self.record(Event::Finished(Box::new(result.clone())));
+        self.record(Event::finished(result.clone()));
         if is_worse {
             self.observer.of_worker(result);
         }
@@ -275,10 +270,10 @@ impl Sinks {
                 }
             }
         }
-        if let (Some(Loss { first: first @ None, .. }), Event::Finished(result)) =
+        if let (Some(Loss { first: first @ None, .. }), Event::Finished(finished)) =
             (&mut self.loss, &event)
         {
-            *first = Some(result.test.clone());
+            *first = Some(finished.result.test.clone());
         }
         if let Some(sum) = &mut self.sum {
             let in_file = self.loss.is_none().then_some(start..self.length);
@@ -324,7 +319,7 @@ mod tests {
         recorder.finished(0, &result("s::short@d", Outcome::Passed));
         let mut long = result("s::long@d", Outcome::Passed);
         long.stdout = "long ".repeat(1000);
-        recorder.repeated(1, TestResult { repeated: true, ..long.clone() });
+        recorder.repeated(1, Finished { result: long.clone(), repeated: true });
         long.number = 2;
         recorder.finished(1, &TestResult { earlier: vec![long.clone()], ..long });
         recorder.record_end(|sum| End {

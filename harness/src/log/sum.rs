@@ -123,7 +123,8 @@ impl Sum {
                 self.results.start(started);
             }
             Event::Round(round) => self.results.begin_round(&round.device),
-            Event::Finished(mut result) => {
+            Event::Finished(finished) => {
+                let mut result = finished.result;
                 let (begin, before) = self.resumed.unwrap_or((log.header.time, Duration::ZERO));
                 let part = result.end().duration_since(begin).unwrap_or_default();
                 log.duration = log.duration.max(before + part);
@@ -139,7 +140,7 @@ impl Sum {
                     written.filter(|written| written.number == known.number)
                 };
                 result.expectation = result.expectation.and_then(written);
-                self.results.finish(*result);
+                self.results.finish(result);
             }
             Event::DeviceLost(lost) => log.lost.push(lost),
             Event::End(end) => {
@@ -287,23 +288,23 @@ mod tests {
     }
 
     fn passed(test: &str) -> Event {
-        Event::Finished(Box::new(result(test, Outcome::Passed)))
+        Event::finished(result(test, Outcome::Passed))
     }
 
     fn failed(test: &str) -> Event {
         let outcome = Outcome::Failed { message: "no".to_owned(), location: None };
-        Event::Finished(Box::new(result(test, outcome)))
+        Event::finished(result(test, outcome))
     }
 
     fn flaky_event(tolerated: bool) -> Event {
         let flaky = TestResult { tolerated, ..flaky("s::a@d", Outcome::Passed) };
-        let line = serde_json::to_vec(&Event::Finished(Box::new(flaky))).unwrap();
+        let line = serde_json::to_vec(&Event::finished(flaky)).unwrap();
         serde_json::from_slice(&line).unwrap()
     }
 
     fn not_run(test: &str) -> Event {
         let outcome = Outcome::NotRun { reason: "stopped".to_owned() };
-        Event::Finished(Box::new(result(test, outcome)))
+        Event::finished(result(test, outcome))
     }
 
     fn end() -> Event {
@@ -365,17 +366,14 @@ mod tests {
     #[test]
     fn the_worst_result_of_workers_counts_however_they_are_numbered() {
         let id = "worker::crash@d";
-        let crashed = Outcome::Crashed { how: "SIGSEGV".to_owned() };
-        let attempt = |repeated, result| {
-            Event::Finished(Box::new(TestResult { repeated, ..changed(result, |r| r.number = 1) }))
-        };
-        let crash = |repeated| attempt(repeated, result(id, crashed.clone()));
-        let flaky = || attempt(false, flaky(id, Outcome::Passed));
+        let crashed = || result(id, Outcome::Crashed { how: "SIGSEGV".to_owned() });
+        let crash = || Event::finished(crashed());
+        let flaky = || Event::finished(TestResult { verdict: Verdict::Flaky, ..crashed() });
         let round = || Event::Round(Round { device: "d".to_owned(), number: 2 });
         let cases = [
-            (vec![crash(true), flaky()], Verdict::Flaky),
-            (vec![crash(false), crash(true), flaky()], Verdict::Crash),
-            (vec![crash(true), flaky(), round(), crash(false)], Verdict::Crash),
+            (vec![flaky(), flaky()], Verdict::Flaky),
+            (vec![crash(), flaky()], Verdict::Crash),
+            (vec![flaky(), round(), crash()], Verdict::Crash),
         ];
         for (events, expected) in cases {
             let earlier =
@@ -414,7 +412,7 @@ mod tests {
             (&[&first, &second, &third, &second], &[&first, &third]),
         ];
         for (attempts, expected) in cases {
-            let finished = attempts.iter().map(|&result| Event::Finished(Box::new(result.clone())));
+            let finished = attempts.iter().map(|&result| Event::finished(result.clone()));
             let log = from_events([begin()].into_iter().chain(finished)).unwrap();
             let [result] = &log.results[..] else { panic!("{:?}", log.results) };
             assert_eq!(result.earlier.iter().collect::<Vec<_>>(), expected);
@@ -503,7 +501,7 @@ mod tests {
             started("s::a@d"),
             passed("s::a@d"),
             started("s::b@d"),
-            Event::Finished(Box::new(result("s::b@d", crashed))),
+            Event::finished(result("s::b@d", crashed)),
             end(),
         ];
         let line = |event| serde_json::to_string(event).unwrap() + "\n";
@@ -548,7 +546,7 @@ mod tests {
             passed("s::a@d"),
             first,
             resumed,
-            Event::Finished(Box::new(late)),
+            Event::finished(late),
         ];
         let sum = |events: &[Event]| from_events(events.to_vec()).unwrap();
         let cut = sum(&events);

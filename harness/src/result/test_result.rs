@@ -38,9 +38,6 @@ pub struct TestResult {
     /// had run other tests before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub doubtful: bool,
-    /// True if the test runs again in its round: the result is not the last one there.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub repeated: bool,
     /// The name of the machine that ran it, in a merged run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<Box<str>>,
@@ -81,7 +78,6 @@ impl TestResult {
             expectation: expectation.map(|known| known.written.clone()),
             tolerated: false,
             doubtful: false,
-            repeated: false,
             host: None,
             earlier: Vec::new(),
             rounds: None,
@@ -127,7 +123,7 @@ impl TestResult {
     /// Adds a later attempt to a result of workers, of which the worst counts.
     pub(crate) fn add_of_worker(&mut self, mut attempt: Self) {
         let mut earlier = std::mem::take(&mut self.earlier);
-        if self.repeated || attempt.verdict.is_worse_than(self.verdict) {
+        if attempt.verdict.is_worse_than(self.verdict) {
             std::mem::swap(self, &mut attempt);
         }
         earlier.push(attempt);
@@ -161,12 +157,13 @@ impl TestResult {
             return Some(format!("reused-context: {}", past(verdict)));
         }
         match self.verdict {
+            Verdict::Flaky | Verdict::Crash if self.is_of_worker() => None,
             Verdict::Flaky => {
                 let decisive = self.decisive();
                 let (verdict, number) = (decisive.verdict.name(), decisive.number);
                 Some(format!("{verdict} at attempt {number} of {}", self.number))
             }
-            Verdict::Crash if !self.is_of_worker() => self.alone(),
+            Verdict::Crash => self.alone(),
             _ => None,
         }
     }

@@ -462,29 +462,32 @@ impl<'a> DeviceRun<'a> {
         TestResult { tolerated: self.tolerates(&result), ..result }
     }
 
-    /// Makes a result as expected flaky, since the test went wrong before.
-    pub fn make_flaky(&self, result: &mut TestResult) {
+    /// Makes a result flaky, since the test was repeated and ended otherwise. It is tolerated where the configuration
+    /// says so, if one of them `is_pass`.
+    pub fn make_flaky(&self, result: &mut TestResult, is_pass: bool) {
         result.verdict = Verdict::Flaky;
-        result.tolerated =
-            result.outcome == Outcome::Passed && self.state.run.flaky_result == FlakyResult::Pass;
+        result.tolerated = is_pass && self.state.run.flaky_result == FlakyResult::Pass;
     }
 
     /// Records a crash that is no test's, as an attempt of the result `worker::crash@DEVICE`. `running` is the test
-    /// that was running, and has not crashed when it ran again; `None` after the last test of a worker. With
-    /// `retries`, that rerun makes the result flaky.
-    pub fn record_worker_crash(&self, mut crashed: Ran, running: Option<usize>) {
+    /// that was running, with the outcome of its rerun; `None` after the last test of a worker. If `retries` repeat
+    /// such a crash, a rerun that has ended otherwise makes the result flaky.
+    pub fn record_worker_crash(&self, mut crashed: Ran, running: Option<(usize, &Outcome)>) {
         let mut text = "tests that the worker had run before, the last one last:\n".to_owned();
         crashed.before.iter().for_each(|position| text += &format!("{}\n", self.id(*position)));
         text += &match running {
-            Some(position) => format!("running test: {}\n", self.id(position)),
+            Some((position, _)) => format!("running test: {}\n", self.id(position)),
             None => "after the last test\n".to_owned(),
         };
         let attempt = &mut crashed.attempt;
         attempt.stdout = text + &attempt.stdout;
         // It is the test that is repeated.
         attempt.reused_context = None;
-        let is_repeated = running.is_some_and(|position| self.settings(position).retries.is_on());
-        self.record_of_worker("crash", crashed, is_repeated);
+        let is_flaky = running.is_some_and(|(position, rerun)| {
+            let has_ended = rerun.status().is_some() && !matches!(rerun, Outcome::Crashed { .. });
+            has_ended && self.settings(position).retries.pause(0, &attempt.outcome).is_some()
+        });
+        self.record_of_worker("crash", crashed, is_flaky);
     }
 
     /// Records an end that went wrong, as an attempt of the result `worker::NAME@DEVICE`: of a worker after its last
@@ -495,22 +498,17 @@ impl<'a> DeviceRun<'a> {
         self.record_of_worker(name, ended.into(), false);
     }
 
-    /// Records an attempt of a result of workers, of which the worst counts. One that did not go wrong when it was
-    /// repeated is flaky.
-    fn record_of_worker(&self, name: &'static str, mut ended: Ran, passed_again: bool) {
+    /// Records an attempt of a result of workers, of which the worst counts.
+    fn record_of_worker(&self, name: &'static str, mut ended: Ran, is_flaky: bool) {
         let id = [OF_WORKER, name, "@", self.device_id()].concat();
         let expectation = self.expectations_of_workers.get(name);
         let mut of_workers = self.of_workers.lock().unwrap_or_else(PoisonError::into_inner);
         let known = of_workers.entry(name).or_default();
         known.attempts += 1;
         ended.attempt.number = known.attempts;
-        let mut result = self.result(id.clone(), ended, expectation);
-        if passed_again && result.verdict.is_failure() {
-            known.attempts += 1;
-            let passed = Attempt { number: known.attempts, ..Attempt::new(Outcome::Passed) };
-            let crashed = std::mem::replace(&mut result, self.result(id, passed.into(), None));
-            self.make_flaky(&mut result);
-            result.earlier = vec![crashed];
+        let mut result = self.result(id, ended, expectation);
+        if is_flaky && result.verdict.is_failure() {
+            self.make_flaky(&mut result, true);
         }
         self.limits.count(&result);
         let is_worse = known.worst.is_none_or(|worst| result.verdict.is_worse_than(worst));

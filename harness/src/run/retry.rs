@@ -7,9 +7,10 @@
 //! A run that is cut short may leave an attempt that went wrong without its repeat. When the run goes on, the
 //! test is flaky if it passes then, unless that attempt was in a reused context.
 
+use crate::log::events::Finished;
 use crate::result::test_result::TestResult;
 use crate::run::device_run::DeviceRun;
-use crate::verdict::Verdict;
+use crate::verdict::{Outcome, Verdict};
 
 /// A test that has run.
 pub(super) struct Retry<'a> {
@@ -24,13 +25,13 @@ impl Retry<'_> {
     pub fn run(
         &self,
         first: TestResult,
-        mut repeat: impl FnMut(TestResult) -> Option<TestResult>,
+        mut repeat: impl FnMut(Finished) -> Option<TestResult>,
     ) -> TestResult {
         let DeviceRun { limits, state, .. } = self.device_run;
         let mut attempts = Vec::new();
         let mut result = first;
         let mut again = |result: &mut TestResult| {
-            let next = repeat(TestResult { repeated: true, ..result.clone() });
+            let next = repeat(Finished { result: result.clone(), repeated: true });
             next.map(|next| std::mem::replace(result, next))
         };
         if result.is_of_reused_context()
@@ -52,17 +53,18 @@ impl Retry<'_> {
         let went_wrong =
             attempts.len() > not_retries || state.run.so_far.went_wrong.contains(&self.position);
         if went_wrong && result.verdict.is_as_expected() {
-            self.device_run.make_flaky(&mut result);
+            let is_pass = result.outcome == Outcome::Passed;
+            self.device_run.make_flaky(&mut result, is_pass);
         }
         let is_doubtful = result.verdict == Verdict::Crash && result.doubtful;
         if attempts.is_empty()
             && is_doubtful
             && result.outcome.is_own_crash()
-            && let Some(alone) = repeat(result.clone())
+            && let Some(alone) = repeat(Finished { result: result.clone(), repeated: false })
         {
             limits.hang_budget.add_rerun(&alone.outcome, alone.duration);
-            let alone = TestResult { repeated: true, ..alone };
-            state.recorder.repeated(self.position, alone.clone());
+            let finished = Finished { result: alone.clone(), repeated: true };
+            state.recorder.repeated(self.position, finished);
             attempts.push(alone);
         }
         result.earlier = attempts;

@@ -13,6 +13,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use crate::case::Case;
+use crate::log::events::Finished;
 use crate::registry::Test;
 use crate::result::attempt::Attempt;
 use crate::result::ended::Ended;
@@ -143,8 +144,8 @@ impl<'a> Slot<'a> {
         let is_probe_due = self.needs_probe(&result);
         // Each loss is the reason of one repeat.
         self.known_losses = self.losses_elsewhere();
-        let result = TestResult { repeated: true, ..result };
-        match self.again(position, result, is_probe_due) {
+        let before = Finished { result, repeated: true };
+        match self.again(position, before, is_probe_due) {
             Some(again) if !matches!(again.attempt.outcome, Outcome::NotRun { .. }) => again,
             _ => first,
         }
@@ -169,17 +170,17 @@ impl<'a> Slot<'a> {
         }
         self.become_alone(position, turn);
         device_run.limits.health.note(&device_run.id(position), crash, false);
-        let crashed = TestResult { repeated: true, ..self.result(position, ran.clone()) };
+        let crashed = Finished { result: self.result(position, ran.clone()), repeated: true };
         let mut rerun = self.again(position, crashed, true).unwrap_or_else(|| {
             let reason = device_run.limits.end().unwrap_or_default();
             let number = ran.attempt.number + 1;
             Attempt { number, ..Attempt::new(Outcome::NotRun { reason }) }.into()
         });
-        let Attempt { ended: Ended { outcome, duration, .. }, .. } = &rerun.attempt;
+        let Ended { outcome, duration, .. } = &rerun.attempt.ended;
         device_run.limits.hang_budget.add_rerun(outcome, *duration);
         rerun.is_own_crash |= outcome.is_own_crash();
         if !rerun.is_own_crash {
-            device_run.record_worker_crash(ran, Some(position));
+            device_run.record_worker_crash(ran, Some((position, outcome)));
         }
         rerun
     }
@@ -227,7 +228,7 @@ impl<'a> Slot<'a> {
     fn repeat(
         &mut self,
         position: usize,
-        before: TestResult,
+        before: Finished,
         needs_probe: &mut bool,
     ) -> Option<TestResult> {
         let ran = self.again(position, before, std::mem::take(needs_probe))?;
@@ -238,7 +239,7 @@ impl<'a> Slot<'a> {
 
     /// Records the result before, and runs the test again in the worker of the slot, or in a fresh one, after a
     /// probe if one is due, by which the device may be lost. Returns `None` if the device is not to be used any more.
-    fn again(&mut self, position: usize, before: TestResult, is_probe_due: bool) -> Option<Ran> {
+    fn again(&mut self, position: usize, before: Finished, is_probe_due: bool) -> Option<Ran> {
         let device_run = self.device_run;
         device_run.state.recorder.repeated(position, before);
         if is_probe_due {

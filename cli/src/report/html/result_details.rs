@@ -161,7 +161,10 @@ impl Attempt {
             number: attempt.number,
             verdict: letter(match attempt.verdict {
                 // Several attempts decided the verdict. The last one of a flaky test is as expected.
-                Verdict::Flaky if attempt.outcome != Outcome::Passed => Verdict::ExpectedFail,
+                // A crash of a worker is its only attempt.
+                Verdict::Flaky if attempt.outcome != Outcome::Passed && !attempt.is_of_worker() => {
+                    Verdict::ExpectedFail
+                }
                 Verdict::Flaky => judge(&attempt.outcome, None),
                 verdict => verdict,
             }),
