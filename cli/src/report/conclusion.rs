@@ -3,7 +3,9 @@
 use std::fmt;
 
 use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::result::test_result::{TestResult, differing_in_reused_context};
+use clmatrix_harness::private::result::test_result::{
+    differing_in_reused_context, test_and_device,
+};
 use clmatrix_harness::private::target::{NOT_ALL_RUN, SUCCESS};
 use clmatrix_harness::private::text::{counted, human};
 use indexmap::IndexMap;
@@ -38,7 +40,7 @@ impl Conclusion {
             counted(header.devices.len(), "device"),
             human(log.duration)
         );
-        match rounds(results) {
+        match rounds(log) {
             Some((fewest, most)) if fewest < most => run += &format!(", {fewest} to {most} rounds"),
             Some((_, most)) => run += &format!(", {most} rounds"),
             None => {}
@@ -91,16 +93,13 @@ impl fmt::Display for Conclusion {
 }
 
 /// The number of rounds of each device with several: the fewest and the most.
-fn rounds(results: &[TestResult]) -> Option<(usize, usize)> {
+fn rounds(log: &RunLog) -> Option<(usize, usize)> {
     let mut devices: IndexMap<&str, usize> = IndexMap::new();
-    for result in results {
-        if let Some(counts) = &result.rounds {
-            let rounds = devices.entry(result.test_and_device().1).or_default();
-            *rounds = counts.ran.max(*rounds);
-        }
+    for (test, counts) in &log.rounds {
+        let rounds = devices.entry(test_and_device(test).1).or_default();
+        *rounds = counts.ran.max(*rounds);
     }
-    let several = devices.into_values().filter(|rounds| *rounds > 1);
-    several.fold(None, |range, rounds| {
+    devices.into_values().fold(None, |range, rounds| {
         let (fewest, most) = range.unwrap_or((rounds, rounds));
         Some((rounds.min(fewest), rounds.max(most)))
     })
@@ -108,23 +107,26 @@ fn rounds(results: &[TestResult]) -> Option<(usize, usize)> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, SystemTime};
+
     use super::*;
-    use clmatrix_harness::private::log::sample::result;
+    use clmatrix_harness::private::log::sample::run_log;
     use clmatrix_harness::private::result::round_counts::RoundCounts;
-    use clmatrix_harness::private::verdict::Outcome;
 
     #[test]
     fn devices_with_several_rounds_count() {
         let ran = |device: &str, ran: usize| {
-            let result = result(&format!("s::t_{ran}@{device}"), Outcome::Passed);
-            let (passed, decisive, start, end) = (ran, 1, result.started, result.end());
-            let counts = RoundCounts { passed, ran, decisive, start, end };
-            let counts = (ran > 1).then(|| Box::new(counts));
-            TestResult { rounds: counts, ..result }
+            let (start, end) = (SystemTime::UNIX_EPOCH, SystemTime::UNIX_EPOCH);
+            let counts = RoundCounts { passed: ran, ran, decisive: 1, start, end };
+            (format!("s::t_{ran}@{device}"), counts)
         };
-        let results = [ran("a", 3), ran("a", 1), ran("b", 4), ran("b", 5), ran("c", 1)];
-        assert_eq!(rounds(&results), Some((3, 5)));
-        assert_eq!(rounds(&results[..2]), Some((3, 3)));
-        assert_eq!(rounds(&results[4..]), None);
+        let rounds = |tests: &[_]| {
+            let log = run_log(Vec::new(), Vec::new(), Duration::ZERO);
+            rounds(&RunLog { rounds: tests.iter().cloned().collect(), ..log })
+        };
+        let tests = [ran("a", 3), ran("b", 4), ran("b", 5)];
+        assert_eq!(rounds(&tests), Some((3, 5)));
+        assert_eq!(rounds(&tests[..1]), Some((3, 3)));
+        assert_eq!(rounds(&[]), None);
     }
 }

@@ -138,7 +138,7 @@ impl Page<'_> {
                 counts: tallies.iter().map(|tally| tally.of(kind.verdict)).collect(),
                 color: kind.color.filter(|_| self.layout.color),
             });
-        let foot = wall_time(results, &self.log.resumed).map(human).unwrap_or_default();
+        let foot = wall_time(self.log, results).map(human).unwrap_or_default();
         Group { label: one_line(device), columns: columns.collect(), foot }
     }
 
@@ -331,7 +331,7 @@ impl Page<'_> {
     }
 
     fn message(&self, result: &TestResult) -> String {
-        let rounds = result.rounds.as_ref().map(ToString::to_string);
+        let rounds = self.log.rounds(result).map(ToString::to_string);
         let found = rounds.into_iter().chain(result.attempts());
         let mut text: String = found.map(|found| self.wrapped(&found)).collect();
         let result = result.decisive();
@@ -470,15 +470,15 @@ impl Page<'_> {
 }
 
 /// Returns the time from the first start of a test to the last end, without the pauses of a run that was
-/// resumed at these times.
-pub(super) fn wall_time(results: &[&TestResult], resumed: &[SystemTime]) -> Option<Duration> {
+/// resumed.
+pub(super) fn wall_time(log: &RunLog, results: &[&TestResult]) -> Option<Duration> {
     let mut parts: BTreeMap<usize, (SystemTime, SystemTime)> = BTreeMap::new();
     for result in results.iter().filter(|result| result.verdict != Verdict::NotRun) {
-        let (next, last) = match &result.rounds {
+        let (next, last) = match log.rounds(result) {
             Some(rounds) => (rounds.start, rounds.end),
             None => (result.started, result.end()),
         };
-        let part = resumed.partition_point(|time| *time <= next);
+        let part = log.resumed.partition_point(|time| *time <= next);
         let (start, end) = parts.entry(part).or_insert((next, last));
         (*start, *end) = (next.min(*start), last.max(*end));
     }

@@ -109,9 +109,9 @@ impl Summary<'_> {
             let sums = tallies.iter().map(|of_device| cell(&of_device.iter().copied().sum()));
             table.push(["all".to_owned()].into_iter().chain(sums).collect());
         }
-        let times = devices.values().map(|results| {
-            wall_time(results, &self.log.resumed).map_or_else(|| "-".to_owned(), human)
-        });
+        let times = devices
+            .values()
+            .map(|results| wall_time(self.log, results).map_or_else(|| "-".to_owned(), human));
         table.push(["time".to_owned()].into_iter().chain(times).collect());
         if results.is_empty() { String::new() } else { table.markdown() }
     }

@@ -80,11 +80,11 @@ fn the_worst_result_counts() {
     assert_eq!(run.status, Some(1));
     for result in results(&run.log, "rounds::fails_the_second_time") {
         assert_eq!((result.verdict, result.number), (Verdict::Fail, 2));
-        let rounds = result.rounds.as_ref().expect("several rounds");
+        let rounds = run.log.rounds(result).expect("several rounds");
         assert_eq!((rounds.passed, rounds.ran, rounds.decisive), (2, 3, 2));
     }
     for result in results(&run.log, "rounds::comes_after_it") {
-        let rounds = result.rounds.as_ref().expect("several rounds");
+        let rounds = run.log.rounds(result).expect("several rounds");
         assert_eq!((result.verdict, rounds.passed, rounds.ran), (Verdict::Pass, 3, 3));
     }
     for test in ["skips_itself", "is_ignored"] {
@@ -112,7 +112,7 @@ fn a_time_may_end_the_rounds() {
     assert_eq!(run.log.header.devices.len(), 4);
     for (device, finished) in run.by_device("finished") {
         let results = run.log.results.iter().filter(|result| result.test_and_device().1 == device);
-        let counts = results.map(|result| result.rounds.as_ref().expect("several rounds"));
+        let counts = results.map(|result| run.log.rounds(result).expect("several rounds"));
         let ran: Vec<usize> = counts.clone().map(|counts| counts.ran).collect();
         assert!(counts.clone().all(|counts| counts.passed == counts.ran));
         assert_eq!(ran.iter().sum::<usize>(), finished.len(), "on {device}");
@@ -148,7 +148,9 @@ fn a_device_may_end_with_its_first_failure() {
     assert_eq!(run.status, Some(1));
     let reason = "--until-fail: a result on this device was unexpected".to_owned();
     let not_run = Outcome::NotRun { reason };
-    assert!(results(&run.log, "returns_an_error").iter().all(|result| result.rounds.is_none()));
+    assert!(
+        results(&run.log, "returns_an_error").iter().all(|result| run.log.rounds(result).is_none())
+    );
     let (_, rest): (Vec<_>, Vec<_>) =
         run.log.results.iter().partition(|result| result.verdict == Verdict::Fail);
     assert!(rest.iter().all(|result| result.outcome == not_run));
@@ -216,7 +218,7 @@ fn ctrl_c_in_a_later_round_is_a_whole_run() {
     assert_eq!(run.wait().expect("the run ends").code(), Some(0));
     let log = log(folder.path());
     assert!(!log.interrupted && log.exit_status() == 0);
-    assert!(log.results.iter().any(|result| result.rounds.is_some()));
+    assert!(!log.rounds.is_empty());
 }
 
 /// Returns a value if each device has begun its third round.

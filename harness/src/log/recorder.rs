@@ -64,8 +64,6 @@ pub struct Recorder<'a> {
     is_dirty: AtomicBool,
     /// True if some test was not run.
     pub lacks_results: AtomicBool,
-    /// True if some device made fewer rounds than it should.
-    pub lacks_rounds: AtomicBool,
     /// The number of workers so far.
     workers: AtomicU32,
     /// Follows the run.
@@ -110,7 +108,6 @@ impl<'a> Recorder<'a> {
             sync,
             is_dirty: AtomicBool::new(false),
             lacks_results: AtomicBool::new(false),
-            lacks_rounds: AtomicBool::new(false),
             workers: AtomicU32::new(0),
             observer,
         }
@@ -201,26 +198,12 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Records the result of a test.
-    pub fn finished(&self, position: usize, result: &TestResult) {
-        self.record(Event::finished(result.clone()));
-        self.tell_final(position, result);
-    }
-
     /// Tells the observer the final result of a test.
-    fn tell_final(&self, position: usize, result: &TestResult) {
+    pub fn finished(&self, position: usize, result: &TestResult) {
         if let Outcome::NotRun { .. } = result.outcome {
             self.lacks_results.store(true, Ordering::Relaxed);
         }
         self.observer.finished(position, result);
-    }
-
-    /// Ends a test in one of several rounds, and records the result if it `counts`.
-    pub fn finished_in_round(&self, position: usize, result: &TestResult, counts: bool) {
-        if counts {
-            self.record(Event::finished(result.clone()));
-        }
-        self.observer.finished_in_round(position, result);
     }
 
     /// Records an attempt of a result of workers, and passes it to the observer if it `is_worse` than all before.
@@ -231,10 +214,9 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Passes the worst result of a test to the observer, after all rounds.
-    pub fn finished_after_rounds(&self, position: usize, test: &str) {
-        let result = self.sinks().sum.as_mut().map(|sum| sum.result(test).clone());
-        self.tell_final(position, &result.expect("a run with rounds has a log"));
+    /// The result of a test so far, if there is a log.
+    pub fn result(&self, test: &str) -> Option<TestResult> {
+        self.sinks().sum.as_mut().map(|sum| sum.result(test).clone())
     }
 
     /// Records the end that `end` makes of the sum of all events so far.
@@ -316,12 +298,12 @@ mod tests {
     fn record(log: File) -> (RunLog, Option<Loss>) {
         let recorder = Recorder::new(Some(log), Sync::Off, false, &NoObserver);
         recorder.record(Event::Run(Box::new(header(Vec::new()))));
-        recorder.finished(0, &result("s::short@d", Outcome::Passed));
+        recorder.record(Event::finished(result("s::short@d", Outcome::Passed)));
         let mut long = result("s::long@d", Outcome::Passed);
         long.stdout = "long ".repeat(1000);
         recorder.repeated(1, Finished { result: long.clone(), repeated: true });
         long.number = 2;
-        recorder.finished(1, &TestResult { earlier: vec![long.clone()], ..long });
+        recorder.record(Event::finished(TestResult { earlier: vec![long.clone()], ..long }));
         recorder.record_end(|sum| End {
             interrupted: false,
             duration: std::time::Duration::ZERO,

@@ -1,6 +1,5 @@
 //! The results of a log so far.
 
-use std::collections::HashMap;
 use std::time::SystemTime;
 
 use foldhash::fast::RandomState;
@@ -8,12 +7,11 @@ use indexmap::IndexMap;
 
 use super::events::Started;
 use super::plan::PlannedTest;
-use super::round_results::RoundResults;
 use crate::result::attempt::Attempt;
 use crate::result::test_result::{TestResult, test_and_device};
 use crate::verdict::{Outcome, Verdict};
 
-/// The results so far, in the plan's order; tests that are not in the plan follow.
+/// The results of the running rounds, in the plan's order; tests that are not in the plan follow.
 #[derive(Default)]
 pub(super) struct Results {
     pub run_started: Option<SystemTime>,
@@ -24,8 +22,6 @@ pub(super) struct Results {
     places: IndexMap<String, Vec<Option<u32>>, RandomState>,
     /// Tests, and devices, that have no place yet.
     planned: Vec<(u32, u32)>,
-    /// The rounds of the tests that have several, by their places.
-    rounds: HashMap<usize, RoundResults>,
 }
 
 impl Results {
@@ -108,28 +104,23 @@ impl Results {
         }
     }
 
-    /// Begins the next round of a device. Results of workers are those of all rounds.
-    pub fn begin_round(&mut self, device: &str) {
-        let Some(places) = self.places.get(device) else { return };
-        for place in places.iter().flatten().map(|place| *place as usize) {
-            let result = &self.in_order[place];
+    /// Takes the results of the tests of a device that have run. Results of workers are those of all rounds.
+    pub fn take_round(&mut self, device: &str) -> Vec<(usize, TestResult)> {
+        let places = self.places.get(device).into_iter().flatten().flatten();
+        let mut taken = Vec::new();
+        for place in places.map(|place| *place as usize) {
+            let result = &mut self.in_order[place];
             if result.verdict != Verdict::NotRun && !result.is_of_worker() {
-                let rounds = self.rounds.entry(place).or_insert_with(|| RoundResults::new(result));
-                rounds.begin();
+                let none = not_run(result.test.clone(), result.started);
+                taken.push((place, std::mem::replace(result, none)));
             }
         }
+        taken
     }
 
     pub fn finish(&mut self, mut result: TestResult) {
         let place = self.place(&result.test);
         let known = &mut self.in_order[place];
-        if let Some(rounds) = self.rounds.get_mut(&place) {
-            // In a later round, the test has a result.
-            if result.verdict != Verdict::NotRun {
-                *known = rounds.add(result);
-            }
-            return;
-        }
         if result.is_of_worker() && known.verdict != Verdict::NotRun {
             return known.add_of_worker(result);
         }

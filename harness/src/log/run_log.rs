@@ -24,6 +24,7 @@ use super::sum::Sum;
 use crate::config::WrittenExpectation;
 use crate::devices::failure::FailedDriver;
 use crate::result::attempt::Attempt;
+use crate::result::round_counts::RoundCounts;
 use crate::result::test_result::{TestResult, suite};
 use crate::target::{NOT_ALL_RUN, SUCCESS, UNEXPECTED};
 use crate::verdict::{Location, Verdict};
@@ -50,6 +51,8 @@ pub struct RunLog {
     pub measured: IndexMap<String, Vec<Map<String, Value>>>,
     /// One result for each planned test, in the plan's order; `NotRun` where the log has none.
     pub results: Vec<TestResult>,
+    /// The rounds of the tests that ran in several, by their ids.
+    pub rounds: HashMap<String, RoundCounts, RandomState>,
     /// The tests of the plan, and the others that have results, by their paths.
     pub tests: IndexMap<String, PlannedTest, RandomState>,
     /// The slots of the workers that have run tests, by their numbers.
@@ -151,6 +154,11 @@ impl RunLog {
         self.results.iter().filter(is_of).count()
     }
 
+    /// The rounds of the test of a result, if it ran in several.
+    pub fn rounds(&self, result: &TestResult) -> Option<&RoundCounts> {
+        self.rounds.get(&result.test)
+    }
+
     /// The exit status of the run: the one in the log, else the one that its results give.
     pub fn exit_status(&self) -> u8 {
         self.recorded_status.unwrap_or_else(|| self.status())
@@ -158,18 +166,22 @@ impl RunLog {
 
     /// The exit status that the results give.
     pub fn status(&self) -> u8 {
-        self.status_of(&self.results, self.interrupted)
+        self.status_of(self.results.iter(), self.interrupted)
     }
 
-    pub(super) fn status_of(&self, results: &[TestResult], interrupted: bool) -> u8 {
+    pub(super) fn status_of<'a>(
+        &self,
+        mut results: impl Iterator<Item = &'a TestResult> + Clone,
+        interrupted: bool,
+    ) -> u8 {
         if !self.absent.is_empty()
             || !self.failed_drivers.is_empty() && self.strict_drivers
-            || results.iter().any(TestResult::is_unexpected)
+            || results.clone().any(TestResult::is_unexpected)
         {
             UNEXPECTED
         } else if interrupted
-            || results.is_empty() && self.header.shard.is_none()
-            || results.iter().any(|result| result.verdict == Verdict::NotRun)
+            || results.clone().next().is_none() && self.header.shard.is_none()
+            || results.any(|result| result.verdict == Verdict::NotRun)
             || !self.lost.is_empty()
         {
             NOT_ALL_RUN

@@ -146,6 +146,7 @@ pub fn run_log(devices: Vec<RunDevice>, results: Vec<TestResult>, duration: Dura
         properties: IndexMap::new(),
         measured: IndexMap::new(),
         results,
+        rounds: HashMap::default(),
         tests: IndexMap::default(),
         slots: HashMap::default(),
         lost: Vec::new(),

@@ -1,6 +1,7 @@
 //! Adds up the events of a run.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+use std::collections::hash_map::{Entry, HashMap};
 use std::io::BufRead;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -15,12 +16,14 @@ use super::format::FORMAT;
 use super::lines::Lines;
 use super::read_error::{LogError, ReadError};
 use super::results::Results;
+use super::round_results::RoundResults;
 use super::run_header::RunHeader;
 use super::run_log::RunLog;
 use crate::config::WrittenExpectation;
 use crate::result::output_place::OutputPlace;
 use crate::result::test_result::TestResult;
 use crate::target::NOT_ALL_RUN;
+use crate::verdict::Verdict;
 
 /// Longer outputs stay in the file, in bytes.
 const LONG_OUTPUT: usize = 4 * 1024;
@@ -33,7 +36,10 @@ const LONG_OUTPUT: usize = 4 * 1024;
 pub struct Sum {
     /// All but the results; none before the first event.
     log: Option<RunLog>,
+    /// The results of the running rounds.
     results: Results,
+    /// The tests that ran in earlier rounds, by their places.
+    rounds: HashMap<usize, RoundResults>,
     /// The number of logs that were added whole.
     files: usize,
     /// The time at which the run began or was resumed, and its duration before.
@@ -122,7 +128,7 @@ impl Sum {
                 log.slots.extend(started.worker.zip(started.slot));
                 self.results.start(started);
             }
-            Event::Round(round) => self.results.begin_round(&round.device),
+            Event::Round(round) => self.end_round(&round.device),
             Event::Finished(finished) => {
                 let mut result = finished.result;
                 let (begin, before) = self.resumed.unwrap_or((log.header.time, Duration::ZERO));
@@ -170,6 +176,7 @@ impl Sum {
             properties: IndexMap::new(),
             measured: IndexMap::new(),
             results: Vec::new(),
+            rounds: HashMap::default(),
             tests: IndexMap::default(),
             slots: HashMap::default(),
             lost: Vec::new(),
@@ -183,15 +190,31 @@ impl Sum {
         Ok(())
     }
 
+    /// Adds the results of the round of a device to those of the rounds before.
+    fn end_round(&mut self, device: &str) {
+        for (place, result) in self.results.take_round(device) {
+            match self.rounds.entry(place) {
+                Entry::Occupied(rounds) => rounds.into_mut().add(result),
+                Entry::Vacant(first) => drop(first.insert(RoundResults::new(result))),
+            }
+        }
+    }
+
     /// The result of a test so far.
     pub fn result(&mut self, test: &str) -> &TestResult {
         let place = self.results.place(test);
-        &self.results.in_order[place]
+        self.worst(place)
+    }
+
+    /// The worst result of all rounds at a place.
+    fn worst(&self, place: usize) -> &TestResult {
+        let latest = &self.results.in_order[place];
+        self.rounds.get(&place).map_or(latest, |rounds| rounds.worst(latest))
     }
 
     /// The results so far.
-    pub(crate) fn results(&self) -> &[TestResult] {
-        &self.results.in_order
+    fn results(&self) -> impl Iterator<Item = &TestResult> + Clone {
+        (0..self.results.in_order.len()).map(|place| self.worst(place))
     }
 
     /// The number of results of each verdict so far.
@@ -206,13 +229,26 @@ impl Sum {
     /// The exit status if the run ends now.
     pub fn status(&self, interrupted: bool) -> u8 {
         let Some(log) = &self.log else { return NOT_ALL_RUN };
-        log.status_of(&self.results.in_order, interrupted)
+        log.status_of(self.results(), interrupted)
     }
 
     /// The sum. The first event must have been added.
     pub fn finish(self) -> RunLog {
-        let (results, tests) = self.results.into_all();
-        RunLog { results, tests, ..self.log.expect("a log begins with its header") }
+        let (mut results, tests) = self.results.into_all();
+        let mut all_rounds = HashMap::default();
+        for (place, mut rounds) in self.rounds {
+            let result = &mut results[place];
+            if result.verdict != Verdict::NotRun {
+                rounds.add(result.clone());
+            }
+            let (worst, counts) = rounds.into_parts();
+            *result = worst;
+            if counts.ran > 1 {
+                all_rounds.insert(result.test.clone(), counts);
+            }
+        }
+        let log = self.log.expect("a log begins with its header");
+        RunLog { results, rounds: all_rounds, tests, ..log }
     }
 }
 
@@ -232,8 +268,8 @@ mod tests {
         TIME, changed, device, expectation, failed_driver, flaky, header, log_of, result,
     };
     use crate::result::test_result::test_and_device;
-    use crate::target::SUCCESS;
-    use crate::verdict::{ExpectedStatus, Outcome, Verdict};
+    use crate::target::{SUCCESS, UNEXPECTED};
+    use crate::verdict::{ExpectedStatus, Outcome};
 
     fn begin() -> Event {
         Event::Run(Box::new(header(vec![device("pocl-cpu", "PoCL")])))
@@ -323,7 +359,7 @@ mod tests {
     fn one_result_for_each_planned_test() {
         use Verdict::{Fail, NotRun, Pass};
         let second = || Event::Round(Round { device: "d".to_owned(), number: 2 });
-        let cases: [(_, Vec<Event>, &[_]); 8] = [
+        let cases: [(_, Vec<Event>, &[_]); 10] = [
             (
                 "in the plan's order",
                 vec![plan(&["s::a@d", "s::b@d"]), passed("s::b@d"), failed("s::a@d")],
@@ -347,6 +383,22 @@ mod tests {
                 &[("s::a@d", Fail)],
             ),
             (
+                "the last result of a later round counts",
+                vec![
+                    plan(&["s::a@d"]),
+                    passed("s::a@d"),
+                    second(),
+                    failed("s::a@d"),
+                    passed("s::a@d"),
+                ],
+                &[("s::a@d", Pass)],
+            ),
+            (
+                "a later round that never finished does not count",
+                vec![plan(&["s::a@d"]), failed("s::a@d"), second(), started("s::a@d")],
+                &[("s::a@d", Fail)],
+            ),
+            (
                 "a later round that was not run does not count",
                 vec![plan(&["s::a@d"]), passed("s::a@d"), second(), not_run("s::a@d")],
                 &[("s::a@d", Pass)],
@@ -360,6 +412,29 @@ mod tests {
         for (case, events, expected) in cases {
             let log = from_events([begin()].into_iter().chain(events)).unwrap();
             assert_eq!(verdicts(&log), expected, "{case}");
+        }
+    }
+
+    #[test]
+    fn a_run_that_goes_on_has_the_worst_results_of_all_rounds() {
+        let second = || Event::Round(Round { device: "d".to_owned(), number: 2 });
+        let rounds = [[failed, passed], [passed, failed], [passed, passed]];
+        for ([first, later], status) in rounds.into_iter().zip([UNEXPECTED, UNEXPECTED, SUCCESS]) {
+            let mut sum = Sum::default();
+            let events = [begin(), plan(&["s::a@d"]), first("s::a@d"), second(), later("s::a@d")];
+            for event in on_device(events) {
+                sum.add(event, None).unwrap();
+            }
+            let verdict = sum.result("s::a@d").verdict;
+            assert_eq!(verdict == Verdict::Pass, status == SUCCESS);
+            assert_eq!(sum.counts(), BTreeMap::from([(verdict.name().to_owned(), 1)]));
+            assert_eq!(sum.status(false), status);
+            let log = sum.finish();
+            assert_eq!(
+                (log.status_of(log.results.iter(), false), log.results[0].verdict),
+                (status, verdict)
+            );
+            assert_eq!(log.rounds["s::a@d"].ran, 2);
         }
     }
 

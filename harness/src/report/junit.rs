@@ -289,7 +289,7 @@ fn message(attempt: &TestResult) -> String {
 fn verdict(log: &RunLog, texts: &Texts, result: &TestResult) -> junit_report::TestResult {
     use junit_report::TestResult as Junit;
     let type_ = result.verdict.name().to_owned();
-    let message = || match &result.rounds {
+    let message = || match log.rounds(result) {
         Some(rounds) => texts.line(result, &format!("{rounds}: {}", headline(result))),
         None => texts.line(result, &headline(result)),
     };
@@ -353,7 +353,7 @@ fn properties(log: &RunLog, device: &str, results: &[&TestResult]) -> Vec<(Strin
         properties.extend(characterized_properties(known));
     }
     if let Some(rounds) =
-        results.iter().filter_map(|result| result.rounds.as_deref()).map(|counts| counts.ran).max()
+        results.iter().filter_map(|result| log.rounds(result)).map(|counts| counts.ran).max()
     {
         properties.push(("rounds".to_owned(), rounds.to_string()));
     }

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use super::attempt::Attempt;
 use super::output_place::OutputPlace;
-use super::round_counts::RoundCounts;
 use crate::config::{Expectation, WrittenExpectation, judge};
 use crate::devices::run_device::HOST;
 use crate::registry::{OF_WORKER, WORKER_RESULTS};
@@ -45,9 +44,6 @@ pub struct TestResult {
     /// of their own.
     #[serde(skip)]
     pub earlier: Vec<TestResult>,
-    /// The counts of its rounds, if there were several.
-    #[serde(skip)]
-    pub rounds: Option<Box<RoundCounts>>,
     /// The place of the line, if the outputs are there alone.
     #[serde(skip)]
     pub output_at: Option<Box<OutputPlace>>,
@@ -80,7 +76,6 @@ impl TestResult {
             doubtful: false,
             host: None,
             earlier: Vec::new(),
-            rounds: None,
             output_at: None,
         }
     }

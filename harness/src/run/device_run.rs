@@ -102,23 +102,28 @@ impl<'a> DeviceRun<'a> {
 
     /// Begins the next round. Returns false after the last.
     pub fn begin_round(&self) -> bool {
-        let RunState { run, recorder, stop, .. } = self.state;
+        let RunState { run, recorder, .. } = self.state;
         let (ended, most) = (self.rounds.number(), run.repeat.most());
-        if ended == 0 || ended < most && self.rounds.have_tests() && self.goes_on() {
+        let goes_on =
+            ended == 0 || ended < most && self.rounds.have_tests() && self.may_begin_test();
+        if goes_on {
             let tests = self.rounds.begin();
             if run.repeat.is_on() {
                 let round = Round { device: self.device_id().to_owned(), number: ended + 1 };
                 recorder.round_begins(round, tests);
             }
-            return true;
         }
-        let is_whole = self.rounds.is_whole() && (ended == most || !self.rounds.have_tests());
+        goes_on
+    }
+
+    /// Returns whether the device has made fewer rounds than it should.
+    pub fn lacks_rounds(&self) -> bool {
+        let RunState { run, stop, .. } = self.state;
+        let has_all = self.rounds.number() == run.repeat.most() || !self.rounds.have_tests();
         // A stop does not cut short rounds without a number.
         let may_end = run.repeat.rounds.is_none() && stop.is_requested();
-        if run.repeat.is_on() && !is_whole && !may_end && self.limits.end_of_rounds().is_none() {
-            recorder.lacks_rounds.store(true, Ordering::Relaxed);
-        }
-        false
+        let is_whole = has_all && self.rounds.is_whole() || may_end;
+        run.repeat.is_on() && !is_whole && self.limits.end_of_rounds().is_none()
     }
 
     /// Tells the observer the results of all rounds, if there may be several.
@@ -126,14 +131,15 @@ impl<'a> DeviceRun<'a> {
         let RunState { run, recorder, .. } = self.state;
         if run.repeat.is_on() {
             for &position in self.rounds.entries() {
-                recorder.finished_after_rounds(position, &self.id(position));
+                let result = recorder.result(&self.id(position));
+                recorder.finished(position, &result.expect("a run with rounds has a log"));
             }
         }
     }
 
     /// Takes the next test of the round. In a later round, tests that are not run have no result.
     pub fn take(&self) -> Option<usize> {
-        let is_over = self.rounds.number() > 1 && !self.goes_on();
+        let is_over = self.rounds.number() > 1 && !self.may_begin_test();
         let RunState { permits, .. } = self.state;
         let may_begin = |position| {
             permits.has_room(self.settings(position).group.as_ref(), self.entry(position).device)
@@ -141,8 +147,8 @@ impl<'a> DeviceRun<'a> {
         if is_over { None } else { self.rounds.take(may_begin) }
     }
 
-    /// Returns whether a later round goes on.
-    fn goes_on(&self) -> bool {
+    /// Returns whether a later round may begin a test.
+    fn may_begin_test(&self) -> bool {
         self.may_go_on() && self.limits.end_of_rounds().is_none()
     }
 
@@ -632,12 +638,13 @@ impl<'a> DeviceRun<'a> {
     pub fn finished(&self, position: usize, result: &TestResult) {
         let RunState { run, recorder, .. } = self.state;
         self.limits.count(result);
-        if run.repeat.is_on() {
-            // In a later round, the test has a result.
-            let is_none = self.rounds.number() > 1 && result.verdict == Verdict::NotRun;
-            recorder.finished_in_round(position, result, !is_none);
-        } else {
-            recorder.finished(position, result);
+        // In a later round, the test has a result.
+        if self.rounds.number() == 1 || result.verdict != Verdict::NotRun {
+            recorder.record(Event::finished(result.clone()));
+        }
+        match run.repeat.is_on() {
+            true => recorder.observer.finished_in_round(position, result),
+            false => recorder.finished(position, result),
         }
     }
 }

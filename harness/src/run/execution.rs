@@ -108,26 +108,27 @@ impl Execution<'_> {
         if let Some(seed) = self.run.seed {
             status_line(&format!("shuffle seed: {seed}"));
         }
-        let shown = std::thread::scope(|scope| {
+        let (shown, lacks_rounds) = std::thread::scope(|scope| {
             let (ended, end) = mpsc::channel::<()>();
             scope.spawn(|| self.attend(end, &recorder, &stop));
             let (run, recorder, stop) = (&self.run, &recorder, &*stop);
             let before_tests = self.before_tests;
-            scope.spawn(move || {
+            let runner = scope.spawn(move || {
                 let run = || {
                     if let Some(before_tests) = before_tests {
                         before_tests(run, recorder, stop);
                     }
-                    schedule::execute(run, recorder, stop);
+                    schedule::execute(run, recorder, stop)
                 };
-                panic::catch_unwind(AssertUnwindSafe(run))
+                let lacks_rounds = panic::catch_unwind(AssertUnwindSafe(run))
                     .unwrap_or_else(|_| os::exit_now(i32::from(CANNOT_RUN)));
                 drop(ended);
+                lacks_rounds
             });
-            meanwhile()
+            (meanwhile(), runner.join().expect("it catches panics"))
         });
         // Ctrl-C after the last test is not an interruption: all results are there.
-        let interrupted = recorder.lacks_rounds.load(Ordering::Relaxed)
+        let interrupted = lacks_rounds
             || self.run.so_far.leaves_tests
             || stop.is_requested() && recorder.lacks_results.load(Ordering::Relaxed);
         recorder.record_end(|sum| self.end(sum, interrupted, before + started.elapsed()));
@@ -210,6 +211,7 @@ impl Execution<'_> {
             let number = so_far.attempts[position];
             let attempt = Attempt { number, started: time, ..Attempt::new(outcome) };
             let result = TestResult::new(plan.id(entry), attempt, expectation);
+            recorder.record(Event::finished(result.clone()));
             recorder.finished(position, &result);
         }
     }

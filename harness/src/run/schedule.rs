@@ -4,7 +4,7 @@
 //! and hands it to its worker.
 
 use std::cmp::Reverse;
-use std::sync::atomic::{AtomicU32, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::log::recorder::Recorder;
@@ -14,8 +14,9 @@ use crate::run::interrupt::Stop;
 use crate::run::slot::Slot;
 use crate::run::state::{Run, RunState, WorkerConfig};
 
-/// Runs everything; returns when each entry of the plan has a result.
-pub fn execute(run: &Run<'_>, recorder: &Recorder<'_>, stop: &Stop) {
+/// Runs everything; returns when each entry of the plan has a result. Returns whether some device made fewer rounds
+/// than it should.
+pub fn execute(run: &Run<'_>, recorder: &Recorder<'_>, stop: &Stop) -> bool {
     let state = RunState {
         run,
         recorder,
@@ -25,20 +26,24 @@ pub fn execute(run: &Run<'_>, recorder: &Recorder<'_>, stop: &Stop) {
         unexpected: AtomicUsize::new(0),
         started: Instant::now(),
     };
+    let lacks_rounds = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for device_run in device_runs(&state) {
+            let lacks_rounds = &lacks_rounds;
             scope.spawn(move || {
                 device_run.probe_before_tests();
                 recorder.observer.device_begins();
-                run_rounds(&device_run);
+                lacks_rounds.fetch_or(run_rounds(&device_run), Ordering::Relaxed);
             });
         }
     });
     recorder.observer.ended();
+    lacks_rounds.into_inner()
 }
 
-/// Runs the rounds of a device. The slots and their workers live on from round to round.
-fn run_rounds(device_run: &DeviceRun<'_>) {
+/// Runs the rounds of a device. The slots and their workers live on from round to round. Returns whether there were
+/// fewer than there should be.
+fn run_rounds(device_run: &DeviceRun<'_>) -> bool {
     let mut slots: Vec<_> =
         (0..device_run.slots()).map(|number| Slot::new(device_run, number)).collect();
     while device_run.begin_round() {
@@ -48,12 +53,14 @@ fn run_rounds(device_run: &DeviceRun<'_>) {
             }
         });
     }
+    let lacks_rounds = device_run.lacks_rounds();
     std::thread::scope(|scope| {
         for slot in slots {
             scope.spawn(|| slot.end());
         }
     });
     device_run.end_rounds();
+    lacks_rounds
 }
 
 fn device_runs<'a>(state: &'a RunState<'a>) -> Vec<DeviceRun<'a>> {

@@ -133,15 +133,9 @@ fn an_unexpected_result_gets_an_entry_with_its_status_reason_and_place() {
     let pocl = "platform = \"PoCL\"\ndriver-version = \"=3.1\"";
     let assertion = "'assertion failed: \"a\" more, at suites/src/s.rs:41'";
     let either = "[\"pass\", \"fail\"]";
-    let rounds = |passed| {
-        let rounds = RoundCounts { passed, ran: 3, decisive: 1, start: now(), end: now() };
-        TestResult { rounds: Some(Box::new(rounds)), ..result("s::t@d", crashed()) }
-    };
     let cases = [
         (result("s::t@d", failed()), entry(pocl, "\"fail\"", assertion)),
         (flaky("s::t@d", failed()), entry(pocl, either, assertion)),
-        (rounds(0), entry(pocl, "\"crash\"", "\"SIGSEGV\"")),
-        (rounds(2), entry(pocl, "[\"pass\", \"crash\"]", "\"SIGSEGV\"")),
         (
             result("s::t@d", Outcome::Failed { message: "\n".to_owned(), location: None }),
             entry(pocl, "\"fail\"", "\"It fails\""),
@@ -151,6 +145,12 @@ fn an_unexpected_result_gets_an_entry_with_its_status_reason_and_place() {
     for (result, expected) in cases {
         let name = format!("{}.toml", result.test_and_device().1);
         assert_eq!(updated(&[], &[log(vec![result.clone()])]), [(name, expected)], "{result:?}");
+    }
+    for (passed, status) in [(0, "\"crash\""), (2, "[\"pass\", \"crash\"]")] {
+        let rounds = RoundCounts { passed, ran: 3, decisive: 1, start: now(), end: now() };
+        let mut run = log(vec![result("s::t@d", crashed())]);
+        run.rounds.insert("s::t@d".to_owned(), rounds);
+        assert_eq!(updated(&[], &[run])[0].1, entry(pocl, status, "\"SIGSEGV\""));
     }
     let mut run = log(vec![result("s::t@d", crashed())]);
     plan_at(&mut run, "s::t", "suites/src/s.rs", 7);

@@ -562,12 +562,13 @@ fn the_time_of_a_device_has_no_pause() {
     let results: Vec<_> = results.iter().collect();
     let cases: [(&[SystemTime], _); 3] =
         [(&[], 992), (&[time(1000)], 7), (&[time(13), time(500)], 6)];
+    let log = |resumed: &[_]| RunLog { resumed: resumed.to_vec(), ..log(&[], vec![]) };
     for (resumed, expected) in cases {
         assert_eq!(
-            wall_time(&results, resumed),
+            wall_time(&log(resumed), &results),
             Some(Duration::from_secs(expected)),
             "{resumed:?}"
         );
     }
-    assert_eq!(wall_time(&results[3..], &[]), None);
+    assert_eq!(wall_time(&log(&[]), &results[3..]), None);
 }
