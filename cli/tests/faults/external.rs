@@ -45,6 +45,7 @@ pub const CHECKS: &[Check] = &[
     ("external::shards_make_the_whole_run", shards_make_the_whole_run),
     ("external::a_test_that_fails_now_is_a_regression", a_test_that_fails_now),
     ("external::a_run_is_as_expected_after_an_update", a_run_is_as_expected_after_an_update),
+    ("external::a_kill_from_outside_is_not_expected", a_kill_from_outside_is_not_expected),
     ("external::a_test_has_an_at_in_its_name", a_test_has_an_at_in_its_name),
     ("external::one_slot_has_one_track_in_a_trace", one_slot_has_one_track_in_a_trace),
     ("external::a_summary_has_all_that_differs_if_asked", a_summary_has_all_that_differs),
@@ -781,6 +782,19 @@ fn a_run_is_as_expected_after_an_update() {
     }
     assert_eq!(update(), "");
     assert_eq!(run(), Some(0));
+}
+
+fn a_kill_from_outside_is_not_expected() {
+    let lines = libtest_script("tuv", "case $1 in t) kill -9 $$ ;; u) kill -11 $$ ;; esac");
+    let project = Project::new(SCRIPT).with_script("script", &lines);
+    let run = project.run(&["mine::", "--devices", cpu::platform()]);
+    let verdicts: Vec<_> = run.results.iter().map(|result| result.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Crash, Verdict::Crash, Verdict::Pass]);
+    let mut update = child(COMMAND, &["expect", "update", "latest", "--config"]);
+    update.arg(project.path("clmatrix.toml")).arg("--report-dir").arg(project.path("out"));
+    let changes = String::from_utf8(output(update).stdout).expect("text");
+    assert!(changes.contains("::script::u"), "{changes}");
+    assert!(!changes.contains("::script::t"), "{changes}");
 }
 
 fn a_test_has_an_at_in_its_name() {

@@ -19,7 +19,7 @@ pub(super) struct Observed<'a> {
     pub(super) result: &'a TestResult,
     /// `None` for tests that need none.
     device: Option<&'a RunDevice>,
-    /// The attempts that ran and whose outcome is that of the test. Empty if nothing is known.
+    /// The attempts that ran and whose outcome is the test's own. Empty if nothing is known.
     attempts: Vec<&'a TestResult>,
 }
 
@@ -36,12 +36,17 @@ impl<'a> Observed<'a> {
             let is_known =
                 !log.is_suspect(result) && (device.is_some() || without_host(device_id) == HOST);
             let attempts = || result.earlier.iter().chain([result]);
-            let has_status = |attempt: &&TestResult| attempt.outcome.status().is_some();
+            // A test does not kill itself from outside.
+            let has_end = |attempt: &&TestResult| match &attempt.outcome {
+                crash @ Outcome::Crashed { .. } => crash.is_own_crash(),
+                outcome => outcome.status().is_some(),
+            };
             let is_crash = |attempt: &TestResult| attempt.verdict == Verdict::Crash;
-            let crashes_alone = attempts().filter(has_status).all(is_crash);
-            let is_known = is_known && has_status(&result);
+            let crashes_alone = attempts().filter(has_end).all(is_crash)
+                && attempts().filter(has_end).any(|attempt| !attempt.doubtful);
+            let is_known = is_known && has_end(&result);
             let attempts = attempts()
-                .filter(has_status)
+                .filter(has_end)
                 .filter(|attempt| is_known && (crashes_alone || !attempt.doubtful));
             Self { run, log, test, device_id, result, device, attempts: attempts.collect() }
         };

@@ -12,7 +12,7 @@ use clmatrix_harness::private::log::sample::{
 };
 use clmatrix_harness::private::result::round_counts::RoundCounts;
 use clmatrix_harness::private::result::test_result::TestResult;
-use clmatrix_harness::private::verdict::{Location, Outcome, Verdict};
+use clmatrix_harness::private::verdict::{KILLED_FROM_OUTSIDE, Location, Outcome, Verdict};
 
 use super::*;
 
@@ -69,7 +69,10 @@ fn updated(files: &[(&str, &str)], logs: &[RunLog]) -> Vec<(String, String)> {
             let (test, device) = result.test_and_device();
             let expectation = for_run.on(device).lookup(test);
             let attempts = result.earlier.iter().chain([result]);
-            for attempt in attempts.filter(|attempt| !attempt.doubtful) {
+            let is_own = |attempt: &&TestResult| {
+                !attempt.doubtful && attempt.outcome.to_string() != KILLED_FROM_OUTSIDE
+            };
+            for attempt in attempts.filter(is_own) {
                 assert!(
                     judge(&attempt.outcome, expectation.as_ref()).is_as_expected(),
                     "{}",
@@ -172,6 +175,12 @@ fn an_unexpected_result_gets_an_entry_with_its_status_reason_and_place() {
     let fails = TestResult { earlier: doubtful(), ..second(failed()) };
     assert_eq!(updated(&[], &[log(vec![fails])])[0].1, entry(pocl, "\"fail\"", assertion));
     assert!(updated(&[], &[log(vec![passes_alone("s::t@d")])]).is_empty());
+    // The run was cut short before the test ran alone.
+    assert!(updated(&[], &[log(doubtful())]).is_empty());
+    let killed = Outcome::Crashed { how: KILLED_FROM_OUTSIDE.to_owned() };
+    assert!(updated(&[], &[log(vec![result("s::t@d", killed.clone())])]).is_empty());
+    let killed_first = TestResult { earlier: vec![result("s::t@d", killed)], ..second(failed()) };
+    assert_eq!(updated(&[], &[log(vec![killed_first])])[0].1, entry(pocl, "\"fail\"", assertion));
     let not_again = Outcome::NotRun { reason: "hang budget".to_owned() };
     let guessed = TestResult { earlier: doubtful(), ..second(not_again) };
     assert!(updated(&[], &[log(vec![guessed])]).is_empty());
