@@ -23,6 +23,7 @@ pub const CHECKS: &[Check] = &[
     ("contexts::a_result_in_a_fresh_context_counts", a_result_in_a_fresh_context_counts),
     ("contexts::equal_results_have_no_note", equal_results_have_no_note),
     ("contexts::a_worker_outlives_expected_failures", a_worker_outlives_expected_failures),
+    ("contexts::a_crash_in_each_context_is_one_alone", a_crash_in_each_context_is_one_alone),
     ("contexts::a_failure_after_a_failure_is_repeated", a_failure_after_a_failure_is_repeated),
     ("contexts::a_test_has_its_own_worker", a_test_has_its_own_worker),
     ("contexts::libtest_counts_different_results", libtest_counts_different_results),
@@ -216,6 +217,16 @@ fn equal_results_have_no_note() {
     assert_eq!((result.verdict, result.reused_context), (Verdict::Fail, None));
     assert_eq!(result.earlier.len(), 1);
     assert!(!page.contains("reused"), "{page}");
+}
+
+fn a_crash_in_each_context_is_one_alone() {
+    let mut run = ContextsRun::of_reuse(&["marks_its_context@", "aborts_in_every_context@"], &[]);
+    let (status, page) = run.end();
+    assert_eq!(status, Some(1), "{page}");
+    let result = run.result("aborts_in_every_context");
+    assert_eq!((result.verdict, result.number), (Verdict::Crash, 2));
+    assert_eq!(result.earlier[0].reused_context, Some(Verdict::Crash));
+    assert!(page.contains("crashes alone, too"), "{page}");
 }
 
 /// If nothing of the test is left.

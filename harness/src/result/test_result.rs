@@ -165,9 +165,15 @@ impl TestResult {
 
     /// Returns the finding of a run alone after a crash.
     fn alone(&self) -> Option<String> {
+        let crashes_alone = || Some("crashes alone, too".to_owned());
+        let is_doubtful_crash =
+            |earlier: &Self| earlier.verdict == Verdict::Crash && earlier.doubtful;
+        if !self.doubtful && self.earlier.iter().any(is_doubtful_crash) {
+            return crashes_alone();
+        }
         let alone = self.earlier.iter().find(|earlier| earlier.number > self.number)?;
         let ends = match alone.verdict {
-            Verdict::Crash => return Some("crashes alone, too".to_owned()),
+            Verdict::Crash => return crashes_alone(),
             Verdict::Timeout => "hangs",
             Verdict::Fail => "fails",
             _ => "passes",
@@ -268,7 +274,7 @@ pub fn differing_in_reused_context(results: &[TestResult]) -> usize {
 mod tests {
     use super::*;
     use crate::log::sample::expectation;
-    use crate::log::sample::{differing, flaky, judged, passes_alone};
+    use crate::log::sample::{changed, differing, flaky, judged, passes_alone};
 
     /// `outcome` where `status` was expected.
     fn result(outcome: Outcome, status: ExpectedStatus) -> TestResult {
@@ -299,6 +305,16 @@ mod tests {
             (
                 TestResult { verdict: Verdict::Fail, ..fails_again },
                 "fail: reused-context: crashed: no",
+            ),
+            (
+                TestResult {
+                    earlier: vec![TestResult {
+                        doubtful: true,
+                        ..judged("s::t@d", crashed(), None)
+                    }],
+                    ..changed(judged("s::t@d", crashed(), None), |r| r.number = 2)
+                },
+                "crash: crashes alone, too: SIGSEGV",
             ),
             (
                 passes_alone("s::t@d"),

@@ -115,6 +115,12 @@ fn needs_a_marked_context(ctx_factory: CtxFactory) {
 }
 
 #[clmatrix_harness::test]
+fn aborts_in_every_context(ctx_factory: CtxFactory) {
+    is_marked(ctx_factory);
+    std::process::abort();
+}
+
+#[clmatrix_harness::test]
 fn fails_in_every_context(ctx_factory: CtxFactory) {
     panic!("marked or not: {}", is_marked(ctx_factory));
 }
