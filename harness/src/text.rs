@@ -69,13 +69,17 @@ pub fn first_line(text: &str) -> String {
 }
 
 /// Returns the first quarter of `limit` bytes of a text and the last three quarters, with a line between them that
-/// tells how much is left out; the whole text if it is no longer.
-pub fn shortened(text: &str, limit: usize) -> Cow<'_, str> {
-    if text.len() <= limit {
+/// tells how much is left out; the whole text if it is no longer. Each character has the length that `length` tells.
+pub fn shortened(text: &str, limit: usize, length: impl Fn(char) -> usize) -> Cow<'_, str> {
+    if text.chars().map(&length).sum::<usize>() <= limit {
         return text.into();
     }
-    let head = text.floor_char_boundary(limit / 4);
-    let tail = text.ceil_char_boundary(text.len() - (limit - limit / 4));
+    let fitting = |chars: &mut dyn Iterator<Item = char>, mut room: usize| {
+        let fits = |c: &char| room.checked_sub(length(*c)).inspect(|left| room = *left).is_some();
+        chars.take_while(fits).map(char::len_utf8).sum::<usize>()
+    };
+    let head = fitting(&mut text.chars(), limit / 4);
+    let tail = text.len() - fitting(&mut text.chars().rev(), limit - limit / 4);
     format!("{}\n[... {} bytes cut ...]\n{}", &text[..head], tail - head, &text[tail..]).into()
 }
 
@@ -186,10 +190,14 @@ mod tests {
 
     #[test]
     fn a_long_text_keeps_both_ends() {
-        assert_eq!(shortened("whole", 5), "whole");
-        assert_eq!(shortened("begin--the end", 8), "be\n[... 6 bytes cut ...]\nhe end");
-        assert_eq!(shortened("éééé", 5), "\n[... 4 bytes cut ...]\néé");
-        assert_eq!(shortened("gone", 0), "\n[... 4 bytes cut ...]\n");
+        let bytes = |text, limit| shortened(text, limit, char::len_utf8).into_owned();
+        assert_eq!(bytes("whole", 5), "whole");
+        assert_eq!(bytes("begin--the end", 8), "be\n[... 6 bytes cut ...]\nhe end");
+        assert_eq!(bytes("éééé", 5), "\n[... 4 bytes cut ...]\néé");
+        assert_eq!(bytes("gone", 0), "\n[... 4 bytes cut ...]\n");
+        let escaped = |text| shortened(text, 8, |c| if c == '<' { 4 } else { 1 }).into_owned();
+        assert_eq!(escaped("<<"), "<<");
+        assert_eq!(escaped("ab<c<de"), "ab\n[... 2 bytes cut ...]\n<de");
     }
 
     #[test]

@@ -58,7 +58,7 @@ pub fn junit(
             Ok(Addition {
                 line: shown_source(log, result).map(|source| source.line),
                 properties: match log.header.junit.flavor {
-                    JunitFlavor::Gitlab => result.findings.properties.clone(),
+                    JunitFlavor::Gitlab => texts.properties(result),
                     JunitFlavor::Jenkins => Vec::new(),
                 },
                 attempts: attempts(log, &texts, result)?,
@@ -71,7 +71,7 @@ pub fn junit(
         .chain(lost.map(|lost| lost_device(log, lost)))
         .collect();
     let name = format!("clmatrix on {device}");
-    file(&name, suites, &properties(log, device, results), &additions)
+    file(&name, suites, &properties(log, &texts, device, results), &additions)
 }
 
 /// The expected devices that are absent, each as a failed test.
@@ -340,7 +340,12 @@ fn timestamp(time: SystemTime) -> OffsetDateTime {
 }
 
 /// Returns the versions of the runner and of the driver, and the properties that the tests recorded.
-fn properties(log: &RunLog, device: &str, results: &[&TestResult]) -> Vec<(String, String)> {
+fn properties(
+    log: &RunLog,
+    texts: &Texts,
+    device: &str,
+    results: &[&TestResult],
+) -> Vec<(String, String)> {
     let header = &log.header;
     let mut properties = vec![
         ("run.id".to_owned(), header.run_id.clone()),
@@ -361,8 +366,7 @@ fn properties(log: &RunLog, device: &str, results: &[&TestResult]) -> Vec<(Strin
     properties.extend(header.versions.iter().map(version));
     if log.header.junit.flavor == JunitFlavor::Jenkins {
         // Its schema has none of a test.
-        let of_tests = results.iter().flat_map(|result| &result.findings.properties);
-        properties.extend(of_tests.cloned());
+        properties.extend(results.iter().flat_map(|result| texts.properties(result)));
     }
     properties
 }

@@ -281,6 +281,35 @@ fn each_text_and_all_together_have_a_limit() {
 }
 
 #[test]
+fn a_limit_is_that_of_escaped_texts_and_properties() {
+    for what in ["a message", "a property", "an output"] {
+        let results = (0..30).map(|number| {
+            let outcome = match what {
+                "a message" => Outcome::Skipped { reason: "\"".repeat(60_000) },
+                _ => Outcome::Passed,
+            };
+            let mut result = result(&format!("pool::t{number}@pocl-cpu"), outcome);
+            match what {
+                "a property" => {
+                    result.findings.properties = vec![("p".to_owned(), "&".repeat(60_000))];
+                }
+                "an output" => result.stdout = "]]>".repeat(20_000),
+                _ => {}
+            }
+            result
+        });
+        for flavor in [JunitFlavor::Gitlab, JunitFlavor::Jenkins] {
+            let mut log = log(results.clone().collect());
+            (log.header.junit.output, log.header.junit.flavor) = (JunitOutput::All, flavor);
+            let results: Vec<_> = log.results.iter().collect();
+            let file = junit(&log, "pocl-cpu", &results, 12).unwrap();
+            assert!((900 << 10..1100 << 10).contains(&file.len()), "{what}: {}", file.len());
+            Element::parse(&file);
+        }
+    }
+}
+
+#[test]
 fn each_verdict_has_its_element() {
     use ExpectedStatus::{Crash, Fail};
     let crashed = Outcome::Crashed { how: "SIGSEGV".to_owned() };

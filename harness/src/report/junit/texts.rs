@@ -11,6 +11,9 @@ use crate::verdict::Verdict;
 /// others. GitLab takes files of 30 MB.
 const ROOM: usize = 12 << 20;
 
+/// The form of `]]>` in a section of CDATA: it is split over two.
+const SPLIT: &str = "]]]]><![CDATA[>";
+
 /// The room that the texts of a file have left.
 pub(super) struct Texts {
     options: JunitOptions,
@@ -37,19 +40,37 @@ impl Texts {
 
     /// Returns a text of a result on one line, as far as there is room.
     pub(super) fn line(&self, result: &TestResult, text: &str) -> String {
-        one_line(&self.take(result, text))
+        one_line(&self.take(result, &one_line(text), |c| match c {
+            '<' | '>' => "&lt;".len(),
+            '&' => "&amp;".len(),
+            '"' | '\'' => "&quot;".len(),
+            c => c.len_utf8(),
+        }))
     }
 
-    /// Returns a text of a result for a section of CDATA, as far as there is room. `junit-report` puts the text between `<![CDATA[` and
-    /// `]]>` as it is: each `]]>` is split over two sections, and readers then see it unchanged.
+    /// Returns the properties of a test, as far as there is room.
+    pub(super) fn properties(&self, result: &TestResult) -> Vec<(String, String)> {
+        let properties = result.findings.properties.iter();
+        properties.map(|(name, value)| (name.clone(), self.line(result, value))).collect()
+    }
+
+    /// Returns a text of a result for a section of CDATA, as far as there is room. `junit-report` puts the text
+    /// between `<![CDATA[` and `]]>` as it is: each `]]>` is split, and readers then see it unchanged.
     pub(super) fn cdata(&self, result: &TestResult, text: &str) -> String {
-        self.take(result, &clean(text)).replace("]]>", "]]]]><![CDATA[>")
+        let length = |c: char| if c == '>' { SPLIT.len() - "]]".len() } else { c.len_utf8() };
+        self.take(result, &clean(text), length).replace("]]>", SPLIT)
     }
 
-    fn take(&self, result: &TestResult, text: &str) -> String {
+    /// Takes room for a text, whose characters have this length in the file at most.
+    fn take(&self, result: &TestResult, text: &str, length: impl Fn(char) -> usize) -> String {
         let room = if result.is_unexpected() { &self.unexpected } else { &self.others };
-        let limit = self.options.output_limit.min(room.get());
-        room.set(room.get() - text.len().min(limit));
-        shortened(text, limit).into_owned()
+        let in_file = |text: &str| text.chars().map(&length).sum::<usize>();
+        let limit = self.options.output_limit;
+        let mut part = shortened(text, limit, char::len_utf8);
+        if in_file(&part) > room.get() {
+            part = shortened(text, limit.min(room.get()), &length);
+        }
+        room.set(room.get().saturating_sub(in_file(&part)));
+        part.into_owned()
     }
 }
