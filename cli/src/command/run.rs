@@ -11,6 +11,7 @@ use clmatrix_harness::private::config::ProfileShard;
 use clmatrix_harness::private::config::{DEFAULT_PROFILE, WrittenExpectation};
 use clmatrix_harness::private::devices::TestDevice;
 use clmatrix_harness::private::header::run_header;
+use clmatrix_harness::private::log::durations;
 use clmatrix_harness::private::log::run_header::RunHeader;
 use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::log::store::Place;
@@ -135,7 +136,7 @@ fn execute(
     let folder = place.run_folder();
     let display = arguments.display(&setup);
     let durations = match display.has_progress() || run.has_order_by_durations() {
-        true => place.earlier_durations(),
+        true => durations::of_earlier_run(&place),
         false => HashMap::new(),
     };
     let progress = Progress::new(&run, display, &durations);

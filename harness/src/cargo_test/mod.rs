@@ -24,6 +24,7 @@ pub use self::command_line::CommandLine;
 use crate::case::Case;
 use crate::config::{DEFAULT_PROFILE, Slots};
 use crate::header::run_header;
+use crate::log::durations;
 use crate::log::events::DeviceLost;
 use crate::log::store::Place;
 use crate::report;
@@ -144,7 +145,7 @@ fn run_plan(
     let header = run_header(&target, setup, &run, rerun.clone(), command_line.selection());
     let place = command_line.place(target, setup, plan, &header.run_id);
     if let Some(place) = place.as_ref().filter(|_| run.has_order_by_durations()) {
-        run.durations = place.earlier_durations();
+        run.durations = durations::of_earlier_run(place);
     }
     let report_dir = place.as_ref().map(Place::run_folder);
     let execution = Execution {

@@ -8,8 +8,10 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::chain;
+use super::format::LOG;
 use super::lines::Lines;
 use super::read_error::ReadError;
+use super::store::{self, Place};
 
 /// The most bytes of a log that are read: about 180,000 results, in 1.1 s of an unoptimized build.
 const MOST_BYTES: u64 = 64 << 20;
@@ -37,6 +39,14 @@ pub fn read(log: &Path) -> Result<HashMap<String, Duration>, ReadError> {
         }
     })?;
     Ok(durations)
+}
+
+/// Returns the durations of tests in the newest other run of the report folder, by their ids. A log that cannot be
+/// read has none.
+pub fn of_earlier_run(place: &Place) -> HashMap<String, Duration> {
+    let runs = store::runs(&place.folder).unwrap_or_default();
+    let earlier = runs.into_iter().rev().find(|run| !run.ends_with(&place.run_id));
+    earlier.and_then(|run| read(&run.join(LOG)).ok()).unwrap_or_default()
 }
 
 /// Calls `add` with the test and the duration of each attempt that passed, of all rounds.

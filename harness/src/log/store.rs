@@ -1,14 +1,11 @@
 //! The folder of reports: a folder for each run, and links to the last full one.
 
-use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use same_file::is_same_file;
 
-use super::durations;
 use super::format::LOG;
 use super::lock::{Holder, Lock};
 use super::run_header::RunHeader;
@@ -71,14 +68,6 @@ impl Place {
         let created = created?;
         remove_old_runs(&self.folder, keep);
         Ok(created)
-    }
-
-    /// Returns the durations of tests in the newest other run of the report folder, by their ids. A log that
-    /// cannot be read has none.
-    pub fn earlier_durations(&self) -> HashMap<String, Duration> {
-        let runs = runs(&self.folder).unwrap_or_default();
-        let earlier = runs.into_iter().rev().find(|run| !run.ends_with(&self.run_id));
-        earlier.and_then(|run| durations::read(&run.join(LOG)).ok()).unwrap_or_default()
     }
 
     fn create_in(&self, path: &Path, sync: Sync) -> io::Result<(RunFolder, File)> {
