@@ -29,9 +29,25 @@ impl TestWorker {
     /// Adds a test that has run.
     pub fn has_run(&mut self, position: usize) {
         self.tests += 1;
-        if self.last.len() == REMEMBERED {
-            self.last.pop_front();
-        }
-        self.last.push_back(position);
+        remember(&mut self.last, position);
+    }
+}
+
+fn remember(last: &mut VecDeque<usize>, position: usize) {
+    if last.len() == REMEMBERED {
+        last.pop_front();
+    }
+    last.push_back(position);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_thirty_tests_are_remembered() {
+        let mut last = VecDeque::new();
+        (0..31).for_each(|position| remember(&mut last, position));
+        assert!(last.into_iter().eq(1..31));
     }
 }
