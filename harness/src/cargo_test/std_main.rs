@@ -15,6 +15,7 @@ use crate::run::interrupt::Stop;
 use crate::run::plan::Plan;
 use crate::run::schedule;
 use crate::setup::{Options, Setup, SetupError};
+use crate::text::escaped;
 use crate::worker::child;
 
 /// The machine, enumerated once for all tests of this process.
@@ -36,7 +37,7 @@ pub fn run(module: &str, name: &str) {
     let setup = setup.as_ref().unwrap_or_else(|error| panic!("{error}"));
     let results = run_on_all_devices(setup, test).unwrap_or_else(|error| panic!("{error}"));
     for failed in &setup.machine.failed {
-        eprintln!("warning: driver {failed}");
+        eprintln!("warning: driver {}", escaped(&failed.to_string(), &[]));
     }
     report(&results);
     assert!(
@@ -105,16 +106,34 @@ fn report(results: &[TestResult]) {
             let stack = attempt.stacks.as_ref().map(|stacks| stacks.top(str::to_owned));
             stack.iter().flatten().for_each(|line| eprintln!("{line}"));
         }
-        println!("{}: {}", result.test, result.summary());
+        println!("{}", line(result));
         if !result.findings.left_behind.is_empty() {
-            println!("{}", left_behind_text(&result.findings.left_behind));
+            println!("{}", escaped(&left_behind_text(&result.findings.left_behind), &[]));
         }
     }
     let failed: Vec<&TestResult> =
         results.iter().filter(|result| !result.is_as_expected()).collect();
     if !failed.is_empty() {
-        let texts: Vec<String> =
-            failed.iter().map(|result| format!("{}: {}", result.test, result.summary())).collect();
+        let texts: Vec<String> = failed.iter().map(|result| line(result)).collect();
         panic!("failed on {} of {} devices:\n{}", failed.len(), results.len(), texts.join("\n"));
+    }
+}
+
+/// The id of a test and its result. libtest may show them on a terminal later.
+fn line(result: &TestResult) -> String {
+    escaped(&format!("{}: {}", result.test, result.summary()), &[]).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::sample::result;
+    use crate::verdict::Outcome;
+
+    #[test]
+    fn a_line_has_nothing_that_a_terminal_acts_on() {
+        let failed = Outcome::Failed { message: "a\u{1b}[2J\nb".to_owned(), location: None };
+        let line = line(&result("s::t@d\u{202e}", failed));
+        assert_eq!(line, "s::t@d\\u{202e}: fail: a\\u{1b}[2J\nb");
     }
 }
