@@ -8,6 +8,7 @@ use clap::Args;
 use clmatrix_characterize::show::text_table;
 use clmatrix_harness::Target;
 use clmatrix_harness::private::log::format::LOG;
+use clmatrix_harness::private::log::read_error::{LogError, ReadError};
 use clmatrix_harness::private::log::run_header::RunHeader;
 use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::log::store;
@@ -41,7 +42,15 @@ fn row(run: &Path, resumed: &HashSet<String>) -> Vec<String> {
     let id = run.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let log = match RunLog::read(&run.join(LOG)) {
         Ok(log) => log,
-        Err(error) => return vec![id, error.to_string()],
+        Err(error) => {
+            let state = match error {
+                ReadError::Log { error: LogError::NoParent(parent), .. } => {
+                    format!("lacks {parent}")
+                }
+                _ => "unreadable".to_owned(),
+            };
+            return vec![id, String::new(), state];
+        }
     };
     let state = match &log {
         _ if resumed.contains(&id) => "goes on",
@@ -60,4 +69,30 @@ fn row(run: &Path, resumed: &HashSet<String>) -> Vec<String> {
         devices.collect::<Vec<_>>().join(","),
         report::counts(&log),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use clmatrix_harness::private::log::events::Event;
+    use clmatrix_harness::private::log::run_header::Resumes;
+    use clmatrix_harness::private::log::sample::header;
+
+    #[test]
+    fn a_log_that_cannot_be_read_has_a_short_state() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = folder.path().join("runs/2");
+        fs::create_dir_all(&run).unwrap();
+        let row_of = |text: &str| {
+            fs::write(run.join(LOG), text).unwrap();
+            row(&run, &HashSet::new())
+        };
+        let resumes = Resumes { run_id: "1".to_owned(), differences: Vec::new() };
+        let header = RunHeader { resumes: Some(resumes), ..header(Vec::new()) };
+        let line = serde_json::to_string(&Event::Run(Box::new(header))).unwrap();
+        assert_eq!(row_of(&line), ["2", "", "lacks 1"]);
+        assert_eq!(row_of("{}\n"), ["2", "", "unreadable"]);
+    }
 }
