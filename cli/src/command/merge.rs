@@ -1,5 +1,6 @@
 //! `clmatrix merge`.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,7 +9,7 @@ use clap::Args;
 use clmatrix_harness::Target;
 use clmatrix_harness::private::config::Sync;
 use clmatrix_harness::private::log::format::LOG;
-use clmatrix_harness::private::log::run_header::new_run_id;
+use clmatrix_harness::private::log::run_header::{RunHeader, new_run_id};
 use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::log::store::Place;
 use clmatrix_harness::private::terminal::{AnyError, status_line};
@@ -49,6 +50,7 @@ pub fn merge(target: Target, arguments: &MergeArguments) -> Result<ExitCode, Any
     let place = ReportPlace { report_dir: arguments.out.clone(), profile: None, config: None };
     let folder = place.folder(target)?;
     let merge = arguments.merge()?;
+    let step = github::Step::open()?;
     let place = Place {
         folder: folder.clone(),
         run_id: new_run_id(),
@@ -60,7 +62,9 @@ pub fn merge(target: Target, arguments: &MergeArguments) -> Result<ExitCode, Any
     status_line(&format!("merged run: {}", run.display()));
     let layout = Layout::of_terminal(Some(&run), ShownOutput::FewUnexpected, false, false);
     report::show(&matrix(&log, layout), &log, &folder, Some(&run))?;
-    github::report(&log, true)?;
+    if let Some(step) = step {
+        step.report(&log, true)?;
+    }
     Ok(ExitCode::from(log.exit_status()))
 }
 
@@ -96,6 +100,11 @@ pub(super) fn log_of(run: &Path) -> Result<PathBuf, AnyError> {
     }
     let mut below = Vec::new();
     add_runs_below(run, &mut below)?;
+    let header = |log: &PathBuf| RunHeader::read(log).ok();
+    let resumed = below.iter().filter_map(|log| Some(header(log)?.resumes?.run_id));
+    let resumed: HashSet<String> = resumed.collect();
+    // A log is read with those that it goes on with.
+    below.retain(|log| header(log).is_none_or(|header| !resumed.contains(&header.run_id)));
     match &below[..] {
         [log] => Ok(log.clone()),
         [] => Err(format!("{name}: the folder has no run").into()),
@@ -129,4 +138,34 @@ pub(super) fn expected_hosts(file: Option<&Path>) -> Result<Vec<String>, AnyErro
     let Some(file) = file else { return Ok(Vec::new()) };
     let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     Ok(listed_hosts(&text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clmatrix_harness::private::log::events::Event;
+    use clmatrix_harness::private::log::run_header::Resumes;
+    use clmatrix_harness::private::log::sample::header;
+
+    /// Writes the log of a run without results.
+    fn write(folder: &Path, id: &str, before: Option<&str>) -> PathBuf {
+        let resumes = before.map(|id| Resumes { run_id: id.to_owned(), differences: Vec::new() });
+        let header = RunHeader { run_id: id.to_owned(), resumes, ..header(Vec::new()) };
+        let log = folder.join(id).join(LOG);
+        fs::create_dir_all(log.parent().unwrap()).unwrap();
+        fs::write(&log, serde_json::to_string(&Event::Run(Box::new(header))).unwrap()).unwrap();
+        log
+    }
+
+    #[test]
+    fn a_run_is_found_with_those_that_it_goes_on_with() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "1", None);
+        write(folder.path(), "2", Some("1"));
+        let last = write(folder.path(), "3", Some("2"));
+        assert_eq!(log_of(folder.path()).unwrap(), last);
+        write(folder.path(), "4", None);
+        let error = log_of(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("several runs"), "{error}");
+    }
 }

@@ -146,6 +146,7 @@ fn execute(
     let is_resumed = resumed.is_some();
     let junit_file = engine.map(Engine::junit_file).transpose();
     let junit_file = junit_file.map_err(|error| format!("XML_OUTPUT_FILE: {error}"))?.flatten();
+    let step = github::Step::open()?;
     let execution = Execution {
         header,
         setup: &setup,
@@ -165,7 +166,9 @@ fn execute(
     if arguments.format == RunFormat::Matrix {
         arguments.print_matrix(&log, &folder)?;
     }
-    github::report(&log, arguments.format == RunFormat::Matrix)?;
+    if let Some(step) = step {
+        step.report(&log, arguments.format == RunFormat::Matrix)?;
+    }
     if let Some(trouble) = trouble {
         return Err(trouble);
     }

@@ -1,8 +1,8 @@
 //! GitHub Actions: the summary of a step, and the annotations of sources.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
 
 use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::report::{headline, place};
@@ -24,28 +24,45 @@ const STEP: u64 = 1024 * 1024;
 /// The longest title and the longest line of an annotation, in columns.
 const WIDEST: usize = 250;
 
-/// Within a job of GitHub Actions, adds the summary of a run to that of the step, and prints annotations if
-/// standard output is for people. A step without a summary is no error.
-///
-/// # Errors
-///
-/// Standard output cannot be written.
-pub(crate) fn report(log: &RunLog, prints: bool) -> Result<(), AnyError> {
-    if std::env::var_os("GITHUB_ACTIONS").is_none_or(|value| value != "true") {
-        return Ok(());
+/// A step of a job.
+pub(crate) struct Step {
+    /// The file of its summary, if there is one.
+    summary: Option<File>,
+}
+
+impl Step {
+    /// The step in which this process runs; `None` elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// The summary of the step cannot be written.
+    pub(crate) fn open() -> Result<Option<Self>, AnyError> {
+        if std::env::var_os("GITHUB_ACTIONS").is_none_or(|value| value != "true") {
+            return Ok(None);
+        }
+        let file = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|file| !file.is_empty());
+        let open = |file: OsString| {
+            let opened = File::options().append(true).open(&file);
+            opened.map_err(|error| format!("GITHUB_STEP_SUMMARY, {}: {error}", file.display()))
+        };
+        Ok(Some(Self { summary: file.map(open).transpose()? }))
     }
-    let file = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|file| !file.is_empty());
-    if let Some(file) = file.map(PathBuf::from)
-        && let Err(error) = append_summary(log, &file)
-    {
-        status_line(&format!("warning: GITHUB_STEP_SUMMARY, {}: {error}", file.display()));
+
+    /// Adds the summary of a run to that of the step, and prints annotations if standard output is for people.
+    ///
+    /// # Errors
+    ///
+    /// Standard output cannot be written.
+    pub(crate) fn report(self, log: &RunLog, prints: bool) -> Result<(), AnyError> {
+        if let Some(Err(error)) = self.summary.map(|file| append_summary(log, file)) {
+            status_line(&format!("warning: GITHUB_STEP_SUMMARY: {error}"));
+        }
+        if prints { print(&annotations(log)) } else { Ok(()) }
     }
-    if prints { print(&annotations(log)) } else { Ok(()) }
 }
 
 /// Appends the summary of a run to a file, which other commands of the step may have written to.
-fn append_summary(log: &RunLog, file: &Path) -> io::Result<()> {
-    let mut file = File::options().append(true).open(file)?;
+fn append_summary(log: &RunLog, mut file: File) -> io::Result<()> {
     let length = file.metadata()?.len();
     let room = usize::try_from(STEP.saturating_sub(length)).unwrap_or(0).min(MOST_BYTES);
     if room <= FEWEST_BYTES {
@@ -147,16 +164,16 @@ mod tests {
         let log = log(results.collect());
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("summary");
-        assert!(append_summary(&log, &file).is_err(), "the step has none");
         std::fs::write(&file, "before").unwrap();
-        append_summary(&log, &file).unwrap();
+        let append = || append_summary(&log, File::options().append(true).open(&file).unwrap());
+        append().unwrap();
         let text = std::fs::read_to_string(&file).unwrap();
         assert!(text.starts_with("before\n# FAILED: 10000 tests"), "{}", &text[..100]);
-        append_summary(&log, &file).unwrap();
+        append().unwrap();
         let twice = std::fs::read_to_string(&file).unwrap();
         assert_eq!(twice.matches("\n# FAILED: ").count(), 2);
         assert!(twice.starts_with(&text) && twice.len() as u64 <= STEP, "{}", twice.len());
-        assert!(append_summary(&log, &file).is_err(), "no room");
+        assert!(append().is_err(), "no room");
         assert_eq!(std::fs::read_to_string(&file).unwrap(), twice);
     }
 }
