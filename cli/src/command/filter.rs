@@ -48,7 +48,10 @@ impl Filter {
 impl Pattern {
     fn new(text: &str) -> Result<Self, globset::Error> {
         if text.contains(['*', '?', '[']) {
-            let glob = |text| GlobBuilder::new(text).build().map(|glob| glob.compile_matcher());
+            let glob = |text| {
+                let glob = GlobBuilder::new(text).backslash_escape(true).build()?;
+                Ok(glob.compile_matcher())
+            };
             let (test, _) = text.rsplit_once('@').unwrap_or((text, ""));
             Ok(Self::Glob { id: glob(text)?, test: glob(test)? })
         } else if let Some((test, device)) = text.rsplit_once('@') {

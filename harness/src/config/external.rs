@@ -97,7 +97,10 @@ impl TryFrom<ExternalKeys> for ExternalSuite {
             return Err(format!("`programs` of the [[external]] suite {name} is empty"));
         }
         let glob = |text: &String| {
-            let glob = GlobBuilder::new(text).build().map_err(|error| error.to_string())?;
+            let glob = GlobBuilder::new(text)
+                .backslash_escape(true)
+                .build()
+                .map_err(|error| error.to_string())?;
             Ok::<_, String>((text.clone(), glob.compile_matcher()))
         };
         Ok(Self {

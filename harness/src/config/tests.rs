@@ -56,7 +56,8 @@ fn what_is_named_goes_before_what_is_found() {
 fn a_file_that_was_named_must_be_there() {
     let source = Source::find(Some(Path::new("/nowhere/x.toml")), None, Path::new("/"));
     let message = Config::from_source(source, None, now()).unwrap_err().to_string();
-    assert_eq!(message, "/nowhere/x.toml: cannot be read: No such file or directory (os error 2)");
+    let error = fs::read("/nowhere/x.toml").unwrap_err();
+    assert_eq!(message, format!("/nowhere/x.toml: cannot be read: {error}"));
 }
 
 #[test]
@@ -93,7 +94,7 @@ fn a_profile_falls_back_to_default_and_that_to_what_is_built_in() {
     let pocl = Some("pocl".to_owned());
     assert_eq!(summary("default"), (pocl.clone(), 90, (1, None), None));
     assert_eq!(summary("ci"), (pocl.clone(), 120, (3, Some(40)), Some(project.path("out"))));
-    assert_eq!(summary("fleet"), (pocl, 90, (1, None), Some(PathBuf::from("/var/reports"))));
+    assert_eq!(summary("fleet"), (pocl, 90, (1, None), Some(project.path("/var/reports"))));
 
     let ci = config.profile("ci").unwrap();
     assert!(ci.strict_drivers() && !config.profile("fleet").unwrap().strict_drivers());
@@ -660,7 +661,7 @@ fn an_end_that_is_near_and_a_version_without_numbers_are_pointed_out() {
         let warnings = expectations.warnings(&[&odd]);
         let texts: Vec<_> = warnings
             .iter()
-            .map(|warning| warning.split_once("expectations/a.toml:1: ").expect("its place").1)
+            .map(|warning| warning.split_once("a.toml:1: ").expect("its place").1)
             .collect();
         assert_eq!(texts.join("; "), warning, "{keys}");
     }
@@ -1235,7 +1236,9 @@ fn mistakes_in_expectations_are_named() {
     ];
     for (text, expected) in cases {
         let project = Project::new(&[("clmatrix.toml", ""), ("expectations/pocl.toml", text)]);
-        assert_eq!(project.complaint(), expected.join("\n"), "of {text:?}");
+        let file = Path::new("expectations").join("pocl.toml").display().to_string();
+        let expected = expected.join("\n").replace("expectations/pocl.toml", &file);
+        assert_eq!(project.complaint(), expected, "of {text:?}");
     }
 }
 

@@ -50,8 +50,9 @@ impl LazyGlob {
 
     fn build(&self) -> Result<Glob, globset::Error> {
         let mut builder = GlobBuilder::new(&self.text);
-        // `{,_x}` is one of nothing and `_x`.
-        builder.case_insensitive(self.ignores_case).empty_alternates(true).build()
+        // `{,_x}` is one of nothing and `_x`. On Windows a backslash would be a separator of paths.
+        let builder = builder.empty_alternates(true).backslash_escape(true);
+        builder.case_insensitive(self.ignores_case).build()
     }
 
     fn matcher(&self) -> &GlobMatcher {
