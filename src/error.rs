@@ -155,9 +155,15 @@ impl Error {
 /// Returns advice on codes whose names do not explain themselves.
 fn advice(code: i32) -> &'static str {
     match code {
+        code::DLOPEN_RUNTIME_LOAD_FAILED if cfg!(windows) => {
+            "no OpenCL.dll was found; the driver of the GPU's vendor and Intel's CPU runtime bring one"
+        }
         code::DLOPEN_RUNTIME_LOAD_FAILED => {
             "no OpenCL loader was found; install one (on Debian: ocl-icd-libopencl1) or name it in \
              OPENCL_DYLIB_PATH"
+        }
+        code::CL_PLATFORM_NOT_FOUND_KHR if cfg!(windows) => {
+            "the OpenCL loader knows no driver; install that of the GPU's vendor, or Intel's CPU runtime"
         }
         code::CL_PLATFORM_NOT_FOUND_KHR => {
             "the OpenCL loader knows no driver; install one (on Debian: pocl-opencl-icd for the \

@@ -209,8 +209,9 @@ fn the_commands_of_the_workflows_test_on_a_device_from_pypi() {
     for part in
         ["pocl", "intel", "loader"].into_iter().filter(|part| downloaded.join(part).is_dir())
     {
-        let link = std::os::unix::fs::symlink(downloaded.join(part), runtimes.join(part));
-        link.expect("a link");
+        let mut link = Command::new("ln");
+        link.arg("-s").arg(downloaded.join(part)).arg(&runtimes);
+        assert!(link.status().expect("ln runs").success());
     }
     let reports = cache.path().join("reports");
     let variables: [(&str, &Path); 3] = [

@@ -17,23 +17,30 @@ const ENTRY_POINTS: [&std::ffi::CStr; 2] =
 
 /// Says why `library` shows no platform.
 pub fn no_platform(library: &str) -> DriverFailure {
-    match Library::load(library) {
-        Err(message) => not_loaded(library, &message),
-        Ok(loaded) if ENTRY_POINTS.iter().any(|name| loaded.has(name)) => DriverFailure::new(
+    no_driver(library).unwrap_or_else(|| {
+        DriverFailure::new(
             FailureKind::NoPlatform,
             "no platform: the library loads, but shows the loader no platform",
-        ),
-        Ok(_) => DriverFailure::new(
-            FailureKind::NoEntryPoint,
-            "no OpenCL entry point: the library has no function clGetExtensionFunctionAddress",
-        ),
-    }
+        )
+    })
 }
 
-/// Says why `library` cannot be loaded, if that is so, where the platforms of other drivers would hide it.
+/// Says why `library` is no driver, if that is so, where the platforms of other drivers would hide it.
 pub fn hidden_failure(library: &str) -> Option<DriverFailure> {
-    let message = (!SHOWS_ONE_DRIVER).then(|| Library::load(library).err())??;
-    Some(not_loaded(library, &message))
+    (!SHOWS_ONE_DRIVER).then(|| no_driver(library)).flatten()
+}
+
+/// Says why a loader cannot enter `library`, if that is so.
+fn no_driver(library: &str) -> Option<DriverFailure> {
+    match Library::load(library) {
+        Err(message) => Some(not_loaded(library, &message)),
+        Ok(loaded) => (!ENTRY_POINTS.iter().any(|name| loaded.has(name))).then(|| {
+            DriverFailure::new(
+                FailureKind::NoEntryPoint,
+                "no OpenCL entry point: the library has no function clGetExtensionFunctionAddress",
+            )
+        }),
+    }
 }
 
 /// Says why no library of OPENCL_DYLIB_PATH can be loaded, if the variable is set and that is so.
@@ -75,10 +82,13 @@ fn not_loaded(library: &str, message: &str) -> DriverFailure {
     DriverFailure::new(kind, format!("{words}: {message}"))
 }
 
+/// The first bytes of libraries: of ELF, of Windows, and of macOS for one processor and for several.
+const STARTS: [&[u8]; 4] = [b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe"];
+
 fn starts_like_a_library(file: &Path) -> io::Result<bool> {
     let mut start = [0; 4];
     match File::open(file)?.read_exact(&mut start) {
-        Ok(()) => Ok(start == *b"\x7fELF"),
+        Ok(()) => Ok(STARTS.iter().any(|known| start.starts_with(known))),
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
         Err(error) => Err(error),
     }

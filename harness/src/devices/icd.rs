@@ -369,11 +369,9 @@ mod tests {
         assert!(empty.ends_with("which has no .icd file"), "{empty}");
         let absent = vendors("/nowhere".into()).empty_vendors().unwrap();
         assert_eq!(absent, "OCL_ICD_VENDORS names /nowhere, which does not exist");
-        let list = vendors("/etc:/nowhere".into()).empty_vendors().unwrap();
-        assert!(
-            list.contains("/etc:/nowhere, which does not exist: the variable names one"),
-            "{list}"
-        );
+        let both = std::env::join_paths(["/etc", "/nowhere"]).unwrap();
+        let list = vendors(both.into()).empty_vendors().unwrap();
+        assert!(list.contains("/nowhere, which does not exist: the variable names one"), "{list}");
         fs::write(folder.path().join("a.icd"), "liba.so").unwrap();
         assert_eq!(vendors(folder.path().into()).empty_vendors(), None);
         assert_eq!(vendors("libpocl.so".into()).empty_vendors(), None, "for the linker");

@@ -7,6 +7,7 @@ use clmatrix::select::{PlatformInfo, Selection, SelectionError};
 
 use super::icd::LoaderVariables;
 use super::{Machine, TestDevice};
+use crate::os;
 
 /// The source of a selection, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,7 +190,8 @@ fn no_device_message(machine: &Machine) -> String {
         message += &format!("\n  {nowhere}");
     }
     if machine.failed.is_empty() {
-        message += "\ninstall a driver (on Debian: pocl-opencl-icd for the CPU)";
+        message += "\n";
+        message += os::DRIVER_ADVICE;
     }
-    message + "\nadd a driver that has no .icd file with --icd PATH or CLMATRIX_ICD"
+    message + "\nadd a driver that the loader does not find with --icd PATH or CLMATRIX_ICD"
 }

@@ -5,6 +5,7 @@ mod child_process;
 mod crash;
 mod keeper;
 mod library;
+mod machine;
 mod memory_limit;
 #[cfg(not(all(feature = "stacks", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 mod no_registers;
@@ -43,12 +44,22 @@ pub use crash::{Crash, LastWord, RunningTest, report_aborts, report_crashes, rep
 use {no_registers as registers, no_stacks as stacks};
 
 use keeper::death_of;
-pub use library::{Library, library_of_platform};
+pub use library::library_of_platform;
+#[cfg(feature = "provision")]
+pub use machine::processor;
+pub use machine::{cpu, memory};
 use memory_limit::MemoryLimit;
 pub use sanitizer::finds_leaks;
 
 use super::{ExitCause, Source, Wakeup};
 use crate::stacks::Stacks;
+
+/// Advice for a machine without a driver.
+pub const DRIVER_ADVICE: &str = "install a driver (on Debian: pocl-opencl-icd for the CPU)";
+
+/// Whether this machine runs the wheels with OpenCL drivers, all of them for x86-64 Linux with glibc.
+#[cfg(feature = "provision")]
+pub const RUNS_WHEELS: bool = cfg!(all(target_arch = "x86_64", target_env = "gnu"));
 
 /// The connection of runner and worker.
 pub type Connection = UnixStream;

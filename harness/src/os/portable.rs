@@ -22,9 +22,12 @@ pub use absent::{
     AddressSpaceEnd, Baseline, Crash, LastWord, LeftBehind, RunningTest, finds_leaks,
     library_of_platform, report_aborts, report_crashes, report_exits, resident_memory, trim_heap,
 };
+#[cfg(feature = "provision")]
+pub use absent::{RUNS_WHEELS, processor};
 use connecting::Meeting;
 pub use connecting::become_worker;
 use received::Received;
+pub use system::{DRIVER_ADVICE, cpu, memory};
 #[cfg(unix)]
 use unix as system;
 #[cfg(windows)]
@@ -301,21 +304,3 @@ pub fn become_program(command: &mut Command) -> io::Error {
 
 /// Does nothing: the caller waits in `read`.
 pub fn wait_for_bytes(_connection: &Connection) {}
-
-/// A shared library in this process; it stays loaded.
-pub struct Library(dlopen2::raw::Library);
-
-impl Library {
-    /// Loads a library; the error is the dynamic linker's message.
-    ///
-    /// The library's initialisers run, which may end or hang this process.
-    pub fn load(name: &str) -> Result<Self, String> {
-        dlopen2::raw::Library::open(name).map(Self).map_err(|error| error.to_string())
-    }
-
-    /// Returns whether the library has a function or variable of this name.
-    pub fn has(&self, name: &std::ffi::CStr) -> bool {
-        // SAFETY: the address is not used.
-        unsafe { self.0.symbol_cstr::<*const ()>(name) }.is_ok()
-    }
-}

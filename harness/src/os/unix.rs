@@ -1,5 +1,6 @@
-//! Files, names and the end of this process, on all Unix systems.
+//! Files, names, libraries and the end of this process, on all Unix systems.
 
+use std::ffi::{CStr, CString, c_void};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -51,4 +52,56 @@ pub fn lacks_locks(error: &io::Error) -> bool {
 /// Returns whether a file is a program.
 pub fn is_program(file: &Path) -> bool {
     fs::metadata(file).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}
+
+/// A shared library in this process; it stays loaded.
+pub struct Library(*mut c_void);
+
+impl Library {
+    /// Loads a library in the way of ocl-icd; the error is the dynamic linker's message.
+    ///
+    /// The library's initialisers run, which may end or hang this process.
+    pub fn load(name: &str) -> Result<Self, String> {
+        let name = CString::new(name).map_err(|error| error.to_string())?;
+        // SAFETY: the name is a C string. Initialisers are foreign code, as in any driver.
+        let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL) };
+        if !handle.is_null() {
+            return Ok(Self(handle));
+        }
+        // SAFETY: after a failure, dlerror gives this thread a C string that lives until its next call.
+        let message = unsafe { CStr::from_ptr(libc::dlerror()) };
+        Err(message.to_string_lossy().into_owned())
+    }
+
+    /// Returns whether the library has a function or variable of this name.
+    pub fn has(&self, name: &CStr) -> bool {
+        // SAFETY: the handle is open, and the name is a C string.
+        !unsafe { libc::dlsym(self.0, name.as_ptr()) }.is_null()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replace_file::replace_file;
+
+    #[test]
+    fn a_temporary_folder_is_private() {
+        let folder = temporary_folder().unwrap();
+        assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+        fs::remove_dir(folder).unwrap();
+    }
+
+    #[test]
+    fn a_replaced_file_keeps_its_permissions_and_its_links() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, link] = ["a.toml", "b.toml"].map(|name| folder.path().join(name));
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        symlink("a.toml", &link).unwrap();
+        replace_file(&link, b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(fs::read_link(&link).unwrap(), Path::new("a.toml"));
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
 }

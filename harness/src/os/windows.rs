@@ -1,9 +1,16 @@
-//! Files, names and the end of this process, on Windows.
+//! Files, names, libraries and the end of this process, on Windows.
 
+use std::ffi::CStr;
 use std::fs;
 use std::io;
+use std::os::windows::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::ptr;
 
+use windows_sys::Win32::Foundation::HMODULE;
+use windows_sys::Win32::System::LibraryLoader::{
+    GetProcAddress, LOAD_WITH_ALTERED_SEARCH_PATH, LoadLibraryExW,
+};
 use windows_sys::Win32::System::Threading::{GetCurrentProcess, TerminateProcess};
 
 /// Ends the process at once, without the drivers' exit handlers, which may hang.
@@ -57,4 +64,32 @@ pub fn lacks_locks(error: &io::Error) -> bool {
 pub fn is_program(file: &Path) -> bool {
     file.is_file()
         && file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("exe"))
+}
+
+/// A shared library in this process; it stays loaded.
+pub struct Library(HMODULE);
+
+impl Library {
+    /// Loads a library in the way of the Khronos loader: what a library depends on may be in the library's folder. The
+    /// error begins with the name.
+    ///
+    /// The library's initialisers run, which may end or hang this process.
+    pub fn load(name: &str) -> Result<Self, String> {
+        let path = Path::new(name);
+        // The flag is for absolute paths alone.
+        let flags = if path.is_absolute() { LOAD_WITH_ALTERED_SEARCH_PATH } else { 0 };
+        let path: Vec<u16> = path.as_os_str().encode_wide().chain([0]).collect();
+        // SAFETY: the path ends with a zero. Initialisers are foreign code, as in any driver.
+        let library = unsafe { LoadLibraryExW(path.as_ptr(), ptr::null_mut(), flags) };
+        match library.is_null() {
+            true => Err(format!("{name}: {}", io::Error::last_os_error())),
+            false => Ok(Self(library)),
+        }
+    }
+
+    /// Returns whether the library has a function or variable of this name.
+    pub fn has(&self, name: &CStr) -> bool {
+        // SAFETY: the library is loaded, and the name is a C string.
+        unsafe { GetProcAddress(self.0, name.as_ptr().cast()) }.is_some()
+    }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, process};
 
 use super::Runtime;
-use crate::system;
+use crate::os;
 
 /// For each runtime with its version, and each processor, the reason why the runtime does not work there;
 /// `None` if it works.
@@ -22,7 +22,7 @@ impl Findings {
     /// Returns the file in the folder of the runtimes, for the processor of this machine.
     pub fn new(runtimes: &Path) -> Self {
         let file = runtimes.join("checked.json");
-        Self { file, processor: system::processor().unwrap_or_else(|| "unknown".to_owned()) }
+        Self { file, processor: os::processor().unwrap_or_else(|| "unknown".to_owned()) }
     }
 
     /// The processor of this machine.

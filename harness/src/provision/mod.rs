@@ -23,6 +23,7 @@ pub use runtime::Runtime;
 use self::check::{Checked, check};
 use self::findings::Findings;
 use crate::folders::user_cache_folder;
+use crate::os;
 use crate::terminal::status_line;
 
 /// The request for a device.
@@ -43,6 +44,9 @@ pub struct Request {
 ///
 /// See [`ProvisionError`]. The reasons why runtimes do not work go to standard error.
 pub fn provide(request: &Request) -> Result<Environment, ProvisionError> {
+    if !os::RUNS_WHEELS {
+        return Err(ProvisionError::Platform);
+    }
     let runtimes = request.folder.clone().map_or_else(default_folder, Ok)?;
     let findings = Findings::new(&runtimes);
     let mut is_first = true;
@@ -101,7 +105,7 @@ fn provide_runtime(
 pub(crate) fn advice(command: &str) -> Option<String> {
     let [(pocl, pocl_size), (intel, intel_size)] =
         Runtime::ALL.map(|runtime| (runtime.wheels().title, runtime.wheels().size));
-    wheels::check_platform().is_ok().then(|| {
+    os::RUNS_WHEELS.then(|| {
         format!(
             "download a driver for the CPU from PyPI, without root: {pocl} ({pocl_size}), or where that \
              does not work, {intel} ({intel_size}; proprietary):\n  {command}"

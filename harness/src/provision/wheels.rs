@@ -68,7 +68,6 @@ impl WheelSet {
         if self.is_ready(runtimes) {
             return Ok(());
         }
-        check_platform()?;
         let pip = find_pip()?;
         let _lock = self.lock(runtimes)?;
         if self.is_ready(runtimes) {
@@ -153,14 +152,6 @@ impl WheelSet {
         let path = self.path(runtimes);
         files::remove_tree(&path)?;
         Ok(fs::rename(partial.join("tree"), &path).map_err(cannot("create", &path))?)
-    }
-}
-
-/// Fails where the wheels, all of them for x86-64 Linux with glibc, cannot run.
-pub(super) fn check_platform() -> Result<(), ProvisionError> {
-    match cfg!(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")) {
-        true => Ok(()),
-        false => Err(ProvisionError::Platform),
     }
 }
 

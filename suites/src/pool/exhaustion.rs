@@ -23,7 +23,7 @@ fn end_after(bytes: usize, device: Device) -> Result<AddressSpaceEnd> {
         skip!("the device's memory is not in the address space of the process");
     }
     let Some(end) = AddressSpaceEnd::after(bytes as u64) else {
-        skip!("the address space cannot have an end, as in a sanitizer's process");
+        skip!("the address space cannot have an end, as on Windows or in a sanitizer's process");
     };
     Ok(end)
 }

@@ -2,7 +2,6 @@
 
 mod blocks;
 mod cost;
-#[cfg(target_os = "linux")]
 mod exhaustion;
 mod faults;
 mod faulty;

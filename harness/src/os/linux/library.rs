@@ -1,34 +1,8 @@
 //! The shared libraries of this process.
 
-use std::ffi::{CStr, CString, OsStr, c_void};
+use std::ffi::{CStr, OsStr, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-
-/// A shared library in this process; it stays loaded.
-pub struct Library(*mut c_void);
-
-impl Library {
-    /// Loads a library in the way of ocl-icd; the error is the dynamic linker's message.
-    ///
-    /// The library's initialisers run, which may end or hang this process.
-    pub fn load(name: &str) -> Result<Self, String> {
-        let name = CString::new(name).map_err(|error| error.to_string())?;
-        // SAFETY: the name is a C string. Initialisers are foreign code, as in any driver.
-        let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL) };
-        if !handle.is_null() {
-            return Ok(Self(handle));
-        }
-        // SAFETY: after a failure, dlerror gives this thread a C string that lives until its next call.
-        let message = unsafe { CStr::from_ptr(libc::dlerror()) };
-        Err(message.to_string_lossy().into_owned())
-    }
-
-    /// Returns whether the library has a function or variable of this name.
-    pub fn has(&self, name: &CStr) -> bool {
-        // SAFETY: the handle is open, and the name is a C string.
-        !unsafe { libc::dlsym(self.0, name.as_ptr()) }.is_null()
-    }
-}
 
 /// The library that a platform's code lies in.
 ///

@@ -119,3 +119,13 @@ pub fn trim_heap() {}
 pub fn library_of_platform(_platform: *mut std::ffi::c_void) -> Option<PathBuf> {
     None
 }
+
+/// Returns `None`: no driver is downloaded here.
+#[cfg(feature = "provision")]
+pub fn processor() -> Option<String> {
+    None
+}
+
+/// Whether this machine runs the wheels with OpenCL drivers, which are for Linux.
+#[cfg(feature = "provision")]
+pub const RUNS_WHEELS: bool = false;

@@ -12,6 +12,9 @@ use nix::unistd::Pid;
 
 use crate::os::ExitCause;
 
+/// Advice for a machine without a driver.
+pub const DRIVER_ADVICE: &str = "install a driver";
+
 /// A worker and the processes that it starts: a process group.
 pub struct Family(OnceLock<Pid>);
 
@@ -69,3 +72,13 @@ pub fn exit_cause(status: ExitStatus) -> ExitCause {
 
 /// Does nothing: a crash opens no window.
 pub fn leave_crashes_to_the_runner() {}
+
+/// Returns `None`: the processor is not asked for its model.
+pub fn cpu() -> Option<String> {
+    None
+}
+
+/// Returns `None`: the memory of the machine is not asked for.
+pub fn memory() -> Option<u64> {
+    None
+}

@@ -17,9 +17,13 @@ use windows_sys::Win32::System::JobObjects::{
     JobObjectExtendedLimitInformation, SetInformationJobObject, TerminateJobObject,
 };
 use windows_sys::Win32::System::Pipes::PeekNamedPipe;
+use windows_sys::Win32::System::SystemInformation::{GlobalMemoryStatusEx, MEMORYSTATUSEX};
 use windows_sys::Win32::System::Threading::CREATE_NEW_PROCESS_GROUP;
 
 use crate::os::{ExitCause, exit_now};
+
+/// Advice for a machine without a driver.
+pub const DRIVER_ADVICE: &str = "install the driver of the GPU's vendor, or Intel's CPU runtime";
 
 /// A worker and the processes that it starts: a job object. The system ends them when the runner ends, which alone has
 /// a handle of the job.
@@ -142,6 +146,20 @@ unsafe extern "system" fn end_of_crash(exception: *const EXCEPTION_POINTERS) -> 
     exit_now(unsafe { (*(*exception).ExceptionRecord).ExceptionCode })
 }
 
+/// The model of the first processor.
+pub fn cpu() -> Option<String> {
+    std::env::var("PROCESSOR_IDENTIFIER").ok()
+}
+
+/// The memory of the machine, in bytes.
+pub fn memory() -> Option<u64> {
+    let mut status =
+        MEMORYSTATUSEX { dwLength: size_of::<MEMORYSTATUSEX>() as u32, ..Default::default() };
+    // SAFETY: the structure has its length.
+    let result = unsafe { GlobalMemoryStatusEx(&mut status) };
+    (result != 0).then_some(status.ullTotalPhys)
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::windows::process::ExitStatusExt;
@@ -155,6 +173,6 @@ mod tests {
         assert_eq!(cause(0xC000_0005), named("STATUS_ACCESS_VIOLATION (0xC0000005)"));
         assert_eq!(cause(0xC123_4567), named("status 0xC1234567"));
         assert_eq!(cause(7), ExitCause::Exited(7));
-        assert_eq!(cause(-1_i32.cast_unsigned()), ExitCause::Exited(-1));
+        assert_eq!(cause(u32::MAX), ExitCause::Exited(-1));
     }
 }
