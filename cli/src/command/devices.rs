@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use clmatrix::select::DeviceInfo;
 use clmatrix_characterize::show::text_table::aligned;
+use clmatrix_harness::private::devices::icd::{ALL_DRIVERS, SHOWS_ONE_DRIVER};
 use clmatrix_harness::private::devices::{FoundPlatform, Machine, TestDevice};
 use clmatrix_harness::private::run::interrupt::Stop;
 use clmatrix_harness::private::serde_time::nanoseconds;
@@ -237,6 +238,9 @@ fn table(everything: &Everything<'_>) -> String {
         ]
     }));
     let mut text = aligned(&rows);
+    if !SHOWS_ONE_DRIVER {
+        let _ = writeln!(text, "{ALL_DRIVERS}");
+    }
     for platform in &everything.platforms_without_devices {
         let _ =
             writeln!(text, "platform without devices: {} ({})", platform.name, platform.version);

@@ -1,6 +1,7 @@
 //! The facts that the results of a run may depend on: machine, executable, drivers, settings, environment.
 
 use bytesize::ByteSize;
+use clmatrix_harness::private::devices::icd::ALL_DRIVERS;
 use clmatrix_harness::private::devices::run_device::RunDevice;
 use clmatrix_harness::private::log::device_record::DeviceRecord;
 use clmatrix_harness::private::log::run_header::RunHeader;
@@ -77,6 +78,10 @@ pub(crate) fn of_device(log: &RunLog, id: &str) -> Option<Facts> {
         // The size and the build id tell drivers apart; the time is that of the installation.
         facts.shift_remove("driver modified");
         add(&mut facts, "settings", settings);
+    }
+    // The first word of the kernel's name there.
+    if log.header.kernel.as_ref().is_some_and(|kernel| kernel.starts_with("Windows")) {
+        facts.insert("drivers".to_owned(), ALL_DRIVERS.to_owned());
     }
     Some(facts)
 }

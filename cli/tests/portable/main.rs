@@ -62,7 +62,9 @@ fn main() -> ExitCode {
     let trials = vec![
         trial("each_fault_costs_one_result", each_fault_costs_one_result),
         trial("stored_runs_are_read_again", stored_runs_are_read_again),
-        trial("a_driver_that_is_not_there_is_named", a_driver_that_is_not_there_is_named),
+        trial("a_library_that_is_no_driver_is_named", a_library_that_is_no_driver_is_named),
+        trial("the_devices_are_listed", the_devices_are_listed),
+        trial("drivers_are_downloaded_on_linux_alone", drivers_are_downloaded_on_linux_alone),
         trial("another_program_is_run_by_its_name", another_program_is_run_by_its_name),
         trial(
             "a_killed_runner_loses_nothing_and_leaves_no_process",
@@ -185,13 +187,42 @@ fn stored_runs_are_read_again() {
     assert!(status == Some(0) && text.contains("has_double_support"));
 }
 
-fn a_driver_that_is_not_there_is_named() {
+/// A library that is on each machine and is no OpenCL driver.
+const OTHER_LIBRARY: &str =
+    if cfg!(windows) { r"C:\windows\system32\version.dll" } else { "libm.so.6" };
+
+fn a_library_that_is_no_driver_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut run = command(folder.path(), &["faulty::passes_1"]);
-    run.arg("--icd").arg(folder.path().join("absent.driver"));
-    let (status, text) = printed(&mut run);
+    let absent = folder.path().join("absent.driver").display().to_string();
+    let text_file = folder.path().join("text.driver");
+    std::fs::write(&text_file, "not a library").expect("a file");
+    let text_file = text_file.display().to_string();
+    for (library, reason) in [
+        (&*absent, "no such file"),
+        (&*text_file, "not a shared library"),
+        (OTHER_LIBRARY, "no OpenCL entry point"),
+    ] {
+        let mut run = command(folder.path(), &["faulty::passes_1", "--icd", library]);
+        let (status, text) = printed(&mut run);
+        assert_eq!(status, Some(2), "{library}");
+        assert!(text.contains(&format!("{library}: {reason}")), "{library}");
+    }
+}
+
+fn the_devices_are_listed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (status, text) = printed(&mut subcommand(folder.path(), &["devices"]));
+    assert!(status == Some(0) && text.contains("Portable Computing Language"));
+    assert_eq!(text.contains("loads all drivers in each worker"), cfg!(windows));
+}
+
+fn drivers_are_downloaded_on_linux_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut provision = subcommand(folder.path(), &["provision", "--no-download", "--folder"]);
+    let (status, text) = printed(provision.arg(folder.path()));
     assert_eq!(status, Some(2));
-    assert!(text.contains("absent.driver"));
+    assert_eq!(text.contains("x86-64 Linux with glibc only"), cfg!(windows));
+    assert!(!text.contains("Setting up"));
 }
 
 fn another_program_is_run_by_its_name() {

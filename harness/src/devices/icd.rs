@@ -22,6 +22,10 @@ const SYSTEM_VENDORS: &str = "/etc/OpenCL/vendors";
 /// variable adds drivers; the framework of macOS has one driver.
 pub const SHOWS_ONE_DRIVER: bool = !cfg!(any(windows, target_os = "macos"));
 
+/// Says how a worker finds its device where a process cannot be shown one driver alone.
+pub const ALL_DRIVERS: &str = "the system's loader loads all drivers in each worker, which binds its device by name, UUID or \
+     PCI address";
+
 /// The variables that name such a folder.
 const VENDORS_VARIABLES: &[&str] = match SHOWS_ONE_DRIVER {
     true => &["OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH"],
