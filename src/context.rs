@@ -133,3 +133,44 @@ unsafe extern "C" fn notify(text: *const c_char, _: *const c_void, _: usize, _: 
 }
 
 by_handle!(Context, devices);
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::ptr;
+
+    use super::*;
+
+    thread_local!(static LOGGED: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) });
+
+    /// A logger that keeps what each thread logs, and panics if it is told to.
+    struct Logger;
+
+    impl log::Log for Logger {
+        fn enabled(&self, _: &log::Metadata<'_>) -> bool {
+            true
+        }
+
+        fn log(&self, record: &log::Record<'_>) {
+            let text = record.args().to_string();
+            LOGGED.with_borrow_mut(|logged| logged.push(text.clone()));
+            assert!(!text.contains("panic"), "as told");
+        }
+
+        fn flush(&self) {}
+    }
+
+    #[test]
+    fn notifications_are_logged() {
+        // No other unit test has a logger.
+        log::set_logger(&Logger).expect("the first logger");
+        log::set_max_level(log::LevelFilter::Warn);
+        for text in [None, Some(c"low on memory"), Some(c"panic")] {
+            let text = text.map_or(ptr::null(), CStr::as_ptr);
+            // SAFETY: the text is null or ends with a zero byte.
+            unsafe { notify(text, ptr::null(), 0, ptr::null_mut()) };
+        }
+        let logged = LOGGED.take();
+        assert_eq!(logged, ["the driver notifies: low on memory", "the driver notifies: panic"]);
+    }
+}

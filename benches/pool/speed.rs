@@ -65,9 +65,10 @@ impl Figure {
 
     fn limit(&self) -> Option<Limit> {
         match (self.workload, self.threads) {
-            (Workload::Hot, 1) => Some(Limit { at_most: 0.5, aim: Some(0.25) }),
-            (Workload::Random, 1) => Some(Limit { at_most: 0.35, aim: Some(0.2) }),
-            (_, 2) => Some(Limit { at_most: 0.4, aim: Some(0.1) }),
+            (Workload::Hot, 1) => Some(Limit { at_most: 0.45, aim: Some(0.25) }),
+            (Workload::Random, 1) => Some(Limit { at_most: 0.32, aim: Some(0.2) }),
+            (_, 2) => Some(Limit { at_most: 0.09, aim: None }),
+            (Workload::Random, 3) => Some(Limit { at_most: 0.3, aim: None }),
             _ => None,
         }
     }
