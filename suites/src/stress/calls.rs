@@ -13,7 +13,7 @@ use clmatrix::memory::{
 };
 use clmatrix::pool::{PooledBuffer, PooledSvm};
 use clmatrix::{
-    CommandQueue, Context, Event, Kernel, Program, QueueProperties, Result, UserEvent,
+    CommandQueue, Context, Event, Kernel, Partition, Program, QueueProperties, Result, UserEvent,
     enqueue_barrier, enqueue_marker,
 };
 
@@ -658,7 +658,7 @@ impl<'w> Calls<'w> {
 
     fn other_calls(&mut self) -> Result<()> {
         let (queue, buffer, wait_for) = (self.some_queue(), self.some_buffer(), self.wait_list());
-        match self.values.below(4) {
+        match self.values.below(6) {
             0 => {
                 let other = self.some_buffer();
                 let objects: [&dyn AnyMemoryObject; 2] = [&buffer, &other];
@@ -676,6 +676,20 @@ impl<'w> Calls<'w> {
                 None => Ok(()),
             },
             2 => buffer.record_use(&queue),
+            3 => {
+                let device = self.world.context.default_device();
+                self.kernel.work_group_info(device)?;
+                let units = self.values.below(3) as u32;
+                for part in device.partition(Partition::Equally(units))? {
+                    assert!(self.kernel.work_group_info(&part).is_err(), "not in the context");
+                }
+                Ok(())
+            }
+            4 => {
+                let name = ["", "a.h", "../a.h"][self.values.below(3)];
+                let builder = Program::builder(&self.world.context).header(name, "#define A 1");
+                builder.source("#include \"a.h\"\nkernel void k() { A; }").build().map(drop)
+            }
             _ => {
                 let source = ["", "\0", "kernel void k() {}\0"][self.values.below(3)];
                 Program::build(&self.world.context, source).map(drop)
