@@ -7,6 +7,8 @@ use object::read::{Object, ReadCache};
 
 use crate::os;
 
+pub use os::canonical;
+
 /// The machine's name: that of the node, where Slurm gives one.
 pub(crate) fn host() -> String {
     let node = std::env::var("SLURMD_NODENAME").ok().filter(|node| !node.is_empty());

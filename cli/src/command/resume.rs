@@ -12,6 +12,7 @@ use clmatrix_harness::private::log::store::{self, Place};
 use clmatrix_harness::private::run::plan::Plan;
 use clmatrix_harness::private::run::so_far::SoFar;
 use clmatrix_harness::private::run::state::Run;
+use clmatrix_harness::private::system;
 use clmatrix_harness::private::terminal::AnyError;
 
 use super::command_line::{Command, CommandLine};
@@ -27,7 +28,7 @@ use crate::stored_runs;
 /// There is no such run, or it has ended, is still running, or is not of this command.
 pub fn find(folder: &Path, run: &str) -> Result<Unfinished, AnyError> {
     let log = stored_runs::find(folder, run)?;
-    let log = log.canonicalize().map_err(|error| format!("{}: {error}", log.display()))?;
+    let log = system::canonical(&log).map_err(|error| format!("{}: {error}", log.display()))?;
     if let Some(running) = log.parent().and_then(store::running) {
         return Err(running.into());
     }

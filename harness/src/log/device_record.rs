@@ -9,6 +9,7 @@ use crate::config::DeviceSettings;
 use crate::devices::TestDevice;
 use crate::devices::icd::Driver;
 use crate::devices::run_device::RunDevice;
+use crate::os;
 use crate::serde_time::rfc3339;
 use crate::system;
 
@@ -81,7 +82,7 @@ fn key(host: &str, device: &RunDevice) -> String {
 
 impl DriverFile {
     fn new(file: &Path) -> Option<Self> {
-        let file = file.canonicalize().ok()?;
+        let file = os::canonical(file).ok()?;
         let metadata = file.metadata().ok()?;
         Some(Self {
             size: metadata.len(),

@@ -33,6 +33,11 @@ pub fn temporary_folder() -> io::Result<PathBuf> {
     Ok(mkdtemp(&std::env::temp_dir().join("clmatrix-XXXXXX"))?)
 }
 
+/// Returns the path of a file from the root, without links.
+pub fn canonical(file: &Path) -> io::Result<PathBuf> {
+    file.canonicalize()
+}
+
 /// Makes `link`, once it is in `folder`, show the file at `path` in that folder.
 pub fn link_file(_folder: &Path, path: &Path, link: &Path) -> io::Result<()> {
     symlink(path, link)

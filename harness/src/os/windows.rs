@@ -44,6 +44,12 @@ pub fn temporary_folder() -> io::Result<PathBuf> {
         .expect("there are more numbers than folders")
 }
 
+/// Returns the path of a file from the root. That of [`fs::canonicalize`] begins with `\\?\`, which is not for users.
+pub fn canonical(file: &Path) -> io::Result<PathBuf> {
+    file.metadata()?;
+    std::path::absolute(file)
+}
+
 /// Makes `link`, once it is in `folder`, show the file at `path` in that folder: a hard link, since a symbolic link
 /// needs a privilege.
 pub fn link_file(folder: &Path, path: &Path, link: &Path) -> io::Result<()> {
