@@ -19,6 +19,7 @@ use crate::devices::probe::Probe;
 use crate::devices::selection::{Choices, NoDevices, select};
 use crate::devices::{Machine, TestDevice};
 use crate::folders::{cargo_target, folder_variable, state_folder};
+use crate::os;
 use crate::registry::{OF_WORKER, WORKER_RESULTS};
 use crate::run::plan::{Plan, Planned};
 use crate::run::repeat::Repeat;
@@ -235,10 +236,14 @@ impl Setup {
         self.config.expectations.without_test(paths.iter().map(String::as_str))
     }
 
-    /// Returns warnings about the expectations for the devices of a plan.
-    pub fn expectation_warnings(&self, plan: &Plan) -> Vec<String> {
+    /// Returns warnings about the expectations for the devices of a plan, and about a setting without effect.
+    pub fn warnings(&self, plan: &Plan) -> Vec<String> {
         let devices: Vec<_> = plan.devices.iter().map(|device| &device.run).collect();
-        self.config.expectations.warnings(&devices)
+        let mut warnings = self.config.expectations.warnings(&devices);
+        if self.profile.limits_memory() && !os::LIMITS_MEMORY {
+            warnings.push(format!("the key `memory` has no effect on {}", std::env::consts::OS));
+        }
+        warnings
     }
 
     /// Returns the folder of the reports.

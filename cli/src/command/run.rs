@@ -97,7 +97,7 @@ fn execute(
             "warning: no test of this target matches the expectation for {test:?}"
         ));
     }
-    for warning in setup.expectation_warnings(&plan) {
+    for warning in setup.warnings(&plan) {
         status_line(&format!("warning: {warning}"));
     }
     let mut run = arguments.planned(&setup, &plan)?;

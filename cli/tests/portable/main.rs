@@ -66,6 +66,7 @@ fn main() -> ExitCode {
         trial("the_devices_are_listed", the_devices_are_listed),
         trial("drivers_are_downloaded_on_linux_alone", drivers_are_downloaded_on_linux_alone),
         trial("another_program_is_run_by_its_name", another_program_is_run_by_its_name),
+        trial("memory_is_limited_on_linux_alone", memory_is_limited_on_linux_alone),
         trial(
             "a_killed_runner_loses_nothing_and_leaves_no_process",
             a_killed_runner_loses_nothing_and_leaves_no_process,
@@ -120,6 +121,10 @@ fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
 const ACCESS_VIOLATION: &str =
     if cfg!(windows) { "STATUS_ACCESS_VIOLATION (0xC0000005)" } else { "SIGSEGV" };
 
+/// The text by which the system names an abort.
+const ABORT: &str =
+    if cfg!(windows) { "STATUS_STACK_BUFFER_OVERRUN (0xC0000409)" } else { "SIGABRT" };
+
 fn each_fault_costs_one_result() {
     let folder = tempfile::tempdir().expect("a folder");
     let output = command(folder.path(), &[]).output().expect("the run starts");
@@ -142,13 +147,13 @@ fn each_fault_costs_one_result() {
     for crashes in ["accesses_memory_that_is_not_there", "overflows_its_stack", "aborts"] {
         assert!(matches!(outcome(crashes), Outcome::Crashed { .. }), "{:?}", outcome(crashes));
     }
-    let Outcome::Crashed { how } = outcome("accesses_memory_that_is_not_there") else {
-        unreachable!()
-    };
-    assert_eq!(how, ACCESS_VIOLATION);
-    let exited =
-        Outcome::Crashed { how: "exited with status 0 in the middle of the test".to_owned() };
-    assert_eq!(outcome("exits"), &exited);
+    for (crash, how) in [
+        ("accesses_memory_that_is_not_there", ACCESS_VIOLATION),
+        ("aborts", ABORT),
+        ("exits", "exited with status 0 in the middle of the test"),
+    ] {
+        assert_eq!(outcome(crash), &Outcome::Crashed { how: how.to_owned() });
+    }
     assert!(matches!(outcome("waits_for_ever"), Outcome::TimedOut { .. }));
     assert_eq!(outcome("floods"), &Outcome::Passed);
     assert!(log.with_output(result(&log, "floods")).stdout.len() < 10 << 20, "most of it is cut");
@@ -175,7 +180,9 @@ fn stored_runs_are_read_again() {
     let (status, _) = printed(&mut command(folder.path(), &["faulty::passes_1", "faulty::aborts"]));
     assert_eq!(status, Some(1));
     for (arguments, expected_status, expected) in [
-        (&["report", "latest"][..], 1, "1 crashed"),
+        (&["list", "faulty::passes"][..], 0, "faulty::passes_4"),
+        (&["runs"], 0, "1 passed, 1 crashed"),
+        (&["report", "latest"], 1, "1 crashed"),
         (&["diff", "latest", "latest"], 0, "A = "),
         (&["expect", "update", "latest", "--dry-run"], 0, "\"faulty::aborts\""),
     ] {
@@ -244,6 +251,16 @@ fn another_program_is_run_by_its_name() {
     wait_for("the end of the program", || is_free(folder.path(), "other"));
 }
 
+fn memory_is_limited_on_linux_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let configuration = folder.path().join("clmatrix.toml");
+    std::fs::write(&configuration, "[profile.default]\nmemory = '4 GiB'").expect("a file");
+    let mut run = command(folder.path(), &["faulty::passes_1"]);
+    let (status, text) = printed(run.env("CLMATRIX_CONFIG", configuration));
+    assert_eq!(status, Some(0));
+    assert_eq!(text.contains("`memory` has no effect"), cfg!(windows));
+}
+
 fn a_killed_runner_loses_nothing_and_leaves_no_process() {
     let folder = tempfile::tempdir().expect("a folder");
     let tests = ["faulty::passes_1", "faulty::waits_with_a_process", "--include-ignored"];
@@ -255,7 +272,15 @@ fn a_killed_runner_loses_nothing_and_leaves_no_process() {
     });
     run.kill().and_then(|()| run.wait()).expect("the runner can be killed");
     wait_for("the end of all processes", || locks.iter().all(|lock| is_free(folder.path(), lock)));
-    let log = log(folder.path()).expect("a log");
-    assert!(!log.has_ended);
-    assert_eq!(result(&log, "passes_1").attempt.outcome, Outcome::Passed);
+    let killed = log(folder.path()).expect("a log");
+    assert!(!killed.has_ended);
+    assert_eq!(result(&killed, "passes_1").attempt.outcome, Outcome::Passed);
+
+    let (status, text) = printed(&mut subcommand(folder.path(), &["run", "--resume"]));
+    assert_eq!(status, Some(0));
+    assert!(!text.contains(r"\\?\"), "a path that no user knows");
+    let whole = log(folder.path()).expect("a log");
+    assert!(whole.has_ended && !whole.resumed.is_empty());
+    assert_eq!(result(&whole, "passes_1"), result(&killed, "passes_1"));
+    assert_eq!(result(&whole, "waits_with_a_process").attempt.outcome, Outcome::Passed);
 }

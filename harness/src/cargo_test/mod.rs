@@ -88,7 +88,7 @@ fn run(target: Target, command_line: &CommandLine) -> Result<ExitCode, AnyError>
     if !under_nextest() {
         status_line(&setup.config.summary());
         warn_of_unmatched(&setup.unmatched_expectations(&tests, target.home));
-        for warning in setup.expectation_warnings(&plan) {
+        for warning in setup.warnings(&plan) {
             status_line(&format!("warning: {warning}"));
         }
     }

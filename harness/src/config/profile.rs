@@ -433,6 +433,12 @@ impl Profile {
         self.overrides.iter().any(is_of_test).then(|| self.settings_by(device, applies))
     }
 
+    /// Returns whether the memory of some tests is limited.
+    pub fn limits_memory(&self) -> bool {
+        let limits = |each: &Override| each.keys.memory.is_some();
+        self.settings.memory.is_some() || self.overrides.iter().any(limits)
+    }
+
     /// Returns whether an override is for some tests only.
     pub fn has_test_settings(&self) -> bool {
         self.overrides.iter().any(|each| each.tests.is_some())

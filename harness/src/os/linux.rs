@@ -54,6 +54,9 @@ pub use sanitizer::finds_leaks;
 use super::{ExitCause, Source, Wakeup};
 use crate::stacks::Stacks;
 
+/// Whether the memory of workers is limited.
+pub const LIMITS_MEMORY: bool = true;
+
 /// Advice for a machine without a driver.
 pub const DRIVER_ADVICE: &str = "install a driver (on Debian: pocl-opencl-icd for the CPU)";
 

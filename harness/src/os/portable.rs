@@ -19,8 +19,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 pub use absent::{
-    AddressSpaceEnd, Baseline, Crash, LastWord, LeftBehind, RunningTest, finds_leaks,
-    library_of_platform, report_aborts, report_crashes, report_exits, resident_memory, trim_heap,
+    AddressSpaceEnd, Baseline, Crash, LIMITS_MEMORY, LastWord, LeftBehind, RunningTest,
+    finds_leaks, library_of_platform, report_aborts, report_crashes, report_exits, resident_memory,
+    trim_heap,
 };
 #[cfg(feature = "provision")]
 pub use absent::{RUNS_WHEELS, processor};

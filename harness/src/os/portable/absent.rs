@@ -129,3 +129,6 @@ pub fn processor() -> Option<String> {
 /// Whether this machine runs the wheels with OpenCL drivers, which are for Linux.
 #[cfg(feature = "provision")]
 pub const RUNS_WHEELS: bool = false;
+
+/// Whether the memory of workers is limited.
+pub const LIMITS_MEMORY: bool = false;
