@@ -1,10 +1,12 @@
 //! `cargo xtask test-windows`: the suites, a downstream crate and faults on Windows, which Wine stands for.
 
+mod alike;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clmatrix_harness::provision::Environment;
 
 use crate::apt;
@@ -19,6 +21,8 @@ const TARGET: &str = "x86_64-pc-windows-gnu";
 
 /// The crate that depends on all others but `xtask`.
 const PACKAGE: &str = "--package=clmatrix-cli";
+
+const HARNESS: &str = "--package=clmatrix-harness";
 
 /// The systems for which the compiler checks the crates, and no more.
 const COMPILED: [&str; 3] =
@@ -36,6 +40,17 @@ const TESTS: [&str; 10] = [
     "pool::*",
     "selection::*",
     "svm::map::*",
+];
+
+/// Unit tests of the harness that need symbolic links, `bash`, or folders of `.icd` files, or that have `\` in the name
+/// of a test, which is a separator of paths to globset.
+const UNIX_TESTS: [&str; 6] = [
+    "devices::icd::tests::drivers_come_from_folders_files_and_libraries",
+    "devices::icd::tests::one_driver_is_shown_through_a_private_folder",
+    "log::store::tests::the_newest_runs_stay_with_their_parents_and_the_full_one",
+    "report::result_text::tests::a_rerun_command_selects_one_test_whatever_its_name",
+    "text::tests::a_shell_reads_a_quoted_word_as_it_was",
+    "text::tests::an_exact_glob_matches_one_text",
 ];
 
 /// `bcryptprimitives.dll`, which Rust's standard library needs and Wine 8 lacks.
@@ -57,13 +72,18 @@ pub fn run(workspace: &Workspace, environment: &Environment) -> Result<()> {
     clippy.args(["clippy", PACKAGE, "--target", TARGET]);
     clippy.args(COMPILED.iter().flat_map(|target| ["--target", target]));
     process::run(clippy.args(["--", "--deny", "warnings"]))?;
+    let mut clippy = workspace.cargo();
+    clippy.args(["clippy", HARNESS, "--lib", "--tests", "--target", TARGET]);
+    process::run(clippy.args(["--", "--deny", "warnings"]))?;
     // Cargo builds the binary of the package for its tests, too.
     let mut build = workspace.cargo();
     build.args(["test", "--no-run", PACKAGE, "--test=portable", "--target", TARGET]);
     let [clmatrix, faults] = executables(&mut build, ["clmatrix", "portable"])?;
     let wine = Wine::prepare(workspace, environment)?;
     wine.suites(&clmatrix)?;
+    wine.without_driver(&clmatrix)?;
     process::run(&mut wine.command(&faults))?;
+    wine.library()?;
     wine.downstream()
 }
 
@@ -112,11 +132,38 @@ impl<'a> Wine<'a> {
         command
     }
 
-    /// Runs the suites, with the same verdicts as on Linux but for the expectations on Wine.
+    /// Runs the suites under Wine and on Linux, with the same results but for what is explained.
     fn suites(&self, clmatrix: &Path) -> Result<()> {
+        let [linux, wine] =
+            ["linux", "reports"].map(|name| self.workspace.target.join("wine").join(name));
+        let on_linux = self.workspace.build_clmatrix()?;
+        let mut run = Command::new(&on_linux);
+        self.set_up(&mut run).args(["run", "--quiet", "--report-dir"]);
+        process::run(run.arg(&linux).args(TESTS))?;
         let mut run = self.command(clmatrix);
         run.args(["run", "--quiet", "--config=config/wine/clmatrix.toml", "--report-dir"]);
-        process::run(run.arg(self.workspace.target.join("wine/reports")).args(TESTS))
+        process::run(run.arg(&wine).args(TESTS))?;
+        alike::check(&on_linux, &linux, &wine)
+    }
+
+    /// Checks the advice for a machine without a driver. Wine finds the drivers of Linux.
+    fn without_driver(&self, clmatrix: &Path) -> Result<()> {
+        let mut devices = self.command(clmatrix);
+        let output = process::output(devices.arg("devices").env("OCL_ICD_VENDORS", "/nowhere/"))?;
+        let text = String::from_utf8_lossy(&output.stderr);
+        ensure!(text.contains("Intel's CPU runtime") && !text.contains("Debian"), "{text}");
+        Ok(())
+    }
+
+    /// Runs the example of the library and the unit tests of the harness.
+    fn library(&self) -> Result<()> {
+        let mut test = self.workspace.cargo();
+        self.set_up(&mut test).args(["test", "--doc", "--package=clmatrix", "--target", TARGET]);
+        process::run(test.arg("README"))?;
+        let mut test = self.workspace.cargo();
+        self.set_up(&mut test)
+            .args(["test", "--quiet", HARNESS, "--lib", "--target", TARGET, "--"]);
+        process::run(test.args(UNIX_TESTS.iter().flat_map(|test| ["--skip", test])))
     }
 
     /// Runs the tests of the downstream crate.
