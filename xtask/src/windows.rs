@@ -84,7 +84,12 @@ pub fn run(workspace: &Workspace, environment: &Environment) -> Result<()> {
     wine.without_driver(&clmatrix)?;
     process::run(&mut wine.command(&faults))?;
     wine.library()?;
-    wine.downstream()
+    wine.downstream()?;
+    // What macOS has in the place of Windows' parts.
+    let mut test = workspace.cargo();
+    wine.environment.apply(&mut test);
+    test.args(["test", PACKAGE, "--test=portable", "--features=clmatrix-harness/portable"]);
+    process::run(test.args(["--", "--skip=linux_alone"]))
 }
 
 /// Wine with a prefix of its own, in the target folder.

@@ -2,16 +2,16 @@
 //!
 //! Everything else in this crate is portable. `linux` has workers in full. `portable` has the same items for other systems,
 //! on the standard library; `portable/absent.rs` has the parts that those systems lack. `unix` and `windows` have files
-//! and names.
+//! and names. With the feature `portable`, Linux has `portable`, too: so `unix.rs` in it runs in a test.
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
 mod linux;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
 pub use linux::*;
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), feature = "portable"))]
 mod portable;
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), feature = "portable"))]
 pub use portable::*;
 
 #[cfg(unix)]

@@ -102,5 +102,6 @@ pub fn become_worker() -> io::Result<TcpStream> {
     stream.set_nodelay(true)?;
     stream.write_all(token.as_bytes())?;
     stream.read_exact(&mut [0])?;
+    system::end_with_the_runner(&stream)?;
     Ok(stream)
 }

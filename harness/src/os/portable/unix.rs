@@ -1,19 +1,25 @@
 //! Processes on Unix systems other than Linux.
 
 use std::io;
+use std::net::TcpStream;
 use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::OnceLock;
+use std::thread;
+use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, getpgrp};
 
 use crate::os::ExitCause;
 
 /// Advice for a machine without a driver.
 pub const DRIVER_ADVICE: &str = "install a driver";
+
+/// The interval between two looks at a connection with bytes that are not read yet.
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A worker and the processes that it starts: a process group.
 pub struct Family(OnceLock<Pid>);
@@ -72,6 +78,19 @@ pub fn exit_cause(status: ExitStatus) -> ExitCause {
 
 /// Does nothing: a crash opens no window.
 pub fn leave_crashes_to_the_runner() {}
+
+/// Kills the family of this process when its runner is gone.
+pub fn end_with_the_runner(connection: &TcpStream) -> io::Result<()> {
+    let connection = connection.try_clone()?;
+    let watch = move || {
+        // Bytes that the worker has not read yet come from a runner that is there.
+        while connection.peek(&mut [0]).is_ok_and(|count| count > 0) {
+            thread::sleep(LOOK_INTERVAL);
+        }
+        let _ = killpg(getpgrp(), Signal::SIGKILL);
+    };
+    thread::Builder::new().name("clmatrix-runner".to_owned()).spawn(watch).map(drop)
+}
 
 /// Returns `None`: the processor is not asked for its model.
 pub fn cpu() -> Option<String> {
