@@ -1,8 +1,9 @@
-//! Runs a test after others, in a fresh worker and in fresh contexts.
+//! Runs a test after others, in a fresh worker.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use clmatrix_harness::private::config::{Contexts, Expectation, judge};
+use clmatrix_harness::private::config::{Contexts, DeviceSettings, Expectation, judge};
 use clmatrix_harness::private::os::StopSignal;
 use clmatrix_harness::private::registry::Test;
 use clmatrix_harness::private::run::state::WorkerConfig;
@@ -13,6 +14,7 @@ use clmatrix_harness::private::worker::parent::{START_LIMIT, WorkerLost};
 pub(crate) struct TrialTest {
     pub test: &'static Test,
     pub limit: Duration,
+    pub settings: Arc<DeviceSettings>,
     pub expectation: Option<Expectation>,
 }
 
@@ -34,13 +36,13 @@ impl Trials<'_> {
     /// The worker does not start, or the command was stopped.
     pub fn run(&self, before: &[&TrialTest]) -> Result<bool, WorkerLost> {
         let mut worker = self.config.commands.start(START_LIMIT, self.stop)?;
-        worker.prepare(false, Contexts::Fresh, self.stop)?;
+        worker.prepare(false, self.config.settings.contexts, self.stop)?;
         for test in before.iter().copied().chain([&self.last]) {
             let is_last = std::ptr::eq(test, &self.last);
             let ran = worker.run(
                 test.test,
-                test.test.fresh_context,
-                (test.limit, None),
+                test.test.fresh_context || test.settings.contexts == Contexts::Fresh,
+                (test.limit, test.settings.memory),
                 self.stop,
                 &mut |_, _| {},
             );
@@ -48,7 +50,7 @@ impl Trials<'_> {
             if let Outcome::NotRun { .. } = outcome {
                 return Err(WorkerLost::Stopped);
             }
-            let complaint = self.config.settings.complaint_in(&ran.attempt.stderr);
+            let complaint = test.settings.complaint_in(&ran.attempt.stderr);
             let is_wrong = complaint.is_some() && *outcome == Outcome::Passed
                 || judge(outcome, test.expectation.as_ref()).is_failure();
             if !ran.worker_survived || is_wrong {

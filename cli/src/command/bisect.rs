@@ -8,11 +8,13 @@ use std::time::{Duration, SystemTime};
 
 use clap::{Args, value_parser};
 use clmatrix_harness::private::case::Case;
+use clmatrix_harness::private::config::Contexts;
 use clmatrix_harness::private::log::events::{Event, Started};
 use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::run::interrupt::Stop;
 use clmatrix_harness::private::run::plan::{Plan, Planned};
 use clmatrix_harness::private::run::state::{Run, WorkerConfig};
+use clmatrix_harness::private::setup::{Options, Setup};
 use clmatrix_harness::private::target::{Target, UNEXPECTED};
 use clmatrix_harness::private::terminal::{AnyError, print, status_line};
 use clmatrix_harness::private::text::counted;
@@ -63,6 +65,8 @@ struct Suspects {
     /// The time from the first start to the end.
     time: Duration,
     is_crash: bool,
+    /// True if it had a context of another test.
+    reuses_contexts: bool,
 }
 
 pub fn bisect(target: Target, arguments: &BisectArguments) -> Result<ExitCode, AnyError> {
@@ -72,7 +76,8 @@ pub fn bisect(target: Target, arguments: &BisectArguments) -> Result<ExitCode, A
     let log = stored_runs::find(&folder, &arguments.run)?;
     let suspects = Suspects::of(&log, &arguments.test)?;
     let test = &suspects.last;
-    let setup = arguments.common.setup(target)?;
+    let contexts = Some(if suspects.reuses_contexts { Contexts::Reuse } else { Contexts::Fresh });
+    let setup = Setup::new(Options { contexts, ..arguments.common.options(target) })?;
     let tests = Case::registered()?;
     let wanted = |id: &str| id == test || suspects.before.iter().any(|before| before == id);
     let plan = Plan::new(target.home, &tests, setup.devices()?, |id, _, _| wanted(id));
@@ -162,6 +167,7 @@ impl Suspects {
                 before: before.into_iter().collect(),
                 time: attempt.end().duration_since(begin).unwrap_or_default(),
                 is_crash: matches!(attempt.outcome, Outcome::Crashed { .. }),
+                reuses_contexts: attempt.is_of_reused_context(),
             });
         }
         Err(format!("{test} did not go wrong after other tests in {}", log.display()).into())
@@ -182,12 +188,10 @@ fn worker_config<'a>(run: &'a Run<'_>, id: &str) -> Result<&'a WorkerConfig, Str
 
 fn trial_test(run: &Run<'_>, id: &str) -> Result<TrialTest, String> {
     let position = position(run, id)?;
-    let config = worker_config(run, id)?;
     let expectation = run.expectations.tests[position].clone();
     let Case::Registered(test) = run.plan.entries[position].test else {
         return Err(format!("{id} is a test of another program, in a process of its own"));
     };
-    let limits = [test.timeout, expectation.as_ref().and_then(|known| known.timeout)];
-    let limit = config.settings.limit(limits.into_iter().flatten());
-    Ok(TrialTest { test, limit, expectation })
+    let (limit, settings) = (run.limit(position), run.settings[position].clone());
+    Ok(TrialTest { test, limit, settings, expectation })
 }

@@ -15,6 +15,8 @@ pub const CHECKS: &[Check] = &[
     ("bisect::a_crash_that_is_no_tests_may_be_named", a_crash_that_is_no_tests_may_be_named),
     ("bisect::a_test_that_always_fails_has_no_cause", a_test_that_always_fails_has_no_cause),
     ("bisect::a_test_that_ran_first_has_no_cause", a_test_that_ran_first_has_no_cause),
+    ("bisect::a_test_that_marks_a_context_is_found", a_test_that_marks_a_context_is_found),
+    ("bisect::a_test_has_its_own_settings", a_test_has_its_own_settings),
 ];
 
 /// A command on one device, for tests that need variables.
@@ -28,9 +30,26 @@ fn command(folder: &Path, arguments: &[&str]) -> Command {
 /// Runs tests, and looks for the cause of the result of one of them. Returns the exit status and both streams.
 fn bisect(tests: &[&str], id: impl Fn(&Path) -> String, runs: &str) -> (Option<i32>, String) {
     let folder = tempfile::tempdir().expect("a folder");
-    output(command(folder.path(), &[&["run", "--contexts", "fresh"], tests].concat()));
-    let id = id(folder.path());
-    let ended = output(command(folder.path(), &["bisect", &id, "--runs", runs]));
+    bisect_in(folder.path(), "fresh", tests, id, runs)
+}
+
+fn bisect_in(
+    folder: &Path,
+    contexts: &str,
+    tests: &[&str],
+    id: impl Fn(&Path) -> String,
+    runs: &str,
+) -> (Option<i32>, String) {
+    let configured = |arguments: &[&str]| {
+        let mut command = command(folder, arguments);
+        let config = folder.join("clmatrix.toml");
+        if config.exists() {
+            command.env("CLMATRIX_CONFIG", config);
+        }
+        output(command)
+    };
+    configured(&[&["run", "--contexts", contexts], tests].concat());
+    let ended = configured(&["bisect", &id(folder), "--runs", runs]);
     let text = [ended.stdout, ended.stderr].concat();
     (ended.status.code(), String::from_utf8(text).expect("text"))
 }
@@ -87,4 +106,27 @@ fn a_test_that_ran_first_has_no_cause() {
     let (status, text) = bisect(&["faulty::flakes::fails_always@"], id, "10");
     assert_eq!(status, Some(2));
     assert!(text.contains("did not go wrong after other tests in "), "{text}");
+}
+
+/// The test goes wrong in a context that another test had before.
+fn a_test_that_marks_a_context_is_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let tests = ["marks_its_context", "fails_in_a_marked_context"];
+    let [cause, victim] = tests.map(|test| cpu::test(&format!("faulty::contexts::{test}")));
+    let id = |_: &Path| victim.clone();
+    let (status, text) = bisect_in(folder.path(), "reuse", &[&cause, &victim], id, "10");
+    assert_eq!(status, Some(0), "{text}");
+    let found = format!("{cause} makes {victim} go wrong: 5 of 5 with it, 0 of 5 without");
+    assert!(text.contains(&found), "{text}");
+}
+
+fn a_test_has_its_own_settings() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let limit = "[[override]]\ntests = \"*::takes_long::*\"\ntimeout = \"100ms\"\n";
+    std::fs::write(folder.path().join("clmatrix.toml"), limit).expect("it is written");
+    let tests = ["faulty::order::ends_at_once@", "faulty::order::takes_long::number_1_1@"];
+    let id = |_: &Path| cpu::test("faulty::order::takes_long::number_1_1");
+    let (status, text) = bisect_in(folder.path(), "fresh", &tests, id, "10");
+    assert_eq!(status, Some(1), "{text}");
+    assert!(text.contains(" goes wrong by itself in 5 of 5, and in 5 of 5 "), "{text}");
 }

@@ -197,17 +197,14 @@ impl<'a> DeviceRun<'a> {
         self.state.permits.take(group, self.entry(position).device)
     }
 
-    /// The time limit of the test at a position of the plan.
+    /// The time limit of the test at a position of the plan, also after other cases of it have hung.
     pub fn limit(&self, position: usize) -> Duration {
-        let settings = self.settings(position);
-        let own = settings.test_timeout.or_else(|| self.entry(position).test.timeout());
-        let expected = self.expectation(position).and_then(|known| known.timeout);
-        let limit = settings.limit(own.into_iter().chain(expected));
+        let limit = self.state.run.limit(position);
         let short = match self.entry(position).test {
             Case::Registered(test) => self.limits.hangs.limit(test.function(), position),
             Case::Outside(_) => None,
         };
-        short.map_or(limit, |short| limit.min(settings.limit([short])))
+        short.map_or(limit, |short| limit.min(self.settings(position).limit([short])))
     }
 
     /// Returns whether the run may succeed with this result, although it is an unexpected pass.

@@ -62,6 +62,14 @@ impl Run<'_> {
         self.settings[position].alone || self.plan.entries[position].test.alone()
     }
 
+    /// The time limit of an entry of the plan.
+    pub fn limit(&self, position: usize) -> Duration {
+        let settings = &self.settings[position];
+        let own = settings.test_timeout.or_else(|| self.plan.entries[position].test.timeout());
+        let expectation = self.expectations.tests[position].as_ref();
+        settings.limit(own.into_iter().chain(expectation.and_then(|known| known.timeout)))
+    }
+
     /// Returns whether the order of tests depends on their durations in an earlier run.
     pub fn has_order_by_durations(&self) -> bool {
         let mut configs = self.devices.iter().chain([&self.host]);
