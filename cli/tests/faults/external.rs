@@ -688,13 +688,18 @@ fn memory_has_a_limit() {
     let limits = "[[override]]\ntests = \"*::script::*\"\nmemory = \"64 MiB\"\n\
                   [[override]]\ntests = \"faulty::waits_for_ever\"\nmemory = \"1 MiB\"\n";
     let grows = "all=$(head -c 100000000 /dev/zero | tr '\\0' x); sleep 100";
-    let lines = format!("case $1 in t) {grows} ;; esac");
+    // The second one grows in a child of its process.
+    let lines = format!("case $1 in t) {grows} ;; v) ({grows}); true ;; esac");
     let project = Project::new(&format!("{limits}{SCRIPT}"))
-        .with_script("script", &libtest_script("tu", &lines));
+        .with_script("script", &libtest_script("tuv", &lines));
     let tests = ["mine::", "faulty::waits_for_ever@", "--include-ignored"];
     let run = project.run(&[&tests[..], &["--devices", cpu::platform()]].concat());
     assert_eq!(outcome(&run, "mine::script::u"), "Passed");
-    for (test, limit) in [("mine::script::t", "64.0 MiB"), ("faulty::waits_for_ever", "1.0 MiB")] {
+    for (test, limit) in [
+        ("mine::script::t", "64.0 MiB"),
+        ("mine::script::v", "64.0 MiB"),
+        ("faulty::waits_for_ever", "1.0 MiB"),
+    ] {
         let failed = outcome(&run, test);
         let words = format!(" MiB of memory, and its limit is {limit} (`memory`)");
         assert!(failed.starts_with("Failed") && failed.contains(&words), "{failed}");

@@ -85,7 +85,7 @@ pub struct DeviceSettings {
     #[serde(default, skip_serializing_if = "is_default")]
     #[cfg_attr(feature = "schema", schemars(with = "super::retries::Written"))]
     pub retries: Retries,
-    /// The most resident memory of the process of a test, in bytes.
+    /// The most resident memory of the process of a test and those below it, in bytes.
     #[serde(rename = "memory_bytes", default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<u64>,
     /// The verdict on changes that a test leaves behind in its process.
@@ -152,7 +152,7 @@ pub(super) struct ProfileKeys {
     tests_per_worker: Option<Count>,
     /// The repeats of a test that goes wrong.
     retries: Option<Retries>,
-    /// The most resident memory of the process of a test.
+    /// The most resident memory of the process of a test and those below it.
     memory: Option<Size>,
     /// The verdict on a change that a test leaves behind in its process.
     leftovers: Option<Leftovers>,
@@ -239,7 +239,7 @@ pub(super) struct OverrideKeys {
     tests_per_worker: Option<Count>,
     /// The repeats of a test that goes wrong.
     retries: Option<Retries>,
-    /// The most resident memory of the process of a test.
+    /// The most resident memory of the process of a test and those below it.
     memory: Option<Size>,
     /// The verdict on a change that a test leaves behind in its process.
     leftovers: Option<Leftovers>,

@@ -88,7 +88,7 @@ pub struct Process {
     watched: Epoll,
     /// True if the signal is among them.
     watches_stop: bool,
-    /// The limit of the worker's resident memory.
+    /// The limit of the resident memory of the worker and the processes below it.
     memory: Option<MemoryLimit>,
 }
 
@@ -157,13 +157,13 @@ impl Process {
         let _ = self.socket.write_all(bytes);
     }
 
-    /// Limits the resident memory of the worker, in bytes, until the next call. It is looked at while
+    /// Limits the resident memory of the worker and the processes below it, in bytes, until the next call. It is looked at while
     /// [`wait`](Self::wait) waits.
     pub fn limit_memory(&mut self, limit: Option<u64>) {
         self.memory = limit.map(|limit| MemoryLimit::new(limit, self.pid));
     }
 
-    /// Returns the resident memory of the worker, if it was more than its limit.
+    /// Returns this memory, if it was more than its limit.
     pub fn memory_excess(&self) -> Option<u64> {
         self.memory.as_ref()?.excess()
     }

@@ -1,5 +1,7 @@
-//! The limit of a process's resident memory.
+//! The limit of the resident memory of a worker and the processes below it.
 
+use std::fs;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use nix::unistd::Pid;
@@ -10,20 +12,18 @@ use super::resident_memory_in;
 /// The time between two looks at the memory.
 pub(super) const INTERVAL: Duration = Duration::from_millis(50);
 
-/// The limit of the resident memory of a keeper's child, and its excess.
+/// The limit of the resident memory of all processes below a keeper, and its excess.
 pub(super) struct MemoryLimit {
     /// In bytes.
     limit: u64,
     keeper: Pid,
-    /// The file in which the kernel counts the memory; `None` before the keeper has started the process.
-    statm: Option<String>,
     looked: Option<Instant>,
     excess: Option<u64>,
 }
 
 impl MemoryLimit {
     pub fn new(limit: u64, keeper: Pid) -> Self {
-        Self { limit, keeper, statm: None, looked: None, excess: None }
+        Self { limit, keeper, looked: None, excess: None }
     }
 
     /// Returns the memory that was more than the limit, in bytes.
@@ -38,14 +38,34 @@ impl MemoryLimit {
             return false;
         }
         self.looked = Some(Instant::now());
-        if self.statm.is_none() {
-            let children = ChildProcess::all_of(self.keeper);
-            self.statm = children.first().map(|child| format!("/proc/{}/statm", child.pid));
-        }
-        let memory = self.statm.as_deref().and_then(resident_memory_in);
-        self.excess = memory.filter(|memory| *memory > self.limit);
+        self.excess = Some(memory_below(self.keeper)).filter(|memory| *memory > self.limit);
         self.excess.is_some()
     }
+}
+
+/// Returns the resident memory of all processes below one, in bytes. Memory that some of them share counts for each.
+fn memory_below(parent: Pid) -> u64 {
+    let memory = |child: Pid| {
+        let own = resident_memory_in(&format!("/proc/{child}/statm"));
+        own.unwrap_or_default() + memory_below(child)
+    };
+    children(parent).into_iter().map(memory).sum()
+}
+
+fn children(parent: Pid) -> Vec<Pid> {
+    // Kernels without CONFIG_PROC_CHILDREN have no such file.
+    if !Path::new("/proc/thread-self/children").exists() {
+        return ChildProcess::all_of(parent).into_iter().map(|child| child.pid).collect();
+    }
+    let threads = fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten().flatten();
+    let lists =
+        threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    lists
+        .flat_map(|list| {
+            list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()
+        })
+        .map(Pid::from_raw)
+        .collect()
 }
 
 #[cfg(test)]
