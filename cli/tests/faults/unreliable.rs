@@ -129,6 +129,8 @@ fn libtest_tolerates_a_flaky_crash() {
     assert!(text.contains("test result: ok. 3 passed"), "two tests, and the workers: {text}");
 }
 
+/// As of two tests of which the first passes at once, and the second writes out of bounds and crashes in some runs
+/// alone: the first is never charged, and `expect update` writes nothing.
 fn a_crash_that_passes_alone_has_a_note() {
     let run = Unreliable::new();
     let ended = output(run.command("crashes_first_on_a_thread_of_its_own"));
