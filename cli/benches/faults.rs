@@ -2,8 +2,8 @@
 //!
 //! 160 tests on PoCL, each with a context, under the layer of the fault tests. With all contexts in
 //! order, probes and leaving workers may take 2 % of the time. If each context hangs from the 41st on, one
-//! test and two probes wait for their limits. Each figure has a limit; a limit that is missed makes the
-//! exit status 1.
+//! test and two probes wait for their limits. If each fails or crashes, nothing waits. Each figure has a limit; a
+//! limit that is missed makes the exit status 1.
 //!
 //! This executable is the benchmark when cargo calls it with `--bench`, and by the variable
 //! `CLMATRIX_BENCH` the command line that is timed.
@@ -51,12 +51,14 @@ fn main() -> ExitCode {
     let mut compiler = Command::new("cc");
     compiler.args(["-shared", "-fPIC", "-o"]).arg(&layer).arg(source);
     assert!(compiler.status().expect("a C compiler").success(), "{compiler:?}");
-    let run = |timeout| run(folder.path(), &layer, timeout);
+    let run = |mode, timeout| run(folder.path(), &layer, mode, timeout);
 
-    let healthy = run(None);
+    let healthy = run("hang", None);
     assert_eq!(healthy.passed, 160, "PoCL is there, and its contexts are in order");
-    let [short, long] = ["5s", "60s"].map(|timeout| run(Some(timeout)));
+    let [short, long] = ["5s", "60s"].map(|timeout| run("hang", Some(timeout)));
     assert_eq!((short.passed, long.passed), (39, 39), "of the 41st context on, all hang");
+    let [error, crash] = ["error", "crash"].map(|mode| run(mode, Some("60s")));
+    assert_eq!((error.passed, crash.passed), (39, 39), "of the 41st context on, all go wrong");
     figure::report(&[
         Figure {
             what: "no fault: probes and leaving, of the time of the run",
@@ -76,6 +78,18 @@ fn main() -> ExitCode {
             limit: 90.0,
             unit: "s",
         },
+        Figure {
+            what: "contexts fail from the 41st on",
+            measured: error.time.as_secs_f64(),
+            limit: 90.0,
+            unit: "s",
+        },
+        Figure {
+            what: "contexts crash from the 41st on",
+            measured: crash.time.as_secs_f64(),
+            limit: 90.0,
+            unit: "s",
+        },
     ])
 }
 
@@ -86,15 +100,15 @@ struct Ended {
     probes: Duration,
 }
 
-/// Runs the tests. With a limit of a test, contexts hang from the 41st on.
-fn run(folder: &Path, layer: &Path, timeout: Option<&str>) -> Ended {
+/// Runs the tests. With a limit of a test, contexts go wrong from the 41st on.
+fn run(folder: &Path, layer: &Path, mode: &str, timeout: Option<&str>) -> Ended {
     let count = folder.join("count");
     // The first run has none.
     let _ = std::fs::remove_file(&count);
     let mut command = Command::new(std::env::current_exe().expect("this executable has a path"));
     command.env(ROLE, "").args(["run", "--format", "json", "--devices", "pocl", "--report-dir"]);
     command.arg(folder).env("OPENCL_LAYERS", layer).env("FAULTS_COUNT", count);
-    command.env("FAULTS_MODE", "hang").env("FAULTS_CONTEXTS", "1000000-1000000");
+    command.env("FAULTS_MODE", mode).env("FAULTS_CONTEXTS", "1000000-1000000");
     if let Some(timeout) = timeout {
         command.args(["--timeout", timeout]).env("FAULTS_CONTEXTS", "41-1000000");
     }
