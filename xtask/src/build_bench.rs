@@ -26,7 +26,7 @@ use figure::Figure;
 struct Variant {
     /// In Cargo.toml, after the path.
     manifest: &'static str,
-    /// The most lines of `cargo tree`.
+    /// For `cargo tree`.
     arguments: &'static [&'static str],
     max_crates: u32,
     /// The most times the processor time of [`REFERENCE`].
@@ -142,4 +142,19 @@ fn used() -> Result<Duration> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     let micros = (usage.user_time() + usage.system_time()).num_microseconds();
     Ok(Duration::from_micros(u64::try_from(micros)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_harness_needs_few_crates() -> Result<()> {
+        let workspace = Workspace::find()?;
+        for Variant { arguments, max_crates, .. } in VARIANTS {
+            let crates = count_crates(&workspace, arguments)?;
+            assert!(crates <= max_crates, "{crates} with {arguments:?}, at most {max_crates}");
+        }
+        Ok(())
+    }
 }
