@@ -8,13 +8,12 @@ use super::series::Series;
 /// One measurement's answer, with its samples.
 ///
 /// ```
-/// use clmatrix::Device;
 /// use clmatrix_characterize::measure::{Settings, Topic, measure};
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// let context = clmatrix::create_some_context()?;
-/// let device = context.default_device().clone();
-/// for measured in measure(&device, Topic::Timer, &Settings::for_device(&device)?) {
+/// let settings = Settings::for_device(context.default_device())?;
+/// for measured in measure(&context, Topic::Timer, &settings) {
 ///     match &measured.answer {
 ///         Ok(finding) => println!("{}: {finding}", measured.name),
 ///         Err(why) => println!("{}: {why}", measured.name),

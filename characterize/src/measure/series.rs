@@ -6,13 +6,12 @@ use super::finding::Unit;
 /// Samples against a varied value.
 ///
 /// ```
-/// use clmatrix::Device;
 /// use clmatrix_characterize::measure::{Settings, Topic, Unit, measure};
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// let context = clmatrix::create_some_context()?;
-/// let device = context.default_device().clone();
-/// for measured in measure(&device, Topic::Timer, &Settings::for_device(&device)?) {
+/// let settings = Settings::for_device(context.default_device())?;
+/// for measured in measure(&context, Topic::Timer, &settings) {
 ///     for series in &measured.series {
 ///         assert_eq!(series.y.unit, Unit::Nanoseconds);
 ///         println!("{}: {} over {}", measured.name, series.y.name, series.x.name);
