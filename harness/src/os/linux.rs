@@ -157,8 +157,8 @@ impl Process {
         let _ = self.socket.write_all(bytes);
     }
 
-    /// Limits the resident memory of the worker and the processes below it, in bytes, until the next call. It is looked at while
-    /// [`wait`](Self::wait) waits.
+    /// Limits the resident memory of the worker and the processes below it, in bytes, until the next call. It is
+    /// looked at while [`wait`](Self::wait) waits.
     pub fn limit_memory(&mut self, limit: Option<u64>) {
         self.memory = limit.map(|limit| MemoryLimit::new(limit, self.pid));
     }
