@@ -30,6 +30,9 @@ const WITH_IL: &str = "clCreateProgramWithIL";
 const SET_CONSTANT: &str = "clSetProgramSpecializationConstant";
 const BUILD: &str = "clBuildProgram";
 const COMPILE: &str = "clCompileProgram";
+
+/// The longest name of a header, in bytes.
+const LONGEST_NAME: usize = 255;
 const LINK: &str = "clLinkProgram";
 
 /// A program that has been built for all devices of its context (`pyopencl.Program`).
@@ -318,7 +321,8 @@ impl<'a> ProgramBuilder<'a> {
         self
     }
 
-    /// Adds a header, which the source includes by this name: a relative path without `..`.
+    /// Adds a header, which the source includes by this name: a relative path without `..`, of at most 255
+    /// bytes.
     pub fn header(mut self, name: &'a str, source: &'a str) -> Self {
         self.headers.push((name, source));
         self
@@ -390,10 +394,9 @@ impl<'a> ProgramBuilder<'a> {
     /// Builds the program (`clBuildProgram`; with headers `clCompileProgram` and `clLinkProgram`).
     ///
     /// # Errors
-    /// CL_INVALID_VALUE for a source or header that is empty or has a zero byte, and for the name of a header that is
-    /// empty, absolute or has `..`, CL_INVALID_DEVICE for no
-    /// devices and for a device of another context, CL_INVALID_PROGRAM for a specialization constant,
-    /// CL_INVALID_BUILD_OPTIONS for options with a zero byte,
+    /// CL_INVALID_VALUE for a source or header that is empty or has a zero byte, and for a name that
+    /// [`header`](Self::header) does not allow, CL_INVALID_DEVICE for no devices and for a device of another context,
+    /// CL_INVALID_PROGRAM for a specialization constant, CL_INVALID_BUILD_OPTIONS for options with a zero byte,
     /// CL_BUILD_PROGRAM_FAILURE and CL_COMPILE_PROGRAM_FAILURE with the log of each device, the errors of
     /// [`Program::link`], and the driver's other errors.
     pub fn build(self) -> Result<Program> {
@@ -415,10 +418,12 @@ impl<'a> ProgramBuilder<'a> {
             without_zero(COMPILE, CL_INVALID_COMPILER_OPTIONS, "the options", &self.options)?;
         let raw = self.with_own_source()?;
         let name = |name: &str| {
-            // Drivers make files of these names.
+            // Drivers make files of these names. PoCL crashes if one is too long.
             let is_inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
-            if name.is_empty() || !Path::new(name).components().all(is_inside) {
-                let reason = format!("the header {name:?} has no name, or one with a root or `..`");
+            let names_a_file = Path::new(name).file_name().is_some() && !name.ends_with('/');
+            let is_inside = Path::new(name).components().all(is_inside);
+            if !names_a_file || !is_inside || name.len() > LONGEST_NAME {
+                let reason = format!("{name:?} is no relative path of a header without `..`");
                 return Err(Error::refused(COMPILE, CL_INVALID_VALUE, reason));
             }
             without_zero(COMPILE, CL_INVALID_VALUE, "the name of a header", name)

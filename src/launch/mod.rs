@@ -207,7 +207,7 @@ impl Kernel {
     /// `Kernel.get_work_group_info`).
     ///
     /// # Errors
-    /// CL_INVALID_DEVICE for a device that the program is not built for, and the driver's other errors.
+    /// CL_INVALID_DEVICE for a device that is not in the context of the kernel, and the driver's errors.
     pub fn work_group_info(&self, device: &Device) -> Result<WorkGroupInfo> {
         const CALL: &str = "clGetKernelWorkGroupInfo";
         // PoCL reads the device of another driver as one of its own.

@@ -117,7 +117,9 @@ pub(crate) fn enqueue_blocking(
 ) -> Result<Event> {
     let queue = order.queue;
     order.wait_for.wait(call, queue.context_raw())?;
+    let mut lent = None;
     let submit = |(queue, _, _): Arguments| {
+        lent = Some(Lent);
         let event = submit(queue)?;
         if event.is_null() {
             // Nothing else tells the end of the command.
@@ -125,7 +127,6 @@ pub(crate) fn enqueue_blocking(
         }
         Ok(event)
     };
-    let lent = Lent;
     let enqueued = enqueue(call, &queue.into(), accesses, submit);
     if let Ok(event) = &enqueued {
         while let Err(error) = event.wait_until_ended() {

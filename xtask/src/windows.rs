@@ -85,7 +85,7 @@ pub fn run(workspace: &Workspace, environment: &Environment) -> Result<()> {
     process::run(&mut wine.command(&faults))?;
     wine.library()?;
     wine.downstream()?;
-    // What macOS has in the place of Windows' parts.
+    // The parts that macOS has in the place of Windows' parts.
     let mut test = workspace.cargo();
     wine.environment.apply(&mut test);
     test.args(["test", PACKAGE, "--test=portable", "--features=clmatrix-harness/portable"]);

@@ -140,12 +140,13 @@ impl Topic {
     }
 }
 
-/// Takes one topic's measurements of the context's first device.
+/// Takes one topic's measurements of the context's device, of which there should be one.
 pub fn measure(context: &Context, topic: Topic, settings: &Settings) -> Vec<Measured> {
     topic.spec().measure(context, settings)
 }
 
-/// Takes the measurements of several topics as [`measure`] does, which share the budget. Calls `begins` before each topic.
+/// Takes the measurements of several topics as [`measure`] does, which share the budget. Calls `begins` before each
+/// topic.
 pub fn measure_all(
     context: &Context,
     topics: &[Topic],

@@ -142,7 +142,9 @@ impl Suspects {
                 }
                 Event::Finished(finished) => {
                     let result = finished.result;
-                    if result.test == test && result.verdict.is_failure() {
+                    // A crash that is no test's is flaky if the test that was running ended well when it ran again.
+                    let has_crashed = matches!(result.outcome, Outcome::Crashed { .. });
+                    if result.test == test && (result.verdict.is_failure() || has_crashed) {
                         wrong.push(result);
                     }
                 }

@@ -146,7 +146,7 @@ fn execute(
     let is_resumed = resumed.is_some();
     let junit_file = engine.map(Engine::junit_file).transpose();
     let junit_file = junit_file.map_err(|error| format!("XML_OUTPUT_FILE: {error}"))?.flatten();
-    let step = github::Step::open()?;
+    let step = github::Step::open();
     let execution = Execution {
         header,
         setup: &setup,

@@ -1,6 +1,5 @@
 //! GitHub Actions: the summary of a step, and the annotations of sources.
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
 
@@ -31,21 +30,22 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// The step in which this process runs; `None` elsewhere.
-    ///
-    /// # Errors
-    ///
-    /// The summary of the step cannot be written.
-    pub(crate) fn open() -> Result<Option<Self>, AnyError> {
+    /// The step in which this process runs; `None` elsewhere. Warns if its summary cannot be written: a container
+    /// may have the variable and not the file.
+    pub(crate) fn open() -> Option<Self> {
         if std::env::var_os("GITHUB_ACTIONS").is_none_or(|value| value != "true") {
-            return Ok(None);
+            return None;
         }
         let file = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|file| !file.is_empty());
-        let open = |file: OsString| {
+        let summary = file.and_then(|file| {
             let opened = File::options().append(true).open(&file);
-            opened.map_err(|error| format!("GITHUB_STEP_SUMMARY, {}: {error}", file.display()))
-        };
-        Ok(Some(Self { summary: file.map(open).transpose()? }))
+            let warn = |error: &io::Error| {
+                let file = file.display();
+                status_line(&format!("warning: GITHUB_STEP_SUMMARY, {file}: {error}"));
+            };
+            opened.inspect_err(warn).ok()
+        });
+        Some(Self { summary })
     }
 
     /// Adds the summary of a run to that of the step, and prints annotations if standard output is for people.

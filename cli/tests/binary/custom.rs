@@ -39,7 +39,7 @@ fn the_command_of_the_guide_runs_its_suites() {
     // Not that of the checkout, which the folder is in.
     write("clmatrix.toml", "");
     fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).expect("the lock file");
-    // What the workspace has built is not built again.
+    // Cargo does not build again what the workspace has built.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("cargo's target folder");
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(&folder).args(["run", "--quiet", "--", "run", "--report-dir", "reports"]);

@@ -44,7 +44,7 @@ pub fn temporary_folder() -> io::Result<PathBuf> {
         .expect("there are more numbers than folders")
 }
 
-/// Returns the path of a file from the root. That of [`fs::canonicalize`] begins with `\\?\`, which is not for users.
+/// Returns the path of a file from the root, without the `\\?\` of [`fs::canonicalize`], which is not for users.
 pub fn canonical(file: &Path) -> io::Result<PathBuf> {
     file.metadata()?;
     std::path::absolute(file)

@@ -254,7 +254,10 @@ fn attempts(log: &RunLog, texts: &Texts, result: &TestResult) -> io::Result<Vec<
         _ if result.differing_in_reused_context().is_some() => "flaky",
         _ => return Ok(Vec::new()),
     };
-    for attempt in result.earlier.iter().filter(|attempt| attempt.verdict.is_failure()) {
+    let earlier = result.earlier.iter().filter(|attempt| attempt.verdict.is_failure());
+    // A crash that is no test's has no other attempt.
+    let own = (result.verdict == Verdict::Flaky && result.earlier.is_empty()).then_some(result);
+    for attempt in earlier.chain(own) {
         let kind = if attempt.verdict == Verdict::Fail { "Failure" } else { "Error" };
         let [stdout, stderr] = outputs(log, texts, attempt);
         let outputs = [

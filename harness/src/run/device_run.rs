@@ -486,11 +486,11 @@ impl<'a> DeviceRun<'a> {
         attempt.stdout = text + &attempt.stdout;
         // It is the test that is repeated.
         attempt.reused_context = None;
-        let is_flaky = running.is_some_and(|(position, rerun)| {
+        let repeated = running.filter(|(position, rerun)| {
             let has_ended = rerun.status().is_some() && !matches!(rerun, Outcome::Crashed { .. });
-            has_ended && self.settings(position).retries.pause(0, &attempt.outcome).is_some()
+            has_ended && self.settings(*position).retries.pause(0, &attempt.outcome).is_some()
         });
-        self.record_of_worker("crash", crashed, is_flaky);
+        self.record_of_worker("crash", crashed, repeated.map(|(_, rerun)| rerun));
     }
 
     /// Records an end that went wrong, as an attempt of the result `worker::NAME@DEVICE`: of a worker after its last
@@ -498,11 +498,12 @@ impl<'a> DeviceRun<'a> {
     pub fn record_end(&self, name: &'static str, outcome: Outcome, last: usize) {
         let stdout = format!("after {}\n", self.id(last));
         let ended = Attempt { stdout, ..Attempt::new(outcome) };
-        self.record_of_worker(name, ended.into(), false);
+        self.record_of_worker(name, ended.into(), None);
     }
 
-    /// Records an attempt of a result of workers, of which the worst counts.
-    fn record_of_worker(&self, name: &'static str, mut ended: Ran, is_flaky: bool) {
+    /// Records an attempt of a result of workers, of which the worst counts. It is flaky with the outcome of a
+    /// repeated test.
+    fn record_of_worker(&self, name: &'static str, mut ended: Ran, repeated: Option<&Outcome>) {
         let id = [OF_WORKER, name, "@", self.device_id()].concat();
         let expectation = self.expectations_of_workers.get(name);
         let mut of_workers = self.of_workers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -510,8 +511,10 @@ impl<'a> DeviceRun<'a> {
         known.attempts += 1;
         ended.attempt.number = known.attempts;
         let mut result = self.result(id, ended, expectation);
-        if is_flaky && result.verdict.is_failure() {
-            self.make_flaky(&mut result, true);
+        if let Some(repeated) = repeated
+            && result.verdict.is_failure()
+        {
+            self.make_flaky(&mut result, *repeated == Outcome::Passed);
         }
         self.limits.count(&result);
         let is_worse = known.worst.is_none_or(|worst| result.verdict.is_worse_than(worst));

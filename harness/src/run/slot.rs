@@ -116,13 +116,15 @@ impl<'a> Slot<'a> {
         }
     }
 
-    /// Takes a result into account. Returns true if a probe is due, or the worker was lost without an expectation
-    /// that says so.
+    /// Takes a result into account. Returns true after a timeout or an unexpected crash, and if a probe is due.
     fn needs_probe(&self, result: &TestResult) -> bool {
-        let (health, outcome) = (&self.device_run.limits.health, &result.outcome);
-        let is_expected = result.is_as_expected();
-        let is_lost = matches!(outcome, Outcome::Crashed { .. } | Outcome::TimedOut { .. });
-        health.note(&result.test, outcome, is_expected) || is_lost && !is_expected
+        let (health, is_expected) = (&self.device_run.limits.health, result.is_as_expected());
+        let is_due = health.note(&result.test, &result.outcome, is_expected);
+        match result.outcome {
+            Outcome::TimedOut { .. } => true,
+            Outcome::Crashed { .. } => is_due || !is_expected,
+            _ => is_due,
+        }
     }
 
     /// Runs a test again, alone on its device, if it went wrong and another slot has lost a worker since the last

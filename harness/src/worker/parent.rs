@@ -181,7 +181,7 @@ pub fn crash(ending: ExitCause, when: &str) -> Outcome {
     Outcome::Crashed { how }
 }
 
-/// The message of a test whose process has more resident memory than its limit, both in bytes.
+/// The message of a test whose processes have more resident memory than their limit, both in bytes.
 pub fn memory_failure(memory: u64, limit: u64) -> String {
     let [memory, limit] = [memory, limit].map(size);
     format!("the process has {memory} of memory, and its limit is {limit} (`memory`)")

@@ -204,7 +204,7 @@ impl<K: Mappable> Mapping<K> {
                 Err(error)
             }
             Err(NotSubmitted::Rejected(error)) => {
-                tracker.not_unmapped(id, &self.event);
+                tracker.not_unmapped(id, &self.event, &error);
                 Err(error)
             }
             Err(NotSubmitted::NoEvent(error)) => {

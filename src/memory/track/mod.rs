@@ -312,11 +312,14 @@ impl AccessTracker {
 
     /// Records that the driver refuses the unmap of a map that has run.
     #[cold]
-    pub(crate) fn not_unmapped(&self, id: u64, mapped: &Event) {
+    pub(crate) fn not_unmapped(&self, id: u64, mapped: &Event, error: &Error) {
         match mapped.known_outcome() {
             // Nothing is mapped, as the driver says.
             Some(Outcome::Failed) => self.remove_map(id),
-            _ => self.poison(id),
+            _ => {
+                log::error!("{error}");
+                self.poison(id);
+            }
         }
     }
 
@@ -351,10 +354,7 @@ impl AccessTracker {
                 Ok(unmapped) => self.change(|table| {
                     table.unmapping(map.id, &map.event, &unmapped);
                 }),
-                Err(error) => {
-                    log::error!("{error}");
-                    self.not_unmapped(map.id, &map.event);
-                }
+                Err(error) => self.not_unmapped(map.id, &map.event, &error),
             }
         }
         Ok(())

@@ -38,18 +38,33 @@ impl MemoryLimit {
             return false;
         }
         self.looked = Some(Instant::now());
-        self.excess = Some(memory_below(self.keeper)).filter(|memory| *memory > self.limit);
+        let is_more = |memory: &u64| *memory > self.limit;
+        // The second look takes the kernel longer.
+        self.excess = Some(memory_below(self.keeper, resident))
+            .filter(is_more)
+            .map(|_| memory_below(self.keeper, proportional))
+            .filter(is_more);
         self.excess.is_some()
     }
 }
 
-/// Returns the resident memory of all processes below one, in bytes. Memory that some of them share counts for each.
-fn memory_below(parent: Pid) -> u64 {
-    let memory = |child: Pid| {
-        let own = resident_memory_in(&format!("/proc/{child}/statm"));
-        own.unwrap_or_default() + memory_below(child)
+/// Returns the memory of all processes below one, in bytes, by that of each.
+fn memory_below(parent: Pid, memory: fn(Pid) -> Option<u64>) -> u64 {
+    let below = |child: Pid| memory(child).unwrap_or_default() + memory_below(child, memory);
+    children(parent).into_iter().map(below).sum()
+}
+
+fn resident(process: Pid) -> Option<u64> {
+    resident_memory_in(&format!("/proc/{process}/statm"))
+}
+
+/// Returns the resident memory of a process, of which it has a part of what it shares with others.
+fn proportional(process: Pid) -> Option<u64> {
+    let Ok(rollup) = fs::read_to_string(format!("/proc/{process}/smaps_rollup")) else {
+        return resident(process);
     };
-    children(parent).into_iter().map(memory).sum()
+    let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse().ok().map(|kib: u64| kib << 10)
 }
 
 fn children(parent: Pid) -> Vec<Pid> {

@@ -84,8 +84,12 @@ pub fn end_with_the_runner(connection: &TcpStream) -> io::Result<()> {
     let connection = connection.try_clone()?;
     let watch = move || {
         // Bytes that the worker has not read yet come from a runner that is there.
-        while connection.peek(&mut [0]).is_ok_and(|count| count > 0) {
-            thread::sleep(LOOK_INTERVAL);
+        loop {
+            match connection.peek(&mut [0]) {
+                Ok(0) => break,
+                Err(error) if error.kind() != io::ErrorKind::Interrupted => break,
+                _ => thread::sleep(LOOK_INTERVAL),
+            }
         }
         let _ = killpg(getpgrp(), Signal::SIGKILL);
     };

@@ -51,7 +51,9 @@ impl Texts {
     /// Returns the properties of a test, as far as there is room.
     pub(super) fn properties(&self, result: &TestResult) -> Vec<(String, String)> {
         let properties = result.findings.properties.iter();
-        properties.map(|(name, value)| (name.clone(), self.line(result, value))).collect()
+        properties
+            .map(|(name, value)| (self.line(result, name), self.line(result, value)))
+            .collect()
     }
 
     /// Returns a text of a result for a section of CDATA, as far as there is room. `junit-report` puts the text
