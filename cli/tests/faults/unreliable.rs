@@ -16,8 +16,8 @@ use crate::Check;
 use crate::cpu;
 use crate::faulty::flakes::COUNTS;
 use crate::support::{
-    COMMAND, LIBTEST, child, descendants_of, log, output, planned_and_begun, results, start,
-    wait_while_running,
+    COMMAND, LIBTEST, child, descendants_of, log, output, planned_and_begun, reports, results,
+    start, wait_while_running,
 };
 
 pub const CHECKS: &[Check] = &[
@@ -220,6 +220,9 @@ fn a_crash_of_a_worker_is_flaky() {
         assert_eq!((crash.verdict, crash.tolerated), (verdict, tolerated), "{retries}");
         assert_eq!((crash.number, crash.earlier.len()), (1, 0), "{retries}");
         let Outcome::Crashed { .. } = &crash.outcome else { panic!("{crash:?}") };
+        let device = format!("junit/{}.xml", cpu::id());
+        let junit = std::fs::read_to_string(reports(run.folder.path()).join(device));
+        assert_eq!(junit.expect("the file").contains("<flakyError"), tolerated, "{retries}");
     }
 }
 
