@@ -54,13 +54,13 @@ pub use sanitizer::finds_leaks;
 use super::{ExitCause, Source, Wakeup};
 use crate::stacks::Stacks;
 
-/// Whether the memory of workers is limited.
+/// True if the memory of workers is limited.
 pub const LIMITS_MEMORY: bool = true;
 
 /// Advice for a machine without a driver.
 pub const DRIVER_ADVICE: &str = "install a driver (on Debian: pocl-opencl-icd for the CPU)";
 
-/// Whether this machine runs the wheels with OpenCL drivers, all of them for x86-64 Linux with glibc.
+/// True if this machine runs the wheels with OpenCL drivers, all of them for x86-64 Linux with glibc.
 #[cfg(feature = "provision")]
 pub const RUNS_WHEELS: bool = cfg!(all(target_arch = "x86_64", target_env = "gnu"));
 

@@ -126,9 +126,9 @@ pub fn processor() -> Option<String> {
     None
 }
 
-/// Whether this machine runs the wheels with OpenCL drivers, which are for Linux.
+/// True if this machine runs the wheels with OpenCL drivers, which are for Linux.
 #[cfg(feature = "provision")]
 pub const RUNS_WHEELS: bool = false;
 
-/// Whether the memory of workers is limited.
+/// True if the memory of workers is limited.
 pub const LIMITS_MEMORY: bool = false;
