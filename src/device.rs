@@ -117,7 +117,7 @@ impl Device {
 
     /// Returns whether CL_DEVICE_EXTENSIONS lists an extension.
     pub fn has_extension(&self, extension: &str) -> bool {
-        Query(self).extensions().iter().any(|listed| listed == extension)
+        Query(self).extensions().contains(extension)
     }
 
     /// Returns what the driver tells of the device: its kind, versions, sizes of memory, extensions, UUID and

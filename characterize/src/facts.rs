@@ -1,5 +1,7 @@
 //! The driver's description of a device, as far as guesses depend on it.
 
+use std::collections::BTreeSet;
+
 use cl3::device as cl;
 use cl3::platform as clp;
 use clmatrix::Device;
@@ -42,7 +44,7 @@ pub struct Facts {
     /// CL_DEVICE_TYPE.
     pub device_type: DeviceType,
     /// CL_DEVICE_EXTENSIONS.
-    pub extensions: Vec<String>,
+    pub extensions: BTreeSet<String>,
     /// CL_DEVICE_MAX_COMPUTE_UNITS.
     pub max_compute_units: u32,
     /// CL_DEVICE_HOST_UNIFIED_MEMORY: its memory is the host's.
@@ -114,7 +116,7 @@ impl Facts {
         let (platform, described) = (device.platform()?, device.opencl3());
         let platform_text = |name| text(clp::get_platform_data(platform.as_raw(), name));
         let extensions = ask.extensions();
-        let has_amd_queries = extensions.iter().any(|name| name == "cl_amd_device_attribute_query");
+        let has_amd_queries = extensions.contains("cl_amd_device_attribute_query");
         let svm: Option<u64> = ask.value(cl::CL_DEVICE_SVM_CAPABILITIES);
         let board_name = has_amd_queries.then(|| ask.text(cl::CL_DEVICE_BOARD_NAME_AMD));
         let wavefront_width = || ask.value(cl::CL_DEVICE_WAVEFRONT_WIDTH_AMD);
@@ -143,7 +145,7 @@ impl Facts {
 
     /// Returns whether CL_DEVICE_EXTENSIONS lists `extension`.
     pub fn has_extension(&self, extension: &str) -> bool {
-        self.extensions.iter().any(|listed| listed == extension)
+        self.extensions.contains(extension)
     }
 }
 

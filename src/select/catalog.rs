@@ -4,6 +4,7 @@
 //! another one. Everything that chooses or judges devices works on it: selection never calls a
 //! driver, so it can be tested without one.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// One OpenCL platform and its devices (CL_PLATFORM_*).
@@ -37,7 +38,7 @@ pub struct DeviceInfo {
     /// The version of OpenCL that `version` states.
     pub opencl: Version,
     /// CL_DEVICE_EXTENSIONS.
-    pub extensions: Vec<String>,
+    pub extensions: BTreeSet<String>,
     /// True if the compiler takes `double` (CL_DEVICE_DOUBLE_FP_CONFIG is not zero).
     pub fp64: bool,
     /// True if the compiler takes `half` (CL_DEVICE_HALF_FP_CONFIG is not zero).
@@ -71,7 +72,7 @@ pub struct DeviceInfo {
 impl DeviceInfo {
     /// Returns whether CL_DEVICE_EXTENSIONS lists `extension`.
     pub fn has_extension(&self, extension: &str) -> bool {
-        self.extensions.iter().any(|listed| listed == extension)
+        self.extensions.contains(extension)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Single queries of a device. A query that the driver does not answer is empty or `None`.
 
+use std::collections::BTreeSet;
+
 use crate::device::Device;
 use bytemuck::AnyBitPattern;
 use cl3::device as cl;
@@ -21,7 +23,7 @@ pub struct Query<'a>(pub &'a Device);
 
 impl Query<'_> {
     /// Returns the words of CL_DEVICE_EXTENSIONS.
-    pub fn extensions(&self) -> Vec<String> {
+    pub fn extensions(&self) -> BTreeSet<String> {
         self.text(cl::CL_DEVICE_EXTENSIONS).split_whitespace().map(str::to_owned).collect()
     }
 
@@ -44,22 +46,27 @@ impl Query<'_> {
     }
 
     /// Returns whether a floating-point type is there; OpenCL 1.1 tells by the extension alone.
-    pub(crate) fn float(&self, extensions: &[String], config: u32, extension: &str) -> bool {
+    pub(crate) fn float(
+        &self,
+        extensions: &BTreeSet<String>,
+        config: u32,
+        extension: &str,
+    ) -> bool {
         match self.value::<u64>(config) {
             Some(config) => config != 0,
-            None => lists(extensions, extension),
+            None => extensions.contains(extension),
         }
     }
 
     /// Returns `domain:bus:device.function`, where the driver has it.
-    pub fn pci_address(&self, extensions: &[String]) -> Option<String> {
-        let [domain, bus, device, function] = if lists(extensions, "cl_khr_pci_bus_info") {
+    pub fn pci_address(&self, extensions: &BTreeSet<String>) -> Option<String> {
+        let [domain, bus, device, function] = if extensions.contains("cl_khr_pci_bus_info") {
             self.value::<[u32; 4]>(cl::CL_DEVICE_PCI_BUS_INFO_KHR)?
-        } else if lists(extensions, "cl_nv_device_attribute_query") {
+        } else if extensions.contains("cl_nv_device_attribute_query") {
             let slot: u32 = self.value(cl::CL_DEVICE_PCI_SLOT_ID_NV)?;
             let domain = self.value(CL_DEVICE_PCI_DOMAIN_ID_NV).unwrap_or_default();
             [domain, self.value(cl::CL_DEVICE_PCI_BUS_ID_NV)?, slot >> 3, slot & 7]
-        } else if lists(extensions, "cl_amd_device_attribute_query") {
+        } else if extensions.contains("cl_amd_device_attribute_query") {
             self.amd_topology()?
         } else {
             return None;
@@ -77,15 +84,15 @@ impl Query<'_> {
 
     /// True if work items form sub-groups. OpenCL 2.1 has them, 3.0 may have them, and any version
     /// may by an extension.
-    pub(crate) fn sub_groups(&self, opencl: Version, extensions: &[String]) -> bool {
+    pub(crate) fn sub_groups(&self, opencl: Version, extensions: &BTreeSet<String>) -> bool {
         let may_tell = opencl >= (Version { major: 2, minor: 1 });
         may_tell && self.flag(cl::CL_DEVICE_MAX_NUM_SUB_GROUPS) || lists_sub_groups(extensions)
     }
 
     /// Returns the numbers of work items that run together, if the driver tells them.
-    pub(crate) fn sub_group_sizes(&self, extensions: &[String]) -> Vec<u64> {
+    pub(crate) fn sub_group_sizes(&self, extensions: &BTreeSet<String>) -> Vec<u64> {
         let mut sizes = Vec::new();
-        if lists(extensions, "cl_intel_required_subgroup_size") {
+        if extensions.contains("cl_intel_required_subgroup_size") {
             let data = self.data(CL_DEVICE_SUB_GROUP_SIZES_INTEL).unwrap_or_default();
             let (told, _) = data.as_chunks::<{ size_of::<usize>() }>();
             sizes.extend(told.iter().map(|size| usize::from_ne_bytes(*size) as u64));
@@ -94,14 +101,14 @@ impl Query<'_> {
             ("cl_nv_device_attribute_query", cl::CL_DEVICE_WARP_SIZE_NV),
             ("cl_amd_device_attribute_query", cl::CL_DEVICE_WAVEFRONT_WIDTH_AMD),
         ] {
-            let told = lists(extensions, extension).then(|| self.value::<u32>(query)).flatten();
+            let told = extensions.contains(extension).then(|| self.value::<u32>(query)).flatten();
             sizes.extend(told.map(u64::from));
         }
         sizes
     }
 
-    pub(crate) fn uuid(&self, extensions: &[String]) -> Option<String> {
-        if !lists(extensions, "cl_khr_device_uuid") {
+    pub(crate) fn uuid(&self, extensions: &BTreeSet<String>) -> Option<String> {
+        if !extensions.contains("cl_khr_device_uuid") {
             return None;
         }
         let uuid: [u8; 16] = self.value(cl::CL_DEVICE_UUID_KHR)?;
@@ -109,12 +116,8 @@ impl Query<'_> {
     }
 }
 
-fn lists_sub_groups(extensions: &[String]) -> bool {
-    ["cl_khr_subgroups", "cl_intel_subgroups"].iter().any(|name| lists(extensions, name))
-}
-
-fn lists(extensions: &[String], name: &str) -> bool {
-    extensions.iter().any(|listed| listed == name)
+fn lists_sub_groups(extensions: &BTreeSet<String>) -> bool {
+    ["cl_khr_subgroups", "cl_intel_subgroups"].iter().any(|name| extensions.contains(*name))
 }
 
 /// Converts a driver's string, which ends at its terminator; removes the blanks that some drivers add.
@@ -138,7 +141,7 @@ mod tests {
 
     #[test]
     fn sub_groups_are_not_a_required_size_of_them() {
-        let lists = |name: &str| lists_sub_groups(&["cl_khr_fp64".to_owned(), name.to_owned()]);
+        let lists = |name: &str| lists_sub_groups(&["cl_khr_fp64", name].map(str::to_owned).into());
         assert!(lists("cl_khr_subgroups") && lists("cl_intel_subgroups"));
         assert!(
             !lists("cl_nv_device_attribute_query") && !lists("cl_intel_required_subgroup_size")

@@ -18,7 +18,7 @@ use clmatrix_harness::private::setup::{Options, Setup};
 use clmatrix_harness::private::target::{Target, UNEXPECTED};
 use clmatrix_harness::private::terminal::{AnyError, print, status_line};
 use clmatrix_harness::private::text::counted;
-use clmatrix_harness::private::verdict::Outcome;
+use clmatrix_harness::private::verdict::{Outcome, Verdict};
 use indexmap::IndexSet;
 
 use super::common::Common;
@@ -144,7 +144,8 @@ impl Suspects {
                     let result = finished.result;
                     // A crash that is no test's is flaky if the test that was running ended well when it ran again.
                     let has_crashed = matches!(result.outcome, Outcome::Crashed { .. });
-                    if result.test == test && (result.verdict.is_failure() || has_crashed) {
+                    let is_flaky_crash = has_crashed && result.verdict == Verdict::Flaky;
+                    if result.test == test && (result.verdict.is_failure() || is_flaky_crash) {
                         wrong.push(result);
                     }
                 }

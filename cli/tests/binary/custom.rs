@@ -4,11 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Returns the block of a page that begins with this line.
-fn block<'a>(page: &'a str, first: &str) -> &'a str {
-    let (_, block) = page.split_once(&format!("{first}\n")).expect("the page has the block");
-    block.split_once("```").expect("the block ends").0
-}
+use super::block::block;
 
 #[test]
 #[ignore = "builds the harness with other features, which takes 0.1 GB of the target folder"]

@@ -1,5 +1,7 @@
 //! The binary with all suites. Tests that need none but tests of their own are in `faults`.
 
+#[path = "../docs/block.rs"]
+mod block;
 mod custom;
 mod installed;
 mod same_tests;

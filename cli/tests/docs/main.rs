@@ -1,5 +1,6 @@
 //! The documentation agrees with the sources. No device is needed.
 
+mod block;
 mod commands;
 mod config_schema;
 mod links;

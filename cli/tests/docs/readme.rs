@@ -3,13 +3,8 @@
 
 use std::fs;
 
+use super::block::block;
 use super::root;
-
-/// The code block of a page that begins with the line `first`, without that line.
-fn block<'a>(page: &'a str, first: &str) -> &'a str {
-    let (_, block) = page.split_once(&format!("{first}\n")).expect("the page has the block");
-    block.split_once("```").expect("the block ends").0
-}
 
 #[test]
 fn the_test_in_the_readmes_is_in_the_example() {

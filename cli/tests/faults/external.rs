@@ -689,12 +689,16 @@ fn memory_has_a_limit() {
                   [[override]]\ntests = \"faulty::waits_for_ever\"\nmemory = \"1 MiB\"\n";
     let grows = "all=$(head -c 100000000 /dev/zero | tr '\\0' x); sleep 100";
     // The second one grows in a child of its process.
-    let lines = format!("case $1 in t) {grows} ;; v) ({grows}); true ;; esac");
+    // The processes of the third one share their memory.
+    let shares = "all=$(head -c 15000000 /dev/zero | tr '\\0' x); \
+                  for n in 1 2 3 4; do (sleep 1; true) & done; wait";
+    let lines = format!("case $1 in t) {grows} ;; v) ({grows}); true ;; w) {shares} ;; esac");
     let project = Project::new(&format!("{limits}{SCRIPT}"))
-        .with_script("script", &libtest_script("tuv", &lines));
+        .with_script("script", &libtest_script("tuvw", &lines));
     let tests = ["mine::", "faulty::waits_for_ever@", "--include-ignored"];
     let run = project.run(&[&tests[..], &["--devices", cpu::platform()]].concat());
     assert_eq!(outcome(&run, "mine::script::u"), "Passed");
+    assert_eq!(outcome(&run, "mine::script::w"), "Passed");
     for (test, limit) in [
         ("mine::script::t", "64.0 MiB"),
         ("mine::script::v", "64.0 MiB"),

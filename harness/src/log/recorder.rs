@@ -198,8 +198,14 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Tells the observer the final result of a test.
+    /// Records the result of a test, and tells the observer.
     pub fn finished(&self, position: usize, result: &TestResult) {
+        self.record(Event::finished(result.clone()));
+        self.tell(position, result);
+    }
+
+    /// Tells the observer the final result of a test.
+    pub fn tell(&self, position: usize, result: &TestResult) {
         if let Outcome::NotRun { .. } = result.outcome {
             self.lacks_results.store(true, Ordering::Relaxed);
         }

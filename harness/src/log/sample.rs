@@ -53,7 +53,7 @@ pub fn device(id: &str, platform: &str) -> RunDevice {
             driver_version: "3.1".to_owned(),
             version: "OpenCL 1.2 sample".to_owned(),
             opencl: Version { major: 1, minor: 2 },
-            extensions: Vec::new(),
+            extensions: Default::default(),
             fp64: true,
             fp16: false,
             images: true,

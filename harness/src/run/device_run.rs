@@ -132,7 +132,7 @@ impl<'a> DeviceRun<'a> {
         if run.repeat.is_on() {
             for &position in self.rounds.entries() {
                 let result = recorder.result(&self.id(position));
-                recorder.finished(position, &result.expect("a run with rounds has a log"));
+                recorder.tell(position, &result.expect("a run with rounds has a log"));
             }
         }
     }
@@ -638,13 +638,13 @@ impl<'a> DeviceRun<'a> {
     pub fn finished(&self, position: usize, result: &TestResult) {
         let RunState { run, recorder, .. } = self.state;
         self.limits.count(result);
+        if !run.repeat.is_on() {
+            return recorder.finished(position, result);
+        }
         // In a later round, the test has a result.
         if self.rounds.number() == 1 || result.verdict != Verdict::NotRun {
             recorder.record(Event::finished(result.clone()));
         }
-        match run.repeat.is_on() {
-            true => recorder.observer.finished_in_round(position, result),
-            false => recorder.finished(position, result),
-        }
+        recorder.observer.finished_in_round(position, result);
     }
 }

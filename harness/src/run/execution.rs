@@ -211,7 +211,6 @@ impl Execution<'_> {
             let number = so_far.attempts[position];
             let attempt = Attempt { number, started: time, ..Attempt::new(outcome) };
             let result = TestResult::new(plan.id(entry), attempt, expectation);
-            recorder.record(Event::finished(result.clone()));
             recorder.finished(position, &result);
         }
     }

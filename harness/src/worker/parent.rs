@@ -184,7 +184,7 @@ pub fn crash(ending: ExitCause, when: &str) -> Outcome {
 /// The message of a test whose processes have more resident memory than their limit, both in bytes.
 pub fn memory_failure(memory: u64, limit: u64) -> String {
     let [memory, limit] = [memory, limit].map(size);
-    format!("the process has {memory} of memory, and its limit is {limit} (`memory`)")
+    format!("its processes have {memory} of memory, and its limit is {limit} (`memory`)")
 }
 
 /// The end of a time limit that begins now.
