@@ -1,4 +1,7 @@
 //! Numbers of live threads.
+//!
+//! Hashes of the ids of threads would meet now and then. With two threads in one shard, a hot pair of the pool takes
+//! 191 ns in place of 29 (`bench pool`).
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
