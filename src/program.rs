@@ -30,10 +30,10 @@ const WITH_IL: &str = "clCreateProgramWithIL";
 const SET_CONSTANT: &str = "clSetProgramSpecializationConstant";
 const BUILD: &str = "clBuildProgram";
 const COMPILE: &str = "clCompileProgram";
+const LINK: &str = "clLinkProgram";
 
 /// The longest name of a header, in bytes.
 const LONGEST_NAME: usize = 255;
-const LINK: &str = "clLinkProgram";
 
 /// A program that has been built for all devices of its context (`pyopencl.Program`).
 ///

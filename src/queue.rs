@@ -8,7 +8,7 @@ use crate::device::Device;
 use cl3::command_queue as cl;
 use cl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_DEVICE};
 use cl3::event::retain_event;
-use cl3::types::{cl_command_queue, cl_context, cl_device_id, cl_event};
+use cl3::types::{cl_command_queue, cl_context, cl_event};
 
 use crate::error::{Error, Result, in_call};
 use crate::event::Event;
@@ -135,18 +135,8 @@ impl CommandQueue {
             let reason = "the device is not in the context";
             return Err(Error::refused("clCreateCommandQueue", CL_INVALID_DEVICE, reason));
         }
+        let (context, device) = (context.as_raw(), device.as_raw());
         // SAFETY: the context and the device are alive while they are borrowed.
-        unsafe { Self::create(context.as_raw(), device.as_raw(), properties) }
-    }
-
-    /// # Safety
-    /// `context` and `device` are valid.
-    pub(crate) unsafe fn create(
-        context: cl_context,
-        device: cl_device_id,
-        properties: QueueProperties,
-    ) -> Result<Self> {
-        // SAFETY: the caller vouches for the handles.
         let raw = unsafe { cl::create_command_queue(context, device, properties.bits()) }
             .map_err(in_call("clCreateCommandQueue"))?;
         // SAFETY: the driver has just created the queue, with one reference.

@@ -27,12 +27,6 @@ pub(crate) struct QueueState {
     is_unflushed: AtomicBool,
 }
 
-// SAFETY: OpenCL's objects other than kernels may be used from any thread at once (OpenCL 3.0,
-// appendix A.2).
-unsafe impl Send for QueueState {}
-// SAFETY: as above.
-unsafe impl Sync for QueueState {}
-
 impl QueueState {
     /// # Safety
     /// `raw` is a valid queue, and without `retain` the caller owns a reference to it.

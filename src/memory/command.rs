@@ -15,7 +15,7 @@ use super::track::{Access, AccessTracker};
 use crate::error::{Error, Result};
 use crate::event::{Event, Outcome};
 use crate::order::Order;
-use crate::queue::{Arguments, CommandQueue, NotSubmitted, Submitted, enqueue_marker};
+use crate::queue::{Arguments, NotSubmitted, Submitted};
 
 /// The number of accesses of a command that need no memory from the heap.
 const ROOM: usize = 8;
@@ -28,6 +28,23 @@ pub struct AccessedRange<'a> {
     /// As `tracker` counts the bytes.
     pub range: Range<usize>,
     pub access: Access,
+}
+
+impl AccessedRange<'_> {
+    /// Records a command that the library did not enqueue.
+    ///
+    /// # Errors
+    /// CL_INVALID_CONTEXT for an event of another context, CL_INVALID_OPERATION where the bytes are mapped.
+    pub(crate) fn record(&self, event: &Event) -> Result<()> {
+        const CALL: &str = "record_use";
+        if event.context_raw() != self.context {
+            let reason = "the event belongs to another context than the memory";
+            return Err(Error::refused(CALL, CL_INVALID_CONTEXT, reason));
+        }
+        let id = self.tracker.begin_command(CALL, &self.range, self.access)?;
+        self.tracker.submitted(id, event);
+        Ok(())
+    }
 }
 
 /// The accesses of one command, from before the driver is called until the command has an event. A
@@ -163,57 +180,6 @@ pub(crate) fn check_not_failed(call: &'static str, event: &Event) -> Result<()> 
     }
 }
 
-/// A use of memory by commands that the library did not enqueue, such as those of cl3 and opencl3:
-/// the argument of [`MemoryObject::record_use`](super::MemoryObject::record_use) and
-/// [`SvmPointer::record_use`](super::SvmPointer::record_use).
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub enum RecordedUse<'a> {
-    /// The command with this event.
-    Event(&'a Event),
-    /// All commands that have been enqueued on this queue. A marker stands for them, so the order
-    /// of the queue must hold: none of the commands fails.
-    Queue(&'a CommandQueue),
-}
-
-impl<'a> From<&'a Event> for RecordedUse<'a> {
-    fn from(event: &'a Event) -> Self {
-        Self::Event(event)
-    }
-}
-
-impl<'a> From<&'a CommandQueue> for RecordedUse<'a> {
-    fn from(queue: &'a CommandQueue) -> Self {
-        Self::Queue(queue)
-    }
-}
-
-impl RecordedUse<'_> {
-    /// Records that the commands access these bytes.
-    ///
-    /// # Errors
-    /// CL_INVALID_CONTEXT for an event or queue of another context, CL_INVALID_OPERATION where the
-    /// bytes are mapped, and the driver's errors.
-    pub(crate) fn record(self, bytes: &AccessedRange<'_>) -> Result<()> {
-        const CALL: &str = "record_use";
-        let context = match self {
-            Self::Event(event) => event.context_raw(),
-            Self::Queue(queue) => queue.context_raw(),
-        };
-        if context != bytes.context {
-            let reason = "the event or queue belongs to another context than the memory";
-            return Err(Error::refused(CALL, CL_INVALID_CONTEXT, reason));
-        }
-        let event = match self {
-            Self::Event(event) => event,
-            Self::Queue(queue) => &enqueue_marker(queue)?,
-        };
-        let id = bytes.tracker.begin_command(CALL, &bytes.range, Access::Write)?;
-        bytes.tracker.submitted(id, event);
-        Ok(())
-    }
-}
-
 #[cold]
 fn two_contexts(call: &'static str) -> Error {
     let reason = "the queue and the memory objects belong to different contexts";
@@ -228,6 +194,7 @@ mod tests {
 
     use super::*;
     use crate::memory::{Buffer, MemFlags};
+    use crate::queue::CommandQueue;
 
     const IS_CHILD: &str = "CLMATRIX_TEST_PANICS_WHILE_MEMORY_IS_LENT";
     const NAME: &str = "memory::command::tests::a_panic_while_memory_is_lent_aborts";

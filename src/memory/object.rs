@@ -12,12 +12,13 @@ use cl3::info_type::InfoType;
 use cl3::memory as cl;
 use cl3::types::{cl_context, cl_mem};
 
-use super::command::{AccessedRange, RecordedUse};
+use super::command::AccessedRange;
 use super::flags::MemFlags;
 use super::image::shape::ImageType;
 use super::track::{Access, AccessTracker};
 use crate::context::Context;
 use crate::error::{Error, Result, in_call};
+use crate::event::Event;
 use crate::handle::MemRef;
 use crate::live::{Live, OBJECTS};
 use crate::mem_context::MemContext;
@@ -121,13 +122,13 @@ pub trait MemoryObject: sealed::Handle + Clone + Eq + Hash + fmt::Debug + Send +
         Ok(info(self.handle(), cl::CL_MEM_PROPERTIES)?.into())
     }
 
-    /// Records that commands which the library did not enqueue use the object, such as a kernel
-    /// that was launched with the object's handle through opencl3: an event or a queue.
+    /// Records that a command which the library did not enqueue uses the object, such as a kernel that was
+    /// launched with the object's handle through opencl3.
     ///
-    /// Maps, accesses of the host, frees of shared virtual memory and memory pools wait for these
-    /// commands from then on. Call it before any of those can begin, right after the commands have
-    /// been enqueued.
-    /// `docs/guide/soundness.md` says which code has to call this.
+    /// Maps, accesses of the host, frees of shared virtual memory and memory pools wait for its event from
+    /// then on. Call this before any of those can begin, right after the command has been enqueued. The event
+    /// of [`enqueue_marker`](crate::enqueue_marker) stands for all commands of a queue before it, if none of
+    /// them fails. `docs/guide/soundness.md` says which code has to call this.
     ///
     /// ```
     /// use clmatrix::cl3::command_queue::enqueue_fill_buffer;
@@ -151,13 +152,9 @@ pub trait MemoryObject: sealed::Handle + Clone + Eq + Hash + fmt::Debug + Send +
     /// ```
     ///
     /// # Errors
-    /// CL_INVALID_CONTEXT for an event or queue of another context, CL_INVALID_OPERATION where the
-    /// object is mapped, and the driver's errors.
-    fn record_use<'a>(&self, used: impl Into<RecordedUse<'a>>) -> Result<()>
-    where
-        Self: Sized,
-    {
-        used.into().record(&all_bytes(self, Access::Write))
+    /// CL_INVALID_CONTEXT for an event of another context, CL_INVALID_OPERATION where the object is mapped.
+    fn record_use(&self, event: &Event) -> Result<()> {
+        all_bytes(self, Access::Write).record(event)
     }
 }
 
@@ -188,7 +185,10 @@ pub(crate) mod sealed {
 
 /// Returns all bytes of `memory` for a command.
 #[inline]
-pub(crate) fn all_bytes(memory: &impl sealed::Handle, access: Access) -> AccessedRange<'_> {
+pub(crate) fn all_bytes(
+    memory: &(impl sealed::Handle + ?Sized),
+    access: Access,
+) -> AccessedRange<'_> {
     let first = memory.first_byte();
     // It does not overflow: the object is within what is counted.
     memory.object().accessed(&(first..first + memory.desc().size), access)
@@ -294,6 +294,11 @@ impl MemObject {
 
     pub(crate) fn tracker(&self) -> &Arc<AccessTracker> {
         &self.tracker
+    }
+
+    /// Returns whether two objects may have bytes in common.
+    pub(crate) fn may_share_bytes(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.tracker, &other.tracker) || self.raw() == other.raw()
     }
 
     /// `range` of this object, as its tracker counts them.

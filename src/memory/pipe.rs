@@ -29,7 +29,7 @@ use crate::mem_context::MemContext;
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
 /// # let queue = CommandQueue::new(&context)?;
-/// let pipe = match Pipe::new(&context, MemFlags::READ_WRITE, 4, 64, &[]) {
+/// let pipe = match Pipe::new(&context, MemFlags::READ_WRITE, 4, 64) {
 ///     Err(error) if error.class() == Class::Unsupported => return Ok(()),
 ///     pipe => pipe?,
 /// };
@@ -52,10 +52,6 @@ pub struct Pipe {
     max_packets: u32,
 }
 
-/// A property of a pipe: OpenCL knows none (`cl_pipe_properties`; `pyopencl.pipe_properties`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum PipeProperty {}
-
 impl Pipe {
     /// The host has no access to a pipe.
     const FLAGS: MemFlags = MemFlags::READ_WRITE.union(MemFlags::HOST_NO_ACCESS);
@@ -65,7 +61,7 @@ impl Pipe {
     ///
     /// `flags` may hold [`READ_WRITE`](MemFlags::READ_WRITE) and
     /// [`HOST_NO_ACCESS`](MemFlags::HOST_NO_ACCESS), and a pipe is always both; flags of vendors are
-    /// passed to the driver. There are no properties yet: `&[]`.
+    /// passed to the driver. OpenCL has no properties of pipes.
     ///
     /// # Errors
     /// CL_INVALID_OPERATION, of class [`Unsupported`](crate::Class::Unsupported), where no device of
@@ -77,7 +73,6 @@ impl Pipe {
         flags: MemFlags,
         packet_size: u32,
         max_packets: u32,
-        _properties: &[PipeProperty],
     ) -> Result<Self> {
         const CALL: &str = "clCreatePipe";
         let context = context.retained()?;

@@ -22,13 +22,6 @@ fn filled_in(size: usize, range: &impl RangeBounds<usize>) -> Option<Range<usize
     (start <= end && end <= size).then_some(start..end)
 }
 
-/// Returns the `len` bytes from `offset` on; `None` where they exceed `size` bytes.
-#[inline]
-fn span_of(size: usize, offset: usize, len: usize) -> Option<Range<usize>> {
-    let end = offset.checked_add(len)?;
-    (end <= size).then_some(offset..end)
-}
-
 /// Returns `range` with its ends filled in, of the `size` bytes of `what`.
 #[inline]
 pub(crate) fn checked_range(
@@ -128,9 +121,9 @@ pub(crate) fn checked_span(
     offset: usize,
     len: usize,
 ) -> Result<Range<usize>> {
-    match span_of(size, offset, len) {
-        Some(range) => Ok(range),
-        None => Err(no_such_span(call, what, size, offset, len)),
+    match offset.checked_add(len) {
+        Some(end) if end <= size => Ok(offset..end),
+        _ => Err(no_such_span(call, what, size, offset, len)),
     }
 }
 
@@ -249,7 +242,8 @@ mod tests {
             (1, usize::MAX, None),
             (usize::MAX, 1, None),
         ] {
-            assert_eq!(span_of(8, offset, len), expected, "{len} from {offset}");
+            let span = checked_span("call", "buffer", 8, offset, len).ok();
+            assert_eq!(span, expected, "{len} from {offset}");
         }
     }
 }

@@ -99,7 +99,7 @@ impl Sampler {
         let raw = cl::create_sampler(context.raw(), normalized_coords.into(), addressing, filter)
             .map_err(in_call(CALL))?;
         // SAFETY: the driver has just made it in this context, with one reference.
-        Ok(unsafe { Self::from_raw_owned(raw, context) })
+        Ok(Self { reference: Arc::new(unsafe { SamplerRef::owned(raw) }), context })
     }
 
     /// A sampler by properties, each of which may be left out (`clCreateSamplerWithProperties`,
@@ -133,7 +133,7 @@ impl Sampler {
         let raw = cl::create_sampler_with_properties(context.raw(), list.as_ptr())
             .map_err(in_call(CALL))?;
         // SAFETY: the driver has just made it in this context, with one reference.
-        Ok(unsafe { Self::from_raw_owned(raw, context) })
+        Ok(Self { reference: Arc::new(unsafe { SamplerRef::owned(raw) }), context })
     }
 
     /// The sampler behind a driver's handle. With `retain`, a reference is added for it; without,
@@ -151,14 +151,6 @@ impl Sampler {
         // SAFETY: the caller vouches for the handle, and without `retain` for its reference.
         let reference = Arc::new(unsafe { SamplerRef::from_raw(raw, retain) }?);
         Ok(Self { reference, context })
-    }
-
-    /// # Safety
-    /// `raw` is a valid sampler of `context` of which the caller owns a reference.
-    unsafe fn from_raw_owned(raw: cl_sampler, context: Arc<MemContext>) -> Self {
-        // SAFETY: as the caller promises.
-        let reference = Arc::new(unsafe { SamplerRef::owned(raw) });
-        Self { reference, context }
     }
 
     /// The driver's handle, valid as long as `self` lives (PyOpenCL's `int_ptr`).

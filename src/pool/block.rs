@@ -7,7 +7,6 @@ use std::time::Instant;
 use super::core::PoolCore;
 use super::memory::Memory;
 use crate::error::Result;
-use crate::memory::RecordedUse;
 use crate::memory::command::AccessedRange;
 use crate::memory::track::{Access, AccessTracker};
 use crate::queue::{CommandQueue, enqueue_marker};
@@ -116,7 +115,7 @@ impl<M: Memory> Block<M> {
     pub fn bind(&mut self, queue: &CommandQueue) -> Result<()> {
         if let Some(last) = self.last_queue().filter(|last| last != queue) {
             let marker = enqueue_marker(&last)?;
-            RecordedUse::Event(&marker).record(&self.accessed())?;
+            self.accessed().record(&marker)?;
             queue.order_after(&[marker])?;
         }
         (self.queue, self.bound) = (Some(queue.downgrade()), Some(queue.clone()));

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::event::Event;
-use crate::queue::CommandQueue;
+use crate::queue::{CommandQueue, enqueue_marker};
 
 use super::block::Block;
 use super::core::PoolCore;
@@ -18,9 +18,7 @@ use crate::error::Result;
 use crate::memory::command::enqueue;
 use crate::memory::object::sealed::Handle;
 use crate::memory::svm::memory::{Svm, SvmMemory};
-use crate::memory::{
-    AnyMemoryObject, Buffer, IntoMemory, Order, RecordedUse, SvmAllocation, SvmPointer,
-};
+use crate::memory::{AnyMemoryObject, Buffer, IntoMemory, Order, SvmAllocation, SvmPointer};
 
 /// Memory of a pool, which goes back to the pool when this handle is dropped (PyOpenCL's `PooledBuffer` and
 /// `PooledSVM`).
@@ -135,7 +133,7 @@ impl<M: Memory> Drop for Pooled<M> {
     fn drop(&mut self) {
         let Some(mut block) = self.0.take() else { return };
         if let Some(queue) = block.bound.take()
-            && let Err(error) = RecordedUse::Queue(&queue).record(&block.accessed())
+            && let Err(error) = enqueue_marker(&queue).and_then(|end| block.accessed().record(&end))
         {
             log::error!("{error}: a pool may use memory again before commands on it have ended");
         }

@@ -33,7 +33,7 @@ fn kernel(on_device: &OnDevice, source: &str) -> Result<Kernel> {
 }
 
 fn pipe_of(on_device: &OnDevice, max_packets: u32) -> Result<Pipe> {
-    Pipe::new(&on_device.context, MemFlags::READ_WRITE, 4, max_packets, &[])
+    Pipe::new(&on_device.context, MemFlags::READ_WRITE, 4, max_packets)
 }
 
 #[rstest]
@@ -125,7 +125,7 @@ fn queries_return_the_properties_of_a_pipe(
     )]
     flags: MemFlags,
 ) -> Result<()> {
-    let pipe = Pipe::new(&on_device.context, flags, 12, 5, &[])?;
+    let pipe = Pipe::new(&on_device.context, flags, 12, 5)?;
     assert_eq!((pipe.packet_size(), pipe.max_packets()), (12, 5));
     assert_eq!(pipe.flags(), MemFlags::READ_WRITE | MemFlags::HOST_NO_ACCESS);
     assert_eq!(pipe.object_type()?, ObjectType::Pipe);
@@ -177,11 +177,10 @@ fn invalid_sizes_are_refused(on_device: OnDevice, device: Device) -> Result<()> 
     for (packet_size, max_packets) in
         [(0, 4), (most + 1, 4), (u32::MAX, 4), (4, 0), (most, u32::MAX)]
     {
-        let result =
-            Pipe::new(&on_device.context, MemFlags::empty(), packet_size, max_packets, &[]);
+        let result = Pipe::new(&on_device.context, MemFlags::empty(), packet_size, max_packets);
         assert_eq!(refusal(result), "CL_INVALID_PIPE_SIZE", "{max_packets} of {packet_size} bytes");
     }
-    Pipe::new(&on_device.context, MemFlags::empty(), most, 1, &[])?;
+    Pipe::new(&on_device.context, MemFlags::empty(), most, 1)?;
     Ok(())
 }
 
@@ -198,7 +197,7 @@ fn invalid_flags_are_refused(
     )]
     flags: MemFlags,
 ) {
-    let result = Pipe::new(&on_device.context, flags, 4, 4, &[]);
+    let result = Pipe::new(&on_device.context, flags, 4, 4);
     assert_eq!(refusal(result), "CL_INVALID_VALUE");
 }
 
@@ -217,7 +216,7 @@ fn pipes_and_buffers_are_not_interchangeable(
     let mut send = kernel(&on_device, SEND)?;
     let queue = &on_device.queue;
     let elsewhere = ctx_factory()?;
-    let stranger = Pipe::new(&elsewhere, MemFlags::empty(), 4, 4, &[])?;
+    let stranger = Pipe::new(&elsewhere, MemFlags::empty(), 4, 4)?;
     // SAFETY: all of it is refused.
     unsafe {
         let result = send.launch().arg(&buffer).arg(&buffer).global(1).enqueue(queue);

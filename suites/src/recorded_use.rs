@@ -3,8 +3,7 @@
 use clmatrix::cl3::command_queue::{enqueue_fill_buffer, enqueue_fill_image, enqueue_svm_mem_fill};
 use clmatrix::cl3::types::cl_event;
 use clmatrix::memory::{
-    Buffer, Image, MemFlags, MemoryObject, RecordedUse, SvmAllocation, SvmFlags, SvmPointer,
-    enqueue_copy,
+    Buffer, Image, MemFlags, MemoryObject, SvmAllocation, SvmFlags, SvmPointer, enqueue_copy,
 };
 use clmatrix::{CommandQueue, Device, Event, Result, UserEvent, enqueue_marker};
 use clmatrix_harness::{CtxFactory, ctx_factory, device};
@@ -69,22 +68,6 @@ fn fill_image(queue: &CommandQueue, image: &Image, gate: &UserEvent) -> Event {
     event_of(queue, event)
 }
 
-/// How a use is recorded.
-#[derive(Clone, Copy, Debug)]
-enum Record {
-    Event,
-    Queue,
-}
-
-impl Record {
-    fn of<'a>(self, queue: &'a CommandQueue, event: &'a Event) -> RecordedUse<'a> {
-        match self {
-            Self::Event => event.into(),
-            Self::Queue => queue.into(),
-        }
-    }
-}
-
 /// A fill behind a gate on a new queue, which has been recorded.
 struct Filled {
     queue: CommandQueue,
@@ -95,26 +78,23 @@ struct Filled {
 fn fill_and_record(
     on: &OnDevice,
     fill: impl FnOnce(&CommandQueue, &UserEvent) -> Event,
-    record: impl FnOnce(&CommandQueue, &Event) -> Result<()>,
+    record: impl FnOnce(&Event) -> Result<()>,
 ) -> Result<Filled> {
     let (queue, gate) = (on.another_queue(), gate(&on.context));
     let event = fill(&queue, &gate);
-    record(&queue, &event)?;
+    record(&event)?;
     Ok(Filled { queue, gate, event })
 }
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_buffer_map_waits_for_recorded_commands(
-    on_device: OnDevice,
-    #[values(Record::Event, Record::Queue)] record: Record,
-) -> Result<()> {
+fn a_buffer_map_waits_for_recorded_commands(on_device: OnDevice) -> Result<()> {
     let on = &on_device;
     let buffer = buffer_of(on, &[OLD; LEN])?;
     let filled = fill_and_record(
         on,
         |queue, gate| fill_buffer(queue, &buffer, gate),
-        |queue, event| buffer.record_use(record.of(queue, event)),
+        |event| buffer.record_use(event),
     )?;
     let map = meanwhile(&filled.gate, open, || buffer.map_read::<u32>(&on.queue, ..))?;
     assert_eq!(map[..], [NEW; LEN]);
@@ -123,16 +103,13 @@ fn a_buffer_map_waits_for_recorded_commands(
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn an_svm_map_waits_for_recorded_commands(
-    on_device: OnDevice,
-    #[values(Record::Event, Record::Queue)] record: Record,
-) -> Result<()> {
+fn an_svm_map_waits_for_recorded_commands(on_device: OnDevice) -> Result<()> {
     let on = &on_device;
     let svm = SvmAllocation::new(&on.context, 4 * LEN, 0, SvmFlags::READ_WRITE)?;
     let filled = fill_and_record(
         on,
         |queue, gate| fill_svm(queue, &svm, gate),
-        |queue, event| svm.record_use(record.of(queue, event)),
+        |event| svm.record_use(event),
     )?;
     let map = meanwhile(&filled.gate, open, || svm.map_read::<u32>(&on.queue, ..))?;
     assert_eq!(map[..], [NEW; LEN]);
@@ -141,16 +118,13 @@ fn an_svm_map_waits_for_recorded_commands(
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn an_image_map_waits_for_recorded_commands(
-    on_device: OnDevice,
-    #[values(Record::Event, Record::Queue)] record: Record,
-) -> Result<()> {
+fn an_image_map_waits_for_recorded_commands(on_device: OnDevice) -> Result<()> {
     let on = &on_device;
     let image = Image::new(&on.context, MemFlags::READ_WRITE, RGBA_U32, [7, 5])?;
     let filled = fill_and_record(
         on,
         |queue, gate| fill_image(queue, &image, gate),
-        |queue, event| image.record_use(record.of(queue, event)),
+        |event| image.record_use(event),
     )?;
     let map = meanwhile(&filled.gate, open, || image.map_read::<[u32; 4]>(&on.queue, ..))?;
     assert!(map.pixels().iter().all(|pixel| *pixel == [NEW; 4]));
@@ -159,21 +133,32 @@ fn an_image_map_waits_for_recorded_commands(
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn svm_is_freed_after_recorded_commands(
-    on_device: OnDevice,
-    #[values(Record::Event, Record::Queue)] record: Record,
-) -> Result<()> {
+fn svm_is_freed_after_recorded_commands(on_device: OnDevice) -> Result<()> {
     let on = &on_device;
     let svm = SvmAllocation::new(&on.context, 4 * LEN, 0, SvmFlags::READ_WRITE)?;
     let filled = fill_and_record(
         on,
         |queue, gate| fill_svm(queue, &svm, gate),
-        |queue, event| svm.record_use(record.of(queue, event)),
+        |event| svm.record_use(event),
     )?;
     let freed = svm.enqueue_release(&on.queue).map_err(|back| back.error)?;
     meanwhile(&filled.gate, open, || freed.wait())?;
     assert!(filled.event.status()?.has_ended(), "it was freed too early");
     filled.queue.finish()
+}
+
+/// The event of a marker stands for all commands of its queue.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_map_waits_for_a_recorded_marker(on_device: OnDevice) -> Result<()> {
+    let on = &on_device;
+    let buffer = buffer_of(on, &[OLD; LEN])?;
+    let (queue, gate) = (on.another_queue(), gate(&on.context));
+    fill_buffer(&queue, &buffer, &gate);
+    buffer.record_use(&enqueue_marker(&queue)?)?;
+    let map = meanwhile(&gate, open, || buffer.map_read::<u32>(&on.queue, ..))?;
+    assert_eq!(map[..], [NEW; LEN]);
+    Ok(())
 }
 
 /// A region stands for its own bytes only.
@@ -225,10 +210,9 @@ fn record_use_refuses_other_contexts_and_mapped_memory(
 ) -> Result<()> {
     let on = &on_device;
     let elsewhere = ctx_factory()?;
-    let (foreign_event, foreign_queue) = (gate(&elsewhere), CommandQueue::new(&elsewhere)?);
+    let foreign_event = gate(&elsewhere);
     let buffer = buffer_of(on, &[OLD; 4])?;
-    assert_eq!(refusal(buffer.record_use(&*foreign_event)), "CL_INVALID_CONTEXT");
-    assert_eq!(refusal(buffer.record_use(&foreign_queue)), "CL_INVALID_CONTEXT");
+    assert_eq!(refusal(buffer.record_use(&foreign_event)), "CL_INVALID_CONTEXT");
     let marker = enqueue_marker(&on.queue)?;
     let map = buffer.map_read::<u32>(&on.queue, ..)?;
     assert_eq!(refusal(buffer.record_use(&marker)), "CL_INVALID_OPERATION");

@@ -11,6 +11,7 @@ use super::copy_rect::{HostRect, Rect};
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::memory::command::enqueue;
+use crate::memory::object::sealed::Handle;
 use crate::memory::range::{check_not_empty, overlap};
 use crate::memory::track::Access;
 use crate::memory::transfer::{HostCommand, HostCopy, HostPtr};
@@ -91,7 +92,7 @@ fn check_no_overlap(
     (src, from): (&Buffer, &Range<usize>),
     (dst, to): (&Buffer, &Range<usize>),
 ) -> Result<()> {
-    if !src.shares_memory_with(dst) {
+    if !src.object().may_share_bytes(dst.object()) {
         return Ok(());
     }
     let (from, to) = (src.in_tracker(from), dst.in_tracker(to));

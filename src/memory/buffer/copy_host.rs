@@ -89,16 +89,8 @@ impl<'a> BufferCommand<'a> {
         let offset = linear.device_offset(call, access)?;
         let part = match (host_ptr.layout(call)?, linear.byte_count) {
             (Layout::Rows(host), None) => {
-                let [row, rows, _] = host.region;
-                // Neither overflows: the array has more bytes.
-                let buffer_rows = Rows {
-                    origin: [offset, 0, 0],
-                    region: host.region,
-                    row_pitch: row,
-                    slice_pitch: row * rows,
-                };
                 buffer.span(call, offset, host_ptr.layout(call)?.byte_count())?;
-                Part::Rect { buffer: buffer_rows, host }
+                Part::Rect { buffer: Rows::packed(offset, host.region), host }
             }
             (_, byte_count) => {
                 let available = host_ptr.size(call)?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 use cl3::command_queue as cl;
-use cl3::types::{CL_NON_BLOCKING, cl_context, cl_mem};
+use cl3::types::{CL_NON_BLOCKING, cl_mem};
 
 use super::Buffer;
 use super::handle::BufferRef;
@@ -23,10 +23,6 @@ use crate::queue::{Arguments, CommandQueue, Submitted};
 
 impl Mappable for BufferRef {
     const MAP: &'static str = "clEnqueueMapBuffer";
-
-    fn context_raw(&self) -> cl_context {
-        self.object().context().raw()
-    }
 
     fn tracker(&self) -> &Arc<AccessTracker> {
         self.object().tracker()
@@ -70,12 +66,12 @@ unsafe fn enqueue<T: Pod, M: MapMode>(
     let bytes = checked_elements::<T>(BufferRef::MAP, "buffer", buffer.size(), range)?;
     check_mode::<M>(BufferRef::MAP, buffer.flags())?;
     let (reference, place) = place(order.queue, buffer, &bytes);
-    let (memory, tracked) = (reference.as_ref(), buffer.in_tracker(&bytes));
+    let (memory, accessed) = (reference.as_ref(), buffer.accessed(&bytes, access::<M>()));
     let submit = |arguments: Arguments, pointer: &mut *mut c_void| {
         // SAFETY: the handles are alive and of one context, and the bytes are within the buffer.
         unsafe { submit::<M>(memory.raw(), &place, arguments, pointer) }
     };
-    let mapping = Mapping::new(order, memory, &tracked, access::<M>(), is_blocking, submit)?;
+    let mapping = Mapping::new(order, memory, &accessed, is_blocking, submit)?;
     // SAFETY: as the caller promises.
     unsafe { SliceMap::mapped(mapping, bytes.len()) }
 }

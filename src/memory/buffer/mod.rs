@@ -205,13 +205,6 @@ impl Buffer {
     pub(super) fn in_tracker(&self, range: &Range<usize>) -> Range<usize> {
         self.object().in_tracker(&self.in_whole(range))
     }
-
-    /// Returns whether it is of the same memory as `other`: of one buffer, or of two in one place.
-    pub(super) fn shares_memory_with(&self, other: &Self) -> bool {
-        self.whole_raw() == other.whole_raw()
-            || Arc::ptr_eq(self.object().tracker(), other.object().tracker())
-    }
-
     /// The driver's handle of the whole buffer.
     pub(crate) fn whole_raw(&self) -> cl_mem {
         self.object().raw()

@@ -1,7 +1,6 @@
 //! Pixels between images and buffers, and between images (OpenCL 3.0, 5.3.3 and 5.3.5).
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use crate::event::Event;
 use cl3::command_queue as cl;
@@ -75,13 +74,9 @@ impl ImageBufferRegion {
         let pixels = image.extent().checked(call, "image", self.origin, self.region)?;
         let size = pixels.size(image.element_size());
         let range = buffer.span(call, self.offset, size)?;
-        let bytes = Rows {
-            origin: [buffer.in_tracker(&range).start, 0, 0],
-            region: [size, 1, 1],
-            row_pitch: size,
-            slice_pitch: size,
-        };
-        if shares_bytes(image, buffer) && overlap(&image.rows(&pixels), &bytes) {
+        let bytes = Rows::packed(buffer.in_tracker(&range).start, [size, 1, 1]);
+        if image.object().may_share_bytes(buffer.object()) && overlap(&image.rows(&pixels), &bytes)
+        {
             let reason = "the image shows these bytes of the buffer: they would be copied onto \
                        themselves";
             return Err(Error::refused(call, CL_MEM_COPY_OVERLAP, reason));
@@ -113,11 +108,6 @@ fn copy_in_two_steps(
 fn bytes_from_to<R>(bytes: Range<usize>, dst_offset: usize) -> BufferPart<R> {
     let linear = Linear::default().src_offset(bytes.start).dst_offset(dst_offset);
     linear.byte_count(bytes.len()).into()
-}
-
-/// Returns whether two objects may have bytes in common.
-fn shares_bytes(a: &impl Handle, b: &impl Handle) -> bool {
-    Arc::ptr_eq(a.object().tracker(), b.object().tracker()) || a.handle() == b.handle()
 }
 
 impl CopyTo<&Buffer> for &Image {
@@ -229,7 +219,7 @@ impl CopyTo<&Image> for &Image {
         let from = src.extent().checked(CALL, "source", part.src_origin, part.region)?;
         let region = Some(PixelRegion(from.region));
         let to = dst.extent().checked(CALL, "destination", part.dst_origin, region)?;
-        if shares_bytes(src, dst) && overlap(&src.rows(&from), &dst.rows(&to)) {
+        if src.object().may_share_bytes(dst.object()) && overlap(&src.rows(&from), &dst.rows(&to)) {
             let reason = "the boxes overlap: pixels would be copied onto themselves";
             return Err(Error::refused(CALL, CL_MEM_COPY_OVERLAP, reason));
         }

@@ -9,7 +9,6 @@ use cl3::error_codes::{
     CL_INVALID_OPERATION, CL_INVALID_VALUE,
 };
 use cl3::memory;
-use cl3::types::cl_context;
 
 use super::axis::Axis;
 use super::format::ImageFormat;
@@ -49,16 +48,12 @@ pub fn supported_image_formats(
     flags
         .difference(MemFlags::KERNEL_READ_AND_WRITE | MemFlags::HOST_MEMORY)
         .for_new_object(CALL)?;
-    // SAFETY: the context is alive while it is borrowed.
-    unsafe { formats(context.as_raw(), flags, image_type) }
+    formats(&context.0, flags, image_type)
 }
 
 /// Returns the formats for flags that have been checked.
-///
-/// # Safety
-/// `context` is a valid context.
-unsafe fn formats(
-    context: cl_context,
+fn formats(
+    context: &MemContext,
     flags: MemFlags,
     image_type: ImageType,
 ) -> Result<Vec<ImageFormat>> {
@@ -69,7 +64,7 @@ unsafe fn formats(
     if used.is_empty() {
         used = MemFlags::READ_WRITE;
     }
-    match memory::get_supported_image_formats(context, used.bits(), image_type.as_raw()) {
+    match memory::get_supported_image_formats(context.raw(), used.bits(), image_type.as_raw()) {
         Ok(raw) => Ok(raw.into_iter().filter_map(|raw| raw.try_into().ok()).collect()),
         // There are none: cl3 then asks for 0 of them, which OpenCL forbids. All other arguments are
         // right, unless the driver refuses a vendor's flag.
@@ -157,8 +152,7 @@ pub(super) fn check_format(
 ) -> Result<()> {
     // The driver looks at flags of vendors when it creates the image.
     let flags = flags.difference(flags.of_vendors());
-    // SAFETY: the context is alive.
-    let supported = unsafe { formats(context.raw(), flags, image_type) }?;
+    let supported = formats(context, flags, image_type)?;
     if supported.contains(&format) {
         return Ok(());
     }

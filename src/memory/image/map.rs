@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use cl3::command_queue as cl;
 use cl3::error_codes::{CL_INVALID_VALUE, CL_MAP_FAILURE};
-use cl3::types::{CL_NON_BLOCKING, cl_context, cl_mem};
+use cl3::types::{CL_NON_BLOCKING, cl_mem};
 use ndarray::{ArrayView3, ArrayViewMut3, ShapeBuilder};
 
 use super::Image;
@@ -28,10 +28,6 @@ use crate::queue::{Arguments, Submitted};
 
 impl Mappable for Image {
     const MAP: &'static str = "clEnqueueMapImage";
-
-    fn context_raw(&self) -> cl_context {
-        self.object().context().raw()
-    }
 
     fn tracker(&self) -> &Arc<AccessTracker> {
         self.object().tracker()
@@ -126,12 +122,12 @@ unsafe fn enqueue<T: Pod, M: MapMode>(
     is_blocking: bool,
 ) -> Result<ImageMap<T, M>> {
     let pixels = checked::<T, M>(image, part.into())?;
-    let tracked = image.accessed(&pixels, access::<M>()).range;
+    let accessed = image.accessed(&pixels, access::<M>());
     let mut pitches = [0; 2];
     let submit = |arguments: Arguments, pointer: &mut *mut c_void| {
         submit::<M>(image, &pixels, arguments, pointer, &mut pitches)
     };
-    let mapping = Mapping::new(order, image, &tracked, access::<M>(), is_blocking, submit)?;
+    let mapping = Mapping::new(order, image, &accessed, is_blocking, submit)?;
     let [width, rows, slices] = pixels.region;
     let size = size_of::<T>();
     let [row_pitch, slice_pitch] =

@@ -21,11 +21,12 @@ use std::sync::Arc;
 
 use cl3::command_queue as cl;
 use cl3::error_codes::{CL_INVALID_VALUE, CL_MAP_FAILURE};
-use cl3::types::{cl_context, cl_mem};
+use cl3::types::cl_mem;
 
 use crate::error::{Error, Result};
 use crate::event::{Event, Outcome};
-use crate::memory::track::{Access, AccessTracker, Few, LeftMap};
+use crate::memory::command::AccessedRange;
+use crate::memory::track::{AccessTracker, Few, LeftMap};
 use crate::order::Order;
 use crate::queue::{Arguments, CommandQueue, NotSubmitted, Submitted};
 use crate::queue_state::QueueState;
@@ -37,9 +38,6 @@ pub trait Mappable: Clone + Send + Sync {
     const MAP: &'static str;
     /// The driver's function for unmaps.
     const UNMAP: &'static str = "clEnqueueUnmapMemObject";
-
-    /// Returns the driver's handle of the memory's context.
-    fn context_raw(&self) -> cl_context;
 
     /// Returns the tracker of the memory's commands and maps.
     fn tracker(&self) -> &Arc<AccessTracker>;
@@ -71,36 +69,33 @@ unsafe impl<K: Mappable> Send for Mapping<K> {}
 unsafe impl<K: Mappable> Sync for Mapping<K> {}
 
 impl<K: Mappable> Mapping<K> {
-    /// Maps bytes of `memory`, counted as its tracker does. Returns when they can be used, or before that
-    /// if it does not block.
+    /// Maps bytes of `memory`. Returns when they can be used, or before that if it does not block.
     ///
     /// `submit` calls the driver without blocking, and stores the driver's pointer. The handles that it gets
     /// are valid and of the memory's context.
     pub(crate) fn new(
         order: &Order<'_>,
         memory: &K,
-        range: &Range<usize>,
-        access: Access,
+        accessed: &AccessedRange<'_>,
         is_blocking: bool,
         mut submit: impl FnMut(Arguments, &mut *mut c_void) -> Submitted,
     ) -> Result<Self> {
         let Order { queue, wait_for } = order;
-        queue.check_context(K::MAP, memory.context_raw())?;
+        queue.check_context(K::MAP, accessed.context)?;
         if !is_blocking {
-            return Self::submit(queue, memory, range, access, Some(wait_for), submit)
+            return Self::submit(queue, memory, accessed, Some(wait_for), submit)
                 .map(|(mapping, _)| mapping);
         }
         wait_for.wait(K::MAP, queue.context_raw())?;
         loop {
-            let (mapping, predecessors) =
-                Self::submit(queue, memory, range, access, None, &mut submit)?;
+            let (mapping, predecessors) = Self::submit(queue, memory, accessed, None, &mut submit)?;
             mapping.event.wait_until_ended()?;
             // The bytes can be mapped although a command on them has failed, unless it was an unmap.
             if !has_any_failed(&predecessors) {
                 return mapping.event.wait_in(K::MAP).map(|()| mapping);
             }
             // An unmap fails with its map.
-            memory.tracker().ask(range);
+            accessed.tracker.ask(&accessed.range);
         }
     }
 
@@ -109,17 +104,16 @@ impl<K: Mappable> Mapping<K> {
     fn submit(
         queue: &CommandQueue,
         memory: &K,
-        range: &Range<usize>,
-        access: Access,
+        accessed: &AccessedRange<'_>,
         wait_for: Option<&WaitList<'_>>,
         mut submit: impl FnMut(Arguments, &mut *mut c_void) -> Submitted,
     ) -> Result<(Self, Few<Event>)> {
         let queue = queue.state();
-        let tracker = memory.tracker();
+        let AccessedRange { tracker, range, access, .. } = accessed;
         let prepared = wait_for.map(|list| list.prepare(K::MAP, queue.context_raw()));
         let mut wait_list = prepared.transpose()?.unwrap_or_default();
         let by_address = queue.driver().finds_maps_by_address;
-        let (id, predecessors) = tracker.begin_map(K::MAP, range, access, by_address)?;
+        let (id, predecessors) = tracker.begin_map(K::MAP, range, *access, by_address)?;
         let waits_here = wait_for.is_none() && predecessors.len() > LONG;
         for event in &predecessors {
             if waits_here {
@@ -171,7 +165,7 @@ impl<K: Mappable> Mapping<K> {
         let Some(id) = self.id else {
             return Err(Error::refused(K::UNMAP, CL_INVALID_VALUE, "the bytes are not mapped"));
         };
-        let context = self.memory.context_raw();
+        let context = self.event.context_raw();
         // If the queue or the wait list is refused, the bytes are still mapped.
         let (queue, mut wait_list) = match order {
             Some(Order { queue, wait_for }) => {

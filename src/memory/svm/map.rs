@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 use cl3::command_queue as cl;
-use cl3::types::{CL_NON_BLOCKING, cl_context, cl_mem};
+use cl3::types::{CL_NON_BLOCKING, cl_mem};
 
 use super::memory::{Svm, SvmMemory, elements};
 use crate::error::Result;
@@ -18,10 +18,6 @@ use crate::queue::Arguments;
 impl Mappable for Arc<SvmMemory> {
     const MAP: &'static str = "clEnqueueSVMMap";
     const UNMAP: &'static str = "clEnqueueSVMUnmap";
-
-    fn context_raw(&self) -> cl_context {
-        SvmMemory::context(self).raw()
-    }
 
     fn tracker(&self) -> &Arc<AccessTracker> {
         SvmMemory::tracker(self)
@@ -65,7 +61,8 @@ pub(super) unsafe fn enqueue<T: Pod, M: MapMode>(
             cl::enqueue_svm_map(queue, CL_NON_BLOCKING, M::FLAGS, *pointer, size, count, events)
         }
     };
-    let mapping = Mapping::new(order, memory, &bytes, access::<M>(), is_blocking, submit)?;
+    let accessed = memory.accessed(bytes.clone(), access::<M>());
+    let mapping = Mapping::new(order, memory, &accessed, is_blocking, submit)?;
     // SAFETY: as the caller promises.
     unsafe { SliceMap::mapped(mapping, size) }
 }

@@ -19,7 +19,7 @@ use crate::memory::transfer::{AllOf, HostCopy, device_copy, host_transfers};
 use crate::memory::{
     Buffer, CopyTo, FillTarget, Host, HostMemory, HostSource, HostTarget, IntoMemory, MapMode,
     MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, MemFlags, Order, Pattern, PendingMap,
-    RecordedUse, Transfer,
+    Transfer,
 };
 
 /// Shared virtual memory, or a part of it (`pyopencl.SVMPointer`).
@@ -149,18 +149,13 @@ pub trait SvmPointer: Svm + fmt::Debug + Send + Sync {
         as_buffer::as_buffer(self, flags, range)
     }
 
-    /// Records that commands which the library did not enqueue use the memory, as
-    /// [`MemoryObject::record_use`](crate::memory::MemoryObject::record_use) does: an event or a
-    /// queue.
+    /// Records that a command which the library did not enqueue uses the memory, as
+    /// [`MemoryObject::record_use`](crate::memory::MemoryObject::record_use) does.
     ///
     /// # Errors
-    /// CL_INVALID_CONTEXT for an event or queue of another context, CL_INVALID_OPERATION where the
-    /// memory is mapped, and the driver's errors.
-    fn record_use<'a>(&self, used: impl Into<RecordedUse<'a>>) -> Result<()>
-    where
-        Self: Sized,
-    {
-        used.into().record(&all_bytes(self, Access::Write))
+    /// CL_INVALID_CONTEXT for an event of another context, CL_INVALID_OPERATION where the memory is mapped.
+    fn record_use(&self, event: &Event) -> Result<()> {
+        all_bytes(self, Access::Write).record(event)
     }
 
     /// Returns the flags of its creation. The host's own memory is [`SvmFlags::FINE_GRAIN_BUFFER`], too.

@@ -124,27 +124,18 @@ where
     CopyTo::copy(&order.into(), dst.into_memory(), src.into_memory(), part.into())
 }
 
-macro_rules! all_of_source {
-    ($($part:ty),*) => {$(
-        impl From<AllOf> for $part {
-            fn from(_: AllOf) -> Self {
-                Self::default()
-            }
-        }
-    )*};
-}
-
-all_of_source!(ImageBufferRegion, ImageCopy);
-
 macro_rules! all_by_default {
-    ($($part:ty),*) => {$(
+    ($($all:ident: $($part:ident)*;)*) => {$($(
         /// As many bytes or pixels as there are.
-        impl From<RangeFull> for $part {
-            fn from(_: RangeFull) -> Self {
+        impl From<$all> for $part {
+            fn from(_: $all) -> Self {
                 Self::default()
             }
         }
-    )*};
+    )*)*};
 }
 
-all_by_default!(Linear, ImageRegion, ImageBufferRegion, ImageCopy);
+all_by_default! {
+    RangeFull: Linear ImageRegion ImageBufferRegion ImageCopy;
+    AllOf: ImageBufferRegion ImageCopy;
+}

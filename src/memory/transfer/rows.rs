@@ -19,6 +19,12 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
+    /// Returns rows and slices without gaps, which are within memory.
+    pub(crate) fn packed(start: usize, region: [usize; 3]) -> Self {
+        let [row_pitch, rows, _] = region;
+        Self { origin: [start, 0, 0], region, row_pitch, slice_pitch: row_pitch * rows }
+    }
+
     /// Returns a rectangle with the pitches filled in, or the reason why there is none.
     pub(crate) fn new(
         origin: [usize; 3],

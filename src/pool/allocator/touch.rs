@@ -23,10 +23,9 @@ pub(super) struct Toucher {
 impl Toucher {
     /// On the device of `queue`.
     pub(super) fn beside(queue: &CommandQueue) -> Result<Self> {
-        let (context, device) = (queue.context_raw(), queue.device().as_raw());
-        // SAFETY: the context and the device are alive while the queue is borrowed.
-        let queue = unsafe { CommandQueue::create(context, device, QueueProperties::empty()) }?;
-        Ok(Self { queue })
+        let properties = QueueProperties::empty();
+        CommandQueue::on_device(&queue.context(), queue.device(), properties)
+            .map(|queue| Self { queue })
     }
 
     /// Makes the memory of a buffer without other handles exist, and returns when it does.

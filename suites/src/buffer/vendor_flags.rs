@@ -124,7 +124,7 @@ fn the_driver_decides_on_vendor_flags_of_pipes(on_device: OnDevice) {
         let given = (flags | MemFlags::READ_WRITE | MemFlags::HOST_NO_ACCESS).bits();
         // SAFETY: the context is alive.
         let raw = unsafe { create_pipe(context.as_raw(), given, 4, 64) };
-        check(Pipe::new(context, flags, 4, 64, &[]), flags, code(raw));
+        check(Pipe::new(context, flags, 4, 64), flags, code(raw));
     }
 }
 

@@ -18,8 +18,8 @@ use std::ptr;
 
 use clmatrix::cl3::command_queue as cl3;
 use clmatrix::memory::{
-    Buffer, Linear, MemFlags, MemoryObject, Order, RecordedUse, SvmAllocation, SvmFlags,
-    SvmPointer, enqueue_copy, enqueue_fill,
+    Buffer, Linear, MemFlags, MemoryObject, Order, SvmAllocation, SvmFlags, SvmPointer,
+    enqueue_copy, enqueue_fill,
 };
 use clmatrix::pool::{
     Allocator, DeferredAllocator, ImmediateAllocator, Memory, Pool, PoolOptions, SvmAllocator,
@@ -47,7 +47,7 @@ pub trait Kind: Memory + Clone + Debug + Eq + Hash {
 
     fn fill<'a>(&self, order: impl Into<Order<'a>>, value: u32) -> Result<Event>;
 
-    fn record_use<'a>(&self, used: impl Into<RecordedUse<'a>>) -> Result<()>;
+    fn record_use(&self, event: &Event) -> Result<()>;
 
     fn contents(&self, queue: &CommandQueue) -> Result<Vec<u32>>;
 
@@ -69,8 +69,8 @@ macro_rules! alike {
             enqueue_fill(order, self, &value, ..)
         }
 
-        fn record_use<'a>(&self, used: impl Into<RecordedUse<'a>>) -> Result<()> {
-            $methods::record_use(self, used)
+        fn record_use(&self, event: &Event) -> Result<()> {
+            $methods::record_use(self, event)
         }
 
         fn contents(&self, queue: &CommandQueue) -> Result<Vec<u32>> {

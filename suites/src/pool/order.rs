@@ -5,7 +5,9 @@ use std::marker::PhantomData;
 use clmatrix::cl3::event::wait_for_events;
 use clmatrix::memory::{Buffer, MemFlags};
 use clmatrix::pool::{Allocator, DeferredAllocator, MemoryPool, Pool, PoolOptions};
-use clmatrix::{CommandQueue, Context, Device, Event, QueueProperties, Result, Status};
+use clmatrix::{
+    CommandQueue, Context, Device, Event, QueueProperties, Result, Status, enqueue_marker,
+};
 use clmatrix_harness::{CtxFactory, ctx_factory, device};
 use rstest::rstest;
 
@@ -282,7 +284,7 @@ fn reuse_waits_for_recorded_uses<K: Kind>(
         if by_event {
             old.record_use(&event)?;
         } else {
-            old.record_use(&unseen)?;
+            old.record_use(&enqueue_marker(&unseen)?)?;
         }
         drop(old);
         let new = pool.allocate_on(&other, SIZE)?;
@@ -346,7 +348,7 @@ fn a_pool_releases_its_events<K: Kind>(
             let block = pool.allocate_on(&other, SIZE)?;
             let event = block.fill_unseen(&unseen, 2, None);
             block.record_use(&event)?;
-            block.record_use(&unseen)?;
+            block.record_use(&enqueue_marker(&unseen)?)?;
             drop(block);
             pool.allocate(SIZE)?;
             first.finish()
@@ -362,7 +364,7 @@ fn a_pool_releases_its_events<K: Kind>(
         // Where drivers need marks in queues, those of others that have ended go with this.
         elsewhere.queue.finish()?;
         let block = pool_of::<K>(&elsewhere)?.allocate(SIZE)?;
-        block.record_use(&elsewhere.queue)?;
+        block.record_use(&enqueue_marker(&elsewhere.queue)?)?;
         Ok(references()? != before)
     };
     assert!(soon(|| Ok(!is_left()?))?, "{before:?}, now {:?}", references()?);
@@ -377,7 +379,7 @@ fn record_use_refuses_an_event_of_another_context(
 ) -> Result<()> {
     let elsewhere = gate(&ctx_factory()?);
     let buffer = pool_on(&on_device.queue, PoolOptions::new())?.allocate(SIZE)?;
-    assert_eq!(refusal(buffer.record_use(&*elsewhere)), "CL_INVALID_CONTEXT");
+    assert_eq!(refusal(buffer.record_use(&elsewhere)), "CL_INVALID_CONTEXT");
     open(&elsewhere);
     Ok(())
 }

@@ -4,7 +4,7 @@
 use std::marker::PhantomData;
 
 use clmatrix::pool::{Pool, PoolOptions, Pooled};
-use clmatrix::{CommandQueue, Result, Status};
+use clmatrix::{CommandQueue, Result, Status, enqueue_marker};
 use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
 
@@ -97,7 +97,7 @@ fn objects_of_another_context_are_refused<K: Kind>(
     let pool: Pool<K> = pool_of(&on_device)?;
     let mut block = pool.allocate(SIZE)?;
     assert_eq!(refusal(block.bind_to_queue(&foreign_queue)), "CL_INVALID_CONTEXT");
-    assert_eq!(refusal(block.record_use(&foreign_queue)), "CL_INVALID_CONTEXT");
+    assert_eq!(refusal(block.record_use(&foreign_event)), "CL_INVALID_CONTEXT");
     assert_eq!(refusal(block.enqueue_release(&foreign_queue)), "CL_INVALID_CONTEXT");
     let refused = pool.allocate(SIZE)?.enqueue_release(queue.after(&foreign_event));
     assert_eq!(refusal(refused), "CL_INVALID_CONTEXT");
@@ -258,7 +258,7 @@ fn a_recorded_block_is_freed_after_the_commands_of_its_queue<K: Kind>(
     let gate = gate(&on_device.context);
     let block = pool.allocate_on(&other, SIZE)?;
     block.fill_unseen(&other, 1, Some(&gate));
-    block.record_use(&other)?;
+    block.record_use(&enqueue_marker(&other)?)?;
     drop(block);
     meanwhile(&gate, open, || {
         pool.free_held();

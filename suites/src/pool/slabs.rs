@@ -9,7 +9,7 @@ use clmatrix::pool::{
     Allocator, DeferredAllocator, ImmediateAllocator, MemoryPool, PoolOptions, PooledBuffer,
     SlabAllocator,
 };
-use clmatrix::{Class, CommandQueue, Device, Result, Status};
+use clmatrix::{Class, CommandQueue, Device, Result, Status, enqueue_marker};
 use clmatrix_harness::device;
 use rstest::rstest;
 
@@ -351,7 +351,7 @@ fn reuse_of_a_part_waits_for_recorded_uses(on_device: OnDevice) -> Result<()> {
     let elsewhere = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
     // As if it was a use of the region.
     enqueue_fill(other.after(&gate), &elsewhere, &1_u32, ..)?;
-    old.record_use(&other)?;
+    old.record_use(&enqueue_marker(&other)?)?;
     drop(old);
     meanwhile(&gate, open, || -> Result<_> {
         let new = pool.allocate(256)?;

@@ -675,7 +675,7 @@ impl<'w> Calls<'w> {
                 Some(event) => buffer.record_use(event),
                 None => Ok(()),
             },
-            2 => buffer.record_use(&queue),
+            2 => buffer.record_use(&enqueue_marker(&queue)?),
             3 => {
                 let device = self.world.context.default_device();
                 self.kernel.work_group_info(device)?;
