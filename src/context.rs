@@ -9,10 +9,10 @@ use cl3::context as cl;
 use cl3::error_codes::{CL_INVALID_DEVICE, CL_INVALID_VALUE};
 use cl3::types::{cl_context, cl_device_id};
 
-use crate::device::Device;
+use crate::device::{Device, OLDEST, check_versions};
 use crate::error::{Error, Result, in_call};
 use crate::handle::{ContextRef, by_handle};
-use crate::mem_context::{MemContext, OLDEST, check_versions};
+use crate::mem_context::MemContext;
 
 /// A context of one or several devices of a platform (`pyopencl.Context`).
 ///

@@ -8,10 +8,9 @@ use cl3::types::{cl_device_id, cl_platform_id};
 
 use crate::error::{Error, Result, in_call};
 use crate::handle::{DeviceRef, by_handle};
-use crate::mem_context::{OLDEST, check_versions};
 use crate::platform::Platform;
+use crate::select::Version;
 use crate::select::query::Query;
-use crate::select::{DeviceInfo, Version, describe_device};
 
 /// A device, or a part of one (`pyopencl.Device`).
 ///
@@ -107,23 +106,23 @@ impl Device {
 
     /// Returns CL_DEVICE_NAME; empty where the driver does not tell.
     pub fn name(&self) -> String {
-        Query(self).text(cl::CL_DEVICE_NAME)
+        self.query().text(cl::CL_DEVICE_NAME)
     }
 
     /// Returns the version of OpenCL of CL_DEVICE_VERSION, 0.0 where the driver does not tell.
     pub fn version(&self) -> Version {
-        Version::parse(&Query(self).text(cl::CL_DEVICE_VERSION)).unwrap_or_default()
+        Version::parse(&self.query().text(cl::CL_DEVICE_VERSION)).unwrap_or_default()
     }
 
     /// Returns whether CL_DEVICE_EXTENSIONS lists an extension.
     pub fn has_extension(&self, extension: &str) -> bool {
-        Query(self).extensions().contains(extension)
+        self.query().extensions().contains(extension)
     }
 
-    /// Returns what the driver tells of the device: its kind, versions, sizes of memory, extensions, UUID and
-    /// PCI address.
-    pub fn info(&self) -> DeviceInfo {
-        describe_device(self)
+    /// Returns single queries of the device.
+    #[doc(hidden)]
+    pub fn query(&self) -> Query<'_> {
+        Query::of(self.raw)
     }
 
     /// Divides the device into sub-devices (`clCreateSubDevices`, OpenCL 1.2;
@@ -169,6 +168,27 @@ impl Device {
         };
         Ok(parts.into_iter().map(own).collect())
     }
+}
+
+/// The oldest version of OpenCL that a device may have. Functions of it are used without a look at the version.
+pub(crate) const OLDEST: Version = Version { major: 1, minor: 2 };
+
+/// Refuses devices before the version that `call` needs: their drivers may lack the function, and the loader then
+/// calls a null pointer.
+// quirk: LOADER-2
+pub(crate) fn check_versions(
+    call: &'static str,
+    devices: &[Device],
+    needed: Version,
+) -> Result<()> {
+    devices.iter().try_for_each(|device| {
+        let version = device.version();
+        if version >= needed {
+            return Ok(());
+        }
+        let reason = format!("'{}' has OpenCL {version}, this needs {needed}", device.name());
+        Err(Error::unsupported(call, CL_INVALID_OPERATION, reason))
+    })
 }
 
 by_handle!(Device, name);

@@ -22,7 +22,6 @@ use parking_lot::Mutex;
 use crate::error::{Error, Result, in_call};
 use crate::handle::{EventRef, by_handle};
 use crate::mem_context::MemContext;
-use crate::queue::CommandQueue;
 use crate::queue_state::QueueState;
 
 /// The end of a command.
@@ -132,9 +131,8 @@ impl Event {
     }
 
     /// Wraps a driver's handle. With `retain`, a reference is added; without, the caller's reference
-    /// is taken over, unless this fails. The event of a command of a
-    /// [`CommandQueue`] is better wrapped by
-    /// [`event_from_raw`](crate::CommandQueue::event_from_raw).
+    /// is taken over, unless this fails. The event of a command of a queue is better wrapped by
+    /// [`CommandQueue::event_from_raw`](crate::CommandQueue::event_from_raw).
     ///
     /// # Errors
     /// The driver's errors.
@@ -170,11 +168,6 @@ impl Event {
             Origin::Queue(queue) => queue.context_raw(),
             Origin::Context(context) => context.raw(),
         }
-    }
-
-    /// Returns the queue of the command; `None` for user events and for events of [`from_raw`](Self::from_raw).
-    pub fn queue(&self) -> Option<CommandQueue> {
-        self.queue_state().cloned().map(CommandQueue::of)
     }
 
     #[inline]

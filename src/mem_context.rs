@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use cl3::context::{CL_CONTEXT_DEVICES, get_context_info};
 use cl3::device::{CL_DEVICE_MAX_MEM_ALLOC_SIZE, CL_DEVICE_MEM_BASE_ADDR_ALIGN, get_device_info};
-use cl3::error_codes::{CL_INVALID_BUFFER_SIZE, CL_INVALID_CONTEXT, CL_INVALID_OPERATION};
+use cl3::error_codes::{CL_INVALID_BUFFER_SIZE, CL_INVALID_CONTEXT};
 use cl3::types::{cl_context, cl_device_id};
 
-use crate::device::Device;
+use crate::device::{Device, OLDEST, check_versions};
 use crate::error::{Error, Result, in_call};
 use crate::handle::ContextRef;
 use crate::live::{CONTEXTS, Live};
-use crate::select::Version;
 
 /// A reference to a context, and its devices. Sub-devices live as long as this: drivers do not keep them.
 // quirk: DRIVER-17
@@ -100,25 +99,4 @@ impl MemContext {
 /// CL_DEVICE_MAX_MEM_ALLOC_SIZE in bytes, if the device tells.
 pub(crate) fn largest_allocation(device: cl_device_id) -> Option<u64> {
     get_device_info(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE).ok().map(u64::from)
-}
-
-/// The oldest version of OpenCL that a device may have. Functions of it are used without a look at the version.
-pub(crate) const OLDEST: Version = Version { major: 1, minor: 2 };
-
-/// Refuses devices before the version that `call` needs: their drivers may lack the function, and the loader then
-/// calls a null pointer.
-// quirk: LOADER-2
-pub(crate) fn check_versions(
-    call: &'static str,
-    devices: &[Device],
-    needed: Version,
-) -> Result<()> {
-    devices.iter().try_for_each(|device| {
-        let version = device.version();
-        if version >= needed {
-            return Ok(());
-        }
-        let reason = format!("'{}' has OpenCL {version}, this needs {needed}", device.name());
-        Err(Error::unsupported(call, CL_INVALID_OPERATION, reason))
-    })
 }

@@ -16,13 +16,11 @@ use cl3::program as cl;
 use cl3::types::{cl_context, cl_device_id, cl_program};
 
 use crate::context::Context;
-use crate::device::Device;
+use crate::device::{Device, check_versions};
 use crate::error::{Error, Result, in_call};
 use crate::handle::{ProgramRef, by_handle};
 use crate::launch::Kernel;
-use crate::mem_context::check_versions;
 use crate::select::Version;
-use crate::select::query::Query;
 
 const WITH_SOURCE: &str = "clCreateProgramWithSource";
 const WITH_BINARY: &str = "clCreateProgramWithBinary";
@@ -357,7 +355,7 @@ impl<'a> ProgramBuilder<'a> {
     pub unsafe fn build_il(self, il: &[u8]) -> Result<Program> {
         self.check_devices(WITH_IL)?;
         check_versions(WITH_IL, self.context.devices(), Version { major: 2, minor: 1 })?;
-        let lacks = |device: &&Device| Query(device).text(CL_DEVICE_IL_VERSION).is_empty();
+        let lacks = |device: &&Device| device.query().text(CL_DEVICE_IL_VERSION).is_empty();
         if let Some(device) = self.context.devices().iter().find(lacks) {
             let reason = format!("'{}' takes no intermediate language", device.name());
             return Err(Error::unsupported(WITH_IL, CL_INVALID_OPERATION, reason));

@@ -290,6 +290,13 @@ impl CommandQueue {
     }
 }
 
+impl Event {
+    /// Returns the queue of the command; `None` for user events and for events of [`from_raw`](Self::from_raw).
+    pub fn queue(&self) -> Option<CommandQueue> {
+        self.queue_state().cloned().map(CommandQueue::of)
+    }
+}
+
 /// Enqueues a marker, which completes after the events of the wait list, or after all commands enqueued before it if
 /// there are none (`clEnqueueMarkerWithWaitList`; `pyopencl.enqueue_marker`).
 ///

@@ -112,7 +112,7 @@ impl Facts {
     /// The driver's errors where it does not tell the platform of the device, or what every
     /// device has.
     pub fn query(device: &Device) -> Result<Self> {
-        let ask = Query(device);
+        let ask = device.query();
         let (platform, described) = (device.platform()?, device.opencl3());
         let platform_text = |name| text(clp::get_platform_data(platform.as_raw(), name));
         let extensions = ask.extensions();

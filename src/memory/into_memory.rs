@@ -1,27 +1,16 @@
 //! Memory as copies, fills and launches take it.
 
-use bytemuck::Pod;
-use ndarray::Dimension;
-
-use super::buffer::Buffer;
-use super::image::Image;
-use super::pipe::Pipe;
-use super::svm::allocation::SvmAllocation;
-use super::svm::array::SvmArray;
-use super::svm::pointer::SvmPointer;
-use super::svm::system::SystemSvm;
 use super::transfer::host::{Host, HostSource};
-use super::transfer::host_memory::HostMemory;
 
 /// Memory as [`enqueue_copy`](super::enqueue_copy), [`enqueue_fill`](super::enqueue_fill) and
 /// [`Launch::arg_read`](crate::Launch::arg_read) take it: the kind of memory decides what they do.
 ///
 /// | memory | kind |
 /// |---|---|
-/// | `&`[`Buffer`], `&`[`PooledBuffer`](crate::pool::PooledBuffer) | `&`[`Buffer`] |
-/// | `&`[`Image`] | `&`[`Image`] |
-/// | `&`[`Pipe`] | `&`[`Pipe`] |
-/// | `&`[`SvmAllocation`], `&`[`SvmArray`], `&`[`SystemSvm`], `&`[`PooledSvm`](crate::pool::PooledSvm) | `&dyn `[`SvmPointer`] |
+/// | `&`[`Buffer`](super::Buffer), `&`[`PooledBuffer`](crate::pool::PooledBuffer) | `&`[`Buffer`](super::Buffer) |
+/// | `&`[`Image`](super::Image) | `&`[`Image`](super::Image) |
+/// | `&`[`Pipe`](super::Pipe) | `&`[`Pipe`](super::Pipe) |
+/// | `&`[`SvmAllocation`](super::SvmAllocation), `&`[`SvmArray`](super::SvmArray), `&`[`SystemSvm`](super::SystemSvm), `&`[`PooledSvm`](crate::pool::PooledSvm) | `&dyn `[`SvmPointer`](super::SvmPointer) |
 /// | a [`HostSource`], such as `&[T]`, `&mut [T]` and `Vec<T>` | [`Host`] of it |
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not memory that can be copied, filled or passed to a kernel",
@@ -46,9 +35,10 @@ impl<H: HostSource> IntoMemory for H {
     }
 }
 
+/// Makes references to a type memory of a kind.
 macro_rules! device_memory {
-    ($([$($generics:tt)*] $memory:ty: $kind:ty;)*) => {$(
-        impl<'a, $($generics)*> IntoMemory for &'a $memory {
+    ([$($generics:tt)*] $memory:ty: $kind:ty) => {
+        impl<'a, $($generics)*> $crate::memory::IntoMemory for &'a $memory {
             type Kind = &'a $kind;
 
             #[inline]
@@ -56,14 +46,7 @@ macro_rules! device_memory {
                 self
             }
         }
-    )*};
+    };
 }
 
-device_memory! {
-    [] Buffer: Buffer;
-    [] Image: Image;
-    [] Pipe: Pipe;
-    [] SvmAllocation: dyn SvmPointer;
-    [T: Pod, D: Dimension] SvmArray<T, D>: dyn SvmPointer;
-    [H: HostMemory] SystemSvm<H>: dyn SvmPointer;
-}
+pub(super) use device_memory;

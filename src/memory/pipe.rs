@@ -11,6 +11,7 @@ use cl3::memory as cl;
 use cl3::types::cl_mem;
 
 use super::flags::MemFlags;
+use super::into_memory::device_memory;
 use super::object::sealed::Handle;
 use super::object::{self, MemObject, MemoryObject, ObjectDesc, ObjectType};
 use crate::error::{Error, Result, in_call};
@@ -196,3 +197,4 @@ impl Handle for Pipe {
 }
 
 by_handle!(Pipe, packet_size, max_packets);
+device_memory!([] Pipe: Pipe);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::context::Context;
+use crate::device::check_versions;
 use cl3::error_codes::{CL_INVALID_OPERATION, CL_INVALID_VALUE};
 use cl3::info_type::InfoType;
 use cl3::sampler as cl;
@@ -11,7 +12,7 @@ use cl3::types::{cl_context, cl_sampler};
 use super::image::limits::check_support;
 use crate::error::{Error, Result, in_call};
 use crate::handle::{SamplerRef, by_handle};
-use crate::mem_context::{MemContext, check_versions};
+use crate::mem_context::MemContext;
 use crate::select::Version;
 
 /// How a kernel reads an image: what its coordinates mean, what lies outside, and what lies between

@@ -4,9 +4,6 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
-use parking_lot::Mutex;
-
-use super::shards::SomeShards;
 use crate::error::Result;
 use crate::mem_context::MemContext;
 use crate::memory::track::AccessTracker;
@@ -35,11 +32,6 @@ pub(crate) mod sealed {
         fn in_tracker(&self, range: Range<usize>) -> Range<usize>;
 
         fn context(&self) -> &Arc<MemContext>;
-
-        /// Returns the shards of pools that are gone.
-        fn unused_shards() -> &'static Mutex<Vec<SomeShards<Self>>>
-        where
-            Self: Memory;
 
         /// Makes the drop free the memory at once, instead of in the order of a queue.
         fn free_without_queue(&self) -> Result<()>;
@@ -86,11 +78,6 @@ impl sealed::PoolMemory for Buffer {
         self.reference().object().context()
     }
 
-    fn unused_shards() -> &'static Mutex<Vec<SomeShards<Self>>> {
-        static UNUSED: Mutex<Vec<SomeShards<Buffer>>> = Mutex::new(Vec::new());
-        &UNUSED
-    }
-
     fn free_without_queue(&self) -> Result<()> {
         Ok(())
     }
@@ -124,11 +111,6 @@ impl sealed::PoolMemory for SvmAllocation {
 
     fn context(&self) -> &Arc<MemContext> {
         self.shared().context()
-    }
-
-    fn unused_shards() -> &'static Mutex<Vec<SomeShards<Self>>> {
-        static UNUSED: Mutex<Vec<SomeShards<SvmAllocation>>> = Mutex::new(Vec::new());
-        &UNUSED
     }
 
     fn free_without_queue(&self) -> Result<()> {

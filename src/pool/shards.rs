@@ -3,6 +3,7 @@
 //! While a shard is locked, no memory is dropped. The driver is called only to release events, and queues with the
 //! last event of their commands.
 
+use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -25,7 +26,10 @@ use crate::memory::track::AccessTracker;
 pub(super) struct Shards<M: Memory>(SomeShards<M>);
 
 /// The shards of one pool.
-pub type SomeShards<M> = &'static [Mutex<Shard<M>>];
+type SomeShards<M> = &'static [Mutex<Shard<M>>];
+
+/// The shards of pools that are gone: a `SomeShards` each.
+static UNUSED: Mutex<Vec<Box<dyn Any + Send>>> = Mutex::new(Vec::new());
 
 /// The held blocks of the threads that share a shard. Shards share no cache line, so that threads with
 /// different shards do not disturb each other.
@@ -64,7 +68,11 @@ impl<M: Memory> Shards<M> {
         let count = count.next_power_of_two();
         let shard = || Shard { bins: Bins::new(binning), counts: Counts::default(), is_holding };
         let new = |_| Mutex::new(shard());
-        let unused = M::unused_shards().lock().extract_if(.., |old| old.len() == count).next();
+        let of_count = |old: &Box<dyn Any + Send>| {
+            old.downcast_ref().copied().filter(|old: &SomeShards<M>| old.len() == count)
+        };
+        let unused = UNUSED.lock().extract_if(.., |old| of_count(old).is_some()).next();
+        let unused = unused.and_then(|old| of_count(&old));
         let shards = unused.unwrap_or_else(|| Box::leak((0..count).map(new).collect()));
         shards.iter().for_each(|old| *old.lock() = shard());
         Self(shards)
@@ -177,6 +185,6 @@ impl<M: Memory> Shards<M> {
 
 impl<M: Memory> Drop for Shards<M> {
     fn drop(&mut self) {
-        M::unused_shards().lock().push(self.0);
+        UNUSED.lock().push(Box::new(self.0));
     }
 }

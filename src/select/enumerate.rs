@@ -7,7 +7,6 @@ use crate::device::Device;
 use cl3::device as cl;
 
 use super::catalog::{DeviceInfo, DeviceType, PlatformInfo, Svm, Version};
-use super::query::Query;
 use crate::error::Result;
 use crate::platform::{ONE_THREAD, Platform};
 
@@ -49,39 +48,42 @@ fn describe_platform(platform: Platform) -> FoundPlatform {
     FoundPlatform { info, platform, devices }
 }
 
-/// Asks the driver. A query that fails costs its own answer only.
-pub(crate) fn describe_device(device: &Device) -> DeviceInfo {
-    let query = Query(device);
-    let version = query.text(cl::CL_DEVICE_VERSION);
-    let opencl = Version::parse(&version).unwrap_or_default();
-    let mut info = DeviceInfo {
-        name: query.text(cl::CL_DEVICE_NAME),
-        vendor: query.text(cl::CL_DEVICE_VENDOR),
-        device_type: DeviceType(query.value(cl::CL_DEVICE_TYPE).unwrap_or_default()),
-        driver_version: query.text(cl::CL_DRIVER_VERSION),
-        version,
-        opencl,
-        extensions: query.extensions(),
-        images: query.flag(cl::CL_DEVICE_IMAGE_SUPPORT),
-        pipes: match opencl.major {
-            2 => true,
-            major => major > 2 && query.flag(cl::CL_DEVICE_PIPE_SUPPORT),
-        },
-        global_mem_size: query.value(cl::CL_DEVICE_GLOBAL_MEM_SIZE).unwrap_or_default(),
-        max_mem_alloc_size: query.value(cl::CL_DEVICE_MAX_MEM_ALLOC_SIZE).unwrap_or_default(),
-        local_mem_size: query.value(cl::CL_DEVICE_LOCAL_MEM_SIZE).unwrap_or_default(),
-        ..DeviceInfo::default()
-    };
-    // The next queries exist only in this version, or with an extension.
-    if opencl.major >= 2 {
-        info.svm = Svm(query.value(cl::CL_DEVICE_SVM_CAPABILITIES).unwrap_or_default());
+impl Device {
+    /// Returns what the driver tells of the device: its kind, versions, sizes of memory, extensions, UUID and
+    /// PCI address.
+    pub fn info(&self) -> DeviceInfo {
+        let query = self.query();
+        let version = query.text(cl::CL_DEVICE_VERSION);
+        let opencl = Version::parse(&version).unwrap_or_default();
+        let mut info = DeviceInfo {
+            name: query.text(cl::CL_DEVICE_NAME),
+            vendor: query.text(cl::CL_DEVICE_VENDOR),
+            device_type: DeviceType(query.value(cl::CL_DEVICE_TYPE).unwrap_or_default()),
+            driver_version: query.text(cl::CL_DRIVER_VERSION),
+            version,
+            opencl,
+            extensions: query.extensions(),
+            images: query.flag(cl::CL_DEVICE_IMAGE_SUPPORT),
+            pipes: match opencl.major {
+                2 => true,
+                major => major > 2 && query.flag(cl::CL_DEVICE_PIPE_SUPPORT),
+            },
+            global_mem_size: query.value(cl::CL_DEVICE_GLOBAL_MEM_SIZE).unwrap_or_default(),
+            max_mem_alloc_size: query.value(cl::CL_DEVICE_MAX_MEM_ALLOC_SIZE).unwrap_or_default(),
+            local_mem_size: query.value(cl::CL_DEVICE_LOCAL_MEM_SIZE).unwrap_or_default(),
+            ..DeviceInfo::default()
+        };
+        // The next queries exist only in this version, or with an extension.
+        if opencl.major >= 2 {
+            info.svm = Svm(query.value(cl::CL_DEVICE_SVM_CAPABILITIES).unwrap_or_default());
+        }
+        info.fp64 = query.float(&info.extensions, cl::CL_DEVICE_DOUBLE_FP_CONFIG, "cl_khr_fp64");
+        info.fp16 = info.has_extension("cl_khr_fp16")
+            && query.float(&info.extensions, cl::CL_DEVICE_HALF_FP_CONFIG, "cl_khr_fp16");
+        info.sub_groups = query.sub_groups(opencl, &info.extensions);
+        info.sub_group_sizes = query.sub_group_sizes(&info.extensions);
+        info.pci_address = query.pci_address(&info.extensions);
+        info.uuid = query.uuid(&info.extensions);
+        info
     }
-    info.fp64 = query.float(&info.extensions, cl::CL_DEVICE_DOUBLE_FP_CONFIG, "cl_khr_fp64");
-    info.fp16 = info.has_extension("cl_khr_fp16")
-        && query.float(&info.extensions, cl::CL_DEVICE_HALF_FP_CONFIG, "cl_khr_fp16");
-    info.sub_groups = query.sub_groups(opencl, &info.extensions);
-    info.sub_group_sizes = query.sub_group_sizes(&info.extensions);
-    info.pci_address = query.pci_address(&info.extensions);
-    info.uuid = query.uuid(&info.extensions);
-    info
 }

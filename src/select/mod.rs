@@ -14,7 +14,6 @@ mod selection;
 mod some_context;
 
 pub use catalog::{DeviceInfo, DeviceType, PlatformInfo, Svm, Version};
-pub(crate) use enumerate::describe_device;
 pub use enumerate::{FoundPlatform, platforms};
 pub use error::{Piece, SelectionError};
 pub use platform_pattern::PlatformPattern;

@@ -1,10 +1,11 @@
 //! Single queries of a device. A query that the driver does not answer is empty or `None`.
 
 use std::collections::BTreeSet;
+use std::marker::PhantomData;
 
-use crate::device::Device;
 use bytemuck::AnyBitPattern;
 use cl3::device as cl;
+use cl3::types::cl_device_id;
 
 use super::Version;
 
@@ -19,16 +20,24 @@ const CL_DEVICE_TOPOLOGY_TYPE_PCIE_AMD: u32 = 1;
 
 /// `clGetDeviceInfo` on one device.
 #[derive(Clone, Copy, Debug)]
-pub struct Query<'a>(pub &'a Device);
+pub struct Query<'a> {
+    device: cl_device_id,
+    borrowed: PhantomData<&'a ()>,
+}
 
 impl Query<'_> {
+    /// Returns the queries of a device that is alive as long as these.
+    pub(crate) fn of(device: cl_device_id) -> Self {
+        Self { device, borrowed: PhantomData }
+    }
+
     /// Returns the words of CL_DEVICE_EXTENSIONS.
     pub fn extensions(&self) -> BTreeSet<String> {
         self.text(cl::CL_DEVICE_EXTENSIONS).split_whitespace().map(str::to_owned).collect()
     }
 
     fn data(&self, name: u32) -> std::result::Result<Vec<u8>, i32> {
-        cl::get_device_data(self.0.as_raw(), name)
+        cl::get_device_data(self.device, name)
     }
 
     /// Returns a string, without the blanks that some drivers add; empty where the driver has none.

@@ -12,7 +12,6 @@ use super::topic_spec::TopicSpec;
 use super::workbench::Workbench;
 use clmatrix::launch::Kernel;
 use clmatrix::memory::Buffer;
-use clmatrix::select::query::Query;
 
 pub(super) const SPEC: TopicSpec = TopicSpec {
     name: "arithmetic",
@@ -155,7 +154,7 @@ impl<'a> Mads<'a> {
         if let Some(extension) = number.extension.filter(missing) {
             return Err(NotMeasurable::new(format!("the device has no {extension}")));
         }
-        let width: Option<u32> = Query(&bench.device).value(number.width);
+        let width: Option<u32> = bench.device.query().value(number.width);
         // The driver may report a width of 0 for a type that the device has.
         // quirk: DRIVER-11
         let width = width.unwrap_or(1).max(1);

@@ -16,7 +16,6 @@ use super::workbench::Workbench;
 use clmatrix::launch::Kernel;
 use clmatrix::memory::Buffer;
 use clmatrix::select::Version;
-use clmatrix::select::query::Query;
 
 pub(super) const SPEC: TopicSpec = TopicSpec {
     name: "simd",
@@ -123,7 +122,7 @@ impl<'a> Divergence<'a> {
     /// varies with the size of the group.
     fn sub_group_size(&self) -> Option<u32> {
         const FIRST_WITH_SUB_GROUPS: Version = Version { major: 2, minor: 1 };
-        let version = Query(&self.bench.device).text(cl3::device::CL_DEVICE_VERSION);
+        let version = self.bench.device.query().text(cl3::device::CL_DEVICE_VERSION);
         // quirk: LOADER-2
         if Version::parse(&version).is_none_or(|version| version < FIRST_WITH_SUB_GROUPS) {
             return None;

@@ -23,6 +23,7 @@ use host_buffer::HostBuffer;
 
 use super::command::AccessedRange;
 use super::flags::MemFlags;
+use super::into_memory::device_memory;
 use super::object::sealed::Handle;
 use super::object::{self, MemObject, MemoryObject, ObjectDesc, ObjectType, info};
 use super::range::{checked_range, checked_span};
@@ -256,3 +257,4 @@ impl Handle for Buffer {
 }
 
 by_handle!(Buffer, size, offset, flags);
+device_memory!([] Buffer: Buffer);

@@ -1,6 +1,6 @@
 //! Pixels between images and buffers, and between images (OpenCL 3.0, 5.3.3 and 5.3.5).
 
-use std::ops::Range;
+use std::ops::{Range, RangeFull};
 
 use crate::event::Event;
 use cl3::command_queue as cl;
@@ -12,8 +12,8 @@ use crate::error::{Error, Result};
 use crate::memory::command::enqueue;
 use crate::memory::object::sealed::Handle;
 use crate::memory::track::Access;
-use crate::memory::transfer::Rows;
 use crate::memory::transfer::rows::overlap;
+use crate::memory::transfer::{AllOf, Rows, all_by_default};
 use crate::memory::{
     Buffer, BufferPart, CopyTo, Linear, MemFlags, MemoryObject, Order, PixelOrigin, PixelRegion,
 };
@@ -48,6 +48,8 @@ pub struct ImageBufferRegion {
     origin: PixelOrigin,
     region: Option<PixelRegion>,
 }
+
+all_by_default!(ImageBufferRegion: RangeFull AllOf);
 
 impl ImageBufferRegion {
     /// Returns a box of `region` pixels, rows and slices, from the image's first pixel on, at the start of
@@ -193,6 +195,8 @@ pub struct ImageCopy {
     dst_origin: PixelOrigin,
     region: Option<PixelRegion>,
 }
+
+all_by_default!(ImageCopy: RangeFull AllOf);
 
 impl ImageCopy {
     /// Returns a box of `region` pixels, rows and slices, from the first pixel of either image on.

@@ -1,5 +1,7 @@
 //! Pixels between images and host memory (OpenCL 3.0, 5.3.3).
 
+use std::ops::RangeFull;
+
 use crate::queue::{Arguments, Submitted};
 use cl3::command_queue as cl;
 use cl3::error_codes::CL_INVALID_VALUE;
@@ -12,7 +14,7 @@ use crate::memory::buffer::copy_host::{linear_call, submit_linear};
 use crate::memory::command::AccessedRange;
 use crate::memory::object::check_host_access;
 use crate::memory::track::Access;
-use crate::memory::transfer::{HostCommand, HostCopy, HostPtr, Layout, Rows};
+use crate::memory::transfer::{HostCommand, HostCopy, HostPtr, Layout, Rows, all_by_default};
 use crate::memory::{MemoryObject, Pitches, PixelOrigin, PixelRegion};
 
 /// A box of an image's pixels (`clEnqueueReadImage`, `clEnqueueWriteImage`, `clEnqueueFillImage`).
@@ -48,6 +50,8 @@ pub struct ImageRegion {
     region: Option<PixelRegion>,
     pitches: Pitches,
 }
+
+all_by_default!(ImageRegion: RangeFull);
 
 impl ImageRegion {
     /// Returns a box of `region` pixels, rows and slices, from the image's first pixel on.

@@ -25,6 +25,7 @@ use shape::{Extent, ImageType, Pixels};
 
 use super::buffer::Buffer;
 use super::command::AccessedRange;
+use super::into_memory::device_memory;
 use super::object::sealed::Handle;
 use super::object::{self, MemObject, MemoryObject, ObjectDesc, ObjectType};
 use super::track::Access;
@@ -279,3 +280,4 @@ impl Handle for Image {
 }
 
 by_handle!(Image, image_type, shape, format, flags);
+device_memory!([] Image: Image);

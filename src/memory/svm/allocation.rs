@@ -17,6 +17,7 @@ use super::memory::{Origin, Svm, SvmMemory};
 use super::pointer::SvmPointer;
 use crate::error::{Error, Result, in_call};
 use crate::mem_context::MemContext;
+use crate::memory::into_memory::device_memory;
 use crate::memory::{Order, TransferError};
 
 const CALL: &str = "clSVMAlloc";
@@ -259,6 +260,8 @@ fn checked_alignment(call: &'static str, alignment: usize) -> Result<cl_uint> {
 }
 
 impl SvmPointer for SvmAllocation {}
+
+device_memory!([] SvmAllocation: dyn SvmPointer);
 
 impl Svm for SvmAllocation {
     fn memory(&self) -> &Arc<SvmMemory> {

@@ -17,6 +17,7 @@ use super::map::SvmMap;
 use super::memory::{Svm, SvmMemory};
 use super::pointer::SvmPointer;
 use crate::error::{Error, Result};
+use crate::memory::into_memory::device_memory;
 use crate::memory::mapping::{Mappable, map_guard};
 use crate::memory::{MapMode, Order};
 
@@ -176,6 +177,8 @@ impl<T: fmt::Debug, S: Deref<Target = [T]>, D: Dimension> fmt::Debug for ArrayMa
 }
 
 impl<T: Pod, D: Dimension> SvmPointer for SvmArray<T, D> {}
+
+device_memory!([T: Pod, D: Dimension] SvmArray<T, D>: dyn SvmPointer);
 
 impl<T: Pod, D: Dimension> Svm for SvmArray<T, D> {
     fn memory(&self) -> &Arc<SvmMemory> {

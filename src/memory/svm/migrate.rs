@@ -9,8 +9,8 @@ use smallvec::SmallVec;
 
 use super::memory::all_bytes;
 use super::pointer::SvmPointer;
+use crate::device::check_versions;
 use crate::error::{Error, Result};
-use crate::mem_context::check_versions;
 use crate::memory::command::enqueue;
 use crate::memory::migrate::checked;
 use crate::memory::range::check_not_empty;

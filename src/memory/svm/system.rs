@@ -14,6 +14,7 @@ use super::memory::{Origin, Svm, SvmMemory};
 use super::pointer::SvmPointer;
 use crate::error::{Error, Result};
 use crate::mem_context::MemContext;
+use crate::memory::into_memory::device_memory;
 use crate::memory::{HostMemory, TransferError};
 
 /// The function that would be given the host's pointer.
@@ -119,6 +120,8 @@ impl SvmMemory {
 }
 
 impl<H: HostMemory> SvmPointer for SystemSvm<H> {}
+
+device_memory!([H: HostMemory] SystemSvm<H>: dyn SvmPointer);
 
 impl<H: HostMemory> Svm for SystemSvm<H> {
     fn memory(&self) -> &Arc<SvmMemory> {

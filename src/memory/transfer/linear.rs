@@ -1,5 +1,7 @@
 //! Bytes in one piece, of a buffer or of shared virtual memory.
 
+use std::ops::RangeFull;
+
 use cl3::error_codes::CL_INVALID_VALUE;
 
 use crate::error::{Error, Result};
@@ -37,6 +39,22 @@ pub struct Linear {
 /// All of a source of so many bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct AllOf(pub(crate) usize);
+
+/// Makes `..` and the like the default of a part.
+macro_rules! all_by_default {
+    ($part:ident: $($all:ty)*) => {$(
+        /// As many bytes or pixels as there are.
+        impl From<$all> for $part {
+            fn from(_: $all) -> Self {
+                Self::default()
+            }
+        }
+    )*};
+}
+
+pub(crate) use all_by_default;
+
+all_by_default!(Linear: RangeFull);
 
 impl From<AllOf> for Linear {
     fn from(source: AllOf) -> Self {

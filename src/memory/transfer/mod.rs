@@ -18,15 +18,12 @@ pub(crate) use copy_to::CopyTo;
 pub(crate) use host::{HostCommand, HostCopy};
 pub(crate) use host_memory::DriverOwned;
 pub(crate) use host_ptr::{HostPtr, Layout};
-pub(crate) use linear::{AllOf, Linear};
+pub(crate) use linear::{AllOf, all_by_default};
 pub(crate) use methods::{device_copy, host_transfers};
 pub(crate) use rows::Rows;
 
 use crate::order::Order;
-use std::ops::RangeFull;
 
-use super::image::copy_device::{ImageBufferRegion, ImageCopy};
-use super::image::copy_host::ImageRegion;
 use super::into_memory::IntoMemory;
 
 /// Copies from `src` to `dst` (`pyopencl.enqueue_copy`). `..` is all of the host memory, which must have
@@ -122,20 +119,4 @@ where
     Src: IntoMemory<Kind: CopyTo<Dst::Kind>>,
 {
     CopyTo::copy(&order.into(), dst.into_memory(), src.into_memory(), part.into())
-}
-
-macro_rules! all_by_default {
-    ($($all:ident: $($part:ident)*;)*) => {$($(
-        /// As many bytes or pixels as there are.
-        impl From<$all> for $part {
-            fn from(_: $all) -> Self {
-                Self::default()
-            }
-        }
-    )*)*};
-}
-
-all_by_default! {
-    RangeFull: Linear ImageRegion ImageBufferRegion ImageCopy;
-    AllOf: ImageBufferRegion ImageCopy;
 }
