@@ -13,6 +13,7 @@ pub(crate) use map::map_methods;
 pub(crate) use mode::{access, check_mode};
 pub(crate) use pending::map_guard;
 
+use std::borrow::Cow;
 use std::ffi::c_void;
 use std::mem;
 use std::ops::Range;
@@ -28,7 +29,7 @@ use crate::event::{Event, Outcome};
 use crate::memory::command::AccessedRange;
 use crate::memory::track::{AccessTracker, Few, LeftMap};
 use crate::order::Order;
-use crate::queue::{Arguments, CommandQueue, NotSubmitted, Submitted};
+use crate::queue::{Arguments, CommandQueue, NotSubmitted, Submitted, enqueue_marker};
 use crate::queue_state::QueueState;
 use crate::wait_list::{RawWaitList, WaitList};
 
@@ -108,23 +109,17 @@ impl<K: Mappable> Mapping<K> {
         wait_for: Option<&WaitList<'_>>,
         mut submit: impl FnMut(Arguments, &mut *mut c_void) -> Submitted,
     ) -> Result<(Self, Few<Event>)> {
-        let queue = queue.state();
-        let AccessedRange { tracker, range, access, .. } = accessed;
-        let prepared = wait_for.map(|list| list.prepare(K::MAP, queue.context_raw()));
+        let AccessedRange { tracker, range, access, context } = accessed;
+        let prepared = wait_for.map(|list| list.prepare(K::MAP, *context));
         let mut wait_list = prepared.transpose()?.unwrap_or_default();
-        let by_address = queue.driver().finds_maps_by_address;
+        let by_address = queue.state().driver().finds_maps_by_address;
         let (id, predecessors) = tracker.begin_map(K::MAP, range, *access, by_address)?;
-        let waits_here = wait_for.is_none() && predecessors.len() > LONG;
-        for event in &predecessors {
-            if waits_here {
-                event.wait_until_ended().inspect_err(|_| tracker.remove_map(id))?;
-            } else {
-                wait_list.push(event);
-            }
-        }
+        let awaited = awaited(queue, &predecessors, wait_for.is_none());
+        let awaited = awaited.inspect_err(|_| tracker.remove_map(id))?;
+        awaited.iter().for_each(|event| wait_list.push(event));
         let mut pointer = ptr::null_mut();
         let submitted =
-            queue.submit(K::MAP, &wait_list, |arguments| submit(arguments, &mut pointer));
+            queue.state().submit(K::MAP, &wait_list, |arguments| submit(arguments, &mut pointer));
         let event = match (submitted, NonNull::new(pointer)) {
             (Ok(event), Some(pointer)) => {
                 let (range, memory) = (range.clone(), memory.clone());
@@ -243,6 +238,23 @@ impl<K: Mappable> Drop for Mapping<K> {
             log::error!("{error}");
         }
     }
+}
+
+/// Returns the events for the wait list of a map behind `events`: of a list that is long, none after they have
+/// ended, or markers in their place if the map does not block.
+fn awaited<'a>(
+    queue: &CommandQueue,
+    events: &'a [Event],
+    blocks: bool,
+) -> Result<Cow<'a, [Event]>> {
+    if events.len() <= LONG {
+        return Ok(Cow::Borrowed(events));
+    }
+    if blocks {
+        events.iter().try_for_each(|event| event.wait_until_ended().map(drop))?;
+        return Ok(Cow::Borrowed(&[]));
+    }
+    events.chunks(LONG).map(|some| enqueue_marker(queue.after(some))).collect()
 }
 
 fn has_any_failed(events: &[Event]) -> bool {

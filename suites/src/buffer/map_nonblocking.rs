@@ -92,6 +92,24 @@ fn a_non_blocking_map_runs_after_earlier_commands_on_its_bytes(on_device: OnDevi
     Ok(())
 }
 
+/// More commands than the library passes to the driver in one list.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_map_runs_after_many_commands_on_its_bytes(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let (other_queue, gate) = (on_device.another_queue(), gate(&on_device.context));
+    enqueue_fill(other_queue.after(&gate), &buffer, &0_u32, ..)?;
+    for value in 1..200_u32 {
+        enqueue_fill(&other_queue, &buffer, &value, ..)?;
+    }
+    let map = buffer.map_async::<u32, _>(&on_device.queue, MapRead, ..)?;
+    thread::sleep(A_MOMENT);
+    assert!(!map.event().status()?.has_ended(), "it did not wait");
+    let map = meanwhile(&gate, open, || map.wait())?;
+    assert_eq!(map[..], [199; 4]);
+    Ok(())
+}
+
 #[rstest]
 #[clmatrix_harness::test]
 fn commands_on_bytes_of_a_pending_map_are_refused(on_device: OnDevice) -> Result<()> {
