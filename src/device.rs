@@ -122,7 +122,7 @@ impl Device {
     /// Returns single queries of the device.
     #[doc(hidden)]
     pub fn query(&self) -> Query<'_> {
-        Query::of(self.raw)
+        Query::of(&self.raw)
     }
 
     /// Divides the device into sub-devices (`clCreateSubDevices`, OpenCL 1.2;

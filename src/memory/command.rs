@@ -31,10 +31,11 @@ pub struct AccessedRange<'a> {
 }
 
 impl AccessedRange<'_> {
-    /// Records a command that the library did not enqueue.
+    /// Records the event of a command that has these bytes for its access, and that began elsewhere.
     ///
     /// # Errors
-    /// CL_INVALID_CONTEXT for an event of another context, CL_INVALID_OPERATION where the bytes are mapped.
+    /// CL_INVALID_CONTEXT for an event of another context, CL_INVALID_OPERATION where the bytes are mapped, and the
+    /// driver's errors.
     pub(crate) fn record(&self, event: &Event) -> Result<()> {
         const CALL: &str = "record_use";
         if event.context_raw() != self.context {

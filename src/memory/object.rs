@@ -127,8 +127,8 @@ pub trait MemoryObject: sealed::Handle + Clone + Eq + Hash + fmt::Debug + Send +
     ///
     /// Maps, accesses of the host, frees of shared virtual memory and memory pools wait for its event from
     /// then on. Call this before any of those can begin, right after the command has been enqueued. The event
-    /// of [`enqueue_marker`](crate::enqueue_marker) stands for all commands of a queue before it, if none of
-    /// them fails. `docs/guide/soundness.md` says which code has to call this.
+    /// of [`enqueue_marker(&queue)`](crate::enqueue_marker), without a wait list, stands for all commands of
+    /// the queue before it, if none of them fails. `docs/guide/soundness.md` says which code has to call this.
     ///
     /// ```
     /// use clmatrix::cl3::command_queue::enqueue_fill_buffer;
@@ -152,7 +152,8 @@ pub trait MemoryObject: sealed::Handle + Clone + Eq + Hash + fmt::Debug + Send +
     /// ```
     ///
     /// # Errors
-    /// CL_INVALID_CONTEXT for an event of another context, CL_INVALID_OPERATION where the object is mapped.
+    /// CL_INVALID_CONTEXT for an event of another context, CL_INVALID_OPERATION where the object is mapped,
+    /// and the driver's errors.
     fn record_use(&self, event: &Event) -> Result<()> {
         all_bytes(self, Access::Write).record(event)
     }
@@ -185,10 +186,7 @@ pub(crate) mod sealed {
 
 /// Returns all bytes of `memory` for a command.
 #[inline]
-pub(crate) fn all_bytes(
-    memory: &(impl sealed::Handle + ?Sized),
-    access: Access,
-) -> AccessedRange<'_> {
+pub(crate) fn all_bytes(memory: &impl sealed::Handle, access: Access) -> AccessedRange<'_> {
     let first = memory.first_byte();
     // It does not overflow: the object is within what is counted.
     memory.object().accessed(&(first..first + memory.desc().size), access)

@@ -34,7 +34,7 @@ static UNUSED: Mutex<Vec<Box<dyn Any + Send>>> = Mutex::new(Vec::new());
 /// The held blocks of the threads that share a shard. Shards share no cache line, so that threads with
 /// different shards do not disturb each other.
 #[repr(align(128))]
-pub struct Shard<M: Memory> {
+pub(super) struct Shard<M: Memory> {
     bins: Bins<Box<Block<M>>>,
     counts: Counts,
     /// True if blocks that come back are held.

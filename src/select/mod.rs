@@ -7,6 +7,7 @@ mod catalog;
 mod enumerate;
 mod error;
 mod platform_pattern;
+#[doc(hidden)]
 pub mod query;
 #[cfg(test)]
 mod sample;

@@ -1,7 +1,6 @@
 //! Single queries of a device. A query that the driver does not answer is empty or `None`.
 
 use std::collections::BTreeSet;
-use std::marker::PhantomData;
 
 use bytemuck::AnyBitPattern;
 use cl3::device as cl;
@@ -20,15 +19,12 @@ const CL_DEVICE_TOPOLOGY_TYPE_PCIE_AMD: u32 = 1;
 
 /// `clGetDeviceInfo` on one device.
 #[derive(Clone, Copy, Debug)]
-pub struct Query<'a> {
-    device: cl_device_id,
-    borrowed: PhantomData<&'a ()>,
-}
+pub struct Query<'a>(&'a cl_device_id);
 
-impl Query<'_> {
-    /// Returns the queries of a device that is alive as long as these.
-    pub(crate) fn of(device: cl_device_id) -> Self {
-        Self { device, borrowed: PhantomData }
+impl<'a> Query<'a> {
+    /// Returns the queries of the device that the owner of this handle keeps.
+    pub(crate) fn of(device: &'a cl_device_id) -> Self {
+        Self(device)
     }
 
     /// Returns the words of CL_DEVICE_EXTENSIONS.
@@ -37,7 +33,7 @@ impl Query<'_> {
     }
 
     fn data(&self, name: u32) -> std::result::Result<Vec<u8>, i32> {
-        cl::get_device_data(self.device, name)
+        cl::get_device_data(*self.0, name)
     }
 
     /// Returns a string, without the blanks that some drivers add; empty where the driver has none.

@@ -206,6 +206,7 @@ impl Buffer {
     pub(super) fn in_tracker(&self, range: &Range<usize>) -> Range<usize> {
         self.object().in_tracker(&self.in_whole(range))
     }
+
     /// The driver's handle of the whole buffer.
     pub(crate) fn whole_raw(&self) -> cl_mem {
         self.object().raw()

@@ -153,7 +153,8 @@ pub trait SvmPointer: Svm + fmt::Debug + Send + Sync {
     /// [`MemoryObject::record_use`](crate::memory::MemoryObject::record_use) does.
     ///
     /// # Errors
-    /// CL_INVALID_CONTEXT for an event of another context, CL_INVALID_OPERATION where the memory is mapped.
+    /// CL_INVALID_CONTEXT for an event of another context, CL_INVALID_OPERATION where the memory is mapped,
+    /// and the driver's errors.
     fn record_use(&self, event: &Event) -> Result<()> {
         all_bytes(self, Access::Write).record(event)
     }

@@ -40,7 +40,7 @@ pub struct Linear {
 #[derive(Clone, Copy, Debug)]
 pub struct AllOf(pub(crate) usize);
 
-/// Makes `..` and the like the default of a part.
+/// Converts `..` and the like to the default of a part.
 macro_rules! all_by_default {
     ($part:ident: $($all:ty)*) => {$(
         /// As many bytes or pixels as there are.

@@ -19,7 +19,7 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// Returns rows and slices without gaps, which are within memory.
+    /// Returns rows and slices without gaps. The caller has checked that they are within memory.
     pub(crate) fn packed(start: usize, region: [usize; 3]) -> Self {
         let [row_pitch, rows, _] = region;
         Self { origin: [start, 0, 0], region, row_pitch, slice_pitch: row_pitch * rows }

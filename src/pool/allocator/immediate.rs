@@ -51,7 +51,7 @@ impl ImmediateAllocator {
     ///
     /// # Errors
     /// CL_INVALID_VALUE for USE_HOST_PTR and COPY_HOST_PTR, and for flags that exclude each other;
-    /// the driver's errors.
+    /// CL_INVALID_DEVICE for a foreign queue whose device its context does not list; the driver's errors.
     pub fn new(queue: &CommandQueue, flags: MemFlags) -> Result<Self> {
         // SAFETY: the queue's context is alive as long as the queue, which is borrowed.
         let context = unsafe { MemContext::from_raw(queue.context_raw(), true) }?;

@@ -264,11 +264,11 @@ fn a_block_with_pending_commands_is_not_reused_without_a_queue<K: Kind>(
 #[clmatrix_harness::test]
 #[case::by_an_event_of_buffers(BUFFERS, true)]
 #[clmatrix_harness::test]
-#[case::by_its_queue_of_buffers(BUFFERS, false)]
+#[case::by_a_marker_of_buffers(BUFFERS, false)]
 #[clmatrix_harness::test(requires(svm))]
 #[case::by_an_event_of_svm(SVM, true)]
 #[clmatrix_harness::test(requires(svm))]
-#[case::by_its_queue_of_svm(SVM, false)]
+#[case::by_a_marker_of_svm(SVM, false)]
 fn reuse_waits_for_recorded_uses<K: Kind>(
     on_device: OnDevice,
     #[case] _kind: PhantomData<K>,
