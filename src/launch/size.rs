@@ -64,7 +64,7 @@ work_sizes! {
     (usize, usize, usize), (x, y, z) => [x, y, z];
 }
 
-/// Refuses sizes that no driver can take. What the device has room for is the driver's to say.
+/// Refuses sizes that no driver can take. The driver says what the device has room for.
 pub(super) fn check(global: &WorkSize, local: &WorkSize, offset: &WorkSize) -> Result<()> {
     let refused = |code, reason: String| Err(Error::refused(CALL, code, reason));
     let (n, sizes) = (global.dimensions, global.sizes());

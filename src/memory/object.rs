@@ -67,7 +67,7 @@ pub trait MemoryObject: sealed::Handle + Clone + Eq + Hash + fmt::Debug + Send +
     }
 
     /// CL_MEM_HOST_PTR: where the host memory is that it uses (CL_MEM_USE_HOST_PTR); null for all
-    /// others. What is there can be looked at while it is mapped.
+    /// others. The bytes there can be looked at while they are mapped.
     ///
     /// # Errors
     /// The driver's errors.

@@ -27,7 +27,7 @@ fn nothing_is_wrong() {
 #[clmatrix_harness::test(once)]
 fn reads_past_the_end() {
     let bytes = black_box(vec![1_u8; SIZE]);
-    // SAFETY: it is not: this is the byte after the last one. That is what has to be caught.
+    // SAFETY: it is not: this is the byte after the last one. This is what has to be caught.
     black_box(unsafe { bytes.as_ptr().add(SIZE).read() });
 }
 
@@ -44,7 +44,7 @@ fn lets_the_driver_write_past_the_end() -> Result<()> {
     let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1_u8; SIZE])?;
     let mut bytes = black_box(vec![0_u8; SIZE / 2]);
     let (from, to) = (buffer.as_raw(), bytes.as_mut_ptr().cast());
-    // SAFETY: it is not: there is room for half of this. That is what has to be caught.
+    // SAFETY: it is not: there is room for half of this. This is what has to be caught.
     let read =
         unsafe { enqueue_read_buffer(queue.as_raw(), from, CL_TRUE, 0, SIZE, to, 0, null()) };
     read.expect("the driver takes the sizes as they are");

@@ -4,7 +4,7 @@
 //! library and the drivers are not, but they allocate through the sanitizer, and its `memcpy`,
 //! `strlen` and the like check what they are given: a driver that is told to write past the end of
 //! a `Vec` is caught when it copies. Not seen is what a kernel does: PoCL compiles it to machine
-//! code with plain loads and stores. That is Oclgrind's part, in the matrix.
+//! code with plain loads and stores. This is Oclgrind's part, in the matrix.
 //!
 //! Other drivers are left out, as each costs suppressions of its own and PoCL already takes all the
 //! paths through our code; it copies on the CPU, in our address space, where a sanitizer can look.

@@ -51,7 +51,7 @@ kernel void touch(
     if (next[base + node(number, nodes, bits) * stride] == 0xFFFFFFFFu) *found = 1;
 }
 
-// Sixteen steps at a time. What is counted depends on what is read: no compiler counts ahead.
+// Sixteen steps at a time. The count depends on what is read: no compiler counts ahead.
 kernel void chase(
     global const uint *restrict next, global uint *where, uint end, uint loops, global uint *taken
 ) {

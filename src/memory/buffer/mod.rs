@@ -59,7 +59,7 @@ impl Buffer {
     /// As long as the result or anything made from it lives (clones, [`parent`](Self::parent),
     /// regions of either):
     /// - no other handle to the object, its parent or their regions maps its bytes, or issues
-    ///   commands on bytes that are mapped through the result. That includes other handles of this
+    ///   commands on bytes that are mapped through the result. This includes other handles of this
     ///   crate: those that were not made from the result do not know of its maps;
     /// - what is mapped or under way on its bytes from before has ended;
     /// - memory that it uses (CL_MEM_USE_HOST_PTR) outlives it, and is accessed in no other way

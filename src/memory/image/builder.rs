@@ -122,7 +122,7 @@ impl<'a> ImageBuilder<'a> {
         shape |shape: impl AsRef<[usize]>| shape.as_ref().into();
 
         /// How many bytes the beginnings of rows, and of slices or layers, are apart in the host data or
-        /// the buffer. What is left out, or 0, has no gaps.
+        /// the buffer. A pitch that is left out, or 0, leaves no gaps.
         pitches |pitches: impl Into<Pitches>| pitches.into();
 
         /// The image shows the bytes of `buffer`: one row of them for a shape of one axis, or rows for

@@ -39,7 +39,7 @@ mod sealed {
         const IS_DEPTH: bool;
         const NAME: &'static str;
 
-        /// The bits of the four components. Of a depth, the first: a driver that reads all four
+        /// The bits of the four components. A depth is the first of them: a driver that reads all four
         /// anyway finds them.
         fn bits(self) -> [u32; 4];
     }

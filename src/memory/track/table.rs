@@ -306,7 +306,7 @@ impl<E: TrackedEvent> Table<E> {
     }
 
     /// Returns the position of the last map that writes all bytes of this use and is being unmapped as far as is
-    /// known. What comes before it and conflicts with this use conflicts with that map, too, which waits for it.
+    /// known. A use before it that conflicts with this one conflicts with that map, too, which waits for it.
     fn first_map(&self, used: &Use) -> Option<usize> {
         let is_after_all = |map: &Map<E>| {
             let MapState::Unmapping { mapped, unmapped } = &map.state else { return false };

@@ -82,7 +82,7 @@ fn banks_are_those_of_the_hardware(context: Context, platform: Platform) -> Resu
     Ok(())
 }
 
-/// PoCL's work items and Oclgrind's go one after the other. Those that go in step are a power of two.
+/// PoCL's work items and Oclgrind's go one after the other. Work items that go in step are a power of two.
 #[rstest]
 #[clmatrix_harness::test(alone)]
 fn work_items_run_in_lockstep_where_they_run_in_parallel(

@@ -1,6 +1,6 @@
 //! A pool whose memory really runs out: the address space of the process, or a card's memory.
 //!
-//! Some drivers end the process then. That costs no other test: each comes after it in a process of its
+//! Some drivers end the process then. This costs no other test: each comes after it in a process of its
 //! own.
 
 use clmatrix::cl3::device::{CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU};
