@@ -171,8 +171,6 @@ pub fn so_far(unfinished: &Unfinished, plan: &Plan) -> SoFar {
             so_far.ended.insert(position);
         } else if execution.takes_machine_down() {
             so_far.deadly.push(position);
-        } else if execution.went_wrong {
-            so_far.went_wrong.insert(position);
         }
     }
     so_far

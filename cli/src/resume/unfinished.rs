@@ -52,8 +52,6 @@ pub struct Execution {
     pub attempts: u32,
     /// True if the test has its last result.
     pub has_ended: bool,
-    /// True if its last attempt went wrong, not in a reused context, and was to be repeated.
-    pub went_wrong: bool,
     is_running: bool,
     /// The number of times that the test was running when the run was cut short.
     cuts: u32,
@@ -161,9 +159,6 @@ impl Executions {
             // A result stays one while the test runs once more for a note.
             if result.verdict != Verdict::NotRun {
                 execution.has_ended |= !repeated;
-                let is_as_expected = result.verdict.is_as_expected();
-                execution.went_wrong =
-                    *repeated && !is_as_expected && !result.is_of_reused_context();
             }
         }
     }
@@ -186,7 +181,7 @@ mod tests {
     use clmatrix_harness::private::log::events::End;
     use clmatrix_harness::private::log::plan::{PlannedDevice, PlannedTest, PlannedTests};
     use clmatrix_harness::private::log::run_header::Resumes;
-    use clmatrix_harness::private::log::sample::{changed, device, device_record, header, result};
+    use clmatrix_harness::private::log::sample::{device, device_record, header, result};
     use clmatrix_harness::private::verdict::Outcome;
 
     /// The events before the first test: `s::a` and `s::b` are to run on the device `d`.
@@ -308,43 +303,6 @@ mod tests {
         assert_eq!(begun, [false, true, true, true]);
         assert!(read(&[]).expect("no end").planned("s::x@d").is_none());
         assert_eq!(read(&[start(1, 1), start(2, 3)]).expect("no end").workers, 9);
-    }
-
-    #[test]
-    fn an_attempt_that_went_wrong_and_was_to_be_repeated_is_known() {
-        let crashed = || Outcome::Crashed { how: "SIGSEGV".to_owned() };
-        let attempt = |number, outcome, repeated| {
-            let result = changed(result("s::a@d", outcome), |r| r.number = number);
-            Event::Finished(Box::new(Finished { result, repeated }))
-        };
-        let first = || vec![start(1, 1), attempt(1, crashed(), true)];
-        let not_run = attempt(2, Outcome::NotRun { reason: "stopped".to_owned() }, false);
-        let reused = changed(result("s::a@d", crashed()), |result| {
-            result.reused_context = Some(Verdict::Crash);
-        });
-        let reused = Event::repeated(reused);
-        let cases = [
-            ("running", vec![start(1, 1)], false),
-            ("the last result", vec![start(1, 1), attempt(1, crashed(), false)], false),
-            ("to be repeated", first(), true),
-            ("running again", [first(), vec![start(1, 2)]].concat(), true),
-            (
-                "wrong again",
-                [first(), vec![start(1, 2), attempt(2, crashed(), true)]].concat(),
-                true,
-            ),
-            (
-                "passed",
-                [first(), vec![start(1, 2), attempt(2, Outcome::Passed, false)]].concat(),
-                false,
-            ),
-            ("not run again", [first(), vec![resumed(), not_run]].concat(), true),
-            ("in a reused context", vec![start(1, 1), reused], false),
-        ];
-        for (case, events, expected) in cases {
-            let (_, execution) = read(&events).expect("no end").planned("s::a@d").expect("a test");
-            assert_eq!(execution.went_wrong, expected, "{case}");
-        }
     }
 
     #[test]

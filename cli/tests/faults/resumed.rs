@@ -40,6 +40,10 @@ pub const CHECKS: &[Check] = &[
         "resumed::a_failure_that_was_to_be_repeated_is_not_lost",
         a_failure_that_was_to_be_repeated_is_not_lost,
     ),
+    (
+        "resumed::a_crash_on_a_foreign_thread_is_the_worker_s",
+        a_crash_on_a_foreign_thread_is_the_worker_s,
+    ),
 ];
 
 /// Kills the process when it writes to the log after the line in which a text is there for the Nth time. Half
@@ -301,9 +305,37 @@ fn a_failure_that_was_to_be_repeated_is_not_lost() {
         killer.kill(&arguments, r#""repeated":true"#, 1);
         let last = output(killer.run(&["--resume"]));
         assert_eq!(last.status.code(), Some(1), "{}", stderr(&last));
+        let line = format!("faulty::flakes::{test}@{} (", cpu::id());
+        let text = stderr(&last);
+        let line = text.lines().find(|text| text.contains(&line)).expect("a line");
+        assert!(line.contains("at attempt 1 of 2: "), "{line}");
         let log = log(folder);
         let [result] = &log.results[..] else { panic!("{:?}", log.results) };
         assert_eq!((result.verdict, &result.outcome), (Verdict::Flaky, &Outcome::Passed));
         assert_eq!((result.number, result.earlier.len()), (2, 1));
+    }
+}
+
+fn a_crash_on_a_foreign_thread_is_the_worker_s() {
+    for (test, verdict) in [
+        ("crashes_first_on_a_foreign_thread", Verdict::Pass),
+        ("crashes_on_a_foreign_thread", Verdict::Crash),
+    ] {
+        for contexts in ["fresh", "reuse"] {
+            let killer = Killer::new();
+            let tests = ["harmless", test].map(|test| format!("faulty::unreliable::{test}@"));
+            let arguments =
+                [&*tests[0], &*tests[1], "--devices", cpu::platform(), "--contexts", contexts];
+            killer.kill(&arguments, r#""repeated":true"#, 1);
+            let last = output(killer.run(&["--resume"]));
+            assert_eq!(last.status.code(), Some(1), "{}", stderr(&last));
+            let log = log(killer.folder.path());
+            let of = |path: &str| log.results.iter().find(|result| result.test.starts_with(path));
+            let result = of(&tests[1]).expect("a result");
+            assert_eq!((result.verdict, result.number), (verdict, 2), "{contexts}");
+            let of_worker = of("worker::crash@").map(|crash| (crash.verdict, crash.earlier.len()));
+            let is_of_worker = verdict == Verdict::Pass;
+            assert_eq!(of_worker, is_of_worker.then_some((Verdict::Crash, 0)), "{contexts}");
+        }
     }
 }

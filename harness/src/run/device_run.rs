@@ -465,6 +465,24 @@ impl<'a> DeviceRun<'a> {
         TestResult { tolerated: self.tolerates(&result), ..result }
     }
 
+    /// The attempts at a test before its run was cut short, in their order.
+    pub fn before_cut(&self, position: usize) -> Vec<TestResult> {
+        let RunState { run, recorder, .. } = self.state;
+        let number = run.so_far.attempts[position];
+        let last = (number > 0).then(|| recorder.result(&self.id(position))).flatten();
+        let Some(mut last) = last else { return Vec::new() };
+        let mut attempts = std::mem::take(&mut last.earlier);
+        attempts.push(last);
+        attempts.retain(|attempt| attempt.number <= number && attempt.verdict != Verdict::NotRun);
+        attempts
+    }
+
+    /// Returns whether `retries` repeat a test with this result.
+    pub fn retries(&self, position: usize, result: &TestResult) -> bool {
+        let retries = &self.settings(position).retries;
+        result.verdict.is_failure() && retries.pause(0, &result.outcome).is_some()
+    }
+
     /// Makes a result flaky, since the test was repeated and ended otherwise. It is tolerated where the configuration
     /// says so, if one of them `is_pass`.
     pub fn make_flaky(&self, result: &mut TestResult, is_pass: bool) {
@@ -476,7 +494,10 @@ impl<'a> DeviceRun<'a> {
     /// that was running, with the outcome of its rerun; `None` after the last test of a worker. If `retries` repeat
     /// such a crash, a rerun that has ended otherwise makes the result flaky.
     pub fn record_worker_crash(&self, mut crashed: Ran, running: Option<(usize, &Outcome)>) {
-        let mut text = "tests that the worker had run before, the last one last:\n".to_owned();
+        let mut text = String::new();
+        if !crashed.before.is_empty() {
+            text += "tests that the worker had run before, the last one last:\n";
+        }
         crashed.before.iter().for_each(|position| text += &format!("{}\n", self.id(*position)));
         text += &match running {
             Some((position, _)) => format!("running test: {}\n", self.id(position)),
@@ -484,8 +505,6 @@ impl<'a> DeviceRun<'a> {
         };
         let attempt = &mut crashed.attempt;
         attempt.stdout = text + &attempt.stdout;
-        // It is the test that is repeated.
-        attempt.reused_context = None;
         let repeated = running.filter(|(position, rerun)| {
             let has_ended = rerun.status().is_some() && !matches!(rerun, Outcome::Crashed { .. });
             has_ended && self.settings(*position).retries.pause(0, &attempt.outcome).is_some()

@@ -4,8 +4,8 @@
 //! counts. With `retries`, a test that goes wrong is repeated until it does not, and is then flaky. A test that
 //! has crashed after others in its worker, and is not repeated otherwise, runs once more for a note.
 //!
-//! A run that is cut short may leave an attempt that went wrong without its repeat. When the run goes on, the
-//! test is flaky if it passes then, unless that attempt was in a reused context.
+//! A run that is cut short may leave an attempt that went wrong without its repeat. When the run goes on, its first
+//! attempt is that repeat.
 
 use crate::log::events::Finished;
 use crate::result::test_result::TestResult;
@@ -28,7 +28,8 @@ impl Retry<'_> {
         mut repeat: impl FnMut(Finished) -> Option<TestResult>,
     ) -> TestResult {
         let DeviceRun { limits, state, .. } = self.device_run;
-        let mut attempts = Vec::new();
+        let mut attempts = self.before_cut();
+        let mut is_retried = !attempts.is_empty();
         let mut result = first;
         let mut again = |result: &mut TestResult| {
             let next = repeat(Finished { result: result.clone(), repeated: true });
@@ -41,7 +42,6 @@ impl Retry<'_> {
             result.reused_context = first.reused_context.filter(|before| *before != result.verdict);
             attempts.push(first);
         }
-        let not_retries = attempts.len();
         let retries = &self.device_run.settings(self.position).retries;
         for number in 0.. {
             let pause = retries.pause(number, &result.outcome);
@@ -49,10 +49,9 @@ impl Retry<'_> {
             state.stop.signal().wait(pause);
             let Some(before) = again(&mut result) else { break };
             attempts.push(before);
+            is_retried = true;
         }
-        let went_wrong =
-            attempts.len() > not_retries || state.run.so_far.went_wrong.contains(&self.position);
-        if went_wrong && result.verdict.is_as_expected() {
+        if is_retried && result.verdict.is_as_expected() {
             let is_pass = result.outcome == Outcome::Passed;
             self.device_run.make_flaky(&mut result, is_pass);
         }
@@ -69,5 +68,14 @@ impl Retry<'_> {
         }
         result.earlier = attempts;
         result
+    }
+
+    /// The attempts before the run was cut short, if `retries` repeat the test after the last of them.
+    fn before_cut(&self) -> Vec<TestResult> {
+        let attempts = self.device_run.before_cut(self.position);
+        let is_cause = attempts.last().is_some_and(|last| {
+            !last.is_of_reused_context() && self.device_run.retries(self.position, last)
+        });
+        if is_cause { attempts } else { Vec::new() }
     }
 }

@@ -75,14 +75,21 @@ impl<'a> Slot<'a> {
         }
         recorder.observer.started(position);
         let is_apart = device_run.is_apart(position);
-        if is_apart {
+        let crashed = self.foreign_crash_before_cut(position);
+        if is_apart || crashed.is_some() {
             // A worker holds memory of the device, which a process of another program may need.
             self.leave(&mut turn);
         }
+        if crashed.is_some() {
+            self.become_alone(position, &mut turn);
+        }
         let first = self.attempt(position);
-        let ran = match first.attempt.outcome {
-            Outcome::Crashed { .. } => self.rerun_after_foreign_crash(position, &mut turn, first),
-            _ => self.repeat_if_disturbed(position, &mut turn, first),
+        let ran = match (crashed, &first.attempt.outcome) {
+            (Some(crashed), _) => self.end_rerun(position, crashed, first),
+            (None, Outcome::Crashed { .. }) => {
+                self.rerun_after_foreign_crash(position, &mut turn, first)
+            }
+            (None, _) => self.repeat_if_disturbed(position, &mut turn, first),
         };
         let result = self.result(position, ran);
         let mut needs_probe = self.needs_probe(&result);
@@ -161,7 +168,12 @@ impl<'a> Slot<'a> {
     /// Runs a test again, alone in a fresh worker, if its worker has crashed and the crash is not known to be the
     /// test's.
     // quirk: DRIVER-14
-    fn rerun_after_foreign_crash(&mut self, position: usize, turn: &mut Turn<'a>, ran: Ran) -> Ran {
+    fn rerun_after_foreign_crash(
+        &mut self,
+        position: usize,
+        turn: &mut Turn<'a>,
+        mut ran: Ran,
+    ) -> Ran {
         let device_run = self.device_run;
         let crash = &ran.attempt.outcome;
         // An expected crash has no other cause to be found.
@@ -172,19 +184,36 @@ impl<'a> Slot<'a> {
         }
         self.become_alone(position, turn);
         device_run.limits.health.note(&device_run.id(position), crash, false);
+        // It is not for its context that the test is repeated.
+        ran.attempt.reused_context = None;
         let crashed = Finished { result: self.result(position, ran.clone()), repeated: true };
-        let mut rerun = self.again(position, crashed, true).unwrap_or_else(|| {
+        let rerun = self.again(position, crashed, true).unwrap_or_else(|| {
             let reason = device_run.limits.end().unwrap_or_default();
             let number = ran.attempt.number + 1;
             Attempt { number, ..Attempt::new(Outcome::NotRun { reason }) }.into()
         });
+        self.end_rerun(position, ran, rerun)
+    }
+
+    /// Charges a crash on a foreign thread to the test, if it has crashed again, else to the worker.
+    fn end_rerun(&self, position: usize, crashed: Ran, mut rerun: Ran) -> Ran {
         let Ended { outcome, duration, .. } = &rerun.attempt.ended;
-        device_run.limits.hang_budget.add_rerun(outcome, *duration);
+        self.device_run.limits.hang_budget.add_rerun(outcome, *duration);
         rerun.is_own_crash |= outcome.is_own_crash();
         if !rerun.is_own_crash {
-            device_run.record_worker_crash(ran, Some((position, outcome)));
+            self.device_run.record_worker_crash(crashed, Some((position, outcome)));
         }
         rerun
+    }
+
+    /// The crash on a foreign thread after which the run was cut short: without `retries`, and in a context of its
+    /// own, a test is repeated after no other crash.
+    fn foreign_crash_before_cut(&self, position: usize) -> Option<Ran> {
+        let last = self.device_run.before_cut(position).pop()?;
+        let is_foreign = last.verdict == Verdict::Crash
+            && !last.is_of_reused_context()
+            && !self.device_run.retries(position, &last);
+        is_foreign.then(|| last.attempt.into())
     }
 
     /// Asks the worker to leave, and drops it. Records its end if it is none as it should be.

@@ -14,8 +14,6 @@ pub struct SoFar {
     pub ended: HashSet<usize>,
     /// The positions of the entries that do not run, since they took the machine down.
     pub deadly: Vec<usize>,
-    /// The positions of the entries whose last attempt went wrong, not in a reused context, and was to be repeated.
-    pub went_wrong: HashSet<usize>,
     /// True if the run has a test without a result that is not in the plan.
     pub leaves_tests: bool,
 }
@@ -28,7 +26,6 @@ impl SoFar {
             attempts: vec![0; plan.entries.len()],
             ended: HashSet::new(),
             deadly: Vec::new(),
-            went_wrong: HashSet::new(),
             leaves_tests: false,
         }
     }
