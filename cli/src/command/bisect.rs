@@ -22,6 +22,7 @@ use clmatrix_harness::private::verdict::{Outcome, Verdict};
 use indexmap::IndexSet;
 
 use super::common::Common;
+use super::resume;
 use crate::bisect::trials::{TrialTest, Trials};
 use crate::bisect::{Finding, search};
 use crate::stored_runs;
@@ -65,8 +66,8 @@ struct Suspects {
     /// The time from the first start to the end.
     time: Duration,
     is_crash: bool,
-    /// True if it had a context of another test.
-    reuses_contexts: bool,
+    /// `--contexts` of the run.
+    contexts: Option<Contexts>,
 }
 
 pub fn bisect(target: Target, arguments: &BisectArguments) -> Result<ExitCode, AnyError> {
@@ -76,8 +77,8 @@ pub fn bisect(target: Target, arguments: &BisectArguments) -> Result<ExitCode, A
     let log = stored_runs::find(&folder, &arguments.run)?;
     let suspects = Suspects::of(&log, &arguments.test)?;
     let test = &suspects.last;
-    let contexts = Some(if suspects.reuses_contexts { Contexts::Reuse } else { Contexts::Fresh });
-    let setup = Setup::new(Options { contexts, ..arguments.common.options(target) })?;
+    let options = arguments.common.options(target);
+    let setup = Setup::new(Options { contexts: suspects.contexts, ..options })?;
     let tests = Case::registered()?;
     let wanted = |id: &str| id == test || suspects.before.iter().any(|before| before == id);
     let plan = Plan::new(target.home, &tests, setup.devices()?, |id, _, _| wanted(id));
@@ -131,10 +132,14 @@ impl Suspects {
     /// Finds the first attempt of a test that went wrong after others in its worker. In a crash that is no test's, it
     /// is that of the last test.
     fn of(log: &Path, test: &str) -> Result<Self, AnyError> {
-        let (mut paths, mut wrong) = (Vec::new(), Vec::new());
+        let (mut paths, mut wrong, mut contexts) = (Vec::new(), Vec::new(), None);
         let mut starts: HashMap<u32, Vec<(String, SystemTime)>> = HashMap::new();
         RunLog::for_each_event(log, |event| {
             match event {
+                // A run that goes on has the options of its first part.
+                Event::Run(header) if header.resumes.is_none() => {
+                    contexts = resume::recorded(&header).and_then(|recorded| recorded.contexts);
+                }
                 Event::Plan(part) => paths.extend(part.tests.into_iter().map(|test| test.path)),
                 Event::Started(Started { test, device, time, worker: Some(worker), .. }) => {
                     let path = paths.get(test as usize).map_or("", String::as_str);
@@ -170,7 +175,7 @@ impl Suspects {
                 before: before.into_iter().collect(),
                 time: attempt.end().duration_since(begin).unwrap_or_default(),
                 is_crash: matches!(attempt.outcome, Outcome::Crashed { .. }),
-                reuses_contexts: attempt.is_of_reused_context(),
+                contexts,
             });
         }
         Err(format!("{test} did not go wrong after other tests in {}", log.display()).into())

@@ -73,7 +73,7 @@ pub fn arguments(header: &RunHeader, now: &RunArguments) -> Result<RunArguments,
 }
 
 /// The arguments of `clmatrix run` that made a run; `None` if another command did.
-fn recorded(header: &RunHeader) -> Option<RunArguments> {
+pub fn recorded(header: &RunHeader) -> Option<RunArguments> {
     match CommandLine::try_parse_from(&header.command_line).ok()?.command {
         Command::Run(recorded) => Some(*recorded),
         _ => None,

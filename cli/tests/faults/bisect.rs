@@ -17,6 +17,11 @@ pub const CHECKS: &[Check] = &[
     ("bisect::a_test_that_ran_first_has_no_cause", a_test_that_ran_first_has_no_cause),
     ("bisect::a_test_that_marks_a_context_is_found", a_test_that_marks_a_context_is_found),
     ("bisect::a_test_has_its_own_settings", a_test_has_its_own_settings),
+    ("bisect::a_test_has_its_own_contexts", a_test_has_its_own_contexts),
+    (
+        "bisect::a_crash_of_a_worker_has_the_contexts_of_the_run",
+        a_crash_of_a_worker_has_the_contexts_of_the_run,
+    ),
 ];
 
 /// A command on one device, for tests that need variables.
@@ -30,12 +35,11 @@ fn command(folder: &Path, arguments: &[&str]) -> Command {
 /// Runs tests, and looks for the cause of the result of one of them. Returns the exit status and both streams.
 fn bisect(tests: &[&str], id: impl Fn(&Path) -> String, runs: &str) -> (Option<i32>, String) {
     let folder = tempfile::tempdir().expect("a folder");
-    bisect_in(folder.path(), "fresh", tests, id, runs)
+    bisect_in(folder.path(), &[&["--contexts", "fresh"], tests].concat(), id, runs)
 }
 
 fn bisect_in(
     folder: &Path,
-    contexts: &str,
     tests: &[&str],
     id: impl Fn(&Path) -> String,
     runs: &str,
@@ -48,7 +52,7 @@ fn bisect_in(
         }
         output(command)
     };
-    configured(&[&["run", "--contexts", contexts], tests].concat());
+    configured(&[&["run"], tests].concat());
     let ended = configured(&["bisect", &id(folder), "--runs", runs]);
     let text = [ended.stdout, ended.stderr].concat();
     (ended.status.code(), String::from_utf8(text).expect("text"))
@@ -120,7 +124,8 @@ fn a_test_that_marks_a_context_is_found() {
     let tests = ["marks_its_context", "fails_in_a_marked_context"];
     let [cause, victim] = tests.map(|test| cpu::test(&format!("faulty::contexts::{test}")));
     let id = |_: &Path| victim.clone();
-    let (status, text) = bisect_in(folder.path(), "reuse", &[&cause, &victim], id, "10");
+    let arguments = ["--contexts", "reuse", &cause, &victim];
+    let (status, text) = bisect_in(folder.path(), &arguments, id, "10");
     assert_eq!(status, Some(0), "{text}");
     let found = format!("{cause} makes {victim} go wrong: 5 of 5 with it, 0 of 5 without");
     assert!(text.contains(&found), "{text}");
@@ -132,7 +137,33 @@ fn a_test_has_its_own_settings() {
     std::fs::write(folder.path().join("clmatrix.toml"), limit).expect("it is written");
     let tests = ["faulty::order::ends_at_once@", "faulty::order::takes_long::number_1_1@"];
     let id = |_: &Path| cpu::test("faulty::order::takes_long::number_1_1");
-    let (status, text) = bisect_in(folder.path(), "fresh", &tests, id, "10");
+    let (status, text) = bisect_in(folder.path(), &tests, id, "10");
     assert_eq!(status, Some(1), "{text}");
     assert!(text.contains(" goes wrong by itself in 5 of 5, and in 5 of 5 "), "{text}");
+}
+
+/// The test in between would fail in the context of the first one, which then is not there for the last.
+fn a_test_has_its_own_contexts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = "[profile.default]\ncontexts = \"reuse\"\n\
+        [[override]]\ntests = \"*::fails_in_a_marked_context\"\ncontexts = \"fresh\"\n";
+    std::fs::write(folder.path().join("clmatrix.toml"), config).expect("it is written");
+    let tests = ["marks_its_context", "fails_in_a_marked_context", "aborts_in_a_marked_context"];
+    let [cause, between, victim] =
+        tests.map(|test| cpu::test(&format!("faulty::contexts::{test}")));
+    let id = |_: &Path| victim.clone();
+    let (status, text) = bisect_in(folder.path(), &[&cause, &between, &victim], id, "10");
+    assert_eq!(status, Some(0), "{text}");
+    assert!(text.contains(&format!("{cause} makes {victim} go wrong: ")), "{text}");
+}
+
+fn a_crash_of_a_worker_has_the_contexts_of_the_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let tests = ["marks_its_context", "crashes_in_a_marked_context"];
+    let [cause, victim] = tests.map(|test| cpu::test(&format!("faulty::contexts::{test}")));
+    let id = |_: &Path| cpu::test("worker::crash");
+    let arguments = ["--contexts", "reuse", &cause, &victim];
+    let (status, text) = bisect_in(folder.path(), &arguments, id, "10");
+    assert_eq!(status, Some(0), "{text}");
+    assert!(text.contains(&format!("{cause} makes {victim} go wrong: ")), "{text}");
 }

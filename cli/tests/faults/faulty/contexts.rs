@@ -5,12 +5,15 @@ use std::mem;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use clmatrix::cl3::types::cl_context;
 use clmatrix::memory::{Buffer, MemFlags, enqueue_fill};
 use clmatrix::{CommandQueue, Context, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
+
+use super::abort_on_a_foreign_thread;
 
 #[rstest]
 #[clmatrix_harness::test]
@@ -99,6 +102,14 @@ fn fails_in_a_marked_context(ctx_factory: CtxFactory) {
 fn aborts_in_a_marked_context(ctx_factory: CtxFactory) {
     if is_marked(ctx_factory) {
         std::process::abort();
+    }
+}
+
+#[clmatrix_harness::test]
+fn crashes_in_a_marked_context(ctx_factory: CtxFactory) {
+    if is_marked(ctx_factory) {
+        abort_on_a_foreign_thread();
+        thread::sleep(Duration::from_secs(20));
     }
 }
 
