@@ -1,7 +1,8 @@
 //! Permits of tests whose groups let only some of them run at the same time.
 
 use std::collections::HashMap;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use parking_lot::{Condvar, Mutex};
 
 use crate::config::{Group, GroupScope};
 
@@ -30,8 +31,8 @@ impl Permits {
         let is_full = |running: &mut HashMap<Key, usize>| {
             running.get(&key).is_some_and(|running| *running >= group.max)
         };
-        let running = self.ended.wait_while(self.running(), is_full);
-        let mut running = running.unwrap_or_else(PoisonError::into_inner);
+        let mut running = self.running.lock();
+        self.ended.wait_while(&mut running, is_full);
         *running.entry(key.clone()).or_default() += 1;
         Some(Permit { permits: self, key })
     }
@@ -39,12 +40,8 @@ impl Permits {
     /// Returns whether the group of a test on a device has room for it.
     pub fn has_room(&self, group: Option<&Group>, device: Option<u32>) -> bool {
         group.is_none_or(|group| {
-            self.running().get(&key(group, device)).is_none_or(|running| *running < group.max)
+            self.running.lock().get(&key(group, device)).is_none_or(|running| *running < group.max)
         })
-    }
-
-    fn running(&self) -> MutexGuard<'_, HashMap<Key, usize>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -54,7 +51,7 @@ fn key(group: &Group, device: Option<u32>) -> Key {
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        if let Some(running) = self.permits.running().get_mut(&self.key) {
+        if let Some(running) = self.permits.running.lock().get_mut(&self.key) {
             *running -= 1;
         }
         self.permits.ended.notify_all();

@@ -7,7 +7,7 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
@@ -19,6 +19,7 @@ use clmatrix_harness::private::outside::OutsideTest as _;
 use clmatrix_harness::private::terminal::{AnyError, status_line};
 use clmatrix_harness::private::text::first_line;
 use clmatrix_harness::private::verdict::Location;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use super::external_test::ExternalTest;
@@ -164,12 +165,12 @@ fn in_parallel<I: Sync, O: Send>(items: &[I], make: impl Fn(&I) -> O + Sync) -> 
                     && let Some(item) = items.get(at)
                 {
                     let result = make(item);
-                    made.lock().unwrap_or_else(PoisonError::into_inner).insert(at, result);
+                    made.lock().insert(at, result);
                 }
             });
         }
     });
-    made.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
+    made.into_inner().into_values().collect()
 }
 
 /// Finds the programs of a suite, and why globs match none. Cargo leaves the builds of a Rust target in its

@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 use std::io::{IsTerminal, Write};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use clmatrix_harness::private::devices::run_device::HOST;
@@ -18,6 +17,7 @@ use clmatrix_harness::private::terminal::{self, status_line};
 use clmatrix_harness::private::text;
 use clmatrix_harness::private::verdict::Verdict;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use parking_lot::{Condvar, Mutex};
 
 use super::result_line::result_line;
 use crate::bars::BARS;
@@ -182,7 +182,7 @@ impl<'a> Progress<'a> {
     /// Returns the time until the next test may be slow. A test that is started meanwhile is slow later.
     fn until_slow(&self) -> Duration {
         let of_device = |device: &DeviceProgress| {
-            let state = device.state();
+            let state = device.state.lock();
             let running = state.running.iter();
             running.map(|test| test.slow_at.saturating_sub(test.start.elapsed())).min()
         };
@@ -193,7 +193,7 @@ impl<'a> Progress<'a> {
     /// Names the tests that have been running for `slow_after` or, since they were named, for twice as long.
     fn name_slow_tests(&self) {
         for device in &self.devices {
-            let mut state = device.state();
+            let mut state = device.state.lock();
             let slow =
                 state.running.iter_mut().filter_map(|test| Some((test.is_slow()?, test.position)));
             let lines: Vec<String> = slow
@@ -208,13 +208,13 @@ impl<'a> Progress<'a> {
 
     /// Waits for `pause`, or until all results are final. Returns whether some are not.
     fn goes_on_after(&self, pause: Duration) -> bool {
-        let left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.all_ended.wait_timeout_while(left, pause, |left| *left > 0);
-        *waited.unwrap_or_else(PoisonError::into_inner).0 > 0
+        let mut left = self.left.lock();
+        self.all_ended.wait_while_for(&mut left, |left| *left > 0, pause);
+        *left > 0
     }
 
     fn show(&self, device: &DeviceProgress) {
-        let state = device.state();
+        let state = device.state.lock();
         if state.ended == device.total {
             return;
         }
@@ -274,7 +274,7 @@ impl<'a> Progress<'a> {
     /// Shows lines of a test's output below its id.
     fn show_output(&self, position: usize, lines: &[String]) {
         let Some(echo) = self.echo.as_ref().filter(|_| !lines.is_empty()) else { return };
-        let mut state = self.device(position).state();
+        let mut state = self.device(position).state.lock();
         let mut text = String::new();
         if state.echoed != Some(position) {
             state.echoed = Some(position);
@@ -290,11 +290,11 @@ impl<'a> Progress<'a> {
 impl Observer for Progress<'_> {
     fn started(&self, position: usize) {
         let (start, slow_at) = (Instant::now(), self.display.slow_after);
-        self.device(position).state().running.push(Running { position, start, slow_at });
+        self.device(position).state.lock().running.push(Running { position, start, slow_at });
     }
 
     fn waits(&self, position: usize) {
-        self.device(position).state().running.retain(|test| test.position != position);
+        self.device(position).state.lock().running.retain(|test| test.position != position);
     }
 
     fn wrote(&self, position: usize, from: Source, bytes: &[u8]) {
@@ -323,7 +323,7 @@ impl Observer for Progress<'_> {
 
     fn round_begins(&self, round: &events::Round, tests: usize) {
         let device = self.devices.iter().find(|device| device.name == round.device);
-        let mut state = device.expect("a device of the plan").state();
+        let mut state = device.expect("a device of the plan").state.lock();
         let latest = state.round.get_or_insert_default();
         (latest.number, latest.ended, latest.total) = (round.number, 0, tests);
     }
@@ -332,7 +332,7 @@ impl Observer for Progress<'_> {
         self.end(position);
         self.print(result);
         let device = self.device(position);
-        let mut state = device.state();
+        let mut state = device.state.lock();
         let round = state.round.as_mut().expect("the round has begun");
         round.ended += 1;
         round.unexpected += usize::from(result.is_unexpected());
@@ -351,7 +351,7 @@ impl Observer for Progress<'_> {
     fn finished(&self, position: usize, result: &TestResult) {
         self.end(position);
         let device = self.device(position);
-        let mut state = device.state();
+        let mut state = device.state.lock();
         if state.round.is_none() {
             self.print(result);
             state.end(self.expected[position], result.duration);
@@ -369,7 +369,7 @@ impl Observer for Progress<'_> {
             status_line(&status.last_line(&device.name, state.not_run));
         }
         drop(state);
-        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut left = self.left.lock();
         *left -= 1;
         if *left == 0 {
             self.all_ended.notify_all();
@@ -387,7 +387,7 @@ impl DeviceProgress {
     /// Adds a test.
     fn add(&mut self, expected: Option<Duration>) {
         self.total += 1;
-        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.get_mut();
         match expected {
             Some(duration) => {
                 self.known += duration;
@@ -412,10 +412,6 @@ impl DeviceProgress {
         let left = state.known_left.saturating_sub(spent) / slots;
         let pace = pace(elapsed.saturating_mul(slots), done, self.known);
         Duration::try_from_secs_f64(left.as_secs_f64() * pace).unwrap_or(left)
-    }
-
-    fn state(&self) -> MutexGuard<'_, DeviceCounts> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -600,10 +596,10 @@ mod tests {
         for expected in [Some(seconds(90)), Some(seconds(60)), None] {
             device.add(expected);
         }
-        device.state().end(Some(seconds(90)), seconds(80));
-        device.state().end(None, seconds(10));
+        device.state.lock().end(Some(seconds(90)), seconds(80));
+        device.state.lock().end(None, seconds(10));
         // Three slots took 120 s for tests of 100 s and 10 s of the test that is running.
-        let left = device.known_left(&device.state(), seconds(10), seconds(40));
+        let left = device.known_left(&device.state.lock(), seconds(10), seconds(40));
         let pace = (120.0 + 20.0) / (110.0 + 20.0);
         assert!((left.as_secs_f64() - 50.0 / 3.0 * pace).abs() < 1e-6, "{left:?}");
     }

@@ -1,7 +1,9 @@
 //! Hands results and output from the threads that run tests to the thread that prints them.
 
 use std::io::{self, Write};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Condvar, Mutex};
 
 use crate::log::events::DeviceLost;
 use crate::log::recorder::Observer;
@@ -61,48 +63,37 @@ impl Cells {
     /// Waits until the tests of each device begin or the device is lost. Returns the devices that were lost
     /// before their first tests.
     pub fn wait_for_devices(&self) -> Vec<DeviceLost> {
-        let devices = self.begun.wait_while(self.devices(), |devices| devices.waiting > 0);
-        let devices = devices.unwrap_or_else(PoisonError::into_inner);
+        let mut devices = self.devices.lock();
+        self.begun.wait_while(&mut devices, |devices| devices.waiting > 0);
         devices.lost.iter().filter(|lost| lost.after.is_none()).cloned().collect()
     }
 
     /// Returns whether a test was not run since its device was lost.
     pub fn is_not_run_by_loss(&self, result: &TestResult) -> bool {
-        self.devices().lost.iter().any(|lost| lost.is_reason_of(result))
+        self.devices.lock().lost.iter().any(|lost| lost.is_reason_of(result))
     }
 
     /// Takes the devices that were lost.
     pub fn take_lost(&self) -> Vec<DeviceLost> {
-        std::mem::take(&mut self.devices().lost)
-    }
-
-    fn devices(&self) -> MutexGuard<'_, Devices> {
-        self.devices.lock().unwrap_or_else(PoisonError::into_inner)
+        std::mem::take(&mut self.devices.lock().lost)
     }
 
     /// Waits until all tests and workers have ended. Returns the results of workers.
     pub fn wait_for_workers(&self) -> Vec<TestResult> {
-        let workers = self.all_ended.wait_while(self.workers(), |workers| !workers.have_ended);
-        workers.unwrap_or_else(PoisonError::into_inner).results.clone()
-    }
-
-    fn workers(&self) -> MutexGuard<'_, Workers> {
-        self.workers.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut workers = self.workers.lock();
+        self.all_ended.wait_while(&mut workers, |workers| !workers.have_ended);
+        workers.results.clone()
     }
 
     fn change(&self, position: usize, change: impl FnOnce(&mut Cell)) {
-        change(&mut self.lock()[position]);
+        change(&mut self.cells.lock()[position]);
         self.changed.notify_all();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Cell>> {
-        self.cells.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for the result of a test and prints its lines meanwhile. `after_name`: the name of the
     /// test stands at the beginning of the line.
     pub fn wait(&self, position: usize, after_name: bool) -> TestResult {
-        let mut cells = self.lock();
+        let mut cells = self.cells.lock();
         let mut ends_line = after_name;
         loop {
             let lines = std::mem::take(&mut cells[position].lines);
@@ -112,11 +103,11 @@ impl Cells {
                     let _ = io::stdout().write_all(b"\n");
                 }
                 print_lines(&lines);
-                cells = self.lock();
+                cells = self.cells.lock();
             } else if let Some(result) = cells[position].result.take() {
                 return result;
             } else {
-                cells = self.changed.wait(cells).unwrap_or_else(PoisonError::into_inner);
+                self.changed.wait(&mut cells);
             }
         }
     }
@@ -150,21 +141,21 @@ impl Observer for Cells {
     }
 
     fn device_begins(&self) {
-        self.devices().waiting -= 1;
+        self.devices.lock().waiting -= 1;
         self.begun.notify_all();
     }
 
     fn device_lost(&self, lost: &DeviceLost) {
-        self.devices().lost.push(lost.clone());
+        self.devices.lock().lost.push(lost.clone());
     }
 
     fn ended(&self) {
-        self.workers().have_ended = true;
+        self.workers.lock().have_ended = true;
         self.all_ended.notify_all();
     }
 
     fn of_worker(&self, result: &TestResult) {
-        let results = &mut self.workers().results;
+        let results = &mut self.workers.lock().results;
         results.retain(|known| known.test != result.test);
         results.push(result.clone());
     }

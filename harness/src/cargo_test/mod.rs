@@ -14,10 +14,11 @@ use std::io::{self, BufWriter, Write};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use clap::Parser as _;
 use libtest_mimic::{Completion, Failed, FormatSetting, Trial};
+use parking_lot::Mutex;
 
 use self::cells::Cells;
 pub use self::command_line::CommandLine;
@@ -270,7 +271,7 @@ fn show(
             }
             let completion = completion(&result, &shows_failure);
             if result.verdict == Verdict::Pass {
-                passed.lock().unwrap_or_else(PoisonError::into_inner).push(result);
+                passed.lock().push(result);
             }
             completion
         }));
@@ -280,7 +281,7 @@ fn show(
         trials.push(Trial::test("workers", move || of_workers(&cells.wait_for_workers(), &page)));
     }
     let conclusion = libtest_mimic::run(&page.command_line.printing(), trials);
-    page.print_passed(&passed.lock().unwrap_or_else(PoisonError::into_inner));
+    page.print_passed(&passed.lock());
     conclusion
 }
 

@@ -4,7 +4,9 @@
 //! the environment and serves the runner from inside libtest.
 
 use std::ffi::OsString;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
+
+use parking_lot::Mutex;
 
 use crate::case::Case;
 use crate::config::Sync;
@@ -76,10 +78,10 @@ fn run_on_all_devices(setup: &Setup, test: &'static Test) -> Result<Vec<TestResu
     let results = Results::default();
     let recorder = Recorder::new(None, Sync::Off, false, &results);
     let never = Stop::new().expect("a socket pair can be made");
-    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let turn = TURN.lock();
     schedule::execute(&run, &recorder, &never);
     drop(turn);
-    Ok(results.0.into_inner().unwrap_or_else(PoisonError::into_inner))
+    Ok(results.0.into_inner())
 }
 
 /// Collects the results.
@@ -88,13 +90,13 @@ struct Results(Mutex<Vec<TestResult>>);
 
 impl Observer for Results {
     fn of_worker(&self, result: &TestResult) {
-        let mut results = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut results = self.0.lock();
         results.retain(|earlier| earlier.test != result.test);
         results.push(result.clone());
     }
 
     fn finished(&self, _position: usize, result: &TestResult) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(result.clone());
+        self.0.lock().push(result.clone());
     }
 }
 

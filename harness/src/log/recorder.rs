@@ -2,10 +2,11 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use indexmap::IndexMap;
+use parking_lot::Mutex;
 
 use crate::config::Sync;
 use crate::log::events::{Characterized, DeviceLost, End, Event, Finished, Round};
@@ -115,7 +116,7 @@ impl<'a> Recorder<'a> {
 
     /// Goes on with the sum of earlier logs, after this number of workers.
     pub(crate) fn go_on(&mut self, sum: Sum, workers: u32) {
-        let sinks = self.sinks.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let sinks = self.sinks.get_mut();
         sinks.sum = Some(sum);
         self.workers = AtomicU32::new(workers);
     }
@@ -129,16 +130,12 @@ impl<'a> Recorder<'a> {
         serde_json::to_writer(&mut line, &event).expect("events are plain data");
         line.push(b'\n');
         let is_start = matches!(event, Event::Started(_));
-        let mut sinks = self.sinks();
+        let mut sinks = self.sinks.lock();
         sinks.write(&line, event);
         match self.sync {
             Sync::Each if is_start => sinks.sync(),
             _ => self.is_dirty.store(true, Ordering::Relaxed),
         }
-    }
-
-    fn sinks(&self) -> MutexGuard<'_, Sinks> {
-        self.sinks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Syncs the log if it has new lines and the profile asks for a sync from time to time.
@@ -147,15 +144,15 @@ impl<'a> Recorder<'a> {
             return;
         }
         // Outside the lock: other threads write meanwhile.
-        let log = self.sinks().log.clone();
+        let log = self.sinks.lock().log.clone();
         if let Some(Err(error)) = log.map(|log| log.sync_data()) {
-            self.sinks().lose(error);
+            self.sinks.lock().lose(error);
         }
     }
 
     /// Returns whether events go anywhere.
     pub fn is_kept(&self) -> bool {
-        let sinks = self.sinks();
+        let sinks = self.sinks.lock();
         sinks.log.is_some() || sinks.to_stdout
     }
 
@@ -222,23 +219,23 @@ impl<'a> Recorder<'a> {
 
     /// The result of a test so far, if there is a log.
     pub fn result(&self, test: &str) -> Option<TestResult> {
-        self.sinks().sum.as_mut().map(|sum| sum.result(test).clone())
+        self.sinks.lock().sum.as_mut().map(|sum| sum.result(test).clone())
     }
 
     /// Records the end that `end` makes of the sum of all events so far.
     pub fn record_end(&self, end: impl FnOnce(Option<&Sum>) -> End) {
-        let end = end(self.sinks().sum.as_ref());
+        let end = end(self.sinks.lock().sum.as_ref());
         self.record(Event::End(end));
     }
 
     /// Takes the first error of standard output.
     pub fn take_stdout_error(&self) -> Option<io::Error> {
-        self.sinks().stdout_error.take()
+        self.sinks.lock().stdout_error.take()
     }
 
     /// Returns the sum of all events, if there is a log, and the end of the log that is lost.
     pub fn finish(self) -> (Option<RunLog>, Option<Loss>) {
-        let sinks = self.sinks.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let sinks = self.sinks.into_inner();
         (sinks.sum.map(Sum::finish), sinks.loss)
     }
 }

@@ -1,7 +1,8 @@
 //! The output of running tests, as lines.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::os::Source;
 
@@ -75,7 +76,7 @@ impl Echo {
     /// Returns the last lines of a test that have no newline.
     pub fn finished(&self, position: usize) -> Vec<(Source, String)> {
         let last_line = |from| {
-            let streams = &mut *self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+            let streams = &mut *self.streams.lock();
             let line = streams
                 .remove(&(position, from))
                 .filter(|stream| !stream.unfinished.is_empty())
@@ -90,7 +91,7 @@ impl Echo {
     }
 
     fn with_stream(&self, position: usize, from: Source, change: impl FnOnce(&mut Stream)) {
-        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut streams = self.streams.lock();
         change(streams.entry((position, from)).or_default());
     }
 

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
+
+use parking_lot::{Mutex, RwLock};
 
 use crate::case::Case;
 use crate::config::{
@@ -349,8 +350,7 @@ impl<'a> DeviceRun<'a> {
             return Some(worker);
         };
         // The other slots wait until the answer is recorded.
-        let mut is_characterized =
-            self.is_characterized.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut is_characterized = self.is_characterized.lock();
         if *is_characterized {
             return Some(worker);
         }
@@ -525,7 +525,7 @@ impl<'a> DeviceRun<'a> {
     fn record_of_worker(&self, name: &'static str, mut ended: Ran, repeated: Option<&Outcome>) {
         let id = [OF_WORKER, name, "@", self.device_id()].concat();
         let expectation = self.expectations_of_workers.get(name);
-        let mut of_workers = self.of_workers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut of_workers = self.of_workers.lock();
         let known = of_workers.entry(name).or_default();
         known.attempts += 1;
         ended.attempt.number = known.attempts;
@@ -638,7 +638,7 @@ impl<'a> DeviceRun<'a> {
         let duration = begin.elapsed();
         let result = match probed.map_err(WorkerLost::reason) {
             Ok(worker) => {
-                *self.probed.lock().unwrap_or_else(PoisonError::into_inner) = Some(worker);
+                *self.probed.lock() = Some(worker);
                 Ok(())
             }
             Err(reason) => Err(reason?),
@@ -650,7 +650,7 @@ impl<'a> DeviceRun<'a> {
 
     /// Takes the worker of the last good probe.
     pub fn take_probed(&self) -> Option<Worker> {
-        self.probed.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.probed.lock().take()
     }
 
     /// Records the final result of a test.

@@ -1,8 +1,9 @@
 //! The time that a device may cost a run without a result.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use crate::verdict::Outcome;
 
@@ -29,14 +30,14 @@ impl HangBudget {
 
     /// Adds the time of a test that did not end.
     pub fn add_timeout(&self, test: String, time: Duration) {
-        let mut spent = self.spent();
+        let mut spent = self.spent.lock();
         spent.time += time;
         *spent.tests.entry(test).or_default() += time;
     }
 
     /// Adds the time of a probe, or of a process that did not start or end.
     pub fn add(&self, time: Duration) {
-        self.spent().time += time;
+        self.spent.lock().time += time;
     }
 
     /// Adds the time of a test that was run again, unless it did not end, which [`add_timeout`](Self::add_timeout)
@@ -50,7 +51,7 @@ impl HangBudget {
     /// Returns the reason why no more tests are run, if the budget is spent: the tests that cost most, and the keys
     /// that help.
     pub fn is_spent(&self) -> Option<String> {
-        let spent = self.spent();
+        let spent = self.spent.lock();
         if spent.time < self.limit {
             return None;
         }
@@ -79,10 +80,6 @@ impl HangBudget {
         };
         let limit = humantime::format_duration(self.limit);
         Some(format!("hang budget of {limit} spent ({}): {help}", causes.join(", ")))
-    }
-
-    fn spent(&self) -> MutexGuard<'_, Spent> {
-        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

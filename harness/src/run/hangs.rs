@@ -4,8 +4,9 @@
 //! one, each.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use crate::config::short_limit;
 use crate::registry::FunctionId;
@@ -28,7 +29,7 @@ struct Cases {
 impl Hangs {
     /// Takes the end of a case into account.
     pub fn note(&self, function: FunctionId, position: usize, outcome: &Outcome, time: Duration) {
-        let mut functions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut functions = self.0.lock();
         let cases = functions.entry(function).or_default();
         match outcome {
             Outcome::Passed => cases.longest_pass = cases.longest_pass.max(time),
@@ -39,7 +40,7 @@ impl Hangs {
 
     /// Returns the short limit, if enough other cases have hung.
     pub fn limit(&self, function: FunctionId, position: usize) -> Option<Duration> {
-        let functions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let functions = self.0.lock();
         let cases = functions.get(&function)?;
         let others = cases.hung.iter().filter(|hung| **hung != position).count();
         (others >= CASES).then(|| short_limit(cases.longest_pass))

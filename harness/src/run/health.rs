@@ -1,7 +1,9 @@
 //! The health of a device while its tests run.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::log::events::DeviceLost;
 use crate::verdict::Outcome;
@@ -48,7 +50,7 @@ impl Health {
 
     /// Takes the outcome of a test into account. Returns true if a probe is due.
     pub fn note(&self, test: &str, outcome: &Outcome, is_expected: bool) -> bool {
-        let mut row = self.row();
+        let mut row = self.row.lock();
         match outcome {
             Outcome::Passed => *row = Row::default(),
             Outcome::Failed { .. } | Outcome::Crashed { .. } | Outcome::TimedOut { .. } => {
@@ -68,7 +70,7 @@ impl Health {
     /// passed, or the device is lost.
     pub fn begin_probe(&self) -> Option<MutexGuard<'_, ()>> {
         let good_probes = self.good_probes.load(Ordering::Relaxed);
-        let turn = self.probing.lock().unwrap_or_else(PoisonError::into_inner);
+        let turn = self.probing.lock();
         let is_needed =
             self.lost().is_none() && self.good_probes.load(Ordering::Relaxed) == good_probes;
         is_needed.then_some(turn)
@@ -77,7 +79,7 @@ impl Health {
     /// Takes a good probe into account.
     pub fn probe_passed(&self) {
         self.good_probes.fetch_add(1, Ordering::Relaxed);
-        let mut row = self.row();
+        let mut row = self.row.lock();
         row.suspects.clear();
         row.probe_at = row.length + FURTHER[row.good_probes.min(FURTHER.len() - 1)];
         row.good_probes += 1;
@@ -86,14 +88,10 @@ impl Health {
     /// Makes the device lost after a test, or before the first one. Returns the loss, unless the device was lost
     /// already.
     pub fn lose(&self, device: &str, reason: String, after: Option<String>) -> Option<&DeviceLost> {
-        let suspects = std::mem::take(&mut self.row().suspects);
+        let suspects = std::mem::take(&mut self.row.lock().suspects);
         let device = device.to_owned();
         self.lost.set(DeviceLost { device, reason, after, suspects }).ok()?;
         self.lost.get()
-    }
-
-    fn row(&self) -> MutexGuard<'_, Row> {
-        self.row.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

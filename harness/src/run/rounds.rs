@@ -4,7 +4,8 @@
 //! round, so that a fault that needs a long-lived worker shows.
 
 use std::collections::{HashSet, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::verdict::Outcome;
 
@@ -42,18 +43,18 @@ impl Rounds {
 
     /// The number of the running round, from 1; 0 before the first.
     pub fn number(&self) -> u32 {
-        self.state().number
+        self.state.lock().number
     }
 
     /// Returns whether a test of the next round is one of these.
     pub fn any(&self, mut is_one: impl FnMut(usize) -> bool) -> bool {
-        let state = self.state();
+        let state = self.state.lock();
         self.entries.iter().any(|position| state.next.contains(position) && is_one(*position))
     }
 
     /// Begins the next round over the tests that have run in this one. Returns the number of its tests.
     pub fn begin(&self) -> usize {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let mut order = self.entries.clone();
         if let Some(seed) = self.seed {
             let seed = seed.wrapping_add(u64::from(state.number));
@@ -68,14 +69,14 @@ impl Rounds {
 
     /// Takes the next test of the round, if possible one that has not to wait.
     pub fn take(&self, may_begin: impl Fn(usize) -> bool) -> Option<usize> {
-        let left = &mut self.state().left;
+        let left = &mut self.state.lock().left;
         let at = left.iter().position(|position| may_begin(*position));
         left.remove(at.unwrap_or(0))
     }
 
     /// Takes the outcome of a test into account.
     pub fn end(&self, position: usize, outcome: &Outcome) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if outcome.status().is_some() {
             state.next.insert(position);
         }
@@ -84,17 +85,13 @@ impl Rounds {
 
     /// Returns whether there are tests for another round.
     pub fn have_tests(&self) -> bool {
-        !self.state().next.is_empty()
+        !self.state.lock().next.is_empty()
     }
 
     /// Returns whether all tests of the round have run that ran in the first.
     pub fn is_whole(&self) -> bool {
-        let state = self.state();
+        let state = self.state.lock();
         state.left.is_empty() && !state.lacks_a_test
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

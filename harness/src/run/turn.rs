@@ -1,6 +1,6 @@
 //! The use of a device by one of its slots.
 
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// The use of a device by a slot, until it is dropped.
 pub(super) struct Turn<'a> {
@@ -18,7 +18,7 @@ enum Held<'a> {
 impl<'a> Turn<'a> {
     /// Waits until no other slot uses the device alone.
     pub fn shared(device: &'a RwLock<()>) -> Self {
-        let guard = device.read().unwrap_or_else(PoisonError::into_inner);
+        let guard = device.read();
         Self { device, held: Held::Shared(guard) }
     }
 
@@ -37,6 +37,6 @@ impl<'a> Turn<'a> {
     /// Waits until no other slot uses the device. Others may use it before.
     pub fn become_alone(&mut self) {
         self.held = Held::Nothing;
-        self.held = Held::Alone(self.device.write().unwrap_or_else(PoisonError::into_inner));
+        self.held = Held::Alone(self.device.write());
     }
 }

@@ -2,9 +2,9 @@
 //! references, and idle ones for later tests.
 
 use std::mem;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use clmatrix::{Context, Device, Result};
+use parking_lot::{Mutex, MutexGuard};
 
 use super::kept_context::KeptContext;
 
@@ -37,7 +37,7 @@ static KEPT: Mutex<KeptContexts> = Mutex::new(KeptContexts {
 
 /// Returns the contexts of this process.
 pub(super) fn kept() -> MutexGuard<'static, KeptContexts> {
-    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
+    KEPT.lock()
 }
 
 /// Returns an idle context for the running test, or a new one.

@@ -2,7 +2,8 @@
 
 use std::fmt::Display;
 use std::mem;
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 /// The properties of the running test.
 static RECORDED: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
@@ -17,10 +18,10 @@ static RECORDED: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
 /// ```
 pub fn record_property(name: impl Into<String>, value: impl Display) {
     let property = (name.into(), value.to_string());
-    RECORDED.lock().unwrap_or_else(PoisonError::into_inner).push(property);
+    RECORDED.lock().push(property);
 }
 
 /// Takes the properties recorded since the last call.
 pub(crate) fn take() -> Vec<(String, String)> {
-    mem::take(&mut *RECORDED.lock().unwrap_or_else(PoisonError::into_inner))
+    mem::take(&mut *RECORDED.lock())
 }
