@@ -86,7 +86,7 @@ pub fn recorded(header: &RunHeader) -> Option<RunArguments> {
 ///
 /// The log is elsewhere.
 pub fn place(unfinished: &Unfinished, run_id: String) -> Result<Place, AnyError> {
-    let log = unfinished.files.last().expect("a run has a log");
+    let log = unfinished.sum.files.last().expect("a run has a log");
     let mut above = log.ancestors().skip(1);
     match (above.next(), above.next(), above.next()) {
         (Some(run), Some(runs), Some(folder)) if runs.ends_with("runs") => Ok(Place {

@@ -15,7 +15,6 @@ pub(crate) struct Accepted {
 impl From<Accepted> for ResumedRun {
     fn from(accepted: Accepted) -> Self {
         let Accepted { unfinished, differences } = accepted;
-        let Unfinished { files, sum, header, duration, workers, .. } = unfinished;
-        Self { run_id: header.run_id, sum, files, duration, workers, differences }
+        Self { sum: unfinished.sum, differences }
     }
 }

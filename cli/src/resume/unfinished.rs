@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
 use clmatrix_harness::private::log::events::{Event, Finished, Started};
 use clmatrix_harness::private::log::read_error::ReadError;
@@ -16,16 +15,10 @@ const CUTS: u32 = 2;
 
 /// A run with its logs so far.
 pub struct Unfinished {
-    /// The logs, the oldest first.
-    pub files: Vec<PathBuf>,
     /// The sum of their events.
     pub sum: Sum,
     /// The header of its first part.
     pub header: RunHeader,
-    /// Wall time of the parts of the run.
-    pub duration: Duration,
-    /// The number of workers.
-    pub workers: u32,
     executions: Executions,
 }
 
@@ -36,7 +29,6 @@ struct Executions {
     tests: Vec<String>,
     /// The positions of the planned tests in that list and their executions, by their ids.
     planned: HashMap<String, (u32, Execution)>,
-    workers: u32,
     /// The id of the last test that each slot of a device has begun in this part of the run.
     last_begun: HashMap<(String, u32), String>,
     /// True if there is an event of a test, so that the plan is whole.
@@ -68,14 +60,11 @@ impl Unfinished {
     /// Reads the log of a run; `None` if the run came to its end.
     pub fn read(file: &Path) -> Result<Option<Self>, ReadError> {
         let (mut sum, mut executions) = (Sum::default(), Executions::default());
-        let files = sum.add_files(file, |event| executions.add(event))?;
+        sum.add_files(file, |event| executions.add(event))?;
         executions.cut();
-        let log = sum.log().expect("it has a header");
-        let (header, duration) = (log.header.clone(), log.duration);
+        let header = sum.log().expect("it has a header").header.clone();
         let is_over = executions.is_over;
-        let workers = executions.workers;
-        let unfinished = Self { files, sum, header, duration, workers, executions };
-        Ok((!is_over).then_some(unfinished))
+        Ok((!is_over).then_some(Self { sum, header, executions }))
     }
 
     /// The position of a planned test in the list of tests, and its executions.
@@ -134,7 +123,6 @@ impl Executions {
 
     fn start(&mut self, started: &Started) {
         self.has_begun = true;
-        self.workers = self.workers.max(started.worker.unwrap_or_default());
         let device = &started.device;
         let path = self.tests.get(started.test as usize);
         let id = path.map(|path| format!("{path}@{device}"));
@@ -175,7 +163,7 @@ impl Executions {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
-    use std::time::SystemTime;
+    use std::time::{Duration, SystemTime};
 
     use super::*;
     use clmatrix_harness::private::log::events::End;
@@ -302,7 +290,6 @@ mod tests {
         let begun = begun.map(|events| read(&events).expect("no end").has_begun());
         assert_eq!(begun, [false, true, true, true]);
         assert!(read(&[]).expect("no end").planned("s::x@d").is_none());
-        assert_eq!(read(&[start(1, 1), start(2, 3)]).expect("no end").workers, 9);
     }
 
     #[test]

@@ -114,11 +114,11 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Goes on with the sum of earlier logs, after this number of workers.
-    pub(crate) fn go_on(&mut self, sum: Sum, workers: u32) {
-        let sinks = self.sinks.get_mut();
-        sinks.sum = Some(sum);
-        self.workers = AtomicU32::new(workers);
+    /// Goes on with the sum of earlier logs, after its last worker.
+    pub(crate) fn go_on(&mut self, sum: Sum) {
+        let workers = sum.log().and_then(|log| log.slots.keys().max().copied());
+        self.workers = AtomicU32::new(workers.unwrap_or_default());
+        self.sinks.get_mut().sum = Some(sum);
     }
 
     /// Adds a line to the log. Does nothing if events go nowhere.

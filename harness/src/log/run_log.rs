@@ -77,8 +77,8 @@ impl RunLog {
     /// Reads the log of a run, whether or not that run came to its end. Long outputs stay in the file.
     pub fn read(path: &Path) -> Result<Self, ReadError> {
         let mut sum = Sum::default();
-        let files = sum.add_files(path, |_| {})?;
-        Ok(Self { files, ..sum.finish() })
+        sum.add_files(path, |_| {})?;
+        Ok(sum.finish())
     }
 
     /// Reads a log from a stream, which `name` names in errors. All outputs are kept.

@@ -40,26 +40,24 @@ pub struct Sum {
     results: Results,
     /// The tests that ran in earlier rounds, by their places.
     rounds: HashMap<usize, RoundResults>,
-    /// The number of logs that were added whole.
-    files: usize,
+    /// The logs that were added whole, the oldest first.
+    pub files: Vec<PathBuf>,
     /// The time at which the run began or was resumed, and its duration before.
     resumed: Option<(SystemTime, Duration)>,
 }
 
 impl Sum {
-    /// Adds the events of a log and of those that it goes on with, and shows each to `also` before. Returns these
-    /// logs, the oldest first.
+    /// Adds the events of a log and of those that it goes on with, and shows each to `also` before.
     pub fn add_files(
         &mut self,
         path: &Path,
         mut also: impl FnMut(&Event),
-    ) -> Result<Vec<PathBuf>, ReadError> {
-        let files = chain::of(path)?;
-        for file in &files {
-            self.add_all(Lines::open(file)?, file, true, &mut also)?;
-            self.files += 1;
+    ) -> Result<(), ReadError> {
+        for file in chain::of(path)? {
+            self.add_all(Lines::open(&file)?, &file, true, &mut also)?;
+            self.files.push(file);
         }
-        Ok(files)
+        Ok(())
     }
 
     /// Adds the events of a log.
@@ -139,7 +137,8 @@ impl Sum {
                 {
                     result.stdout = String::new();
                     result.stderr = String::new();
-                    result.output_at = Some(OutputPlace { file: self.files, line: place }.into());
+                    result.output_at =
+                        Some(OutputPlace { file: self.files.len(), line: place }.into());
                 }
                 let written = |known: Arc<WrittenExpectation>| {
                     let written = log.expectations.get(known.position()).cloned();
@@ -248,7 +247,7 @@ impl Sum {
             }
         }
         let log = self.log.expect("a log begins with its header");
-        RunLog { results, rounds: all_rounds, tests, ..log }
+        RunLog { results, rounds: all_rounds, tests, files: self.files, ..log }
     }
 }
 

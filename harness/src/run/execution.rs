@@ -96,15 +96,13 @@ impl Execution<'_> {
         let stop = Stop::on_signals()?;
         let started = Instant::now();
         self.header.time = SystemTime::now();
-        let (mut before, mut files) = (Duration::ZERO, Vec::new());
-        match resumed {
-            None => self.record_head(&recorder),
-            Some(mut resumed) => {
-                before = resumed.duration;
-                files = std::mem::take(&mut resumed.files);
-                self.go_on(&mut recorder, resumed);
+        let before = match resumed {
+            None => {
+                self.record_head(&recorder);
+                Duration::ZERO
             }
-        }
+            Some(resumed) => self.go_on(&mut recorder, resumed),
+        };
         if let Some(seed) = self.run.seed {
             status_line(&format!("shuffle seed: {seed}"));
         }
@@ -138,8 +136,7 @@ impl Execution<'_> {
         let mut errors = Vec::from_iter(output_result(printed).err());
         errors.extend(loss.map(|loss| self.in_report_folder(&loss)));
         let log = log.zip(folder).map(|(mut log, folder)| {
-            files.push(folder.path.join(LOG));
-            log.files = files;
+            log.files.push(folder.path.join(LOG));
             let written = self.write_reports(&log, &folder.path);
             errors.extend(written.err().map(|error| in_folder(&folder.path, &error)));
             log
@@ -194,10 +191,13 @@ impl Execution<'_> {
         written.for_each(|known| recorder.record(Event::Expectation(known)));
     }
 
-    /// Goes on with an unfinished run. Tests that took the machine down have crashed.
-    fn go_on(&self, recorder: &mut Recorder<'_>, resumed: ResumedRun) {
-        let ResumedRun { run_id, sum, workers, differences, .. } = resumed;
-        recorder.go_on(sum, workers);
+    /// Goes on with an unfinished run. Tests that took the machine down have crashed. Returns the wall time of the run
+    /// so far.
+    fn go_on(&self, recorder: &mut Recorder<'_>, resumed: ResumedRun) -> Duration {
+        let ResumedRun { sum, differences } = resumed;
+        let log = sum.log().expect("it has a header");
+        let (run_id, duration) = (log.header.run_id.clone(), log.duration);
+        recorder.go_on(sum);
         let resumes = Some(Resumes { run_id, differences });
         let header = RunHeader { resumes, ..self.header.clone() };
         let time = header.time;
@@ -213,6 +213,7 @@ impl Execution<'_> {
             let result = TestResult::new(plan.id(entry), attempt, expectation);
             recorder.finished(position, &result);
         }
+        duration
     }
 
     /// Syncs the log at most once a second, and stops the run at its deadline, until `end`.
