@@ -17,7 +17,7 @@ use std::time::SystemTime;
 
 use clmatrix_harness::private::config::{Sync, WrittenExpectation};
 use clmatrix_harness::private::log::events::{DeviceAbsent, End, Event};
-use clmatrix_harness::private::log::plan::{self, PlannedTest, PositionRanges};
+use clmatrix_harness::private::log::plan::{self, PlannedTest};
 use clmatrix_harness::private::log::program_record::ProgramRecord;
 use clmatrix_harness::private::log::recorder::{Observer, Recorder};
 use clmatrix_harness::private::log::run_header::{MergedRun, RunHeader, command_line};
@@ -120,15 +120,13 @@ impl Merge {
         for record in devices.into_values() {
             recorder.record(Event::Device(Box::new(record)));
         }
-        let ranges = planned.into_iter().map(|(device, mut positions)| {
+        let planned = planned.into_iter().map(|(device, mut positions)| {
             positions.sort_unstable();
             positions.dedup();
-            let mut ranges = PositionRanges::default();
-            positions.into_iter().for_each(|position| ranges.push(position));
-            (device, ranges)
+            (device, positions)
         });
         let tests: Vec<_> = union.tests.values().cloned().collect();
-        plan::events(&tests, ranges).into_iter().for_each(|event| recorder.record(event));
+        plan::events(&tests, planned).into_iter().for_each(|event| recorder.record(event));
         for expected in absent {
             recorder.record(Event::DeviceAbsent(DeviceAbsent { expected }));
         }

@@ -52,28 +52,16 @@ pub struct PlannedDevice {
     pub ranges: Vec<(u32, u32)>,
 }
 
-/// The first and the last of each range of positions, in their order.
-#[derive(Default)]
-pub struct PositionRanges(Vec<(u32, u32)>);
-
-impl PositionRanges {
-    /// Adds a position behind all others.
-    pub fn push(&mut self, position: u32) {
-        match self.0.last_mut() {
-            Some((_, end)) if *end + 1 == position => *end = position,
-            _ => self.0.push((position, position)),
-        }
-    }
-}
-
-/// Returns the events of a list of tests, and of the positions of the tests of each device.
+/// Returns the events of a list of tests, and of the positions of the tests of each device, which ascend.
 pub fn events(
     tests: &[PlannedTest],
-    devices: impl IntoIterator<Item = (String, PositionRanges)>,
+    devices: impl IntoIterator<Item = (String, Vec<u32>)>,
 ) -> Vec<Event> {
     let parts = tests.chunks(MOST).map(|tests| PlannedTests { tests: tests.to_vec() });
     let mut events: Vec<Event> = parts.map(Event::Plan).collect();
-    for (device, PositionRanges(ranges)) in devices {
+    for (device, positions) in devices {
+        let ranges = positions.chunk_by(|position, next| position + 1 == *next);
+        let ranges: Vec<_> = ranges.map(|range| (range[0], range[range.len() - 1])).collect();
         events.extend(ranges.chunks(MOST).map(|ranges| {
             Event::PlanDevice(PlannedDevice { device: device.clone(), ranges: ranges.to_vec() })
         }));
@@ -88,8 +76,7 @@ mod tests {
     #[test]
     fn a_long_plan_has_several_lines() {
         let tests: Vec<_> = (0..MOST + 1).map(|n| PlannedTest::unplanned(&n.to_string())).collect();
-        let mut positions = PositionRanges::default();
-        (0..=2 * MOST as u32).step_by(2).for_each(|position| positions.push(position));
+        let positions = (0..=2 * MOST as u32).step_by(2).collect();
         let (mut found, mut ranges) = (Vec::new(), Vec::new());
         for event in events(&tests, [("d".to_owned(), positions)]) {
             match event {

@@ -1,12 +1,14 @@
 //! The plan of a run: tests x devices, as far as the filters accept them.
 
+use std::iter::repeat_n;
+
 use indexmap::IndexMap;
 
 use crate::case::Case;
 use crate::devices::TestDevice;
 use crate::devices::run_device::HOST;
 use crate::log::events::Event;
-use crate::log::plan::{self, PlannedTest, PositionRanges};
+use crate::log::plan::{self, PlannedTest};
 use crate::log::program_record::ProgramRecord;
 
 /// The device part of the id of a test that needs a device on a machine without one.
@@ -56,11 +58,9 @@ impl Plan {
         let mut entries = Vec::new();
         for test in tests {
             let path = test.path(home);
-            let on_devices = (0..devices.len() as u32).map(Some);
-            let on: &mut dyn Iterator<Item = Option<u32>> = if test.once() || devices.is_empty() {
-                &mut std::iter::once(None)
-            } else {
-                &mut { on_devices }
+            let on: Vec<Option<u32>> = match test.once() || devices.is_empty() {
+                true => vec![None],
+                false => (0..devices.len() as u32).map(Some).collect(),
             };
             for device in on {
                 let entry = Planned { test: test.clone(), device };
@@ -74,54 +74,45 @@ impl Plan {
         Self { devices, entries, home }
     }
 
+    /// The entries of each test, which stand together.
+    fn by_test(&self) -> impl Iterator<Item = &[Planned]> {
+        self.entries.chunk_by(|entry, next| entry.test.is(&next.test))
+    }
+
     /// The position of each entry's test among the tests of the plan, without regard to devices.
     pub fn test_positions(&self) -> Vec<u32> {
-        let mut last: Option<(&Case, u32)> = None;
-        let mut positions = Vec::with_capacity(self.entries.len());
-        for Planned { test, .. } in &self.entries {
-            // The entries of a test stand together.
-            let position = match last {
-                None => 0,
-                Some((before, position)) if before.is(test) => position,
-                Some((_, position)) => position + 1,
-            };
-            last = Some((test, position));
-            positions.push(position);
-        }
-        positions
+        let of_each = (0..).zip(self.by_test());
+        of_each.flat_map(|(position, entries)| repeat_n(position, entries.len())).collect()
     }
 
     /// Returns the events of the plan.
     pub fn events(&self) -> Vec<Event> {
         let mut tests: Vec<PlannedTest> = Vec::new();
-        let mut devices: IndexMap<&str, PositionRanges> = IndexMap::new();
-        for (entry, position) in self.entries.iter().zip(self.test_positions()) {
-            if position as usize == tests.len() {
-                let (file, line) = entry.test.source();
-                tests.push(PlannedTest {
-                    path: self.path(entry),
-                    file: Some(file.into()),
-                    line,
-                    requires: entry.test.requires().iter().map(ToString::to_string).collect(),
-                });
+        let mut devices: IndexMap<String, Vec<u32>> = IndexMap::new();
+        for (position, entries) in (0..).zip(self.by_test()) {
+            let first = &entries[0];
+            let (file, line) = first.test.source();
+            tests.push(PlannedTest {
+                path: self.path(first),
+                file: Some(file.into()),
+                line,
+                requires: first.test.requires().iter().map(ToString::to_string).collect(),
+            });
+            for entry in entries {
+                devices.entry(self.device_id(entry).to_owned()).or_default().push(position);
             }
-            devices.entry(self.device_id(entry)).or_default().push(position);
         }
-        let devices = devices.into_iter().map(|(device, ranges)| (device.to_owned(), ranges));
         plan::events(&tests, devices)
     }
 
     /// The programs of the tests of other programs, each once.
     pub fn programs(&self) -> Vec<ProgramRecord> {
-        let mut programs = Vec::new();
-        for entry in &self.entries {
-            if let Case::Outside(test) = &entry.test {
-                let program = test.program();
-                if programs.last() != Some(&program) {
-                    programs.push(program);
-                }
-            }
-        }
+        let program = |entries: &[Planned]| match &entries[0].test {
+            Case::Outside(test) => Some(test.program()),
+            Case::Registered(_) => None,
+        };
+        let mut programs: Vec<_> = self.by_test().filter_map(program).collect();
+        programs.dedup();
         programs
     }
 
