@@ -1,15 +1,15 @@
 //! The first line of an event log: how the run was made.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
+use super::events::Event;
+use super::lines::Lines;
 use super::program_record::ProgramRecord;
-use super::read_error::ReadError;
+use super::read_error::{LogError, ReadError};
 use super::selected_tests::SelectedTests;
 use crate::config::{DeviceSettings, JunitOptions};
 use crate::devices::run_device::RunDevice;
@@ -151,14 +151,10 @@ impl RunHeader {
     ///
     /// The file cannot be read, or its first line is no header.
     pub fn read(log: &Path) -> Result<Self, ReadError> {
-        let io = |error| ReadError::Io { path: log.to_owned(), error };
-        let mut line = Vec::new();
-        BufReader::new(File::open(log).map_err(io)?).read_until(b'\n', &mut line).map_err(io)?;
-        serde_json::from_slice(&line).map_err(|error| ReadError::Line {
-            path: log.to_owned(),
-            line: 1,
-            error,
-        })
+        match Lines::open(log)?.next()? {
+            Some((Event::Run(header), _)) => Ok(*header),
+            _ => Err(ReadError::Log { path: log.to_owned(), error: LogError::NoHeader }),
+        }
     }
 
     /// Returns whether arguments select a part of the tests. A shard is a part of the selected tests.

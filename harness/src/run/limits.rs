@@ -8,13 +8,11 @@ use crate::run::hang_budget::HangBudget;
 use crate::run::hangs::Hangs;
 use crate::run::health::Health;
 use crate::run::state::{RunState, WorkerConfig};
-use crate::run::test_worker::TestWorker;
 use crate::text::counted;
 
 /// The limits of the tests of one device.
 pub(super) struct Limits<'a> {
     state: &'a RunState<'a>,
-    tests_per_worker: Option<usize>,
     pub health: Health,
     pub hang_budget: HangBudget,
     pub hangs: Hangs,
@@ -26,7 +24,6 @@ impl<'a> Limits<'a> {
     pub fn new(state: &'a RunState<'a>, config: &WorkerConfig) -> Self {
         Self {
             state,
-            tests_per_worker: config.settings.tests_per_worker,
             health: Health::default(),
             hang_budget: HangBudget::new(config.settings.hang_budget),
             hangs: Hangs::default(),
@@ -59,10 +56,5 @@ impl<'a> Limits<'a> {
         if run.max_fail.is_some_and(|most| unexpected >= most) {
             stop.request(&format!("--max-fail: {}", counted(unexpected, "unexpected result")));
         }
-    }
-
-    /// Returns whether a worker has run as many tests as it may.
-    pub fn is_worn(&self, worker: &TestWorker) -> bool {
-        self.tests_per_worker.is_some_and(|most| worker.tests >= most)
     }
 }

@@ -12,7 +12,7 @@ use crate::permits::Permits;
 use crate::run::device_run::DeviceRun;
 use crate::run::interrupt::Stop;
 use crate::run::slot::Slot;
-use crate::run::state::{Run, RunState, WorkerConfig};
+use crate::run::state::{Run, RunState};
 
 /// Runs everything; returns when each entry of the plan has a result. Returns whether some device made fewer rounds
 /// than it should.
@@ -63,25 +63,22 @@ fn run_rounds(device_run: &DeviceRun<'_>) -> bool {
     lacks_rounds
 }
 
-fn device_runs<'a>(state: &'a RunState<'a>) -> Vec<DeviceRun<'a>> {
+/// The tests of each device, and at last those that need none.
+fn device_runs<'a>(state: &'a RunState<'a>) -> impl Iterator<Item = DeviceRun<'a>> {
     let run = state.run;
-    let configs = run.devices.iter().chain([&run.host]);
-    let devices = run.plan.devices.iter().map(Some).chain([None]).zip(&run.expectations.of_workers);
     let host = run.devices.len();
     let mut entries = vec![Vec::new(); host + 1];
     for (position, entry) in run.plan.entries.iter().enumerate() {
         entries[entry.device.map_or(host, |device| device as usize)].push(position);
     }
-    let device_run = |((config, (device, expectations)), mut entries): (
-        (&'a WorkerConfig, (_, _)),
-        Vec<usize>,
-    )| {
+    entries.into_iter().enumerate().map(move |(at, mut entries)| {
+        let config = run.devices.get(at).unwrap_or(&run.host);
         if run.seed.is_none() && config.settings.slots.count() > 1 {
             order_longest_first(&mut entries, run);
         }
-        DeviceRun::new(state, config, device, expectations, entries)
-    };
-    configs.zip(devices).zip(entries).map(device_run).collect()
+        let expectations = &run.expectations.of_workers[at];
+        DeviceRun::new(state, config, run.plan.devices.get(at), expectations, entries)
+    })
 }
 
 /// Orders tests for several slots, so that no long test is left to one of them at the end: those of

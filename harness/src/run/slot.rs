@@ -103,8 +103,7 @@ impl<'a> Slot<'a> {
         let retry = Retry { device_run, position };
         let result = retry.run(result, |before| self.repeat(position, before, &mut needs_probe));
         device_run.finished(position, &result);
-        if is_apart || self.worker.as_ref().is_some_and(|worker| device_run.limits.is_worn(worker))
-        {
+        if is_apart || self.is_worn() {
             self.leave(&mut turn);
         }
         if needs_probe {
@@ -214,6 +213,12 @@ impl<'a> Slot<'a> {
             && !last.is_of_reused_context()
             && !self.device_run.retries(position, &last);
         is_foreign.then(|| last.attempt.into())
+    }
+
+    /// Returns whether the worker has run as many tests as it may.
+    fn is_worn(&self) -> bool {
+        let most = self.device_run.config.settings.tests_per_worker;
+        self.worker.as_ref().zip(most).is_some_and(|(worker, most)| worker.tests >= most)
     }
 
     /// Asks the worker to leave, and drops it. Records its end if it is none as it should be.

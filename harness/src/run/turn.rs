@@ -24,9 +24,7 @@ impl<'a> Turn<'a> {
 
     /// Waits until no other slot uses the device.
     pub fn alone(device: &'a RwLock<()>) -> Self {
-        let mut turn = Self { device, held: Held::Nothing };
-        turn.become_alone();
-        turn
+        Self { device, held: Held::Alone(device.write()) }
     }
 
     /// Returns whether other slots may use the device, too.
