@@ -1,26 +1,32 @@
-//! Times and durations in the event log.
+//! Times and durations in the event log: types for `#[serde(with)]`.
+
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
 /// Times as text that people and other programs read.
-pub(crate) mod rfc3339 {
-    use std::time::SystemTime;
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(inline, with = "String"))]
+pub enum Rfc3339 {}
 
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
+impl Rfc3339 {
+    /// Writes the text.
     pub fn serialize<S: Serializer>(time: &SystemTime, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(&humantime::format_rfc3339_micros(*time))
     }
 
+    /// Reads the text.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<SystemTime, D::Error> {
         humantime::parse_rfc3339(&String::deserialize(from)?).map_err(D::Error::custom)
     }
 }
 
 /// Durations as whole nanoseconds.
-pub mod nanoseconds {
-    use std::time::Duration;
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(inline, with = "u64"))]
+pub enum Nanoseconds {}
 
-    use serde::{Deserialize, Deserializer, Serializer};
-
+impl Nanoseconds {
     /// Writes the number, or the largest one instead of a larger one.
     pub fn serialize<S: Serializer>(duration: &Duration, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_u64(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))

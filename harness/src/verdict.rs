@@ -31,8 +31,7 @@ pub enum Outcome {
     /// It did not end in time.
     TimedOut {
         /// The limit that it was given.
-        #[serde(rename = "limit_ns", with = "crate::serde_time::nanoseconds")]
-        #[cfg_attr(feature = "schema", schemars(with = "u64"))]
+        #[serde(rename = "limit_ns", with = "crate::serde_time::Nanoseconds")]
         limit: Duration,
     },
     /// It did not run, since the device lacks something or the configuration says so.

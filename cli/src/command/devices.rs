@@ -12,7 +12,7 @@ use clmatrix_characterize::show::text_table::aligned;
 use clmatrix_harness::private::devices::icd::{ALL_DRIVERS, SHOWS_ONE_DRIVER};
 use clmatrix_harness::private::devices::{FoundPlatform, Machine, TestDevice};
 use clmatrix_harness::private::run::interrupt::Stop;
-use clmatrix_harness::private::serde_time::nanoseconds;
+use clmatrix_harness::private::serde_time::Nanoseconds;
 use clmatrix_harness::private::setup::Setup;
 use clmatrix_harness::private::target::{Target, UNEXPECTED};
 use clmatrix_harness::private::terminal::{AnyError, print};
@@ -50,7 +50,7 @@ pub struct DevicesArguments {
 #[derive(Serialize)]
 struct ProbedDevice {
     id: String,
-    #[serde(rename = "duration_ns", with = "nanoseconds")]
+    #[serde(rename = "duration_ns", with = "Nanoseconds")]
     duration: Duration,
     /// The reason why the device does not work.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clmatrix_characterize::measure::{Finding, Measured};
 use clmatrix_harness::private::devices::run_device::RunDevice;
 use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::serde_time::nanoseconds;
+use clmatrix_harness::private::serde_time::Nanoseconds;
 use clmatrix_harness::private::target::SUCCESS;
 use indexmap::{IndexMap, IndexSet};
 use serde::Serialize;
@@ -38,7 +38,7 @@ pub(crate) struct HostRun {
     /// The number of results of each verdict.
     pub(crate) results: String,
     /// Wall time of the run.
-    #[serde(rename = "duration_ns", with = "nanoseconds")]
+    #[serde(rename = "duration_ns", with = "Nanoseconds")]
     pub(crate) duration: Duration,
     /// The facts of the machine.
     #[serde(skip)]

@@ -29,7 +29,7 @@ use super::value::{
 };
 use super::version_range::{VersionPattern, VersionRange};
 use crate::devices::run_device::RunDevice;
-use crate::serde_time::nanoseconds;
+use crate::serde_time::Nanoseconds;
 
 /// The settings of a run.
 #[derive(Clone, Debug)]
@@ -60,8 +60,7 @@ pub struct Profile {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceSettings {
     /// The time limit of a test that has none of its own.
-    #[serde(rename = "timeout_ns", with = "nanoseconds")]
-    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
+    #[serde(rename = "timeout_ns", with = "Nanoseconds")]
     pub timeout: Duration,
     /// The time limit that an override gives the test, in place of its own.
     #[serde(skip)]

@@ -10,7 +10,7 @@ use crate::devices::TestDevice;
 use crate::devices::icd::Driver;
 use crate::devices::run_device::RunDevice;
 use crate::os;
-use crate::serde_time::rfc3339;
+use crate::serde_time::Rfc3339;
 use crate::system;
 
 /// A selected device.
@@ -41,8 +41,7 @@ pub struct DriverFile {
     /// The size in bytes.
     pub size: u64,
     /// The time of the last change.
-    #[serde(with = "rfc3339")]
-    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    #[serde(with = "Rfc3339")]
     pub modified: SystemTime,
     /// The build id, in hexadecimal digits.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -19,7 +19,7 @@ use super::run_header::RunHeader;
 use crate::config::WrittenExpectation;
 use crate::devices::failure::FailedDriver;
 use crate::result::test_result::TestResult;
-use crate::serde_time::{nanoseconds, rfc3339};
+use crate::serde_time::{Nanoseconds, Rfc3339};
 use crate::verdict::Outcome;
 
 /// One line of the log.
@@ -128,12 +128,10 @@ pub struct WorkerStarted {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker: Option<u32>,
     /// The time of the start.
-    #[serde(with = "rfc3339")]
-    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    #[serde(with = "Rfc3339")]
     pub time: SystemTime,
     /// The time until the worker was ready for its first test.
-    #[serde(rename = "duration_ns", with = "nanoseconds")]
-    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
+    #[serde(rename = "duration_ns", with = "Nanoseconds")]
     pub duration: Duration,
     /// The reason why no worker could be started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -153,8 +151,7 @@ pub struct Started {
     /// The device: its id, `host` or `no-device`.
     pub device: String,
     /// The time.
-    #[serde(with = "rfc3339")]
-    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    #[serde(with = "Rfc3339")]
     pub time: SystemTime,
     /// Counts the executions of this test on this device, from 1.
     pub attempt: u32,
@@ -198,15 +195,13 @@ pub struct Probed {
     /// The id of the device.
     pub device: String,
     /// The time of the start.
-    #[serde(with = "rfc3339")]
-    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    #[serde(with = "Rfc3339")]
     pub time: SystemTime,
     /// The failure, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// The time for the worker and the probe.
-    #[serde(rename = "duration_ns", with = "nanoseconds")]
-    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
+    #[serde(rename = "duration_ns", with = "Nanoseconds")]
     pub duration: Duration,
 }
 
@@ -253,8 +248,7 @@ pub struct End {
     /// True if it was cut short: by Ctrl-C, a deadline, or unexpected results.
     pub interrupted: bool,
     /// Wall time of the run, with that of the runs before it that it goes on with.
-    #[serde(rename = "duration_ns", with = "nanoseconds")]
-    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
+    #[serde(rename = "duration_ns", with = "Nanoseconds")]
     pub duration: Duration,
     /// The exit status of `clmatrix run`.
     pub exit_status: u8,

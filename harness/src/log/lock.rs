@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 
 use crate::os;
-use crate::serde_time::rfc3339;
+use crate::serde_time::Rfc3339;
 use crate::terminal::status_line;
 
 /// A lock that this process holds until it is dropped.
@@ -24,7 +24,7 @@ pub(crate) struct Lock {
 pub(crate) struct Holder {
     host: String,
     pid: u32,
-    #[serde(with = "rfc3339")]
+    #[serde(with = "Rfc3339")]
     time: SystemTime,
 }
 

@@ -13,7 +13,7 @@ use super::read_error::{LogError, ReadError};
 use super::selected_tests::SelectedTests;
 use crate::config::{DeviceSettings, JunitOptions};
 use crate::devices::run_device::RunDevice;
-use crate::serde_time::rfc3339;
+use crate::serde_time::Rfc3339;
 use crate::shard::Shard;
 
 /// How, where and when a run was made.
@@ -25,8 +25,7 @@ pub struct RunHeader {
     /// The id of the run. Ids sort by time.
     pub run_id: String,
     /// The time of the start.
-    #[serde(with = "rfc3339")]
-    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    #[serde(with = "Rfc3339")]
     pub time: SystemTime,
     /// The machine's name.
     pub host: String,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ended::Ended;
 use super::findings::Findings;
-use crate::serde_time::rfc3339;
+use crate::serde_time::Rfc3339;
 use crate::stacks::Stacks;
 use crate::verdict::{Outcome, Verdict};
 
@@ -25,8 +25,7 @@ pub struct Attempt {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker: Option<u32>,
     /// The time at which it was started.
-    #[serde(with = "rfc3339")]
-    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    #[serde(with = "Rfc3339")]
     pub started: SystemTime,
     /// The verdict of this attempt, or of the one that it repeats, in a context that another test had before, or in
     /// a worker that has outlived an expected failure, if that was unexpected.

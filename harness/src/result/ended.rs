@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::findings::Findings;
-use crate::serde_time::nanoseconds;
+use crate::serde_time::Nanoseconds;
 use crate::verdict::Outcome;
 
 /// The end of one execution of a test, as its process tells it.
@@ -16,8 +16,7 @@ pub struct Ended {
     #[serde(flatten)]
     pub outcome: Outcome,
     /// Wall time of the test itself.
-    #[serde(rename = "duration_ns", with = "nanoseconds")]
-    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
+    #[serde(rename = "duration_ns", with = "Nanoseconds")]
     pub duration: Duration,
     /// The records and leftovers of the test.
     #[serde(flatten)]
