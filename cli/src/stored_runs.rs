@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clmatrix_harness::private::log::format::LOG;
 use clmatrix_harness::private::log::run_header::RunHeader;
-use clmatrix_harness::private::log::store::{in_its_run, is_running, runs, runs_folder};
+use clmatrix_harness::private::log::store::{in_its_run, running, runs, runs_folder};
 
 /// Finds the log of a run: the path of a file or folder, of which the latest run counts if it is a report folder
 /// without a full run, an id or its beginning, or `latest`.
@@ -51,7 +51,7 @@ pub(crate) fn continuation(folder: &Path, run_id: &str) -> io::Result<Option<Pat
 pub(crate) fn latest(folder: &Path) -> io::Result<Option<PathBuf>> {
     let logs = runs(folder)?.into_iter().rev().map(|run| run.join(LOG));
     let mut logs =
-        logs.filter(|log| RunHeader::read(log).is_ok() || log.parent().is_some_and(is_running));
+        logs.filter(|log| RunHeader::read(log).is_ok() || log.parent().and_then(running).is_some());
     Ok(logs.next())
 }
 

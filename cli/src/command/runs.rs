@@ -54,7 +54,7 @@ fn row(run: &Path, resumed: &HashSet<String>) -> Vec<String> {
     };
     let state = match &log {
         _ if resumed.contains(&id) => "goes on",
-        _ if store::is_running(run) => "running",
+        _ if store::running(run).is_some() => "running",
         log if !log.has_ended => "killed",
         log if log.interrupted => "cut short",
         _ => "done",

@@ -93,7 +93,11 @@ impl Side {
     }
 
     fn add_times(&mut self, log: &Path) -> Result<(), ReadError> {
-        durations::for_each_pass(log, |test, time| self.add_time(test, time))
+        durations::for_each(log, u64::MAX, |test, outcome, time| {
+            if outcome == "passed" {
+                self.add_time(test, time);
+            }
+        })
     }
 
     /// Adds the time of an attempt of the run that was added last. The attempt passed.

@@ -23,7 +23,7 @@ use indexmap::{IndexMap, IndexSet};
 
 use super::conclusion::Conclusion;
 use super::excerpt;
-use super::not_run::NotRun;
+use super::not_run::{NotRun, count_by_loss};
 use super::other_versions::{assumed, mended};
 use super::table::{self, Color, Column, Group, MIN_WIDTH, cut, wrap};
 use super::tally::{KINDS, Tally};
@@ -166,7 +166,7 @@ impl Page<'_> {
     fn lost_devices(&self) -> String {
         let mut text = String::new();
         for lost @ DeviceLost { device, reason, .. } in &self.log.lost {
-            let not_run = self.log.count_not_run_by_loss(device);
+            let not_run = count_by_loss(self.log, device);
             let title = format!("{}, {} not run", one_line(device), counted(not_run, "test"));
             text += &self.titled("DEVICE LOST", &title);
             text += &self.wrapped(reason);
@@ -331,7 +331,7 @@ impl Page<'_> {
     }
 
     fn message(&self, result: &TestResult) -> String {
-        let rounds = self.log.rounds(result).map(ToString::to_string);
+        let rounds = self.log.rounds.get(&result.test).map(ToString::to_string);
         let found = rounds.into_iter().chain(result.attempts());
         let mut text: String = found.map(|found| self.wrapped(&found)).collect();
         let result = result.decisive();
@@ -474,7 +474,7 @@ impl Page<'_> {
 pub(super) fn wall_time(log: &RunLog, results: &[&TestResult]) -> Option<Duration> {
     let mut parts: BTreeMap<usize, (SystemTime, SystemTime)> = BTreeMap::new();
     for result in results.iter().filter(|result| result.verdict != Verdict::NotRun) {
-        let (next, last) = match log.rounds(result) {
+        let (next, last) = match log.rounds.get(&result.test) {
             Some(rounds) => (rounds.start, rounds.end),
             None => (result.started, result.end()),
         };

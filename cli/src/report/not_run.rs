@@ -1,6 +1,7 @@
 //! The tests that were not run.
 
 use clmatrix_harness::private::log::run_log::RunLog;
+use clmatrix_harness::private::result::test_result::TestResult;
 use clmatrix_harness::private::text::first_line;
 use clmatrix_harness::private::verdict::Verdict;
 use serde::Serialize;
@@ -31,4 +32,12 @@ impl<'a> NotRun<'a> {
         }
         groups
     }
+}
+
+/// Returns the number of tests that were not run since this device was lost.
+pub(super) fn count_by_loss(log: &RunLog, device: &str) -> usize {
+    let is_of = |result: &&TestResult| {
+        result.test_and_device().1 == device && log.is_not_run_by_loss(result)
+    };
+    log.results.iter().filter(is_of).count()
 }

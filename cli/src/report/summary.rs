@@ -18,7 +18,7 @@ use indexmap::IndexSet;
 
 use super::conclusion::Conclusion;
 use super::matrix::wall_time;
-use super::not_run::NotRun;
+use super::not_run::{NotRun, count_by_loss};
 use super::other_versions::{assumed, mended};
 use super::table::cut;
 use super::tally::Tally;
@@ -123,7 +123,7 @@ impl Summary<'_> {
         let absent = absent.iter().map(|expected| format!("**ABSENT** {}", shown(expected)));
         text += &list(absent.collect());
         let lost = lost.iter().map(|lost @ DeviceLost { device, reason, .. }| {
-            let not_run = counted(self.log.count_not_run_by_loss(device), "test");
+            let not_run = counted(count_by_loss(self.log, device), "test");
             let (device, when) = (code(&name(device)), lost.when(|after| code(&name(after))));
             format!("**DEVICE LOST** {device}, {not_run} not run, {when}: {}", shown(reason))
         });

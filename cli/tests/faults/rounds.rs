@@ -80,11 +80,11 @@ fn the_worst_result_counts() {
     assert_eq!(run.status, Some(1));
     for result in results(&run.log, "rounds::fails_the_second_time") {
         assert_eq!((result.verdict, result.number), (Verdict::Fail, 2));
-        let rounds = run.log.rounds(result).expect("several rounds");
+        let rounds = run.log.rounds.get(&result.test).expect("several rounds");
         assert_eq!((rounds.passed, rounds.ran, rounds.decisive), (2, 3, 2));
     }
     for result in results(&run.log, "rounds::comes_after_it") {
-        let rounds = run.log.rounds(result).expect("several rounds");
+        let rounds = run.log.rounds.get(&result.test).expect("several rounds");
         assert_eq!((result.verdict, rounds.passed, rounds.ran), (Verdict::Pass, 3, 3));
     }
     for test in ["skips_itself", "is_ignored"] {
@@ -112,7 +112,8 @@ fn a_time_may_end_the_rounds() {
     assert_eq!(run.log.header.devices.len(), 4);
     for (device, finished) in run.by_device("finished") {
         let results = run.log.results.iter().filter(|result| result.test_and_device().1 == device);
-        let counts = results.map(|result| run.log.rounds(result).expect("several rounds"));
+        let counts =
+            results.map(|result| run.log.rounds.get(&result.test).expect("several rounds"));
         let ran: Vec<usize> = counts.clone().map(|counts| counts.ran).collect();
         assert!(counts.clone().all(|counts| counts.passed == counts.ran));
         assert_eq!(ran.iter().sum::<usize>(), finished.len(), "on {device}");
@@ -148,9 +149,8 @@ fn a_device_may_end_with_its_first_failure() {
     assert_eq!(run.status, Some(1));
     let reason = "--until-fail: a result on this device was unexpected".to_owned();
     let not_run = Outcome::NotRun { reason };
-    assert!(
-        results(&run.log, "returns_an_error").iter().all(|result| run.log.rounds(result).is_none())
-    );
+    let mut results = results(&run.log, "returns_an_error").into_iter();
+    assert!(results.all(|result| !run.log.rounds.contains_key(&result.test)));
     let (_, rest): (Vec<_>, Vec<_>) =
         run.log.results.iter().partition(|result| result.verdict == Verdict::Fail);
     assert!(rest.iter().all(|result| result.outcome == not_run));

@@ -49,17 +49,9 @@ pub fn of_earlier_run(place: &Place) -> HashMap<String, Duration> {
     earlier.and_then(|run| read(&run.join(LOG)).ok()).unwrap_or_default()
 }
 
-/// Calls `add` with the test and the duration of each attempt that passed, of all rounds.
-pub fn for_each_pass(log: &Path, mut add: impl FnMut(&str, Duration)) -> Result<(), ReadError> {
-    for_each(log, u64::MAX, |test, outcome, duration| {
-        if outcome == "passed" {
-            add(test, duration);
-        }
-    })
-}
-
-/// Calls `add` with the test, the name of the outcome and the duration of each attempt.
-fn for_each(
+/// Calls `add` with the test, the name of the outcome and the duration of each attempt in so many bytes of a log, and of
+/// each that it goes on with.
+pub fn for_each(
     log: &Path,
     most_bytes: u64,
     mut add: impl FnMut(&str, &str, Duration),

@@ -146,19 +146,6 @@ impl RunLog {
         self.lost.iter().any(|lost| lost.is_reason_of(result))
     }
 
-    /// Returns the number of tests that were not run since this device was lost.
-    pub fn count_not_run_by_loss(&self, device: &str) -> usize {
-        let is_of = |result: &&TestResult| {
-            result.test_and_device().1 == device && self.is_not_run_by_loss(result)
-        };
-        self.results.iter().filter(is_of).count()
-    }
-
-    /// The rounds of the test of a result, if it ran in several.
-    pub fn rounds(&self, result: &TestResult) -> Option<&RoundCounts> {
-        self.rounds.get(&result.test)
-    }
-
     /// The exit status of the run: the one in the log, else the one that its results give.
     pub fn exit_status(&self) -> u8 {
         self.recorded_status.unwrap_or_else(|| self.status())

@@ -77,14 +77,12 @@ impl Place {
             acquire(&lock, "another process goes on with this run", "")
         });
         let resumed = resumed.transpose()?;
-        let full = match self.is_full {
-            true => {
-                let advice = "; give this run a folder of its own with --report-dir or \
-                              CLMATRIX_REPORT_DIR";
-                Some(acquire(&full_lock_path(&self.folder), OTHER_FULL_RUN, advice)?)
-            }
-            false => None,
-        };
+        let full = self.is_full.then(|| {
+            let advice =
+                "; give this run a folder of its own with --report-dir or CLMATRIX_REPORT_DIR";
+            acquire(&full_lock_path(&self.folder), OTHER_FULL_RUN, advice)
+        });
+        let full = full.transpose()?;
         let log = File::options().create_new(true).append(true).open(path.join(LOG))?;
         if sync == Sync::Each {
             // The folder of the run, `runs` and REPORT_DIR.
@@ -191,11 +189,6 @@ pub fn runs(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(runs)
 }
 
-/// Returns whether a process writes to the folder of a run.
-pub fn is_running(run: &Path) -> bool {
-    Lock::holder(&lock_path(run)).is_some()
-}
-
 /// Says that a run is still running, if a process writes to its folder.
 pub fn running(run: &Path) -> Option<String> {
     let holder = Lock::holder(&lock_path(run))?;
@@ -215,8 +208,10 @@ fn remove_old_runs(folder: &Path, keep: usize) {
     let (mut age, mut parents) = (0, Vec::new());
     // The newest first: a parent is older than its run.
     for (header, run) in runs.iter().rev() {
-        let stays =
-            age < keep || is_one_of(run, &parents) || is_shown(folder, run) || is_running(run);
+        let stays = age < keep
+            || is_one_of(run, &parents)
+            || is_shown(folder, run)
+            || running(run).is_some();
         age += usize::from(!is_one_of(run, &resumed));
         if stays {
             let Some(header) = header else { continue };

@@ -292,7 +292,7 @@ fn message(attempt: &TestResult) -> String {
 fn verdict(log: &RunLog, texts: &Texts, result: &TestResult) -> junit_report::TestResult {
     use junit_report::TestResult as Junit;
     let type_ = result.verdict.name().to_owned();
-    let message = || match log.rounds(result) {
+    let message = || match log.rounds.get(&result.test) {
         Some(rounds) => texts.line(result, &format!("{rounds}: {}", headline(result))),
         None => texts.line(result, &headline(result)),
     };
@@ -360,8 +360,11 @@ fn properties(
     if let Some(known) = log.properties.get(device) {
         properties.extend(characterized_properties(known));
     }
-    if let Some(rounds) =
-        results.iter().filter_map(|result| log.rounds(result)).map(|counts| counts.ran).max()
+    if let Some(rounds) = results
+        .iter()
+        .filter_map(|result| log.rounds.get(&result.test))
+        .map(|counts| counts.ran)
+        .max()
     {
         properties.push(("rounds".to_owned(), rounds.to_string()));
     }

@@ -197,7 +197,7 @@ impl Attempt {
 }
 
 fn notes(log: &RunLog, result: &TestResult) -> Vec<String> {
-    let rounds = log.rounds(result).map(ToString::to_string);
+    let rounds = log.rounds.get(&result.test).map(ToString::to_string);
     let suspect = log.is_suspect(result).then(|| SUSPECT.to_owned());
     let left = result.findings.left_behind.iter().map(|note| format!("left behind: {note}"));
     rounds.into_iter().chain(result.attempts()).chain(suspect).chain(left).collect()

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::characterize::logged;
 use crate::report::conclusion::Conclusion;
 use crate::report::facts::{self, Facts};
-use crate::report::not_run::NotRun;
+use crate::report::not_run::{NotRun, count_by_loss};
 
 /// A run, its verdict and its surroundings.
 #[derive(Serialize)]
@@ -81,7 +81,7 @@ impl<'a> RunData<'a> {
             reason: clean(&lost.reason),
             when: lost.when(str::to_owned),
             suspects: lost.suspects.len(),
-            tests: log.count_not_run_by_loss(&lost.device),
+            tests: count_by_loss(log, &lost.device),
         });
         let device = |id: &&str| DeviceData::new(log, id, characterized.get(*id));
         Self {
