@@ -5,11 +5,10 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use indexmap::IndexMap;
 use parking_lot::Mutex;
 
 use crate::config::Sync;
-use crate::log::events::{Characterized, DeviceLost, End, Event, Finished, Round};
+use crate::log::events::{DeviceLost, End, Event, Finished, Round};
 use crate::log::run_log::RunLog;
 use crate::log::sum::Sum;
 use crate::os::Source;
@@ -159,20 +158,6 @@ impl<'a> Recorder<'a> {
     /// Returns the number of a new worker, unique in the run.
     pub fn number_worker(&self) -> u32 {
         self.workers.fetch_add(1, Ordering::Relaxed) + 1
-    }
-
-    /// Records the properties of a device, or the reason why they are unknown.
-    pub fn characterized(
-        &self,
-        device: &str,
-        properties: Result<IndexMap<String, String>, String>,
-    ) {
-        let device = device.to_owned();
-        let (properties, error) = match properties {
-            Ok(properties) => (properties, None),
-            Err(error) => (IndexMap::new(), Some(error)),
-        };
-        self.record(Event::Characterized(Characterized { device, properties, error }));
     }
 
     /// Records the result of an attempt, and tells the observer that the test is run again.

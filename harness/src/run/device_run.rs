@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use parking_lot::{Mutex, RwLock};
+use parking_lot::{Mutex, Once, RwLock};
 
 use crate::case::Case;
 use crate::config::{
@@ -13,7 +13,7 @@ use crate::config::{
 use crate::devices::TestDevice;
 use crate::devices::run_device::HOST;
 use crate::devices::selection::NO_DEVICE_FOUND;
-use crate::log::events::{Event, Probed, Round, Started, WorkerStarted};
+use crate::log::events::{Characterized, Event, Probed, Round, Started, WorkerStarted};
 use crate::os::Source;
 use crate::permits::Permit;
 use crate::registry::{Ignore, OF_WORKER, Test};
@@ -33,17 +33,10 @@ use crate::worker::ran::Ran;
 const START_TRIES: usize = 2;
 
 /// After so many attempts of a result of workers, only a worse one is recorded.
-const MOST_OF_WORKERS: u32 = 20;
+const MOST_OF_WORKERS: usize = 20;
 
 /// After so many probes in a row that fail, a device is lost.
 const PROBES: usize = 2;
-
-/// A result of workers so far.
-#[derive(Default)]
-struct OfWorkers {
-    attempts: u32,
-    worst: Option<Verdict>,
-}
 
 /// The tests of one device, and the state that its slots share.
 pub(super) struct DeviceRun<'a> {
@@ -61,10 +54,10 @@ pub(super) struct DeviceRun<'a> {
     pub losses: AtomicUsize,
     /// The worker of the last good probe, until a slot needs a worker.
     probed: Mutex<Option<Worker>>,
-    /// The results of workers, by their names.
-    of_workers: Mutex<HashMap<&'static str, OfWorkers>>,
-    /// True if the properties of the device are recorded.
-    is_characterized: Mutex<bool>,
+    /// The verdicts on the results of workers, by their names.
+    of_workers: Mutex<HashMap<&'static str, Vec<Verdict>>>,
+    /// Done when the properties of the device are recorded.
+    is_characterized: Once,
     /// True if a worker has found the device.
     is_found: AtomicBool,
     failed_starts: AtomicUsize,
@@ -90,7 +83,7 @@ impl<'a> DeviceRun<'a> {
             losses: AtomicUsize::new(0),
             probed: Mutex::default(),
             of_workers: Mutex::default(),
-            is_characterized: Mutex::new(false),
+            is_characterized: Once::new(),
             is_found: AtomicBool::new(false),
             failed_starts: AtomicUsize::new(0),
         }
@@ -342,36 +335,36 @@ impl<'a> DeviceRun<'a> {
 
     /// Queries the properties of the device in its first worker, before its first test, and records
     /// them. Returns the worker if the next test can run in it.
-    ///
     fn characterized(&self, mut worker: Worker) -> Option<Worker> {
         let RunState { run, recorder, stop, .. } = self.state;
         let device = self.device.filter(|_| recorder.is_kept());
         let Some((device, query)) = device.zip(run.device_query.as_ref()) else {
             return Some(worker);
         };
+        let mut is_good = true;
         // The other slots wait until the answer is recorded.
-        let mut is_characterized = self.is_characterized.lock();
-        if *is_characterized {
-            return Some(worker);
-        }
-        *is_characterized = true;
-        let limit = self.config.settings.limit(None);
-        let (worker, known) = match worker.job(query.call.clone(), limit, stop.signal()) {
-            Ok(known) => (Some(worker).filter(|_| !query.ends_worker), known),
-            Err(lost) => (None, Err(lost.to_string())),
-        };
-        let properties = |json: String| serde_json::from_str(&json).map_err(|e| e.to_string());
-        recorder.characterized(&device.run.id, known.and_then(properties));
-        worker
+        self.is_characterized.call_once(|| {
+            let limit = self.config.settings.limit(None);
+            let known = worker.job(query.call.clone(), limit, stop.signal());
+            is_good = known.is_ok() && !query.ends_worker;
+            let known = known.unwrap_or_else(|lost| Err(lost.to_string()));
+            let properties = known
+                .and_then(|json| serde_json::from_str(&json).map_err(|error| error.to_string()));
+            recorder.record(Event::Characterized(Characterized {
+                device: device.run.id.clone(),
+                error: properties.as_ref().err().cloned(),
+                properties: properties.unwrap_or_default(),
+            }));
+        });
+        is_good.then_some(worker)
     }
 
     /// Runs a test in a worker. The worker is only good for another test if the answer says so.
     pub fn attempt(&self, worker: &mut TestWorker, slot: u32, test: &Test, position: usize) -> Ran {
         let stop = self.state.stop;
-        let number = self.count_attempt(position);
-        let time = SystemTime::now();
-        let by = (worker.number, slot, worker.worker.process_id());
-        self.record_start(position, number, time, by);
+        let mut started = self.begin_attempt(position, worker.number, slot);
+        started.pid = Some(worker.worker.process_id());
+        self.state.recorder.record(Event::Started(started.clone()));
         let limit = self.limit(position);
         let is_fresh = test.fresh_context || self.settings(position).contexts == Contexts::Fresh;
         let mut ran = worker.worker.run(
@@ -385,7 +378,7 @@ impl<'a> DeviceRun<'a> {
             ran.before = worker.last.iter().copied().collect();
         }
         worker.has_run(position);
-        self.complete(position, &mut ran, (number, time, worker.number));
+        self.complete(position, &mut ran, &started);
         let Ran { attempt, process, .. } = &mut ran;
         let verdict = judge(&attempt.outcome, self.expectation(position));
         if process.has_reused_context || worker.has_survived_failure {
@@ -399,15 +392,12 @@ impl<'a> DeviceRun<'a> {
         ran
     }
 
-    /// Completes an attempt by its number, its start and its worker, and judges the output of its process.
-    pub fn complete(
-        &self,
-        position: usize,
-        ran: &mut Ran,
-        (number, started, worker): (u32, SystemTime, u32),
-    ) {
+    /// Completes an attempt by its start, and judges the output of its process.
+    pub fn complete(&self, position: usize, ran: &mut Ran, started: &Started) {
         let attempt = &mut ran.attempt;
-        (attempt.number, attempt.started, attempt.worker) = (number, started, Some(worker));
+        attempt.number = started.attempt;
+        attempt.started = started.time;
+        attempt.worker = started.worker;
         self.fail_by_settings(position, ran);
         let Ended { outcome, duration, .. } = &ran.attempt.ended;
         if let Case::Registered(test) = self.entry(position).test {
@@ -419,24 +409,18 @@ impl<'a> DeviceRun<'a> {
         }
     }
 
-    /// Records the start of an attempt, by the number of its worker, the slot and the id of the process.
-    pub fn record_start(
-        &self,
-        position: usize,
-        attempt: u32,
-        time: SystemTime,
-        (worker, slot, pid): (u32, u32, u32),
-    ) {
-        let RunState { run, recorder, .. } = self.state;
-        recorder.record(Event::Started(Started {
-            test: run.so_far.tests[position],
-            device: run.plan.device_id(self.entry(position)).to_owned(),
-            time,
-            attempt,
+    /// Begins an attempt at a test in a worker, whose process is not known yet.
+    pub fn begin_attempt(&self, position: usize, worker: u32, slot: u32) -> Started {
+        let Run { plan, so_far, .. } = self.state.run;
+        Started {
+            test: so_far.tests[position],
+            device: plan.device_id(self.entry(position)).to_owned(),
+            time: SystemTime::now(),
+            attempt: self.count_attempt(position),
             worker: Some(worker),
             slot: Some(slot),
-            pid: Some(pid),
-        }));
+            pid: None,
+        }
     }
 
     /// Shows output of a running test, if the run does that.
@@ -480,7 +464,9 @@ impl<'a> DeviceRun<'a> {
     /// Returns whether `retries` repeat a test with this result.
     pub fn retries(&self, position: usize, result: &TestResult) -> bool {
         let retries = &self.settings(position).retries;
-        result.verdict.is_failure() && retries.pause(0, &result.outcome).is_some()
+        result.verdict.is_failure()
+            && !result.is_of_reused_context()
+            && retries.pause(0, &result.outcome).is_some()
     }
 
     /// Makes a result flaky, since the test was repeated and ended otherwise. It is tolerated where the configuration
@@ -527,8 +513,7 @@ impl<'a> DeviceRun<'a> {
         let expectation = self.expectations_of_workers.get(name);
         let mut of_workers = self.of_workers.lock();
         let known = of_workers.entry(name).or_default();
-        known.attempts += 1;
-        ended.attempt.number = known.attempts;
+        ended.attempt.number = known.len() as u32 + 1;
         let mut result = self.result(id, ended, expectation);
         if let Some(repeated) = repeated
             && result.verdict.is_failure()
@@ -536,11 +521,9 @@ impl<'a> DeviceRun<'a> {
             self.make_flaky(&mut result, *repeated == Outcome::Passed);
         }
         self.limits.count(&result);
-        let is_worse = known.worst.is_none_or(|worst| result.verdict.is_worse_than(worst));
-        if is_worse {
-            known.worst = Some(result.verdict);
-        }
-        if is_worse || known.attempts <= MOST_OF_WORKERS {
+        let is_worse = known.iter().all(|before| result.verdict.is_worse_than(*before));
+        known.push(result.verdict);
+        if is_worse || known.len() <= MOST_OF_WORKERS {
             self.state.recorder.of_worker(&result, is_worse);
         }
     }

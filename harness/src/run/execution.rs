@@ -134,8 +134,8 @@ impl Execution<'_> {
         let printed = recorder.take_stdout_error().map_or(Ok(()), Err);
         let (log, loss) = recorder.finish();
         let mut errors = Vec::from_iter(output_result(printed).err());
-        errors.extend(loss.map(|loss| self.in_report_folder(&loss)));
         let log = log.zip(folder).map(|(mut log, folder)| {
+            errors.extend(loss.map(|loss| in_folder(&folder.path, &loss)));
             log.files.push(folder.path.join(LOG));
             let written = self.write_reports(&log, &folder.path);
             errors.extend(written.err().map(|error| in_folder(&folder.path, &error)));
@@ -148,7 +148,7 @@ impl Execution<'_> {
         let profile = &self.setup.profile;
         place
             .create(profile.keep_runs(), profile.sync())
-            .map_err(|error| self.in_report_folder(&error))
+            .map_err(|error| in_folder(&place.folder, &error))
     }
 
     fn write_reports(&self, log: &RunLog, run: &Path) -> std::io::Result<()> {
@@ -158,11 +158,6 @@ impl Execution<'_> {
         let write = |file: &PathBuf| report::write_in_one(log, file);
         let in_one = self.junit_file.as_ref().map_or(Ok(()), write);
         written.and(published).and(in_one)
-    }
-
-    fn in_report_folder(&self, error: &dyn std::error::Error) -> AnyError {
-        let folder = self.place.as_ref().map(|place| place.folder.as_path());
-        in_folder(folder.unwrap_or(Path::new("")), error)
     }
 
     /// Records all that is known before the first test.

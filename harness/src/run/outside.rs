@@ -1,7 +1,6 @@
 //! A test of another program, in a process of its own.
 
-use std::time::SystemTime;
-
+use crate::log::events::{Event, Started};
 use crate::os::Source;
 use crate::outside::{OutsideTest, ProcessEnd, Watch};
 use crate::run::device_run::DeviceRun;
@@ -27,14 +26,13 @@ impl DeviceRun<'_> {
             return Ok(Ran::without_process(Outcome::NotRun { reason }));
         }
         let worker = self.state.recorder.number_worker();
-        let time = SystemTime::now();
-        let number = self.count_attempt(position);
-        let mut process = Following { device_run: self, position, slot, worker, number, time };
+        let started = self.begin_attempt(position, worker, slot);
+        let mut process = Following { device_run: self, position, started };
         let (limit, command) = (self.limit(position), self.config.commands.current());
         let (memory, stop) = (self.settings(position).memory, self.state.stop.signal());
         let ProcessEnd { mut ran, exit } = test.run(limit, memory, command, stop, &mut process);
         ran.is_own_crash = true;
-        self.complete(position, &mut ran, (number, time, worker));
+        self.complete(position, &mut ran, &process.started);
         if let Some(outcome) = exit {
             if let Outcome::TimedOut { limit } = outcome {
                 self.limits.hang_budget.add(limit);
@@ -51,18 +49,13 @@ impl DeviceRun<'_> {
 struct Following<'a> {
     device_run: &'a DeviceRun<'a>,
     position: usize,
-    slot: u32,
-    /// The number of the process among the workers of the run.
-    worker: u32,
-    /// The number of the attempt.
-    number: u32,
-    time: SystemTime,
+    started: Started,
 }
 
 impl Watch for Following<'_> {
     fn begins(&mut self, process: u32) {
-        let Self { device_run, position, slot, worker, number, time } = *self;
-        device_run.record_start(position, number, time, (worker, slot, process));
+        self.started.pid = Some(process);
+        self.device_run.state.recorder.record(Event::Started(self.started.clone()));
     }
 
     fn wrote(&mut self, from: Source, bytes: &[u8]) {

@@ -28,7 +28,10 @@ impl Retry<'_> {
         mut repeat: impl FnMut(Finished) -> Option<TestResult>,
     ) -> TestResult {
         let DeviceRun { limits, state, .. } = self.device_run;
-        let mut attempts = self.before_cut();
+        let mut attempts = self.device_run.before_cut(self.position);
+        if !attempts.last().is_some_and(|last| self.device_run.retries(self.position, last)) {
+            attempts.clear();
+        }
         let mut is_retried = !attempts.is_empty();
         let mut result = first;
         let mut again = |result: &mut TestResult| {
@@ -68,14 +71,5 @@ impl Retry<'_> {
         }
         result.earlier = attempts;
         result
-    }
-
-    /// The attempts before the run was cut short, if `retries` repeat the test after the last of them.
-    fn before_cut(&self) -> Vec<TestResult> {
-        let attempts = self.device_run.before_cut(self.position);
-        let is_cause = attempts.last().is_some_and(|last| {
-            !last.is_of_reused_context() && self.device_run.retries(self.position, last)
-        });
-        if is_cause { attempts } else { Vec::new() }
     }
 }

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use crate::run::plan::Plan;
 
 /// The state of each entry of a plan when the run begins, or goes on.
+#[derive(Default)]
 pub struct SoFar {
     /// The position of each entry's test in the log.
     pub tests: Vec<u32>,
@@ -21,13 +22,8 @@ pub struct SoFar {
 impl SoFar {
     /// A run in which nothing has been started.
     pub fn nothing(plan: &Plan) -> Self {
-        Self {
-            tests: plan.test_positions(),
-            attempts: vec![0; plan.entries.len()],
-            ended: HashSet::new(),
-            deadly: Vec::new(),
-            leaves_tests: false,
-        }
+        let (tests, attempts) = (plan.test_positions(), vec![0; plan.entries.len()]);
+        Self { tests, attempts, ..Self::default() }
     }
 
     /// The positions of the entries that no slot runs.
