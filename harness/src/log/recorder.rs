@@ -15,9 +15,6 @@ use crate::os::Source;
 use crate::result::test_result::TestResult;
 use crate::verdict::Outcome;
 
-/// Most lines are shorter, in bytes.
-const USUAL_LINE: usize = 512;
-
 /// Follows a run. Threads that run tests call the methods, with positions in the plan.
 pub trait Observer: std::marker::Sync {
     /// A worker starts a test.
@@ -125,23 +122,25 @@ impl<'a> Recorder<'a> {
         if !self.is_kept() {
             return;
         }
-        let mut line = Vec::with_capacity(USUAL_LINE);
-        serde_json::to_writer(&mut line, &event).expect("events are plain data");
+        let mut line = serde_json::to_vec(&event).expect("events are plain data");
         line.push(b'\n');
         let is_start = matches!(event, Event::Started(_));
-        let mut sinks = self.sinks.lock();
-        sinks.write(&line, event);
+        self.sinks.lock().write(&line, event);
         match self.sync {
-            Sync::Each if is_start => sinks.sync(),
+            Sync::Each if is_start => self.sync_log(),
             _ => self.is_dirty.store(true, Ordering::Relaxed),
         }
     }
 
     /// Syncs the log if it has new lines and the profile asks for a sync from time to time.
     pub fn sync_if_dirty(&self) {
-        if self.sync == Sync::Off || !self.is_dirty.swap(false, Ordering::Relaxed) {
-            return;
+        if self.sync != Sync::Off && self.is_dirty.swap(false, Ordering::Relaxed) {
+            self.sync_log();
         }
+    }
+
+    /// Syncs the log. Linux reports an error of a sync once, and later writes succeed.
+    fn sync_log(&self) {
         // Outside the lock: other threads write meanwhile.
         let log = self.sinks.lock().log.clone();
         if let Some(Err(error)) = log.map(|log| log.sync_data()) {
@@ -252,13 +251,6 @@ impl Sinks {
         if self.to_stdout {
             self.stdout_error = io::stdout().write_all(line).err();
             self.to_stdout = self.stdout_error.is_none();
-        }
-    }
-
-    /// Syncs the log. Linux reports an error of a sync once, and later writes succeed.
-    fn sync(&mut self) {
-        if let Some(Err(error)) = self.log.as_ref().map(|log| log.sync_data()) {
-            self.lose(error);
         }
     }
 
