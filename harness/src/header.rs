@@ -1,11 +1,11 @@
 //! The description of a run by its machine, its configuration and its executable.
 
 use std::ffi::OsString;
-use std::time::SystemTime;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::devices::environment::driver_variables;
 use crate::log::format::FORMAT;
-use crate::log::run_header::{RunHeader, command_line, new_run_id};
+use crate::log::run_header::RunHeader;
 use crate::os;
 use crate::run::state::Run;
 use crate::setup::Setup;
@@ -62,4 +62,15 @@ pub fn run_header(
         resumes: None,
         merged: Vec::new(),
     }
+}
+
+/// The id of a run that begins now.
+pub fn new_run_id() -> String {
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("{:x}-{:x}", since_epoch.as_millis(), std::process::id())
+}
+
+/// The command line of this process, word by word.
+pub fn command_line() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }

@@ -16,11 +16,12 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use clmatrix_harness::private::config::{Sync, WrittenExpectation};
+use clmatrix_harness::private::header::command_line;
 use clmatrix_harness::private::log::events::{DeviceAbsent, End, Event};
 use clmatrix_harness::private::log::plan::{self, PlannedTest};
 use clmatrix_harness::private::log::program_record::ProgramRecord;
 use clmatrix_harness::private::log::recorder::{Observer, Recorder};
-use clmatrix_harness::private::log::run_header::{MergedRun, RunHeader, command_line};
+use clmatrix_harness::private::log::run_header::{MergedRun, RunHeader};
 use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::log::sum::Sum;
 use clmatrix_harness::private::result::test_result::{TestResult, suite};

@@ -12,6 +12,7 @@ use clmatrix_harness::private::log::events::DeviceLost;
 use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::report::by_device;
 use clmatrix_harness::private::report::junit_path;
+use clmatrix_harness::private::report::when_lost;
 use clmatrix_harness::private::report::{
     SUSPECT, headline, outcome_line, place, rerun, without_message,
 };
@@ -170,7 +171,7 @@ impl Page<'_> {
             let title = format!("{}, {} not run", one_line(device), counted(not_run, "test"));
             text += &self.titled("DEVICE LOST", &title);
             text += &self.wrapped(reason);
-            let _ = writeln!(text, "  {}", lost.when(one_line));
+            let _ = writeln!(text, "  {}", when_lost(lost, one_line));
         }
         text
     }

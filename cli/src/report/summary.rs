@@ -9,7 +9,7 @@ use clmatrix_harness::private::devices::run_device::RunDevice;
 use clmatrix_harness::private::log::events::DeviceLost;
 use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::report::by_device;
-use clmatrix_harness::private::report::{explanation, with_notes};
+use clmatrix_harness::private::report::{explanation, when_lost, with_notes};
 use clmatrix_harness::private::report::{headline, rerun, without_message};
 use clmatrix_harness::private::result::test_result::TestResult;
 use clmatrix_harness::private::text::{clean, first_line, one_line};
@@ -124,7 +124,7 @@ impl Summary<'_> {
         text += &list(absent.collect());
         let lost = lost.iter().map(|lost @ DeviceLost { device, reason, .. }| {
             let not_run = counted(count_by_loss(self.log, device), "test");
-            let (device, when) = (code(&name(device)), lost.when(|after| code(&name(after))));
+            let (device, when) = (code(&name(device)), when_lost(lost, |after| code(&name(after))));
             format!("**DEVICE LOST** {device}, {not_run} not run, {when}: {}", shown(reason))
         });
         text += &list(lost.collect());

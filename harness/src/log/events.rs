@@ -232,13 +232,6 @@ impl DeviceLost {
         matches!(&result.outcome, Outcome::NotRun { reason } if *reason == self.not_run())
             && result.test_and_device().1 == self.device
     }
-
-    /// Returns the time of the loss: `after TEST`, or `before its first test`. `shown` formats the id of the test.
-    pub fn when(&self, shown: impl FnOnce(&str) -> String) -> String {
-        self.after
-            .as_deref()
-            .map_or("before its first test".to_owned(), |after| format!("after {}", shown(after)))
-    }
 }
 
 /// The run is over.

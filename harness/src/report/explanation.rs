@@ -1,6 +1,7 @@
 //! The whole texts of a result.
 
 use super::result_text::SUSPECT;
+use crate::log::events::DeviceLost;
 use crate::log::run_log::RunLog;
 use crate::result::test_result::{TestResult, left_behind_text};
 
@@ -31,4 +32,11 @@ pub fn with_notes(stderr: &str, result: &TestResult) -> String {
         (text, "") | ("", text) => text.to_owned(),
         (stderr, notes) => format!("{}\n{notes}", stderr.trim_end()),
     }
+}
+
+/// Returns the time of the loss of a device: `after TEST`, or `before its first test`. `shown` formats the id of the
+/// test.
+pub fn when_lost(lost: &DeviceLost, shown: impl FnOnce(&str) -> String) -> String {
+    let after = lost.after.as_deref();
+    after.map_or("before its first test".to_owned(), |after| format!("after {}", shown(after)))
 }

@@ -21,7 +21,7 @@ use quick_xml::{Reader, Writer};
 use xxhash_rust::xxh64::xxh64;
 
 use self::texts::Texts;
-use super::explanation::{explanation, with_notes};
+use super::explanation::{explanation, when_lost, with_notes};
 use super::result_text::{headline, outcome_line, rerun};
 use crate::config::JunitFlavor;
 use crate::devices::run_device::RunDevice;
@@ -133,7 +133,7 @@ fn lost_device(log: &RunLog, lost: &DeviceLost) -> TestSuite {
     let mut suite = TestSuite::new(&format!("device@{device}"));
     suite.set_timestamp(timestamp(log.header.time));
     suite.hostname = one_line(&log.header.host);
-    let message = one_line(&format!("{}, {}", lost.not_run(), lost.when(str::to_owned)));
+    let message = one_line(&format!("{}, {}", lost.not_run(), when_lost(lost, str::to_owned)));
     let duration = junit_report::Duration::ZERO;
     let mut case = TestCase::error("is-lost", duration, "device-lost", &message);
     case.set_classname(&format!("{device}.device"));

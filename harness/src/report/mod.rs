@@ -15,7 +15,7 @@ use crate::log::run_log::RunLog;
 use crate::replace_file::replace_file;
 
 pub use by_device::by_device;
-pub use explanation::{explanation, with_notes};
+pub use explanation::{explanation, when_lost, with_notes};
 pub use junit::{file_name, junit_path};
 pub use result_text::{
     SUSPECT, headline, outcome_line, outcome_text, place, rerun, selecting, without_message,

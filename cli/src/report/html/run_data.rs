@@ -5,6 +5,7 @@ use clmatrix_characterize::show::svg;
 use clmatrix_characterize::{CharacterizedDevice, Devices};
 use clmatrix_harness::private::devices::run_device::RunDevice;
 use clmatrix_harness::private::log::run_log::RunLog;
+use clmatrix_harness::private::report::when_lost;
 use clmatrix_harness::private::text::{clean, shell_quoted};
 use humantime::format_rfc3339_seconds;
 use serde::Serialize;
@@ -79,7 +80,7 @@ impl<'a> RunData<'a> {
         let lost = log.lost.iter().map(|lost| LostDevice {
             device: lost.device.clone(),
             reason: clean(&lost.reason),
-            when: lost.when(str::to_owned),
+            when: when_lost(lost, str::to_owned),
             suspects: lost.suspects.len(),
             tests: count_by_loss(log, &lost.device),
         });
