@@ -15,7 +15,7 @@ use super::to_log;
 pub(crate) fn measure(run: &Run<'_>, recorder: &Recorder<'_>, stop: &Stop) {
     for (position, (device, config)) in run.plan.devices.iter().zip(&run.devices).enumerate() {
         let has_tests = run.plan.entries.iter().any(|entry| entry.device == Some(position as u32));
-        if has_tests && !stop.is_requested() {
+        if has_tests && !stop.signal.is_set() {
             status_line(&format!("{}: measuring", device.run.id));
             let measured = measured(device, config, stop);
             let device = device.run.id.clone();
@@ -27,7 +27,7 @@ pub(crate) fn measure(run: &Run<'_>, recorder: &Recorder<'_>, stop: &Stop) {
 
 /// Returns the measurements of all topics, without their samples; those so far if the run is stopped.
 fn measured(device: &TestDevice, config: &WorkerConfig, stop: &Stop) -> Vec<Measured> {
-    let mut session = DeviceSession::new(device, config, stop.signal());
+    let mut session = DeviceSession::new(device, config, &stop.signal);
     let known = session.characterization().ok();
     let settings = usual_settings(device, known.as_deref());
     let shares = Shares::new(&Topic::ALL, &settings);

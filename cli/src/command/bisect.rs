@@ -89,7 +89,7 @@ pub fn bisect(target: Target, arguments: &BisectArguments) -> Result<ExitCode, A
         config: worker_config(&run, test)?,
         last: trial_test(&run, test)?,
         wait: wait.min(LONGEST_WAIT),
-        stop: stop.signal(),
+        stop: &stop.signal,
     };
     let before: Vec<(&String, TrialTest)> = suspects
         .before
@@ -121,7 +121,7 @@ pub fn bisect(target: Target, arguments: &BisectArguments) -> Result<ExitCode, A
         Finding::NoDifference { with, without } => format!(
             "no difference found: {test} goes wrong by itself in {without}, and in {with} after the {tests} before it\n"
         ),
-        Finding::Stopped => return Err(stop.reason().into()),
+        Finding::Stopped => return Err(stop.signal.reason().into()),
     };
     print(&text)?;
     let is_found = matches!(finding, Finding::Cause { .. });

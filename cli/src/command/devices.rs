@@ -127,7 +127,7 @@ fn probe(setup: &Setup, devices: &[TestDevice], format: TableFormat) -> Result<E
                 scope.spawn(|| {
                     let started = Instant::now();
                     let limit = config.settings.first_probe_limit();
-                    let probed = Worker::probe(&config.commands, START_LIMIT, limit, stop.signal());
+                    let probed = Worker::probe(&config.commands, START_LIMIT, limit, &stop.signal);
                     let error = probed.err();
                     (started.elapsed(), error.map(|error| error.to_string()))
                 })

@@ -115,7 +115,7 @@ impl<'a> DeviceRun<'a> {
         let RunState { run, stop, .. } = self.state;
         let has_all = self.rounds.number() == run.repeat.most() || !self.rounds.have_tests();
         // A stop does not cut short rounds without a number.
-        let may_end = run.repeat.rounds.is_none() && stop.is_requested();
+        let may_end = run.repeat.rounds.is_none() && stop.signal.is_set();
         let is_whole = has_all && self.rounds.is_whole() || may_end;
         run.repeat.is_on() && !is_whole && self.limits.end_of_rounds().is_none()
     }
@@ -213,8 +213,8 @@ impl<'a> DeviceRun<'a> {
     pub fn outcome_without_running(&self, position: usize) -> Option<Outcome> {
         let RunState { run, stop, .. } = self.state;
         let entry = self.entry(position);
-        if stop.is_requested() {
-            return Some(Outcome::NotRun { reason: stop.reason() });
+        if stop.signal.is_set() {
+            return Some(Outcome::NotRun { reason: stop.signal.reason() });
         }
         if !run.include_ignored {
             match entry.test.ignore() {
@@ -281,7 +281,7 @@ impl<'a> DeviceRun<'a> {
         let begin = Instant::now();
         let settings = &self.config.settings;
         let finds_leaks = settings.leaks != Leaks::Off && self.device.is_some();
-        let stop = self.state.stop.signal();
+        let stop = &self.state.stop.signal;
         if started.worker.prepare(finds_leaks, settings.contexts, stop).is_ok() {
             return Ok(started);
         }
@@ -309,7 +309,7 @@ impl<'a> DeviceRun<'a> {
         let begin = Instant::now();
         let started = match self.take_probed() {
             Some(worker) => Ok(worker),
-            None => self.config.commands.start(START_LIMIT, stop.signal()),
+            None => self.config.commands.start(START_LIMIT, &stop.signal),
         };
         match started {
             Ok(worker) => {
@@ -323,7 +323,7 @@ impl<'a> DeviceRun<'a> {
                 )
             }
             Err(lost) => Err(match lost.reason() {
-                None => stop.reason(),
+                None => stop.signal.reason(),
                 Some(reason) => {
                     self.limits.hang_budget.add(begin.elapsed());
                     failed.fetch_add(1, Ordering::Relaxed);
@@ -345,7 +345,7 @@ impl<'a> DeviceRun<'a> {
         // The other slots wait until the answer is recorded.
         self.is_characterized.call_once(|| {
             let limit = self.config.settings.limit(None);
-            let known = worker.job(query.call.clone(), limit, stop.signal());
+            let known = worker.job(query.call.clone(), limit, &stop.signal);
             is_good = known.is_ok() && !query.ends_worker;
             let known = known.unwrap_or_else(|lost| Err(lost.to_string()));
             let properties = known
@@ -371,7 +371,7 @@ impl<'a> DeviceRun<'a> {
             test,
             is_fresh,
             (limit, self.settings(position).memory),
-            stop.signal(),
+            &stop.signal,
             &mut |from, bytes| self.wrote(position, from, bytes),
         );
         if let Outcome::Crashed { .. } = ran.attempt.outcome {
@@ -617,7 +617,7 @@ impl<'a> DeviceRun<'a> {
         let RunState { recorder, stop, .. } = self.state;
         drop(self.take_probed());
         let (time, begin) = (SystemTime::now(), Instant::now());
-        let probed = Worker::probe(&self.config.commands, start_limit, limit, stop.signal());
+        let probed = Worker::probe(&self.config.commands, start_limit, limit, &stop.signal);
         let duration = begin.elapsed();
         let result = match probed.map_err(WorkerLost::reason) {
             Ok(worker) => {

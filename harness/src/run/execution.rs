@@ -128,7 +128,7 @@ impl Execution<'_> {
         // Ctrl-C after the last test is not an interruption: all results are there.
         let interrupted = lacks_rounds
             || self.run.so_far.leaves_tests
-            || stop.is_requested() && recorder.lacks_results.load(Ordering::Relaxed);
+            || stop.signal.is_set() && recorder.lacks_results.load(Ordering::Relaxed);
         recorder.record_end(|sum| self.end(sum, interrupted, before + started.elapsed()));
         recorder.sync_if_dirty();
         let printed = recorder.take_stdout_error().map_or(Ok(()), Err);

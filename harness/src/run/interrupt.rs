@@ -15,7 +15,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The stop of a run, and its reason.
 pub struct Stop {
-    signal: StopSignal,
+    /// Set when the run is stopped.
+    pub signal: StopSignal,
     switch: StopSwitch,
 }
 
@@ -33,7 +34,7 @@ impl Stop {
         let requested = stop.clone();
         ctrlc::set_handler(move || {
             // A deadline may have stopped the run before.
-            if seen.swap(true, Ordering::Relaxed) || requested.is_requested() {
+            if seen.swap(true, Ordering::Relaxed) || requested.signal.is_set() {
                 try_to(terminal::clear_bars);
                 os::exit_now(130);
             }
@@ -50,21 +51,6 @@ impl Stop {
             );
             try_to(move || status_line(&line));
         }
-    }
-
-    /// Returns whether the run is being stopped.
-    pub fn is_requested(&self) -> bool {
-        self.signal.is_set()
-    }
-
-    /// Returns the reason why the other tests are not run.
-    pub fn reason(&self) -> String {
-        self.signal.reason()
-    }
-
-    /// Returns the signal that is set when the run is stopped.
-    pub fn signal(&self) -> &StopSignal {
-        &self.signal
     }
 }
 

@@ -34,7 +34,7 @@ impl<'a> Limits<'a> {
     /// Returns the reason why the device is not to be used any more, if there is one.
     pub fn end(&self) -> Option<String> {
         let stop = self.state.stop;
-        let stopped = stop.is_requested().then(|| stop.reason());
+        let stopped = stop.signal.is_set().then(|| stop.signal.reason());
         let lost = || self.health.lost().map(|lost| lost.not_run());
         stopped.or_else(lost).or_else(|| self.hang_budget.is_spent())
     }

@@ -29,7 +29,7 @@ impl DeviceRun<'_> {
         let started = self.begin_attempt(position, worker, slot);
         let mut process = Following { device_run: self, position, started };
         let (limit, command) = (self.limit(position), self.config.commands.current());
-        let (memory, stop) = (self.settings(position).memory, self.state.stop.signal());
+        let (memory, stop) = (self.settings(position).memory, &self.state.stop.signal);
         let ProcessEnd { mut ran, exit } = test.run(limit, memory, command, stop, &mut process);
         ran.is_own_crash = true;
         self.complete(position, &mut ran, &process.started);

@@ -49,7 +49,7 @@ impl Retry<'_> {
         for number in 0.. {
             let pause = retries.pause(number, &result.outcome);
             let Some(pause) = pause.filter(|_| result.verdict.is_failure()) else { break };
-            state.stop.signal().wait(pause);
+            state.stop.signal.wait(pause);
             let Some(before) = again(&mut result) else { break };
             attempts.push(before);
             is_retried = true;

@@ -230,11 +230,11 @@ impl<'a> Slot<'a> {
         };
         let Some(last) = worker.last.back().copied() else { return };
         let begin = Instant::now();
-        let outcome = match worker.worker.leave(stop.signal()) {
+        let outcome = match worker.worker.leave(&stop.signal) {
             Ok(()) => {
                 let at = Instant::now();
                 if device_run.config.settings.exit_check
-                    && let Err(Some(outcome)) = worker.worker.exit(stop.signal())
+                    && let Err(Some(outcome)) = worker.worker.exit(&stop.signal)
                 {
                     device_run.limits.hang_budget.add(at.elapsed());
                     device_run.record_end("exit", outcome, last);

@@ -122,7 +122,7 @@ impl Survey<'_> {
     fn take_one(&mut self, config: &WorkerConfig, device: &TestDevice) -> Result<(), AnyError> {
         let Self { arguments, only, stop, report, devices } = self;
         let id = &device.run.id;
-        let mut session = DeviceSession::new(device, config, stop.signal());
+        let mut session = DeviceSession::new(device, config, &stop.signal);
         let mut found = CharacterizedDevice::new(&device.run.platform.name, &device.run.info);
         match session.characterization() {
             Ok(mut known) => {
