@@ -1,12 +1,11 @@
 //! The way in which a test ended, as two runs can be compared by it.
 
-use std::sync::LazyLock;
-
 use clmatrix_harness::private::report::outcome_text;
 use clmatrix_harness::private::result::test_result::TestResult;
 use clmatrix_harness::private::text::first_line;
 use clmatrix_harness::private::verdict::{ExpectedStatus, Outcome, Verdict};
-use regex::Regex;
+
+use crate::report::without_numbers::without_numbers;
 
 /// The result of a test on a device in the runs of one side: the worst of them.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,10 +30,6 @@ pub(crate) enum Way {
     /// It has no result: it was skipped, ignored, or not run.
     NotRun,
 }
-
-/// Addresses, sizes and seeds differ from run to run.
-static NUMBER: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"0x[0-9a-fA-F]+|[0-9]+").expect("a constant"));
 
 impl Standing {
     /// Returns the standing of a single result.
@@ -76,11 +71,6 @@ impl Standing {
             .as_ref()
             .map_or_else(|| verdict.to_owned(), |reason| format!("{verdict}: {reason}"))
     }
-}
-
-/// Returns a text in which each number is `#`.
-pub(crate) fn without_numbers(text: &str) -> String {
-    NUMBER.replace_all(text, "#").into_owned()
 }
 
 fn way(result: &TestResult) -> Way {

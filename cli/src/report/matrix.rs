@@ -28,7 +28,7 @@ use super::not_run::{NotRun, count_by_loss};
 use super::other_versions::{assumed, mended};
 use super::table::{self, Color, Column, Group, MIN_WIDTH, cut, wrap};
 use super::tally::{KINDS, Tally};
-use crate::compare::standing::without_numbers;
+use super::without_numbers::without_numbers;
 
 /// The headings that do not explain themselves.
 const EXPLAINED: [Verdict; 3] =

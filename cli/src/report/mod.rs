@@ -19,6 +19,7 @@ pub(crate) mod summary;
 mod table;
 mod tally;
 pub(crate) mod trace;
+pub(crate) mod without_numbers;
 
 use std::fs;
 use std::io;

@@ -13,7 +13,7 @@ use indexmap::IndexMap;
 
 use super::observed::Observed;
 use super::{DRIVER_VERSION, TIMEOUT};
-use crate::compare::standing::without_numbers;
+use crate::report::without_numbers::without_numbers;
 
 /// The tests, and the platform with the version of its driver, for which an entry is made.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
