@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
-use clap::{Args, value_parser};
 use clmatrix_harness::private::case::Case;
 use clmatrix_harness::private::config::Contexts;
 use clmatrix_harness::private::log::events::{Event, Started};
@@ -21,42 +20,17 @@ use clmatrix_harness::private::text::counted;
 use clmatrix_harness::private::verdict::{Outcome, Verdict};
 use indexmap::IndexSet;
 
-use super::common::Common;
+use super::bisect_arguments::BisectArguments;
 use super::resume;
 use crate::bisect::trials::{TrialTest, Trials};
 use crate::bisect::{Finding, search};
 use crate::stored_runs;
-
-pub const EXAMPLES: &str = "\
-Examples:
-  clmatrix bisect buffer::map::twice@pocl-cpu           in the latest run
-  clmatrix bisect buffer::map::twice@pocl-cpu 19ec3     in the run whose id begins so
-  clmatrix bisect buffer::map::twice@pocl-cpu --runs 200
-  clmatrix bisect worker::crash@pocl-cpu                the test that was running, or the last one";
 
 /// The time that a trial waits longer for a crash than the crash took in the run.
 const MARGIN: Duration = Duration::from_millis(100);
 
 /// The longest wait for a crash.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
-
-#[derive(Args)]
-pub struct BisectArguments {
-    /// The id of the test, with its device, or of a crash that is no test's.
-    #[arg(value_name = "TEST")]
-    test: String,
-    /// The run: a folder, a log, an id or its beginning.
-    #[arg(value_name = "RUN", default_value = "latest")]
-    run: String,
-    /// Compare the test after others with the test alone in at most this number of runs.
-    #[arg(long, value_name = "N", default_value = "40", value_parser = value_parser!(u32).range(10..))]
-    runs: u32,
-    #[command(flatten)]
-    common: Common,
-    /// The report folder [default: CLMATRIX_REPORT_DIR, else the profile's, else target/clmatrix].
-    #[arg(long, value_name = "DIR")]
-    report_dir: Option<PathBuf>,
-}
 
 /// The execution that went wrong, and the tests that its worker had run before.
 struct Suspects {

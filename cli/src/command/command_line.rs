@@ -7,7 +7,8 @@ use clap_complete::Shell;
 use super::provision;
 use super::run_arguments::{self, RunArguments};
 use super::{
-    bisect, characterize, config, devices, diff, expect, external, fleet, list, merge, report, runs,
+    bisect_arguments, characterize, config, devices, diff, expect, external, fleet, list, merge,
+    report, runs,
 };
 
 const COMPLETIONS_EXAMPLES: &str = "\
@@ -64,8 +65,8 @@ pub enum Command {
     /// repetition waits for a crash that comes late.
     ///
     /// The exit status is 1 if no single test is found.
-    #[command(after_help = bisect::EXAMPLES)]
-    Bisect(bisect::BisectArguments),
+    #[command(after_help = bisect_arguments::EXAMPLES)]
+    Bisect(bisect_arguments::BisectArguments),
     /// Compare the expectations of the configuration with stored runs. Needs no device.
     #[command(subcommand, after_help = expect::EXAMPLES)]
     Expect(expect::ExpectCommand),

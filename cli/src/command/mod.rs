@@ -2,6 +2,7 @@
 //! `config`, `list`, `devices`, `characterize`, `provision`, `completions`.
 
 mod bisect;
+mod bisect_arguments;
 mod characterize;
 mod command_line;
 mod common;
