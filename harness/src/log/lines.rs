@@ -6,7 +6,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::events::Event;
-use super::read_error::ReadError;
+use super::read_error::{LogError, ReadError};
+use super::run_header::RunHeader;
 
 /// Reads a log line by line.
 pub(super) struct Lines<S> {
@@ -58,6 +59,20 @@ impl<S: BufRead> Lines<S> {
             Err(error) => {
                 Err(ReadError::Line { path: self.path.clone(), line: self.number, error })
             }
+        }
+    }
+}
+
+impl RunHeader {
+    /// Reads the first line of a log alone.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, or its first line is no header.
+    pub fn read(log: &Path) -> Result<Self, ReadError> {
+        match Lines::open(log)?.next()? {
+            Some((Event::Run(header), _)) => Ok(*header),
+            _ => Err(ReadError::Log { path: log.to_owned(), error: LogError::NoHeader }),
         }
     }
 }

@@ -1,15 +1,11 @@
 //! The first line of an event log: how the run was made.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use super::events::Event;
-use super::lines::Lines;
 use super::program_record::ProgramRecord;
-use super::read_error::{LogError, ReadError};
 use super::selected_tests::SelectedTests;
 use crate::config::{DeviceSettings, JunitOptions};
 use crate::devices::run_device::RunDevice;
@@ -133,18 +129,6 @@ pub struct MergedRun {
 }
 
 impl RunHeader {
-    /// Reads the first line of a log alone.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be read, or its first line is no header.
-    pub fn read(log: &Path) -> Result<Self, ReadError> {
-        match Lines::open(log)?.next()? {
-            Some((Event::Run(header), _)) => Ok(*header),
-            _ => Err(ReadError::Log { path: log.to_owned(), error: LogError::NoHeader }),
-        }
-    }
-
     /// Returns whether arguments select a part of the tests. A shard is a part of the selected tests.
     pub fn is_filtered(&self) -> bool {
         !self.filter.is_empty() || self.selected_tests.is_some()
