@@ -35,6 +35,7 @@ mod cargo_test;
 mod case;
 mod config;
 mod devices;
+mod execution;
 mod expected_statuses;
 mod fixtures;
 mod folders;
@@ -107,6 +108,9 @@ pub mod private {
     }
     pub mod devices {
         pub use crate::devices::*;
+    }
+    pub mod execution {
+        pub use crate::execution::*;
     }
     pub mod expected_statuses {
         pub use crate::expected_statuses::*;

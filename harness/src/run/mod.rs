@@ -1,9 +1,8 @@
-//! A run: [`plan`] multiplies tests by devices, [`schedule`] starts the slots of each device, a `slot`
-//! hands tests to a worker, and `execution` leads from the first event to the reports.
+//! A run: [`plan`] multiplies tests by devices, [`schedule`] starts the slots of each device, and a `slot` hands tests
+//! to a worker.
 
 pub mod device_query;
 mod device_run;
-pub mod execution;
 mod hang_budget;
 mod hangs;
 mod health;
