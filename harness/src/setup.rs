@@ -14,8 +14,8 @@ use crate::config::{
     EmbeddedConfig, Profile, Retries, Slots, TimeoutFactor, Together,
 };
 use crate::devices::cache::{self, MachineCache};
+use crate::devices::device_address::DeviceAddress;
 use crate::devices::failure::FailedDriver;
-use crate::devices::probe::Probe;
 use crate::devices::selection::{Choices, NoDevices, select};
 use crate::devices::{Machine, TestDevice};
 use crate::folders::{cargo_target, folder_variable, state_folder};
@@ -26,8 +26,9 @@ use crate::run::repeat::Repeat;
 use crate::run::so_far::SoFar;
 use crate::run::state::{PlanExpectations, Run, WorkerConfig};
 use crate::worker::commands::WorkerCommands;
+use crate::worker::driver_probe::Probe;
 use crate::worker::parent::WorkerCommand;
-use crate::worker::protocol::{DeviceAddress, Role};
+use crate::worker::protocol::Role;
 
 /// The options of a run.
 #[derive(Clone, Debug, Default)]

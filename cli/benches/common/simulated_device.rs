@@ -2,9 +2,9 @@
 
 use clmatrix::select::DeviceInfo;
 use clmatrix_harness::private::devices::TestDevice;
+use clmatrix_harness::private::devices::device_address::DeviceAddress;
 use clmatrix_harness::private::devices::icd::Driver;
 use clmatrix_harness::private::devices::run_device::{PlatformName, RunDevice};
-use clmatrix_harness::private::worker::protocol::DeviceAddress;
 
 pub fn simulated_device(number: usize) -> TestDevice {
     let name = format!("Simulated {number}");

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use clmatrix_harness::private::devices::device_address::DeviceAddress;
 use clmatrix_harness::private::worker::parent::WorkerCommand;
-use clmatrix_harness::private::worker::protocol::{DeviceAddress, Role};
+use clmatrix_harness::private::worker::protocol::Role;
 
 use super::process::{Environment, ProgramProcess};
 use super::program::Program;

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::device_kind::DeviceKind;
 use super::value::{IdPattern, NamePattern, PlatformName};
 use super::version_range::{Narrowed, VersionNumbers, VersionPattern, VersionRange};
+use crate::devices::device_kind::DeviceKind;
 use crate::devices::run_device::HOST;
 use crate::devices::run_device::RunDevice;
 

@@ -16,7 +16,6 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 use toml::de::{DeTable, Deserializer};
 
-use super::device_kind::DeviceKind;
 use super::device_match::{DRIVER_VERSION, DeviceMatch, Mismatch};
 use super::error::ConfigError;
 use super::expectation::Expectation;
@@ -26,6 +25,7 @@ use super::value::{
     IdPattern, MessagePattern, NamePattern, PlatformName, Reason, TestPattern, Ticket, Timeout,
 };
 use super::version_range::{Narrowed, VersionNumbers, VersionPattern, VersionRange};
+use crate::devices::device_kind::DeviceKind;
 use crate::devices::run_device::RunDevice;
 use crate::expected_statuses::ExpectedStatuses;
 

@@ -9,8 +9,8 @@ use glob::Pattern;
 use globset::{GlobBuilder, GlobMatcher};
 use serde::Deserialize;
 
-use super::device_kind::DeviceKind;
 use super::value::Timeout;
+use crate::devices::device_kind::DeviceKind;
 use crate::registry::OF_WORKER;
 
 /// A suite of the tests of other programs.

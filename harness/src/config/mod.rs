@@ -61,7 +61,6 @@
 //! the only expectations: none counts twice, and an edit takes effect without a build.
 
 mod contexts;
-mod device_kind;
 mod device_match;
 mod embedded;
 mod error;
@@ -103,7 +102,6 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 pub use contexts::Contexts;
-pub use device_kind::DeviceKind;
 pub use device_match::Mismatch;
 pub use embedded::EmbeddedConfig;
 pub use error::{ConfigError, Mistake};

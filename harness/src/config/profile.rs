@@ -8,7 +8,6 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::contexts::Contexts;
-use super::device_kind::DeviceKind;
 use super::device_match::DeviceMatch;
 use super::expected_device::ExpectedDevice;
 use super::flaky_result::FlakyResult;
@@ -28,6 +27,7 @@ use super::value::{
     Timeout, TimeoutFactor,
 };
 use super::version_range::{VersionPattern, VersionRange};
+use crate::devices::device_kind::DeviceKind;
 use crate::devices::run_device::RunDevice;
 use crate::serde_time::Nanoseconds;
 

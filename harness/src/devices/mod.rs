@@ -1,18 +1,19 @@
 //! The devices of this machine, found without trust in any driver, and those under test.
 //!
-//! [`icd`] finds the drivers, [`probe`] enumerates each in a process of its own, [`diagnose`] finds the
+//! [`icd`] finds the drivers, a worker enumerates each in a process of its own, [`diagnose`] finds the
 //! reason of a driver without a platform, [`visible`] hides the other GPUs from a worker, [`loader_functions`] finds out
 //! what the loader lacks, [`ids`] names the devices, [`cache`] stores them for the many
 //! short processes of `cargo nextest`, and [`selection`] selects.
 
 pub mod cache;
+pub mod device_address;
+pub mod device_kind;
 pub mod diagnose;
 pub mod environment;
 pub mod failure;
 pub mod icd;
 pub mod ids;
 pub mod loader_functions;
-pub mod probe;
 pub mod run_device;
 pub mod selection;
 pub mod visible;
@@ -22,8 +23,8 @@ use std::path::PathBuf;
 use clmatrix::select::PlatformInfo;
 use serde::{Deserialize, Serialize};
 
-use crate::config::DeviceKind;
-use crate::worker::protocol::DeviceAddress;
+use device_address::DeviceAddress;
+use device_kind::DeviceKind;
 use failure::FailedDriver;
 use icd::Driver;
 use run_device::{PlatformName, RunDevice};

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
+use super::device_address::DeviceAddress;
 use super::ids::platform_slug;
 use super::{FoundPlatform, Machine};
-use crate::worker::protocol::DeviceAddress;
 
 /// A variable that hides all GPUs of a driver but one.
 #[derive(Clone, Debug, PartialEq)]
@@ -128,7 +128,7 @@ mod tests {
     use clmatrix::select::{DeviceInfo, DeviceType, PlatformInfo};
 
     use super::*;
-    use crate::config::DeviceKind;
+    use crate::devices::device_kind::DeviceKind;
     use crate::devices::icd::Driver;
 
     const NVIDIA: &str = "NVIDIA CUDA";

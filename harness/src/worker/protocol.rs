@@ -5,12 +5,13 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-use clmatrix::select::{DeviceInfo, PlatformInfo};
+use clmatrix::select::PlatformInfo;
 use serde::{Deserialize, Serialize};
 
 use super::job_call::JobCall;
 use super::process_state::ProcessState;
-use crate::config::{Contexts, DeviceKind};
+use crate::config::Contexts;
+use crate::devices::device_address::DeviceAddress;
 use crate::devices::failure::DriverFailure;
 use crate::os::Crash;
 use crate::result::ended::Ended;
@@ -35,32 +36,6 @@ pub enum Role {
     Device(DeviceAddress),
     /// Becomes another program, which the arguments name.
     Program,
-}
-
-/// The position of a device in a process that sees only its driver.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DeviceAddress {
-    /// Position of the platform among those of the driver.
-    pub platform: usize,
-    /// Position of the device in its platform.
-    pub device: usize,
-    /// The first type of the device, and its position among the devices of its platform that have this type.
-    pub of_type: Option<(DeviceKind, usize)>,
-    /// CL_DEVICE_NAME, to notice another device at this position.
-    pub name: String,
-    /// `DeviceInfo::uuid`, for the same reason.
-    pub uuid: Option<String>,
-    /// `DeviceInfo::pci_address`, for the same reason.
-    pub pci_address: Option<String>,
-}
-
-impl DeviceAddress {
-    /// Returns whether the device at this position is the expected one.
-    pub fn is_of(&self, device: &DeviceInfo) -> bool {
-        self.name == device.name
-            && self.uuid == device.uuid
-            && self.pci_address == device.pci_address
-    }
 }
 
 /// A message of the runner. There is none to end a worker, which is killed.

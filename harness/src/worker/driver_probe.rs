@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use clmatrix::select::PlatformInfo;
 
-use super::failure::{DriverFailure, FailedDriver, FailureKind};
-use super::icd::{Candidate, Candidates, Driver, LoaderVariables, drivers};
-use super::{FoundPlatform, Machine, ids};
+use super::parent::{Reply, Worker, WorkerCommand};
+use super::protocol::{Answer, Enumerated, Role};
+use crate::devices::failure::{DriverFailure, FailedDriver, FailureKind};
+use crate::devices::icd::{Candidate, Candidates, Driver, LoaderVariables, drivers};
+use crate::devices::{FoundPlatform, Machine, ids};
 use crate::os::{self, ExitCause};
-use crate::worker::parent::{Reply, Worker, WorkerCommand};
-use crate::worker::protocol::{Answer, Enumerated, Role};
 
 /// The time limit of one driver, unless CLMATRIX_ENUMERATION_TIMEOUT gives another ("5s").
 const LIMIT: Duration = Duration::from_secs(30);
