@@ -186,7 +186,7 @@ fn a_map_does_not_wait_for_commands_on_other_bytes(
 /// A driver may report a cancelled command as complete, and the library does not know its wait list.
 // quirk: INTEL-1
 #[rstest]
-#[clmatrix_harness::test(fresh_context)]
+#[clmatrix_harness::test]
 fn the_event_of_a_cancelled_command_has_failed(on_device: OnDevice) -> Result<()> {
     let on = &on_device;
     let buffer = buffer_of(on, &[OLD; 4])?;

@@ -25,7 +25,7 @@ fn chain(on: &OnDevice, length: usize, gate: &UserEvent) -> Result<Vec<Event>> {
 
 /// It must not show memory to which a fill still writes.
 #[rstest]
-#[clmatrix_harness::test(fresh_context)]
+#[clmatrix_harness::test]
 fn a_map_fails_or_waits_for_earlier_commands(
     on_device: OnDevice,
     #[values(1, 3)] length: usize,
@@ -44,7 +44,7 @@ fn a_map_fails_or_waits_for_earlier_commands(
 }
 
 #[rstest]
-#[clmatrix_harness::test(fresh_context)]
+#[clmatrix_harness::test]
 fn a_read_after_a_failed_command_fails(
     on_device: OnDevice,
     #[values(1, 3)] length: usize,
@@ -64,7 +64,7 @@ fn a_read_after_a_failed_command_fails(
 
 /// Drops the guard of a map before it fails.
 #[rstest]
-#[clmatrix_harness::test(fresh_context)]
+#[clmatrix_harness::test]
 fn bytes_of_a_failed_map_can_be_mapped_again(on_device: OnDevice) -> Result<()> {
     let on = &on_device;
     let buffer = buffer_of(on, &[OLD; 4])?;
@@ -82,7 +82,7 @@ fn bytes_of_a_failed_map_can_be_mapped_again(on_device: OnDevice) -> Result<()> 
 
 /// It is called once, and dropped then, whatever the driver does.
 #[rstest]
-#[clmatrix_harness::test(fresh_context)]
+#[clmatrix_harness::test]
 fn a_callback_is_called_when_its_command_fails(on_device: OnDevice) -> Result<()> {
     let on = &on_device;
     let closed = gate(&on.context);

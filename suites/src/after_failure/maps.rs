@@ -62,7 +62,7 @@ pub(super) fn check<M: DerefMut<Target = [u32]>>(
 }
 
 #[rstest]
-#[clmatrix_harness::test(fresh_context)]
+#[clmatrix_harness::test]
 fn a_buffer_map_waits_for_earlier_commands(
     on_device: OnDevice,
     #[values(On::Same, On::Another)] queue: On,
@@ -85,7 +85,7 @@ fn a_buffer_map_waits_for_earlier_commands(
 }
 
 #[rstest]
-#[clmatrix_harness::test(requires(svm), fresh_context)]
+#[clmatrix_harness::test(requires(svm))]
 fn an_svm_map_waits_for_earlier_commands(
     on_device: OnDevice,
     #[values(On::Same, On::Another)] queue: On,
@@ -111,7 +111,7 @@ fn an_svm_map_waits_for_earlier_commands(
 }
 
 #[rstest]
-#[clmatrix_harness::test(requires(svm = "fine"), fresh_context)]
+#[clmatrix_harness::test(requires(svm = "fine"))]
 fn a_host_access_waits_for_earlier_commands(on_device: OnDevice) -> Result<()> {
     let on = &on_device;
     let svm = svm_of(on, FINE)?;
@@ -133,7 +133,7 @@ fn a_host_access_waits_for_earlier_commands(on_device: OnDevice) -> Result<()> {
 
 /// The command that fails is an unmap of other memory.
 #[rstest]
-#[clmatrix_harness::test(fresh_context)]
+#[clmatrix_harness::test]
 fn a_map_waits_for_commands_before_a_failed_unmap(
     on_device: OnDevice,
     #[values(On::Same, On::Another)] queue: On,

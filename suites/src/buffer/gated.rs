@@ -176,7 +176,7 @@ fn a_map_for_writing_waits_for_earlier_reads_of_its_bytes(on_device: OnDevice) -
 }
 
 #[rstest]
-#[clmatrix_harness::test(fresh_context)]
+#[clmatrix_harness::test]
 fn a_map_after_a_failed_command_is_refused_or_correct(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
@@ -195,7 +195,7 @@ fn a_map_after_a_failed_command_is_refused_or_correct(on_device: OnDevice) -> Re
 /// The driver may still treat the bytes as mapped.
 // quirk: DRIVER-10
 #[rstest]
-#[clmatrix_harness::test(fresh_context)]
+#[clmatrix_harness::test]
 fn bytes_of_a_failed_unmap_stay_inaccessible(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);

@@ -144,7 +144,7 @@ fn a_dropped_pending_map_is_unmapped(on_device: OnDevice) -> Result<()> {
 }
 
 #[rstest]
-#[clmatrix_harness::test(fresh_context)]
+#[clmatrix_harness::test]
 fn a_pending_map_fails_with_an_event_of_its_wait_list(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);

@@ -84,7 +84,7 @@ fn a_transfer_is_a_future(on_device: OnDevice) -> Result<()> {
 /// The event fails first: on PoCL, a thread must not wait meanwhile.
 // quirk: POCL-10
 #[rstest]
-#[clmatrix_harness::test(fresh_context)]
+#[clmatrix_harness::test]
 fn a_future_returns_the_memory_of_a_failed_transfer(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
@@ -235,7 +235,7 @@ fn a_forgotten_transfer_runs(
 }
 
 #[rstest]
-#[clmatrix_harness::test(fresh_context)]
+#[clmatrix_harness::test]
 fn memory_is_returned_if_an_event_of_the_wait_list_fails(
     on_device: OnDevice,
     #[values(To::Device, To::Host)] to: To,

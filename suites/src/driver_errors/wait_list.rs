@@ -146,7 +146,7 @@ fn check_failed(mut command: Box<dyn Command + '_>, context: &Context) {
 }
 
 #[rstest]
-#[clmatrix_harness::test(fresh_context)]
+#[clmatrix_harness::test]
 fn buffer_commands_refuse_failed_events(
     objects: Objects,
     #[values(
@@ -162,7 +162,7 @@ fn buffer_commands_refuse_failed_events(
 }
 
 #[rstest]
-#[clmatrix_harness::test(requires(images), fresh_context)]
+#[clmatrix_harness::test(requires(images))]
 fn image_commands_refuse_failed_events(
     images: Images,
     #[values(OnImages::Read, OnImages::Write, OnImages::Map)] command: OnImages,
@@ -171,7 +171,7 @@ fn image_commands_refuse_failed_events(
 }
 
 #[rstest]
-#[clmatrix_harness::test(requires(svm), fresh_context)]
+#[clmatrix_harness::test(requires(svm))]
 fn svm_commands_refuse_failed_events(svm: Svm, #[values(OnSvm::Copy, OnSvm::Map)] command: OnSvm) {
     check_failed(command.valid(&svm), &svm.objects.on_device.context);
 }

@@ -98,7 +98,7 @@ fn commands_during_a_host_access_are_refused(on_device: OnDevice) -> Result<()> 
 
 /// True if the map ended is not known: the bytes stay closed, and the memory is never freed.
 #[rstest]
-#[clmatrix_harness::test(requires(svm = "fine"), fresh_context)]
+#[clmatrix_harness::test(requires(svm = "fine"))]
 fn memory_of_a_failed_unmap_stays_inaccessible(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, FINE, &counting(4))?;
     let gate = gate(&on_device.context);
@@ -111,7 +111,7 @@ fn memory_of_a_failed_unmap_stays_inaccessible(on_device: OnDevice) -> Result<()
 
 /// The unmap fails while the access waits for a fill of other bytes.
 #[rstest]
-#[clmatrix_harness::test(requires(svm = "fine"), fresh_context)]
+#[clmatrix_harness::test(requires(svm = "fine"))]
 fn an_unmap_that_fails_during_the_wait_of_an_access_is_noticed(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, FINE, &counting(4))?;
     let (unmap, fill) = (gate(&on_device.context), gate(&on_device.context));

@@ -166,7 +166,7 @@ fn a_refused_release_returns_the_svm(on_device: OnDevice, ctx_factory: CtxFactor
 
 /// It is unknown whether the bytes are still mapped.
 #[rstest]
-#[clmatrix_harness::test(requires(svm), fresh_context)]
+#[clmatrix_harness::test(requires(svm))]
 fn svm_of_a_failed_unmap_is_not_released(
     on_device: OnDevice,
     #[values(false, true)] noticed: bool,
@@ -191,7 +191,7 @@ fn svm_of_a_failed_unmap_is_not_released(
 /// The guard of a map is dropped before the map fails. OpenCL leaves open whether the driver accepts the
 /// free and what becomes of it, behind an unmap that has failed as well.
 #[rstest]
-#[clmatrix_harness::test(requires(svm), fresh_context)]
+#[clmatrix_harness::test(requires(svm))]
 fn svm_of_a_failed_map_is_released(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let gate = gate(&on_device.context);

@@ -105,7 +105,7 @@ fn dropped_system_svm_waits_for_commands(on_device: OnDevice) -> Result<()> {
 
 /// The device may still use it: not even a logger that panics has it freed.
 #[rstest]
-#[clmatrix_harness::test(requires(svm = "system"), fresh_context)]
+#[clmatrix_harness::test(requires(svm = "system"))]
 fn memory_of_a_failed_unmap_is_never_freed(
     on_device: OnDevice,
     #[values(false, true)] logger_panics: bool,
@@ -135,7 +135,7 @@ fn memory_of_a_failed_unmap_is_never_freed(
 
 /// The unmap fails while a thread waits for a fill of other bytes.
 #[rstest]
-#[clmatrix_harness::test(requires(svm = "system"), fresh_context)]
+#[clmatrix_harness::test(requires(svm = "system"))]
 fn an_unmap_that_fails_during_the_wait_is_noticed(on_device: OnDevice) -> Result<()> {
     let svm = SystemSvm::new(&on_device.context, counting(4))?;
     let (unmap, fill) = (gate(&on_device.context), gate(&on_device.context));
