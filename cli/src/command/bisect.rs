@@ -13,7 +13,7 @@ use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::run::interrupt::Stop;
 use clmatrix_harness::private::run::plan::{Plan, Planned};
 use clmatrix_harness::private::run::state::{Run, WorkerConfig};
-use clmatrix_harness::private::setup::{Options, Setup};
+use clmatrix_harness::private::setup::Setup;
 use clmatrix_harness::private::target::{Target, UNEXPECTED};
 use clmatrix_harness::private::terminal::{AnyError, print, status_line};
 use clmatrix_harness::private::text::counted;
@@ -42,6 +42,8 @@ struct Suspects {
     is_crash: bool,
     /// `--contexts` of the run.
     contexts: Option<Contexts>,
+    /// The profile of the run.
+    profile: Option<String>,
 }
 
 pub fn bisect(target: Target, arguments: &BisectArguments) -> Result<ExitCode, AnyError> {
@@ -51,8 +53,10 @@ pub fn bisect(target: Target, arguments: &BisectArguments) -> Result<ExitCode, A
     let log = stored_runs::find(&folder, &arguments.run)?;
     let suspects = Suspects::of(&log, &arguments.test)?;
     let test = &suspects.last;
-    let options = arguments.common.options(target);
-    let setup = Setup::new(Options { contexts: suspects.contexts, ..options })?;
+    let mut options = arguments.common.options(target);
+    options.contexts = suspects.contexts;
+    options.profile = options.profile.or(suspects.profile);
+    let setup = Setup::new(options)?;
     let tests = Case::registered()?;
     let wanted = |id: &str| id == test || suspects.before.iter().any(|before| before == id);
     let plan = Plan::new(target.home, &tests, setup.devices()?, |id, _, _| wanted(id));
@@ -106,13 +110,15 @@ impl Suspects {
     /// Finds the first attempt of a test that went wrong after others in its worker. In a crash that is no test's, it
     /// is that of the last test.
     fn of(log: &Path, test: &str) -> Result<Self, AnyError> {
-        let (mut paths, mut wrong, mut contexts) = (Vec::new(), Vec::new(), None);
+        let (mut paths, mut wrong) = (Vec::new(), Vec::new());
+        let (mut contexts, mut profile) = (None, None);
         let mut starts: HashMap<u32, Vec<(String, SystemTime)>> = HashMap::new();
         RunLog::for_each_event(log, |event| {
             match event {
                 // A run that goes on has the options of its first part.
                 Event::Run(header) if header.resumes.is_none() => {
                     contexts = resume::recorded(&header).and_then(|recorded| recorded.contexts);
+                    profile = header.profile;
                 }
                 Event::Plan(part) => paths.extend(part.tests.into_iter().map(|test| test.path)),
                 Event::Started(Started { test, device, time, worker: Some(worker), .. }) => {
@@ -150,6 +156,7 @@ impl Suspects {
                 time: attempt.end().duration_since(begin).unwrap_or_default(),
                 is_crash: matches!(attempt.outcome, Outcome::Crashed { .. }),
                 contexts,
+                profile,
             });
         }
         Err(format!("{test} did not go wrong after other tests in {}", log.display()).into())

@@ -7,7 +7,7 @@ use crate::Check;
 use crate::cpu;
 use crate::faulty::delayed::BOMB;
 use crate::faulty::flakes::COUNTS;
-use crate::support::{COMMAND, child, log, output};
+use crate::support::{COMMAND, child_as_written, log, output};
 
 pub const CHECKS: &[Check] = &[
     ("bisect::the_test_that_breaks_another_is_found", the_test_that_breaks_another_is_found),
@@ -26,7 +26,7 @@ pub const CHECKS: &[Check] = &[
 
 /// A command on one device, for tests that need variables.
 fn command(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = child(COMMAND, arguments);
+    let mut command = child_as_written(COMMAND, arguments);
     command.arg("--report-dir").arg(folder).env("CLMATRIX_TEST", cpu::platform());
     command.env(COUNTS, folder).env(BOMB, "5 200");
     command
@@ -52,7 +52,7 @@ fn bisect_in(
         }
         output(command)
     };
-    configured(&[&["run"], tests].concat());
+    configured(&[&["run", "--slots", "1"], tests].concat());
     let ended = configured(&["bisect", &id(folder), "--runs", runs]);
     let text = [ended.stdout, ended.stderr].concat();
     (ended.status.code(), String::from_utf8(text).expect("text"))
@@ -145,14 +145,15 @@ fn a_test_has_its_own_settings() {
 /// The test in between would fail in the context of the first one, which then is not there for the last.
 fn a_test_has_its_own_contexts() {
     let folder = tempfile::tempdir().expect("a folder");
-    let config = "[profile.default]\ncontexts = \"reuse\"\n\
+    let config = "[profile.reusing]\ncontexts = \"reuse\"\n\
         [[override]]\ntests = \"*::fails_in_a_marked_context\"\ncontexts = \"fresh\"\n";
     std::fs::write(folder.path().join("clmatrix.toml"), config).expect("it is written");
     let tests = ["marks_its_context", "fails_in_a_marked_context", "aborts_in_a_marked_context"];
     let [cause, between, victim] =
         tests.map(|test| cpu::test(&format!("faulty::contexts::{test}")));
     let id = |_: &Path| victim.clone();
-    let (status, text) = bisect_in(folder.path(), &[&cause, &between, &victim], id, "10");
+    let arguments = ["--profile", "reusing", &cause, &between, &victim];
+    let (status, text) = bisect_in(folder.path(), &arguments, id, "10");
     assert_eq!(status, Some(0), "{text}");
     assert!(text.contains(&format!("{cause} makes {victim} go wrong: ")), "{text}");
 }

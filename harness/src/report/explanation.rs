@@ -1,4 +1,4 @@
-//! The whole texts of a result.
+//! The whole texts of a result or of a lost device.
 
 use super::result_text::SUSPECT;
 use crate::log::events::DeviceLost;

@@ -449,7 +449,8 @@ impl<'a> DeviceRun<'a> {
         TestResult { tolerated: self.tolerates(&result), ..result }
     }
 
-    /// The attempts at a test before its run was cut short, in their order.
+    /// The attempts at a test before its run was cut short, in their order, if the last one went wrong, and not in a
+    /// reused context.
     pub fn before_cut(&self, position: usize) -> Vec<TestResult> {
         let RunState { run, recorder, .. } = self.state;
         let number = run.so_far.attempts[position];
@@ -458,15 +459,9 @@ impl<'a> DeviceRun<'a> {
         let mut attempts = std::mem::take(&mut last.earlier);
         attempts.push(last);
         attempts.retain(|attempt| attempt.number <= number && attempt.verdict != Verdict::NotRun);
-        attempts
-    }
-
-    /// Returns whether `retries` repeat a test with this result.
-    pub fn retries(&self, position: usize, result: &TestResult) -> bool {
-        let retries = &self.settings(position).retries;
-        result.verdict.is_failure()
-            && !result.is_of_reused_context()
-            && retries.pause(0, &result.outcome).is_some()
+        let went_wrong =
+            |last: &TestResult| last.verdict.is_failure() && !last.is_of_reused_context();
+        if attempts.last().is_some_and(went_wrong) { attempts } else { Vec::new() }
     }
 
     /// Makes a result flaky, since the test was repeated and ended otherwise. It is tolerated where the configuration

@@ -4,8 +4,8 @@
 //! counts. With `retries`, a test that goes wrong is repeated until it does not, and is then flaky. A test that
 //! has crashed after others in its worker, and is not repeated otherwise, runs once more for a note.
 //!
-//! A run that is cut short may leave an attempt that went wrong without its repeat. When the run goes on, its first
-//! attempt is that repeat.
+//! A run that is cut short may leave an attempt that went wrong without its repeat. When the run goes on, the test is
+//! flaky if it passes then, unless that attempt was in a reused context.
 
 use crate::log::events::Finished;
 use crate::result::test_result::TestResult;
@@ -29,9 +29,6 @@ impl Retry<'_> {
     ) -> TestResult {
         let DeviceRun { limits, state, .. } = self.device_run;
         let mut attempts = self.device_run.before_cut(self.position);
-        if !attempts.last().is_some_and(|last| self.device_run.retries(self.position, last)) {
-            attempts.clear();
-        }
         let mut is_retried = !attempts.is_empty();
         let mut result = first;
         let mut again = |result: &mut TestResult| {

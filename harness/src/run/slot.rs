@@ -75,21 +75,14 @@ impl<'a> Slot<'a> {
         }
         recorder.observer.started(position);
         let is_apart = device_run.is_apart(position);
-        let crashed = self.foreign_crash_before_cut(position);
-        if is_apart || crashed.is_some() {
+        if is_apart {
             // A worker holds memory of the device, which a process of another program may need.
             self.leave(&mut turn);
         }
-        if crashed.is_some() {
-            self.become_alone(position, &mut turn);
-        }
         let first = self.attempt(position);
-        let ran = match (crashed, &first.attempt.outcome) {
-            (Some(crashed), _) => self.end_rerun(position, crashed, first),
-            (None, Outcome::Crashed { .. }) => {
-                self.rerun_after_foreign_crash(position, &mut turn, first)
-            }
-            (None, _) => self.repeat_if_disturbed(position, &mut turn, first),
+        let ran = match first.attempt.outcome {
+            Outcome::Crashed { .. } => self.rerun_after_foreign_crash(position, &mut turn, first),
+            _ => self.repeat_if_disturbed(position, &mut turn, first),
         };
         let result = self.result(position, ran);
         let mut needs_probe = self.needs_probe(&result);
@@ -186,33 +179,18 @@ impl<'a> Slot<'a> {
         // It is not for its context that the test is repeated.
         ran.attempt.reused_context = None;
         let crashed = Finished { result: self.result(position, ran.clone()), repeated: true };
-        let rerun = self.again(position, crashed, true).unwrap_or_else(|| {
+        let mut rerun = self.again(position, crashed, true).unwrap_or_else(|| {
             let reason = device_run.limits.end().unwrap_or_default();
             let number = ran.attempt.number + 1;
             Attempt { number, ..Attempt::new(Outcome::NotRun { reason }) }.into()
         });
-        self.end_rerun(position, ran, rerun)
-    }
-
-    /// Charges a crash on a foreign thread to the test, if it has crashed again, else to the worker.
-    fn end_rerun(&self, position: usize, crashed: Ran, mut rerun: Ran) -> Ran {
         let Ended { outcome, duration, .. } = &rerun.attempt.ended;
-        self.device_run.limits.hang_budget.add_rerun(outcome, *duration);
+        device_run.limits.hang_budget.add_rerun(outcome, *duration);
         rerun.is_own_crash |= outcome.is_own_crash();
         if !rerun.is_own_crash {
-            self.device_run.record_worker_crash(crashed, Some((position, outcome)));
+            device_run.record_worker_crash(ran, Some((position, outcome)));
         }
         rerun
-    }
-
-    /// The crash on a foreign thread after which the run was cut short: without `retries`, and in a context of its
-    /// own, a test is repeated after no other crash.
-    fn foreign_crash_before_cut(&self, position: usize) -> Option<Ran> {
-        let last = self.device_run.before_cut(position).pop()?;
-        let is_foreign = last.verdict == Verdict::Crash
-            && !last.is_of_reused_context()
-            && !self.device_run.retries(position, &last);
-        is_foreign.then(|| last.attempt.into())
     }
 
     /// Returns whether the worker has run as many tests as it may.
