@@ -112,8 +112,7 @@ impl<'a> Recorder<'a> {
 
     /// Goes on with the sum of earlier logs, after its last worker.
     pub(crate) fn go_on(&mut self, sum: Sum) {
-        let workers = sum.log().and_then(|log| log.slots.keys().max().copied());
-        self.workers = AtomicU32::new(workers.unwrap_or_default());
+        self.workers = AtomicU32::new(sum.workers);
         self.sinks.get_mut().sum = Some(sum);
     }
 

@@ -42,6 +42,8 @@ pub struct Sum {
     rounds: HashMap<usize, RoundResults>,
     /// The logs that were added whole, the oldest first.
     pub files: Vec<PathBuf>,
+    /// The number of the last worker.
+    pub workers: u32,
     /// The time at which the run began or was resumed, and its duration before.
     resumed: Option<(SystemTime, Duration)>,
 }
@@ -103,7 +105,10 @@ impl Sum {
                 self.resumed = Some((header.time, log.duration));
             }
             Event::Expectation(written) => log.expectations.push(written),
-            Event::WorkerStarted(_) | Event::Probed(_) => {}
+            Event::WorkerStarted(started) => {
+                self.workers = self.workers.max(started.worker.unwrap_or_default());
+            }
+            Event::Probed(_) => {}
             Event::Device(record) => {
                 log.header.devices.push(record.device.clone());
                 log.records.insert(record.device.id.clone(), *record);
@@ -260,7 +265,9 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::log::events::{DeviceAbsent, DeviceLost, DriverFailed, End, Round, Started};
+    use crate::log::events::{
+        DeviceAbsent, DeviceLost, DriverFailed, End, Round, Started, WorkerStarted,
+    };
     use crate::log::plan::{PlannedDevice, PlannedTest, PlannedTests};
     use crate::log::run_header::Resumes;
     use crate::log::sample::{
@@ -456,6 +463,25 @@ mod tests {
             assert_eq!(verdicts(&log), [(id, expected)]);
             assert_eq!(log.results[0].earlier.len(), earlier);
         }
+    }
+
+    #[test]
+    fn a_worker_without_a_test_counts() {
+        let worker = |number| {
+            Event::WorkerStarted(WorkerStarted {
+                device: "d".to_owned(),
+                worker: number,
+                time: SystemTime::UNIX_EPOCH,
+                duration: Duration::ZERO,
+                error: None,
+                sees_others: None,
+            })
+        };
+        let mut sum = Sum::default();
+        for event in [begin(), worker(Some(2)), worker(Some(1)), worker(None)] {
+            sum.add(event, None).unwrap();
+        }
+        assert_eq!(sum.workers, 2);
     }
 
     #[test]
