@@ -35,7 +35,7 @@ impl<H: HostSource> IntoMemory for H {
     }
 }
 
-/// Makes references to a type memory of a kind.
+/// Implements [`IntoMemory`] for references to a type, as memory of a kind.
 macro_rules! device_memory {
     ([$($generics:tt)*] $memory:ty: $kind:ty) => {
         impl<'a, $($generics)*> $crate::memory::IntoMemory for &'a $memory {

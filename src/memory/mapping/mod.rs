@@ -70,7 +70,8 @@ unsafe impl<K: Mappable> Send for Mapping<K> {}
 unsafe impl<K: Mappable> Sync for Mapping<K> {}
 
 impl<K: Mappable> Mapping<K> {
-    /// Maps bytes of `memory`, as its tracker counts them. Returns when they can be used, or before that if it does not block.
+    /// Maps bytes of `memory`, as its tracker counts them. Returns when they can be used, or before that if it
+    /// does not block.
     ///
     /// `submit` calls the driver without blocking, and stores the driver's pointer. The handles that it gets
     /// are valid and of the memory's context.
