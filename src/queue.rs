@@ -1,7 +1,7 @@
 //! Command queues (OpenCL 3.0, 5.1; `pyopencl.CommandQueue`).
 
 use std::ptr;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use crate::context::Context;
 use crate::device::Device;
@@ -41,13 +41,22 @@ pub use crate::queue_properties::QueueProperties;
 #[derive(Clone)]
 pub struct CommandQueue(Arc<Handle>);
 
+/// The function to call when the last handle to a queue is dropped and events keep the queue.
+pub(crate) static AFTER_LAST_HANDLE: OnceLock<fn(&Arc<QueueState>)> = OnceLock::new();
+
 /// The handles that users have, all together.
 struct Handle(Arc<QueueState>);
 
 impl Drop for Handle {
     fn drop(&mut self) {
+        let is_kept = || Arc::strong_count(&self.0) > 1;
+        if is_kept()
+            && let Some(forget_ended) = AFTER_LAST_HANDLE.get()
+        {
+            forget_ended(&self.0);
+        }
         // The release of the driver's queue flushes it. Events may delay the release.
-        if Arc::strong_count(&self.0) > 1
+        if is_kept()
             && !self.0.driver().flush_blocks
             && let Err(error) = self.0.flush()
         {

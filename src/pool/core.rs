@@ -15,6 +15,7 @@ use parking_lot::ReentrantMutex;
 use super::allocator::Allocator;
 use super::bin::Binning;
 use super::block::{Block, CALL, Reserved};
+use super::dropped_queues::release_from;
 use super::memory::Memory;
 use super::options::PoolOptions;
 use super::request::{Request, Reuse};
@@ -209,6 +210,9 @@ impl<M: Memory> PoolCore<M> {
                 let mut block = Box::new(block);
                 block.activate(request.size, request.queue);
                 self.shards.add(&block);
+                if !self.allocator.reuses_memory() {
+                    release_from(&block.tracker);
+                }
                 self.statistics();
                 return Ok(Ok(block));
             }

@@ -19,8 +19,8 @@
 //!
 //! Without a queue, only blocks are reused whose uses have ended.
 //!
-//! A held block may keep the queues of its last uses until a request asks the driver whether these have ended, or
-//! until the block is freed.
+//! A block lets a queue without handles go when the commands of the queue have ended; on Oclgrind, where a drop does
+//! not flush, when a request asks for their end.
 //!
 //! The uses are those of this crate's transfers, fills, launches and maps, and those that
 //! [`MemoryObject::record_use`](crate::memory::MemoryObject::record_use) records.
@@ -36,6 +36,7 @@ mod bin;
 mod bins;
 mod block;
 mod core;
+mod dropped_queues;
 mod memory;
 mod memory_pool;
 mod options;

@@ -206,7 +206,10 @@ impl AccessTracker {
     }
 
     /// Removes the commands and maps that have ended, and returns the events of the others.
-    fn reap_all(&self) -> Batch<Event> {
+    pub(crate) fn reap_all(&self) -> Batch<Event> {
+        if !self.is_used.load(Ordering::Acquire) {
+            return Batch::new();
+        }
         let events = self.table.lock().events_on(&ALL);
         ask_in_order(&events);
         self.change(Table::reap_all);
@@ -216,16 +219,15 @@ impl AccessTracker {
     /// Removes each command when it has ended, although nothing may ever look at the bytes again.
     #[cold]
     pub(crate) fn reap_when_ended(self: &Arc<Self>) {
-        for event in self.reap_all() {
-            let tracker = Arc::downgrade(self);
-            let reap = move |_| {
-                if let Some(tracker) = tracker.upgrade() {
-                    tracker.reap_all();
-                }
-            };
-            if let Err(error) = event.on_complete(reap) {
-                log::warn!("{error}: memory may be freed late");
+        let Some(last) = self.reap_all().pop() else { return };
+        let tracker = Arc::downgrade(self);
+        let reap = move || {
+            if let Some(tracker) = tracker.upgrade() {
+                tracker.reap_when_ended();
             }
+        };
+        if let Err(error) = last.after_end(reap) {
+            log::warn!("{error}: memory may be freed late");
         }
     }
 

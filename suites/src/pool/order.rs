@@ -3,10 +3,11 @@
 use std::marker::PhantomData;
 
 use clmatrix::cl3::event::wait_for_events;
-use clmatrix::memory::{Buffer, MemFlags};
-use clmatrix::pool::{Allocator, DeferredAllocator, MemoryPool, Pool, PoolOptions};
+use clmatrix::memory::{Buffer, MemFlags, enqueue_fill};
+use clmatrix::pool::{Allocator, DeferredAllocator, MemoryPool, Pool, PoolOptions, SlabAllocator};
 use clmatrix::{
-    CommandQueue, Context, Device, Event, QueueProperties, Result, Status, enqueue_marker,
+    CommandQueue, Context, Device, Event, QueueProperties, Result, Status, context_references,
+    enqueue_marker,
 };
 use clmatrix_harness::{CtxFactory, ctx_factory, device};
 use rstest::rstest;
@@ -481,25 +482,52 @@ fn blocks_of_dropped_queues_are_reused(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-/// A held block keeps the queue of its last use until a request asks the driver for the end of that use.
+/// The end of its commands releases a dropped queue, although nothing asks the pool. The library counts references
+/// itself: a buffer of PoCL keeps the queue of the last command on it.
+// quirk: POCL-17
 #[rstest]
 #[clmatrix_harness::test]
-fn a_request_lets_go_of_dropped_queues(on_device: OnDevice) -> Result<()> {
+fn held_blocks_let_go_of_dropped_queues(
+    on_device: OnDevice,
+    #[values(true, false)] is_pending: bool,
+    #[values(true, false)] block_first: bool,
+) -> Result<()> {
     let pool = pool_in(&on_device.context, PoolOptions::new())?;
     drop(pool.allocate(SIZE)?);
-    let references = || on_device.context.reference_count();
-    let before = references()?;
-    {
-        let queue = on_device.another_queue();
-        let block = pool.allocate_on(&queue, SIZE)?;
+    let before = context_references();
+    let gate = gate(&on_device.context);
+    let queue = on_device.another_queue();
+    let block = pool.allocate_on(&queue, SIZE)?;
+    if is_pending {
+        drop(enqueue_fill(queue.after(&gate), &block, &7_u32, ..)?);
+    } else {
         let filled = block.fill(&queue, &7_u32)?;
-        drop((block, queue));
         // The pool does not know what the driver says here.
         wait_for_events(&[filled.as_raw()]).expect("the fill ends");
     }
-    assert!(references()? > before, "the block does not keep the queue");
-    drop(pool.allocate(SIZE)?);
+    let mut block = Some(block);
+    drop(block.take_if(|_| block_first));
+    drop(queue);
+    open(&gate);
+    drop((block, gate));
+    assert!(soon(|| Ok(context_references() == before))?, "{}", context_references() - before);
     assert_eq!(pool.statistics().held_blocks, 1);
-    assert!(soon(|| Ok(references()? == before))?, "{}, not {before}", references()?);
+    Ok(())
+}
+
+/// As above, for the memory of slabs.
+#[rstest]
+#[clmatrix_harness::test]
+fn slabs_let_go_of_dropped_queues(on_device: OnDevice) -> Result<()> {
+    let deferred = DeferredAllocator::new(&on_device.context, MemFlags::READ_WRITE)?;
+    let slabs = SlabAllocator::new(deferred, 16 * SIZE);
+    drop(slabs.allocate(SIZE)?);
+    let before = context_references();
+    let queue = on_device.another_queue();
+    let part = slabs.allocate(SIZE)?.expect("a part of the slab");
+    drop(enqueue_fill(&queue, &part, &7_u32, ..)?);
+    queue.finish()?;
+    drop((part, queue));
+    assert!(soon(|| Ok(context_references() == before))?, "{}", context_references() - before);
     Ok(())
 }

@@ -15,6 +15,7 @@ use crate::context::Context;
 use crate::error::{Class, Result};
 use crate::memory::track::AccessTracker;
 use crate::memory::{Buffer, MemFlags};
+use crate::pool::dropped_queues::release_from;
 use crate::pool::memory::sealed::PoolMemory;
 use crate::pool::request::MAX_CANDIDATES;
 use crate::queue::CommandQueue;
@@ -264,6 +265,7 @@ where
             slab => slab,
         };
         let Some(slab) = slab? else { return Ok(None) };
+        release_from(slab.borrow().tracker());
         let is_shared = PoolMemory::size(slab.borrow()) == slab_bytes;
         let (slab, place) = self.slabs.lock().add(slab, size, is_shared);
         self.part(place).into_buffer(&slab, size).map(Some)
