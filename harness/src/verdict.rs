@@ -157,14 +157,15 @@ impl Verdict {
         matches!(self, Self::ExpectedFail | Self::AssumedFail)
     }
 
-    /// Returns whether this is the worse of two verdicts on one test.
+    /// Returns whether this one counts of two verdicts on a test, in several runs, rounds or attempts: the worse one.
+    /// `NotRun` tells nothing about the test, and any other verdict counts rather.
     pub fn is_worse_than(self, other: Self) -> bool {
         let severity = |verdict: Self| match verdict {
-            Self::Pass => 0,
-            Self::Skip | Self::Ignored => 1,
-            Self::ExpectedFail => 2,
-            Self::AssumedFail => 3,
-            Self::NotRun => 4,
+            Self::NotRun => 0,
+            Self::Pass => 1,
+            Self::Skip | Self::Ignored => 2,
+            Self::ExpectedFail => 3,
+            Self::AssumedFail => 4,
             Self::Flaky => 5,
             Self::UnexpectedPass => 6,
             Self::Fail => 7,

@@ -8,7 +8,8 @@ use std::time::SystemTime;
 use clmatrix_harness::private::case::Case;
 use clmatrix_harness::private::config::Sync;
 use clmatrix_harness::private::log::events::{End, Event, Started};
-use clmatrix_harness::private::log::recorder::{Observer, Recorder};
+use clmatrix_harness::private::log::observer::Observer;
+use clmatrix_harness::private::log::recorder::Recorder;
 use clmatrix_harness::private::result::test_result::TestResult;
 use clmatrix_harness::private::run::plan::Plan;
 

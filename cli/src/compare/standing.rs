@@ -54,12 +54,9 @@ impl Standing {
         }
     }
 
-    /// Keeps the worse of both results. A test that was not run has a result in the other run only.
+    /// Keeps the worse of both results.
     pub(crate) fn merge(&mut self, other: Self) {
-        let is_first = self.verdict == Verdict::NotRun && other.verdict != Verdict::NotRun;
-        let is_worse =
-            other.verdict.is_worse_than(self.verdict) && other.verdict != Verdict::NotRun;
-        if is_first || is_worse {
+        if other.verdict.is_worse_than(self.verdict) {
             *self = other;
         }
     }

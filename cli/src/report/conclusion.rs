@@ -110,8 +110,8 @@ mod tests {
     use std::time::{Duration, SystemTime};
 
     use super::*;
+    use clmatrix_harness::private::log::round_counts::RoundCounts;
     use clmatrix_harness::private::log::sample::run_log;
-    use clmatrix_harness::private::result::round_counts::RoundCounts;
 
     #[test]
     fn devices_with_several_rounds_count() {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use clmatrix_harness::private::devices::run_device::HOST;
 use clmatrix_harness::private::log::events::{self, DeviceLost};
-use clmatrix_harness::private::log::recorder::Observer;
+use clmatrix_harness::private::log::observer::Observer;
 use clmatrix_harness::private::os::Source;
 use clmatrix_harness::private::report::echo::Echo;
 use clmatrix_harness::private::result::test_result::TestResult;

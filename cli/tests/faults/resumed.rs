@@ -14,7 +14,7 @@ use crate::cpu;
 use crate::drivers::driver;
 use crate::event_log::{IS_LOG, PASSING, preloaded};
 use crate::faulty::flakes::COUNTS;
-use crate::support::{COMMAND, child, events, log, output, reports};
+use crate::support::{COMMAND, child, context_layer, events, log, output, reports};
 
 pub const CHECKS: &[Check] = &[
     (
@@ -40,6 +40,8 @@ pub const CHECKS: &[Check] = &[
         "resumed::a_failure_that_was_to_be_repeated_is_not_lost",
         a_failure_that_was_to_be_repeated_is_not_lost,
     ),
+    ("resumed::retries_before_a_cut_count", retries_before_a_cut_count),
+    ("resumed::a_failure_stays_if_the_device_is_lost", a_failure_stays_if_the_device_is_lost),
     ("resumed::a_crash_on_a_foreign_thread_is_not_lost", a_crash_on_a_foreign_thread_is_not_lost),
 ];
 
@@ -311,6 +313,37 @@ fn a_failure_that_was_to_be_repeated_is_not_lost() {
         assert_eq!((result.verdict, &result.outcome), (Verdict::Flaky, &Outcome::Passed));
         assert_eq!((result.number, result.earlier.len()), (2, 1));
     }
+}
+
+fn retries_before_a_cut_count() {
+    let killer = Killer::new();
+    let arguments =
+        ["faulty::flakes::fails_always@", "--devices", cpu::platform(), "--retries", "2"];
+    killer.kill(&arguments, r#""repeated":true"#, 1);
+    let last = output(killer.run(&["--resume"]));
+    assert_eq!(last.status.code(), Some(1), "{}", stderr(&last));
+    let log = log(killer.folder.path());
+    let [result] = &log.results[..] else { panic!("{:?}", log.results) };
+    assert_eq!((result.verdict, result.number), (Verdict::Fail, 3));
+    let earlier: Vec<u32> = result.earlier.iter().map(|attempt| attempt.number).collect();
+    assert_eq!(earlier, [1, 2]);
+}
+
+/// As without the cut: the test has failed, and cannot be repeated.
+fn a_failure_stays_if_the_device_is_lost() {
+    let killer = Killer::new();
+    let folder = killer.folder.path();
+    let arguments =
+        ["faulty::flakes::fails_always@", "--devices", cpu::platform(), "--retries", "2"];
+    killer.kill(&arguments, r#""repeated":true"#, 1);
+    let mut resumed = killer.run(&["--resume", "--anyway"]);
+    context_layer(&mut resumed, folder, "error", "1-1000");
+    let last = output(resumed);
+    assert_eq!(last.status.code(), Some(1), "{}", stderr(&last));
+    let log = log(folder);
+    assert_eq!(log.lost.len(), 1, "{}", stderr(&last));
+    let [result] = &log.results[..] else { panic!("{:?}", log.results) };
+    assert_eq!((result.verdict, result.number), (Verdict::Fail, 1));
 }
 
 /// The run that goes on does not know whether the crash was the test's.

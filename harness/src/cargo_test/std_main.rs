@@ -10,7 +10,8 @@ use parking_lot::Mutex;
 
 use crate::case::Case;
 use crate::config::Sync;
-use crate::log::recorder::{Observer, Recorder};
+use crate::log::observer::Observer;
+use crate::log::recorder::Recorder;
 use crate::registry::{self, Test};
 use crate::result::test_result::{TestResult, left_behind_text};
 use crate::run::interrupt::Stop;

@@ -8,50 +8,12 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use parking_lot::Mutex;
 
 use crate::config::Sync;
-use crate::log::events::{DeviceLost, End, Event, Finished, Round};
+use crate::log::events::{DeviceLost, End, Event, Finished};
+use crate::log::observer::Observer;
 use crate::log::run_log::RunLog;
 use crate::log::sum::Sum;
-use crate::os::Source;
 use crate::result::test_result::TestResult;
 use crate::verdict::Outcome;
-
-/// Follows a run. Threads that run tests call the methods, with positions in the plan.
-pub trait Observer: std::marker::Sync {
-    /// A worker starts a test.
-    fn started(&self, _position: usize) {}
-
-    /// A running test has ended, and may run again when the other slots of the device have ended their tests.
-    fn waits(&self, _position: usize) {}
-
-    /// A running test has written these bytes to standard output or error. Called where the run
-    /// echoes output.
-    fn wrote(&self, _position: usize, _from: Source, _bytes: &[u8]) {}
-
-    /// A test is run again.
-    fn repeated(&self, _position: usize) {}
-
-    /// The tests of a device, or those without a device, begin, or the device is lost. Comes once for each
-    /// device, and once for the tests without one.
-    fn device_begins(&self) {}
-
-    /// A device is lost. Its other tests are not run.
-    fn device_lost(&self, _lost: &DeviceLost) {}
-
-    /// All tests and all workers have ended.
-    fn ended(&self) {}
-
-    /// Workers of a device have a result, or a worse one. It is of no test of the plan.
-    fn of_worker(&self, result: &TestResult);
-
-    /// A device begins a round over so many tests. Called where there may be several rounds.
-    fn round_begins(&self, _round: &Round, _tests: usize) {}
-
-    /// A test has ended in one of several rounds. After the last round, `finished` has its worst result.
-    fn finished_in_round(&self, _position: usize, _result: &TestResult) {}
-
-    /// A test has ended. Called once for each entry of the plan.
-    fn finished(&self, position: usize, result: &TestResult);
-}
 
 /// Writes the log and notifies the observer.
 pub struct Recorder<'a> {
@@ -168,14 +130,6 @@ impl<'a> Recorder<'a> {
     pub fn device_lost(&self, lost: &DeviceLost) {
         self.observer.device_lost(lost);
         self.record(Event::DeviceLost(lost.clone()));
-    }
-
-    /// Records that a device begins a round over so many tests.
-    pub fn round_begins(&self, round: Round, tests: usize) {
-        self.observer.round_begins(&round, tests);
-        if round.number > 1 {
-            self.record(Event::Round(round));
-        }
     }
 
     /// Records the result of a test, and tells the observer.

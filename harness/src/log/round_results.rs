@@ -1,6 +1,6 @@
 //! The results of a test over several rounds.
 
-use crate::result::round_counts::RoundCounts;
+use crate::log::round_counts::RoundCounts;
 use crate::result::test_result::TestResult;
 use crate::verdict::{Outcome, Verdict};
 
@@ -41,7 +41,7 @@ impl RoundResults {
 
     fn is_worse(&self, result: &TestResult) -> bool {
         let differs = |result: &TestResult| result.differing_in_reused_context().is_some();
-        result.verdict != Verdict::NotRun && result.verdict.is_worse_than(self.worst.verdict)
+        result.verdict.is_worse_than(self.worst.verdict)
             || result.verdict == self.worst.verdict && differs(result) && !differs(&self.worst)
     }
 }

@@ -5,5 +5,4 @@ pub mod attempt;
 pub mod ended;
 pub mod findings;
 pub mod output_place;
-pub mod round_counts;
 pub mod test_result;

@@ -104,7 +104,10 @@ impl<'a> DeviceRun<'a> {
             let tests = self.rounds.begin();
             if run.repeat.is_on() {
                 let round = Round { device: self.device_id().to_owned(), number: ended + 1 };
-                recorder.round_begins(round, tests);
+                recorder.observer.round_begins(&round, tests);
+                if ended > 0 {
+                    recorder.record(Event::Round(round));
+                }
             }
         }
         goes_on
@@ -507,7 +510,13 @@ impl<'a> DeviceRun<'a> {
         let id = [OF_WORKER, name, "@", self.device_id()].concat();
         let expectation = self.expectations_of_workers.get(name);
         let mut of_workers = self.of_workers.lock();
-        let known = of_workers.entry(name).or_default();
+        let known = of_workers.entry(name).or_insert_with(|| {
+            let before_cut = self.state.recorder.result(&id).into_iter();
+            let attempts =
+                before_cut.flat_map(|worst| [worst.earlier.clone(), vec![worst]].concat());
+            let verdicts = attempts.map(|attempt| attempt.verdict);
+            verdicts.filter(|verdict| *verdict != Verdict::NotRun).collect()
+        });
         ended.attempt.number = known.len() as u32 + 1;
         let mut result = self.result(id, ended, expectation);
         if let Some(repeated) = repeated
@@ -631,9 +640,10 @@ impl<'a> DeviceRun<'a> {
         self.probed.lock().take()
     }
 
-    /// Records the final result of a test.
+    /// Records the last result of a test in the round.
     pub fn finished(&self, position: usize, result: &TestResult) {
         let RunState { run, recorder, .. } = self.state;
+        self.rounds.end(position, &result.outcome);
         self.limits.count(result);
         if !run.repeat.is_on() {
             return recorder.finished(position, result);

@@ -29,7 +29,8 @@ impl Retry<'_> {
     ) -> TestResult {
         let DeviceRun { limits, state, .. } = self.device_run;
         let mut attempts = self.device_run.before_cut(self.position);
-        let mut is_retried = !attempts.is_empty();
+        let retries_before = attempts.len() as u32;
+        let mut is_retried = retries_before > 0;
         let mut result = first;
         let mut again = |result: &mut TestResult| {
             let next = repeat(Finished { result: result.clone(), repeated: true });
@@ -43,7 +44,7 @@ impl Retry<'_> {
             attempts.push(first);
         }
         let retries = &self.device_run.settings(self.position).retries;
-        for number in 0.. {
+        for number in retries_before.. {
             let pause = retries.pause(number, &result.outcome);
             let Some(pause) = pause.filter(|_| result.verdict.is_failure()) else { break };
             state.stop.signal.wait(pause);

@@ -1,7 +1,10 @@
 //! The rounds of a device over its tests.
 //!
 //! A round is an outer loop around all that the slots do: the slots know of none. Workers live on from round to
-//! round, so that a fault that needs a long-lived worker shows.
+//! round, so that a fault that needs a long-lived worker shows. Each device goes at its own pace.
+//!
+//! A round has no log of its own, because a short test makes more than a thousand rounds in a second: an event divides
+//! the log, and the worst result counts, as in a comparison of several runs.
 
 use std::collections::{HashSet, VecDeque};
 

@@ -43,22 +43,21 @@ impl<'a> Slot<'a> {
         Self { device_run, number: number as u32, worker: None, losses: 0, known_losses: 0 }
     }
 
-    /// Runs tests until the round has no more.
+    /// Runs tests until the device has no more for now.
     pub fn work(&mut self) {
         while let Some(position) = self.device_run.take() {
-            let outcome = self.run(position);
-            self.device_run.rounds.end(position, &outcome);
+            self.run(position);
         }
     }
 
-    /// Ends the worker after the last round.
+    /// Ends the worker after the last test.
     pub fn end(mut self) {
         let mut turn = Turn::shared(&self.device_run.in_use);
         self.leave(&mut turn);
     }
 
     /// Runs a test, or finds the reason why it is not run.
-    fn run(&mut self, position: usize) -> Outcome {
+    fn run(&mut self, position: usize) {
         let device_run = self.device_run;
         let recorder = device_run.state.recorder;
         // Before its turn: a slot that waits for a permit must not keep others from the device.
@@ -67,11 +66,15 @@ impl<'a> Slot<'a> {
         let in_use = if is_alone { Turn::alone } else { Turn::shared };
         let mut turn = in_use(&device_run.in_use);
         if let Some(outcome) = device_run.outcome_without_running(position) {
-            let mut ran = Ran::without_process(outcome);
-            ran.attempt.number = device_run.count_attempt(position);
-            let result = self.result(position, ran);
-            device_run.finished(position, &result);
-            return result.attempt.ended.outcome;
+            let mut attempts = device_run.before_cut(position);
+            // A test that went wrong before a cut has that result.
+            let result = attempts.pop().map(|last| TestResult { earlier: attempts, ..last });
+            let result = result.unwrap_or_else(|| {
+                let mut ran = Ran::without_process(outcome);
+                ran.attempt.number = device_run.count_attempt(position);
+                self.result(position, ran)
+            });
+            return device_run.finished(position, &result);
         }
         recorder.observer.started(position);
         let is_apart = device_run.is_apart(position);
@@ -102,7 +105,6 @@ impl<'a> Slot<'a> {
         if needs_probe {
             device_run.probe(position);
         }
-        result.attempt.ended.outcome
     }
 
     /// Waits until no other slot uses the device, unless none does. The test does not run meanwhile.

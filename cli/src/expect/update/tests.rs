@@ -7,10 +7,10 @@ use clmatrix_harness::private::config::judge;
 use clmatrix_harness::private::config::sample::Project;
 use clmatrix_harness::private::devices::run_device::RunDevice;
 use clmatrix_harness::private::log::events::DeviceLost;
+use clmatrix_harness::private::log::round_counts::RoundCounts;
 use clmatrix_harness::private::log::sample::{
     TIME, changed, device, flaky, passes_alone, plan_at, result, run_log,
 };
-use clmatrix_harness::private::result::round_counts::RoundCounts;
 use clmatrix_harness::private::result::test_result::TestResult;
 use clmatrix_harness::private::verdict::{KILLED_FROM_OUTSIDE, Location, Outcome, Verdict};
 
