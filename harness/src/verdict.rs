@@ -158,7 +158,7 @@ impl Verdict {
     }
 
     /// Returns whether this one counts of two verdicts on a test, in several runs, rounds or attempts: the worse one.
-    /// `NotRun` tells nothing about the test, and any other verdict counts rather.
+    /// `NotRun` is the least: it tells nothing about the test.
     pub fn is_worse_than(self, other: Self) -> bool {
         let severity = |verdict: Self| match verdict {
             Self::NotRun => 0,
@@ -242,5 +242,15 @@ mod tests {
         for verdict in [Fail, Crash, Timeout, UnexpectedPass, Flaky, NotRun] {
             assert!(!verdict.is_as_expected(), "{verdict:?}");
         }
+    }
+
+    #[test]
+    fn a_test_that_was_not_run_in_one_run_has_its_verdict_from_another() {
+        for verdict in [Verdict::Pass, Verdict::Skip, Verdict::ExpectedFail, Verdict::Crash] {
+            assert!(verdict.is_worse_than(Verdict::NotRun), "{verdict:?}");
+            assert!(!Verdict::NotRun.is_worse_than(verdict), "{verdict:?}");
+        }
+        assert!(Verdict::Crash.is_worse_than(Verdict::Flaky));
+        assert!(!Verdict::Pass.is_worse_than(Verdict::Pass));
     }
 }

@@ -296,12 +296,17 @@ fn a_run_whose_device_is_gone_stays_unfinished() {
 }
 
 fn a_failure_that_was_to_be_repeated_is_not_lost() {
-    for test in ["fails_at_first", "aborts_at_first"] {
+    let tests = ["fails_at_first", "aborts_at_first"];
+    for (test, cuts) in tests.into_iter().flat_map(|test| [(test, 1), (test, 2)]) {
         let killer = Killer::new();
         let folder = killer.folder.path();
         let arguments =
             [&format!("faulty::flakes::{test}@"), "--devices", cpu::platform(), "--retries", "1"];
         killer.kill(&arguments, r#""repeated":true"#, 1);
+        for _ in 1..cuts {
+            let cut = output(killer.run(&["--resume", "--deadline", "1ms"]));
+            assert_eq!(cut.status.code(), Some(3), "{}", stderr(&cut));
+        }
         let last = output(killer.run(&["--resume"]));
         assert_eq!(last.status.code(), Some(1), "{}", stderr(&last));
         let line = format!("faulty::flakes::{test}@{} (", cpu::id());

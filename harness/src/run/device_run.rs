@@ -510,13 +510,7 @@ impl<'a> DeviceRun<'a> {
         let id = [OF_WORKER, name, "@", self.device_id()].concat();
         let expectation = self.expectations_of_workers.get(name);
         let mut of_workers = self.of_workers.lock();
-        let known = of_workers.entry(name).or_insert_with(|| {
-            let before_cut = self.state.recorder.result(&id).into_iter();
-            let attempts =
-                before_cut.flat_map(|worst| [worst.earlier.clone(), vec![worst]].concat());
-            let verdicts = attempts.map(|attempt| attempt.verdict);
-            verdicts.filter(|verdict| *verdict != Verdict::NotRun).collect()
-        });
+        let known = of_workers.entry(name).or_default();
         ended.attempt.number = known.len() as u32 + 1;
         let mut result = self.result(id, ended, expectation);
         if let Some(repeated) = repeated
@@ -640,10 +634,17 @@ impl<'a> DeviceRun<'a> {
         self.probed.lock().take()
     }
 
-    /// Records the last result of a test in the round.
+    /// Records the last result of a test in the round. A test that went wrong before a cut, and cannot run any more,
+    /// keeps the result that it has.
     pub fn finished(&self, position: usize, result: &TestResult) {
-        let RunState { run, recorder, .. } = self.state;
+        let RunState { run, recorder, stop, .. } = self.state;
         self.rounds.end(position, &result.outcome);
+        if result.verdict == Verdict::NotRun
+            && !stop.signal.is_set()
+            && let Some(before) = self.before_cut(position).pop()
+        {
+            return recorder.tell(position, &before);
+        }
         self.limits.count(result);
         if !run.repeat.is_on() {
             return recorder.finished(position, result);

@@ -29,8 +29,9 @@ impl Retry<'_> {
     ) -> TestResult {
         let DeviceRun { limits, state, .. } = self.device_run;
         let mut attempts = self.device_run.before_cut(self.position);
-        let retries_before = attempts.len() as u32;
-        let mut is_retried = retries_before > 0;
+        let mut is_retried = !attempts.is_empty();
+        let is_retry = |attempt: &&TestResult| !attempt.is_of_reused_context();
+        let retries_before = attempts.iter().filter(is_retry).count() as u32;
         let mut result = first;
         let mut again = |result: &mut TestResult| {
             let next = repeat(Finished { result: result.clone(), repeated: true });

@@ -66,14 +66,7 @@ impl<'a> Slot<'a> {
         let in_use = if is_alone { Turn::alone } else { Turn::shared };
         let mut turn = in_use(&device_run.in_use);
         if let Some(outcome) = device_run.outcome_without_running(position) {
-            let mut attempts = device_run.before_cut(position);
-            // A test that went wrong before a cut has that result.
-            let result = attempts.pop().map(|last| TestResult { earlier: attempts, ..last });
-            let result = result.unwrap_or_else(|| {
-                let mut ran = Ran::without_process(outcome);
-                ran.attempt.number = device_run.count_attempt(position);
-                self.result(position, ran)
-            });
+            let result = self.result(position, self.without_process(position, outcome));
             return device_run.finished(position, &result);
         }
         recorder.observer.started(position);
@@ -270,7 +263,14 @@ impl<'a> Slot<'a> {
         if let Some(lost) = self.device_run.limits.health.lost() {
             reason = lost.not_run();
         }
-        Ran::without_process(Outcome::NotRun { reason })
+        self.without_process(position, Outcome::NotRun { reason })
+    }
+
+    /// The attempt of a test that is not run.
+    fn without_process(&self, position: usize, outcome: Outcome) -> Ran {
+        let mut ran = Ran::without_process(outcome);
+        ran.attempt.number = self.device_run.count_attempt(position);
+        ran
     }
 
     /// Runs a test, and takes the loss of its worker into account.
