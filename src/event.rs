@@ -267,7 +267,8 @@ impl Event {
     /// (`clSetEventCallback`; `pyopencl.Event.set_callback`). `Ok(())` stands for CL_COMPLETE,
     /// which Intel's driver also says of cancelled commands.
     ///
-    /// The callback runs on a thread of the driver, or on the thread that sets a user event. PoCL and
+    /// The callback runs on a thread of the driver, on the thread that sets a user event, or on this one if the command
+    /// has ended. PoCL and
     /// rusticl call no callbacks of commands that fail. The callback then runs on a thread of the
     /// program, as soon as a function of the library finds the failure, such as [`wait`](Self::wait) and
     /// [`status`](Self::status), or with the drop of the last handle to the event. It never runs if a
@@ -293,8 +294,10 @@ impl Event {
                 self.0.callbacks.lock().retain(|kept| !Arc::ptr_eq(kept, &callback));
                 Error::from_call("clSetEventCallback", code)
             })?;
-        if self.known_outcome() == Some(Outcome::Failed) {
-            self.0.call_back();
+        // Oclgrind calls no callback of a command that has ended.
+        // quirk: OCLGRIND-13
+        if let Some(outcome) = self.outcome() {
+            self.0.call_back(outcome);
         }
         Ok(())
     }
@@ -353,7 +356,7 @@ impl Event {
             Outcome::Complete => self.0.outcome.store(COMPLETE, Ordering::Release),
             Outcome::Failed => {
                 self.0.outcome.store(FAILED, Ordering::Release);
-                self.0.call_back();
+                self.0.call_back(outcome);
             }
         }
     }
@@ -388,16 +391,17 @@ impl Event {
 }
 
 impl Inner {
-    /// Calls the callbacks of a command that has failed, unless the driver has.
-    fn call_back(&self) {
+    /// Calls the callbacks of a command that has ended, unless the driver has.
+    fn call_back(&self, outcome: Outcome) {
         let callbacks = mem::take(&mut *self.callbacks.lock());
         if callbacks.is_empty() {
             return;
         }
         let status = info(self.raw.get(), cl::CL_EVENT_COMMAND_EXECUTION_STATUS).map(i32::from);
-        let status = status.ok().filter(|status| *status < 0);
+        let code = status.ok().filter(|status| *status < 0);
+        let failed = Err(code.unwrap_or(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST));
         for callback in callbacks {
-            callback.call(Err(status.unwrap_or(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)));
+            callback.call(if outcome == Outcome::Complete { Ok(()) } else { failed });
         }
     }
 }
@@ -412,7 +416,7 @@ impl Drop for Inner {
             && info(self.raw.get(), cl::CL_EVENT_COMMAND_EXECUTION_STATUS)
                 .is_ok_and(|status| i32::from(status) < 0)
         {
-            self.call_back();
+            self.call_back(Outcome::Failed);
         }
     }
 }

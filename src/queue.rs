@@ -1,6 +1,7 @@
 //! Command queues (OpenCL 3.0, 5.1; `pyopencl.CommandQueue`).
 
 use std::ptr;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock, Weak};
 
 use crate::context::Context;
@@ -44,20 +45,20 @@ pub struct CommandQueue(Arc<Handle>);
 /// The function to call when the last handle to a queue is dropped and events keep the queue.
 pub(crate) static AFTER_LAST_HANDLE: OnceLock<fn(&Arc<QueueState>)> = OnceLock::new();
 
-/// The handles that users have, all together.
+/// The handles that users have, all together, but for those that come from an event or a block.
 struct Handle(Arc<QueueState>);
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        let is_kept = || Arc::strong_count(&self.0) > 1;
-        if is_kept()
-            && let Some(forget_ended) = AFTER_LAST_HANDLE.get()
-        {
-            forget_ended(&self.0);
-        }
         // The release of the driver's queue flushes it. Events may delay the release.
-        if is_kept()
-            && !self.0.driver().flush_blocks
+        let is_last = self.0.handles.fetch_sub(1, Ordering::AcqRel) == 1;
+        if !is_last || Arc::strong_count(&self.0) == 1 {
+            return;
+        }
+        if let Some(follow) = AFTER_LAST_HANDLE.get() {
+            follow(&self.0);
+        }
+        if !self.0.driver().flush_blocks
             && let Err(error) = self.0.flush()
         {
             log::error!("{error}");
@@ -186,6 +187,7 @@ impl CommandQueue {
     }
 
     pub(crate) fn of(state: Arc<QueueState>) -> Self {
+        state.handles.fetch_add(1, Ordering::Relaxed);
         Self(Arc::new(Handle(state)))
     }
 

@@ -1,7 +1,7 @@
 //! The driver's queue behind the handles and events.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use cl3::command_queue as cl;
 use cl3::types::{cl_command_queue, cl_context, cl_device_id};
@@ -25,6 +25,8 @@ pub(crate) struct QueueState {
     driver: Driver,
     /// True if a command has been enqueued since the last flush.
     is_unflushed: AtomicBool,
+    /// The number of `Handle`s.
+    pub handles: AtomicUsize,
 }
 
 impl QueueState {
@@ -43,7 +45,8 @@ impl QueueState {
         // SAFETY: the caller vouches for the handle, and without `retain` for its reference.
         let raw = unsafe { QueueRef::from_raw(raw, retain) }?;
         let driver = Driver::for_device(device.as_raw());
-        Ok(Self { raw, context, device, properties, driver, is_unflushed: AtomicBool::new(true) })
+        let (is_unflushed, handles) = (AtomicBool::new(true), AtomicUsize::new(0));
+        Ok(Self { raw, context, device, properties, driver, is_unflushed, handles })
     }
 
     #[inline]

@@ -4,6 +4,7 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
+use crate::event::Event;
 use crate::memory::track::AccessTracker;
 use crate::queue::AFTER_LAST_HANDLE;
 use crate::queue_state::QueueState;
@@ -14,7 +15,7 @@ static TRACKERS: Mutex<Vec<Weak<AccessTracker>>> = Mutex::new(Vec::new());
 /// Makes this tracker forget the commands of a queue without handles when they have ended.
 #[cold]
 pub(super) fn release_from(tracker: &Arc<AccessTracker>) {
-    AFTER_LAST_HANDLE.get_or_init(|| forget_ended);
+    AFTER_LAST_HANDLE.get_or_init(|| follow);
     let mut trackers = TRACKERS.lock();
     if trackers.len() == trackers.capacity() {
         trackers.retain(|tracker| tracker.strong_count() > 0);
@@ -26,15 +27,23 @@ pub(super) fn release_from(tracker: &Arc<AccessTracker>) {
     trackers.push(Arc::downgrade(tracker));
 }
 
-/// Forgets the commands that have ended, now and until there is none of `queue` left.
-fn forget_ended(queue: &Arc<QueueState>) {
-    // The driver is called without the lock.
-    let trackers: Vec<_> = TRACKERS.lock().iter().filter_map(Weak::upgrade).collect();
-    let pending = trackers.iter().flat_map(|tracker| tracker.reap_all());
-    let Some(last) = pending.filter(|event| event.is_of(queue.raw())).last() else { return };
+/// Follows the commands of a queue until all have ended. The thread that drops a queue does not ask the driver:
+/// callbacks of commands that have failed would run there.
+fn follow(queue: &Arc<QueueState>) {
+    let pending: Vec<Event> =
+        trackers().iter().flat_map(|tracker| tracker.events_of(queue)).collect();
+    // If blocks are in the order of their commands, or in the reverse order, half of them end before this one.
+    let Some(event) = pending.get(pending.len() / 2) else { return };
     let queue = Arc::downgrade(queue);
-    let forget = move || queue.upgrade().iter().for_each(forget_ended);
-    if let Err(error) = last.after_end(forget) {
+    let go_on = move || {
+        trackers().iter().for_each(|tracker| tracker.forget_ended());
+        queue.upgrade().iter().for_each(follow);
+    };
+    if let Err(error) = event.after_end(go_on) {
         log::warn!("{error}: a queue may be released late");
     }
+}
+
+fn trackers() -> Vec<Arc<AccessTracker>> {
+    TRACKERS.lock().iter().filter_map(Weak::upgrade).collect()
 }

@@ -1,12 +1,14 @@
 //! The common queries of all memory objects (`clGetMemObjectInfo`; `pyopencl.MemoryObject`).
 
 use std::collections::HashSet;
+use std::sync::mpsc;
 
 use clmatrix::cl3::device::{CL_DEVICE_MAX_COMPUTE_UNITS, get_device_info};
+use clmatrix::cl3::event::wait_for_events;
 use clmatrix::memory::{
     Buffer, Linear, MemFlags, MemoryObject, ObjectType, enqueue_copy, enqueue_fill,
 };
-use clmatrix::{CommandQueue, Context, Device, Partition, Result};
+use clmatrix::{CommandQueue, Context, Device, Partition, Result, enqueue_marker};
 use clmatrix_harness::{CtxFactory, ctx_factory, device, skip};
 use rstest::rstest;
 
@@ -244,5 +246,18 @@ fn a_buffer_releases_old_queues(on_device: OnDevice) -> Result<()> {
     drop(map);
     on_device.queue.finish()?;
     assert!(soon(|| Ok(first.reference_count()? <= before))?, "{}", first.reference_count()?);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_callback_of_a_command_that_has_ended_is_called_once(on_device: OnDevice) -> Result<()> {
+    let ended = enqueue_marker(&on_device.queue)?;
+    // The library does not know it.
+    wait_for_events(&[ended.as_raw()]).expect("the marker ends");
+    let (call, calls) = mpsc::channel();
+    ended.on_complete(move |result| call.send(result).expect("the test waits"))?;
+    assert_eq!(calls.recv(), Ok(Ok(())));
+    assert!(calls.recv().is_err(), "the callback is gone");
     Ok(())
 }

@@ -42,7 +42,8 @@
 //! condition variable until the driver has returned; such calls do not block.
 //!
 //! A command that has ended is removed when its end is noticed: when 16 commands have begun since the
-//! last look at 32 others, and when a map, a free or a pool looks at the bytes.
+//! last look at 32 others, when a map, a free or a pool looks at the bytes, and in memory of a pool when its queue has no
+//! handles any more.
 
 mod left;
 mod table;
@@ -58,6 +59,7 @@ use crate::error::{Error, Result};
 use crate::event::{Event, Outcome};
 use crate::memory::range::overlap;
 use crate::queue::CommandQueue;
+use crate::queue_state::QueueState;
 pub(crate) use left::LeftMap;
 pub(crate) use table::Few;
 use table::{Batch, Conflict, Table, TrackedEvent, Use};
@@ -206,10 +208,7 @@ impl AccessTracker {
     }
 
     /// Removes the commands and maps that have ended, and returns the events of the others.
-    pub(crate) fn reap_all(&self) -> Batch<Event> {
-        if !self.is_used.load(Ordering::Acquire) {
-            return Batch::new();
-        }
+    fn reap_all(&self) -> Batch<Event> {
         let events = self.table.lock().events_on(&ALL);
         ask_in_order(&events);
         self.change(Table::reap_all);
@@ -219,16 +218,34 @@ impl AccessTracker {
     /// Removes each command when it has ended, although nothing may ever look at the bytes again.
     #[cold]
     pub(crate) fn reap_when_ended(self: &Arc<Self>) {
-        let Some(last) = self.reap_all().pop() else { return };
-        let tracker = Arc::downgrade(self);
-        let reap = move || {
-            if let Some(tracker) = tracker.upgrade() {
-                tracker.reap_when_ended();
+        for event in self.reap_all() {
+            let tracker = Arc::downgrade(self);
+            let reap = move |_| {
+                if let Some(tracker) = tracker.upgrade() {
+                    tracker.reap_all();
+                }
+            };
+            if let Err(error) = event.on_complete(reap) {
+                log::warn!("{error}: memory may be freed late");
             }
-        };
-        if let Err(error) = last.after_end(reap) {
-            log::warn!("{error}: memory may be freed late");
         }
+    }
+
+    /// Removes the commands and maps that have ended, however many there are.
+    #[cold]
+    pub(crate) fn forget_ended(&self) {
+        if self.is_used.load(Ordering::Acquire) {
+            self.ask(&ALL);
+            self.change(Table::reap_all);
+        }
+    }
+
+    /// Returns the events of `queue` whose end is not known.
+    #[cold]
+    pub(crate) fn events_of(&self, queue: &QueueState) -> Batch<Event> {
+        let mut events = self.table.lock().events_on(&ALL);
+        events.retain(|event| event.is_of(queue.raw()) && event.known_outcome().is_none());
+        events
     }
 
     /// Begins a map, which is found `by_address` alone, and returns its id and the commands that it has to come after.

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use clmatrix::cl3::event::wait_for_events;
-use clmatrix::memory::{Buffer, MemFlags, enqueue_fill};
+use clmatrix::memory::{Buffer, MemFlags, Order, enqueue_fill};
 use clmatrix::pool::{Allocator, DeferredAllocator, MemoryPool, Pool, PoolOptions, SlabAllocator};
 use clmatrix::{
     CommandQueue, Context, Device, Event, QueueProperties, Result, Status, context_references,
@@ -482,6 +482,17 @@ fn blocks_of_dropped_queues_are_reused(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
+/// The last command on a block.
+#[derive(Clone, Copy, Debug)]
+enum Last {
+    /// Has ended when the queue is dropped.
+    Ended,
+    /// Waits for a gate.
+    Fill,
+    /// Waits for a gate.
+    Unmap,
+}
+
 /// The end of its commands releases a dropped queue, although nothing asks the pool. The library counts references
 /// itself: a buffer of PoCL keeps the queue of the last command on it.
 // quirk: POCL-17
@@ -489,29 +500,41 @@ fn blocks_of_dropped_queues_are_reused(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test]
 fn held_blocks_let_go_of_dropped_queues(
     on_device: OnDevice,
-    #[values(true, false)] is_pending: bool,
+    #[values(Last::Ended, Last::Fill, Last::Unmap)] last: Last,
     #[values(true, false)] block_first: bool,
 ) -> Result<()> {
     let pool = pool_in(&on_device.context, PoolOptions::new())?;
-    drop(pool.allocate(SIZE)?);
+    drop([pool.allocate(SIZE)?, pool.allocate(SIZE)?]);
     let before = context_references();
     let gate = gate(&on_device.context);
     let queue = on_device.another_queue();
-    let block = pool.allocate_on(&queue, SIZE)?;
-    if is_pending {
-        drop(enqueue_fill(queue.after(&gate), &block, &7_u32, ..)?);
-    } else {
-        let filled = block.fill(&queue, &7_u32)?;
-        // The pool does not know what the driver says here.
-        wait_for_events(&[filled.as_raw()]).expect("the fill ends");
+    let blocks = [pool.allocate_on(&queue, SIZE)?, pool.allocate_on(&queue, SIZE)?];
+    let fill = |queue: Order<'_>, block| enqueue_fill(queue, block, &7_u32, ..);
+    match last {
+        Last::Ended => {
+            let filled = fill(Order::from(&queue), &blocks[1])?;
+            // The pool does not know what the driver says here.
+            wait_for_events(&[filled.as_raw()]).expect("the fill ends");
+        }
+        Last::Fill => {
+            for block in &blocks {
+                drop(fill(queue.after(&gate), block)?);
+            }
+        }
+        Last::Unmap => {
+            let maps = blocks.iter().map(|block| block.map_read::<u32>(&queue, ..));
+            for map in maps.collect::<Result<Vec<_>>>()? {
+                map.unmap_on(queue.after(&gate))?;
+            }
+        }
     }
-    let mut block = Some(block);
-    drop(block.take_if(|_| block_first));
+    let mut blocks = Some(blocks);
+    drop(blocks.take_if(|_| block_first));
     drop(queue);
     open(&gate);
-    drop((block, gate));
+    drop((blocks, gate));
     assert!(soon(|| Ok(context_references() == before))?, "{}", context_references() - before);
-    assert_eq!(pool.statistics().held_blocks, 1);
+    assert_eq!(pool.statistics().held_blocks, 2);
     Ok(())
 }
 

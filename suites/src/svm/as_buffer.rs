@@ -2,9 +2,10 @@
 
 use clmatrix::memory::{
     Linear, MemFlags, MemoryObject, SvmAllocation, SvmPointer, enqueue_copy, enqueue_fill,
+    live_objects,
 };
 use clmatrix::pool::{SvmAllocator, SvmPool};
-use clmatrix::{Result, Status};
+use clmatrix::{Result, Status, context_references};
 use rstest::rstest;
 
 use super::{
@@ -78,6 +79,31 @@ fn copies_between_parts_move_all_bytes_of_any_size(on_device: OnDevice) -> Resul
         let moved = &to[len + 23..][..size];
         assert_moved(&bytes_in(&on_device, &svm)?, &to, 3 * len + 5, moved);
     }
+    Ok(())
+}
+
+/// The end of the last command frees the memory and releases the queue, although nothing asks for it.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn the_end_of_a_command_releases_memory_and_queue(
+    on_device: OnDevice,
+    #[values(false, true)] is_unmap: bool,
+) -> Result<()> {
+    let before = (context_references(), live_objects());
+    let gate = gate(&on_device.context);
+    let queue = on_device.another_queue();
+    let buffer = svm_of(&on_device, COARSE, &counting(16))?.as_buffer(MemFlags::READ_WRITE, ..)?;
+    if is_unmap {
+        let map = buffer.map_read::<u32>(&queue, ..)?;
+        map.unmap_on(queue.after(&gate))?;
+    } else {
+        drop(enqueue_fill(queue.after(&gate), &buffer, &7_u32, ..)?);
+    }
+    drop((buffer, queue));
+    open(&gate);
+    drop(gate);
+    let is_released = || Ok((context_references(), live_objects()) == before);
+    assert!(soon(is_released)?, "{} references", context_references());
     Ok(())
 }
 
