@@ -9,7 +9,6 @@ use std::mem;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::thread;
 
 use crate::context::Context;
 use cl3::error_codes::{
@@ -300,16 +299,6 @@ impl Event {
             self.0.call_back(outcome);
         }
         Ok(())
-    }
-
-    /// Calls `then` on a thread of its own when the command has ended, or not at all if it fails and the driver calls no
-    /// callback. Unlike a callback, `then` may release a queue, which Oclgrind finishes before.
-    pub(crate) fn after_end(&self, then: impl FnOnce() + Send + 'static) -> Result<()> {
-        self.on_complete(move |_| {
-            if let Err(error) = thread::Builder::new().spawn(then) {
-                log::warn!("no thread could be started: {error}; queues may be released late");
-            }
-        })
     }
 
     pub(crate) fn raw_status(&self) -> Result<i32> {

@@ -1,11 +1,12 @@
 //! The release of queues that only ended commands on the memory of pools still need.
 
 use std::sync::{Arc, Weak};
+use std::thread;
 
 use parking_lot::Mutex;
 
 use crate::event::Event;
-use crate::memory::track::AccessTracker;
+use crate::memory::track::{ALL, AccessTracker};
 use crate::queue::AFTER_LAST_HANDLE;
 use crate::queue_state::QueueState;
 
@@ -27,19 +28,20 @@ pub(super) fn release_from(tracker: &Arc<AccessTracker>) {
     trackers.push(Arc::downgrade(tracker));
 }
 
-/// Follows the commands of a queue until all have ended. The thread that drops a queue does not ask the driver:
+/// Forgets the commands of a queue until all have ended. The thread that drops a queue does not ask the driver:
 /// callbacks of commands that have failed would run there.
 fn follow(queue: &Arc<QueueState>) {
     let pending: Vec<Event> =
-        trackers().iter().flat_map(|tracker| tracker.events_of(queue)).collect();
+        trackers().iter().flat_map(|tracker| tracker.pending_of(queue)).collect();
     // If blocks are in the order of their commands, or in the reverse order, half of them end before this one.
     let Some(event) = pending.get(pending.len() / 2) else { return };
     let queue = Arc::downgrade(queue);
     let go_on = move || {
-        trackers().iter().for_each(|tracker| tracker.forget_ended());
+        trackers().iter().for_each(|tracker| tracker.ask(&ALL));
         queue.upgrade().iter().for_each(follow);
     };
-    if let Err(error) = event.after_end(go_on) {
+    // A callback must not release a queue.
+    if let Err(error) = event.on_complete(|_| drop(thread::spawn(go_on))) {
         log::warn!("{error}: a queue may be released late");
     }
 }

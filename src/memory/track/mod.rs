@@ -81,7 +81,7 @@ impl TrackedEvent for Event {
 }
 
 /// The bytes of an object, however many there are.
-const ALL: Range<usize> = 0..usize::MAX;
+pub(crate) const ALL: Range<usize> = 0..usize::MAX;
 
 /// The commands and maps of one memory object. Ranges are in bytes from its start.
 #[derive(Debug, Default)]
@@ -231,18 +231,10 @@ impl AccessTracker {
         }
     }
 
-    /// Removes the commands and maps that have ended, however many there are.
+    /// Removes the commands and maps that are known to have ended, and returns the events of `queue` that are not.
     #[cold]
-    pub(crate) fn forget_ended(&self) {
-        if self.is_used.load(Ordering::Acquire) {
-            self.ask(&ALL);
-            self.change(Table::reap_all);
-        }
-    }
-
-    /// Returns the events of `queue` whose end is not known.
-    #[cold]
-    pub(crate) fn events_of(&self, queue: &QueueState) -> Batch<Event> {
+    pub(crate) fn pending_of(&self, queue: &QueueState) -> Batch<Event> {
+        self.change(Table::reap_all);
         let mut events = self.table.lock().events_on(&ALL);
         events.retain(|event| event.is_of(queue.raw()) && event.known_outcome().is_none());
         events

@@ -485,6 +485,8 @@ fn blocks_of_dropped_queues_are_reused(on_device: OnDevice) -> Result<()> {
 /// The last command on a block.
 #[derive(Clone, Copy, Debug)]
 enum Last {
+    /// Has ended when the queue is dropped, as the library knows.
+    Known,
     /// Has ended when the queue is dropped.
     Ended,
     /// Waits for a gate.
@@ -500,7 +502,7 @@ enum Last {
 #[clmatrix_harness::test]
 fn held_blocks_let_go_of_dropped_queues(
     on_device: OnDevice,
-    #[values(Last::Ended, Last::Fill, Last::Unmap)] last: Last,
+    #[values(Last::Known, Last::Ended, Last::Fill, Last::Unmap)] last: Last,
     #[values(true, false)] block_first: bool,
 ) -> Result<()> {
     let pool = pool_in(&on_device.context, PoolOptions::new())?;
@@ -511,6 +513,7 @@ fn held_blocks_let_go_of_dropped_queues(
     let blocks = [pool.allocate_on(&queue, SIZE)?, pool.allocate_on(&queue, SIZE)?];
     let fill = |queue: Order<'_>, block| enqueue_fill(queue, block, &7_u32, ..);
     match last {
+        Last::Known => fill(Order::from(&queue), &blocks[1])?.wait()?,
         Last::Ended => {
             let filled = fill(Order::from(&queue), &blocks[1])?;
             // The pool does not know what the driver says here.
