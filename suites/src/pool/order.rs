@@ -536,7 +536,7 @@ fn held_blocks_let_go_of_dropped_queues(
     drop(queue);
     open(&gate);
     drop((blocks, gate));
-    assert!(soon(|| Ok(context_references() == before))?, "{}", context_references() - before);
+    assert!(soon(|| Ok(context_references() <= before))?, "{} of {before}", context_references());
     assert_eq!(pool.statistics().held_blocks, 2);
     Ok(())
 }
@@ -554,6 +554,6 @@ fn slabs_let_go_of_dropped_queues(on_device: OnDevice) -> Result<()> {
     drop(enqueue_fill(&queue, &part, &7_u32, ..)?);
     queue.finish()?;
     drop((part, queue));
-    assert!(soon(|| Ok(context_references() == before))?, "{}", context_references() - before);
+    assert!(soon(|| Ok(context_references() <= before))?, "{} of {before}", context_references());
     Ok(())
 }

@@ -102,7 +102,7 @@ fn the_end_of_a_command_releases_memory_and_queue(
     drop((buffer, queue));
     open(&gate);
     drop(gate);
-    let is_released = || Ok((context_references(), live_objects()) == before);
+    let is_released = || Ok(context_references() <= before.0 && live_objects() <= before.1);
     assert!(soon(is_released)?, "{} references", context_references());
     Ok(())
 }
