@@ -42,7 +42,7 @@ fn follow(queue: &Arc<QueueState>) {
     };
     // A callback must not release a queue.
     if let Err(error) = event.on_complete(|_| drop(thread::spawn(go_on))) {
-        log::warn!("{error}: a queue may be released late");
+        log::debug!("{error}: a queue may be released late");
     }
 }
 
