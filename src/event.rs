@@ -267,8 +267,7 @@ impl Event {
     /// which Intel's driver also says of cancelled commands.
     ///
     /// The callback runs on a thread of the driver, on the thread that sets a user event, or on this one if the command
-    /// has ended. PoCL and
-    /// rusticl call no callbacks of commands that fail. The callback then runs on a thread of the
+    /// has ended. PoCL and rusticl call no callbacks of commands that fail. The callback then runs on a thread of the
     /// program, as soon as a function of the library finds the failure, such as [`wait`](Self::wait) and
     /// [`status`](Self::status), or with the drop of the last handle to the event. It never runs if a
     /// command fails after that drop.
@@ -285,18 +284,20 @@ impl Event {
         let callback = Arc::new(Callback(Mutex::new(Some(Box::new(callback)))));
         // Before the driver is called: it may fail meanwhile.
         self.0.callbacks.lock().push(Arc::clone(&callback));
-        let raw = Arc::into_raw(callback);
+        let raw = Arc::into_raw(Arc::clone(&callback));
         cl::set_event_callback(self.as_raw(), cl::CL_COMPLETE, call_back, raw.cast_mut().cast())
             .map_err(|code| {
                 // SAFETY: the pointer comes from above, and the driver has not taken it.
-                let callback = unsafe { Arc::from_raw(raw) };
+                drop(unsafe { Arc::from_raw(raw) });
                 self.0.callbacks.lock().retain(|kept| !Arc::ptr_eq(kept, &callback));
                 Error::from_call("clSetEventCallback", code)
             })?;
         // Oclgrind calls no callback of a command that has ended.
         // quirk: OCLGRIND-13
-        if let Some(outcome) = self.outcome() {
-            self.0.call_back(outcome);
+        match self.outcome() {
+            Some(Outcome::Complete) => callback.call(Ok(())),
+            Some(Outcome::Failed) => self.0.call_back(),
+            None => {}
         }
         Ok(())
     }
@@ -345,7 +346,7 @@ impl Event {
             Outcome::Complete => self.0.outcome.store(COMPLETE, Ordering::Release),
             Outcome::Failed => {
                 self.0.outcome.store(FAILED, Ordering::Release);
-                self.0.call_back(outcome);
+                self.0.call_back();
             }
         }
     }
@@ -380,17 +381,16 @@ impl Event {
 }
 
 impl Inner {
-    /// Calls the callbacks of a command that has ended, unless the driver has.
-    fn call_back(&self, outcome: Outcome) {
+    /// Calls the callbacks of a command that has failed, unless the driver has.
+    fn call_back(&self) {
         let callbacks = mem::take(&mut *self.callbacks.lock());
         if callbacks.is_empty() {
             return;
         }
         let status = info(self.raw.get(), cl::CL_EVENT_COMMAND_EXECUTION_STATUS).map(i32::from);
-        let code = status.ok().filter(|status| *status < 0);
-        let failed = Err(code.unwrap_or(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST));
+        let status = status.ok().filter(|status| *status < 0);
         for callback in callbacks {
-            callback.call(if outcome == Outcome::Complete { Ok(()) } else { failed });
+            callback.call(Err(status.unwrap_or(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)));
         }
     }
 }
@@ -405,7 +405,7 @@ impl Drop for Inner {
             && info(self.raw.get(), cl::CL_EVENT_COMMAND_EXECUTION_STATUS)
                 .is_ok_and(|status| i32::from(status) < 0)
         {
-            self.call_back(Outcome::Failed);
+            self.call_back();
         }
     }
 }

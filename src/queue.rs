@@ -42,26 +42,18 @@ pub use crate::queue_properties::QueueProperties;
 #[derive(Clone)]
 pub struct CommandQueue(Arc<Handle>);
 
-/// The function to call when the last handle to a queue is dropped and events keep the queue.
+/// The function to call with a queue that has no handles any more and is kept by events.
 pub(crate) static AFTER_LAST_HANDLE: OnceLock<fn(&Arc<QueueState>)> = OnceLock::new();
 
-/// The handles that users have, all together, but for those that come from an event or a block.
+/// What clones share. Each handle that comes from an event or a block has its own.
 struct Handle(Arc<QueueState>);
 
 impl Drop for Handle {
     fn drop(&mut self) {
+        self.0.handles.fetch_sub(1, Ordering::AcqRel);
         // The release of the driver's queue flushes it. Events may delay the release.
-        let is_last = self.0.handles.fetch_sub(1, Ordering::AcqRel) == 1;
-        if !is_last || Arc::strong_count(&self.0) == 1 {
-            return;
-        }
-        if let Some(follow) = AFTER_LAST_HANDLE.get() {
-            follow(&self.0);
-        }
-        if !self.0.driver().flush_blocks
-            && let Err(error) = self.0.flush()
-        {
-            log::error!("{error}");
+        if Arc::strong_count(&self.0) > 1 {
+            self.0.end_without_handles();
         }
     }
 }
@@ -83,6 +75,27 @@ impl From<NotSubmitted> for Error {
 }
 
 impl QueueState {
+    /// Makes the commands of a queue without handles end, and the queue go with them. Called when a handle is dropped
+    /// and after commands that may come later.
+    #[inline]
+    pub fn end_without_handles(self: &Arc<Self>) {
+        if self.handles.load(Ordering::Acquire) == 0 {
+            self.end_commands();
+        }
+    }
+
+    #[cold]
+    fn end_commands(self: &Arc<Self>) {
+        if let Some(follow) = AFTER_LAST_HANDLE.get() {
+            follow(self);
+        }
+        if !self.driver().flush_blocks
+            && let Err(error) = self.flush()
+        {
+            log::error!("{error}");
+        }
+    }
+
     /// Calls the driver for a command with this wait list, and returns the command's event. Flushes the
     /// other queues of the wait list (OpenCL 3.0, 5.15).
     // quirk: RUSTICL-7

@@ -44,6 +44,9 @@ impl AccessedRange<'_> {
         }
         let id = self.tracker.begin_command(CALL, &self.range, self.access)?;
         self.tracker.submitted(id, event);
+        if let Some(queue) = event.queue_state() {
+            queue.end_without_handles();
+        }
         Ok(())
     }
 }

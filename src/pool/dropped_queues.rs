@@ -1,17 +1,34 @@
 //! The release of queues that only ended commands on the memory of pools still need.
+//!
+//! While there are such queues, a thread looks at the memory of all pools. A callback of each command would not do:
+//! PoCL and rusticl call none of commands that fail, Oclgrind none of commands that have ended.
 
+use std::collections::HashSet;
+use std::mem;
 use std::sync::{Arc, Weak};
 use std::thread;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use crate::event::Event;
-use crate::memory::track::{ALL, AccessTracker};
+use crate::memory::track::AccessTracker;
 use crate::queue::AFTER_LAST_HANDLE;
 use crate::queue_state::QueueState;
 
 /// The trackers of blocks and slabs, of which some are gone.
 static TRACKERS: Mutex<Vec<Weak<AccessTracker>>> = Mutex::new(Vec::new());
+
+static FOLLOWED: Mutex<Followed> = Mutex::new(Followed { queues: Vec::new(), has_thread: false });
+
+struct Followed {
+    /// Queues that had no handles, some of them several times.
+    queues: Vec<Weak<QueueState>>,
+    has_thread: bool,
+}
+
+/// The time between two looks after one that has released a queue. It doubles with each other look.
+const SHORTEST: Duration = Duration::from_millis(5);
+const LONGEST: Duration = Duration::from_secs(1);
 
 /// Makes this tracker forget the commands of a queue without handles when they have ended.
 #[cold]
@@ -28,24 +45,42 @@ pub(super) fn release_from(tracker: &Arc<AccessTracker>) {
     trackers.push(Arc::downgrade(tracker));
 }
 
-/// Forgets the commands of a queue until all have ended. The thread that drops a queue does not ask the driver:
-/// callbacks of commands that have failed would run there.
+/// Hands a queue to the thread. The caller does not ask the driver: callbacks of commands that have failed would run
+/// there.
 fn follow(queue: &Arc<QueueState>) {
-    let pending: Vec<Event> =
-        trackers().iter().flat_map(|tracker| tracker.pending_of(queue)).collect();
-    // If blocks are in the order of their commands, or in the reverse order, half of them end before this one.
-    let Some(event) = pending.get(pending.len() / 2) else { return };
-    let queue = Arc::downgrade(queue);
-    let go_on = move || {
-        trackers().iter().for_each(|tracker| tracker.ask(&ALL));
-        queue.upgrade().iter().for_each(follow);
-    };
-    // A callback must not release a queue.
-    if let Err(error) = event.on_complete(|_| drop(thread::spawn(go_on))) {
-        log::debug!("{error}: a queue may be released late");
+    let mut followed = FOLLOWED.lock();
+    followed.queues.push(Arc::downgrade(queue));
+    if !followed.has_thread {
+        let spawned = thread::Builder::new().name("dropped queues".to_owned()).spawn(release);
+        followed.has_thread = spawned.is_ok();
     }
 }
 
-fn trackers() -> Vec<Arc<AccessTracker>> {
-    TRACKERS.lock().iter().filter_map(Weak::upgrade).collect()
+/// Looks until no tracker has commands of the queues.
+fn release() {
+    let mut pause = SHORTEST;
+    loop {
+        thread::sleep(pause);
+        let mut queues = mem::take(&mut FOLLOWED.lock().queues);
+        queues.sort_unstable_by_key(Weak::as_ptr);
+        queues.dedup_by_key(|queue| queue.as_ptr());
+        let before = queues.len();
+        let needed = needed();
+        queues.retain(|queue| needed.contains(&queue.as_ptr()));
+        pause = if queues.len() < before { SHORTEST } else { LONGEST.min(2 * pause) };
+        let mut followed = FOLLOWED.lock();
+        followed.queues.append(&mut queues);
+        if followed.queues.is_empty() {
+            followed.has_thread = false;
+            return;
+        }
+    }
+}
+
+/// Makes all trackers forget the commands that have ended, and returns the queues of the others.
+fn needed() -> HashSet<*const QueueState> {
+    let trackers: Vec<_> = TRACKERS.lock().iter().filter_map(Weak::upgrade).collect();
+    let events =
+        trackers.iter().filter(|tracker| tracker.is_used()).flat_map(|tracker| tracker.reap_all());
+    events.filter_map(|event| event.queue_state().map(Arc::as_ptr)).collect()
 }

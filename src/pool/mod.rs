@@ -19,8 +19,8 @@
 //!
 //! Without a queue, only blocks are reused whose uses have ended.
 //!
-//! A block lets a queue without handles go when the commands of the queue have ended. It keeps the queue if they never
-//! end, as on Oclgrind without a flush, and after a failure on PoCL and rusticl until a request asks for it.
+//! A block lets a queue without handles go within about a second after the commands of the queue have ended. On
+//! Oclgrind, those of a queue that is not flushed never end.
 //!
 //! The uses are those of this crate's transfers, fills, launches and maps, and those that
 //! [`MemoryObject::record_use`](crate::memory::MemoryObject::record_use) records.

@@ -434,8 +434,15 @@ impl<'a> DeviceRun<'a> {
         }
     }
 
+    /// The attempt of a test that is not run.
+    pub fn without_process(&self, position: usize, outcome: Outcome) -> Ran {
+        let mut ran = Ran::without_process(outcome);
+        ran.attempt.number = self.count_attempt(position);
+        ran
+    }
+
     /// Returns the number of a new execution of a test, from 1.
-    pub fn count_attempt(&self, position: usize) -> u32 {
+    fn count_attempt(&self, position: usize) -> u32 {
         self.state.attempts[position].fetch_add(1, Ordering::Relaxed) + 1
     }
 
@@ -641,8 +648,10 @@ impl<'a> DeviceRun<'a> {
         self.rounds.end(position, &result.outcome);
         if result.verdict == Verdict::NotRun
             && !stop.signal.is_set()
+            && result.number == run.so_far.attempts[position] + 1
             && let Some(before) = self.before_cut(position).pop()
         {
+            self.limits.count(&before);
             return recorder.tell(position, &before);
         }
         self.limits.count(result);

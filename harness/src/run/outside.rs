@@ -23,7 +23,7 @@ impl DeviceRun<'_> {
         // A worker holds memory of the device.
         drop(self.take_probed());
         if let Some(reason) = self.limits.end() {
-            return Ok(Ran::without_process(Outcome::NotRun { reason }));
+            return Ok(self.without_process(position, Outcome::NotRun { reason }));
         }
         let worker = self.state.recorder.number_worker();
         let started = self.begin_attempt(position, worker, slot);

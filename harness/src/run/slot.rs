@@ -15,7 +15,6 @@ use std::time::Instant;
 use crate::case::Case;
 use crate::log::events::Finished;
 use crate::registry::Test;
-use crate::result::attempt::Attempt;
 use crate::result::ended::Ended;
 use crate::result::test_result::TestResult;
 use crate::run::device_run::DeviceRun;
@@ -66,7 +65,7 @@ impl<'a> Slot<'a> {
         let in_use = if is_alone { Turn::alone } else { Turn::shared };
         let mut turn = in_use(&device_run.in_use);
         if let Some(outcome) = device_run.outcome_without_running(position) {
-            let result = self.result(position, self.without_process(position, outcome));
+            let result = self.result(position, device_run.without_process(position, outcome));
             return device_run.finished(position, &result);
         }
         recorder.observer.started(position);
@@ -176,8 +175,7 @@ impl<'a> Slot<'a> {
         let crashed = Finished { result: self.result(position, ran.clone()), repeated: true };
         let mut rerun = self.again(position, crashed, true).unwrap_or_else(|| {
             let reason = device_run.limits.end().unwrap_or_default();
-            let number = ran.attempt.number + 1;
-            Attempt { number, ..Attempt::new(Outcome::NotRun { reason }) }.into()
+            device_run.without_process(position, Outcome::NotRun { reason })
         });
         let Ended { outcome, duration, .. } = &rerun.attempt.ended;
         device_run.limits.hang_budget.add_rerun(outcome, *duration);
@@ -263,14 +261,7 @@ impl<'a> Slot<'a> {
         if let Some(lost) = self.device_run.limits.health.lost() {
             reason = lost.not_run();
         }
-        self.without_process(position, Outcome::NotRun { reason })
-    }
-
-    /// The attempt of a test that is not run.
-    fn without_process(&self, position: usize, outcome: Outcome) -> Ran {
-        let mut ran = Ran::without_process(outcome);
-        ran.attempt.number = self.device_run.count_attempt(position);
-        ran
+        self.device_run.without_process(position, Outcome::NotRun { reason })
     }
 
     /// Runs a test, and takes the loss of its worker into account.

@@ -185,6 +185,7 @@ impl<K: Mappable> Mapping<K> {
         match submitted {
             Ok(event) => {
                 tracker.unmapped(id, &self.event, &event);
+                queue.end_without_handles();
                 Ok(event)
             }
             // The drop leaves it to the tracker.

@@ -59,7 +59,6 @@ use crate::error::{Error, Result};
 use crate::event::{Event, Outcome};
 use crate::memory::range::overlap;
 use crate::queue::CommandQueue;
-use crate::queue_state::QueueState;
 pub(crate) use left::LeftMap;
 pub(crate) use table::Few;
 use table::{Batch, Conflict, Table, TrackedEvent, Use};
@@ -81,7 +80,7 @@ impl TrackedEvent for Event {
 }
 
 /// The bytes of an object, however many there are.
-pub(crate) const ALL: Range<usize> = 0..usize::MAX;
+const ALL: Range<usize> = 0..usize::MAX;
 
 /// The commands and maps of one memory object. Ranges are in bytes from its start.
 #[derive(Debug, Default)]
@@ -208,7 +207,7 @@ impl AccessTracker {
     }
 
     /// Removes the commands and maps that have ended, and returns the events of the others.
-    fn reap_all(&self) -> Batch<Event> {
+    pub(crate) fn reap_all(&self) -> Batch<Event> {
         let events = self.table.lock().events_on(&ALL);
         ask_in_order(&events);
         self.change(Table::reap_all);
@@ -229,15 +228,6 @@ impl AccessTracker {
                 log::warn!("{error}: memory may be freed late");
             }
         }
-    }
-
-    /// Removes the commands and maps that are known to have ended, and returns the events of `queue` that are not.
-    #[cold]
-    pub(crate) fn pending_of(&self, queue: &QueueState) -> Batch<Event> {
-        self.change(Table::reap_all);
-        let mut events = self.table.lock().events_on(&ALL);
-        events.retain(|event| event.is_of(queue.raw()) && event.known_outcome().is_none());
-        events
     }
 
     /// Begins a map, which is found `by_address` alone, and returns its id and the commands that it has to come after.
@@ -405,11 +395,17 @@ impl AccessTracker {
         }
     }
 
+    /// Returns whether there are commands or maps.
+    #[inline]
+    pub(crate) fn is_used(&self) -> bool {
+        self.is_used.load(Ordering::Acquire)
+    }
+
     /// Returns whether nothing is mapped, and every command that is not known to have ended is on the
     /// in-order queue `queue`.
     #[inline]
     pub(crate) fn is_used_only_on(&self, queue: Option<&CommandQueue>) -> bool {
-        !self.is_used.load(Ordering::Acquire) || self.is_free_for(queue, &ALL) == Some(true)
+        !self.is_used() || self.is_free_for(queue, &ALL) == Some(true)
     }
 
     /// Returns whether every command on these bytes that is not known to have ended is on the in-order

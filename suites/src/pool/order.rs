@@ -493,6 +493,8 @@ enum Last {
     Fill,
     /// Waits for a gate.
     Unmap,
+    /// Is enqueued after the drop of the queue.
+    LateUnmap,
 }
 
 /// The end of its commands releases a dropped queue, although nothing asks the pool. The library counts references
@@ -502,7 +504,7 @@ enum Last {
 #[clmatrix_harness::test]
 fn held_blocks_let_go_of_dropped_queues(
     on_device: OnDevice,
-    #[values(Last::Known, Last::Ended, Last::Fill, Last::Unmap)] last: Last,
+    #[values(Last::Known, Last::Ended, Last::Fill, Last::Unmap, Last::LateUnmap)] last: Last,
     #[values(true, false)] block_first: bool,
 ) -> Result<()> {
     let pool = pool_in(&on_device.context, PoolOptions::new())?;
@@ -512,6 +514,7 @@ fn held_blocks_let_go_of_dropped_queues(
     let queue = on_device.another_queue();
     let blocks = [pool.allocate_on(&queue, SIZE)?, pool.allocate_on(&queue, SIZE)?];
     let fill = |queue: Order<'_>, block| enqueue_fill(queue, block, &7_u32, ..);
+    let mut map = None;
     match last {
         Last::Known => fill(Order::from(&queue), &blocks[1])?.wait()?,
         Last::Ended => {
@@ -530,14 +533,33 @@ fn held_blocks_let_go_of_dropped_queues(
                 map.unmap_on(queue.after(&gate))?;
             }
         }
+        Last::LateUnmap => map = Some(blocks[1].map_read::<u32>(&queue, ..)?),
     }
     let mut blocks = Some(blocks);
     drop(blocks.take_if(|_| block_first));
     drop(queue);
+    drop(map);
     open(&gate);
     drop((blocks, gate));
     assert!(soon(|| Ok(context_references() <= before))?, "{} of {before}", context_references());
     assert_eq!(pool.statistics().held_blocks, 2);
+    Ok(())
+}
+
+/// As above, for a command that the pool learns of after the drop of the queue.
+#[rstest]
+#[clmatrix_harness::test]
+fn uses_recorded_late_let_go_of_dropped_queues(on_device: OnDevice) -> Result<()> {
+    let pool = pool_in(&on_device.context, PoolOptions::new())?;
+    drop(pool.allocate(SIZE)?);
+    let before = context_references();
+    let queue = on_device.another_queue();
+    let block = pool.allocate_on(&queue, SIZE)?;
+    let marker = enqueue_marker(&queue)?;
+    drop(queue);
+    block.record_use(&marker)?;
+    drop((block, marker));
+    assert!(soon(|| Ok(context_references() <= before))?, "{} of {before}", context_references());
     Ok(())
 }
 
