@@ -26,8 +26,10 @@ struct Followed {
     has_thread: bool,
 }
 
-/// The time between two looks after one that has released a queue. It doubles with each other look.
+/// The first pause of the thread, and that after a look that has released a queue. Each other one is twice as long.
 const SHORTEST: Duration = Duration::from_millis(5);
+
+/// The longest pause of the thread.
 const LONGEST: Duration = Duration::from_secs(1);
 
 /// Makes this tracker forget the commands of a queue without handles when they have ended.
@@ -45,9 +47,14 @@ pub(super) fn release_from(tracker: &Arc<AccessTracker>) {
     trackers.push(Arc::downgrade(tracker));
 }
 
-/// Hands a queue to the thread. The caller does not ask the driver: callbacks of commands that have failed would run
-/// there.
+/// Hands a queue to the thread, unless all commands are known to have ended. The caller does not ask the driver:
+/// callbacks of commands that have failed would run there.
 fn follow(queue: &Arc<QueueState>) {
+    let trackers = used_trackers();
+    trackers.iter().for_each(|tracker| tracker.reap_known());
+    if !trackers.iter().any(|tracker| tracker.is_used()) {
+        return;
+    }
     let mut followed = FOLLOWED.lock();
     followed.queues.push(Arc::downgrade(queue));
     if !followed.has_thread {
@@ -79,8 +86,12 @@ fn release() {
 
 /// Makes all trackers forget the commands that have ended, and returns the queues of the others.
 fn needed() -> HashSet<*const QueueState> {
-    let trackers: Vec<_> = TRACKERS.lock().iter().filter_map(Weak::upgrade).collect();
-    let events =
-        trackers.iter().filter(|tracker| tracker.is_used()).flat_map(|tracker| tracker.reap_all());
+    let trackers = used_trackers();
+    let events = trackers.iter().flat_map(|tracker| tracker.reap_all());
     events.filter_map(|event| event.queue_state().map(Arc::as_ptr)).collect()
+}
+
+fn used_trackers() -> Vec<Arc<AccessTracker>> {
+    let trackers = TRACKERS.lock();
+    trackers.iter().filter_map(Weak::upgrade).filter(|tracker| tracker.is_used()).collect()
 }

@@ -186,6 +186,7 @@ impl<K: Mappable> Mapping<K> {
             Ok(event) => {
                 tracker.unmapped(id, &self.event, &event);
                 queue.end_without_handles();
+                self.queue().end_without_handles();
                 Ok(event)
             }
             // The drop leaves it to the tracker.

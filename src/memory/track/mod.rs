@@ -59,6 +59,7 @@ use crate::error::{Error, Result};
 use crate::event::{Event, Outcome};
 use crate::memory::range::overlap;
 use crate::queue::CommandQueue;
+use crate::queue_state::QueueState;
 pub(crate) use left::LeftMap;
 pub(crate) use table::Few;
 use table::{Batch, Conflict, Table, TrackedEvent, Use};
@@ -206,6 +207,12 @@ impl AccessTracker {
         self.change(Table::reap);
     }
 
+    /// Removes the commands and maps that are known to have ended.
+    #[cold]
+    pub(crate) fn reap_known(&self) {
+        self.change(Table::reap_all);
+    }
+
     /// Removes the commands and maps that have ended, and returns the events of the others.
     pub(crate) fn reap_all(&self) -> Batch<Event> {
         let events = self.table.lock().events_on(&ALL);
@@ -344,7 +351,7 @@ impl AccessTracker {
             let left = self.left.lock();
             left.iter().filter(|map| on_bytes(map)).map(|map| map.event.clone()).collect()
         };
-        for event in events {
+        for event in &events {
             event.wait_until_ended()?;
         }
         // Locked until the table has all of them.
@@ -358,6 +365,8 @@ impl AccessTracker {
                 Err(error) => self.not_unmapped(map.id, &map.event, &error),
             }
         }
+        drop(left);
+        events.iter().filter_map(Event::queue_state).for_each(QueueState::end_without_handles);
         Ok(())
     }
 

@@ -1,9 +1,11 @@
 //! Commands on a block come after the commands of its former owner, on any queue.
 
 use std::marker::PhantomData;
+use std::thread;
+use std::time::Duration;
 
 use clmatrix::cl3::event::wait_for_events;
-use clmatrix::memory::{Buffer, MemFlags, Order, enqueue_fill};
+use clmatrix::memory::{Buffer, MapRead, MemFlags, Order, enqueue_fill};
 use clmatrix::pool::{Allocator, DeferredAllocator, MemoryPool, Pool, PoolOptions, SlabAllocator};
 use clmatrix::{
     CommandQueue, Context, Device, Event, QueueProperties, Result, Status, context_references,
@@ -495,6 +497,8 @@ enum Last {
     Unmap,
     /// Is enqueued after the drop of the queue.
     LateUnmap,
+    /// Is enqueued on another queue, after the drop of that of the map.
+    UnmapElsewhere,
 }
 
 /// The end of its commands releases a dropped queue, although nothing asks the pool. The library counts references
@@ -504,7 +508,15 @@ enum Last {
 #[clmatrix_harness::test]
 fn held_blocks_let_go_of_dropped_queues(
     on_device: OnDevice,
-    #[values(Last::Known, Last::Ended, Last::Fill, Last::Unmap, Last::LateUnmap)] last: Last,
+    #[values(
+        Last::Known,
+        Last::Ended,
+        Last::Fill,
+        Last::Unmap,
+        Last::LateUnmap,
+        Last::UnmapElsewhere
+    )]
+    last: Last,
     #[values(true, false)] block_first: bool,
 ) -> Result<()> {
     let pool = pool_in(&on_device.context, PoolOptions::new())?;
@@ -533,12 +545,21 @@ fn held_blocks_let_go_of_dropped_queues(
                 map.unmap_on(queue.after(&gate))?;
             }
         }
-        Last::LateUnmap => map = Some(blocks[1].map_read::<u32>(&queue, ..)?),
+        Last::LateUnmap | Last::UnmapElsewhere => {
+            map = Some(blocks[1].map_read::<u32>(&queue, ..)?);
+        }
     }
     let mut blocks = Some(blocks);
     drop(blocks.take_if(|_| block_first));
     drop(queue);
-    drop(map);
+    if map.is_some() {
+        // Longer than the library looks for commands of a queue that has none on the blocks.
+        thread::sleep(Duration::from_millis(50));
+    }
+    match (map, last) {
+        (Some(map), Last::UnmapElsewhere) => map.unmap_on(&on_device.queue)?.wait()?,
+        (map, _) => drop(map),
+    }
     open(&gate);
     drop((blocks, gate));
     assert!(soon(|| Ok(context_references() <= before))?, "{} of {before}", context_references());
@@ -557,8 +578,29 @@ fn uses_recorded_late_let_go_of_dropped_queues(on_device: OnDevice) -> Result<()
     let block = pool.allocate_on(&queue, SIZE)?;
     let marker = enqueue_marker(&queue)?;
     drop(queue);
+    thread::sleep(Duration::from_millis(50));
     block.record_use(&marker)?;
     drop((block, marker));
+    assert!(soon(|| Ok(context_references() <= before))?, "{} of {before}", context_references());
+    Ok(())
+}
+
+/// As above, for a map that is dropped before it has run. rusticl unmaps it with the next use of the bytes.
+#[rstest]
+#[clmatrix_harness::test]
+fn maps_dropped_early_let_go_of_dropped_queues(on_device: OnDevice) -> Result<()> {
+    let pool = pool_in(&on_device.context, PoolOptions::new())?;
+    drop(pool.allocate(SIZE)?);
+    let before = context_references();
+    let gate = gate(&on_device.context);
+    let queue = on_device.another_queue();
+    let block = pool.allocate_on(&queue, SIZE)?;
+    drop(block.map_async::<u32, _>(queue.after(&gate), MapRead, ..)?);
+    drop(queue);
+    thread::sleep(Duration::from_millis(50));
+    open(&gate);
+    enqueue_fill(&on_device.queue, &block, &7_u32, ..)?.wait()?;
+    drop((block, gate));
     assert!(soon(|| Ok(context_references() <= before))?, "{} of {before}", context_references());
     Ok(())
 }
