@@ -77,18 +77,11 @@ impl From<NotSubmitted> for Error {
 impl QueueState {
     /// Makes the commands of a queue without handles end, and the queue go with them. Called when a handle is dropped
     /// and after commands that may come later.
-    #[inline]
     pub fn end_without_handles(self: &Arc<Self>) {
-        if self.handles.load(Ordering::Acquire) == 0 {
-            self.end_commands();
+        if self.handles.load(Ordering::Acquire) > 0 {
+            return;
         }
-    }
-
-    #[cold]
-    fn end_commands(self: &Arc<Self>) {
-        if let Some(follow) = AFTER_LAST_HANDLE.get() {
-            follow(self);
-        }
+        AFTER_LAST_HANDLE.get().iter().for_each(|follow| follow(self));
         if !self.driver().flush_blocks
             && let Err(error) = self.flush()
         {

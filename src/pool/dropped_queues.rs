@@ -50,9 +50,7 @@ pub(super) fn release_from(tracker: &Arc<AccessTracker>) {
 /// Hands a queue to the thread, unless all commands are known to have ended. The caller does not ask the driver:
 /// callbacks of commands that have failed would run there.
 fn follow(queue: &Arc<QueueState>) {
-    let trackers = used_trackers();
-    trackers.iter().for_each(|tracker| tracker.reap_known());
-    if !trackers.iter().any(|tracker| tracker.is_used()) {
+    if used_trackers().is_empty() {
         return;
     }
     let mut followed = FOLLOWED.lock();
@@ -91,7 +89,9 @@ fn needed() -> HashSet<*const QueueState> {
     events.filter_map(|event| event.queue_state().map(Arc::as_ptr)).collect()
 }
 
+/// The trackers of commands that are not known to have ended.
 fn used_trackers() -> Vec<Arc<AccessTracker>> {
-    let trackers = TRACKERS.lock();
-    trackers.iter().filter_map(Weak::upgrade).filter(|tracker| tracker.is_used()).collect()
+    let mut trackers: Vec<_> = TRACKERS.lock().iter().filter_map(Weak::upgrade).collect();
+    trackers.retain(|tracker| tracker.reap_known());
+    trackers
 }

@@ -207,10 +207,13 @@ impl AccessTracker {
         self.change(Table::reap);
     }
 
-    /// Removes the commands and maps that are known to have ended.
-    #[cold]
-    pub(crate) fn reap_known(&self) {
-        self.change(Table::reap_all);
+    /// Removes the commands and maps that are known to have ended. Returns whether there are others.
+    pub(crate) fn reap_known(&self) -> bool {
+        let is_used = || self.is_used.load(Ordering::Acquire);
+        if is_used() {
+            self.change(Table::reap_all);
+        }
+        is_used()
     }
 
     /// Removes the commands and maps that have ended, and returns the events of the others.
@@ -404,17 +407,11 @@ impl AccessTracker {
         }
     }
 
-    /// Returns whether there are commands or maps.
-    #[inline]
-    pub(crate) fn is_used(&self) -> bool {
-        self.is_used.load(Ordering::Acquire)
-    }
-
     /// Returns whether nothing is mapped, and every command that is not known to have ended is on the
     /// in-order queue `queue`.
     #[inline]
     pub(crate) fn is_used_only_on(&self, queue: Option<&CommandQueue>) -> bool {
-        !self.is_used() || self.is_free_for(queue, &ALL) == Some(true)
+        !self.is_used.load(Ordering::Acquire) || self.is_free_for(queue, &ALL) == Some(true)
     }
 
     /// Returns whether every command on these bytes that is not known to have ended is on the in-order
