@@ -268,9 +268,9 @@ impl Event {
     ///
     /// The callback runs on a thread of the driver, on the thread that sets a user event, or on this one if the command
     /// has ended. PoCL and rusticl call no callbacks of commands that fail. The callback then runs on a thread of the
-    /// program or of the library, as soon as a function of the library finds the failure, such as [`wait`](Self::wait) and
-    /// [`status`](Self::status), or with the drop of the last handle to the event. It never runs if a
-    /// command fails after that drop.
+    /// program or of the library, as soon as a function of the library finds the failure, such as
+    /// [`wait`](Self::wait) and [`status`](Self::status), or with the drop of the last handle to the event. It never
+    /// runs if a command fails after that drop.
     ///
     /// The callback must not call functions that block, and must not drop a map, or the last handle to a
     /// queue, context or memory object. A panic of the callback is logged.

@@ -641,7 +641,7 @@ impl<'a> DeviceRun<'a> {
         self.probed.lock().take()
     }
 
-    /// Records the last result of a test in the round. A test that went wrong before a cut, and cannot run since,
+    /// Records the last result of a test in the round. A test that went wrong before a cut, and has not run since,
     /// keeps the result that it has.
     pub fn finished(&self, position: usize, result: &TestResult) {
         let RunState { run, recorder, stop, .. } = self.state;
