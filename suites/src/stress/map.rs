@@ -213,7 +213,9 @@ impl Map {
             let Some(place) = self.find(thread, place) else { break };
             let cells = if is_on_bytes { place.cells.clone() } else { 0..0 };
             let link = Link { event: event.clone(), queue: queue.clone(), cells };
-            thread.record(&place, self.writes(), link);
+            if let Some(lane) = thread.lane(&place) {
+                lane.record_unmap(self.writes(), link);
+            }
         }
         Ok(())
     }

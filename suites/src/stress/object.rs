@@ -43,10 +43,10 @@ pub struct Lane {
     pub bytes: Vec<u8>,
     /// False if the bytes cannot be known.
     pub is_known: bool,
-    /// The last command that writes.
-    pub writer: Option<Link>,
-    /// The commands after it that read.
-    pub readers: Vec<Link>,
+    /// The last command that writes, and the unmaps since then, which nothing orders after it.
+    writers: Vec<Link>,
+    /// The commands after them that read.
+    readers: Vec<Link>,
 }
 
 /// A command on a lane.
@@ -66,22 +66,27 @@ impl Link {
 
 impl Lane {
     pub fn new(bytes: Vec<u8>) -> Self {
-        Self { bytes, is_known: true, writer: None, readers: vec![] }
+        Self { bytes, is_known: true, writers: vec![], readers: vec![] }
     }
 
     /// The commands that come before another command.
     pub fn before(&self, writes: bool) -> impl Iterator<Item = &Link> {
         let readers = if writes { &self.readers[..] } else { &[] };
-        self.writer.iter().chain(readers)
+        self.writers.iter().chain(readers)
     }
 
+    /// Enters a command that comes after those of [`before`](Self::before).
     pub fn record(&mut self, writes: bool, link: Link) {
         if writes {
             self.readers.clear();
-            self.writer = Some(link);
-        } else {
-            self.readers.push(link);
+            self.writers.clear();
         }
+        self.record_unmap(writes, link);
+    }
+
+    /// Enters an unmap, which waits for no command on other cells.
+    pub fn record_unmap(&mut self, writes: bool, link: Link) {
+        if writes { &mut self.writers } else { &mut self.readers }.push(link);
     }
 }
 

@@ -219,16 +219,11 @@ impl<'w> ThreadState<'w> {
         for (place, writes) in uses {
             let (event, queue) = (event(&done).clone(), queue.clone());
             let link = Link { event, queue, cells: place.cells.clone() };
-            self.record(place, *writes, link);
+            if let Some(lane) = self.lane(place) {
+                lane.record(*writes, link);
+            }
         }
         Ok(Some(done))
-    }
-
-    /// Enters a command on the lane of a place.
-    pub fn record(&mut self, place: &Place, writes: bool, link: Link) {
-        if let Some(lane) = self.lane(place) {
-            lane.record(writes, link);
-        }
     }
 
     /// Returns the result of a call, or `None` if it was refused because bytes are mapped.
