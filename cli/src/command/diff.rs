@@ -1,6 +1,6 @@
 //! `clmatrix diff`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
@@ -11,7 +11,7 @@ use super::common::ReportPlace;
 use crate::compare::difference::{DevicePairs, Difference};
 use crate::compare::side::Side;
 use crate::report::page::Format;
-use crate::stored_runs;
+use crate::stored_runs::stored_run::StoredRun;
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -19,13 +19,14 @@ Examples:
   clmatrix diff old/ new/ --format markdown the last runs of two report folders
   clmatrix diff a1 a2 a3 a4 a5 -- b1 b2 b3 b4 b5
                                             five runs on each side: also slower and faster tests
+  clmatrix diff latest:1 latest:7           two rounds of a run
   clmatrix diff latest latest --devices pocl-cpu=rusticl-cpu
                                             two devices of a run";
 
 #[derive(Args)]
 pub struct DiffArguments {
     /// The runs A and B; or, before `--`, all runs of A. A run is a folder, a log file, an id or its
-    /// beginning, or `latest`.
+    /// beginning, or `latest`; with `:7`, its seventh round.
     #[arg(required = true, value_name = "A")]
     runs: Vec<String>,
     /// The runs of B.
@@ -77,16 +78,16 @@ pub fn diff(target: Target, arguments: &DiffArguments) -> Result<ExitCode, AnyEr
 }
 
 impl DiffArguments {
-    /// Returns the logs of both sides.
-    fn sides(&self, reports: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), AnyError> {
+    /// Returns the runs of both sides.
+    fn sides(&self, reports: &Path) -> Result<(Vec<StoredRun>, Vec<StoredRun>), AnyError> {
         let (a, b) = match (&self.runs[..], &self.others[..]) {
             ([a, b], []) => (std::slice::from_ref(a), std::slice::from_ref(b)),
             (_, []) => return Err("two runs are compared, or `A1 A2 -- B1 B2`".into()),
             (a, b) => (a, b),
         };
-        let logs = |runs: &[String]| {
-            runs.iter().map(|run| stored_runs::find(reports, run)).collect::<Result<Vec<_>, _>>()
+        let stored = |runs: &[String]| {
+            runs.iter().map(|run| StoredRun::find(reports, run)).collect::<Result<Vec<_>, _>>()
         };
-        Ok((logs(a)?, logs(b)?))
+        Ok((stored(a)?, stored(b)?))
     }
 }

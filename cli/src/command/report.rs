@@ -19,12 +19,13 @@ use crate::report::matrix::{Layout, ShownOutput};
 use crate::report::page::Format;
 use crate::report::summary::{self, summary};
 use crate::report::trace::Trace;
-use crate::stored_runs;
+use crate::stored_runs::stored_run::{StoredRun, round_of};
 
 pub const EXAMPLES: &str = "\
 Examples:
   clmatrix report                           the last run in the report folder
   clmatrix report 19a1                      the run whose id begins so
+  clmatrix report 19a1:7                    its seventh round, as a run of its own
   clmatrix report ci/events.jsonl --all     all unexpected results of a log from elsewhere
   clmatrix report --format markdown --baseline 19a1
                                             a summary with the results that differ from those of 19a1
@@ -37,8 +38,8 @@ Examples:
 
 #[derive(Args)]
 pub struct ReportArguments {
-    /// The run: a folder, a log file, an id or its beginning, `latest`, or `-` for standard input. Several with
-    /// --html.
+    /// The run: a folder, a log file, an id or its beginning, `latest`, or `-` for standard input; with `:7`, its
+    /// seventh round. Several with --html.
     #[arg(value_name = "RUN", default_value = "latest")]
     runs: Vec<String>,
     /// Write a page of the runs to this file, with the history of each test, and nothing else.
@@ -89,6 +90,9 @@ pub fn report(target: Target, arguments: &ReportArguments) -> Result<ExitCode, A
     let [run] = &arguments.runs[..] else { return Err("several runs need --html FILE".into()) };
     let (log, folder) = read(&reports, run)?;
     if let Some(file) = &arguments.trace {
+        if round_of(run).is_some() {
+            return Err("--trace has all rounds of a run; give the run, without a round".into());
+        }
         let path = log.files.last().ok_or("--trace needs the log in a file")?;
         let trace = Trace::read(path)?;
         let written = replace_file_with(file, |to| trace.write(to));
@@ -157,12 +161,15 @@ fn read(reports: &Path, run: &str) -> Result<(RunLog, Option<PathBuf>), AnyError
         let log = RunLog::read_stream(std::io::stdin().lock(), Path::new("standard input"))?;
         return Ok((log, None));
     }
-    let path = stored_runs::find(reports, run)?;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let stored = StoredRun::find(reports, run)?;
+    if stored.round.is_some() {
+        return Ok((stored.read()?, None));
+    }
+    let folder = stored.log.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     // Before the log is read: a run that ends meanwhile writes its own files.
     let running = store::running(folder);
-    let log = RunLog::read(&path)?;
+    let log = stored.read()?;
     if let Some(running) = running {
         status_line(&format!("{running}: its reports are not written yet"));
         return Ok((log, None));
@@ -172,7 +179,7 @@ fn read(reports: &Path, run: &str) -> Result<(RunLog, Option<PathBuf>), AnyError
 
 /// Returns the results that differ from those of an earlier run, in Markdown: the first of each kind, or all.
 fn news(log: &RunLog, reports: &Path, baseline: &str, all: bool) -> Result<String, AnyError> {
-    let baseline = RunLog::read(&stored_runs::find(reports, baseline)?)?;
+    let baseline = StoredRun::find(reports, baseline)?.read()?;
     let side = |log: &RunLog| {
         let mut side = Side::default();
         side.add(log);

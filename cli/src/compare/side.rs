@@ -7,12 +7,14 @@ use clmatrix_harness::private::log::durations;
 use clmatrix_harness::private::log::read_error::ReadError;
 use clmatrix_harness::private::log::run_log::RunLog;
 use clmatrix_harness::private::result::test_result::{DEVICE, test_and_device};
+use clmatrix_harness::private::verdict::Outcome;
 use foldhash::fast::RandomState;
 use indexmap::{IndexMap, IndexSet};
 
 use super::speed::Time;
 use super::standing::{Standing, Way};
 use crate::report::facts::{self, Facts};
+use crate::stored_runs::stored_run::{StoredRun, StoredRunError};
 
 /// The runs of one side.
 #[derive(Default)]
@@ -46,7 +48,7 @@ pub(crate) struct SideTest {
 pub(crate) enum SideError {
     /// A log cannot be read.
     #[error(transparent)]
-    Read(#[from] ReadError),
+    Read(#[from] StoredRunError),
     /// A run did not come to its end.
     #[error("{}: the run is unfinished; `--anyway` compares the results that are there", .0.display())]
     Unfinished(PathBuf),
@@ -56,20 +58,24 @@ pub(crate) enum SideError {
 }
 
 impl Side {
-    /// Reads the logs of runs, one after the other. A run must have come to its end, unless `anyway`.
-    pub(crate) fn read(logs: &[PathBuf], anyway: bool) -> Result<Self, SideError> {
+    /// Reads runs, one after the other. A run must have come to its end, unless `anyway`.
+    pub(crate) fn read(stored: &[StoredRun], anyway: bool) -> Result<Self, SideError> {
         let mut side = Self::default();
-        for path in logs {
-            let log = RunLog::read(path)?;
+        for run in stored {
+            let log = run.read()?;
             if !anyway && log.interrupted {
-                return Err(SideError::Unfinished(path.clone()));
+                return Err(SideError::Unfinished(run.log.clone()));
             }
             let runs = side.runs.len();
             side.add(&log);
             if side.runs[..runs].contains(&side.runs[runs]) {
-                return Err(SideError::Twice(path.clone()));
+                return Err(SideError::Twice(run.log.clone()));
             }
-            side.add_times(path)?;
+            if run.round.is_some() {
+                side.add_times_of_round(&log);
+            } else {
+                side.add_times(&run.log).map_err(StoredRunError::from)?;
+            }
         }
         Ok(side)
     }
@@ -98,6 +104,12 @@ impl Side {
                 self.add_time(test, time);
             }
         })
+    }
+
+    fn add_times_of_round(&mut self, round: &RunLog) {
+        for result in round.results.iter().filter(|result| result.outcome == Outcome::Passed) {
+            self.add_time(&result.test, result.duration);
+        }
     }
 
     /// Adds the time of an attempt of the run that was added last. The attempt passed.
@@ -179,13 +191,13 @@ mod tests {
             let line = serde_json::to_string(&Event::Run(Box::new(header))).unwrap();
             let path = folder.path().join(name);
             fs::write(&path, line + "\n").unwrap();
-            path
+            StoredRun { log: path, round: None }
         };
         let (a, copy, b) = (write("a", "1"), write("copy", "1"), write("b", "2"));
         assert_eq!(Side::read(&[a.clone(), b.clone()], true).unwrap().runs.len(), 2);
         for other in [a.clone(), copy] {
             let error = Side::read(&[a.clone(), b.clone(), other.clone()], true).err().unwrap();
-            let expected = format!("{}: this run is on the same side twice", other.display());
+            let expected = format!("{}: this run is on the same side twice", other.log.display());
             assert!(error.to_string().starts_with(&expected), "{error}");
         }
     }

@@ -98,6 +98,16 @@ fn the_worst_result_counts() {
     let junit = std::fs::read_to_string(junit).expect("the device has its report");
     assert!(junit.contains(&format!("message=\"{counts}: assertion")), "{junit}");
     assert!(junit.contains("<property name=\"rounds\" value=\"3\"/>"), "{junit}");
+    let status = |command: &[&str]| {
+        let mut command = child(COMMAND, command);
+        command.arg("--report-dir").arg(run.folder.path());
+        output(command).status.code()
+    };
+    let of_rounds = ["latest:1", "latest:2", "latest:3"].map(|round| status(&["report", round]));
+    assert_eq!(of_rounds, [Some(0), Some(1), Some(0)], "each round is a run");
+    assert_eq!(status(&["diff", "latest:1", "latest:2"]), Some(1));
+    assert_eq!(status(&["diff", "latest:1", "latest:3"]), Some(0));
+    assert_eq!(status(&["report", "latest:4"]), Some(2));
 }
 
 /// Four devices of PoCL, each with its own rounds.

@@ -77,14 +77,14 @@ impl RunLog {
     /// Reads the log of a run, whether or not that run came to its end. Long outputs stay in the file.
     pub fn read(path: &Path) -> Result<Self, ReadError> {
         let mut sum = Sum::default();
-        sum.add_files(path, |_| {})?;
+        sum.add_files(path, |_| true)?;
         Ok(sum.finish())
     }
 
     /// Reads a log from a stream, which `name` names in errors. All outputs are kept.
     pub fn read_stream(stream: impl BufRead, name: &Path) -> Result<Self, ReadError> {
         let mut sum = Sum::default();
-        sum.add_all(Lines::new(stream, name), name, false, |_| {})?;
+        sum.add_all(Lines::new(stream, name), name, false, |_| true)?;
         Ok(sum.finish())
     }
 

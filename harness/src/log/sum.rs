@@ -49,31 +49,32 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// Adds the events of a log and of those that it goes on with, and shows each to `also` before.
+    /// Adds the events of a log, and of those that it goes on with, for which `counts` returns true.
     pub fn add_files(
         &mut self,
         path: &Path,
-        mut also: impl FnMut(&Event),
+        mut counts: impl FnMut(&Event) -> bool,
     ) -> Result<(), ReadError> {
         for file in chain::of(path)? {
-            self.add_all(Lines::open(&file)?, &file, true, &mut also)?;
+            self.add_all(Lines::open(&file)?, &file, true, &mut counts)?;
             self.files.push(file);
         }
         Ok(())
     }
 
-    /// Adds the events of a log.
+    /// Adds the events of a log for which `counts` returns true.
     pub(super) fn add_all(
         &mut self,
         mut lines: Lines<impl BufRead>,
         path: &Path,
         outputs_stay: bool,
-        mut also: impl FnMut(&Event),
+        mut counts: impl FnMut(&Event) -> bool,
     ) -> Result<(), ReadError> {
         let of_log = |error| ReadError::Log { path: path.to_owned(), error };
         while let Some((event, place)) = lines.next()? {
-            also(&event);
-            self.add(event, outputs_stay.then_some(place)).map_err(of_log)?;
+            if counts(&event) {
+                self.add(event, outputs_stay.then_some(place)).map_err(of_log)?;
+            }
         }
         if self.log.is_none() {
             return Err(of_log(LogError::NoHeader));

@@ -3,8 +3,9 @@
 //! A round is an outer loop around all that the slots do: the slots know of none. Workers live on from round to
 //! round, so that a fault that needs a long-lived worker shows. Each device goes at its own pace.
 //!
-//! A round has no log of its own, because a short test makes more than a thousand rounds in a second: an event divides
-//! the log, and the worst result counts, as in a comparison of several runs.
+//! A round is a run of its own, as a part of the log: a short test makes more than a thousand rounds in a second, too
+//! many for files. An event divides the log, a reader takes one round or all, and the worst result counts, as in a
+//! comparison of several runs.
 
 use std::collections::{HashSet, VecDeque};
 

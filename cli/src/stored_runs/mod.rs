@@ -7,6 +7,9 @@ use clmatrix_harness::private::log::format::LOG;
 use clmatrix_harness::private::log::run_header::RunHeader;
 use clmatrix_harness::private::log::store::{in_its_run, running, runs, runs_folder};
 
+mod round;
+pub(crate) mod stored_run;
+
 /// Finds the log of a run: the path of a file or folder, of which the latest run counts if it is a report folder
 /// without a full run, an id or its beginning, or `latest`.
 ///
@@ -34,6 +37,9 @@ pub fn find(folder: &Path, run: &str) -> Result<PathBuf, String> {
     stored.retain(is_meant);
     match &stored[..] {
         [one] => Ok(one.join(LOG)),
+        [] if stored_run::round_of(run).is_some() => {
+            Err(format!("{run:?} is a round; only `report` and `diff` take one"))
+        }
         [] => Err(format!("no run {run:?} in {shown}; `clmatrix runs` shows all")),
         _ => Err(format!("several runs begin with {run:?}; `clmatrix runs` shows all")),
     }
