@@ -46,7 +46,7 @@ pub enum Command {
     /// Print the matrix and write the page, the summary and the JUnit files of a stored run, also of one that was
     /// killed.
     ///
-    /// Needs no device. For `-` and for a run that is still running, only the matrix is printed.
+    /// Needs no device. For `-`, a round, and a run that is still running, only the matrix is printed.
     ///
     /// The exit status is that of the run; without an end in its log: 1 if a result was unexpected,
     /// else 3. It is 2 if the log cannot be read or a file cannot be written.

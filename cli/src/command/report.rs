@@ -19,7 +19,8 @@ use crate::report::matrix::{Layout, ShownOutput};
 use crate::report::page::Format;
 use crate::report::summary::{self, summary};
 use crate::report::trace::Trace;
-use crate::stored_runs::stored_run::{StoredRun, round_of};
+use crate::stored_runs::round_of;
+use crate::stored_runs::stored_run::StoredRun;
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -59,7 +60,7 @@ pub struct ReportArguments {
     #[arg(long, value_enum, default_value_t = ReportFormat::Matrix)]
     format: ReportFormat,
     /// With `--format markdown`, also print the results that differ from those of this run: a folder, a log
-    /// file, an id or its beginning.
+    /// file, an id or its beginning; with `:7`, its seventh round.
     #[arg(long, value_name = "RUN")]
     baseline: Option<String>,
     /// Also write a trace of the run for Perfetto or `chrome://tracing`: a track for each slot of each device, with
@@ -88,11 +89,11 @@ pub fn report(target: Target, arguments: &ReportArguments) -> Result<ExitCode, A
         return Ok(ExitCode::SUCCESS);
     }
     let [run] = &arguments.runs[..] else { return Err("several runs need --html FILE".into()) };
+    if arguments.trace.is_some() && round_of(run).is_some() {
+        return Err("--trace has all rounds of a run; give the run, without a round".into());
+    }
     let (log, folder) = read(&reports, run)?;
     if let Some(file) = &arguments.trace {
-        if round_of(run).is_some() {
-            return Err("--trace has all rounds of a run; give the run, without a round".into());
-        }
         let path = log.files.last().ok_or("--trace needs the log in a file")?;
         let trace = Trace::read(path)?;
         let written = replace_file_with(file, |to| trace.write(to));
@@ -162,9 +163,6 @@ fn read(reports: &Path, run: &str) -> Result<(RunLog, Option<PathBuf>), AnyError
         return Ok((log, None));
     }
     let stored = StoredRun::find(reports, run)?;
-    if stored.round.is_some() {
-        return Ok((stored.read()?, None));
-    }
     let folder = stored.log.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     // Before the log is read: a run that ends meanwhile writes its own files.
@@ -174,7 +172,8 @@ fn read(reports: &Path, run: &str) -> Result<(RunLog, Option<PathBuf>), AnyError
         status_line(&format!("{running}: its reports are not written yet"));
         return Ok((log, None));
     }
-    Ok((log, Some(folder.to_owned())))
+    // The reports in the folder are those of all rounds.
+    Ok((log, stored.round.is_none().then(|| folder.to_owned())))
 }
 
 /// Returns the results that differ from those of an earlier run, in Markdown: the first of each kind, or all.

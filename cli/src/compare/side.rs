@@ -1,6 +1,6 @@
 //! One side of a comparison: the sum of one or several runs.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use clmatrix_harness::private::log::durations;
@@ -50,26 +50,26 @@ pub(crate) enum SideError {
     #[error(transparent)]
     Read(#[from] StoredRunError),
     /// A run did not come to its end.
-    #[error("{}: the run is unfinished; `--anyway` compares the results that are there", .0.display())]
-    Unfinished(PathBuf),
+    #[error("{0}: the run is unfinished; `--anyway` compares the results that are there")]
+    Unfinished(StoredRun),
     /// A run is there twice.
-    #[error("{}: this run is on the same side twice; give each run once", .0.display())]
-    Twice(PathBuf),
+    #[error("{0}: this run is on the same side twice; give each run once")]
+    Twice(StoredRun),
 }
 
 impl Side {
-    /// Reads runs, one after the other. A run must have come to its end, unless `anyway`.
+    /// Reads runs and rounds, one after the other. A run must have come to its end, unless `anyway`.
     pub(crate) fn read(stored: &[StoredRun], anyway: bool) -> Result<Self, SideError> {
         let mut side = Self::default();
         for run in stored {
             let log = run.read()?;
             if !anyway && log.interrupted {
-                return Err(SideError::Unfinished(run.log.clone()));
+                return Err(SideError::Unfinished(run.clone()));
             }
             let runs = side.runs.len();
             side.add(&log);
             if side.runs[..runs].contains(&side.runs[runs]) {
-                return Err(SideError::Twice(run.log.clone()));
+                return Err(SideError::Twice(run.clone()));
             }
             if run.round.is_some() {
                 side.add_times_of_round(&log);
@@ -179,9 +179,9 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use clmatrix_harness::private::log::events::Event;
+    use clmatrix_harness::private::log::events::{Event, Round};
     use clmatrix_harness::private::log::run_header::RunHeader;
-    use clmatrix_harness::private::log::sample::header;
+    use clmatrix_harness::private::log::sample::{header, result};
 
     #[test]
     fn a_side_has_each_run_once() {
@@ -197,8 +197,27 @@ mod tests {
         assert_eq!(Side::read(&[a.clone(), b.clone()], true).unwrap().runs.len(), 2);
         for other in [a.clone(), copy] {
             let error = Side::read(&[a.clone(), b.clone(), other.clone()], true).err().unwrap();
-            let expected = format!("{}: this run is on the same side twice", other.log.display());
+            let expected = format!("{other}: this run is on the same side twice");
             assert!(error.to_string().starts_with(&expected), "{error}");
         }
+    }
+
+    #[test]
+    fn each_round_adds_its_own_times() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log");
+        let passed = || Event::finished(result("s::a@d", Outcome::Passed));
+        let second = Round { device: "d".to_owned(), number: 2 };
+        let events =
+            [Event::Run(Box::new(header(Vec::new()))), passed(), Event::Round(second), passed()];
+        let lines = events.map(|event| serde_json::to_string(&event).unwrap() + "\n");
+        fs::write(&log, lines.concat()).unwrap();
+        let round = |number| StoredRun { log: log.clone(), round: Some(number) };
+        let side = Side::read(&[round(1), round(2)], true).unwrap();
+        let times = side.devices["d"].tests["s::a"].times.iter();
+        let times: Vec<_> = times.map(|time| (time.run, time.seconds)).collect();
+        assert_eq!(times, [(1, 0.25), (2, 0.25)]);
+        let twice = Side::read(&[round(2), round(2)], true).err().unwrap().to_string();
+        assert!(twice.starts_with(&format!("{}:2: this run", log.display())), "{twice}");
     }
 }

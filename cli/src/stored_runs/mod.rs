@@ -37,12 +37,20 @@ pub fn find(folder: &Path, run: &str) -> Result<PathBuf, String> {
     stored.retain(is_meant);
     match &stored[..] {
         [one] => Ok(one.join(LOG)),
-        [] if stored_run::round_of(run).is_some() => {
+        [] if round_of(run).is_some() => {
             Err(format!("{run:?} is a round; only `report` and `diff` take one"))
         }
         [] => Err(format!("no run {run:?} in {shown}; `clmatrix runs` shows all")),
         _ => Err(format!("several runs begin with {run:?}; `clmatrix runs` shows all")),
     }
+}
+
+/// The parts of the name of a round, such as `latest:7`: the name of its run, and its number.
+pub(crate) fn round_of(name: &str) -> Option<(&str, u32)> {
+    let (run, number) = name.rsplit_once(':')?;
+    let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+    let number = number.parse().ok().filter(|_| is_number && !Path::new(name).exists())?;
+    Some((run, number))
 }
 
 /// Returns the run that goes on with this one, if there is one.
@@ -78,6 +86,30 @@ mod tests {
             Place { folder: folder.to_owned(), run_id: id.to_owned(), is_full, resumes: None };
         let (_folder, log) = place.create(9, Sync::Off).unwrap();
         serde_json::to_writer(log, &Event::Run(Box::new(header(Vec::new())))).unwrap();
+    }
+
+    #[test]
+    fn a_round_is_named_by_its_run_and_a_number() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("log:2");
+        fs::write(&file, "").unwrap();
+        let log = folder.path().join("log:3");
+        let log = log.to_str().unwrap();
+        let cases = [
+            ("latest:7", Some(("latest", 7))),
+            (log, Some((&log[..log.len() - 2], 3))),
+            ("latest", None),
+            ("latest:x", None),
+            ("latest:+2", None),
+            ("latest:", None),
+            (file.to_str().unwrap(), None),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(round_of(name), expected, "{name}");
+        }
+        store(folder.path(), "1a-7", true);
+        let error = find(folder.path(), "1a:2").unwrap_err();
+        assert_eq!(error, "\"1a:2\" is a round; only `report` and `diff` take one");
     }
 
     #[test]

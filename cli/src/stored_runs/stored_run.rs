@@ -1,11 +1,12 @@
 //! A stored run, or one of its rounds.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use clmatrix_harness::private::log::read_error::ReadError;
 use clmatrix_harness::private::log::run_log::RunLog;
 
-use super::{find, round};
+use super::{find, round, round_of};
 
 /// A stored run, or one of its rounds, which is read as a run of its own.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,8 +24,11 @@ pub(crate) enum StoredRunError {
     #[error(transparent)]
     Read(#[from] ReadError),
     /// The run has fewer rounds.
-    #[error("{}: there is no round {round}; the last one is {last}", .log.display())]
+    #[error("{}: there is no round {round}; they count from 1 to {last}", .log.display())]
     NoRound { log: PathBuf, round: u32, last: u32 },
+    /// The parts of a merged run have rounds of their own.
+    #[error("{}: the run is merged; give a round of one of its parts", .0.display())]
+    Merged(PathBuf),
 }
 
 impl StoredRun {
@@ -44,15 +48,16 @@ impl StoredRun {
     ///
     /// The log cannot be read, or has no such round.
     pub(crate) fn read(&self) -> Result<RunLog, StoredRunError> {
-        let Some(number) = self.round else { return Ok(RunLog::read(&self.log)?) };
-        let round = round::read(&self.log, number)?;
-        round.map_err(|last| StoredRunError::NoRound { log: self.log.clone(), round: number, last })
+        match self.round {
+            Some(number) => round::read(&self.log, number),
+            None => Ok(RunLog::read(&self.log)?),
+        }
     }
 }
 
-/// The parts of the name of a round: the name of its run, and its number.
-pub(crate) fn round_of(name: &str) -> Option<(&str, u32)> {
-    let (run, number) = name.rsplit_once(':')?;
-    let number = number.parse().ok().filter(|number| *number > 0)?;
-    (!Path::new(name).exists()).then_some((run, number))
+impl fmt::Display for StoredRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.log.display())?;
+        self.round.map_or(Ok(()), |round| write!(f, ":{round}"))
+    }
 }

@@ -29,6 +29,9 @@ use crate::result::test_result::{TestResult, suite};
 use crate::target::{NOT_ALL_RUN, SUCCESS, UNEXPECTED};
 use crate::verdict::{Location, Verdict};
 
+/// The reason why a planned test was not run whose log has nothing of it.
+pub const NO_RESULT: &str = "the log has no result of it";
+
 /// The sum of a log: the input of every report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunLog {

@@ -214,7 +214,7 @@ impl Map {
             let cells = if is_on_bytes { place.cells.clone() } else { 0..0 };
             let link = Link { event: event.clone(), queue: queue.clone(), cells };
             if let Some(lane) = thread.lane(&place) {
-                lane.record_unmap(self.writes(), link);
+                lane.add(self.writes(), link);
             }
         }
         Ok(())

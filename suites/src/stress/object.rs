@@ -45,7 +45,7 @@ pub struct Lane {
     pub is_known: bool,
     /// The last command that writes, and the unmaps since then, which nothing orders after it.
     writers: Vec<Link>,
-    /// The commands after them that read.
+    /// The commands after that command that read.
     readers: Vec<Link>,
 }
 
@@ -81,11 +81,11 @@ impl Lane {
             self.readers.clear();
             self.writers.clear();
         }
-        self.record_unmap(writes, link);
+        self.add(writes, link);
     }
 
-    /// Enters an unmap, which waits for no command on other cells.
-    pub fn record_unmap(&mut self, writes: bool, link: Link) {
+    /// Enters a command that waits for none on other cells, as an unmap does.
+    pub fn add(&mut self, writes: bool, link: Link) {
         if writes { &mut self.writers } else { &mut self.readers }.push(link);
     }
 }
