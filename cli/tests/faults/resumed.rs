@@ -43,6 +43,7 @@ pub const CHECKS: &[Check] = &[
     ("resumed::retries_before_a_cut_count", retries_before_a_cut_count),
     ("resumed::a_failure_stays_if_the_device_is_lost", a_failure_stays_if_the_device_is_lost),
     ("resumed::a_crash_on_a_foreign_thread_is_not_lost", a_crash_on_a_foreign_thread_is_not_lost),
+    ("resumed::a_crash_stays_if_the_note_is_cut_short", a_crash_stays_if_the_note_is_cut_short),
 ];
 
 /// Kills the process when it writes to the log after the line in which a text is there for the Nth time. Half
@@ -332,6 +333,21 @@ fn retries_before_a_cut_count() {
     assert_eq!((result.verdict, result.number), (Verdict::Fail, 3));
     let earlier: Vec<u32> = result.earlier.iter().map(|attempt| attempt.number).collect();
     assert_eq!(earlier, [1, 2]);
+}
+
+/// The attempt for the note has ended.
+fn a_crash_stays_if_the_note_is_cut_short() {
+    let killer = Killer::new();
+    let test = "faulty::unreliable::crashes_first_on_a_thread_of_its_own@";
+    let arguments = ["faulty::unreliable::harmless@", test, "--devices", cpu::platform()];
+    killer.kill(&arguments, r#""repeated":true"#, 1);
+    let last = output(killer.run(&["--resume"]));
+    assert_eq!(last.status.code(), Some(1), "{}", stderr(&last));
+    let log = log(killer.folder.path());
+    let result = log.results.iter().find(|result| result.test.starts_with(test));
+    let result = result.expect("a result");
+    assert_eq!((result.verdict, result.number), (Verdict::Crash, 1));
+    assert_eq!(result.earlier[0].verdict, Verdict::Pass);
 }
 
 /// As without the cut: the test has failed, and cannot be repeated.

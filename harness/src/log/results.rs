@@ -1,5 +1,6 @@
 //! The results of a log so far.
 
+use std::collections::HashSet;
 use std::time::SystemTime;
 
 use foldhash::fast::RandomState;
@@ -23,6 +24,8 @@ pub(super) struct Results {
     places: IndexMap<String, Vec<Option<u32>>, RandomState>,
     /// Tests, and devices, that have no place yet.
     planned: Vec<(u32, u32)>,
+    /// The places of tests whose latest attempt is repeated.
+    repeated: HashSet<usize>,
 }
 
 impl Results {
@@ -119,11 +122,19 @@ impl Results {
         taken
     }
 
-    pub fn finish(&mut self, mut result: TestResult) {
+    /// Adds an attempt. One that is `repeated` after the result runs for a note.
+    pub fn finish(&mut self, mut result: TestResult, repeated: bool) {
         let place = self.place(&result.test);
         let known = &mut self.in_order[place];
         if result.is_of_worker() && known.verdict != Verdict::NotRun {
             return known.add_of_worker(result);
+        }
+        let was_repeated = self.repeated.remove(&place);
+        if repeated && known.verdict != Verdict::NotRun && !was_repeated {
+            return known.earlier.push(result);
+        }
+        if repeated {
+            self.repeated.insert(place);
         }
         // The place keeps its own text, which stands beside those of other tests in memory.
         std::mem::swap(&mut result.test, &mut known.test);

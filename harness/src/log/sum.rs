@@ -151,7 +151,7 @@ impl Sum {
                     written.filter(|written| written.number == known.number)
                 };
                 result.expectation = result.expectation.and_then(written);
-                self.results.finish(result);
+                self.results.finish(result, finished.repeated);
             }
             Event::DeviceLost(lost) => log.lost.push(lost),
             Event::End(end) => {
@@ -520,6 +520,25 @@ mod tests {
             let last = attempts.last().expect("an attempt");
             assert_eq!(result.number, last.number);
         }
+    }
+
+    #[test]
+    fn an_attempt_for_a_note_is_not_the_result() {
+        let attempt = |number, outcome| changed(result("s::a@d", outcome), |r| r.number = number);
+        let crashed = attempt(1, Outcome::Crashed { how: "SIGSEGV".to_owned() });
+        let alone = attempt(2, Outcome::Passed);
+        let note = [Event::finished(crashed.clone()), Event::repeated(alone.clone())];
+        let again = Event::finished(crashed.clone());
+        // The run may be killed before it records the result with its note.
+        for events in [note.to_vec(), [&note[..], &[again]].concat()] {
+            let log = from_events([begin()].into_iter().chain(events)).unwrap();
+            let [result] = &log.results[..] else { panic!("{:?}", log.results) };
+            assert_eq!((result.verdict, result.number), (Verdict::Crash, 1));
+            assert_eq!(result.earlier, [alone.clone()]);
+        }
+        let repeats = [Event::repeated(crashed.clone()), Event::repeated(alone.clone())];
+        let log = from_events([begin()].into_iter().chain(repeats)).unwrap();
+        assert_eq!((log.results[0].number, &log.results[0].earlier[..]), (2, &[crashed][..]));
     }
 
     #[test]

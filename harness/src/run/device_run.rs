@@ -249,7 +249,7 @@ impl<'a> DeviceRun<'a> {
     }
 
     /// Starts a worker that has its baseline. If the driver fails at that, starts one without, so that the fault
-    /// shows in the tests.
+    /// shows in the tests; not if it hangs, as each test would.
     ///
     /// # Errors
     ///
@@ -285,11 +285,15 @@ impl<'a> DeviceRun<'a> {
         let settings = &self.config.settings;
         let finds_leaks = settings.leaks != Leaks::Off && self.device.is_some();
         let stop = &self.state.stop.signal;
-        if started.worker.prepare(finds_leaks, settings.contexts, stop).is_ok() {
+        let Err(lost) = started.worker.prepare(finds_leaks, settings.contexts, stop) else {
             return Ok(started);
-        }
-        self.limits.hang_budget.add(begin.elapsed());
+        };
+        let time = begin.elapsed();
+        self.limits.hang_budget.add(time);
         drop(started);
+        if time >= START_LIMIT {
+            return Err(format!("no worker could be started: {lost}"));
+        }
         self.start_unprepared_worker()
     }
 
