@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use clmatrix_harness::private::config::{Contexts, DeviceSettings, Expectation, judge};
+use clmatrix_harness::private::config::{Contexts, DeviceSettings, Expectation, Leaks, judge};
 use clmatrix_harness::private::os::StopSignal;
 use clmatrix_harness::private::registry::Test;
 use clmatrix_harness::private::run::state::WorkerConfig;
@@ -36,23 +36,23 @@ impl Trials<'_> {
     /// The worker does not start, or the command was stopped.
     pub fn run(&self, before: &[&TrialTest]) -> Result<bool, WorkerLost> {
         let mut worker = self.config.commands.start(START_LIMIT, self.stop)?;
-        worker.prepare(false, self.config.settings.contexts, self.stop)?;
+        let DeviceSettings { leaks, contexts, .. } = self.config.settings;
+        worker.prepare(leaks != Leaks::Off, contexts, self.stop)?;
         for test in before.iter().copied().chain([&self.last]) {
             let is_last = std::ptr::eq(test, &self.last);
-            let ran = worker.run(
+            let mut ran = worker.run(
                 test.test,
                 test.test.fresh_context || test.settings.contexts == Contexts::Fresh,
                 (test.limit, test.settings.memory),
                 self.stop,
                 &mut |_, _| {},
             );
+            ran.fail_by_settings(&test.settings, || None);
             let outcome = &ran.attempt.outcome;
             if let Outcome::NotRun { .. } = outcome {
                 return Err(WorkerLost::Stopped);
             }
-            let complaint = test.settings.complaint_in(&ran.attempt.stderr);
-            let is_wrong = complaint.is_some() && *outcome == Outcome::Passed
-                || judge(outcome, test.expectation.as_ref()).is_failure();
+            let is_wrong = judge(outcome, test.expectation.as_ref()).is_failure();
             if !ran.worker_survived || is_wrong {
                 let is_crash = matches!(outcome, Outcome::Crashed { .. });
                 return Ok(is_wrong && (is_last || is_crash));

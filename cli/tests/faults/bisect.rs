@@ -18,6 +18,7 @@ pub const CHECKS: &[Check] = &[
     ("bisect::a_test_that_marks_a_context_is_found", a_test_that_marks_a_context_is_found),
     ("bisect::a_test_has_its_own_settings", a_test_has_its_own_settings),
     ("bisect::a_test_has_its_own_contexts", a_test_has_its_own_contexts),
+    ("bisect::a_test_may_fail_by_what_it_leaves_behind", a_test_may_fail_by_what_it_leaves_behind),
     (
         "bisect::a_crash_of_a_worker_has_the_contexts_of_the_run",
         a_crash_of_a_worker_has_the_contexts_of_the_run,
@@ -129,6 +130,17 @@ fn a_test_that_marks_a_context_is_found() {
     assert_eq!(status, Some(0), "{text}");
     let found = format!("{cause} makes {victim} go wrong: 5 of 5 with it, 0 of 5 without");
     assert!(text.contains(&found), "{text}");
+}
+
+fn a_test_may_fail_by_what_it_leaves_behind() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = "[profile.default]\nleftovers = \"fail\"\n";
+    std::fs::write(folder.path().join("clmatrix.toml"), config).expect("it is written");
+    let tests = ["faulty::flakes::runs_in_between", "faulty::flakes::changes_its_folder@"];
+    let id = |_: &Path| cpu::test("faulty::flakes::changes_its_folder");
+    let (status, text) = bisect_in(folder.path(), &tests, id, "10");
+    assert_eq!(status, Some(1), "{text}");
+    assert!(text.contains("goes wrong by itself in 5 of 5, and in 5 of 5 after the"), "{text}");
 }
 
 fn a_test_has_its_own_settings() {

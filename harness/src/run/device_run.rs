@@ -8,7 +8,7 @@ use parking_lot::{Mutex, Once, RwLock};
 
 use crate::case::Case;
 use crate::config::{
-    Contexts, DeviceSettings, Expectation, FlakyResult, Leaks, Leftovers, UnexpectedPass, judge,
+    Contexts, DeviceSettings, Expectation, FlakyResult, Leaks, UnexpectedPass, judge,
 };
 use crate::devices::TestDevice;
 use crate::devices::run_device::HOST;
@@ -19,7 +19,7 @@ use crate::permits::Permit;
 use crate::registry::{Ignore, OF_WORKER, Test};
 use crate::result::attempt::Attempt;
 use crate::result::ended::Ended;
-use crate::result::test_result::{TestResult, left_behind_text};
+use crate::result::test_result::TestResult;
 use crate::run::limits::Limits;
 use crate::run::plan::Planned;
 use crate::run::rounds::Rounds;
@@ -405,7 +405,7 @@ impl<'a> DeviceRun<'a> {
         attempt.number = started.attempt;
         attempt.started = started.time;
         attempt.worker = started.worker;
-        self.fail_by_settings(position, ran);
+        ran.fail_by_settings(self.settings(position), || self.entry(position).test.location());
         let Ended { outcome, duration, .. } = &ran.attempt.ended;
         if let Case::Registered(test) = self.entry(position).test {
             self.limits.hangs.note(test.function(), position, outcome, *duration);
@@ -535,34 +535,6 @@ impl<'a> DeviceRun<'a> {
         if is_worse || known.len() <= MOST_OF_WORKERS {
             self.state.recorder.of_worker(&result, is_worse);
         }
-    }
-
-    /// Fails a test that passed, if the driver complains of it, or if it has left something behind
-    /// and the configuration makes that a failure. Adds leaks to what it has left behind.
-    fn fail_by_settings(&self, position: usize, ran: &mut Ran) {
-        let settings = self.settings(position);
-        let Ran { attempt, process, .. } = ran;
-        if settings.leaks == Leaks::Off {
-            process.leaks.clear();
-        }
-        let leaves_too_much = settings.leftovers == Leftovers::Fail
-            && !attempt.findings.left_behind.is_empty()
-            || settings.leaks == Leaks::Fail && !process.leaks.is_empty();
-        attempt.findings.left_behind.append(&mut process.leaks);
-        if attempt.outcome != Outcome::Passed {
-            return;
-        }
-        let (message, location) = match settings.complaint_in(&attempt.stderr) {
-            Some(complaint) => (format!("the driver says: {complaint}"), None),
-            None if leaves_too_much => {
-                let message = left_behind_text(&attempt.findings.left_behind);
-                (message, self.entry(position).test.location())
-            }
-            None => return,
-        };
-        process.has_left_nothing = false;
-        attempt.outcome = Outcome::Failed { message, location };
-        ran.worker_survived = false;
     }
 
     /// Probes the device before its first test, unless no test is to be run or a probe has passed lately. The

@@ -1,5 +1,5 @@
 //! The reasons to run no more tests on a device: a stop of the run, by a signal, its deadline or `--max-fail`; a
-//! lost device; a spent hang budget; and the end of the rounds.
+//! lost device; a spent hang budget; and the end of the rounds. Also the end of a worker after some tests.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -16,6 +16,7 @@ pub(super) struct Limits<'a> {
     pub health: Health,
     pub hang_budget: HangBudget,
     pub hangs: Hangs,
+    tests_per_worker: Option<usize>,
     /// True after an unexpected result.
     has_failed: AtomicBool,
 }
@@ -27,6 +28,7 @@ impl<'a> Limits<'a> {
             health: Health::default(),
             hang_budget: HangBudget::new(config.settings.hang_budget),
             hangs: Hangs::default(),
+            tests_per_worker: config.settings.tests_per_worker,
             has_failed: AtomicBool::new(false),
         }
     }
@@ -37,6 +39,11 @@ impl<'a> Limits<'a> {
         let stopped = stop.signal.is_set().then(|| stop.signal.reason());
         let lost = || self.health.lost().map(|lost| lost.not_run());
         stopped.or_else(lost).or_else(|| self.hang_budget.is_spent())
+    }
+
+    /// Returns whether a worker is not to run another test after so many.
+    pub fn is_worn(&self, tests: usize) -> bool {
+        self.tests_per_worker.is_some_and(|most| tests >= most)
     }
 
     /// Returns the reason why no more tests are started, if the rounds have ended.

@@ -91,7 +91,8 @@ impl<'a> Slot<'a> {
         let retry = Retry { device_run, position };
         let result = retry.run(result, |before| self.repeat(position, before, &mut needs_probe));
         device_run.finished(position, &result);
-        if is_apart || self.is_worn() {
+        let is_worn = |worker: &TestWorker| device_run.limits.is_worn(worker.tests);
+        if is_apart || self.worker.as_ref().is_some_and(is_worn) {
             self.leave(&mut turn);
         }
         if needs_probe {
@@ -184,12 +185,6 @@ impl<'a> Slot<'a> {
             device_run.record_worker_crash(ran, Some((position, outcome)));
         }
         rerun
-    }
-
-    /// Returns whether the worker has run as many tests as it may.
-    fn is_worn(&self) -> bool {
-        let most = self.device_run.config.settings.tests_per_worker;
-        self.worker.as_ref().zip(most).is_some_and(|(worker, most)| worker.tests >= most)
     }
 
     /// Asks the worker to leave, and drops it. Records its end if it is none as it should be.
