@@ -534,7 +534,7 @@ mod tests {
             let log = from_events([begin()].into_iter().chain(events)).unwrap();
             let [result] = &log.results[..] else { panic!("{:?}", log.results) };
             assert_eq!((result.verdict, result.number), (Verdict::Crash, 1));
-            assert_eq!(result.earlier, [alone.clone()]);
+            assert_eq!(result.earlier, std::slice::from_ref(&alone));
         }
         let repeats = [Event::repeated(crashed.clone()), Event::repeated(alone.clone())];
         let log = from_events([begin()].into_iter().chain(repeats)).unwrap();
