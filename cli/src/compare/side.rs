@@ -14,7 +14,8 @@ use indexmap::{IndexMap, IndexSet};
 use super::speed::Time;
 use super::standing::{Standing, Way};
 use crate::report::facts::{self, Facts};
-use crate::stored_runs::stored_run::{StoredRun, StoredRunError};
+use crate::stored_runs::stored_run::StoredRun;
+use crate::stored_runs::stored_run_error::StoredRunError;
 
 /// The runs of one side.
 #[derive(Default)]

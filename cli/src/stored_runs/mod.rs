@@ -9,6 +9,7 @@ use clmatrix_harness::private::log::store::{in_its_run, running, runs, runs_fold
 
 mod round;
 pub(crate) mod stored_run;
+pub(crate) mod stored_run_error;
 
 /// Finds the log of a run: the path of a file or folder, of which the latest run counts if it is a report folder
 /// without a full run, an id or its beginning, or `latest`.

@@ -9,7 +9,7 @@ use clmatrix_harness::private::log::sum::Sum;
 use clmatrix_harness::private::result::test_result::TestResult;
 use clmatrix_harness::private::verdict::Outcome;
 
-use super::stored_run::StoredRunError;
+use super::stored_run_error::StoredRunError;
 
 /// Reads a round of the run with this log.
 ///

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use clmatrix_harness::private::log::read_error::ReadError;
 use clmatrix_harness::private::log::run_log::RunLog;
 
+use super::stored_run_error::StoredRunError;
 use super::{find, round, round_of};
 
 /// A stored run, or one of its rounds, which is read as a run of its own.
@@ -15,20 +15,6 @@ pub(crate) struct StoredRun {
     pub(crate) log: PathBuf,
     /// The number of the round, from 1.
     pub(crate) round: Option<u32>,
-}
-
-/// A stored run that cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum StoredRunError {
-    /// The log cannot be read.
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    /// The run has fewer rounds.
-    #[error("{}: there is no round {round}; they count from 1 to {last}", .log.display())]
-    NoRound { log: PathBuf, round: u32, last: u32 },
-    /// The parts of a merged run have rounds of their own.
-    #[error("{}: the run is merged; give a round of one of its parts", .0.display())]
-    Merged(PathBuf),
 }
 
 impl StoredRun {
