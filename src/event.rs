@@ -120,7 +120,9 @@ impl Event {
         }
         // SAFETY: the caller owns a reference to the event.
         let raw = unsafe { EventRef::owned(raw) };
-        let hides_cancellation = has_wait_list && queue.driver().hides_cancellations;
+        // Barriers order the commands of an out-of-order queue.
+        let may_be_cancelled = has_wait_list || !queue.is_in_order();
+        let hides_cancellation = may_be_cancelled && queue.driver().hides_cancellations;
         Ok(Self::with(raw, Origin::Queue(Arc::clone(queue)), hides_cancellation))
     }
 
@@ -272,8 +274,8 @@ impl Event {
     /// [`wait`](Self::wait) and [`status`](Self::status), or with the drop of the last handle to the event. It never
     /// runs if a command fails after that drop.
     ///
-    /// The callback must not call functions that block, and must not drop a map, or the last handle to a
-    /// queue, context or memory object. A panic of the callback is logged.
+    /// The callback must not call functions that block or ask about this event, and must not drop a map, or the last
+    /// handle to a queue, context or memory object. A panic of the callback is logged.
     ///
     /// # Errors
     /// The driver's errors; the callback is not called then.
@@ -401,7 +403,9 @@ fn info(event: cl_event, name: u32) -> Result<cl3::info_type::InfoType> {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        if !self.callbacks.get_mut().is_empty()
+        // A callback may drop the last handle: rusticl locks the event meanwhile.
+        // quirk: RUSTICL-10
+        if self.callbacks.get_mut().iter().any(|callback| callback.0.lock().is_some())
             && info(self.raw.get(), cl::CL_EVENT_COMMAND_EXECUTION_STATUS)
                 .is_ok_and(|status| i32::from(status) < 0)
         {

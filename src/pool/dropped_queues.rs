@@ -53,6 +53,12 @@ fn follow(queue: &Arc<QueueState>) {
     if used_trackers().is_empty() {
         return;
     }
+    // The release of a queue runs its commands, which no thread may do beside another one.
+    // quirk: OCLGRIND-2, OCLGRIND-10
+    if queue.driver().flush_blocks {
+        needed();
+        return;
+    }
     let mut followed = FOLLOWED.lock();
     followed.queues.push(Arc::downgrade(queue));
     if !followed.has_thread {

@@ -12,6 +12,7 @@ use clmatrix::{CommandQueue, Context, Device, Partition, Result, enqueue_marker}
 use clmatrix_harness::{CtxFactory, ctx_factory, device, skip};
 use rstest::rstest;
 
+use crate::support::gate::{gate, open};
 use crate::support::on_device::{OnDevice, on_device, region_offset, soon};
 
 #[rstest]
@@ -259,5 +260,25 @@ fn a_callback_of_a_command_that_has_ended_is_called_once(on_device: OnDevice) ->
     ended.on_complete(move |result| call.send(result).expect("the test waits"))?;
     assert_eq!(calls.recv(), Ok(Ok(())));
     assert!(calls.recv().is_err(), "the callback is gone");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_callback_may_drop_the_last_handle_to_its_event(on_device: OnDevice) -> Result<()> {
+    let queue = on_device.another_queue();
+    for _ in 0..20 {
+        let gate = gate(&on_device.context);
+        let event = enqueue_marker(queue.after(&gate))?;
+        let (handle, (call, calls)) = (event.clone(), mpsc::channel());
+        event.on_complete(move |result| {
+            drop(handle);
+            call.send(result).expect("the test waits");
+        })?;
+        drop(event);
+        open(&gate);
+        queue.finish()?;
+        assert_eq!(calls.recv(), Ok(Ok(())));
+    }
     Ok(())
 }

@@ -15,7 +15,8 @@ use crate::memory::track::Access;
 use crate::memory::transfer::rows::overlap;
 use crate::memory::transfer::{AllOf, Rows, all_by_default};
 use crate::memory::{
-    Buffer, BufferPart, CopyTo, Linear, MemFlags, MemoryObject, Order, PixelOrigin, PixelRegion,
+    Buffer, BufferPart, CopyTo, ImageType, Linear, MemFlags, MemoryObject, Order, PixelOrigin,
+    PixelRegion,
 };
 
 /// A box of an image's pixels, and where they lie in a buffer, without gaps
@@ -87,23 +88,12 @@ impl ImageBufferRegion {
     }
 }
 
-/// Copies pixels to bytes `range` of a buffer: first to the start of a temporary buffer, then from
-/// there. rusticl of Mesa 25 takes the offset of clEnqueueCopyImageToBuffer for pixels, and writes
-/// behind the end of the buffer.
-// quirk: RUSTICL-6
-fn copy_in_two_steps(
-    order: &Order<'_>,
-    dst: &Buffer,
-    src: &Image,
-    pixels: &Pixels,
-    range: Range<usize>,
-) -> Result<Event> {
-    let size = range.len();
+/// Copies pixels to a temporary buffer, without gaps. Returns it with the event of the copy.
+fn to_temporary(order: &Order<'_>, src: &Image, pixels: &Pixels) -> Result<(Buffer, Event)> {
+    let size = pixels.size(src.element_size());
     let temporary = Buffer::in_context(src.object().context(), MemFlags::READ_WRITE, size)?;
     let part = ImageBufferRegion::new(pixels.region).origin(pixels.origin);
-    let copied = CopyTo::copy(order, &temporary, src, part)?;
-    let bytes = bytes_from_to(0..size, range.start);
-    CopyTo::copy(&order.queue.after(&copied), dst, &temporary, bytes)
+    CopyTo::copy(order, &temporary, src, part).map(|copied| (temporary, copied))
 }
 
 /// These bytes of one buffer, to be copied to another.
@@ -123,8 +113,11 @@ impl CopyTo<&Buffer> for &Image {
             return CopyTo::copy(order, dst, buffer, bytes_from_to(bytes, range.start));
         }
         let offset = dst.offset() + range.start;
+        // quirk: RUSTICL-6
         if offset > 0 && order.queue.state().driver().misplaces_pixels {
-            return copy_in_two_steps(order, dst, src, &pixels, range);
+            let (temporary, copied) = to_temporary(order, src, &pixels)?;
+            let bytes = bytes_from_to(0..range.len(), range.start);
+            return CopyTo::copy(&order.queue.after(&copied), dst, &temporary, bytes);
         }
         let accesses = [src.accessed(&pixels, Access::Read), dst.accessed(&range, Access::Write)];
         let (origin, region) = (pixels.origin.as_ptr(), pixels.region.as_ptr());
@@ -227,14 +220,21 @@ impl CopyTo<&Image> for &Image {
             let reason = "the boxes overlap: pixels would be copied onto themselves";
             return Err(Error::refused(CALL, CL_MEM_COPY_OVERLAP, reason));
         }
-        let with_buffer = |bytes: Range<usize>, pixels: &Pixels| {
-            ImageBufferRegion::new(pixels.region).origin(pixels.origin).offset(bytes.start)
+        let with_buffer = |start: usize, pixels: &Pixels| {
+            ImageBufferRegion::new(pixels.region).origin(pixels.origin).offset(start)
         };
         if let Some((buffer, bytes)) = src.in_buffer(&from) {
-            return CopyTo::copy(order, dst, buffer, with_buffer(bytes, &to));
+            return CopyTo::copy(order, dst, buffer, with_buffer(bytes.start, &to));
         }
         if let Some((buffer, bytes)) = dst.in_buffer(&to) {
-            return CopyTo::copy(order, buffer, src, with_buffer(bytes, &from));
+            return CopyTo::copy(order, buffer, src, with_buffer(bytes.start, &from));
+        }
+        let is_of_layers = |image: &Image| image.image_type() == ImageType::Image1dArray;
+        // quirk: RUSTICL-9
+        if order.queue.state().driver().misplaces_pixels && is_of_layers(src) && !is_of_layers(dst)
+        {
+            let (temporary, copied) = to_temporary(order, src, &from)?;
+            return CopyTo::copy(&order.queue.after(&copied), dst, &temporary, with_buffer(0, &to));
         }
         let accesses = [src.accessed(&from, Access::Read), dst.accessed(&to, Access::Write)];
         enqueue(CALL, order, &accesses, |(queue, count, events)| {

@@ -4,7 +4,8 @@
 use std::sync::mpsc;
 
 use clmatrix::memory::{MapReadWrite, enqueue_copy, enqueue_fill};
-use clmatrix::{Event, Result, UserEvent};
+use clmatrix::{Device, Event, Result, UserEvent, enqueue_barrier};
+use clmatrix_harness::device;
 use rstest::rstest;
 
 use super::maps::check;
@@ -95,5 +96,25 @@ fn a_callback_is_called_when_its_command_fails(on_device: OnDevice) -> Result<()
     for called in [before.1, after.1] {
         assert_eq!((called.recv().is_ok(), called.recv().is_ok()), (true, false));
     }
+    Ok(())
+}
+
+/// The barrier fails, and with it what comes after it in its queue.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_command_after_a_barrier_that_failed_says_what_it_did(
+    on_device: OnDevice,
+    device: Device,
+) -> Result<()> {
+    let on = &on_device;
+    let queue = on.out_of_order_queue(device)?;
+    let buffer = buffer_of(on, &[OLD; 4])?;
+    let closed = gate(&on.context);
+    drop(enqueue_barrier(queue.after(&closed))?);
+    let event = enqueue_fill(&queue, &buffer, &NEW, ..)?;
+    fail(&closed);
+    let outcome = event.status().and_then(|_| event.wait());
+    let expected = if outcome.is_ok() { [NEW; 4] } else { [OLD; 4] };
+    assert_eq!(contents(on, &buffer)?, expected);
     Ok(())
 }

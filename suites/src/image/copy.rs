@@ -379,6 +379,42 @@ fn buffers_have_pixels_without_gaps(
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
+fn pixels_are_copied_between_types(
+    on_device: OnDevice,
+    #[values(
+        ImageType::Image1dArray,
+        ImageType::Image2d,
+        ImageType::Image2dArray,
+        ImageType::Image3d
+    )]
+    from_type: ImageType,
+    #[values(
+        ImageType::Image1dArray,
+        ImageType::Image2d,
+        ImageType::Image2dArray,
+        ImageType::Image3d
+    )]
+    to_type: ImageType,
+) -> Result<()> {
+    let queue = &on_device.queue;
+    let from = image_of(&on_device, from_type, MemFlags::READ_ONLY)?;
+    let to = image_of(&on_device, to_type, MemFlags::READ_ONLY)?;
+    enqueue_copy(queue, &from, &places(from.shape()), ..)?;
+    let pixels = vec![words([9; 4]); positions(to.shape()).len()];
+    enqueue_copy(queue, &to, &pixels, ..)?;
+    let part = ImageCopy::new([2, 2]).src_origin([1, 1]).dst_origin([0, 1]);
+    enqueue_copy(queue, &to, &from, part)?;
+    let moved = |[x, y, z]: [usize; 3]| match (x, y, z) {
+        (0..2, 1..3, 0) => place(x + 1, y, 0),
+        _ => words([9; 4]),
+    };
+    let expected: Vec<_> = positions(to.shape()).into_iter().map(moved).collect();
+    assert_eq!(seen(&on_device, &to)?, expected);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
 fn pixels_are_copied_between_images(
     on_device: OnDevice,
     #[values(
