@@ -8,7 +8,6 @@ use indexmap::IndexMap;
 
 use super::events::Started;
 use super::plan::PlannedTest;
-use super::run_log::NO_RESULT;
 use crate::result::attempt::Attempt;
 use crate::result::test_result::{TestResult, test_and_device};
 use crate::verdict::{Outcome, Verdict};
@@ -64,7 +63,7 @@ impl Results {
             if let Outcome::NotRun { reason } = &mut result.outcome
                 && reason.is_empty()
             {
-                NO_RESULT.clone_into(reason);
+                super::run_log::NO_RESULT.clone_into(reason);
             }
         }
         (self.in_order, self.tests)
