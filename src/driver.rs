@@ -25,9 +25,8 @@ pub(crate) struct Driver {
     /// CL_COMPLETE; only `clWaitForEvents` tells (Intel 2026.22).
     // quirk: INTEL-1
     pub hides_cancellations: bool,
-    /// `clEnqueueCopyImageToBuffer` takes the offset in the buffer for pixels (Mesa 25.0), and `clEnqueueCopyImage`
-    /// the layers of a 1D image array for rows (Mesa 22.3 and 25.0).
-    // quirk: RUSTICL-6, RUSTICL-9
+    /// `clEnqueueCopyImageToBuffer` takes the offset in the buffer for pixels (rusticl of Mesa 25.0).
+    // quirk: RUSTICL-6
     pub misplaces_pixels: bool,
 }
 

@@ -121,9 +121,8 @@ impl Event {
         // SAFETY: the caller owns a reference to the event.
         let raw = unsafe { EventRef::owned(raw) };
         // Barriers order the commands of an out-of-order queue.
-        let may_be_cancelled = has_wait_list || !queue.is_in_order();
-        let hides_cancellation = may_be_cancelled && queue.driver().hides_cancellations;
-        Ok(Self::with(raw, Origin::Queue(Arc::clone(queue)), hides_cancellation))
+        let hides = queue.driver().hides_cancellations && (has_wait_list || !queue.is_in_order());
+        Ok(Self::with(raw, Origin::Queue(Arc::clone(queue)), hides))
     }
 
     #[inline]

@@ -229,10 +229,9 @@ impl CopyTo<&Image> for &Image {
         if let Some((buffer, bytes)) = dst.in_buffer(&to) {
             return CopyTo::copy(order, buffer, src, with_buffer(bytes.start, &from));
         }
-        let is_of_layers = |image: &Image| image.image_type() == ImageType::Image1dArray;
-        // quirk: RUSTICL-9
-        if order.queue.state().driver().misplaces_pixels && is_of_layers(src) && !is_of_layers(dst)
-        {
+        let has_layers = |image: &Image| image.image_type() == ImageType::Image1dArray;
+        // quirk: RUSTICL-9, NVIDIA-14
+        if has_layers(src) != has_layers(dst) {
             let (temporary, copied) = to_temporary(order, src, &from)?;
             return CopyTo::copy(&order.queue.after(&copied), dst, &temporary, with_buffer(0, &to));
         }
