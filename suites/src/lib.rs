@@ -7,6 +7,7 @@ mod cache;
 pub mod characterize;
 mod context;
 mod copy;
+mod driver;
 mod driver_errors;
 mod fill;
 mod host_access;

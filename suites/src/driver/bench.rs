@@ -1,0 +1,271 @@
+//! The fixture of the suite: a device, its objects, and operands for commands.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::{CString, c_char, c_void};
+use std::ptr;
+
+use clmatrix::cl3::device::{
+    CL_DEVICE_IMAGE_SUPPORT, CL_DEVICE_QUEUE_ON_HOST_PROPERTIES, CL_DEVICE_SVM_CAPABILITIES,
+    CL_DEVICE_SVM_COARSE_GRAIN_BUFFER, CL_DEVICE_VERSION,
+};
+use clmatrix::cl3::memory::{CL_MEM_OBJECT_IMAGE2D, CL_MEM_READ_WRITE, CL_RGBA, CL_UNSIGNED_INT8};
+use clmatrix::cl3::program::CL_PROGRAM_BUILD_LOG;
+use clmatrix::cl3::types::{
+    cl_command_queue_properties, cl_context, cl_device_id, cl_image_desc, cl_image_format,
+    cl_mem_flags,
+};
+use clmatrix::select::Version;
+use clmatrix_harness::skip;
+use rstest::fixture;
+
+use super::api::{cl, created, named};
+use super::command::{Kind, Needs, Operands, SHAPE, SIZE};
+use super::object::{Class, Object};
+use super::query::Subject;
+use crate::support::on_device::{OnDevice, on_device};
+
+/// The kernel of [`Operands`].
+const SOURCE: &str = "kernel void invert(global const uchar *from, global uchar *to) {
+    to[get_global_id(0)] = ~from[get_global_id(0)];
+}";
+
+/// A context of the device under test, and all that a test has created in it. It is released when it is dropped,
+/// after all commands of the queues have ended.
+pub struct Bench {
+    pub device: cl_device_id,
+    pub context: cl_context,
+    /// An in-order queue.
+    pub queue: *mut c_void,
+    pub version: Version,
+    pub has_images: bool,
+    /// CL_DEVICE_SVM_CAPABILITIES.
+    pub svm_capabilities: u64,
+    inverter: RefCell<Option<Object>>,
+    objects: RefCell<Vec<Object>>,
+    queues: RefCell<Vec<Object>>,
+    svm: RefCell<Vec<*mut c_void>>,
+    host: RefCell<Vec<Box<[Cell<u64>]>>>,
+    /// Released last.
+    _on_device: OnDevice,
+}
+
+/// The fixture of that name.
+#[fixture]
+pub fn bench(on_device: OnDevice) -> Bench {
+    let device = on_device.context.default_device().as_raw();
+    let of_device = Subject::Device(device);
+    let version = Version::parse(&of_device.text(named!(CL_DEVICE_VERSION))).expect("a version");
+    let is_2_0 = version >= Version { major: 2, minor: 0 };
+    let svm_query = named!(CL_DEVICE_SVM_CAPABILITIES);
+    let svm_capabilities = if is_2_0 { of_device.value::<u64>(svm_query) } else { 0 };
+    Bench {
+        device,
+        context: on_device.context.as_raw(),
+        queue: on_device.queue.as_raw(),
+        version,
+        has_images: of_device.value::<u32>(named!(CL_DEVICE_IMAGE_SUPPORT)) != 0,
+        svm_capabilities,
+        inverter: RefCell::default(),
+        objects: RefCell::default(),
+        queues: RefCell::default(),
+        svm: RefCell::default(),
+        host: RefCell::default(),
+        _on_device: on_device,
+    }
+}
+
+impl Bench {
+    /// Returns whether the device has coarse-grain shared virtual memory.
+    pub fn has_svm(&self) -> bool {
+        self.svm_capabilities & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER != 0
+    }
+
+    /// Returns whether the device has this kind of command.
+    pub fn has(&self, kind: Kind) -> bool {
+        match kind.needs() {
+            Needs::Nothing => true,
+            Needs::Images => self.has_images,
+            Needs::Svm => self.has_svm(),
+            Needs::SvmMigration => self.has_svm() && self.is(2, 1),
+        }
+    }
+
+    /// The kinds of commands that the device has.
+    pub fn kinds(&self) -> impl Iterator<Item = Kind> {
+        Kind::ALL.into_iter().filter(|kind| self.has(*kind))
+    }
+
+    /// Skips the test unless the device has this kind of command.
+    pub fn requires(&self, kind: Kind) {
+        if !self.has(kind) {
+            skip!("the device lacks {}: {:?}", kind.function(), kind.needs());
+        }
+    }
+
+    /// Returns whether the device has at least this version of OpenCL.
+    pub fn is(&self, major: u32, minor: u32) -> bool {
+        self.version >= Version { major, minor }
+    }
+
+    /// Returns whether the device has host queues with these properties.
+    pub fn has_queues(&self, properties: cl_command_queue_properties) -> bool {
+        let supported = Subject::Device(self.device)
+            .value::<cl_command_queue_properties>(named!(CL_DEVICE_QUEUE_ON_HOST_PROPERTIES));
+        supported & properties == properties
+    }
+
+    /// Keeps an object until the end of the test.
+    pub fn keep(&self, object: Object) -> *mut c_void {
+        let raw = object.raw();
+        self.objects.borrow_mut().push(object);
+        raw
+    }
+
+    /// Creates a queue, which the bench finishes and releases.
+    #[expect(deprecated, reason = "the function of OpenCL 1.2 is the one that all devices have")]
+    pub fn new_queue(&self, properties: cl_command_queue_properties) -> *mut c_void {
+        // SAFETY: context and device are valid; the call creates a reference.
+        let queue = unsafe {
+            let raw = created!(clCreateCommandQueue(self.context, self.device, properties));
+            Object::new(Class::Queue, raw)
+        };
+        let raw = queue.raw();
+        self.queues.borrow_mut().push(queue);
+        raw
+    }
+
+    /// Creates a buffer without host memory.
+    pub fn new_buffer(&self, flags: cl_mem_flags, size: usize) -> Object {
+        // SAFETY: the context is valid; the call creates a reference.
+        unsafe {
+            let raw = created!(clCreateBuffer(self.context, flags, size, ptr::null_mut()));
+            Object::new(Class::Memory, raw)
+        }
+    }
+
+    /// Creates a 2D image of `SHAPE`, with pixels of four unsigned bytes.
+    pub fn new_image(&self, flags: cl_mem_flags) -> Object {
+        let format = cl_image_format {
+            image_channel_order: CL_RGBA,
+            image_channel_data_type: CL_UNSIGNED_INT8,
+        };
+        let shape = cl_image_desc {
+            image_type: CL_MEM_OBJECT_IMAGE2D,
+            image_width: SHAPE[0],
+            image_height: SHAPE[1],
+            ..no_image()
+        };
+        // SAFETY: the context is valid; the call creates a reference.
+        unsafe {
+            let (format, shape) = (&raw const format, &raw const shape);
+            let raw = created!(clCreateImage(self.context, flags, format, shape, ptr::null_mut()));
+            Object::new(Class::Memory, raw)
+        }
+    }
+
+    /// Allocates coarse-grain shared virtual memory, which the bench frees.
+    pub fn new_svm(&self, size: usize) -> *mut c_void {
+        // SAFETY: the context is valid.
+        let memory = unsafe { cl!(clSVMAlloc(self.context, CL_MEM_READ_WRITE, size, 0)) };
+        assert!(!memory.is_null(), "clSVMAlloc({size} bytes): the driver returned null");
+        self.svm.borrow_mut().push(memory);
+        memory
+    }
+
+    /// Allocates zeroed host memory, at a multiple of eight bytes.
+    pub fn new_host(&self, size: usize) -> *mut c_void {
+        let memory: Box<[Cell<u64>]> = vec![Cell::new(0); size.div_ceil(8)].into();
+        let pointer = memory.as_ptr().cast_mut().cast();
+        self.host.borrow_mut().push(memory);
+        pointer
+    }
+
+    /// Builds a program.
+    pub fn build(&self, source: &str, options: &str) -> Object {
+        let mut text: *const c_char = source.as_ptr().cast();
+        let length = source.len();
+        let options = CString::new(options).expect("no zero in the options");
+        // SAFETY: the source has the length that the call gets; the call creates a reference.
+        unsafe {
+            let (text, length) = (&raw mut text, &raw const length);
+            let raw = created!(clCreateProgramWithSource(self.context, 1, text, length));
+            let program = Object::new(Class::Program, raw);
+            let device = &raw const self.device;
+            let options = options.as_ptr();
+            let code = cl!(clBuildProgram(raw, 1, device, options, None, ptr::null_mut()));
+            if code != 0 {
+                let log = Subject::Build(raw, self.device).text(named!(CL_PROGRAM_BUILD_LOG));
+                panic!("clBuildProgram returned {}: {log}", super::api::code_name(code));
+            }
+            program
+        }
+    }
+
+    /// Creates a kernel of a program.
+    pub fn new_kernel(&self, program: &Object, name: &str) -> Object {
+        let name = CString::new(name).expect("no zero in the name");
+        // SAFETY: the program is valid; the call creates a reference.
+        unsafe {
+            let raw = created!(clCreateKernel(program.raw(), name.as_ptr()));
+            Object::new(Class::Kernel, raw)
+        }
+    }
+
+    /// Creates operands for commands of these kinds; what none of them uses is null. Their bytes are undefined, but
+    /// for the host memory.
+    pub fn operands(&self, kinds: &[Kind]) -> Operands {
+        let pair = |create: &dyn Fn() -> *mut c_void, is_needed: bool| {
+            [(); 2].map(|()| if is_needed { create() } else { ptr::null_mut() })
+        };
+        let needs = |wanted: Needs| kinds.iter().any(|kind| kind.needs() == wanted);
+        let images = needs(Needs::Images);
+        let svm = needs(Needs::Svm) || needs(Needs::SvmMigration);
+        let has_kernel = kinds.contains(&Kind::Kernel);
+        Operands {
+            context: self.context,
+            kernel: if has_kernel { self.new_inverter() } else { ptr::null_mut() },
+            buffers: pair(&|| self.keep(self.new_buffer(CL_MEM_READ_WRITE, SIZE)), true),
+            images: pair(&|| self.keep(self.new_image(CL_MEM_READ_WRITE)), images),
+            svm: pair(&|| self.new_svm(SIZE), svm),
+            host: pair(&|| self.new_host(SIZE), true),
+            mapped: ptr::null_mut(),
+        }
+    }
+
+    /// Creates the kernel of [`Operands`]. Its program is built once.
+    fn new_inverter(&self) -> *mut c_void {
+        let inverter = &mut *self.inverter.borrow_mut();
+        let program = inverter.get_or_insert_with(|| self.build(SOURCE, ""));
+        self.keep(self.new_kernel(program, "invert"))
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        // A driver may still use the memory of commands that a test does not wait for.
+        for queue in self.queues.get_mut().iter().map(Object::raw).chain([self.queue]) {
+            // SAFETY: the queue is valid.
+            _ = unsafe { cl!(clFinish(queue)) };
+        }
+        for memory in self.svm.get_mut().drain(..) {
+            // SAFETY: all commands have ended.
+            unsafe { cl!(clSVMFree(self.context, memory)) };
+        }
+    }
+}
+
+/// The description of an image without a type, which has no pixels.
+pub fn no_image() -> cl_image_desc {
+    cl_image_desc {
+        image_type: 0,
+        image_width: 0,
+        image_height: 0,
+        image_depth: 0,
+        image_array_size: 0,
+        image_row_pitch: 0,
+        image_slice_pitch: 0,
+        num_mip_levels: 0,
+        num_samples: 0,
+        buffer: ptr::null_mut(),
+    }
+}

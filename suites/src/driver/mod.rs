@@ -1,0 +1,14 @@
+//! Plain calls of the driver, with the values, the order and the effects that OpenCL 3.0 names.
+//!
+//! The library works around some faults of drivers and never makes some calls; here, nothing stands
+//! between a test and the driver but the loader. The calls are valid; `driver_errors` has the
+//! invalid ones. A message names the call with its argument or query, the rule with its section of
+//! the OpenCL 3.0 API specification, and the driver's answer.
+
+mod api;
+mod bench;
+mod command;
+mod events;
+mod findings;
+mod object;
+mod query;
