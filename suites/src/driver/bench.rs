@@ -4,21 +4,16 @@ use std::cell::{Cell, RefCell};
 use std::ffi::{CString, c_char, c_void};
 use std::ptr;
 
-use clmatrix::cl3::device::{
-    CL_DEVICE_IMAGE_SUPPORT, CL_DEVICE_QUEUE_ON_HOST_PROPERTIES, CL_DEVICE_SVM_CAPABILITIES,
-    CL_DEVICE_SVM_COARSE_GRAIN_BUFFER, CL_DEVICE_VERSION,
-};
-use clmatrix::cl3::memory::{CL_MEM_OBJECT_IMAGE2D, CL_MEM_READ_WRITE, CL_RGBA, CL_UNSIGNED_INT8};
+use bytemuck::Pod;
+use clmatrix::cl3::device::*;
+use clmatrix::cl3::memory::*;
 use clmatrix::cl3::program::CL_PROGRAM_BUILD_LOG;
-use clmatrix::cl3::types::{
-    cl_command_queue_properties, cl_context, cl_device_id, cl_image_desc, cl_image_format,
-    cl_mem_flags,
-};
+use clmatrix::cl3::types::*;
 use clmatrix::select::Version;
 use clmatrix_harness::skip;
 use rstest::fixture;
 
-use super::api::{cl, created, named};
+use super::api::{cl, created, named, ok};
 use super::command::{Kind, Needs, Operands, SHAPE, SIZE};
 use super::object::{Class, Object};
 use super::query::Subject;
@@ -92,7 +87,7 @@ impl Bench {
 
     /// The kinds of commands that the device has.
     pub fn kinds(&self) -> impl Iterator<Item = Kind> {
-        Kind::ALL.into_iter().filter(|kind| self.has(*kind))
+        Kind::ALL.iter().copied().filter(|kind| self.has(*kind))
     }
 
     /// Skips the test unless the device has this kind of command.
@@ -140,6 +135,61 @@ impl Bench {
         unsafe {
             let raw = created!(clCreateBuffer(self.context, flags, size, ptr::null_mut()));
             Object::new(Class::Memory, raw)
+        }
+    }
+
+    /// Creates a buffer with these contents.
+    pub fn buffer_of<T: Pod>(&self, contents: &[T]) -> Object {
+        let flags = CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR;
+        let (size, from) = (size_of_val(contents), contents.as_ptr().cast_mut().cast());
+        // SAFETY: the driver copies the contents; the call creates a reference.
+        unsafe {
+            let raw = created!(clCreateBuffer(self.context, flags, size, from));
+            Object::new(Class::Memory, raw)
+        }
+    }
+
+    /// Reads the first elements of a buffer, after all commands of the bench's queue.
+    pub fn contents_of<T: Pod>(&self, buffer: *mut c_void, count: usize) -> Vec<T> {
+        let mut contents = vec![T::zeroed(); count];
+        let (size, to) = (size_of_val(&*contents), contents.as_mut_ptr().cast());
+        let (queue, none) = (self.queue, ptr::null_mut());
+        // SAFETY: the buffer has as many elements, and the call blocks.
+        unsafe { ok!(clEnqueueReadBuffer(queue, buffer, 1, 0, size, to, 0, ptr::null(), none)) };
+        contents
+    }
+
+    /// The bytes of which the origins of sub-buffers are multiples.
+    pub fn alignment(&self) -> usize {
+        let bits: u32 = Subject::Device(self.device).value(named!(CL_DEVICE_MEM_BASE_ADDR_ALIGN));
+        (bits as usize / 8).max(1)
+    }
+
+    /// Creates a sub-buffer of a buffer that has its bytes.
+    pub fn sub_buffer(
+        &self,
+        whole: *mut c_void,
+        flags: cl_mem_flags,
+        origin: usize,
+        size: usize,
+    ) -> Object {
+        let region = cl_buffer_region { origin, size };
+        let (kind, region) = (CL_BUFFER_CREATE_TYPE_REGION, (&raw const region).cast());
+        // SAFETY: the buffer has the region; the call creates a reference.
+        unsafe {
+            let raw = created!(clCreateSubBuffer(whole, flags, kind, region));
+            Object::new(Class::Memory, raw)
+        }
+    }
+
+    /// Creates a sampler.
+    #[expect(deprecated, reason = "the function of OpenCL 1.2 is the one that all devices have")]
+    pub fn sampler(&self, normalized: bool, addressing: u32, filter: u32) -> Object {
+        // SAFETY: the context is valid; the call creates a reference.
+        unsafe {
+            let raw =
+                created!(clCreateSampler(self.context, normalized.into(), addressing, filter));
+            Object::new(Class::Sampler, raw)
         }
     }
 

@@ -3,16 +3,7 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use clmatrix::cl3::event::{
-    CL_COMMAND_BARRIER, CL_COMMAND_COPY_BUFFER, CL_COMMAND_COPY_BUFFER_RECT,
-    CL_COMMAND_COPY_BUFFER_TO_IMAGE, CL_COMMAND_COPY_IMAGE, CL_COMMAND_COPY_IMAGE_TO_BUFFER,
-    CL_COMMAND_FILL_BUFFER, CL_COMMAND_FILL_IMAGE, CL_COMMAND_MAP_BUFFER, CL_COMMAND_MAP_IMAGE,
-    CL_COMMAND_MARKER, CL_COMMAND_MIGRATE_MEM_OBJECTS, CL_COMMAND_NDRANGE_KERNEL,
-    CL_COMMAND_READ_BUFFER, CL_COMMAND_READ_BUFFER_RECT, CL_COMMAND_READ_IMAGE,
-    CL_COMMAND_SVM_FREE, CL_COMMAND_SVM_MAP, CL_COMMAND_SVM_MEMCPY, CL_COMMAND_SVM_MEMFILL,
-    CL_COMMAND_SVM_MIGRATE_MEM, CL_COMMAND_SVM_UNMAP, CL_COMMAND_UNMAP_MEM_OBJECT,
-    CL_COMMAND_WRITE_BUFFER, CL_COMMAND_WRITE_BUFFER_RECT, CL_COMMAND_WRITE_IMAGE,
-};
+use clmatrix::cl3::event::*;
 use clmatrix::cl3::memory::{CL_MAP_READ, CL_MAP_WRITE, CL_MEM_READ_WRITE};
 use clmatrix::cl3::types::{cl_command_queue, cl_command_type, cl_context, cl_event, cl_int};
 
@@ -31,39 +22,6 @@ static RECTANGLE: [usize; 3] = [16, 4, 4];
 /// The bytes of each element or pixel that a fill writes.
 pub static FILL: [u8; 4] = [0xf1, 0xe2, 0xd3, 0xc4];
 
-/// The kinds of commands, one for each clEnqueue function of OpenCL 1.2 and 2.0 that the host may call without
-/// the device's consent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    ReadBuffer,
-    WriteBuffer,
-    ReadRect,
-    WriteRect,
-    CopyBuffer,
-    CopyRect,
-    FillBuffer,
-    MapBuffer,
-    UnmapBuffer,
-    Kernel,
-    Migrate,
-    Marker,
-    Barrier,
-    ReadImage,
-    WriteImage,
-    CopyImage,
-    ImageToBuffer,
-    BufferToImage,
-    FillImage,
-    MapImage,
-    UnmapImage,
-    SvmCopy,
-    SvmFill,
-    SvmMap,
-    SvmUnmap,
-    SvmFree,
-    SvmMigrate,
-}
-
 /// What a device needs for a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
@@ -74,103 +32,74 @@ pub enum Needs {
     SvmMigration,
 }
 
+/// Declares the kinds of commands, each with its needs, the name of its function and its command type.
+macro_rules! kinds {
+    ($($kind:ident $needs:ident $function:literal $command_type:ident;)*) => {
+        /// The kinds of commands, one for each clEnqueue function of OpenCL 1.2 to 2.1 that needs no kind of kernel.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Kind {
+            $($kind,)*
+        }
+
+        impl Kind {
+            /// All kinds.
+            pub const ALL: &[Self] = &[$(Self::$kind,)*];
+
+            /// The name of the function.
+            pub fn function(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $function,)*
+                }
+            }
+
+            /// The command type of the event (OpenCL 3.0 API, 5.11, table of clGetEventInfo).
+            pub fn command_type(self) -> Named<cl_command_type> {
+                match self {
+                    $(Self::$kind => named!($command_type),)*
+                }
+            }
+
+            /// What a device needs for the command.
+            pub fn needs(self) -> Needs {
+                match self {
+                    $(Self::$kind => Needs::$needs,)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    ReadBuffer Nothing "clEnqueueReadBuffer" CL_COMMAND_READ_BUFFER;
+    WriteBuffer Nothing "clEnqueueWriteBuffer" CL_COMMAND_WRITE_BUFFER;
+    ReadRect Nothing "clEnqueueReadBufferRect" CL_COMMAND_READ_BUFFER_RECT;
+    WriteRect Nothing "clEnqueueWriteBufferRect" CL_COMMAND_WRITE_BUFFER_RECT;
+    CopyBuffer Nothing "clEnqueueCopyBuffer" CL_COMMAND_COPY_BUFFER;
+    CopyRect Nothing "clEnqueueCopyBufferRect" CL_COMMAND_COPY_BUFFER_RECT;
+    FillBuffer Nothing "clEnqueueFillBuffer" CL_COMMAND_FILL_BUFFER;
+    MapBuffer Nothing "clEnqueueMapBuffer" CL_COMMAND_MAP_BUFFER;
+    UnmapBuffer Nothing "clEnqueueUnmapMemObject(buffer)" CL_COMMAND_UNMAP_MEM_OBJECT;
+    Kernel Nothing "clEnqueueNDRangeKernel" CL_COMMAND_NDRANGE_KERNEL;
+    Migrate Nothing "clEnqueueMigrateMemObjects" CL_COMMAND_MIGRATE_MEM_OBJECTS;
+    Marker Nothing "clEnqueueMarkerWithWaitList" CL_COMMAND_MARKER;
+    Barrier Nothing "clEnqueueBarrierWithWaitList" CL_COMMAND_BARRIER;
+    ReadImage Images "clEnqueueReadImage" CL_COMMAND_READ_IMAGE;
+    WriteImage Images "clEnqueueWriteImage" CL_COMMAND_WRITE_IMAGE;
+    CopyImage Images "clEnqueueCopyImage" CL_COMMAND_COPY_IMAGE;
+    ImageToBuffer Images "clEnqueueCopyImageToBuffer" CL_COMMAND_COPY_IMAGE_TO_BUFFER;
+    BufferToImage Images "clEnqueueCopyBufferToImage" CL_COMMAND_COPY_BUFFER_TO_IMAGE;
+    FillImage Images "clEnqueueFillImage" CL_COMMAND_FILL_IMAGE;
+    MapImage Images "clEnqueueMapImage" CL_COMMAND_MAP_IMAGE;
+    UnmapImage Images "clEnqueueUnmapMemObject(image)" CL_COMMAND_UNMAP_MEM_OBJECT;
+    SvmCopy Svm "clEnqueueSVMMemcpy" CL_COMMAND_SVM_MEMCPY;
+    SvmFill Svm "clEnqueueSVMMemFill" CL_COMMAND_SVM_MEMFILL;
+    SvmMap Svm "clEnqueueSVMMap" CL_COMMAND_SVM_MAP;
+    SvmUnmap Svm "clEnqueueSVMUnmap" CL_COMMAND_SVM_UNMAP;
+    SvmFree Svm "clEnqueueSVMFree" CL_COMMAND_SVM_FREE;
+    SvmMigrate SvmMigration "clEnqueueSVMMigrateMem" CL_COMMAND_SVM_MIGRATE_MEM;
+}
+
 impl Kind {
-    /// All kinds.
-    pub const ALL: [Self; 27] = [
-        Self::ReadBuffer,
-        Self::WriteBuffer,
-        Self::ReadRect,
-        Self::WriteRect,
-        Self::CopyBuffer,
-        Self::CopyRect,
-        Self::FillBuffer,
-        Self::MapBuffer,
-        Self::UnmapBuffer,
-        Self::Kernel,
-        Self::Migrate,
-        Self::Marker,
-        Self::Barrier,
-        Self::ReadImage,
-        Self::WriteImage,
-        Self::CopyImage,
-        Self::ImageToBuffer,
-        Self::BufferToImage,
-        Self::FillImage,
-        Self::MapImage,
-        Self::UnmapImage,
-        Self::SvmCopy,
-        Self::SvmFill,
-        Self::SvmMap,
-        Self::SvmUnmap,
-        Self::SvmFree,
-        Self::SvmMigrate,
-    ];
-
-    /// The name of the function.
-    pub fn function(self) -> &'static str {
-        match self {
-            Self::ReadBuffer => "clEnqueueReadBuffer",
-            Self::WriteBuffer => "clEnqueueWriteBuffer",
-            Self::ReadRect => "clEnqueueReadBufferRect",
-            Self::WriteRect => "clEnqueueWriteBufferRect",
-            Self::CopyBuffer => "clEnqueueCopyBuffer",
-            Self::CopyRect => "clEnqueueCopyBufferRect",
-            Self::FillBuffer => "clEnqueueFillBuffer",
-            Self::MapBuffer => "clEnqueueMapBuffer",
-            Self::UnmapBuffer => "clEnqueueUnmapMemObject(buffer)",
-            Self::Kernel => "clEnqueueNDRangeKernel",
-            Self::Migrate => "clEnqueueMigrateMemObjects",
-            Self::Marker => "clEnqueueMarkerWithWaitList",
-            Self::Barrier => "clEnqueueBarrierWithWaitList",
-            Self::ReadImage => "clEnqueueReadImage",
-            Self::WriteImage => "clEnqueueWriteImage",
-            Self::CopyImage => "clEnqueueCopyImage",
-            Self::ImageToBuffer => "clEnqueueCopyImageToBuffer",
-            Self::BufferToImage => "clEnqueueCopyBufferToImage",
-            Self::FillImage => "clEnqueueFillImage",
-            Self::MapImage => "clEnqueueMapImage",
-            Self::UnmapImage => "clEnqueueUnmapMemObject(image)",
-            Self::SvmCopy => "clEnqueueSVMMemcpy",
-            Self::SvmFill => "clEnqueueSVMMemFill",
-            Self::SvmMap => "clEnqueueSVMMap",
-            Self::SvmUnmap => "clEnqueueSVMUnmap",
-            Self::SvmFree => "clEnqueueSVMFree",
-            Self::SvmMigrate => "clEnqueueSVMMigrateMem",
-        }
-    }
-
-    /// The command type of the event (OpenCL 3.0 API, 5.11, table of clGetEventInfo).
-    pub fn command_type(self) -> Named<cl_command_type> {
-        match self {
-            Self::ReadBuffer => named!(CL_COMMAND_READ_BUFFER),
-            Self::WriteBuffer => named!(CL_COMMAND_WRITE_BUFFER),
-            Self::ReadRect => named!(CL_COMMAND_READ_BUFFER_RECT),
-            Self::WriteRect => named!(CL_COMMAND_WRITE_BUFFER_RECT),
-            Self::CopyBuffer => named!(CL_COMMAND_COPY_BUFFER),
-            Self::CopyRect => named!(CL_COMMAND_COPY_BUFFER_RECT),
-            Self::FillBuffer => named!(CL_COMMAND_FILL_BUFFER),
-            Self::MapBuffer => named!(CL_COMMAND_MAP_BUFFER),
-            Self::UnmapBuffer | Self::UnmapImage => named!(CL_COMMAND_UNMAP_MEM_OBJECT),
-            Self::Kernel => named!(CL_COMMAND_NDRANGE_KERNEL),
-            Self::Migrate => named!(CL_COMMAND_MIGRATE_MEM_OBJECTS),
-            Self::Marker => named!(CL_COMMAND_MARKER),
-            Self::Barrier => named!(CL_COMMAND_BARRIER),
-            Self::ReadImage => named!(CL_COMMAND_READ_IMAGE),
-            Self::WriteImage => named!(CL_COMMAND_WRITE_IMAGE),
-            Self::CopyImage => named!(CL_COMMAND_COPY_IMAGE),
-            Self::ImageToBuffer => named!(CL_COMMAND_COPY_IMAGE_TO_BUFFER),
-            Self::BufferToImage => named!(CL_COMMAND_COPY_BUFFER_TO_IMAGE),
-            Self::FillImage => named!(CL_COMMAND_FILL_IMAGE),
-            Self::MapImage => named!(CL_COMMAND_MAP_IMAGE),
-            Self::SvmCopy => named!(CL_COMMAND_SVM_MEMCPY),
-            Self::SvmFill => named!(CL_COMMAND_SVM_MEMFILL),
-            Self::SvmMap => named!(CL_COMMAND_SVM_MAP),
-            Self::SvmUnmap => named!(CL_COMMAND_SVM_UNMAP),
-            Self::SvmFree => named!(CL_COMMAND_SVM_FREE),
-            Self::SvmMigrate => named!(CL_COMMAND_SVM_MIGRATE_MEM),
-        }
-    }
-
     /// Returns whether the call has a blocking flag.
     pub fn has_blocking_flag(self) -> bool {
         matches!(
@@ -186,25 +115,6 @@ impl Kind {
                 | Self::SvmCopy
                 | Self::SvmMap
         )
-    }
-
-    /// What a device needs for the command.
-    pub fn needs(self) -> Needs {
-        match self {
-            Self::ReadImage
-            | Self::WriteImage
-            | Self::CopyImage
-            | Self::ImageToBuffer
-            | Self::BufferToImage
-            | Self::FillImage
-            | Self::MapImage
-            | Self::UnmapImage => Needs::Images,
-            Self::SvmCopy | Self::SvmFill | Self::SvmMap | Self::SvmUnmap | Self::SvmFree => {
-                Needs::Svm
-            }
-            Self::SvmMigrate => Needs::SvmMigration,
-            _ => Needs::Nothing,
-        }
     }
 
     /// The command that begins the map that this one ends.

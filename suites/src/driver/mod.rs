@@ -11,4 +11,5 @@ mod command;
 mod events;
 mod findings;
 mod object;
+mod prelude;
 mod query;
