@@ -4,6 +4,7 @@
 mod block;
 mod custom;
 mod installed;
+mod reported_faults;
 mod same_tests;
 mod shards;
 mod wrong_driver;

@@ -2,6 +2,7 @@
 //! one command wrong, `wrong_driver/driver.c`, and the tests named here fail.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -101,22 +102,35 @@ fn library(folder: &Path, source: &Path, arguments: &[&str]) -> PathBuf {
     library
 }
 
+/// The loader that the tests of this file stand in front of.
+pub fn real_loader() -> PathBuf {
+    std::env::var_os("OPENCL_DYLIB_PATH").unwrap_or_else(|| "libOpenCL.so.1".into()).into()
+}
+
 /// A loader that makes one command wrong, and passes all others on to the real one.
 fn wrong_loader(folder: &Path) -> PathBuf {
-    let loader = std::env::var("OPENCL_DYLIB_PATH").unwrap_or_else(|_| "libOpenCL.so.1".to_owned());
-    wrong_loader_of(Path::new(&loader), folder)
+    wrong_loader_of(&real_loader(), folder)
 }
 
 /// The same for this loader.
 fn wrong_loader_of(loader: &Path, folder: &Path) -> PathBuf {
+    in_front_of(loader, &sources().join("wrong_driver/driver.c"), folder)
+}
+
+/// The folder of this file.
+pub fn sources() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/binary"))
+}
+
+/// A loader that passes on to another one what `source` does not define.
+pub fn in_front_of(loader: &Path, source: &Path, folder: &Path) -> PathBuf {
     // A library is found by the name that the library it is linked to gives itself, here the path of
-    // the real loader.
+    // the other loader.
     let empty = folder.join("real.c");
     std::fs::write(&empty, "").expect("the source can be written");
     let real = library(folder, &empty, &[&format!("-Wl,-soname,{}", loader.display())]);
-    let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/binary/wrong_driver/driver.c");
     let real = real.to_str().expect("a path in UTF-8");
-    library(folder, &driver, &["-Wl,--no-as-needed", real])
+    library(folder, source, &["-Wl,--no-as-needed", real])
 }
 
 /// Runs `tests` on PoCL with this fault, and returns the log.
@@ -126,20 +140,30 @@ fn run(
     tests: impl IntoIterator<Item = &'static str>,
     reports: &Path,
 ) -> RunLog {
+    run_with(loader, &[("CLMATRIX_WRONG", fault)], tests, reports)
+}
+
+/// Runs `tests` on PoCL with these variables, and returns the log.
+pub fn run_with(
+    loader: &Path,
+    variables: &[(&str, &str)],
+    tests: impl IntoIterator<Item = impl AsRef<OsStr>>,
+    reports: &Path,
+) -> RunLog {
     let output = Command::new(env!("CARGO_BIN_EXE_clmatrix"))
         .arg("run")
         .args(tests)
         .args(["--devices", "pocl", "--report-dir"])
         .arg(reports)
         .env("OPENCL_DYLIB_PATH", loader)
-        .env("CLMATRIX_WRONG", fault)
+        .envs(variables.iter().copied())
         .env_remove("CLMATRIX_PROFILE")
         .output()
         .expect("it starts");
     stored_runs::find(reports, "latest")
         .ok()
         .and_then(|log| RunLog::read(&log).ok())
-        .unwrap_or_else(|| panic!("{fault}: {}", String::from_utf8_lossy(&output.stderr)))
+        .unwrap_or_else(|| panic!("{variables:?}: {}", String::from_utf8_lossy(&output.stderr)))
 }
 
 /// Runs `tests` on PoCL with this fault, and returns those of which a case has another verdict than
@@ -161,7 +185,7 @@ fn not_passed(
     tests.iter().copied().filter(has_not_passed).collect()
 }
 
-fn has_pocl() -> bool {
+pub fn has_pocl() -> bool {
     let mut devices = Command::new(env!("CARGO_BIN_EXE_clmatrix"));
     let output = devices.args(["devices", "--devices", "pocl"]).output().expect("it starts");
     output.status.success()

@@ -1,0 +1,258 @@
+//! Faults that were reported of drivers are noticed: the suites run on PoCL through the layers of
+//! `reported_faults`, each with a fault, and the tests named here fail.
+//!
+//! `reported_faults/checks` has a program that shows each fault. The ignored test below tells which tests notice which
+//! fault: `cargo test -p clmatrix-cli --test binary -- --ignored --nocapture reported_faults`. CLMATRIX_TESTS has the
+//! tests that it runs, instead of `driver::*`, CLMATRIX_FAULTS a part of the names of the faults, and CLMATRIX_SEED a
+//! number that draws ten of them.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{LazyLock, Mutex};
+use std::{fs, thread};
+
+use clmatrix_harness::private::log::run_log::RunLog;
+use clmatrix_harness::private::text::first_line;
+
+use super::wrong_driver::{has_pocl, in_front_of, real_loader, run_with, sources};
+
+/// The parts of the layers, each in front of the next.
+const PARTS: [&str; 9] =
+    ["queries", "arguments", "blocking", "order", "events", "lives", "formats", "memory", "sizes"];
+
+/// The faults, and the tests that must notice each: paths or globs, of which each must have a test or a case that fails.
+#[rustfmt::skip]
+const FAULTS: &[(&str, &[&str])] = &[
+    ("queries: buffer of an image", &[]),
+    ("queries: offset asked again", &[]),
+    ("queries: filter of a sampler", &[]),
+    ("queries: size of a work-group query", &[]),
+    ("queries: local memory of arguments", &[]),
+    ("queries: attributes of a kernel", &[]),
+    ("queries: last kernel's name", &[]),
+    ("arguments: local size set again", &[]),
+    ("arguments: vector of three", &[]),
+    ("arguments: null buffer", &[]),
+    ("arguments: SVM pointer set again", &[]),
+    ("arguments: buffer of a cloned kernel", &[]),
+    ("arguments: offset of a later launch", &[]),
+    ("arguments: three dimensions without local size", &[]),
+    ("arguments: set after the launch", &[]),
+    ("blocking: read overtakes", &[]),
+    ("blocking: read of an image", &[]),
+    ("blocking: map of SVM", &[]),
+    ("blocking: clFinish after clFlush", &[]),
+    ("blocking: wait for a user event", &[]),
+    ("order: marker after another queue", &[]),
+    ("order: write", &[]),
+    ("order: barrier", &[]),
+    ("order: wait list of a launch", &[]),
+    ("order: long wait list", &[]),
+    ("order: queue of a sub-device", &[]),
+    ("events: callback after the end", &[]),
+    ("events: callback twice", &[]),
+    ("events: status of a marker", &[]),
+    ("events: type of a rectangle", &[]),
+    ("events: times in a callback", &[]),
+    ("events: times before the end", &[]),
+    ("events: end of a marker", &[]),
+    ("events: submitted after the start", &[]),
+    ("lives: memory of a command", &[]),
+    ("lives: destructor of a sub-buffer", &[]),
+    ("lives: references to a sampler", &[]),
+    ("lives: context of a queue", &[]),
+    ("lives: buffer of a launch", &[]),
+    ("lives: image that was mapped", &[]),
+    ("lives: program before its kernel", &[]),
+    ("formats: color out of range", &[]),
+    ("formats: order of a fill", &[]),
+    ("formats: linear filter", &[]),
+    ("formats: between the rows", &[]),
+    ("formats: pitch of slices", &[]),
+    ("formats: pitch of a region", &[]),
+    ("formats: pixels of a 1D image", &[]),
+    ("formats: more than there are", &[]),
+    ("memory: host memory of a map", &[]),
+    ("memory: both allocated and copied", &[]),
+    ("memory: mapped twice", &[]),
+    ("memory: read to a map", &[]),
+    ("memory: map to write", &[]),
+    ("memory: sub-buffer of a kernel", &[]),
+    ("sizes: offset of a large pattern", &[]),
+    ("sizes: odd pitch of a destination", &[]),
+    ("sizes: pitch of 0", &[]),
+    ("sizes: beyond the end", &[]),
+    ("sizes: many launches", &[]),
+    ("sizes: last bytes of a kernel", &[]),
+];
+
+/// The layers, the first of which is the loader; and the program with the checks.
+static BUILT: LazyLock<(Vec<PathBuf>, PathBuf)> = LazyLock::new(|| {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("reported-faults");
+    fs::create_dir_all(&folder).expect("a folder");
+    let mut layers = Vec::new();
+    for part in PARTS.iter().rev() {
+        let next = layers.last().cloned().unwrap_or_else(real_loader);
+        let source = sources().join("reported_faults").join(part).with_extension("c");
+        layers.push(in_front_of(&next, &source, &folder));
+    }
+    layers.reverse();
+    let files = fs::read_dir(sources().join("reported_faults/checks")).expect("the checks");
+    let files = files.map(|file| file.expect("a file").path());
+    let (check, loader) = (folder.join("check"), real_loader());
+    let mut cc = Command::new("cc");
+    cc.args(["-Wall", "-Wextra", "-Werror", "-pthread", "-o"]).arg(&check);
+    cc.args(files.filter(|file| file.extension().is_some_and(|kind| kind == "c")));
+    if let Some(folder) = loader.parent().filter(|folder| folder.is_absolute()) {
+        cc.arg(format!("-Wl,-rpath,{}", folder.display())).arg(&loader);
+    } else {
+        cc.arg(format!("-l:{}", loader.display()));
+    }
+    assert!(cc.status().expect("a C compiler, as for every Rust program").success());
+    (layers, check)
+});
+
+/// A folder with PoCL alone among the drivers, which halves the time of a run; or all drivers.
+static VENDORS: LazyLock<String> = LazyLock::new(|| {
+    let all =
+        std::env::var("OCL_ICD_VENDORS").unwrap_or_else(|_| "/etc/OpenCL/vendors/".to_owned());
+    let alone = Path::new(env!("CARGO_TARGET_TMPDIR")).join("reported-faults/vendors");
+    fs::create_dir_all(&alone).expect("a folder");
+    let files = fs::read_dir(&all).into_iter().flatten().flatten();
+    let is_pocl = |path: &PathBuf| fs::read_to_string(path).is_ok_and(|text| text.contains("pocl"));
+    let copied = files.map(|file| file.path()).filter(is_pocl).map(|path| {
+        let copy = alone.join(path.file_name().expect("a file of a folder"));
+        fs::copy(path, copy).expect("a copy")
+    });
+    if copied.count() > 0 { format!("{}/", alone.display()) } else { all }
+});
+
+/// Runs the checks, and returns the faults that they print, each with a sentence.
+fn checked(layers: &[PathBuf], argument: Option<&str>) -> Vec<(String, String)> {
+    let layers: Vec<_> = layers.iter().map(|layer| layer.to_string_lossy()).collect();
+    let mut check = Command::new(&BUILT.1);
+    check.args(argument).env("LD_PRELOAD", layers.join(":"));
+    let output = check.output().expect("it starts");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code().is_some_and(|code| code < 2), "{}: {errors}", output.status);
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    let lines = text.lines().map(|line| line.split_once('\t').expect("a fault and a sentence"));
+    lines.map(|(fault, sentence)| (fault.to_owned(), sentence.to_owned())).collect()
+}
+
+#[test]
+fn each_reported_fault_shows() {
+    if !has_pocl() {
+        println!("skipped: no PoCL on this machine");
+        return;
+    }
+    let layers = &BUILT.0;
+    assert_eq!(checked(&[], None), [], "without the layers");
+    assert_eq!(checked(layers, None), [], "through the layers");
+    let shown = checked(layers, Some("--each"));
+    assert!(
+        shown.iter().map(|(fault, _)| fault.as_str()).eq(FAULTS.iter().map(|(fault, _)| *fault))
+    );
+    let hidden: Vec<_> = shown.iter().filter(|(_, sentence)| sentence.is_empty()).collect();
+    assert!(hidden.is_empty(), "{hidden:?}");
+}
+
+/// The tests that fail in a run, each with the first line of its message.
+fn failures(log: &RunLog) -> Vec<(&str, String)> {
+    let failed = log.results.iter().filter(|result| result.verdict.is_failure());
+    let line = |outcome: &dyn ToString| first_line(&outcome.to_string());
+    failed.map(|result| (result.test_and_device().0, line(&result.ended.outcome))).collect()
+}
+
+/// Runs tests with each fault, two at a time, and hands each log over.
+fn run_each<T: AsRef<[&'static str]> + Sync>(
+    faults: &[(&str, T)],
+    see: impl Fn(&str, &[&'static str], &RunLog) + Sync,
+) {
+    let (left, see) = (Mutex::new(faults.iter()), &see);
+    thread::scope(|scope| {
+        let work = || {
+            while let Some(&(fault, ref tests)) = { left.lock().expect("no panic").next() } {
+                let reports = tempfile::tempdir().expect("a folder");
+                let (tests, loader) = (tests.as_ref(), &BUILT.0[0]);
+                let variables = [("CLMATRIX_FAULT", fault), ("OCL_ICD_VENDORS", VENDORS.as_str())];
+                let log = run_with(loader, &variables, tests, reports.path());
+                see(fault, tests, &log);
+            }
+        };
+        (0..2).for_each(|_| drop(scope.spawn(work)));
+    });
+}
+
+/// Returns whether a path is that of a test, of a case of it, or matches a glob.
+fn is_of(path: &str, test: &str) -> bool {
+    let matches =
+        |glob: &str| globset::Glob::new(glob).expect("a glob").compile_matcher().is_match(path);
+    matches(test) || matches(&format!("{test}::*"))
+}
+
+#[test]
+fn reported_faults_are_noticed() {
+    if !has_pocl() {
+        println!("skipped: no PoCL on this machine");
+        return;
+    }
+    let named = FAULTS.iter().filter(|(_, tests)| !tests.is_empty());
+    let named: Vec<_> = named.copied().collect();
+    let all: BTreeSet<_> = named.iter().flat_map(|(_, tests)| *tests).copied().collect();
+    let missed = Mutex::new(Vec::new());
+    let without = [("none", all.iter().copied().collect::<Vec<_>>())];
+    run_each(&without[..usize::from(!all.is_empty())], |_, _, log| {
+        assert_eq!(failures(log), [], "without a fault");
+    });
+    run_each(&named, |fault, tests, log| {
+        let failed = failures(log);
+        let misses = |test: &&&str| !failed.iter().any(|(path, _)| is_of(path, test));
+        let missing: Vec<_> = tests.iter().filter(misses).copied().collect();
+        if !missing.is_empty() {
+            missed.lock().expect("no panic").push(format!("{fault}: {missing:?}"));
+        }
+    });
+    assert_eq!(missed.into_inner().expect("no panic"), [""; 0]);
+}
+
+#[test]
+#[ignore = "tells which tests notice which fault"]
+fn reported_faults_and_the_tests_that_notice() {
+    let variable = |name: &str| std::env::var(name).ok();
+    let part = variable("CLMATRIX_FAULTS").unwrap_or_default();
+    let tests: &str = variable("CLMATRIX_TESTS").map_or("driver::*", |tests| tests.leak());
+    let mut faults: Vec<_> = FAULTS.iter().filter(|(fault, _)| fault.contains(&part)).collect();
+    if let Some(seed) = variable("CLMATRIX_SEED") {
+        let seed: u64 = seed.parse().expect("a number");
+        println!("ten faults, drawn with CLMATRIX_SEED={seed}");
+        faults.sort_by_cached_key(|(fault, _)| drawn(seed, fault));
+        faults.truncate(10);
+    }
+    let before = Mutex::new(BTreeSet::new());
+    run_each(&[("none", [tests])], |_, _, log| {
+        before
+            .lock()
+            .expect("no panic")
+            .extend(failures(log).iter().map(|(path, _)| (*path).to_owned()));
+    });
+    let faults: Vec<_> = faults.into_iter().map(|(fault, _)| (*fault, [tests])).collect();
+    run_each(&faults, |fault, _, log| {
+        let mut text = format!("{fault}\n");
+        for (path, line) in failures(log) {
+            if !before.lock().expect("no panic").contains(path) {
+                text += &format!("    {path}\n        {line}\n");
+            }
+        }
+        print!("{text}");
+    });
+}
+
+/// A number that depends on all bits of a seed and a name (FNV-1a).
+fn drawn(seed: u64, name: &str) -> u64 {
+    let bytes = seed.to_le_bytes().into_iter().chain(name.bytes());
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    })
+}
