@@ -34,6 +34,24 @@ macro_rules! ok {
     };
 }
 
+/// Enqueues a command without a wait list and without an event, and returns the code of the call. The last three
+/// arguments are left out.
+macro_rules! enqueue {
+    ($function:ident($($argument:expr),* $(,)?)) => {
+        $crate::driver::api::cl!($function($($argument,)* 0, std::ptr::null(), std::ptr::null_mut()))
+    };
+}
+
+/// Enqueues a command likewise, which must succeed.
+macro_rules! enqueued {
+    ($function:ident($($argument:expr),* $(,)?)) => {
+        $crate::driver::api::succeeds(
+            stringify!($function),
+            $crate::driver::api::enqueue!($function($($argument),*)),
+        )
+    };
+}
+
 /// Calls a C function with valid arguments, which must create an object and write CL_SUCCESS. The
 /// last argument, the place of the error code, is left out.
 macro_rules! created {
@@ -46,7 +64,7 @@ macro_rules! created {
     }};
 }
 
-pub(crate) use {cl, created, ok};
+pub(crate) use {cl, created, enqueue, enqueued, ok};
 
 /// The name of an error code.
 pub fn code_name(code: cl_int) -> &'static str {
@@ -61,6 +79,11 @@ pub fn succeeds(function: &str, code: cl_int) {
         "{function}: the driver returned {} for a valid call",
         code_name(code)
     );
+}
+
+/// Returns the error code of a call with valid arguments, by its name, unless the call has succeeded.
+pub fn accepted(code: cl_int) -> Result<(), String> {
+    if code == CL_SUCCESS { Ok(()) } else { Err(format!("{} for a valid call", code_name(code))) }
 }
 
 /// A constant of OpenCL with its name.

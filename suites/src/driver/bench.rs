@@ -215,9 +215,17 @@ impl Bench {
 
     /// Allocates coarse-grain shared virtual memory, which the bench frees.
     pub fn new_svm(&self, size: usize) -> *mut c_void {
+        self.new_svm_with(CL_MEM_READ_WRITE, size, 0)
+    }
+
+    /// Allocates shared virtual memory with these flags and this alignment in bytes, which the bench frees.
+    pub fn new_svm_with(&self, flags: cl_mem_flags, size: usize, alignment: u32) -> *mut c_void {
         // SAFETY: the context is valid.
-        let memory = unsafe { cl!(clSVMAlloc(self.context, CL_MEM_READ_WRITE, size, 0)) };
-        assert!(!memory.is_null(), "clSVMAlloc({size} bytes): the driver returned null");
+        let memory = unsafe { cl!(clSVMAlloc(self.context, flags, size, alignment)) };
+        assert!(
+            !memory.is_null(),
+            "clSVMAlloc(flags {flags:#x}, {size} bytes, alignment {alignment}): the driver returned null"
+        );
         self.svm.borrow_mut().push(memory);
         memory
     }

@@ -10,6 +10,8 @@ mod bench;
 mod command;
 mod events;
 mod findings;
+mod memory;
 mod object;
 mod prelude;
 mod query;
+mod sizes;

@@ -1,0 +1,14 @@
+//! Each kind of memory with each command and each kind of host memory, against a model of all bytes: those of the
+//! buffer and its parent, of the other operand and of the host (5.2, 5.3, 5.5, 5.6).
+
+pub mod area;
+mod commands;
+pub mod image;
+mod images;
+pub mod kernels;
+pub mod maps;
+pub mod operand;
+pub mod shape;
+mod svm;
+pub mod target;
+mod way;
