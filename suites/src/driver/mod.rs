@@ -6,6 +6,7 @@
 //! the OpenCL 3.0 API specification, and the driver's answer.
 
 mod api;
+mod arguments;
 mod bench;
 mod command;
 mod events;

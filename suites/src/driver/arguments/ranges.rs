@@ -1,0 +1,171 @@
+//! Ranges and groups of launches, as their work items see them (5.10).
+
+use super::*;
+
+/// `see` counts the work items that find another number than the host (its offset, global size, and size of a group, or
+/// 0), keeps one of the numbers, and counts the runs of each work item. `items` is exchanged within a group.
+const SOURCE: &str = "
+#define CHECK(k, is, want) if ((is) != (want)) { wrong[2 * (k)] = 1; wrong[2 * (k) + 1] = (is); }
+#define SEE(d, o, n, l) { \
+    ulong local_size = l ? l : get_local_size(d), group = get_group_id(d), first = group * local_size; \
+    CHECK(d, get_global_offset(d), o) \
+    CHECK(3 + d, get_global_size(d), n) \
+    CHECK(6 + d, get_local_size(d), l ? min(local_size, n - first) : local_size) \
+    CHECK(9 + d, get_num_groups(d), (n + local_size - 1) / local_size) \
+    CHECK(12 + d, get_global_id(d), o + first + get_local_id(d)) \
+    CHECK(15 + d, n % local_size, l ? n % local_size : 0) }
+kernel void see(ulong4 o, ulong4 n, ulong4 l, uint dims, local ulong *items, global ulong *wrong, global uint *runs) {
+    size_t sx = get_local_size(0), sy = get_local_size(1), last = sx * sy * get_local_size(2) - 1;
+    size_t item = (get_local_id(2) * sy + get_local_id(1)) * sx + get_local_id(0);
+    items[item] = item;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    SEE(0, o.x, n.x, l.x) SEE(1, o.y, n.y, l.y) SEE(2, o.z, n.z, l.z)
+    CHECK(18, get_work_dim(), dims)
+    CHECK(19, items[last - item], last - item)
+    ulong x = get_global_id(0) - o.x, y = get_global_id(1) - o.y, z = get_global_id(2) - o.z;
+    if (x < n.x && y < n.y && z < n.z) atomic_inc(runs + (z * n.y + y) * n.x + x);
+}
+kernel void count(global uint *runs) { atomic_inc(runs); }
+kernel __attribute__((reqd_work_group_size(4, 2, 1))) void of_8(global uint *runs) { atomic_inc(runs); }";
+
+/// The numbers that `see` checks, three of each.
+const NUMBERS: [&str; 6] = [
+    "get_global_offset",
+    "get_global_size",
+    "get_local_size",
+    "get_num_groups",
+    "get_global_id",
+    "global size % get_local_size",
+];
+
+/// Offset, global size and size of a group.
+fn at<'a>(offset: &'a [usize], size: &'a [usize], local: &'a [usize]) -> Range<'a> {
+    [offset, size, local]
+}
+
+/// The call in messages.
+fn call([offset, size, local]: Range<'_>) -> String {
+    format!("clEnqueueNDRangeKernel(offset {offset:?}, global size {size:?}, local size {local:?})")
+}
+
+/// Launches one kernel object with each range. Groups of one size are prime, odd or many; 16 bits do not count the
+/// latter, which take a simulator too long. Sizes may be the driver's choice.
+#[rstest]
+#[case::groups(vec![at(&[], &[12], &[4]), at(&[], &[12, 1], &[4, 1]), at(&[], &[4, 6, 5], &[4, 2, 1]),
+    at(&[], &[8, 2], &[4, 2]), at(&[], &[4], &[4]), at(&[], &[381], &[127])])]
+#[case::chosen_groups(vec![at(&[], &[1009], &[]), at(&[], &[31, 17], &[]), at(&[], &[3, 5, 7], &[])])]
+#[case::offsets(vec![at(&[5], &[8], &[4]), at(&[0, 9], &[4, 2], &[4, 2]), at(&[100, 1000, 9999], &[4, 4, 2], &[4, 2, 1]),
+    at(&[0, 0, 7], &[4, 2, 2], &[4, 2, 1]), at(&[], &[4], &[4])])]
+#[case::offsets_of_33_bits(vec![at(&[(1 << 32) - 3], &[8], &[4]), at(&[1 << 40, (1 << 32) - 1], &[4, 4], &[4, 2]),
+    at(&[1 << 33, 1 << 34, (1 << 32) - 2], &[4, 2, 4], &[4, 2, 1])])]
+#[case::many_groups(vec![at(&[], &[65_539], &[1]), at(&[], &[1, 65_539], &[1; 2]), at(&[], &[1, 1, 65_539], &[1; 3])])]
+#[case::a_smaller_last_group(vec![at(&[], &[7, 5], &[3, 2]), at(&[9, 8, 7], &[5, 4, 7], &[2, 2, 3])])]
+#[clmatrix_harness::test]
+fn work_items_see_their_range(bench: Bench, #[case] ranges: Vec<Range<'static>>) {
+    let (findings, device) = (Findings::default(), Subject::Device(bench.device));
+    let is_uniform =
+        |[_, size, local]: &Range<'_>| size.iter().zip(*local).all(|(n, l)| n % l == 0);
+    let mut options = "";
+    if !ranges.iter().all(is_uniform) {
+        let query = named!(CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT);
+        if !bench.is(2, 0) || bench.is(3, 0) && device.value::<u32>(query) == 0 {
+            clmatrix_harness::skip!("all groups of a launch have one size");
+        }
+        options = if bench.is(3, 0) { "-cl-std=CL3.0" } else { "-cl-std=CL2.0" };
+    }
+    let program = bench.build(SOURCE, options);
+    let kernel = bench.new_kernel(&program, "see");
+    let most: usize = device.value(named!(CL_DEVICE_MAX_WORK_GROUP_SIZE));
+    // SAFETY: the value is null.
+    succeeds("clSetKernelArg", unsafe { try_set(&kernel, 4, 8 * most, ptr::null()) });
+    let is_simulator = device.text(named!(CL_DEVICE_NAME)).contains("Simulator");
+    let of_kernel = Subject::WorkGroup(kernel.raw(), bench.device);
+    let most: usize = of_kernel.value(named!(CL_KERNEL_WORK_GROUP_SIZE));
+    for range in ranges {
+        let count = range[1].iter().product();
+        if is_simulator && count > 60_000 || range[2].iter().product::<usize>() > most {
+            continue;
+        }
+        for (index, beyond) in [0, 1, 1].into_iter().enumerate() {
+            let sizes = if index == 2 && range[2].is_empty() { &[0; 3] } else { range[index] };
+            let all = [0, 1, 2, 3].map(|d| sizes.get(d).copied().unwrap_or(beyond) as u64);
+            set(&kernel, index as u32, all);
+        }
+        let (wrong, runs) =
+            (buffer_of(&bench, &[0_u64; 40]), buffer_of(&bench, &vec![0_u32; count]));
+        set(&kernel, 3, range[1].len() as u32);
+        set(&kernel, 5, wrong.raw());
+        set(&kernel, 6, runs.raw());
+        succeeds(&call(range), launch(&kernel, bench.queue, range, &[]));
+        for (k, wrong) in contents_of::<u64>(&bench, &wrong, 40).chunks(2).enumerate() {
+            let others =
+                ["get_work_dim()", "local memory of the opposite work item, behind a barrier,"];
+            let name = NUMBERS
+                .get(k / 3)
+                .map_or(others[k % 3 % 2].into(), |name| format!("{name}({})", k % 3));
+            let rule = format!("{name} is as the range has it (5.10)");
+            findings.check(wrong[0] == 0, call(range), rule, wrong[1]);
+        }
+        let runs = contents_of::<u32>(&bench, &runs, count);
+        if let Some(n) = runs.iter().position(|runs| *runs != 1) {
+            let answer = format!("item {n} has run {} times", runs[n]);
+            findings.add(call(range), "each work item runs once (5.10)", answer);
+        }
+    }
+}
+
+/// Launches a kernel with ranges that break a rule.
+#[track_caller]
+fn are_refused(bench: &Bench, kernel: &str, rule: &str, rows: &[(Range<'_>, &[cl_int])]) {
+    let findings = Findings::default();
+    let program = bench.build(SOURCE, "");
+    let (kernel, runs) = (bench.new_kernel(&program, kernel), buffer_of(bench, &[0_u32]));
+    set(&kernel, 0, runs.raw());
+    for (range, codes) in rows {
+        let code = launch(&kernel, bench.queue, *range, &[]);
+        let names: Vec<_> = codes.iter().map(|code| code_name(*code)).collect();
+        let rule = format!("{}: {rule} (5.10)", names.join(" or "));
+        findings.check(codes.contains(&code), call(*range), rule, code_name(code));
+    }
+    let runs = contents_of::<u32>(bench, &runs, 1)[0];
+    findings.check(runs == 0, format_args!("launches, {rule}"), "no work item runs (5.10)", runs);
+}
+
+#[rstest]
+#[case::dimensions("count", "there are 1 to 3", vec![at(&[], &[], &[]), at(&[], &[1; 4], &[])], CL_INVALID_WORK_DIMENSION)]
+#[case::a_part_of_a_group("count", "all groups of OpenCL C 1.2 have one size", vec![at(&[], &[10], &[4]),
+    at(&[], &[12, 9], &[4, 2]), at(&[], &[2, 2, 5], &[1, 1, 3]), at(&[], &[3], &[4])], CL_INVALID_WORK_GROUP_SIZE)]
+#[case::required_groups("of_8", "the kernel requires groups of 4, 2 and 1", vec![at(&[], &[8, 8], &[2, 4]),
+    at(&[], &[8, 8, 8], &[4, 2, 2])], CL_INVALID_WORK_GROUP_SIZE)]
+#[case::no_work_items("count", "0 work items are allowed from OpenCL 2.1 on", vec![at(&[], &[0], &[]),
+    at(&[], &[4, 0], &[]), at(&[5], &[4, 4, 0], &[])], CL_INVALID_GLOBAL_WORK_SIZE)]
+#[clmatrix_harness::test]
+fn ranges_that_break_a_rule_are_refused(
+    bench: Bench,
+    #[case] kernel: &str,
+    #[case] rule: &str,
+    #[case] ranges: Vec<Range<'static>>,
+    #[case] code: cl_int,
+) {
+    let is_allowed = code == CL_INVALID_GLOBAL_WORK_SIZE && bench.is(2, 1);
+    let codes = [if is_allowed { CL_SUCCESS } else { code }];
+    let rows: Vec<_> = ranges.into_iter().map(|range| (range, &codes[..])).collect();
+    are_refused(&bench, kernel, rule, &rows);
+}
+
+/// As many work items in one dimension as in a group may be the limit: both codes are right then.
+#[rstest]
+#[clmatrix_harness::test]
+fn groups_that_are_too_large_are_refused(bench: Bench) {
+    let device = Subject::Device(bench.device);
+    let most: usize = device.value(named!(CL_DEVICE_MAX_WORK_GROUP_SIZE));
+    let items: Vec<usize> = device.list(named!(CL_DEVICE_MAX_WORK_ITEM_SIZES));
+    let codes = [CL_INVALID_WORK_GROUP_SIZE, CL_INVALID_WORK_ITEM_SIZE];
+    let product = [items[0].min(most), 2 * most / items[0].min(most)];
+    let sizes = [0, 1, 2].map(|d| [0, 1, 2].map(|other| if d == other { items[d] + 1 } else { 1 }));
+    let mut rows = vec![(at(&[], &product, &product), &codes[..1])];
+    for (size, items) in sizes.iter().zip(items) {
+        rows.push((at(&[], size, size), &codes[usize::from(items < most)..]));
+    }
+    are_refused(&bench, "count", "the device has smaller groups", &rows);
+}
