@@ -5,6 +5,7 @@ use std::ffi::{CString, c_char, c_void};
 use std::ptr;
 
 use bytemuck::Pod;
+use clmatrix::Device;
 use clmatrix::cl3::device::*;
 use clmatrix::cl3::memory::*;
 use clmatrix::cl3::program::CL_PROGRAM_BUILD_LOG;
@@ -28,6 +29,8 @@ const SOURCE: &str = "kernel void invert(global const uchar *from, global uchar 
 /// after all commands of the queues have ended.
 pub struct Bench {
     pub device: cl_device_id,
+    /// All devices of the context, with `device` as the first one.
+    pub devices: Vec<cl_device_id>,
     pub context: cl_context,
     /// An in-order queue.
     pub queue: *mut c_void,
@@ -55,6 +58,7 @@ pub fn bench(on_device: OnDevice) -> Bench {
     let svm_capabilities = if is_2_0 { of_device.value::<u64>(svm_query) } else { 0 };
     Bench {
         device,
+        devices: on_device.context.devices().iter().map(Device::as_raw).collect(),
         context: on_device.context.as_raw(),
         queue: on_device.queue.as_raw(),
         version,
@@ -109,6 +113,13 @@ impl Bench {
         supported & properties == properties
     }
 
+    /// Skips the test unless the device has host queues with these properties.
+    pub fn requires_queues(&self, properties: cl_command_queue_properties) {
+        if !self.has_queues(properties) {
+            skip!("the device has no queues with the properties {properties:#x}");
+        }
+    }
+
     /// Keeps an object until the end of the test.
     pub fn keep(&self, object: Object) -> *mut c_void {
         let raw = object.raw();
@@ -117,11 +128,19 @@ impl Bench {
     }
 
     /// Creates a queue, which the bench finishes and releases.
-    #[expect(deprecated, reason = "the function of OpenCL 1.2 is the one that all devices have")]
     pub fn new_queue(&self, properties: cl_command_queue_properties) -> *mut c_void {
+        self.new_queue_on(self.device, properties)
+    }
+
+    /// Creates a queue of one of the devices of the context, which the bench finishes and releases.
+    pub fn new_queue_on(
+        &self,
+        device: cl_device_id,
+        properties: cl_command_queue_properties,
+    ) -> *mut c_void {
         // SAFETY: context and device are valid; the call creates a reference.
         let queue = unsafe {
-            let raw = created!(clCreateCommandQueue(self.context, self.device, properties));
+            let raw = created!(clCreateCommandQueue(self.context, device, properties));
             Object::new(Class::Queue, raw)
         };
         let raw = queue.raw();
@@ -238,7 +257,7 @@ impl Bench {
         pointer
     }
 
-    /// Builds a program.
+    /// Builds a program for all devices.
     pub fn build(&self, source: &str, options: &str) -> Object {
         let mut text: *const c_char = source.as_ptr().cast();
         let length = source.len();
@@ -248,9 +267,9 @@ impl Bench {
             let (text, length) = (&raw mut text, &raw const length);
             let raw = created!(clCreateProgramWithSource(self.context, 1, text, length));
             let program = Object::new(Class::Program, raw);
-            let device = &raw const self.device;
+            let (n, devices) = (self.devices.len() as u32, self.devices.as_ptr());
             let options = options.as_ptr();
-            let code = cl!(clBuildProgram(raw, 1, device, options, None, ptr::null_mut()));
+            let code = cl!(clBuildProgram(raw, n, devices, options, None, ptr::null_mut()));
             if code != 0 {
                 let log = Subject::Build(raw, self.device).text(named!(CL_PROGRAM_BUILD_LOG));
                 panic!("clBuildProgram returned {}: {log}", super::api::code_name(code));

@@ -8,11 +8,13 @@
 mod api;
 mod arguments;
 mod bench;
+mod blocking;
 mod command;
 mod events;
 mod findings;
 mod memory;
 mod object;
+mod order;
 mod prelude;
 mod query;
 mod sizes;

@@ -104,6 +104,13 @@ impl Gate {
             unsafe { ok!(clSetUserEventStatus(self.raw(), 0)) };
         }
     }
+
+    /// Makes the event fail, with this status.
+    pub fn fail(&self, status: cl_int) {
+        self.is_open.set(true);
+        // SAFETY: the user event has no status yet.
+        unsafe { ok!(clSetUserEventStatus(self.raw(), status)) };
+    }
 }
 
 // SAFETY: events of OpenCL may be used by several threads (OpenCL 3.0 API, appendix A.2).

@@ -8,7 +8,7 @@ struct Value(String, usize, Vec<(String, usize, usize)>);
 
 /// Bytes that are no zeros, and neither infinite nor denormal numbers at any offset.
 fn bytes(count: usize, seed: usize) -> Vec<u8> {
-    let byte = |n| (0x40 + (n * 37 + seed * 11) % 0x38) | (n * 5 / 3 + seed) % 2 << 7;
+    let byte = |n| (0x40 + (n * 37 + seed * 11) % 0x38) | (((n * 5 / 3 + seed) % 2) << 7);
     (0..count).map(|n| byte(n) as u8).collect()
 }
 
