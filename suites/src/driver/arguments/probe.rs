@@ -37,7 +37,7 @@ enum Setting {
 struct Argument(&'static str, [Setting; 2], [u64; 2]);
 
 /// The kernel with its arguments.
-struct Probe<'a>(&'a Bench, Object, Vec<Argument>);
+struct Probe<'a>(&'a Bench, Object, Vec<Argument>, Findings);
 
 fn word(n: u32) -> Setting {
     Bytes(n.to_ne_bytes().into())
@@ -129,7 +129,7 @@ impl<'a> Probe<'a> {
             arguments.push(argument("SVM pointer", [71, 72], &|n| shared(bench, n)));
         }
         let source = SOURCE.replace("PARAMETERS", &parameters).replace("BODY", &body);
-        Self(bench, bench.build(&source, ""), arguments)
+        Self(bench, bench.build(&source, ""), arguments, Findings::default())
     }
 
     /// A kernel with the arguments of a version, without the buffer.
@@ -169,18 +169,12 @@ impl<'a> Probe<'a> {
     }
 
     /// Checks the numbers that the kernel found: those of the first or the second value, or 0.
-    fn check(
-        &self,
-        findings: &Findings,
-        call: &str,
-        results: &Object,
-        version: impl Fn(usize) -> usize,
-    ) {
+    fn check(&self, call: &str, results: &Object, version: impl Fn(usize) -> usize) {
         let found = contents_of::<u64>(self.0, results, self.2.len());
         for (index, (Argument(name, _, results), found)) in self.2.iter().zip(found).enumerate() {
             let expected = results.get(version(index)).copied().unwrap_or(0);
             let rule = format!("argument {index} ({name}) gives the kernel {expected}");
-            findings.check(found == expected, call, rule, found);
+            self.3.check(found == expected, call, rule, found);
         }
     }
 }
@@ -189,7 +183,7 @@ impl<'a> Probe<'a> {
 #[rstest]
 #[clmatrix_harness::test]
 fn a_launch_keeps_the_arguments_of_its_enqueue(bench: Bench) {
-    let (findings, probe) = (Findings::default(), Probe::new(&bench));
+    let probe = Probe::new(&bench);
     for index in (0..probe.2.len()).filter(|index| ![6, 7].contains(index)) {
         let changed = if index == 5 { 5..8 } else { index..index + 1 };
         let kernel = probe.kernel(0);
@@ -199,9 +193,9 @@ fn a_launch_keeps_the_arguments_of_its_enqueue(bench: Bench) {
         let second = probe.launch(&kernel, bench.queue, &[gate.raw()]);
         gate.open();
         let call = format!("clSetKernelArg({}) while a launch waits (5.9.2)", probe.2[index].0);
-        probe.check(&findings, &format!("{call}, in that launch"), &first, |_| 0);
+        probe.check(&format!("{call}, in that launch"), &first, |_| 0);
         let version = |index| usize::from(changed.contains(&index));
-        probe.check(&findings, &format!("{call}, in the next launch"), &second, version);
+        probe.check(&format!("{call}, in the next launch"), &second, version);
     }
 }
 
@@ -209,7 +203,7 @@ fn a_launch_keeps_the_arguments_of_its_enqueue(bench: Bench) {
 #[rstest]
 #[clmatrix_harness::test]
 fn a_kernel_has_arguments_of_its_own_until_they_are_set_again(bench: Bench) {
-    let (findings, probe) = (Findings::default(), Probe::new(&bench));
+    let probe = Probe::new(&bench);
     let kernels = [probe.kernel(0), probe.kernel(1)];
     for (name, queue) in [("first", bench.queue), ("second", bench.new_queue(0))] {
         let results = kernels.each_ref().map(|kernel| probe.launch(kernel, queue, &[]));
@@ -218,7 +212,7 @@ fn a_kernel_has_arguments_of_its_own_until_they_are_set_again(bench: Bench) {
         for (version, results) in results.iter().enumerate() {
             let call =
                 format!("kernel {version} of 2 of one function, on the {name} queue (5.9.1)");
-            probe.check(&findings, &call, results, |_| version);
+            probe.check(&call, results, |_| version);
         }
     }
 }
@@ -227,14 +221,14 @@ fn a_kernel_has_arguments_of_its_own_until_they_are_set_again(bench: Bench) {
 #[rstest]
 #[clmatrix_harness::test(requires(opencl = "2.1"))]
 fn a_clone_has_a_copy_of_the_arguments(bench: Bench) {
-    let (findings, probe) = (Findings::default(), Probe::new(&bench));
+    let probe = Probe::new(&bench);
     let clone_of = |kernel: &Object| {
         // SAFETY: the kernel is valid; the call creates a reference.
         unsafe { Object::new(Class::Kernel, created!(clCloneKernel(kernel.raw()))) }
     };
     let check = |call: &str, kernel: &Object, version| {
         let results = probe.launch(kernel, bench.queue, &[]);
-        probe.check(&findings, &format!("clCloneKernel (5.9.3), {call}"), &results, |_| version);
+        probe.check(&format!("clCloneKernel (5.9.3), {call}"), &results, |_| version);
     };
     let all = 0..probe.2.len();
     let kernel = probe.kernel(0);
@@ -256,7 +250,7 @@ fn a_clone_has_a_copy_of_the_arguments(bench: Bench) {
 #[rstest]
 #[clmatrix_harness::test]
 fn a_launch_without_an_argument_is_refused(bench: Bench) {
-    let (findings, probe) = (Findings::default(), Probe::new(&bench));
+    let probe = Probe::new(&bench);
     let (count, to) = (probe.2.len(), buffer_of(&bench, &[0_u64; 16]));
     for (missing, Argument(name, ..)) in probe.2.iter().enumerate() {
         let kernel = bench.new_kernel(&probe.1, "probe");
@@ -266,66 +260,54 @@ fn a_launch_without_an_argument_is_refused(bench: Bench) {
         let code = launch(&kernel, bench.queue, ONE, &[]);
         let call = format!("clEnqueueNDRangeKernel, argument {missing} ({name}) is not set");
         let is_refused = code == CL_INVALID_KERNEL_ARGS;
-        findings.check(is_refused, &call, "CL_INVALID_KERNEL_ARGS (5.10)", code_name(code));
+        probe.3.check(is_refused, &call, "CL_INVALID_KERNEL_ARGS (5.10)", code_name(code));
         probe.set(&kernel, missing..missing + 1, 0);
         let results = probe.launch(&kernel, bench.queue, &[]);
-        probe.check(&findings, &format!("{call}, and later set"), &results, |_| 0);
+        probe.check(&format!("{call}, and later set"), &results, |_| 0);
     }
 }
 
-/// The values of invalid calls, and of some valid ones.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Given {
-    Null,
-    NullHandle,
-    Buffer,
-}
-
-use Given::{Buffer, Null, NullHandle};
+/// A null pointer, a pointer to a null handle, and one to a buffer.
+const NULL: Option<bool> = None;
+const HANDLE: Option<bool> = Some(false);
+const BUFFER: Option<bool> = Some(true);
 
 /// Makes unusual calls of clSetKernelArg. Index 99 lies behind the last argument, and size 9999 is nearly all local
 /// memory. Refused calls leave the arguments as they are; global and constant pointers become null.
 #[rstest]
-#[case::null(&[(2, 8, Null), (3, 8, Null), (4, 8, Null)], CL_SUCCESS)]
-#[case::null_handles(&[(2, 8, NullHandle), (3, 8, NullHandle), (4, 8, NullHandle)], CL_SUCCESS)]
-#[case::all_local_memory(&[(6, 9999, Null)], CL_SUCCESS)]
-#[case::index(&[(99, 8, Buffer), (100, 4, Buffer)], CL_INVALID_ARG_INDEX)]
-#[case::size_of_a_handle(&[(2, 4, Buffer), (2, 9, Buffer), (3, 7, Buffer), (3, 16, Buffer)], CL_INVALID_ARG_SIZE)]
-#[case::local_memory_with_a_value(&[(6, 4, Buffer)], CL_INVALID_ARG_VALUE)]
-#[case::local_memory_of_0_bytes(&[(6, 0, Null)], CL_INVALID_ARG_SIZE)]
+#[case::null(&[(2, 8, NULL), (3, 8, NULL), (4, 8, NULL)], CL_SUCCESS)]
+#[case::null_handles(&[(2, 8, HANDLE), (3, 8, HANDLE), (4, 8, HANDLE)], CL_SUCCESS)]
+#[case::all_local_memory(&[(6, 9999, NULL)], CL_SUCCESS)]
+#[case::index(&[(99, 8, BUFFER), (100, 4, BUFFER)], CL_INVALID_ARG_INDEX)]
+#[case::size_of_a_handle(&[(2, 4, BUFFER), (2, 9, BUFFER), (3, 7, BUFFER), (3, 16, BUFFER)], CL_INVALID_ARG_SIZE)]
+#[case::local_memory_with_a_value(&[(6, 4, BUFFER)], CL_INVALID_ARG_VALUE)]
+#[case::local_memory_of_0_bytes(&[(6, 0, NULL)], CL_INVALID_ARG_SIZE)]
 #[clmatrix_harness::test]
 fn an_unusual_value_is_taken_or_refused(
     bench: Bench,
-    #[case] calls: &[(usize, usize, Given)],
+    #[case] calls: &[(usize, usize, Option<bool>)],
     #[case] code: cl_int,
 ) {
-    let (findings, probe) = (Findings::default(), Probe::new(&bench));
+    let probe = Probe::new(&bench);
     let all: u64 = Subject::Device(bench.device).value(named!(CL_DEVICE_LOCAL_MEM_SIZE));
     // OpenCL 3.1 allows local memory of 0 bytes.
-    for (index, size, given) in
-        calls.iter().copied().filter(|(_, size, _)| *size > 0 || !bench.is(3, 1))
-    {
+    let is_tried = |size| size > 0 || !bench.is(3, 1);
+    for &(index, size, given) in calls.iter().filter(|call| is_tried(call.1)) {
         let kernel = probe.kernel(1);
-        let buffer =
-            if given == Buffer { bench.keep(buffer_of(&bench, &[1])) } else { ptr::null_mut() };
-        let memory = [buffer; 2];
-        let value = if given == Null { ptr::null() } else { memory.as_ptr().cast() };
+        let buffer = bench.keep(buffer_of(&bench, &[1]));
+        let memory = [if given == HANDLE { ptr::null_mut() } else { buffer }; 2];
+        let value = given.map_or(ptr::null(), |_| memory.as_ptr().cast());
         let name = probe.2.get(index).map_or("behind the last one", |argument| argument.0);
         let at = if index < 99 { index } else { index - 98 + probe.2.len() };
         let size = if size == 9999 { all as usize - 1024 } else { size };
         // SAFETY: the value has as many bytes.
         let found = unsafe { try_set(&kernel, at as u32, size, value) };
-        let call = format!("clSetKernelArg(argument {at} ({name}), {size} bytes, {given:?})");
-        findings.check(
-            found == code,
-            &call,
-            format_args!("{} (5.9.2)", code_name(code)),
-            code_name(found),
-        );
+        let what = given.map_or("null", |given| if given { "a buffer" } else { "a null handle" });
+        let call = format!("clSetKernelArg(argument {at} ({name}), {size} bytes, {what}) (5.9.2)");
+        probe.3.check(found == code, &call, code_name(code), code_name(found));
         let results = probe.launch(&kernel, bench.queue, &[]);
         let is_null = |n| n == index && n < 5 && code == CL_SUCCESS;
-        probe.check(&findings, &format!("a launch after {call} (5.9.2)"), &results, |n| {
-            1 + usize::from(is_null(n))
-        });
+        let version = |n| if is_null(n) { 2 } else { 1 };
+        probe.check(&format!("a launch after {call}"), &results, version);
     }
 }

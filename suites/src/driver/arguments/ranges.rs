@@ -5,7 +5,7 @@ use super::*;
 /// `see` counts the work items that find another number than the host (its offset, global size, and size of a group, or
 /// 0), keeps one of the numbers, and counts the runs of each work item. `items` is exchanged within a group.
 const SOURCE: &str = "
-#define CHECK(k, is, want) if ((is) != (want)) { wrong[2 * (k)] = 1; wrong[2 * (k) + 1] = (is); }
+#define CHECK(k, is, want) if ((is) != (want)) { wrong[3 * (k)] = 1; wrong[3 * (k) + 1] = (is); wrong[3 * (k) + 2] = (want); }
 #define SEE(d, o, n, l) { \
     ulong local_size = l ? l : get_local_size(d), group = get_group_id(d), first = group * local_size; \
     CHECK(d, get_global_offset(d), o) \
@@ -28,15 +28,9 @@ kernel void see(ulong4 o, ulong4 n, ulong4 l, uint dims, local ulong *items, glo
 kernel void count(global uint *runs) { atomic_inc(runs); }
 kernel __attribute__((reqd_work_group_size(4, 2, 1))) void of_8(global uint *runs) { atomic_inc(runs); }";
 
-/// The numbers that `see` checks, three of each.
-const NUMBERS: [&str; 6] = [
-    "get_global_offset",
-    "get_global_size",
-    "get_local_size",
-    "get_num_groups",
-    "get_global_id",
-    "global size % get_local_size",
-];
+/// The numbers that `see` checks, by dimension; the last one is that of the opposite work item, behind a barrier.
+const NUMBERS: &str = "get_global_offset get_global_size get_local_size get_num_groups get_global_id \
+    get_global_size%get_local_size get_work_dim:local_memory";
 
 /// Offset, global size and size of a group.
 fn at<'a>(offset: &'a [usize], size: &'a [usize], local: &'a [usize]) -> Range<'a> {
@@ -91,19 +85,15 @@ fn work_items_see_their_range(bench: Bench, #[case] ranges: Vec<Range<'static>>)
             let all = [0, 1, 2, 3].map(|d| sizes.get(d).copied().unwrap_or(beyond) as u64);
             set(&kernel, index as u32, all);
         }
-        let (wrong, runs) =
-            (buffer_of(&bench, &[0_u64; 40]), buffer_of(&bench, &vec![0_u32; count]));
+        let runs = buffer_of(&bench, &vec![0_u32; count]);
+        let wrong = buffer_of(&bench, &[0_u64; 60]);
         set(&kernel, 3, range[1].len() as u32);
         set(&kernel, 5, wrong.raw());
         set(&kernel, 6, runs.raw());
         succeeds(&call(range), launch(&kernel, bench.queue, range, &[]));
-        for (k, wrong) in contents_of::<u64>(&bench, &wrong, 40).chunks(2).enumerate() {
-            let others =
-                ["get_work_dim()", "local memory of the opposite work item, behind a barrier,"];
-            let name = NUMBERS
-                .get(k / 3)
-                .map_or(others[k % 3 % 2].into(), |name| format!("{name}({})", k % 3));
-            let rule = format!("{name} is as the range has it (5.10)");
+        for (k, wrong) in contents_of::<u64>(&bench, &wrong, 60).chunks(3).enumerate() {
+            let name = NUMBERS.split(' ').nth(k / 3).expect("a name");
+            let rule = format!("{name}, number {} of it, is {} (5.10)", k % 3, wrong[2]);
             findings.check(wrong[0] == 0, call(range), rule, wrong[1]);
         }
         let runs = contents_of::<u32>(&bench, &runs, count);
