@@ -127,6 +127,12 @@ impl Bench {
         raw
     }
 
+    /// Releases the program and the objects that the bench keeps, but for queues and shared memory.
+    pub fn release_objects(&self) {
+        self.objects.take().into_iter().for_each(Object::release);
+        self.inverter.take().into_iter().for_each(Object::release);
+    }
+
     /// Creates a queue, which the bench finishes and releases.
     pub fn new_queue(&self, properties: cl_command_queue_properties) -> *mut c_void {
         self.new_queue_on(self.device, properties)
@@ -138,14 +144,23 @@ impl Bench {
         device: cl_device_id,
         properties: cl_command_queue_properties,
     ) -> *mut c_void {
-        // SAFETY: context and device are valid; the call creates a reference.
-        let queue = unsafe {
-            let raw = created!(clCreateCommandQueue(self.context, device, properties));
-            Object::new(Class::Queue, raw)
-        };
+        let queue = self.own_queue(device, properties);
         let raw = queue.raw();
         self.queues.borrow_mut().push(queue);
         raw
+    }
+
+    /// Creates a queue, which the caller releases.
+    pub fn own_queue(
+        &self,
+        device: cl_device_id,
+        properties: cl_command_queue_properties,
+    ) -> Object {
+        // SAFETY: context and device are valid; the call creates a reference.
+        unsafe {
+            let raw = created!(clCreateCommandQueue(self.context, device, properties));
+            Object::new(Class::Queue, raw)
+        }
     }
 
     /// Creates a buffer without host memory.
@@ -202,7 +217,6 @@ impl Bench {
     }
 
     /// Creates a sampler.
-    #[expect(deprecated, reason = "the function of OpenCL 1.2 is the one that all devices have")]
     pub fn sampler(&self, normalized: bool, addressing: u32, filter: u32) -> Object {
         // SAFETY: the context is valid; the call creates a reference.
         unsafe {

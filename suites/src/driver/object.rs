@@ -113,8 +113,8 @@ impl Gate {
     }
 }
 
-// SAFETY: events of OpenCL may be used by several threads (OpenCL 3.0 API, appendix A.2).
-unsafe impl Send for Gate {}
+// SAFETY: objects of OpenCL may be used by several threads (OpenCL 3.0 API, appendix A.2).
+unsafe impl Send for Object {}
 
 impl Drop for Gate {
     fn drop(&mut self) {

@@ -114,7 +114,7 @@ impl Subject {
             panic!("{function}({name}): the driver returned {} for a valid query", code_name(code))
         });
         assert!(
-            bytes.len() % size_of::<T>() == 0,
+            bytes.len().is_multiple_of(size_of::<T>()),
             "{function}({name}): an element has {} bytes; the driver's answer has {}",
             size_of::<T>(),
             bytes.len()

@@ -74,7 +74,6 @@ fn image(bench: &Bench, red: u32) -> Setting {
 }
 
 /// A sampler for coordinates in pixels, which finds 0 or the last pixel beyond the edge.
-#[expect(deprecated, reason = "the function of OpenCL 1.2 is the one that all devices have")]
 fn sampler(bench: &Bench, found: u32) -> Setting {
     let mode = if found == 0 { CL_ADDRESS_CLAMP } else { CL_ADDRESS_CLAMP_TO_EDGE };
     // SAFETY: the context is valid; the call creates a reference.

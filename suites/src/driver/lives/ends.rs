@@ -1,0 +1,245 @@
+//! Destructor callbacks, and objects that keep others.
+
+use clmatrix::cl3::command_queue::CL_QUEUE_CONTEXT;
+use clmatrix::cl3::context::*;
+use clmatrix::cl3::device::*;
+use clmatrix::cl3::event::*;
+use clmatrix::cl3::memory::*;
+use clmatrix::cl3::program::*;
+use clmatrix_harness::skip;
+
+use super::super::bench::no_image;
+use super::super::callback::{UserData, of_end};
+use super::super::events::finish;
+use super::super::prelude::*;
+use super::{Hold, retained};
+
+/// The kinds of memory objects.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Memory {
+    Buffer(cl_mem_flags),
+    OfSvm,
+    SubBuffer,
+    Image(cl_mem_object_type),
+    Pipe,
+}
+
+/// Creates a memory object, of a buffer where it needs one. Skips the test if the device lacks the kind.
+fn create(bench: &Bench, memory: Memory, whole: cl_mem) -> Object {
+    let (context, null, flags) = (bench.context, ptr::null_mut(), CL_MEM_READ_WRITE);
+    let buffer = |flags, host| {
+        // SAFETY: context and host memory are valid, and the memory outlives the buffer.
+        unsafe { created!(clCreateBuffer(context, flags, SIZE, host)) }
+    };
+    let pipes = || Subject::Device(bench.device).value::<u32>(named!(CL_DEVICE_MAX_PIPE_ARGS));
+    let raw = match memory {
+        Memory::Buffer(CL_MEM_USE_HOST_PTR) => buffer(CL_MEM_USE_HOST_PTR, bench.new_host(SIZE)),
+        Memory::Buffer(flags) => buffer(flags, null),
+        Memory::OfSvm if bench.has_svm() => buffer(CL_MEM_USE_HOST_PTR, bench.new_svm(SIZE)),
+        Memory::SubBuffer => return bench.sub_buffer(whole, flags, 0, SIZE),
+        Memory::Image(image_type) if bench.has_images => {
+            let size = |types: &[_], size| if types.contains(&image_type) { size } else { 0 };
+            let two_d = [CL_MEM_OBJECT_IMAGE2D, CL_MEM_OBJECT_IMAGE2D_ARRAY, CL_MEM_OBJECT_IMAGE3D];
+            let arrays = [CL_MEM_OBJECT_IMAGE1D_ARRAY, CL_MEM_OBJECT_IMAGE2D_ARRAY];
+            let shape = cl_image_desc {
+                image_type,
+                image_width: 8,
+                image_height: size(&two_d, 8),
+                image_depth: size(&[CL_MEM_OBJECT_IMAGE3D], 2),
+                image_array_size: size(&arrays, 2),
+                buffer: if image_type == CL_MEM_OBJECT_IMAGE1D_BUFFER { whole } else { null },
+                ..no_image()
+            };
+            let (image_channel_order, image_channel_data_type) = (CL_RGBA, CL_UNSIGNED_INT8);
+            let format = cl_image_format { image_channel_order, image_channel_data_type };
+            let (format, shape) = (&raw const format, &raw const shape);
+            // SAFETY: context and buffer are valid.
+            unsafe { created!(clCreateImage(context, flags, format, shape, null)) }
+        }
+        // SAFETY: the context is valid.
+        Memory::Pipe if bench.is(2, 0) && pipes() > 0 => unsafe {
+            created!(clCreatePipe(context, flags, 4, 16, ptr::null()))
+        },
+        _ => skip!("the device lacks this kind of memory object"),
+    };
+    // SAFETY: each of the calls creates a reference.
+    unsafe { Object::new(Class::Memory, raw) }
+}
+
+/// Checks that callbacks for the end of an object are called once each, the last one first.
+fn check_ends(
+    set: &[UserData],
+    of: *mut c_void,
+    (call, section): (&str, &str),
+    findings: &Findings,
+) {
+    UserData::wait(set.iter().copied());
+    let rule = format_args!("one call, with the object {of:?}, when it ends ({section})");
+    for data in set {
+        data.check_once(findings, |call| call == [of as usize], call, rule);
+    }
+    let order: Vec<_> = set.iter().map(|data| data.position()).collect();
+    let rule = format_args!("the callbacks are called from the last to the first ({section})");
+    let is_reverse = order.is_sorted_by(|first, second| first > second);
+    findings.check(is_reverse, call, rule, format_args!("called at {order:?}"));
+}
+
+#[rstest]
+#[case::buffer(Memory::Buffer(CL_MEM_READ_WRITE))]
+#[case::host_pointer(Memory::Buffer(CL_MEM_USE_HOST_PTR))]
+#[case::host_memory(Memory::Buffer(CL_MEM_ALLOC_HOST_PTR))]
+#[case::svm(Memory::OfSvm)]
+#[case::sub_buffer(Memory::SubBuffer)]
+#[case::image_1d(Memory::Image(CL_MEM_OBJECT_IMAGE1D))]
+#[case::image_1d_array(Memory::Image(CL_MEM_OBJECT_IMAGE1D_ARRAY))]
+#[case::image_1d_buffer(Memory::Image(CL_MEM_OBJECT_IMAGE1D_BUFFER))]
+#[case::image_2d(Memory::Image(CL_MEM_OBJECT_IMAGE2D))]
+#[case::image_2d_array(Memory::Image(CL_MEM_OBJECT_IMAGE2D_ARRAY))]
+#[case::image_3d(Memory::Image(CL_MEM_OBJECT_IMAGE3D))]
+#[case::pipe(Memory::Pipe)]
+#[clmatrix_harness::test]
+fn destructors_are_called_in_reverse_order(bench: Bench, #[case] memory: Memory) {
+    let findings = Findings::default();
+    let whole = bench.keep(bench.new_buffer(CL_MEM_READ_WRITE, SIZE));
+    let object = create(&bench, memory, whole);
+    let raw = object.raw();
+    let set = [(); 3].map(|()| UserData::of_the_end_of(raw));
+    let call = "clSetMemObjectDestructorCallback";
+    for reference in [object, retained(raw), retained(raw)] {
+        set[0].check_none(&findings, call, "no call before the last reference is released (5.5.1)");
+        reference.release();
+    }
+    check_ends(&set, raw, (call, "5.5.1"), &findings);
+}
+
+#[rstest]
+#[case::sub_buffer(Memory::SubBuffer)]
+#[case::image(Memory::Image(CL_MEM_OBJECT_IMAGE1D_BUFFER))]
+#[clmatrix_harness::test]
+fn a_part_keeps_its_buffer(bench: Bench, #[case] memory: Memory) {
+    let findings = Findings::default();
+    let whole = bench.buffer_of(&[0x11_u8; 2 * SIZE]);
+    let raw = whole.raw();
+    let part = create(&bench, memory, raw);
+    let end = UserData::of_the_end_of(raw);
+    whole.release();
+    let call = "clReleaseMemObject of a buffer with a sub-buffer or an image";
+    end.check_none(&findings, call, "it is not deleted before its parts (5.3.1, 5.5.1)");
+    if memory == Memory::SubBuffer {
+        let mut operands = Operands { buffers: [part.raw(); 2], ..bench.operands(&[]) };
+        Kind::FillBuffer.enqueue_without_event(&mut operands, Call::on(bench.queue));
+        let found: Vec<[u8; 4]> = bench.contents_of(part.raw(), SIZE / 4);
+        let wrong = found.into_iter().find(|found| *found != FILL);
+        let call = "clEnqueueFillBuffer of a sub-buffer of a released buffer";
+        let rule = format_args!("writes {FILL:x?} (5.5.1)");
+        findings.check(wrong.is_none(), call, rule, format_args!("{wrong:x?}"));
+    }
+    part.release();
+    check_ends(&[end], raw, (call, "5.5.1"), &findings);
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_kernel_does_not_keep_its_arguments(bench: Bench) {
+    let findings = Findings::default();
+    let kernel = bench.operands(&[Kind::Kernel]).kernel;
+    let buffer = bench.new_buffer(CL_MEM_READ_WRITE, SIZE);
+    let (raw, end) = (buffer.raw(), UserData::of_the_end_of(buffer.raw()));
+    // SAFETY: the argument is a valid buffer, with which nothing runs.
+    unsafe { ok!(clSetKernelArg(kernel, 0, size_of::<usize>(), (&raw const raw).cast())) };
+    buffer.release();
+    let call = "clReleaseMemObject of an argument of a kernel, which holds no reference (5.9.2)";
+    check_ends(&[end], raw, (call, "5.5.1"), &findings);
+}
+
+#[rstest]
+#[case::buffer(0, Subject::Memory, named!(CL_MEM_CONTEXT))]
+#[case::queue(1, Subject::Queue, named!(CL_QUEUE_CONTEXT))]
+#[case::program(2, Subject::Program, named!(CL_PROGRAM_CONTEXT))]
+#[case::user_event(3, Subject::Event, named!(CL_EVENT_CONTEXT))]
+#[clmatrix_harness::test(own_worker)]
+fn an_object_keeps_its_context(
+    bench: Bench,
+    #[case] index: usize,
+    #[case] subject: fn(*mut c_void) -> Subject,
+    #[case] query: Named<u32>,
+) {
+    let findings = Findings::default();
+    let (device, mut text, null) = (bench.device, c"kernel void k() {}".as_ptr(), ptr::null_mut());
+    // SAFETY: device and text are valid; each call creates a reference.
+    let (context, mut objects) = unsafe {
+        let raw = created!(clCreateContext(ptr::null(), 1, &raw const device, None, null));
+        let objects = vec![
+            Object::new(Class::Memory, created!(clCreateBuffer(raw, 0, SIZE, null))),
+            Object::new(Class::Queue, created!(clCreateCommandQueue(raw, device, 0))),
+            Object::new(
+                Class::Program,
+                created!(clCreateProgramWithSource(raw, 1, &raw mut text, ptr::null())),
+            ),
+            Object::new(Class::Event, created!(clCreateUserEvent(raw))),
+        ];
+        (Object::new(Class::Context, raw), objects)
+    };
+    let (object, raw) = (objects.swap_remove(index), context.raw());
+    drop(objects);
+    let set = [UserData::new(), UserData::new()];
+    let set = if bench.is(3, 0) { &set[..] } else { &[] };
+    for data in set {
+        // SAFETY: the context is valid, and the callback uses its arguments as numbers.
+        unsafe { ok!(clSetContextDestructorCallback(raw, Some(of_end), data.pointer())) };
+    }
+    context.release();
+    let call = format!("clReleaseContext before an object with {}", query.name);
+    for data in set {
+        data.check_none(&findings, &call, "the context is not deleted before the object (4.4)");
+    }
+    let found = subject(object.raw()).handle(query);
+    let rule = format_args!("{} is the context {raw:?} (4.4)", query.name);
+    findings.check(found == raw, &call, rule, format_args!("{found:?}"));
+    let devices: u32 = Subject::Context(raw).value(named!(CL_CONTEXT_NUM_DEVICES));
+    findings.check(devices == 1, &call, "CL_CONTEXT_NUM_DEVICES is 1 (4.4)", devices);
+    object.release();
+    check_ends(set, raw, (&call, "4.4"), &findings);
+}
+
+/// A kernel that reads beyond the edge of an image.
+const SOURCE: &str = "
+kernel void edge(global uchar *to, read_only image2d_t image, sampler_t sampler) {
+    to[get_global_id(0)] = read_imageui(image, sampler, (int2)(100, 0)).x;
+}";
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn a_launch_keeps_its_program_and_sampler(bench: Bench) {
+    let findings = Findings::default();
+    let mut operands = bench.operands(&[Kind::FillImage]);
+    Kind::FillImage.enqueue_without_event(&mut operands, Call::on(bench.queue));
+    finish(bench.queue);
+    let program = bench.build(SOURCE, "");
+    let kernel = bench.new_kernel(&program, "edge");
+    program.release();
+    let sampler = bench.sampler(false, CL_ADDRESS_CLAMP_TO_EDGE, CL_FILTER_NEAREST);
+    let (to, queue, one) = (bench.buffer_of(&[0_u8; SIZE]), bench.new_queue(0), 1_usize);
+    let hold = Hold::on(&bench, queue);
+    // SAFETY: the arguments are those of the kernel, which writes one byte of the buffer.
+    unsafe {
+        for (index, raw) in [to.raw(), operands.images[1], sampler.raw()].iter().enumerate() {
+            let (index, size, raw) = (index as u32, size_of::<usize>(), ptr::from_ref(raw).cast());
+            ok!(clSetKernelArg(kernel.raw(), index, size, raw));
+        }
+        let (raw, one, null) = (kernel.raw(), &raw const one, ptr::null());
+        let event = ptr::null_mut();
+        ok!(clEnqueueNDRangeKernel(queue, raw, 1, null, one, null, 0, ptr::null(), event));
+    }
+    kernel.release();
+    sampler.release();
+    // These take the place of a sampler that has been freed.
+    let border = || bench.sampler(false, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST);
+    let _others = [(); 4].map(|()| border());
+    drop(hold);
+    finish(queue);
+    let found = bench.contents_of::<u8>(to.raw(), 1)[0];
+    let call = "clReleaseProgram before clEnqueueNDRangeKernel, and clReleaseSampler behind it";
+    let rule = format_args!("the kernel reads {:#x} at the edge (5.7.1, 5.8.2)", FILL[0]);
+    findings.check(found == FILL[0], call, rule, format_args!("{found:#x}"));
+}
