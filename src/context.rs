@@ -9,6 +9,7 @@ use cl3::context as cl;
 use cl3::error_codes::{CL_INVALID_DEVICE, CL_INVALID_VALUE};
 use cl3::types::{cl_context, cl_device_id};
 
+use crate::create::create;
 use crate::device::{Device, OLDEST, check_versions};
 use crate::error::{Error, Result, in_call};
 use crate::handle::{ContextRef, by_handle};
@@ -58,7 +59,9 @@ impl Context {
         }
         check_versions(CALL, &all, OLDEST)?;
         let devices: Vec<cl_device_id> = all.iter().map(Device::as_raw).collect();
-        let raw = cl::create_context(&devices, ptr::null(), Some(notify), ptr::null_mut())
+        let (count, list, none) = (devices.len() as u32, devices.as_ptr(), ptr::null_mut());
+        // SAFETY: the devices are alive, and there are so many.
+        let raw = unsafe { create!(clCreateContext(ptr::null(), count, list, Some(notify), none)) }
             .map_err(in_call(CALL))?;
         // SAFETY: the driver has just created it, with one reference.
         let context = unsafe { ContextRef::owned(raw) };

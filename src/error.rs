@@ -25,6 +25,9 @@ pub struct Error {
     detail: Cow<'static, str>,
 }
 
+/// The code of a call that creates an object where the driver writes none: no code of OpenCL.
+pub(crate) const NO_CODE: i32 = -2002;
+
 /// The kinds of errors, for callers that react to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -105,7 +108,8 @@ impl Error {
         self.call
     }
 
-    /// OpenCL's code, -2000 without a loader, or -2001 for a function that the loader lacks.
+    /// OpenCL's code; -2000 without a loader, -2001 for a function that the loader lacks, or -2002 where the driver
+    /// writes no code.
     pub fn code(&self) -> i32 {
         self.code
     }
@@ -115,6 +119,7 @@ impl Error {
         match self.code {
             code::DLOPEN_RUNTIME_LOAD_FAILED => "DLOPEN_RUNTIME_LOAD_FAILED",
             code::DLOPEN_FUNCTION_NOT_AVAILABLE => "DLOPEN_FUNCTION_NOT_AVAILABLE",
+            NO_CODE => "NO_ERROR_CODE",
             other => code::error_text(other),
         }
     }
@@ -170,6 +175,7 @@ fn advice(code: i32) -> &'static str {
              CPU), or name a folder of .icd files in OCL_ICD_VENDORS"
         }
         code::DLOPEN_FUNCTION_NOT_AVAILABLE => "the OpenCL loader is too old for this function",
+        NO_CODE => "the driver wrote no error code",
         _ => "",
     }
 }
@@ -215,6 +221,7 @@ mod tests {
             (-1001, "CL_PLATFORM_NOT_FOUND_KHR", Class::NoRuntime),
             (-2000, "DLOPEN_RUNTIME_LOAD_FAILED", Class::NoRuntime),
             (-2001, "DLOPEN_FUNCTION_NOT_AVAILABLE", Class::Unsupported),
+            (-2002, "NO_ERROR_CODE", Class::Driver),
             (-9999, "UNKNOWN_ERROR", Class::Driver),
         ] {
             let error = Error::from_call("clX", code);

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use crate::context::Context;
+use crate::create::create;
 use cl3::error_codes::{
     CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_INVALID_OPERATION, CL_INVALID_VALUE,
     CL_OUT_OF_RESOURCES,
@@ -472,7 +473,9 @@ impl UserEvent {
     /// # Errors
     /// The driver's errors.
     pub fn new(context: &Context) -> Result<Self> {
-        let raw = cl::create_user_event(context.as_raw()).map_err(in_call("clCreateUserEvent"))?;
+        // SAFETY: the context is alive.
+        let raw = unsafe { create!(clCreateUserEvent(context.as_raw())) }
+            .map_err(in_call("clCreateUserEvent"))?;
         // SAFETY: the driver has just created the event, with one reference.
         let raw = unsafe { EventRef::owned(raw) };
         let event = Event::with(raw, Origin::Context(context.retained()?), false);

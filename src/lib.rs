@@ -43,6 +43,7 @@ mod pages {
 
 pub mod cache;
 mod context;
+mod create;
 mod device;
 mod driver;
 pub mod error;

@@ -16,8 +16,9 @@ use cl3::program as cl;
 use cl3::types::{cl_context, cl_device_id, cl_program};
 
 use crate::context::Context;
+use crate::create::create;
 use crate::device::{Device, check_versions};
-use crate::error::{Error, Result, in_call};
+use crate::error::{Error, NO_CODE, Result, in_call};
 use crate::handle::{ProgramRef, by_handle};
 use crate::launch::Kernel;
 use crate::select::Version;
@@ -85,10 +86,18 @@ impl Program {
         let reason = match (binary, context.devices()) {
             ([], _) => "the binary is empty",
             (_, [device]) => {
-                let (devices, binaries) = ([device.as_raw()], [binary]);
+                let (context_raw, device, size) = (context.as_raw(), device.as_raw(), binary.len());
+                let (bytes, mut status) = (binary.as_ptr(), 0);
                 // SAFETY: the device is the context's; the caller vouches for the binary.
                 let raw = unsafe {
-                    cl::create_program_with_binary(context.as_raw(), &devices, &binaries)
+                    create!(clCreateProgramWithBinary(
+                        context_raw,
+                        1,
+                        &device,
+                        &size,
+                        &bytes,
+                        &mut status
+                    ))
                 };
                 // SAFETY: the driver has just created it, with one reference.
                 let raw = unsafe { ProgramRef::owned(raw.map_err(in_call(WITH_BINARY))?) };
@@ -131,7 +140,7 @@ impl Program {
         let raw: Vec<cl_program> = programs.iter().map(|one| one.program.as_raw()).collect();
         let handles = handles(devices);
         let (count, programs) = (handles.len() as u32, raw.len() as u32);
-        let mut code = CL_INVALID_VALUE;
+        let mut code = NO_CODE;
         // Not cl3's function, which drops a program that was not linked, and its log. The handles are alive and of
         // one context, and there are so many.
         let linked = runtime(LINK)?.clLinkProgram(
@@ -270,7 +279,9 @@ fn with_source(context: &Context, source: &str) -> Result<ProgramRef> {
         let what = if source.is_empty() { "is empty" } else { "has a zero byte" };
         return Err(Error::refused(WITH_SOURCE, CL_INVALID_VALUE, format!("the source {what}")));
     }
-    let raw = cl::create_program_with_source(context.as_raw(), &[source])
+    let (raw, text, size) = (context.as_raw(), source.as_ptr().cast(), source.len());
+    // SAFETY: the context is alive, and the text has so many bytes.
+    let raw = unsafe { create!(clCreateProgramWithSource(raw, 1, &text, &size)) }
         .map_err(in_call(WITH_SOURCE))?;
     // SAFETY: the driver has just created it, with one reference.
     Ok(unsafe { ProgramRef::owned(raw) })
@@ -368,8 +379,10 @@ impl<'a> ProgramBuilder<'a> {
             check_versions(SET_CONSTANT, self.context.devices(), Version { major: 2, minor: 2 })?;
         }
         let options = without_zero(BUILD, CL_INVALID_BUILD_OPTIONS, "the options", &self.options)?;
-        let raw =
-            cl::create_program_with_il(self.context.as_raw(), il).map_err(in_call(WITH_IL))?;
+        let (raw, bytes) = (self.context.as_raw(), il.as_ptr().cast());
+        // SAFETY: the context is alive, and there are so many bytes; the caller vouches for them.
+        let raw = unsafe { create!(clCreateProgramWithIL(raw, bytes, il.len())) }
+            .map_err(in_call(WITH_IL))?;
         // SAFETY: the driver has just created it, with one reference.
         let raw = unsafe { ProgramRef::owned(raw) };
         for (id, value) in &self.constants {

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock, Weak};
 
 use crate::context::Context;
+use crate::create::create;
 use crate::device::Device;
 use cl3::command_queue as cl;
 use cl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_DEVICE};
@@ -153,7 +154,7 @@ impl CommandQueue {
         }
         let (context, device) = (context.as_raw(), device.as_raw());
         // SAFETY: the context and the device are alive while they are borrowed.
-        let raw = unsafe { cl::create_command_queue(context, device, properties.bits()) }
+        let raw = unsafe { create!(clCreateCommandQueue(context, device, properties.bits())) }
             .map_err(in_call("clCreateCommandQueue"))?;
         // SAFETY: the driver has just created the queue, with one reference.
         unsafe { Self::from_raw(raw, false) }.inspect_err(|_| {

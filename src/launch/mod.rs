@@ -39,6 +39,7 @@ pub use arg_info::{AddressQualifier, ArgInfo};
 pub use builder::Launch;
 pub use size::WorkSize;
 
+use crate::create::create;
 use crate::device::Device;
 use crate::error::{Error, Result, in_call};
 use crate::handle::{KernelRef, ProgramRef};
@@ -96,7 +97,8 @@ fn create_kernel(program: cl_program, name: &str) -> Result<KernelRef> {
         let reason = format!("{name:?} has a zero byte in it");
         Error::refused(CALL, CL_INVALID_KERNEL_NAME, reason)
     })?;
-    match cl::create_kernel(program, &name) {
+    // SAFETY: the program is valid, and a zero byte ends the name.
+    match unsafe { create!(clCreateKernel(program, name.as_ptr())) } {
         // SAFETY: the driver has just created it, with one reference.
         Ok(raw) => Ok(unsafe { KernelRef::owned(raw) }),
         Err(CL_INVALID_KERNEL_NAME) => Err(no_such_kernel(CALL, program, &name)),

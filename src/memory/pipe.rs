@@ -1,8 +1,10 @@
 //! Pipes: queues of packets between kernels (OpenCL 3.0, 5.4; `pyopencl.Pipe`).
 
+use std::ptr;
 use std::sync::Arc;
 
 use crate::context::Context;
+use crate::create::create;
 use crate::device::Device;
 use cl3::device::{CL_DEVICE_PIPE_MAX_PACKET_SIZE, get_device_info};
 use cl3::error_codes::{CL_INVALID_OPERATION, CL_INVALID_PIPE_SIZE, CL_INVALID_VALUE};
@@ -80,8 +82,9 @@ impl Pipe {
         check_flags(CALL, flags)?;
         check_size(CALL, &context, packet_size, max_packets)?;
         let flags = Self::FLAGS | flags.of_vendors();
+        let (raw, bits, none) = (context.raw(), flags.bits(), ptr::null());
         // SAFETY: the context is alive.
-        let raw = unsafe { cl::create_pipe(context.raw(), flags.bits(), packet_size, max_packets) }
+        let raw = unsafe { create!(clCreatePipe(raw, bits, packet_size, max_packets, none)) }
             .map_err(in_call(CALL))?;
         // SAFETY: the driver has just made it, with one reference.
         let raw = unsafe { MemRef::owned(raw) };

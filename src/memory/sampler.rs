@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::context::Context;
+use crate::create::create;
 use crate::device::check_versions;
 use cl3::error_codes::{CL_INVALID_OPERATION, CL_INVALID_VALUE};
 use cl3::info_type::InfoType;
@@ -97,7 +98,9 @@ impl Sampler {
         const CALL: &str = "clCreateSampler";
         let context = with_images(CALL, context)?;
         let (addressing, filter) = (addressing_mode as u32, filter_mode as u32);
-        let raw = cl::create_sampler(context.raw(), normalized_coords.into(), addressing, filter)
+        let (raw, normalized) = (context.raw(), normalized_coords.into());
+        // SAFETY: the context is alive.
+        let raw = unsafe { create!(clCreateSampler(raw, normalized, addressing, filter)) }
             .map_err(in_call(CALL))?;
         // SAFETY: the driver has just made it in this context, with one reference.
         Ok(Self { reference: Arc::new(unsafe { SamplerRef::owned(raw) }), context })
@@ -131,7 +134,8 @@ impl Sampler {
             .flat_map(|property| [property.name().into(), property.value()])
             .chain([0])
             .collect();
-        let raw = cl::create_sampler_with_properties(context.raw(), list.as_ptr())
+        // SAFETY: the context is alive, and a 0 ends the list.
+        let raw = unsafe { create!(clCreateSamplerWithProperties(context.raw(), list.as_ptr())) }
             .map_err(in_call(CALL))?;
         // SAFETY: the driver has just made it in this context, with one reference.
         Ok(Self { reference: Arc::new(unsafe { SamplerRef::owned(raw) }), context })

@@ -4,10 +4,11 @@ use clmatrix::memory::{Buffer, MemFlags};
 use clmatrix::{
     CommandQueue, Context, Device, Partition, Platform, Program, QueueProperties, Result,
 };
-use clmatrix_harness::{CtxFactory, ctx_factory, device, platform, skip};
+use clmatrix_harness::{CtxFactory, ctx_factory, device, platform};
 use rstest::rstest;
 
 use crate::support::on_device::{OnDevice, on_device, soon};
+use crate::support::parts::parts;
 
 #[rstest]
 #[clmatrix_harness::test]
@@ -44,11 +45,8 @@ fn fixtures_agree_on_the_device(ctx_factory: CtxFactory, device: Device) {
 #[rstest]
 #[clmatrix_harness::test]
 fn a_context_may_have_two_devices(device: Device) -> Result<()> {
-    let parts = device.partition(Partition::Equally(1)).unwrap_or_default();
-    let Some(parts) = parts.get(..2) else {
-        skip!("the device has no two sub-devices");
-    };
-    let context = Context::new(parts)?;
+    let parts = parts(&device, Partition::ByCounts(&[1, 1]))?;
+    let context = Context::new(&parts)?;
     let source = "kernel void k(global uint *out, uint value) { out[get_global_id(0)] = value; }";
     let program = Program::build(&context, source)?;
     let mut kernel = program.kernel("k")?;

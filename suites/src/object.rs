@@ -9,25 +9,26 @@ use clmatrix::memory::{
     Buffer, Linear, MemFlags, MemoryObject, ObjectType, enqueue_copy, enqueue_fill,
 };
 use clmatrix::{CommandQueue, Context, Device, Partition, Result, enqueue_marker};
-use clmatrix_harness::{CtxFactory, ctx_factory, device, skip};
+use clmatrix_harness::{CtxFactory, ctx_factory, device};
 use rstest::rstest;
 
 use crate::support::gate::{gate, open};
 use crate::support::on_device::{OnDevice, on_device, region_offset, soon};
+use crate::support::parts::parts;
 
 #[rstest]
 #[clmatrix_harness::test]
 fn queries_return_the_properties_of_a_buffer(on_device: OnDevice) -> Result<()> {
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_ONLY, 64)?;
-    assert_eq!(buffer.object_type()?, ObjectType::Buffer);
-    assert_eq!(buffer.flags(), MemFlags::READ_ONLY);
-    assert_eq!(buffer.size(), 64);
-    assert!(buffer.host_ptr()?.is_null());
-    assert_eq!(buffer.map_count()?, 0);
-    assert_eq!(buffer.reference_count()?, 1);
-    assert_eq!(buffer.context(), on_device.context);
-    assert_eq!(buffer.associated_memory_object()?, None);
-    assert_eq!(buffer.offset(), 0);
+    assert_eq!(buffer.object_type()?, ObjectType::Buffer, "CL_MEM_TYPE");
+    assert_eq!(buffer.flags(), MemFlags::READ_ONLY, "CL_MEM_FLAGS");
+    assert_eq!(buffer.size(), 64, "CL_MEM_SIZE");
+    assert!(buffer.host_ptr()?.is_null(), "CL_MEM_HOST_PTR of a buffer without one is not null");
+    assert_eq!(buffer.map_count()?, 0, "CL_MEM_MAP_COUNT without a map");
+    assert_eq!(buffer.reference_count()?, 1, "CL_MEM_REFERENCE_COUNT of a new buffer");
+    assert_eq!(buffer.context(), on_device.context, "CL_MEM_CONTEXT");
+    assert_eq!(buffer.associated_memory_object()?, None, "CL_MEM_ASSOCIATED_MEMOBJECT");
+    assert_eq!(buffer.offset(), 0, "CL_MEM_OFFSET");
     Ok(())
 }
 
@@ -40,27 +41,27 @@ fn queries_return_the_parent_and_offset_of_a_sub_buffer(
     let part = region_offset(&device, 64)?;
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 2 * part)?;
     let region = buffer.sub_buffer_with_flags(part..2 * part, MemFlags::READ_ONLY)?;
-    assert_eq!(region.object_type()?, ObjectType::Buffer);
-    assert_eq!((region.size(), region.offset()), (part, part));
-    assert_eq!(region.flags(), MemFlags::READ_ONLY);
-    assert_eq!(region.associated_memory_object()?, Some(buffer.as_raw()));
-    assert_eq!(region.context(), buffer.context());
-    assert_ne!(region.as_raw(), buffer.as_raw());
+    assert_eq!(region.object_type()?, ObjectType::Buffer, "CL_MEM_TYPE");
+    assert_eq!((region.size(), region.offset()), (part, part), "CL_MEM_SIZE, CL_MEM_OFFSET");
+    assert_eq!(region.flags(), MemFlags::READ_ONLY, "CL_MEM_FLAGS");
+    let parent = Some(buffer.as_raw());
+    assert_eq!(region.associated_memory_object()?, parent, "CL_MEM_ASSOCIATED_MEMOBJECT");
+    assert_eq!(region.context(), buffer.context(), "CL_MEM_CONTEXT");
+    assert_ne!(region.as_raw(), buffer.as_raw(), "clCreateSubBuffer returned the whole buffer");
     Ok(())
 }
 
 #[rstest]
 #[clmatrix_harness::test]
 fn a_queue_keeps_its_sub_device(device: Device) -> Result<()> {
-    let Ok(sub_devices) = device.partition(Partition::Equally(1)) else {
-        skip!("the device has no sub-devices of one unit");
-    };
+    let sub_devices = parts(&device, Partition::Equally(1))?;
     let context = Context::new(&sub_devices[..1])?;
     let queue = CommandQueue::new(&context)?;
     let raw = sub_devices[0].as_raw();
     drop((context, sub_devices));
     assert_eq!(queue.device().as_raw(), raw);
-    assert_eq!(get_device_info(raw, CL_DEVICE_MAX_COMPUTE_UNITS).map(u32::from), Ok(1));
+    let units = get_device_info(raw, CL_DEVICE_MAX_COMPUTE_UNITS).map(u32::from);
+    assert_eq!(units, Ok(1), "CL_DEVICE_MAX_COMPUTE_UNITS of a sub-device of one unit");
     Ok(())
 }
 
@@ -68,16 +69,9 @@ fn a_queue_keeps_its_sub_device(device: Device) -> Result<()> {
 #[rstest]
 #[clmatrix_harness::test]
 fn a_sub_device_keeps_the_one_that_it_is_a_part_of(device: Device) -> Result<()> {
-    let halves = device.partition(Partition::Equally(2));
-    let Some(half) = halves.ok().and_then(|mut halves| halves.pop()) else {
-        skip!("the device has no sub-devices of two units");
-    };
-    // Not all drivers divide a part.
-    let Some(quarter) = half.partition(Partition::Equally(1)).ok().and_then(|mut all| all.pop())
-    else {
-        skip!("sub-devices have no sub-devices");
-    };
-    drop(half);
+    let mut halves = parts(&device, Partition::ByCounts(&[2]))?;
+    let quarter = parts(&halves[0], Partition::Equally(1))?.remove(0);
+    halves.clear();
     assert_eq!(Context::new([&quarter])?.default_device(), &quarter);
     Ok(())
 }
@@ -102,14 +96,13 @@ fn parts_have_compute_units(device: Device, #[case] partition: Partition<'_>) {
 #[rstest]
 #[clmatrix_harness::test]
 fn a_buffer_keeps_the_sub_devices_of_its_context(device: Device) -> Result<()> {
-    let Ok(sub_devices) = device.partition(Partition::Equally(1)) else {
-        skip!("the device has no sub-devices of one unit");
-    };
+    let sub_devices = parts(&device, Partition::Equally(1))?;
     let raw = sub_devices[0].as_raw();
     let context = Context::new(&sub_devices[..1])?;
     let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1_u32, 2])?;
     drop((context, sub_devices));
-    assert_eq!(get_device_info(raw, CL_DEVICE_MAX_COMPUTE_UNITS).map(u32::from), Ok(1));
+    let units = get_device_info(raw, CL_DEVICE_MAX_COMPUTE_UNITS).map(u32::from);
+    assert_eq!(units, Ok(1), "CL_DEVICE_MAX_COMPUTE_UNITS of a sub-device of one unit");
     drop(buffer);
     Ok(())
 }
@@ -118,7 +111,7 @@ fn a_buffer_keeps_the_sub_devices_of_its_context(device: Device) -> Result<()> {
 #[clmatrix_harness::test(requires(opencl = "2.0"))]
 fn a_buffer_does_not_use_svm_by_default(on_device: OnDevice) -> Result<()> {
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
-    assert!(!buffer.uses_svm_pointer()?);
+    assert!(!buffer.uses_svm_pointer()?, "CL_MEM_USES_SVM_POINTER of a buffer without one");
     Ok(())
 }
 
@@ -126,7 +119,7 @@ fn a_buffer_does_not_use_svm_by_default(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test(requires(opencl = "3.0"))]
 fn a_buffer_has_no_properties_by_default(on_device: OnDevice) -> Result<()> {
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
-    assert_eq!(buffer.properties()?, Vec::<u64>::new());
+    assert_eq!(buffer.properties()?, Vec::<u64>::new(), "CL_MEM_PROPERTIES of clCreateBuffer");
     Ok(())
 }
 
@@ -135,10 +128,11 @@ fn a_buffer_has_no_properties_by_default(on_device: OnDevice) -> Result<()> {
 fn the_map_count_includes_active_maps(on_device: OnDevice) -> Result<()> {
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
     let map = buffer.map_read::<u8>(&on_device.queue, ..)?;
-    assert_eq!(buffer.map_count()?, 1);
+    assert_eq!(buffer.map_count()?, 1, "CL_MEM_MAP_COUNT of a buffer with a map");
     drop(map);
     on_device.queue.finish()?;
-    assert!(soon(|| Ok(buffer.map_count()? == 0))?, "{}", buffer.map_count()?);
+    let has_none = soon(|| Ok(buffer.map_count()? == 0))?;
+    assert!(has_none, "CL_MEM_MAP_COUNT after the unmap is {}", buffer.map_count()?);
     Ok(())
 }
 
@@ -167,14 +161,15 @@ fn release_drops_a_reference(on_device: OnDevice, device: Device) -> Result<()> 
     let part = region_offset(&device, 64)?;
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 2 * part)?;
     let region = buffer.sub_buffer(part..)?;
-    assert!(buffer.reference_count()? >= 1);
+    assert!(buffer.reference_count()? >= 1, "CL_MEM_REFERENCE_COUNT of a buffer is 0");
     // Clones share a reference.
     let region_again = region.clone();
-    assert_eq!(region.reference_count()?, 1);
+    assert_eq!(region.reference_count()?, 1, "CL_MEM_REFERENCE_COUNT of a sub-buffer");
     drop(region_again);
-    assert_eq!(region.reference_count()?, 1);
+    assert_eq!(region.reference_count()?, 1, "CL_MEM_REFERENCE_COUNT of a sub-buffer");
     drop(region);
-    assert!(soon(|| Ok(buffer.reference_count()? == 1))?, "{}", buffer.reference_count()?);
+    let is_alone = soon(|| Ok(buffer.reference_count()? == 1))?;
+    assert!(is_alone, "CL_MEM_REFERENCE_COUNT of the only handle is {}", buffer.reference_count()?);
     Ok(())
 }
 
@@ -224,7 +219,9 @@ fn released_objects_release_their_context(ctx_factory: CtxFactory, device: Devic
         queue.finish()?;
         other_queue.finish()?;
     }
-    assert!(soon(|| Ok(references(&context)? == before))?, "{}", references(&context)?);
+    let is_released = soon(|| Ok(references(&context)? == before))?;
+    let found = references(&context)?;
+    assert!(is_released, "CL_CONTEXT_REFERENCE_COUNT is {found}, and was {before}");
     Ok(())
 }
 
@@ -243,10 +240,12 @@ fn a_buffer_releases_old_queues(on_device: OnDevice) -> Result<()> {
         queue.finish()?;
     }
     let map = buffer.map_read_write::<u32>(&on_device.queue, ..)?;
-    assert_eq!(map[0], 19);
+    assert_eq!(map[0], 19, "the first number after fills with 0 to 19 that were waited for");
     drop(map);
     on_device.queue.finish()?;
-    assert!(soon(|| Ok(first.reference_count()? <= before))?, "{}", first.reference_count()?);
+    let is_released = soon(|| Ok(first.reference_count()? <= before))?;
+    let found = first.reference_count()?;
+    assert!(is_released, "CL_QUEUE_REFERENCE_COUNT is {found}, and was {before}");
     Ok(())
 }
 

@@ -27,6 +27,7 @@ mod process;
 mod root;
 mod sanitize;
 mod schema;
+mod skipped;
 mod slurm;
 mod stress;
 mod venv;
@@ -210,6 +211,14 @@ enum Task {
         #[arg(requires = "check", value_name = "LOG")]
         logs: Vec<PathBuf>,
     },
+    /// Fail if a test was skipped on every device
+    ///
+    /// The log is that of a run of all suites on the CI matrix. xtask/src/skipped.rs lists the tests that none of
+    /// its devices can run; one that runs after all also fails this command.
+    Skipped {
+        /// The event log
+        log: PathBuf,
+    },
     /// Check the workflows in docs/guide/ci.md
     ///
     /// Installs check-jsonschema and a parser of Groovy from PyPI into target/workflows, and checks each
@@ -354,6 +363,7 @@ fn dispatch(task: Task) -> Result<ExitCode> {
         Task::Schema { check, profile, logs } => {
             schema::run(&workspace, check, profile.as_deref(), &logs)
         }
+        Task::Skipped { log } => skipped::check(&log),
         Task::Workflows => workflows::check(&workspace),
         Task::Bench { benchmark, devices, arguments } => {
             return bench(&workspace, benchmark, &devices, &arguments);

@@ -4,9 +4,9 @@ use std::ptr;
 use std::sync::Arc;
 
 use crate::context::Context;
+use crate::create::create;
 use bytemuck::Pod;
 use cl3::error_codes::CL_INVALID_BUFFER_SIZE;
-use cl3::memory as cl;
 
 use super::Buffer;
 use crate::error::{Error, Result, in_call};
@@ -84,7 +84,7 @@ pub(super) unsafe fn create(
 ) -> Result<MemObject> {
     let ObjectDesc { flags, size } = desc;
     // SAFETY: the context is alive; the caller vouches for `data`.
-    let raw = unsafe { cl::create_buffer(context.raw(), flags.bits(), size, data.cast()) }
+    let raw = unsafe { create!(clCreateBuffer(context.raw(), flags.bits(), size, data.cast())) }
         .map_err(in_call(CALL))?;
     // SAFETY: the driver has just made it, with one reference.
     Ok(MemObject::new(unsafe { MemRef::owned(raw) }, context, desc))

@@ -3,14 +3,15 @@
 use std::borrow::Cow;
 use std::ffi::c_void;
 use std::ops::{Range, RangeBounds};
+use std::ptr;
 use std::sync::Arc;
 
 use bytemuck::Pod;
-use cl3::command_queue as cl;
 use cl3::types::{CL_NON_BLOCKING, cl_mem};
 
 use super::Buffer;
 use super::handle::BufferRef;
+use crate::create::create;
 use crate::error::Result;
 use crate::memory::mapping::{Mappable, Mapping, access, check_mode, map_methods};
 use crate::memory::range::checked_elements;
@@ -103,8 +104,12 @@ pub(in crate::memory) unsafe fn submit<M: MapMode>(
     pointer: &mut *mut c_void,
 ) -> Submitted {
     let (blocking, offset, size) = (CL_NON_BLOCKING, bytes.start, bytes.len());
-    // SAFETY: as the caller promises; the result goes where a pointer fits.
-    unsafe {
-        cl::enqueue_map_buffer(queue, raw, blocking, M::FLAGS, offset, size, pointer, count, events)
-    }
+    let (flags, mut event) = (M::FLAGS, ptr::null_mut());
+    // SAFETY: as the caller promises.
+    *pointer = unsafe {
+        create!(clEnqueueMapBuffer(
+            queue, raw, blocking, flags, offset, size, count, events, &mut event
+        ))
+    }?;
+    Ok(event)
 }

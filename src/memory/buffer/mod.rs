@@ -28,6 +28,7 @@ use super::object::sealed::Handle;
 use super::object::{self, MemObject, MemoryObject, ObjectDesc, ObjectType, info};
 use super::range::{checked_range, checked_span};
 use super::track::Access;
+use crate::create::create;
 use crate::error::{Error, Result, in_call};
 use crate::handle::{MemRef, by_handle};
 use smallvec::SmallVec;
@@ -138,12 +139,12 @@ impl Buffer {
         let region = cl_buffer_region { origin: offset, size };
         // SAFETY: the whole buffer is alive, and the place has the type that its kind asks for.
         let raw = unsafe {
-            cl::create_sub_buffer(
+            create!(clCreateSubBuffer(
                 self.object().raw(),
                 flags.difference(MemFlags::HOST_MEMORY).bits(),
                 cl::CL_BUFFER_CREATE_TYPE_REGION,
                 (&raw const region).cast(),
-            )
+            ))
         }
         .map_err(in_call(CALL))?;
         // SAFETY: the driver has just made it of the whole buffer, with one reference.

@@ -5,11 +5,11 @@ use std::ptr;
 use std::sync::Arc;
 
 use crate::context::Context;
+use crate::create::create;
 use bytemuck::Pod;
 use cl3::error_codes::{
     CL_INVALID_CONTEXT, CL_INVALID_HOST_PTR, CL_INVALID_IMAGE_DESCRIPTOR, CL_INVALID_IMAGE_SIZE,
 };
-use cl3::memory as cl;
 use cl3::types::{cl_image_desc, cl_image_format};
 use ndarray::{ArrayBase, Data, Dimension};
 use smallvec::SmallVec;
@@ -364,7 +364,8 @@ unsafe fn create(
     // SAFETY: the context is alive; the caller vouches for the rest. The driver reads the host data during the
     // call, and does not write through the pointer.
     let raw = unsafe {
-        cl::create_image(context.raw(), bits, &raw_format, &image_desc, host.cast_mut().cast())
+        let host = host.cast_mut().cast();
+        create!(clCreateImage(context.raw(), bits, &raw_format, &image_desc, host))
     }
     .map_err(in_call(CALL))?;
     // SAFETY: the driver has just made it, with one reference.

@@ -3,11 +3,10 @@
 use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use bytemuck::Pod;
-use cl3::command_queue as cl;
 use cl3::error_codes::{CL_INVALID_VALUE, CL_MAP_FAILURE};
 use cl3::types::{CL_NON_BLOCKING, cl_mem};
 use ndarray::{ArrayView3, ArrayViewMut3, ShapeBuilder};
@@ -15,6 +14,7 @@ use ndarray::{ArrayView3, ArrayViewMut3, ShapeBuilder};
 use super::Image;
 use super::copy_host::ImageRegion;
 use super::shape::{ImageType, Pixels};
+use crate::create::create;
 use crate::error::{Error, Result};
 use crate::memory::buffer::map;
 use crate::memory::mapping::{Mappable, Mapping, access, check_mode, map_guard, map_methods};
@@ -169,10 +169,10 @@ fn submit<M: MapMode>(
         return unsafe { map::submit::<M>(whole, &bytes, (queue, count, events), pointer) };
     }
     let (origin, region) = (pixels.origin.as_ptr(), pixels.region.as_ptr());
-    // SAFETY: the handles are alive and of one context, the pixels are within the image, and the
-    // results go where they fit.
-    unsafe {
-        cl::enqueue_map_image(
+    let mut event = ptr::null_mut();
+    // SAFETY: the handles are alive and of one context, and the pixels are within the image.
+    *pointer = unsafe {
+        create!(clEnqueueMapImage(
             queue,
             image.as_raw(),
             CL_NON_BLOCKING,
@@ -181,11 +181,12 @@ fn submit<M: MapMode>(
             region,
             row_pitch,
             slice_pitch,
-            pointer,
             count,
             events,
-        )
-    }
+            &mut event,
+        ))
+    }?;
+    Ok(event)
 }
 
 /// Returns the distances of rows along y and of slices along z, in bytes, at which no two pixels of `size`

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::thread;
 
 use cl3::error_codes::CL_INVALID_BUFFER_SIZE;
-use cl3::memory as cl;
 
 use super::memory::{Svm, SvmMemory, bytes};
+use crate::create::create;
 use crate::error::{Error, Result, in_call};
 use crate::handle::MemRef;
 use crate::memory::destructor_callback::keep_until_destroyed;
@@ -37,7 +37,7 @@ pub(super) fn as_buffer(
     let read = memory.tracker().access_by_host(CALL, &range, Access::Read)?;
     // SAFETY: the context is alive, and `size` bytes at `at` are memory that its devices share, which
     // no host access writes meanwhile; the destructor callback below keeps it for the driver.
-    let raw = unsafe { cl::create_buffer(context.raw(), flags.bits(), size, at) }
+    let raw = unsafe { create!(clCreateBuffer(context.raw(), flags.bits(), size, at)) }
         .map_err(in_call(CALL))?;
     drop(read);
     // SAFETY: the driver has just made it, with one reference.

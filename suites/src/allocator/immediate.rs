@@ -11,6 +11,7 @@ use rstest::rstest;
 
 use super::allocate;
 use crate::buffer::{DOUBLE, contents};
+use crate::support::excuse::Excuse;
 use crate::support::gate::{gate, open};
 use crate::support::on_device::{OnDevice, on_device};
 
@@ -21,7 +22,7 @@ const SIZE: usize = 256 << 20;
 fn pages() -> usize {
     let statm = fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let first = statm.split_whitespace().next().and_then(|pages| pages.parse().ok());
-    first.unwrap_or_else(|| skip!("this system does not tell how much memory a process has"))
+    first.unwrap_or_else(|| Excuse::NoProcessSize.skip())
 }
 
 /// The device's memory is this process's.
@@ -32,14 +33,13 @@ fn memory_is_allocated_when_the_call_returns(on_device: OnDevice, device: Device
         skip!("the device has memory of its own");
     }
     let OnDevice { context, queue } = &on_device;
-    // A driver may have reserved the memory of all buffers when it started.
     let (shown, _used) = growth(|| {
         let buffer = Buffer::new(context, MemFlags::READ_WRITE, SIZE)?;
         enqueue_fill(queue, &buffer, &7_u32, ..)?.wait()?;
         Ok(buffer)
     })?;
     if shown < SIZE {
-        skip!("the memory of buffers does not show in the process");
+        Excuse::ReservedMemory.skip();
     }
     let allocator = ImmediateAllocator::new(queue, MemFlags::READ_WRITE)?;
     drop(allocate(&allocator, 64)?);

@@ -39,7 +39,7 @@ fn a_buffer_has_the_requested_flags(on_device: OnDevice, #[case] flags: MemFlags
     let buffer = Buffer::new(&on_device.context, flags, 64)?;
     assert_eq!(buffer.flags(), flags);
     let driver_says: u64 = get_mem_object_info(buffer.as_raw(), CL_MEM_FLAGS).unwrap().into();
-    assert_eq!(MemFlags::from_bits_retain(driver_says), flags);
+    assert_eq!(MemFlags::from_bits_retain(driver_says), flags, "CL_MEM_FLAGS");
     Ok(())
 }
 

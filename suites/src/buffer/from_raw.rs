@@ -16,7 +16,7 @@ fn from_raw_retains_or_takes_over_a_reference(on_device: OnDevice) -> Result<()>
     let count = buffer.reference_count()?;
     // SAFETY: the handle is valid, and nothing is mapped.
     let added = unsafe { Buffer::from_raw(buffer.as_raw(), true)? };
-    assert_eq!(buffer.reference_count()?, count + 1);
+    assert_eq!(buffer.reference_count()?, count + 1, "CL_MEM_REFERENCE_COUNT after a retain");
     assert_eq!((added.size(), added.offset(), added.flags()), (16, 0, buffer.flags()));
     assert_eq!(added.context(), on_device.context);
     assert!(added.parent().is_none());
@@ -24,7 +24,7 @@ fn from_raw_retains_or_takes_over_a_reference(on_device: OnDevice) -> Result<()>
     std::mem::forget(added);
     // SAFETY: the handle is valid, its reference is that of `added`, and nothing is mapped.
     let taken = unsafe { Buffer::from_raw(raw, false)? };
-    assert_eq!(buffer.reference_count()?, count + 1);
+    assert_eq!(buffer.reference_count()?, count + 1, "CL_MEM_REFERENCE_COUNT after a retain");
     assert_eq!(contents(&on_device, &taken)?, counting(4));
     drop(taken);
     assert!(soon(|| Ok(buffer.reference_count()? == count))?, "{}", buffer.reference_count()?);
@@ -40,7 +40,7 @@ fn the_handle_of_a_sub_buffer_is_a_sub_buffer(on_device: OnDevice, device: Devic
     // SAFETY: the handle is valid, and nothing is mapped.
     let again = unsafe { Buffer::from_raw(region.as_raw(), true)? };
     drop(region);
-    assert_eq!((again.size(), again.offset()), (part, part));
+    assert_eq!((again.size(), again.offset()), (part, part), "CL_MEM_SIZE, CL_MEM_OFFSET");
     assert_eq!(again.parent().as_ref(), Some(&buffer));
     assert_eq!(contents(&on_device, &again)?[0], (part / 4) as u32);
     assert_eq!(again.sub_buffer(..)?.offset(), part);

@@ -8,7 +8,7 @@ use clmatrix::{Event, Result};
 use rstest::rstest;
 
 use super::{buffer_of, contents, counting, refusal};
-use crate::support::gate::{A_MOMENT, fail, gate, meanwhile, open, soon_open};
+use crate::support::gate::{A_MOMENT, EARLY, assert_waits, fail, gate, meanwhile, open, soon_open};
 use crate::support::on_device::{OnDevice, on_device};
 
 const WAIT_LIST_FAILED: &str = "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST";
@@ -85,7 +85,7 @@ fn a_blocking_call_waits_for_its_wait_list(
     let other_queue = on_device.another_queue();
     let filled = enqueue_fill(other_queue.after(&gate), &buffer, &5_u32, ..)?;
     let found = meanwhile(&gate, open, || call.issue(&on_device, &buffer, &filled))?;
-    assert_eq!(found, [5; 4]);
+    assert_eq!(found, [5; 4], "{call:?} shows the fill of its wait list: {EARLY}");
     Ok(())
 }
 
@@ -116,8 +116,8 @@ fn a_non_blocking_call_runs_after_its_wait_list(
     let mut before = [0_u32; 4];
     buffer.read(&other.another_queue(), &mut before)?;
     open(&gate);
-    assert_eq!(before[..], counting(4), "it did not wait");
-    assert_eq!(contents(&other, &buffer)?, [7, 1, 2, 3]);
+    assert_eq!(before[..], counting(4), "{call:?} while its wait list is not complete: {EARLY}");
+    assert_eq!(contents(&other, &buffer)?, [7, 1, 2, 3], "the first number after {call:?}");
     Ok(())
 }
 
@@ -133,7 +133,11 @@ fn a_blocking_call_waits_for_a_chain_of_queues(on_device: OnDevice) -> Result<()
     }
     let mut found = [0_u32; 4];
     buffer.read(on_device.queue.after(&last), &mut found)?;
-    assert_eq!(found, [8, 5, 5, 5]);
+    assert_eq!(
+        found,
+        [8, 5, 5, 5],
+        "fills with 5 of all, then with 6, 7 and 8 of the first: {EARLY}"
+    );
     Ok(())
 }
 
@@ -153,7 +157,7 @@ fn a_map_waits_for_earlier_commands_on_its_bytes(
     let found = meanwhile(&gate, open, || {
         buffer.map_read::<u32>(&other_queue, ..).map(|map| map.to_vec())
     })?;
-    assert_eq!(found, [7, 1, 2, 3]);
+    assert_eq!(found, [7, 1, 2, 3], "a map shows the bytes that {call:?} wrote before");
     Ok(())
 }
 
@@ -171,7 +175,7 @@ fn a_map_for_writing_waits_for_earlier_reads_of_its_bytes(on_device: OnDevice) -
         buffer.map_read_write::<u32>(&other_queue, ..)?.fill(9);
         Ok(())
     })?;
-    assert_eq!(contents(&on_device, &copy)?, counting(4));
+    assert_eq!(contents(&on_device, &copy)?, counting(4), "the copy comes before the map");
     Ok(())
 }
 
@@ -220,12 +224,12 @@ fn an_unmap_waits_for_its_wait_list(on_device: OnDevice) -> Result<()> {
     let unmapped = map.unmap_on(on_device.queue.after(&gate))?;
     on_device.queue.flush()?;
     thread::sleep(A_MOMENT);
-    assert!(!unmapped.status()?.has_ended(), "it did not wait");
+    assert_waits(&unmapped, "clEnqueueUnmapMemObject")?;
     let other_queue = on_device.another_queue();
     let found = meanwhile(&gate, open, || {
         buffer.map_read_write::<u32>(&other_queue, ..).map(|map| map.to_vec())
     })?;
-    assert_eq!(found, [3; 4]);
+    assert_eq!(found, [3; 4], "a map shows the bytes that an earlier map wrote");
     Ok(())
 }
 
@@ -269,7 +273,7 @@ fn a_command_runs_when_its_user_event_is_dropped(on_device: OnDevice) -> Result<
     let filled = enqueue_fill(on_device.queue.after(&gate), &buffer, &7_u32, ..)?;
     drop(gate);
     filled.wait()?;
-    assert_eq!(contents(&on_device, &buffer)?, [7; 4]);
+    assert_eq!(contents(&on_device, &buffer)?, [7; 4], "a fill that has been waited for");
     Ok(())
 }
 

@@ -97,7 +97,7 @@ fn a_map_for_writing_keeps_bytes_that_are_not_written(on_device: OnDevice) -> Re
 fn a_dropped_map_is_unmapped(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let map = buffer.map_read::<u32>(&on_device.queue, ..)?;
-    assert_eq!(buffer.map_count()?, 1);
+    assert_eq!(buffer.map_count()?, 1, "CL_MEM_MAP_COUNT of a buffer with a map");
     drop(map);
     on_device.queue.finish()?;
     assert!(soon(|| Ok(buffer.map_count()? == 0))?, "{}", buffer.map_count()?);

@@ -6,12 +6,13 @@ use std::thread;
 
 use clmatrix::memory::{MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, enqueue_fill};
 use clmatrix::{CommandQueue, Result, Status};
-use clmatrix_harness::{CtxFactory, ctx_factory, skip};
+use clmatrix_harness::{CtxFactory, ctx_factory};
 use ndarray::{ShapeBuilder, array};
 use rstest::rstest;
 
 use super::{DOUBLE, buffer_of, contents, counting, refusal};
-use crate::support::gate::{A_MOMENT, fail, gate, meanwhile, open};
+use crate::support::excuse::Excuse;
+use crate::support::gate::{A_MOMENT, assert_waits, fail, gate, meanwhile, open};
 use crate::support::on_device::{OnDevice, on_device};
 
 #[rstest]
@@ -45,7 +46,7 @@ fn a_non_blocking_map_returns_before_its_wait_list_completes(on_device: OnDevice
     let filled = enqueue_fill(other_queue.after(&gate), &buffer, &7_u32, ..)?;
     let map = buffer.map_async::<u32, _>(on_device.queue.after(&filled), MapRead, ..)?;
     thread::sleep(A_MOMENT);
-    assert!(!map.event().status()?.has_ended(), "it did not wait");
+    assert_waits(map.event(), "clEnqueueMapBuffer")?;
     let map = meanwhile(&gate, open, || map.wait())?;
     assert_eq!(map[..], [7; 4]);
     Ok(())
@@ -72,7 +73,7 @@ fn a_non_blocking_map_is_enqueued_during_a_blocking_call(on_device: OnDevice) ->
         open(&gate);
         let found = map?.wait()?.to_vec();
         if found == counting(4) {
-            skip!("the other thread was late");
+            Excuse::LateThread.skip();
         }
         assert_eq!(found, [7; 4]);
         written.join().expect("the thread does not panic").map(drop)
@@ -104,7 +105,7 @@ fn a_map_runs_after_many_commands_on_its_bytes(on_device: OnDevice) -> Result<()
     }
     let map = buffer.map_async::<u32, _>(&on_device.queue, MapRead, ..)?;
     thread::sleep(A_MOMENT);
-    assert!(!map.event().status()?.has_ended(), "it did not wait");
+    assert_waits(map.event(), "clEnqueueMapBuffer")?;
     let map = meanwhile(&gate, open, || map.wait())?;
     assert_eq!(map[..], [199; 4]);
     Ok(())

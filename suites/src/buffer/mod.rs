@@ -59,7 +59,7 @@ pub(crate) fn buffer_with(on_device: &OnDevice, bytes: &[u8]) -> Result<Buffer> 
 #[track_caller]
 pub(crate) fn refusal<T>(result: Result<T>) -> &'static str {
     match result {
-        Ok(_) => panic!("it was not refused"),
+        Ok(_) => panic!("the call or command succeeded, where it has to fail"),
         Err(error) => {
             assert!(!error.detail().is_empty(), "the driver refused it: {error}");
             Error::code_name(&error)

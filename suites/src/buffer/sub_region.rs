@@ -160,7 +160,11 @@ fn a_sub_buffer_has_the_flags_that_the_driver_reports(on_device: OnDevice) -> Re
     for flags in [MemFlags::empty(), MemFlags::READ_ONLY, MemFlags::HOST_NO_ACCESS] {
         let region = parent.sub_buffer_with_flags(..64, flags)?;
         let driver_says: u64 = get_mem_object_info(region.as_raw(), CL_MEM_FLAGS).unwrap().into();
-        assert_eq!(region.flags(), MemFlags::from_bits_retain(driver_says), "{flags:?}");
+        assert_eq!(
+            region.flags(),
+            MemFlags::from_bits_retain(driver_says),
+            "CL_MEM_FLAGS, {flags:?}"
+        );
     }
     Ok(())
 }

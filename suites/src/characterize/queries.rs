@@ -4,11 +4,12 @@ use clmatrix::opencl3::device::{CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU};
 use clmatrix::select::Version;
 use clmatrix::{Class, Context, Device, Partition, Platform, Program, Result};
 use clmatrix_characterize::{Answer, Facts, LocalMemType, TrialBuild, table};
-use clmatrix_harness::{device, platform, skip};
+use clmatrix_harness::{device, platform};
 use rstest::rstest;
 
 use super::facts;
 use crate::support::on_device::{OnDevice, on_device};
+use crate::support::parts::parts;
 
 #[rstest]
 #[clmatrix_harness::test]
@@ -216,9 +217,7 @@ fn pocl_has_a_version_and_caches_builds(facts: Facts, platform: Platform) -> Res
 #[rstest]
 #[clmatrix_harness::test(requires(opencl = "1.2"))]
 fn a_context_without_the_device_is_refused(on_device: OnDevice, device: Device) -> Result<()> {
-    let Ok(parts) = device.partition(Partition::Equally(1)) else {
-        skip!("the device has no sub-devices");
-    };
+    let parts = parts(&device, Partition::Equally(1))?;
     let there = (&on_device.context, &parts[0]);
     let error = there.preferred_work_group_size_multiple().unwrap_err();
     assert_eq!(error.code_name(), "CL_INVALID_DEVICE");

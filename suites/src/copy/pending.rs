@@ -14,7 +14,7 @@ use ndarray::{Array2, s};
 use rstest::rstest;
 
 use crate::buffer::{DOUBLE, buffer_of, buffer_with, bytes_in, contents, counting, refusal};
-use crate::support::gate::{fail, gate, meanwhile, open};
+use crate::support::gate::{EARLY, assert_waits, fail, gate, meanwhile, open};
 use crate::support::on_device::{OnDevice, on_device, region_offset};
 use crate::support::pattern::{SIZES, assert_moved, before, bytes, source};
 
@@ -73,7 +73,7 @@ fn a_transfer_is_a_future(on_device: OnDevice) -> Result<()> {
     let gate = gate(&on_device.context);
     let mut pending = buffer.read_async(queue.after(&gate), vec![0_u32; 4])?;
     let first = Pin::new(&mut pending).poll(&mut Context::from_waker(Waker::noop()));
-    assert!(first.is_pending(), "it did not wait");
+    assert!(first.is_pending(), "{EARLY}: clEnqueueReadBuffer");
     assert_eq!(meanwhile(&gate, open, || block_on(pending))?, counting(4));
     let pending = buffer.write_async(queue, counting(4))?;
     queue.finish()?;
@@ -194,7 +194,7 @@ fn a_transfer_returns_before_its_wait_list_completes(
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
     let pending = to.issue(&on_device.queue, &buffer, &gate)?;
-    assert!(!pending.event().status()?.has_ended(), "it did not wait");
+    assert_waits(pending.event(), "the copy")?;
     let other_queue = on_device.another_queue();
     let mut before = [0_u32; 4];
     enqueue_copy(&other_queue, &mut before, &buffer, ..)?;
@@ -294,7 +294,7 @@ fn transfers_on_an_out_of_order_queue_wait_for_their_own_events(
     // On a queue of its own, since a device need not reorder anything.
     let to_host = enqueue_copy(&on_device.queue, vec![0_u32; 2], &buffer, at)?;
     assert_eq!(to_host.wait()?, [2, 3]);
-    assert!(!to_device.event().status()?.has_ended(), "it did not wait");
+    assert_waits(to_device.event(), "clEnqueueWriteBuffer")?;
     assert_eq!(meanwhile(&gate, open, || to_device.wait())?, [7, 7]);
     assert_eq!(contents(&on_device, &buffer)?, [7, 7, 2, 3]);
     Ok(())

@@ -97,7 +97,7 @@ fn allocate_checks_its_arguments(
     #[case] change: fn(&mut Allocate),
     #[case] is_valid: bool,
 ) {
-    assert_eq!(is_allocated(&objects, change), is_valid);
+    assert_eq!(is_allocated(&objects, change), is_valid, "clSVMAlloc returned memory");
 }
 
 #[rstest]
@@ -107,7 +107,11 @@ fn allocate_refuses_more_than_the_maximum_allocation(
     device: Device,
 ) -> Result<()> {
     let size = device.opencl3().max_mem_alloc_size()? as usize + 1;
-    assert!(!is_allocated(&objects, |call| call.size = size));
+    let is_allocated = is_allocated(&objects, |call| call.size = size);
+    assert!(
+        !is_allocated,
+        "clSVMAlloc returned {size} bytes, more than CL_DEVICE_MAX_MEM_ALLOC_SIZE"
+    );
     Ok(())
 }
 
@@ -118,7 +122,7 @@ const ATOMICS: u64 = 1 << 3;
 #[rstest]
 #[case::fine_grain(FINE_GRAIN_BUFFER, CL_MEM_SVM_FINE_GRAIN_BUFFER)]
 #[case::atomics(ATOMICS, CL_MEM_SVM_FINE_GRAIN_BUFFER | CL_MEM_SVM_ATOMICS)]
-#[clmatrix_harness::test(requires(svm))]
+#[clmatrix_harness::test(requires(opencl = "2.0"))]
 fn allocate_refuses_unsupported_kinds(
     objects: Objects,
     device: Device,
@@ -128,7 +132,11 @@ fn allocate_refuses_unsupported_kinds(
     if device.opencl3().svm_mem_capability() & capability != 0 {
         skip!("the device has this kind of shared memory");
     }
-    assert!(!is_allocated(&objects, |call| call.flags |= flags));
+    let is_allocated = is_allocated(&objects, |call| call.flags |= flags);
+    assert!(
+        !is_allocated,
+        "clSVMAlloc returned memory of a kind that CL_DEVICE_SVM_CAPABILITIES lacks"
+    );
 }
 
 #[rstest]

@@ -12,7 +12,7 @@ use clmatrix::{Class, CommandQueue, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
 
-use super::kind::{self, BUFFERS, Kind, SVM};
+use super::kind::{self, BUFFERS, FILLED, Kind, SVM};
 use super::{counts, pool_in, pool_on};
 use crate::support::logger::panics_as_it_logs;
 use crate::support::on_device::{OnDevice, on_device};
@@ -155,7 +155,7 @@ fn free_held_frees_held_blocks_only(ctx_factory: CtxFactory) -> Result<()> {
     assert_eq!(context.reference_count()?, before, "the driver has released the held buffers");
     let mut found = [0_u32; 25];
     enqueue_copy(&queue, &mut found, &*active, ..)?;
-    assert_eq!(found, [7; 25]);
+    assert_eq!(found, [7; 25], "{FILLED}");
     drop(active);
     assert_eq!(counts(&pool), (1, 0, 103, 0), "the pool goes on holding");
     Ok(())

@@ -12,6 +12,7 @@ use clmatrix_harness::{AddressSpaceEnd, device, skip};
 use rstest::rstest;
 
 use crate::buffer::contents;
+use crate::support::excuse::Excuse;
 use crate::support::on_device::{OnDevice, on_device};
 
 const MIB: usize = 1 << 20;
@@ -23,7 +24,7 @@ fn end_after(bytes: usize, device: Device) -> Result<AddressSpaceEnd> {
         skip!("the device's memory is not in the address space of the process");
     }
     let Some(end) = AddressSpaceEnd::after(bytes as u64) else {
-        skip!("the address space cannot have an end, as on Windows or in a sanitizer's process");
+        Excuse::NoAddressSpaceEnd.skip();
     };
     Ok(end)
 }

@@ -12,12 +12,12 @@ use clmatrix::{CommandQueue, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
 
-use super::kind::{self, BUFFERS, Kind, SVM, is_free};
+use super::kind::{self, BUFFERS, FILLED, Kind, SVM, is_free};
 use super::{counts, pool_in, pool_on};
 use crate::buffer::{DOUBLE, buffer_of, contents, counting, refusal};
 use crate::image::{RGBA_U32, places, seen};
 use crate::support::on_device::{OnDevice, on_device};
-use crate::support::pattern::{SIZES, assert_moved, before, source};
+use crate::support::pattern::{SIZES, assert_elements, assert_moved, before, source};
 
 const COUNT: u32 = 250;
 const SIZE: usize = 4 * COUNT as usize;
@@ -145,7 +145,8 @@ fn a_block_is_mapped(on_device: OnDevice) -> Result<()> {
     map.fill(5);
     map.unmap()?;
     on_device.run(DOUBLE, &[&buffer], COUNT as usize)?;
-    assert_eq!(contents(&on_device, &buffer)?, [10; COUNT as usize]);
+    let found = contents(&on_device, &buffer)?;
+    assert_elements(&found, &[10; COUNT as usize], "a kernel doubles the 5 that a map wrote");
     Ok(())
 }
 
@@ -365,7 +366,7 @@ fn a_pool_is_an_allocator<K: Kind>(
     assert!(nothing.is_none());
     assert_eq!(counts(&pool), (0, 1, 1023, SIZE));
     block.fill(&on_device.queue, 4)?;
-    assert_eq!(block.contents(&on_device.queue)?, [4; COUNT as usize]);
+    block.assert_holds(&on_device.queue, 4, FILLED)?;
     drop(block);
     assert_eq!(counts(&pool), (1, 0, 1023, 0));
     Ok(())

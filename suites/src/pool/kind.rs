@@ -24,9 +24,18 @@ use clmatrix::memory::{
 use clmatrix::pool::{
     Allocator, DeferredAllocator, ImmediateAllocator, Memory, Pool, PoolOptions, SvmAllocator,
 };
-use clmatrix::{CommandQueue, Event, Kernel, Result};
+use clmatrix::{CommandQueue, Event, Kernel, Result, UserEvent};
 
+use crate::support::gate::{open, waits};
 use crate::support::on_device::OnDevice;
+use crate::support::pattern::assert_elements;
+
+/// The rule by which the pool orders the owners of a block.
+pub const BARRIER: &str = "clEnqueueBarrierWithWaitList on the queue of a block's new owner did not hold back the \
+                           command after it until the command of the former owner was complete (OpenCL 3.0, 5.12)";
+
+/// The rule for a block that has had one owner since it was filled.
+pub const FILLED: &str = "a block holds the value of its last fill";
 
 pub const BUFFERS: PhantomData<Buffer> = PhantomData;
 pub const SVM: PhantomData<SvmAllocation> = PhantomData;
@@ -50,6 +59,14 @@ pub trait Kind: Memory + Clone + Debug + Eq + Hash {
     fn record_use(&self, event: &Event) -> Result<()>;
 
     fn contents(&self, queue: &CommandQueue) -> Result<Vec<u32>>;
+
+    /// Panics unless all numbers are `value`; `rule` says why they are.
+    #[track_caller]
+    fn assert_holds(&self, queue: &CommandQueue, value: u32, rule: &str) -> Result<()> {
+        let found = self.contents(queue)?;
+        assert_elements(&found, &vec![value; found.len()], rule);
+        Ok(())
+    }
 
     /// Copies bytes from the host to this offset.
     fn write(&self, queue: &CommandQueue, offset: usize, bytes: &[u8]) -> Result<()>;
@@ -154,6 +171,13 @@ impl Kind for SvmAllocation {
     }
 
     alike!(SvmPointer);
+}
+
+/// Opens the gate while `work` waits for the commands of a block's former owner, which it must.
+#[track_caller]
+pub fn after_owner<T>(gate: &UserEvent, work: impl FnOnce() -> T) -> T {
+    let rule = format!("{BARRIER}, or the wait list of that command did not (5.11)");
+    waits(gate, open, &rule, work)
 }
 
 /// Enqueues a command that waits for the gate, by cl3.

@@ -14,11 +14,12 @@ use clmatrix::{
 use clmatrix_harness::{CtxFactory, ctx_factory, device};
 use rstest::rstest;
 
-use super::kind::{BUFFERS, Kind, SVM, is_free, pool};
+use super::kind::{BARRIER, BUFFERS, Kind, SVM, after_owner, is_free, pool};
 use super::{pool_in, pool_on};
 use crate::buffer::refusal;
-use crate::support::gate::{gate, meanwhile, open, soon_open};
+use crate::support::gate::{gate, open, soon_open};
 use crate::support::on_device::{OnDevice, on_device, soon};
+use crate::support::pattern::assert_elements;
 
 const SIZE: usize = 4096;
 
@@ -63,7 +64,7 @@ fn an_unordered_pool_lets_earlier_commands_overwrite_reused_blocks<K: Kind>(
     block.fill_unseen(&other, 2, None).wait()?;
     open(&gate);
     first.finish()?;
-    assert_eq!(block.contents(&other)?, [1; SIZE / 4]);
+    block.assert_holds(&other, 1, "the fill of the former owner comes last, behind the gate")?;
     Ok(())
 }
 
@@ -80,14 +81,14 @@ fn an_ordered_pool_protects_reused_blocks_from_earlier_commands<K: Kind>(
     let pool: Pool<K> = one_block(&on_device)?;
     let gate = gate(&on_device.context);
     let id = used(&pool, first, &gate)?;
-    let block = meanwhile(&gate, open, || -> Result<_> {
+    let block = after_owner(&gate, || -> Result<_> {
         let block = pool.allocate_on(&other, SIZE)?;
         block.fill_unseen(&other, 2, None).wait()?;
         Ok(block)
     })?;
     assert_eq!(block.id(), id);
     first.finish()?;
-    assert_eq!(block.contents(&other)?, [2; SIZE / 4]);
+    block.assert_holds(&other, 2, BARRIER)?;
     Ok(())
 }
 
@@ -111,13 +112,13 @@ fn kernels_on_a_block_run_before_its_reuse<K: Kind>(
     old.launch(&mut add, first.after(&gate))?;
     let id = old.id();
     drop(old);
-    let found = meanwhile(&gate, open, || -> Result<_> {
+    let found = after_owner(&gate, || -> Result<_> {
         let new = pool.allocate_on(&other, SIZE)?;
         assert_eq!(new.id(), id);
         new.launch(&mut add, &other)?;
         new.contents(&other)
     })?;
-    assert_eq!(found, [11; SIZE / 4]);
+    assert_elements(&found, &[11; SIZE / 4], BARRIER);
     Ok(())
 }
 
@@ -140,7 +141,7 @@ fn reuse_on_the_same_queue_does_not_wait<K: Kind>(
     let block = pool.allocate(SIZE)?;
     block.fill(queue, 2)?;
     open(&gate);
-    assert_eq!(block.contents(queue)?, [2; SIZE / 4]);
+    block.assert_holds(queue, 2, "commands of an in-order queue run in their order (5.1)")?;
     Ok(())
 }
 
@@ -160,7 +161,7 @@ fn each_queue_reuses_its_own_blocks<K: Kind>(
     let (gate, other_gate) = (gate(&on_device.context), self::gate(&on_device.context));
     let id = used(&pool, first, &gate)?;
     let own = used(&pool, &other, &other_gate)?;
-    assert_ne!(own, id);
+    assert_ne!(own, id, "the block of a fill that waits for a gate, on another queue");
     for _ in 0..3 {
         for (queue, id) in [(first, id), (&other, own)] {
             let block = pool.allocate_on(queue, SIZE)?;
@@ -189,7 +190,7 @@ fn a_queue_waits_for_commands_of_other_queues_on_its_block<K: Kind>(
     let pool: Pool<K> = pool_of(&on_device)?;
     let gate = gate(&on_device.context);
     let mut ids = Vec::new();
-    let (last, found) = meanwhile(&gate, open, || -> Result<_> {
+    let (last, found) = after_owner(&gate, || -> Result<_> {
         for value in 1..=4 {
             let block = pool.allocate(SIZE)?;
             ids.push(block.id());
@@ -204,7 +205,8 @@ fn a_queue_waits_for_commands_of_other_queues_on_its_block<K: Kind>(
         Ok((last, found))
     })?;
     assert!(ids.iter().all(|id| *id == ids[0]), "{ids:?}");
-    assert_eq!((found, pool.managed_bytes()), (vec![4; SIZE / 4], BLOCK));
+    assert_elements(&found, &[4; SIZE / 4], BARRIER);
+    assert_eq!(pool.managed_bytes(), BLOCK, "bytes of one block");
     drop(last);
     other.finish()
 }
@@ -233,7 +235,8 @@ fn a_block_with_completed_events_is_preferred<K: Kind>(
     // It would go first.
     drop(busy);
     let found = soon_open(&gate, || pool.allocate_on(&other, SIZE))?.id();
-    assert!(found == id || ends.status()? == Status::Complete);
+    let has_ended = ends.status()? == Status::Complete;
+    assert!(found == id || has_ended, "a block whose fill waits was preferred to an idle one");
     ends.wait()?;
     Ok(())
 }
@@ -254,7 +257,8 @@ fn a_block_with_pending_commands_is_not_reused_without_a_queue<K: Kind>(
     let id = busy.id();
     drop(busy);
     let other = soon_open(&gate, || pool.allocate(SIZE))?;
-    assert!(other.id() != id || ends.status()? == Status::Complete);
+    let has_ended = ends.status()? == Status::Complete;
+    assert!(other.id() != id || has_ended, "a block whose fill waits was handed out");
     drop(other);
     ends.wait()?;
     // The pool may hear of it later than this thread.
@@ -283,7 +287,7 @@ fn reuse_waits_for_recorded_uses<K: Kind>(
     let old = pool.allocate(SIZE)?;
     let event = old.fill_unseen(&unseen, 1, Some(&gate));
     let id = old.id();
-    let new = meanwhile(&gate, open, || -> Result<_> {
+    let new = after_owner(&gate, || -> Result<_> {
         if by_event {
             old.record_use(&event)?;
         } else {
@@ -296,7 +300,7 @@ fn reuse_waits_for_recorded_uses<K: Kind>(
         unseen.finish()?;
         Ok(new)
     })?;
-    assert_eq!(new.contents(&other)?, [2; SIZE / 4]);
+    new.assert_holds(&other, 2, BARRIER)?;
     Ok(())
 }
 
@@ -320,7 +324,7 @@ fn a_rebound_block_waits_for_its_former_queue<K: Kind>(
         block.fill_unseen(&other, 2, None).wait()
     })?;
     old.wait()?;
-    assert_eq!(block.contents(&other)?, [2; SIZE / 4]);
+    block.assert_holds(&other, 2, BARRIER)?;
     Ok(())
 }
 
@@ -347,7 +351,7 @@ fn a_pool_releases_its_events<K: Kind>(
     for _ in 0..3 {
         let gate = gate(&on_device.context);
         used(&pool, first, &gate)?;
-        meanwhile(&gate, open, || -> Result<_> {
+        after_owner(&gate, || -> Result<_> {
             let block = pool.allocate_on(&other, SIZE)?;
             let event = block.fill_unseen(&unseen, 2, None);
             block.record_use(&event)?;
@@ -445,7 +449,7 @@ fn reuse_on_an_out_of_order_queue_waits<K: Kind>(
     let pool: Pool<K> = one_block(&on_device)?;
     let gate = gate(&on_device.context);
     let id = used(&pool, &on_device.queue, &gate)?;
-    let block = meanwhile(&gate, open, || -> Result<_> {
+    let block = after_owner(&gate, || -> Result<_> {
         let block = pool.allocate_on(&loose, SIZE)?;
         assert_eq!(block.id(), id);
         if is_seen {
@@ -456,7 +460,7 @@ fn reuse_on_an_out_of_order_queue_waits<K: Kind>(
         }
         Ok(block)
     })?;
-    assert_eq!(block.contents(&on_device.queue)?, [2; SIZE / 4]);
+    block.assert_holds(&on_device.queue, 2, BARRIER)?;
     Ok(())
 }
 

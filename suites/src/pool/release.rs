@@ -9,7 +9,7 @@ use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
 
 use super::counts;
-use super::kind::{BUFFERS, Kind, SVM, pool};
+use super::kind::{BARRIER, BUFFERS, FILLED, Kind, SVM, after_owner, pool};
 use crate::buffer::refusal;
 use crate::support::gate::{gate, meanwhile, open};
 use crate::support::on_device::{OnDevice, on_device};
@@ -54,8 +54,8 @@ fn a_block_released_on_a_queue_is_reused_after_the_marker<K: Kind>(
     block.fill_unseen(&other, 1, Some(&gate));
     let released = block.enqueue_release(&other)?;
     assert_eq!(counts(&pool), (1, 0, BLOCK, 0));
-    let block = meanwhile(&gate, open, || used_again(&pool, id, home, &other))?;
-    assert_eq!(block.contents(home)?, [2; SIZE / 4]);
+    let block = after_owner(&gate, || used_again(&pool, id, home, &other))?;
+    block.assert_holds(home, 2, BARRIER)?;
     assert_eq!(released.status()?, Status::Complete);
     Ok(())
 }
@@ -76,7 +76,7 @@ fn a_block_released_after_an_event_is_reused_after_it<K: Kind>(
     let block = pool.allocate(SIZE)?;
     let id = block.id();
     let released = block.enqueue_release(home.after(&gate))?;
-    meanwhile(&gate, open, || used_again(&pool, id, &other, home))?;
+    after_owner(&gate, || used_again(&pool, id, &other, home))?;
     released.wait()
 }
 
@@ -106,7 +106,7 @@ fn objects_of_another_context_are_refused<K: Kind>(
     assert_eq!(counts(&pool), (1, 0, BLOCK, 0));
     let block = pool.allocate(SIZE)?;
     block.fill(queue, 2)?;
-    assert_eq!(block.contents(queue)?, [2; SIZE / 4]);
+    block.assert_holds(queue, 2, FILLED)?;
     open(&foreign_event);
     Ok(())
 }
@@ -134,7 +134,7 @@ fn a_release_of_a_mapped_block_is_refused<K: Kind>(
     map.fill(1);
     assert_eq!(map[..], [1; SIZE / 4]);
     drop(map);
-    assert_eq!(other.contents(queue)?, [2; SIZE / 4]);
+    other.assert_holds(queue, 2, FILLED)?;
     Ok(())
 }
 
@@ -157,8 +157,8 @@ fn a_bound_block_is_reused_after_the_commands_of_its_queue<K: Kind>(
     drop(block);
     // There, nothing is waited for.
     assert_eq!(pool.allocate_on(&other, SIZE)?.id(), id);
-    let block = meanwhile(&gate, open, || used_again(&pool, id, home, &other))?;
-    assert_eq!(block.contents(home)?, [2; SIZE / 4]);
+    let block = after_owner(&gate, || used_again(&pool, id, home, &other))?;
+    block.assert_holds(home, 2, BARRIER)?;
     Ok(())
 }
 
@@ -178,12 +178,12 @@ fn a_rebound_block_is_used_after_the_commands_of_its_former_queue<K: Kind>(
     let mut block = pool.allocate(SIZE)?;
     let id = block.id();
     block.fill_unseen(home, 1, Some(&gate));
-    let block = meanwhile(&gate, open, || -> Result<_> {
+    let block = after_owner(&gate, || -> Result<_> {
         block.bind_to_queue(&other)?;
         drop(block);
         used_again(&pool, id, &other, home)
     })?;
-    assert_eq!(block.contents(&other)?, [2; SIZE / 4]);
+    block.assert_holds(&other, 2, BARRIER)?;
     Ok(())
 }
 
@@ -203,7 +203,7 @@ fn unbind_from_queue_waits_for_the_commands_of_the_queue<K: Kind>(
     let id = block.id();
     block.fill_unseen(home, 1, Some(&gate));
     meanwhile(&gate, open, || block.unbind_from_queue())?;
-    assert_eq!(block.contents(&other)?, [1; SIZE / 4]);
+    block.assert_holds(&other, 1, FILLED)?;
     // Later commands of the queue do not concern the block.
     let gate = self::gate(&on_device.context);
     let elsewhere = pool.allocate(2 * SIZE)?;
@@ -212,7 +212,7 @@ fn unbind_from_queue_waits_for_the_commands_of_the_queue<K: Kind>(
     let block = pool.allocate_on(&other, SIZE)?;
     assert_eq!(block.id(), id);
     block.fill_unseen(&other, 2, None).wait()?;
-    assert_eq!(block.contents(&other)?, [2; SIZE / 4]);
+    block.assert_holds(&other, 2, FILLED)?;
     open(&gate);
     home.finish()
 }

@@ -14,6 +14,7 @@ use clmatrix_harness::device;
 use rstest::rstest;
 
 use super::faulty::Capped;
+use super::kind::{BARRIER, FILLED, Kind, after_owner};
 use super::{counts, pool_on, slabs_of};
 use crate::buffer::bytes_in;
 use crate::support::gate::{fail, gate, meanwhile, open, soon_open};
@@ -73,12 +74,6 @@ fn place(part: &PooledBuffer) -> (usize, usize) {
 
 fn root(part: &Buffer) -> usize {
     part.parent().expect("it is a region").as_raw().addr()
-}
-
-fn is_of(queue: &CommandQueue, buffer: &Buffer, value: u32) -> Result<bool> {
-    let mut found = vec![0_u32; buffer.size() / 4];
-    enqueue_copy(queue, &mut found, buffer, ..)?;
-    Ok(found.iter().all(|found| *found == value))
 }
 
 #[rstest]
@@ -201,7 +196,8 @@ fn adjacent_free_ranges_are_merged(on_device: OnDevice) -> Result<()> {
     assert_eq!((root(&most), place(&most)), (whole, (ROOT / 4, ROOT)));
     enqueue_fill(&on_device.queue, &*most, &7_u32, ..)?;
     enqueue_fill(&on_device.queue, &*first, &8_u32, ..)?;
-    assert!(is_of(&on_device.queue, &most, 7)? && is_of(&on_device.queue, &first, 8)?);
+    most.assert_holds(&on_device.queue, 7, FILLED)?;
+    first.assert_holds(&on_device.queue, 8, FILLED)?;
     drop((first, most));
     assert_eq!(pool.counts(), (0, 2 * ROOT, 0));
     let all = pool.allocate(ROOT)?;
@@ -249,7 +245,8 @@ fn keeps_its_bytes<T>(
     let again = pool.allocate(ROOT / 2)?;
     let in_first = root(&again) == whole;
     assert_eq!((in_first, place(&again)), (true, (0, ROOT / 2)));
-    assert!(is_of(&on_device.queue, &again, 5)? && is_of(&on_device.queue, &other, 6)?);
+    again.assert_holds(&on_device.queue, 5, FILLED)?;
+    other.assert_holds(&on_device.queue, 6, FILLED)?;
     assert_eq!(pool.counts(), (2, 2 * ROOT, ROOT));
     Ok(())
 }
@@ -300,16 +297,15 @@ fn comes_after(
     let old_place = (root(&old), place(&old));
     enqueue_fill(first.after(&gate), &old, &1_u32, ..)?;
     drop(old);
-    let is_right = meanwhile(&gate, open, || -> Result<_> {
+    after_owner(&gate, || -> Result<_> {
         let new = pool.allocate_on(other, 4096)?;
         assert_eq!((root(&new), place(&new)), old_place);
         enqueue_fill(other, &*new, &2_u32, ..)?;
-        is_of(other, &new, 2)
+        new.assert_holds(other, 2, BARRIER)
     })?;
-    assert!(is_right);
     first.finish()?;
     let third = pool.allocate_on(other, 4096)?;
-    assert!(is_of(other, &third, 2)?);
+    third.assert_holds(other, 2, BARRIER)?;
     Ok(())
 }
 
@@ -351,9 +347,9 @@ fn reuse_of_a_part_waits_for_recorded_uses(on_device: OnDevice) -> Result<()> {
     let elsewhere = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
     // As if it was a use of the region.
     enqueue_fill(other.after(&gate), &elsewhere, &1_u32, ..)?;
-    old.record_use(&enqueue_marker(&other)?)?;
+    MemoryObject::record_use(&*old, &enqueue_marker(&other)?)?;
     drop(old);
-    meanwhile(&gate, open, || -> Result<_> {
+    after_owner(&gate, || -> Result<_> {
         let new = pool.allocate(256)?;
         enqueue_fill(&on_device.queue, &*new, &2_u32, ..)?;
         on_device.queue.finish()
@@ -404,7 +400,8 @@ fn a_part_with_a_failed_command_is_reused(
     let part = allocate(&pool)?;
     assert_eq!((root(&part), place(&part), pool.counts()), (at.0, at.1, (2, ROOT, 8192)));
     enqueue_fill(queue, &*part, &2_u32, ..)?;
-    assert!(is_of(queue, &part, 2)? && is_of(queue, &neighbour, 3)?);
+    part.assert_holds(queue, 2, FILLED)?;
+    neighbour.assert_holds(queue, 3, FILLED)?;
     Ok(())
 }
 
@@ -424,7 +421,7 @@ fn parts_with_pending_commands_are_not_reused_without_a_queue(on_device: OnDevic
     enqueue_fill(&other, &*new, &2_u32, ..)?;
     other.finish()?;
     ends.wait()?;
-    assert!(is_of(&other, &new, 2)?);
+    new.assert_holds(&other, 2, BARRIER)?;
     drop(new);
     // The pool may hear of it later than this thread.
     let is_back = soon(|| {
@@ -519,7 +516,8 @@ fn slabs_without_parts_are_freed_when_memory_runs_out(on_device: OnDevice) -> Re
     assert_eq!((allocator.alive(), slabs.reserved_bytes()), (2 * ROOT + MORE, 2 * ROOT + MORE));
     enqueue_fill(&on_device.queue, &*large, &2_u32, ..)?;
     enqueue_fill(&on_device.queue, &*first, &3_u32, ..)?;
-    assert!(is_of(&on_device.queue, &large, 2)? && is_of(&on_device.queue, &first, 3)?);
+    large.assert_holds(&on_device.queue, 2, FILLED)?;
+    first.assert_holds(&on_device.queue, 3, FILLED)?;
     Ok(())
 }
 
@@ -534,7 +532,7 @@ fn free_unused_frees_slabs_without_parts(on_device: OnDevice) -> Result<()> {
     pool.slabs.free_unused();
     assert_eq!(pool.counts(), (1, 2 * ROOT, 16));
     enqueue_fill(&on_device.queue, &clone, &3_u32, ..)?;
-    assert!(is_of(&on_device.queue, &clone, 3)?);
+    clone.assert_holds(&on_device.queue, 3, FILLED)?;
     drop(clone);
     thread::scope(|scope| {
         scope.spawn(|| pool.slabs.free_unused());
@@ -555,16 +553,16 @@ fn a_part_outlives_its_pool(on_device: OnDevice) -> Result<()> {
     let clone = second.clone();
     drop(pool);
     enqueue_fill(&on_device.queue, &*first, &9_u32, ..)?;
-    assert!(is_of(&on_device.queue, &first, 9)?);
+    first.assert_holds(&on_device.queue, 9, FILLED)?;
     let whole = first.parent().expect("it is a region");
     drop((first, second));
     enqueue_fill(&on_device.queue, &clone, &8_u32, ..)?;
-    assert!(is_of(&on_device.queue, &clone, 8)?);
+    clone.assert_holds(&on_device.queue, 8, FILLED)?;
     drop(clone);
     // The pool's own is gone. The library releases the event of a fill when a later command finds the
     // fill complete.
     let is_alone = || {
-        is_of(&on_device.queue, &whole, 8)?;
+        whole.contents(&on_device.queue)?;
         Ok(whole.reference_count()? == 1)
     };
     assert!(soon(is_alone)?);
@@ -587,7 +585,8 @@ fn threads_share_slabs(on_device: OnDevice) -> Result<()> {
                 enqueue_fill(queue, &**part, &value, ..)?;
             }
             for part in &parts {
-                assert!(is_of(queue, part, value)?, "thread {number}, round {round}");
+                let rule = format!("{FILLED}, here in round {round} of thread {number}");
+                part.assert_holds(queue, value, &rule)?;
             }
         }
         Ok(())

@@ -3,10 +3,14 @@
 use std::thread;
 use std::time::Duration;
 
-use clmatrix::{Context, UserEvent};
+use clmatrix::{Context, Event, Result, UserEvent};
 
 /// How long a command gets to run too early, or a test to begin waiting.
 pub const A_MOMENT: Duration = Duration::from_millis(50);
+
+/// The rule of commands that a test finds complete too early.
+pub const EARLY: &str = "a command ran before the events of its wait list, or a blocking call returned before its \
+                         command was complete (OpenCL 3.0, 5.11)";
 
 /// An event that ends when the test says so.
 pub fn gate(context: &Context) -> UserEvent {
@@ -31,15 +35,33 @@ pub fn fail(gate: &UserEvent) {
 /// if it returns within a moment.
 #[track_caller]
 pub fn meanwhile<T>(gate: &UserEvent, then: fn(&UserEvent), work: impl FnOnce() -> T) -> T {
-    thread::scope(|scope| {
+    waits(gate, then, EARLY, work)
+}
+
+/// The same for work that waits by another rule.
+#[track_caller]
+pub fn waits<T>(gate: &UserEvent, then: fn(&UserEvent), rule: &str, work: impl FnOnce() -> T) -> T {
+    let (done, has_waited) = thread::scope(|scope| {
         scope.spawn(|| {
             thread::sleep(A_MOMENT);
             then(gate);
         });
         let done = work();
-        assert!(gate.status().expect("the gate's status").has_ended(), "it did not wait");
-        done
-    })
+        (done, gate.status().expect("the gate's status").has_ended())
+    });
+    assert!(has_waited, "{rule}: the work ended while the user event of the test was not complete");
+    done
+}
+
+/// Panics if the command of `call` is complete, which waits for a gate that is closed.
+#[track_caller]
+pub fn assert_waits(command: &Event, call: &str) -> Result<()> {
+    let status = command.status()?;
+    assert!(
+        !status.has_ended(),
+        "{call} while the user event of the test is not complete: {status:?}; {EARLY}"
+    );
+    Ok(())
 }
 
 /// Makes `fails` fail while `work` waits for commands behind `opens`, and then opens that.

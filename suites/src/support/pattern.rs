@@ -87,6 +87,16 @@ pub fn assert_same(found: &[u8], expected: &[u8], what: impl Display) {
     }
 }
 
+/// Panics unless all elements are as expected; `rule` says why they are.
+#[track_caller]
+pub fn assert_elements(found: &[u32], expected: &[u32], rule: &str) {
+    let count = expected.len();
+    assert_eq!(found.len(), count, "{rule}: the number of elements");
+    if let Some(at) = (0..count).find(|at| found[*at] != expected[*at]) {
+        panic!("{rule}: element {at} of {count} is {}, not {}", found[at], expected[at]);
+    }
+}
+
 /// Compares bytes, and names the first one that differs.
 pub fn same(found: &[u8], expected: &[u8], what: impl Display) -> Result<(), String> {
     // Much faster than the search below, of which few tests have need.

@@ -26,8 +26,8 @@ fn a_buffer_shares_the_bytes_of_its_svm(
     let svm = svm_of(&on_device, flags, &counting(8))?;
     let buffer = svm.as_buffer(MemFlags::READ_WRITE, ..)?;
     assert_eq!(MemoryObject::size(&buffer), 32);
-    assert!(buffer.uses_svm_pointer()?);
-    assert_eq!(buffer.host_ptr()?, svm.svm_ptr().cast_const());
+    assert!(buffer.uses_svm_pointer()?, "CL_MEM_USES_SVM_POINTER is CL_FALSE");
+    assert_eq!(buffer.host_ptr()?, svm.svm_ptr().cast_const(), "CL_MEM_HOST_PTR");
     on_device.run(DOUBLE, &[&buffer], 8)?;
     on_device.queue.finish()?;
     assert_on_device(&on_device, &svm, &[0, 2, 4, 6, 8, 10, 12, 14]);
@@ -134,7 +134,8 @@ fn a_map_waits_for_commands_on_the_buffer(on_device: OnDevice) -> Result<()> {
     let buffer = svm.as_buffer(MemFlags::READ_WRITE, ..)?;
     let gate = gate(&on_device.context);
     enqueue_fill(on_device.another_queue().after(&gate), &buffer, &7_u32, ..)?;
-    assert_eq!(meanwhile(&gate, open, || contents(&on_device, &svm))?, [7; 4]);
+    let found = meanwhile(&gate, open, || contents(&on_device, &svm))?;
+    assert_eq!(found, [7; 4], "clEnqueueSVMMap shows clEnqueueFillBuffer of the same bytes");
     Ok(())
 }
 
@@ -183,10 +184,10 @@ fn as_buffer_waits_for_commands_that_write_its_bytes(
         }
     };
     let buffer = meanwhile(&gate, open, || svm.as_buffer(MemFlags::READ_WRITE, ..))?;
-    assert_eq!(written.status()?, Status::Complete, "it did not wait");
+    assert_eq!(written.status()?, Status::Complete, "the {what} before the buffer was created");
     let mut found = [0_u32; 4];
     enqueue_copy(&on_device.queue, &mut found, &buffer, ..)?;
-    assert_eq!(found, [8; 4]);
+    assert_eq!(found, [8; 4], "the buffer shows the {what} of its memory");
     Ok(())
 }
 

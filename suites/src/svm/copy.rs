@@ -7,7 +7,7 @@ use rstest::rstest;
 use super::{COARSE, FINE, assert_on_device, bytes_in, double, svm_of, svm_with};
 use crate::buffer::{counting, refusal};
 use crate::copy::linear;
-use crate::support::gate::{A_MOMENT, fail, gate, meanwhile, open};
+use crate::support::gate::{A_MOMENT, EARLY, assert_waits, fail, gate, meanwhile, open};
 use crate::support::on_device::{OnDevice, on_device};
 use crate::support::pattern::{SIZES, assert_moved, assert_same, before, bytes, source};
 
@@ -71,9 +71,10 @@ fn svm_has_the_methods_of_buffers(on_device: OnDevice) -> Result<()> {
     other.fill(queue, &7_u16)?;
     let mut host = [0_u16; 11];
     other.read(queue, &mut host)?;
-    assert_eq!(host, [7; 11]);
+    assert_eq!(host, [7; 11], "the numbers of clEnqueueSVMMemFill");
     other.write_async(queue, vec![8_u32; 6])?.wait()?;
-    assert_eq!(other.read_async(queue, vec![0_u32; 6])?.wait()?, [8; 6]);
+    let read = other.read_async(queue, vec![0_u32; 6])?.wait()?;
+    assert_eq!(read, [8; 6], "the numbers that clEnqueueSVMMemcpy wrote");
     assert_eq!(refusal(other.to_vec::<[u8; 5]>(queue)), "CL_INVALID_VALUE");
     Ok(())
 }
@@ -186,7 +187,7 @@ fn a_copy_of_owned_memory_does_not_block(on_device: OnDevice) -> Result<()> {
     let read = enqueue_copy(&on_device.queue, vec![9_u32; 4], &svm, ..)?;
     std::thread::sleep(A_MOMENT);
     for event in [written.event(), read.event()] {
-        assert!(!event.status()?.has_ended(), "it did not wait");
+        assert_waits(event, "clEnqueueSVMMemcpy")?;
     }
     open(&gate);
     assert_eq!(written.wait()?, counting(4));
@@ -202,7 +203,7 @@ fn a_copy_waits_for_its_wait_list(on_device: OnDevice) -> Result<()> {
     let filled = enqueue_fill(on_device.another_queue().after(&gate), &svm, &5_u32, ..)?;
     let mut host = [0_u32; 4];
     meanwhile(&gate, open, || enqueue_copy(on_device.queue.after(&filled), &mut host, &svm, ..))?;
-    assert_eq!(host, [5; 4]);
+    assert_eq!(host, [5; 4], "clEnqueueSVMMemcpy: {EARLY}");
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use rstest::rstest;
 
 use super::{COARSE, FINE, assert_on_device, bytes_in, contents, svm_of, svm_with};
 use crate::buffer::{counting, refusal};
-use crate::support::gate::{gate, open};
+use crate::support::gate::{EARLY, gate, open};
 use crate::support::on_device::{OnDevice, on_device};
 use crate::support::pattern::{SIZES, assert_moved, before, check_moved, source};
 use crate::support::property::holds_for;
@@ -112,7 +112,7 @@ fn a_fill_waits_for_its_wait_list(on_device: OnDevice) -> Result<()> {
     enqueue_copy(&on_device.another_queue(), &mut before, &svm, ..)?;
     open(&gate);
     filled.wait()?;
-    assert_eq!(before[..], counting(4), "it did not wait");
-    assert_eq!(contents(&on_device, &svm)?, [7; 4]);
+    assert_eq!(before[..], counting(4), "clEnqueueSVMMemFill: {EARLY}");
+    assert_eq!(contents(&on_device, &svm)?, [7; 4], "a fill that has been waited for");
     Ok(())
 }

@@ -21,7 +21,7 @@ fn svm_outlives_the_context_handle(on_device: OnDevice) -> Result<()> {
     drop(svm.map_read_write::<u32>(&queue, ..)?);
     let mut found = [0_u32; 4];
     enqueue_copy(&queue, &mut found, &svm, ..)?;
-    assert_eq!(found, [7; 4]);
+    assert_eq!(found, [7; 4], "clEnqueueSVMMemcpy shows the fill before a map");
     drop(queue);
     drop(svm);
     Ok(())
@@ -76,7 +76,7 @@ fn a_command_outlives_its_queue_handle(on_device: OnDevice) -> Result<()> {
     drop(queue);
     open(&gate);
     filled.wait()?;
-    assert_eq!(contents(&on_device, &svm)?, [7; 4]);
+    assert_eq!(contents(&on_device, &svm)?, [7; 4], "a fill that has been waited for");
     Ok(())
 }
 

@@ -15,7 +15,7 @@ use crate::buffer::{counting, refusal};
 use crate::support::gate::{fail, gate, meanwhile, open};
 use crate::support::mib::MiB;
 use crate::support::on_device::{OnDevice, on_device};
-use crate::support::pattern::{SIZES, assert_moved, assert_same, before, source};
+use crate::support::pattern::{SIZES, assert_elements, assert_moved, assert_same, before, source};
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
@@ -62,7 +62,7 @@ fn a_map_of_a_range_leaves_the_rest_unchanged(on_device: OnDevice) -> Result<()>
     enqueue_fill(&on_device.queue, &svm, &7_u32, 16..)?;
     enqueue_fill(&on_device.queue, &svm, &6_u32, ..8)?;
     let other = svm.map_read_write::<u32>(&on_device.queue, 4..)?;
-    assert_eq!(other[..], [7; 4]);
+    assert_eq!(other[..], [7; 4], "clEnqueueSVMMap shows the fill before it");
     drop((map, other));
     assert_on_device(&on_device, &svm, &[6, 6, 9, 9, 7, 7, 7, 7]);
     Ok(())
@@ -181,7 +181,7 @@ fn a_map_waits_for_commands_of_another_queue(on_device: OnDevice) -> Result<()> 
     let other_queue = on_device.another_queue();
     enqueue_fill(other_queue.after(&gate), &svm, &7_u32, ..)?;
     let found = meanwhile(&gate, open, || contents(&on_device, &svm))?;
-    assert_eq!(found, [7; 4]);
+    assert_eq!(found, [7; 4], "clEnqueueSVMMap shows the fill before it, of another queue");
     Ok(())
 }
 
@@ -328,6 +328,6 @@ fn overlapping_maps_for_reading_are_unmapped_in_any_order(on_device: OnDevice) -
     open(&gate);
     assert_eq!(first.wait()?[..], counting(64));
     enqueue_fill(&on_device.queue, &svm, &7_u32, ..)?;
-    assert_eq!(contents(&on_device, &svm)?, [7; 64]);
+    assert_elements(&contents(&on_device, &svm)?, &[7; 64], "clEnqueueSVMMemFill after the maps");
     Ok(())
 }

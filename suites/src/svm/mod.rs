@@ -21,8 +21,8 @@ mod unsupported;
 use clmatrix::launch::KernelArg;
 use clmatrix::memory::{Buffer, MemFlags, SvmAllocation, SvmFlags, SvmPointer, enqueue_copy};
 use clmatrix::{CommandQueue, Event, Result};
-use clmatrix_harness::skip;
 
+use crate::support::excuse::Excuse;
 use crate::support::mib::MiB;
 use crate::support::on_device::{OnDevice, soon};
 
@@ -43,14 +43,13 @@ fn svm_with(on_device: &OnDevice, flags: SvmFlags, bytes: &[u8]) -> Result<SvmAl
     Ok(svm)
 }
 
-/// Memory for one [`MiB`] at an address that does not suit it. A driver may align all blocks to 1 MiB; the
-/// test is skipped then.
+/// Memory for one [`MiB`] at an address that does not suit it.
 fn misaligned(on_device: &OnDevice, flags: SvmFlags) -> Result<SvmAllocation> {
     let block = |_| SvmAllocation::new(&on_device.context, size_of::<MiB>(), 0, flags);
     let blocks = (0..8).map(block).collect::<Result<Vec<_>>>()?;
     let suits = |svm: &SvmAllocation| svm.svm_ptr().cast::<MiB>().is_aligned();
     let misaligned = blocks.into_iter().find(|svm| !suits(svm));
-    Ok(misaligned.unwrap_or_else(|| skip!("all blocks begin at multiples of 1 MiB")))
+    Ok(misaligned.unwrap_or_else(|| Excuse::AlignedBlocks.skip()))
 }
 
 /// Frees the memory on `queue`, and returns whether it could: the driver may be done with a buffer of it
@@ -90,7 +89,11 @@ where
     for<'a> &'a S: KernelArg<'a>,
 {
     let wrong = count_wrong(on_device, svm, expected).expect("the device compares");
-    assert_eq!(wrong, 0, "elements of {} are not as expected", expected.len());
+    assert!(
+        wrong == 0,
+        "a kernel finds {wrong} of {} elements wrong in the memory",
+        expected.len()
+    );
 }
 
 fn count_wrong<S: SvmPointer>(on_device: &OnDevice, svm: &S, expected: &[u32]) -> Result<u32>

@@ -11,11 +11,15 @@ use rstest::rstest;
 
 use super::{COARSE, FINE, is_released_soon, svm_of};
 use crate::buffer::{counting, refusal};
-use crate::support::gate::{A_MOMENT, fail, gate, meanwhile, open};
+use crate::support::gate::{A_MOMENT, assert_waits, fail, gate, meanwhile, open};
 use crate::support::on_device::{OnDevice, on_device, soon};
+use crate::support::pattern::assert_elements;
 
 /// Enough for the driver to take it from the system, and give it back.
 const MANY: u32 = 1 << 18;
+
+/// The rule of a kernel that reads memory, and of the free of it.
+const FREED: &str = "clEnqueueSVMFree frees memory after the commands before it, and those of its wait list (5.6.1)";
 
 fn many(value: u32) -> Vec<u32> {
     vec![value; MANY as usize]
@@ -73,8 +77,8 @@ fn dropped_svm_waits_for_its_kernels(
     // Not the last.
     drop(clone);
     meanwhile(&gate, open, || drop(svm));
-    assert!(is_over(&copied)?, "it did not wait");
-    assert_eq!(found_in(&on_device, &out)?, many(7));
+    assert!(is_over(&copied)?, "the memory was dropped before its kernel was complete");
+    assert_elements(&found_in(&on_device, &out)?, &many(7), FREED);
     Ok(())
 }
 
@@ -91,7 +95,7 @@ fn svm_bound_to_a_queue_is_freed_on_the_queue(on_device: OnDevice) -> Result<()>
     drop(svm);
     let _others = take_what_is_free(&on_device)?;
     open(&gate);
-    assert_eq!(found_in(&on_device, &out)?, many(7));
+    assert_elements(&found_in(&on_device, &out)?, &many(7), FREED);
     queue.finish()?;
     Ok(())
 }
@@ -109,7 +113,7 @@ fn svm_bound_to_a_queue_is_freed_after_commands_of_other_queues(on_device: OnDev
     thread::sleep(A_MOMENT);
     let _others = take_what_is_free(&on_device)?;
     open(&gate);
-    assert_eq!(found_in(&on_device, &out)?, many(7));
+    assert_elements(&found_in(&on_device, &out)?, &many(7), FREED);
     queue.finish()?;
     Ok(())
 }
@@ -125,11 +129,11 @@ fn enqueue_release_waits_for_its_wait_list_and_queue(on_device: OnDevice) -> Res
     let released = svm.enqueue_release(queue.after(&gates[2]))?;
     for gate in &gates {
         thread::sleep(A_MOMENT);
-        assert!(!is_over(&released)?, "it did not wait");
+        assert_waits(&released, "clEnqueueSVMFree")?;
         open(gate);
     }
     released.wait()?;
-    assert_eq!(found_in(&on_device, &out)?, many(7));
+    assert_elements(&found_in(&on_device, &out)?, &many(7), FREED);
     Ok(())
 }
 
@@ -178,7 +182,8 @@ fn svm_of_a_failed_unmap_is_not_released(
     fail(&gate);
     // Without a flush, the status may never change. The driver may refuse the flush after the failure.
     _ = queue.flush();
-    assert!(soon(|| Ok(unmapped.status()?.has_ended()))?);
+    let has_ended = soon(|| Ok(unmapped.status()?.has_ended()))?;
+    assert!(has_ended, "clEnqueueSVMUnmap has not ended, although its wait list failed");
     let other = on_device.another_queue();
     if noticed {
         assert_eq!(refusal(svm.map_read::<u32>(&other, ..)), "CL_INVALID_OPERATION");
@@ -199,7 +204,7 @@ fn svm_of_a_failed_map_is_released(on_device: OnDevice) -> Result<()> {
     let mapped = map.event().clone();
     drop(map);
     fail(&gate);
-    assert!(mapped.wait().is_err());
+    mapped.wait().expect_err("clEnqueueSVMMap succeeded, although its wait list failed");
     match svm.enqueue_release(&on_device.queue) {
         Ok(released) => _ = released.wait(),
         Err(back) => assert!(back.error.detail().is_empty(), "it counts as mapped: {}", back.error),
@@ -249,7 +254,7 @@ fn rebound_svm_is_freed_after_its_former_queue(on_device: OnDevice) -> Result<()
     svm.bind_to_queue(&second)?;
     let released = svm.enqueue_release(&second)?;
     thread::sleep(A_MOMENT);
-    assert!(!is_over(&released)?, "it did not wait");
+    assert_waits(&released, "clEnqueueSVMFree, behind a barrier of its queue,")?;
     open(&gate);
     released.wait()?;
     assert_eq!(released.queue(), Some(second));

@@ -14,7 +14,7 @@ use crate::buffer::{counting, refusal};
 use crate::support::gate::{fail, fail_then_open, gate, meanwhile, open};
 use crate::support::logger::panics_as_it_logs;
 use crate::support::on_device::{OnDevice, on_device};
-use crate::support::pattern::{SIZES, assert_moved, before, source};
+use crate::support::pattern::{SIZES, assert_elements, assert_moved, before, source};
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "system"))]
@@ -87,7 +87,7 @@ fn into_inner_waits_for_commands(on_device: OnDevice) -> Result<()> {
     let gate = gate(&on_device.context);
     enqueue_fill(on_device.queue.after(&gate), &svm, &7_u32, ..)?;
     let memory = meanwhile(&gate, open, || svm.into_inner())?;
-    assert_eq!(memory, vec![7; 1 << 16]);
+    assert_elements(&memory, &[7; 1 << 16], "clEnqueueSVMMemFill before the memory was returned");
     Ok(())
 }
 
@@ -99,7 +99,7 @@ fn dropped_system_svm_waits_for_commands(on_device: OnDevice) -> Result<()> {
     let gate = gate(&on_device.context);
     let filled = enqueue_fill(on_device.queue.after(&gate), &svm, &7_u32, ..)?;
     meanwhile(&gate, open, || drop(svm));
-    assert_eq!(filled.status()?, clmatrix::Status::Complete, "it did not wait");
+    assert_eq!(filled.status()?, clmatrix::Status::Complete, "the fill before the memory's end");
     Ok(())
 }
 
