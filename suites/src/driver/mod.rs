@@ -18,5 +18,6 @@ mod memory;
 mod object;
 mod order;
 mod prelude;
+mod queries;
 mod query;
 mod sizes;
