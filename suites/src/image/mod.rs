@@ -86,7 +86,7 @@ fn image_of(on_device: &OnDevice, image_type: ImageType, flags: MemFlags) -> Res
 /// and BGRA for one type.
 fn or_skip(image: Result<Image>) -> Result<Image> {
     match image {
-        // The driver's errors have no detail.
+        // The library's: clGetSupportedImageFormats does not list the format. The driver's errors have no detail.
         Err(error)
             if error.code_name() == "CL_IMAGE_FORMAT_NOT_SUPPORTED"
                 && !error.detail().is_empty() =>
