@@ -13,6 +13,7 @@ mod callback;
 mod command;
 mod events;
 mod findings;
+mod formats;
 mod lives;
 mod memory;
 mod object;

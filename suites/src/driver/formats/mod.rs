@@ -1,0 +1,241 @@
+//! Formats of images: which ones a device has, and what commands and kernels make of the pixels (5.3;
+//! OpenCL C 6.15.15 and 8).
+
+mod format;
+mod host;
+mod kernel;
+mod pitches;
+mod samplers;
+
+use std::fmt;
+
+use clmatrix::cl3::memory::*;
+use clmatrix::cl3::types::{cl_image_desc, cl_mem_flags};
+
+use super::api::{UNWRITTEN, enqueued};
+use super::bench::no_image;
+use super::prelude::*;
+use format::Format;
+
+/// The types of images.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Type {
+    OneD,
+    OfBuffer,
+    OneDArray,
+    TwoD,
+    TwoDArray,
+    ThreeD,
+}
+
+/// Declares a test with a case for each type of images.
+macro_rules! per_type {
+    (fn $name:ident($bench:ident, $of_type:ident) $body:block) => {
+        #[rstest]
+        #[case::one_d($crate::driver::formats::Type::OneD)]
+        #[case::of_buffer($crate::driver::formats::Type::OfBuffer)]
+        #[case::one_d_array($crate::driver::formats::Type::OneDArray)]
+        #[case::two_d($crate::driver::formats::Type::TwoD)]
+        #[case::two_d_array($crate::driver::formats::Type::TwoDArray)]
+        #[case::three_d($crate::driver::formats::Type::ThreeD)]
+        #[clmatrix_harness::test(requires(images))]
+        fn $name(#[from(bench)] $bench: Bench, #[case] $of_type: Type) $body
+    };
+}
+
+use per_type;
+
+impl Type {
+    /// The constant, the type in kernels, and the pixels of these tests; the layers of an array are the last
+    /// dimension.
+    fn row(self) -> (Named<u32>, &'static str, [usize; 3]) {
+        match self {
+            Self::OneD => (named!(CL_MEM_OBJECT_IMAGE1D), "1d", [5, 1, 1]),
+            Self::OfBuffer => (named!(CL_MEM_OBJECT_IMAGE1D_BUFFER), "1d_buffer", [5, 1, 1]),
+            Self::OneDArray => (named!(CL_MEM_OBJECT_IMAGE1D_ARRAY), "1d_array", [5, 4, 1]),
+            Self::TwoD => (named!(CL_MEM_OBJECT_IMAGE2D), "2d", [5, 4, 1]),
+            Self::TwoDArray => (named!(CL_MEM_OBJECT_IMAGE2D_ARRAY), "2d_array", [5, 4, 3]),
+            Self::ThreeD => (named!(CL_MEM_OBJECT_IMAGE3D), "3d", [5, 4, 3]),
+        }
+    }
+
+    fn whole(self) -> Region {
+        Region { origin: [0; 3], size: self.row().2 }
+    }
+
+    /// All but the first and the last pixel of each dimension.
+    fn part(self) -> Region {
+        let size = self.row().2.map(|size| if size > 1 { size - 2 } else { 1 });
+        Region { origin: self.row().2.map(|size| usize::from(size > 1)), size }
+    }
+
+    /// The place of a pixel among all of them.
+    fn index(self, [x, y, z]: [usize; 3]) -> usize {
+        (z * self.row().2[1] + y) * self.row().2[0] + x
+    }
+}
+
+/// A box of pixels.
+#[derive(Clone, Copy, Debug)]
+struct Region {
+    origin: [usize; 3],
+    size: [usize; 3],
+}
+
+impl Region {
+    /// The positions of its pixels, in the order of memory.
+    fn pixels(self) -> impl Iterator<Item = [usize; 3]> {
+        let ([x, y, z], [width, height, depth]) = (self.origin, self.size);
+        (0..width * height * depth)
+            .map(move |i| [x + i % width, y + i / width % height, z + i / width / height])
+    }
+}
+
+/// The values of the formats that a device lists (5.3.2).
+fn list(bench: &Bench, of_type: Type, flags: cl_mem_flags) -> Vec<[u32; 2]> {
+    let (context, of_type, mut count) = (bench.context, of_type.row().0.value, 0);
+    let mut formats = vec![[0; 2]; 1000];
+    let (list, n) = (formats.as_mut_ptr().cast(), &raw mut count);
+    // SAFETY: the context is valid, and the list has as many elements as the call gets.
+    unsafe { ok!(clGetSupportedImageFormats(context, flags, of_type, 1000, list, n)) };
+    formats.truncate(count as usize);
+    formats
+}
+
+/// Images of the formats that these tests know, and of the usual ones alone if they are not 2D images.
+fn kinds(bench: &Bench, of_type: Type, flags: cl_mem_flags) -> impl Iterator<Item = Kind<'_>> {
+    let known = list(bench, of_type, flags).into_iter().filter_map(Format::of);
+    known.filter(move |format| of_type == Type::TwoD || format.is_usual()).map(move |format| Kind {
+        bench,
+        of_type,
+        format,
+    })
+}
+
+/// Images of one type and format.
+#[derive(Clone, Copy)]
+struct Kind<'a> {
+    bench: &'a Bench,
+    of_type: Type,
+    format: Format,
+}
+
+impl fmt::Display for Kind<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.of_type.row().0.name, Format::name(self.format.constants()))
+    }
+}
+
+impl<'a> Kind<'a> {
+    /// Images with a format that each device has.
+    fn usual(bench: &'a Bench, of_type: Type, channel: u32) -> Self {
+        Self { bench, of_type, format: Format::of([CL_RGBA, channel]).expect("a format") }
+    }
+
+    /// Creates an image with these pixels.
+    fn with(self, flags: cl_mem_flags, pixels: &[u8]) -> Image<'a> {
+        let constants = self.format.constants();
+        let image = create(self.bench, self.of_type, constants, flags, (ptr::null_mut(), [0; 2]));
+        let (object, buffer) = image.unwrap_or_else(|code| {
+            panic!(
+                "clCreateImage({self}): the format is listed (5.3.2); the driver: {}",
+                code_name(code)
+            )
+        });
+        let image = Image { kind: self, object, _buffer: buffer };
+        image.transfer(true, self.of_type.whole(), [0; 2], pixels.as_ptr().cast_mut());
+        image
+    }
+
+    /// Pixels of a whole image with these bits in each channel, by the numbers of pixel and component.
+    fn pixels(self, code: impl Fn(usize, usize) -> u32) -> Vec<u8> {
+        let pixels = self.of_type.whole().pixels().enumerate();
+        let channels = pixels.flat_map(|(i, _)| self.format.components().map(move |c| (i, c)));
+        channels
+            .flat_map(|(i, c)| code(i, c).to_le_bytes().into_iter().take(self.format.bytes))
+            .collect()
+    }
+
+    /// Pixels of a whole image, all of whose bytes differ.
+    fn pattern(self, seed: usize) -> Vec<u8> {
+        let bytes = self.of_type.whole().pixels().count() * self.format.size();
+        (0..bytes).map(|i| ((i + seed) * 73 % 251) as u8).collect()
+    }
+}
+
+/// Memory of the host, with the pitches of rows and of slices.
+type Host = (*mut c_void, [usize; 2]);
+
+/// Creates an image, and the buffer that it may need, or returns the driver's error code.
+fn create(
+    bench: &Bench,
+    of_type: Type,
+    format: [u32; 2],
+    flags: cl_mem_flags,
+    (host, [row, slice]): Host,
+) -> Result<(Object, Option<Object>), i32> {
+    let (constant, _, [width, height, depth]) = of_type.row();
+    let buffer = (of_type == Type::OfBuffer).then(|| bench.new_buffer(CL_MEM_READ_WRITE, 80));
+    let desc = cl_image_desc {
+        image_type: constant.value,
+        image_width: width,
+        image_height: height,
+        image_depth: depth,
+        image_array_size: if depth > 1 { depth } else { height },
+        image_row_pitch: row,
+        image_slice_pitch: slice,
+        buffer: buffer.as_ref().map_or(ptr::null_mut(), Object::raw),
+        ..no_image()
+    };
+    let (context, mut code) = (bench.context, UNWRITTEN);
+    let (format, desc) = (format.as_ptr().cast(), &raw const desc);
+    // SAFETY: the context is valid, and the host memory has these pitches, or is null.
+    unsafe {
+        let raw = cl!(clCreateImage(context, flags, format, desc, host, &raw mut code));
+        let object = (!raw.is_null()).then(|| Object::new(Class::Memory, raw));
+        object.map(|object| (object, buffer)).ok_or(code)
+    }
+}
+
+/// An image.
+struct Image<'a> {
+    kind: Kind<'a>,
+    object: Object,
+    _buffer: Option<Object>,
+}
+
+impl Image<'_> {
+    /// Writes or reads pixels, which have these pitches in memory.
+    fn transfer(&self, is_write: bool, region: Region, [row, slice]: [usize; 2], host: *mut u8) {
+        let (queue, raw, host) = (self.kind.bench.queue, self.object.raw(), host.cast());
+        let (at, size) = (region.origin.as_ptr(), region.size.as_ptr());
+        // SAFETY: the memory has the pixels of the region, and the call blocks.
+        unsafe {
+            if is_write {
+                enqueued!(clEnqueueWriteImage(queue, raw, 1, at, size, row, slice, host));
+            } else {
+                enqueued!(clEnqueueReadImage(queue, raw, 1, at, size, row, slice, host));
+            }
+        }
+    }
+
+    /// Reads all pixels.
+    fn read(&self) -> Vec<u8> {
+        let mut pixels = self.kind.pattern(0);
+        self.transfer(false, self.kind.of_type.whole(), [0; 2], pixels.as_mut_ptr());
+        pixels
+    }
+
+    /// The handle as the bytes of a kernel's argument.
+    fn argument(&self) -> [u8; size_of::<usize>()] {
+        (self.object.raw() as usize).to_ne_bytes()
+    }
+}
+
+/// Reports the first of some bytes that a rule makes others.
+fn check_bytes(findings: &Findings, call: &str, rule: &str, found: &[u8], wanted: &[u8]) {
+    if let Some(i) = (0..wanted.len()).find(|i| found[*i] != wanted[*i]) {
+        let rule = format_args!("{rule}: byte {i} is {:#x}", wanted[i]);
+        findings.add(call, rule, format_args!("{:#x}", found[i]));
+    }
+}
