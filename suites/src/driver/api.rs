@@ -95,10 +95,10 @@ pub struct Named<T> {
     pub value: T,
 }
 
-/// A constant of OpenCL with its name.
+/// A constant of OpenCL, or flags such as `A | B`, with the name.
 macro_rules! named {
-    ($constant:ident) => {
-        $crate::driver::api::Named { name: stringify!($constant), value: $constant }
+    ($($constant:ident)|+) => {
+        $crate::driver::api::Named { name: stringify!($($constant)|+), value: $($constant)|+ }
     };
 }
 

@@ -228,20 +228,23 @@ impl Bench {
 
     /// Creates a 2D image of `SHAPE`, with pixels of four unsigned bytes.
     pub fn new_image(&self, flags: cl_mem_flags) -> Object {
+        self.image_of(flags, [SHAPE[0], SHAPE[1], 1], ptr::null_mut())
+    }
+
+    /// Creates a 2D or 3D image of this size, with pixels of four unsigned bytes.
+    pub fn image_of(&self, flags: cl_mem_flags, size: [usize; 3], host: *mut c_void) -> Object {
         let format = cl_image_format {
             image_channel_order: CL_RGBA,
             image_channel_data_type: CL_UNSIGNED_INT8,
         };
-        let shape = cl_image_desc {
-            image_type: CL_MEM_OBJECT_IMAGE2D,
-            image_width: SHAPE[0],
-            image_height: SHAPE[1],
-            ..no_image()
-        };
-        // SAFETY: the context is valid; the call creates a reference.
+        let image_type = if size[2] == 1 { CL_MEM_OBJECT_IMAGE2D } else { CL_MEM_OBJECT_IMAGE3D };
+        let [image_width, image_height, image_depth] = size;
+        let shape =
+            cl_image_desc { image_type, image_width, image_height, image_depth, ..no_image() };
+        // SAFETY: the context is valid, and the host memory has all pixels; the call creates a reference.
         unsafe {
             let (format, shape) = (&raw const format, &raw const shape);
-            let raw = created!(clCreateImage(self.context, flags, format, shape, ptr::null_mut()));
+            let raw = created!(clCreateImage(self.context, flags, format, shape, host));
             Object::new(Class::Memory, raw)
         }
     }
@@ -324,7 +327,7 @@ impl Bench {
     }
 
     /// Creates the kernel of [`Operands`]. Its program is built once.
-    fn new_inverter(&self) -> *mut c_void {
+    pub fn new_inverter(&self) -> *mut c_void {
         let inverter = &mut *self.inverter.borrow_mut();
         let program = inverter.get_or_insert_with(|| self.build(SOURCE, ""));
         self.keep(self.new_kernel(program, "invert"))

@@ -1,43 +1,49 @@
 //! Memory that the host has a pointer to.
 
-use std::ffi::c_void;
-use std::{ptr, slice};
+use std::ops::Range;
+use std::slice;
 
-use clmatrix::cl3::memory::{
-    CL_MAP_READ, CL_MAP_WRITE, CL_MEM_READ_WRITE, CL_MEM_SVM_FINE_GRAIN_BUFFER,
-};
+use clmatrix::cl3::device::CL_DEVICE_SVM_FINE_GRAIN_BUFFER;
+use clmatrix::cl3::memory::*;
 use clmatrix::cl3::types::{CL_TRUE, cl_map_flags, cl_mem_flags};
 
 use super::operand::Operand;
-use crate::driver::api::{Named, cl, created, enqueue, ok};
-use crate::driver::bench::Bench;
+use crate::driver::api::{accepted, enqueue, enqueued};
+use crate::driver::prelude::*;
 use crate::support::pattern::same;
 
 /// Flags of shared virtual memory.
-pub const COARSE: Named<cl_mem_flags> =
-    Named { name: "coarse-grain SVM", value: CL_MEM_READ_WRITE };
-pub const FINE: Named<cl_mem_flags> =
-    Named { name: "fine-grain SVM", value: CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER };
+pub const COARSE: Named<cl_mem_flags> = named!(CL_MEM_READ_WRITE);
+pub const FINE: Named<cl_mem_flags> = named!(CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER);
 
-/// What the host may do with the memory.
+/// The kinds of shared virtual memory that the device has.
+pub fn svm_kinds(bench: &Bench) -> Vec<Named<cl_mem_flags>> {
+    let has_fine = bench.svm_capabilities & CL_DEVICE_SVM_FINE_GRAIN_BUFFER != 0;
+    [(bench.has_svm(), COARSE), (has_fine, FINE)]
+        .into_iter()
+        .filter_map(|(has, kind)| has.then_some(kind))
+        .collect()
+}
+
+/// The use that the host may make of the memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Access {
+pub enum Access {
     Always,
-    /// It has been mapped, from the buffer if there is one, and is unmapped when it is dropped.
-    Mapped(Option<*mut c_void>),
     /// It is mapped for each access.
     Coarse,
+    /// It is a map of this buffer, which ends when it is dropped.
+    Mapped(*mut c_void),
     /// Its bytes are always those of pattern 0.
     Constant,
 }
 
-/// Memory of the host, which the bench keeps, or shared virtual memory.
+/// Memory of the host, which outlives the commands, or shared virtual memory.
 pub struct Area<'a> {
-    pub name: &'static str,
     pub bench: &'a Bench,
+    pub name: String,
     pub pointer: *mut u8,
-    size: usize,
-    access: Access,
+    pub size: usize,
+    pub access: Access,
 }
 
 impl<'a> Area<'a> {
@@ -46,20 +52,8 @@ impl<'a> Area<'a> {
         const PAGE: usize = 4096;
         let memory = bench.new_host(size + odd + PAGE).cast::<u8>();
         let pointer = memory.wrapping_add(memory.align_offset(PAGE) + odd);
-        let name = if odd == 0 { "host memory" } else { "host memory at an odd address" };
-        Self { name, bench, pointer, size, access: Access::Always }
-    }
-
-    /// Memory of the caller, for example on its stack.
-    pub fn of_caller(bench: &'a Bench, name: &'static str, memory: &mut [u8]) -> Self {
-        let (pointer, size) = (memory.as_mut_ptr(), memory.len());
-        Self { name, bench, pointer, size, access: Access::Always }
-    }
-
-    /// Static data, which are the first bytes of pattern 0.
-    pub fn constant(bench: &'a Bench, data: &'static [u8]) -> Self {
-        let (pointer, size) = (data.as_ptr().cast_mut(), data.len());
-        Self { name: "static data", bench, pointer, size, access: Access::Constant }
+        let name = format!("host memory {odd} bytes behind the start of a page");
+        Self { bench, name, pointer, size, access: Access::Always }
     }
 
     /// A mapped buffer.
@@ -71,55 +65,33 @@ impl<'a> Area<'a> {
         let pointer = unsafe {
             created!(clEnqueueMapBuffer(queue, buffer, CL_TRUE, flags, 0, size, 0, list, event))
         };
-        let access = Access::Mapped(Some(buffer));
-        Self { name: "a mapped buffer", bench, pointer: pointer.cast(), size, access }
-    }
-
-    /// Coarse-grain shared virtual memory that is mapped.
-    pub fn mapped_svm(bench: &'a Bench, size: usize) -> Self {
-        let mut area = Self::svm(bench, size, COARSE);
-        area.map(CL_MAP_READ | CL_MAP_WRITE);
-        (area.name, area.access) = ("mapped SVM", Access::Mapped(None));
-        area
+        let (name, access) = ("a mapped buffer".into(), Access::Mapped(buffer));
+        Self { bench, name, pointer: pointer.cast(), size, access }
     }
 
     /// Shared virtual memory with these flags.
     pub fn svm(bench: &'a Bench, size: usize, flags: Named<cl_mem_flags>) -> Self {
         let pointer = bench.new_svm_with(flags.value, size, 0).cast();
-        let is_fine = flags.value & CL_MEM_SVM_FINE_GRAIN_BUFFER != 0;
-        let access = if is_fine { Access::Always } else { Access::Coarse };
-        Self { name: flags.name, bench, pointer, size, access }
+        let access = if flags == FINE { Access::Always } else { Access::Coarse };
+        Self { bench, name: format!("SVM with {}", flags.name), pointer, size, access }
     }
 
-    /// Returns whether the bytes never change.
-    pub fn is_constant(&self) -> bool {
-        self.access == Access::Constant
+    /// Maps bytes of shared virtual memory.
+    pub fn map(&self, flags: cl_map_flags, range: &Range<usize>) -> Result<(), String> {
+        let (queue, at) = (self.bench.queue, self.pointer.wrapping_add(range.start).cast());
+        // SAFETY: the memory has the bytes.
+        accepted(unsafe { enqueue!(clEnqueueSVMMap(queue, CL_TRUE, flags, at, range.len())) })
+            .map_err(|code| format!("clEnqueueSVMMap returned {code}"))
     }
 
-    fn map(&self, flags: cl_map_flags) {
-        let (queue, memory) = (self.bench.queue, self.pointer.cast());
-        // SAFETY: the allocation has the bytes.
-        unsafe {
-            ok!(clEnqueueSVMMap(
-                queue,
-                CL_TRUE,
-                flags,
-                memory,
-                self.size,
-                0,
-                ptr::null(),
-                ptr::null_mut()
-            ))
-        };
-    }
-
-    fn unmap(&self) {
-        let (queue, memory) = (self.bench.queue, self.pointer.cast());
+    /// Ends a map that begins at this byte, and waits for it.
+    pub fn unmap(&self, at: usize) -> Result<(), String> {
+        let (queue, at) = (self.bench.queue, self.pointer.wrapping_add(at).cast());
         // SAFETY: the bytes are mapped.
-        unsafe {
-            _ = enqueue!(clEnqueueSVMUnmap(queue, memory));
-            _ = cl!(clFinish(queue));
-        }
+        let code = unsafe { enqueue!(clEnqueueSVMUnmap(queue, at)) };
+        // SAFETY: the queue is valid.
+        unsafe { ok!(clFinish(queue)) };
+        accepted(code).map_err(|code| format!("clEnqueueSVMUnmap returned {code}"))
     }
 }
 
@@ -129,44 +101,38 @@ impl Operand for Area<'_> {
     }
 
     fn put(&self, bytes: &[u8]) {
+        let (queue, to, size) = (self.bench.queue, self.pointer.cast(), self.size);
         match self.access {
-            Access::Constant => return,
-            Access::Coarse => self.map(CL_MAP_READ | CL_MAP_WRITE),
-            Access::Always | Access::Mapped(_) => (),
-        }
-        // SAFETY: the memory has `size` bytes, which no command uses.
-        unsafe { slice::from_raw_parts_mut(self.pointer, self.size) }.copy_from_slice(bytes);
-        if self.access == Access::Coarse {
-            self.unmap();
+            Access::Constant => (),
+            // SAFETY: the memory has the bytes, and no command uses them.
+            Access::Coarse => unsafe {
+                enqueued!(clEnqueueSVMMemcpy(queue, CL_TRUE, to, bytes.as_ptr().cast(), size));
+            },
+            // SAFETY: as above.
+            _ => unsafe { ptr::copy(bytes.as_ptr(), self.pointer, size) },
         }
     }
 
     fn compare(&self, expected: &[u8]) -> Result<(), String> {
         // SAFETY: the queue is valid.
         unsafe { ok!(clFinish(self.bench.queue)) };
-        if self.access == Access::Coarse {
-            self.map(CL_MAP_READ);
+        let is_coarse = self.access == Access::Coarse;
+        if is_coarse {
+            self.map(CL_MAP_READ, &(0..self.size))?;
         }
-        // SAFETY: as above.
-        let result =
-            same(unsafe { slice::from_raw_parts(self.pointer, self.size) }, expected, self.name);
-        if self.access == Access::Coarse {
-            self.unmap();
-        }
-        result
+        // SAFETY: the memory has the bytes, and no command uses them.
+        let found = unsafe { slice::from_raw_parts(self.pointer, self.size) };
+        let result = same(found, expected, &self.name);
+        if is_coarse { self.unmap(0).and(result) } else { result }
     }
 }
 
 impl Drop for Area<'_> {
     fn drop(&mut self) {
-        let (queue, pointer) = (self.bench.queue, self.pointer.cast());
-        match self.access {
+        if let Access::Mapped(buffer) = self.access {
+            let (queue, pointer) = (self.bench.queue, self.pointer.cast());
             // SAFETY: the buffer is mapped.
-            Access::Mapped(Some(buffer)) => unsafe {
-                _ = enqueue!(clEnqueueUnmapMemObject(queue, buffer, pointer));
-            },
-            Access::Mapped(None) => self.unmap(),
-            _ => (),
+            _ = unsafe { enqueue!(clEnqueueUnmapMemObject(queue, buffer, pointer)) };
         }
     }
 }

@@ -2,13 +2,9 @@
 //! buffer and its parent, of the other operand and of the host (5.2, 5.3, 5.5, 5.6).
 
 pub mod area;
-mod commands;
-pub mod image;
+pub mod commands;
 mod images;
-pub mod kernels;
-pub mod maps;
+mod maps;
 pub mod operand;
-pub mod shape;
-mod svm;
+pub mod svm;
 pub mod target;
-mod way;

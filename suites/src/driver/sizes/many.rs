@@ -1,25 +1,23 @@
-//! Many commands at once, and many objects.
+//! Many commands at once, many objects, and the same call several times.
 
-use std::ffi::c_void;
-use std::{ptr, thread};
-
-use clmatrix::cl3::device::{CL_DEVICE_MEM_BASE_ADDR_ALIGN, CL_DEVICE_TYPE};
+use clmatrix::cl3::device::CL_DEVICE_TYPE;
 use clmatrix::cl3::event::{CL_COMPLETE, CL_EVENT_COMMAND_EXECUTION_STATUS};
-use clmatrix::cl3::memory::{CL_BUFFER_CREATE_TYPE_REGION, CL_MEM_READ_WRITE};
-use clmatrix::cl3::types::{CL_FALSE, CL_TRUE, cl_buffer_region, cl_int};
-use rstest::rstest;
+use clmatrix::cl3::memory::*;
+use clmatrix::cl3::types::{CL_FALSE, cl_int};
 
-use crate::driver::api::{created, enqueued, named, ok};
-use crate::driver::bench::{Bench, bench};
-use crate::driver::findings::Findings;
-use crate::driver::memory::kernels::set_argument;
-use crate::driver::object::{Class, Gate, Object};
-use crate::driver::query::Subject;
+use crate::driver::api::enqueued;
+use crate::driver::memory::commands::set_argument;
+use crate::driver::memory::operand::{check, touch};
+use crate::driver::memory::target::Target;
+use crate::driver::prelude::*;
 
-/// Kernels that add a number to a counter, and that write numbers to words of their own.
-const ADD: &str = "kernel void add(global uint *counter, uint n) { counter[0] += n; }";
-const SET: &str = "kernel void set(global uint *words, uint n) { words[n] = 3 * n + 1; }";
-const CONSTANT: &str = "kernel void set(global uint *words) { words[N] = 3 * N + 1; }";
+/// Kernels that add a number to a counter, write numbers to words of their own, and add one to bytes.
+const SOURCE: &str = "
+    kernel void add(global uint *counter, uint n) { counter[0] += n; }
+    kernel void set(global uint *words, uint at, uint word) { words[at] = word; }
+    kernel void next(global uchar *bytes, uint at) { bytes[at + get_global_id(0)] += 1; }";
+
+static ONE: usize = 1;
 
 /// How many commands are in flight: a simulator, which says that it is a device of every type, gets fewer.
 fn in_flight(bench: &Bench, most: usize) -> usize {
@@ -28,37 +26,18 @@ fn in_flight(bench: &Bench, most: usize) -> usize {
     if types & all_types == all_types { most / 10 } else { most }
 }
 
-/// Reads words of a buffer.
-fn words(bench: &Bench, buffer: *mut c_void, count: usize) -> Vec<u32> {
-    let mut words = vec![0_u32; count];
-    let (queue, to) = (bench.queue, words.as_mut_ptr().cast());
-    // SAFETY: buffer and memory have the words; the call blocks.
-    unsafe { enqueued!(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, 4 * count, to)) };
-    words
-}
-
-/// Fills all words of a buffer.
-fn fill(queue: *mut c_void, buffer: *mut c_void, word: u32, at: usize, count: usize) {
+/// Fills words of a buffer.
+fn fill(queue: *mut c_void, buffer: *mut c_void, word: u32, [at, count]: [usize; 2]) {
     let pattern = ptr::from_ref(&word).cast();
     // SAFETY: the buffer has the words.
     unsafe { enqueued!(clEnqueueFillBuffer(queue, buffer, pattern, 4, 4 * at, 4 * count)) };
 }
 
-fn finish(queue: *mut c_void) {
-    // SAFETY: the queue is valid.
-    unsafe { ok!(clFinish(queue)) };
-}
-
-/// Enqueues a kernel with one work item.
-fn launch(queue: *mut c_void, kernel: &Object) -> Object {
-    let (kernel, one, mut event) = (kernel.raw(), 1, ptr::null_mut());
-    let (one, none, event_space) = (&raw const one, ptr::null(), &raw mut event);
+/// Enqueues kernels with so many work groups of one work item: a driver compiles a kernel for each size of groups.
+fn launch(queue: *mut c_void, kernel: *mut c_void, count: usize, event: *mut *mut c_void) {
+    let (one, none, list, count) = (&raw const ONE, ptr::null(), ptr::null(), &raw const count);
     // SAFETY: the kernel has its arguments.
-    unsafe {
-        let list = ptr::null();
-        ok!(clEnqueueNDRangeKernel(queue, kernel, 1, none, one, one, 0, list, event_space));
-        Object::new(Class::Event, event)
-    }
+    unsafe { ok!(clEnqueueNDRangeKernel(queue, kernel, 1, none, count, one, 0, list, event)) };
 }
 
 /// Enqueues a command that keeps an in-order queue waiting until the gate opens.
@@ -73,36 +52,32 @@ fn close(bench: &Bench) -> Gate {
 #[rstest]
 #[clmatrix_harness::test]
 fn launches_in_flight_run_once_each(bench: Bench) {
-    let findings = Findings::default();
-    let (count, counter) = (in_flight(&bench, 5000), bench.new_buffer(CL_MEM_READ_WRITE, 4));
-    let kernel = bench.new_kernel(&bench.build(ADD, ""), "add");
-    fill(bench.queue, counter.raw(), 0, 0, 1);
-    set_argument(&kernel, 0, &counter.raw());
+    let (findings, count) = (Findings::default(), in_flight(&bench, 4100) as u32);
+    let (kernel, counter) =
+        (bench.new_kernel(&bench.build(SOURCE, ""), "add"), bench.buffer_of(&[0_u32]));
+    set_argument(kernel.raw(), 0, &counter.raw());
     let gate = close(&bench);
-    let events: Vec<Object> = (0..count as u32)
+    let events: Vec<Object> = (0..count)
         .map(|n| {
-            set_argument(&kernel, 1, &n);
-            launch(bench.queue, &kernel)
+            set_argument(kernel.raw(), 1, &n);
+            let mut event = ptr::null_mut();
+            launch(bench.queue, kernel.raw(), 1, &raw mut event);
+            // SAFETY: the call has created the reference.
+            unsafe { Object::new(Class::Event, event) }
         })
         .collect();
     let raw: Vec<_> = events.iter().map(Object::raw).collect();
     gate.open();
     // SAFETY: the events are valid.
-    unsafe { ok!(clWaitForEvents(count as u32, raw.as_ptr())) };
+    unsafe { ok!(clWaitForEvents(count, raw.as_ptr())) };
     let status = named!(CL_EVENT_COMMAND_EXECUTION_STATUS);
-    let late =
-        raw.iter().filter(|event| Subject::Event(**event).value::<cl_int>(status) != CL_COMPLETE);
-    let late = late.count();
-    let call = format_args!("clWaitForEvents({count} events of kernels)");
-    findings.check(
-        late == 0,
-        call,
-        "all of them are CL_COMPLETE (5.11)",
-        format_args!("{late} are not"),
-    );
-    let (sum, found) = ((0..count as u32).sum::<u32>(), words(&bench, counter.raw(), 1)[0]);
-    let call =
-        format_args!("{count} times clEnqueueNDRangeKernel in flight, which add 0, 1, 2, ...");
+    let is_late = |event| Subject::Event(event).value::<cl_int>(status) != CL_COMPLETE;
+    let late = raw.into_iter().filter(|event| is_late(*event)).count();
+    let (call, rule) =
+        (format_args!("clWaitForEvents({count} events of kernels)"), "all are CL_COMPLETE (5.11)");
+    findings.check(late == 0, call, rule, format_args!("{late} are not"));
+    let (sum, found) = ((0..count).sum::<u32>(), bench.contents_of::<u32>(counter.raw(), 1)[0]);
+    let call = format_args!("{count} times clEnqueueNDRangeKernel, which add 0, 1, 2, ...");
     let rule =
         format_args!("each one runs once with its argument, and the sum is {sum} (5.9.2, 5.10)");
     findings.check(found == sum, call, rule, found);
@@ -111,167 +86,127 @@ fn launches_in_flight_run_once_each(bench: Bench) {
 #[rstest]
 #[clmatrix_harness::test]
 fn transfers_in_flight_move_their_own_bytes(bench: Bench) {
-    let findings = Findings::default();
-    let (count, queue) = (in_flight(&bench, 1000), bench.queue);
-    let buffer = bench.new_buffer(CL_MEM_READ_WRITE, 4 * count);
-    fill(queue, buffer.raw(), 0, 0, count);
+    let (findings, count, queue) = (Findings::default(), in_flight(&bench, 1000), bench.queue);
     let from: Vec<u32> = (0..count as u32).map(|n| n.wrapping_mul(0x0101_0203) + 1).collect();
     let mut to = vec![0_u32; count];
-    let gate = close(&bench);
+    let buffer = bench.buffer_of(&to);
+    let (b, gate) = (buffer.raw(), close(&bench));
     for (n, word) in from.iter().enumerate() {
-        let (buffer, word) = (buffer.raw(), ptr::from_ref(word).cast_mut().cast());
+        let from = ptr::from_ref(word).cast_mut().cast();
         // SAFETY: the buffer has the word; the test keeps both arrays until the queue has finished.
-        unsafe { enqueued!(clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 4 * n, 4, word)) };
+        unsafe { enqueued!(clEnqueueWriteBuffer(queue, b, CL_FALSE, 4 * n, 4, from)) };
     }
-    let target = to.as_mut_ptr();
-    for n in (0..count).rev() {
-        let (buffer, word) = (buffer.raw(), target.wrapping_add(n).cast());
+    for (n, word) in to.iter_mut().enumerate().rev() {
+        let to = ptr::from_mut(word).cast();
         // SAFETY: as above.
-        unsafe { enqueued!(clEnqueueReadBuffer(queue, buffer, CL_FALSE, 4 * n, 4, word)) };
+        unsafe { enqueued!(clEnqueueReadBuffer(queue, b, CL_FALSE, 4 * n, 4, to)) };
     }
     gate.open();
-    finish(queue);
-    let wrong = to.iter().zip(&from).position(|(to, from)| to != from);
-    let call = format_args!("{count} writes and {count} reads of 4 bytes in flight");
-    if let Some(n) = wrong {
+    // SAFETY: the queue is valid.
+    unsafe { ok!(clFinish(queue)) };
+    if let Some(n) = to.iter().zip(&from).position(|(to, from)| to != from) {
+        let call = format_args!("{count} writes and {count} reads of 4 bytes in flight");
         let rule = format_args!("read {n} has the bytes of write {n}, {:#x} (5.2.2)", from[n]);
         findings.add(call, rule, format_args!("{:#x}", to[n]));
     }
 }
 
 #[rstest]
+#[case::sub_buffers("clCreateSubBuffer", 100)]
+#[case::queues("clCreateCommandQueue", 50)]
+#[case::kernels("clCreateKernel", 200)]
 #[clmatrix_harness::test]
-fn a_wait_list_may_be_long(bench: Bench) {
-    let findings = Findings::default();
-    let (count, gate) = (in_flight(&bench, 1000), Gate::closed(bench.context));
-    let (queue, event, buffer) =
-        (bench.queue, gate.raw(), bench.new_buffer(CL_MEM_READ_WRITE, 4 * count));
-    let pattern = ptr::from_ref(&7_u32).cast();
-    let events: Vec<Object> = (0..count)
-        .map(|n| {
-            let (mut filled, buffer) = (ptr::null_mut(), buffer.raw());
-            // SAFETY: the buffer has the word, and the event is valid.
-            unsafe {
-                ok!(clEnqueueFillBuffer(
-                    queue,
-                    buffer,
-                    pattern,
-                    4,
-                    4 * n,
-                    4,
-                    1,
-                    &raw const event,
-                    &raw mut filled
-                ));
-                Object::new(Class::Event, filled)
+fn many_objects_are_used_at_once(bench: Bench, #[case] call: &str, #[case] count: usize) {
+    let (findings, queue, size) = (Findings::default(), bench.queue, bench.alignment().max(4));
+    let whole = bench.keep(bench.new_buffer(CL_MEM_READ_WRITE, size * count));
+    let program = (call == "clCreateKernel").then(|| bench.build(SOURCE, ""));
+    let (word, at) = (|n: usize| 3 * n as u32 + 1, |n: usize| n * size / 4);
+    let all: Vec<_> = (0..count)
+        .map(|n| match (call, &program) {
+            (_, Some(program)) => {
+                let kernel = bench.new_kernel(program, "set");
+                set_argument(kernel.raw(), 0, &whole);
+                set_argument(kernel.raw(), 1, &(at(n) as u32));
+                set_argument(kernel.raw(), 2, &word(n));
+                bench.keep(kernel)
             }
+            ("clCreateCommandQueue", _) => bench.new_queue(0),
+            _ => bench.keep(bench.sub_buffer(whole, 0, n * size, size)),
         })
         .collect();
-    let raw: Vec<_> = events.iter().map(Object::raw).collect();
-    let (other, mut found) = (bench.new_queue(0), vec![0_u32; count]);
-    thread::scope(|scope| {
-        scope.spawn(move || gate.open());
-        let to = found.as_mut_ptr().cast();
-        let (raw, buffer, none) = (raw.as_ptr(), buffer.raw(), ptr::null_mut());
-        // SAFETY: the queue of the events is flushed; buffer and memory have the words.
-        unsafe {
-            ok!(clFlush(queue));
-            ok!(clEnqueueReadBuffer(
-                other,
-                buffer,
-                CL_TRUE,
-                0,
-                4 * count,
-                to,
-                count as u32,
-                raw,
-                none
-            ));
+    for (n, object) in all.iter().enumerate() {
+        if program.is_some() {
+            launch(queue, *object, 1, ptr::null_mut());
+        } else if call == "clCreateCommandQueue" {
+            fill(*object, whole, word(n), [at(n), 1]);
+        } else {
+            fill(queue, *object, word(n), [0, 1]);
         }
-    });
-    let early = found.iter().filter(|word| **word != 7).count();
-    let call =
-        format_args!("clEnqueueReadBuffer on another queue, with {count} events in its wait list");
-    let rule = "the command runs after the commands of all events (5.11)";
-    findings.check(early == 0, call, rule, format_args!("{early} words are older"));
-}
-
-/// Creates many objects first, uses each of them to write a number, and returns what they have written.
-type Many = fn(&Bench, u32) -> Vec<u32>;
-
-fn buffers(bench: &Bench, count: u32) -> Vec<u32> {
-    let all: Vec<_> = (0..count).map(|_| bench.new_buffer(CL_MEM_READ_WRITE, 4)).collect();
-    (0..).zip(&all).for_each(|(n, buffer)| fill(bench.queue, buffer.raw(), 3 * n + 1, 0, 1));
-    all.iter().map(|buffer| words(bench, buffer.raw(), 1)[0]).collect()
-}
-
-fn sub_buffers(bench: &Bench, count: u32) -> Vec<u32> {
-    let bits: u32 = Subject::Device(bench.device).value(named!(CL_DEVICE_MEM_BASE_ADDR_ALIGN));
-    let size = (bits as usize / 8).max(4);
-    let buffer = bench.new_buffer(CL_MEM_READ_WRITE, size * count as usize);
-    let regions = (0..count as usize).map(|n| cl_buffer_region { origin: n * size, size });
-    let all: Vec<_> = regions
-        .map(|region| {
-            let (kind, region) = (CL_BUFFER_CREATE_TYPE_REGION, (&raw const region).cast());
-            // SAFETY: the region lies in the buffer.
-            let raw = unsafe { created!(clCreateSubBuffer(buffer.raw(), 0, kind, region)) };
-            // SAFETY: the call has created the reference.
-            unsafe { Object::new(Class::Memory, raw) }
-        })
-        .collect();
-    (0..).zip(&all).for_each(|(n, sub)| fill(bench.queue, sub.raw(), 3 * n + 1, 0, size / 4));
-    words(bench, buffer.raw(), size * count as usize / 4)
-        .chunks(size / 4)
-        .map(|sub| sub[0])
-        .collect()
-}
-
-fn queues(bench: &Bench, count: u32) -> Vec<u32> {
-    let buffer = bench.new_buffer(CL_MEM_READ_WRITE, 4 * count as usize);
-    let all: Vec<_> = (0..count).map(|_| bench.new_queue(0)).collect();
-    (0..).zip(&all).for_each(|(n, queue)| fill(*queue, buffer.raw(), 3 * n + 1, n as usize, 1));
-    all.iter().for_each(|queue| finish(*queue));
-    words(bench, buffer.raw(), count as usize)
-}
-
-fn kernels(bench: &Bench, count: u32) -> Vec<u32> {
-    let buffer = bench.new_buffer(CL_MEM_READ_WRITE, 4 * count as usize);
-    let program = bench.build(SET, "");
-    let all: Vec<_> = (0..count).map(|_| bench.new_kernel(&program, "set")).collect();
-    for (n, kernel) in (0..count).zip(&all) {
-        set_argument(kernel, 0, &buffer.raw());
-        set_argument(kernel, 1, &n);
     }
-    all.iter().for_each(|kernel| drop(launch(bench.queue, kernel)));
-    words(bench, buffer.raw(), count as usize)
+    if call == "clCreateCommandQueue" {
+        // SAFETY: the queues are valid.
+        all.iter().for_each(|queue| unsafe { ok!(clFinish(*queue)) });
+    }
+    let words = bench.contents_of::<u32>(whole, size * count / 4);
+    if let Some(n) = (0..count).find(|n| word(*n) != words[at(*n)]) {
+        let call = format_args!("{count} objects of {call}, each of which writes its own number");
+        let rule = format_args!("object {n} writes {} (5.1, 5.2.1, 5.9)", word(n));
+        findings.add(call, rule, words[at(n)]);
+    }
 }
 
-fn programs(bench: &Bench, count: u32) -> Vec<u32> {
-    let buffer = bench.new_buffer(CL_MEM_READ_WRITE, 4 * count as usize);
-    let all: Vec<_> = (0..count).map(|n| bench.build(CONSTANT, &format!("-D N={n}"))).collect();
-    for program in &all {
-        let kernel = bench.new_kernel(program, "set");
-        set_argument(&kernel, 0, &buffer.raw());
-        launch(bench.queue, &kernel);
-        finish(bench.queue);
+/// Adds one to bytes several times, with other bytes each time.
+fn launches(target: &Target<'_>, model: &mut [u8]) -> Result<(), String> {
+    let bench = target.bench;
+    let kernel = bench.new_kernel(&bench.build(SOURCE, ""), "next");
+    set_argument(kernel.raw(), 0, &target.raw());
+    for (at, size) in [(0, 500), (7, 500), (0, 3), (9, 1), (0, 1777), (7, 500)] {
+        model[at..at + size].iter_mut().for_each(|byte| *byte = byte.wrapping_add(1));
+        set_argument(kernel.raw(), 1, &(at as u32));
+        launch(bench.queue, kernel.raw(), size, ptr::null_mut());
     }
-    words(bench, buffer.raw(), count as usize)
+    Ok(())
+}
+
+/// Maps bytes several times, and inverts them.
+fn maps(target: &Target<'_>, model: &mut [u8]) -> Result<(), String> {
+    [5..705, 5..705, 5..706, 5..705].into_iter().try_for_each(|range| {
+        let flags = named!(CL_MAP_READ | CL_MAP_WRITE);
+        let map = target.map(flags, range.clone())?;
+        touch(flags.value, map.2, &mut model[range])?;
+        map.unmap()
+    })
+}
+
+/// Creates the same sub-buffer several times, and fills it.
+fn sub_buffers(target: &Target<'_>, model: &mut [u8]) -> Result<(), String> {
+    let (bench, at, mut all) = (target.bench, target.bench.alignment(), vec![]);
+    for word in [0x0101_0101, 0x0202_0202, 0x0303_0303] {
+        let sub = bench.sub_buffer(target.raw(), 0, at, 77);
+        model[at..at + 72].fill(word as u8);
+        fill(bench.queue, sub.raw(), word, [0, 18]);
+        all.push(sub);
+    }
+    // SAFETY: the queue is valid.
+    unsafe { ok!(clFinish(bench.queue)) };
+    // They are released in reverse: a driver crashes otherwise.
+    while all.pop().is_some() {}
+    Ok(())
 }
 
 #[rstest]
-#[case::buffers(buffers, 500)]
-#[case::sub_buffers(sub_buffers, 100)]
-#[case::queues(queues, 50)]
-#[case::kernels(kernels, 200)]
-#[case::programs(programs, 3)]
+#[case::launches("clEnqueueNDRangeKernel with other arguments", launches)]
+#[case::maps("clEnqueueMapBuffer", maps)]
+#[case::sub_buffers("clCreateSubBuffer and clEnqueueFillBuffer", sub_buffers)]
 #[clmatrix_harness::test]
-fn many_objects_are_used_at_once(bench: Bench, #[case] many: Many, #[case] count: u32) {
-    let findings = Findings::default();
-    let found = many(&bench, count);
-    let wrong = (0..count).zip(&found).find(|(n, word)| 3 * n + 1 != **word);
-    if let Some((n, word)) = wrong {
-        let call = format_args!("{count} objects, each of which writes a number of its own");
-        let rule = format_args!("object {n} writes {} (5.1, 5.2.1, 5.8, 5.9)", 3 * n + 1);
-        findings.add(call, rule, word);
+fn a_call_works_several_times(
+    bench: Bench,
+    #[case] call: &str,
+    #[case] steps: fn(&Target<'_>, &mut [u8]) -> Result<(), String>,
+) {
+    let (findings, target) = (Findings::default(), Target::plain(&bench, 2048));
+    if let Err(answer) = check([&target], |[model]| steps(&target, model)) {
+        let rule = "each call does the same as the first one (5.2, 5.9.2)";
+        findings.add(format_args!("{call}, several times on one buffer"), rule, answer);
     }
 }

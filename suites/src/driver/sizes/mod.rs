@@ -1,9 +1,5 @@
 //! Commands on few and on many bytes, at odd places, and many commands and objects at once (5.2, 5.3, 5.6, 5.9).
 
-mod fills;
 mod huge;
-mod images;
 mod many;
-mod rectangles;
-mod repeated;
-mod transfers;
+mod moves;
