@@ -329,7 +329,7 @@ impl Bench {
     /// Creates the kernel of [`Operands`]. Its program is built once.
     pub fn new_inverter(&self) -> *mut c_void {
         let inverter = &mut *self.inverter.borrow_mut();
-        let program = inverter.get_or_insert_with(|| self.build(SOURCE, ""));
+        let program = inverter.get_or_insert_with(|| self.build(SOURCE, "-cl-kernel-arg-info"));
         self.keep(self.new_kernel(program, "invert"))
     }
 }

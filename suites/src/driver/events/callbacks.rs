@@ -4,18 +4,16 @@ use std::thread;
 use std::time::Duration;
 
 use clmatrix::cl3::command_queue::CL_QUEUE_PROFILING_ENABLE;
-use clmatrix::cl3::event::*;
 
 use super::super::callback::{UserData, of_event};
-use super::super::prelude::*;
-use super::{STATUSES, gated, wait, while_flushed};
+use super::*;
 
 /// The function of a callback.
 type Function = extern "C" fn(cl_event, cl_int, *mut c_void);
 
 /// A callback of an event for a status.
-#[derive(Clone, Copy)]
 struct Callback {
+    of: &'static str,
     event: usize,
     status: Named<cl_int>,
     data: UserData,
@@ -23,47 +21,53 @@ struct Callback {
 
 impl Callback {
     /// Sets the callback.
-    fn set(event: cl_event, status: Named<cl_int>, function: Function, data: UserData) -> Self {
+    fn set(
+        of: &'static str,
+        event: cl_event,
+        status: Named<cl_int>,
+        function: Function,
+        data: UserData,
+    ) -> Self {
         let pointer = data.pointer();
         // SAFETY: the event is valid, and the function makes no call that blocks.
         unsafe { ok!(clSetEventCallback(event, status.value, Some(function), pointer)) };
-        Self { event: event as usize, status, data }
+        Self { of, event: event as usize, status, data }
     }
 
     /// Sets a callback for each status that one may be for.
-    fn set_each(event: cl_event) -> Vec<Self> {
-        let one = |status: &Named<cl_int>| Self::set(event, *status, of_event, UserData::new());
-        STATUSES[..3].iter().map(one).collect()
+    fn set_each(of: &'static str, event: cl_event) -> [Self; 3] {
+        let statuses = [named!(CL_COMPLETE), named!(CL_RUNNING), named!(CL_SUBMITTED)];
+        statuses.map(|status| Self::set(of, event, status, of_event, UserData::new()))
     }
 
-    /// Waits for callbacks, and checks that each is called once.
-    fn check_all<'a>(
-        all: impl IntoIterator<Item = &'a (&'a str, Self)> + Clone,
-        findings: &Findings,
-    ) {
-        UserData::wait(
-            all.clone().into_iter().map(|(_, callback)| callback.data).collect::<Vec<_>>(),
-        );
-        for (of, Self { event, status, data }) in all {
-            let reached = CL_COMPLETE as usize..=status.value as usize;
+    /// The call in words.
+    fn call(&self) -> String {
+        format!("clSetEventCallback({}) of {}", self.status.name, self.of)
+    }
+
+    /// Waits for callbacks, and checks that each is called once, with the status that it was set for
+    /// (`is_exact`) or past it.
+    fn check_all(all: &[Self], is_exact: bool, bench: &Bench, findings: &Findings) {
+        UserData::wait(bench, &all.iter().map(|callback| callback.data).collect::<Vec<_>>());
+        for callback in all {
+            let Self { event, status, data, .. } = callback;
+            let (status, or_past) =
+                (status.value as usize, if is_exact { "" } else { " or past it" });
+            let reached = if is_exact { status } else { 0 }..=status;
             let is_right = |call: &[usize]| call[0] == *event && reached.contains(&call[1]);
-            let call = format_args!("clSetEventCallback({}) of {of}", status.name);
+            let data_of = data.pointer();
             let rule = format_args!(
-                "one call, with event {event:x}, status {} or past it, user data {:?} (5.11)",
-                status.value,
-                data.pointer()
+                "one call, with event {event:x}, status {status}{or_past}, user data {data_of:?} (5.11)"
             );
-            data.check_once(findings, is_right, call, rule);
+            data.check_once(findings, is_right, callback.call(), rule);
         }
     }
 
     /// Checks that no callback for a status after CL_SUBMITTED has been called.
-    fn check_none(all: &[(&str, Self)], findings: &Findings) {
-        for (of, Self { status, data, .. }) in
-            all.iter().filter(|(_, callback)| callback.status.value < CL_SUBMITTED)
-        {
-            let call = format_args!("clSetEventCallback({}) of {of}", status.name);
-            data.check_none(findings, call, "no call before the event has the status (5.11)");
+    fn check_none(all: &[Self], findings: &Findings) {
+        for callback in all.iter().filter(|callback| callback.status.value < CL_SUBMITTED) {
+            let rule = "no call before the event has the status (5.11)";
+            callback.data.check_none(findings, callback.call(), rule);
         }
     }
 }
@@ -72,15 +76,15 @@ per_kind! {
     fn callbacks_set_before_the_end_are_called(bench, kind) {
         let findings = Findings::default();
         let (mut operands, event, gate) = gated(&bench, kind, bench.queue);
-        let set = [(); 2].map(|()| Callback::set_each(event.raw()));
-        let set: Vec<_> = set.concat().into_iter().map(|set| (kind.function(), set)).collect();
+        let set = [(); 2].map(|()| Callback::set_each(kind.function(), event.raw()));
+        let set: Vec<_> = set.into_iter().flatten().collect();
         while_flushed(bench.queue, gate, |_gate| {
             thread::sleep(Duration::from_millis(3));
             Callback::check_none(&set, &findings);
         });
         wait(&event);
         kind.finish(&mut operands, bench.queue);
-        Callback::check_all(&set, &findings);
+        Callback::check_all(&set, false, &bench, &findings);
     }
 }
 
@@ -89,20 +93,17 @@ per_kind! {
 fn callbacks_set_after_the_end_are_called(bench: Bench) {
     let findings = Findings::default();
     let kinds: Vec<_> = bench.kinds().collect();
-    let mut operands = bench.operands(&kinds);
-    let mut events = Vec::new();
+    let (mut operands, mut set) = (bench.operands(&kinds), Vec::new());
     for kind in kinds {
         kind.prepare(&mut operands, bench.queue);
-        events.push((kind.function(), kind.enqueue(&mut operands, Call::on(bench.queue))));
+        let event = kind.enqueue(&mut operands, Call::on(bench.queue));
         kind.finish(&mut operands, bench.queue);
+        set.extend(Callback::set_each(kind.function(), event.raw()));
     }
     let gate = Gate::closed(bench.context);
     gate.open();
-    let user_event = ("a user event", gate.raw());
-    let events = events.iter().map(|(of, event)| (*of, event.raw())).chain([user_event]);
-    let set = events
-        .flat_map(|(of, event)| Callback::set_each(event).into_iter().map(move |set| (of, set)));
-    Callback::check_all(&set.collect::<Vec<_>>(), &findings);
+    set.extend(Callback::set_each("a user event", gate.raw()));
+    Callback::check_all(&set, false, &bench, &findings);
 }
 
 #[rstest]
@@ -118,10 +119,10 @@ fn a_callback_of_a_user_event_is_called(
 ) {
     let findings = Findings::default();
     let gate = Gate::closed(bench.context);
-    let set = [("a user event", Callback::set(gate.raw(), status, of_event, data))];
+    let set = [Callback::set("a user event", gate.raw(), status, of_event, data)];
     Callback::check_none(&set, &findings);
     gate.open();
-    Callback::check_all(&set, &findings);
+    Callback::check_all(&set, false, &bench, &findings);
 }
 
 #[rstest]
@@ -135,15 +136,10 @@ fn a_callback_gets_the_status_that_it_was_set_for(bench: Bench, #[case] has_ende
         gate.open();
         wait(&event);
     }
-    let set = Callback::set_each(event.raw());
+    let set = Callback::set_each("clEnqueueFillBuffer", event.raw());
     gate.open();
     wait(&event);
-    UserData::wait(set.iter().map(|callback| callback.data));
-    for Callback { status, data, .. } in set {
-        let call = format_args!("clSetEventCallback({}) of clEnqueueFillBuffer", status.name);
-        let rule = format_args!("one call, with event_command_status {} (5.11)", status.value);
-        data.check_once(&findings, |call| call[1] == status.value as usize, call, rule);
-    }
+    Callback::check_all(&set, true, &bench, &findings);
 }
 
 #[rstest]
@@ -151,32 +147,12 @@ fn a_callback_gets_the_status_that_it_was_set_for(bench: Bench, #[case] has_ende
 fn a_callback_of_a_released_event_is_called(bench: Bench) {
     let findings = Findings::default();
     let (_operands, event, gate) = gated(&bench, Kind::FillBuffer, bench.queue);
-    let set = Callback::set(event.raw(), named!(CL_COMPLETE), of_event, UserData::new());
+    let (of, data) = ("an event without references", UserData::new());
+    let set = Callback::set(of, event.raw(), named!(CL_COMPLETE), of_event, data);
     event.release();
     gate.open();
-    super::finish(bench.queue);
-    Callback::check_all(&[("an event without references", set)], &findings);
-}
-
-#[rstest]
-#[clmatrix_harness::test]
-fn callbacks_of_several_threads_are_called(bench: Bench) {
-    let findings = Findings::default();
-    let (_operands, event, gate) = gated(&bench, Kind::FillBuffer, bench.queue);
-    let handle = event.raw() as usize;
-    let set = while_flushed(bench.queue, gate, |gate| {
-        thread::scope(|scope| {
-            let set = move |_| Callback::set_each(handle as cl_event);
-            let threads =
-                [(); 2].map(|()| scope.spawn(move || (0..20).flat_map(set).collect::<Vec<_>>()));
-            gate.open();
-            threads.map(|thread| thread.join().expect("the calls are valid"))
-        })
-    });
-    wait(&event);
-    let of = "a command that ends meanwhile, by two threads";
-    let set: Vec<_> = set.concat().into_iter().map(|set| (of, set)).collect();
-    Callback::check_all(&set, &findings);
+    finish(bench.queue);
+    Callback::check_all(&[set], false, &bench, &findings);
 }
 
 /// A callback that asks for the status of its event.
@@ -203,14 +179,16 @@ fn a_command_has_ended_in_its_callback(
     let queue = bench.new_queue(CL_QUEUE_PROFILING_ENABLE);
     for kind in [Kind::FillBuffer, Kind::ReadBuffer, Kind::Marker, Kind::UnmapBuffer] {
         let (mut operands, event, gate) = gated(&bench, kind, queue);
-        let data = UserData::new();
-        Callback::set(event.raw(), named!(CL_COMPLETE), function, data);
+        let (of, data) = (kind.function(), UserData::new());
+        Callback::set(of, event.raw(), named!(CL_COMPLETE), function, data);
         gate.open();
         wait(&event);
-        UserData::wait([data]);
-        let call = format_args!("{query} in the callback of {} for CL_COMPLETE", kind.function());
+        UserData::wait(&bench, &[data]);
+        let call = format_args!("{query} in the callback of {of} for CL_COMPLETE");
         let rule = "CL_SUCCESS, and CL_COMPLETE as the status (5.11, 5.14)";
-        data.check_once(&findings, |call| call[1] == 0, call, rule);
+        let answer = data.answer().map(|answer| answer as cl_int);
+        let name = answer.map_or("has not called it", status_name);
+        findings.check(answer == Some(0), call, rule, name);
         kind.finish(&mut operands, queue);
     }
 }

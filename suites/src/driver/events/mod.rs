@@ -8,24 +8,11 @@ use std::time::{Duration, Instant};
 
 use clmatrix::cl3::event::*;
 
+use super::order::stage::{status, status_name};
 use super::prelude::*;
-
-/// The statuses of commands that have not failed, in their order.
-static STATUSES: [Named<cl_int>; 4] =
-    [named!(CL_COMPLETE), named!(CL_RUNNING), named!(CL_SUBMITTED), named!(CL_QUEUED)];
 
 /// The query of a status.
 const QUERY: &str = "clGetEventInfo(CL_EVENT_COMMAND_EXECUTION_STATUS)";
-
-/// The status of a command.
-pub fn status(event: cl_event) -> cl_int {
-    Subject::Event(event).value(named!(CL_EVENT_COMMAND_EXECUTION_STATUS))
-}
-
-/// The name of a status.
-fn status_name(status: cl_int) -> &'static str {
-    STATUSES.get(status as usize).map_or_else(|| code_name(status), |named| named.name)
-}
 
 /// Checks that a command is complete.
 pub fn check_complete(event: &Object, of: &str, rule: &str, findings: &Findings) {
@@ -99,57 +86,20 @@ per_kind! {
     }
 }
 
-/// Checks that a command is complete after a wait.
-fn check_wait(kind: Kind, call: Call<'_>, wait: impl Fn(&Object), rule: &str, bench: &Bench) {
-    let findings = Findings::default();
-    let mut operands = bench.operands(&[kind]);
-    kind.prepare(&mut operands, bench.queue);
-    let event = kind.enqueue(&mut operands, call);
-    wait(&event);
-    check_complete(&event, kind.function(), rule, &findings);
-    kind.finish(&mut operands, bench.queue);
-}
-
 per_kind! {
     fn a_command_is_complete_after_a_wait(bench, kind) {
-        let call = Call::on(bench.queue);
-        let rule = "CL_COMPLETE after clFinish (5.15)";
-        check_wait(kind, call, |_| finish(bench.queue), rule, &bench);
-        check_wait(kind, call, wait, "CL_COMPLETE after clWaitForEvents (5.11)", &bench);
+        let findings = Findings::default();
+        let mut operands = bench.operands(&[kind]);
+        kind.prepare(&mut operands, bench.queue);
+        let event = kind.enqueue(&mut operands, Call::on(bench.queue));
+        wait(&event);
+        check_complete(&event, kind.function(), "CL_COMPLETE after clWaitForEvents (5.11)", &findings);
+        kind.finish(&mut operands, bench.queue);
+        if kind.has_blocking_flag() {
+            let event = kind.enqueue(&mut operands, Call::on(bench.queue).blocking());
+            let rule = "CL_COMPLETE after a call that blocks until the command is complete (5.2, 5.3, 5.6)";
+            check_complete(&event, kind.function(), rule, &findings);
+            kind.finish(&mut operands, bench.queue);
+        }
     }
-}
-
-#[rstest]
-#[case::read_buffer(Kind::ReadBuffer)]
-#[case::write_buffer(Kind::WriteBuffer)]
-#[case::read_rect(Kind::ReadRect)]
-#[case::write_rect(Kind::WriteRect)]
-#[case::map_buffer(Kind::MapBuffer)]
-#[case::read_image(Kind::ReadImage)]
-#[case::write_image(Kind::WriteImage)]
-#[case::map_image(Kind::MapImage)]
-#[case::svm_copy(Kind::SvmCopy)]
-#[case::svm_map(Kind::SvmMap)]
-#[clmatrix_harness::test]
-fn a_blocking_command_is_complete_after_its_call(bench: Bench, #[case] kind: Kind) {
-    bench.requires(kind);
-    let rule = "CL_COMPLETE after a call that blocks until the command is complete (5.2, 5.3, 5.6)";
-    check_wait(kind, Call::on(bench.queue).blocking(), |_| (), rule, &bench);
-}
-
-#[rstest]
-#[clmatrix_harness::test]
-fn a_user_event_is_submitted_until_it_is_set(bench: Bench) {
-    let findings = Findings::default();
-    let (_operands, event, gate) = gated(&bench, Kind::Marker, bench.queue);
-    let check = |expected, rule: &str| {
-        let found = status(gate.raw());
-        let call = format_args!("{QUERY} of a user event");
-        findings.check(found == expected, call, rule, status_name(found));
-    };
-    check(CL_SUBMITTED, "CL_SUBMITTED before clSetUserEventStatus (5.11)");
-    gate.open();
-    check(CL_COMPLETE, "CL_COMPLETE after clSetUserEventStatus(CL_COMPLETE) (5.11)");
-    wait(&event);
-    check(CL_COMPLETE, "CL_COMPLETE after the command that waited for it (5.11)");
 }

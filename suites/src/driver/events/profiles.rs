@@ -1,19 +1,15 @@
 //! The times of commands (5.14), and the timers of the host and the device (4.2).
 
-use std::thread;
-use std::time::{Duration, Instant};
-
-use clmatrix::cl3::command_queue::*;
+use clmatrix::cl3::command_queue::{
+    CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CL_QUEUE_PROFILING_ENABLE,
+};
 use clmatrix::cl3::device::*;
-use clmatrix::cl3::error_codes::{CL_INVALID_OPERATION, CL_PROFILING_INFO_NOT_AVAILABLE};
-use clmatrix::cl3::event::*;
+use clmatrix::cl3::error_codes::CL_PROFILING_INFO_NOT_AVAILABLE;
 use clmatrix::cl3::memory::CL_MEM_READ_WRITE;
 use clmatrix::cl3::platform::CL_PLATFORM_HOST_TIMER_RESOLUTION;
-use clmatrix::cl3::types::{cl_event, cl_int};
 use clmatrix_harness::skip;
 
-use super::super::prelude::*;
-use super::{check_complete, finish, gated, wait};
+use super::*;
 
 /// The times of a command, in their order; the last one since OpenCL 2.0.
 static TIMES: [Named<u32>; 5] = [
@@ -111,11 +107,12 @@ fn a_long_command_ends_after_it_starts(bench: Bench) {
     let queue = bench.new_queue(CL_QUEUE_PROFILING_ENABLE);
     let [from, to] = [(); 2].map(|()| bench.keep(bench.new_buffer(CL_MEM_READ_WRITE, LONG)));
     let mut event: cl_event = ptr::null_mut();
-    let place = &raw mut event;
     // SAFETY: queue and buffers are valid, and the bench keeps them until the queue has finished.
-    unsafe { ok!(clEnqueueCopyBuffer(queue, from, to, 0, 0, LONG, 0, ptr::null(), place)) };
-    // SAFETY: the driver has just created the event.
-    let event = unsafe { Object::new(Class::Event, event) };
+    let event = unsafe {
+        let (no_list, place) = (ptr::null(), &raw mut event);
+        ok!(clEnqueueCopyBuffer(queue, from, to, 0, 0, LONG, 0, no_list, place));
+        Object::new(Class::Event, event)
+    };
     wait(&event);
     let times = times(&event, &bench);
     let rule = ("clEnqueueCopyBuffer of 16 MiB", "after CL_PROFILING_COMMAND_START (5.14)");
@@ -130,9 +127,7 @@ fn a_long_command_ends_after_it_starts(bench: Bench) {
 #[clmatrix_harness::test]
 fn a_marker_ends_after_what_it_waits_for(bench: Bench, #[case] kind: Kind, #[case] order: u64) {
     let findings = Findings::default();
-    if !bench.has_queues(order) {
-        skip!("the device has no out-of-order queues");
-    }
+    bench.requires_queues(order);
     let queue = bench.new_queue(order | CL_QUEUE_PROFILING_ENABLE);
     let (mut operands, fill, gate) = gated(&bench, Kind::FillBuffer, queue);
     let marker = kind.enqueue(&mut operands, Call::on(queue));
@@ -194,14 +189,6 @@ fn a_user_event_has_no_times(bench: Bench) {
     check_unavailable(gate.raw(), "a user event that has ended", &bench, &findings);
 }
 
-/// The times of the device and of the host, in nanoseconds.
-fn timers(bench: &Bench) -> [u64; 2] {
-    let [mut device, mut host] = [0, 0];
-    // SAFETY: the device and the places are valid.
-    unsafe { ok!(clGetDeviceAndHostTimer(bench.device, &raw mut device, &raw mut host)) };
-    [device, host]
-}
-
 #[rstest]
 #[clmatrix_harness::test(requires(opencl = "2.1"))]
 fn the_timers_of_host_and_device_go_on(bench: Bench) {
@@ -209,65 +196,21 @@ fn the_timers_of_host_and_device_go_on(bench: Bench) {
     let platform = Subject::Device(bench.device).handle(named!(CL_DEVICE_PLATFORM));
     let resolution = named!(CL_PLATFORM_HOST_TIMER_RESOLUTION);
     if Subject::Platform(platform).value::<u64>(resolution) == 0 {
-        let mut time = 0_u64;
-        // SAFETY: the device and the place are valid.
-        let code = unsafe { cl!(clGetHostTimer(bench.device, &raw mut time)) };
-        let rule = "CL_INVALID_OPERATION, for CL_PLATFORM_HOST_TIMER_RESOLUTION is 0 (4.1, 4.2)";
-        findings.check(code == CL_INVALID_OPERATION, "clGetHostTimer", rule, code_name(code));
-        return;
+        skip!("the platform has no host timer: {} is 0", resolution.name);
     }
-    let queue = bench.new_queue(CL_QUEUE_PROFILING_ENABLE);
     let begin = Instant::now();
-    let [device, host] = timers(&bench);
-    let event = Kind::FillBuffer.enqueue(&mut bench.operands(&[]), Call::on(queue));
-    finish(queue);
-    hold();
-    let mut alone = 0_u64;
-    // SAFETY: the device and the place are valid.
-    unsafe { ok!(clGetHostTimer(bench.device, &raw mut alone)) };
-    let [device_end, host_end] = timers(&bench);
-    let most = at_most(begin.elapsed(), &bench);
-    for (timer, passed) in [
-        ("clGetHostTimer", alone.wrapping_sub(host)),
-        ("clGetDeviceAndHostTimer(host_timestamp)", host_end.wrapping_sub(host)),
-        ("clGetDeviceAndHostTimer(device_timestamp)", device_end.wrapping_sub(device)),
-    ] {
-        let rule = format_args!("from {HELD} to {most} ns after clGetDeviceAndHostTimer (4.2)");
-        let answer = format_args!("{} ns", passed.cast_signed());
-        findings.check((HELD..=most).contains(&passed), timer, rule, answer);
+    let mut times = [[0_u64; 2]; 2];
+    for [device, host] in &mut times {
+        // SAFETY: the device and the places are valid.
+        unsafe { ok!(clGetDeviceAndHostTimer(bench.device, device, host)) };
+        hold();
     }
-    let times = times(&event, &bench);
-    let is_between = times.iter().all(|time| (device..=device_end).contains(time));
-    let call =
-        format_args!("clGetEventProfilingInfo of a command between {device} and {device_end} ns");
-    let rule = "a time between those of clGetDeviceAndHostTimer around the command (4.2)";
-    findings.check(is_between, call, rule, format_args!("{times:?}"));
-}
-
-#[rstest]
-#[case::fill(Kind::FillBuffer)]
-#[case::marker(Kind::Marker)]
-#[clmatrix_harness::test]
-fn an_event_outlives_its_queue_and_objects(bench: Bench, #[case] kind: Kind) {
-    let findings = Findings::default();
-    let queue = bench.own_queue(bench.device, CL_QUEUE_PROFILING_ENABLE);
-    let event = kind.enqueue(&mut bench.operands(&[kind]), Call::on(queue.raw()));
-    finish(queue.raw());
-    let before = times(&event, &bench);
-    queue.release();
-    bench.release_objects();
-    wait(&event);
-    let of = format!("{} after the release of its queue", kind.function());
-    check_complete(&event, &of, "CL_COMPLETE (5.11)", &findings);
-    let (query, expected) = (named!(CL_EVENT_COMMAND_TYPE), kind.command_type());
-    let found: u32 = Subject::Event(event.raw()).value(query);
-    let call = format_args!("clGetEventInfo({}) of {of}", query.name);
-    findings.check(found == expected.value, call, expected.name, format_args!("{found:#x}"));
-    let found = Subject::Event(event.raw()).handle(named!(CL_EVENT_CONTEXT));
-    let call = format_args!("clGetEventInfo(CL_EVENT_CONTEXT) of {of}");
-    findings.check(found == bench.context, call, "its context (5.11)", format_args!("{found:?}"));
-    let found = times(&event, &bench);
-    let (call, rule) =
-        (format_args!("clGetEventProfilingInfo of {of}"), format!("{before:?} (5.14)"));
-    findings.check(found == before, call, rule, format_args!("{found:?}"));
+    let most = at_most(begin.elapsed(), &bench);
+    for (timer, name) in [(0, "device_timestamp"), (1, "host_timestamp")] {
+        let passed = times[1][timer].wrapping_sub(times[0][timer]);
+        let call = format_args!("clGetDeviceAndHostTimer({name})");
+        let rule = format_args!("from {HELD} to {most} ns after an earlier call (4.2)");
+        let is_right = (HELD..=most).contains(&passed);
+        findings.check(is_right, call, rule, format_args!("{} ns", passed.cast_signed()));
+    }
 }

@@ -2,17 +2,15 @@
 
 use clmatrix::cl3::command_queue::CL_QUEUE_CONTEXT;
 use clmatrix::cl3::context::*;
-use clmatrix::cl3::device::*;
 use clmatrix::cl3::event::*;
+use clmatrix::cl3::kernel::*;
 use clmatrix::cl3::memory::*;
 use clmatrix::cl3::program::*;
 use clmatrix_harness::skip;
 
 use super::super::bench::no_image;
-use super::super::callback::{UserData, of_end};
-use super::super::events::finish;
-use super::super::prelude::*;
-use super::{Hold, retained};
+use super::super::callback::of_end;
+use super::*;
 
 /// The kinds of memory objects.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,15 +36,10 @@ fn create(bench: &Bench, memory: Memory, whole: cl_mem) -> Object {
         Memory::OfSvm if bench.has_svm() => buffer(CL_MEM_USE_HOST_PTR, bench.new_svm(SIZE)),
         Memory::SubBuffer => return bench.sub_buffer(whole, flags, 0, SIZE),
         Memory::Image(image_type) if bench.has_images => {
-            let size = |types: &[_], size| if types.contains(&image_type) { size } else { 0 };
-            let two_d = [CL_MEM_OBJECT_IMAGE2D, CL_MEM_OBJECT_IMAGE2D_ARRAY, CL_MEM_OBJECT_IMAGE3D];
-            let arrays = [CL_MEM_OBJECT_IMAGE1D_ARRAY, CL_MEM_OBJECT_IMAGE2D_ARRAY];
             let shape = cl_image_desc {
                 image_type,
                 image_width: 8,
-                image_height: size(&two_d, 8),
-                image_depth: size(&[CL_MEM_OBJECT_IMAGE3D], 2),
-                image_array_size: size(&arrays, 2),
+                image_height: if image_type == CL_MEM_OBJECT_IMAGE2D { 8 } else { 0 },
                 buffer: if image_type == CL_MEM_OBJECT_IMAGE1D_BUFFER { whole } else { null },
                 ..no_image()
             };
@@ -71,9 +64,9 @@ fn check_ends(
     set: &[UserData],
     of: *mut c_void,
     (call, section): (&str, &str),
-    findings: &Findings,
+    (bench, findings): (&Bench, &Findings),
 ) {
-    UserData::wait(set.iter().copied());
+    UserData::wait(bench, set);
     let rule = format_args!("one call, with the object {of:?}, when it ends ({section})");
     for data in set {
         data.check_once(findings, |call| call == [of as usize], call, rule);
@@ -91,11 +84,8 @@ fn check_ends(
 #[case::svm(Memory::OfSvm)]
 #[case::sub_buffer(Memory::SubBuffer)]
 #[case::image_1d(Memory::Image(CL_MEM_OBJECT_IMAGE1D))]
-#[case::image_1d_array(Memory::Image(CL_MEM_OBJECT_IMAGE1D_ARRAY))]
 #[case::image_1d_buffer(Memory::Image(CL_MEM_OBJECT_IMAGE1D_BUFFER))]
 #[case::image_2d(Memory::Image(CL_MEM_OBJECT_IMAGE2D))]
-#[case::image_2d_array(Memory::Image(CL_MEM_OBJECT_IMAGE2D_ARRAY))]
-#[case::image_3d(Memory::Image(CL_MEM_OBJECT_IMAGE3D))]
 #[case::pipe(Memory::Pipe)]
 #[clmatrix_harness::test]
 fn destructors_are_called_in_reverse_order(bench: Bench, #[case] memory: Memory) {
@@ -109,7 +99,7 @@ fn destructors_are_called_in_reverse_order(bench: Bench, #[case] memory: Memory)
         set[0].check_none(&findings, call, "no call before the last reference is released (5.5.1)");
         reference.release();
     }
-    check_ends(&set, raw, (call, "5.5.1"), &findings);
+    check_ends(&set, raw, (call, "5.5.1"), (&bench, &findings));
 }
 
 #[rstest]
@@ -118,10 +108,16 @@ fn destructors_are_called_in_reverse_order(bench: Bench, #[case] memory: Memory)
 #[clmatrix_harness::test]
 fn a_part_keeps_its_buffer(bench: Bench, #[case] memory: Memory) {
     let findings = Findings::default();
-    let whole = bench.buffer_of(&[0x11_u8; 2 * SIZE]);
-    let raw = whole.raw();
-    let part = create(&bench, memory, raw);
-    let end = UserData::of_the_end_of(raw);
+    let whole = bench.new_buffer(CL_MEM_READ_WRITE, 2 * SIZE);
+    let (raw, end) = (whole.raw(), UserData::of_the_end_of(whole.raw()));
+    let [first, part] = [(); 2].map(|()| create(&bench, memory, raw));
+    first.release();
+    let call = "clReleaseMemObject of a sub-buffer or an image of a buffer";
+    end.check_none(
+        &findings,
+        call,
+        "no destructor callback of the buffer, which is in use (5.5.1)",
+    );
     whole.release();
     let call = "clReleaseMemObject of a buffer with a sub-buffer or an image";
     end.check_none(&findings, call, "it is not deleted before its parts (5.3.1, 5.5.1)");
@@ -135,7 +131,7 @@ fn a_part_keeps_its_buffer(bench: Bench, #[case] memory: Memory) {
         findings.check(wrong.is_none(), call, rule, format_args!("{wrong:x?}"));
     }
     part.release();
-    check_ends(&[end], raw, (call, "5.5.1"), &findings);
+    check_ends(&[end], raw, (call, "5.5.1"), (&bench, &findings));
 }
 
 #[rstest]
@@ -145,52 +141,55 @@ fn a_kernel_does_not_keep_its_arguments(bench: Bench) {
     let kernel = bench.operands(&[Kind::Kernel]).kernel;
     let buffer = bench.new_buffer(CL_MEM_READ_WRITE, SIZE);
     let (raw, end) = (buffer.raw(), UserData::of_the_end_of(buffer.raw()));
-    // SAFETY: the argument is a valid buffer, with which nothing runs.
-    unsafe { ok!(clSetKernelArg(kernel, 0, size_of::<usize>(), (&raw const raw).cast())) };
+    set_arguments(kernel, &[raw]);
     buffer.release();
     let call = "clReleaseMemObject of an argument of a kernel, which holds no reference (5.9.2)";
-    check_ends(&[end], raw, (call, "5.5.1"), &findings);
+    check_ends(&[end], raw, (call, "5.5.1"), (&bench, &findings));
 }
 
 #[rstest]
-#[case::buffer(0, Subject::Memory, named!(CL_MEM_CONTEXT))]
-#[case::queue(1, Subject::Queue, named!(CL_QUEUE_CONTEXT))]
-#[case::program(2, Subject::Program, named!(CL_PROGRAM_CONTEXT))]
-#[case::user_event(3, Subject::Event, named!(CL_EVENT_CONTEXT))]
+#[case::buffer(Class::Memory, Subject::Memory, named!(CL_MEM_CONTEXT))]
+#[case::queue(Class::Queue, Subject::Queue, named!(CL_QUEUE_CONTEXT))]
+#[case::program(Class::Program, Subject::Program, named!(CL_PROGRAM_CONTEXT))]
+#[case::kernel(Class::Kernel, Subject::Kernel, named!(CL_KERNEL_CONTEXT))]
+#[case::user_event(Class::Event, Subject::Event, named!(CL_EVENT_CONTEXT))]
 #[clmatrix_harness::test(own_worker)]
 fn an_object_keeps_its_context(
     bench: Bench,
-    #[case] index: usize,
+    #[case] class: Class,
     #[case] subject: fn(*mut c_void) -> Subject,
     #[case] query: Named<u32>,
 ) {
     let findings = Findings::default();
     let (device, mut text, null) = (bench.device, c"kernel void k() {}".as_ptr(), ptr::null_mut());
     // SAFETY: device and text are valid; each call creates a reference.
-    let (context, mut objects) = unsafe {
+    let (context, object) = unsafe {
         let raw = created!(clCreateContext(ptr::null(), 1, &raw const device, None, null));
-        let objects = vec![
-            Object::new(Class::Memory, created!(clCreateBuffer(raw, 0, SIZE, null))),
-            Object::new(Class::Queue, created!(clCreateCommandQueue(raw, device, 0))),
-            Object::new(
-                Class::Program,
-                created!(clCreateProgramWithSource(raw, 1, &raw mut text, ptr::null())),
-            ),
-            Object::new(Class::Event, created!(clCreateUserEvent(raw))),
-        ];
-        (Object::new(Class::Context, raw), objects)
+        let object = match class {
+            Class::Memory => created!(clCreateBuffer(raw, 0, SIZE, null)),
+            Class::Queue => created!(clCreateCommandQueue(raw, device, 0)),
+            Class::Event => created!(clCreateUserEvent(raw)),
+            _ => created!(clCreateProgramWithSource(raw, 1, &raw mut text, ptr::null())),
+        };
+        let context = Object::new(Class::Context, raw);
+        if class == Class::Kernel {
+            let program = Object::new(Class::Program, object);
+            ok!(clBuildProgram(object, 1, &raw const device, ptr::null(), None, null));
+            (context, bench.new_kernel(&program, "k"))
+        } else {
+            (context, Object::new(class, object))
+        }
     };
-    let (object, raw) = (objects.swap_remove(index), context.raw());
-    drop(objects);
-    let set = [UserData::new(), UserData::new()];
-    let set = if bench.is(3, 0) { &set[..] } else { &[] };
-    for data in set {
+    let raw = context.raw();
+    let set: Vec<_> = (0..2).filter(|_| bench.is(3, 0)).map(|_| UserData::new()).collect();
+    for data in &set {
         // SAFETY: the context is valid, and the callback uses its arguments as numbers.
         unsafe { ok!(clSetContextDestructorCallback(raw, Some(of_end), data.pointer())) };
     }
     context.release();
-    let call = format!("clReleaseContext before an object with {}", query.name);
-    for data in set {
+    let program = if class == Class::Kernel { " and clReleaseProgram" } else { "" };
+    let call = format!("clReleaseContext{program} before an object with {}", query.name);
+    for data in &set {
         data.check_none(&findings, &call, "the context is not deleted before the object (4.4)");
     }
     let found = subject(object.raw()).handle(query);
@@ -199,7 +198,16 @@ fn an_object_keeps_its_context(
     let devices: u32 = Subject::Context(raw).value(named!(CL_CONTEXT_NUM_DEVICES));
     findings.check(devices == 1, &call, "CL_CONTEXT_NUM_DEVICES is 1 (4.4)", devices);
     object.release();
-    check_ends(set, raw, (&call, "4.4"), &findings);
+    check_ends(&set, raw, (&call, "4.4"), (&bench, &findings));
+}
+
+/// Sets arguments of a kernel, which are objects.
+fn set_arguments(kernel: *mut c_void, objects: &[*mut c_void]) {
+    for (index, raw) in objects.iter().enumerate() {
+        let (index, size, value) = (index as u32, size_of_val(raw), ptr::from_ref(raw).cast());
+        // SAFETY: the kernel has an argument for each of the objects, which are valid.
+        unsafe { ok!(clSetKernelArg(kernel, index, size, value)) };
+    }
 }
 
 /// A kernel that reads beyond the edge of an image.
@@ -221,16 +229,10 @@ fn a_launch_keeps_its_program_and_sampler(bench: Bench) {
     let sampler = bench.sampler(false, CL_ADDRESS_CLAMP_TO_EDGE, CL_FILTER_NEAREST);
     let (to, queue, one) = (bench.buffer_of(&[0_u8; SIZE]), bench.new_queue(0), 1_usize);
     let hold = Hold::on(&bench, queue);
-    // SAFETY: the arguments are those of the kernel, which writes one byte of the buffer.
-    unsafe {
-        for (index, raw) in [to.raw(), operands.images[1], sampler.raw()].iter().enumerate() {
-            let (index, size, raw) = (index as u32, size_of::<usize>(), ptr::from_ref(raw).cast());
-            ok!(clSetKernelArg(kernel.raw(), index, size, raw));
-        }
-        let (raw, one, null) = (kernel.raw(), &raw const one, ptr::null());
-        let event = ptr::null_mut();
-        ok!(clEnqueueNDRangeKernel(queue, raw, 1, null, one, null, 0, ptr::null(), event));
-    }
+    set_arguments(kernel.raw(), &[to.raw(), operands.images[1], sampler.raw()]);
+    let (raw, one, null) = (kernel.raw(), &raw const one, ptr::null());
+    // SAFETY: the kernel has its arguments, and writes one byte of the buffer.
+    unsafe { enqueued!(clEnqueueNDRangeKernel(queue, raw, 1, null, one, null)) };
     kernel.release();
     sampler.release();
     // These take the place of a sampler that has been freed.

@@ -12,7 +12,7 @@ use super::super::object::Object;
 
 /// The classes of memory. [`Operands`] have two objects of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Memory {
+pub enum Memory {
     Host,
     Buffer,
     Image,
@@ -36,7 +36,7 @@ type Contents = [[Bytes; 2]; 4];
 const ROW: usize = 32;
 
 /// Returns the classes of memory that a command reads, or maps, and writes.
-fn memory(kind: Kind) -> [Option<Memory>; 2] {
+pub fn memory(kind: Kind) -> [Option<Memory>; 2] {
     match kind {
         Kind::ReadBuffer | Kind::ReadRect => [Some(Buffer), Some(Host)],
         Kind::WriteBuffer | Kind::WriteRect => [Some(Host), Some(Buffer)],
