@@ -415,7 +415,8 @@ impl Kind {
                 Self::SvmUnmap => cl!(clEnqueueSVMUnmap(queue, svm, n, list, event)),
                 Self::SvmFree => {
                     let memory = cl!(clSVMAlloc(operands.context, CL_MEM_READ_WRITE, SIZE, 0));
-                    let pointers = [memory.cast_const()];
+                    // PoCL 3.0 reads the array when the command runs: `lives` has a test of that.
+                    let pointers = Box::leak(Box::new([memory.cast_const()]));
                     cl!(clEnqueueSVMFree(
                         queue,
                         1,
