@@ -1,7 +1,7 @@
 //! Objects that the caller releases while commands use them.
 
 use super::super::callback::of_free;
-use super::super::order::work::{Memory, memory};
+use super::super::order::work::{BUFFER, HOST, IMAGE, SVM, memory};
 use super::*;
 
 /// The byte of the sources, and of the host memory that commands read.
@@ -9,11 +9,11 @@ const OF_SOURCES: u8 = 0x11;
 const OF_HOST: u8 = 0x22;
 
 /// Returns one of the two buffers or images.
-fn object(memory: Option<Memory>, side: usize, operands: &Operands) -> Option<cl_mem> {
+fn object(memory: Option<usize>, side: usize, operands: &Operands) -> Option<cl_mem> {
     match memory? {
-        Memory::Buffer => Some(operands.buffers[side]),
-        Memory::Image => Some(operands.images[side]),
-        Memory::Host | Memory::Svm => None,
+        BUFFER => Some(operands.buffers[side]),
+        IMAGE => Some(operands.images[side]),
+        _ => None,
     }
 }
 
@@ -35,10 +35,10 @@ per_kind! {
 
 /// Writes or reads the objects of a class, if any, and waits for it. A call that blocks would do, but Intel's
 /// returns before it has written.
-fn transfer(memory: Option<Memory>, kinds: [Kind; 2], mut operands: Operands, bench: &Bench) {
+fn transfer(memory: Option<usize>, kinds: [Kind; 2], mut operands: Operands, bench: &Bench) {
     let kind = match memory {
-        Some(Memory::Buffer) => kinds[0],
-        Some(Memory::Image) => kinds[1],
+        Some(BUFFER) => kinds[0],
+        Some(IMAGE) => kinds[1],
         _ => return,
     };
     kind.enqueue_without_event(&mut operands, Call::on(bench.queue));
@@ -91,15 +91,15 @@ fn check_held(bench: &Bench, kind: Kind, side: usize) {
         let rule = "one destructor callback after the command, with the object (5.5.1)";
         end.check_once(&findings, |call| call == [memory as usize], &call, rule);
     }
-    if side == 0 && to.is_some_and(|to| to != Memory::Svm) {
+    if side == 0 && to.is_some_and(|to| to != SVM) {
         transfer(to, [Kind::ReadBuffer, Kind::ReadImage], operands.reversed(), bench);
         let bytes = match from {
             None => FILL,
-            Some(Memory::Host) => [OF_HOST; 4],
+            Some(HOST) => [OF_HOST; 4],
             Some(_) if kind == Kind::Kernel => [!OF_SOURCES; 4],
             Some(_) => [OF_SOURCES; 4],
         };
-        let host = operands.host[usize::from(to == Some(Memory::Host))].cast::<[u8; 4]>();
+        let host = operands.host[usize::from(to == Some(HOST))].cast::<[u8; 4]>();
         // SAFETY: the memory has `SIZE` bytes, and the commands have ended.
         let found = unsafe { std::slice::from_raw_parts(host, SIZE / 4) };
         let wrong = found.iter().find(|found| **found != bytes);

@@ -124,3 +124,14 @@ fn allocations_have_their_alignment(bench: Bench) {
         }
     }
 }
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn a_map_without_an_event_is_unmapped(bench: Bench) {
+    let mut operands = bench.operands(&[Kind::SvmMap]);
+    Kind::SvmMap.enqueue_without_event(&mut operands, Call::on(bench.queue).blocking());
+    let unmap = Kind::SvmUnmap.enqueue(&mut operands, Call::on(bench.queue));
+    let event = unmap.raw();
+    // SAFETY: the event is valid.
+    unsafe { ok!(clWaitForEvents(1, &raw const event)) };
+}

@@ -4,27 +4,16 @@ pub mod setting;
 pub mod stage;
 pub mod work;
 
-use std::{mem, ptr};
-
-use clmatrix::cl3::command_queue::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
-use clmatrix::cl3::device::{
-    CL_DEVICE_MAX_COMPUTE_UNITS, CL_DEVICE_PARTITION_EQUALLY, CL_DEVICE_PARTITION_MAX_SUB_DEVICES,
-    CL_DEVICE_PARTITION_PROPERTIES,
-};
+use clmatrix::cl3::{command_queue::*, device::*};
 use clmatrix::{CommandQueue, Context, Device, Partition};
 use clmatrix_harness::skip;
-use rstest::rstest;
 
-use super::api::named;
-use super::bench::{Bench, bench};
-use super::command::{Call, Kind, Needs, per_kind};
-use super::object::{Gate, Object};
-use super::query::Subject;
+use super::prelude::*;
 use crate::support::on_device::OnDevice;
 
 use setting::*;
-use stage::{Held, Stage};
-use work::Work;
+use stage::*;
+use work::*;
 
 /// The rule of wait lists.
 pub const WAITS: &str = "a command runs when all events of its wait list have ended (3.2)";
@@ -32,18 +21,6 @@ pub const WAITS: &str = "a command runs when all events of its wait list have en
 per_kind! {
     fn an_in_order_queue_keeps_the_order(bench, kind) {
         check(&bench, &IN_ORDER, &pairs_after(&bench, kind));
-    }
-}
-
-per_kind! {
-    fn an_in_order_queue_keeps_the_order_without_events(bench, kind) {
-        check(&bench, &WITHOUT_EVENT, &some_pairs_after(&bench, kind));
-    }
-}
-
-per_kind! {
-    fn an_in_order_queue_keeps_the_order_beside_wait_lists(bench, kind) {
-        check(&bench, &IN_ORDER_WITH_LIST, &some_pairs_after(&bench, kind));
     }
 }
 
@@ -59,10 +36,65 @@ per_kind! {
     }
 }
 
-per_kind! {
-    fn a_wait_list_orders_two_queues(bench, kind) {
-        check(&bench, &TWO_QUEUES, &some_pairs_after(&bench, kind));
+/// Returns the kinds of commands without kernels, which take long to build.
+fn kinds(bench: &Bench) -> impl Iterator<Item = Kind> {
+    bench.kinds().filter(|kind| *kind != Kind::Kernel)
+}
+
+/// Returns pairs of `first` and another kind. The pairs with a kernel are all those of `Kind::Kernel`.
+fn pairs_after(bench: &Bench, first: Kind) -> Vec<Vec<Kind>> {
+    let pairs = kinds(bench).map(|second| vec![first, second]);
+    if first != Kind::Kernel {
+        return pairs.collect();
     }
+    pairs.chain(kinds(bench).map(|kind| vec![kind, first])).chain([vec![first; 2]]).collect()
+}
+
+/// Returns pairs of each kind behind a fill, and of each kind before a copy.
+fn some_pairs(kinds: impl Iterator<Item = Kind>) -> Vec<Vec<Kind>> {
+    kinds
+        .flat_map(|kind| {
+            let [fill, copy] = fill_and_copy(kind);
+            [vec![fill, kind], vec![kind, copy]]
+        })
+        .collect()
+}
+
+/// Enqueues commands, of which the first ones wait for a gate, and checks that the last ones wait for the
+/// first ones.
+fn check(bench: &Bench, setting: &Setting, works: &[Vec<Kind>]) {
+    bench.requires_queues(setting.properties);
+    let mut stage = Stage::new(bench);
+    let mut queues = None;
+    for kinds in works {
+        let Some(mut work) = Work::new(bench, kinds) else { continue };
+        let [first_queue, queue] = *queues.insert(setting.queues(bench, queues));
+        stage.queues.extend([first_queue, queue]);
+        let (first, mut list) = setting.begin(&stage, &mut work, [first_queue, queue]);
+        let event = work.enqueue(kinds.len() - 1, Call::on(queue).after(&list));
+        // The caller may use the memory of the list again (5.10).
+        list.fill(ptr::null_mut());
+        let first = first.filter(|_| setting.event != FirstEvent::Released);
+        let call = format!("{work} {}", setting.text);
+        let earlier = first.iter().map(Object::raw).collect();
+        if let Some(event) = first {
+            let call = format!("{} with a user event in its wait list", kinds[0].function());
+            stage.held.push(Held { call, rule: WAITS, event, earlier: vec![] });
+        }
+        stage.held.push(Held { call: call.clone(), rule: setting.rule, event, earlier });
+        stage.works.push((work, call, setting.rule));
+    }
+    stage.play();
+}
+
+#[rstest]
+#[case::on_an_in_order_queue_without_events(WITHOUT_EVENT)]
+#[case::on_an_in_order_queue_beside_wait_lists(IN_ORDER_WITH_LIST)]
+#[case::with_wait_lists_on_two_queues(TWO_QUEUES)]
+#[case::with_wait_lists_and_events_that_are_given_up(RELEASED)]
+#[clmatrix_harness::test]
+fn commands_keep_the_order(bench: Bench, #[case] setting: Setting) {
+    check(&bench, &setting, &some_pairs(kinds(&bench)));
 }
 
 #[rstest]
@@ -72,12 +104,11 @@ per_kind! {
 #[clmatrix_harness::test]
 fn a_wait_list_orders_two_sub_devices(bench: Bench, #[case] class: &[Needs]) {
     let parts = parts_of(&bench);
-    let kinds: Vec<_> = parts.kinds().filter(|kind| class.contains(&kind.needs())).collect();
-    if kinds.is_empty() {
+    let of_class: Vec<_> = kinds(&parts).filter(|kind| class.contains(&kind.needs())).collect();
+    if of_class.is_empty() {
         skip!("the device has no such commands: {class:?}");
     }
-    let pairs = kinds.iter().flat_map(|first| kinds.iter().map(|second| vec![*first, *second]));
-    check(&parts, &PARTS, &pairs.collect::<Vec<_>>());
+    check(&parts, &PARTS, &some_pairs(of_class.into_iter()));
 }
 
 /// Returns a bench with two sub-devices, with half of the compute units each.
@@ -97,57 +128,8 @@ fn parts_of(bench: &Bench) -> Bench {
     self::bench(OnDevice { context, queue })
 }
 
-/// Returns pairs of `first` and another kind. The pairs with a kernel are all those of `Kind::Kernel`, since
-/// a program takes long to build.
-fn pairs_after(bench: &Bench, first: Kind) -> Vec<Vec<Kind>> {
-    bench.requires(first);
-    let others = || bench.kinds().filter(|kind| *kind != Kind::Kernel);
-    let pairs = others().map(|second| vec![first, second]);
-    if first != Kind::Kernel {
-        return pairs.collect();
-    }
-    pairs.chain(others().map(|kind| vec![kind, first])).chain([vec![first; 2]]).collect()
-}
-
-/// Returns every third pair, such that all kinds are the second one of some first ones.
-fn some_pairs_after(bench: &Bench, first: Kind) -> Vec<Vec<Kind>> {
-    pairs_after(bench, first).into_iter().skip(first as usize % 3).step_by(3).collect()
-}
-
-/// Enqueues commands, of which the first ones wait for a gate, and checks that the last ones wait for the
-/// first ones.
-fn check(bench: &Bench, setting: &Setting, works: &[Vec<Kind>]) {
-    bench.requires_queues(setting.properties());
-    println!("{} pairs of commands", works.len());
-    let mut stage = Stage::new(bench);
-    let mut queues = None;
-    for kinds in works {
-        let mut work = Work::new(bench, kinds);
-        let [first_queue, queue] = *queues.insert(setting.queues(bench, queues));
-        stage.queues.extend([first_queue, queue]);
-        let (first, mut list) =
-            setting.begin(&stage, (&mut work, kinds.len()), [first_queue, queue]);
-        let event = work.enqueue(kinds.len() - 1, Call::on(queue).after(&list));
-        // The caller may use the memory of the list again (5.10).
-        list.fill(ptr::null_mut());
-        let first = first.filter(|_| setting.event != FirstEvent::Released);
-        let call = format!("{work} {}", setting.text);
-        let earlier = first.iter().map(Object::raw).collect();
-        let of_first = format!("{} with a user event in its wait list", kinds[0].function());
-        stage.held.extend(first.map(|event| Held::new(of_first, WAITS, event)));
-        stage.held.push(Held { earlier, ..Held::new(call.clone(), setting.rule, event) });
-        stage.works.push((work, call, setting.rule));
-    }
-    stage.play();
-}
-
-/// Returns the kinds of commands without kernels, which take long to build.
-fn kinds(bench: &Bench) -> impl Iterator<Item = Kind> {
-    bench.kinds().filter(|kind| *kind != Kind::Kernel)
-}
-
+/// Markers and barriers are tried apart from other kinds, since drivers treat them in another way.
 #[rstest]
-#[case::of_opencl_1_1(OLD_BARRIER, None)]
 #[case::with_a_wait_list(BARRIER_WITH_LIST, None)]
 #[case::with_wait_lists_behind(BARRIER_AND_LIST, None)]
 #[case::with_a_marker_with_a_wait_list_behind(BARRIER_AND_LIST, Some(Kind::Marker))]
@@ -155,13 +137,9 @@ fn kinds(bench: &Bench) -> impl Iterator<Item = Kind> {
 #[case::with_another_barrier_behind(TWO_BARRIERS, None)]
 #[clmatrix_harness::test]
 fn a_barrier_holds_all_kinds(bench: Bench, #[case] setting: Setting, #[case] only: Option<Kind>) {
-    // Drivers treat markers and barriers in another way.
-    let is_last = |kind: &Kind| {
-        only.map_or(!matches!(kind, Kind::Marker | Kind::Barrier), |only| *kind == only)
-    };
-    let last = kinds(&bench).filter(is_last);
-    let works: Vec<_> = last.map(|kind| vec![Kind::FillBuffer, kind]).collect();
-    check(&bench, &setting, &works);
+    let is_other = |kind: &Kind| !matches!(kind, Kind::Marker | Kind::Barrier);
+    let last = kinds(&bench).filter(|kind| only.map_or(is_other(kind), |only| *kind == only));
+    check(&bench, &setting, &last.map(|kind| vec![Kind::FillBuffer, kind]).collect::<Vec<_>>());
 }
 
 #[rstest]
@@ -169,8 +147,7 @@ fn a_barrier_holds_all_kinds(bench: Bench, #[case] setting: Setting, #[case] onl
 #[case::barrier(Kind::Barrier)]
 #[clmatrix_harness::test]
 fn markers_and_barriers_wait_for_all_kinds(bench: Bench, #[case] last: Kind) {
-    let works: Vec<_> = kinds(&bench).map(|kind| vec![kind, last]).collect();
-    check(&bench, &CLOSING, &works);
+    check(&bench, &CLOSING, &kinds(&bench).map(|kind| vec![kind, last]).collect::<Vec<_>>());
 }
 
 #[rstest]
@@ -199,17 +176,19 @@ fn a_command_waits_for_each_event_of_its_list(bench: Bench, #[case] others: Othe
     let mut stage = Stage::new(&bench);
     let (gate, ended) = (stage.gate.raw(), stage.ended.raw());
     let later: Vec<_> = (0..64).map(|_| Gate::closed(bench.context)).collect();
-    for length in [1, 2, 3, 17, 64] {
-        for held in [0, length / 2, length - 1] {
+    // A kernel takes long to build.
+    let kinds = [Kind::FillBuffer, Kind::Kernel, Kind::Marker];
+    for kind in kinds.into_iter().filter(|kind| *kind == kinds[0] || others == Others::Ended) {
+        for (length, held) in [(1, 0), (2, 0), (2, 1), (17, 8), (17, 16), (64, 0), (64, 63)] {
             let event = |index: usize| match others {
                 _ if index == held => gate,
                 Others::Ended => ended,
                 Others::EndLater => later[index].raw(),
                 Others::Same => gate,
             };
-            let queue = stage.new_queue();
             let list: Vec<_> = (0..length).map(event).collect();
-            stage.hold(queue, &list, format!("number {held} of {length} events in its wait list"));
+            let with = format!("number {held} of {length} events in its wait list");
+            stage.hold(kind, &list, &with);
         }
     }
     // Opens these gates.
@@ -221,20 +200,12 @@ fn a_command_waits_for_each_event_of_its_list(bench: Bench, #[case] others: Othe
 #[clmatrix_harness::test]
 fn commands_behind_one_event_all_run(bench: Bench) {
     let mut stage = Stage::new(&bench);
-    let (gate, queue) = (stage.gate.raw(), stage.new_queue());
-    let first = stage.hold(queue, &[gate], "a user event in its wait list".into());
-    for index in 0..8 {
-        let queue = if index % 2 == 0 { queue } else { stage.new_queue() };
-        stage.hold(queue, &[first], format!("the event of another one, as {index} before it"));
+    let first = stage.hold(Kind::FillBuffer, &[stage.gate.raw()], "a user event in its wait list");
+    for index in 0..6 {
+        let with = format!("the event of another one, as {index} before it");
+        stage.hold(Kind::FillBuffer, &[first], &with);
     }
     stage.play();
-}
-
-#[rstest]
-#[clmatrix_harness::test]
-fn a_wait_list_and_its_events_may_be_given_up(bench: Bench) {
-    let works: Vec<_> = kinds(&bench).map(|kind| vec![Kind::FillBuffer, kind]).collect();
-    check(&bench, &RELEASED, &works);
 }
 
 #[rstest]
@@ -251,17 +222,14 @@ fn an_unmap_waits_for_its_map(bench: Bench, #[case] map: Kind) {
     let unmap = map.unmap().expect("a map has an unmap");
     let event = unmap.enqueue(&mut operands, Call::on(queue));
     let call = format!("{} before {} of its pointer", map.function(), unmap.function());
-    let earlier = vec![first.raw()];
-    stage.held.push(Held { earlier, ..Held::new(call, IN_ORDER.rule, event) });
+    stage.held.push(Held { call, rule: IN_ORDER.rule, event, earlier: vec![first.raw()] });
     stage.play();
 }
 
 #[rstest]
 #[case::on_an_in_order_queue(1, 0, false)]
-#[case::on_an_in_order_queue_with_wait_lists(1, 0, true)]
 #[case::on_an_out_of_order_queue(1, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, true)]
 #[case::on_two_queues(2, 0, true)]
-#[case::on_three_queues(3, 0, true)]
 #[clmatrix_harness::test]
 fn a_chain_runs_in_order(
     bench: Bench,
@@ -273,24 +241,22 @@ fn a_chain_runs_in_order(
     let cycle = [Kind::FillBuffer, Kind::CopyBuffer, Kind::WriteBuffer, Kind::CopyRect];
     let kinds: Vec<_> = cycle.into_iter().cycle().take(32).collect();
     let mut stage = Stage::new(&bench);
-    let mut work = Work::new(&bench, &kinds);
+    let mut work = Work::new(&bench, &kinds).expect("commands that may use the same buffers");
     stage.queues = (0..queues).map(|_| bench.new_queue(properties)).collect();
+    let (place, rule) = if has_lists {
+        ("the event before it in its wait list", WAITS)
+    } else {
+        ("no wait list", IN_ORDER.rule)
+    };
     let mut list = vec![stage.gate.raw()];
     for (step, kind) in kinds.iter().enumerate() {
-        let queue = stage.queues[step % queues];
-        let event = work.enqueue(step, Call::on(queue).after(&list));
-        let place = if has_lists { "the event before it in its wait list" } else { "no wait list" };
-        let call = format!(
-            "{} as number {step} of a chain on {queues} queues, with {place}",
-            kind.function()
-        );
-        let before = mem::replace(&mut list, vec![event.raw()]);
-        let earlier = if step == 0 { Vec::new() } else { before };
-        stage.held.push(Held { earlier, ..Held::new(call, WAITS, event) });
-        if !has_lists {
-            list.clear()
-        }
+        let event = work.enqueue(step, Call::on(stage.queues[step % queues]).after(&list));
+        let name = kind.function();
+        let call = format!("{name} as number {step} of a chain on {queues} queues, with {place}");
+        let earlier = stage.held.last().map(|held| held.event.raw()).into_iter().collect();
+        list = if has_lists { vec![event.raw()] } else { vec![] };
+        stage.held.push(Held { call, rule, event, earlier });
     }
-    stage.works.push((work, format!("a chain of commands on {queues} queues"), WAITS));
+    stage.works.push((work, format!("a chain of commands on {queues} queues"), rule));
     stage.play();
 }

@@ -1,18 +1,10 @@
 //! The reasons why a command waits for an earlier one.
 
-use std::ffi::c_void;
-use std::ptr;
+use Entry::{Ended, First, Gate};
+use FirstEvent::{Absent, Kept, Released};
+use clmatrix::cl3::command_queue::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE as OUT_OF_ORDER;
 
-use clmatrix::cl3::command_queue::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
-use clmatrix::cl3::types::cl_command_queue_properties;
-
-use super::super::api::ok;
-use super::super::bench::Bench;
-use super::super::command::{Call, Kind};
-use super::super::object::Object;
-use super::WAITS;
-use super::stage::Stage;
-use super::work::Work;
+use super::*;
 
 /// An event of a wait list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,34 +17,6 @@ enum Entry {
     Gate,
 }
 
-use Entry::{Ended, First, Gate};
-
-/// A command between the first and the second one, on the queue of the second one.
-#[derive(Clone, Copy, Debug)]
-enum Between {
-    /// clEnqueueBarrierWithWaitList.
-    Barrier(&'static [Entry]),
-    /// clEnqueueBarrier.
-    OldBarrier,
-    /// clEnqueueFillBuffer of another buffer, which waits for nothing.
-    Fill,
-}
-
-use Between::{Barrier, Fill, OldBarrier};
-
-/// The queues of two commands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Queues {
-    InOrder,
-    OutOfOrder,
-    /// Two in-order queues.
-    Two,
-    /// An in-order queue and an out-of-order queue.
-    TwoOrders,
-}
-
-use Queues::{InOrder, OutOfOrder, Two, TwoOrders};
-
 /// The fate of the event of the first command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FirstEvent {
@@ -63,8 +27,6 @@ pub enum FirstEvent {
     Absent,
 }
 
-use FirstEvent::{Absent, Kept, Released};
-
 /// The reason why the second of two commands waits for the first one.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
@@ -72,21 +34,26 @@ pub struct Setting {
     pub text: &'static str,
     /// The rule of OpenCL.
     pub rule: &'static str,
-    queues: Queues,
+    /// The first command is on an in-order queue of its own.
+    has_two: bool,
+    /// The properties of the queue of the second command.
+    pub properties: u64,
     pub event: FirstEvent,
-    between: &'static [Between],
+    /// The commands between, on the queue of the second one: clEnqueueBarrierWithWaitList with a list, or
+    /// clEnqueueFillBuffer of another buffer, which waits for nothing.
+    between: &'static [Option<&'static [Entry]>],
     /// The wait list of the second command.
     list: &'static [Entry],
 }
 
 /// Declares settings.
 macro_rules! settings {
-    ($($name:ident: $text:literal, $rule:ident, $queues:ident, $event:ident, $between:expr,
-        $list:expr;)*) => {
+    ($($name:ident: $text:literal, $rule:ident, $two:literal, $properties:expr, $event:ident, $between:expr, $list:expr;)*) => {
         $(pub const $name: Setting = Setting {
             text: $text,
             rule: $rule,
-            queues: $queues,
+            has_two: $two == 2,
+            properties: $properties,
             event: $event,
             between: &$between,
             list: &$list,
@@ -102,65 +69,56 @@ const LISTS: &str =
 const ENDS: &str = "a marker or barrier without a wait list ends after all before it (5.12)";
 
 settings! {
-    IN_ORDER: "on an in-order queue", KEEPS, InOrder, Kept, [], [];
-    WITHOUT_EVENT: "on an in-order queue, the first one without an event", KEEPS, InOrder, Absent, [], [];
+    IN_ORDER: "on an in-order queue", KEEPS, 1, 0, Kept, [], [];
+    WITHOUT_EVENT: "on an in-order queue, the first one without an event", KEEPS, 1, 0, Absent, [], [];
     IN_ORDER_WITH_LIST: "on an in-order queue, the second one with an event that has ended in its wait list",
-        KEEPS, InOrder, Kept, [], [Ended];
-    GATED: "with a user event in its wait list, on an in-order queue", WAITS, InOrder, Kept, [], [Gate];
+        KEEPS, 1, 0, Kept, [], [Ended];
+    GATED: "with a user event in its wait list, on an in-order queue", WAITS, 1, 0, Kept, [], [Gate];
     WAIT_LIST: "with its event in the wait list, behind one that has ended, on an out-of-order queue",
-        WAITS, OutOfOrder, Kept, [], [Ended, First];
-    TWO_QUEUES: "with its event in the wait list, on two in-order queues", WAITS, Two, Kept, [], [First];
-    PARTS: "with its event in the wait list, on queues of two sub-devices", WAITS, Two, Kept, [], [First];
+        WAITS, 1, OUT_OF_ORDER, Kept, [], [Ended, First];
+    TWO_QUEUES: "with its event in the wait list, on two in-order queues", WAITS, 2, 0, Kept, [], [First];
+    PARTS: "with its event in the wait list, on queues of two sub-devices", WAITS, 2, 0, Kept, [], [First];
     RELEASED: "with its event in the wait list, released before it has ended, on two in-order queues",
-        WAITS, Two, Released, [], [First];
+        WAITS, 2, 0, Released, [], [First];
     BARRIER: "with clEnqueueBarrierWithWaitList(no list) between, on an out-of-order queue",
-        HOLDS, OutOfOrder, Kept, [Barrier(&[])], [];
+        HOLDS, 1, OUT_OF_ORDER, Kept, [Some(&[])], [];
     BARRIER_AND_LIST: "with clEnqueueBarrierWithWaitList(no list) between, on an out-of-order queue, the \
         second one with an event that has ended in its wait list",
-        HOLDS, OutOfOrder, Kept, [Barrier(&[])], [Ended];
+        HOLDS, 1, OUT_OF_ORDER, Kept, [Some(&[])], [Ended];
     TWO_BARRIERS: "with clEnqueueBarrierWithWaitList(no list) and then clEnqueueBarrierWithWaitList(an event \
         that has ended) between, on an out-of-order queue",
-        HOLDS, OutOfOrder, Kept, [Barrier(&[]), Barrier(&[Ended])], [];
-    OLD_BARRIER: "with clEnqueueBarrier between, on an out-of-order queue",
-        HOLDS, OutOfOrder, Kept, [OldBarrier], [];
+        HOLDS, 1, OUT_OF_ORDER, Kept, [Some(&[]), Some(&[Ended])], [];
     BARRIER_WITH_LIST: "on another queue, with its event in the wait list of clEnqueueBarrierWithWaitList \
         before the second one, on an out-of-order queue",
-        LISTS, TwoOrders, Kept, [Barrier(&[Ended, First])], [];
+        LISTS, 2, OUT_OF_ORDER, Kept, [Some(&[Ended, First])], [];
     CLOSING: "with clEnqueueFillBuffer between, which does not wait, on an out-of-order queue",
-        ENDS, OutOfOrder, Kept, [Fill], [];
+        ENDS, 1, OUT_OF_ORDER, Kept, [None], [];
 }
 
 impl Setting {
-    /// The properties of the queue of the second command.
-    pub fn properties(&self) -> cl_command_queue_properties {
-        let is_out_of_order = matches!(self.queues, OutOfOrder | TwoOrders);
-        if is_out_of_order { CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE } else { 0 }
-    }
-
     /// Returns the queues of two commands. `before` are those of two others.
     pub fn queues(&self, bench: &Bench, before: Option<[*mut c_void; 2]>) -> [*mut c_void; 2] {
-        let has_two = matches!(self.queues, Two | TwoOrders);
         // Commands share a queue where an earlier one would not hold a second one that is early.
-        if let Some(queues) = before.filter(|_| !has_two && !self.list.contains(&First)) {
+        if let Some(queues) = before.filter(|_| !self.has_two && !self.list.contains(&First)) {
             return queues;
         }
         let last = bench.devices[bench.devices.len() - 1];
-        let second = bench.new_queue_on(last, self.properties());
+        let second = bench.new_queue_on(last, self.properties);
         let first = || before.map_or_else(|| bench.new_queue(0), |[first, _]| first);
-        [if has_two { first() } else { second }, second]
+        [if self.has_two { first() } else { second }, second]
     }
 
     /// Enqueues the first command, which the gate holds, those that the setting puts behind it, and all but
-    /// the last of the `n` commands. Returns the event of the first one, and the wait list of the last one.
+    /// the last of the work. Returns the event of the first one, and the wait list of the last one.
     pub fn begin(
         &self,
         stage: &Stage<'_>,
-        (work, n): (&mut Work, usize),
+        work: &mut Work,
         [first_queue, queue]: [*mut c_void; 2],
     ) -> (Option<Object>, Vec<*mut c_void>) {
         let gate = [stage.gate.raw()];
-        let call = Call::on(first_queue);
-        let call = if self.list.contains(&Gate) { call } else { call.after(&gate) };
+        let held: &[_] = if self.list.contains(&Gate) { &[] } else { &gate };
+        let call = Call::on(first_queue).after(held);
         let first = (self.event != Absent).then(|| work.enqueue(0, call));
         if first.is_none() {
             work.enqueue_without_event(0, call);
@@ -173,20 +131,14 @@ impl Setting {
             };
             entries.iter().map(raw).collect()
         };
-        for command in self.between {
-            let enqueue = |kind: Kind, list: &[*mut c_void]| {
-                let mut operands = stage.bench.operands(&[kind]);
-                kind.enqueue_without_event(&mut operands, Call::on(queue).after(list));
-            };
-            match command {
-                Barrier(entries) => enqueue(Kind::Barrier, &events(entries)),
-                Fill => enqueue(Kind::FillBuffer, &[]),
-                // SAFETY: the queue is valid.
-                OldBarrier => unsafe { ok!(clEnqueueBarrier(queue)) },
-            }
+        for list in self.between {
+            let kind = if list.is_some() { Kind::Barrier } else { Kind::FillBuffer };
+            let list = events(list.unwrap_or_default());
+            let mut operands = stage.bench.operands(&[kind]);
+            kind.enqueue_without_event(&mut operands, Call::on(queue).after(&list));
         }
         let list = events(self.list);
-        for step in 1..n - 1 {
+        for step in 1..work.len() - 1 {
             work.enqueue_without_event(step, Call::on(queue).after(&list));
         }
         (first, list)

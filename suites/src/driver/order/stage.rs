@@ -1,26 +1,17 @@
 //! Commands that a closed gate holds, and calls that wait for them.
 
-use std::cell::Cell;
-use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use clmatrix::cl3::event::{CL_COMPLETE, CL_EVENT_COMMAND_EXECUTION_STATUS, status_text};
+use clmatrix::cl3::event::*;
 use clmatrix::cl3::types::cl_int;
 
-use super::super::api::{code_name, named, ok};
-use super::super::bench::Bench;
-use super::super::command::{Call, Kind};
-use super::super::findings::Findings;
-use super::super::object::{Gate, Object};
-use super::super::query::Subject;
-use super::WAITS;
-use super::work::Work;
+use super::*;
 
 /// How long a command gets to run too early.
-pub const A_MOMENT: Duration = Duration::from_millis(10);
+const A_MOMENT: Duration = Duration::from_millis(10);
 
 /// The status of a command.
 pub fn status(event: *mut c_void) -> cl_int {
@@ -33,7 +24,7 @@ pub fn status_name(status: cl_int) -> &'static str {
 }
 
 /// Waits up to 5 s until `condition` holds, and returns whether it does.
-pub fn eventually(condition: impl Fn() -> bool) -> bool {
+pub fn eventually(mut condition: impl FnMut() -> bool) -> bool {
     let start = Instant::now();
     while !condition() {
         if start.elapsed() > Duration::from_secs(5) {
@@ -53,34 +44,15 @@ pub struct Held {
     pub event: Object,
     /// Commands that end before this one.
     pub earlier: Vec<*mut c_void>,
-    /// The command has been seen to end.
-    pub has_ended: Cell<bool>,
 }
 
 impl Held {
-    /// A command that waits for a gate.
-    pub fn new(call: String, rule: &'static str, event: Object) -> Self {
-        Self { call, rule, event, earlier: Vec::new(), has_ended: Cell::default() }
-    }
-
-    /// Adds a finding if the command has ended before the gate opens.
-    fn check_held(&self, findings: &Findings) {
-        let status = status(self.event.raw());
-        let answer =
-            format_args!("the status is {} while a user event holds all", status_name(status));
-        findings.check(status > CL_COMPLETE, &self.call, self.rule, answer);
-    }
-
     /// Returns whether the command has ended. Adds a finding if it has ended before the earlier ones.
     fn has_ended(&self, findings: &Findings) -> bool {
-        if self.has_ended.get() {
-            return true;
-        }
         let found = status(self.event.raw());
         if found > CL_COMPLETE {
             return false;
         }
-        self.has_ended.set(true);
         let answer = format_args!("the status is {} in the end", status_name(found));
         findings.check(
             found == CL_COMPLETE,
@@ -88,11 +60,10 @@ impl Held {
             "the status is CL_COMPLETE (5.11)",
             answer,
         );
-        for event in &self.earlier {
-            let earlier = status(*event);
+        for status in self.earlier.iter().map(|event| status(*event)) {
             let answer =
-                format_args!("it has ended while the one before it is {}", status_name(earlier));
-            findings.check(earlier <= CL_COMPLETE, &self.call, self.rule, answer);
+                format_args!("it has ended while the one before it is {}", status_name(status));
+            findings.check(status <= CL_COMPLETE, &self.call, self.rule, answer);
         }
         true
     }
@@ -116,15 +87,8 @@ impl<'a> Stage<'a> {
         let ended = Kind::Marker.enqueue(&mut bench.operands(&[]), Call::on(bench.queue));
         // SAFETY: the queue is valid.
         unsafe { ok!(clFinish(bench.queue)) };
-        Self {
-            bench,
-            findings: Findings::default(),
-            gate: Gate::closed(bench.context),
-            ended,
-            queues: Vec::new(),
-            held: Vec::new(),
-            works: Vec::new(),
-        }
+        let (findings, gate) = (Findings::default(), Gate::closed(bench.context));
+        Self { bench, findings, gate, ended, queues: vec![], held: vec![], works: vec![] }
     }
 
     /// Creates an in-order queue.
@@ -133,12 +97,12 @@ impl<'a> Stage<'a> {
         self.queues[self.queues.len() - 1]
     }
 
-    /// Enqueues clEnqueueFillBuffer, which the wait list holds, and returns its event.
-    pub fn hold(&mut self, queue: *mut c_void, list: &[*mut c_void], with: String) -> *mut c_void {
-        let mut work = Work::new(self.bench, &[Kind::FillBuffer]);
-        let event = work.enqueue(0, Call::on(queue).after(list));
+    /// Enqueues a command, which the wait list holds, on a queue of its own, and returns its event.
+    pub fn hold(&mut self, kind: Kind, list: &[*mut c_void], with: &str) -> *mut c_void {
+        let mut work = Work::new(self.bench, &[kind]).expect("one command");
+        let event = work.enqueue(0, Call::on(self.new_queue()).after(list));
         let (raw, call) = (event.raw(), format!("{work} with {with}"));
-        self.held.push(Held::new(call.clone(), WAITS, event));
+        self.held.push(Held { call: call.clone(), rule: WAITS, event, earlier: vec![] });
         self.works.push((work, call, WAITS));
         raw
     }
@@ -149,7 +113,7 @@ impl<'a> Stage<'a> {
         let Self { bench, findings, gate, ended: _ended, queues, held, mut works } = self;
         let queues: Vec<usize> = queues.iter().map(|queue| *queue as usize).collect();
         let (findings, held, all) = (&findings, &held, &works);
-        let all_end = thread::scope(move |scope| {
+        let left = thread::scope(move |scope| {
             scope.spawn(move || {
                 for queue in queues {
                     // Oclgrind's clFlush returns when the gate is open (OCLGRIND-2).
@@ -158,17 +122,29 @@ impl<'a> Stage<'a> {
                 }
             });
             thread::sleep(A_MOMENT);
-            held.iter().for_each(|held| held.check_held(findings));
+            for Held { call, rule, event, .. } in held {
+                let status = status(event.raw());
+                let answer = format_args!(
+                    "its status is {} while a user event holds all",
+                    status_name(status)
+                );
+                findings.check(status > CL_COMPLETE, call, rule, answer);
+            }
             all.iter().for_each(|(work, call, rule)| work.check_unread(findings, call, rule));
             // Dropped here, too, if a query panics.
             gate.open();
-            eventually(|| held.iter().filter(|held| !held.has_ended(findings)).count() == 0)
+            let mut left: Vec<_> = held.iter().collect();
+            eventually(|| {
+                left.retain(|held| !held.has_ended(findings));
+                left.is_empty()
+            });
+            left
         });
-        for held in held.iter().filter(|held| !held.has_ended.get()) {
+        for Held { call, .. } in &left {
             let rule = "it ends after what it waits for has ended (3.2)";
-            findings.add(&held.call, rule, "it has not ended within 5 s");
+            findings.add(call, rule, "it has not ended within 5 s");
         }
-        for (work, call, rule) in works.iter_mut().filter(|_| all_end) {
+        for (work, call, rule) in works.iter_mut().filter(|_| left.is_empty()) {
             work.check(bench, findings, call, rule);
         }
     }
