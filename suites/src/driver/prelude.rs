@@ -9,5 +9,5 @@ pub(crate) use super::api::{Named, cl, code_name, created, named, ok, succeeds};
 pub(crate) use super::bench::{Bench, bench};
 pub(crate) use super::command::*;
 pub(crate) use super::findings::Findings;
-pub(crate) use super::object::{Class, Gate, Object};
+pub(crate) use super::object::{Class, Gate, Object, wait_list};
 pub(crate) use super::query::Subject;

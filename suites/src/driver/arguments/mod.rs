@@ -4,18 +4,12 @@ mod probe;
 mod ranges;
 mod values;
 
-use std::ffi::c_void;
-use std::ptr;
-
-use bytemuck::Pod;
 use clmatrix::cl3::{device::*, error_codes::*, kernel::*, memory::*, types::*};
-use rstest::rstest;
 
-use super::api::{cl, code_name, created, named, ok, succeeds};
-use super::bench::{Bench, bench};
-use super::findings::Findings;
-use super::object::{Class, Gate, Object, wait_list};
-use super::query::Subject;
+use super::prelude::*;
+
+/// The options of programs. With these a driver keeps what it knows of arguments, and may use it.
+const OPTIONS: &str = "-cl-kernel-arg-info";
 
 /// The offset, the number of work items and the size of a group, by dimension; empty for null.
 type Range<'a> = [&'a [usize]; 3];
@@ -52,25 +46,4 @@ fn launch(kernel: &Object, queue: *mut c_void, range: Range<'_>, waits: &[cl_eve
     // SAFETY: queue, kernel and events are valid; the callers have set arguments that suit, or the driver must refuse
     // the launch.
     unsafe { cl!(clEnqueueNDRangeKernel(queue, raw, dims, offset, size, local, n, list, none)) }
-}
-
-/// Creates a buffer that begins with `contents`.
-fn buffer_of<T: Pod>(bench: &Bench, contents: &[T]) -> Object {
-    let flags = CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR;
-    let (size, from) = (size_of_val(contents), contents.as_ptr().cast_mut().cast());
-    // SAFETY: the driver copies the contents; the call creates a reference.
-    unsafe {
-        let raw = created!(clCreateBuffer(bench.context, flags, size, from));
-        Object::new(Class::Memory, raw)
-    }
-}
-
-/// Reads the first elements of a buffer, after all commands of the bench's queue.
-fn contents_of<T: Pod>(bench: &Bench, buffer: &Object, count: usize) -> Vec<T> {
-    let mut contents = vec![T::zeroed(); count];
-    let (size, to) = (size_of_val(&*contents), contents.as_mut_ptr().cast());
-    let (queue, none) = (bench.queue, ptr::null_mut());
-    // SAFETY: the buffer has as many elements, and the call blocks.
-    unsafe { ok!(clEnqueueReadBuffer(queue, buffer.raw(), 1, 0, size, to, 0, ptr::null(), none)) };
-    contents
 }

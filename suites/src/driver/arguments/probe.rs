@@ -4,7 +4,7 @@
 use Setting::{Bytes, Local, Svm};
 
 use super::*;
-use crate::driver::command::SHAPE;
+use crate::driver::api::enqueued;
 
 /// Writes a number for each argument but the last one. A device may have no more arguments.
 const SOURCE: &str = "
@@ -13,15 +13,17 @@ typedef struct { global uint *element; } Shared;
 kernel void probe(uint value, Structure structure, global uint *from, constant uint *fixed, global uint *part,
                   uint n, local uchar *x, local float4 *y, PARAMETERS global ulong *to) {
     local uint z[3];
-    for (uint i = 0; i < n; i++) { x[i] = i; y[i] = 1000 + i; z[i % 3] = i; }
+    size_t at_x = (size_t)x, at_y = (size_t)y;
+    bool is_apart = at_x + n <= at_y || at_y + 16 * n <= at_x;
+    for (uint i = 0; i < n && is_apart; i++) { x[i] = i; y[i] = 1000 + i; z[i % 3] = i; }
     to[0] = value;
     to[1] = structure.a + structure.b[2];
     to[2] = from ? *from : 0;
     to[3] = fixed ? *fixed : 0;
     to[4] = part ? *part : 0;
     to[5] = n;
-    for (uint i = 0; i < n; i++) to[6] += x[i] == (uchar)i;
-    for (uint i = 0; i < n; i++) to[7] += y[i].w == 1000 + i && (size_t)y % 16 == 0 && z[(n - 1) % 3] == n - 1;
+    for (uint i = 0; i < n && is_apart; i++) to[6] += x[i] == (uchar)i;
+    for (uint i = 0; i < n && is_apart; i++) to[7] += y[i].w == 1000 + i && (size_t)y % 16 == 0 && z[(n - 1) % 3] == n - 1;
     to += 8;
     BODY
 }";
@@ -50,47 +52,32 @@ fn handle(bench: &Bench, object: Object) -> Setting {
 
 /// The second half of a buffer.
 fn part(bench: &Bench, n: u32) -> Setting {
-    let bits: u32 = Subject::Device(bench.device).value(named!(CL_DEVICE_MEM_BASE_ADDR_ALIGN));
-    let size = bits as usize / 8;
-    let whole = bench.keep(buffer_of(bench, &[vec![7; size / 4], vec![n; size / 4]].concat()));
-    let region = cl_buffer_region { origin: size, size };
-    let (kind, region) = (CL_BUFFER_CREATE_TYPE_REGION, (&raw const region).cast());
-    // SAFETY: the buffer has both halves; the call creates a reference.
-    let part = unsafe {
-        let raw = created!(clCreateSubBuffer(whole, CL_MEM_READ_WRITE, kind, region));
-        Object::new(Class::Memory, raw)
-    };
-    handle(bench, part)
+    let size = bench.alignment();
+    let whole = bench.keep(bench.buffer_of(&[vec![7; size / 4], vec![n; size / 4]].concat()));
+    handle(bench, bench.sub_buffer(whole, CL_MEM_READ_WRITE, size, size))
 }
 
 /// An image of one colour.
 fn image(bench: &Bench, red: u32) -> Setting {
     let (image, pixel) = (bench.new_image(CL_MEM_READ_WRITE), [red, 99, 0, 0]);
     let (pixel, zero, all) = (pixel.as_ptr().cast(), [0; 3].as_ptr(), SHAPE.as_ptr());
-    let (raw, none) = (image.raw(), ptr::null_mut());
     // SAFETY: the image has this shape.
-    unsafe { ok!(clEnqueueFillImage(bench.queue, raw, pixel, zero, all, 0, ptr::null(), none)) };
+    unsafe { enqueued!(clEnqueueFillImage(bench.queue, image.raw(), pixel, zero, all)) };
     handle(bench, image)
 }
 
 /// A sampler for coordinates in pixels, which finds 0 or the last pixel beyond the edge.
 fn sampler(bench: &Bench, found: u32) -> Setting {
     let mode = if found == 0 { CL_ADDRESS_CLAMP } else { CL_ADDRESS_CLAMP_TO_EDGE };
-    // SAFETY: the context is valid; the call creates a reference.
-    let sampler = unsafe {
-        let raw = created!(clCreateSampler(bench.context, 0, mode, CL_FILTER_NEAREST));
-        Object::new(Class::Sampler, raw)
-    };
-    handle(bench, sampler)
+    handle(bench, bench.sampler(false, mode, CL_FILTER_NEAREST))
 }
 
 /// The second element of an allocation, a pointer to the third element of another one.
 fn shared(bench: &Bench, n: u32) -> Setting {
     let element = |contents: [u64; 3], index: usize| {
         let (memory, from) = (bench.new_svm(24), contents.as_ptr().cast());
-        let none = ptr::null_mut();
         // SAFETY: both have as many bytes, and the call blocks.
-        unsafe { ok!(clEnqueueSVMMemcpy(bench.queue, 1, memory, from, 24, 0, ptr::null(), none)) };
+        unsafe { enqueued!(clEnqueueSVMMemcpy(bench.queue, 1, memory, from, 24)) };
         memory.wrapping_byte_add(8 * index)
     };
     let inner = element([0, 0, n.into()], 2);
@@ -99,7 +86,7 @@ fn shared(bench: &Bench, n: u32) -> Setting {
 
 impl<'a> Probe<'a> {
     fn new(bench: &'a Bench) -> Self {
-        let buffer = |n| handle(bench, buffer_of(bench, &[n]));
+        let buffer = |n| handle(bench, bench.buffer_of(&[n]));
         let structure = |n| Bytes([n / 4, 1, 2, n / 4 * 3].map(u32::to_ne_bytes).concat());
         let argument = |name, results: [u32; 2], setting: &dyn Fn(u32) -> Setting| {
             Argument(name, results.map(setting), results.map(u64::from))
@@ -110,11 +97,16 @@ impl<'a> Probe<'a> {
             argument("global buffer", [31, 32], &buffer),
             argument("constant buffer", [41, 42], &buffer),
             argument("sub-buffer", [51, 52], &|n| part(bench, n)),
-            argument("number of elements in local memory", [203, 11], &word),
-            argument("local uchar memory", [203, 11], &|n| Local(n as usize)),
-            argument("local float4 memory", [203, 11], &|n| Local(16 * n as usize)),
+            argument("number of elements in local memory", [11, 203], &word),
+            argument("size of local uchar memory", [11, 203], &|n| Local(n as usize)),
+            argument("size of local float4 memory", [11, 203], &|n| Local(16 * n as usize)),
         ];
         let (mut parameters, mut body) = (String::new(), String::new());
+        if bench.has_svm() {
+            parameters += "global Shared *shared,";
+            body += "*to++ = shared ? *shared->element : 0;";
+            arguments.push(argument("SVM pointer", [71, 72], &|n| shared(bench, n)));
+        }
         if bench.has_images {
             parameters += "read_only image2d_t image, sampler_t sampler,";
             body += "*to++ = read_imageui(image, sampler, (int2)(1, 1)).x;";
@@ -122,13 +114,8 @@ impl<'a> Probe<'a> {
             arguments.push(argument("image", [61, 62], &|n| image(bench, n)));
             arguments.push(argument("sampler", [99, 0], &|n| sampler(bench, n)));
         }
-        if bench.has_svm() {
-            parameters += "global Shared *shared,";
-            body += "*to++ = *shared->element;";
-            arguments.push(argument("SVM pointer", [71, 72], &|n| shared(bench, n)));
-        }
         let source = SOURCE.replace("PARAMETERS", &parameters).replace("BODY", &body);
-        Self(bench, bench.build(&source, ""), arguments, Findings::default())
+        Self(bench, bench.build(&source, OPTIONS), arguments, Findings::default())
     }
 
     /// A kernel with the arguments of a version, without the buffer.
@@ -161,7 +148,7 @@ impl<'a> Probe<'a> {
 
     /// Launches the kernel with a buffer of its own for the results.
     fn launch(&self, kernel: &Object, queue: *mut c_void, waits: &[*mut c_void]) -> Object {
-        let results = buffer_of(self.0, &vec![0_u64; self.2.len()]);
+        let results = self.0.buffer_of(&vec![0_u64; self.2.len()]);
         set(kernel, self.2.len() as u32, results.raw());
         succeeds("clEnqueueNDRangeKernel", launch(kernel, queue, ONE, waits));
         results
@@ -169,7 +156,7 @@ impl<'a> Probe<'a> {
 
     /// Checks the numbers that the kernel found: those of the first or the second value, or 0.
     fn check(&self, call: &str, results: &Object, version: impl Fn(usize) -> usize) {
-        let found = contents_of::<u64>(self.0, results, self.2.len());
+        let found = self.0.contents_of::<u64>(results.raw(), self.2.len());
         for (index, (Argument(name, _, results), found)) in self.2.iter().zip(found).enumerate() {
             let expected = results.get(version(index)).copied().unwrap_or(0);
             let rule = format!("argument {index} ({name}) gives the kernel {expected}");
@@ -178,20 +165,24 @@ impl<'a> Probe<'a> {
     }
 }
 
-/// Changes each argument between two launches behind a user event; those of local memory change together.
+/// Changes each argument between two launches, also behind a user event; those of local memory change together.
 #[rstest]
 #[clmatrix_harness::test]
 fn a_launch_keeps_the_arguments_of_its_enqueue(bench: Bench) {
     let probe = Probe::new(&bench);
-    for index in (0..probe.2.len()).filter(|index| ![6, 7].contains(index)) {
+    let indices = (0..probe.2.len()).filter(|index| ![6, 7].contains(index));
+    for (index, waits) in indices.flat_map(|index| [(index, true), (index, false)]) {
         let changed = if index == 5 { 5..8 } else { index..index + 1 };
         let kernel = probe.kernel(0);
         let gate = Gate::closed(bench.context);
-        let first = probe.launch(&kernel, bench.queue, &[gate.raw()]);
+        let list = &[gate.raw()][..usize::from(waits)];
+        let first = probe.launch(&kernel, bench.queue, list);
         probe.set(&kernel, changed.clone(), 1);
-        let second = probe.launch(&kernel, bench.queue, &[gate.raw()]);
+        let second = probe.launch(&kernel, bench.queue, list);
         gate.open();
-        let call = format!("clSetKernelArg({}) while a launch waits (5.9.2)", probe.2[index].0);
+        let (name, when) =
+            (probe.2[changed.end - 1].0, if waits { "which waits" } else { "at once" });
+        let call = format!("clSetKernelArg({name}) after clEnqueueNDRangeKernel, {when} (5.9.2)");
         probe.check(&format!("{call}, in that launch"), &first, |_| 0);
         let version = |index| usize::from(changed.contains(&index));
         probe.check(&format!("{call}, in the next launch"), &second, version);
@@ -228,6 +219,8 @@ fn a_clone_has_a_copy_of_the_arguments(bench: Bench) {
     let check = |call: &str, kernel: &Object, version| {
         let results = probe.launch(kernel, bench.queue, &[]);
         probe.check(&format!("clCloneKernel (5.9.3), {call}"), &results, |_| version);
+        // Copies have this argument, too.
+        bench.keep(results);
     };
     let all = 0..probe.2.len();
     let kernel = probe.kernel(0);
@@ -250,7 +243,7 @@ fn a_clone_has_a_copy_of_the_arguments(bench: Bench) {
 #[clmatrix_harness::test]
 fn a_launch_without_an_argument_is_refused(bench: Bench) {
     let probe = Probe::new(&bench);
-    let (count, to) = (probe.2.len(), buffer_of(&bench, &[0_u64; 16]));
+    let (count, to) = (probe.2.len(), bench.buffer_of(&[0_u64; 16]));
     for (missing, Argument(name, ..)) in probe.2.iter().enumerate() {
         let kernel = bench.new_kernel(&probe.1, "probe");
         probe.set(&kernel, 0..missing, 0);
@@ -275,6 +268,7 @@ const BUFFER: Option<bool> = Some(true);
 /// memory. Refused calls leave the arguments as they are; global and constant pointers become null.
 #[rstest]
 #[case::null(&[(2, 8, NULL), (3, 8, NULL), (4, 8, NULL)], CL_SUCCESS)]
+#[case::null_instead_of_svm(&[(8, 8, NULL)], CL_SUCCESS)]
 #[case::null_handles(&[(2, 8, HANDLE), (3, 8, HANDLE), (4, 8, HANDLE)], CL_SUCCESS)]
 #[case::all_local_memory(&[(6, 9999, NULL)], CL_SUCCESS)]
 #[case::index(&[(99, 8, BUFFER), (100, 4, BUFFER)], CL_INVALID_ARG_INDEX)]
@@ -287,26 +281,32 @@ fn an_unusual_value_is_taken_or_refused(
     #[case] calls: &[(usize, usize, Option<bool>)],
     #[case] code: cl_int,
 ) {
+    if calls[0].0 == 8 && !bench.has_svm() {
+        clmatrix_harness::skip!("the device has no shared virtual memory");
+    }
     let probe = Probe::new(&bench);
     let all: u64 = Subject::Device(bench.device).value(named!(CL_DEVICE_LOCAL_MEM_SIZE));
     // OpenCL 3.1 allows local memory of 0 bytes.
     let is_tried = |size| size > 0 || !bench.is(3, 1);
     for &(index, size, given) in calls.iter().filter(|call| is_tried(call.1)) {
         let kernel = probe.kernel(1);
-        let buffer = bench.keep(buffer_of(&bench, &[1]));
+        let buffer = bench.keep(bench.buffer_of(&[1]));
         let memory = [if given == HANDLE { ptr::null_mut() } else { buffer }; 2];
         let value = given.map_or(ptr::null(), |_| memory.as_ptr().cast());
         let name = probe.2.get(index).map_or("behind the last one", |argument| argument.0);
         let at = if index < 99 { index } else { index - 98 + probe.2.len() };
-        let size = if size == 9999 { all as usize - 1024 } else { size };
+        let size = if size == 9999 { all as usize - 4096 } else { size };
         // SAFETY: the value has as many bytes.
         let found = unsafe { try_set(&kernel, at as u32, size, value) };
         let what = given.map_or("null", |given| if given { "a buffer" } else { "a null handle" });
         let call = format!("clSetKernelArg(argument {at} ({name}), {size} bytes, {what}) (5.9.2)");
         probe.3.check(found == code, &call, code_name(code), code_name(found));
         let results = probe.launch(&kernel, bench.queue, &[]);
-        let is_null = |n| n == index && n < 5 && code == CL_SUCCESS;
+        let is_null = |n| n == index && n != 6 && code == CL_SUCCESS;
         let version = |n| if is_null(n) { 2 } else { 1 };
         probe.check(&format!("a launch after {call}"), &results, version);
+        probe.set(&kernel, index.min(probe.2.len() - 1)..probe.2.len().min(index + 1), 1);
+        let results = probe.launch(&kernel, bench.queue, &[]);
+        probe.check(&format!("{call}, and then an argument as before"), &results, |_| 1);
     }
 }

@@ -8,11 +8,24 @@ use std::time::{Duration, Instant};
 
 use clmatrix::cl3::event::*;
 
-use super::order::stage::{status, status_name};
 use super::prelude::*;
+
+/// The statuses of commands that have not failed, in their order.
+static STATUSES: [Named<cl_int>; 4] =
+    [named!(CL_COMPLETE), named!(CL_RUNNING), named!(CL_SUBMITTED), named!(CL_QUEUED)];
 
 /// The query of a status.
 const QUERY: &str = "clGetEventInfo(CL_EVENT_COMMAND_EXECUTION_STATUS)";
+
+/// The status of a command.
+pub fn status(event: cl_event) -> cl_int {
+    Subject::Event(event).value(named!(CL_EVENT_COMMAND_EXECUTION_STATUS))
+}
+
+/// The name of a status.
+pub fn status_name(status: cl_int) -> &'static str {
+    STATUSES.get(status as usize).map_or_else(|| code_name(status), |named| named.name)
+}
 
 /// Checks that a command is complete.
 pub fn check_complete(event: &Object, of: &str, rule: &str, findings: &Findings) {

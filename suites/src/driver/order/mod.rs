@@ -4,12 +4,13 @@ pub mod setting;
 pub mod stage;
 pub mod work;
 
-use clmatrix::cl3::{command_queue::*, device::*};
-use clmatrix::{CommandQueue, Context, Device, Partition};
+use clmatrix::cl3::device::*;
+use clmatrix::{CommandQueue, Context, Partition};
 use clmatrix_harness::skip;
 
 use super::prelude::*;
-use crate::support::on_device::OnDevice;
+use crate::support::on_device::{OnDevice, on_device};
+use crate::support::parts::parts;
 
 use setting::*;
 use stage::*;
@@ -25,13 +26,8 @@ per_kind! {
 }
 
 per_kind! {
-    fn a_barrier_keeps_the_order(bench, kind) {
+    fn an_out_of_order_queue_keeps_the_order(bench, kind) {
         check(&bench, &BARRIER, &pairs_after(&bench, kind));
-    }
-}
-
-per_kind! {
-    fn a_wait_list_keeps_the_order(bench, kind) {
         check(&bench, &WAIT_LIST, &pairs_after(&bench, kind));
     }
 }
@@ -50,14 +46,14 @@ fn pairs_after(bench: &Bench, first: Kind) -> Vec<Vec<Kind>> {
     pairs.chain(kinds(bench).map(|kind| vec![kind, first])).chain([vec![first; 2]]).collect()
 }
 
-/// Returns pairs of each kind behind a fill, and of each kind before a copy.
-fn some_pairs(kinds: impl Iterator<Item = Kind>) -> Vec<Vec<Kind>> {
-    kinds
-        .flat_map(|kind| {
-            let [fill, copy] = fill_and_copy(kind);
-            [vec![fill, kind], vec![kind, copy]]
-        })
-        .collect()
+/// Returns commands with each kind: behind a fill, and then before a copy, also between both on one queue.
+fn some(kinds: impl Iterator<Item = Kind>, setting: &Setting) -> Vec<Vec<Kind>> {
+    let works = kinds.map(|kind| {
+        let [fill, copy] = fill_and_copy(kind);
+        let last = [fill, kind, copy][usize::from(setting.has_two)..].to_vec();
+        [vec![fill, kind], last]
+    });
+    works.flatten().collect()
 }
 
 /// Enqueues commands, of which the first ones wait for a gate, and checks that the last ones wait for the
@@ -71,15 +67,17 @@ fn check(bench: &Bench, setting: &Setting, works: &[Vec<Kind>]) {
         let [first_queue, queue] = *queues.insert(setting.queues(bench, queues));
         stage.queues.extend([first_queue, queue]);
         let (first, mut list) = setting.begin(&stage, &mut work, [first_queue, queue]);
+        for step in 1..kinds.len() - 1 {
+            work.enqueue_without_event(step, Call::on(queue).after(&list));
+        }
         let event = work.enqueue(kinds.len() - 1, Call::on(queue).after(&list));
         // The caller may use the memory of the list again (5.10).
         list.fill(ptr::null_mut());
-        let first = first.filter(|_| setting.event != FirstEvent::Released);
-        let call = format!("{work} {}", setting.text);
-        let earlier = first.iter().map(Object::raw).collect();
+        let call = format!("{} {}", work.name, setting.text);
+        let earlier = first.as_ref().map(Object::raw);
         if let Some(event) = first {
             let call = format!("{} with a user event in its wait list", kinds[0].function());
-            stage.held.push(Held { call, rule: WAITS, event, earlier: vec![] });
+            stage.held.push(Held { call, rule: WAITS, event, earlier: None });
         }
         stage.held.push(Held { call: call.clone(), rule: setting.rule, event, earlier });
         stage.works.push((work, call, setting.rule));
@@ -88,13 +86,13 @@ fn check(bench: &Bench, setting: &Setting, works: &[Vec<Kind>]) {
 }
 
 #[rstest]
-#[case::on_an_in_order_queue_without_events(WITHOUT_EVENT)]
-#[case::on_an_in_order_queue_beside_wait_lists(IN_ORDER_WITH_LIST)]
+#[case::on_an_in_order_queue(IN_ORDER)]
+#[case::without_events(WITHOUT_EVENT)]
+#[case::beside_wait_lists(IN_ORDER_WITH_LIST)]
 #[case::with_wait_lists_on_two_queues(TWO_QUEUES)]
-#[case::with_wait_lists_and_events_that_are_given_up(RELEASED)]
 #[clmatrix_harness::test]
 fn commands_keep_the_order(bench: Bench, #[case] setting: Setting) {
-    check(&bench, &setting, &some_pairs(kinds(&bench)));
+    check(&bench, &setting, &some(kinds(&bench), &setting));
 }
 
 #[rstest]
@@ -102,30 +100,18 @@ fn commands_keep_the_order(bench: Bench, #[case] setting: Setting) {
 #[case::images(&[Needs::Images])]
 #[case::svm(&[Needs::Svm, Needs::SvmMigration])]
 #[clmatrix_harness::test]
-fn a_wait_list_orders_two_sub_devices(bench: Bench, #[case] class: &[Needs]) {
-    let parts = parts_of(&bench);
-    let of_class: Vec<_> = kinds(&parts).filter(|kind| class.contains(&kind.needs())).collect();
+fn a_wait_list_orders_two_sub_devices(on_device: OnDevice, #[case] class: &[Needs]) {
+    let device = on_device.context.default_device();
+    let units: u32 = Subject::Device(device.as_raw()).value(named!(CL_DEVICE_MAX_COMPUTE_UNITS));
+    let parts = parts(device, Partition::Equally(units.div_ceil(2))).expect("two sub-devices");
+    let context = Context::new(&parts).expect("a context of two sub-devices");
+    let queue = CommandQueue::new(&context).expect("a queue of a sub-device");
+    let bench = bench(OnDevice { context, queue });
+    let of_class: Vec<_> = kinds(&bench).filter(|kind| class.contains(&kind.needs())).collect();
     if of_class.is_empty() {
         skip!("the device has no such commands: {class:?}");
     }
-    check(&parts, &PARTS, &some_pairs(of_class.into_iter()));
-}
-
-/// Returns a bench with two sub-devices, with half of the compute units each.
-fn parts_of(bench: &Bench) -> Bench {
-    let device = Subject::Device(bench.device);
-    let units: u32 = device.value(named!(CL_DEVICE_MAX_COMPUTE_UNITS));
-    let most: u32 = device.value(named!(CL_DEVICE_PARTITION_MAX_SUB_DEVICES));
-    let ways: Vec<isize> = device.list(named!(CL_DEVICE_PARTITION_PROPERTIES));
-    if units < 2 || most < 2 || !ways.contains(&CL_DEVICE_PARTITION_EQUALLY) {
-        skip!("the device has no two sub-devices of equal sizes");
-    }
-    // SAFETY: the device is valid.
-    let device = unsafe { Device::from_raw(bench.device) }.expect("a device");
-    let parts = device.partition(Partition::Equally(units / 2)).expect("two sub-devices");
-    let context = Context::new(&parts).expect("a context of two sub-devices");
-    let queue = CommandQueue::new(&context).expect("a queue of a sub-device");
-    self::bench(OnDevice { context, queue })
+    check(&bench, &PARTS, &some(of_class.into_iter(), &PARTS));
 }
 
 /// Markers and barriers are tried apart from other kinds, since drivers treat them in another way.
@@ -151,44 +137,20 @@ fn markers_and_barriers_wait_for_all_kinds(bench: Bench, #[case] last: Kind) {
 }
 
 #[rstest]
-#[case::without_a_wait_list(IN_ORDER)]
-#[case::with_a_wait_list(IN_ORDER_WITH_LIST)]
+#[case::beside_events_that_have_ended(0, &[Kind::Kernel, Kind::FillBuffer, Kind::Marker])]
+#[case::beside_events_that_end_later(1, &[Kind::FillBuffer])]
+#[case::beside_the_same_event(2, &[Kind::FillBuffer])]
 #[clmatrix_harness::test]
-fn no_kind_lets_later_commands_pass_earlier_ones(bench: Bench, #[case] setting: Setting) {
-    let between = |kind| vec![Kind::FillBuffer, kind, Kind::CopyBuffer];
-    check(&bench, &setting, &kinds(&bench).map(between).collect::<Vec<_>>());
-}
-
-/// The events of wait lists besides the one that has not ended.
-#[derive(Clone, Copy, PartialEq)]
-enum Others {
-    Ended,
-    EndLater,
-    Same,
-}
-
-#[rstest]
-#[case::beside_events_that_have_ended(Others::Ended)]
-#[case::beside_events_that_end_later(Others::EndLater)]
-#[case::beside_the_same_event(Others::Same)]
-#[clmatrix_harness::test]
-fn a_command_waits_for_each_event_of_its_list(bench: Bench, #[case] others: Others) {
+fn a_command_waits_for_each_event(bench: Bench, #[case] other: usize, #[case] kinds: &[Kind]) {
     let mut stage = Stage::new(&bench);
-    let (gate, ended) = (stage.gate.raw(), stage.ended.raw());
     let later: Vec<_> = (0..64).map(|_| Gate::closed(bench.context)).collect();
-    // A kernel takes long to build.
-    let kinds = [Kind::FillBuffer, Kind::Kernel, Kind::Marker];
-    for kind in kinds.into_iter().filter(|kind| *kind == kinds[0] || others == Others::Ended) {
+    for kind in kinds {
         for (length, held) in [(1, 0), (2, 0), (2, 1), (17, 8), (17, 16), (64, 0), (64, 63)] {
-            let event = |index: usize| match others {
-                _ if index == held => gate,
-                Others::Ended => ended,
-                Others::EndLater => later[index].raw(),
-                Others::Same => gate,
-            };
-            let list: Vec<_> = (0..length).map(event).collect();
+            let event = |gate: &Gate| [stage.ended.raw(), gate.raw(), stage.gate.raw()][other];
+            let mut list: Vec<_> = later[..length].iter().map(event).collect();
+            list[held] = stage.gate.raw();
             let with = format!("number {held} of {length} events in its wait list");
-            stage.hold(kind, &list, &with);
+            stage.hold(*kind, &list, &with);
         }
     }
     // Opens these gates.
@@ -222,41 +184,6 @@ fn an_unmap_waits_for_its_map(bench: Bench, #[case] map: Kind) {
     let unmap = map.unmap().expect("a map has an unmap");
     let event = unmap.enqueue(&mut operands, Call::on(queue));
     let call = format!("{} before {} of its pointer", map.function(), unmap.function());
-    stage.held.push(Held { call, rule: IN_ORDER.rule, event, earlier: vec![first.raw()] });
-    stage.play();
-}
-
-#[rstest]
-#[case::on_an_in_order_queue(1, 0, false)]
-#[case::on_an_out_of_order_queue(1, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, true)]
-#[case::on_two_queues(2, 0, true)]
-#[clmatrix_harness::test]
-fn a_chain_runs_in_order(
-    bench: Bench,
-    #[case] queues: usize,
-    #[case] properties: u64,
-    #[case] has_lists: bool,
-) {
-    bench.requires_queues(properties);
-    let cycle = [Kind::FillBuffer, Kind::CopyBuffer, Kind::WriteBuffer, Kind::CopyRect];
-    let kinds: Vec<_> = cycle.into_iter().cycle().take(32).collect();
-    let mut stage = Stage::new(&bench);
-    let mut work = Work::new(&bench, &kinds).expect("commands that may use the same buffers");
-    stage.queues = (0..queues).map(|_| bench.new_queue(properties)).collect();
-    let (place, rule) = if has_lists {
-        ("the event before it in its wait list", WAITS)
-    } else {
-        ("no wait list", IN_ORDER.rule)
-    };
-    let mut list = vec![stage.gate.raw()];
-    for (step, kind) in kinds.iter().enumerate() {
-        let event = work.enqueue(step, Call::on(stage.queues[step % queues]).after(&list));
-        let name = kind.function();
-        let call = format!("{name} as number {step} of a chain on {queues} queues, with {place}");
-        let earlier = stage.held.last().map(|held| held.event.raw()).into_iter().collect();
-        list = if has_lists { vec![event.raw()] } else { vec![] };
-        stage.held.push(Held { call, rule, event, earlier });
-    }
-    stage.works.push((work, format!("a chain of commands on {queues} queues"), rule));
+    stage.held.push(Held { call, rule: IN_ORDER.rule, event, earlier: Some(first.raw()) });
     stage.play();
 }

@@ -1,7 +1,6 @@
 //! The reasons why a command waits for an earlier one.
 
 use Entry::{Ended, First, Gate};
-use FirstEvent::{Absent, Kept, Released};
 use clmatrix::cl3::command_queue::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE as OUT_OF_ORDER;
 
 use super::*;
@@ -17,16 +16,6 @@ enum Entry {
     Gate,
 }
 
-/// The fate of the event of the first command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FirstEvent {
-    Kept,
-    /// It is released when all commands have been enqueued.
-    Released,
-    /// The command has none.
-    Absent,
-}
-
 /// The reason why the second of two commands waits for the first one.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
@@ -35,10 +24,11 @@ pub struct Setting {
     /// The rule of OpenCL.
     pub rule: &'static str,
     /// The first command is on an in-order queue of its own.
-    has_two: bool,
+    pub has_two: bool,
     /// The properties of the queue of the second command.
     pub properties: u64,
-    pub event: FirstEvent,
+    /// The first command has an event.
+    pub has_event: bool,
     /// The commands between, on the queue of the second one: clEnqueueBarrierWithWaitList with a list, or
     /// clEnqueueFillBuffer of another buffer, which waits for nothing.
     between: &'static [Option<&'static [Entry]>],
@@ -48,13 +38,13 @@ pub struct Setting {
 
 /// Declares settings.
 macro_rules! settings {
-    ($($name:ident: $text:literal, $rule:ident, $two:literal, $properties:expr, $event:ident, $between:expr, $list:expr;)*) => {
+    ($($name:ident: $text:literal, $rule:ident, $two:literal, $properties:expr, $event:literal, $between:expr, $list:expr;)*) => {
         $(pub const $name: Setting = Setting {
             text: $text,
             rule: $rule,
             has_two: $two == 2,
             properties: $properties,
-            event: $event,
+            has_event: $event,
             between: &$between,
             list: &$list,
         };)*
@@ -69,30 +59,28 @@ const LISTS: &str =
 const ENDS: &str = "a marker or barrier without a wait list ends after all before it (5.12)";
 
 settings! {
-    IN_ORDER: "on an in-order queue", KEEPS, 1, 0, Kept, [], [];
-    WITHOUT_EVENT: "on an in-order queue, the first one without an event", KEEPS, 1, 0, Absent, [], [];
+    IN_ORDER: "on an in-order queue", KEEPS, 1, 0, true, [], [];
+    WITHOUT_EVENT: "on an in-order queue, the first one without an event", KEEPS, 1, 0, false, [], [];
     IN_ORDER_WITH_LIST: "on an in-order queue, the second one with an event that has ended in its wait list",
-        KEEPS, 1, 0, Kept, [], [Ended];
-    GATED: "with a user event in its wait list, on an in-order queue", WAITS, 1, 0, Kept, [], [Gate];
+        KEEPS, 1, 0, true, [], [Ended];
+    GATED: "with a user event in its wait list, on an in-order queue", WAITS, 1, 0, true, [], [Gate];
     WAIT_LIST: "with its event in the wait list, behind one that has ended, on an out-of-order queue",
-        WAITS, 1, OUT_OF_ORDER, Kept, [], [Ended, First];
-    TWO_QUEUES: "with its event in the wait list, on two in-order queues", WAITS, 2, 0, Kept, [], [First];
-    PARTS: "with its event in the wait list, on queues of two sub-devices", WAITS, 2, 0, Kept, [], [First];
-    RELEASED: "with its event in the wait list, released before it has ended, on two in-order queues",
-        WAITS, 2, 0, Released, [], [First];
+        WAITS, 1, OUT_OF_ORDER, true, [], [Ended, First];
+    TWO_QUEUES: "with its event in the wait list, on two in-order queues", WAITS, 2, 0, true, [], [First];
+    PARTS: "with its event in the wait list, on queues of two sub-devices", WAITS, 2, 0, true, [], [First];
     BARRIER: "with clEnqueueBarrierWithWaitList(no list) between, on an out-of-order queue",
-        HOLDS, 1, OUT_OF_ORDER, Kept, [Some(&[])], [];
+        HOLDS, 1, OUT_OF_ORDER, true, [Some(&[])], [];
     BARRIER_AND_LIST: "with clEnqueueBarrierWithWaitList(no list) between, on an out-of-order queue, the \
         second one with an event that has ended in its wait list",
-        HOLDS, 1, OUT_OF_ORDER, Kept, [Some(&[])], [Ended];
+        HOLDS, 1, OUT_OF_ORDER, true, [Some(&[])], [Ended];
     TWO_BARRIERS: "with clEnqueueBarrierWithWaitList(no list) and then clEnqueueBarrierWithWaitList(an event \
         that has ended) between, on an out-of-order queue",
-        HOLDS, 1, OUT_OF_ORDER, Kept, [Some(&[]), Some(&[Ended])], [];
+        HOLDS, 1, OUT_OF_ORDER, true, [Some(&[]), Some(&[Ended])], [];
     BARRIER_WITH_LIST: "on another queue, with its event in the wait list of clEnqueueBarrierWithWaitList \
         before the second one, on an out-of-order queue",
-        LISTS, 2, OUT_OF_ORDER, Kept, [Some(&[Ended, First])], [];
+        LISTS, 2, OUT_OF_ORDER, true, [Some(&[Ended, First])], [];
     CLOSING: "with clEnqueueFillBuffer between, which does not wait, on an out-of-order queue",
-        ENDS, 1, OUT_OF_ORDER, Kept, [None], [];
+        ENDS, 1, OUT_OF_ORDER, true, [None], [];
 }
 
 impl Setting {
@@ -108,8 +96,8 @@ impl Setting {
         [if self.has_two { first() } else { second }, second]
     }
 
-    /// Enqueues the first command, which the gate holds, those that the setting puts behind it, and all but
-    /// the last of the work. Returns the event of the first one, and the wait list of the last one.
+    /// Enqueues the first command, which the gate holds, and those that the setting puts behind it. Returns the event
+    /// of the first one, and the wait list of the last one.
     pub fn begin(
         &self,
         stage: &Stage<'_>,
@@ -119,7 +107,7 @@ impl Setting {
         let gate = [stage.gate.raw()];
         let held: &[_] = if self.list.contains(&Gate) { &[] } else { &gate };
         let call = Call::on(first_queue).after(held);
-        let first = (self.event != Absent).then(|| work.enqueue(0, call));
+        let first = self.has_event.then(|| work.enqueue(0, call));
         if first.is_none() {
             work.enqueue_without_event(0, call);
         }
@@ -138,9 +126,6 @@ impl Setting {
             kind.enqueue_without_event(&mut operands, Call::on(queue).after(&list));
         }
         let list = events(self.list);
-        for step in 1..work.len() - 1 {
-            work.enqueue_without_event(step, Call::on(queue).after(&list));
-        }
         (first, list)
     }
 }

@@ -6,22 +6,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clmatrix::cl3::event::*;
-use clmatrix::cl3::types::cl_int;
 
 use super::*;
+use crate::driver::events::{finish, status, status_name};
 
 /// How long a command gets to run too early.
-const A_MOMENT: Duration = Duration::from_millis(10);
-
-/// The status of a command.
-pub fn status(event: *mut c_void) -> cl_int {
-    Subject::Event(event).value(named!(CL_EVENT_COMMAND_EXECUTION_STATUS))
-}
-
-/// The name of a status.
-pub fn status_name(status: cl_int) -> &'static str {
-    if status < 0 { code_name(status) } else { status_text(status) }
-}
+pub const A_MOMENT: Duration = Duration::from_millis(10);
 
 /// Waits up to 5 s until `condition` holds, and returns whether it does.
 pub fn eventually(mut condition: impl FnMut() -> bool) -> bool {
@@ -42,31 +32,21 @@ pub struct Held {
     /// The rule that makes it wait.
     pub rule: &'static str,
     pub event: Object,
-    /// Commands that end before this one.
-    pub earlier: Vec<*mut c_void>,
+    /// The event of a command that ends before this one.
+    pub earlier: Option<*mut c_void>,
 }
 
-impl Held {
-    /// Returns whether the command has ended. Adds a finding if it has ended before the earlier ones.
-    fn has_ended(&self, findings: &Findings) -> bool {
-        let found = status(self.event.raw());
-        if found > CL_COMPLETE {
-            return false;
-        }
-        let answer = format_args!("the status is {} in the end", status_name(found));
-        findings.check(
-            found == CL_COMPLETE,
-            &self.call,
-            "the status is CL_COMPLETE (5.11)",
-            answer,
-        );
-        for status in self.earlier.iter().map(|event| status(*event)) {
-            let answer =
-                format_args!("it has ended while the one before it is {}", status_name(status));
-            findings.check(status <= CL_COMPLETE, &self.call, self.rule, answer);
-        }
-        true
+/// Returns whether the command has ended. Adds a finding if it has ended before the earlier ones.
+fn has_ended(Held { call, rule, event, earlier }: &Held, findings: &Findings) -> bool {
+    let found = status(event.raw());
+    let earlier = earlier.map_or(CL_COMPLETE, status);
+    if found <= CL_COMPLETE {
+        let answer = format!("it has ended while the one before it is {}", status_name(earlier));
+        findings.check(earlier <= CL_COMPLETE, call, rule, answer);
     }
+    let answer = format_args!("the status is {} in the end", status_name(found));
+    findings.check(found >= CL_COMPLETE, call, "the status is CL_COMPLETE (5.11)", answer);
+    found <= CL_COMPLETE
 }
 
 /// A test in which all commands wait for one gate. The findings are told after the gate has opened.
@@ -85,8 +65,7 @@ pub struct Stage<'a> {
 impl<'a> Stage<'a> {
     pub fn new(bench: &'a Bench) -> Self {
         let ended = Kind::Marker.enqueue(&mut bench.operands(&[]), Call::on(bench.queue));
-        // SAFETY: the queue is valid.
-        unsafe { ok!(clFinish(bench.queue)) };
+        finish(bench.queue);
         let (findings, gate) = (Findings::default(), Gate::closed(bench.context));
         Self { bench, findings, gate, ended, queues: vec![], held: vec![], works: vec![] }
     }
@@ -101,8 +80,8 @@ impl<'a> Stage<'a> {
     pub fn hold(&mut self, kind: Kind, list: &[*mut c_void], with: &str) -> *mut c_void {
         let mut work = Work::new(self.bench, &[kind]).expect("one command");
         let event = work.enqueue(0, Call::on(self.new_queue()).after(list));
-        let (raw, call) = (event.raw(), format!("{work} with {with}"));
-        self.held.push(Held { call: call.clone(), rule: WAITS, event, earlier: vec![] });
+        let (raw, call) = (event.raw(), format!("{} with {with}", work.name));
+        self.held.push(Held { call: call.clone(), rule: WAITS, event, earlier: None });
         self.works.push((work, call, WAITS));
         raw
     }
@@ -110,7 +89,7 @@ impl<'a> Stage<'a> {
     /// Flushes the queues, checks that the commands are held, opens the gate, and checks that they end in
     /// order and leave the right bytes.
     pub fn play(self) {
-        let Self { bench, findings, gate, ended: _ended, queues, held, mut works } = self;
+        let Self { findings, gate, ended: _ended, queues, held, mut works, .. } = self;
         let queues: Vec<usize> = queues.iter().map(|queue| *queue as usize).collect();
         let (findings, held, all) = (&findings, &held, &works);
         let left = thread::scope(move |scope| {
@@ -123,19 +102,16 @@ impl<'a> Stage<'a> {
             });
             thread::sleep(A_MOMENT);
             for Held { call, rule, event, .. } in held {
-                let status = status(event.raw());
-                let answer = format_args!(
-                    "its status is {} while a user event holds all",
-                    status_name(status)
-                );
-                findings.check(status > CL_COMPLETE, call, rule, answer);
+                let found = status(event.raw());
+                let answer = format!("it is {} while a user event holds all", status_name(found));
+                findings.check(found > CL_COMPLETE, call, rule, answer);
             }
-            all.iter().for_each(|(work, call, rule)| work.check_unread(findings, call, rule));
+            all.iter().for_each(|(work, call, rule)| work.check_unread((findings, call, rule)));
             // Dropped here, too, if a query panics.
             gate.open();
             let mut left: Vec<_> = held.iter().collect();
             eventually(|| {
-                left.retain(|held| !held.has_ended(findings));
+                left.retain(|held| !has_ended(held, findings));
                 left.is_empty()
             });
             left
@@ -145,48 +121,30 @@ impl<'a> Stage<'a> {
             findings.add(call, rule, "it has not ended within 5 s");
         }
         for (work, call, rule) in works.iter_mut().filter(|_| left.is_empty()) {
-            work.check(bench, findings, call, rule);
+            work.check((findings, call, rule));
         }
     }
 }
 
-/// Makes a call while another thread opens the gates one after the other, and returns whether all were open
-/// when the call returned.
-pub fn meanwhile<T>(gates: Vec<Gate>, call: impl FnOnce() -> T) -> (T, bool) {
-    let is_open = &AtomicBool::new(false);
+/// Whether a call returned when all gates were open, and the gates.
+pub type Opened = (bool, Vec<Gate>);
+
+/// Makes a call while another thread opens the gates one after the other, beginning at this time, unless the call has
+/// returned. Returns whether all were open when the call returned, and the gates.
+pub fn meanwhile<T>(gates: Vec<Gate>, at: Duration, call: impl FnOnce() -> T) -> (T, Opened) {
+    let (is_open, (returned, waits)) = (&AtomicBool::new(false), mpsc::channel());
     thread::scope(|scope| {
         let opener = scope.spawn(move || {
-            thread::sleep(A_MOMENT);
-            let (last, others) = gates.split_last().expect("a gate");
-            for gate in others {
+            let has_returned = waits.recv_timeout(at).is_ok();
+            for (n, gate) in gates.iter().enumerate().filter(|_| !has_returned) {
+                is_open.store(n + 1 == gates.len(), SeqCst);
                 gate.open();
                 thread::sleep(A_MOMENT / 4);
             }
-            is_open.store(true, SeqCst);
-            last.open();
             gates
         });
-        let result = (call(), is_open.load(SeqCst));
-        // The gates live until the call has returned.
-        drop(opener.join());
-        result
-    })
-}
-
-/// Makes a call that is to return while the gate is closed, and returns whether it does. The gate opens after
-/// 5 s.
-pub fn at_once<T>(gate: &mut Gate, call: impl FnOnce() -> T) -> (T, bool) {
-    let (returned, waits) = mpsc::channel();
-    thread::scope(|scope| {
-        let guard = scope.spawn(move || {
-            let has_returned = waits.recv_timeout(Duration::from_secs(5)).is_ok();
-            if !has_returned {
-                gate.open();
-            }
-            has_returned
-        });
-        let result = call();
+        let (result, was_open) = (call(), is_open.load(SeqCst));
         _ = returned.send(());
-        (result, guard.join().expect("the guard ends"))
+        (result, (was_open, opener.join().expect("the thread ends")))
     })
 }

@@ -1,9 +1,8 @@
 //! Commands on common objects, such that the bytes tell their order.
 
-use std::fmt::{self, Display, Formatter};
 use std::{array, slice};
 
-use crate::driver::prelude::*;
+use crate::driver::{events::finish, prelude::*};
 
 // The places of the first of two objects of each class of memory that `Operands` have.
 pub const HOST: usize = 0;
@@ -11,8 +10,14 @@ pub const BUFFER: usize = 2;
 pub const IMAGE: usize = 4;
 pub const SVM: usize = 6;
 
+/// A place with its object.
+type Placed = (usize, *mut c_void);
+
 /// The bytes of each place.
 type Contents = [[u8; SIZE]; 8];
+
+/// The findings, and the call and the rule of new ones.
+pub type Told<'a> = (&'a Findings, &'a str, &'a str);
 
 /// The bytes at the start of an object that the host changes and looks at through a map: a row of an image,
 /// since there may be gaps between rows.
@@ -64,8 +69,7 @@ impl Step {
     fn new(kind: Kind, operands: Operands, role: usize) -> Self {
         let side = |class| if class == HOST { role / 2 } else { role % 2 };
         let [from, to] = memory(kind);
-        let places =
-            [from.map(|class| class + side(class)), to.map(|class| class + 1 - side(class))];
+        let places = [from.map(|it| it + side(it)), to.map(|it| it + 1 - side(it))];
         let both = [operands, operands.reversed()];
         let operands = Operands { host: both[role / 2].host, ..both[role % 2] };
         Self { kind, places, operands }
@@ -106,11 +110,14 @@ impl Step {
 
 /// Commands in the order in which they are to run.
 pub struct Work {
+    /// The names of the commands, such as `clEnqueueFillBuffer before clEnqueueCopyBuffer`.
+    pub name: String,
     steps: Vec<Step>,
     operands: Operands,
-    initial: Contents,
+    queue: *mut c_void,
+    pub initial: Contents,
     /// The bytes afterwards.
-    contents: Contents,
+    pub contents: Contents,
 }
 
 impl Work {
@@ -124,7 +131,7 @@ impl Work {
         for kind in kinds {
             let differences = |step: &Step| {
                 let (mut right, mut swapped) = (contents, before);
-                [*step].iter().for_each(|step| step.run(&mut right));
+                step.run(&mut right);
                 [step].into_iter().chain(steps.last()).for_each(|step| step.run(&mut swapped));
                 right.iter().zip(swapped).filter(|(one, other)| *one != other).count()
             };
@@ -136,14 +143,15 @@ impl Work {
             step.run(&mut contents);
             steps.push(step);
         }
-        let mut work = Self { steps, operands, initial, contents };
+        let names: Vec<_> = kinds.iter().map(|kind| kind.function()).collect();
+        let (name, queue) = (names.join(" before "), bench.queue);
+        let mut work = Self { name, steps, operands, queue, initial, contents };
         for (place, object) in work.objects() {
-            work.transfer((place, object), &mut work.initial[place].clone(), bench.queue, true);
+            work.transfer((place, object), &mut work.initial[place].clone(), true);
         }
-        // SAFETY: the queue is valid.
-        unsafe { ok!(clFinish(bench.queue)) };
+        finish(queue);
         for Step { kind, operands, .. } in &mut work.steps {
-            kind.prepare(operands, bench.queue);
+            kind.prepare(operands, queue);
             if kind.map().is_some() {
                 // SAFETY: the map has ended, and has at least `ROW` bytes.
                 let row = unsafe { slice::from_raw_parts_mut(operands.mapped.cast::<u8>(), ROW) };
@@ -154,7 +162,7 @@ impl Work {
     }
 
     /// The places that the commands use, with their objects. The first ones are read by the host without a call.
-    fn objects(&self) -> Vec<(usize, *mut c_void)> {
+    fn objects(&self) -> Vec<Placed> {
         let Operands { host, buffers, images, svm, .. } = self.operands;
         let all = [host, buffers, images, svm].into_iter().flatten().enumerate();
         let is_used = |place| self.steps.iter().any(|step| step.places.contains(&Some(place)));
@@ -162,35 +170,20 @@ impl Work {
     }
 
     /// Writes an object, or reads it, by a call that blocks.
-    fn transfer(
-        &self,
-        (place, object): (usize, *mut c_void),
-        bytes: &mut [u8; SIZE],
-        queue: *mut c_void,
-        writes: bool,
-    ) {
+    fn transfer(&self, (place, object): Placed, bytes: &mut [u8; SIZE], writes: bool) {
         let bytes: *mut c_void = bytes.as_mut_ptr().cast();
         let svm = if writes { [bytes, object] } else { [object, bytes] };
-        let kind = match (place & !1, writes) {
+        if place < BUFFER {
             // SAFETY: both have `SIZE` bytes, and no command uses them now.
-            (HOST, _) => unsafe {
-                return ptr::copy_nonoverlapping(svm[0].cast::<u8>(), svm[1].cast(), SIZE);
-            },
-            (BUFFER, true) => Kind::WriteBuffer,
-            (BUFFER, false) => Kind::ReadBuffer,
-            (IMAGE, true) => Kind::WriteImage,
-            (IMAGE, false) => Kind::ReadImage,
-            _ => Kind::SvmCopy,
-        };
-        let (objects, host) = ([object; 2], [bytes; 2]);
-        let mut operands =
-            Operands { buffers: objects, images: objects, svm, host, ..self.operands };
-        kind.enqueue_without_event(&mut operands, Call::on(queue).blocking());
-    }
-
-    /// The number of commands.
-    pub fn len(&self) -> usize {
-        self.steps.len()
+            return unsafe { ptr::copy_nonoverlapping(svm[0].cast::<u8>(), svm[1].cast(), SIZE) };
+        }
+        let reads = [Kind::ReadBuffer, Kind::ReadImage, Kind::SvmCopy];
+        let writing = [Kind::WriteBuffer, Kind::WriteImage, Kind::SvmCopy];
+        let (images, host) = ([object; 2], [bytes; 2]);
+        let mut operands = Operands { buffers: images, images, svm, host, ..self.operands };
+        let call = Call::on(self.queue).blocking();
+        let kinds = if writes { writing } else { reads };
+        kinds[place / 2 - 1].enqueue_without_event(&mut operands, call);
     }
 
     /// Enqueues one of the commands.
@@ -205,75 +198,52 @@ impl Work {
         self.steps[step].kind.enqueue_without_event(&mut self.steps[step].operands, call);
     }
 
-    /// Expects that no command has run.
-    pub fn undo(&mut self) {
-        self.contents = self.initial;
-    }
-
     /// Overwrites the host memory of the last command, if that is a write.
     pub fn overwrite(&mut self) {
         let from = self.steps.last().and_then(|step| step.places[0]);
         if let Some(place) = from.filter(|place| *place < BUFFER) {
             self.contents[place] = [0xee; SIZE];
             let host = (place, self.operands.host[place]);
-            self.transfer(host, &mut [0xee; SIZE], ptr::null_mut(), true);
+            self.transfer(host, &mut [0xee; SIZE], true);
         }
     }
 
     /// Checks that no read has begun: the host memory is as it was.
-    pub fn check_unread(&self, findings: &Findings, call: &str, rule: &str) {
+    pub fn check_unread(&self, told: Told<'_>) {
         for (place, host) in self.objects().into_iter().filter(|(place, _)| *place < BUFFER) {
             // SAFETY: the host memory has `SIZE` bytes; a driver that is right does not write it yet.
             let found = unsafe { slice::from_raw_parts(host.cast::<u8>(), SIZE) };
-            compare(found, &self.initial[place], (place, "before"), findings, call, rule);
+            compare(found, &self.initial[place], (place, "before"), told);
         }
     }
 
     /// Ends maps, and checks all bytes. All commands have ended.
-    pub fn check(&mut self, bench: &Bench, findings: &Findings, call: &str, rule: &str) {
+    pub fn check(&mut self, told: Told<'_>) {
         for Step { kind, places, operands } in &mut self.steps {
             if let ([Some(place), _], Some(unmap)) = (*places, kind.unmap()) {
                 // SAFETY: the map has ended, and has at least `ROW` bytes.
                 let row = unsafe { slice::from_raw_parts(operands.mapped.cast::<u8>(), ROW) };
-                compare(row, &self.contents[place], (place, "in its map"), findings, call, rule);
-                unmap.enqueue_without_event(operands, Call::on(bench.queue));
+                compare(row, &self.contents[place], (place, "in its map"), told);
+                unmap.enqueue_without_event(operands, Call::on(self.queue));
             }
         }
-        // SAFETY: the queue is valid.
-        unsafe { ok!(clFinish(bench.queue)) };
+        finish(self.queue);
         for (place, object) in self.objects() {
             let mut found = [0; SIZE];
-            self.transfer((place, object), &mut found, bench.queue, false);
-            compare(&found, &self.contents[place], (place, "afterwards"), findings, call, rule);
+            self.transfer((place, object), &mut found, false);
+            compare(&found, &self.contents[place], (place, "afterwards"), told);
         }
-    }
-}
-
-/// The names of the commands, such as `clEnqueueFillBuffer before clEnqueueCopyBuffer`.
-impl Display for Work {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.steps.iter().map(|step| step.kind.function()).collect();
-        f.write_str(&names.join(" before "))
     }
 }
 
 /// Adds a finding for the first byte that differs.
-fn compare(
-    found: &[u8],
-    expected: &[u8],
-    (place, when): (usize, &str),
-    findings: &Findings,
-    call: &str,
-    rule: &str,
-) {
-    let mut both = found.iter().zip(expected).enumerate();
-    if let Some((index, (found, expected))) = both.find(|(_, (found, expected))| found != expected)
-    {
-        let memory = ["host memory", "buffer", "image", "SVM allocation"][place / 2];
-        let number = place % 2 + 1;
-        let answer = format_args!(
-            "byte {index} of {memory} {number} {when} is {found:#x}, not {expected:#x}"
-        );
+fn compare(found: &[u8], expected: &[u8], (place, when): (usize, &str), told: Told<'_>) {
+    let memory = ["host memory", "buffer", "image", "SVM allocation"][place / 2];
+    let (number, (findings, call, rule)) = (place % 2 + 1, told);
+    if let Some(n) = (0..found.len()).find(|n| found[*n] != expected[*n]) {
+        let [found, expected] = [found[n], expected[n]];
+        let answer =
+            format!("byte {n} of {memory} {number} {when} is {found:#x}, not {expected:#x}");
         findings.add(call, rule, answer);
     }
 }
