@@ -22,7 +22,7 @@ static RECTANGLE: [usize; 3] = [16, 4, 4];
 /// The bytes of each element or pixel that a fill writes.
 pub static FILL: [u8; 4] = [0xf1, 0xe2, 0xd3, 0xc4];
 
-/// What a device needs for a command.
+/// The needs of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
     Nothing,
@@ -59,7 +59,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// What a device needs for the command.
+            /// Returns the needs of the command.
             pub fn needs(self) -> Needs {
                 match self {
                     $(Self::$kind => Needs::$needs,)*

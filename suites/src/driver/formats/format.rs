@@ -18,7 +18,7 @@ const TYPES: &str = "SNORM_INT8 SNORM_INT16 UNORM_INT8 UNORM_INT16 UNORM_SHORT_5
 /// The names of components, in the order of `float4`.
 pub const COMPONENTS: [&str; 4] = ["red", "green", "blue", "alpha"];
 
-/// What the bits of a channel mean.
+/// The meaning of the bits of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     Unorm,

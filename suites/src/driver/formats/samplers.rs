@@ -1,4 +1,4 @@
-//! What kernels read with a sampler, at coordinates inside and outside of an image (5.7; OpenCL C
+//! The pixels that kernels read with a sampler, at coordinates inside and outside of an image (5.7; OpenCL C
 //! 6.15.15.1, 8.1 to 8.4).
 
 use clmatrix::cl3::memory::*;

@@ -126,7 +126,7 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// Whether a call returned when all gates were open, and the gates.
+/// True if a call returned when all gates were open, and the gates.
 pub type Opened = (bool, Vec<Gate>);
 
 /// Makes a call while another thread opens the gates one after the other, beginning at this time, unless the call has
