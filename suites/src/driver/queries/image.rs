@@ -56,7 +56,7 @@ impl Shape {
     /// Returns whether the device has such images.
     pub fn is_on(&self, bench: &Bench) -> bool {
         bench.has_images
-            && (self.0.value != CL_MEM_OBJECT_IMAGE2D || !self.2 || alignment(bench) > 0)
+            && (self.0.value != CL_MEM_OBJECT_IMAGE2D || !self.2 || pitch_alignment(bench) > 0)
     }
 
     /// Creates an image with a format of [`FORMATS`], and its buffer, if any. Host memory has larger pitches than
@@ -66,7 +66,7 @@ impl Shape {
         let is_padded = flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR) != 0;
         let (image_channel_order, image_channel_data_type, pixel) = FORMATS[format];
         let row = match (is_of_buffer && height > 0, is_padded) {
-            (true, _) => 8_usize.next_multiple_of(alignment(bench)) * pixel,
+            (true, _) => 8_usize.next_multiple_of(pitch_alignment(bench)) * pixel,
             (false, true) => 9 * pixel,
             (false, false) => 0,
         };
@@ -99,7 +99,7 @@ impl Shape {
 }
 
 /// The pixels at whose multiples rows begin in the memory of a buffer; 0 where the device has no such images.
-fn alignment(bench: &Bench) -> usize {
+fn pitch_alignment(bench: &Bench) -> usize {
     let query = named!(CL_DEVICE_IMAGE_PITCH_ALIGNMENT);
     let of_device = Subject::Device(bench.device);
     if bench.is(2, 0) { of_device.value::<u32>(query) as usize } else { 0 }

@@ -2,9 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use clmatrix::cl3::ext::CL_PLATFORM_ICD_SUFFIX_KHR;
-
-use super::device::PROFILES;
 use super::*;
 
 /// The words of a text, between spaces or semicolons. No word comes twice.
@@ -93,11 +90,6 @@ fn a_list_of_names_is_the_same_with_versions(bench: Bench) {
     for (asked, text, list) in [
         (&device, named!(CL_DEVICE_EXTENSIONS), named!(CL_DEVICE_EXTENSIONS_WITH_VERSION)),
         (&platform, named!(CL_PLATFORM_EXTENSIONS), named!(CL_PLATFORM_EXTENSIONS_WITH_VERSION)),
-        (
-            &device,
-            named!(CL_DEVICE_BUILT_IN_KERNELS),
-            named!(CL_DEVICE_BUILT_IN_KERNELS_WITH_VERSION),
-        ),
         (&device, named!(CL_DEVICE_IL_VERSION), languages),
     ] {
         let name = |(name, (major, minor)): (String, Version)| match list == languages {
@@ -111,67 +103,5 @@ fn a_list_of_names_is_the_same_with_versions(bench: Bench) {
             let rule = format!("once each name of {}, {wanted:?}", text.name);
             asked.add(list, rule, format_args!("{found:?}"));
         }
-    }
-}
-
-/// Features of OpenCL C, with the query and the bits of its answer that tell of the feature.
-#[rstest]
-#[case::images("images", named!(CL_DEVICE_IMAGE_SUPPORT), u64::MAX)]
-#[case::read_write("read_write_images", named!(CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS), u64::MAX)]
-#[case::pipes("pipes", named!(CL_DEVICE_PIPE_SUPPORT), u64::MAX)]
-#[case::generic("generic_address_space", named!(CL_DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT), u64::MAX)]
-#[case::enqueue("device_enqueue", named!(CL_DEVICE_MAX_ON_DEVICE_QUEUES), u64::MAX)]
-#[case::globals("program_scope_global_variables", named!(CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE), u64::MAX)]
-#[case::collective("work_group_collective_functions",
-    named!(CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT), u64::MAX)]
-#[case::fp64("fp64", named!(CL_DEVICE_DOUBLE_FP_CONFIG), u64::MAX)]
-#[case::acquire("atomic_order_acq_rel", named!(CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES), CL_DEVICE_ATOMIC_ORDER_ACQ_REL)]
-#[case::sequential("atomic_order_seq_cst", named!(CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES), CL_DEVICE_ATOMIC_ORDER_SEQ_CST)]
-#[case::scope("atomic_scope_device", named!(CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES), CL_DEVICE_ATOMIC_SCOPE_DEVICE)]
-#[case::all_devices("atomic_scope_all_devices", named!(CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES),
-    CL_DEVICE_ATOMIC_SCOPE_ALL_DEVICES)]
-#[clmatrix_harness::test(requires(opencl = "3.0"))]
-fn a_feature_of_the_language_is_one_of_the_device(
-    bench: Bench,
-    #[case] feature: &str,
-    #[case] query: Named<u32>,
-    #[case] bits: u64,
-) {
-    let findings = Findings::default();
-    let [asked, _] = both(&findings, &bench);
-    let list = named!(CL_DEVICE_OPENCL_C_FEATURES);
-    let is_listed = names(&asked, list).contains(&(format!("__opencl_c_{feature}"), (3, 0)));
-    let is_wide = [
-        CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES,
-        CL_DEVICE_DOUBLE_FP_CONFIG,
-        CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE,
-    ]
-    .contains(&query.value);
-    let found = asked.number(query, if is_wide { 8 } else { 4 });
-    if is_listed != (found & bits != 0) {
-        let rule = format!("`__opencl_c_{feature}` 3.0 if {} & {bits:#x} is not 0", query.name);
-        asked.add(list, rule, format_args!("listed: {is_listed}; {}: {found:#x}", query.name));
-    }
-}
-
-#[rstest]
-#[clmatrix_harness::test]
-fn a_platform_has_a_profile_and_names(bench: Bench) {
-    let findings = Findings::default();
-    let [_, asked] = both(&findings, &bench);
-    asked.read(named!(CL_PLATFORM_PROFILE), format_args!("one of {PROFILES:?}"), |found| {
-        PROFILES.contains(&found)
-    });
-    let suffix = named!(CL_PLATFORM_ICD_SUFFIX_KHR);
-    for query in [named!(CL_PLATFORM_NAME), named!(CL_PLATFORM_VENDOR), suffix] {
-        asked.read(query, "a name", |found| !found.is_empty());
-    }
-    if bench.is(2, 1) {
-        asked.check(named!(CL_PLATFORM_HOST_TIMER_RESOLUTION), "a time", |found: &[u64]| {
-            found.len() == 1
-        });
-    }
-    if !words(&asked, named!(CL_PLATFORM_EXTENSIONS)).contains("cl_khr_icd") {
-        asked.add(named!(CL_PLATFORM_EXTENSIONS), "cl_khr_icd, of a driver in a loader", "without");
     }
 }
