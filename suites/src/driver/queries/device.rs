@@ -157,11 +157,9 @@ fn a_part_of_a_device_answers_as_it_was_made(bench: Bench, #[case] kind: isize) 
     let findings = Findings::default();
     let list = [kind, 1, 0, 0];
     let (mut count, mut parts) = (0, vec![ptr::null_mut(); units as usize]);
+    let (device, given, space) = (bench.device, list.as_ptr(), parts.as_mut_ptr());
     // SAFETY: the device is valid, the list ends with 0, and there is space for a device of each unit.
-    unsafe {
-        let space = parts.as_mut_ptr();
-        ok!(clCreateSubDevices(bench.device, list.as_ptr(), units, space, &raw mut count));
-    }
+    unsafe { ok!(clCreateSubDevices(device, given, units, space, &raw mut count)) };
     let wanted = if kind == CL_DEVICE_PARTITION_EQUALLY { units } else { 1 };
     let call = format!("clCreateSubDevices({list:x?}) of {units} compute units");
     findings.check(count == wanted, call, format_args!("{wanted} devices (4.3)"), count);

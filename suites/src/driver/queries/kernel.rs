@@ -61,7 +61,7 @@ fn a_kernel_tells(bench: Bench, #[case] query: Named<u32>) {
             barrier(CLK_LOCAL_MEM_FENCE);
             to[1] = x[0] + y[0] + values[3 - get_local_id(0)];
         }",
-        "",
+        "-cl-kernel-arg-info",
     );
     let kernel = bench.new_kernel(&program, "k");
     let (raw, of_device) = (kernel.raw(), Subject::WorkGroup(kernel.raw(), bench.device));

@@ -68,17 +68,22 @@ impl<'a> Asked<'a> {
             let is_behind = bytes[space..].iter().any(|byte| *byte != 0xa5);
             bytes.truncate(size);
             let is_read = code == CL_SUCCESS;
-            let is_other = is_read && answer.as_ref().is_some_and(|answer| *answer != bytes);
-            if code != wanted || is_behind || is_other || is_read && needed != size {
-                let code = code_name(code);
-                let rule = format!(
-                    "{rule}; with {space} bytes of space, {}, the size {size} as without space, the same answer \
-                     each time, and nothing behind the space",
-                    code_name(wanted)
-                );
-                let words =
-                    format!("size {needed}, another answer: {is_other}, behind: {is_behind}");
-                self.add(query, rule, format_args!("{code}, {words}"));
+            let first = answer.as_ref().filter(|first| is_read && **first != bytes);
+            if code != wanted {
+                let rule = format!("{} for {space} bytes of space, of {size}", code_name(wanted));
+                self.add(query, rule, code_name(code));
+            }
+            if is_read && needed != size {
+                let rule = format!("the same size with {space} bytes of space and without, {size}");
+                self.add(query, rule, format_args!("{needed} bytes"));
+            }
+            if is_behind {
+                let rule = format!("nothing behind the space of {space} bytes");
+                self.add(query, rule, "bytes are written there");
+            }
+            if let Some(first) = first {
+                let rule = format!("the same answer each time, in bytes {first:x?}");
+                self.add(query, rule, format_args!("{bytes:x?}"));
             }
             if is_read && needed != size {
                 return None;

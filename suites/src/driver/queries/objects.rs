@@ -19,20 +19,6 @@ per_kind! {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn an_event_has_times_of_eight_bytes(bench: Bench) {
-    let findings = Findings::default();
-    let mut operands = bench.operands(&[Kind::FillBuffer]);
-    let queue = bench.new_queue(CL_QUEUE_PROFILING_ENABLE);
-    let event = Kind::FillBuffer.enqueue(&mut operands, Call::on(queue));
-    // SAFETY: the queue is valid.
-    unsafe { ok!(clFinish(queue)) };
-    let asked = Asked::new(&findings, Subject::Profile(event.raw()), "a fill");
-    answers!(asked; number CL_PROFILING_COMMAND_QUEUED 8, number CL_PROFILING_COMMAND_SUBMIT 8,
-        number CL_PROFILING_COMMAND_START 8, number CL_PROFILING_COMMAND_END 8);
-}
-
-#[rstest]
-#[clmatrix_harness::test]
 fn a_user_event_has_a_context_but_no_queue(bench: Bench) {
     let findings = Findings::default();
     let gate = Gate::closed(bench.context);
