@@ -77,8 +77,6 @@ fn full<'a>(bench: &Bench, findings: &'a Findings) -> Asked<'a> {
 #[case::doubles("cl_khr_fp64", (1, 2), rows![
     Bits(CL_FP_FMA | CL_FP_ROUND_TO_NEAREST | CL_FP_INF_NAN | CL_FP_DENORM) => 8 CL_DEVICE_DOUBLE_FP_CONFIG;
     Least(1) => 4 CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE, 4 CL_DEVICE_PREFERRED_VECTOR_WIDTH_DOUBLE])]
-#[case::halves("cl_khr_fp16", (1, 2), rows![
-    Least(1) => 4 CL_DEVICE_NATIVE_VECTOR_WIDTH_HALF, 4 CL_DEVICE_PREFERRED_VECTOR_WIDTH_HALF])]
 #[clmatrix_harness::test]
 fn a_device_has_its_values(
     bench: Bench,

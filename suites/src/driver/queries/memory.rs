@@ -75,8 +75,8 @@ fn parts(bench: &Bench) -> Vec<Made> {
 fn images(bench: &Bench) -> Vec<Made> {
     let make = |shape: &Shape| {
         let made = shape.create(bench, 0, CL_MEM_READ_WRITE);
-        let (bytes, host, [flags]) = (made.bytes(), ptr::null_mut(), flags![CL_MEM_READ_WRITE]);
-        let Picture { object, kind, name, shape, .. } = made;
+        let Picture { object, kind, name, shape, bytes, .. } = made;
+        let (host, [flags]) = (ptr::null_mut(), flags![CL_MEM_READ_WRITE]);
         Made { object, name, kind, flags, bytes, host, parent: shape.buffer, offset: 0 }
     };
     SHAPES.iter().filter(|shape| shape.is_on(bench)).map(make).collect()

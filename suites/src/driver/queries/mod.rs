@@ -189,7 +189,6 @@ fn section(subject: Subject) -> &'static str {
         Subject::Context(_) => "4.4",
         Subject::Queue(_) => "5.1",
         Subject::Image(_) => "5.3.7",
-        Subject::Pipe(_) => "5.4.2",
         Subject::Memory(_) => "5.5.5",
         Subject::Sampler(_) => "5.7.2",
         Subject::Program(_) | Subject::Build(..) => "5.8.9",
