@@ -18,7 +18,6 @@ pub enum Subject {
     Queue(*mut c_void),
     Memory(*mut c_void),
     Image(*mut c_void),
-    Pipe(*mut c_void),
     Sampler(*mut c_void),
     Program(*mut c_void),
     Build(*mut c_void, cl_device_id),
@@ -39,7 +38,6 @@ impl Subject {
             Self::Queue(_) => "clGetCommandQueueInfo",
             Self::Memory(_) => "clGetMemObjectInfo",
             Self::Image(_) => "clGetImageInfo",
-            Self::Pipe(_) => "clGetPipeInfo",
             Self::Sampler(_) => "clGetSamplerInfo",
             Self::Program(_) => "clGetProgramInfo",
             Self::Build(..) => "clGetProgramBuildInfo",
@@ -72,7 +70,6 @@ impl Subject {
                 Self::Queue(raw) => cl!(clGetCommandQueueInfo(raw, query, size, space, needed)),
                 Self::Memory(raw) => cl!(clGetMemObjectInfo(raw, query, size, space, needed)),
                 Self::Image(raw) => cl!(clGetImageInfo(raw, query, size, space, needed)),
-                Self::Pipe(raw) => cl!(clGetPipeInfo(raw, query, size, space, needed)),
                 Self::Sampler(raw) => cl!(clGetSamplerInfo(raw, query, size, space, needed)),
                 Self::Program(raw) => cl!(clGetProgramInfo(raw, query, size, space, needed)),
                 Self::Build(raw, device) => {

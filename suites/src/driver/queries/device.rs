@@ -7,13 +7,12 @@ use super::*;
 /// A rule of a number.
 #[derive(Clone, Copy)]
 enum Rule {
-    Any,
     Least(u64),
     Bits(u64),
     OneOf(&'static [u64]),
 }
 
-use Rule::{Any, Bits, Least, OneOf};
+use Rule::{Bits, Least, OneOf};
 
 /// A query, the bytes of its answer, and a rule of the answer.
 type Row = (Named<u32>, usize, Rule);
@@ -25,122 +24,61 @@ macro_rules! rows {
     };
 }
 
-/// Checks rows. Where they are of a feature that the device lacks, the numbers are 0.
-fn check(asked: &Asked<'_>, feature: Option<(&str, bool)>, rows: &[Row]) {
-    for &(query, size, rule) in rows {
-        let found = asked.number(query, size);
-        let (holds, words) = match rule {
-            Any => (true, "a number".into()),
-            Least(least) => (found >= least, format!("at least {least}")),
-            Bits(bits) => (found & bits == bits, format!("the bits {bits:#x}")),
-            OneOf(values) => (values.contains(&found), format!("one of {values:?}")),
-        };
-        let (holds, rule) = match feature {
-            None => (holds, words),
-            Some((feature, true)) => (holds, format!("{words}, as the device has {feature}")),
-            Some((feature, false)) => (found == 0, format!("0, without {feature}")),
-        };
-        if !holds {
-            asked.add(query, rule, format_args!("{found} = {found:#x}"));
-        }
-    }
-}
-
-pub static PROFILES: [&str; 2] = ["FULL_PROFILE", "EMBEDDED_PROFILE"];
-
 /// Skips a custom device, and one of the embedded profile, which have least values of their own.
 fn full<'a>(bench: &Bench, findings: &'a Findings) -> Asked<'a> {
     let asked = Asked::new(findings, Subject::Device(bench.device), "the device");
-    let rule = format!("one of {PROFILES:?}");
-    let profile = asked.read(named!(CL_DEVICE_PROFILE), rule, |found| PROFILES.contains(&found));
+    let profiles = ["FULL_PROFILE", "EMBEDDED_PROFILE"];
+    let rule = format!("one of {profiles:?}");
+    let profile = asked.read(named!(CL_DEVICE_PROFILE), rule, |found| profiles.contains(&found));
     let kind = asked.number(named!(CL_DEVICE_TYPE), 8);
-    if profile != PROFILES[0] || kind == CL_DEVICE_TYPE_CUSTOM {
+    if profile != profiles[0] || kind == CL_DEVICE_TYPE_CUSTOM {
         skip!("the least values are those of the full profile");
     }
     asked
 }
 
-static ALL: &[Row] = rows![
-    Least(1) => 4 CL_DEVICE_MAX_COMPUTE_UNITS, 8 CL_DEVICE_MAX_WORK_GROUP_SIZE,
-        4 CL_DEVICE_NATIVE_VECTOR_WIDTH_CHAR, 4 CL_DEVICE_PREFERRED_VECTOR_WIDTH_CHAR,
-        4 CL_DEVICE_NATIVE_VECTOR_WIDTH_SHORT, 4 CL_DEVICE_PREFERRED_VECTOR_WIDTH_SHORT,
-        4 CL_DEVICE_NATIVE_VECTOR_WIDTH_INT, 4 CL_DEVICE_PREFERRED_VECTOR_WIDTH_INT,
-        4 CL_DEVICE_NATIVE_VECTOR_WIDTH_LONG, 4 CL_DEVICE_PREFERRED_VECTOR_WIDTH_LONG,
-        4 CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, 4 CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT;
-    Least(3) => 4 CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS;
-    Least(8) => 4 CL_DEVICE_MAX_CONSTANT_ARGS;
+/// Values of all devices, and of those with a feature. Without it, the numbers are 0.
+#[rstest]
+#[case::sizes("", (1, 2), rows![
+    Least(1) => 4 CL_DEVICE_MAX_COMPUTE_UNITS, 8 CL_DEVICE_MAX_WORK_GROUP_SIZE;
+    Least(3) => 4 CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS; Least(8) => 4 CL_DEVICE_MAX_CONSTANT_ARGS;
     Least(1024) => 8 CL_DEVICE_MAX_PARAMETER_SIZE, 4 CL_DEVICE_MEM_BASE_ADDR_ALIGN;
-    Least(1 << 15) => 8 CL_DEVICE_LOCAL_MEM_SIZE;
-    Least(1 << 16) => 8 CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE;
+    Least(1 << 15) => 8 CL_DEVICE_LOCAL_MEM_SIZE; Least(1 << 16) => 8 CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE])]
+#[case::widths("", (1, 2), rows![Least(1) =>
+    4 CL_DEVICE_NATIVE_VECTOR_WIDTH_CHAR, 4 CL_DEVICE_PREFERRED_VECTOR_WIDTH_CHAR,
+    4 CL_DEVICE_NATIVE_VECTOR_WIDTH_SHORT, 4 CL_DEVICE_PREFERRED_VECTOR_WIDTH_SHORT,
+    4 CL_DEVICE_NATIVE_VECTOR_WIDTH_INT, 4 CL_DEVICE_PREFERRED_VECTOR_WIDTH_INT,
+    4 CL_DEVICE_NATIVE_VECTOR_WIDTH_LONG, 4 CL_DEVICE_PREFERRED_VECTOR_WIDTH_LONG,
+    4 CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, 4 CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT])]
+#[case::constants("", (1, 2), rows![
     OneOf(&[1]) => 4 CL_DEVICE_AVAILABLE, 4 CL_DEVICE_COMPILER_AVAILABLE, 4 CL_DEVICE_LINKER_AVAILABLE,
         4 CL_DEVICE_REFERENCE_COUNT;
     OneOf(&[0, 1]) => 4 CL_DEVICE_IMAGE_SUPPORT, 4 CL_DEVICE_ERROR_CORRECTION_SUPPORT,
         4 CL_DEVICE_ENDIAN_LITTLE, 4 CL_DEVICE_HOST_UNIFIED_MEMORY, 4 CL_DEVICE_PREFERRED_INTEROP_USER_SYNC;
-    OneOf(&[1, 2]) => 4 CL_DEVICE_LOCAL_MEM_TYPE;
-    OneOf(&[0, 1, 2]) => 4 CL_DEVICE_GLOBAL_MEM_CACHE_TYPE;
+    OneOf(&[1, 2]) => 4 CL_DEVICE_LOCAL_MEM_TYPE; OneOf(&[0, 1, 2]) => 4 CL_DEVICE_GLOBAL_MEM_CACHE_TYPE;
     OneOf(&[32, 64]) => 4 CL_DEVICE_ADDRESS_BITS;
     Bits(CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST) => 8 CL_DEVICE_SINGLE_FP_CONFIG;
     Bits(CL_EXEC_KERNEL) => 8 CL_DEVICE_EXECUTION_CAPABILITIES;
-    Bits(CL_QUEUE_PROFILING_ENABLE) => 8 CL_DEVICE_QUEUE_ON_HOST_PROPERTIES;
-    Any => 4 CL_DEVICE_VENDOR_ID, 4 CL_DEVICE_MAX_CLOCK_FREQUENCY, 4 CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE,
-        8 CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, 8 CL_DEVICE_PROFILING_TIMER_RESOLUTION,
-        8 CL_DEVICE_PARTITION_AFFINITY_DOMAIN;
-];
-
-static LATER: &[Row] = rows![
-    OneOf(&[0, 1]) => 4 CL_DEVICE_PIPE_SUPPORT, 4 CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT,
-        4 CL_DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT, 4 CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT,
-        4 CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS;
+    Bits(CL_QUEUE_PROFILING_ENABLE) => 8 CL_DEVICE_QUEUE_ON_HOST_PROPERTIES])]
+#[case::kind("", (1, 2), rows![OneOf(&[2, 4, 8, 16]) => 8 CL_DEVICE_TYPE])]
+#[case::alignment("", (1, 2), rows![Least(128) => 4 CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE])]
+#[case::printf("", (1, 2), rows![Least(1 << 20) => 8 CL_DEVICE_PRINTF_BUFFER_SIZE])]
+#[case::atomics("", (3, 0), rows![
     Bits(CL_DEVICE_ATOMIC_ORDER_RELAXED | CL_DEVICE_ATOMIC_SCOPE_WORK_GROUP) =>
         8 CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES, 8 CL_DEVICE_ATOMIC_FENCE_CAPABILITIES;
-    Bits(CL_DEVICE_ATOMIC_ORDER_ACQ_REL) => 8 CL_DEVICE_ATOMIC_FENCE_CAPABILITIES;
-    OneOf(&[0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096]) =>
-        4 CL_DEVICE_IMAGE_PITCH_ALIGNMENT, 4 CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT;
-    Any => 4 CL_DEVICE_MAX_NUM_SUB_GROUPS, 8 CL_DEVICE_GLOBAL_VARIABLE_PREFERRED_TOTAL_SIZE,
-        8 CL_DEVICE_SVM_CAPABILITIES, 8 CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE,
-        4 CL_DEVICE_PREFERRED_PLATFORM_ATOMIC_ALIGNMENT, 4 CL_DEVICE_PREFERRED_GLOBAL_ATOMIC_ALIGNMENT,
-        4 CL_DEVICE_PREFERRED_LOCAL_ATOMIC_ALIGNMENT;
-];
-
-#[rstest]
-#[case::basic(ALL, false)]
-#[case::later(LATER, true)]
-#[case::kind(rows![OneOf(&[2, 4, 8, 16]) => 8 CL_DEVICE_TYPE], false)]
-#[case::alignment(rows![Least(128) => 4 CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE], false)]
-#[case::printf(rows![Least(1 << 20) => 8 CL_DEVICE_PRINTF_BUFFER_SIZE], false)]
-#[case::enqueue(rows![OneOf(&[0, 1, 3]) => 8 CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES], true)]
-#[clmatrix_harness::test]
-fn a_device_has_the_values_of_all(bench: Bench, #[case] rows: &[Row], #[case] is_later: bool) {
-    if is_later && !bench.is(3, 0) {
-        skip!("the version lacks the queries");
-    }
-    let findings = Findings::default();
-    check(&full(&bench, &findings), None, rows);
-}
-
-#[rstest]
+    Bits(CL_DEVICE_ATOMIC_ORDER_ACQ_REL) => 8 CL_DEVICE_ATOMIC_FENCE_CAPABILITIES])]
+#[case::enqueue("", (3, 0), rows![OneOf(&[0, 1, 3]) => 8 CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES])]
 #[case::images("CL_DEVICE_IMAGE_SUPPORT", (1, 2), rows![
     Least(16) => 4 CL_DEVICE_MAX_SAMPLERS; Least(128) => 4 CL_DEVICE_MAX_READ_IMAGE_ARGS;
     Least(2048) => 8 CL_DEVICE_IMAGE3D_MAX_WIDTH, 8 CL_DEVICE_IMAGE3D_MAX_HEIGHT,
         8 CL_DEVICE_IMAGE3D_MAX_DEPTH, 8 CL_DEVICE_IMAGE_MAX_ARRAY_SIZE;
     Least(8192) => 8 CL_DEVICE_IMAGE2D_MAX_WIDTH, 8 CL_DEVICE_IMAGE2D_MAX_HEIGHT;
     Least(8) => 4 CL_DEVICE_MAX_WRITE_IMAGE_ARGS; Least(1 << 16) => 8 CL_DEVICE_IMAGE_MAX_BUFFER_SIZE])]
-#[case::later_images("CL_DEVICE_IMAGE_SUPPORT", (2, 0), rows![Least(64) => 4 CL_DEVICE_MAX_WRITE_IMAGE_ARGS;
-    Least(16384) => 8 CL_DEVICE_IMAGE2D_MAX_WIDTH, 8 CL_DEVICE_IMAGE2D_MAX_HEIGHT])]
 #[case::doubles("cl_khr_fp64", (1, 2), rows![
     Bits(CL_FP_FMA | CL_FP_ROUND_TO_NEAREST | CL_FP_INF_NAN | CL_FP_DENORM) => 8 CL_DEVICE_DOUBLE_FP_CONFIG;
     Least(1) => 4 CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE, 4 CL_DEVICE_PREFERRED_VECTOR_WIDTH_DOUBLE])]
-#[case::halves("cl_khr_fp16", (1, 2), rows![
-    Least(1) => 4 CL_DEVICE_NATIVE_VECTOR_WIDTH_HALF, 4 CL_DEVICE_PREFERRED_VECTOR_WIDTH_HALF])]
-#[case::pipes("CL_DEVICE_PIPE_SUPPORT", (3, 0), rows![
-    Least(16) => 4 CL_DEVICE_MAX_PIPE_ARGS; Least(1024) => 4 CL_DEVICE_PIPE_MAX_PACKET_SIZE;
-    Least(1) => 4 CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS])]
-#[case::queues("CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES", (3, 0), rows![
-    Bits(3) => 8 CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES; Least(1) => 4 CL_DEVICE_MAX_ON_DEVICE_QUEUES;
-    Least(1024) => 4 CL_DEVICE_MAX_ON_DEVICE_EVENTS; Least(1 << 18) => 4 CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE;
-    Least(1 << 14) => 4 CL_DEVICE_QUEUE_ON_DEVICE_PREFERRED_SIZE])]
 #[clmatrix_harness::test]
-fn a_feature_decides_values(
+fn a_device_has_its_values(
     bench: Bench,
     #[case] feature: &str,
     #[case] since: (u32, u32),
@@ -152,14 +90,22 @@ fn a_feature_decides_values(
     let findings = Findings::default();
     let asked = full(&bench, &findings);
     let is_there = match feature {
+        "" => true,
         "CL_DEVICE_IMAGE_SUPPORT" => bench.has_images,
-        "CL_DEVICE_PIPE_SUPPORT" => asked.number(named!(CL_DEVICE_PIPE_SUPPORT), 4) != 0,
-        "CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES" => {
-            asked.number(named!(CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES), 8) != 0
-        }
         extension => words(&asked, named!(CL_DEVICE_EXTENSIONS)).contains(extension),
     };
-    check(&asked, Some((feature, is_there)), rows);
+    for &(query, size, rule) in rows {
+        let found = asked.number(query, size);
+        let (holds, rule) = match rule {
+            _ if !is_there => (found == 0, format!("0, without {feature}")),
+            Least(least) => (found >= least, format!("at least {least}")),
+            Bits(bits) => (found & bits == bits, format!("the bits {bits:#x}")),
+            OneOf(values) => (values.contains(&found), format!("one of {values:?}")),
+        };
+        if !holds {
+            asked.add(query, rule, format_args!("{found} = {found:#x}"));
+        }
+    }
 }
 
 #[rstest]
@@ -209,11 +155,9 @@ fn a_part_of_a_device_answers_as_it_was_made(bench: Bench, #[case] kind: isize) 
     let findings = Findings::default();
     let list = [kind, 1, 0, 0];
     let (mut count, mut parts) = (0, vec![ptr::null_mut(); units as usize]);
+    let (device, given, space) = (bench.device, list.as_ptr(), parts.as_mut_ptr());
     // SAFETY: the device is valid, the list ends with 0, and there is space for a device of each unit.
-    unsafe {
-        let space = parts.as_mut_ptr();
-        ok!(clCreateSubDevices(bench.device, list.as_ptr(), units, space, &raw mut count));
-    }
+    unsafe { ok!(clCreateSubDevices(device, given, units, space, &raw mut count)) };
     let wanted = if kind == CL_DEVICE_PARTITION_EQUALLY { units } else { 1 };
     let call = format!("clCreateSubDevices({list:x?}) of {units} compute units");
     findings.check(count == wanted, call, format_args!("{wanted} devices (4.3)"), count);

@@ -23,40 +23,23 @@ pub static SHAPES: [Shape; 7] = [
     Shape(named!(CL_MEM_OBJECT_IMAGE3D), [5, 3, 0], false),
 ];
 
-/// An image, and what it was made of.
+/// An image, and what it was made of: the bytes of a pixel and of all pixels, and the pitches.
 pub struct Picture {
     pub object: *mut c_void,
     pub name: String,
     pub kind: Named<u32>,
-    format: cl_image_format,
+    format: [u32; 2],
     pub shape: cl_image_desc,
-    /// The bytes of a pixel.
     pixel: usize,
-}
-
-impl Picture {
-    /// The bytes of all pixels.
-    pub fn bytes(&self) -> usize {
-        let cl_image_desc { image_width: width, image_height: height, .. } = self.shape;
-        let layers = self.shape.image_depth.max(self.shape.image_array_size);
-        width * self.pixel * height.max(1) * layers.max(1)
-    }
-
-    /// The pitches of a row and of a slice, from those that the call was given, if any.
-    fn pitches(&self) -> [usize; 2] {
-        let or = |given: usize, other| if given == 0 { other } else { given };
-        let row = or(self.shape.image_row_pitch, self.shape.image_width * self.pixel);
-        let is_flat = self.shape.image_depth + self.shape.image_array_size == 0;
-        let slice = if is_flat { 0 } else { row * self.shape.image_height.max(1) };
-        [row, or(self.shape.image_slice_pitch, slice)]
-    }
+    pub bytes: usize,
+    pitches: [usize; 2],
 }
 
 impl Shape {
     /// Returns whether the device has such images.
     pub fn is_on(&self, bench: &Bench) -> bool {
-        bench.has_images
-            && (self.0.value != CL_MEM_OBJECT_IMAGE2D || !self.2 || alignment(bench) > 0)
+        let is_plane = self.0.value == CL_MEM_OBJECT_IMAGE2D;
+        bench.has_images && (!is_plane || !self.2 || pitch_alignment(bench) > 0)
     }
 
     /// Creates an image with a format of [`FORMATS`], and its buffer, if any. Host memory has larger pitches than
@@ -65,10 +48,17 @@ impl Shape {
         let &Self(kind, [height, depth, layers], is_of_buffer) = self;
         let is_padded = flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR) != 0;
         let (image_channel_order, image_channel_data_type, pixel) = FORMATS[format];
-        let row = match (is_of_buffer && height > 0, is_padded) {
-            (true, _) => 8_usize.next_multiple_of(alignment(bench)) * pixel,
+        let given = match (is_of_buffer && height > 0, is_padded) {
+            (true, _) => 8_usize.next_multiple_of(pitch_alignment(bench)) * pixel,
             (false, true) => 9 * pixel,
             (false, false) => 0,
+        };
+        let (rows, slices) = (height.max(1), depth + layers);
+        let row = if given == 0 { 7 * pixel } else { given };
+        let slice = row * if is_padded { height + 2 } else { rows };
+        let buffer = match is_of_buffer {
+            true => bench.keep(bench.new_buffer(CL_MEM_READ_WRITE, row * rows)),
+            false => ptr::null_mut(),
         };
         let shape = cl_image_desc {
             image_type: kind.value,
@@ -76,30 +66,33 @@ impl Shape {
             image_height: height,
             image_depth: depth,
             image_array_size: layers,
-            image_row_pitch: row,
-            image_slice_pitch: if is_padded && depth + layers > 0 { row * (height + 2) } else { 0 },
+            image_row_pitch: given,
+            image_slice_pitch: if is_padded && slices > 0 { slice } else { 0 },
+            buffer,
             ..no_image()
         };
-        let format = cl_image_format { image_channel_order, image_channel_data_type };
-        let of = if is_of_buffer { "a buffer" } else { "its own" };
-        let name = format!("{} with {pixel} bytes a pixel in memory of {of}", kind.name);
-        let mut made = Picture { object: ptr::null_mut(), name, kind, format, shape, pixel };
-        if is_of_buffer {
-            let size = made.pitches()[0] * height.max(1);
-            made.shape.buffer = bench.keep(bench.new_buffer(CL_MEM_READ_WRITE, size));
-        }
         let host = if is_padded { bench.new_host(1 << 14) } else { ptr::null_mut() };
-        let (format, shape) = (&raw const made.format, &raw const made.shape);
+        let format = cl_image_format { image_channel_order, image_channel_data_type };
+        let (context, of_format, of_shape) = (bench.context, &raw const format, &raw const shape);
         // SAFETY: the context is valid; the buffer or the host memory has all bytes of the image.
         let object =
-            unsafe { object!(Memory clCreateImage(bench.context, flags, format, shape, host)) };
-        made.object = bench.keep(object);
-        made
+            unsafe { object!(Memory clCreateImage(context, flags, of_format, of_shape, host)) };
+        let of = if is_of_buffer { "a buffer" } else { "its own" };
+        Picture {
+            object: bench.keep(object),
+            name: format!("{} with {pixel} bytes a pixel in memory of {of}", kind.name),
+            kind,
+            format: [image_channel_order, image_channel_data_type],
+            shape,
+            pixel,
+            bytes: 7 * pixel * rows * slices.max(1),
+            pitches: [row, if slices > 0 { slice } else { 0 }],
+        }
     }
 }
 
 /// The pixels at whose multiples rows begin in the memory of a buffer; 0 where the device has no such images.
-fn alignment(bench: &Bench) -> usize {
+fn pitch_alignment(bench: &Bench) -> usize {
     let query = named!(CL_DEVICE_IMAGE_PITCH_ALIGNMENT);
     let of_device = Subject::Device(bench.device);
     if bench.is(2, 0) { of_device.value::<u32>(query) as usize } else { 0 }
@@ -113,7 +106,6 @@ fn an_image_answers_as_it_was_made(bench: Bench) {
         for format in 0..FORMATS.len() {
             let Picture { object, name, format, shape, pixel, .. } =
                 shape.create(&bench, format, CL_MEM_READ_WRITE);
-            let format = [format.image_channel_order, format.image_channel_data_type];
             let asked = Asked::new(&findings, Subject::Image(object), name);
             answers!(asked; list CL_IMAGE_FORMAT &format, is CL_IMAGE_ELEMENT_SIZE pixel,
                 is CL_IMAGE_WIDTH shape.image_width, is CL_IMAGE_HEIGHT shape.image_height,
@@ -144,7 +136,7 @@ fn an_image_has_its_pitches(
     let findings = Findings::default();
     for format in 0..FORMATS.len() {
         let made = shape.create(&bench, format, flags);
-        let [row, slice] = made.pitches();
+        let [row, slice] = made.pitches;
         let cl_image_desc { image_row_pitch, image_slice_pitch, .. } = made.shape;
         let given = format!("flags {flags:#x}, pitches {image_row_pitch} and {image_slice_pitch}");
         let name = format!("{}, created with {given}", made.name);

@@ -1,17 +1,14 @@
-//! Queries of memory objects: buffers, parts of buffers, images and pipes (5.5.5).
+//! Queries of memory objects: buffers, parts of buffers, and images (5.5.5).
 
 use super::image::{Picture, SHAPES, Shape};
 use super::*;
 
 /// Flags with their names.
 macro_rules! flags {
-    ($($flag:ident)|+) => { Named { name: stringify!($($flag)|+), value: $($flag)|+ } };
+    ($($($flag:ident)|+);+) => { [$(Named { name: stringify!($($flag)|+), value: $($flag)|+ }),+] };
 }
 
 const BYTES: usize = 96;
-
-/// The bytes of each packet of a pipe, and its most packets.
-const PACKETS: [u32; 2] = [12, 7];
 
 /// A memory object, and what it was made of. The bytes of an image are the least number.
 struct Made {
@@ -31,43 +28,25 @@ fn buffer(bench: &Bench, flags: Named<u64>, bytes: usize, shared: *mut c_void) -
     // SAFETY: the context is valid; the host memory, if any, has as many bytes, and outlives the buffer.
     let object =
         unsafe { object!(Memory clCreateBuffer(bench.context, flags.value, bytes, given)) };
-    let object = bench.keep(object);
-    let name = format!("a buffer with {}", flags.name);
+    let (object, name) = (bench.keep(object), format!("a buffer with {}", flags.name));
     let host = if flags.value & CL_MEM_USE_HOST_PTR != 0 { given } else { ptr::null_mut() };
     let (kind, parent) = (named!(CL_MEM_OBJECT_BUFFER), ptr::null_mut());
     Made { object, name, kind, flags, bytes, host, parent, offset: 0 }
 }
 
 fn buffers(bench: &Bench) -> Vec<Made> {
-    let all = [
-        flags!(CL_MEM_READ_WRITE),
-        flags!(CL_MEM_READ_ONLY),
-        flags!(CL_MEM_WRITE_ONLY),
-        flags!(CL_MEM_READ_WRITE | CL_MEM_HOST_READ_ONLY),
-        flags!(CL_MEM_READ_ONLY | CL_MEM_HOST_WRITE_ONLY),
-        flags!(CL_MEM_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS),
-        flags!(CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR),
-        flags!(CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR),
-        flags!(CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR),
-        flags!(CL_MEM_WRITE_ONLY | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR),
-    ];
+    let all = flags![CL_MEM_READ_WRITE; CL_MEM_READ_ONLY; CL_MEM_WRITE_ONLY;
+        CL_MEM_READ_WRITE | CL_MEM_HOST_READ_ONLY; CL_MEM_READ_ONLY | CL_MEM_HOST_WRITE_ONLY;
+        CL_MEM_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS; CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR;
+        CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR; CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR;
+        CL_MEM_WRITE_ONLY | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR];
     all.map(|flags| buffer(bench, flags, BYTES, ptr::null_mut())).into()
-}
-
-/// The first byte of parts.
-fn offset(bench: &Bench) -> usize {
-    let bits: u32 = Subject::Device(bench.device).value(named!(CL_DEVICE_MEM_BASE_ADDR_ALIGN));
-    bits as usize / 8
 }
 
 /// Creates a part of a buffer, which inherits the flags that it is not given.
 fn part(bench: &Bench, parent: &Made, given: u64, flags: Named<u64>) -> Made {
-    let offset = offset(bench);
-    let region = cl_buffer_region { origin: offset, size: BYTES };
-    let (kind, region) = (CL_BUFFER_CREATE_TYPE_REGION, (&raw const region).cast());
-    // SAFETY: the parent is valid and has the region.
-    let object = unsafe { object!(Memory clCreateSubBuffer(parent.object, given, kind, region)) };
-    let object = bench.keep(object);
+    let offset = bench.alignment();
+    let object = bench.keep(bench.sub_buffer(parent.object, given, offset, BYTES));
     let name = format!("a part, created with flags {given:#x}, of {}", parent.name);
     let is_used = !parent.host.is_null();
     let host = if is_used { parent.host.wrapping_byte_add(offset) } else { ptr::null_mut() };
@@ -75,23 +54,19 @@ fn part(bench: &Bench, parent: &Made, given: u64, flags: Named<u64>) -> Made {
 }
 
 fn parts(bench: &Bench) -> Vec<Made> {
-    let same = [
-        flags!(CL_MEM_READ_WRITE),
-        flags!(CL_MEM_READ_ONLY),
-        flags!(CL_MEM_WRITE_ONLY),
-        flags!(CL_MEM_READ_WRITE | CL_MEM_HOST_READ_ONLY),
-        flags!(CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR),
-        flags!(CL_MEM_READ_ONLY | CL_MEM_ALLOC_HOST_PTR),
-        flags!(CL_MEM_WRITE_ONLY | CL_MEM_COPY_HOST_PTR),
-    ];
+    let same = flags![CL_MEM_READ_WRITE; CL_MEM_READ_ONLY; CL_MEM_WRITE_ONLY;
+        CL_MEM_READ_WRITE | CL_MEM_HOST_READ_ONLY; CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR;
+        CL_MEM_READ_ONLY | CL_MEM_ALLOC_HOST_PTR; CL_MEM_WRITE_ONLY | CL_MEM_COPY_HOST_PTR];
+    let [read, write, none, used] = flags![CL_MEM_READ_ONLY; CL_MEM_WRITE_ONLY;
+        CL_MEM_READ_WRITE | CL_MEM_HOST_NO_ACCESS; CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR];
     let own = [
-        (same[0], CL_MEM_READ_ONLY, flags!(CL_MEM_READ_ONLY)),
-        (same[0], CL_MEM_WRITE_ONLY, flags!(CL_MEM_WRITE_ONLY)),
-        (same[0], CL_MEM_HOST_NO_ACCESS, flags!(CL_MEM_READ_WRITE | CL_MEM_HOST_NO_ACCESS)),
-        (same[4], CL_MEM_READ_ONLY, flags!(CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR)),
+        (same[0], CL_MEM_READ_ONLY, read),
+        (same[0], CL_MEM_WRITE_ONLY, write),
+        (same[0], CL_MEM_HOST_NO_ACCESS, none),
+        (same[4], CL_MEM_READ_ONLY, used),
     ];
     let make = |(parent, given, flags)| {
-        let parent = buffer(bench, parent, offset(bench) + 2 * BYTES, ptr::null_mut());
+        let parent = buffer(bench, parent, bench.alignment() + 2 * BYTES, ptr::null_mut());
         part(bench, &parent, given, flags)
     };
     same.map(|flags| (flags, 0, flags)).into_iter().chain(own).map(make).collect()
@@ -100,33 +75,18 @@ fn parts(bench: &Bench) -> Vec<Made> {
 fn images(bench: &Bench) -> Vec<Made> {
     let make = |shape: &Shape| {
         let made = shape.create(bench, 0, CL_MEM_READ_WRITE);
-        let (bytes, host, flags) = (made.bytes(), ptr::null_mut(), flags!(CL_MEM_READ_WRITE));
-        let Picture { object, kind, name, shape, .. } = made;
+        let Picture { object, kind, name, shape, bytes, .. } = made;
+        let (host, [flags]) = (ptr::null_mut(), flags![CL_MEM_READ_WRITE]);
         Made { object, name, kind, flags, bytes, host, parent: shape.buffer, offset: 0 }
     };
     SHAPES.iter().filter(|shape| shape.is_on(bench)).map(make).collect()
-}
-
-fn pipes(bench: &Bench) -> Vec<Made> {
-    let query = named!(CL_DEVICE_PIPE_SUPPORT);
-    if !bench.is(3, 0) || Subject::Device(bench.device).value::<u32>(query) == 0 {
-        skip!("the device lacks pipes");
-    }
-    let flags = flags!(CL_MEM_READ_WRITE | CL_MEM_HOST_NO_ACCESS);
-    let [size, most] = PACKETS;
-    let (context, list) = (bench.context, ptr::null());
-    // SAFETY: the context is valid.
-    let object = unsafe { object!(Memory clCreatePipe(context, flags.value, size, most, list)) };
-    let object = bench.keep(object);
-    let (kind, host, parent) = (named!(CL_MEM_OBJECT_PIPE), ptr::null_mut(), ptr::null_mut());
-    vec![Made { object, name: "a pipe".into(), kind, flags, bytes: 0, host, parent, offset: 0 }]
 }
 
 #[rstest]
 #[clmatrix_harness::test]
 fn memory_answers_as_it_was_made(
     bench: Bench,
-    #[values(buffers, parts, images, pipes)] make: fn(&Bench) -> Vec<Made>,
+    #[values(buffers, parts, images)] make: fn(&Bench) -> Vec<Made>,
     #[values(false, true)] is_of_host: bool,
 ) {
     let findings = Findings::default();
@@ -146,28 +106,6 @@ fn memory_answers_as_it_was_made(
         if bench.is(3, 0) {
             asked.list::<u64>(named!(CL_MEM_PROPERTIES), &[]);
         }
-        if made.kind.value == CL_MEM_OBJECT_PIPE {
-            let asked = Asked::new(&findings, Subject::Pipe(made.object), "a pipe");
-            answers!(asked; is CL_PIPE_PACKET_SIZE PACKETS[0], is CL_PIPE_MAX_PACKETS PACKETS[1],
-                list CL_PIPE_PROPERTIES &[0_usize; 0]);
-        }
-    }
-}
-
-#[rstest]
-#[clmatrix_harness::test(requires(opencl = "3.0"))]
-fn a_buffer_has_its_list_of_properties(bench: Bench) {
-    let findings = Findings::default();
-    let (context, flags, host) = (bench.context, CL_MEM_READ_WRITE, ptr::null_mut());
-    for list in [&[][..], &[0_u64]] {
-        let given = if list.is_empty() { ptr::null() } else { list.as_ptr() };
-        // SAFETY: the context is valid; the list, if any, ends with 0.
-        let object = unsafe {
-            object!(Memory clCreateBufferWithProperties(context, given, flags, BYTES, host))
-        };
-        let name = format!("a buffer with the properties {list:?}");
-        Asked::new(&findings, Subject::Memory(object.raw()), name)
-            .list(named!(CL_MEM_PROPERTIES), list);
     }
 }
 
@@ -183,10 +121,11 @@ fn a_buffer_tells_whether_its_host_memory_is_shared(
         skip!("the device lacks memory of this kind");
     }
     let findings = Findings::default();
-    let bytes = offset(&bench) + 2 * BYTES;
+    let bytes = bench.alignment() + 2 * BYTES;
     let shared = if is_shared { bench.new_svm(bytes) } else { ptr::null_mut() };
-    let whole = buffer(&bench, flags!(CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR), bytes, shared);
-    let made = if is_part { part(&bench, &whole, 0, whole.flags) } else { whole };
+    let [flags] = flags![CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR];
+    let whole = buffer(&bench, flags, bytes, shared);
+    let made = if is_part { part(&bench, &whole, 0, flags) } else { whole };
     let asked = Asked::new(&findings, Subject::Memory(made.object), made.name);
     asked.is(named!(CL_MEM_USES_SVM_POINTER), u32::from(is_shared));
 }
@@ -205,7 +144,6 @@ fn maps_are_counted(bench: Bench, #[case] map: Kind, #[case] unmap: Kind) {
         // SAFETY: the queue is valid.
         unsafe { ok!(clFinish(bench.queue)) };
         let name = format!("memory after {}, mapped {count} times", kind.function());
-        let asked = Asked::new(&findings, Subject::Memory(object), name);
-        asked.is(named!(CL_MEM_MAP_COUNT), count);
+        Asked::new(&findings, Subject::Memory(object), name).is(named!(CL_MEM_MAP_COUNT), count);
     }
 }

@@ -19,20 +19,6 @@ per_kind! {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn an_event_has_times_of_eight_bytes(bench: Bench) {
-    let findings = Findings::default();
-    let mut operands = bench.operands(&[Kind::FillBuffer]);
-    let queue = bench.new_queue(CL_QUEUE_PROFILING_ENABLE);
-    let event = Kind::FillBuffer.enqueue(&mut operands, Call::on(queue));
-    // SAFETY: the queue is valid.
-    unsafe { ok!(clFinish(queue)) };
-    let asked = Asked::new(&findings, Subject::Profile(event.raw()), "a fill");
-    answers!(asked; number CL_PROFILING_COMMAND_QUEUED 8, number CL_PROFILING_COMMAND_SUBMIT 8,
-        number CL_PROFILING_COMMAND_START 8, number CL_PROFILING_COMMAND_END 8);
-}
-
-#[rstest]
-#[clmatrix_harness::test]
 fn a_user_event_has_a_context_but_no_queue(bench: Bench) {
     let findings = Findings::default();
     let gate = Gate::closed(bench.context);
@@ -51,37 +37,30 @@ fn a_queue_answers_as_it_was_made(bench: Bench, #[values(false, true)] is_old: b
         skip!("the version lacks the function");
     }
     let findings = Findings::default();
-    let check = |queue, properties: u64, list: &[u64]| {
+    let both = CL_QUEUE_PROFILING_ENABLE | CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+    let full = |properties| vec![u64::from(CL_QUEUE_PROPERTIES), properties, 0];
+    let of_lists = (0..=both).map(|properties| (properties, full(properties)));
+    let rows = of_lists.chain([(0, vec![]), (0, vec![0])]);
+    for (properties, mut list) in rows.filter(|(properties, _)| bench.has_queues(*properties)) {
+        let given = if list.is_empty() { ptr::null() } else { list.as_ptr() };
+        let (context, device) = (bench.context, bench.device);
+        let queue = if is_old {
+            list.clear();
+            bench.own_queue(device, properties)
+        } else {
+            // SAFETY: the context and its device are valid; the list, if any, ends with 0.
+            unsafe { object!(Queue clCreateCommandQueueWithProperties(context, device, given)) }
+        };
         let name = format!("a queue (old function: {is_old}) with {properties:#x}, list {list:x?}");
-        let asked = Asked::new(&findings, Subject::Queue(queue), name);
-        answers!(asked; pointer CL_QUEUE_CONTEXT bench.context, pointer CL_QUEUE_DEVICE bench.device,
+        let asked = Asked::new(&findings, Subject::Queue(queue.raw()), name);
+        answers!(asked; pointer CL_QUEUE_CONTEXT context, pointer CL_QUEUE_DEVICE device,
             is CL_QUEUE_PROPERTIES properties);
         if bench.is(3, 0) {
-            asked.list(named!(CL_QUEUE_PROPERTIES_ARRAY), list);
+            asked.list(named!(CL_QUEUE_PROPERTIES_ARRAY), &list);
         }
         if bench.is(2, 0) {
             asked.refuses(named!(CL_QUEUE_SIZE), CL_INVALID_COMMAND_QUEUE);
         }
-    };
-    let of_list = |properties, list: &[u64]| {
-        let given = if list.is_empty() { ptr::null() } else { list.as_ptr() };
-        let (context, device) = (bench.context, bench.device);
-        // SAFETY: the context and its device are valid; the list, if any, ends with 0.
-        let queue =
-            unsafe { object!(Queue clCreateCommandQueueWithProperties(context, device, given)) };
-        check(queue.raw(), properties, list);
-    };
-    let both = CL_QUEUE_PROFILING_ENABLE | CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
-    for properties in (0..=both).filter(|properties| bench.has_queues(*properties)) {
-        if is_old {
-            check(bench.new_queue(properties), properties, &[]);
-        } else {
-            of_list(properties, &[u64::from(CL_QUEUE_PROPERTIES), properties, 0]);
-        }
-    }
-    if !is_old {
-        of_list(0, &[]);
-        of_list(0, &[0]);
     }
 }
 

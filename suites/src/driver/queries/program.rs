@@ -1,5 +1,7 @@
 //! Queries of programs (5.8.9).
 
+use std::ffi::CStr;
+
 use super::*;
 
 /// Two kernels, which do not compile with `-DBROKEN`.
@@ -19,55 +21,38 @@ fn create(bench: &Bench) -> Object {
     unsafe { object!(Program clCreateProgramWithSource(context, 3, strings, lengths)) }
 }
 
-/// A program after its last step, and what the step was.
-struct Last {
-    program: Object,
-    options: &'static str,
-    status: Named<i32>,
-    kind: Named<u32>,
-}
+/// A program after its last step, with the options, the status and the type of its binary.
+struct Last(Object, &'static CStr, Named<i32>, Named<u32>);
 
-impl Last {
-    fn new(program: Object, options: &'static str, kind: Named<u32>) -> Self {
-        Self { program, options, status: named!(CL_BUILD_SUCCESS), kind }
-    }
-
-    fn asked<'a>(&self, bench: &Bench, findings: &'a Findings) -> [Asked<'a>; 2] {
-        let raw = self.program.raw();
-        let name = format!("a program with {} and {}", self.status.name, self.kind.name);
-        [Subject::Program(raw), Subject::Build(raw, bench.device)]
-            .map(|subject| Asked::new(findings, subject, &*name))
-    }
-}
+const NONE: Named<u32> = named!(CL_PROGRAM_BINARY_TYPE_NONE);
+const EXECUTABLE: Named<u32> = named!(CL_PROGRAM_BINARY_TYPE_EXECUTABLE);
 
 fn unbuilt(bench: &Bench) -> Vec<Last> {
-    let none = named!(CL_PROGRAM_BINARY_TYPE_NONE);
-    vec![Last { status: named!(CL_BUILD_NONE), ..Last::new(create(bench), "", none) }]
+    vec![Last(create(bench), c"", named!(CL_BUILD_NONE), NONE)]
 }
 
-fn build(bench: &Bench, program: &Object, options: &str) -> i32 {
-    let options = CString::new(options).expect("no zero");
-    let (device, options) = (&raw const bench.device, options.as_ptr());
+fn build(bench: &Bench, program: Object, options: &'static CStr) -> Last {
+    let (device, given) = (&raw const bench.device, options.as_ptr());
     // SAFETY: program, device and options are valid.
-    unsafe { cl!(clBuildProgram(program.raw(), 1, device, options, None, ptr::null_mut())) }
+    let code =
+        unsafe { cl!(clBuildProgram(program.raw(), 1, device, given, None, ptr::null_mut())) };
+    if options == BROKEN {
+        assert!(code == CL_BUILD_PROGRAM_FAILURE, "clBuildProgram of #error: {}", code_name(code));
+        return Last(program, options, named!(CL_BUILD_ERROR), NONE);
+    }
+    succeeds("clBuildProgram", code);
+    Last(program, options, named!(CL_BUILD_SUCCESS), EXECUTABLE)
 }
 
-fn executable(bench: &Bench, program: Object, options: &'static str) -> Last {
-    succeeds("clBuildProgram", build(bench, &program, options));
-    Last::new(program, options, named!(CL_PROGRAM_BINARY_TYPE_EXECUTABLE))
-}
+const BROKEN: &CStr = c"-DBROKEN -DA=1";
 
 fn failed(bench: &Bench) -> Vec<Last> {
-    let (program, options) = (create(bench), "-DBROKEN -DA=1");
-    let code = build(bench, &program, options);
-    assert!(code == CL_BUILD_PROGRAM_FAILURE, "clBuildProgram of #error: {}", code_name(code));
-    let last = Last::new(program, options, named!(CL_PROGRAM_BINARY_TYPE_NONE));
-    vec![Last { status: named!(CL_BUILD_ERROR), ..last }]
+    vec![build(bench, create(bench), BROKEN)]
 }
 
 /// A program that is built, and one of its binary.
 fn built(bench: &Bench) -> Vec<Last> {
-    let built = executable(bench, create(bench), "-D B=2 -cl-mad-enable");
+    let built = build(bench, create(bench), c"-D B=2 -cl-mad-enable");
     let binary = binary(&built, &Findings::default());
     let (length, bytes, mut status) = (binary.len(), binary.as_ptr(), 1);
     let (device, status) = (&raw const bench.device, &raw mut status);
@@ -76,47 +61,45 @@ fn built(bench: &Bench) -> Vec<Last> {
     let loaded = unsafe {
         object!(Program clCreateProgramWithBinary(bench.context, 1, device, length, bytes, status))
     };
-    vec![built, executable(bench, loaded, "")]
+    vec![built, build(bench, loaded, c"")]
 }
 
 /// A program that is built after a build that has failed.
 fn rebuilt(bench: &Bench) -> Vec<Last> {
-    failed(bench).into_iter().map(|last| executable(bench, last.program, "-D C=3")).collect()
+    failed(bench).into_iter().map(|last| build(bench, last.0, c"-D C=3")).collect()
 }
 
 fn compiled(bench: &Bench) -> Vec<Last> {
-    let (program, options) = (create(bench), "-DD=4");
-    let given = CString::new(options).expect("no zero");
-    let (raw, device, given) = (program.raw(), &raw const bench.device, given.as_ptr());
+    let (program, options) = (create(bench), c"-DD=4");
+    let (raw, device, given) = (program.raw(), &raw const bench.device, options.as_ptr());
     let (headers, names, null) = (ptr::null(), ptr::null(), ptr::null_mut());
     // SAFETY: program, device and options are valid.
     unsafe { ok!(clCompileProgram(raw, 1, device, given, 0, headers, names, None, null)) };
-    vec![Last::new(program, options, named!(CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT))]
+    let kind = named!(CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT);
+    vec![Last(program, options, named!(CL_BUILD_SUCCESS), kind)]
 }
 
-fn link(bench: &Bench, compiled: &Last, options: &'static str, kind: Named<u32>) -> Last {
-    let given = CString::new(options).expect("no zero");
-    let (device, objects) = (&raw const bench.device, [compiled.program.raw()]);
-    let (given, objects, null) = (given.as_ptr(), objects.as_ptr(), ptr::null_mut());
-    // SAFETY: the device, the options and the compiled program are valid.
-    let program = unsafe {
-        object!(Program clLinkProgram(bench.context, 1, device, given, 1, objects, None, null))
-    };
-    Last::new(program, options, kind)
-}
-
+/// An executable and a library.
 fn linked(bench: &Bench) -> Vec<Last> {
-    let [compiled] = &compiled(bench)[..] else { unreachable!("one program") };
-    let (executable, library) =
-        (named!(CL_PROGRAM_BINARY_TYPE_EXECUTABLE), named!(CL_PROGRAM_BINARY_TYPE_LIBRARY));
-    let options = "-create-library";
-    vec![link(bench, compiled, "", executable), link(bench, compiled, options, library)]
+    let parts = compiled(bench);
+    let link = |(options, kind): (&'static CStr, Named<u32>)| {
+        let (device, given) = (&raw const bench.device, options.as_ptr());
+        let ([part], null) = ([parts[0].0.raw()], ptr::null_mut());
+        let part = &raw const part;
+        // SAFETY: the device, the options and the compiled program are valid.
+        let program = unsafe {
+            object!(Program clLinkProgram(bench.context, 1, device, given, 1, part, None, null))
+        };
+        Last(program, options, named!(CL_BUILD_SUCCESS), kind)
+    };
+    let library = named!(CL_PROGRAM_BINARY_TYPE_LIBRARY);
+    [(c"", EXECUTABLE), (c"-create-library", library)].map(link).into()
 }
 
 /// Returns the binary, and checks that the driver writes it and no further.
 fn binary(last: &Last, findings: &Findings) -> Vec<u8> {
     const UNTOUCHED: u8 = 0xa5;
-    let subject = Subject::Program(last.program.raw());
+    let subject = Subject::Program(last.0.raw());
     let size: usize = subject.value(named!(CL_PROGRAM_BINARY_SIZES));
     let mut space = vec![UNTOUCHED; size + 64];
     let mut place = space.as_mut_ptr();
@@ -127,11 +110,18 @@ fn binary(last: &Last, findings: &Findings) -> Vec<u8> {
     let written = space.iter().rposition(|byte| *byte != UNTOUCHED).map_or(0, |last| last + 1);
     if size == 0 || !(size - size / 2..=size).contains(&written) {
         let rule = format!("the {size} bytes of CL_PROGRAM_BINARY_SIZES, at least 1");
-        let asked = Asked::new(findings, subject, last.kind.name);
+        let asked = Asked::new(findings, subject, last.3.name);
         asked.add(query, rule, format_args!("{written} bytes are written"));
     }
     space.truncate(size);
     space
+}
+
+fn asked<'a>(last: &Last, bench: &Bench, findings: &'a Findings) -> [Asked<'a>; 2] {
+    let Last(program, options, status, kind) = last;
+    let name = format!("a program with {}, {} and {options:?}", status.name, kind.name);
+    [Subject::Program(program.raw()), Subject::Build(program.raw(), bench.device)]
+        .map(|subject| Asked::new(findings, subject, &*name))
 }
 
 #[rstest]
@@ -142,33 +132,31 @@ fn a_program_tells_its_last_step(
 ) {
     let findings = Findings::default();
     for last in make(&bench) {
-        let [asked, of_build] = last.asked(&bench, &findings);
+        let [asked, of_build] = asked(&last, &bench, &findings);
+        let &Last(_, options, status, kind) = &last;
         answers!(asked; pointer CL_PROGRAM_CONTEXT bench.context, is CL_PROGRAM_NUM_DEVICES 1_u32,
             list CL_PROGRAM_DEVICES &[bench.device as usize]);
-        of_build.constant(named!(CL_PROGRAM_BUILD_STATUS), last.status);
-        if last.status.value == CL_BUILD_NONE {
+        of_build.constant(named!(CL_PROGRAM_BUILD_STATUS), status);
+        if status.value == CL_BUILD_NONE {
             asked.text(named!(CL_PROGRAM_SOURCE), &STRINGS.concat());
         }
         if bench.is(2, 1) {
             asked.list::<u8>(named!(CL_PROGRAM_IL), &[]);
         }
-        if last.status.value != CL_BUILD_SUCCESS {
+        if status.value != CL_BUILD_SUCCESS {
             continue;
         }
         binary(&last, &findings);
-        of_build.constant(named!(CL_PROGRAM_BINARY_TYPE), last.kind);
+        of_build.constant(named!(CL_PROGRAM_BINARY_TYPE), kind);
         of_build.read(named!(CL_PROGRAM_BUILD_LOG), "a text", |_| true);
-        if last.kind.value != CL_PROGRAM_BINARY_TYPE_LIBRARY {
-            of_build.text(named!(CL_PROGRAM_BUILD_OPTIONS), last.options);
+        if kind.value != CL_PROGRAM_BINARY_TYPE_LIBRARY {
+            of_build.text(named!(CL_PROGRAM_BUILD_OPTIONS), &options.to_string_lossy());
         }
-        if last.kind.value == CL_PROGRAM_BINARY_TYPE_EXECUTABLE {
+        if kind == EXECUTABLE {
             asked.is(named!(CL_PROGRAM_NUM_KERNELS), 2_usize);
             let rule = "`first` and `second`, with a semicolon between them";
             let holds = |found: &str| ["first;second", "second;first"].contains(&found);
             asked.read(named!(CL_PROGRAM_KERNEL_NAMES), rule, holds);
-            if bench.is(2, 0) {
-                of_build.is(named!(CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE), 0_usize);
-            }
         }
     }
 }
@@ -190,17 +178,18 @@ fn a_program_tells_its_last_step(
 fn a_program_tells(bench: Bench, #[case] make: fn(&Bench) -> Vec<Last>, #[case] query: Named<u32>) {
     let findings = Findings::default();
     for last in make(&bench) {
-        let [of_program, of_build] = last.asked(&bench, &findings);
+        let [of_program, of_build] = asked(&last, &bench, &findings);
+        let &Last(_, options, status, kind) = &last;
         match query.value {
-            CL_PROGRAM_BUILD_OPTIONS => of_build.text(query, last.options),
-            CL_PROGRAM_BINARY_TYPE => of_build.constant(query, last.kind),
+            CL_PROGRAM_BUILD_OPTIONS => of_build.text(query, &options.to_string_lossy()),
+            CL_PROGRAM_BINARY_TYPE => of_build.constant(query, kind),
             CL_PROGRAM_BINARY_SIZES => of_program.is(query, 0_usize),
             CL_PROGRAM_NUM_KERNELS => {
                 of_program.refuses(query, CL_INVALID_PROGRAM_EXECUTABLE);
                 let names = named!(CL_PROGRAM_KERNEL_NAMES);
                 of_program.refuses(names, CL_INVALID_PROGRAM_EXECUTABLE);
             }
-            _ if last.status.value == CL_BUILD_NONE => of_build.text(query, ""),
+            _ if status.value == CL_BUILD_NONE => of_build.text(query, ""),
             _ => drop(of_build.read(query, "the message of #error", |log| log.contains("broken"))),
         }
     }

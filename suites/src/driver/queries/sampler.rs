@@ -13,27 +13,24 @@ fn settings() -> impl Iterator<Item = [u32; 3]> {
     modes.flat_map(of_mode).flatten().filter(is_valid)
 }
 
-/// Checks a sampler of this list of properties; without one, of the old function, or of a null list.
-fn check(bench: &Bench, settings: [u32; 3], list: Option<&[u64]>, is_old: bool) {
+/// Checks a sampler, and its list of properties.
+fn check(bench: &Bench, sampler: &Object, settings: [u32; 3], list: &[u64], function: &str) {
     let findings = Findings::default();
-    let [is_normalized, mode, filter] = settings;
-    let (context, given) = (bench.context, list.map_or(ptr::null(), <[u64]>::as_ptr));
-    // SAFETY: the context is valid; the list, if any, ends with 0.
-    let sampler = unsafe {
-        if is_old {
-            object!(Sampler clCreateSampler(context, is_normalized, mode, filter))
-        } else {
-            object!(Sampler clCreateSamplerWithProperties(context, given))
-        }
-    };
-    let name = format!("a sampler (old function: {is_old}) with {settings:x?}, list {list:x?}");
+    let name = format!("a sampler of {function} with {settings:x?}, list {list:x?}");
     let asked = Asked::new(&findings, Subject::Sampler(sampler.raw()), name);
-    answers!(asked; is CL_SAMPLER_NORMALIZED_COORDS is_normalized,
-        is CL_SAMPLER_ADDRESSING_MODE mode, is CL_SAMPLER_FILTER_MODE filter,
-        pointer CL_SAMPLER_CONTEXT context);
+    answers!(asked; is CL_SAMPLER_NORMALIZED_COORDS settings[0], is CL_SAMPLER_ADDRESSING_MODE settings[1],
+        is CL_SAMPLER_FILTER_MODE settings[2], pointer CL_SAMPLER_CONTEXT bench.context);
     if bench.is(3, 0) {
-        asked.list(named!(CL_SAMPLER_PROPERTIES), list.unwrap_or_default());
+        asked.list(named!(CL_SAMPLER_PROPERTIES), list);
     }
+}
+
+/// Checks a sampler of a list, which is null where it is empty.
+fn check_list(bench: &Bench, settings: [u32; 3], list: &[u64]) {
+    let given = if list.is_empty() { ptr::null() } else { list.as_ptr() };
+    // SAFETY: the context is valid; the list, if any, ends with 0.
+    let sampler = unsafe { object!(Sampler clCreateSamplerWithProperties(bench.context, given)) };
+    check(bench, &sampler, settings, list, "clCreateSamplerWithProperties");
 }
 
 const DEFAULTS: [u32; 3] = [1, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST];
@@ -41,7 +38,10 @@ const DEFAULTS: [u32; 3] = [1, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST];
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn a_sampler_has_its_settings(bench: Bench) {
-    settings().for_each(|settings| check(&bench, settings, None, true));
+    for settings @ [is_normalized, mode, filter] in settings() {
+        let sampler = bench.sampler(is_normalized == 1, mode, filter);
+        check(&bench, &sampler, settings, &[], "clCreateSampler");
+    }
 }
 
 #[rstest]
@@ -49,19 +49,15 @@ fn a_sampler_has_its_settings(bench: Bench) {
 fn a_sampler_has_its_properties(bench: Bench) {
     for settings @ [is_normalized, mode, filter] in settings() {
         // The order is not that of the constants.
-        let list = [
-            [CL_SAMPLER_FILTER_MODE, filter],
-            [CL_SAMPLER_NORMALIZED_COORDS, is_normalized],
-            [CL_SAMPLER_ADDRESSING_MODE, mode],
-        ];
-        let list: Vec<u64> = list.concat().into_iter().chain([0]).map(u64::from).collect();
-        check(&bench, settings, Some(&list), false);
+        let list = [CL_SAMPLER_FILTER_MODE, filter, CL_SAMPLER_NORMALIZED_COORDS, is_normalized];
+        let list = [&list[..], &[CL_SAMPLER_ADDRESSING_MODE, mode, 0]].concat();
+        check_list(&bench, settings, &list.into_iter().map(u64::from).collect::<Vec<_>>());
     }
-    check(&bench, DEFAULTS, Some(&[0]), false);
+    check_list(&bench, DEFAULTS, &[0]);
 }
 
 #[rstest]
 #[clmatrix_harness::test(requires(images, opencl = "2.0"))]
 fn a_sampler_without_a_list_has_the_defaults(bench: Bench) {
-    check(&bench, DEFAULTS, None, false);
+    check_list(&bench, DEFAULTS, &[]);
 }
