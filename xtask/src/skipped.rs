@@ -13,26 +13,22 @@ use crate::files::cannot;
 const OF_A_BUFFER: &str = "an image of a buffer has the memory of the buffer";
 
 /// The tests that no device of the CI matrix can run, with all their cases, and why.
-const NOWHERE: [(&str, &str); 7] = [
+const NOWHERE: [(&str, &str); 6] = [
     (
-        "driver::queries::image::an_image_has_its_pitches::case_2_line_of_buffer::flags_2_CL_MEM_USE_HOST_PTR",
+        "driver::queries::memory::an_image_has_its_pitches::case_2_line_of_buffer::flags_2_CL_MEM_USE_HOST_PTR",
         OF_A_BUFFER,
     ),
     (
-        "driver::queries::image::an_image_has_its_pitches::case_2_line_of_buffer::flags_3_CL_MEM_COPY_HOST_PTR",
+        "driver::queries::memory::an_image_has_its_pitches::case_2_line_of_buffer::flags_3_CL_MEM_COPY_HOST_PTR",
         OF_A_BUFFER,
     ),
     (
-        "driver::queries::image::an_image_has_its_pitches::case_5_plane_of_buffer::flags_2_CL_MEM_USE_HOST_PTR",
+        "driver::queries::memory::an_image_has_its_pitches::case_5_plane_of_buffer::flags_2_CL_MEM_USE_HOST_PTR",
         OF_A_BUFFER,
     ),
     (
-        "driver::queries::image::an_image_has_its_pitches::case_5_plane_of_buffer::flags_3_CL_MEM_COPY_HOST_PTR",
+        "driver::queries::memory::an_image_has_its_pitches::case_5_plane_of_buffer::flags_3_CL_MEM_COPY_HOST_PTR",
         OF_A_BUFFER,
-    ),
-    (
-        "driver::queries::objects::a_context_answers_as_it_was_made::case_1_null::is_of_type_2_true",
-        "the platform would be the driver's choice",
     ),
     (
         "driver::sizes::huge::commands_reach_bytes_behind_4_gib",

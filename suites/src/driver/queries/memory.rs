@@ -1,6 +1,5 @@
-//! Queries of memory objects: buffers, parts of buffers, and images (5.5.5).
+//! Queries of memory objects: buffers, parts of buffers (5.5.5), and images (5.3.7).
 
-use super::image::{Picture, SHAPES, Shape};
 use super::*;
 
 /// Flags with their names.
@@ -54,32 +53,104 @@ fn part(bench: &Bench, parent: &Made, given: u64, flags: Named<u64>) -> Made {
 }
 
 fn parts(bench: &Bench) -> Vec<Made> {
-    let same = flags![CL_MEM_READ_WRITE; CL_MEM_READ_ONLY; CL_MEM_WRITE_ONLY;
-        CL_MEM_READ_WRITE | CL_MEM_HOST_READ_ONLY; CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR;
-        CL_MEM_READ_ONLY | CL_MEM_ALLOC_HOST_PTR; CL_MEM_WRITE_ONLY | CL_MEM_COPY_HOST_PTR];
-    let [read, write, none, used] = flags![CL_MEM_READ_ONLY; CL_MEM_WRITE_ONLY;
-        CL_MEM_READ_WRITE | CL_MEM_HOST_NO_ACCESS; CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR];
+    let same = flags![CL_MEM_READ_WRITE; CL_MEM_READ_ONLY;
+        CL_MEM_READ_WRITE | CL_MEM_HOST_READ_ONLY;
+        CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR; CL_MEM_READ_ONLY | CL_MEM_ALLOC_HOST_PTR;
+        CL_MEM_WRITE_ONLY | CL_MEM_COPY_HOST_PTR];
     let own = [
-        (same[0], CL_MEM_READ_ONLY, read),
-        (same[0], CL_MEM_WRITE_ONLY, write),
-        (same[0], CL_MEM_HOST_NO_ACCESS, none),
-        (same[4], CL_MEM_READ_ONLY, used),
+        (same[0], CL_MEM_WRITE_ONLY, named!(CL_MEM_WRITE_ONLY)),
+        (same[0], CL_MEM_HOST_NO_ACCESS, named!(CL_MEM_READ_WRITE | CL_MEM_HOST_NO_ACCESS)),
+        (same[3], CL_MEM_READ_ONLY, named!(CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR)),
     ];
     let make = |(parent, given, flags)| {
-        let parent = buffer(bench, parent, bench.alignment() + 2 * BYTES, ptr::null_mut());
+        let parent = buffer(bench, parent, bench.alignment() + BYTES, ptr::null_mut());
         part(bench, &parent, given, flags)
     };
     same.map(|flags| (flags, 0, flags)).into_iter().chain(own).map(make).collect()
 }
 
+/// Formats that all devices with images have, and the bytes of a pixel.
+static FORMATS: [([u32; 2], usize); 4] = [
+    ([CL_RGBA, CL_UNSIGNED_INT8], 4),
+    ([CL_RGBA, CL_SIGNED_INT16], 8),
+    ([CL_RGBA, CL_FLOAT], 16),
+    ([CL_BGRA, CL_UNORM_INT8], 4),
+];
+
+/// A type of image, with its height, depth and number of layers. It may use the memory of a buffer.
+struct Shape(Named<u32>, [usize; 3], bool);
+
+static SHAPES: [Shape; 7] = [
+    Shape(named!(CL_MEM_OBJECT_IMAGE1D), [0, 0, 0], false),
+    Shape(named!(CL_MEM_OBJECT_IMAGE1D_BUFFER), [0, 0, 0], true),
+    Shape(named!(CL_MEM_OBJECT_IMAGE1D_ARRAY), [0, 0, 4], false),
+    Shape(named!(CL_MEM_OBJECT_IMAGE2D), [5, 0, 0], false),
+    Shape(named!(CL_MEM_OBJECT_IMAGE2D), [5, 0, 0], true),
+    Shape(named!(CL_MEM_OBJECT_IMAGE2D_ARRAY), [5, 0, 4], false),
+    Shape(named!(CL_MEM_OBJECT_IMAGE3D), [5, 3, 0], false),
+];
+
+impl Shape {
+    /// Returns whether the device has such images.
+    fn is_on(&self, bench: &Bench) -> bool {
+        let is_plane = self.0.value == CL_MEM_OBJECT_IMAGE2D;
+        bench.has_images && (!is_plane || !self.2 || pitch_alignment(bench) > 0)
+    }
+
+    /// Creates an image with a format of [`FORMATS`], and its buffer, if any. Host memory has larger pitches than
+    /// the pixels need. Returns the image and its shape, with the pitches that it must have.
+    fn create(&self, bench: &Bench, format: usize, flags: u64) -> (Made, cl_image_desc) {
+        let &Self(kind, [height, depth, layers], is_of_buffer) = self;
+        let is_padded = flags != CL_MEM_READ_WRITE;
+        let (format, pixel) = FORMATS[format];
+        let (rows, slices) = (height.max(1), depth + layers);
+        let given = match (is_of_buffer && height > 0, is_padded) {
+            (true, _) => 8_usize.next_multiple_of(pitch_alignment(bench)),
+            (false, true) => 9,
+            (false, false) => 0,
+        };
+        let row = pixel * if given == 0 { 7 } else { given };
+        let slice = if slices == 0 { 0 } else { row * (rows + 2 * usize::from(is_padded)) };
+        let buffer = is_of_buffer.then(|| bench.new_buffer(CL_MEM_READ_WRITE, row * rows));
+        let parent = buffer.map_or(ptr::null_mut(), |buffer| bench.keep(buffer));
+        let mut shape = cl_image_desc {
+            image_type: kind.value,
+            image_width: 7,
+            image_height: height,
+            image_depth: depth,
+            image_array_size: layers,
+            image_row_pitch: given * pixel,
+            image_slice_pitch: if is_padded { slice } else { 0 },
+            buffer: parent,
+            ..no_image()
+        };
+        let host = if is_padded { bench.new_host(1 << 14) } else { ptr::null_mut() };
+        let (context, format) = (bench.context, format.as_ptr().cast());
+        let given = &raw const shape;
+        // SAFETY: the context is valid; the buffer or the host memory has all bytes of the image.
+        let object = unsafe { object!(Memory clCreateImage(context, flags, format, given, host)) };
+        let of = if is_of_buffer { "a buffer" } else { "its own" };
+        let name = format!(
+            "{} with {pixel} bytes a pixel in memory of {of}, flags {flags:#x}, pitches {} and {}",
+            kind.name, shape.image_row_pitch, shape.image_slice_pitch
+        );
+        (shape.image_row_pitch, shape.image_slice_pitch) = (row, slice);
+        let flags = Named { name: "the flags of the call", value: flags };
+        let (object, bytes) = (bench.keep(object), 7 * pixel * rows * slices.max(1));
+        (Made { object, name, kind, flags, bytes, host, parent, offset: 0 }, shape)
+    }
+}
+
+/// The pixels at whose multiples rows begin in the memory of a buffer; 0 where the device has no such images.
+fn pitch_alignment(bench: &Bench) -> usize {
+    let query = named!(CL_DEVICE_IMAGE_PITCH_ALIGNMENT);
+    let of_device = Subject::Device(bench.device);
+    if bench.is(2, 0) { of_device.value::<u32>(query) as usize } else { 0 }
+}
+
 fn images(bench: &Bench) -> Vec<Made> {
-    let make = |shape: &Shape| {
-        let made = shape.create(bench, 0, CL_MEM_READ_WRITE);
-        let Picture { object, kind, name, shape, bytes, .. } = made;
-        let (host, [flags]) = (ptr::null_mut(), flags![CL_MEM_READ_WRITE]);
-        Made { object, name, kind, flags, bytes, host, parent: shape.buffer, offset: 0 }
-    };
-    SHAPES.iter().filter(|shape| shape.is_on(bench)).map(make).collect()
+    let shapes = SHAPES.iter().filter(|shape| shape.is_on(bench));
+    shapes.map(|shape| shape.create(bench, 0, CL_MEM_READ_WRITE).0).collect()
 }
 
 #[rstest]
@@ -89,9 +160,8 @@ fn memory_answers_as_it_was_made(
     #[values(buffers, parts, images)] make: fn(&Bench) -> Vec<Made>,
     #[values(false, true)] is_of_host: bool,
 ) {
-    let findings = Findings::default();
     for made in make(&bench) {
-        let asked = Asked::new(&findings, Subject::Memory(made.object), made.name);
+        let asked = Asked::new(Subject::Memory(made.object), made.name);
         if is_of_host {
             asked.pointer(named!(CL_MEM_HOST_PTR), made.host);
             continue;
@@ -103,6 +173,9 @@ fn memory_answers_as_it_was_made(
         let rule = format!("{} bytes (exactly: {is_exact})", made.bytes);
         let holds = |found: &[usize]| found == [made.bytes] || !is_exact && found >= &[made.bytes];
         asked.check(named!(CL_MEM_SIZE), rule, holds);
+        if bench.is(2, 0) && bench.svm_capabilities & CL_DEVICE_SVM_FINE_GRAIN_SYSTEM == 0 {
+            asked.is(named!(CL_MEM_USES_SVM_POINTER), 0_u32);
+        }
         if bench.is(3, 0) {
             asked.list::<u64>(named!(CL_MEM_PROPERTIES), &[]);
         }
@@ -111,23 +184,15 @@ fn memory_answers_as_it_was_made(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_buffer_tells_whether_its_host_memory_is_shared(
-    bench: Bench,
-    #[values(false, true)] is_shared: bool,
-    #[values(false, true)] is_part: bool,
-) {
-    let is_all_shared = bench.svm_capabilities & CL_DEVICE_SVM_FINE_GRAIN_SYSTEM != 0;
-    if !bench.has_svm() || !is_shared && is_all_shared {
-        skip!("the device lacks memory of this kind");
+fn a_buffer_of_shared_memory_tells_so(bench: Bench, #[values(false, true)] is_part: bool) {
+    if !bench.has_svm() {
+        skip!("the device lacks shared virtual memory");
     }
-    let findings = Findings::default();
-    let bytes = bench.alignment() + 2 * BYTES;
-    let shared = if is_shared { bench.new_svm(bytes) } else { ptr::null_mut() };
-    let [flags] = flags![CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR];
-    let whole = buffer(&bench, flags, bytes, shared);
+    let (flags, bytes) =
+        (named!(CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR), bench.alignment() + BYTES);
+    let whole = buffer(&bench, flags, bytes, bench.new_svm(bytes));
     let made = if is_part { part(&bench, &whole, 0, flags) } else { whole };
-    let asked = Asked::new(&findings, Subject::Memory(made.object), made.name);
-    asked.is(named!(CL_MEM_USES_SVM_POINTER), u32::from(is_shared));
+    Asked::new(Subject::Memory(made.object), made.name).is(named!(CL_MEM_USES_SVM_POINTER), 1_u32);
 }
 
 #[rstest]
@@ -136,7 +201,6 @@ fn a_buffer_tells_whether_its_host_memory_is_shared(
 #[clmatrix_harness::test]
 fn maps_are_counted(bench: Bench, #[case] map: Kind, #[case] unmap: Kind) {
     bench.requires(map);
-    let findings = Findings::default();
     let mut operands = bench.operands(&[map]);
     let [object, _] = if map == Kind::MapImage { operands.images } else { operands.buffers };
     for (kind, count) in [(map, 1_u32), (map, 2), (unmap, 1), (unmap, 0)] {
@@ -144,6 +208,47 @@ fn maps_are_counted(bench: Bench, #[case] map: Kind, #[case] unmap: Kind) {
         // SAFETY: the queue is valid.
         unsafe { ok!(clFinish(bench.queue)) };
         let name = format!("memory after {}, mapped {count} times", kind.function());
-        Asked::new(&findings, Subject::Memory(object), name).is(named!(CL_MEM_MAP_COUNT), count);
+        Asked::new(Subject::Memory(object), name).is(named!(CL_MEM_MAP_COUNT), count);
+    }
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn an_image_answers_as_it_was_made(bench: Bench) {
+    for shape in SHAPES.iter().filter(|shape| shape.is_on(&bench)) {
+        for (format, row) in FORMATS.iter().enumerate() {
+            let (made, shape) = shape.create(&bench, format, CL_MEM_READ_WRITE);
+            answers!(Asked::new(Subject::Image(made.object), made.name);
+                list CL_IMAGE_FORMAT &row.0, is CL_IMAGE_ELEMENT_SIZE row.1,
+                is CL_IMAGE_WIDTH shape.image_width, is CL_IMAGE_HEIGHT shape.image_height,
+                is CL_IMAGE_DEPTH shape.image_depth, is CL_IMAGE_ARRAY_SIZE shape.image_array_size,
+                pointer CL_IMAGE_BUFFER shape.buffer, is CL_IMAGE_NUM_MIP_LEVELS 0_u32,
+                is CL_IMAGE_NUM_SAMPLES 0_u32);
+        }
+    }
+}
+
+#[rstest]
+#[case::line(&SHAPES[0])]
+#[case::line_of_buffer(&SHAPES[1])]
+#[case::lines(&SHAPES[2])]
+#[case::plane(&SHAPES[3])]
+#[case::plane_of_buffer(&SHAPES[4])]
+#[case::planes(&SHAPES[5])]
+#[case::solid(&SHAPES[6])]
+#[clmatrix_harness::test(requires(images))]
+fn an_image_has_its_pitches(
+    bench: Bench,
+    #[case] shape: &Shape,
+    #[values(CL_MEM_READ_WRITE, CL_MEM_USE_HOST_PTR, CL_MEM_COPY_HOST_PTR)] flags: u64,
+) {
+    if !shape.is_on(&bench) || shape.2 && flags != CL_MEM_READ_WRITE {
+        skip!("the device lacks images of this kind, or they have the memory of a buffer");
+    }
+    for format in 0..FORMATS.len() {
+        let (made, shape) = shape.create(&bench, format, flags);
+        answers!(Asked::new(Subject::Image(made.object), made.name);
+            is CL_IMAGE_ROW_PITCH shape.image_row_pitch,
+            is CL_IMAGE_SLICE_PITCH shape.image_slice_pitch);
     }
 }

@@ -1,95 +1,84 @@
 //! Queries of objects: each answer follows from how the object was made, or from another answer.
 
 mod device;
-mod image;
 mod kernel;
 mod memory;
 mod objects;
 mod program;
 mod references;
 mod sampler;
-mod versions;
 
 use std::ffi::CString;
 use std::fmt::{Display, LowerHex};
 
 use bytemuck::Pod;
 use clmatrix::cl3::{command_queue::*, context::*, device::*, error_codes::*, event::*, kernel::*};
-use clmatrix::cl3::{memory::*, platform::*, program::*, sampler::*};
+use clmatrix::cl3::{memory::*, program::*, sampler::*};
 use clmatrix_harness::skip;
 
 use super::bench::no_image;
 use super::prelude::*;
 use crate::support::on_device::soon;
 
+/// A byte that the driver is to replace.
+const UNTOUCHED: u8 = 0xa5;
+
 /// The numbers that drivers return.
 trait Number: Pod + Display + LowerHex + PartialEq {}
 
 impl<T: Pod + Display + LowerHex + PartialEq> Number for T {}
 
-/// An object whose answers a test checks.
-struct Asked<'a> {
-    findings: &'a Findings,
+/// An object whose answers a test checks. Panics with all broken rules when it is dropped.
+struct Asked {
+    findings: Findings,
     subject: Subject,
     /// The object in words, such as `a 2D image`.
     object: String,
 }
 
-impl<'a> Asked<'a> {
-    fn new(findings: &'a Findings, subject: Subject, object: impl Into<String>) -> Self {
-        Self { findings, subject, object: object.into() }
+impl Asked {
+    fn new(subject: Subject, object: impl Into<String>) -> Self {
+        Self { findings: Findings::default(), subject, object: object.into() }
     }
 
-    /// Adds a broken rule of one query.
-    fn add(&self, query: Named<u32>, rule: impl Display, answer: impl Display) {
-        let call = format!("{}({}) of {}", self.subject.function(), query.name, self.object);
-        self.findings.add(call, format_args!("{rule} ({})", section(self.subject)), answer);
+    /// Adds a broken rule of one query unless it `holds`.
+    fn expect(&self, holds: bool, query: Named<u32>, rule: impl Display, answer: impl Display) {
+        let [function, section] = self.subject.names();
+        let call = format_args!("{function}({}) of {}", query.name, self.object);
+        self.findings.check(holds, call, format_args!("{rule} ({section})"), answer);
     }
 
-    /// Returns an answer, which follows a rule. The driver gives its size alone; writes the same to more space and
-    /// to its own size; and refuses less.
-    fn answer(&self, query: Named<u32>, rule: &str) -> Option<Vec<u8>> {
-        let (mut size, mut answer) = (usize::MAX, None);
+    /// Returns an answer. The driver gives its size alone; writes the same to more space and to its own size; and
+    /// refuses less.
+    fn answer(&self, query: Named<u32>) -> Option<Vec<u8>> {
+        let (mut size, mut answer) = (usize::MAX, None::<Vec<u8>>);
         // SAFETY: the object is valid; the driver writes the size alone.
         let code = unsafe { self.subject.call(query.value, 0, ptr::null_mut(), &raw mut size) };
         if code != CL_SUCCESS || size > 1 << 24 {
-            let rule = format!("{rule}; without space, CL_SUCCESS and the size");
-            self.add(query, rule, format_args!("{}, {size:#x}", code_name(code)));
+            let answer = format_args!("{}, {size:#x}", code_name(code));
+            self.expect(false, query, "without space, CL_SUCCESS and the size", answer);
             return None;
         }
         let less = size.checked_sub(1).map(|less| (less, CL_INVALID_VALUE));
-        for (space, wanted) in [(size + 64, CL_SUCCESS), (size, CL_SUCCESS)].into_iter().chain(less)
-        {
-            let (mut bytes, mut needed) = (vec![0xa5_u8; space + 16], size);
+        let spaces = [(size + 64, CL_SUCCESS), (size, CL_SUCCESS)].into_iter().chain(less);
+        for (space, wanted) in spaces {
+            let (mut bytes, mut needed) = (vec![UNTOUCHED; space + 16], size);
             let place = if space == size { ptr::null_mut() } else { &raw mut needed };
             let pointer = bytes.as_mut_ptr().cast();
             // SAFETY: the object is valid; the space has as many bytes, and more.
             let code = unsafe { self.subject.call(query.value, space, pointer, place) };
-            let is_behind = bytes[space..].iter().any(|byte| *byte != 0xa5);
-            bytes.truncate(size);
-            let is_read = code == CL_SUCCESS;
-            let first = answer.as_ref().filter(|first| is_read && **first != bytes);
-            if code != wanted {
-                let rule = format!("{} for {space} bytes of space, of {size}", code_name(wanted));
-                self.add(query, rule, code_name(code));
-            }
-            if is_read && needed != size {
-                let rule = format!("the same size with {space} bytes of space and without, {size}");
-                self.add(query, rule, format_args!("{needed} bytes"));
-            }
-            if is_behind {
-                let rule = format!("nothing behind the space of {space} bytes");
-                self.add(query, rule, "bytes are written there");
-            }
-            if let Some(first) = first {
-                let rule = format!("the same answer each time, in bytes {first:x?}");
-                self.add(query, rule, format_args!("{bytes:x?}"));
-            }
-            if is_read && needed != size {
-                return None;
-            }
-            if space >= size {
-                answer = Some(bytes);
+            let is_behind = bytes[space..].iter().any(|byte| *byte != UNTOUCHED);
+            let rule = format_args!("nothing behind the space of {space} bytes");
+            self.expect(!is_behind, query, rule, "bytes are written there");
+            let rule = format!("{} for {space} bytes of space, of {size}", code_name(wanted));
+            self.expect(code == wanted, query, rule, code_name(code));
+            if code == CL_SUCCESS && space >= size {
+                let rule = format_args!("the same size with space and without, {size}");
+                self.expect(needed == size, query, rule, format_args!("{needed} bytes"));
+                bytes.truncate(size);
+                let first = answer.get_or_insert_with(|| bytes.clone());
+                let rule = format_args!("the same answer each time, in bytes {first:x?}");
+                self.expect(*first == bytes, query, rule, format_args!("{bytes:x?}"));
             }
         }
         answer
@@ -110,14 +99,12 @@ impl<'a> Asked<'a> {
         rule: impl Display,
         holds: impl FnOnce(&[T]) -> bool,
     ) -> Vec<T> {
-        let rule = rule.to_string();
-        let Some(bytes) = self.answer(query, &rule) else { return Vec::new() };
+        let Some(bytes) = self.answer(query) else { return Vec::new() };
         let numbers = bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned);
         let numbers: Vec<T> = numbers.collect();
-        if bytes.len() % size_of::<T>() != 0 || !holds(&numbers) {
-            let answer = format_args!("{} in {} bytes", shown(&numbers), bytes.len());
-            self.add(query, rule, answer);
-        }
+        let holds = bytes.len().is_multiple_of(size_of::<T>()) && holds(&numbers);
+        let answer = format_args!("{} in {} bytes", shown(&numbers), bytes.len());
+        self.expect(holds, query, rule, answer);
         numbers
     }
 
@@ -151,12 +138,11 @@ impl<'a> Asked<'a> {
         rule: impl Display,
         holds: impl FnOnce(&str) -> bool,
     ) -> String {
-        let rule = format!("{rule}, and a terminator at the end alone");
-        let Some(bytes) = self.answer(query, &rule) else { return String::new() };
+        let Some(bytes) = self.answer(query) else { return String::new() };
         let text = bytes.strip_suffix(&[0]).map(String::from_utf8_lossy).unwrap_or_default();
-        if !bytes.ends_with(&[0]) || text.contains('\0') || !holds(&text) {
-            self.add(query, rule, format_args!("`{}`", bytes.escape_ascii()));
-        }
+        let holds = bytes.ends_with(&[0]) && !text.contains('\0') && holds(&text);
+        let rule = format_args!("{rule}, and a terminator at the end alone");
+        self.expect(holds, query, rule, format_args!("`{}`", bytes.escape_ascii()));
         text.into_owned()
     }
 
@@ -172,7 +158,7 @@ impl<'a> Asked<'a> {
             Err(code) => code_name(code).to_owned(),
             Ok(bytes) => format!("CL_SUCCESS and {} bytes", bytes.len()),
         };
-        self.add(query, code_name(expected), answer);
+        self.expect(false, query, code_name(expected), answer);
     }
 }
 
@@ -181,28 +167,12 @@ fn shown<T: Number>(numbers: &[T]) -> String {
     format!("[{}]", shown.join(", "))
 }
 
-/// The section of the OpenCL 3.0 API specification with the table of the queries.
-fn section(subject: Subject) -> &'static str {
-    match subject {
-        Subject::Platform(_) => "4.1",
-        Subject::Device(_) => "4.2",
-        Subject::Context(_) => "4.4",
-        Subject::Queue(_) => "5.1",
-        Subject::Image(_) => "5.3.7",
-        Subject::Memory(_) => "5.5.5",
-        Subject::Sampler(_) => "5.7.2",
-        Subject::Program(_) | Subject::Build(..) => "5.8.9",
-        Subject::Kernel(_) | Subject::Argument(..) | Subject::WorkGroup(..) => "5.9.4",
-        Subject::Event(_) => "5.11",
-        Subject::Profile(_) => "5.14",
-    }
-}
-
 /// Checks answers: each is a check of [`Asked`], a query and its argument.
 macro_rules! answers {
-    ($asked:expr; $($check:ident $query:ident $expected:expr),+ $(,)?) => {
-        $($asked.$check(named!($query), $expected);)+
-    };
+    ($asked:expr; $($check:ident $query:ident $expected:expr),+ $(,)?) => {{
+        let asked = &$asked;
+        $(asked.$check(named!($query), $expected);)+
+    }};
 }
 
 /// Creates an object of this class.

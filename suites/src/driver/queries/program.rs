@@ -3,6 +3,7 @@
 use std::ffi::CStr;
 
 use super::*;
+use crate::driver::api::UNWRITTEN;
 
 /// Two kernels, which do not compile with `-DBROKEN`.
 static STRINGS: [&str; 3] = [
@@ -24,82 +25,67 @@ fn create(bench: &Bench) -> Object {
 /// A program after its last step, with the options, the status and the type of its binary.
 struct Last(Object, &'static CStr, Named<i32>, Named<u32>);
 
+/// A step, with its options. The last one creates another program of the binary.
+enum Step {
+    Build(&'static CStr),
+    Compile(&'static CStr),
+    Link(&'static CStr),
+    Load,
+}
+
+use Step::{Build, Compile, Link, Load};
+
 const NONE: Named<u32> = named!(CL_PROGRAM_BINARY_TYPE_NONE);
+const COMPILED: Named<u32> = named!(CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT);
+const LIBRARY: Named<u32> = named!(CL_PROGRAM_BINARY_TYPE_LIBRARY);
 const EXECUTABLE: Named<u32> = named!(CL_PROGRAM_BINARY_TYPE_EXECUTABLE);
-
-fn unbuilt(bench: &Bench) -> Vec<Last> {
-    vec![Last(create(bench), c"", named!(CL_BUILD_NONE), NONE)]
-}
-
-fn build(bench: &Bench, program: Object, options: &'static CStr) -> Last {
-    let (device, given) = (&raw const bench.device, options.as_ptr());
-    // SAFETY: program, device and options are valid.
-    let code =
-        unsafe { cl!(clBuildProgram(program.raw(), 1, device, given, None, ptr::null_mut())) };
-    if options == BROKEN {
-        assert!(code == CL_BUILD_PROGRAM_FAILURE, "clBuildProgram of #error: {}", code_name(code));
-        return Last(program, options, named!(CL_BUILD_ERROR), NONE);
-    }
-    succeeds("clBuildProgram", code);
-    Last(program, options, named!(CL_BUILD_SUCCESS), EXECUTABLE)
-}
-
 const BROKEN: &CStr = c"-DBROKEN -DA=1";
 
-fn failed(bench: &Bench) -> Vec<Last> {
-    vec![build(bench, create(bench), BROKEN)]
-}
-
-/// A program that is built, and one of its binary.
-fn built(bench: &Bench) -> Vec<Last> {
-    let built = build(bench, create(bench), c"-D B=2 -cl-mad-enable");
-    let binary = binary(&built, &Findings::default());
-    let (length, bytes, mut status) = (binary.len(), binary.as_ptr(), 1);
-    let (device, status) = (&raw const bench.device, &raw mut status);
-    let (length, bytes) = (&raw const length, &raw const bytes);
-    // SAFETY: the device is valid; the binary is the driver's.
-    let loaded = unsafe {
-        object!(Program clCreateProgramWithBinary(bench.context, 1, device, length, bytes, status))
-    };
-    vec![built, build(bench, loaded, c"")]
-}
-
-/// A program that is built after a build that has failed.
-fn rebuilt(bench: &Bench) -> Vec<Last> {
-    failed(bench).into_iter().map(|last| build(bench, last.0, c"-D C=3")).collect()
-}
-
-fn compiled(bench: &Bench) -> Vec<Last> {
-    let (program, options) = (create(bench), c"-DD=4");
-    let (raw, device, given) = (program.raw(), &raw const bench.device, options.as_ptr());
-    let (headers, names, null) = (ptr::null(), ptr::null(), ptr::null_mut());
-    // SAFETY: program, device and options are valid.
-    unsafe { ok!(clCompileProgram(raw, 1, device, given, 0, headers, names, None, null)) };
-    let kind = named!(CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT);
-    vec![Last(program, options, named!(CL_BUILD_SUCCESS), kind)]
-}
-
-/// An executable and a library.
-fn linked(bench: &Bench) -> Vec<Last> {
-    let parts = compiled(bench);
-    let link = |(options, kind): (&'static CStr, Named<u32>)| {
-        let (device, given) = (&raw const bench.device, options.as_ptr());
-        let ([part], null) = ([parts[0].0.raw()], ptr::null_mut());
-        let part = &raw const part;
-        // SAFETY: the device, the options and the compiled program are valid.
-        let program = unsafe {
-            object!(Program clLinkProgram(bench.context, 1, device, given, 1, part, None, null))
-        };
-        Last(program, options, named!(CL_BUILD_SUCCESS), kind)
-    };
-    let library = named!(CL_PROGRAM_BINARY_TYPE_LIBRARY);
-    [(c"", EXECUTABLE), (c"-create-library", library)].map(link).into()
+impl Step {
+    fn take(&self, bench: &Bench, program: Object) -> Last {
+        let (raw, context, null) = (program.raw(), bench.context, ptr::null_mut());
+        let (device, success) = (&raw const bench.device, named!(CL_BUILD_SUCCESS));
+        // SAFETY: the program, the device and the options are valid, and the binary is the driver's.
+        unsafe {
+            match *self {
+                Build(options) => {
+                    let code = cl!(clBuildProgram(raw, 1, device, options.as_ptr(), None, null));
+                    if options == BROKEN {
+                        let code = code_name(code);
+                        assert_eq!(code, "CL_BUILD_PROGRAM_FAILURE", "clBuildProgram of #error");
+                        return Last(program, options, named!(CL_BUILD_ERROR), NONE);
+                    }
+                    succeeds("clBuildProgram", code);
+                    Last(program, options, success, EXECUTABLE)
+                }
+                Compile(options) => {
+                    let (given, none, names) = (options.as_ptr(), ptr::null(), ptr::null());
+                    ok!(clCompileProgram(raw, 1, device, given, 0, none, names, None, null));
+                    Last(program, options, success, COMPILED)
+                }
+                Link(options) => {
+                    let (given, part) = (options.as_ptr(), &raw const raw);
+                    let linked = object!(Program
+                        clLinkProgram(context, 1, device, given, 1, part, None, null));
+                    let kind = if options.is_empty() { EXECUTABLE } else { LIBRARY };
+                    Last(linked, options, success, kind)
+                }
+                Load => {
+                    let binary = binary(&Asked::new(Subject::Program(raw), "a program"));
+                    let (length, bytes, mut status) = (binary.len(), binary.as_ptr(), UNWRITTEN);
+                    let (length, bytes) = (&raw const length, &raw const bytes);
+                    let loaded = object!(Program clCreateProgramWithBinary(
+                        context, 1, device, length, bytes, &raw mut status));
+                    Last(loaded, c"", named!(CL_BUILD_NONE), EXECUTABLE)
+                }
+            }
+        }
+    }
 }
 
 /// Returns the binary, and checks that the driver writes it and no further.
-fn binary(last: &Last, findings: &Findings) -> Vec<u8> {
-    const UNTOUCHED: u8 = 0xa5;
-    let subject = Subject::Program(last.0.raw());
+fn binary(asked: &Asked) -> Vec<u8> {
+    let subject = asked.subject;
     let size: usize = subject.value(named!(CL_PROGRAM_BINARY_SIZES));
     let mut space = vec![UNTOUCHED; size + 64];
     let mut place = space.as_mut_ptr();
@@ -108,89 +94,89 @@ fn binary(last: &Last, findings: &Findings) -> Vec<u8> {
     let code = unsafe { subject.call(query.value, size_of::<usize>(), place, ptr::null_mut()) };
     succeeds("clGetProgramInfo(CL_PROGRAM_BINARIES)", code);
     let written = space.iter().rposition(|byte| *byte != UNTOUCHED).map_or(0, |last| last + 1);
-    if size == 0 || !(size - size / 2..=size).contains(&written) {
-        let rule = format!("the {size} bytes of CL_PROGRAM_BINARY_SIZES, at least 1");
-        let asked = Asked::new(findings, subject, last.3.name);
-        asked.add(query, rule, format_args!("{written} bytes are written"));
-    }
+    let rule = format_args!("the {size} bytes of CL_PROGRAM_BINARY_SIZES, at least 1");
+    let holds = (size / 2 + 1..=size).contains(&written);
+    asked.expect(holds, query, rule, format_args!("{written} bytes are written"));
     space.truncate(size);
     space
 }
 
-fn asked<'a>(last: &Last, bench: &Bench, findings: &'a Findings) -> [Asked<'a>; 2] {
-    let Last(program, options, status, kind) = last;
+/// Checks the answer to one query.
+fn check(last: &Last, bench: &Bench, query: Named<u32>) {
+    let &Last(ref program, options, status, kind) = last;
     let name = format!("a program with {}, {} and {options:?}", status.name, kind.name);
-    [Subject::Program(program.raw()), Subject::Build(program.raw(), bench.device)]
-        .map(|subject| Asked::new(findings, subject, &*name))
+    let [of_program, of_build] =
+        [Subject::Program(program.raw()), Subject::Build(program.raw(), bench.device)]
+            .map(|subject| Asked::new(subject, &*name));
+    match query {
+        STATE => {
+            answers!(of_program; pointer CL_PROGRAM_CONTEXT bench.context,
+                is CL_PROGRAM_NUM_DEVICES 1_u32, list CL_PROGRAM_DEVICES &[bench.device as usize]);
+            of_build.constant(named!(CL_PROGRAM_BUILD_STATUS), status);
+        }
+        SOURCE => of_program.text(query, &STRINGS.concat()),
+        OPTIONS => of_build.text(query, &options.to_string_lossy()),
+        LOG => {
+            let (rule, holds): (_, fn(&str) -> bool) = match status.value {
+                CL_BUILD_NONE => ("``", str::is_empty),
+                CL_BUILD_ERROR => ("the message of #error", |log| log.contains("broken")),
+                _ => ("a text", |_| true),
+            };
+            of_build.read(query, rule, holds);
+        }
+        TYPE => of_build.constant(query, kind),
+        SIZES if kind == NONE => of_program.is(query, 0_usize),
+        SIZES => drop(binary(&of_program)),
+        _ if kind == EXECUTABLE => {
+            of_program.is(query, 2_usize);
+            let rule = "`first` and `second`, with a semicolon between them";
+            let holds = |found: &str| ["first;second", "second;first"].contains(&found);
+            of_program.read(named!(CL_PROGRAM_KERNEL_NAMES), rule, holds);
+        }
+        _ => {
+            of_program.refuses(query, CL_INVALID_PROGRAM_EXECUTABLE);
+            of_program.refuses(named!(CL_PROGRAM_KERNEL_NAMES), CL_INVALID_PROGRAM_EXECUTABLE);
+        }
+    }
 }
 
+/// The queries, of which the first one stands for some that all drivers answer, and the last one for two.
+const STATE: Named<u32> = named!(CL_PROGRAM_CONTEXT);
+const SOURCE: Named<u32> = named!(CL_PROGRAM_SOURCE);
+const OPTIONS: Named<u32> = named!(CL_PROGRAM_BUILD_OPTIONS);
+const LOG: Named<u32> = named!(CL_PROGRAM_BUILD_LOG);
+const TYPE: Named<u32> = named!(CL_PROGRAM_BINARY_TYPE);
+const SIZES: Named<u32> = named!(CL_PROGRAM_BINARY_SIZES);
+const KERNELS: Named<u32> = named!(CL_PROGRAM_NUM_KERNELS);
+
+/// The cases with one query are those that some drivers answer otherwise.
 #[rstest]
+#[case::unbuilt(&[], &[STATE, SOURCE])]
+#[case::failed(&[Build(BROKEN)], &[STATE, SOURCE])]
+#[case::built(&[Build(c"-DB -cl-mad-enable")], &[STATE, SOURCE, OPTIONS, LOG, TYPE, SIZES, KERNELS])]
+#[case::rebuilt(&[Build(BROKEN), Build(c"-DC=3")], &[STATE, OPTIONS, LOG, TYPE, SIZES, KERNELS])]
+#[case::loaded(&[Build(c""), Load, Build(c"")], &[STATE, OPTIONS, LOG, TYPE, SIZES, KERNELS])]
+#[case::compiled(&[Compile(c"-DD=4")], &[STATE, OPTIONS, LOG, TYPE, SIZES])]
+#[case::linked(&[Compile(c""), Link(c"")], &[STATE, OPTIONS, LOG, TYPE, SIZES, KERNELS])]
+#[case::library(&[Compile(c""), Link(c"-create-library")], &[STATE, LOG, TYPE, SIZES])]
+#[case::options_of_failed(&[Build(BROKEN)], &[OPTIONS])]
+#[case::options_of_library(&[Compile(c""), Link(c"-create-library")], &[OPTIONS])]
+#[case::log_of_unbuilt(&[], &[LOG])]
+#[case::log_of_failed(&[Build(BROKEN)], &[LOG])]
+#[case::type_of_unbuilt(&[], &[TYPE])]
+#[case::type_of_failed(&[Build(BROKEN)], &[TYPE])]
+#[case::size_of_unbuilt(&[], &[SIZES])]
+#[case::size_of_failed(&[Build(BROKEN)], &[SIZES])]
+#[case::kernels_of_unbuilt(&[], &[KERNELS])]
+#[case::kernels_of_failed(&[Build(BROKEN)], &[KERNELS])]
+#[case::kernels_of_compiled(&[Compile(c"")], &[KERNELS])]
 #[clmatrix_harness::test]
 fn a_program_tells_its_last_step(
     bench: Bench,
-    #[values(unbuilt, failed, built, rebuilt, compiled, linked)] make: fn(&Bench) -> Vec<Last>,
+    #[case] steps: &[Step],
+    #[case] queries: &[Named<u32>],
 ) {
-    let findings = Findings::default();
-    for last in make(&bench) {
-        let [asked, of_build] = asked(&last, &bench, &findings);
-        let &Last(_, options, status, kind) = &last;
-        answers!(asked; pointer CL_PROGRAM_CONTEXT bench.context, is CL_PROGRAM_NUM_DEVICES 1_u32,
-            list CL_PROGRAM_DEVICES &[bench.device as usize]);
-        of_build.constant(named!(CL_PROGRAM_BUILD_STATUS), status);
-        if status.value == CL_BUILD_NONE {
-            asked.text(named!(CL_PROGRAM_SOURCE), &STRINGS.concat());
-        }
-        if bench.is(2, 1) {
-            asked.list::<u8>(named!(CL_PROGRAM_IL), &[]);
-        }
-        if status.value != CL_BUILD_SUCCESS {
-            continue;
-        }
-        binary(&last, &findings);
-        of_build.constant(named!(CL_PROGRAM_BINARY_TYPE), kind);
-        of_build.read(named!(CL_PROGRAM_BUILD_LOG), "a text", |_| true);
-        if kind.value != CL_PROGRAM_BINARY_TYPE_LIBRARY {
-            of_build.text(named!(CL_PROGRAM_BUILD_OPTIONS), &options.to_string_lossy());
-        }
-        if kind == EXECUTABLE {
-            asked.is(named!(CL_PROGRAM_NUM_KERNELS), 2_usize);
-            let rule = "`first` and `second`, with a semicolon between them";
-            let holds = |found: &str| ["first;second", "second;first"].contains(&found);
-            asked.read(named!(CL_PROGRAM_KERNEL_NAMES), rule, holds);
-        }
-    }
-}
-
-/// Rules that some drivers break.
-#[rstest]
-#[case::options_of_failed(failed, named!(CL_PROGRAM_BUILD_OPTIONS))]
-#[case::options_of_linked(linked, named!(CL_PROGRAM_BUILD_OPTIONS))]
-#[case::log_of_unbuilt(unbuilt, named!(CL_PROGRAM_BUILD_LOG))]
-#[case::log_of_failed(failed, named!(CL_PROGRAM_BUILD_LOG))]
-#[case::type_of_unbuilt(unbuilt, named!(CL_PROGRAM_BINARY_TYPE))]
-#[case::type_of_failed(failed, named!(CL_PROGRAM_BINARY_TYPE))]
-#[case::size_of_unbuilt(unbuilt, named!(CL_PROGRAM_BINARY_SIZES))]
-#[case::size_of_failed(failed, named!(CL_PROGRAM_BINARY_SIZES))]
-#[case::kernels_of_unbuilt(unbuilt, named!(CL_PROGRAM_NUM_KERNELS))]
-#[case::kernels_of_failed(failed, named!(CL_PROGRAM_NUM_KERNELS))]
-#[case::kernels_of_compiled(compiled, named!(CL_PROGRAM_NUM_KERNELS))]
-#[clmatrix_harness::test]
-fn a_program_tells(bench: Bench, #[case] make: fn(&Bench) -> Vec<Last>, #[case] query: Named<u32>) {
-    let findings = Findings::default();
-    for last in make(&bench) {
-        let [of_program, of_build] = asked(&last, &bench, &findings);
-        let &Last(_, options, status, kind) = &last;
-        match query.value {
-            CL_PROGRAM_BUILD_OPTIONS => of_build.text(query, &options.to_string_lossy()),
-            CL_PROGRAM_BINARY_TYPE => of_build.constant(query, kind),
-            CL_PROGRAM_BINARY_SIZES => of_program.is(query, 0_usize),
-            CL_PROGRAM_NUM_KERNELS => {
-                of_program.refuses(query, CL_INVALID_PROGRAM_EXECUTABLE);
-                let names = named!(CL_PROGRAM_KERNEL_NAMES);
-                of_program.refuses(names, CL_INVALID_PROGRAM_EXECUTABLE);
-            }
-            _ if status.value == CL_BUILD_NONE => of_build.text(query, ""),
-            _ => drop(of_build.read(query, "the message of #error", |log| log.contains("broken"))),
-        }
-    }
+    let first = Last(create(&bench), c"", named!(CL_BUILD_NONE), NONE);
+    let last = steps.iter().fold(first, |last, step| step.take(&bench, last.0));
+    queries.iter().for_each(|query| check(&last, &bench, *query));
 }

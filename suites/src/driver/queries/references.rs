@@ -2,20 +2,19 @@
 
 use super::*;
 
-/// Checks that the count soon is this one.
-fn becomes(findings: &Findings, (subject, query): Counted, wanted: u32, when: &str) {
-    let now = || subject.value::<u32>(query);
-    if !soon(|| Ok(now() == wanted)).unwrap_or_default() {
-        Asked::new(findings, subject, when).add(query, wanted, now());
-    }
-}
-
 /// An object, and the query of its count.
 type Counted = (Subject, Named<u32>);
 
+/// Checks that the count soon is this one.
+fn becomes((subject, query): Counted, wanted: u32, when: &str) {
+    let now = || subject.value::<u32>(query);
+    let holds = soon(|| Ok(now() == wanted)).unwrap_or_default();
+    Asked::new(subject, when).expect(holds, query, wanted, now());
+}
+
 /// Checks the count of each object while the program has another reference, and afterwards. Returns the objects.
 macro_rules! counted {
-    ($findings:ident; $($class:ident $raw:expr, $query:ident, $retain:ident);+) => {[$({
+    ($($class:ident $raw:expr, $query:ident, $retain:ident);+) => {[$({
         let counted: Counted = (Subject::$class($raw), named!($query));
         let before: u32 = counted.0.value(counted.1);
         // SAFETY: the object is valid; the call creates a reference.
@@ -24,9 +23,9 @@ macro_rules! counted {
             Object::new(Class::$class, $raw)
         };
         let when = concat!("an object after ", stringify!($retain));
-        becomes($findings, counted, before.max(1) + 1, when);
+        becomes(counted, before.max(1) + 1, when);
         other.release();
-        becomes($findings, counted, before, "an object after the other reference is released");
+        becomes(counted, before, "an object after the other reference is released");
         (counted, before)
     }),+]};
 }
@@ -34,32 +33,28 @@ macro_rules! counted {
 #[rstest]
 #[clmatrix_harness::test]
 fn references_are_counted(bench: Bench) {
-    let findings = &Findings::default();
     let program = bench.build("kernel void k(global int *to) { to[0] = 1; }", "");
     let (whole, mut operands) = (bench.new_buffer(CL_MEM_READ_WRITE, 64), bench.operands(&[]));
     let (context, parent) = (bench.context, bench.new_queue(0));
-    let of_first = counted![findings; Context context, CL_CONTEXT_REFERENCE_COUNT, clRetainContext;
+    let of_first = counted![Context context, CL_CONTEXT_REFERENCE_COUNT, clRetainContext;
         Queue parent, CL_QUEUE_REFERENCE_COUNT, clRetainCommandQueue;
         Memory whole.raw(), CL_MEM_REFERENCE_COUNT, clRetainMemObject;
         Program program.raw(), CL_PROGRAM_REFERENCE_COUNT, clRetainProgram];
-    let gate = Gate::closed(context);
-    gate.open();
     let part = bench.sub_buffer(whole.raw(), CL_MEM_READ_WRITE, 0, 32);
     let kernel = bench.new_kernel(&program, "k");
     let event = Kind::Marker.enqueue(&mut operands, Call::on(parent));
     // SAFETY: the queue is valid.
     unsafe { ok!(clFinish(parent)) };
-    counted![findings; Memory part.raw(), CL_MEM_REFERENCE_COUNT, clRetainMemObject;
-        Event gate.raw(), CL_EVENT_REFERENCE_COUNT, clRetainEvent;
+    counted![Memory part.raw(), CL_MEM_REFERENCE_COUNT, clRetainMemObject;
         Event event.raw(), CL_EVENT_REFERENCE_COUNT, clRetainEvent;
         Kernel kernel.raw(), CL_KERNEL_REFERENCE_COUNT, clRetainKernel];
     if bench.has_images {
         let sampler = bench.sampler(false, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST);
-        counted![findings; Sampler sampler.raw(), CL_SAMPLER_REFERENCE_COUNT, clRetainSampler];
+        counted![Sampler sampler.raw(), CL_SAMPLER_REFERENCE_COUNT, clRetainSampler];
     }
-    drop((part, gate, kernel, event));
+    drop((part, kernel, event));
     for (counted, before) in of_first {
         let when = "an object after those that were made of it are released";
-        becomes(findings, counted, before, when);
+        becomes(counted, before, when);
     }
 }

@@ -2,62 +2,55 @@
 
 use super::*;
 
-/// All settings: normalized coordinates, addressing mode and filter. An image repeats in normalized coordinates
-/// alone.
-fn settings() -> impl Iterator<Item = [u32; 3]> {
-    let modes = CL_ADDRESS_NONE..=CL_ADDRESS_MIRRORED_REPEAT;
-    let filters = [CL_FILTER_NEAREST, CL_FILTER_LINEAR];
-    let of_mode = move |mode| filters.map(|filter| [[0, mode, filter], [1, mode, filter]]);
-    let is_valid =
-        |[is_normalized, mode, _]: &[u32; 3]| *is_normalized == 1 || *mode < CL_ADDRESS_REPEAT;
-    modes.flat_map(of_mode).flatten().filter(is_valid)
-}
-
-/// Checks a sampler, and its list of properties.
-fn check(bench: &Bench, sampler: &Object, settings: [u32; 3], list: &[u64], function: &str) {
-    let findings = Findings::default();
-    let name = format!("a sampler of {function} with {settings:x?}, list {list:x?}");
-    let asked = Asked::new(&findings, Subject::Sampler(sampler.raw()), name);
-    answers!(asked; is CL_SAMPLER_NORMALIZED_COORDS settings[0], is CL_SAMPLER_ADDRESSING_MODE settings[1],
-        is CL_SAMPLER_FILTER_MODE settings[2], pointer CL_SAMPLER_CONTEXT bench.context);
+/// Checks a sampler with normalized coordinates (0 or 1), an addressing mode and a filter. It is made with a list of
+/// properties, which is null where it is empty, or with the older function.
+fn check(bench: &Bench, settings: [u32; 3], list: Option<&[u64]>) {
+    let sampler = match list {
+        None => bench.sampler(settings[0] == 1, settings[1], settings[2]),
+        Some(list) => {
+            let given = if list.is_empty() { ptr::null() } else { list.as_ptr() };
+            // SAFETY: the context is valid; the list, if any, ends with 0.
+            unsafe { object!(Sampler clCreateSamplerWithProperties(bench.context, given)) }
+        }
+    };
+    let name = format!("a sampler with {settings:x?}, made with the list {list:x?}");
+    let asked = Asked::new(Subject::Sampler(sampler.raw()), name);
+    answers!(asked; is CL_SAMPLER_NORMALIZED_COORDS settings[0],
+        is CL_SAMPLER_ADDRESSING_MODE settings[1], is CL_SAMPLER_FILTER_MODE settings[2],
+        pointer CL_SAMPLER_CONTEXT bench.context);
     if bench.is(3, 0) {
-        asked.list(named!(CL_SAMPLER_PROPERTIES), list);
+        asked.list(named!(CL_SAMPLER_PROPERTIES), list.unwrap_or_default());
     }
-}
-
-/// Checks a sampler of a list, which is null where it is empty.
-fn check_list(bench: &Bench, settings: [u32; 3], list: &[u64]) {
-    let given = if list.is_empty() { ptr::null() } else { list.as_ptr() };
-    // SAFETY: the context is valid; the list, if any, ends with 0.
-    let sampler = unsafe { object!(Sampler clCreateSamplerWithProperties(bench.context, given)) };
-    check(bench, &sampler, settings, list, "clCreateSamplerWithProperties");
 }
 
 const DEFAULTS: [u32; 3] = [1, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST];
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn a_sampler_has_its_settings(bench: Bench) {
-    for settings @ [is_normalized, mode, filter] in settings() {
-        let sampler = bench.sampler(is_normalized == 1, mode, filter);
-        check(&bench, &sampler, settings, &[], "clCreateSampler");
+fn a_sampler_has_its_settings(bench: Bench, #[values(false, true)] is_of_list: bool) {
+    if is_of_list && !bench.is(2, 0) {
+        skip!("the version lacks lists of properties");
+    }
+    for mode in CL_ADDRESS_NONE..=CL_ADDRESS_MIRRORED_REPEAT {
+        // An image repeats in normalized coordinates alone.
+        for normalized in u32::from(mode >= CL_ADDRESS_REPEAT)..=1 {
+            for filter in [CL_FILTER_NEAREST, CL_FILTER_LINEAR] {
+                // The order is not that of the constants.
+                let list =
+                    [CL_SAMPLER_FILTER_MODE, filter, CL_SAMPLER_NORMALIZED_COORDS, normalized]
+                        .into_iter()
+                        .chain([CL_SAMPLER_ADDRESSING_MODE, mode, 0]);
+                let list: Vec<u64> = list.map(u64::from).collect();
+                check(&bench, [normalized, mode, filter], is_of_list.then_some(&*list));
+            }
+        }
     }
 }
 
 #[rstest]
+#[case::empty(&[0])]
+#[case::null(&[])]
 #[clmatrix_harness::test(requires(images, opencl = "2.0"))]
-fn a_sampler_has_its_properties(bench: Bench) {
-    for settings @ [is_normalized, mode, filter] in settings() {
-        // The order is not that of the constants.
-        let list = [CL_SAMPLER_FILTER_MODE, filter, CL_SAMPLER_NORMALIZED_COORDS, is_normalized];
-        let list = [&list[..], &[CL_SAMPLER_ADDRESSING_MODE, mode, 0]].concat();
-        check_list(&bench, settings, &list.into_iter().map(u64::from).collect::<Vec<_>>());
-    }
-    check_list(&bench, DEFAULTS, &[0]);
-}
-
-#[rstest]
-#[clmatrix_harness::test(requires(images, opencl = "2.0"))]
-fn a_sampler_without_a_list_has_the_defaults(bench: Bench) {
-    check_list(&bench, DEFAULTS, &[]);
+fn a_sampler_without_properties_has_the_defaults(bench: Bench, #[case] list: &[u64]) {
+    check(&bench, DEFAULTS, Some(list));
 }
