@@ -8,7 +8,6 @@ mod program;
 mod references;
 mod sampler;
 
-use std::ffi::CString;
 use std::fmt::{Display, LowerHex};
 
 use bytemuck::Pod;
@@ -22,6 +21,9 @@ use crate::support::on_device::soon;
 
 /// A byte that the driver is to replace.
 const UNTOUCHED: u8 = 0xa5;
+
+/// The constant of a query.
+type Query = Named<u32>;
 
 /// The numbers that drivers return.
 trait Number: Pod + Display + LowerHex + PartialEq {}
@@ -42,7 +44,7 @@ impl Asked {
     }
 
     /// Adds a broken rule of one query unless it `holds`.
-    fn expect(&self, holds: bool, query: Named<u32>, rule: impl Display, answer: impl Display) {
+    fn expect(&self, holds: bool, query: Query, rule: impl Display, answer: impl Display) {
         let [function, section] = self.subject.names();
         let call = format_args!("{function}({}) of {}", query.name, self.object);
         self.findings.check(holds, call, format_args!("{rule} ({section})"), answer);
@@ -50,7 +52,7 @@ impl Asked {
 
     /// Returns an answer. The driver gives its size alone; writes the same to more space and to its own size; and
     /// refuses less.
-    fn answer(&self, query: Named<u32>) -> Option<Vec<u8>> {
+    fn answer(&self, query: Query) -> Option<Vec<u8>> {
         let (mut size, mut answer) = (usize::MAX, None::<Vec<u8>>);
         // SAFETY: the object is valid; the driver writes the size alone.
         let code = unsafe { self.subject.call(query.value, 0, ptr::null_mut(), &raw mut size) };
@@ -59,14 +61,13 @@ impl Asked {
             self.expect(false, query, "without space, CL_SUCCESS and the size", answer);
             return None;
         }
-        let less = size.checked_sub(1).map(|less| (less, CL_INVALID_VALUE));
-        let spaces = [(size + 64, CL_SUCCESS), (size, CL_SUCCESS)].into_iter().chain(less);
-        for (space, wanted) in spaces {
+        for space in [size + 64, size, size.saturating_sub(1)] {
+            let wanted = if space < size { CL_INVALID_VALUE } else { CL_SUCCESS };
             let (mut bytes, mut needed) = (vec![UNTOUCHED; space + 16], size);
             let place = if space == size { ptr::null_mut() } else { &raw mut needed };
-            let pointer = bytes.as_mut_ptr().cast();
+            let to = bytes.as_mut_ptr().cast();
             // SAFETY: the object is valid; the space has as many bytes, and more.
-            let code = unsafe { self.subject.call(query.value, space, pointer, place) };
+            let code = unsafe { self.subject.call(query.value, space, to, place) };
             let is_behind = bytes[space..].iter().any(|byte| *byte != UNTOUCHED);
             let rule = format_args!("nothing behind the space of {space} bytes");
             self.expect(!is_behind, query, rule, "bytes are written there");
@@ -84,81 +85,68 @@ impl Asked {
         answer
     }
 
-    /// Returns the number of 4 or 8 bytes; 0 where the answer has others.
-    fn number(&self, query: Named<u32>, size: usize) -> u64 {
-        let rule = format_args!("a number of {size} bytes");
-        let mut bytes = self.check(query, rule, |found: &[u8]| found.len() == size);
+    /// Returns the number of 4 or 8 bytes; 0 where there is no answer.
+    fn number(&self, query: Query, size: usize) -> u64 {
+        let mut bytes = self.answer(query).unwrap_or_default();
+        let answer = format!("{bytes:x?} in {} bytes", bytes.len());
+        self.expect(bytes.len() == size, query, format_args!("a number of {size} bytes"), answer);
         bytes.resize(8, 0);
         bytemuck::pod_read_unaligned(&bytes)
     }
 
-    /// Checks a rule of the numbers that the driver returns, and returns them.
-    fn check<T: Number>(
-        &self,
-        query: Named<u32>,
-        rule: impl Display,
-        holds: impl FnOnce(&[T]) -> bool,
-    ) -> Vec<T> {
-        let Some(bytes) = self.answer(query) else { return Vec::new() };
+    /// Checks a rule of the numbers that the driver returns.
+    fn check<T: Number>(&self, query: Query, rule: impl Display, holds: impl Fn(&[T]) -> bool) {
+        let Some(bytes) = self.answer(query) else { return };
         let numbers = bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned);
         let numbers: Vec<T> = numbers.collect();
         let holds = bytes.len().is_multiple_of(size_of::<T>()) && holds(&numbers);
         let answer = format_args!("{} in {} bytes", shown(&numbers), bytes.len());
         self.expect(holds, query, rule, answer);
-        numbers
     }
 
     /// Checks that the answer is this list of numbers.
-    fn list<T: Number>(&self, query: Named<u32>, expected: &[T]) {
+    fn list<T: Number>(&self, query: Query, expected: &[T]) {
         self.check(query, shown(expected), |found: &[T]| found == expected);
     }
 
     /// Checks that the answer is this number.
-    fn is<T: Number>(&self, query: Named<u32>, expected: T) {
+    fn is<T: Number>(&self, query: Query, expected: T) {
         self.list(query, &[expected]);
     }
 
     /// Checks that the answer is this constant.
-    fn constant<T: Number>(&self, query: Named<u32>, expected: Named<T>) {
+    fn constant<T: Number>(&self, query: Query, expected: Named<T>) {
         let Named { name, value } = expected;
         self.check(query, format_args!("{name} = {value:#x}"), |found: &[T]| found == [value]);
     }
 
     /// Checks that the answer is this handle or pointer.
-    fn pointer(&self, query: Named<u32>, expected: *mut c_void) {
+    fn pointer(&self, query: Query, expected: *mut c_void) {
         let given = format!("{expected:p}, which follows from what the object was made of");
         let rule = if expected.is_null() { "null" } else { &given };
         self.check(query, rule, |found: &[usize]| found == [expected as usize]);
     }
 
-    /// Checks a rule of the text that the driver returns, and returns it without its terminator.
-    fn read(
-        &self,
-        query: Named<u32>,
-        rule: impl Display,
-        holds: impl FnOnce(&str) -> bool,
-    ) -> String {
-        let Some(bytes) = self.answer(query) else { return String::new() };
+    /// Checks a rule of the text that the driver returns, without its terminator.
+    fn read(&self, query: Query, rule: impl Display, holds: impl Fn(&str) -> bool) {
+        let Some(bytes) = self.answer(query) else { return };
         let text = bytes.strip_suffix(&[0]).map(String::from_utf8_lossy).unwrap_or_default();
         let holds = bytes.ends_with(&[0]) && !text.contains('\0') && holds(&text);
         let rule = format_args!("{rule}, and a terminator at the end alone");
         self.expect(holds, query, rule, format_args!("`{}`", bytes.escape_ascii()));
-        text.into_owned()
     }
 
     /// Checks that the answer is this text.
-    fn text(&self, query: Named<u32>, expected: &str) {
+    fn text(&self, query: Query, expected: &str) {
         self.read(query, format_args!("`{expected}`"), |found| found == expected);
     }
 
     /// Checks that the driver refuses the query with this error code.
-    fn refuses(&self, query: Named<u32>, expected: i32) {
-        let answer = match self.subject.bytes(query.value) {
-            Err(code) if code == expected => return,
-            Err(code) => code_name(code).to_owned(),
-            Ok(bytes) => format!("CL_SUCCESS and {} bytes", bytes.len()),
-        };
-        self.expect(false, query, code_name(expected), answer);
+    fn refuses(&self, query: Query, expected: i32) {
+        let answer = self.subject.bytes(query.value);
+        let (code, size) = answer.map_or_else(|code| (code, 0), |all| (CL_SUCCESS, all.len()));
+        let answer = format_args!("{} and {size} bytes", code_name(code));
+        self.expect(code == expected, query, code_name(expected), answer);
     }
 }
 

@@ -3,20 +3,18 @@
 use std::ffi::CStr;
 
 use super::*;
-use crate::driver::api::UNWRITTEN;
 
 /// Two kernels, which do not compile with `-DBROKEN`.
-static STRINGS: [&str; 3] = [
-    "#ifdef BROKEN\n#error broken\n#endif\n",
-    "kernel void second(global int *to) { to[0] = 2; }\n",
-    "kernel void first(global int *to) { to[0] = 1; }\n",
+static STRINGS: [&CStr; 3] = [
+    c"#ifdef BROKEN\n#error broken\n#endif\n",
+    c"kernel void second(global int *to) { to[0] = 2; }\n",
+    c"kernel void first(global int *to) { to[0] = 1; }\n",
 ];
 
 /// Creates a program of strings, of which the second one ends with its terminator.
 fn create(bench: &Bench) -> Object {
-    let texts = STRINGS.map(|text| CString::new(text).expect("no zero"));
-    let mut strings = texts.each_ref().map(|text| text.as_ptr());
-    let lengths = [STRINGS[0].len(), 0, STRINGS[2].len()];
+    let mut strings = STRINGS.map(CStr::as_ptr);
+    let lengths = [STRINGS[0].count_bytes(), 0, STRINGS[2].count_bytes()];
     let (context, strings, lengths) = (bench.context, strings.as_mut_ptr(), lengths.as_ptr());
     // SAFETY: the strings have their lengths or a terminator.
     unsafe { object!(Program clCreateProgramWithSource(context, 3, strings, lengths)) }
@@ -35,10 +33,8 @@ enum Step {
 
 use Step::{Build, Compile, Link, Load};
 
-const NONE: Named<u32> = named!(CL_PROGRAM_BINARY_TYPE_NONE);
-const COMPILED: Named<u32> = named!(CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT);
-const LIBRARY: Named<u32> = named!(CL_PROGRAM_BINARY_TYPE_LIBRARY);
-const EXECUTABLE: Named<u32> = named!(CL_PROGRAM_BINARY_TYPE_EXECUTABLE);
+const NONE: Query = named!(CL_PROGRAM_BINARY_TYPE_NONE);
+const EXECUTABLE: Query = named!(CL_PROGRAM_BINARY_TYPE_EXECUTABLE);
 const BROKEN: &CStr = c"-DBROKEN -DA=1";
 
 impl Step {
@@ -51,8 +47,6 @@ impl Step {
                 Build(options) => {
                     let code = cl!(clBuildProgram(raw, 1, device, options.as_ptr(), None, null));
                     if options == BROKEN {
-                        let code = code_name(code);
-                        assert_eq!(code, "CL_BUILD_PROGRAM_FAILURE", "clBuildProgram of #error");
                         return Last(program, options, named!(CL_BUILD_ERROR), NONE);
                     }
                     succeeds("clBuildProgram", code);
@@ -61,18 +55,19 @@ impl Step {
                 Compile(options) => {
                     let (given, none, names) = (options.as_ptr(), ptr::null(), ptr::null());
                     ok!(clCompileProgram(raw, 1, device, given, 0, none, names, None, null));
-                    Last(program, options, success, COMPILED)
+                    Last(program, options, success, named!(CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT))
                 }
                 Link(options) => {
                     let (given, part) = (options.as_ptr(), &raw const raw);
                     let linked = object!(Program
                         clLinkProgram(context, 1, device, given, 1, part, None, null));
-                    let kind = if options.is_empty() { EXECUTABLE } else { LIBRARY };
+                    let library = named!(CL_PROGRAM_BINARY_TYPE_LIBRARY);
+                    let kind = if options.is_empty() { EXECUTABLE } else { library };
                     Last(linked, options, success, kind)
                 }
                 Load => {
                     let binary = binary(&Asked::new(Subject::Program(raw), "a program"));
-                    let (length, bytes, mut status) = (binary.len(), binary.as_ptr(), UNWRITTEN);
+                    let (length, bytes, mut status) = (binary.len(), binary.as_ptr(), 0);
                     let (length, bytes) = (&raw const length, &raw const bytes);
                     let loaded = object!(Program clCreateProgramWithBinary(
                         context, 1, device, length, bytes, &raw mut status));
@@ -102,7 +97,7 @@ fn binary(asked: &Asked) -> Vec<u8> {
 }
 
 /// Checks the answer to one query.
-fn check(last: &Last, bench: &Bench, query: Named<u32>) {
+fn check(last: &Last, bench: &Bench, query: Query) {
     let &Last(ref program, options, status, kind) = last;
     let name = format!("a program with {}, {} and {options:?}", status.name, kind.name);
     let [of_program, of_build] =
@@ -114,13 +109,14 @@ fn check(last: &Last, bench: &Bench, query: Named<u32>) {
                 is CL_PROGRAM_NUM_DEVICES 1_u32, list CL_PROGRAM_DEVICES &[bench.device as usize]);
             of_build.constant(named!(CL_PROGRAM_BUILD_STATUS), status);
         }
-        SOURCE => of_program.text(query, &STRINGS.concat()),
+        SOURCE => of_program.text(query, &STRINGS.map(CStr::to_string_lossy).concat()),
         OPTIONS => of_build.text(query, &options.to_string_lossy()),
         LOG => {
-            let (rule, holds): (_, fn(&str) -> bool) = match status.value {
-                CL_BUILD_NONE => ("``", str::is_empty),
-                CL_BUILD_ERROR => ("the message of #error", |log| log.contains("broken")),
-                _ => ("a text", |_| true),
+            let rule = "nothing without a step, and the message of #error if it has failed";
+            let holds = |log: &str| match status.value {
+                CL_BUILD_NONE => log.is_empty(),
+                CL_BUILD_ERROR => log.contains("broken"),
+                _ => true,
             };
             of_build.read(query, rule, holds);
         }
@@ -141,19 +137,19 @@ fn check(last: &Last, bench: &Bench, query: Named<u32>) {
 }
 
 /// The queries, of which the first one stands for some that all drivers answer, and the last one for two.
-const STATE: Named<u32> = named!(CL_PROGRAM_CONTEXT);
-const SOURCE: Named<u32> = named!(CL_PROGRAM_SOURCE);
-const OPTIONS: Named<u32> = named!(CL_PROGRAM_BUILD_OPTIONS);
-const LOG: Named<u32> = named!(CL_PROGRAM_BUILD_LOG);
-const TYPE: Named<u32> = named!(CL_PROGRAM_BINARY_TYPE);
-const SIZES: Named<u32> = named!(CL_PROGRAM_BINARY_SIZES);
-const KERNELS: Named<u32> = named!(CL_PROGRAM_NUM_KERNELS);
+const STATE: Query = named!(CL_PROGRAM_CONTEXT);
+const SOURCE: Query = named!(CL_PROGRAM_SOURCE);
+const OPTIONS: Query = named!(CL_PROGRAM_BUILD_OPTIONS);
+const LOG: Query = named!(CL_PROGRAM_BUILD_LOG);
+const TYPE: Query = named!(CL_PROGRAM_BINARY_TYPE);
+const SIZES: Query = named!(CL_PROGRAM_BINARY_SIZES);
+const KERNELS: Query = named!(CL_PROGRAM_NUM_KERNELS);
 
 /// The cases with one query are those that some drivers answer otherwise.
 #[rstest]
 #[case::unbuilt(&[], &[STATE, SOURCE])]
 #[case::failed(&[Build(BROKEN)], &[STATE, SOURCE])]
-#[case::built(&[Build(c"-DB -cl-mad-enable")], &[STATE, SOURCE, OPTIONS, LOG, TYPE, SIZES, KERNELS])]
+#[case::built(&[Build(c"-cl-mad-enable")], &[STATE, SOURCE, OPTIONS, LOG, TYPE, SIZES, KERNELS])]
 #[case::rebuilt(&[Build(BROKEN), Build(c"-DC=3")], &[STATE, OPTIONS, LOG, TYPE, SIZES, KERNELS])]
 #[case::loaded(&[Build(c""), Load, Build(c"")], &[STATE, OPTIONS, LOG, TYPE, SIZES, KERNELS])]
 #[case::compiled(&[Compile(c"-DD=4")], &[STATE, OPTIONS, LOG, TYPE, SIZES])]
@@ -171,11 +167,7 @@ const KERNELS: Named<u32> = named!(CL_PROGRAM_NUM_KERNELS);
 #[case::kernels_of_failed(&[Build(BROKEN)], &[KERNELS])]
 #[case::kernels_of_compiled(&[Compile(c"")], &[KERNELS])]
 #[clmatrix_harness::test]
-fn a_program_tells_its_last_step(
-    bench: Bench,
-    #[case] steps: &[Step],
-    #[case] queries: &[Named<u32>],
-) {
+fn a_program_tells_its_last_step(bench: Bench, #[case] steps: &[Step], #[case] queries: &[Query]) {
     let first = Last(create(&bench), c"", named!(CL_BUILD_NONE), NONE);
     let last = steps.iter().fold(first, |last, step| step.take(&bench, last.0));
     queries.iter().for_each(|query| check(&last, &bench, *query));

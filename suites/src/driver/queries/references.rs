@@ -2,11 +2,8 @@
 
 use super::*;
 
-/// An object, and the query of its count.
-type Counted = (Subject, Named<u32>);
-
 /// Checks that the count soon is this one.
-fn becomes((subject, query): Counted, wanted: u32, when: &str) {
+fn becomes(subject: Subject, query: Query, wanted: u32, when: &str) {
     let now = || subject.value::<u32>(query);
     let holds = soon(|| Ok(now() == wanted)).unwrap_or_default();
     Asked::new(subject, when).expect(holds, query, wanted, now());
@@ -15,18 +12,18 @@ fn becomes((subject, query): Counted, wanted: u32, when: &str) {
 /// Checks the count of each object while the program has another reference, and afterwards. Returns the objects.
 macro_rules! counted {
     ($($class:ident $raw:expr, $query:ident, $retain:ident);+) => {[$({
-        let counted: Counted = (Subject::$class($raw), named!($query));
-        let before: u32 = counted.0.value(counted.1);
+        let (subject, query) = (Subject::$class($raw), named!($query));
+        let before: u32 = subject.value(query);
         // SAFETY: the object is valid; the call creates a reference.
         let other = unsafe {
             ok!($retain($raw));
             Object::new(Class::$class, $raw)
         };
         let when = concat!("an object after ", stringify!($retain));
-        becomes(counted, before.max(1) + 1, when);
+        becomes(subject, query, before.max(1) + 1, when);
         other.release();
-        becomes(counted, before, "an object after the other reference is released");
-        (counted, before)
+        becomes(subject, query, before, "an object after the other reference is released");
+        (subject, query, before)
     }),+]};
 }
 
@@ -53,8 +50,7 @@ fn references_are_counted(bench: Bench) {
         counted![Sampler sampler.raw(), CL_SAMPLER_REFERENCE_COUNT, clRetainSampler];
     }
     drop((part, kernel, event));
-    for (counted, before) in of_first {
-        let when = "an object after those that were made of it are released";
-        becomes(counted, before, when);
+    for (subject, query, before) in of_first {
+        becomes(subject, query, before, "an object after those made of it are released");
     }
 }

@@ -2,6 +2,10 @@
 
 use super::*;
 
+const MODE: u32 = CL_SAMPLER_ADDRESSING_MODE;
+const FILTER: u32 = CL_SAMPLER_FILTER_MODE;
+const COORDS: u32 = CL_SAMPLER_NORMALIZED_COORDS;
+
 /// Checks a sampler with normalized coordinates (0 or 1), an addressing mode and a filter. It is made with a list of
 /// properties, which is null where it is empty, or with the older function.
 fn check(bench: &Bench, settings: [u32; 3], list: Option<&[u64]>) {
@@ -23,8 +27,6 @@ fn check(bench: &Bench, settings: [u32; 3], list: Option<&[u64]>) {
     }
 }
 
-const DEFAULTS: [u32; 3] = [1, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST];
-
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn a_sampler_has_its_settings(bench: Bench, #[values(false, true)] is_of_list: bool) {
@@ -36,12 +38,8 @@ fn a_sampler_has_its_settings(bench: Bench, #[values(false, true)] is_of_list: b
         for normalized in u32::from(mode >= CL_ADDRESS_REPEAT)..=1 {
             for filter in [CL_FILTER_NEAREST, CL_FILTER_LINEAR] {
                 // The order is not that of the constants.
-                let list =
-                    [CL_SAMPLER_FILTER_MODE, filter, CL_SAMPLER_NORMALIZED_COORDS, normalized]
-                        .into_iter()
-                        .chain([CL_SAMPLER_ADDRESSING_MODE, mode, 0]);
-                let list: Vec<u64> = list.map(u64::from).collect();
-                check(&bench, [normalized, mode, filter], is_of_list.then_some(&*list));
+                let list = [FILTER, filter, COORDS, normalized, MODE, mode, 0].map(u64::from);
+                check(&bench, [normalized, mode, filter], is_of_list.then_some(&list));
             }
         }
     }
@@ -52,5 +50,5 @@ fn a_sampler_has_its_settings(bench: Bench, #[values(false, true)] is_of_list: b
 #[case::null(&[])]
 #[clmatrix_harness::test(requires(images, opencl = "2.0"))]
 fn a_sampler_without_properties_has_the_defaults(bench: Bench, #[case] list: &[u64]) {
-    check(&bench, DEFAULTS, Some(list));
+    check(&bench, [1, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST], Some(list));
 }
