@@ -18,7 +18,6 @@ pub enum Class {
     Program,
     Kernel,
     Event,
-    SubDevice,
 }
 
 /// One reference to an object of the driver, which is released when it is dropped.
@@ -62,7 +61,6 @@ impl Object {
                 Class::Program => ("clReleaseProgram", cl!(clReleaseProgram(raw))),
                 Class::Kernel => ("clReleaseKernel", cl!(clReleaseKernel(raw))),
                 Class::Event => ("clReleaseEvent", cl!(clReleaseEvent(raw))),
-                Class::SubDevice => ("clReleaseDevice", cl!(clReleaseDevice(raw))),
             }
         }
     }

@@ -20,7 +20,7 @@ static KERNELS: [(&str, u32, [usize; 3], u64); 3] =
 #[rstest]
 #[clmatrix_harness::test]
 fn a_kernel_answers_as_it_was_made(bench: Bench) {
-    let program = bench.build(SOURCE, "");
+    let program = bench.build(SOURCE, "-cl-kernel-arg-info");
     let most: usize = Subject::Device(bench.device).value(named!(CL_DEVICE_MAX_WORK_GROUP_SIZE));
     for (name, arguments, fixed, local) in KERNELS {
         let kernel = bench.new_kernel(&program, name);
@@ -50,7 +50,7 @@ fn within<T: Number + PartialOrd>(asked: &Asked, query: Query, least: T, most: T
 #[case::null_device(named!(CL_KERNEL_WORK_GROUP_SIZE))]
 #[clmatrix_harness::test]
 fn a_kernel_tells(bench: Bench, #[case] query: Query) {
-    let kernel = bench.new_kernel(&bench.build(SOURCE, ""), "fixed");
+    let kernel = bench.new_kernel(&bench.build(SOURCE, "-cl-kernel-arg-info"), "fixed");
     let (raw, of_device) = (kernel.raw(), Subject::WorkGroup(kernel.raw(), bench.device));
     match query.value {
         CL_KERNEL_ATTRIBUTES => {

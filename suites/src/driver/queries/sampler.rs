@@ -17,13 +17,15 @@ fn check(bench: &Bench, settings: [u32; 3], list: Option<&[u64]>) {
             unsafe { object!(Sampler clCreateSamplerWithProperties(bench.context, given)) }
         }
     };
-    let name = format!("a sampler with {settings:x?}, made with the list {list:x?}");
+    let function = list.map_or("clCreateSampler", |_| "clCreateSamplerWithProperties");
+    let list = list.unwrap_or_default();
+    let name = format!("a sampler of {function} with {settings:x?}, list {list:x?}");
     let asked = Asked::new(Subject::Sampler(sampler.raw()), name);
     answers!(asked; is CL_SAMPLER_NORMALIZED_COORDS settings[0],
         is CL_SAMPLER_ADDRESSING_MODE settings[1], is CL_SAMPLER_FILTER_MODE settings[2],
         pointer CL_SAMPLER_CONTEXT bench.context);
     if bench.is(3, 0) {
-        asked.list(named!(CL_SAMPLER_PROPERTIES), list.unwrap_or_default());
+        asked.list(named!(CL_SAMPLER_PROPERTIES), list);
     }
 }
 
