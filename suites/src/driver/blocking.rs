@@ -1,5 +1,8 @@
 //! Calls that wait for commands, and calls that must not (3.2, 5.2, 5.3, 5.6, 5.11, 5.15).
 
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 
 use clmatrix::cl3::command_queue::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE as OUT_OF_ORDER;
@@ -16,20 +19,71 @@ const BLOCKS: &str = "a call with CL_TRUE returns when its command has ended, wh
 /// How long a call that does not wait has to return.
 const LONG: Duration = Duration::from_secs(5);
 
-/// Checks that a call has waited: until all gates were open, and all commands had ended. Opens the gates, and waits for
-/// the commands. Returns whether the gates were open.
-fn check_waited(told: Told<'_>, (was_open, gates): Opened, events: &[*mut c_void]) -> bool {
+/// True if a call returned when all gates were open, and the gates.
+type Opened = (bool, Vec<Gate>);
+
+/// Makes a call while another thread opens the gates one after the other, beginning at this time, unless the call has
+/// returned. Returns whether all were open when the call returned, and the gates.
+fn meanwhile<T>(gates: Vec<Gate>, at: Duration, call: impl FnOnce() -> T) -> (T, Opened) {
+    let (is_open, (returned, waits)) = (&AtomicBool::new(false), mpsc::channel());
+    thread::scope(|scope| {
+        let opener = scope.spawn(move || {
+            let has_returned = waits.recv_timeout(at).is_ok();
+            for (n, gate) in gates.iter().enumerate().filter(|_| !has_returned) {
+                is_open.store(n + 1 == gates.len(), SeqCst);
+                gate.open();
+                thread::sleep(A_MOMENT / 4);
+            }
+            gates
+        });
+        let (result, was_open) = (call(), is_open.load(SeqCst));
+        _ = returned.send(());
+        (result, (was_open, opener.join().expect("the thread ends")))
+    })
+}
+
+/// Checks that a call has waited: until all gates were open, and all commands had ended. Then opens the gates, and
+/// checks the bytes.
+fn check_waited(told: Told<'_>, (was_open, gates): Opened, events: &[Object], works: &mut [Work]) {
     let (findings, call, rule) = told;
     drop(gates);
     findings.check(was_open, call, rule, "it returned while a user event held a command");
-    for event in events.iter().copied() {
+    for event in events.iter().map(Object::raw) {
         let found = status(event);
         let answer = format_args!("a command has the status {} then", status_name(found));
         findings.check(found == 0 || !was_open, call, rule, answer);
         let has_ended = eventually(|| status(event) <= 0);
         findings.check(has_ended, call, "the command ends (3.2)", "it has not ended within 5 s");
     }
-    was_open
+    works.iter_mut().for_each(|work| work.check(told));
+}
+
+/// Checks that a call waits for commands behind as many gates, of which gate `last` opens last. The commands are pairs on
+/// these queues, if any. The call gets their events, or else the gates.
+fn check_call(
+    bench: &Bench,
+    (length, last): (usize, usize),
+    queues: &[[*mut c_void; 2]],
+    (text, rule): (&str, &str),
+    call: impl FnOnce(&[*mut c_void]) -> cl_int,
+) {
+    let findings = Findings::default();
+    let mut gates: Vec<_> = (0..length).map(|_| Gate::closed(bench.context)).collect();
+    let (mut events, mut works) = (Vec::new(), Vec::new());
+    for (gate, [first_queue, queue]) in gates.iter().zip(queues.iter().cycle()) {
+        let kinds = [Kind::FillBuffer, Kind::CopyBuffer];
+        let mut work = Work::new(bench, &kinds).expect("two commands");
+        let first = work.enqueue(0, Call::on(*first_queue).after(&[gate.raw()]));
+        let second = work.enqueue(1, Call::on(*queue).after(&[first.raw()]));
+        events.extend([first, second]);
+        works.push(work);
+    }
+    let of_gates = gates.iter().map(Gate::raw).filter(|_| queues.is_empty());
+    let list: Vec<_> = events.iter().map(Object::raw).chain(of_gates).collect();
+    gates.swap(last, length - 1);
+    let (code, opened) = meanwhile(gates, A_MOMENT, || call(&list));
+    findings.check(code == CL_SUCCESS, text, "it returns CL_SUCCESS", code_name(code));
+    check_waited((&findings, text, rule), opened, &events, &mut works);
 }
 
 #[rstest]
@@ -47,35 +101,34 @@ fn check_waited(told: Told<'_>, (was_open, gates): Opened, events: &[*mut c_void
 fn a_blocking_call_waits(bench: Bench, #[case] kind: Kind) {
     bench.requires(kind);
     let findings = Findings::default();
-    let settings = [GATED, IN_ORDER, WITHOUT_EVENT, WAIT_LIST, BARRIER, TWO_QUEUES];
+    let settings = [IN_ORDER, WITHOUT_EVENT, WAIT_LIST, BARRIER, TWO_QUEUES];
     for setting in settings.iter().filter(|setting| bench.has_queues(setting.properties)) {
         let mut work =
             Work::new(&bench, &[fill_and_copy(kind)[0], kind]).expect("a fill and a call");
-        let stage = Stage::new(&bench);
-        let queues @ [first_queue, queue] = setting.queues(&bench, None);
-        let (first, list) = setting.begin(&stage, &mut work, queues);
+        let mut stage = Stage::new(&bench);
+        let (first, queue, list) = setting.begin(&mut stage, &mut work);
         let call = Call::on(queue).after(&list).blocking();
         let (event, opened) = meanwhile(vec![stage.gate], A_MOMENT, || {
-            if first_queue != queue {
-                // SAFETY: the queue is valid.
-                unsafe { ok!(clFlush(first_queue)) };
-            }
+            stage.queues[1..].iter().for_each(|queue| flush(*queue));
             work.enqueue(1, call)
         });
         let text = format!("{}(CL_TRUE) {}", work.name, setting.text);
-        let events: Vec<_> = first.iter().chain([&event]).map(Object::raw).collect();
-        if check_waited((&findings, &text, BLOCKS), opened, &events) {
-            work.overwrite();
-            work.check((&findings, &text, BLOCKS));
-        }
+        let events: Vec<_> = first.into_iter().chain([event]).collect();
+        check_waited((&findings, &text, BLOCKS), opened, &events, &mut [work]);
     }
+}
+
+/// Calls clFlush.
+fn flush(queue: *mut c_void) {
+    // SAFETY: the queue is valid.
+    unsafe { ok!(clFlush(queue)) };
 }
 
 per_kind! {
     fn a_call_that_does_not_block_returns_at_once(bench, kind) {
         let mut stage = Stage::new(&bench);
         let mut work = Work::new(&bench, &[kind]).expect("one command");
-        let (queue, list) = (stage.new_queue(), [stage.gate.raw()]);
+        let (queue, list) = (stage.new_queue(0), [stage.gate.raw()]);
         let call = Call::on(queue).after(&list);
         let (event, (was_open, mut gates)) =
             meanwhile(vec![stage.gate], LONG, || work.enqueue(0, call));
@@ -85,8 +138,7 @@ per_kind! {
         stage.findings.check(!was_open, &call, rule, "it returned when the user event had ended");
         stage.gate = gates.remove(0);
         if !was_open {
-            stage.held.push(Held { call: call.clone(), rule: WAITS, event, earlier: None });
-            stage.works.push((work, call, WAITS));
+            stage.add(call, WAITS, event).work = Some(work);
             stage.play();
         }
     }
@@ -107,33 +159,17 @@ fn finish_waits_for_all_commands(
     bench.requires_queues(properties);
     let queue = bench.new_queue(properties);
     let other = if has_other { bench.new_queue(0) } else { queue };
-    let kinds = [[Kind::FillBuffer, Kind::CopyBuffer], [Kind::CopyRect, Kind::ReadBuffer]];
-    let mut works = kinds.map(|kinds| Work::new(&bench, &kinds).expect("two commands"));
-    let mut gates: Vec<_> = works.iter().map(|_| Gate::closed(bench.context)).collect();
-    let mut events = Vec::new();
-    for (work, gate) in works.iter_mut().zip(&gates) {
-        let first = work.enqueue(0, Call::on(other).after(&[gate.raw()]));
-        let second = work.enqueue(1, Call::on(queue).after(&[first.raw()]));
-        events.extend([first, second]);
-    }
-    // On an out-of-order queue the last commands end first.
-    gates.reverse();
-    let ((), opened) = meanwhile(gates, A_MOMENT, || {
-        // SAFETY: the queues are valid.
-        unsafe {
-            if is_flushed {
-                ok!(clFlush(other));
-            }
-            ok!(clFinish(queue));
-        }
-    });
-    let findings = Findings::default();
     let order = if properties == 0 { "an in-order queue" } else { "an out-of-order queue" };
-    let call = format!("{call}, on {order}");
+    let text = format!("{call}, on {order}");
     let rule = "it returns when all commands of the queue have ended (5.15)";
-    let events: Vec<_> = events.iter().map(Object::raw).collect();
-    check_waited((&findings, &call, rule), opened, &events);
-    works.iter_mut().for_each(|work| work.check((&findings, &call, rule)));
+    // On an out-of-order queue the last commands end first.
+    check_call(&bench, (2, 0), &[[other, queue]], (&text, rule), |_| {
+        if is_flushed {
+            flush(other);
+        }
+        // SAFETY: the queue is valid.
+        unsafe { cl!(clFinish(queue)) }
+    });
 }
 
 #[rstest]
@@ -145,8 +181,7 @@ fn flush_submits_commands_and_does_not_wait(bench: Bench, #[case] properties: u6
     let (gate, queue) = (Gate::closed(bench.context), bench.new_queue(properties));
     let mut operands = bench.operands(&[]);
     let event = Kind::FillBuffer.enqueue(&mut operands, Call::on(queue).after(&[gate.raw()]));
-    // SAFETY: the queue is valid.
-    let ((), (was_open, gates)) = meanwhile(vec![gate], LONG, || unsafe { ok!(clFlush(queue)) });
+    let ((), (was_open, gates)) = meanwhile(vec![gate], LONG, || flush(queue));
     drop(gates);
     let has_ended = eventually(|| status(event.raw()) <= 0);
     let findings = Findings::default();
@@ -170,27 +205,12 @@ fn wait_for_events_waits_for_each(
     #[case] properties: u64,
 ) {
     bench.requires_queues(properties);
-    let findings = Findings::default();
-    let queues: Vec<_> = (0..queues).map(|_| bench.new_queue(properties)).collect();
+    let queues: Vec<_> = (0..queues).map(|_| [bench.new_queue(properties); 2]).collect();
     for last in 0..length {
-        let mut gates: Vec<_> = (0..length).map(|_| Gate::closed(bench.context)).collect();
-        let fill = |(gate, queue): (&Gate, _)| {
-            let mut work = Work::new(&bench, &[Kind::FillBuffer]).expect("one command");
-            (work.enqueue(0, Call::on(queue).after(&[gate.raw()])), work)
-        };
-        let all = gates.iter().zip(queues.iter().copied().cycle());
-        let (events, mut works): (Vec<_>, Vec<_>) = all.map(fill).unzip();
-        let ended: Vec<_> = events.iter().map(Object::raw).collect();
-        let list =
-            if ended.is_empty() { gates.iter().map(Gate::raw).collect() } else { ended.clone() };
-        gates.swap(last, length - 1);
-        let (code, opened) = meanwhile(gates, A_MOMENT, || wait(&list));
-        let of = if events.is_empty() { "user events" } else { "events of commands" };
-        let call = format!("clWaitForEvents({length} {of}, of which number {last} ends last)");
-        let rule = "it returns CL_SUCCESS when all have ended (5.11)";
-        findings.check(code == 0, &call, rule, code_name(code));
-        check_waited((&findings, &call, rule), opened, &ended);
-        works.iter_mut().for_each(|work| work.check((&findings, &call, rule)));
+        let of = if queues.is_empty() { "user events" } else { "pairs of commands" };
+        let text = format!("clWaitForEvents({length} {of}, of which number {last} ends last)");
+        let rule = "it returns when all have ended (5.11)";
+        check_call(&bench, (length, last), &queues, (&text, rule), wait);
     }
 }
 

@@ -2,16 +2,22 @@
 
 use std::{array, slice};
 
+use Kind::*;
+
 use crate::driver::{events::finish, prelude::*};
 
-// The places of the first of two objects of each class of memory that `Operands` have.
-pub const HOST: usize = 0;
-pub const BUFFER: usize = 2;
-pub const IMAGE: usize = 4;
-pub const SVM: usize = 6;
+// The classes of memory, as the places of the first of two objects that `Operands` have of each.
+const HOST: usize = 0;
+const BUFFER: usize = 2;
+const IMAGE: usize = 4;
+const SVM: usize = 6;
 
-/// A place with its object.
-type Placed = (usize, *mut c_void);
+/// The commands that write, read, fill and copy buffers, images, and shared virtual memory.
+const COMMANDS: [[Kind; 4]; 3] = [
+    [WriteBuffer, ReadBuffer, FillBuffer, CopyBuffer],
+    [WriteImage, ReadImage, FillImage, CopyImage],
+    [SvmCopy, SvmCopy, SvmFill, SvmCopy],
+];
 
 /// The bytes of each place.
 type Contents = [[u8; SIZE]; 8];
@@ -23,35 +29,35 @@ pub type Told<'a> = (&'a Findings, &'a str, &'a str);
 /// since there may be gaps between rows.
 const ROW: usize = 32;
 
+/// Returns the class of memory of a kind of command.
+fn class(kind: Kind) -> usize {
+    match kind.needs() {
+        Needs::Nothing => BUFFER,
+        Needs::Images => IMAGE,
+        Needs::Svm | Needs::SvmMigration => SVM,
+    }
+}
+
 /// Returns the classes of memory that a command reads, or maps, and writes.
-pub fn memory(kind: Kind) -> [Option<usize>; 2] {
+fn memory(kind: Kind) -> [Option<usize>; 2] {
+    let own = Some(class(kind));
     match kind {
-        Kind::ReadBuffer | Kind::ReadRect => [Some(BUFFER), Some(HOST)],
-        Kind::WriteBuffer | Kind::WriteRect => [Some(HOST), Some(BUFFER)],
-        Kind::CopyBuffer | Kind::CopyRect | Kind::Kernel => [Some(BUFFER), Some(BUFFER)],
-        Kind::FillBuffer => [None, Some(BUFFER)],
-        Kind::MapBuffer | Kind::UnmapBuffer | Kind::Migrate => [Some(BUFFER), None],
-        Kind::ReadImage => [Some(IMAGE), Some(HOST)],
-        Kind::WriteImage => [Some(HOST), Some(IMAGE)],
-        Kind::CopyImage => [Some(IMAGE), Some(IMAGE)],
-        Kind::ImageToBuffer => [Some(IMAGE), Some(BUFFER)],
-        Kind::BufferToImage => [Some(BUFFER), Some(IMAGE)],
-        Kind::FillImage => [None, Some(IMAGE)],
-        Kind::MapImage | Kind::UnmapImage => [Some(IMAGE), None],
-        Kind::SvmCopy => [Some(SVM), Some(SVM)],
-        Kind::SvmFill => [None, Some(SVM)],
-        Kind::SvmMap | Kind::SvmUnmap | Kind::SvmMigrate => [Some(SVM), None],
-        Kind::Marker | Kind::Barrier | Kind::SvmFree => [None, None],
+        Marker | Barrier | SvmFree => [None, None],
+        ReadBuffer | ReadRect | ReadImage => [own, Some(HOST)],
+        WriteBuffer | WriteRect | WriteImage => [Some(HOST), own],
+        FillBuffer | FillImage | SvmFill => [None, own],
+        ImageToBuffer => [own, Some(BUFFER)],
+        BufferToImage => [Some(BUFFER), own],
+        CopyBuffer | CopyRect | Kernel | CopyImage | SvmCopy => [own, own],
+        MapBuffer | UnmapBuffer | Migrate | MapImage | UnmapImage => [own, None],
+        SvmMap | SvmUnmap | SvmMigrate => [own, None],
     }
 }
 
 /// Returns a command that fills memory of the kind's class, and one that copies such memory.
 pub fn fill_and_copy(kind: Kind) -> [Kind; 2] {
-    match kind.needs() {
-        Needs::Nothing => [Kind::FillBuffer, Kind::CopyBuffer],
-        Needs::Images => [Kind::FillImage, Kind::CopyImage],
-        Needs::Svm | Needs::SvmMigration => [Kind::SvmFill, Kind::SvmCopy],
-    }
+    let [.., fill, copy] = COMMANDS[class(kind) / 2 - 1];
+    [fill, copy]
 }
 
 /// A command with its objects.
@@ -84,7 +90,7 @@ impl Step {
         if let Some(place) = if is_unmap { from } else { to } {
             let mut bytes = from.map_or_else(fill, |from| contents[from]);
             let inverted = if is_unmap { ROW } else { SIZE };
-            if is_unmap || self.kind == Kind::Kernel {
+            if is_unmap || self.kind == Kernel {
                 bytes[..inverted].iter_mut().for_each(|byte| *byte = !*byte);
             }
             contents[place] = bytes;
@@ -114,16 +120,23 @@ pub struct Work {
     pub name: String,
     steps: Vec<Step>,
     operands: Operands,
-    queue: *mut c_void,
+    pub queue: *mut c_void,
     pub initial: Contents,
     /// The bytes afterwards.
     pub contents: Contents,
+    /// The memory objects that the test has released.
+    pub released: Vec<*mut c_void>,
 }
 
 impl Work {
     /// Creates objects for the commands, and begins the maps that commands end. The bytes tell the order of each command
     /// and the one before it, as far as they can. Returns nothing if commands must not use common objects.
     pub fn new(bench: &Bench, kinds: &[Kind]) -> Option<Self> {
+        Self::prepared(bench, kinds, bench.queue)
+    }
+
+    /// The same, prepared by commands of this queue.
+    pub fn prepared(bench: &Bench, kinds: &[Kind], queue: *mut c_void) -> Option<Self> {
         let operands = bench.operands(kinds);
         let byte = |place: usize, index: usize| (place * 29 + 7) as u8 ^ index as u8;
         let initial: Contents = array::from_fn(|place| array::from_fn(|index| byte(place, index)));
@@ -144,10 +157,10 @@ impl Work {
             steps.push(step);
         }
         let names: Vec<_> = kinds.iter().map(|kind| kind.function()).collect();
-        let (name, queue) = (names.join(" before "), bench.queue);
-        let mut work = Self { name, steps, operands, queue, initial, contents };
-        for (place, object) in work.objects() {
-            work.transfer((place, object), &mut work.initial[place].clone(), true);
+        let name = names.join(" before ");
+        let mut work = Self { name, steps, operands, queue, initial, contents, released: vec![] };
+        for place in work.places() {
+            work.transfer(place, &mut work.initial[place].clone(), true);
         }
         finish(queue);
         for Step { kind, operands, .. } in &mut work.steps {
@@ -161,29 +174,36 @@ impl Work {
         Some(work)
     }
 
-    /// The places that the commands use, with their objects. The first ones are read by the host without a call.
-    fn objects(&self) -> Vec<Placed> {
+    fn object(&self, place: usize) -> *mut c_void {
         let Operands { host, buffers, images, svm, .. } = self.operands;
-        let all = [host, buffers, images, svm].into_iter().flatten().enumerate();
+        [host, buffers, images, svm][place / 2][place % 2]
+    }
+
+    /// Returns the memory objects that the first command reads, or maps, and writes.
+    pub fn memory_objects(&self) -> [Option<*mut c_void>; 2] {
+        let of_object = |place: &usize| (BUFFER..SVM).contains(place);
+        self.steps[0].places.map(|place| place.filter(of_object).map(|place| self.object(place)))
+    }
+
+    /// The places that the commands use.
+    fn places(&self) -> Vec<usize> {
         let is_used = |place| self.steps.iter().any(|step| step.places.contains(&Some(place)));
-        all.filter(|(place, _)| is_used(*place)).collect()
+        let is_there = |place| !self.released.contains(&self.object(place));
+        (0..8).filter(|place| is_used(*place) && is_there(*place)).collect()
     }
 
     /// Writes an object, or reads it, by a call that blocks.
-    fn transfer(&self, (place, object): Placed, bytes: &mut [u8; SIZE], writes: bool) {
-        let bytes: *mut c_void = bytes.as_mut_ptr().cast();
+    fn transfer(&self, place: usize, bytes: &mut [u8; SIZE], writes: bool) {
+        let (object, bytes): (_, *mut c_void) = (self.object(place), bytes.as_mut_ptr().cast());
         let svm = if writes { [bytes, object] } else { [object, bytes] };
         if place < BUFFER {
             // SAFETY: both have `SIZE` bytes, and no command uses them now.
             return unsafe { ptr::copy_nonoverlapping(svm[0].cast::<u8>(), svm[1].cast(), SIZE) };
         }
-        let reads = [Kind::ReadBuffer, Kind::ReadImage, Kind::SvmCopy];
-        let writing = [Kind::WriteBuffer, Kind::WriteImage, Kind::SvmCopy];
         let (images, host) = ([object; 2], [bytes; 2]);
         let mut operands = Operands { buffers: images, images, svm, host, ..self.operands };
-        let call = Call::on(self.queue).blocking();
-        let kinds = if writes { writing } else { reads };
-        kinds[place / 2 - 1].enqueue_without_event(&mut operands, call);
+        let kind = COMMANDS[place / 2 - 1][usize::from(!writes)];
+        kind.enqueue_without_event(&mut operands, Call::on(self.queue).blocking());
     }
 
     /// Enqueues one of the commands.
@@ -198,26 +218,16 @@ impl Work {
         self.steps[step].kind.enqueue_without_event(&mut self.steps[step].operands, call);
     }
 
-    /// Overwrites the host memory of the last command, if that is a write.
-    pub fn overwrite(&mut self) {
-        let from = self.steps.last().and_then(|step| step.places[0]);
-        if let Some(place) = from.filter(|place| *place < BUFFER) {
-            self.contents[place] = [0xee; SIZE];
-            let host = (place, self.operands.host[place]);
-            self.transfer(host, &mut [0xee; SIZE], true);
-        }
-    }
-
     /// Checks that no read has begun: the host memory is as it was.
     pub fn check_unread(&self, told: Told<'_>) {
-        for (place, host) in self.objects().into_iter().filter(|(place, _)| *place < BUFFER) {
+        for place in self.places().into_iter().filter(|place| *place < BUFFER) {
             // SAFETY: the host memory has `SIZE` bytes; a driver that is right does not write it yet.
-            let found = unsafe { slice::from_raw_parts(host.cast::<u8>(), SIZE) };
+            let found = unsafe { slice::from_raw_parts(self.object(place).cast::<u8>(), SIZE) };
             compare(found, &self.initial[place], (place, "before"), told);
         }
     }
 
-    /// Ends maps, and checks all bytes. All commands have ended.
+    /// Ends maps, and checks all bytes of objects that are there. All commands have ended.
     pub fn check(&mut self, told: Told<'_>) {
         for Step { kind, places, operands } in &mut self.steps {
             if let ([Some(place), _], Some(unmap)) = (*places, kind.unmap()) {
@@ -228,9 +238,9 @@ impl Work {
             }
         }
         finish(self.queue);
-        for (place, object) in self.objects() {
+        for place in self.places() {
             let mut found = [0; SIZE];
-            self.transfer((place, object), &mut found, false);
+            self.transfer(place, &mut found, false);
             compare(&found, &self.contents[place], (place, "afterwards"), told);
         }
     }
