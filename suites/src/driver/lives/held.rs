@@ -14,22 +14,41 @@ per_kind! {
     }
 }
 
+/// Returns the buffers or images that a command reads, or maps, and writes.
+fn objects(kind: Kind, operands: &Operands) -> [Option<cl_mem>; 2] {
+    let own = match kind.needs() {
+        Needs::Nothing => operands.buffers,
+        Needs::Images => operands.images,
+        Needs::Svm | Needs::SvmMigration => return [None; 2],
+    };
+    let ([from, to], is_map) = (own.map(Some), kind.unmap().is_some() || kind.map().is_some());
+    match kind {
+        Kind::Marker | Kind::Barrier => [None, None],
+        Kind::ReadBuffer | Kind::ReadRect | Kind::ReadImage | Kind::Migrate => [from, None],
+        Kind::WriteBuffer | Kind::WriteRect | Kind::WriteImage => [None, to],
+        Kind::FillBuffer | Kind::FillImage => [None, to],
+        Kind::ImageToBuffer => [from, Some(operands.buffers[1])],
+        Kind::BufferToImage => [Some(operands.buffers[0]), to],
+        _ => [from, to.filter(|_| !is_map)],
+    }
+}
+
 /// Checks that a command has its effect although the caller releases its queue and objects before it runs,
 /// and that the object which it reads (side 0) or writes (side 1) lives as long. The test keeps the object
 /// of a map, and the target where the source is watched.
 fn check_held(bench: &Bench, kind: Kind, side: usize) {
     let (findings, of) = (Findings::default(), kind.function());
     let queue = bench.own_queue(bench.device, 0);
-    let mut work = Work::prepared(bench, &[kind], queue.raw()).expect("one command");
-    work.queue = bench.queue;
-    let (objects, is_map) = (work.memory_objects(), kind.unmap().is_some());
+    let mut work = Work::new(bench, &[kind]);
+    let (objects, is_map) = (objects(kind, work.operands()), kind.unmap().is_some());
     let watched = objects[side].filter(|_| !is_map);
     if side == 1 && watched.is_none() {
         return;
     }
     let kept = objects[usize::from(!is_map)].filter(|_| side == 0);
     let _kept = kept.map(retained);
-    work.released.extend(objects.into_iter().flatten().filter(|object| Some(*object) != kept));
+    let all = [work.operands().buffers, work.operands().images].concat();
+    all.into_iter().filter(|object| Some(*object) != kept).for_each(|object| work.forget(object));
     let call = format!("clReleaseMemObject while {of} waits, without and with an event");
     let end = watched.map(|object| Callback::of_memory(object, call));
     let hold = Hold::on(bench, queue.raw());

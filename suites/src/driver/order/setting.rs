@@ -73,9 +73,6 @@ settings! {
         rule: HOLDS, between: &[(Barrier, &[])] => FREE;
     BARRIER_AND_LIST: "with clEnqueueBarrierWithWaitList(no list) between, on an out-of-order queue, the \
         second one with an event that has ended in its wait list" list: &[Ended] => BARRIER;
-    TWO_BARRIERS: "with clEnqueueBarrierWithWaitList(no list) and then clEnqueueBarrierWithWaitList(an event \
-        that has ended) between, on an out-of-order queue"
-        rule: HOLDS, between: &[(Barrier, &[]), (Barrier, &[Ended])] => FREE;
     BARRIER_WITH_LIST: "on another queue, with its event in the wait list of clEnqueueBarrierWithWaitList \
         before the second one, on an out-of-order queue"
         rule: LISTS, between: &[(Barrier, &[Ended, First])], has_two_queues: true => FREE;

@@ -107,7 +107,7 @@ impl<'a> Stage<'a> {
 
     /// Enqueues a command, which the wait list holds, on a queue of its own.
     pub fn hold(&mut self, kind: Kind, list: &[*mut c_void], with: &str) {
-        let mut work = Work::new(self.bench, &[kind]).expect("one command");
+        let mut work = Work::new(self.bench, &[kind]);
         let event = work.enqueue(0, Call::on(self.new_queue(0)).after(list));
         let call = format!("{} with {with}", work.name);
         self.add(call, WAITS, event).work = Some(work);
@@ -115,31 +115,44 @@ impl<'a> Stage<'a> {
 
     /// Flushes the queues, checks that the commands are held, opens the gate, and checks that they end in
     /// order and leave the right bytes.
-    pub fn play(self) {
-        let Self { findings, gate, ended: _ended, queues, mut held, .. } = self;
-        let queues: Vec<usize> = queues.iter().map(|queue| *queue as usize).collect();
-        let (findings, all) = (&findings, &mut held);
-        thread::scope(move |scope| {
+    pub fn play(mut self) {
+        let queues: Vec<usize> = self.queues.iter().map(|queue| *queue as usize).collect();
+        thread::scope(|scope| {
             scope.spawn(move || {
-                for queue in queues {
-                    // Oclgrind's clFlush returns when the gate is open (OCLGRIND-2).
-                    // SAFETY: the queue is valid.
-                    unsafe { ok!(clFlush(queue as *mut c_void)) };
-                }
+                // Oclgrind's clFlush returns when the gate is open (OCLGRIND-2).
+                queues.into_iter().for_each(|queue| flush(queue as *mut c_void));
             });
             thread::sleep(A_MOMENT);
-            for held in &mut *all {
-                held.has_ended(findings);
+            for held in &mut self.held {
+                held.has_ended(&self.findings);
                 let Held { call, rule, work, last, .. } = held;
                 let answer = format!("it is {} while a user event holds all", status_name(*last));
-                findings.check(*last >= CL_SUBMITTED, &call, &rule, answer);
-                work.iter().for_each(|work| work.check_unread((findings, call, rule)));
+                self.findings.check(*last >= CL_SUBMITTED, &call, &rule, answer);
+                work.iter().for_each(|work| work.check_unread((&self.findings, call, rule)));
             }
-            // Dropped here, too, if a query panics.
-            gate.open();
-            eventually(|| all.iter_mut().fold(true, |all, held| held.has_ended(findings) && all));
+            self.gate.open();
         });
-        for Held { call, rule, work, last, .. } in &mut held {
+        self.end();
+    }
+
+    /// Checks that all commands had ended when a call returned, and the bytes.
+    pub fn end_after(self, (call, rule): (&str, &str), was_open: bool) {
+        let answer = "it returned while a user event held a command";
+        self.findings.check(was_open, call, rule, answer);
+        for held in self.held.iter().filter(|_| was_open) {
+            let found = status(held.event.raw());
+            let answer = format!("a command has the status {} then", status_name(found));
+            self.findings.check(found == CL_COMPLETE, call, rule, answer);
+        }
+        self.end();
+    }
+
+    /// Opens the gate, and checks that the commands end and leave the right bytes.
+    fn end(mut self) {
+        let (findings, held) = (&self.findings, &mut self.held);
+        self.gate.open();
+        eventually(|| held.iter_mut().fold(true, |all, held| held.has_ended(findings) && all));
+        for Held { call, rule, work, last, .. } in held {
             let ends = "it ends after what it waits for has ended (3.2)";
             findings.check(*last <= CL_COMPLETE, &call, ends, "it has not ended within 5 s");
             for work in work.iter_mut().filter(|_| *last <= CL_COMPLETE) {
@@ -147,4 +160,10 @@ impl<'a> Stage<'a> {
             }
         }
     }
+}
+
+/// Calls clFlush.
+pub fn flush(queue: *mut c_void) {
+    // SAFETY: the queue is valid.
+    unsafe { ok!(clFlush(queue)) };
 }
