@@ -72,10 +72,10 @@ fn a_blocking_call_waits(bench: Bench, #[case] kind: Kind) {
     for setting in settings.iter().filter(|setting| bench.has_queues(setting.properties)) {
         let mut work = Work::new(&bench, &[fill_and_copy(kind)[0], kind]);
         let mut stage = Stage::new(&bench);
-        let (first, queue, list) = setting.begin(&mut stage, &mut work);
+        let (first, queue, list) = setting.begin(&stage, &mut work);
         let call = Call::on(queue).after(&list).blocking();
         let (event, was_open) = meanwhile(&stage.gate, A_MOMENT, || {
-            stage.queues[1..].iter().for_each(|queue| flush(*queue));
+            bench.queues().into_iter().filter(|other| *other != queue).for_each(flush);
             work.enqueue(1, call)
         });
         let text = format!("{}(CL_TRUE) {}", work.name, setting.text);
@@ -90,7 +90,7 @@ fn a_blocking_call_waits(bench: Bench, #[case] kind: Kind) {
 per_kind! {
     fn a_call_that_does_not_block_returns_at_once(bench, kind) {
         let mut stage = Stage::new(&bench);
-        let (mut work, queue) = (Work::new(&bench, &[kind]), stage.new_queue(0));
+        let (mut work, queue) = (Work::new(&bench, &[kind]), bench.new_queue(0));
         let list = [stage.gate.raw()];
         let call = Call::on(queue).after(&list);
         let (event, was_open) = meanwhile(&stage.gate, LONG, || work.enqueue(0, call));

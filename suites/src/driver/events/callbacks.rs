@@ -8,14 +8,6 @@ use super::*;
 /// The function of a callback.
 type Function = extern "C" fn(cl_event, cl_int, *mut c_void);
 
-/// Sets a callback, and returns its user data.
-fn set_one(callback: Callback, event: cl_event, status: cl_int, function: Function) -> Callback {
-    let data = callback.data();
-    // SAFETY: the event is valid, and the function makes no call that blocks.
-    unsafe { ok!(clSetEventCallback(event, status, Some(function), data)) };
-    callback
-}
-
 /// Sets a callback of an event for each of these statuses. The driver may pass another one before OpenCL 2.0, and to
 /// callbacks of user events, which do not have all statuses.
 fn set(bench: &Bench, of: &str, event: cl_event, statuses: &[Named<cl_int>]) -> Vec<Callback> {
@@ -25,7 +17,10 @@ fn set(bench: &Bench, of: &str, event: cl_event, statuses: &[Named<cl_int>]) -> 
         let call = format!("clSetEventCallback({}) of {of}", status.name);
         let arguments = [event as usize, status.value as usize];
         let callback = Callback::new(call, "5.11", &arguments[..if is_exact { 2 } else { 1 }]);
-        set_one(callback, event, status.value, of_event)
+        let data = callback.data();
+        // SAFETY: the event is valid, and the callback uses its arguments as numbers.
+        unsafe { ok!(clSetEventCallback(event, status.value, Some(of_event), data)) };
+        callback
     };
     statuses.iter().map(one).collect()
 }
@@ -141,7 +136,9 @@ fn a_command_has_ended_in_its_callback(
         let (mut operands, event, gate) = gated(&bench, kind, queue);
         let call = format!("{query} in the callback of {} for CL_COMPLETE", kind.function());
         let callback = Callback::new(call, "5.11", &[event.raw() as usize, 0]);
-        let callback = set_one(callback, event.raw(), CL_COMPLETE, function);
+        let data = callback.data();
+        // SAFETY: the event is valid, and the function makes no call that blocks.
+        unsafe { ok!(clSetEventCallback(event.raw(), CL_COMPLETE, Some(function), data)) };
         gate.open();
         wait(&event);
         Callback::check_all(&[callback], &bench, &findings);

@@ -1,7 +1,6 @@
 //! Objects that the caller releases while commands use them.
 
-use super::super::callback::of_free;
-use super::super::order::work::Work;
+use super::super::{callback::of_free, order::work::Work};
 use super::*;
 
 per_kind! {

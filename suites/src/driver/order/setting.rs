@@ -48,8 +48,8 @@ const LISTS: &str =
     "commands behind a barrier run when the events of its wait list have ended (5.12)";
 const ENDS: &str = "a marker or barrier without a wait list ends after all before it (5.12)";
 
-const PLAIN: Setting = Setting {
-    text: "",
+pub const IN_ORDER: Setting = Setting {
+    text: "on an in-order queue",
     rule: KEEPS,
     has_two_queues: false,
     properties: 0,
@@ -57,27 +57,25 @@ const PLAIN: Setting = Setting {
     between: &[],
     list: &[],
 };
-const FREE: Setting = Setting { properties: OUT_OF_ORDER, ..PLAIN };
 
 settings! {
-    IN_ORDER: "on an in-order queue" => PLAIN;
-    WITHOUT_EVENT: "on an in-order queue, the first one without an event" has_event: false => PLAIN;
+    WITHOUT_EVENT: "on an in-order queue, the first one without an event" has_event: false => IN_ORDER;
     IN_ORDER_WITH_LIST: "on an in-order queue, the second one with an event that has ended in its wait list"
-        list: &[Ended] => PLAIN;
+        list: &[Ended] => IN_ORDER;
     TWO_QUEUES: "with its event in the wait list, on two in-order queues"
-        rule: WAITS, list: &[First], has_two_queues: true => PLAIN;
+        rule: WAITS, list: &[First], has_two_queues: true => IN_ORDER;
     PARTS: "with its event in the wait list, on queues of two sub-devices" => TWO_QUEUES;
     WAIT_LIST: "with its event in the wait list, behind one that has ended, on an out-of-order queue"
-        rule: WAITS, list: &[Ended, First] => FREE;
+        rule: WAITS, properties: OUT_OF_ORDER, list: &[Ended, First] => IN_ORDER;
     BARRIER: "with clEnqueueBarrierWithWaitList(no list) between, on an out-of-order queue"
-        rule: HOLDS, between: &[(Barrier, &[])] => FREE;
+        rule: HOLDS, properties: OUT_OF_ORDER, between: &[(Barrier, &[])] => IN_ORDER;
     BARRIER_AND_LIST: "with clEnqueueBarrierWithWaitList(no list) between, on an out-of-order queue, the \
         second one with an event that has ended in its wait list" list: &[Ended] => BARRIER;
     BARRIER_WITH_LIST: "on another queue, with its event in the wait list of clEnqueueBarrierWithWaitList \
         before the second one, on an out-of-order queue"
-        rule: LISTS, between: &[(Barrier, &[Ended, First])], has_two_queues: true => FREE;
+        rule: LISTS, between: &[(Barrier, &[Ended, First])], has_two_queues: true => BARRIER;
     CLOSING: "with clEnqueueFillBuffer between, which does not wait, on an out-of-order queue"
-        rule: ENDS, between: &[(FillBuffer, &[])] => FREE;
+        rule: ENDS, between: &[(FillBuffer, &[])] => BARRIER;
 }
 
 impl Setting {
@@ -85,13 +83,14 @@ impl Setting {
     /// and the queue and the wait list of the second command.
     pub fn begin(
         &self,
-        stage: &mut Stage<'_>,
+        stage: &Stage<'_>,
         work: &mut Work,
     ) -> (Option<Object>, *mut c_void, Vec<*mut c_void>) {
-        let queue = stage.new_queue(self.properties);
-        let first_queue = if self.has_two_queues { stage.first_queue() } else { queue };
+        let bench = stage.bench;
+        let first_queue = self.has_two_queues.then(|| bench.new_queue(0));
+        let queue = bench.new_queue_on(bench.devices[bench.devices.len() - 1], self.properties);
         let gate = [stage.gate.raw()];
-        let call = Call::on(first_queue).after(&gate);
+        let call = Call::on(first_queue.unwrap_or(queue)).after(&gate);
         let first = self.has_event.then(|| work.enqueue(0, call));
         if first.is_none() {
             work.enqueue_without_event(0, call);
@@ -104,7 +103,7 @@ impl Setting {
             entries.iter().map(raw).collect()
         };
         for (kind, list) in self.between {
-            let (list, mut operands) = (events(list), stage.bench.operands(&[]));
+            let (list, mut operands) = (events(list), bench.operands(&[]));
             kind.enqueue_without_event(&mut operands, Call::on(queue).after(&list));
         }
         let list = events(self.list);

@@ -72,7 +72,6 @@ pub struct Stage<'a> {
     pub gate: Gate,
     /// The event of a command that has ended.
     pub ended: Object,
-    pub queues: Vec<*mut c_void>,
     pub held: Vec<Held>,
 }
 
@@ -81,22 +80,7 @@ impl<'a> Stage<'a> {
         let ended = Kind::Marker.enqueue(&mut bench.operands(&[]), Call::on(bench.queue));
         finish(bench.queue);
         let (findings, gate) = (Findings::default(), Gate::closed(bench.context));
-        Self { bench, findings, gate, ended, queues: vec![], held: vec![] }
-    }
-
-    /// Creates a queue of the last device of the context.
-    pub fn new_queue(&mut self, properties: u64) -> *mut c_void {
-        let last = self.bench.devices[self.bench.devices.len() - 1];
-        let queue = self.bench.new_queue_on(last, properties);
-        self.queues.push(queue);
-        queue
-    }
-
-    /// Creates an in-order queue of the first device of the context.
-    pub fn first_queue(&mut self) -> *mut c_void {
-        let queue = self.bench.new_queue(0);
-        self.queues.push(queue);
-        queue
+        Self { bench, findings, gate, ended, held: vec![] }
     }
 
     /// Adds a command, with its name, the rule that makes it wait, and its event.
@@ -108,7 +92,7 @@ impl<'a> Stage<'a> {
     /// Enqueues a command, which the wait list holds, on a queue of its own.
     pub fn hold(&mut self, kind: Kind, list: &[*mut c_void], with: &str) {
         let mut work = Work::new(self.bench, &[kind]);
-        let event = work.enqueue(0, Call::on(self.new_queue(0)).after(list));
+        let event = work.enqueue(0, Call::on(self.bench.new_queue(0)).after(list));
         let call = format!("{} with {with}", work.name);
         self.add(call, WAITS, event).work = Some(work);
     }
@@ -116,7 +100,7 @@ impl<'a> Stage<'a> {
     /// Flushes the queues, checks that the commands are held, opens the gate, and checks that they end in
     /// order and leave the right bytes.
     pub fn play(mut self) {
-        let queues: Vec<usize> = self.queues.iter().map(|queue| *queue as usize).collect();
+        let queues: Vec<_> = self.bench.queues().iter().map(|queue| *queue as usize).collect();
         thread::scope(|scope| {
             scope.spawn(move || {
                 // Oclgrind's clFlush returns when the gate is open (OCLGRIND-2).
