@@ -150,6 +150,11 @@ impl Bench {
         raw
     }
 
+    /// The queues that the bench has created, in their order.
+    pub fn queues(&self) -> Vec<*mut c_void> {
+        self.queues.borrow().iter().map(Object::raw).collect()
+    }
+
     /// Creates a queue, which the caller releases.
     pub fn own_queue(
         &self,

@@ -1,6 +1,7 @@
 //! Callbacks: functions of the tests that the driver calls.
 
 use std::fmt::Display;
+use std::slice;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -43,86 +44,86 @@ pub extern "C" fn of_free(queue: *mut c_void, n: u32, list: *mut *mut c_void, da
     passed().push(call);
 }
 
-/// The user data of one callback. They point to nothing, so that a driver that mixes them up does no harm.
-#[derive(Clone, Copy, Debug)]
-pub struct UserData(usize);
+/// A callback, which the driver is to call once.
+pub struct Callback {
+    /// The call that it belongs to, in words.
+    call: String,
+    /// The section of OpenCL.
+    section: &'static str,
+    /// The first arguments, without the user data.
+    arguments: Vec<usize>,
+    /// The user data, which no other callback has. They point to nothing, so that a driver that mixes them up does no
+    /// harm.
+    data: usize,
+}
 
-impl UserData {
-    /// Creates user data that no other callback has.
-    pub fn new() -> Self {
-        Self(NEXT.fetch_add(16, Ordering::Relaxed))
+impl Callback {
+    /// Creates user data for a callback, which is to get these arguments.
+    pub fn new(call: impl Display, section: &'static str, arguments: &[usize]) -> Self {
+        let data = NEXT.fetch_add(16, Ordering::Relaxed);
+        Self { call: call.to_string(), section, arguments: arguments.into(), data }
     }
 
-    /// Null. Forgets earlier calls with null.
-    pub fn null() -> Self {
-        passed().retain(|call| call[0] != 0);
-        Self(0)
-    }
-
-    /// Sets the callback for the end of a memory object.
-    pub fn of_the_end_of(memory: cl_mem) -> Self {
-        let data = Self::new();
+    /// Sets a callback for the end of a memory object.
+    pub fn of_memory(memory: cl_mem, call: impl Display) -> Self {
+        let callback = Self::new(call, "5.5.1", &[memory as usize]);
+        let data = callback.data();
         // SAFETY: the object is valid, and the callback uses its arguments as numbers.
-        unsafe { ok!(clSetMemObjectDestructorCallback(memory, Some(of_end), data.pointer())) };
-        data
+        unsafe { ok!(clSetMemObjectDestructorCallback(memory, Some(of_end), data)) };
+        callback
     }
 
-    /// The argument of the function that sets the callback.
-    pub fn pointer(self) -> *mut c_void {
-        self.0 as *mut c_void
+    /// The user data as an argument.
+    pub fn data(&self) -> *mut c_void {
+        self.data as *mut c_void
     }
 
-    /// The number of calls that the driver made before the first one with these user data.
-    pub fn position(self) -> Option<usize> {
-        passed().iter().position(|call| call[0] == self.0)
-    }
-
-    /// The last argument of the first call.
-    pub fn answer(self) -> Option<usize> {
-        passed().iter().find(|call| call[0] == self.0)?.last().copied()
+    /// The number of calls that the driver made before the first one of this callback.
+    pub fn position(&self) -> Option<usize> {
+        passed().iter().position(|call| call[0] == self.data)
     }
 
     /// Waits until all of these callbacks have been called, and for second calls. A callback is missing if
     /// those of twenty later markers have come, at intervals of 50 ms: they are late, too, where the machine
     /// is loaded.
-    pub fn wait(bench: &Bench, all: &[Self]) {
-        let are_called = |all: &[Self]| all.iter().all(|data| data.position().is_some());
+    fn wait(bench: &Bench, all: &[Self]) {
+        let are_called = |all: &[Self]| all.iter().all(|callback| callback.position().is_some());
         let marker_comes = || {
             thread::sleep(Duration::from_millis(50));
             let marker = Kind::Marker.enqueue(&mut bench.operands(&[]), Call::on(bench.queue));
-            let data = Self::new();
+            let callback = Self::new("", "", &[]);
             // SAFETY: queue and event are valid.
             unsafe {
-                ok!(clSetEventCallback(marker.raw(), 0, Some(of_event), data.pointer()));
+                ok!(clSetEventCallback(marker.raw(), 0, Some(of_event), callback.data()));
                 ok!(clFinish(bench.queue));
             }
-            soon(|| Ok(are_called(&[data]))).unwrap_or_default()
+            soon(|| Ok(are_called(slice::from_ref(&callback)))).unwrap_or_default()
         };
         _ = (0..20).find(|_| are_called(all) || !marker_comes());
         thread::sleep(Duration::from_millis(3));
     }
 
     /// Checks that the driver has not called it.
-    pub fn check_none(self, findings: &Findings, call: impl Display, rule: impl Display) {
-        findings.check(self.position().is_none(), call, rule, "called it already");
+    pub fn check_none(&self, rule: impl Display, findings: &Findings) {
+        let rule = format_args!("no call of the callback {rule} ({})", self.section);
+        findings.check(self.position().is_none(), &self.call, rule, "called it already");
     }
 
-    /// Checks that the driver has called it once, with right arguments.
-    pub fn check_once(
-        self,
-        findings: &Findings,
-        is_right: impl Fn(&[usize]) -> bool,
-        call: impl Display,
-        rule: impl Display,
-    ) {
+    /// Waits for callbacks, and checks that the driver calls each once, with the right arguments.
+    pub fn check_all(all: &[Self], bench: &Bench, findings: &Findings) {
+        Self::wait(bench, all);
         let calls = passed();
-        let of_this = calls.iter().filter(|call| call[0] == self.0);
-        let of_this: Vec<_> = of_this.map(|call| &call[1..]).collect();
         let last = &calls[calls.len().saturating_sub(4)..];
-        let n = of_this.len();
-        let answer = format!(
-            "{n} calls, with {of_this:x?}; the last ones, after their user data: {last:x?}"
-        );
-        findings.check(matches!(of_this[..], [call] if is_right(call)), call, rule, answer);
+        for Self { call, section, arguments, data } in all {
+            let of_this = calls.iter().filter(|call| call[0] == *data);
+            let of_this: Vec<_> = of_this.map(|call| &call[1..]).collect();
+            let rule = format_args!("one call of the callback, with {arguments:x?} ({section})");
+            let answer = format_args!(
+                "{} calls, with {of_this:x?}; the last ones, after their user data: {last:x?}",
+                of_this.len()
+            );
+            let is_right = matches!(of_this[..], [call] if call.starts_with(arguments));
+            findings.check(is_right, call, rule, answer);
+        }
     }
 }

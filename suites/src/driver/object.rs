@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 use clmatrix::cl3::error_codes::CL_SUCCESS;
 use clmatrix::cl3::types::{cl_context, cl_int};
@@ -79,7 +80,7 @@ impl Drop for Object {
 /// waiting.
 pub struct Gate {
     event: Object,
-    is_open: std::cell::Cell<bool>,
+    is_open: AtomicBool,
 }
 
 impl Gate {
@@ -97,15 +98,20 @@ impl Gate {
 
     /// Completes the event; does nothing the second time.
     pub fn open(&self) {
-        if !self.is_open.replace(true) {
+        if !self.is_open.swap(true, SeqCst) {
             // SAFETY: the user event has no status yet.
             unsafe { ok!(clSetUserEventStatus(self.raw(), 0)) };
         }
     }
 
+    /// Returns whether the event has been completed, or is about to be.
+    pub fn is_open(&self) -> bool {
+        self.is_open.load(SeqCst)
+    }
+
     /// Makes the event fail, with this status.
     pub fn fail(&self, status: cl_int) {
-        self.is_open.set(true);
+        self.is_open.store(true, SeqCst);
         // SAFETY: the user event has no status yet.
         unsafe { ok!(clSetUserEventStatus(self.raw(), status)) };
     }
@@ -113,6 +119,8 @@ impl Gate {
 
 // SAFETY: objects of OpenCL may be used by several threads (OpenCL 3.0 API, appendix A.2).
 unsafe impl Send for Object {}
+// SAFETY: as above.
+unsafe impl Sync for Object {}
 
 impl Drop for Gate {
     fn drop(&mut self) {

@@ -1,11 +1,8 @@
 //! The times of commands (5.14), and the timers of the host and the device (4.2).
 
-use clmatrix::cl3::command_queue::{
-    CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CL_QUEUE_PROFILING_ENABLE,
-};
+use clmatrix::cl3::command_queue::CL_QUEUE_PROFILING_ENABLE;
 use clmatrix::cl3::device::*;
-use clmatrix::cl3::error_codes::CL_PROFILING_INFO_NOT_AVAILABLE;
-use clmatrix::cl3::memory::CL_MEM_READ_WRITE;
+use clmatrix::cl3::error_codes::{CL_PROFILING_INFO_NOT_AVAILABLE, CL_SUCCESS};
 use clmatrix::cl3::platform::CL_PLATFORM_HOST_TIMER_RESOLUTION;
 use clmatrix_harness::skip;
 
@@ -45,16 +42,6 @@ fn check_after(
     findings.check(time >= earlier, call, rule, answer);
 }
 
-/// Checks the order of the times of a command.
-fn check_order(times: &[u64], of: &str, findings: &Findings) {
-    let rule = "a time of the device's timer, which is not 0 (5.14)";
-    check_after((0, times[0]), 1, (of, rule), findings);
-    for index in 1..times.len() {
-        let rule = format!("not before {} (5.14)", TIMES[index - 1].name);
-        check_after((index, times[index]), times[index - 1], (of, &rule), findings);
-    }
-}
-
 /// An upper bound of the time that has passed on the device, in nanoseconds.
 fn at_most(elapsed: Duration, bench: &Bench) -> u64 {
     let query = named!(CL_DEVICE_PROFILING_TIMER_RESOLUTION);
@@ -82,7 +69,12 @@ per_kind! {
         kind.finish(&mut operands, queue);
         let most = at_most(begin.elapsed(), &bench);
         let [before, held, after] = [before, held, after].map(|event| times(&event, &bench));
-        check_order(&held, of, &findings);
+        let rule = "a time of the device's timer, which is not 0 (5.14)";
+        check_after((0, held[0]), 1, (of, rule), &findings);
+        for index in 1..held.len() {
+            let rule = format!("not before {} (5.14)", TIMES[index - 1].name);
+            check_after((index, held[index]), held[index - 1], (of, &rule), &findings);
+        }
         for (of, earlier, later) in [(of, &before, &held), ("clEnqueueFillBuffer", &held, &after)] {
             let rule = "not before the CL_PROFILING_COMMAND_QUEUED of an earlier command (5.14)";
             check_after((0, later[0]), earlier[0], (of, rule), &findings);
@@ -100,93 +92,42 @@ per_kind! {
 }
 
 #[rstest]
-#[clmatrix_harness::test]
-fn a_long_command_ends_after_it_starts(bench: Bench) {
-    const LONG: usize = 16 << 20;
-    let findings = Findings::default();
-    let queue = bench.new_queue(CL_QUEUE_PROFILING_ENABLE);
-    let [from, to] = [(); 2].map(|()| bench.keep(bench.new_buffer(CL_MEM_READ_WRITE, LONG)));
-    let mut event: cl_event = ptr::null_mut();
-    // SAFETY: queue and buffers are valid, and the bench keeps them until the queue has finished.
-    let event = unsafe {
-        let (no_list, place) = (ptr::null(), &raw mut event);
-        ok!(clEnqueueCopyBuffer(queue, from, to, 0, 0, LONG, 0, no_list, place));
-        Object::new(Class::Event, event)
-    };
-    wait(&event);
-    let times = times(&event, &bench);
-    let rule = ("clEnqueueCopyBuffer of 16 MiB", "after CL_PROFILING_COMMAND_START (5.14)");
-    check_after((3, times[3]), times[2] + 1, rule, &findings);
-}
-
-#[rstest]
-#[case::marker(Kind::Marker, 0)]
-#[case::barrier(Kind::Barrier, 0)]
-#[case::marker_out_of_order(Kind::Marker, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)]
-#[case::barrier_out_of_order(Kind::Barrier, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)]
-#[clmatrix_harness::test]
-fn a_marker_ends_after_what_it_waits_for(bench: Bench, #[case] kind: Kind, #[case] order: u64) {
-    let findings = Findings::default();
-    bench.requires_queues(order);
-    let queue = bench.new_queue(order | CL_QUEUE_PROFILING_ENABLE);
-    let (mut operands, fill, gate) = gated(&bench, Kind::FillBuffer, queue);
-    let marker = kind.enqueue(&mut operands, Call::on(queue));
-    gate.open();
-    finish(queue);
-    let [fill, marker] = [fill, marker].map(|event| times(&event, &bench));
-    let rule = "not before the CL_PROFILING_COMMAND_END of the command before it (5.12, 5.14)";
-    check_after((3, marker[3]), fill[3], (kind.function(), rule), &findings);
-}
-
-/// The code of a query of a time.
-pub fn code(event: cl_event, query: u32) -> cl_int {
-    let mut time = 0_u64;
-    let place = (&raw mut time).cast();
-    // SAFETY: the event is valid, and the place has the size of a time.
-    unsafe { Subject::Profile(event).call(query, 8, place, ptr::null_mut()) }
-}
-
-/// Checks that the driver refuses to tell the times of an event.
-fn check_unavailable(event: cl_event, of: &str, bench: &Bench, findings: &Findings) {
-    for query in names(bench) {
-        let code = code(event, query.value);
-        let call = format_args!("clGetEventProfilingInfo({}) of {of}", query.name);
-        let is_right = code == CL_PROFILING_INFO_NOT_AVAILABLE;
-        findings.check(is_right, call, "CL_PROFILING_INFO_NOT_AVAILABLE (5.14)", code_name(code));
-    }
-}
-
-#[rstest]
-#[case::without_profiling(Kind::FillBuffer, 0, true, "a fill on a queue without profiling")]
-#[case::marker_without_profiling(Kind::Marker, 0, true, "a marker on a queue without profiling")]
-#[case::held(Kind::FillBuffer, CL_QUEUE_PROFILING_ENABLE, false, "a fill that has not ended")]
-#[case::held_marker(Kind::Marker, CL_QUEUE_PROFILING_ENABLE, false, "a marker that has not ended")]
+#[case::without_profiling(Some(Kind::FillBuffer), 0, true, "a fill on a queue without profiling")]
+#[case::marker_without_profiling(
+    Some(Kind::Marker),
+    0,
+    true,
+    "a marker on a queue without profiling"
+)]
+#[case::held(Some(Kind::FillBuffer), CL_QUEUE_PROFILING_ENABLE, false, "a fill that has not ended")]
+#[case::held_marker(
+    Some(Kind::Marker),
+    CL_QUEUE_PROFILING_ENABLE,
+    false,
+    "a marker that has not ended"
+)]
+#[case::user_event(None, 0, true, "a user event")]
 #[clmatrix_harness::test]
 fn a_command_has_no_times(
     bench: Bench,
-    #[case] kind: Kind,
+    #[case] kind: Option<Kind>,
     #[case] properties: u64,
     #[case] has_ended: bool,
     #[case] of: &str,
 ) {
-    let findings = Findings::default();
-    let queue = bench.new_queue(properties);
-    let (_operands, event, gate) = gated(&bench, kind, queue);
+    let (findings, queue) = (Findings::default(), bench.new_queue(properties));
+    let (_operands, event, gate) = gated(&bench, kind.unwrap_or(Kind::Marker), queue);
     if has_ended {
         gate.open();
         finish(queue);
     }
-    check_unavailable(event.raw(), of, &bench, &findings);
-}
-
-#[rstest]
-#[clmatrix_harness::test]
-fn a_user_event_has_no_times(bench: Bench) {
-    let findings = Findings::default();
-    let gate = Gate::closed(bench.context);
-    check_unavailable(gate.raw(), "a user event", &bench, &findings);
-    gate.open();
-    check_unavailable(gate.raw(), "a user event that has ended", &bench, &findings);
+    let event = if kind.is_some() { event.raw() } else { gate.raw() };
+    for query in names(&bench) {
+        let code = Subject::Profile(event).bytes(query.value).err().unwrap_or(CL_SUCCESS);
+        let call = format_args!("clGetEventProfilingInfo({}) of {of}", query.name);
+        let is_right = code == CL_PROFILING_INFO_NOT_AVAILABLE;
+        findings.check(is_right, call, "CL_PROFILING_INFO_NOT_AVAILABLE (5.14)", code_name(code));
+    }
 }
 
 #[rstest]

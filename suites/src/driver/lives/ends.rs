@@ -1,137 +1,88 @@
 //! Destructor callbacks, and objects that keep others.
 
-use clmatrix::cl3::command_queue::CL_QUEUE_CONTEXT;
-use clmatrix::cl3::context::*;
-use clmatrix::cl3::event::*;
-use clmatrix::cl3::kernel::*;
-use clmatrix::cl3::memory::*;
-use clmatrix::cl3::program::*;
-use clmatrix_harness::skip;
+use clmatrix::cl3::{context::*, memory::*};
 
-use super::super::bench::no_image;
-use super::super::callback::of_end;
+use super::super::{bench::no_image, callback::of_end};
 use super::*;
 
-/// The kinds of memory objects.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Memory {
-    Buffer(cl_mem_flags),
-    OfSvm,
-    SubBuffer,
-    Image(cl_mem_object_type),
-    Pipe,
+/// Creates a memory object, which uses a buffer if it is a part of one.
+type Create = fn(&Bench, cl_mem) -> Object;
+
+fn part(bench: &Bench, whole: cl_mem) -> Object {
+    bench.sub_buffer(whole, CL_MEM_READ_WRITE, 0, SIZE)
 }
 
-/// Creates a memory object, of a buffer where it needs one. Skips the test if the device lacks the kind.
-fn create(bench: &Bench, memory: Memory, whole: cl_mem) -> Object {
-    let (context, null, flags) = (bench.context, ptr::null_mut(), CL_MEM_READ_WRITE);
-    let buffer = |flags, host| {
-        // SAFETY: context and host memory are valid, and the memory outlives the buffer.
-        unsafe { created!(clCreateBuffer(context, flags, SIZE, host)) }
-    };
-    let pipes = || Subject::Device(bench.device).value::<u32>(named!(CL_DEVICE_MAX_PIPE_ARGS));
-    let raw = match memory {
-        Memory::Buffer(CL_MEM_USE_HOST_PTR) => buffer(CL_MEM_USE_HOST_PTR, bench.new_host(SIZE)),
-        Memory::Buffer(flags) => buffer(flags, null),
-        Memory::OfSvm if bench.has_svm() => buffer(CL_MEM_USE_HOST_PTR, bench.new_svm(SIZE)),
-        Memory::SubBuffer => return bench.sub_buffer(whole, flags, 0, SIZE),
-        Memory::Image(image_type) if bench.has_images => {
-            let shape = cl_image_desc {
-                image_type,
-                image_width: 8,
-                image_height: if image_type == CL_MEM_OBJECT_IMAGE2D { 8 } else { 0 },
-                buffer: if image_type == CL_MEM_OBJECT_IMAGE1D_BUFFER { whole } else { null },
-                ..no_image()
-            };
-            let (image_channel_order, image_channel_data_type) = (CL_RGBA, CL_UNSIGNED_INT8);
-            let format = cl_image_format { image_channel_order, image_channel_data_type };
-            let (format, shape) = (&raw const format, &raw const shape);
-            // SAFETY: context and buffer are valid.
-            unsafe { created!(clCreateImage(context, flags, format, shape, null)) }
-        }
-        // SAFETY: the context is valid.
-        Memory::Pipe if bench.is(2, 0) && pipes() > 0 => unsafe {
-            created!(clCreatePipe(context, flags, 4, 16, ptr::null()))
-        },
-        _ => skip!("the device lacks this kind of memory object"),
-    };
-    // SAFETY: each of the calls creates a reference.
-    unsafe { Object::new(Class::Memory, raw) }
+fn of_host(bench: &Bench, host: *mut c_void) -> Object {
+    let (context, flags) = (bench.context, CL_MEM_USE_HOST_PTR);
+    // SAFETY: the host memory has the bytes, and outlives the buffer; the call creates a reference.
+    unsafe { Object::new(Class::Memory, created!(clCreateBuffer(context, flags, SIZE, host))) }
+}
+
+fn image(bench: &Bench, _: cl_mem) -> Object {
+    bench.requires(Kind::FillImage);
+    bench.new_image(CL_MEM_READ_WRITE)
+}
+
+fn image_of_buffer(bench: &Bench, whole: cl_mem) -> Object {
+    bench.requires(Kind::FillImage);
+    let (image_type, context) = (CL_MEM_OBJECT_IMAGE1D_BUFFER, bench.context);
+    let shape = cl_image_desc { image_type, image_width: 8, buffer: whole, ..no_image() };
+    let (image_channel_order, image_channel_data_type) = (CL_RGBA, CL_UNSIGNED_INT8);
+    let format = cl_image_format { image_channel_order, image_channel_data_type };
+    let (format, shape) = (&raw const format, &raw const shape);
+    // SAFETY: context and buffer are valid; the call creates a reference.
+    unsafe {
+        let raw = created!(clCreateImage(context, 0, format, shape, ptr::null_mut()));
+        Object::new(Class::Memory, raw)
+    }
 }
 
 /// Checks that callbacks for the end of an object are called once each, the last one first.
-fn check_ends(
-    set: &[UserData],
-    of: *mut c_void,
-    (call, section): (&str, &str),
-    (bench, findings): (&Bench, &Findings),
-) {
-    UserData::wait(bench, set);
-    let rule = format_args!("one call, with the object {of:?}, when it ends ({section})");
-    for data in set {
-        data.check_once(findings, |call| call == [of as usize], call, rule);
-    }
-    let order: Vec<_> = set.iter().map(|data| data.position()).collect();
-    let rule = format_args!("the callbacks are called from the last to the first ({section})");
+fn check_ends(set: &[Callback], call: &str, bench: &Bench, findings: &Findings) {
+    Callback::check_all(set, bench, findings);
+    let order: Vec<_> = set.iter().map(Callback::position).collect();
     let is_reverse = order.is_sorted_by(|first, second| first > second);
+    let rule = "the callbacks are called from the last to the first (4.4, 5.5.1)";
     findings.check(is_reverse, call, rule, format_args!("called at {order:?}"));
 }
 
 #[rstest]
-#[case::buffer(Memory::Buffer(CL_MEM_READ_WRITE))]
-#[case::host_pointer(Memory::Buffer(CL_MEM_USE_HOST_PTR))]
-#[case::host_memory(Memory::Buffer(CL_MEM_ALLOC_HOST_PTR))]
-#[case::svm(Memory::OfSvm)]
-#[case::sub_buffer(Memory::SubBuffer)]
-#[case::image_1d(Memory::Image(CL_MEM_OBJECT_IMAGE1D))]
-#[case::image_1d_buffer(Memory::Image(CL_MEM_OBJECT_IMAGE1D_BUFFER))]
-#[case::image_2d(Memory::Image(CL_MEM_OBJECT_IMAGE2D))]
-#[case::pipe(Memory::Pipe)]
+#[case::buffer(|bench: &Bench, _| bench.new_buffer(CL_MEM_READ_WRITE, SIZE))]
+#[case::host_memory(|bench: &Bench, _| bench.new_buffer(CL_MEM_ALLOC_HOST_PTR, SIZE))]
+#[case::host_pointer(|bench: &Bench, _| of_host(bench, bench.new_host(SIZE)))]
+#[case::sub_buffer(part)]
+#[case::image_1d_buffer(image_of_buffer)]
+#[case::image_2d(image)]
 #[clmatrix_harness::test]
-fn destructors_are_called_in_reverse_order(bench: Bench, #[case] memory: Memory) {
+fn destructors_are_called_in_reverse_order(bench: Bench, #[case] create: Create) {
     let findings = Findings::default();
     let whole = bench.keep(bench.new_buffer(CL_MEM_READ_WRITE, SIZE));
-    let object = create(&bench, memory, whole);
-    let raw = object.raw();
-    let set = [(); 3].map(|()| UserData::of_the_end_of(raw));
-    let call = "clSetMemObjectDestructorCallback";
+    let object = create(&bench, whole);
+    let (raw, call) = (object.raw(), "clSetMemObjectDestructorCallback");
+    let set = [(); 3].map(|()| Callback::of_memory(raw, call));
     for reference in [object, retained(raw), retained(raw)] {
-        set[0].check_none(&findings, call, "no call before the last reference is released (5.5.1)");
+        set[0].check_none("before the last reference is released", &findings);
         reference.release();
     }
-    check_ends(&set, raw, (call, "5.5.1"), (&bench, &findings));
+    check_ends(&set, call, &bench, &findings);
 }
 
 #[rstest]
-#[case::sub_buffer(Memory::SubBuffer)]
-#[case::image(Memory::Image(CL_MEM_OBJECT_IMAGE1D_BUFFER))]
+#[case::sub_buffer(part)]
+#[case::image(image_of_buffer)]
 #[clmatrix_harness::test]
-fn a_part_keeps_its_buffer(bench: Bench, #[case] memory: Memory) {
+fn a_part_keeps_its_buffer(bench: Bench, #[case] create: Create) {
     let findings = Findings::default();
     let whole = bench.new_buffer(CL_MEM_READ_WRITE, 2 * SIZE);
-    let (raw, end) = (whole.raw(), UserData::of_the_end_of(whole.raw()));
-    let [first, part] = [(); 2].map(|()| create(&bench, memory, raw));
+    let call = "clReleaseMemObject of a sub-buffer or an image, and of its buffer";
+    let end = [Callback::of_memory(whole.raw(), call)];
+    let [first, part] = [(); 2].map(|()| create(&bench, whole.raw()));
     first.release();
-    let call = "clReleaseMemObject of a sub-buffer or an image of a buffer";
-    end.check_none(
-        &findings,
-        call,
-        "no destructor callback of the buffer, which is in use (5.5.1)",
-    );
+    end[0].check_none("of the buffer, which is in use", &findings);
     whole.release();
-    let call = "clReleaseMemObject of a buffer with a sub-buffer or an image";
-    end.check_none(&findings, call, "it is not deleted before its parts (5.3.1, 5.5.1)");
-    if memory == Memory::SubBuffer {
-        let mut operands = Operands { buffers: [part.raw(); 2], ..bench.operands(&[]) };
-        Kind::FillBuffer.enqueue_without_event(&mut operands, Call::on(bench.queue));
-        let found: Vec<[u8; 4]> = bench.contents_of(part.raw(), SIZE / 4);
-        let wrong = found.into_iter().find(|found| *found != FILL);
-        let call = "clEnqueueFillBuffer of a sub-buffer of a released buffer";
-        let rule = format_args!("writes {FILL:x?} (5.5.1)");
-        findings.check(wrong.is_none(), call, rule, format_args!("{wrong:x?}"));
-    }
+    end[0].check_none("of the buffer before its last part is released", &findings);
     part.release();
-    check_ends(&[end], raw, (call, "5.5.1"), (&bench, &findings));
+    Callback::check_all(&end, &bench, &findings);
 }
 
 #[rstest]
@@ -140,65 +91,44 @@ fn a_kernel_does_not_keep_its_arguments(bench: Bench) {
     let findings = Findings::default();
     let kernel = bench.operands(&[Kind::Kernel]).kernel;
     let buffer = bench.new_buffer(CL_MEM_READ_WRITE, SIZE);
-    let (raw, end) = (buffer.raw(), UserData::of_the_end_of(buffer.raw()));
-    set_arguments(kernel, &[raw]);
-    buffer.release();
     let call = "clReleaseMemObject of an argument of a kernel, which holds no reference (5.9.2)";
-    check_ends(&[end], raw, (call, "5.5.1"), (&bench, &findings));
+    let end = Callback::of_memory(buffer.raw(), call);
+    set_arguments(kernel, &[buffer.raw()]);
+    buffer.release();
+    Callback::check_all(&[end], &bench, &findings);
 }
 
 #[rstest]
-#[case::buffer(Class::Memory, Subject::Memory, named!(CL_MEM_CONTEXT))]
-#[case::queue(Class::Queue, Subject::Queue, named!(CL_QUEUE_CONTEXT))]
-#[case::program(Class::Program, Subject::Program, named!(CL_PROGRAM_CONTEXT))]
-#[case::kernel(Class::Kernel, Subject::Kernel, named!(CL_KERNEL_CONTEXT))]
-#[case::user_event(Class::Event, Subject::Event, named!(CL_EVENT_CONTEXT))]
+#[case::buffer(Class::Memory)]
+#[case::queue(Class::Queue)]
+#[case::user_event(Class::Event)]
 #[clmatrix_harness::test(own_worker)]
-fn an_object_keeps_its_context(
-    bench: Bench,
-    #[case] class: Class,
-    #[case] subject: fn(*mut c_void) -> Subject,
-    #[case] query: Named<u32>,
-) {
-    let findings = Findings::default();
-    let (device, mut text, null) = (bench.device, c"kernel void k() {}".as_ptr(), ptr::null_mut());
-    // SAFETY: device and text are valid; each call creates a reference.
+fn an_object_keeps_its_context(bench: Bench, #[case] class: Class) {
+    let (findings, device, null) = (Findings::default(), bench.device, ptr::null_mut());
+    // SAFETY: the device is valid; each call creates a reference.
     let (context, object) = unsafe {
         let raw = created!(clCreateContext(ptr::null(), 1, &raw const device, None, null));
         let object = match class {
             Class::Memory => created!(clCreateBuffer(raw, 0, SIZE, null)),
             Class::Queue => created!(clCreateCommandQueue(raw, device, 0)),
-            Class::Event => created!(clCreateUserEvent(raw)),
-            _ => created!(clCreateProgramWithSource(raw, 1, &raw mut text, ptr::null())),
+            _ => created!(clCreateUserEvent(raw)),
         };
-        let context = Object::new(Class::Context, raw);
-        if class == Class::Kernel {
-            let program = Object::new(Class::Program, object);
-            ok!(clBuildProgram(object, 1, &raw const device, ptr::null(), None, null));
-            (context, bench.new_kernel(&program, "k"))
-        } else {
-            (context, Object::new(class, object))
-        }
+        (Object::new(Class::Context, raw), Object::new(class, object))
     };
-    let raw = context.raw();
-    let set: Vec<_> = (0..2).filter(|_| bench.is(3, 0)).map(|_| UserData::new()).collect();
-    for data in &set {
+    let (raw, call) =
+        (context.raw(), format!("clReleaseContext before an object of it: {class:?}"));
+    let callback = |_| Callback::new(&call, "4.4", &[raw as usize]);
+    let set: Vec<_> = (0..2).filter(|_| bench.is(3, 0)).map(callback).collect();
+    for callback in &set {
         // SAFETY: the context is valid, and the callback uses its arguments as numbers.
-        unsafe { ok!(clSetContextDestructorCallback(raw, Some(of_end), data.pointer())) };
+        unsafe { ok!(clSetContextDestructorCallback(raw, Some(of_end), callback.data())) };
     }
     context.release();
-    let program = if class == Class::Kernel { " and clReleaseProgram" } else { "" };
-    let call = format!("clReleaseContext{program} before an object with {}", query.name);
-    for data in &set {
-        data.check_none(&findings, &call, "the context is not deleted before the object (4.4)");
-    }
-    let found = subject(object.raw()).handle(query);
-    let rule = format_args!("{} is the context {raw:?} (4.4)", query.name);
-    findings.check(found == raw, &call, rule, format_args!("{found:?}"));
+    set.iter().for_each(|callback| callback.check_none("before the object is released", &findings));
     let devices: u32 = Subject::Context(raw).value(named!(CL_CONTEXT_NUM_DEVICES));
     findings.check(devices == 1, &call, "CL_CONTEXT_NUM_DEVICES is 1 (4.4)", devices);
     object.release();
-    check_ends(&set, raw, (&call, "4.4"), (&bench, &findings));
+    check_ends(&set, &call, &bench, &findings);
 }
 
 /// Sets arguments of a kernel, which are objects.
@@ -236,8 +166,7 @@ fn a_launch_keeps_its_program_and_sampler(bench: Bench) {
     kernel.release();
     sampler.release();
     // These take the place of a sampler that has been freed.
-    let border = || bench.sampler(false, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST);
-    let _others = [(); 4].map(|()| border());
+    let _others = [(); 4].map(|()| bench.sampler(false, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST));
     drop(hold);
     finish(queue);
     let found = bench.contents_of::<u8>(to.raw(), 1)[0];

@@ -11,8 +11,8 @@ use clmatrix::cl3::device::*;
 use clmatrix::cl3::types::cl_mem;
 
 use super::api::enqueued;
-use super::callback::UserData;
-use super::events::{check_complete, finish, wait};
+use super::callback::Callback;
+use super::events::{finish, wait};
 use super::prelude::*;
 
 /// Keeps the later commands of an in-order queue waiting for a native kernel until it is dropped: OpenCL
@@ -25,10 +25,7 @@ static IS_OVER: AtomicBool = AtomicBool::new(false);
 
 /// The native kernel. It gives up after 2 s, so that a driver that runs it within a call does not hang.
 unsafe extern "C" fn wait_for_hold(_: *mut c_void) {
-    for _ in 0..2000 {
-        if IS_OVER.load(Ordering::SeqCst) {
-            break;
-        }
+    for _ in (0..2000).take_while(|_| !IS_OVER.load(Ordering::SeqCst)) {
         thread::sleep(Duration::from_millis(1));
     }
 }
@@ -39,19 +36,12 @@ impl Hold {
         IS_OVER.store(false, Ordering::SeqCst);
         let query = named!(CL_DEVICE_EXECUTION_CAPABILITIES);
         if Subject::Device(bench.device).value::<u64>(query) & CL_EXEC_NATIVE_KERNEL != 0 {
-            let (mut argument, function, none) = (0_u64, Some(wait_for_hold as _), ptr::null());
+            let (function, none, nulls) = (Some(wait_for_hold as _), ptr::null(), ptr::null_mut());
+            let mut argument = 0_u64;
             let argument = (&raw mut argument).cast();
             // SAFETY: the queue is valid, and the driver copies the argument.
             unsafe {
-                enqueued!(clEnqueueNativeKernel(
-                    queue,
-                    function,
-                    argument,
-                    8,
-                    0,
-                    none,
-                    ptr::null_mut()
-                ));
+                enqueued!(clEnqueueNativeKernel(queue, function, argument, 8, 0, none, nulls));
             }
         }
         Self

@@ -1,7 +1,5 @@
-//! Commands that a closed gate holds, and calls that wait for them.
+//! Commands that a closed gate holds.
 
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -34,19 +32,37 @@ pub struct Held {
     pub event: Object,
     /// The event of a command that ends before this one.
     pub earlier: Option<*mut c_void>,
+    /// The bytes, which this command is the last one to change.
+    pub work: Option<Work>,
+    /// The last status that the test has seen.
+    pub last: cl_int,
 }
 
-/// Returns whether the command has ended. Adds a finding if it has ended before the earlier ones.
-fn has_ended(Held { call, rule, event, earlier }: &Held, findings: &Findings) -> bool {
-    let found = status(event.raw());
-    let earlier = earlier.map_or(CL_COMPLETE, status);
-    if found <= CL_COMPLETE {
-        let answer = format!("it has ended while the one before it is {}", status_name(earlier));
-        findings.check(earlier <= CL_COMPLETE, call, rule, answer);
+impl Held {
+    /// Returns whether the command has ended, and checks its status, also against that of the earlier one.
+    fn has_ended(&mut self, findings: &Findings) -> bool {
+        let Self { call, rule, event, earlier, last, .. } = self;
+        if *last > CL_COMPLETE {
+            let (before, found) = (*last, status(event.raw()));
+            let rule_of_status = format_args!(
+                "{} is followed by the next ones, to CL_COMPLETE (5.11)",
+                status_name(before)
+            );
+            findings.check(
+                (0..=before).contains(&found),
+                &call,
+                rule_of_status,
+                status_name(found),
+            );
+            let earlier = earlier.map_or(CL_COMPLETE, status);
+            let is_early = found <= CL_COMPLETE && earlier > CL_COMPLETE;
+            let answer =
+                format_args!("it has ended while the one before it is {}", status_name(earlier));
+            findings.check(!is_early, &call, rule, answer);
+            *last = found;
+        }
+        *last <= CL_COMPLETE
     }
-    let answer = format_args!("the status is {} in the end", status_name(found));
-    findings.check(found >= CL_COMPLETE, call, "the status is CL_COMPLETE (5.11)", answer);
-    found <= CL_COMPLETE
 }
 
 /// A test in which all commands wait for one gate. The findings are told after the gate has opened.
@@ -56,10 +72,7 @@ pub struct Stage<'a> {
     pub gate: Gate,
     /// The event of a command that has ended.
     pub ended: Object,
-    pub queues: Vec<*mut c_void>,
     pub held: Vec<Held>,
-    /// The commands, with their names and the rule of their order.
-    pub works: Vec<(Work, String, &'static str)>,
 }
 
 impl<'a> Stage<'a> {
@@ -67,84 +80,74 @@ impl<'a> Stage<'a> {
         let ended = Kind::Marker.enqueue(&mut bench.operands(&[]), Call::on(bench.queue));
         finish(bench.queue);
         let (findings, gate) = (Findings::default(), Gate::closed(bench.context));
-        Self { bench, findings, gate, ended, queues: vec![], held: vec![], works: vec![] }
+        Self { bench, findings, gate, ended, held: vec![] }
     }
 
-    /// Creates an in-order queue.
-    pub fn new_queue(&mut self) -> *mut c_void {
-        self.queues.push(self.bench.new_queue(0));
-        self.queues[self.queues.len() - 1]
+    /// Adds a command, with its name, the rule that makes it wait, and its event.
+    pub fn add(&mut self, call: String, rule: &'static str, event: Object) -> &mut Held {
+        self.held.push(Held { call, rule, event, earlier: None, work: None, last: CL_QUEUED });
+        self.held.last_mut().expect("a command")
     }
 
-    /// Enqueues a command, which the wait list holds, on a queue of its own, and returns its event.
-    pub fn hold(&mut self, kind: Kind, list: &[*mut c_void], with: &str) -> *mut c_void {
-        let mut work = Work::new(self.bench, &[kind]).expect("one command");
-        let event = work.enqueue(0, Call::on(self.new_queue()).after(list));
-        let (raw, call) = (event.raw(), format!("{} with {with}", work.name));
-        self.held.push(Held { call: call.clone(), rule: WAITS, event, earlier: None });
-        self.works.push((work, call, WAITS));
-        raw
+    /// Enqueues a command, which the wait list holds, on a queue of its own.
+    pub fn hold(&mut self, kind: Kind, list: &[*mut c_void], with: &str) {
+        let mut work = Work::new(self.bench, &[kind]);
+        let event = work.enqueue(0, Call::on(self.bench.new_queue(0)).after(list));
+        let call = format!("{} with {with}", work.name);
+        self.add(call, WAITS, event).work = Some(work);
     }
 
     /// Flushes the queues, checks that the commands are held, opens the gate, and checks that they end in
     /// order and leave the right bytes.
-    pub fn play(self) {
-        let Self { findings, gate, ended: _ended, queues, held, mut works, .. } = self;
-        let queues: Vec<usize> = queues.iter().map(|queue| *queue as usize).collect();
-        let (findings, held, all) = (&findings, &held, &works);
-        let left = thread::scope(move |scope| {
+    pub fn play(mut self) {
+        let queues: Vec<_> = self.bench.queues().iter().map(|queue| *queue as usize).collect();
+        thread::scope(|scope| {
             scope.spawn(move || {
-                for queue in queues {
-                    // Oclgrind's clFlush returns when the gate is open (OCLGRIND-2).
-                    // SAFETY: the queue is valid.
-                    unsafe { ok!(clFlush(queue as *mut c_void)) };
-                }
+                // Oclgrind's clFlush returns when the gate is open (OCLGRIND-2).
+                queues.into_iter().for_each(|queue| flush(queue as *mut c_void));
             });
             thread::sleep(A_MOMENT);
-            for Held { call, rule, event, .. } in held {
-                let found = status(event.raw());
-                let answer = format!("it is {} while a user event holds all", status_name(found));
-                findings.check(found > CL_COMPLETE, call, rule, answer);
+            for held in &mut self.held {
+                held.has_ended(&self.findings);
+                let Held { call, rule, work, last, .. } = held;
+                let answer = format!("it is {} while a user event holds all", status_name(*last));
+                self.findings.check(*last >= CL_SUBMITTED, &call, &rule, answer);
+                work.iter().for_each(|work| work.check_unread((&self.findings, call, rule)));
             }
-            all.iter().for_each(|(work, call, rule)| work.check_unread((findings, call, rule)));
-            // Dropped here, too, if a query panics.
-            gate.open();
-            let mut left: Vec<_> = held.iter().collect();
-            eventually(|| {
-                left.retain(|held| !has_ended(held, findings));
-                left.is_empty()
-            });
-            left
+            self.gate.open();
         });
-        for Held { call, .. } in &left {
-            let rule = "it ends after what it waits for has ended (3.2)";
-            findings.add(call, rule, "it has not ended within 5 s");
+        self.end();
+    }
+
+    /// Checks that all commands had ended when a call returned, and the bytes.
+    pub fn end_after(self, (call, rule): (&str, &str), was_open: bool) {
+        let answer = "it returned while a user event held a command";
+        self.findings.check(was_open, call, rule, answer);
+        for held in self.held.iter().filter(|_| was_open) {
+            let found = status(held.event.raw());
+            let answer = format!("a command has the status {} then", status_name(found));
+            self.findings.check(found == CL_COMPLETE, call, rule, answer);
         }
-        for (work, call, rule) in works.iter_mut().filter(|_| left.is_empty()) {
-            work.check((findings, call, rule));
+        self.end();
+    }
+
+    /// Opens the gate, and checks that the commands end and leave the right bytes.
+    fn end(mut self) {
+        let (findings, held) = (&self.findings, &mut self.held);
+        self.gate.open();
+        eventually(|| held.iter_mut().fold(true, |all, held| held.has_ended(findings) && all));
+        for Held { call, rule, work, last, .. } in held {
+            let ends = "it ends after what it waits for has ended (3.2)";
+            findings.check(*last <= CL_COMPLETE, &call, ends, "it has not ended within 5 s");
+            for work in work.iter_mut().filter(|_| *last <= CL_COMPLETE) {
+                work.check((findings, call, rule));
+            }
         }
     }
 }
 
-/// True if a call returned when all gates were open, and the gates.
-pub type Opened = (bool, Vec<Gate>);
-
-/// Makes a call while another thread opens the gates one after the other, beginning at this time, unless the call has
-/// returned. Returns whether all were open when the call returned, and the gates.
-pub fn meanwhile<T>(gates: Vec<Gate>, at: Duration, call: impl FnOnce() -> T) -> (T, Opened) {
-    let (is_open, (returned, waits)) = (&AtomicBool::new(false), mpsc::channel());
-    thread::scope(|scope| {
-        let opener = scope.spawn(move || {
-            let has_returned = waits.recv_timeout(at).is_ok();
-            for (n, gate) in gates.iter().enumerate().filter(|_| !has_returned) {
-                is_open.store(n + 1 == gates.len(), SeqCst);
-                gate.open();
-                thread::sleep(A_MOMENT / 4);
-            }
-            gates
-        });
-        let (result, was_open) = (call(), is_open.load(SeqCst));
-        _ = returned.send(());
-        (result, (was_open, opener.join().expect("the thread ends")))
-    })
+/// Calls clFlush.
+pub fn flush(queue: *mut c_void) {
+    // SAFETY: the queue is valid.
+    unsafe { ok!(clFlush(queue)) };
 }
