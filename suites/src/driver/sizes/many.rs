@@ -1,4 +1,4 @@
-//! Many commands at once, many objects, and the same call several times.
+//! Many commands at once, and the same call several times.
 
 use clmatrix::cl3::device::CL_DEVICE_TYPE;
 use clmatrix::cl3::event::{CL_COMPLETE, CL_EVENT_COMMAND_EXECUTION_STATUS};
@@ -7,30 +7,22 @@ use clmatrix::cl3::types::{CL_FALSE, cl_int};
 
 use crate::driver::api::enqueued;
 use crate::driver::memory::commands::set_argument;
-use crate::driver::memory::operand::{check, touch};
-use crate::driver::memory::target::Target;
+use crate::driver::memory::model::{check, touch};
+use crate::driver::memory::target::{PLAIN, Target};
 use crate::driver::prelude::*;
 
-/// Kernels that add a number to a counter, write numbers to words of their own, and add one to bytes.
+/// Kernels that add a number to a counter, and one to bytes.
 const SOURCE: &str = "
     kernel void add(global uint *counter, uint n) { counter[0] += n; }
-    kernel void set(global uint *words, uint at, uint word) { words[at] = word; }
     kernel void next(global uchar *bytes, uint at) { bytes[at + get_global_id(0)] += 1; }";
 
 static ONE: usize = 1;
 
 /// How many commands are in flight: a simulator, which says that it is a device of every type, gets fewer.
 fn in_flight(bench: &Bench, most: usize) -> usize {
-    let all_types = 0xf;
+    const ALL_TYPES: u64 = 0xf;
     let types: u64 = Subject::Device(bench.device).value(named!(CL_DEVICE_TYPE));
-    if types & all_types == all_types { most / 10 } else { most }
-}
-
-/// Fills words of a buffer.
-fn fill(queue: *mut c_void, buffer: *mut c_void, word: u32, [at, count]: [usize; 2]) {
-    let pattern = ptr::from_ref(&word).cast();
-    // SAFETY: the buffer has the words.
-    unsafe { enqueued!(clEnqueueFillBuffer(queue, buffer, pattern, 4, 4 * at, 4 * count)) };
+    if types & ALL_TYPES == ALL_TYPES { most / 10 } else { most }
 }
 
 /// Enqueues kernels with so many work groups of one work item: a driver compiles a kernel for each size of groups.
@@ -52,7 +44,7 @@ fn close(bench: &Bench) -> Gate {
 #[rstest]
 #[clmatrix_harness::test]
 fn launches_in_flight_run_once_each(bench: Bench) {
-    let (findings, count) = (Findings::default(), in_flight(&bench, 4100) as u32);
+    let (findings, count) = (Findings::default(), in_flight(&bench, 5000) as u32);
     let (kernel, counter) =
         (bench.new_kernel(&bench.build(SOURCE, ""), "add"), bench.buffer_of(&[0_u32]));
     set_argument(kernel.raw(), 0, &counter.raw());
@@ -111,50 +103,6 @@ fn transfers_in_flight_move_their_own_bytes(bench: Bench) {
     }
 }
 
-#[rstest]
-#[case::sub_buffers("clCreateSubBuffer", 100)]
-#[case::queues("clCreateCommandQueue", 50)]
-#[case::kernels("clCreateKernel", 200)]
-#[clmatrix_harness::test]
-fn many_objects_are_used_at_once(bench: Bench, #[case] call: &str, #[case] count: usize) {
-    let (findings, queue, size) = (Findings::default(), bench.queue, bench.alignment().max(4));
-    let whole = bench.keep(bench.new_buffer(CL_MEM_READ_WRITE, size * count));
-    let program = (call == "clCreateKernel").then(|| bench.build(SOURCE, ""));
-    let (word, at) = (|n: usize| 3 * n as u32 + 1, |n: usize| n * size / 4);
-    let all: Vec<_> = (0..count)
-        .map(|n| match (call, &program) {
-            (_, Some(program)) => {
-                let kernel = bench.new_kernel(program, "set");
-                set_argument(kernel.raw(), 0, &whole);
-                set_argument(kernel.raw(), 1, &(at(n) as u32));
-                set_argument(kernel.raw(), 2, &word(n));
-                bench.keep(kernel)
-            }
-            ("clCreateCommandQueue", _) => bench.new_queue(0),
-            _ => bench.keep(bench.sub_buffer(whole, 0, n * size, size)),
-        })
-        .collect();
-    for (n, object) in all.iter().enumerate() {
-        if program.is_some() {
-            launch(queue, *object, 1, ptr::null_mut());
-        } else if call == "clCreateCommandQueue" {
-            fill(*object, whole, word(n), [at(n), 1]);
-        } else {
-            fill(queue, *object, word(n), [0, 1]);
-        }
-    }
-    if call == "clCreateCommandQueue" {
-        // SAFETY: the queues are valid.
-        all.iter().for_each(|queue| unsafe { ok!(clFinish(*queue)) });
-    }
-    let words = bench.contents_of::<u32>(whole, size * count / 4);
-    if let Some(n) = (0..count).find(|n| word(*n) != words[at(*n)]) {
-        let call = format_args!("{count} objects of {call}, each of which writes its own number");
-        let rule = format_args!("object {n} writes {} (5.1, 5.2.1, 5.9)", word(n));
-        findings.add(call, rule, words[at(n)]);
-    }
-}
-
 /// Adds one to bytes several times, with other bytes each time.
 fn launches(target: &Target<'_>, model: &mut [u8]) -> Result<(), String> {
     let bench = target.bench;
@@ -173,18 +121,20 @@ fn maps(target: &Target<'_>, model: &mut [u8]) -> Result<(), String> {
     [5..705, 5..705, 5..706, 5..705].into_iter().try_for_each(|range| {
         let flags = named!(CL_MAP_READ | CL_MAP_WRITE);
         let map = target.map(flags, range.clone())?;
-        touch(flags.value, map.2, &mut model[range])?;
-        map.unmap()
+        touch(flags.value, map, &mut model[range])?;
+        target.unmap(map)
     })
 }
 
 /// Creates the same sub-buffer several times, and fills it.
 fn sub_buffers(target: &Target<'_>, model: &mut [u8]) -> Result<(), String> {
     let (bench, at, mut all) = (target.bench, target.bench.alignment(), vec![]);
-    for word in [0x0101_0101, 0x0202_0202, 0x0303_0303] {
+    for byte in 1..=3_u8 {
         let sub = bench.sub_buffer(target.raw(), 0, at, 77);
-        model[at..at + 72].fill(word as u8);
-        fill(bench.queue, sub.raw(), word, [0, 18]);
+        model[at..at + 76].fill(byte);
+        let (queue, raw, pattern) = (bench.queue, sub.raw(), (&raw const byte).cast());
+        // SAFETY: the sub-buffer has the bytes.
+        unsafe { enqueued!(clEnqueueFillBuffer(queue, raw, pattern, 1, 0, 76)) };
         all.push(sub);
     }
     // SAFETY: the queue is valid.
@@ -204,7 +154,7 @@ fn a_call_works_several_times(
     #[case] call: &str,
     #[case] steps: fn(&Target<'_>, &mut [u8]) -> Result<(), String>,
 ) {
-    let (findings, target) = (Findings::default(), Target::plain(&bench, 2048));
+    let (findings, target) = (Findings::default(), Target::whole(&bench, PLAIN, 2048));
     if let Err(answer) = check([&target], |[model]| steps(&target, model)) {
         let rule = "each call does the same as the first one (5.2, 5.9.2)";
         findings.add(format_args!("{call}, several times on one buffer"), rule, answer);
