@@ -5,17 +5,9 @@ use std::ops::Range;
 use clmatrix::cl3::memory::*;
 use clmatrix::cl3::types::cl_map_flags;
 
-use super::model::{check, touch};
+use super::model::{MAP_FLAGS, check, touch};
 use super::target::*;
 use crate::driver::prelude::*;
-
-/// The flags of maps.
-pub const FLAGS: [Named<cl_map_flags>; 4] = [
-    named!(CL_MAP_READ),
-    named!(CL_MAP_WRITE),
-    named!(CL_MAP_READ | CL_MAP_WRITE),
-    named!(CL_MAP_WRITE_INVALIDATE_REGION),
-];
 
 /// Bytes that are mapped at once: none of them is in two ranges.
 #[expect(clippy::single_range_in_vec_init, reason = "each range is a map")]
@@ -49,9 +41,10 @@ fn maps_show_and_keep_bytes(bench: Bench, #[values(Part::Whole, Part::Sub)] part
     let findings = Findings::default();
     for memory in ALL.into_iter().filter(|memory| memory.is_on(&bench)) {
         let target = Target::new(&bench, memory, part, BYTES);
-        let disjoint = FLAGS.into_iter().flat_map(|flags| DISJOINT.map(|ranges| (flags, ranges)));
+        let disjoint =
+            MAP_FLAGS.into_iter().flat_map(|flags| DISJOINT.map(|ranges| (flags, ranges)));
         // Shared virtual memory is mapped once at a time.
-        let all = disjoint.chain([(FLAGS[0], OVERLAPPING)]);
+        let all = disjoint.chain([(MAP_FLAGS[0], OVERLAPPING)]);
         for (flags, ranges) in all.filter(|(_, ranges)| target.is_buffer() || ranges.len() == 1) {
             let (reads, writes) = (flags.value & CL_MAP_READ != 0, flags.value != CL_MAP_READ);
             if reads && target.has(UNREADABLE) || writes && target.has(UNWRITABLE) {

@@ -1,9 +1,10 @@
 //! Models of the bytes that commands use.
 
-use clmatrix::cl3::memory::{CL_MAP_READ, CL_MAP_WRITE_INVALIDATE_REGION};
+use clmatrix::cl3::memory::*;
 use clmatrix::cl3::types::cl_map_flags;
 
 use super::target::Target;
+use crate::driver::prelude::*;
 use crate::support::pattern::{bytes, copy_rows, same};
 
 /// Fills each operand with a pattern of its own, the first one with pattern 0. Runs a step, which does the same to a
@@ -18,6 +19,14 @@ pub fn check<const N: usize>(
     step(models.each_mut().map(Vec::as_mut_slice))?;
     operands.iter().zip(&models).try_for_each(|(operand, model)| operand.compare(model))
 }
+
+/// The flags of maps.
+pub const MAP_FLAGS: [Named<cl_map_flags>; 4] = [
+    named!(CL_MAP_READ),
+    named!(CL_MAP_WRITE),
+    named!(CL_MAP_READ | CL_MAP_WRITE),
+    named!(CL_MAP_WRITE_INVALIDATE_REGION),
+];
 
 /// Compares mapped bytes with their model if the flags say that they are current, and inverts both if the flags let
 /// the host write.
