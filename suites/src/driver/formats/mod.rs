@@ -61,6 +61,15 @@ impl Type {
         }
     }
 
+    /// The coordinates of the vector `p` in kernels.
+    fn coordinates(self) -> &'static str {
+        match self {
+            Self::OneD | Self::OfBuffer => "p.x",
+            Self::OneDArray | Self::TwoD => "p.xy",
+            Self::TwoDArray | Self::ThreeD => "p",
+        }
+    }
+
     fn whole(self) -> Region {
         Region { origin: [0; 3], size: self.row().2 }
     }

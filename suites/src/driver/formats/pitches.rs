@@ -42,10 +42,9 @@ per_type! {
         let findings = Findings::default();
         let kind = Kind::usual(&bench, of_type, CL_UNSIGNED_INT8);
         let [pixels, before] = [1, 100].map(|seed| kind.pattern(seed));
-        let regions = [of_type.whole(), of_type.part()];
-        let places = regions.map(|region| [with_gaps(kind), [0; 2]].map(|pitches| (region, pitches)));
-        for (flags, (region, pitches)) in places.into_iter().flatten().flat_map(|place| {
-            of_type.memory().iter().map(move |flags| (flags, place))
+        for (region, flags, pitches) in of_type.memory().iter().flat_map(|flags| {
+            let (whole, part, gaps) = (of_type.whole(), of_type.part(), with_gaps(kind));
+            [(whole, flags, gaps), (part, flags, gaps), (part, flags, [0; 2])]
         }) {
             let image = kind.with(flags.value, &before);
             let (mut spread, mut wanted) = (kind.spread(&pixels, region, pitches), before.clone());

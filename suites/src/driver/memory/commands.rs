@@ -62,15 +62,14 @@ impl Span {
 fn allows(command: Command, [from, to]: [&Target<'_>; 2]) -> bool {
     let is_by_host = from.is_buffer() != to.is_buffer();
     let is_on_svm = !from.is_buffer() && !to.is_buffer();
-    let is_refused = match command {
+    !match command {
         Line | HostBox if is_by_host => from.has(UNREADABLE) || to.has(UNWRITABLE),
         HostBox | CopyBox => is_on_svm,
         Kernel => from.has(CL_MEM_WRITE_ONLY) || to.has(CL_MEM_READ_ONLY),
         Invert => to.has(CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY),
         Migrate => is_on_svm && !to.bench.is(2, 1),
         Line | Fill => false,
-    };
-    !is_refused && to.memory != Memory::Static
+    }
 }
 
 /// Sets an argument to a handle or a number.
@@ -215,7 +214,7 @@ fn expect_all(findings: &Findings, target: &Target<'_>, commands: &[Command]) {
         findings.add(format_args!("clCreateBuffer of {}", target.name), rule, answer);
     }
     let peer = if target.is_buffer() { PLAIN } else { SVM_COARSE };
-    let hosts = [Memory::Host(0), Memory::Host(1), Memory::Static, Memory::Mapped, SVM_FINE];
+    let hosts = [Memory::Host(0), Memory::Host(1), Memory::Mapped, SVM_FINE];
     let hosts = hosts.into_iter().filter(|memory| memory.is_on(bench));
     let others = [peer].into_iter().chain(hosts);
     let others: Vec<_> = others.map(|memory| Target::whole(bench, memory, BYTES)).collect();

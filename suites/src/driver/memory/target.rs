@@ -11,7 +11,7 @@ use clmatrix_harness::skip;
 use super::model::touch;
 use crate::driver::api::{UNWRITTEN, accepted, enqueue, enqueued};
 use crate::driver::prelude::*;
-use crate::support::pattern::{bytes, same, word};
+use crate::support::pattern::{bytes, same};
 
 /// The bytes of the memory under test.
 pub const BYTES: usize = 599;
@@ -25,8 +25,6 @@ pub enum Memory {
     Svm(Named<cl_mem_flags>),
     /// Host memory that begins so many bytes behind the start of a page.
     Host(usize),
-    /// Data of the program, whose bytes are always those of pattern 0.
-    Static,
     /// Host memory that is a map of a buffer.
     Mapped,
 }
@@ -88,16 +86,6 @@ pub enum Part {
 /// Flags of memory that the host may not read, and not write.
 pub const UNREADABLE: cl_mem_flags = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS;
 pub const UNWRITABLE: cl_mem_flags = CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
-
-/// The first bytes of pattern 0.
-static CONSTANT: [u8; BYTES] = {
-    let (mut bytes, mut at) = ([0; BYTES], 0);
-    while at < BYTES {
-        bytes[at] = word((at / 4 % 19) as u32).to_le_bytes()[at % 4];
-        at += 1;
-    }
-    bytes
-};
 
 /// A buffer, or a pointer to other memory.
 enum Place {
@@ -166,9 +154,6 @@ impl<'a> Target<'a> {
                 let first = memory.wrapping_add(memory.align_offset(PAGE) + odd);
                 let name = format!("host memory {odd} bytes behind the start of a page");
                 (Place::Pointer(first.cast()), name)
-            }
-            Static => {
-                (Place::Pointer(CONSTANT.as_ptr().cast_mut().cast()), "static data".to_owned())
             }
             Mapped => {
                 let buffer = Self::whole(bench, PLAIN, size);
@@ -310,7 +295,6 @@ impl<'a> Target<'a> {
                 (Place::Pointer(to), Svm(_)) => {
                     enqueued!(clEnqueueSVMMemcpy(queue, CL_TRUE, *to, from.cast(), size));
                 }
-                (Place::Pointer(_), Static) => (),
                 (Place::Pointer(to), _) => ptr::copy(from, to.cast(), size),
             }
         }
