@@ -1,10 +1,10 @@
 //! Formats of pixels: which bits hold which component, and what they mean (5.3.1.1; OpenCL C 6.15.15
 //! and 8.3).
 
+use std::fmt;
+
 use clmatrix::cl3::memory::{CL_R, CL_SNORM_INT8};
 use half::f16;
-
-use crate::driver::prelude::Named;
 
 /// The orders of channels, by their values from CL_R on.
 const ORDERS: &str = "R A RG RA RGB RGBA BGRA ARGB INTENSITY LUMINANCE Rx RGx RGBx DEPTH DEPTH_STENCIL \
@@ -27,49 +27,48 @@ pub enum Class {
     Unsigned,
     Half,
     Float,
+    Other,
 }
 
-/// A format: an order and a type of channels.
-#[derive(Clone, Copy)]
+/// A format: an order and a type of channels, with the values of `cl_image_format`.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Format {
-    pub order: Named<u32>,
-    pub channel: Named<u32>,
+    pub values: [u32; 2],
+    pub order: &'static str,
+    pub channel: &'static str,
     pub class: Class,
     pub bytes: usize,
 }
 
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CL_{} CL_{}", self.order, self.channel)
+    }
+}
+
 impl Format {
-    /// The format with these values of `cl_image_format`, if these tests know its pixels.
-    pub fn of(constants: [u32; 2]) -> Option<Self> {
-        let [order, channel] = Self::names(constants);
-        let (order, channel) = (order?, channel?);
-        let (class, bits) = match channel.name.split_once("_INT").unwrap_or((channel.name, "")) {
+    /// The format with these values of `cl_image_format`.
+    pub fn of(values: [u32; 2]) -> Self {
+        let name = |names: &'static str, value: u32, first| {
+            names.split(' ').nth(value.wrapping_sub(first) as usize).unwrap_or("another")
+        };
+        let order = name(ORDERS, values[0], CL_R);
+        let channel = name(TYPES, values[1], CL_SNORM_INT8);
+        let (class, bits) = match channel.split_once("_INT").unwrap_or((channel, "")) {
             ("UNORM", bits @ ("8" | "16")) => (Class::Unorm, bits),
             ("SNORM", bits) => (Class::Snorm, bits),
             ("SIGNED", bits) => (Class::Signed, bits),
             ("UNSIGNED", bits) => (Class::Unsigned, bits),
             ("HALF_FLOAT", _) => (Class::Half, "16"),
             ("FLOAT", _) => (Class::Float, "32"),
-            _ => return None,
+            _ => (Class::Other, "8"),
         };
-        let format = Self { order, channel, class, bytes: bits.parse::<usize>().ok()? / 8 };
-        let is_known =
-            format.is_shared() || order.name.chars().all(|letter| "RGBA".contains(letter));
-        is_known.then_some(format)
+        Self { values, order, channel, class, bytes: bits.parse::<usize>().expect("bits") / 8 }
     }
 
-    /// The names of a format's values, without CL_.
-    fn names([order, channel]: [u32; 2]) -> [Option<Named<u32>>; 2] {
-        [(ORDERS, order, CL_R), (TYPES, channel, CL_SNORM_INT8)].map(|(names, value, first)| {
-            let name = names.split(' ').nth(value.checked_sub(first)? as usize)?;
-            Some(Named { name, value })
-        })
-    }
-
-    /// The names of a format's values.
-    pub fn name(constants: [u32; 2]) -> String {
-        let names = Self::names(constants).map(|named| named.map_or("another", |named| named.name));
-        format!("CL_{} CL_{}", names[0], names[1])
+    /// Returns whether these tests know the pixels.
+    pub fn is_known(&self) -> bool {
+        self.class != Class::Other && self.order.chars().all(|letter| "RGBA".contains(letter))
     }
 
     pub fn is_integer(&self) -> bool {
@@ -80,41 +79,27 @@ impl Format {
         matches!(self.class, Class::Unorm | Class::Snorm)
     }
 
-    /// Returns whether components share a channel.
-    pub fn is_shared(&self) -> bool {
-        ["INTENSITY", "LUMINANCE"].contains(&self.order.name)
-    }
-
     /// Returns whether this is one of few formats, of most classes and sizes, that devices have.
     pub fn is_usual(&self) -> bool {
         let channels = ["UNORM_INT8", "SIGNED_INT16", "UNSIGNED_INT32", "FLOAT"];
-        match self.order.name {
-            "RGBA" => channels.contains(&self.channel.name),
-            order => ["R", "BGRA"].contains(&order) && self.channel.name == channels[0],
+        match self.order {
+            "RGBA" => channels.contains(&self.channel),
+            order => ["R", "BGRA"].contains(&order) && self.channel == channels[0],
         }
-    }
-
-    /// The values of `cl_image_format`.
-    pub fn constants(&self) -> [u32; 2] {
-        [self.order.value, self.channel.value]
     }
 
     /// The components in the order of memory.
     pub fn components(&self) -> impl Iterator<Item = usize> {
-        let letters = if self.is_shared() { "R" } else { self.order.name };
-        letters.chars().map(|letter| "RGBA".find(letter).expect("a component"))
+        self.order.chars().filter_map(|letter| "RGBA".find(letter))
     }
 
     /// The bytes of a pixel (5.3.1.1).
     pub fn size(&self) -> usize {
-        self.components().count() * self.bytes
+        self.order.len() * self.bytes
     }
 
-    /// The bits of the channel that kernels read as a component (OpenCL C 6.15.15.7); without one, it is 0 or
-    /// 1.
+    /// The bits of a component; without a channel, kernels read 0 or 1 (OpenCL C 6.15.15.7).
     pub fn code(&self, pixel: &[u8], component: usize) -> Option<u32> {
-        let is_red = self.order.name == "INTENSITY" || self.is_shared() && component < 3;
-        let component = if is_red { 0 } else { component };
         let channel = self.components().position(|other| other == component)? * self.bytes;
         let bytes = pixel[channel..][..self.bytes].iter().rev();
         Some(bytes.fold(0, |code, byte| code << 8 | u32::from(*byte)))
@@ -150,28 +135,30 @@ impl Format {
             Class::Unorm => f64::from(code) / greatest,
             Class::Snorm => (signed / greatest).max(-1.0),
             Class::Signed => signed,
-            Class::Unsigned => f64::from(code),
             Class::Half => f16::from_bits(code as u16).into(),
             Class::Float => f32::from_bits(code).into(),
+            Class::Unsigned | Class::Other => f64::from(code),
         }
     }
 
     /// Returns whether the bits are those of `value` (OpenCL C 8.3); a normalized integer may be this step
     /// away.
     pub fn encodes(&self, code: u32, value: f64, step: f64) -> bool {
-        let (found, [least, greatest], near) =
-            (self.value(code), self.range(), f16::from_f64(value));
-        // To the nearest number, or towards zero.
-        let is_away = f64::from(near).abs() > value.abs();
-        let below = f16::from_bits(near.to_bits() - u16::from(is_away));
+        let (found, [least, greatest]) = (self.value(code), self.range());
         let (normal, rounded) = match self.class {
-            Class::Signed | Class::Unsigned => return found == value.clamp(least, greatest),
             Class::Unorm | Class::Snorm => {
                 let exact = value.clamp(least / greatest, 1.0);
                 return value.is_nan() || ((found - exact) * greatest).abs() <= step;
             }
-            Class::Half => (f16::MIN_POSITIVE.into(), [near.into(), below.into()]),
+            Class::Half => {
+                // To the nearest number, or towards zero.
+                let near = f16::from_f64(value);
+                let is_away = f64::from(near).abs() > value.abs();
+                let below = f16::from_bits(near.to_bits() - u16::from(is_away));
+                (f16::MIN_POSITIVE.into(), [near.into(), below.into()])
+            }
             Class::Float => (f64::from(f32::MIN_POSITIVE), [value; 2]),
+            _ => return found == value.clamp(least, greatest),
         };
         (value.is_nan() && found.is_nan())
             || (value != 0.0 && value.abs() < normal && found == 0.0)
@@ -182,10 +169,9 @@ impl Format {
     pub fn reads(&self, value: f64, wanted: f64) -> bool {
         // 1.5 units in the last place.
         let bound = if wanted.abs() == 1.0 { 0.0 } else { 1.8e-7 * wanted.abs() };
-        match self.is_normalized() {
-            true => (value - wanted).abs() <= bound,
-            false => value.to_bits() == wanted.to_bits() || (value.is_nan() && wanted.is_nan()),
-        }
+        (self.is_normalized() && (value - wanted).abs() <= bound)
+            || value.to_bits() == wanted.to_bits()
+            || (value.is_nan() && wanted.is_nan())
     }
 
     /// The bits of a colour in fills and kernels.

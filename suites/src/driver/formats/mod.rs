@@ -14,7 +14,9 @@ use clmatrix::cl3::types::{cl_image_desc, cl_mem_flags};
 
 use super::api::{UNWRITTEN, enqueued};
 use super::bench::no_image;
+use super::memory::model::{Side, move_box};
 use super::prelude::*;
+use crate::support::pattern::same;
 use format::Format;
 
 /// The types of images.
@@ -59,6 +61,15 @@ impl Type {
         }
     }
 
+    /// The coordinates of the vector `p` in kernels.
+    fn coordinates(self) -> &'static str {
+        match self {
+            Self::OneD | Self::OfBuffer => "p.x",
+            Self::OneDArray | Self::TwoD => "p.xy",
+            Self::TwoDArray | Self::ThreeD => "p",
+        }
+    }
+
     fn whole(self) -> Region {
         Region { origin: [0; 3], size: self.row().2 }
     }
@@ -69,9 +80,16 @@ impl Type {
         Region { origin: self.row().2.map(|size| usize::from(size > 1)), size }
     }
 
-    /// The place of a pixel among all of them.
-    fn index(self, [x, y, z]: [usize; 3]) -> usize {
-        (z * self.row().2[1] + y) * self.row().2[0] + x
+    /// The kinds of memory that images may have.
+    fn memory(self) -> &'static [Named<cl_mem_flags>] {
+        static MEMORY: [Named<cl_mem_flags>; 5] = [
+            named!(CL_MEM_READ_WRITE),
+            named!(CL_MEM_ALLOC_HOST_PTR),
+            named!(CL_MEM_USE_HOST_PTR),
+            named!(CL_MEM_COPY_HOST_PTR),
+            named!(CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR),
+        ];
+        if self == Self::OfBuffer { &MEMORY[..1] } else { &MEMORY }
     }
 }
 
@@ -91,26 +109,28 @@ impl Region {
     }
 }
 
-/// The values of the formats that a device lists (5.3.2).
-fn list(bench: &Bench, of_type: Type, flags: cl_mem_flags) -> Vec<[u32; 2]> {
+/// The formats that a device lists (5.3.2).
+fn list(bench: &Bench, of_type: Type, flags: cl_mem_flags) -> Vec<Format> {
     let (context, of_type, mut count) = (bench.context, of_type.row().0.value, 0);
     let mut formats = vec![[0; 2]; 1000];
     let (list, n) = (formats.as_mut_ptr().cast(), &raw mut count);
     // SAFETY: the context is valid, and the list has as many elements as the call gets.
     unsafe { ok!(clGetSupportedImageFormats(context, flags, of_type, 1000, list, n)) };
-    formats.truncate(count as usize);
-    formats
+    formats.into_iter().take(count as usize).map(Format::of).collect()
 }
 
 /// Images of the formats that these tests know, and of the usual ones alone if they are not 2D images.
 fn kinds(bench: &Bench, of_type: Type, flags: cl_mem_flags) -> impl Iterator<Item = Kind<'_>> {
-    let known = list(bench, of_type, flags).into_iter().filter_map(Format::of);
+    let known = list(bench, of_type, flags).into_iter().filter(Format::is_known);
     known.filter(move |format| of_type == Type::TwoD || format.is_usual()).map(move |format| Kind {
         bench,
         of_type,
         format,
     })
 }
+
+/// A byte of the host that no pixel uses.
+const GAP: u8 = 0xee;
 
 /// Images of one type and format.
 #[derive(Clone, Copy)]
@@ -122,29 +142,81 @@ struct Kind<'a> {
 
 impl fmt::Display for Kind<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.of_type.row().0.name, Format::name(self.format.constants()))
+        write!(f, "{} {}", self.of_type.row().0.name, self.format)
     }
 }
 
 impl<'a> Kind<'a> {
     /// Images with a format that each device has.
     fn usual(bench: &'a Bench, of_type: Type, channel: u32) -> Self {
-        Self { bench, of_type, format: Format::of([CL_RGBA, channel]).expect("a format") }
+        Self { bench, of_type, format: Format::of([CL_RGBA, channel]) }
+    }
+
+    /// Creates an image over host memory with these pitches, or returns the driver's error code.
+    fn over(
+        self,
+        flags: cl_mem_flags,
+        host: *mut c_void,
+        [row, slice]: [usize; 2],
+    ) -> Result<Object, i32> {
+        let (bench, (constant, _, [width, height, depth])) = (self.bench, self.of_type.row());
+        let mut buffer = ptr::null_mut();
+        if self.of_type == Type::OfBuffer {
+            buffer = bench.keep(bench.new_buffer(CL_MEM_READ_WRITE, 80));
+        }
+        let desc = cl_image_desc {
+            image_type: constant.value,
+            image_width: width,
+            image_height: height,
+            image_depth: depth,
+            image_array_size: if depth > 1 { depth } else { height },
+            image_row_pitch: row,
+            image_slice_pitch: slice,
+            buffer,
+            ..no_image()
+        };
+        let (context, mut code) = (bench.context, UNWRITTEN);
+        let (format, desc) = (self.format.values.as_ptr().cast(), &raw const desc);
+        // SAFETY: the context is valid, and the host memory has these pitches, or is null.
+        unsafe {
+            let raw = cl!(clCreateImage(context, flags, format, desc, host, &raw mut code));
+            if raw.is_null() { Err(code) } else { Ok(Object::new(Class::Memory, raw)) }
+        }
+    }
+
+    /// Creates an image with these pixels, or returns the driver's error code. The pixels are in host memory with these
+    /// pitches if the flags say so.
+    fn create(
+        self,
+        flags: cl_mem_flags,
+        pitches: [usize; 2],
+        pixels: &[u8],
+    ) -> Result<Image<'a>, i32> {
+        let (whole, mut host) = (self.of_type.whole(), ptr::null_mut::<c_void>());
+        let mut spread = self.spread(pixels, whole, pitches);
+        let (size, from) = (spread.len(), spread.as_ptr());
+        if flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR) != 0 {
+            host = self.bench.new_host(size);
+            // SAFETY: the memory, which the bench keeps longer than the image, has that many bytes.
+            unsafe { ptr::copy_nonoverlapping(from, host.cast(), size) };
+        }
+        let mut image = Image { kind: self, object: self.over(flags, host, pitches)?, host };
+        if flags & CL_MEM_COPY_HOST_PTR != 0 {
+            image.host = ptr::null_mut();
+            // SAFETY: as above; the image has pixels of its own.
+            unsafe { ptr::write_bytes(host.cast::<u8>(), GAP, size) };
+        } else if host.is_null() {
+            image.transfer(true, whole, pitches, &mut spread);
+        }
+        Ok(image)
     }
 
     /// Creates an image with these pixels.
     fn with(self, flags: cl_mem_flags, pixels: &[u8]) -> Image<'a> {
-        let constants = self.format.constants();
-        let image = create(self.bench, self.of_type, constants, flags, (ptr::null_mut(), [0; 2]));
-        let (object, buffer) = image.unwrap_or_else(|code| {
-            panic!(
-                "clCreateImage({self}): the format is listed (5.3.2); the driver: {}",
-                code_name(code)
-            )
-        });
-        let image = Image { kind: self, object, _buffer: buffer };
-        image.transfer(true, self.of_type.whole(), [0; 2], pixels.as_ptr().cast_mut());
-        image
+        self.create(flags, [0; 2], pixels).unwrap_or_else(|code| {
+            let answer = code_name(code);
+            panic!("clCreateImage({self}): the format is listed (5.3.2); the driver: {answer}")
+        })
     }
 
     /// Pixels of a whole image with these bits in each channel, by the numbers of pixel and component.
@@ -158,63 +230,60 @@ impl<'a> Kind<'a> {
 
     /// Pixels of a whole image, all of whose bytes differ.
     fn pattern(self, seed: usize) -> Vec<u8> {
-        let bytes = self.of_type.whole().pixels().count() * self.format.size();
-        (0..bytes).map(|i| ((i + seed) * 73 % 251) as u8).collect()
+        let bytes = self.shape(self.of_type.whole()).iter().product();
+        (0..bytes).map(|i: usize| ((i + seed) * 73 % 251) as u8).collect()
+    }
+
+    /// The bytes of a region.
+    fn shape(self, Region { size: [width, height, depth], .. }: Region) -> [usize; 3] {
+        [width * self.format.size(), height, depth]
+    }
+
+    /// Where a region lies among the pixels of a whole image.
+    fn inside(self, Region { origin: [x, y, z], .. }: Region) -> Side {
+        let [row, height, _] = self.shape(self.of_type.whole());
+        ([x * self.format.size(), y, z], [row, row * height])
+    }
+
+    /// Where a region lies in memory of the host with these pitches, which begins with it.
+    fn outside(self, [row, slice]: [usize; 2]) -> Side {
+        ([0; 3], [if self.of_type == Type::OneDArray { slice } else { row }, slice])
+    }
+
+    /// Memory of the host with these pitches and a region of these pixels.
+    fn spread(self, pixels: &[u8], region: Region, pitches: [usize; 2]) -> Vec<u8> {
+        let mut memory = vec![GAP; 140 * self.format.size()];
+        let (from, to) = ((pixels, self.inside(region)), (&mut memory[..], self.outside(pitches)));
+        move_box(self.shape(region), from, to);
+        memory
     }
 }
 
-/// Memory of the host, with the pitches of rows and of slices.
-type Host = (*mut c_void, [usize; 2]);
-
-/// Creates an image, and the buffer that it may need, or returns the driver's error code.
-fn create(
-    bench: &Bench,
-    of_type: Type,
-    format: [u32; 2],
-    flags: cl_mem_flags,
-    (host, [row, slice]): Host,
-) -> Result<(Object, Option<Object>), i32> {
-    let (constant, _, [width, height, depth]) = of_type.row();
-    let buffer = (of_type == Type::OfBuffer).then(|| bench.new_buffer(CL_MEM_READ_WRITE, 80));
-    let desc = cl_image_desc {
-        image_type: constant.value,
-        image_width: width,
-        image_height: height,
-        image_depth: depth,
-        image_array_size: if depth > 1 { depth } else { height },
-        image_row_pitch: row,
-        image_slice_pitch: slice,
-        buffer: buffer.as_ref().map_or(ptr::null_mut(), Object::raw),
-        ..no_image()
-    };
-    let (context, mut code) = (bench.context, UNWRITTEN);
-    let (format, desc) = (format.as_ptr().cast(), &raw const desc);
-    // SAFETY: the context is valid, and the host memory has these pitches, or is null.
-    unsafe {
-        let raw = cl!(clCreateImage(context, flags, format, desc, host, &raw mut code));
-        let object = (!raw.is_null()).then(|| Object::new(Class::Memory, raw));
-        object.map(|object| (object, buffer)).ok_or(code)
-    }
-}
-
-/// An image.
+/// An image, and the host memory that it uses or null.
 struct Image<'a> {
     kind: Kind<'a>,
     object: Object,
-    _buffer: Option<Object>,
+    host: *mut c_void,
 }
 
 impl Image<'_> {
     /// Writes or reads pixels, which have these pitches in memory.
-    fn transfer(&self, is_write: bool, region: Region, [row, slice]: [usize; 2], host: *mut u8) {
-        let (queue, raw, host) = (self.kind.bench.queue, self.object.raw(), host.cast());
+    fn transfer(
+        &self,
+        is_write: bool,
+        region: Region,
+        [row, slice]: [usize; 2],
+        memory: &mut [u8],
+    ) {
+        let (queue, raw) = (self.kind.bench.queue, self.object.raw());
         let (at, size) = (region.origin.as_ptr(), region.size.as_ptr());
+        let memory = memory.as_mut_ptr().cast();
         // SAFETY: the memory has the pixels of the region, and the call blocks.
         unsafe {
             if is_write {
-                enqueued!(clEnqueueWriteImage(queue, raw, 1, at, size, row, slice, host));
+                enqueued!(clEnqueueWriteImage(queue, raw, 1, at, size, row, slice, memory));
             } else {
-                enqueued!(clEnqueueReadImage(queue, raw, 1, at, size, row, slice, host));
+                enqueued!(clEnqueueReadImage(queue, raw, 1, at, size, row, slice, memory));
             }
         }
     }
@@ -222,7 +291,7 @@ impl Image<'_> {
     /// Reads all pixels.
     fn read(&self) -> Vec<u8> {
         let mut pixels = self.kind.pattern(0);
-        self.transfer(false, self.kind.of_type.whole(), [0; 2], pixels.as_mut_ptr());
+        self.transfer(false, self.kind.of_type.whole(), [0; 2], &mut pixels);
         pixels
     }
 
@@ -234,8 +303,5 @@ impl Image<'_> {
 
 /// Reports the first of some bytes that a rule makes others.
 fn check_bytes(findings: &Findings, call: &str, rule: &str, found: &[u8], wanted: &[u8]) {
-    if let Some(i) = (0..wanted.len()).find(|i| found[*i] != wanted[*i]) {
-        let rule = format_args!("{rule}: byte {i} is {:#x}", wanted[i]);
-        findings.add(call, rule, format_args!("{:#x}", found[i]));
-    }
+    same(found, wanted, "the pixels").unwrap_or_else(|answer| findings.add(call, rule, answer));
 }

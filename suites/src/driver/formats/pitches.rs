@@ -1,51 +1,19 @@
-//! Pixels in memory of the host, with gaps between rows and slices (5.3.1, 5.3.1.2, 5.3.3, 5.3.6).
+//! Images of all kinds of memory, and their pixels in memory of the host with gaps between rows and slices (5.3.1,
+//! 5.3.1.2, 5.3.3, 5.3.6).
 
-use clmatrix::cl3::memory::*;
+use clmatrix::cl3::types::cl_map_flags;
 
-use super::{Image, Kind, Region, Type, check_bytes, create, per_type};
-use crate::driver::api::{UNWRITTEN, enqueued};
-use crate::driver::prelude::*;
+use super::*;
+use crate::driver::memory::model::{MAP_FLAGS, start, touch};
 
-/// The bytes of a pixel of these images, and a byte of the host that no pixel uses.
-const PIXEL: usize = 4;
-const GAP: u8 = 0xee;
-
-/// The distances between rows and between slices or layers, in bytes.
-#[derive(Clone, Copy, Debug)]
-struct Pitches {
-    of_type: Type,
-    row: usize,
-    slice: usize,
-}
-
-impl Pitches {
-    /// Rows with room for two more pixels, and slices with room for one more row; layers of a 1D array have
-    /// no gaps but those of their rows, where drivers agree.
-    fn with_gaps(of_type: Type) -> Self {
-        let row = 7 * PIXEL;
-        let slice = match of_type {
-            Type::OneDArray => row,
-            Type::TwoDArray | Type::ThreeD => row * 5,
-            _ => 0,
-        };
-        Self { of_type, row, slice }
-    }
-
-    /// The offset of a pixel from the one at `origin`.
-    fn offset(self, [x, y, z]: [usize; 3], origin: [usize; 3]) -> usize {
-        let [x, y, z] = [x - origin[0], y - origin[1], z - origin[2]];
-        let (rows, slices) = if self.of_type == Type::OneDArray { (0, y) } else { (y, z) };
-        x * PIXEL + rows * self.row + slices * self.slice
-    }
-
-    /// Memory with gaps, which begins with the pixels of a region; `pixels` are those of the whole image.
-    fn spread(self, pixels: &[u8], region: Region) -> Vec<u8> {
-        let mut memory = vec![GAP; (4 * self.row).max(4 * self.slice)];
-        for at in region.pixels() {
-            let pixel = &pixels[self.of_type.index(at) * PIXEL..][..PIXEL];
-            memory[self.offset(at, region.origin)..][..PIXEL].copy_from_slice(pixel);
-        }
-        memory
+/// Pitches of rows with room for two more pixels, and of slices with room for one more row; layers of a 1D array have
+/// no gaps but those of their rows, where drivers agree.
+fn with_gaps(kind: Kind<'_>) -> [usize; 2] {
+    let row = 7 * kind.format.size();
+    match kind.of_type {
+        Type::OneDArray => [row, row],
+        Type::TwoDArray | Type::ThreeD => [row, row * 5],
+        _ => [row, 0],
     }
 }
 
@@ -55,102 +23,119 @@ fn images_take_host_memory_with_gaps(
     bench: Bench,
     #[values(Type::OneD, Type::OneDArray, Type::TwoD, Type::TwoDArray, Type::ThreeD)] of_type: Type,
 ) {
-    let (findings, pitches) = (Findings::default(), Pitches::with_gaps(of_type));
-    let kind = Kind::usual(&bench, of_type, CL_UNSIGNED_INT8);
-    let (pixels, format) = (kind.pattern(1), [CL_RGBA, CL_UNSIGNED_INT8]);
-    let spread = pitches.spread(&pixels, of_type.whole());
-    for flag in [named!(CL_MEM_COPY_HOST_PTR), named!(CL_MEM_USE_HOST_PTR)] {
-        let memory = bench.new_host(spread.len());
-        // SAFETY: the memory, which the bench keeps longer than the image, has that many bytes.
-        unsafe { ptr::copy_nonoverlapping(spread.as_ptr(), memory.cast(), spread.len()) };
-        let call = format!("clCreateImage({}, {kind}, {pitches:?})", flag.name);
-        let (host, flags) =
-            ((memory, [pitches.row, pitches.slice]), CL_MEM_READ_WRITE | flag.value);
-        let image = create(&bench, of_type, format, flags, host);
-        let image = image.map_err(|code| findings.add(&call, "succeeds (5.3.1)", code_name(code)));
-        let Ok((object, _buffer)) = image else { continue };
-        let found = Image { kind, object, _buffer }.read();
-        let rule = "the image has the pixels at these pitches (5.3.1.2)";
-        check_bytes(&findings, &call, rule, &found, &pixels);
+    let (findings, kind) = (Findings::default(), Kind::usual(&bench, of_type, CL_UNSIGNED_INT8));
+    let (pixels, pitches) = (kind.pattern(1), with_gaps(kind));
+    for flags in &of_type.memory()[2..] {
+        let call = format!("clCreateImage({}, {kind}, pitches {pitches:?})", flags.name);
+        match kind.create(flags.value, pitches, &pixels) {
+            Ok(image) => {
+                let rule = "the image has the pixels at these pitches (5.3.1.2)";
+                check_bytes(&findings, &call, rule, &image.read(), &pixels);
+            }
+            Err(code) => findings.add(&call, "succeeds (5.3.1)", code_name(code)),
+        }
     }
 }
 
 per_type! {
     fn transfers_have_gaps_in_host_memory(bench, of_type) {
-        let (findings, pitches) = (Findings::default(), Pitches::with_gaps(of_type));
+        let findings = Findings::default();
         let kind = Kind::usual(&bench, of_type, CL_UNSIGNED_INT8);
         let [pixels, before] = [1, 100].map(|seed| kind.pattern(seed));
-        for region in [of_type.whole(), of_type.part()] {
-            let image = kind.with(CL_MEM_READ_WRITE, &before);
-            let (mut spread, mut wanted) = (pitches.spread(&pixels, region), before.clone());
-            let both = [pitches.row, pitches.slice];
-            image.transfer(true, region, both, spread.as_mut_ptr());
-            for at in region.pixels().map(|at| of_type.index(at) * PIXEL) {
-                wanted[at..][..PIXEL].copy_from_slice(&pixels[at..][..PIXEL]);
-            }
-            let call = format!("clEnqueueWriteImage({kind}, {region:?}, {pitches:?})");
+        for (region, flags, pitches) in of_type.memory().iter().flat_map(|flags| {
+            let (whole, part, gaps) = (of_type.whole(), of_type.part(), with_gaps(kind));
+            [(whole, flags, gaps), (part, flags, gaps), (part, flags, [0; 2])]
+        }) {
+            let image = kind.with(flags.value, &before);
+            let (mut spread, mut wanted) = (kind.spread(&pixels, region, pitches), before.clone());
+            let (from, to) = ((&spread[..], kind.outside(pitches)), (&mut wanted[..], kind.inside(region)));
+            move_box(kind.shape(region), from, to);
+            image.transfer(true, region, pitches, &mut spread);
+            let about = format!("{kind} with {}, {region:?}, pitches {pitches:?}", flags.name);
             let rule = "writes the pixels at these pitches, and no others (5.3.3)";
+            let call = format!("clEnqueueWriteImage({about})");
             check_bytes(&findings, &call, rule, &image.read(), &wanted);
-            let image = kind.with(CL_MEM_READ_WRITE, &pixels);
+            let image = kind.with(flags.value, &pixels);
             let mut found = vec![GAP; spread.len()];
-            image.transfer(false, region, both, found.as_mut_ptr());
-            let call = format!("clEnqueueReadImage({kind}, {region:?}, {pitches:?})");
+            image.transfer(false, region, pitches, &mut found);
             let rule = "puts the pixels at these pitches, and nothing between them (5.3.3)";
+            let call = format!("clEnqueueReadImage({about})");
             check_bytes(&findings, &call, rule, &found, &spread);
         }
     }
 }
 
-impl Image<'_> {
-    /// Maps a region for reading and writing.
-    fn map(&self, region: Region) -> (*mut c_void, Pitches) {
-        let mut pitches = Pitches { of_type: self.kind.of_type, row: 7, slice: 7 };
-        let (row, slice) = (&raw mut pitches.row, &raw mut pitches.slice);
-        let (queue, image, flags) =
-            (self.kind.bench.queue, self.object.raw(), CL_MAP_READ | CL_MAP_WRITE);
-        let (at, size, mut code) = (region.origin.as_ptr(), region.size.as_ptr(), UNWRITTEN);
-        let (list, event, to) = (ptr::null(), ptr::null_mut(), &raw mut code);
-        // SAFETY: the region is within the image, and the call blocks.
-        let pointer = unsafe {
-            cl!(clEnqueueMapImage(queue, image, 1, flags, at, size, row, slice, 0, list, event, to))
-        };
-        succeeds("clEnqueueMapImage", code);
-        (pointer, pitches)
+/// Maps a region, checks its pixels, and changes them if the flags say so.
+fn check_map(
+    (findings, call): (&Findings, &str),
+    image: &Image<'_>,
+    flags: Named<cl_map_flags>,
+    region: Region,
+) {
+    let Image { kind, object, host } = image;
+    let (queue, raw, flag) = (kind.bench.queue, object.raw(), flags.value);
+    let (at, size, mut code) = (region.origin.as_ptr(), region.size.as_ptr(), UNWRITTEN);
+    let (list, event, to, [mut row, mut slice]) =
+        (ptr::null(), ptr::null_mut(), &raw mut code, [7; 2]);
+    let (r, s) = (&raw mut row, &raw mut slice);
+    // SAFETY: the region is within the image, and the call blocks.
+    let pointer =
+        unsafe { cl!(clEnqueueMapImage(queue, raw, 1, flag, at, size, r, s, 0, list, event, to)) };
+    succeeds("clEnqueueMapImage", code);
+    let inside = start(kind.inside(region));
+    let wanted = if host.is_null() { pointer } else { host.wrapping_byte_add(inside) };
+    let rule = format_args!("the map is in the host memory, at {wanted:?} (5.3.6)");
+    findings.check(pointer == wanted, call, rule, format_args!("{pointer:?}"));
+    let [width, height, depth] = kind.shape(region);
+    findings.check(
+        row >= width,
+        call,
+        format_args!("image_row_pitch is at least {width} (5.3.6)"),
+        row,
+    );
+    let is_flat = matches!(kind.of_type, Type::OneD | Type::OfBuffer | Type::TwoD);
+    let rule = "image_slice_pitch is 0, or at least a row for an array and a 3D image (5.3.6)";
+    findings.check((slice == 0) == is_flat && (is_flat || slice >= row), call, rule, slice);
+    let mut pixels = kind.pattern(1);
+    for [y, z] in (0..depth).flat_map(|z| (0..height).map(move |y| [y, z])) {
+        let mapped = pointer.wrapping_byte_add(start(([0, y, z], kind.outside([row, slice]).1)));
+        let mapped = ptr::slice_from_raw_parts_mut(mapped.cast(), width);
+        let own = &mut pixels[inside + start(([0, y, z], kind.inside(region).1))..][..width];
+        touch(flag, mapped, own).unwrap_or_else(|answer| {
+            let rule = format_args!(
+                "row {y} of slice {z} has its pixels at the pitches {row}, {slice} (5.3.6)"
+            );
+            findings.add(call, rule, answer);
+        });
     }
+    // SAFETY: the region is mapped, and nothing uses it any more.
+    unsafe {
+        enqueued!(clEnqueueUnmapMemObject(queue, raw, pointer));
+        ok!(clFinish(queue));
+    }
+    let call = format!("clEnqueueUnmapMemObject after {call}");
+    check_bytes(
+        findings,
+        &call,
+        "the image has what the host wrote (5.5.2)",
+        &image.read(),
+        &pixels,
+    );
 }
 
 per_type! {
     fn a_map_has_its_pixels_at_its_pitches(bench, of_type) {
-        let findings = Findings::default();
-        let kind = Kind::usual(&bench, of_type, CL_UNSIGNED_INT8);
-        for region in [of_type.whole(), of_type.part()] {
-            let mut pixels = kind.pattern(1);
-            let image = kind.with(CL_MEM_READ_WRITE, &pixels);
-            let (pointer, pitches) = image.map(region);
-            let call = format!("clEnqueueMapImage({kind}, {region:?})");
-            let Pitches { row, slice, .. } = pitches;
-            findings.check(row >= 12, &call, "image_row_pitch is at least 12 (5.3.6)", row);
-            let is_flat = matches!(of_type, Type::OneD | Type::OfBuffer | Type::TwoD);
-            let rule = "image_slice_pitch is 0, or at least a row for an array and a 3D image (5.3.6)";
-            findings.check((slice == 0) == is_flat && (is_flat || slice >= row), &call, rule, slice);
-            for at in region.pixels() {
-                let place = pitches.offset(at, region.origin);
-                // SAFETY: the pixel is in the region that is mapped with these pitches.
-                let found = unsafe { &mut *pointer.wrapping_byte_add(place).cast::<[u8; PIXEL]>() };
-                let pixel = &mut pixels[of_type.index(at) * PIXEL..][..PIXEL];
-                let rule = format_args!("pixel {at:?} is {pixel:x?}, at {place} by {pitches:?} (5.3.6)");
-                findings.check(found == pixel, &call, rule, format_args!("{found:x?}"));
-                pixel.reverse();
-                found.copy_from_slice(pixel);
+        let (findings, kind) = (Findings::default(), Kind::usual(&bench, of_type, CL_UNSIGNED_INT8));
+        let pixels = kind.pattern(1);
+        for (memory, region) in of_type.memory().iter().flat_map(|memory| {
+            [of_type.whole(), of_type.part()].map(|region| (memory, region))
+        }) {
+            for flags in MAP_FLAGS {
+                let image = kind.with(memory.value, &pixels);
+                let (flag, memory) = (flags.name, memory.name);
+                let call = format!("clEnqueueMapImage({flag}, {kind} with {memory}, {region:?})");
+                check_map((&findings, &call), &image, flags, region);
             }
-            // SAFETY: the region is mapped, and nothing uses it any more.
-            unsafe {
-                enqueued!(clEnqueueUnmapMemObject(bench.queue, image.object.raw(), pointer));
-                ok!(clFinish(bench.queue));
-            }
-            let call = format!("clEnqueueUnmapMemObject after {call}");
-            let rule = "the image has what the host wrote (5.5.2)";
-            check_bytes(&findings, &call, rule, &image.read(), &pixels);
         }
     }
 }

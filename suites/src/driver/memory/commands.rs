@@ -1,44 +1,35 @@
-//! Commands on buffers of all kinds of memory, with host memory of all kinds, and a model of each.
+//! Commands on all kinds of memory, with other memory of all kinds, and a model of each.
 
 use clmatrix::cl3::memory::*;
-use clmatrix::cl3::types::{CL_TRUE, cl_int, cl_mem_migration_flags};
+use clmatrix::cl3::types::{CL_TRUE, cl_int};
 
-use super::area::{Access, Area, FINE, svm_kinds};
-use super::operand::*;
+use super::model::*;
 use super::target::*;
 use crate::driver::api::{accepted, enqueue};
 use crate::driver::prelude::*;
-use crate::support::pattern::{bytes, word};
+use crate::support::pattern::bytes;
 
-/// Commands on a buffer, each with its section. The other operand is host memory or a plain buffer.
-pub const WRITE: &str = "clEnqueueWriteBuffer (5.2.2) to";
-pub const READ: &str = "clEnqueueReadBuffer (5.2.2) of";
-pub const WRITE_RECT: &str = "clEnqueueWriteBufferRect (5.2.2) to";
-pub const READ_RECT: &str = "clEnqueueReadBufferRect (5.2.2) of";
-const COPY_IN: &str = "clEnqueueCopyBuffer (5.2.2) from a plain buffer to";
-pub const COPY_OUT: &str = "clEnqueueCopyBuffer (5.2.2) to a plain buffer from";
-const COPY_OWN: &str = "clEnqueueCopyBuffer (5.2.2) within";
-pub const FILL_BYTES: &str = "clEnqueueFillBuffer (5.2.3) of";
-const MIGRATE: &str = "clEnqueueMigrateMemObjects(0) (5.5.4) of";
-const TO_HOST: &str = "clEnqueueMigrateMemObjects(CL_MIGRATE_MEM_OBJECT_HOST) (5.5.4) of";
-const UNDEFINED: &str =
-    "clEnqueueMigrateMemObjects(CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED) (5.5.4), and a copy to,";
-const RECT_IN: &str = "clEnqueueCopyBufferRect (5.2.2) from a plain buffer to";
-pub const RECT_OUT: &str = "clEnqueueCopyBufferRect (5.2.2) to a plain buffer from";
-const KERNEL_READS: &str = "clEnqueueNDRangeKernel (5.9.2, 5.10), which reads";
-const KERNEL_AFTER_MAP: &str = "clEnqueueNDRangeKernel (5.9.2, 5.5.3), which reads, mapped before,";
-const KERNEL_WRITES: &str = "clEnqueueNDRangeKernel (5.9.2, 5.10), which writes";
-const KERNEL_CHANGES: &str = "clEnqueueNDRangeKernel (5.9.2, 5.10), which reads and writes";
+/// Commands on bytes of one operand, and of another one, from which they come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Moves bytes in one row.
+    Line,
+    /// Moves a box of bytes between a buffer and host memory.
+    HostBox,
+    /// Moves a box of bytes between buffers.
+    CopyBox,
+    /// A kernel that inverts bytes.
+    Kernel,
+    /// A kernel that inverts bytes of one operand.
+    Invert,
+    Fill,
+    Migrate,
+}
 
-const LINES: &[&str] = &[
-    WRITE, READ, WRITE_RECT, READ_RECT, COPY_IN, COPY_OUT, COPY_OWN, FILL_BYTES, MIGRATE, TO_HOST,
-    UNDEFINED,
-];
-const BOXES: &[&str] = &[RECT_IN, RECT_OUT];
-const KERNELS: &[&str] = &[KERNEL_READS, KERNEL_AFTER_MAP, KERNEL_WRITES, KERNEL_CHANGES];
+use Command::*;
 
-/// The bytes that commands use: a box in the buffer and in the other operand. A line is a box of one row.
-#[derive(Clone, Copy, Debug)]
+/// The bytes that commands use: a box in both operands. A line is a box of one row.
+#[derive(Clone, Copy)]
 pub struct Span {
     pub region: [usize; 3],
     pub sides: [Side; 2],
@@ -47,34 +38,38 @@ pub struct Span {
 }
 
 impl Span {
-    /// Bytes in one row: the first one in the buffer and in the other operand, and their number.
-    pub const fn line([at, other, size]: [usize; 3], pattern: usize) -> Self {
-        let sides = [([at, 0, 0], [0, 0]), ([other, 0, 0], [0, 0])];
+    /// Bytes in one row: the first one in both operands, and their number.
+    pub const fn line([from, to, size]: [usize; 3], pattern: usize) -> Self {
+        let sides = [([from, 0, 0], [0, 0]), ([to, 0, 0], [0, 0])];
         Self { region: [size, 1, 1], sides, pattern }
     }
-}
 
-/// Bytes of buffers of `BYTES` bytes.
-const BOX: Span =
-    Span { region: [7, 5, 3], sides: [([3, 1, 1], [13, 91]), ([2, 0, 1], [11, 66])], pattern: 0 };
-
-/// Returns whether a command may have these operands.
-fn allows(call: &str, target: &Target<'_>, host: &Area<'_>) -> bool {
-    let is_constant = host.access == Access::Constant;
-    !match call {
-        WRITE | WRITE_RECT => target.has(UNWRITABLE),
-        READ | READ_RECT => target.has(UNREADABLE) || is_constant,
-        KERNEL_READS => target.has(CL_MEM_WRITE_ONLY),
-        KERNEL_AFTER_MAP => target.has(CL_MEM_WRITE_ONLY | UNREADABLE | UNWRITABLE),
-        KERNEL_WRITES => target.has(CL_MEM_READ_ONLY),
-        KERNEL_CHANGES => target.has(CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY),
-        _ => false,
+    /// Bytes of operands of `BYTES` bytes for a command.
+    fn of(command: Command) -> Self {
+        match command {
+            Line | Migrate => Self::line([11, 5, 501], 0),
+            HostBox | CopyBox => {
+                let sides = [([3, 1, 1], [13, 91]), ([2, 0, 1], [11, 66])];
+                Self { region: [7, 5, 3], sides, pattern: 0 }
+            }
+            Kernel | Invert => Self::line([0, 0, BYTES], 0),
+            Fill => Self::line([0, 12, 500], 4),
+        }
     }
 }
 
-/// Writes inverted bytes.
-pub fn invert(to: &mut [u8], from: &[u8]) {
-    to.iter_mut().zip(from).for_each(|(to, from)| *to = !from);
+/// Returns whether a command may have these operands.
+fn allows(command: Command, [from, to]: [&Target<'_>; 2]) -> bool {
+    let is_by_host = from.is_buffer() != to.is_buffer();
+    let is_on_svm = !from.is_buffer() && !to.is_buffer();
+    !match command {
+        Line | HostBox if is_by_host => from.has(UNREADABLE) || to.has(UNWRITABLE),
+        HostBox | CopyBox => is_on_svm,
+        Kernel => from.has(CL_MEM_WRITE_ONLY) || to.has(CL_MEM_READ_ONLY),
+        Invert => to.has(CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY),
+        Migrate => is_on_svm && !to.bench.is(2, 1),
+        Line | Fill => false,
+    }
 }
 
 /// Sets an argument to a handle or a number.
@@ -84,138 +79,159 @@ pub fn set_argument<T>(kernel: *mut c_void, index: u32, value: &T) {
     unsafe { ok!(clSetKernelArg(kernel, index, size_of::<T>(), value)) };
 }
 
-/// Enqueues a kernel with its arguments, and so many work items.
-pub fn launch(bench: &Bench, kernel: *mut c_void, count: usize) -> cl_int {
-    let (queue, none, global) = (bench.queue, ptr::null(), &raw const count);
+/// Does to models what a command does to its operands.
+fn model(command: Command, span: Span, [from, to]: [&mut [u8]; 2]) {
+    let Span { region, sides: [side, to_side], pattern } = span;
+    let to_row = start(to_side)..start(to_side) + region[0];
+    match command {
+        Line | HostBox | CopyBox => move_box(region, (from, side), (to, to_side)),
+        Kernel => to.iter_mut().zip(from).for_each(|(to, from)| *to = !*from),
+        Invert => to[to_row].iter_mut().for_each(|byte| *byte = !*byte),
+        Fill => to[to_row].copy_from_slice(&bytes(0, pattern).repeat(region[0] / pattern)),
+        Migrate => (),
+    }
+}
+
+/// Enqueues a command, and returns its name and the code of the call.
+fn enqueue(command: Command, operands: [&Target<'_>; 2], span: Span) -> (&'static str, cl_int) {
+    let [from, to] = operands;
+    let Span { region, sides: [side, to_side], pattern } = span;
+    let (queue, block, size) = (to.bench.queue, CL_TRUE, region[0]);
+    let (f, t, is_buffer) = (from.raw(), to.raw(), operands.map(Target::is_buffer));
+    let (at, to_at) = (from.base + start(side), to.base + start(to_side));
+    // The first bytes of operands that are pointers.
+    let (first, to_first) = (f.wrapping_byte_add(at), t.wrapping_byte_add(to_at));
+    let (([r, s], [r2, s2]), shape) = ((side.1, to_side.1), region.as_ptr());
+    let (o, p) = (side.0.as_ptr(), to_side.0.as_ptr());
+    let (bytes, flag) = (bytes(0, pattern), CL_MIGRATE_MEM_OBJECT_HOST);
+    let (pattern, length) = (bytes.as_ptr().cast(), bytes.len());
+    // SAFETY: the operands have the bytes, and live until the queue has finished.
+    unsafe {
+        match (command, is_buffer) {
+            (Line, [true, true]) => (
+                "clEnqueueCopyBuffer (5.2.2)",
+                enqueue!(clEnqueueCopyBuffer(queue, f, t, at, to_at, size)),
+            ),
+            (Line, [false, true]) => (
+                "clEnqueueWriteBuffer (5.2.2)",
+                enqueue!(clEnqueueWriteBuffer(queue, t, block, to_at, size, first)),
+            ),
+            (Line, [true, false]) => (
+                "clEnqueueReadBuffer (5.2.2)",
+                enqueue!(clEnqueueReadBuffer(queue, f, block, at, size, to_first)),
+            ),
+            (Line, _) => (
+                "clEnqueueSVMMemcpy (5.6.1)",
+                enqueue!(clEnqueueSVMMemcpy(queue, block, to_first, first, size)),
+            ),
+            (CopyBox, _) => (
+                "clEnqueueCopyBufferRect (5.2.2)",
+                enqueue!(clEnqueueCopyBufferRect(queue, f, t, o, p, shape, r, s, r2, s2)),
+            ),
+            (HostBox, [false, _]) => (
+                "clEnqueueWriteBufferRect (5.2.2)",
+                enqueue!(clEnqueueWriteBufferRect(queue, t, block, p, o, shape, r2, s2, r, s, f)),
+            ),
+            (HostBox, _) => (
+                "clEnqueueReadBufferRect (5.2.2)",
+                enqueue!(clEnqueueReadBufferRect(queue, f, block, o, p, shape, r, s, r2, s2, t)),
+            ),
+            (Fill, [_, true]) => (
+                "clEnqueueFillBuffer (5.2.3)",
+                enqueue!(clEnqueueFillBuffer(queue, t, pattern, length, to_at, size)),
+            ),
+            (Fill, _) => (
+                "clEnqueueSVMMemFill (5.6.1)",
+                enqueue!(clEnqueueSVMMemFill(queue, to_first, pattern, length, size)),
+            ),
+            (Migrate, [_, true]) => (
+                "clEnqueueMigrateMemObjects(CL_MIGRATE_MEM_OBJECT_HOST) (5.5.4)",
+                enqueue!(clEnqueueMigrateMemObjects(queue, 1, &raw const t, flag)),
+            ),
+            (Migrate, _) => {
+                let (place, all) = (t.cast_const(), ptr::null());
+                (
+                    "clEnqueueSVMMigrateMem(CL_MIGRATE_MEM_OBJECT_HOST) (5.6.1)",
+                    enqueue!(clEnqueueSVMMigrateMem(queue, 1, &raw const place, all, flag)),
+                )
+            }
+            (Kernel | Invert, _) => (
+                "clEnqueueNDRangeKernel (5.9.2, 5.10)",
+                launch([if command == Kernel { from } else { to }, to], [to_at, size]),
+            ),
+        }
+    }
+}
+
+/// Enqueues a kernel that inverts bytes of one operand to the same bytes of another.
+fn launch(operands: [&Target<'_>; 2], [first, count]: [usize; 2]) -> cl_int {
+    let bench = operands[0].bench;
+    let (queue, kernel) = (bench.queue, bench.new_inverter());
+    for (index, operand) in (0..).zip(operands) {
+        if operand.is_buffer() {
+            set_argument(kernel, index, &operand.raw());
+        } else {
+            // SAFETY: the kernel has the argument.
+            unsafe { ok!(clSetKernelArgSVMPointer(kernel, index, operand.raw())) };
+        }
+    }
+    let (first, count, null) = (&raw const first, &raw const count, ptr::null());
     // SAFETY: the kernel has its arguments, which have the bytes.
-    unsafe { enqueue!(clEnqueueNDRangeKernel(queue, kernel, 1, none, global, none)) }
+    unsafe { enqueue!(clEnqueueNDRangeKernel(queue, kernel, 1, first, count, null)) }
 }
 
-/// Runs a command and its model, and compares all bytes of all operands.
-pub fn run(
-    call: &str,
-    [target, peer]: [&Target<'_>; 2],
-    host: &Area<'_>,
-    Span { region, sides: [own, other], pattern }: Span,
-) -> Result<(), String> {
-    let (queue, b, p, h) = (target.bench.queue, target.raw(), peer.raw(), host.pointer.cast());
-    let (at, from_at, size) = (start(own), start(other), region[0]);
-    let l = host.pointer.wrapping_add(from_at).cast();
-    let (shape, o, t) = (region.as_ptr(), own.0.as_ptr(), other.0.as_ptr());
-    let (([r, s], [r2, s2]), pattern) = ((own.1, other.1), bytes(0, pattern));
-    check([host, target, peer], |[host, whole, peer]| {
-        let buffer = target.own(whole);
-        if call == KERNEL_AFTER_MAP {
-            let map = target.map(named!(CL_MAP_READ | CL_MAP_WRITE), 0..BYTES)?;
-            touch(CL_MAP_READ | CL_MAP_WRITE, map.2, buffer)?;
-            map.unmap()?;
-        }
-        match call {
-            WRITE | WRITE_RECT => move_box(region, (buffer, own), (host, other)),
-            READ | READ_RECT => move_box(region, (host, other), (buffer, own)),
-            COPY_IN | RECT_IN => move_box(region, (buffer, own), (peer, other)),
-            COPY_OUT | RECT_OUT => move_box(region, (peer, other), (buffer, own)),
-            COPY_OWN => buffer.copy_within(303..BYTES, 0),
-            FILL_BYTES => {
-                buffer[at..at + size].copy_from_slice(&pattern.repeat(size / pattern.len()));
-            }
-            UNDEFINED => buffer.copy_from_slice(peer),
-            KERNEL_READS | KERNEL_AFTER_MAP => invert(&mut peer[..size], buffer),
-            KERNEL_WRITES => invert(&mut buffer[..size], peer),
-            KERNEL_CHANGES => buffer[..size].iter_mut().for_each(|byte| *byte = !*byte),
-            _ => (),
-        }
-        // SAFETY: all operands are valid, and have the bytes; the host memory outlives the commands, which the
-        // comparison waits for.
-        accepted(unsafe {
-            let migrate = |flags: cl_mem_migration_flags| {
-                enqueue!(clEnqueueMigrateMemObjects(queue, 1, &raw const b, flags))
-            };
-            let (bl, n, m) = (CL_TRUE, pattern.len(), pattern.as_ptr().cast());
-            let launch = |from, to| {
-                let kernel = target.bench.new_inverter();
-                set_argument(kernel, 0, &from);
-                set_argument(kernel, 1, &to);
-                launch(target.bench, kernel, size)
-            };
-            match call {
-                WRITE => enqueue!(clEnqueueWriteBuffer(queue, b, bl, at, size, l)),
-                READ => enqueue!(clEnqueueReadBuffer(queue, b, bl, at, size, l)),
-                WRITE_RECT => {
-                    enqueue!(clEnqueueWriteBufferRect(queue, b, bl, o, t, shape, r, s, r2, s2, h))
-                }
-                READ_RECT => {
-                    enqueue!(clEnqueueReadBufferRect(queue, b, bl, o, t, shape, r, s, r2, s2, h))
-                }
-                COPY_IN => enqueue!(clEnqueueCopyBuffer(queue, p, b, from_at, at, size)),
-                COPY_OUT => enqueue!(clEnqueueCopyBuffer(queue, b, p, at, from_at, size)),
-                COPY_OWN => enqueue!(clEnqueueCopyBuffer(queue, b, b, 303, 0, BYTES - 303)),
-                FILL_BYTES => enqueue!(clEnqueueFillBuffer(queue, b, m, n, at, size)),
-                MIGRATE => migrate(0),
-                TO_HOST => migrate(CL_MIGRATE_MEM_OBJECT_HOST),
-                UNDEFINED => {
-                    migrate(CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED)
-                        | enqueue!(clEnqueueCopyBuffer(queue, p, b, 0, 0, BYTES))
-                }
-                RECT_IN => {
-                    enqueue!(clEnqueueCopyBufferRect(queue, p, b, t, o, shape, r2, s2, r, s))
-                }
-                RECT_OUT => {
-                    enqueue!(clEnqueueCopyBufferRect(queue, b, p, o, t, shape, r, s, r2, s2))
-                }
-                KERNEL_WRITES => launch(p, b),
-                KERNEL_CHANGES => launch(b, b),
-                _ => launch(b, p),
-            }
-        })
-    })
-}
-
-/// The first bytes of pattern 0.
-static CONSTANT: [u8; BYTES] = {
-    let (mut bytes, mut at) = ([0; BYTES], 0);
-    while at < BYTES {
-        bytes[at] = word((at / 4 % 19) as u32).to_le_bytes()[at % 4];
-        at += 1;
-    }
-    bytes
-};
-
-/// Memory of the host of all kinds.
-pub fn hosts(bench: &Bench) -> Vec<Area<'_>> {
-    let host = |odd| Area::host(bench, BYTES, odd);
-    let (pointer, access) = (CONSTANT.as_ptr().cast_mut(), Access::Constant);
-    let constant = Area { name: "static data".into(), pointer, access, ..host(0) };
-    let mut hosts = vec![host(0), host(1), constant, Area::mapped(bench, BYTES)];
-    if svm_kinds(bench).contains(&FINE) {
-        hosts.push(Area::svm(bench, BYTES, FINE));
-    }
-    hosts
-}
-
-/// Runs the commands with each kind of host memory that they may have, and reports the first one of each command
-/// that leaves wrong bytes.
-fn run_all(bench: &Bench, memory: Memory, part: Part, calls: &[&str], findings: &Findings) {
-    let (target, peer) = (Target::new(bench, memory, part, BYTES), Target::plain(bench, BYTES));
-    let hosts = hosts(bench);
-    for call in calls {
-        let has_host = [WRITE, READ, WRITE_RECT, READ_RECT].contains(call);
-        let used = if has_host { &hosts[..] } else { &hosts[..1] };
-        let span = match *call {
-            WRITE_RECT | READ_RECT | RECT_IN | RECT_OUT => BOX,
-            FILL_BYTES => Span::line([12, 0, 500], 4),
-            _ => Span::line([5, 11, 501], 0),
+/// Runs a command and its model, compares all bytes of both operands, and reports wrong ones.
+pub fn expect(findings: &Findings, command: Command, [from, to]: [&Target<'_>; 2], span: Span) {
+    let mut function = "";
+    let result = check([from, to], |[model_from, model_to]| {
+        model(command, span, [from.own(model_from), to.own(model_to)]);
+        let (name, code) = enqueue(command, [from, to], span);
+        function = name;
+        accepted(code)
+    });
+    if let Err(answer) = result {
+        let Span { region, sides, pattern } = span;
+        let (from, to) = (&from.name, &to.name);
+        let [at, to_at] =
+            sides.map(|(o, pitches)| format!("origin {o:?} with pitches {pitches:?}"));
+        let call = match command {
+            Fill => format!("{function} of {to}, patterns of {pattern} bytes"),
+            Invert | Migrate => format!("{function} of {to}"),
+            _ => format!("{function} from {at} of {from} to {to}"),
         };
-        let failed = used
-            .iter()
-            .filter(|host| allows(call, &target, host))
-            .find_map(|host| Some((host, run(call, [&target, &peer], host, span).err()?)));
-        if let Some((host, answer)) = failed {
-            let host = if has_host { &host.name } else { "no host memory" };
-            let rule = "the bytes change as the command says, and no others";
-            findings.add(format_args!("{call} {}, with {host}", target.name), rule, answer);
+        let call = format_args!("{call}, {region:?} bytes at {to_at}");
+        findings.add(call, "the bytes change as the command says, and no others", answer);
+    }
+}
+
+/// Runs the commands with all kinds of other memory that they may have. Memory over host memory begins with its bytes.
+fn expect_all(findings: &Findings, target: &Target<'_>, commands: &[Command]) {
+    let (bench, mut count) = (target.bench, 0);
+    if let Memory::Buffer(_, Some(_)) = target.memory
+        && let Err(answer) = target.compare(&bytes(0, target.size()))
+    {
+        let rule = "the buffer has the bytes of the host memory at the time of the call (5.2.1)";
+        findings.add(format_args!("clCreateBuffer of {}", target.name), rule, answer);
+    }
+    let peer = if target.is_buffer() { PLAIN } else { SVM_COARSE };
+    let hosts = [Memory::Host(0), Memory::Host(1), Memory::Mapped, SVM_FINE];
+    let hosts = hosts.into_iter().filter(|memory| memory.is_on(bench));
+    let others = [peer].into_iter().chain(hosts);
+    let others: Vec<_> = others.map(|memory| Target::whole(bench, memory, BYTES)).collect();
+    for command in commands {
+        let used = match command {
+            Line => &others,
+            HostBox => &others[1..],
+            _ => &others[..1],
+        };
+        let pairs = used.iter().flat_map(|other| [[target, other], [other, target]]);
+        let is_alone = matches!(command, Invert | Fill | Migrate);
+        for pair in pairs.skip(usize::from(is_alone)).filter(|pair| allows(*command, *pair)) {
+            expect(findings, *command, pair, Span::of(*command));
+            count += 1;
         }
     }
+    println!("{}: {count} commands with other memory", target.name);
 }
 
 #[rstest]
@@ -224,50 +240,29 @@ fn commands_change_their_bytes_only(
     bench: Bench,
     #[values(
         PLAIN, ALLOC, USE, USE_ODD, USE_COARSE, USE_FINE, COPY, COPY_SVM, ALLOC_COPY, READ_ONLY,
-        WRITE_ONLY, HOST_READ, HOST_WRITE, NO_ACCESS
+        WRITE_ONLY, HOST_READ, HOST_WRITE, NO_ACCESS, SVM_COARSE, SVM_FINE
     )]
     memory: Memory,
-    #[values(WHOLE, SUB)] part: Part,
+    #[values(Part::Whole, Part::Sub)] part: Part,
 ) {
     memory.requires(&bench);
-    run_all(&bench, memory, part, LINES, &Findings::default());
+    let target = Target::new(&bench, memory, part, BYTES);
+    expect_all(&Findings::default(), &target, &[Line, HostBox, Fill, Migrate]);
 }
 
 #[rstest]
-#[case::boxes_of_buffers(BOXES, WHOLE, &ALL)]
-#[case::boxes_of_sub_buffers(BOXES, SUB, &ALL)]
-#[case::kernels_with_buffers(KERNELS, WHOLE, &ALL)]
-#[case::kernels_with_sub_buffers(KERNELS, SUB, &ALL)]
-#[case::read_only_sub_buffers(LINES, READ_ONLY_SUB, &[PLAIN, ALLOC, USE, COPY])]
-#[case::write_only_sub_buffers(LINES, WRITE_ONLY_SUB, &[PLAIN, ALLOC, USE, COPY])]
-#[case::sub_buffers_without_access(LINES, NO_ACCESS_SUB, &[PLAIN, ALLOC, USE, COPY])]
+#[case::boxes_of_buffers(&[CopyBox], Part::Whole)]
+#[case::boxes_of_sub_buffers(&[CopyBox], Part::Sub)]
+#[case::kernels_with_buffers(&[Kernel, Invert], Part::Whole)]
+#[case::kernels_with_sub_buffers(&[Kernel, Invert], Part::Sub)]
 #[clmatrix_harness::test]
 fn commands_work_on_all_kinds_of_memory(
     bench: Bench,
-    #[case] calls: &[&str],
+    #[case] commands: &[Command],
     #[case] part: Part,
-    #[case] memories: &[Memory],
 ) {
     let findings = Findings::default();
-    for memory in memories.iter().filter(|memory| memory.is_on(&bench)) {
-        run_all(&bench, *memory, part, calls, &findings);
-    }
-}
-
-#[rstest]
-#[case::buffers(WHOLE)]
-#[case::sub_buffers(SUB)]
-#[clmatrix_harness::test]
-fn a_buffer_begins_with_the_host_memory(bench: Bench, #[case] part: Part) {
-    let findings = Findings::default();
     for memory in ALL.into_iter().filter(|memory| memory.is_on(&bench)) {
-        let target = Target::new(&bench, memory, part, BYTES);
-        if target.area.is_some()
-            && let Err(answer) = target.compare(&bytes(0, target.size()))
-        {
-            let rule =
-                "the buffer has the bytes of the host memory at the time of the call (5.2.1)";
-            findings.add(format_args!("clCreateBuffer of {}", target.name), rule, answer);
-        }
+        expect_all(&findings, &Target::new(&bench, memory, part, BYTES), commands);
     }
 }

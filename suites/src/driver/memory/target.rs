@@ -1,59 +1,71 @@
-//! Buffers of all kinds of memory, and sub-buffers of them.
+//! Memory of all kinds that commands use, and parts of it.
 
 use std::ops::Range;
+use std::slice;
 
+use clmatrix::cl3::device::CL_DEVICE_SVM_FINE_GRAIN_BUFFER;
 use clmatrix::cl3::memory::*;
-use clmatrix::cl3::types::{CL_FALSE, CL_TRUE, cl_map_flags, cl_mem_flags};
+use clmatrix::cl3::types::{CL_TRUE, cl_map_flags, cl_mem_flags};
 use clmatrix_harness::skip;
 
-use super::area::{Area, COARSE, FINE, svm_kinds};
-use super::operand::{Operand, touch};
+use super::model::touch;
 use crate::driver::api::{UNWRITTEN, accepted, enqueue, enqueued};
 use crate::driver::prelude::*;
 use crate::support::pattern::{bytes, same};
 
-/// The bytes of the buffers under test.
+/// The bytes of the memory under test.
 pub const BYTES: usize = 599;
 
-/// The flags of a memory object, and the host memory that they need.
+/// A kind of memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Memory(pub Named<cl_mem_flags>, Host);
-
-/// Host memory of a memory object.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Host {
-    None,
-    /// So many bytes behind the start of a page.
-    Odd(usize),
+pub enum Memory {
+    /// A buffer, over memory of this kind if its flags need host memory.
+    Buffer(Named<cl_mem_flags>, Option<&'static Self>),
+    /// Shared virtual memory.
     Svm(Named<cl_mem_flags>),
+    /// Host memory that begins so many bytes behind the start of a page.
+    Host(usize),
+    /// Host memory that is a map of a buffer.
+    Mapped,
 }
 
-pub const PLAIN: Memory = Memory(named!(CL_MEM_READ_WRITE), Host::None);
-pub const ALLOC: Memory = Memory(named!(CL_MEM_ALLOC_HOST_PTR), Host::None);
-pub const USE: Memory = Memory(named!(CL_MEM_USE_HOST_PTR), Host::Odd(0));
-pub const USE_ODD: Memory = Memory(named!(CL_MEM_USE_HOST_PTR), Host::Odd(1));
-pub const USE_COARSE: Memory = Memory(named!(CL_MEM_USE_HOST_PTR), Host::Svm(COARSE));
-pub const USE_FINE: Memory = Memory(named!(CL_MEM_USE_HOST_PTR), Host::Svm(FINE));
-pub const COPY: Memory = Memory(named!(CL_MEM_COPY_HOST_PTR), Host::Odd(1));
-pub const COPY_SVM: Memory = Memory(named!(CL_MEM_COPY_HOST_PTR), Host::Svm(COARSE));
-pub const ALLOC_COPY: Memory =
-    Memory(named!(CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR), Host::Odd(3));
-pub const READ_ONLY: Memory = Memory(named!(CL_MEM_READ_ONLY), Host::None);
-pub const WRITE_ONLY: Memory = Memory(named!(CL_MEM_WRITE_ONLY), Host::None);
-pub const HOST_READ: Memory = Memory(named!(CL_MEM_HOST_READ_ONLY), Host::None);
-pub const HOST_WRITE: Memory = Memory(named!(CL_MEM_HOST_WRITE_ONLY), Host::None);
-pub const NO_ACCESS: Memory = Memory(named!(CL_MEM_HOST_NO_ACCESS), Host::None);
+use Memory::*;
 
-/// All kinds of memory.
-pub const ALL: [Memory; 14] = [
+pub const SVM_COARSE: Memory = Svm(named!(CL_MEM_READ_WRITE));
+pub const SVM_FINE: Memory = Svm(named!(CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER));
+pub const PLAIN: Memory = Buffer(named!(CL_MEM_READ_WRITE), None);
+pub const ALLOC: Memory = Buffer(named!(CL_MEM_ALLOC_HOST_PTR), None);
+pub const USE: Memory = Buffer(named!(CL_MEM_USE_HOST_PTR), Some(&Host(0)));
+pub const USE_ODD: Memory = Buffer(named!(CL_MEM_USE_HOST_PTR), Some(&Host(1)));
+pub const USE_COARSE: Memory = Buffer(named!(CL_MEM_USE_HOST_PTR), Some(&SVM_COARSE));
+pub const USE_FINE: Memory = Buffer(named!(CL_MEM_USE_HOST_PTR), Some(&SVM_FINE));
+pub const COPY: Memory = Buffer(named!(CL_MEM_COPY_HOST_PTR), Some(&Host(1)));
+pub const COPY_SVM: Memory = Buffer(named!(CL_MEM_COPY_HOST_PTR), Some(&SVM_COARSE));
+pub const ALLOC_COPY: Memory =
+    Buffer(named!(CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR), Some(&Host(3)));
+pub const READ_ONLY: Memory = Buffer(named!(CL_MEM_READ_ONLY), None);
+pub const WRITE_ONLY: Memory = Buffer(named!(CL_MEM_WRITE_ONLY), None);
+pub const HOST_READ: Memory = Buffer(named!(CL_MEM_HOST_READ_ONLY), None);
+pub const HOST_WRITE: Memory = Buffer(named!(CL_MEM_HOST_WRITE_ONLY), None);
+pub const NO_ACCESS: Memory = Buffer(named!(CL_MEM_HOST_NO_ACCESS), None);
+
+/// All kinds of memory of devices.
+pub const ALL: [Memory; 16] = [
     PLAIN, ALLOC, USE, USE_ODD, USE_COARSE, USE_FINE, COPY, COPY_SVM, ALLOC_COPY, READ_ONLY,
-    WRITE_ONLY, HOST_READ, HOST_WRITE, NO_ACCESS,
+    WRITE_ONLY, HOST_READ, HOST_WRITE, NO_ACCESS, SVM_COARSE, SVM_FINE,
 ];
 
 impl Memory {
     /// Returns whether the device has the memory.
     pub fn is_on(self, bench: &Bench) -> bool {
-        !matches!(self.1, Host::Svm(kind) if !svm_kinds(bench).contains(&kind))
+        match self {
+            Buffer(_, Some(under)) => under.is_on(bench),
+            Svm(_) => {
+                let fine = if self == SVM_FINE { CL_DEVICE_SVM_FINE_GRAIN_BUFFER } else { 0 };
+                bench.has_svm() && bench.svm_capabilities & fine == fine
+            }
+            _ => true,
+        }
     }
 
     /// Skips the test unless the device has the memory.
@@ -62,183 +74,255 @@ impl Memory {
             skip!("CL_DEVICE_SVM_CAPABILITIES is {:#x}", bench.svm_capabilities);
         }
     }
-
-    /// Allocates the host memory that the flags need, with the bytes of pattern 0.
-    pub fn area(self, bench: &Bench, size: usize) -> Option<Area<'_>> {
-        let area = match self.1 {
-            Host::None => return None,
-            Host::Odd(odd) => Area::host(bench, size, odd),
-            Host::Svm(kind) => Area::svm(bench, size, kind),
-        };
-        area.put(&bytes(0, size));
-        Some(area)
-    }
 }
 
-/// The part of a buffer that commands use: the whole, or a sub-buffer with these flags.
-pub type Part = Option<Named<cl_mem_flags>>;
-
-pub const WHOLE: Part = None;
-pub const SUB: Part = Some(Named { name: "no flags", value: 0 });
-pub const READ_ONLY_SUB: Part = Some(named!(CL_MEM_READ_ONLY | CL_MEM_HOST_READ_ONLY));
-pub const WRITE_ONLY_SUB: Part = Some(named!(CL_MEM_WRITE_ONLY | CL_MEM_HOST_WRITE_ONLY));
-pub const NO_ACCESS_SUB: Part = Some(named!(CL_MEM_HOST_NO_ACCESS));
+/// The part of the memory that commands use.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    Whole,
+    Sub,
+}
 
 /// Flags of memory that the host may not read, and not write.
 pub const UNREADABLE: cl_mem_flags = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS;
 pub const UNWRITABLE: cl_mem_flags = CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
 
-/// A memory object that shows bytes of the buffer under test: its name, its bytes and its flags.
-struct View(&'static str, Object, Range<usize>, cl_mem_flags);
+/// A buffer, or a pointer to other memory.
+enum Place {
+    Object(Object),
+    Pointer(*mut c_void),
+}
 
-/// A buffer, or a sub-buffer with its buffer and a sub-buffer that overlaps.
+/// Memory of one kind.
 pub struct Target<'a> {
     pub bench: &'a Bench,
     pub name: String,
-    /// The whole buffer is the first one; the object that commands use is the last one.
-    views: Vec<View>,
-    pub area: Option<Area<'a>>,
-    staging: Object,
+    pub memory: Memory,
+    /// Where the bytes begin that commands use.
+    pub base: usize,
+    /// The whole with its bytes, and the part.
+    views: Vec<(Place, Range<usize>)>,
+    /// The host memory of a buffer, or the buffer of a map.
+    under: Option<Box<Self>>,
 }
 
 impl<'a> Target<'a> {
-    /// Creates a buffer with `size` bytes. Its host memory is overwritten after CL_MEM_COPY_HOST_PTR.
+    /// Creates memory, of which commands use `size` bytes. A buffer over host memory begins with pattern 0.
     pub fn new(bench: &'a Bench, memory: Memory, part: Part, size: usize) -> Self {
-        let origin = if part.is_some() { bench.alignment() } else { 0 };
-        let whole = if part.is_some() { origin + size + 77 } else { size };
-        let (Memory(Named { name, value: flags }, _), area) = (memory, memory.area(bench, whole));
-        let pointer = area.as_ref().map_or(ptr::null_mut(), |area| area.pointer.cast());
-        let place = area.as_ref().map_or(String::new(), |area| format!(" over {}", area.name));
-        let mut name = format!("a buffer with {name}{place}");
-        let mut code = UNWRITTEN;
-        // SAFETY: the host memory, if any, has the bytes, and the bench keeps it.
-        let raw =
-            unsafe { cl!(clCreateBuffer(bench.context, flags, whole, pointer, &raw mut code)) };
-        if let Err(answer) = accepted(code) {
-            panic!("clCreateBuffer of {name} (5.2.1): the driver returned {answer}");
+        if part == Part::Whole {
+            return Self::whole(bench, memory, size);
         }
-        // SAFETY: the call has created the reference.
-        let object = unsafe { Object::new(Class::Memory, raw) };
-        if let Some(area) = area.as_ref().filter(|_| flags & CL_MEM_COPY_HOST_PTR != 0) {
-            area.put(&bytes(2, whole));
-        }
-        let mut views = vec![View("the buffer", object, 0..whole, flags)];
-        if let Some(own) = part {
-            name = format!("a sub-buffer with {} of its own, of {name}", own.name);
-            for (name, at, size, own) in [
-                ("a sub-buffer that overlaps", 0, origin + size / 2, 0),
-                ("the sub-buffer", origin, size, own.value),
-            ] {
-                // It inherits the flags that it does not replace (5.2.1).
-                let object = bench.sub_buffer(raw, own, at, size);
-                views.push(View(name, object, at..at + size, flags | own));
+        let origin = if let Svm(_) = memory { 76 } else { bench.alignment() };
+        let mut target = Self::whole(bench, memory, origin + size + 78);
+        let (part, place) = match &target.views[0].0 {
+            Place::Object(whole) => {
+                ("a sub-buffer", Place::Object(bench.sub_buffer(whole.raw(), 0, origin, size)))
             }
-        }
-        Self { bench, name, views, area, staging: bench.new_buffer(CL_MEM_READ_WRITE, whole) }
+            Place::Pointer(first) => ("a part", Place::Pointer(first.wrapping_byte_add(origin))),
+        };
+        target.name = format!("{part} of {}", target.name);
+        target.views.push((place, origin..origin + size));
+        target
     }
 
-    /// A buffer without flags.
-    pub fn plain(bench: &'a Bench, size: usize) -> Self {
-        Self::new(bench, PLAIN, WHOLE, size)
+    /// Creates memory, all of which commands use.
+    pub fn whole(bench: &'a Bench, memory: Memory, size: usize) -> Self {
+        let (mut under, mut host) = (None, ptr::null_mut());
+        let (place, name) = match memory {
+            Buffer(Named { name, value: flags }, over) => {
+                let mut name = format!("a buffer with {name}");
+                if let Some(memory) = over {
+                    let memory = Self::whole(bench, *memory, size);
+                    memory.put(&bytes(0, size));
+                    (host, name) = (memory.raw(), format!("{name} over {}", memory.name));
+                    under = Some(Box::new(memory));
+                }
+                let context = bench.context;
+                // SAFETY: the host memory, if any, has the bytes; the call creates a reference.
+                let buffer = unsafe {
+                    Object::new(Class::Memory, created!(clCreateBuffer(context, flags, size, host)))
+                };
+                (Place::Object(buffer), name)
+            }
+            Svm(Named { name, value: flags }) => {
+                let memory = bench.new_svm_with(flags, size, 0);
+                (Place::Pointer(memory), format!("SVM with {name}"))
+            }
+            Host(odd) => {
+                const PAGE: usize = 4096;
+                let memory = bench.new_host(size + odd + PAGE).cast::<u8>();
+                let first = memory.wrapping_add(memory.align_offset(PAGE) + odd);
+                let name = format!("host memory {odd} bytes behind the start of a page");
+                (Place::Pointer(first.cast()), name)
+            }
+            Mapped => {
+                let buffer = Self::whole(bench, PLAIN, size);
+                let map = buffer.map(named!(CL_MAP_READ | CL_MAP_WRITE), 0..size).expect("a map");
+                under = Some(Box::new(buffer));
+                (Place::Pointer(map.cast()), "a mapped buffer".to_owned())
+            }
+        };
+        Self { bench, name, memory, base: 0, views: vec![(place, 0..size)], under }
     }
 
-    fn view(&self) -> &View {
-        self.views.last().expect("a view")
+    /// The bytes of a buffer from `base` on.
+    pub fn window(bench: &'a Bench, buffer: *mut c_void, base: usize, size: usize) -> Self {
+        // SAFETY: the buffer is valid, and the call adds a reference.
+        let place = unsafe {
+            ok!(clRetainMemObject(buffer));
+            Place::Object(Object::new(Class::Memory, buffer))
+        };
+        let name = format!("a buffer from byte {base:#x} on");
+        Self { bench, name, memory: PLAIN, base, views: vec![(place, 0..size)], under: None }
     }
 
-    /// The object that commands use.
+    fn part(&self) -> &(Place, Range<usize>) {
+        self.views.last().expect("the whole")
+    }
+
+    /// The buffer or the pointer that commands use.
     pub fn raw(&self) -> *mut c_void {
-        self.view().1.raw()
+        match &self.part().0 {
+            Place::Object(object) => object.raw(),
+            Place::Pointer(first) => *first,
+        }
     }
 
-    /// The part of the bytes of the whole buffer that the object has.
+    /// The number of all bytes.
+    pub fn size(&self) -> usize {
+        self.views[0].1.len()
+    }
+
+    /// The bytes that commands use, of a model of all.
     pub fn own<'b>(&self, whole: &'b mut [u8]) -> &'b mut [u8] {
-        &mut whole[self.view().2.clone()]
+        &mut whole[self.part().1.clone()]
     }
 
-    /// Returns whether the object has one of these flags.
+    /// Returns whether this is a buffer.
+    pub fn is_buffer(&self) -> bool {
+        matches!(self.memory, Buffer(..))
+    }
+
+    /// Returns whether the memory has one of these flags.
     pub fn has(&self, flags: cl_mem_flags) -> bool {
-        self.view().3 & flags != 0
+        matches!(self.memory, Buffer(own, _) | Svm(own) if own.value & flags != 0)
     }
 
-    /// Maps bytes of the object.
-    pub fn map(&self, flags: Named<cl_map_flags>, range: Range<usize>) -> Result<Map, String> {
-        self.map_view(self.view(), flags, range)
-    }
-
-    /// Maps bytes of an object. A map of CL_MEM_USE_HOST_PTR lies in the host memory (5.2.4).
-    fn map_view(
+    /// Maps bytes of the part.
+    pub fn map(
         &self,
-        View(name, object, own, own_flags): &View,
         flags: Named<cl_map_flags>,
         range: Range<usize>,
-    ) -> Result<Map, String> {
-        let (q, n, e, f) = (self.bench.queue, ptr::null(), ptr::null_mut(), flags.value);
-        let (o, at, size, mut code) = (object.raw(), range.start, range.len(), UNWRITTEN);
+    ) -> Result<*mut [u8], String> {
+        self.map_view(self.part(), flags, range)
+    }
+
+    /// Unmaps bytes of the part.
+    pub fn unmap(&self, bytes: *mut [u8]) -> Result<(), String> {
+        self.unmap_view(self.part(), bytes)
+    }
+
+    /// Maps bytes of a view. A map of CL_MEM_USE_HOST_PTR lies in the host memory (5.2.4).
+    fn map_view(
+        &self,
+        view: &(Place, Range<usize>),
+        flags: Named<cl_map_flags>,
+        range: Range<usize>,
+    ) -> Result<*mut [u8], String> {
+        let (queue, at, size) = (self.bench.queue, self.base + range.start, range.len());
+        let (list, event, mut code) = (ptr::null(), ptr::null_mut(), UNWRITTEN);
         // Both kinds of calls return the pointer.
-        let b = if size % 2 == 0 { CL_FALSE } else { CL_TRUE };
-        // SAFETY: the bytes are in the buffer.
-        let pointer = unsafe {
-            let map = cl!(clEnqueueMapBuffer(q, o, b, f, at, size, 0, n, e, &raw mut code));
-            ok!(clFinish(q));
-            map.cast()
+        let (blocks, flag, to) = ((size % 2) as u32, flags.value, &raw mut code);
+        // SAFETY: the memory has the bytes.
+        let (function, pointer) = unsafe {
+            match &view.0 {
+                Place::Object(object) => {
+                    let b = object.raw();
+                    let map = cl!(clEnqueueMapBuffer(
+                        queue, b, blocks, flag, at, size, 0, list, event, to
+                    ));
+                    ("clEnqueueMapBuffer", map)
+                }
+                Place::Pointer(first) => {
+                    let first = first.wrapping_byte_add(at);
+                    code = enqueue!(clEnqueueSVMMap(queue, blocks, flag, first, size));
+                    ("clEnqueueSVMMap", first)
+                }
+            }
         };
-        let call = format!("clEnqueueMapBuffer({}) of bytes {range:?} of {name}", flags.name);
+        let call = format!("{function}({}) of bytes {range:?}", flags.name);
         accepted(code).map_err(|code| format!("{call} returned {code}"))?;
-        let map = Map(q, o, ptr::slice_from_raw_parts_mut(pointer, size));
-        let host = self.area.as_ref().filter(|_| own_flags & CL_MEM_USE_HOST_PTR != 0);
-        let wanted = host.map_or(pointer, |area| area.pointer.wrapping_add(own.start + at));
+        // SAFETY: the queue is valid.
+        unsafe { ok!(clFinish(queue)) };
+        let map = ptr::slice_from_raw_parts_mut(pointer.cast(), size);
+        let host = self.under.as_ref().filter(|_| self.has(CL_MEM_USE_HOST_PTR));
+        let wanted = host.map_or(pointer, |host| host.raw().wrapping_byte_add(view.1.start + at));
         if pointer == wanted && !pointer.is_null() {
             return Ok(map);
         }
-        map.unmap()?;
+        self.unmap_view(view, map)?;
         Err(format!("{call} returned {pointer:?}; host_ptr and the offset are {wanted:?} (5.2.4)"))
     }
 
-    /// Reads an object, and compares all its bytes.
-    fn read(&self, object: &Object, expected: &[u8], name: &str) -> Result<(), String> {
-        let (queue, mut found) = (self.bench.queue, vec![0; expected.len()]);
-        let (o, size, to) = (object.raw(), found.len(), found.as_mut_ptr().cast());
-        // SAFETY: object and memory have the bytes; the call blocks.
-        accepted(unsafe { enqueue!(clEnqueueReadBuffer(queue, o, CL_TRUE, 0, size, to)) })
-            .map_err(|code| format!("clEnqueueReadBuffer of {name} returned {code}"))?;
-        same(&found, expected, format_args!("a read of {name}"))
+    /// Unmaps bytes of a view, and waits for it.
+    fn unmap_view(&self, view: &(Place, Range<usize>), bytes: *mut [u8]) -> Result<(), String> {
+        let queue = self.bench.queue;
+        // SAFETY: the bytes are mapped, and not used after it.
+        let code = unsafe {
+            match &view.0 {
+                Place::Object(object) => {
+                    enqueue!(clEnqueueUnmapMemObject(queue, object.raw(), bytes.cast()))
+                }
+                Place::Pointer(_) => enqueue!(clEnqueueSVMUnmap(queue, bytes.cast())),
+            }
+        };
+        // SAFETY: the queue is valid.
+        unsafe { ok!(clFinish(queue)) };
+        accepted(code).map_err(|code| format!("an unmap returned {code}"))
     }
-}
 
-impl Operand for Target<'_> {
-    fn size(&self) -> usize {
-        self.views[0].2.len()
-    }
-
-    /// Writes the bytes to another buffer and copies them, as the host may not be allowed to write.
-    fn put(&self, bytes: &[u8]) {
-        let (queue, staging, size) = (self.bench.queue, self.staging.raw(), bytes.len());
-        let (whole, from) = (self.views[0].1.raw(), bytes.as_ptr().cast_mut().cast());
-        // SAFETY: both buffers have the bytes; the write blocks.
+    /// Replaces all bytes, by a copy from another buffer, as the host may not be allowed to write.
+    pub fn put(&self, bytes: &[u8]) {
+        let (queue, size, from) = (self.bench.queue, bytes.len(), bytes.as_ptr());
+        // SAFETY: the memory has the bytes, and no command uses them when the call has returned.
         unsafe {
-            enqueued!(clEnqueueWriteBuffer(queue, staging, CL_TRUE, 0, size, from));
-            enqueued!(clEnqueueCopyBuffer(queue, staging, whole, 0, 0, size));
-            ok!(clFinish(queue));
+            match (&self.views[0].0, self.memory) {
+                (Place::Object(whole), _) => {
+                    let (copy, to) = (self.bench.buffer_of(bytes), whole.raw());
+                    enqueued!(clEnqueueCopyBuffer(queue, copy.raw(), to, 0, self.base, size));
+                    ok!(clFinish(queue));
+                }
+                (Place::Pointer(to), Svm(_)) => {
+                    enqueued!(clEnqueueSVMMemcpy(queue, CL_TRUE, *to, from.cast(), size));
+                }
+                (Place::Pointer(to), _) => ptr::copy(from, to.cast(), size),
+            }
         }
     }
 
-    /// Compares a copy of the whole, and reads and maps of all objects that the host may read.
-    fn compare(&self, expected: &[u8]) -> Result<(), String> {
-        let (queue, whole, staging) = (self.bench.queue, self.views[0].1.raw(), &self.staging);
-        // SAFETY: both buffers have the bytes.
-        accepted(unsafe {
-            ok!(clFinish(queue));
-            enqueue!(clEnqueueCopyBuffer(queue, whole, staging.raw(), 0, 0, expected.len()))
-        })?;
-        self.read(staging, expected, "a copy of the whole buffer")?;
-        for view in self.views.iter().filter(|view| view.3 & UNREADABLE == 0) {
-            let (View(name, object, own, _), range) = (view, 0..view.2.len());
-            self.read(object, &expected[own.clone()], name)?;
-            let map = self.map_view(view, named!(CL_MAP_READ), range)?;
-            let result = touch(CL_MAP_READ, map.2, &mut expected[own.clone()].to_vec());
-            map.unmap()?;
-            result.map_err(|answer| format!("a map of {name}: {answer}"))?;
+    /// Waits for all commands, and compares all bytes: those of host memory; of a copy of a buffer; and of maps of
+    /// the whole and of the part if the host may read.
+    pub fn compare(&self, expected: &[u8]) -> Result<(), String> {
+        let (bench, size) = (self.bench, expected.len());
+        // SAFETY: the queue is valid.
+        unsafe { ok!(clFinish(bench.queue)) };
+        if let Place::Object(whole) = &self.views[0].0 {
+            let (from, copy) = (whole.raw(), bench.new_buffer(CL_MEM_READ_WRITE, size));
+            let (queue, to) = (bench.queue, copy.raw());
+            // SAFETY: both buffers have the bytes.
+            unsafe { enqueued!(clEnqueueCopyBuffer(queue, from, to, self.base, 0, size)) };
+            same(&bench.contents_of::<u8>(to, size), expected, "a copy of the whole")?;
+        } else if !matches!(self.memory, Svm(_)) {
+            // SAFETY: the memory has the bytes, and no command uses them any more.
+            let found = unsafe { slice::from_raw_parts(self.raw().cast(), size) };
+            return same(found, expected, &self.name);
+        }
+        for view in self.views.iter().filter(|_| !self.has(UNREADABLE)) {
+            let mut own = expected[view.1.clone()].to_vec();
+            let map = self.map_view(view, named!(CL_MAP_READ), 0..own.len())?;
+            let result = touch(CL_MAP_READ, map, &mut own);
+            self.unmap_view(view, map)?;
+            result?;
         }
         Ok(())
     }
@@ -246,22 +330,9 @@ impl Operand for Target<'_> {
 
 impl Drop for Target<'_> {
     fn drop(&mut self) {
-        // A driver crashes if overlapping sub-buffers are released in the order of their last unmaps.
-        while self.views.pop().is_some() {}
-    }
-}
-
-/// Mapped bytes: the queue and the object, and the bytes.
-pub struct Map(*mut c_void, *mut c_void, pub *mut [u8]);
-
-impl Map {
-    /// Unmaps the bytes, and waits for it.
-    pub fn unmap(self) -> Result<(), String> {
-        let Self(queue, object, bytes) = self;
-        // SAFETY: the bytes are mapped, and not used after it.
-        let code = unsafe { enqueue!(clEnqueueUnmapMemObject(queue, object, bytes.cast())) };
-        // SAFETY: the queue is valid.
-        unsafe { ok!(clFinish(queue)) };
-        accepted(code).map_err(|code| format!("clEnqueueUnmapMemObject returned {code}"))
+        if let (Mapped, Some(buffer)) = (self.memory, &self.under) {
+            let map = ptr::slice_from_raw_parts_mut(self.raw().cast(), self.size());
+            _ = buffer.unmap(map);
+        }
     }
 }

@@ -1,13 +1,12 @@
 //! Writes, reads, copies and fills of few and of many bytes, at even and odd places, and boxes with gaps.
 
-use clmatrix_harness::skip;
-
-use crate::driver::memory::area::{Area, COARSE};
-use crate::driver::memory::commands::*;
-use crate::driver::memory::operand::{Operand, Side, filled, start};
-use crate::driver::memory::svm;
-use crate::driver::memory::target::Target;
+use crate::driver::memory::commands::{Command, Span, expect};
+use crate::driver::memory::model::{Side, filled, start};
+use crate::driver::memory::target::{Memory, PLAIN, SVM_COARSE, Target};
 use crate::driver::prelude::*;
+
+/// Host memory at an odd address.
+const HOST: Memory = Memory::Host(1);
 
 /// Numbers of bytes: few, and about a page, 64 KiB and 2 MiB.
 const SIZES: [usize; 13] =
@@ -16,82 +15,44 @@ const SIZES: [usize; 13] =
 /// The first bytes in both operands.
 const PLACES: [[usize; 2]; 5] = [[1, 4093], [0, 0], [3, 1], [4093, 64], [4096, 7]];
 
-/// Places and numbers of bytes.
-fn lines() -> impl Iterator<Item = [usize; 3]> {
-    SIZES.into_iter().flat_map(|size| {
-        let places = if size > 100_000 { &PLACES[..1] } else { &PLACES[..] };
-        places.iter().map(move |[at, from_at]| [*at, *from_at, size])
-    })
-}
-
-/// Runs a command on buffers with enough bytes for it, and reports it if it leaves wrong bytes.
-fn check(findings: &Findings, buffers: [&Target<'_>; 2], call: &str, span: Span, bytes: String) {
-    let host = Area::host(buffers[0].bench, buffers[1].size(), 1);
-    if let Err(answer) = run(call, buffers, &host, span) {
-        let rule = "these bytes are written, and no others";
-        findings.add(format_args!("{call} a buffer, {bytes}"), rule, answer);
-    }
-}
-
 #[rstest]
-#[case::write(WRITE)]
-#[case::read(READ)]
-#[case::copy(COPY_OUT)]
+#[case::write([HOST, PLAIN])]
+#[case::read([PLAIN, HOST])]
+#[case::copy([PLAIN, PLAIN])]
+#[case::to_svm([HOST, SVM_COARSE])]
+#[case::from_svm([SVM_COARSE, HOST])]
+#[case::of_svm([SVM_COARSE, SVM_COARSE])]
 #[clmatrix_harness::test]
-fn transfers_move_all_bytes(bench: Bench, #[case] call: &str) {
+fn transfers_move_all_bytes(bench: Bench, #[case] memories: [Memory; 2]) {
     let findings = Findings::default();
-    for line in lines() {
-        let [at, other, size] = line;
-        let [own, peer] = [(); 2].map(|()| Target::plain(&bench, size + 4200));
-        let bytes = format!("{size} bytes at byte {at}, at byte {other} of the other operand");
-        check(&findings, [&own, &peer], call, Span::line(line, 0), bytes);
+    memories.iter().for_each(|memory| memory.requires(&bench));
+    for size in SIZES {
+        for [from, to] in &PLACES[..if size > 100_000 { 1 } else { PLACES.len() }] {
+            let [source, target] =
+                memories.map(|memory| Target::whole(&bench, memory, size + 4200));
+            let span = Span::line([*from, *to, size], 0);
+            expect(&findings, Command::Line, [&source, &target], span);
+        }
     }
 }
 
 #[rstest]
-#[case::write([true, false])]
-#[case::read([false, true])]
-#[case::copy([true, true])]
-#[clmatrix_harness::test(requires(svm))]
-fn copies_of_shared_memory_move_all_bytes(bench: Bench, #[case] are_svm: [bool; 2]) {
-    let findings = Findings::default();
-    for line in lines() {
-        let size = line[2] + 4200;
-        let [to, from] = are_svm.map(|is_svm| {
-            if is_svm { Area::svm(&bench, size, COARSE) } else { Area::host(&bench, size, 0) }
-        });
-        svm::check_copy(&findings, [&to, &from], line);
-    }
-}
-
-#[rstest]
-#[case::buffer(false)]
-#[case::svm(true)]
 #[clmatrix_harness::test]
 fn fills_repeat_their_pattern(
     bench: Bench,
-    #[case] is_svm: bool,
+    #[values(PLAIN, SVM_COARSE)] memory: Memory,
     #[values(1, 2, 4, 8, 16, 32, 64, 128)] length: usize,
 ) {
-    if is_svm && !bench.has_svm() {
-        skip!("CL_DEVICE_SVM_CAPABILITIES is {:#x}", bench.svm_capabilities);
-    }
+    memory.requires(&bench);
     let findings = Findings::default();
     let about = |size: usize| [size / length - 1, size / length, size / length + 1];
     let few = [1, 2, 3, 5, 7, 37].map(|count| (3, count));
     let many = [about(4096), about(65_536)].into_iter().flatten().map(|count| (1, count));
     let most = [(37, 2_097_152 / length + 1), (0, 1)];
     for (first, count) in few.into_iter().chain(many).chain(most) {
-        let (at, size, room) = (first * length, count * length, (first + count) * length + 300);
-        let bytes = format!("{count} patterns of {length} bytes, from byte {at} on");
-        if !is_svm {
-            let (own, peer) = (Target::plain(&bench, room), Target::plain(&bench, 1));
-            check(&findings, [&own, &peer], FILL_BYTES, Span::line([at, 0, size], length), bytes);
-        } else if let Err(answer) = svm::fill(&Area::svm(&bench, room, COARSE), [at, size, length])
-        {
-            let rule = "the bytes repeat the pattern, and no others change (5.6.1)";
-            findings.add(format_args!("clEnqueueSVMMemFill of {bytes}"), rule, answer);
-        }
+        let span = Span::line([first * length, 0, count * length], length);
+        let target = Target::whole(&bench, memory, (first + count) * length + 300);
+        expect(&findings, Command::Fill, [&Target::whole(&bench, HOST, 1), &target], span);
     }
 }
 
@@ -115,19 +76,19 @@ const BOXES: [([usize; 3], [Side; 2]); 12] = [
 ];
 
 #[rstest]
-#[case::write(WRITE_RECT)]
-#[case::read(READ_RECT)]
-#[case::copy(RECT_OUT)]
+#[case::write(Command::HostBox, [HOST, PLAIN])]
+#[case::read(Command::HostBox, [PLAIN, HOST])]
+#[case::copy(Command::CopyBox, [PLAIN, PLAIN])]
 #[clmatrix_harness::test]
-fn boxes_keep_their_gaps(bench: Bench, #[case] call: &str) {
+fn boxes_keep_their_gaps(bench: Bench, #[case] command: Command, #[case] memories: [Memory; 2]) {
     let findings = Findings::default();
     for (region, sides) in BOXES {
-        let [own, peer] = sides.map(|side| {
-            let (origin, pitches) = filled(region, side);
+        let [source, target] = [0, 1].map(|i| {
+            let (origin, pitches) = filled(region, sides[i]);
             let last = region.map(|size| size - 1);
-            Target::plain(&bench, start((origin, pitches)) + start((last, pitches)) + 51)
+            let size = start((origin, pitches)) + start((last, pitches)) + 51;
+            Target::whole(&bench, memories[i], size)
         });
-        let bytes = format!("a box of {region:?} at (origin, pitches) {sides:?}");
-        check(&findings, [&own, &peer], call, Span { region, sides, pattern: 0 }, bytes);
+        expect(&findings, command, [&source, &target], Span { region, sides, pattern: 0 });
     }
 }

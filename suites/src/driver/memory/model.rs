@@ -1,34 +1,32 @@
-//! Operands of commands, and a comparison of all their bytes.
+//! Models of the bytes that commands use.
 
-use clmatrix::cl3::memory::{CL_MAP_READ, CL_MAP_WRITE_INVALIDATE_REGION};
+use clmatrix::cl3::memory::*;
 use clmatrix::cl3::types::cl_map_flags;
 
+use super::target::Target;
+use crate::driver::prelude::*;
 use crate::support::pattern::{bytes, copy_rows, same};
-
-/// Memory that commands read and write.
-pub trait Operand {
-    /// The number of bytes.
-    fn size(&self) -> usize;
-
-    /// Replaces all bytes.
-    fn put(&self, bytes: &[u8]);
-
-    /// Waits for all commands, and compares all bytes.
-    fn compare(&self, expected: &[u8]) -> Result<(), String>;
-}
 
 /// Fills each operand with a pattern of its own, the first one with pattern 0. Runs a step, which does the same to a
 /// model of the bytes, and compares all bytes of all operands.
 pub fn check<const N: usize>(
-    operands: [&dyn Operand; N],
+    operands: [&Target<'_>; N],
     step: impl FnOnce([&mut [u8]; N]) -> Result<(), String>,
 ) -> Result<(), String> {
-    let mut seeds = (0..3).cycle();
+    let mut seeds = 0..;
     let mut models = operands.map(|operand| bytes(seeds.next().expect("endless"), operand.size()));
     operands.iter().zip(&models).for_each(|(operand, model)| operand.put(model));
     step(models.each_mut().map(Vec::as_mut_slice))?;
     operands.iter().zip(&models).try_for_each(|(operand, model)| operand.compare(model))
 }
+
+/// The flags of maps.
+pub const MAP_FLAGS: [Named<cl_map_flags>; 4] = [
+    named!(CL_MAP_READ),
+    named!(CL_MAP_WRITE),
+    named!(CL_MAP_READ | CL_MAP_WRITE),
+    named!(CL_MAP_WRITE_INVALIDATE_REGION),
+];
 
 /// Compares mapped bytes with their model if the flags say that they are current, and inverts both if the flags let
 /// the host write.
@@ -60,7 +58,7 @@ pub fn filled([width, height, _]: [usize; 3], (origin, [row, slice]): Side) -> S
 }
 
 /// Does to models what commands on boxes do.
-pub fn move_box(region: [usize; 3], (to, at): (&mut [u8], Side), (from, from_at): (&[u8], Side)) {
+pub fn move_box(region: [usize; 3], (from, from_at): (&[u8], Side), (to, at): (&mut [u8], Side)) {
     let [at, from_at] = [at, from_at].map(|side| filled(region, side));
     copy_rows((to, start(at)), (from, start(from_at)), region, [at.1, from_at.1]);
 }
