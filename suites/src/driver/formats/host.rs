@@ -105,12 +105,11 @@ per_type! {
 pub enum Colours {
     /// Each channel has a value near it.
     Inside,
-    /// A channel has the nearest value that it can have.
+    /// A channel has the nearest value that it can have; but for integers, one is no number, and some are zero with a
+    /// sign, or too small to be normalized.
     Beyond,
     /// The same of values that no integer of 32 bits has.
     Huge,
-    /// No number, zero with a sign, and numbers too small to be normalized.
-    Special,
 }
 
 impl Colours {
@@ -135,10 +134,11 @@ impl Colours {
             (Self::Beyond, Signed | Unsigned) => {
                 [[highest, lowest, high + 1.0, low - 1.0], [high + 2.0, 1.0, highest, 65537.0]]
             }
-            (Self::Beyond, Unorm | Snorm) => [[-1.5, 2.0, 1.01, -7.0], [300.0, -1.01, -2.0, 1.5]],
-            (Self::Beyond, _) => [[65536.0, -1e9, 65504.0, 1e9], [1e-6, -65536.0, 1e-4, 3e38]],
+            (Self::Beyond, Unorm | Snorm) => {
+                [[-1.5, 2.0, f64::NAN, -7.0], [300.0, -0.0, 1.01, 1e-40]]
+            }
+            (Self::Beyond, _) => [[65536.0, f64::NAN, 65504.0, 1e9], [1e-6, -0.0, -65536.0, 1e-40]],
             (Self::Huge, _) => [[MOST, -1e30, 65519.0, -MOST], [1e10, 1e30, -MOST, -1e10]],
-            (Self::Special, _) => [[f64::NAN, 0.5, -0.0, 1e-40], [0.25, f64::NAN, -6e-8, f64::NAN]],
         };
         colours.map(|colour| format.words(colour).map(|word| format.of_word(word)))
     }
@@ -204,7 +204,6 @@ per_type! {
 #[case::numbers_beyond(Colours::Beyond, |format: &Format| !format.is_normalized() && !format.is_integer())]
 #[case::normalized_huge(Colours::Huge, Format::is_normalized)]
 #[case::half_huge(Colours::Huge, |format: &Format| format.class == Class::Half)]
-#[case::special(Colours::Special, |format: &Format| !format.is_integer())]
 #[clmatrix_harness::test(requires(images))]
 fn a_fill_converts_its_colour(
     bench: Bench,

@@ -50,7 +50,7 @@ fn fills_repeat_their_pattern(
     let many = [about(4096), about(65_536)].into_iter().flatten().map(|count| (1, count));
     let most = [(37, 2_097_152 / length + 1), (0, 1)];
     for (first, count) in few.into_iter().chain(many).chain(most) {
-        let span = Span::line([first * length, 0, count * length], length);
+        let span = Span::line([0, first * length, count * length], length);
         let target = Target::whole(&bench, memory, (first + count) * length + 300);
         expect(&findings, Command::Fill, [&Target::whole(&bench, HOST, 1), &target], span);
     }
