@@ -1,7 +1,6 @@
 //! Callbacks: functions of the tests that the driver calls.
 
 use std::fmt::Display;
-use std::slice;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -83,35 +82,16 @@ impl Callback {
         passed().iter().position(|call| call[0] == self.data)
     }
 
-    /// Waits until all of these callbacks have been called, and for second calls. A callback is missing if
-    /// those of twenty later markers have come, at intervals of 50 ms: they are late, too, where the machine
-    /// is loaded.
-    fn wait(bench: &Bench, all: &[Self]) {
-        let are_called = |all: &[Self]| all.iter().all(|callback| callback.position().is_some());
-        let marker_comes = || {
-            thread::sleep(Duration::from_millis(50));
-            let marker = Kind::Marker.enqueue(&mut bench.operands(&[]), Call::on(bench.queue));
-            let callback = Self::new("", "", &[]);
-            // SAFETY: queue and event are valid.
-            unsafe {
-                ok!(clSetEventCallback(marker.raw(), 0, Some(of_event), callback.data()));
-                ok!(clFinish(bench.queue));
-            }
-            soon(|| Ok(are_called(slice::from_ref(&callback)))).unwrap_or_default()
-        };
-        _ = (0..20).find(|_| are_called(all) || !marker_comes());
-        thread::sleep(Duration::from_millis(3));
-    }
-
     /// Checks that the driver has not called it.
     pub fn check_none(&self, rule: impl Display, findings: &Findings) {
         let rule = format_args!("no call of the callback {rule} ({})", self.section);
         findings.check(self.position().is_none(), &self.call, rule, "called it already");
     }
 
-    /// Waits for callbacks, and checks that the driver calls each once, with the right arguments.
-    pub fn check_all(all: &[Self], bench: &Bench, findings: &Findings) {
-        Self::wait(bench, all);
+    /// Waits for callbacks and for second calls, and checks that the driver calls each once, with the right arguments.
+    pub fn check_all(all: &[Self], findings: &Findings) {
+        _ = soon(|| Ok(all.iter().all(|callback| callback.position().is_some())));
+        thread::sleep(Duration::from_millis(3));
         let calls = passed();
         let last = &calls[calls.len().saturating_sub(4)..];
         for Self { call, section, arguments, data } in all {

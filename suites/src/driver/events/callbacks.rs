@@ -52,7 +52,7 @@ per_kind! {
         findings.check(found == CL_COMPLETE, call, rule, status_name(found));
         kind.finish(&mut operands, bench.queue);
         all.extend(later);
-        Callback::check_all(&all, &bench, &findings);
+        Callback::check_all(&all, &findings);
     }
 }
 
@@ -73,7 +73,7 @@ fn callbacks_set_after_the_end_are_called(bench: Bench, #[case] statuses: &[Name
     let gate = Gate::closed(bench.context);
     gate.open();
     all.extend(set(&bench, "a user event", gate.raw(), statuses));
-    Callback::check_all(&all, &bench, &findings);
+    Callback::check_all(&all, &findings);
 }
 
 #[rstest]
@@ -88,7 +88,7 @@ fn a_callback_of_a_user_event_is_called(bench: Bench, #[case] statuses: &[Named<
         check_none(&set, &findings);
     }
     gate.open();
-    Callback::check_all(&set, &bench, &findings);
+    Callback::check_all(&set, &findings);
 }
 
 #[rstest]
@@ -100,7 +100,7 @@ fn a_callback_of_a_released_event_is_called(bench: Bench) {
     event.release();
     gate.open();
     finish(bench.queue);
-    Callback::check_all(&set, &bench, &findings);
+    Callback::check_all(&set, &findings);
 }
 
 /// A callback that asks for the status of its event.
@@ -141,7 +141,7 @@ fn a_command_has_ended_in_its_callback(
         unsafe { ok!(clSetEventCallback(event.raw(), CL_COMPLETE, Some(function), data)) };
         gate.open();
         wait(&event);
-        Callback::check_all(&[callback], &bench, &findings);
+        Callback::check_all(&[callback], &findings);
         kind.finish(&mut operands, queue);
     }
 }

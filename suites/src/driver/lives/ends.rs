@@ -38,8 +38,8 @@ fn image_of_buffer(bench: &Bench, whole: cl_mem) -> Object {
 }
 
 /// Checks that callbacks for the end of an object are called once each, the last one first.
-fn check_ends(set: &[Callback], call: &str, bench: &Bench, findings: &Findings) {
-    Callback::check_all(set, bench, findings);
+fn check_ends(set: &[Callback], call: &str, findings: &Findings) {
+    Callback::check_all(set, findings);
     let order: Vec<_> = set.iter().map(Callback::position).collect();
     let is_reverse = order.is_sorted_by(|first, second| first > second);
     let rule = "the callbacks are called from the last to the first (4.4, 5.5.1)";
@@ -64,7 +64,7 @@ fn destructors_are_called_in_reverse_order(bench: Bench, #[case] create: Create)
         set[0].check_none("before the last reference is released", &findings);
         reference.release();
     }
-    check_ends(&set, call, &bench, &findings);
+    check_ends(&set, call, &findings);
 }
 
 #[rstest]
@@ -82,7 +82,7 @@ fn a_part_keeps_its_buffer(bench: Bench, #[case] create: Create) {
     whole.release();
     end[0].check_none("of the buffer before its last part is released", &findings);
     part.release();
-    Callback::check_all(&end, &bench, &findings);
+    Callback::check_all(&end, &findings);
 }
 
 #[rstest]
@@ -95,7 +95,7 @@ fn a_kernel_does_not_keep_its_arguments(bench: Bench) {
     let end = Callback::of_memory(buffer.raw(), call);
     set_arguments(kernel, &[buffer.raw()]);
     buffer.release();
-    Callback::check_all(&[end], &bench, &findings);
+    Callback::check_all(&[end], &findings);
 }
 
 #[rstest]
@@ -128,7 +128,7 @@ fn an_object_keeps_its_context(bench: Bench, #[case] class: Class) {
     let devices: u32 = Subject::Context(raw).value(named!(CL_CONTEXT_NUM_DEVICES));
     findings.check(devices == 1, &call, "CL_CONTEXT_NUM_DEVICES is 1 (4.4)", devices);
     object.release();
-    check_ends(&set, &call, &bench, &findings);
+    check_ends(&set, &call, &findings);
 }
 
 /// Sets arguments of a kernel, which are objects.

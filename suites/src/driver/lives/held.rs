@@ -65,7 +65,7 @@ fn check_held(bench: &Bench, kind: Kind, side: usize) {
     });
     wait(&event);
     event.release();
-    Callback::check_all(end.as_slice(), bench, &findings);
+    Callback::check_all(end.as_slice(), &findings);
     let call = format!("{of}, its queue and objects released before it runs");
     work.check((&findings, &call, "writes the same bytes as with references (5.1, 5.5.1, 5.8)"));
 }
@@ -90,7 +90,7 @@ fn an_svm_free_calls_its_function(bench: Bench) {
     callback.check_none("before the wait list has ended", &findings);
     gate.open();
     finish(queue);
-    Callback::check_all(&[callback], &bench, &findings);
+    Callback::check_all(&[callback], &findings);
     let mut operands = Operands { svm: memory, ..bench.operands(&[Kind::SvmFill]) };
     // The function has not freed the memory.
     let _fill = Kind::SvmFill.enqueue(&mut operands, Call::on(queue));

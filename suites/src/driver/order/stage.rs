@@ -109,10 +109,9 @@ impl<'a> Stage<'a> {
             thread::sleep(A_MOMENT);
             for held in &mut self.held {
                 held.has_ended(&self.findings);
-                let Held { call, rule, work, last, .. } = held;
+                let Held { call, rule, last, .. } = held;
                 let answer = format!("it is {} while a user event holds all", status_name(*last));
                 self.findings.check(*last >= CL_SUBMITTED, &call, &rule, answer);
-                work.iter().for_each(|work| work.check_unread((&self.findings, call, rule)));
             }
             self.gate.open();
         });
