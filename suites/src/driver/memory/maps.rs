@@ -52,7 +52,9 @@ fn maps_show_and_keep_bytes(bench: Bench, #[values(Part::Whole, Part::Sub)] part
             }
             if let Err(answer) = check_maps(&target, flags, ranges) {
                 let (flags, name) = (flags.name, &target.name);
-                let call = format_args!("a map ({flags}, bytes {ranges:?}) of {name}");
+                let function =
+                    if target.is_buffer() { "clEnqueueMapBuffer" } else { "clEnqueueSVMMap" };
+                let call = format_args!("{function}({flags}, bytes {ranges:?}) of {name}");
                 let rule = "a map has the current bytes, an unmap keeps those that the host has written, \
                             and no others change (5.2.4, 5.5.2, 5.6.1)";
                 findings.add(call, rule, answer);

@@ -268,17 +268,20 @@ impl<'a> Target<'a> {
     fn unmap_view(&self, view: &(Place, Range<usize>), bytes: *mut [u8]) -> Result<(), String> {
         let queue = self.bench.queue;
         // SAFETY: the bytes are mapped, and not used after it.
-        let code = unsafe {
+        let (function, code) = unsafe {
             match &view.0 {
-                Place::Object(object) => {
-                    enqueue!(clEnqueueUnmapMemObject(queue, object.raw(), bytes.cast()))
+                Place::Object(object) => (
+                    "clEnqueueUnmapMemObject",
+                    enqueue!(clEnqueueUnmapMemObject(queue, object.raw(), bytes.cast())),
+                ),
+                Place::Pointer(_) => {
+                    ("clEnqueueSVMUnmap", enqueue!(clEnqueueSVMUnmap(queue, bytes.cast())))
                 }
-                Place::Pointer(_) => enqueue!(clEnqueueSVMUnmap(queue, bytes.cast())),
             }
         };
         // SAFETY: the queue is valid.
         unsafe { ok!(clFinish(queue)) };
-        accepted(code).map_err(|code| format!("an unmap returned {code}"))
+        accepted(code).map_err(|code| format!("{function} returned {code}"))
     }
 
     /// Replaces all bytes, by a copy from another buffer, as the host may not be allowed to write.
