@@ -127,13 +127,18 @@ impl<'a> Target<'a> {
 
     /// Creates memory, all of which commands use.
     pub fn whole(bench: &'a Bench, memory: Memory, size: usize) -> Self {
-        let (mut under, mut host) = (None, ptr::null_mut());
+        let (mut under, mut host) = (None::<Box<Self>>, ptr::null_mut());
         let (place, name) = match memory {
             Buffer(Named { name, value: flags }, over) => {
                 let mut name = format!("a buffer with {name}");
+                let mut map = None;
                 if let Some(memory) = over {
                     let memory = Self::whole(bench, *memory, size);
                     memory.put(&bytes(0, size));
+                    // The host reads shared memory within a map only (5.6.1).
+                    let is_read =
+                        matches!(memory.memory, Svm(_)) && flags & CL_MEM_COPY_HOST_PTR != 0;
+                    map = is_read.then(|| memory.map(named!(CL_MAP_READ), 0..size).expect("a map"));
                     (host, name) = (memory.raw(), format!("{name} over {}", memory.name));
                     under = Some(Box::new(memory));
                 }
@@ -142,6 +147,9 @@ impl<'a> Target<'a> {
                 let buffer = unsafe {
                     Object::new(Class::Memory, created!(clCreateBuffer(context, flags, size, host)))
                 };
+                if let (Some(map), Some(memory)) = (map, &under) {
+                    memory.unmap(map).expect("an unmap");
+                }
                 (Place::Object(buffer), name)
             }
             Svm(Named { name, value: flags }) => {

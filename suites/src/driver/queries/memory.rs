@@ -1,6 +1,7 @@
 //! Queries of memory objects: buffers, parts of buffers (5.5.5), and images (5.3.7).
 
 use super::*;
+use crate::driver::memory::target::{PLAIN, Target};
 
 /// Flags with their names.
 macro_rules! flags {
@@ -195,13 +196,33 @@ fn maps_are_counted(bench: Bench, #[case] map: Kind, #[case] unmap: Kind) {
     bench.requires(map);
     let mut operands = bench.operands(&[map]);
     let [object, _] = if map == Kind::MapImage { operands.images } else { operands.buffers };
-    for (kind, count) in [(map, 1_u32), (map, 2), (unmap, 1), (unmap, 0)] {
+    for (kind, count) in [(map, 1_u32), (unmap, 0)] {
         drop(kind.enqueue(&mut operands, Call::on(bench.queue)));
-        // SAFETY: the queue is valid.
-        unsafe { ok!(clFinish(bench.queue)) };
-        let name = format!("memory after {}, mapped {count} times", kind.function());
-        Asked::new(Subject::Memory(object), name).is(named!(CL_MEM_MAP_COUNT), count);
+        check_maps(&bench, object, count);
     }
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn overlapping_maps_are_counted(bench: Bench) {
+    let target = Target::whole(&bench, PLAIN, BYTES);
+    let maps = [1, 2].map(|count| {
+        let map = target.map(named!(CL_MAP_READ), 0..BYTES).expect("a map");
+        check_maps(&bench, target.raw(), count);
+        map
+    });
+    for (map, count) in maps.into_iter().zip([1, 0]) {
+        target.unmap(map).expect("an unmap");
+        check_maps(&bench, target.raw(), count);
+    }
+}
+
+/// Checks CL_MEM_MAP_COUNT when all commands have ended.
+fn check_maps(bench: &Bench, object: *mut c_void, count: u32) {
+    // SAFETY: the queue is valid.
+    unsafe { ok!(clFinish(bench.queue)) };
+    let name = format!("memory that is mapped {count} times");
+    Asked::new(Subject::Memory(object), name).is(named!(CL_MEM_MAP_COUNT), count);
 }
 
 #[rstest]
