@@ -250,7 +250,8 @@ const NULL: Option<bool> = None;
 const HANDLE: Option<bool> = Some(false);
 const BUFFER: Option<bool> = Some(true);
 
-/// Makes unusual calls of clSetKernelArg. Size 9999 is nearly all local memory. Refused calls leave the arguments as they are; global and constant pointers become null.
+/// Makes unusual calls of clSetKernelArg. Size 9999 is nearly all local memory. Refused calls leave the arguments as they
+/// are; global and constant pointers become null.
 #[rstest]
 #[case::null(&[(1, 8, NULL), (2, 8, NULL)], CL_SUCCESS)]
 #[case::null_instead_of_svm(&[(SHARED, 8, NULL)], CL_SUCCESS)]
@@ -288,5 +289,8 @@ fn an_unusual_value_is_taken_or_refused(
         let is_null = |n| n == index && n != LOCAL && code == CL_SUCCESS;
         let version = |n| if is_null(n) { 2 } else { 1 };
         probe.check(&format!("a launch after {call}"), &results, version);
+        probe.set(&kernel, index..index + 1, 1);
+        let results = probe.launch(&kernel, bench.queue, &[]);
+        probe.check(&format!("{call}, and then an argument as before"), &results, |_| 1);
     }
 }

@@ -134,7 +134,8 @@ impl<'a> Stage<'a> {
     fn end(mut self) {
         let (findings, held) = (&self.findings, &mut self.held);
         self.gate.open();
-        eventually(|| held.iter_mut().fold(true, |all, held| held.has_ended(findings) && all));
+        let left = |held: &mut Held| usize::from(!held.has_ended(findings));
+        eventually(|| held.iter_mut().map(left).sum::<usize>() == 0);
         for Held { call, rule, work, last, .. } in held {
             let ends = "it ends after what it waits for has ended (3.2)";
             findings.check(*last <= CL_COMPLETE, &call, ends, "it has not ended within 5 s");
