@@ -28,6 +28,12 @@ pub(crate) struct Driver {
     /// `clEnqueueCopyImageToBuffer` takes the offset in the buffer for pixels (rusticl of Mesa 25.0).
     // quirk: RUSTICL-6
     pub misplaces_pixels: bool,
+    /// Options of a build that are wrong are refused; other drivers crash (Intel).
+    // quirk: DRIVER-18
+    pub checks_options: bool,
+    /// A quote ends a word of the options and begins the next (rusticl).
+    // quirk: DRIVER-18
+    pub splits_options_at_quotes: bool,
 }
 
 impl Driver {
@@ -39,6 +45,8 @@ impl Driver {
         finds_maps_by_address: true,
         hides_cancellations: true,
         misplaces_pixels: true,
+        checks_options: false,
+        splits_options_at_quotes: true,
     };
 
     /// A driver without these faults, but that of failed maps.
@@ -47,6 +55,7 @@ impl Driver {
         finds_maps_by_address: false,
         hides_cancellations: false,
         misplaces_pixels: false,
+        splits_options_at_quotes: false,
         ..Self::UNKNOWN
     };
 
@@ -66,9 +75,11 @@ impl Driver {
             "NVIDIA CUDA" => {
                 Self { unmaps_failed_maps: false, confuses_regions: true, ..Self::ORDERLY }
             }
-            "rusticl" => Self { misplaces_pixels: true, ..Self::ORDERLY },
+            "rusticl" => {
+                Self { misplaces_pixels: true, splits_options_at_quotes: true, ..Self::ORDERLY }
+            }
             name if name.starts_with("Intel(R) OpenCL") => {
-                Self { hides_cancellations: true, ..Self::ORDERLY }
+                Self { hides_cancellations: true, checks_options: true, ..Self::ORDERLY }
             }
             _ => Self::UNKNOWN,
         }
@@ -88,8 +99,11 @@ mod tests {
             finds_maps_by_address,
             hides_cancellations,
             misplaces_pixels,
+            checks_options,
+            splits_options_at_quotes,
         } = Driver::of_platform("Another Platform");
         assert!(unmaps_failed_maps && misplaces_pixels);
+        assert!(!checks_options && splits_options_at_quotes);
         assert!(confuses_regions && finds_maps_by_address && hides_cancellations);
         assert_eq!(Driver::of_platform(""), Driver::UNKNOWN);
     }
