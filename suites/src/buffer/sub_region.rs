@@ -1,5 +1,7 @@
 //! `clCreateSubBuffer` (OpenCL 3.0, 5.2.1; `pyopencl.Buffer.get_sub_region`).
 
+use std::thread;
+
 use clmatrix::cl3::memory::{CL_MEM_FLAGS, get_mem_object_info};
 use clmatrix::memory::{Buffer, Linear, MemFlags, MemoryObject, enqueue_copy};
 use clmatrix::{Device, Result};
@@ -166,5 +168,19 @@ fn a_sub_buffer_has_the_flags_that_the_driver_reports(on_device: OnDevice) -> Re
             "CL_MEM_FLAGS, {flags:?}"
         );
     }
+    Ok(())
+}
+
+/// The drop of a region must not drop the regions that it was made of, one within the other.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_long_chain_of_regions_is_dropped(on_device: OnDevice) -> Result<()> {
+    let mut region = buffer_of(&on_device, &[1, 2])?.sub_buffer(..)?;
+    for _ in 0..10_000 {
+        region = region.sub_buffer(..)?;
+    }
+    assert_eq!(contents(&on_device, &region)?, [1, 2]);
+    let small = thread::Builder::new().stack_size(256 << 10).spawn(|| drop(region));
+    small.expect("a thread").join().expect("the thread drops the region");
     Ok(())
 }
