@@ -6,6 +6,8 @@ use cl3::device::{CL_DEVICE_PLATFORM, get_device_info};
 use cl3::platform::{CL_PLATFORM_NAME, get_platform_info};
 use cl3::types::{cl_device_id, cl_platform_id};
 
+use crate::device::Device;
+
 /// The behaviour of one driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Driver {
@@ -34,6 +36,18 @@ pub(crate) struct Driver {
     /// A quote ends a word of the options and begins the next (rusticl).
     // quirk: DRIVER-18
     pub splits_options_at_quotes: bool,
+    /// A kernel keeps the arguments that were set last (rusticl of Mesa 22.3).
+    // quirk: RUSTICL-11
+    pub keeps_arguments: bool,
+    /// The kinds of a kernel's arguments are known only with `-cl-kernel-arg-info` (PoCL).
+    // quirk: POCL-18
+    pub forgets_arguments: bool,
+    /// The process aborts when a kernel with a name of 250 bytes or more is launched (PoCL).
+    // quirk: POCL-19
+    pub aborts_on_long_names: bool,
+    /// A fill of a sub-buffer is refused unless the memory is aligned, also the host's (Intel 2026.22).
+    // quirk: INTEL-8
+    pub refuses_fills_of_regions: bool,
 }
 
 impl Driver {
@@ -47,6 +61,11 @@ impl Driver {
         misplaces_pixels: true,
         checks_options: false,
         splits_options_at_quotes: true,
+        keeps_arguments: true,
+        forgets_arguments: false,
+        aborts_on_long_names: true,
+        // Elsewhere a region may begin at a byte where no fill of the whole buffer may.
+        refuses_fills_of_regions: false,
     };
 
     /// A driver without these faults, but that of failed maps.
@@ -56,8 +75,15 @@ impl Driver {
         hides_cancellations: false,
         misplaces_pixels: false,
         splits_options_at_quotes: false,
+        keeps_arguments: false,
+        aborts_on_long_names: false,
         ..Self::UNKNOWN
     };
+
+    /// Returns the driver of devices of one platform, such as those of a context.
+    pub fn of_devices(devices: &[Device]) -> Self {
+        devices.first().map_or(Self::UNKNOWN, |device| Self::for_device(device.as_raw()))
+    }
 
     /// Returns the driver of a valid device.
     pub fn for_device(device: cl_device_id) -> Self {
@@ -70,17 +96,28 @@ impl Driver {
 
     fn of_platform(name: &str) -> Self {
         match name {
-            "Portable Computing Language" => Self { finds_maps_by_address: true, ..Self::ORDERLY },
+            "Portable Computing Language" => Self {
+                finds_maps_by_address: true,
+                forgets_arguments: true,
+                aborts_on_long_names: true,
+                ..Self::ORDERLY
+            },
             "Oclgrind" => Self { flush_blocks: true, ..Self::ORDERLY },
             "NVIDIA CUDA" => {
                 Self { unmaps_failed_maps: false, confuses_regions: true, ..Self::ORDERLY }
             }
-            "rusticl" => {
-                Self { misplaces_pixels: true, splits_options_at_quotes: true, ..Self::ORDERLY }
-            }
-            name if name.starts_with("Intel(R) OpenCL") => {
-                Self { hides_cancellations: true, checks_options: true, ..Self::ORDERLY }
-            }
+            "rusticl" => Self {
+                misplaces_pixels: true,
+                splits_options_at_quotes: true,
+                keeps_arguments: true,
+                ..Self::ORDERLY
+            },
+            name if name.starts_with("Intel(R) OpenCL") => Self {
+                hides_cancellations: true,
+                checks_options: true,
+                refuses_fills_of_regions: true,
+                ..Self::ORDERLY
+            },
             _ => Self::UNKNOWN,
         }
     }
@@ -101,9 +138,15 @@ mod tests {
             misplaces_pixels,
             checks_options,
             splits_options_at_quotes,
+            keeps_arguments,
+            forgets_arguments: _,
+            aborts_on_long_names,
+            refuses_fills_of_regions: _,
         } = Driver::of_platform("Another Platform");
         assert!(unmaps_failed_maps && misplaces_pixels);
-        assert!(!checks_options && splits_options_at_quotes);
+        assert!(
+            !checks_options && splits_options_at_quotes && keeps_arguments && aborts_on_long_names
+        );
         assert!(confuses_regions && finds_maps_by_address && hides_cancellations);
         assert_eq!(Driver::of_platform(""), Driver::UNKNOWN);
     }

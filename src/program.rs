@@ -275,9 +275,7 @@ fn options_for(
     options: &str,
     devices: &[Device],
 ) -> Result<CString> {
-    // The devices of a context are of one platform.
-    let driver = devices.first().map_or(Driver::UNKNOWN, |one| Driver::for_device(one.as_raw()));
-    build_options::checked(call, code, options, driver)
+    build_options::checked(call, code, options, Driver::of_devices(devices))
 }
 
 /// Returns `text` as C has it.
@@ -393,7 +391,7 @@ impl<'a> ProgramBuilder<'a> {
         if !self.constants.is_empty() {
             check_versions(SET_CONSTANT, self.context.devices(), Version { major: 2, minor: 2 })?;
         }
-        let options = self.checked_options(BUILD, CL_INVALID_BUILD_OPTIONS)?;
+        let options = options_for(BUILD, CL_INVALID_BUILD_OPTIONS, &self.options, self.devices)?;
         let (raw, bytes) = (self.context.as_raw(), il.as_ptr().cast());
         // SAFETY: the context is alive, and there are so many bytes; the caller vouches for them.
         let raw = unsafe { create!(clCreateProgramWithIL(raw, bytes, il.len())) }
@@ -409,8 +407,13 @@ impl<'a> ProgramBuilder<'a> {
         build(raw, self.context, self.devices, options)
     }
 
-    fn checked_options(&self, call: &'static str, code: i32) -> Result<CString> {
-        options_for(call, code, &self.options, self.devices)
+    /// Returns the options for a source. PoCL keeps the kinds of arguments, which launches check, only if it is asked
+    /// to.
+    // quirk: POCL-18
+    fn options_of_source(&self, call: &'static str, code: i32) -> Result<CString> {
+        let forgets = Driver::of_devices(self.devices).forgets_arguments;
+        let options = if forgets { "-cl-kernel-arg-info " } else { "" }.to_owned() + &self.options;
+        options_for(call, code, &options, self.devices)
     }
 
     fn with_own_source(&self) -> Result<ProgramRef> {
@@ -434,7 +437,7 @@ impl<'a> ProgramBuilder<'a> {
             return Program::link([&self.compile()?], "");
         }
         self.check_devices(BUILD)?;
-        let options = self.checked_options(BUILD, CL_INVALID_BUILD_OPTIONS)?;
+        let options = self.options_of_source(BUILD, CL_INVALID_BUILD_OPTIONS)?;
         build(self.with_own_source()?, self.context, self.devices, options)
     }
 
@@ -444,7 +447,7 @@ impl<'a> ProgramBuilder<'a> {
     /// The errors of [`build`](Self::build), and CL_INVALID_COMPILER_OPTIONS for wrong options.
     pub fn compile(self) -> Result<CompiledProgram> {
         self.check_devices(COMPILE)?;
-        let options = self.checked_options(COMPILE, CL_INVALID_COMPILER_OPTIONS)?;
+        let options = self.options_of_source(COMPILE, CL_INVALID_COMPILER_OPTIONS)?;
         let raw = self.with_own_source()?;
         let name = |name: &str| {
             // Drivers make files of these names. PoCL crashes if one is too long.

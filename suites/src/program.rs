@@ -8,7 +8,7 @@ use clmatrix::{Class, Device, Program, ProgramBuilder, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory, device};
 use rstest::rstest;
 
-use crate::buffer::refusal;
+use crate::buffer::{buffer_of, contents, refusal};
 use crate::support::on_device::{OnDevice, on_device, soon};
 use crate::support::property::samples;
 
@@ -245,6 +245,31 @@ fn a_program_is_for_devices_of_its_context(on_device: OnDevice) -> Result<()> {
     let builder = || Program::builder(&on_device.context).source(FILL);
     is_right(&on_device, &builder().devices(on_device.context.devices()).build()?)?;
     assert_eq!(refusal(builder().devices(&[]).build()), "CL_INVALID_DEVICE");
+    Ok(())
+}
+
+/// PoCL aborts when it launches a kernel with a name that is too long for a file.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_kernel_with_a_long_name_runs_or_is_refused(
+    on_device: OnDevice,
+    #[values(249, 250, 300)] len: usize,
+) -> Result<()> {
+    let name = "k".repeat(len);
+    let source = format!("kernel void {name}(global int *to) {{ *to = 7; }}");
+    let program = Program::build(&on_device.context, &source)?;
+    let mut kernel = match program.kernel(&name) {
+        Err(error) if len > 249 => {
+            assert_eq!(error.code_name(), "CL_INVALID_KERNEL_NAME");
+            assert!(error.detail().contains("249 bytes"), "{error}");
+            return Ok(());
+        }
+        kernel => kernel?,
+    };
+    let to = buffer_of(&on_device, &[0])?;
+    // SAFETY: the argument is what the kernel declares.
+    unsafe { kernel.launch().arg(&to).global(1).enqueue(&on_device.queue)? };
+    assert_eq!(contents(&on_device, &to)?, [7]);
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use std::thread;
 
 use clmatrix::cl3::memory::{CL_MEM_FLAGS, get_mem_object_info};
-use clmatrix::memory::{Buffer, Linear, MemFlags, MemoryObject, enqueue_copy};
+use clmatrix::memory::{Buffer, Linear, MemFlags, MemoryObject, enqueue_copy, enqueue_fill};
 use clmatrix::{Device, Result};
 use clmatrix_harness::device;
 use rstest::rstest;
@@ -182,5 +182,29 @@ fn a_long_chain_of_regions_is_dropped(on_device: OnDevice) -> Result<()> {
     assert_eq!(contents(&on_device, &region)?, [1, 2]);
     let small = thread::Builder::new().stack_size(256 << 10).spawn(|| drop(region));
     small.expect("a thread").join().expect("the thread drops the region");
+    Ok(())
+}
+
+/// The host memory begins where the heap has it, at no large alignment.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_region_of_host_memory_is_filled(on_device: OnDevice, device: Device) -> Result<()> {
+    let (queue, part) = (&on_device.queue, alignment(device)?.max(64));
+    let mut buffers = Vec::new();
+    for more in 0..40 {
+        let memory = vec![7_u8; 3 * part + 16 * more];
+        let buffer = Buffer::using_host_memory(&on_device.context, MemFlags::READ_WRITE, memory)?;
+        let region = buffer.sub_buffer(part..2 * part)?;
+        enqueue_fill(queue, &region, &9_u8, 1..part - 1)?;
+        region.fill(queue, &[3_u16])?;
+        enqueue_fill(queue, &region, &[5_u8; 8], 8..16)?;
+        queue.finish()?;
+        buffers.push((buffer, region));
+    }
+    for (buffer, _) in &buffers {
+        let mut filled = 3_u16.to_ne_bytes().repeat(part / 2);
+        filled[8..16].fill(5);
+        assert_moved(&bytes_in(&on_device, buffer)?, &vec![7; buffer.size()], part, &filled);
+    }
     Ok(())
 }
