@@ -6,6 +6,8 @@ use cl3::device::{CL_DEVICE_PLATFORM, get_device_info};
 use cl3::platform::{CL_PLATFORM_NAME, get_platform_info};
 use cl3::types::{cl_device_id, cl_platform_id};
 
+use crate::device::Device;
+
 /// The behaviour of one driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Driver {
@@ -28,6 +30,24 @@ pub(crate) struct Driver {
     /// `clEnqueueCopyImageToBuffer` takes the offset in the buffer for pixels (rusticl of Mesa 25.0).
     // quirk: RUSTICL-6
     pub misplaces_pixels: bool,
+    /// Options of a build that are wrong are refused; other drivers crash (Intel).
+    // quirk: DRIVER-18
+    pub checks_options: bool,
+    /// A quote ends a word of the options and begins the next (rusticl).
+    // quirk: DRIVER-18
+    pub splits_options_at_quotes: bool,
+    /// A kernel keeps the arguments that were set last (rusticl of Mesa 22.3).
+    // quirk: RUSTICL-11
+    pub keeps_arguments: bool,
+    /// The kinds of a kernel's arguments are known only with `-cl-kernel-arg-info` (PoCL).
+    // quirk: POCL-18
+    pub forgets_arguments: bool,
+    /// The process aborts when a kernel with a name of 250 bytes or more is launched (PoCL).
+    // quirk: POCL-19
+    pub aborts_on_long_names: bool,
+    /// A fill of a sub-buffer is refused unless the memory is aligned, also the host's (Intel 2026.22).
+    // quirk: INTEL-8
+    pub refuses_fills_of_regions: bool,
 }
 
 impl Driver {
@@ -39,6 +59,13 @@ impl Driver {
         finds_maps_by_address: true,
         hides_cancellations: true,
         misplaces_pixels: true,
+        checks_options: false,
+        splits_options_at_quotes: true,
+        keeps_arguments: true,
+        forgets_arguments: false,
+        aborts_on_long_names: true,
+        // Elsewhere a region may begin at a byte where no fill of the whole buffer may.
+        refuses_fills_of_regions: false,
     };
 
     /// A driver without these faults, but that of failed maps.
@@ -47,8 +74,16 @@ impl Driver {
         finds_maps_by_address: false,
         hides_cancellations: false,
         misplaces_pixels: false,
+        splits_options_at_quotes: false,
+        keeps_arguments: false,
+        aborts_on_long_names: false,
         ..Self::UNKNOWN
     };
+
+    /// Returns the driver of devices of one platform, such as those of a context.
+    pub fn of_devices(devices: &[Device]) -> Self {
+        devices.first().map_or(Self::UNKNOWN, |device| Self::for_device(device.as_raw()))
+    }
 
     /// Returns the driver of a valid device.
     pub fn for_device(device: cl_device_id) -> Self {
@@ -61,15 +96,28 @@ impl Driver {
 
     fn of_platform(name: &str) -> Self {
         match name {
-            "Portable Computing Language" => Self { finds_maps_by_address: true, ..Self::ORDERLY },
+            "Portable Computing Language" => Self {
+                finds_maps_by_address: true,
+                forgets_arguments: true,
+                aborts_on_long_names: true,
+                ..Self::ORDERLY
+            },
             "Oclgrind" => Self { flush_blocks: true, ..Self::ORDERLY },
             "NVIDIA CUDA" => {
                 Self { unmaps_failed_maps: false, confuses_regions: true, ..Self::ORDERLY }
             }
-            "rusticl" => Self { misplaces_pixels: true, ..Self::ORDERLY },
-            name if name.starts_with("Intel(R) OpenCL") => {
-                Self { hides_cancellations: true, ..Self::ORDERLY }
-            }
+            "rusticl" => Self {
+                misplaces_pixels: true,
+                splits_options_at_quotes: true,
+                keeps_arguments: true,
+                ..Self::ORDERLY
+            },
+            name if name.starts_with("Intel(R) OpenCL") => Self {
+                hides_cancellations: true,
+                checks_options: true,
+                refuses_fills_of_regions: true,
+                ..Self::ORDERLY
+            },
             _ => Self::UNKNOWN,
         }
     }
@@ -88,8 +136,17 @@ mod tests {
             finds_maps_by_address,
             hides_cancellations,
             misplaces_pixels,
+            checks_options,
+            splits_options_at_quotes,
+            keeps_arguments,
+            forgets_arguments: _,
+            aborts_on_long_names,
+            refuses_fills_of_regions: _,
         } = Driver::of_platform("Another Platform");
         assert!(unmaps_failed_maps && misplaces_pixels);
+        assert!(
+            !checks_options && splits_options_at_quotes && keeps_arguments && aborts_on_long_names
+        );
         assert!(confuses_regions && finds_maps_by_address && hides_cancellations);
         assert_eq!(Driver::of_platform(""), Driver::UNKNOWN);
     }

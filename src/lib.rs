@@ -41,6 +41,7 @@ mod pages {
     struct Pools;
 }
 
+mod build_options;
 pub mod cache;
 mod context;
 mod create;

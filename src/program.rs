@@ -15,9 +15,11 @@ use cl3::error_codes::{
 use cl3::program as cl;
 use cl3::types::{cl_context, cl_device_id, cl_program};
 
+use crate::build_options;
 use crate::context::Context;
 use crate::create::create;
 use crate::device::{Device, check_versions};
+use crate::driver::Driver;
 use crate::error::{Error, NO_CODE, Result, in_call};
 use crate::handle::{ProgramRef, by_handle};
 use crate::launch::Kernel;
@@ -114,7 +116,7 @@ impl Program {
     /// # Errors
     /// CL_INVALID_VALUE for no programs and for one that is given twice, CL_INVALID_CONTEXT for programs of two
     /// contexts, CL_INVALID_DEVICE for programs of different devices, CL_INVALID_LINKER_OPTIONS for
-    /// options with a zero byte, CL_LINK_PROGRAM_FAILURE with the log of each device where the driver has one, and the
+    /// wrong options, CL_LINK_PROGRAM_FAILURE with the log of each device where the driver has one, and the
     /// driver's other errors.
     pub fn link<'a>(
         programs: impl IntoIterator<Item = &'a CompiledProgram>,
@@ -136,7 +138,7 @@ impl Program {
         if (1..programs.len()).any(|number| programs[..number].contains(&programs[number])) {
             return refused(CL_INVALID_VALUE, "a program is given twice");
         }
-        let options = without_zero(LINK, CL_INVALID_LINKER_OPTIONS, "the options", options)?;
+        let options = options_for(LINK, CL_INVALID_LINKER_OPTIONS, options, devices)?;
         let raw: Vec<cl_program> = programs.iter().map(|one| one.program.as_raw()).collect();
         let handles = handles(devices);
         let (count, programs) = (handles.len() as u32, raw.len() as u32);
@@ -266,6 +268,16 @@ fn checked(call: &'static str, raw: cl_program, devices: &[Device], code: i32) -
     Err(Error::refused(call, code, logs.join("\n")))
 }
 
+/// Returns options that no driver of these devices crashes on.
+fn options_for(
+    call: &'static str,
+    code: i32,
+    options: &str,
+    devices: &[Device],
+) -> Result<CString> {
+    build_options::checked(call, code, options, Driver::of_devices(devices))
+}
+
 /// Returns `text` as C has it.
 fn without_zero(call: &'static str, code: i32, what: &str, text: &str) -> Result<CString> {
     CString::new(text)
@@ -323,7 +335,8 @@ impl<'a> ProgramBuilder<'a> {
         self
     }
 
-    /// Adds options of OpenCL and the driver, such as `-cl-std=CL3.0`.
+    /// Adds options of OpenCL and the driver, such as `-cl-std=CL3.0`. A value with blanks has quotes:
+    /// `-I "/my kernels"`. Words that are neither options nor their values are refused.
     pub fn options(mut self, options: &str) -> Self {
         self.options += options;
         self.options.push(' ');
@@ -378,7 +391,7 @@ impl<'a> ProgramBuilder<'a> {
         if !self.constants.is_empty() {
             check_versions(SET_CONSTANT, self.context.devices(), Version { major: 2, minor: 2 })?;
         }
-        let options = without_zero(BUILD, CL_INVALID_BUILD_OPTIONS, "the options", &self.options)?;
+        let options = options_for(BUILD, CL_INVALID_BUILD_OPTIONS, &self.options, self.devices)?;
         let (raw, bytes) = (self.context.as_raw(), il.as_ptr().cast());
         // SAFETY: the context is alive, and there are so many bytes; the caller vouches for them.
         let raw = unsafe { create!(clCreateProgramWithIL(raw, bytes, il.len())) }
@@ -394,6 +407,15 @@ impl<'a> ProgramBuilder<'a> {
         build(raw, self.context, self.devices, options)
     }
 
+    /// Returns the options for a source. PoCL keeps the kinds of arguments, which launches check, only if it is asked
+    /// to.
+    // quirk: POCL-18
+    fn options_of_source(&self, call: &'static str, code: i32) -> Result<CString> {
+        let forgets = Driver::of_devices(self.devices).forgets_arguments;
+        let options = if forgets { "-cl-kernel-arg-info " } else { "" }.to_owned() + &self.options;
+        options_for(call, code, &options, self.devices)
+    }
+
     fn with_own_source(&self) -> Result<ProgramRef> {
         if !self.constants.is_empty() {
             let reason = "a source has no specialization constants";
@@ -407,7 +429,7 @@ impl<'a> ProgramBuilder<'a> {
     /// # Errors
     /// CL_INVALID_VALUE for a source or header that is empty or has a zero byte, and for a name that
     /// [`header`](Self::header) does not allow, CL_INVALID_DEVICE for no devices and for a device of another context,
-    /// CL_INVALID_PROGRAM for a specialization constant, CL_INVALID_BUILD_OPTIONS for options with a zero byte,
+    /// CL_INVALID_PROGRAM for a specialization constant, CL_INVALID_BUILD_OPTIONS for wrong options,
     /// CL_BUILD_PROGRAM_FAILURE and CL_COMPILE_PROGRAM_FAILURE with the log of each device, the errors of
     /// [`Program::link`], and the driver's other errors.
     pub fn build(self) -> Result<Program> {
@@ -415,18 +437,17 @@ impl<'a> ProgramBuilder<'a> {
             return Program::link([&self.compile()?], "");
         }
         self.check_devices(BUILD)?;
-        let options = without_zero(BUILD, CL_INVALID_BUILD_OPTIONS, "the options", &self.options)?;
+        let options = self.options_of_source(BUILD, CL_INVALID_BUILD_OPTIONS)?;
         build(self.with_own_source()?, self.context, self.devices, options)
     }
 
     /// Compiles the program, to be linked with others (`clCompileProgram`).
     ///
     /// # Errors
-    /// The errors of [`build`](Self::build), and CL_INVALID_COMPILER_OPTIONS for options with a zero byte.
+    /// The errors of [`build`](Self::build), and CL_INVALID_COMPILER_OPTIONS for wrong options.
     pub fn compile(self) -> Result<CompiledProgram> {
         self.check_devices(COMPILE)?;
-        let options =
-            without_zero(COMPILE, CL_INVALID_COMPILER_OPTIONS, "the options", &self.options)?;
+        let options = self.options_of_source(COMPILE, CL_INVALID_COMPILER_OPTIONS)?;
         let raw = self.with_own_source()?;
         let name = |name: &str| {
             // Drivers make files of these names. PoCL crashes if one is too long.

@@ -143,6 +143,7 @@ impl CommandQueue {
     /// # Errors
     /// CL_INVALID_DEVICE for a device that is not in `context`, and those of
     /// [`with_properties`](Self::with_properties).
+    // quirk: POCL-20
     pub fn on_device(
         context: &Context,
         device: &Device,

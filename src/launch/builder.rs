@@ -187,29 +187,32 @@ impl<'k, 'a> Launch<'k, 'a> {
             unsafe { kernel.set_indirect(indirect, accesses) }?;
         }
         // SAFETY: the kernel is borrowed exclusively; all else is the caller's promise.
-        unsafe { kernel.set_args(args) }?;
-        let raw = kernel.as_raw();
-        let submit = |(queue, count, events)| {
-            // SAFETY: the handles are alive and of one context, the sizes have as many numbers as
-            // they say, and what the kernel does is the caller's promise.
-            unsafe {
-                enqueue_nd_range_kernel(
-                    queue,
-                    raw,
-                    global.dimensions(),
-                    offset.as_ptr(),
-                    global.as_ptr(),
-                    local.as_ptr(),
-                    count,
-                    events,
-                )
-            }
-        };
-        // SAFETY: the launch borrows the samplers.
-        let samplers = unsafe { retain_samplers(args) }?;
-        let event = enqueue(CALL, &order, accesses, submit)?;
-        keep_until_ended(samplers, &event);
-        Ok(event)
+        let event = unsafe { kernel.set_args(args) }.and_then(|()| {
+            let raw = kernel.as_raw();
+            let submit = |(queue, count, events)| {
+                // SAFETY: the handles are alive and of one context, the sizes have as many numbers as
+                // they say, and what the kernel does is the caller's promise.
+                unsafe {
+                    enqueue_nd_range_kernel(
+                        queue,
+                        raw,
+                        global.dimensions(),
+                        offset.as_ptr(),
+                        global.as_ptr(),
+                        local.as_ptr(),
+                        count,
+                        events,
+                    )
+                }
+            };
+            // SAFETY: the launch borrows the samplers.
+            let samplers = unsafe { retain_samplers(args) }?;
+            let event = enqueue(CALL, &order, accesses, submit)?;
+            keep_until_ended(samplers, &event);
+            Ok(event)
+        });
+        kernel.forget_buffers(args);
+        event
     }
 
     #[inline]
@@ -379,11 +382,27 @@ impl Kernel {
         let mut pointers = args.iter().zip(&self.has_svm);
         let was_pointer = pointers.any(|(arg, had)| *had && !matches!(arg.data, Data::Svm(_)));
         if was_pointer || self.has_indirect && !has_indirect {
-            self.raw = create_kernel(self.program.get(), &self.name)?;
+            self.raw = create_kernel(self.program.get(), &self.name, self.driver)?;
             self.has_indirect = false;
             self.has_svm.fill(false);
         }
         Ok(())
+    }
+
+    /// Sets the buffers among the arguments to NULL where the driver keeps them as long as the kernel, which the
+    /// next launch sets anew. The driver has taken the arguments of this launch.
+    // quirk: RUSTICL-11
+    #[inline]
+    fn forget_buffers(&self, args: &[Value]) {
+        if !self.driver.keeps_arguments {
+            return;
+        }
+        for ((arg, parameter), index) in args.iter().zip(&self.parameters).zip(0..) {
+            if arg.kind == Kinds::BUFFER && parameter.takes(arg) {
+                // SAFETY: the kernel is borrowed exclusively; a buffer may be NULL.
+                _ = unsafe { set_kernel_arg(self.as_raw(), index, arg.size, ptr::null()) };
+            }
+        }
     }
 
     #[cold]

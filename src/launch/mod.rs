@@ -41,6 +41,7 @@ pub use size::WorkSize;
 
 use crate::create::create;
 use crate::device::Device;
+use crate::driver::Driver;
 use crate::error::{Error, Result, in_call};
 use crate::handle::{KernelRef, ProgramRef};
 use crate::mem_context::MemContext;
@@ -48,6 +49,8 @@ use crate::program::Program;
 use arg_info::Parameter;
 
 /// A kernel that is ready to be launched, with what is known of its arguments (PyOpenCL's `Kernel`).
+///
+/// It holds no memory, except on rusticl the images and pipes of its last launch.
 ///
 /// ```
 /// use clmatrix::memory::{Buffer, MemFlags};
@@ -86,13 +89,22 @@ pub struct Kernel {
     has_indirect: bool,
     /// For each argument, true if it was set to a pointer and cannot be set to a memory object.
     has_svm: Vec<bool>,
+    driver: Driver,
     /// The values among the arguments of the launch that is being put together.
     values: Vec<u128>,
 }
 
+/// The longest name of a kernel that no driver aborts on, in bytes.
+const LONGEST_NAME: usize = 249;
+
 /// The kernel `name` of a valid program that is built.
-fn create_kernel(program: cl_program, name: &str) -> Result<KernelRef> {
+fn create_kernel(program: cl_program, name: &str, driver: Driver) -> Result<KernelRef> {
     const CALL: &str = "clCreateKernel";
+    // quirk: POCL-19
+    if driver.aborts_on_long_names && name.len() > LONGEST_NAME {
+        let reason = format!("the driver crashes on names of more than {LONGEST_NAME} bytes");
+        return Err(Error::refused(CALL, CL_INVALID_KERNEL_NAME, reason));
+    }
     let name = CString::new(name).map_err(|_| {
         let reason = format!("{name:?} has a zero byte in it");
         Error::refused(CALL, CL_INVALID_KERNEL_NAME, reason)
@@ -117,7 +129,8 @@ impl Kernel {
     pub(crate) fn create(program: &Program, name: &str) -> Result<Self> {
         // SAFETY: the program is alive.
         let reference = unsafe { ProgramRef::retain(program.as_raw()) }?;
-        let kernel = create_kernel(program.as_raw(), name)?;
+        let driver = Driver::of_devices(program.context().devices());
+        let kernel = create_kernel(program.as_raw(), name, driver)?;
         Self::of(kernel, reference, program.context().retained()?)
     }
 
@@ -153,6 +166,7 @@ impl Kernel {
             name: info(kernel, CL_KERNEL_FUNCTION_NAME)?.into(),
             parameters: arg_info::parameters(&infos, count),
             infos,
+            driver: Driver::of_devices(context.devices()),
             local_memory: context.devices().iter().map(local_memory).max().unwrap_or(u64::MAX),
             context,
             program,
@@ -180,8 +194,7 @@ impl Kernel {
     }
 
     /// Returns the driver's description of each argument (`clGetKernelArgInfo`; PyOpenCL's
-    /// `Kernel.get_arg_info`). Empty where it tells nothing: PoCL does for programs that were built
-    /// with `-cl-kernel-arg-info` only.
+    /// `Kernel.get_arg_info`). Empty where the driver has none, such as PoCL for programs of binaries.
     pub fn arg_infos(&self) -> &[ArgInfo] {
         &self.infos
     }
@@ -195,7 +208,7 @@ impl Kernel {
     }
 
     /// Returns opencl3's kernel, with a reference of its own to the kernel object of the last launch. Its
-    /// arguments are those of that launch.
+    /// arguments are those of that launch, but buffers are NULL on rusticl.
     ///
     /// # Errors
     /// The driver's errors.

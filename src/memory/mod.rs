@@ -22,6 +22,94 @@
 //!   that this crate has enqueued, whichever of its handles, maps and buffers is the last. If
 //!   the end of a command is unknown, it is never freed.
 //!
+//! # Methods
+//! | method | [`Buffer`] | [`BufferSlice`] | [`Image`] | [`SvmPointer`] |
+//! |---|---|---|---|---|
+//! | `write`, `write_async` | all of the host memory | the same, of `T` | the same | the same |
+//! | `read`, `read_async` | the first bytes | the first elements | the first pixels | the first bytes |
+//! | `to_vec` | elements of any type | of `T` | of the size of a pixel | of any type |
+//! | `fill` | a [`Pattern`] | a `T` | a [`FillColor`] | a [`Pattern`] |
+//! | `copy_to` | a buffer, an image | a slice | an image, a buffer | the same |
+//! | `slice` | a range of elements | - | - | - |
+//! | `map_read`, `map_write`, `map_read_write`, `map_async` | a range of elements | - | an [`ImageRegion`] | a range of elements |
+//!
+//! A part of an image, or of shared virtual memory, is an argument of [`enqueue_copy`] and [`enqueue_fill`].
+//!
+//! ```
+//! # use clmatrix::memory::*;
+//! # fn main() -> clmatrix::Result<()> {
+//! # let context = clmatrix::create_some_context()?;
+//! # let queue = clmatrix::CommandQueue::new(&context)?;
+//! let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 8)?;
+//! let other = Buffer::new(&context, MemFlags::READ_WRITE, 8)?;
+//! let (mut bytes, bytes_again) = ([0_u8; 8], vec![0_u8; 8]);
+//! buffer.write(&queue, b"abcdefgh")?;
+//! buffer.write_async(&queue, b"ABCD".to_vec())?.wait()?;
+//! buffer.copy_to(&queue, &other)?;
+//! other.read(&queue, &mut bytes)?;
+//! assert_eq!(other.read_async(&queue, bytes_again)?.wait()?, bytes);
+//! buffer.fill(&queue, &7_u16)?;
+//! assert_eq!(buffer.to_vec::<u16>(&queue)?, [7; 4]);
+//! buffer.map_write::<u16>(&queue, 1..2)?[0] = 8;
+//! buffer.map_read_write::<u16>(&queue, 1..2)?[0] += 1;
+//! assert_eq!(buffer.map_read::<u16>(&queue, ..)?[..], [7, 9, 7, 7]);
+//! assert_eq!(buffer.map_async::<u16, _>(&queue, MapRead, 1..2)?.wait()?[..], [9]);
+//!
+//! let (from, to) = (buffer.slice::<u16>(1..3), other.slice::<u16>(2..));
+//! let (mut two, two_again) = ([0_u16; 2], vec![0_u16; 2]);
+//! from.write(&queue, &[1_u16])?;
+//! from.write_async(&queue, vec![2_u16])?.wait()?;
+//! from.copy_to(&queue, to)?;
+//! to.read(&queue, &mut two)?;
+//! assert_eq!(to.read_async(&queue, two_again)?.wait()?, two);
+//! from.fill(&queue, &3)?;
+//! assert_eq!((two, from.to_vec(&queue)?), ([2, 7], vec![3; 2]));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! ```
+//! # use clmatrix::memory::*;
+//! # fn main() -> clmatrix::Result<()> {
+//! # let context = clmatrix::create_some_context()?;
+//! # let queue = clmatrix::CommandQueue::new(&context)?;
+//! let format = ImageFormat::new(ChannelOrder::Rgba, ChannelType::UnsignedInt8);
+//! let image = Image::new(&context, MemFlags::READ_WRITE, format, [2, 1])?;
+//! let other = Image::new(&context, MemFlags::READ_WRITE, format, [2, 1])?;
+//! let (mut bytes, bytes_again) = ([0_u8; 8], vec![0_u8; 8]);
+//! image.write(&queue, b"abcdefgh")?;
+//! image.write_async(&queue, b"ABCDEFGH".to_vec())?.wait()?;
+//! image.copy_to(&queue, &other)?;
+//! other.read(&queue, &mut bytes)?;
+//! assert_eq!(other.read_async(&queue, bytes_again)?.wait()?, bytes);
+//! image.fill(&queue, [1_u32, 2, 3, 4])?;
+//! assert_eq!(image.to_vec::<[u8; 4]>(&queue)?, [[1, 2, 3, 4]; 2]);
+//! image.map_write::<u32>(&queue, ..)?.pixels_mut().fill(7);
+//! image.map_read_write::<u32>(&queue, ..)?.pixels_mut()[[0, 0, 1]] += 1;
+//! assert_eq!(image.map_read::<u32>(&queue, ..)?.pixels()[[0, 0, 1]], 8);
+//! assert_eq!(image.map_async::<u32, _>(&queue, MapRead, ..)?.wait()?.pixels()[[0, 0, 0]], 7);
+//!
+//! let svm = match SvmAllocation::builder(&context).size(8).build() {
+//!     Err(error) if error.class() == clmatrix::Class::Unsupported => return Ok(()),
+//!     svm => svm?,
+//! };
+//! let other = SvmAllocation::builder(&context).size(8).build()?;
+//! let (mut bytes, bytes_again) = ([0_u8; 8], vec![0_u8; 8]);
+//! svm.write(&queue, b"abcdefgh")?;
+//! svm.write_async(&queue, b"ABCD".to_vec())?.wait()?;
+//! svm.copy_to(&queue, &other)?;
+//! other.read(&queue, &mut bytes)?;
+//! assert_eq!(other.read_async(&queue, bytes_again)?.wait()?, bytes);
+//! svm.fill(&queue, &7_u16)?;
+//! svm.map_write::<u16>(&queue, 1..2)?[0] = 8;
+//! svm.map_read_write::<u16>(&queue, 1..2)?[0] += 1;
+//! assert_eq!(svm.map_read::<u16>(&queue, 1..2)?[..], [9]);
+//! assert_eq!(svm.map_async::<u16, _>(&queue, MapRead, 1..2)?.wait()?[..], [9]);
+//! assert_eq!(svm.to_vec::<u16>(&queue)?, [7, 9, 7, 7]);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Maps
 //! | memory | part | guard |
 //! |---|---|---|

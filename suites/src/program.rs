@@ -8,8 +8,9 @@ use clmatrix::{Class, Device, Program, ProgramBuilder, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory, device};
 use rstest::rstest;
 
-use crate::buffer::refusal;
+use crate::buffer::{buffer_of, contents, refusal};
 use crate::support::on_device::{OnDevice, on_device, soon};
+use crate::support::property::samples;
 
 const FILL: &str = "kernel void k(global uint *out) { out[get_global_id(0)] = 7; }";
 
@@ -58,6 +59,62 @@ fn options_are_passed_on(on_device: OnDevice) -> Result<()> {
     let source = FILL.replace('7', "SEVEN");
     let builder = Program::builder(&on_device.context).source(&source);
     is_right(&on_device, &builder.options("-D OTHER").options("-D SEVEN=7").build()?)
+}
+
+/// Drivers crash on them (DRIVER-18).
+#[rstest]
+#[clmatrix_harness::test]
+fn words_that_are_no_options_are_refused(on_device: OnDevice) -> Result<()> {
+    const WRONG: [&str; 7] =
+        ["-I /my kernels", "kernel.cl", "@file", "-", "-I", "-D", "-D A\n-D B"];
+    let builder = || Program::builder(&on_device.context).source(FILL);
+    for options in WRONG {
+        let code = |result: Result<()>| result.expect_err("the options are wrong").code_name();
+        let refusals = [
+            code(builder().options(options).build().map(drop)),
+            code(builder().options(options).compile().map(drop)),
+            code(builder().options(options).header("a.h", "int a;").compile().map(drop)),
+            code(Program::link([&builder().compile()?], options).map(drop)),
+        ];
+        let expected = ["BUILD", "COMPILER", "COMPILER", "LINKER"]
+            .map(|of| format!("CL_INVALID_{of}_OPTIONS"));
+        assert_eq!(refusals.map(str::to_owned), expected, "options {options:?}");
+    }
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(timeout = "60s")]
+fn no_options_crash_the_driver(on_device: OnDevice) {
+    const PIECES: [&str; 20] = [
+        "-D",
+        "-I",
+        "-DA",
+        "A=1",
+        " ",
+        " ",
+        " ",
+        "\"",
+        "\\",
+        "'",
+        "-",
+        "-w",
+        "/tmp",
+        "@",
+        "x y",
+        "\t",
+        "\n",
+        "=",
+        "-x",
+        "-cl-opt-disable",
+    ];
+    let choices = proptest::collection::vec(proptest::sample::select(PIECES.as_slice()), 1..8);
+    for pieces in samples(&choices, 20) {
+        let options = pieces.concat();
+        // The result is free: only a crash fails the test.
+        eprintln!("options {options:?}");
+        _ = Program::builder(&on_device.context).source(FILL).options(&options).build();
+    }
 }
 
 #[rstest]
@@ -188,6 +245,31 @@ fn a_program_is_for_devices_of_its_context(on_device: OnDevice) -> Result<()> {
     let builder = || Program::builder(&on_device.context).source(FILL);
     is_right(&on_device, &builder().devices(on_device.context.devices()).build()?)?;
     assert_eq!(refusal(builder().devices(&[]).build()), "CL_INVALID_DEVICE");
+    Ok(())
+}
+
+/// PoCL aborts when it launches a kernel with a name that is too long for a file.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_kernel_with_a_long_name_runs_or_is_refused(
+    on_device: OnDevice,
+    #[values(249, 250, 300)] len: usize,
+) -> Result<()> {
+    let name = "k".repeat(len);
+    let source = format!("kernel void {name}(global int *to) {{ *to = 7; }}");
+    let program = Program::build(&on_device.context, &source)?;
+    let mut kernel = match program.kernel(&name) {
+        Err(error) if len > 249 => {
+            assert_eq!(error.code_name(), "CL_INVALID_KERNEL_NAME");
+            assert!(error.detail().contains("249 bytes"), "{error}");
+            return Ok(());
+        }
+        kernel => kernel?,
+    };
+    let to = buffer_of(&on_device, &[0])?;
+    // SAFETY: the argument is what the kernel declares.
+    unsafe { kernel.launch().arg(&to).global(1).enqueue(&on_device.queue)? };
+    assert_eq!(contents(&on_device, &to)?, [7]);
     Ok(())
 }
 

@@ -36,13 +36,20 @@ impl<P: Pattern + ?Sized, R: RangeBounds<usize>> FillTarget<&P, R> for &Buffer {
         check_not_empty(CALL, &range)?;
         check_pattern(CALL, pattern.len(), &range)?;
         let accessed = self.accessed(&range, Access::Write);
+        // quirk: INTEL-8
+        let is_whole = !self.reference().is_sub_buffer()
+            || !order.queue.state().driver().refuses_fills_of_regions;
+        let (raw, range) = match is_whole {
+            true => (self.as_raw(), range),
+            false => (self.reference().object().raw(), self.in_whole(&range)),
+        };
         enqueue(CALL, order, &[accessed], |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, the range is within the buffer, and
             // the driver has copied the pattern when the call returns.
             unsafe {
                 cl::enqueue_fill_buffer(
                     queue,
-                    self.as_raw(),
+                    raw,
                     pattern.as_ptr().cast(),
                     pattern.len(),
                     range.start,

@@ -25,13 +25,11 @@ pub struct BufferRef {
 struct SubBufferToken {
     /// The first field: the parent must outlive the region.
     _raw: MemRef,
-    /// The region that this one was made of.
-    _parent: Option<Arc<SubBufferToken>>,
-    _owner: Option<Owner>,
+    owner: Option<Owner>,
 }
 
 /// The owner of the bytes of a region, which is dropped after the region and its last handle, map and region.
-pub(crate) type Owner = Box<dyn Any + Send + Sync>;
+pub(crate) type Owner = Arc<dyn Any + Send + Sync>;
 
 // SAFETY: memory objects may be used from any thread at once (OpenCL 3.0, appendix A.2).
 unsafe impl Send for BufferRef {}
@@ -46,8 +44,9 @@ impl BufferRef {
     /// Takes over `region`, which was made of this buffer or region.
     pub(super) fn sub_buffer_of_this(&self, region: MemRef, owner: Option<Owner>) -> Self {
         let (raw, object) = (region.get(), Arc::clone(&self.object));
-        let parent = self.sub_buffer.clone();
-        let sub_buffer = SubBufferToken { _raw: region, _parent: parent, _owner: owner };
+        // Not the region itself: a chain of regions would be dropped by recursion.
+        let owner = owner.or_else(|| self.sub_buffer.as_ref()?.owner.clone());
+        let sub_buffer = SubBufferToken { _raw: region, owner };
         Self { raw, sub_buffer: Some(Arc::new(sub_buffer)), object }
     }
 

@@ -7,7 +7,7 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use bytemuck::Pod;
-use cl3::error_codes::{CL_INVALID_VALUE, CL_MAP_FAILURE};
+use cl3::error_codes::CL_MAP_FAILURE;
 use cl3::types::{CL_NON_BLOCKING, cl_mem};
 use ndarray::{ArrayView3, ArrayViewMut3, ShapeBuilder};
 
@@ -140,15 +140,7 @@ unsafe fn enqueue<T: Pod, M: MapMode>(
 /// Returns the pixels, if they have the size of `T` and the flags allow the map.
 fn checked<T, M: MapMode>(image: &Image, part: ImageRegion) -> Result<Pixels> {
     let pixels = part.on_device(Image::MAP, image)?;
-    if size_of::<T>() != image.element_size() {
-        let reason = format!(
-            "a pixel of {} has {} bytes; elements of {} bytes do not match",
-            image.format(),
-            image.element_size(),
-            size_of::<T>()
-        );
-        return Err(Error::refused(Image::MAP, CL_INVALID_VALUE, reason));
-    }
+    image.check_pixels_are::<T>(Image::MAP)?;
     check_mode::<M>(Image::MAP, image.flags())?;
     Ok(pixels)
 }

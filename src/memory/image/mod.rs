@@ -14,7 +14,8 @@ pub(crate) mod shape;
 use std::ops::Range;
 use std::sync::Arc;
 
-use cl3::error_codes::{CL_IMAGE_FORMAT_NOT_SUPPORTED, CL_INVALID_MEM_OBJECT};
+use bytemuck::Pod;
+use cl3::error_codes::{CL_IMAGE_FORMAT_NOT_SUPPORTED, CL_INVALID_MEM_OBJECT, CL_INVALID_VALUE};
 use cl3::info_type::InfoType;
 use cl3::memory as cl;
 use cl3::types::{cl_image_format, cl_mem};
@@ -33,6 +34,7 @@ use super::transfer::rows::Rows;
 use crate::error::{Error, Result, in_call};
 use crate::handle::{MemRef, by_handle};
 use crate::mem_context::MemContext;
+use crate::order::Order;
 
 /// An image: pixels along one to three axes, which kernels read and write through functions of
 /// their own (`pyopencl.Image`).
@@ -183,6 +185,29 @@ impl Image {
     /// The driver's errors.
     pub fn num_samples(&self) -> Result<u32> {
         Ok(info(self.as_raw(), cl::CL_IMAGE_NUM_SAMPLES)?.into())
+    }
+
+    /// Returns all pixels, row by row, and blocks. A pixel has the size of `T`, such as `[u8; 4]`.
+    ///
+    /// # Errors
+    /// CL_INVALID_VALUE for a `T` of another size, and the errors of [`read`](Self::read).
+    pub fn to_vec<'q, T: Pod>(&self, order: impl Into<Order<'q>>) -> Result<Vec<T>> {
+        self.check_pixels_are::<T>("clEnqueueReadImage")?;
+        let mut pixels = vec![T::zeroed(); self.extent().pixels.iter().product()];
+        self.read(order, &mut pixels)?;
+        Ok(pixels)
+    }
+
+    /// Refuses elements of another size than a pixel.
+    fn check_pixels_are<T>(&self, call: &'static str) -> Result<()> {
+        let (pixel, size) = (self.element_size(), size_of::<T>());
+        if size == pixel {
+            return Ok(());
+        }
+        let format = self.format();
+        let reason =
+            format!("a pixel of {format} has {pixel} bytes; elements of {size} bytes do not match");
+        Err(Error::refused(call, CL_INVALID_VALUE, reason))
     }
 
     pub(crate) fn extent(&self) -> &Extent {

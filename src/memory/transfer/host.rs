@@ -25,7 +25,7 @@ use crate::order::Order;
 ///   `Arc<[T]>` and ndarray's `Array`.
 ///
 /// Arrays may be in any order, and go in that of memory. With gaps, they have to be rows of even
-/// distance in slices of even distance.
+/// distance in slices of even distance, with the axes in the order of memory.
 ///
 /// ```
 /// use clmatrix::memory::{Buffer, MemFlags, enqueue_copy};

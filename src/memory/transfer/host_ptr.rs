@@ -65,7 +65,7 @@ impl HostPtr {
     pub(crate) fn layout(&self, call: &'static str) -> Result<Layout> {
         self.layout.ok_or_else(|| {
             let reason = "the array's elements are neither one after the other nor in rows of even \
-                       distance; copy it into standard layout first (as_standard_layout)";
+                       distance, in the order of the axes; copy it into standard layout first (as_standard_layout)";
             Error::refused(call, CL_INVALID_VALUE, reason)
         })
     }
@@ -83,7 +83,8 @@ impl HostPtr {
 /// How the elements of `array` lie, from the first on; `None` where they are neither one after the
 /// other nor in rows.
 ///
-/// They are taken in the order that they have in memory, whichever axis that begins with.
+/// Elements without gaps are taken in the order of memory, whichever axis that begins with. With gaps, the axes have
+/// that order.
 pub(super) fn layout<T: Pod, S: Data<Elem = T>, D: Dimension>(
     array: &ArrayBase<S, D>,
 ) -> Option<Layout> {
@@ -101,6 +102,7 @@ fn layout_of(size: usize, shape: &[usize], strides: &[isize]) -> Option<Layout> 
         let stride = usize::try_from(stride).ok().filter(|stride| *stride > 0)?;
         axes.push((len, stride.checked_mul(size)?));
     }
+    let are_in_order = axes.is_sorted_by(|(_, outer), (_, inner)| outer >= inner);
     axes.sort_by_key(|(_, stride)| *stride);
 
     // Bytes without a gap, and what repeats them.
@@ -117,6 +119,7 @@ fn layout_of(size: usize, shape: &[usize], strides: &[isize]) -> Option<Layout> 
     }
     let (region, pitches) = match repeats[..] {
         [] => return Some(Layout::Packed(run)),
+        _ if !are_in_order => return None,
         [(rows, pitch)] => ([run, rows, 1], [pitch, 0]),
         [(rows, pitch), (slices, slice_pitch)] => ([run, rows, slices], [pitch, slice_pitch]),
         _ => return None,
@@ -156,7 +159,7 @@ mod tests {
             (plane.slice(s![.., 3..4]), rows([4, 5, 1], [28, 0])),
             (plane.slice(s![..;2, ..]), rows([28, 3, 1], [56, 0])),
             (plane.slice(s![2..3, ..;3]), rows([4, 3, 1], [12, 0])),
-            (plane.slice(s![1..4, 2..5]).reversed_axes(), rows([12, 3, 1], [28, 0])),
+            (plane.slice(s![1..4, 2..5]).reversed_axes(), None),
             (plane.slice(s![..;-1, ..]), None),
             (plane.slice(s![..;2, ..;2]), rows([4, 4, 3], [8, 56])),
             (plane.slice(s![.., ..;2]), None),

@@ -125,7 +125,8 @@ impl<H> PendingTransfer<H> {
 
 /// A task that waits for a transfer, by a thread.
 struct Watched {
-    waker: Waker,
+    /// `None` once the thread has taken it: the waker may own the task.
+    waker: Option<Waker>,
     /// True if the thread has waited.
     is_over: bool,
 }
@@ -136,10 +137,12 @@ impl<H> PendingTransfer<H> {
     fn watch(&mut self, waker: &Waker) -> Result<bool> {
         if let Some(task) = &self.task {
             let mut task = task.lock();
-            task.waker.clone_from(waker);
+            if !task.is_over {
+                task.waker = Some(waker.clone());
+            }
             return Ok(task.is_over);
         }
-        let task = Arc::new(Mutex::new(Watched { waker: waker.clone(), is_over: false }));
+        let task = Arc::new(Mutex::new(Watched { waker: Some(waker.clone()), is_over: false }));
         let (watched, event) = (Arc::clone(&task), self.event.clone());
         let watch = move || {
             // The task finds the error.
@@ -147,9 +150,11 @@ impl<H> PendingTransfer<H> {
             let waker = {
                 let mut task = watched.lock();
                 task.is_over = true;
-                task.waker.clone()
+                task.waker.take()
             };
-            waker.wake();
+            if let Some(waker) = waker {
+                waker.wake();
+            }
         };
         thread::Builder::new().spawn(watch).map_err(|error| {
             let reason = format!("no thread can wait for the transfer: {error}");

@@ -1,7 +1,9 @@
 //! `clCreateSubBuffer` (OpenCL 3.0, 5.2.1; `pyopencl.Buffer.get_sub_region`).
 
+use std::thread;
+
 use clmatrix::cl3::memory::{CL_MEM_FLAGS, get_mem_object_info};
-use clmatrix::memory::{Buffer, Linear, MemFlags, MemoryObject, enqueue_copy};
+use clmatrix::memory::{Buffer, Linear, MemFlags, MemoryObject, enqueue_copy, enqueue_fill};
 use clmatrix::{Device, Result};
 use clmatrix_harness::device;
 use rstest::rstest;
@@ -165,6 +167,44 @@ fn a_sub_buffer_has_the_flags_that_the_driver_reports(on_device: OnDevice) -> Re
             MemFlags::from_bits_retain(driver_says),
             "CL_MEM_FLAGS, {flags:?}"
         );
+    }
+    Ok(())
+}
+
+/// The drop of a region must not drop the regions that it was made of, one within the other.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_long_chain_of_regions_is_dropped(on_device: OnDevice) -> Result<()> {
+    let mut region = buffer_of(&on_device, &[1, 2])?.sub_buffer(..)?;
+    for _ in 0..10_000 {
+        region = region.sub_buffer(..)?;
+    }
+    assert_eq!(contents(&on_device, &region)?, [1, 2]);
+    let small = thread::Builder::new().stack_size(256 << 10).spawn(|| drop(region));
+    small.expect("a thread").join().expect("the thread drops the region");
+    Ok(())
+}
+
+/// The host memory begins where the heap has it, at no large alignment.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_region_of_host_memory_is_filled(on_device: OnDevice, device: Device) -> Result<()> {
+    let (queue, part) = (&on_device.queue, alignment(device)?.max(64));
+    let mut buffers = Vec::new();
+    for more in 0..40 {
+        let memory = vec![7_u8; 3 * part + 16 * more];
+        let buffer = Buffer::using_host_memory(&on_device.context, MemFlags::READ_WRITE, memory)?;
+        let region = buffer.sub_buffer(part..2 * part)?;
+        enqueue_fill(queue, &region, &9_u8, 1..part - 1)?;
+        region.fill(queue, &[3_u16])?;
+        enqueue_fill(queue, &region, &[5_u8; 8], 8..16)?;
+        queue.finish()?;
+        buffers.push((buffer, region));
+    }
+    for (buffer, _) in &buffers {
+        let mut filled = 3_u16.to_ne_bytes().repeat(part / 2);
+        filled[8..16].fill(5);
+        assert_moved(&bytes_in(&on_device, buffer)?, &vec![7; buffer.size()], part, &filled);
     }
     Ok(())
 }

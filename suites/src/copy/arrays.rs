@@ -3,8 +3,8 @@
 use clmatrix::Result;
 use clmatrix::memory::{Buffer, HostRect, Linear, MemFlags, enqueue_copy};
 use ndarray::{
-    ArcArray, Array, Array1, Array2, Array3, ArrayView2, ArrayViewMut2, Axis, CowArray, Ix2,
-    ShapeBuilder, SliceInfo, SliceInfoElem, s,
+    ArcArray, Array, Array1, Array2, Array3, ArrayView2, Axis, CowArray, Ix2, ShapeBuilder,
+    SliceInfo, SliceInfoElem, s,
 };
 use rstest::rstest;
 
@@ -15,11 +15,6 @@ use crate::support::pattern::{INVERT, counting, word, words};
 /// The words of 0, 1, 2, ... in five rows of six.
 fn plane() -> Array2<u32> {
     Array1::from(counting(30)).into_shape_with_order((5, 6)).expect("thirty elements")
-}
-
-/// With its axes swapped, if it is to `turn`.
-fn turned(view: ArrayViewMut2<'_, u32>, turn: bool) -> ArrayViewMut2<'_, u32> {
-    if turn { view.reversed_axes() } else { view }
 }
 
 /// Inverts what `write` has put into a buffer of as many elements as `read` takes out again.
@@ -122,38 +117,29 @@ fn elements_are_copied_in_memory_order(on_device: OnDevice) -> Result<()> {
     let mut found = Array2::<u32>::zeros((2, 3).f());
     enqueue_copy(queue, &mut found, &buffer, ..)?;
     assert_eq!(found, columns.mapv(|word| !word));
-    // Also with gaps.
-    let plane = plane();
-    let turned = plane.slice(s![1..3, 2..5]).reversed_axes();
-    enqueue_copy(queue, &buffer, turned, ..)?;
-    on_device.run(INVERT, &[&buffer], 6)?;
-    let expected = words([8, 9, 10, 14, 15, 16]).map(|word| !word);
-    assert_eq!(contents(&on_device, &buffer)?, expected);
     Ok(())
 }
 
 #[rstest]
-#[case::a_part_of_rows(s![1..4, 2..5], false)]
-#[case::a_column(s![.., 3..4], false)]
-#[case::every_second_row(s![..;2, ..], false)]
-#[case::every_third_of_a_row(s![2..3, ..;3], false)]
-#[case::every_second_of_both(s![..;2, ..;2], false)]
-#[case::columns_first(s![1..4, 2..5], true)]
+#[case::a_part_of_rows(s![1..4, 2..5])]
+#[case::a_column(s![.., 3..4])]
+#[case::every_second_row(s![..;2, ..])]
+#[case::every_third_of_a_row(s![2..3, ..;3])]
+#[case::every_second_of_both(s![..;2, ..;2])]
 #[clmatrix_harness::test]
 fn a_copy_of_a_view_with_gaps_leaves_the_gaps_unchanged(
     on_device: OnDevice,
     #[case] part: SliceInfo<[SliceInfoElem; 2], Ix2, Ix2>,
-    #[case] columns_first: bool,
 ) -> Result<()> {
     let queue = &on_device.queue;
-    let mut plane = plane();
+    let plane = plane();
     let elements = plane.slice(part).len();
     let mut found = Array2::from_elem((5, 6), word(60));
     inverted(
         &on_device,
         elements,
-        |buffer| enqueue_copy(queue, buffer, &turned(plane.slice_mut(part), columns_first), ..),
-        |buffer| enqueue_copy(queue, turned(found.slice_mut(part), columns_first), buffer, ..),
+        |buffer| enqueue_copy(queue, buffer, plane.slice(part), ..),
+        |buffer| enqueue_copy(queue, found.slice_mut(part), buffer, ..),
     )?;
     let mut expected = Array2::from_elem((5, 6), word(60));
     expected.slice_mut(part).assign(&plane.slice(part).mapv(|word| !word));
@@ -215,6 +201,9 @@ fn views_that_are_no_rows_are_refused(on_device: OnDevice) -> Result<()> {
         enqueue_copy(queue, &buffer, plane.slice(s![..;-1, ..]), ..),
         enqueue_copy(queue, &buffer, row.broadcast((5, 6)).expect("five rows"), ..),
         enqueue_copy(queue, plane.slice_mut(s![..;-1, ..]), &buffer, ..),
+        // Rows, but in the order of memory they are the columns.
+        enqueue_copy(queue, &buffer, plane.slice(s![1..4, 2..5]).reversed_axes(), ..),
+        enqueue_copy(queue, plane.slice_mut(s![.., 2..5]).reversed_axes(), &buffer, ..),
     ] {
         let error = refused.expect_err("it was not refused");
         assert_eq!(error.code_name(), "CL_INVALID_VALUE");

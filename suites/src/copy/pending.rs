@@ -15,7 +15,7 @@ use rstest::rstest;
 
 use crate::buffer::{DOUBLE, buffer_of, buffer_with, bytes_in, contents, counting, refusal};
 use crate::support::gate::{EARLY, assert_waits, fail, gate, meanwhile, open};
-use crate::support::on_device::{OnDevice, on_device, region_offset};
+use crate::support::on_device::{OnDevice, on_device, region_offset, soon};
 use crate::support::pattern::{SIZES, assert_moved, before, bytes, source};
 
 const WAIT_LIST_FAILED: &str = "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST";
@@ -77,6 +77,26 @@ fn a_transfer_is_a_future(on_device: OnDevice) -> Result<()> {
     assert_eq!(meanwhile(&gate, open, || block_on(pending))?, counting(4));
     let pending = buffer.write_async(queue, counting(4))?;
     queue.finish()?;
+    assert_eq!(block_on(pending)?, counting(4));
+    Ok(())
+}
+
+/// A waker may own its task, and the task the transfer.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_transfer_that_has_ended_keeps_no_waker(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let gate = gate(&on_device.context);
+    let mut pending = buffer.read_async(on_device.queue.after(&gate), vec![0_u32; 4])?;
+    let task = Arc::new(Unpark(thread::current()));
+    let waker = Waker::from(Arc::clone(&task));
+    for _ in 0..2 {
+        let polled = Pin::new(&mut pending).poll(&mut Context::from_waker(&waker));
+        assert!(polled.is_pending(), "it did not wait");
+    }
+    drop(waker);
+    open(&gate);
+    assert!(soon(|| Ok(Arc::strong_count(&task) == 1))?, "the transfer still has a waker");
     assert_eq!(block_on(pending)?, counting(4));
     Ok(())
 }

@@ -33,6 +33,21 @@ fn text(on_device: &OnDevice, image: &Image) -> Result<String> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
+fn all_pixels_are_returned_as_elements_of_their_size(on_device: OnDevice) -> Result<()> {
+    let (context, queue) = (&on_device.context, &on_device.queue);
+    let text = (0..96).collect::<Vec<u8>>();
+    let image = Image::builder(context, RGBA_U32).shape([3, 2]).copy_from(&text).build()?;
+    let pixels: Vec<[u8; 16]> = image.to_vec(queue)?;
+    assert_eq!(pixels.as_flattened(), text);
+    assert_eq!(bytemuck::cast_slice::<[u64; 2], u8>(&image.to_vec(queue)?), text);
+    let error = image.to_vec::<u32>(queue).unwrap_err();
+    assert_eq!(error.code_name(), "CL_INVALID_VALUE");
+    assert!(error.detail().contains("16 bytes; elements of 4 bytes"), "{error}");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
 fn methods_move_all_pixels(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let image = letters(&on_device)?;

@@ -122,6 +122,35 @@ fn kernels_get_structures(
     Ok(())
 }
 
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Padded {
+    first: i64,
+    second: i32,
+    padding: i32,
+}
+
+// SAFETY: zeros are numbers.
+unsafe impl Zeroable for Padded {}
+// SAFETY: all of it are numbers, without gaps.
+unsafe impl Pod for Padded {}
+
+// quirk: RUSTICL-12
+#[rstest]
+#[clmatrix_harness::test]
+fn a_structure_may_end_with_padding(on_device: OnDevice) -> Result<()> {
+    const SOURCE: &str = "
+        typedef struct { long first; int second; } Padded;
+        kernel void k(global long *out, Padded it) { out[0] = it.first; out[1] = it.second; }";
+    let mut kernel = on_device.kernel(SOURCE, "")?;
+    let out = Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, &[0_i64; 2])?;
+    let padded = Padded { first: 5, second: 6, padding: 0 };
+    // SAFETY: the arguments are those that the kernel declares.
+    unsafe { kernel.launch().arg(&out).arg(padded).global(1).enqueue(&on_device.queue)? };
+    assert_eq!(out.to_vec::<i64>(&on_device.queue)?, [5, 6]);
+    Ok(())
+}
+
 #[rstest]
 #[clmatrix_harness::test]
 fn kernels_get_constant_buffers_and_sub_buffers(on_device: OnDevice, device: Device) -> Result<()> {

@@ -70,6 +70,25 @@ fn with<'a>(
     enqueue(&mut launch, on_device)
 }
 
+/// PoCL would take the bits of whatever it gets.
+#[rstest]
+#[clmatrix_harness::test]
+fn the_arguments_of_a_source_are_known_without_an_option(on_device: OnDevice) -> Result<()> {
+    let source = "kernel void k(float a, float3 b, long c) {}";
+    let mut kernel = on_device.kernel(source, "")?;
+    let (float, vector, long) = (1.0_f32, [1.0_f32; 4], 1_i64);
+    for wrong in 0..3 {
+        let mut launch = kernel.launch();
+        _ = if wrong == 0 { launch.arg(5_i32) } else { launch.arg(float) };
+        _ = if wrong == 1 { launch.arg([1_i32; 4]) } else { launch.arg(vector) };
+        _ = if wrong == 2 { launch.arg(5.0_f64) } else { launch.arg(long) };
+        let refused = refusal(enqueue(launch.global(1), &on_device));
+        assert_eq!(refused, "CL_INVALID_ARG_VALUE", "argument {wrong}");
+    }
+    enqueue(kernel.launch().arg(float).arg(vector).arg(long).global(1), &on_device)?;
+    Ok(())
+}
+
 #[rstest]
 #[clmatrix_harness::test]
 fn arguments_of_another_size_are_refused(on_device: OnDevice) -> Result<()> {

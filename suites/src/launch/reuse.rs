@@ -2,15 +2,17 @@
 
 use std::thread;
 
-use clmatrix::memory::{MapReadWrite, SvmAllocation, SvmFlags, SvmPointer, enqueue_fill};
-use clmatrix::{CommandQueue, Kernel, Program, Result};
-use clmatrix_harness::{CtxFactory, ctx_factory};
+use clmatrix::memory::{
+    Buffer, MapReadWrite, MemFlags, SvmAllocation, SvmFlags, SvmPointer, enqueue_fill,
+};
+use clmatrix::{CommandQueue, Device, Kernel, Program, Result};
+use clmatrix_harness::{CtxFactory, ctx_factory, device};
 use rstest::rstest;
 
 use super::known;
 use crate::buffer::{DOUBLE, buffer_of, contents, counting, refusal};
 use crate::support::gate::{gate, meanwhile, open, soon_open};
-use crate::support::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device, region_offset};
 
 const ADD: &str = "kernel void k(global uint *x, uint n) { x[get_global_id(0)] += n; }";
 
@@ -201,5 +203,40 @@ fn a_kernel_of_a_handle_is_launched(on_device: OnDevice) -> Result<()> {
     assert_eq!(contents(&on_device, &buffer)?, [0, 2, 4, 6]);
     assert_eq!(double.as_raw(), raw);
     assert_eq!(double.opencl3()?.get(), raw);
+    Ok(())
+}
+
+/// A buffer that a kernel would keep is not destroyed, so its host memory would not come back.
+#[rstest]
+#[case::launched(false, false)]
+#[case::refused(true, false)]
+#[case::region(false, true)]
+#[clmatrix_harness::test]
+fn a_kernel_does_not_keep_its_buffers(
+    on_device: OnDevice,
+    device: Device,
+    #[case] is_refused: bool,
+    #[case] is_region: bool,
+) -> Result<()> {
+    let (context, queue) = (&on_device.context, &on_device.queue);
+    let mut add = known(&on_device, ADD)?;
+    let offset = if is_region { region_offset(&device, 64)? } else { 0 };
+    let memory = vec![1_u32; offset / 4 + 16];
+    let buffer = Buffer::using_host_memory(context, MemFlags::READ_WRITE, memory)?;
+    let argument = if is_region { buffer.sub_buffer(offset..)? } else { buffer.clone() };
+    let mut launch = add.launch();
+    launch.arg(&argument).global(16);
+    if is_refused {
+        launch.arg([2.0_f32; 4]);
+    } else {
+        launch.arg(2_u32);
+    }
+    // SAFETY: the arguments are what the kernel declares, with an element for each work item, or refused.
+    let event = unsafe { launch.enqueue(queue) };
+    assert_eq!(event.is_err(), is_refused, "{event:?}");
+    drop(launch);
+    drop((event, argument));
+    let memory: Vec<u32> = buffer.into_host_memory(queue)?;
+    assert_eq!(memory[offset / 4], if is_refused { 1 } else { 3 });
     Ok(())
 }

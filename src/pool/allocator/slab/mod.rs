@@ -102,7 +102,7 @@ impl<M: Send + 'static> Part<M> {
     /// Returns the first `size` bytes as a buffer.
     fn into_buffer(self, slab: &Buffer, size: usize) -> Result<Buffer> {
         let start = self.place.start;
-        slab.sub_buffer_with_owner(start..start + size, MemFlags::empty(), Some(Box::new(self)))
+        slab.sub_buffer_with_owner(start..start + size, MemFlags::empty(), Some(Arc::new(self)))
     }
 
     /// Returns the tracker of the slab, and these bytes as it counts them.

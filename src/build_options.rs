@@ -1,0 +1,157 @@
+//! Options of builds: drivers crash on a word that is not an option.
+
+use std::ffi::CString;
+
+use crate::driver::Driver;
+use crate::error::{Error, Result};
+
+/// Options that may have their value in the next word (OpenCL 3.0 API, 5.8.6; `-x spir` of cl_khr_spir).
+const WITH_VALUE: [&str; 3] = ["-D", "-I", "-x"];
+
+/// Returns the options as C has them.
+///
+/// # Errors
+/// `code` for a zero byte, and for a word that crashes the driver: one that is neither an option nor the value of one,
+/// and an option whose value is missing.
+// quirk: DRIVER-18
+pub(crate) fn checked(
+    call: &'static str,
+    code: i32,
+    options: &str,
+    driver: Driver,
+) -> Result<CString> {
+    let refused = |reason| Err(Error::refused(call, code, reason));
+    let Ok(text) = CString::new(options) else {
+        return refused(format!("the options may have no zero byte: {options:?}"));
+    };
+    let of_shell = (!driver.checks_options).then(|| wrong_word(&words(options)));
+    let of_quotes = driver.splits_options_at_quotes.then(|| wrong_word(&parts(options)));
+    match of_shell.flatten().or(of_quotes.flatten()) {
+        Some(reason) => refused(format!("{reason} in the options {options:?}")),
+        None => Ok(text),
+    }
+}
+
+/// Returns the words between blanks. A quote ends with the next one, and a backslash takes the next character as it
+/// is.
+fn words(options: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let (mut word, mut is_quoted) = (None::<String>, false);
+    let mut characters = options.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            ' ' | '\t' if !is_quoted => words.extend(word.take()),
+            '"' => {
+                is_quoted = !is_quoted;
+                word.get_or_insert_default();
+            }
+            '\\' => {
+                let taken = characters.next().unwrap_or(character);
+                word.get_or_insert_default().push(taken);
+            }
+            _ => word.get_or_insert_default().push(character),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+/// Returns the words as rusticl has them: a quote ends one and begins the next, and nothing else is special.
+fn parts(options: &str) -> Vec<String> {
+    let quoted = options.split('"').enumerate();
+    let words = quoted.flat_map(|(number, text)| match number % 2 {
+        0 => text.split(' ').collect(),
+        _ => vec![text],
+    });
+    words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+/// Returns which word crashes a driver, and why.
+fn wrong_word(words: &[String]) -> Option<String> {
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let value = if WITH_VALUE.contains(&word.as_str()) {
+            let Some(value) = words.next() else { return Some(format!("{word:?} has no value")) };
+            value
+        } else if word.starts_with('-')
+            && word.len() > 1
+            && !word.contains(['\n', '\r', '\x0b', '\x0c'])
+        {
+            word.strip_prefix("-D").unwrap_or(word)
+        } else {
+            return Some(format!("{word:?} is not an option"));
+        };
+        let is_name = |first: char| first == '_' || first.is_alphabetic();
+        if word.starts_with("-D") && !value.trim_start().starts_with(is_name) {
+            return Some(format!("{value:?} is not the name of a macro"));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OTHER: Driver = Driver::UNKNOWN;
+
+    fn is_refused(options: &str, driver: Driver) -> bool {
+        checked("clBuildProgram", -43, options, driver).is_err()
+    }
+
+    #[test]
+    fn options_and_their_values_are_taken() {
+        for options in [
+            "",
+            " ",
+            "-w",
+            "-D A",
+            "-DA",
+            "-D A=1 -D B(x)=x",
+            "-I /tmp -I/tmp",
+            "-I \"/my kernels\" -w",
+            "-I\"/my kernels\"",
+            "\"-I/my kernels\"",
+            "-cl-std=CL3.0 -cl-kernel-arg-info",
+            "-x spir -spir-std=1.2",
+            "-D \"A=1 2\"",
+            "-D\tA",
+        ] {
+            assert!(!is_refused(options, OTHER), "{options:?}");
+        }
+    }
+
+    #[test]
+    fn words_that_crash_drivers_are_refused() {
+        for (options, word) in [
+            ("-I /home/me/my kernels", "\"kernels\" is not an option"),
+            ("kernel.cl", "\"kernel.cl\" is not an option"),
+            ("-w @file", "\"@file\" is not an option"),
+            ("-", "\"-\" is not an option"),
+            ("-O 2", "\"2\" is not an option"),
+            ("-D A\n-D B", "is not"),
+            ("-I", "\"-I\" has no value"),
+            ("-w -D ", "\"-D\" has no value"),
+            ("-D -w", "\"-w\" is not the name of a macro"),
+            ("-D=", "\"=\" is not the name of a macro"),
+            ("-DA=\"x y\"", "\"x y\" is not an option"),
+            ("-I /my\\ kernels", "\"kernels\" is not an option"),
+            ("-w \"x", "\"x\" is not an option"),
+            ("a\0", "zero byte"),
+        ] {
+            let error = checked("clBuildProgram", -43, options, OTHER).unwrap_err();
+            assert!(error.to_string().contains(word), "{options:?}: {error}");
+            assert_eq!(error.code_name(), "CL_INVALID_BUILD_OPTIONS");
+        }
+    }
+
+    #[test]
+    fn a_driver_that_takes_quotes_and_escapes_gets_them() {
+        let of_shell = Driver { splits_options_at_quotes: false, ..OTHER };
+        for options in ["-DA=\"x y\"", "-DA=\\\"x\\\"", "-I /my\\ kernels", "-I \"/open"] {
+            assert!(!is_refused(options, of_shell), "{options:?}");
+        }
+        let checks = Driver { checks_options: true, ..of_shell };
+        assert!(!is_refused("-s /a/kernel.cl", checks) && is_refused("\0", checks));
+    }
+}
