@@ -224,18 +224,21 @@ impl AccessTracker {
         self.table.lock().events_on(&ALL)
     }
 
-    /// Removes each command when it has ended, although nothing may ever look at the bytes again.
+    /// Removes all commands when the last of them has ended, although nothing may ever look at the bytes again.
     #[cold]
     pub(crate) fn reap_when_ended(self: &Arc<Self>) {
-        for event in self.reap_all() {
-            let tracker = Arc::downgrade(self);
-            let reap = move |_| {
-                if let Some(tracker) = tracker.upgrade() {
-                    tracker.reap_all();
+        let events = self.reap_all();
+        match events.iter().rfind(|event| event.outcome().is_none()) {
+            None if events.is_empty() => {}
+            // All have ended meanwhile.
+            None => self.reap_when_ended(),
+            Some(last) => {
+                let tracker = Arc::downgrade(self);
+                // Others may end later.
+                let look_again = move |_| tracker.upgrade().iter().for_each(Self::reap_when_ended);
+                if let Err(error) = last.on_complete(look_again) {
+                    log::warn!("{error}: memory may be freed late");
                 }
-            };
-            if let Err(error) = event.on_complete(reap) {
-                log::warn!("{error}: memory may be freed late");
             }
         }
     }
