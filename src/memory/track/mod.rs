@@ -61,8 +61,8 @@ use crate::memory::range::overlap;
 use crate::queue::CommandQueue;
 use crate::queue_state::QueueState;
 pub(crate) use left::LeftMap;
-pub(crate) use table::Few;
-use table::{Batch, Conflict, Table, TrackedEvent, Use};
+use table::{Batch, Conflict, NO_MAP, Table, TrackedEvent, Use};
+pub(crate) use table::{Few, MapId};
 
 /// The kind of an access to bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +99,7 @@ pub struct AccessTracker {
 #[derive(Debug)]
 pub(crate) struct HostAccess {
     tracker: Arc<AccessTracker>,
-    id: u64,
+    id: MapId,
 }
 
 impl Drop for HostAccess {
@@ -148,13 +148,13 @@ impl AccessTracker {
     /// Calls `begin` after the driver was asked about the events of `conflict`, until it has no more to
     /// ask about, and after the unmap of maps that were left.
     #[cold]
-    fn begin_after(
+    fn begin_after<I>(
         &self,
         call: &'static str,
         range: &Range<usize>,
         mut conflict: Conflict<Event>,
-        begin: impl Fn(bool) -> std::result::Result<u64, Conflict<Event>>,
-    ) -> Result<u64> {
+        begin: impl Fn(bool) -> std::result::Result<I, Conflict<Event>>,
+    ) -> Result<I> {
         let mut may_be_left = true;
         loop {
             let asked = match &conflict {
@@ -256,7 +256,7 @@ impl AccessTracker {
         range: &Range<usize>,
         access: Access,
         by_address: bool,
-    ) -> Result<(u64, Few<Event>)> {
+    ) -> Result<(MapId, Few<Event>)> {
         let used = Use { by_address, ..Use::new(range, access) };
         let id = self.begin(call, &used, Table::begin_map)?;
         let predecessors = self.predecessors(call, id, &used);
@@ -265,12 +265,12 @@ impl AccessTracker {
 
     /// Adds a command or a map that is about to be submitted.
     #[inline]
-    fn begin(
+    fn begin<I>(
         &self,
         call: &'static str,
         used: &Use,
-        add: impl Fn(&mut Table<Event>, &Use, bool) -> std::result::Result<u64, Conflict<Event>>,
-    ) -> Result<u64> {
+        add: impl Fn(&mut Table<Event>, &Use, bool) -> std::result::Result<I, Conflict<Event>>,
+    ) -> Result<I> {
         let begin = |asked| {
             let mut table = self.table.lock();
             let begun = add(&mut table, used, asked);
@@ -281,7 +281,7 @@ impl AccessTracker {
     }
 
     /// Returns the events of the commands before this use by the map `id` that have not ended.
-    fn predecessors(&self, call: &'static str, id: u64, used: &Use) -> Result<Few<Event>> {
+    fn predecessors(&self, call: &'static str, id: MapId, used: &Use) -> Result<Few<Event>> {
         loop {
             let mut table = self.table.lock();
             table.waiting += 1;
@@ -314,19 +314,19 @@ impl AccessTracker {
     }
 
     /// Removes a map that the driver did not take or that has failed.
-    pub(crate) fn remove_map(&self, id: u64) {
+    pub(crate) fn remove_map(&self, id: MapId) {
         self.change(|table| table.remove_map(id));
     }
 
     /// Closes the bytes of a map for good: the driver may have them mapped.
     #[cold]
-    pub(crate) fn poison(&self, id: u64) {
+    pub(crate) fn poison(&self, id: MapId) {
         self.change(|table| table.poison(id));
     }
 
     /// Records that the driver refuses the unmap of a map that has run.
     #[cold]
-    pub(crate) fn not_unmapped(&self, id: u64, mapped: &Event, error: &Error) {
+    pub(crate) fn not_unmapped(&self, id: MapId, mapped: &Event, error: &Error) {
         match mapped.known_outcome() {
             // Nothing is mapped, as the driver says.
             Some(Outcome::Failed) => self.remove_map(id),
@@ -338,7 +338,7 @@ impl AccessTracker {
     }
 
     /// Records the unmap of a map, with the events of both.
-    pub(crate) fn unmapped(&self, id: u64, mapped: &Event, unmapped: &Event) {
+    pub(crate) fn unmapped(&self, id: MapId, mapped: &Event, unmapped: &Event) {
         if self.change(|table| table.unmapping(id, mapped, unmapped)) {
             self.reap();
         }
@@ -395,7 +395,7 @@ impl AccessTracker {
     }
 
     /// Waits until the commands before this use by the map `id` have ended.
-    fn wait_for_predecessors(&self, call: &'static str, id: u64, used: &Use) -> Result<()> {
+    fn wait_for_predecessors(&self, call: &'static str, id: MapId, used: &Use) -> Result<()> {
         // Looks again after each wait: an unmap may have failed meanwhile.
         loop {
             let pending = self.predecessors(call, id, used)?;
@@ -444,7 +444,7 @@ impl AccessTracker {
         let raw = queue.filter(|queue| queue.is_in_order()).map(CommandQueue::as_raw);
         self.ask(range);
         self.change(Table::reap_all);
-        let found = self.table.lock().predecessors(0, &Use::new(range, Access::Write));
+        let found = self.table.lock().predecessors(NO_MAP, &Use::new(range, Access::Write));
         let mut pending = found.ok()?.into_vec();
         pending.retain(|event| {
             !raw.is_some_and(|raw| event.is_of(raw)) && event.known_outcome().is_none()
@@ -459,7 +459,7 @@ impl AccessTracker {
     /// driver's errors.
     pub(crate) fn wait_until_idle(&self, call: &'static str) -> Result<()> {
         self.check_unmapped(call)?;
-        self.wait_for_predecessors(call, 0, &Use::new(&ALL, Access::Write))
+        self.wait_for_predecessors(call, NO_MAP, &Use::new(&ALL, Access::Write))
     }
 
     /// Returns the events of all commands that have not ended. The caller makes sure that no command
@@ -469,8 +469,7 @@ impl AccessTracker {
     /// CL_INVALID_OPERATION where bytes are mapped or the end of a command is unknown.
     pub(crate) fn events_before_free(&self, call: &'static str) -> Result<Few<Event>> {
         self.check_unmapped(call)?;
-        // No map has the id 0.
-        self.predecessors(call, 0, &Use::new(&ALL, Access::Write))
+        self.predecessors(call, NO_MAP, &Use::new(&ALL, Access::Write))
     }
 
     fn check_unmapped(&self, call: &'static str) -> Result<()> {
