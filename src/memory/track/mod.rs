@@ -61,7 +61,7 @@ use crate::memory::range::overlap;
 use crate::queue::CommandQueue;
 use crate::queue_state::QueueState;
 pub(crate) use left::LeftMap;
-use table::{Batch, Conflict, NO_MAP, Table, TrackedEvent, Use};
+use table::{Batch, Conflict, Table, TrackedEvent, Use};
 pub(crate) use table::{Few, MapId};
 
 /// The kind of an access to bytes.
@@ -228,18 +228,13 @@ impl AccessTracker {
     #[cold]
     pub(crate) fn reap_when_ended(self: &Arc<Self>) {
         let events = self.reap_all();
-        match events.iter().rfind(|event| event.outcome().is_none()) {
-            None if events.is_empty() => {}
-            // All have ended meanwhile.
-            None => self.reap_when_ended(),
-            Some(last) => {
-                let tracker = Arc::downgrade(self);
-                // Others may end later.
-                let look_again = move |_| tracker.upgrade().iter().for_each(Self::reap_when_ended);
-                if let Err(error) = last.on_complete(look_again) {
-                    log::warn!("{error}: memory may be freed late");
-                }
-            }
+        let pending = events.iter().rfind(|event| event.outcome().is_none());
+        // If all have ended meanwhile, the callback comes at once.
+        let Some(last) = pending.or(events.last()) else { return };
+        let tracker = Arc::downgrade(self);
+        let look_again = move |_| tracker.upgrade().iter().for_each(Self::reap_when_ended);
+        if let Err(error) = last.on_complete(look_again) {
+            log::warn!("{error}: memory may be freed late");
         }
     }
 
@@ -444,7 +439,8 @@ impl AccessTracker {
         let raw = queue.filter(|queue| queue.is_in_order()).map(CommandQueue::as_raw);
         self.ask(range);
         self.change(Table::reap_all);
-        let found = self.table.lock().predecessors(NO_MAP, &Use::new(range, Access::Write));
+        let found =
+            self.table.lock().predecessors(MapId::default(), &Use::new(range, Access::Write));
         let mut pending = found.ok()?.into_vec();
         pending.retain(|event| {
             !raw.is_some_and(|raw| event.is_of(raw)) && event.known_outcome().is_none()
@@ -459,7 +455,7 @@ impl AccessTracker {
     /// driver's errors.
     pub(crate) fn wait_until_idle(&self, call: &'static str) -> Result<()> {
         self.check_unmapped(call)?;
-        self.wait_for_predecessors(call, NO_MAP, &Use::new(&ALL, Access::Write))
+        self.wait_for_predecessors(call, MapId::default(), &Use::new(&ALL, Access::Write))
     }
 
     /// Returns the events of all commands that have not ended. The caller makes sure that no command
@@ -469,7 +465,7 @@ impl AccessTracker {
     /// CL_INVALID_OPERATION where bytes are mapped or the end of a command is unknown.
     pub(crate) fn events_before_free(&self, call: &'static str) -> Result<Few<Event>> {
         self.check_unmapped(call)?;
-        self.predecessors(call, NO_MAP, &Use::new(&ALL, Access::Write))
+        self.predecessors(call, MapId::default(), &Use::new(&ALL, Access::Write))
     }
 
     fn check_unmapped(&self, call: &'static str) -> Result<()> {

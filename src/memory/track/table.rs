@@ -87,11 +87,8 @@ pub(super) enum Conflict<E> {
     Ask(Few<E>),
 }
 
-/// The first byte of a map, and a number that grows with each command and map.
+/// The first byte of a map, and a number that grows with each command and map. No map has the default.
 pub(crate) type MapId = (usize, u64);
-
-/// The id of no map.
-pub(super) const NO_MAP: MapId = (0, 0);
 
 /// A list that is short as a rule.
 pub(crate) type Few<T> = SmallVec<[T; 4]>;
@@ -129,7 +126,7 @@ pub(super) struct Table<E> {
 
 impl<E> Default for Table<E> {
     fn default() -> Self {
-        let (commands, maps, next_look) = (VecDeque::new(), BTreeMap::new(), (0, NO_MAP));
+        let (commands, maps, next_look) = (VecDeque::new(), BTreeMap::new(), (0, MapId::default()));
         Self { commands, maps, longest: 1, next_look, last_id: 0, reap_at: REAP_AT, waiting: 0 }
     }
 }
@@ -137,29 +134,22 @@ impl<E> Default for Table<E> {
 impl<E: TrackedEvent> Map<E> {
     /// Returns the conflict with a map whose unmap has not been submitted, or has failed.
     fn in_use(&self) -> Conflict<E> {
-        let reason = if self.is_closed() { IS_POISONED } else { IS_MAPPED };
+        let is_closed = self.end() == Some(Outcome::Failed);
+        let reason = if is_closed { IS_POISONED } else { IS_MAPPED };
         Conflict::InUse(self.used.range.clone(), reason)
     }
 
-    /// Returns whether the unmap has failed, as far as is known, and the map has not.
-    fn is_closed(&self) -> bool {
+    /// Returns the end of the map as far as is known. A map that has failed needs no unmap.
+    fn end(&self) -> Option<Outcome> {
         match &self.state {
-            MapState::Poisoned => true,
-            MapState::Mapped => false,
-            MapState::Unmapping { mapped, unmapped } => {
-                unmapped.known_outcome() == Some(Outcome::Failed)
-                    && mapped.known_outcome() != Some(Outcome::Failed)
-            }
-        }
-    }
-
-    /// Returns whether nothing is mapped any more, or never was, as far as is known.
-    fn has_ended(&self) -> bool {
-        let MapState::Unmapping { mapped, unmapped } = &self.state else { return false };
-        match unmapped.known_outcome() {
-            Some(Outcome::Complete) => true,
-            Some(Outcome::Failed) => mapped.known_outcome() == Some(Outcome::Failed),
-            None => false,
+            MapState::Mapped => None,
+            MapState::Poisoned => Some(Outcome::Failed),
+            MapState::Unmapping { mapped, unmapped } => match unmapped.known_outcome()? {
+                Outcome::Failed if mapped.known_outcome() != Some(Outcome::Failed) => {
+                    Some(Outcome::Failed)
+                }
+                _ => Some(Outcome::Complete),
+            },
         }
     }
 
@@ -280,7 +270,7 @@ impl<E: TrackedEvent> Table<E> {
         let next_map = self.maps.range(first_map..).nth(LOOK).map(|(id, _)| *id);
         self.reap_maps((Included(first_map), next_map.map_or(Unbounded, Excluded)));
         let next_command = if command < self.commands.len() { command } else { 0 };
-        self.next_look = (next_command, next_map.unwrap_or(NO_MAP));
+        self.next_look = (next_command, next_map.unwrap_or_default());
         self.reap_at = self.len() + REAP_AT;
     }
 
@@ -288,7 +278,7 @@ impl<E: TrackedEvent> Table<E> {
     pub fn reap_all(&mut self) {
         self.commands.retain(|command| !command.has_ended());
         self.reap_maps(..);
-        (self.next_look, self.reap_at) = ((0, NO_MAP), self.len() + REAP_AT);
+        (self.next_look, self.reap_at) = ((0, MapId::default()), self.len() + REAP_AT);
     }
 
     /// The number of commands and maps.
@@ -306,11 +296,12 @@ impl<E: TrackedEvent> Table<E> {
     /// Removes the maps with these ids whose end is known.
     fn reap_maps(&mut self, ids: impl RangeBounds<MapId>) {
         let has_ended = |_: &MapId, map: &mut Map<E>| {
+            let end = map.end();
             // quirk: DRIVER-10
-            if map.is_closed() {
+            if end == Some(Outcome::Failed) {
                 map.state = MapState::Poisoned;
             }
-            map.has_ended()
+            end == Some(Outcome::Complete)
         };
         self.maps.extract_if(ids, has_ended).for_each(drop);
     }
@@ -348,14 +339,14 @@ impl<E: TrackedEvent> Table<E> {
         let first = Self::first_map(&maps, used).unwrap_or(0);
         let mut unknown = Few::new();
         for (position, (_, map)) in maps.iter().enumerate() {
-            let is_closed = map.is_closed();
-            if (position < first && !is_closed) || !map.used.conflicts(used) {
-                continue;
+            match &map.state {
+                _ if !map.used.conflicts(used) => {}
+                MapState::Unmapping { .. } if map.end() != Some(Outcome::Failed) => {
+                    let events = map.events().filter(|event| event.known_outcome().is_none());
+                    unknown.extend(events.filter(|_| position >= first).cloned());
+                }
+                _ => return Err(map.in_use()),
             }
-            if is_closed || matches!(map.state, MapState::Mapped) {
-                return Err(map.in_use());
-            }
-            unknown.extend(map.events().filter(|event| event.known_outcome().is_none()).cloned());
         }
         if asked || unknown.is_empty() { Ok(()) } else { Err(Conflict::Ask(unknown)) }
     }
@@ -403,12 +394,10 @@ impl<E: TrackedEvent> Table<E> {
         for (number, map) in &maps[first.unwrap_or(0)..] {
             // The first one stays although another thread may learn its end meanwhile: its unmap stands for what comes
             // before it.
-            let has_ended = *number != first_id && map.has_ended();
-            if *number == id.1 || !map.used.conflicts(used) || has_ended {
-                continue;
-            }
+            let has_ended = *number != first_id && map.end() == Some(Outcome::Complete);
             match &map.state {
-                MapState::Unmapping { unmapped, .. } if !map.is_closed() => {
+                _ if *number == id.1 || !map.used.conflicts(used) || has_ended => {}
+                MapState::Unmapping { unmapped, .. } if map.end() != Some(Outcome::Failed) => {
                     predecessors.push(unmapped.clone());
                 }
                 _ => return Err(map.in_use()),
