@@ -20,8 +20,8 @@ pub(crate) struct Driver {
     /// Maps and migrations of sub-buffers that overlap corrupt the driver, even one after the other (NVIDIA 580).
     // quirk: NVIDIA-11
     pub confuses_regions: bool,
-    /// An unmap finds its map by the address alone, and may end another map that begins there (PoCL 3.1).
-    // quirk: POCL-13
+    /// An unmap may end another map that begins at the same address (PoCL 3.1), or be refused (Intel 2026.22).
+    // quirk: POCL-13, INTEL-9
     pub finds_maps_by_address: bool,
     /// The status of a command that was cancelled, because an event of its wait list failed, is
     /// CL_COMPLETE; only `clWaitForEvents` tells (Intel 2026.22).
@@ -113,6 +113,7 @@ impl Driver {
                 ..Self::ORDERLY
             },
             name if name.starts_with("Intel(R) OpenCL") => Self {
+                finds_maps_by_address: true,
                 hides_cancellations: true,
                 checks_options: true,
                 refuses_fills_of_regions: true,

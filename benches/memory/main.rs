@@ -14,6 +14,7 @@ mod case;
 #[expect(dead_code, reason = "no file is named after a device")]
 #[path = "../common/device.rs"]
 mod device;
+mod maps;
 mod pending;
 mod place;
 mod pyopencl;
@@ -29,10 +30,11 @@ use device::Subject;
 const HELP: &str = "\
 Cost of safe calls, and the speed of transfers.
 
-Usage: memory [calls] [waits] [pending] [transfers]      all, if none is named
+Usage: memory [calls] [waits] [maps] [pending] [transfers]      all, if none is named
 
   calls       times of calls without a wait list, and their heap allocations, beside cl3's
   waits       the same with a wait list
+  maps        many maps of one buffer at once
   pending     one map behind many commands that have not run
   transfers   GB/s to and from the device, beside cl3 and PyOpenCL
 
@@ -44,9 +46,10 @@ The executable can be copied to another machine with the same C library.";
 /// Returns false if a limit is missed.
 type Report = fn(&Subject) -> bool;
 
-const SECTIONS: [(&str, Report); 4] = [
+const SECTIONS: [(&str, Report); 5] = [
     ("calls", calls::report),
     ("waits", calls::report_waits),
+    ("maps", maps::report),
     ("pending", pending::report),
     ("transfers", transfers::report),
 ];

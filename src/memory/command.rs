@@ -5,7 +5,8 @@
 //! context, memory of two contexts, and bytes that are mapped.
 
 use std::ops::Range;
-use std::{mem, process};
+use std::time::Duration;
+use std::{iter, mem, process, thread};
 
 use cl3::error_codes::{CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_INVALID_CONTEXT};
 use cl3::types::{cl_command_queue, cl_context};
@@ -15,7 +16,7 @@ use super::track::{Access, AccessTracker};
 use crate::error::{Error, Result};
 use crate::event::{Event, Outcome};
 use crate::order::Order;
-use crate::queue::{Arguments, NotSubmitted, Submitted};
+use crate::queue::{Arguments, CommandQueue, NotSubmitted, Submitted};
 
 /// The number of accesses of a command that need no memory from the heap.
 const ROOM: usize = 8;
@@ -150,9 +151,7 @@ pub(crate) fn enqueue_blocking(
     };
     let enqueued = enqueue(call, &queue.into(), accesses, submit);
     if let Ok(event) = &enqueued {
-        while let Err(error) = event.wait_until_ended() {
-            log::error!("{error}");
-        }
+        wait_while_lent(event, queue);
     }
     mem::forget(lent);
     let event = enqueued?;
@@ -160,6 +159,23 @@ pub(crate) fn enqueue_blocking(
     accesses.iter().for_each(|access| access.tracker.reap());
     check_not_failed(call, &event)?;
     Ok(event)
+}
+
+/// Waits until the command of `event`, which uses host memory that is lent, has ended. A wait that fails is repeated
+/// after pauses of 1 ms to 1 s. After a minute of pauses, the device counts as lost, and the process is aborted.
+fn wait_while_lent(event: &Event, queue: &CommandQueue) {
+    let Err(mut error) = event.wait_until_ended() else { return };
+    log::error!("{error}; the wait is repeated for a minute");
+    let longer = (0..10).map(|doublings| Duration::from_millis(1 << doublings));
+    for pause in longer.chain(iter::repeat_n(Duration::from_secs(1), 59)) {
+        thread::sleep(pause);
+        match event.wait_until_ended() {
+            Ok(_) => return,
+            Err(next) => error = next,
+        }
+    }
+    let _aborts = Lent;
+    panic!("{error}; all waits on {} have failed for a minute", queue.device().name());
 }
 
 /// Host memory that the driver may use. Unwinding would end the borrow of it.
@@ -198,7 +214,6 @@ mod tests {
 
     use super::*;
     use crate::memory::{Buffer, MemFlags};
-    use crate::queue::CommandQueue;
 
     const IS_CHILD: &str = "CLMATRIX_TEST_PANICS_WHILE_MEMORY_IS_LENT";
     const NAME: &str = "memory::command::tests::a_panic_while_memory_is_lent_aborts";

@@ -4,6 +4,7 @@
 mod block;
 mod custom;
 mod installed;
+mod lost_device;
 mod reported_faults;
 mod same_tests;
 mod shards;

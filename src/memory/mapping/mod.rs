@@ -27,7 +27,7 @@ use cl3::types::cl_mem;
 use crate::error::{Error, Result};
 use crate::event::{Event, Outcome};
 use crate::memory::command::AccessedRange;
-use crate::memory::track::{AccessTracker, Few, LeftMap};
+use crate::memory::track::{AccessTracker, Few, LeftMap, MapId};
 use crate::order::Order;
 use crate::queue::{Arguments, CommandQueue, NotSubmitted, Submitted, enqueue_marker};
 use crate::queue_state::QueueState;
@@ -58,7 +58,7 @@ pub struct Mapping<K: Mappable> {
     /// The bytes, as the tracker counts them.
     range: Range<usize>,
     /// The id of the map in the tracker; `None` once unmapped.
-    id: Option<u64>,
+    id: Option<MapId>,
     /// The event of the map.
     event: Event,
     memory: K,
@@ -209,7 +209,7 @@ impl<K: Mappable> Mapping<K> {
     /// Leaves a map that has not run to the tracker, which unmaps it later.
     // quirk: RUSTICL-3
     #[cold]
-    fn leave(&self, id: u64) -> Result<()> {
+    fn leave(&self, id: MapId) -> Result<()> {
         let (range, event) = (self.range.clone(), self.event.clone());
         let (memory, pointer) = (self.memory.mem_object(), self.pointer.as_ptr());
         // SAFETY: the handle is alive, and the bytes are mapped at this pointer, which is not used any more.

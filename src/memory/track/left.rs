@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::event::Event;
 use crate::handle::MemRef;
 use crate::memory::mapping::submit_unmap;
+use crate::memory::track::MapId;
 use crate::wait_list::RawWaitList;
 
 const UNMAP: &str = "clEnqueueUnmapMemObject";
@@ -19,7 +20,7 @@ const UNMAP: &str = "clEnqueueUnmapMemObject";
 #[derive(Debug)]
 pub(crate) struct LeftMap {
     /// The id of the map in the tracker.
-    pub id: u64,
+    pub id: MapId,
     /// The bytes, as the tracker counts them.
     pub range: Range<usize>,
     /// `None` for shared virtual memory. Released before the event.
@@ -39,7 +40,7 @@ impl LeftMap {
     /// # Errors
     /// The driver's errors.
     pub unsafe fn new(
-        id: u64,
+        id: MapId,
         range: Range<usize>,
         event: Event,
         memory: Option<cl_mem>,

@@ -61,8 +61,8 @@ use crate::memory::range::overlap;
 use crate::queue::CommandQueue;
 use crate::queue_state::QueueState;
 pub(crate) use left::LeftMap;
-pub(crate) use table::Few;
 use table::{Batch, Conflict, Table, TrackedEvent, Use};
+pub(crate) use table::{Few, MapId};
 
 /// The kind of an access to bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +99,7 @@ pub struct AccessTracker {
 #[derive(Debug)]
 pub(crate) struct HostAccess {
     tracker: Arc<AccessTracker>,
-    id: u64,
+    id: MapId,
 }
 
 impl Drop for HostAccess {
@@ -148,13 +148,13 @@ impl AccessTracker {
     /// Calls `begin` after the driver was asked about the events of `conflict`, until it has no more to
     /// ask about, and after the unmap of maps that were left.
     #[cold]
-    fn begin_after(
+    fn begin_after<I>(
         &self,
         call: &'static str,
         range: &Range<usize>,
         mut conflict: Conflict<Event>,
-        begin: impl Fn(bool) -> std::result::Result<u64, Conflict<Event>>,
-    ) -> Result<u64> {
+        begin: impl Fn(bool) -> std::result::Result<I, Conflict<Event>>,
+    ) -> Result<I> {
         let mut may_be_left = true;
         loop {
             let asked = match &conflict {
@@ -224,19 +224,17 @@ impl AccessTracker {
         self.table.lock().events_on(&ALL)
     }
 
-    /// Removes each command when it has ended, although nothing may ever look at the bytes again.
+    /// Removes all commands when the last of them has ended, although nothing may ever look at the bytes again.
     #[cold]
     pub(crate) fn reap_when_ended(self: &Arc<Self>) {
-        for event in self.reap_all() {
-            let tracker = Arc::downgrade(self);
-            let reap = move |_| {
-                if let Some(tracker) = tracker.upgrade() {
-                    tracker.reap_all();
-                }
-            };
-            if let Err(error) = event.on_complete(reap) {
-                log::warn!("{error}: memory may be freed late");
-            }
+        let events = self.reap_all();
+        let pending = events.iter().rfind(|event| event.outcome().is_none());
+        // If all have ended meanwhile, the callback comes at once.
+        let Some(last) = pending.or(events.last()) else { return };
+        let tracker = Arc::downgrade(self);
+        let look_again = move |_| tracker.upgrade().iter().for_each(Self::reap_when_ended);
+        if let Err(error) = last.on_complete(look_again) {
+            log::warn!("{error}: memory may be freed late");
         }
     }
 
@@ -253,7 +251,7 @@ impl AccessTracker {
         range: &Range<usize>,
         access: Access,
         by_address: bool,
-    ) -> Result<(u64, Few<Event>)> {
+    ) -> Result<(MapId, Few<Event>)> {
         let used = Use { by_address, ..Use::new(range, access) };
         let id = self.begin(call, &used, Table::begin_map)?;
         let predecessors = self.predecessors(call, id, &used);
@@ -262,12 +260,12 @@ impl AccessTracker {
 
     /// Adds a command or a map that is about to be submitted.
     #[inline]
-    fn begin(
+    fn begin<I>(
         &self,
         call: &'static str,
         used: &Use,
-        add: impl Fn(&mut Table<Event>, &Use, bool) -> std::result::Result<u64, Conflict<Event>>,
-    ) -> Result<u64> {
+        add: impl Fn(&mut Table<Event>, &Use, bool) -> std::result::Result<I, Conflict<Event>>,
+    ) -> Result<I> {
         let begin = |asked| {
             let mut table = self.table.lock();
             let begun = add(&mut table, used, asked);
@@ -278,7 +276,7 @@ impl AccessTracker {
     }
 
     /// Returns the events of the commands before this use by the map `id` that have not ended.
-    fn predecessors(&self, call: &'static str, id: u64, used: &Use) -> Result<Few<Event>> {
+    fn predecessors(&self, call: &'static str, id: MapId, used: &Use) -> Result<Few<Event>> {
         loop {
             let mut table = self.table.lock();
             table.waiting += 1;
@@ -311,19 +309,19 @@ impl AccessTracker {
     }
 
     /// Removes a map that the driver did not take or that has failed.
-    pub(crate) fn remove_map(&self, id: u64) {
+    pub(crate) fn remove_map(&self, id: MapId) {
         self.change(|table| table.remove_map(id));
     }
 
     /// Closes the bytes of a map for good: the driver may have them mapped.
     #[cold]
-    pub(crate) fn poison(&self, id: u64) {
+    pub(crate) fn poison(&self, id: MapId) {
         self.change(|table| table.poison(id));
     }
 
     /// Records that the driver refuses the unmap of a map that has run.
     #[cold]
-    pub(crate) fn not_unmapped(&self, id: u64, mapped: &Event, error: &Error) {
+    pub(crate) fn not_unmapped(&self, id: MapId, mapped: &Event, error: &Error) {
         match mapped.known_outcome() {
             // Nothing is mapped, as the driver says.
             Some(Outcome::Failed) => self.remove_map(id),
@@ -335,7 +333,7 @@ impl AccessTracker {
     }
 
     /// Records the unmap of a map, with the events of both.
-    pub(crate) fn unmapped(&self, id: u64, mapped: &Event, unmapped: &Event) {
+    pub(crate) fn unmapped(&self, id: MapId, mapped: &Event, unmapped: &Event) {
         if self.change(|table| table.unmapping(id, mapped, unmapped)) {
             self.reap();
         }
@@ -392,7 +390,7 @@ impl AccessTracker {
     }
 
     /// Waits until the commands before this use by the map `id` have ended.
-    fn wait_for_predecessors(&self, call: &'static str, id: u64, used: &Use) -> Result<()> {
+    fn wait_for_predecessors(&self, call: &'static str, id: MapId, used: &Use) -> Result<()> {
         // Looks again after each wait: an unmap may have failed meanwhile.
         loop {
             let pending = self.predecessors(call, id, used)?;
@@ -441,7 +439,8 @@ impl AccessTracker {
         let raw = queue.filter(|queue| queue.is_in_order()).map(CommandQueue::as_raw);
         self.ask(range);
         self.change(Table::reap_all);
-        let found = self.table.lock().predecessors(0, &Use::new(range, Access::Write));
+        let found =
+            self.table.lock().predecessors(MapId::default(), &Use::new(range, Access::Write));
         let mut pending = found.ok()?.into_vec();
         pending.retain(|event| {
             !raw.is_some_and(|raw| event.is_of(raw)) && event.known_outcome().is_none()
@@ -456,7 +455,7 @@ impl AccessTracker {
     /// driver's errors.
     pub(crate) fn wait_until_idle(&self, call: &'static str) -> Result<()> {
         self.check_unmapped(call)?;
-        self.wait_for_predecessors(call, 0, &Use::new(&ALL, Access::Write))
+        self.wait_for_predecessors(call, MapId::default(), &Use::new(&ALL, Access::Write))
     }
 
     /// Returns the events of all commands that have not ended. The caller makes sure that no command
@@ -466,8 +465,7 @@ impl AccessTracker {
     /// CL_INVALID_OPERATION where bytes are mapped or the end of a command is unknown.
     pub(crate) fn events_before_free(&self, call: &'static str) -> Result<Few<Event>> {
         self.check_unmapped(call)?;
-        // No map has the id 0.
-        self.predecessors(call, 0, &Use::new(&ALL, Access::Write))
+        self.predecessors(call, MapId::default(), &Use::new(&ALL, Access::Write))
     }
 
     fn check_unmapped(&self, call: &'static str) -> Result<()> {

@@ -1,6 +1,7 @@
 //! The rules of the tracker, free of drivers and locks.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound::{Excluded, Included, Unbounded};
 use std::ops::{Range, RangeBounds};
 
 use smallvec::SmallVec;
@@ -63,7 +64,6 @@ enum CommandState<E> {
 /// A map of a range of bytes, or an access of the host.
 #[derive(Debug)]
 struct Map<E> {
-    id: u64,
     used: Use,
     state: MapState<E>,
 }
@@ -87,6 +87,9 @@ pub(super) enum Conflict<E> {
     Ask(Few<E>),
 }
 
+/// The first byte of a map, and a number that grows with each command and map. No map has the default.
+pub(crate) type MapId = (usize, u64);
+
 /// A list that is short as a rule.
 pub(crate) type Few<T> = SmallVec<[T; 4]>;
 
@@ -109,9 +112,11 @@ const IS_UNTRACKED: &str = "are used by a command for which the driver returned 
 pub(super) struct Table<E> {
     /// The commands, in the order in which they began.
     commands: VecDeque<Command<E>>,
-    maps: Vec<Map<E>>,
-    /// The positions of the command and of the map that the next look begins with.
-    next_look: (usize, usize),
+    maps: BTreeMap<MapId, Map<E>>,
+    /// The most bytes that a map has had since there were none, or 1.
+    longest: usize,
+    /// The position of the command, and the id of the map, that the next look begins with.
+    next_look: (usize, MapId),
     last_id: u64,
     /// The number of commands and maps at which those that have ended are removed.
     reap_at: usize,
@@ -121,27 +126,30 @@ pub(super) struct Table<E> {
 
 impl<E> Default for Table<E> {
     fn default() -> Self {
-        let commands = VecDeque::new();
-        Self { commands, maps: vec![], next_look: (0, 0), last_id: 0, reap_at: REAP_AT, waiting: 0 }
+        let (commands, maps, next_look) = (VecDeque::new(), BTreeMap::new(), (0, MapId::default()));
+        Self { commands, maps, longest: 1, next_look, last_id: 0, reap_at: REAP_AT, waiting: 0 }
     }
 }
 
 impl<E: TrackedEvent> Map<E> {
     /// Returns the conflict with a map whose unmap has not been submitted, or has failed.
     fn in_use(&self) -> Conflict<E> {
-        let reason = if self.is_closed() { IS_POISONED } else { IS_MAPPED };
+        let is_closed = self.end() == Some(Outcome::Failed);
+        let reason = if is_closed { IS_POISONED } else { IS_MAPPED };
         Conflict::InUse(self.used.range.clone(), reason)
     }
 
-    /// Returns whether the unmap has failed, as far as is known, and the map has not.
-    fn is_closed(&self) -> bool {
+    /// Returns the end of the map as far as is known. A map that has failed needs no unmap.
+    fn end(&self) -> Option<Outcome> {
         match &self.state {
-            MapState::Poisoned => true,
-            MapState::Mapped => false,
-            MapState::Unmapping { mapped, unmapped } => {
-                unmapped.known_outcome() == Some(Outcome::Failed)
-                    && mapped.known_outcome() != Some(Outcome::Failed)
-            }
+            MapState::Mapped => None,
+            MapState::Poisoned => Some(Outcome::Failed),
+            MapState::Unmapping { mapped, unmapped } => match unmapped.known_outcome()? {
+                Outcome::Failed if mapped.known_outcome() != Some(Outcome::Failed) => {
+                    Some(Outcome::Failed)
+                }
+                _ => Some(Outcome::Complete),
+            },
         }
     }
 
@@ -234,8 +242,8 @@ impl<E: TrackedEvent> Table<E> {
     pub fn events(&self) -> Batch<E> {
         let commands = self.commands.iter().skip(self.next_look.0).take(LOOK);
         let mut events: Batch<E> = commands.filter_map(Command::event).cloned().collect();
-        let maps = self.maps.iter().skip(self.next_look.1).take(LOOK);
-        events.extend(maps.flat_map(Map::events).cloned());
+        let maps = self.maps.range(self.next_look.1..).take(LOOK);
+        events.extend(maps.flat_map(|(_, map)| map.events()).cloned());
         events
     }
 
@@ -244,14 +252,13 @@ impl<E: TrackedEvent> Table<E> {
     pub fn events_on(&self, range: &Range<usize>) -> Batch<E> {
         let commands = self.commands.iter().filter(|command| overlap(&command.used.range, range));
         let mut events: Batch<E> = commands.filter_map(Command::event).cloned().collect();
-        let maps = self.maps.iter().filter(|map| overlap(&map.used.range, range));
-        events.extend(maps.flat_map(Map::events).cloned());
+        events.extend(self.maps_on(range).iter().flat_map(|(_, map)| map.events()).cloned());
         events
     }
 
     /// Removes the commands and maps of the look whose end is known.
     pub fn reap(&mut self) {
-        let (mut command, map) = self.next_look;
+        let (mut command, first_map) = self.next_look;
         for _ in 0..LOOK {
             let Some(found) = self.commands.get(command) else { break };
             if found.has_ended() {
@@ -260,11 +267,10 @@ impl<E: TrackedEvent> Table<E> {
                 command += 1;
             }
         }
-        let after = self.maps.len().saturating_sub(map + LOOK);
-        self.reap_maps(map.min(self.maps.len())..self.maps.len() - after);
-        let or_first = |next, len| if next < len { next } else { 0 };
-        let map = self.maps.len() - after;
-        self.next_look = (or_first(command, self.commands.len()), or_first(map, self.maps.len()));
+        let next_map = self.maps.range(first_map..).nth(LOOK).map(|(id, _)| *id);
+        self.reap_maps((Included(first_map), next_map.map_or(Unbounded, Excluded)));
+        let next_command = if command < self.commands.len() { command } else { 0 };
+        self.next_look = (next_command, next_map.unwrap_or_default());
         self.reap_at = self.len() + REAP_AT;
     }
 
@@ -272,7 +278,7 @@ impl<E: TrackedEvent> Table<E> {
     pub fn reap_all(&mut self) {
         self.commands.retain(|command| !command.has_ended());
         self.reap_maps(..);
-        (self.next_look, self.reap_at) = ((0, 0), self.len() + REAP_AT);
+        (self.next_look, self.reap_at) = ((0, MapId::default()), self.len() + REAP_AT);
     }
 
     /// The number of commands and maps.
@@ -287,28 +293,36 @@ impl<E: TrackedEvent> Table<E> {
         self.len() == 0
     }
 
-    /// Removes the maps at these positions whose end is known.
-    fn reap_maps(&mut self, positions: impl RangeBounds<usize>) {
-        let has_ended = |map: &mut Map<E>| {
-            let MapState::Unmapping { mapped, unmapped } = &map.state else { return false };
-            match (unmapped.known_outcome(), mapped.known_outcome()) {
-                (None, _) => false,
-                // Not mapped any more, or never.
-                (Some(Outcome::Complete), _) | (Some(_), Some(Outcome::Failed)) => true,
-                // quirk: DRIVER-10
-                (Some(Outcome::Failed), _) => {
-                    map.state = MapState::Poisoned;
-                    false
-                }
+    /// Removes the maps with these ids whose end is known.
+    fn reap_maps(&mut self, ids: impl RangeBounds<MapId>) {
+        let has_ended = |_: &MapId, map: &mut Map<E>| {
+            let end = map.end();
+            // quirk: DRIVER-10
+            if end == Some(Outcome::Failed) {
+                map.state = MapState::Poisoned;
             }
+            end == Some(Outcome::Complete)
         };
-        self.maps.extract_if(positions, has_ended).for_each(drop);
+        self.maps.extract_if(ids, has_ended).for_each(drop);
+    }
+
+    /// Returns the ids that maps of these bytes may have.
+    fn ids_on(&self, range: &Range<usize>) -> Range<MapId> {
+        ((range.start + 1).saturating_sub(self.longest), 0)..(range.end, 0)
+    }
+
+    /// Returns the maps of these bytes with their numbers, in the order in which they began.
+    fn maps_on(&self, range: &Range<usize>) -> Few<(u64, &Map<E>)> {
+        let maps = self.maps.range(self.ids_on(range)).map(|(id, map)| (id.1, map));
+        let mut maps: Few<_> = maps.filter(|(_, map)| overlap(&map.used.range, range)).collect();
+        maps.sort_unstable_by_key(|(number, _)| *number);
+        maps
     }
 
     /// Returns the position of the last map that writes all bytes of this use and is being unmapped as far as is
     /// known. A use before it that conflicts with this one conflicts with that map, too, which waits for it.
-    fn first_map(&self, used: &Use) -> Option<usize> {
-        let is_after_all = |map: &Map<E>| {
+    fn first_map(maps: &[(u64, &Map<E>)], used: &Use) -> Option<usize> {
+        let is_after_all = |(_, map): &(u64, &Map<E>)| {
             let MapState::Unmapping { mapped, unmapped } = &map.state else { return false };
             map.used.access == Access::Write
                 && map.used.range.start <= used.range.start
@@ -316,26 +330,22 @@ impl<E: TrackedEvent> Table<E> {
                 && unmapped.known_outcome().is_none()
                 && mapped.known_outcome() != Some(Outcome::Failed)
         };
-        self.maps.iter().rposition(is_after_all)
+        maps.iter().rposition(is_after_all)
     }
 
     fn check_maps(&mut self, used: &Use, asked: bool) -> Result<(), Conflict<E>> {
-        let first = self.first_map(used).unwrap_or(0);
-        self.reap_maps(first..);
-        let is_closed = |map: &&Map<E>| map.used.conflicts(used) && map.is_closed();
-        if let Some(map) = self.maps[..first].iter().find(is_closed) {
-            return Err(map.in_use());
-        }
+        self.reap_maps(self.ids_on(&used.range));
+        let maps = self.maps_on(&used.range);
+        let first = Self::first_map(&maps, used).unwrap_or(0);
         let mut unknown = Few::new();
-        for map in self.maps[first..].iter().filter(|map| map.used.conflicts(used)) {
+        for (position, (_, map)) in maps.iter().enumerate() {
             match &map.state {
-                MapState::Unmapping { .. } => {
+                _ if !map.used.conflicts(used) => {}
+                MapState::Unmapping { .. } if map.end() != Some(Outcome::Failed) => {
                     let events = map.events().filter(|event| event.known_outcome().is_none());
-                    unknown.extend(events.cloned());
+                    unknown.extend(events.filter(|_| position >= first).cloned());
                 }
-                MapState::Poisoned | MapState::Mapped => {
-                    return Err(map.in_use());
-                }
+                _ => return Err(map.in_use()),
             }
         }
         if asked || unknown.is_empty() { Ok(()) } else { Err(Conflict::Ask(unknown)) }
@@ -343,12 +353,15 @@ impl<E: TrackedEvent> Table<E> {
 
     /// Adds a map that is about to be submitted.
     #[inline]
-    pub fn begin_map(&mut self, used: &Use, asked: bool) -> Result<u64, Conflict<E>> {
-        if !self.maps.is_empty() {
+    pub fn begin_map(&mut self, used: &Use, asked: bool) -> Result<MapId, Conflict<E>> {
+        if self.maps.is_empty() {
+            self.longest = 1;
+        } else {
             self.check_maps(used, asked)?;
         }
-        let (id, used) = (self.new_id(), used.clone());
-        self.maps.push(Map { id, used, state: MapState::Mapped });
+        self.longest = self.longest.max(used.range.len());
+        let (id, used) = ((used.range.start, self.new_id()), used.clone());
+        self.maps.insert(id, Map { used, state: MapState::Mapped });
         Ok(id)
     }
 
@@ -359,19 +372,12 @@ impl<E: TrackedEvent> Table<E> {
         })
     }
 
-    fn map_mut(&mut self, id: u64) -> Option<&mut Map<E>> {
-        let position = self.maps.binary_search_by_key(&id, |map| map.id).ok()?;
-        self.maps.get_mut(position)
-    }
-
     /// Returns the events of the commands and unmaps that conflict with this use by the map `id` and are not
     /// known to have ended, without those that a later map of all of its bytes waits for.
-    pub fn predecessors(&mut self, id: u64, used: &Use) -> Result<Few<E>, Conflict<E>> {
-        let first = self.first_map(used);
-        // The first one stays although another thread may learn its end meanwhile: its unmap stands for what comes
-        // before it.
-        self.reap_maps(first.map_or(0, |first| first + 1)..);
-        let (first, first_id) = first.map_or((0, 0), |first| (first, self.maps[first].id));
+    pub fn predecessors(&self, id: MapId, used: &Use) -> Result<Few<E>, Conflict<E>> {
+        let maps = self.maps_on(&used.range);
+        let first = Self::first_map(&maps, used);
+        let first_id = first.map_or(0, |first| maps[first].0);
         let mut predecessors = Few::new();
         let commands = self.commands.range(self.commands.partition_point(|it| it.id < first_id)..);
         for command in commands.filter(|command| command.used.conflicts(used)) {
@@ -385,29 +391,32 @@ impl<E: TrackedEvent> Table<E> {
                 CommandState::Submitted(_) | CommandState::Submitting => {}
             }
         }
-        let maps = self.maps[first..].iter();
-        for map in maps.filter(|map| map.id != id && map.used.conflicts(used)) {
+        for (number, map) in &maps[first.unwrap_or(0)..] {
+            // The first one stays although another thread may learn its end meanwhile: its unmap stands for what comes
+            // before it.
+            let has_ended = *number != first_id && map.end() == Some(Outcome::Complete);
             match &map.state {
-                MapState::Unmapping { unmapped, .. } => predecessors.push(unmapped.clone()),
-                MapState::Poisoned | MapState::Mapped => {
-                    return Err(map.in_use());
+                _ if *number == id.1 || !map.used.conflicts(used) || has_ended => {}
+                MapState::Unmapping { unmapped, .. } if map.end() != Some(Outcome::Failed) => {
+                    predecessors.push(unmapped.clone());
                 }
+                _ => return Err(map.in_use()),
             }
         }
         Ok(predecessors)
     }
 
     /// Removes a map that the driver did not take, or an access of the host that has ended.
-    pub fn remove_map(&mut self, id: u64) {
-        self.maps.retain(|map| map.id != id);
+    pub fn remove_map(&mut self, id: MapId) {
+        self.maps.remove(&id);
     }
 
     /// Records that the driver unmaps a map, with the events of the map and of the unmap. Returns
     /// whether the commands and maps should be reaped.
-    pub fn unmapping(&mut self, id: u64, mapped: &E, unmapped: &E) -> bool {
+    pub fn unmapping(&mut self, id: MapId, mapped: &E, unmapped: &E) -> bool {
         if unmapped.known_outcome() == Some(Outcome::Complete) {
             self.remove_map(id);
-        } else if let Some(map) = self.map_mut(id) {
+        } else if let Some(map) = self.maps.get_mut(&id) {
             let (mapped, unmapped) = (mapped.clone(), unmapped.clone());
             map.state = MapState::Unmapping { mapped, unmapped };
         }
@@ -415,8 +424,8 @@ impl<E: TrackedEvent> Table<E> {
     }
 
     /// Closes the bytes of a map for good.
-    pub fn poison(&mut self, id: u64) {
-        if let Some(map) = self.map_mut(id) {
+    pub fn poison(&mut self, id: MapId) {
+        if let Some(map) = self.maps.get_mut(&id) {
             map.state = MapState::Poisoned;
         }
     }
@@ -440,7 +449,7 @@ impl<E: TrackedEvent> Table<E> {
             // The end of an unmap that has failed is a poisoned map.
             self.reap_maps(..);
         }
-        for map in &self.maps {
+        for map in self.maps.values() {
             if overlap(&map.used.range, range) {
                 let MapState::Unmapping { unmapped, .. } = &map.state else { return None };
                 has_only &= expected(unmapped);
@@ -451,7 +460,7 @@ impl<E: TrackedEvent> Table<E> {
 
     /// Returns whether bytes are mapped.
     pub fn has_maps(&self) -> bool {
-        self.maps.iter().any(|map| matches!(map.state, MapState::Mapped))
+        self.maps.values().any(|map| matches!(map.state, MapState::Mapped))
     }
 }
 

@@ -133,7 +133,7 @@ fn several_maps_for_reading_may_overlap(on_device: OnDevice) -> Result<()> {
 }
 
 /// The second map is refused where the driver cannot tell the two apart.
-// quirk: POCL-13
+// quirk: POCL-13, INTEL-9
 #[rstest]
 #[clmatrix_harness::test]
 fn maps_for_reading_may_begin_at_one_byte(on_device: OnDevice) -> Result<()> {

@@ -228,7 +228,7 @@ fn the_event_of_a_pending_map_completes_before_its_data_is_accessible(
 /// Ends a map before one of overlapping bytes that waits for a gate, which opens afterwards: the unmap
 /// waits for nothing. A map that begins at the same byte is refused where the driver cannot tell the two
 /// apart.
-// quirk: POCL-13
+// quirk: POCL-13, INTEL-9
 #[rstest]
 #[clmatrix_harness::test]
 fn overlapping_maps_for_reading_are_unmapped_in_any_order(
@@ -261,5 +261,43 @@ fn overlapping_maps_for_reading_are_unmapped_in_any_order(
     drop(pending);
     enqueue_fill(&on_device.queue, &whole, &7_u32, ..)?;
     assert_eq!(contents(&on_device, &whole)?, [7; 64]);
+    Ok(())
+}
+
+/// Maps of different sizes, some of which are refused where the driver cannot tell them apart, are waited for and unmapped,
+/// or dropped before they run.
+// quirk: INTEL-9
+#[rstest]
+#[clmatrix_harness::test]
+fn pending_maps_that_begin_at_one_byte_close_no_bytes(
+    on_device: OnDevice,
+    #[values(false, true)] are_dropped: bool,
+) -> Result<()> {
+    let queues = [&on_device.queue, &on_device.another_queue()];
+    for round in 0..300 {
+        let buffer = buffer_of(&on_device, &[round; 64])?;
+        let gate = gate(&on_device.context);
+        let mut maps = Vec::new();
+        for (queue, number) in queues.iter().cycle().zip(2..6) {
+            match buffer.map_async::<u32, _>(queue.after(&gate), MapRead, ..1 << number) {
+                Ok(map) => maps.push(map),
+                Err(error) => {
+                    assert!(!maps.is_empty(), "{error}");
+                    assert_eq!(refusal::<()>(Err(error)), "CL_INVALID_OPERATION");
+                }
+            }
+        }
+        if are_dropped {
+            maps.clear();
+        }
+        open(&gate);
+        for map in maps {
+            assert!(map.wait()?.iter().all(|found| *found == round));
+        }
+        let again = buffer.map_async::<u32, _>(queues[0], MapReadWrite, ..)?.wait()?;
+        assert_eq!(again[..], [round; 64]);
+        drop(again);
+        enqueue_fill(queues[1], &buffer, &7_u32, ..)?.wait()?;
+    }
     Ok(())
 }

@@ -30,7 +30,7 @@ pub struct Driver {
     // quirk: RUSTICL-3
     pub unmaps_ended_maps_only: bool,
     /// Two maps must not begin at the same byte.
-    // quirk: POCL-13
+    // quirk: POCL-13, INTEL-9
     pub finds_maps_by_address: bool,
     /// A migration that waits for a user event ends the process, or hangs.
     // quirk: NVIDIA-12
@@ -56,9 +56,12 @@ impl Driver {
             "Portable Computing Language" => {
                 Self { finds_maps_by_address: true, ..Self::default() }
             }
-            name if name.starts_with("Intel(R) OpenCL") => {
-                Self { waits_deadlock: true, refuses_unmaps: true, ..Self::default() }
-            }
+            name if name.starts_with("Intel(R) OpenCL") => Self {
+                waits_deadlock: true,
+                refuses_unmaps: true,
+                finds_maps_by_address: true,
+                ..Self::default()
+            },
             "NVIDIA CUDA" => Self {
                 refuses_unmaps: true,
                 migrations_must_not_wait: true,

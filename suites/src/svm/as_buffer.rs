@@ -107,6 +107,25 @@ fn the_end_of_a_command_releases_memory_and_queue(
     Ok(())
 }
 
+/// So many that a look at all of them for each takes half a minute.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn the_end_of_many_commands_releases_their_memory(on_device: OnDevice) -> Result<()> {
+    let before = live_objects();
+    let gate = gate(&on_device.context);
+    let buffer = svm_of(&on_device, COARSE, &counting(16))?.as_buffer(MemFlags::READ_WRITE, ..)?;
+    enqueue_fill(on_device.queue.after(&gate), &buffer, &7_u32, ..)?;
+    for _ in 0..30_000 {
+        enqueue_fill(&on_device.queue, &buffer, &7_u32, ..)?;
+    }
+    drop(buffer);
+    open(&gate);
+    on_device.queue.flush()?;
+    let is_released = || Ok(live_objects() <= before);
+    assert!(soon(is_released)? || soon(is_released)?, "the memory is kept");
+    Ok(())
+}
+
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn maps_of_svm_and_of_its_buffer_exclude_each_other(on_device: OnDevice) -> Result<()> {
