@@ -5,8 +5,7 @@
 //! context, memory of two contexts, and bytes that are mapped.
 
 use std::ops::Range;
-use std::time::Duration;
-use std::{iter, mem, process, thread};
+use std::{mem, process, thread, time};
 
 use cl3::error_codes::{CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_INVALID_CONTEXT};
 use cl3::types::{cl_command_queue, cl_context};
@@ -166,13 +165,10 @@ pub(crate) fn enqueue_blocking(
 fn wait_while_lent(event: &Event, queue: &CommandQueue) {
     let Err(mut error) = event.wait_until_ended() else { return };
     log::error!("{error}; the wait is repeated for a minute");
-    let longer = (0..10).map(|doublings| Duration::from_millis(1 << doublings));
-    for pause in longer.chain(iter::repeat_n(Duration::from_secs(1), 59)) {
-        thread::sleep(pause);
-        match event.wait_until_ended() {
-            Ok(_) => return,
-            Err(next) => error = next,
-        }
+    for doublings in 0..69 {
+        thread::sleep(time::Duration::from_millis((1 << doublings.min(10)).min(1000)));
+        let Err(next) = event.wait_until_ended() else { return };
+        error = next;
     }
     let _aborts = Lent;
     panic!("{error}; all waits on {} have failed for a minute", queue.device().name());

@@ -1,8 +1,10 @@
 //! Pixels between images and buffers, and between images (OpenCL 3.0, 5.3.3 and 5.3.5).
 
 use std::ops::{Range, RangeFull};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::event::Event;
+use crate::live::Live;
 use cl3::command_queue as cl;
 use cl3::error_codes::{CL_IMAGE_FORMAT_MISMATCH, CL_MEM_COPY_OVERLAP};
 
@@ -10,6 +12,7 @@ use super::Image;
 use super::shape::Pixels;
 use crate::error::{Error, Result};
 use crate::memory::command::enqueue;
+use crate::memory::destructor_callback::keep_until_destroyed;
 use crate::memory::object::sealed::Handle;
 use crate::memory::track::Access;
 use crate::memory::transfer::rows::overlap;
@@ -88,12 +91,21 @@ impl ImageBufferRegion {
     }
 }
 
-/// Copies pixels to a temporary buffer, without gaps. Returns it with the event of the copy.
+/// Copies pixels to a temporary buffer, without gaps. Returns it with the event of the copy, which has ended if the driver
+/// has more than 64 MiB of such buffers.
 fn to_temporary(order: &Order<'_>, src: &Image, pixels: &Pixels) -> Result<(Buffer, Event)> {
+    static MIB: AtomicUsize = AtomicUsize::new(0);
     let size = pixels.size(src.element_size());
     let temporary = Buffer::in_context(src.object().context(), MemFlags::READ_WRITE, size)?;
+    let mib: Vec<_> = (0..size.div_ceil(1 << 20)).map(|_| Live::new(&MIB)).collect();
+    // SAFETY: the buffer is alive.
+    unsafe { keep_until_destroyed(temporary.as_raw(), mib) }.map_err(|(error, _)| error)?;
     let part = ImageBufferRegion::new(pixels.region).origin(pixels.origin);
-    CopyTo::copy(order, &temporary, src, part).map(|copied| (temporary, copied))
+    let copied = CopyTo::copy(order, &temporary, src, part)?;
+    if MIB.load(Ordering::Relaxed) > 64 {
+        copied.wait()?;
+    }
+    Ok((temporary, copied))
 }
 
 /// These bytes of one buffer, to be copied to another.
@@ -162,6 +174,10 @@ impl CopyTo<&Image> for &Buffer {
 ///
 /// Both images have to be of the same format; they may be of different types: a slice of a 3D image
 /// can be copied to a 2D image.
+///
+/// Pixels between a 1D image array and an image of another type, and on rusticl those to an offset in a buffer, go by way
+/// of a temporary buffer. If such buffers have more than 64 MiB, a copy waits until its source has been read: the same
+/// thread must not set an event later that it waits for.
 ///
 /// ```
 /// use clmatrix::memory::{

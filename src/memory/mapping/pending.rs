@@ -74,8 +74,8 @@ pub(crate) use map_guard;
 /// A map that has been enqueued: its data can be reached after [`wait`](Self::wait) (PyOpenCL's
 /// `is_blocking=False`).
 ///
-/// A drop unmaps the data after the map has ended. Where the driver unmaps no map that has not run (rusticl), the next
-/// use of the bytes waits for it.
+/// A drop unmaps the data after the map has ended. Where the driver unmaps no map that has not run (rusticl), each use of
+/// the bytes waits for it, also `map_async`: for ever, if the same thread sets later the event that the map waits for.
 #[must_use]
 pub struct PendingMap<G: MapGuard>(G);
 

@@ -1,7 +1,6 @@
 //! The rules of the tracker, free of drivers and locks.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::ops::Bound::{Excluded, Included, Unbounded};
 use std::ops::{Range, RangeBounds};
 
 use smallvec::SmallVec;
@@ -268,7 +267,7 @@ impl<E: TrackedEvent> Table<E> {
             }
         }
         let next_map = self.maps.range(first_map..).nth(LOOK).map(|(id, _)| *id);
-        self.reap_maps((Included(first_map), next_map.map_or(Unbounded, Excluded)));
+        self.reap_maps(first_map..next_map.unwrap_or((usize::MAX, 0)));
         let next_command = if command < self.commands.len() { command } else { 0 };
         self.next_look = (next_command, next_map.unwrap_or_default());
         self.reap_at = self.len() + REAP_AT;
@@ -354,12 +353,9 @@ impl<E: TrackedEvent> Table<E> {
     /// Adds a map that is about to be submitted.
     #[inline]
     pub fn begin_map(&mut self, used: &Use, asked: bool) -> Result<MapId, Conflict<E>> {
-        if self.maps.is_empty() {
-            self.longest = 1;
-        } else {
-            self.check_maps(used, asked)?;
-        }
-        self.longest = self.longest.max(used.range.len());
+        self.check_maps(used, asked)?;
+        let longest = if self.maps.is_empty() { 1 } else { self.longest };
+        self.longest = longest.max(used.range.len());
         let (id, used) = ((used.range.start, self.new_id()), used.clone());
         self.maps.insert(id, Map { used, state: MapState::Mapped });
         Ok(id)

@@ -1,13 +1,13 @@
 //! Transfers that do not block: they own their host memory until they have ended.
 
-use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::thread;
+use std::{fmt, io, ptr, thread, time};
 
 use cl3::error_codes::CL_OUT_OF_HOST_MEMORY;
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::error::TransferError;
 use super::host::HostCommand;
@@ -15,7 +15,7 @@ use super::host_memory::DriverOwned;
 use super::host_memory::sealed::Stable;
 use super::host_ptr::HostPtr;
 use crate::error::{Error, Result};
-use crate::event::Event;
+use crate::event::{Event, Status};
 use crate::memory::command::{check_not_failed, enqueue};
 use crate::order::Order;
 use crate::wait_list::WaitList;
@@ -23,9 +23,9 @@ use crate::wait_list::WaitList;
 /// A transfer that is under way, with the host memory that it reads or writes (PyOpenCL's
 /// `is_blocking=False` and `NannyEvent`).
 ///
-/// [`wait`](Self::wait) gives the memory back, and so does `.await`, in any executor: a thread of its own, which
-/// the first poll starts, waits for the command. Dropped, it waits, too: a command behind an event that
-/// never ends makes that wait forever. Forgotten, the memory is never freed.
+/// [`wait`](Self::wait) gives the memory back, and so does `.await`, in any executor: a thread for all transfers that
+/// have been polled wakes the task. Dropped, it waits, too: a command behind an event that never ends makes that wait
+/// forever. Forgotten, the memory is never freed.
 ///
 /// ```
 /// use clmatrix::memory::{Buffer, MemFlags};
@@ -47,8 +47,8 @@ pub struct PendingTransfer<H> {
     memory: Option<DriverOwned<H>>,
     call: &'static str,
     event: Event,
-    /// The task to wake, once a thread waits for the command.
-    task: Option<Arc<Mutex<Watched>>>,
+    /// The task to wake, once it has been polled.
+    task: Option<Arc<Task>>,
 }
 
 /// The result of a call that was given host memory: the transfer, or the error with the memory.
@@ -123,44 +123,76 @@ impl<H> PendingTransfer<H> {
     }
 }
 
-/// A task that waits for a transfer, by a thread.
-struct Watched {
+/// A task that waits for a transfer.
+struct Task {
+    event: Event,
     /// `None` once the thread has taken it: the waker may own the task.
-    waker: Option<Waker>,
-    /// True if the thread has waited.
-    is_over: bool,
+    waker: Mutex<Option<Waker>>,
+}
+
+/// The tasks that have been polled, or have ended, since the thread has looked; `None` without a thread.
+static ADDED: Mutex<Option<Vec<Arc<Task>>>> = Mutex::new(None);
+static HAS_ADDED: Condvar = Condvar::new();
+
+fn add(task: &Arc<Task>) -> io::Result<()> {
+    let mut added = ADDED.lock();
+    if added.is_none() {
+        thread::Builder::new().name("transfers".to_owned()).spawn(wake_tasks)?;
+    }
+    added.get_or_insert_default().push(Arc::clone(task));
+    HAS_ADDED.notify_one();
+    Ok(())
+}
+
+/// Wakes tasks until there are none. Looks at all now and then: drivers do not call back for all commands that have
+/// failed.
+fn wake_tasks() {
+    let mut tasks = Vec::new();
+    let mut added = ADDED.lock();
+    loop {
+        tasks.append(added.get_or_insert_default());
+        MutexGuard::unlocked(&mut added, || tasks.retain(|task: &Arc<Task>| !task.wake()));
+        let has_none = |added: &mut Option<Vec<_>>| added.as_ref().is_none_or(Vec::is_empty);
+        if tasks.is_empty() && has_none(&mut added) {
+            *added = None;
+            return;
+        }
+        HAS_ADDED.wait_while_for(&mut added, has_none, time::Duration::from_millis(50));
+    }
+}
+
+impl Task {
+    /// Wakes the task if the command has ended, or if the driver cannot tell. Returns whether it did.
+    fn wake(&self) -> bool {
+        // Oclgrind's commands run in this call.
+        // quirk: OCLGRIND-2
+        if self.event.queue_state().is_some_and(|queue| queue.driver().flush_blocks) {
+            let _ = self.event.wait_until_ended();
+        }
+        let has_ended = self.event.status().map_or(true, Status::has_ended);
+        let waker = if has_ended { self.waker.lock().take() } else { None };
+        // A panic of the waker has been printed.
+        let _ = catch_unwind(AssertUnwindSafe(|| waker.map(Waker::wake)));
+        has_ended
+    }
 }
 
 impl<H> PendingTransfer<H> {
-    /// Has a thread wake the task when the command has ended: drivers do not call back for all commands that
-    /// have failed. Returns whether the thread has waited.
+    /// Makes the thread wake the task when the command has ended. Returns whether it has.
     fn watch(&mut self, waker: &Waker) -> Result<bool> {
         if let Some(task) = &self.task {
-            let mut task = task.lock();
-            if !task.is_over {
-                task.waker = Some(waker.clone());
-            }
-            return Ok(task.is_over);
+            let mut current = task.waker.lock();
+            current.iter_mut().for_each(|current| current.clone_from(waker));
+            return Ok(current.is_none());
         }
-        let task = Arc::new(Mutex::new(Watched { waker: Some(waker.clone()), is_over: false }));
-        let (watched, event) = (Arc::clone(&task), self.event.clone());
-        let watch = move || {
-            // The task finds the error.
-            let _ = event.wait_until_ended();
-            let waker = {
-                let mut task = watched.lock();
-                task.is_over = true;
-                task.waker.take()
-            };
-            if let Some(waker) = waker {
-                waker.wake();
-            }
-        };
-        thread::Builder::new().spawn(watch).map_err(|error| {
+        self.event.flush_queue(ptr::null_mut())?;
+        let (event, waker) = (self.event.clone(), Mutex::new(Some(waker.clone())));
+        let task = Arc::clone(self.task.insert(Arc::new(Task { event, waker })));
+        add(&task).map_err(|error| {
             let reason = format!("no thread can wait for the transfer: {error}");
             Error::refused(self.call, CL_OUT_OF_HOST_MEMORY, reason)
         })?;
-        self.task = Some(task);
+        self.event.on_complete(move |_| drop(add(&task)))?;
         Ok(false)
     }
 }

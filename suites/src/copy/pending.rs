@@ -8,7 +8,7 @@ use std::thread::{self, Thread};
 use clmatrix::memory::{
     Buffer, HostRect, Linear, MemFlags, PendingTransfer, TransferError, enqueue_copy,
 };
-use clmatrix::{CommandQueue, Device, Error, Result};
+use clmatrix::{CommandQueue, Device, Error, Result, UserEvent};
 use clmatrix_harness::device;
 use ndarray::{Array2, s};
 use rstest::rstest;
@@ -98,6 +98,57 @@ fn a_transfer_that_has_ended_keeps_no_waker(on_device: OnDevice) -> Result<()> {
     open(&gate);
     assert!(soon(|| Ok(Arc::strong_count(&task) == 1))?, "the transfer still has a waker");
     assert_eq!(block_on(pending)?, counting(4));
+    Ok(())
+}
+
+/// Counts the threads of this process that wake tasks.
+#[cfg(target_os = "linux")]
+fn waking_threads() -> usize {
+    let threads = std::fs::read_dir("/proc/self/task").expect("the threads of a process");
+    let name = |thread: std::io::Result<std::fs::DirEntry>| {
+        std::fs::read_to_string(thread.ok()?.path().join("comm")).ok()
+    };
+    threads.filter_map(name).filter(|name| name == "transfers\n").count()
+}
+
+/// The thread ends with the last of them.
+#[cfg(target_os = "linux")]
+#[rstest]
+#[clmatrix_harness::test]
+fn one_thread_wakes_the_tasks_of_all_transfers(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let gate = gate(&on_device.context);
+    let read = |_| Ok(buffer.read_async(on_device.queue.after(&gate), vec![0_u32; 4])?);
+    let mut transfers = (0..300).map(read).collect::<Result<Vec<_>>>()?;
+    for transfer in &mut transfers {
+        let polled = Pin::new(transfer).poll(&mut Context::from_waker(Waker::noop()));
+        assert!(polled.is_pending(), "{EARLY}: clEnqueueReadBuffer");
+    }
+    // It has its name soon after its start.
+    let is_one = soon(|| Ok(waking_threads() == 1));
+    open(&gate);
+    assert!(is_one?, "{} threads", waking_threads());
+    for transfer in transfers {
+        assert_eq!(block_on(transfer)?, counting(4));
+    }
+    assert!(soon(|| Ok(waking_threads() == 0))?, "the thread waits for nothing");
+    Ok(())
+}
+
+/// The end of one transfer wakes its task although another one, which was polled before, has not ended.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_transfer_is_not_held_up_by_another_one(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let (first_gate, gate) = (UserEvent::new(&on_device.context)?, gate(&on_device.context));
+    let other_queue = on_device.another_queue();
+    let mut first = buffer.read_async(other_queue.after(&first_gate), vec![0_u32; 4])?;
+    let polled = Pin::new(&mut first).poll(&mut Context::from_waker(Waker::noop()));
+    assert!(polled.is_pending(), "{EARLY}: clEnqueueReadBuffer");
+    let second = buffer.read_async(on_device.queue.after(&gate), vec![0_u32; 4])?;
+    assert_eq!(meanwhile(&gate, open, || block_on(second))?, counting(4));
+    open(&first_gate);
+    assert_eq!(block_on(first)?, counting(4));
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use clmatrix::memory::{
     ImageRegion, ImageType, Linear, MemFlags, enqueue_copy, enqueue_fill,
 };
 use clmatrix::pool::{DeferredAllocator, MemoryPool, SlabAllocator};
-use clmatrix::{Device, Result};
+use clmatrix::{Device, Result, enqueue_barrier};
 use clmatrix_harness::device;
 use ndarray::{Array2, Array3, ShapeBuilder, s};
 use rstest::rstest;
@@ -14,7 +14,7 @@ use rstest::rstest;
 use super::{
     RGBA_U32, image_of, or_skip, pixel_count, pixels, place, places, positions, seen, write_places,
 };
-use crate::support::gate::{gate, open};
+use crate::support::gate::{gate, meanwhile, open};
 use crate::support::on_device::{OnDevice, on_device, region_offset};
 use crate::support::pattern::words;
 
@@ -485,6 +485,26 @@ fn pixels_are_copied_between_images_of_different_types(on_device: OnDevice) -> R
     let found = seen(&on_device, &layers)?;
     assert_eq!(found[..70], [words([9; 4]); 70]);
     assert_eq!(found[70..], all[35..70]);
+    Ok(())
+}
+
+/// Pixels between a 1D image array and a 2D image go by way of temporary buffers, which have at most 64 MiB.
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn temporary_buffers_do_not_pile_up(on_device: OnDevice) -> Result<()> {
+    let OnDevice { context, queue } = &on_device;
+    let layers = Image::builder(context, RGBA_U32).shape([512, 256]).array().build()?;
+    let image = Image::builder(context, RGBA_U32).shape([512, 256]).build()?;
+    enqueue_fill(queue, &layers, [7_u32; 4], ..)?;
+    let gate = gate(context);
+    enqueue_barrier(queue.after(&gate))?;
+    let copy = |_| enqueue_copy(queue, &image, &layers, ..);
+    // Each has 2 MiB.
+    (0..32).try_for_each(|number| copy(number).map(drop))?;
+    meanwhile(&gate, open, || copy(32))?.wait()?;
+    let mut found = vec![[0_u32; 4]; 512 * 256];
+    enqueue_copy(queue, &mut found, &image, ..)?;
+    assert!(found.iter().all(|pixel| *pixel == [7; 4]));
     Ok(())
 }
 

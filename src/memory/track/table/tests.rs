@@ -31,6 +31,8 @@ impl TrackedEvent for Fake {
 
 use Access::{Read, Write};
 
+const NO_MAP: MapId = (0, 0);
+
 /// Submits a command.
 fn command(table: &mut Table<Fake>, range: Range<usize>, access: Access) -> Fake {
     let event = Fake::default();
@@ -53,7 +55,7 @@ fn unmap(table: &mut Table<Fake>, (id, mapped): (MapId, Fake)) -> Fake {
 }
 
 fn before_map(table: &mut Table<Fake>, range: Range<usize>, access: Access) -> Vec<Fake> {
-    table.predecessors(MapId::default(), &Use::new(&range, access)).expect("no conflict").into_vec()
+    table.predecessors(NO_MAP, &Use::new(&range, access)).expect("no conflict").into_vec()
 }
 
 fn are(found: &[Fake], expected: &[&Fake]) -> bool {
@@ -111,8 +113,7 @@ fn an_unmap_is_a_predecessor_until_it_has_ended() {
     let unmapped = unmap(&mut table, mapped);
     assert!(matches!(table.begin_command(&Use::new(&(0..8), Write), false), Err(Conflict::Ask(_))));
     assert!(table.begin_command(&Use::new(&(0..8), Read), true).is_ok(), "queues order it");
-    let found =
-        table.predecessors(MapId::default(), &Use::new(&(0..8), Read)).expect("no conflict");
+    let found = table.predecessors(NO_MAP, &Use::new(&(0..8), Read)).expect("no conflict");
     assert!(found.iter().any(|found| found.is(&unmapped)));
     unmapped.completes();
     assert!(table.begin_command(&Use::new(&(0..8), Write), false).is_ok());
@@ -129,7 +130,7 @@ fn bytes_stay_closed_where_an_unmap_failed() {
         Err(Conflict::InUse(..))
     ));
     assert!(table.begin_command(&Use::new(&(0..1), Read), false).is_ok(), "the map only reads");
-    assert!(table.predecessors(MapId::default(), &Use::new(&(0..8), Write)).is_err());
+    assert!(table.predecessors(NO_MAP, &Use::new(&(0..8), Write)).is_err());
     assert!(table.begin_command(&Use::new(&(8..9), Write), false).is_ok());
 }
 
@@ -185,8 +186,8 @@ fn maps_may_go_before_the_look_that_is_at_them() {
     events.iter().for_each(Fake::completes);
     let id = table.begin_map(&Use::new(&(0..8), Write), false).expect("all have ended");
     table.remove_map(id);
-    assert!(table.is_empty());
     table.reap();
+    assert!(table.is_empty());
 }
 
 #[test]
@@ -317,7 +318,7 @@ fn a_map_that_fails_meanwhile_stands_for_what_comes_before_it() {
     table.unmapping(id, &event, &event);
     // Two looks find the last map.
     looks.set(3);
-    let found = table.predecessors(MapId::default(), &used).ok().expect("no conflict");
+    let found = table.predecessors(NO_MAP, &used).ok().expect("no conflict");
     assert_eq!(found.len(), 1, "the unmap");
 }
 
@@ -329,7 +330,7 @@ fn a_submission_is_seen_until_it_has_ended() {
         table.is_submitting(&Use::new(&(4..12), Read))
             && !table.is_submitting(&Use::new(&(8..12), Write))
     );
-    assert!(table.predecessors(MapId::default(), &Use::new(&(8..12), Write)).is_ok());
+    assert!(table.predecessors(NO_MAP, &Use::new(&(8..12), Write)).is_ok());
     table.submitted(id, &Fake::default());
     assert!(!table.is_submitting(&Use::new(&(4..12), Read)));
 }
@@ -339,14 +340,14 @@ fn a_command_without_an_event_keeps_its_bytes_from_maps_and_frees() {
     let mut table = Table::<Fake>::default();
     let id = table.begin_command(&Use::new(&(0..8), Read), false).expect("no conflict");
     table.untracked(id);
-    assert!(table.predecessors(MapId::default(), &Use::new(&(0..4), Write)).is_err());
+    assert!(table.predecessors(NO_MAP, &Use::new(&(0..4), Write)).is_err());
     assert!(
-        table.predecessors(MapId::default(), &Use::new(&(0..4), Read)).is_ok(),
+        table.predecessors(NO_MAP, &Use::new(&(0..4), Read)).is_ok(),
         "two reads do not conflict"
     );
-    assert!(table.predecessors(MapId::default(), &Use::new(&(8..9), Write)).is_ok());
+    assert!(table.predecessors(NO_MAP, &Use::new(&(8..9), Write)).is_ok());
     assert!(
-        table.predecessors(MapId::default(), &Use::new(&(0..8), Write)).is_err()
+        table.predecessors(NO_MAP, &Use::new(&(0..8), Write)).is_err()
             && table.has_only(&(0..8), |_| true).is_none()
     );
 }
@@ -399,24 +400,17 @@ fn pools_see_the_uses_on_other_queues() {
     assert_eq!(table.has_only(&(0..8), |event| event.is(&own)), Some(false));
     assert_eq!(table.has_only(&(8..9), |_| false), Some(true));
     assert!(are(
-        &table.predecessors(MapId::default(), &Use::new(&(0..8), Write)).expect("no map"),
+        &table.predecessors(NO_MAP, &Use::new(&(0..8), Write)).expect("no map"),
         &[&own, &other]
     ));
     let mapped = map(&mut table, 0..8, Read);
-    assert!(
-        table.has_maps()
-            && table.predecessors(MapId::default(), &Use::new(&(0..8), Write)).is_err()
-    );
+    assert!(table.has_maps() && table.predecessors(NO_MAP, &Use::new(&(0..8), Write)).is_err());
     assert_eq!(table.has_only(&(0..8), |_| true), None);
     mapped.1.completes();
     let unmapped = unmap(&mut table, mapped);
     assert!(
         !table.has_maps()
-            && table
-                .predecessors(MapId::default(), &Use::new(&(0..8), Write))
-                .expect("no map")
-                .len()
-                == 3
+            && table.predecessors(NO_MAP, &Use::new(&(0..8), Write)).expect("no map").len() == 3
     );
     let known = |event: &Fake| [&own, &other, &unmapped].iter().any(|one| event.is(one));
     assert_eq!(table.has_only(&(0..8), known), Some(true));
