@@ -194,7 +194,8 @@ impl Kernel {
     }
 
     /// Returns the driver's description of each argument (`clGetKernelArgInfo`; PyOpenCL's
-    /// `Kernel.get_arg_info`). Empty where the driver has none, such as PoCL for programs of binaries.
+    /// `Kernel.get_arg_info`). Empty where the driver has none: PoCL for programs
+    /// of binaries, and NVIDIA for those that are built without `-cl-kernel-arg-info`.
     pub fn arg_infos(&self) -> &[ArgInfo] {
         &self.infos
     }
