@@ -222,7 +222,9 @@ fn reported_faults_are_noticed() {
 fn reported_faults_and_the_tests_that_notice() {
     let variable = |name: &str| std::env::var(name).ok();
     let Some(part) = variable("CLMATRIX_FAULTS") else {
-        println!("skipped: CLMATRIX_FAULTS is a part of the names of the faults to run, such as `order:`");
+        println!(
+            "skipped: CLMATRIX_FAULTS is a part of the names of the faults to run, such as `order:`"
+        );
         return;
     };
     let tests: &str = variable("CLMATRIX_TESTS").map_or("driver::*", |tests| tests.leak());
