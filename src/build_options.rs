@@ -24,16 +24,24 @@ pub(crate) fn checked(
     let Ok(text) = CString::new(options) else {
         return refused(format!("the options may have no zero byte: {options:?}"));
     };
-    let of_shell = (!driver.checks_options).then(|| wrong_word(&words(options)));
-    let of_quotes = driver.splits_options_at_quotes.then(|| wrong_word(&parts(options)));
-    match of_shell.flatten().or(of_quotes.flatten()) {
+    let mut wrong = None;
+    if !driver.checks_options {
+        wrong = wrong_word(&words(options));
+        // PoCL knows no quotes.
+        let last = options.split(' ').rfind(|word| !word.is_empty());
+        let last = last.filter(|last| WITH_VALUE.contains(last));
+        wrong = wrong.or(last.map(|last| format!("{last:?} has no value")));
+    }
+    if driver.splits_options_at_quotes {
+        wrong = wrong.or_else(|| wrong_word(&parts(options)));
+    }
+    match wrong {
         Some(reason) => refused(format!("{reason} in the options {options:?}")),
         None => Ok(text),
     }
 }
 
-/// Returns the words between blanks. A quote ends with the next one, and a backslash takes the next character as it
-/// is.
+/// Returns the words between blanks, as Oclgrind has them. A quote ends with the next one, and a backslash keeps a blank.
 fn words(options: &str) -> Vec<String> {
     let mut words = Vec::new();
     let (mut word, mut is_quoted) = (None::<String>, false);
@@ -45,9 +53,8 @@ fn words(options: &str) -> Vec<String> {
                 is_quoted = !is_quoted;
                 word.get_or_insert_default();
             }
-            '\\' => {
-                let taken = characters.next().unwrap_or(character);
-                word.get_or_insert_default().push(taken);
+            '\\' if characters.as_str().starts_with(' ') => {
+                word.get_or_insert_default().extend(characters.next());
             }
             _ => word.get_or_insert_default().push(character),
         }
@@ -68,15 +75,15 @@ fn parts(options: &str) -> Vec<String> {
 
 /// Returns which word crashes a driver, and why.
 fn wrong_word(words: &[String]) -> Option<String> {
+    if let Some(word) = words.iter().find(|word| word.contains(['\n', '\r', '\x0b', '\x0c'])) {
+        return Some(format!("{word:?} is not an option"));
+    }
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let value = if WITH_VALUE.contains(&word.as_str()) {
             let Some(value) = words.next() else { return Some(format!("{word:?} has no value")) };
             value
-        } else if word.starts_with('-')
-            && word.len() > 1
-            && !word.contains(['\n', '\r', '\x0b', '\x0c'])
-        {
+        } else if word.starts_with('-') && word.len() > 1 {
             word.strip_prefix("-D").unwrap_or(word)
         } else {
             return Some(format!("{word:?} is not an option"));
@@ -137,6 +144,10 @@ mod tests {
             ("-DA=\"x y\"", "\"x y\" is not an option"),
             ("-I /my\\ kernels", "\"kernels\" is not an option"),
             ("-w \"x", "\"x\" is not an option"),
+            ("-D A\nB", "is not"),
+            ("-DA=\\ -D", "\"-D\" has no value"),
+            ("-DA=\"x -D", "\"-D\" has no value"),
+            ("-DA=\\\"\" foo\"", "is not an option"),
             ("a\0", "zero byte"),
         ] {
             let error = checked("clBuildProgram", -43, options, OTHER).unwrap_err();

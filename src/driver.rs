@@ -115,7 +115,7 @@ impl Driver {
             name if name.starts_with("Intel(R) OpenCL") => Self {
                 finds_maps_by_address: true,
                 hides_cancellations: true,
-                checks_options: true,
+                checks_options: name == "Intel(R) OpenCL",
                 refuses_fills_of_regions: true,
                 ..Self::ORDERLY
             },

@@ -5,20 +5,24 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub(super) static OBJECTS: AtomicUsize = AtomicUsize::new(0);
 pub(super) static CONTEXTS: AtomicUsize = AtomicUsize::new(0);
 
-/// Counts an object from its creation until it is released.
+/// Counts an object, or its bytes, from its creation until it is released.
 #[derive(Debug)]
-pub(crate) struct Live(&'static AtomicUsize);
+pub(crate) struct Live(&'static AtomicUsize, usize);
 
 impl Live {
     pub fn new(count: &'static AtomicUsize) -> Self {
-        count.fetch_add(1, Ordering::Relaxed);
-        Self(count)
+        Self::of_size(count, 1)
+    }
+
+    pub fn of_size(count: &'static AtomicUsize, size: usize) -> Self {
+        count.fetch_add(size, Ordering::Relaxed);
+        Self(count, size)
     }
 }
 
 impl Drop for Live {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.0.fetch_sub(self.1, Ordering::Relaxed);
     }
 }
 

@@ -116,7 +116,7 @@ impl Program {
     /// # Errors
     /// CL_INVALID_VALUE for no programs and for one that is given twice, CL_INVALID_CONTEXT for programs of two
     /// contexts, CL_INVALID_DEVICE for programs of different devices, CL_INVALID_LINKER_OPTIONS for
-    /// wrong options, CL_LINK_PROGRAM_FAILURE with the log of each device where the driver has one, and the
+    /// a word that is not an option, CL_LINK_PROGRAM_FAILURE with the log of each device where the driver has one, and the
     /// driver's other errors.
     pub fn link<'a>(
         programs: impl IntoIterator<Item = &'a CompiledProgram>,
@@ -197,7 +197,8 @@ impl Program {
     /// Creates the kernel `name` (`clCreateKernel`; PyOpenCL's `Program.kernel_name`).
     ///
     /// # Errors
-    /// CL_INVALID_KERNEL_NAME, with the names of all kernels, where the program has no such kernel; and the
+    /// CL_INVALID_KERNEL_NAME, with the names of all kernels, where the program has no such kernel, and on drivers that
+    /// crash on it for a name of 250 bytes or more; and the
     /// driver's other errors.
     pub fn kernel(&self, name: &str) -> Result<Kernel> {
         Kernel::create(self, name)
@@ -268,7 +269,7 @@ fn checked(call: &'static str, raw: cl_program, devices: &[Device], code: i32) -
     Err(Error::refused(call, code, logs.join("\n")))
 }
 
-/// Returns options that no driver of these devices crashes on.
+/// Returns options without the words that are known to crash drivers of these devices.
 fn options_for(
     call: &'static str,
     code: i32,
@@ -429,7 +430,7 @@ impl<'a> ProgramBuilder<'a> {
     /// # Errors
     /// CL_INVALID_VALUE for a source or header that is empty or has a zero byte, and for a name that
     /// [`header`](Self::header) does not allow, CL_INVALID_DEVICE for no devices and for a device of another context,
-    /// CL_INVALID_PROGRAM for a specialization constant, CL_INVALID_BUILD_OPTIONS for wrong options,
+    /// CL_INVALID_PROGRAM for a specialization constant, CL_INVALID_BUILD_OPTIONS for a word that is not an option and for a missing value,
     /// CL_BUILD_PROGRAM_FAILURE and CL_COMPILE_PROGRAM_FAILURE with the log of each device, the errors of
     /// [`Program::link`], and the driver's other errors.
     pub fn build(self) -> Result<Program> {
@@ -444,7 +445,7 @@ impl<'a> ProgramBuilder<'a> {
     /// Compiles the program, to be linked with others (`clCompileProgram`).
     ///
     /// # Errors
-    /// The errors of [`build`](Self::build), and CL_INVALID_COMPILER_OPTIONS for wrong options.
+    /// The errors of [`build`](Self::build), and CL_INVALID_COMPILER_OPTIONS for a word that is not an option.
     pub fn compile(self) -> Result<CompiledProgram> {
         self.check_devices(COMPILE)?;
         let options = self.options_of_source(COMPILE, CL_INVALID_COMPILER_OPTIONS)?;

@@ -393,7 +393,7 @@ impl Kernel {
     /// next launch sets anew. The driver has taken the arguments of this launch.
     // quirk: RUSTICL-11
     #[inline]
-    fn forget_buffers(&self, args: &[Value]) {
+    fn forget_buffers(&mut self, args: &[Value]) {
         if !self.driver.keeps_arguments {
             return;
         }

@@ -50,7 +50,7 @@ use arg_info::Parameter;
 
 /// A kernel that is ready to be launched, with what is known of its arguments (PyOpenCL's `Kernel`).
 ///
-/// It holds no memory, except on rusticl the images and pipes of its last launch.
+/// It holds no memory, except on rusticl and unknown drivers the images and pipes of its last launch.
 ///
 /// ```
 /// use clmatrix::memory::{Buffer, MemFlags};
@@ -209,7 +209,7 @@ impl Kernel {
     }
 
     /// Returns opencl3's kernel, with a reference of its own to the kernel object of the last launch. Its
-    /// arguments are those of that launch, but buffers are NULL on rusticl.
+    /// arguments are those of that launch, but buffers are NULL on rusticl and unknown drivers.
     ///
     /// # Errors
     /// The driver's errors.

@@ -39,9 +39,10 @@ impl<P: Pattern + ?Sized, R: RangeBounds<usize>> FillTarget<&P, R> for &Buffer {
         // quirk: INTEL-8
         let is_whole = !self.reference().is_sub_buffer()
             || !order.queue.state().driver().refuses_fills_of_regions;
-        let (raw, range) = match is_whole {
-            true => (self.as_raw(), range),
-            false => (self.reference().object().raw(), self.in_whole(&range)),
+        let (raw, range) = if is_whole {
+            (self.as_raw(), range)
+        } else {
+            (self.whole_raw(), self.in_whole(&range))
         };
         enqueue(CALL, order, &[accessed], |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, the range is within the buffer, and

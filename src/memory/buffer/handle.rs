@@ -23,7 +23,7 @@ pub struct BufferRef {
 /// A region of a buffer, shared by all handles to it and by regions that were made of one of them.
 #[derive(Debug)]
 struct SubBufferToken {
-    /// The first field: the parent must outlive the region.
+    /// The first field: the owner must outlive the region.
     _raw: MemRef,
     owner: Option<Owner>,
 }

@@ -91,18 +91,18 @@ impl ImageBufferRegion {
     }
 }
 
-/// Copies pixels to a temporary buffer, without gaps. Returns it with the event of the copy, which has ended if the driver
-/// has more than 64 MiB of such buffers.
+/// Copies pixels to a temporary buffer without gaps, which it returns with the event of the copy. Waits for the copy if
+/// such buffers have more than 64 MiB in this process.
 fn to_temporary(order: &Order<'_>, src: &Image, pixels: &Pixels) -> Result<(Buffer, Event)> {
-    static MIB: AtomicUsize = AtomicUsize::new(0);
+    static BYTES: AtomicUsize = AtomicUsize::new(0);
     let size = pixels.size(src.element_size());
     let temporary = Buffer::in_context(src.object().context(), MemFlags::READ_WRITE, size)?;
-    let mib: Vec<_> = (0..size.div_ceil(1 << 20)).map(|_| Live::new(&MIB)).collect();
+    let live = Live::of_size(&BYTES, size);
     // SAFETY: the buffer is alive.
-    unsafe { keep_until_destroyed(temporary.as_raw(), mib) }.map_err(|(error, _)| error)?;
+    unsafe { keep_until_destroyed(temporary.as_raw(), live) }.map_err(|(error, _)| error)?;
     let part = ImageBufferRegion::new(pixels.region).origin(pixels.origin);
     let copied = CopyTo::copy(order, &temporary, src, part)?;
-    if MIB.load(Ordering::Relaxed) > 64 {
+    if BYTES.load(Ordering::Relaxed) > 64 << 20 {
         copied.wait()?;
     }
     Ok((temporary, copied))

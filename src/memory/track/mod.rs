@@ -228,13 +228,23 @@ impl AccessTracker {
     #[cold]
     pub(crate) fn reap_when_ended(self: &Arc<Self>) {
         let events = self.reap_all();
-        let pending = events.iter().rfind(|event| event.outcome().is_none());
-        // If all have ended meanwhile, the callback comes at once.
-        let Some(last) = pending.or(events.last()) else { return };
-        let tracker = Arc::downgrade(self);
-        let look_again = move |_| tracker.upgrade().iter().for_each(Self::reap_when_ended);
-        if let Err(error) = last.on_complete(look_again) {
-            log::warn!("{error}: memory may be freed late");
+        let pending = events.iter().rev().filter(|event| event.outcome().is_none());
+        // The last command of each queue: a driver may not call back for one that fails.
+        let mut queues = Few::new();
+        for event in pending {
+            let queue = event.queue_state().map(Arc::as_ptr);
+            if queues.contains(&queue) {
+                continue;
+            }
+            queues.push(queue);
+            let tracker = Arc::downgrade(self);
+            let look_again = move |_| tracker.upgrade().iter().for_each(Self::reap_when_ended);
+            if let Err(error) = event.on_complete(look_again) {
+                log::warn!("{error}: memory may be freed late");
+            }
+        }
+        if queues.is_empty() {
+            self.change(Table::reap_all);
         }
     }
 

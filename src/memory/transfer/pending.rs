@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::{fmt, io, ptr, thread, time};
 
@@ -130,9 +131,11 @@ struct Task {
     waker: Mutex<Option<Waker>>,
 }
 
-/// The tasks that have been polled, or have ended, since the thread has looked; `None` without a thread.
+/// The tasks that have been polled since the thread has looked; `None` without a thread.
 static ADDED: Mutex<Option<Vec<Arc<Task>>>> = Mutex::new(None);
-static HAS_ADDED: Condvar = Condvar::new();
+/// Whether a command has ended since then.
+static HAS_ENDED: AtomicBool = AtomicBool::new(false);
+static CHANGED: Condvar = Condvar::new();
 
 fn add(task: &Arc<Task>) -> io::Result<()> {
     let mut added = ADDED.lock();
@@ -140,7 +143,7 @@ fn add(task: &Arc<Task>) -> io::Result<()> {
         thread::Builder::new().name("transfers".to_owned()).spawn(wake_tasks)?;
     }
     added.get_or_insert_default().push(Arc::clone(task));
-    HAS_ADDED.notify_one();
+    CHANGED.notify_one();
     Ok(())
 }
 
@@ -157,7 +160,9 @@ fn wake_tasks() {
             *added = None;
             return;
         }
-        HAS_ADDED.wait_while_for(&mut added, has_none, time::Duration::from_millis(50));
+        let is_idle = |added: &mut Option<_>| has_none(added) && !HAS_ENDED.load(Ordering::Acquire);
+        CHANGED.wait_while_for(&mut added, is_idle, time::Duration::from_millis(50));
+        HAS_ENDED.store(false, Ordering::Release);
     }
 }
 
@@ -192,7 +197,12 @@ impl<H> PendingTransfer<H> {
             let reason = format!("no thread can wait for the transfer: {error}");
             Error::refused(self.call, CL_OUT_OF_HOST_MEMORY, reason)
         })?;
-        self.event.on_complete(move |_| drop(add(&task)))?;
+        // The callback owns nothing: it must not drop the last handle to a queue.
+        self.event.on_complete(|_| {
+            let _added = ADDED.lock();
+            HAS_ENDED.store(true, Ordering::Release);
+            CHANGED.notify_one();
+        })?;
         Ok(false)
     }
 }
