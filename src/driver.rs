@@ -30,7 +30,7 @@ pub(crate) struct Driver {
     /// `clEnqueueCopyImageToBuffer` takes the offset in the buffer for pixels (rusticl of Mesa 25.0).
     // quirk: RUSTICL-6
     pub misplaces_pixels: bool,
-    /// Options of a build that are wrong are refused; other drivers crash (Intel).
+    /// Options of a build that are wrong are refused; other drivers crash (Intel on CPUs, NVIDIA).
     // quirk: DRIVER-18
     pub checks_options: bool,
     /// A quote ends a word of the options and begins the next (rusticl).
@@ -104,7 +104,8 @@ impl Driver {
             },
             "Oclgrind" => Self { flush_blocks: true, ..Self::ORDERLY },
             "NVIDIA CUDA" => {
-                Self { unmaps_failed_maps: false, confuses_regions: true, ..Self::ORDERLY }
+                let orderly = Self { checks_options: true, ..Self::ORDERLY };
+                Self { unmaps_failed_maps: false, confuses_regions: true, ..orderly }
             }
             "rusticl" => Self {
                 misplaces_pixels: true,
