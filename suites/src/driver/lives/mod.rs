@@ -12,16 +12,13 @@ use clmatrix::cl3::types::cl_mem;
 
 use super::api::enqueued;
 use super::callback::Callback;
-use super::events::{finish, wait};
+use super::events::{finish, status, wait};
 use super::prelude::*;
 
 /// Keeps the later commands of an in-order queue waiting for a native kernel until it is dropped: OpenCL
 /// leaves undefined to release objects while commands wait for a user event (5.11). On devices without native
 /// kernels, the commands wait only as long as the driver does not run what has not been flushed.
-struct Hold {
-    /// Whether the device has native kernels.
-    is_sure: bool,
-}
+struct Hold;
 
 /// The native kernel may end.
 static IS_OVER: AtomicBool = AtomicBool::new(false);
@@ -38,9 +35,7 @@ impl Hold {
     fn on(bench: &Bench, queue: *mut c_void) -> Self {
         IS_OVER.store(false, Ordering::SeqCst);
         let query = named!(CL_DEVICE_EXECUTION_CAPABILITIES);
-        let capabilities: u64 = Subject::Device(bench.device).value(query);
-        let is_sure = capabilities & CL_EXEC_NATIVE_KERNEL != 0;
-        if is_sure {
+        if Subject::Device(bench.device).value::<u64>(query) & CL_EXEC_NATIVE_KERNEL != 0 {
             let (function, none, nulls) = (Some(wait_for_hold as _), ptr::null(), ptr::null_mut());
             let mut argument = 0_u64;
             let argument = (&raw mut argument).cast();
@@ -49,7 +44,7 @@ impl Hold {
                 enqueued!(clEnqueueNativeKernel(queue, function, argument, 8, 0, none, nulls));
             }
         }
-        Self { is_sure }
+        Self
     }
 }
 
