@@ -16,7 +16,7 @@ use super::track::{Access, AccessTracker};
 use crate::error::{Error, Result, in_call};
 use crate::event::{Event, Outcome};
 use crate::order::Order;
-use crate::queue::{Arguments, NotSubmitted, Submitted};
+use crate::queue::{Arguments, CommandQueue, NotSubmitted, Submitted};
 
 /// The number of accesses of a command that need no memory from the heap.
 const ROOM: usize = 8;
@@ -141,19 +141,19 @@ pub(crate) fn enqueue_blocking(
     let queue = order.queue;
     order.wait_for.wait(call, queue.context_raw())?;
     let mut lent = None;
-    let submit = |(queue, _, _): Arguments| {
+    let submit = |(raw, _, _): Arguments| {
         lent = Some(Lent);
-        let event = submit(queue)?;
+        let event = submit(raw)?;
         if event.is_null() {
             // Nothing else tells the end of the command.
-            let finish = || cl3::command_queue::finish(queue).map_err(in_call("clFinish"));
-            wait_while_lent(finish, pauses());
+            let finish = || cl3::command_queue::finish(raw).map_err(in_call("clFinish"));
+            wait_while_lent(queue, finish);
         }
         Ok(event)
     };
     let enqueued = enqueue(call, &queue.into(), accesses, submit);
     if let Ok(event) = &enqueued {
-        wait_while_lent(|| event.wait_until_ended().map(drop), pauses());
+        wait_while_lent(queue, || event.wait_until_ended().map(drop));
     }
     mem::forget(lent);
     let event = enqueued?;
@@ -163,23 +163,18 @@ pub(crate) fn enqueue_blocking(
     Ok(event)
 }
 
-/// The pauses between waits that fail: 1 ms to 1 s, a minute in all.
-fn pauses() -> impl Iterator<Item = Duration> {
-    (0..69).map(|doublings| Duration::from_millis((1 << doublings.min(10)).min(1000)))
-}
-
-/// Waits for a command that uses host memory that is lent. A wait that fails is repeated after each of the pauses. Behind
-/// the last one, the device counts as lost, and the process is aborted.
-fn wait_while_lent(mut wait: impl FnMut() -> Result<()>, pauses: impl Iterator<Item = Duration>) {
+/// Waits for a command that uses host memory that is lent. A wait that fails is repeated after pauses of 1 ms to 1 s.
+/// After a minute of pauses, the device counts as lost, and the process is aborted.
+fn wait_while_lent(queue: &CommandQueue, mut wait: impl FnMut() -> Result<()>) {
     let Err(mut error) = wait() else { return };
     log::error!("{error}; the wait is repeated for a minute");
-    for pause in pauses {
-        thread::sleep(pause);
+    for doublings in 0..69 {
+        thread::sleep(Duration::from_millis((1 << doublings.min(10)).min(1000)));
         let Err(next) = wait() else { return };
         error = next;
     }
     let _aborts = Lent;
-    panic!("{error}; the device is lost: all waits for the command have failed");
+    panic!("{error}; all waits on {} have failed for a minute", queue.device().name());
 }
 
 /// Host memory that the driver may use. Unwinding would end the borrow of it.
@@ -218,61 +213,35 @@ mod tests {
 
     use super::*;
     use crate::memory::{Buffer, MemFlags};
-    use crate::queue::CommandQueue;
 
-    const IS_CHILD: &str = "CLMATRIX_TEST_ABORTS_WHILE_MEMORY_IS_LENT";
-
-    /// Runs this in another process, which must abort once it has printed `before`.
-    fn aborts(test: &str, run: impl FnOnce() -> Result<()>) -> Result<()> {
-        if env::var_os(IS_CHILD).is_some() {
-            let _ = catch_unwind(AssertUnwindSafe(run));
-            println!("unwound");
-            return Ok(());
-        }
-        let mut child = Command::new(env::current_exe().expect("the path of the tests"));
-        let test = format!("memory::command::tests::{test}");
-        let child = child.args(["--exact", &test, "--nocapture"]).env(IS_CHILD, "1");
-        let output = child.output().expect("the tests start");
-        let stdout = String::from_utf8_lossy(&output.stdout);
-        assert!(stdout.contains("before") && !stdout.contains("unwound"), "{stdout}");
-        assert!(!output.status.success());
-        Ok(())
-    }
+    const IS_CHILD: &str = "CLMATRIX_TEST_PANICS_WHILE_MEMORY_IS_LENT";
+    const NAME: &str = "memory::command::tests::a_panic_while_memory_is_lent_aborts";
 
     #[test]
     fn a_panic_while_memory_is_lent_aborts() -> Result<()> {
-        aborts("a_panic_while_memory_is_lent_aborts", || {
-            let context = crate::create_some_context()?;
-            let queue = CommandQueue::new(&context)?;
-            let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 16)?;
-            let accessed = [buffer.accessed(&(0..16), Access::Read)];
-            println!("before");
-            enqueue_blocking("call", &Order::from(&queue), &accessed, |_| panic!("as a logger may"))
-                .map(drop)
-        })
-    }
-
-    #[test]
-    fn a_device_that_stays_lost_aborts() -> Result<()> {
-        aborts("a_device_that_stays_lost_aborts", || {
-            println!("before");
-            wait_while_lent(
-                || Err(Error::from_call("clFinish", -36)),
-                [Duration::ZERO; 2].into_iter(),
-            );
-            Ok(())
-        })
-    }
-
-    #[test]
-    fn a_wait_that_fails_is_repeated() {
-        let mut waits = 0;
-        let wait = || {
-            waits += 1;
-            if waits < 4 { Err(Error::from_call("clWaitForEvents", -36)) } else { Ok(()) }
+        if env::var_os(IS_CHILD).is_none() {
+            let mut child = Command::new(env::current_exe().expect("the path of the tests"));
+            let child = child.args(["--exact", NAME, "--nocapture"]).env(IS_CHILD, "1");
+            let output = child.output().expect("the tests start");
+            let stdout = String::from_utf8_lossy(&output.stdout);
+            assert!(stdout.contains("enqueuing") && !stdout.contains("unwound"), "{stdout}");
+            assert!(!output.status.success());
+            return Ok(());
+        }
+        let context = crate::create_some_context()?;
+        let queue = CommandQueue::new(&context)?;
+        let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 16)?;
+        println!("enqueuing");
+        let enqueue = || {
+            enqueue_blocking(
+                "call",
+                &Order::from(&queue),
+                &[buffer.accessed(&(0..16), Access::Read)],
+                |_| panic!("as a logger may"),
+            )
         };
-        wait_while_lent(wait, [Duration::ZERO; 9].into_iter());
-        assert_eq!(waits, 4);
-        assert_eq!(pauses().sum::<Duration>().as_secs(), 60);
+        let _ = catch_unwind(AssertUnwindSafe(enqueue));
+        println!("unwound");
+        Ok(())
     }
 }
