@@ -63,7 +63,7 @@ fn a_list_fills_its_room(bench: Bench, #[case] room: fn(usize) -> usize) {
     let rule = format_args!("num_image_formats is {all} (5.3.2)");
     findings.check(count as usize == all, &call, rule, count);
     let written = found.iter().filter(|entry| **entry != [7; 2]).count();
-    let rule = format_args!("{} entries are written (5.3.2)", all.min(room));
+    let rule = format!("{} entries are written (5.3.2)", all.min(room));
     findings.check(written == all.min(room), call, rule, written);
 }
 
@@ -79,7 +79,7 @@ per_type! {
                 });
                 if let (Ok(image), true) = (image, format.is_known()) {
                     let found: usize = Subject::Image(image.raw()).value(named!(CL_IMAGE_ELEMENT_SIZE));
-                    let rule = format_args!("CL_IMAGE_ELEMENT_SIZE is {} (5.3.1.1, 5.3.7)", format.size());
+                    let rule = format!("CL_IMAGE_ELEMENT_SIZE is {} (5.3.1.1, 5.3.7)", format.size());
                     findings.check(format.size() == found, &call, rule, found);
                 }
             }

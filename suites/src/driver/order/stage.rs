@@ -44,7 +44,7 @@ impl Held {
         let Self { call, rule, event, earlier, last, .. } = self;
         if *last > CL_COMPLETE {
             let (before, found) = (*last, status(event.raw()));
-            let rule_of_status = format_args!(
+            let rule_of_status = format!(
                 "{} is followed by the next ones, to CL_COMPLETE (5.11)",
                 status_name(before)
             );
@@ -57,7 +57,7 @@ impl Held {
             let earlier = earlier.map_or(CL_COMPLETE, status);
             let is_early = found <= CL_COMPLETE && earlier > CL_COMPLETE;
             let answer =
-                format_args!("it has ended while the one before it is {}", status_name(earlier));
+                format!("it has ended while the one before it is {}", status_name(earlier));
             findings.check(!is_early, &call, rule, answer);
             *last = found;
         }
