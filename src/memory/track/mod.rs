@@ -166,7 +166,7 @@ impl AccessTracker {
                 }
                 Conflict::InUse(..) if may_be_left => {
                     may_be_left = false;
-                    self.unmap_left(range)?;
+                    self.unmap_left(range, true)?;
                     false
                 }
                 Conflict::InUse(..) => return Err(in_use(call, range, &conflict)),
@@ -347,15 +347,15 @@ impl AccessTracker {
         self.left.lock().push(map);
     }
 
-    /// Unmaps the maps of these bytes that were left, when they have run.
-    fn unmap_left(&self, range: &Range<usize>) -> Result<()> {
+    /// Unmaps the maps of these bytes that were left and have run; all of them, if it `waits`.
+    fn unmap_left(&self, range: &Range<usize>, waits: bool) -> Result<()> {
         let on_bytes = |map: &LeftMap| overlap(&map.range, range);
         let events: Few<_> = {
             let left = self.left.lock();
             left.iter().filter(|map| on_bytes(map)).map(|map| map.event.clone()).collect()
         };
         for event in &events {
-            event.wait_until_ended()?;
+            if waits { event.wait_until_ended().map(drop)? } else { _ = event.outcome() }
         }
         // Locked until the table has all of them.
         let mut left = self.left.lock();
@@ -430,8 +430,8 @@ impl AccessTracker {
     }
 
     /// Returns the events of the commands on these bytes that have not ended, other than those on the
-    /// in-order queue `queue`; `None` if bytes are mapped or the end of a command is unknown. Removes the commands that
-    /// have ended, and lets their queues go. The caller makes sure that no command begins.
+    /// in-order queue `queue`; `None` if bytes are mapped or the end of a command is unknown. Unmaps maps that were left
+    /// and have run, and removes the commands that have ended. The caller makes sure that no command begins.
     #[cold]
     pub(crate) fn pending(
         &self,
@@ -439,6 +439,7 @@ impl AccessTracker {
         range: &Range<usize>,
     ) -> Option<Vec<Event>> {
         let raw = queue.filter(|queue| queue.is_in_order()).map(CommandQueue::as_raw);
+        self.unmap_left(range, false).ok()?;
         self.ask(range);
         self.change(Table::reap_all);
         let found = self.table.lock().predecessors(0, &Use::new(range, Access::Write));
@@ -471,7 +472,7 @@ impl AccessTracker {
     }
 
     fn check_unmapped(&self, call: &'static str) -> Result<()> {
-        self.unmap_left(&ALL)?;
+        self.unmap_left(&ALL, true)?;
         if self.table.lock().has_maps() {
             let reason = "bytes are mapped; unmap them first";
             return Err(Error::refused(call, CL_INVALID_OPERATION, reason));
