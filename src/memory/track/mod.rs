@@ -255,7 +255,7 @@ impl AccessTracker {
     }
 
     /// Removes the commands and maps that have ended, and returns the events of the others.
-    fn reap_all(&self) -> Batch<Event> {
+    pub(crate) fn reap_all(&self) -> Batch<Event> {
         let events = self.table.lock().events_on(&ALL);
         ask_in_order(&events);
         self.change(|table| table.reap_on(&ALL));
