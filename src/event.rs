@@ -29,7 +29,7 @@ use crate::queue_state::QueueState;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// The command ran to its end.
-    Complete,
+    Complete = 1,
     /// The command did not run to its end.
     Failed,
 }
@@ -97,8 +97,8 @@ enum Origin {
 }
 
 const PENDING: u8 = 0;
-const COMPLETE: u8 = 1;
-const FAILED: u8 = 2;
+const COMPLETE: u8 = Outcome::Complete as u8;
+const FAILED: u8 = Outcome::Failed as u8;
 
 impl Event {
     /// Wraps the event of a command of `queue`, and takes over a reference. The command may have a wait
@@ -269,7 +269,7 @@ impl Event {
     /// which Intel's driver also says of cancelled commands.
     ///
     /// The callback runs on a thread of the driver, on the thread that sets a user event, or on this one if the command
-    /// has ended. PoCL and rusticl call no callbacks of commands that fail. The callback then runs on a thread of the
+    /// has ended; then, callbacks that set others recurse. PoCL and rusticl call no callbacks of commands that fail. The callback then runs on a thread of the
     /// program or of the library, as soon as a function of the library finds the failure, such as
     /// [`wait`](Self::wait) and [`status`](Self::status), or with the drop of the last handle to the event. It never
     /// runs if a command fails after that drop.
@@ -322,34 +322,40 @@ impl Event {
     /// tell.
     #[inline]
     pub(crate) fn outcome(&self) -> Option<Outcome> {
-        self.known_outcome().or_else(|| self.ask())
+        self.known_outcome().or_else(|| self.ask().inspect(|outcome| self.has_ended(*outcome)))
+    }
+
+    /// Returns whether the command has ended, as far as that is known without a callback, which may take a lock that
+    /// the caller has. The driver is not asked while one is left or runs.
+    // quirk: RUSTICL-10
+    pub(crate) fn has_ended_quietly(&self) -> bool {
+        // Locked, so that no callback begins meanwhile. The driver drops its reference to one after the call.
+        let callbacks = self.0.callbacks.lock();
+        let have_run = callbacks.iter().all(|callback| Arc::strong_count(callback) == 1);
+        let outcome = self.known_outcome().or_else(|| have_run.then(|| self.ask())?);
+        outcome.inspect(|it| self.0.outcome.store(*it as u8, Ordering::Release)).is_some()
     }
 
     /// Asks the driver for the end of the command.
     #[cold]
     fn ask(&self) -> Option<Outcome> {
-        let outcome = match self.raw_status() {
+        match self.raw_status() {
             // The command has ended: the call does not block.
             Ok(cl::CL_COMPLETE)
                 if self.0.hides_cancellation && cl::wait_for_events(&[self.as_raw()]).is_err() =>
             {
-                Outcome::Failed
+                Some(Outcome::Failed)
             }
-            Ok(cl::CL_COMPLETE) => Outcome::Complete,
-            Ok(..0) => Outcome::Failed,
-            Ok(_) | Err(_) => return None,
-        };
-        self.has_ended(outcome);
-        Some(outcome)
+            Ok(cl::CL_COMPLETE) => Some(Outcome::Complete),
+            Ok(..0) => Some(Outcome::Failed),
+            Ok(_) | Err(_) => None,
+        }
     }
 
     fn has_ended(&self, outcome: Outcome) {
-        match outcome {
-            Outcome::Complete => self.0.outcome.store(COMPLETE, Ordering::Release),
-            Outcome::Failed => {
-                self.0.outcome.store(FAILED, Ordering::Release);
-                self.0.call_back();
-            }
+        self.0.outcome.store(outcome as u8, Ordering::Release);
+        if outcome == Outcome::Failed {
+            self.0.call_back();
         }
     }
 

@@ -47,6 +47,7 @@ mod context;
 mod create;
 mod device;
 mod driver;
+mod dropped_queues;
 pub mod error;
 pub mod event;
 mod handle;

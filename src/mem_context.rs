@@ -8,6 +8,7 @@ use cl3::error_codes::{CL_INVALID_BUFFER_SIZE, CL_INVALID_CONTEXT};
 use cl3::types::{cl_context, cl_device_id};
 
 use crate::device::{Device, OLDEST, check_versions};
+use crate::dropped_queues::DroppedQueues;
 use crate::error::{Error, Result, in_call};
 use crate::handle::ContextRef;
 use crate::live::{CONTEXTS, Live};
@@ -19,13 +20,15 @@ pub struct MemContext {
     /// The first field: the devices must outlive the context.
     context: ContextRef,
     devices: Arc<[Device]>,
+    /// The same for all objects that were created by way of one `Context`.
+    pub(crate) dropped_queues: Arc<DroppedQueues>,
     _live: Live,
 }
 
 impl MemContext {
     /// Takes over a context of `devices`, of which there is at least one.
     pub(crate) fn new(context: ContextRef, devices: Arc<[Device]>) -> Self {
-        Self { context, devices, _live: Live::new(&CONTEXTS) }
+        Self { context, devices, dropped_queues: Arc::default(), _live: Live::new(&CONTEXTS) }
     }
 
     /// Adds a reference to a context with `retain`, else takes over one.
@@ -53,7 +56,8 @@ impl MemContext {
     pub(crate) fn retained(&self) -> Result<Arc<Self>> {
         // SAFETY: the context is alive.
         let context = unsafe { ContextRef::retain(self.raw()) }?;
-        Ok(Arc::new(Self::new(context, Arc::clone(&self.devices))))
+        let dropped_queues = Arc::clone(&self.dropped_queues);
+        Ok(Arc::new(Self { dropped_queues, ..Self::new(context, Arc::clone(&self.devices)) }))
     }
 
     #[inline]

@@ -1,8 +1,8 @@
 //! Command queues (OpenCL 3.0, 5.1; `pyopencl.CommandQueue`).
 
-use std::ptr;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Weak};
+use std::{mem, ptr};
 
 use crate::context::Context;
 use crate::create::create;
@@ -43,19 +43,13 @@ pub use crate::queue_properties::QueueProperties;
 #[derive(Clone)]
 pub struct CommandQueue(Arc<Handle>);
 
-/// The function to call with a queue that has no handles any more and is kept by events.
-pub(crate) static AFTER_LAST_HANDLE: OnceLock<fn(&Arc<QueueState>)> = OnceLock::new();
-
 /// What clones share. Each handle that comes from an event or a block has its own.
 struct Handle(Arc<QueueState>);
 
 impl Drop for Handle {
     fn drop(&mut self) {
         self.0.handles.fetch_sub(1, Ordering::AcqRel);
-        // The release of the driver's queue flushes it. Events may delay the release.
-        if Arc::strong_count(&self.0) > 1 {
-            self.0.end_without_handles();
-        }
+        self.0.end_without_handles();
     }
 }
 
@@ -77,17 +71,19 @@ impl From<NotSubmitted> for Error {
 
 impl QueueState {
     /// Makes the commands of a queue without handles end, and the queue go with them. Called when a handle is dropped
-    /// and after commands that may come later.
-    pub fn end_without_handles(self: &Arc<Self>) {
+    /// and after commands that may come later. Runs no callback.
+    pub fn end_without_handles(&self) {
         if self.handles.load(Ordering::Acquire) > 0 {
             return;
         }
-        AFTER_LAST_HANDLE.get().iter().for_each(|follow| follow(self));
         if !self.driver().flush_blocks
             && let Err(error) = self.flush()
         {
             log::error!("{error}");
         }
+        self.context.dropped_queues.look();
+        let used = mem::take(&mut *self.used.lock());
+        used.values().filter_map(Weak::upgrade).for_each(|tracker| tracker.let_queues_go());
     }
 
     /// Calls the driver for a command with this wait list, and returns the command's event. Flushes the
@@ -153,15 +149,18 @@ impl CommandQueue {
             let reason = "the device is not in the context";
             return Err(Error::refused("clCreateCommandQueue", CL_INVALID_DEVICE, reason));
         }
-        let (context, device) = (context.as_raw(), device.as_raw());
+        let (context, device) = (context.retained()?, device.as_raw());
         // SAFETY: the context and the device are alive while they are borrowed.
-        let raw = unsafe { create!(clCreateCommandQueue(context, device, properties.bits())) }
-            .map_err(in_call("clCreateCommandQueue"))?;
+        let raw =
+            unsafe { create!(clCreateCommandQueue(context.raw(), device, properties.bits())) }
+                .map_err(in_call("clCreateCommandQueue"))?;
         // SAFETY: the driver has just created the queue, with one reference.
-        unsafe { Self::from_raw(raw, false) }.inspect_err(|_| {
+        let mut state = unsafe { QueueState::from_raw(raw, false) }.inspect_err(|_| {
             // SAFETY: nobody else has this reference.
             let _ = unsafe { cl::release_command_queue(raw) };
-        })
+        })?;
+        state.context = context;
+        Ok(Self::of(Arc::new(state)))
     }
 
     /// Wraps a driver's handle. With `retain`, a reference is added; without, the caller's reference

@@ -1,10 +1,12 @@
 //! The driver's queue behind the handles and events.
 
-use std::sync::Arc;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 
 use cl3::command_queue as cl;
 use cl3::types::{cl_command_queue, cl_context, cl_device_id};
+use parking_lot::Mutex;
 
 use crate::context::Context;
 use crate::device::Device;
@@ -12,6 +14,7 @@ use crate::driver::Driver;
 use crate::error::{Result, in_call};
 use crate::handle::QueueRef;
 use crate::mem_context::MemContext;
+use crate::memory::track::AccessTracker;
 use crate::queue_properties::QueueProperties;
 
 /// The driver's queue, which lives as long as its last handle or event.
@@ -19,7 +22,7 @@ use crate::queue_properties::QueueProperties;
 pub(crate) struct QueueState {
     /// The first field: the context and the device must outlive the queue.
     raw: QueueRef,
-    context: Arc<MemContext>,
+    pub context: Arc<MemContext>,
     device: Device,
     properties: QueueProperties,
     driver: Driver,
@@ -27,6 +30,8 @@ pub(crate) struct QueueState {
     is_unflushed: AtomicBool,
     /// The number of `Handle`s.
     pub handles: AtomicUsize,
+    /// The trackers of memory of pools that commands of this queue have used, by address. Some are gone.
+    pub used: Mutex<HashMap<usize, Weak<AccessTracker>>>,
 }
 
 impl QueueState {
@@ -46,7 +51,8 @@ impl QueueState {
         let raw = unsafe { QueueRef::from_raw(raw, retain) }?;
         let driver = Driver::for_device(device.as_raw());
         let (is_unflushed, handles) = (AtomicBool::new(true), AtomicUsize::new(0));
-        Ok(Self { raw, context, device, properties, driver, is_unflushed, handles })
+        let used = Mutex::default();
+        Ok(Self { raw, context, device, properties, driver, is_unflushed, handles, used })
     }
 
     #[inline]
@@ -93,6 +99,18 @@ impl QueueState {
     #[inline]
     pub fn is_about_to_be_flushed(&self) {
         self.is_unflushed.store(false, Ordering::Release);
+    }
+
+    /// Records that a command uses memory of a pool.
+    #[cold]
+    pub fn add_used(&self, tracker: Weak<AccessTracker>) {
+        let mut used = self.used.lock();
+        if used.len() == used.capacity() {
+            used.retain(|_, tracker| tracker.strong_count() > 0);
+            let len = used.len();
+            used.reserve(len + 1);
+        }
+        used.insert(tracker.as_ptr().addr(), tracker);
     }
 
     pub fn flush(&self) -> Result<()> {

@@ -254,6 +254,7 @@ pub use buffer::Buffer;
 pub use buffer::copy::BufferPart;
 pub use buffer::copy_rect::{HostRect, Rect};
 pub use buffer::map::BufferMap;
+pub use buffer::released_memory::ReleasedMemory;
 pub use buffer::slice::BufferSlice;
 pub use fill::{FillTarget, Pattern, enqueue_fill};
 pub use flags::MemFlags;

@@ -15,7 +15,6 @@ use parking_lot::ReentrantMutex;
 use super::allocator::Allocator;
 use super::bin::Binning;
 use super::block::{Block, CALL, Reserved};
-use super::dropped_queues::release_from;
 use super::memory::Memory;
 use super::options::PoolOptions;
 use super::request::{Request, Reuse};
@@ -90,6 +89,7 @@ impl<M: Memory> PoolCore<M> {
         size: usize,
         queue: Option<&CommandQueue>,
     ) -> Result<Box<Block<M>>> {
+        self.context.0.dropped_queues.look();
         let bin = self.binning.bin(size);
         let is_ready = |block: &Block<M>| {
             block.bytes >= size
@@ -210,9 +210,7 @@ impl<M: Memory> PoolCore<M> {
                 let mut block = Box::new(block);
                 block.activate(request.size, request.queue);
                 self.shards.add(&block);
-                if !self.allocator.reuses_memory() {
-                    release_from(&block.tracker);
-                }
+                block.tracker.set_pool(&self.context.0.dropped_queues);
                 self.statistics();
                 return Ok(Ok(block));
             }

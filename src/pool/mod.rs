@@ -19,8 +19,8 @@
 //!
 //! Without a queue, only blocks are reused whose uses have ended.
 //!
-//! A block lets a queue without handles go within about a second after the commands of the queue have ended. On
-//! Oclgrind, those of a queue that is not flushed never end.
+//! Blocks keep a queue without handles until its commands have ended. A request to a pool of the context, or the drop of
+//! the last handle to a queue, notices that. On Oclgrind, those of a queue that is not flushed never end.
 //!
 //! The uses are those of this crate's transfers, fills, launches and maps, and those that
 //! [`MemoryObject::record_use`](crate::memory::MemoryObject::record_use) records.
@@ -36,7 +36,6 @@ mod bin;
 mod bins;
 mod block;
 mod core;
-mod dropped_queues;
 mod memory;
 mod memory_pool;
 mod options;

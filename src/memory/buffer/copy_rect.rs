@@ -86,7 +86,7 @@ rectangles! {
 
     /// A rectangle of bytes in each of two buffers, or two in one (`clEnqueueCopyBufferRect`).
     ///
-    /// Within one buffer, and between regions of it, both sides need the same pitches.
+    /// Within one buffer, and between regions of it or parts of a slab, both sides need the same pitches.
     ///
     /// ```
     /// use clmatrix::memory::{Buffer, MemFlags, Rect, enqueue_copy};

@@ -15,14 +15,9 @@ pub(super) struct HostBuffer {
 }
 
 impl HostBuffer {
-    /// How long a driver may take to destroy a buffer after its last use: some drivers do it later, in
-    /// a thread of their own.
-    // quirk: NVIDIA-5
-    const DESTRUCTION_TIMEOUT: Duration = Duration::from_secs(10);
-
     /// The memory, once the driver has let go of it.
-    pub fn take(&self) -> Option<Box<dyn Any + Send>> {
-        match self.destroyed.lock().recv_timeout(Self::DESTRUCTION_TIMEOUT) {
+    pub fn take(&self, timeout: Duration) -> Option<Box<dyn Any + Send>> {
+        match self.destroyed.lock().recv_timeout(timeout) {
             Err(RecvTimeoutError::Disconnected) => self.memory.lock().take(),
             Ok(_) | Err(RecvTimeoutError::Timeout) => None,
         }

@@ -1,6 +1,9 @@
 //! Buffers that live in host memory (CL_MEM_USE_HOST_PTR; PyOpenCL's `hostbuf`).
 
+use std::marker::PhantomData;
 use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
 
 use crate::context::Context;
 use crate::queue::CommandQueue;
@@ -10,6 +13,7 @@ use parking_lot::Mutex;
 use super::Buffer;
 use super::builder::create;
 use super::host_buffer::HostBuffer;
+use super::released_memory::ReleasedMemory;
 use crate::error::{Error, Result};
 use crate::memory::destructor_callback::keep_until_destroyed;
 use crate::memory::object::{MemObject, ObjectDesc};
@@ -76,23 +80,26 @@ impl Buffer {
     ///
     /// # Errors
     /// With the buffer: CL_INVALID_OPERATION for one that was not made by
-    /// [`using_host_memory`](Self::using_host_memory) of an `H`, and for one that has other handles,
-    /// regions or maps; CL_INVALID_CONTEXT, and the driver's errors. Without it:
-    /// CL_INVALID_OPERATION where the driver does not destroy it, since other code has a reference.
+    /// [`using_host_memory`](Self::using_host_memory) of an `H`, and for one that has other handles, regions, maps or
+    /// references, which events of its commands are on some drivers; CL_INVALID_CONTEXT, and the driver's errors. With the
+    /// [`ReleasedMemory`]: CL_INVALID_OPERATION where the driver does not destroy the buffer within 10 s.
     pub fn into_host_memory<H: HostMemory>(
         self,
         queue: &CommandQueue,
-    ) -> std::result::Result<H, TransferError<Option<Self>>> {
+    ) -> std::result::Result<H, TransferError<std::result::Result<Self, ReleasedMemory<H>>>> {
         const CALL: &str = "clReleaseMemObject";
+        // Some drivers destroy buffers in a thread of their own.
+        // quirk: NVIDIA-5
+        const DESTRUCTION_TIMEOUT: Duration = Duration::from_secs(10);
         let host = match self.idle_host_memory::<H>(CALL, queue) {
             Ok(host) => host,
-            Err(error) => return Err(TransferError::new(error, Some(self))),
+            Err(error) => return Err(TransferError::new(error, Ok(self))),
         };
         drop(self);
-        let memory = host.take().and_then(|memory| memory.downcast::<H>().ok());
-        memory.map(|memory| *memory).ok_or_else(|| {
+        let released = ReleasedMemory { host, memory: PhantomData };
+        released.wait(DESTRUCTION_TIMEOUT).map_err(|released| {
             let reason = "the driver keeps the buffer, and so its host memory";
-            TransferError::new(Error::refused(CALL, CL_INVALID_OPERATION, reason), None)
+            TransferError::new(Error::refused(CALL, CL_INVALID_OPERATION, reason), Err(released))
         })
     }
 
@@ -114,7 +121,26 @@ impl Buffer {
             self.map_read::<u8>(queue, ..)?.unmap()?.wait()?;
         }
         self.reference.object().tracker().wait_until_idle(call)?;
+        if self.has_other_references()? {
+            return refused(
+                "there are other references to the buffer, such as events of its commands",
+            );
+        }
         Ok(Arc::clone(host))
+    }
+
+    /// Returns whether the driver counts references besides that of this only handle. Drivers let go of commands a moment
+    /// after their end.
+    // quirk: DRIVER-19
+    fn has_other_references(&self) -> Result<bool> {
+        for _ in 0..1000 {
+            self.reference.object().tracker().reap_all();
+            if self.reference_count()? == 1 {
+                return Ok(false);
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        Ok(true)
     }
 
     fn check_host_memory(&self, call: &'static str) -> Result<&Arc<HostBuffer>> {

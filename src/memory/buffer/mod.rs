@@ -9,6 +9,7 @@ pub(crate) mod handle;
 mod host_buffer;
 pub(crate) mod host_memory;
 pub(crate) mod map;
+pub(crate) mod released_memory;
 pub(crate) mod slice;
 
 use std::ops::{Range, RangeBounds};

@@ -93,7 +93,7 @@ impl<G: MapGuard> PendingMap<G> {
     ///
     /// # Errors
     /// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where the map failed, or a command that it had
-    /// to wait for; and the driver's errors.
+    /// to wait for; and the driver's errors. The map is dropped then.
     pub fn wait(self) -> Result<G> {
         self.event().wait_in(G::CALL)?;
         Ok(self.0)

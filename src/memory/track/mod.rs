@@ -49,12 +49,14 @@ mod left;
 mod table;
 
 use std::ops::Range;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 
 use cl3::error_codes::CL_INVALID_OPERATION;
 use parking_lot::{Condvar, Mutex};
 
+use crate::dropped_queues::DroppedQueues;
 use crate::error::{Error, Result};
 use crate::event::{Event, Outcome};
 use crate::memory::range::overlap;
@@ -93,6 +95,10 @@ pub struct AccessTracker {
     submitted: Condvar,
     /// False only if the table is empty. Changes with the table locked.
     is_used: AtomicBool,
+    /// This tracker, and the dropped queues of its context, if it is one of memory of a pool.
+    pool: OnceLock<(Weak<Self>, Arc<DroppedQueues>)>,
+    /// The queue of the last command on memory of a pool, which finds this tracker; null if it may not.
+    last_queue: AtomicPtr<QueueState>,
 }
 
 /// An access of the host to bytes that need no map. Ends when dropped.
@@ -166,7 +172,7 @@ impl AccessTracker {
                 }
                 Conflict::InUse(..) if may_be_left => {
                     may_be_left = false;
-                    self.unmap_left(range)?;
+                    self.unmap_left(range, true)?;
                     false
                 }
                 Conflict::InUse(..) => return Err(in_use(call, range, &conflict)),
@@ -181,7 +187,9 @@ impl AccessTracker {
     /// Records the event of a command.
     #[inline]
     pub(crate) fn submitted(&self, id: u64, event: &Event) {
-        if self.change(|table| table.submitted(id, event)) {
+        let has_many = self.change(|table| table.submitted(id, event));
+        self.add_user(event);
+        if has_many {
             self.reap();
         }
     }
@@ -207,20 +215,50 @@ impl AccessTracker {
         self.change(Table::reap);
     }
 
-    /// Removes the commands and maps that are known to have ended. Returns whether there are others.
-    pub(crate) fn reap_known(&self) -> bool {
-        let is_used = || self.is_used.load(Ordering::Acquire);
-        if is_used() {
-            self.change(Table::reap_all);
+    /// Makes this a tracker of memory of a pool, which lets queues go.
+    pub(crate) fn set_pool(self: &Arc<Self>, dropped: &Arc<DroppedQueues>) {
+        self.pool.get_or_init(|| (Arc::downgrade(self), Arc::clone(dropped)));
+    }
+
+    /// Makes the queue of a command, which the table has, find this tracker.
+    #[inline]
+    fn add_user(&self, event: &Event) {
+        if let (Some((this, _)), Some(queue)) = (self.pool.get(), event.queue_state())
+            && !ptr::eq(self.last_queue.load(Ordering::Acquire), Arc::as_ptr(queue))
+        {
+            self.last_queue.store(Arc::as_ptr(queue).cast_mut(), Ordering::Release);
+            queue.add_used(this.clone());
         }
-        is_used()
+    }
+
+    /// Removes commands of queues without handles, if they have ended. Otherwise, it is tried again when a pool is
+    /// called. Runs no callback.
+    pub(crate) fn let_queues_go(&self) {
+        // Before the look at the table: then, later commands find it changed.
+        self.last_queue.store(ptr::null_mut(), Ordering::Release);
+        let of_dropped = |event: &Event| {
+            event.queue_state().is_some_and(|queue| queue.handles.load(Ordering::Acquire) == 0)
+        };
+        loop {
+            let events = self.table.lock().pending(of_dropped);
+            if !events.iter().all(Event::has_ended_quietly) {
+                break;
+            }
+            self.change(|table| table.reap_on(&ALL));
+            if events.is_empty() {
+                return;
+            }
+        }
+        if let Some((this, dropped)) = self.pool.get() {
+            dropped.add(this.clone());
+        }
     }
 
     /// Removes the commands and maps that have ended, and returns the events of the others.
     pub(crate) fn reap_all(&self) -> Batch<Event> {
         let events = self.table.lock().events_on(&ALL);
         ask_in_order(&events);
-        self.change(Table::reap_all);
+        self.change(|table| table.reap_on(&ALL));
         self.table.lock().events_on(&ALL)
     }
 
@@ -244,7 +282,7 @@ impl AccessTracker {
             }
         }
         if queues.is_empty() {
-            self.change(Table::reap_all);
+            self.change(|table| table.reap_on(&ALL));
         }
     }
 
@@ -344,7 +382,9 @@ impl AccessTracker {
 
     /// Records the unmap of a map, with the events of both.
     pub(crate) fn unmapped(&self, id: MapId, mapped: &Event, unmapped: &Event) {
-        if self.change(|table| table.unmapping(id, mapped, unmapped)) {
+        let has_many = self.change(|table| table.unmapping(id, mapped, unmapped));
+        [mapped, unmapped].iter().for_each(|event| self.add_user(event));
+        if has_many {
             self.reap();
         }
     }
@@ -355,29 +395,30 @@ impl AccessTracker {
         self.left.lock().push(map);
     }
 
-    /// Unmaps the maps of these bytes that were left, when they have run.
-    fn unmap_left(&self, range: &Range<usize>) -> Result<()> {
+    /// Unmaps the maps of these bytes that were left and have run; all of them, if it `waits`.
+    fn unmap_left(&self, range: &Range<usize>, waits: bool) -> Result<()> {
         let on_bytes = |map: &LeftMap| overlap(&map.range, range);
         let events: Few<_> = {
             let left = self.left.lock();
             left.iter().filter(|map| on_bytes(map)).map(|map| map.event.clone()).collect()
         };
         for event in &events {
-            event.wait_until_ended()?;
+            if waits { event.wait_until_ended().map(drop)? } else { _ = event.outcome() }
         }
         // Locked until the table has all of them.
         let mut left = self.left.lock();
         let has_run = |map: &mut LeftMap| on_bytes(map) && map.event.known_outcome().is_some();
         for map in left.extract_if(.., has_run) {
             match map.unmap() {
-                Ok(unmapped) => self.change(|table| {
-                    table.unmapping(map.id, &map.event, &unmapped);
-                }),
+                Ok(unmapped) => {
+                    self.change(|table| table.unmapping(map.id, &map.event, &unmapped));
+                    self.add_user(&unmapped);
+                }
                 Err(error) => self.not_unmapped(map.id, &map.event, &error),
             }
         }
         drop(left);
-        events.iter().filter_map(Event::queue_state).for_each(QueueState::end_without_handles);
+        events.iter().filter_map(Event::queue_state).for_each(|it| it.end_without_handles());
         Ok(())
     }
 
@@ -438,8 +479,8 @@ impl AccessTracker {
     }
 
     /// Returns the events of the commands on these bytes that have not ended, other than those on the
-    /// in-order queue `queue`; `None` if bytes are mapped or the end of a command is unknown. Removes the commands that
-    /// have ended, and lets their queues go. The caller makes sure that no command begins.
+    /// in-order queue `queue`; `None` if bytes are mapped or the end of a command is unknown. Unmaps maps that were left
+    /// and have run, and removes the commands that have ended. The caller makes sure that no command begins.
     #[cold]
     pub(crate) fn pending(
         &self,
@@ -447,10 +488,11 @@ impl AccessTracker {
         range: &Range<usize>,
     ) -> Option<Vec<Event>> {
         let raw = queue.filter(|queue| queue.is_in_order()).map(CommandQueue::as_raw);
+        self.unmap_left(range, false).ok()?;
         self.ask(range);
-        self.change(Table::reap_all);
-        let found =
-            self.table.lock().predecessors(MapId::default(), &Use::new(range, Access::Write));
+        self.change(|table| table.reap_on(range));
+        let used = Use::new(range, Access::Write);
+        let found = self.table.lock().predecessors(MapId::default(), &used);
         let mut pending = found.ok()?.into_vec();
         pending.retain(|event| {
             !raw.is_some_and(|raw| event.is_of(raw)) && event.known_outcome().is_none()
@@ -479,7 +521,7 @@ impl AccessTracker {
     }
 
     fn check_unmapped(&self, call: &'static str) -> Result<()> {
-        self.unmap_left(&ALL)?;
+        self.unmap_left(&ALL, true)?;
         if self.table.lock().has_maps() {
             let reason = "bytes are mapped; unmap them first";
             return Err(Error::refused(call, CL_INVALID_OPERATION, reason));

@@ -240,19 +240,24 @@ impl<E: TrackedEvent> Table<E> {
     /// are being unmapped.
     pub fn events(&self) -> Batch<E> {
         let commands = self.commands.iter().skip(self.next_look.0).take(LOOK);
-        let mut events: Batch<E> = commands.filter_map(Command::event).cloned().collect();
-        let maps = self.maps.range(self.next_look.1..).take(LOOK);
-        events.extend(maps.flat_map(|(_, map)| map.events()).cloned());
-        events
+        let maps = self.maps.range(self.next_look.1..).take(LOOK).flat_map(|(_, map)| map.events());
+        commands.filter_map(Command::event).chain(maps).cloned().collect()
     }
 
-    /// Returns the events of all commands and unmaps on these bytes, and of the maps that are being
-    /// unmapped.
+    /// Returns such events of all commands and maps on these bytes.
     pub fn events_on(&self, range: &Range<usize>) -> Batch<E> {
         let commands = self.commands.iter().filter(|command| overlap(&command.used.range, range));
-        let mut events: Batch<E> = commands.filter_map(Command::event).cloned().collect();
-        events.extend(self.maps_on(range).iter().flat_map(|(_, map)| map.events()).cloned());
-        events
+        let maps = self.maps.range(self.ids_on(range)).map(|(_, map)| map);
+        let maps = maps.filter(|map| overlap(&map.used.range, range));
+        commands.filter_map(Command::event).chain(maps.flat_map(Map::events)).cloned().collect()
+    }
+
+    /// Returns some of the events that are not known to have ended, of commands and maps with a selected event.
+    pub fn pending(&self, is_selected: impl Fn(&E) -> bool) -> Batch<E> {
+        let commands = self.commands.iter().filter_map(Command::event).filter(|it| is_selected(it));
+        let maps = self.maps.values().filter(|map| map.events().any(&is_selected));
+        let events = commands.chain(maps.flat_map(Map::events));
+        events.filter(|event| event.known_outcome().is_none()).take(LOOK).cloned().collect()
     }
 
     /// Removes the commands and maps of the look whose end is known.
@@ -273,11 +278,12 @@ impl<E: TrackedEvent> Table<E> {
         self.reap_at = self.len() + REAP_AT;
     }
 
-    /// Removes the commands and maps whose end is known.
-    pub fn reap_all(&mut self) {
-        self.commands.retain(|command| !command.has_ended());
-        self.reap_maps(..);
-        (self.next_look, self.reap_at) = ((0, MapId::default()), self.len() + REAP_AT);
+    /// Removes the commands on these bytes or beside them, and the maps, whose end is known.
+    pub fn reap_on(&mut self, range: &Range<usize>) {
+        let is_away = |used: &Range<usize>| used.end < range.start || range.end < used.start;
+        self.commands.retain(|command| is_away(&command.used.range) || !command.has_ended());
+        self.reap_maps(self.ids_on(range));
+        self.reap_at = self.reap_at.min(self.len() + REAP_AT);
     }
 
     /// The number of commands and maps.

@@ -7,7 +7,7 @@ use crate::error::Error;
 /// The error of a transfer, or of another call that was given memory, and that memory. `?` converts it
 /// to an [`struct@Error`] and drops the memory.
 ///
-/// `M` is an `Option` where a call may fail without the memory, because the driver may still use it.
+/// `M` is an `Option` where a call may fail without the memory: the driver may use it, and it may never be freed.
 ///
 /// ```
 /// use clmatrix::memory::{Buffer, MemFlags, TransferError, enqueue_copy};

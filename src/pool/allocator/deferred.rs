@@ -42,11 +42,7 @@ impl DeferredAllocator {
     /// CL_INVALID_VALUE for USE_HOST_PTR and COPY_HOST_PTR, and for flags that exclude each other;
     /// the driver's errors.
     pub fn new(context: &Context, flags: MemFlags) -> Result<Self> {
-        Self::in_context(context.retained()?, flags)
-    }
-
-    pub(super) fn in_context(context: Arc<MemContext>, flags: MemFlags) -> Result<Self> {
-        Ok(Self { context, flags: checked(flags)? })
+        Ok(Self { context: context.retained()?, flags: checked(flags)? })
     }
 }
 

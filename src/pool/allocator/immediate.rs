@@ -7,17 +7,15 @@ use cl3::error_codes::CL_INVALID_BUFFER_SIZE;
 use super::touch::Toucher;
 use super::{Allocator, DeferredAllocator};
 use crate::error::{Error, Result};
-use crate::mem_context::{MemContext, largest_allocation};
+use crate::mem_context::largest_allocation;
 use crate::memory::{Buffer, MemFlags};
 
 /// Allocates buffers, and has the driver make their memory exist on a queue's device then and there
 /// (`clCreateBuffer`, `clEnqueueMigrateMemObjects`; `pyopencl.tools.ImmediateAllocator`).
 ///
-/// So memory that has run out shows in [`allocate`](Allocator::allocate), also where a driver tells
-/// of it only by the command's event: allocating waits for that. It does not wait for the queue, nor
-/// does it give it any commands: it has one of its own beside it, on the same device. PyOpenCL's
-/// migrates on the given queue and does not wait, so that a buffer that is used elsewhere meanwhile
-/// may lose its content.
+/// So memory that has run out shows in [`allocate`](Allocator::allocate), which waits for the command. The command is
+/// on a queue of the allocator's own. PyOpenCL's migrates on the given queue and does not wait, so that a buffer that is
+/// used elsewhere meanwhile may lose its content.
 ///
 /// ```
 /// use clmatrix::memory::{MemFlags, enqueue_fill};
@@ -53,11 +51,9 @@ impl ImmediateAllocator {
     /// CL_INVALID_VALUE for USE_HOST_PTR and COPY_HOST_PTR, and for flags that exclude each other;
     /// CL_INVALID_DEVICE for a foreign queue whose device its context does not list; the driver's errors.
     pub fn new(queue: &CommandQueue, flags: MemFlags) -> Result<Self> {
-        // SAFETY: the queue's context is alive as long as the queue, which is borrowed.
-        let context = unsafe { MemContext::from_raw(queue.context_raw(), true) }?;
         Ok(Self {
             queue: queue.is_in_order().then(|| queue.clone()),
-            buffers: DeferredAllocator::in_context(context, flags)?,
+            buffers: DeferredAllocator::new(&queue.context(), flags)?,
             toucher: Toucher::beside(queue)?,
             max_size: largest_allocation(queue.device().as_raw())
                 .map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),

@@ -1,9 +1,12 @@
 //! Failures of the events in a wait list, and how far they reach.
 // quirk: INTEL-1
 
+use std::cell::Cell;
 use std::sync::mpsc;
 
-use clmatrix::memory::{MapReadWrite, enqueue_copy, enqueue_fill};
+use clmatrix::cl3::event::wait_for_events;
+use clmatrix::memory::{MapReadWrite, MemFlags, enqueue_copy, enqueue_fill};
+use clmatrix::pool::{DeferredAllocator, MemoryPool};
 use clmatrix::{Device, Event, Result, UserEvent, enqueue_barrier};
 use clmatrix_harness::device;
 use rstest::rstest;
@@ -96,6 +99,30 @@ fn a_callback_is_called_when_its_command_fails(on_device: OnDevice) -> Result<()
     for called in [before.1, after.1] {
         assert_eq!((called.recv().is_ok(), called.recv().is_ok()), (true, false));
     }
+    Ok(())
+}
+
+thread_local!(static IS_LOOKING: Cell<bool> = const { Cell::new(false) });
+
+/// Neither the drop of a queue nor a pool calls it: the program may have a lock that it takes.
+#[rstest]
+#[clmatrix_harness::test]
+fn no_look_for_dropped_queues_runs_a_callback(on_device: OnDevice) -> Result<()> {
+    let on = &on_device;
+    let pool = MemoryPool::new(DeferredAllocator::new(&on.context, MemFlags::READ_WRITE)?)?;
+    let (closed, queue) = (gate(&on.context), on.another_queue());
+    let block = pool.allocate(16)?;
+    let event = enqueue_fill(queue.after(&closed), &block, &NEW, ..)?;
+    let (call, calls) = mpsc::channel();
+    event.on_complete(move |_| call.send(IS_LOOKING.get()).expect("the test waits"))?;
+    fail(&closed);
+    assert!(wait_for_events(&[event.as_raw()]).is_err());
+    IS_LOOKING.set(true);
+    drop((queue, block));
+    drop((on.another_queue(), pool.allocate(1)?));
+    IS_LOOKING.set(false);
+    assert!(event.status()?.has_ended());
+    assert_eq!(calls.iter().collect::<Vec<_>>(), [false]);
     Ok(())
 }
 

@@ -1,5 +1,8 @@
 //! Buffers that live in host memory (CL_MEM_USE_HOST_PTR; PyOpenCL's `hostbuf`).
 
+use std::time::Duration;
+
+use clmatrix::cl3::memory::{release_mem_object, retain_mem_object};
 use clmatrix::memory::{Buffer, MemFlags, MemoryObject, enqueue_fill};
 use clmatrix::{Device, Result};
 use clmatrix_harness::device;
@@ -139,6 +142,40 @@ fn the_host_memory_is_returned_by_the_only_handle(on_device: OnDevice) -> Result
     let returned = buffer.into_host_memory::<Vec<f64>>(queue).unwrap_err();
     assert!(returned.error.detail().contains("another type"), "{returned}");
     assert_eq!(returned.memory.expect("the buffer").into_host_memory::<Vec<u32>>(queue)?[3], 3);
+    Ok(())
+}
+
+/// rusticl counts events as references, Intel's runtime keeps a buffer for them without a count.
+#[rstest]
+#[clmatrix_harness::test]
+fn host_memory_that_an_event_keeps_is_returned_later(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let buffer = counting_in_place(&on_device, 4)?;
+    let filled = enqueue_fill(queue, &buffer, &7_u32, ..)?;
+    let result = buffer.into_host_memory::<Vec<u32>>(queue);
+    drop(filled);
+    let memory = match result.map_err(|returned| returned.memory) {
+        Ok(memory) => memory,
+        Err(Ok(buffer)) => buffer.into_host_memory(queue)?,
+        Err(Err(released)) => released.wait(Duration::from_secs(10)).expect("it is destroyed"),
+    };
+    assert_eq!(memory, [7; 4]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_buffer_that_other_code_refers_to_is_returned(on_device: OnDevice) -> Result<()> {
+    let buffer = counting_in_place(&on_device, 4)?;
+    let raw = buffer.as_raw();
+    // SAFETY: the buffer is alive.
+    unsafe { retain_mem_object(raw) }.expect("another reference");
+    let returned = buffer.into_host_memory::<Vec<u32>>(&on_device.queue).unwrap_err();
+    assert!(returned.error.detail().contains("other references"), "{returned}");
+    // SAFETY: the reference is that of above.
+    unsafe { release_mem_object(raw) }.expect("the reference goes");
+    let buffer = returned.memory.expect("the buffer");
+    assert_eq!(buffer.into_host_memory::<Vec<u32>>(&on_device.queue)?, counting(4));
     Ok(())
 }
 

@@ -13,9 +13,10 @@ use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
 
 use super::kind::{self, BUFFERS, FILLED, Kind, SVM, is_free};
-use super::{counts, pool_in, pool_on};
+use super::{counts, pool_in, pool_on, slabs_of};
 use crate::buffer::{DOUBLE, buffer_of, contents, counting, refusal};
 use crate::image::{RGBA_U32, places, seen};
+use crate::support::gate::{gate, open};
 use crate::support::on_device::{OnDevice, on_device};
 use crate::support::pattern::{SIZES, assert_elements, assert_moved, before, source};
 
@@ -292,6 +293,31 @@ fn a_pending_map_keeps_the_block(on_device: OnDevice) -> Result<()> {
         queue.finish()?;
         Ok(map)
     })
+}
+
+/// rusticl does not unmap a map that is dropped before it has run: the pool does.
+// quirk: RUSTICL-3
+#[rstest]
+#[clmatrix_harness::test]
+fn memory_of_a_map_that_was_dropped_early_is_reused(
+    on_device: OnDevice,
+    #[values(false, true)] has_slabs: bool,
+) -> Result<()> {
+    let queue = &on_device.queue;
+    let buffers = pool_on(queue, PoolOptions::new())?;
+    let (parts, _slabs) = slabs_of(buffers.clone(), 1024, PoolOptions::new())?;
+    let pool = if has_slabs { &parts } else { &buffers };
+    for _ in 0..4 {
+        let gate = gate(&on_device.context);
+        let block = pool.allocate(SIZE)?;
+        drop(block.map_async::<u8, _>(queue.after(&gate), MapReadWrite, ..)?);
+        drop(block);
+        open(&gate);
+        queue.finish()?;
+    }
+    drop(pool.allocate(SIZE)?);
+    assert!(buffers.managed_bytes() < 2 * SIZE, "{} bytes for one block", buffers.managed_bytes());
+    Ok(())
 }
 
 #[rstest]

@@ -1,8 +1,6 @@
 //! Commands on a block come after the commands of its former owner, on any queue.
 
 use std::marker::PhantomData;
-use std::thread;
-use std::time::Duration;
 
 use clmatrix::cl3::event::wait_for_events;
 use clmatrix::memory::{Buffer, MapRead, MemFlags, Order, enqueue_fill};
@@ -505,8 +503,35 @@ enum Last {
     UnmapElsewhere,
 }
 
-/// The end of its commands releases a dropped queue, although nothing asks the pool. The library counts references
-/// itself: a buffer of PoCL keeps the queue of the last command on it.
+/// A pool that is called, and the number of references to contexts.
+struct Looks {
+    pool: MemoryPool,
+    before: usize,
+}
+
+impl Looks {
+    /// Looks by way of another pool of the context than the one that keeps a queue.
+    fn new(on_device: &OnDevice) -> Result<Self> {
+        let pool = pool_in(&on_device.context, PoolOptions::new())?;
+        drop(pool.allocate(1)?);
+        Ok(Self { pool, before: context_references() })
+    }
+
+    /// Returns the number of references since this was created, after a call of the pool.
+    fn added(&self) -> Result<usize> {
+        drop(self.pool.allocate(1)?);
+        Ok(context_references().saturating_sub(self.before))
+    }
+
+    #[track_caller]
+    fn assert_releases(&self) -> Result<()> {
+        assert!(soon(|| Ok(self.added()? == 0))?, "{} references are left", self.added()?);
+        Ok(())
+    }
+}
+
+/// The end of its commands releases a dropped queue. The library counts references itself: a buffer of PoCL keeps the
+/// queue of the last command on it.
 // quirk: POCL-17
 #[rstest]
 #[clmatrix_harness::test]
@@ -525,7 +550,7 @@ fn held_blocks_let_go_of_dropped_queues(
 ) -> Result<()> {
     let pool = pool_in(&on_device.context, PoolOptions::new())?;
     drop([pool.allocate(SIZE)?, pool.allocate(SIZE)?]);
-    let before = context_references();
+    let looks = Looks::new(&on_device)?;
     let gate = gate(&on_device.context);
     let queue = on_device.another_queue();
     let blocks = [pool.allocate_on(&queue, SIZE)?, pool.allocate_on(&queue, SIZE)?];
@@ -556,19 +581,56 @@ fn held_blocks_let_go_of_dropped_queues(
     let mut blocks = Some(blocks);
     drop(blocks.take_if(|_| block_first));
     drop(queue);
-    if map.is_some() {
-        // Longer than the library looks for commands of a queue that has none on the blocks.
-        thread::sleep(Duration::from_millis(50));
-    }
     match (map, last) {
         (Some(map), Last::UnmapElsewhere) => map.unmap_on(&on_device.queue)?.wait()?,
         (map, _) => drop(map),
     }
     open(&gate);
     drop((blocks, gate));
-    assert!(soon(|| Ok(context_references() <= before))?, "{} of {before}", context_references());
+    looks.assert_releases()?;
     assert_eq!(pool.statistics().held_blocks, 2);
     Ok(())
+}
+
+/// No thread looks, and one call is enough.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_call_of_a_pool_releases_a_dropped_queue(on_device: OnDevice) -> Result<()> {
+    let pool = pool_in(&on_device.context, PoolOptions::new())?;
+    drop(pool.allocate(SIZE)?);
+    let looks = Looks::new(&on_device)?;
+    let (gate, queue) = (gate(&on_device.context), on_device.another_queue());
+    let block = pool.allocate_on(&queue, SIZE)?;
+    let filled = enqueue_fill(queue.after(&gate), &block, &7_u32, ..)?;
+    drop((block, queue));
+    // SAFETY: the event is alive.
+    let ended = unsafe { Event::from_raw(filled.as_raw(), true) }?;
+    drop(filled);
+    open(&gate);
+    ended.wait()?;
+    drop((gate, ended));
+    assert!(context_references() > looks.before, "nothing has looked");
+    assert_eq!(looks.added()?, 0, "references are left");
+    Ok(())
+}
+
+/// Calls of pools let go of so many queues as programs drop.
+#[rstest]
+#[clmatrix_harness::test]
+fn few_dropped_queues_are_alive(on_device: OnDevice) -> Result<()> {
+    let pool = pool_in(&on_device.context, PoolOptions::new())?;
+    let looks = Looks::new(&on_device)?;
+    let mut blocks = Vec::new();
+    for _ in 0..200 {
+        let queue = on_device.another_queue();
+        let block = pool.allocate_on(&queue, SIZE)?;
+        enqueue_fill(&queue, &block, &7_u32, ..)?;
+        blocks.push(block);
+        drop(queue);
+        assert!(soon(|| Ok(looks.added()? < 40))?, "{} queues are alive", looks.added()?);
+    }
+    drop((blocks, pool));
+    looks.assert_releases()
 }
 
 /// As above, for a command that the pool learns of after the drop of the queue.
@@ -577,16 +639,14 @@ fn held_blocks_let_go_of_dropped_queues(
 fn uses_recorded_late_let_go_of_dropped_queues(on_device: OnDevice) -> Result<()> {
     let pool = pool_in(&on_device.context, PoolOptions::new())?;
     drop(pool.allocate(SIZE)?);
-    let before = context_references();
+    let looks = Looks::new(&on_device)?;
     let queue = on_device.another_queue();
     let block = pool.allocate_on(&queue, SIZE)?;
     let marker = enqueue_marker(&queue)?;
     drop(queue);
-    thread::sleep(Duration::from_millis(50));
     block.record_use(&marker)?;
     drop((block, marker));
-    assert!(soon(|| Ok(context_references() <= before))?, "{} of {before}", context_references());
-    Ok(())
+    looks.assert_releases()
 }
 
 /// As above, for a map that is dropped before it has run. rusticl unmaps it with the next use of the bytes.
@@ -595,18 +655,16 @@ fn uses_recorded_late_let_go_of_dropped_queues(on_device: OnDevice) -> Result<()
 fn maps_dropped_early_let_go_of_dropped_queues(on_device: OnDevice) -> Result<()> {
     let pool = pool_in(&on_device.context, PoolOptions::new())?;
     drop(pool.allocate(SIZE)?);
-    let before = context_references();
+    let looks = Looks::new(&on_device)?;
     let gate = gate(&on_device.context);
     let queue = on_device.another_queue();
     let block = pool.allocate_on(&queue, SIZE)?;
     drop(block.map_async::<u32, _>(queue.after(&gate), MapRead, ..)?);
     drop(queue);
-    thread::sleep(Duration::from_millis(50));
     open(&gate);
     enqueue_fill(&on_device.queue, &block, &7_u32, ..)?.wait()?;
     drop((block, gate));
-    assert!(soon(|| Ok(context_references() <= before))?, "{} of {before}", context_references());
-    Ok(())
+    looks.assert_releases()
 }
 
 /// As above, for the memory of slabs.

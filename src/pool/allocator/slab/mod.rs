@@ -5,7 +5,6 @@ mod ranges;
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -13,9 +12,7 @@ use parking_lot::Mutex;
 use super::Allocator;
 use crate::context::Context;
 use crate::error::{Class, Result};
-use crate::memory::track::AccessTracker;
 use crate::memory::{Buffer, MemFlags};
-use crate::pool::dropped_queues::release_from;
 use crate::pool::memory::sealed::PoolMemory;
 use crate::pool::request::MAX_CANDIDATES;
 use crate::queue::CommandQueue;
@@ -104,12 +101,6 @@ impl<M: Send + 'static> Part<M> {
         let start = self.place.start;
         slab.sub_buffer_with_owner(start..start + size, MemFlags::empty(), Some(Arc::new(self)))
     }
-
-    /// Returns the tracker of the slab, and these bytes as it counts them.
-    fn tracked<'a>(&self, slab: &'a Buffer) -> (&'a AccessTracker, Range<usize>) {
-        let Suballocation { start, len, .. } = self.place;
-        (slab.tracker(), PoolMemory::in_tracker(slab, start..start + len))
-    }
 }
 
 impl<M: Borrow<Buffer>> Slabs<M> {
@@ -182,18 +173,15 @@ where
         Self { slab_bytes, slabs, inner }
     }
 
-    fn part(&self, place: Suballocation) -> Part<A::Memory> {
-        Part { slabs: Arc::clone(&self.slabs), place }
-    }
-
     /// Hands out free bytes of the slabs; preferably such that the queue does not have to wait.
     fn reuse(&self, queue: Option<&CommandQueue>, size: usize) -> Result<Option<Buffer>> {
         for waits in [None].into_iter().chain(queue.map(Some)) {
             for nth in 0..MAX_CANDIDATES {
                 // A place that is not reused is free again before the next one is taken.
                 let Some((slab, place)) = self.slabs.lock().take(size, nth) else { break };
-                let part = self.part(place);
-                let (tracker, range) = part.tracked(&slab);
+                let part = Part { slabs: Arc::clone(&self.slabs), place };
+                let range = slab.in_tracker(place.start..place.start + place.len);
+                let tracker = slab.tracker();
                 let is_free = tracker.is_free_for(queue, &range) == Some(true);
                 let events = if is_free { Some(vec![]) } else { tracker.pending(queue, &range) };
                 let Some(events) = events else { continue };
@@ -249,6 +237,8 @@ where
         if size == 0 {
             return Ok(None);
         }
+        let context = self.context();
+        context.0.dropped_queues.look();
         if let Some(part) = self.reuse(queue, size)? {
             return Ok(Some(part));
         }
@@ -265,10 +255,10 @@ where
             slab => slab,
         };
         let Some(slab) = slab? else { return Ok(None) };
-        release_from(slab.borrow().tracker());
+        slab.borrow().tracker().set_pool(&context.0.dropped_queues);
         let is_shared = PoolMemory::size(slab.borrow()) == slab_bytes;
         let (slab, place) = self.slabs.lock().add(slab, size, is_shared);
-        self.part(place).into_buffer(&slab, size).map(Some)
+        Part { slabs: Arc::clone(&self.slabs), place }.into_buffer(&slab, size).map(Some)
     }
 
     fn queue(&self) -> Option<&CommandQueue> {
