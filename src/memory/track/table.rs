@@ -133,8 +133,7 @@ impl<E> Default for Table<E> {
 impl<E: TrackedEvent> Map<E> {
     /// Returns the conflict with a map whose unmap has not been submitted, or has failed.
     fn in_use(&self) -> Conflict<E> {
-        let is_closed = self.end() == Some(Outcome::Failed);
-        let reason = if is_closed { IS_POISONED } else { IS_MAPPED };
+        let reason = if self.end().is_some() { IS_POISONED } else { IS_MAPPED };
         Conflict::InUse(self.used.range.clone(), reason)
     }
 
@@ -316,10 +315,10 @@ impl<E: TrackedEvent> Table<E> {
         ((range.start + 1).saturating_sub(self.longest), 0)..(range.end, 0)
     }
 
-    /// Returns the maps of these bytes with their numbers, in the order in which they began.
-    fn maps_on(&self, range: &Range<usize>) -> Few<(u64, &Map<E>)> {
-        let maps = self.maps.range(self.ids_on(range)).map(|(id, map)| (id.1, map));
-        let mut maps: Few<_> = maps.filter(|(_, map)| overlap(&map.used.range, range)).collect();
+    /// Returns the maps that conflict with this use and their numbers, in the order in which they began.
+    fn conflicts(&self, used: &Use) -> Few<(u64, &Map<E>)> {
+        let maps = self.maps.range(self.ids_on(&used.range)).map(|(id, map)| (id.1, map));
+        let mut maps: Few<_> = maps.filter(|(_, map)| map.used.conflicts(used)).collect();
         maps.sort_unstable_by_key(|(number, _)| *number);
         maps
     }
@@ -339,20 +338,21 @@ impl<E: TrackedEvent> Table<E> {
     }
 
     fn check_maps(&mut self, used: &Use, asked: bool) -> Result<(), Conflict<E>> {
-        self.reap_maps(self.ids_on(&used.range));
-        let maps = self.maps_on(&used.range);
+        let maps = self.conflicts(used);
         let first = Self::first_map(&maps, used).unwrap_or(0);
-        let mut unknown = Few::new();
-        for (position, (_, map)) in maps.iter().enumerate() {
-            match &map.state {
-                _ if !map.used.conflicts(used) => {}
-                MapState::Unmapping { .. } if map.end() != Some(Outcome::Failed) => {
+        let (mut unknown, mut ended) = (Few::new(), Few::new());
+        for (position, (number, map)) in maps.iter().enumerate() {
+            match (map.end(), &map.state) {
+                (Some(Outcome::Complete), _) => ended.push((map.used.range.start, *number)),
+                (None, MapState::Unmapping { .. }) => {
                     let events = map.events().filter(|event| event.known_outcome().is_none());
                     unknown.extend(events.filter(|_| position >= first).cloned());
                 }
                 _ => return Err(map.in_use()),
             }
         }
+        drop(maps);
+        ended.iter().for_each(|id| self.remove_map(*id));
         if asked || unknown.is_empty() { Ok(()) } else { Err(Conflict::Ask(unknown)) }
     }
 
@@ -377,7 +377,7 @@ impl<E: TrackedEvent> Table<E> {
     /// Returns the events of the commands and unmaps that conflict with this use by the map `id` and are not
     /// known to have ended, without those that a later map of all of its bytes waits for.
     pub fn predecessors(&self, id: MapId, used: &Use) -> Result<Few<E>, Conflict<E>> {
-        let maps = self.maps_on(&used.range);
+        let maps = self.conflicts(used);
         let first = Self::first_map(&maps, used);
         let first_id = first.map_or(0, |first| maps[first].0);
         let mut predecessors = Few::new();
@@ -396,10 +396,10 @@ impl<E: TrackedEvent> Table<E> {
         for (number, map) in &maps[first.unwrap_or(0)..] {
             // The first one stays although another thread may learn its end meanwhile: its unmap stands for what comes
             // before it.
-            let has_ended = *number != first_id && map.end() == Some(Outcome::Complete);
-            match &map.state {
-                _ if *number == id.1 || !map.used.conflicts(used) || has_ended => {}
-                MapState::Unmapping { unmapped, .. } if map.end() != Some(Outcome::Failed) => {
+            match (map.end(), &map.state) {
+                _ if *number == id.1 => {}
+                (Some(Outcome::Complete), _) if *number != first_id => {}
+                (Some(Outcome::Complete) | None, MapState::Unmapping { unmapped, .. }) => {
                     predecessors.push(unmapped.clone());
                 }
                 _ => return Err(map.in_use()),

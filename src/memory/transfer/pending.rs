@@ -169,7 +169,6 @@ fn wake_tasks() {
 impl Task {
     /// Wakes the task if the command has ended, or if the driver cannot tell. Returns whether it did.
     fn wake(&self) -> bool {
-        // Oclgrind's commands run in this call.
         // quirk: OCLGRIND-2
         if self.event.queue_state().is_some_and(|queue| queue.driver().flush_blocks) {
             let _ = self.event.wait_until_ended();
