@@ -175,8 +175,7 @@ impl Task {
         }
         let has_ended = self.event.status().map_or(true, Status::has_ended);
         let waker = if has_ended { self.waker.lock().take() } else { None };
-        // A panic of the waker has been printed.
-        let _ = catch_unwind(AssertUnwindSafe(|| waker.map(Waker::wake)));
+        let _printed_panic = catch_unwind(AssertUnwindSafe(|| waker.map(Waker::wake)));
         has_ended
     }
 }
