@@ -78,7 +78,9 @@ impl Buffer {
     /// With the buffer: CL_INVALID_OPERATION for one that was not made by
     /// [`using_host_memory`](Self::using_host_memory) of an `H`, and for one that has other handles,
     /// regions or maps; CL_INVALID_CONTEXT, and the driver's errors. Without it:
-    /// CL_INVALID_OPERATION where the driver does not destroy it, since other code has a reference.
+    /// CL_INVALID_OPERATION where the driver does not destroy it, since other code has a reference or, on rusticl
+    /// and Intel's runtime, an event of a command on it is left.
+    // quirk: DRIVER-19
     pub fn into_host_memory<H: HostMemory>(
         self,
         queue: &CommandQueue,
