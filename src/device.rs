@@ -1,11 +1,13 @@
 //! Devices (OpenCL 3.0, 4.2; `pyopencl.Device`).
 
+use std::mem;
 use std::sync::Arc;
 
 use cl3::device as cl;
 use cl3::error_codes::{CL_INVALID_DEVICE_PARTITION_COUNT, CL_INVALID_OPERATION};
 use cl3::types::{cl_device_id, cl_platform_id};
 
+use crate::driver::Driver;
 use crate::error::{Error, Result, in_call};
 use crate::handle::{DeviceRef, by_handle};
 use crate::platform::Platform;
@@ -160,9 +162,15 @@ impl Device {
             return Err(Error::unsupported(CALL, CL_INVALID_OPERATION, reason));
         }
         let parts = cl::create_sub_devices(self.raw, &properties).map_err(in_call(CALL))?;
+        let is_never_released = Driver::for_device(self.raw).uses_parts_late;
         let own = |raw| {
             // SAFETY: the driver has just created it, with one reference.
             let reference = unsafe { DeviceRef::owned(raw) };
+            // quirk: POCL-22
+            if is_never_released {
+                // SAFETY: the sub-device is alive.
+                mem::forget(unsafe { DeviceRef::retain(raw) });
+            }
             let part = Part { _reference: reference, _parent: self.clone() };
             Self { raw, _part: Some(Arc::new(part)) }
         };

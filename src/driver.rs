@@ -48,6 +48,9 @@ pub(crate) struct Driver {
     /// A fill of a sub-buffer is refused unless the memory is aligned, also the host's (Intel 2026.22).
     // quirk: INTEL-8
     pub refuses_fills_of_regions: bool,
+    /// The driver may use a sub-device after the end of its last command (PoCL 3.1).
+    // quirk: POCL-22
+    pub uses_parts_late: bool,
 }
 
 impl Driver {
@@ -66,6 +69,7 @@ impl Driver {
         aborts_on_long_names: true,
         // Elsewhere a region may begin at a byte where no fill of the whole buffer may.
         refuses_fills_of_regions: false,
+        uses_parts_late: true,
     };
 
     /// A driver without these faults, but that of failed maps.
@@ -77,6 +81,7 @@ impl Driver {
         splits_options_at_quotes: false,
         keeps_arguments: false,
         aborts_on_long_names: false,
+        uses_parts_late: false,
         ..Self::UNKNOWN
     };
 
@@ -100,6 +105,7 @@ impl Driver {
                 finds_maps_by_address: true,
                 forgets_arguments: true,
                 aborts_on_long_names: true,
+                uses_parts_late: true,
                 ..Self::ORDERLY
             },
             "Oclgrind" => Self { flush_blocks: true, ..Self::ORDERLY },
@@ -144,8 +150,9 @@ mod tests {
             forgets_arguments: _,
             aborts_on_long_names,
             refuses_fills_of_regions: _,
+            uses_parts_late,
         } = Driver::of_platform("Another Platform");
-        assert!(unmaps_failed_maps && misplaces_pixels);
+        assert!(unmaps_failed_maps && misplaces_pixels && uses_parts_late);
         assert!(
             !checks_options && splits_options_at_quotes && keeps_arguments && aborts_on_long_names
         );

@@ -13,7 +13,7 @@ use cl3::error_codes::{
 use cl3::kernel::{
     CL_KERNEL_EXEC_INFO_SVM_PTRS, set_kernel_arg, set_kernel_arg_svm_pointer, set_kernel_exec_info,
 };
-use cl3::types::cl_uint;
+use cl3::types::{cl_mem, cl_uint};
 use smallvec::SmallVec;
 
 use super::arg::sealed::PassMemory;
@@ -23,13 +23,13 @@ use super::size::{self, CALL, WorkSize};
 use super::value::{Data, Kinds, Value};
 use super::{Kernel, create_kernel};
 use crate::error::{Error, Result, in_call};
-use crate::handle::SamplerRef;
+use crate::handle::{MemRef, SamplerRef};
 use crate::mem_context::MemContext;
 use crate::memory::command::{AccessedRange, enqueue};
 use crate::memory::object;
 use crate::memory::svm;
 use crate::memory::track::Access;
-use crate::memory::{MemoryObject, Order, Sampler, SvmPointer};
+use crate::memory::{MemFlags, MemoryObject, Order, Sampler, SvmPointer};
 
 /// How many arguments a launch has room for before it takes memory from the heap.
 const ROOM: usize = 8;
@@ -74,6 +74,8 @@ pub struct Launch<'k, 'a> {
     args: SmallVec<[Value; ROOM]>,
     accesses: SmallVec<[AccessedRange<'a>; ROOM]>,
     indirect: SmallVec<[*mut c_void; 1]>,
+    /// Memory objects in host memory that the driver's command does not keep.
+    in_host_memory: SmallVec<[cl_mem; 1]>,
     global: WorkSize,
     local: WorkSize,
     offset: WorkSize,
@@ -88,6 +90,7 @@ impl<'k, 'a> Launch<'k, 'a> {
             args: SmallVec::new(),
             accesses: SmallVec::new(),
             indirect: SmallVec::new(),
+            in_host_memory: SmallVec::new(),
             global: WorkSize::NONE,
             local: WorkSize::NONE,
             offset: WorkSize::NONE,
@@ -174,7 +177,7 @@ impl<'k, 'a> Launch<'k, 'a> {
     /// when that is dropped, also by a panic.
     pub unsafe fn enqueue<'q>(&mut self, order: impl Into<Order<'q>>) -> Result<Event> {
         let order = order.into();
-        let Self { kernel, args, accesses, indirect, global, local, offset } = self;
+        let Self { kernel, args, accesses, indirect, in_host_memory, global, local, offset } = self;
         size::check(global, local, offset)?;
         if order.queue.context_raw() != kernel.context.raw() {
             let reason = "the queue belongs to another context than the kernel";
@@ -207,8 +210,12 @@ impl<'k, 'a> Launch<'k, 'a> {
             };
             // SAFETY: the launch borrows the samplers.
             let samplers = unsafe { retain_samplers(args) }?;
+            // SAFETY: the launch borrows the memory.
+            let retain = |raw: &cl_mem| unsafe { MemRef::retain(*raw) };
+            let memory = in_host_memory.iter().map(retain).collect::<Result<Vec<_>>>()?;
             let event = enqueue(CALL, &order, accesses, submit)?;
             keep_until_ended(samplers, &event);
+            keep_until_ended(memory, &event);
             Ok(event)
         });
         kernel.forget_buffers(args);
@@ -271,6 +278,10 @@ impl<'k, 'a> Launch<'k, 'a> {
     ) {
         let is_foreign = self.is_foreign(memory.object().context());
         self.push(Value::handle(memory.handle(), kind, is_foreign));
+        // quirk: RUSTICL-13
+        if self.kernel.driver.keeps_arguments && memory.flags().contains(MemFlags::USE_HOST_PTR) {
+            self.in_host_memory.push(memory.handle());
+        }
         self.accesses.push(object::all_bytes(memory, access));
     }
 
@@ -294,17 +305,17 @@ unsafe fn retain_samplers(args: &[Value]) -> Result<Vec<SamplerRef>> {
     samplers.map(|raw| unsafe { SamplerRef::retain(raw) }).collect()
 }
 
-/// Keeps samplers until the command of `event` has ended, or for ever where the driver does not call
-/// back: kernels of PoCL 3.1 do not keep them.
-// quirk: POCL-16
-fn keep_until_ended(samplers: Vec<SamplerRef>, event: &Event) {
-    if samplers.is_empty() {
+/// Keeps objects until the command of `event` has ended, or for ever where the driver does not call back: kernels
+/// of PoCL 3.1 do not keep their samplers, and those of rusticl not their memory.
+// quirk: POCL-16, RUSTICL-13
+fn keep_until_ended<R: Send + 'static>(objects: Vec<R>, event: &Event) {
+    if objects.is_empty() {
         return;
     }
-    let samplers = ManuallyDrop::new(samplers);
-    let release = move |_| drop(ManuallyDrop::into_inner(samplers));
+    let objects = ManuallyDrop::new(objects);
+    let release = move |_| drop(ManuallyDrop::into_inner(objects));
     if let Err(error) = event.on_complete(release) {
-        log::warn!("{error}: samplers of a kernel are not released");
+        log::warn!("{error}: objects of a kernel are not released");
     }
 }
 

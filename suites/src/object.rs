@@ -76,6 +76,22 @@ fn a_sub_device_keeps_the_one_that_it_is_a_part_of(device: Device) -> Result<()>
     Ok(())
 }
 
+/// PoCL uses the sub-device of a command shortly after its end.
+#[rstest]
+#[clmatrix_harness::test]
+fn sub_devices_may_be_dropped_while_their_commands_run(device: Device) -> Result<()> {
+    for _ in 0..500 {
+        let sub_device = parts(&device, Partition::Equally(1))?.remove(0);
+        let context = Context::new([&sub_device])?;
+        let queue = CommandQueue::new(&context)?;
+        let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 1 << 16)?;
+        for byte in 0..8_u8 {
+            enqueue_fill(&queue, &buffer, &byte, ..)?;
+        }
+    }
+    Ok(())
+}
+
 #[rstest]
 #[clmatrix_harness::test]
 fn a_context_has_each_device_once(device: Device) -> Result<()> {

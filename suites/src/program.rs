@@ -1,6 +1,7 @@
 //! Programs (OpenCL 3.0, 5.8; `pyopencl.Program`).
 
 use std::iter;
+use std::thread;
 
 use clmatrix::memory::{Buffer, MemFlags, enqueue_copy};
 use clmatrix::select::Version;
@@ -281,6 +282,21 @@ fn a_build_failure_has_the_log(on_device: OnDevice) {
     assert_eq!(error.code_name(), "CL_BUILD_PROGRAM_FAILURE");
     assert_eq!(error.class(), Class::BuildFailure);
     assert!(error.detail().contains("undeclared_name"), "CL_PROGRAM_BUILD_LOG of {error}");
+}
+
+/// Each program is asked for the first time.
+#[rstest]
+#[clmatrix_harness::test]
+fn threads_ask_for_one_binary(on_device: OnDevice) -> Result<()> {
+    for _ in 0..8 {
+        let program = Program::build(&on_device.context, FILL)?;
+        let binaries: Vec<_> = thread::scope(|scope| {
+            let threads = [(); 4].map(|()| scope.spawn(|| program.binaries()));
+            threads.map(|thread| thread.join().unwrap()).into_iter().collect::<Result<_>>()
+        })?;
+        assert!(binaries.iter().all(|binary| *binary == binaries[0] && !binary[0].is_empty()));
+    }
+    Ok(())
 }
 
 #[rstest]

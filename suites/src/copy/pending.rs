@@ -2,8 +2,8 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
+use std::task::{Context, Waker};
+use std::thread;
 
 use clmatrix::memory::{
     Buffer, HostRect, Linear, MemFlags, PendingTransfer, TransferError, enqueue_copy,
@@ -17,6 +17,7 @@ use crate::buffer::{DOUBLE, buffer_of, buffer_with, bytes_in, contents, counting
 use crate::support::gate::{EARLY, assert_waits, fail, gate, meanwhile, open};
 use crate::support::on_device::{OnDevice, on_device, region_offset, soon};
 use crate::support::pattern::{SIZES, assert_moved, before, bytes, source};
+use crate::support::task::{Unpark, block_on};
 
 const WAIT_LIST_FAILED: &str = "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST";
 
@@ -43,26 +44,6 @@ fn owned_memory_is_written_read_and_returned(on_device: OnDevice) -> Result<()> 
     let array: Array2<u32> = enqueue_copy(queue, array, &buffer, ..)?.wait()?;
     assert_eq!(array, ndarray::arr2(&[[0, 8, 16], [24, 32, 40]]));
     Ok(())
-}
-
-/// Wakes a thread.
-struct Unpark(Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-/// Runs a future to its end.
-fn block_on<F: Future + Unpin>(mut future: F) -> F::Output {
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    loop {
-        match Pin::new(&mut future).poll(&mut Context::from_waker(&waker)) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => thread::park(),
-        }
-    }
 }
 
 #[rstest]

@@ -240,3 +240,26 @@ fn a_kernel_does_not_keep_its_buffers(
     assert_eq!(memory[offset / 4], if is_refused { 1 } else { 3 });
     Ok(())
 }
+
+/// The kernel writes long after the last handle is gone, and another launch has taken its place. So much memory goes
+/// back to the operating system as soon as it is freed, and the write would crash.
+#[rstest]
+#[clmatrix_harness::test(requires(max_alloc = "64 MiB"))]
+fn host_memory_outlives_the_kernels_on_it(on_device: OnDevice) -> Result<()> {
+    let (context, queue) = (&on_device.context, &on_device.queue);
+    let mut add = known(&on_device, ADD)?;
+    let other = buffer_of(&on_device, &[0; 4])?;
+    let gate = gate(context);
+    let buffer = Buffer::using_host_memory(context, MemFlags::READ_WRITE, vec![0_u32; 16 << 20])?;
+    for buffer in [&buffer, &other] {
+        let mut launch = add.launch();
+        launch.arg(buffer).arg(2_u32).global(4);
+        // SAFETY: the arguments are what the kernel declares, with an element for each work item.
+        unsafe { launch.enqueue(queue.after(&gate))? };
+    }
+    drop(buffer);
+    open(&gate);
+    queue.finish()?;
+    assert_eq!(contents(&on_device, &other)?, [2; 4]);
+    Ok(())
+}

@@ -1,6 +1,8 @@
 //! Calls of the public functions with random arguments, valid and not. No call may panic, hang or end the
 //! process; its result does not matter.
 
+mod lasting;
+
 use std::env;
 use std::hint;
 use std::ops::Bound;
@@ -20,9 +22,19 @@ use clmatrix::{
 use super::memory::Handle;
 use super::values::Values;
 use super::world::World;
+use lasting::Part;
 
 /// The most objects of a kind that a thread keeps.
 const MOST: usize = 6;
+
+/// The number of kinds of calls.
+pub const KINDS: usize = 30;
+
+type Kind<T> = (&'static str, fn(&mut T) -> Result<()>);
+
+macro_rules! kinds {
+    ($($kind:ident)*) => { [$((stringify!($kind), Self::$kind)),*] };
+}
 
 /// The objects of another context, which no command accepts.
 pub struct Stranger {
@@ -46,9 +58,15 @@ pub struct Calls<'w> {
     world: &'w World,
     stranger: &'w Stranger,
     values: Values,
-    kernel: Kernel,
+    /// The first one stays as long as the thread.
+    kernels: Vec<Kernel>,
+    /// Programs of binaries.
+    programs: Vec<Program>,
+    parts: Vec<Part>,
     queues: Vec<CommandQueue>,
     buffers: Vec<Buffer>,
+    /// Buffers in host memory.
+    hosts: Vec<Buffer>,
     images: Vec<Image>,
     svms: Vec<SvmAllocation>,
     pooled: Vec<PooledBuffer>,
@@ -62,8 +80,8 @@ pub struct Calls<'w> {
     image_maps: Vec<ImageMap<u8, MapReadWrite>>,
     pending_image_maps: Vec<PendingMap<ImageMap<[u32; 4], MapWriteInvalidate>>>,
     svm_maps: Vec<SvmMap<u8, MapReadWrite>>,
-    /// The number of calls that were accepted, and of those that were refused.
-    pub results: [usize; 2],
+    /// For each kind of calls, the number of those that were accepted, and of those that were refused.
+    pub results: [[usize; 2]; KINDS],
     prints: bool,
 }
 
@@ -78,9 +96,12 @@ impl<'w> Calls<'w> {
             world,
             stranger,
             values: Values::new(seed, thread),
-            kernel: world.program.kernel("k")?,
+            kernels: vec![world.program.kernel("k")?],
+            programs: vec![],
+            parts: vec![],
             queues: vec![queue()?, queue()?],
             buffers: buffers.collect(),
+            hosts: vec![],
             images: vec![],
             svms: vec![],
             pooled: vec![],
@@ -94,40 +115,28 @@ impl<'w> Calls<'w> {
             image_maps: vec![],
             pending_image_maps: vec![],
             svm_maps: vec![],
-            results: [0; 2],
+            results: [[0; 2]; KINDS],
             prints: env::var_os("CLMATRIX_STRESS_TRACE").is_some(),
         })
     }
 
+    /// The kinds of calls, with their names.
+    pub const ALL: [Kind<Self>; KINDS] = kinds! {
+        queue_calls gate_calls event_calls new_buffer buffer_fill buffer_copy buffer_host_copy buffer_transfer
+        buffer_map end_map new_image image_commands image_buffer_copy image_map svm_calls svm_commands pool_calls
+        sampler_calls launch other_calls use_host_memory return_host_memory launch_and_drop new_part part_commands
+        build_binary poll_transfer await_transfer poll_map await_map
+    };
+
     /// Makes a random call.
     pub fn call(&mut self) {
-        let number = self.values.below(20);
+        let number = self.values.below(KINDS);
+        let (name, call) = Self::ALL[number];
         if self.prints {
-            eprintln!("call {number}");
+            eprintln!("{name}");
         }
-        let result = match number {
-            0 => self.queue_calls(),
-            1 => self.gate_calls(),
-            2 => self.event_calls(),
-            3 => self.new_buffer(),
-            4 => self.buffer_fill(),
-            5 => self.buffer_copy(),
-            6 => self.buffer_host_copy(),
-            7 => self.buffer_transfer(),
-            8 => self.buffer_map(),
-            9 => self.end_map(),
-            10 => self.new_image(),
-            11 => self.image_commands(),
-            12 => self.image_buffer_copy(),
-            13 => self.image_map(),
-            14 => self.svm_calls(),
-            15 => self.svm_commands(),
-            16 => self.pool_calls(),
-            17 => self.sampler_calls(),
-            18 => self.launch(),
-            _ => self.other_calls(),
-        };
-        self.results[usize::from(result.is_err())] += 1;
+        let result = call(self);
+        self.results[number][usize::from(result.is_err())] += 1;
         if self.prints
             && let Err(error) = result
         {
@@ -143,10 +152,17 @@ impl<'w> Calls<'w> {
                 all.remove(0);
             }
         }
-        if [self.transfers.len(), self.gates.len()].iter().any(|len| *len > MOST) {
+        let maps = self.pending_maps.len().max(self.pending_image_maps.len());
+        if [self.transfers.len(), self.gates.len(), maps].iter().any(|len| *len > MOST) {
             self.may_block();
         }
+        if self.kernels.len() > MOST {
+            self.kernels.remove(1);
+        }
+        shorten(&mut self.programs);
+        shorten(&mut self.parts);
         shorten(&mut self.buffers);
+        shorten(&mut self.hosts);
         shorten(&mut self.images);
         shorten(&mut self.svms);
         shorten(&mut self.pooled);
@@ -176,6 +192,13 @@ impl<'w> Calls<'w> {
         }
     }
 
+    /// Lets all commands run if the next use of a map that is dropped waits for it.
+    fn may_leave_maps(&mut self) {
+        if self.world.driver.unmaps_ended_maps_only {
+            self.may_block();
+        }
+    }
+
     fn some_queue(&mut self) -> CommandQueue {
         if self.values.one_in(40) {
             return self.stranger.queue.clone();
@@ -188,9 +211,10 @@ impl<'w> Calls<'w> {
         if self.values.one_in(40) {
             return self.stranger.buffer.clone();
         }
-        match self.values.one_in(3) {
-            true => self.values.pick(&self.pooled).map(|pooled| (**pooled).clone()),
-            false => self.values.pick(&self.buffers).cloned(),
+        match self.values.below(5) {
+            0 => self.values.pick(&self.pooled).map(|pooled| (**pooled).clone()),
+            1 => self.values.pick(&self.hosts).cloned(),
+            _ => self.values.pick(&self.buffers).cloned(),
         }
         .unwrap_or_else(|| self.stranger.buffer.clone())
     }
@@ -412,6 +436,7 @@ impl<'w> Calls<'w> {
                 })
             }
             _ => {
+                self.may_leave_maps();
                 drop(self.pending_maps.pop());
                 drop(self.pending_image_maps.pop());
                 None
@@ -641,7 +666,8 @@ impl<'w> Calls<'w> {
         let items = if self.values.one_in(20) { 0 } else { buffer.size().min(256) };
         let is_short = self.values.one_in(20);
         let local = self.values.one_in(4).then(|| self.values.below(9));
-        let mut launch = self.kernel.launch();
+        let kernel = self.values.below(self.kernels.len());
+        let mut launch = self.kernels[kernel].launch();
         launch.arg(&buffer).arg(0_u32).global(items);
         if !is_short {
             launch.arg(byte);
@@ -678,10 +704,10 @@ impl<'w> Calls<'w> {
             2 => buffer.record_use(&enqueue_marker(&queue)?),
             3 => {
                 let device = self.world.context.default_device();
-                self.kernel.work_group_info(device)?;
+                self.kernels[0].work_group_info(device)?;
                 let units = self.values.below(3) as u32;
                 for part in device.partition(Partition::Equally(units))? {
-                    assert!(self.kernel.work_group_info(&part).is_err(), "not in the context");
+                    assert!(self.kernels[0].work_group_info(&part).is_err(), "not in the context");
                 }
                 Ok(())
             }

@@ -38,6 +38,9 @@ pub struct Driver {
     /// A fill needs memory that begins at a multiple of four bytes.
     // quirk: NVIDIA-13
     pub fills_aligned_memory_only: bool,
+    /// A buffer is not destroyed while there are events of its commands.
+    // quirk: DRIVER-19
+    pub events_keep_buffers: bool,
 }
 
 impl Driver {
@@ -50,9 +53,12 @@ impl Driver {
                 mistakes_maps: true,
                 ..Self::default()
             },
-            "rusticl" => {
-                Self { blocks_queues: true, unmaps_ended_maps_only: true, ..Self::default() }
-            }
+            "rusticl" => Self {
+                blocks_queues: true,
+                unmaps_ended_maps_only: true,
+                events_keep_buffers: true,
+                ..Self::default()
+            },
             "Portable Computing Language" => {
                 Self { finds_maps_by_address: true, ..Self::default() }
             }
@@ -60,6 +66,7 @@ impl Driver {
                 waits_deadlock: true,
                 refuses_unmaps: true,
                 finds_maps_by_address: true,
+                events_keep_buffers: true,
                 ..Self::default()
             },
             "NVIDIA CUDA" => Self {

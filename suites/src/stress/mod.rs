@@ -24,6 +24,7 @@ mod world;
 
 use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Mutex;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
@@ -33,7 +34,7 @@ use clmatrix_harness::{CtxFactory, ctx_factory, platform};
 use rstest::rstest;
 
 use crate::support::logger;
-use calls::{Calls, Stranger};
+use calls::{Calls, KINDS, Stranger};
 use driver::Driver;
 use plan::Plan;
 use runner::Thread;
@@ -121,22 +122,32 @@ fn random_calls(ctx_factory: CtxFactory, platform: Platform) -> Result<()> {
     logger::init();
     let driver = Driver::for_platform(platform)?;
     let Settings { first_seed, seeds, threads, .. } = Settings::from_environment();
-    let threads = if driver.one_thread { 1 } else { threads };
+    // One thread makes the calls of all.
+    let (threads, calls) =
+        if driver.one_thread { (1, COMMANDS * threads) } else { (threads, COMMANDS) };
+    let counts = Mutex::new([[0; 2]; KINDS]);
     for seed in first_seed..first_seed + seeds {
         eprintln!("cargo xtask stress --api --seed {seed} --threads {threads}");
         let (world, strange) = (World::new(ctx_factory, driver)?, ctx_factory()?);
         let stranger = Stranger::new(&strange)?;
         thread::scope(|scope| {
             for thread in 0..threads {
-                let (world, stranger) = (&world, &stranger);
+                let (world, stranger, counts) = (&world, &stranger, &counts);
                 scope.spawn(move || {
-                    let mut calls = Calls::new(world, stranger, seed, thread).expect("a thread");
-                    (0..COMMANDS).for_each(|_| calls.call());
-                    let [accepted, refused] = calls.results;
-                    assert!(accepted > COMMANDS / 4 && refused > 0, "{accepted}, {refused}");
+                    let mut thread = Calls::new(world, stranger, seed, thread).expect("a thread");
+                    (0..calls).for_each(|_| thread.call());
+                    let accepted: usize = thread.results.iter().map(|[accepted, _]| accepted).sum();
+                    assert!((calls / 4..calls).contains(&accepted), "{accepted} of {calls}");
+                    let mut counts = counts.lock().unwrap();
+                    let all = counts.iter_mut().flatten().zip(thread.results.as_flattened());
+                    all.for_each(|(sum, count)| *sum += count);
                 });
             }
         });
+    }
+    // `cargo xtask stress` adds them up.
+    for ((kind, _), [accepted, refused]) in Calls::ALL.iter().zip(counts.into_inner().unwrap()) {
+        eprintln!("{kind}: {accepted} accepted, {refused} refused");
     }
     Ok(())
 }

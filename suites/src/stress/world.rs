@@ -14,7 +14,8 @@ use super::object::{LiveBlocks, Object};
 use super::plan::{CELLS, LANES};
 use crate::support::on_device::region_offset;
 
-const ADD: &str = "kernel void k(global uchar *x, uint start, uchar value) {
+/// A kernel that adds a number to bytes.
+pub const ADD: &str = "kernel void k(global uchar *x, uint start, uchar value) {
     x[start + get_global_id(0)] += value;
 }";
 

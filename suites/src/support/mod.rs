@@ -9,6 +9,7 @@ pub(crate) mod on_device;
 pub(crate) mod parts;
 pub(crate) mod pattern;
 pub(crate) mod property;
+pub(crate) mod task;
 
 /// Returns whether backtraces name functions of this executable: one that is stripped has no names.
 #[inline(never)]
