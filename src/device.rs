@@ -162,7 +162,7 @@ impl Device {
             return Err(Error::unsupported(CALL, CL_INVALID_OPERATION, reason));
         }
         let parts = cl::create_sub_devices(self.raw, &properties).map_err(in_call(CALL))?;
-        let is_never_released = Driver::for_device(self.raw).uses_parts_late;
+        let is_never_released = Driver::for_device(self.raw).contains(Driver::USES_PARTS_LATE);
         let own = |raw| {
             // SAFETY: the driver has just created it, with one reference.
             let reference = unsafe { DeviceRef::owned(raw) };

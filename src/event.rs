@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use crate::context::Context;
 use crate::create::create;
+use crate::driver::Driver;
 use cl3::error_codes::{
     CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_INVALID_OPERATION, CL_INVALID_VALUE,
     CL_OUT_OF_RESOURCES,
@@ -122,7 +123,8 @@ impl Event {
         // SAFETY: the caller owns a reference to the event.
         let raw = unsafe { EventRef::owned(raw) };
         // Barriers order the commands of an out-of-order queue.
-        let hides = queue.driver().hides_cancellations && (has_wait_list || !queue.is_in_order());
+        let hides = queue.driver().contains(Driver::HIDES_CANCELLATIONS)
+            && (has_wait_list || !queue.is_in_order());
         Ok(Self::with(raw, Origin::Queue(Arc::clone(queue)), hides))
     }
 

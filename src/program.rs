@@ -416,7 +416,7 @@ impl<'a> ProgramBuilder<'a> {
     /// to.
     // quirk: POCL-18
     fn options_of_source(&self, call: &'static str, code: i32) -> Result<CString> {
-        let forgets = Driver::of_devices(self.devices).forgets_arguments;
+        let forgets = Driver::of_devices(self.devices).contains(Driver::FORGETS_ARGUMENTS);
         let options = if forgets { "-cl-kernel-arg-info " } else { "" }.to_owned() + &self.options;
         options_for(call, code, &options, self.devices)
     }

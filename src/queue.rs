@@ -7,6 +7,7 @@ use std::{mem, ptr};
 use crate::context::Context;
 use crate::create::create;
 use crate::device::Device;
+use crate::driver::Driver;
 use cl3::command_queue as cl;
 use cl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_DEVICE};
 use cl3::event::retain_event;
@@ -76,7 +77,7 @@ impl QueueState {
         if self.handles.load(Ordering::Acquire) > 0 {
             return;
         }
-        if !self.driver().flush_blocks
+        if !self.driver().contains(Driver::FLUSH_BLOCKS)
             && let Err(error) = self.flush()
         {
             log::error!("{error}");

@@ -122,7 +122,8 @@ impl QueueState {
     // quirk: OCLGRIND-2
     #[inline]
     pub fn flush_unflushed(&self) -> Result<()> {
-        if self.is_unflushed.load(Ordering::Acquire) && !self.driver.flush_blocks {
+        if self.is_unflushed.load(Ordering::Acquire) && !self.driver.contains(Driver::FLUSH_BLOCKS)
+        {
             return self.flush();
         }
         Ok(())

@@ -5,6 +5,7 @@ use std::mem::ManuallyDrop;
 use std::ptr;
 use std::sync::Arc;
 
+use crate::driver::Driver;
 use crate::event::Event;
 use cl3::command_queue::enqueue_nd_range_kernel;
 use cl3::error_codes::{
@@ -279,7 +280,9 @@ impl<'k, 'a> Launch<'k, 'a> {
         let is_foreign = self.is_foreign(memory.object().context());
         self.push(Value::handle(memory.handle(), kind, is_foreign));
         // quirk: RUSTICL-13
-        if self.kernel.driver.keeps_arguments && memory.flags().contains(MemFlags::USE_HOST_PTR) {
+        if self.kernel.driver.contains(Driver::KEEPS_ARGUMENTS)
+            && memory.flags().contains(MemFlags::USE_HOST_PTR)
+        {
             self.in_host_memory.push(memory.handle());
         }
         self.accesses.push(object::all_bytes(memory, access));
@@ -405,7 +408,7 @@ impl Kernel {
     // quirk: RUSTICL-11
     #[inline]
     fn forget_buffers(&mut self, args: &[Value]) {
-        if !self.driver.keeps_arguments {
+        if !self.driver.contains(Driver::KEEPS_ARGUMENTS) {
             return;
         }
         for ((arg, parameter), index) in args.iter().zip(&self.parameters).zip(0..) {

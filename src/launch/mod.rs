@@ -101,7 +101,7 @@ const LONGEST_NAME: usize = 249;
 fn create_kernel(program: cl_program, name: &str, driver: Driver) -> Result<KernelRef> {
     const CALL: &str = "clCreateKernel";
     // quirk: POCL-19
-    if driver.aborts_on_long_names && name.len() > LONGEST_NAME {
+    if driver.contains(Driver::ABORTS_ON_LONG_NAMES) && name.len() > LONGEST_NAME {
         let reason = format!("the driver crashes on names of more than {LONGEST_NAME} bytes");
         return Err(Error::refused(CALL, CL_INVALID_KERNEL_NAME, reason));
     }

@@ -1,6 +1,7 @@
 //! Where memory objects are: moving them before they are needed (OpenCL 3.0, 5.5.3;
 //! `pyopencl.enqueue_migrate_mem_objects`).
 
+use crate::driver::Driver;
 use crate::event::Event;
 use cl3::command_queue as cl;
 use cl3::error_codes::CL_INVALID_VALUE;
@@ -77,7 +78,7 @@ pub fn enqueue_migrate_mem_objects<'q>(
     let handles = objects.iter().map(|object| object.as_handle());
     let accesses: SmallVec<[_; 4]> =
         handles.clone().map(|handle| whole_of(handle, access)).collect();
-    let confuses_regions = order.queue.state().driver().confuses_regions;
+    let confuses_regions = order.queue.state().driver().contains(Driver::CONFUSES_REGIONS);
     let (raw, flags) = driver_view(handles, flags, confuses_regions);
     enqueue(CALL, &order, &accesses, |(queue, events, list)| {
         // SAFETY: the handles are alive and of one context, and the driver keeps the objects until

@@ -12,6 +12,7 @@ use cl3::types::{CL_NON_BLOCKING, cl_mem};
 use super::Buffer;
 use super::handle::BufferRef;
 use crate::create::create;
+use crate::driver::Driver;
 use crate::error::Result;
 use crate::memory::mapping::{Mappable, Mapping, access, check_mode, map_methods};
 use crate::memory::range::checked_elements;
@@ -87,7 +88,7 @@ fn place<'a>(
     bytes: &Range<usize>,
 ) -> (Cow<'a, BufferRef>, Range<usize>) {
     let reference = buffer.reference();
-    match reference.is_sub_buffer() && queue.state().driver().confuses_regions {
+    match reference.is_sub_buffer() && queue.state().driver().contains(Driver::CONFUSES_REGIONS) {
         true => (Cow::Owned(reference.to_whole()), buffer.in_whole(bytes)),
         false => (Cow::Borrowed(reference), bytes.clone()),
     }

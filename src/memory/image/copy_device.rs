@@ -3,6 +3,7 @@
 use std::ops::{Range, RangeFull};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::driver::Driver;
 use crate::event::Event;
 use crate::live::Live;
 use cl3::command_queue as cl;
@@ -126,7 +127,7 @@ impl CopyTo<&Buffer> for &Image {
         }
         let offset = dst.offset() + range.start;
         // quirk: RUSTICL-6
-        if offset > 0 && order.queue.state().driver().misplaces_pixels {
+        if offset > 0 && order.queue.state().driver().contains(Driver::MISPLACES_PIXELS) {
             let (temporary, copied) = to_temporary(order, src, &pixels)?;
             let bytes = bytes_from_to(0..range.len(), range.start);
             return CopyTo::copy(&order.queue.after(&copied), dst, &temporary, bytes);

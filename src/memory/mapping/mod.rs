@@ -24,6 +24,7 @@ use cl3::command_queue as cl;
 use cl3::error_codes::{CL_INVALID_VALUE, CL_MAP_FAILURE};
 use cl3::types::cl_mem;
 
+use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::event::{Event, Outcome};
 use crate::memory::command::AccessedRange;
@@ -113,7 +114,7 @@ impl<K: Mappable> Mapping<K> {
         let AccessedRange { tracker, range, access, context } = accessed;
         let prepared = wait_for.map(|list| list.prepare(K::MAP, *context));
         let mut wait_list = prepared.transpose()?.unwrap_or_default();
-        let by_address = queue.state().driver().finds_maps_by_address;
+        let by_address = queue.state().driver().contains(Driver::FINDS_MAPS_BY_ADDRESS);
         let (id, predecessors) = tracker.begin_map(K::MAP, range, *access, by_address)?;
         let awaited = awaited(queue, &predecessors, wait_for.is_none());
         let awaited = awaited.inspect_err(|_| tracker.remove_map(id))?;
@@ -229,7 +230,7 @@ impl<K: Mappable> Drop for Mapping<K> {
     fn drop(&mut self) {
         let Some(id) = self.id else { return };
         if self.event.outcome() == Some(Outcome::Failed)
-            && !self.queue().driver().unmaps_failed_maps
+            && !self.queue().driver().contains(Driver::UNMAPS_FAILED_MAPS)
         {
             return self.memory.tracker().remove_map(id);
         }

@@ -15,6 +15,7 @@ use super::host::HostCommand;
 use super::host_memory::DriverOwned;
 use super::host_memory::sealed::Stable;
 use super::host_ptr::HostPtr;
+use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::event::{Event, Status};
 use crate::memory::command::{check_not_failed, enqueue};
@@ -170,7 +171,11 @@ impl Task {
     /// Wakes the task if the command has ended, or if the driver cannot tell. Returns whether it did.
     fn wake(&self) -> bool {
         // quirk: OCLGRIND-2
-        if self.event.queue_state().is_some_and(|queue| queue.driver().flush_blocks) {
+        if self
+            .event
+            .queue_state()
+            .is_some_and(|queue| queue.driver().contains(Driver::FLUSH_BLOCKS))
+        {
             let _ = self.event.wait_until_ended();
         }
         let has_ended = self.event.status().map_or(true, Status::has_ended);
