@@ -97,6 +97,9 @@ enum Origin {
     Context(Arc<MemContext>),
 }
 
+/// Whether a command of this process is known to have failed.
+pub(crate) static HAVE_FAILED: AtomicBool = AtomicBool::new(false);
+
 const PENDING: u8 = 0;
 const COMPLETE: u8 = Outcome::Complete as u8;
 const FAILED: u8 = Outcome::Failed as u8;
@@ -335,7 +338,7 @@ impl Event {
         let callbacks = self.0.callbacks.lock();
         let have_run = callbacks.iter().all(|callback| Arc::strong_count(callback) == 1);
         let outcome = self.known_outcome().or_else(|| have_run.then(|| self.ask())?);
-        outcome.inspect(|it| self.0.outcome.store(*it as u8, Ordering::Release)).is_some()
+        outcome.inspect(|outcome| self.is_known(*outcome)).is_some()
     }
 
     /// Asks the driver for the end of the command.
@@ -354,8 +357,15 @@ impl Event {
         }
     }
 
-    fn has_ended(&self, outcome: Outcome) {
+    fn is_known(&self, outcome: Outcome) {
         self.0.outcome.store(outcome as u8, Ordering::Release);
+        if outcome == Outcome::Failed {
+            HAVE_FAILED.store(true, Ordering::Release);
+        }
+    }
+
+    fn has_ended(&self, outcome: Outcome) {
+        self.is_known(outcome);
         if outcome == Outcome::Failed {
             self.0.call_back();
         }

@@ -58,7 +58,7 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::dropped_queues::DroppedQueues;
 use crate::error::{Error, Result};
-use crate::event::{Event, Outcome};
+use crate::event::{Event, HAVE_FAILED, Outcome};
 use crate::memory::range::overlap;
 use crate::queue::CommandQueue;
 use crate::queue_state::QueueState;
@@ -79,6 +79,11 @@ impl TrackedEvent for Event {
     #[inline]
     fn known_outcome(&self) -> Option<Outcome> {
         self.known_outcome()
+    }
+
+    #[inline]
+    fn have_failed() -> bool {
+        HAVE_FAILED.load(Ordering::Acquire)
     }
 }
 

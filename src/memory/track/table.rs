@@ -13,6 +13,9 @@ use crate::memory::range::overlap;
 pub(super) trait TrackedEvent: Clone {
     /// Returns the end of the command as far as it is known without a call of the driver.
     fn known_outcome(&self) -> Option<Outcome>;
+
+    /// Returns whether a command of the process is known to have failed.
+    fn have_failed() -> bool;
 }
 
 /// Bytes that a command, a map or the host uses.
@@ -112,6 +115,10 @@ pub(super) struct Table<E> {
     /// The commands, in the order in which they began.
     commands: VecDeque<Command<E>>,
     maps: BTreeMap<MapId, Map<E>>,
+    /// The first bytes of the maps, by their numbers.
+    order: BTreeMap<u64, usize>,
+    /// Whether a map of these bytes may be closed without a failed command.
+    has_poisoned: bool,
     /// The most bytes that a map has had since there were none, or 1.
     longest: usize,
     /// The position of the command, and the id of the map, that the next look begins with.
@@ -125,8 +132,17 @@ pub(super) struct Table<E> {
 
 impl<E> Default for Table<E> {
     fn default() -> Self {
-        let (commands, maps, next_look) = (VecDeque::new(), BTreeMap::new(), (0, MapId::default()));
-        Self { commands, maps, longest: 1, next_look, last_id: 0, reap_at: REAP_AT, waiting: 0 }
+        Self {
+            commands: VecDeque::new(),
+            maps: BTreeMap::new(),
+            order: BTreeMap::new(),
+            has_poisoned: false,
+            longest: 1,
+            next_look: (0, MapId::default()),
+            last_id: 0,
+            reap_at: REAP_AT,
+            waiting: 0,
+        }
     }
 }
 
@@ -149,6 +165,25 @@ impl<E: TrackedEvent> Map<E> {
                 _ => Some(Outcome::Complete),
             },
         }
+    }
+
+    /// Returns whether bytes are mapped and not about to be unmapped, or an unmap has failed.
+    fn is_closed(&self) -> bool {
+        match self.state {
+            MapState::Unmapping { .. } => self.end() == Some(Outcome::Failed),
+            MapState::Mapped | MapState::Poisoned => true,
+        }
+    }
+
+    /// Returns whether the map writes all bytes of this use and is being unmapped, as far as is known. A use before it that
+    /// conflicts with this one conflicts with the map, too, which waits for it.
+    fn is_after_all(&self, used: &Use) -> bool {
+        let MapState::Unmapping { mapped, unmapped } = &self.state else { return false };
+        self.used.access == Access::Write
+            && self.used.range.start <= used.range.start
+            && used.range.end <= self.used.range.end
+            && unmapped.known_outcome().is_none()
+            && mapped.known_outcome() != Some(Outcome::Failed)
     }
 
     /// Returns the events of the unmap and of the map, if the unmap has been submitted. In this order
@@ -307,7 +342,9 @@ impl<E: TrackedEvent> Table<E> {
             }
             end == Some(Outcome::Complete)
         };
-        self.maps.extract_if(ids, has_ended).for_each(drop);
+        for (id, _) in self.maps.extract_if(ids, has_ended) {
+            self.order.remove(&id.1);
+        }
     }
 
     /// Returns the ids that maps of these bytes may have.
@@ -315,43 +352,53 @@ impl<E: TrackedEvent> Table<E> {
         ((range.start + 1).saturating_sub(self.longest), 0)..(range.end, 0)
     }
 
-    /// Returns the maps that conflict with this use and their numbers, in the order in which they began.
-    fn conflicts(&self, used: &Use) -> Few<(u64, &Map<E>)> {
-        let maps = self.maps.range(self.ids_on(&used.range)).map(|(id, map)| (id.1, map));
-        let mut maps: Few<_> = maps.filter(|(_, map)| map.used.conflicts(used)).collect();
+    /// Returns the maps that conflict with this use, with their numbers and in the order in which they began, without those
+    /// before the last one that is after all others, whose number is returned, too, or else 0.
+    fn conflicts(&self, used: &Use) -> (u64, Few<(u64, &Map<E>)>) {
+        let mut maps = Few::new();
+        for (number, start) in self.order.iter().rev().take(4) {
+            let map = &self.maps[&(*start, *number)];
+            if map.used.conflicts(used) {
+                maps.push((*number, map));
+            }
+            if map.is_after_all(used) {
+                maps.reverse();
+                return (*number, maps);
+            }
+        }
+        maps.clear();
+        maps.extend(self.on_bytes(used).map(|(id, map)| (id.1, map)));
         maps.sort_unstable_by_key(|(number, _)| *number);
-        maps
+        let Some(first) = maps.iter().rposition(|(_, map)| map.is_after_all(used)) else {
+            return (0, maps);
+        };
+        maps.drain(..first);
+        (maps[0].0, maps)
     }
 
-    /// Returns the position of the last map that writes all bytes of this use and is being unmapped as far as is
-    /// known. A use before it that conflicts with this one conflicts with that map, too, which waits for it.
-    fn first_map(maps: &[(u64, &Map<E>)], used: &Use) -> Option<usize> {
-        let is_after_all = |(_, map): &(u64, &Map<E>)| {
-            let MapState::Unmapping { mapped, unmapped } = &map.state else { return false };
-            map.used.access == Access::Write
-                && map.used.range.start <= used.range.start
-                && used.range.end <= map.used.range.end
-                && unmapped.known_outcome().is_none()
-                && mapped.known_outcome() != Some(Outcome::Failed)
-        };
-        maps.iter().rposition(is_after_all)
+    /// Returns the maps that conflict with this use.
+    fn on_bytes(&self, used: &Use) -> impl Iterator<Item = (&MapId, &Map<E>)> {
+        self.maps.range(self.ids_on(&used.range)).filter(|(_, map)| map.used.conflicts(used))
     }
 
     fn check_maps(&mut self, used: &Use, asked: bool) -> Result<(), Conflict<E>> {
-        let maps = self.conflicts(used);
-        let first = Self::first_map(&maps, used).unwrap_or(0);
+        // A map that is closed may be before one that is after all others.
+        if (self.has_poisoned || E::have_failed())
+            && let Some((_, map)) = self.on_bytes(used).find(|(_, map)| map.is_closed())
+        {
+            return Err(map.in_use());
+        }
         let (mut unknown, mut ended) = (Few::new(), Few::new());
-        for (position, (number, map)) in maps.iter().enumerate() {
-            match (map.end(), &map.state) {
-                (Some(Outcome::Complete), _) => ended.push((map.used.range.start, *number)),
-                (None, MapState::Unmapping { .. }) => {
+        for (number, map) in self.conflicts(used).1 {
+            match map.end() {
+                Some(Outcome::Complete) => ended.push((map.used.range.start, number)),
+                _ if map.is_closed() => return Err(map.in_use()),
+                _ => {
                     let events = map.events().filter(|event| event.known_outcome().is_none());
-                    unknown.extend(events.filter(|_| position >= first).cloned());
+                    unknown.extend(events.cloned());
                 }
-                _ => return Err(map.in_use()),
             }
         }
-        drop(maps);
         ended.iter().for_each(|id| self.remove_map(*id));
         if asked || unknown.is_empty() { Ok(()) } else { Err(Conflict::Ask(unknown)) }
     }
@@ -364,6 +411,7 @@ impl<E: TrackedEvent> Table<E> {
         self.longest = longest.max(used.range.len());
         let (id, used) = ((used.range.start, self.new_id()), used.clone());
         self.maps.insert(id, Map { used, state: MapState::Mapped });
+        self.order.insert(id.1, id.0);
         Ok(id)
     }
 
@@ -377,9 +425,7 @@ impl<E: TrackedEvent> Table<E> {
     /// Returns the events of the commands and unmaps that conflict with this use by the map `id` and are not
     /// known to have ended, without those that a later map of all of its bytes waits for.
     pub fn predecessors(&self, id: MapId, used: &Use) -> Result<Few<E>, Conflict<E>> {
-        let maps = self.conflicts(used);
-        let first = Self::first_map(&maps, used);
-        let first_id = first.map_or(0, |first| maps[first].0);
+        let (first_id, maps) = self.conflicts(used);
         let mut predecessors = Few::new();
         let commands = self.commands.range(self.commands.partition_point(|it| it.id < first_id)..);
         for command in commands.filter(|command| command.used.conflicts(used)) {
@@ -393,12 +439,12 @@ impl<E: TrackedEvent> Table<E> {
                 CommandState::Submitted(_) | CommandState::Submitting => {}
             }
         }
-        for (number, map) in &maps[first.unwrap_or(0)..] {
+        for (number, map) in maps {
             // The first one stays although another thread may learn its end meanwhile: its unmap stands for what comes
             // before it.
             match (map.end(), &map.state) {
-                _ if *number == id.1 => {}
-                (Some(Outcome::Complete), _) if *number != first_id => {}
+                _ if number == id.1 => {}
+                (Some(Outcome::Complete), _) if number != first_id => {}
                 (Some(Outcome::Complete) | None, MapState::Unmapping { unmapped, .. }) => {
                     predecessors.push(unmapped.clone());
                 }
@@ -411,6 +457,7 @@ impl<E: TrackedEvent> Table<E> {
     /// Removes a map that the driver did not take, or an access of the host that has ended.
     pub fn remove_map(&mut self, id: MapId) {
         self.maps.remove(&id);
+        self.order.remove(&id.1);
     }
 
     /// Records that the driver unmaps a map, with the events of the map and of the unmap. Returns
@@ -429,6 +476,7 @@ impl<E: TrackedEvent> Table<E> {
     pub fn poison(&mut self, id: MapId) {
         if let Some(map) = self.maps.get_mut(&id) {
             map.state = MapState::Poisoned;
+            self.has_poisoned = true;
         }
     }
 

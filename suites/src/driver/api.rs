@@ -1,6 +1,8 @@
 //! The C functions of the driver, called as they are. cl3 adds an event to each command, asks for the
 //! size of an answer itself, and begins with an error code of its own.
 
+use std::cell::Cell;
+
 use clmatrix::cl3::error_codes::{CL_SUCCESS, error_text};
 use clmatrix::cl3::types::cl_int;
 use clmatrix::cl3::{OpenClRuntime, load_library};
@@ -71,13 +73,35 @@ pub fn code_name(code: cl_int) -> &'static str {
     if code == UNWRITTEN { "no error code" } else { error_text(code) }
 }
 
+thread_local! {
+    /// The setting of the calls of this thread.
+    static SETTING: Cell<&'static str> = const { Cell::new("") };
+}
+
+/// The setting of the calls of a thread, which the messages of those that fail have, until it is dropped.
+pub struct In(());
+
+impl In {
+    pub fn setting(text: &'static str) -> Self {
+        SETTING.set(text);
+        Self(())
+    }
+}
+
+impl Drop for In {
+    fn drop(&mut self) {
+        SETTING.set("");
+    }
+}
+
 /// Panics unless a call with valid arguments has succeeded.
 #[track_caller]
 pub fn succeeds(function: &str, code: cl_int) {
+    let (name, setting) = (code_name(code), SETTING.get());
+    let blank = if setting.is_empty() { "" } else { " " };
     assert!(
         code == CL_SUCCESS,
-        "{function}: the driver returned {} for a valid call",
-        code_name(code)
+        "{function}{blank}{setting}: the driver returned {name} for a valid call"
     );
 }
 

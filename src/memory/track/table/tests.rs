@@ -9,6 +9,11 @@ use super::*;
 #[derive(Clone, Debug, Default)]
 struct Fake(Rc<Cell<Option<Outcome>>>);
 
+thread_local! {
+    /// Whether an event of this test has failed.
+    static HAVE_FAILED: Cell<bool> = const { Cell::new(false) };
+}
+
 impl Fake {
     fn completes(&self) {
         self.0.set(Some(Outcome::Complete));
@@ -16,6 +21,7 @@ impl Fake {
 
     fn fails(&self) {
         self.0.set(Some(Outcome::Failed));
+        HAVE_FAILED.set(true);
     }
 
     fn is(&self, other: &Self) -> bool {
@@ -26,6 +32,10 @@ impl Fake {
 impl TrackedEvent for Fake {
     fn known_outcome(&self) -> Option<Outcome> {
         self.0.get()
+    }
+
+    fn have_failed() -> bool {
+        HAVE_FAILED.get()
     }
 }
 
@@ -303,6 +313,10 @@ impl TrackedEvent for FailsMeanwhile {
         let left = self.0.get().checked_sub(1)?;
         self.0.set(left.max(1));
         (left == 0).then_some(Outcome::Failed)
+    }
+
+    fn have_failed() -> bool {
+        true
     }
 }
 

@@ -33,7 +33,7 @@ fn check_none(set: &[Callback], findings: &Findings) {
 
 per_kind! {
     fn callbacks_set_before_the_end_are_called(bench, kind) {
-        let (findings, of) = (Findings::default(), kind.function());
+        let (findings, of) = (Findings::default(), &format!("{}, which waits", kind.function()));
         let (mut operands, event, gate) = gated(&bench, kind, bench.queue);
         let mut all = set(&bench, of, event.raw(), &STATUSES[..3]);
         let later = set(&bench, of, event.raw(), &STATUSES[..2]);
@@ -68,11 +68,12 @@ fn callbacks_set_after_the_end_are_called(bench: Bench, #[case] statuses: &[Name
         kind.prepare(&mut operands, bench.queue);
         let event = kind.enqueue(&mut operands, Call::on(bench.queue));
         kind.finish(&mut operands, bench.queue);
-        all.extend(set(&bench, kind.function(), event.raw(), statuses));
+        let of = format!("{}, which has ended", kind.function());
+        all.extend(set(&bench, &of, event.raw(), statuses));
     }
     let gate = Gate::closed(bench.context);
     gate.open();
-    all.extend(set(&bench, "a user event", gate.raw(), statuses));
+    all.extend(set(&bench, "a user event, which has ended", gate.raw(), statuses));
     Callback::check_all(&all, &findings);
 }
 
@@ -83,7 +84,7 @@ fn callbacks_set_after_the_end_are_called(bench: Bench, #[case] statuses: &[Name
 #[clmatrix_harness::test]
 fn a_callback_of_a_user_event_is_called(bench: Bench, #[case] statuses: &[Named<cl_int>]) {
     let (findings, gate) = (Findings::default(), Gate::closed(bench.context));
-    let set = set(&bench, "a user event", gate.raw(), statuses);
+    let set = set(&bench, "a user event, which is open", gate.raw(), statuses);
     if statuses[0].value < CL_SUBMITTED {
         check_none(&set, &findings);
     }

@@ -8,6 +8,7 @@ use clmatrix::cl3::device::*;
 use clmatrix::{CommandQueue, Context, Partition};
 use clmatrix_harness::skip;
 
+use super::api::In;
 use super::prelude::*;
 use crate::support::on_device::{OnDevice, on_device};
 use crate::support::parts::parts;
@@ -83,6 +84,7 @@ fn around(kind: Kind) -> [[Kind; 2]; 2] {
 /// Enqueues pairs of commands, of which the first one waits for a gate, and checks that the second one waits for it.
 fn check(bench: &Bench, setting: &Setting, pairs: Vec<[Kind; 2]>) {
     bench.requires_queues(setting.properties);
+    let _setting = In::setting(setting.text);
     let mut stage = Stage::new(bench);
     for kinds in pairs {
         let mut work = Work::new(bench, &kinds);
