@@ -6,6 +6,7 @@ use std::ptr;
 
 use bytemuck::Pod;
 use clmatrix::Device;
+use clmatrix::cl3::command_queue::CL_QUEUE_PROPERTIES;
 use clmatrix::cl3::device::*;
 use clmatrix::cl3::memory::*;
 use clmatrix::cl3::program::CL_PROGRAM_BUILD_LOG;
@@ -161,9 +162,14 @@ impl Bench {
         device: cl_device_id,
         properties: cl_command_queue_properties,
     ) -> Object {
-        // SAFETY: context and device are valid; the call creates a reference.
+        let list = [u64::from(CL_QUEUE_PROPERTIES), properties, 0];
+        // SAFETY: context and device are valid; each call creates a reference.
         unsafe {
-            let raw = created!(clCreateCommandQueue(self.context, device, properties));
+            let raw = if self.is(2, 0) && properties != 0 {
+                created!(clCreateCommandQueueWithProperties(self.context, device, list.as_ptr()))
+            } else {
+                created!(clCreateCommandQueue(self.context, device, properties))
+            };
             Object::new(Class::Queue, raw)
         }
     }

@@ -1,5 +1,6 @@
 //! All kinds of commands, and the calls that enqueue them.
 
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr;
 
@@ -205,6 +206,35 @@ impl Operands {
     }
 }
 
+/// The arrays that a call gets. The caller may use their memory again when the call has returned (5.10).
+#[derive(Clone, Copy)]
+struct Arrays {
+    origin: [usize; 3],
+    rectangle: [usize; 3],
+    pixels: [usize; 3],
+    global: [usize; 1],
+    fill: [u8; 4],
+    colour: [u32; 4],
+    memory: [*mut c_void; 1],
+    pointers: [*const c_void; 1],
+}
+
+thread_local! {
+    static ARRAYS: Cell<Arrays> = const { Cell::new(SPOILED) };
+}
+
+/// Other valid arrays.
+const SPOILED: Arrays = Arrays {
+    origin: [1, 1, 0],
+    rectangle: [1; 3],
+    pixels: [1; 3],
+    global: [1],
+    fill: [0x5a; 4],
+    colour: [0x5a; 4],
+    memory: [ptr::null_mut()],
+    pointers: [ptr::null()],
+};
+
 /// Where and when a command runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
@@ -236,7 +266,7 @@ impl Kind {
     #[track_caller]
     pub fn enqueue(self, operands: &mut Operands, call: Call<'_>) -> Object {
         let mut event = ptr::null_mut();
-        self.succeeds(self.code(operands, call, &raw mut event));
+        self.succeeds(operands, call, &raw mut event);
         assert!(
             !event.is_null(),
             "{}: the driver returned CL_SUCCESS, and no event",
@@ -270,12 +300,15 @@ impl Kind {
     /// Enqueues the command without an event. Panics if the driver refuses the call.
     #[track_caller]
     pub fn enqueue_without_event(self, operands: &mut Operands, call: Call<'_>) {
-        self.succeeds(self.code(operands, call, ptr::null_mut()));
+        self.succeeds(operands, call, ptr::null_mut());
     }
 
     #[track_caller]
-    fn succeeds(self, code: cl_int) {
-        super::api::succeeds(self.function(), code);
+    fn succeeds(self, operands: &mut Operands, call: Call<'_>, event: *mut cl_event) {
+        let function = self.function();
+        super::api::succeeds(function, self.code(operands, call, event));
+        let has_pointer = self.unmap().is_none() || !operands.mapped.is_null();
+        assert!(has_pointer, "{function}: the driver returned CL_SUCCESS, and null");
     }
 
     /// Enqueues the command, and returns the code of the call.
@@ -286,16 +319,39 @@ impl Kind {
         let Operands { buffers: [from, to], images: [image, other], svm: [svm, to_svm], .. } =
             *operands;
         let [read, written] = operands.host;
-        let origin = [0_usize; 3];
-        let (zero, rows, pixels) = (origin.as_ptr(), RECTANGLE.as_ptr(), SHAPE.as_ptr());
+        let (rectangle, pixels, global) = (RECTANGLE, SHAPE, [SIZE]);
+        let (fill, colour) = (FILL, FILL.map(u32::from));
+        let (memory, pointers) = ([from], [svm.cast_const()]);
+        ARRAYS.set(Arrays {
+            origin: [0; 3],
+            rectangle,
+            pixels,
+            global,
+            fill,
+            colour,
+            memory,
+            pointers,
+        });
+        let arrays = ARRAYS.with(Cell::as_ptr);
+        // SAFETY: the arrays of the thread live as long as it does.
+        let (zero, rows, pixels, global, fill, colour, memory, pointers) = unsafe {
+            (
+                (&raw const (*arrays).origin).cast(),
+                (&raw const (*arrays).rectangle).cast(),
+                (&raw const (*arrays).pixels).cast(),
+                (&raw const (*arrays).global).cast(),
+                (&raw const (*arrays).fill).cast(),
+                (&raw const (*arrays).colour).cast(),
+                (&raw const (*arrays).memory).cast(),
+                (&raw const (*arrays).pointers).cast(),
+            )
+        };
         let flags = CL_MAP_READ | CL_MAP_WRITE;
-        let fill = FILL.as_ptr().cast();
-        let colour = FILL.map(u32::from);
         let (mut code, mut pitches) = (super::api::UNWRITTEN, [0_usize; 2]);
         let [row, slice] = pitches.each_mut().map(ptr::from_mut);
         // SAFETY: all operands are valid and have `SIZE` bytes; they live until their commands have ended, which
         // the tests wait for.
-        unsafe {
+        let code = unsafe {
             match self {
                 Self::ReadBuffer => cl!(clEnqueueReadBuffer(
                     queue, from, blocking, 0, SIZE, written, n, list, event
@@ -360,21 +416,13 @@ impl Kind {
                         let value = ptr::from_ref(buffer).cast();
                         ok!(clSetKernelArg(kernel, index as u32, size_of::<usize>(), value));
                     }
-                    let (null, global) = (ptr::null(), [SIZE]);
+                    let null = ptr::null();
                     cl!(clEnqueueNDRangeKernel(
-                        queue,
-                        kernel,
-                        1,
-                        null,
-                        global.as_ptr(),
-                        null,
-                        n,
-                        list,
-                        event
+                        queue, kernel, 1, null, global, null, n, list, event
                     ))
                 }
                 Self::Migrate => {
-                    cl!(clEnqueueMigrateMemObjects(queue, 1, &raw const from, 0, n, list, event))
+                    cl!(clEnqueueMigrateMemObjects(queue, 1, memory, 0, n, list, event))
                 }
                 Self::Marker => cl!(clEnqueueMarkerWithWaitList(queue, n, list, event)),
                 Self::Barrier => cl!(clEnqueueBarrierWithWaitList(queue, n, list, event)),
@@ -393,16 +441,9 @@ impl Kind {
                 Self::BufferToImage => cl!(clEnqueueCopyBufferToImage(
                     queue, from, other, 0, zero, pixels, n, list, event
                 )),
-                Self::FillImage => cl!(clEnqueueFillImage(
-                    queue,
-                    other,
-                    colour.as_ptr().cast(),
-                    zero,
-                    pixels,
-                    n,
-                    list,
-                    event
-                )),
+                Self::FillImage => {
+                    cl!(clEnqueueFillImage(queue, other, colour, zero, pixels, n, list, event))
+                }
                 Self::SvmCopy => {
                     cl!(clEnqueueSVMMemcpy(queue, blocking, to_svm, svm, SIZE, n, list, event))
                 }
@@ -430,19 +471,12 @@ impl Kind {
                     ))
                 }
                 Self::SvmMigrate => {
-                    let pointers = [svm.cast_const()];
-                    cl!(clEnqueueSVMMigrateMem(
-                        queue,
-                        1,
-                        pointers.as_ptr(),
-                        ptr::null(),
-                        0,
-                        n,
-                        list,
-                        event
-                    ))
+                    let none = ptr::null();
+                    cl!(clEnqueueSVMMigrateMem(queue, 1, pointers, none, 0, n, list, event))
                 }
             }
-        }
+        };
+        ARRAYS.set(SPOILED);
+        code
     }
 }

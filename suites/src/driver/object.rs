@@ -100,7 +100,10 @@ impl Gate {
     pub fn open(&self) {
         if !self.is_open.swap(true, SeqCst) {
             // SAFETY: the user event has no status yet.
-            unsafe { ok!(clSetUserEventStatus(self.raw(), 0)) };
+            let code = unsafe { cl!(clSetUserEventStatus(self.raw(), 0)) };
+            if !std::thread::panicking() {
+                succeeds("clSetUserEventStatus", code);
+            }
         }
     }
 
@@ -125,6 +128,15 @@ unsafe impl Sync for Object {}
 impl Drop for Gate {
     fn drop(&mut self) {
         self.open();
+    }
+}
+
+/// Opens a gate when it is dropped, before threads end that wait for commands behind it.
+pub struct Opening<'a>(pub &'a Gate);
+
+impl Drop for Opening<'_> {
+    fn drop(&mut self) {
+        self.0.open();
     }
 }
 

@@ -6,7 +6,9 @@ use super::*;
 
 /// A kernel for images of the type IMAGE. `class` is 0 for floating-point numbers, and 1 and 2 for integers.
 const SOURCE: &str = "
+#ifdef cl_khr_3d_image_writes
 #pragma OPENCL EXTENSION cl_khr_3d_image_writes : enable
+#endif
 constant sampler_t how = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
 kernel void move(global uint4 *words, int class, read_only IMAGE image, write_only TARGET to) {
     int4 p = (int4)(get_global_id(0), get_global_id(1), get_global_id(2), 0);
@@ -43,15 +45,22 @@ pub fn run(
     bench.contents_of(buffer.raw(), words.len())
 }
 
-/// Reports the first component that kernels do not read from these pixels.
-fn check_read(findings: &Findings, kind: Kind<'_>, pixels: &[u8], found: &[[u32; 4]]) {
+/// Reports the first component that kernels do not read from these pixels, of those with channels or without.
+fn check_read(
+    findings: &Findings,
+    kind: Kind<'_>,
+    (pixels, has_channels): (&[u8], bool),
+    found: &[[u32; 4]],
+) {
     let format = kind.format;
     let pixels = pixels.chunks_exact(format.size()).zip(found);
     for (at, (pixel, words)) in kind.of_type.whole().pixels().zip(pixels) {
-        for component in format.components() {
+        for component in 0..4 {
             let found = format.of_word(words[component]);
-            let wanted = format.code(pixel, component).map_or(0.0, |code| format.value(code));
-            if !format.reads(found, wanted) {
+            let without = if component == 3 { 1.0 } else { 0.0 };
+            let code = format.code(pixel, component);
+            let wanted = code.map_or(without, |code| format.value(code));
+            if code.is_some() == has_channels && !format.reads(found, wanted) {
                 let name = COMPONENTS[component];
                 let rule = format_args!(
                     "{name} of pixel {at:?} with the bytes {pixel:x?} is {wanted} (OpenCL C 6.15.15.7, 8.3)"
@@ -62,12 +71,18 @@ fn check_read(findings: &Findings, kind: Kind<'_>, pixels: &[u8], found: &[[u32;
     }
 }
 
-/// Lets a kernel read and write images of formats.
-fn check(bench: &Bench, of_type: Type, is_tested: fn(&Format) -> bool) {
-    let (findings, whole) = (Findings::default(), of_type.whole());
-    let writes = of_type != Type::ThreeD || writes_3d(bench);
-    let to_type = if writes { of_type } else { Type::TwoD };
-    let source = format!(
+/// The class of a format for the kernel.
+fn class(format: Format) -> i32 {
+    match format.class {
+        Class::Signed => 1,
+        Class::Unsigned => 2,
+        _ => 0,
+    }
+}
+
+/// The source for images of this type, and for those that it writes.
+fn source(of_type: Type, to_type: Type, writes: bool) -> String {
+    format!(
         "#define IMAGE image{}_t\n#define TARGET image{}_t\n#define AT {}\n#define SAMPLER {}\n\
          #define WRITES {}\n{SOURCE}",
         of_type.row().1,
@@ -75,8 +90,15 @@ fn check(bench: &Bench, of_type: Type, is_tested: fn(&Format) -> bool) {
         of_type.coordinates(),
         if of_type == Type::OfBuffer { "" } else { "how," },
         u8::from(writes)
-    );
-    let kernel = bench.new_kernel(&bench.build(&source, ""), "move");
+    )
+}
+
+/// Lets a kernel read and write images of formats.
+fn check(bench: &Bench, of_type: Type, is_tested: fn(&Format) -> bool) {
+    let (findings, whole) = (Findings::default(), of_type.whole());
+    let writes = of_type != Type::ThreeD || writes_3d(bench);
+    let to_type = if writes { of_type } else { Type::TwoD };
+    let kernel = bench.new_kernel(&bench.build(&source(of_type, to_type, writes), ""), "move");
     let all: &[Colours] = match of_type {
         Type::TwoD => &[Colours::Inside, Colours::Beyond, Colours::Huge],
         _ => &[Colours::Inside],
@@ -87,22 +109,42 @@ fn check(bench: &Bench, of_type: Type, is_tested: fn(&Format) -> bool) {
         let image = kind.with(CL_MEM_READ_ONLY, &pixels);
         let target = Kind { of_type: to_type, ..kind };
         let target = target.with(CL_MEM_WRITE_ONLY, &target.pattern(1));
-        let class = match format.class {
-            Class::Signed => 1_i32,
-            Class::Unsigned => 2,
-            _ => 0,
-        };
-        let arguments: [&[u8]; 3] = [&class.to_ne_bytes(), &image.argument(), &target.argument()];
+        let arguments: [&[u8]; 3] =
+            [&class(format).to_ne_bytes(), &image.argument(), &target.argument()];
         for colours in all.iter().map(|colours| colours.of(format)) {
             let colour = |at: [usize; 3]| colours[at.iter().sum::<usize>() % 2];
             let words: Vec<_> = whole.pixels().map(|at| format.words(colour(at))).collect();
             let words = run(bench, &kernel, &words, &arguments, whole.size);
-            check_read(&findings, kind, &pixels, &words);
+            check_read(&findings, kind, (&pixels, true), &words);
             if writes {
                 let call = format!("write_image to {kind}");
                 check_pixels((&findings, &call), (&target, 0.6), &pixels, |at| Some(colour(at)));
             }
         }
+    }
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn components_without_a_channel_are_0_or_1(bench: Bench) {
+    let (findings, of_type) = (Findings::default(), Type::TwoD);
+    let kernel = bench.new_kernel(&bench.build(&source(of_type, of_type, false), ""), "move");
+    let target = Kind::usual(&bench, of_type, CL_UNSIGNED_INT8);
+    let target = target.with(CL_MEM_WRITE_ONLY, &target.pattern(1));
+    for kind in kinds(&bench, of_type, CL_MEM_READ_ONLY) {
+        let pixels = kind.pattern(1);
+        let image = kind.with(CL_MEM_READ_ONLY, &pixels);
+        let words = vec![[7; 4]; of_type.whole().pixels().count()];
+        let image = image.argument();
+        let class = class(kind.format).to_ne_bytes();
+        let words = run(
+            &bench,
+            &kernel,
+            &words,
+            &[&class, &image, &target.argument()],
+            of_type.whole().size,
+        );
+        check_read(&findings, kind, (&pixels, false), &words);
     }
 }
 

@@ -4,6 +4,7 @@
 use clmatrix::cl3::types::cl_map_flags;
 
 use super::*;
+use crate::driver::events::finish;
 use crate::driver::memory::model::{MAP_FLAGS, start, touch};
 
 /// Pitches of rows with room for two more pixels, and of slices with room for one more row; layers of a 1D array have
@@ -24,8 +25,14 @@ fn images_take_host_memory_with_gaps(
     #[values(Type::OneD, Type::OneDArray, Type::TwoD, Type::TwoDArray, Type::ThreeD)] of_type: Type,
 ) {
     let (findings, kind) = (Findings::default(), Kind::usual(&bench, of_type, CL_UNSIGNED_INT8));
-    let (pixels, pitches) = (kind.pattern(1), with_gaps(kind));
-    for flags in &of_type.memory()[2..] {
+    let (pixels, gaps) = (kind.pattern(1), with_gaps(kind));
+    // Without a pitch of slices, these have no gaps.
+    let ways: &[_] = match of_type {
+        Type::TwoDArray | Type::ThreeD => &[gaps, [gaps[0], 0]],
+        _ => &[gaps],
+    };
+    let memory = of_type.memory()[2..].iter();
+    for (flags, pitches) in memory.flat_map(|flags| ways.iter().map(move |way| (flags, *way))) {
         let call = format!("clCreateImage({}, {kind}, pitches {pitches:?})", flags.name);
         match kind.create(flags.value, pitches, &pixels) {
             Ok(image) => {
@@ -44,7 +51,8 @@ per_type! {
         let [pixels, before] = [1, 100].map(|seed| kind.pattern(seed));
         for (region, flags, pitches) in of_type.memory().iter().flat_map(|flags| {
             let (whole, part, gaps) = (of_type.whole(), of_type.part(), with_gaps(kind));
-            [(whole, flags, gaps), (part, flags, gaps), (part, flags, [0; 2])]
+            let rows = if gaps[1] == 0 || of_type == Type::OneDArray { gaps } else { [gaps[0], 0] };
+            [gaps, rows, [0; 2]].map(|pitches| (part, flags, pitches)).into_iter().chain([(whole, flags, gaps)])
         }) {
             let image = kind.with(flags.value, &before);
             let (mut spread, mut wanted) = (kind.spread(&pixels, region, pitches), before.clone());
@@ -75,13 +83,17 @@ fn check_map(
     let Image { kind, object, host } = image;
     let (queue, raw, flag) = (kind.bench.queue, object.raw(), flags.value);
     let (at, size, mut code) = (region.origin.as_ptr(), region.size.as_ptr(), UNWRITTEN);
+    let blocks = u32::from(region.origin == [0; 3]);
     let (list, event, to, [mut row, mut slice]) =
         (ptr::null(), ptr::null_mut(), &raw mut code, [7; 2]);
     let (r, s) = (&raw mut row, &raw mut slice);
-    // SAFETY: the region is within the image, and the call blocks.
-    let pointer =
-        unsafe { cl!(clEnqueueMapImage(queue, raw, 1, flag, at, size, r, s, 0, list, event, to)) };
+    // SAFETY: the region is within the image.
+    let pointer = unsafe {
+        cl!(clEnqueueMapImage(queue, raw, blocks, flag, at, size, r, s, 0, list, event, to))
+    };
     succeeds("clEnqueueMapImage", code);
+    assert!(!pointer.is_null(), "clEnqueueMapImage returned null and CL_SUCCESS");
+    finish(queue);
     let inside = start(kind.inside(region));
     let wanted = if host.is_null() { pointer } else { host.wrapping_byte_add(inside) };
     let rule = format_args!("the map is in the host memory, at {wanted:?} (5.3.6)");

@@ -81,6 +81,14 @@ fn a_part_keeps_its_buffer(bench: Bench, #[case] create: Create) {
     end[0].check_none("of the buffer, which is in use", &findings);
     whole.release();
     end[0].check_none("of the buffer before its last part is released", &findings);
+    let (queue, raw, pattern) = (bench.queue, part.raw(), FILL.as_ptr().cast());
+    if Subject::Memory(raw).value::<u32>(named!(CL_MEM_TYPE)) == CL_MEM_OBJECT_BUFFER {
+        // SAFETY: the part has `SIZE` bytes.
+        unsafe { enqueued!(clEnqueueFillBuffer(queue, raw, pattern, 4, 0, SIZE)) };
+        let (found, rule) = (bench.contents_of::<u8>(raw, SIZE), "the part has its bytes (5.2.1)");
+        let is_filled = found.chunks(4).all(|bytes| bytes == FILL);
+        findings.check(is_filled, call, rule, format_args!("{found:x?} after a fill"));
+    }
     part.release();
     Callback::check_all(&end, &findings);
 }
@@ -102,6 +110,8 @@ fn a_kernel_does_not_keep_its_arguments(bench: Bench) {
 #[case::buffer(Class::Memory)]
 #[case::queue(Class::Queue)]
 #[case::user_event(Class::Event)]
+#[case::sampler(Class::Sampler)]
+#[case::program(Class::Program)]
 #[clmatrix_harness::test(own_worker)]
 fn an_object_keeps_its_context(bench: Bench, #[case] class: Class) {
     let (findings, device, null) = (Findings::default(), bench.device, ptr::null_mut());
@@ -111,6 +121,14 @@ fn an_object_keeps_its_context(bench: Bench, #[case] class: Class) {
         let object = match class {
             Class::Memory => created!(clCreateBuffer(raw, 0, SIZE, null)),
             Class::Queue => created!(clCreateCommandQueue(raw, device, 0)),
+            Class::Sampler => {
+                bench.requires(Kind::FillImage);
+                created!(clCreateSampler(raw, 0, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST))
+            }
+            Class::Program => {
+                let (mut text, length) = (SOURCE.as_ptr().cast(), SOURCE.len());
+                created!(clCreateProgramWithSource(raw, 1, &raw mut text, &raw const length))
+            }
             _ => created!(clCreateUserEvent(raw)),
         };
         (Object::new(Class::Context, raw), Object::new(class, object))

@@ -150,6 +150,9 @@ impl<'a> Target<'a> {
                 if let (Some(map), Some(memory)) = (map, &under) {
                     memory.unmap(map).expect("an unmap");
                 }
+                if let (Some(memory), true) = (&under, flags & CL_MEM_COPY_HOST_PTR != 0) {
+                    memory.put(&bytes(2, size));
+                }
                 (Place::Object(buffer), name)
             }
             Svm(Named { name, value: flags }) => {
@@ -317,6 +320,9 @@ impl<'a> Target<'a> {
         let (bench, size) = (self.bench, expected.len());
         // SAFETY: the queue is valid.
         unsafe { ok!(clFinish(bench.queue)) };
+        if let (Some(under), true) = (&self.under, self.has(CL_MEM_COPY_HOST_PTR)) {
+            under.compare(&bytes(2, self.size()))?;
+        }
         if let Place::Object(whole) = &self.views[0].0 {
             let (from, copy) = (whole.raw(), bench.new_buffer(CL_MEM_READ_WRITE, size));
             let (queue, to) = (bench.queue, copy.raw());

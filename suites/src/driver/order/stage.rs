@@ -6,16 +6,17 @@ use std::time::{Duration, Instant};
 use clmatrix::cl3::event::*;
 
 use super::*;
-use crate::driver::events::{finish, status, status_name};
+use crate::driver::events::{finish, status, status_name, wait};
+use crate::driver::object::Opening;
 
 /// How long a command gets to run too early.
 pub const A_MOMENT: Duration = Duration::from_millis(10);
 
-/// Waits up to 5 s until `condition` holds, and returns whether it does.
+/// Waits up to 20 s until `condition` holds, and returns whether it does.
 pub fn eventually(mut condition: impl FnMut() -> bool) -> bool {
     let start = Instant::now();
     while !condition() {
-        if start.elapsed() > Duration::from_secs(5) {
+        if start.elapsed() > Duration::from_secs(20) {
             return false;
         }
         thread::sleep(Duration::from_micros(100));
@@ -106,6 +107,8 @@ impl<'a> Stage<'a> {
                 // Oclgrind's clFlush returns when the gate is open (OCLGRIND-2).
                 queues.into_iter().for_each(|queue| flush(queue as *mut c_void));
             });
+            // Also if a query is refused.
+            let opening = Opening(&self.gate);
             thread::sleep(A_MOMENT);
             for held in &mut self.held {
                 held.has_ended(&self.findings);
@@ -113,7 +116,7 @@ impl<'a> Stage<'a> {
                 let answer = format!("it is {} while a user event holds all", status_name(*last));
                 self.findings.check(*last >= CL_SUBMITTED, &call, &rule, answer);
             }
-            self.gate.open();
+            drop(opening);
         });
         self.end();
     }
@@ -136,11 +139,16 @@ impl<'a> Stage<'a> {
         self.gate.open();
         let left = |held: &mut Held| usize::from(!held.has_ended(findings));
         eventually(|| held.iter_mut().map(left).sum::<usize>() == 0);
-        for Held { call, rule, work, last, .. } in held {
+        for Held { call, rule, event, work, last, .. } in held {
             let ends = "it ends after what it waits for has ended (3.2)";
-            findings.check(*last <= CL_COMPLETE, &call, ends, "it has not ended within 5 s");
+            findings.check(*last <= CL_COMPLETE, &call, ends, "it has not ended within 20 s");
             for work in work.iter_mut().filter(|_| *last <= CL_COMPLETE) {
+                // A status alone does not make the bytes visible (5.11).
+                wait(event);
                 work.check((findings, call, rule));
+                let found = status(event.raw());
+                let stays = "a command that has ended stays CL_COMPLETE (5.11)";
+                findings.check(found == CL_COMPLETE, &call, stays, status_name(found));
             }
         }
     }
