@@ -139,13 +139,24 @@ impl Bench {
         self.new_queue_on(self.device, properties)
     }
 
-    /// Creates a queue of one of the devices of the context, which the bench finishes and releases.
+    /// Creates a queue of one of the devices of the context, by the function of OpenCL 2.0 if it has properties, which
+    /// the bench finishes and releases.
     pub fn new_queue_on(
         &self,
         device: cl_device_id,
         properties: cl_command_queue_properties,
     ) -> *mut c_void {
-        let queue = self.own_queue(device, properties);
+        let (context, list) = (self.context, [u64::from(CL_QUEUE_PROPERTIES), properties, 0]);
+        let queue = if self.is(2, 0) && properties != 0 {
+            // SAFETY: context and device are valid; the call creates a reference.
+            unsafe {
+                let list = list.as_ptr();
+                let raw = created!(clCreateCommandQueueWithProperties(context, device, list));
+                Object::new(Class::Queue, raw)
+            }
+        } else {
+            self.own_queue(device, properties)
+        };
         let raw = queue.raw();
         self.queues.borrow_mut().push(queue);
         raw
@@ -162,14 +173,9 @@ impl Bench {
         device: cl_device_id,
         properties: cl_command_queue_properties,
     ) -> Object {
-        let list = [u64::from(CL_QUEUE_PROPERTIES), properties, 0];
-        // SAFETY: context and device are valid; each call creates a reference.
+        // SAFETY: context and device are valid; the call creates a reference.
         unsafe {
-            let raw = if self.is(2, 0) && properties != 0 {
-                created!(clCreateCommandQueueWithProperties(self.context, device, list.as_ptr()))
-            } else {
-                created!(clCreateCommandQueue(self.context, device, properties))
-            };
+            let raw = created!(clCreateCommandQueue(self.context, device, properties));
             Object::new(Class::Queue, raw)
         }
     }

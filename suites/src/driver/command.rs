@@ -33,9 +33,10 @@ pub enum Needs {
     SvmMigration,
 }
 
-/// Declares the kinds of commands, each with its needs, the name of its function and its command type.
+/// Declares the kinds of commands, each with the name of its cases, its needs, whether the call has a blocking flag, the
+/// name of its function and its command type; and `per_kind!`.
 macro_rules! kinds {
-    ($($kind:ident $needs:ident $function:literal $command_type:ident;)*) => {
+    ($d:tt $($case:ident $kind:ident $needs:ident $blocks:literal $function:literal $type:ident;)*) => {
         /// The kinds of commands, one for each clEnqueue function of OpenCL 1.2 to 2.1 that needs no kind of kernel.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Kind {
@@ -56,7 +57,7 @@ macro_rules! kinds {
             /// The command type of the event (OpenCL 3.0 API, 5.11, table of clGetEventInfo).
             pub fn command_type(self) -> Named<cl_command_type> {
                 match self {
-                    $(Self::$kind => named!($command_type),)*
+                    $(Self::$kind => named!($type),)*
                 }
             }
 
@@ -66,120 +67,81 @@ macro_rules! kinds {
                     $(Self::$kind => Needs::$needs,)*
                 }
             }
+
+            /// Returns whether the call has a blocking flag.
+            pub fn has_blocking_flag(self) -> bool {
+                match self {
+                    $(Self::$kind => $blocks,)*
+                }
+            }
         }
+
+        /// Declares a test of one kind of command: a case for each kind, which devices that lack it skip.
+        macro_rules! per_kind {
+            ($d(#[$d attribute:meta])* fn $d name:ident($d bench:ident, $d kind:ident) $d body:block) => {
+                $d(#[$d attribute])*
+                #[rstest::rstest]
+                $(#[case::$case($crate::driver::command::Kind::$kind)])*
+                #[clmatrix_harness::test]
+                fn $d name($d bench: Bench, #[case] $d kind: $crate::driver::command::Kind) {
+                    $d bench.requires($d kind);
+                    $d body
+                }
+            };
+        }
+
+        pub(crate) use per_kind;
     };
 }
 
-kinds! {
-    ReadBuffer Nothing "clEnqueueReadBuffer" CL_COMMAND_READ_BUFFER;
-    WriteBuffer Nothing "clEnqueueWriteBuffer" CL_COMMAND_WRITE_BUFFER;
-    ReadRect Nothing "clEnqueueReadBufferRect" CL_COMMAND_READ_BUFFER_RECT;
-    WriteRect Nothing "clEnqueueWriteBufferRect" CL_COMMAND_WRITE_BUFFER_RECT;
-    CopyBuffer Nothing "clEnqueueCopyBuffer" CL_COMMAND_COPY_BUFFER;
-    CopyRect Nothing "clEnqueueCopyBufferRect" CL_COMMAND_COPY_BUFFER_RECT;
-    FillBuffer Nothing "clEnqueueFillBuffer" CL_COMMAND_FILL_BUFFER;
-    MapBuffer Nothing "clEnqueueMapBuffer" CL_COMMAND_MAP_BUFFER;
-    UnmapBuffer Nothing "clEnqueueUnmapMemObject(buffer)" CL_COMMAND_UNMAP_MEM_OBJECT;
-    Kernel Nothing "clEnqueueNDRangeKernel" CL_COMMAND_NDRANGE_KERNEL;
-    Migrate Nothing "clEnqueueMigrateMemObjects" CL_COMMAND_MIGRATE_MEM_OBJECTS;
-    Marker Nothing "clEnqueueMarkerWithWaitList" CL_COMMAND_MARKER;
-    Barrier Nothing "clEnqueueBarrierWithWaitList" CL_COMMAND_BARRIER;
-    ReadImage Images "clEnqueueReadImage" CL_COMMAND_READ_IMAGE;
-    WriteImage Images "clEnqueueWriteImage" CL_COMMAND_WRITE_IMAGE;
-    CopyImage Images "clEnqueueCopyImage" CL_COMMAND_COPY_IMAGE;
-    ImageToBuffer Images "clEnqueueCopyImageToBuffer" CL_COMMAND_COPY_IMAGE_TO_BUFFER;
-    BufferToImage Images "clEnqueueCopyBufferToImage" CL_COMMAND_COPY_BUFFER_TO_IMAGE;
-    FillImage Images "clEnqueueFillImage" CL_COMMAND_FILL_IMAGE;
-    MapImage Images "clEnqueueMapImage" CL_COMMAND_MAP_IMAGE;
-    UnmapImage Images "clEnqueueUnmapMemObject(image)" CL_COMMAND_UNMAP_MEM_OBJECT;
-    SvmCopy Svm "clEnqueueSVMMemcpy" CL_COMMAND_SVM_MEMCPY;
-    SvmFill Svm "clEnqueueSVMMemFill" CL_COMMAND_SVM_MEMFILL;
-    SvmMap Svm "clEnqueueSVMMap" CL_COMMAND_SVM_MAP;
-    SvmUnmap Svm "clEnqueueSVMUnmap" CL_COMMAND_SVM_UNMAP;
-    SvmFree Svm "clEnqueueSVMFree" CL_COMMAND_SVM_FREE;
-    SvmMigrate SvmMigration "clEnqueueSVMMigrateMem" CL_COMMAND_SVM_MIGRATE_MEM;
+kinds! { $
+    read_buffer ReadBuffer Nothing true "clEnqueueReadBuffer" CL_COMMAND_READ_BUFFER;
+    write_buffer WriteBuffer Nothing true "clEnqueueWriteBuffer" CL_COMMAND_WRITE_BUFFER;
+    read_rect ReadRect Nothing true "clEnqueueReadBufferRect" CL_COMMAND_READ_BUFFER_RECT;
+    write_rect WriteRect Nothing true "clEnqueueWriteBufferRect" CL_COMMAND_WRITE_BUFFER_RECT;
+    copy_buffer CopyBuffer Nothing false "clEnqueueCopyBuffer" CL_COMMAND_COPY_BUFFER;
+    copy_rect CopyRect Nothing false "clEnqueueCopyBufferRect" CL_COMMAND_COPY_BUFFER_RECT;
+    fill_buffer FillBuffer Nothing false "clEnqueueFillBuffer" CL_COMMAND_FILL_BUFFER;
+    map_buffer MapBuffer Nothing true "clEnqueueMapBuffer" CL_COMMAND_MAP_BUFFER;
+    unmap_buffer UnmapBuffer Nothing false "clEnqueueUnmapMemObject(buffer)" CL_COMMAND_UNMAP_MEM_OBJECT;
+    kernel Kernel Nothing false "clEnqueueNDRangeKernel" CL_COMMAND_NDRANGE_KERNEL;
+    migrate Migrate Nothing false "clEnqueueMigrateMemObjects" CL_COMMAND_MIGRATE_MEM_OBJECTS;
+    marker Marker Nothing false "clEnqueueMarkerWithWaitList" CL_COMMAND_MARKER;
+    barrier Barrier Nothing false "clEnqueueBarrierWithWaitList" CL_COMMAND_BARRIER;
+    read_image ReadImage Images true "clEnqueueReadImage" CL_COMMAND_READ_IMAGE;
+    write_image WriteImage Images true "clEnqueueWriteImage" CL_COMMAND_WRITE_IMAGE;
+    copy_image CopyImage Images false "clEnqueueCopyImage" CL_COMMAND_COPY_IMAGE;
+    image_to_buffer ImageToBuffer Images false "clEnqueueCopyImageToBuffer" CL_COMMAND_COPY_IMAGE_TO_BUFFER;
+    buffer_to_image BufferToImage Images false "clEnqueueCopyBufferToImage" CL_COMMAND_COPY_BUFFER_TO_IMAGE;
+    fill_image FillImage Images false "clEnqueueFillImage" CL_COMMAND_FILL_IMAGE;
+    map_image MapImage Images true "clEnqueueMapImage" CL_COMMAND_MAP_IMAGE;
+    unmap_image UnmapImage Images false "clEnqueueUnmapMemObject(image)" CL_COMMAND_UNMAP_MEM_OBJECT;
+    svm_copy SvmCopy Svm true "clEnqueueSVMMemcpy" CL_COMMAND_SVM_MEMCPY;
+    svm_fill SvmFill Svm false "clEnqueueSVMMemFill" CL_COMMAND_SVM_MEMFILL;
+    svm_map SvmMap Svm true "clEnqueueSVMMap" CL_COMMAND_SVM_MAP;
+    svm_unmap SvmUnmap Svm false "clEnqueueSVMUnmap" CL_COMMAND_SVM_UNMAP;
+    svm_free SvmFree Svm false "clEnqueueSVMFree" CL_COMMAND_SVM_FREE;
+    svm_migrate SvmMigrate SvmMigration false "clEnqueueSVMMigrateMem" CL_COMMAND_SVM_MIGRATE_MEM;
 }
 
-impl Kind {
-    /// Returns whether the call has a blocking flag.
-    pub fn has_blocking_flag(self) -> bool {
-        matches!(
-            self,
-            Self::ReadBuffer
-                | Self::WriteBuffer
-                | Self::ReadRect
-                | Self::WriteRect
-                | Self::MapBuffer
-                | Self::ReadImage
-                | Self::WriteImage
-                | Self::MapImage
-                | Self::SvmCopy
-                | Self::SvmMap
-        )
-    }
+/// The commands that begin maps, and those that end them.
+const MAPS: [[Kind; 2]; 3] = [
+    [Kind::MapBuffer, Kind::UnmapBuffer],
+    [Kind::MapImage, Kind::UnmapImage],
+    [Kind::SvmMap, Kind::SvmUnmap],
+];
 
+impl Kind {
     /// The command that begins the map that this one ends.
     pub fn map(self) -> Option<Self> {
-        match self {
-            Self::UnmapBuffer => Some(Self::MapBuffer),
-            Self::UnmapImage => Some(Self::MapImage),
-            Self::SvmUnmap => Some(Self::SvmMap),
-            _ => None,
-        }
+        MAPS.iter().find(|[_, unmap]| *unmap == self).map(|[map, _]| *map)
     }
 
     /// The command that ends the map that this one begins.
     pub fn unmap(self) -> Option<Self> {
-        match self {
-            Self::MapBuffer => Some(Self::UnmapBuffer),
-            Self::MapImage => Some(Self::UnmapImage),
-            Self::SvmMap => Some(Self::SvmUnmap),
-            _ => None,
-        }
+        MAPS.iter().find(|[map, _]| *map == self).map(|[_, unmap]| *unmap)
     }
 }
-
-/// Declares a test of one kind of command: a case for each kind, which devices that lack it skip.
-macro_rules! per_kind {
-    ($(#[$attribute:meta])* fn $name:ident($bench:ident, $kind:ident) $body:block) => {
-        $(#[$attribute])*
-        #[rstest::rstest]
-        #[case::read_buffer($crate::driver::command::Kind::ReadBuffer)]
-        #[case::write_buffer($crate::driver::command::Kind::WriteBuffer)]
-        #[case::read_rect($crate::driver::command::Kind::ReadRect)]
-        #[case::write_rect($crate::driver::command::Kind::WriteRect)]
-        #[case::copy_buffer($crate::driver::command::Kind::CopyBuffer)]
-        #[case::copy_rect($crate::driver::command::Kind::CopyRect)]
-        #[case::fill_buffer($crate::driver::command::Kind::FillBuffer)]
-        #[case::map_buffer($crate::driver::command::Kind::MapBuffer)]
-        #[case::unmap_buffer($crate::driver::command::Kind::UnmapBuffer)]
-        #[case::kernel($crate::driver::command::Kind::Kernel)]
-        #[case::migrate($crate::driver::command::Kind::Migrate)]
-        #[case::marker($crate::driver::command::Kind::Marker)]
-        #[case::barrier($crate::driver::command::Kind::Barrier)]
-        #[case::read_image($crate::driver::command::Kind::ReadImage)]
-        #[case::write_image($crate::driver::command::Kind::WriteImage)]
-        #[case::copy_image($crate::driver::command::Kind::CopyImage)]
-        #[case::image_to_buffer($crate::driver::command::Kind::ImageToBuffer)]
-        #[case::buffer_to_image($crate::driver::command::Kind::BufferToImage)]
-        #[case::fill_image($crate::driver::command::Kind::FillImage)]
-        #[case::map_image($crate::driver::command::Kind::MapImage)]
-        #[case::unmap_image($crate::driver::command::Kind::UnmapImage)]
-        #[case::svm_copy($crate::driver::command::Kind::SvmCopy)]
-        #[case::svm_fill($crate::driver::command::Kind::SvmFill)]
-        #[case::svm_map($crate::driver::command::Kind::SvmMap)]
-        #[case::svm_unmap($crate::driver::command::Kind::SvmUnmap)]
-        #[case::svm_free($crate::driver::command::Kind::SvmFree)]
-        #[case::svm_migrate($crate::driver::command::Kind::SvmMigrate)]
-        #[clmatrix_harness::test]
-        fn $name($bench: Bench, #[case] $kind: $crate::driver::command::Kind) {
-            $bench.requires($kind);
-            $body
-        }
-    };
-}
-
-pub(crate) use per_kind;
 
 /// The objects that commands use: each reads the first one of a kind and writes the second one, or uses the
 /// first one alone. All are valid and have [`SIZE`] bytes.
@@ -349,131 +311,80 @@ impl Kind {
         let flags = CL_MAP_READ | CL_MAP_WRITE;
         let (mut code, mut pitches) = (super::api::UNWRITTEN, [0_usize; 2]);
         let [row, slice] = pitches.each_mut().map(ptr::from_mut);
+        macro_rules! call {
+            ($function:ident($($argument:expr),*) $($code:expr)?) => {
+                cl!($function(queue, $($argument,)* n, list, event $(, $code)?))
+            };
+        }
         // SAFETY: all operands are valid and have `SIZE` bytes; they live until their commands have ended, which
         // the tests wait for.
         let code = unsafe {
             match self {
-                Self::ReadBuffer => cl!(clEnqueueReadBuffer(
-                    queue, from, blocking, 0, SIZE, written, n, list, event
+                Self::ReadBuffer => call!(clEnqueueReadBuffer(from, blocking, 0, SIZE, written)),
+                Self::WriteBuffer => call!(clEnqueueWriteBuffer(to, blocking, 0, SIZE, read)),
+                Self::ReadRect => call!(clEnqueueReadBufferRect(
+                    from, blocking, zero, zero, rows, 0, 0, 0, 0, written
                 )),
-                Self::WriteBuffer => {
-                    cl!(clEnqueueWriteBuffer(queue, to, blocking, 0, SIZE, read, n, list, event))
+                Self::WriteRect => call!(clEnqueueWriteBufferRect(
+                    to, blocking, zero, zero, rows, 0, 0, 0, 0, read
+                )),
+                Self::CopyBuffer => call!(clEnqueueCopyBuffer(from, to, 0, 0, SIZE)),
+                Self::CopyRect => {
+                    call!(clEnqueueCopyBufferRect(from, to, zero, zero, rows, 0, 0, 0, 0))
                 }
-                Self::ReadRect => cl!(clEnqueueReadBufferRect(
-                    queue, from, blocking, zero, zero, rows, 0, 0, 0, 0, written, n, list, event
-                )),
-                Self::WriteRect => cl!(clEnqueueWriteBufferRect(
-                    queue, to, blocking, zero, zero, rows, 0, 0, 0, 0, read, n, list, event
-                )),
-                Self::CopyBuffer => {
-                    cl!(clEnqueueCopyBuffer(queue, from, to, 0, 0, SIZE, n, list, event))
-                }
-                Self::CopyRect => cl!(clEnqueueCopyBufferRect(
-                    queue, from, to, zero, zero, rows, 0, 0, 0, 0, n, list, event
-                )),
-                Self::FillBuffer => {
-                    cl!(clEnqueueFillBuffer(queue, to, fill, 4, 0, SIZE, n, list, event))
-                }
+                Self::FillBuffer => call!(clEnqueueFillBuffer(to, fill, 4, 0, SIZE)),
                 Self::MapBuffer => {
-                    operands.mapped = cl!(clEnqueueMapBuffer(
-                        queue,
-                        from,
-                        blocking,
-                        flags,
-                        0,
-                        SIZE,
-                        n,
-                        list,
-                        event,
-                        &raw mut code
-                    ));
+                    operands.mapped =
+                        call!(clEnqueueMapBuffer(from, blocking, flags, 0, SIZE) &raw mut code);
                     code
                 }
                 Self::MapImage => {
-                    operands.mapped = cl!(clEnqueueMapImage(
-                        queue,
-                        image,
-                        blocking,
-                        flags,
-                        zero,
-                        pixels,
-                        row,
-                        slice,
-                        n,
-                        list,
-                        event,
-                        &raw mut code
-                    ));
+                    operands.mapped = call!(clEnqueueMapImage(
+                        image, blocking, flags, zero, pixels, row, slice
+                    ) &raw mut code);
                     code
                 }
-                Self::UnmapBuffer | Self::UnmapImage => {
-                    let object = if self == Self::UnmapBuffer { from } else { image };
-                    cl!(clEnqueueUnmapMemObject(queue, object, operands.mapped, n, list, event))
-                }
+                Self::UnmapBuffer => call!(clEnqueueUnmapMemObject(from, operands.mapped)),
+                Self::UnmapImage => call!(clEnqueueUnmapMemObject(image, operands.mapped)),
                 Self::Kernel => {
                     let kernel = operands.kernel;
                     for (index, buffer) in [from, to].iter().enumerate() {
                         let value = ptr::from_ref(buffer).cast();
                         ok!(clSetKernelArg(kernel, index as u32, size_of::<usize>(), value));
                     }
-                    let null = ptr::null();
-                    cl!(clEnqueueNDRangeKernel(
-                        queue, kernel, 1, null, global, null, n, list, event
-                    ))
+                    call!(clEnqueueNDRangeKernel(kernel, 1, ptr::null(), global, ptr::null()))
                 }
-                Self::Migrate => {
-                    cl!(clEnqueueMigrateMemObjects(queue, 1, memory, 0, n, list, event))
+                Self::Migrate => call!(clEnqueueMigrateMemObjects(1, memory, 0)),
+                Self::Marker => call!(clEnqueueMarkerWithWaitList()),
+                Self::Barrier => call!(clEnqueueBarrierWithWaitList()),
+                Self::ReadImage => {
+                    call!(clEnqueueReadImage(image, blocking, zero, pixels, 0, 0, written))
                 }
-                Self::Marker => cl!(clEnqueueMarkerWithWaitList(queue, n, list, event)),
-                Self::Barrier => cl!(clEnqueueBarrierWithWaitList(queue, n, list, event)),
-                Self::ReadImage => cl!(clEnqueueReadImage(
-                    queue, image, blocking, zero, pixels, 0, 0, written, n, list, event
-                )),
-                Self::WriteImage => cl!(clEnqueueWriteImage(
-                    queue, other, blocking, zero, pixels, 0, 0, read, n, list, event
-                )),
-                Self::CopyImage => {
-                    cl!(clEnqueueCopyImage(queue, image, other, zero, zero, pixels, n, list, event))
+                Self::WriteImage => {
+                    call!(clEnqueueWriteImage(other, blocking, zero, pixels, 0, 0, read))
                 }
-                Self::ImageToBuffer => cl!(clEnqueueCopyImageToBuffer(
-                    queue, image, to, zero, pixels, 0, n, list, event
-                )),
-                Self::BufferToImage => cl!(clEnqueueCopyBufferToImage(
-                    queue, from, other, 0, zero, pixels, n, list, event
-                )),
-                Self::FillImage => {
-                    cl!(clEnqueueFillImage(queue, other, colour, zero, pixels, n, list, event))
+                Self::CopyImage => call!(clEnqueueCopyImage(image, other, zero, zero, pixels)),
+                Self::ImageToBuffer => {
+                    call!(clEnqueueCopyImageToBuffer(image, to, zero, pixels, 0))
                 }
-                Self::SvmCopy => {
-                    cl!(clEnqueueSVMMemcpy(queue, blocking, to_svm, svm, SIZE, n, list, event))
+                Self::BufferToImage => {
+                    call!(clEnqueueCopyBufferToImage(from, other, 0, zero, pixels))
                 }
-                Self::SvmFill => {
-                    cl!(clEnqueueSVMMemFill(queue, to_svm, fill, 4, SIZE, n, list, event))
-                }
+                Self::FillImage => call!(clEnqueueFillImage(other, colour, zero, pixels)),
+                Self::SvmCopy => call!(clEnqueueSVMMemcpy(blocking, to_svm, svm, SIZE)),
+                Self::SvmFill => call!(clEnqueueSVMMemFill(to_svm, fill, 4, SIZE)),
                 Self::SvmMap => {
                     operands.mapped = svm;
-                    cl!(clEnqueueSVMMap(queue, blocking, flags, svm, SIZE, n, list, event))
+                    call!(clEnqueueSVMMap(blocking, flags, svm, SIZE))
                 }
-                Self::SvmUnmap => cl!(clEnqueueSVMUnmap(queue, svm, n, list, event)),
+                Self::SvmUnmap => call!(clEnqueueSVMUnmap(svm)),
                 Self::SvmFree => {
                     let memory = cl!(clSVMAlloc(operands.context, CL_MEM_READ_WRITE, SIZE, 0));
                     // PoCL 3.0 reads the array when the command runs: `lives` has a test of that.
-                    let pointers = Box::leak(Box::new([memory.cast_const()]));
-                    cl!(clEnqueueSVMFree(
-                        queue,
-                        1,
-                        pointers.as_ptr(),
-                        None,
-                        ptr::null_mut(),
-                        n,
-                        list,
-                        event
-                    ))
+                    let pointers = Box::leak(Box::new([memory.cast_const()])).as_ptr();
+                    call!(clEnqueueSVMFree(1, pointers, None, ptr::null_mut()))
                 }
-                Self::SvmMigrate => {
-                    let none = ptr::null();
-                    cl!(clEnqueueSVMMigrateMem(queue, 1, pointers, none, 0, n, list, event))
-                }
+                Self::SvmMigrate => call!(clEnqueueSVMMigrateMem(1, pointers, ptr::null(), 0)),
             }
         };
         ARRAYS.set(SPOILED);
