@@ -310,7 +310,9 @@ impl Kind {
         };
         let flags = CL_MAP_READ | CL_MAP_WRITE;
         let (mut code, mut pitches) = (super::api::UNWRITTEN, [0_usize; 2]);
-        let [row, slice] = pitches.each_mut().map(ptr::from_mut);
+        let [row_to, slice_to] = pitches.each_mut().map(ptr::from_mut);
+        // Pitches of zero are a matter of their own: `sizes` and `memory` have tests of those.
+        let (row, slice) = (RECTANGLE[0], RECTANGLE[0] * RECTANGLE[1]);
         macro_rules! call {
             ($function:ident($($argument:expr),*) $($code:expr)?) => {
                 cl!($function(queue, $($argument,)* n, list, event $(, $code)?))
@@ -323,14 +325,16 @@ impl Kind {
                 Self::ReadBuffer => call!(clEnqueueReadBuffer(from, blocking, 0, SIZE, written)),
                 Self::WriteBuffer => call!(clEnqueueWriteBuffer(to, blocking, 0, SIZE, read)),
                 Self::ReadRect => call!(clEnqueueReadBufferRect(
-                    from, blocking, zero, zero, rows, 0, 0, 0, 0, written
+                    from, blocking, zero, zero, rows, row, slice, row, slice, written
                 )),
                 Self::WriteRect => call!(clEnqueueWriteBufferRect(
-                    to, blocking, zero, zero, rows, 0, 0, 0, 0, read
+                    to, blocking, zero, zero, rows, row, slice, row, slice, read
                 )),
                 Self::CopyBuffer => call!(clEnqueueCopyBuffer(from, to, 0, 0, SIZE)),
                 Self::CopyRect => {
-                    call!(clEnqueueCopyBufferRect(from, to, zero, zero, rows, 0, 0, 0, 0))
+                    call!(clEnqueueCopyBufferRect(
+                        from, to, zero, zero, rows, row, slice, row, slice
+                    ))
                 }
                 Self::FillBuffer => call!(clEnqueueFillBuffer(to, fill, 4, 0, SIZE)),
                 Self::MapBuffer => {
@@ -340,7 +344,7 @@ impl Kind {
                 }
                 Self::MapImage => {
                     operands.mapped = call!(clEnqueueMapImage(
-                        image, blocking, flags, zero, pixels, row, slice
+                        image, blocking, flags, zero, pixels, row_to, slice_to
                     ) &raw mut code);
                     code
                 }
