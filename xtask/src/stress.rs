@@ -16,7 +16,7 @@ use crate::process;
 use crate::workspace::Workspace;
 
 /// The number of seeds of one run of the suite.
-const SEEDS: u64 = 4;
+const SEEDS: u64 = 2;
 
 /// The options of `cargo xtask stress`.
 #[derive(Args)]
