@@ -1,7 +1,7 @@
 //! Events: their status, callbacks and times (5.11, 5.14).
 
 mod callbacks;
-mod profiles;
+pub mod profiles;
 
 use std::thread;
 use std::time::{Duration, Instant};

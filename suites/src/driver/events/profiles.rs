@@ -21,7 +21,7 @@ static TIMES: [Named<u32>; 5] = [
 const HELD: u64 = 10_000_000;
 
 /// The names of the times that a device has.
-fn names(bench: &Bench) -> &'static [Named<u32>] {
+pub fn names(bench: &Bench) -> &'static [Named<u32>] {
     &TIMES[..if bench.is(2, 0) { 5 } else { 4 }]
 }
 

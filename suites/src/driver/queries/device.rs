@@ -96,6 +96,9 @@ fn a_device_has_its_values(bench: Bench, #[case] feature: &str, #[case] rows: &[
     }
 }
 
+/// No query of platforms.
+const NONE: Query = Named { name: "", value: 0 };
+
 /// The form of a text.
 type Form = (&'static str, fn(&str) -> bool);
 
@@ -133,9 +136,6 @@ fn a_device_and_its_platform_have_texts(
         Asked::new(Subject::Platform(platform), "the platform").read(of_platform, rule, holds);
     }
 }
-
-/// No query of platforms.
-const NONE: Query = Named { name: "", value: 0 };
 
 #[rstest]
 #[clmatrix_harness::test(requires(opencl = "3.0"))]

@@ -1,6 +1,7 @@
 //! Queries of events (5.11), queues (5.1) and contexts (4.4).
 
 use super::*;
+use crate::driver::events::profiles::names;
 
 per_kind! {
     fn an_event_tells_its_command(bench, kind) {
@@ -28,14 +29,7 @@ fn the_times_of_a_command_have_8_bytes(bench: Bench) {
     // SAFETY: the queue is valid.
     unsafe { ok!(clFinish(queue)) };
     let asked = Asked::new(Subject::Profile(event.raw()), "a fill that has ended");
-    let queries = [
-        named!(CL_PROFILING_COMMAND_QUEUED),
-        named!(CL_PROFILING_COMMAND_SUBMIT),
-        named!(CL_PROFILING_COMMAND_START),
-        named!(CL_PROFILING_COMMAND_END),
-        named!(CL_PROFILING_COMMAND_COMPLETE),
-    ];
-    for query in &queries[..if bench.is(2, 0) { 5 } else { 4 }] {
+    for query in names(&bench) {
         asked.number(*query, 8);
     }
 }

@@ -173,10 +173,12 @@ fn all_kernels_of_a_program_are_created(bench: Bench) {
     let rule = "num_kernels_ret is 2 each time, and two kernels in a list of 3 (5.9.1)";
     let holds = count == [2; 2] && kernels.map(|kernel| kernel.is_null()) == [false, false, true];
     findings.check(holds, call, rule, format!("{count:?}, {kernels:?}"));
-    let kernels = kernels.into_iter().filter(|kernel| !kernel.is_null());
+    let mut kernels: Vec<_> = kernels.into_iter().filter(|kernel| !kernel.is_null()).collect();
+    kernels.sort_unstable();
+    kernels.dedup();
     // SAFETY: the call has created the references.
     let own = |raw| unsafe { Object::new(Class::Kernel, raw) };
-    let kernels: Vec<_> = kernels.map(own).collect();
+    let kernels: Vec<_> = kernels.into_iter().map(own).collect();
     let name =
         |kernel: &Object| Subject::Kernel(kernel.raw()).text(named!(CL_KERNEL_FUNCTION_NAME));
     let mut names: Vec<_> = kernels.iter().map(name).collect();
