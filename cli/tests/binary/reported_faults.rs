@@ -52,7 +52,7 @@ const FAULTS: &[(&str, &[&str])] = &[
     ("order: queue of a sub-device", &["driver::order::a_wait_list_orders_two_sub_devices"]),
     ("events: callback after the end", &["driver::events::callbacks::callbacks_set_after_the_end_are_called"]),
     ("events: callback twice", &["driver::events::callbacks::callbacks_set_before_the_end_are_called"]),
-    ("events: status of a marker", &["driver::events::a_status_does_not_go_back"]),
+    ("events: status of a marker", &["driver::blocking::a_call_that_does_not_block_returns_at_once"]),
     ("events: type of a rectangle", &["driver::queries::objects::an_event_tells_its_command"]),
     ("events: times in a callback", &["driver::events::callbacks::a_command_has_ended_in_its_callback"]),
     ("events: times before the end", &["driver::events::profiles::a_command_has_no_times"]),

@@ -50,7 +50,8 @@ fn numbers(bench: &Bench) -> [Vec<Value>; 2] {
 fn kernels(bench: &Bench) -> Vec<Vec<Value>> {
     let most: usize = Subject::Device(bench.device).value(named!(CL_DEVICE_MAX_PARAMETER_SIZE));
     let words = most.min(4096) / 4 - 2;
-    let last = format!("w[64]:256:4 w[200]:800:4 w[{}]:{}:4", words - 1, 4 * words - 4);
+    let last = [64, 200, words - 1].into_iter().filter(|n| *n < words);
+    let last: Vec<_> = last.map(|n| format!("w[{n}]:{}:4", 4 * n)).collect();
     let mut small = vec![
         structure("uchar x[3];", 3, "x[0]:0:1 x[2]:2:1"),
         structure("uchar a; uint b; uchar c; ulong d;", 24, "b:4:4 c:8:1 d:16:8"),
@@ -58,10 +59,21 @@ fn kernels(bench: &Bench) -> Vec<Vec<Value>> {
         structure("uint w[75];", 300, "w[0]:0:4 w[63]:252:4 w[64]:256:4 w[74]:296:4"),
     ];
     small.extend((0..60).filter_map(|_| vectors("uint", 4, "@").pop()));
-    let large = structure(&format!("uint w[{words}];"), 4 * words, &last);
+    let large = structure(&format!("uint w[{words}];"), 4 * words, &last.join(" "));
     let members = "uchar a; struct { ushort b; uchar c; } n[2]; uchar d;";
     let nested = structure(members, 12, "a:0:1 n[0].c:4:1 n[1].b:6:2 d:10:1");
-    numbers(bench).into_iter().chain([small, vec![large], vec![nested]]).collect()
+    let all = numbers(bench).into_iter().chain([small, vec![large], vec![nested]]);
+    // A device of the embedded profile may have no more than 256 bytes.
+    let fitting = |mut values: Vec<Value>| {
+        let mut left = most - 8;
+        values.retain(|Value(_, size, _)| {
+            let fits = size.next_multiple_of(8) <= left;
+            left -= if fits { size.next_multiple_of(8) } else { 0 };
+            fits
+        });
+        values
+    };
+    all.map(fitting).collect()
 }
 
 /// The source of kernels `k0`, `k1`..., each of which writes all numbers of its arguments to a buffer.

@@ -1,6 +1,7 @@
 //! Callbacks of events (5.11, clSetEventCallback).
 
 use clmatrix::cl3::command_queue::CL_QUEUE_PROFILING_ENABLE;
+use clmatrix::cl3::error_codes::CL_OUT_OF_RESOURCES;
 
 use super::super::callback::{Callback, of_event};
 use super::*;
@@ -47,9 +48,6 @@ per_kind! {
             gate.open();
         });
         wait(&event);
-        let (found, call) = (status(event.raw()), format!("the status of {of}"));
-        let rule = "CL_COMPLETE after clWaitForEvents (5.11)";
-        findings.check(found == CL_COMPLETE, call, rule, status_name(found));
         kind.finish(&mut operands, bench.queue);
         all.extend(later);
         Callback::check_all(&all, &findings);
@@ -102,6 +100,30 @@ fn a_callback_of_a_released_event_is_called(bench: Bench) {
     gate.open();
     finish(bench.queue);
     Callback::check_all(&set, &findings);
+}
+
+/// A callback that keeps the sign of the status.
+extern "C" fn of_failure(event: cl_event, status: cl_int, user_data: *mut c_void) {
+    of_event(event, status.signum(), user_data);
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_callback_gets_the_failure_of_its_event(bench: Bench, #[values(false, true)] is_user: bool) {
+    let findings = Findings::default();
+    let (_operands, command, gate) = gated(&bench, Kind::FillBuffer, bench.queue);
+    let (event, of) =
+        if is_user { (gate.raw(), "a user event") } else { (command.raw(), "a fill behind one") };
+    let call = format!("clSetEventCallback(CL_COMPLETE) of {of}, which fails (status: its sign)");
+    let callback = Callback::new(call, "5.11", &[event as usize, -1_isize as usize]);
+    let data = callback.data();
+    // SAFETY: the event is valid, and the callback uses its arguments as numbers.
+    unsafe { ok!(clSetEventCallback(event, CL_COMPLETE, Some(of_failure), data)) };
+    gate.fail(CL_OUT_OF_RESOURCES);
+    let command = command.raw();
+    // SAFETY: the event is valid. The call may fail, as the command has.
+    _ = unsafe { cl!(clWaitForEvents(1, &raw const command)) };
+    Callback::check_all(&[callback], &findings);
 }
 
 /// A callback that asks for the status of its event.

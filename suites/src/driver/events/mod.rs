@@ -1,14 +1,13 @@
 //! Events: their status, callbacks and times (5.11, 5.14).
 
 mod callbacks;
-mod profiles;
+pub mod profiles;
 
 use std::thread;
 use std::time::{Duration, Instant};
 
 use clmatrix::cl3::event::*;
 
-use super::order::stage::Stage;
 use super::prelude::*;
 
 /// The statuses of commands that have not failed, in their order.
@@ -46,12 +45,4 @@ fn gated(bench: &Bench, kind: Kind, queue: cl_command_queue) -> (Operands, Objec
     let list = [gate.raw()];
     let event = kind.enqueue(&mut operands, Call::on(queue).after(&list));
     (operands, event, gate)
-}
-
-per_kind! {
-    fn a_status_does_not_go_back(bench, kind) {
-        let mut stage = Stage::new(&bench);
-        stage.hold(kind, &[stage.gate.raw()], "a user event in its wait list");
-        stage.play();
-    }
 }

@@ -1,6 +1,9 @@
 //! Queries of devices: least values, answers that other answers decide (4.2), and parts of devices (4.3).
 
+use std::ffi::CStr;
+
 use clmatrix::Partition;
+use clmatrix::cl3::platform::*;
 
 use super::*;
 use crate::support::on_device::{OnDevice, on_device};
@@ -14,6 +17,14 @@ macro_rules! rows {
     ($n:ident; $($rule:expr => $($size:literal $query:ident),+);+ $(;)?) => {
         &[$($((named!($query), $size, stringify!($rule), (|$n| $rule) as fn(u64) -> bool)),+),+]
     };
+}
+
+/// Skips the test unless the device has the least values that OpenCL names for the full profile.
+fn requires_least_values(device: Subject) {
+    let is_custom = device.value::<u64>(named!(CL_DEVICE_TYPE)) & CL_DEVICE_TYPE_CUSTOM != 0;
+    if is_custom || device.text(named!(CL_DEVICE_PROFILE)) != "FULL_PROFILE" {
+        skip!("the device is custom or of the embedded profile, with other least values");
+    }
 }
 
 /// Values of all devices, and of those with a feature. Without an extension or images, the numbers are 0.
@@ -34,19 +45,37 @@ macro_rules! rows {
 #[case::alignment("", rows![n; n >= 128 => 4 CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE])]
 #[case::printf("", rows![n; n >= 1 << 20 => 8 CL_DEVICE_PRINTF_BUFFER_SIZE])]
 #[case::enqueue("OpenCL 3.0", rows![n; n < 2 || n == 3 => 8 CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES])]
+#[case::caches("", rows![n;
+    n >= 3 => 4 CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS;
+    n >= 8 => 4 CL_DEVICE_MAX_CONSTANT_ARGS; n < 1 << 20 => 4 CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE;
+    n < 1 << 40 => 8 CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, 8 CL_DEVICE_PROFILING_TIMER_RESOLUTION,
+        4 CL_DEVICE_MAX_CLOCK_FREQUENCY, 4 CL_DEVICE_VENDOR_ID;
+    n == 1 => 4 CL_DEVICE_LINKER_AVAILABLE;
+    n <= 1 => 4 CL_DEVICE_ENDIAN_LITTLE, 4 CL_DEVICE_ERROR_CORRECTION_SUPPORT,
+        4 CL_DEVICE_PREFERRED_INTEROP_USER_SYNC])]
+#[case::vectors("", rows![n;
+    n >= 1 => 4 CL_DEVICE_PREFERRED_VECTOR_WIDTH_CHAR, 4 CL_DEVICE_PREFERRED_VECTOR_WIDTH_SHORT,
+        4 CL_DEVICE_PREFERRED_VECTOR_WIDTH_INT, 4 CL_DEVICE_PREFERRED_VECTOR_WIDTH_LONG,
+        4 CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT, 4 CL_DEVICE_NATIVE_VECTOR_WIDTH_CHAR,
+        4 CL_DEVICE_NATIVE_VECTOR_WIDTH_SHORT, 4 CL_DEVICE_NATIVE_VECTOR_WIDTH_INT,
+        4 CL_DEVICE_NATIVE_VECTOR_WIDTH_LONG, 4 CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT])]
 #[case::images("CL_DEVICE_IMAGE_SUPPORT", rows![n;
     n >= 8192 => 8 CL_DEVICE_IMAGE2D_MAX_WIDTH, 8 CL_DEVICE_IMAGE2D_MAX_HEIGHT;
-    n >= 2048 => 8 CL_DEVICE_IMAGE3D_MAX_DEPTH, 8 CL_DEVICE_IMAGE_MAX_ARRAY_SIZE;
+    n >= 2048 => 8 CL_DEVICE_IMAGE3D_MAX_WIDTH, 8 CL_DEVICE_IMAGE3D_MAX_HEIGHT,
+        8 CL_DEVICE_IMAGE3D_MAX_DEPTH, 8 CL_DEVICE_IMAGE_MAX_ARRAY_SIZE;
+    n >= 128 => 4 CL_DEVICE_MAX_READ_IMAGE_ARGS; n >= 8 => 4 CL_DEVICE_MAX_WRITE_IMAGE_ARGS;
     n >= 16 => 4 CL_DEVICE_MAX_SAMPLERS; n >= 1 << 16 => 8 CL_DEVICE_IMAGE_MAX_BUFFER_SIZE])]
 #[case::doubles("cl_khr_fp64", rows![n;
     !n & (CL_FP_FMA | CL_FP_INF_NAN | CL_FP_DENORM) == 0 => 8 CL_DEVICE_DOUBLE_FP_CONFIG;
     n >= 1 => 4 CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE, 4 CL_DEVICE_PREFERRED_VECTOR_WIDTH_DOUBLE])]
+#[case::halves("cl_khr_fp16", rows![n;
+    n >= 1 => 4 CL_DEVICE_NATIVE_VECTOR_WIDTH_HALF, 4 CL_DEVICE_PREFERRED_VECTOR_WIDTH_HALF;
+    n & CL_FP_ROUND_TO_ZERO != 0 || !n & (CL_FP_ROUND_TO_NEAREST | CL_FP_INF_NAN) == 0 =>
+        8 CL_DEVICE_HALF_FP_CONFIG])]
 #[clmatrix_harness::test]
 fn a_device_has_its_values(bench: Bench, #[case] feature: &str, #[case] rows: &[Row]) {
     let asked = Asked::new(Subject::Device(bench.device), "the device");
-    if asked.subject.text(named!(CL_DEVICE_PROFILE)) == "EMBEDDED_PROFILE" {
-        skip!("the least values are those of the full profile");
-    }
+    requires_least_values(asked.subject);
     let is_there = match feature {
         "" => true,
         "OpenCL 3.0" if !bench.is(3, 0) => skip!("the version lacks the query"),
@@ -54,7 +83,9 @@ fn a_device_has_its_values(bench: Bench, #[case] feature: &str, #[case] rows: &[
         "CL_DEVICE_IMAGE_SUPPORT" => bench.has_images,
         extension => asked.subject.text(named!(CL_DEVICE_EXTENSIONS)).contains(extension),
     };
-    for &(query, size, rule, holds) in rows {
+    // The extension alone has its last query.
+    let is_known = |query: Query| is_there || query.value != CL_DEVICE_HALF_FP_CONFIG;
+    for &(query, size, rule, holds) in rows.iter().filter(|row| is_known(row.0)) {
         let found = asked.number(query, size);
         let answer = format_args!("n is {found} = {found:#x}");
         if is_there {
@@ -65,10 +96,103 @@ fn a_device_has_its_values(bench: Bench, #[case] feature: &str, #[case] rows: &[
     }
 }
 
+/// No query of platforms.
+const NONE: Query = Named { name: "", value: 0 };
+
+/// The form of a text.
+type Form = (&'static str, fn(&str) -> bool);
+
+const ANY: Form = ("a text", |_| true);
+const PROFILE: Form = ("a profile", |text| ["FULL_PROFILE", "EMBEDDED_PROFILE"].contains(&text));
+const VERSION: Form = ("`OpenCL <n>.<m> ...`", |text| is_version(text, "OpenCL "));
+const OF_C: Form = ("`OpenCL C <n>.<m> ...`", |text| is_version(text, "OpenCL C "));
+
+fn is_version(text: &str, prefix: &str) -> bool {
+    let numbers = text.strip_prefix(prefix).and_then(|rest| rest.split_once(' '));
+    let numbers = numbers.and_then(|(numbers, _)| numbers.split_once('.'));
+    numbers.is_some_and(|(n, m)| [n, m].iter().all(|n| n.parse::<u8>().is_ok()))
+}
+
+#[rstest]
+#[case::name(named!(CL_DEVICE_NAME), named!(CL_PLATFORM_NAME), ANY)]
+#[case::vendor(named!(CL_DEVICE_VENDOR), named!(CL_PLATFORM_VENDOR), ANY)]
+#[case::version(named!(CL_DEVICE_VERSION), named!(CL_PLATFORM_VERSION), VERSION)]
+#[case::profile(named!(CL_DEVICE_PROFILE), named!(CL_PLATFORM_PROFILE), PROFILE)]
+#[case::extensions(named!(CL_DEVICE_EXTENSIONS), named!(CL_PLATFORM_EXTENSIONS), ANY)]
+#[case::driver_version(named!(CL_DRIVER_VERSION), NONE, ANY)]
+#[case::built_in_kernels(named!(CL_DEVICE_BUILT_IN_KERNELS), NONE, ANY)]
+#[case::version_of_c(named!(CL_DEVICE_OPENCL_C_VERSION), NONE, OF_C)]
+#[clmatrix_harness::test]
+fn a_device_and_its_platform_have_texts(
+    bench: Bench,
+    #[case] of_device: Query,
+    #[case] of_platform: Query,
+    #[case] (rule, holds): Form,
+) {
+    let device = Asked::new(Subject::Device(bench.device), "the device");
+    device.read(of_device, rule, holds);
+    if of_platform != NONE {
+        let platform = device.subject.handle(named!(CL_DEVICE_PLATFORM));
+        Asked::new(Subject::Platform(platform), "the platform").read(of_platform, rule, holds);
+    }
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(opencl = "3.0"))]
+fn extensions_have_versions(bench: Bench, #[values(false, true)] of_platform: bool) {
+    let device = Subject::Device(bench.device);
+    let platform = Subject::Platform(device.handle(named!(CL_DEVICE_PLATFORM)));
+    let (subject, all, versions) = if of_platform {
+        let versions = named!(CL_PLATFORM_EXTENSIONS_WITH_VERSION);
+        (platform, named!(CL_PLATFORM_EXTENSIONS), versions)
+    } else {
+        (device, named!(CL_DEVICE_EXTENSIONS), named!(CL_DEVICE_EXTENSIONS_WITH_VERSION))
+    };
+    let asked = Asked::new(subject, "the extensions");
+    let text = subject.text(all);
+    let mut names: Vec<_> = text.split_whitespace().collect();
+    names.sort_unstable();
+    let answer = asked.answer(versions).unwrap_or_default();
+    // A version of 4 bytes, and a name of 64.
+    let found = answer.chunks(68).map(|entry| CStr::from_bytes_until_nul(&entry[4..]));
+    let mut found: Vec<_> =
+        found.map(|name| name.unwrap_or_default().to_str().unwrap_or_default()).collect();
+    found.sort_unstable();
+    let has = |list: &[&str], name: &str| list.iter().filter(|other| **other == name).count() == 1;
+    let lacking: Vec<_> = names.iter().filter(|name| !has(&found, name)).collect();
+    let more: Vec<_> = found.iter().filter(|name| !has(&names, name)).collect();
+    let holds = answer.len().is_multiple_of(68) && lacking.is_empty() && more.is_empty();
+    let answer =
+        format!("{} bytes, which lack or repeat {lacking:?}, and have {more:?}", answer.len());
+    let rule = format!("each name of {} once, in 68 bytes with its version", all.name);
+    asked.expect(holds, versions, rule, answer);
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_device_is_one_of_its_platform(bench: Bench) {
+    let asked = Asked::new(Subject::Device(bench.device), "the device");
+    let query = named!(CL_DEVICE_PLATFORM);
+    asked.check(query, "a handle that is not null", |found: &[usize]| !found.contains(&0));
+    let (platform, mut count) = (asked.subject.handle(query), 0);
+    // SAFETY: the loader checks the platform; the list has as many places.
+    let devices = unsafe {
+        ok!(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, ptr::null_mut(), &raw mut count));
+        let mut devices = vec![ptr::null_mut(); count as usize];
+        let to = devices.as_mut_ptr();
+        ok!(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, to, ptr::null_mut()));
+        devices
+    };
+    let answer = format!("{platform:p}, which has {devices:x?}");
+    let rule = format!("a platform that has the device {:p} (4.2)", bench.device);
+    asked.expect(devices.contains(&bench.device), query, rule, answer);
+}
+
 #[rstest]
 #[clmatrix_harness::test]
 fn the_answers_of_a_device_agree(bench: Bench) {
     let asked = Asked::new(Subject::Device(bench.device), "the device");
+    requires_least_values(asked.subject);
     let dimensions = asked.number(named!(CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS), 4) as usize;
     let rule = format!("{dimensions} sizes, by CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS, none of them 0");
     let holds = |found: &[usize]| found.len() == dimensions && !found.contains(&0);
@@ -97,7 +221,7 @@ fn a_part_of_a_device_answers_as_it_was_made(on_device: OnDevice) {
     for part in parts(root, Partition::Equally(1)).expect("parts of one compute unit") {
         answers!(Asked::new(Subject::Device(part.as_raw()), "a part of a device");
             pointer CL_DEVICE_PARENT_DEVICE root.as_raw(), is CL_DEVICE_MAX_COMPUTE_UNITS 1_u32,
-            is CL_DEVICE_REFERENCE_COUNT 1_u32, pointer CL_DEVICE_PLATFORM platform,
+            pointer CL_DEVICE_PLATFORM platform,
             list CL_DEVICE_PARTITION_TYPE &[CL_DEVICE_PARTITION_EQUALLY, 1, 0]);
     }
 }

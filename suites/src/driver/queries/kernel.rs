@@ -3,7 +3,10 @@
 use super::*;
 
 const SOURCE: &str = "
-kernel void three(global int *to, int a, float b) { to[get_global_id(0)] = a + (int)b; }
+kernel void three(global int *to, int a, float b) { to[get_global_id(0)] = a + (int)b; }";
+
+/// A kernel for groups of 8, with local memory.
+const FIXED: &str = "
 kernel __attribute__((reqd_work_group_size(4, 2, 1)))
 void fixed(local int *x, local int *y, global int *to) {
     local int values[256];
@@ -15,6 +18,13 @@ void fixed(local int *x, local int *y, global int *to) {
 /// A kernel without arguments. NVIDIA's compiler refuses it with `-cl-kernel-arg-info`.
 const NO_ARGUMENTS: &str = "kernel void none(void) {}";
 
+/// Returns whether the device has room for [`FIXED`] and its arguments.
+fn takes_fixed(bench: &Bench) -> bool {
+    let device = Subject::Device(bench.device);
+    device.value::<usize>(named!(CL_DEVICE_MAX_WORK_GROUP_SIZE)) >= 8
+        && device.value::<u64>(named!(CL_DEVICE_LOCAL_MEM_SIZE)) >= 1 << 14
+}
+
 /// Each kernel with its arguments, its work-group size and its bytes of local memory.
 static KERNELS: [(&str, u32, [usize; 3], u64); 3] =
     [("none", 0, [0; 3], 0), ("three", 3, [0; 3], 0), ("fixed", 3, [4, 2, 1], 1024)];
@@ -22,9 +32,12 @@ static KERNELS: [(&str, u32, [usize; 3], u64); 3] =
 #[rstest]
 #[clmatrix_harness::test]
 fn a_kernel_answers_as_it_was_made(bench: Bench) {
-    let program = bench.build(&[SOURCE, NO_ARGUMENTS].concat(), "");
-    let most: usize = Subject::Device(bench.device).value(named!(CL_DEVICE_MAX_WORK_GROUP_SIZE));
-    for (name, arguments, fixed, local) in KERNELS {
+    let count = if takes_fixed(&bench) { 3 } else { 2 };
+    let program = bench.build(&[SOURCE, NO_ARGUMENTS, FIXED][..count].concat(), "");
+    let device = Subject::Device(bench.device);
+    let most: usize = device.value(named!(CL_DEVICE_MAX_WORK_GROUP_SIZE));
+    let most_local: u64 = device.value(named!(CL_DEVICE_LOCAL_MEM_SIZE));
+    for (name, arguments, fixed, local) in KERNELS.into_iter().take(count) {
         let kernel = bench.new_kernel(&program, name);
         let called = format!("kernel `{name}`");
         answers!(Asked::new(Subject::Kernel(kernel.raw()), &*called);
@@ -35,7 +48,8 @@ fn a_kernel_answers_as_it_was_made(bench: Bench) {
         let least = fixed.iter().product::<usize>().max(1);
         within(&asked, named!(CL_KERNEL_WORK_GROUP_SIZE), least, most);
         within(&asked, named!(CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE), 1, most);
-        within(&asked, named!(CL_KERNEL_LOCAL_MEM_SIZE), local, local + 1024);
+        within(&asked, named!(CL_KERNEL_LOCAL_MEM_SIZE), local, most_local);
+        asked.number(named!(CL_KERNEL_PRIVATE_MEM_SIZE), 8);
     }
 }
 
@@ -52,7 +66,10 @@ fn within<T: Number + PartialOrd>(asked: &Asked, query: Query, least: T, most: T
 #[case::null_device(named!(CL_KERNEL_WORK_GROUP_SIZE))]
 #[clmatrix_harness::test]
 fn a_kernel_tells(bench: Bench, #[case] query: Query) {
-    let kernel = bench.new_kernel(&bench.build(SOURCE, "-cl-kernel-arg-info"), "fixed");
+    if !takes_fixed(&bench) {
+        skip!("the device has groups below 8, or local memory below 16 KiB");
+    }
+    let kernel = bench.new_kernel(&bench.build(FIXED, "-cl-kernel-arg-info"), "fixed");
     let (raw, of_device) = (kernel.raw(), Subject::WorkGroup(kernel.raw(), bench.device));
     match query.value {
         CL_KERNEL_ATTRIBUTES => {
@@ -61,12 +78,16 @@ fn a_kernel_tells(bench: Bench, #[case] query: Query) {
             asked.read(query, format_args!("`{wanted}`"), |found| found.replace(' ', "") == wanted);
         }
         CL_KERNEL_LOCAL_MEM_SIZE => {
-            let without: u64 = of_device.value(query);
+            let mut most = Subject::Device(bench.device).value(named!(CL_DEVICE_LOCAL_MEM_SIZE));
+            // The last one is smaller than before. A driver may use memory of its own.
             for (index, bytes, sum) in [(0, 4096, 4096), (1, 512, 4608), (0, 256, 768)] {
                 // SAFETY: the argument is a pointer to local memory.
                 unsafe { ok!(clSetKernelArg(raw, index, bytes, ptr::null())) };
-                let name = format!("a kernel with {without} bytes, and {sum} of arguments");
-                Asked::new(of_device, name).is(query, without + sum);
+                let name = format!("a kernel with 1024 bytes, and {sum} of arguments");
+                within(&Asked::new(of_device, name), query, 1024 + sum, most);
+                if index == 1 {
+                    most = of_device.value::<u64>(query).saturating_sub(1);
+                }
             }
         }
         _ => {
@@ -74,6 +95,53 @@ fn a_kernel_tells(bench: Bench, #[case] query: Query) {
             let asked = Asked::new(subject, "a null device, for the only one");
             asked.is(query, of_device.value::<usize>(query));
         }
+    }
+}
+
+/// Asks for the size and the number of the sub-groups of work-groups.
+#[rstest]
+#[clmatrix_harness::test(requires(opencl = "2.1"))]
+fn sub_groups_make_up_a_work_group(bench: Bench) {
+    let of_device = Subject::Device(bench.device);
+    if of_device.value::<u32>(named!(CL_DEVICE_MAX_NUM_SUB_GROUPS)) == 0 {
+        skip!("CL_DEVICE_MAX_NUM_SUB_GROUPS is 0");
+    }
+    let (findings, kernel) =
+        (Findings::default(), bench.new_kernel(&bench.build(SOURCE, ""), "three"));
+    let most: usize =
+        Subject::WorkGroup(kernel.raw(), bench.device).value(named!(CL_KERNEL_WORK_GROUP_SIZE));
+    for local in [&[1][..], &[7], &[64], &[8, 3], &[4, 2, 2]] {
+        let all: usize = local.iter().product();
+        let ask = |query| {
+            let (device, given) = (bench.device, local.as_ptr().cast());
+            let (mut answer, mut size) = (0_usize, 0);
+            let to = (&raw mut answer).cast();
+            // SAFETY: the kernel and the device are valid, and the answer has 8 bytes.
+            unsafe {
+                ok!(clGetKernelSubGroupInfo(
+                    kernel.raw(),
+                    device,
+                    query,
+                    size_of_val(local),
+                    given,
+                    size_of::<usize>(),
+                    to,
+                    &raw mut size
+                ));
+            }
+            [answer, size]
+        };
+        let [size, count] =
+            [CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE]
+                .map(ask);
+        let [[size, bytes], [count, _]] = [size, count];
+        let rule = "1 to as many sub-groups as work items, with room for all of them (5.9.4)";
+        let holds =
+            (1..=all).contains(&count) && size * count >= all && bytes == size_of::<usize>();
+        let queries = "CL_KERNEL_{MAX_SUB_GROUP_SIZE,SUB_GROUP_COUNT}_FOR_NDRANGE";
+        let call = format!("clGetKernelSubGroupInfo({queries}) for groups of {local:?}");
+        let answer = format!("size {size} in {bytes} bytes, count {count}");
+        findings.check(all > most || holds, call, rule, answer);
     }
 }
 

@@ -169,6 +169,9 @@ fn memory_answers_as_it_was_made(
         let rule = format!("{} bytes (exactly: {is_exact})", made.bytes);
         let holds = |found: &[usize]| found == [made.bytes] || !is_exact && found >= &[made.bytes];
         asked.check(named!(CL_MEM_SIZE), rule, holds);
+        if bench.is(2, 0) {
+            asked.is(named!(CL_MEM_USES_SVM_POINTER), 0_u32);
+        }
         if bench.is(3, 0) {
             asked.list::<u64>(named!(CL_MEM_PROPERTIES), &[]);
         }
@@ -189,16 +192,39 @@ fn a_buffer_of_shared_memory_tells_so(bench: Bench, #[values(false, true)] is_pa
 }
 
 #[rstest]
-#[case::buffer(Kind::MapBuffer, Kind::UnmapBuffer)]
-#[case::image(Kind::MapImage, Kind::UnmapImage)]
-#[clmatrix_harness::test]
-fn maps_are_counted(bench: Bench, #[case] map: Kind, #[case] unmap: Kind) {
-    bench.requires(map);
-    let mut operands = bench.operands(&[map]);
-    let [object, _] = if map == Kind::MapImage { operands.images } else { operands.buffers };
-    for (kind, count) in [(map, 1_u32), (unmap, 0)] {
+#[clmatrix_harness::test(requires(opencl = "3.0"))]
+fn memory_of_a_list_has_its_properties(bench: Bench, #[values(&[], &[0])] list: &[u64]) {
+    let given = if list.is_empty() { ptr::null() } else { list.as_ptr() };
+    let check = |object: Object, function: &str| {
+        let name = format!("an object of {function} with list {list:?}");
+        answers!(Asked::new(Subject::Memory(object.raw()), name); list CL_MEM_PROPERTIES list,
+            constant CL_MEM_FLAGS named!(CL_MEM_READ_ONLY), pointer CL_MEM_CONTEXT bench.context);
+    };
+    let (context, flags, none) = (bench.context, CL_MEM_READ_ONLY, ptr::null_mut());
+    // SAFETY: the context is valid; the list, if any, ends with 0.
+    let buffer =
+        unsafe { object!(Memory clCreateBufferWithProperties(context, given, flags, BYTES, none)) };
+    check(buffer, "clCreateBufferWithProperties");
+    if bench.has_images {
+        let kind = CL_MEM_OBJECT_IMAGE1D;
+        let shape = cl_image_desc { image_type: kind, image_width: 7, ..no_image() };
+        let (format, shape) = (FORMATS[0].0.as_ptr().cast(), &raw const shape);
+        // SAFETY: as above; the format and the shape are valid.
+        let image = unsafe {
+            object!(Memory
+                clCreateImageWithProperties(context, given, flags, format, shape, none))
+        };
+        check(image, "clCreateImageWithProperties");
+    }
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn maps_of_an_image_are_counted(bench: Bench) {
+    let mut operands = bench.operands(&[Kind::MapImage]);
+    for (kind, count) in [(Kind::MapImage, 1), (Kind::UnmapImage, 0)] {
         drop(kind.enqueue(&mut operands, Call::on(bench.queue)));
-        check_maps(&bench, object, count);
+        check_maps(&bench, operands.images[0], count);
     }
 }
 

@@ -3,6 +3,7 @@
 use std::ffi::CStr;
 
 use super::*;
+use crate::driver::callback::{Callback, of_end};
 
 /// Two kernels, which do not compile with `-DBROKEN`.
 static STRINGS: [&CStr; 3] = [
@@ -134,6 +135,56 @@ fn check(last: &Last, bench: &Bench, query: Query) {
             of_program.refuses(named!(CL_PROGRAM_KERNEL_NAMES), CL_INVALID_PROGRAM_EXECUTABLE);
         }
     }
+}
+
+/// A notification comes once, when a build has ended or has failed.
+#[rstest]
+#[case::built(c"", named!(CL_BUILD_SUCCESS))]
+#[case::failed(BROKEN, named!(CL_BUILD_ERROR))]
+#[clmatrix_harness::test]
+fn the_end_of_a_build_is_notified(
+    bench: Bench,
+    #[case] options: &CStr,
+    #[case] status: Named<i32>,
+) {
+    let (findings, program) = (Findings::default(), create(&bench));
+    let (raw, device, options) = (program.raw(), &raw const bench.device, options.as_ptr());
+    let call = format!("clBuildProgram(pfn_notify), which ends with {}", status.name);
+    let callback = Callback::new(call, "5.8.4", &[raw as usize]);
+    // SAFETY: the program and the device are valid, and the callback uses its arguments as numbers.
+    _ = unsafe { cl!(clBuildProgram(raw, 1, device, options, Some(of_end), callback.data())) };
+    Callback::check_all(&[callback], &findings);
+    let asked = Asked::new(Subject::Build(raw, bench.device), "a program after its notification");
+    asked.constant(named!(CL_PROGRAM_BUILD_STATUS), status);
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn all_kernels_of_a_program_are_created(bench: Bench) {
+    let (findings, program) = (Findings::default(), create(&bench));
+    let last = Build(c"").take(&bench, program);
+    let (raw, mut count, mut kernels) = (last.0.raw(), [0; 2], [ptr::null_mut(); 3]);
+    // SAFETY: the program is built, and the list has as many places, or more.
+    unsafe {
+        ok!(clCreateKernelsInProgram(raw, 0, ptr::null_mut(), &raw mut count[0]));
+        ok!(clCreateKernelsInProgram(raw, 3, kernels.as_mut_ptr(), &raw mut count[1]));
+    }
+    let call = "clCreateKernelsInProgram, first without a list";
+    let rule = "num_kernels_ret is 2 each time, and two kernels in a list of 3 (5.9.1)";
+    let holds = count == [2; 2] && kernels.map(|kernel| kernel.is_null()) == [false, false, true];
+    findings.check(holds, call, rule, format!("{count:?}, {kernels:?}"));
+    let mut kernels: Vec<_> = kernels.into_iter().filter(|kernel| !kernel.is_null()).collect();
+    kernels.sort_unstable();
+    kernels.dedup();
+    // SAFETY: the call has created the references.
+    let own = |raw| unsafe { Object::new(Class::Kernel, raw) };
+    let kernels: Vec<_> = kernels.into_iter().map(own).collect();
+    let name =
+        |kernel: &Object| Subject::Kernel(kernel.raw()).text(named!(CL_KERNEL_FUNCTION_NAME));
+    let mut names: Vec<_> = kernels.iter().map(name).collect();
+    names.sort();
+    let rule = "the kernels are `first` and `second` (5.9.1)";
+    findings.check(names == ["first", "second"], call, rule, names.join(", "));
 }
 
 /// The queries, of which the first one stands for some that all drivers answer, and the last one for two.

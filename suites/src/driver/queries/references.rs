@@ -1,6 +1,13 @@
 //! Reference counts of objects of all kinds.
 
+use std::thread;
+use std::time::Duration;
+
+use clmatrix::Partition;
+
 use super::*;
+use crate::support::on_device::{OnDevice, on_device};
+use crate::support::parts::parts;
 
 /// Checks that the count soon is this one.
 fn becomes(subject: Subject, query: Query, wanted: u32, when: &str) {
@@ -9,11 +16,22 @@ fn becomes(subject: Subject, query: Query, wanted: u32, when: &str) {
     Asked::new(subject, when).expect(holds, query, wanted, now());
 }
 
+/// The count, when a thread of the driver no longer changes it.
+fn stable(subject: Subject, query: Query) -> u32 {
+    let mut last: u32 = subject.value(query);
+    _ = soon(|| {
+        thread::sleep(Duration::from_millis(1));
+        let now = subject.value(query);
+        Ok(std::mem::replace(&mut last, now) == now)
+    });
+    last
+}
+
 /// Checks the count of each object while the program has another reference, and afterwards. Returns the objects.
 macro_rules! counted {
     ($($class:ident $raw:expr, $query:ident, $retain:ident);+) => {[$({
         let (subject, query) = (Subject::$class($raw), named!($query));
-        let before: u32 = subject.value(query);
+        let before = stable(subject, query);
         // SAFETY: the object is valid; the call creates a reference.
         let other = unsafe {
             ok!($retain($raw));
@@ -25,6 +43,23 @@ macro_rules! counted {
         becomes(subject, query, before, "an object after the other reference is released");
         (subject, query, before)
     }),+]};
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn references_to_a_part_of_a_device_are_counted(on_device: OnDevice) {
+    let parts = parts(on_device.context.default_device(), Partition::Equally(1));
+    let parts = parts.expect("parts of one compute unit");
+    let part = parts[0].as_raw();
+    let (subject, query) = (Subject::Device(part), named!(CL_DEVICE_REFERENCE_COUNT));
+    let before = stable(subject, query);
+    Asked::new(subject, "a part of a device").expect(before > 0, query, "at least 1", before);
+    // SAFETY: the part is valid; the call creates a reference.
+    unsafe { ok!(clRetainDevice(part)) };
+    becomes(subject, query, before + 1, "a part of a device after clRetainDevice");
+    // SAFETY: the reference is that of the call above.
+    unsafe { ok!(clReleaseDevice(part)) };
+    becomes(subject, query, before, "a part of a device after clReleaseDevice");
 }
 
 #[rstest]

@@ -1,12 +1,13 @@
 //! Bytes around 2 GiB and 4 GiB of one buffer.
 
-use std::env;
+use std::{env, ops};
 
 use clmatrix::cl3::device::*;
 use clmatrix::cl3::memory::*;
 use clmatrix_harness::skip;
 
-use crate::driver::memory::commands::{Command, Span, expect};
+use super::many::launch;
+use crate::driver::memory::commands::{Command, Span, expect, set_argument};
 use crate::driver::memory::model::{check, touch};
 use crate::driver::memory::target::{Memory, Target};
 use crate::driver::prelude::*;
@@ -22,17 +23,48 @@ const HOST: usize = 0;
 const LOW: usize = 1;
 const HIGH: usize = 2;
 
+/// A kernel that gets the place of its bytes as an argument.
+const SOURCE: &str = "kernel void invert(global uchar *bytes, ulong first) {
+    bytes += first + get_global_id(0);
+    *bytes = ~*bytes;
+}";
+
+/// Inverts bytes and their model.
+type Step = fn(&Target<'_>, ops::Range<usize>, &mut [u8]) -> Result<(), String>;
+
+/// A command with a model of its own, or a function with its call in words.
+enum Work {
+    Of(Command),
+    By(&'static str, Step),
+}
+
+use Work::{By, Of};
+
+fn map(to: &Target<'_>, range: ops::Range<usize>, model: &mut [u8]) -> Result<(), String> {
+    let flags = named!(CL_MAP_READ | CL_MAP_WRITE);
+    let map = to.map(flags, range)?;
+    touch(flags.value, map, model).and(to.unmap(map))
+}
+
+fn invert(to: &Target<'_>, range: ops::Range<usize>, model: &mut [u8]) -> Result<(), String> {
+    let kernel = to.bench.new_kernel(&to.bench.build(SOURCE, ""), "invert");
+    set_argument(kernel.raw(), 0, &to.raw());
+    set_argument(kernel.raw(), 1, &((to.base + range.start) as u64));
+    model.iter_mut().for_each(|byte| *byte = !*byte);
+    launch(to.bench.queue, kernel.raw(), range.len())
+}
+
 #[rstest]
-#[case::write(Some(Command::Line), [HOST, HIGH])]
-#[case::read(Some(Command::Line), [HIGH, HOST])]
-#[case::fill(Some(Command::Fill), [LOW, HIGH])]
-#[case::copy(Some(Command::Line), [LOW, HIGH])]
-#[case::map(None, [LOW, HIGH])]
-#[case::kernel(Some(Command::Invert), [LOW, HIGH])]
+#[case::write(Of(Command::Line), [HOST, HIGH])]
+#[case::read(Of(Command::Line), [HIGH, HOST])]
+#[case::fill(Of(Command::Fill), [LOW, HIGH])]
+#[case::copy(Of(Command::Line), [LOW, HIGH])]
+#[case::map(By("clEnqueueMapBuffer (5.2.4)", map), [LOW, HIGH])]
+#[case::kernel(By("a kernel (5.9.2)", invert), [LOW, HIGH])]
 #[clmatrix_harness::test(alone, requires(global_mem = "5 GiB", max_alloc = "4097 MiB"))]
 fn commands_reach_bytes_behind_4_gib(
     bench: Bench,
-    #[case] command: Option<Command>,
+    #[case] work: Work,
     #[case] operands: [usize; 2],
 ) {
     let types: u64 = Subject::Device(bench.device).value(named!(CL_DEVICE_TYPE));
@@ -47,18 +79,18 @@ fn commands_reach_bytes_behind_4_gib(
     for (base, at) in WINDOWS.into_iter().flat_map(|base| [1, 91, 130].map(|at| (base, at))) {
         let high = Target::window(&bench, buffer.raw(), base, WINDOW);
         let [from, to] = operands.map(|operand| [&host, &low, &high][operand]);
-        if let Some(command) = command {
-            expect(&findings, command, [from, to], Span::line([at, at, 77], 1));
-            continue;
-        }
-        let result = check([from, to], |[_, model]| {
-            let flags = named!(CL_MAP_READ | CL_MAP_WRITE);
-            let map = to.map(flags, at..at + 77)?;
-            touch(flags.value, map, &mut model[at..at + 77]).and(to.unmap(map))
-        });
+        let (call, step) = match work {
+            Of(command) => {
+                expect(&findings, command, [from, to], Span::line([at, at, 77], 1));
+                continue;
+            }
+            By(call, step) => (call, step),
+        };
+        let range = at..at + 77;
+        let result = check([from, to], |[_, model]| step(to, range.clone(), &mut model[range]));
         if let Err(answer) = result {
-            let call = format_args!("clEnqueueMapBuffer of bytes {at}..{} of {}", at + 77, to.name);
-            findings.add(call, "these bytes are mapped, and no others change (5.2.4)", answer);
+            let call = format_args!("{call} of bytes {at}..{} of {}", at + 77, to.name);
+            findings.add(call, "it inverts these bytes, and no others", answer);
         }
     }
 }
