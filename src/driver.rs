@@ -53,6 +53,9 @@ bitflags! {
         /// The driver may use a sub-device after the end of its last command (PoCL 3.1).
         // quirk: POCL-22
         const USES_PARTS_LATE = 1 << 12;
+        /// The array of a migration is read when the command runs (NVIDIA 580).
+        // quirk: NVIDIA-12
+        const READS_ARRAYS_LATE = 1 << 13;
     }
 }
 
@@ -86,7 +89,7 @@ impl Driver {
                 orderly | of_kernels | Self::FINDS_MAPS_BY_ADDRESS | Self::USES_PARTS_LATE
             }
             "Oclgrind" => orderly | Self::FLUSH_BLOCKS,
-            "NVIDIA CUDA" => Self::CONFUSES_REGIONS,
+            "NVIDIA CUDA" => Self::CONFUSES_REGIONS | Self::READS_ARRAYS_LATE,
             "rusticl" => {
                 let of_options = Self::SPLITS_OPTIONS_AT_QUOTES;
                 orderly | of_options | Self::MISPLACES_PIXELS | Self::KEEPS_ARGUMENTS

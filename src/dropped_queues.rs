@@ -20,9 +20,12 @@ pub(crate) struct DroppedQueues {
 }
 
 impl DroppedQueues {
-    pub fn add(&self, keeper: Weak<AccessTracker>) {
+    /// Adds a keeper, if it is not there.
+    pub fn add(&self, keeper: &Weak<AccessTracker>) {
         let mut keepers = self.keepers.lock();
-        keepers.push_back(keeper);
+        if !keepers.iter().any(|other| other.ptr_eq(keeper)) {
+            keepers.push_back(keeper.clone());
+        }
         self.has_some.store(true, Ordering::Release);
     }
 
@@ -41,6 +44,6 @@ impl DroppedQueues {
         let some: Few<_> = keepers.drain(..count).collect();
         self.has_some.store(!keepers.is_empty(), Ordering::Release);
         drop(keepers);
-        some.iter().filter_map(Weak::upgrade).for_each(|keeper| keeper.let_queues_go());
+        some.iter().filter_map(Weak::upgrade).for_each(|keeper| _ = keeper.let_queues_go());
     }
 }

@@ -5,7 +5,7 @@
 // quirk: INTEL-1
 
 use std::ffi::c_void;
-use std::mem;
+use std::mem::{self, ManuallyDrop};
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -274,8 +274,8 @@ impl Event {
     /// which Intel's driver also says of cancelled commands.
     ///
     /// The callback runs on a thread of the driver, on the thread that sets a user event, or on this one if the command
-    /// has ended; then, callbacks that set others recurse. PoCL and rusticl call no callbacks of commands that fail. The callback then runs on a thread of the
-    /// program or of the library, as soon as a function of the library finds the failure, such as
+    /// has ended: on Intel's runtime, callbacks that set others recurse. PoCL and rusticl call no callbacks of commands
+    /// that fail. The callback then runs on a thread of the program or of the library, as soon as a function of the library finds the failure, such as
     /// [`wait`](Self::wait) and [`status`](Self::status), or with the drop of the last handle to the event. It never
     /// runs if a command fails after that drop.
     ///
@@ -307,6 +307,15 @@ impl Event {
             None => {}
         }
         Ok(())
+    }
+
+    /// Keeps objects until the command has ended, or for ever where the driver does not call back.
+    pub(crate) fn keep<R: Send + 'static>(&self, objects: R) {
+        let objects = ManuallyDrop::new(objects);
+        let release = move |_| drop(ManuallyDrop::into_inner(objects));
+        if let Err(error) = self.on_complete(release) {
+            log::warn!("{error}: objects of a command are not released");
+        }
     }
 
     pub(crate) fn raw_status(&self) -> Result<i32> {
@@ -358,10 +367,11 @@ impl Event {
     }
 
     fn is_known(&self, outcome: Outcome) {
-        self.0.outcome.store(outcome as u8, Ordering::Release);
+        // First: who sees the outcome sees this, too.
         if outcome == Outcome::Failed {
             HAVE_FAILED.store(true, Ordering::Release);
         }
+        self.0.outcome.store(outcome as u8, Ordering::Release);
     }
 
     fn has_ended(&self, outcome: Outcome) {

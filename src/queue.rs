@@ -84,7 +84,12 @@ impl QueueState {
         }
         self.context.dropped_queues.look();
         let used = mem::take(&mut *self.used.lock());
-        used.values().filter_map(Weak::upgrade).for_each(|tracker| tracker.let_queues_go());
+        for tracker in used.values().filter_map(Weak::upgrade) {
+            // The queue may have handles again, and none at the next look.
+            if tracker.let_queues_go() {
+                self.add_used(Arc::downgrade(&tracker));
+            }
+        }
     }
 
     /// Calls the driver for a command with this wait list, and returns the command's event. Flushes the

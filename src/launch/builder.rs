@@ -1,7 +1,6 @@
 //! One launch: its arguments, its size, and what it waits for.
 
 use std::ffi::c_void;
-use std::mem::ManuallyDrop;
 use std::ptr;
 use std::sync::Arc;
 
@@ -215,8 +214,14 @@ impl<'k, 'a> Launch<'k, 'a> {
             let retain = |raw: &cl_mem| unsafe { MemRef::retain(*raw) };
             let memory = in_host_memory.iter().map(retain).collect::<Result<Vec<_>>>()?;
             let event = enqueue(CALL, &order, accesses, submit)?;
-            keep_until_ended(samplers, &event);
-            keep_until_ended(memory, &event);
+            // Kernels of PoCL 3.1 do not keep their samplers, and those of rusticl not their memory.
+            // quirk: POCL-16, RUSTICL-13
+            if !samplers.is_empty() {
+                event.keep(samplers);
+            }
+            if !memory.is_empty() {
+                event.keep(memory);
+            }
             Ok(event)
         });
         kernel.forget_buffers(args);
@@ -306,20 +311,6 @@ unsafe fn retain_samplers(args: &[Value]) -> Result<Vec<SamplerRef>> {
     });
     // SAFETY: as the caller promises.
     samplers.map(|raw| unsafe { SamplerRef::retain(raw) }).collect()
-}
-
-/// Keeps objects until the command of `event` has ended, or for ever where the driver does not call back: kernels
-/// of PoCL 3.1 do not keep their samplers, and those of rusticl not their memory.
-// quirk: POCL-16, RUSTICL-13
-fn keep_until_ended<R: Send + 'static>(objects: Vec<R>, event: &Event) {
-    if objects.is_empty() {
-        return;
-    }
-    let objects = ManuallyDrop::new(objects);
-    let release = move |_| drop(ManuallyDrop::into_inner(objects));
-    if let Err(error) = event.on_complete(release) {
-        log::warn!("{error}: objects of a kernel are not released");
-    }
 }
 
 impl Kernel {

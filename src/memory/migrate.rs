@@ -6,7 +6,7 @@ use crate::event::Event;
 use cl3::command_queue as cl;
 use cl3::error_codes::CL_INVALID_VALUE;
 use cl3::memory::{CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, CL_MIGRATE_MEM_OBJECT_HOST};
-use cl3::types::{cl_mem, cl_uint};
+use cl3::types::cl_uint;
 use smallvec::SmallVec;
 
 use super::command::{AccessedRange, enqueue};
@@ -78,15 +78,19 @@ pub fn enqueue_migrate_mem_objects<'q>(
     let handles = objects.iter().map(|object| object.as_handle());
     let accesses: SmallVec<[_; 4]> =
         handles.clone().map(|handle| whole_of(handle, access)).collect();
-    let confuses_regions = order.queue.state().driver().contains(Driver::CONFUSES_REGIONS);
-    let (raw, flags) = driver_view(handles, flags, confuses_regions);
-    enqueue(CALL, &order, &accesses, |(queue, events, list)| {
+    let driver = order.queue.state().driver();
+    let (raw, flags) = driver_view(handles, flags, driver.contains(Driver::CONFUSES_REGIONS));
+    let event = enqueue(CALL, &order, &accesses, |(queue, events, list)| {
+        let raw = raw.as_ptr().cast();
         // SAFETY: the handles are alive and of one context, and the driver keeps the objects until
         // the command has ended.
-        unsafe {
-            cl::enqueue_migrate_mem_object(queue, count, raw.as_ptr(), flags.bits(), events, list)
-        }
-    })
+        unsafe { cl::enqueue_migrate_mem_object(queue, count, raw, flags.bits(), events, list) }
+    })?;
+    // quirk: NVIDIA-12
+    if driver.contains(Driver::READS_ARRAYS_LATE) {
+        event.keep(raw);
+    }
+    Ok(event)
 }
 
 /// Returns the number of objects, and the access of the migration to them.
@@ -109,21 +113,21 @@ pub(crate) fn checked(
     Ok((count, if undefined { Access::Write } else { Access::Read }))
 }
 
-/// Returns the handles and the flags for the driver. A driver that confuses regions migrates the whole buffer, of
-/// which the content then matters.
+/// Returns the handles, as numbers, and the flags for the driver. A driver that confuses regions migrates the whole
+/// buffer, of which the content then matters.
 // quirk: NVIDIA-11
 fn driver_view<'a>(
     handles: impl Iterator<Item = &'a dyn Handle>,
     mut flags: MigrationFlags,
     confuses_regions: bool,
-) -> (SmallVec<[cl_mem; 4]>, MigrationFlags) {
+) -> (Vec<usize>, MigrationFlags) {
     let raw = handles.map(|handle| {
         let (part, whole) = (handle.handle(), handle.object().raw());
         if !confuses_regions || part == whole {
-            return part;
+            return part.expose_provenance();
         }
         flags.remove(MigrationFlags::CONTENT_UNDEFINED);
-        whole
+        whole.expose_provenance()
     });
     (raw.collect(), flags)
 }

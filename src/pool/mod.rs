@@ -19,8 +19,8 @@
 //!
 //! Without a queue, only blocks are reused whose uses have ended.
 //!
-//! Blocks keep a queue without handles until its commands have ended. A request to a pool of the context, or the drop of
-//! the last handle to a queue, notices that. On Oclgrind, those of a queue that is not flushed never end.
+//! Blocks keep a queue without handles until its commands have ended. Requests to pools of the context, and the drop of
+//! the last handle to a queue, notice that, each for a few blocks. On Oclgrind, those of a queue that is not flushed never end.
 //!
 //! The uses are those of this crate's transfers, fills, launches and maps, and those that
 //! [`MemoryObject::record_use`](crate::memory::MemoryObject::record_use) records.

@@ -73,8 +73,8 @@ impl PoolOptions {
         self
     }
 
-    /// Limits the memory from the allocator to `bytes` bytes; a request beyond the limit is out of memory. A request counts
-    /// as the largest of its bin, 4096 bytes as 4351. A queue waits for other queues rather than to get a block beyond
+    /// Limits the memory from the allocator to `bytes` bytes; a request beyond the limit is out of memory. A request
+    /// counts as the largest of its bin, 4096 bytes as 4351, unless the allocator is a slab or a pool. A queue waits for other queues rather than to get a block beyond
     /// the limit. Freed memory does not count, even if clones, regions or maps still keep it.
     pub fn limit(mut self, bytes: usize) -> Self {
         self.limit = bytes;

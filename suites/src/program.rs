@@ -288,7 +288,7 @@ fn a_build_failure_has_the_log(on_device: OnDevice) {
 #[rstest]
 #[clmatrix_harness::test]
 fn threads_ask_for_one_binary(on_device: OnDevice) -> Result<()> {
-    for _ in 0..8 {
+    for _ in 0..24 {
         let program = Program::build(&on_device.context, FILL)?;
         let binaries: Vec<_> = thread::scope(|scope| {
             let threads = [(); 4].map(|()| scope.spawn(|| program.binaries()));

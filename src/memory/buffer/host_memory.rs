@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::sync::{Arc, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::context::Context;
 use crate::queue::CommandQueue;
@@ -80,9 +80,10 @@ impl Buffer {
     ///
     /// # Errors
     /// With the buffer: CL_INVALID_OPERATION for one that was not made by
-    /// [`using_host_memory`](Self::using_host_memory) of an `H`, and for one that has other handles, regions, maps or
-    /// references, which events of its commands are on some drivers; CL_INVALID_CONTEXT, and the driver's errors. With the
-    /// [`ReleasedMemory`]: CL_INVALID_OPERATION where the driver does not destroy the buffer within 10 s.
+    /// [`using_host_memory`](Self::using_host_memory) of an `H`, and for one that has other handles, regions, maps or,
+    /// after 1 s, references; CL_INVALID_CONTEXT, and the driver's errors. With the [`ReleasedMemory`]:
+    /// CL_INVALID_OPERATION where the driver does not destroy the buffer within 10 s. On rusticl and Intel's runtime, an
+    /// event of a command keeps the buffer, also one that the other buffer of a copy has until it is used again.
     pub fn into_host_memory<H: HostMemory>(
         self,
         queue: &CommandQueue,
@@ -123,24 +124,26 @@ impl Buffer {
         self.reference.object().tracker().wait_until_idle(call)?;
         if self.has_other_references()? {
             return refused(
-                "there are other references to the buffer, such as events of its commands",
+                "there are other references to the buffer, such as events of its commands, which the \
+                 other buffer of a copy has until it is used again",
             );
         }
         Ok(Arc::clone(host))
     }
 
-    /// Returns whether the driver counts references besides that of this only handle. Drivers let go of commands a moment
-    /// after their end.
+    /// Returns whether the driver counts references besides that of this only handle. Drivers let go of commands a
+    /// moment after their end.
     // quirk: DRIVER-19
     fn has_other_references(&self) -> Result<bool> {
-        for _ in 0..1000 {
+        let deadline = Instant::now() + Duration::from_secs(1);
+        loop {
             self.reference.object().tracker().reap_all();
-            if self.reference_count()? == 1 {
-                return Ok(false);
+            let has_others = self.reference_count()? > 1;
+            if !has_others || Instant::now() > deadline {
+                return Ok(has_others);
             }
             thread::sleep(Duration::from_millis(1));
         }
-        Ok(true)
     }
 
     fn check_host_memory(&self, call: &'static str) -> Result<&Arc<HostBuffer>> {

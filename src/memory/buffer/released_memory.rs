@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::host_buffer::HostBuffer;
 
-/// The host memory of a released buffer, which the driver destroys later: some drivers have a thread for that, some keep
-/// a buffer as long as there is an event of a command on it. Dropped, it is freed when the buffer has been destroyed.
+/// The host memory of a released buffer, which the driver destroys later: some drivers have a thread for that, some
+/// keep a buffer as long as there is an event of a command on it. Dropped, it is freed when the buffer has been destroyed.
 pub struct ReleasedMemory<H> {
     pub(super) host: Arc<HostBuffer>,
     pub(super) memory: PhantomData<fn() -> H>,

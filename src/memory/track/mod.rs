@@ -237,8 +237,8 @@ impl AccessTracker {
     }
 
     /// Removes commands of queues without handles, if they have ended. Otherwise, it is tried again when a pool is
-    /// called. Runs no callback.
-    pub(crate) fn let_queues_go(&self) {
+    /// called, and true is returned. Runs no callback.
+    pub(crate) fn let_queues_go(&self) -> bool {
         // Before the look at the table: then, later commands find it changed.
         self.last_queue.store(ptr::null_mut(), Ordering::Release);
         let of_dropped = |event: &Event| {
@@ -251,12 +251,13 @@ impl AccessTracker {
             }
             self.change(|table| table.reap_on(&ALL));
             if events.is_empty() {
-                return;
+                return false;
             }
         }
         if let Some((this, dropped)) = self.pool.get() {
-            dropped.add(this.clone());
+            dropped.add(this);
         }
+        true
     }
 
     /// Removes the commands and maps that have ended, and returns the events of the others.

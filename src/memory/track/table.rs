@@ -117,8 +117,6 @@ pub(super) struct Table<E> {
     maps: BTreeMap<MapId, Map<E>>,
     /// The first bytes of the maps, by their numbers.
     order: BTreeMap<u64, usize>,
-    /// Whether a map of these bytes may be closed without a failed command.
-    has_poisoned: bool,
     /// The most bytes that a map has had since there were none, or 1.
     longest: usize,
     /// The position of the command, and the id of the map, that the next look begins with.
@@ -136,7 +134,6 @@ impl<E> Default for Table<E> {
             commands: VecDeque::new(),
             maps: BTreeMap::new(),
             order: BTreeMap::new(),
-            has_poisoned: false,
             longest: 1,
             next_look: (0, MapId::default()),
             last_id: 0,
@@ -175,8 +172,8 @@ impl<E: TrackedEvent> Map<E> {
         }
     }
 
-    /// Returns whether the map writes all bytes of this use and is being unmapped, as far as is known. A use before it that
-    /// conflicts with this one conflicts with the map, too, which waits for it.
+    /// Returns whether the map writes all bytes of this use and is being unmapped, as far as is known. A use before it
+    /// that conflicts with this one conflicts with the map, too, which waits for it.
     fn is_after_all(&self, used: &Use) -> bool {
         let MapState::Unmapping { mapped, unmapped } = &self.state else { return false };
         self.used.access == Access::Write
@@ -352,8 +349,8 @@ impl<E: TrackedEvent> Table<E> {
         ((range.start + 1).saturating_sub(self.longest), 0)..(range.end, 0)
     }
 
-    /// Returns the maps that conflict with this use, with their numbers and in the order in which they began, without those
-    /// before the last one that is after all others, whose number is returned, too, or else 0.
+    /// Returns the maps that conflict with this use, with their numbers and in the order in which they began, without
+    /// those before the last one that is after all others, whose number is returned, too, or else 0.
     fn conflicts(&self, used: &Use) -> (u64, Few<(u64, &Map<E>)>) {
         let mut maps = Few::new();
         for (number, start) in self.order.iter().rev().take(4) {
@@ -382,8 +379,8 @@ impl<E: TrackedEvent> Table<E> {
     }
 
     fn check_maps(&mut self, used: &Use, asked: bool) -> Result<(), Conflict<E>> {
-        // A map that is closed may be before one that is after all others.
-        if (self.has_poisoned || E::have_failed())
+        // An unmap that has failed may be before a map that is after all others.
+        if E::have_failed()
             && let Some((_, map)) = self.on_bytes(used).find(|(_, map)| map.is_closed())
         {
             return Err(map.in_use());
@@ -476,7 +473,6 @@ impl<E: TrackedEvent> Table<E> {
     pub fn poison(&mut self, id: MapId) {
         if let Some(map) = self.maps.get_mut(&id) {
             map.state = MapState::Poisoned;
-            self.has_poisoned = true;
         }
     }
 
@@ -497,9 +493,9 @@ impl<E: TrackedEvent> Table<E> {
         }
         if !self.maps.is_empty() {
             // The end of an unmap that has failed is a poisoned map.
-            self.reap_maps(..);
+            self.reap_maps(self.ids_on(range));
         }
-        for map in self.maps.values() {
+        for (_, map) in self.maps.range(self.ids_on(range)) {
             if overlap(&map.used.range, range) {
                 let MapState::Unmapping { unmapped, .. } = &map.state else { return None };
                 has_only &= expected(unmapped);

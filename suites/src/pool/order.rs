@@ -614,6 +614,25 @@ fn a_call_of_a_pool_releases_a_dropped_queue(on_device: OnDevice) -> Result<()> 
     Ok(())
 }
 
+/// A queue has a handle while a pool looks, and loses it afterwards.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_queue_that_comes_back_is_released(on_device: OnDevice) -> Result<()> {
+    let pool = pool_in(&on_device.context, PoolOptions::new())?;
+    let looks = Looks::new(&on_device)?;
+    let (gate, queue) = (gate(&on_device.context), on_device.another_queue());
+    let block = pool.allocate_on(&queue, SIZE)?;
+    let filled = enqueue_fill(queue.after(&gate), &block, &7_u32, ..)?;
+    drop(queue);
+    let queue = filled.queue();
+    drop(pool.allocate(SIZE)?);
+    drop((queue, filled, block));
+    open(&gate);
+    drop(gate);
+    assert!(soon(|| Ok(looks.added()? == 0))?, "{} references are left", looks.added()?);
+    Ok(())
+}
+
 /// Calls of pools let go of so many queues as programs drop.
 #[rstest]
 #[clmatrix_harness::test]

@@ -690,10 +690,8 @@ impl<'w> Calls<'w> {
                 let objects: [&dyn AnyMemoryObject; 2] = [&buffer, &other];
                 let count = self.values.below(3);
                 let flags = MigrationFlags::empty();
-                let waits = !self.world.driver.migrations_must_not_wait;
-                let wait_for = if waits { &wait_for[..] } else { &[] };
                 let event =
-                    enqueue_migrate_mem_objects(queue.after(wait_for), &objects[..count], flags);
+                    enqueue_migrate_mem_objects(queue.after(&wait_for), &objects[..count], flags);
                 self.keep(event?);
                 Ok(())
             }

@@ -32,9 +32,6 @@ pub struct Driver {
     /// Two maps must not begin at the same byte.
     // quirk: POCL-13, INTEL-9
     pub finds_maps_by_address: bool,
-    /// A migration that waits for a user event ends the process, or hangs.
-    // quirk: NVIDIA-12
-    pub migrations_must_not_wait: bool,
     /// A fill needs memory that begins at a multiple of four bytes.
     // quirk: NVIDIA-13
     pub fills_aligned_memory_only: bool,
@@ -69,12 +66,9 @@ impl Driver {
                 events_keep_buffers: true,
                 ..Self::default()
             },
-            "NVIDIA CUDA" => Self {
-                refuses_unmaps: true,
-                migrations_must_not_wait: true,
-                fills_aligned_memory_only: true,
-                ..Self::default()
-            },
+            "NVIDIA CUDA" => {
+                Self { refuses_unmaps: true, fills_aligned_memory_only: true, ..Self::default() }
+            }
             _ => Self::default(),
         })
     }
