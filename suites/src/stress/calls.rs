@@ -417,7 +417,11 @@ impl<'w> Calls<'w> {
             0 => self.maps.pop().map(|map| map.unmap()),
             1 => self.maps.pop().map(|map| map.unmap_on(queue.after(&wait_for))),
             2 => self.image_maps.pop().map(|map| map.unmap_on(queue.after(&wait_for))),
-            3 => self.svm_maps.pop().map(|map| map.unmap_on(queue.after(&wait_for))),
+            3 => {
+                // The map may be the last handle to its memory, whose drop waits.
+                self.may_block();
+                self.svm_maps.pop().map(|map| map.unmap_on(queue.after(&wait_for)))
+            }
             4 => {
                 self.may_block();
                 let map = self.pending_maps.pop().map(PendingMap::wait).transpose()?;
