@@ -97,7 +97,7 @@ enum Origin {
     Context(Arc<MemContext>),
 }
 
-/// Whether a command of this process is known to have failed.
+/// True once a command of this process is known to have failed.
 pub(crate) static HAVE_FAILED: AtomicBool = AtomicBool::new(false);
 
 const PENDING: u8 = 0;

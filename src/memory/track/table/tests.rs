@@ -10,7 +10,7 @@ use super::*;
 struct Fake(Rc<Cell<Option<Outcome>>>);
 
 thread_local! {
-    /// Whether an event of this test has failed.
+    /// True once an event of this test has failed.
     static HAVE_FAILED: Cell<bool> = const { Cell::new(false) };
 }
 
