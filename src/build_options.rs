@@ -5,10 +5,10 @@ use std::ffi::CString;
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 
-/// Options that may have their value in the next word (OpenCL 3.0 API, 5.8.6; `-x spir` of cl_khr_spir).
+/// The options whose value may be the next word (OpenCL 3.0 API, 5.8.6; `-x spir` of cl_khr_spir).
 const WITH_VALUE: [&str; 3] = ["-D", "-I", "-x"];
 
-/// Returns the options as C has them.
+/// Returns the options as a C string.
 ///
 /// # Errors
 /// `code` for a zero byte, and for a word that crashes the driver: one that is neither an option nor the value of one,
@@ -22,12 +22,12 @@ pub(crate) fn checked(
 ) -> Result<CString> {
     let refused = |reason| Err(Error::refused(call, code, reason));
     let Ok(text) = CString::new(options) else {
-        return refused(format!("the options may have no zero byte: {options:?}"));
+        return refused(format!("the options must not contain a zero byte: {options:?}"));
     };
     let mut wrong = None;
     if driver.contains(Driver::CRASHES_ON_OPTIONS) {
         wrong = wrong_word(&words(options));
-        // PoCL knows no quotes.
+        // PoCL does not handle quotes.
         let last = options.split(' ').rfind(|word| !word.is_empty());
         let last = last.filter(|last| WITH_VALUE.contains(last));
         wrong = wrong.or(last.map(|last| format!("{last:?} has no value")));
@@ -41,7 +41,8 @@ pub(crate) fn checked(
     }
 }
 
-/// Returns the words between blanks, as Oclgrind has them. A quote ends with the next one, and a backslash keeps a blank.
+/// Returns the words between blanks, as Oclgrind splits them. A quote ends with the next one, and a backslash keeps a
+/// blank.
 fn words(options: &str) -> Vec<String> {
     let mut words = Vec::new();
     let (mut word, mut is_quoted) = (None::<String>, false);
@@ -63,7 +64,7 @@ fn words(options: &str) -> Vec<String> {
     words
 }
 
-/// Returns the words as rusticl has them: a quote ends one and begins the next, and nothing else is special.
+/// Returns the words as rusticl splits them: a quote ends one and begins the next, and nothing else is special.
 fn parts(options: &str) -> Vec<String> {
     let quoted = options.split('"').enumerate();
     let words = quoted.flat_map(|(number, text)| match number % 2 {

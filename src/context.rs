@@ -9,10 +9,11 @@ use cl3::context as cl;
 use cl3::error_codes::{CL_INVALID_DEVICE, CL_INVALID_VALUE};
 use cl3::types::{cl_context, cl_device_id};
 
+use crate::context_watch::ContextWatch;
 use crate::create::create;
 use crate::device::{Device, OLDEST, check_versions};
 use crate::error::{Error, Result, in_call};
-use crate::handle::{ContextRef, by_handle};
+use crate::handle::{ContextRef, by_handle, retain_raw};
 use crate::mem_context::MemContext;
 
 /// A context of one or several devices of a platform (`pyopencl.Context`).
@@ -34,7 +35,8 @@ use crate::mem_context::MemContext;
 pub struct Context(pub(crate) Arc<MemContext>);
 
 impl Context {
-    /// Creates a context (`clCreateContext`). A device that is given twice is there once.
+    /// Creates a context of devices of a platform (`clCreateContext` with CL_CONTEXT_PLATFORM). A device that is
+    /// passed twice counts once.
     ///
     /// # Errors
     /// CL_INVALID_VALUE for no devices, CL_INVALID_DEVICE for devices of different platforms, an error of
@@ -50,9 +52,10 @@ impl Context {
         let Some((first, others)) = all.split_first() else {
             return Err(Error::refused(CALL, CL_INVALID_VALUE, "a context needs a device"));
         };
+        let platform = first.platform()?;
         // PoCL reads the device of another driver.
         for device in others {
-            if device.platform()? != first.platform()? {
+            if device.platform()? != platform {
                 let reason = "the devices belong to different platforms";
                 return Err(Error::refused(CALL, CL_INVALID_DEVICE, reason));
             }
@@ -60,26 +63,28 @@ impl Context {
         check_versions(CALL, &all, OLDEST)?;
         let devices: Vec<cl_device_id> = all.iter().map(Device::as_raw).collect();
         let (count, list, none) = (devices.len() as u32, devices.as_ptr(), ptr::null_mut());
-        // SAFETY: the devices are alive, and there are so many.
-        let raw = unsafe { create!(clCreateContext(ptr::null(), count, list, Some(notify), none)) }
+        // Other libraries look for the platform of a context there.
+        let properties = [cl::CL_CONTEXT_PLATFORM, platform.as_raw() as isize, 0];
+        let properties = properties.as_ptr();
+        // SAFETY: a 0 ends the properties, the devices are alive, and there are so many.
+        let raw = unsafe { create!(clCreateContext(properties, count, list, Some(notify), none)) }
             .map_err(in_call(CALL))?;
         // SAFETY: the driver has just created it, with one reference.
         let context = unsafe { ContextRef::owned(raw) };
         Ok(Self(Arc::new(MemContext::new(context, all.into()))))
     }
 
-    /// Wraps a driver's handle. With `retain`, a reference is added; without, the caller's reference is
-    /// taken over, unless this fails.
+    /// Wraps a driver's handle. The caller's reference is taken over, unless this fails.
     ///
     /// # Errors
     /// CL_INVALID_CONTEXT where the driver lists no device, an error of class
     /// [`Unsupported`](crate::Class::Unsupported) for a device before OpenCL 1.2, and the driver's errors.
     ///
     /// # Safety
-    /// `raw` is a valid context, and without `retain` the caller owns a reference to it.
-    pub unsafe fn from_raw(raw: cl_context, retain: bool) -> Result<Self> {
+    /// `raw` is a valid context, and the caller owns a reference to it.
+    pub unsafe fn from_raw(raw: cl_context) -> Result<Self> {
         // SAFETY: as the caller promises.
-        unsafe { MemContext::from_raw(raw, retain) }.map(Self)
+        unsafe { MemContext::from_raw(raw) }.map(Self)
     }
 
     /// Returns the driver's handle, valid as long as `self` lives (PyOpenCL's `int_ptr`).
@@ -87,18 +92,7 @@ impl Context {
         self.0.raw()
     }
 
-    /// Returns opencl3's context, with a reference of its own.
-    ///
-    /// # Errors
-    /// The driver's errors.
-    pub fn opencl3(&self) -> Result<opencl3::context::Context> {
-        // SAFETY: the context is alive; the result releases the reference.
-        unsafe { cl::retain_context(self.as_raw()) }.map_err(in_call("clRetainContext"))?;
-        let devices: Vec<cl_device_id> = self.devices().iter().map(Device::as_raw).collect();
-        Ok(opencl3::context::Context::new(self.as_raw(), &devices))
-    }
-
-    /// Returns CL_CONTEXT_DEVICES, of which there is at least one.
+    /// Returns the devices (CL_CONTEXT_DEVICES), at least one.
     pub fn devices(&self) -> &[Device] {
         self.0.devices()
     }
@@ -119,6 +113,11 @@ impl Context {
             .map_err(in_call("clGetContextInfo"))
     }
 
+    /// Returns the number of references that this library holds to the context, for the time after this handle.
+    pub fn watch(&self) -> ContextWatch {
+        ContextWatch(Arc::downgrade(&self.0.dropped_queues))
+    }
+
     /// Returns a reference of its own to the context, for an object in it.
     pub(crate) fn retained(&self) -> Result<Arc<MemContext>> {
         self.0.retained()
@@ -136,6 +135,7 @@ unsafe extern "C" fn notify(text: *const c_char, _: *const c_void, _: usize, _: 
 }
 
 by_handle!(Context, devices);
+retain_raw!(Context, cl_context, ContextRef, "clRetainContext");
 
 #[cfg(test)]
 mod tests {

@@ -34,14 +34,14 @@ use crate::select::query::Query;
 pub struct Device {
     raw: cl_device_id,
     /// Only sub-devices are counted.
-    _part: Option<Arc<Part>>,
+    part: Option<Arc<Part>>,
 }
 
 /// The references of a sub-device.
 struct Part {
     /// The first field: the device that it is a part of must outlive it.
     // quirk: DRIVER-17
-    _reference: DeviceRef,
+    reference: DeviceRef,
     _parent: Device,
 }
 
@@ -51,48 +51,61 @@ unsafe impl Send for Device {}
 unsafe impl Sync for Device {}
 
 /// The parts into which [`Device::partition`] divides a device (`cl_device_partition_property`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Partition<'a> {
-    /// As many parts of so many compute units as there are.
+    /// Parts of this many compute units each, as many as fit.
     Equally(u32),
-    /// A part of each number of compute units.
+    /// One part for each of these numbers of compute units.
     ByCounts(&'a [u32]),
     /// Parts that share a cache or memory (`cl_device_affinity_domain`), as OpenCL numbers it.
     ByAffinityDomain(u64),
 }
 
 impl Device {
-    /// Wraps a driver's handle. A reference is added to a sub-device.
+    /// Wraps a driver's handle. The caller's reference to a sub-device is taken over, unless this fails; other devices
+    /// count none.
+    ///
+    /// # Errors
+    /// The driver's errors.
+    ///
+    /// # Safety
+    /// `raw` is a valid device, and the caller owns a reference to a sub-device.
+    pub unsafe fn from_raw(raw: cl_device_id) -> Result<Self> {
+        // SAFETY: the caller vouches for the handle.
+        let device = unsafe { Self::retain_raw(raw) }?;
+        if let Some(part) = &device.part {
+            // SAFETY: the caller's reference is given up once.
+            drop(unsafe { DeviceRef::owned(part.reference.get()) });
+        }
+        Ok(device)
+    }
+
+    /// Wraps a driver's handle, and adds a reference to a sub-device (`clRetainDevice`).
     ///
     /// # Errors
     /// The driver's errors.
     ///
     /// # Safety
     /// `raw` is a valid device.
-    pub unsafe fn from_raw(raw: cl_device_id) -> Result<Self> {
+    pub unsafe fn retain_raw(raw: cl_device_id) -> Result<Self> {
         let parent = cl::get_device_info(raw, cl::CL_DEVICE_PARENT_DEVICE).map(isize::from);
         let parent = parent.unwrap_or_default() as cl_device_id;
         // The driver of another device may lack the function.
         // quirk: LOADER-2
         if parent.is_null() {
-            return Ok(Self { raw, _part: None });
+            return Ok(Self { raw, part: None });
         }
         // SAFETY: the caller vouches for the handle.
         let reference = unsafe { DeviceRef::retain(raw) }?;
         // SAFETY: the driver says that it is the device of a valid one.
-        let parent = unsafe { Self::from_raw(parent) }?;
-        Ok(Self { raw, _part: Some(Arc::new(Part { _reference: reference, _parent: parent })) })
+        let parent = unsafe { Self::retain_raw(parent) }?;
+        Ok(Self { raw, part: Some(Arc::new(Part { reference, _parent: parent })) })
     }
 
     /// Returns the driver's handle, valid as long as `self` lives (PyOpenCL's `int_ptr`).
     pub fn as_raw(&self) -> cl_device_id {
         self.raw
-    }
-
-    /// Returns opencl3's device, for other queries. It is valid as long as `self` lives.
-    pub fn opencl3(&self) -> opencl3::device::Device {
-        opencl3::device::Device::new(self.raw)
     }
 
     /// Returns CL_DEVICE_PLATFORM.
@@ -106,12 +119,12 @@ impl Device {
         Ok(unsafe { Platform::from_raw(isize::from(platform) as cl_platform_id) })
     }
 
-    /// Returns CL_DEVICE_NAME; empty where the driver does not tell.
+    /// Returns CL_DEVICE_NAME; empty where the driver returns none.
     pub fn name(&self) -> String {
         self.query().text(cl::CL_DEVICE_NAME)
     }
 
-    /// Returns the version of OpenCL of CL_DEVICE_VERSION, 0.0 where the driver does not tell.
+    /// Returns the version of OpenCL of CL_DEVICE_VERSION, 0.0 where the driver returns none.
     pub fn version(&self) -> Version {
         Version::parse(&self.query().text(cl::CL_DEVICE_VERSION)).unwrap_or_default()
     }
@@ -121,15 +134,14 @@ impl Device {
         self.query().extensions().contains(extension)
     }
 
-    /// Returns single queries of the device.
-    #[doc(hidden)]
+    /// Returns the queries of the device, for properties by their number.
     pub fn query(&self) -> Query<'_> {
-        Query::of(&self.raw)
+        Query::of(self)
     }
 
-    /// Divides the device into sub-devices (`clCreateSubDevices`, OpenCL 1.2;
-    /// `pyopencl.Device.create_sub_devices`). PoCL uses them after the end of their commands: there, and on unknown
-    /// drivers, they are never released, some 2 KiB each.
+    /// Divides the device into sub-devices (`clCreateSubDevices`, OpenCL 1.2; `pyopencl.Device.create_sub_devices`).
+    /// PoCL uses them after their commands have completed, so there and on unknown drivers they are never released
+    /// (some 2 KiB each).
     ///
     /// # Errors
     /// CL_INVALID_DEVICE_PARTITION_COUNT for a part of no compute units and for no parts, an error of class
@@ -154,10 +166,11 @@ impl Device {
             let reason = "a part has at least one compute unit";
             return Err(Error::refused(CALL, CL_INVALID_DEVICE_PARTITION_COUNT, reason));
         }
-        // The counts end with a 0, and so does all of it.
+        // The counts end with a 0, and so does the list.
         let properties: Vec<isize> = [kind].into_iter().chain(values).chain([0, 0]).collect();
         // A driver without sub-devices may lack the function.
-        let kinds = self.opencl3().partition_properties().unwrap_or_default();
+        let kinds =
+            opencl3::device::Device::new(self.raw).partition_properties().unwrap_or_default();
         if !kinds.contains(&kind) {
             let reason = "the device has no such sub-devices";
             return Err(Error::unsupported(CALL, CL_INVALID_OPERATION, reason));
@@ -172,14 +185,14 @@ impl Device {
                 // SAFETY: the sub-device is alive.
                 mem::forget(unsafe { DeviceRef::retain(raw) }?);
             }
-            let part = Part { _reference: reference, _parent: self.clone() };
-            Ok(Self { raw, _part: Some(Arc::new(part)) })
+            let part = Part { reference, _parent: self.clone() };
+            Ok(Self { raw, part: Some(Arc::new(part)) })
         };
         parts.into_iter().map(own).collect()
     }
 }
 
-/// The oldest version of OpenCL that a device may have. Functions of it are used without a look at the version.
+/// The oldest version of OpenCL that a device may have. Its functions are called without a check of the version.
 pub(crate) const OLDEST: Version = Version { major: 1, minor: 2 };
 
 /// Refuses devices before the version that `call` needs: their drivers may lack the function, and the loader then

@@ -26,7 +26,7 @@ bitflags! {
         // quirk: POCL-13, INTEL-9
         const FINDS_MAPS_BY_ADDRESS = 1 << 3;
         /// The status of a command that was cancelled, because an event of its wait list failed, is
-        /// CL_COMPLETE; only `clWaitForEvents` tells (Intel 2026.22).
+        /// CL_COMPLETE; only `clWaitForEvents` reports it (Intel 2026.22).
         // quirk: INTEL-1
         const HIDES_CANCELLATIONS = 1 << 4;
         /// `clEnqueueCopyImageToBuffer` takes the offset in the buffer for pixels (rusticl of Mesa 25.0).
@@ -94,7 +94,8 @@ impl Driver {
                 let of_options = Self::SPLITS_OPTIONS_AT_QUOTES;
                 orderly | of_options | Self::MISPLACES_PIXELS | Self::KEEPS_ARGUMENTS
             }
-            _ if name.starts_with("Intel(R) OpenCL") => {
+            // The emulator of FPGAs is the runtime for CPUs of 2024.
+            _ if name.starts_with("Intel(R) OpenCL") || name.starts_with("Intel(R) FPGA Emul") => {
                 let of_commands = Self::HIDES_CANCELLATIONS | Self::REFUSES_FILLS_OF_REGIONS;
                 let all = orderly | of_commands | Self::FINDS_MAPS_BY_ADDRESS;
                 if name == "Intel(R) OpenCL" { all - Self::CRASHES_ON_OPTIONS } else { all }

@@ -1,7 +1,7 @@
 //! Memory of pools with commands of queues without handles.
 //!
-//! A callback of each command would not tell when it has ended: PoCL and rusticl call none of commands that fail,
-//! Oclgrind none of commands that have ended.
+//! A callback for each command would not report every end: PoCL and rusticl call none of commands that fail, Oclgrind
+//! none of commands that have ended.
 
 use std::collections::VecDeque;
 use std::sync::Weak;
@@ -29,7 +29,7 @@ impl DroppedQueues {
         self.has_some.store(true, Ordering::Release);
     }
 
-    /// Makes a few keepers let go of queues whose commands have ended. Runs no callback.
+    /// Makes a few keepers release queues whose commands have ended. Runs no callback.
     #[inline]
     pub fn look(&self) {
         if self.has_some.load(Ordering::Acquire) {

@@ -1,5 +1,4 @@
-//! The library's one error type: which call failed, with which code, and what kind of trouble
-//! that is.
+//! The error type of the library: the failed call, its code, and the class of error.
 //!
 //! An argument that OpenCL forbids is refused here, before the driver sees it, with the code that
 //! the specification names for it: drivers differ in what they check, and some crash instead.
@@ -8,7 +7,6 @@ use std::borrow::Cow;
 use std::fmt;
 
 use cl3::error_codes as code;
-use opencl3::error_codes::ClError;
 
 /// A result with the library's [`struct@Error`].
 pub type Result<T> = std::result::Result<T, Error>;
@@ -34,7 +32,7 @@ pub(crate) const NO_CODE: i32 = -2002;
 pub enum Class {
     /// Memory ran out, on the device or the host; freeing some may help.
     OutOfMemory,
-    /// The call is wrong as it stands, and will be the next time.
+    /// The call is wrong; a repetition fails as well.
     InvalidArgument,
     /// The device, the driver or the loader cannot do this.
     Unsupported,
@@ -42,16 +40,16 @@ pub enum Class {
     BuildFailure,
     /// A command did not run to its end, or one that it had to wait for did not.
     CommandFailed,
-    /// There is no OpenCL loader, or it knows no driver.
+    /// No OpenCL loader was found, or it found no driver.
     NoRuntime,
     /// There is no such device, or it is not available.
     NoDevice,
-    /// Any other code: the driver's own trouble.
+    /// Any other code of the driver.
     Driver,
 }
 
 impl Class {
-    /// The class of a code where nothing more is known.
+    /// Returns the class of a code without further information.
     fn from_code(code: i32) -> Self {
         match code {
             code::CL_MEM_OBJECT_ALLOCATION_FAILURE
@@ -81,15 +79,40 @@ impl Class {
 }
 
 impl Error {
-    /// Returns the error that the driver or the loader reported for `call`.
+    /// Returns the error that the driver or the loader reported for `call`, for code that calls functions of
+    /// [`cl3`](crate::cl3).
+    ///
+    /// ```
+    /// use clmatrix::Error;
+    ///
+    /// let error = Error::from_call("clCreateBuffer", -30).with_detail("the size is a multiple of 4");
+    /// let text = "clCreateBuffer: CL_INVALID_VALUE (-30): the size is a multiple of 4";
+    /// assert_eq!(error.to_string(), text);
+    /// ```
     pub fn from_call(call: &'static str, code: i32) -> Self {
         Self::refused(call, code, advice(code))
     }
 
+    /// Returns the error with other details, such as the wrong argument and the right one.
+    #[must_use]
+    pub fn with_detail(mut self, detail: impl Into<Cow<'static, str>>) -> Self {
+        self.detail = detail.into();
+        self
+    }
+
     /// Returns the error for an argument of `call` that OpenCL forbids with `code`; `detail` says what
     /// is wrong with the argument and what would be right.
-    pub fn refused(call: &'static str, code: i32, detail: impl Into<Cow<'static, str>>) -> Self {
-        Self { call: Some(call), code, class: Class::from_code(code), detail: detail.into() }
+    pub(crate) fn refused(
+        call: &'static str,
+        code: i32,
+        detail: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self { call: Some(call), ..Self::without_call(code, detail) }
+    }
+
+    /// Returns the error of [`refused`](Self::refused) without a call: no OpenCL function would have been called.
+    pub(crate) fn without_call(code: i32, detail: impl Into<Cow<'static, str>>) -> Self {
+        Self { call: None, code, class: Class::from_code(code), detail: detail.into() }
     }
 
     /// Returns the error of class [`Unsupported`](Class::Unsupported) for a `call` that the device, the
@@ -102,19 +125,19 @@ impl Error {
         Self { class: Class::Unsupported, ..Self::refused(call, code, detail) }
     }
 
-    /// The OpenCL function that failed, or that would have been called (`clCreateBuffer`); `None`
-    /// where opencl3 reported the code.
+    /// Returns the OpenCL function that failed, or that would have been called (`clCreateBuffer`); `None` where the
+    /// library would have called none.
     pub fn call(&self) -> Option<&'static str> {
         self.call
     }
 
-    /// OpenCL's code; -2000 without a loader, -2001 for a function that the loader lacks, or -2002 where the driver
-    /// writes no code.
+    /// Returns OpenCL's code; -2000 without a loader, -2001 for a function that the loader lacks, or -2002 where the
+    /// driver writes no code.
     pub fn code(&self) -> i32 {
         self.code
     }
 
-    /// The name of the code, such as `CL_INVALID_VALUE`.
+    /// Returns the name of the code, such as `CL_INVALID_VALUE`.
     pub fn code_name(&self) -> &'static str {
         match self.code {
             code::DLOPEN_RUNTIME_LOAD_FAILED => "DLOPEN_RUNTIME_LOAD_FAILED",
@@ -168,10 +191,10 @@ fn advice(code: i32) -> &'static str {
              OPENCL_DYLIB_PATH"
         }
         code::CL_PLATFORM_NOT_FOUND_KHR if cfg!(windows) => {
-            "the OpenCL loader knows no driver; install that of the GPU's vendor, or Intel's CPU runtime"
+            "the OpenCL loader found no driver; install that of the GPU's vendor, or Intel's CPU runtime"
         }
         code::CL_PLATFORM_NOT_FOUND_KHR => {
-            "the OpenCL loader knows no driver; install one (on Debian: pocl-opencl-icd for the \
+            "the OpenCL loader found no driver; install one (on Debian: pocl-opencl-icd for the \
              CPU), or name a folder of .icd files in OCL_ICD_VENDORS"
         }
         code::DLOPEN_FUNCTION_NOT_AVAILABLE => "the OpenCL loader is too old for this function",
@@ -186,15 +209,8 @@ impl fmt::Debug for Error {
     }
 }
 
-/// For `?` on opencl3's calls. The call's name is lost there.
-impl From<ClError> for Error {
-    fn from(error: ClError) -> Self {
-        Self { call: None, ..Self::from_call("", error.0) }
-    }
-}
-
 /// Names the call in which cl3 reported a code: `.map_err(in_call("clFlush"))`.
-pub fn in_call(call: &'static str) -> impl Fn(i32) -> Error {
+pub(crate) fn in_call(call: &'static str) -> impl Fn(i32) -> Error {
     move |code| Error::from_call(call, code)
 }
 
@@ -249,7 +265,6 @@ mod tests {
             Error::from_call("clFinish", -36).to_string(),
             "clFinish: CL_INVALID_COMMAND_QUEUE (-36)"
         );
-        assert_eq!(Error::from(ClError(-30)).to_string(), "CL_INVALID_VALUE (-30)");
         let no_driver = Error::from_call("clGetPlatformIDs", -1001);
         assert!(no_driver.detail().contains("OCL_ICD_VENDORS"), "{no_driver}");
     }

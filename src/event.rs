@@ -22,7 +22,7 @@ use cl3::types::{cl_command_queue, cl_context, cl_event, cl_int};
 use parking_lot::Mutex;
 
 use crate::error::{Error, Result, in_call};
-use crate::handle::{EventRef, by_handle};
+use crate::handle::{EventRef, by_handle, retain_raw};
 use crate::mem_context::MemContext;
 use crate::queue_state::QueueState;
 
@@ -59,6 +59,8 @@ impl Status {
 
 /// Times of a command in nanoseconds of the device's clock (`pyopencl.Event.profile`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Profile {
     /// CL_PROFILING_COMMAND_QUEUED.
     pub queued: u64,
@@ -82,9 +84,9 @@ struct Inner {
     origin: Origin,
     /// `PENDING`, `COMPLETE` or `FAILED`.
     outcome: AtomicU8,
-    /// True if CL_COMPLETE may stand for a command that was cancelled.
+    /// True if CL_COMPLETE may be the status of a command that was cancelled.
     hides_cancellation: bool,
-    /// The callbacks that the driver has been given.
+    /// The callbacks that were passed to the driver.
     callbacks: Mutex<Vec<Arc<Callback>>>,
 }
 
@@ -137,21 +139,21 @@ impl Event {
         Self(Arc::new(Inner { raw, origin, outcome, hides_cancellation, callbacks }))
     }
 
-    /// Wraps a driver's handle. With `retain`, a reference is added; without, the caller's reference
-    /// is taken over, unless this fails. The event of a command of a queue is better wrapped by
+    /// Wraps a driver's handle. The caller's reference is taken over, unless this fails. The event of a command of a
+    /// queue is better wrapped by
     /// [`CommandQueue::event_from_raw`](crate::CommandQueue::event_from_raw).
     ///
     /// # Errors
     /// The driver's errors.
     ///
     /// # Safety
-    /// `raw` is a valid event, and without `retain` the caller owns a reference to it.
-    pub unsafe fn from_raw(raw: cl_event, retain: bool) -> Result<Self> {
+    /// `raw` is a valid event, and the caller owns a reference to it.
+    pub unsafe fn from_raw(raw: cl_event) -> Result<Self> {
         let context = isize::from(info(raw, cl::CL_EVENT_CONTEXT)?) as cl_context;
         // SAFETY: the driver says that it is the context of a valid event.
-        let context = unsafe { MemContext::from_raw(context, true) }?;
-        // SAFETY: the caller vouches for the handle, and without `retain` for its reference.
-        let raw = unsafe { EventRef::from_raw(raw, retain) }?;
+        let context = unsafe { MemContext::retain_raw(context) }?;
+        // SAFETY: the caller vouches for the handle and its reference.
+        let raw = unsafe { EventRef::owned(raw) };
         Ok(Self::with(raw, Origin::Context(context), true))
     }
 
@@ -248,7 +250,7 @@ impl Event {
         self.wait_in("clWaitForEvents")
     }
 
-    /// Waits as [`wait`](Self::wait) does, for an error of `call`.
+    /// Waits as [`wait`](Self::wait) does; an error names `call`.
     pub(crate) fn wait_in(&self, call: &'static str) -> Result<()> {
         match self.wait_until_ended()? {
             Outcome::Complete => Ok(()),
@@ -270,25 +272,35 @@ impl Event {
     }
 
     /// Calls `callback` once when the command has ended, with the driver's final status
-    /// (`clSetEventCallback`; `pyopencl.Event.set_callback`). `Ok(())` stands for CL_COMPLETE,
-    /// which Intel's driver also says of cancelled commands.
+    /// (`clSetEventCallback`; `pyopencl.Event.set_callback`), which on Intel's driver may be
+    /// [`Complete`](Status::Complete) for a command that is cancelled later. If the failure of the command is known, it
+    /// is [`Failed`](Status::Failed) on all drivers.
     ///
-    /// The callback runs on a thread of the driver, on the thread that sets a user event, or on this one if the command
-    /// has ended: on Intel's runtime, callbacks that set others recurse. PoCL and rusticl call no callbacks of commands
-    /// that fail. The callback then runs on a thread of the program or of the library, as soon as a function of the library finds the failure, such as
-    /// [`wait`](Self::wait) and [`status`](Self::status), or with the drop of the last handle to the event. It never
-    /// runs if a command fails after that drop.
+    /// The callback runs on a thread of the driver, on the thread that sets a user event, or on the calling thread if
+    /// the command has ended: on Intel's runtime, callbacks that set others recurse. PoCL and rusticl call no
+    /// callbacks of commands that fail later. The callback then runs on a thread of the program or of the library, as soon
+    /// as a function of the library, such as [`wait`](Self::wait) or [`status`](Self::status), finds the failure, or
+    /// when the last handle to the event is dropped. It never runs if a command fails after that drop.
     ///
     /// The callback must not call functions that block or ask about this event, and must not drop a map, or the last
     /// handle to a queue, context or memory object. A panic of the callback is logged.
     ///
     /// # Errors
     /// The driver's errors; the callback is not called then.
-    pub fn on_complete(
-        &self,
-        callback: impl FnOnce(std::result::Result<(), i32>) + Send + 'static,
-    ) -> Result<()> {
-        let callback = Arc::new(Callback(Mutex::new(Some(Box::new(callback)))));
+    pub fn on_complete(&self, callback: impl FnOnce(Status) + Send + 'static) -> Result<()> {
+        // PoCL passes CL_COMPLETE where the command has failed before.
+        // quirk: POCL-23
+        if self.outcome() == Some(Outcome::Failed) {
+            self.0.callbacks.lock().push(Callback::new(callback));
+            self.0.call_back();
+            return Ok(());
+        }
+        self.when_ended(callback)
+    }
+
+    /// Calls `callback` as [`on_complete`](Self::on_complete) does; its status may be that of PoCL.
+    pub(crate) fn when_ended(&self, callback: impl FnOnce(Status) + Send + 'static) -> Result<()> {
+        let callback = Callback::new(callback);
         // Before the driver is called: it may fail meanwhile.
         self.0.callbacks.lock().push(Arc::clone(&callback));
         let raw = Arc::into_raw(Arc::clone(&callback));
@@ -302,18 +314,18 @@ impl Event {
         // Oclgrind calls no callback of a command that has ended.
         // quirk: OCLGRIND-13
         match self.outcome() {
-            Some(Outcome::Complete) => callback.call(Ok(())),
+            Some(Outcome::Complete) => callback.call(Status::Complete),
             Some(Outcome::Failed) => self.0.call_back(),
             None => {}
         }
         Ok(())
     }
 
-    /// Keeps objects until the command has ended, or for ever where the driver does not call back.
+    /// Keeps objects until the command has ended, or forever where the driver never calls back.
     pub(crate) fn keep<R: Send + 'static>(&self, objects: R) {
         let objects = ManuallyDrop::new(objects);
         let release = move |_| drop(ManuallyDrop::into_inner(objects));
-        if let Err(error) = self.on_complete(release) {
+        if let Err(error) = self.when_ended(release) {
             log::warn!("{error}: objects of a command are not released");
         }
     }
@@ -322,7 +334,7 @@ impl Event {
         Ok(info(self.as_raw(), cl::CL_EVENT_COMMAND_EXECUTION_STATUS)?.into())
     }
 
-    /// Returns the end of the command as far as it is known without a call of the driver.
+    /// Returns the outcome of the command, if it is known without a call of the driver.
     #[inline]
     pub(crate) fn known_outcome(&self) -> Option<Outcome> {
         match self.0.outcome.load(Ordering::Acquire) {
@@ -332,15 +344,14 @@ impl Event {
         }
     }
 
-    /// Returns the end of the command; `None` where it has not ended, or where the driver cannot
-    /// tell.
+    /// Returns the end of the command; `None` where it has not ended, or where the driver does not report it.
     #[inline]
     pub(crate) fn outcome(&self) -> Option<Outcome> {
         self.known_outcome().or_else(|| self.ask().inspect(|outcome| self.has_ended(*outcome)))
     }
 
-    /// Returns whether the command has ended, as far as that is known without a callback, which may take a lock that
-    /// the caller has. The driver is not asked while one is left or runs.
+    /// Returns whether the command is known to have ended, without running a callback, which may take a lock that the
+    /// caller holds. Does not query the driver while a callback is left or runs.
     // quirk: RUSTICL-10
     pub(crate) fn has_ended_quietly(&self) -> bool {
         // Locked, so that no callback begins meanwhile. The driver drops its reference to one after the call.
@@ -350,7 +361,7 @@ impl Event {
         outcome.inspect(|outcome| self.is_known(*outcome)).is_some()
     }
 
-    /// Asks the driver for the end of the command.
+    /// Queries the driver for the end of the command.
     #[cold]
     fn ask(&self) -> Option<Outcome> {
         match self.raw_status() {
@@ -367,7 +378,7 @@ impl Event {
     }
 
     fn is_known(&self, outcome: Outcome) {
-        // First: who sees the outcome sees this, too.
+        // First: a thread that sees the outcome sees this, too.
         if outcome == Outcome::Failed {
             HAVE_FAILED.store(true, Ordering::Release);
         }
@@ -381,7 +392,7 @@ impl Event {
         }
     }
 
-    /// Waits until the command has ended, well or not. Flushes its queue (OpenCL 3.0, 5.15).
+    /// Waits until the command has completed or failed. Flushes its queue (OpenCL 3.0, 5.15).
     pub(crate) fn wait_until_ended(&self) -> Result<Outcome> {
         if let Some(outcome) = self.known_outcome() {
             return Ok(outcome);
@@ -417,10 +428,11 @@ impl Inner {
         if callbacks.is_empty() {
             return;
         }
-        let status = info(self.raw.get(), cl::CL_EVENT_COMMAND_EXECUTION_STATUS).map(i32::from);
-        let status = status.ok().filter(|status| *status < 0);
+        let code = info(self.raw.get(), cl::CL_EVENT_COMMAND_EXECUTION_STATUS).map(i32::from);
+        let code = code.ok().filter(|code| *code < 0);
+        let code = code.unwrap_or(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
         for callback in callbacks {
-            callback.call(Err(status.unwrap_or(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)));
+            callback.call(Status::Failed(code));
         }
     }
 }
@@ -443,16 +455,21 @@ impl Drop for Inner {
 }
 
 by_handle!(Event, status);
+retain_raw!(Event, cl_event, EventRef, "clRetainEvent");
 
-type OnComplete = dyn FnOnce(std::result::Result<(), i32>) + Send;
+type OnComplete = dyn FnOnce(Status) + Send;
 
-/// A callback that the driver and the event share. The first of them takes it.
+/// A callback that the driver and the event share. The first to call takes it.
 struct Callback(Mutex<Option<Box<OnComplete>>>);
 
 impl Callback {
-    fn call(&self, result: std::result::Result<(), i32>) {
+    fn new(callback: impl FnOnce(Status) + Send + 'static) -> Arc<Self> {
+        Arc::new(Self(Mutex::new(Some(Box::new(callback)))))
+    }
+
+    fn call(&self, status: Status) {
         let Some(callback) = self.0.lock().take() else { return };
-        let called = std::panic::AssertUnwindSafe(move || callback(result));
+        let called = std::panic::AssertUnwindSafe(move || callback(status));
         if std::panic::catch_unwind(called).is_err() {
             log::error!("a callback of an event has panicked");
         }
@@ -462,7 +479,7 @@ impl Callback {
 extern "C" fn call_back(_: cl_event, status: cl_int, callback: *mut c_void) {
     // SAFETY: the pointer comes from `on_complete`, and the driver calls once.
     let callback = unsafe { Arc::from_raw(callback.cast_const().cast::<Callback>()) };
-    callback.call(if status < 0 { Err(status) } else { Ok(()) });
+    callback.call(if status < 0 { Status::Failed(status) } else { Status::Complete });
 }
 
 /// An event that the program sets (`clCreateUserEvent`; `pyopencl.UserEvent`).
@@ -470,7 +487,7 @@ extern "C" fn call_back(_: cl_event, status: cl_int, callback: *mut c_void) {
 /// A drop sets it to CL_COMPLETE if it has not been set, and logs a warning: otherwise commands would wait
 /// for it forever.
 ///
-/// OpenCL leaves it undefined to release a memory object, or another object that is no event, while commands wait for
+/// OpenCL leaves it undefined to release a memory object, or another object except an event, while commands wait for
 /// a user event that is not set (`clCreateUserEvent`, OpenCL 3.0, 5.11). The suites try it on each driver
 /// (`docs/guide/soundness.md`).
 ///

@@ -44,15 +44,6 @@ macro_rules! reference {
                 Ok(unsafe { Self::owned(raw) })
             }
 
-            /// Adds a reference with `retain`, else takes over one.
-            ///
-            /// # Safety
-            /// The handle is valid, and without `retain` the caller owns a reference to it.
-            pub(crate) unsafe fn from_raw(raw: $raw, retain: bool) -> Result<Self> {
-                // SAFETY: as the caller promises.
-                unsafe { if retain { Self::retain(raw) } else { Ok(Self::owned(raw)) } }
-            }
-
             #[inline]
             pub(crate) fn get(&self) -> $raw {
                 self.0
@@ -93,7 +84,7 @@ reference! {
 }
 
 reference! {
-    /// A reference of our own to a device. Only sub-devices are counted.
+    /// A reference to a device. Only sub-devices are counted.
     DeviceRef(cl_device_id),
     device::retain_device, "clRetainDevice", device::release_device, "clReleaseDevice"
 }
@@ -122,7 +113,41 @@ reference! {
     command_queue::release_command_queue, "clReleaseCommandQueue"
 }
 
-/// Compares handles of a type by the driver's handle, and shows that and what these methods return.
+/// Gives a type a `retain_raw` beside its `from_raw`.
+macro_rules! retain_raw {
+    ($object:ty, $raw:ty, $reference:ident, $call:literal) => {
+        impl $object {
+            #[doc = concat!("Wraps a driver's handle, and adds a reference for the result (`", $call, "`).")]
+            ///
+            /// # Errors
+            /// The errors of [`from_raw`](Self::from_raw), and the driver's errors.
+            ///
+            /// # Safety
+            /// The caller promises the same as for [`from_raw`](Self::from_raw), and keeps its reference.
+            pub unsafe fn retain_raw(raw: $raw) -> $crate::Result<Self> {
+                // First: some drivers count references to objects of another kind wrongly.
+                // SAFETY: as the caller promises; the next call adds the reference.
+                let object = unsafe { Self::from_raw(raw) }?;
+                // SAFETY: the caller vouches for the handle.
+                match unsafe { $crate::handle::$reference::retain(raw) } {
+                    Ok(reference) => {
+                        std::mem::forget(reference);
+                        Ok(object)
+                    }
+                    Err(error) => {
+                        // The reference is the caller's.
+                        std::mem::forget(object);
+                        Err(error)
+                    }
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use retain_raw;
+
+/// Implements comparison and hashing by the driver's handle, and `Debug` with it and the results of these methods.
 macro_rules! by_handle {
     ($handle:ident $(, $shown:ident)*) => {
         impl PartialEq for $handle {

@@ -1,9 +1,8 @@
-//! The numbers of memory objects and of contexts that the library holds.
+//! The number of memory objects that the library holds.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub(super) static OBJECTS: AtomicUsize = AtomicUsize::new(0);
-pub(super) static CONTEXTS: AtomicUsize = AtomicUsize::new(0);
 
 /// Counts an object, or its bytes, from its creation until it is released.
 #[derive(Debug)]
@@ -26,16 +25,10 @@ impl Drop for Live {
     }
 }
 
-/// Returns the number of references to contexts that the queues, events, programs, memory objects,
-/// samplers and caches of this library hold in this process. Intel's and NVIDIA's drivers do not count them.
-pub fn context_references() -> usize {
-    CONTEXTS.load(Ordering::Relaxed)
-}
-
 /// Returns the number of buffers, images, pipes and allocations of shared virtual memory in this process
 /// that this library has created or adopted and not released yet. Memory that a pool holds counts.
 ///
-/// A number that has grown tells of a leak, also where the driver counts no references.
+/// A growing number is a leak. It is right even where the driver counts no references.
 ///
 /// ```standalone_crate
 /// use clmatrix::memory::{Buffer, MemFlags, live_objects};

@@ -1,5 +1,6 @@
-//! A context, as far as memory objects need it.
+//! The part of a context that memory objects need.
 
+use std::mem;
 use std::sync::Arc;
 
 use cl3::context::{CL_CONTEXT_DEVICES, get_context_info};
@@ -11,7 +12,6 @@ use crate::device::{Device, OLDEST, check_versions};
 use crate::dropped_queues::DroppedQueues;
 use crate::error::{Error, Result, in_call};
 use crate::handle::ContextRef;
-use crate::live::{CONTEXTS, Live};
 
 /// A reference to a context, and its devices. Sub-devices live as long as this: drivers do not keep them.
 // quirk: DRIVER-17
@@ -20,22 +20,23 @@ pub struct MemContext {
     /// The first field: the devices must outlive the context.
     context: ContextRef,
     devices: Arc<[Device]>,
-    /// The same for all objects that were created by way of one `Context`.
+    /// Shared by all objects that were created through one `Context`; [`ContextWatch`] counts them by it.
+    ///
+    /// [`ContextWatch`]: crate::ContextWatch
     pub(crate) dropped_queues: Arc<DroppedQueues>,
-    _live: Live,
 }
 
 impl MemContext {
-    /// Takes over a context of `devices`, of which there is at least one.
+    /// Takes over a context of `devices`, at least one.
     pub(crate) fn new(context: ContextRef, devices: Arc<[Device]>) -> Self {
-        Self { context, devices, dropped_queues: Arc::default(), _live: Live::new(&CONTEXTS) }
+        Self { context, devices, dropped_queues: Arc::default() }
     }
 
-    /// Adds a reference to a context with `retain`, else takes over one.
+    /// Takes over a reference to a context, unless this fails.
     ///
     /// # Safety
-    /// `context` is a valid context, and without `retain` the caller owns a reference to it.
-    pub(crate) unsafe fn from_raw(context: cl_context, retain: bool) -> Result<Arc<Self>> {
+    /// `context` is a valid context, and the caller owns a reference to it.
+    pub(crate) unsafe fn from_raw(context: cl_context) -> Result<Arc<Self>> {
         const CALL: &str = "clGetContextInfo";
         let devices: Vec<isize> =
             get_context_info(context, CL_CONTEXT_DEVICES).map_err(in_call(CALL))?.into();
@@ -44,20 +45,33 @@ impl MemContext {
             return Err(Error::refused(CALL, CL_INVALID_CONTEXT, reason));
         }
         // SAFETY: the driver says that they are the devices of a valid context.
-        let device = |raw| unsafe { Device::from_raw(raw as cl_device_id) };
+        let device = |raw| unsafe { Device::retain_raw(raw as cl_device_id) };
         let devices = devices.into_iter().map(device).collect::<Result<Arc<[_]>>>()?;
         check_versions(CALL, &devices, OLDEST)?;
         // SAFETY: as the caller promises.
-        let context = unsafe { ContextRef::from_raw(context, retain) }?;
+        let context = unsafe { ContextRef::owned(context) };
         Ok(Arc::new(Self::new(context, devices)))
+    }
+
+    /// Adds a reference to a context.
+    ///
+    /// # Safety
+    /// `context` is a valid context.
+    pub(crate) unsafe fn retain_raw(context: cl_context) -> Result<Arc<Self>> {
+        // SAFETY: the caller vouches for the handle.
+        let reference = unsafe { ContextRef::retain(context) }?;
+        // SAFETY: there is a reference to take over.
+        let context = unsafe { Self::from_raw(context) }?;
+        mem::forget(reference);
+        Ok(context)
     }
 
     /// Adds a reference to this context, for an object in it.
     pub(crate) fn retained(&self) -> Result<Arc<Self>> {
         // SAFETY: the context is alive.
         let context = unsafe { ContextRef::retain(self.raw()) }?;
-        let dropped_queues = Arc::clone(&self.dropped_queues);
-        Ok(Arc::new(Self { dropped_queues, ..Self::new(context, Arc::clone(&self.devices)) }))
+        let (devices, dropped_queues) = (self.devices.clone(), self.dropped_queues.clone());
+        Ok(Arc::new(Self { context, devices, dropped_queues }))
     }
 
     #[inline]
@@ -78,7 +92,7 @@ impl MemContext {
         })
     }
 
-    /// The largest CL_DEVICE_MAX_MEM_ALLOC_SIZE in bytes; `None` where a device does not tell.
+    /// The largest CL_DEVICE_MAX_MEM_ALLOC_SIZE in bytes; `None` where a device does not report it.
     pub(crate) fn largest_allocation(&self) -> Option<u64> {
         let sizes: Option<Vec<u64>> =
             self.devices().iter().map(|device| largest_allocation(device.as_raw())).collect();
@@ -100,7 +114,7 @@ impl MemContext {
     }
 }
 
-/// CL_DEVICE_MAX_MEM_ALLOC_SIZE in bytes, if the device tells.
+/// CL_DEVICE_MAX_MEM_ALLOC_SIZE in bytes, if the device reports it.
 pub(crate) fn largest_allocation(device: cl_device_id) -> Option<u64> {
     get_device_info(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE).ok().map(u64::from)
 }

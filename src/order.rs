@@ -1,4 +1,4 @@
-//! Where a command goes.
+//! The place of a command: its queue and its wait list.
 
 use crate::queue::CommandQueue;
 use crate::wait_list::WaitList;

@@ -38,7 +38,7 @@ unsafe impl Send for Platform {}
 unsafe impl Sync for Platform {}
 
 impl Platform {
-    /// Returns all platforms that the loader knows (`clGetPlatformIDs`; `pyopencl.get_platforms`).
+    /// Returns all platforms that the loader finds (`clGetPlatformIDs`; `pyopencl.get_platforms`).
     ///
     /// # Errors
     /// An error of class [`NoRuntime`](crate::Class::NoRuntime) where there is no loader or no platform, and
@@ -68,19 +68,14 @@ impl Platform {
         self.0
     }
 
-    /// Returns opencl3's platform, for other queries.
-    pub fn opencl3(&self) -> opencl3::platform::Platform {
-        opencl3::platform::Platform::new(self.0)
-    }
-
-    /// Returns the devices of the platform (`clGetDeviceIDs`), none where it has none.
+    /// Returns the devices of the platform (`clGetDeviceIDs`), possibly none.
     ///
     /// # Errors
     /// The driver's errors.
     pub fn devices(&self) -> Result<Vec<Device>> {
         let _guard = ONE_THREAD.lock();
         // SAFETY: the driver lists valid devices.
-        let device = |raw| unsafe { Device::from_raw(raw) };
+        let device = |raw| unsafe { Device::retain_raw(raw) };
         match get_device_ids(self.0, CL_DEVICE_TYPE_ALL) {
             Ok(devices) => devices.into_iter().map(device).collect(),
             Err(CL_DEVICE_NOT_FOUND) => Ok(Vec::new()),
@@ -88,17 +83,17 @@ impl Platform {
         }
     }
 
-    /// Returns CL_PLATFORM_NAME; empty where the driver does not tell.
+    /// Returns CL_PLATFORM_NAME; empty where the driver returns none.
     pub fn name(&self) -> String {
         self.text(cl::CL_PLATFORM_NAME)
     }
 
-    /// Returns CL_PLATFORM_VENDOR; empty where the driver does not tell.
+    /// Returns CL_PLATFORM_VENDOR; empty where the driver returns none.
     pub fn vendor(&self) -> String {
         self.text(cl::CL_PLATFORM_VENDOR)
     }
 
-    /// Returns CL_PLATFORM_VERSION, such as `OpenCL 3.0 PoCL 6.0`; empty where the driver does not tell.
+    /// Returns CL_PLATFORM_VERSION, such as `OpenCL 3.0 PoCL 6.0`; empty where the driver returns none.
     pub fn version(&self) -> String {
         self.text(cl::CL_PLATFORM_VERSION)
     }

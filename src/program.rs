@@ -3,6 +3,7 @@
 use std::ffi::{CString, c_char};
 use std::path::{Component, Path};
 use std::ptr;
+use std::sync::Arc;
 
 use bytemuck::Pod;
 use cl3::device::CL_DEVICE_IL_VERSION;
@@ -22,7 +23,7 @@ use crate::create::create;
 use crate::device::{Device, check_versions};
 use crate::driver::Driver;
 use crate::error::{Error, NO_CODE, Result, in_call};
-use crate::handle::{ProgramRef, by_handle};
+use crate::handle::{ProgramRef, by_handle, retain_raw};
 use crate::launch::Kernel;
 use crate::select::Version;
 
@@ -53,9 +54,10 @@ const LONGEST_NAME: usize = 255;
 /// # }
 /// ```
 ///
-/// Programs are compared by the driver's handle.
+/// Programs are compared by the driver's handle. Clones are handles to the same program.
+#[derive(Clone)]
 pub struct Program {
-    raw: ProgramRef,
+    raw: Arc<ProgramRef>,
     /// Released after the program.
     context: Context,
 }
@@ -76,7 +78,7 @@ impl Program {
         ProgramBuilder { context, source, options, headers, devices, constants: Vec::new() }
     }
 
-    /// Builds a program of a binary for the device of `context` (`clCreateProgramWithBinary`).
+    /// Builds a program from a binary for the device of `context` (`clCreateProgramWithBinary`).
     ///
     /// # Errors
     /// CL_INVALID_VALUE for an empty binary and for a context of several devices, CL_INVALID_BINARY for a binary
@@ -115,10 +117,10 @@ impl Program {
     /// `pyopencl.link_program`).
     ///
     /// # Errors
-    /// CL_INVALID_VALUE for no programs and for one that is given twice, CL_INVALID_CONTEXT for programs of two
-    /// contexts, CL_INVALID_DEVICE for programs of different devices, CL_INVALID_LINKER_OPTIONS for
-    /// a word that is not an option, CL_LINK_PROGRAM_FAILURE with the log of each device where the driver has one, and the
-    /// driver's other errors.
+    /// CL_INVALID_VALUE for no programs and for one that is passed twice, CL_INVALID_CONTEXT for programs of two
+    /// contexts, CL_INVALID_DEVICE for programs of different devices, CL_INVALID_LINKER_OPTIONS for a word that is
+    /// not an option, CL_LINK_PROGRAM_FAILURE with the log of each device where the driver has one, and the driver's
+    /// other errors.
     pub fn link<'a>(
         programs: impl IntoIterator<Item = &'a CompiledProgram>,
         options: &str,
@@ -135,9 +137,9 @@ impl Program {
         if programs.iter().any(|compiled| compiled.devices != *devices) {
             return refused(CL_INVALID_DEVICE, "the programs were compiled for different devices");
         }
-        // Drivers hang or end the process.
+        // Drivers hang or terminate the process.
         if (1..programs.len()).any(|number| programs[..number].contains(&programs[number])) {
-            return refused(CL_INVALID_VALUE, "a program is given twice");
+            return refused(CL_INVALID_VALUE, "a program is passed twice");
         }
         let options = options_for(LINK, CL_INVALID_LINKER_OPTIONS, options, devices)?;
         let raw: Vec<cl_program> = programs.iter().map(|one| one.program.as_raw()).collect();
@@ -165,24 +167,23 @@ impl Program {
         // SAFETY: the driver has just created it, with one reference.
         let raw = unsafe { ProgramRef::owned(linked) };
         checked(LINK, raw.get(), devices, code)?;
-        Ok(Self { raw, context })
+        Ok(Self { raw: Arc::new(raw), context })
     }
 
-    /// Wraps a driver's handle. With `retain`, a reference is added; without, the caller's reference is
-    /// taken over, unless this fails.
+    /// Wraps a driver's handle. The caller's reference is taken over, unless this fails.
     ///
     /// # Errors
     /// The driver's errors.
     ///
     /// # Safety
-    /// `raw` is a valid program, and without `retain` the caller owns a reference to it.
-    pub unsafe fn from_raw(raw: cl_program, retain: bool) -> Result<Self> {
+    /// `raw` is a valid program, and the caller owns a reference to it.
+    pub unsafe fn from_raw(raw: cl_program) -> Result<Self> {
         let context = isize::from(info(raw, cl::CL_PROGRAM_CONTEXT)?) as cl_context;
         // SAFETY: the driver says that it is the context of a valid program.
-        let context = unsafe { Context::from_raw(context, true) }?;
-        // SAFETY: the caller vouches for the handle, and without `retain` for its reference.
-        let raw = unsafe { ProgramRef::from_raw(raw, retain) }?;
-        Ok(Self { raw, context })
+        let context = unsafe { Context::retain_raw(context) }?;
+        // SAFETY: the caller vouches for the handle and its reference.
+        let raw = unsafe { ProgramRef::owned(raw) };
+        Ok(Self { raw: Arc::new(raw), context })
     }
 
     /// Returns the driver's handle, valid as long as `self` lives (PyOpenCL's `int_ptr`).
@@ -226,7 +227,7 @@ impl Program {
     }
 }
 
-/// Asks a live program.
+/// Queries a live program.
 fn info(raw: cl_program, name: u32) -> Result<cl3::info_type::InfoType> {
     cl::get_program_info(raw, name).map_err(in_call("clGetProgramInfo"))
 }
@@ -241,7 +242,7 @@ fn build(
     let built =
         cl::build_program(raw.get(), &handles(devices), &options, None, ptr::null_mut()).err();
     checked(BUILD, raw.get(), devices, built.unwrap_or(CL_SUCCESS))?;
-    Ok(Program { raw, context: context.clone() })
+    Ok(Program { raw: Arc::new(raw), context: context.clone() })
 }
 
 fn handles(devices: &[Device]) -> Vec<cl_device_id> {
@@ -283,13 +284,14 @@ fn options_for(
     build_options::checked(call, code, options, Driver::of_devices(devices))
 }
 
-/// Returns `text` as C has it.
+/// Returns `text` as a C string.
 fn without_zero(call: &'static str, code: i32, what: &str, text: &str) -> Result<CString> {
-    CString::new(text)
-        .map_err(|_| Error::refused(call, code, format!("{what} may have no zero byte: {text:?}")))
+    CString::new(text).map_err(|_| {
+        Error::refused(call, code, format!("{what} must not contain a zero byte: {text:?}"))
+    })
 }
 
-/// Creates a program of a source that is not compiled.
+/// Creates a program from a source, without compiling it.
 fn with_source(context: &Context, source: &str) -> Result<ProgramRef> {
     // OpenCL takes a length of 0 for a text that a zero byte ends.
     if source.is_empty() || source.contains('\0') {
@@ -304,7 +306,7 @@ fn with_source(context: &Context, source: &str) -> Result<ProgramRef> {
     Ok(unsafe { ProgramRef::owned(raw) })
 }
 
-/// Says what a program is to be made of: [`Program::builder`].
+/// The sources and settings of a new program: [`Program::builder`].
 ///
 /// ```
 /// use clmatrix::Program;
@@ -369,14 +371,14 @@ impl<'a> ProgramBuilder<'a> {
         self
     }
 
-    /// Builds a program of SPIR-V, or another intermediate language that the devices have, in the place of sources
-    /// and headers (`clCreateProgramWithIL`, OpenCL 2.1; `pyopencl.Program(context, il)`).
+    /// Builds a program from SPIR-V, or another intermediate language that the devices have, in place of sources and
+    /// headers (`clCreateProgramWithIL`, OpenCL 2.1; `pyopencl.Program(context, il)`).
     ///
     /// # Errors
     /// An error of class [`Unsupported`](crate::Class::Unsupported) where a device has no intermediate language
-    /// (CL_DEVICE_IL_VERSION), no OpenCL 2.1, or with specialization constants no OpenCL 2.2; CL_INVALID_VALUE for
-    /// nothing, and for sources and headers; CL_INVALID_SPEC_ID for a constant that
-    /// the program does not have; the errors of [`build`](Self::build).
+    /// (CL_DEVICE_IL_VERSION), no OpenCL 2.1, or with specialization constants no OpenCL 2.2; CL_INVALID_VALUE for an
+    /// empty program, and for sources and headers; CL_INVALID_SPEC_ID for a constant that the program does not have;
+    /// the errors of [`build`](Self::build).
     ///
     /// # Safety
     /// The program is valid in its language, and the values are of the types of its constants: drivers do not check
@@ -412,8 +414,7 @@ impl<'a> ProgramBuilder<'a> {
         build(raw, self.context, self.devices, options)
     }
 
-    /// Returns the options for a source. PoCL keeps the kinds of arguments, which launches check, only if it is asked
-    /// to.
+    /// Returns the options for a source. PoCL keeps the kinds of arguments, which launches check, only on request.
     // quirk: POCL-18
     fn options_of_source(&self, call: &'static str, code: i32) -> Result<CString> {
         let forgets = Driver::of_devices(self.devices).contains(Driver::FORGETS_ARGUMENTS);
@@ -433,10 +434,10 @@ impl<'a> ProgramBuilder<'a> {
     ///
     /// # Errors
     /// CL_INVALID_VALUE for a source or header that is empty or has a zero byte, and for a name that
-    /// [`header`](Self::header) does not allow, CL_INVALID_DEVICE for no devices and for a device of another context,
-    /// CL_INVALID_PROGRAM for a specialization constant, CL_INVALID_BUILD_OPTIONS for a word that is not an option and for a missing value,
-    /// CL_BUILD_PROGRAM_FAILURE and CL_COMPILE_PROGRAM_FAILURE with the log of each device, the errors of
-    /// [`Program::link`], and the driver's other errors.
+    /// [`header`](Self::header) does not allow; CL_INVALID_DEVICE for no devices and for a device of another context;
+    /// CL_INVALID_PROGRAM for a specialization constant; CL_INVALID_BUILD_OPTIONS for a word that is not an option
+    /// and for a missing value; CL_BUILD_PROGRAM_FAILURE and CL_COMPILE_PROGRAM_FAILURE with the log of each device;
+    /// the errors of [`Program::link`], and the driver's other errors.
     pub fn build(self) -> Result<Program> {
         if !self.headers.is_empty() {
             return Program::link([&self.compile()?], "");
@@ -460,7 +461,7 @@ impl<'a> ProgramBuilder<'a> {
             let names_a_file = Path::new(name).file_name().is_some() && !name.ends_with('/');
             let is_inside = Path::new(name).components().all(is_inside);
             if !names_a_file || !is_inside || name.len() > LONGEST_NAME {
-                let reason = format!("{name:?} is no relative path of a header without `..`");
+                let reason = format!("{name:?} is not a relative path without `..`");
                 return Err(Error::refused(COMPILE, CL_INVALID_VALUE, reason));
             }
             without_zero(COMPILE, CL_INVALID_VALUE, "the name of a header", name)
@@ -485,7 +486,7 @@ impl<'a> ProgramBuilder<'a> {
             ptr::null_mut(),
         );
         checked(COMPILE, raw.get(), self.devices, code.unwrap_or(DLOPEN_FUNCTION_NOT_AVAILABLE))?;
-        let program = Program { raw, context: self.context.clone() };
+        let program = Program { raw: Arc::new(raw), context: self.context.clone() };
         Ok(CompiledProgram { program, devices: self.devices.to_vec() })
     }
 
@@ -500,10 +501,11 @@ impl<'a> ProgramBuilder<'a> {
 }
 
 /// A program that has been compiled and not linked: [`ProgramBuilder::compile`], [`Program::link`].
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CompiledProgram {
     program: Program,
     devices: Vec<Device>,
 }
 
 by_handle!(Program);
+retain_raw!(Program, cl_program, ProgramRef, "clRetainProgram");

@@ -15,7 +15,7 @@ use cl3::types::{cl_command_queue, cl_context, cl_event};
 
 use crate::error::{Error, Result, in_call};
 use crate::event::Event;
-use crate::handle::by_handle;
+use crate::handle::{by_handle, retain_raw};
 use crate::order::Order;
 use crate::queue_state::QueueState;
 use crate::wait_list::RawWaitList;
@@ -44,7 +44,7 @@ pub use crate::queue_properties::QueueProperties;
 #[derive(Clone)]
 pub struct CommandQueue(Arc<Handle>);
 
-/// What clones share. Each handle that comes from an event or a block has its own.
+/// The part that clones share. Each handle that comes from an event or a block has its own.
 struct Handle(Arc<QueueState>);
 
 impl Drop for Handle {
@@ -71,8 +71,8 @@ impl From<NotSubmitted> for Error {
 }
 
 impl QueueState {
-    /// Makes the commands of a queue without handles end, and the queue go with them. Called when a handle is dropped
-    /// and after commands that may come later. Runs no callback.
+    /// Ends the commands of a queue without handles, and with them the queue. Called when a handle is dropped and
+    /// after commands that may come later. Runs no callback.
     pub fn end_without_handles(&self) {
         if self.handles.load(Ordering::Acquire) > 0 {
             return;
@@ -85,7 +85,7 @@ impl QueueState {
         self.context.dropped_queues.look();
         let used = mem::take(&mut *self.used.lock());
         for tracker in used.values().filter_map(Weak::upgrade) {
-            // The queue may have handles again, and none at the next look.
+            // The queue may have handles again, and none at the next check.
             if tracker.let_queues_go() {
                 self.add_used(Arc::downgrade(&tracker));
             }
@@ -161,26 +161,25 @@ impl CommandQueue {
             unsafe { create!(clCreateCommandQueue(context.raw(), device, properties.bits())) }
                 .map_err(in_call("clCreateCommandQueue"))?;
         // SAFETY: the driver has just created the queue, with one reference.
-        let mut state = unsafe { QueueState::from_raw(raw, false) }.inspect_err(|_| {
-            // SAFETY: nobody else has this reference.
+        let mut state = unsafe { QueueState::from_raw(raw) }.inspect_err(|_| {
+            // SAFETY: no other code has this reference.
             let _ = unsafe { cl::release_command_queue(raw) };
         })?;
         state.context = context;
         Ok(Self::of(Arc::new(state)))
     }
 
-    /// Wraps a driver's handle. With `retain`, a reference is added; without, the caller's reference
-    /// is taken over, unless this fails.
+    /// Wraps a driver's handle. The caller's reference is taken over, unless this fails.
     ///
     /// # Errors
     /// The driver's errors.
     ///
     /// # Safety
-    /// `raw` is a valid queue, and without `retain` the caller owns a reference to it. Commands that
-    /// other code enqueues on it are subject to the rules of [`as_raw`](Self::as_raw).
-    pub unsafe fn from_raw(raw: cl_command_queue, retain: bool) -> Result<Self> {
+    /// `raw` is a valid queue, and the caller owns a reference to it. Commands that other code enqueues on it are
+    /// subject to the rules of [`as_raw`](Self::as_raw).
+    pub unsafe fn from_raw(raw: cl_command_queue) -> Result<Self> {
         // SAFETY: as the caller promises.
-        let state = unsafe { QueueState::from_raw(raw, retain) }?;
+        let state = unsafe { QueueState::from_raw(raw) }?;
         Ok(Self::of(Arc::new(state)))
     }
 
@@ -194,7 +193,7 @@ impl CommandQueue {
         Arc::downgrade(self.state())
     }
 
-    /// Returns a handle to a queue that has others, or events.
+    /// Returns a handle to a queue that has other handles, or events.
     pub(crate) fn upgrade(state: &Weak<QueueState>) -> Option<Self> {
         state.upgrade().map(Self::of)
     }
@@ -284,26 +283,37 @@ impl CommandQueue {
         cl::finish(self.as_raw()).map_err(in_call("clFinish"))
     }
 
-    /// Wraps the event of a command that other code enqueued on this queue. With `retain`, a
-    /// reference is added; without, the caller's reference is taken over, unless this fails.
+    /// Wraps the event of a command that other code enqueued on this queue. The caller's reference is taken over.
     ///
     /// # Errors
-    /// CL_OUT_OF_RESOURCES for null, and the driver's errors.
+    /// CL_OUT_OF_RESOURCES for null.
     ///
     /// # Safety
-    /// `raw` is null, or a valid event of a command of this queue, and without `retain` the caller
-    /// owns a reference to it.
-    pub unsafe fn event_from_raw(&self, raw: cl_event, retain: bool) -> Result<Event> {
-        if retain && !raw.is_null() {
-            // SAFETY: the caller vouches for the handle.
-            unsafe { retain_event(raw) }.map_err(in_call("clRetainEvent"))?;
-        }
+    /// `raw` is null, or a valid event of a command of this queue, and the caller owns a reference to it.
+    pub unsafe fn event_from_raw(&self, raw: cl_event) -> Result<Event> {
         self.state().add_command();
         // SAFETY: as the caller promises.
         unsafe { Event::of_command("clRetainEvent", raw, self.state(), true) }
     }
 
-    /// Orders what the queue is given from now on after `events`, of its context.
+    /// Wraps the event of a command that other code enqueued on this queue, and adds a reference for the result
+    /// (`clRetainEvent`).
+    ///
+    /// # Errors
+    /// CL_OUT_OF_RESOURCES for null, and the driver's errors.
+    ///
+    /// # Safety
+    /// `raw` is null, or a valid event of a command of this queue.
+    pub unsafe fn event_retain_raw(&self, raw: cl_event) -> Result<Event> {
+        if !raw.is_null() {
+            // SAFETY: the caller vouches for the handle.
+            unsafe { retain_event(raw) }.map_err(in_call("clRetainEvent"))?;
+        }
+        // SAFETY: the reference has been added.
+        unsafe { self.event_from_raw(raw) }
+    }
+
+    /// Orders the queue's later commands after `events`, which are of its context.
     pub(crate) fn order_after(&self, events: &[Event]) -> Result<()> {
         let pending: Vec<_> = events.iter().filter(|event| event.outcome().is_none()).collect();
         if pending.is_empty() {
@@ -348,7 +358,7 @@ fn synchronize(
     submit: unsafe fn(cl_command_queue, u32, *const cl_event) -> Submitted,
     Order { queue, wait_for }: &Order<'_>,
 ) -> Result<Event> {
-    // An empty list stands for all earlier commands, so completed events stay in the list.
+    // An empty list means all earlier commands, so completed events stay in the list.
     let wait_list = wait_for.prepare_all(call, queue.context_raw())?;
     let submitted = queue.state().submit(call, &wait_list, |(queue, count, events)| {
         // SAFETY: the handles are alive and of one context.
@@ -358,3 +368,4 @@ fn synchronize(
 }
 
 by_handle!(CommandQueue, properties);
+retain_raw!(CommandQueue, cl_command_queue, QueueRef, "clRetainCommandQueue");

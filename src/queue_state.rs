@@ -36,19 +36,19 @@ pub(crate) struct QueueState {
 
 impl QueueState {
     /// # Safety
-    /// `raw` is a valid queue, and without `retain` the caller owns a reference to it.
-    pub unsafe fn from_raw(raw: cl_command_queue, retain: bool) -> Result<Self> {
+    /// `raw` is a valid queue, and the caller owns a reference to it, which is taken over unless this fails.
+    pub unsafe fn from_raw(raw: cl_command_queue) -> Result<Self> {
         let info =
             |name| cl::get_command_queue_info(raw, name).map_err(in_call("clGetCommandQueueInfo"));
         let context = isize::from(info(cl::CL_QUEUE_CONTEXT)?) as cl_context;
         let device = isize::from(info(cl::CL_QUEUE_DEVICE)?) as cl_device_id;
         let properties = QueueProperties::from_bits_retain(info(cl::CL_QUEUE_PROPERTIES)?.into());
         // SAFETY: the driver says that it is the context of a valid queue.
-        let context = unsafe { MemContext::from_raw(context, true) }?;
+        let context = unsafe { MemContext::retain_raw(context) }?;
         // SAFETY: as above, of its device.
-        let device = unsafe { Device::from_raw(device) }?;
-        // SAFETY: the caller vouches for the handle, and without `retain` for its reference.
-        let raw = unsafe { QueueRef::from_raw(raw, retain) }?;
+        let device = unsafe { Device::retain_raw(device) }?;
+        // SAFETY: the caller vouches for the handle and its reference.
+        let raw = unsafe { QueueRef::owned(raw) };
         let driver = Driver::for_device(device.as_raw());
         let (is_unflushed, handles) = (AtomicBool::new(true), AtomicUsize::new(0));
         let used = Mutex::default();
@@ -94,7 +94,7 @@ impl QueueState {
         self.is_unflushed.store(true, Ordering::Release);
     }
 
-    /// Records that the next call of the driver flushes the queue, before that call: it flushes what has
+    /// Records that the next call of the driver flushes the queue, before that call: it flushes the commands that have
     /// been enqueued by then.
     #[inline]
     pub fn is_about_to_be_flushed(&self) {

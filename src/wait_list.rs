@@ -15,7 +15,7 @@ use crate::event::{Event, Outcome, UserEvent};
 /// The events that a command waits for: `[]`, `&event`, `[&first, &second]`, `&events[..]`, `&vec`,
 /// `Some(&event)`, an iterator over references, `&user_event`, `&transfer`.
 ///
-/// The queues of the events are flushed, as OpenCL asks for (OpenCL 3.0, 5.15), except on Oclgrind, where
+/// The queues of the events are flushed, as OpenCL requires (OpenCL 3.0, 5.15), except on Oclgrind, where
 /// a flush blocks. An event that has failed is refused with
 /// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST.
 #[derive(Clone, Debug, Default)]
@@ -29,7 +29,7 @@ struct EventRefs<'a> {
     borrowed: PhantomData<&'a Event>,
 }
 
-// SAFETY: it stands for references to events, which are Sync.
+// SAFETY: it holds references to events, which are Sync.
 unsafe impl Send for EventRefs<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for EventRefs<'_> {}
@@ -74,7 +74,7 @@ impl<'a> From<&'a UserEvent> for WaitList<'a> {
     }
 }
 
-/// A wait list as the driver takes it: the events that have not completed.
+/// A wait list for the driver: the events that have not completed.
 #[derive(Debug, Default)]
 pub(crate) struct RawWaitList<'a> {
     raw: SmallVec<[cl_event; 4]>,

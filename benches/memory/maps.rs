@@ -7,7 +7,7 @@ use clmatrix::cl3::command_queue::{enqueue_map_buffer, enqueue_unmap_mem_object,
 use clmatrix::cl3::event::release_event;
 use clmatrix::cl3::memory::CL_MAP_READ;
 use clmatrix::cl3::types::CL_NON_BLOCKING;
-use clmatrix::memory::{Buffer, MapRead, MemFlags, MemoryObject};
+use clmatrix::memory::{Buffer, MapRead, MemFlags};
 use clmatrix::{CommandQueue, Context, Result};
 
 use crate::Subject;

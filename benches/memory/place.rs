@@ -11,10 +11,8 @@ use clmatrix::cl3::types::{
     cl_uint,
 };
 use clmatrix::cl3::{self, command_queue as cl, memory as cl_memory};
-use clmatrix::memory::{
-    Buffer, Linear, MapReadWrite, MemFlags, MemoryObject, enqueue_copy, enqueue_fill,
-};
-use clmatrix::{CommandQueue, Context, Event, Kernel, Program, opencl3};
+use clmatrix::memory::{Buffer, Linear, MapReadWrite, MemFlags, enqueue_copy, enqueue_fill};
+use clmatrix::{CommandQueue, Context, Event, Kernel, Program};
 
 /// Bytes that a command touches.
 const BYTES: usize = 64;
@@ -223,7 +221,7 @@ impl Api for Ours {
 
     fn adopt(_: &mut Place<'_>, event: cl_event) -> Event {
         // SAFETY: the caller owns the reference.
-        unsafe { Event::from_raw(event, false) }.expect(SUCCESS)
+        unsafe { Event::from_raw(event) }.expect(SUCCESS)
     }
 }
 

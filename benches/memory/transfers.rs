@@ -8,7 +8,7 @@ use clmatrix::CommandQueue;
 use clmatrix::cl3::command_queue as cl;
 use clmatrix::cl3::event::release_event;
 use clmatrix::cl3::types::CL_BLOCKING;
-use clmatrix::memory::{Buffer, BufferMap, MapReadWrite, MemFlags, MemoryObject, enqueue_fill};
+use clmatrix::memory::{Buffer, BufferMap, MapReadWrite, MemFlags, enqueue_fill};
 
 use crate::Subject;
 use crate::pyopencl::PyOpenCl;

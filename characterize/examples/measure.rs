@@ -1,6 +1,6 @@
-//! Measures the devices that are here: `cargo run --release --example measure -- [TOPIC]...`
+//! Measures the devices of this machine: `cargo run --release --example measure -- [TOPIC]...`
 //!
-//! Without topics: all but how much memory there is, at whose end a driver may end the process.
+//! Without topics: all but the amount of memory, at whose end a driver may end the process.
 
 use std::env;
 

@@ -7,7 +7,7 @@ use cl3::error_codes::CL_INVALID_VALUE;
 
 use super::facts::Facts;
 use super::warning::{CharacterizationWarning, Characterized};
-use clmatrix::error::{Error, Result};
+use clmatrix::{Error, Result};
 
 const CALL: &str = "why_not_local_access_conflict_free";
 
@@ -129,11 +129,11 @@ fn check_shapes(shape: &[usize], stored_shape: &[usize]) -> Result<()> {
     if shape.len() != stored_shape.len() {
         let reason =
             format!("{shape:?} is stored as {stored_shape:?}, with another number of dimensions");
-        return Err(Error::refused(CALL, CL_INVALID_VALUE, reason));
+        return Err(Error::from_call(CALL, CL_INVALID_VALUE).with_detail(reason));
     }
     if shape.contains(&0) {
         let reason = format!("an array of shape {shape:?} has no elements");
-        return Err(Error::refused(CALL, CL_INVALID_VALUE, reason));
+        return Err(Error::from_call(CALL, CL_INVALID_VALUE).with_detail(reason));
     }
     Ok(())
 }

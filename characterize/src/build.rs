@@ -5,8 +5,8 @@ use std::fmt;
 use super::facts::Facts;
 use super::trial_build::TrialBuild;
 use super::warning::Characterized;
-use clmatrix::error::Result;
-use clmatrix::select::Version;
+use clmatrix::Result;
+use clmatrix::select::{DeviceType, Version};
 
 /// The drivers that count the members of structures as arguments of a kernel.
 ///
@@ -25,6 +25,7 @@ use clmatrix::select::Version;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum StructArgCountBug {
     /// Apple's CPU devices.
     Apple,
@@ -77,7 +78,7 @@ impl Facts {
     ) -> Result<Characterized<Option<StructArgCountBug>>> {
         const HAS_IT: Version = Version { major: 0, minor: 13 };
         const MAY_HAVE_IT: Version = Version { major: 0, minor: 14 };
-        if self.platform_name == "Apple" && self.device_type.has_cpu() {
+        if self.platform_name == "Apple" && self.device_type.contains(DeviceType::CPU) {
             return Ok(Characterized::known(Some(StructArgCountBug::Apple)));
         }
         let pocl = self.pocl_version(Some(MAY_HAVE_IT));

@@ -1,4 +1,4 @@
-//! The answers about one device, as they go through JSON.
+//! The answers about one device, in the form for JSON.
 
 use clmatrix::cl3::error_codes::CL_COMPILER_NOT_AVAILABLE;
 use clmatrix::{Device, Error, Result};

@@ -1,14 +1,10 @@
-//! The driver's description of a device, as far as guesses depend on it.
+//! The part of the driver's description of a device on which guesses depend.
 
 use std::collections::BTreeSet;
 
 use cl3::device as cl;
-use cl3::platform as clp;
-use clmatrix::Device;
-
-use clmatrix::error::{Error, Result};
-use clmatrix::select::query::{Query, text};
-use clmatrix::select::{DeviceType, Svm, Version};
+use clmatrix::select::{DeviceType, Query, SvmCapabilities, Version};
+use clmatrix::{Device, Error, Result};
 
 /// The driver's description of a device and its platform. Sizes are in bytes.
 ///
@@ -20,7 +16,7 @@ use clmatrix::select::{DeviceType, Svm, Version};
 /// let h200 = Facts {
 ///     platform_name: "NVIDIA CUDA".to_owned(),
 ///     vendor: "NVIDIA Corporation".to_owned(),
-///     device_type: DeviceType(1 << 2),
+///     device_type: DeviceType::GPU,
 ///     nv_compute_capability: Some(Version { major: 9, minor: 0 }),
 ///     nv_warp_size: Some(32),
 ///     ..Facts::default()
@@ -54,9 +50,9 @@ pub struct Facts {
     pub local_mem_type: LocalMemType,
     /// CL_DEVICE_LOCAL_MEM_SIZE.
     pub local_mem_size: u64,
-    /// CL_DEVICE_SVM_CAPABILITIES; `None` where the driver does not know the question.
-    pub svm_capabilities: Option<Svm>,
-    /// `domain:bus:device.function`, where the driver tells it.
+    /// CL_DEVICE_SVM_CAPABILITIES; `None` where the driver does not support the query.
+    pub svm_capabilities: Option<SvmCapabilities>,
+    /// `domain:bus:device.function`, where the driver reports it.
     pub pci_address: Option<String>,
     /// CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV and CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV.
     pub nv_compute_capability: Option<Version>,
@@ -75,7 +71,7 @@ pub struct Facts {
 /// use clmatrix::select::DeviceType;
 ///
 /// let cpu = |local_mem_type| Facts {
-///     device_type: DeviceType(1 << 1),
+///     device_type: DeviceType::CPU,
 ///     local_mem_type,
 ///     ..Facts::default()
 /// };
@@ -106,33 +102,31 @@ impl LocalMemType {
 }
 
 impl Facts {
-    /// Asks the driver (`clGetDeviceInfo`, `clGetPlatformInfo`).
+    /// Queries the driver (`clGetDeviceInfo`, `clGetPlatformInfo`).
     ///
     /// # Errors
-    /// The driver's errors where it does not tell the platform of the device, or what every
-    /// device has.
+    /// The driver's errors where it does not report the platform of the device, or a property that every device has.
     pub fn query(device: &Device) -> Result<Self> {
         let ask = device.query();
         let (platform, described) = (device.platform()?, device.opencl3());
-        let platform_text = |name| text(clp::get_platform_data(platform.as_raw(), name));
         let extensions = ask.extensions();
         let has_amd_queries = extensions.contains("cl_amd_device_attribute_query");
         let svm: Option<u64> = ask.value(cl::CL_DEVICE_SVM_CAPABILITIES);
         let board_name = has_amd_queries.then(|| ask.text(cl::CL_DEVICE_BOARD_NAME_AMD));
         let wavefront_width = || ask.value(cl::CL_DEVICE_WAVEFRONT_WIDTH_AMD);
         Ok(Self {
-            platform_name: platform_text(clp::CL_PLATFORM_NAME),
-            platform_vendor: platform_text(clp::CL_PLATFORM_VENDOR),
-            platform_version: platform_text(clp::CL_PLATFORM_VERSION),
+            platform_name: platform.name(),
+            platform_vendor: platform.vendor(),
+            platform_version: platform.version(),
             name: ask.text(cl::CL_DEVICE_NAME),
             vendor: ask.text(cl::CL_DEVICE_VENDOR),
-            device_type: DeviceType(described.dev_type().map_err(unanswered)?),
+            device_type: DeviceType::from_bits_retain(described.dev_type().map_err(unanswered)?),
             max_compute_units: described.max_compute_units().map_err(unanswered)?,
             host_unified_memory: ask.value(cl::CL_DEVICE_HOST_UNIFIED_MEMORY) == Some(1_u32),
             local_mem_type: LocalMemType::from_raw(described.local_mem_type().map_err(unanswered)?),
             local_mem_size: described.local_mem_size().map_err(unanswered)?,
-            svm_capabilities: svm.map(Svm),
-            pci_address: ask.pci_address(&extensions),
+            svm_capabilities: svm.map(SvmCapabilities::from_bits_retain),
+            pci_address: ask.pci_address(),
             // PyOpenCL queries these without the extension that has them: some drivers answer without
             // listing it.
             nv_compute_capability: compute_capability(&ask),
@@ -156,6 +150,6 @@ fn compute_capability(ask: &Query) -> Option<Version> {
     })
 }
 
-fn unanswered(error: opencl3::error_codes::ClError) -> Error {
+pub(crate) fn unanswered(error: opencl3::error_codes::ClError) -> Error {
     Error::from_call("clGetDeviceInfo", error.0)
 }

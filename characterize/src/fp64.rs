@@ -5,8 +5,8 @@ use super::facts::Facts;
 impl Facts {
     /// Returns whether the device lists `cl_khr_fp64` (PyOpenCL's `has_double_support`).
     ///
-    /// From OpenCL 1.2 on, a device may have doubles without listing it: `fp64` of
-    /// [`DeviceInfo`](clmatrix::select::DeviceInfo) tells.
+    /// From OpenCL 1.2 on, a device may have doubles without listing it: see `fp64` of
+    /// [`DeviceInfo`](clmatrix::select::DeviceInfo).
     pub fn has_double_support(&self) -> bool {
         self.has_extension("cl_khr_fp64")
     }

@@ -31,6 +31,8 @@
 //! # }
 //! ```
 
+#![warn(missing_debug_implementations)]
+
 /// The example of the page.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -4,8 +4,8 @@ use cl3::error_codes::CL_INVALID_OPERATION;
 
 use super::facts::{Facts, LocalMemType};
 use super::warning::{CharacterizationWarning, Characterized};
-use clmatrix::error::{Error, Result};
-use clmatrix::select::Version;
+use clmatrix::select::{DeviceType, Version};
+use clmatrix::{Error, Result};
 
 /// From this version on, NVIDIA passes arguments elsewhere, and a whole warp accesses local memory at once.
 const FERMI: Version = Version { major: 2, minor: 0 };
@@ -23,9 +23,9 @@ impl Facts {
     ///
     /// # Errors
     /// CL_INVALID_OPERATION, of class [`Unsupported`](clmatrix::Class::Unsupported), for a CPU whose
-    /// local memory is a part of global memory: caches have no banks that a kernel could mind.
+    /// local memory is a part of global memory: caches have no banks that matter to a kernel.
     pub fn local_memory_bank_count(&self) -> Result<Characterized<u32>> {
-        let is_cpu = self.device_type.has_cpu() && !self.device_type.has_gpu();
+        let is_cpu = self.device_type & (DeviceType::CPU | DeviceType::GPU) == DeviceType::CPU;
         let is_cached = self.local_mem_type == LocalMemType::Global;
         match self.nvidia_local_width(CharacterizationWarning::GuessedBankCount) {
             Some(banks) => Ok(banks),
@@ -38,7 +38,7 @@ impl Facts {
     /// (PyOpenCL's `simultaneous_work_items_on_local_access`).
     pub fn simultaneous_work_items_on_local_access(&self) -> Characterized<u32> {
         const GUESSED: CharacterizationWarning = CharacterizationWarning::GuessedLocalAccessSize;
-        let is_cpu = self.device_type.has_cpu() && !self.device_type.has_gpu();
+        let is_cpu = self.device_type & (DeviceType::CPU | DeviceType::GPU) == DeviceType::CPU;
         match self.nvidia_local_width(GUESSED) {
             Some(width) => width,
             None if is_cpu => Characterized::known(1),
@@ -47,7 +47,7 @@ impl Facts {
     }
 
     /// Returns the bytes of local memory that a kernel with `nargs` arguments of 4 bytes can use
-    /// (PyOpenCL's `usable_local_mem_size`); without a number, with as many arguments as there can be.
+    /// (PyOpenCL's `usable_local_mem_size`); without a number, with as many arguments as possible.
     ///
     /// NVIDIA's devices before Fermi pass arguments in local memory.
     pub fn usable_local_mem_size(&self, nargs: Option<u32>) -> u64 {

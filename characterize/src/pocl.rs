@@ -7,7 +7,7 @@ use clmatrix::select::Version;
 impl Facts {
     /// Returns the version of PoCL; `None` for other platforms (PyOpenCL's `get_pocl_version`).
     ///
-    /// A platform that calls itself PoCL and has another version string than PoCL gets `fallback`,
+    /// A platform with the name of PoCL and another form of version string gets `fallback`,
     /// with a warning.
     pub fn pocl_version(&self, fallback: Option<Version>) -> Characterized<Option<Version>> {
         if !self.is_pocl() {

@@ -1,22 +1,23 @@
-//! The number of work items that a device executes in step.
+//! The number of work items that a device executes in lockstep.
 
 use cl3::error_codes::CL_INVALID_DEVICE_TYPE;
 
 use super::facts::Facts;
 use super::trial_build::TrialBuild;
-use clmatrix::error::{Error, Result};
+use clmatrix::select::DeviceType;
+use clmatrix::{Error, Result};
 
 impl Facts {
-    /// Returns the number of work items that a device executes in step, the implicit kind of SIMD: NVIDIA's
-    /// warp, AMD's wavefront (PyOpenCL's `get_simd_group_size`). `None` where nothing is known.
+    /// Returns the number of work items that a device executes in lockstep, the implicit kind of SIMD: NVIDIA's warp,
+    /// AMD's wavefront (PyOpenCL's `get_simd_group_size`). `None` if it is unknown.
     ///
     /// `type_size`, the size of an element in bytes, makes no difference yet, as in PyOpenCL.
     ///
     /// It is 1 for a CPU. Vendors are recognised by parts of their names, among them `ati`, which is in
-    /// `Corporation`: a GPU or an accelerator of Intel's is taken for one of AMD's, as in PyOpenCL.
+    /// `Corporation`: a GPU or an accelerator of Intel counts as one of AMD, as in PyOpenCL.
     ///
     /// # Errors
-    /// CL_INVALID_DEVICE_TYPE for a device of AMD's that is neither GPU nor CPU, and, where a kernel
+    /// CL_INVALID_DEVICE_TYPE for a device of AMD that is neither GPU nor CPU, and, where a kernel
     /// is built, the driver's errors.
     pub fn simd_group_size(
         &self,
@@ -33,14 +34,14 @@ impl Facts {
         if self.vendors_contain("advanced micro") || self.vendors_contain("ati") {
             return self.amd_simd_group_size(builds).map(Some);
         }
-        Ok(self.device_type.has_cpu().then_some(1))
+        Ok(self.device_type.contains(DeviceType::CPU).then_some(1))
     }
 
     fn amd_simd_group_size(&self, builds: impl TrialBuild) -> Result<usize> {
-        if self.device_type.has_gpu() {
+        if self.device_type.contains(DeviceType::GPU) {
             // Boards differ in the width of their wavefronts, and the driver knows it.
             self.reasonable_work_group_size_multiple(builds)
-        } else if self.device_type.has_cpu() {
+        } else if self.device_type.contains(DeviceType::CPU) {
             Ok(1)
         } else {
             let reason =

@@ -5,7 +5,7 @@ use std::fmt;
 use super::facts::Facts;
 use super::trial_build::TrialBuild;
 use super::warning::Characterized;
-use clmatrix::error::Result;
+use clmatrix::Result;
 use clmatrix::select::Version;
 
 /// One of PyOpenCL's functions, and its answer. [`table`] has them all.
@@ -46,7 +46,7 @@ pub struct Row {
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(untagged)]
 pub enum Answer {
-    /// The answer is not known, or there is none.
+    /// The answer is unknown, or there is none.
     None,
     /// A yes or no.
     Flag(bool),

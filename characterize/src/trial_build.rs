@@ -2,8 +2,7 @@
 
 use cl3::error_codes::{CL_COMPILER_NOT_AVAILABLE, CL_INVALID_DEVICE};
 
-use clmatrix::error::{Error, Result};
-use clmatrix::{Context, Device, Kernel, Program};
+use clmatrix::{Context, Device, Error, Kernel, Program, Result};
 
 /// Facts that only the build of a kernel shows. Each call builds a kernel.
 ///
@@ -34,7 +33,7 @@ pub trait TrialBuild {
     /// Returns CL_KERNEL_NUM_ARGS of a kernel with one argument, a structure of two members.
     ///
     /// # Errors
-    /// As of [`preferred_work_group_size_multiple`](Self::preferred_work_group_size_multiple).
+    /// The errors of [`preferred_work_group_size_multiple`](Self::preferred_work_group_size_multiple).
     fn struct_arg_count(&self) -> Result<u32>;
 }
 
@@ -48,7 +47,7 @@ impl<B: TrialBuild + ?Sized> TrialBuild for &B {
     }
 }
 
-/// Builds nothing: answers that follow from the facts are given, answers that need a build are errors.
+/// A trial build that builds nothing: answers that need a build are errors.
 ///
 /// ```
 /// use clmatrix::Class;
@@ -104,7 +103,7 @@ fn context_of(device: &Device) -> Result<Context> {
     Context::new([device])
 }
 
-/// Asks the kernel `k` of `source` while its program is alive.
+/// Queries the kernel `k` of `source` while its program is alive.
 fn with_kernel<T>(
     &(context, device): &(&Context, &Device),
     source: &str,
@@ -112,9 +111,9 @@ fn with_kernel<T>(
 ) -> Result<T> {
     if !context.devices().contains(device) {
         let reason = "the context does not contain the device; pass a context that does";
-        return Err(Error::refused("clBuildProgram", CL_INVALID_DEVICE, reason));
+        return Err(Error::from_call("clBuildProgram", CL_INVALID_DEVICE).with_detail(reason));
     }
-    // Builds for this device alone: a program of this library is built for all devices of its context.
+    // Builds only for this device: a program of this library is built for all devices of its context.
     let own = (context.devices().len() > 1).then(|| context_of(device)).transpose()?;
     let program = Program::build(own.as_ref().unwrap_or(context), source)?;
     ask(&program.kernel("k")?)

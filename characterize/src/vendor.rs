@@ -19,6 +19,7 @@ use clmatrix::select::Version;
 /// # }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
 pub struct Nvidia {
     /// The compute capability.
     pub compute_capability: Version,
@@ -46,6 +47,7 @@ pub struct Nvidia {
 /// # }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
 pub struct Amd {
     /// CL_DEVICE_BOARD_NAME_AMD.
     pub board_name: String,

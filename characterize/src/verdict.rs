@@ -1,4 +1,4 @@
-//! Judgements of PyOpenCL's table by measurements of the same questions.
+//! Judgements of PyOpenCL's table by measurements of the same answers.
 
 use super::measure::{Confidence, Finding, NotMeasurable, Unit, Value};
 use super::table::Answer;
@@ -37,8 +37,8 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Judges a table's answer, if it has one, by a measurement of the same question. `None` if only one of
-    /// them answers, or if the answers are of different kinds.
+    /// Judges a table's answer, if it has one, by a measurement of the same name. `None` if only one of them has a
+    /// value, or if the values are of different kinds.
     pub fn compare(
         table: Option<&Answer>,
         measured: &Result<Finding, NotMeasurable>,

@@ -14,9 +14,9 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub enum CharacterizationWarning {
-    /// The number of work items that access local memory at a time is not known.
+    /// The number of work items that access local memory at a time is unknown.
     GuessedLocalAccessSize,
-    /// The banks of local memory are not known.
+    /// The banks of local memory are unknown.
     GuessedBankCount,
     /// Conflicts are counted as if every item had the width of one bank.
     ItemSizeIsNotGranularity {
@@ -77,12 +77,12 @@ pub struct Characterized<T> {
 }
 
 impl<T> Characterized<T> {
-    /// Makes an answer without warnings.
+    /// Returns an answer without warnings.
     pub(super) fn known(value: T) -> Self {
         Self { value, warnings: Vec::new() }
     }
 
-    /// Makes an answer that may be wrong.
+    /// Returns an answer that may be wrong.
     pub(super) fn guessed(value: T, warning: CharacterizationWarning) -> Self {
         Self { value, warnings: vec![warning] }
     }
@@ -92,7 +92,7 @@ impl<T> Characterized<T> {
         self.warnings.is_empty()
     }
 
-    /// Makes another answer that rests on this one.
+    /// Returns another answer that rests on this one.
     pub(super) fn map<U>(self, make: impl FnOnce(T) -> U) -> Characterized<U> {
         Characterized { value: make(self.value), warnings: self.warnings }
     }

@@ -16,8 +16,8 @@ use std::process::{Command, ExitCode, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use clmatrix_harness::Target;
 use clmatrix_harness::{CtxFactory, ctx_factory};
+use clmatrix_runner::target::Target;
 use figure::Figure;
 use rstest::rstest;
 use serde_json::Value;

@@ -16,12 +16,12 @@ use std::time::Instant;
 use clap::Parser;
 use clmatrix::CommandQueue;
 use clmatrix::memory::{Buffer, MemFlags};
-use clmatrix_harness::private::setup::{Options, Setup};
-use clmatrix_harness::{CtxFactory, Target, ctx_factory};
+use clmatrix_harness::CtxFactory;
+use clmatrix_runner::setup::{Options, Setup};
+use clmatrix_runner::target::Target;
 // Registers the suites.
 use clmatrix_suites as _;
 use figure::Figure;
-use rstest::rstest;
 
 const TARGET: Target = Target {
     home: "clmatrix_suites",
@@ -55,7 +55,6 @@ struct Arguments {
     bench: bool,
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn context_queue_and_buffer(ctx_factory: CtxFactory) -> clmatrix::Result<()> {
     let context = ctx_factory()?;

@@ -30,13 +30,13 @@ use clap::Parser as _;
 use clmatrix::memory::{Buffer, MemFlags};
 use clmatrix::select::{Selection, platforms};
 use clmatrix::{CommandQueue, Context, Device};
-use clmatrix_harness::Target;
-use clmatrix_harness::private::cargo_test;
-use clmatrix_harness::private::case::Case;
-use clmatrix_harness::private::registry::{Ignore, ShouldPanic, Test};
-use clmatrix_harness::private::setup::{Options, Setup};
-use clmatrix_harness::private::worker::child::LAST_MOMENT;
 use clmatrix_harness::{CtxFactory, ctx_factory};
+use clmatrix_runner::cargo_test;
+use clmatrix_runner::case::Case;
+use clmatrix_runner::registry::{Ignore, ShouldPanic, Test};
+use clmatrix_runner::setup::{Options, Setup};
+use clmatrix_runner::target::Target;
+use clmatrix_runner::worker::child::LAST_MOMENT;
 use figure::Figure;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use rstest::rstest;
@@ -145,8 +145,11 @@ fn list_a_large_plan() -> ExitCode {
         .collect();
     let devices = (0..100).map(simulated_device).collect();
     let command_line = cargo_test::CommandLine::parse_from(["overhead", "--list"]);
-    cargo_test::list(&command_line.plan("overhead", &tests, devices), std::io::stdout().lock())
-        .expect("the list can be printed");
+    cargo_test::list(
+        &command_line.plan("overhead", &tests, devices, None),
+        std::io::stdout().lock(),
+    )
+    .expect("the list can be printed");
     eprintln!("{}", Usage::now().memory);
     ExitCode::SUCCESS
 }

@@ -3,14 +3,14 @@
 use std::io::{self, Write};
 use std::sync::LazyLock;
 
-use clmatrix_harness::private::terminal::Bars;
+use clmatrix_runner::terminal::Bars;
 use indicatif::{MultiProgress, ProgressDrawTarget};
 
 /// The progress bars of this process; hidden while there are none.
 pub(crate) static BARS: LazyLock<MultiProgress> =
     LazyLock::new(|| MultiProgress::with_draw_target(ProgressDrawTarget::hidden()));
 
-/// [`BARS`], for the status lines of the harness.
+/// The [`BARS`] for the status lines of the runner.
 pub(crate) struct BarsOfCommand;
 
 impl Bars for BarsOfCommand {

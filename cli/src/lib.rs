@@ -6,11 +6,13 @@
 //! clmatrix_cli::command!(my_suites);
 //! ```
 //!
-//! `command` has a module for each subcommand. `bisect`, `compare`, `expect`, `fleet` and `merge` do their
-//! work, `characterize` queries and measures devices, `resume` reads
-//! unfinished runs, `shard` divides tests, `external` runs the tests of other programs, and `report` makes the page, the matrix, the summary and the trace.
+//! `command` has a module for each subcommand. `bisect`, `compare`, `expect`, `fleet` and `merge` do their work,
+//! `characterize` queries and measures devices, `parent` reads the runs that others resume or run again, `shard`
+//! divides tests, `external` runs the tests of other programs, and `report` makes the page, the matrix, the summary
+//! and the trace.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod bars;
 mod bisect;
@@ -21,21 +23,22 @@ mod expect;
 mod external;
 mod fleet;
 mod merge;
+mod parent;
 mod report;
-mod resume;
 mod shard;
 mod stored_runs;
 
-pub use clmatrix_harness::Target;
-pub use clmatrix_harness::private::command;
+#[doc(inline)]
+pub use clmatrix_harness_macros::command;
 pub use command::main;
 
 /// Items for the expansion of `command!` and for tests of this crate, without any stability.
 #[doc(hidden)]
-pub mod private {
+pub mod __private {
     pub use crate::shard::Division;
     pub mod stored_runs {
         pub use crate::stored_runs::find;
     }
-    pub use clmatrix_harness::private::config;
+    pub use clmatrix_runner::config::EmbeddedConfig;
+    pub use clmatrix_runner::target::Target;
 }

@@ -58,11 +58,13 @@ fn devices(listing: &str) -> usize {
 }
 
 #[test]
+#[ignore = "slow: `cargo xtask test --slow`"]
 fn every_kind_of_test_runs_on_every_device() {
     let listing = stdout(&cargo(&["test", "--test", "devices", "--", "--list"]));
     let devices = devices(&listing);
     assert!(devices > 0);
     for test in [
+        "doubles",
         "scales::n_1_1",
         "scales::n_2_4096",
         "scales_by::case_1_nothing",
@@ -70,6 +72,7 @@ fn every_kind_of_test_runs_on_every_device() {
         "scales_by::case_3_slowly",
         "either_order_of_the_attributes_will_do::one_1_1",
         "may_be_async",
+        "has_a_queue",
     ] {
         let found = listing.lines().filter(|line| line.starts_with(&format!("{test}@"))).count();
         assert_eq!(found, devices, "{test}");
@@ -78,9 +81,9 @@ fn every_kind_of_test_runs_on_every_device() {
 
     let run = cargo(&["test", "--test", "devices"]);
     assert!(run.status.success());
-    // Six run on each device and one on the host, and the workers end; one is ignored, one skipped, and one
+    // Eight run on each device and one on the host, and the workers end; one is ignored, one skipped, and one
     // fails as expected.
-    let summary = format!("{} passed; 0 failed; {} ignored", 6 * devices + 2, 3 * devices);
+    let summary = format!("{} passed; 0 failed; {} ignored", 8 * devices + 2, 3 * devices);
     assert!(stdout(&run).contains(&summary), "{summary}");
     let configuration = example().join("config/clmatrix.toml").display().to_string();
     let configuration = format!("configuration: {configuration} and built-in; expectations: 1 (1");
@@ -88,6 +91,7 @@ fn every_kind_of_test_runs_on_every_device() {
 }
 
 #[test]
+#[ignore = "slow: `cargo xtask test --slow`"]
 fn an_included_configuration_holds_without_its_files() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("clmatrix.toml");
@@ -104,6 +108,7 @@ fn an_included_configuration_holds_without_its_files() {
 }
 
 #[test]
+#[ignore = "slow: `cargo xtask test --slow`"]
 fn nextest_runs_the_same_tests() {
     let run = cargo(&["nextest", "run", "--test", "devices"]);
     let stderr = String::from_utf8_lossy(&run.stderr);
@@ -117,6 +122,7 @@ fn nextest_runs_the_same_tests() {
 }
 
 #[test]
+#[ignore = "slow: `cargo xtask test --slow`"]
 fn an_ordinary_target_covers_all_devices_and_names_those_that_fail() {
     assert!(cargo(&["test", "--test", "ordinary"]).status.success());
     let listing = stdout(&cargo(&["test", "--test", "devices", "--", "--list"]));
@@ -133,6 +139,7 @@ fn an_ordinary_target_covers_all_devices_and_names_those_that_fail() {
 }
 
 #[test]
+#[ignore = "slow: `cargo xtask test --slow`"]
 fn an_ordinary_target_can_be_strict_about_drivers() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("clmatrix.toml");
@@ -156,6 +163,7 @@ fn an_ordinary_target_can_be_strict_about_drivers() {
 }
 
 #[test]
+#[ignore = "slow: `cargo xtask test --slow`"]
 fn a_target_tells_how_to_get_a_device_and_provides_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let no_drivers: [(&str, &Path); 3] = [
@@ -186,6 +194,7 @@ fn block<'a>(page: &'a str, first: &str) -> &'a str {
 }
 
 #[test]
+#[ignore = "slow: `cargo xtask test --slow`"]
 fn the_commands_of_the_workflows_test_on_a_device_from_pypi() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
     let page = std::fs::read_to_string(root.join("docs/guide/ci.md")).expect("the page exists");
@@ -232,6 +241,7 @@ fn the_commands_of_the_workflows_test_on_a_device_from_pypi() {
 }
 
 #[test]
+#[ignore = "slow: `cargo xtask test --slow`"]
 fn a_target_does_not_compile_with_aborting_panics() {
     let output = cargo(&["rustc", "--test", "devices", "--", "-Cpanic=abort"]);
     let stderr = String::from_utf8_lossy(&output.stderr);
@@ -242,28 +252,34 @@ fn a_target_does_not_compile_with_aborting_panics() {
     );
 }
 
+/// Makes a package with a test target of the same name, whose source is still to be written.
+fn new_package(name: &str, dependencies: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(folder.join("tests")).expect("a folder");
+    let harness = env!("CARGO_MANIFEST_DIR");
+    let manifest = format!(
+        "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[lib]\npath = \"lib.rs\"\n\
+         [dependencies]\nclmatrix-harness = {{ path = {harness:?} }}\nrstest = \"0.28\"\n{dependencies}\
+         [[test]]\nname = \"{name}\"\nharness = false\n[workspace]\n"
+    );
+    std::fs::write(folder.join("Cargo.toml"), manifest).expect("a file");
+    std::fs::write(folder.join("lib.rs"), "").expect("a file");
+    std::fs::copy(example().join("Cargo.lock"), folder.join("Cargo.lock")).expect("the lock file");
+    folder
+}
+
 /// A target in which nothing would be said if its tests were lost.
 #[test]
+#[ignore = "slow: `cargo xtask test --slow`"]
 fn a_lost_test_does_not_compile() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lost");
+    let folder = new_package("lost", "");
     std::fs::create_dir_all(folder.join("tests/deeper")).expect("a folder");
     let write = |file: &str, text: &str| std::fs::write(folder.join(file), text).expect("a file");
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
-    write(
-        "Cargo.toml",
-        &format!(
-            "[package]\nname = \"lost\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[lib]\npath = \"lib.rs\"\n\
-             [dependencies]\nclmatrix-harness = {{ path = {:?} }}\nrstest = \"0.28\"\n\
-             [[test]]\nname = \"lost\"\nharness = false\n[workspace]\n",
-            root.join("harness")
-        ),
-    );
-    write("lib.rs", "");
     write(
         "tests/lost.rs",
         "mod deeper;\n\
          #[clmatrix_harness::test(once)] fn kept() {}\n\
-         #[test] fn plain() {}\n\
+         #[test] #[clmatrix_harness::test(once)] fn plain() {}\n\
          macro_rules! tests { ($($t:tt)*) => { $($t)* } }\n\
          tests! { #[test] fn in_a_macro() {} }\n\
          #[core::prelude::v1::test] fn by_its_path() {}\n\
@@ -272,7 +288,6 @@ fn a_lost_test_does_not_compile() {
          clmatrix_harness::main!();\n",
     );
     write("tests/deeper/mod.rs", "#[rstest::rstest] fn parametrised(#[values(1)] _n: i32) {}\n");
-    std::fs::copy(example().join("Cargo.lock"), folder.join("Cargo.lock")).expect("the lock file");
     // Not `check`, for which all dependencies would be built once more.
     let output = cargo_in(&folder, &[], &["test", "--no-run"]);
     let stderr = String::from_utf8_lossy(&output.stderr);
@@ -287,4 +302,105 @@ fn a_lost_test_does_not_compile() {
         assert!(stderr.contains(&format!("{place}: {what} would never run")), "{place}: {stderr}");
     }
     assert!(!stderr.contains("`kept`") && !stderr.contains("`kept_inside`"), "{stderr}");
+}
+
+#[test]
+#[ignore = "slow: `cargo xtask test --slow`"]
+fn attributes_of_other_crates_keep_a_test() {
+    let others = "log = \"0.4\"\nrstest_reuse = \"=0.7.1\"\ntest-log = \"=0.2.21\"\n";
+    let folder = new_package("attributes", others);
+    let source = "use rstest::rstest;\n\
+         use rstest_reuse::{apply, template};\n\
+         #[template] #[rstest] #[case::one(1)] #[case::two(2)] fn numbers(#[case] n: u32) {}\n\
+         #[apply(numbers)] #[clmatrix_harness::test(once)] fn has_cases(n: u32) { assert!(n < 3); }\n\
+         #[test_log::test(clmatrix_harness::test(once))] fn logs() { log::warn!(\"it is logged\"); }\n\
+         clmatrix_harness::main!();\n";
+    std::fs::write(folder.join("tests/attributes.rs"), source).expect("a file");
+    let text = stdout(&cargo_in(&folder, &[], &["test", "--", "--nocapture"]));
+    for test in ["has_cases::case_1_one", "has_cases::case_2_two", "logs"] {
+        assert!(text.contains(&format!("test {test}@host ")), "{test}");
+    }
+    assert!(text.contains("test result: ok. 4 passed; 0 failed"), "three, and the workers");
+}
+
+/// A tool of the component `llvm-tools`, if it is installed.
+#[cfg(target_os = "linux")]
+fn llvm_tool(name: &str) -> Option<PathBuf> {
+    let sysroot = Command::new("rustc").args(["--print", "sysroot"]).output().expect("rustc runs");
+    let libraries = Path::new(stdout(&sysroot).trim()).join("lib/rustlib");
+    let targets = libraries.read_dir().expect("a folder").map(|entry| entry.expect("a folder"));
+    targets.map(|target| target.path().join("bin").join(name)).find(|tool| tool.is_file())
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+#[ignore = "slow: `cargo xtask test --slow`"]
+fn coverage_has_the_functions_that_run_in_workers() {
+    let tools = llvm_tool("llvm-profdata").zip(llvm_tool("llvm-cov"));
+    let Some((llvm_profdata, llvm_cov)) = tools else {
+        println!("skipped: llvm-tools are not installed (`rustup component add llvm-tools`)");
+        return;
+    };
+    let run = |command: &mut Command| {
+        let output = command.output().expect("it starts");
+        eprintln!("{command:?}: {}", output.status);
+        eprintln!("{}{}", stdout(&output), String::from_utf8_lossy(&output.stderr));
+        output
+    };
+    let folder = new_package("coverage", "libc = \"0.2\"\n");
+    let source = "use clmatrix_harness::{CtxFactory, ctx_factory};\n\
+         use rstest::rstest;\n\
+         #[rstest] #[clmatrix_harness::test]\n\
+         fn passes(ctx_factory: CtxFactory, #[values(1, 2, 3, 4)] _n: i32) {\n\
+             drop(ctx_factory());\n\
+             on_a_device();\n\
+         }\n\
+         #[clmatrix_harness::test] fn fails(_: CtxFactory) { before_a_failure(); panic!(\"on purpose\") }\n\
+         #[clmatrix_harness::test(once)] fn forks() {\n\
+             on_the_host();\n\
+             let child = unsafe { libc::fork() };\n\
+             if child == 0 { in_a_forked_process(); std::process::exit(0) }\n\
+             unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };\n\
+         }\n\
+         fn on_a_device() {}\n\
+         fn before_a_failure() {}\n\
+         fn on_the_host() {}\n\
+         fn in_a_forked_process() {}\n\
+         clmatrix_harness::main!();\n";
+    std::fs::write(folder.join("tests/coverage.rs"), source).expect("a file");
+    let options = ["--message-format=json", "--", "-Cinstrument-coverage"];
+    let build = cargo_in(&folder, &[], &[&["rustc", "--test=coverage"], &options[..]].concat());
+    let executable = regex::Regex::new(r#""executable":"([^"]+)""#).expect("it is valid");
+    let built = stdout(&build);
+    let executable = &executable.captures(&built).expect("it is built")[1];
+    for pattern in [Some("%p.profraw"), Some("%p-%4m.profraw"), None] {
+        let profiles = tempfile::tempdir().expect("a folder");
+        let target = |arguments: &[&str]| {
+            let mut target = Command::new(executable);
+            target.args(arguments).current_dir(profiles.path()).env_remove("LLVM_PROFILE_FILE");
+            // Two devices where there is PoCL.
+            target.env("POCL_DEVICES", "pthread pthread").env("CLMATRIX_REPORT_DIR", "reports");
+            run(target.envs(pattern.map(|pattern| ("LLVM_PROFILE_FILE", pattern))))
+        };
+        let listed = stdout(&target(&["--list"]));
+        let devices = listed.lines().filter(|line| line.starts_with("fails@")).count();
+        assert_eq!(target(&["--test-threads=2"]).status.code(), Some(101));
+        let entries = profiles.path().read_dir().expect("a folder");
+        let files = entries.map(|entry| entry.expect("a file").path());
+        let files = files.filter(|file| file.extension().is_some_and(|name| name == "profraw"));
+        let merged = profiles.path().join("merged.profdata");
+        let mut merge = Command::new(&llvm_profdata);
+        assert!(run(merge.arg("merge").args(files).arg("-o").arg(&merged)).status.success());
+        let mut export = Command::new(&llvm_cov);
+        export.args(["export", "--format=lcov", "--instr-profile"]).arg(&merged).arg(executable);
+        let counts = stdout(&run(&mut export));
+        let count = |function: &str| -> usize {
+            let is_of = |line: &&str| line.starts_with("FNDA:") && line.ends_with(function);
+            let line = counts.lines().find(is_of).expect("the function has a line");
+            line["FNDA:".len()..].split(',').next().and_then(|n| n.parse().ok()).expect("a count")
+        };
+        assert_eq!(count("on_a_device"), 4 * devices, "{pattern:?}");
+        assert!(count("before_a_failure") >= devices, "{pattern:?}");
+        assert_eq!((count("on_the_host"), count("in_a_forked_process")), (1, 0), "{pattern:?}");
+    }
 }

@@ -96,7 +96,7 @@ impl<K, V> Drop for Entries<K, V> {
 /// must release its objects before the driver is unloaded calls this function.
 ///
 /// ```
-/// use clmatrix::{FirstArgCache, clear_first_arg_caches};
+/// use clmatrix::cache::{FirstArgCache, clear_first_arg_caches};
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// static SQUARES: FirstArgCache<u32, u32> = FirstArgCache::new();

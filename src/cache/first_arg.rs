@@ -14,7 +14,7 @@ use crate::memory::{MemoryObject, Sampler};
 /// handle are one object.
 ///
 /// ```
-/// use clmatrix::FirstArgCache;
+/// use clmatrix::cache::FirstArgCache;
 /// use clmatrix::cache::FirstArg;
 ///
 /// /// The answer for any object.

@@ -1,4 +1,4 @@
-//! Caches of what is made once per context, queue or device, such as programs and kernels
+//! Caches of values that are made once per context, queue or device, such as programs and kernels
 //! (`pyopencl.tools`: `first_arg_dependent_memoize` and `clear_first_arg_caches`).
 
 mod entries;
@@ -40,7 +40,8 @@ use entries::{Entries, Entry};
 /// [`Kernel`](crate::Kernel).
 ///
 /// ```
-/// use clmatrix::{Context, FirstArgCache, Program};
+/// use clmatrix::cache::FirstArgCache;
+/// use clmatrix::{Context, Program};
 /// use std::sync::Arc;
 ///
 /// /// The program of `source`, built once for each context.
@@ -56,7 +57,7 @@ use entries::{Entries, Entry};
 /// let source = "kernel void k(global int *a) { a[get_global_id(0)] += 1; }";
 /// assert!(Arc::ptr_eq(&program(&context, source)?, &program(&context, source)?));
 /// program(&context, source)?.kernel("k")?;
-/// # clmatrix::clear_first_arg_caches();
+/// # clmatrix::cache::clear_first_arg_caches();
 /// # Ok(())
 /// # }
 /// ```

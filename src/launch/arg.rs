@@ -3,21 +3,20 @@
 use std::ptr;
 
 use bytemuck::Pod;
-use ndarray::Dimension;
 
 use super::builder::Launch;
 use super::value::{Kinds, Value};
 use crate::memory::track::Access;
 use crate::memory::{
-    Buffer, HostMemory, Image, IntoMemory, MemFlags, MemoryObject, Pipe, Sampler, SvmAllocation,
-    SvmArray, SvmFlags, SvmPointer, SystemSvm,
+    Buffer, HostMemory, Image, IntoMemory, MemFlags, Pipe, Sampler, SvmAllocation, SvmFlags,
+    SvmPointer, SystemSvm,
 };
 use crate::pool::{PooledBuffer, PooledSvm};
 
 /// An argument of a kernel, for [`Launch::arg`]:
 ///
 /// - numbers, arrays of 2, 4, 8 or 16 of them for vectors (a vector of 3 takes the place of one of
-///   4), and structures: whatever is [`Pod`]. They are laid out as in C, which is right for
+///   4), and structures: all types that are [`Pod`]. They are laid out as in C, which is right for
 ///   `#[repr(C)]` alone;
 /// - `&buffer`, `&svm` of any shared virtual memory, both also of a pool, or [`NullBuffer`];
 /// - `&image`, `&pipe`, `&sampler`;
@@ -36,7 +35,7 @@ pub trait KernelArg<'a>: sealed::Pass<'a> {}
 )]
 pub trait MemoryArg<'a>: IntoMemory<Kind: sealed::PassMemory<'a>> {}
 
-/// Memory that each work group has for itself, for an argument that points to `local` memory
+/// Local memory, of which each work group has its own, for an argument that points to `local` memory
 /// (PyOpenCL's `LocalMemory`).
 ///
 /// ```
@@ -64,26 +63,26 @@ pub trait MemoryArg<'a>: IntoMemory<Kind: sealed::PassMemory<'a>> {}
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LocalMemory {
     size: usize,
 }
 
 impl LocalMemory {
-    /// So many bytes.
+    /// Returns local memory of a size in bytes.
     pub const fn bytes(size: usize) -> Self {
         Self { size }
     }
 
-    /// The bytes of so many `T`.
+    /// Returns local memory for a number of elements `T`.
     pub const fn of<T>(count: usize) -> Self {
-        // No device has as much as there are numbers, so the launch is refused.
+        // No device has `usize::MAX` bytes, so a launch with them is refused.
         Self { size: count.saturating_mul(size_of::<T>()) }
     }
 }
 
-/// No memory: the kernel finds a null pointer (PyOpenCL's `None`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A null pointer as the argument in place of a buffer (PyOpenCL's `None`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NullBuffer;
 
 pub(crate) mod sealed {
@@ -97,7 +96,7 @@ pub(crate) mod sealed {
 
     /// A kind of memory that is an argument.
     pub trait PassMemory<'a>: Copy {
-        /// Returns the access of a kernel, as far as the memory's flags tell.
+        /// Returns the access of a kernel that the memory's flags allow.
         fn default_access(self) -> Access;
 
         /// Makes it the next argument, to which the kernel has this access.
@@ -163,8 +162,12 @@ memory! {
     [] Pipe;
     [] SvmAllocation;
     [] PooledSvm;
-    [T: Pod, D: Dimension] SvmArray<T, D>;
     [H: HostMemory] SystemSvm<H>;
+}
+
+#[cfg(feature = "ndarray")]
+memory! {
+    [T: Pod, D: ndarray::Dimension] crate::memory::SvmArray<T, D>;
 }
 
 macro_rules! memory_objects {

@@ -1,19 +1,21 @@
 //! A driver's description of a kernel's arguments (`clGetKernelArgInfo`), and the values that may be
 //! passed for them.
 //!
-//! A driver need not tell: then all is allowed here, and up to the driver.
+//! A driver may report nothing: then all values are allowed here, and the driver checks them.
 
 use cl3::kernel::{
-    CL_KERNEL_ARG_ACCESS_NONE, CL_KERNEL_ARG_ACCESS_QUALIFIER, CL_KERNEL_ARG_ADDRESS_CONSTANT,
-    CL_KERNEL_ARG_ADDRESS_GLOBAL, CL_KERNEL_ARG_ADDRESS_LOCAL, CL_KERNEL_ARG_ADDRESS_QUALIFIER,
-    CL_KERNEL_ARG_NAME, CL_KERNEL_ARG_TYPE_NAME, CL_KERNEL_ARG_TYPE_PIPE,
-    CL_KERNEL_ARG_TYPE_QUALIFIER, get_kernel_arg_info,
+    CL_KERNEL_ARG_ACCESS_QUALIFIER, CL_KERNEL_ARG_ACCESS_READ_ONLY,
+    CL_KERNEL_ARG_ACCESS_READ_WRITE, CL_KERNEL_ARG_ACCESS_WRITE_ONLY,
+    CL_KERNEL_ARG_ADDRESS_CONSTANT, CL_KERNEL_ARG_ADDRESS_GLOBAL, CL_KERNEL_ARG_ADDRESS_LOCAL,
+    CL_KERNEL_ARG_ADDRESS_QUALIFIER, CL_KERNEL_ARG_NAME, CL_KERNEL_ARG_TYPE_CONST,
+    CL_KERNEL_ARG_TYPE_NAME, CL_KERNEL_ARG_TYPE_PIPE, CL_KERNEL_ARG_TYPE_QUALIFIER,
+    CL_KERNEL_ARG_TYPE_RESTRICT, CL_KERNEL_ARG_TYPE_VOLATILE, get_kernel_arg_info,
 };
 use cl3::types::{cl_kernel, cl_uint};
 
 use super::value::{Kinds, Value};
 
-/// In which memory an argument lies (CL_KERNEL_ARG_ADDRESS_QUALIFIER).
+/// The memory that holds an argument (CL_KERNEL_ARG_ADDRESS_QUALIFIER).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AddressQualifier {
     /// A pointer to global memory, or an image or a pipe.
@@ -26,27 +28,53 @@ pub enum AddressQualifier {
     Private,
 }
 
+/// The access of a kernel to an image or a pipe (CL_KERNEL_ARG_ACCESS_QUALIFIER).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AccessQualifier {
+    /// The kernel only reads it.
+    ReadOnly,
+    /// The kernel only writes it.
+    WriteOnly,
+    /// The kernel reads and writes it.
+    ReadWrite,
+}
+
+bitflags::bitflags! {
+    /// The qualifiers of an argument's type (CL_KERNEL_ARG_TYPE_QUALIFIER).
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub struct TypeQualifiers: u64 {
+        /// The kernel does not write where the pointer points.
+        const CONST = CL_KERNEL_ARG_TYPE_CONST as u64;
+        /// No other pointer points there.
+        const RESTRICT = CL_KERNEL_ARG_TYPE_RESTRICT as u64;
+        /// Other code may change it meanwhile.
+        const VOLATILE = CL_KERNEL_ARG_TYPE_VOLATILE as u64;
+        /// The argument is a pipe.
+        const PIPE = CL_KERNEL_ARG_TYPE_PIPE as u64;
+    }
+}
+
 /// The driver's description of an argument of a kernel (`clGetKernelArgInfo`; `kernel_arg_info`).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ArgInfo {
-    /// Its name in the source; empty where the driver does not tell.
+    /// Its name in the source; empty where the driver does not report it.
     pub name: String,
     /// Its type without qualifiers, such as `float4`, `uint*` or `image2d_t`.
     pub type_name: String,
-    /// In which memory it lies.
+    /// The memory that holds it.
     pub address: AddressQualifier,
-    /// CL_KERNEL_ARG_ACCESS_QUALIFIER, as OpenCL numbers it: for images and pipes.
-    pub access: u32,
-    /// CL_KERNEL_ARG_TYPE_QUALIFIER, as OpenCL numbers them: const, restrict, volatile, pipe.
-    pub type_qualifier: u64,
+    /// The access of the kernel to an image or a pipe; `None` for other arguments.
+    pub access: Option<AccessQualifier>,
+    /// The qualifiers of its type.
+    pub type_qualifiers: TypeQualifiers,
 }
 
 /// The values that may be passed for an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Parameter {
     kinds: Kinds,
-    /// In bytes; 0 where it may be any.
+    /// In bytes; 0 for any size.
     size: usize,
 }
 
@@ -72,7 +100,7 @@ impl Parameter {
     }
 }
 
-/// One for each argument, or none where the driver does not tell of all.
+/// Queries one description for each argument; none where the driver does not describe all.
 pub(super) fn ask(kernel: cl_kernel, count: cl_uint) -> Vec<ArgInfo> {
     let infos: Option<Vec<ArgInfo>> = (0..count).map(|index| ask_one(kernel, index)).collect();
     infos.unwrap_or_default()
@@ -90,8 +118,15 @@ fn ask_one(kernel: cl_kernel, index: cl_uint) -> Option<ArgInfo> {
         name: info(CL_KERNEL_ARG_NAME).map(String::from).unwrap_or_default(),
         type_name: info(CL_KERNEL_ARG_TYPE_NAME)?.into(),
         address,
-        access: info(CL_KERNEL_ARG_ACCESS_QUALIFIER)?.into(),
-        type_qualifier: info(CL_KERNEL_ARG_TYPE_QUALIFIER)?.into(),
+        access: match info(CL_KERNEL_ARG_ACCESS_QUALIFIER)?.into() {
+            CL_KERNEL_ARG_ACCESS_READ_ONLY => Some(AccessQualifier::ReadOnly),
+            CL_KERNEL_ARG_ACCESS_WRITE_ONLY => Some(AccessQualifier::WriteOnly),
+            CL_KERNEL_ARG_ACCESS_READ_WRITE => Some(AccessQualifier::ReadWrite),
+            _ => None,
+        },
+        type_qualifiers: TypeQualifiers::from_bits_retain(
+            info(CL_KERNEL_ARG_TYPE_QUALIFIER)?.into(),
+        ),
     })
 }
 
@@ -104,10 +139,10 @@ pub(super) fn parameters(infos: &[ArgInfo], count: cl_uint) -> Vec<Parameter> {
 
 fn parameter(info: &ArgInfo) -> Parameter {
     let type_name = info.type_name.as_str();
-    if info.type_qualifier & u64::from(CL_KERNEL_ARG_TYPE_PIPE) != 0 {
+    if info.type_qualifiers.contains(TypeQualifiers::PIPE) {
         return Parameter::new(Kinds::PIPE);
     }
-    if type_name.starts_with("image") && info.access != CL_KERNEL_ARG_ACCESS_NONE {
+    if type_name.starts_with("image") && info.access.is_some() {
         return Parameter::new(Kinds::IMAGE);
     }
     match info.address {
@@ -156,8 +191,8 @@ mod tests {
     #[test]
     fn types_say_what_may_be_passed() {
         use AddressQualifier::{Constant, Global, Local, Private};
-        use cl3::kernel::{CL_KERNEL_ARG_ACCESS_READ_ONLY, CL_KERNEL_ARG_TYPE_CONST};
-        const NONE: u32 = CL_KERNEL_ARG_ACCESS_NONE;
+        const READ_ONLY: Option<AccessQualifier> = Some(AccessQualifier::ReadOnly);
+        const NO: TypeQualifiers = TypeQualifiers::empty();
         let value = |kinds: Kinds, size| Parameter { kinds: kinds | Kinds::OTHER_VALUE, size };
         let integers = |size| value(Kinds::INTEGERS, size);
         let floats = |size| value(Kinds::FLOATS, size);
@@ -165,26 +200,26 @@ mod tests {
         let [image, pipe, sampler] =
             [Kinds::IMAGE, Kinds::PIPE, Kinds::SAMPLER].map(Parameter::new);
         let other = Parameter::new(Kinds::VALUES | Kinds::SAMPLER);
-        for (type_name, address, access, type_qualifier, expected) in [
-            ("uint*", Global, NONE, 0, pointer),
-            ("float*", Constant, NONE, CL_KERNEL_ARG_TYPE_CONST.into(), pointer),
-            ("int*", Local, NONE, 0, local),
-            ("image2d_t", Global, CL_KERNEL_ARG_ACCESS_READ_ONLY, 0, image),
-            ("image_like*", Global, NONE, 0, pointer),
-            ("uint", Global, CL_KERNEL_ARG_ACCESS_READ_ONLY, CL_KERNEL_ARG_TYPE_PIPE.into(), pipe),
-            ("sampler_t", Private, NONE, 0, sampler),
-            ("uchar", Private, NONE, 0, integers(1)),
-            ("int", Private, NONE, 0, integers(4)),
-            ("float3", Private, NONE, 0, floats(16)),
-            ("double16", Private, NONE, 0, floats(128)),
-            ("half", Private, NONE, 0, value(Kinds::VALUES, 2)),
-            ("struct S", Private, NONE, 0, other),
-            ("real", Private, NONE, 0, other),
-            ("float5", Private, NONE, 0, other),
-            ("int2x", Private, NONE, 0, other),
+        for (type_name, address, access, type_qualifiers, expected) in [
+            ("uint*", Global, None, NO, pointer),
+            ("float*", Constant, None, TypeQualifiers::CONST, pointer),
+            ("int*", Local, None, NO, local),
+            ("image2d_t", Global, READ_ONLY, NO, image),
+            ("image_like*", Global, None, NO, pointer),
+            ("uint", Global, READ_ONLY, TypeQualifiers::PIPE, pipe),
+            ("sampler_t", Private, None, NO, sampler),
+            ("uchar", Private, None, NO, integers(1)),
+            ("int", Private, None, NO, integers(4)),
+            ("float3", Private, None, NO, floats(16)),
+            ("double16", Private, None, NO, floats(128)),
+            ("half", Private, None, NO, value(Kinds::VALUES, 2)),
+            ("struct S", Private, None, NO, other),
+            ("real", Private, None, NO, other),
+            ("float5", Private, None, NO, other),
+            ("int2x", Private, None, NO, other),
         ] {
             let (name, type_name) = (String::new(), type_name.to_owned());
-            let info = ArgInfo { name, type_name, address, access, type_qualifier };
+            let info = ArgInfo { name, type_name, address, access, type_qualifiers };
             assert_eq!(parameter(&info), expected, "{info:?}");
         }
     }

@@ -1,4 +1,4 @@
-//! One launch: its arguments, its size, and what it waits for.
+//! One launch: its arguments, its size and its wait list.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -31,13 +31,13 @@ use crate::memory::svm;
 use crate::memory::track::Access;
 use crate::memory::{MemFlags, MemoryObject, Order, Sampler, SvmPointer};
 
-/// How many arguments a launch has room for before it takes memory from the heap.
+/// The number of arguments that a launch holds without memory from the heap.
 const ROOM: usize = 8;
 
-/// A launch of a kernel that is being put together: [`Kernel::launch`].
+/// A launch of a kernel that is being built: [`Kernel::launch`].
 ///
 /// Arguments come in the order in which the kernel declares them. Nothing reaches the driver before
-/// [`enqueue`](Self::enqueue), which also says what is wrong with them.
+/// [`enqueue`](Self::enqueue), which also checks them.
 ///
 /// ```
 /// # use clmatrix::memory::{Buffer, MemFlags};
@@ -76,9 +76,9 @@ pub struct Launch<'k, 'a> {
     indirect: SmallVec<[*mut c_void; 1]>,
     /// Memory objects in host memory that the driver's command does not keep.
     in_host_memory: SmallVec<[cl_mem; 1]>,
-    global: WorkSize,
-    local: WorkSize,
-    offset: WorkSize,
+    global: Option<WorkSize>,
+    local: Option<WorkSize>,
+    offset: Option<WorkSize>,
 }
 
 impl<'k, 'a> Launch<'k, 'a> {
@@ -91,13 +91,13 @@ impl<'k, 'a> Launch<'k, 'a> {
             accesses: SmallVec::new(),
             indirect: SmallVec::new(),
             in_host_memory: SmallVec::new(),
-            global: WorkSize::NONE,
-            local: WorkSize::NONE,
-            offset: WorkSize::NONE,
+            global: None,
+            local: None,
+            offset: None,
         }
     }
 
-    /// The next argument (`clSetKernelArg`). [`KernelArg`] says what that can be.
+    /// Adds the next argument (`clSetKernelArg`): see [`KernelArg`].
     ///
     /// Memory counts as written by the kernel, except where its flags are
     /// [`READ_ONLY`](crate::memory::MemFlags::READ_ONLY), of shared virtual memory
@@ -108,7 +108,7 @@ impl<'k, 'a> Launch<'k, 'a> {
         self
     }
 
-    /// The next argument, memory that the kernel only reads: it may be mapped for reading
+    /// Adds the next argument, memory that the kernel only reads: it may be mapped for reading
     /// meanwhile.
     #[inline]
     pub fn arg_read(&mut self, arg: impl MemoryArg<'a>) -> &mut Self {
@@ -116,33 +116,32 @@ impl<'k, 'a> Launch<'k, 'a> {
         self
     }
 
-    /// Shared virtual memory that the kernel reaches through pointers which it finds elsewhere, not
-    /// through an argument (`clSetKernelExecInfo` with CL_KERNEL_EXEC_INFO_SVM_PTRS). It counts as
-    /// written.
+    /// Adds shared virtual memory that the kernel reaches through pointers in memory, not through an argument
+    /// (`clSetKernelExecInfo` with CL_KERNEL_EXEC_INFO_SVM_PTRS). It counts as written.
     pub fn indirect(&mut self, svm: &'a impl SvmPointer) -> &mut Self {
         self.accesses.push(svm::memory::all_bytes(svm, Access::Write));
         self.indirect.push(svm.svm_ptr());
         self
     }
 
-    /// How many work items there are, in 1 to 3 dimensions.
+    /// Sets the number of work items in each of 1 to 3 dimensions.
     #[inline]
     pub fn global(&mut self, size: impl Into<WorkSize>) -> &mut Self {
-        self.global = size.into();
+        self.global = Some(size.into());
         self
     }
 
-    /// How many work items make a work group; the driver chooses where this is not called.
+    /// Sets the number of work items of a work group in each dimension. By default, the driver chooses it.
     #[inline]
     pub fn local(&mut self, size: impl Into<WorkSize>) -> &mut Self {
-        self.local = size.into();
+        self.local = Some(size.into());
         self
     }
 
-    /// The id of the first work item in each dimension, which is 0 otherwise.
+    /// Sets the id of the first work item in each dimension, by default 0.
     #[inline]
     pub fn offset(&mut self, offset: impl Into<WorkSize>) -> &mut Self {
-        self.offset = offset.into();
+        self.offset = Some(offset.into());
         self
     }
 
@@ -154,22 +153,24 @@ impl<'k, 'a> Launch<'k, 'a> {
     /// - CL_INVALID_KERNEL_ARGS for too few or too many arguments;
     /// - CL_INVALID_ARG_VALUE for an argument of another kind than the kernel declares, and
     ///   CL_INVALID_ARG_SIZE for one of another size and for local memory that no device has, where
-    ///   the driver tells what the kernel declares (see [`Kernel::arg_infos`]);
+    ///   the driver reports what the kernel declares (see [`Kernel::arg_infos`]);
     /// - CL_INVALID_CONTEXT for memory, a queue or an event of another context than the kernel;
     /// - CL_INVALID_OPERATION for memory that is mapped, except for reading where the kernel only
     ///   reads;
-    /// - CL_INVALID_WORK_DIMENSION, CL_INVALID_GLOBAL_WORK_SIZE, CL_INVALID_WORK_ITEM_SIZE,
-    ///   CL_INVALID_WORK_GROUP_SIZE and CL_INVALID_GLOBAL_OFFSET for sizes that no device takes;
+    /// - CL_INVALID_WORK_DIMENSION without a work size, for a slice of no or more than three sizes, and for sizes
+    ///   of different lengths;
+    /// - CL_INVALID_GLOBAL_WORK_SIZE, CL_INVALID_WORK_ITEM_SIZE, CL_INVALID_WORK_GROUP_SIZE and
+    ///   CL_INVALID_GLOBAL_OFFSET for sizes that no device takes;
     /// - CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST for an event that has failed;
     /// - and the driver's errors, such as CL_INVALID_WORK_GROUP_SIZE for a group that is too
     ///   large for the device or not the one that the kernel requires.
     ///
     /// # Safety
-    /// - The arguments are what the kernel declares, where the driver does not tell: a number must
-    ///   not stand where the kernel has memory.
+    /// - The arguments match the kernel's declaration, where the driver does not report it: a number must
+    ///   not be passed where the kernel declares memory.
     /// - The kernel, run with these arguments and work sizes, is defined: it uses memory that it is
-    ///   given within its bounds and no other, does not race with itself, ends, and does not write
-    ///   what was passed with [`arg_read`](Self::arg_read) or is
+    ///   given within its bounds and no other, does not race with itself, ends, and does not write memory
+    ///   that was passed with [`arg_read`](Self::arg_read) or is
     ///   [`READ_ONLY`](crate::memory::MemFlags::READ_ONLY).
     /// - No other handle to the same kernel object sets its arguments or launches it meanwhile.
     ///
@@ -178,7 +179,8 @@ impl<'k, 'a> Launch<'k, 'a> {
     pub unsafe fn enqueue<'q>(&mut self, order: impl Into<Order<'q>>) -> Result<Event> {
         let order = order.into();
         let Self { kernel, args, accesses, indirect, in_host_memory, global, local, offset } = self;
-        size::check(global, local, offset)?;
+        let [global, local, offset] = [global, local, offset].map(|size| size.as_ref());
+        let dimensions = size::check(global, local, offset)?;
         if order.queue.context_raw() != kernel.context.raw() {
             let reason = "the queue belongs to another context than the kernel";
             return Err(Error::refused(CALL, CL_INVALID_CONTEXT, reason));
@@ -193,16 +195,16 @@ impl<'k, 'a> Launch<'k, 'a> {
         let event = unsafe { kernel.set_args(args) }.and_then(|()| {
             let raw = kernel.as_raw();
             let submit = |(queue, count, events)| {
-                // SAFETY: the handles are alive and of one context, the sizes have as many numbers as
-                // they say, and what the kernel does is the caller's promise.
+                // SAFETY: the handles are alive and of one context, the sizes have as many numbers as they say, and
+                // the caller vouches for the kernel.
                 unsafe {
                     enqueue_nd_range_kernel(
                         queue,
                         raw,
-                        global.dimensions(),
-                        offset.as_ptr(),
-                        global.as_ptr(),
-                        local.as_ptr(),
+                        dimensions,
+                        WorkSize::as_ptr(offset),
+                        WorkSize::as_ptr(global),
+                        WorkSize::as_ptr(local),
                         count,
                         events,
                     )
@@ -317,7 +319,7 @@ impl Kernel {
     /// Refuses arguments that the kernel does not have, or has of another kind, and sets the others.
     ///
     /// # Safety
-    /// The arguments are what the kernel declares, where the driver does not tell.
+    /// The arguments match the kernel's declaration, where the driver does not report it.
     #[inline]
     unsafe fn set_args(&mut self, args: &[Value]) -> Result<()> {
         if args.len() != self.parameters.len() {
@@ -343,7 +345,7 @@ impl Kernel {
                 }
             };
             // SAFETY: there are so many bytes to be read, or it is local memory; a handle is alive
-            // while the launch borrows what it stands for. The rest is the caller's promise.
+            // while the launch borrows its object. The rest is the caller's promise.
             unsafe { set_kernel_arg(kernel, index, arg.size, value) }
                 .map_err(in_call("clSetKernelArg"))?;
         }

@@ -1,10 +1,8 @@
 //! Launching kernels with arguments that are checked before the driver sees them (OpenCL 3.0, 5.8
 //! and 5.9; PyOpenCL's `Kernel`).
 //!
-//! opencl3's `ExecuteKernel` copies the raw bytes of whatever it is given, so that a handle of this
-//! crate would reach the driver as the address of its insides. A [`Kernel`] has a kernel for
-//! itself and knows what its arguments are; a [`Launch`] takes one launch's arguments by what they
-//! stand for.
+//! A [`Kernel`] owns a kernel object and knows the types of its arguments; a [`Launch`] takes the arguments of one
+//! launch as values and memory objects. opencl3's `ExecuteKernel` would pass the raw bytes of a handle of this crate.
 //!
 //! - `clSetKernelArg` must not race with itself or with a launch of the same kernel. A launch
 //!   borrows its kernel exclusively, and sets the arguments only when it is enqueued.
@@ -12,8 +10,8 @@
 //!   Memory that is mapped is refused.
 //! - A launch is `unsafe`: the library cannot check how a kernel uses its arguments.
 //!
-//! A launch asks the driver for nothing but its arguments and itself, and takes no memory from the
-//! heap for up to 8 arguments; what has to be known is asked once for each kernel.
+//! A launch queries nothing but its arguments and itself, and takes no memory from the heap for up to 8 arguments;
+//! all other properties are queried once for each kernel.
 
 pub(crate) mod arg;
 mod arg_info;
@@ -22,6 +20,7 @@ mod size;
 mod value;
 
 use std::ffi::{CStr, CString};
+use std::mem;
 use std::sync::Arc;
 
 use cl3::device::{CL_DEVICE_LOCAL_MEM_SIZE, get_device_info};
@@ -35,7 +34,7 @@ use cl3::program::{CL_PROGRAM_KERNEL_NAMES, get_program_info};
 use cl3::types::{cl_context, cl_kernel, cl_program};
 
 pub use arg::{KernelArg, LocalMemory, MemoryArg, NullBuffer};
-pub use arg_info::{AddressQualifier, ArgInfo};
+pub use arg_info::{AccessQualifier, AddressQualifier, ArgInfo, TypeQualifiers};
 pub use builder::Launch;
 pub use size::WorkSize;
 
@@ -43,12 +42,12 @@ use crate::create::create;
 use crate::device::Device;
 use crate::driver::Driver;
 use crate::error::{Error, Result, in_call};
-use crate::handle::{KernelRef, ProgramRef};
+use crate::handle::{KernelRef, ProgramRef, retain_raw};
 use crate::mem_context::MemContext;
 use crate::program::Program;
 use arg_info::Parameter;
 
-/// A kernel that is ready to be launched, with what is known of its arguments (PyOpenCL's `Kernel`).
+/// A kernel that is ready to be launched, with the types of its arguments (PyOpenCL's `Kernel`).
 ///
 /// It holds no memory, except on rusticl and unknown drivers the images and pipes of its last launch.
 ///
@@ -97,7 +96,7 @@ pub struct Kernel {
 /// The longest name of a kernel that no driver aborts on, in bytes.
 const LONGEST_NAME: usize = 249;
 
-/// The kernel `name` of a valid program that is built.
+/// Creates the kernel `name` of a valid program that is built.
 fn create_kernel(program: cl_program, name: &str, driver: Driver) -> Result<KernelRef> {
     const CALL: &str = "clCreateKernel";
     // quirk: POCL-19
@@ -131,32 +130,35 @@ impl Kernel {
         let reference = unsafe { ProgramRef::retain(program.as_raw()) }?;
         let driver = Driver::of_devices(program.context().devices());
         let kernel = create_kernel(program.as_raw(), name, driver)?;
-        Self::of(kernel, reference, program.context().retained()?)
+        // SAFETY: the kernel is alive, and its reference is taken over.
+        let taken = unsafe { Self::of(kernel.get(), reference, program.context().retained()?) }?;
+        mem::forget(kernel);
+        Ok(taken)
     }
 
-    /// Wraps a driver's handle. With `retain`, a reference is added; without, the caller's reference is
-    /// taken over, unless this fails.
+    /// Wraps a driver's handle. The caller's reference is taken over, unless this fails.
     ///
     /// # Errors
     /// The driver's errors.
     ///
     /// # Safety
-    /// `raw` is a valid kernel, and without `retain` the caller owns a reference to it.
-    pub unsafe fn from_raw(raw: cl_kernel, retain: bool) -> Result<Self> {
+    /// `raw` is a valid kernel, and the caller owns a reference to it.
+    pub unsafe fn from_raw(raw: cl_kernel) -> Result<Self> {
         let context = isize::from(info(raw, CL_KERNEL_CONTEXT)?) as cl_context;
         // SAFETY: the driver says that it is the context of a valid kernel.
-        let context = unsafe { MemContext::from_raw(context, true) }?;
+        let context = unsafe { MemContext::retain_raw(context) }?;
         let program = isize::from(info(raw, CL_KERNEL_PROGRAM)?) as cl_program;
         // SAFETY: the driver says that it is the program of a valid kernel.
         let program = unsafe { ProgramRef::retain(program) }?;
-        // SAFETY: the caller vouches for the handle, and without `retain` for its reference.
-        let raw = unsafe { KernelRef::from_raw(raw, retain) }?;
-        Self::of(raw, program, context)
+        // SAFETY: the caller vouches for the handle and its reference.
+        unsafe { Self::of(raw, program, context) }
     }
 
-    /// Asks what the arguments of a kernel are.
-    fn of(raw: KernelRef, program: ProgramRef, context: Arc<MemContext>) -> Result<Self> {
-        let kernel = raw.get();
+    /// Takes over a reference to a kernel, unless this fails. Queries the arguments of the kernel.
+    ///
+    /// # Safety
+    /// `kernel` is a valid kernel of the program, in the context, and the caller owns a reference to it.
+    unsafe fn of(kernel: cl_kernel, program: ProgramRef, context: Arc<MemContext>) -> Result<Self> {
         let count: u32 = info(kernel, CL_KERNEL_NUM_ARGS)?.into();
         let infos = arg_info::ask(kernel, count);
         let local_memory = |device: &Device| {
@@ -173,22 +175,23 @@ impl Kernel {
             has_indirect: false,
             has_svm: vec![false; count as usize],
             values: Vec::new(),
-            raw,
+            // SAFETY: as the caller promises.
+            raw: unsafe { KernelRef::owned(kernel) },
         })
     }
 
-    /// A launch without arguments and work size yet.
+    /// Begins a launch, without arguments and work size.
     #[inline]
     pub fn launch<'a>(&mut self) -> Launch<'_, 'a> {
         Launch::new(self)
     }
 
-    /// CL_KERNEL_FUNCTION_NAME.
+    /// Returns the name (CL_KERNEL_FUNCTION_NAME).
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// CL_KERNEL_NUM_ARGS.
+    /// Returns the number of arguments (CL_KERNEL_NUM_ARGS).
     pub fn num_args(&self) -> usize {
         self.parameters.len()
     }
@@ -208,18 +211,7 @@ impl Kernel {
         self.raw.get()
     }
 
-    /// Returns opencl3's kernel, with a reference of its own to the kernel object of the last launch. Its
-    /// arguments are those of that launch, but buffers are NULL on rusticl and unknown drivers.
-    ///
-    /// # Errors
-    /// The driver's errors.
-    pub fn opencl3(&self) -> Result<opencl3::kernel::Kernel> {
-        // SAFETY: the kernel is alive; the result releases the reference.
-        unsafe { cl::retain_kernel(self.as_raw()) }.map_err(in_call("clRetainKernel"))?;
-        Ok(opencl3::kernel::Kernel::new(self.as_raw()))
-    }
-
-    /// Returns what the kernel needs and prefers on a device (`clGetKernelWorkGroupInfo`;
+    /// Returns the kernel's needs and preferences on a device (`clGetKernelWorkGroupInfo`;
     /// `Kernel.get_work_group_info`).
     ///
     /// # Errors
@@ -244,13 +236,15 @@ impl Kernel {
     }
 }
 
+retain_raw!(Kernel, cl_kernel, KernelRef, "clRetainKernel");
+
 /// The needs and preferences of a kernel on a device: [`Kernel::work_group_info`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct WorkGroupInfo {
     /// The largest number of work items of a work group.
     pub max_size: usize,
-    /// The number of work items of which a work group should have a multiple.
+    /// The number of work items whose multiples are best for the size of a work group.
     pub preferred_multiple: usize,
     /// The local memory of a work group, in bytes, with the arguments that are set.
     pub local_memory: u64,

@@ -1,4 +1,4 @@
-//! The arguments of the launch that is being put together, as the driver gets them.
+//! The arguments of the launch that is being put together, as the driver takes them.
 
 use std::any::TypeId;
 use std::ffi::c_void;
@@ -18,7 +18,7 @@ bitflags::bitflags! {
         const PIPE = 1 << 7;
         const SAMPLER = 1 << 8;
         const LOCAL = 1 << 9;
-        /// A size that can never be, which no kernel declares.
+        /// An impossible size, which no kernel declares.
         const NO_SIZE = 1 << 10;
         /// Something of another context than the kernel, which no kernel declares.
         const FOREIGN = 1 << 11;
@@ -52,7 +52,7 @@ impl Kinds {
 /// An argument of the launch that is being put together.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Value {
-    /// One of them.
+    /// One kind.
     pub kind: Kinds,
     /// In bytes.
     pub size: usize,
@@ -63,11 +63,11 @@ pub(super) struct Value {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Data {
     Here([u64; 2]),
-    /// From there on among the larger values of the launch.
+    /// The first of its places among the larger values of the launch.
     There(usize),
     Handle(*mut c_void),
     Svm(*mut c_void),
-    /// The size says it all.
+    /// No bytes: the size is enough.
     Nothing,
 }
 

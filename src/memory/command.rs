@@ -26,13 +26,13 @@ const ROOM: usize = 8;
 pub struct AccessedRange<'a> {
     pub tracker: &'a AccessTracker,
     pub context: cl_context,
-    /// As `tracker` counts the bytes.
+    /// The bytes as `tracker` counts them.
     pub range: Range<usize>,
     pub access: Access,
 }
 
 impl AccessedRange<'_> {
-    /// Records the event of a command that has these bytes for its access, and that began elsewhere.
+    /// Records the event of a command that uses these bytes and was enqueued elsewhere.
     ///
     /// # Errors
     /// CL_INVALID_CONTEXT for an event of another context, CL_INVALID_OPERATION where the bytes are mapped, and the
@@ -128,10 +128,10 @@ pub(crate) fn enqueue(
 
 /// Enqueues a command and returns its event when the command has ended, if it succeeded.
 ///
-/// Waits for the wait list before it calls the driver. `submit` calls the driver with the queue, without
-/// blocking: other threads can map the bytes behind the command meanwhile, and set the events that it waits
-/// for. A panic meanwhile, such as one of the program's logger, aborts the process, and so does a device on which all waits
-/// fail for a minute.
+/// Waits for the wait list before it calls the driver. `submit` calls the driver with the queue, without blocking:
+/// other threads can map the bytes behind the command meanwhile, and set the events that it waits for. A panic
+/// meanwhile, such as one of the program's logger, aborts the process, and so does a device on which all waits fail
+/// for a minute.
 pub(crate) fn enqueue_blocking(
     call: &'static str,
     order: &Order<'_>,
@@ -145,7 +145,7 @@ pub(crate) fn enqueue_blocking(
         lent = Some(Lent);
         let event = submit(raw)?;
         if event.is_null() {
-            // Nothing else tells the end of the command.
+            // Nothing else reports the end of the command.
             let finish = || cl3::command_queue::finish(raw).map_err(in_call("clFinish"));
             wait_while_lent(queue, finish);
         }
@@ -163,7 +163,7 @@ pub(crate) fn enqueue_blocking(
     Ok(event)
 }
 
-/// Waits for a command that uses host memory that is lent. A wait that fails is repeated after pauses of 1 ms to 1 s.
+/// Waits for a command that uses borrowed host memory. A wait that fails is repeated after pauses of 1 ms to 1 s.
 /// After a minute of pauses, the device counts as lost, and the process is aborted.
 fn wait_while_lent(queue: &CommandQueue, mut wait: impl FnMut() -> Result<()>) {
     let Err(mut error) = wait() else { return };
@@ -186,8 +186,8 @@ impl Drop for Lent {
     }
 }
 
-/// Returns an error if the command of `event` has failed. Drivers report a blocking command that did not
-/// run through its event only: the call itself succeeds.
+/// Returns an error if the command of `event` has failed. Drivers report a blocking command that did not complete
+/// through its event only: the call itself succeeds.
 // quirk: DRIVER-1
 pub(crate) fn check_not_failed(call: &'static str, event: &Event) -> Result<()> {
     match event.outcome() {

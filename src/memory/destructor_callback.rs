@@ -21,7 +21,7 @@ pub(super) unsafe fn keep_until_destroyed<T: Send + 'static>(
     what: T,
 ) -> std::result::Result<(), (Error, T)> {
     let what = Box::into_raw(Box::new(what));
-    // SAFETY: the caller vouches for the handle, and the function takes what it is given.
+    // SAFETY: the caller vouches for the handle, and the function takes over its argument.
     let set: Result<()> =
         unsafe { cl::set_mem_object_destructor_callback(raw, destroyed::<T>, what.cast()) }
             .map_err(in_call("clSetMemObjectDestructorCallback"));

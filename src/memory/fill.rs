@@ -32,8 +32,7 @@ pub trait FillTarget<P, Part> {
     fn enqueue_fill(self, order: &Order<'_>, pattern: P, part: Part) -> Result<Event>;
 }
 
-/// Bytes that a buffer can be filled with: one plain value, or a slice of bytes. 1, 2, 4, 8, ... or
-/// 128 of them.
+/// The bytes that fill a buffer: one plain value, or a slice of bytes; 1, 2, 4, 8, ... or 128 of them.
 pub trait Pattern: sealed::Bytes {}
 
 pub(crate) mod sealed {
@@ -80,8 +79,8 @@ impl sealed::Bytes for [u8] {
 /// ```
 ///
 /// # Errors
-/// CL_INVALID_CONTEXT; CL_INVALID_VALUE for bytes or pixels that are not there and for none, for a pattern whose
-/// size is no power of two up to 128 bytes, for bytes that do not begin and end at multiples of that, of
+/// CL_INVALID_CONTEXT; CL_INVALID_VALUE for bytes or pixels outside of the memory and for none, for a pattern whose
+/// size is not a power of two up to 128 bytes, for bytes that do not begin and end at multiples of that, of
 /// shared virtual memory also in the address space, and for a colour of another kind than the image's
 /// format; CL_INVALID_OPERATION where they are mapped,
 /// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST for an event that has failed, and the driver's errors.

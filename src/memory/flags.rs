@@ -1,4 +1,4 @@
-//! `cl_mem_flags`, and which of them go together.
+//! `cl_mem_flags` and their valid combinations.
 
 use cl3::error_codes::{CL_INVALID_HOST_PTR, CL_INVALID_VALUE};
 use cl3::memory as cl;
@@ -6,7 +6,7 @@ use cl3::memory as cl;
 use crate::error::{Error, Result};
 
 bitflags::bitflags! {
-    /// How kernels and the host may use a memory object, and where it lives (`cl_mem_flags`;
+    /// The accesses of kernels and the host to a memory object, and its place (`cl_mem_flags`;
     /// `pyopencl.mem_flags`).
     ///
     /// Flags of vendors (`MemFlags::from_bits_retain`) are passed to the driver, which accepts or refuses
@@ -44,7 +44,7 @@ impl MemFlags {
     /// The access of the host; at most one.
     pub(super) const HOST_ACCESS: Self =
         Self::HOST_WRITE_ONLY.union(Self::HOST_READ_ONLY).union(Self::HOST_NO_ACCESS);
-    /// Where it lives.
+    /// The place of the object.
     pub(super) const HOST_MEMORY: Self =
         Self::USE_HOST_PTR.union(Self::ALLOC_HOST_PTR).union(Self::COPY_HOST_PTR);
 
@@ -58,8 +58,8 @@ impl MemFlags {
         (self | copy).for_new_object(call)
     }
 
-    /// The flags of a new object that does not live in memory of the application: these, checked,
-    /// with the default made explicit.
+    /// Returns the flags of a new object that does not live in memory of the application: these, checked, with the
+    /// default made explicit.
     pub(crate) fn for_new_object(self, call: &'static str) -> Result<Self> {
         let flags = self.checked(call)?;
         if flags.contains(Self::USE_HOST_PTR) {
@@ -73,8 +73,8 @@ impl MemFlags {
         Ok(flags)
     }
 
-    /// The flags of a new object that lives in host memory: these with USE_HOST_PTR, checked, with
-    /// the default made explicit.
+    /// Returns the flags of a new object that lives in host memory: these with USE_HOST_PTR, checked, with the
+    /// default made explicit.
     pub(super) fn for_host_memory(self, call: &'static str) -> Result<Self> {
         (self | Self::USE_HOST_PTR).checked(call)
     }
@@ -93,8 +93,8 @@ impl MemFlags {
         Ok(self.with_default_access())
     }
 
-    /// The flags of a region of an object with the flags `parent`, as OpenCL 3.0, 5.2.1
-    /// (`clCreateSubBuffer`) inherits them.
+    /// Returns the flags of a region of an object with the flags `parent`, as OpenCL 3.0, 5.2.1 (`clCreateSubBuffer`)
+    /// inherits them.
     pub(super) fn for_region_of(self, call: &'static str, parent: Self) -> Result<Self> {
         let refused = |reason: String| Err(Error::refused(call, CL_INVALID_VALUE, reason));
         self.check_consistent(call)?;
@@ -107,7 +107,7 @@ impl MemFlags {
         let (kernel, host) = (Self::KERNEL_ACCESS, Self::HOST_ACCESS);
         for (group, all) in [(kernel, Self::READ_WRITE), (host, Self::empty())] {
             let (own, inherited) = (self & group, parent & group);
-            // A vendor's flag may stand for the access of the parent; the driver knows.
+            // A vendor's flag may be the access of the parent: the driver decides.
             let is_unknown = group == kernel && inherited.is_empty();
             if !own.is_empty()
                 && !is_unknown
@@ -143,13 +143,13 @@ impl MemFlags {
         !self.intersects(Self::HOST_NO_ACCESS | Self::HOST_READ_ONLY)
     }
 
-    /// The flags that this crate does not know.
+    /// Returns the flags that this crate does not know.
     pub(super) fn of_vendors(self) -> Self {
         self.difference(Self::all())
     }
 
-    /// These flags, with READ_WRITE if they name no access. A vendor's flag may stand for another access,
-    /// so the driver chooses the default then.
+    /// Returns these flags, with READ_WRITE if they name no access. A vendor's flag may be another access, so the
+    /// driver chooses the default then.
     fn with_default_access(self) -> Self {
         let has_access = self.intersects(Self::KERNEL_ACCESS) || !self.of_vendors().is_empty();
         if has_access { self } else { self | Self::READ_WRITE }
@@ -157,7 +157,7 @@ impl MemFlags {
 
     fn check_consistent(self, call: &'static str) -> Result<()> {
         if self.contains(Self::KERNEL_READ_AND_WRITE) {
-            let reason = "KERNEL_READ_AND_WRITE is for supported_image_formats only";
+            let reason = "KERNEL_READ_AND_WRITE is for Context::supported_image_formats only";
             return Err(Error::refused(call, CL_INVALID_VALUE, reason));
         }
         let groups = [

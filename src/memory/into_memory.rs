@@ -1,21 +1,26 @@
-//! Memory as copies, fills and launches take it.
+//! Memory as an argument of copies, fills and launches.
 
 use super::transfer::host::{Host, HostSource};
 
-/// Memory as [`enqueue_copy`](super::enqueue_copy), [`enqueue_fill`](super::enqueue_fill) and
-/// [`Launch::arg_read`](crate::Launch::arg_read) take it: the kind of memory decides what they do.
+/// Memory as an argument of [`enqueue_copy`](super::enqueue_copy), [`enqueue_fill`](super::enqueue_fill) and
+/// [`Launch::arg_read`](crate::Launch::arg_read): the kind of memory decides what they do.
 ///
 /// | memory | kind |
 /// |---|---|
 /// | `&`[`Buffer`](super::Buffer), `&`[`PooledBuffer`](crate::pool::PooledBuffer) | `&`[`Buffer`](super::Buffer) |
 /// | `&`[`Image`](super::Image) | `&`[`Image`](super::Image) |
 /// | `&`[`Pipe`](super::Pipe) | `&`[`Pipe`](super::Pipe) |
-/// | `&`[`SvmAllocation`](super::SvmAllocation), `&`[`SvmArray`](super::SvmArray), `&`[`SystemSvm`](super::SystemSvm), `&`[`PooledSvm`](crate::pool::PooledSvm) | `&dyn `[`SvmPointer`](super::SvmPointer) |
+#[cfg_attr(
+    feature = "ndarray",
+    doc = "| `&`[`SvmArray`](super::SvmArray) | `&dyn `[`SvmPointer`](super::SvmPointer) |"
+)]
+/// | `&`[`SvmAllocation`](super::SvmAllocation), `&`[`SystemSvm`](super::SystemSvm), `&`[`PooledSvm`](crate::pool::PooledSvm) | `&dyn `[`SvmPointer`](super::SvmPointer) |
 /// | a [`HostSource`], such as `&[T]`, `&mut [T]` and `Vec<T>` | [`Host`] of it |
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not memory that can be copied, filled or passed to a kernel",
     note = "device memory is passed by reference: `&buffer`, `&image`, `&svm`",
-    note = "host memory is lent (`&[T]`, `&mut [T]`, arrays) or given (`Vec<T>`, `Box<[T]>`, `Array`)"
+    note = "host memory is lent (`&[T]`, `&mut [T]`, arrays) or given (`Vec<T>`, `Box<[T]>`, `Array`)",
+    note = "arrays are those of ndarray 0.17, which is `clmatrix::ndarray`, with the feature `ndarray`"
 )]
 pub trait IntoMemory {
     /// The kind of memory.

@@ -1,4 +1,4 @@
-//! Where memory objects are: moving them before they are needed (OpenCL 3.0, 5.5.3;
+//! Moving memory objects before they are used (OpenCL 3.0, 5.5.3;
 //! `pyopencl.enqueue_migrate_mem_objects`).
 
 use crate::driver::Driver;
@@ -17,18 +17,18 @@ use crate::error::{Error, Result};
 use crate::order::Order;
 
 bitflags::bitflags! {
-    /// The place to move to, and whether the content matters (`cl_mem_migration_flags`; `pyopencl.mem_migration_flags`).
-    /// None of them: to the queue's device, with the content.
+    /// The destination, and whether the content is kept (`cl_mem_migration_flags`; `pyopencl.mem_migration_flags`).
+    /// No flags: to the queue's device, with the content.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct MigrationFlags: u64 {
-        /// To the host, whichever device the queue is of.
+        /// To the host, whatever the queue's device.
         const HOST = CL_MIGRATE_MEM_OBJECT_HOST;
         /// Their content is not needed, and undefined afterwards.
         const CONTENT_UNDEFINED = CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED;
     }
 }
 
-/// Any [`MemoryObject`] or pooled buffer, in a list of different ones.
+/// A [`MemoryObject`] or pooled buffer of any type, for mixed lists.
 pub trait AnyMemoryObject {
     /// Returns the handle of the memory object.
     #[doc(hidden)]
@@ -42,7 +42,7 @@ impl<M: MemoryObject> AnyMemoryObject for M {
 }
 
 /// Moves `objects` to the queue's device or to the host (`clEnqueueMigrateMemObjects`, OpenCL 1.2).
-/// Does not block. Many drivers take memory for an object only now.
+/// Does not block. Many drivers allocate an object's memory only now.
 ///
 /// ```
 /// use clmatrix::memory::{Buffer, MemFlags, MigrationFlags, enqueue_migrate_mem_objects};
@@ -132,7 +132,7 @@ fn driver_view<'a>(
     (raw.collect(), flags)
 }
 
-/// All bytes of an object for a command: drivers move it as a whole, a region with its buffer.
+/// Returns all bytes of an object for a command: drivers move it as a whole, a region with its buffer.
 fn whole_of(handle: &dyn Handle, access: Access) -> AccessedRange<'_> {
     let object = handle.object();
     object.accessed(&(0..object.desc().size), access)

@@ -1,4 +1,4 @@
-//! Memory objects and what moves data between them and the host, after OpenCL 3.0, chapter 5, and
+//! Memory objects, and the commands that move data between them and the host, after OpenCL 3.0, chapter 5, and
 //! PyOpenCL's "OpenCL Runtime: Memory".
 //!
 //! `docs/guide/memory.md` shows the common tasks. Calls that have a type of elements, such as
@@ -7,15 +7,14 @@
 //! [`queue.after(&event)`](crate::CommandQueue::after).
 //!
 //! # What keeps this safe
-//! - A borrow of host memory is used in blocking calls only. Calls that do not block own their host
+//! - Only blocking calls use borrowed host memory. Calls that do not block own their host
 //!   memory until the command has ended.
-//! - Every buffer remembers, for itself and all its regions together, which bytes are mapped and
-//!   which commands are under way on which bytes. A command on bytes that are mapped is refused,
-//!   and a map waits for the commands that would change its bytes or that still read what it lets
-//!   change. So two `&mut` never overlap, whichever handles, regions, queues or threads they came
-//!   through, and a map that is forgotten keeps its bytes closed for good.
-//! - Commands do not exclude each other: what an unordered read finds on the device is for the
-//!   queues and the wait lists to decide, as in C, and any bytes are valid for the element types.
+//! - Every buffer records, for itself and all its regions together, which bytes are mapped and which commands use
+//!   which bytes. A command on bytes that are mapped is refused, and a map waits for the commands that change its
+//!   bytes, or read bytes that it may change. So two `&mut` never overlap, whatever the handles, regions, queues or
+//!   threads, and a map that is forgotten keeps its bytes closed for good.
+//! - Commands do not exclude each other: the queues and the wait lists decide what an unordered read finds on the
+//!   device, as in C, and any bytes are valid for the element types.
 //! - A [`Launch`](crate::Launch) refuses arguments that are mapped. It is `unsafe` code all the same:
 //!   the library cannot check what else a kernel does.
 //! - Shared virtual memory, to which OpenCL counts no references, is freed after the commands on it
@@ -118,7 +117,7 @@
 //! | [`Image`] | `..` or an [`ImageRegion`]; `T` has the size of a pixel | [`ImageMap`] |
 //!
 //! Elements follow each other from the memory's first byte. `..` maps all of it, whose size then has to be a
-//! multiple of an element's; a range with an end leaves the bytes behind it out. The driver chooses the
+//! multiple of an element's; a range with an end leaves out the bytes behind it. The driver chooses the
 //! distances of an image's rows, so that the region has no pitches.
 //!
 //! A map comes after the commands that this crate has enqueued on the same bytes, on any queue, where the
@@ -195,7 +194,7 @@
 //! # }
 //! ```
 //!
-//! An image where a buffer is due:
+//! An image in place of a buffer:
 //!
 //! ```compile_fail,E0599
 //! # use clmatrix::memory::*;
@@ -259,13 +258,13 @@ pub use buffer::slice::BufferSlice;
 pub use fill::{FillTarget, Pattern, enqueue_fill};
 pub use flags::MemFlags;
 pub use image::Image;
-pub use image::array::{ArrayMode, ImageElement, Integers, image_from_array};
+#[cfg(feature = "ndarray")]
+pub use image::array::{ArrayMode, ImageElement, Integers};
 pub use image::builder::ImageBuilder;
 pub use image::copy_device::{ImageBufferRegion, ImageCopy};
 pub use image::copy_host::ImageRegion;
 pub use image::fill::FillColor;
 pub use image::format::{ChannelKind, ChannelOrder, ChannelType, ImageFormat};
-pub use image::limits::supported_image_formats;
 pub use image::map::ImageMap;
 pub use image::shape::ImageType;
 pub use into_memory::IntoMemory;
@@ -280,6 +279,7 @@ pub use pipe::Pipe;
 pub use sampler::{AddressingMode, FilterMode, Sampler, SamplerProperty};
 pub use svm::access::SvmAccess;
 pub use svm::allocation::{SvmAllocation, SvmAllocationBuilder};
+#[cfg(feature = "ndarray")]
 pub use svm::array::{ArrayMap, SvmArray, SvmArrayAccess, SvmArrayMap};
 pub use svm::flags::SvmFlags;
 pub use svm::map::SvmMap;

@@ -23,7 +23,9 @@ use crate::handle::MemRef;
 use crate::live::{Live, OBJECTS};
 use crate::mem_context::MemContext;
 
-/// The queries of every memory object (`clGetMemObjectInfo`; `pyopencl.MemoryObject`).
+/// The queries of every memory object (`clGetMemObjectInfo`; `pyopencl.MemoryObject`), also for generic code.
+///
+/// Handle, context, flags and size are also methods of the types themselves.
 ///
 /// ```
 /// use clmatrix::memory::{Buffer, MemFlags, MemoryObject, ObjectType};
@@ -32,22 +34,22 @@ use crate::mem_context::MemContext;
 /// # let context = clmatrix::create_some_context()?;
 /// let buffer = Buffer::new(&context, MemFlags::READ_ONLY, 64)?;
 /// assert_eq!(buffer.object_type()?, ObjectType::Buffer);
-/// assert_eq!((MemoryObject::size(&buffer), buffer.reference_count()?), (64, 1));
+/// assert_eq!((buffer.size(), buffer.reference_count()?), (64, 1));
 /// # Ok(())
 /// # }
 /// ```
 pub trait MemoryObject: sealed::Handle + Clone + Eq + Hash + fmt::Debug + Send + Sync {
-    /// The driver's handle, valid as long as `self` lives (PyOpenCL's `int_ptr`).
+    /// Returns the driver's handle, valid as long as `self` lives (PyOpenCL's `int_ptr`).
     fn as_raw(&self) -> cl_mem {
         self.handle()
     }
 
-    /// CL_MEM_CONTEXT.
+    /// Returns the context (CL_MEM_CONTEXT).
     fn context(&self) -> Context {
         Context(Arc::clone(self.object().context()))
     }
 
-    /// CL_MEM_TYPE.
+    /// Returns the type (CL_MEM_TYPE).
     ///
     /// # Errors
     /// The driver's errors.
@@ -55,19 +57,19 @@ pub trait MemoryObject: sealed::Handle + Clone + Eq + Hash + fmt::Debug + Send +
         object_type(self.handle())
     }
 
-    /// CL_MEM_FLAGS, with the default access made explicit and, for a region, with what it
-    /// inherits.
+    /// Returns the flags (CL_MEM_FLAGS), with the default access made explicit and, for a sub-buffer, with the flags
+    /// that it inherits.
     fn flags(&self) -> MemFlags {
         self.desc().flags
     }
 
-    /// CL_MEM_SIZE: bytes.
+    /// Returns the size in bytes (CL_MEM_SIZE).
     fn size(&self) -> usize {
         self.desc().size
     }
 
-    /// CL_MEM_HOST_PTR: where the host memory is that it uses (CL_MEM_USE_HOST_PTR); null for all
-    /// others. The bytes there can be looked at while they are mapped.
+    /// Returns the address of the host memory that the object uses (CL_MEM_HOST_PTR), null without CL_MEM_USE_HOST_PTR.
+    /// The bytes there can be read while they are mapped.
     ///
     /// # Errors
     /// The driver's errors.
@@ -75,7 +77,7 @@ pub trait MemoryObject: sealed::Handle + Clone + Eq + Hash + fmt::Debug + Send +
         Ok(isize::from(info(self.handle(), cl::CL_MEM_HOST_PTR)?) as *const c_void)
     }
 
-    /// CL_MEM_MAP_COUNT, for debugging: some drivers never count.
+    /// Returns the number of maps (CL_MEM_MAP_COUNT), for debugging: some drivers never count.
     ///
     /// # Errors
     /// The driver's errors.
@@ -83,8 +85,8 @@ pub trait MemoryObject: sealed::Handle + Clone + Eq + Hash + fmt::Debug + Send +
         Ok(info(self.handle(), cl::CL_MEM_MAP_COUNT)?.into())
     }
 
-    /// CL_MEM_REFERENCE_COUNT, for debugging: handles of this crate may share one reference; regions
-    /// and commands hold others.
+    /// Returns the number of references (CL_MEM_REFERENCE_COUNT), for debugging: handles of this crate may share one
+    /// reference; sub-buffers and commands hold others.
     ///
     /// # Errors
     /// The driver's errors.
@@ -92,8 +94,8 @@ pub trait MemoryObject: sealed::Handle + Clone + Eq + Hash + fmt::Debug + Send +
         Ok(info(self.handle(), cl::CL_MEM_REFERENCE_COUNT)?.into())
     }
 
-    /// CL_MEM_ASSOCIATED_MEMOBJECT: the driver's handle of the object that this one is made of, such
-    /// as the whole buffer of a region; valid as long as `self` lives.
+    /// Returns the driver's handle of the object of which this one is a part, such as the whole buffer of a sub-buffer
+    /// (CL_MEM_ASSOCIATED_MEMOBJECT). It is valid as long as `self` lives.
     ///
     /// # Errors
     /// The driver's errors.
@@ -101,12 +103,12 @@ pub trait MemoryObject: sealed::Handle + Clone + Eq + Hash + fmt::Debug + Send +
         parent(self.handle())
     }
 
-    /// CL_MEM_OFFSET: the byte of the whole buffer at which a region begins; 0 for all else.
+    /// Returns the byte of the whole buffer at which a sub-buffer begins (CL_MEM_OFFSET), 0 for all other objects.
     fn offset(&self) -> usize {
         self.first_byte()
     }
 
-    /// CL_MEM_USES_SVM_POINTER (OpenCL 2.0): whether it lives in shared virtual memory.
+    /// Returns whether the object is in shared virtual memory (CL_MEM_USES_SVM_POINTER, OpenCL 2.0).
     ///
     /// # Errors
     /// The driver's errors.
@@ -114,7 +116,7 @@ pub trait MemoryObject: sealed::Handle + Clone + Eq + Hash + fmt::Debug + Send +
         Ok(u32::from(info(self.handle(), cl::CL_MEM_USES_SVM_POINTER)?) != 0)
     }
 
-    /// CL_MEM_PROPERTIES (OpenCL 3.0): the properties that it was made with.
+    /// Returns the properties with which the object was created (CL_MEM_PROPERTIES, OpenCL 3.0).
     ///
     /// # Errors
     /// The driver's errors.
@@ -122,13 +124,13 @@ pub trait MemoryObject: sealed::Handle + Clone + Eq + Hash + fmt::Debug + Send +
         Ok(info(self.handle(), cl::CL_MEM_PROPERTIES)?.into())
     }
 
-    /// Records that a command which the library did not enqueue uses the object, such as a kernel that was
+    /// Records a use of the object by a command that the library did not enqueue, such as a kernel that was
     /// launched with the object's handle through opencl3.
     ///
-    /// Maps, accesses of the host, frees of shared virtual memory and memory pools wait for its event from
-    /// then on. Call this before any of those can begin, right after the command has been enqueued. The event
-    /// of [`enqueue_marker(&queue)`](crate::enqueue_marker), without a wait list, stands for all commands of
-    /// the queue before it, if none of them fails. `docs/guide/soundness.md` says which code has to call this.
+    /// Maps, accesses of the host, frees of shared virtual memory and memory pools wait for its event from then on.
+    /// Call this right after the command has been enqueued, before any of those can begin. The event of
+    /// [`enqueue_marker(&queue)`](crate::enqueue_marker), without a wait list, covers all commands of the queue
+    /// before it, if none of them fails. `docs/guide/soundness.md` says which code has to call this.
     ///
     /// ```
     /// use clmatrix::cl3::command_queue::enqueue_fill_buffer;
@@ -143,7 +145,7 @@ pub trait MemoryObject: sealed::Handle + Clone + Eq + Hash + fmt::Debug + Send +
     /// let filled = unsafe {
     ///     let (object, pattern) = (buffer.as_raw(), (&raw const pattern).cast());
     ///     let event = enqueue_fill_buffer(raw, object, pattern, 4, 0, 16, 0, std::ptr::null());
-    ///     queue.event_from_raw(event.expect("the driver accepts the command"), false)?
+    ///     queue.event_from_raw(event.expect("the driver accepts the command"))?
     /// };
     /// buffer.record_use(&filled)?;
     /// assert_eq!(buffer.map_read::<u32>(&queue, ..)?[..], [7; 4]);
@@ -159,6 +161,39 @@ pub trait MemoryObject: sealed::Handle + Clone + Eq + Hash + fmt::Debug + Send +
     }
 }
 
+/// Gives a type the queries of [`MemoryObject`] that most programs need, for calls without the trait.
+macro_rules! object_queries {
+    ($object:ty) => {
+        impl $object {
+            /// Returns the driver's handle, valid as long as `self` lives (PyOpenCL's `int_ptr`).
+            #[inline]
+            pub fn as_raw(&self) -> cl3::types::cl_mem {
+                $crate::memory::MemoryObject::as_raw(self)
+            }
+
+            /// Returns the context (CL_MEM_CONTEXT).
+            pub fn context(&self) -> $crate::Context {
+                $crate::memory::MemoryObject::context(self)
+            }
+
+            /// Returns the flags (CL_MEM_FLAGS), with the default access made explicit and, for a sub-buffer, with
+            /// the flags that it inherits.
+            #[inline]
+            pub fn flags(&self) -> $crate::memory::MemFlags {
+                $crate::memory::MemoryObject::flags(self)
+            }
+
+            /// Returns the size in bytes (CL_MEM_SIZE).
+            #[inline]
+            pub fn size(&self) -> usize {
+                $crate::memory::MemoryObject::size(self)
+            }
+        }
+    };
+}
+
+pub(super) use object_queries;
+
 pub(crate) mod sealed {
     use super::{MemObject, ObjectDesc, cl_mem};
 
@@ -167,7 +202,7 @@ pub(crate) mod sealed {
         /// Returns the part that all handles share.
         fn object(&self) -> &MemObject;
 
-        /// The driver's handle that this one stands for.
+        /// Returns the driver's handle.
         fn handle(&self) -> cl_mem {
             self.object().raw()
         }
@@ -177,7 +212,7 @@ pub(crate) mod sealed {
             self.object().desc()
         }
 
-        /// Where it begins in what handles share, in bytes.
+        /// Returns its first byte in the part that all handles share.
         fn first_byte(&self) -> usize {
             0
         }
@@ -196,18 +231,18 @@ pub(crate) fn all_bytes(memory: &impl sealed::Handle, access: Access) -> Accesse
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ObjectType {
-    /// A buffer, or a region of one.
+    /// A buffer, or a sub-buffer.
     Buffer,
     /// An image.
     Image(ImageType),
     /// A pipe.
     Pipe,
-    /// A vendor's own.
+    /// A type of a vendor.
     Other(u32),
 }
 
 impl ObjectType {
-    /// The type that OpenCL numbers `raw`.
+    /// Returns the type with OpenCL's number `raw`.
     pub fn from_raw(raw: u32) -> Self {
         match raw {
             cl::CL_MEM_OBJECT_BUFFER => Self::Buffer,
@@ -216,7 +251,7 @@ impl ObjectType {
         }
     }
 
-    /// OpenCL's number.
+    /// Returns OpenCL's number.
     pub fn as_raw(self) -> u32 {
         match self {
             Self::Buffer => cl::CL_MEM_OBJECT_BUFFER,
@@ -236,7 +271,7 @@ pub struct MemObject {
     desc: ObjectDesc,
     context: Arc<MemContext>,
     tracker: Arc<AccessTracker>,
-    /// Where it begins in the bytes that `tracker` counts.
+    /// Its first byte among those that `tracker` counts.
     first_byte: usize,
     /// The owner of its bytes, if it has none of its own.
     _memory: Option<Arc<dyn Any + Send + Sync>>,
@@ -252,7 +287,7 @@ pub struct ObjectDesc {
 }
 
 impl MemObject {
-    /// Takes over `raw`, whose bytes are its own. `context` is its context, and `desc` is true of it.
+    /// Takes over `raw`, whose bytes are its own. `context` is its context, and `desc` describes it.
     pub(crate) fn new(raw: MemRef, context: Arc<MemContext>, desc: ObjectDesc) -> Self {
         Self::within(raw, context, desc, AccessTracker::new(), 0)
     }
@@ -269,9 +304,8 @@ impl MemObject {
         Self { raw, desc, context, tracker, first_byte, _memory: None, _live: Live::new(&OBJECTS) }
     }
 
-    /// Keeps `memory` until its reference is released. Then the driver's destructor callback, in which
-    /// nothing may be waited for, is the last that has the memory only where a command still uses the
-    /// object.
+    /// Keeps `memory` until its reference is released. The driver's destructor callback, which must not wait, then
+    /// drops the memory last only where a command still uses the object.
     pub(crate) fn keeping_alive(mut self, memory: Arc<dyn Any + Send + Sync>) -> Self {
         self._memory = Some(memory);
         self
@@ -299,13 +333,13 @@ impl MemObject {
         Arc::ptr_eq(&self.tracker, &other.tracker) || self.raw() == other.raw()
     }
 
-    /// `range` of this object, as its tracker counts them.
+    /// Returns `range` of this object, as its tracker counts them.
     pub(crate) fn in_tracker(&self, range: &Range<usize>) -> Range<usize> {
         // Neither overflows: it lies within what is counted.
         self.first_byte + range.start..self.first_byte + range.end
     }
 
-    /// Bytes of this object for a command.
+    /// Returns bytes of this object for a command.
     #[inline]
     pub(crate) fn accessed(&self, range: &Range<usize>, access: Access) -> AccessedRange<'_> {
         let range = self.in_tracker(range);
@@ -328,11 +362,11 @@ pub(crate) fn info(raw: cl_mem, name: u32) -> Result<InfoType> {
     cl::get_mem_object_info(raw, name).map_err(in_call("clGetMemObjectInfo"))
 }
 
-/// The context of an object that is alive.
+/// Returns the context of an object that is alive.
 pub(crate) fn context_of(raw: cl_mem) -> Result<Arc<MemContext>> {
     let context = isize::from(info(raw, cl::CL_MEM_CONTEXT)?) as cl_context;
     // SAFETY: the driver says that it is the context of a valid object.
-    unsafe { MemContext::from_raw(context, true) }
+    unsafe { MemContext::retain_raw(context) }
 }
 
 /// Returns the object that a live object is made of.
@@ -364,7 +398,7 @@ pub(crate) fn desc(raw: cl_mem) -> Result<ObjectDesc> {
     Ok(ObjectDesc { flags: MemFlags::from_bits_retain(flags), size })
 }
 
-/// Refuses what `flags` forbid the host to do.
+/// Refuses an access of the host that `flags` forbid.
 #[inline]
 pub(crate) fn check_host_access(call: &'static str, flags: MemFlags, access: Access) -> Result<()> {
     let allowed = match access {

@@ -17,7 +17,7 @@ use super::into_memory::device_memory;
 use super::object::sealed::Handle;
 use super::object::{self, MemObject, MemoryObject, ObjectDesc, ObjectType};
 use crate::error::{Error, Result, in_call};
-use crate::handle::{MemRef, by_handle};
+use crate::handle::{MemRef, by_handle, retain_raw};
 use crate::mem_context::MemContext;
 
 /// A queue of packets, which kernels write and read: first in, first out (`pyopencl.Pipe`).
@@ -94,36 +94,35 @@ impl Pipe {
         Ok(Self { object, packet_size, max_packets })
     }
 
-    /// The pipe behind a driver's handle. With `retain`, a reference is added for it; without, the
-    /// caller's is taken over, unless this fails.
+    /// Wraps a driver's handle. The caller's reference is taken over, unless this fails.
     ///
     /// # Errors
     /// CL_INVALID_MEM_OBJECT for anything but a pipe, and the driver's errors.
     ///
     /// # Safety
-    /// `raw` is a valid memory object, and without `retain` the caller owns a reference to it.
-    pub unsafe fn from_raw(raw: cl_mem, retain: bool) -> Result<Self> {
+    /// `raw` is a valid memory object, and the caller owns a reference to it.
+    pub unsafe fn from_raw(raw: cl_mem) -> Result<Self> {
         object::check_type(raw, "a pipe", ObjectType::Pipe)?;
         let (desc, context) = (object::desc(raw)?, object::context_of(raw)?);
         let packet_size = info(raw, cl::CL_PIPE_PACKET_SIZE)?.into();
         let max_packets = info(raw, cl::CL_PIPE_MAX_PACKETS)?.into();
         // SAFETY: as the caller promises.
-        let raw = unsafe { MemRef::from_raw(raw, retain) }?;
+        let raw = unsafe { MemRef::owned(raw) };
         let object = Arc::new(MemObject::new(raw, context, desc));
         Ok(Self { object, packet_size, max_packets })
     }
 
-    /// CL_PIPE_PACKET_SIZE: bytes.
+    /// Returns the size of a packet in bytes (CL_PIPE_PACKET_SIZE).
     pub fn packet_size(&self) -> u32 {
         self.packet_size
     }
 
-    /// CL_PIPE_MAX_PACKETS: how many packets it holds.
+    /// Returns the largest number of packets in the pipe (CL_PIPE_MAX_PACKETS).
     pub fn max_packets(&self) -> u32 {
         self.max_packets
     }
 
-    /// CL_PIPE_PROPERTIES (OpenCL 3.0): the properties that it was made with.
+    /// Returns the properties with which it was created (CL_PIPE_PROPERTIES, OpenCL 3.0).
     ///
     /// # Errors
     /// The driver's errors.
@@ -185,13 +184,15 @@ fn check_made(call: &'static str, size: usize, packet_size: u32, max_packets: u3
         return Ok(());
     }
     let reason = format!(
-        "the driver made a pipe of {size} bytes for {max_packets} packets of {packet_size} bytes: \
+        "the driver created a pipe of {size} bytes for {max_packets} packets of {packet_size} bytes: \
          request a smaller one"
     );
     Err(Error::refused(call, CL_INVALID_PIPE_SIZE, reason))
 }
 
 impl MemoryObject for Pipe {}
+
+object::object_queries!(Pipe);
 
 impl Handle for Pipe {
     fn object(&self) -> &MemObject {
@@ -200,4 +201,5 @@ impl Handle for Pipe {
 }
 
 by_handle!(Pipe, packet_size, max_packets);
+retain_raw!(Pipe, cl_mem, MemRef, "clRetainMemObject");
 device_memory!([] Pipe: Pipe);

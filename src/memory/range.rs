@@ -48,7 +48,7 @@ fn no_such_range(
     Error::refused(call, CL_INVALID_VALUE, reason)
 }
 
-/// Returns the range as it is written in Rust.
+/// Returns the range in Rust's notation.
 fn shown(start: Bound<&usize>, end: Bound<&usize>) -> String {
     let start = match start {
         Bound::Included(start) => start.to_string(),

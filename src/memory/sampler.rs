@@ -1,4 +1,4 @@
-//! Samplers: how kernels read images (OpenCL 3.0, 5.7; `pyopencl.Sampler`).
+//! Samplers, the rules by which kernels read images (OpenCL 3.0, 5.7; `pyopencl.Sampler`).
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use cl3::types::{cl_context, cl_sampler};
 
 use super::image::limits::check_support;
 use crate::error::{Error, Result, in_call};
-use crate::handle::{SamplerRef, by_handle};
+use crate::handle::{SamplerRef, by_handle, retain_raw};
 use crate::mem_context::MemContext;
 use crate::select::Version;
 
-/// How a kernel reads an image: what its coordinates mean, what lies outside, and what lies between
-/// pixels (`pyopencl.Sampler`).
+/// The rules by which a kernel reads an image: the unit of coordinates, the pixels outside of the image, and the values
+/// between pixels (`pyopencl.Sampler`).
 ///
 /// Samplers are compared by the driver's handle. Clones share one reference of the driver's.
 ///
@@ -42,7 +42,7 @@ pub struct Sampler {
 numbered! {
     /// The pixels that a kernel reads outside of an image (`cl_addressing_mode`; `pyopencl.addressing_mode`).
     AddressingMode;
-    /// The kernel stays inside; what it would find outside is undefined.
+    /// None: the kernel reads no pixel outside, whose value is undefined.
     None = 0x1130;
     /// The nearest pixel of the edge.
     ClampToEdge = 0x1131;
@@ -59,11 +59,11 @@ numbered! {
     FilterMode;
     /// The nearest pixel.
     Nearest = 0x1140;
-    /// A mean of the pixels around, weighted by how near they are.
+    /// The mean of the nearest pixels, weighted by their distance.
     Linear = 0x1141;
 }
 
-/// A property for [`Sampler::with_properties`] (`cl_sampler_properties`;
+/// A property of [`Sampler::with_properties`] (`cl_sampler_properties`;
 /// `pyopencl.sampler_properties`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
@@ -84,7 +84,7 @@ pub enum SamplerProperty {
 }
 
 impl Sampler {
-    /// A sampler by its three settings (`clCreateSampler`).
+    /// Creates a sampler of three settings (`clCreateSampler`).
     ///
     /// # Errors
     /// CL_INVALID_OPERATION, of class [`Unsupported`](crate::Class::Unsupported), where no device of
@@ -106,7 +106,7 @@ impl Sampler {
         Ok(Self { reference: Arc::new(unsafe { SamplerRef::owned(raw) }), context })
     }
 
-    /// A sampler by properties, each of which may be left out (`clCreateSamplerWithProperties`,
+    /// Creates a sampler of properties, each of which may be left out (`clCreateSamplerWithProperties`,
     /// OpenCL 2.0).
     ///
     /// ```no_run
@@ -141,34 +141,33 @@ impl Sampler {
         Ok(Self { reference: Arc::new(unsafe { SamplerRef::owned(raw) }), context })
     }
 
-    /// The sampler behind a driver's handle. With `retain`, a reference is added for it; without,
-    /// the caller's is taken over, unless this fails (`Sampler.from_int_ptr`).
+    /// Wraps a driver's handle. The caller's reference is taken over, unless this fails (`Sampler.from_int_ptr`).
     ///
     /// # Errors
     /// The driver's errors.
     ///
     /// # Safety
-    /// `raw` is a valid sampler, and without `retain` the caller owns a reference to it.
-    pub unsafe fn from_raw(raw: cl_sampler, retain: bool) -> Result<Self> {
+    /// `raw` is a valid sampler, and the caller owns a reference to it.
+    pub unsafe fn from_raw(raw: cl_sampler) -> Result<Self> {
         let context = isize::from(info(raw, cl::CL_SAMPLER_CONTEXT)?) as cl_context;
         // SAFETY: the driver says that it is the context of a valid sampler.
-        let context = unsafe { MemContext::from_raw(context, true) }?;
-        // SAFETY: the caller vouches for the handle, and without `retain` for its reference.
-        let reference = Arc::new(unsafe { SamplerRef::from_raw(raw, retain) }?);
+        let context = unsafe { MemContext::retain_raw(context) }?;
+        // SAFETY: the caller vouches for the handle and its reference.
+        let reference = Arc::new(unsafe { SamplerRef::owned(raw) });
         Ok(Self { reference, context })
     }
 
-    /// The driver's handle, valid as long as `self` lives (PyOpenCL's `int_ptr`).
+    /// Returns the driver's handle, valid as long as `self` lives (PyOpenCL's `int_ptr`).
     pub fn as_raw(&self) -> cl_sampler {
         self.reference.get()
     }
 
-    /// CL_SAMPLER_CONTEXT.
+    /// Returns the context (CL_SAMPLER_CONTEXT).
     pub fn context(&self) -> Context {
         Context(Arc::clone(&self.context))
     }
 
-    /// CL_SAMPLER_REFERENCE_COUNT, for debugging: handles of this crate may share one reference.
+    /// Returns CL_SAMPLER_REFERENCE_COUNT, for debugging: handles of this crate may share one reference.
     ///
     /// # Errors
     /// The driver's errors.
@@ -176,7 +175,7 @@ impl Sampler {
         Ok(info(self.as_raw(), cl::CL_SAMPLER_REFERENCE_COUNT)?.into())
     }
 
-    /// CL_SAMPLER_NORMALIZED_COORDS.
+    /// Returns CL_SAMPLER_NORMALIZED_COORDS.
     ///
     /// # Errors
     /// The driver's errors.
@@ -184,25 +183,25 @@ impl Sampler {
         Ok(u32::from(info(self.as_raw(), cl::CL_SAMPLER_NORMALIZED_COORDS)?) != 0)
     }
 
-    /// CL_SAMPLER_ADDRESSING_MODE.
+    /// Returns CL_SAMPLER_ADDRESSING_MODE.
     ///
     /// # Errors
-    /// The driver's errors, and CL_INVALID_VALUE for an answer that is none of OpenCL's modes.
+    /// The driver's errors, and CL_INVALID_VALUE for an answer that is not one of OpenCL's modes.
     pub fn addressing_mode(&self) -> Result<AddressingMode> {
         let raw = info(self.as_raw(), cl::CL_SAMPLER_ADDRESSING_MODE)?.into();
         AddressingMode::from_raw(raw).ok_or_else(|| unknown("addressing", raw))
     }
 
-    /// CL_SAMPLER_FILTER_MODE.
+    /// Returns CL_SAMPLER_FILTER_MODE.
     ///
     /// # Errors
-    /// The driver's errors, and CL_INVALID_VALUE for an answer that is none of OpenCL's modes.
+    /// The driver's errors, and CL_INVALID_VALUE for an answer that is not one of OpenCL's modes.
     pub fn filter_mode(&self) -> Result<FilterMode> {
         let raw = info(self.as_raw(), cl::CL_SAMPLER_FILTER_MODE)?.into();
         FilterMode::from_raw(raw).ok_or_else(|| unknown("filter", raw))
     }
 
-    /// CL_SAMPLER_MIP_FILTER_MODE (cl_khr_mipmap_image).
+    /// Returns CL_SAMPLER_MIP_FILTER_MODE (cl_khr_mipmap_image).
     ///
     /// # Errors
     /// The driver's errors; CL_INVALID_VALUE without the extension.
@@ -211,7 +210,7 @@ impl Sampler {
         FilterMode::from_raw(raw).ok_or_else(|| unknown("filter", raw))
     }
 
-    /// CL_SAMPLER_LOD_MIN (cl_khr_mipmap_image).
+    /// Returns CL_SAMPLER_LOD_MIN (cl_khr_mipmap_image).
     ///
     /// # Errors
     /// The driver's errors; CL_INVALID_VALUE without the extension.
@@ -219,7 +218,7 @@ impl Sampler {
         Ok(f32::from_ne_bytes(self.four_bytes(cl::CL_SAMPLER_LOD_MIN)?))
     }
 
-    /// CL_SAMPLER_LOD_MAX (cl_khr_mipmap_image).
+    /// Returns CL_SAMPLER_LOD_MAX (cl_khr_mipmap_image).
     ///
     /// # Errors
     /// The driver's errors; CL_INVALID_VALUE without the extension.
@@ -227,9 +226,9 @@ impl Sampler {
         Ok(f32::from_ne_bytes(self.four_bytes(cl::CL_SAMPLER_LOD_MAX)?))
     }
 
-    /// CL_SAMPLER_PROPERTIES (OpenCL 3.0): names and values as they were given to
-    /// [`with_properties`](Self::with_properties), with the 0 that ends them. Drivers differ in what
-    /// they tell of samplers that were made otherwise.
+    /// Returns CL_SAMPLER_PROPERTIES (OpenCL 3.0): names and values as passed to
+    /// [`with_properties`](Self::with_properties), with the 0 that ends them. Drivers differ in their answers about
+    /// samplers of [`new`](Self::new).
     ///
     /// # Errors
     /// The driver's errors.
@@ -252,9 +251,10 @@ impl Sampler {
 }
 
 by_handle!(Sampler);
+retain_raw!(Sampler, cl_sampler, SamplerRef, "clRetainSampler");
 
 impl SamplerProperty {
-    /// OpenCL's number for it.
+    /// Returns OpenCL's number for it.
     fn name(self) -> u32 {
         match self {
             Self::NormalizedCoords(_) => cl::CL_SAMPLER_NORMALIZED_COORDS,
@@ -291,7 +291,7 @@ fn unknown(what: &str, raw: u32) -> Error {
     Error::refused("clGetSamplerInfo", CL_INVALID_VALUE, reason)
 }
 
-/// The context, if a device of it has images.
+/// Returns the context, if a device of it has images.
 fn with_images(call: &'static str, context: &Context) -> Result<Arc<MemContext>> {
     let context = context.retained()?;
     check_support(call, &context)?;

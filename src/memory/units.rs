@@ -20,7 +20,7 @@
 /// # use clmatrix::memory::{ByteOrigin, ImageRegion};
 /// ImageRegion::default().origin(ByteOrigin::from([4, 0]));
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ByteOrigin(pub(crate) [usize; 3]);
 
 /// The size of a rectangle of bytes: bytes per row, rows per slice, slices. A missing number is 1.
@@ -37,7 +37,7 @@ pub struct ByteOrigin(pub(crate) [usize; 3]);
 /// # use clmatrix::memory::{ByteRegion, ImageRegion};
 /// ImageRegion::new(ByteRegion::from([64, 8]));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ByteRegion(pub(crate) [usize; 3]);
 
 /// The first pixel of a box: x in pixels, y in rows, z in slices. The layers of an array are counted
@@ -55,7 +55,7 @@ pub struct ByteRegion(pub(crate) [usize; 3]);
 /// # use clmatrix::memory::{HostRect, PixelOrigin};
 /// HostRect::new([4]).buffer_origin(PixelOrigin::from([4]));
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PixelOrigin(pub(crate) [usize; 3]);
 
 /// The size of a box of pixels: pixels per row, rows per slice, slices. The layers of an array are
@@ -73,7 +73,7 @@ pub struct PixelOrigin(pub(crate) [usize; 3]);
 /// # use clmatrix::memory::{PixelRegion, Rect};
 /// Rect::new(PixelRegion::from([64, 8]));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PixelRegion(pub(crate) [usize; 3]);
 
 /// The distances between the first bytes of rows, and of slices or layers: in bytes, for buffers,
@@ -85,7 +85,7 @@ pub struct PixelRegion(pub(crate) [usize; 3]);
 ///
 /// assert_eq!(Pitches::from([128]), Pitches::from([128, 0]));
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Pitches(pub(crate) [usize; 2]);
 
 macro_rules! from_shorter_arrays {

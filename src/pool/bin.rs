@@ -58,7 +58,7 @@ impl Binning {
 mod tests {
     use super::*;
 
-    /// PyOpenCL 2026.1.4's answers (`_TestMemoryPool`): leading bits, size, bin, size of the bin.
+    /// The results of PyOpenCL 2026.1.4 (`_TestMemoryPool`): leading bits, size, bin, size of the bin.
     const PYOPENCL: &[(u32, usize, u32, usize)] = &include!("bin/pyopencl.in");
 
     #[test]

@@ -10,7 +10,7 @@ use super::bin::Binning;
 pub(super) enum Bins<B> {
     /// All bins up to the highest that ever had a block.
     Dense(Vec<Vec<B>>),
-    /// The bins that had a block, for so many leading bits that most bins stay empty.
+    /// The bins that had a block, for numbers of leading bits with which most bins stay empty.
     Sparse(BTreeMap<u32, Vec<B>>),
 }
 
@@ -66,8 +66,8 @@ impl<B> Bins<B> {
         self.range(bins).flat_map(|blocks| blocks.iter().rev()).take(most)
     }
 
-    /// Removes the first of the blocks that [`last`](Self::last) returns which is selected. Moves the blocks
-    /// before it behind the others of their bins, so that other blocks are looked at next.
+    /// Removes the first selected block of those that [`last`](Self::last) returns. Moves the blocks before it behind
+    /// the others of their bins, so that the next call tries other blocks.
     pub fn take_last(
         &mut self,
         bins: RangeInclusive<u32>,

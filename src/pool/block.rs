@@ -16,19 +16,19 @@ pub(super) const CALL: &str = "MemoryPool::allocate";
 
 /// Memory from the allocator, as long as a pool has it.
 pub(super) struct Block<M: Memory> {
-    /// Freed before its bytes are reserved no more.
+    /// Freed before the reservation of its bytes ends.
     pub memory: M,
     /// The tracker of `memory`.
     pub tracker: Arc<AccessTracker>,
     pub reserved: Reserved<M>,
     pub bytes: usize,
     pub bin: u32,
-    /// The queue for which the block was handed out, which a held block does not keep.
+    /// The queue for which the block was handed out, which a held block does not keep alive.
     pub queue: Option<Weak<QueueState>>,
     /// The queue to which the user has bound the active block: commands on it may use the block without the
     /// pool's knowledge.
     pub bound: Option<CommandQueue>,
-    /// True until a block that the allocator has just made has been handed out.
+    /// True until a new block of the allocator has been handed out.
     pub is_new: bool,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Block<M: Memory> {
 pub(super) struct Reserved<M: Memory> {
     pub pool: Arc<PoolCore<M>>,
     pub bytes: usize,
-    /// False until the allocator has made the block.
+    /// False until the allocator has returned the block.
     pub is_allocated: bool,
     /// The time since when the block is held or being freed, for pools that need it.
     pub since: Option<Instant>,
@@ -85,13 +85,13 @@ impl<M: Memory> Block<M> {
         (&raw const *self).addr()
     }
 
-    /// The bytes of the block, as its tracker counts them.
+    /// Returns the bytes of the block, as its tracker counts them.
     pub fn range(&self) -> Range<usize> {
         self.memory.in_tracker(0..self.bytes)
     }
 
-    /// Frees a block that was held, and returns when its bytes are there for others: drivers keep memory as
-    /// long as commands may use it.
+    /// Frees a block that was held, and returns when its bytes are available to others: drivers keep memory as long
+    /// as commands may use it.
     pub fn free_now(self) {
         if self.memory.is_unique()
             && let Err(error) =

@@ -42,11 +42,11 @@ pub(super) struct PoolCore<M: Memory> {
     peak_managed: AtomicUsize,
     peak_active: AtomicUsize,
     pub trace: Option<Trace>,
-    /// True if a block that comes back is recorded.
+    /// True if a returned block is recorded.
     pub tracks_returns: bool,
 }
 
-/// Memory, or the error that says that memory has run out.
+/// Memory, or the error that memory has run out.
 type OrOutOfMemory<T> = std::result::Result<T, Error>;
 
 /// The largest number of shards. A pool has two per processor, because threads that are idle have shards as
@@ -134,7 +134,7 @@ impl<M: Memory> PoolCore<M> {
             return Err(Error::refused(CALL, CL_INVALID_BUFFER_SIZE, reason));
         }
         let bin = self.binning.bin(size);
-        // An allocator that reuses memory has no use for sizes in common.
+        // An allocator that reuses memory does not need common sizes.
         let is_exact = self.allocator.reuses_memory();
         let of_bin = if is_exact { size.max(1) } else { self.binning.size(bin) };
         let more = of_bin as u128 * u128::from(self.options.max_oversize_percent) / 100;
@@ -157,7 +157,7 @@ impl<M: Memory> PoolCore<M> {
             return Some(block);
         }
         for (tracker, range) in self.shards.candidates(request) {
-            // Asks the driver, and lets the events know. No shard is locked meanwhile.
+            // Queries the driver, and records the ends in the events. No shard is locked meanwhile.
             tracker.pending(request.queue, &range);
         }
         if let Some(block) = self.shards.take(request, Reuse::Ready) {
@@ -224,9 +224,9 @@ impl<M: Memory> PoolCore<M> {
         Err(Error::refused(CALL, CL_INVALID_BUFFER_SIZE, reason))
     }
 
-    /// Memory has run out, with `error`, when `frees` blocks had been freed: calls the user's hook, then
-    /// reuses blocks for which the queue has to wait, then frees held blocks, the largest first, and asks
-    /// the allocator again after each.
+    /// Handles that memory has run out, with `error`, when `frees` blocks had been freed: calls the user's hook, then
+    /// reuses blocks for which the queue has to wait, then frees held blocks, the largest first, and retries the
+    /// allocator after each.
     #[cold]
     fn reclaim(
         self: &Arc<Self>,
@@ -237,7 +237,7 @@ impl<M: Memory> PoolCore<M> {
         // Blocks and bytes.
         let mut freed = (0, 0);
         if request.new_size > self.options.limit {
-            // No block that could be freed makes room for that.
+            // No freed block makes room for that.
             return Err(self.out_of_memory(request, freed, &error));
         }
         let mut is_retried = self.call_hook();
@@ -264,8 +264,8 @@ impl<M: Memory> PoolCore<M> {
         }
     }
 
-    /// Calls the user's hook, if there is one, and returns whether it was called. Where memory runs out in
-    /// a hook, none is called: it would never come to an end.
+    /// Calls the user's hook, if there is one, and returns whether it was called. If memory runs out in a hook, no
+    /// hook is called: the calls would never end.
     fn call_hook(&self) -> bool {
         thread_local!(static IS_IN_HOOK: Cell<bool> = const { Cell::new(false) });
         struct Leave;
@@ -292,14 +292,14 @@ impl<M: Memory> PoolCore<M> {
         let Statistics { held_blocks, active_blocks, managed_bytes, active_bytes, .. } =
             self.statistics();
         let reason = format!(
-            "{size} bytes were asked for, which takes a block of {new_size}; {freed_blocks} blocks that were held \
+            "{size} bytes were requested, which takes a block of {new_size}; {freed_blocks} blocks that were held \
              have been freed, with {freed_bytes} bytes, and {held_blocks} are held; {active_blocks} are active with \
              {active_bytes} bytes; {managed_bytes} bytes are managed in all ({error})"
         );
         Error::refused(CALL, error.code(), reason)
     }
 
-    /// Gives an active block back.
+    /// Returns an active block to the pool.
     #[inline]
     pub fn release(block: Box<Block<M>>) {
         // The shard outlives the pool, which another thread may free as soon as the shard is unlocked.
@@ -310,7 +310,7 @@ impl<M: Memory> PoolCore<M> {
         }
     }
 
-    /// Frees all that is held.
+    /// Frees all held blocks.
     pub fn free_held(&self) {
         drop(self.shards.take_all(|_| true));
     }
@@ -324,7 +324,7 @@ impl<M: Memory> PoolCore<M> {
         }
     }
 
-    /// Frees all that is held, and from now on every block that comes back.
+    /// Frees all held blocks, and from now on every returned block.
     pub fn stop_holding(&self) {
         self.shards.stop_holding();
         self.free_held();
@@ -349,7 +349,7 @@ impl<M: Memory> PoolCore<M> {
         statistics
     }
 
-    /// Takes back reserved bytes: the allocator's block has been freed, or was never made.
+    /// Ends the reservation of bytes: the allocator's block has been freed, or was never allocated.
     pub fn unreserve(&self, reserved: &Reserved<M>) {
         let bytes = reserved.bytes;
         self.reserved.fetch_sub(bytes, Ordering::Relaxed);
@@ -361,19 +361,19 @@ impl<M: Memory> PoolCore<M> {
         }
     }
 
-    /// Records that so many bytes are active, or were at a moment.
+    /// Records that `bytes` bytes are, or were, active at the same time.
     pub fn raise_peak_active(&self, bytes: usize) {
         self.peak_active.fetch_max(bytes, Ordering::Relaxed);
     }
 }
 
-/// A function of its own, so that the code that gives a block back stays short.
+/// A function of its own, so that the code that returns a block stays short.
 #[cold]
 fn free<M: Memory>(block: Box<Block<M>>) {
     drop(block);
 }
 
-/// The largest number of bytes that the allocator makes at once.
+/// Returns the most bytes of one allocation.
 fn max_bytes<M>(allocator: &dyn Allocator<Memory = M>) -> usize {
     allocator.max_size().unwrap_or(usize::MAX).min(isize::MAX as usize)
 }

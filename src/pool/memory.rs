@@ -19,7 +19,7 @@ pub(crate) mod sealed {
         /// Returns the size in bytes.
         fn size(&self) -> usize;
 
-        /// Makes this handle one to the first `size` bytes.
+        /// Restricts this handle to the first `size` bytes.
         fn shrink(&mut self, size: usize);
 
         /// Returns whether there is no other handle to the memory or to a part of it, and no map.
@@ -42,7 +42,7 @@ pub(crate) mod sealed {
 #[inline]
 fn is_only_handle<T>(handle: &Arc<T>) -> bool {
     let is_only_handle = Arc::strong_count(handle) == 1;
-    // Counting says nothing about order by itself.
+    // A count alone gives no order.
     fence(Ordering::Acquire);
     is_only_handle
 }

@@ -51,7 +51,7 @@ pub type MemoryPool = Pool<Buffer>;
 /// A pool of shared virtual memory (PyOpenCL's `SVMPool`).
 pub type SvmPool = Pool<SvmAllocation>;
 
-/// The handles that users have, all together. Held blocks keep the pool until the last handle is dropped.
+/// All handles of users together. Held blocks keep the pool until the last handle is dropped.
 #[derive(Debug)]
 struct Handle<M: Memory>(Arc<PoolCore<M>>);
 
@@ -67,7 +67,7 @@ impl<M: Memory> Drop for Handle<M> {
 impl<M: Memory> Pool<M> {
     /// Returns a pool like PyOpenCL's, but ordered across queues.
     ///
-    /// A deferred allocator draws a warning: the pool does not learn when memory has run out.
+    /// Logs a warning for a deferred allocator: the pool does not learn when memory has run out.
     ///
     /// # Errors
     /// CL_INVALID_CONTEXT if the allocator's queue is of another context, and CL_INVALID_COMMAND_QUEUE if it
@@ -108,11 +108,10 @@ impl<M: Memory> Pool<M> {
 
     /// Returns `size` bytes of undefined content, for the allocator's queue, or for no queue if it has none.
     ///
-    /// If memory has run out, the pool frees its held blocks, the largest first, and asks its allocator
-    /// again after each. One thread does so at a time; others that are out of memory wait for it. The
-    /// thread waits for the commands on each block that it frees, so events that let these commands run
-    /// must not be set after this call. The request may fail although another thread gives a block back
-    /// at the same time.
+    /// If memory has run out, the pool frees its held blocks, the largest first, and retries its allocator after
+    /// each. One thread does so at a time; others that are out of memory wait for it. The thread waits for the
+    /// commands on each block that it frees, so events that let these commands run must not be set after this call.
+    /// The request may fail although another thread returns a block at the same time.
     ///
     /// # Errors
     /// CL_INVALID_BUFFER_SIZE for more than CL_DEVICE_MAX_MEM_ALLOC_SIZE of every device; an error of class
@@ -207,7 +206,7 @@ impl<M: Memory> Pool<M> {
         self.core().free_held();
     }
 
-    /// Frees all held blocks, and from now on each block as soon as it comes back.
+    /// Frees all held blocks, and from now on each block as soon as it is returned.
     pub fn stop_holding(&self) {
         self.core().stop_holding();
     }
@@ -228,14 +227,13 @@ impl<M: Memory> Pool<M> {
         self.core().binning.bin(size)
     }
 
-    /// Returns the size in bytes of the blocks of a bin (PyOpenCL's `alloc_size`); `None` for the number
-    /// of no bin.
+    /// Returns the size in bytes of the blocks of a bin (PyOpenCL's `alloc_size`); `None` if no bin has this number.
     pub fn alloc_size(&self, bin: u32) -> Option<usize> {
         self.core().binning.size_of(bin)
     }
 }
 
-/// Allocates from the pool. All else is as its own allocator says.
+/// Allocates from the pool; all other methods are those of its own allocator.
 impl<M: Memory> Allocator for Pool<M> {
     type Memory = Pooled<M>;
 

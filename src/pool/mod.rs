@@ -1,14 +1,14 @@
 //! Allocators and memory pools (PyOpenCL's "Memory Pools").
 //!
-//! A pool holds the blocks that come back to it, and reuses them: most programs request the same sizes over
-//! and over, and drivers need microseconds to create memory.
+//! A pool holds the blocks that are returned to it, and reuses them: most programs request the same sizes again and
+//! again, and drivers need microseconds to create memory.
 //!
 //! - [`Allocator`]: a source of new memory: [`DeferredAllocator`], [`ImmediateAllocator`],
 //!   [`SvmAllocator`], a pool, or a [`SlabAllocator`], which splits the memory of another one.
 //! - [`MemoryPool`] and [`SvmPool`] hand out [`PooledBuffer`] and [`PooledSvm`].
 //!
 //! # Reuse
-//! A block comes back when its handle is dropped, without a call of the driver. The pool reuses a block
+//! A block is returned when its handle is dropped, without a call of the driver. The pool reuses a block
 //! - never while a clone, a region or a map of it lives;
 //! - at once for the in-order queue that has used it, and if its uses have ended;
 //! - for another queue, if that queue has had the block before: a command that waits for the uses on other
@@ -17,10 +17,11 @@
 //! - for any queue, in the same way, before a request fails because memory has run out or the
 //!   [limit](PoolOptions::limit) is reached.
 //!
-//! Without a queue, only blocks are reused whose uses have ended.
+//! Without a queue, only blocks without pending uses are reused.
 //!
-//! Blocks keep a queue without handles until its commands have ended. Requests to pools of the context, and the drop of
-//! the last handle to a queue, notice that, each for a few blocks. On Oclgrind, those of a queue that is not flushed never end.
+//! Blocks keep a queue without handles until its commands have ended. Requests to pools of the context, and the drop
+//! of the last handle to a queue, check a few blocks each. On Oclgrind, the commands of a queue that is not flushed
+//! never end.
 //!
 //! The uses are those of this crate's transfers, fills, launches and maps, and those that
 //! [`MemoryObject::record_use`](crate::memory::MemoryObject::record_use) records.

@@ -54,12 +54,12 @@ impl Default for PoolOptions {
 }
 
 impl PoolOptions {
-    /// The defaults.
+    /// Returns the defaults.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Number of bits below the highest that select the bin (PyOpenCL's `leading_bits_in_bin_id`): 4 by
+    /// Sets the number of bits below the highest that select the bin (PyOpenCL's `leading_bits_in_bin_id`): 4 by
     /// default, 26 at most. A block is at most 1 / 2^`bits` larger than the request that created it.
     pub fn leading_bits(mut self, bits: u32) -> Self {
         self.leading_bits = bits;
@@ -74,8 +74,9 @@ impl PoolOptions {
     }
 
     /// Limits the memory from the allocator to `bytes` bytes; a request beyond the limit is out of memory. A request
-    /// counts as the largest of its bin, 4096 bytes as 4351, unless the allocator is a slab or a pool. A queue waits for other queues rather than to get a block beyond
-    /// the limit. Freed memory does not count, even if clones, regions or maps still keep it.
+    /// counts as the largest of its bin (4096 bytes as 4351), unless the allocator is a slab or a pool. A queue waits
+    /// for other queues before it gets a block beyond the limit. Freed memory does not count, even if clones, regions
+    /// or maps still keep it.
     pub fn limit(mut self, bytes: usize) -> Self {
         self.limit = bytes;
         self

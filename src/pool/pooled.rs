@@ -1,4 +1,4 @@
-//! Memory that a pool has handed out.
+//! Memory of a pool.
 
 use std::borrow::{Borrow, Cow};
 use std::fmt;
@@ -20,8 +20,7 @@ use crate::memory::object::sealed::Handle;
 use crate::memory::svm::memory::{Svm, SvmMemory};
 use crate::memory::{AnyMemoryObject, Buffer, IntoMemory, Order, SvmAllocation, SvmPointer};
 
-/// Memory of a pool, which goes back to the pool when this handle is dropped (PyOpenCL's `PooledBuffer` and
-/// `PooledSVM`).
+/// Memory of a pool. A drop of this handle returns it to the pool (PyOpenCL's `PooledBuffer` and `PooledSVM`).
 ///
 /// The handle has the requested size, and dereferences to a [`Buffer`] or an [`SvmAllocation`]. Clones and
 /// regions of these stay usable when the handle has been dropped: the pool reuses the block when the last
@@ -54,7 +53,7 @@ impl<M: Memory> Pooled<M> {
         self.block().bytes
     }
 
-    /// Names the block until it comes back. The name appears in the event of its return
+    /// Names the block until it is returned. The name appears in the event of its return
     /// ([`PoolOptions::on_event`](super::PoolOptions::on_event)) and in the report of leaks
     /// ([`PoolOptions::report_leaks`](super::PoolOptions::report_leaks)). A pool that reports neither keeps
     /// no names.
@@ -80,12 +79,12 @@ impl<M: Memory> Pooled<M> {
         self
     }
 
-    /// Gives the block back to the pool; its next uses come after a marker on a queue, after its wait list
-    /// (PyOpenCL's `enqueue_release`). Returns the event of the marker.
+    /// Returns the block to the pool; its next uses come after a marker on a queue, after its wait list (PyOpenCL's
+    /// `enqueue_release`). Returns the event of the marker.
     ///
     /// # Errors
     /// CL_INVALID_CONTEXT for a queue or event of another context, CL_INVALID_OPERATION if the block is
-    /// mapped, and the driver's errors. The block goes back to the pool even so.
+    /// mapped, and the driver's errors. The block goes back to the pool in any case.
     pub fn enqueue_release<'a>(self, order: impl Into<Order<'a>>) -> Result<Event> {
         const CALL: &str = "clEnqueueMarkerWithWaitList";
         let accessed = [self.block().accessed()];
@@ -95,10 +94,11 @@ impl<M: Memory> Pooled<M> {
         })
     }
 
-    /// Binds the memory to `queue` (PyOpenCL's `bind_to_queue`): commands that the queue gets from now
-    /// on run after those that the queue it was bound to has got so far. When the memory goes back to
-    /// the pool, all commands of the queue count as uses of it. At first, it is bound to the queue for
-    /// which it was allocated; only the commands that the library knows count there.
+    /// Binds the memory to `queue` (PyOpenCL's `bind_to_queue`): commands that are enqueued on `queue` from now on
+    /// run after all commands so far on the queue to which the memory was bound before.
+    ///
+    /// When the memory is returned to the pool, all commands on `queue` count as uses of it. Memory is first bound to
+    /// the queue for which it was allocated; there, only commands that the library knows count.
     ///
     /// # Errors
     /// CL_INVALID_CONTEXT for a queue of another context, CL_INVALID_OPERATION where it is mapped, and
@@ -109,8 +109,8 @@ impl<M: Memory> Pooled<M> {
         self.block_mut().bind(queue)
     }
 
-    /// Binds the memory to no queue (PyOpenCL's `unbind_from_queue`), after a wait for all commands of the
-    /// queue that it was bound to. From now on, only the uses count that this crate knows.
+    /// Unbinds the memory from its queue (PyOpenCL's `unbind_from_queue`), and waits for all commands of that queue.
+    /// From now on, only the uses that this crate knows count.
     ///
     /// # Errors
     /// The driver's errors.
@@ -144,7 +144,7 @@ impl<M: Memory> Drop for Pooled<M> {
     }
 }
 
-/// A block that goes back when this is dropped, even if the hook for its return panics.
+/// A block that is returned when this is dropped, even if the hook for its return panics.
 struct ReturnGuard<M: Memory>(Option<Box<Block<M>>>);
 
 impl<M: Memory> ReturnGuard<M> {

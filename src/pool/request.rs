@@ -7,24 +7,24 @@ use crate::memory::track::AccessTracker;
 use crate::queue::CommandQueue;
 use crate::queue_state::QueueState;
 
-/// The number of blocks of a shard, or of slabs, that are looked at for a request.
+/// The number of blocks of a shard, or of slabs, that are tried for a request.
 pub(in crate::pool) const MAX_CANDIDATES: usize = 8;
 
 /// A request for memory.
 #[derive(Debug)]
 pub(super) struct Request<'a> {
-    /// Bytes.
+    /// In bytes.
     pub size: usize,
     pub bin: u32,
-    /// Bytes of a new block.
+    /// The bytes of a new block.
     pub new_size: usize,
-    /// Bytes of the largest block that is reused.
+    /// The bytes of the largest block that is reused.
     pub at_most: usize,
     /// The bin of `at_most`.
     pub last_bin: u32,
     /// The queue whose commands will use the memory, if it is known.
     pub queue: Option<&'a CommandQueue>,
-    /// False if blocks are reused without a look at the commands on them.
+    /// False if blocks are reused without a check of the commands on them.
     pub is_ordered: bool,
 }
 
@@ -41,7 +41,7 @@ pub(super) enum Reuse {
 }
 
 impl Request<'_> {
-    /// Returns whether a block of so many bytes has the right size.
+    /// Returns whether a block of `bytes` bytes has the right size.
     pub fn fits(&self, bytes: usize) -> bool {
         (self.size..=self.at_most).contains(&bytes)
     }

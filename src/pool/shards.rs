@@ -20,9 +20,9 @@ use crate::memory::track::AccessTracker;
 
 /// The held blocks of a pool.
 ///
-/// The shards live for good, and later pools use them again: as soon as a thread that returns a block has
-/// unlocked its shard, another thread may take the block and free the pool, while the first one may still be
-/// in the function that unlocks.
+/// The shards live for good, and later pools reuse them: as soon as a thread that returns a block has unlocked its
+/// shard, another thread may take the block and free the pool, while the first thread may still be in the function
+/// that unlocks.
 pub(super) struct Shards<M: Memory>(SomeShards<M>);
 
 /// The shards of one pool.
@@ -37,12 +37,12 @@ static UNUSED: Mutex<Vec<Box<dyn Any + Send>>> = Mutex::new(Vec::new());
 pub(super) struct Shard<M: Memory> {
     bins: Bins<Box<Block<M>>>,
     counts: Counts,
-    /// True if blocks that come back are held.
+    /// True if returned blocks are held.
     is_holding: bool,
 }
 
 impl<M: Memory> Shard<M> {
-    /// Gives an active block back. Returns it if it is to be freed.
+    /// Takes back an active block. Returns it if it must be freed.
     #[inline]
     pub(super) fn release(&mut self, block: Box<Block<M>>) -> Option<Box<Block<M>>> {
         self.counts.active_blocks -= 1;
@@ -63,7 +63,7 @@ impl<M: Memory> Shard<M> {
 }
 
 impl<M: Memory> Shards<M> {
-    /// Returns `count` shards, rounded up to a power of two, which hold blocks or do not.
+    /// Returns `count` shards, rounded up to a power of two, which hold blocks if `is_holding`.
     pub fn new(count: usize, binning: Binning, is_holding: bool) -> Self {
         let count = count.next_power_of_two();
         let shard = || Shard { bins: Bins::new(binning), counts: Counts::default(), is_holding };
@@ -91,7 +91,7 @@ impl<M: Memory> Shards<M> {
         (0..self.0.len()).map(move |nth| self.0[(first + nth) & (self.0.len() - 1)].lock())
     }
 
-    /// Takes the block of the bin that came last to the shard of this thread, if it is `ready`.
+    /// Takes the last block of the bin in the shard of this thread, if it is `ready`.
     #[inline]
     pub fn take_last(
         &self,
@@ -123,8 +123,8 @@ impl<M: Memory> Shards<M> {
         self.lock_all().iter().fold(Counts::default(), |sum, shard| sum + shard.counts)
     }
 
-    /// Returns the trackers and bytes of the blocks that the next [`take`](Self::take) looks at, so that the
-    /// caller can ask the driver about the commands on them.
+    /// Returns the trackers and bytes of the blocks that the next [`take`](Self::take) tries, so that the caller can
+    /// query the commands on them.
     pub fn candidates(&self, request: &Request<'_>) -> Vec<(Arc<AccessTracker>, Range<usize>)> {
         let mut candidates = Vec::new();
         for mut shard in self.own_first() {
@@ -177,7 +177,7 @@ impl<M: Memory> Shards<M> {
         self.own_first().flat_map(take).collect()
     }
 
-    /// From now on, no block is held.
+    /// Holds no block from now on.
     pub fn stop_holding(&self) {
         self.own_first().for_each(|mut shard| shard.is_holding = false);
     }

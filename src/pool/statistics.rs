@@ -1,11 +1,11 @@
-//! The statistics of a pool, and the counters that they are made of.
+//! The statistics of a pool, and their counters.
 
 use std::fmt;
 use std::num::Wrapping;
 use std::ops::Add;
 
 /// The statistics of a pool at one moment. `Display` prints a table.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Statistics {
@@ -51,7 +51,7 @@ impl fmt::Display for Statistics {
     }
 }
 
-/// Counters of a source of blocks. Blocks may return to another shard than they came from, so the counters
+/// Counters of a source of blocks. Blocks may be returned to another shard, so the counters
 /// of one shard may wrap below zero; the sum over all shards is exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {

@@ -1,6 +1,6 @@
 //! Numbers of live threads.
 //!
-//! Hashes of the ids of threads would meet now and then. With two threads in one shard, a hot pair of the pool takes
+//! Hashes of the ids of threads would sometimes collide. With two threads in one shard, a hot pair of the pool takes
 //! 191 ns in place of 29 (`bench pool`).
 
 use std::cell::Cell;
@@ -31,7 +31,7 @@ impl Drop for Registration {
 }
 
 /// Returns the number of this thread: the smallest that no other live thread had when this function was
-/// first called. A thread that is ending may have the number of another.
+/// first called. A thread that is ending may have the number of another one.
 #[inline]
 pub(super) fn thread_number() -> usize {
     const NONE: usize = usize::MAX;

@@ -15,7 +15,7 @@ use super::bin::Binning;
 
 /// An action of a pool, for [`PoolOptions::on_event`](super::PoolOptions::on_event). `Display`
 /// prints a line of a trace.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct PoolEvent<'a> {
     /// The kind of action.
@@ -24,9 +24,9 @@ pub struct PoolEvent<'a> {
     pub size: usize,
     /// The bin of `size`.
     pub bin: u32,
-    /// The time that the action took; for a block that comes back, the time that it was active.
+    /// The time that the action took; for a returned block, the time that it was active.
     pub time: Duration,
-    /// The name of a block that comes back, from [`Pooled::named`](super::Pooled::named).
+    /// The name of a returned block, from [`Pooled::named`](super::Pooled::named).
     pub name: Option<&'a str>,
 }
 
@@ -38,7 +38,7 @@ pub enum PoolEventKind {
     Allocated,
     /// The pool has handed out a held block, or a part of a slab that it had.
     Reused,
-    /// A block comes back.
+    /// A block has been returned.
     Returned,
     /// The memory of a block or slab has been freed.
     Freed,
@@ -54,7 +54,7 @@ impl fmt::Display for PoolEvent<'_> {
     }
 }
 
-/// The hook that gets the events of a pool.
+/// The hook for the events of a pool.
 pub(super) type Hook = Arc<dyn Fn(&PoolEvent<'_>) + Send + Sync>;
 
 /// The records of a pool that reports events or leaks.
@@ -112,7 +112,7 @@ impl Trace {
         }
     }
 
-    /// Reports a block that comes back.
+    /// Reports a returned block.
     pub fn report_return(&self, key: usize, binning: Binning) {
         let mut active = self.active.lock();
         let Some(record) = active.blocks.remove(&key) else { return };
@@ -127,7 +127,7 @@ impl Trace {
         });
     }
 
-    /// Reports that a block of the allocator's has been freed, which began at `since`.
+    /// Reports that a block of the allocator has been freed since `since`.
     #[cold]
     pub fn freed(&self, size: usize, bin: u32, since: Instant) {
         let (kind, time) = (PoolEventKind::Freed, since.elapsed());

@@ -1,15 +1,17 @@
 //! Descriptions of platforms and devices, as plain data.
 //!
-//! A catalogue is made once, by [`platforms`](super::platforms) in this process or in
-//! another one. Everything that chooses or judges devices works on it: selection never calls a
-//! driver, so it can be tested without one.
+//! A catalogue is made once, by [`platforms`](super::platforms) in this process or in another one. All code that
+//! selects or judges devices works on it: selection never calls a driver, so it can be tested without one.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
+use cl3::device as cl;
+
 /// One OpenCL platform and its devices (CL_PLATFORM_*).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct PlatformInfo {
     /// CL_PLATFORM_NAME.
     pub name: String,
@@ -22,8 +24,9 @@ pub struct PlatformInfo {
 }
 
 /// One OpenCL device (CL_DEVICE_*). Sizes are in bytes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct DeviceInfo {
     /// CL_DEVICE_NAME.
     pub name: String,
@@ -39,16 +42,16 @@ pub struct DeviceInfo {
     pub opencl: Version,
     /// CL_DEVICE_EXTENSIONS.
     pub extensions: BTreeSet<String>,
-    /// True if the compiler takes `double` (CL_DEVICE_DOUBLE_FP_CONFIG is not zero).
+    /// True if the compiler supports `double` (CL_DEVICE_DOUBLE_FP_CONFIG is not zero).
     pub fp64: bool,
-    /// True if the compiler takes `half` (CL_DEVICE_HALF_FP_CONFIG is not zero).
+    /// True if the compiler supports `half` (CL_DEVICE_HALF_FP_CONFIG is not zero).
     pub fp16: bool,
     /// CL_DEVICE_IMAGE_SUPPORT.
     pub images: bool,
     /// True if pipes can be created (OpenCL 2.x: always; 3.0: CL_DEVICE_PIPE_SUPPORT).
     pub pipes: bool,
     /// CL_DEVICE_SVM_CAPABILITIES.
-    pub svm: Svm,
+    pub svm: SvmCapabilities,
     /// CL_DEVICE_GLOBAL_MEM_SIZE.
     pub global_mem_size: u64,
     /// CL_DEVICE_MAX_MEM_ALLOC_SIZE.
@@ -59,13 +62,13 @@ pub struct DeviceInfo {
     /// that has them is listed).
     #[cfg_attr(feature = "serde", serde(default))]
     pub sub_groups: bool,
-    /// How many work items a sub-group, warp or wavefront can have, as far as the driver tells
+    /// The numbers of work items that a sub-group, warp or wavefront can have; empty where the driver reports none
     /// (CL_DEVICE_SUB_GROUP_SIZES_INTEL, CL_DEVICE_WARP_SIZE_NV, CL_DEVICE_WAVEFRONT_WIDTH_AMD).
     #[cfg_attr(feature = "serde", serde(default))]
     pub sub_group_sizes: Vec<u64>,
-    /// `domain:bus:device.function`, where the driver tells it.
+    /// `domain:bus:device.function`, where the driver reports it.
     pub pci_address: Option<String>,
-    /// CL_DEVICE_UUID_KHR in hexadecimal, where the driver tells it.
+    /// CL_DEVICE_UUID_KHR in hexadecimal, where the driver reports it.
     pub uuid: Option<String>,
 }
 
@@ -104,72 +107,54 @@ impl fmt::Display for Version {
 /// CL_DEVICE_TYPE; a device may have several bits (Oclgrind does).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct DeviceType(pub u64);
+pub struct DeviceType(u64);
+
+/// CL_DEVICE_SVM_CAPABILITIES.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct SvmCapabilities(u64);
+
+bitflags::bitflags! {
+    // In the order in which `Display` names them.
+    impl DeviceType: u64 {
+        /// A graphics processor.
+        const GPU = cl::CL_DEVICE_TYPE_GPU;
+        /// A processor.
+        const CPU = cl::CL_DEVICE_TYPE_CPU;
+        /// Another accelerator.
+        const ACCELERATOR = cl::CL_DEVICE_TYPE_ACCELERATOR;
+        /// A device with functions of its own, which CL_DEVICE_TYPE_ALL leaves out.
+        const CUSTOM = cl::CL_DEVICE_TYPE_CUSTOM;
+        /// The default device of its platform.
+        const DEFAULT = cl::CL_DEVICE_TYPE_DEFAULT;
+    }
+
+    impl SvmCapabilities: u64 {
+        /// Buffers that the host and the device share, by maps.
+        const COARSE_GRAIN_BUFFER = cl::CL_DEVICE_SVM_COARSE_GRAIN_BUFFER;
+        /// Buffers that both access at once.
+        const FINE_GRAIN_BUFFER = cl::CL_DEVICE_SVM_FINE_GRAIN_BUFFER;
+        /// Any memory of the host.
+        const FINE_GRAIN_SYSTEM = cl::CL_DEVICE_SVM_FINE_GRAIN_SYSTEM;
+        /// Atomics of both on fine-grain memory.
+        const ATOMICS = cl::CL_DEVICE_SVM_ATOMICS;
+    }
+}
 
 impl DeviceType {
-    const NAMES: [(u64, &'static str); 5] = [
-        (1 << 2, "GPU"),
-        (1 << 1, "CPU"),
-        (1 << 3, "ACCELERATOR"),
-        (1 << 4, "CUSTOM"),
-        (1, "DEFAULT"),
-    ];
-
-    /// Returns whether CL_DEVICE_TYPE_GPU is among its bits.
-    pub fn has_gpu(self) -> bool {
-        self.0 & (1 << 2) != 0
-    }
-
-    /// Returns whether CL_DEVICE_TYPE_CPU is among its bits.
-    pub fn has_cpu(self) -> bool {
-        self.0 & (1 << 1) != 0
-    }
-
-    /// A CPU and, apart from being the default device, nothing else.
+    /// Returns whether the device is a CPU and, apart from being the default device, nothing else.
     pub fn is_cpu_only(self) -> bool {
-        self.0 & !1 == 1 << 1
-    }
-
-    /// The names of its bits, the most telling first.
-    pub fn names(self) -> impl Iterator<Item = &'static str> {
-        Self::NAMES.into_iter().filter(move |(bit, _)| self.0 & bit != 0).map(|(_, name)| name)
+        self.difference(Self::DEFAULT) == Self::CPU
     }
 }
 
 /// `CPU`, or `GPU|CPU` where a device has several bits.
 impl fmt::Display for DeviceType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.names().collect::<Vec<_>>().join("|") {
+        match self.iter_names().map(|(name, _)| name).collect::<Vec<_>>().join("|") {
             none if none.is_empty() => write!(f, "{:#x}", self.0),
             names => f.write_str(&names),
         }
-    }
-}
-
-/// CL_DEVICE_SVM_CAPABILITIES, bit for bit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Svm(pub u64);
-
-impl Svm {
-    /// CL_DEVICE_SVM_COARSE_GRAIN_BUFFER.
-    pub fn coarse_grain_buffer(self) -> bool {
-        self.0 & 1 != 0
-    }
-
-    /// CL_DEVICE_SVM_FINE_GRAIN_BUFFER.
-    pub fn fine_grain_buffer(self) -> bool {
-        self.0 & (1 << 1) != 0
-    }
-
-    /// CL_DEVICE_SVM_FINE_GRAIN_SYSTEM.
-    pub fn fine_grain_system(self) -> bool {
-        self.0 & (1 << 2) != 0
-    }
-
-    /// CL_DEVICE_SVM_ATOMICS.
-    pub fn atomics(self) -> bool {
-        self.0 & (1 << 3) != 0
     }
 }
 
@@ -205,7 +190,7 @@ mod tests {
             (16, "CUSTOM", false),
             (32, "0x20", false),
         ] {
-            let device_type = DeviceType(bits);
+            let device_type = DeviceType::from_bits_retain(bits);
             assert_eq!(
                 (device_type.to_string().as_str(), device_type.is_cpu_only()),
                 (name, cpu_only)

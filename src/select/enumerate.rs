@@ -1,17 +1,18 @@
-//! Asks the drivers that this process sees for their platforms and devices.
+//! Queries the drivers that this process sees for their platforms and devices.
 //!
-//! A query that fails costs its own answer only: old drivers do not know every name, and one
-//! broken platform must not hide the others.
+//! A query that fails leaves out its own answer only: old drivers do not know every name, and one broken platform
+//! must not hide the others.
 
 use crate::device::Device;
 use cl3::device as cl;
 
-use super::catalog::{DeviceInfo, DeviceType, PlatformInfo, Svm, Version};
+use super::catalog::{DeviceInfo, DeviceType, PlatformInfo, SvmCapabilities, Version};
 use crate::error::Result;
 use crate::platform::{ONE_THREAD, Platform};
 
-/// A platform, its devices, and what they say of themselves.
+/// A platform, its devices, and their descriptions.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct FoundPlatform {
     /// The descriptions of the platform and its devices; `info.devices` is in the order of `devices`.
     pub info: PlatformInfo,
@@ -21,7 +22,7 @@ pub struct FoundPlatform {
     pub devices: Vec<Device>,
 }
 
-/// The platforms that the loader shows this process, in its order, with all their devices
+/// Returns the platforms that the loader shows this process, in its order, with all their devices
 /// (`clGetPlatformIDs`, `clGetDeviceIDs` with CL_DEVICE_TYPE_ALL).
 ///
 /// A platform may have no devices. Never empty.
@@ -49,7 +50,7 @@ fn describe_platform(platform: Platform) -> FoundPlatform {
 }
 
 impl Device {
-    /// Returns what the driver tells of the device: its kind, versions, sizes of memory, extensions, UUID and
+    /// Returns the driver's description of the device: its type, versions, sizes of memory, extensions, UUID and
     /// PCI address.
     pub fn info(&self) -> DeviceInfo {
         let query = self.query();
@@ -58,7 +59,9 @@ impl Device {
         let mut info = DeviceInfo {
             name: query.text(cl::CL_DEVICE_NAME),
             vendor: query.text(cl::CL_DEVICE_VENDOR),
-            device_type: DeviceType(query.value(cl::CL_DEVICE_TYPE).unwrap_or_default()),
+            device_type: DeviceType::from_bits_retain(
+                query.value(cl::CL_DEVICE_TYPE).unwrap_or_default(),
+            ),
             driver_version: query.text(cl::CL_DRIVER_VERSION),
             version,
             opencl,
@@ -75,14 +78,16 @@ impl Device {
         };
         // The next queries exist only in this version, or with an extension.
         if opencl.major >= 2 {
-            info.svm = Svm(query.value(cl::CL_DEVICE_SVM_CAPABILITIES).unwrap_or_default());
+            info.svm = SvmCapabilities::from_bits_retain(
+                query.value(cl::CL_DEVICE_SVM_CAPABILITIES).unwrap_or_default(),
+            );
         }
         info.fp64 = query.float(&info.extensions, cl::CL_DEVICE_DOUBLE_FP_CONFIG, "cl_khr_fp64");
         info.fp16 = info.has_extension("cl_khr_fp16")
             && query.float(&info.extensions, cl::CL_DEVICE_HALF_FP_CONFIG, "cl_khr_fp16");
         info.sub_groups = query.sub_groups(opencl, &info.extensions);
         info.sub_group_sizes = query.sub_group_sizes(&info.extensions);
-        info.pci_address = query.pci_address(&info.extensions);
+        info.pci_address = query.pci_address();
         info.uuid = query.uuid(&info.extensions);
         info
     }

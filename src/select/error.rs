@@ -1,12 +1,12 @@
-//! Why a selection selects nothing, with what there is to choose from.
+//! The errors of a selection, with the available platforms and devices.
 
 use super::catalog::PlatformInfo;
 
 /// The part of a selection that is at fault.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Piece {
-    /// The entry that it stands in, from 1: entries are parted by `;` in PYOPENCL_TEST, by `:` in
-    /// PYOPENCL_CTX.
+    /// The number of its entry, from 1: entries are separated by `;` in PYOPENCL_TEST, by `:` in PYOPENCL_CTX.
     pub entry: usize,
     /// The piece as it was written.
     pub text: String,
@@ -19,13 +19,13 @@ impl std::fmt::Display for Piece {
 }
 
 /// The reasons why a selection is refused. `found` lists the platforms and devices that there are.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum SelectionError {
     /// An entry has more than one `:`.
     #[error("{0}: expected PLATFORM or PLATFORM:DEVICE,DEVICE,...; separate entries with `;`")]
     Syntax(Piece),
-    /// A pattern that is none.
+    /// A pattern is invalid.
     #[error("{piece}: not a pattern: {reason}")]
     Pattern {
         /// The pattern.
@@ -54,7 +54,7 @@ pub enum SelectionError {
     NoSuchDevice {
         /// The name or pattern.
         piece: Piece,
-        /// Where it was looked for.
+        /// The platforms that were searched.
         platforms: String,
         /// The platforms and devices of the machine.
         found: String,
@@ -64,7 +64,7 @@ pub enum SelectionError {
     DeviceIndex {
         /// The index.
         piece: Piece,
-        /// Where it was looked for.
+        /// The platforms that were searched.
         platforms: String,
         /// The platforms and devices of the machine.
         found: String,
@@ -85,11 +85,23 @@ pub enum SelectionError {
         /// The platforms and devices of the machine.
         found: String,
     },
-    /// Answers that nothing asked for (PYOPENCL_CTX).
+    /// PYOPENCL_CTX has too many parts.
     #[error(
         "{0}: PYOPENCL_CTX has at most two parts, a platform and its devices; this is the third"
     )]
     LeftOver(Piece),
+}
+
+/// The reasons why a text is not a [`PlatformPattern`](super::PlatformPattern).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum PatternError {
+    /// An index: the order of platforms differs from machine to machine.
+    #[error("a platform has no index here: use a part of its name or vendor")]
+    Index,
+    /// An invalid pattern, with the reason.
+    #[error("invalid glob: {0}")]
+    Glob(String),
 }
 
 /// The platforms and devices with their indices, a line each.

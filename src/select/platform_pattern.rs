@@ -1,6 +1,9 @@
 //! The name of a platform outside a selection, with the meaning that it has in one.
 
+use std::str::FromStr;
+
 use super::catalog::PlatformInfo;
+use super::error::PatternError;
 use super::selection::{Dialect, Matcher};
 
 /// A name or pattern that matches the platforms that [`Selection::parse_clmatrix`] finds by it.
@@ -14,26 +17,28 @@ use super::selection::{Dialect, Matcher};
 pub struct PlatformPattern(Matcher);
 
 impl PlatformPattern {
-    /// Reads a name or a pattern.
-    ///
-    /// # Errors
-    /// The reason, for an invalid pattern and for an index: the order of platforms differs from
-    /// machine to machine.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        match Matcher::parse(text, Dialect::Clmatrix) {
-            Ok(Matcher::Index(_)) => {
-                Err("a platform has no index here: give a part of its name or vendor".to_owned())
-            }
-            Ok(matcher) => Ok(Self(matcher)),
-            Err(reason) => Err(format!("invalid glob: {reason}")),
-        }
-    }
-
     /// Returns whether it matches a platform with this CL_PLATFORM_NAME and CL_PLATFORM_VENDOR.
     pub fn matches(&self, name: &str, vendor: &str) -> bool {
         let (name, vendor) = (name.to_owned(), vendor.to_owned());
         let platform = PlatformInfo { name, vendor, ..PlatformInfo::default() };
         !self.0.find(&[platform]).is_empty()
+    }
+}
+
+impl FromStr for PlatformPattern {
+    type Err = PatternError;
+
+    /// Reads a name or a pattern.
+    ///
+    /// # Errors
+    /// The reason, for an invalid pattern and for an index: the order of platforms differs from
+    /// machine to machine.
+    fn from_str(text: &str) -> Result<Self, PatternError> {
+        match Matcher::parse(text, Dialect::Clmatrix) {
+            Ok(Matcher::Index(_)) => Err(PatternError::Index),
+            Ok(matcher) => Ok(Self(matcher)),
+            Err(reason) => Err(PatternError::Glob(reason)),
+        }
     }
 }
 
@@ -46,7 +51,7 @@ mod tests {
     fn a_pattern_matches_the_platforms_that_a_selection_finds() {
         for text in ["intel", "NVIDIA", "nvidia*", "*cuda*", "INTEL(R) corp*", "pocl", "radeon", ""]
         {
-            let pattern = PlatformPattern::parse(text).unwrap();
+            let pattern = text.parse::<PlatformPattern>().unwrap();
             let selection = Selection::parse_clmatrix(&format!("{text}:*")).unwrap();
             for platform in sample::platforms().into_iter().filter(|p| !p.devices.is_empty()) {
                 let is_selected = selection.resolve(std::slice::from_ref(&platform)).is_ok();
@@ -62,7 +67,7 @@ mod tests {
         for (text, expected) in
             [("pocl", true), ("PoCL", true), ("portable", true), ("*pocl*", true), ("pocl*", false)]
         {
-            let pattern = PlatformPattern::parse(text).unwrap();
+            let pattern = text.parse::<PlatformPattern>().unwrap();
             assert_eq!(pattern.matches(pocl.0, pocl.1), expected, "{text:?}");
         }
     }
@@ -70,8 +75,13 @@ mod tests {
     #[test]
     fn an_index_is_refused() {
         for text in ["0", "-1", " 1 "] {
-            assert!(PlatformPattern::parse(text).unwrap_err().contains("no index"), "{text:?}");
+            assert!(
+                text.parse::<PlatformPattern>().unwrap_err().to_string().contains("no index"),
+                "{text:?}"
+            );
         }
-        assert!(PlatformPattern::parse("[").unwrap_err().starts_with("invalid glob: "));
+        assert!(
+            "[".parse::<PlatformPattern>().unwrap_err().to_string().starts_with("invalid glob: ")
+        );
     }
 }

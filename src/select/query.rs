@@ -1,12 +1,12 @@
-//! Single queries of a device. A query that the driver does not answer is empty or `None`.
+//! Single queries of a device.
 
 use std::collections::BTreeSet;
 
 use bytemuck::AnyBitPattern;
 use cl3::device as cl;
-use cl3::types::cl_device_id;
 
 use super::Version;
+use crate::device::Device;
 
 /// CL_DEVICE_PCI_DOMAIN_ID_NV of cl_nv_device_attribute_query.
 const CL_DEVICE_PCI_DOMAIN_ID_NV: u32 = 0x400A;
@@ -17,13 +17,27 @@ const CL_DEVICE_SUB_GROUP_SIZES_INTEL: u32 = 0x4108;
 /// CL_DEVICE_TOPOLOGY_TYPE_PCIE_AMD of cl_amd_device_attribute_query.
 const CL_DEVICE_TOPOLOGY_TYPE_PCIE_AMD: u32 = 1;
 
-/// `clGetDeviceInfo` on one device.
+/// The queries of one device (`clGetDeviceInfo`, `pyopencl.Device.get_info`). A query that the driver does not answer
+/// is empty or `None`.
+///
+/// ```
+/// use clmatrix::cl3::device::CL_DEVICE_MAX_COMPUTE_UNITS;
+/// use clmatrix::{Platform, Result};
+///
+/// # fn main() -> Result<()> {
+/// for device in Platform::all()?.iter().flat_map(Platform::devices).flatten() {
+///     let compute_units: Option<u32> = device.query().value(CL_DEVICE_MAX_COMPUTE_UNITS);
+///     assert!(compute_units.is_some_and(|count| count > 0), "{}", device.name());
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug)]
-pub struct Query<'a>(&'a cl_device_id);
+pub struct Query<'a>(&'a Device);
 
 impl<'a> Query<'a> {
-    /// Returns the queries of the device that the owner of this handle keeps.
-    pub(crate) fn of(device: &'a cl_device_id) -> Self {
+    /// Returns the queries of `device`.
+    pub(crate) fn of(device: &'a Device) -> Self {
         Self(device)
     }
 
@@ -33,7 +47,7 @@ impl<'a> Query<'a> {
     }
 
     fn data(&self, name: u32) -> std::result::Result<Vec<u8>, i32> {
-        cl::get_device_data(*self.0, name)
+        cl::get_device_data(self.0.as_raw(), name)
     }
 
     /// Returns a string, without the blanks that some drivers add; empty where the driver has none.
@@ -50,7 +64,7 @@ impl<'a> Query<'a> {
         self.value::<u32>(name).is_some_and(|value| value != 0)
     }
 
-    /// Returns whether a floating-point type is there; OpenCL 1.1 tells by the extension alone.
+    /// Returns whether a floating-point type is supported; in OpenCL 1.1, by the extension alone.
     pub(crate) fn float(
         &self,
         extensions: &BTreeSet<String>,
@@ -64,7 +78,8 @@ impl<'a> Query<'a> {
     }
 
     /// Returns `domain:bus:device.function`, where the driver has it.
-    pub fn pci_address(&self, extensions: &BTreeSet<String>) -> Option<String> {
+    pub fn pci_address(&self) -> Option<String> {
+        let extensions = self.extensions();
         let [domain, bus, device, function] = if extensions.contains("cl_khr_pci_bus_info") {
             self.value::<[u32; 4]>(cl::CL_DEVICE_PCI_BUS_INFO_KHR)?
         } else if extensions.contains("cl_nv_device_attribute_query") {
@@ -87,14 +102,14 @@ impl<'a> Query<'a> {
             .then(|| [0, bus.into(), device.into(), function.into()])
     }
 
-    /// True if work items form sub-groups. OpenCL 2.1 has them, 3.0 may have them, and any version
-    /// may by an extension.
+    /// Returns true if work items form sub-groups. OpenCL 2.1 has them, 3.0 may have them, and any version may by an
+    /// extension.
     pub(crate) fn sub_groups(&self, opencl: Version, extensions: &BTreeSet<String>) -> bool {
         let may_tell = opencl >= (Version { major: 2, minor: 1 });
         may_tell && self.flag(cl::CL_DEVICE_MAX_NUM_SUB_GROUPS) || lists_sub_groups(extensions)
     }
 
-    /// Returns the numbers of work items that run together, if the driver tells them.
+    /// Returns the numbers of work items that run together, if the driver reports them.
     pub(crate) fn sub_group_sizes(&self, extensions: &BTreeSet<String>) -> Vec<u64> {
         let mut sizes = Vec::new();
         if extensions.contains("cl_intel_required_subgroup_size") {
@@ -127,7 +142,7 @@ fn lists_sub_groups(extensions: &BTreeSet<String>) -> bool {
 
 /// Converts a driver's string, which ends at its terminator; removes the blanks that some drivers add.
 // quirk: DRIVER-6, LOADER-6
-pub fn text(data: std::result::Result<Vec<u8>, i32>) -> String {
+pub(crate) fn text(data: std::result::Result<Vec<u8>, i32>) -> String {
     let data = data.unwrap_or_default();
     let text = data.split(|byte| *byte == 0).next().unwrap_or_default();
     String::from_utf8_lossy(text).trim().to_owned()

@@ -3,7 +3,7 @@
 use super::catalog::{DeviceInfo, DeviceType, PlatformInfo};
 
 pub(super) fn platforms() -> Vec<PlatformInfo> {
-    let (cpu, gpu) = (DeviceType(2), DeviceType(4));
+    let (cpu, gpu) = (DeviceType::CPU, DeviceType::GPU);
     vec![
         platform(
             "Intel(R) OpenCL",

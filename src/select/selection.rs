@@ -1,22 +1,20 @@
-//! Which devices are meant by a text such as `0:0,1;intel:i5`.
+//! The selection of devices by a text such as `0:0,1;intel:i5`.
 //!
-//! The grammar is that of PYOPENCL_TEST (`pyopencl.tools`): entries parted by `;`, each a platform
-//! or `PLATFORM:DEVICE,DEVICE,...`. What names a platform or device is an index if Python's `int`
-//! would read it (so `-1` is the last one), else a part of "name vendor" in any case, and the
-//! first match counts. An empty name is part of every name. A platform alone means all its
-//! devices. No entries at all mean every device.
+//! The grammar is that of PYOPENCL_TEST (`pyopencl.tools`): entries separated by `;`, each a platform or
+//! `PLATFORM:DEVICE,DEVICE,...`. The name of a platform or device is an index if Python's `int` would read it (so
+//! `-1` is the last one), else a part of "name vendor" in any case, and the first match counts. An empty name is part
+//! of every name. A platform alone means all its devices. No entries at all mean every device.
 //!
 //! Beyond PyOpenCL:
-//! - `=` may stand for `:` in an entry that has no `:`;
-//! - a device that is chosen twice counts once, at its first place, since a test has one result
-//!   per device; and choosing nothing is an error, never an empty list;
-//! - [`Selection::parse_clmatrix`] also takes patterns with `*`, `?` and `[...]`, which stand for
-//!   every match. A pattern must match, in any case, the whole of one of these: the name, the
-//!   vendor, one of the device's types (`CPU`, `GPU`, ...), or all of them as
-//!   "name vendor type". So `*h200` and `nvidia*` find what they seem to, `*:gpu*` is every GPU,
-//!   and `intel:*` is all of the first platform with "intel" in its name or vendor. Platforms
-//!   that a pattern covers but that lack the device are passed over, as long as one has it. There
-//!   a name that is no part of any "name vendor" may also be part of a type: `pocl:cpu`.
+//! - `=` may replace `:` in an entry that has no `:`;
+//! - a device that is chosen twice counts once, at its first place, since a test has one result per device; and an
+//!   empty selection is an error, never an empty list;
+//! - [`Selection::parse_clmatrix`] also takes patterns with `*`, `?` and `[...]`, which select every match. A pattern
+//!   must match, in any case, the whole of one of these: the name, the vendor, one of the device's types (`CPU`,
+//!   `GPU`, ...), or all of them as "name vendor type". So `*h200` and `nvidia*` match as expected, `*:gpu*` is every
+//!   GPU, and `intel:*` is all of the first platform with "intel" in its name or vendor. Platforms that match a
+//!   pattern but lack the device are skipped, as long as one platform has it. There, a name that is not part of any
+//!   "name vendor" may also be part of a type: `pocl:cpu`.
 
 use std::collections::HashSet;
 
@@ -25,7 +23,7 @@ use globset::{GlobBuilder, GlobMatcher};
 use super::catalog::{DeviceInfo, PlatformInfo};
 use super::error::{Piece, SelectionError, listing};
 
-/// A selection of devices that was read but not yet looked up.
+/// A selection of devices that has been parsed but not resolved.
 #[derive(Clone, Debug)]
 pub struct Selection {
     entries: Vec<Entry>,
@@ -38,7 +36,7 @@ struct Entry {
     devices: Option<Vec<Named>>,
 }
 
-/// One name in a selection and what it stands for.
+/// A name in a selection, and the rule for its matches.
 #[derive(Clone, Debug)]
 struct Named {
     piece: Piece,
@@ -51,13 +49,13 @@ pub(super) enum Matcher {
     /// In lower case.
     Part {
         text: String,
-        /// True if it may be part of a type where no name or vendor has it.
+        /// True if it may be part of a type if it is part of no name or vendor.
         or_type: bool,
     },
     Pattern(GlobMatcher),
 }
 
-/// True if `*`, `?` and `[...]` mean anything.
+/// True if `*`, `?` and `[...]` are patterns.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
     Pyopencl,
@@ -65,7 +63,7 @@ pub(super) enum Dialect {
 }
 
 impl Selection {
-    /// Reads the value of PYOPENCL_TEST (`pyopencl.tools.get_test_platforms_and_devices`).
+    /// Parses the value of PYOPENCL_TEST (`pyopencl.tools.get_test_platforms_and_devices`).
     ///
     /// # Errors
     /// [`SelectionError::Syntax`].
@@ -73,7 +71,7 @@ impl Selection {
         Self::parse(text, Dialect::Pyopencl)
     }
 
-    /// The same with patterns.
+    /// Parses a selection as [`parse_pyopencl`](Self::parse_pyopencl) does, with patterns.
     ///
     /// # Errors
     /// [`SelectionError::Syntax`] and [`SelectionError::Pattern`].
@@ -93,11 +91,11 @@ impl Selection {
         Ok(Self { entries: entries? })
     }
 
-    /// The devices meant, as (index of the platform, index of its device), each once, in the order
-    /// in which they were named. Never empty.
+    /// Returns the selected devices as pairs of the index of a platform and the index of a device in it, each once, in
+    /// the order of their names. Never empty.
     ///
     /// # Errors
-    /// Where a name stands for nothing. The text lists what there is.
+    /// An error that lists the available devices for a name that matches none.
     pub fn resolve(
         &self,
         platforms: &[PlatformInfo],
@@ -214,7 +212,7 @@ impl Named {
 }
 
 fn pattern(text: &str) -> Result<GlobMatcher, String> {
-    // A device's name is no path: `*` crosses slashes, and a backslash is itself.
+    // A device's name is not a path: `*` crosses slashes, and a backslash is itself.
     GlobBuilder::new(text)
         .case_insensitive(true)
         .literal_separator(false)
@@ -236,7 +234,7 @@ impl Matcher {
         })
     }
 
-    /// The indices of the candidates that it stands for: at most one, or any number for a pattern.
+    /// Returns the indices of the candidates that match: at most one, or any number for a pattern.
     pub(super) fn find<T: Describe>(&self, candidates: &[T]) -> Vec<usize> {
         let positions = 0..candidates.len();
         match self {
@@ -313,12 +311,12 @@ impl Describe for DeviceInfo {
     }
 
     fn types(&self) -> Vec<&'static str> {
-        self.device_type.names().collect()
+        self.device_type.iter_names().map(|(name, _)| name).collect()
     }
 }
 
 /// Returns the value of Python's `int(text)` for ASCII digits; `None` where it raises ValueError. Numbers
-/// beyond `i64` are out of any range, and come out as its bounds.
+/// beyond `i64` are out of any range, and become its bounds.
 pub(super) fn python_int(text: &str) -> Option<i64> {
     let text = text.trim();
     let (sign, digits) = match text.strip_prefix('-') {

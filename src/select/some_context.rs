@@ -1,5 +1,4 @@
-//! A context on some device, for programs that leave the choice to their user
-//! (`pyopencl.create_some_context`).
+//! A context on some device, for programs whose user chooses the device (`pyopencl.create_some_context`).
 
 use std::collections::HashSet;
 use std::env;
@@ -27,7 +26,7 @@ impl Wishes {
         Ok(Self { pyopencl_test: wish("PYOPENCL_TEST")?, pyopencl_ctx: wish("PYOPENCL_CTX")? })
     }
 
-    /// PYOPENCL_TEST wins where both are set, and then its first device alone is taken.
+    /// Returns the chosen devices. PYOPENCL_TEST has precedence, with its first device only.
     fn choose(
         &self,
         platforms: &[PlatformInfo],
@@ -42,17 +41,17 @@ impl Wishes {
     }
 }
 
-/// A context as `pyopencl.create_some_context` makes one when it cannot ask: on the first device
-/// that PYOPENCL_TEST names, else on those that PYOPENCL_CTX names (`PLATFORM:DEVICE,DEVICE`, see
-/// [`choose_devices`]), else on the first device of the first platform.
+/// Creates a context as `pyopencl.create_some_context` does when it cannot prompt: on the first device that
+/// PYOPENCL_TEST names, else on those that PYOPENCL_CTX names (`PLATFORM:DEVICE,DEVICE`, see [`choose_devices`]),
+/// else on the first device of the first platform.
 ///
-/// Unlike PyOpenCL, it does not go on to PYOPENCL_CTX where PYOPENCL_TEST chooses a platform without
-/// devices: that is an error.
+/// Unlike PyOpenCL, it does not fall back to PYOPENCL_CTX where PYOPENCL_TEST chooses a platform without devices:
+/// that is an error.
 ///
 /// # Errors
 /// An error of class [`NoRuntime`](crate::Class::NoRuntime) without a driver,
 /// [`NoDevice`](crate::Class::NoDevice) where the platform has none,
-/// [`InvalidArgument`](crate::Class::InvalidArgument) where a variable names what is not there
+/// [`InvalidArgument`](crate::Class::InvalidArgument) where no device matches a variable
 /// or is not UTF-8.
 pub fn create_some_context() -> Result<Context> {
     let found = platforms()?;
@@ -61,7 +60,7 @@ pub fn create_some_context() -> Result<Context> {
     Context::new(devices.into_iter().map(|device| &found[platform].devices[device]))
 }
 
-/// The text of the variable `name`.
+/// Returns the text of the variable `name`.
 fn text_of(name: &str, value: Option<OsString>) -> Result<Option<String>> {
     value.map(OsString::into_string).transpose().map_err(|value| {
         let reason = format!("{name} is not UTF-8: {value:?}");
@@ -79,16 +78,16 @@ fn no_context(error: SelectionError) -> Error {
     Error::refused("clCreateContext", code, error.to_string())
 }
 
-/// The index of the platform and those of its devices that PyOpenCL's non-interactive
-/// `choose_devices` takes, given the fields of PYOPENCL_CTX.
+/// Returns the index of the platform and those of the devices that PyOpenCL's non-interactive `choose_devices`
+/// chooses for the fields of PYOPENCL_CTX.
 ///
-/// The first answer names the platform, the second its devices, parted by `,`; either may be
-/// missing or empty, and means the first one. An answer is an index from 0 if Python's `int` reads
-/// it and it is in range, else a part of the name in any case: of platforms the last match counts,
-/// of devices the first. A device that is named twice is taken once.
+/// The first answer names the platform, the second its devices, separated by `,`; either may be missing or empty, and
+/// means the first one. An answer is an index from 0 if Python's `int` reads it and it is in range, else a part of
+/// the name in any case: the last match for platforms, the first for devices. A device that is named twice counts
+/// once.
 ///
 /// # Errors
-/// Where an answer matches nothing, is left over, or the platform has no device.
+/// An error for an answer without a match or beyond the second, and for a platform without a device.
 pub fn choose_devices(
     platforms: &[PlatformInfo],
     answers: &[&str],
@@ -142,7 +141,7 @@ fn piece(entry: usize, text: &str) -> Piece {
     Piece { entry, text: text.to_owned() }
 }
 
-/// Which of several matches of a name is meant.
+/// The rule for a name with several matches.
 enum Counts {
     FirstMatch,
     LastMatch,
@@ -267,7 +266,7 @@ mod tests {
             (Some(""), Some("3:1"), "0:0"),
             (Some("3:1,0"), None, "3:1"),
             (Some("3;zz"), None, "none"),
-            // PyOpenCL goes on to PYOPENCL_CTX here.
+            // PyOpenCL falls back to PYOPENCL_CTX here.
             (Some("1"), Some("3:1"), "none"),
         ] {
             let wishes = Wishes {

@@ -1,16 +1,15 @@
 //! The contexts that a test gets: another one at each call, on one device, and gone after use.
 
+use clmatrix::cl3::context::{CL_CONTEXT_PLATFORM, CL_CONTEXT_PROPERTIES, get_context_info};
 use clmatrix::memory::{Buffer, MemFlags};
 use clmatrix::{
-    CommandQueue, Context, Device, Partition, Platform, Program, QueueProperties, Result,
+    CommandQueue, Context, Device, Error, Partition, Platform, Program, QueueProperties, Result,
 };
-use clmatrix_harness::{CtxFactory, ctx_factory, device, platform};
-use rstest::rstest;
+use clmatrix_harness::CtxFactory;
 
-use crate::support::on_device::{OnDevice, on_device, soon};
+use crate::support::on_device::{OnDevice, soon};
 use crate::support::parts::parts;
 
-#[rstest]
 #[clmatrix_harness::test]
 fn each_call_creates_a_new_context(ctx_factory: CtxFactory) -> Result<()> {
     let (first, second) = (ctx_factory()?, ctx_factory()?);
@@ -21,7 +20,6 @@ fn each_call_creates_a_new_context(ctx_factory: CtxFactory) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_context_has_the_device_under_test_only(ctx_factory: CtxFactory, device: Device) -> Result<()> {
     let context = ctx_factory()?;
@@ -29,20 +27,28 @@ fn a_context_has_the_device_under_test_only(ctx_factory: CtxFactory, device: Dev
     Ok(())
 }
 
-#[rstest]
+/// Other libraries look for the platform there.
+#[clmatrix_harness::test]
+fn a_context_states_its_platform(ctx_factory: CtxFactory, platform: Platform) -> Result<()> {
+    let context = ctx_factory()?;
+    let properties = get_context_info(context.as_raw(), CL_CONTEXT_PROPERTIES)
+        .map_err(|code| Error::from_call("clGetContextInfo", code))?;
+    let expected = [CL_CONTEXT_PLATFORM, platform.as_raw() as isize, 0];
+    assert_eq!(Vec::<isize>::from(properties), expected);
+    Ok(())
+}
+
 #[clmatrix_harness::test]
 fn the_device_belongs_to_the_platform(device: Device, platform: Platform) -> Result<()> {
     assert_eq!(device.platform()?, platform);
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn fixtures_agree_on_the_device(ctx_factory: CtxFactory, device: Device) {
     assert_eq!(ctx_factory.device().as_raw(), device.as_raw());
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_context_may_have_two_devices(device: Device) -> Result<()> {
     let parts = parts(&device, Partition::ByCounts(&[1, 1]))?;
@@ -71,7 +77,6 @@ fn a_context_may_have_two_devices(device: Device) -> Result<()> {
 
 /// Drivers limit the number of contexts, so a context must be released with its last user.
 // quirk: DRIVER-15
-#[rstest]
 #[clmatrix_harness::test(fresh_context)]
 fn many_contexts_are_created_in_turn(ctx_factory: CtxFactory) -> Result<()> {
     for _ in 0..3 {
@@ -85,7 +90,6 @@ fn many_contexts_are_created_in_turn(ctx_factory: CtxFactory) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_context_is_released_with_its_last_object(ctx_factory: CtxFactory) -> Result<()> {
     let context = ctx_factory()?;
@@ -100,7 +104,6 @@ fn a_context_is_released_with_its_last_object(ctx_factory: CtxFactory) -> Result
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(fresh_context)]
 fn objects_keep_their_context(on_device: OnDevice) -> Result<()> {
     let OnDevice { context, queue } = on_device;
@@ -112,7 +115,6 @@ fn objects_keep_their_context(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn objects_of_another_context_are_refused(
     on_device: OnDevice,

@@ -2,13 +2,11 @@
 
 use clmatrix::memory::{Buffer, MemFlags, enqueue_copy, enqueue_fill};
 use clmatrix::{Device, Result};
-use clmatrix_harness::device;
 use proptest::prelude::*;
-use rstest::rstest;
 
 use crate::buffer::{DOUBLE, buffer_of, contents, counting, refusal};
 use crate::support::inverter::Inverter;
-use crate::support::on_device::{OnDevice, on_device, region_offset};
+use crate::support::on_device::{OnDevice, region_offset};
 use crate::support::pattern::{before, check_moved, source};
 use crate::support::property::holds_for;
 
@@ -30,7 +28,6 @@ fn cases() -> impl Strategy<Value = Case> {
     })
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_fill_matches_the_model(on_device: OnDevice) -> Result<()> {
     let inverter = Inverter::new(&on_device)?;
@@ -44,7 +41,6 @@ fn a_fill_matches_the_model(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn values_and_bytes_are_patterns(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -58,7 +54,6 @@ fn values_and_bytes_are_patterns(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn patterns_of_illegal_sizes_are_refused(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(192))?;
@@ -75,7 +70,6 @@ fn patterns_of_illegal_sizes_are_refused(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_sub_buffer_is_filled(on_device: OnDevice, device: Device) -> Result<()> {
     let part = region_offset(&device, 64)?;
@@ -90,7 +84,6 @@ fn a_sub_buffer_is_filled(on_device: OnDevice, device: Device) -> Result<()> {
 }
 
 /// A fill runs on the device, so flags about access of the host do not refuse it.
-#[rstest]
 #[clmatrix_harness::test]
 fn memory_without_host_access_is_filled(on_device: OnDevice) -> Result<()> {
     let flags = MemFlags::READ_WRITE | MemFlags::HOST_NO_ACCESS;
@@ -103,7 +96,6 @@ fn memory_without_host_access_is_filled(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn fills_of_mapped_bytes_are_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;

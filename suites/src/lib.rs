@@ -12,6 +12,7 @@ mod driver_errors;
 mod fill;
 mod host_access;
 mod image;
+mod interop;
 mod launch;
 mod measure;
 mod migrate;

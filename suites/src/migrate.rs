@@ -4,7 +4,7 @@ use clmatrix::memory::{
     AnyMemoryObject, Buffer, MemFlags, MigrationFlags, enqueue_copy, enqueue_migrate_mem_objects,
 };
 use clmatrix::{CommandQueue, Device, Result};
-use clmatrix_harness::{CtxFactory, ctx_factory, device};
+use clmatrix_harness::{CtxFactory, device};
 use rstest::rstest;
 
 use crate::buffer::{DOUBLE, buffer_of, buffer_with, bytes_in, contents, counting, refusal};
@@ -89,7 +89,6 @@ fn overlapping_regions_may_be_released_in_any_order(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_region_without_content_leaves_the_other_bytes(
     on_device: OnDevice,
@@ -109,7 +108,6 @@ fn a_region_without_content_leaves_the_other_bytes(
 }
 
 /// OpenCL says nothing about it, and names no error.
-#[rstest]
 #[clmatrix_harness::test]
 fn a_sub_buffer_and_its_parent_migrate_together(on_device: OnDevice, device: Device) -> Result<()> {
     let part = region_offset(&device, 64)?;
@@ -124,7 +122,6 @@ fn a_sub_buffer_and_its_parent_migrate_together(on_device: OnDevice, device: Dev
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_migration_waits_for_its_wait_list(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
@@ -137,7 +134,6 @@ fn a_migration_waits_for_its_wait_list(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn invalid_migrations_are_refused(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
     let queue = &on_device.queue;

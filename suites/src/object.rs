@@ -8,15 +8,14 @@ use clmatrix::cl3::event::wait_for_events;
 use clmatrix::memory::{
     Buffer, Linear, MemFlags, MemoryObject, ObjectType, enqueue_copy, enqueue_fill,
 };
-use clmatrix::{CommandQueue, Context, Device, Partition, Result, enqueue_marker};
-use clmatrix_harness::{CtxFactory, ctx_factory, device};
+use clmatrix::{CommandQueue, Context, Device, Partition, Result, Status, enqueue_marker};
+use clmatrix_harness::{CtxFactory, device};
 use rstest::rstest;
 
 use crate::support::gate::{gate, open};
-use crate::support::on_device::{OnDevice, on_device, region_offset, soon};
+use crate::support::on_device::{OnDevice, region_offset, soon};
 use crate::support::parts::parts;
 
-#[rstest]
 #[clmatrix_harness::test]
 fn queries_return_the_properties_of_a_buffer(on_device: OnDevice) -> Result<()> {
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_ONLY, 64)?;
@@ -32,7 +31,6 @@ fn queries_return_the_properties_of_a_buffer(on_device: OnDevice) -> Result<()> 
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn queries_return_the_parent_and_offset_of_a_sub_buffer(
     on_device: OnDevice,
@@ -51,7 +49,6 @@ fn queries_return_the_parent_and_offset_of_a_sub_buffer(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_queue_keeps_its_sub_device(device: Device) -> Result<()> {
     let sub_devices = parts(&device, Partition::Equally(1))?;
@@ -66,7 +63,6 @@ fn a_queue_keeps_its_sub_device(device: Device) -> Result<()> {
 }
 
 /// PoCL reads the device that a sub-device is a part of.
-#[rstest]
 #[clmatrix_harness::test]
 fn a_sub_device_keeps_the_one_that_it_is_a_part_of(device: Device) -> Result<()> {
     let mut halves = parts(&device, Partition::ByCounts(&[2]))?;
@@ -77,7 +73,6 @@ fn a_sub_device_keeps_the_one_that_it_is_a_part_of(device: Device) -> Result<()>
 }
 
 /// PoCL uses the sub-device of a command shortly after its end.
-#[rstest]
 #[clmatrix_harness::test]
 fn sub_devices_may_be_dropped_while_their_commands_run(device: Device) -> Result<()> {
     for _ in 0..500 {
@@ -92,7 +87,6 @@ fn sub_devices_may_be_dropped_while_their_commands_run(device: Device) -> Result
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_context_has_each_device_once(device: Device) -> Result<()> {
     assert_eq!(Context::new([&device, &device])?.devices(), [device]);
@@ -109,7 +103,6 @@ fn parts_have_compute_units(device: Device, #[case] partition: Partition<'_>) {
     assert_eq!(error.code_name(), "CL_INVALID_DEVICE_PARTITION_COUNT");
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_buffer_keeps_the_sub_devices_of_its_context(device: Device) -> Result<()> {
     let sub_devices = parts(&device, Partition::Equally(1))?;
@@ -123,7 +116,6 @@ fn a_buffer_keeps_the_sub_devices_of_its_context(device: Device) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(opencl = "2.0"))]
 fn a_buffer_does_not_use_svm_by_default(on_device: OnDevice) -> Result<()> {
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
@@ -131,7 +123,6 @@ fn a_buffer_does_not_use_svm_by_default(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(opencl = "3.0"))]
 fn a_buffer_has_no_properties_by_default(on_device: OnDevice) -> Result<()> {
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
@@ -139,7 +130,6 @@ fn a_buffer_has_no_properties_by_default(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn the_map_count_includes_active_maps(on_device: OnDevice) -> Result<()> {
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
@@ -152,7 +142,6 @@ fn the_map_count_includes_active_maps(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn handles_are_compared_by_the_handle_of_the_driver(
     on_device: OnDevice,
@@ -171,7 +160,6 @@ fn handles_are_compared_by_the_handle_of_the_driver(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn release_drops_a_reference(on_device: OnDevice, device: Device) -> Result<()> {
     let part = region_offset(&device, 64)?;
@@ -189,7 +177,6 @@ fn release_drops_a_reference(on_device: OnDevice, device: Device) -> Result<()> 
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn objects_outlive_their_context_and_queue(ctx_factory: CtxFactory) -> Result<()> {
     let context = ctx_factory()?;
@@ -218,7 +205,6 @@ fn references(context: &Context) -> Result<u32> {
     context.reference_count()
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn released_objects_release_their_context(ctx_factory: CtxFactory, device: Device) -> Result<()> {
     let part = region_offset(&device, 64)?;
@@ -242,7 +228,6 @@ fn released_objects_release_their_context(ctx_factory: CtxFactory, device: Devic
 }
 
 /// Buffers keep the queues that they were used with for a while, but not all of them.
-#[rstest]
 #[clmatrix_harness::test]
 fn a_buffer_releases_old_queues(on_device: OnDevice) -> Result<()> {
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
@@ -265,20 +250,18 @@ fn a_buffer_releases_old_queues(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_callback_of_a_command_that_has_ended_is_called_once(on_device: OnDevice) -> Result<()> {
     let ended = enqueue_marker(&on_device.queue)?;
     // The library does not know it.
     wait_for_events(&[ended.as_raw()]).expect("the marker ends");
     let (call, calls) = mpsc::channel();
-    ended.on_complete(move |result| call.send(result).expect("the test waits"))?;
-    assert_eq!(calls.recv(), Ok(Ok(())));
+    ended.on_complete(move |status| call.send(status).expect("the test waits"))?;
+    assert_eq!(calls.recv(), Ok(Status::Complete));
     assert!(calls.recv().is_err(), "the callback is gone");
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_callback_may_drop_the_last_handle_to_its_event(on_device: OnDevice) -> Result<()> {
     let queue = on_device.another_queue();
@@ -286,14 +269,14 @@ fn a_callback_may_drop_the_last_handle_to_its_event(on_device: OnDevice) -> Resu
         let gate = gate(&on_device.context);
         let event = enqueue_marker(queue.after(&gate))?;
         let (handle, (call, calls)) = (event.clone(), mpsc::channel());
-        event.on_complete(move |result| {
+        event.on_complete(move |status| {
             drop(handle);
-            call.send(result).expect("the test waits");
+            call.send(status).expect("the test waits");
         })?;
         drop(event);
         open(&gate);
         queue.finish()?;
-        assert_eq!(calls.recv(), Ok(Ok(())));
+        assert_eq!(calls.recv(), Ok(Status::Complete));
     }
     Ok(())
 }

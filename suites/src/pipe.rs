@@ -6,11 +6,12 @@ use clmatrix::cl3::memory::{CL_MEM_SIZE, CL_PIPE_MAX_PACKETS, get_mem_object_inf
 use clmatrix::memory::{Buffer, MemFlags, MemoryObject, ObjectType, Pipe};
 use clmatrix::opencl3::device::Device as RawDevice;
 use clmatrix::{Class, Device, Kernel, Result};
-use clmatrix_harness::{CtxFactory, ctx_factory, device};
+use clmatrix_harness::CtxFactory;
 use rstest::rstest;
 
 use crate::buffer::{buffer_of, contents, refusal};
 use crate::support::on_device::{OnDevice, on_device, soon};
+use crate::support::unanswered;
 
 /// Writes a packet for each work item, or counts in `failed` that there was no room.
 const SEND: &str = "
@@ -36,7 +37,6 @@ fn pipe_of(on_device: &OnDevice, max_packets: u32) -> Result<Pipe> {
     Pipe::new(&on_device.context, MemFlags::READ_WRITE, 4, max_packets)
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(pipes))]
 fn packets_are_passed_from_kernel_to_kernel(on_device: OnDevice) -> Result<()> {
     let mut send = kernel(&on_device, SEND)?;
@@ -80,7 +80,6 @@ fn through(on_device: &OnDevice, pipe: &Pipe, from: u32, n: u32) -> Result<Vec<u
     Ok(contents(on_device, &packets)?[..count as usize].to_vec())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(pipes))]
 fn a_pipe_keeps_unread_packets_in_order(on_device: OnDevice) -> Result<()> {
     let pipe = pipe_of(&on_device, 8)?;
@@ -90,7 +89,6 @@ fn a_pipe_keeps_unread_packets_in_order(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(pipes))]
 fn an_empty_pipe_accepts_packets_again(on_device: OnDevice) -> Result<()> {
     let pipe = pipe_of(&on_device, 8)?;
@@ -99,7 +97,6 @@ fn an_empty_pipe_accepts_packets_again(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(pipes))]
 fn a_full_pipe_accepts_no_packets(on_device: OnDevice) -> Result<()> {
     let mut send = kernel(&on_device, SEND)?;
@@ -141,14 +138,12 @@ fn queries_return_the_properties_of_a_pipe(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(pipes, opencl = "3.0"))]
 fn a_pipe_has_no_properties_by_default(on_device: OnDevice) -> Result<()> {
     assert_eq!(pipe_of(&on_device, 4)?.pipe_properties()?, Vec::<isize>::new());
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(pipes))]
 fn handles_are_counted_and_compared(on_device: OnDevice) -> Result<()> {
     let (pipe, other) = (pipe_of(&on_device, 4)?, pipe_of(&on_device, 4)?);
@@ -156,24 +151,23 @@ fn handles_are_counted_and_compared(on_device: OnDevice) -> Result<()> {
     assert_ne!(pipe, other);
     assert_eq!([pipe.clone(), other, pipe.clone()].into_iter().collect::<HashSet<_>>().len(), 2);
     // SAFETY: the handle is valid.
-    let again = unsafe { Pipe::from_raw(pipe.as_raw(), true)? };
+    let again = unsafe { Pipe::retain_raw(pipe.as_raw())? };
     assert_eq!(again, pipe);
     assert_eq!((again.packet_size(), again.max_packets()), (4, 4));
     assert_eq!(pipe.reference_count()?, 2);
     let raw = again.as_raw();
     std::mem::forget(again);
     // SAFETY: the handle is valid, and its reference is that of `again`.
-    let taken = unsafe { Pipe::from_raw(raw, false)? };
+    let taken = unsafe { Pipe::from_raw(raw)? };
     assert_eq!(pipe.reference_count()?, 2);
     drop(taken);
     assert!(soon(|| Ok(pipe.reference_count()? == 1))?, "{}", pipe.reference_count()?);
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(pipes))]
 fn invalid_sizes_are_refused(on_device: OnDevice, device: Device) -> Result<()> {
-    let most = RawDevice::new(device.as_raw()).pipe_max_packet_size()?;
+    let most = RawDevice::new(device.as_raw()).pipe_max_packet_size().map_err(unanswered)?;
     for (packet_size, max_packets) in
         [(0, 4), (most + 1, 4), (u32::MAX, 4), (4, 0), (most, u32::MAX)]
     {
@@ -201,7 +195,6 @@ fn invalid_flags_are_refused(
     assert_eq!(refusal(result), "CL_INVALID_VALUE");
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(pipes))]
 fn pipes_and_buffers_are_not_interchangeable(
     on_device: OnDevice,
@@ -210,8 +203,8 @@ fn pipes_and_buffers_are_not_interchangeable(
     let (pipe, buffer) = (pipe_of(&on_device, 4)?, buffer_of(&on_device, &[0; 4])?);
     // SAFETY: the handles are valid.
     unsafe {
-        assert_eq!(refusal(Pipe::from_raw(buffer.as_raw(), true)), "CL_INVALID_MEM_OBJECT");
-        assert_eq!(refusal(Buffer::from_raw(pipe.as_raw(), true)), "CL_INVALID_MEM_OBJECT");
+        assert_eq!(refusal(Pipe::retain_raw(buffer.as_raw())), "CL_INVALID_MEM_OBJECT");
+        assert_eq!(refusal(Buffer::retain_raw(pipe.as_raw())), "CL_INVALID_MEM_OBJECT");
     }
     let mut send = kernel(&on_device, SEND)?;
     let queue = &on_device.queue;
@@ -230,7 +223,6 @@ fn pipes_and_buffers_are_not_interchangeable(
 }
 
 /// With pipes, this makes one; elsewhere the error says that there are none.
-#[rstest]
 #[clmatrix_harness::test]
 fn a_device_without_pipes_is_unsupported(on_device: OnDevice, device: Device) -> Result<()> {
     let result = pipe_of(&on_device, 4);

@@ -6,13 +6,12 @@ use clmatrix::memory::{
     Buffer, Image, MemFlags, MemoryObject, SvmAllocation, SvmFlags, SvmPointer, enqueue_copy,
 };
 use clmatrix::{CommandQueue, Device, Event, Result, UserEvent, enqueue_marker};
-use clmatrix_harness::{CtxFactory, ctx_factory, device};
-use rstest::rstest;
+use clmatrix_harness::CtxFactory;
 
 use crate::buffer::{buffer_of, contents, refusal};
 use crate::image::RGBA_U32;
 use crate::support::gate::{fail, gate, meanwhile, open};
-use crate::support::on_device::{OnDevice, on_device, region_offset};
+use crate::support::on_device::{OnDevice, region_offset};
 
 const WAIT_LIST_FAILED: &str = "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST";
 
@@ -28,7 +27,7 @@ const LEN: usize = 1 << 12;
 /// The event of a command of `queue` that cl3 enqueued.
 fn event_of(queue: &CommandQueue, event: std::result::Result<cl_event, i32>) -> Event {
     // SAFETY: the driver has just created the event on this queue, with one reference.
-    unsafe { queue.event_from_raw(event.expect("the driver accepts the command"), false) }
+    unsafe { queue.event_from_raw(event.expect("the driver accepts the command")) }
         .expect("an event")
 }
 
@@ -86,7 +85,6 @@ fn fill_and_record(
     Ok(Filled { queue, gate, event })
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_buffer_map_waits_for_recorded_commands(on_device: OnDevice) -> Result<()> {
     let on = &on_device;
@@ -101,7 +99,6 @@ fn a_buffer_map_waits_for_recorded_commands(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn an_svm_map_waits_for_recorded_commands(on_device: OnDevice) -> Result<()> {
     let on = &on_device;
@@ -116,7 +113,6 @@ fn an_svm_map_waits_for_recorded_commands(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn an_image_map_waits_for_recorded_commands(on_device: OnDevice) -> Result<()> {
     let on = &on_device;
@@ -131,7 +127,6 @@ fn an_image_map_waits_for_recorded_commands(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn svm_is_freed_after_recorded_commands(on_device: OnDevice) -> Result<()> {
     let on = &on_device;
@@ -147,8 +142,7 @@ fn svm_is_freed_after_recorded_commands(on_device: OnDevice) -> Result<()> {
     filled.queue.finish()
 }
 
-/// The event of a marker stands for all commands of its queue.
-#[rstest]
+/// The event of a marker covers all commands of its queue.
 #[clmatrix_harness::test]
 fn a_map_waits_for_a_recorded_marker(on_device: OnDevice) -> Result<()> {
     let on = &on_device;
@@ -161,8 +155,7 @@ fn a_map_waits_for_a_recorded_marker(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-/// A region stands for its own bytes only.
-#[rstest]
+/// A use of a region covers its own bytes only.
 #[clmatrix_harness::test]
 fn a_map_does_not_wait_for_commands_on_other_bytes(
     on_device: OnDevice,
@@ -185,7 +178,6 @@ fn a_map_does_not_wait_for_commands_on_other_bytes(
 
 /// A driver may report a cancelled command as complete, and the library does not know its wait list.
 // quirk: INTEL-1
-#[rstest]
 #[clmatrix_harness::test]
 fn the_event_of_a_cancelled_command_has_failed(on_device: OnDevice) -> Result<()> {
     let on = &on_device;
@@ -202,7 +194,6 @@ fn the_event_of_a_cancelled_command_has_failed(on_device: OnDevice) -> Result<()
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn record_use_refuses_other_contexts_and_mapped_memory(
     on_device: OnDevice,

@@ -1,5 +1,5 @@
 //! Tests that are wrong on purpose, which `cargo xtask sanitize` runs first: a sanitizer that does
-//! not catch these would find nothing in the suites either, and nobody would notice.
+//! not catch these would find nothing in the suites either, without any notice.
 //!
 //! They go through the same workers as the suites do. Without a sanitizer most of them pass.
 
@@ -10,10 +10,10 @@ use std::ptr::null;
 
 use clmatrix::cl3::command_queue::enqueue_read_buffer;
 use clmatrix::cl3::types::CL_TRUE;
-use clmatrix::memory::{Buffer, MemFlags, MemoryObject};
+use clmatrix::memory::{Buffer, MemFlags};
 use clmatrix::{CommandQueue, Result};
-use clmatrix_harness::Target;
 use clmatrix_harness::ctx_factory;
+use clmatrix_runner::target::Target;
 
 /// Bytes of each allocation here: all of them are on the heap, and none is of a size that an
 /// allocator would round up far.

@@ -3,10 +3,24 @@
 use std::process::{Command, ExitCode};
 
 use anyhow::Result;
-use clmatrix_harness::provision::Environment;
+use clmatrix_runner::provision::Environment;
 
 use crate::process;
+use crate::progress;
 use crate::workspace::Workspace;
+
+/// The arguments of `cargo test` for the tests that are ignored because they take long.
+pub const SLOW: [&str; 9] = [
+    "--package=clmatrix",
+    "--package=clmatrix-harness",
+    "--package=clmatrix-cli",
+    "--test=compile_fail",
+    "--test=ocl",
+    "--test=downstream",
+    "--test=binary",
+    "--",
+    "--ignored",
+];
 
 /// Runs `cargo test` on the devices that `environment` shows. All of it runs, whatever fails, and the last
 /// lines name what failed.
@@ -17,8 +31,13 @@ pub fn run(
 ) -> Result<ExitCode> {
     let mut test = command(workspace, arguments);
     environment.apply(&mut test);
+    if arguments.is_empty() {
+        eprintln!(
+            "All tests but the slow ones take about 8 minutes on two processors, after the build."
+        );
+    }
     // With --no-fail-fast, cargo's last lines are a list of the targets that failed.
-    let status = process::status(&mut test)?;
+    let status = progress::status(&mut test)?;
     if !status.success() {
         eprintln!(
             "error: tests failed in the targets that cargo lists above: run one of them again with \

@@ -7,7 +7,7 @@ use std::env;
 use std::process::{Command, ExitCode};
 
 use anyhow::{Result, ensure};
-use clmatrix_harness::provision::Runtime;
+use clmatrix_runner::provision::Runtime;
 
 use crate::embedded;
 use crate::files;

@@ -9,8 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use clmatrix_harness::provision::wheels;
-use clmatrix_harness::provision::{Environment, Runtime, vendors};
+use clmatrix_runner::provision::wheels;
+use clmatrix_runner::provision::{Environment, Runtime, vendors};
 
 use crate::apt;
 use crate::files::cannot;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
-use clmatrix_harness::provision::{Environment, Runtime};
+use clmatrix_runner::provision::{Environment, Runtime};
 
 use crate::process;
 use crate::workspace::Workspace;

@@ -17,9 +17,9 @@ use std::path::Path;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use clmatrix_harness::provision::Environment;
-use clmatrix_harness::provision::environment::LOADER_VARIABLES;
-use clmatrix_harness::provision::runtime::LOADER_FOLDER;
+use clmatrix_runner::provision::Environment;
+use clmatrix_runner::provision::environment::LOADER_VARIABLES;
+use clmatrix_runner::provision::runtime::LOADER_FOLDER;
 
 /// Where devices can come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

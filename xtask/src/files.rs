@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use anyhow::Result;
-pub use clmatrix_harness::provision::files::{entries, find, name, remove_tree};
+pub use clmatrix_runner::provision::files::{entries, find, name, remove_tree};
 
 /// The message for an operation that failed on a path.
 pub fn cannot(verb: &str, path: &Path) -> String {

@@ -9,8 +9,8 @@ use std::process::{Command, ExitCode};
 
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use clmatrix_harness::provision::environment::Format;
-use clmatrix_harness::provision::{Environment, Runtime};
+use clmatrix_runner::provision::environment::Format;
+use clmatrix_runner::provision::{Environment, Runtime};
 
 mod apt;
 mod build_bench;
@@ -24,12 +24,14 @@ mod files;
 mod oracle;
 mod page;
 mod process;
+mod progress;
 mod root;
 mod sanitize;
 mod schema;
 mod skipped;
 mod slurm;
 mod stress;
+mod tried;
 mod venv;
 mod windows;
 mod workflows;
@@ -76,11 +78,15 @@ enum Task {
     /// Provides a device if there is none, then runs `cargo test --workspace --no-fail-fast` in the
     /// root of the workspace; without `--workspace` if the arguments choose packages. If they do not, probes
     /// the devices first, and starts no test if none of them works. All tests run even if some fail, and the
-    /// last lines name what failed. The exit status is that of `cargo test`.
+    /// last lines name what failed. Says what runs at least every 10 s. The exit status is that of `cargo test`.
     #[command(after_help = TEST_EXAMPLES)]
     Test {
         #[command(flatten)]
         devices: Devices,
+        /// Run the tests that are left out without this option, and no others: planted faults, code that must not
+        /// compile, packages outside of the workspace
+        #[arg(long, conflicts_with = "arguments")]
+        slow: bool,
         /// Arguments of `cargo test`
         #[arg(last = true, value_name = "ARGS")]
         arguments: Vec<String>,
@@ -219,6 +225,13 @@ enum Task {
         /// The event log
         log: PathBuf,
     },
+    /// Fail if an expectation of another version of a driver counts for a test
+    ///
+    /// The log is that of a run of all suites on drivers whose versions config/expectations/tried.toml has.
+    Tried {
+        /// The event log
+        log: PathBuf,
+    },
     /// Check the workflows in docs/guide/ci.md
     ///
     /// Installs check-jsonschema and a parser of Groovy from PyPI into target/workflows, and checks each
@@ -245,7 +258,8 @@ const MATRIX_EXAMPLES: &str = "Examples:
   cargo xtask matrix --root trixie            the drivers of Debian 13, after `provision --root trixie`";
 
 const TEST_EXAMPLES: &str = "Examples:
-  cargo xtask test                            everything, on every device
+  cargo xtask test                            everything but slow tests, on every device
+  cargo xtask test --slow                     the slow tests
   cargo xtask test -- --package clmatrix      one package
   cargo xtask test -- -- buffer               tests with `buffer` in their names";
 
@@ -350,7 +364,10 @@ fn dispatch(task: Task) -> Result<ExitCode> {
     let done = match task {
         Task::Matrix { root: Some(root), arguments, .. } => root::run(&workspace, root, &arguments),
         Task::Matrix { devices, root: None, arguments } => matrix(&workspace, &devices, &arguments),
-        Task::Test { devices, arguments } => return test(&workspace, &devices, &arguments),
+        Task::Test { devices, slow: true, .. } => {
+            return test(&workspace, &devices, &cargo_test::SLOW.map(str::to_owned));
+        }
+        Task::Test { devices, arguments, .. } => return test(&workspace, &devices, &arguments),
         Task::Stress { devices, options } => return stress(&workspace, &devices, &options),
         Task::Cts { devices, options } => return cts(&workspace, &devices, &options),
         Task::CiEmbedded => return ci_embedded::run(&workspace),
@@ -364,6 +381,7 @@ fn dispatch(task: Task) -> Result<ExitCode> {
             schema::run(&workspace, check, profile.as_deref(), &logs)
         }
         Task::Skipped { log } => skipped::check(&log),
+        Task::Tried { log } => tried::check(&workspace, &log),
         Task::Workflows => workflows::check(&workspace),
         Task::Bench { benchmark, devices, arguments } => {
             return bench(&workspace, benchmark, &devices, &arguments);
@@ -468,7 +486,7 @@ fn bench(
     bench.args(["bench", "--package", package, "--bench", target]);
     if package == "clmatrix-cli" && benchmark != Benchmark::Gpu {
         // The others have tests of their own.
-        bench.args(["--no-default-features", "--features", "clmatrix-harness/default"]);
+        bench.args(["--no-default-features", "--features", "clmatrix-runner/default"]);
         bench.args(["--features", "provision,stacks"]);
     }
     bench.arg("--").args(arguments);
@@ -517,7 +535,7 @@ mod tests {
     fn arguments_after_two_dashes_are_passed_on() {
         let line = "xtask test --no-provision -- --release -- x";
         let cli = Cli::parse_from(line.split(' '));
-        let Task::Test { devices, arguments } = cli.command else { panic!("not `test`") };
+        let Task::Test { devices, arguments, .. } = cli.command else { panic!("not `test`") };
         assert!(devices.no_provision);
         assert_eq!(arguments, ["--release", "--", "x"]);
     }

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use clmatrix_harness::provision::Environment;
+use clmatrix_runner::provision::Environment;
 use serde_json::{Value, json};
 
 use crate::files::cannot;

@@ -11,8 +11,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
-use clmatrix_harness::provision::wheels::{self, WheelSet};
-use clmatrix_harness::provision::{Environment, Runtime};
+use clmatrix_runner::provision::wheels::{self, WheelSet};
+use clmatrix_runner::provision::{Environment, Runtime};
 
 use crate::apt;
 use crate::ci_matrix::ENABLE_RUSTICL;

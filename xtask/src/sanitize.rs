@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail, ensure};
-use clmatrix_harness::provision::Environment;
+use clmatrix_runner::provision::Environment;
 
 use crate::files::{self, cannot};
 use crate::process::{self, output};
@@ -25,14 +25,14 @@ use crate::workspace::{Workspace, executables};
 /// How the compiler and the linker are called.
 const RUSTFLAGS: [&str; 2] = [
     "-Zsanitizer=address",
-    // For the check after each test: see `finds_leaks` in harness/src/os/linux.rs. At the exit of
+    // For the check after each test: see `finds_leaks` in runner/src/os/linux.rs. At the exit of
     // a process, where LeakSanitizer looks by itself, the runner is seen but no worker: workers
     // are killed when they are not needed any more, or leave by `_exit`, since drivers hang in
     // their exit handlers.
     "-Clink-arg=-Wl,--export-dynamic-symbol=__lsan_do_recoverable_leak_check",
 ];
 
-/// Options of the sanitizers, in which `{}` stands for the folder of the reports. All others have
+/// Options of the sanitizers, in which `{}` is replaced by the folder of the reports. All others have
 /// their defaults. Some that drivers are known for are not needed: PoCL and its LLVM neither free
 /// what another allocator gave out (`alloc_dealloc_mismatch`), nor define a global twice
 /// (`detect_odr_violation`), nor take SIGSEGV for themselves (`handle_segv`).

@@ -23,7 +23,7 @@ pub fn run(
 ) -> Result<()> {
     let mut build = workspace.cargo();
     // With the other features that `cargo test` has, so that only the harness is built twice.
-    build.args(["build", "--workspace", "--features", "clmatrix-harness/schema"]);
+    build.args(["build", "--workspace", "--features", "clmatrix-runner/schema"]);
     build.args(["--example", "schema"]);
     let [program] = executables(&mut build, ["schema"])?;
     for (name, file) in FILES {

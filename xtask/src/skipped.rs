@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use clmatrix_runner::result::test_id::TestId;
 use serde_json::Value;
 
 use crate::files::cannot;
@@ -58,14 +59,14 @@ fn complaints(log: &str, nowhere: &[(&str, &str)]) -> Result<Vec<String>> {
         if event["event"] != "finished" {
             continue;
         }
-        let id = event["test"].as_str().unwrap_or_default();
-        let (test, device) = id.rsplit_once('@').context("a test without a device")?;
-        let reasons = tests.entry(test.to_owned()).or_insert_with(|| Some(BTreeMap::new()));
+        let id = TestId::parse(event["test"].as_str().unwrap_or_default());
+        let reasons = tests.entry(id.path().to_owned()).or_insert_with(|| Some(BTreeMap::new()));
         if event["outcome"] != "skipped" && event["outcome"] != "not-run" {
             *reasons = None;
         } else if let Some(reasons) = reasons {
-            let reason = event["reason"].as_str().unwrap_or_default();
-            reasons.insert(device.to_owned(), reason.to_owned());
+            let reason =
+                event["reason"].as_str().map_or_else(|| event["reason"].to_string(), str::to_owned);
+            reasons.insert(id.device().to_owned(), reason);
         }
     }
     let is_of = |test: &str, listed: &str| {

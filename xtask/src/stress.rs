@@ -8,7 +8,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result};
 use clap::Args;
-use clmatrix_harness::provision::Environment;
+use clmatrix_runner::provision::Environment;
+use clmatrix_runner::result::test_id::TestId;
 use serde_json::Value;
 
 use crate::files::{self, cannot};
@@ -118,12 +119,11 @@ impl Calls {
     fn add(&mut self, log: &str) -> Result<()> {
         for line in log.lines() {
             let event: Value = serde_json::from_str(line)?;
-            let test = event["test"].as_str().unwrap_or_default();
-            let device = test.rsplit_once('@').map_or("", |(_, device)| device);
+            let test = TestId::parse(event["test"].as_str().unwrap_or_default());
             let printed = event["stderr"].as_str().unwrap_or_default();
             for (kind, [accepted, refused]) in printed.lines().filter_map(numbers) {
                 let sums = self.0.entry(kind.to_owned()).or_default();
-                let sum = sums.entry(device.to_owned()).or_default();
+                let sum = sums.entry(test.device().to_owned()).or_default();
                 *sum = [sum[0] + accepted, sum[1] + refused];
             }
         }

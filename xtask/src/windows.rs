@@ -1,4 +1,4 @@
-//! `cargo xtask test-windows`: the suites, a downstream crate and faults on Windows, which Wine stands for.
+//! `cargo xtask test-windows`: the suites, a downstream crate and faults on Windows, emulated by Wine.
 
 mod alike;
 
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use clmatrix_harness::provision::Environment;
+use clmatrix_runner::provision::Environment;
 
 use crate::apt;
 use crate::files::cannot;
@@ -22,7 +22,7 @@ const TARGET: &str = "x86_64-pc-windows-gnu";
 /// The crate that depends on all others but `xtask`.
 const PACKAGE: &str = "--package=clmatrix-cli";
 
-const HARNESS: &str = "--package=clmatrix-harness";
+const RUNNER: &str = "--package=clmatrix-runner";
 
 /// The systems for which the compiler checks the crates, and no more.
 const COMPILED: [&str; 3] =
@@ -73,7 +73,7 @@ pub fn run(workspace: &Workspace, environment: &Environment) -> Result<()> {
     clippy.args(COMPILED.iter().flat_map(|target| ["--target", target]));
     process::run(clippy.args(["--", "--deny", "warnings"]))?;
     let mut clippy = workspace.cargo();
-    clippy.args(["clippy", HARNESS, "--lib", "--tests", "--target", TARGET]);
+    clippy.args(["clippy", RUNNER, "--lib", "--tests", "--target", TARGET]);
     process::run(clippy.args(["--", "--deny", "warnings"]))?;
     // Cargo builds the binary of the package for its tests, too.
     let mut build = workspace.cargo();
@@ -88,7 +88,7 @@ pub fn run(workspace: &Workspace, environment: &Environment) -> Result<()> {
     // The parts that macOS has in the place of Windows' parts.
     let mut test = workspace.cargo();
     wine.environment.apply(&mut test);
-    test.args(["test", PACKAGE, "--test=portable", "--features=clmatrix-harness/portable"]);
+    test.args(["test", PACKAGE, "--test=portable", "--features=clmatrix-runner/portable"]);
     process::run(test.args(["--", "--skip=linux_alone"]))
 }
 
@@ -166,8 +166,7 @@ impl<'a> Wine<'a> {
         self.set_up(&mut test).args(["test", "--doc", "--package=clmatrix", "--target", TARGET]);
         process::run(test.arg("README"))?;
         let mut test = self.workspace.cargo();
-        self.set_up(&mut test)
-            .args(["test", "--quiet", HARNESS, "--lib", "--target", TARGET, "--"]);
+        self.set_up(&mut test).args(["test", "--quiet", RUNNER, "--lib", "--target", TARGET, "--"]);
         process::run(test.args(UNIX_TESTS.iter().flat_map(|test| ["--skip", test])))
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use anyhow::{Context, Result, bail};
-use clmatrix_harness::provision::Environment;
+use clmatrix_runner::provision::Environment;
 use serde_json::Value;
 
 use crate::process;

@@ -1,4 +1,4 @@
-//! How often two runs agree.
+//! The number of pairs of runs that agree.
 
 use std::fmt::Write;
 

@@ -1,8 +1,8 @@
-//! How well measurements repeat, and how long they take: `cargo xtask bench characterize`.
+//! The repeatability of measurements, and their time: `cargo xtask bench characterize`.
 //!
-//! Every topic is measured several times. For each measurement: what the runs found, how many of their
-//! pairs agree within the spreads that they state, and how long its topic took. Where all topics
-//! together take longer than they may, the exit status is 1.
+//! Every topic is measured several times. For each measurement, the output has the values of the runs, the number of
+//! their pairs that agree within the stated spreads, and the time of the topic. If all topics together exceed their
+//! limit, the exit status is 1.
 //!
 //! The executable needs nothing but itself, and can be carried to another machine.
 
@@ -16,6 +16,7 @@ use std::env;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use clmatrix::select::DeviceType;
 use clmatrix_characterize::measure::{Measured, Settings, Topic, measure_all};
 
 use device::Subject;
@@ -39,7 +40,7 @@ fn main() -> ExitCode {
     let mut status = ExitCode::SUCCESS;
     for subject in device::chosen(&[device::POCL]) {
         let longest = report(&subject, &options);
-        let limit = LIMITS[usize::from(!subject.info.device_type.has_cpu())];
+        let limit = LIMITS[usize::from(!subject.info.device_type.contains(DeviceType::CPU))];
         println!("\nthe longest run took {:.1} s", longest.as_secs_f64());
         if longest > limit {
             eprintln!("limit missed: {:.0} s for a run", limit.as_secs_f64());
@@ -50,10 +51,10 @@ fn main() -> ExitCode {
     status
 }
 
-/// Measures a device. Returns how long the longest run took.
+/// Measures a device. Returns the time of the longest run.
 fn report(subject: &Subject, options: &Options) -> Duration {
     println!("\n{}", subject.header());
-    let settings = Settings::for_device(&subject.device).expect("the driver tells");
+    let settings = Settings::for_device(&subject.device).expect("the driver reports them");
     let context = subject.context();
     let mut longest = Duration::ZERO;
     let runs: Vec<Vec<Measured>> = (1..=options.runs)

@@ -20,7 +20,7 @@ pub struct Options {
 
 impl Options {
     /// # Errors
-    /// Returns the mistake as the error; `None` if help is requested.
+    /// The mistake; `None` if help is requested.
     pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Self, Option<String>> {
         let mut options = Self { topics: vec![], runs: 5 };
         // `--bench` comes from cargo.

@@ -12,9 +12,8 @@ use super::series::{Point, Series};
 use super::topic_spec::{TopicSpec, run_each};
 use super::touch::{PAGE, Toucher, not_the_end};
 use super::workbench::Workbench;
-use clmatrix::error::Error;
-use clmatrix::memory::MemoryObject;
-
+use crate::facts::unanswered;
+use clmatrix::Error;
 pub(super) const SPEC: TopicSpec = TopicSpec {
     name: "allocation",
     measurements: &["largest_buffer", "sub_buffer_alignment_enforced"],
@@ -22,7 +21,7 @@ pub(super) const SPEC: TopicSpec = TopicSpec {
     take: |bench| Ok(run_each(bench, [largest, alignment_is_enforced])),
 };
 
-/// The largest buffer whose bytes can all be written, whatever CL_DEVICE_MAX_MEM_ALLOC_SIZE says.
+/// Measures the largest buffer whose bytes can all be written, regardless of CL_DEVICE_MAX_MEM_ALLOC_SIZE.
 fn largest(bench: &Workbench, budget: &Budget) -> MeasureResult<Sampled> {
     let mut toucher = Toucher::new(bench)?;
     let mut tried = Vec::new();
@@ -45,7 +44,7 @@ fn search(
 ) -> MeasureResult<Finding> {
     /// The precision of the answer, as a share of it.
     const EXACT: u64 = 64;
-    let declared = bench.device.opencl3().max_mem_alloc_size()?;
+    let declared = bench.max_alloc()?;
     let end = bench.memory / PAGE * PAGE;
     if end == 0 {
         return Err(NotMeasurable::new(format!("{} bytes of memory are too few", bench.memory)));
@@ -87,7 +86,8 @@ fn search(
 fn alignment_is_enforced(bench: &Workbench, _: &Budget) -> MeasureResult<Sampled> {
     const CALL: &str = "clCreateSubBuffer";
     const BITS: usize = 8;
-    let alignment = bench.device.opencl3().mem_base_addr_align()? as usize / BITS;
+    let alignment =
+        bench.device.opencl3().mem_base_addr_align().map_err(unanswered)? as usize / BITS;
     if alignment <= 1 {
         return Err(NotMeasurable::new("the device aligns regions to single bytes"));
     }
@@ -104,7 +104,7 @@ fn alignment_is_enforced(bench: &Workbench, _: &Budget) -> MeasureResult<Sampled
                 (&raw const region).cast::<c_void>(),
             )
         };
-        // SAFETY: it has just been made, and has no other handle.
+        // SAFETY: it has just been created, and has no other handle.
         if let Err(code) = unsafe { cl::release_mem_object(made?) } {
             log::error!("{}", Error::from_call("clReleaseMemObject", code));
         }

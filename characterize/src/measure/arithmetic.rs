@@ -1,6 +1,6 @@
 //! The number of operations in a second.
 
-use clmatrix::event::Event;
+use clmatrix::Event;
 
 use super::clock::Budget;
 use super::estimate::{Floor, Summary, drift};
@@ -12,6 +12,7 @@ use super::topic_spec::TopicSpec;
 use super::workbench::Workbench;
 use clmatrix::launch::Kernel;
 use clmatrix::memory::Buffer;
+use clmatrix::select::DeviceType;
 
 pub(super) const SPEC: TopicSpec = TopicSpec {
     name: "arithmetic",
@@ -20,8 +21,8 @@ pub(super) const SPEC: TopicSpec = TopicSpec {
     take,
 };
 
-/// Eight chains, each of which waits for itself alone. Their results are stored and their factors are
-/// arguments, so the compiler can leave nothing out.
+/// Eight chains, each of which waits only for itself. Their results are stored and their factors are arguments, so
+/// the compiler cannot leave out a part.
 const SOURCE: &str = "
 #ifdef EXTENSION
 #pragma OPENCL EXTENSION EXTENSION : enable
@@ -103,7 +104,7 @@ fn take(bench: &Workbench) -> MeasureResult<Vec<Sampled>> {
     Ok((0..NUMBERS.len()).map(|number| taken(number).unwrap_or_else(Sampled::from)).collect())
 }
 
-/// Samples the operations in a second of each kernel that there is, by its number.
+/// Samples the operations in a second of each available kernel, by its number.
 fn sample_rates(budget: &Budget, kernels: &mut [MeasureResult<Mads>]) -> MeasureResult<Vec<Point>> {
     let numbers: Vec<u32> = (0..)
         .zip(&*kernels)
@@ -135,7 +136,7 @@ fn series(rates: Vec<f64>) -> Series {
     Series::new(("rounds", Unit::Count), ("rate", Unit::OperationsPerSecond), points)
 }
 
-/// A kernel for one type, and how often it runs.
+/// A kernel for one type, and the number of its steps.
 struct Mads<'a> {
     bench: &'a Workbench<'a>,
     kernel: Kernel,
@@ -212,13 +213,13 @@ impl Number {
     }
 }
 
-/// The work items of a group, and the groups that keep the device busy. On a CPU a group is no wider than
+/// Returns the work items of a group, and the groups that keep the device busy. On a CPU a group is no wider than
 /// its vectors, and a thread of PoCL takes 32 groups at a time.
 // quirk: POCL-12
 fn shape(bench: &Workbench, kernel: &Kernel) -> MeasureResult<(usize, usize)> {
     const OF_CPU: (usize, usize) = (16, 64);
     const OF_OTHERS: (usize, usize) = (256, 8);
-    let is_cpu = bench.facts.device_type.has_cpu();
+    let is_cpu = bench.facts.device_type.contains(DeviceType::CPU);
     let (group, per_unit) = if is_cpu { OF_CPU } else { OF_OTHERS };
     let most = kernel.work_group_info(&bench.device)?.max_size;
     Ok((group.min(most), per_unit * bench.facts.max_compute_units as usize))

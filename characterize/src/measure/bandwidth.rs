@@ -1,6 +1,6 @@
 //! The speed at which kernels and the driver move large amounts of a device's own memory.
 
-use clmatrix::event::Event;
+use clmatrix::Event;
 
 use super::clock::Budget;
 use super::contents::Contents;
@@ -44,7 +44,7 @@ enum Way {
 impl Way {
     const ALL: [Self; 4] = [Self::Copy, Self::DriverCopy, Self::Read, Self::Write];
 
-    /// Returns the number of bytes that are read and written for one that is moved.
+    /// Returns the number of bytes that are read and written for each moved byte.
     fn factor(self) -> f64 {
         match self {
             Self::Copy | Self::DriverCopy => 2.0,
@@ -73,7 +73,7 @@ impl<'b> Moves<'b> {
             PER_ITEM.into_iter().map(|per_item| Contents::new(bench, per_item)).collect();
         let shapes = shapes?;
         let group = shapes.last().map_or(1, Contents::group);
-        let most = bench.memory.min(bench.device.opencl3().max_mem_alloc_size()?) / 4;
+        let most = bench.memory.min(bench.max_alloc()?) / 4;
         let bytes = most.min(LARGEST) as usize / group * group;
         if bytes == 0 {
             return Err(NotMeasurable::new(format!(

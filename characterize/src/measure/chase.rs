@@ -1,5 +1,5 @@
-//! Cycles through a buffer in which each place has the position of the next, so that an access waits for
-//! the one before.
+//! Cycles through a buffer in which each place has the position of the next, so that each access waits for the one
+//! before.
 
 use std::cell::Cell;
 
@@ -51,7 +51,7 @@ kernel void touch(
     if (next[base + node(number, nodes, bits) * stride] == 0xFFFFFFFFu) *found = 1;
 }
 
-// Sixteen steps at a time. The count depends on what is read: no compiler counts ahead.
+// Sixteen steps at a time. The count depends on the values that are read, so no compiler counts ahead.
 kernel void chase(
     global const uint *restrict next, global uint *where, uint end, uint loops, global uint *taken
 ) {
@@ -84,9 +84,9 @@ pub(super) struct Cycle {
     pub stride: u32,
     /// The distance of a node's second place from its first; 0 without second places.
     pub apart: u32,
-    /// The place to go on from.
+    /// The place from which to continue.
     at: Buffer,
-    /// The number of the node to go on from.
+    /// The number of the node from which to continue.
     number: Cell<u32>,
 }
 
@@ -112,7 +112,7 @@ pub(super) struct Chase<'b> {
 }
 
 impl<'b> Chase<'b> {
-    /// Makes a buffer of this number of words, and the kernels.
+    /// Creates a buffer of this number of words, and the kernels.
     pub fn new(bench: &'b Workbench<'b>, words: u32) -> MeasureResult<Self> {
         let program = bench.program(SOURCE, "")?;
         Ok(Self {
@@ -182,12 +182,12 @@ impl<'b> Chase<'b> {
         })
     }
 
-    /// Goes on along a cycle, and returns the nanoseconds of a step.
+    /// Continues along a cycle, and returns the nanoseconds of a step.
     pub fn walk(&mut self, cycle: &Cycle, loops: u32) -> MeasureResult<f64> {
         enqueue_fill(&self.bench.queue, &self.taken, &0_u32, ..)?;
         let mut chase = self.chase.launch();
         chase.arg_read(&self.next).arg(&cycle.at).arg(cycle.end()).arg(loops).arg(&self.taken);
-        // SAFETY: from each place of a cycle on, all that follow are in the buffer.
+        // SAFETY: all later places of a cycle are in the buffer.
         let start = || Ok(unsafe { chase.global(1).local(1).enqueue(&self.bench.queue) }?);
         let time = self.bench.command_time(start)?;
         self.bench.check_steps(&self.taken, 1, loops)?;

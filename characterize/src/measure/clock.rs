@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// Tells the time. Measurements use no other clock, so a test can drive it.
+/// A clock. Measurements use no other clock, so a test can drive it.
 ///
 /// ```
 /// use std::cell::Cell;
@@ -23,11 +23,11 @@ use std::time::{Duration, Instant};
 /// assert!(Slow(Cell::default()).now() < Slow(Cell::new(Duration::from_secs(5))).now());
 /// ```
 pub trait Clock {
-    /// Returns the time since some moment that stays the same. Never goes back.
+    /// Returns the time since a fixed moment. Never decreases.
     fn now(&self) -> Duration;
 }
 
-/// The system's clock ([`Instant`]), since this process first looked at it.
+/// The system's clock ([`Instant`]), since its first use by this process.
 ///
 /// ```
 /// use clmatrix_characterize::measure::{Clock, SystemClock};
@@ -55,9 +55,9 @@ pub(super) struct Budget<'a> {
 }
 
 impl<'a> Budget<'a> {
-    /// Makes a budget that begins now.
+    /// Creates a budget that begins now.
     pub fn new(clock: &'a dyn Clock, time: Duration) -> Self {
-        /// Longer than any caller waits.
+        /// A time that no caller waits for.
         const FOREVER: Duration = Duration::from_secs(1 << 32);
         let begin = clock.now();
         Self { clock, begin, end: begin + time.min(FOREVER), shared: Cell::new(0.0) }

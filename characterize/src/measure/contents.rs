@@ -1,11 +1,11 @@
 //! Kernels that move contents which differ from all others, and kernels that check them.
 
-use clmatrix::event::Event;
+use clmatrix::Event;
 
 use super::finding::{MeasureResult, NotMeasurable};
 use super::workbench::Workbench;
 use clmatrix::launch::Kernel;
-use clmatrix::memory::{Buffer, MemoryObject, enqueue_fill};
+use clmatrix::memory::{Buffer, enqueue_fill};
 
 /// Each work item has `PER_ITEM` elements. The elements of a work group lie side by side, and neighbours use
 /// neighbouring ones at a time. The content of an element follows from its place.
@@ -30,8 +30,8 @@ kernel void write(global uint4 *to, uint seed) {
         to[first + i * lanes] = (uint4)(CONTENT(first + i * lanes, seed));
 }
 
-// Counts the work items whose elements have another sum than their contents should have, or those
-// whose elements have it: whichever there should be none of.
+// Counts the work items whose elements have another sum than their contents should have, or those whose elements have
+// it: the kind of which there should be none.
 kernel void read(global const uint4 *from, uint seed, uint differ, global uint *wrong) {
     const size_t first = FIRST, lanes = LANES;
     uint4 sum = (uint4)(0u);

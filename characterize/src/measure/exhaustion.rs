@@ -1,4 +1,4 @@
-//! The amount of memory that there really is, and the step that shows its end.
+//! The amount of memory that really exists, and the step that shows its end.
 
 use super::finding::{Confidence, Finding, MeasureResult, NotMeasurable, Unit, Value};
 use super::measured::Sampled;
@@ -19,7 +19,7 @@ pub(super) const SPEC: TopicSpec = TopicSpec {
 fn take(bench: &Workbench) -> MeasureResult<Vec<Sampled>> {
     /// The number of buffers that take the whole memory. The precision of the answer is one buffer.
     const BUFFERS: u64 = 64;
-    let declared = bench.device.opencl3().max_mem_alloc_size()?;
+    let declared = bench.max_alloc()?;
     let size = (bench.memory / BUFFERS).min(declared).max(PAGE) / PAGE * PAGE;
     let mut tried = Vec::new();
     let end = exhaust(bench, size, |bytes, works| tried.push(Point::trial(bytes, works)));

@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use opencl3::error_codes::ClError;
-
 /// The result of a step of a measurement.
 pub(super) type MeasureResult<T> = Result<T, NotMeasurable>;
 
@@ -29,7 +27,7 @@ pub struct Finding {
     pub unit: Unit,
     /// The spread of a number, in its unit; 0 for exact values. Half of the range that the
     /// middle half of the samples takes, and half of that of the medians of their consecutive
-    /// quarters; of times and rates at least 1 %, or 15 % where the host's clock tells them. Another
+    /// quarters; of times and rates at least 1 %, or 15 % where they are by the host's clock. Another
     /// run is expected to find a number not farther away than both runs' spreads together.
     pub spread: f64,
     /// The confidence.
@@ -67,8 +65,9 @@ pub enum Value {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Unit {
-    /// A count of banks or work items, or a value that is no number.
+    /// A count of banks or work items, or a value that is not a number.
     Count,
     /// Bytes.
     Bytes,
@@ -96,7 +95,7 @@ pub enum Unit {
 pub enum Confidence {
     /// The answer is better than nothing.
     Low,
-    /// Some samples speak against it.
+    /// Some samples contradict it.
     Medium,
     /// All samples agree.
     High,
@@ -128,12 +127,6 @@ impl From<clmatrix::Error> for NotMeasurable {
     }
 }
 
-impl From<ClError> for NotMeasurable {
-    fn from(error: ClError) -> Self {
-        clmatrix::Error::from(error).into()
-    }
-}
-
 impl std::error::Error for NotMeasurable {}
 
 impl fmt::Display for NotMeasurable {
@@ -143,7 +136,7 @@ impl fmt::Display for NotMeasurable {
 }
 
 impl Finding {
-    /// Makes a finding without a spread.
+    /// Returns a finding without a spread.
     pub(super) fn exact(value: Value, unit: Unit, confidence: Confidence) -> Self {
         Self { value, unit, spread: 0.0, confidence }
     }

@@ -10,6 +10,7 @@ use super::series::{Point, Series};
 use super::topic_spec::TopicSpec;
 use super::workbench::Workbench;
 use clmatrix::memory::{Buffer, BufferMap, MemFlags};
+use clmatrix::select::DeviceType;
 
 pub(super) const SPEC: TopicSpec = TopicSpec {
     name: "host-transfer",
@@ -42,7 +43,7 @@ fn take(bench: &Workbench) -> MeasureResult<Vec<Sampled>> {
 
 /// Measures transfers from and to memory that the driver allocates, which stays mapped.
 fn pinned(bench: &Workbench, budget: &Budget) -> MeasureResult<[Sampled; 2]> {
-    if bench.facts.device_type.has_cpu() {
+    if bench.facts.device_type.contains(DeviceType::CPU) {
         let reason = "the device is a CPU, which uses the memory of the host";
         return Err(NotMeasurable::new(reason));
     }
@@ -72,7 +73,7 @@ struct Transfers<'b> {
 impl<'b> Transfers<'b> {
     fn new(bench: &'b Workbench<'b>) -> MeasureResult<Self> {
         let contents = Contents::new(bench, 1)?;
-        let most = bench.memory.min(bench.device.opencl3().max_mem_alloc_size()?) / 4;
+        let most = bench.memory.min(bench.max_alloc()?) / 4;
         let size = most.min(LARGEST) as usize / contents.group() * contents.group();
         if size == 0 {
             return Err(NotMeasurable::new(format!(
@@ -132,7 +133,7 @@ impl<'b> Transfers<'b> {
 
     /// Fails unless kernels find the host's contents, and the host reads them back unchanged.
     fn check(&mut self, host: &mut [u32]) -> MeasureResult<()> {
-        /// The most bytes that a kernel looks at.
+        /// The most bytes that a kernel checks.
         const LOOK: usize = 64 << 10;
         self.write(host)?;
         let bytes = size_of_val(host).min(LOOK) / self.contents.group() * self.contents.group();

@@ -9,6 +9,7 @@ use super::sampling::{ROUNDS, sample, steps_for};
 use super::series::{Point, Series};
 use super::topic_spec::TopicSpec;
 use super::workbench::Workbench;
+use crate::facts::unanswered;
 
 pub(super) const SPEC: TopicSpec = TopicSpec {
     name: "latency",
@@ -47,7 +48,7 @@ struct Footprints<'b> {
     bases: Vec<u32>,
 }
 
-/// A cycle, and the way in which it is sampled.
+/// A cycle, and how it is sampled.
 struct Walk {
     footprint: u64,
     cycle: Cycle,
@@ -58,8 +59,7 @@ struct Walk {
 
 impl<'b> Footprints<'b> {
     fn new(bench: &'b Workbench<'b>) -> MeasureResult<Self> {
-        let most =
-            (bench.memory.min(bench.device.opencl3().max_mem_alloc_size()?) / 2).min(LARGEST);
+        let most = (bench.memory.min(bench.max_alloc()?) / 2).min(LARGEST);
         let powers = (0..).map(|power| SMALLEST << power);
         let sizes = powers.flat_map(|size| [size, size / 2 * 3]);
         let sizes: Vec<u64> = sizes.take_while(|size| *size <= most).collect();
@@ -161,7 +161,8 @@ impl<'b> Footprints<'b> {
         let points: Vec<Point> =
             points.into_iter().zip(bytes).map(|(point, x)| Point { x, ..point }).collect();
         let y = ("time of two accesses", Unit::Nanoseconds);
-        let told = f64::from(self.bench.device.opencl3().global_mem_cacheline_size()?);
+        let told =
+            f64::from(self.bench.device.opencl3().global_mem_cacheline_size().map_err(unanswered)?);
         let found = line_size(&points).map(|found| doubted_unless(found, told));
         Ok(Sampled::new(found, [Series::new(("distance", Unit::Bytes), y, points)]))
     }
@@ -197,13 +198,13 @@ fn loops_for(
     })
 }
 
-/// Lowers the confidence unless the driver tells the same: a cache may also fetch parts of a line, or its
+/// Lowers the confidence unless the driver reports the same: a cache may also fetch parts of a line, or its
 /// neighbours.
 fn doubted_unless(found: Finding, told: f64) -> Finding {
     if found.value == Value::Number(told) { found } else { not_without_doubt(found) }
 }
 
-/// Lowers the confidence: reads of page tables look like another cache.
+/// Lowers the confidence: reads of page tables resemble another cache.
 fn not_without_doubt(found: Finding) -> Finding {
     found.at_most(Confidence::Medium)
 }

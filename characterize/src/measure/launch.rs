@@ -4,9 +4,8 @@ use std::ptr;
 
 use cl3::command_queue::enqueue_nd_range_kernel;
 use cl3::event::{release_event, wait_for_events};
-use clmatrix::Context;
 use clmatrix::launch::Kernel;
-use clmatrix::queue::CommandQueue;
+use clmatrix::{CommandQueue, Context, Error};
 
 use super::clock::{Budget, nanoseconds};
 use super::estimate::{Floor, repeatable};
@@ -16,7 +15,6 @@ use super::sampling::{ROUNDS, sample};
 use super::series::Series;
 use super::topic_spec::{TopicSpec, run_each};
 use super::workbench::Workbench;
-use clmatrix::error::in_call;
 
 pub(super) const SPEC: TopicSpec = TopicSpec {
     name: "launch",
@@ -67,7 +65,7 @@ impl Launches {
                 ptr::null(),
             )
         };
-        Ok(event.map(Event).map_err(in_call("clEnqueueNDRangeKernel"))?)
+        Ok(event.map(Event).map_err(|code| Error::from_call("clEnqueueNDRangeKernel", code))?)
     }
 
     fn finish(&self) -> MeasureResult<()> {
@@ -75,7 +73,7 @@ impl Launches {
     }
 }
 
-/// An event that nothing waits for.
+/// An event that no command waits for.
 struct Event(cl3::types::cl_event);
 
 impl Drop for Event {
@@ -105,7 +103,8 @@ fn launch_and_wait(launches: &Launches, budget: &Budget) -> MeasureResult<Sample
         let (time, launched) = nanoseconds(budget.clock(), || {
             (0..BATCH).try_for_each(|_| {
                 let event = launches.launch()?;
-                wait_for_events(&[event.0]).map_err(in_call("clWaitForEvents"))?;
+                wait_for_events(&[event.0])
+                    .map_err(|code| Error::from_call("clWaitForEvents", code))?;
                 Ok::<_, NotMeasurable>(())
             })
         });
@@ -131,7 +130,7 @@ fn context(bench: &Workbench, budget: &Budget) -> MeasureResult<Sampled> {
     })
 }
 
-/// Makes samples of nanoseconds, unchanged.
+/// Returns samples of nanoseconds, unchanged.
 fn times(
     budget: &Budget,
     name: &str,

@@ -24,7 +24,7 @@ use super::series::Series;
 /// ```
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Measured {
-    /// PyOpenCL's name for the question, where it has one.
+    /// PyOpenCL's name of the answer, if it has one.
     pub name: String,
     /// The result.
     #[serde(flatten, with = "answer_as_map")]
@@ -65,7 +65,7 @@ pub(super) struct Sampled {
 }
 
 impl Sampled {
-    /// Makes a finding of samples.
+    /// Creates an answer from samples.
     pub fn new(
         answer: Result<Finding, NotMeasurable>,
         series: impl IntoIterator<Item = Series>,
@@ -79,7 +79,7 @@ impl Sampled {
     }
 }
 
-/// Makes an answer without samples.
+/// Converts a reason to an answer without samples.
 impl From<NotMeasurable> for Sampled {
     fn from(missing: NotMeasurable) -> Self {
         Self::new(Err(missing), [])

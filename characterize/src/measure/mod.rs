@@ -4,9 +4,9 @@
 //! takes one topic's; [`measure_all`] takes several within a budget. An answer has a value, a unit,
 //! a spread and a confidence; where a device, its driver or the budget does not allow for one, it is
 //! [`NotMeasurable`], with the reason.
-//!
-//! From the folder's files: a topic's file holds its kernels and takes samples with a `Workbench`;
-//! what samples mean is decided in `estimate`, without any device.
+
+// The file of a topic holds its kernels and takes samples with a `Workbench`. `estimate` evaluates the samples,
+// without a device.
 
 mod allocation;
 mod arithmetic;
@@ -57,6 +57,7 @@ use topic_spec::TopicSpec;
 /// assert!(Topic::Latency.measurements().contains(&"cache_sizes"));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Topic {
     /// The resolution of the times of commands, on the device and on the host.
     Timer,
@@ -64,7 +65,7 @@ pub enum Topic {
     Launch,
     /// Builds of programs.
     Build,
-    /// The number of work items that go in step.
+    /// The number of work items that run in lockstep.
     Simd,
     /// The shape and the size of local memory.
     LocalMemory,
@@ -78,9 +79,9 @@ pub enum Topic {
     HostTransfer,
     /// The largest buffer, and the places where regions may begin.
     Allocation,
-    /// The amount of memory that there is, and the step that shows its end. A driver may end the process
-    /// then: measure it in a process of its own, or leave it out. With the settings of
-    /// [`Settings::for_device`] this does not come up where the memory is the host's.
+    /// The amount of memory that really exists, and the step that shows its end. A driver may end the process then:
+    /// measure it in a process of its own, or leave it out. The settings of [`Settings::for_device`] avoid this where
+    /// the memory is the host's.
     Exhaustion,
 }
 
@@ -140,7 +141,7 @@ impl Topic {
     }
 }
 
-/// Takes one topic's measurements of the context's device, of which there should be one.
+/// Takes one topic's measurements of the context's device, which should be the only one.
 pub fn measure(context: &Context, topic: Topic, settings: &Settings) -> Vec<Measured> {
     topic.spec().measure(context, settings)
 }

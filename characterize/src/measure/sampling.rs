@@ -1,5 +1,4 @@
-//! Samples, taken in rounds over all points: a device that warms up, or another program, touches all points
-//! alike.
+//! Samples, taken in rounds over all points: a device that warms up, or another program, affects all points alike.
 
 use super::clock::Budget;
 use super::finding::{MeasureResult, NotMeasurable};
@@ -66,8 +65,8 @@ fn finished(
     Ok(taken)
 }
 
-/// Returns the number of steps that make a sample of about `target` nanoseconds, at most `most`. Takes
-/// samples of growing numbers of steps, and none that should take much longer than that.
+/// Returns the number of steps that make a sample of about `target` nanoseconds, at most `most`. Takes samples of
+/// growing numbers of steps, and none that should take much longer than that.
 pub(super) fn steps_for(
     budget: &Budget,
     target: f64,
@@ -106,7 +105,7 @@ mod tests {
     use super::super::clock::Clock;
     use super::*;
 
-    /// Time passes when the test says so.
+    /// A clock that the test moves.
     #[derive(Default)]
     struct Driven(Cell<Duration>);
 

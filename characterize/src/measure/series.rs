@@ -70,7 +70,7 @@ impl Series {
 }
 
 impl Point {
-    /// Makes a point that tells whether a size works.
+    /// Returns a point that records whether a size works.
     pub(super) fn trial(size: u64, works: bool) -> Self {
         Self { x: size as f64, samples: vec![f64::from(u8::from(works))] }
     }

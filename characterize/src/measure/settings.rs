@@ -1,13 +1,14 @@
 //! The time and the memory that measurements may use.
 
+use std::fmt;
 use std::time::Duration;
 
-use clmatrix::Device;
-use clmatrix::error::Result;
 use clmatrix::select::DeviceType;
+use clmatrix::{Device, Result};
 
 use super::clock::{Clock, SystemClock};
 use crate::Facts;
+use crate::facts::unanswered;
 
 /// The limits of measurements.
 ///
@@ -40,6 +41,14 @@ pub struct Settings<'a> {
     pub trying: &'a dyn Fn(&str),
 }
 
+impl fmt::Debug for Settings<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { budget, memory, .. } = self;
+        let mut fields = f.debug_struct("Settings");
+        fields.field("budget", budget).field("memory", memory).finish_non_exhaustive()
+    }
+}
+
 /// The budget for a device that is not a CPU.
 const GPU_BUDGET: Duration = Duration::from_secs(16);
 /// The budget for a CPU, where samples and builds take longer.
@@ -52,17 +61,17 @@ impl Settings<'static> {
     /// where that is the host's.
     ///
     /// # Errors
-    /// The driver's errors where it does not tell what all devices have.
+    /// The driver's errors where it does not report a property that all devices have.
     pub fn for_device(device: &Device) -> Result<Self> {
         let facts = Facts::query(device)?;
-        let memory = device.opencl3().global_mem_size()?;
+        let memory = device.opencl3().global_mem_size().map_err(unanswered)?;
         Ok(Self::usual(facts.device_type, facts.host_unified_memory, memory))
     }
 
     /// Returns the settings for a type of device with this number of bytes of memory, which may be the
     /// host's.
     pub fn usual(device_type: DeviceType, host_unified_memory: bool, memory: u64) -> Self {
-        let is_cpu = device_type.has_cpu();
+        let is_cpu = device_type.contains(DeviceType::CPU);
         let budget = if is_cpu { CPU_BUDGET } else { GPU_BUDGET };
         let uses_host_memory = is_cpu || host_unified_memory;
         let memory = if uses_host_memory { memory.min(HOST_MEMORY) } else { memory };

@@ -1,5 +1,7 @@
 //! The division of a budget among several topics.
 
+use std::fmt;
+
 use super::Topic;
 use super::clock::Budget;
 use super::settings::Settings;
@@ -31,8 +33,14 @@ pub struct Shares<'a> {
     weights: f64,
 }
 
+impl fmt::Debug for Shares<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shares").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
 impl<'a> Shares<'a> {
-    /// Makes shares of the whole budget, which begins now.
+    /// Creates shares of the whole budget, which begins now.
     pub fn new(topics: &[Topic], settings: &Settings<'a>) -> Self {
         Self {
             settings: *settings,

@@ -1,9 +1,9 @@
-//! The number of work items that go in step.
+//! The number of work items that run in lockstep.
 
 use std::ffi::c_void;
 
 use cl3::kernel::{CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, get_kernel_sub_group_info};
-use clmatrix::event::Event;
+use clmatrix::Event;
 
 use super::clock::Budget;
 use super::estimate::{Fall, fall};
@@ -24,7 +24,7 @@ pub(super) const SPEC: TopicSpec = TopicSpec {
     take: |bench| Ok(vec![Lanes::measure(bench, &bench.budget)?.taken()]),
 };
 
-/// The number of work items that go in step, by the driver's answer and by the cost of divergence.
+/// The number of work items that run in lockstep, by the driver's answer and by the cost of divergence.
 pub(super) struct Lanes {
     told: Option<u32>,
     /// The fall of the times.
@@ -66,8 +66,8 @@ impl Lanes {
     }
 }
 
-/// Work items in step that take different ways take both, one after the other. The time is not exactly
-/// twice as long: the ways differ, and a launch has its own time.
+/// The least gain: work items in lockstep that take different ways take both, one after the other. The time is not
+/// exactly twice as long: the ways differ, and a launch has its own time.
 const LEAST_GAIN: f64 = 1.4;
 const MOST_GAIN: f64 = 2.6;
 
@@ -118,13 +118,12 @@ impl<'a> Divergence<'a> {
         Ok(Self { bench, kernel, work_items, taken, kept })
     }
 
-    /// Returns CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE; `None` if the driver does not tell it, or if it
+    /// Returns CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE; `None` if the driver does not report it, or if it
     /// varies with the size of the group.
     fn sub_group_size(&self) -> Option<u32> {
         const FIRST_WITH_SUB_GROUPS: Version = Version { major: 2, minor: 1 };
-        let version = self.bench.device.query().text(cl3::device::CL_DEVICE_VERSION);
         // quirk: LOADER-2
-        if Version::parse(&version).is_none_or(|version| version < FIRST_WITH_SUB_GROUPS) {
+        if self.bench.device.version() < FIRST_WITH_SUB_GROUPS {
             return None;
         }
         let of_group = |work_items: usize| {

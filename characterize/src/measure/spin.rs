@@ -1,6 +1,6 @@
 //! A check that the device's times belong to its commands.
 
-use clmatrix::event::Event;
+use clmatrix::Event;
 
 use super::clock::nanoseconds;
 use super::finding::{MeasureResult, NotMeasurable};

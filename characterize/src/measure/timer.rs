@@ -21,7 +21,7 @@ pub(super) const SPEC: TopicSpec = TopicSpec {
 /// chance is practically impossible.
 const COMMANDS: Rounds = Rounds { least: 16, most: 128 };
 
-/// The greatest common divisor of the times of all commands.
+/// Measures the greatest common divisor of the times of all commands.
 fn resolution(bench: &Workbench, budget: &Budget) -> MeasureResult<Sampled> {
     let buffer = bench.buffer(64)?;
     let mut told = Vec::new();

@@ -13,9 +13,10 @@ pub(super) struct TopicSpec {
     pub name: &'static str,
     /// Its measurements' names.
     pub measurements: &'static [&'static str],
-    /// Its part of the time of all topics.
+    /// Its share of the time of all topics.
     pub weight: f64,
-    /// Returns an answer for each of its measurements, in their order, or one reason why there is none.
+    /// The function that returns an answer for each of its measurements, in their order, or one reason why there is
+    /// none.
     pub take: fn(&Workbench) -> MeasureResult<Vec<Sampled>>,
 }
 
@@ -36,7 +37,7 @@ impl TopicSpec {
     }
 }
 
-/// Takes one of a topic's measurements, which has its time for itself.
+/// A function that takes one of a topic's measurements, which has its own time.
 pub(super) type Take = fn(&Workbench, &Budget) -> MeasureResult<Sampled>;
 
 /// Takes measurements that share nothing: each has an equal share of the time that is left.

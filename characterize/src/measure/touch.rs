@@ -1,14 +1,13 @@
 //! Memory that really exists: each of its pages has been written to.
 
-use clmatrix::event::Event;
+use clmatrix::{Error, Event};
 
 use super::finding::{MeasureResult, NotMeasurable, Unit};
 use super::workbench::Workbench;
-use clmatrix::error::Error;
 use clmatrix::launch::Kernel;
 use clmatrix::memory::{Buffer, MemFlags, MigrationFlags, enqueue_migrate_mem_objects};
 
-/// The steps by which memory comes to exist. One of them fails when there is none.
+/// The steps that allocate memory. One of them fails when there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     Creation,
@@ -49,7 +48,7 @@ impl<'a> Toucher<'a> {
 }
 
 impl Toucher<'_> {
-    /// Makes a buffer of `size` bytes, a multiple of [`PAGE`], and writes to each page; or returns the step
+    /// Creates a buffer of `size` bytes, a multiple of [`PAGE`], and writes to each page; or returns the step
     /// that failed.
     pub fn touched(&mut self, size: usize) -> Result<Buffer, (Stage, Error)> {
         let bench = self.bench;

@@ -2,17 +2,14 @@
 
 use std::cell::Cell;
 
-use clmatrix::Context;
-use clmatrix::Device;
-use clmatrix::Program;
-use clmatrix::event::{Event, Profile};
-use clmatrix::queue::{CommandQueue, QueueProperties};
+use clmatrix::{CommandQueue, Context, Device, Event, Profile, Program, QueueProperties};
 
 use super::clock::{Budget, nanoseconds};
 use super::finding::{Confidence, MeasureResult, NotMeasurable};
 use super::settings::Settings;
 use super::spin::device_tells_time;
 use crate::Facts;
+use crate::facts::unanswered;
 use clmatrix::launch::Kernel;
 use clmatrix::memory::{Buffer, MemFlags};
 
@@ -28,7 +25,7 @@ pub(super) struct Workbench<'a> {
     pub budget: Budget<'a>,
     /// The function that is called before each step in which some drivers end the process.
     pub trying: &'a dyn Fn(&str),
-    /// True if the device's times are right; `None` before they were checked.
+    /// True if the device's times are right; `None` before the check.
     device_tells_time: Cell<Option<bool>>,
 }
 
@@ -65,17 +62,22 @@ impl<'a> Workbench<'a> {
         Ok(self.program(source, options)?.kernel(name)?)
     }
 
-    /// Makes a buffer of `size` bytes, with undefined contents.
+    /// Creates a buffer of `size` bytes, with undefined contents.
     pub fn buffer(&self, size: usize) -> MeasureResult<Buffer> {
         Ok(Buffer::new(&self.context, MemFlags::READ_WRITE, size)?)
     }
 
-    /// Returns the highest confidence of an answer on global memory that rests on this number of bytes:
-    /// caches that the driver tells, or that were found, may have room for a good part of them.
+    /// Returns CL_DEVICE_MAX_MEM_ALLOC_SIZE in bytes.
+    pub fn max_alloc(&self) -> MeasureResult<u64> {
+        Ok(self.device.opencl3().max_mem_alloc_size().map_err(unanswered)?)
+    }
+
+    /// Returns the highest confidence of an answer on global memory that rests on this number of bytes: caches that
+    /// the driver reports, or that were found, may hold a good part of them.
     pub fn most_confidence(&self, bytes: f64, found: f64) -> MeasureResult<Confidence> {
-        /// The assumed caches of a device that tells of none, in bytes.
+        /// The assumed caches of a device that reports none, in bytes.
         const CACHES: f64 = (4 << 20) as f64;
-        let told = self.device.opencl3().global_mem_cache_size()? as f64;
+        let told = self.device.opencl3().global_mem_cache_size().map_err(unanswered)? as f64;
         let may_be_cached = bytes < 2.0 * told.max(found).max(CACHES);
         Ok(if may_be_cached { Confidence::Low } else { Confidence::High })
     }

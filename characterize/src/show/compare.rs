@@ -13,8 +13,9 @@ use super::side_by_side::{with_confidence, with_notes};
 use super::text_table::TextTable;
 use crate::{CharacterizedDevice, Devices, TableAnswer};
 
-/// A file that holds no characterization.
+/// The reason why a file has no characterization.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReadError {
     /// The file cannot be read.
     #[error("{}: cannot be read: {error}", path.display())]
@@ -24,9 +25,9 @@ pub enum ReadError {
         /// The reason.
         error: io::Error,
     },
-    /// The file holds something else.
+    /// The file has other contents.
     #[error(
-        "{}: not what `clmatrix characterize --format json` prints: {error}", path.display()
+        "{}: not the output of `clmatrix characterize --format json`: {error}", path.display()
     )]
     Format {
         /// The file.
@@ -44,16 +45,16 @@ pub fn read(path: &Path) -> Result<Devices, ReadError> {
 }
 
 /// Two devices that are compared.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 pub struct Pair<'a> {
     /// The id in the first file.
     pub a: &'a str,
     /// The id in the second file.
     pub b: &'a str,
-    /// The reason why nothing is known of the first device.
+    /// The reason why the first device has no answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub a_error: Option<&'a str>,
-    /// The reason why nothing is known of the second device.
+    /// The reason why the second device has no answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub b_error: Option<&'a str>,
     /// The answers, by name.
@@ -65,13 +66,13 @@ pub struct Pair<'a> {
 /// The answers of both to a question.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// PyOpenCL's name for it, where it has one.
+    /// PyOpenCL's name of the answer, if it has one.
     pub name: String,
     /// The source of the answers.
     pub from: Source,
-    /// The first one's answer.
+    /// The answer of the first device.
     pub a: Side,
-    /// The second one's answer.
+    /// The answer of the second device.
     pub b: Side,
     /// The second number divided by the first.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -106,11 +107,11 @@ pub enum Side {
     },
     /// The reason why it has none.
     Reason(String),
-    /// The question was not asked.
+    /// The query was not made.
     Absent,
 }
 
-/// Returns the devices of both files that go together: the only ones, or those of the same id.
+/// Returns the matching devices of both files: the only ones, or those of the same id.
 pub fn pairs<'a>(
     a: &'a Devices,
     b: &'a Devices,
@@ -251,7 +252,7 @@ impl Pair<'_> {
         [format!("A = {}", a.title(self.a)), format!("B = {}", b.title(self.b))]
     }
 
-    /// Returns the errors of devices that do not answer.
+    /// Returns the errors of devices without answers.
     pub fn errors(&self) -> Vec<String> {
         let sides = [("A", self.a_error), ("B", self.b_error)].into_iter();
         sides
@@ -259,7 +260,7 @@ impl Pair<'_> {
             .collect()
     }
 
-    /// Makes a table of the answers, by name.
+    /// Returns a table of the answers, by name.
     pub fn text_table(&self) -> TextTable {
         let mut text_table = TextTable::new(&["NAME", "FROM", "A", "B", "B / A", "AGREE"]);
         for row in &self.rows {

@@ -5,6 +5,7 @@ use crate::measure::{Axis, Series, Unit};
 use crate::CharacterizedDevice;
 
 /// A curve over more than one place.
+#[derive(Clone, Debug)]
 pub struct Curve<'a> {
     /// The axis of the varied value.
     pub x: &'a Axis,
@@ -29,11 +30,11 @@ pub struct Quartiles {
     pub high: f64,
 }
 
-/// From this ratio of the last place to the first on, places are drawn by their logarithms.
+/// The ratio of the last place to the first from which places are drawn by their logarithms.
 const LOG_FROM: f64 = 4.0;
 
 impl<'a> Curve<'a> {
-    /// Makes a curve; `None` for a series of fewer than two places, and for one of no and yes.
+    /// Returns a curve; `None` for a series of fewer than two places, and for one of yes and no.
     pub fn from_series(series: &'a Series) -> Option<Self> {
         let mut points: Vec<Quartiles> = series
             .points
@@ -118,8 +119,8 @@ impl<'a> Curve<'a> {
 }
 
 impl CharacterizedDevice {
-    /// Its curves, each with its measurement's name and a number where that has several. One on which
-    /// several measurements rest is the first one's.
+    /// Returns its curves, each with its measurement's name, and a number if that has several. A curve of several
+    /// measurements has the name of the first one.
     pub fn curves(&self) -> Vec<(String, Curve<'_>)> {
         let (mut curves, mut drawn) = (Vec::new(), Vec::new());
         for (name, measured) in &self.measured {

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-/// Returns `text` on one line, such that no character of it has a meaning in Markdown or HTML. Characters that
+/// Returns `text` on one line, with all characters escaped that have a meaning in Markdown or HTML. Characters that
 /// would change the direction of the text behind them, or break its line, are shown by their numbers.
 ///
-/// References stand for the characters, since a backslash would be shown in HTML.
+/// Characters are written as references, since a backslash would be shown in HTML.
 pub fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     let mut before = ' ';

@@ -75,7 +75,7 @@ impl Row<'_> {
     fn measured_cell(&self, text_table: &mut TextTable) -> String {
         match self.measured.map(|measured| &measured.answer) {
             None => String::new(),
-            // The verdict tells the confidence.
+            // The verdict has the confidence.
             Some(Ok(finding)) if self.verdict().is_some() => finding_text(finding, self.table),
             Some(Ok(finding)) => with_confidence(finding, self.table),
             Some(Err(reason)) => format!("- {}", text_table.note(&reason.to_string())),

@@ -1,7 +1,6 @@
 //! Curves as SVG.
 
 use std::error::Error;
-use std::path::Path;
 
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
@@ -19,12 +18,6 @@ const BELOW: u32 = 45;
 const BLUE: RGBColor = RGBColor(0, 114, 178);
 
 type Drawn<T> = Result<T, Box<dyn Error + Send + Sync>>;
-
-/// Writes the medians as a line, with the range of each middle half, to a file.
-pub fn draw(curve: &Curve, title: &str, path: &Path) -> Drawn<()> {
-    std::fs::write(path, text(curve, title)?)?;
-    Ok(())
-}
 
 /// Returns the medians as a line, with the range of each middle half.
 pub fn text(curve: &Curve, title: &str) -> Drawn<String> {
@@ -86,14 +79,11 @@ mod tests {
 
     #[test]
     fn a_curve_is_well_formed_and_labelled() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("curve.svg");
         let mut series = local_memory();
         for is_log in [true, false] {
             let curve = Curve::from_series(&series).unwrap();
             assert_eq!(curve.is_log, is_log);
-            draw(&curve, "banks <of> local memory", &path).unwrap();
-            let text = std::fs::read_to_string(&path).unwrap();
+            let text = text(&curve, "banks <of> local memory").unwrap();
             for part in ["stride", "time per access", "banks &lt;of&gt;", " ns\n", "<polyline"] {
                 assert!(text.contains(part), "{part:?} is in {text}");
             }

@@ -51,7 +51,7 @@ fn column_of(curve: &Curve, x: f64) -> usize {
     (curve.place(x).clamp(0.0, 1.0) * (WIDTH - 1) as f64).round() as usize
 }
 
-/// Returns the labels of the ticks, as many as there is room for, and the unit of the axis.
+/// Returns the labels of the ticks, as many as fit, and the unit of the axis.
 fn x_labels(curve: &Curve) -> String {
     let mut text = String::new();
     for tick in curve.ticks() {

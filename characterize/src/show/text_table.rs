@@ -6,14 +6,15 @@ use unicode_width::UnicodeWidthStr;
 
 use super::markdown::{escaped, verbatim};
 
-/// A table of which the first row holds the columns' names.
+/// A table whose first row holds the columns' names.
+#[derive(Clone, Debug)]
 pub struct TextTable {
     rows: Vec<Vec<String>>,
     notes: Vec<String>,
 }
 
 impl TextTable {
-    /// Makes a table without rows.
+    /// Creates a table without rows.
     pub fn new(columns: &[&str]) -> Self {
         let columns = columns.iter().map(|name| (*name).to_owned()).collect();
         Self { rows: vec![columns], notes: Vec::new() }

@@ -1,10 +1,10 @@
 //! Devices that do not exist.
 
 use clmatrix::select::DeviceInfo;
-use clmatrix_harness::private::devices::TestDevice;
-use clmatrix_harness::private::devices::device_address::DeviceAddress;
-use clmatrix_harness::private::devices::icd::Driver;
-use clmatrix_harness::private::devices::run_device::{PlatformName, RunDevice};
+use clmatrix_runner::devices::TestDevice;
+use clmatrix_runner::devices::device_address::DeviceAddress;
+use clmatrix_runner::devices::icd::Driver;
+use clmatrix_runner::devices::run_device::{PlatformName, RunDevice};
 
 pub fn simulated_device(number: usize) -> TestDevice {
     let name = format!("Simulated {number}");
@@ -17,7 +17,11 @@ pub fn simulated_device(number: usize) -> TestDevice {
                 vendor: String::new(),
                 version: String::new(),
             },
-            info: DeviceInfo { name: name.clone(), ..DeviceInfo::default() },
+            info: {
+                let mut info = DeviceInfo::default();
+                info.name = name.clone();
+                info
+            },
         },
         driver: Driver::Loader,
         address: DeviceAddress {

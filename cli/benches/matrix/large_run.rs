@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use clmatrix_cli::private::stored_runs;
+use clmatrix_cli::__private::stored_runs;
 
 use crate::figure::Figure;
 use crate::usage::Usage;

@@ -1,17 +1,19 @@
-//! Part 1: 10,000 tests on 100 devices that do not exist.
+//! Part 1: 10,000 tests on 100 devices that do not exist, and a test that is repeated a million times.
 
 use std::fs::File;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
-use clmatrix_harness::private::case::Case;
-use clmatrix_harness::private::config::Sync;
-use clmatrix_harness::private::log::events::{End, Event, Started};
-use clmatrix_harness::private::log::observer::Observer;
-use clmatrix_harness::private::log::recorder::Recorder;
-use clmatrix_harness::private::result::test_result::TestResult;
-use clmatrix_harness::private::run::plan::Plan;
+use clmatrix_runner::case::Case;
+use clmatrix_runner::config::Sync;
+use clmatrix_runner::log::events::{End, Event, Started};
+use clmatrix_runner::log::observer::Observer;
+use clmatrix_runner::log::recorder::Recorder;
+use clmatrix_runner::result::test_result::TestResult;
+use clmatrix_runner::run::entry::Entry;
+use clmatrix_runner::run::plan::Plan;
+use clmatrix_runner::verdict::{Outcome, Verdict};
 
 use crate::figure::Figure;
 use crate::simulated_device::simulated_device;
@@ -23,7 +25,7 @@ const RESULTS: usize = DEVICES * TESTS;
 
 /// The first line of the log.
 const HEADER: &str = r#"{
-    "format": 2, "run_id": "1", "time": "2026-01-02T03:04:05Z", "host": "bench", "versions": [], "target": "t",
+    "format": 3, "run_id": "1", "time": "2026-01-02T03:04:05Z", "host": "bench", "versions": [], "target": "t",
     "command_line": [], "rerun_command": "clmatrix run"
 }"#;
 
@@ -38,16 +40,23 @@ struct NoObserver;
 impl Observer for NoObserver {
     fn of_worker(&self, _result: &TestResult) {}
 
-    fn finished(&self, _position: usize, _result: &TestResult) {}
+    fn finished(&self, _position: Entry, _result: &TestResult) {}
 }
 
-/// The figures of the run, whose log is written to `folder`.
+/// The argument of a simulation by which one test has all results.
+const REPEAT: &str = "repeat";
+
+/// The figures of the runs, whose logs are written to `folder`.
 pub fn figures(folder: &Path) -> Vec<Figure> {
     std::fs::create_dir(folder).expect("the folder can be created");
     let simulated = last_line(process(SIMULATE, &[], folder));
     let (plan, all) = simulated.split_once(',').expect("two usages");
     let [plan, all]: [Usage; 2] = [plan, all].map(|usage| usage.parse().expect("a usage"));
-    let report: Usage = last_line(process(COMMAND, &["report"], folder)).parse().expect("a usage");
+    let report = report(folder);
+    let repeated = folder.join(REPEAT);
+    std::fs::create_dir(&repeated).expect("the folder can be created");
+    last_line(process(SIMULATE, &[REPEAT], &repeated));
+    let repeated = self::report(&repeated);
     let mut figures = vec![
         Figure {
             what: "10,000 tests x 100 devices: plan",
@@ -76,43 +85,63 @@ pub fn figures(folder: &Path) -> Vec<Figure> {
         },
     ];
     figures.extend(lines(&folder.join("events.jsonl"), RESULTS));
+    figures.extend([
+        Figure {
+            what: "1,000,000 attempts at one test: read, matrix and JUnit",
+            measured: repeated.cpu,
+            limit: 10.0,
+            unit: "s ",
+        },
+        Figure { what: "    memory", measured: repeated.memory, limit: 60.0, unit: "MB" },
+    ]);
     figures
 }
 
-/// Writes the log of a run in which each test passes, to the folder that the last argument names. Prints
-/// the usage of the plan and of all.
+/// The usage of a process that makes the reports of a run.
+fn report(folder: &Path) -> Usage {
+    last_line(process(COMMAND, &["report"], folder)).parse().expect("a usage")
+}
+
+/// Writes the log of a run in which each test passes, to the folder that the last argument names; with [`REPEAT`], of
+/// one in which a test goes wrong now and then. Prints the usage of the plan and of all.
 pub fn simulate() -> ExitCode {
     let folder = std::env::args_os().next_back().expect("a folder");
     let log = File::create_new(Path::new(&folder).join("events.jsonl")).expect("no log yet");
     let tests = Case::registered().expect("each test has a name of its own");
-    let devices = (0..DEVICES).map(simulated_device).collect();
-    let plan = Plan::new(TARGET.home, &tests, devices, |_, _, _| true);
-    assert_eq!(plan.entries.len(), RESULTS);
+    let repeats = std::env::args_os().any(|argument| argument == REPEAT);
+    let (tests, devices) = if repeats { (&tests[..1], 1) } else { (&tests[..], DEVICES) };
+    let devices: Vec<_> = (0..devices).map(simulated_device).collect();
+    let plan = Plan::new(TARGET.home, tests, devices, |_, _, _| true);
     let recorder = Recorder::new(Some(log), Sync::Off, false, &NoObserver);
     recorder.record(Event::Run(serde_json::from_str(HEADER).expect("a header")));
     plan.events().into_iter().for_each(|event| recorder.record(event));
     let planned = Usage::now();
     let passed: TestResult = serde_json::from_str(PASSED).expect("a result");
-    for (position, (entry, test)) in plan.entries.iter().zip(plan.test_positions()).enumerate() {
+    let entries = plan.entries.iter().zip(plan.test_positions()).cycle().take(RESULTS);
+    for (number, (entry, test)) in (0..).zip(entries) {
         let time = SystemTime::now();
         recorder.record(Event::Started(Started {
             test,
             device: plan.device_id(entry).to_owned(),
             time,
-            attempt: 1,
-            worker: passed.worker,
+            attempt: if repeats { number + 1 } else { 1 },
+            worker: passed.attempt.worker,
             slot: Some(0),
             pid: Some(std::process::id()),
         }));
         let mut result = passed.clone();
         result.test = plan.id(entry);
-        result.started = time;
-        recorder.finished(position, &result);
+        result.attempt.started = time;
+        if repeats && number % 1000 == 7 {
+            result.attempt.outcome = Outcome::Failed { message: "no".to_owned(), location: None };
+            result.verdict = Verdict::Fail;
+        }
+        recorder.finished(Entry(number), &result);
     }
     recorder.record(Event::End(End {
         interrupted: false,
         duration: std::time::Duration::from_secs(1),
-        exit_status: 0,
+        exit_status: u8::from(repeats),
         counts: [("pass".to_owned(), RESULTS as u64)].into(),
     }));
     eprintln!("{planned},{}", Usage::now());

@@ -1,8 +1,8 @@
 //! The tests of the runs.
 
 use clmatrix_harness::ctx_factory;
-use clmatrix_harness::private::inventory;
-use clmatrix_harness::private::registry::{Ignore, ShouldPanic, Test, TestReturn};
+use clmatrix_runner::inventory;
+use clmatrix_runner::registry::{Ignore, ShouldPanic, Test, TestReturn};
 
 /// Registers a test for each number of four digits.
 macro_rules! tests {

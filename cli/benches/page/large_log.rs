@@ -21,7 +21,7 @@ pub fn write(log: &Path) -> io::Result<()> {
     let mut line = |event: Value| writeln!(log, "{event}");
     let devices: Vec<_> = (0..DEVICES).map(|number| simulated_device(number).run).collect();
     line(json!({
-        "event": "run", "format": 2, "run_id": "1", "time": TIME, "host": "bench", "versions": [], "target": "t",
+        "event": "run", "format": 3, "run_id": "1", "time": TIME, "host": "bench", "versions": [], "target": "t",
         "command_line": ["clmatrix", "run"], "rerun_command": "clmatrix run", "devices": devices,
     }))?;
     line(json!({
@@ -62,13 +62,15 @@ fn results(number: usize) -> Vec<Value> {
     let failed = json!({
         "outcome": "failed", "verdict": "fail", "message": message, "stderr": "output\n".repeat(300),
     });
+    let mut repeated = failed.clone();
+    repeated["repeated"] = true.into();
     let expected = json!({
         "outcome": "failed", "verdict": "expected-fail", "message": message,
         "expectation": 1, "stderr": "output\n",
     });
     match number % 100 {
         0 => vec![failed],
-        1 => vec![failed, json!({ "outcome": "passed", "verdict": "flaky", "attempt": 2 })],
+        1 => vec![repeated, json!({ "outcome": "passed", "verdict": "flaky", "attempt": 2 })],
         2..5 => vec![expected],
         5..15 => vec![json!({ "outcome": "skipped", "verdict": "skip", "reason": "needs fp64" })],
         _ => vec![json!({ "outcome": "passed", "verdict": "pass" })],

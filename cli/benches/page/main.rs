@@ -16,7 +16,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use clmatrix_harness::Target;
+use clmatrix_runner::target::Target;
 use figure::Figure;
 
 const TARGET: Target =

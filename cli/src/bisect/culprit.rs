@@ -2,7 +2,7 @@
 
 /// Returns the position of the item that alone makes `reproduces` true.
 ///
-/// `reproduces` gets neighbours of `history`. The search doubles their number from the last item on,
+/// `reproduces` is called with adjacent items of `history`. The search doubles their number from the last item on,
 /// since most causes are near, and then halves the part that must hold the cause. Returns `None` if no
 /// item alone reproduces the effect, and as soon as `reproduces` returns `None`.
 pub(super) fn find<T>(
@@ -34,8 +34,7 @@ pub(super) fn find<T>(
 mod tests {
     use super::*;
 
-    /// The culprit that is found if the items `causes` must be there together, and the sizes of the parts
-    /// that were tried.
+    /// Returns the culprit if the items `causes` must be there together, and the sizes of the parts that were tried.
     fn search(length: usize, causes: &[usize]) -> (Option<usize>, Vec<usize>) {
         let history: Vec<usize> = (0..length).collect();
         let mut tried = Vec::new();

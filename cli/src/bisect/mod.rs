@@ -1,7 +1,7 @@
 //! The search for the test that makes a later test go wrong, by repetition.
 //!
 //! A test that goes wrong after others is repeated after them and, as the control, alone, until the two differ more
-//! than by chance. Then the tests before it are halved in the same way. [`culprit`] says which parts are tried.
+//! than by chance. Then the tests before it are halved in the same way. [`culprit`] selects the parts.
 
 mod culprit;
 mod fisher;
@@ -15,7 +15,7 @@ const SIGNIFICANT: f64 = 0.01;
 
 /// The end of a search.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Finding {
+pub(crate) enum SearchEnd {
     /// The test at this position of the history alone makes the test go wrong.
     Cause { position: usize, with: Count, without: Count },
     /// All tests of the history do so, and none of them alone.
@@ -32,13 +32,13 @@ pub(crate) fn search<T>(
     history: &[T],
     runs: u32,
     mut trial: impl FnMut(&[T]) -> Option<bool>,
-) -> Finding {
+) -> SearchEnd {
     let mut without = Count::default();
     let Some(all) = compare(history, runs, &mut without, &mut trial) else {
-        return Finding::Stopped;
+        return SearchEnd::Stopped;
     };
     if p_value(all, without) >= SIGNIFICANT {
-        return Finding::NoDifference { with: all, without };
+        return SearchEnd::NoDifference { with: all, without };
     }
     let (mut last, mut is_stopped) = (all, false);
     let found = culprit::find(history, |part| {
@@ -56,14 +56,14 @@ pub(crate) fn search<T>(
         Some(differs)
     });
     match found {
-        Some(position) => Finding::Cause { position, with: last, without },
-        None if is_stopped => Finding::Stopped,
-        None => Finding::Several { with: all, without },
+        Some(position) => SearchEnd::Cause { position, with: last, without },
+        None if is_stopped => SearchEnd::Stopped,
+        None => SearchEnd::Several { with: all, without },
     }
 }
 
-/// Repeats a test after others, and alone as far as `without` has fewer trials, until both differ or there were
-/// `runs` trials.
+/// Repeats a test after others, and alone if `without` has fewer trials, until both differ or there were `runs`
+/// trials.
 fn compare<T>(
     part: &[T],
     runs: u32,
@@ -87,9 +87,9 @@ fn compare<T>(
 mod tests {
     use super::*;
 
-    /// The search in a history of 20 tests, of which `causes` together make a test go wrong, in `with` of 10
-    /// trials, and in `alone` of 10 without them.
-    fn find(causes: &[usize], with: u64, alone: u64) -> Finding {
+    /// Returns the end of the search in a history of 20 tests, of which `causes` together make a test go wrong, in
+    /// `with` of 10 trials, and in `alone` of 10 without them.
+    fn find(causes: &[usize], with: u64, alone: u64) -> SearchEnd {
         let history: Vec<usize> = (0..20).collect();
         let mut random = fastrand::Rng::with_seed(7);
         search(&history, 40, |part| {
@@ -103,26 +103,26 @@ mod tests {
         for cause in 0..20 {
             for (with, alone) in [(10, 0), (9, 0), (10, 1)] {
                 let found = find(&[cause], with, alone);
-                let Finding::Cause { position, .. } = found else { panic!("{cause}: {found:?}") };
+                let SearchEnd::Cause { position, .. } = found else { panic!("{cause}: {found:?}") };
                 assert_eq!(position, cause);
             }
         }
         let with = Count { wrong: 4, all: 4 };
         let without = Count { wrong: 0, all: 5 };
-        assert_eq!(find(&[19], 10, 0), Finding::Cause { position: 19, with, without });
+        assert_eq!(find(&[19], 10, 0), SearchEnd::Cause { position: 19, with, without });
     }
 
     #[test]
     fn several_causes_are_told() {
         let found = find(&[3, 17], 10, 0);
-        assert!(matches!(found, Finding::Several { .. }), "{found:?}");
+        assert!(matches!(found, SearchEnd::Several { .. }), "{found:?}");
     }
 
     #[test]
     fn a_test_that_goes_wrong_by_itself_has_no_cause() {
         for often in [0, 3, 10] {
             let found = find(&[], often, often);
-            let Finding::NoDifference { with, without } = found else { panic!("{found:?}") };
+            let SearchEnd::NoDifference { with, without } = found else { panic!("{found:?}") };
             assert_eq!((with.all, without.all), (20, 20));
         }
     }
@@ -134,6 +134,6 @@ mod tests {
             left -= 1;
             (left > 0).then_some(part.contains(&1))
         });
-        assert_eq!(found, Finding::Stopped);
+        assert_eq!(found, SearchEnd::Stopped);
     }
 }

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use clmatrix_harness::private::config::{Contexts, DeviceSettings, Expectation, Leaks, judge};
-use clmatrix_harness::private::os::StopSignal;
-use clmatrix_harness::private::registry::Test;
-use clmatrix_harness::private::run::state::WorkerConfig;
-use clmatrix_harness::private::verdict::Outcome;
-use clmatrix_harness::private::worker::parent::{START_LIMIT, WorkerLost};
+use clmatrix_runner::config::{Contexts, DeviceSettings, Expectation, Leaks, judge};
+use clmatrix_runner::os::StopSignal;
+use clmatrix_runner::registry::Test;
+use clmatrix_runner::run::state::WorkerConfig;
+use clmatrix_runner::verdict::Outcome;
+use clmatrix_runner::worker::parent::{START_LIMIT, TestLimits, WaitEnd, WorkerLost};
+use clmatrix_runner::worker::test_end::WorkerAfter;
 
-/// A test, and the way in which it runs.
+/// A test, and how it runs.
 pub(crate) struct TrialTest {
     pub test: &'static Test,
     pub limit: Duration,
@@ -43,7 +44,7 @@ impl Trials<'_> {
             let mut ran = worker.run(
                 test.test,
                 test.test.fresh_context || test.settings.contexts == Contexts::Fresh,
-                (test.limit, test.settings.memory),
+                TestLimits { time: test.limit, idle: None, memory: test.settings.memory },
                 self.stop,
                 &mut |_, _| {},
             );
@@ -53,15 +54,15 @@ impl Trials<'_> {
                 return Err(WorkerLost::Stopped);
             }
             let is_wrong = judge(outcome, test.expectation.as_ref()).is_failure();
-            if !ran.worker_survived || is_wrong {
+            if ran.after == WorkerAfter::Spent || is_wrong {
                 let is_crash = matches!(outcome, Outcome::Crashed { .. });
                 return Ok(is_wrong && (is_last || is_crash));
             }
         }
         match worker.idle(self.wait, self.stop) {
-            Ok(()) => Ok(false),
-            Err(Some(crash)) => Ok(crash.is_own_crash()),
-            Err(None) => Err(WorkerLost::Stopped),
+            WaitEnd::Good => Ok(false),
+            WaitEnd::Wrong(crash) => Ok(crash.is_own_crash()),
+            WaitEnd::Stopped => Err(WorkerLost::Stopped),
         }
     }
 }

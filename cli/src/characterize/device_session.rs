@@ -1,17 +1,18 @@
-//! Queries and measures a device in a worker; a crash or a hang costs one answer.
+//! Queries and measures a device in a worker; a crash or a hang loses one answer.
 
 use std::time::{Duration, Instant};
 
 use bytesize::ByteSize;
+use clmatrix::select::DeviceType;
 use clmatrix_characterize::Characterization;
 use clmatrix_characterize::measure::{
     Confidence, Finding, Measured, NotMeasurable, Settings, Topic, Unit, Value,
 };
-use clmatrix_harness::private::devices::TestDevice;
-use clmatrix_harness::private::os::StopSignal;
-use clmatrix_harness::private::run::state::WorkerConfig;
-use clmatrix_harness::private::worker::job_call::JobCall;
-use clmatrix_harness::private::worker::parent::{START_LIMIT, Worker, WorkerLost};
+use clmatrix_runner::devices::TestDevice;
+use clmatrix_runner::os::StopSignal;
+use clmatrix_runner::run::state::WorkerConfig;
+use clmatrix_runner::worker::job_call::JobCall;
+use clmatrix_runner::worker::parent::{START_LIMIT, Worker, WorkerLost};
 use serde::de::DeserializeOwned;
 
 use super::jobs::{CHARACTERIZE, MEASURE, Measurement, Query};
@@ -27,9 +28,9 @@ pub struct DeviceSession<'a> {
 }
 
 impl<'a> DeviceSession<'a> {
-    /// Starts no worker before the first task.
+    /// Creates a session, which starts its worker with the first task.
     pub fn new(device: &TestDevice, config: &'a WorkerConfig, stop: &'a StopSignal) -> Self {
-        let is_cpu = device.run.info.device_type.has_cpu();
+        let is_cpu = device.run.info.device_type.contains(DeviceType::CPU);
         Self { config, is_cpu, stop, worker: None, given_up: None }
     }
 
@@ -62,8 +63,8 @@ impl<'a> DeviceSession<'a> {
         }
     }
 
-    /// Measures the end of memory on a CPU, in a process with limited memory. The answer is how the driver
-    /// reports the end; the amount is the limit.
+    /// Measures the end of memory on a CPU, in a process with limited memory. The answer is the driver's report of
+    /// the end; the amount is the limit.
     fn with_little_memory(
         &mut self,
         topic: Topic,
@@ -85,13 +86,13 @@ impl<'a> DeviceSession<'a> {
         Ok(all)
     }
 
-    /// The time limit of a test on this device.
+    /// Returns the time limit of a test on this device.
     fn limit(&self) -> Duration {
         self.config.settings.limit(None)
     }
 
-    /// Measures one topic, in no more than the budget and `grace`, and in a process whose memory ends
-    /// after `room` bytes more than it has now.
+    /// Measures one topic, in at most the budget and `grace`, and in a process whose memory ends after `room` bytes
+    /// more than it has now.
     fn measure(
         &mut self,
         topic: Topic,

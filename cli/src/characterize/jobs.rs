@@ -5,9 +5,9 @@ use std::time::Duration;
 use clmatrix::Context;
 use clmatrix_characterize::Characterization;
 use clmatrix_characterize::measure::{self, Measured, Settings, SystemClock, Topic};
-use clmatrix_harness::device;
-use clmatrix_harness::private::inventory;
-use clmatrix_harness::private::worker::job::Job;
+use clmatrix_runner::fixtures::device;
+use clmatrix_runner::inventory;
+use clmatrix_runner::worker::job::Job;
 use serde::{Deserialize, Serialize};
 
 /// The job whose output is a [`Characterization`].

@@ -1,12 +1,12 @@
-//! Measures the devices of a run before its first test, one after the other: nothing else runs meanwhile.
+//! Measures the devices of a run before its first test, one after the other, while nothing else runs.
 
 use clmatrix_characterize::measure::{Measured, Shares, Topic};
-use clmatrix_harness::private::devices::TestDevice;
-use clmatrix_harness::private::log::events::{DeviceMeasurements, Event};
-use clmatrix_harness::private::log::recorder::Recorder;
-use clmatrix_harness::private::run::interrupt::Stop;
-use clmatrix_harness::private::run::state::{Run, WorkerConfig};
-use clmatrix_harness::private::terminal::status_line;
+use clmatrix_runner::devices::TestDevice;
+use clmatrix_runner::log::events::{DeviceMeasurements, Event};
+use clmatrix_runner::log::recorder::Recorder;
+use clmatrix_runner::run::interrupt::Stop;
+use clmatrix_runner::run::state::{Run, WorkerConfig};
+use clmatrix_runner::terminal::status_line;
 
 use super::device_session::{DeviceSession, usual_settings};
 use super::to_log;

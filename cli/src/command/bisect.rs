@@ -6,24 +6,26 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
-use clmatrix_harness::private::case::Case;
-use clmatrix_harness::private::config::Contexts;
-use clmatrix_harness::private::log::events::{Event, Started};
-use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::run::interrupt::Stop;
-use clmatrix_harness::private::run::plan::{Plan, Planned};
-use clmatrix_harness::private::run::state::{Run, WorkerConfig};
-use clmatrix_harness::private::setup::Setup;
-use clmatrix_harness::private::target::{Target, UNEXPECTED};
-use clmatrix_harness::private::terminal::{AnyError, print, status_line};
-use clmatrix_harness::private::text::counted;
-use clmatrix_harness::private::verdict::{Outcome, Verdict};
+use clmatrix_runner::case::Case;
+use clmatrix_runner::config::Contexts;
+use clmatrix_runner::log::events::{Event, Started};
+use clmatrix_runner::log::run_log::RunLog;
+use clmatrix_runner::result::test_id::TestId;
+use clmatrix_runner::run::entry::Entry;
+use clmatrix_runner::run::interrupt::Stop;
+use clmatrix_runner::run::plan::{Plan, Planned};
+use clmatrix_runner::run::state::{Run, WorkerConfig};
+use clmatrix_runner::setup::Setup;
+use clmatrix_runner::target::{Target, UNEXPECTED};
+use clmatrix_runner::terminal::{AnyError, print_text, status_line};
+use clmatrix_runner::text::counted;
+use clmatrix_runner::verdict::{Outcome, Verdict};
 use indexmap::IndexSet;
 
 use super::bisect_arguments::BisectArguments;
-use super::resume;
+use super::parent;
 use crate::bisect::trials::{TrialTest, Trials};
-use crate::bisect::{Finding, search};
+use crate::bisect::{SearchEnd, search};
 use crate::stored_runs;
 
 /// The time that a trial waits longer for a crash than the crash took in the run.
@@ -35,8 +37,8 @@ const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// The execution that went wrong, and the tests that its worker had run before.
 struct Suspects {
     /// The test that is repeated.
-    last: String,
-    before: Vec<String>,
+    last: TestId,
+    before: Vec<TestId>,
     /// The time from the first start to the end.
     time: Duration,
     is_crash: bool,
@@ -58,7 +60,7 @@ pub fn bisect(target: Target, arguments: &BisectArguments) -> Result<ExitCode, A
     options.profile = options.profile.or(suspects.profile);
     let setup = Setup::new(options)?;
     let tests = Case::registered()?;
-    let wanted = |id: &str| id == test || suspects.before.iter().any(|before| before == id);
+    let wanted = |id: &TestId| id == test || suspects.before.iter().any(|before| before == id);
     let plan = Plan::new(target.home, &tests, setup.devices()?, |id, _, _| wanted(id));
     let run = setup.run(&plan)?;
     let stop = Stop::on_signals()?;
@@ -69,14 +71,14 @@ pub fn bisect(target: Target, arguments: &BisectArguments) -> Result<ExitCode, A
         wait: wait.min(LONGEST_WAIT),
         stop: &stop.signal,
     };
-    let before: Vec<(&String, TrialTest)> = suspects
+    let before: Vec<(&TestId, TrialTest)> = suspects
         .before
         .iter()
         .map(|before| Ok((before, trial_test(&run, before)?)))
         .collect::<Result<_, String>>()?;
     let mut failed = None;
     let mut length = usize::MAX;
-    let finding = search(&before, runs, |part| {
+    let end = search(&before, runs, |part| {
         if !part.is_empty() && part.len() != length {
             length = part.len();
             status_line(&format!("trying {length} of {} tests before it", before.len()));
@@ -88,47 +90,48 @@ pub fn bisect(target: Target, arguments: &BisectArguments) -> Result<ExitCode, A
         return Err(reason.into());
     }
     let tests = counted(before.len(), "test");
-    let text = match &finding {
-        Finding::Cause { position, with, without } => format!(
+    let text = match &end {
+        SearchEnd::Cause { position, with, without } => format!(
             "{} makes {test} go wrong: {with} with it, {without} without\n",
             before[*position].0
         ),
-        Finding::Several { with, without } => format!(
+        SearchEnd::Several { with, without } => format!(
             "no single test found: {test} goes wrong in {with} after the {tests} before it, in {without} without\n"
         ),
-        Finding::NoDifference { with, without } => format!(
+        SearchEnd::NoDifference { with, without } => format!(
             "no difference found: {test} goes wrong by itself in {without}, and in {with} after the {tests} before it\n"
         ),
-        Finding::Stopped => return Err(stop.signal.reason().into()),
+        SearchEnd::Stopped => return Err(stop.signal.not_run().to_string().into()),
     };
-    print(&text)?;
-    let is_found = matches!(finding, Finding::Cause { .. });
+    print_text(&text)?;
+    let is_found = matches!(end, SearchEnd::Cause { .. });
     Ok(if is_found { ExitCode::SUCCESS } else { ExitCode::from(UNEXPECTED) })
 }
 
 impl Suspects {
-    /// Finds the first attempt of a test that went wrong after others in its worker. In a crash that is no test's, it
-    /// is that of the last test.
+    /// Finds the first attempt of a test that went wrong after others in its worker. For a crash that belongs to no
+    /// test, it is that of the last test.
     fn of(log: &Path, test: &str) -> Result<Self, AnyError> {
         let (mut paths, mut wrong) = (Vec::new(), Vec::new());
         let (mut contexts, mut profile) = (None, None);
-        let mut starts: HashMap<u32, Vec<(String, SystemTime)>> = HashMap::new();
+        let mut starts: HashMap<u32, Vec<(TestId, SystemTime)>> = HashMap::new();
         RunLog::for_each_event(log, |event| {
             match event {
-                // A run that goes on has the options of its first part.
-                Event::Run(header) if header.resumes.is_none() => {
-                    contexts = resume::recorded(&header).and_then(|recorded| recorded.contexts);
+                // A resumed run has the options of its first part.
+                Event::Run(header) if header.goes_on_with().is_none() => {
+                    contexts =
+                        parent::recorded(&header).and_then(|recorded| recorded.kept.contexts);
                     profile = header.profile;
                 }
                 Event::Plan(part) => paths.extend(part.tests.into_iter().map(|test| test.path)),
                 Event::Started(Started { test, device, time, worker: Some(worker), .. }) => {
                     let path = paths.get(test as usize).map_or("", String::as_str);
-                    starts.entry(worker).or_default().push((format!("{path}@{device}"), time));
+                    starts.entry(worker).or_default().push((TestId::new(path, &device), time));
                 }
                 Event::Finished(finished) => {
                     let result = finished.result;
-                    // A crash that is no test's is flaky if the test that was running ended well when it ran again.
-                    let has_crashed = matches!(result.outcome, Outcome::Crashed { .. });
+                    // A crash that belongs to no test is flaky if the running test passed when it ran again.
+                    let has_crashed = matches!(result.attempt.outcome, Outcome::Crashed { .. });
                     let is_flaky_crash = has_crashed && result.verdict == Verdict::Flaky;
                     if result.test == test && (result.verdict.is_failure() || is_flaky_crash) {
                         wrong.push(result);
@@ -140,11 +143,11 @@ impl Suspects {
         })?;
         for attempt in &wrong {
             let starts =
-                attempt.worker.and_then(|worker| starts.get(&worker)).into_iter().flatten();
-            // Each test once, where it ran last.
+                attempt.attempt.worker.and_then(|worker| starts.get(&worker)).into_iter().flatten();
+            // Each test once, at its last run.
             let mut before = IndexSet::new();
-            let mut begin = attempt.started;
-            for (id, time) in starts.filter(|(_, time)| *time <= attempt.started) {
+            let mut begin = attempt.attempt.started;
+            for (id, time) in starts.filter(|(_, time)| *time <= attempt.attempt.started) {
                 begin = begin.min(*time);
                 before.shift_remove(id);
                 before.insert(id.clone());
@@ -153,8 +156,8 @@ impl Suspects {
             return Ok(Self {
                 last,
                 before: before.into_iter().collect(),
-                time: attempt.end().duration_since(begin).unwrap_or_default(),
-                is_crash: matches!(attempt.outcome, Outcome::Crashed { .. }),
+                time: attempt.attempt.end().duration_since(begin).unwrap_or_default(),
+                is_crash: matches!(attempt.attempt.outcome, Outcome::Crashed { .. }),
                 contexts,
                 profile,
             });
@@ -163,19 +166,20 @@ impl Suspects {
     }
 }
 
-/// The position of a test in the plan.
-fn position(run: &Run<'_>, id: &str) -> Result<usize, String> {
-    let entries = &run.plan.entries;
-    let position = entries.iter().position(|entry| run.plan.id(entry) == id);
-    position.ok_or_else(|| format!("{id} is not a test of this executable on a selected device"))
+/// Returns the position of a test in the plan.
+fn position(run: &Run<'_>, id: &TestId) -> Result<Entry, String> {
+    let found = run.plan.positions().find(|(_, entry)| run.plan.id(entry) == *id);
+    found
+        .map(|(position, _)| position)
+        .ok_or_else(|| format!("{id} is not a test of this executable on a selected device"))
 }
 
-fn worker_config<'a>(run: &'a Run<'_>, id: &str) -> Result<&'a WorkerConfig, String> {
+fn worker_config<'a>(run: &'a Run<'_>, id: &TestId) -> Result<&'a WorkerConfig, String> {
     let Planned { device, .. } = &run.plan.entries[position(run, id)?];
     Ok(device.map_or(&run.host, |device| &run.devices[device as usize]))
 }
 
-fn trial_test(run: &Run<'_>, id: &str) -> Result<TrialTest, String> {
+fn trial_test(run: &Run<'_>, id: &TestId) -> Result<TrialTest, String> {
     let position = position(run, id)?;
     let expectation = run.expectations.tests[position].clone();
     let Case::Registered(test) = run.plan.entries[position].test else {

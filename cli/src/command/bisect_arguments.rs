@@ -15,7 +15,7 @@ Examples:
 
 #[derive(Args)]
 pub struct BisectArguments {
-    /// The id of the test, with its device, or of a crash that is no test's.
+    /// The id of the test, with its device, or of a crash that belongs to no test.
     #[arg(value_name = "TEST")]
     pub test: String,
     /// The run: a folder, a log, an id or its beginning.

@@ -3,12 +3,13 @@
 use clap::{ColorChoice, Parser, Subcommand};
 use clap_complete::Shell;
 
+use super::common::ReportPlace;
 #[cfg(feature = "provision")]
 use super::provision;
 use super::run_arguments::{self, RunArguments};
 use super::{
     bisect_arguments, characterize, config, devices, diff, expect, external, fleet, list, merge,
-    report, runs,
+    report,
 };
 
 const COMPLETIONS_EXAMPLES: &str = "\
@@ -20,8 +21,8 @@ Examples:
 /// Runs test suites on every OpenCL device of this machine and reports for each device which tests
 /// passed, failed, crashed, timed out or were skipped, and why.
 ///
-/// The tests of a device run in a process of their own that loads only the driver of that device. A
-/// crash or a hang costs one test and not the run.
+/// The tests of a device run in a process of their own that loads only the driver of that device. A crash or a hang
+/// loses one test, not the run.
 #[derive(Parser)]
 #[command(
     name = "clmatrix",
@@ -43,10 +44,10 @@ pub enum Command {
     /// Run the suites on the selected devices and write the reports.
     #[command(after_help = run_arguments::EXAMPLES)]
     Run(Box<RunArguments>),
-    /// Print the matrix and write the page, the summary and the JUnit files of a stored run, also of one that was
+    /// Print the matrix and write the page, the summary and the JUnit files of a stored run, even of one that was
     /// killed.
     ///
-    /// Needs no device. For `-`, a round, and a run that is still running, only the matrix is printed.
+    /// Needs no device. For `-`, and a run that is still running, only the matrix is printed.
     ///
     /// The exit status is that of the run; without an end in its log: 1 if a result was unexpected,
     /// else 3. It is 2 if the log cannot be read or a file cannot be written.
@@ -55,8 +56,8 @@ pub enum Command {
     /// List the stored runs, the newest last: id, time, state, duration, devices, and the number of
     /// results of each verdict.
     ///
-    /// The state is `done`, `cut short` (by Ctrl-C), `running`, or `killed`.
-    Runs(runs::RunsArguments),
+    /// The state is `done`, `cut short` (by Ctrl-C), `running`, `killed`, or `resumed` (by a later run).
+    Runs(ReportPlace),
     /// Find the test that makes another test fail or crash, by repetition.
     ///
     /// The run has the tests that the worker had run before it. The test is repeated after them and, as a
@@ -77,10 +78,10 @@ pub enum Command {
     /// is unfinished.
     #[command(after_help = diff::EXAMPLES)]
     Diff(diff::DiffArguments),
-    /// Make one run of several: of all shards of a run, or of whole runs of different hosts.
+    /// Merge several runs into one: all shards of a run, or whole runs of different hosts.
     ///
-    /// Needs no device. The exit status is that of the merged run. It is 2 if a run is missing, is there
-    /// twice, or does not go with the others.
+    /// Needs no device. The exit status is that of the merged run. It is 2 if a run is missing, is passed twice, or
+    /// does not match the others.
     #[command(after_help = merge::EXAMPLES)]
     Merge(merge::MergeArguments),
     /// Show the runs of many hosts: a line for each, the facts in which hosts differ, and measurements
@@ -105,8 +106,8 @@ pub enum Command {
     Characterize(characterize::CharacterizeArguments),
     /// Install an OpenCL device for the CPU from PyPI, in the cache folder of the user.
     ///
-    /// Installs PoCL and checks that kernels build and run with it. Where they do not, for example since PoCL does
-    /// not know the processor, installs Intel's CPU runtime as well, which is large and proprietary. Sizes and
+    /// Installs PoCL and checks that kernels build and run with it. If they do not, for example since PoCL does not
+    /// support the processor, installs Intel's CPU runtime as well, which is large and proprietary. Sizes and
     /// licences are printed before a download. The result of the check is kept. Needs no root and changes nothing
     /// else: files are downloaded with Python's pip, verified by their checksums, and kept in
     /// $XDG_CACHE_HOME/clmatrix or ~/.cache/clmatrix. For x86-64 Linux with glibc; PoCL needs a C linker. The exit
@@ -130,7 +131,7 @@ mod tests {
 
     #[test]
     fn the_commands_of_stored_runs_are_explained() {
-        for (name, words) in [("runs", "`running`, or `killed`"), ("report", "Needs no device.")] {
+        for (name, words) in [("runs", "`running`, `killed`, or"), ("report", "Needs no device.")] {
             let mut command = CommandLine::command();
             let command = command.find_subcommand_mut(name).unwrap();
             let help = command.render_long_help().to_string();

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use clmatrix_harness::Target;
-use clmatrix_harness::private::config::{Config, ConfigError};
-use clmatrix_harness::private::devices::icd::absolute;
-use clmatrix_harness::private::setup::{Options, Setup, SetupError};
-use clmatrix_harness::shell_quoted;
+use clmatrix_runner::config::{Config, ConfigError};
+use clmatrix_runner::devices::icd::absolute;
+use clmatrix_runner::setup::{Options, Setup, SetupError};
+use clmatrix_runner::target::Target;
+use clmatrix_runner::text::shell_quoted;
 
 /// The options of all commands that need devices.
 #[derive(Args)]
@@ -32,7 +32,7 @@ pub(super) struct Common {
 
 /// The options that lead to the report folder.
 #[derive(Args)]
-pub(super) struct ReportPlace {
+pub struct ReportPlace {
     /// The report folder [default: CLMATRIX_REPORT_DIR, else the profile's, else target/clmatrix].
     #[arg(long, value_name = "DIR")]
     pub(super) report_dir: Option<PathBuf>,
@@ -80,7 +80,7 @@ impl Common {
         }
     }
 
-    /// Returns the drivers of `--icd` as every folder finds them.
+    /// Returns the drivers of `--icd` in a form that is valid in every folder.
     pub(super) fn added_drivers(&self) -> Vec<String> {
         self.icd.iter().map(|path| absolute(path).display().to_string()).collect()
     }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use clmatrix_harness::private::terminal::{AnyError, print};
+use clmatrix_runner::terminal::{AnyError, print};
 
 pub const EXAMPLES: &str = "\
 Examples:

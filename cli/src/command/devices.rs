@@ -9,14 +9,15 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use clmatrix::select::DeviceInfo;
 use clmatrix_characterize::show::text_table::aligned;
-use clmatrix_harness::private::devices::icd::{ALL_DRIVERS, SHOWS_ONE_DRIVER};
-use clmatrix_harness::private::devices::{FoundPlatform, Machine, TestDevice};
-use clmatrix_harness::private::run::interrupt::Stop;
-use clmatrix_harness::private::serde_time::Nanoseconds;
-use clmatrix_harness::private::setup::Setup;
-use clmatrix_harness::private::target::{Target, UNEXPECTED};
-use clmatrix_harness::private::terminal::{AnyError, print};
-use clmatrix_harness::private::worker::parent::{START_LIMIT, Worker};
+use clmatrix_runner::devices::failure::FailedDriver;
+use clmatrix_runner::devices::icd::{ALL_DRIVERS, SHOWS_ONE_DRIVER};
+use clmatrix_runner::devices::{FoundPlatform, Machine, TestDevice};
+use clmatrix_runner::run::interrupt::Stop;
+use clmatrix_runner::serde_time::Nanoseconds;
+use clmatrix_runner::setup::Setup;
+use clmatrix_runner::target::{Target, UNEXPECTED};
+use clmatrix_runner::terminal::{AnyError, print, print_text};
+use clmatrix_runner::worker::parent::{START_LIMIT, Worker};
 use serde::Serialize;
 
 use super::common::{Common, TableFormat};
@@ -80,19 +81,12 @@ struct ListedPlatform<'a> {
     version: &'a str,
 }
 
-#[derive(Serialize)]
-struct ListedFailure {
-    driver: String,
-    kind: &'static str,
-    reason: String,
-}
-
 /// The output of `--format json --all`.
 #[derive(Serialize)]
 struct Everything<'a> {
     devices: Vec<ListedDevice<'a>>,
     platforms_without_devices: Vec<ListedPlatform<'a>>,
-    failed_drivers: Vec<ListedFailure>,
+    failed_drivers: &'a [FailedDriver],
 }
 
 pub fn devices(target: Target, arguments: &DevicesArguments) -> Result<ExitCode, AnyError> {
@@ -103,13 +97,14 @@ pub fn devices(target: Target, arguments: &DevicesArguments) -> Result<ExitCode,
     }
     let ids: HashSet<String> =
         selected.iter().flatten().map(|device| device.run.id.clone()).collect();
-    let everything = everything(&setup.machine, &ids);
-    let text = match arguments.format {
-        TableFormat::Table => table(&everything),
-        TableFormat::Json if arguments.all => serde_json::to_string_pretty(&everything)? + "\n",
-        TableFormat::Json => serde_json::to_string_pretty(&everything.devices)? + "\n",
-    };
-    print(&text)?;
+    let everything = Everything::new(&setup.machine, &ids);
+    match arguments.format {
+        TableFormat::Table => print_text(&table(&everything))?,
+        TableFormat::Json if arguments.all => {
+            print(&(serde_json::to_string_pretty(&everything)? + "\n"))?;
+        }
+        TableFormat::Json => print(&(serde_json::to_string_pretty(&everything.devices)? + "\n"))?,
+    }
     // The table shows all that there is, also where the selection is at fault.
     selected?;
     Ok(ExitCode::SUCCESS)
@@ -123,30 +118,28 @@ fn probe(setup: &Setup, devices: &[TestDevice], format: TableFormat) -> Result<E
     let probed: Vec<ProbedDevice> = thread::scope(|scope| {
         let probes: Vec<_> = commands
             .iter()
-            .map(|config| {
+            .zip(devices)
+            .map(|(config, device)| {
                 scope.spawn(|| {
                     let started = Instant::now();
                     let limit = config.settings.first_probe_limit();
                     let probed = Worker::probe(&config.commands, START_LIMIT, limit, &stop.signal);
-                    let error = probed.err();
-                    (started.elapsed(), error.map(|error| error.to_string()))
+                    let error = probed.err().map(|error| error.to_string());
+                    ProbedDevice { id: device.run.id.clone(), duration: started.elapsed(), error }
                 })
             })
             .collect();
-        let named = devices.iter().zip(probes).map(|(device, probe)| {
-            let (duration, error) = probe.join().expect("a probe does not panic");
-            ProbedDevice { id: device.run.id.clone(), duration, error }
-        });
-        named.collect()
+        let probes = probes.into_iter().map(|probe| probe.join());
+        probes.collect::<Result<_, _>>().expect("a probe does not panic")
     });
     let absent = setup.absent.iter().map(|expected| ProbedDevice {
         id: expected.clone(),
         duration: Duration::ZERO,
-        error: Some("expected, but not there".to_owned()),
+        error: Some("expected, but not found".to_owned()),
     });
     let probed: Vec<_> = probed.into_iter().chain(absent).collect();
     match format {
-        TableFormat::Table => print(&probe_table(&probed))?,
+        TableFormat::Table => print_text(&probe_table(&probed))?,
         TableFormat::Json => print(&(serde_json::to_string_pretty(&probed)? + "\n"))?,
     }
     let works = probed.iter().all(|device| device.error.is_none());
@@ -163,32 +156,20 @@ fn probe_table(probed: &[ProbedDevice]) -> String {
     aligned(&rows)
 }
 
-fn everything<'a>(machine: &'a Machine, selected: &HashSet<String>) -> Everything<'a> {
-    Everything {
-        devices: machine
-            .platforms
-            .iter()
-            .flat_map(|platform| {
-                platform.info.devices.iter().zip(&platform.ids).map(|(device, id)| {
-                    ListedDevice::new(platform, device, id, selected.contains(id))
-                })
-            })
-            .collect(),
-        platforms_without_devices: machine
-            .platforms
-            .iter()
-            .filter(|platform| platform.info.devices.is_empty())
-            .map(ListedPlatform::new)
-            .collect(),
-        failed_drivers: machine
-            .failed
-            .iter()
-            .map(|failed| ListedFailure {
-                driver: failed.driver.clone(),
-                kind: failed.failure.kind.name(),
-                reason: failed.failure.reason.clone(),
-            })
-            .collect(),
+impl<'a> Everything<'a> {
+    fn new(machine: &'a Machine, selected: &HashSet<String>) -> Self {
+        let Machine { platforms, failed, .. } = machine;
+        let devices = platforms.iter().flat_map(|platform| {
+            let devices = platform.info.devices.iter().zip(&platform.ids);
+            devices
+                .map(|(device, id)| ListedDevice::new(platform, device, id, selected.contains(id)))
+        });
+        let without_devices = platforms.iter().filter(|platform| platform.info.devices.is_empty());
+        Self {
+            devices: devices.collect(),
+            platforms_without_devices: without_devices.map(ListedPlatform::new).collect(),
+            failed_drivers: failed,
+        }
     }
 }
 
@@ -245,8 +226,8 @@ fn table(everything: &Everything<'_>) -> String {
         let _ =
             writeln!(text, "platform without devices: {} ({})", platform.name, platform.version);
     }
-    for failed in &everything.failed_drivers {
-        let _ = writeln!(text, "driver that failed: {}: {}", failed.driver, failed.reason);
+    for failed in everything.failed_drivers {
+        let _ = writeln!(text, "driver that failed: {failed}");
     }
     text
 }

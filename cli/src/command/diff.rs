@@ -1,17 +1,17 @@
 //! `clmatrix diff`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use clmatrix_harness::private::target::{Target, UNEXPECTED};
-use clmatrix_harness::private::terminal::{AnyError, print};
+use clmatrix_runner::target::{Target, UNEXPECTED};
+use clmatrix_runner::terminal::AnyError;
 
 use super::common::ReportPlace;
 use crate::compare::difference::{DevicePairs, Difference};
 use crate::compare::side::Side;
 use crate::report::page::Format;
-use crate::stored_runs::stored_run::StoredRun;
+use crate::stored_runs;
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -19,14 +19,13 @@ Examples:
   clmatrix diff old/ new/ --format markdown the last runs of two report folders
   clmatrix diff a1 a2 a3 a4 a5 -- b1 b2 b3 b4 b5
                                             five runs on each side: also slower and faster tests
-  clmatrix diff latest:1 latest:7           two rounds of a run
   clmatrix diff latest latest --devices pocl-cpu=rusticl-cpu
                                             two devices of a run";
 
 #[derive(Args)]
 pub struct DiffArguments {
     /// The runs A and B; or, before `--`, all runs of A. A run is a folder, a log file, an id or its
-    /// beginning, or `latest`; with `:7`, its seventh round.
+    /// beginning, or `latest`.
     #[arg(required = true, value_name = "A")]
     runs: Vec<String>,
     /// The runs of B.
@@ -71,7 +70,7 @@ pub fn diff(target: Target, arguments: &DiffArguments) -> Result<ExitCode, AnyEr
         (!arguments.devices.is_empty()).then(|| arguments.devices.iter().cloned().collect());
     let difference = Difference::new(&a, &b, pairs)?;
     let pages = difference.pages(arguments.all);
-    print(&arguments.format.text(&difference, pages.into_iter())?)?;
+    arguments.format.print(&difference, pages.into_iter())?;
     let fails_on_slower = arguments.fail_on == Some(FailOn::Slower) && difference.has_slower();
     let fails = difference.has_regression() || fails_on_slower;
     Ok(if fails { ExitCode::from(UNEXPECTED) } else { ExitCode::SUCCESS })
@@ -79,15 +78,12 @@ pub fn diff(target: Target, arguments: &DiffArguments) -> Result<ExitCode, AnyEr
 
 impl DiffArguments {
     /// Returns the runs of both sides.
-    fn sides(&self, reports: &Path) -> Result<(Vec<StoredRun>, Vec<StoredRun>), AnyError> {
+    fn sides(&self, reports: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), AnyError> {
         let (a, b) = match (&self.runs[..], &self.others[..]) {
             ([a, b], []) => (std::slice::from_ref(a), std::slice::from_ref(b)),
             (_, []) => return Err("two runs are compared, or `A1 A2 -- B1 B2`".into()),
             (a, b) => (a, b),
         };
-        let stored = |runs: &[String]| {
-            runs.iter().map(|run| StoredRun::find(reports, run)).collect::<Result<Vec<_>, _>>()
-        };
-        Ok((stored(a)?, stored(b)?))
+        Ok((stored_runs::find_all(reports, a)?, stored_runs::find_all(reports, b)?))
     }
 }

@@ -1,11 +1,11 @@
 //! `clmatrix external`.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand};
-use clmatrix_harness::private::terminal::{AnyError, print};
+use clap::Subcommand;
+use clmatrix_runner::files::read_list;
+use clmatrix_runner::terminal::{AnyError, print};
 
 use crate::external::import::import;
 
@@ -19,25 +19,22 @@ pub enum ExternalCommand {
     /// Print a list of the OpenCL conformance test suite (opencl_conformance_tests_*.csv) as `[[external]]`
     /// tables for clmatrix.toml. A word with `*` behind a program becomes a glob in `tests`, any other word an
     /// argument in `args`: move the name of a test from there to `tests`.
-    Import(ImportArguments),
-}
-
-#[derive(Args)]
-pub struct ImportArguments {
-    /// The list.
-    file: PathBuf,
-    /// The name of the suite: the beginning of the paths of its tests.
-    #[arg(long, default_value = "cts")]
-    name: String,
-    /// The folder of the programs, from which the paths in the list start [default: that of the list].
-    #[arg(long, value_name = "DIR")]
-    programs: Option<PathBuf>,
+    Import {
+        /// The list; `-` is standard input.
+        file: PathBuf,
+        /// The name of the suite: the beginning of the paths of its tests.
+        #[arg(long, default_value = "cts")]
+        name: String,
+        /// The folder of the programs, from which the paths in the list start [default: that of the list].
+        #[arg(long, value_name = "DIR")]
+        programs: Option<PathBuf>,
+    },
 }
 
 pub fn external(command: &ExternalCommand) -> Result<ExitCode, AnyError> {
-    let ExternalCommand::Import(ImportArguments { file, name, programs }) = command;
+    let ExternalCommand::Import { file, name, programs } = command;
     let in_file = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
-    let list = fs::read_to_string(file).map_err(|error| in_file(&error))?;
+    let list = read_list(file).map_err(|error| in_file(&error))?;
     // The parent of a bare name is the empty path, which has no absolute form.
     let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
     let folder = programs.as_deref().or(parent).unwrap_or(Path::new("."));

@@ -1,11 +1,17 @@
 //! The tests that the command line selects.
 
+use clmatrix_runner::result::test_id::TestId;
+use clmatrix_runner::terminal::AnyError;
 use globset::{GlobBuilder, GlobMatcher};
 
-/// Accepts the ids that match one of its patterns, or all ids where it has none.
+/// Accepts the ids that match one of its patterns, or all ids if it has none.
 pub struct Filter {
     patterns: Vec<Pattern>,
+    texts: Vec<String>,
 }
+
+/// The patterns of a filter that have matched no test so far.
+pub struct Unmatched<'a>(Vec<(&'a Pattern, &'a str)>);
 
 enum Pattern {
     Part(String),
@@ -25,9 +31,23 @@ enum Pattern {
 }
 
 impl Filter {
-    pub fn new(patterns: &[String]) -> Result<Self, globset::Error> {
-        let patterns = patterns.iter().map(|text| Pattern::new(text)).collect::<Result<_, _>>()?;
-        Ok(Self { patterns })
+    /// Reads the patterns.
+    ///
+    /// # Errors
+    ///
+    /// A pattern is empty, or a glob is wrong.
+    pub fn new(texts: &[String]) -> Result<Self, AnyError> {
+        if texts.iter().any(String::is_empty) {
+            let reason = "a FILTER is empty, as the value of a variable that is not set";
+            return Err(format!("{reason}; without a FILTER, all tests are selected").into());
+        }
+        let patterns = texts.iter().map(|text| Pattern::new(text)).collect::<Result<_, _>>()?;
+        Ok(Self { patterns, texts: texts.to_vec() })
+    }
+
+    /// Returns all patterns.
+    pub fn unmatched(&self) -> Unmatched<'_> {
+        Unmatched(self.patterns.iter().zip(self.texts.iter().map(String::as_str)).collect())
     }
 
     /// Returns whether there is no pattern.
@@ -35,13 +55,25 @@ impl Filter {
         self.patterns.is_empty()
     }
 
-    pub fn accepts(&self, id: &str) -> bool {
+    pub fn accepts(&self, id: &TestId) -> bool {
         self.patterns.is_empty() || self.patterns.iter().any(|pattern| pattern.matches(id))
     }
 
     /// Accepts `suite::test::case` by the patterns without their devices.
     pub fn accepts_test(&self, path: &str) -> bool {
         self.patterns.is_empty() || self.patterns.iter().any(|pattern| pattern.matches_test(path))
+    }
+}
+
+impl Unmatched<'_> {
+    /// Removes the patterns that match this id, or its test on another device.
+    pub fn remove_those_of(&mut self, id: &TestId) {
+        self.0.retain(|(pattern, _)| !pattern.matches(id) && !pattern.matches_test(id.path()));
+    }
+
+    /// Returns the patterns as they are written.
+    pub fn texts(&self) -> Vec<&str> {
+        self.0.iter().map(|(_, text)| *text).collect()
     }
 }
 
@@ -64,17 +96,15 @@ impl Pattern {
         }
     }
 
-    fn matches(&self, id: &str) -> bool {
+    fn matches(&self, id: &TestId) -> bool {
         match self {
             Self::Part(part) => id.contains(part.as_str()),
             Self::Words(words) => has_words(id, words),
             Self::Id { text, test, device } => {
-                id.rsplit_once('@').is_some_and(|(its_test, its_device)| {
-                    its_test == text
-                        || its_test == test && (device.is_empty() || its_device == device)
-                })
+                id.path() == text
+                    || id.path() == test && (device.is_empty() || id.device() == device)
             }
-            Self::Glob { id: glob, .. } => glob.is_match(id),
+            Self::Glob { id: glob, .. } => glob.is_match(id.as_str()),
         }
     }
 
@@ -122,9 +152,10 @@ mod tests {
             ("s::a@b", "s::a@bb@d", false),
         ] {
             let filter = Filter::new(&[pattern.to_owned()]).expect("a pattern");
-            assert_eq!(filter.accepts(id), expected, "{pattern} {id}");
-            // A path is accepted if its id is on some device.
-            let (path, _) = id.rsplit_once('@').expect("an id");
+            let id = TestId::parse(id);
+            assert_eq!(filter.accepts(&id), expected, "{pattern} {id}");
+            // A path is accepted if its id is accepted on a device.
+            let path = id.path();
             assert!(!expected || filter.accepts_test(path), "{pattern} {path}");
         }
         let filter = Filter::new(&["s::t@d".to_owned()]).expect("a pattern");

@@ -1,14 +1,14 @@
 //! `clmatrix fleet`.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use clmatrix_harness::private::replace_file::replace_file;
-use clmatrix_harness::private::target::UNEXPECTED;
-use clmatrix_harness::private::terminal::{AnyError, print};
+use clmatrix_runner::files::write_named;
+use clmatrix_runner::target::UNEXPECTED;
+use clmatrix_runner::terminal::AnyError;
 
 use super::merge::{expected_hosts, log_of};
 use crate::fleet::Fleet;
@@ -26,7 +26,7 @@ pub struct FleetArguments {
     /// is a missing host of this name.
     #[arg(required = true, value_name = "DIR")]
     runs: Vec<PathBuf>,
-    /// The hosts of this list must have a run: a name a line.
+    /// The hosts of this list must have a run: a name a line; `-` is standard input.
     #[arg(long, value_name = "FILE")]
     expect_hosts: Option<PathBuf>,
     /// Print tables, JSON, or tables in Markdown.
@@ -53,7 +53,7 @@ pub fn fleet(arguments: &FleetArguments) -> Result<ExitCode, AnyError> {
         }
     }
     let fleet = Fleet::read(&logs, &expected)?;
-    print(&arguments.format.text(&fleet, fleet.pages().into_iter())?)?;
+    arguments.format.print(&fleet, fleet.pages().into_iter())?;
     if let Some(folder) = &arguments.write_lists {
         write_lists(&fleet, folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
@@ -66,6 +66,9 @@ fn write_lists(fleet: &Fleet, folder: &Path) -> io::Result<()> {
     let list = |hosts: &mut dyn Iterator<Item = &str>| -> String {
         hosts.map(|host| format!("{host}\n")).collect()
     };
-    replace_file(&folder.join("passed.txt"), list(&mut fleet.passed()).as_bytes())?;
-    replace_file(&folder.join("failed.txt"), list(&mut fleet.failed()).as_bytes())
+    let write = |name, hosts: &str| {
+        write_named(&folder.join(name), |file| file.write_all(hosts.as_bytes()))
+    };
+    write("passed.txt", &list(&mut fleet.passed()))?;
+    write("failed.txt", &list(&mut fleet.failed()))
 }

@@ -4,11 +4,12 @@ use std::fmt::Write;
 use std::process::ExitCode;
 
 use clap::Args;
-use clmatrix_harness::Target;
-use clmatrix_harness::private::case::Case;
-use clmatrix_harness::private::registry::Ignore;
-use clmatrix_harness::private::terminal::{AnyError, print};
-use clmatrix_harness::private::text::first_line;
+use clmatrix_runner::case::Case;
+use clmatrix_runner::registry::Ignore;
+use clmatrix_runner::result::test_id::TestId;
+use clmatrix_runner::target::Target;
+use clmatrix_runner::terminal::{AnyError, print, print_text};
+use clmatrix_runner::text::first_line;
 use serde::Serialize;
 
 use super::common::{ReportPlace, TableFormat};
@@ -80,13 +81,16 @@ impl ListedTest {
 
 pub fn list(target: Target, arguments: &ListArguments) -> Result<ExitCode, AnyError> {
     let filter = Filter::new(&arguments.filter)?;
+    let mut unmatched = filter.unmatched();
     let mut tests: Vec<ListedTest> = all_cases(&arguments.place.config(target)?, target.home)?
         .iter()
         .map(|test| ListedTest::new(test, target.home))
+        .inspect(|listed| unmatched.remove_those_of(&TestId::new(&listed.test, "")))
         .filter(|listed| filter.accepts_test(&listed.test))
         .collect();
-    if tests.is_empty() {
-        return Err(format!("no test matches {}", arguments.filter.join(" or ")).into());
+    let unmatched = unmatched.texts();
+    if !unmatched.is_empty() {
+        return Err(format!("no test matches {}", unmatched.join(" or ")).into());
     }
     let reports = || Ok(arguments.place.folder(target)?);
     let paths = tests.iter().map(|listed| &*listed.test);
@@ -94,11 +98,13 @@ pub fn list(target: Target, arguments: &ListArguments) -> Result<ExitCode, AnyEr
         arguments.sharding.balance(&mut shard, reports, paths)?;
         tests.retain(|listed| shard.has(&listed.test));
     }
-    print(&match arguments.format {
-        _ if arguments.ids => tests.iter().map(|listed| format!("{}\n", listed.test)).collect(),
-        TableFormat::Json => serde_json::to_string_pretty(&tests)? + "\n",
-        TableFormat::Table => table(&tests),
-    })?;
+    match arguments.format {
+        _ if arguments.ids => {
+            print(&tests.iter().map(|listed| format!("{}\n", listed.test)).collect::<String>())
+        }
+        TableFormat::Json => print(&(serde_json::to_string_pretty(&tests)? + "\n")),
+        TableFormat::Table => print_text(&table(&tests)),
+    }?;
     Ok(ExitCode::SUCCESS)
 }
 

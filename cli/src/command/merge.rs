@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use clmatrix_harness::Target;
-use clmatrix_harness::private::config::Sync;
-use clmatrix_harness::private::header::new_run_id;
-use clmatrix_harness::private::log::format::LOG;
-use clmatrix_harness::private::log::run_header::RunHeader;
-use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::log::store::Place;
-use clmatrix_harness::private::terminal::{AnyError, status_line};
+use clmatrix_runner::config::Sync;
+use clmatrix_runner::files::read_list;
+use clmatrix_runner::header::new_run_id;
+use clmatrix_runner::log::format::LOG;
+use clmatrix_runner::log::run_header::RunHeader;
+use clmatrix_runner::log::run_log::RunLog;
+use clmatrix_runner::log::store::Place;
+use clmatrix_runner::target::Target;
+use clmatrix_runner::terminal::{AnyError, print_styled, status_line};
 
 use super::common::ReportPlace;
 use super::report;
@@ -42,7 +43,7 @@ pub struct MergeArguments {
     /// Merge whole runs of different hosts. Each device is its own, with the id `ID%HOST`.
     #[arg(long)]
     hosts: bool,
-    /// Fail if a host of this list has no run: a name a line.
+    /// Fail if a host of this list has no run: a name a line; `-` is standard input.
     #[arg(long, value_name = "FILE", requires = "hosts")]
     expect_hosts: Option<PathBuf>,
 }
@@ -62,7 +63,7 @@ pub fn merge(target: Target, arguments: &MergeArguments) -> Result<ExitCode, Any
     let log = write(&merge, &place).map_err(|error| format!("{}: {error}", folder.display()))?;
     status_line(&format!("merged run: {}", run.display()));
     let layout = Layout::of_terminal(Some(&run), ShownOutput::FewUnexpected, false, false);
-    report::show(&matrix(&log, layout), &log, &folder, Some(&run))?;
+    report::show(print_styled(&matrix(&log, layout)), &log, &folder, Some(&run))?;
     if let Some(step) = step {
         step.report(&log, true)?;
     }
@@ -80,12 +81,13 @@ fn write(merge: &Merge, place: &Place) -> Result<RunLog, AnyError> {
 
 impl MergeArguments {
     fn merge(&self) -> Result<Merge, AnyError> {
-        let input = |run: &PathBuf| -> Result<Input, AnyError> { Ok(Input::read(&log_of(run)?)?) };
-        let inputs = self.runs.iter().map(input).collect::<Result<Vec<_>, _>>()?;
-        if !self.hosts {
-            return Ok(Merge::of_shards(inputs)?);
+        let runs = self.runs.iter().filter(|run| !stored_runs::is_beside_runs(run));
+        let inputs = runs.map(|run| Input::read(&log_of(run)?));
+        let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
+        match self.hosts {
+            false => Merge::of_shards(inputs),
+            true => Merge::of_hosts(inputs, &expected_hosts(self.expect_hosts.as_deref())?),
         }
-        Ok(Merge::of_hosts(inputs, &expected_hosts(self.expect_hosts.as_deref())?)?)
     }
 }
 
@@ -95,16 +97,16 @@ pub(super) fn log_of(run: &Path) -> Result<PathBuf, AnyError> {
     if !run.exists() {
         return Err(format!("{name}: no such file or folder").into());
     }
-    // The folder has no other run than the one that the path leads to.
+    // The folder has only the run that the path leads to.
     if let Ok(log) = stored_runs::find(run, name) {
         return Ok(log);
     }
     let mut below = Vec::new();
     add_runs_below(run, &mut below)?;
     let header = |log: &PathBuf| RunHeader::read(log).ok();
-    let resumed = below.iter().filter_map(|log| Some(header(log)?.resumes?.run_id));
+    let resumed = below.iter().filter_map(|log| Some(header(log)?.goes_on_with()?.to_owned()));
     let resumed: HashSet<String> = resumed.collect();
-    // A log is read with those that it goes on with.
+    // A log is read with those that it resumes.
     below.retain(|log| header(log).is_none_or(|header| !resumed.contains(&header.run_id)));
     match &below[..] {
         [log] => Ok(log.clone()),
@@ -137,21 +139,20 @@ fn add_runs_below(folder: &Path, logs: &mut Vec<PathBuf>) -> Result<(), AnyError
 /// Returns the hosts of a file.
 pub(super) fn expected_hosts(file: Option<&Path>) -> Result<Vec<String>, AnyError> {
     let Some(file) = file else { return Ok(Vec::new()) };
-    let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let text = read_list(file).map_err(|error| format!("{}: {error}", file.display()))?;
     Ok(listed_hosts(&text))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clmatrix_harness::private::log::events::Event;
-    use clmatrix_harness::private::log::run_header::Resumes;
-    use clmatrix_harness::private::log::sample::header;
+    use clmatrix_runner::log::events::Event;
+    use clmatrix_runner::log::sample::{goes_on_with, header};
 
     /// Writes the log of a run without results.
     fn write(folder: &Path, id: &str, before: Option<&str>) -> PathBuf {
-        let resumes = before.map(|id| Resumes { run_id: id.to_owned(), differences: Vec::new() });
-        let header = RunHeader { run_id: id.to_owned(), resumes, ..header(Vec::new()) };
+        let parent = before.map(goes_on_with);
+        let header = RunHeader { run_id: id.to_owned(), parent, ..header(Vec::new()) };
         let log = folder.join(id).join(LOG);
         fs::create_dir_all(log.parent().unwrap()).unwrap();
         fs::write(&log, serde_json::to_string(&Event::Run(Box::new(header))).unwrap()).unwrap();

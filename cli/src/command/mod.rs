@@ -15,11 +15,10 @@ mod filter;
 mod fleet;
 mod list;
 mod merge;
+mod parent;
 #[cfg(feature = "provision")]
 mod provision;
 mod report;
-mod rerun;
-mod resume;
 mod run;
 mod run_arguments;
 mod runs;
@@ -31,9 +30,9 @@ use std::process::ExitCode;
 
 use clap::{ColorChoice, CommandFactory, Parser};
 use clap_complete::Shell;
-use clmatrix_harness::private::target::{CANNOT_RUN, Target};
-use clmatrix_harness::private::terminal::{self, AnyError, print, set_bars, status_line};
-use clmatrix_harness::private::worker::child;
+use clmatrix_runner::target::{CANNOT_RUN, Target};
+use clmatrix_runner::terminal::{self, AnyError, print, set_bars, status_line};
+use clmatrix_runner::worker::child;
 
 use self::command_line::{Command, CommandLine};
 use crate::bars::BarsOfCommand;
@@ -47,7 +46,7 @@ pub fn main(target: Target) -> ExitCode {
     let result = match &command_line.command {
         Command::Run(arguments) => run::run(target, arguments),
         Command::Report(arguments) => report::report(target, arguments),
-        Command::Runs(arguments) => runs::runs(target, arguments),
+        Command::Runs(place) => runs::runs(target, place),
         Command::Bisect(arguments) => bisect::bisect(target, arguments),
         Command::Expect(command) => expect::expect(target, command),
         Command::External(command) => external::external(command),
@@ -70,7 +69,7 @@ pub fn main(target: Target) -> ExitCode {
 
 fn color_choice(choice: ColorChoice) -> anstream::ColorChoice {
     match choice {
-        // anstream takes colours for granted where CI is set.
+        // anstream assumes colours where CI is set.
         ColorChoice::Auto if terminal::is_dumb() => anstream::ColorChoice::Never,
         ColorChoice::Auto => anstream::ColorChoice::Auto,
         ColorChoice::Always => anstream::ColorChoice::Always,

@@ -4,10 +4,10 @@ use std::path::{self, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use clmatrix_harness::private::provision::environment::Format;
-use clmatrix_harness::private::provision::{self, Request, Runtime};
-use clmatrix_harness::private::terminal::{AnyError, print, status_line};
-use clmatrix_harness::shell_quoted;
+use clmatrix_runner::provision::environment::Format;
+use clmatrix_runner::provision::{self, Request, Runtime};
+use clmatrix_runner::terminal::{AnyError, print, status_line};
+use clmatrix_runner::text::shell_quoted;
 
 use super::common::provision_command;
 
@@ -15,7 +15,7 @@ pub const EXAMPLES: &str = "\
 Examples:
   clmatrix provision                          download a driver that works here, unless it is there
   eval \"$(clmatrix provision --print-env)\"    also show the device to the programs of this shell
-  clmatrix provision --print-env=json         for other programs; null stands for a variable to unset
+  clmatrix provision --print-env=json         for other programs; null marks a variable to unset
   clmatrix provision --driver intel           Intel's runtime, also where PoCL works";
 
 #[derive(Args)]
@@ -28,7 +28,7 @@ pub struct ProvisionArguments {
     /// The driver: `pocl` or `intel` [default: the first of these that works].
     #[arg(long, value_enum, hide_possible_values = true)]
     driver: Option<Runtime>,
-    /// Download nothing: fail unless a driver that works is there.
+    /// Download nothing: fail unless a working driver is installed.
     #[arg(long)]
     no_download: bool,
     /// Install in this folder [default: clmatrix/opencl in your cache folder].

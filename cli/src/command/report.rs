@@ -1,14 +1,15 @@
 //! `clmatrix report`.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use clmatrix_harness::Target;
-use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::log::store;
-use clmatrix_harness::private::replace_file::{replace_file, replace_file_with};
-use clmatrix_harness::private::terminal::{AnyError, all_of, print_styled, status_line};
+use clmatrix_runner::files::{is_standard_output, write_named};
+use clmatrix_runner::log::run_log::RunLog;
+use clmatrix_runner::log::store;
+use clmatrix_runner::target::Target;
+use clmatrix_runner::terminal::{AnyError, all_of, print_beside, print_styled, status_line};
 
 use super::common::ReportPlace;
 use crate::compare::difference::Difference;
@@ -19,31 +20,31 @@ use crate::report::matrix::{Layout, ShownOutput};
 use crate::report::page::Format;
 use crate::report::summary::{self, summary};
 use crate::report::trace::Trace;
-use crate::stored_runs::round_of;
-use crate::stored_runs::stored_run::StoredRun;
+use crate::stored_runs;
 
 pub const EXAMPLES: &str = "\
 Examples:
   clmatrix report                           the last run in the report folder
   clmatrix report 19a1                      the run whose id begins so
-  clmatrix report 19a1:7                    its seventh round, as a run of its own
   clmatrix report ci/events.jsonl --all     all unexpected results of a log from elsewhere
   clmatrix report --format markdown --baseline 19a1
                                             a summary with the results that differ from those of 19a1
   clmatrix report --trace trace.json        a trace for ui.perfetto.dev
   clmatrix report --code-quality gl-code-quality-report.json
                                             unexpected results at their places, for GitLab
+  clmatrix report --trace - | gzip > trace.json.gz
+                                            a trace in standard output, and the matrix in standard error
   clmatrix report --html page.html 19a1 19b 19c
                                             a page of three runs, with the history of each test
   ssh host cat events.jsonl | clmatrix report -";
 
 #[derive(Args)]
 pub struct ReportArguments {
-    /// The run: a folder, a log file, an id or its beginning, `latest`, or `-` for standard input; with `:7`, its
-    /// seventh round. Several with --html.
+    /// The run: a folder, a log file, an id or its beginning, `latest`, or `-` for standard input.
+    /// Several with --html.
     #[arg(value_name = "RUN", default_value = "latest")]
     runs: Vec<String>,
-    /// Write a page of the runs to this file, with the history of each test, and nothing else.
+    /// Write a page of the runs to this file, with the history of each test, and nothing else; `-` is standard output.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["all", "show_output", "format", "baseline", "trace", "code_quality"])]
     html: Option<PathBuf>,
     #[command(flatten)]
@@ -60,15 +61,15 @@ pub struct ReportArguments {
     #[arg(long, value_enum, default_value_t = ReportFormat::Matrix)]
     format: ReportFormat,
     /// With `--format markdown`, also print the results that differ from those of this run: a folder, a log
-    /// file, an id or its beginning; with `:7`, its seventh round.
+    /// file, an id or its beginning.
     #[arg(long, value_name = "RUN")]
     baseline: Option<String>,
     /// Also write a trace of the run for Perfetto or `chrome://tracing`: a track for each slot of each device, with
-    /// tests, starts of workers and probes.
+    /// tests, starts of workers and probes. `-` is standard output; the matrix goes to standard error then.
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
     /// Also write the unexpected results as a report of GitLab's code quality, which shows them at their places in
-    /// the sources.
+    /// the sources. `-` is standard output; the matrix goes to standard error then.
     #[arg(long, value_name = "FILE")]
     code_quality: Option<PathBuf>,
 }
@@ -89,34 +90,36 @@ pub fn report(target: Target, arguments: &ReportArguments) -> Result<ExitCode, A
         return Ok(ExitCode::SUCCESS);
     }
     let [run] = &arguments.runs[..] else { return Err("several runs need --html FILE".into()) };
-    if arguments.trace.is_some() && round_of(run).is_some() {
-        return Err("--trace has all rounds of a run; give the run, without a round".into());
-    }
+    let beside = [&arguments.trace, &arguments.code_quality].into_iter().flatten();
+    let print = match beside.filter(|file| is_standard_output(file)).count() {
+        0 => print_styled,
+        1 => print_beside,
+        _ => return Err("standard output takes one report: give the other one a file".into()),
+    };
     let (log, folder) = read(&reports, run)?;
     if let Some(file) = &arguments.trace {
         let path = log.files.last().ok_or("--trace needs the log in a file")?;
         let trace = Trace::read(path)?;
-        let written = replace_file_with(file, |to| trace.write(to));
+        let written = write_named(file, |to| trace.write(to));
         written.map_err(|error| format!("{}: {error}", file.display()))?;
     }
     if let Some(file) = &arguments.code_quality {
         let json = code_quality(&log).to_string();
-        let written = replace_file(file, json.as_bytes());
+        let written = write_named(file, |to| to.write_all(json.as_bytes()));
         written.map_err(|error| format!("{}: {error}", file.display()))?;
     }
     let text = arguments.text(&log, &reports, folder.as_deref())?;
-    show(&text, &log, &reports, folder.as_deref())?;
+    show(print(&text), &log, &reports, folder.as_deref())?;
     Ok(ExitCode::from(log.exit_status()))
 }
 
-/// Prints a text, and writes the other reports to the folder of the run, if there is one.
+/// Writes the other reports to the folder of the run, if there is one, once the text is printed.
 pub(super) fn show(
-    text: &str,
+    printed: Result<(), AnyError>,
     log: &RunLog,
     reports: &Path,
     folder: Option<&Path>,
 ) -> Result<(), AnyError> {
-    let printed = print_styled(text);
     let written = folder.map_or(Ok(()), |folder| write_files(log, reports, folder));
     all_of([printed, written].into_iter().filter_map(Result::err).collect())
 }
@@ -151,34 +154,34 @@ impl ReportArguments {
         let mut logs = self.runs.iter().map(read).collect::<Result<Vec<_>, _>>()?;
         logs.sort_by_key(|log| std::cmp::Reverse(log.header.time));
         logs.dedup_by(|log, other| log.header.run_id == other.header.run_id);
-        let written = report::write_page(&logs.iter().collect::<Vec<_>>(), Some(reports), file);
+        let logs: Vec<_> = logs.iter().collect();
+        let written = write_named(file, report::page(&logs, Some(reports)));
         written.map_err(|error| format!("{}: cannot be written: {error}", file.display()).into())
     }
 }
 
-/// Reads the log of a run. Returns it with the folder for its reports, if these are to be written.
+/// Reads the log of a run. Returns it with the folder for its reports, if they will be written.
 fn read(reports: &Path, run: &str) -> Result<(RunLog, Option<PathBuf>), AnyError> {
     if run == "-" {
         let log = RunLog::read_stream(std::io::stdin().lock(), Path::new("standard input"))?;
         return Ok((log, None));
     }
-    let stored = StoredRun::find(reports, run)?;
-    let folder = stored.log.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let path = stored_runs::find(reports, run)?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     // Before the log is read: a run that ends meanwhile writes its own files.
     let running = store::running(folder);
-    let log = stored.read()?;
+    let log = RunLog::read(&path)?;
     if let Some(running) = running {
         status_line(&format!("{running}: its reports are not written yet"));
         return Ok((log, None));
     }
-    // The reports in the folder are those of all rounds.
-    Ok((log, stored.round.is_none().then(|| folder.to_owned())))
+    Ok((log, Some(folder.to_owned())))
 }
 
 /// Returns the results that differ from those of an earlier run, in Markdown: the first of each kind, or all.
 fn news(log: &RunLog, reports: &Path, baseline: &str, all: bool) -> Result<String, AnyError> {
-    let baseline = StoredRun::find(reports, baseline)?.read()?;
+    let baseline = RunLog::read(&stored_runs::find(reports, baseline)?)?;
     let side = |log: &RunLog| {
         let mut side = Side::default();
         side.add(log);

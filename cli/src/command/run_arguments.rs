@@ -4,8 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum, value_parser};
-use clmatrix_harness::private::config::{Contexts, Slots, TimeoutFactor, time_limit};
-use clmatrix_harness::private::log::run_header::RunHeader;
+use clmatrix_runner::config::{Contexts, Slots, TimeoutFactor, time_limit};
+use clmatrix_runner::log::run_header::RunHeader;
+use clmatrix_runner::run::repeat::Repeat;
+use clmatrix_runner::text::shell_quoted;
 
 use super::common::Common;
 use super::shard::ShardArguments;
@@ -22,39 +24,27 @@ Examples:
   clmatrix run --profile ci                 fail if an expected device is absent
   clmatrix run --rerun failed               the tests that failed in the latest run
   clmatrix list --ids | grep rect | clmatrix run --tests -
-  clmatrix run --resume                     go on with the latest run, which was killed
+  clmatrix run --resume                     resume the latest run, which was killed
   clmatrix run --shard 2/8                  the second of eight parts of the tests";
 
+/// The arguments of `clmatrix run`. The structure of an option decides on its value when a run is resumed.
 #[derive(Args)]
 pub struct RunArguments {
-    /// Tests to run: parts of the id (`suite::test::case@device`), whole ids (with an `@`;
-    /// `suite::test@` is the test on every device), or globs [default: all tests].
-    pub filter: Vec<String>,
-    /// Run the tests of this file: an id (`suite::test::case@device`) or a path (`suite::test::case`, on
-    /// every device) in each line; `-` is standard input.
-    #[arg(long, value_name = "FILE", conflicts_with = "rerun")]
-    pub tests: Option<PathBuf>,
-    /// Run tests of an earlier run again: those that `failed`, were `not-run`, were `flaky`, or `all`. The
-    /// run is a folder, a log file, an id or its beginning [default: the latest run].
-    #[arg(long, value_names = ["WHICH", "RUN"], num_args = 1..=2)]
-    pub rerun: Option<Vec<String>>,
-    /// Go on with a run that was killed or cut short: the tests without a result, with the options of
-    /// that run, as a new run. A test that was running then runs again; one that was running twice has crashed.
-    /// The run is a folder, a log file, an id or its beginning [default: the latest run].
+    #[command(flatten)]
+    pub kept: KeptOptions,
+    /// Resume a run that was killed or cut short: run the tests without a result, with the options of that run, as a
+    /// new run. A test that was running then runs again, after the others; at the third time it is not run. The run is
+    /// a folder, a log file, an id or its beginning [default: the latest run].
     #[arg(
         long,
         value_name = "RUN",
         num_args = 0..=1,
         default_missing_value = "latest",
-        conflicts_with_all = [
-            "filter", "tests", "rerun", "shard", "shards", "balance", "profile", "config", "devices", "icd",
-            "strict_drivers", "characterize", "include_ignored", "run_skipped", "timeout", "timeout_factor", "slots",
-            "retries", "contexts", "shuffle", "seed", "repeat", "repeat_for", "until_fail",
-        ],
+        conflicts_with_all = ["KeptOptions", "Common", "ShardArguments"],
     )]
     pub resume: Option<String>,
-    /// Go on even if the executable, the devices, the versions of drivers, the settings or the expectations
-    /// are others. The log has the differences.
+    /// Resume even if the executable, the devices, the versions of drivers, the settings or the expectations differ.
+    /// The log has the first difference.
     #[arg(long, requires = "resume")]
     pub anyway: bool,
     #[command(flatten)]
@@ -66,9 +56,26 @@ pub struct RunArguments {
     /// [default: CLMATRIX_REPORT_DIR, else the profile's, else target/clmatrix].
     #[arg(long, value_name = "DIR")]
     pub report_dir: Option<PathBuf>,
-    /// Print the matrix after the run, or each event as a line of JSON when it happens.
-    #[arg(long, value_enum, default_value_t = RunFormat::Matrix)]
-    pub format: RunFormat,
+    #[command(flatten)]
+    pub limits: LimitOptions,
+    #[command(flatten)]
+    pub display: DisplayOptions,
+}
+
+/// The options that a run keeps: `--resume` refuses others.
+#[derive(Args)]
+pub struct KeptOptions {
+    /// Tests to run: parts of the id (`suite::test::case@device`), whole ids (with an `@`;
+    /// `suite::test@` is the test on every device), or globs [default: all tests].
+    pub filter: Vec<String>,
+    /// Run the tests of this file: an id (`suite::test::case@device`) or a path (`suite::test::case`, on
+    /// every device) in each line; `-` is standard input.
+    #[arg(long, value_name = "FILE", conflicts_with = "rerun")]
+    pub tests: Option<PathBuf>,
+    /// Run tests of an earlier run again: those that `failed`, were `not-run`, were `flaky`, or `all`. The
+    /// run is a folder, a log file, an id or its beginning [default: the latest run].
+    #[arg(long, value_names = ["WHICH", "RUN"], num_args = 1..=2)]
+    pub rerun: Option<Vec<String>>,
     /// Fail the run if a driver of this machine shows no platform [default: the profile's
     /// `strict-drivers`].
     #[arg(long)]
@@ -116,15 +123,20 @@ pub struct RunArguments {
     /// Run the tests of each device in the order of this seed.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Run the tests of each device this number of times, in rounds.
+    /// Run the tests of each device this number of times. The worst result of a test counts.
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
     pub repeat: Option<u32>,
-    /// Run the tests of each device in rounds, and start none after this time.
+    /// Repeat the tests of each device, and start no repetition after this time.
     #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
     pub repeat_for: Option<Duration>,
-    /// Run the tests of each device in rounds, until a result on the device is unexpected.
+    /// Repeat the tests of each device until a result on the device is unexpected.
     #[arg(long)]
     pub until_fail: bool,
+}
+
+/// The options that a run keeps unless `--resume` has others.
+#[derive(Args)]
+pub struct LimitOptions {
     /// Stop the run after this time, and write the reports [default: the profile's, else never].
     #[arg(long, value_name = "TIME", value_parser = time_limit)]
     pub deadline: Option<Duration>,
@@ -134,9 +146,21 @@ pub struct RunArguments {
     /// Stop the run after the first unexpected result.
     #[arg(long, conflicts_with = "max_fail")]
     pub fail_fast: bool,
+}
+
+/// The options that a run does not keep.
+#[derive(Args, Clone)]
+pub struct DisplayOptions {
+    /// Print the matrix after the run, or each event as a line of JSON when it happens.
+    #[arg(long, value_enum, default_value_t = RunFormat::Matrix)]
+    pub format: RunFormat,
     /// Show the output of running tests at once, line by line, on standard error.
     #[arg(long, visible_alias = "nocapture")]
     pub no_capture: bool,
+    /// Run one test below a debugger or another tool, such as `gdb --args`, `rr record`, `valgrind` or `strace -f`, in
+    /// a process that has the terminal, no time limit and no capture.
+    #[arg(long, value_name = "COMMAND")]
+    pub debugger: Option<String>,
     /// Show the end of the captured output of all tests, also of those that pass [default: of
     /// unexpected results, if there are at most ten].
     #[arg(long)]
@@ -166,17 +190,7 @@ pub enum RunFormat {
 }
 
 impl RunArguments {
-    /// Returns whether tests may run in several rounds.
-    pub fn has_rounds(&self) -> bool {
-        self.repeat.is_some() || self.repeat_for.is_some() || self.until_fail
-    }
-
-    /// Returns whether a run with this seed has the order of this one.
-    pub fn has_order(&self, seed: Option<u64>) -> bool {
-        if self.seed.is_some() { self.seed == seed } else { self.shuffle == seed.is_some() }
-    }
-
-    /// The arguments of an earlier run, with the display of `now`.
+    /// Returns the arguments of an earlier run, with the display of `now`.
     pub fn again(self, header: &RunHeader, now: &Self) -> Self {
         let common = Common {
             profile: header.profile.clone(),
@@ -184,22 +198,113 @@ impl RunArguments {
             icd: header.added_drivers.iter().map(PathBuf::from).collect(),
             ..self.common
         };
-        Self {
-            common,
-            resume: None,
-            anyway: now.anyway,
-            deadline: now.deadline.or(self.deadline),
-            max_fail: now.max_fail.or(self.max_fail),
-            fail_fast: now.fail_fast || self.fail_fast && now.max_fail.is_none(),
-            format: now.format,
-            no_capture: now.no_capture,
-            show_output: now.show_output,
-            all: now.all,
-            quiet: now.quiet,
-            verbose: now.verbose,
-            progress_interval: now.progress_interval,
-            slow_after: now.slow_after,
-            ..self
+        let limits = LimitOptions {
+            deadline: now.limits.deadline.or(self.limits.deadline),
+            max_fail: now.limits.max_fail().or(self.limits.max_fail()),
+            fail_fast: false,
+        };
+        let display = now.display.clone();
+        Self { common, limits, display, resume: None, anyway: now.anyway, ..self }
+    }
+}
+
+impl LimitOptions {
+    /// Returns the number of unexpected results after which the run stops.
+    pub fn max_fail(&self) -> Option<u32> {
+        if self.fail_fast { Some(1) } else { self.max_fail }
+    }
+}
+
+impl KeptOptions {
+    /// Returns the repetition of tests.
+    pub fn repetition(&self) -> Repeat {
+        Repeat { times: self.repeat, time: self.repeat_for, until_fail: self.until_fail }
+    }
+
+    /// Returns whether a run with this seed has the order of this one.
+    pub fn has_order(&self, seed: Option<u64>) -> bool {
+        if self.seed.is_some() { self.seed == seed } else { self.shuffle == seed.is_some() }
+    }
+
+    /// Returns the options that decide how a single test runs and ends, with their values; a flag has an empty one.
+    fn of_single_tests(&self) -> [(&'static str, Option<String>); 5] {
+        // Each option is here, so that a new one is not forgotten.
+        let Self {
+            filter: _,
+            tests: _,
+            rerun: _,
+            strict_drivers: _,
+            characterize: _,
+            include_ignored,
+            run_skipped,
+            timeout,
+            timeout_factor,
+            slots: _,
+            retries: _,
+            contexts,
+            shuffle: _,
+            seed: _,
+            repeat: _,
+            repeat_for: _,
+            until_fail: _,
+        } = self;
+        let contexts = contexts.and_then(|contexts| contexts.to_possible_value());
+        [
+            ("--timeout", timeout.map(|time| humantime::format_duration(time).to_string())),
+            ("--timeout-factor", timeout_factor.map(|factor| factor.get().to_string())),
+            ("--contexts", contexts.map(|value| value.get_name().to_owned())),
+            ("--include-ignored", include_ignored.then(String::new)),
+            ("--run-skipped", run_skipped.then(String::new)),
+        ]
+    }
+
+    /// Adds the options that decide how a single test runs and ends to the command that runs it again.
+    pub fn add_to_rerun(&self, command: &mut String) {
+        for (option, value) in self.of_single_tests() {
+            match value.as_deref() {
+                None => {}
+                Some("") => *command += &format!(" {option}"),
+                Some(value) => *command += &format!(" {option} {}", shell_quoted(value)),
+            }
         }
+    }
+
+    /// Returns the first option with which single tests run or end differently than with the options `before`.
+    pub fn difference(&self, before: &Self) -> Option<&'static str> {
+        let mut both = self.of_single_tests().into_iter().zip(before.of_single_tests());
+        both.find(|(now, before)| now != before).map(|((option, _), _)| option)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Options {
+        #[command(flatten)]
+        kept: KeptOptions,
+    }
+
+    #[test]
+    fn the_options_of_single_tests_are_kept_and_compared() {
+        let kept = |words: &str| Options::parse_from(format!("run {words}").split(' ')).kept;
+        let cases = [
+            ("--timeout 5s", "--timeout"),
+            ("--timeout-factor 2", "--timeout-factor"),
+            ("--contexts fresh", "--contexts"),
+            ("--include-ignored", "--include-ignored"),
+            ("--run-skipped", "--run-skipped"),
+        ];
+        for (words, option) in cases {
+            let mut command = String::new();
+            kept(words).add_to_rerun(&mut command);
+            assert_eq!(command, format!(" {words}"));
+            assert_eq!(kept(words).difference(&kept("s::t")), Some(option), "{words}");
+            assert_eq!(kept(words).difference(&kept(words)), None, "{words}");
+        }
+        assert_eq!(kept("--seed 7 --slots 2").difference(&kept("s::t")), None);
     }
 }

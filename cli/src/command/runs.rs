@@ -4,40 +4,33 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::Args;
 use clmatrix_characterize::show::text_table;
-use clmatrix_harness::Target;
-use clmatrix_harness::private::log::format::LOG;
-use clmatrix_harness::private::log::read_error::{LogError, ReadError};
-use clmatrix_harness::private::log::run_header::RunHeader;
-use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::log::store;
-use clmatrix_harness::private::terminal::{AnyError, print};
-use clmatrix_harness::private::text;
+use clmatrix_runner::log::format::LOG;
+use clmatrix_runner::log::read_error::{LogError, ReadError};
+use clmatrix_runner::log::run_header::RunHeader;
+use clmatrix_runner::log::run_log::RunLog;
+use clmatrix_runner::log::store;
+use clmatrix_runner::target::Target;
+use clmatrix_runner::terminal::{AnyError, print_text};
+use clmatrix_runner::text;
 
 use super::common::ReportPlace;
 use crate::report;
 
-#[derive(Args)]
-pub struct RunsArguments {
-    #[command(flatten)]
-    place: ReportPlace,
-}
-
-pub fn runs(target: Target, arguments: &RunsArguments) -> Result<ExitCode, AnyError> {
-    let folder = arguments.place.folder(target)?;
+pub fn runs(target: Target, place: &ReportPlace) -> Result<ExitCode, AnyError> {
+    let folder = place.folder(target)?;
     let runs = store::runs(&folder)
         .map_err(|error| format!("the report folder {}: {error}", folder.display()))?;
     let headers = runs.iter().filter_map(|run| RunHeader::read(&run.join(LOG)).ok());
     let resumed: HashSet<String> =
-        headers.filter_map(|header| Some(header.resumes?.run_id)).collect();
+        headers.filter_map(|header| header.goes_on_with().map(str::to_owned)).collect();
     let rows: Vec<Vec<String>> = runs.iter().map(|run| row(run, &resumed)).collect();
     let head = ["run", "time", "state", "duration", "devices", "results"].map(str::to_owned);
-    print(&text_table::aligned(&[vec![head.to_vec()], rows].concat()))?;
+    print_text(&text_table::aligned(&[vec![head.to_vec()], rows].concat()))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The row of a run; `resumed` are the ids of the runs that others go on with.
+/// Returns the row of a run; `resumed` are the ids of the runs that others resume.
 fn row(run: &Path, resumed: &HashSet<String>) -> Vec<String> {
     let id = run.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let log = match RunLog::read(&run.join(LOG)) {
@@ -53,7 +46,7 @@ fn row(run: &Path, resumed: &HashSet<String>) -> Vec<String> {
         }
     };
     let state = match &log {
-        _ if resumed.contains(&id) => "goes on",
+        _ if resumed.contains(&id) => "resumed",
         _ if store::running(run).is_some() => "running",
         log if !log.has_ended => "killed",
         log if log.interrupted => "cut short",
@@ -76,9 +69,8 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use clmatrix_harness::private::log::events::Event;
-    use clmatrix_harness::private::log::run_header::Resumes;
-    use clmatrix_harness::private::log::sample::header;
+    use clmatrix_runner::log::events::Event;
+    use clmatrix_runner::log::sample::{goes_on_with, header};
 
     #[test]
     fn a_log_that_cannot_be_read_has_a_short_state() {
@@ -89,8 +81,7 @@ mod tests {
             fs::write(run.join(LOG), text).unwrap();
             row(&run, &HashSet::new())
         };
-        let resumes = Resumes { run_id: "1".to_owned(), differences: Vec::new() };
-        let header = RunHeader { resumes: Some(resumes), ..header(Vec::new()) };
+        let header = RunHeader { parent: Some(goes_on_with("1")), ..header(Vec::new()) };
         let line = serde_json::to_string(&Event::Run(Box::new(header))).unwrap();
         assert_eq!(row_of(&line), ["2", "", "lacks 1"]);
         assert_eq!(row_of("{}\n"), ["2", "", "unreadable"]);

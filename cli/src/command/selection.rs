@@ -1,35 +1,29 @@
 //! The tests of a run: the arguments that select them, and the shard.
 
-use clmatrix_harness::private::terminal::AnyError;
+use clmatrix_runner::result::test_id::TestId;
 
 use super::filter::Filter;
 use super::shard::ChosenShard;
 use super::test_set::TestSet;
-use crate::resume::unfinished::Unfinished;
+use crate::parent::Parent;
 
 /// The tests that the command line selects.
 pub struct Selection {
     pub filter: Filter,
-    /// The tests of `--tests` or `--rerun`.
+    /// The tests of `--tests`, or of the parent.
     pub tests: Option<TestSet>,
-    /// The id of the run that has them.
-    pub parent: Option<String>,
+    /// The run that has them.
+    pub parent: Option<Parent>,
     pub shard: Option<ChosenShard>,
 }
 
 impl Selection {
-    /// Selects the tests of an unfinished run.
-    pub fn of_run(unfinished: &Unfinished) -> Result<Self, AnyError> {
-        let tests = unfinished.ids().map(str::to_owned).collect();
-        Ok(Self { filter: Filter::new(&[])?, tests: Some(tests), parent: None, shard: None })
-    }
-
-    /// Returns whether the test with this id is selected, in whatever shard.
-    pub fn accepts(&self, id: &str) -> bool {
+    /// Returns whether the test with this id is selected, in any shard.
+    pub fn accepts(&self, id: &TestId) -> bool {
         self.filter.accepts(id) && self.tests.as_ref().is_none_or(|tests| tests.has(id))
     }
 
-    /// Returns whether all tests are selected, in whatever shard.
+    /// Returns whether all tests are selected, in any shard.
     pub fn is_full(&self) -> bool {
         self.filter.is_empty() && self.tests.is_none()
     }

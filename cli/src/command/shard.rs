@@ -5,12 +5,13 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::Args;
-use clmatrix_harness::private::log::durations;
-use clmatrix_harness::private::log::run_header::RunHeader;
-use clmatrix_harness::private::shard::{Shard, ShardRule};
-use clmatrix_harness::private::terminal::{AnyError, status_line};
+use clmatrix_runner::log::durations;
+use clmatrix_runner::log::run_header::RunHeader;
+use clmatrix_runner::shard::{Engine, Shard, ShardRule};
+use clmatrix_runner::terminal::{AnyError, status_line};
+use clmatrix_runner::variable;
 
-use crate::shard::{Division, Engine, ShardChoice};
+use crate::shard::{Division, ShardChoice};
 use crate::stored_runs;
 
 #[derive(Args)]
@@ -84,8 +85,8 @@ impl ShardArguments {
         }))
     }
 
-    /// Divides the tests by their durations, with `--balance`. `folder` has the stored runs; `paths` are the
-    /// tests of all shards, whatever the devices.
+    /// Divides the tests by their durations, with `--balance`. `folder` has the stored runs; `paths` are the tests of
+    /// all shards, on any devices.
     ///
     /// # Errors
     ///
@@ -117,7 +118,7 @@ impl ShardArguments {
             None => Ok(None),
             Some(ShardChoice::Given(shard)) => Ok(Some((shard, None))),
             Some(ShardChoice::Auto) => {
-                let found = Engine::find(&|name| std::env::var(name).ok(), self.shards)?;
+                let found = Engine::find(&variable::lossy, self.shards)?;
                 if found.is_none() {
                     status_line(
                         "shard: none, since no variable of Bazel, Slurm, Kubernetes, Buildkite or \

@@ -1,24 +1,24 @@
 //! A set of tests with their ids.
 
 use std::collections::HashSet;
-use std::fs;
-use std::io;
 use std::path::Path;
 
-use clmatrix_harness::private::log::selected_tests::SelectedTests;
-use clmatrix_harness::private::terminal::AnyError;
+use clmatrix_runner::files::read_list;
+use clmatrix_runner::log::selected_tests::SelectedTests;
+use clmatrix_runner::result::test_id::TestId;
+use clmatrix_runner::terminal::AnyError;
 
-/// Tests by their ids, or by their paths, which stand for each device.
+/// Tests by their ids, or by their paths, which mean every device.
 #[derive(Debug)]
 pub struct TestSet {
-    ids: HashSet<String>,
+    ids: HashSet<TestId>,
     paths: HashSet<String>,
 }
 
-impl FromIterator<String> for TestSet {
-    fn from_iter<I: IntoIterator<Item = String>>(ids: I) -> Self {
-        let ids: HashSet<String> = ids.into_iter().collect();
-        let paths = ids.iter().map(|id| path(id).to_owned()).collect();
+impl FromIterator<TestId> for TestSet {
+    fn from_iter<I: IntoIterator<Item = TestId>>(ids: I) -> Self {
+        let ids: HashSet<TestId> = ids.into_iter().collect();
+        let paths = ids.iter().map(|id| id.path().to_owned()).collect();
         Self { ids, paths }
     }
 }
@@ -30,14 +30,10 @@ impl TestSet {
     ///
     /// The file cannot be read, or has a test that is not among `known`, the paths of all tests.
     pub fn read(file: &Path, known: &[String]) -> Result<Self, AnyError> {
-        let text = match file == Path::new("-") {
-            true => io::read_to_string(io::stdin()),
-            false => fs::read_to_string(file),
-        };
         let name = file.display();
-        let text = text.map_err(|error| format!("{name}: {error}"))?;
+        let text = read_list(file).map_err(|error| format!("{name}: {error}"))?;
         let known: HashSet<&str> = known.iter().map(String::as_str).collect();
-        let is_known = |id: &str| known.contains(id) || known.contains(path(id));
+        let is_known = |id: &str| known.contains(id) || known.contains(TestId::parse(id).path());
         let unknown =
             text.lines().map(str::trim).zip(1..).find(|(id, _)| !id.is_empty() && !is_known(id));
         match unknown {
@@ -52,17 +48,17 @@ impl TestSet {
     /// `TEST@` is the test on every device, as in a filter.
     fn parse(text: &str) -> Self {
         let ids = text.lines().map(|line| line.trim().trim_end_matches('@'));
-        ids.filter(|id| !id.is_empty()).map(str::to_owned).collect()
+        ids.filter(|id| !id.is_empty()).map(TestId::parse).collect()
     }
 
-    /// Returns the set as the header of a run has it.
+    /// Returns the set in the form of a run's header.
     pub fn selected(&self) -> SelectedTests {
-        self.ids.iter().map(String::as_str).collect()
+        self.ids.iter().map(TestId::as_str).collect()
     }
 
     /// Returns whether the set has the test with this id.
-    pub fn has(&self, id: &str) -> bool {
-        self.ids.contains(id) || self.ids.contains(path(id))
+    pub fn has(&self, id: &TestId) -> bool {
+        self.ids.contains(id) || self.ids.contains(id.path())
     }
 
     /// Returns whether the set has the test with this path on some device.
@@ -71,12 +67,10 @@ impl TestSet {
     }
 }
 
-fn path(id: &str) -> &str {
-    id.rsplit_once('@').map_or(id, |(path, _)| path)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -94,7 +88,7 @@ mod tests {
             ("s::a@c@intel-cpu", false),
         ];
         for (id, expected) in cases {
-            assert_eq!(set.has(id), expected, "{id}");
+            assert_eq!(set.has(&TestId::parse(id)), expected, "{id}");
         }
         let paths = ["s::a", "s::b", "s::c", "s::a@b", "s::a@c", "s::d", "s::a@d"];
         assert_eq!(

@@ -1,13 +1,14 @@
 //! The differences between two sides, by test and device.
 
-use clmatrix_harness::private::registry::OF_WORKER;
-use clmatrix_harness::private::result::test_result::{DEVICE, suite};
+use clmatrix_runner::result::test_id::{TestId, suite};
+use clmatrix_runner::result::test_result::DEVICE;
+use clmatrix_runner::result::worker_end::WorkerEnd;
 use indexmap::{IndexMap, IndexSet};
 use serde::Serialize;
 
 use super::side::{Side, SideDevice, SideTest};
+use super::side_result::{SideOutcome, SideResult};
 use super::speed::{Speeds, Time, Times, median};
-use super::standing::{Standing, Way};
 use crate::report::facts::{self, Facts};
 
 /// The differences of side B from side A.
@@ -19,9 +20,9 @@ pub(crate) struct Difference {
     pub(crate) b: Vec<String>,
     /// The facts that differ: first those of the machines, then those of each device.
     pub(crate) facts: Vec<FactChange>,
-    /// The devices that A alone has.
+    /// The devices that only A has.
     pub(crate) only_in_a: Vec<String>,
-    /// The devices that B alone has.
+    /// The devices that only B has.
     pub(crate) only_in_b: Vec<String>,
     /// The tests whose results differ.
     pub(crate) changes: IndexMap<Kind, Vec<Change>>,
@@ -39,13 +40,13 @@ pub(crate) enum Kind {
     Regression,
     /// The test passed, and goes wrong as expected.
     Expected,
-    /// The test goes wrong in another way.
+    /// The test goes wrong differently.
     OtherWay,
     /// The test went wrong, and passes.
     Fix,
-    /// The test has a result in B alone.
+    /// The test has a result only in B.
     New,
-    /// The test has a result in A alone.
+    /// The test has a result only in A.
     Gone,
 }
 
@@ -98,9 +99,9 @@ impl Kind {
         [Self::Regression, Self::OtherWay, Self::Expected, Self::Fix, Self::New, Self::Gone];
 
     fn between(test: &str, a: Option<&SideTest>, b: Option<&SideTest>) -> Option<Self> {
-        let passed = Standing::passed();
+        let passed = SideResult::passed();
         // A device that was not lost, and a worker without a crash of its own, have no result.
-        let is_implicit = test == DEVICE || test.starts_with(OF_WORKER);
+        let is_implicit = test == DEVICE || WorkerEnd::of_path(test).is_some();
         let ran = |side: Option<&SideTest>| match side.and_then(SideTest::ran) {
             None if is_implicit => Some(passed.clone()),
             ran => ran.cloned(),
@@ -109,12 +110,15 @@ impl Kind {
             (None, None) => None,
             (None, Some(_)) => Some(Self::New),
             (Some(_), None) => Some(Self::Gone),
-            (Some(a), Some(b)) => match (&a.way, &b.way) {
+            (Some(a), Some(b)) => match (&a.outcome, &b.outcome) {
                 (before, now) if before == now => None,
-                (Way::Passed, _) if b.is_as_expected => Some(Self::Expected),
-                (Way::Passed, _) => Some(Self::Regression),
-                (_, Way::Passed) => Some(Self::Fix),
-                _ => Some(Self::OtherWay),
+                (SideOutcome::Passed, _) if b.is_as_expected => Some(Self::Expected),
+                (SideOutcome::Passed, _) => Some(Self::Regression),
+                (_, SideOutcome::Passed) => Some(Self::Fix),
+                (
+                    SideOutcome::Wrong(..) | SideOutcome::NotRun,
+                    SideOutcome::Wrong(..) | SideOutcome::NotRun,
+                ) => Some(Self::OtherWay),
             },
         }
     }
@@ -136,16 +140,15 @@ impl Difference {
                 .collect()
         });
         if pairs.is_empty() {
+            let sides = format!("one has {}, the other {}", a.ids(), b.ids());
             return Err(format!(
-                "no device is on both sides: one has {}, the other {}; --devices A=B compares two devices",
-                ids(a),
-                ids(b)
+                "no device is on both sides: {sides}; --devices A=B compares two devices"
             ));
         }
         let mut difference = Self {
             a: a.runs.clone(),
             b: b.runs.clone(),
-            facts: changed_facts(None, &a.facts(), &b.facts()),
+            facts: changed_facts(None, &a.facts.joined(), &b.facts.joined()),
             only_in_a: Vec::new(),
             only_in_b: Vec::new(),
             changes: Kind::ALL.map(|kind| (kind, Vec::new())).into_iter().collect(),
@@ -157,29 +160,26 @@ impl Difference {
             difference.only_in_b = missing(b, a);
         }
         for (id_a, id_b) in &pairs {
-            let find = |side: &Side, id: &String, name| {
-                side.devices
-                    .contains_key(id)
-                    .then_some(())
-                    .ok_or_else(|| format!("side {name} has no device {id}; it has {}", ids(side)))
-            };
-            find(a, id_a, "A")?;
-            find(b, id_b, "B")?;
-            difference.add_device(id_b, &a.devices[id_a], &b.devices[id_b]);
+            let device_a = a.find_device(id_a, "A")?;
+            difference.add_device(id_b, device_a, b.find_device(id_b, "B")?);
         }
         Ok(difference)
     }
 
     fn add_device(&mut self, id: &str, a: &SideDevice, b: &SideDevice) {
-        self.facts.extend(changed_facts(Some(id), &a.facts(), &b.facts()));
+        self.facts.extend(changed_facts(Some(id), &a.facts.joined(), &b.facts.joined()));
         let tests: IndexSet<&String> = b.tests.keys().chain(a.tests.keys()).collect();
         for test in tests {
             let (before, now) = (a.tests.get(test), b.tests.get(test));
             if let Some(kind) = Kind::between(test, before, now) {
                 let text = |side: Option<&SideTest>| {
-                    side.and_then(|side| side.standing.as_ref()).map(Standing::text)
+                    side.and_then(|side| side.result.as_ref()).map(SideResult::text)
                 };
-                let change = Change { test: format!("{test}@{id}"), a: text(before), b: text(now) };
+                let change = Change {
+                    test: TestId::new(test, id).to_string(),
+                    a: text(before),
+                    b: text(now),
+                };
                 self.changes[&kind].push(change);
             }
         }
@@ -208,7 +208,7 @@ impl Difference {
         self.speeds.values().any(|speeds| !speeds.slower.is_empty())
     }
 
-    /// Returns whether nothing differs but times without a verdict.
+    /// Returns whether only times without a verdict differ.
     pub(crate) fn is_empty(&self) -> bool {
         self.facts.is_empty()
             && self.only_in_a.is_empty()
@@ -219,11 +219,6 @@ impl Difference {
                 .values()
                 .all(|speeds| speeds.slower.is_empty() && speeds.faster.is_empty())
     }
-}
-
-fn ids(side: &Side) -> String {
-    let ids: Vec<&str> = side.devices.keys().map(String::as_str).collect();
-    if ids.is_empty() { "none".to_owned() } else { ids.join(", ") }
 }
 
 fn missing(side: &Side, other: &Side) -> Vec<String> {
@@ -275,20 +270,19 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use clmatrix_harness::private::config::WrittenExpectation;
-    use clmatrix_harness::private::expected_statuses::ExpectedStatuses;
-    use clmatrix_harness::private::log::events::DeviceLost;
-    use clmatrix_harness::private::log::program_record::ProgramRecord;
-    use clmatrix_harness::private::log::run_log::RunLog;
-    use clmatrix_harness::private::log::sample::{
-        changed, device, expectation, flaky, judged, result, run_log,
+    use clmatrix_runner::config::WrittenExpectation;
+    use clmatrix_runner::expected_statuses::ExpectedStatuses;
+    use clmatrix_runner::log::events::DeviceLost;
+    use clmatrix_runner::log::program_record::ProgramRecord;
+    use clmatrix_runner::log::run_log::RunLog;
+    use clmatrix_runner::log::sample::{
+        changed, device, expectation, failed, flaky, judged, result, run_log,
     };
-    use clmatrix_harness::private::result::test_result::TestResult;
-    use clmatrix_harness::private::verdict::{ExpectedStatus, Outcome};
+    use clmatrix_runner::result::test_result::TestResult;
+    use clmatrix_runner::verdict::{ExpectedStatus, Outcome};
+    use insta::assert_snapshot;
 
-    fn failed(message: &str) -> Outcome {
-        Outcome::Failed { message: message.to_owned(), location: None }
-    }
+    use crate::report::page::Page;
 
     fn expected(outcome: Outcome) -> TestResult {
         judged("s::t@d", outcome, Some(expectation(ExpectedStatus::Fail, "bug 7")))
@@ -314,12 +308,16 @@ mod tests {
         changes.map(|(kind, changes)| (*kind, changes.len())).collect()
     }
 
+    fn text(difference: &Difference) -> String {
+        difference.pages(false).into_iter().map(Page::plain).collect::<Vec<_>>().join("\n")
+    }
+
     #[test]
     fn results_differ_by_the_way_in_which_tests_end() {
         use Kind::{Expected, Fix, Gone, New, OtherWay, Regression};
         let passed = || result("s::t@d", Outcome::Passed);
         let fails = |message: &str| result("s::t@d", failed(message));
-        let crashes = |how: &str| result("s::t@d", Outcome::Crashed { how: how.to_owned() });
+        let crashes = |signal: &str| result("s::t@d", Outcome::signal(signal));
         let skipped = || result("s::t@d", Outcome::Skipped { reason: "no fp64".to_owned() });
         let tolerated = || TestResult { tolerated: true, ..flaky("s::t@d", failed("no")) };
         let may_pass = || TestResult {
@@ -362,7 +360,7 @@ mod tests {
     fn the_worst_result_of_a_side_counts() {
         let passed = || run(vec![result("s::t@d", Outcome::Passed)]);
         let fails = || run(vec![result("s::t@d", failed("no"))]);
-        let not_run = || run(vec![result("s::t@d", Outcome::NotRun { reason: String::new() })]);
+        let not_run = || run(vec![result("s::t@d", Outcome::not_run(""))]);
         let of = |a: &[RunLog], b: &[RunLog]| kinds(&difference(a, b));
         assert_eq!(of(&[passed(), passed()], &[passed(), fails()]), [(Kind::Regression, 1)]);
         assert_eq!(of(&[fails(), passed()], &[passed(), fails()]), []);
@@ -373,13 +371,13 @@ mod tests {
     #[test]
     fn crashes_of_workers_and_lost_devices_are_regressions() {
         let passed = || result("s::t@d", Outcome::Passed);
-        let crash = Outcome::Crashed { how: "SIGSEGV".to_owned() };
+        let crash = Outcome::signal("SIGSEGV");
         let worker = result("worker::crash@d", crash);
         let crashed = run(vec![passed(), worker]);
         let lost = DeviceLost {
             device: "d".to_owned(),
             reason: "no answer".to_owned(),
-            after: Some("s::t@d".to_owned()),
+            after: Some("s::t@d".into()),
             suspects: Vec::new(),
         };
         let lost = RunLog { lost: vec![lost], ..run(vec![passed()]) };
@@ -416,20 +414,7 @@ mod tests {
         newer.header.run_id = "run-2".to_owned();
         let older = run(vec![result("s::t@d", Outcome::Passed)]);
         let difference = difference(&[older], &[newer]);
-        let facts: Vec<_> = difference
-            .facts
-            .iter()
-            .map(|change| {
-                (change.device.as_deref(), &*change.fact, change.a.as_deref(), change.b.as_deref())
-            })
-            .collect();
-        let expected = [
-            (None, "environment POCL_DEBUG", None, Some("all")),
-            (Some("d"), "driver version", Some("3.1"), Some("3.2")),
-        ];
-        assert_eq!(facts, expected);
-        let text = difference.pages(false).remove(0).plain();
-        assert!(text.contains("-       environment POCL_DEBUG  -    all\n"), "{text}");
+        assert_snapshot!(text(&difference));
         assert!(!difference.has_regression());
     }
 
@@ -456,7 +441,9 @@ mod tests {
     fn with_few_runs_only_sums_of_times_are_shown() {
         let log = |ms: u64| {
             let timed = |test: &str, ms| {
-                changed(result(test, Outcome::Passed), |r| r.duration = Duration::from_millis(ms))
+                changed(result(test, Outcome::Passed), |r| {
+                    r.attempt.duration = Duration::from_millis(ms)
+                })
             };
             run(vec![timed("s::a@d", ms), timed("s::b@d", ms), timed("t::c@d", 5)])
         };
@@ -464,18 +451,18 @@ mod tests {
             let mut side = Side::default();
             for log in logs {
                 side.add(log);
-                log.results.iter().for_each(|result| side.add_time(&result.test, result.duration));
+                log.results
+                    .iter()
+                    .for_each(|result| side.add_time(&result.test, result.attempt.duration));
             }
             side
         };
         let (a, b) = (timed(&[log(100)]), timed(&[log(300)]));
         let difference = Difference::new(&a, &b, None).unwrap();
-        assert!(difference.speeds.is_empty() && difference.is_empty());
-        let [sum] = &difference.sums[..] else { panic!("{:?}", difference.sums) };
-        assert_eq!((&*sum.suite, sum.tests, sum.a, sum.b), ("s", 2, 0.2, 0.6));
+        assert!(difference.is_empty());
+        assert_snapshot!(text(&difference));
         let (a, b) = (vec![log(100); 5], vec![log(100); 5]);
         let difference = Difference::new(&timed(&a), &timed(&b), None).unwrap();
-        assert!(difference.sums.is_empty());
-        assert_eq!(difference.speeds["d"].tests, 2);
+        assert_snapshot!(text(&difference));
     }
 }

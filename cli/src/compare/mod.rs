@@ -4,5 +4,5 @@
 pub(crate) mod difference;
 pub(crate) mod pages;
 pub(crate) mod side;
+pub(crate) mod side_result;
 pub(crate) mod speed;
-pub(crate) mod standing;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clmatrix_characterize::show::text_table::TextTable;
-use clmatrix_harness::private::text::{counted, human};
+use clmatrix_runner::text::{counted, human};
 
 use super::difference::{Change, Difference, Kind};
 use super::speed::{FEWEST_TIMES, SpeedChange};
@@ -30,8 +30,7 @@ impl Kind {
 }
 
 impl Difference {
-    /// Returns the comparison as tables: what differs in the machines comes first. Tables are cut, unless
-    /// `all`.
+    /// Returns the comparison as tables: the differences of the machines come first. Tables are cut, unless `all`.
     pub(crate) fn pages(&self, all: bool) -> Vec<Page> {
         let most = most_rows(all);
         let mut pages = vec![self.head()];
@@ -65,12 +64,11 @@ impl Difference {
     }
 
     fn head(&self) -> Page {
-        let runs = |name: &str, runs: &[String]| {
-            let lines = runs.iter().map(|run| format!("{name} = {run}"));
-            lines.collect::<Vec<_>>()
-        };
-        let mut notes = Vec::new();
-        for (name, devices) in [("A", &self.only_in_a), ("B", &self.only_in_b)] {
+        let (mut titles, mut notes) = (Vec::new(), Vec::new());
+        for (name, runs, devices) in
+            [("A", &self.a, &self.only_in_a), ("B", &self.b, &self.only_in_b)]
+        {
+            titles.extend(runs.iter().map(|run| format!("{name} = {run}")));
             if !devices.is_empty() {
                 notes.push(format!("Only in {name}: {}", devices.join(", ")));
             }
@@ -78,12 +76,7 @@ impl Difference {
         if self.is_empty() {
             notes.push("No differences.".to_owned());
         }
-        Page {
-            titles: [runs("A", &self.a), runs("B", &self.b)].concat(),
-            notes,
-            table: self.facts_table(),
-            ..Page::default()
-        }
+        Page { titles, notes, table: self.facts_table(), ..Page::default() }
     }
 
     fn facts_table(&self) -> Option<TextTable> {
@@ -138,12 +131,7 @@ impl Difference {
         let note = format!(
             "Sums of the tests that passed in A and B. A verdict on tests needs {FEWEST_TIMES} runs on each side."
         );
-        (!self.sums.is_empty()).then(|| Page {
-            titles: vec!["Times".to_owned()],
-            notes: vec![note],
-            table: Some(table),
-            ..Page::default()
-        })
+        (!self.sums.is_empty()).then(|| Page::of_table("Times".to_owned(), vec![note], table))
     }
 }
 
@@ -176,10 +164,5 @@ fn page(title: &str, count: usize, most: usize, table: TextTable) -> Page {
         0 => Vec::new(),
         _ => vec![format!("The first {most}; --all shows {hidden} more.")],
     };
-    Page {
-        titles: vec![format!("{title} ({count})")],
-        notes,
-        table: Some(table),
-        ..Page::default()
-    }
+    Page::of_table(format!("{title} ({count})"), notes, table)
 }

@@ -1,28 +1,27 @@
 //! One side of a comparison: the sum of one or several runs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clmatrix_harness::private::log::durations;
-use clmatrix_harness::private::log::read_error::ReadError;
-use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::result::test_result::{DEVICE, test_and_device};
-use clmatrix_harness::private::verdict::Outcome;
+use clmatrix_runner::log::durations;
+use clmatrix_runner::log::read_error::ReadError;
+use clmatrix_runner::log::run_log::RunLog;
+use clmatrix_runner::result::test_id::TestId;
+use clmatrix_runner::result::test_result::DEVICE;
+use clmatrix_runner::terminal::AnyError;
 use foldhash::fast::RandomState;
-use indexmap::{IndexMap, IndexSet};
+use indexmap::IndexMap;
 
+use super::side_result::{SideOutcome, SideResult};
 use super::speed::Time;
-use super::standing::{Standing, Way};
-use crate::report::facts::{self, Facts};
-use crate::stored_runs::stored_run::StoredRun;
-use crate::stored_runs::stored_run_error::StoredRunError;
+use crate::report::facts::{self, FactValues};
 
 /// The runs of one side.
 #[derive(Default)]
 pub(crate) struct Side {
     /// A line for each run: its id, host and time.
     pub(crate) runs: Vec<String>,
-    facts: IndexMap<String, IndexSet<String>>,
+    pub(crate) facts: FactValues,
     /// The devices, and the host, with the facts and the tests of each.
     pub(crate) devices: IndexMap<String, SideDevice>,
 }
@@ -30,7 +29,7 @@ pub(crate) struct Side {
 /// A device in the runs of one side.
 #[derive(Default)]
 pub(crate) struct SideDevice {
-    facts: IndexMap<String, IndexSet<String>>,
+    pub(crate) facts: FactValues,
     /// The tests by their paths.
     pub(crate) tests: IndexMap<String, SideTest, RandomState>,
 }
@@ -39,44 +38,31 @@ pub(crate) struct SideDevice {
 #[derive(Default)]
 pub(crate) struct SideTest {
     /// The worst result; none if only times are known.
-    pub(crate) standing: Option<Standing>,
+    pub(crate) result: Option<SideResult>,
     /// The time of each attempt that passed.
     pub(crate) times: Vec<Time>,
 }
 
-/// Runs that cannot be compared.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum SideError {
-    /// A log cannot be read.
-    #[error(transparent)]
-    Read(#[from] StoredRunError),
-    /// A run did not come to its end.
-    #[error("{0}: the run is unfinished; `--anyway` compares the results that are there")]
-    Unfinished(StoredRun),
-    /// A run is there twice.
-    #[error("{0}: this run is on the same side twice; give each run once")]
-    Twice(StoredRun),
-}
-
 impl Side {
-    /// Reads runs and rounds, one after the other. A run must have come to its end, unless `anyway`.
-    pub(crate) fn read(stored: &[StoredRun], anyway: bool) -> Result<Self, SideError> {
+    /// Reads runs, one after the other. A run must have ended, unless `anyway`.
+    ///
+    /// # Errors
+    ///
+    /// A log cannot be read, its run is unfinished, or it is passed twice.
+    pub(crate) fn read(logs: &[PathBuf], anyway: bool) -> Result<Self, AnyError> {
         let mut side = Self::default();
-        for run in stored {
-            let log = run.read()?;
+        for path in logs {
+            let log = RunLog::read(path)?;
+            let wrong = |text: &str| Err(format!("{}: {text}", path.display()).into());
             if !anyway && log.interrupted {
-                return Err(SideError::Unfinished(run.clone()));
+                return wrong("the run is unfinished; `--anyway` compares the results so far");
             }
             let runs = side.runs.len();
             side.add(&log);
             if side.runs[..runs].contains(&side.runs[runs]) {
-                return Err(SideError::Twice(run.clone()));
+                return wrong("this run is on the same side twice; name each run once");
             }
-            if run.round.is_some() {
-                side.add_times_of_round(&log);
-            } else {
-                side.add_times(&run.log).map_err(StoredRunError::from)?;
-            }
+            side.add_times(path)?;
         }
         Ok(side)
     }
@@ -86,42 +72,43 @@ impl Side {
         let header = &log.header;
         let time = humantime::format_rfc3339_seconds(header.time);
         self.runs.push(format!("{} on {}, {time}", header.run_id, header.host));
-        add_facts(&mut self.facts, facts::of_run(header));
+        self.facts.add(facts::of_run(header));
         for device in &header.devices {
             let facts = facts::of_device(log, &device.id).expect("a device of the run");
-            add_facts(&mut self.device(&device.id).facts, facts);
+            self.device(&device.id).facts.add(facts);
         }
         for result in &log.results {
-            self.test(&result.test).add(Standing::new(result));
+            self.test(&result.test).add(SideResult::new(result));
         }
         for lost in &log.lost {
-            self.test(&format!("{DEVICE}@{}", lost.device)).add(Standing::lost(&lost.reason));
+            self.test(&TestId::new(DEVICE, &lost.device)).add(SideResult::lost(&lost.reason));
         }
     }
 
     fn add_times(&mut self, log: &Path) -> Result<(), ReadError> {
         durations::for_each(log, u64::MAX, |test, outcome, time| {
             if outcome == "passed" {
-                self.add_time(test, time);
+                self.add_time(&TestId::parse(test), time);
             }
         })
     }
 
-    fn add_times_of_round(&mut self, round: &RunLog) {
-        for result in round.results.iter().filter(|result| result.outcome == Outcome::Passed) {
-            self.add_time(&result.test, result.duration);
-        }
-    }
-
     /// Adds the time of an attempt of the run that was added last. The attempt passed.
-    pub(crate) fn add_time(&mut self, id: &str, time: Duration) {
+    pub(crate) fn add_time(&mut self, id: &TestId, time: Duration) {
         let time = Time { run: self.runs.len(), seconds: time.as_secs_f64() };
         self.test(id).times.push(time);
     }
 
-    /// Returns the facts of the runs. Several values of one fact stand beside each other.
-    pub(crate) fn facts(&self) -> Facts {
-        joined(&self.facts)
+    /// Returns the ids of the devices.
+    pub(crate) fn ids(&self) -> String {
+        let ids: Vec<&str> = self.devices.keys().map(String::as_str).collect();
+        if ids.is_empty() { "none".to_owned() } else { ids.join(", ") }
+    }
+
+    /// Finds a device. The error has the name of this side.
+    pub(crate) fn find_device(&self, id: &str, side: &str) -> Result<&SideDevice, String> {
+        let missing = || format!("side {side} has no device {id}; it has {}", self.ids());
+        self.devices.get(id).ok_or_else(missing)
     }
 
     fn device(&mut self, id: &str) -> &mut SideDevice {
@@ -131,9 +118,9 @@ impl Side {
         &mut self.devices[id]
     }
 
-    fn test(&mut self, id: &str) -> &mut SideTest {
-        let (path, device) = test_and_device(id);
-        let tests = &mut self.device(device).tests;
+    fn test(&mut self, id: &TestId) -> &mut SideTest {
+        let path = id.path();
+        let tests = &mut self.device(id.device()).tests;
         if !tests.contains_key(path) {
             tests.insert(path.to_owned(), SideTest::default());
         }
@@ -141,38 +128,18 @@ impl Side {
     }
 }
 
-impl SideDevice {
-    /// Returns the facts of the device.
-    pub(crate) fn facts(&self) -> Facts {
-        joined(&self.facts)
-    }
-}
-
 impl SideTest {
-    fn add(&mut self, standing: Standing) {
-        match &mut self.standing {
-            Some(known) => known.merge(standing),
-            None => self.standing = Some(standing),
+    fn add(&mut self, result: SideResult) {
+        match &mut self.result {
+            Some(known) => known.merge(result),
+            None => self.result = Some(result),
         }
     }
 
     /// Returns the result, if the test was run.
-    pub(crate) fn ran(&self) -> Option<&Standing> {
-        self.standing.as_ref().filter(|standing| standing.way != Way::NotRun)
+    pub(crate) fn ran(&self) -> Option<&SideResult> {
+        self.result.as_ref().filter(|result| result.outcome != SideOutcome::NotRun)
     }
-}
-
-fn add_facts(known: &mut IndexMap<String, IndexSet<String>>, facts: Facts) {
-    for (name, value) in facts {
-        known.entry(name).or_default().insert(value);
-    }
-}
-
-fn joined(facts: &IndexMap<String, IndexSet<String>>) -> Facts {
-    let text = |values: &IndexSet<String>| {
-        values.iter().map(String::as_str).collect::<Vec<_>>().join(" / ")
-    };
-    facts.iter().map(|(name, values)| (name.clone(), text(values))).collect()
 }
 
 #[cfg(test)]
@@ -180,9 +147,10 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use clmatrix_harness::private::log::events::{Event, Round};
-    use clmatrix_harness::private::log::run_header::RunHeader;
-    use clmatrix_harness::private::log::sample::{header, result};
+    use clmatrix_runner::log::events::Event;
+    use clmatrix_runner::log::run_header::RunHeader;
+    use clmatrix_runner::log::sample::{header, result};
+    use clmatrix_runner::verdict::Outcome;
 
     #[test]
     fn a_side_has_each_run_once() {
@@ -192,33 +160,28 @@ mod tests {
             let line = serde_json::to_string(&Event::Run(Box::new(header))).unwrap();
             let path = folder.path().join(name);
             fs::write(&path, line + "\n").unwrap();
-            StoredRun { log: path, round: None }
+            path
         };
         let (a, copy, b) = (write("a", "1"), write("copy", "1"), write("b", "2"));
         assert_eq!(Side::read(&[a.clone(), b.clone()], true).unwrap().runs.len(), 2);
         for other in [a.clone(), copy] {
             let error = Side::read(&[a.clone(), b.clone(), other.clone()], true).err().unwrap();
-            let expected = format!("{other}: this run is on the same side twice");
+            let expected = format!("{}: this run is on the same side twice", other.display());
             assert!(error.to_string().starts_with(&expected), "{error}");
         }
     }
 
     #[test]
-    fn each_round_adds_its_own_times() {
+    fn each_attempt_adds_its_own_time() {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("log");
         let passed = || Event::finished(result("s::a@d", Outcome::Passed));
-        let second = Round { device: "d".to_owned(), number: 2 };
-        let events =
-            [Event::Run(Box::new(header(Vec::new()))), passed(), Event::Round(second), passed()];
+        let events = [Event::Run(Box::new(header(Vec::new()))), passed(), passed()];
         let lines = events.map(|event| serde_json::to_string(&event).unwrap() + "\n");
         fs::write(&log, lines.concat()).unwrap();
-        let round = |number| StoredRun { log: log.clone(), round: Some(number) };
-        let side = Side::read(&[round(1), round(2)], true).unwrap();
+        let side = Side::read(&[log], true).unwrap();
         let times = side.devices["d"].tests["s::a"].times.iter();
         let times: Vec<_> = times.map(|time| (time.run, time.seconds)).collect();
-        assert_eq!(times, [(1, 0.25), (2, 0.25)]);
-        let twice = Side::read(&[round(2), round(2)], true).err().unwrap().to_string();
-        assert!(twice.starts_with(&format!("{}:2: this run", log.display())), "{twice}");
+        assert_eq!(times, [(1, 0.25), (1, 0.25)]);
     }
 }

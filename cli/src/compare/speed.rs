@@ -1,8 +1,8 @@
 //! The rule by which a test is slower or faster.
 //!
-//! The times come from busy machines, so the rule looks at their order: if both sides are alike, each order of
-//! all times is as likely as any other. Every time of one side is above every time of the other in 2 of 252
-//! orders of five and five.
+//! The times come from busy machines, so the rule compares their order: if both sides are alike, each order of all
+//! times is as likely as any other. Every time of one side is above every time of the other in 2 of 252 orders of
+//! five and five.
 
 use indexmap::IndexMap;
 use serde::Serialize;
@@ -16,7 +16,7 @@ const LEAST_RATIO: f64 = 1.25;
 /// The least difference of the medians, in seconds.
 const LEAST_DIFFERENCE: f64 = 0.02;
 
-/// The fewest tests whose ratios tell the ratio of their device.
+/// The fewest tests whose ratios determine the ratio of their device.
 const FEWEST_TESTS: usize = 5;
 
 /// The time of an attempt.
@@ -105,7 +105,7 @@ impl Times<'_> {
         self.a.len().min(self.b.len()) >= FEWEST_TIMES
     }
 
-    /// The times with their runs.
+    /// Returns the times with their runs.
     fn all(&self) -> impl Iterator<Item = (Run, f64)> {
         let a = self.a.iter().map(|time| ((false, time.run), time.seconds));
         a.chain(self.b.iter().map(|time| ((true, time.run), time.seconds)))

@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use clmatrix_harness::private::config::{Effect, Exclusion, Expectations, Match};
-use clmatrix_harness::private::log::run_log::RunLog;
+use clmatrix_runner::config::{Effect, Exclusion, Expectations, Match};
+use clmatrix_runner::log::run_log::RunLog;
+use clmatrix_runner::result::test_id::TestId;
 
 use super::{RunExpectations, Strict};
 
@@ -12,12 +13,12 @@ pub(crate) fn explain(
     expectations: &Expectations,
     log: &RunLog,
     strict: &Strict<'_>,
-    accepts: impl Fn(&str) -> bool,
+    accepts: impl Fn(&TestId) -> bool,
 ) -> String {
     let for_run = RunExpectations::new(expectations, log, strict);
     let mut text = String::new();
     for result in log.results.iter().filter(|result| accepts(&result.test)) {
-        let (test, device) = result.test_and_device();
+        let (test, device) = (result.test.path(), result.test.device());
         let matches = for_run.on(device).matches(test);
         let _ = writeln!(text, "{}: {} in this run", result.test, result.verdict.name());
         if matches.is_empty() {
@@ -55,9 +56,9 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use clmatrix_harness::private::config::sample::{Project, own_place};
-    use clmatrix_harness::private::log::sample::{device, result, run_log};
-    use clmatrix_harness::private::verdict::Outcome;
+    use clmatrix_runner::config::sample::{Project, own_place};
+    use clmatrix_runner::log::sample::{device, result, run_log};
+    use clmatrix_runner::verdict::Outcome;
 
     #[test]
     fn each_entry_that_matches_says_why_it_counts_or_not() {
@@ -88,26 +89,7 @@ mod tests {
             let text = explain(&config.expectations, &log, &|_| false, |test| test == id);
             text.replace(&own_place(&project), "")
         };
-        assert_eq!(
-            explained("s::t@d"),
-            "s::t@d: pass in this run\n  \
-             a.toml:1: fail, is hidden by b.toml:1\n  \
-             a.toml:5: skip, does not count: `platform` is \"PoCL\", not \"rusticl\"\n  \
-             a.toml:10: fail, does not count: it ended on 2025-12-31\n  \
-             b.toml:1: flaky, counts: last\n  \
-             b.toml:6: fail, does not count: `driver-version` is \"3.1\", not \">=4, <5\"\n"
-        );
-        assert_eq!(
-            explained("s::t@odd").lines().skip(1).take(2).collect::<Vec<_>>(),
-            ["  a.toml:1: fail, is hidden by a.toml:5", "  a.toml:5: skip, counts: x"]
-        );
-        assert_eq!(
-            explained("r::t@host"),
-            "r::t@host: pass in this run\n  \
-             a.toml:5: skip, does not count: `platform` is \"none\", not \"rusticl\"\n  \
-             b.toml:1: flaky, does not count: `id` is \"host\", not \"d\"\n  \
-             b.toml:6: fail, does not count: `id` is \"host\", not \"d\"\n"
-        );
-        assert_eq!(explained("nothing"), "");
+        let ids = ["s::t@d", "s::t@odd", "r::t@host", "nothing"];
+        insta::assert_snapshot!(ids.map(explained).join("\n"));
     }
 }

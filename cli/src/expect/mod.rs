@@ -6,11 +6,12 @@ pub(crate) mod update;
 
 use std::collections::HashMap;
 
-use clmatrix_harness::private::config::{DeviceExpectations, Expectations};
-use clmatrix_harness::private::devices::run_device::{RunDevice, without_host};
-use clmatrix_harness::private::log::run_log::RunLog;
+use clmatrix_runner::config::{DeviceExpectations, Expectations};
+use clmatrix_runner::devices::run_device::{RunDevice, without_host};
+use clmatrix_runner::log::run_log::RunLog;
 
-/// Returns whether expectations count in a run only where they were seen: `strict-versions` of its profile.
+/// A function that returns whether expectations count in a run only where they were seen: `strict-versions` of its
+/// profile.
 pub(crate) type Strict<'a> = dyn Fn(&RunLog) -> bool + 'a;
 
 /// The expectations for each device of a run, by its id.
@@ -20,7 +21,7 @@ pub(crate) struct RunExpectations<'a> {
 }
 
 impl<'a> RunExpectations<'a> {
-    /// `strict` has the strictness of the profile of the run.
+    /// Looks up the expectations. `strict` returns the strictness of the profile of the run.
     pub(crate) fn new(
         expectations: &'a Expectations,
         log: &'a RunLog,
@@ -35,7 +36,7 @@ impl<'a> RunExpectations<'a> {
         Self { devices, host: expectations.for_host() }
     }
 
-    /// The expectations for the device with this id, or for tests without a device.
+    /// Returns the expectations for the device with this id, or for tests without a device.
     pub(crate) fn on(&self, device: &str) -> &DeviceExpectations<'a> {
         self.devices.get(device).unwrap_or(&self.host)
     }

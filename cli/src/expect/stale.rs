@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use clmatrix_harness::private::config::{Effect, Exclusion, Expectations, WrittenExpectation};
-use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::result::test_result::TestResult;
-use clmatrix_harness::private::verdict::Outcome;
+use clmatrix_runner::config::{Effect, Exclusion, Expectations, WrittenExpectation};
+use clmatrix_runner::log::run_log::RunLog;
+use clmatrix_runner::result::test_result::TestResult;
+use clmatrix_runner::verdict::Outcome;
 
 use super::{RunExpectations, Strict};
 
-/// The uses of an entry in some runs, each as far as the one before.
+/// The uses of an entry in some runs, each nearer to an effect than the one before.
 #[derive(Clone, Debug, Default, PartialEq, PartialOrd)]
 enum Use {
     #[default]
@@ -33,7 +33,7 @@ pub(crate) fn stale<'a>(
     for log in logs {
         let for_run = RunExpectations::new(expectations, log, strict);
         for result in &log.results {
-            let (test, device) = result.test_and_device();
+            let (test, device) = (result.test.path(), result.test.device());
             for found in for_run.on(device).matches(test) {
                 let known = uses.entry(found.written.position()).or_default();
                 let used = match found.effect {
@@ -66,13 +66,18 @@ pub(crate) fn stale<'a>(
 
 /// Returns whether a result shows that its entry has an effect: the test has run, or the entry skips it.
 fn needs(written: &WrittenExpectation, result: &TestResult) -> bool {
-    match &result.outcome {
-        // Skipped by an entry, and not since the device lacks something.
+    match &result.attempt.outcome {
+        // Skipped by an entry, not for a missing requirement.
         Outcome::Skipped { reason } => {
             written.status.is_skip()
                 && result.expectation.as_ref().is_some_and(|known| known.reason == *reason)
         }
-        outcome => outcome.status().is_some(),
+        Outcome::Passed
+        | Outcome::Failed { .. }
+        | Outcome::Crashed { .. }
+        | Outcome::TimedOut { .. }
+        | Outcome::Ignored { .. }
+        | Outcome::NotRun { .. } => result.attempt.outcome.status().is_some(),
     }
 }
 
@@ -81,9 +86,9 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use clmatrix_harness::private::config::sample::{Project, own_place};
-    use clmatrix_harness::private::log::sample::{device, expectation, judged, result, run_log};
-    use clmatrix_harness::private::verdict::ExpectedStatus;
+    use clmatrix_runner::config::sample::{Project, own_place};
+    use clmatrix_runner::log::sample::{device, expectation, judged, result, run_log};
+    use clmatrix_runner::verdict::ExpectedStatus;
 
     #[test]
     fn entries_without_an_effect_are_found_with_the_reason() {
@@ -113,7 +118,7 @@ mod tests {
                 result("s::hidden@d", failed()),
                 judged("s::lacks@d", skipped("needs fp64"), known()),
                 result("s::ignored@d", Outcome::Ignored { reason: None }),
-                result("s::later@d", Outcome::NotRun { reason: "Ctrl-C".to_owned() }),
+                result("s::later@d", Outcome::not_run("Ctrl-C")),
                 judged("s::skipped@d", skipped("bug 7"), known()),
             ],
             Duration::ZERO,

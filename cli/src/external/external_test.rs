@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clmatrix::select::DeviceInfo;
-use clmatrix_harness::private::config::ExternalKind;
-use clmatrix_harness::private::log::program_record::ProgramRecord;
-use clmatrix_harness::private::os::StopSignal;
-use clmatrix_harness::private::outside::{OutsideTest, ProcessEnd, Watch};
-use clmatrix_harness::private::worker::parent::WorkerCommand;
+use clmatrix_runner::config::ExternalKind;
+use clmatrix_runner::log::program_record::ProgramRecord;
+use clmatrix_runner::os::StopSignal;
+use clmatrix_runner::outside::{OutsideTest, Watch};
+use clmatrix_runner::worker::parent::WorkerCommand;
+use clmatrix_runner::worker::process_attempt::ProcessAttempt;
 
 use super::program::Program;
 use super::program_run::ProgramRun;
@@ -19,7 +20,7 @@ use super::{libtest, opencl_cts};
 pub(crate) struct ExternalTest {
     /// The program.
     pub(super) program: Arc<Program>,
-    /// The name by which the program knows the test; or the reason why its tests are unknown, which is
+    /// The program's name of the test; or the reason why its tests are unknown, which is
     /// the failure of the test `list`.
     pub(super) name: Result<String, String>,
     /// True if the program marks the test as ignored.
@@ -69,18 +70,12 @@ impl OutsideTest for ExternalTest {
         worker: &WorkerCommand,
         stop: &StopSignal,
         watch: &mut dyn Watch,
-    ) -> ProcessEnd {
-        let run = ProgramRun {
-            program: &self.program,
-            name: self.name.as_deref().unwrap_or_default(),
-            limit,
-            memory,
-            is_ignored: self.is_ignored,
-            worker,
+    ) -> ProcessAttempt {
+        let run = ProgramRun { test: self, limit, memory, worker, stop };
+        let attempt = match self.program.suite.kind {
+            ExternalKind::OpenclCts => opencl_cts::run(&run, watch),
+            ExternalKind::Libtest => libtest::run(&run, watch),
         };
-        match self.program.suite.kind {
-            ExternalKind::OpenclCts => opencl_cts::run(&run, stop, watch),
-            ExternalKind::Libtest => libtest::run(&run, stop, watch),
-        }
+        attempt.unwrap_or_else(ProcessAttempt::not_started)
     }
 }

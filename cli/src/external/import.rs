@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt::Write;
 use std::path::Path;
 
-use clmatrix_harness::private::config::check_suite_name;
+use clmatrix_runner::config::check_suite_name;
 use glob::Pattern;
 
 /// A line of a list.
@@ -33,11 +33,11 @@ const LIMIT: &str = "timeout = \"10m\"\n";
 
 /// Returns the tables for the lines of a list. The programs are in `folder`. Programs without arguments are one
 /// suite; each program with arguments is a suite of its own, within that name. A word with `*` selects tests. Other
-/// words are arguments: a list does not tell them from the names of tests.
+/// words are arguments: a list does not distinguish them from the names of tests.
 ///
 /// # Errors
 ///
-/// A line is not understood; the error has its number. The list is empty, or the name is not one of a suite.
+/// A line is invalid; the error has its number. The list is empty, or the name is not one of a suite.
 pub fn import(list: &str, name: &str, folder: &Path) -> Result<String, String> {
     check_suite_name(name)?;
     let mut entries = Vec::new();
@@ -66,7 +66,7 @@ pub fn import(list: &str, name: &str, folder: &Path) -> Result<String, String> {
         let plain = format!("{name}::{}", slug(&entry.label));
         let numbered = (2..).map(|number| format!("{plain}_{number}"));
         let mut all = [plain.clone()].into_iter().chain(numbered);
-        let suite = all.find(|suite| names.insert(suite.clone())).expect("numbers go on");
+        let suite = all.find(|suite| names.insert(suite.clone())).expect("numbers do not end");
         text += if text.is_empty() { "" } else { "\n" };
         text += &head(&suite);
         let _ = writeln!(text, "programs = {}", path(folder, &entry.program));
@@ -88,24 +88,24 @@ fn head(name: &str) -> String {
     format!("[[external]]\nname = {}\nkind = \"opencl-cts\"\n", quoted(name))
 }
 
-/// A path in which no character is a wildcard.
+/// Returns a path in which no character is a wildcard.
 fn path(folder: &Path, program: &str) -> String {
     quoted(&Pattern::escape(&folder.join(program).display().to_string()))
 }
 
-/// A TOML string.
+/// Returns a TOML string.
 fn quoted(text: &str) -> String {
     toml::Value::from(text).to_string()
 }
 
-/// A label as a word of a suite's name.
+/// Returns a label as a word of a suite's name.
 fn slug(label: &str) -> String {
     let words = label.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("_")
 }
 
 impl Entry {
-    /// Reads `[CL_DEVICE_TYPE_X,] LABEL, PROGRAM ARGUMENTS`.
+    /// Parses `[CL_DEVICE_TYPE_X,] LABEL, PROGRAM ARGUMENTS`.
     fn read(line: &str) -> Result<Self, String> {
         let mut columns: Vec<&str> = line.split(',').map(str::trim).collect();
         let mut device_type = None;
@@ -123,7 +123,7 @@ impl Entry {
         let mut words = command.split_whitespace().map(str::to_owned);
         let program = words.next().filter(|_| !slug(label).is_empty());
         let program = program.ok_or_else(|| format!("{line:?} lacks a label or a program"))?;
-        // `all` selects all tests, as no test does.
+        // `all` selects all tests, and so does no name.
         let words = words.filter(|word| word != "all");
         let (tests, args) = words.partition(|word| word.contains('*'));
         Ok(Self { label: label.to_owned(), device_type, program, args, tests })
@@ -151,47 +151,14 @@ Allocations (single maximum),allocations/test_allocations single 5 all
 CL_DEVICE_TYPE_CPU, Images (Kernel pitch),images/test_image_streams use_pitches CL_FILTER_LINEAR
 Vectors, vectors/test_vectors
 ";
-        let expected = r#"[[external]]
-name = "cts"
-kind = "opencl-cts"
-programs = [
-    "/cts/basic/test_basic",
-    "/cts/vectors/test_vectors",
-]
-timeout = "10m"
-
-[[external]]
-name = "cts::thread_dimensions"
-kind = "opencl-cts"
-programs = "/cts/thread_dimensions/test_thread_dimensions"
-tests = ["full*"]
-timeout = "10m"
-
-[[external]]
-name = "cts::allocations_single_maximum"
-kind = "opencl-cts"
-programs = "/cts/allocations/test_allocations"
-args = ["single", "5"]
-timeout = "10m"
-
-[[external]]
-name = "cts::images_kernel_pitch"
-kind = "opencl-cts"
-programs = "/cts/images/test_image_streams"
-args = ["use_pitches", "CL_FILTER_LINEAR"]
-type = "cpu"
-timeout = "10m"
-"#;
-        let tables = import(list, "cts", Path::new("/cts")).unwrap();
-        assert_eq!(tables, BEGINNING.to_owned() + expected);
+        insta::assert_snapshot!(import(list, "cts", Path::new("/cts")).unwrap());
     }
 
     #[test]
     fn the_tables_are_a_configuration() {
         let list = "A,a/test_a\nB \"1\",b/test_b one\nB (1),b/test_b two\nB 1 2,b/test_b 3\n";
         let text = import(list, "cts", Path::new("/a \"b\"[c]")).unwrap();
-        let project =
-            clmatrix_harness::private::config::sample::Project::new(&[("clmatrix.toml", &text)]);
+        let project = clmatrix_runner::config::sample::Project::new(&[("clmatrix.toml", &text)]);
         let suites = project.config().unwrap().external;
         let names: Vec<&str> = suites.iter().map(|suite| &*suite.name).collect();
         assert_eq!(names, ["cts", "cts::b_1", "cts::b_1_2", "cts::b_1_2_2"]);

@@ -2,20 +2,22 @@
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
-use std::time::Instant;
 
-use clmatrix_harness::private::cargo_test::CommandLine;
-use clmatrix_harness::private::os::{ExitCause, StopSignal};
-use clmatrix_harness::private::outside::{ProcessEnd, Watch};
-use clmatrix_harness::private::result::attempt::Attempt;
-use clmatrix_harness::private::text::{clean, first_line};
-use clmatrix_harness::private::verdict::{Location, Outcome};
-use clmatrix_harness::private::worker::parent::{IN_THE_TEST, crash};
+use clmatrix_runner::cargo_test::CommandLine;
+use clmatrix_runner::os::ExitCause;
+use clmatrix_runner::outside::Watch;
+use clmatrix_runner::result::attempt::Attempt;
+use clmatrix_runner::result::crash_cause::ExitTime;
+use clmatrix_runner::result::not_run_reason::NotRunReason;
+use clmatrix_runner::result::test_id::TestId;
+use clmatrix_runner::text::{clean, first_line};
+use clmatrix_runner::verdict::{Location, Outcome};
+use clmatrix_runner::worker::parent::crash;
+use clmatrix_runner::worker::process_attempt::ProcessAttempt;
 use regex::Regex;
 
 use super::listed::Listed;
-use super::output::Output;
-use super::process::ProgramEnd;
+use super::process::ProgramWaitEnd;
 use super::program_run::ProgramRun;
 
 /// The exit status of libtest for a test that failed.
@@ -42,8 +44,9 @@ pub(super) fn list(
     let listed = |name: &str| Listed { name: name.to_owned(), is_ignored: ignored.contains(name) };
     let tests: Vec<Listed> = names(&all).map(listed).collect();
     let has_device = |test: &Listed| {
-        let device = test.name.rsplit_once('@').map_or("", |(_, device)| device);
-        !device.is_empty() && !device.contains([':', '/', '.', ' '])
+        let id = TestId::parse(&test.name);
+        let device = id.device();
+        id.as_str() != id.path() && !device.is_empty() && !device.contains([':', '/', '.', ' '])
     };
     match tests.first() {
         // Another harness may have such names, too.
@@ -66,70 +69,70 @@ fn names(list: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Runs a test.
-pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch) -> ProcessEnd {
-    let ProgramRun { name, limit, .. } = *run;
-    // Not all harnesses know `--`.
+///
+/// # Errors
+///
+/// The program is not started.
+pub(super) fn run(run: &ProgramRun<'_>, watch: &mut dyn Watch) -> Result<ProcessAttempt, String> {
+    let (name, limit) = (run.name(), run.limit);
+    // Not all harnesses support `--`.
     let (first, last) = match name.starts_with('-') {
         true => (&[][..], &["--", name][..]),
         false => (&[name][..], &[][..]),
     };
     let mut arguments = [first, &["--exact", "--nocapture"]].concat();
-    if run.is_ignored {
+    if run.test.is_ignored {
         arguments.push("--ignored");
     }
-    let mut process =
-        match run.start(&arguments, last, &[(THREADS.0.into(), Some(THREADS.1.into()))]) {
-            Ok(process) => process,
-            Err(reason) => return ProcessEnd::not_run(reason),
-        };
-    watch.begins(process.id());
+    let threads = [(THREADS.0.into(), Some(THREADS.1.into()))];
+    let mut running = run.start(&arguments, last, &threads, watch)?;
     let (mut stacks, mut exit) = (None, None);
-    let begin = Instant::now();
-    let mut output = Output::new();
-    let mut end = process.wait(limit, stop, &mut |from, bytes| output.add(watch, from, bytes));
-    if let ProgramEnd::TimedOut = end
-        && Progress::of(name, &output.stdout.clone().take_text()).has_ended()
+    let mut end = running.wait(limit);
+    if let ProgramWaitEnd::TimedOut = end
+        && Progress::of(name, &running.stdout.clone().take_text()).has_ended()
     {
         // The exit of the process has a limit of its own.
-        let rest = limit.saturating_sub(output.last.elapsed());
-        end = process.wait(rest, stop, &mut |from, bytes| output.add(watch, from, bytes));
+        end = running.wait(limit.saturating_sub(running.last.elapsed()));
     }
-    let (stdout, stderr) = (output.stdout.take_text(), output.stderr.take_text());
+    let (stdout, stderr) = (running.stdout.take_text(), running.stderr.take_text());
     let progress = Progress::of(name, &stdout);
-    let ended = if progress.has_ended() { output.last } else { Instant::now() };
+    let duration = running.time(progress.has_ended());
     let outcome = match (end, progress) {
-        (ProgramEnd::Stopped, _) => Outcome::NotRun { reason: stop.reason() },
-        (ProgramEnd::NotStarted(reason), _) => Outcome::NotRun { reason },
-        (ProgramEnd::HasTooMuchMemory(message), _) => {
-            stacks = Some(process.stacks());
-            Outcome::Failed { message, location: None }
+        (ProgramWaitEnd::Stopped, _) => Outcome::NotRun { reason: run.stop.not_run() },
+        (ProgramWaitEnd::NotStarted(error), _) => return Err(error),
+        (ProgramWaitEnd::HasTooMuchMemory(cause), _) => {
+            stacks = Some(running.process.stacks());
+            Outcome::Crashed { cause }
         }
-        (ProgramEnd::Died(ExitCause::Exited(status)), progress) => {
+        (ProgramWaitEnd::Died(ExitCause::Exited(status)), progress) => {
             outcome(name, progress, status, &stdout, &stderr)
         }
         // An exit handler crashes or hangs after the test.
         (end, Progress::Ended { has_passed }) => {
             exit = Some(match end {
-                ProgramEnd::Died(cause) => crash(cause, "after its last test"),
+                ProgramWaitEnd::Died(cause) => crash(cause, ExitTime::AfterTests),
                 _ => Outcome::TimedOut { limit },
             });
-            if has_passed { Outcome::Passed } else { failure(name, FAILED, &stdout, &stderr) }
+            if has_passed {
+                success(name, &stdout)
+            } else {
+                failure(name, FAILED, &stdout, &stderr)
+            }
         }
-        (ProgramEnd::Died(cause), _) => crash(cause, IN_THE_TEST),
-        (ProgramEnd::TimedOut, _) => {
-            stacks = Some(process.stacks());
+        (ProgramWaitEnd::Died(cause), _) => crash(cause, ExitTime::InTest),
+        (ProgramWaitEnd::TimedOut, _) => {
+            stacks = Some(running.process.stacks());
             Outcome::TimedOut { limit }
         }
     };
-    let mut attempt = Attempt { stdout, stderr, stacks, ..Attempt::new(outcome) };
-    attempt.duration = ended - begin;
-    ProcessEnd { ran: attempt.into(), exit }
+    let attempt = Attempt { stdout, stderr, stacks, duration, ..Attempt::new(outcome) };
+    Ok(ProcessAttempt { exit, ..attempt.into() })
 }
 
 /// The progress of a process, by its lines on standard output.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Progress {
-    /// Another harness, which prints none of libtest's lines.
+    /// The harness prints none of libtest's lines.
     Unknown,
     /// The process does not have the test.
     NoTest,
@@ -151,7 +154,7 @@ impl Progress {
 
     /// Counts libtest's lines. A test may run other test binaries, and also its own one. Each prints a line at its
     /// begin and at its result, and at the end of each of its tests, but may crash in between. The last result is
-    /// that of the process for sure if no result is missing and the test has ended.
+    /// certainly that of the process if no result is missing and the test has ended.
     fn of(name: &str, stdout: &str) -> Self {
         static BEGIN: LazyLock<Regex> =
             LazyLock::new(|| line(r"^running \d+ tests?(?: \(shuffle seed: \d+\))?$"));
@@ -160,9 +163,6 @@ impl Progress {
         });
         // Other harnesses color the words.
         let stdout = &*clean(stdout);
-        // The output of the test may end without a newline.
-        let end =
-            format!(r"test {}(?: - should panic)? \.\.\. (?:ok|FAILED)$", regex::escape(name));
         let begins: Vec<&str> = BEGIN.find_iter(stdout).map(|line| line.as_str()).collect();
         let results = RESULT.captures_iter(stdout).count();
         let has_passed = RESULT.captures_iter(stdout).last().map(|line| &line[1] == "ok");
@@ -171,7 +171,7 @@ impl Progress {
             ([only], _) if only.starts_with(NO_TEST) => Self::NoTest,
             (_, None) => Self::Running,
             (begins, Some(has_passed)) => {
-                match (results >= begins.len(), line(&end).is_match(stdout)) {
+                match (results >= begins.len(), end(name).is_match(stdout)) {
                     (true, true) => Self::Ended { has_passed },
                     (false, false) => Self::Running,
                     _ => Self::MayHaveEnded { has_passed },
@@ -181,27 +181,48 @@ impl Progress {
     }
 }
 
+/// Returns the pattern of the line at the end of a test. The reason why it is ignored stands behind a comma in
+/// libtest, and in parentheses, perhaps with several lines, in libtest-mimic.
+fn end(name: &str) -> Regex {
+    let name = regex::escape(name);
+    let ignored = r"(?<ignored>ignored)(?:, (?<after_comma>.*)| \((?<within>(?s:.*?))\))?";
+    // The output of the test may end without a newline.
+    line(&format!(r"test {name}(?: - should panic)? \.\.\. (?:ok|FAILED|{ignored})$"))
+}
+
 /// Returns the pattern of a line.
 fn line(pattern: &str) -> Regex {
     Regex::new(&format!("(?m){pattern}")).expect("a valid expression")
 }
 
-/// The outcome of a process that has exited.
+/// Returns the outcome of a process that has exited.
 fn outcome(name: &str, progress: Progress, status: i32, stdout: &str, stderr: &str) -> Outcome {
     match (progress, status) {
         (Progress::NoTest, _) => {
-            let reason = "the program does not have this test any more".to_owned();
-            Outcome::NotRun { reason }
+            let error = "the program no longer has this test".to_owned();
+            Outcome::NotRun { reason: NotRunReason::Program { error } }
         }
-        (Progress::Running, _) => crash(ExitCause::Exited(status), IN_THE_TEST),
+        (Progress::Running, _) => crash(ExitCause::Exited(status), ExitTime::InTest),
         // Another test binary has failed, and then the test has ended the process.
         (
             Progress::MayHaveEnded { has_passed: false } | Progress::Ended { has_passed: false },
             0,
-        ) => crash(ExitCause::Exited(status), IN_THE_TEST),
-        (_, 0) => Outcome::Passed,
+        ) => crash(ExitCause::Exited(status), ExitTime::InTest),
+        (_, 0) => success(name, stdout),
         _ => failure(name, status, stdout, stderr),
     }
+}
+
+/// The outcome of a process that has succeeded: the test has passed, or has turned out to be ignored.
+fn success(name: &str, stdout: &str) -> Outcome {
+    let stdout = clean(stdout);
+    let last = end(name).captures_iter(&stdout).last();
+    let Some(ignored) = last.filter(|last| last.name("ignored").is_some()) else {
+        return Outcome::Passed;
+    };
+    let reason = ignored.name("after_comma").or(ignored.name("within"));
+    let reason = reason.map_or("ignored by the program", |reason| reason.as_str().trim());
+    Outcome::Skipped { reason: reason.to_owned() }
 }
 
 /// The failure, with the reason of the harness, else with the last panic or the error that the test returned. The
@@ -222,8 +243,8 @@ fn failure(name: &str, status: i32, stdout: &str, stderr: &str) -> Outcome {
     Outcome::Failed { message, location }
 }
 
-/// Returns the text that the harness prints below the name of a failed test: in libtest, why a panic is not the
-/// expected one; in libtest-mimic, the error.
+/// Returns the text that the harness prints below the name of a failed test: in libtest, the reason why a panic is
+/// not the expected one; in libtest-mimic, the error.
 fn harness_reason(name: &str, stdout: &str) -> Option<String> {
     let stdout = clean(stdout);
     // The list of the names follows.
@@ -334,8 +355,30 @@ mod tests {
     }
 
     #[test]
+    fn a_test_that_is_ignored_when_it_runs_is_skipped() {
+        let skipped = |reason: &str| Outcome::Skipped { reason: reason.to_owned() };
+        for (end, expected) in [
+            ("ok", Outcome::Passed),
+            ("ignored", skipped("ignored by the program")),
+            ("ignored, no fp64, no images", skipped("no fp64, no images")),
+            ("ignored (no fp64 (yet))", skipped("no fp64 (yet)")),
+            (
+                "\x1b[33mignored (no fp64:\n  cl_khr_fp64)\x1b[0m",
+                skipped("no fp64:\n  cl_khr_fp64"),
+            ),
+            ("ignored (within)\ntest t ... ok", Outcome::Passed),
+        ] {
+            let result = "test result: ok. 0 passed; 0 failed; 1 ignored; 0 measured\n";
+            let stdout = format!("{BEGIN}test u ... ignored\ntest t ... {end}\n\n{result}");
+            let progress = Progress::of("t", &stdout);
+            assert_eq!(progress, Progress::Ended { has_passed: true }, "{end}");
+            assert_eq!(outcome("t", progress, 0, &stdout, ""), expected, "{end}");
+        }
+    }
+
+    #[test]
     fn an_exit_before_the_end_of_the_test_is_a_crash() {
-        use clmatrix_harness::private::verdict::ExpectedStatus::{Crash, Fail, Pass};
+        use clmatrix_runner::verdict::ExpectedStatus::{Crash, Fail, Pass};
         let [passed, failed] = [true, false].map(|has_passed| Progress::Ended { has_passed });
         let [may_pass, may_fail] =
             [true, false].map(|has_passed| Progress::MayHaveEnded { has_passed });

@@ -9,22 +9,24 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime};
 
-use clmatrix_harness::private::case::Case;
-use clmatrix_harness::private::config::{Config, ExternalKind, ExternalSuite};
-use clmatrix_harness::private::folders::state_folder;
-use clmatrix_harness::private::os::{self, ExitCause, Source, StopSignal, stop_signal};
-use clmatrix_harness::private::outside::OutsideTest as _;
-use clmatrix_harness::private::terminal::{AnyError, status_line};
-use clmatrix_harness::private::text::first_line;
-use clmatrix_harness::private::verdict::Location;
+use clmatrix_runner::case::Case;
+use clmatrix_runner::config::{Config, ExternalKind, ExternalSuite};
+use clmatrix_runner::files;
+use clmatrix_runner::folders::state_folder;
+use clmatrix_runner::os::{self, ExitCause, Source, StopSignal, stop_signal};
+use clmatrix_runner::outside::OutsideTest as _;
+use clmatrix_runner::serde_time::Rfc3339;
+use clmatrix_runner::terminal::{AnyError, status_line};
+use clmatrix_runner::text::{first_line, human};
+use clmatrix_runner::verdict::Location;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use super::external_test::ExternalTest;
 use super::listed::Listed;
-use super::process::{ProgramEnd, ProgramProcess};
+use super::process::{ProgramProcess, ProgramWaitEnd};
 use super::program::Program;
 use super::{libtest, opencl_cts};
 
@@ -34,6 +36,9 @@ const LIST_LIMIT: Duration = Duration::from_secs(60);
 /// The time after which a program that lists its tests is named.
 const SLOW_LIST: Duration = Duration::from_secs(3);
 
+/// A list that takes longer is kept.
+const KEPT_AFTER: Duration = Duration::from_secs(1);
+
 /// The most bytes of a list.
 const LONGEST_LIST: usize = 64 << 20;
 
@@ -41,13 +46,21 @@ const LONGEST_LIST: usize = 64 << 20;
 const LAST_LINES: usize = 20;
 
 /// A list that is kept between runs.
-#[derive(PartialEq, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct Kept {
+    of: Origin,
+    #[serde(with = "Rfc3339")]
+    time: SystemTime,
+    tests: Vec<Listed>,
+}
+
+/// The origin of a list.
+#[derive(PartialEq, Serialize, Deserialize)]
+struct Origin {
     /// The version of this crate.
     version: String,
     file: PathBuf,
     build: String,
-    tests: Vec<Listed>,
 }
 
 /// Returns the registered tests, and those of other programs.
@@ -66,7 +79,7 @@ pub fn all_cases(config: &Config, home: &str) -> Result<Vec<Case>, AnyError> {
         let file = test.program.file.display().to_string();
         let path = test.path();
         if let Some(other) = paths.insert(path.clone(), file.clone()) {
-            let how = "give one of their [[external]] tables another `name`";
+            let how = "set another `name` in one of their [[external]] tables";
             return Err(format!("{other} and {file} both have a test {path}: {how}").into());
         }
         cases.push(Case::Outside(Arc::new(test)));
@@ -143,13 +156,13 @@ fn failed_lists(reasons: Vec<(&Arc<ExternalSuite>, String)>) -> impl Iterator<It
     })
 }
 
-/// The error of programs that would have the same ids.
+/// Returns the error of programs that would have the same ids.
 fn have_one_name(programs: &[Program]) -> String {
     let files: Vec<_> = programs.iter().map(|program| program.file.display().to_string()).collect();
     let name = programs[0].name.as_deref().unwrap_or_default();
     let files = files.join(" and ");
     format!(
-        "{files} have one name, {name}; give each an [[external]] table with a `name` of its own"
+        "{files} have one name, {name}; add an [[external]] table with a `name` of its own for each"
     )
 }
 
@@ -173,8 +186,8 @@ fn in_parallel<I: Sync, O: Send>(items: &[I], make: impl Fn(&I) -> O + Sync) -> 
     made.into_inner().into_values().collect()
 }
 
-/// Finds the programs of a suite, and why globs match none. Cargo leaves the builds of a Rust target in its
-/// folder; the newest of them counts, and a note names the others.
+/// Finds the programs of a suite, and the reasons why globs match none. Cargo keeps old builds of a Rust target in
+/// its folder; the newest of them counts, and a note names the others.
 fn programs(suite: &Arc<ExternalSuite>) -> Result<(Vec<Program>, Vec<String>), AnyError> {
     let (mut files, mut missing) = (Vec::new(), Vec::new());
     for pattern in &suite.programs {
@@ -220,40 +233,45 @@ fn programs(suite: &Arc<ExternalSuite>) -> Result<(Vec<Program>, Vec<String>), A
     Ok((builds.into_values().map(newest).collect(), missing))
 }
 
-/// Returns the tests of a program: from the file of an earlier list of this build, or from the program.
+/// Returns the tests of a program, which may depend on other files than the program. Only a list that takes long is
+/// kept for the next runs of this build.
 fn tests_in(program: &Program, lists: &Path, never: &StopSignal) -> Result<Vec<Listed>, String> {
     let mut hasher = DefaultHasher::new();
     // The list may depend on the folder in which the program runs.
     (&program.file, program.folder(), program.suite.kind).hash(&mut hasher);
     let file = lists.join(format!("{:016x}.json", hasher.finish()));
-    let new = |tests| Kept {
+    let of = Origin {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         file: program.file.clone(),
         build: program.build.clone(),
-        tests,
     };
-    let kept = fs::read(&file).ok().and_then(|text| serde_json::from_slice::<Kept>(&text).ok());
-    if let Some(mut kept) = kept {
-        let tests = std::mem::take(&mut kept.tests);
-        if kept == new(Vec::new()) {
-            return Ok(tests);
-        }
+    let kept =
+        files::read_found(&file).ok().and_then(|text| serde_json::from_slice::<Kept>(&text).ok());
+    if let Some(kept) = kept.filter(|kept| kept.of == of) {
+        status_line(&format!(
+            "note: the tests of {} are as listed {} ago, since that takes long; remove {} to list them again",
+            program.file.display(),
+            human(kept.time.elapsed().unwrap_or_default()),
+            file.display(),
+        ));
+        return Ok(kept.tests);
     }
-    let kept = new(list(program, never)?);
+    let begin = Instant::now();
+    let tests = list(program, never)?;
     // A script may start another program, whose builds it does not have.
-    if !program.is_script() {
+    if begin.elapsed() > KEPT_AFTER && !program.is_script() {
+        let kept = Kept { of, time: SystemTime::now(), tests };
         // Without the file, the next run asks the program again.
         let _ = keep(lists, &file, &kept);
+        return Ok(kept.tests);
     }
-    Ok(kept.tests)
+    Ok(tests)
 }
 
 fn keep(lists: &Path, file: &Path, kept: &Kept) -> std::io::Result<()> {
     fs::create_dir_all(lists)?;
-    let mut new = tempfile::NamedTempFile::new_in(lists)?;
-    serde_json::to_writer(&mut new, kept)?;
-    new.persist(file)?;
-    Ok(())
+    files::remove_leftovers(lists);
+    files::replace_with(file, |to| Ok(serde_json::to_writer(to, kept)?))
 }
 
 fn list(program: &Program, never: &StopSignal) -> Result<Vec<Listed>, String> {
@@ -292,7 +310,7 @@ fn list_output(
         !is_too_long.get()
     };
     let mut end = process.wait(SLOW_LIST, never, &mut collect);
-    if let ProgramEnd::TimedOut = end
+    if let ProgramWaitEnd::TimedOut = end
         && !is_too_long.get()
     {
         let limit = humantime::format_duration(LIST_LIMIT);
@@ -303,14 +321,14 @@ fn list_output(
     let printed = String::from_utf8_lossy(&stdout);
     let trouble = match end {
         _ if is_too_long.get() => format!("writes more than {} MiB", LONGEST_LIST >> 20),
-        ProgramEnd::Died(ExitCause::Exited(0)) => {
+        ProgramWaitEnd::Died(ExitCause::Exited(0)) => {
             return match printed {
                 Cow::Borrowed(list) => Ok(list.to_owned()),
                 Cow::Owned(_) => Err("its list is not UTF-8".to_owned()),
             };
         }
         // A backtrace may hide the message from the last lines.
-        ProgramEnd::Died(cause) => match libtest::last_panic(&stderr) {
+        ProgramWaitEnd::Died(cause) => match libtest::last_panic(&stderr) {
             Some((message, location)) => {
                 let place = location
                     .map(|Location { file, line }| format!(" ({file}:{line})"))
@@ -319,11 +337,12 @@ fn list_output(
             }
             None => cause.to_string(),
         },
-        ProgramEnd::TimedOut => {
+        ProgramWaitEnd::TimedOut => {
             format!("did not end within {}", humantime::format_duration(LIST_LIMIT))
         }
-        ProgramEnd::NotStarted(reason) | ProgramEnd::HasTooMuchMemory(reason) => reason,
-        ProgramEnd::Stopped => "was stopped".to_owned(),
+        ProgramWaitEnd::NotStarted(reason) => reason,
+        ProgramWaitEnd::HasTooMuchMemory(cause) => cause.to_string(),
+        ProgramWaitEnd::Stopped => "was stopped".to_owned(),
     };
     let command = [&[&*program.file.to_string_lossy()], arguments].concat().join(" ");
     let last = [("standard error", stderr), ("standard output", printed)]

@@ -1,24 +1,24 @@
 //! Programs with the command line of the OpenCL conformance test suite.
 //!
-//! A program writes the result of its test to a file at its end. Only that file tells the result. The output tells
+//! A program writes the result of its test to a file at its end. Only that file has the result. The output shows
 //! whether the test was running when the process ended without a file.
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::Path;
-use std::time::Instant;
 
-use clmatrix_harness::private::os::{ExitCause, StopSignal};
-use clmatrix_harness::private::outside::{ProcessEnd, Watch};
-use clmatrix_harness::private::result::attempt::Attempt;
-use clmatrix_harness::private::verdict::Outcome;
-use clmatrix_harness::private::worker::parent::{IN_THE_TEST, crash};
-use clmatrix_harness::private::worker::ran::Ran;
+use clmatrix_runner::files::read_found;
+use clmatrix_runner::os::ExitCause;
+use clmatrix_runner::outside::Watch;
+use clmatrix_runner::result::attempt::Attempt;
+use clmatrix_runner::result::crash_cause::ExitTime;
+use clmatrix_runner::result::not_run_reason::NotRunReason;
+use clmatrix_runner::verdict::Outcome;
+use clmatrix_runner::worker::parent::crash;
+use clmatrix_runner::worker::process_attempt::ProcessAttempt;
 use serde::Deserialize;
 
 use super::listed::Listed;
-use super::output::Output;
-use super::process::ProgramEnd;
+use super::process::ProgramWaitEnd;
 use super::program_run::ProgramRun;
 
 /// The variable with the path of the file of results.
@@ -38,7 +38,7 @@ struct Results {
 pub(super) fn list(
     output: impl Fn(&[&str]) -> Result<String, String>,
 ) -> Result<Vec<Listed>, String> {
-    // Versions before August 2025 do not know `--list`. Their usage comes before the tests.
+    // Versions before August 2025 do not support `--list`. Their usage comes before the tests.
     let list = output(&["-list"])?;
     let list = list.rsplit_once("Test names:\n").map_or(&*list, |(_, names)| names);
     let names = list.lines().filter_map(|line| line.strip_prefix('\t'));
@@ -50,19 +50,21 @@ pub(super) fn list(
     };
     match tests.iter().find(|test| !is_name(test)) {
         None => Ok(tests),
-        Some(other) => Err(format!("`-list` prints {:?}, which is no test", other.name)),
+        Some(other) => Err(format!("`-list` prints {:?}, which is not a test", other.name)),
     }
 }
 
 /// Runs a test.
-pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch) -> ProcessEnd {
-    let folder = match tempfile::tempdir() {
-        Ok(folder) => folder,
-        Err(error) => return ProcessEnd::not_run(format!("no folder for the results: {error}")),
-    };
+///
+/// # Errors
+///
+/// The program is not started.
+pub(super) fn run(run: &ProgramRun<'_>, watch: &mut dyn Watch) -> Result<ProcessAttempt, String> {
+    let folder = tempfile::tempdir();
+    let folder = folder.map_err(|error| format!("no folder for the results: {error}"))?;
     let file = folder.path().join("results.json");
     let address = run.address();
-    // The index counts the devices of the type. Versions before August 2025 do not know the type `all`.
+    // The index counts the devices of the type. Versions before August 2025 do not support the type `all`.
     let (kind, device) =
         address.of_type.map_or(("all", address.device), |(kind, device)| (kind.name(), device));
     let variables = [
@@ -70,91 +72,79 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
         ("CL_DEVICE_INDEX", Some(device.to_string().into())),
         ("CL_DEVICE_TYPE", Some(kind.into())),
         (RESULTS, Some(file.clone().into())),
-        // With it, the path of the file is another.
+        // With it, the path of the file differs.
         ("BAZEL_TEST", None),
     ];
     let variables = variables.map(|(name, value)| (name.into(), value));
-    let mut process = match run.start(&[run.name], &[], &variables) {
-        Ok(process) => process,
-        Err(reason) => return ProcessEnd::not_run(reason),
-    };
-    watch.begins(process.id());
-    let begin = Instant::now();
-    let mut output = Output::new();
-    let end = process.wait(run.limit, stop, &mut |from, bytes| output.add(watch, from, bytes));
-    if let ProgramEnd::NotStarted(reason) = end {
-        return ProcessEnd::not_run(reason);
+    let mut running = run.start(&[run.name()], &[], &variables, watch)?;
+    let end = running.wait(run.limit);
+    if let ProgramWaitEnd::NotStarted(reason) = end {
+        return Err(reason);
     }
-    let results = read(&file).map(|Results { results }| results);
+    let results = read(&file);
     let mut stacks = None;
-    if let (ProgramEnd::TimedOut, Err(_)) = (&end, &results) {
-        stacks = Some(process.stacks());
+    if let (ProgramWaitEnd::TimedOut, Err(_)) = (&end, &results) {
+        stacks = Some(running.process.stacks());
     }
-    drop(process);
-    let ended = if results.is_ok() { output.last } else { Instant::now() };
-    let (stdout, stderr) = (output.stdout.take_text(), output.stderr.take_text());
-    let outcome = outcome(run, &end, &results, (&stdout, &stderr))
-        .unwrap_or_else(|| Outcome::NotRun { reason: stop.reason() });
-    let mut attempt = Attempt { stdout, stderr, stacks, ..Attempt::new(outcome) };
-    attempt.duration = ended - begin;
-    let ran = Ran::from(attempt);
-    ProcessEnd { ran, exit: exit(run, &end, &results) }
+    let duration = running.time(results.is_ok());
+    let (stdout, stderr) = (running.stdout.take_text(), running.stderr.take_text());
+    let outcome = outcome(run, &end, &results, (&stdout, &stderr));
+    let attempt = Attempt { stdout, stderr, stacks, duration, ..Attempt::new(outcome) };
+    Ok(ProcessAttempt { exit: exit(run, &end, &results), ..attempt.into() })
 }
 
 /// The words of the file, or the reason why there are none.
 type Words = Result<HashMap<String, String>, String>;
 
 /// Returns the crash or the hang after the result.
-fn exit(run: &ProgramRun<'_>, end: &ProgramEnd, results: &Words) -> Option<Outcome> {
+fn exit(run: &ProgramRun<'_>, end: &ProgramWaitEnd, results: &Words) -> Option<Outcome> {
     let results = results.as_ref().ok()?;
     match end {
-        ProgramEnd::Died(cause @ (ExitCause::Signalled(_) | ExitCause::Killed)) => {
-            Some(crash(cause.clone(), "after its last test"))
+        ProgramWaitEnd::Died(cause @ (ExitCause::Signalled(_) | ExitCause::Killed)) => {
+            Some(crash(cause.clone(), ExitTime::AfterTests))
         }
         // A program whose tests fail exits with their number.
-        ProgramEnd::Died(cause @ ExitCause::Exited(status))
+        ProgramWaitEnd::Died(cause @ ExitCause::Exited(status))
             if *status != 0 && !results.values().any(|word| word == "fail") =>
         {
-            Some(crash(cause.clone(), "after its last test"))
+            Some(crash(cause.clone(), ExitTime::AfterTests))
         }
-        ProgramEnd::TimedOut => Some(Outcome::TimedOut { limit: run.limit }),
+        ProgramWaitEnd::TimedOut => Some(Outcome::TimedOut { limit: run.limit }),
         _ => None,
     }
 }
 
-/// Returns the outcome of the test, or `None` if the run was stopped.
+/// Returns the outcome of the test.
 fn outcome(
     run: &ProgramRun<'_>,
-    end: &ProgramEnd,
+    end: &ProgramWaitEnd,
     results: &Words,
     (stdout, stderr): (&str, &str),
-) -> Option<Outcome> {
-    let ProgramRun { name, limit, .. } = *run;
-    let not_run = |reason| Some(Outcome::NotRun { reason });
+) -> Outcome {
+    let (name, limit) = (run.name(), run.limit);
+    let not_run = |error| Outcome::NotRun { reason: NotRunReason::Program { error } };
     let (results, reason) = match results {
         Ok(results) => (results, ""),
         Err(reason) => (&HashMap::new(), &**reason),
     };
     match (results.get(name).map(String::as_str), end) {
-        (Some("pass"), _) => Some(Outcome::Passed),
+        (Some("pass"), _) => Outcome::Passed,
         (Some("fail"), _) => {
-            Some(Outcome::Failed { message: message(name, stdout, stderr), location: None })
+            Outcome::Failed { message: message(name, stdout, stderr), location: None }
         }
-        (Some("skip"), _) => Some(Outcome::Skipped { reason: skip_reason(name, stdout) }),
+        (Some("skip"), _) => Outcome::Skipped { reason: skip_reason(name, stdout) },
         (Some(word), _) => not_run(format!("the unknown result {word:?}")),
         (None, _) if reason.is_empty() => {
             not_run("the program wrote no result of this test".to_owned())
         }
-        (None, ProgramEnd::TimedOut) => Some(Outcome::TimedOut { limit }),
-        (None, ProgramEnd::Died(ExitCause::Exited(status))) if !is_running(name, stdout) => {
+        (None, ProgramWaitEnd::TimedOut) => Outcome::TimedOut { limit },
+        (None, ProgramWaitEnd::Died(ExitCause::Exited(status))) if !is_running(name, stdout) => {
             not_run(format!("the program exited with status {status}, and {reason}"))
         }
-        (None, ProgramEnd::Died(cause)) => Some(crash(cause.clone(), IN_THE_TEST)),
-        (None, ProgramEnd::NotStarted(reason)) => not_run(reason.clone()),
-        (_, ProgramEnd::HasTooMuchMemory(message)) => {
-            Some(Outcome::Failed { message: message.clone(), location: None })
-        }
-        (None, ProgramEnd::Stopped) => None,
+        (None, ProgramWaitEnd::Died(cause)) => crash(cause.clone(), ExitTime::InTest),
+        (None, ProgramWaitEnd::NotStarted(reason)) => not_run(reason.clone()),
+        (_, ProgramWaitEnd::HasTooMuchMemory(cause)) => Outcome::Crashed { cause: cause.clone() },
+        (None, ProgramWaitEnd::Stopped) => Outcome::NotRun { reason: run.stop.not_run() },
     }
 }
 
@@ -164,19 +154,15 @@ fn is_running(name: &str, stdout: &str) -> bool {
     if !lines.by_ref().any(|line| line == format!("{name}...")) {
         return false;
     }
-    // Text of the test may stand before its end in the last line.
+    // Text of the test may precede its end in the last line.
     let ends = lines.map(|line| split_end(name, line).map(|(before, _)| before.is_empty()));
     let ends: Vec<_> = ends.collect();
     !ends.contains(&Some(true)) && ends.last().copied().flatten().is_none()
 }
 
-/// Reads the file of results; the error is a part of a sentence.
-fn read(file: &Path) -> Result<Results, String> {
-    // A pipe may have no end.
-    if fs::metadata(file).is_ok_and(|file| !file.is_file()) {
-        return Err("its file of results is no regular file".to_owned());
-    }
-    let text = match fs::read(file) {
+/// Reads the file of results; the error is a part of the message.
+fn read(file: &Path) -> Words {
+    let text = match read_found(file) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             return Err(format!("wrote no file of results ({RESULTS})"));
@@ -184,10 +170,11 @@ fn read(file: &Path) -> Result<Results, String> {
         Err(error) => return Err(format!("its file of results cannot be read: {error}")),
     };
     serde_json::from_slice(&text)
-        .map_err(|error| format!("its file of results is cut off or no JSON: {error}"))
+        .map(|Results { results }| results)
+        .map_err(|error| format!("its file of results is cut off or not JSON: {error}"))
 }
 
-/// The first error that a failed test has printed, or its last line.
+/// Returns the first error that a failed test has printed, or its last line.
 fn message(name: &str, stdout: &str, stderr: &str) -> String {
     let lines = [lines_of(name, stdout), stderr.lines().collect()].concat();
     let error = lines.iter().find(|line| line.trim_start().starts_with("ERROR"));
@@ -202,8 +189,8 @@ fn skip_reason(name: &str, stdout: &str) -> String {
     reason.unwrap_or_else(|| "the program skipped the test".to_owned())
 }
 
-/// The lines of a test on standard output between those with which the harness marks it, with what comes before the
-/// mark in the last line. The line at the end of a skipped test has the reason.
+/// Returns the lines of a test on standard output between those with which the harness marks it, with the text before
+/// the mark in the last line. The line at the end of a skipped test has the reason.
 fn lines_of<'a>(name: &str, stdout: &'a str) -> Vec<&'a str> {
     let begin = format!("{name}...");
     let own = stdout.lines().skip_while(|line| *line != begin).skip(1);
@@ -252,7 +239,7 @@ mod tests {
         let old = "Usage: a [<test name>*]\n\tpid<num>\tIndicates platform\n\nTest names:\n";
         assert_eq!(names(&format!("{old}\tbuffer_copy\n\t2Dto3D\n")), expected);
         for other in ["CL_DEVICE_NAME = x", "-fast"] {
-            assert!(names(&format!("\t{other}\n")).unwrap_err().contains("which is no test"));
+            assert!(names(&format!("\t{other}\n")).unwrap_err().contains("which is not a test"));
         }
     }
 
@@ -261,7 +248,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let pipe = folder.path().join("pipe");
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-        assert!(read(&pipe).is_err_and(|reason| reason.contains("no regular file")));
+        assert!(read(&pipe).is_err_and(|reason| reason.contains("not a regular file")));
     }
 
     #[test]

@@ -4,20 +4,21 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use clmatrix_harness::private::os::{ExitCause, Process, Source, StopSignal, Wakeup};
-use clmatrix_harness::private::stacks::Stacks;
-use clmatrix_harness::private::worker::parent::{
-    EXIT_GRACE, PIPE_CAPACITY, WorkerCommand, deadline_in, drain, memory_failure,
+use clmatrix_runner::os::{ExitCause, Process, Source, StopSignal, Wakeup};
+use clmatrix_runner::result::crash_cause::CrashCause;
+use clmatrix_runner::stacks::Stacks;
+use clmatrix_runner::worker::parent::{
+    EXIT_GRACE, PIPE_CAPACITY, WorkerCommand, deadline_in, drain,
 };
-use clmatrix_harness::private::worker::protocol::Role;
+use clmatrix_runner::worker::protocol::Role;
 
 use super::program::Program;
 
 /// Variables to set, or with `None` to remove.
 pub(super) type Environment = [(OsString, Option<OsString>)];
 
-/// A process of another program, under a keeper, as a worker is. Dropping this value ends the program and all
-/// processes that it has started.
+/// A process of another program, under a keeper like a worker. A drop ends the program and all processes that it has
+/// started.
 pub(super) struct ProgramProcess {
     process: Process,
     memory: Option<u64>,
@@ -25,20 +26,20 @@ pub(super) struct ProgramProcess {
 }
 
 /// The end of a wait for a process.
-pub(super) enum ProgramEnd {
+pub(super) enum ProgramWaitEnd {
     /// It has ended.
     Died(ExitCause),
     /// It still runs.
     TimedOut,
-    /// It has more memory than its limit; the message of the failure.
-    HasTooMuchMemory(String),
+    /// It exceeds its memory limit.
+    HasTooMuchMemory(CrashCause),
     /// The run is being stopped.
     Stopped,
-    /// The operating system does not start the program.
+    /// The operating system could not start the program.
     NotStarted(String),
 }
 
-/// Receives output at once. Returns false if the process is not to go on.
+/// A function that receives output at once. It returns false to end the process.
 pub(super) type OnProgramOutput<'a> = &'a mut dyn FnMut(Source, &[u8]) -> bool;
 
 impl ProgramProcess {
@@ -67,7 +68,7 @@ impl ProgramProcess {
         Ok(Self { process, memory, buffer: vec![0; PIPE_CAPACITY].into_boxed_slice() })
     }
 
-    /// The id of the keeper.
+    /// Returns the id of the keeper.
     pub fn id(&self) -> u32 {
         self.process.id()
     }
@@ -78,14 +79,14 @@ impl ProgramProcess {
         limit: Duration,
         stop: &StopSignal,
         on_output: OnProgramOutput<'_>,
-    ) -> ProgramEnd {
+    ) -> ProgramWaitEnd {
         let mut deadline = deadline_in(limit);
         // The keeper's end of the connection has only the reason why a program was not started.
         let mut reason = Vec::new();
         loop {
             let (output, death) = match self.process.wait(&mut deadline, stop) {
                 Wakeup::Deadline => return self.end_at_limit(),
-                Wakeup::Stopped => return ProgramEnd::Stopped,
+                Wakeup::Stopped => return ProgramWaitEnd::Stopped,
                 Wakeup::Ready { output, death } => (output, death),
             };
             if output {
@@ -99,23 +100,25 @@ impl ProgramProcess {
                 let cause = self.process.finish(EXIT_GRACE);
                 drain(|source| self.collect(source, on_output, &mut deadline));
                 return match reason.is_empty() {
-                    true => ProgramEnd::Died(cause),
-                    false => ProgramEnd::NotStarted(String::from_utf8_lossy(&reason).into_owned()),
+                    true => ProgramWaitEnd::Died(cause),
+                    false => {
+                        ProgramWaitEnd::NotStarted(String::from_utf8_lossy(&reason).into_owned())
+                    }
                 };
             }
-            // A process that writes without end is ready before each deadline.
+            // A process that never stops writing is ready before each deadline.
             if Instant::now() >= deadline {
                 return self.end_at_limit();
             }
         }
     }
 
-    fn end_at_limit(&self) -> ProgramEnd {
+    fn end_at_limit(&self) -> ProgramWaitEnd {
         match (self.process.memory_excess(), self.memory) {
-            (Some(excess), Some(limit)) => {
-                ProgramEnd::HasTooMuchMemory(memory_failure(excess, limit))
+            (Some(used), Some(limit)) => {
+                ProgramWaitEnd::HasTooMuchMemory(CrashCause::Memory { used, limit })
             }
-            _ => ProgramEnd::TimedOut,
+            _ => ProgramWaitEnd::TimedOut,
         }
     }
 
@@ -138,7 +141,7 @@ impl ProgramProcess {
         count
     }
 
-    /// Reads what has come on the connection; true at its end.
+    /// Reads the bytes on the connection; returns true at its end.
     fn read_connection(&mut self, text: &mut Vec<u8>) -> bool {
         loop {
             match self.process.read(Source::Socket, &mut self.buffer) {

@@ -1,14 +1,15 @@
 //! A program with tests.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use clmatrix_harness::private::config::{ExternalKind, ExternalSuite};
-use clmatrix_harness::private::log::program_record::{ProgramRecord, THEN_TIME};
-use clmatrix_harness::private::system;
+use clmatrix_runner::config::{ExternalKind, ExternalSuite};
+use clmatrix_runner::files::open_found;
+use clmatrix_runner::log::program_record::{ProgramRecord, THEN_TIME};
+use clmatrix_runner::system;
 
 /// The digits of the hash that cargo appends to the name of a target.
 const HASH_DIGITS: usize = 16;
@@ -31,7 +32,7 @@ impl Program {
         Self { suite: suite.clone(), name: Some(name), file, build }
     }
 
-    /// Stands for the programs that a suite lacks.
+    /// Returns a placeholder for the programs that a suite lacks.
     pub fn none(suite: &Arc<ExternalSuite>) -> Self {
         Self { suite: suite.clone(), name: None, file: suite.root.clone(), build: String::new() }
     }
@@ -46,19 +47,19 @@ impl Program {
         }
     }
 
-    /// Returns whether the file begins as a script does.
+    /// Returns whether the file begins like a script.
     pub fn is_script(&self) -> bool {
         let mut beginning = [0; 2];
-        File::open(&self.file).and_then(|mut file| file.read_exact(&mut beginning)).is_ok()
+        open_found(&self.file).and_then(|mut file| file.read_exact(&mut beginning)).is_ok()
             && &beginning == b"#!"
     }
 
-    /// The time of the last change.
+    /// Returns the time of the last change.
     pub fn modified(&self) -> Option<SystemTime> {
         fs::metadata(&self.file).ok()?.modified().ok()
     }
 
-    /// The folder in which the program runs: its own for programs of the conformance test suite, which read
+    /// Returns the folder in which the program runs: its own for programs of the conformance test suite, which read
     /// files there, else that of the configuration.
     pub fn folder(&self) -> &Path {
         match self.suite.kind {
@@ -68,7 +69,7 @@ impl Program {
     }
 }
 
-/// The name of a program in ids: that of its file, without the beginning or the end that all of its kind have.
+/// Returns the name of a program in ids: that of its file, without the common beginning or end of its kind.
 fn name(kind: ExternalKind, file: &Path) -> String {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let name = name.strip_suffix(std::env::consts::EXE_SUFFIX).unwrap_or(&name);

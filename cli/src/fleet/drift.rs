@@ -7,7 +7,7 @@ use super::host::HostRun;
 use crate::report::facts::Facts;
 
 /// A fact in which hosts differ.
-#[derive(Debug, PartialEq, Serialize)]
+#[derive(Debug, Serialize)]
 pub(crate) struct Drift {
     /// The model of the devices; none for the machine.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -23,7 +23,7 @@ pub(crate) struct Drift {
 }
 
 /// A value that is not that of most hosts.
-#[derive(Debug, PartialEq, Serialize)]
+#[derive(Debug, Serialize)]
 pub(crate) struct OtherValue {
     /// The value; none if the hosts lack the fact.
     pub(crate) value: Option<String>,
@@ -31,8 +31,8 @@ pub(crate) struct OtherValue {
     pub(crate) hosts: Vec<String>,
 }
 
-/// Returns the facts in which the hosts differ: those of the machines, then those of each model of devices. A
-/// host without a model differs in the number of its devices alone.
+/// Returns the facts in which the hosts differ: those of the machines, then those of each model of devices. A host
+/// without a model differs only in the number of its devices.
 pub(crate) fn drift(hosts: &[HostRun]) -> Vec<Drift> {
     let machines: Vec<_> = hosts.iter().map(|host| (host, &host.facts)).collect();
     let mut drift = of_facts(None, &machines);

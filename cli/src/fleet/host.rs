@@ -1,18 +1,18 @@
-//! The run of one host, as much of it as a fleet needs.
+//! The part of a host's run that a fleet needs.
 
 use std::time::Duration;
 
 use clmatrix_characterize::measure::{Finding, Measured};
-use clmatrix_harness::private::devices::run_device::RunDevice;
-use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::serde_time::Nanoseconds;
-use clmatrix_harness::private::target::SUCCESS;
-use indexmap::{IndexMap, IndexSet};
+use clmatrix_runner::devices::run_device::RunDevice;
+use clmatrix_runner::log::run_log::RunLog;
+use clmatrix_runner::serde_time::Nanoseconds;
+use clmatrix_runner::target::SUCCESS;
+use indexmap::IndexMap;
 use serde::Serialize;
 
 use crate::characterize::logged;
 use crate::report;
-use crate::report::facts::{self, Facts};
+use crate::report::facts::{self, FactValues, Facts};
 
 /// The facts that name a device and differ between all devices of a model.
 const OF_ONE_DEVICE: [&str; 2] = ["uuid", "pci address"];
@@ -65,7 +65,7 @@ pub(crate) struct HostMeasurement {
 }
 
 impl HostRun {
-    /// Takes from the sum of a log what a fleet needs.
+    /// Takes the facts for a fleet from the sum of a log.
     pub(crate) fn new(log: &RunLog) -> Self {
         let mut facts = facts::of_run(&log.header);
         facts.shift_remove(SEED);
@@ -84,29 +84,25 @@ impl HostRun {
         }
     }
 
-    /// Returns whether all went as expected.
+    /// Returns whether all results are as expected.
     pub(crate) fn has_passed(&self) -> bool {
         self.status == SUCCESS
     }
 }
 
-/// Returns the facts of each model. Several values of its devices stand beside each other.
+/// Returns the facts of each model, of all its devices.
 fn models(log: &RunLog) -> IndexMap<String, Facts> {
-    let mut models: IndexMap<String, (usize, IndexMap<String, IndexSet<String>>)> = IndexMap::new();
+    let mut models: IndexMap<String, (usize, FactValues)> = IndexMap::new();
     for device in &log.header.devices {
         let (count, known) = models.entry(model(device)).or_default();
         *count += 1;
-        for (name, value) in facts::of_device(log, &device.id).unwrap_or_default() {
-            if !OF_ONE_DEVICE.contains(&name.as_str()) {
-                known.entry(name).or_default().insert(value);
-            }
-        }
+        let mut facts = facts::of_device(log, &device.id).unwrap_or_default();
+        facts.retain(|name, _| !OF_ONE_DEVICE.contains(&name.as_str()));
+        known.add(facts);
     }
-    let facts = |(count, known): (usize, IndexMap<String, IndexSet<String>>)| {
-        let text = |values: IndexSet<String>| values.into_iter().collect::<Vec<_>>().join(" / ");
+    let facts = |(count, known): (usize, FactValues)| {
         let number = ("number of devices".to_owned(), count.to_string());
-        let facts = known.into_iter().map(|(name, values)| (name, text(values)));
-        facts.chain([number]).collect()
+        known.joined().into_iter().chain([number]).collect()
     };
     models.into_iter().map(|(model, known)| (model, facts(known))).collect()
 }
@@ -123,7 +119,7 @@ fn measured(log: &RunLog, device: &RunDevice) -> impl Iterator<Item = HostMeasur
     logged(log, &device.id).into_iter().filter_map(found)
 }
 
-/// The name of a device and of its platform.
+/// Returns the name of a device and of its platform.
 fn model(device: &RunDevice) -> String {
     format!("{} ({})", device.info.name, device.platform.name)
 }

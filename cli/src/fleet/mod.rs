@@ -1,4 +1,4 @@
-//! Many hosts beside each other: their results, the [`drift`] of their facts, and the [`outliers`] among their
+//! A comparison of many hosts: their results, the [`drift`] of their facts, and the [`outliers`] among their
 //! measurements.
 
 pub(crate) mod drift;
@@ -10,8 +10,8 @@ mod tests;
 
 use std::path::PathBuf;
 
-use clmatrix_harness::private::log::read_error::ReadError;
-use clmatrix_harness::private::log::run_log::RunLog;
+use clmatrix_runner::log::run_log::RunLog;
+use clmatrix_runner::terminal::AnyError;
 use serde::Serialize;
 
 use self::drift::Drift;
@@ -31,26 +31,19 @@ pub(crate) struct Fleet {
     pub(crate) outliers: Vec<Outlier>,
 }
 
-/// Runs that are not those of different hosts.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum FleetError {
-    /// A log cannot be read.
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    /// A host is there twice.
-    #[error("two runs of the host {0}: {1} and {2}")]
-    Twice(String, String, String),
-}
-
 impl Fleet {
     /// Reads the logs, one after the other. Hosts of `expected` without a run are missing.
-    pub(crate) fn read(logs: &[PathBuf], expected: &[String]) -> Result<Self, FleetError> {
+    ///
+    /// # Errors
+    ///
+    /// A log cannot be read, or a host has two runs.
+    pub(crate) fn read(logs: &[PathBuf], expected: &[String]) -> Result<Self, AnyError> {
         let mut hosts: Vec<HostRun> = Vec::new();
         for path in logs {
             let host = HostRun::new(&RunLog::read(path)?);
             if let Some(other) = hosts.iter().find(|other| other.host == host.host) {
-                let (first, second) = (other.run_id.clone(), host.run_id);
-                return Err(FleetError::Twice(host.host, first, second));
+                let runs = format!("{} and {}", other.run_id, host.run_id);
+                return Err(format!("two runs of the host {}: {runs}", host.host).into());
             }
             hosts.push(host);
         }
@@ -60,13 +53,13 @@ impl Fleet {
         Ok(Self { hosts, missing, drift, outliers })
     }
 
-    /// The names of the hosts whose runs succeeded.
+    /// Returns the names of the hosts whose runs succeeded.
     pub(crate) fn passed(&self) -> impl Iterator<Item = &str> {
         let passed = self.hosts.iter().filter(|host| host.has_passed());
         passed.map(|host| host.host.as_str())
     }
 
-    /// The names of the hosts whose runs did not succeed, and of those that have no run.
+    /// Returns the names of the hosts whose runs did not succeed, and of those that have no run.
     pub(crate) fn failed(&self) -> impl Iterator<Item = &str> {
         let failed = self.hosts.iter().filter(|host| !host.has_passed());
         failed.map(|host| host.host.as_str()).chain(self.missing.iter().map(String::as_str))

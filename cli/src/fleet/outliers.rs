@@ -7,11 +7,11 @@ use serde::Serialize;
 use super::host::{HostMeasurement, HostRun};
 use crate::compare::speed::median;
 
-/// An outlier is off the median by more than this number of median deviations.
+/// The number of median deviations from the median above which a value is an outlier.
 const DEVIATIONS: f64 = 3.0;
 
 /// A measurement that is far from those of the same model.
-#[derive(Debug, PartialEq, Serialize)]
+#[derive(Debug, Serialize)]
 pub(crate) struct Outlier {
     /// The host.
     pub(crate) host: String,

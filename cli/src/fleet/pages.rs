@@ -1,7 +1,7 @@
 //! A fleet as tables.
 
 use clmatrix_characterize::show::text_table::TextTable;
-use clmatrix_harness::private::text::{counted, human};
+use clmatrix_runner::text::{counted, human};
 
 use super::Fleet;
 use super::drift::{Drift, OtherValue};
@@ -18,19 +18,14 @@ impl Fleet {
         if !self.drift.is_empty() {
             let mut table = TextTable::new(&["DEVICES", "FACT", "MOST HOSTS", "OTHERS", "HOSTS"]);
             self.drift.iter().for_each(|drift| add_drift(&mut table, drift));
-            pages.push(page("Drift", table));
+            pages.push(Page::of_table("Drift".to_owned(), Vec::new(), table));
         }
         if !self.outliers.is_empty() {
-            let mut table = TextTable::new(&[
-                "HOST",
-                "DEVICE",
-                "MEASUREMENT",
-                "VALUE",
-                "MEDIAN",
-                "VALUE / MEDIAN",
-            ]);
+            const HEAD: [&str; 6] =
+                ["HOST", "DEVICE", "MEASUREMENT", "VALUE", "MEDIAN", "VALUE / MEDIAN"];
+            let mut table = TextTable::new(&HEAD);
             self.outliers.iter().for_each(|outlier| add_outlier(&mut table, outlier));
-            pages.push(page("Outliers", table));
+            pages.push(Page::of_table("Outliers".to_owned(), Vec::new(), table));
         }
         pages
     }
@@ -50,9 +45,8 @@ impl Fleet {
             ]);
         }
         for name in &self.missing {
-            let dash = || "-".to_owned();
-            let missing = "missing".to_owned();
-            table.push(vec![name.clone(), missing, dash(), dash(), dash(), dash(), dash()]);
+            let row = [name, "missing", "-", "-", "-", "-", "-"];
+            table.push(row.map(str::to_owned).to_vec());
         }
         let (passed, failed) = (self.passed().count(), self.failed().count());
         let missing = self.missing.len();
@@ -61,12 +55,8 @@ impl Fleet {
             counted(passed + failed, "host"),
             failed - missing,
         );
-        page(&title, table)
+        Page::of_table(title, Vec::new(), table)
     }
-}
-
-fn page(title: &str, table: TextTable) -> Page {
-    Page { titles: vec![title.to_owned()], table: Some(table), ..Page::default() }
 }
 
 fn add_drift(table: &mut TextTable, drift: &Drift) {

@@ -1,41 +1,33 @@
-//! The whole runs of different hosts: which of them go together.
+//! The check that whole runs of different hosts can be merged.
 
+use clmatrix_runner::terminal::AnyError;
 use indexmap::IndexMap;
 
 use super::Merge;
 use super::input::Input;
 
-/// Runs that are not those of different hosts.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum HostsError {
-    /// A run is a shard.
-    #[error("{0} is a part of a run; merge its shards first, without --hosts")]
-    Shard(String),
-    /// A host is there twice.
-    #[error("a host is there twice: {0} and {1}")]
-    Twice(String, String),
-    /// A host has no run.
-    #[error("no run of these hosts: {}", .0.join(", "))]
-    Missing(Vec<String>),
-}
-
 impl Merge {
-    /// Checks that each input is a whole run of another host, and that all expected hosts are there. A device is
-    /// its key.
-    pub(crate) fn of_hosts(inputs: Vec<Input>, expected: &[String]) -> Result<Self, HostsError> {
+    /// Checks that each input is a whole run of another host, and that all expected hosts have one. A device is
+    /// identified by its key.
+    ///
+    /// # Errors
+    ///
+    /// A run is a shard, or a host has two runs or none.
+    pub(crate) fn of_hosts(inputs: Vec<Input>, expected: &[String]) -> Result<Self, AnyError> {
         let mut hosts: IndexMap<&str, &Input> = IndexMap::new();
         for input in &inputs {
             if input.header.shard.is_some() {
-                return Err(HostsError::Shard(input.to_string()));
+                let how = "merge its shards first, without --hosts";
+                return Err(format!("{input} is a part of a run; {how}").into());
             }
             if let Some(other) = hosts.insert(&input.header.host, input) {
-                return Err(HostsError::Twice(other.to_string(), input.to_string()));
+                return Err(format!("a host has two runs: {other} and {input}").into());
             }
         }
         let is_missing = |host: &&String| !hosts.contains_key(host.as_str());
-        let missing: Vec<String> = expected.iter().filter(is_missing).cloned().collect();
+        let missing: Vec<&str> = expected.iter().filter(is_missing).map(String::as_str).collect();
         if !missing.is_empty() {
-            return Err(HostsError::Missing(missing));
+            return Err(format!("no run of these hosts: {}", missing.join(", ")).into());
         }
         Ok(Self { inputs, by_host: true })
     }

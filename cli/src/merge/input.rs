@@ -3,15 +3,15 @@
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use clmatrix_harness::private::log::device_record::DeviceRecord;
-use clmatrix_harness::private::log::events::{DeviceAbsent, DriverFailed, Event};
-use clmatrix_harness::private::log::format::FORMAT;
-use clmatrix_harness::private::log::plan::{PlannedDevice, PlannedTest};
-use clmatrix_harness::private::log::read_error::ReadError;
-use clmatrix_harness::private::log::run_header::RunHeader;
-use clmatrix_harness::private::log::run_log::RunLog;
+use clmatrix_runner::log::device_record::DeviceRecord;
+use clmatrix_runner::log::events::{DeviceAbsent, DriverFailed, Event};
+use clmatrix_runner::log::format::FORMAT;
+use clmatrix_runner::log::plan::{PlannedDevice, PlannedTest};
+use clmatrix_runner::log::run_header::RunHeader;
+use clmatrix_runner::log::run_log::RunLog;
+use clmatrix_runner::terminal::AnyError;
 
-/// All that the log of a run says before the first test.
+/// The part of a run's log before the first test.
 pub(crate) struct Input {
     /// The log.
     pub(crate) path: PathBuf,
@@ -23,20 +23,13 @@ pub(crate) struct Input {
     pub(crate) failed: Vec<DriverFailed>,
 }
 
-/// A run that cannot be merged.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum InputError {
-    /// The log cannot be read.
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    /// The log does not begin with a header of this format.
-    #[error("{}: the log has no header of format {FORMAT}", .0.display())]
-    NoHeader(PathBuf),
-}
-
 impl Input {
     /// Reads the beginning of a log.
-    pub(crate) fn read(path: &Path) -> Result<Self, InputError> {
+    ///
+    /// # Errors
+    ///
+    /// The log cannot be read, or does not begin with a header of this format.
+    pub(crate) fn read(path: &Path) -> Result<Self, AnyError> {
         let mut input: Option<Self> = None;
         RunLog::for_each_event(path, |event| {
             let is_beginning = match (event, &mut input) {
@@ -49,8 +42,9 @@ impl Input {
             };
             if is_beginning { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;
-        let mut input = input.ok_or_else(|| InputError::NoHeader(path.to_owned()))?;
-        // The header is that of the first run, if this one goes on with others.
+        let no_header = || format!("{}: the log has no header of format {FORMAT}", path.display());
+        let mut input = input.ok_or_else(no_header)?;
+        // The header is that of the first run, if this one resumes others.
         input.header.run_id = RunHeader::read(path)?.run_id;
         Ok(input)
     }

@@ -1,6 +1,6 @@
-//! Makes one run of several: of the shards of a run, or of whole runs of several hosts.
+//! Merges several runs into one: the shards of a run, or whole runs of several hosts.
 //!
-//! [`input`] is a run that is merged, [`shards`] and [`hosts`] say which runs go together, and [`translation`]
+//! [`input`] is a run that is merged, [`shards`] and [`hosts`] check that runs can be merged, and [`translation`]
 //! rewrites the events of a run for the merged log.
 
 pub(crate) mod hosts;
@@ -13,40 +13,41 @@ mod translation;
 use std::fs::File;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::SystemTime;
 
-use clmatrix_harness::private::config::{Sync, WrittenExpectation};
-use clmatrix_harness::private::header::command_line;
-use clmatrix_harness::private::log::events::{DeviceAbsent, End, Event};
-use clmatrix_harness::private::log::observer::Observer;
-use clmatrix_harness::private::log::plan::{self, PlannedTest};
-use clmatrix_harness::private::log::program_record::ProgramRecord;
-use clmatrix_harness::private::log::recorder::Recorder;
-use clmatrix_harness::private::log::run_header::{MergedRun, RunHeader};
-use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::log::sum::Sum;
-use clmatrix_harness::private::result::test_result::{TestResult, suite};
-use clmatrix_harness::private::target::{CANNOT_RUN, NOT_ALL_RUN};
-use clmatrix_harness::private::terminal::AnyError;
+use clmatrix_runner::config::{Sync, WrittenExpectation};
+use clmatrix_runner::header::command_line;
+use clmatrix_runner::log::events::{DeviceAbsent, End, Event};
+use clmatrix_runner::log::observer::Observer;
+use clmatrix_runner::log::plan::{self, PlannedTest};
+use clmatrix_runner::log::program_record::ProgramRecord;
+use clmatrix_runner::log::recorder::Recorder;
+use clmatrix_runner::log::run_header::{MergedRun, RunHeader};
+use clmatrix_runner::log::run_log::RunLog;
+use clmatrix_runner::log::sum::Sum;
+use clmatrix_runner::result::test_id::suite;
+use clmatrix_runner::result::test_result::TestResult;
+use clmatrix_runner::run::entry::Entry;
+use clmatrix_runner::target::{CANNOT_RUN, NOT_ALL_RUN};
+use clmatrix_runner::terminal::AnyError;
 use indexmap::{IndexMap, IndexSet};
 
 use self::input::Input;
 use self::translation::Translation;
 
-/// Runs that go together.
+/// Runs that can be merged.
 pub(crate) struct Merge {
     inputs: Vec<Input>,
     /// True if the devices of different hosts are different devices.
     by_host: bool,
 }
 
-/// Merged runs need no observer: nothing runs.
+/// An observer of merged runs, which ignores all events: nothing runs.
 struct NoObserver;
 
 impl Observer for NoObserver {
     fn of_worker(&self, _result: &TestResult) {}
 
-    fn finished(&self, _position: usize, _result: &TestResult) {}
+    fn finished(&self, _position: Entry, _result: &TestResult) {}
 }
 
 /// The tests of all inputs, and the expectations so far.
@@ -73,19 +74,17 @@ impl Merge {
             self.inputs.iter().map(|input| Translation::new(input, self.by_host, &union)).collect();
         self.record_head(&recorder, &union, &translations, run_id);
         let mut workers = 0;
-        let mut end = SystemTime::UNIX_EPOCH;
         for (input, translation) in self.inputs.iter().zip(&mut translations) {
-            translation.begin(workers);
+            (translation.workers_before, translation.workers) = (workers, workers);
             RunLog::for_each_event(&input.path, |event| {
                 if let Some(event) = translation.event(event, &mut union) {
                     recorder.record(event);
                 }
                 ControlFlow::Continue(())
             })?;
-            workers = translation.workers();
-            end = end.max(translation.end());
+            workers = translation.workers;
         }
-        recorder.record_end(|sum| self.end(sum, &translations, end));
+        recorder.record_end(|sum| end(sum, &translations));
         let (log, loss) = recorder.finish();
         match loss {
             Some(loss) => Err(loss.into()),
@@ -158,6 +157,8 @@ impl Merge {
             source_url: self.common(|header| header.source_url.as_ref()),
             host_settings: self.common(|header| header.host_settings.as_ref()),
             profile: self.common(|header| header.profile.as_ref()),
+            package: self.common(|header| header.package.as_ref()),
+            boot_id: self.common(|header| header.boot_id.as_ref()),
             kernel: self.common(|header| header.kernel.as_ref()),
             cpu: self.common(|header| header.cpu.as_ref()),
             cpus: self.common(|header| header.cpus.as_ref()),
@@ -171,12 +172,12 @@ impl Merge {
             run_skipped: headers().all(|header| header.run_skipped),
             parent: None,
             shard: None,
-            merged: self.inputs.iter().map(Input::merged).collect(),
+            merged: headers().map(merged).collect(),
             ..first.clone()
         }
     }
 
-    /// The other programs of all runs, each once.
+    /// Returns the other programs of all runs, each once.
     fn programs(&self) -> Vec<ProgramRecord> {
         let mut all: Vec<ProgramRecord> = Vec::new();
         for program in self.inputs.iter().flat_map(|input| &input.header.programs) {
@@ -187,30 +188,29 @@ impl Merge {
         all
     }
 
-    /// Returns a value of the headers, if all have the same.
+    /// Returns a value of the headers, if all have the same one.
     fn common<T: Clone + PartialEq>(&self, value: impl Fn(&RunHeader) -> Option<&T>) -> Option<T> {
         let first = value(&self.inputs[0].header)?;
-        let is_common = self
-            .inputs
-            .iter()
-            .all(|input| value(&input.header).is_some_and(|value| value == first));
+        let is_common = self.inputs.iter().all(|input| value(&input.header) == Some(first));
         is_common.then(|| first.clone())
     }
+}
 
-    fn end(&self, sum: Option<&Sum>, parts: &[Translation<'_>], end: SystemTime) -> End {
-        let interrupted = parts.iter().any(Translation::is_interrupted);
-        let begin = self.inputs.iter().map(|input| input.header.time).min();
-        let cannot_run = parts.iter().any(|part| part.exit_status() == Some(CANNOT_RUN));
-        End {
-            interrupted,
-            duration: begin.and_then(|begin| end.duration_since(begin).ok()).unwrap_or_default(),
-            exit_status: match sum {
-                _ if cannot_run => CANNOT_RUN,
-                Some(sum) => sum.status(interrupted),
-                None => NOT_ALL_RUN,
-            },
-            counts: sum.map(Sum::counts).unwrap_or_default(),
-        }
+/// Returns the end of the merged run. Its time is that of the longest part: the clocks of hosts differ.
+fn end(sum: Option<&Sum>, parts: &[Translation<'_>]) -> End {
+    // A log without an end is that of a run that was killed.
+    let ends = || parts.iter().map(|part| part.last.as_ref());
+    let interrupted = ends().any(|end| end.is_none_or(|end| end.interrupted));
+    let cannot_run = ends().flatten().any(|end| end.exit_status == CANNOT_RUN);
+    End {
+        interrupted,
+        duration: parts.iter().map(|part| part.wall_time.total).max().unwrap_or_default(),
+        exit_status: match sum {
+            _ if cannot_run => CANNOT_RUN,
+            Some(sum) => sum.status(interrupted),
+            None => NOT_ALL_RUN,
+        },
+        counts: sum.map(Sum::counts).unwrap_or_default(),
     }
 }
 
@@ -246,9 +246,7 @@ impl Union {
     }
 }
 
-impl Input {
-    fn merged(&self) -> MergedRun {
-        let RunHeader { run_id, host, shard, .. } = &self.header;
-        MergedRun { run_id: run_id.clone(), host: host.clone(), shard: shard.clone() }
-    }
+fn merged(header: &RunHeader) -> MergedRun {
+    let RunHeader { run_id, host, shard, .. } = header.clone();
+    MergedRun { run_id, host, shard }
 }

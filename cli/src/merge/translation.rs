@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::SystemTime;
 
-use clmatrix_harness::private::config::WrittenExpectation;
-use clmatrix_harness::private::log::device_record::DeviceRecord;
-use clmatrix_harness::private::log::events::{End, Event, Started};
-use clmatrix_harness::private::result::test_result::TestResult;
+use clmatrix_runner::config::WrittenExpectation;
+use clmatrix_runner::log::device_record::DeviceRecord;
+use clmatrix_runner::log::events::{End, Event};
+use clmatrix_runner::log::wall_time::WallTime;
+use clmatrix_runner::result::test_result::TestResult;
 
 use super::Union;
 use super::input::Input;
@@ -24,13 +24,13 @@ pub(super) struct Translation<'a> {
     /// The merged expectations in force, by their numbers in the run.
     expectations: HashMap<u32, Arc<WrittenExpectation>>,
     /// The number of workers of the runs before.
-    workers_before: u32,
+    pub(super) workers_before: u32,
     /// The highest number of a worker so far.
-    workers: u32,
-    /// The end of the last result, or of the run.
-    end: SystemTime,
+    pub(super) workers: u32,
+    /// The wall time of the run, by the clock of its host.
+    pub(super) wall_time: WallTime,
     /// The last event, if the run came to its end.
-    last: Option<End>,
+    pub(super) last: Option<End>,
 }
 
 impl<'a> Translation<'a> {
@@ -46,35 +46,9 @@ impl<'a> Translation<'a> {
             expectations: HashMap::new(),
             workers_before: 0,
             workers: 0,
-            end: header.time,
+            wall_time: WallTime::new(header.time),
             last: None,
         }
-    }
-
-    /// Begins with the events, after runs with so many workers.
-    pub(super) fn begin(&mut self, workers: u32) {
-        self.workers_before = workers;
-        self.workers = workers;
-    }
-
-    /// The highest number of a worker.
-    pub(super) fn workers(&self) -> u32 {
-        self.workers
-    }
-
-    /// The end of the run.
-    pub(super) fn end(&self) -> SystemTime {
-        self.end
-    }
-
-    /// Returns whether the run was cut short, or its log has no end.
-    pub(super) fn is_interrupted(&self) -> bool {
-        self.last.as_ref().is_none_or(|end| end.interrupted)
-    }
-
-    /// The exit status in the log.
-    pub(super) fn exit_status(&self) -> Option<u8> {
-        self.last.as_ref().map(|end| end.exit_status)
     }
 
     /// Returns a device under its merged id.
@@ -96,7 +70,7 @@ impl<'a> Translation<'a> {
         self.positions.get(position as usize).copied()
     }
 
-    /// Returns the merged id of a device, or of a test with its device at the end.
+    /// Returns the merged id of a device.
     pub(super) fn id(&self, id: &str) -> String {
         format!("{id}{}", self.suffix)
     }
@@ -117,6 +91,7 @@ impl<'a> Translation<'a> {
             Event::Run(header) => {
                 self.host = header.host.as_str().into();
                 self.last = None;
+                self.wall_time.resume(header.time);
                 return None;
             }
             Event::Expectation(known) => {
@@ -130,8 +105,7 @@ impl<'a> Translation<'a> {
             | Event::DeviceAbsent(_)
             | Event::DriverFailed(_) => return None,
             Event::End(end) => {
-                let ended = self.input.header.time.checked_add(end.duration);
-                self.end = self.end.max(ended.unwrap_or(self.end));
+                self.wall_time.total = end.duration;
                 self.last = Some(end.clone());
                 return None;
             }
@@ -141,34 +115,31 @@ impl<'a> Translation<'a> {
                 self.rename(&mut started.device);
                 started.worker = started.worker.map(|worker| self.worker(worker));
             }
-            Event::Started(started) => self.started(started)?,
+            Event::Started(started) => {
+                // A test that is not in the plan is left out.
+                started.test = self.position(started.test)?;
+                self.rename(&mut started.device);
+                started.worker = started.worker.map(|worker| self.worker(worker));
+            }
             Event::Finished(finished) => self.finished(&mut finished.result),
-            Event::Round(round) => self.rename(&mut round.device),
             Event::Probed(probed) => self.rename(&mut probed.device),
             Event::DeviceLost(lost) => {
                 self.rename(&mut lost.device);
-                lost.after.iter_mut().for_each(|after| self.rename(after));
-                lost.suspects.iter_mut().for_each(|suspect| self.rename(suspect));
+                for test in lost.after.iter_mut().chain(&mut lost.suspects) {
+                    *test = test.with_suffix(&self.suffix);
+                }
             }
         }
         Some(event)
     }
 
-    /// Returns none for a test that is not in the plan.
-    fn started(&mut self, started: &mut Started) -> Option<()> {
-        started.test = self.position(started.test)?;
-        self.rename(&mut started.device);
-        started.worker = started.worker.map(|worker| self.worker(worker));
-        Some(())
-    }
-
     fn finished(&mut self, result: &mut TestResult) {
-        self.end = self.end.max(result.end());
-        self.rename(&mut result.test);
+        self.wall_time.extend_to(result.attempt.end());
+        result.test = result.test.with_suffix(&self.suffix);
         let merged =
             |known: &Arc<WrittenExpectation>| self.expectations.get(&known.number).cloned();
         result.expectation = result.expectation.as_ref().and_then(merged);
-        result.worker = result.worker.map(|worker| self.worker(worker));
+        result.attempt.worker = result.attempt.worker.map(|worker| self.worker(worker));
         result.host.get_or_insert_with(|| self.host.clone());
     }
 }

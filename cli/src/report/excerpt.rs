@@ -1,4 +1,4 @@
-//! The part of a long text that there is room for.
+//! The part of a long text that fits.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -24,8 +24,8 @@ impl Excerpt {
 
 /// Returns the beginning of a text, wrapped, in at most `limit` lines.
 ///
-/// Long lines leave room for those that follow: both sides of an assertion are there. `…` ends a line
-/// that is cut.
+/// Long lines leave room for those that follow, so that both sides of an assertion are shown. `…` ends a line that is
+/// cut.
 pub(super) fn beginning(text: &str, limit: usize, width: usize) -> Excerpt {
     let wrapped = paragraphs(text, width);
     let needed = |most: usize| wrapped.iter().map(|lines| lines.len().min(most)).sum::<usize>();
@@ -75,7 +75,7 @@ fn wrapped(line: &str, width: usize) -> Vec<String> {
     text.lines().map(|line| format!("{blanks}{line}")).collect()
 }
 
-/// Ends a line with `…`, in place of its last words where it has no room.
+/// Ends a line with `…`, in place of its last words if it has no room.
 fn mark_cut(line: Option<&mut String>, width: usize) {
     let Some(line) = line.filter(|line| !line.ends_with('…')) else { return };
     while line.width() + 2 > width {
@@ -108,17 +108,7 @@ mod tests {
         );
         let excerpt = beginning(&message, 9, 40);
         assert!(!excerpt.is_whole);
-        let expected = [
-            "assertion `left == right` failed: the",
-            "copy",
-            "  left: [11, 11, 11, 11, 11, 11, 11, 11,",
-            "  11, 11, 11, 11, 11, 11, 11, 11, 11,",
-            "  11, 11, 11, 11, 11, 11, 11, 11, 11, …",
-            " right: [22, 22, 22, 22, 22, 22, 22, 22,",
-            " 22, 22, 22, 22, 22, 22, 22, 22, 22, 22,",
-            " 22, 22, 22, 22, 22, 22, 22, 22, 22, …",
-        ];
-        assert_eq!(excerpt.lines, expected);
+        insta::assert_snapshot!(excerpt.indented("| "));
     }
 
     #[test]

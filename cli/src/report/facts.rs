@@ -1,18 +1,39 @@
 //! The facts that the results of a run may depend on: machine, executable, drivers, settings, environment.
 
 use bytesize::ByteSize;
-use clmatrix_harness::private::devices::icd::ALL_DRIVERS;
-use clmatrix_harness::private::devices::run_device::RunDevice;
-use clmatrix_harness::private::log::device_record::DeviceRecord;
-use clmatrix_harness::private::log::run_header::RunHeader;
-use clmatrix_harness::private::log::run_log::RunLog;
+use clmatrix_runner::devices::icd::ALL_DRIVERS;
+use clmatrix_runner::devices::run_device::RunDevice;
+use clmatrix_runner::log::device_record::DeviceRecord;
+use clmatrix_runner::log::run_header::RunHeader;
+use clmatrix_runner::log::run_log::RunLog;
 use humantime::format_duration;
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use serde::Serialize;
 use serde_json::Value;
 
 /// Values by the names of the facts, for a reader.
 pub(crate) type Facts = IndexMap<String, String>;
+
+/// The values of each fact on several machines or devices.
+#[derive(Default)]
+pub(crate) struct FactValues(IndexMap<String, IndexSet<String>>);
+
+impl FactValues {
+    /// Adds the facts of another one.
+    pub(crate) fn add(&mut self, facts: Facts) {
+        for (name, value) in facts {
+            self.0.entry(name).or_default().insert(value);
+        }
+    }
+
+    /// Returns the facts. Several values of one fact are on one line.
+    pub(crate) fn joined(&self) -> Facts {
+        let text = |values: &IndexSet<String>| {
+            values.iter().map(String::as_str).collect::<Vec<_>>().join(" / ")
+        };
+        self.0.iter().map(|(name, values)| (name.clone(), text(values))).collect()
+    }
+}
 
 /// The sizes that differ by a few pages between machines of one kind. They are rounded to a tenth of a GiB.
 const ROUGH_SIZES: [&str; 3] = ["memory", "global mem size", "max mem alloc size"];
@@ -20,7 +41,7 @@ const ROUGH_SIZES: [&str; 3] = ["memory", "global mem size", "max mem alloc size
 /// The beginning of the names of facts about other programs.
 const BUILD_OF: &str = "build of ";
 
-/// Returns whether a run has the fact only if it runs the tests that the fact is about.
+/// Returns whether a run has the fact only if it runs the fact's tests.
 pub(crate) fn is_of_some_tests(name: &str) -> bool {
     name.starts_with(BUILD_OF)
 }
@@ -75,7 +96,7 @@ pub(crate) fn of_device(log: &RunLog, id: &str) -> Option<Facts> {
     facts.insert("device type".to_owned(), info.device_type.to_string());
     if let Some(DeviceRecord { driver, settings, .. }) = log.records.get(id) {
         add(&mut facts, "driver", driver);
-        // The size and the build id tell drivers apart; the time is that of the installation.
+        // The size and the build id distinguish drivers; the time is that of the installation.
         facts.shift_remove("driver modified");
         add(&mut facts, "settings", settings);
     }

@@ -3,16 +3,18 @@
 use std::fs::File;
 use std::io::{self, Write};
 
-use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::report::{headline, place};
-use clmatrix_harness::private::result::test_result::TestResult;
-use clmatrix_harness::private::terminal::{AnyError, print, status_line};
-use clmatrix_harness::private::text::one_line;
-use clmatrix_harness::private::verdict::Location;
-use indexmap::IndexMap;
+use clmatrix_runner::files;
+use clmatrix_runner::log::run_log::RunLog;
+use clmatrix_runner::report::{headline, place};
+use clmatrix_runner::result::test_result::TestResult;
+use clmatrix_runner::terminal::{AnyError, is_in_github_actions, print, status_line};
+use clmatrix_runner::text::one_line;
+use clmatrix_runner::verdict::Location;
 
 use super::summary::{self, FEWEST_BYTES, MOST_BYTES};
 use super::table::cut;
+use super::unexpected;
+use clmatrix_runner::variable;
 
 /// The most errors that GitHub shows of a step.
 const MOST_ANNOTATIONS: usize = 10;
@@ -30,15 +32,15 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// The step in which this process runs; `None` elsewhere. Warns if its summary cannot be written: a container
-    /// may have the variable and not the file.
+    /// Returns the step in which this process runs; `None` outside of one. Warns if its summary cannot be written: a
+    /// container may have the variable and not the file.
     pub(crate) fn open() -> Option<Self> {
-        if std::env::var_os("GITHUB_ACTIONS").is_none_or(|value| value != "true") {
+        if !is_in_github_actions() {
             return None;
         }
-        let file = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|file| !file.is_empty());
+        let file = variable::given("GITHUB_STEP_SUMMARY");
         let summary = file.and_then(|file| {
-            let opened = File::options().append(true).open(&file);
+            let opened = files::append_named(file.as_ref());
             let warn = |error: &io::Error| {
                 let file = file.display();
                 status_line(&format!("warning: GITHUB_STEP_SUMMARY, {file}: {error}"));
@@ -48,7 +50,7 @@ impl Step {
         Some(Self { summary })
     }
 
-    /// Adds the summary of a run to that of the step, and prints annotations if standard output is for people.
+    /// Adds the summary of a run to that of the step, and prints annotations if standard output is read by people.
     ///
     /// # Errors
     ///
@@ -75,18 +77,13 @@ fn append_summary(log: &RunLog, mut file: File) -> io::Result<()> {
 
 /// Returns an annotation for each of the first tests with an unexpected result.
 fn annotations(log: &RunLog) -> String {
-    let mut tests: IndexMap<&str, Vec<&TestResult>> = IndexMap::new();
-    for result in log.results.iter().filter(|result| result.is_unexpected()) {
-        tests.entry(result.test_and_device().0).or_default().push(result);
-    }
-    let tests = tests.into_iter().take(MOST_ANNOTATIONS);
+    let tests = unexpected(log).into_iter().take(MOST_ANNOTATIONS);
     tests.map(|(test, results)| annotation(log, test, &results)).collect()
 }
 
 /// Returns the command that annotates the place of a test.
 fn annotation(log: &RunLog, test: &str, results: &[&TestResult]) -> String {
-    let devices: Vec<_> =
-        results.iter().map(|result| one_line(result.test_and_device().1)).collect();
+    let devices: Vec<_> = results.iter().map(|result| one_line(result.test.device())).collect();
     let title = cut(&format!("{} on {}", one_line(test), devices.join(", ")), WIDEST);
     let mut properties = Vec::new();
     let place = results.first().and_then(|first| place(log, first.decisive()));
@@ -118,8 +115,8 @@ fn property(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clmatrix_harness::private::log::sample::{device, result, run_log};
-    use clmatrix_harness::private::verdict::Outcome;
+    use clmatrix_runner::log::sample::{device, result, run_log};
+    use clmatrix_runner::verdict::Outcome;
 
     fn failed(test: &str, message: &str, file: &str) -> TestResult {
         let location = Some(Location { file: file.into(), line: 7 });
@@ -138,13 +135,9 @@ mod tests {
             failed("s::t@d", "left: 1,\nright: 50%", "a,b:c.rs"),
             failed("s::t@e", "no\r::stop-commands::x", "a.rs"),
             passed,
-            result("s::u@d", Outcome::Crashed { how: "SIGSEGV".to_owned() }),
+            result("s::u@d", Outcome::signal("SIGSEGV")),
         ];
-        let expected = "\
-            ::error file=a%2Cb%3Ac.rs,line=7,title=s%3A%3At on d%2C e::d: fail: left: 1, right: 50%25%0A\
-            e: fail: no ::stop-commands::x\n\
-            ::error title=s%3A%3Au on d::d: crash: SIGSEGV\n";
-        assert_eq!(annotations(&log(results)), expected);
+        insta::assert_snapshot!(annotations(&log(results)));
     }
 
     #[test]
@@ -154,7 +147,7 @@ mod tests {
         let text = annotations(&log(results));
         assert_eq!(text.lines().count(), 10);
         assert!(text.lines().all(|line| line.starts_with("::error ")), "{text}");
-        let not_run = result("s::t@d", Outcome::NotRun { reason: "stopped".to_owned() });
+        let not_run = result("s::t@d", Outcome::not_run("stopped"));
         assert_eq!(annotations(&log(vec![not_run])), "");
     }
 

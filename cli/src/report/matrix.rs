@@ -1,5 +1,5 @@
-//! The page that a person reads after a run: suites down, devices across, then what went wrong and
-//! how to see it again.
+//! The page that a person reads after a run: suites down, devices across, then the failures and the commands to
+//! reproduce them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -7,19 +7,16 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use anstream::AutoStream;
-use clmatrix_harness::private::devices::failure::FailedDriver;
-use clmatrix_harness::private::log::events::DeviceLost;
-use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::report::by_device;
-use clmatrix_harness::private::report::junit_path;
-use clmatrix_harness::private::report::when_lost;
-use clmatrix_harness::private::report::{
-    SUSPECT, headline, outcome_line, place, rerun, without_message,
-};
-use clmatrix_harness::private::result::test_result::{TestResult, left_behind_text};
-use clmatrix_harness::private::text::{clean, first_line, one_line};
-use clmatrix_harness::private::text::{counted, human, shell_quoted};
-use clmatrix_harness::private::verdict::{Location, Outcome, Verdict};
+use clmatrix_runner::devices::failure::FailedDriver;
+use clmatrix_runner::log::events::DeviceLost;
+use clmatrix_runner::log::run_log::RunLog;
+use clmatrix_runner::report::junit_path;
+use clmatrix_runner::report::when_lost;
+use clmatrix_runner::report::{SUSPECT, headline, outcome_line, place, rerun, without_message};
+use clmatrix_runner::result::test_result::{TestResult, left_behind_text};
+use clmatrix_runner::text::{clean, first_line, one_line};
+use clmatrix_runner::text::{counted, human, shell_quoted};
+use clmatrix_runner::verdict::{Location, Outcome, Verdict};
 use indexmap::{IndexMap, IndexSet};
 
 use super::conclusion::Conclusion;
@@ -27,8 +24,9 @@ use super::excerpt;
 use super::not_run::{NotRun, count_by_loss};
 use super::other_versions::{assumed, mended};
 use super::table::{self, Color, Column, Group, MIN_WIDTH, cut, wrap};
-use super::tally::{KINDS, Tally};
+use super::tally::{Counts, KINDS, Kind, Tally};
 use super::without_numbers::without_numbers;
+use super::{has_output, verdict_word};
 
 /// The headings that do not explain themselves.
 const EXPLAINED: [Verdict; 3] =
@@ -52,7 +50,7 @@ pub struct Layout<'a> {
 }
 
 impl<'a> Layout<'a> {
-    /// The layout for standard output.
+    /// Returns the layout for standard output.
     pub(crate) fn of_terminal(
         reports: Option<&'a Path>,
         output: ShownOutput,
@@ -75,8 +73,8 @@ pub enum ShownOutput {
     All,
 }
 
-/// The most expectations that are listed as not needed any more.
-const MOST_MENDED: usize = 10;
+/// The most expectations that are listed as no longer needed.
+const MOST_FIXED: usize = 10;
 
 /// More unexpected results than these are shown without their output.
 const FEW: usize = 10;
@@ -89,16 +87,20 @@ const LINES: usize = 20;
 
 /// Returns the results of a run as a page for a terminal.
 ///
-/// Only text that is there to be copied may be wider than the page: a test's id, a place in a source
-/// file, a file's path, a command.
+/// Only text for copying may be wider than the page: a test's id, a place in a source file, a file's path, a command.
 pub fn matrix(log: &RunLog, layout: Layout<'_>) -> String {
     let page = Page { log, layout: Layout { width: layout.width.max(MIN_WIDTH), ..layout } };
-    let table = if layout.quiet { String::new() } else { page.table() };
-    let left_behind = if layout.quiet { String::new() } else { page.left_behind() };
-    let (results, drivers) = (page.results(), page.failed_drivers());
-    let (absent, lost) = (page.absent(), page.lost_devices());
-    let versions = if layout.quiet { String::new() } else { page.other_versions() };
-    let parts = [table, absent, results, versions, left_behind, lost, drivers, page.summary()];
+    let loud = |part: String| if layout.quiet { String::new() } else { part };
+    let parts = [
+        loud(page.table()),
+        page.absent(),
+        page.results(),
+        loud(page.other_versions()),
+        loud(page.left_behind()),
+        page.lost_devices(),
+        page.failed_drivers(),
+        page.summary(),
+    ];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
@@ -112,35 +114,27 @@ impl Page<'_> {
         if self.log.results.is_empty() {
             return String::new();
         }
-        let results = self.log.results.iter();
-        let suites: IndexSet<&str> = results.map(|result| self.log.suite(result)).collect();
-        let mut rows: Vec<String> = suites.iter().map(|name| one_line(name)).collect();
-        if suites.len() > 1 {
-            rows.push("all".to_owned());
-        }
-        let groups = by_device(self.log)
-            .into_iter()
-            .map(|(device, results)| self.group(device, &results, &suites));
+        let Counts { rows, devices } = Counts::new(self.log);
+        let rows: Vec<String> = rows.into_iter().map(one_line).collect();
+        let groups = devices.into_iter().map(|(device, tallies, time)| Group {
+            label: one_line(device),
+            columns: self.columns(&tallies),
+            foot: time.map(human).unwrap_or_default(),
+        });
         table::layout(&rows, groups.collect(), "time", self.layout.width) + &self.legend()
     }
 
     /// Returns the columns of the verdicts that occur on a device; a column for passes in any case.
-    fn group(&self, device: &str, results: &[&TestResult], suites: &IndexSet<&str>) -> Group {
-        let mut tallies = Tally::of_suites(self.log, results, suites);
-        let total: Tally = tallies.iter().copied().sum();
-        if suites.len() > 1 {
-            tallies.push(total);
-        }
-        let columns = KINDS
-            .iter()
-            .filter(|kind| kind.verdict == Verdict::Pass || total.of(kind.verdict) > 0)
-            .map(|kind| Column {
-                head: kind.head,
-                counts: tallies.iter().map(|tally| tally.of(kind.verdict)).collect(),
-                color: kind.color.filter(|_| self.layout.color),
-            });
-        let foot = wall_time(self.log, results).map(human).unwrap_or_default();
-        Group { label: one_line(device), columns: columns.collect(), foot }
+    fn columns(&self, rows: &[Tally]) -> Vec<Column> {
+        let column = |kind: &Kind| Column {
+            head: kind.head,
+            counts: rows.iter().map(|tally| tally.of(kind.verdict)).collect(),
+            color: kind.color.filter(|_| self.layout.color),
+        };
+        let occurs = |verdict| rows.iter().any(|tally| tally.of(verdict) > 0);
+        let kinds = KINDS.iter();
+        let shown = kinds.filter(|kind| kind.verdict == Verdict::Pass || occurs(kind.verdict));
+        shown.map(column).collect()
     }
 
     fn legend(&self) -> String {
@@ -154,39 +148,32 @@ impl Page<'_> {
     }
 
     fn absent(&self) -> String {
-        let mut text = String::new();
-        for expected in &self.log.absent {
-            let sentence = format!("{}: expected, but not there", one_line(expected));
-            text += &self.titled("ABSENT", &sentence);
-        }
-        text
+        let sentence =
+            |expected: &String| format!("{}: expected, but not found", one_line(expected));
+        self.log.absent.iter().map(|expected| self.titled("ABSENT", &sentence(expected))).collect()
     }
 
     /// Returns the devices that were lost, with the reason, the last test, and the number of tests that
     /// were not run because of it.
     fn lost_devices(&self) -> String {
-        let mut text = String::new();
-        for lost @ DeviceLost { device, reason, .. } in &self.log.lost {
-            let not_run = count_by_loss(self.log, device);
-            let title = format!("{}, {} not run", one_line(device), counted(not_run, "test"));
-            text += &self.titled("DEVICE LOST", &title);
-            text += &self.wrapped(reason);
-            let _ = writeln!(text, "  {}", when_lost(lost, one_line));
-        }
-        text
+        let describe = |lost @ DeviceLost { device, reason, .. }: &DeviceLost| {
+            let not_run = counted(count_by_loss(self.log, device), "test");
+            let title = format!("{}, {not_run} not run", one_line(device));
+            let (title, reason) = (self.titled("DEVICE LOST", &title), self.wrapped(reason));
+            format!("{title}{reason}  {}\n", when_lost(lost, one_line))
+        };
+        self.log.lost.iter().map(describe).collect()
     }
 
     /// Returns the drivers that failed, at the end, where long runs do not scroll them away.
     fn failed_drivers(&self) -> String {
-        let mut text = String::new();
-        for FailedDriver { driver, failure, .. } in &self.log.failed_drivers {
-            text += &self.titled("DRIVER FAILED", &one_line(driver));
-            text += &self.wrapped(&failure.reason);
-        }
-        text
+        let describe = |FailedDriver { driver, failure, .. }: &FailedDriver| {
+            self.titled("DRIVER FAILED", &one_line(driver)) + &self.wrapped(&failure.reason)
+        };
+        self.log.failed_drivers.iter().map(describe).collect()
     }
 
-    /// Returns the unexpected results, and all results that have output where that is shown.
+    /// Returns the unexpected results, and all results with output if that is shown.
     fn results(&self) -> String {
         let ran = self.log.results.iter().filter(|result| result.verdict != Verdict::NotRun);
         let is_notable = |result: &TestResult| {
@@ -198,9 +185,6 @@ impl Page<'_> {
             ShownOutput::FewUnexpected => notable <= FEW,
             ShownOutput::All => true,
         };
-        let has_output = |result: &TestResult| {
-            !result.stdout.is_empty() || !result.stderr.is_empty() || result.output_at.is_some()
-        };
         let is_shown = |result: &&TestResult| {
             is_notable(result) || self.layout.output == ShownOutput::All && has_output(result)
         };
@@ -210,7 +194,7 @@ impl Page<'_> {
         let mut blocks = Vec::new();
         for alike in self.alike(ran.filter(is_shown)) {
             let result = alike[0];
-            let device = result.test_and_device().1;
+            let device = result.test.device();
             let count = shown.entry(device).or_default();
             *count += usize::from(is_notable(result));
             if !self.layout.all && is_notable(result) && *count > MOST_UNEXPECTED {
@@ -232,29 +216,34 @@ impl Page<'_> {
         blocks.join("\n")
     }
 
-    /// Returns results with crashes first, then hangs, then failures. The cases of a test that ended alike stand
-    /// together, unless all results are shown.
+    /// Returns results with crashes first, then hangs, then failures. The cases of a test that ended in the same way
+    /// are adjacent, unless all results are shown.
     fn alike<'r>(&self, results: impl Iterator<Item = &'r TestResult>) -> Vec<Vec<&'r TestResult>> {
         let mut results: Vec<_> = results.collect();
         results.sort_by_key(|result| match result.verdict {
             Verdict::Crash => 0,
             Verdict::Timeout => 1,
             Verdict::Fail => 2,
-            _ => 3,
+            Verdict::Pass
+            | Verdict::Skip
+            | Verdict::Ignored
+            | Verdict::ExpectedFail
+            | Verdict::AssumedFail
+            | Verdict::UnexpectedPass
+            | Verdict::Flaky
+            | Verdict::NotRun => 3,
         });
         let mut groups: IndexMap<_, Vec<_>> = IndexMap::new();
         for (number, result) in results.into_iter().enumerate() {
-            let function = self.log.source(result).filter(|_| !self.layout.all);
-            let function = function.map(|Location { file, line }| (file, line)).ok_or(number);
+            let function = self.log.source(result).filter(|_| !self.layout.all).ok_or(number);
             let message = without_numbers(&headline(result));
-            let key = (function, result.test_and_device().1, result.verdict, message);
+            let key = (function, result.test.device(), result.verdict, message);
             groups.entry(key).or_default().push(result);
         }
         groups.into_values().collect()
     }
 
-    /// Returns the number of unexpected results that are not shown, of which suites, and the command that shows
-    /// them.
+    /// Returns the number of unexpected results that are not shown, their suites, and the command that shows them.
     fn left_out(&self, left_out: &IndexMap<&str, Vec<&TestResult>>) -> Vec<String> {
         let file = self
             .log
@@ -280,23 +269,23 @@ impl Page<'_> {
         left_out.iter().map(describe).collect()
     }
 
-    /// Returns whether a result is shown briefly: the suspects of a device say the same, that the device
-    /// does not work.
+    /// Returns whether a result is shown briefly: the suspects of a device all report that the device does not work.
     fn is_brief(&self, result: &TestResult) -> bool {
         self.log.is_suspect(result) && self.layout.output != ShownOutput::All
     }
 
     /// Returns the verdict and the message of a result.
     fn brief(&self, result: &TestResult) -> String {
-        let color = match result.verdict {
-            Verdict::Flaky => Color::Yellow,
-            _ if result.tolerated => Color::Yellow,
-            _ if result.is_as_expected() && result.attempts().is_some() => Color::Yellow,
-            _ if result.is_as_expected() => Color::Green,
-            _ => Color::Red,
+        let is_noted = result.tolerated || result.is_as_expected() && result.attempts().is_some();
+        let color = if result.verdict == Verdict::Flaky || is_noted {
+            Color::Yellow
+        } else if result.is_as_expected() {
+            Color::Green
+        } else {
+            Color::Red
         };
-        let verdict = result.verdict.name().to_uppercase().replace('-', " ");
-        let mut text = format!("{} {}\n", self.paint(color, &verdict), one_line(&result.test));
+        let verdict = self.paint(color, &verdict_word(result));
+        let mut text = format!("{verdict} {}\n", one_line(&result.test));
         if is_explained(result) {
             text += &self.message(result);
         }
@@ -321,7 +310,7 @@ impl Page<'_> {
         }
         if !as_expected {
             if let Some(reports) = self.layout.reports {
-                let report = junit_path(reports, result.test_and_device().1);
+                let report = junit_path(reports, result.test.device());
                 let _ = writeln!(text, "  more:  {}", report.display());
             }
             if let Some(command) = rerun(self.log, result) {
@@ -332,17 +321,18 @@ impl Page<'_> {
     }
 
     fn message(&self, result: &TestResult) -> String {
-        let rounds = self.log.rounds.get(&result.test).map(ToString::to_string);
-        let found = rounds.into_iter().chain(result.attempts());
+        let counts = result.counts.as_ref().map(ToString::to_string);
+        let found = counts.into_iter().chain(result.attempts());
         let mut text: String = found.map(|found| self.wrapped(&found)).collect();
         let result = result.decisive();
-        let message = match &result.outcome {
+        let message = match &result.attempt.outcome {
             Outcome::Failed { message, .. } if !result.verdict.is_as_expected() => clean(message),
             _ => outcome_line(result),
         };
         text += &self.wrapped(&message);
         // The line of the other results holds the expectation.
-        let is_other = !result.verdict.is_as_expected() && result.outcome != Outcome::Passed;
+        let is_other =
+            !result.verdict.is_as_expected() && result.attempt.outcome != Outcome::Passed;
         if let Some(expected) = result.expected().filter(|_| is_other) {
             text += &self.wrapped(&first_line(&expected));
         }
@@ -355,10 +345,10 @@ impl Page<'_> {
         text
     }
 
-    /// Returns what a test left behind in its process, if that is not its failure, which is shown already.
+    /// Returns the changes that a test left behind in its process, if they are not its failure, which is shown already.
     fn left_behind_by(&self, result: &TestResult) -> String {
-        let notes = left_behind_text(&result.findings.left_behind);
-        match &result.outcome {
+        let notes = left_behind_text(&result.attempt.left_behind);
+        match &result.attempt.outcome {
             Outcome::Failed { message, .. } if *message == notes => String::new(),
             _ => notes.lines().map(|note| self.indented(&one_line(note))).collect(),
         }
@@ -366,16 +356,16 @@ impl Page<'_> {
 
     /// Returns the innermost frames of the thread that crashed or ran the test.
     fn stack(&self, result: &TestResult) -> String {
-        let Some(stacks) = &result.stacks else { return String::new() };
+        let Some(stacks) = &result.attempt.stacks else { return String::new() };
         let shorten = |function: &str| cut(function, self.layout.width - 8);
         stacks.top(shorten).iter().map(|line| format!("  {}\n", clean(line))).collect()
     }
 
-    /// Returns the end of what a test wrote, without the message that is shown already.
+    /// Returns the end of a test's output, without the message that is shown already.
     fn output(&self, result: &TestResult) -> String {
-        let stderr = without_message(&result.stderr, &result.outcome);
+        let stderr = without_message(&result.attempt.stderr, &result.attempt.outcome);
         let mut text = String::new();
-        for (name, output) in [("stdout", result.stdout.as_str()), ("stderr", &stderr)] {
+        for (name, output) in [("stdout", result.attempt.stdout.as_str()), ("stderr", &stderr)] {
             let output = clean(output);
             let excerpt = excerpt::end(&output, LINES, self.layout.width - 4);
             if excerpt.lines.is_empty() {
@@ -390,22 +380,22 @@ impl Page<'_> {
         text
     }
 
-    /// Returns the failures as on other versions of a driver, and the expectations that are not needed any more.
+    /// Returns the failures as on other versions of a driver, and the expectations that are no longer needed.
     fn other_versions(&self) -> String {
-        let most = if self.layout.all { usize::MAX } else { MOST_MENDED };
+        let most = if self.layout.all { usize::MAX } else { MOST_FIXED };
         let part = |title: &str, lines: Vec<String>| -> String {
             let title = lines.first().map(|_| self.paint(Color::Yellow, title) + "\n");
             let lines = lines.iter().map(|line| self.wrapped(line));
             title.into_iter().chain(lines).collect()
         };
-        part("AS ON OTHER VERSIONS", assumed(self.log)) + &part("MENDED", mended(self.log, most))
+        part("AS ON OTHER VERSIONS", assumed(self.log)) + &part("FIXED", mended(self.log, most))
     }
 
-    /// Returns what tests left behind in their processes. The notes of an unexpected result are in its
+    /// Returns the changes that tests left behind in their processes. The notes of an unexpected result are in its
     /// own block.
     fn left_behind(&self) -> String {
         let has_notes = |result: &&TestResult| {
-            !result.findings.left_behind.is_empty() && result.is_as_expected()
+            !result.attempt.left_behind.is_empty() && result.is_as_expected()
         };
         let results: Vec<_> = self.log.results.iter().filter(has_notes).collect();
         let title = self.paint(Color::Yellow, "LEFT BEHIND");
@@ -417,7 +407,7 @@ impl Page<'_> {
         let mut text = String::new();
         for result in results {
             let _ = writeln!(text, "{title} by {}", one_line(&result.test));
-            let notes = &result.findings.left_behind;
+            let notes = &result.attempt.left_behind;
             notes.iter().for_each(|note| text += &self.indented(&one_line(note)));
         }
         text
@@ -436,12 +426,11 @@ impl Page<'_> {
 
     fn summary(&self) -> String {
         let conclusion = Conclusion::new(self.log);
-        let color = if conclusion.has_passed() { Color::Green } else { Color::Red };
+        let color = if conclusion.has_passed { Color::Green } else { Color::Red };
         let sentence = wrap(conclusion.to_string().split(' '), " ", self.layout.width);
-        let word = conclusion.word();
-        let painted = self.paint(color, word);
-        // The word stands at the beginning, where no line is broken within it.
-        let sentence = sentence.replacen(word, &painted, 1);
+        let painted = self.paint(color, conclusion.word);
+        // The word is at the beginning, where no line is broken within it.
+        let sentence = sentence.replacen(conclusion.word, &painted, 1);
         match self.layout.reports {
             Some(reports) if !self.layout.quiet => {
                 format!("{sentence}Reports: {}\n", reports.display())
@@ -450,7 +439,7 @@ impl Page<'_> {
         }
     }
 
-    /// A line that begins with what is wrong.
+    /// Returns a line that begins with the failure.
     fn titled(&self, wrong: &str, text: &str) -> String {
         let text = cut(text, self.layout.width - wrong.len() - 1);
         format!("{} {text}\n", self.paint(Color::Red, wrong))
@@ -471,23 +460,26 @@ impl Page<'_> {
 }
 
 /// Returns the time from the first start of a test to the last end, without the pauses of a run that was
-/// resumed.
-pub(super) fn wall_time(log: &RunLog, results: &[&TestResult]) -> Option<Duration> {
-    let mut parts: BTreeMap<usize, (SystemTime, SystemTime)> = BTreeMap::new();
+/// resumed: the longest one, if the run is merged from several hosts, whose clocks differ.
+pub(crate) fn wall_time(log: &RunLog, results: &[&TestResult]) -> Option<Duration> {
+    let mut hosts: BTreeMap<_, BTreeMap<usize, (SystemTime, SystemTime)>> = BTreeMap::new();
     for result in results.iter().filter(|result| result.verdict != Verdict::NotRun) {
-        let (next, last) = match log.rounds.get(&result.test) {
-            Some(rounds) => (rounds.start, rounds.end),
-            None => (result.started, result.end()),
+        let (next, last) = match &result.counts {
+            Some(counts) => (counts.start, counts.end),
+            None => (result.attempt.started, result.attempt.end()),
         };
         let part = log.resumed.partition_point(|time| *time <= next);
+        let parts = hosts.entry(result.host.as_deref()).or_default();
         let (start, end) = parts.entry(part).or_insert((next, last));
         (*start, *end) = (next.min(*start), last.max(*end));
     }
-    let times = parts.values().map(|(start, end)| end.duration_since(*start).unwrap_or_default());
-    (!parts.is_empty()).then(|| times.sum())
+    let time = |(start, end): &(SystemTime, SystemTime)| end.duration_since(*start);
+    let longest = hosts.values().map(|parts| parts.values().flat_map(time).sum()).max()?;
+    // One host may have run several parts of a merged run, at other times.
+    Some(if log.header.merged.is_empty() { longest } else { log.duration.min(longest) })
 }
 
-/// Returns whether a result has more to show than its verdict.
+/// Returns whether a result has more than its verdict to show.
 fn is_explained(result: &TestResult) -> bool {
     result.verdict != Verdict::Pass || result.attempts().is_some()
 }

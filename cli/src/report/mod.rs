@@ -1,7 +1,7 @@
 //! Reports of a run for people: the page `report.html`, the [`matrix`] for the terminal, the [`summary`] in Markdown,
-//! the [`trace`], and [`code_quality`] for GitLab. All are functions of the log; the page also has the measurements of `characterize.json`.
-//! [`progress`] shows a run while it goes on. [`facts`] has the machine, the drivers and the settings of a run. The
-//! JUnit files are the harness's.
+//! the [`trace`], and [`code_quality`] for GitLab. All are functions of the log; the page also has the measurements
+//! of `characterize.json`. [`progress`] shows a run while it is running. [`facts`] has the machine, the drivers and
+//! the settings of a run. The JUnit files are the runner's.
 
 pub(crate) mod code_quality;
 mod conclusion;
@@ -21,15 +21,17 @@ mod tally;
 pub(crate) mod trace;
 pub(crate) mod without_numbers;
 
-use std::fs;
-use std::io;
+use std::fs::File;
+use std::io::{self, BufWriter};
 use std::path::Path;
 
 use clmatrix_characterize::Devices;
-use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::log::store::{PAGE, SUMMARY};
-use clmatrix_harness::private::replace_file::{replace_file, replace_file_with};
-use clmatrix_harness::private::report::write_junit;
+use clmatrix_runner::files;
+use clmatrix_runner::log::run_log::RunLog;
+use clmatrix_runner::log::store::{PAGE, SUMMARY};
+use clmatrix_runner::report::write_junit;
+use clmatrix_runner::result::test_result::TestResult;
+use indexmap::IndexMap;
 
 pub(crate) use table::cut;
 pub(crate) use tally::counts;
@@ -41,25 +43,46 @@ pub(crate) use tally::counts;
 ///
 /// The first error, after all files have been tried.
 pub(crate) fn write_all(log: &RunLog, folder: &Path, reports: Option<&Path>) -> io::Result<()> {
-    let written = write_page(&[log], reports, &folder.join(PAGE));
+    let written = files::replace_with(&folder.join(PAGE), page(&[log], reports));
     let written = written.and(write_junit(log, folder));
     let summary = summary::summary(log, None, summary::MOST_BYTES);
-    written.and(replace_file(&folder.join(SUMMARY), summary.as_bytes()))
+    written.and(files::replace(&folder.join(SUMMARY), summary.as_bytes()))
 }
 
-/// Writes the page of these runs, the newest first, to a file. `reports` may have a characterization of the
-/// same devices.
-///
-/// # Errors
-///
-/// The file cannot be written.
-pub(crate) fn write_page(runs: &[&RunLog], reports: Option<&Path>, file: &Path) -> io::Result<()> {
+/// Returns a function that writes the page of these runs, the newest first. `reports` may have a characterization of
+/// the same devices.
+pub(crate) fn page(
+    runs: &[&RunLog],
+    reports: Option<&Path>,
+) -> impl FnOnce(&mut BufWriter<File>) -> io::Result<()> {
     let characterized = reports.and_then(characterization).unwrap_or_default();
-    replace_file_with(file, |file| html::write(runs, &characterized, file))
+    move |file| html::write(runs, &characterized, file)
+}
+
+/// Returns whether an attempt has outputs or stacks. Outputs may be only in the log.
+fn has_output(attempt: &TestResult) -> bool {
+    !attempt.attempt.stdout.is_empty()
+        || !attempt.attempt.stderr.is_empty()
+        || attempt.output_at.is_some()
+        || attempt.attempt.stacks.is_some()
+}
+
+/// Returns the verdict of a result in capitals.
+fn verdict_word(result: &TestResult) -> String {
+    result.verdict.name().to_uppercase().replace('-', " ")
+}
+
+/// Returns the unexpected results by the paths of their tests.
+fn unexpected(log: &RunLog) -> IndexMap<&str, Vec<&TestResult>> {
+    let mut tests: IndexMap<&str, Vec<&TestResult>> = IndexMap::new();
+    for result in log.results.iter().filter(|result| result.is_unexpected()) {
+        tests.entry(result.test.path()).or_default().push(result);
+    }
+    tests
 }
 
 /// Reads `characterize.json`, if the report folder has one that this version reads.
 fn characterization(reports: &Path) -> Option<Devices> {
-    let file = fs::File::open(reports.join("characterize.json")).ok()?;
+    let file = files::open_found(&reports.join("characterize.json")).ok()?;
     serde_json::from_reader(io::BufReader::new(file)).ok()
 }

@@ -1,9 +1,9 @@
 //! The tests that were not run.
 
-use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::result::test_result::TestResult;
-use clmatrix_harness::private::text::first_line;
-use clmatrix_harness::private::verdict::Verdict;
+use clmatrix_runner::log::run_log::RunLog;
+use clmatrix_runner::result::test_result::TestResult;
+use clmatrix_runner::text::first_line;
+use clmatrix_runner::verdict::Verdict;
 use serde::Serialize;
 
 /// The tests of a device that were not run for the same reason.
@@ -22,8 +22,8 @@ impl<'a> NotRun<'a> {
         let is_counted_here = |result: &&_| !log.is_not_run_by_loss(result);
         let not_run = log.results.iter().filter(|result| result.verdict == Verdict::NotRun);
         for result in not_run.filter(is_counted_here) {
-            let device = result.test_and_device().1;
-            let reason = first_line(&result.outcome.to_string());
+            let device = result.test.device();
+            let reason = first_line(&result.attempt.outcome.to_string());
             let known = |group: &&mut Self| group.device == device && group.reason == reason;
             match groups.iter_mut().find(known) {
                 Some(group) => group.tests += 1,
@@ -36,8 +36,7 @@ impl<'a> NotRun<'a> {
 
 /// Returns the number of tests that were not run since this device was lost.
 pub(super) fn count_by_loss(log: &RunLog, device: &str) -> usize {
-    let is_of = |result: &&TestResult| {
-        result.test_and_device().1 == device && log.is_not_run_by_loss(result)
-    };
+    let is_of =
+        |result: &&TestResult| result.test.device() == device && log.is_not_run_by_loss(result);
     log.results.iter().filter(is_of).count()
 }

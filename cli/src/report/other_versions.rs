@@ -1,20 +1,19 @@
 //! The expectations of a run that were seen at other versions of its drivers: the results that they explain, and the
-//! failures that the driver has mended.
+//! failures that the driver has fixed.
 
-use clmatrix_harness::private::config::{VersionNumbers, WrittenExpectation};
-use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::result::test_result::TestResult;
-use clmatrix_harness::private::text::{counted, one_line};
-use clmatrix_harness::private::verdict::Verdict;
+use clmatrix_runner::config::{VersionNumbers, WrittenExpectation};
+use clmatrix_runner::log::run_log::RunLog;
+use clmatrix_runner::text::{counted, one_line};
+use clmatrix_runner::verdict::Verdict;
 use indexmap::{IndexMap, IndexSet};
 
-/// Returns a line for each device with failures and skips as on other versions of its driver.
+/// Returns a line for each device with failures as on other versions of its driver.
 pub(super) fn assumed(log: &RunLog) -> Vec<String> {
     let mut devices: IndexMap<&str, (usize, IndexSet<&str>)> = IndexMap::new();
     for result in &log.results {
         let Some(known) = result.expectation.as_deref() else { continue };
-        let device = result.test_and_device().1;
-        if is_assumed(log, result, known) {
+        let device = result.test.device();
+        if result.verdict == Verdict::AssumedFail {
             let (count, seen) = devices.entry(device).or_default();
             *count += 1;
             seen.extend(known.driver_version());
@@ -34,7 +33,7 @@ pub(super) fn mended(log: &RunLog, most: usize) -> Vec<String> {
     let mut entries: IndexMap<(u32, &str), (&WrittenExpectation, usize, usize)> = IndexMap::new();
     for result in &log.results {
         let Some(known) = result.expectation.as_deref() else { continue };
-        let device = result.test_and_device().1;
+        let device = result.test.device();
         let is_newer = || VersionNumbers::find(&version_of(log, device)) > known.last_seen();
         let is_mended = result.mended().is_some() && is_newer();
         if is_mended || result.verdict == Verdict::AssumedFail {
@@ -57,14 +56,7 @@ pub(super) fn mended(log: &RunLog, most: usize) -> Vec<String> {
     lines
 }
 
-/// Returns whether a result is as expected at another version of the driver.
-fn is_assumed(log: &RunLog, result: &TestResult, known: &WrittenExpectation) -> bool {
-    let is_skip = result.verdict == Verdict::Skip && known.status.is_skip();
-    let version = || version_of(log, result.test_and_device().1);
-    result.verdict == Verdict::AssumedFail || is_skip && !known.was_seen_at(&version())
-}
-
-/// The version of the driver of a device.
+/// Returns the version of the driver of a device.
 fn version_of(log: &RunLog, device: &str) -> String {
     let found = log.header.devices.iter().find(|known| known.id == device);
     found.map_or_else(String::new, |known| one_line(&known.info.driver_version))

@@ -3,6 +3,7 @@
 use clap::ValueEnum;
 use clmatrix_characterize::show::markdown;
 use clmatrix_characterize::show::text_table::TextTable;
+use clmatrix_runner::terminal::{AnyError, print, print_text};
 use serde::Serialize;
 
 /// The forms of a report with tables.
@@ -19,7 +20,7 @@ pub(crate) enum Format {
 /// A part of a report.
 #[derive(Default)]
 pub(crate) struct Page {
-    /// The lines above all else.
+    /// The lines at the top.
     pub(crate) titles: Vec<String>,
     /// Sentences.
     pub(crate) notes: Vec<String>,
@@ -43,9 +44,24 @@ impl Format {
         };
         Ok(pages.map(page).collect::<Vec<_>>().join("\n"))
     }
+
+    /// Prints all pages, or their subject as JSON.
+    pub(crate) fn print(
+        self,
+        json: &impl Serialize,
+        pages: impl Iterator<Item = Page>,
+    ) -> Result<(), AnyError> {
+        let text = self.text(json, pages)?;
+        if self == Self::Json { print(&text) } else { print_text(&text) }
+    }
 }
 
 impl Page {
+    /// Returns a page with a title, sentences and a table.
+    pub(crate) fn of_table(title: String, notes: Vec<String>, table: TextTable) -> Self {
+        Self { titles: vec![title], notes, table: Some(table), curves: Vec::new() }
+    }
+
     pub(crate) fn plain(self) -> String {
         let notes = self.notes.into_iter().map(|note| note + "\n");
         let table = self.table.map(|table| table.plain());

@@ -5,17 +5,19 @@ use std::collections::HashMap;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use clmatrix_harness::private::devices::run_device::HOST;
-use clmatrix_harness::private::log::events::{self, DeviceLost};
-use clmatrix_harness::private::log::observer::Observer;
-use clmatrix_harness::private::os::Source;
-use clmatrix_harness::private::report::echo::Echo;
-use clmatrix_harness::private::result::test_result::TestResult;
-use clmatrix_harness::private::run::plan::{Plan, Planned};
-use clmatrix_harness::private::run::state::{Run, WorkerConfig};
-use clmatrix_harness::private::terminal::{self, status_line};
-use clmatrix_harness::private::text;
-use clmatrix_harness::private::verdict::Verdict;
+use clmatrix_runner::devices::run_device::HOST;
+use clmatrix_runner::log::events::DeviceLost;
+use clmatrix_runner::log::observer::Observer;
+use clmatrix_runner::os::Source;
+use clmatrix_runner::report::echo::Echo;
+use clmatrix_runner::result::test_id::TestId;
+use clmatrix_runner::result::test_result::TestResult;
+use clmatrix_runner::run::entry::Entry;
+use clmatrix_runner::run::plan::{Plan, Planned};
+use clmatrix_runner::run::state::Run;
+use clmatrix_runner::terminal::{self, status_line};
+use clmatrix_runner::text;
+use clmatrix_runner::verdict::Verdict;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use parking_lot::{Condvar, Mutex};
 
@@ -25,7 +27,7 @@ use crate::bars::BARS;
 /// The time between two updates of the bars.
 const TICK: Duration = Duration::from_secs(1);
 
-/// The amount of output while a run goes on.
+/// The amount of output during a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Detail {
     /// Nothing.
@@ -36,12 +38,12 @@ pub enum Detail {
     Verbose,
 }
 
-/// The display of a run while it goes on.
+/// The display of a run in progress.
 #[derive(Clone, Copy, Debug)]
 pub struct Display {
     /// The amount of output.
     pub detail: Detail,
-    /// The time between two lines of a device, where there are no bars; zero: there are no lines.
+    /// The time between two lines of a device without bars; zero for no lines.
     pub interval: Duration,
     /// The time after which a running test is named, and again at each doubling.
     pub slow_after: Duration,
@@ -58,14 +60,15 @@ impl Display {
 pub struct Progress<'a> {
     plan: &'a Plan,
     display: Display,
-    /// The durations of the entries of the plan in an earlier run, where they are known.
-    expected: Vec<Option<Duration>>,
+    /// The durations of the entries of the plan in an earlier run; their mean if they are unknown.
+    expected: Vec<Duration>,
     echo: Option<Echo>,
     /// The devices of the plan, and the host.
     devices: Vec<DeviceProgress>,
     begin: Instant,
-    /// The entries of the plan whose result is not final.
-    left: Mutex<usize>,
+    /// True if the tests are repeated, an unknown number of times.
+    repeats: bool,
+    has_ended: Mutex<bool>,
     all_ended: Condvar,
 }
 
@@ -73,9 +76,8 @@ pub struct Progress<'a> {
 struct DeviceProgress {
     name: String,
     total: usize,
-    slots: usize,
-    /// The time for all tests whose durations are known.
-    known: Duration,
+    /// The sum of the expected durations of the tests.
+    expected: Duration,
     bar: ProgressBar,
     state: Mutex<DeviceCounts>,
 }
@@ -85,61 +87,46 @@ struct DeviceCounts {
     ended: usize,
     unexpected: usize,
     not_run: usize,
-    /// The time for the tests without a result in their first round, as far as their durations are known.
-    known_left: Duration,
-    /// The number of such tests whose durations are not known.
-    unknown_left: usize,
-    /// The time that such tests took.
-    unknown_took: Duration,
+    /// The sum of the expected durations of the tests that have ended.
+    done: Duration,
     running: Vec<Running>,
     /// The test whose output was shown last.
-    echoed: Option<usize>,
-    /// The latest round, if there may be several.
-    round: Option<Round>,
+    echoed: Option<Entry>,
 }
 
 /// A running test.
 struct Running {
     /// The position in the plan.
-    position: usize,
+    position: Entry,
     start: Instant,
     /// The time from the start after which the test is named next.
     slow_at: Duration,
 }
 
-/// A round of a device.
-#[derive(Clone, Copy, Default)]
-struct Round {
-    number: u32,
-    ended: usize,
-    total: usize,
-    /// The unexpected results of all rounds.
-    unexpected: usize,
-}
-
 impl<'a> Progress<'a> {
-    /// Begins with no test of a run started but those that have ended before, which are not shown. A run that
-    /// echoes output of tests has no bars. `durations` are those of an earlier run, by the ids of the tests.
-    pub fn new(run: &Run<'a>, display: Display, durations: &HashMap<String, Duration>) -> Self {
+    /// Creates the progress of a run in which only the tests that ended before have run; they are not shown. A run
+    /// that echoes output of tests has no bars. `durations` are those of an earlier run, by the ids of the tests.
+    pub fn new(run: &Run<'a>, display: Display, durations: &HashMap<TestId, Duration>) -> Self {
         let Run { plan, so_far, echo, .. } = run;
         if display.detail != Detail::Quiet && !echo && has_cursor() {
             BARS.set_draw_target(ProgressDrawTarget::stderr());
         }
-        let configs = run.devices.iter().chain([&run.host]);
         let names = plan.devices.iter().map(|device| device.run.id.as_str()).chain([HOST]);
         let width = names.clone().map(str::len).max().unwrap_or(0);
-        let device = |(name, config): (&str, &WorkerConfig)| {
-            DeviceProgress::new(name, config.settings.slots.count())
+        let mut devices: Vec<_> = names.map(DeviceProgress::new).collect();
+        let mean = durations.values().sum::<Duration>() / durations.len().max(1) as u32;
+        let mean = mean.max(Duration::from_millis(1));
+        let expected = |entry: &Planned| match durations.is_empty() {
+            true => mean,
+            false => durations.get(&plan.id(entry)).copied().unwrap_or(mean),
         };
-        let mut devices: Vec<_> = names.zip(configs).map(device).collect();
-        let known = |entry: &Planned| match durations.is_empty() {
-            true => None,
-            false => durations.get(&plan.id(entry)).copied(),
-        };
-        let expected: Vec<Option<Duration>> = plan.entries.iter().map(known).collect();
-        let entries = plan.entries.iter().zip(&expected).enumerate();
-        for (_, (entry, expected)) in entries.filter(|(at, _)| !so_far.ended.contains(at)) {
-            devices[device_of(plan, entry)].add(*expected);
+        let expected: Vec<Duration> = plan.entries.iter().map(expected).collect();
+        for (position, entry) in plan.positions() {
+            if !so_far.ended.contains(&position) {
+                let device = &mut devices[device_of(plan, entry)];
+                device.total += 1;
+                device.expected += expected[position];
+            }
         }
         devices.iter_mut().for_each(|device| device.show_bar(width));
         Self {
@@ -147,21 +134,22 @@ impl<'a> Progress<'a> {
             display,
             expected,
             echo: echo.then(|| Echo::new(plan.device_ids())),
-            left: Mutex::new(devices.iter().map(|device| device.total).sum()),
             devices,
             begin: Instant::now(),
+            repeats: run.repeat.is_on(),
+            has_ended: Mutex::new(false),
             all_ended: Condvar::new(),
         }
     }
 
-    /// Updates the bars, or prints the lines, and names slow tests, until all results are final. Returns at
+    /// Updates the bars, or prints the lines, and names slow tests, until the run has ended. Returns at
     /// once where nothing is shown.
     pub fn watch(&self) {
         if self.display.detail == Detail::Quiet {
             return;
         }
         let pause = if BARS.is_hidden() { self.display.interval } else { TICK };
-        // Without an end, there are no lines.
+        // An interval without an end prints no lines.
         let next_update = || if pause.is_zero() { None } else { Instant::now().checked_add(pause) };
         let mut update = next_update();
         loop {
@@ -179,7 +167,7 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Returns the time until the next test may be slow. A test that is started meanwhile is slow later.
+    /// Returns the time until the next test may be slow. A test that starts meanwhile is slow later.
     fn until_slow(&self) -> Duration {
         let of_device = |device: &DeviceProgress| {
             let state = device.state.lock();
@@ -206,16 +194,16 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Waits for `pause`, or until all results are final. Returns whether some are not.
+    /// Waits for `pause`, or until the run has ended. Returns whether it is still running.
     fn goes_on_after(&self, pause: Duration) -> bool {
-        let mut left = self.left.lock();
-        self.all_ended.wait_while_for(&mut left, |left| *left > 0, pause);
-        *left > 0
+        let mut has_ended = self.has_ended.lock();
+        self.all_ended.wait_while_for(&mut has_ended, |has_ended| !*has_ended, pause);
+        !*has_ended
     }
 
     fn show(&self, device: &DeviceProgress) {
         let state = device.state.lock();
-        if state.ended == device.total {
+        if !self.repeats && state.ended == device.total {
             return;
         }
         let status = self.status(device, &state);
@@ -227,21 +215,27 @@ impl<'a> Progress<'a> {
 
     fn status(&self, device: &DeviceProgress, state: &DeviceCounts) -> Status {
         let oldest = state.running.iter().min_by_key(|test| test.start);
-        let spent = |test: &Running| Some(self.expected[test.position]?.min(test.start.elapsed()));
-        let spent: Duration = state.running.iter().filter_map(spent).sum();
+        let spent = |test: &Running| self.expected[test.position].min(test.start.elapsed());
+        let spent: Duration = state.running.iter().map(spent).sum();
         Status {
-            round: state.round.map(|round| round.number),
-            ended: state.round.map_or(state.ended, |round| round.ended),
-            total: state.round.map_or(device.total, |round| round.total),
-            unexpected: state.round.map_or(state.unexpected, |round| round.unexpected),
+            ended: state.ended,
+            total: (!self.repeats).then_some(device.total),
+            unexpected: state.unexpected,
             elapsed: self.begin.elapsed(),
-            known_left: device.known_left(state, spent, self.begin.elapsed()),
-            unknown_left: state.unknown_left,
+            done: (state.done + spent).div_duration_f64(device.expected),
             slowest: oldest.map(|test| (self.id(test.position), test.start.elapsed())),
         }
     }
 
-    /// Prints a result, if it is to be shown.
+    /// Prints the last line of a device, where there are no bars.
+    fn end_device(&self, device: &DeviceProgress) {
+        if BARS.is_hidden() && self.display.detail != Detail::Quiet {
+            let state = device.state.lock();
+            status_line(&self.status(device, &state).last_line(&device.name, state.not_run));
+        }
+    }
+
+    /// Prints a result if the display shows it.
     fn print(&self, result: &TestResult) {
         let is_shown = match self.display.detail {
             Detail::Quiet => false,
@@ -253,8 +247,8 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Shows the last output of a test that does not run any more.
-    fn end(&self, position: usize) {
+    /// Shows the last output of a test that no longer runs.
+    fn end(&self, position: Entry) {
         self.waits(position);
         if let Some(echo) = &self.echo {
             let lines: Vec<String> =
@@ -263,16 +257,16 @@ impl<'a> Progress<'a> {
         }
     }
 
-    fn device(&self, position: usize) -> &DeviceProgress {
+    fn device(&self, position: Entry) -> &DeviceProgress {
         &self.devices[device_of(self.plan, &self.plan.entries[position])]
     }
 
-    fn id(&self, position: usize) -> String {
+    fn id(&self, position: Entry) -> TestId {
         self.plan.id(&self.plan.entries[position])
     }
 
     /// Shows lines of a test's output below its id.
-    fn show_output(&self, position: usize, lines: &[String]) {
+    fn show_output(&self, position: Entry, lines: &[String]) {
         let Some(echo) = self.echo.as_ref().filter(|_| !lines.is_empty()) else { return };
         let mut state = self.device(position).state.lock();
         let mut text = String::new();
@@ -281,29 +275,29 @@ impl<'a> Progress<'a> {
             let head = format!("--- {}\n", text::one_line(&self.id(position)));
             text = echo.with_device(position, &head);
         }
-        text.extend(lines.iter().map(String::as_str));
+        text.extend(lines.iter().map(|line| terminal::harmless(line)));
         // Under the lock of the device, so that other lines of it do not come between.
         let _ = std::io::stderr().write_all(text.as_bytes());
     }
 }
 
 impl Observer for Progress<'_> {
-    fn started(&self, position: usize) {
+    fn started(&self, position: Entry) {
         let (start, slow_at) = (Instant::now(), self.display.slow_after);
         self.device(position).state.lock().running.push(Running { position, start, slow_at });
     }
 
-    fn waits(&self, position: usize) {
+    fn waits(&self, position: Entry) {
         self.device(position).state.lock().running.retain(|test| test.position != position);
     }
 
-    fn wrote(&self, position: usize, from: Source, bytes: &[u8]) {
+    fn wrote(&self, position: Entry, from: Source, bytes: &[u8]) {
         if let Some(echo) = &self.echo {
             self.show_output(position, &echo.wrote(position, from, bytes));
         }
     }
 
-    fn repeated(&self, position: usize) {
+    fn repeated(&self, position: Entry) {
         if let Some(echo) = &self.echo {
             echo.repeated(position);
         }
@@ -315,86 +309,59 @@ impl Observer for Progress<'_> {
         }
     }
 
+    fn gates_hang(&self, device: &str, idle: Duration) {
+        if self.display.detail != Detail::Quiet {
+            let idle = humantime::format_duration(idle);
+            status_line(&format!(
+                "note: {device} does not end commands behind user events: a test that waits for {idle} is ended"
+            ));
+        }
+    }
+
     fn of_worker(&self, result: &TestResult) {
         if self.display.detail != Detail::Quiet {
             status_line(&result_line(result));
         }
     }
 
-    fn round_begins(&self, round: &events::Round, tests: usize) {
-        let device = self.devices.iter().find(|device| device.name == round.device);
-        let mut state = device.expect("a device of the plan").state.lock();
-        let latest = state.round.get_or_insert_default();
-        (latest.number, latest.ended, latest.total) = (round.number, 0, tests);
+    fn ended(&self) {
+        if self.repeats {
+            self.devices
+                .iter()
+                .filter(|device| device.total > 0)
+                .for_each(|device| self.end_device(device));
+        }
+        *self.has_ended.lock() = true;
+        self.all_ended.notify_all();
     }
 
-    fn finished_in_round(&self, position: usize, result: &TestResult) {
+    fn finished(&self, position: Entry, result: &TestResult) {
         self.end(position);
         self.print(result);
         let device = self.device(position);
         let mut state = device.state.lock();
-        let round = state.round.as_mut().expect("the round has begun");
-        round.ended += 1;
-        round.unexpected += usize::from(result.is_unexpected());
-        let (ended, number) = (round.ended, round.number);
-        if number == 1 {
-            state.end(self.expected[position], result.duration);
-        }
-        if !BARS.is_hidden() {
-            let status = self.status(device, &state);
-            device.bar.set_length(status.total as u64);
-            device.bar.set_position(ended as u64);
-            device.bar.set_message(status.message());
-        }
-    }
-
-    fn finished(&self, position: usize, result: &TestResult) {
-        self.end(position);
-        let device = self.device(position);
-        let mut state = device.state.lock();
-        if state.round.is_none() {
-            self.print(result);
-            state.end(self.expected[position], result.duration);
-        }
+        state.done += self.expected[position];
         state.ended += 1;
         state.unexpected += usize::from(result.is_unexpected());
         state.not_run += usize::from(result.verdict == Verdict::NotRun);
-        let (ended, unexpected) = (state.ended, state.unexpected);
-        let status = Status { round: None, ended, unexpected, ..self.status(device, &state) };
+        let ended = state.ended;
         if !BARS.is_hidden() {
-            device.bar.set_length(device.total as u64);
+            device.bar.set_length(if self.repeats { ended } else { device.total } as u64);
             device.bar.set_position(ended as u64);
-            device.bar.set_message(status.message());
-        } else if ended == device.total && self.display.detail != Detail::Quiet {
-            status_line(&status.last_line(&device.name, state.not_run));
+            device.bar.set_message(self.status(device, &state).message());
         }
         drop(state);
-        let mut left = self.left.lock();
-        *left -= 1;
-        if *left == 0 {
-            self.all_ended.notify_all();
+        if !self.repeats && ended == device.total {
+            self.end_device(device);
         }
     }
 }
 
 impl DeviceProgress {
-    fn new(name: &str, slots: usize) -> Self {
+    fn new(name: &str) -> Self {
         let bar = ProgressBar::hidden();
-        let (total, known, state) = (0, Duration::ZERO, Mutex::default());
-        Self { name: name.to_owned(), total, slots, known, bar, state }
-    }
-
-    /// Adds a test.
-    fn add(&mut self, expected: Option<Duration>) {
-        self.total += 1;
-        let state = self.state.get_mut();
-        match expected {
-            Some(duration) => {
-                self.known += duration;
-                state.known_left += duration;
-            }
-            None => state.unknown_left += 1,
-        }
+        let (expected, state) = (Duration::ZERO, Mutex::default());
+        Self { name: name.to_owned(), total: 0, expected, bar, state }
     }
 
     /// Shows the bar, where there are bars, if the device has tests.
@@ -403,33 +370,10 @@ impl DeviceProgress {
         let bar = bar.with_style(style(width)).with_prefix(self.name.clone());
         self.bar = if self.total > 0 { BARS.add(bar) } else { bar };
     }
-
-    /// Returns the time for the tests without a result whose durations are known. `spent` is the part of these
-    /// durations that the running tests have had.
-    fn known_left(&self, state: &DeviceCounts, spent: Duration, elapsed: Duration) -> Duration {
-        let slots = self.slots.min(self.total) as u32;
-        let done = self.known.saturating_sub(state.known_left) + spent + state.unknown_took;
-        let left = state.known_left.saturating_sub(spent) / slots;
-        let pace = pace(elapsed.saturating_mul(slots), done, self.known);
-        Duration::try_from_secs_f64(left.as_secs_f64() * pace).unwrap_or(left)
-    }
-}
-
-impl DeviceCounts {
-    /// Takes into account that a test has its result in its first round.
-    fn end(&mut self, expected: Option<Duration>, took: Duration) {
-        match expected {
-            Some(duration) => self.known_left = self.known_left.saturating_sub(duration),
-            None => {
-                self.unknown_left = self.unknown_left.saturating_sub(1);
-                self.unknown_took += took;
-            }
-        }
-    }
 }
 
 impl Running {
-    /// Returns the time since the start if the test is to be named, and doubles the time for the next naming.
+    /// Returns the time since the start if the test must be named, and doubles the time for the next naming.
     fn is_slow(&mut self) -> Option<Duration> {
         let time = self.start.elapsed();
         let is_slow = time >= self.slow_at;
@@ -442,49 +386,41 @@ impl Running {
 
 /// The state of a device at one moment.
 struct Status {
-    /// The round, if there may be several.
-    round: Option<u32>,
     ended: usize,
-    total: usize,
+    /// The number of tests; `None` if they are repeated.
+    total: Option<usize>,
     unexpected: usize,
     elapsed: Duration,
-    /// The time for the other tests whose durations are known.
-    known_left: Duration,
-    /// The number of other tests.
-    unknown_left: usize,
+    /// The part of the expected time of all tests that has been spent, from 0 to 1.
+    done: f64,
     /// The running test that was started first, and its time so far.
-    slowest: Option<(String, Duration)>,
+    slowest: Option<(TestId, Duration)>,
 }
 
 impl Status {
     /// Returns the text beside a bar.
     fn message(&self) -> String {
-        let test = |(id, time): &(String, Duration)| {
-            let (path, _) = id.rsplit_once('@').unwrap_or((id, ""));
-            format!("{}s {}", time.as_secs(), text::escaped(path, &[]))
-        };
-        let parts = [
-            self.round.map(|round| format!("round {round}")),
-            Some(clock(self.elapsed)),
-            self.time_left().map(|time| format!("ETA {}", clock(time))),
-            Some(format!("{} unexpected", self.unexpected)),
-            self.slowest.as_ref().map(test),
-        ];
-        parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+        let slowest = self
+            .slowest
+            .as_ref()
+            .map(|(id, time)| format!("{}s {}", time.as_secs(), text::escaped(id.path(), &[])));
+        self.joined(&clock(self.elapsed), slowest, " ")
     }
 
     /// Returns the line of a device where there are no bars.
     fn line(&self, device: &str) -> String {
-        let test =
-            |(id, time): &(String, Duration)| format!("running {id} for {} s", time.as_secs());
-        let parts = [
-            self.round.map(|round| format!("round {round}")),
-            Some(format!("{} of {} in {}", self.ended, self.total, clock(self.elapsed))),
-            self.time_left().map(|time| format!("ETA {}", clock(time))),
-            Some(format!("{} unexpected", self.unexpected)),
-            self.slowest.as_ref().map(test),
-        ];
-        format!("{device}: {}", parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
+        let slowest = self.slowest.as_ref();
+        let slowest = slowest.map(|(id, time)| format!("running {id} for {} s", time.as_secs()));
+        let of = self.total.map_or_else(String::new, |total| format!(" of {total}"));
+        let ended = format!("{device}: {}{of} in {}", self.ended, clock(self.elapsed));
+        self.joined(&ended, slowest, ", ")
+    }
+
+    fn joined(&self, first: &str, slowest: Option<String>, gap: &str) -> String {
+        let left = self.time_left().map(|time| format!("ETA {}", clock(time)));
+        let unexpected = format!("{} unexpected", self.unexpected);
+        let parts = [Some(first.to_owned()), left, Some(unexpected), slowest];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(gap)
     }
 
     /// Returns the line of a device whose results are all final.
@@ -498,31 +434,16 @@ impl Status {
         line
     }
 
-    /// Returns the time for the other tests: if their durations are not known, as long as those so far.
+    /// Returns the time for the other tests, at the pace so far; none before the first result, and if tests are
+    /// repeated.
     fn time_left(&self) -> Option<Duration> {
-        // The elapsed time is that of all rounds.
-        if self.ended == self.total || self.round.is_some_and(|round| round > 1) {
-            return None;
-        }
-        let ended = u32::try_from(self.ended).ok()?;
-        let by_rate = match u32::try_from(self.unknown_left).ok()? {
-            0 => Duration::ZERO,
-            unknown => self.elapsed.checked_mul(unknown)?.checked_div(ended)?,
-        };
-        self.known_left.checked_add(by_rate)
+        self.total.filter(|total| (1..*total).contains(&self.ended))?;
+        let left = self.elapsed.as_secs_f64() * (1.0 - self.done) / self.done;
+        Duration::try_from_secs_f64(left).ok()
     }
 }
 
-/// Returns the time that a device needs for a second of the `known` durations of its tests: 1 at the start, later
-/// more, where starts of workers and probes take time or the machine is slower than before. The slots have taken the
-/// time `busy` for tests of the durations `done`.
-fn pace(busy: Duration, done: Duration, known: Duration) -> f64 {
-    // The first workers take long to start.
-    let inertia = 5.0 + known.as_secs_f64() / 10.0;
-    (busy.as_secs_f64() + inertia) / (done.as_secs_f64() + inertia)
-}
-
-/// The position of the device of an entry of the plan.
+/// Returns the position of the device of an entry of the plan.
 fn device_of(plan: &Plan, entry: &Planned) -> usize {
     entry.device.map_or(plan.devices.len(), |device| device as usize)
 }
@@ -554,14 +475,12 @@ mod tests {
     #[test]
     fn a_status_has_times_counts_and_the_slowest_test() {
         let status = Status {
-            round: None,
             ended: 20,
-            total: 80,
+            total: Some(80),
             unexpected: 2,
             elapsed: Duration::from_secs(62),
-            known_left: Duration::ZERO,
-            unknown_left: 60,
-            slowest: Some(("pool::grows::n_1@pocl-cpu".to_owned(), Duration::from_millis(12_900))),
+            done: 0.25,
+            slowest: Some(("pool::grows::n_1@pocl-cpu".into(), Duration::from_millis(12_900))),
         };
         assert_eq!(status.message(), "1:02 ETA 3:06 2 unexpected 12s pool::grows::n_1");
         assert_eq!(
@@ -569,17 +488,15 @@ mod tests {
             "pocl-cpu: 20 of 80 in 1:02, ETA 3:06, 2 unexpected, \
              running pool::grows::n_1@pocl-cpu for 12 s"
         );
-        let known = Status { known_left: Duration::from_secs(7), unknown_left: 20, ..status };
-        assert_eq!(known.time_left(), Some(Duration::from_secs(69)));
-        let known = Status { ended: 0, ..known };
-        assert_eq!(known.time_left(), None, "there is no rate yet");
-        let known = Status { unknown_left: 0, ..known };
-        assert_eq!(known.time_left(), Some(Duration::from_secs(7)));
-        let status = Status { ended: 20, unknown_left: 60, ..known };
-        let third = Status { round: Some(3), slowest: None, ..status };
-        assert_eq!(third.line("d"), "d: round 3, 20 of 80 in 1:02, 2 unexpected");
-        assert_eq!(third.message(), "round 3 1:02 2 unexpected");
-        let first = Status { round: None, ended: 0, unexpected: 0, ..third };
+        let none = Status { ended: 0, ..status };
+        assert_eq!(none.time_left(), None, "there is no pace yet");
+        let longest_first = Status { ended: 20, done: 0.5, ..none };
+        assert_eq!(longest_first.time_left(), Some(Duration::from_secs(62)));
+        let status = longest_first;
+        let repeats = Status { total: None, slowest: None, ..status };
+        assert_eq!(repeats.line("d"), "d: 20 in 1:02, 2 unexpected");
+        assert_eq!(repeats.message(), "1:02 2 unexpected");
+        let first = Status { total: Some(80), ended: 0, unexpected: 0, ..repeats };
         assert_eq!(first.message(), "1:02 0 unexpected");
         let last = Status { ended: 80, elapsed: Duration::from_secs(3723), ..first };
         assert_eq!(last.message(), "1:02:03 0 unexpected");
@@ -588,27 +505,11 @@ mod tests {
     }
 
     #[test]
-    fn the_time_left_follows_the_pace_of_the_device() {
-        let seconds = Duration::from_secs;
-        assert!((pace(seconds(0), seconds(0), seconds(100)) - 1.0).abs() < 1e-9);
-        assert!((pace(seconds(45), seconds(15), seconds(100)) - 2.0).abs() < 1e-9);
-        let mut device = DeviceProgress::new("d", 3);
-        for expected in [Some(seconds(90)), Some(seconds(60)), None] {
-            device.add(expected);
-        }
-        device.state.lock().end(Some(seconds(90)), seconds(80));
-        device.state.lock().end(None, seconds(10));
-        // Three slots took 120 s for tests of 100 s and 10 s of the test that is running.
-        let left = device.known_left(&device.state.lock(), seconds(10), seconds(40));
-        let pace = (120.0 + 20.0) / (110.0 + 20.0);
-        assert!((left.as_secs_f64() - 50.0 / 3.0 * pace).abs() < 1e-6, "{left:?}");
-    }
-
-    #[test]
     fn a_running_test_is_slow_at_each_doubling() {
         let ago = |seconds| Instant::now() - Duration::from_secs(seconds);
         let second = Duration::from_secs(1);
-        let mut test = Running { position: 0, start: Instant::now(), slow_at: 1000 * second };
+        let mut test =
+            Running { position: Entry(0), start: Instant::now(), slow_at: 1000 * second };
         assert_eq!(test.is_slow(), None);
         for (seconds, next) in [(1001, 2000), (2001, 4000), (9000, 16000)] {
             test.start = ago(seconds);

@@ -1,32 +1,30 @@
 //! The summary of a run in Markdown, for the pages of continuous integration.
 //!
-//! Names, messages and outputs of tests are shown as text, whatever they have in them. The parts have limits,
-//! so that a summary has a limit, too, whatever the run.
+//! Names, messages and outputs of tests are shown as text, with any content. The parts have limits, and so does the
+//! summary of any run.
 
 use clmatrix_characterize::show::markdown::{block, code, escaped};
 use clmatrix_characterize::show::text_table::TextTable;
-use clmatrix_harness::private::devices::run_device::RunDevice;
-use clmatrix_harness::private::log::events::DeviceLost;
-use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::report::by_device;
-use clmatrix_harness::private::report::{explanation, when_lost, with_notes};
-use clmatrix_harness::private::report::{headline, rerun, without_message};
-use clmatrix_harness::private::result::test_result::TestResult;
-use clmatrix_harness::private::text::{clean, first_line, one_line};
-use clmatrix_harness::private::text::{counted, human};
-use indexmap::IndexSet;
+use clmatrix_runner::devices::run_device::RunDevice;
+use clmatrix_runner::log::events::DeviceLost;
+use clmatrix_runner::log::run_log::RunLog;
+use clmatrix_runner::report::{explanation, when_lost, with_notes};
+use clmatrix_runner::report::{headline, rerun, without_message};
+use clmatrix_runner::result::test_result::TestResult;
+use clmatrix_runner::text::{clean, first_line, one_line};
+use clmatrix_runner::text::{counted, human};
 
 use super::conclusion::Conclusion;
-use super::matrix::wall_time;
 use super::not_run::{NotRun, count_by_loss};
 use super::other_versions::{assumed, mended};
 use super::table::cut;
-use super::tally::Tally;
+use super::tally::{Counts, Tally};
+use super::verdict_word;
 
-/// The most bytes of a summary. GitHub takes 1 MiB for each step of a job.
+/// The most bytes of a summary. GitHub allows 1 MiB for each step of a job.
 pub(crate) const MOST_BYTES: usize = 899 * 1024;
 
-/// The fewest bytes of a summary: its conclusion and the notes on what is left out.
+/// The fewest bytes of a summary: its conclusion and the notes on the parts left out.
 pub(crate) const FEWEST_BYTES: usize = 4 * 1024;
 
 /// The longest name of a test or a device, and the longest line of a message, in columns.
@@ -69,7 +67,7 @@ struct Summary<'a> {
 }
 
 impl Summary<'_> {
-    /// Adds a part that takes no more than an eighth of the summary, or a note in its place.
+    /// Adds a part of at most an eighth of the summary, or a note in its place.
     fn add_part(&mut self, part: &str, name: &str) {
         match part.len() {
             0 => {}
@@ -92,28 +90,18 @@ impl Summary<'_> {
 
     /// Returns the counts of results: suites down, devices across.
     fn table(&self) -> String {
-        let results = &self.log.results;
-        let suites: IndexSet<&str> = results.iter().map(|result| self.log.suite(result)).collect();
-        let devices = by_device(self.log);
-        let names: Vec<String> = devices.keys().map(|device| name(device)).collect();
+        let Counts { rows, devices } = Counts::new(self.log);
+        let names: Vec<String> = devices.iter().map(|(device, ..)| name(device)).collect();
         let heads: Vec<&str> =
             ["suite"].into_iter().chain(names.iter().map(String::as_str)).collect();
         let mut table = TextTable::new(&heads);
-        let tallies: Vec<Vec<Tally>> =
-            devices.values().map(|results| Tally::of_suites(self.log, results, &suites)).collect();
-        for (row, suite) in suites.iter().enumerate() {
-            let cells = tallies.iter().map(|of_device| cell(&of_device[row]));
+        for (row, suite) in rows.iter().enumerate() {
+            let cells = devices.iter().map(|(_, tallies, _)| cell(&tallies[row]));
             table.push([name(suite)].into_iter().chain(cells).collect());
         }
-        if suites.len() > 1 {
-            let sums = tallies.iter().map(|of_device| cell(&of_device.iter().copied().sum()));
-            table.push(["all".to_owned()].into_iter().chain(sums).collect());
-        }
-        let times = devices
-            .values()
-            .map(|results| wall_time(self.log, results).map_or_else(|| "-".to_owned(), human));
+        let times = devices.iter().map(|(.., time)| time.map_or_else(|| "-".to_owned(), human));
         table.push(["time".to_owned()].into_iter().chain(times).collect());
-        if results.is_empty() { String::new() } else { table.markdown() }
+        if rows.is_empty() { String::new() } else { table.markdown() }
     }
 
     /// Returns the devices that are absent or lost, the drivers that failed, and the tests that were not run.
@@ -147,7 +135,7 @@ impl Summary<'_> {
             });
         text += &list(not_run.collect());
         let versions = assumed(self.log).into_iter().map(|line| ("AS ON OTHER VERSIONS", line));
-        let mended = mended(self.log, MOST_ITEMS).into_iter().map(|line| ("MENDED", line));
+        let mended = mended(self.log, MOST_ITEMS).into_iter().map(|line| ("FIXED", line));
         let lines =
             versions.chain(mended).map(|(what, line)| format!("**{what}** {}", shown(&line)));
         text + &list(lines.collect())
@@ -228,21 +216,22 @@ fn shown(text: &str) -> String {
 
 /// Returns a result on one line.
 fn line(result: &TestResult) -> String {
-    let verdict = result.verdict.name().to_uppercase().replace('-', " ");
-    format!("<b>{verdict}</b> {}: {}", code(&name(&result.test)), code(&name(&headline(result))))
+    let (test, headline) = (code(&name(&result.test)), code(&name(&headline(result))));
+    format!("<b>{}</b> {test}: {headline}", verdict_word(result))
 }
 
 /// Returns a result with its message, its outputs and the command that runs the test again, folded.
 fn details(log: &RunLog, result: &TestResult) -> String {
     let mut decisive = log.with_output(result.decisive()).into_owned();
-    decisive.stderr = without_message(&decisive.stderr, &decisive.outcome).into_owned();
+    decisive.attempt.stderr =
+        without_message(&decisive.attempt.stderr, &decisive.attempt.outcome).into_owned();
     let mut text = format!("<details>\n<summary>{}</summary>\n\n", line(result));
     let message = explanation(log, result);
     let shown = beginning(&message, MESSAGE);
     let dots = if shown.len() < message.len() { "…" } else { "" };
     text += &block("text", &format!("{}{dots}", clean(shown)));
-    let stderr = with_notes(&decisive.stderr, &decisive);
-    for (name, output) in [("stdout", &decisive.stdout), ("stderr", &stderr)] {
+    let stderr = with_notes(&decisive.attempt.stderr, &decisive);
+    for (name, output) in [("stdout", &decisive.attempt.stdout), ("stderr", &stderr)] {
         let output = output.trim();
         if !output.is_empty() {
             let (end, note) = end(output);

@@ -1,9 +1,8 @@
 //! Lays out a table of counts so that no line is wider than the page.
 //!
-//! A device is a group of columns below one label. Groups that do not fit beside each other go below
-//! each other, in blocks that each repeat the rows' labels. Where the groups do not all fit beside each
-//! other, their labels are broken. Long labels of rows are replaced by numbers, with a key below the
-//! table.
+//! A device is a group of columns below one label. Groups that do not fit beside each other are put below each other,
+//! in blocks that each repeat the rows' labels. If the groups do not all fit beside each other, their labels are
+//! broken. Long labels of rows are replaced by numbers, with a key below the table.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -16,7 +15,7 @@ const ROW_LABEL_WIDTH: usize = 16;
 /// The width at which labels of groups are broken if their columns are narrower.
 const GROUP_LABEL_WIDTH: usize = 12;
 
-/// Between groups.
+/// The gap between groups.
 const GAP: &str = "  ";
 
 /// The columns of one device.
@@ -232,7 +231,7 @@ impl Block<'_> {
     }
 }
 
-/// Returns the texts of a group's columns, and how wide they are without their colours.
+/// Returns the texts of a group's columns, and their width without colours.
 fn joined(group: &Group, text: impl FnMut(&Column) -> String) -> (String, usize) {
     let texts: Vec<String> = group.columns.iter().map(text).collect();
     (texts.join(" "), columns_width(&group.columns))
@@ -267,7 +266,7 @@ pub(super) fn wrap<'a>(words: impl Iterator<Item = &'a str>, gap: &str, width: u
     text
 }
 
-/// Returns `text`, without its end where it is wider than `width` columns.
+/// Returns `text`, without its end if it is wider than `width` columns.
 pub(crate) fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -286,11 +285,9 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use insta::assert_snapshot;
 
-    fn strings(names: &[&str]) -> Vec<String> {
-        names.iter().map(|&name| name.to_owned()).collect()
-    }
+    use super::*;
 
     fn group(label: &str, columns: &[(&'static str, &[usize])]) -> Group {
         let column = |(head, counts): &(&'static str, &[usize])| Column {
@@ -302,9 +299,9 @@ mod tests {
         Group { label: label.to_owned(), columns, foot: "9.9 s".to_owned() }
     }
 
-    fn lines(rows: &[&str], groups: Vec<Group>, width: usize) -> Vec<String> {
-        let text = layout(&strings(rows), groups, "time", width);
-        text.lines().map(str::to_owned).collect()
+    fn text(rows: &[&str], groups: Vec<Group>, width: usize) -> String {
+        let rows: Vec<String> = rows.iter().map(|&name| name.to_owned()).collect();
+        layout(&rows, groups, "time", width)
     }
 
     #[test]
@@ -313,14 +310,7 @@ mod tests {
             group("pocl-cpu", &[("ok", &[14, 0]), ("skip", &[1, 166])]),
             group("x", &[("ok", &[1234, 3]), ("FAIL", &[0, 2])]),
         ];
-        let expected = [
-            "        pocl-cpu  x",
-            "        ok skip     ok FAIL",
-            "pool    14    1   1234    -",
-            "memory   -  166      3    2",
-            "time    9.9 s     9.9 s",
-        ];
-        assert_eq!(lines(&["pool", "memory"], groups, 80), expected);
+        assert_snapshot!(text(&["pool", "memory"], groups, 80));
     }
 
     #[test]
@@ -331,20 +321,7 @@ mod tests {
             group("intel-cpu", &columns(&[1, 0])),
             group("host", &[("ok", &[0, 17]), ("TIMEOUT", &[0, 3])]),
         ];
-        let expected = [
-            "       oclgrind-",
-            "       simulator   intel-cpu",
-            "       ok ignored  ok ignored",
-            "pool    1    1000   1    1000",
-            "rules   -    1000   -    1000",
-            "time   9.9 s       9.9 s",
-            "",
-            "       host",
-            "       ok TIMEOUT",
-            "rules  17       3",
-            "time   9.9 s",
-        ];
-        assert_eq!(lines(&["pool", "rules"], groups, 40), expected);
+        assert_snapshot!(text(&["pool", "rules"], groups, 40));
     }
 
     #[test]
@@ -356,18 +333,8 @@ mod tests {
             ("NOT-RUN", &[4]),
             ("ignored", &[5]),
         ];
-        let expected = [
-            "              pocl-cpu",
-            "              ok CRASH TIMEOUT NOT-RUN",
-            "a_long_suite   1     2       3       4",
-            "time          9.9 s",
-            "",
-            "              pocl-cpu",
-            "              ignored",
-            "a_long_suite        5",
-        ];
         let rows = ["a_long_suite"];
-        assert_eq!(lines(&rows, vec![group("pocl-cpu", &columns)], 40), expected);
+        assert_snapshot!(text(&rows, vec![group("pocl-cpu", &columns)], 40));
     }
 
     #[test]
@@ -375,22 +342,7 @@ mod tests {
         let columns: [(&'static str, &[usize]); 1] = [("ok", &[1])];
         let groups = ["pocl-cpu", "nvidia-geforce-rtx-4090-0", "averyveryverylongname"];
         let groups = groups.iter().map(|label| group(label, &columns)).collect();
-        let expected = [
-            "                nvidia-",
-            "                geforce-rtx-",
-            "      pocl-cpu  4090-0",
-            "      ok        ok",
-            "S1     1         1",
-            "time  9.9 s     9.9 s",
-            "",
-            "      averyveryver",
-            "      ylongname",
-            "      ok",
-            "S1     1",
-            "time  9.9 s",
-            "S1 = a_suite_with_a_long_name",
-        ];
-        assert_eq!(lines(&["a_suite_with_a_long_name"], groups, 40), expected);
+        assert_snapshot!(text(&["a_suite_with_a_long_name"], groups, 40));
     }
 
     #[test]

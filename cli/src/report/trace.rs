@@ -1,8 +1,8 @@
 //! A run as a trace for Perfetto and `chrome://tracing`, in Chrome's trace event format: a process for each
 //! device, a thread for each slot, and a complete event for each test, start of a worker and probe.
 //!
-//! The viewers refuse events of one thread that overlap without one being inside the other. Such events of a
-//! slot, as a merged run has them, are put on several threads.
+//! The viewers refuse events of one thread that overlap unless one is inside the other. Such events of a slot, as in
+//! a merged run, are put on several threads.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -10,18 +10,19 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use clmatrix_harness::private::log::events::{Event, Probed, Started, WorkerStarted};
-use clmatrix_harness::private::log::read_error::ReadError;
-use clmatrix_harness::private::log::run_header::RunHeader;
-use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::result::test_result::{TestResult, test_and_device};
-use clmatrix_harness::private::text::first_line;
-use clmatrix_harness::private::verdict::Verdict;
+use clmatrix_runner::log::events::{Event, Probed, Started, WorkerStarted};
+use clmatrix_runner::log::read_error::ReadError;
+use clmatrix_runner::log::run_header::RunHeader;
+use clmatrix_runner::log::run_log::RunLog;
+use clmatrix_runner::result::test_id::TestId;
+use clmatrix_runner::result::test_result::TestResult;
+use clmatrix_runner::text::first_line;
+use clmatrix_runner::verdict::Verdict;
 use indexmap::IndexSet;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// The name of the track of what no slot does.
+/// The name of the track of work outside of slots.
 const OTHERS: &str = "probes and replays";
 
 /// The spans of a run.
@@ -34,14 +35,14 @@ pub(crate) struct Trace {
     tests: Vec<String>,
     spans: Vec<Span>,
     /// The spans of the attempts of tests, by ids and numbers of attempts.
-    attempts: HashMap<(String, u32), usize>,
+    attempts: HashMap<(TestId, u32), usize>,
     /// The slots of workers.
     slots: HashMap<u32, u32>,
     /// The last time in the log.
     end: Option<SystemTime>,
 }
 
-/// Something that took time on a device.
+/// A span of time on a device.
 struct Span {
     device: String,
     /// The worker that ran a test or was started.
@@ -56,26 +57,20 @@ struct Span {
 }
 
 /// The details of a span, which the viewers show.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Details {
-    Probe {
-        error: Option<String>,
-    },
-    Worker {
-        worker: Option<u32>,
-        error: Option<String>,
-    },
-    Unfinished {
-        verdict: &'static str,
-    },
-    Test {
-        verdict: &'static str,
-        message: Option<String>,
-        attempt: u32,
-        worker: Option<u32>,
-        host: Option<Box<str>>,
-    },
+#[derive(Default, Serialize)]
+struct Details {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verdict: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attempt: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    worker: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host: Option<Box<str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
 }
 
 /// The file.
@@ -89,27 +84,20 @@ struct TraceFile<'a> {
 
 /// An event of the format. Times are in microseconds from the start of the run.
 #[derive(Serialize)]
-struct TraceEvent<'a> {
-    name: &'a str,
-    ph: char,
-    pid: u32,
-    tid: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cat: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ts: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    dur: Option<u64>,
-    args: Arguments<'a>,
-}
-
-/// The arguments of an event.
-#[derive(Serialize)]
 #[serde(untagged)]
-enum Arguments<'a> {
-    Name { name: String },
-    Order { sort_index: u64 },
-    Details(&'a Details),
+enum TraceEvent<'a> {
+    /// A name or a place of a process or a thread.
+    Metadata(Value),
+    Span {
+        name: &'a str,
+        ph: char,
+        pid: u32,
+        tid: u32,
+        cat: &'static str,
+        ts: u64,
+        dur: u64,
+        args: &'a Details,
+    },
 }
 
 impl Trace {
@@ -154,7 +142,7 @@ impl Trace {
                     category: "probe",
                     begin,
                     duration: Some(duration),
-                    details: Details::Probe { error },
+                    details: Details { error, ..Details::default() },
                 });
             }
             _ => {}
@@ -177,16 +165,16 @@ impl Trace {
             category: "worker",
             begin: time,
             duration: Some(duration),
-            details: Details::Worker { worker, error },
+            details: Details { worker, error, ..Details::default() },
         });
     }
 
     fn start(&mut self, started: Started) {
         let Started { test, device, time, attempt, worker, slot, .. } = started;
         let Some(path) = self.tests.get(test as usize) else { return };
-        let id = format!("{path}@{device}");
+        let id = TestId::new(path, &device);
         self.slots.extend(worker.zip(slot));
-        let (name, device) = test_and_device(&id);
+        let (name, device) = (id.path(), id.device());
         let span = Span {
             device: device.to_owned(),
             worker,
@@ -195,7 +183,7 @@ impl Trace {
             category: "test",
             begin: time,
             duration: None,
-            details: Details::Unfinished { verdict: "unfinished" },
+            details: Details { verdict: Some("unfinished"), ..Details::default() },
         };
         self.attempts.insert((id, attempt), self.spans.len());
         self.push(span);
@@ -203,22 +191,25 @@ impl Trace {
 
     /// Ends an attempt. A later result of the same attempt replaces the verdict.
     fn finish(&mut self, result: &TestResult) {
-        let Some(&span) = self.attempts.get(&(result.test.clone(), result.number)) else { return };
+        let Some(&span) = self.attempts.get(&(result.test.clone(), result.attempt.number)) else {
+            return;
+        };
         let span = &mut self.spans[span];
-        let duration = *span.duration.get_or_insert(result.duration);
+        let duration = *span.duration.get_or_insert(result.attempt.duration);
         self.end = self.end.max(span.begin.checked_add(duration));
-        let message =
-            (result.verdict != Verdict::Pass).then(|| first_line(&result.outcome.to_string()));
-        span.details = Details::Test {
-            verdict: result.verdict.name(),
+        let message = (result.verdict != Verdict::Pass)
+            .then(|| first_line(&result.attempt.outcome.to_string()));
+        span.details = Details {
+            verdict: Some(result.verdict.name()),
             message,
-            attempt: result.number,
-            worker: result.worker,
+            attempt: Some(result.attempt.number),
+            worker: result.attempt.worker,
             host: result.host.clone(),
+            error: None,
         };
     }
 
-    /// Ends the attempts that were running when the run was cut short, at the last time before it went on.
+    /// Ends the attempts that were running when the run was cut short, at the last time before it was resumed.
     fn cut(&mut self) {
         for span in self.spans.iter_mut().filter(|span| span.duration.is_none()) {
             let duration = self.end.and_then(|end| end.duration_since(span.begin).ok());
@@ -260,7 +251,7 @@ impl Trace {
             |time: SystemTime| time.duration_since(origin).unwrap_or_default().as_micros() as u64;
         let ends = self.ends(&spans);
         let mut threads: Vec<Thread> = Vec::new();
-        // Perfetto takes a thread with the number of its process for the main thread.
+        // Perfetto treats a thread with the number of its process as the main thread.
         let first_thread = devices.len() as u32 + 1;
         let spans = spans.into_iter().zip(ends).map(|(span, end)| {
             let pid = devices.get_index_of(span.device.as_str()).expect("its device") as u32 + 1;
@@ -268,33 +259,32 @@ impl Trace {
             let end = end.map_or(begin, micros).max(begin);
             let thread = Thread::find(&mut threads, pid, self.slot(span), begin);
             threads[thread].end = end;
-            TraceEvent {
-                cat: Some(span.category),
-                ts: Some(begin),
-                dur: Some(end - begin),
-                ..TraceEvent::new(
-                    &span.name,
-                    'X',
-                    pid,
-                    first_thread + thread as u32,
-                    Arguments::Details(&span.details),
-                )
+            TraceEvent::Span {
+                name: &span.name,
+                ph: 'X',
+                pid,
+                tid: first_thread + thread as u32,
+                cat: span.category,
+                ts: begin,
+                dur: end - begin,
+                args: &span.details,
             }
         });
         let spans: Vec<TraceEvent<'_>> = spans.collect();
-        let names = devices.iter().zip(1..).flat_map(|(device, pid)| {
-            let names = [
-                ("process_name", Arguments::Name { name: (*device).to_owned() }),
-                ("process_sort_index", Arguments::Order { sort_index: u64::from(pid) }),
-            ];
-            names.map(|(name, args)| TraceEvent::new(name, 'M', pid, first_thread, args))
-        });
+        let metadata = |pid: u32, tid, kind: &str, name: &str, order: u64| {
+            let event = |what: &str, args: Value| {
+                let name = format!("{kind}_{what}");
+                json!({ "name": name, "ph": "M", "pid": pid, "tid": tid, "args": args })
+            };
+            let name = event("name", json!({ "name": name }));
+            [name, event("sort_index", json!({ "sort_index": order }))].map(TraceEvent::Metadata)
+        };
+        let names = devices
+            .iter()
+            .zip(1..)
+            .flat_map(|(device, pid)| metadata(pid, first_thread, "process", device, pid.into()));
         let threads = threads.iter().zip(first_thread..).flat_map(|(thread, tid)| {
-            let names = [
-                ("thread_name", Arguments::Name { name: thread.name() }),
-                ("thread_sort_index", Arguments::Order { sort_index: thread.rank() }),
-            ];
-            names.map(|(name, args)| TraceEvent::new(name, 'M', thread.pid, tid, args))
+            metadata(thread.pid, tid, "thread", &thread.name(), thread.rank())
         });
         TraceFile {
             display_time_unit: "ms",
@@ -307,16 +297,10 @@ impl Trace {
     }
 }
 
-impl<'a> TraceEvent<'a> {
-    fn new(name: &'a str, ph: char, pid: u32, tid: u32, args: Arguments<'a>) -> Self {
-        Self { name, ph, pid, tid, cat: None, ts: None, dur: None, args }
-    }
-}
-
 /// A track of a device.
 struct Thread {
     pid: u32,
-    /// The slot; none for what no slot does.
+    /// The slot; none for work outside of slots.
     slot: Option<u32>,
     /// The number among the threads of the slot, from 0.
     lane: u32,
@@ -355,11 +339,10 @@ impl Thread {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clmatrix_harness::private::log::plan::{PlannedTest, PlannedTests};
-    use clmatrix_harness::private::log::sample::{
-        TIME, changed, device, device_record, header, result,
-    };
-    use clmatrix_harness::private::verdict::Outcome;
+    use clmatrix_runner::log::plan::{PlannedTest, PlannedTests};
+    use clmatrix_runner::log::sample::{TIME, changed, device, device_record, header, result};
+    use clmatrix_runner::verdict::Outcome;
+    use insta::assert_snapshot;
 
     fn at(milliseconds: u64) -> SystemTime {
         SystemTime::UNIX_EPOCH + TIME + Duration::from_millis(milliseconds)
@@ -379,7 +362,7 @@ mod tests {
 
     /// A result after a quarter of a second.
     fn finish(test: &str, attempt: u32, outcome: Outcome) -> Event {
-        Event::finished(changed(result(test, outcome), |r| r.number = attempt))
+        Event::finished(changed(result(test, outcome), |r| r.attempt.number = attempt))
     }
 
     fn worker(worker: Option<u32>, time: u64) -> Event {
@@ -393,7 +376,8 @@ mod tests {
         })
     }
 
-    fn file(events: Vec<Event>) -> Vec<Value> {
+    /// The file, with a line for each event.
+    fn file(events: Vec<Event>) -> String {
         let tests = ["s::a", "s::b"].map(PlannedTest::unplanned).into();
         let mut trace = Trace::default();
         trace.add(Event::Run(Box::new(header(Vec::new()))));
@@ -401,46 +385,17 @@ mod tests {
         trace.add(Event::Plan(PlannedTests { tests }));
         events.into_iter().for_each(|event| trace.add(event));
         let file = serde_json::to_value(trace.file()).unwrap();
-        assert_eq!(
-            (&file["displayTimeUnit"], &file["otherData"]["run"]),
-            (&json!("ms"), &json!("run-1"))
-        );
-        file["traceEvents"].as_array().unwrap().clone()
-    }
-
-    /// The name of the thread, the name, the start and the duration of each span.
-    fn spans(events: &[Value]) -> Vec<(String, String, u64, u64)> {
-        let text = |value: &Value| value.as_str().unwrap().to_owned();
-        let thread = |tid: &Value| {
-            let is_it = |event: &&Value| event["name"] == "thread_name" && event["tid"] == *tid;
-            text(&events.iter().find(is_it).expect("each thread has a name")["args"]["name"])
-        };
-        let spans = events.iter().filter(|event| event["ph"] == "X");
-        let number = |value: &Value| value.as_u64().unwrap();
-        spans
-            .map(|span| {
-                (
-                    thread(&span["tid"]),
-                    text(&span["name"]),
-                    number(&span["ts"]),
-                    number(&span["dur"]),
-                )
-            })
-            .collect()
-    }
-
-    fn span(thread: &str, name: &str, ts: u64, dur: u64) -> (String, String, u64, u64) {
-        (thread.to_owned(), name.to_owned(), ts, dur)
+        file.to_string().replace("{\"args\"", "\n{\"args\"")
     }
 
     #[test]
     fn a_run_has_spans_of_tests_workers_and_probes() {
-        let crashed = || Outcome::Crashed { how: "SIGSEGV".to_owned() };
+        let crashed = || Outcome::signal("SIGSEGV");
         let probe = |time| {
             let (device, duration) = ("d".to_owned(), Duration::from_micros(7));
             Event::Probed(Probed { device, time, error: None, duration })
         };
-        let events = file(vec![
+        let file = file(vec![
             worker(Some(1), 10),
             start(0, 100, 1, 1, 0),
             finish("s::a@d", 1, crashed()),
@@ -453,29 +408,14 @@ mod tests {
             start(0, 750, 3, 2, 0),
             start(1, 800, 1, 2, 0),
         ]);
-        let expected = [
-            span("slot 0", "start of a worker", 10_000, 40_000),
-            span("slot 0", "s::a", 100_000, 250_000),
-            span(OTHERS, "probe", 360_000, 7),
-            span("slot 0", "start of a worker", 400_000, 40_000),
-            span("slot 0", "s::a", 450_000, 250_000),
-            span(OTHERS, "start of a worker", 500_000, 40_000),
-            span("slot 0", "s::a", 750_000, 50_000),
-            span("slot 0", "s::b", 800_000, 0),
-        ];
-        assert_eq!(spans(&events), expected);
-        let verdicts = events.iter().filter(|event| event["cat"] == "test");
-        let verdicts: Vec<_> = verdicts.map(|event| &event["args"]["verdict"]).collect();
-        assert_eq!(verdicts, ["crash", "pass", "unfinished", "unfinished"]);
-        let process = events.iter().find(|event| event["name"] == "process_name").unwrap();
-        assert_eq!((&process["ph"], &process["args"]["name"]), (&json!("M"), &json!("d")));
+        assert_snapshot!(file);
     }
 
     #[test]
     fn an_attempt_that_is_cut_short_ends_before_the_run_goes_on() {
         let resumed = || Event::Run(Box::new(header(Vec::new())));
-        let crashed = Outcome::Crashed { how: "it ran when the run was cut short".to_owned() };
-        let events = file(vec![
+        let crashed = Outcome::signal("SIGKILL");
+        let file = file(vec![
             start(0, 100, 1, 1, 0),
             start(1, 200, 1, 2, 1),
             finish("s::b@d", 1, Outcome::Passed),
@@ -486,13 +426,7 @@ mod tests {
             start(1, 20_000, 2, 4, 0),
             finish("s::b@d", 2, Outcome::Passed),
         ]);
-        let expected = [
-            span("slot 0", "s::a", 100_000, 350_000),
-            span("slot 1", "s::b", 200_000, 250_000),
-            span("slot 0", "s::a", 10_100_000, 0),
-            span("slot 0", "s::b", 20_000_000, 250_000),
-        ];
-        assert_eq!(spans(&events), expected);
+        assert_snapshot!(file);
     }
 
     #[test]
@@ -503,10 +437,11 @@ mod tests {
             log.push(start(1, 100 * time, attempt, attempt, slot));
             log.push(finish("s::b@d", attempt, Outcome::Passed));
         }
-        let events = file(log);
+        let regular: Value = serde_json::from_str(&file(log)).unwrap();
+        let events = regular["traceEvents"].as_array().unwrap().iter();
         let mut ends: HashMap<(u64, u64), u64> = HashMap::new();
         let mut count = 0;
-        for event in events.iter().filter(|event| event["ph"] == "X") {
+        for event in events.filter(|event| event["ph"] == "X") {
             let number = |name: &str| event[name].as_u64().unwrap();
             assert!(number("pid") > 0 && number("tid") > 0 && number("pid") != number("tid"));
             let end = ends.entry((number("pid"), number("tid"))).or_default();
@@ -523,7 +458,6 @@ mod tests {
             start(1, 250, 2, 2, 0),
             finish("s::b@d", 2, Outcome::Passed),
         ]);
-        let threads: Vec<_> = spans(&overlapping).into_iter().map(|(thread, ..)| thread).collect();
-        assert_eq!(threads, ["slot 0", "slot 0 (2)", "slot 0"]);
+        assert_snapshot!(overlapping);
     }
 }

@@ -1,4 +1,4 @@
-//! Texts without what differs from run to run.
+//! Texts without the parts that differ from run to run.
 
 use std::sync::LazyLock;
 

@@ -3,12 +3,12 @@
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
-use clmatrix_harness::private::shard::Shard;
+use clmatrix_runner::shard::Shard;
 
 /// The value of `--shard`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShardChoice {
-    /// The shard that the environment variables of an [`Engine`](super::Engine) name.
+    /// The shard that the environment variables of an [`Engine`](clmatrix_runner::shard::Engine) name.
     Auto,
     /// This shard.
     Given(Shard),
@@ -32,7 +32,7 @@ impl FromStr for ShardChoice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clmatrix_harness::private::shard::ShardRule;
+    use clmatrix_runner::shard::ShardRule;
 
     #[test]
     fn a_shard_is_an_index_from_1_and_a_total() {

@@ -3,7 +3,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
-use xxhash_rust::xxh64::xxh64;
+use clmatrix_runner::result::test_id::TestId;
+use clmatrix_runner::shard::shard_by_hash;
 
 /// A rule that puts each test into one of several shards.
 pub struct Division {
@@ -13,7 +14,7 @@ pub struct Division {
 }
 
 impl Division {
-    /// Divides tests by a hash of their paths: 1 + XXH64 with the seed 0 modulo `total`.
+    /// Divides tests by a hash of their paths.
     pub fn by_hash(total: u32) -> Self {
         Self { total, balanced: HashMap::new() }
     }
@@ -21,16 +22,15 @@ impl Division {
     /// Divides the tests with these paths by their durations in an earlier run, summed over its devices, and
     /// all others by the hash.
     ///
-    /// The test that took longest comes first. Each goes to the shard that takes least time so far.
+    /// The longest test comes first. Each is added to the shard with the least time so far.
     pub fn balanced<'a>(
         total: u32,
         paths: impl IntoIterator<Item = &'a str>,
-        durations: &HashMap<String, Duration>,
+        durations: &HashMap<TestId, Duration>,
     ) -> Self {
         let mut by_path: HashMap<&str, Duration> = HashMap::new();
         for (id, duration) in durations {
-            let path = id.rsplit_once('@').map_or(id.as_str(), |(path, _)| path);
-            *by_path.entry(path).or_default() += *duration;
+            *by_path.entry(id.path()).or_default() += *duration;
         }
         let known = |path: &'a str| Some((*by_path.get(path)?, path));
         let mut tests: Vec<_> =
@@ -48,9 +48,9 @@ impl Division {
         Self { total, balanced }
     }
 
-    /// The number of the shard of a test, from 1.
+    /// Returns the number of the shard of a test, from 1.
     pub fn shard_of(&self, path: &str) -> u32 {
-        let by_hash = || 1 + (xxh64(path.as_bytes(), 0) % u64::from(self.total)) as u32;
+        let by_hash = || shard_by_hash(path, self.total);
         self.balanced.get(path).copied().unwrap_or_else(by_hash)
     }
 }
@@ -67,7 +67,7 @@ mod tests {
     }
 
     /// Paths, and their durations on two devices: the last nine tests take half of the time.
-    fn suite() -> (Vec<String>, HashMap<String, Duration>) {
+    fn suite() -> (Vec<String>, HashMap<TestId, Duration>) {
         let paths: Vec<String> = (0..2000).map(|n| format!("suite::test::case_{n}")).collect();
         let mut durations = HashMap::new();
         for (number, path) in paths.iter().enumerate() {
@@ -75,7 +75,7 @@ mod tests {
             for device in ["a", "b"] {
                 // Some tests are new, and some are skipped on a device.
                 if number % 50 != 0 && (device == "a" || number % 7 != 0) {
-                    durations.insert(format!("{path}@{device}"), Duration::from_millis(millis));
+                    durations.insert(TestId::new(path, device), Duration::from_millis(millis));
                 }
             }
         }
@@ -86,8 +86,7 @@ mod tests {
     fn balanced_shards_take_at_most_a_fifth_more_than_the_ideal() {
         let (paths, durations) = suite();
         let time = |division: &Division, shard| {
-            let of_shard =
-                |id: &&String| division.shard_of(id.rsplit_once('@').expect("an id").0) == shard;
+            let of_shard = |id: &&TestId| division.shard_of(id.path()) == shard;
             durations.keys().filter(of_shard).map(|id| durations[id]).sum::<Duration>()
         };
         let all: Duration = durations.values().sum();

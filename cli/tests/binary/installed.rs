@@ -6,9 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use clmatrix_cli::private::stored_runs;
-use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::verdict::Verdict;
+use clmatrix_cli::__private::stored_runs;
+use clmatrix_runner::log::run_log::RunLog;
+use clmatrix_runner::verdict::Verdict;
 
 /// Two tests that `config/expectations/pocl.toml` expects to fail on every version of PoCL.
 const ADJACENT: &str = "copy::rect::adjacent_rectangles_of_one_buffer_are_copied";
@@ -55,7 +55,7 @@ fn run(folder: &Path) -> (Output, Verdict, Verdict) {
     let log = stored_runs::find(&folder.join("reports"), "latest").expect("a run");
     let log = RunLog::read(&log).expect("a log");
     let verdict = |test: &str| {
-        let result = log.results.iter().find(|result| result.test_and_device().0 == test);
+        let result = log.results.iter().find(|result| result.test.path() == test);
         result.expect("a result").verdict
     };
     (output, verdict(ADJACENT), verdict(REGION))

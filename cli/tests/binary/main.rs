@@ -8,4 +8,5 @@ mod lost_device;
 mod reported_faults;
 mod same_tests;
 mod shards;
+mod unknown_driver;
 mod wrong_driver;

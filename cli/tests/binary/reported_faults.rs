@@ -12,8 +12,8 @@ use std::process::Command;
 use std::sync::{LazyLock, Mutex};
 use std::{fs, thread};
 
-use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::text::first_line;
+use clmatrix_runner::log::run_log::RunLog;
+use clmatrix_runner::text::first_line;
 
 use super::wrong_driver::{has_pocl, in_front_of, real_loader, run_with, sources};
 
@@ -142,6 +142,7 @@ fn checked(layers: &[PathBuf], argument: Option<&str>) -> Vec<(String, String)> 
 }
 
 #[test]
+#[ignore = "slow: `cargo xtask test --slow`"]
 fn each_reported_fault_shows() {
     if !has_pocl() {
         println!("skipped: no PoCL on this machine");
@@ -162,7 +163,7 @@ fn each_reported_fault_shows() {
 fn failures(log: &RunLog) -> Vec<(&str, String)> {
     let failed = log.results.iter().filter(|result| result.verdict.is_failure());
     let line = |outcome: &dyn ToString| first_line(&outcome.to_string());
-    failed.map(|result| (result.test_and_device().0, line(&result.ended.outcome))).collect()
+    failed.map(|result| (result.test.path(), line(&result.attempt.outcome))).collect()
 }
 
 /// Runs tests with each fault, two at a time, and hands each log over.
@@ -193,6 +194,7 @@ fn is_of(path: &str, test: &str) -> bool {
 }
 
 #[test]
+#[ignore = "slow: `cargo xtask test --slow`"]
 fn reported_faults_are_noticed() {
     if !has_pocl() {
         println!("skipped: no PoCL on this machine");

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
 
-use clmatrix_cli::private::stored_runs;
+use clmatrix_cli::__private::stored_runs;
 
 fn lines(command: &mut Command) -> BTreeSet<String> {
     let output = command.env_remove("NEXTEST").output().expect("it starts");

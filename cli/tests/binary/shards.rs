@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use clmatrix_cli::private::Division;
+use clmatrix_cli::__private::Division;
+use clmatrix_runner::result::test_id::TestId;
 use serde_json::json;
 
 /// The paths that `clmatrix list --ids` prints.
@@ -18,16 +19,16 @@ fn list(arguments: &[&str]) -> Vec<String> {
 }
 
 /// Durations as in a run: most tests take milliseconds, few take seconds.
-fn durations(paths: &[String]) -> HashMap<String, Duration> {
+fn durations(paths: &[String]) -> HashMap<TestId, Duration> {
     let mut random = fastrand::Rng::with_seed(1);
     let mut micros = || (random.f64().powi(-1).min(300.0) * 10_000.0) as u64;
-    paths.iter().map(|path| (format!("{path}@d"), Duration::from_micros(micros()))).collect()
+    paths.iter().map(|path| (TestId::new(path, "d"), Duration::from_micros(micros()))).collect()
 }
 
 /// Writes the log of a run with these durations.
-fn write_log(file: &Path, durations: &HashMap<String, Duration>) {
+fn write_log(file: &Path, durations: &HashMap<TestId, Duration>) {
     let header = json!({
-        "event": "run", "format": 2, "run_id": "1-a", "time": "2026-01-01T00:00:00Z", "host": "h",
+        "event": "run", "format": 3, "run_id": "1-a", "time": "2026-01-01T00:00:00Z", "host": "h",
         "versions": [], "target": "t", "command_line": [], "rerun_command": "",
     });
     // The event comes first, as in a log.
@@ -53,7 +54,7 @@ fn each_test_is_in_one_shard() {
         }
         let mut times = vec![Duration::ZERO; total as usize];
         for path in paths() {
-            times[balanced.shard_of(path) as usize - 1] += durations[&format!("{path}@d")];
+            times[balanced.shard_of(path) as usize - 1] += durations[&TestId::new(path, "d")];
         }
         let ideal = times.iter().sum::<Duration>() / total;
         let longest = times.into_iter().max().expect("a shard");

@@ -8,9 +8,9 @@ use super::{cells, files, names, root};
 
 /// Returns the error of a command line that begins with `clmatrix`, if its words are not those of a command.
 fn mistake(line: &str) -> Option<String> {
-    let is_word = |word: &&str| !["#", "|", ">", ">>", "--"].contains(word);
-    let words =
-        line.split_whitespace().skip(1).take_while(is_word).map(|word| word.trim_matches('\''));
+    let is_word = |word: &String| !["#", "|", ">", ">>", "--"].contains(&word.as_str());
+    let words = shell_words::split(line).expect("words of a shell");
+    let words = words.into_iter().skip(1).take_while(is_word);
     let output = Command::new(env!("CARGO_BIN_EXE_clmatrix"))
         .args(words)
         // Nothing runs, but all words before are read.

@@ -41,7 +41,7 @@ fn shown() -> Vec<(String, Value)> {
 
 #[test]
 fn our_configurations_are_valid() {
-    let files = ["config/clmatrix.toml", "config/cts.toml", "harness/src/config/builtin.toml"];
+    let files = ["config/clmatrix.toml", "config/cts.toml", "runner/src/config/builtin.toml"];
     let mut all = shown();
     assert!(!all.is_empty(), "the guide shows some");
     for file in files {

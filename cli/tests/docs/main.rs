@@ -10,7 +10,6 @@ mod quirks;
 mod readme;
 mod sanitize;
 mod soundness;
-mod words;
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -7,13 +7,14 @@ use std::path::Path;
 use super::{Tests, cells, files, names, root};
 
 /// The folders whose files may have tags.
-const SOURCES: [&str; 10] = [
+const SOURCES: [&str; 11] = [
     "src",
     "characterize",
     "cli/src",
     "cli/tests",
     "cli/benches",
     "harness",
+    "runner",
     "suites/src",
     "xtask/src",
     "benches",
@@ -65,7 +66,9 @@ fn exists(suites: &Tests, name: &str) -> bool {
     match name.split_once(".rs::") {
         Some((file, function)) => {
             let file = root().join(Path::new(file).with_extension("rs"));
-            fs::read_to_string(file).is_ok_and(|text| text.contains(&format!("fn {function}(")))
+            let declarations = [format!("fn {function}("), format!("check!({function},")];
+            fs::read_to_string(file)
+                .is_ok_and(|text| declarations.iter().any(|known| text.contains(known)))
         }
         None => suites.has(name),
     }

@@ -14,13 +14,36 @@ fn the_test_in_the_readmes_is_in_the_example() {
         let page = fs::read_to_string(root().join(readme)).expect("the page exists");
         let block = block(&page, "// tests/devices.rs").replace("my_crate::", "downstream::");
         let parts: Vec<&str> = block.split("\n\n").map(str::trim).collect();
-        assert_eq!(parts.len(), 3, "{readme}: imports, the test and `main!`");
+        assert_eq!(parts.len(), 4, "{readme}: imports, a test, one with cases, and `main!`");
         assert!(parts[0].contains("use clmatrix_harness::{CtxFactory, ctx_factory};"));
-        assert!(example.contains(parts[1]), "{readme}: the example lacks:\n{}", parts[1]);
+        for test in &parts[1..3] {
+            assert!(example.contains(test), "{readme}: the example lacks:\n{test}");
+        }
         // The example embeds a configuration too.
-        assert_eq!(parts[2], "clmatrix_harness::main!();");
+        assert_eq!(parts[3], "clmatrix_harness::main!();");
         assert!(example.contains("clmatrix_harness::main!("), "the example lacks `main!`");
     }
+}
+
+#[test]
+fn the_tests_of_a_crate_with_another_binding_are_in_the_package() {
+    let read = |file: &str| fs::read_to_string(root().join(file)).expect("the file exists");
+    let (page, package) = (read("docs/guide/bindings.md"), read("tests/ocl/tests/devices.rs"));
+    let blocks = page.split("```rust,ignore\n").skip(1);
+    let blocks = blocks.map(|block| block.split("```").next().expect("the block ends"));
+    let parts: Vec<&str> = blocks.flat_map(|block| block.split("\n\n")).map(str::trim).collect();
+    assert_eq!(parts.len(), 7, "imports, a type, four tests and `main!`");
+    for part in parts {
+        let part = part.trim_start_matches("// tests/devices.rs\n");
+        assert!(package.contains(part), "the package lacks:\n{part}");
+    }
+}
+
+#[test]
+fn the_fixture_in_the_readme_is_in_the_example() {
+    let [page, example] = ["README.md", "examples/downstream/tests/devices.rs"]
+        .map(|file| fs::read_to_string(root().join("harness").join(file)).expect("it exists"));
+    assert!(example.contains(block(&page, "struct OnDevice {").trim()));
 }
 
 #[test]

@@ -2,71 +2,56 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::{Command, Output};
 
-use clmatrix_cli::private::stored_runs;
-use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::log::selected_tests::SelectedTests;
-use clmatrix_harness::private::shard::{Shard, ShardRule};
+use clmatrix_runner::log::run_log::RunLog;
+use clmatrix_runner::log::selected_tests::SelectedTests;
+use clmatrix_runner::shard::{Shard, ShardRule};
 
-use crate::Check;
+use crate::check;
 use crate::cpu;
 use crate::event_log::PASSING;
-use crate::support::{COMMAND, child, log, output};
-
-pub const CHECKS: &[Check] = &[
-    ("again::failed_tests_of_a_file_run_again", failed_tests_of_a_file_run_again),
-    ("again::bazel_gets_the_files_of_its_shard", bazel_gets_the_files_of_its_shard),
-    ("again::a_half_set_shard_is_exit_2", a_half_set_shard_is_exit_2),
-    ("again::failed_tests_of_a_shard_run_again", failed_tests_of_a_shard_run_again),
-];
-
-/// A run with `--report-dir FOLDER`.
-fn run(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = child(COMMAND, &["run", "--report-dir"]);
-    command.arg(folder).args(arguments);
-    command
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
+use crate::support::{COMMAND, Folder, LIBTEST, child, log, output};
 
 /// The paths of the tests with a result.
 fn paths(log: &RunLog) -> BTreeSet<String> {
-    log.results.iter().map(|result| result.test_and_device().0.to_owned()).collect()
+    log.results.iter().map(|result| result.test.path().to_owned()).collect()
 }
 
-fn failed_tests_of_a_file_run_again() {
-    let folder = tempfile::tempdir().expect("a folder");
+/// The id of the run whose tests ran again.
+fn parent(log: &RunLog) -> Option<&str> {
+    log.header.parent.as_ref().filter(|parent| !parent.goes_on).map(|parent| &*parent.run_id)
+}
+
+check!(failed_tests_of_a_file_run_again, {
+    let folder = Folder::new();
     let failing = ["fails_an_assertion", "returns_an_error", "panics_otherwise"];
     let failing = failing.map(|test| format!("faulty::{test}"));
     let passing = ["faulty::run", "faulty::panics_as_announced"];
-    let tests = folder.path().join("tests");
+    let tests = folder.at("tests");
     let lines = [&failing.join("\n"), passing[0], passing[1]].join("\n");
     std::fs::write(&tests, lines).expect("the folder can be written");
     let tests = tests.to_str().expect("text");
 
-    let first = output(run(folder.path(), &["--tests", tests, "--devices", cpu::platform()]));
-    assert_eq!(first.status.code(), Some(1), "{}", stderr(&first));
-    let first = log(folder.path());
+    let first = output(folder.run(&["--tests", tests, "--devices", cpu::platform()]));
+    assert_eq!(first.status.code(), Some(1), "{}", first.stderr);
+    let first = folder.log();
     assert_eq!(first.results.len(), 5);
     let listed: SelectedTests = failing.iter().map(String::as_str).chain(passing).collect();
     assert_eq!(first.header.selected_tests, Some(listed));
 
-    let again = output(run(folder.path(), &["--rerun", "failed", "--devices", cpu::platform()]));
-    assert_eq!(again.status.code(), Some(1), "{}", stderr(&again));
-    let again = log(folder.path());
+    let again = output(folder.run(&["--rerun", "failed", "--devices", cpu::platform()]));
+    assert_eq!(again.status.code(), Some(1), "{}", again.stderr);
+    let again = folder.log();
     assert_eq!(paths(&again), failing.into());
     assert_eq!(again.results.len(), 3);
     let failed: SelectedTests = again.results.iter().map(|result| &*result.test).collect();
     assert_eq!(again.header.selected_tests, Some(failed));
-    assert_eq!(again.header.parent, Some(first.header.run_id.clone()));
+    assert_eq!(parent(&again), Some(first.header.run_id.as_str()));
 
-    let none = output(run(folder.path(), &["--rerun", "flaky"]));
+    let none = output(folder.run(&["--rerun", "flaky"]));
     assert_eq!(none.status.code(), Some(2));
-    assert!(stderr(&none).contains("has no such test"), "{}", stderr(&none));
-}
+    assert!(none.stderr.contains("has no such test"), "{}", none.stderr);
+});
 
 /// Runs a shard as Bazel does, with these arguments; returns its log.
 fn run_in_bazel(folder: &Path, index: &str, arguments: &[&str]) -> RunLog {
@@ -77,10 +62,10 @@ fn run_in_bazel(folder: &Path, index: &str, arguments: &[&str]) -> RunLog {
     command.env("XML_OUTPUT_FILE", folder.join("test.xml"));
     command.env("TEST_UNDECLARED_OUTPUTS_DIR", folder);
     let ended = output(command);
-    assert!(stderr(&ended).contains("by Bazel's TEST_SHARD_INDEX"), "{}", stderr(&ended));
+    assert!(ended.stderr.contains("by Bazel's TEST_SHARD_INDEX"), "{}", ended.stderr);
     let index: u32 = index.parse().expect("a number");
     let reports = folder.join(format!("shard-{}-of-2", index + 1));
-    let log = RunLog::read(&stored_runs::find(&reports, "latest").expect("a run")).expect("a log");
+    let log = log(&reports);
     assert_eq!(log.header.shard, Some(Shard { index: index + 1, total: 2, rule: ShardRule::Hash }));
     let xml = std::fs::read_to_string(folder.join("test.xml")).expect("a file");
     assert_eq!(xml.matches("<testcase ").count(), log.results.len());
@@ -88,8 +73,8 @@ fn run_in_bazel(folder: &Path, index: &str, arguments: &[&str]) -> RunLog {
     log
 }
 
-fn bazel_gets_the_files_of_its_shard() {
-    let folder = tempfile::tempdir().expect("a folder");
+check!(bazel_gets_the_files_of_its_shard, {
+    let folder = Folder::new();
     let logs =
         ["0", "1"].map(|index| run_in_bazel(folder.path(), index, &["--devices", cpu::platform()]));
     let [first, second] = logs.map(|log| paths(&log));
@@ -98,44 +83,105 @@ fn bazel_gets_the_files_of_its_shard() {
     assert_eq!(paths(&on_all_devices), second);
     let all = PASSING.map(|test| test.trim_end_matches('@').to_owned());
     assert_eq!(&first | &second, all.into());
-}
+});
 
-fn a_half_set_shard_is_exit_2() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut command = run(folder.path(), &["faulty::passes", "--shard", "auto"]);
-    command.env("CI_NODE_INDEX", "1").env_remove("CI_NODE_TOTAL");
-    let half = output(command);
+// The two parts of a target are as those of the command.
+check!(targets_have_the_shards_of_engines, {
+    let folder = Folder::new();
+    let auto = folder.write("clmatrix.toml", "[profile.default]\nshard = \"auto\"\n");
+    let plain = folder.write("plain.toml", "");
+    let passing = PASSING.map(|test| test.trim_end_matches('@').to_owned());
+    let bazel = ["TEST_SHARD_INDEX", "TEST_TOTAL_SHARDS"];
+    let buildkite = ["BUILDKITE_PARALLEL_JOB", "BUILDKITE_PARALLEL_JOB_COUNT"];
+    for (config, names, is_divided) in
+        [(&plain, bazel, true), (&auto, buildkite, true), (&plain, buildkite, false)]
+    {
+        let part = |index: &str| {
+            let arguments = [&["--exact"][..], &passing.each_ref().map(String::as_str)].concat();
+            let mut command = child(LIBTEST, &arguments);
+            command.env("CLMATRIX_TEST", cpu::platform()).env("CLMATRIX_CONFIG", config);
+            command.env(names[0], index).env(names[1], "2");
+            command.env("CLMATRIX_REPORT_DIR", folder.path());
+            command.env("TEST_SHARD_STATUS_FILE", folder.at("status"));
+            command.env("XML_OUTPUT_FILE", folder.at("test.xml"));
+            let ended = output(command);
+            assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+            let reports = folder.at("clmatrix-cli/faults");
+            match is_divided {
+                true => {
+                    log(&reports.join(format!("shard-{}-of-2", if index == "0" { 1 } else { 2 })))
+                }
+                false => log(&reports),
+            }
+        };
+        let logs = ["0", "1"].map(part);
+        let [first, second] = logs.each_ref().map(paths);
+        assert_eq!(&first | &second, passing.clone().into());
+        assert_eq!(first.is_disjoint(&second), is_divided);
+        assert_eq!(logs[1].header.shard.as_ref().map(|shard| shard.index), is_divided.then_some(2));
+        let is_bazel = names == bazel;
+        assert_eq!(std::fs::remove_file(folder.at("status")).is_ok(), is_bazel);
+        let xml = std::fs::read_to_string(folder.at("test.xml")).unwrap_or_default();
+        assert_eq!(xml.contains("<testcase "), is_bazel);
+        let _ = std::fs::remove_file(folder.at("test.xml"));
+    }
+});
+
+check!(a_half_set_shard_is_exit_2, {
+    let folder = Folder::new();
+    let mut command = folder.run(&["faulty::passes", "--shard", "auto"]);
+    let half = output(command.env("CI_NODE_INDEX", "1").env_remove("CI_NODE_TOTAL"));
     assert_eq!(half.status.code(), Some(2));
-    assert!(stderr(&half).contains("CI_NODE_INDEX is set, but CI_NODE_TOTAL is not"), "{half:?}");
-    let mut command = run(folder.path(), &["faulty::passes@", "--shard", "3/64"]);
-    command.args(["--devices", cpu::platform()]);
-    let empty = output(command);
-    assert_eq!(empty.status.code(), Some(0), "{}", stderr(&empty));
-    let shard = stored_runs::find(&folder.path().join("shard-3-of-64"), "latest").expect("a run");
-    assert_eq!(RunLog::read(&shard).expect("a log").results, []);
-}
+    assert!(half.stderr.contains("CI_NODE_INDEX is set, but CI_NODE_TOTAL is not"), "{half:?}");
+    let few = ["faulty::passes@", "--shard", "3/64", "--devices", cpu::platform()];
+    let empty = output(folder.run(&few));
+    assert_eq!(empty.status.code(), Some(0), "{}", empty.stderr);
+    assert_eq!(log(&folder.at("shard-3-of-64")).results, []);
+});
 
-fn failed_tests_of_a_shard_run_again() {
-    let folder = tempfile::tempdir().expect("a folder");
+check!(failed_tests_of_a_shard_run_again, {
+    let folder = Folder::new();
     let in_shard = |arguments: &[&str]| {
-        let mut command = run(folder.path(), &["--shard", "1/1", "--devices", cpu::platform()]);
-        command.args(arguments);
-        output(command)
+        output(folder.run(&["--shard", "1/1", "--devices", cpu::platform()]).args(arguments))
     };
     let tests = ["faulty::passes@", "faulty::returns_an_error@"];
     assert_eq!(in_shard(&tests).status.code(), Some(1));
-    let shard = folder.path().join("shard-1-of-1");
+    let shard = folder.at("shard-1-of-1");
     let first = log(&shard);
     let again = in_shard(&["--rerun", "failed"]);
-    assert_eq!(again.status.code(), Some(1), "{}", stderr(&again));
+    assert_eq!(again.status.code(), Some(1), "{}", again.stderr);
     let again = log(&shard);
     assert_eq!(paths(&again), ["faulty::returns_an_error".to_owned()].into());
-    assert_eq!(again.header.parent, Some(first.header.run_id));
+    assert_eq!(parent(&again), Some(first.header.run_id.as_str()));
     // A run of another folder is found as well.
-    let whole = output(run(folder.path(), &["--devices", cpu::platform(), tests[1]]));
-    assert_eq!(whole.status.code(), Some(1), "{}", stderr(&whole));
-    let whole = log(folder.path()).header.run_id;
+    let whole = output(folder.run(&["--devices", cpu::platform(), tests[1]]));
+    assert_eq!(whole.status.code(), Some(1), "{}", whole.stderr);
+    let whole = folder.log().header.run_id;
     let again = in_shard(&["--rerun", "all", &whole]);
-    assert_eq!(again.status.code(), Some(1), "{}", stderr(&again));
-    assert_eq!(log(&shard).header.parent, Some(whole));
-}
+    assert_eq!(again.status.code(), Some(1), "{}", again.stderr);
+    assert_eq!(parent(&log(&shard)), Some(whole.as_str()));
+});
+
+// The device, the shard and the earlier run of a filter's test do not matter.
+check!(a_filter_without_a_test_is_exit_2, {
+    let folder = Folder::new();
+    let passes = "faulty::passes@";
+    let tests = folder.write("tests", "faulty::passes\n").display().to_string();
+    for (filters, options, expected) in [
+        (&[""][..], &[][..], Some("error: a FILTER is empty")),
+        (&[passes, ""], &[], Some("error: a FILTER is empty")),
+        (&[passes, "a::", "faulty::p?es"], &[], Some("no test matches a:: or faulty::p?es")),
+        (&[passes, "a::"], &["--shard", "3/64"], Some("no test matches a::")),
+        (&[passes, "faulty::run@nowhere"], &[], None),
+        (&[&cpu::id(), "faulty::r?n"], &["--tests", &tests], None),
+        (&[passes, "faulty::run"], &["--rerun", "all"], None),
+        (&[passes, "a::"], &["--rerun", "all"], Some("no test matches a::")),
+    ] {
+        let run = output(folder.run(&[filters, options].concat()));
+        let list = output(child(COMMAND, &[&["list"], filters].concat()));
+        for ended in [Some(run), expected.map(|_| list)].into_iter().flatten() {
+            assert_eq!(ended.status.code(), Some(expected.map_or(0, |_| 2)), "{ended:?}");
+            assert!(ended.stderr.contains(expected.unwrap_or_default()), "{ended:?}");
+        }
+    }
+});

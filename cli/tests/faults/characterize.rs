@@ -1,75 +1,32 @@
 //! `characterize` on the real drivers of this machine.
 
+use std::borrow::BorrowMut;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use clmatrix_characterize::measure::{Measured, Topic};
 use clmatrix_characterize::{Answer, Devices, TableAnswer, Verdict};
-use clmatrix_harness::private::log::events::Characterized;
-use clmatrix_harness::private::result::test_result::TestResult;
+use clmatrix_runner::log::events::Characterized;
+use clmatrix_runner::result::test_result::TestResult;
 use indexmap::IndexMap;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use crate::Check;
+use crate::check;
 use crate::support::{
-    COMMAND, child, compile, log, output, reports, shared_library, wait_while_running,
+    COMMAND, Ended, Folder, child, compile, output, reports, shared_library, wait_while_running,
 };
-
-pub const CHECKS: &[Check] = &[
-    ("characterize::json_has_each_device_and_is_read_back", json_has_each_device_and_is_read_back),
-    ("characterize::a_table_names_devices_and_answers", a_table_names_devices_and_answers),
-    ("characterize::measurements_stand_beside_answers", measurements_stand_beside_answers),
-    (
-        "characterize::a_topic_that_kills_its_process_costs_itself",
-        a_topic_that_kills_its_process_costs_itself,
-    ),
-    (
-        "characterize::a_kill_from_outside_is_not_the_driver_s",
-        a_kill_from_outside_is_not_the_driver_s,
-    ),
-    ("characterize::a_topic_that_hangs_costs_itself", a_topic_that_hangs_costs_itself),
-    (
-        "characterize::answers_that_kill_their_process_are_missing",
-        answers_that_kill_their_process_are_missing,
-    ),
-    ("characterize::a_run_says_what_its_devices_are_like", a_run_says_what_its_devices_are_like),
-    (
-        "characterize::builds_are_asked_for_with_an_option_only",
-        builds_are_asked_for_with_an_option_only,
-    ),
-    (
-        "characterize::a_build_that_kills_its_process_costs_no_test",
-        a_build_that_kills_its_process_costs_no_test,
-    ),
-    (
-        "characterize::a_device_that_does_not_say_is_tested_all_the_same",
-        a_device_that_does_not_say_is_tested_all_the_same,
-    ),
-    ("characterize::curves_are_drawn_and_written", curves_are_drawn_and_written),
-    ("characterize::two_files_are_compared", two_files_are_compared),
-    (
-        "characterize::files_that_are_something_else_are_named",
-        files_that_are_something_else_are_named,
-    ),
-    ("characterize::ctrl_c_keeps_what_is_known", ctrl_c_keeps_what_is_known),
-    ("characterize::where_memory_ends_is_told", where_memory_ends_is_told),
-    ("characterize::too_little_memory_is_refused", too_little_memory_is_refused),
-    ("characterize::answers_alone_are_written_too", answers_alone_are_written_too),
-    ("characterize::devices_in_one_file_are_named", devices_in_one_file_are_named),
-    ("characterize::bad_arguments_are_refused", bad_arguments_are_refused),
-];
 
 fn characterize(arguments: &[&str]) -> Command {
     child(COMMAND, &[&["characterize"], arguments].concat())
 }
 
 /// Returns the output of a command that must succeed.
-fn printed(command: Command) -> String {
+fn printed(command: impl BorrowMut<Command>) -> String {
     let output = output(command);
     assert_eq!(output.status.code(), Some(0));
-    String::from_utf8(output.stdout).expect("text")
+    output.stdout
 }
 
 fn ids() -> Vec<String> {
@@ -80,7 +37,7 @@ fn ids() -> Vec<String> {
     devices.iter().map(|device| device["id"].as_str().expect("an id").to_owned()).collect()
 }
 
-fn json_has_each_device_and_is_read_back() {
+check!(json_has_each_device_and_is_read_back, {
     let text = printed(characterize(&["--format", "json"]));
     let devices: Devices = serde_json::from_str(&text).expect("JSON of this format");
     assert_eq!(devices.keys().collect::<Vec<_>>(), ids().iter().collect::<Vec<_>>());
@@ -99,9 +56,9 @@ fn json_has_each_device_and_is_read_back() {
     }
     let again = serde_json::to_string_pretty(&devices).expect("plain data") + "\n";
     assert_eq!(again, text);
-}
+});
 
-fn a_table_names_devices_and_answers() {
+check!(a_table_names_devices_and_answers, {
     let table = printed(characterize(&[]));
     let markdown = printed(characterize(&["--format", "markdown"]));
     for id in ids() {
@@ -110,14 +67,14 @@ fn a_table_names_devices_and_answers() {
     }
     assert!(table.lines().any(|line| line == "local_memory_access_granularity          4"));
     assert!(markdown.contains("\n| local_memory_access_granularity | 4 |\n"));
-}
+});
 
 fn devices(command: Command) -> Devices {
     serde_json::from_str(&printed(command)).expect("JSON of this format")
 }
 
-fn measurements_stand_beside_answers() {
-    let reports = tempfile::tempdir().expect("a folder");
+check!(measurements_stand_beside_answers, {
+    let reports = Folder::new();
     let reports = reports.path().to_str().expect("a path in UTF-8");
     let arguments = ["--measure", "--only", "timer", "--only", "has_src_build_cache"];
     let enough =
@@ -136,7 +93,7 @@ fn measurements_stand_beside_answers() {
             );
         }
     }
-}
+});
 
 /// Builds a library to load in place of the loader. Its `function` first runs `body`, in which the
 /// second argument is `name`, and then calls the loader's; all other functions are the loader's.
@@ -174,87 +131,71 @@ fn stand_in_for_the_loader(folder: &Path) -> PathBuf {
 
 /// Characterizes with such a loader. A topic may take 5 s more than its share of the budget, which
 /// is enough for a driver to start on a busy machine.
-fn with_fault(function: &str, body: &str, arguments: &[&str]) -> std::process::Output {
-    let folder = tempfile::tempdir().expect("a folder");
-    let config = folder.path().join("clmatrix.toml");
-    std::fs::write(&config, "[profile.default]\ntimeout = \"5s\"\n").expect("a file");
-    let reports = folder.path().join("reports");
+fn with_fault(function: &str, body: &str, arguments: &[&str]) -> Ended {
+    let folder = Folder::new();
+    let config = folder.write("clmatrix.toml", "[profile.default]\ntimeout = \"5s\"\n");
+    let reports = folder.at("reports");
     let mut command = characterize(arguments);
     command.args(["--format", "json", "--report-dir"]).arg(reports).arg("--config").arg(config);
     command.env("OPENCL_DYLIB_PATH", faulty_loader(folder.path(), function, body));
     output(command)
 }
 
-fn read_back(output: &std::process::Output) -> Devices {
-    serde_json::from_slice(&output.stdout).expect("JSON of this format")
+fn read_back(output: &Ended) -> Devices {
+    serde_json::from_str(&output.stdout).expect("JSON of this format")
 }
 
 fn reason(measured: &Measured) -> &str {
     &measured.answer.as_ref().expect_err("nothing can be found").reason
 }
 
-fn a_topic_that_kills_its_process_costs_itself() {
-    let arguments = ["--measure", "--budget", "5s", "--only", "timer", "--only", "launch"];
-    let output = with_fault("clEnqueueFillBuffer", "abort();", &arguments);
-    assert_eq!(output.status.code(), Some(0));
-    for (id, device) in read_back(&output) {
-        assert_eq!(device.error, None, "{id}");
-        for name in Topic::Timer.measurements() {
-            let reason = reason(&device.measured[*name]);
-            assert!(reason.starts_with("the driver ended the process (SIGABRT)"), "{id}: {reason}");
+check!(a_topic_costs_itself_alone, {
+    for (body, expected, leaves_time) in [
+        ("abort();", "the driver ended the process (SIGABRT)", true),
+        ("for (;;) pause();", "the driver hung: no answer within ", false),
+    ] {
+        let arguments = ["--measure", "--budget", "5s", "--only", "timer", "--only", "launch"];
+        let output = with_fault("clEnqueueFillBuffer", body, &arguments);
+        assert_eq!(output.status.code(), Some(0));
+        for (id, device) in read_back(&output) {
+            assert_eq!(device.error, None, "{id}");
+            for name in Topic::Timer.measurements() {
+                let reason = reason(&device.measured[*name]);
+                assert!(reason.starts_with(expected), "{id}: {reason}");
+            }
+            // Some may be lost in noise.
+            let is_found = |name: &&str| device.measured[*name].answer.is_ok();
+            let has_found = Topic::Launch.measurements().iter().any(is_found);
+            assert!(has_found || !leaves_time, "{id}");
+            assert!(device.measured.contains_key("queue_creation"), "{id}");
         }
-        // Some may be lost in noise.
-        let is_found = |name: &&str| device.measured[*name].answer.is_ok();
-        assert!(Topic::Launch.measurements().iter().any(is_found), "{id}");
     }
-}
+});
 
-fn a_kill_from_outside_is_not_the_driver_s() {
-    let output = with_fault("clBuildProgram", "kill(getpid(), SIGKILL);", &[]);
-    for (id, device) in read_back(&output) {
-        let error = device.error.expect("it cannot be known");
-        let expected = "the process was ended (SIGKILL: killed from outside (out of memory?))";
-        assert!(error.starts_with(expected), "{id}: {error}");
-    }
-}
-
-fn a_topic_that_hangs_costs_itself() {
-    let arguments = ["--measure", "--budget", "4s", "--only", "launch", "--only", "timer"];
-    let output = with_fault("clEnqueueFillBuffer", "for (;;) pause();", &arguments);
-    assert_eq!(output.status.code(), Some(0));
-    for (id, device) in read_back(&output) {
-        for name in Topic::Timer.measurements() {
-            let reason = reason(&device.measured[*name]);
-            assert!(reason.starts_with("the driver hung: no answer within "), "{id}: {reason}");
+check!(answers_that_kill_their_process_are_missing, {
+    for (body, expected) in [
+        ("abort();", "the driver ended the process (SIGABRT)"),
+        (
+            "kill(getpid(), SIGKILL);",
+            "the process was ended (SIGKILL: killed from outside (out of memory?))",
+        ),
+    ] {
+        let output = with_fault("clBuildProgram", body, &[]);
+        assert_eq!(output.status.code(), Some(1), "nothing is known of any device");
+        let devices = read_back(&output);
+        assert_eq!(devices.keys().collect::<Vec<_>>(), ids().iter().collect::<Vec<_>>());
+        for (id, device) in devices {
+            let error = device.error.expect("it cannot be known");
+            assert!(error.starts_with(expected), "{id}: {error}");
+            assert_eq!(device.characterization, None, "{id}");
         }
-        assert!(device.measured.contains_key("queue_creation"), "{id}");
     }
-}
+});
 
-fn answers_that_kill_their_process_are_missing() {
-    let output = with_fault("clBuildProgram", "abort();", &[]);
-    assert_eq!(output.status.code(), Some(1), "nothing is known of any device");
-    let devices = read_back(&output);
-    assert_eq!(devices.keys().collect::<Vec<_>>(), ids().iter().collect::<Vec<_>>());
-    for (id, device) in devices {
-        let error = device.error.expect("it cannot be known");
-        assert!(error.starts_with("the driver ended the process (SIGABRT)"), "{id}: {error}");
-        assert_eq!(device.characterization, None, "{id}");
-    }
-}
-
-fn run(folder: &Path) -> Command {
-    let mut command = child(COMMAND, &["run", "faulty::passes", "--report-dir"]);
-    command.arg(folder);
-    command
-}
-
-fn a_run_says_what_its_devices_are_like() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut command = run(folder.path());
-    command.arg("--characterize");
-    printed(command);
-    let log = log(folder.path());
+check!(a_run_says_what_its_devices_are_like, {
+    let folder = Folder::new();
+    printed(folder.run(&["faulty::passes", "--characterize"]));
+    let log = folder.log();
     let devices = devices(characterize(&["--format", "json"]));
     assert_eq!(log.properties.len(), devices.len());
     for (id, device) in devices {
@@ -262,29 +203,12 @@ fn a_run_says_what_its_devices_are_like() {
         let characterization = device.characterization.expect("the driver answers");
         assert_eq!(*known, characterization.properties(), "{id}");
         let size = characterization.facts.local_mem_size;
-        let junit = reports(folder.path()).join("junit").join(format!("{id}.xml"));
-        let junit = std::fs::read_to_string(junit).expect("the device has a report");
+        let junit = folder.junit(&id);
         let property =
             format!("<property name=\"characterize.usable_local_mem_size\" value=\"{size}\"/>");
         assert!(junit.contains(&property), "{id}");
     }
-}
-
-fn a_device_that_does_not_say_is_tested_all_the_same() {
-    let folder = tempfile::tempdir().expect("a folder");
-    // CL_DEVICE_LOCAL_MEM_TYPE: nothing else asks for it.
-    let loader =
-        faulty_loader(folder.path(), "clGetDeviceInfo", "if ((int)name == 0x1022) abort();");
-    let mut command = run(&folder.path().join("reports"));
-    command.env("OPENCL_DYLIB_PATH", loader);
-    printed(command);
-    let log = log(&folder.path().join("reports"));
-    assert_eq!(log.results.len(), ids().len());
-    for (id, known) in &log.properties {
-        let error = known.as_ref().expect_err("it cannot be known");
-        assert!(error.starts_with("the driver ended the process (SIGABRT)"), "{id}: {error}");
-    }
-}
+});
 
 /// The properties in the log, by device. Each device has one event with them, before the
 /// end of its first test.
@@ -298,7 +222,7 @@ fn logged(folder: &Path) -> IndexMap<String, IndexMap<String, String>> {
             assert_eq!(logged.insert(device.clone(), properties), None, "{device}");
         } else if line.starts_with(r#"{"event":"finished""#) {
             let result: TestResult = serde_json::from_str(line).expect("an event");
-            let (_, device) = result.test_and_device();
+            let (_, device) = (result.test.path(), result.test.device());
             assert!(logged.contains_key(device), "{}", result.test);
         }
     }
@@ -308,14 +232,12 @@ fn logged(folder: &Path) -> IndexMap<String, IndexMap<String, String>> {
 /// An answer that needs the build of a kernel, unless the device is one of NVIDIA's.
 const BUILT: &str = "reasonable_work_group_size_multiple";
 
-fn builds_are_asked_for_with_an_option_only() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let folders = ["without", "with"].map(|name| folder.path().join(name));
-    printed(run(&folders[0]));
-    let mut with_builds = run(&folders[1]);
-    with_builds.arg("--characterize");
-    printed(with_builds);
-    let [without, with] = folders.map(|folder| logged(&folder));
+check!(builds_are_asked_for_with_an_option_only, {
+    let [without, with] = [&[][..], &["--characterize"]].map(|options| {
+        let folder = Folder::new();
+        printed(folder.run(&["faulty::passes"]).args(options));
+        logged(folder.path())
+    });
     assert_eq!(with.len(), ids().len());
     for (id, all) in with {
         let mut few = all.clone();
@@ -324,27 +246,30 @@ fn builds_are_asked_for_with_an_option_only() {
         assert!(few.contains_key("usable_local_mem_size"), "{id}");
         assert!(all.contains_key(BUILT) && !few.contains_key(BUILT), "{id}: {few:?}");
     }
-}
+});
 
-fn a_build_that_kills_its_process_costs_no_test() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let reports = folder.path().join("reports");
-    let mut command = run(&reports);
-    command.arg("--characterize");
-    // The first is that of the probe.
-    let body = "static int builds; if (builds++) abort();";
-    command.env("OPENCL_DYLIB_PATH", faulty_loader(folder.path(), "clBuildProgram", body));
-    printed(command);
-    let log = log(&reports);
-    assert_eq!(log.properties.len(), ids().len());
-    for (id, known) in log.properties {
-        let error = known.expect_err("it cannot be known");
-        assert!(error.starts_with("the driver ended the process (SIGABRT)"), "{id}: {error}");
+check!(a_device_that_does_not_say_is_tested_all_the_same, {
+    for (options, function, body) in [
+        // CL_DEVICE_LOCAL_MEM_TYPE: nothing else asks for it.
+        (&[][..], "clGetDeviceInfo", "if ((int)name == 0x1022) abort();"),
+        // The first build is that of the probe.
+        (&["--characterize"], "clBuildProgram", "static int builds; if (builds++) abort();"),
+    ] {
+        let folder = Folder::new();
+        let mut command = folder.run(&["faulty::passes"]);
+        command.args(options);
+        printed(command.env("OPENCL_DYLIB_PATH", faulty_loader(folder.path(), function, body)));
+        let log = folder.log();
+        assert_eq!((log.results.len(), log.properties.len()), (ids().len(), ids().len()));
+        for (id, known) in log.properties {
+            let error = known.expect_err("it cannot be known");
+            assert!(error.starts_with("the driver ended the process (SIGABRT)"), "{id}: {error}");
+        }
     }
-}
+});
 
-fn two_files_are_compared() {
-    let folder = tempfile::tempdir().expect("a folder");
+check!(two_files_are_compared, {
+    let folder = Folder::new();
     let [a, b] = ["a.json", "b.json"].map(|name| folder.path().join(name));
     let all = printed(characterize(&["--format", "json"]));
     std::fs::write(&a, &all).expect("a file");
@@ -384,10 +309,10 @@ fn two_files_are_compared() {
     let table = compare(&["--only", "usable_local_mem_size"]);
     assert!(table.contains("B / A  AGREE") && table.contains("  2.000  no\n"), "{table}");
     assert!(!table.contains("get_simd_group_size"), "{table}");
-}
+});
 
-fn files_that_are_something_else_are_named() {
-    let folder = tempfile::tempdir().expect("a folder");
+check!(files_that_are_something_else_are_named, {
+    let folder = Folder::new();
     let file = |name: &str, text: &str| {
         let path = folder.path().join(name);
         std::fs::write(&path, text).expect("a file");
@@ -395,50 +320,53 @@ fn files_that_are_something_else_are_named() {
     };
     let good = file("good.json", "{}");
     for (other, said) in [
-        (folder.path().join("absent.json"), "absent.json: cannot be read: "),
-        (file("text.json", "NAME  TABLE\n"), "text.json: not what `clmatrix characterize"),
-        (file("list.json", "[]"), "list.json: not what `clmatrix characterize"),
-        (file("other.json", "{\"devices\": 1}"), "other.json: not what `clmatrix characterize"),
+        (folder.at("absent.json"), "absent.json: cannot be read: "),
+        (file("text.json", "NAME  TABLE\n"), "text.json: not the output of `clmatrix characterize"),
+        (file("list.json", "[]"), "list.json: not the output of `clmatrix characterize"),
+        (
+            file("other.json", "{\"devices\": 1}"),
+            "other.json: not the output of `clmatrix characterize",
+        ),
         (file("empty.json", "{}"), "no device is in both files: one has none, the other none"),
     ] {
         let mut command = characterize(&["--compare"]);
         command.args([&good, &other]);
         let output = output(command);
         assert_eq!(output.status.code(), Some(2));
-        let stderr = String::from_utf8_lossy(&output.stderr);
+        let stderr = &output.stderr;
         assert!(stderr.contains(said), "{said:?} is in {stderr}");
     }
-}
+});
 
-fn curves_are_drawn_and_written() {
-    let folder = tempfile::tempdir().expect("a folder");
+check!(curves_are_drawn_and_written, {
+    let folder = Folder::new();
     // One that is fast enough for curves to come of it, if it is there.
     let all = ids();
     let id = all.iter().find(|id| id.starts_with("pocl")).unwrap_or(&all[0]);
-    let mut command = characterize(&["--measure", "--plot", "--budget", "8s", "--memory", "64MiB"]);
+    let mut command = characterize(&["--measure", "--plot", "--budget", "2m", "--memory", "64MiB"]);
     command.args(["--only", "bandwidth", "--only", "timer", "--report-dir"]).arg(folder.path());
     command.args(["--devices", id.split('-').next().expect("a platform")]);
     let text = printed(command);
-    let json = std::fs::read_to_string(folder.path().join("characterize.json")).expect("a file");
+    let json = std::fs::read_to_string(folder.at("characterize.json")).expect("a file");
     let devices: Devices = serde_json::from_str(&json).expect("JSON of this format");
     let mut drawn = 0;
     for (id, device) in &devices {
         for (name, measured) in &device.measured {
             let has_curve = measured.series.iter().any(|series| series.points.len() > 1);
-            let svg = folder.path().join("curves").join(id).join(format!("{name}.svg"));
+            let svg = folder.at("curves").join(id).join(format!("{name}.svg"));
             assert_eq!(svg.is_file(), has_curve, "{}", svg.display());
             assert_eq!(text.contains(&format!("\n{name}: ")), has_curve, "{name}");
             drawn += usize::from(has_curve);
         }
     }
     assert!(drawn > 0 || !id.starts_with("pocl"), "{text}");
-}
+});
 
 /// Sends Ctrl-C to a command as soon as so many of its workers hang in the loader's `function`; what is said
 /// then.
-fn stopped_in(mut command: Command, function: &str, workers: usize) -> std::process::Output {
-    let folder = tempfile::tempdir().expect("a folder");
-    let marks = folder.path().join("marks");
+fn stopped_in(mut command: Command, function: &str, workers: usize) -> Ended {
+    let folder = Folder::new();
+    let marks = folder.at("marks");
     std::fs::create_dir(&marks).expect("a folder");
     // A folder of its own for each that has come here, and then it hangs until it is ended.
     let body =
@@ -450,24 +378,24 @@ fn stopped_in(mut command: Command, function: &str, workers: usize) -> std::proc
         (hanging == workers).then_some(())
     });
     kill(Pid::from_raw(run.id().cast_signed()), Signal::SIGINT).expect("it can be signalled");
-    run.wait_with_output().expect("it ends")
+    run.wait_with_output().expect("it ends").into()
 }
 
 /// The same for measurements.
-fn stopped_at(function: &str, arguments: &[&str], reports: &Path) -> std::process::Output {
+fn stopped_at(function: &str, arguments: &[&str], reports: &Path) -> Ended {
     let mut command = characterize(&["--measure", "--budget", "60s", "--memory", "64MiB"]);
     command.args(arguments).args(["--format", "json", "--report-dir"]).arg(reports);
     stopped_in(command, function, 1)
 }
 
-fn ctrl_c_keeps_what_is_known() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let json = folder.path().join("characterize.json");
+check!(ctrl_c_keeps_what_is_known, {
+    let folder = Folder::new();
+    let json = folder.at("characterize.json");
     std::fs::write(&json, "earlier").expect("a file");
     let output = stopped_at("clEnqueueFillBuffer", &["--only", "timer"], folder.path());
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(std::fs::read(&json).expect("a file"), b"earlier", "nothing was measured");
-    let said = String::from_utf8_lossy(&output.stderr);
+    let said = &output.stderr;
     assert_eq!(said.matches("timer (1 of 1)").count(), 1, "{said}");
     assert!(!said.contains("Reports: "), "{said}");
 
@@ -480,20 +408,20 @@ fn ctrl_c_keeps_what_is_known() {
     let measured = devices[0].measured.keys().map(String::as_str);
     assert_eq!(measured.collect::<Vec<_>>(), Topic::Timer.measurements());
     assert_eq!(read_back(&output), devices, "what is known is shown, too");
-    let said = String::from_utf8_lossy(&output.stderr);
+    let said = &output.stderr;
     assert!(said.contains("allocation (2 of 2)") && said.contains("Reports: "), "{said}");
     assert!(said.ends_with("error: stopped before all was known\n"), "{said}");
-}
+});
 
 /// Returns the findings of `exhaustion` on each device, with so much memory.
 fn exhaustion(memory: &str) -> Devices {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = Folder::new();
     let mut command = characterize(&["--measure", "--only", "exhaustion", "--memory", memory]);
     command.args(["--budget", "20s", "--format", "json", "--report-dir"]).arg(folder.path());
     devices(command)
 }
 
-fn where_memory_ends_is_told() {
+check!(where_memory_ends_is_told, {
     for (id, device) in exhaustion("256MiB") {
         let total = reason(&device.measured["total_memory"]);
         let shows = &device.measured["out_of_memory_shows_at"].answer;
@@ -515,28 +443,26 @@ fn where_memory_ends_is_told() {
         let expected = format!("the driver ended the process at {step} ");
         assert!(total.starts_with(&expected), "{id}: {total}");
     }
-}
+});
 
-fn too_little_memory_is_refused() {
+check!(too_little_memory_is_refused, {
     for (id, device) in exhaustion("1KiB") {
         for name in Topic::Exhaustion.measurements() {
             let reason = reason(&device.measured[*name]);
             assert!(reason.ends_with("allow at least 64.0 MiB (--memory)"), "{id}: {reason}");
         }
     }
-}
+});
 
-fn answers_alone_are_written_too() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut command = characterize(&["--format", "json", "--report-dir"]);
-    command.arg(folder.path());
-    let text = printed(command);
-    let written = std::fs::read_to_string(folder.path().join("characterize.json"));
+check!(answers_alone_are_written_too, {
+    let folder = Folder::new();
+    let text = printed(folder.command(&["characterize", "--format", "json"]));
+    let written = std::fs::read_to_string(folder.at("characterize.json"));
     assert_eq!(written.expect("a file"), text);
-}
+});
 
-fn devices_in_one_file_are_named() {
-    let folder = tempfile::tempdir().expect("a folder");
+check!(devices_in_one_file_are_named, {
+    let folder = Folder::new();
     let [a, b] = ["a.json", "b.json"].map(|name| folder.path().join(name));
     let device = r#"{"name": "N", "platform": "P", "driver_version": "1", "error": "it hung"}"#;
     std::fs::write(&a, format!("{{\"x\": {device}, \"y\": {device}}}")).expect("a file");
@@ -545,13 +471,11 @@ fn devices_in_one_file_are_named() {
     command.args([&a, &b]);
     let output = output(command);
     assert_eq!(output.status.code(), Some(0));
-    let stdout = String::from_utf8_lossy(&output.stdout);
-    assert!(stdout.contains("\nA does not answer: it hung\n\nB does not answer: it hung\n"));
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(stderr, format!("only in {}: y\n", a.display()));
-}
+    assert!(output.stdout.contains("\nA does not answer: it hung\n\nB does not answer: it hung\n"));
+    assert_eq!(output.stderr, format!("only in {}: y\n", a.display()));
+});
 
-fn bad_arguments_are_refused() {
+check!(bad_arguments_are_refused, {
     for (arguments, said) in [
         (&["--only", "launch_latenzy"][..], "did you mean launch_latency?"),
         (&["--only", "launch"], "--measure"),
@@ -567,7 +491,7 @@ fn bad_arguments_are_refused() {
     ] {
         let output = output(characterize(arguments));
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-        let stderr = String::from_utf8_lossy(&output.stderr);
+        let stderr = &output.stderr;
         assert!(stderr.contains(said), "{said:?} is in {stderr}");
     }
-}
+});

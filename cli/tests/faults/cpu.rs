@@ -9,8 +9,8 @@ use crate::support::{COMMAND, child, output};
 /// PoCL, or Intel's CPU runtime on a processor that PoCL does not know.
 static PLATFORM: LazyLock<&'static str> = LazyLock::new(|| {
     let devices = output(child(COMMAND, &["devices", "--format", "json"]));
-    assert!(devices.status.success(), "{}", String::from_utf8_lossy(&devices.stderr));
-    let devices: Vec<Value> = serde_json::from_slice(&devices.stdout).expect("JSON");
+    assert!(devices.status.success(), "{}", devices.stderr);
+    let devices: Vec<Value> = serde_json::from_str(&devices.stdout).expect("JSON");
     let is_there = |platform: &&str| {
         let id = format!("{platform}-cpu");
         devices.iter().any(|device| device["id"] == id)

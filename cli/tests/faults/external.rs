@@ -5,60 +5,32 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::{Command, ExitCode, Output, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
-use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::result::test_result::TestResult;
-use clmatrix_harness::private::verdict::{Outcome, Verdict};
-use libtest_mimic::{Arguments, Trial};
+use clmatrix_runner::log::run_log::RunLog;
+use clmatrix_runner::result::crash_cause::{CrashCause, ExitTime};
+use clmatrix_runner::result::test_id::TestId;
+use clmatrix_runner::result::test_result::TestResult;
+use clmatrix_runner::verdict::{Outcome, Verdict};
+use libtest_mimic::{Arguments, Completion, Trial};
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
-use crate::Check;
+use crate::check;
 use crate::cpu;
 use crate::support::{
-    COMMAND, MIMIC, ROLE, child, compile, context_layer, events, log, output, reports,
+    COMMAND, Ended, Folder, MIMIC, ROLE, child, compile, context_layer, events, log, output,
+    reports, verdicts,
 };
-
-pub const CHECKS: &[Check] = &[
-    ("external::each_cts_result_is_right", each_cts_result_is_right),
-    ("external::a_rust_target_ends_as_our_own_tests", a_rust_target_ends_as_our_own_tests),
-    ("external::a_name_may_begin_with_a_dash_or_a_kind", a_name_may_begin_with_a_dash),
-    ("external::a_rerun_command_runs_one_test_alone", a_rerun_command_runs_one_test_alone),
-    ("external::a_program_that_does_not_list_is_one_failure", a_program_that_does_not_list),
-    ("external::tests_of_a_program_without_a_list_have_names", a_program_without_a_list),
-    ("external::lists_of_two_suites_are_side_by_side", lists_of_two_suites_are_side_by_side),
-    ("external::a_script_lists_each_time", a_script_lists_each_time),
-    ("external::expectations_of_a_suite_are_loaded_with_it", expectations_of_a_suite),
-    ("external::output_without_end_ends_with_the_program", output_without_end),
-    ("external::ends_of_programs_are_seen_on_demand", ends_of_programs_are_seen_on_demand),
-    ("external::a_list_is_imported_from_the_current_folder", a_list_is_imported),
-    ("external::a_lost_device_stops_other_programs", a_lost_device_stops_other_programs),
-    ("external::a_waiting_test_is_not_slow", a_waiting_test_is_not_slow),
-    ("external::an_exit_has_a_limit_of_its_own", an_exit_has_a_limit_of_its_own),
-    ("external::a_test_that_hangs_the_second_time_is_counted", a_test_that_hangs_the_second_time),
-    ("external::an_override_is_for_some_tests", an_override_is_for_some_tests),
-    ("external::a_repeat_has_a_condition", a_repeat_has_a_condition),
-    ("external::memory_has_a_limit", memory_has_a_limit),
-    ("external::tests_of_a_group_exclude_each_other", tests_of_a_group_exclude_each_other),
-    ("external::shards_make_the_whole_run", shards_make_the_whole_run),
-    ("external::a_test_that_fails_now_is_a_regression", a_test_that_fails_now),
-    ("external::a_run_is_as_expected_after_an_update", a_run_is_as_expected_after_an_update),
-    ("external::a_kill_from_outside_is_not_expected", a_kill_from_outside_is_not_expected),
-    ("external::a_test_has_an_at_in_its_name", a_test_has_an_at_in_its_name),
-    ("external::one_slot_has_one_track_in_a_trace", one_slot_has_one_track_in_a_trace),
-    ("external::a_summary_has_all_that_differs_if_asked", a_summary_has_all_that_differs),
-];
 
 const LIMIT: Duration = Duration::from_secs(2);
 
 /// A folder with a configuration and programs.
-struct Project(TempDir);
+struct Project(Folder);
 
 impl Project {
     fn new(config: &str) -> Self {
-        let project = Self(tempfile::tempdir().expect("a folder"));
+        let project = Self(Folder::new());
         project.write("clmatrix.toml", config);
         // Only tests that hang have a limit that others may reach on a busy machine.
         let hangs = "[[expect]]\ntest = \"*::hangs\"\nstatus = \"timeout\"\ntimeout = \"2s\"\n";
@@ -67,13 +39,11 @@ impl Project {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
+        self.0.at(name)
     }
 
     fn write(&self, name: &str, text: &str) {
-        let path = self.path(name);
-        fs::create_dir_all(path.parent().expect("a folder")).expect("the folder can be written");
-        fs::write(path, text).expect("the folder can be written");
+        self.0.write(name, text);
     }
 
     /// Compiles `cts_program.c` as the program `faulty`.
@@ -117,13 +87,25 @@ impl Project {
         output(self.command(arguments));
         log(&self.path("out"))
     }
+
+    /// Runs tests on one device, and returns their log.
+    fn run_on_one(&self, arguments: &[&str]) -> RunLog {
+        self.run(&[arguments, &["--devices", cpu::platform()]].concat())
+    }
+
+    /// Runs another command on the reports.
+    fn clmatrix(&self, arguments: &[&str]) -> Ended {
+        let mut command = child(COMMAND, arguments);
+        command.env("CLMATRIX_CONFIG", self.path("clmatrix.toml")).current_dir(self.0.path());
+        output(command.arg("--report-dir").arg(self.path("out")))
+    }
 }
 
 /// The results by paths and devices.
 fn by_test(log: &RunLog) -> BTreeMap<&str, BTreeMap<&str, &TestResult>> {
     let mut all = BTreeMap::<_, BTreeMap<_, _>>::new();
     for result in &log.results {
-        let (path, device) = result.test_and_device();
+        let (path, device) = (result.test.path(), result.test.device());
         all.entry(path).or_default().insert(device, result);
     }
     all
@@ -135,7 +117,7 @@ fn outcome(log: &RunLog, path: &str) -> String {
     let results = all.get(path).unwrap_or_else(|| panic!("{path} is in the log"));
     assert_eq!(results.len(), log.records.len(), "{path}: {:?}", results.keys());
     let mut texts: Vec<String> =
-        results.values().map(|result| format!("{:?}", result.outcome)).collect();
+        results.values().map(|result| format!("{:?}", result.attempt.outcome)).collect();
     texts.sort();
     texts.dedup();
     assert_eq!(texts.len(), 1, "{path}: {texts:?}");
@@ -149,19 +131,16 @@ kind = "opencl-cts"
 programs = "test_*"
 "#;
 
-fn each_cts_result_is_right() {
+check!(each_cts_result_is_right, {
     let project = Project::new(CTS).with_cts_program();
-    let lists = project.path("lists");
-    let mut command = project.command(&["cts::"]);
-    command.env("FAULTS_LISTS", &lists);
-    let ended = output(command);
+    let ended = output(project.command(&["cts::"]));
     assert_eq!(ended.status.code(), Some(1));
     let run = log(&project.path("out"));
     let device_count = run.records.len();
     assert_eq!(run.results.len(), 13 * device_count, "no others");
     let failed = |message: &str| Outcome::Failed { message: message.to_owned(), location: None };
-    let crashed = |how: &str| Outcome::Crashed { how: how.to_owned() };
-    let not_run = |reason: &str| Outcome::NotRun { reason: reason.to_owned() };
+    let exited = Outcome::Crashed { cause: CrashCause::Exit { status: 0, when: ExitTime::InTest } };
+    let not_run = |reason: &str| Outcome::not_run(reason);
     for (test, expected) in [
         ("passes", Outcome::Passed),
         ("passes_last", Outcome::Passed),
@@ -169,9 +148,9 @@ fn each_cts_result_is_right() {
         ("fails", failed("ERROR: 1 is not 2")),
         ("no_newline", failed("ERROR: no end of line")),
         ("skips", Outcome::Skipped { reason: "no images".to_owned() }),
-        ("crashes", crashed("SIGSEGV")),
-        ("crashes_silently", crashed("SIGSEGV")),
-        ("exits", crashed("exited with status 0 in the middle of the test")),
+        ("crashes", Outcome::signal("SIGSEGV")),
+        ("crashes_silently", Outcome::signal("SIGSEGV")),
+        ("exits", exited),
         ("hangs", Outcome::TimedOut { limit: LIMIT }),
         ("is_left_out", not_run("the program wrote no result of this test")),
         (
@@ -202,15 +181,29 @@ fn each_cts_result_is_right() {
     for (id, record) in &run.records {
         let result = run.with_output(all["cts::faulty::sees_device"][id.as_str()]);
         let line = format!("1 platform: {}\n", record.device.info.name);
-        assert!(result.stdout.contains(&line), "{id}: {}", result.stdout);
+        assert!(result.attempt.stdout.contains(&line), "{id}: {}", result.attempt.stdout);
         let hangs = all["cts::faulty::hangs"][id.as_str()];
-        let stacks = hangs.stacks.as_ref().expect("stacks").to_string();
+        let stacks = hangs.attempt.stacks.as_ref().expect("stacks").to_string();
         assert!(stacks.contains("pause"), "{stacks}");
     }
-    // The second run reads the list of the first.
-    project.run(&["cts::faulty::passes@"]);
-    assert_eq!(fs::read_to_string(&lists).expect("a list"), "x");
-}
+});
+
+// The second run reads the list of the first.
+check!(a_list_that_takes_long_is_kept, {
+    for (seconds, lists) in [("0", "xx"), ("2", "x")] {
+        let project = Project::new(CTS).with_cts_program();
+        let file = project.path("lists");
+        let run = || {
+            let mut command = project.command(&["cts::faulty::passes@"]);
+            command.env("FAULTS_LISTS", &file).env("FAULTS_LIST_SECONDS", seconds);
+            output(command.args(["--devices", cpu::platform()])).stderr
+        };
+        let is_kept = |text: &str| text.contains("test_faulty are as listed ");
+        assert!(!is_kept(&run()));
+        assert_eq!(is_kept(&run()), lists == "x");
+        assert_eq!(fs::read_to_string(&file).expect("a list"), lists);
+    }
+});
 
 const GPU: &str = r#"
 [[external]]
@@ -220,7 +213,7 @@ programs = ["deps/gpu-*"]
 device-env = { FAULTS_AT = "{platform}:{device}" }
 "#;
 
-fn a_rust_target_ends_as_our_own_tests() {
+check!(a_rust_target_ends_as_our_own_tests, {
     let project = Project::new(GPU);
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/gpu.rs");
     // An older build of the same target, as cargo leaves it.
@@ -228,12 +221,9 @@ fn a_rust_target_ends_as_our_own_tests() {
     let project = project.with_script("deps/gpu-00000000000000aa", "echo old: test");
     let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
     rustc.args(["--edition", "2024", "--test", source, "-o"]);
-    compile({
-        rustc.arg(project.path("deps/gpu-00000000000000bb"));
-        rustc
-    });
-    let ended = output(project.command(&["mine::"]));
-    let stderr = String::from_utf8(ended.stderr).expect("text");
+    rustc.arg(project.path("deps/gpu-00000000000000bb"));
+    compile(rustc);
+    let stderr = output(project.command(&["mine::"])).stderr;
     assert!(stderr.contains("gpu-00000000000000aa is not run, as "), "{stderr}");
     let run = log(&project.path("out"));
     assert_eq!(run.results.len(), 12 * run.records.len());
@@ -241,12 +231,9 @@ fn a_rust_target_ends_as_our_own_tests() {
         ("passes", "Passed"),
         ("panics_as_meant", "Passed"),
         ("returns_an_error", "Failed { message: \"Error: \\\"gone\\\"\", location: None }"),
-        ("crashes", "Crashed { how: \"SIGABRT\" }"),
-        ("exits", "Crashed { how: \"exited with status 0 in the middle of the test\" }"),
-        (
-            "exits_behind_another",
-            "Crashed { how: \"exited with status 0 in the middle of the test\" }",
-        ),
+        ("crashes", "Crashed { cause: Signal { signal: \"SIGABRT\" } }"),
+        ("exits", "Crashed { cause: Exit { status: 0, when: InTest } }"),
+        ("exits_behind_another", "Crashed { cause: Exit { status: 0, when: InTest } }"),
         ("runs_one_that_crashes", "Passed"),
         ("writes_at_exit", "Passed"),
         ("hangs", "TimedOut { limit: 2s }"),
@@ -262,43 +249,59 @@ fn a_rust_target_ends_as_our_own_tests() {
     let all = by_test(&run);
     for id in run.records.keys() {
         let result = run.with_output(all["mine::gpu::passes"][id.as_str()]);
-        assert!(result.stdout.contains("on 0:0\n"), "{id}: {}", result.stdout);
-        assert!(all["mine::gpu::hangs"][id.as_str()].stacks.is_some());
+        assert!(result.attempt.stdout.contains("on 0:0\n"), "{id}: {}", result.attempt.stdout);
+        assert!(all["mine::gpu::hangs"][id.as_str()].attempt.stacks.is_some());
     }
     let with_ignored = project.run(&["mine::gpu::is_ignored", "--include-ignored"]);
     assert_eq!(outcome(&with_ignored, "mine::gpu::is_ignored"), "Passed");
-}
+});
 
 /// This executable as a target of libtest-mimic.
 pub fn mimic() -> ExitCode {
     let trials = vec![
         Trial::test("--passes", || Ok(())),
         Trial::test("fails", || Err("no device".into())).with_kind("gpu"),
+        Trial::ignorable_test("skips", || Ok(Completion::ignored_with("no fp64"))),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
-fn a_name_may_begin_with_a_dash() {
+check!(a_name_may_begin_with_a_dash_or_a_kind, {
     let config = "[[external]]\nname = \"mine\"\nkind = \"libtest\"\nprograms = \"mimic\"\n\
                   args = [\"--test-threads=1\"]\n";
     let own = std::env::current_exe().expect("a path");
     let script = format!("{ROLE}={MIMIC} exec {} \"$@\"", own.display());
-    let run = Project::new(config).with_script("mimic", &script).run(&[
-        "mine::",
-        "--devices",
-        cpu::platform(),
-    ]);
+    let run = Project::new(config).with_script("mimic", &script).run_on_one(&["mine::"]);
     let failed = Outcome::Failed { message: "no device".to_owned(), location: None };
-    for (test, expected) in [("--passes", Outcome::Passed), ("[gpu] fails", failed)] {
+    let skipped = Outcome::Skipped { reason: "no fp64".to_owned() };
+    for (test, expected) in
+        [("--passes", Outcome::Passed), ("[gpu] fails", failed), ("skips", skipped)]
+    {
         assert_eq!(outcome(&run, &format!("mine::mimic::{test}")), format!("{expected:?}"));
     }
-}
+});
 
-fn a_rerun_command_runs_one_test_alone() {
+check!(a_test_that_is_ignored_when_it_runs_is_skipped, {
+    let lines = "echo; echo running 1 test; echo \"test $1 ... ignored$end\"; echo; \
+                 echo 'test result: ok. 0 passed; 0 failed; 1 ignored; 0 measured'";
+    let ends = "case $1 in t) end=', no fp64' ;; u) end=' (no images)' ;; esac";
+    let script = libtest_script("tuv", &format!("{ends}; {lines}"));
+    let project = Project::new(SCRIPT).with_script("script", &script);
+    let run = project.run_on_one(&["mine::"]);
+    assert!(run.results.iter().all(|result| result.verdict == Verdict::Skip), "{run:?}");
+    let junit = reports(&project.path("out")).join("junit").join(cpu::id() + ".xml");
+    let junit = fs::read_to_string(junit).expect("a file");
+    for reason in ["no fp64", "no images", "ignored by the program"] {
+        let skipped = format!(r#"<skipped type="skip" message="{reason}"/>"#);
+        assert!(junit.contains(&skipped), "{junit}");
+    }
+});
+
+check!(a_rerun_command_runs_one_test_alone, {
     for is_named_by_variable in [false, true] {
         rerun_each_failure(is_named_by_variable);
     }
-}
+});
 
 fn rerun_each_failure(is_named_by_variable: bool) {
     let list = r"printf 'tab\there: test\nline\342\200\250break  a\\\\b*: test\nplain: test\n'";
@@ -306,17 +309,14 @@ fn rerun_each_failure(is_named_by_variable: bool) {
     let project =
         Project::new(&format!("{CTS}{SCRIPT}")).with_cts_program().with_script("script", &lines);
     let tests = ["cts::faulty::fails@", "mine::"];
-    let ended = output({
-        let mut command = match is_named_by_variable {
-            false => project.command(&[]),
-            true => project.command_without_config(),
-        };
-        command.args(tests).args(["--devices", cpu::platform()]);
-        command
-    });
+    let mut command = match is_named_by_variable {
+        false => project.command(&[]),
+        true => project.command_without_config(),
+    };
+    let ended = output(command.args(tests).args(["--devices", cpu::platform()]));
     let failed = log(&project.path("out")).results;
     assert_eq!(failed.len(), 4);
-    let stdout = String::from_utf8(ended.stdout).expect("text");
+    let stdout = ended.stdout;
     let commands: Vec<&str> =
         stdout.lines().filter_map(|line| line.strip_prefix("  rerun: ")).collect();
     assert_eq!(commands.len(), failed.len(), "{stdout}");
@@ -332,18 +332,18 @@ fn rerun_each_failure(is_named_by_variable: bool) {
         let results = log(&again).results;
         let ids: Vec<&str> = results.iter().map(|result| &*result.test).collect();
         assert_eq!(ids, [&*failed.test], "{command}");
-        assert_eq!(results[0].outcome, failed.outcome);
+        assert_eq!(results[0].attempt.outcome, failed.attempt.outcome);
     }
 }
 
-fn output_without_end() {
+check!(output_without_end_ends_with_the_program, {
     let config = "[[external]]\nname = \"mine\"\nkind = \"libtest\"\nprograms = \"orphan\"\n";
     let lines = "case $* in *--ignored*) ;; *--list*) echo 't: test' ;; \
                  *) setsid yes & sleep 0.2; exit 0 ;; esac";
     let project = Project::new(config).with_script("orphan", lines);
-    let run = project.run(&["mine::", "--devices", cpu::platform()]);
+    let run = project.run_on_one(&["mine::"]);
     assert_eq!(outcome(&run, "mine::orphan::t"), "Passed");
-}
+});
 
 /// The script of a program of the suite with these tests, whose names are letters, that does `lines` in each and
 /// passes.
@@ -358,29 +358,28 @@ fn cts_script(tests: &str, lines: &str) -> String {
     )
 }
 
-fn ends_of_programs_are_seen_on_demand() {
+check!(ends_of_programs_are_seen_on_demand, {
     let check = "[[override]]\nid = \"*\"\nexit-check = true\n";
     let ends = cts_script("a", "") + "\nexit 7";
     let project = Project::new(&format!("{check}{CTS}"))
         .with_script("test_one", &ends)
         .with_script("test_other", &ends)
         .with_script("test_whole", &cts_script("a", ""));
-    let run = project.run(&["cts::", "--devices", cpu::platform()]);
+    let run = project.run_on_one(&["cts::"]);
     assert_eq!(run.results.len(), 4);
-    let exit = run.results.iter().find(|result| result.test == cpu::test("worker::exit"));
+    let exit = run.results.iter().find(|result| result.test == *cpu::test("worker::exit"));
     let exit = run.with_output(exit.expect("a result"));
-    let how = "exited with status 7 after its last test";
-    assert_eq!(exit.outcome, Outcome::Crashed { how: how.to_owned() });
+    assert_eq!(exit.attempt.outcome.to_string(), "exited with status 7 after its last test");
     let attempts = exit.earlier.iter().chain([&*exit]);
-    let mut after: Vec<_> = attempts.map(|attempt| attempt.stdout.clone()).collect();
+    let mut after: Vec<_> = attempts.map(|attempt| attempt.attempt.stdout.clone()).collect();
     after.sort();
     let program = |name: &str| format!("after cts::{name}::a@{}\n", cpu::id());
     assert_eq!(after, ["one", "other"].map(program));
     let project = Project::new(CTS).with_script("test_one", &ends);
-    assert!(project.run(&["cts::", "--devices", cpu::platform()]).exit_status() == 0);
-}
+    assert!(project.run_on_one(&["cts::"]).exit_status() == 0);
+});
 
-fn an_exit_has_a_limit_of_its_own() {
+check!(an_exit_has_a_limit_of_its_own, {
     let check = "[[override]]\nid = \"*\"\nexit-check = true\n";
     let result = "test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured";
     let lines = format!(
@@ -391,21 +390,21 @@ fn an_exit_has_a_limit_of_its_own() {
     let run = project.run(&["mine::", "--devices", cpu::platform(), "--timeout", "6s"]);
     assert_eq!(outcome(&run, "mine::script::t"), "Passed");
     assert_eq!(run.results.len(), 1, "no end went wrong");
-}
+});
 
-fn a_list_is_imported() {
+check!(a_list_is_imported_from_the_current_folder, {
     let project = Project::new("");
     project.write("list.csv", "Buffers,buffers/test_buffers\n");
     let mut command = child(COMMAND, &["external", "import", "list.csv"]);
     command.current_dir(project.0.path());
     let ended = output(command);
     assert_eq!(ended.status.code(), Some(0));
-    let tables = String::from_utf8(ended.stdout).expect("text");
+    let tables = ended.stdout;
     let program = project.path("buffers/test_buffers").display().to_string();
     assert!(tables.contains(&program), "{tables}");
-}
+});
 
-fn a_program_that_does_not_list() {
+check!(a_program_that_does_not_list_is_one_failure, {
     let config = format!(
         "{CTS}\n[[external]]\nname = \"own\"\nkind = \"libtest\"\nprograms = \"own\"\n\
          [[external]]\nname = \"gone\"\nkind = \"libtest\"\nprograms = \"nowhere/*\"\n\
@@ -435,8 +434,7 @@ fn a_program_that_does_not_list() {
         .with_script("one/gpu-00000000000000aa", "echo a: test")
         .with_script("other/gpu-00000000000000bb", "echo b: test");
     let suites = ["cts::", "own::", "gone::", "none::", "two::", "both::"];
-    let stderr = |ended: Output| String::from_utf8(ended.stderr).expect("text");
-    let progress = stderr(output(project.command(&suites)));
+    let progress = output(project.command(&suites)).stderr;
     let slow =
         format!("waiting up to 1m for the tests of {}", project.path("test_broken").display());
     assert_eq!(progress.matches("waiting up to").count(), 1, "{progress}");
@@ -449,7 +447,7 @@ fn a_program_that_does_not_list() {
         .filter(|result| !result.test.starts_with("gone::whole"))
         .map(|result| {
             assert_eq!(result.verdict, Verdict::Fail, "{}", result.test);
-            (&*result.test, result.outcome.to_string())
+            (&*result.test, result.attempt.outcome.to_string())
         })
         .collect();
     let tests: Vec<&str> = failures.keys().copied().collect();
@@ -489,37 +487,34 @@ fn a_program_that_does_not_list() {
     ] {
         assert!(failures[test].contains(words), "{}", failures[test]);
     }
-    let mut list = child(COMMAND, &["list", "gone::", "--config"]);
-    let listed = output({
-        list.arg(project.path("clmatrix.toml"));
-        list
-    });
-    let listed = String::from_utf8(listed.stdout).expect("text");
+    let config = project.path("clmatrix.toml");
+    let listed = output(child(COMMAND, &["list", "gone::", "--config"]).arg(config)).stdout;
     assert!(listed.contains("gone::list  once, without a device, error: "), "{listed}");
     project.write("clmatrix.toml", &format!("{CTS}{CTS}"));
-    let twice = stderr(output(project.command(&["cts::"])));
-    assert!(twice.contains("give one of their [[external]] tables another `name`"), "{twice}");
-}
+    let twice = output(project.command(&["cts::"])).stderr;
+    assert!(twice.contains("set another `name` in one of their [[external]] tables"), "{twice}");
+});
 
-fn a_program_without_a_list() {
+check!(tests_of_a_program_without_a_list_have_names, {
     let refuses = "case $1 in -*) echo \"ERROR: The argument '$1' did not match any test names.\"; exit 1 ;; esac";
     let script = format!("{refuses}\n{}", cts_script("", ""));
     let project = Project::new(CTS).with_script("test_mute", &script);
-    let run = project.run(&["cts::", "--devices", cpu::platform()]);
-    let reason = run.results[0].outcome.to_string();
+    let run = project.run_on_one(&["cts::"]);
+    let reason = run.results[0].attempt.outcome.to_string();
     let line = "standard output ends with:\n  ERROR: The argument '-list' did not match any test";
     assert!(run.results[0].test == "cts::mute::list@host" && reason.contains(line), "{reason}");
     project.write("clmatrix.toml", &format!("{CTS}tests = [\"a\", \"b\"]\n"));
     let ended = output(project.command(&["cts::", "--devices", cpu::platform()]));
     assert_eq!(ended.status.code(), Some(0));
-    let stderr = String::from_utf8(ended.stderr).expect("text");
+    let stderr = ended.stderr;
     assert!(stderr.contains("note: the tests are those of `tests`, since `"), "{stderr}");
     let tests = ["a", "b"].map(|test| cpu::test(&format!("cts::mute::{test}")));
     let run = log(&project.path("out"));
-    assert_eq!(run.results.iter().map(|result| &result.test).collect::<Vec<_>>(), tests.each_ref());
-}
+    let ran = run.results.iter().map(|result| result.test.as_str());
+    assert!(ran.eq(tests.iter().map(String::as_str)), "{:?}", run.results);
+});
 
-fn lists_of_two_suites_are_side_by_side() {
+check!(lists_of_two_suites_are_side_by_side, {
     let suite = |name: &str| {
         format!("[[external]]\nname = \"{name}\"\nkind = \"libtest\"\nprograms = \"{name}\"\n")
     };
@@ -534,33 +529,45 @@ fn lists_of_two_suites_are_side_by_side() {
     let project = Project::new(&[suite("one"), suite("two")].concat())
         .with_script("one", &script("one", "two"))
         .with_script("two", &script("two", "one"));
-    let run = project.run(&["one::one::", "two::two::", "--devices", cpu::platform()]);
+    let run = project.run_on_one(&["one::one::", "two::two::"]);
     assert_eq!(verdicts(&run).len(), 2);
     for test in ["one::one::t", "two::two::t"] {
         assert_eq!(outcome(&run, test), "Passed");
     }
-}
+});
 
-/// A script lists the tests of a file in its folder.
-fn a_script_lists_each_time() {
+/// A program with libtest's command line, whose tests are those of a file in its folder.
+const LISTS_A_FILE: &str = r#"
+#include <stdio.h>
+#include <string.h>
+int main(int count, char **words) {
+    if (strcmp(words[1], "--list") || !strcmp(words[count - 1], "--ignored")) return 0;
+    FILE *list = fopen("list", "r");
+    for (int c; (c = fgetc(list)) != EOF;) putchar(c);
+    return 0;
+}
+"#;
+
+check!(a_program_lists_each_time, {
+    let project = Project::new(SCRIPT);
+    project.write("script.c", LISTS_A_FILE);
+    let mut compiler = Command::new("cc");
+    compiler.arg("-o").arg(project.path("script")).arg(project.path("script.c"));
+    compile(compiler);
     let lists = "case $* in *--ignored*) ;; *--list*) cat list ;; esac";
-    let project = Project::new(SCRIPT).with_script("script", lists);
-    for tests in [&["a"][..], &["a", "b"]] {
-        project
-            .write("list", &tests.iter().map(|test| format!("{test}: test\n")).collect::<String>());
-        let run = project.run(&["mine::", "--devices", cpu::platform()]);
-        let ids: Vec<&str> = run.results.iter().map(|result| &*result.test).collect();
-        assert_eq!(
-            ids,
-            tests
-                .iter()
-                .map(|test| cpu::test(&format!("mine::script::{test}")))
-                .collect::<Vec<_>>()
-        );
+    for project in [project, Project::new(SCRIPT).with_script("script", lists)] {
+        for tests in [&["a"][..], &["a", "b"], &["b"]] {
+            let lines = tests.iter().map(|test| format!("{test}: test\n"));
+            project.write("list", &lines.collect::<String>());
+            let run = project.run_on_one(&["mine::"]);
+            let ids = run.results.iter().map(|result| result.test.to_string());
+            let expected = tests.iter().map(|test| cpu::test(&format!("mine::script::{test}")));
+            assert!(ids.eq(expected), "{tests:?}: {:?}", run.results);
+        }
     }
-}
+});
 
-fn expectations_of_a_suite() {
+check!(expectations_of_a_suite_are_loaded_with_it, {
     let project = Project::new(CTS).with_cts_program();
     let entry = |test: &str, status: &str| {
         format!("[[expect]]\ntest = \"{test}\"\nstatus = \"{status}\"\nreason = \"known\"\n")
@@ -575,14 +582,14 @@ fn expectations_of_a_suite() {
         "--devices",
         cpu::platform(),
     ]));
-    let stderr = String::from_utf8(ended.stderr).expect("text");
+    let stderr = ended.stderr;
     assert_eq!(ended.status.code(), Some(0), "{stderr}");
     assert!(stderr.contains("expectations: 3"), "{stderr}");
     let run = log(&project.path("out"));
     assert!(run.results.iter().all(|result| result.verdict == Verdict::ExpectedFail));
-}
+});
 
-fn a_lost_device_stops_other_programs() {
+check!(a_lost_device_stops_other_programs, {
     let project = Project::new(CTS).with_cts_program();
     let tests = ["crashes", "passes"].map(|test| format!("cts::faulty::{test}@"));
     let mut command = project.command(&tests.each_ref().map(String::as_str));
@@ -594,15 +601,16 @@ fn a_lost_device_stops_other_programs() {
     let found = outcome(&run, "cts::faulty::crashes");
     assert!(found.starts_with("Crashed"), "{found}");
     let next = outcome(&run, "cts::faulty::passes");
-    assert!(next.starts_with("NotRun") && next.contains("lost"), "{next}");
+    assert!(next.starts_with("NotRun { reason: DeviceLost "), "{next}");
     let lost = &run.lost[..];
     let crashed = cpu::test("cts::faulty::crashes");
     assert_eq!(lost.len(), 1, "the device is lost");
+    let crashed = TestId::parse(&crashed);
     assert_eq!(
-        (lost[0].after.as_deref(), &lost[0].suspects[..]),
-        (Some(&*crashed), std::slice::from_ref(&crashed))
+        (lost[0].after.as_ref(), &*lost[0].suspects),
+        (Some(&crashed), &[crashed.clone()][..])
     );
-}
+});
 
 /// The script of a libtest target with these tests, whose names are letters, that does `lines` to run one.
 fn libtest_script(tests: &str, lines: &str) -> String {
@@ -612,11 +620,11 @@ fn libtest_script(tests: &str, lines: &str) -> String {
 
 const SCRIPT: &str = "[[external]]\nname = \"mine\"\nkind = \"libtest\"\nprograms = \"script\"\n";
 
-/// The test that fails waits for the other one, before its result is final.
-fn a_waiting_test_is_not_slow() {
+// The test that fails waits for the other one, before its result is final.
+check!(a_waiting_test_is_not_slow, {
     let lines = "case $1 in t) exit 101 ;; *) sleep 5 ;; esac";
     let project = Project::new(SCRIPT).with_script("script", &libtest_script("tu", lines));
-    let ended = output(project.command(&[
+    let stderr = output(project.command(&[
         "mine::",
         "--devices",
         cpu::platform(),
@@ -624,8 +632,8 @@ fn a_waiting_test_is_not_slow() {
         "2",
         "--slow-after",
         "1s",
-    ]));
-    let stderr = String::from_utf8(ended.stderr).expect("text");
+    ]))
+    .stderr;
     // The start of the worker that finds the device counts for both.
     let is_slow = |test: &str| {
         stderr.contains(&format!("SLOW mine::script::{test}@{} (4.0 s so far)", cpu::id()))
@@ -633,19 +641,19 @@ fn a_waiting_test_is_not_slow() {
     assert!(is_slow("u") && !is_slow("t"), "{stderr}");
     let run = log(&project.path("out"));
     assert!(outcome(&run, "mine::script::t").starts_with("Failed"));
-}
+});
 
-fn a_test_that_hangs_the_second_time() {
+check!(a_test_that_hangs_the_second_time_is_counted, {
     let hangs = "[ -e again ] && exec sleep 100; touch again; exit 101";
     let profile = "[profile.default]\nretries = 1\nhang-budget = \"1s\"\n";
     let project = Project::new(&format!("{profile}{SCRIPT}"))
         .with_script("script", &libtest_script("tu", hangs));
     let run = project.run(&["mine::", "--devices", cpu::platform(), "--timeout", "1s"]);
     let not_run = outcome(&run, "mine::script::u");
-    assert!(not_run.contains("hang budget of 1s spent (mine::script::t@"), "{not_run}");
-}
+    assert!(not_run.contains("HangBudget") && not_run.contains("mine::script::t@"), "{not_run}");
+});
 
-fn an_override_is_for_some_tests() {
+check!(an_override_is_for_some_tests, {
     let overrides = "[[override]]\ntests = \"*::t\"\ntimeout = \"1s\"\n\
                      [[override]]\ntests = \"*::[uv]\"\nretries = 1\n\
                      [[override]]\nid = \"other-*\"\ntests = \"*::v\"\nretries = 2\n\
@@ -669,22 +677,12 @@ fn an_override_is_for_some_tests() {
         let options = ["--devices", cpu::platform(), "--slots", "2"];
         let arguments = paths.iter().map(String::as_str).chain(options).collect::<Vec<_>>();
         let results = project.run(&arguments).results;
-        let found = results.iter().map(|result| (result.verdict, result.number));
+        let found = results.iter().map(|result| (result.verdict, result.attempt.number));
         assert_eq!(found.collect::<Vec<_>>(), expected);
     }
-}
+});
 
-fn a_repeat_has_a_condition() {
-    let repeats = "[[override]]\ntests = \"*::t\"\n\
-                   retries = { count = 9, message = \"busy\", delay = \"1ms\" }\n";
-    let lines = "[ -e once ] && exit 101; touch once; echo Error: busy; exit 101";
-    let project = Project::new(&format!("{repeats}{SCRIPT}"))
-        .with_script("script", &libtest_script("t", lines));
-    let result = project.run(&["mine::", "--devices", cpu::platform()]).results.remove(0);
-    assert_eq!((result.verdict, result.number), (Verdict::Fail, 2));
-}
-
-fn memory_has_a_limit() {
+check!(memory_has_a_limit, {
     let limits = "[[override]]\ntests = \"*::script::*\"\nmemory = \"64 MiB\"\n\
                   [[override]]\ntests = \"faulty::waits_for_ever\"\nmemory = \"1 MiB\"\n";
     let grows = "all=$(head -c 100000000 /dev/zero | tr '\\0' x); sleep 100";
@@ -696,7 +694,7 @@ fn memory_has_a_limit() {
     let project = Project::new(&format!("{limits}{SCRIPT}"))
         .with_script("script", &libtest_script("tuvw", &lines));
     let tests = ["mine::", "faulty::waits_for_ever@", "--include-ignored"];
-    let run = project.run(&[&tests[..], &["--devices", cpu::platform()]].concat());
+    let run = project.run_on_one(&tests);
     assert_eq!(outcome(&run, "mine::script::u"), "Passed");
     assert_eq!(outcome(&run, "mine::script::w"), "Passed");
     for (test, limit) in [
@@ -704,14 +702,15 @@ fn memory_has_a_limit() {
         ("mine::script::v", "64.0 MiB"),
         ("faulty::waits_for_ever", "1.0 MiB"),
     ] {
-        let failed = outcome(&run, test);
-        let words = format!(" MiB of memory, and its limit is {limit} (`memory`)");
-        assert!(failed.starts_with("Failed") && failed.contains(&words), "{failed}");
+        let all = by_test(&run);
+        let failed = all[test].values().next().expect("a result").attempt.outcome.to_string();
+        let words = format!(" MiB of memory, and the limit is {limit} (`memory`)");
+        assert!(failed.ends_with(&words), "{failed}");
     }
-}
+});
 
-/// Each test of the group fails if it meets another one. The one beside them waits for the first.
-fn tests_of_a_group_exclude_each_other() {
+// Each test of the group fails if it meets another one. The one beside them waits for the first.
+check!(tests_of_a_group_exclude_each_other, {
     let group = "[group.one]\nmax = 1\nper = \"host\"\n\
                  [[override]]\ntests = \"*::[tuv]\"\ngroup = \"one\"\n";
     let meets = "mkdir met 2>/dev/null || exit 101; \
@@ -721,16 +720,12 @@ fn tests_of_a_group_exclude_each_other() {
         .with_script("script", &libtest_script("tuvw", &lines));
     let run = project.run(&["mine::", "--slots", "2", "--timeout", "30s"]);
     assert!(run.results.iter().all(|result| result.verdict == Verdict::Pass), "{run:?}");
-}
+});
 
 const QUICK: [&str; 4] =
     ["cts::faulty::passes@", "cts::faulty::fails@", "cts::faulty::skips@", "cts::faulty::crashes@"];
 
-fn verdicts(log: &RunLog) -> BTreeMap<&str, Verdict> {
-    log.results.iter().map(|result| (&*result.test, result.verdict)).collect()
-}
-
-fn shards_make_the_whole_run() {
+check!(shards_make_the_whole_run, {
     let project = Project::new(CTS).with_cts_program();
     let tests = [&QUICK[..], &["--devices", cpu::platform()]].concat();
     let whole = project.run(&tests);
@@ -741,72 +736,46 @@ fn shards_make_the_whole_run() {
         assert!((1..whole.results.len()).contains(&part.results.len()), "{shard}");
     }
     let clmatrix = |words: &[&str], folders: &[&str]| {
-        let mut command = child(COMMAND, words);
-        output({
-            command.current_dir(&out).args(folders);
-            command
-        })
+        output(child(COMMAND, words).current_dir(&out).args(folders))
     };
     clmatrix(&["merge", "--out"], &["merged", "shard-1-of-2", "shard-2-of-2"]);
     assert_eq!(verdicts(&log(&out.join("merged"))), verdicts(&whole));
     let diff = clmatrix(&["diff"], &[".", "merged"]);
-    let stdout = String::from_utf8(diff.stdout).expect("text");
-    assert!(stdout.contains("No differences."), "{stdout}");
+    assert!(diff.stdout.contains("No differences."), "{}", diff.stdout);
     assert_eq!(diff.status.code(), Some(0));
-}
+});
 
-fn a_test_that_fails_now() {
+check!(a_test_that_fails_now_is_a_regression, {
     let project = Project::new(SCRIPT).with_script("script", &libtest_script("tu", "exit 0"));
-    assert!(project.run(&["mine::", "--devices", cpu::platform()]).exit_status() == 0);
+    assert!(project.run_on_one(&["mine::"]).exit_status() == 0);
     fs::rename(project.path("out"), project.path("before")).expect("the folder is ours");
     let fails = libtest_script("tu", "case $1 in u) exit 101 ;; esac");
     let project = project.with_script("script", &fails);
-    project.run(&["mine::", "--devices", cpu::platform()]);
+    project.run_on_one(&["mine::"]);
     let mut diff = child(COMMAND, &["diff", "before", "out", "--format", "json"]);
     diff.current_dir(project.0.path());
     let ended = output(diff);
     assert_eq!(ended.status.code(), Some(1));
-    let stdout = String::from_utf8(ended.stdout).expect("text");
+    let stdout = ended.stdout;
     let test = cpu::test("mine::script::u");
     let diff: Value = serde_json::from_str(&stdout).expect("JSON");
     let regression = json!([{ "test": test, "a": "pass", "b": "fail: the test failed" }]);
     assert_eq!(diff["changes"]["regression"], regression, "{diff}");
     assert_eq!(diff["facts"][0]["fact"], "build of mine::script", "{diff}");
-}
+});
 
-fn a_run_is_as_expected_after_an_update() {
-    let project = Project::new(CTS).with_cts_program();
-    let run = || output(project.command(&QUICK)).status.code();
-    assert_eq!(run(), Some(1));
-    let update = || {
-        let mut command = child(COMMAND, &["expect", "update", "latest", "--config"]);
-        command.arg(project.path("clmatrix.toml")).arg("--report-dir").arg(project.path("out"));
-        let ended = output(command);
-        assert_eq!(ended.status.code(), Some(0));
-        String::from_utf8(ended.stdout).expect("text")
-    };
-    let changes = update();
-    for test in ["cts::faulty::fails", "cts::faulty::crashes"] {
-        assert!(changes.contains(test), "{changes}");
-    }
-    assert_eq!(update(), "");
-    assert_eq!(run(), Some(0));
-}
-
-fn a_kill_from_outside_is_not_expected() {
+check!(a_kill_from_outside_is_not_expected, {
     let lines = libtest_script("tuv", "case $1 in t) kill -9 $$ ;; u) kill -11 $$ ;; esac");
     let project = Project::new(SCRIPT).with_script("script", &lines);
-    let run = project.run(&["mine::", "--devices", cpu::platform()]);
+    let run = project.run_on_one(&["mine::"]);
     let verdicts: Vec<_> = run.results.iter().map(|result| result.verdict).collect();
     assert_eq!(verdicts, [Verdict::Crash, Verdict::Crash, Verdict::Pass]);
-    let mut update = child(COMMAND, &["expect", "update", "latest", "--config"]);
-    update.arg(project.path("clmatrix.toml")).arg("--report-dir").arg(project.path("out"));
-    let changes = String::from_utf8(output(update).stdout).expect("text");
+    let changes = project.clmatrix(&["expect", "update", "latest"]).stdout;
     assert!(changes.contains("::script::u"), "{changes}");
     assert!(!changes.contains("::script::t"), "{changes}");
-}
+});
 
-fn a_test_has_an_at_in_its_name() {
+check!(a_test_has_an_at_in_its_name, {
     let run_one = "case $1 in mail::fails@x) exit 101 ;; esac";
     let list = r"printf 'mail::a@b: test\nmail::fails@x: test\nplain: test\n'";
     let lines = format!("case $* in *--ignored*) ;; *--list*) {list} ;; *) {run_one} ;; esac");
@@ -816,7 +785,7 @@ fn a_test_has_an_at_in_its_name() {
         let status =
             output(project.command(&[tests, &["--devices", cpu::platform()]].concat())).status;
         let log = log(&out);
-        let ids: Vec<String> = log.results.iter().map(|result| result.test.clone()).collect();
+        let ids: Vec<String> = log.results.iter().map(|result| result.test.to_string()).collect();
         (status.code(), ids)
     };
     let [a, fails, plain] = ["mail::a@b", "mail::fails@x", "plain"]
@@ -834,11 +803,7 @@ fn a_test_has_an_at_in_its_name() {
     let junit = fs::read_dir(reports(&out).join("junit")).expect("a folder");
     let files: Vec<_> = junit.map(|file| file.expect("a file").file_name()).collect();
     assert_eq!(files, [&*(cpu::id() + ".xml")]);
-    let clmatrix = |words: &[&str]| {
-        let mut command = child(COMMAND, words);
-        command.arg("--config").arg(project.path("clmatrix.toml")).arg("--report-dir").arg(&out);
-        output(command).status.code()
-    };
+    let clmatrix = |words: &[&str]| project.clmatrix(words).status.code();
     assert_eq!(clmatrix(&["expect", "update", "latest"]), Some(0));
     assert_eq!(run(&["mine::"]), (Some(0), all), "as expected");
     assert_eq!(clmatrix(&["expect", "stale", "latest"]), Some(1), "only the hanging test's");
@@ -850,15 +815,30 @@ fn a_test_has_an_at_in_its_name() {
     assert_eq!(log(&out).results[2].verdict, Verdict::NotRun);
     // A run that is resumed has the contexts of its first part.
     let mut resume = child(COMMAND, &[]);
-    output({
-        resume.args(["run", "--resume", "--report-dir"]).arg(&out).current_dir(project.0.path());
-        resume
-    });
+    resume.args(["run", "--resume", "--report-dir"]).arg(&out).current_dir(project.0.path());
+    output(resume);
     let verdicts: Vec<_> = log(&out).results.iter().map(|result| result.verdict).collect();
     assert_eq!(verdicts, [Verdict::Pass, Verdict::Fail, Verdict::Pass]);
-}
+});
 
-fn a_summary_has_all_that_differs() {
+check!(names_for_people_have_no_control_characters, {
+    let list = r"printf 'a\033[31mb: test\n'";
+    let lines = format!("case $* in *--ignored*) ;; *--list*) {list} ;; *) exit 101 ;; esac");
+    let project = Project::new(SCRIPT).with_script("script", &lines);
+    let run = output(project.command(&["mine::", "--devices", cpu::platform()]));
+    let [table, ids, json] = [&[][..], &["--ids"], &["--format", "json"]]
+        .map(|options| project.clmatrix(&[&["list", "mine::"], options].concat()).stdout);
+    let escaped = r"mine::script::a\u{1b}[31mb";
+    for text in [&run.stderr, &table] {
+        assert!(text.contains(escaped) && !text.contains('\u{1b}'), "{text}");
+    }
+    assert!(!run.stdout.contains('\u{1b}'), "{}", run.stdout);
+    assert_eq!(ids, "mine::script::a\u{1b}[31mb\n");
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json[0]["test"], "mine::script::a\u{1b}[31mb");
+});
+
+check!(a_summary_has_all_that_differs_if_asked, {
     let letters = "abcdefghijklmnopqrstuv";
     let project = Project::new(SCRIPT).with_script("script", &libtest_script(letters, "exit 0"));
     let devices = ["mine::", "--devices", cpu::platform()];
@@ -866,9 +846,8 @@ fn a_summary_has_all_that_differs() {
     let project = project.with_script("script", &libtest_script(letters, "exit 101"));
     project.run(&devices);
     let summary = |options: &[&str]| {
-        let mut command = child(COMMAND, &["report", "--format", "markdown", "--baseline"]);
-        command.arg(&baseline).arg("--report-dir").arg(project.path("out")).args(options);
-        String::from_utf8(output(command).stdout).expect("text")
+        let report = ["report", "--format", "markdown", "--baseline", &baseline];
+        project.clmatrix(&[&report[..], options].concat()).stdout
     };
     let row = "fail: the test failed";
     let rows = |text: &str| text.lines().filter(|line| line.contains(row)).count();
@@ -877,17 +856,15 @@ fn a_summary_has_all_that_differs() {
     let all = summary(&["--all"]);
     assert!(all.contains("Regressions (22)") && !all.contains("--all"), "{all}");
     assert_eq!((rows(&first), rows(&all)), (20, 22), "{all}");
-}
+});
 
-fn one_slot_has_one_track_in_a_trace() {
+check!(one_slot_has_one_track_in_a_trace, {
     let project = Project::new(&format!("{SCRIPT}{CTS}"))
         .with_cts_program()
         .with_script("script", &libtest_script("tuvwxyz", "exit 0"));
-    let run = project.run(&["mine::", "cts::", "--devices", cpu::platform()]);
+    let run = project.run_on_one(&["mine::", "cts::"]);
     let file = project.path("trace.json");
-    let mut command = child(COMMAND, &["report", "--trace"]);
-    command.arg(&file).arg("--report-dir").arg(project.path("out"));
-    output(command);
+    project.clmatrix(&["report", "--trace", file.to_str().expect("text")]);
     let trace = fs::read(file).expect("a trace");
     let trace: Value = serde_json::from_slice(&trace).expect("JSON");
     let events = trace["traceEvents"].as_array().expect("events");
@@ -897,4 +874,4 @@ fn one_slot_has_one_track_in_a_trace() {
     let names = events.iter().filter(|event| event["name"] == "thread_name");
     let names: BTreeSet<_> = names.filter_map(|event| event["args"]["name"].as_str()).collect();
     assert_eq!(names, BTreeSet::from(["probes and replays", "slot 0"]));
-}
+});

@@ -5,6 +5,7 @@
 
 mod alone;
 mod contexts;
+mod crashes;
 pub mod delayed;
 pub mod flakes;
 mod hangs;
@@ -12,7 +13,7 @@ mod leaks;
 mod leftovers;
 mod order;
 mod own_worker;
-mod rounds;
+mod repeat;
 mod sick;
 mod stacks;
 pub mod unreliable;
@@ -54,6 +55,15 @@ fn abort_on_a_foreign_thread() {
 fn write_to_null() {
     // SAFETY: none, on purpose: this is the crash. A `raise(SIGSEGV)` can be swallowed.
     unsafe { std::ptr::null_mut::<u8>().wrapping_add(8).write_volatile(1) }
+}
+
+fn overflow_the_stack() {
+    #[expect(unconditional_recursion, reason = "that is the fault")]
+    fn deeper(depth: u64) -> u64 {
+        let ballast = std::hint::black_box([depth; 512]);
+        deeper(depth + 1) + ballast[0]
+    }
+    println!("{}", deeper(0));
 }
 
 /// Waits until a process is called `name`.
@@ -100,13 +110,8 @@ fn leaves_with_status_0(ctx_factory: CtxFactory) {
 
 #[clmatrix_harness::test]
 fn overflows_its_stack(ctx_factory: CtxFactory) {
-    #[expect(unconditional_recursion, reason = "that is the fault")]
-    fn deeper(depth: u64) -> u64 {
-        let ballast = std::hint::black_box([depth; 512]);
-        deeper(depth + 1) + ballast[0]
-    }
     use_the_device(ctx_factory);
-    println!("{}", deeper(0));
+    overflow_the_stack();
 }
 
 #[clmatrix_harness::test(timeout = "2s")]
@@ -213,6 +218,26 @@ fn skips_itself() {
     skip!("found {} wanting", "something");
 }
 
+/// Calls `skip!` on another thread.
+fn skip_elsewhere() -> thread::Result<()> {
+    thread::spawn(|| skip!("found by a thread")).join()
+}
+
+#[clmatrix_harness::test]
+fn skips_on_another_thread() {
+    skip_elsewhere().unwrap();
+}
+
+#[clmatrix_harness::test]
+fn throws_the_skip_of_a_thread() {
+    std::panic::panic_any(skip_elsewhere().expect_err("it skips"));
+}
+
+#[clmatrix_harness::test]
+fn returns_the_skip_of_a_thread() -> thread::Result<()> {
+    skip_elsewhere()
+}
+
 #[clmatrix_harness::test(requires(opencl = "9.9"))]
 fn requires_too_much() {
     unreachable!("no device has it");
@@ -221,6 +246,14 @@ fn requires_too_much() {
 #[clmatrix_harness::test]
 #[ignore = "takes long"]
 fn is_ignored() {}
+
+#[clmatrix_harness::test]
+#[ignore = "is not for all runs"]
+fn speaks_to_github() {
+    println!("::stop-commands::x\n said ##[error]bad\r::warning::bad");
+    eprintln!(" \t::add-mask::a");
+    panic!("::error::bad\n\n  ::group::bad\n##[endgroup]");
+}
 
 #[clmatrix_harness::test(once)]
 fn needs_no_device() {

@@ -1,66 +1,29 @@
 //! Changes that a test leaves behind in its process do not reach the next test.
 
-use std::path::Path;
-use std::process::{Command, Output};
 use std::sync::LazyLock;
 
-use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::result::test_result::TestResult;
-use clmatrix_harness::private::verdict::{Outcome, Verdict};
+use clmatrix_runner::log::run_log::RunLog;
+use clmatrix_runner::result::test_result::TestResult;
+use clmatrix_runner::verdict::{Outcome, Verdict};
 
 use nix::sys::resource::{Resource, getrlimit};
 use nix::sys::stat::{Mode, umask};
-use tempfile::TempDir;
 
-use crate::Check;
 use crate::characterize::faulty_loader;
-use crate::support::{self, COMMAND, LIBTEST, child, is_running, output};
-
-pub const CHECKS: &[Check] = &[
-    ("leftovers::each_change_is_a_note", each_change_is_a_note),
-    ("leftovers::the_next_test_finds_no_change", the_next_test_finds_no_change),
-    ("leftovers::a_change_that_stays_costs_the_worker", a_change_that_stays_costs_the_worker),
-    ("leftovers::a_variable_that_stays_costs_the_worker", a_variable_that_stays_costs_the_worker),
-    ("leftovers::daemons_end_with_their_test", daemons_end_with_their_test),
-    ("leftovers::reports_show_the_notes", reports_show_the_notes),
-    ("leftovers::a_profile_makes_them_failures", a_profile_makes_them_failures),
-    ("leftovers::libtest_points_to_the_reports", libtest_points_to_the_reports),
-    (
-        "leftovers::what_a_driver_changes_with_its_first_context_is_no_test_s",
-        what_a_driver_changes_with_its_first_context_is_no_test_s,
-    ),
-    (
-        "leftovers::children_that_a_driver_starts_with_its_first_context_stay",
-        children_that_a_driver_starts_with_its_first_context_stay,
-    ),
-    (
-        "leftovers::the_first_context_of_a_driver_is_not_charged_to_a_test",
-        the_first_context_of_a_driver_is_not_charged_to_a_test,
-    ),
-    (
-        "leftovers::handlers_that_a_driver_installs_later_stay",
-        handlers_that_a_driver_installs_later_stay,
-    ),
-    ("leftovers::a_driver_may_remove_its_own_handler", a_driver_may_remove_its_own_handler),
-];
+use crate::check;
+use crate::support::{self, COMMAND, Ended, Folder, LIBTEST, child, is_running, output};
 
 struct Finished {
     log: RunLog,
-    output: Output,
-    folder: tempfile::TempDir,
+    output: Ended,
+    folder: Folder,
 }
 
 static RUN: LazyLock<Finished> = LazyLock::new(|| {
-    let folder = tempfile::tempdir().expect("a folder");
-    let output = output(run("faulty::leftovers::", folder.path()));
-    Finished { log: support::log(folder.path()), output, folder }
+    let folder = Folder::new();
+    let output = output(folder.run(&["faulty::leftovers::"]));
+    Finished { log: folder.log(), output, folder }
 });
-
-fn run(filter: &str, folder: &Path) -> Command {
-    let mut command = child(COMMAND, &["run", filter, "--report-dir"]);
-    command.arg(folder);
-    command
-}
 
 /// The results of one of these tests with their outputs, one for each device.
 fn results(log: &RunLog, test: &str) -> Vec<TestResult> {
@@ -70,7 +33,7 @@ fn results(log: &RunLog, test: &str) -> Vec<TestResult> {
 
 /// The process id that a test has printed in its first line.
 fn printed_id(result: &TestResult) -> &str {
-    let line = result.stdout.lines().next().expect("a line");
+    let line = result.attempt.stdout.lines().next().expect("a line");
     line.strip_prefix("process ").unwrap_or(line)
 }
 
@@ -80,10 +43,14 @@ fn umask_note() -> String {
     format!("umask {:03o} -> 127", mask.bits())
 }
 
-fn each_change_is_a_note() {
+check!(each_change_is_a_note, {
     let (soft, _) = getrlimit(Resource::RLIMIT_NOFILE).expect("a limit");
     let folder = std::env::current_dir().expect("a folder");
-    let expected: [(&str, &[&str]); 5] = [
+    let processors = std::thread::available_parallelism().expect("a number");
+    let affinity = format!("affinity changed: {processors} -> 1 processors");
+    let policy = "scheduling policy other -> batch";
+    let scheduling = [policy, &affinity];
+    let expected: [(&str, &[&str]); 7] = [
         (
             "changes_variables",
             &[
@@ -100,6 +67,8 @@ fn each_change_is_a_note() {
                 "signal mask: SIGUSR1 blocked",
             ],
         ),
+        ("starts_timers", &["ITIMER_REAL started", "ITIMER_PROF started"]),
+        ("changes_its_scheduling", &scheduling[..processors.get().min(2)]),
         ("lowers_a_limit", &[&format!("RLIMIT_NOFILE {soft} -> 0")]),
         (
             "changes_folder_and_umask",
@@ -109,44 +78,68 @@ fn each_change_is_a_note() {
     ];
     for (test, notes) in expected {
         for result in results(&RUN.log, test) {
-            assert_eq!(result.verdict, Verdict::Pass, "{}: {:?}", result.test, result.outcome);
-            assert_eq!(result.findings.left_behind, notes, "{}", result.test);
+            assert_eq!(result.verdict, Verdict::Pass, "{result:?}");
+            assert_eq!(result.attempt.left_behind, notes, "{}", result.test);
         }
     }
     for test in ["leaves_a_daemon", "leaves_a_child"] {
         for result in results(&RUN.log, test) {
             let note = format!("process {} (sleep)", printed_id(&result));
-            assert_eq!(result.findings.left_behind, [note], "{}", result.test);
+            assert_eq!(result.attempt.left_behind, [note], "{}", result.test);
         }
     }
-}
+});
 
-/// In the same worker, so that the changes were undone.
-fn the_next_test_finds_no_change() {
+// In the same worker, so that the changes were undone.
+check!(the_next_test_finds_no_change, {
     let first = results(&RUN.log, "shows_its_process_first");
     for (first, last) in first.into_iter().zip(results(&RUN.log, "shows_its_process_last")) {
-        assert_eq!(first.stdout, last.stdout, "{}", last.test);
-        assert!(first.stdout.contains("Max open files"), "{}", first.stdout);
+        assert_eq!(first.attempt.stdout, last.attempt.stdout, "{}", last.test);
+        assert!(first.attempt.stdout.contains("Max open files"), "{first:?}");
     }
-}
+});
 
-fn a_change_that_stays_costs_the_worker() {
+check!(a_change_that_stays_costs_the_worker, {
     let before = results(&RUN.log, "shows_its_process_last");
     let lowered = results(&RUN.log, "lowers_a_hard_limit");
     let after = results(&RUN.log, "shows_its_process_after_the_hard_limit");
     for ((before, lowered), after) in before.into_iter().zip(lowered).zip(after) {
-        assert_eq!(lowered.verdict, Verdict::Pass, "{}: {:?}", lowered.test, lowered.outcome);
+        assert_eq!(lowered.verdict, Verdict::Pass, "{lowered:?}");
         let is_note = |note: &String| note.starts_with("RLIMIT_NOFILE hard limit ");
-        assert!(
-            lowered.findings.left_behind.iter().any(is_note),
-            "{:?}",
-            lowered.findings.left_behind
-        );
+        assert!(lowered.attempt.left_behind.iter().any(is_note), "{lowered:?}");
         assert_eq!(printed_id(&before), printed_id(&lowered));
         assert_ne!(printed_id(&lowered), printed_id(&after));
         assert_eq!(process_of(&before), process_of(&after), "{}", after.test);
     }
-}
+});
+
+// A user may not be allowed to undo it. The worker is replaced then.
+check!(a_nice_value_does_not_reach_the_next_test, {
+    let last = results(&RUN.log, "shows_its_process_last");
+    let nice = results(&RUN.log, "becomes_nice");
+    let after = results(&RUN.log, "shows_its_process_after_being_nice");
+    for ((last, nice), after) in last.into_iter().zip(nice).zip(after) {
+        let [note] = &nice.attempt.left_behind[..] else { panic!("{nice:?}") };
+        assert!(note.starts_with("nice ") && note.contains(" -> "), "{note}");
+        assert_eq!(process_of(&last), process_of(&after), "{}", after.test);
+    }
+});
+
+check!(ids_and_root_that_stay_cost_the_worker, {
+    let last = results(&RUN.log, "shows_its_process_last");
+    for (test, next, notes) in [
+        ("changes_its_ids", "shows_its_process_after_the_ids", &["user ids ", "group ids "][..]),
+        ("changes_its_root", "shows_its_process_after_the_root", &["root folder changed"]),
+    ] {
+        let (changed, after) = (results(&RUN.log, test), results(&RUN.log, next));
+        for ((last, changed), after) in last.iter().zip(changed).zip(after) {
+            let left = &changed.attempt.left_behind;
+            let has = |note: &&str| left.iter().any(|left| left.starts_with(note));
+            assert!(changed.verdict == Verdict::Skip || notes.iter().all(has), "{changed:?}");
+            assert_eq!(process_of(last), process_of(&after), "{}", after.test);
+        }
+    }
+});
 
 /// The lines that a test has printed of its process, without its id and without signal 33: the C library handles
 /// that from the first thread on, which Oclgrind starts with the first kernel, that of the probe.
@@ -159,23 +152,23 @@ fn process_of(result: &TestResult) -> Vec<String> {
         }
         _ => line.to_owned(),
     };
-    result.stdout.lines().skip(1).map(line).collect()
+    result.attempt.stdout.lines().skip(1).map(line).collect()
 }
 
-fn a_variable_that_stays_costs_the_worker() {
+check!(a_variable_that_stays_costs_the_worker, {
     let put = results(&RUN.log, "puts_a_variable_that_cannot_be_removed");
     for (put, after) in
         put.into_iter().zip(results(&RUN.log, "shows_its_process_after_the_variable"))
     {
-        assert_eq!(put.verdict, Verdict::Pass, "{}: {:?}", put.test, put.outcome);
+        assert_eq!(put.verdict, Verdict::Pass, "{put:?}");
         let note = "environment variable =CLMATRIX set to \"1\"";
-        assert_eq!(put.findings.left_behind, [note], "{}", put.test);
+        assert_eq!(put.attempt.left_behind, [note], "{}", put.test);
         assert_ne!(printed_id(&put), printed_id(&after));
-        assert!(!after.stdout.contains("=CLMATRIX\""), "{}: {}", after.test, after.stdout);
+        assert!(!after.attempt.stdout.contains("=CLMATRIX\""), "{after:?}");
     }
-}
+});
 
-fn daemons_end_with_their_test() {
+check!(daemons_end_with_their_test, {
     for (test, verdict) in [
         ("leaves_a_daemon", Verdict::Pass),
         ("leaves_a_child", Verdict::Pass),
@@ -184,19 +177,19 @@ fn daemons_end_with_their_test() {
         ("fails_and_leaves_a_daemon", Verdict::Fail),
     ] {
         for result in results(&RUN.log, test) {
-            assert_eq!(result.verdict, verdict, "{}: {:?}", result.test, result.outcome);
+            assert_eq!(result.verdict, verdict, "{result:?}");
             let daemon = printed_id(&result).parse().expect("a process id");
             assert!(!is_running(daemon), "{}", result.test);
         }
     }
-}
+});
 
-fn reports_show_the_notes() {
-    let page = String::from_utf8_lossy(&RUN.output.stdout);
+check!(reports_show_the_notes, {
+    let page = &RUN.output.stdout;
     assert!(page.contains("\nLEFT BEHIND by ") && page.contains(": see report.html"), "{page}");
     let mut report = child(COMMAND, &["report", "--all", "latest", "--report-dir"]);
     report.arg(RUN.folder.path());
-    let all = String::from_utf8(output(report).stdout).expect("text");
+    let all = output(report).stdout;
     let first = "LEFT BEHIND by faulty::leftovers::changes_variables@";
     let note = "\n  environment variable CLMATRIX_CONFIG removed\n";
     assert!(all.contains(first) && all.contains(note), "{all}");
@@ -204,47 +197,41 @@ fn reports_show_the_notes() {
     let id = printed_id(&results[0]);
     assert!(page.contains(&format!("\n  left behind: process {id} (sleep)\n")), "{page}");
     for device in &RUN.log.header.devices {
-        let junit =
-            support::reports(RUN.folder.path()).join("junit").join(format!("{}.xml", device.id));
-        let junit = std::fs::read_to_string(junit).expect("the device has a report");
+        let junit = RUN.folder.junit(&device.id);
         let notes = format!("left behind: {}\nleft behind: working folder ", umask_note());
         assert!(junit.contains(&notes), "{junit}");
     }
-}
+});
 
-fn a_profile_makes_them_failures() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let config = folder.path().join("clmatrix.toml");
-    std::fs::write(&config, "[profile.default]\nleftovers = \"fail\"\n").expect("it is written");
-    let reports = folder.path().join("reports");
-    let mut command = run("faulty::leftovers::changes_", &reports);
-    command.arg("--config").arg(config);
+check!(a_profile_makes_them_failures, {
+    let folder = Folder::new();
+    let mut command = folder.run(&["faulty::leftovers::changes_"]);
+    folder.configure(&mut command, "[profile.default]\nleftovers = \"fail\"\n");
     assert_eq!(output(command).status.code(), Some(1));
-    let log = support::log(&reports);
+    let log = folder.log();
     for result in results(&log, "changes_folder_and_umask") {
         assert_eq!(result.verdict, Verdict::Fail, "{}", result.test);
-        let Outcome::Failed { message, location: Some(location) } = &result.outcome else {
-            panic!("{:?}", result.outcome)
+        let Outcome::Failed { message, location: Some(location) } = &result.attempt.outcome else {
+            panic!("{result:?}")
         };
         let notes = format!("left behind: {}\nleft behind: working folder ", umask_note());
         assert!(message.starts_with(&notes), "{message}");
         assert!(location.file.ends_with("leftovers.rs"), "{}", location.file);
     }
     for result in results(&log, "changes_nothing") {
-        assert_eq!(result.verdict, Verdict::Pass, "{}: {:?}", result.test, result.outcome);
+        assert_eq!(result.verdict, Verdict::Pass, "{result:?}");
     }
-}
+});
 
 /// Runs tests with a driver whose function `function` does `body` first. The outputs are in the folder.
-fn run_with_driver(filter: &str, function: &str, body: &str) -> (Output, RunLog, TempDir) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let reports = folder.path().join("reports");
-    let mut command = run(filter, &reports);
+fn run_with_driver(filter: &str, function: &str, body: &str) -> (Ended, RunLog, Folder) {
+    let folder = Folder::new();
+    let mut command = folder.run(&[filter]);
     command.env("OPENCL_DYLIB_PATH", faulty_loader(folder.path(), function, body));
-    (output(command), support::log(&reports), folder)
+    (output(command), folder.log(), folder)
 }
 
-fn what_a_driver_changes_with_its_first_context_is_no_test_s() {
+check!(what_a_driver_changes_with_its_first_context_is_no_test_s, {
     let (output, log, _folder) = run_with_driver(
         "faulty::leftovers::shows_its_process_first",
         "clCreateContext",
@@ -252,12 +239,12 @@ fn what_a_driver_changes_with_its_first_context_is_no_test_s() {
     );
     assert_eq!(output.status.code(), Some(0));
     for result in results(&log, "shows_its_process_first") {
-        assert!(result.stdout.contains("DRIVER_WAS_HERE"), "{}: {}", result.test, result.stdout);
-        assert_eq!(result.findings.left_behind, [""; 0], "{}", result.test);
+        assert!(result.attempt.stdout.contains("DRIVER_WAS_HERE"), "{result:?}");
+        assert_eq!(result.attempt.left_behind, [""; 0], "{}", result.test);
     }
-}
+});
 
-fn children_that_a_driver_starts_with_its_first_context_stay() {
+check!(children_that_a_driver_starts_with_its_first_context_stay, {
     let (output, log, _folder) = run_with_driver(
         "faulty::leftovers::shows_its_process_*st@*",
         "clCreateContext",
@@ -265,83 +252,67 @@ fn children_that_a_driver_starts_with_its_first_context_stay() {
     );
     assert_eq!(output.status.code(), Some(0));
     let children = |result: &TestResult| {
-        let line = result.stdout.lines().find_map(|line| line.strip_prefix("children: "));
+        let line = result.attempt.stdout.lines().find_map(|line| line.strip_prefix("children: "));
         line.expect("the test prints them").to_owned()
     };
     let first = results(&log, "shows_its_process_first");
     for (first, last) in first.into_iter().zip(results(&log, "shows_its_process_last")) {
         assert_ne!(children(&first), "[]", "{}", first.test);
         assert_eq!(children(&first), children(&last), "{}", last.test);
-        assert_eq!(first.findings.left_behind, [""; 0], "{}", first.test);
+        assert_eq!(first.attempt.left_behind, [""; 0], "{}", first.test);
     }
-}
+});
 
-fn the_first_context_of_a_driver_is_not_charged_to_a_test() {
+check!(the_first_context_of_a_driver_is_not_charged_to_a_test, {
     // Longer than the time limit, which is long enough for each of the drivers.
     let body = "static int made;
         if (!made++) { write(2, \"driver: error 7\\n\", 16); sleep(11); }";
     let settings = "[profile.default]\ntimeout = \"10s\"\n\
                     [[override]]\ndevice = \"*\"\ndiagnostics = [\"^driver: error\"]\n";
-    let folder = tempfile::tempdir().expect("a folder");
-    let config = folder.path().join("clmatrix.toml");
-    std::fs::write(&config, settings).expect("it is written");
-    let reports = folder.path().join("reports");
-    let mut command = run("faulty::passes", &reports);
-    command.arg("--config").arg(config);
+    let folder = Folder::new();
+    let mut command = folder.run(&["faulty::passes"]);
+    folder.configure(&mut command, settings);
     command.env("OPENCL_DYLIB_PATH", faulty_loader(folder.path(), "clCreateContext", body));
     assert_eq!(output(command).status.code(), Some(0));
-    for result in support::results(&support::log(&reports), "passes") {
-        assert_eq!(result.verdict, Verdict::Pass, "{}: {:?}", result.test, result.outcome);
-        assert_eq!(result.stderr, "said on standard error\n", "{}", result.test);
+    for result in support::results(&folder.log(), "passes") {
+        assert_eq!(result.verdict, Verdict::Pass, "{result:?}");
+        assert_eq!(result.attempt.stderr, "said on standard error\n", "{}", result.test);
     }
-}
+});
 
 /// Returns whether SIGURG has a handler, as a test has shown its process.
 fn handles_sigurg(result: &TestResult) -> bool {
-    let caught = result.stdout.lines().find_map(|line| line.strip_prefix("SigCgt:\t"));
+    let caught = result.attempt.stdout.lines().find_map(|line| line.strip_prefix("SigCgt:\t"));
     let caught = u64::from_str_radix(caught.expect("the kernel says it"), 16).expect("a mask");
     caught & 1 << (libc::SIGURG - 1) != 0
 }
 
-fn handlers_that_a_driver_installs_later_stay() {
-    let (output, log, _folder) = run_with_driver(
-        "faulty::leftovers::*_buffer@*",
-        "clCreateBuffer",
-        "signal(SIGURG, (void (*)(int))clCreateBuffer);",
-    );
-    assert_eq!(output.status.code(), Some(0));
-    for result in results(&log, "makes_a_buffer") {
-        assert_eq!(result.findings.left_behind, [""; 0], "{}", result.test);
+check!(a_driver_may_install_and_remove_handlers_later, {
+    let removes =
+        "static int made; signal(SIGURG, made++ ? SIG_DFL : (void (*)(int))clCreateContext);";
+    for (function, body, is_handled) in [
+        ("clCreateBuffer", "signal(SIGURG, (void (*)(int))clCreateBuffer);", true),
+        ("clCreateContext", removes, false),
+    ] {
+        let (output, log, _folder) =
+            run_with_driver("faulty::leftovers::*_buffer@*", function, body);
+        assert_eq!(output.status.code(), Some(0));
+        for result in results(&log, "makes_a_buffer") {
+            assert_eq!(result.attempt.left_behind, [""; 0], "{}", result.test);
+        }
+        for result in results(&log, "shows_its_process_after_the_buffer") {
+            assert_eq!(handles_sigurg(&result), is_handled, "{}", result.test);
+        }
     }
-    for result in results(&log, "shows_its_process_after_the_buffer") {
-        assert!(handles_sigurg(&result), "{}: {}", result.test, result.stdout);
-    }
-}
+});
 
-fn a_driver_may_remove_its_own_handler() {
-    let (output, log, _folder) = run_with_driver(
-        "faulty::leftovers::*_buffer@*",
-        "clCreateContext",
-        "static int made; signal(SIGURG, made++ ? SIG_DFL : (void (*)(int))clCreateContext);",
-    );
-    assert_eq!(output.status.code(), Some(0));
-    for result in results(&log, "makes_a_buffer") {
-        assert_eq!(result.findings.left_behind, [""; 0], "{}", result.test);
-    }
-    for result in results(&log, "shows_its_process_after_the_buffer") {
-        assert!(!handles_sigurg(&result), "{}: {}", result.test, result.stdout);
-    }
-}
-
-fn libtest_points_to_the_reports() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let config = folder.path().join("clmatrix.toml");
-    std::fs::write(&config, "[profile.default]\nreport-dir = \"reports\"\n")
-        .expect("it is written");
+check!(libtest_points_to_the_reports, {
+    let folder = Folder::new();
+    folder.write("clmatrix.toml", "[profile.default]\nreport-dir = \"reports\"\n");
     let mut command = child(LIBTEST, &["faulty::leftovers::changes_"]);
     command.current_dir(folder.path()).env_remove("CLMATRIX_CONFIG");
     let output = output(command);
     assert_eq!(output.status.code(), Some(0));
-    let stderr = String::from_utf8_lossy(&output.stderr);
+    let stderr = &output.stderr;
     assert!(stderr.contains("left something behind in their process: "), "{stderr}");
-}
+});

@@ -9,20 +9,22 @@ mod bisect;
 mod characterize;
 mod contexts;
 mod cpu;
+mod crashes;
 mod delayed;
 mod drivers;
 mod event_log;
 mod expectations;
 mod external;
 mod faulty;
+mod files;
 mod flakes;
 mod leaks;
 mod leftovers;
 mod libtest;
 mod merge;
+mod repeat;
 mod reports;
 mod resumed;
-mod rounds;
 mod run;
 mod sick;
 mod side_by_side;
@@ -31,61 +33,56 @@ mod stop;
 mod support;
 mod terminal;
 mod unreliable;
-#[path = "../../../harness/examples/schema/valid.rs"]
+#[path = "../../../runner/examples/schema/valid.rs"]
 mod valid;
 mod visible;
 
 use std::process::ExitCode;
 
-use clmatrix_harness::Target;
+use clmatrix_runner::inventory;
+use clmatrix_runner::target::Target;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 const TARGET: Target =
     Target { home: "faults", package: "clmatrix-cli", version: "0", name: "faults", config: None };
 
 /// A test of this target.
-type Check = (&'static str, fn());
+struct Check {
+    name: &'static str,
+    run: fn(),
+}
+
+inventory::collect!(Check);
+
+/// Declares a test of this target, whose name begins with its module.
+macro_rules! check {
+    ($name:ident, $body:block) => {
+        clmatrix_runner::inventory::submit! {
+            crate::Check { name: concat!(module_path!(), "::", stringify!($name)), run: $name }
+        }
+
+        fn $name() $body
+    };
+}
+use check;
 
 fn main() -> ExitCode {
     match std::env::var(support::ROLE).as_deref() {
         Ok(support::COMMAND) => return clmatrix_cli::main(TARGET),
-        Ok(support::LIBTEST) => return clmatrix_harness::private::cargo_test::main(TARGET),
+        Ok(support::LIBTEST) => return clmatrix_runner::cargo_test::main(TARGET),
         Ok(support::MIMIC) => return external::mimic(),
         _ => {}
     }
-    let checks = [
-        run::CHECKS,
-        expectations::CHECKS,
-        external::CHECKS,
-        side_by_side::CHECKS,
-        rounds::CHECKS,
-        again::CHECKS,
-        resumed::CHECKS,
-        stop::CHECKS,
-        sick::CHECKS,
-        delayed::CHECKS,
-        unreliable::CHECKS,
-        stacks::CHECKS,
-        flakes::CHECKS,
-        event_log::CHECKS,
-        bisect::CHECKS,
-        characterize::CHECKS,
-        drivers::CHECKS,
-        contexts::CHECKS,
-        leaks::CHECKS,
-        leftovers::CHECKS,
-        libtest::CHECKS,
-        merge::CHECKS,
-        reports::CHECKS,
-        terminal::CHECKS,
-        visible::CHECKS,
-    ]
-    .concat();
-    let trials =
-        checks.into_iter().map(|(name, check): Check| Trial::test(name, move || run(check)));
+    let mut checks: Vec<&Check> = inventory::iter::<Check>.into_iter().collect();
+    checks.sort_by_key(|check| check.name);
+    let trials = checks.into_iter().map(|check| {
+        // The first part of a path is the name of this target.
+        let (_, name) = check.name.split_once("::").expect("a module");
+        Trial::test(name, || run(check.run))
+    });
     let mut arguments = Arguments::from_args();
-    // Each check already keeps every device busy.
-    arguments.test_threads = Some(1);
+    // Most checks wait for most of their time, and each may keep every device busy.
+    arguments.test_threads.get_or_insert(2);
     libtest_mimic::run(&arguments, trials.collect()).exit_code()
 }
 

@@ -1,19 +1,12 @@
 //! Shards that are run one by one and merged.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::verdict::Verdict;
+use clmatrix_runner::log::run_log::RunLog;
 
-use crate::Check;
+use crate::check;
 use crate::cpu;
-use crate::support::{COMMAND, child, log, output};
-
-pub const CHECKS: &[Check] = &[
-    ("merge::shards_make_the_whole_run", shards_make_the_whole_run),
-    ("merge::a_part_of_a_balanced_run_runs_again", a_part_of_a_balanced_run_runs_again),
-];
+use crate::support::{COMMAND, Folder, child, log, output, verdicts};
 
 const TESTS: [&str; 5] = [
     "faulty::passes@",
@@ -25,9 +18,8 @@ const TESTS: [&str; 5] = [
 
 /// Runs the tests with more options, and returns the exit status.
 fn run(folder: &Path, options: &[&str]) -> Option<i32> {
-    let mut command = child(COMMAND, &["run"]);
-    command.args(TESTS).args(options).arg("--report-dir").arg(folder);
-    output(command).status.code()
+    let mut command = child(COMMAND, &[&["run"], &TESTS[..], options].concat());
+    output(command.arg("--report-dir").arg(folder)).status.code()
 }
 
 /// Merges the runs of these folders below `folder` into the report folder `merged`. Returns the exit status and
@@ -35,20 +27,16 @@ fn run(folder: &Path, options: &[&str]) -> Option<i32> {
 fn merge(folder: &Path, runs: &[&str]) -> (Option<i32>, String) {
     let mut command = child(COMMAND, &["merge", "--out"]);
     command.arg(folder.join("merged")).args(runs.iter().map(|run| folder.join(run)));
-    let output = output(command);
-    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
-}
-
-fn verdicts(log: &RunLog) -> BTreeMap<&str, Verdict> {
-    log.results.iter().map(|result| (result.test.as_str(), result.verdict)).collect()
+    let ended = output(command);
+    (ended.status.code(), ended.stderr)
 }
 
 fn tests(log: &RunLog) -> Vec<String> {
-    log.results.iter().map(|result| result.test.clone()).collect()
+    log.results.iter().map(|result| result.test.to_string()).collect()
 }
 
-fn shards_make_the_whole_run() {
-    let folder = tempfile::tempdir().expect("a folder");
+check!(shards_make_the_whole_run, {
+    let folder = Folder::new();
     let folder = folder.path();
     assert_eq!(run(&folder.join("whole"), &[]), Some(1));
     for shard in ["1/2", "2/2"] {
@@ -56,24 +44,20 @@ fn shards_make_the_whole_run() {
     }
     let (status, error) = merge(folder, &["shard-2-of-2"]);
     assert_eq!(status, Some(2), "{error}");
-    assert!(error.contains("of 2 shards, 1 is not there"), "{error}");
+    assert!(error.contains("of 2 shards, 1 is missing"), "{error}");
     assert!(!folder.join("merged").exists());
     let (status, error) = merge(folder, &["shard-1-of-2", "shard-2-of-2"]);
     assert_eq!(status, Some(1), "{error}");
     let (merged, whole) = (log(&folder.join("merged")), log(&folder.join("whole")));
     assert_eq!(verdicts(&merged), verdicts(&whole));
     assert_eq!(tests(&merged), tests(&whole), "the order of a run");
-    let mut diff = child(COMMAND, &["diff"]);
-    diff.arg(folder.join("whole")).arg(folder.join("merged"));
-    let diff = output(diff);
+    let compared = ["whole", "merged"].map(|run| folder.join(run));
+    let diff = output(child(COMMAND, &["diff"]).args(compared));
     assert_eq!(diff.status.code(), Some(0));
-    assert!(String::from_utf8_lossy(&diff.stdout).contains("No differences."));
+    assert!(diff.stdout.contains("No differences."));
     for (runs, has_note) in [("shard-1-of-2", true), ("merged", false)] {
-        let mut stale = child(COMMAND, &["expect", "stale"]);
-        stale.arg(folder.join(runs));
-        let stale = output(stale);
-        let note = String::from_utf8_lossy(&stale.stderr).contains(" shard 1 of 2\n");
-        assert_eq!(note, has_note, "{runs}");
+        let stale = output(child(COMMAND, &["expect", "stale"]).arg(folder.join(runs)));
+        assert_eq!(stale.stderr.contains(" shard 1 of 2\n"), has_note, "{runs}");
     }
     // Each artifact of a CI service is a folder with the folders of its files.
     for shard in ["shard-1-of-2", "shard-2-of-2"] {
@@ -86,10 +70,10 @@ fn shards_make_the_whole_run() {
     assert_eq!(status, Some(1), "{error}");
     let (_, error) = merge(folder, &["artifacts"]);
     assert!(error.contains("the folder has several runs; name one: "), "{error}");
-}
+});
 
-fn a_part_of_a_balanced_run_runs_again() {
-    let folder = tempfile::tempdir().expect("a folder");
+check!(a_part_of_a_balanced_run_runs_again, {
+    let folder = Folder::new();
     let folder = folder.path();
     let quick = ["--run-skipped", "--devices", cpu::platform()];
     assert_eq!(run(folder, &quick), Some(1));
@@ -102,4 +86,4 @@ fn a_part_of_a_balanced_run_runs_again() {
     let first = run_part(&[]);
     assert!(!first.is_empty() && first.len() < TESTS.len(), "{first:?}");
     assert_eq!(run_part(&["--rerun", "all"]), first);
-}
+});

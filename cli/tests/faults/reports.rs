@@ -4,32 +4,11 @@ use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use clmatrix_harness::private::verdict::Verdict;
+use clmatrix_runner::verdict::Verdict;
 
-use crate::Check;
+use crate::check;
 use crate::cpu;
-use crate::support::{COMMAND, LIBTEST, child, log, output, reports, results};
-
-pub const CHECKS: &[Check] = &[
-    ("reports::nobody_reads_what_is_printed", nobody_reads_what_is_printed),
-    ("reports::a_list_for_nobody_is_no_failure", a_list_for_nobody_is_no_failure),
-    ("reports::files_of_others_are_left_alone", files_of_others_are_left_alone),
-    ("reports::output_that_cannot_be_written_is_exit_2", output_that_cannot_be_written_is_exit_2),
-    (
-        "reports::a_run_whose_output_is_lost_keeps_its_reports",
-        a_run_whose_output_is_lost_keeps_its_reports,
-    ),
-    (
-        "reports::a_filtered_run_keeps_the_reports_of_the_whole_run",
-        a_filtered_run_keeps_the_reports_of_the_whole_run,
-    ),
-    (
-        "reports::a_job_of_github_has_a_summary_and_annotations",
-        a_job_of_github_has_a_summary_and_annotations,
-    ),
-    ("reports::what_tests_record_stands_there", what_tests_record_stands_there),
-    ("reports::there_is_no_place_for_state", there_is_no_place_for_state),
-];
+use crate::support::{COMMAND, Ended, Folder, LIBTEST, child, log, output, reports, results};
 
 /// Runs a child whose standard output and error are pipes that no process reads.
 fn run_for_nobody(mut command: Command) -> Option<i32> {
@@ -39,42 +18,35 @@ fn run_for_nobody(mut command: Command) -> Option<i32> {
     child.wait().expect("the child ends").code()
 }
 
-fn nobody_reads_what_is_printed() {
+check!(nobody_reads_what_is_printed, {
     for format in ["matrix", "json"] {
-        let folder = tempfile::tempdir().expect("a folder");
-        let mut command = child(COMMAND, &["run", "--format", format, "--report-dir"]);
-        command.arg(folder.path()).args(["faulty::passes@", "faulty::fails_an_assertion@"]);
+        let folder = Folder::new();
+        let mut command = folder.run(&["--format", format]);
+        command.args(["faulty::passes@", "faulty::fails_an_assertion@"]);
         assert_eq!(run_for_nobody(command), Some(1), "{format}");
-        let log = log(folder.path());
+        let log = folder.log();
         assert!(!log.interrupted, "{format}");
         assert!(results(&log, "passes").iter().all(|result| result.verdict == Verdict::Pass));
         assert!(reports(folder.path()).join("junit").is_dir(), "{format}");
     }
-}
+});
 
-fn a_list_for_nobody_is_no_failure() {
+check!(a_list_for_nobody_is_no_failure, {
     for arguments in [&["list"][..], &["devices"], &["devices", "--format", "json"]] {
         assert_eq!(run_for_nobody(child(COMMAND, arguments)), Some(0), "{arguments:?}");
     }
     assert_eq!(run_for_nobody(child(LIBTEST, &["--list"])), Some(0));
-}
+});
 
-fn files_of_others_are_left_alone() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let at = |name: &str| folder.path().join(name);
-    std::fs::create_dir_all(at("junit")).expect("a folder");
-    std::fs::write(at("junit/data.txt"), "mine").expect("a file");
-    std::fs::write(at("junit/old-device.xml"), "<testsuites/>").expect("a file");
-    let config = at("clmatrix.toml");
+check!(files_of_others_are_left_alone, {
+    let folder = Folder::new();
+    let at = |name: &str| folder.at(name);
+    folder.write("junit/data.txt", "mine");
+    folder.write("junit/old-device.xml", "<testsuites/>");
     let skip_all = "[[expect]]\ntest = \"*\"\nstatus = \"skip\"\nreason = \"quick\"\n";
-    std::fs::create_dir(at("expectations")).expect("a folder");
-    std::fs::write(at("expectations/all.toml"), skip_all).expect("a file");
-    std::fs::write(&config, "").expect("a file");
-    let run = || {
-        let mut command = child(COMMAND, &["run", "--report-dir"]);
-        command.arg(folder.path()).env("CLMATRIX_CONFIG", &config);
-        output(command)
-    };
+    folder.write("expectations/all.toml", skip_all);
+    let config = folder.write("clmatrix.toml", "");
+    let run = || output(folder.run(&[]).env("CLMATRIX_CONFIG", &config));
     assert_eq!(run().status.code(), Some(0));
     assert!(at("junit/host.xml").exists() && at("events.jsonl").is_symlink());
     assert_eq!(std::fs::read_to_string(at("junit/data.txt")).unwrap(), "mine");
@@ -82,12 +54,12 @@ fn files_of_others_are_left_alone() {
     assert_eq!(run().status.code(), Some(0), "again into the same folder");
 
     std::fs::remove_file(at("events.jsonl")).expect("the link");
-    std::fs::write(at("events.jsonl"), "my own notes\n").expect("a file");
+    folder.write("events.jsonl", "my own notes\n");
     let refused = run();
     assert_eq!(refused.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("not a log of clmatrix"));
+    assert!(refused.stderr.contains("not a log of clmatrix"));
     assert_eq!(std::fs::read_to_string(at("events.jsonl")).unwrap(), "my own notes\n");
-}
+});
 
 /// Writes reports into `folder` as a whole run does, and returns a check that they are unchanged.
 fn reports_of_a_whole_run(folder: &Path) -> impl Fn() {
@@ -107,16 +79,14 @@ fn reports_of_a_whole_run(folder: &Path) -> impl Fn() {
     }
 }
 
-fn a_filtered_run_keeps_the_reports_of_the_whole_run() {
-    let folder = tempfile::tempdir().expect("a folder");
+check!(a_filtered_run_keeps_the_reports_of_the_whole_run, {
+    let folder = Folder::new();
     let are_kept = reports_of_a_whole_run(folder.path());
-    let mut command = child(COMMAND, &["run", "faulty::passes@", "--report-dir"]);
-    command.arg(folder.path());
-    assert_eq!(output(command).status.code(), Some(0));
+    assert_eq!(output(folder.run(&["faulty::passes@"])).status.code(), Some(0));
     are_kept();
-    assert!(!results(&log(folder.path()), "passes").is_empty());
+    assert!(!results(&folder.log(), "passes").is_empty());
 
-    let of_target = folder.path().join("clmatrix-cli/faults");
+    let of_target = folder.at("clmatrix-cli/faults");
     let are_kept = reports_of_a_whole_run(&of_target);
     let libtest = |arguments: &[&str]| {
         let mut command = child(LIBTEST, arguments);
@@ -130,21 +100,17 @@ fn a_filtered_run_keeps_the_reports_of_the_whole_run() {
     libtest(&["--skip", "::"]);
     libtest(&["--exact", "faulty::passes"]);
     assert!(!results(&log(&of_target), "passes").is_empty());
-}
+});
 
-fn what_tests_record_stands_there() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut command = child(COMMAND, &["run", "faulty::records*", "faulty::passes@"]);
-    command.arg("--report-dir").arg(folder.path());
-    assert_eq!(output(command).status.code(), Some(1));
-    let log = log(folder.path());
+check!(what_tests_record_stands_there, {
+    let folder = Folder::new();
+    let (status, log) = folder.ran(&["faulty::records*", "faulty::passes@"]);
+    assert_eq!(status, Some(1));
     let recorded = |test| {
         let results = results(&log, test);
-        assert!(!results.is_empty());
-        let of_each: Vec<_> =
-            results.iter().map(|result| result.findings.properties.clone()).collect();
-        assert!(of_each.iter().all(|properties| *properties == of_each[0]));
-        of_each.into_iter().next().expect("a device")
+        let properties = &results[0].attempt.properties;
+        assert!(results.iter().all(|result| result.attempt.properties == *properties));
+        properties.clone()
     };
     let property = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     assert_eq!(
@@ -153,27 +119,25 @@ fn what_tests_record_stands_there() {
     );
     assert_eq!(recorded("records_and_fails"), [property("before it failed", "true")]);
     assert_eq!(recorded("passes"), [], "the next test in the same worker");
-    let (_, device) = log.results[0].test_and_device();
-    let junit = reports(folder.path()).join("junit").join(format!("{device}.xml"));
-    let junit = std::fs::read_to_string(junit).expect("the device's report");
+    let junit = folder.junit(log.results[0].test.device());
     for line in [r#"name="speed" value="1.5""#, r#"name="a &lt; b" value="&lt;&amp;&gt;""#] {
         assert!(junit.contains(&format!("<property {line}/>")), "{junit}");
     }
-}
+});
 
-/// Runs a child on a full disk, which `/dev/full` stands for, and checks that it says so.
+/// Runs a child on a full disk, for which it uses `/dev/full`, and checks that it reports that.
 fn run_on_a_full_disk(mut command: Command) {
     let disk = File::options().write(true).open("/dev/full").expect("Linux has /dev/full");
     let shown = format!("{command:?}");
     let child = command.stdout(disk).stderr(Stdio::piped()).spawn().expect("the child starts");
-    let output = child.wait_with_output().expect("the child ends");
-    let stderr = String::from_utf8_lossy(&output.stderr);
+    let output = Ended::from(child.wait_with_output().expect("the child ends"));
+    let stderr = &output.stderr;
     assert_eq!(output.status.code(), Some(2), "{shown}: {stderr}");
     let reason = "error: cannot write to standard output: No space left on device";
     assert!(stderr.contains(reason), "{shown}: {stderr}");
 }
 
-fn output_that_cannot_be_written_is_exit_2() {
+check!(output_that_cannot_be_written_is_exit_2, {
     for arguments in [
         &["list"][..],
         &["list", "--format", "json"],
@@ -185,29 +149,22 @@ fn output_that_cannot_be_written_is_exit_2() {
         run_on_a_full_disk(child(COMMAND, arguments));
     }
     run_on_a_full_disk(child(LIBTEST, &["--list"]));
-}
+});
 
-fn a_run_whose_output_is_lost_keeps_its_reports() {
+check!(a_run_whose_output_is_lost_keeps_its_reports, {
     for format in ["matrix", "json"] {
-        let folder = tempfile::tempdir().expect("a folder");
-        let mut command =
-            child(COMMAND, &["run", "faulty::passes@", "--format", format, "--report-dir"]);
-        command.arg(folder.path());
-        run_on_a_full_disk(command);
-        let log = log(folder.path());
+        let folder = Folder::new();
+        run_on_a_full_disk(folder.run(&["faulty::passes@", "--format", format]));
+        let log = folder.log();
         assert!(!log.interrupted, "{format}");
-        let (_, device) = log.results[0].test_and_device();
-        assert!(
-            reports(folder.path()).join("junit").join(format!("{device}.xml")).is_file(),
-            "{format}"
-        );
+        folder.junit(log.results[0].test.device());
     }
-}
+});
 
-fn there_is_no_place_for_state() {
+check!(there_is_no_place_for_state, {
     // Outside cargo's target folder, and without a home: as an installed executable may be run.
-    let folder = tempfile::tempdir().expect("a folder");
-    let installed = folder.path().join("faults");
+    let folder = Folder::new();
+    let installed = folder.at("faults");
     std::fs::copy(std::env::current_exe().expect("a path"), &installed).expect("a copy");
     let template = child(COMMAND, &["devices"]);
     let mut command = Command::new(&installed);
@@ -220,20 +177,19 @@ fn there_is_no_place_for_state() {
     }
     command.env("HOME", "/proc/nope").env_remove("XDG_CACHE_HOME");
     assert_eq!(output(command).status.code(), Some(0));
-}
+});
 
-fn a_job_of_github_has_a_summary_and_annotations() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let step = folder.path().join("step");
+check!(a_job_of_github_has_a_summary_and_annotations, {
+    let folder = Folder::new();
+    let step = folder.at("step");
     let summary = || std::fs::read_to_string(&step).expect("the summary of the step");
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let run = |variable: &str, format: &str| {
-        let mut command = child(COMMAND, &["run", "--format", format, "--report-dir"]);
-        command.arg(folder.path()).args(["faulty::passes@", "faulty::fails_an_assertion@"]);
+        let mut command = folder.run(&["--format", format]);
+        command.args(["faulty::passes@", "faulty::fails_an_assertion@"]);
         command.env("GITHUB_ACTIONS", variable).env("GITHUB_STEP_SUMMARY", &step);
         let output = output(command);
         assert_eq!(output.status.code(), Some(1));
-        text(&output.stdout)
+        output.stdout
     };
     std::fs::write(&step, "before").expect("a file");
     let stdout = run("true", "matrix");
@@ -256,21 +212,17 @@ fn a_job_of_github_has_a_summary_and_annotations() {
     assert!(!run("false", "matrix").contains("::error"));
     assert_eq!(summary(), before);
 
-    let mut command = child(COMMAND, &["run", "faulty::passes@", "--report-dir"]);
-    command.arg(folder.path()).env("GITHUB_ACTIONS", "true");
-    command.env("GITHUB_STEP_SUMMARY", folder.path().join("missing"));
+    let mut command = folder.run(&["faulty::passes@"]);
+    command.env("GITHUB_ACTIONS", "true");
+    command.env("GITHUB_STEP_SUMMARY", folder.at("missing"));
     let ran = output(command);
-    let stderr = text(&ran.stderr);
+    let stderr = ran.stderr;
     let [warned, done] =
         ["warning: GITHUB_STEP_SUMMARY, ", " 1 done in "].map(|said| stderr.find(said));
     assert!(ran.status.success() && warned.is_some() && warned < done, "{stderr}");
 
-    let report = |options: &[&str]| {
-        let mut command = child(COMMAND, &["report", "--report-dir"]);
-        command.arg(folder.path()).args(options);
-        output(command)
-    };
-    let markdown = text(&report(&["--format", "markdown", "--baseline", "latest"]).stdout);
+    let report = |options: &[&str]| output(folder.command(&["report"]).args(options));
+    let markdown = report(&["--format", "markdown", "--baseline", "latest"]).stdout;
     assert!(markdown.contains("\nNo result differs.\n"), "{markdown}");
     assert_eq!(report(&["--baseline", "latest"]).status.code(), Some(2));
-}
+});

@@ -1,141 +1,146 @@
 //! One run of all faulty tests on all devices, and what it reported of each.
 
-use std::process::Output;
 use std::sync::LazyLock;
 
-use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::verdict::{Outcome, Verdict};
+use clmatrix_runner::log::run_log::RunLog;
+use clmatrix_runner::verdict::{Outcome, Verdict};
 
-use crate::Check;
-use crate::support::{COMMAND, child, is_running, log, output, results};
-
-pub const CHECKS: &[Check] = &[
-    ("run::exits_with_1_and_names_what_failed", exits_with_1_and_names_what_failed),
-    ("run::a_test_that_passes_keeps_its_own_output", a_test_that_passes_keeps_its_own_output),
-    ("run::crashes_are_named", crashes_are_named),
-    ("run::a_hang_takes_its_whole_process_group_along", a_hang_takes_its_whole_process_group_along),
-    ("run::a_flood_is_cut_and_does_not_fail", a_flood_is_cut_and_does_not_fail),
-    ("run::odd_bytes_do_not_fail", odd_bytes_do_not_fail),
-    ("run::failures_have_message_and_place", failures_have_message_and_place),
-    ("run::what_a_driver_says_is_wrong_fails_the_test", what_a_driver_says_is_wrong_fails_the_test),
-    ("run::should_panic_is_kept", should_panic_is_kept),
-    ("run::skips_say_why", skips_say_why),
-    ("run::a_test_without_device_runs_once", a_test_without_device_runs_once),
-    ("run::a_crash_on_a_thread_of_the_driver_is_no_test_s", a_crash_on_a_thread_of_the_driver),
-    ("run::a_worker_has_as_many_tests_as_it_may", a_worker_has_as_many_tests_as_it_may),
-    ("run::what_a_test_closes_is_open_for_the_next", what_a_test_closes_is_open_for_the_next),
-    ("run::a_fork_answers_for_nobody_else", a_fork_answers_for_nobody_else),
-    ("run::garbage_on_the_connection_is_passed_over", garbage_on_the_connection_is_passed_over),
-    ("run::what_a_test_changes_is_changed_back", what_a_test_changes_is_changed_back),
-    ("run::a_huge_message_is_cut", a_huge_message_is_cut),
-    ("run::a_backtrace_ends_at_the_test", a_backtrace_ends_at_the_test),
-    ("run::junit_files_are_well_formed", junit_files_are_well_formed),
-];
+use crate::check;
+use crate::support::{COMMAND, Ended, Folder, child, is_running, output, results};
 
 struct Finished {
     log: RunLog,
-    output: Output,
-    folder: tempfile::TempDir,
+    output: Ended,
+    folder: Folder,
 }
 
 static RUN: LazyLock<Finished> = LazyLock::new(|| {
-    let folder = tempfile::tempdir().expect("a folder");
-    let report_dir = folder.path().to_str().expect("a path in UTF-8").to_owned();
-    let output = output(child(COMMAND, &["run", "--report-dir", &report_dir]));
-    Finished { log: log(folder.path()), output, folder }
+    let folder = Folder::new();
+    let output = output(folder.run(&[]));
+    Finished { log: folder.log(), output, folder }
 });
 
 /// Checks the outcome of a test on each device.
 fn each(test: &str, verdict: Verdict, check: impl Fn(&Outcome) -> bool) {
     for result in results(&RUN.log, test) {
-        assert_eq!(result.verdict, verdict, "{}: {:?}", result.test, result.outcome);
-        assert!(check(&result.outcome), "{}: {:?}", result.test, result.outcome);
+        assert_eq!(result.verdict, verdict, "{result:?}");
+        assert!(check(&result.attempt.outcome), "{result:?}");
     }
 }
 
-fn exits_with_1_and_names_what_failed() {
+check!(exits_with_1_and_names_what_failed, {
     assert_eq!(RUN.output.status.code(), Some(1));
-    let stdout = String::from_utf8_lossy(&RUN.output.stdout);
+    let stdout = &RUN.output.stdout;
     assert!(stdout.contains("faulty::writes_to_null@"), "{stdout}");
     // Text to be copied may be wider.
     let is_to_copy =
         |line: &str| line.contains("faulty::") || line.starts_with("  all:   clmatrix ");
     assert!(stdout.lines().all(|line| line.chars().count() <= 80 || is_to_copy(line)));
-}
+});
 
-fn a_test_that_passes_keeps_its_own_output() {
-    for result in results(&RUN.log, "passes") {
-        assert_eq!(result.verdict, Verdict::Pass, "{}", result.test);
-        assert_eq!(result.stdout, "said on standard output\n");
-        assert!(result.stderr.contains("said on standard error\n"), "{}", result.stderr);
+check!(the_variable_of_workers_is_refused, {
+    for value in ["", "{}", "\"Host\"", "\"Program\""] {
+        let mut command = child(COMMAND, &["devices"]);
+        let ended = output(command.env("CLMATRIX_WORKER", value));
+        assert_eq!(ended.status.code(), Some(2), "{value}");
+        let stderr = ended.stderr;
+        assert!(stderr.starts_with("error: CLMATRIX_WORKER is set"), "{value}: {stderr}");
+        assert_eq!(stderr.lines().count(), 1, "{value}: {stderr}");
     }
-}
+});
 
-fn crashes_are_named() {
-    let how = |names: &'static [&str]| move |outcome: &Outcome| matches!(outcome, Outcome::Crashed { how } if names.contains(&how.as_str()));
-    // A driver's own handler may turn one into the other.
-    each("writes_to_null", Verdict::Crash, how(&["SIGSEGV", "SIGABRT"]));
-    each("aborts", Verdict::Crash, how(&["SIGABRT"]));
-    each("overflows_its_stack", Verdict::Crash, how(&["SIGABRT", "SIGSEGV"]));
-    each(
-        "leaves_with_status_0",
-        Verdict::Crash,
-        how(&["exited with status 0 in the middle of the test"]),
-    );
-    for result in results(&RUN.log, "writes_to_null") {
-        assert!(result.stdout.contains("last words before the crash"), "{}", result.test);
+check!(each_fault_has_its_verdict_and_reason, {
+    use Verdict::{Crash, Fail, Ignored, Pass, Skip};
+    for (test, verdict, reasons) in [
+        ("passes", Pass, &["passed"][..]),
+        // A driver's own handler may turn one into the other.
+        ("writes_to_null", Crash, &["SIGSEGV", "SIGABRT"]),
+        ("overflows_its_stack", Crash, &["SIGABRT", "SIGSEGV"]),
+        ("aborts", Crash, &["SIGABRT"]),
+        ("leaves_with_status_0", Crash, &["exited with status 0 in the middle of the test"]),
+        ("fails_an_assertion", Fail, &["assertion `left == right` failed: the answer\n  left: 41"]),
+        ("returns_an_error", Fail, &["Error: \"the device is on fire\"\n  at "]),
+        ("panics_as_announced", Pass, &["passed"]),
+        ("panics_otherwise", Fail, &["by mistake"]),
+        ("does_not_panic", Fail, &[""]),
+        ("skips_itself", Skip, &["found something wanting"]),
+        (
+            "skips_on_another_thread",
+            Fail,
+            &["on another thread and ended that thread alone: found by"],
+        ),
+        ("throws_the_skip_of_a_thread", Skip, &["found by a thread"]),
+        ("returns_the_skip_of_a_thread", Skip, &["found by a thread"]),
+        ("requires_too_much", Skip, &["needs OpenCL 9.9, the device has "]),
+        ("is_ignored", Ignored, &["takes long"]),
+        ("reads_standard_input", Pass, &["passed"]),
+        ("speaks_no_utf8", Pass, &["passed"]),
+        ("run", Pass, &["passed"]),
+        ("closes_standard_output", Pass, &["passed"]),
+        ("writes_to_the_runners_connection", Pass, &["passed"]),
+        ("forks_and_both_return", Pass, &["passed"]),
+        ("fails_after_the_fork", Fail, &["not what the fork's child answered"]),
+        ("aborts_while_a_forked_child_lives", Crash, &["SIGABRT"]),
+        // The test before it has changed its folder.
+        (
+            "fails_where_it_began",
+            Fail,
+            &["assertion `left == right` failed: the folder of the run"],
+        ),
+    ] {
+        each(test, verdict, |outcome| {
+            let text = outcome.to_string();
+            reasons.iter().any(|reason| text.contains(reason))
+        });
     }
-}
+    for test in ["fails_an_assertion", "fails_where_it_began"] {
+        each(test, Fail, |outcome| outcome.to_string().contains("faulty.rs:"));
+    }
+});
 
-fn a_hang_takes_its_whole_process_group_along() {
+check!(a_test_keeps_its_own_output, {
+    for (test, stdout, stderr) in [
+        ("passes", "said on standard output\n", "said on standard error\n"),
+        ("writes_to_null", "last words before the crash", ""),
+        ("speaks_no_utf8", "bad \u{fffd}\u{fffd} bytes", ""),
+        ("prints_after_the_one_that_closed_it", "said on standard output\n", ""),
+    ] {
+        for result in results(&RUN.log, test) {
+            assert!(result.attempt.stdout.starts_with(stdout), "{result:?}");
+            assert!(result.attempt.stderr.contains(stderr), "{result:?}");
+        }
+    }
+});
+
+check!(a_hang_takes_its_whole_process_group_along, {
     each(
         "hangs_and_leaves_a_child",
         Verdict::Timeout,
         |outcome| matches!(outcome, Outcome::TimedOut { limit } if limit.as_secs() == 2),
     );
     for result in results(&RUN.log, "hangs_and_leaves_a_child") {
-        let child = result.stdout.trim().strip_prefix("child ").expect("it named its child");
+        let child =
+            result.attempt.stdout.trim().strip_prefix("child ").expect("it named its child");
         assert!(!is_running(child.parse().expect("a process id")), "{}", result.test);
     }
-}
+});
 
-fn a_flood_is_cut_and_does_not_fail() {
+check!(a_flood_is_cut_and_does_not_fail, {
     for result in results(&RUN.log, "floods") {
         let result = RUN.log.with_output(result);
-        assert_eq!(result.verdict, Verdict::Pass, "{}: {:?}", result.test, result.outcome);
-        for text in [&result.stdout, &result.stderr] {
+        assert_eq!(result.verdict, Verdict::Pass, "{result:?}");
+        for text in [&result.attempt.stdout, &result.attempt.stderr] {
             assert!(text.len() < 1 << 20, "{}: {} bytes are kept", result.test, text.len());
             assert!(text.contains("bytes cut ...]"), "{}", result.test);
         }
-        assert!(result.stdout.ends_with("the end of the flood\n"), "{}", result.test);
+        assert!(result.attempt.stdout.ends_with("the end of the flood\n"), "{}", result.test);
     }
-}
+});
 
-fn odd_bytes_do_not_fail() {
-    for result in results(&RUN.log, "speaks_no_utf8") {
-        assert_eq!(result.verdict, Verdict::Pass, "{}", result.test);
-        assert!(result.stdout.contains("bad \u{fffd}\u{fffd} bytes"), "{:?}", result.stdout);
-    }
-    each("reads_standard_input", Verdict::Pass, |_| true);
-}
-
-fn failures_have_message_and_place() {
-    each("fails_an_assertion", Verdict::Fail, |outcome| {
-        let Outcome::Failed { message, location: Some(location) } = outcome else { return false };
-        message.contains("the answer")
-            && message.contains("41")
-            && location.file.ends_with("faulty.rs")
-    });
-    each("returns_an_error", Verdict::Fail, |outcome| {
-        matches!(outcome, Outcome::Failed { message, location: Some(_) }
-            if message == "Error: \"the device is on fire\"")
-    });
-}
-
-fn what_a_driver_says_is_wrong_fails_the_test() {
+check!(what_a_driver_says_is_wrong_fails_the_test, {
     for (test, complaint) in [
-        ("writes_past_a_buffer", "the driver says: Invalid write of size 4"),
-        ("diverges_at_a_barrier", "the driver says: Work-group divergence detected"),
+        ("writes_past_a_buffer", "the driver reports: Invalid write of size 4"),
+        ("diverges_at_a_barrier", "the driver reports: Work-group divergence detected"),
     ] {
         for result in results(&RUN.log, test) {
             if !result.test.contains("@oclgrind") {
@@ -147,127 +152,73 @@ fn what_a_driver_says_is_wrong_fails_the_test() {
             assert!(summary.contains(complaint), "{summary}");
         }
     }
-}
+});
 
-fn should_panic_is_kept() {
-    each("panics_as_announced", Verdict::Pass, |_| true);
-    each(
-        "panics_otherwise",
-        Verdict::Fail,
-        |outcome| matches!(outcome, Outcome::Failed { message, .. } if message.contains("by mistake")),
-    );
-    each("does_not_panic", Verdict::Fail, |_| true);
-}
-
-fn skips_say_why() {
-    each(
-        "skips_itself",
-        Verdict::Skip,
-        |outcome| matches!(outcome, Outcome::Skipped { reason } if reason == "found something wanting"),
-    );
-    each(
-        "requires_too_much",
-        Verdict::Skip,
-        |outcome| matches!(outcome, Outcome::Skipped { reason } if reason.starts_with("needs OpenCL 9.9, the device has ")),
-    );
-    each(
-        "is_ignored",
-        Verdict::Ignored,
-        |outcome| matches!(outcome, Outcome::Ignored { reason: Some(reason) } if reason == "takes long"),
-    );
-}
-
-fn a_test_without_device_runs_once() {
+check!(a_test_without_device_runs_once, {
     let results = results(&RUN.log, "needs_no_device");
     assert_eq!(results.len(), 1);
     assert_eq!(results[0].test, "faulty::needs_no_device@host");
-    assert_eq!(results[0].stdout, "on the host\n");
-}
+    assert_eq!(results[0].attempt.stdout, "on the host\n");
+});
 
-fn a_crash_on_a_thread_of_the_driver() {
+check!(a_crash_on_a_thread_of_the_driver_is_no_test_s, {
     each("is_the_victim_of_the_bomb", Verdict::Pass, |outcome| *outcome == Outcome::Passed);
     each("leaves_a_time_bomb", Verdict::Pass, |outcome| *outcome == Outcome::Passed);
     for device in &RUN.log.header.devices {
         let id = format!("worker::crash@{}", device.id);
-        let crashes = RUN.log.results.iter().find(|result| result.test == id).expect("a result");
+        let crashes = RUN.log.results.iter().find(|result| result.test == *id).expect("a result");
         assert_eq!(crashes.verdict, Verdict::Crash);
         let victim = format!("running test: faulty::is_the_victim_of_the_bomb@{}\n", device.id);
         let mut attempts = crashes.earlier.iter().chain([crashes]);
-        assert!(attempts.any(|attempt| attempt.stdout.contains(&victim)), "{crashes:?}");
+        assert!(attempts.any(|attempt| attempt.attempt.stdout.contains(&victim)), "{crashes:?}");
     }
-}
+});
 
-/// The bomb goes with its worker, before the next test.
-fn a_worker_has_as_many_tests_as_it_may() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let config = folder.path().join("clmatrix.toml");
-    std::fs::write(&config, "[profile.default]\ntests-per-worker = 1\n").expect("it is written");
-    let reports = folder.path().join("reports");
-    let mut command = child(COMMAND, &["run", "bomb", "--report-dir"]);
-    command.arg(&reports).env("CLMATRIX_CONFIG", config);
-    assert!(output(command).status.success());
-    assert_eq!(results(&log(&reports), "leaves_a_time_bomb")[0].verdict, Verdict::Pass);
-}
-
-fn what_a_test_closes_is_open_for_the_next() {
-    each("run", Verdict::Pass, |_| true);
-    each("closes_standard_output", Verdict::Pass, |_| true);
-    for result in results(&RUN.log, "prints_after_the_one_that_closed_it") {
-        assert_eq!(result.stdout, "said on standard output\n", "{}", result.test);
-    }
-}
-
-fn a_fork_answers_for_nobody_else() {
-    each("forks_and_both_return", Verdict::Pass, |_| true);
-    each("fails_after_the_fork", Verdict::Fail, |_| true);
-    each(
-        "aborts_while_a_forked_child_lives",
-        Verdict::Crash,
-        |outcome| matches!(outcome, Outcome::Crashed { how } if how == "SIGABRT"),
+// The bomb goes with its worker, before the next test.
+check!(a_worker_has_as_many_tests_as_it_may, {
+    let folder = Folder::new();
+    let mut command = folder.run(&["bomb"]);
+    folder.configure(
+        &mut command,
+        "[profile.default]
+tests-per-worker = 1
+",
     );
-}
+    assert!(output(command).status.success());
+    assert_eq!(results(&folder.log(), "leaves_a_time_bomb")[0].verdict, Verdict::Pass);
+});
 
-fn garbage_on_the_connection_is_passed_over() {
-    each("writes_to_the_runners_connection", Verdict::Pass, |_| true);
-}
-
-fn what_a_test_changes_is_changed_back() {
-    each("fails_where_it_began", Verdict::Fail, |outcome| {
-        matches!(outcome, Outcome::Failed { message, location: Some(_) }
-            if message.contains("the folder of the run"))
-    });
-}
-
-fn a_huge_message_is_cut() {
+check!(a_huge_message_is_cut, {
     each("panics_with_a_hundred_megabytes", Verdict::Fail, |outcome| {
         matches!(outcome, Outcome::Failed { message, .. }
             if message.len() < 1 << 20 && message.ends_with("bytes cut]"))
     });
-}
+});
 
-/// libtest shows two frames below a test: a closure and `FnOnce::call_once`.
-fn a_backtrace_ends_at_the_test() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut command = child(COMMAND, &["run", "faulty::fails_an_assertion@", "--report-dir"]);
-    command.arg(folder.path()).env("RUST_BACKTRACE", "1");
+// libtest shows two frames below a test: a closure and `FnOnce::call_once`.
+check!(a_backtrace_ends_at_the_test, {
+    let folder = Folder::new();
+    let mut command = folder.run(&["faulty::fails_an_assertion@"]);
+    command.env("RUST_BACKTRACE", "1");
     assert_eq!(output(command).status.code(), Some(1));
-    for result in results(&log(folder.path()), "fails_an_assertion") {
+    for result in results(&folder.log(), "fails_an_assertion") {
         let is_frame = |line: &&str| {
             line.trim_start()
                 .split_once(": ")
                 .is_some_and(|(number, _)| number.parse::<u32>().is_ok())
         };
-        let frames: Vec<&str> = result.stderr.lines().filter(is_frame).collect();
+        let frames: Vec<&str> = result.attempt.stderr.lines().filter(is_frame).collect();
         let test = frames.iter().position(|frame| frame.ends_with("::fails_an_assertion"));
-        let test = test.unwrap_or_else(|| panic!("no frame of the test: {}", result.stderr));
-        assert!(frames.len() - test - 1 <= 2, "{}", result.stderr);
-        assert!(!result.stderr.contains("clmatrix_harness::"), "{}", result.stderr);
+        let test =
+            test.unwrap_or_else(|| panic!("no frame of the test: {}", result.attempt.stderr));
+        assert!(frames.len() - test - 1 <= 2, "{result:?}");
+        assert!(!result.attempt.stderr.contains("clmatrix_runner::"), "{result:?}");
     }
-}
+});
 
-fn junit_files_are_well_formed() {
+check!(junit_files_are_well_formed, {
     for device in &RUN.log.header.devices {
-        let file = RUN.folder.path().join("junit").join(format!("{}.xml", device.id));
+        let file = RUN.folder.at("junit").join(format!("{}.xml", device.id));
         let text = std::fs::read_to_string(&file).expect("the device has a report");
         let mut reader = quick_xml::Reader::from_str(&text);
         loop {
@@ -280,5 +231,5 @@ fn junit_files_are_well_formed() {
         }
         assert!(!text.contains('\u{1b}') && !text.contains('\0'), "{}", file.display());
     }
-    assert!(RUN.folder.path().join("junit/host.xml").is_file());
-}
+    assert!(RUN.folder.at("junit/host.xml").is_file());
+});

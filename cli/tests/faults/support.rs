@@ -1,16 +1,20 @@
 //! Starting this executable as its own child.
 
+use std::borrow::BorrowMut;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use clmatrix_cli::private::stored_runs;
-use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::result::test_result::TestResult;
+use clmatrix_cli::__private::stored_runs;
+use clmatrix_runner::log::run_log::RunLog;
+use clmatrix_runner::result::test_result::TestResult;
+use clmatrix_runner::verdict::Verdict;
 use serde_json::Value;
+use tempfile::TempDir;
 
 use crate::valid::validate;
 
@@ -55,24 +59,40 @@ pub fn child_as_written(role: &str, arguments: &[&str]) -> Command {
     command
 }
 
-/// The output of the children of the current check.
-static TRANSCRIPT: Mutex<String> = Mutex::new(String::new());
+thread_local! {
+    /// The output of the children of the check that this thread runs.
+    static TRANSCRIPT: RefCell<String> = const { RefCell::new(String::new()) };
+}
 
-/// Takes what the children said, to be shown if the check failed.
+/// Takes the output of the children, to be shown if the check failed.
 pub fn take_transcript() -> String {
-    std::mem::take(&mut TRANSCRIPT.lock().unwrap_or_else(PoisonError::into_inner))
+    TRANSCRIPT.take()
+}
+
+/// The end of a child, and the text that it has printed.
+#[derive(Debug)]
+pub struct Ended {
+    pub status: ExitStatus,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl From<Output> for Ended {
+    fn from(Output { status, stdout, stderr }: Output) -> Self {
+        let [stdout, stderr] =
+            [stdout, stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        Self { status, stdout, stderr }
+    }
 }
 
 /// Runs a child to its end.
-pub fn output(mut command: Command) -> Output {
-    let output = command.output().expect("the child starts");
-    let (stdout, stderr) =
-        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    TRANSCRIPT
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .push_str(&format!("{command:?}: {}\n{stdout}\n{stderr}\n", output.status));
-    output
+pub fn output(mut command: impl BorrowMut<Command>) -> Ended {
+    let command = command.borrow_mut();
+    let ended = Ended::from(command.output().expect("the child starts"));
+    let Ended { status, stdout, stderr } = &ended;
+    let text = format!("{command:?}: {status}\n{stdout}\n{stderr}\n");
+    TRANSCRIPT.with_borrow_mut(|transcript| transcript.push_str(&text));
+    ended
 }
 
 /// Starts a child and does not wait for it.
@@ -155,6 +175,65 @@ pub fn compile(mut command: Command) {
     assert!(status.success(), "{command:?}: {status}");
 }
 
+/// A folder for reports and for files of a test.
+pub struct Folder(TempDir);
+
+impl Folder {
+    pub fn new() -> Self {
+        Self(tempfile::tempdir().expect("a folder"))
+    }
+
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// The path of a file.
+    pub fn at(&self, name: &str) -> PathBuf {
+        self.path().join(name)
+    }
+
+    /// Writes a file. Returns its path.
+    pub fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.at(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(&path, text).expect("it is written");
+        path
+    }
+
+    /// Lets a command use this configuration.
+    pub fn configure(&self, command: &mut Command, configuration: &str) {
+        command.env("CLMATRIX_CONFIG", self.write("clmatrix.toml", configuration));
+    }
+
+    /// A run that reports to this folder.
+    pub fn run(&self, arguments: &[&str]) -> Command {
+        self.command(&[&["run"], arguments].concat())
+    }
+
+    /// A command on the reports in this folder.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = child(COMMAND, arguments);
+        command.arg("--report-dir").arg(self.path());
+        command
+    }
+
+    /// Runs tests. Returns the exit status and the log.
+    pub fn ran(&self, arguments: &[&str]) -> (Option<i32>, RunLog) {
+        (output(self.run(arguments)).status.code(), self.log())
+    }
+
+    /// The log of the last run.
+    pub fn log(&self) -> RunLog {
+        log(self.path())
+    }
+
+    /// The JUnit file of a device in the last run.
+    pub fn junit(&self, device: &str) -> String {
+        let file = reports(self.path()).join("junit").join(format!("{device}.xml"));
+        std::fs::read_to_string(file).expect("the device has a report")
+    }
+}
+
 /// The folder of the last run with `--report-dir FOLDER`; FOLDER if there is none yet.
 pub fn reports(folder: &Path) -> PathBuf {
     let log = stored_runs::find(folder, "latest").ok();
@@ -191,11 +270,16 @@ pub fn log(folder: &Path) -> RunLog {
     log
 }
 
+/// The verdicts by test.
+pub fn verdicts(log: &RunLog) -> BTreeMap<&str, Verdict> {
+    log.results.iter().map(|result| (&*result.test, result.verdict)).collect()
+}
+
 /// The results of one test, one for each device.
 pub fn results<'a>(log: &'a RunLog, test: &str) -> Vec<&'a TestResult> {
     let path = format!("faulty::{test}");
     let results: Vec<&TestResult> =
-        log.results.iter().filter(|result| result.test_and_device().0 == path).collect();
+        log.results.iter().filter(|result| result.test.path() == path).collect();
     assert!(!results.is_empty(), "{path} is in the log");
     results
 }

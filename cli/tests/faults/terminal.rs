@@ -2,58 +2,39 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use nix::fcntl::OFlag;
 use nix::pty::{Winsize, openpty};
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::{Pid, ttyname};
 
-use crate::Check;
+use crate::check;
+use crate::cpu;
 use crate::support::{
-    COMMAND, child, log, output, planned_and_begun, wait_for, wait_while_running,
+    COMMAND, Ended, Folder, LIBTEST, child, descendants_of, log, output, planned_and_begun,
+    results, wait_for, wait_while_running,
 };
 
-pub const CHECKS: &[Check] = &[
-    ("terminal::colors_are_used_on_demand", colors_are_used_on_demand),
-    ("terminal::colors_are_used_on_a_terminal", colors_are_used_on_a_terminal),
-    (
-        "terminal::quiet_prints_the_unexpected_results_alone",
-        quiet_prints_the_unexpected_results_alone,
-    ),
-    ("terminal::verbose_prints_each_result", verbose_prints_each_result),
-    ("terminal::no_capture_prints_output_below_the_test", no_capture_prints_output_below_the_test),
-    ("terminal::ctrl_c_leaves_no_bars", ctrl_c_leaves_no_bars),
-    (
-        "terminal::a_second_ctrl_c_ends_a_run_whose_terminal_takes_no_output",
-        a_second_ctrl_c_ends_a_run_whose_terminal_takes_no_output,
-    ),
-    ("terminal::devices_have_lines_without_a_terminal", devices_have_lines_without_a_terminal),
-    ("terminal::an_interval_of_zero_prints_no_lines", an_interval_of_zero_prints_no_lines),
-    ("terminal::a_slow_test_is_named_at_each_doubling", a_slow_test_is_named_at_each_doubling),
-    ("terminal::names_have_no_effect_on_a_terminal", names_have_no_effect_on_a_terminal),
-    ("terminal::completions_know_the_options", completions_know_the_options),
-];
-
 /// Runs a test that passes and one that fails, with these options.
-fn run(options: &[&str]) -> Output {
-    let folder = tempfile::tempdir().expect("a folder");
-    output(command(folder.path(), &["faulty::passes@", "faulty::fails_an_assertion@"], options))
+fn run(options: &[&str]) -> Ended {
+    let folder = Folder::new();
+    output(command(&folder, &["faulty::passes@", "faulty::fails_an_assertion@"], options))
 }
 
-fn command(folder: &Path, tests: &[&str], options: &[&str]) -> Command {
-    let mut command = child(COMMAND, &["run", "--report-dir"]);
-    command.arg(folder).args(tests).args(options);
+fn command(folder: &Folder, tests: &[&str], options: &[&str]) -> Command {
+    let mut command = folder.run(&[tests, options].concat());
     command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").env("TERM", "xterm");
     command
 }
 
 /// A run in which one test fails and the next never ends.
-fn endless(folder: &Path, options: &[&str]) -> Command {
+fn endless(folder: &Folder, options: &[&str]) -> Command {
     let tests = ["faulty::fails_an_assertion@", "faulty::waits_for_ever@", "--include-ignored"];
     command(folder, &tests, options)
 }
@@ -62,45 +43,41 @@ fn interrupt(child: &Child) {
     kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).expect("the run is signalled");
 }
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn colors_are_used_on_demand() {
-    let is_colored = |options: &[&str]| text(&run(options).stdout).contains("\u{1b}[31mFAIL");
+check!(colors_are_used_on_demand, {
+    let is_colored = |options: &[&str]| run(options).stdout.contains("\u{1b}[31mFAIL");
     assert!(is_colored(&["--color", "always"]));
     assert!(is_colored(&["--color=always", "--quiet"]));
     assert!(!is_colored(&["--color", "never"]));
     assert!(!is_colored(&[]), "standard output is no terminal");
-}
+});
 
-fn quiet_prints_the_unexpected_results_alone() {
+check!(quiet_prints_the_unexpected_results_alone, {
     let output = run(&["-q"]);
     assert_eq!(output.status.code(), Some(1));
-    assert_eq!(text(&output.stderr), "");
-    let stdout = text(&output.stdout);
+    assert_eq!(output.stderr, "");
+    let stdout = output.stdout;
     assert!(stdout.starts_with("FAIL faulty::fails_an_assertion@"), "{stdout}");
     assert!(!stdout.contains("faulty::passes"), "{stdout}");
     let last = stdout.trim_end().rsplit("\n\n").next().unwrap_or_default();
     assert!(last.starts_with("FAILED: ") && !last.contains("Reports"), "{stdout}");
     assert_eq!(run(&["-q", "-v"]).status.code(), Some(2));
-}
+});
 
-fn verbose_prints_each_result() {
+check!(verbose_prints_each_result, {
     for (options, expected) in [(&["-v"][..], true), (&[], false)] {
-        let stderr = text(&run(options).stderr);
+        let stderr = run(options).stderr;
         let has = |start: &str| stderr.lines().any(|line| line.starts_with(start));
         assert!(has("FAIL faulty::fails_an_assertion@"), "{stderr}");
         assert_eq!(has("PASS faulty::passes@"), expected, "{stderr}");
     }
-}
+});
 
-fn no_capture_prints_output_below_the_test() {
-    let folder = tempfile::tempdir().expect("a folder");
+check!(no_capture_prints_output_below_the_test, {
+    let folder = Folder::new();
     let tests = ["faulty::passes@", "faulty::is_the_victim_of_the_bomb@", "faulty::leaves_a_time"];
-    let output = output(command(folder.path(), &tests, &["--no-capture"]));
-    let stderr = text(&output.stderr);
-    let log = log(folder.path());
+    let output = output(command(&folder, &tests, &["--no-capture"]));
+    let stderr = output.stderr;
+    let log = folder.log();
     for device in &log.header.devices {
         let id = &device.id;
         // Other devices print between these lines.
@@ -119,8 +96,34 @@ fn no_capture_prints_output_below_the_test() {
         let repeated = lines.iter().filter(|line| **line == "said before the crash").count();
         assert_eq!(repeated, 1, "{stderr}");
     }
-    assert!(!text(&output.stdout).contains("said on"), "it is not shown again");
+    assert!(!output.stdout.contains("said on"), "it is not shown again");
+});
+
+/// Returns whether GitHub Actions takes a line for a command.
+fn is_command(line: &str) -> bool {
+    let has_end = |rest: &str, end| rest.contains(end);
+    line.trim_start().strip_prefix("::").is_some_and(|rest| has_end(rest, "::"))
+        || line.split_once("##[").is_some_and(|(_, rest)| has_end(rest, "]"))
 }
+
+check!(no_output_of_a_test_is_a_command_of_github, {
+    let folder = Folder::new();
+    let test = "faulty::speaks_to_github@";
+    for options in [&[][..], &["--nocapture"], &["--show-output"]] {
+        let options = [&[test, "--include-ignored"], options].concat();
+        for mut command in [folder.run(&options), child(LIBTEST, &options)] {
+            command.env("GITHUB_ACTIONS", "true").env_remove("GITHUB_STEP_SUMMARY");
+            command.env("CLMATRIX_REPORT_DIR", folder.path());
+            let Ended { stdout, stderr, .. } = output(command);
+            let all = stdout + &stderr;
+            assert!(all.contains(r"\u{3a}:group::bad"), "{all}");
+            let commands = all.split(['\n', '\r']).filter(|line| is_command(line));
+            let others: Vec<_> =
+                commands.filter(|line| !line.starts_with("::error file=")).collect();
+            assert_eq!(others, [""; 0], "{options:?}");
+        }
+    }
+});
 
 /// A child whose standard streams are a terminal.
 struct Terminal {
@@ -168,10 +171,10 @@ fn rows(screen: &Mutex<vt100::Parser>) -> String {
     rows.join("\n")
 }
 
-fn colors_are_used_on_a_terminal() {
+check!(colors_are_used_on_a_terminal, {
     let is_colored = |name: &str, value: &str| {
-        let folder = tempfile::tempdir().expect("a folder");
-        let mut command = command(folder.path(), &["faulty::passes@"], &[]);
+        let folder = Folder::new();
+        let mut command = command(&folder, &["faulty::passes@"], &[]);
         command.env("CI", "true").env(name, value);
         let terminal = Terminal::start(command);
         let screen = terminal.screen.clone();
@@ -183,14 +186,14 @@ fn colors_are_used_on_a_terminal() {
     assert!(is_colored("TERM", "xterm"));
     assert!(!is_colored("TERM", "dumb"));
     assert!(!is_colored("NO_COLOR", "1"));
-}
+});
 
 /// The parts of a bar.
 const BAR: [char; 2] = ['█', '░'];
 
-fn ctrl_c_leaves_no_bars() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut terminal = Terminal::start(endless(folder.path(), &[]));
+check!(ctrl_c_leaves_no_bars, {
+    let folder = Folder::new();
+    let mut terminal = Terminal::start(endless(&folder, &[]));
     let screen = terminal.screen.clone();
     wait_while_running(&mut terminal.child, "bars of tests that hang", || {
         let text = rows(&screen);
@@ -209,7 +212,7 @@ fn ctrl_c_leaves_no_bars() {
     assert_eq!(text.lines().filter(|line| line.starts_with("stopping: ")).count(), 1, "{text}");
     assert!(!text.contains(BAR), "{text}");
     assert!(text.contains("CUT SHORT"), "{text}");
-}
+});
 
 /// The bytes that a command writes to a terminal.
 fn written_to_a_terminal(mut command: Command) -> String {
@@ -222,11 +225,11 @@ fn written_to_a_terminal(mut command: Command) -> String {
     // The end of a terminal is an error.
     let _ = from.read_to_end(&mut written);
     child.wait().expect("the child ends");
-    text(&written)
+    String::from_utf8_lossy(&written).into_owned()
 }
 
-fn names_have_no_effect_on_a_terminal() {
-    let folder = tempfile::tempdir().expect("a folder");
+check!(names_have_no_effect_on_a_terminal, {
+    let folder = Folder::new();
     let at = |name: &str| folder.path().join(name);
     let list = r"printf 'a\342\200\256b\033]0;x\007c: test\n'";
     let script = format!(
@@ -245,13 +248,13 @@ fn names_have_no_effect_on_a_terminal() {
         assert!(written.contains(r"a\u{202e}b\u{1b}]0;x\u{7}c"), "{written:?}");
         assert!(!written.contains(['\u{202e}', '\u{7}']), "{written:?}");
     }
-}
+});
 
-fn a_second_ctrl_c_ends_a_run_whose_terminal_takes_no_output() {
-    let folder = tempfile::tempdir().expect("a folder");
+/// Starts an endless run whose terminal takes no output. Returns the terminal's other end.
+fn start_with_full_terminal(folder: &Folder, arguments: &[&str]) -> (Child, OwnedFd) {
     let pty = openpty(None, None).expect("a terminal");
     let path = ttyname(&pty.slave).expect("the terminal has a path");
-    let mut command = endless(folder.path(), &[]);
+    let mut command = endless(folder, arguments);
     command.stdout(Stdio::null()).stderr(Stdio::from(pty.slave));
     let mut run = command.spawn().expect("the child starts");
     wait_while_running(&mut run, "a test that hangs", || {
@@ -266,18 +269,38 @@ fn a_second_ctrl_c_ends_a_run_whose_terminal_takes_no_output() {
         .open(path)
         .expect("the terminal can be opened");
     while terminal.write(b"x").is_ok() {}
+    (run, pty.master)
+}
+
+check!(a_second_ctrl_c_ends_a_run_whose_terminal_takes_no_output, {
+    let folder = Folder::new();
+    let (mut run, _master) = start_with_full_terminal(&folder, &[]);
     // One signal may reach the run while it handles another.
     let status = wait_for("the run to end", || {
         interrupt(&run);
         run.try_wait().expect("the child can be asked")
     });
     assert_eq!(status.code(), Some(130));
-}
+});
 
-fn devices_have_lines_without_a_terminal() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let stderr = folder.path().join("stderr");
-    let mut command = endless(folder.path(), &["--progress-interval", "100ms"]);
+check!(a_ctrl_c_after_the_deadline_is_the_first, {
+    let folder = Folder::new();
+    let (mut run, master) = start_with_full_terminal(&folder, &["--deadline", "3s"]);
+    let id = run.id();
+    wait_while_running(&mut run, "the end of the workers", || {
+        descendants_of(id).is_empty().then_some(())
+    });
+    interrupt(&run);
+    // The end of the terminal is an error.
+    let reader = thread::spawn(move || File::from(master).read_to_end(&mut Vec::new()));
+    assert_eq!(run.wait().expect("the run ends").code(), Some(1));
+    let _ = reader.join().expect("no panic");
+});
+
+check!(devices_have_lines_without_a_terminal, {
+    let folder = Folder::new();
+    let stderr = folder.at("stderr");
+    let mut command = endless(&folder, &["--progress-interval", "100ms"]);
     command.stdout(Stdio::null()).stderr(File::create(&stderr).expect("a file"));
     let mut run = command.spawn().expect("the child starts");
     wait_while_running(&mut run, "a line of each device", || {
@@ -290,20 +313,19 @@ fn devices_have_lines_without_a_terminal() {
     });
     interrupt(&run);
     assert_eq!(run.wait().expect("the run ends").code(), Some(1));
-}
+});
 
-fn an_interval_of_zero_prints_no_lines() {
+check!(an_interval_of_zero_prints_no_lines, {
     let output = run(&["--progress-interval", "0s"]);
     assert_eq!(output.status.code(), Some(1), "the run ends");
-    let stderr = text(&output.stderr);
-    assert!(!stderr.contains(" of 2 in "), "{stderr}");
-}
+    assert!(!output.stderr.contains(" of 2 in "), "{}", output.stderr);
+});
 
-fn a_slow_test_is_named_at_each_doubling() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let stderr = folder.path().join("stderr");
+check!(a_slow_test_is_named_at_each_doubling, {
+    let folder = Folder::new();
+    let stderr = folder.at("stderr");
     let options = ["--progress-interval", "0s", "--slow-after", "100ms"];
-    let mut command = endless(folder.path(), &options);
+    let mut command = endless(&folder, &options);
     command.stdout(Stdio::null()).stderr(File::create(&stderr).expect("a file"));
     let mut run = command.spawn().expect("the child starts");
     wait_while_running(&mut run, "a test on each device that is named twice", || {
@@ -320,7 +342,7 @@ fn a_slow_test_is_named_at_each_doubling() {
     });
     interrupt(&run);
     assert_eq!(run.wait().expect("the run ends").code(), Some(1));
-}
+});
 
 /// The device of a line of progress that has all parts.
 fn device_of_line(line: &str) -> Option<&str> {
@@ -329,14 +351,65 @@ fn device_of_line(line: &str) -> Option<&str> {
     (status.contains(", ETA ") && status.contains(&running)).then_some(device)
 }
 
-fn completions_know_the_options() {
+check!(completions_know_the_options, {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let output = output(child(COMMAND, &["completions", shell]));
         assert!(output.status.success(), "{shell}");
-        let script = text(&output.stdout);
+        let script = output.stdout;
         for word in ["faults", "report-dir", "show-output", "characterize"] {
             assert!(script.contains(word), "{shell}: {word}");
         }
     }
     assert_eq!(output(child(COMMAND, &["completions", "tcsh"])).status.code(), Some(2));
-}
+});
+
+/// A debugger that waits for Ctrl-C before it runs the test.
+const DEBUGGER: &str = r#"#!/bin/sh
+trap 'echo interrupted' INT
+test -t 0 && test -t 1 && test -t 2 && echo on a terminal
+echo "first: $1, variable: $CLMATRIX_DEBUGGED_TEST" | cut -c 1-60
+shift
+echo ready
+until read line; do break; done
+"$@" && echo it passed
+exit 42
+"#;
+
+check!(a_debugger_has_the_terminal_the_signals_and_the_status, {
+    let id = cpu::test("faulty::passes");
+    for is_libtest in [false, true] {
+        let folder = Folder::new();
+        let debugger = folder.write("de bugger", DEBUGGER);
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&debugger, mode).expect("a script");
+        let option = format!("'{}' 'an argument'", debugger.display());
+        let mut command = match is_libtest {
+            false => folder.run(&[&id, "--debugger", &option]),
+            true => child(LIBTEST, &[&id, "--exact", "--debugger", &option]),
+        };
+        command.env("CLMATRIX_REPORT_DIR", folder.path()).process_group(0);
+        let mut terminal = Terminal::start(command);
+        let screen = terminal.screen.clone();
+        wait_while_running(&mut terminal.child, "the debugger", || {
+            rows(&screen).contains("ready").then_some(())
+        });
+        killpg(Pid::from_raw(terminal.child.id().cast_signed()), Signal::SIGINT).expect("Ctrl-C");
+        let (status, text) = terminal.finish();
+        assert_eq!(status, Some(42), "{text}");
+        let role = "first: an argument, variable: {\"role\":{\"Device\"";
+        for said in ["on a terminal", role, "interrupted", "passes: passed", "it passed"] {
+            assert!(text.contains(said), "{said}: {text}");
+        }
+        let folder = if is_libtest { log(&folder.at("clmatrix-cli/faults")) } else { folder.log() };
+        let summary = results(&folder, "passes")[0].summary();
+        assert!(summary.contains("debugged"), "{summary}");
+    }
+    let folder = Folder::new();
+    let several =
+        output(folder.run(&["faulty::passes", "faulty::needs_no_device", "--debugger", "true"]));
+    assert_eq!(several.status.code(), Some(2));
+    assert!(several.stderr.contains("--debugger runs one test, and"), "{}", several.stderr);
+    let absent = output(folder.run(&[&id, "--debugger", "no-such-debugger --args"]));
+    assert_eq!(absent.status.code(), Some(2));
+    assert!(absent.stderr.contains("no-such-debugger"), "{}", absent.stderr);
+});

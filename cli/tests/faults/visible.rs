@@ -3,21 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use clmatrix_harness::private::verdict::Verdict;
+use clmatrix_runner::verdict::Verdict;
 use serde_json::Value;
 
-use crate::Check;
+use crate::check;
 use crate::cpu;
-use crate::support::{COMMAND, child, compile, events, log, output, shared_library};
-
-pub const CHECKS: &[Check] = &[
-    ("visible::a_worker_sees_its_own_gpu_and_no_other", a_worker_sees_its_own_gpu_and_no_other),
-    ("visible::the_value_of_the_user_is_narrowed", the_value_of_the_user_is_narrowed),
-    (
-        "visible::a_worker_that_does_not_find_its_gpu_sees_all",
-        a_worker_that_does_not_find_its_gpu_sees_all,
-    ),
-];
+use crate::support::{Folder, compile, events, output, shared_library};
 
 /// The number of tests in `faulty::visible`.
 const TESTS: usize = 2;
@@ -26,23 +17,23 @@ const TESTS: usize = 2;
 /// the events, and for each test the UUID of its device in the log, the UUID that its worker saw, and the
 /// number of devices there.
 fn run(environment: &[(&str, &str)]) -> (Vec<Value>, Vec<(String, String, String)>) {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = Folder::new();
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/gpu_layer.c");
-    let library = folder.path().join("liblayer.so");
+    let library = folder.at("liblayer.so");
     compile(shared_library(&library, Path::new(source)));
-    let mut command = child(COMMAND, &["run", "faulty::visible::", "--slots", "2", "--report-dir"]);
-    command.arg(folder.path()).env("CLMATRIX_TEST", "nvidia:*").env("OPENCL_LAYERS", library);
+    let mut command = folder.run(&["faulty::visible::", "--slots", "2"]);
+    command.env("CLMATRIX_TEST", "nvidia:*").env("OPENCL_LAYERS", library);
     command.env("POCL_DEVICES", "pthread pthread pthread").envs(environment.iter().copied());
     let status = output(command).status.code();
-    let log = log(folder.path());
+    let log = folder.log();
     assert_eq!(status, Some(0));
     assert_eq!(log.results.len(), 3 * TESTS);
     let seen = log.results.iter().map(|result| {
         assert_eq!(result.verdict, Verdict::Pass);
         let mut devices = log.header.devices.iter();
-        let device = devices.find(|device| device.id == result.test_and_device().1);
+        let device = devices.find(|device| device.id == result.test.device());
         let property = |name: &str| {
-            let found = result.findings.properties.iter().find(|(key, _)| key == name);
+            let found = result.attempt.properties.iter().find(|(key, _)| key == name);
             found.expect("the test records it").1.clone()
         };
         let uuid = device.and_then(|device| device.info.uuid.clone()).expect("a GPU with a UUID");
@@ -57,30 +48,22 @@ fn values<'a>(events: &'a [Value], kind: &str, field: &str) -> Vec<&'a str> {
     of_kind.filter_map(|event| event[field].as_str()).collect()
 }
 
-fn a_worker_sees_its_own_gpu_and_no_other() {
+// A value of the user is narrowed.
+check!(a_worker_sees_its_own_gpu_and_no_other, {
     if !cpu::can_be_several() {
         return;
     }
-    let (events, seen) = run(&[]);
-    assert!(seen.iter().all(|(uuid, seen, count)| uuid == seen && count == "1"), "{seen:?}");
-    let by = [0, 1, 2].map(|number| {
-        format!("CUDA_VISIBLE_DEVICES=GPU-00000000-0000-0000-0000-00000000000{number}")
-    });
-    assert_eq!(values(&events, "device", "visible_by"), by);
-    assert!(values(&events, "worker-started", "sees_others").is_empty());
-}
-
-fn the_value_of_the_user_is_narrowed() {
-    if !cpu::can_be_several() {
-        return;
+    let uuid = "GPU-00000000-0000-0000-0000-00000000000";
+    for (environment, prefix) in [(&[][..], uuid), (&[("CUDA_VISIBLE_DEVICES", "0,1,2")], "")] {
+        let (events, seen) = run(environment);
+        assert!(seen.iter().all(|(uuid, seen, count)| uuid == seen && count == "1"), "{seen:?}");
+        let by = [0, 1, 2].map(|number| format!("CUDA_VISIBLE_DEVICES={prefix}{number}"));
+        assert_eq!(values(&events, "device", "visible_by"), by);
+        assert!(values(&events, "worker-started", "sees_others").is_empty());
     }
-    let (events, seen) = run(&[("CUDA_VISIBLE_DEVICES", "0,1,2")]);
-    assert!(seen.iter().all(|(uuid, seen, count)| uuid == seen && count == "1"), "{seen:?}");
-    let by = [0, 1, 2].map(|number| format!("CUDA_VISIBLE_DEVICES={number}"));
-    assert_eq!(values(&events, "device", "visible_by"), by);
-}
+});
 
-fn a_worker_that_does_not_find_its_gpu_sees_all() {
+check!(a_worker_that_does_not_find_its_gpu_sees_all, {
     if !cpu::can_be_several() {
         return;
     }
@@ -94,4 +77,4 @@ fn a_worker_that_does_not_find_its_gpu_sees_all() {
     let devices: BTreeSet<_> =
         events.iter().filter(is_one).map(|event| event["device"].as_str()).collect();
     assert_eq!(devices.len(), 2, "all but the first");
-}
+});

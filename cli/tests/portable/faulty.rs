@@ -150,7 +150,7 @@ fn leaves_a_process(ctx_factory: CtxFactory) {
 #[ignore = "it needs a runner that is killed"]
 fn waits_with_a_process(ctx_factory: CtxFactory) {
     use_the_device(ctx_factory);
-    // Not in a run that goes on.
+    // Not in a resumed run.
     if !lock_path("worker").exists() {
         start_a_process();
         sleep_with_lock("worker");

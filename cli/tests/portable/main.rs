@@ -12,11 +12,11 @@ use std::process::{Command, ExitCode, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use clmatrix_cli::private::stored_runs;
-use clmatrix_harness::Target;
-use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::result::test_result::TestResult;
-use clmatrix_harness::private::verdict::Outcome;
+use clmatrix_cli::__private::stored_runs;
+use clmatrix_runner::log::run_log::RunLog;
+use clmatrix_runner::result::test_result::TestResult;
+use clmatrix_runner::target::Target;
+use clmatrix_runner::verdict::Outcome;
 use libtest_mimic::{Arguments, Trial};
 
 const TARGET: Target = Target {
@@ -32,7 +32,7 @@ const ROLE: &str = "CLMATRIX_PORTABLE";
 const COMMAND: &str = "command";
 const SLEEPER: &str = "sleeper";
 
-/// The test of a copy of this executable, which stands for another program.
+/// The test of a copy of this executable, in the role of another program.
 const OTHER_TEST: &str = "waits_in_another_program";
 
 /// The variable with the folder for locks. A process that holds a lock runs.
@@ -100,7 +100,7 @@ fn log(folder: &Path) -> Option<RunLog> {
 
 fn result<'a>(log: &'a RunLog, test: &str) -> &'a TestResult {
     let path = format!("faulty::{test}");
-    let found = log.results.iter().find(|result| result.test_and_device().0 == path);
+    let found = log.results.iter().find(|result| result.test.path() == path);
     found.unwrap_or_else(|| panic!("{path} is in the log"))
 }
 
@@ -138,7 +138,7 @@ fn each_fault_costs_one_result() {
         let [stdout, stderr] =
             ["output", "error"].map(|stream| format!("{stream} of {neighbour}\n"));
         let result = log.with_output(result(&log, neighbour));
-        assert_eq!((&result.stdout, &result.stderr), (&stdout, &stderr));
+        assert_eq!((&result.attempt.stdout, &result.attempt.stderr), (&stdout, &stderr));
     }
     for panics in ["panics", "panics_on_a_thread"] {
         let failed = matches!(outcome(panics), Outcome::Failed { message, .. } if message.contains("on purpose"));
@@ -147,16 +147,19 @@ fn each_fault_costs_one_result() {
     for crashes in ["accesses_memory_that_is_not_there", "overflows_its_stack", "aborts"] {
         assert!(matches!(outcome(crashes), Outcome::Crashed { .. }), "{:?}", outcome(crashes));
     }
-    for (crash, how) in [
+    for (crash, cause) in [
         ("accesses_memory_that_is_not_there", ACCESS_VIOLATION),
         ("aborts", ABORT),
         ("exits", "exited with status 0 in the middle of the test"),
     ] {
-        assert_eq!(outcome(crash), &Outcome::Crashed { how: how.to_owned() });
+        assert_eq!(outcome(crash).to_string(), cause);
     }
     assert!(matches!(outcome("waits_for_ever"), Outcome::TimedOut { .. }));
     assert_eq!(outcome("floods"), &Outcome::Passed);
-    assert!(log.with_output(result(&log, "floods")).stdout.len() < 10 << 20, "most of it is cut");
+    assert!(
+        log.with_output(result(&log, "floods")).attempt.stdout.len() < 10 << 20,
+        "most of it is cut"
+    );
     assert_eq!(outcome("leaves_a_process"), &Outcome::Passed);
     assert_eq!(outcome("closes_its_streams"), &Outcome::Passed);
     wait_for("the end of the process that a test started", || is_free(folder.path(), "sleeper"));

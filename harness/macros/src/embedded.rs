@@ -9,7 +9,8 @@ use syn::{Error, LitStr, Result};
 
 /// Expands to an `Option<EmbeddedConfig>` with the files in `folder`, a path from Cargo.toml.
 ///
-/// `library` is the path of the crate that has the type. `include_str!` reads them, so that cargo rebuilds the target when one of them changes.
+/// `library` is the path of the crate that has the type. `include_str!` reads the files, so cargo rebuilds the target
+/// when one of them changes.
 pub fn expand(folder: &LitStr, library: &TokenStream) -> Result<TokenStream> {
     let root = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
     let root = format!("{root}/{}", folder.value());
@@ -24,14 +25,14 @@ pub fn expand(folder: &LitStr, library: &TokenStream) -> Result<TokenStream> {
         quote!((#shown, ::core::include_str!(#path)))
     });
     Ok(quote! {
-        ::core::option::Option::Some(#library::private::config::EmbeddedConfig {
+        ::core::option::Option::Some(#library::__private::EmbeddedConfig {
             config: ::core::include_str!(#config),
             expectations: &[#(#files),*],
         })
     })
 }
 
-/// The names of all `*.toml` in `folder`, sorted; a folder that does not exist has none.
+/// Returns the names of all `*.toml` in `folder`, sorted; a folder that does not exist has none.
 fn toml_files(folder: &str) -> io::Result<Vec<String>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -7,7 +7,7 @@ use syn::{Ident, LitStr, Result, Token};
 
 use crate::embedded;
 
-/// Which front end the target gets.
+/// The front end of a target.
 pub enum Front {
     /// The entry point for `cargo test` and `cargo nextest`.
     Libtest,
@@ -21,18 +21,20 @@ struct Arguments {
     config: Option<LitStr>,
 }
 
+const EXPECTED: &str = "expected the name of a crate, or once `config = \"FOLDER\"`";
+
 impl Parse for Arguments {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
         let (mut crates, mut config) = (Vec::new(), None);
         while !input.is_empty() {
-            let name: Ident = input.parse()?;
+            let name: Ident =
+                input.parse().map_err(|error| syn::Error::new(error.span(), EXPECTED))?;
             if input.parse::<Option<Token![=]>>()?.is_none() {
                 crates.push(name);
             } else if name == "config" && config.is_none() {
                 config = Some(input.parse()?);
             } else {
-                let message = "expected the name of a crate, or once `config = \"FOLDER\"`";
-                return Err(syn::Error::new_spanned(name, message));
+                return Err(syn::Error::new_spanned(name, EXPECTED));
             }
             if !input.is_empty() {
                 input.parse::<Token![,]>()?;
@@ -42,8 +44,16 @@ impl Parse for Arguments {
     }
 }
 
-/// Expands to `fn main`, or to an error for each test that would be lost.
-pub fn expand(input: TokenStream, front: Front, lost: Vec<String>) -> Result<TokenStream> {
+/// Expands to `fn main`, with an error for each test that would be lost.
+pub fn expand(input: TokenStream, front: Front, lost: Vec<String>) -> TokenStream {
+    try_expand(input, front, lost).unwrap_or_else(|error| {
+        let error = error.into_compile_error();
+        // Without it the compiler reports that `main` is missing, too.
+        quote!(#error fn main() {})
+    })
+}
+
+fn try_expand(input: TokenStream, front: Front, lost: Vec<String>) -> Result<TokenStream> {
     let Arguments { crates, config } = syn::parse2(input)?;
     // Without a reference to the crate the linker drops it, and its tests with it.
     let links = crates.iter().map(|name| quote!(use #name as _;));
@@ -54,12 +64,12 @@ pub fn expand(input: TokenStream, front: Front, lost: Vec<String>) -> Result<Tok
         }
         None => quote!(::core::module_path!()),
     };
-    let (library, entry) = match front {
+    let (library, entry, needs_no_libtest) = match front {
         Front::Libtest => {
             let library = quote!(::clmatrix_harness);
-            (library.clone(), quote!(#library::private::cargo_test::main))
+            (library.clone(), quote!(#library::__private::main), Some(needs_no_libtest()))
         }
-        Front::Command => (quote!(::clmatrix_cli), quote!(::clmatrix_cli::main)),
+        Front::Command => (quote!(::clmatrix_cli), quote!(::clmatrix_cli::main), None),
     };
     let config = match config {
         Some(folder) => embedded::expand(&folder, &library)?,
@@ -87,9 +97,10 @@ pub fn expand(input: TokenStream, front: Front, lost: Vec<String>) -> Result<Tok
         #(#lost)*
         #(#links)*
         #cases
+        #needs_no_libtest
 
         fn main() -> ::std::process::ExitCode {
-            #entry(#library::Target {
+            #entry(#library::__private::Target {
                 home: #home,
                 package: ::core::env!("CARGO_PKG_NAME"),
                 version: ::core::env!("CARGO_PKG_VERSION"),
@@ -98,6 +109,20 @@ pub fn expand(input: TokenStream, front: Front, lost: Vec<String>) -> Result<Tok
             })
         }
     })
+}
+
+/// Expands to an error if libtest's `main` takes the place of the target's. Then the compiler keeps a `#[test]`.
+fn needs_no_libtest() -> TokenStream {
+    quote! {
+        #[::core::prelude::v1::test]
+        fn main_needs_a_target_without_libtest() {
+            // Not `compile_error!`, which rust-analyzer reports in all targets.
+            const _: () = ::core::panic!(
+                "`main!` has no effect beside libtest's `main`, with which a test covers all devices at once: add \
+                 `harness = false` to this target in Cargo.toml, below `[[test]]` and its name, or remove `main!`"
+            );
+        }
+    }
 }
 
 /// Returns whether a package may hold tests itself: its target names no crate, or the library of the package.
@@ -121,7 +146,7 @@ mod tests {
         }
     }
 
-    /// The crates and the folder in the parentheses.
+    /// Returns the crates and the folder in the parentheses.
     fn parsed(input: &str) -> Result<(Vec<String>, Option<String>)> {
         let Arguments { crates, config } = syn::parse_str(input)?;
         let crates = crates.iter().map(Ident::to_string).collect();
@@ -146,9 +171,15 @@ mod tests {
 
     #[test]
     fn other_options_are_errors() {
-        for input in ["confg = \"c\"", "config = \"c\", config = \"d\""] {
+        for input in ["confg = \"c\"", "config = \"c\", config = \"d\"", "\"a\""] {
             let message = parsed(input).unwrap_err().to_string();
             assert!(message.contains("`config = \"FOLDER\"`"), "{input}: {message}");
         }
+    }
+
+    #[test]
+    fn an_error_is_not_followed_by_one_for_a_missing_main() {
+        let expanded = expand(quote!(confg = "c"), Front::Libtest, Vec::new()).to_string();
+        assert!(expanded.contains("compile_error") && expanded.contains("fn main"), "{expanded}");
     }
 }

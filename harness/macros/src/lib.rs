@@ -30,12 +30,15 @@ use proc_macro::TokenStream;
 /// `"system"`, `"atomics"`), `opencl = "1.2"`, `extension = "cl_khr_..."` (may be repeated), and
 /// sizes that the device must reach: `global_mem = "1 GiB"`, `max_alloc = "256 MiB"`,
 /// `local_mem = "32 KiB"`; `subgroup` for sub-groups of any size, `subgroup = 32` for those of a size
-/// that the driver tells. A warp or wavefront alone is none: kernels lack the functions of sub-groups
-/// then. All of it is what the driver answers, never what was measured.
+/// that the driver reports. A warp or wavefront alone does not count: kernels lack the functions of sub-groups then.
+/// All requirements are checked against the driver's answers, never against measurements.
 ///
-/// It stands beside `#[rstest]`, in either order, with all that rstest offers, or alone: then the
-/// arguments `CtxFactory`, `Device` and `Platform` are bound by their types. `#[ignore]`,
-/// `#[should_panic]`, `async` and any `Result` whose error is `Debug` work as usual.
+/// Without `#[rstest]`, each argument is bound by its type, which has the trait `Fixture`: a `CtxFactory`, a
+/// `Context`, a `Device`, a `Platform`, or a type of your own. Beside `#[rstest]`, in either order and with all that
+/// rstest offers, each argument is a case, a value, or the fixture of its name, such as
+/// `clmatrix_harness::ctx_factory`.
+///
+/// `#[ignore]`, `#[should_panic]`, `async` and any `Result` whose error is `Debug` work as usual.
 #[proc_macro_attribute]
 pub fn test(options: TokenStream, item: TokenStream) -> TokenStream {
     test::expand(options.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
@@ -43,11 +46,19 @@ pub fn test(options: TokenStream, item: TokenStream) -> TokenStream {
 
 /// The `main` of a test target with `harness = false`.
 ///
+/// ```toml
+/// [[test]]
+/// name = "devices"
+/// harness = false
+/// ```
+///
+/// Without `harness = false` the target does not compile.
+///
 /// `main!()` runs the tests of this target. `main!(my_suites)` runs those of the crate
 /// `my_suites` too, and leaves its name out of their ids. `main!(config = "config")`, or
 /// `main!(my_suites, config = "config")`, includes a configuration in the executable:
 /// `clmatrix.toml` and `expectations/*.toml` in the named folder, which is relative to the folder of
-/// Cargo.toml. The executable then knows its profiles and expectations wherever it is started. The
+/// Cargo.toml. The executable then has its profiles and expectations wherever it is started. The
 /// page `docs/guide/configuration.md` describes what a file on disk adds to them. A target with
 /// libtest's own `main` (`harness = true`) embeds no configuration. It reads only files.
 ///
@@ -56,14 +67,12 @@ pub fn test(options: TokenStream, item: TokenStream) -> TokenStream {
 /// notice that too. A folder outside the package, such as one at the top of a workspace, is included
 /// by a symbolic link beside Cargo.toml; cargo puts the files themselves into a package.
 ///
-/// A `#[test]` or an `#[rstest]` without [`macro@test`] in such a target would vanish in silence,
-/// since the compiler drops them; here they are a compile error.
+/// A `#[test]`, an `#[rstest]` or an `#[apply]` of rstest_reuse without [`macro@test`] in such a target would vanish
+/// in silence, since the compiler drops them; here they are a compile error.
 #[proc_macro]
 pub fn main(input: TokenStream) -> TokenStream {
     let lost = lost_tests::in_file_of_call_site();
-    entry::expand(input.into(), entry::Front::Libtest, lost)
-        .unwrap_or_else(syn::Error::into_compile_error)
-        .into()
+    entry::expand(input.into(), entry::Front::Libtest, lost).into()
 }
 
 /// The `main` of a command line over the tests of the named crates: `command!(my_suites);`.
@@ -77,7 +86,5 @@ pub fn main(input: TokenStream) -> TokenStream {
 /// named crates are of other packages.
 #[proc_macro]
 pub fn command(input: TokenStream) -> TokenStream {
-    entry::expand(input.into(), entry::Front::Command, Vec::new())
-        .unwrap_or_else(syn::Error::into_compile_error)
-        .into()
+    entry::expand(input.into(), entry::Front::Command, Vec::new()).into()
 }

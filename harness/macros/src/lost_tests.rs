@@ -8,8 +8,9 @@
 use std::path::{Path, PathBuf};
 
 use proc_macro2::{TokenStream, TokenTree};
+use syn::punctuated::Punctuated;
 use syn::visit::Visit;
-use syn::{Attribute, ItemFn, ItemMod, ItemUse, Macro, UseTree};
+use syn::{Attribute, ItemFn, ItemMod, ItemUse, Macro, Meta, Token, UseTree};
 
 /// A message for each lost test of the target whose root calls `main!`.
 pub fn in_file_of_call_site() -> Vec<String> {
@@ -39,6 +40,10 @@ impl Search {
     fn read(file: PathBuf, folder: PathBuf, ours_above: bool) -> Vec<String> {
         // The compiler reports files that cannot be read or parsed.
         let Ok(text) = std::fs::read_to_string(&file) else { return Vec::new() };
+        Self::of_text(text, file, folder, ours_above)
+    }
+
+    fn of_text(text: String, file: PathBuf, folder: PathBuf, ours_above: bool) -> Vec<String> {
         let Ok(syntax) = syn::parse_file(&text) else { return Vec::new() };
         let ours = imports_our_test(&syntax.items, ours_above);
         let mut search = Self { file, folder, text, ours, messages: Vec::new() };
@@ -63,6 +68,43 @@ impl Search {
         self.messages.extend(Self::read(file, folder, self.ours));
     }
 
+    /// Returns the attribute that makes a function a test which never runs.
+    fn losing_attribute(&self, attributes: &[Attribute]) -> Option<&'static str> {
+        let mut lost = None;
+        for Attribute { meta, .. } in attributes {
+            if self.is_ours(meta) {
+                return None;
+            }
+            if is_called(meta.path(), "test") {
+                // The compiler drops the function before it sees the attributes below.
+                return Some("`#[test]`");
+            }
+            // These hand the attributes below to each case.
+            lost = lost
+                .or_else(|| is_called(meta.path(), "rstest").then_some("`#[rstest]`"))
+                .or_else(|| applies_template(meta).then_some("`#[apply]`"));
+        }
+        lost
+    }
+
+    /// Returns whether an attribute is the harness's `test`, or names it as the attribute to use.
+    fn is_ours(&self, attribute: &Meta) -> bool {
+        let path = attribute.path();
+        if path.is_ident("cfg") {
+            return false;
+        }
+        let is_test = match test_attribute(path) {
+            Some(TestAttribute::Bare) => self.ours,
+            Some(TestAttribute::Path) => true,
+            Some(TestAttribute::Foreign) | None => false,
+        };
+        let condition = usize::from(path.is_ident("cfg_attr"));
+        let names_others = condition == 1 || is_called(path, "test");
+        is_test
+            || names_others
+                && arguments(attribute).iter().skip(condition).any(|inner| self.is_ours(inner))
+    }
+
     fn lost(&mut self, what: &str, name: &str) {
         // Spans would say where `main!` is called: the compiler has not read this text itself.
         let function = format!("fn {name}");
@@ -71,7 +113,8 @@ impl Search {
         self.messages.push(format!(
             "{}:{line}: {what} `{name}` would never run: this target has `harness = false`, where \
              the compiler drops it. Mark it `#[clmatrix_harness::test]` (with `once` if it needs \
-             no device)",
+             no device), in place of `#[test]`, beside `#[rstest]` or `#[apply]`, or as \
+             `#[test_log::test(clmatrix_harness::test)]`",
             self.file.display(),
         ));
     }
@@ -79,17 +122,9 @@ impl Search {
 
 impl<'ast> Visit<'ast> for Search {
     fn visit_item_fn(&mut self, function: &'ast ItemFn) {
-        let marked = function.attrs.iter().any(|attribute| match attribute_of_test(attribute) {
-            Some(TestAttribute::Bare) => self.ours,
-            Some(TestAttribute::Path) => true,
-            Some(TestAttribute::Foreign) | None => false,
-        });
-        let name = function.sig.ident.to_string();
-        let plain = function.attrs.iter().any(|attribute| attribute_of_test(attribute).is_some());
-        if !marked && plain {
-            self.lost("`#[test]`", &name);
-        } else if !marked && function.attrs.iter().any(is_rstest) {
-            self.lost("`#[rstest]`", &name);
+        let has_cases_alone = function.attrs.iter().any(|a| is_called(a.path(), "template"));
+        if !has_cases_alone && let Some(what) = self.losing_attribute(&function.attrs) {
+            self.lost(what, &function.sig.ident.to_string());
         }
         syn::visit::visit_item_fn(self, function);
     }
@@ -127,21 +162,33 @@ enum TestAttribute {
     Foreign,
 }
 
-fn attribute_of_test(attribute: &Attribute) -> Option<TestAttribute> {
+fn test_attribute(path: &syn::Path) -> Option<TestAttribute> {
     const FOREIGN: [&str; 6] = ["core", "std", "tokio", "async_std", "test_log", "smol_potat"];
-    let segments = &attribute.path().segments;
-    if segments.last()?.ident != "test" {
+    if !is_called(path, "test") {
         return None;
     }
-    Some(match segments.first() {
-        _ if segments.len() == 1 => TestAttribute::Bare,
+    Some(match path.segments.first() {
+        _ if path.segments.len() == 1 => TestAttribute::Bare,
         Some(first) if FOREIGN.iter().any(|name| first.ident == name) => TestAttribute::Foreign,
         _ => TestAttribute::Path,
     })
 }
 
-fn is_rstest(attribute: &Attribute) -> bool {
-    attribute.path().segments.last().is_some_and(|last| last.ident == "rstest")
+/// Returns whether the last part of a path is `name`.
+fn is_called(path: &syn::Path, name: &str) -> bool {
+    path.segments.last().is_some_and(|last| last.ident == name)
+}
+
+/// The attributes in the parentheses of another one, such as `#[test_log::test(clmatrix_harness::test)]`.
+fn arguments(attribute: &Meta) -> Vec<Meta> {
+    let Meta::List(list) = attribute else { return Vec::new() };
+    let arguments = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated);
+    arguments.map_or_else(|_| Vec::new(), Vec::from_iter)
+}
+
+/// Returns whether this is rstest_reuse's `apply`. The one of macro_rules_attribute names a macro, with a `!`.
+fn applies_template(attribute: &Meta) -> bool {
+    is_called(attribute.path(), "apply") && !arguments(attribute).is_empty()
 }
 
 /// Returns whether one of these items of a module imports the harness's `test`, or takes it over from the
@@ -198,4 +245,49 @@ fn bare_tests_in(tokens: TokenStream) -> Vec<String> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lost tests of a file with this import.
+    fn lost(import: &str, functions: &str) -> Vec<String> {
+        let text = format!("{import}\n{functions}");
+        let found = Search::of_text(text, PathBuf::from("t.rs"), PathBuf::new(), false);
+        let what = |message: &String| message.split(" would never run").next().map(str::to_owned);
+        found.iter().filter_map(what).collect()
+    }
+
+    #[test]
+    fn an_attribute_that_leads_to_the_harness_keeps_a_test() {
+        let ours = "use clmatrix_harness::test;";
+        for (import, attributes, expected) in [
+            ("", "#[test]", "`#[test]`"),
+            (ours, "#[test]", ""),
+            ("", "#[clmatrix_harness::test(once)]", ""),
+            ("", "#[test] #[clmatrix_harness::test]", "`#[test]`"),
+            ("", "#[test_log::test]", "`#[test]`"),
+            ("", "#[test_log::test] #[clmatrix_harness::test]", "`#[test]`"),
+            ("", "#[test_log::test(clmatrix_harness::test)]", ""),
+            ("", "#[test_log::test(clmatrix_harness::test(once, timeout = \"1s\"))]", ""),
+            (ours, "#[test_log::test(test)]", ""),
+            ("", "#[test_log::test(tokio::test)]", "`#[test]`"),
+            ("", "#[cfg_attr(feature = \"a\", clmatrix_harness::test)]", ""),
+            ("", "#[rstest]", "`#[rstest]`"),
+            (ours, "#[cfg(test)] #[cfg_attr(test, inline)] #[rstest]", "`#[rstest]`"),
+            ("", "#[rstest] #[case(1)] #[clmatrix_harness::test]", ""),
+            ("", "#[template] #[rstest] #[case(1)]", ""),
+            ("", "#[rstest_reuse::template] #[rstest] #[case(1)]", ""),
+            ("", "#[apply(cases)]", "`#[apply]`"),
+            ("", "#[apply(cases)] #[clmatrix_harness::test]", ""),
+        ] {
+            let found = lost(import, &format!("{attributes} fn t() {{}}"));
+            let expected: &[String] = match expected {
+                "" => &[],
+                what => &[format!("t.rs:2: {what} `t`")],
+            };
+            assert_eq!(found, expected, "{import} {attributes}");
+        }
+    }
 }

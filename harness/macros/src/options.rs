@@ -6,27 +6,28 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::meta::ParseNestedMeta;
 use syn::parse::Parser;
+use syn::spanned::Spanned;
 use syn::{LitInt, LitStr, Result};
 
 /// The options of one test.
 #[derive(Default)]
 pub struct Options {
-    /// Runs once, without a device.
+    /// True if the test runs once, without a device.
     pub once: bool,
-    /// Runs while no other test of its device runs.
+    /// True if no other test of its device runs meanwhile.
     pub alone: bool,
-    /// Gets contexts that no other test has had.
+    /// True if its contexts are new.
     pub fresh_context: bool,
-    /// Runs in a process of its own.
+    /// True if the test has a process of its own.
     pub own_worker: bool,
-    /// A limit of its own.
+    /// The time limit of the test.
     pub timeout: Option<Duration>,
     /// One expression of type `Requirement` each.
     pub requires: Vec<TokenStream>,
 }
 
 impl Options {
-    /// Reads the tokens between the parentheses.
+    /// Parses the tokens between the parentheses.
     pub fn parse(tokens: TokenStream) -> Result<Self> {
         let mut options = Self::default();
         syn::meta::parser(|meta| options.take(&meta)).parse2(tokens)?;
@@ -47,8 +48,11 @@ impl Options {
             self.own_worker = true;
             Ok(())
         } else if meta.path.is_ident("timeout") {
-            self.timeout = Some(duration(&meta.value()?.parse()?)?);
-            Ok(())
+            let limit = duration(&text(meta, DURATION)?)?;
+            match self.timeout.replace(limit) {
+                None => Ok(()),
+                Some(_) => Err(meta.error("`timeout` is given twice")),
+            }
         } else if meta.path.is_ident("requires") {
             meta.parse_nested_meta(|inner| {
                 self.requires.push(requirement(&inner)?);
@@ -65,7 +69,7 @@ impl Options {
 
 fn requirement(meta: &ParseNestedMeta) -> Result<TokenStream> {
     let name = meta.path.require_ident()?.to_string();
-    let requirement = quote!(::clmatrix_harness::private::requirement::Requirement);
+    let requirement = quote!(::clmatrix_harness::__private::Requirement);
     Ok(match name.as_str() {
         "fp64" => quote!(#requirement::Fp64),
         "fp16" => quote!(#requirement::Fp16),
@@ -73,26 +77,26 @@ fn requirement(meta: &ParseNestedMeta) -> Result<TokenStream> {
         "pipes" => quote!(#requirement::Pipes),
         "svm" => {
             let level = svm_level(meta)?;
-            quote!(#requirement::Svm(::clmatrix_harness::private::requirement::SvmLevel::#level))
+            quote!(#requirement::Svm(::clmatrix_harness::__private::SvmLevel::#level))
         }
         "opencl" => {
-            let (major, minor) = version(&meta.value()?.parse()?)?;
-            quote!(#requirement::OpenCl(::clmatrix_harness::private::requirement::Version { major: #major, minor: #minor }))
+            let (major, minor) = version(&text(meta, VERSION)?)?;
+            quote!(#requirement::OpenCl(::clmatrix_harness::__private::Version { major: #major, minor: #minor }))
         }
         "extension" => {
-            let extension: LitStr = meta.value()?.parse()?;
+            let extension = text(meta, "expected a name such as \"cl_khr_fp64\"")?;
             quote!(#requirement::Extension(#extension))
         }
         "global_mem" => {
-            let bytes = bytes(&meta.value()?.parse()?)?;
+            let bytes = bytes(&text(meta, SIZE)?)?;
             quote!(#requirement::GlobalMem(#bytes))
         }
         "max_alloc" => {
-            let bytes = bytes(&meta.value()?.parse()?)?;
+            let bytes = bytes(&text(meta, SIZE)?)?;
             quote!(#requirement::MaxAlloc(#bytes))
         }
         "local_mem" => {
-            let bytes = bytes(&meta.value()?.parse()?)?;
+            let bytes = bytes(&text(meta, SIZE)?)?;
             quote!(#requirement::LocalMem(#bytes))
         }
         "subgroup" if meta.input.peek(syn::Token![=]) => {
@@ -109,32 +113,36 @@ fn requirement(meta: &ParseNestedMeta) -> Result<TokenStream> {
     })
 }
 
+const DURATION: &str = "expected a duration such as \"30s\" or \"2m\"";
+const LEVEL: &str = "the levels are \"coarse\", \"fine\", \"system\" and \"atomics\"";
+const SIZE: &str =
+    "expected a size such as \"4096\", \"32 KiB\" or \"1 GiB\"; the units are B, KiB, MiB and GiB";
+const VERSION: &str = "expected an OpenCL version such as \"1.2\"";
+
+/// Returns the text behind the equals sign of an option. `expected` is the message for another value, or none.
+fn text(meta: &ParseNestedMeta, expected: &str) -> Result<LitStr> {
+    let value = meta.value().map_err(|_| syn::Error::new(meta.path.span(), expected))?;
+    let span = value.span();
+    value.parse().map_err(|_| syn::Error::new(span, expected))
+}
+
 fn svm_level(meta: &ParseNestedMeta) -> Result<syn::Ident> {
-    let level: LitStr = if meta.input.peek(syn::Token![=]) {
-        meta.value()?.parse()?
-    } else {
+    if !meta.input.peek(syn::Token![=]) {
         return Ok(syn::Ident::new("Coarse", proc_macro2::Span::call_site()));
-    };
+    }
+    let level = text(meta, LEVEL)?;
     let variant = match level.value().as_str() {
         "coarse" => "Coarse",
         "fine" => "Fine",
         "system" => "System",
         "atomics" => "Atomics",
-        _ => {
-            return Err(syn::Error::new(
-                level.span(),
-                "the levels are \"coarse\", \"fine\", \"system\" and \"atomics\"",
-            ));
-        }
+        _ => return Err(syn::Error::new(level.span(), LEVEL)),
     };
     Ok(syn::Ident::new(variant, level.span()))
 }
 
 fn duration(text: &LitStr) -> Result<Duration> {
-    let invalid = |reason: String| {
-        let expected = "expected a duration such as \"30s\" or \"2m\"";
-        syn::Error::new(text.span(), format!("{expected}: {reason}"))
-    };
+    let invalid = |reason: String| syn::Error::new(text.span(), format!("{DURATION}: {reason}"));
     let limit =
         humantime::parse_duration(&text.value()).map_err(|error| invalid(error.to_string()))?;
     if limit.is_zero() { Err(invalid("it is zero".to_owned())) } else { Ok(limit) }
@@ -144,7 +152,7 @@ fn version(text: &LitStr) -> Result<(u32, u32)> {
     text.value()
         .split_once('.')
         .and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)))
-        .ok_or_else(|| syn::Error::new(text.span(), "expected an OpenCL version such as \"1.2\""))
+        .ok_or_else(|| syn::Error::new(text.span(), VERSION))
 }
 
 fn sub_group_size(number: &LitInt) -> Result<u64> {
@@ -168,12 +176,7 @@ fn bytes(text: &LitStr) -> Result<u64> {
     shift
         .zip(digits.parse::<u64>().ok())
         .and_then(|(shift, number)| number.checked_mul(1 << shift))
-        .ok_or_else(|| {
-            syn::Error::new(
-                text.span(),
-                "expected a size such as \"4096\", \"32 KiB\" or \"1 GiB\"; the units are B, KiB, MiB and GiB",
-            )
-        })
+        .ok_or_else(|| syn::Error::new(text.span(), SIZE))
 }
 
 #[cfg(test)]
@@ -202,6 +205,21 @@ mod tests {
             ("requires(subgroup, fp16)", &["SubGroups", "Fp16"]),
         ] {
             assert_eq!(requirements(text).unwrap(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_value_of_another_kind_is_met_by_an_example() {
+        for (text, said) in [
+            ("timeout", "such as \"30s\""),
+            ("timeout = 30", "such as \"30s\""),
+            ("requires(opencl = 1.2)", "such as \"1.2\""),
+            ("requires(svm = 2)", "\"fine\""),
+            ("requires(extension = cl_khr_fp64)", "such as \"cl_khr_fp64\""),
+            ("timeout = \"1s\", timeout = \"2s\"", "given twice"),
+        ] {
+            let error = requirements(text).unwrap_err().to_string();
+            assert!(error.contains(said), "{text}: {error}");
         }
     }
 

@@ -1,15 +1,16 @@
 //! `#[clmatrix_harness::test]`: from a function to an entry in the registry.
 //!
-//! rstest calls this macro once per case, with a function that takes no arguments; a function
-//! without rstest comes with its arguments and gets them by type.
+//! rstest calls this macro once per case, with a function that takes no arguments. A function without rstest keeps
+//! its arguments, which are bound by type.
 //!
-//! The entry is made with `inventory`, which works in any target. Beside it stands an ordinary
-//! `#[test]` of the same name: in a target with `harness = true` libtest runs it, and it runs the
-//! entry on all devices; with `harness = false` the compiler drops it.
+//! The entry is made with `inventory`, which works in any target. An ordinary `#[test]` of the same name is added: in
+//! a target with `harness = true` libtest runs it, and it runs the entry on all devices; with `harness = false` the
+//! compiler drops it.
 
-use proc_macro2::TokenStream;
-use quote::quote;
-use syn::{Attribute, Expr, FnArg, ItemFn, Lit, Meta, Result, parse_quote};
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{Attribute, Expr, FnArg, ItemFn, Lit, Meta, Result, ReturnType, parse_quote};
 
 use crate::options::Options;
 
@@ -59,9 +60,19 @@ fn register(options: &Options, mut function: ItemFn) -> Result<TokenStream> {
         .collect();
 
     let name = function.sig.ident.clone();
-    // With its `r#`, as libtest has it.
+    // The stacks of fixtures name the test by this.
+    let run = quote::format_ident!("__clmatrix_run_{}", name);
+    // With its `r#`, as in libtest's names.
     let test_name = name.to_string();
     let call = call(&function)?;
+    // An error about the type of the result stands at this type.
+    let output = match &function.sig.output {
+        ReturnType::Default => Span::call_site(),
+        ReturnType::Type(_, output) => output.span().resolved_at(Span::call_site()),
+    };
+    let converted = quote_spanned! {output=>
+        ::clmatrix_harness::__private::IntoTestReturn::into_test_return(returned)
+    };
     let ignore_value = ignore_value(ignore.as_ref());
     let should_panic = should_panic_value(should_panic.as_ref())?;
     let Options { once, alone, fresh_context, own_worker, .. } = options;
@@ -79,17 +90,18 @@ fn register(options: &Options, mut function: ItemFn) -> Result<TokenStream> {
         const _: () = {
             #function
 
-            fn __clmatrix_run() -> ::clmatrix_harness::private::registry::TestReturn {
-                ::clmatrix_harness::private::registry::IntoTestReturn::into_test_return(#call)
+            fn #run() -> ::clmatrix_harness::__private::TestReturn {
+                let returned = #call;
+                #converted
             }
 
-            ::clmatrix_harness::private::inventory::submit! {
-                ::clmatrix_harness::private::registry::Test {
+            ::clmatrix_harness::__private::inventory::submit! {
+                ::clmatrix_harness::__private::Test {
                     module: ::core::module_path!(),
                     name: #test_name,
                     file: ::core::file!(),
                     line: ::core::line!(),
-                    run: __clmatrix_run,
+                    run: #run,
                     ignore: #ignore_value,
                     should_panic: #should_panic,
                     once: #once,
@@ -106,7 +118,7 @@ fn register(options: &Options, mut function: ItemFn) -> Result<TokenStream> {
         #[::core::prelude::v1::test]
         #ignore
         fn #name() {
-            ::clmatrix_harness::private::cargo_test::std_main::run(::core::module_path!(), #test_name)
+            ::clmatrix_harness::__private::std_main::run(::core::module_path!(), #test_name)
         }
     })
 }
@@ -126,7 +138,7 @@ fn refuse_what_cannot_be_called(function: &ItemFn) -> Result<()> {
     }
 }
 
-/// The expression that calls the function with its fixtures.
+/// Returns the expression that calls the function with its fixtures.
 fn call(function: &ItemFn) -> Result<TokenStream> {
     let name = &function.sig.ident;
     let arguments = function
@@ -136,7 +148,7 @@ fn call(function: &ItemFn) -> Result<TokenStream> {
         .map(|argument| match argument {
             FnArg::Typed(argument) => {
                 let ty = &argument.ty;
-                Ok(quote!(<#ty as ::clmatrix_harness::private::fixtures::Fixture>::of_device_under_test()))
+                Ok(quote!(<#ty as ::clmatrix_harness::__private::Fixture>::of_device_under_test()))
             }
             FnArg::Receiver(receiver) => {
                 Err(syn::Error::new_spanned(receiver, "a test is a free function"))
@@ -144,7 +156,7 @@ fn call(function: &ItemFn) -> Result<TokenStream> {
         })
         .collect::<Result<Vec<_>>>()?;
     Ok(if function.sig.asyncness.is_some() {
-        quote!(::clmatrix_harness::private::pollster::block_on(#name(#(#arguments),*)))
+        quote!(::clmatrix_harness::__private::pollster::block_on(#name(#(#arguments),*)))
     } else {
         quote!(#name(#(#arguments),*))
     })
@@ -157,18 +169,18 @@ fn take_attribute(function: &mut ItemFn, name: &str) -> Option<Attribute> {
 
 fn ignore_value(attribute: Option<&Attribute>) -> TokenStream {
     match attribute.map(|a| &a.meta) {
-        None => quote!(::clmatrix_harness::private::registry::Ignore::No),
+        None => quote!(::clmatrix_harness::__private::Ignore::No),
         Some(Meta::NameValue(with_reason)) => {
             let reason = &with_reason.value;
-            quote!(::clmatrix_harness::private::registry::Ignore::Because(#reason))
+            quote!(::clmatrix_harness::__private::Ignore::Because(#reason))
         }
-        Some(_) => quote!(::clmatrix_harness::private::registry::Ignore::Yes),
+        Some(_) => quote!(::clmatrix_harness::__private::Ignore::Yes),
     }
 }
 
 fn should_panic_value(attribute: Option<&Attribute>) -> Result<TokenStream> {
     let Some(attribute) = attribute else {
-        return Ok(quote!(::clmatrix_harness::private::registry::ShouldPanic::No));
+        return Ok(quote!(::clmatrix_harness::__private::ShouldPanic::No));
     };
     let expected: Option<Expr> = match &attribute.meta {
         Meta::Path(_) => None,
@@ -187,7 +199,7 @@ fn should_panic_value(attribute: Option<&Attribute>) -> Result<TokenStream> {
         }
     };
     Ok(match expected {
-        None => quote!(::clmatrix_harness::private::registry::ShouldPanic::Yes),
-        Some(text) => quote!(::clmatrix_harness::private::registry::ShouldPanic::With(#text)),
+        None => quote!(::clmatrix_harness::__private::ShouldPanic::Yes),
+        Some(text) => quote!(::clmatrix_harness::__private::ShouldPanic::With(#text)),
     })
 }

@@ -25,7 +25,7 @@ impl Buffer {
     /// CL_INVALID_VALUE for flags that exclude each other, CL_INVALID_HOST_PTR for flags that ask for host data,
     /// CL_INVALID_BUFFER_SIZE for 0 bytes and for more than CL_DEVICE_MAX_MEM_ALLOC_SIZE of every device; and
     /// the driver's errors, of class [`OutOfMemory`](crate::Class::OutOfMemory) where memory ran out. Many
-    /// drivers take memory at first use only.
+    /// drivers allocate memory at first use only.
     pub fn new(context: &Context, flags: MemFlags, size: usize) -> Result<Self> {
         Self::with_data(context, flags, size, None)
     }
@@ -59,7 +59,7 @@ impl Buffer {
         unsafe { create(context, ObjectDesc { flags, size }, data) }.map(Self::whole)
     }
 
-    /// A buffer of undefined content in `context`, with flags that have been checked.
+    /// Creates a buffer of undefined content in `context`, with flags that have been checked.
     pub(crate) fn in_context(
         context: &Arc<MemContext>,
         flags: MemFlags,

@@ -15,11 +15,11 @@ use crate::memory::object::sealed::Handle;
 use crate::memory::range::{check_not_empty, overlap};
 use crate::memory::track::Access;
 use crate::memory::transfer::{HostCommand, HostCopy, HostPtr};
-use crate::memory::{CopyTo, Linear, MemoryObject, Order};
+use crate::memory::{CopyTo, Linear, Order};
 
 /// The bytes that a copy of a buffer moves: `..`, a [`Linear`], or a rectangle `R`, which is a
 /// [`HostRect`] where the other side is host memory and a [`Rect`] where it is a buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BufferPart<R> {
     /// Bytes in one piece.
     Linear(Linear),

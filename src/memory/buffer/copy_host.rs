@@ -8,12 +8,12 @@ use cl3::types::{CL_NON_BLOCKING, cl_mem};
 
 use super::Buffer;
 use crate::error::Result;
+use crate::memory::Linear;
 use crate::memory::command::AccessedRange;
 use crate::memory::object::check_host_access;
 use crate::memory::range::{check_not_empty, checked_span};
 use crate::memory::track::Access;
 use crate::memory::transfer::{HostCommand, HostPtr, Layout, Rows};
-use crate::memory::{Linear, MemoryObject};
 use crate::queue::{Arguments, Submitted};
 
 /// The bytes of the buffer and of the host memory.
@@ -25,7 +25,7 @@ pub(super) enum Part {
     Rect { buffer: Rows, host: Rows },
 }
 
-/// `clEnqueueReadBuffer`, `clEnqueueWriteBuffer` and their rectangular kin.
+/// `clEnqueueReadBuffer`, `clEnqueueWriteBuffer` and their variants for rectangles.
 #[derive(Debug)]
 pub(super) struct BufferCommand<'a> {
     call: &'static str,
@@ -35,7 +35,7 @@ pub(super) struct BufferCommand<'a> {
     pointer: *mut u8,
 }
 
-/// Returns the name of the call that does `access` to a buffer.
+/// Returns the name of the call that performs `access` on a buffer.
 pub(in crate::memory) fn linear_call(access: Access) -> &'static str {
     match access {
         Access::Read => "clEnqueueReadBuffer",
@@ -69,7 +69,7 @@ pub(in crate::memory) unsafe fn submit_linear(
     }
 }
 
-/// Returns the name of the call that does `access` to rectangles of a buffer.
+/// Returns the name of the call that performs `access` on rectangles of a buffer.
 pub(super) fn rect_call(access: Access) -> &'static str {
     match access {
         Access::Read => "clEnqueueReadBufferRect",

@@ -13,7 +13,7 @@ use crate::memory::object::sealed::Handle;
 use crate::memory::track::Access;
 use crate::memory::transfer::rows::overlap;
 use crate::memory::transfer::{HostPtr, Rows};
-use crate::memory::{ByteOrigin, ByteRegion, MemoryObject, Order, Pitches};
+use crate::memory::{ByteOrigin, ByteRegion, Order, Pitches};
 
 /// Defines a pair of rectangles of the same size, one on either side.
 macro_rules! rectangles {
@@ -21,7 +21,7 @@ macro_rules! rectangles {
        $first:literal $first_origin:ident $first_pitches:ident,
        $second:literal $second_origin:ident $second_pitches:ident;)*) => {$(
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[must_use]
         pub struct $name {
             region: ByteRegion,
@@ -108,7 +108,7 @@ rectangles! {
 }
 
 impl HostRect {
-    /// Returns the command that does `access` to `buffer`; the other side is at `host_ptr`.
+    /// Returns the command that performs `access` on `buffer`; the other side is at `host_ptr`.
     pub(super) fn plan(
         self,
         buffer: &Buffer,

@@ -12,7 +12,7 @@ use crate::memory::command::enqueue;
 use crate::memory::fill::check_pattern;
 use crate::memory::range::check_not_empty;
 use crate::memory::track::Access;
-use crate::memory::{FillTarget, MemoryObject, Order, Pattern};
+use crate::memory::{FillTarget, Order, Pattern};
 
 impl Buffer {
     /// Repeats `pattern` over the whole buffer (`clEnqueueFillBuffer`, OpenCL 1.2). Does not block.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-/// Host memory in the hands of the driver.
+/// Host memory that the driver uses.
 pub(super) struct HostBuffer {
     pub memory: Mutex<Option<Box<dyn Any + Send>>>,
     /// Disconnected when the driver has destroyed the buffer.
@@ -15,7 +15,7 @@ pub(super) struct HostBuffer {
 }
 
 impl HostBuffer {
-    /// The memory, once the driver has let go of it.
+    /// Returns the memory once the driver has released it; `None` after `timeout`.
     pub fn take(&self, timeout: Duration) -> Option<Box<dyn Any + Send>> {
         match self.destroyed.lock().recv_timeout(timeout) {
             Err(RecvTimeoutError::Disconnected) => self.memory.lock().take(),

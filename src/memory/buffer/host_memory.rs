@@ -21,7 +21,7 @@ use crate::memory::transfer::DriverOwned;
 use crate::memory::{HostMemory, MemFlags, MemoryObject, TransferError};
 
 impl Buffer {
-    /// A buffer that lives in `memory` and begins with what is there (`clCreateBuffer` with
+    /// Creates a buffer in `memory`, with the content of `memory` (`clCreateBuffer` with
     /// CL_MEM_USE_HOST_PTR).
     ///
     /// The buffer owns the memory, for as long as the driver has it; the host reaches it through maps and
@@ -75,15 +75,15 @@ impl Buffer {
         }
     }
 
-    /// Gives the buffer up, and its host memory back with what the device has made of it. Waits for
-    /// the commands that use it; `queue` is one of its context.
+    /// Destroys the buffer, and returns its host memory with the device's results. Waits for the commands that use the
+    /// buffer; `queue` is a queue of its context.
     ///
     /// # Errors
     /// With the buffer: CL_INVALID_OPERATION for one that was not made by
-    /// [`using_host_memory`](Self::using_host_memory) of an `H`, and for one that has other handles, regions, maps or,
-    /// after 1 s, references; CL_INVALID_CONTEXT, and the driver's errors. With the [`ReleasedMemory`]:
-    /// CL_INVALID_OPERATION where the driver does not destroy the buffer within 10 s. On rusticl and Intel's runtime, an
-    /// event of a command keeps the buffer, also one that the other buffer of a copy has until it is used again.
+    /// [`using_host_memory`](Self::using_host_memory) of an `H`, and for one that has other handles, regions, maps
+    /// or, after 1 s, references; CL_INVALID_CONTEXT, and the driver's errors. With the [`ReleasedMemory`]:
+    /// CL_INVALID_OPERATION where the driver does not destroy the buffer within 10 s. On rusticl and Intel's runtime,
+    /// the event of a command keeps the buffer, even one that the other buffer of a copy holds until its next use.
     pub fn into_host_memory<H: HostMemory>(
         self,
         queue: &CommandQueue,
@@ -131,7 +131,7 @@ impl Buffer {
         Ok(Arc::clone(host))
     }
 
-    /// Returns whether the driver counts references besides that of this only handle. Drivers let go of commands a
+    /// Returns whether the driver counts references besides that of this only handle. Drivers release commands a
     /// moment after their end.
     // quirk: DRIVER-19
     fn has_other_references(&self) -> Result<bool> {
@@ -154,7 +154,7 @@ impl Buffer {
     }
 }
 
-/// The driver's buffer in `memory`, which the caller keeps alive and untouched.
+/// Creates the driver's buffer in `memory`, which the caller keeps alive and untouched.
 fn make_object<H: HostMemory>(
     call: &'static str,
     context: &Context,

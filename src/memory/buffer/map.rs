@@ -18,8 +18,7 @@ use crate::memory::mapping::{Mappable, Mapping, access, check_mode, map_methods}
 use crate::memory::range::checked_elements;
 use crate::memory::track::AccessTracker;
 use crate::memory::{
-    MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, MemoryObject, Order, PendingMap,
-    SliceMap,
+    MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, Order, PendingMap, SliceMap,
 };
 use crate::queue::{Arguments, CommandQueue, Submitted};
 
@@ -35,7 +34,7 @@ impl Mappable for BufferRef {
     }
 }
 
-/// Elements of a buffer as a slice of the host's; `&mut` only if `M` writes
+/// Elements of a buffer as a slice on the host; `&mut` only if `M` writes
 /// (`pyopencl.MemoryMap`).
 ///
 /// Unmapped by [`unmap`](SliceMap::unmap), or by a drop, which logs errors. If it is forgotten, its
@@ -58,7 +57,7 @@ impl Buffer {
 /// Maps elements of a buffer.
 ///
 /// # Safety
-/// Without `is_blocking`, nothing reaches the elements before the event of the guard has ended well.
+/// Without `is_blocking`, nothing reaches the elements before the event of the guard has completed.
 unsafe fn enqueue<T: Pod, M: MapMode>(
     buffer: &Buffer,
     order: &Order<'_>,

@@ -31,7 +31,7 @@ use super::range::{checked_range, checked_span};
 use super::track::Access;
 use crate::create::create;
 use crate::error::{Error, Result, in_call};
-use crate::handle::{MemRef, by_handle};
+use crate::handle::{MemRef, by_handle, retain_raw};
 use smallvec::SmallVec;
 
 /// A buffer of bytes, or a region of one (`pyopencl.Buffer`).
@@ -42,40 +42,39 @@ use smallvec::SmallVec;
 pub struct Buffer {
     reference: BufferRef,
     desc: ObjectDesc,
-    /// Where it begins in the whole buffer, in bytes.
+    /// The byte of the whole buffer at which it begins.
     offset: usize,
-    /// The host memory that it lives in, where it does.
+    /// The host memory that it lives in, if any.
     host: Option<Arc<HostBuffer>>,
 }
 
 impl Buffer {
-    /// The buffer behind a driver's handle. With `retain`, a reference is added for it; without,
-    /// the caller's is taken over, unless this fails.
+    /// Wraps a driver's handle. The caller's reference is taken over, unless this fails.
     ///
     /// # Errors
     /// CL_INVALID_MEM_OBJECT for anything but a buffer, and the driver's errors.
     ///
     /// # Safety
-    /// `raw` is a valid memory object, and without `retain` the caller owns a reference to it.
+    /// `raw` is a valid memory object, and the caller owns a reference to it.
     ///
     /// As long as the result or anything made from it lives (clones, [`parent`](Self::parent),
     /// regions of either):
     /// - no other handle to the object, its parent or their regions maps its bytes, or issues
     ///   commands on bytes that are mapped through the result. This includes other handles of this
     ///   crate: those that were not made from the result do not know of its maps;
-    /// - what is mapped or under way on its bytes from before has ended;
+    /// - earlier maps of its bytes and commands on them have ended;
     /// - memory that it uses (CL_MEM_USE_HOST_PTR) outlives it, and is accessed in no other way
     ///   while it is mapped.
-    pub unsafe fn from_raw(raw: cl_mem, retain: bool) -> Result<Self> {
+    pub unsafe fn from_raw(raw: cl_mem) -> Result<Self> {
         object::check_type(raw, "a buffer", ObjectType::Buffer)?;
         let desc = object::desc(raw)?;
         let offset = info(raw, cl::CL_MEM_OFFSET)?.into();
         // SAFETY: the driver says that it is the parent of a valid object.
-        let whole = object::parent(raw)?.map(|parent| unsafe { Self::from_raw(parent, true) });
+        let whole = object::parent(raw)?.map(|parent| unsafe { Self::retain_raw(parent) });
         let whole = whole.transpose()?;
         let context = object::context_of(raw)?;
         // SAFETY: as the caller promises.
-        let raw = unsafe { MemRef::from_raw(raw, retain) }?;
+        let raw = unsafe { MemRef::owned(raw) };
         Ok(match whole {
             Some(whole) => {
                 let reference = whole.reference.sub_buffer_of_this(raw, None);
@@ -85,7 +84,13 @@ impl Buffer {
         })
     }
 
-    /// CL_MEM_ASSOCIATED_MEMOBJECT: the whole buffer that this is a region of.
+    /// Returns the byte of the whole buffer at which a sub-buffer begins (CL_MEM_OFFSET), 0 for a whole buffer.
+    #[inline]
+    pub fn offset(&self) -> usize {
+        self.offset
+    }
+
+    /// Returns the whole buffer that a sub-buffer is a part of (CL_MEM_ASSOCIATED_MEMOBJECT).
     pub fn parent(&self) -> Option<Self> {
         self.reference.is_sub_buffer().then(|| {
             let host = self.host.clone();
@@ -109,7 +114,7 @@ impl Buffer {
     /// one of the same whole buffer, within this one.
     ///
     /// # Errors
-    /// CL_INVALID_VALUE for bytes that are not there and for flags that the parent's rule out,
+    /// CL_INVALID_VALUE for bytes outside of the buffer and for flags that conflict with the parent's,
     /// CL_INVALID_BUFFER_SIZE for 0 bytes, CL_MISALIGNED_SUB_BUFFER_OFFSET where the region begins
     /// at no multiple of CL_DEVICE_MEM_BASE_ADDR_ALIGN of any device, and the driver's errors.
     pub fn sub_buffer_with_flags(
@@ -120,7 +125,7 @@ impl Buffer {
         self.sub_buffer_with_owner(range, flags, None)
     }
 
-    /// The same, with an owner of its bytes.
+    /// Returns the region of [`sub_buffer_with_flags`](Self::sub_buffer_with_flags), with an owner of the bytes.
     pub(crate) fn sub_buffer_with_owner(
         &self,
         range: impl RangeBounds<usize>,
@@ -162,8 +167,8 @@ impl Buffer {
         Self { desc: object.desc(), reference: BufferRef::whole(object), offset: 0, host: None }
     }
 
-    /// Makes this handle one of its first `size` bytes. The driver's object, which is not smaller than
-    /// that, stays as it is.
+    /// Restricts this handle to its first `size` bytes. The driver's object, which is at least as large, stays as it
+    /// is.
     #[inline]
     pub(crate) fn set_size(&mut self, size: usize) {
         self.desc.size = size;
@@ -175,7 +180,7 @@ impl Buffer {
         &self.reference
     }
 
-    /// `range` with its ends filled in, checked against the size.
+    /// Returns `range` with its ends filled in, checked against the size.
     #[inline]
     pub(super) fn bytes(
         &self,
@@ -185,7 +190,7 @@ impl Buffer {
         checked_range(call, "buffer", self.size(), range)
     }
 
-    /// The `size` bytes from `offset` on, checked against the size.
+    /// Returns the `size` bytes from `offset` on, checked against the size.
     #[inline]
     pub(super) fn span(
         &self,
@@ -196,14 +201,14 @@ impl Buffer {
         checked_span(call, "buffer", self.size(), offset, size)
     }
 
-    /// A range of this buffer, counted from the start of the whole buffer.
+    /// Returns a range of this buffer, counted from the start of the whole buffer.
     #[inline]
     pub(crate) fn in_whole(&self, range: &Range<usize>) -> Range<usize> {
         // Neither overflows: the region lies within the whole.
         self.offset() + range.start..self.offset() + range.end
     }
 
-    /// A range of this buffer, as its object's uses count them.
+    /// Returns a range of this buffer, as its object's uses count them.
     #[inline]
     pub(super) fn in_tracker(&self, range: &Range<usize>) -> Range<usize> {
         self.object().in_tracker(&self.in_whole(range))
@@ -237,6 +242,8 @@ fn check_alignment(call: &'static str, offset: usize, alignments: &[usize]) -> R
 
 impl MemoryObject for Buffer {}
 
+object::object_queries!(Buffer);
+
 impl Handle for Buffer {
     #[inline]
     fn object(&self) -> &MemObject {
@@ -260,4 +267,5 @@ impl Handle for Buffer {
 }
 
 by_handle!(Buffer, size, offset, flags);
+retain_raw!(Buffer, cl_mem, MemRef, "clRetainMemObject");
 device_memory!([] Buffer: Buffer);

@@ -8,14 +8,14 @@ use std::time::Duration;
 use super::host_buffer::HostBuffer;
 
 /// The host memory of a released buffer, which the driver destroys later: some drivers have a thread for that, some
-/// keep a buffer as long as there is an event of a command on it. Dropped, it is freed when the buffer has been destroyed.
+/// keep a buffer as long as an event of a command on it exists. A drop frees the memory once the buffer has been destroyed.
 pub struct ReleasedMemory<H> {
     pub(super) host: Arc<HostBuffer>,
     pub(super) memory: PhantomData<fn() -> H>,
 }
 
 impl<H: 'static> ReleasedMemory<H> {
-    /// Waits until the driver has destroyed the buffer, and gives the memory back.
+    /// Waits until the driver has destroyed the buffer, and returns the memory.
     ///
     /// # Errors
     /// This handle, if that takes longer than `timeout`.

@@ -14,11 +14,11 @@ use crate::memory::range::checked_elements;
 use crate::memory::track::Access;
 use crate::memory::transfer::{AllOf, HostCommand, HostCopy, HostPtr, device_copy, host_transfers};
 use crate::memory::{
-    CopyTo, FillTarget, Host, HostMemory, HostSource, HostTarget, IntoMemory, Linear, MemoryObject,
-    Order, Transfer,
+    CopyTo, FillTarget, Host, HostMemory, HostSource, HostTarget, IntoMemory, Linear, Order,
+    Transfer,
 };
 
-/// Elements of a buffer, for commands of the host: [`Buffer::slice`]. It is no object of OpenCL, and may begin
+/// Elements of a buffer, for commands of the host: [`Buffer::slice`]. It is not an object of OpenCL, and may begin
 /// at any element. A command with elements that the buffer does not have is refused with CL_INVALID_VALUE. The host
 /// memory has elements of the same type.
 ///
@@ -92,7 +92,7 @@ impl<'a, T: Pod> BufferSlice<'a, T> {
 
     host_transfers!(pub, |this| *this, T);
 
-    /// Copies all of this to `dst`, which may be longer. Does not block.
+    /// Copies all elements to `dst`, which may be longer. Does not block.
     ///
     /// # Errors
     /// The errors of [`enqueue_copy`](crate::memory::enqueue_copy#errors).

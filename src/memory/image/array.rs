@@ -15,19 +15,19 @@ use crate::memory::MemFlags;
 /// The access of kernels to an image from an array (PyOpenCL's `mode`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ArrayMode {
-    /// They read it (`"r"`).
+    /// Kernels read the image (`"r"`).
     Read,
-    /// They write it (`"w"`).
+    /// Kernels write the image (`"w"`).
     Write,
 }
 
-/// How kernels see integers (PyOpenCL's `norm_int`).
+/// The values of integers in kernels (PyOpenCL's `norm_int`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Integers {
-    /// As they are.
+    /// Integers.
     #[default]
     AsTheyAre,
-    /// As fractions of the largest: 0.0 to 1.0, or -1.0 to 1.0 with a sign.
+    /// Fractions of the largest integer: 0.0 to 1.0, or -1.0 to 1.0 with a sign.
     Normalized,
 }
 
@@ -86,69 +86,70 @@ elements! {
     half::f16: HalfFloat, None;
 }
 
-/// A 2D or 3D image that begins as a copy of `array` (`pyopencl.image_from_array`).
-///
-/// Kernels index it the other way round: `array[[y, x]]` is at `(int2)(x, y)`, and
-/// `array[[z, y, x]]` at `(int4)(x, y, z, 0)`.
-///
-/// The format has the first channels of R, G, B and A. With `channels` above 1, the last axis of the
-/// array counts them; without, elements that are arrays have theirs, and numbers are one each.
-///
-/// ```
-/// use clmatrix::memory::{ArrayMode, Integers, image_from_array};
-///
-/// # fn main() -> clmatrix::Result<()> {
-/// # let context = clmatrix::create_some_context()?;
-/// // 3 rows of 2 pixels.
-/// let pixels = ndarray::Array3::<u8>::zeros((3, 2, 4));
-/// let image =
-///     image_from_array(&context, &pixels, Some(4), ArrayMode::Read, Integers::Normalized)?;
-/// assert_eq!(image.shape(), [2, 3]);
-/// assert_eq!(image.format().to_string(), "RGBA UNORM_INT8");
-///
-/// let pixels = ndarray::Array2::<[f32; 4]>::default((3, 2));
-/// let image =
-///     image_from_array(&context, &pixels, None, ArrayMode::Read, Integers::AsTheyAre)?;
-/// assert_eq!(image.format().to_string(), "RGBA FLOAT");
-/// # Ok(())
-/// # }
-/// ```
-///
-/// # Errors
-/// CL_INVALID_HOST_PTR for an array that is not in standard layout (C order), and one whose axes do
-/// not suit; CL_INVALID_IMAGE_FORMAT_DESCRIPTOR for more channels than four or than the elements
-/// have, and for fractions of what has none; and those of
-/// [`ImageBuilder::build`](super::builder::ImageBuilder::build), above all CL_IMAGE_FORMAT_NOT_SUPPORTED: few
-/// devices have images of three channels.
-pub fn image_from_array<T: ImageElement, S: Data<Elem = T>, D: Dimension>(
-    context: &Context,
-    array: &ArrayBase<S, D>,
-    channels: Option<usize>,
-    mode: ArrayMode,
-    integers: Integers,
-) -> Result<Image> {
-    let Some(elements) = array.as_slice() else {
-        let reason = "the array is not in standard layout (C order): see as_standard_layout";
-        return Err(Error::refused(CALL, CL_INVALID_HOST_PTR, reason));
-    };
-    let (axes, channels) = pixel_axes::<T>(array.shape(), channels)?;
-    if !(2..=3).contains(&axes.len()) {
-        let reason = format!(
-            "the array has {} axes of pixels; an image from an array has 2 or 3",
-            axes.len()
-        );
-        return Err(Error::refused(CALL, CL_INVALID_HOST_PTR, reason));
+impl Image {
+    /// Creates a 2D or 3D image with the content of `array` (`pyopencl.image_from_array`).
+    ///
+    /// Kernels index it the other way round: `array[[y, x]]` is at `(int2)(x, y)`, and
+    /// `array[[z, y, x]]` at `(int4)(x, y, z, 0)`.
+    ///
+    /// The format has the first channels of R, G, B and A. With `channels` above 1, the last axis of the
+    /// array counts them; without, elements that are arrays have theirs, and numbers are one each.
+    ///
+    /// ```
+    /// use clmatrix::memory::{ArrayMode, Image, Integers};
+    ///
+    /// # fn main() -> clmatrix::Result<()> {
+    /// # let context = clmatrix::create_some_context()?;
+    /// // 3 rows of 2 pixels.
+    /// let pixels = ndarray::Array3::<u8>::zeros((3, 2, 4));
+    /// let (mode, integers) = (ArrayMode::Read, Integers::Normalized);
+    /// let image = Image::from_array(&context, &pixels, Some(4), mode, integers)?;
+    /// assert_eq!(image.shape(), [2, 3]);
+    /// assert_eq!(image.format().to_string(), "RGBA UNORM_INT8");
+    ///
+    /// let pixels = ndarray::Array2::<[f32; 4]>::default((3, 2));
+    /// let image = Image::from_array(&context, &pixels, None, mode, Integers::AsTheyAre)?;
+    /// assert_eq!(image.format().to_string(), "RGBA FLOAT");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// CL_INVALID_HOST_PTR for an array that is not in standard layout (C order), and one whose axes do
+    /// not suit; CL_INVALID_IMAGE_FORMAT_DESCRIPTOR for more channels than four or than the elements
+    /// have, and for fractions of what has none; and those of
+    /// [`ImageBuilder::build`](super::builder::ImageBuilder::build), above all CL_IMAGE_FORMAT_NOT_SUPPORTED: few
+    /// devices have images of three channels.
+    pub fn from_array<T: ImageElement, S: Data<Elem = T>, D: Dimension>(
+        context: &Context,
+        array: &ArrayBase<S, D>,
+        channels: Option<usize>,
+        mode: ArrayMode,
+        integers: Integers,
+    ) -> Result<Self> {
+        let Some(elements) = array.as_slice() else {
+            let reason = "the array is not in standard layout (C order): see as_standard_layout";
+            return Err(Error::refused(CALL, CL_INVALID_HOST_PTR, reason));
+        };
+        let (axes, channels) = pixel_axes::<T>(array.shape(), channels)?;
+        if !(2..=3).contains(&axes.len()) {
+            let reason = format!(
+                "the array has {} axes of pixels; an image from an array has 2 or 3",
+                axes.len()
+            );
+            return Err(Error::refused(CALL, CL_INVALID_HOST_PTR, reason));
+        }
+        let format = ImageFormat::new(first_of_rgba(channels)?, channel_type::<T>(integers)?);
+        let flags = match mode {
+            ArrayMode::Read => MemFlags::READ_ONLY,
+            ArrayMode::Write => MemFlags::WRITE_ONLY,
+        };
+        let shape: SmallVec<[usize; 3]> = axes.iter().rev().copied().collect();
+        Self::builder(context, format).flags(flags).shape(shape).copy_from(elements).build()
     }
-    let format = ImageFormat::new(first_of_rgba(channels)?, channel_type::<T>(integers)?);
-    let flags = match mode {
-        ArrayMode::Read => MemFlags::READ_ONLY,
-        ArrayMode::Write => MemFlags::WRITE_ONLY,
-    };
-    let shape: SmallVec<[usize; 3]> = axes.iter().rev().copied().collect();
-    Image::builder(context, format).flags(flags).shape(shape).copy_from(elements).build()
 }
 
-/// The axes of pixels, and how many channels these have.
+/// Returns the axes of pixels, and the number of channels.
 fn pixel_axes<T: ImageElement>(
     shape: &[usize],
     channels: Option<usize>,

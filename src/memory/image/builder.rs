@@ -11,6 +11,7 @@ use cl3::error_codes::{
     CL_INVALID_CONTEXT, CL_INVALID_HOST_PTR, CL_INVALID_IMAGE_DESCRIPTOR, CL_INVALID_IMAGE_SIZE,
 };
 use cl3::types::{cl_image_desc, cl_image_format};
+#[cfg(feature = "ndarray")]
 use ndarray::{ArrayBase, Data, Dimension};
 use smallvec::SmallVec;
 
@@ -30,7 +31,7 @@ use crate::memory::{Buffer, MemFlags, MemoryObject, Pitches};
 /// The name of the call.
 pub(super) const CALL: &str = "clCreateImage";
 
-/// Says what an image is to be like; [`build`](Self::build) makes it (`pyopencl.create_image`).
+/// The properties of a new image, which [`build`](Self::build) creates (`pyopencl.create_image`).
 ///
 /// ```
 /// use clmatrix::memory::{ChannelOrder, ChannelType, Image, ImageFormat, ImageType, MemFlags};
@@ -72,7 +73,7 @@ struct HostPixels<'a> {
 }
 
 impl Image {
-    /// A builder of images in `context` whose pixels are like `format`.
+    /// Returns a builder of images in `context` with pixels of a format.
     pub fn builder(context: &Context, format: ImageFormat) -> ImageBuilder<'_> {
         ImageBuilder {
             context,
@@ -86,7 +87,7 @@ impl Image {
         }
     }
 
-    /// A 1D, 2D or 3D image of undefined content (`clCreateImage`; `pyopencl.create_image`).
+    /// Creates a 1D, 2D or 3D image of undefined content (`clCreateImage`; `pyopencl.create_image`).
     ///
     /// # Errors
     /// The errors of [`ImageBuilder::build`].
@@ -99,8 +100,7 @@ impl Image {
         Self::builder(context, format).flags(flags).shape(shape).build()
     }
 
-    /// One row of undefined pixels like this image's, as many as a device has in a row, up to
-    /// `pixels`.
+    /// Creates one row of undefined pixels like this image's, as many as a device has in a row, up to `pixels`.
     pub(super) fn row_of_its_own(&self, pixels: usize) -> Result<Self> {
         let context = self.object().context();
         let width = pixels.min(longest_row(context));
@@ -113,43 +113,43 @@ impl Image {
 
 impl<'a> ImageBuilder<'a> {
     setters! {
-        /// Kernel access, host access, place and flags of vendors. Without a kernel access and flags of
-        /// vendors, [`MemFlags::READ_WRITE`] is added.
+        /// Sets the accesses of kernels and the host, the place and flags of vendors. Without a kernel access and
+        /// flags of vendors, [`MemFlags::READ_WRITE`] is added.
         flags |flags: MemFlags| flags;
 
-        /// The number of pixels along each of one to three axes, x first. Where it is not given, it is
-        /// that of the host's array.
+        /// Sets the number of pixels along each of one to three axes, x first; by default that of the host's array.
         shape |shape: impl AsRef<[usize]>| shape.as_ref().into();
 
-        /// How many bytes the beginnings of rows, and of slices or layers, are apart in the host data or
-        /// the buffer. A pitch that is left out, or 0, leaves no gaps.
+        /// Sets the distances of rows, and of slices or layers, in the host data or the buffer, in bytes. Without a
+        /// pitch, or with 0, there are no gaps.
         pitches |pitches: impl Into<Pitches>| pitches.into();
 
-        /// The image shows the bytes of `buffer`: one row of them for a shape of one axis, or rows for
+        /// Shows the bytes of `buffer`: one row of them for a shape of one axis, or rows for
         /// one of two, for which the device has to have `cl_khr_image2d_from_buffer`.
         ///
         /// Flags that are not given are those of the buffer.
         buffer |buffer: &'a Buffer| Some(buffer);
     }
 
-    /// The last axis counts layers: the image is an array of 1D or 2D images (`is_array=True`).
+    /// Makes the image an array of 1D or 2D images, whose last axis counts the layers (`is_array=True`).
     pub fn array(mut self) -> Self {
         self.is_array = true;
         self
     }
 
-    /// Host data that the image begins with, row by row; adds [`MemFlags::COPY_HOST_PTR`]. The gap
-    /// after the last row has to be there, too.
+    /// Sets the initial content to host data, row by row; adds [`MemFlags::COPY_HOST_PTR`]. The data includes the gap
+    /// after the last row.
     pub fn copy_from<T: Pod>(mut self, data: &'a [T]) -> Self {
         let bytes = Cow::Borrowed(bytemuck::cast_slice(data));
         self.data = Some(HostPixels { bytes, array: None });
         self
     }
 
-    /// An array that the image begins with; adds [`MemFlags::COPY_HOST_PTR`].
+    /// Sets the initial content to that of an array; adds [`MemFlags::COPY_HOST_PTR`].
     ///
-    /// Its elements are pixels, and its first axis is x: the pixel (x, y) is `array[[x, y]]`. What
-    /// has rows first, as images in files have, is given as `&array.t()`.
+    /// Its elements are pixels, and its first axis is x: the pixel (x, y) is `array[[x, y]]`. An
+    /// array with rows first, as images in files have, is passed as `&array.t()`.
+    #[cfg(feature = "ndarray")]
     pub fn copy_from_array<T: Pod, S: Data<Elem = T>, D: Dimension>(
         mut self,
         array: &'a ArrayBase<S, D>,
@@ -160,14 +160,14 @@ impl<'a> ImageBuilder<'a> {
         self
     }
 
-    /// Makes the image (`clCreateImage`).
+    /// Creates the image (`clCreateImage`).
     ///
     /// # Errors
     /// - CL_INVALID_OPERATION, of class [`Unsupported`](crate::Class::Unsupported), where no device
     ///   of the context has images, or images of rows of a buffer.
-    /// - CL_INVALID_IMAGE_DESCRIPTOR for a shape without pixels or of more than three axes, for
-    ///   pitches that are too small, no multiple of a pixel or of a row, or of nothing; and for
-    ///   what does not go together: host data, an array of layers and a buffer.
+    /// - CL_INVALID_IMAGE_DESCRIPTOR for a shape without pixels or of more than three axes, for pitches that are too
+    ///   small, not a multiple of a pixel or of a row, or given without host data or a buffer; and for a buffer
+    ///   together with host data or an array of layers.
     /// - CL_INVALID_IMAGE_SIZE for more pixels along an axis than any device has, or than the buffer
     ///   has.
     /// - CL_INVALID_HOST_PTR for host data that is too small, is an array of something else than
@@ -190,7 +190,7 @@ impl<'a> ImageBuilder<'a> {
         }
     }
 
-    /// An image with bytes of its own.
+    /// Creates an image with bytes of its own.
     fn build_alone(&self, context: Arc<MemContext>, extent: Extent) -> Result<Image> {
         let rows = self.host_rows(&extent)?;
         let data = self.checked_data(&rows)?;
@@ -207,7 +207,7 @@ impl<'a> ImageBuilder<'a> {
         unsafe { create(&context, flags, self.format, extent, pitches, host, None) }
     }
 
-    /// An image that shows the bytes of `buffer`.
+    /// Creates an image that shows the bytes of `buffer`.
     fn build_from_buffer(
         &self,
         context: Arc<MemContext>,
@@ -273,7 +273,7 @@ impl<'a> ImageBuilder<'a> {
         Ok(Extent::new(image_type, shape))
     }
 
-    /// Where the pixels are in the host data, or in the buffer.
+    /// Returns the place of the pixels in the host data, or in the buffer.
     fn host_rows(&self, extent: &Extent) -> Result<Rows> {
         let [width, height, depth] = extent.pixels;
         let item_size = self.format.item_size();
@@ -283,7 +283,7 @@ impl<'a> ImageBuilder<'a> {
         let rows = Rows::new([0; 3], [row, height, depth], pitches).map_err(bad_descriptor)?;
         if !rows.row_pitch.is_multiple_of(item_size) {
             return Err(bad_descriptor(format!(
-                "the rows are {} bytes apart, which is no multiple of a pixel's {item_size} bytes",
+                "the rows are {} bytes apart, which is not a multiple of a pixel's {item_size} bytes",
                 rows.row_pitch
             )));
         }
@@ -291,7 +291,7 @@ impl<'a> ImageBuilder<'a> {
         Ok(rows)
     }
 
-    /// The pitches of rows along y and of slices along z.
+    /// Returns the pitches of rows along y and of slices along z.
     fn checked_pitches(&self, extent: &Extent) -> Result<[usize; 2]> {
         let Pitches([row_pitch, slice_pitch]) = self.pitches;
         let is_given = self.pitches != Pitches::default();
@@ -328,13 +328,11 @@ impl<'a> ImageBuilder<'a> {
     }
 }
 
-/// Creates an image of checked properties. The driver is told `pitches`: those of the host data, or of the
-/// rows in `buffer`.
+/// Creates an image of checked properties. `pitches` are those of the host data, or of the rows in `buffer`.
 ///
 /// # Safety
 /// `host` is null, or the flags have COPY_HOST_PTR and all rows and slices can be read from it at `pitches` during
-/// the call. `buffer` is of
-/// the context, and has the bytes of all rows.
+/// the call. `buffer` is of the context, and has the bytes of all rows.
 unsafe fn create(
     context: &Arc<MemContext>,
     flags: MemFlags,
@@ -380,7 +378,8 @@ fn bad_descriptor(reason: impl Into<Cow<'static, str>>) -> Error {
     Error::refused(CALL, CL_INVALID_IMAGE_DESCRIPTOR, reason)
 }
 
-/// The elements of `array` with its first axis varying fastest.
+/// Returns the elements of `array` with its first axis varying fastest.
+#[cfg(feature = "ndarray")]
 fn in_image_order<T: Pod, S: Data<Elem = T>, D: Dimension>(
     array: &ArrayBase<S, D>,
 ) -> Cow<'_, [u8]> {

@@ -19,11 +19,10 @@ use crate::memory::track::Access;
 use crate::memory::transfer::rows::overlap;
 use crate::memory::transfer::{AllOf, Rows, all_by_default};
 use crate::memory::{
-    Buffer, BufferPart, CopyTo, ImageType, Linear, MemFlags, MemoryObject, Order, PixelOrigin,
-    PixelRegion,
+    Buffer, BufferPart, CopyTo, ImageType, Linear, MemFlags, Order, PixelOrigin, PixelRegion,
 };
 
-/// A box of an image's pixels, and where they lie in a buffer, without gaps
+/// A box of an image's pixels, and their place in a buffer, without gaps
 /// (`clEnqueueCopyImageToBuffer`, `clEnqueueCopyBufferToImage`).
 ///
 /// ```
@@ -46,7 +45,7 @@ use crate::memory::{
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[must_use]
 pub struct ImageBufferRegion {
     offset: usize,
@@ -99,7 +98,7 @@ fn to_temporary(order: &Order<'_>, src: &Image, pixels: &Pixels) -> Result<(Buff
     let size = pixels.size(src.element_size());
     let temporary = Buffer::in_context(src.object().context(), MemFlags::READ_WRITE, size)?;
     let live = Live::of_size(&BYTES, size);
-    // SAFETY: the buffer is alive. Where the driver calls nothing back, the bytes do not count.
+    // SAFETY: the buffer is alive. If the driver makes no callback, the bytes do not count.
     _ = unsafe { keep_until_destroyed(temporary.as_raw(), live) };
     let part = ImageBufferRegion::new(pixels.region).origin(pixels.origin);
     let copied = CopyTo::copy(order, &temporary, src, part)?;
@@ -109,7 +108,7 @@ fn to_temporary(order: &Order<'_>, src: &Image, pixels: &Pixels) -> Result<(Buff
     Ok((temporary, copied))
 }
 
-/// These bytes of one buffer, to be copied to another.
+/// Returns a copy of these bytes of one buffer to another.
 fn bytes_from_to<R>(bytes: Range<usize>, dst_offset: usize) -> BufferPart<R> {
     let linear = Linear::default().src_offset(bytes.start).dst_offset(dst_offset);
     linear.byte_count(bytes.len()).into()
@@ -176,9 +175,9 @@ impl CopyTo<&Image> for &Buffer {
 /// Both images have to be of the same format; they may be of different types: a slice of a 3D image
 /// can be copied to a 2D image.
 ///
-/// Pixels between a 1D image array and an image of another type, and on rusticl those to an offset in a buffer, go by way
-/// of a temporary buffer. If such buffers have more than 64 MiB, a copy waits until its source has been read: the same
-/// thread must not set an event later that it waits for.
+/// Pixels between a 1D image array and an image of another type, and on rusticl those to an offset in a buffer, are
+/// copied through a temporary buffer. If such buffers have more than 64 MiB, a copy waits until its source has been
+/// read: the same thread must not set an event later that it waits for.
 ///
 /// ```
 /// use clmatrix::memory::{
@@ -198,7 +197,7 @@ impl CopyTo<&Image> for &Buffer {
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[must_use]
 pub struct ImageCopy {
     src_origin: PixelOrigin,

@@ -15,7 +15,7 @@ use crate::memory::command::AccessedRange;
 use crate::memory::object::check_host_access;
 use crate::memory::track::Access;
 use crate::memory::transfer::{HostCommand, HostCopy, HostPtr, Layout, Rows, all_by_default};
-use crate::memory::{MemoryObject, Pitches, PixelOrigin, PixelRegion};
+use crate::memory::{Pitches, PixelOrigin, PixelRegion};
 
 /// A box of an image's pixels (`clEnqueueReadImage`, `clEnqueueWriteImage`, `clEnqueueFillImage`).
 ///
@@ -43,7 +43,7 @@ use crate::memory::{MemoryObject, Pitches, PixelOrigin, PixelRegion};
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[must_use]
 pub struct ImageRegion {
     origin: PixelOrigin,
@@ -67,7 +67,7 @@ impl ImageRegion {
         pitches |pitches: impl Into<Pitches>| pitches.into();
     }
 
-    /// The pixels, for a command without a host side.
+    /// Returns the pixels, for a command without a host side.
     pub(crate) fn on_device(self, call: &'static str, image: &Image) -> Result<Pixels> {
         if self.pitches != Pitches::default() {
             let reason = "pitches describe host memory, and none is given; leave the pitches out";
@@ -76,7 +76,7 @@ impl ImageRegion {
         image.extent().checked(call, "image", self.origin, self.region)
     }
 
-    /// Where the pixels are in host memory, all of which is there.
+    /// Returns the place of the pixels in host memory, which has room for all.
     fn host_rows(
         self,
         call: &'static str,
@@ -111,7 +111,7 @@ impl ImageRegion {
     }
 }
 
-/// `host`, whose rows may stand for several, as rows of `region`.
+/// Returns `host`, each of whose rows may hold several, as rows of `region`.
 fn same_rows(host: &Rows, [row, height, depth]: [usize; 3]) -> Option<Rows> {
     let [size, rows, slices] = host.region;
     let [row_pitch, slice_pitch] = if [size, rows, slices] == [row, height, depth] {
@@ -126,7 +126,7 @@ fn same_rows(host: &Rows, [row, height, depth]: [usize; 3]) -> Option<Rows> {
     Rows::new([0; 3], [row, height, depth], [row_pitch, slice_pitch]).ok()
 }
 
-/// The function that does `access` to an image.
+/// Returns the name of the function that performs `access` on an image.
 fn call_for(access: Access) -> &'static str {
     match access {
         Access::Read => "clEnqueueReadImage",

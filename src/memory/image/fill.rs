@@ -15,8 +15,8 @@ use crate::memory::command::enqueue;
 use crate::memory::track::Access;
 use crate::memory::transfer::{AllOf, HostCopy, device_copy, host_transfers};
 use crate::memory::{
-    Buffer, CopyTo, FillTarget, Host, HostMemory, HostSource, HostTarget, IntoMemory, MemoryObject,
-    Order, Transfer,
+    Buffer, CopyTo, FillTarget, Host, HostMemory, HostSource, HostTarget, IntoMemory, Order,
+    Transfer,
 };
 
 const CALL: &str = "clEnqueueFillImage";
@@ -25,9 +25,9 @@ const CALL: &str = "clEnqueueFillImage";
 ///
 /// | colour | images |
 /// |---|---|
-/// | `[f32; 4]` | of floats and of integers that stand for fractions |
+/// | `[f32; 4]` | of floats and of integers as fractions |
 /// | `[i32; 4]` | of integers with a sign |
-/// | `[u32; 4]` | of integers without |
+/// | `[u32; 4]` | of integers without a sign |
 /// | `f32` | of depths |
 pub trait FillColor: sealed::Color {}
 
@@ -39,8 +39,7 @@ mod sealed {
         const IS_DEPTH: bool;
         const NAME: &'static str;
 
-        /// The bits of the four components. A depth is the first of them: a driver that reads all four
-        /// anyway finds them.
+        /// The bits of the four components. A depth is the first of them; a driver that reads all four finds them.
         fn bits(self) -> [u32; 4];
     }
 }
@@ -155,7 +154,7 @@ fn fill_row<C: FillColor>(
     Ok(event)
 }
 
-/// Drivers take the colour's bits for what the format asks for.
+/// Refuses a colour of another kind than the format's: drivers do not check its type.
 fn check_color<C: FillColor>(format: ImageFormat) -> Result<()> {
     let is_depth = format.channel_order == ChannelOrder::Depth;
     let kind = format.channel_type.kind();

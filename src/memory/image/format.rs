@@ -21,7 +21,7 @@ macro_rules! names_of_numbers {
         }
 
         impl $enum {
-            /// OpenCL's name without the `CL_`.
+            /// Returns OpenCL's name without the `CL_`.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)*
@@ -42,7 +42,7 @@ const CL_S_BGRA: u32 = 0x10C2;
 const CL_ABGR: u32 = 0x10C3;
 
 names_of_numbers! {
-    /// Which channels a pixel has, in which order (`cl_channel_order`; `pyopencl.channel_order`).
+    /// The channels of a pixel and their order (`cl_channel_order`; `pyopencl.channel_order`).
     /// An `x` is a channel that is there and ignored.
     ChannelOrder;
     /// Red.
@@ -63,9 +63,9 @@ names_of_numbers! {
     Argb = cl::CL_ARGB, "ARGB";
     /// Alpha, blue, green, red (OpenCL 2.0).
     Abgr = CL_ABGR, "ABGR";
-    /// One value that stands for all four channels.
+    /// One value for all four channels.
     Intensity = cl::CL_INTENSITY, "INTENSITY";
-    /// One value that stands for red, green and blue.
+    /// One value for red, green and blue.
     Luminance = cl::CL_LUMINANCE, "LUMINANCE";
     /// Red, ignored.
     Rx = cl::CL_Rx, "Rx";
@@ -77,33 +77,33 @@ names_of_numbers! {
     Depth = cl::CL_DEPTH, "DEPTH";
     /// Red, green, blue of the sRGB colour space (OpenCL 2.0).
     Srgb = cl::CL_sRGB, "sRGB";
-    /// The same and an ignored channel (OpenCL 2.0).
+    /// Red, green, blue in sRGB, and an ignored channel (OpenCL 2.0).
     Srgbx = cl::CL_sRGBx, "sRGBx";
-    /// The same and alpha (OpenCL 2.0).
+    /// Red, green, blue in sRGB, and alpha (OpenCL 2.0).
     Srgba = cl::CL_sRGBA, "sRGBA";
     /// Blue, green, red of the sRGB colour space, alpha (OpenCL 2.0).
     Sbgra = CL_S_BGRA, "sBGRA";
 }
 
 names_of_numbers! {
-    /// How a channel is stored, or a pixel where the channels are packed into one number
+    /// The type in which a channel is stored, or a pixel where the channels are packed into one number
     /// (`cl_channel_type`; `pyopencl.channel_type`).
     ChannelType;
-    /// A signed byte that stands for -1.0 to 1.0.
+    /// A signed byte for -1.0 to 1.0.
     SnormInt8 = cl::CL_SNORM_INT8, "SNORM_INT8";
-    /// 16 bits with a sign that stand for -1.0 to 1.0.
+    /// 16 bits with a sign for -1.0 to 1.0.
     SnormInt16 = cl::CL_SNORM_INT16, "SNORM_INT16";
-    /// A byte that stands for 0.0 to 1.0.
+    /// A byte for 0.0 to 1.0.
     UnormInt8 = cl::CL_UNORM_INT8, "UNORM_INT8";
-    /// 16 bits that stand for 0.0 to 1.0.
+    /// 16 bits for 0.0 to 1.0.
     UnormInt16 = cl::CL_UNORM_INT16, "UNORM_INT16";
-    /// 5, 6 and 5 bits in 16 that stand for 0.0 to 1.0 each.
+    /// 5, 6 and 5 bits in 16 for 0.0 to 1.0 each.
     UnormShort565 = cl::CL_UNORM_SHORT_565, "UNORM_SHORT_565";
-    /// Three times 5 bits in 16 that stand for 0.0 to 1.0 each.
+    /// Three times 5 bits in 16 for 0.0 to 1.0 each.
     UnormShort555 = cl::CL_UNORM_SHORT_555, "UNORM_SHORT_555";
-    /// Three times 10 bits in 32 that stand for 0.0 to 1.0 each.
+    /// Three times 10 bits in 32 for 0.0 to 1.0 each.
     UnormInt101010 = cl::CL_UNORM_INT_101010, "UNORM_INT_101010";
-    /// Three times 10 bits and 2 in 32 that stand for 0.0 to 1.0 each (OpenCL 2.1).
+    /// Three times 10 bits and 2 in 32 for 0.0 to 1.0 each (OpenCL 2.1).
     UnormInt101010_2 = cl::CL_UNORM_INT_101010_2, "UNORM_INT_101010_2";
     /// A signed byte.
     SignedInt8 = cl::CL_SIGNED_INT8, "SIGNED_INT8";
@@ -124,9 +124,9 @@ names_of_numbers! {
 }
 
 /// The type as which kernels read a channel, and of the values of a fill.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ChannelKind {
-    /// `read_imagef`: floats, and integers that stand for fractions.
+    /// `read_imagef`: floats, and integers for fractions.
     Float,
     /// `read_imagei`.
     Signed,
@@ -135,7 +135,7 @@ pub enum ChannelKind {
 }
 
 impl ChannelOrder {
-    /// How many channels are stored, the ignored one included.
+    /// Returns the number of stored channels, the ignored one included.
     const fn channel_count(self) -> usize {
         match self {
             Self::R | Self::A | Self::Intensity | Self::Luminance | Self::Depth => 1,
@@ -154,7 +154,7 @@ impl ChannelOrder {
 }
 
 impl ChannelType {
-    /// The bytes of a channel, or of a pixel where the channels are [packed](Self::is_packed).
+    /// Returns the bytes of a channel, or of a pixel where the channels are [packed](Self::is_packed).
     const fn size(self) -> usize {
         match self {
             Self::SnormInt8 | Self::UnormInt8 | Self::SignedInt8 | Self::UnsignedInt8 => 1,
@@ -184,7 +184,7 @@ impl ChannelType {
         )
     }
 
-    /// Returns the type as which kernels read it.
+    /// Returns its type in kernels.
     pub const fn kind(self) -> ChannelKind {
         match self {
             Self::SignedInt8 | Self::SignedInt16 | Self::SignedInt32 => ChannelKind::Signed,
@@ -207,30 +207,30 @@ impl ChannelType {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ImageFormat {
-    /// Which channels there are.
+    /// The channels.
     pub channel_order: ChannelOrder,
-    /// How each of them is stored (PyOpenCL's `channel_data_type`).
+    /// The type in which each channel is stored (PyOpenCL's `channel_data_type`).
     pub channel_type: ChannelType,
 }
 
 impl ImageFormat {
-    /// These channels, each stored like this.
+    /// Returns a format of these channels, each of this type.
     pub const fn new(channel_order: ChannelOrder, channel_type: ChannelType) -> Self {
         Self { channel_order, channel_type }
     }
 
-    /// How many channels a pixel has.
+    /// Returns the number of channels of a pixel.
     pub const fn channel_count(self) -> usize {
         self.channel_order.channel_count()
     }
 
-    /// The bytes of a channel, or of a pixel where the channels are packed into one number
-    /// (PyOpenCL's `dtype_size`).
+    /// Returns the bytes of a channel, or of a pixel where the channels are packed into one number (PyOpenCL's
+    /// `dtype_size`).
     pub const fn channel_size(self) -> usize {
         self.channel_type.size()
     }
 
-    /// The bytes of a pixel (PyOpenCL's `itemsize`, which counts packed channels one by one).
+    /// Returns the bytes of a pixel (PyOpenCL's `itemsize`, which counts packed channels one by one).
     pub const fn item_size(self) -> usize {
         if self.channel_type.is_packed() {
             self.channel_size()

@@ -17,38 +17,38 @@ use crate::error::{Error, Result};
 use crate::mem_context::MemContext;
 use crate::memory::MemFlags;
 
-/// Returns the formats of images of this type with the kernel access of `flags`
-/// (`clGetSupportedImageFormats`; `pyopencl.get_supported_image_formats`).
-///
-/// [`MemFlags::KERNEL_READ_AND_WRITE`] stands for images that one kernel both reads and writes.
-/// Flags of vendors are passed to the driver. A vendor's own formats are left out.
-///
-/// ```
-/// use clmatrix::memory::{
-///     ChannelOrder, ChannelType, ImageFormat, ImageType, MemFlags, supported_image_formats,
-/// };
-///
-/// # fn main() -> clmatrix::Result<()> {
-/// # let context = clmatrix::create_some_context()?;
-/// let formats = supported_image_formats(&context, MemFlags::READ_ONLY, ImageType::Image2d)?;
-/// assert!(formats.contains(&ImageFormat::new(ChannelOrder::Rgba, ChannelType::UnormInt8)));
-/// # Ok(())
-/// # }
-/// ```
-///
-/// # Errors
-/// CL_INVALID_VALUE for flags that exclude each other and, with flags of vendors, where there are no
-/// formats; and the driver's errors.
-pub fn supported_image_formats(
-    context: &Context,
-    flags: MemFlags,
-    image_type: ImageType,
-) -> Result<Vec<ImageFormat>> {
-    const CALL: &str = "clGetSupportedImageFormats";
-    flags
-        .difference(MemFlags::KERNEL_READ_AND_WRITE | MemFlags::HOST_MEMORY)
-        .for_new_object(CALL)?;
-    formats(&context.0, flags, image_type)
+impl Context {
+    /// Returns the formats of images of this type with the kernel access of `flags`
+    /// (`clGetSupportedImageFormats`; `pyopencl.get_supported_image_formats`).
+    ///
+    /// [`MemFlags::KERNEL_READ_AND_WRITE`] selects images that one kernel both reads and writes.
+    /// Flags of vendors are passed to the driver. A vendor's own formats are left out.
+    ///
+    /// ```
+    /// use clmatrix::memory::{ChannelOrder, ChannelType, ImageFormat, ImageType, MemFlags};
+    ///
+    /// # fn main() -> clmatrix::Result<()> {
+    /// # let context = clmatrix::create_some_context()?;
+    /// let formats = context.supported_image_formats(MemFlags::READ_ONLY, ImageType::Image2d)?;
+    /// assert!(formats.contains(&ImageFormat::new(ChannelOrder::Rgba, ChannelType::UnormInt8)));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// CL_INVALID_VALUE for flags that exclude each other and, with flags of vendors, where there are no
+    /// formats; and the driver's errors.
+    pub fn supported_image_formats(
+        &self,
+        flags: MemFlags,
+        image_type: ImageType,
+    ) -> Result<Vec<ImageFormat>> {
+        const CALL: &str = "clGetSupportedImageFormats";
+        flags
+            .difference(MemFlags::KERNEL_READ_AND_WRITE | MemFlags::HOST_MEMORY)
+            .for_new_object(CALL)?;
+        formats(&self.0, flags, image_type)
+    }
 }
 
 /// Returns the formats for flags that have been checked.
@@ -73,7 +73,7 @@ fn formats(
     }
 }
 
-/// A number that a device tells; 0 where it does not.
+/// Returns a number that a device reports; 0 where it does not.
 pub(super) fn limit(device: &Device, name: u32) -> usize {
     use cl3::info_type::InfoType;
     match cl::get_device_info(device.as_raw(), name) {
@@ -93,7 +93,7 @@ pub(in crate::memory) fn check_support(call: &'static str, context: &MemContext)
     Err(Error::unsupported(call, CL_INVALID_OPERATION, reason))
 }
 
-/// The most pixels that a device has along each axis of such images.
+/// Returns the most pixels that a device has along each axis of such images.
 fn largest(device: &Device, image_type: ImageType) -> [usize; 3] {
     let is_3d = image_type == ImageType::Image3d;
     let name = |axis| match axis {
@@ -114,13 +114,13 @@ fn largest(device: &Device, image_type: ImageType) -> [usize; 3] {
     largest
 }
 
-/// How many pixels a 1D image has at most on every device of the context.
+/// Returns the most pixels of a 1D image on every device of the context.
 pub(super) fn longest_row(context: &MemContext) -> usize {
     let longest = |device: &Device| largest(device, ImageType::Image1d)[0];
     context.devices().iter().map(longest).min().unwrap_or(1).max(1)
 }
 
-/// Refuses an image that is larger than any device can have it.
+/// Refuses an image that is too large for every device.
 pub(super) fn check_extent(
     call: &'static str,
     context: &MemContext,
@@ -150,7 +150,7 @@ pub(super) fn check_format(
     image_type: ImageType,
     format: ImageFormat,
 ) -> Result<()> {
-    // The driver looks at flags of vendors when it creates the image.
+    // The driver checks flags of vendors when it creates the image.
     let flags = flags.difference(flags.of_vendors());
     let supported = formats(context, flags, image_type)?;
     if supported.contains(&format) {

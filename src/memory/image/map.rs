@@ -4,11 +4,13 @@ use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
+use std::slice;
 use std::sync::Arc;
 
 use bytemuck::Pod;
 use cl3::error_codes::CL_MAP_FAILURE;
 use cl3::types::{CL_NON_BLOCKING, cl_mem};
+#[cfg(feature = "ndarray")]
 use ndarray::{ArrayView3, ArrayViewMut3, ShapeBuilder};
 
 use super::Image;
@@ -21,7 +23,7 @@ use crate::memory::mapping::{Mappable, Mapping, access, check_mode, map_guard, m
 use crate::memory::object::sealed::Handle;
 use crate::memory::track::AccessTracker;
 use crate::memory::{
-    MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, MemoryObject, Order, PendingMap,
+    MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, Order, PendingMap,
     WritableMapMode,
 };
 use crate::queue::{Arguments, Submitted};
@@ -38,7 +40,7 @@ impl Mappable for Image {
     }
 }
 
-/// Pixels of an image as an array of the host's; mutable only if `M` writes
+/// Pixels of an image as an array on the host; mutable only if `M` writes
 /// (`pyopencl.MemoryMap`). Bytes between rows and slices are out of reach.
 ///
 /// Unmapped by [`unmap`](Self::unmap), or by a drop, which logs errors. If it is forgotten, the pixels
@@ -55,14 +57,34 @@ pub struct ImageMap<T: Pod, M: MapMode> {
     mode: PhantomData<M>,
 }
 
-// SAFETY: it stands for its pixels like a `Box<[T]>`; all else is Send.
+// SAFETY: it owns its pixels like a `Box<[T]>`; all else is Send.
 unsafe impl<T: Pod + Send, M: MapMode> Send for ImageMap<T, M> {}
 // SAFETY: as above; all else is Sync.
 unsafe impl<T: Pod + Sync, M: MapMode> Sync for ImageMap<T, M> {}
 
 impl<T: Pod, M: MapMode> ImageMap<T, M> {
+    /// Returns the pixels of a row in the order of x, or `None` where there is no such slice or row. The layers of an
+    /// array of 1D images are its rows, the layers of an array of 2D images its slices.
+    pub fn row(&self, slice: usize, row: usize) -> Option<&[T]> {
+        let pointer = self.pointer_to_row(slice, row)?;
+        // SAFETY: the driver keeps the row mapped here until the pixels are unmapped, which takes `self`, and they have
+        // been waited for; the pointer is aligned, as the pitches are; any bytes are a `T`; and the mapping keeps
+        // commands and maps that write away.
+        Some(unsafe { slice::from_raw_parts(pointer, self.shape[2]) })
+    }
+
+    fn pointer_to_row(&self, slice: usize, row: usize) -> Option<*mut T> {
+        let [slices, rows, _] = self.shape;
+        // It does not overflow: the pixels are mapped.
+        (slice < slices && row < rows).then(|| {
+            let offset = slice * self.slice_pitch + row * self.row_pitch;
+            self.pointer.as_ptr().wrapping_byte_add(offset)
+        })
+    }
+
     /// Returns the pixels: `[slice, row, x]`. The layers of an array of 1D images are its rows, the layers
     /// of an array of 2D images its slices.
+    #[cfg(feature = "ndarray")]
     pub fn pixels(&self) -> ArrayView3<'_, T> {
         // SAFETY: the driver keeps these pixels mapped here until they are unmapped, which takes
         // `self`, and they have been waited for; the pointer is aligned, the strides are checked;
@@ -71,6 +93,7 @@ impl<T: Pod, M: MapMode> ImageMap<T, M> {
     }
 
     /// Returns the shape, with its strides in pixels.
+    #[cfg(feature = "ndarray")]
     fn strided(&self) -> ndarray::StrideShape<ndarray::Ix3> {
         let [slices, rows, width] = self.shape;
         let in_pixels = |pitch: usize| pitch / size_of::<T>();
@@ -91,7 +114,16 @@ impl<T: Pod, M: MapMode> ImageMap<T, M> {
 map_guard!([T: Pod, M: MapMode] ImageMap<T, M>, Image::MAP, mapping);
 
 impl<T: Pod, M: WritableMapMode> ImageMap<T, M> {
+    /// Returns the pixels of a row as [`row`](Self::row) does, for writing.
+    pub fn row_mut(&mut self, slice: usize, row: usize) -> Option<&mut [T]> {
+        let pointer = self.pointer_to_row(slice, row)?;
+        // SAFETY: as for `row`; for a mode that writes, the mapping keeps away all commands and all other maps, and
+        // `self` is borrowed exclusively.
+        Some(unsafe { slice::from_raw_parts_mut(pointer, self.shape[2]) })
+    }
+
     /// Returns the pixels as [`pixels`](Self::pixels) does, for writing.
+    #[cfg(feature = "ndarray")]
     pub fn pixels_mut(&mut self) -> ArrayViewMut3<'_, T> {
         // SAFETY: as for `pixels`; for a mode that writes, the mapping keeps away all commands and
         // all other maps, and no two pixels have a byte in common.
@@ -101,7 +133,9 @@ impl<T: Pod, M: WritableMapMode> ImageMap<T, M> {
 
 impl<T: Pod + fmt::Debug, M: MapMode> fmt::Debug for ImageMap<T, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.pixels(), f)
+        let [slices, rows, _] = self.shape;
+        let rows = (0..slices).flat_map(|slice| (0..rows).map(move |row| self.row(slice, row)));
+        f.debug_list().entries(rows.flatten()).finish()
     }
 }
 
@@ -114,7 +148,7 @@ impl Image {
 /// Maps pixels of an image.
 ///
 /// # Safety
-/// Without `is_blocking`, nothing reaches the pixels before the event of the guard has ended well.
+/// Without `is_blocking`, nothing reaches the pixels before the event of the guard has completed.
 unsafe fn enqueue<T: Pod, M: MapMode>(
     image: &Image,
     order: &Order<'_>,
@@ -154,7 +188,7 @@ fn submit<M: MapMode>(
 ) -> Submitted {
     if let Some((buffer, bytes)) = image.in_buffer(pixels) {
         *row_pitch = bytes.len();
-        // The bytes of the whole buffer stand for a region: some drivers confuse maps of regions.
+        // The bytes of the whole buffer are mapped in place of a region's: some drivers confuse maps of regions.
         // quirk: NVIDIA-11
         let (whole, bytes) = (buffer.object().raw(), buffer.in_whole(&bytes));
         // SAFETY: the handles are alive and of one context, and the bytes are within the buffer.

@@ -1,5 +1,6 @@
 //! Images (OpenCL 3.0, 5.3; `pyopencl.Image`).
 
+#[cfg(feature = "ndarray")]
 pub(crate) mod array;
 mod axis;
 pub(crate) mod builder;
@@ -32,7 +33,7 @@ use super::object::{self, MemObject, MemoryObject, ObjectDesc, ObjectType};
 use super::track::Access;
 use super::transfer::rows::Rows;
 use crate::error::{Error, Result, in_call};
-use crate::handle::{MemRef, by_handle};
+use crate::handle::{MemRef, by_handle, retain_raw};
 use crate::mem_context::MemContext;
 use crate::order::Order;
 
@@ -44,7 +45,7 @@ use crate::order::Order;
 ///
 /// Handles are compared by the driver's handle; clones share one reference of the driver's.
 ///
-/// Format, type and shape never change, so the handle has them and all that follows from them. Methods
+/// Format, type and shape never change, so the handle keeps them and all values that follow from them. Methods
 /// that return a `Result` query the driver.
 #[derive(Clone)]
 pub struct Image(Arc<Shared>);
@@ -53,35 +54,33 @@ pub struct Image(Arc<Shared>);
 struct Shared {
     // Before the buffer, which it needs.
     object: MemObject,
-    /// The buffer whose bytes it shows, where it does.
+    /// The buffer whose bytes it shows, if any.
     buffer: Option<Buffer>,
     format: ImageFormat,
     extent: Extent,
-    /// How far apart rows and slices are in the bytes that `object` counts: without gaps, if not
-    /// those of a buffer.
+    /// The distances of rows and of slices in the bytes that `object` counts: without gaps, if not those of a buffer.
     pitches: [usize; 2],
 }
 
 impl Image {
-    /// The image behind a driver's handle. With `retain`, a reference is added for it; without,
-    /// the caller's is taken over, unless this fails.
+    /// Wraps a driver's handle. The caller's reference is taken over, unless this fails.
     ///
     /// # Errors
     /// CL_INVALID_MEM_OBJECT for anything but an image, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR for a
     /// vendor's own format, and the driver's errors.
     ///
     /// # Safety
-    /// `raw` is a valid memory object, and without `retain` the caller owns a reference to it. It
+    /// `raw` is a valid memory object, and the caller owns a reference to it. It
     /// has one sample for each pixel and one level of detail.
     ///
     /// As long as the result or anything made from it lives (clones, [`buffer`](Self::buffer)):
-    /// - no other handle to the object, or to what it is made of, maps its bytes, or issues
+    /// - no other handle to the object, or to its buffer or parent, maps its bytes, or issues
     ///   commands on bytes that are mapped through the result. This includes other handles of this
     ///   crate: those that were not made from the result do not know of its maps;
-    /// - what is mapped or under way on its bytes from before has ended;
+    /// - earlier maps of its bytes and commands on them have ended;
     /// - memory that it uses (CL_MEM_USE_HOST_PTR) outlives it, and is accessed in no other way
     ///   while it is mapped.
-    pub unsafe fn from_raw(raw: cl_mem, retain: bool) -> Result<Self> {
+    pub unsafe fn from_raw(raw: cl_mem) -> Result<Self> {
         let image_type = match object::object_type(raw)? {
             ObjectType::Image(image_type) => image_type,
             other => return Err(object::wrong_type(other, "an image")),
@@ -92,18 +91,18 @@ impl Image {
         let context = object::context_of(raw)?;
         let buffer = raw_buffer(raw)?;
         // SAFETY: the driver says that it is the buffer of a valid object.
-        let buffer = buffer.map(|buffer| unsafe { Buffer::from_raw(buffer, true) }).transpose()?;
+        let buffer = buffer.map(|buffer| unsafe { Buffer::retain_raw(buffer) }).transpose()?;
         let row_pitch = match &buffer {
             Some(_) => info(raw, cl::CL_IMAGE_ROW_PITCH)?.into(),
             None => 0,
         };
         // SAFETY: as the caller promises.
-        let raw = unsafe { MemRef::from_raw(raw, retain) }?;
+        let raw = unsafe { MemRef::owned(raw) };
         Ok(Self::of(raw, context, desc, buffer, format, extent, row_pitch))
     }
 
-    /// Takes over `raw`, which shows bytes of `buffer` in rows `row_pitch` bytes apart, or has its own. All that
-    /// is said of it is true.
+    /// Takes over `raw`, which shows bytes of `buffer` in rows `row_pitch` bytes apart, or has its own. All arguments
+    /// describe `raw`.
     fn of(
         raw: MemRef,
         context: Arc<MemContext>,
@@ -128,33 +127,33 @@ impl Image {
         Self(Arc::new(Shared { object, buffer, format, extent, pitches }))
     }
 
-    /// CL_IMAGE_FORMAT.
+    /// Returns the format (CL_IMAGE_FORMAT).
     pub fn format(&self) -> ImageFormat {
         self.0.format
     }
 
-    /// CL_MEM_TYPE, among the types of images.
+    /// Returns the type of image (CL_MEM_TYPE).
     pub fn image_type(&self) -> ImageType {
         self.0.extent.image_type
     }
 
-    /// How many pixels along each axis that the image has, x first; of an array, the number of
-    /// layers last (`pyopencl.Image.shape`).
+    /// Returns the number of pixels along each axis, x first; of an array, the number of layers last
+    /// (`pyopencl.Image.shape`). It can be a work size: `launch.global(image.shape())`.
     pub fn shape(&self) -> &[usize] {
         self.0.extent.shape()
     }
 
-    /// CL_IMAGE_ELEMENT_SIZE: bytes of a pixel.
+    /// Returns the size of a pixel in bytes (CL_IMAGE_ELEMENT_SIZE).
     pub fn element_size(&self) -> usize {
         self.0.format.item_size()
     }
 
-    /// CL_IMAGE_BUFFER: the buffer whose bytes the image shows.
+    /// Returns the buffer whose bytes the image shows (CL_IMAGE_BUFFER).
     pub fn buffer(&self) -> Option<&Buffer> {
         self.0.buffer.as_ref()
     }
 
-    /// CL_IMAGE_ROW_PITCH: how many bytes the driver has from one row to the next.
+    /// Returns the driver's distance from one row to the next, in bytes (CL_IMAGE_ROW_PITCH).
     ///
     /// # Errors
     /// The driver's errors.
@@ -162,8 +161,8 @@ impl Image {
         Ok(info(self.as_raw(), cl::CL_IMAGE_ROW_PITCH)?.into())
     }
 
-    /// CL_IMAGE_SLICE_PITCH: how many bytes the driver has from one slice or layer to the next; 0
-    /// where there is only one.
+    /// Returns the driver's distance from one slice or layer to the next, in bytes, 0 where there is only one
+    /// (CL_IMAGE_SLICE_PITCH).
     ///
     /// # Errors
     /// The driver's errors.
@@ -171,7 +170,7 @@ impl Image {
         Ok(info(self.as_raw(), cl::CL_IMAGE_SLICE_PITCH)?.into())
     }
 
-    /// CL_IMAGE_NUM_MIP_LEVELS.
+    /// Returns the number of mip levels (CL_IMAGE_NUM_MIP_LEVELS).
     ///
     /// # Errors
     /// The driver's errors.
@@ -179,7 +178,7 @@ impl Image {
         Ok(info(self.as_raw(), cl::CL_IMAGE_NUM_MIP_LEVELS)?.into())
     }
 
-    /// CL_IMAGE_NUM_SAMPLES.
+    /// Returns the number of samples of a pixel (CL_IMAGE_NUM_SAMPLES).
     ///
     /// # Errors
     /// The driver's errors.
@@ -214,14 +213,14 @@ impl Image {
         &self.0.extent
     }
 
-    /// Where the bytes of these pixels are, as the image's uses count them.
+    /// Returns the place of the bytes of these pixels, as the image's uses count them.
     pub(crate) fn rows(&self, pixels: &Pixels) -> Rows {
         let mut rows = pixels.rows(self.element_size(), self.0.pitches);
         rows.origin[0] += self.0.object.in_tracker(&(0..0)).start;
         rows
     }
 
-    /// The buffer and the bytes of these pixels in it, if the image is one row of a buffer. Copies and
+    /// Returns the buffer and the bytes of these pixels in it, if the image is one row of a buffer. Copies and
     /// fills then use the buffer: PoCL 3.1 crashes on such images, and rusticl 22.3 counts bytes instead
     /// of pixels.
     // quirk: POCL-7, RUSTICL-1
@@ -232,19 +231,19 @@ impl Image {
         Some((buffer, start..start + pixels.size(item_size)))
     }
 
-    /// The buffer, where the image is one row of its bytes.
+    /// Returns the buffer, where the image is one row of its bytes.
     pub(crate) fn row_of_buffer(&self) -> Option<&Buffer> {
         self.buffer().filter(|_| self.image_type() == ImageType::Image1dBuffer)
     }
 
-    /// These pixels for a command.
+    /// Returns these pixels for a command.
     pub(crate) fn accessed(&self, pixels: &Pixels, access: Access) -> AccessedRange<'_> {
         let hull = pixels.rows(self.element_size(), self.0.pitches).hull();
         self.0.object.accessed(&hull, access)
     }
 }
 
-/// How far apart rows and slices are, where rows are without gaps if `row_pitch` is 0.
+/// Returns the distances of rows and of slices; rows are without gaps if `row_pitch` is 0.
 fn pitches(format: ImageFormat, extent: Extent, row_pitch: usize) -> [usize; 2] {
     let [width, height, _] = extent.pixels;
     let row_pitch = if row_pitch == 0 { width * format.item_size() } else { row_pitch };
@@ -275,7 +274,7 @@ fn extent_of(raw: cl_mem, image_type: ImageType) -> Result<Extent> {
     Ok(Extent::new(image_type, &shape?))
 }
 
-/// The buffer whose bytes the image shows.
+/// Returns the buffer whose bytes the image shows.
 fn raw_buffer(raw: cl_mem) -> Result<Option<cl_mem>> {
     let Some(parent) = object::parent(raw)? else { return Ok(None) };
     Ok((object::object_type(parent)? == ObjectType::Buffer).then_some(parent))
@@ -298,6 +297,8 @@ fn check_item_size(raw: cl_mem, format: ImageFormat) -> Result<()> {
 
 impl MemoryObject for Image {}
 
+object::object_queries!(Image);
+
 impl Handle for Image {
     fn object(&self) -> &MemObject {
         &self.0.object
@@ -305,4 +306,5 @@ impl Handle for Image {
 }
 
 by_handle!(Image, image_type, shape, format, flags);
+retain_raw!(Image, cl_mem, MemRef, "clRetainMemObject");
 device_memory!([] Image: Image);

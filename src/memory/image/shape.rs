@@ -131,7 +131,7 @@ impl Pixels {
     }
 }
 
-/// Returns the row pitch and the slice pitch that a driver is told for `rows` of host memory.
+/// Returns the row pitch and the slice pitch that drivers take for `rows` of host memory.
 pub(super) fn driver_pitches(image_type: ImageType, rows: &Rows) -> [usize; 2] {
     match image_type {
         // Each row is a layer. The specification names the slice pitch, drivers use the row pitch.

@@ -1,4 +1,4 @@
-//! The methods that map memory, whatever its kind.
+//! The methods that map memory, for all its kinds.
 
 /// Implements the methods that map a `$part` of `$what` for the host. `$enqueue` enqueues the map and returns
 /// its guard: at once, or when the bytes can be used.

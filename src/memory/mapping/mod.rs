@@ -4,6 +4,8 @@
 //! All guards of maps have a [`Mapping`]. The kinds of memory have their maps in `buffer/map.rs`,
 //! `image/map.rs` and `svm/map.rs`.
 
+#[cfg(feature = "ndarray")]
+mod array;
 pub(crate) mod map;
 pub(crate) mod mode;
 pub(crate) mod pending;
@@ -48,7 +50,7 @@ pub trait Mappable: Clone + Send + Sync {
     fn mem_object(&self) -> Option<cl_mem>;
 }
 
-/// The length of a wait list that a driver may take long for: PoCL looks at all of it for each event.
+/// The length of a wait list that may be slow: PoCL walks all of it for each event.
 const LONG: usize = 64;
 
 /// Bytes of `memory` in the host's address space, from the map on. Unmapped when dropped; if it is
@@ -244,8 +246,8 @@ impl<K: Mappable> Drop for Mapping<K> {
     }
 }
 
-/// Returns the events for the wait list of a map behind `events`: of a list that is long, none after they have
-/// ended, or markers in their place if the map does not block.
+/// Returns the events for the wait list of a map behind `events`. If the list is long, waits for the events and
+/// returns none, or returns markers in their place if the map does not block.
 fn awaited<'a>(
     queue: &CommandQueue,
     events: &'a [Event],

@@ -44,7 +44,7 @@ macro_rules! map_modes {
     ($($(#[$doc:meta])* $name:ident: $flags:expr, reads $reads:literal, writes $writes:literal;)*) => {
         $(
             $(#[$doc])*
-            #[derive(Clone, Copy, Debug)]
+            #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
             pub struct $name;
 
             impl MapMode for $name {}

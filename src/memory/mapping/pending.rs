@@ -74,8 +74,9 @@ pub(crate) use map_guard;
 /// A map that has been enqueued: its data can be reached after [`wait`](Self::wait) (PyOpenCL's
 /// `is_blocking=False`).
 ///
-/// A drop unmaps the data after the map has ended. Where the driver unmaps no map that has not run (rusticl), each use of
-/// the bytes waits for it, also `map_async`: for ever, if the same thread sets later the event that the map waits for.
+/// A drop unmaps the data after the map has ended. Where the driver unmaps no map that has not run (rusticl), each
+/// use of the bytes, also `map_async`, waits for the map: forever, if the same thread later sets the event that the
+/// map waits for.
 #[must_use]
 pub struct PendingMap<G: MapGuard>(G);
 

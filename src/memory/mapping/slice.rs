@@ -7,15 +7,13 @@ use std::ptr::NonNull;
 use std::slice;
 
 use bytemuck::Pod;
-use cl3::error_codes::CL_INVALID_VALUE;
-use ndarray::{ArrayView, ArrayViewMut, Dimension, ShapeError, StrideShape};
 
 use super::mode::{MapMode, WritableMapMode};
 use super::pending::map_guard;
 use super::{Mappable, Mapping};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
-/// Elements of a memory object as a slice of the host's; `&mut` only if `M` writes.
+/// Elements of a memory object as a slice on the host; `&mut` only if `M` writes.
 ///
 /// `G` keeps the memory alive, and conflicting accesses away. Each kind of memory has a name of its own for
 /// it: [`BufferMap`](crate::memory::BufferMap), [`SvmMap`](crate::memory::SvmMap) and
@@ -29,7 +27,7 @@ pub struct SliceMap<G, T: Pod, M: MapMode> {
     mode: PhantomData<M>,
 }
 
-// SAFETY: it stands for its elements like a `Box<[T]>`; its guard is Send.
+// SAFETY: it owns its elements like a `Box<[T]>`; its guard is Send.
 unsafe impl<G: Send, T: Pod + Send, M: MapMode> Send for SliceMap<G, T, M> {}
 // SAFETY: as above; its guard is Sync.
 unsafe impl<G: Sync, T: Pod + Sync, M: MapMode> Sync for SliceMap<G, T, M> {}
@@ -44,25 +42,13 @@ impl<G, T: Pod, M: MapMode> SliceMap<G, T, M> {
     pub(crate) unsafe fn new(guard: G, pointer: NonNull<T>, size: usize) -> Self {
         Self { pointer, len: size / size_of::<T>(), guard, mode: PhantomData }
     }
-
-    /// Returns the elements as an array of a shape, order or strides of ndarray's: `(2, 3)`,
-    /// `(2, 3).f()`, `(2, 3).strides((8, 1))`.
-    ///
-    /// # Errors
-    /// CL_INVALID_VALUE where the shape does not fit the number of elements.
-    pub fn array<D: Dimension>(
-        &self,
-        shape: impl Into<StrideShape<D>>,
-    ) -> Result<ArrayView<'_, T, D>> {
-        ArrayView::from_shape(shape, self).map_err(|error| misshapen(self.len, error))
-    }
 }
 
 impl<K: Mappable, T: Pod, M: MapMode> SliceMap<Mapping<K>, T, M> {
     /// Returns the elements of `size` bytes that are mapped in mode `M`.
     ///
     /// # Safety
-    /// The map has ended well, or nothing reaches the elements before it has.
+    /// The map has completed, or nothing reaches the elements before it has.
     #[inline]
     pub(crate) unsafe fn mapped(mapping: Mapping<K>, size: usize) -> Result<Self> {
         let pointer = mapping.pointer()?;
@@ -73,25 +59,6 @@ impl<K: Mappable, T: Pod, M: MapMode> SliceMap<Mapping<K>, T, M> {
 }
 
 map_guard!([K: Mappable, T: Pod, M: MapMode] SliceMap<Mapping<K>, T, M>, K::MAP, guard);
-
-impl<G, T: Pod, M: WritableMapMode> SliceMap<G, T, M> {
-    /// Returns the elements as [`array`](Self::array) does, for writing.
-    ///
-    /// # Errors
-    /// The errors of [`array`](Self::array).
-    pub fn array_mut<D: Dimension>(
-        &mut self,
-        shape: impl Into<StrideShape<D>>,
-    ) -> Result<ArrayViewMut<'_, T, D>> {
-        let len = self.len;
-        ArrayViewMut::from_shape(shape, self).map_err(|error| misshapen(len, error))
-    }
-}
-
-fn misshapen(len: usize, error: ShapeError) -> Error {
-    let reason = format!("{len} elements do not fit the shape: {error}");
-    Error::refused("ndarray", CL_INVALID_VALUE, reason)
-}
 
 impl<G, T: Pod, M: MapMode> Deref for SliceMap<G, T, M> {
     type Target = [T];

@@ -14,7 +14,7 @@ use crate::memory::mapping::mode;
 use crate::memory::track::HostAccess;
 use crate::memory::{MapMode, SliceMap};
 
-/// Elements of fine-grain shared virtual memory as a slice of the host's; `&mut` only if `M` writes.
+/// Elements of fine-grain shared virtual memory as a slice on the host; `&mut` only if `M` writes.
 ///
 /// As long as it lives, commands and maps that conflict with it are refused. If it is forgotten, they
 /// are refused for good, and the memory is never freed.
@@ -35,8 +35,8 @@ pub struct AccessGuard {
     _memory: Arc<SvmMemory>,
 }
 
-/// Implements [`SvmPointer::access`](super::pointer::SvmPointer::access). Calls no function of OpenCL; errors name `clEnqueueSVMMap`, which
-/// coarse-grain memory needs instead.
+/// Implements [`SvmPointer::access`](super::pointer::SvmPointer::access). Calls no function of OpenCL; errors name
+/// `clEnqueueSVMMap`, which coarse-grain memory needs instead.
 pub(super) fn access<T: Pod, M: MapMode>(
     svm: &impl Svm,
     range: impl RangeBounds<usize>,

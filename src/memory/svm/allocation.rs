@@ -27,15 +27,15 @@ pub(super) const LARGEST_ALIGNMENT: usize = 128;
 
 /// Shared virtual memory (`clSVMAlloc`; `pyopencl.SVMAllocation`).
 ///
-/// Clones share it. When the last clone, map and buffer of it is dropped, it is freed: on the queue
-/// that it is bound to, if there is one, otherwise at once. Either comes after the commands that this
-/// crate has enqueued on it. Without a queue, dropping waits for them, so it must not be what lets
-/// them run: with a user event that is set afterwards, it never returns.
+/// Clones share it. When the last clone, map and buffer of it is dropped, it is freed: on the queue that it is bound
+/// to, if there is one, otherwise at once. Both happen after the commands that this crate has enqueued on it. Without
+/// a queue, a drop waits for them: if they wait for a user event that the same thread sets afterwards, it never
+/// returns.
 ///
-/// On a queue, it may never be freed where a command fails that it comes after.
+/// On a queue, it may never be freed if an earlier command fails.
 ///
-/// Kernels that were launched by other means than this crate's are unknown here; on the queue that
-/// the memory is bound to, they end before it is freed.
+/// Kernels that were launched by other means than this crate are unknown here. On the queue that the memory is bound
+/// to, they end before it is freed.
 ///
 /// ```
 /// use clmatrix::Class;
@@ -55,11 +55,11 @@ pub(super) const LARGEST_ALIGNMENT: usize = 128;
 #[derive(Clone, Debug)]
 pub struct SvmAllocation {
     pub(super) memory: Arc<SvmMemory>,
-    /// How many bytes of it this handle is for, from the first on.
+    /// The number of its bytes that this handle covers, from the first on.
     size: usize,
 }
 
-/// Says what an [`SvmAllocation`] is to be like; [`build`](Self::build) makes it.
+/// The properties of a new [`SvmAllocation`], which [`build`](Self::build) creates.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct SvmAllocationBuilder<'a> {
@@ -71,13 +71,13 @@ pub struct SvmAllocationBuilder<'a> {
 }
 
 impl SvmAllocation {
-    /// A builder of shared virtual memory in `context`.
+    /// Returns a builder of shared virtual memory in `context`.
     pub fn builder(context: &Context) -> SvmAllocationBuilder<'_> {
         let flags = SvmFlags::empty();
         SvmAllocationBuilder { context, size: 0, alignment: 0, flags, queue: None }
     }
 
-    /// `size` bytes of undefined content at a multiple of `alignment` bytes, bound to no queue.
+    /// Allocates `size` bytes of undefined content at a multiple of `alignment` bytes, bound to no queue.
     ///
     /// # Errors
     /// The errors of [`SvmAllocationBuilder::build`].
@@ -96,22 +96,22 @@ impl SvmAllocation {
         &self.memory
     }
 
-    /// Makes this handle one of its first `size` bytes, which are there.
+    /// Restricts this handle to its first `size` bytes, of at least as many.
     #[inline]
     pub(crate) fn set_size(&mut self, size: usize) {
         self.size = size;
     }
 
-    /// Has the memory freed on a queue, after its wait list and after what this crate has enqueued on the memory
-    /// (`clEnqueueSVMFree`; PyOpenCL's `enqueue_release`). The event says when it is gone.
+    /// Frees the memory on a queue, after its wait list and the commands that this crate has enqueued on the memory
+    /// (`clEnqueueSVMFree`; PyOpenCL's `enqueue_release`). Returns the event of the free.
     ///
-    /// Where a command that it comes after fails, the memory may never be freed.
+    /// If a command before the free fails, the memory may never be freed.
     ///
     /// # Errors
     /// With the memory: CL_INVALID_OPERATION where it has other handles, maps or buffers, and where an
     /// unmap of it failed; those of [`bind_to_queue`](Self::bind_to_queue) for the queue,
-    /// CL_INVALID_CONTEXT for an event of another context, and the driver's errors. Without it:
-    /// the driver's errors when the memory is already on its way.
+    /// CL_INVALID_CONTEXT for an event of another context, and the driver's errors. Without it: the driver's errors
+    /// after the free was enqueued.
     pub fn enqueue_release<'q>(
         self,
         order: impl Into<Order<'q>>,
@@ -133,8 +133,8 @@ impl SvmAllocation {
         }
     }
 
-    /// Has the memory freed on `queue` from now on (PyOpenCL's `bind_to_queue`), after what the
-    /// queue that it was bound to has been given up to now.
+    /// Makes `queue` the one on which the memory is freed (PyOpenCL's `bind_to_queue`), after the commands so far on
+    /// the queue that it was bound to.
     ///
     /// # Errors
     /// CL_INVALID_CONTEXT for a queue of another context, CL_INVALID_COMMAND_QUEUE for one that may
@@ -152,8 +152,8 @@ impl SvmAllocation {
         Ok(())
     }
 
-    /// Has the memory freed at once from now on (PyOpenCL's `unbind_from_queue`). Waits for all that
-    /// the queue that it was bound to has been given.
+    /// Makes the memory be freed without a queue (PyOpenCL's `unbind_from_queue`). Waits for all commands so far on
+    /// the queue that it was bound to.
     ///
     /// # Errors
     /// The driver's errors.
@@ -165,18 +165,17 @@ impl SvmAllocation {
 
 impl<'a> SvmAllocationBuilder<'a> {
     setters! {
-        /// The size in bytes; 0 is allowed, and has no memory behind it.
+        /// Sets the size in bytes. An allocation of 0 bytes has no memory.
         size |bytes: usize| bytes;
 
-        /// Puts it at a multiple of so many bytes, a power of two up to 128; 0 stands for the driver's
-        /// choice, which suits all types of OpenCL C.
+        /// Sets the alignment in bytes, a power of two up to 128, or 0 for the driver's choice, which suits all types
+        /// of OpenCL C.
         alignment |bytes: usize| bytes;
 
-        /// Kernel access, and whether it is fine-grain.
+        /// Sets the access of kernels and the granularity.
         flags |flags: SvmFlags| flags;
 
-        /// An in-order queue on which the memory is freed, after what the queue has been given until
-        /// then.
+        /// Sets an in-order queue on which the memory is freed, after all commands on the queue until then.
         queue |queue: &'a CommandQueue| Some(queue);
     }
 
@@ -193,7 +192,7 @@ impl<'a> SvmAllocationBuilder<'a> {
         self.kind()?.allocate(self.size)
     }
 
-    /// All but the size, checked.
+    /// Returns all but the size, checked.
     pub(crate) fn kind(self) -> Result<SvmKind> {
         let context = self.context.retained()?;
         let flags = self.flags.checked(CALL)?;
@@ -208,7 +207,7 @@ impl<'a> SvmAllocationBuilder<'a> {
 /// The properties of shared virtual memory, without its size.
 #[derive(Clone, Debug)]
 pub(crate) struct SvmKind {
-    // Goes before what keeps its context.
+    // Dropped before the field that keeps its context.
     queue: Option<CommandQueue>,
     context: Arc<MemContext>,
     flags: SvmFlags,
@@ -220,7 +219,7 @@ impl SvmKind {
         &self.context
     }
 
-    /// `size` bytes of it.
+    /// Allocates `size` bytes of it.
     pub(crate) fn allocate(&self, size: usize) -> Result<SvmAllocation> {
         let Self { context, flags, alignment, queue } = self;
         context.check_size(CALL, size)?;
@@ -240,8 +239,8 @@ impl SvmKind {
     }
 }
 
-/// A null pointer for what has been checked is all that drivers say of memory that has run out; cl3
-/// calls that CL_INVALID_VALUE.
+/// Returns the error for a null pointer in answer to valid arguments, which is how drivers report that memory has run
+/// out; cl3 reports it as CL_INVALID_VALUE.
 fn not_allocated(call: &'static str, code: i32, size: usize) -> Error {
     if code != CL_INVALID_VALUE {
         return in_call(call)(code);

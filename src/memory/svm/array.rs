@@ -1,4 +1,4 @@
-//! Arrays in shared virtual memory (`pyopencl.svm_empty` and its kin).
+//! Arrays in shared virtual memory (`pyopencl.svm_empty` and its variants).
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -21,8 +21,8 @@ use crate::memory::into_memory::device_memory;
 use crate::memory::mapping::{Mappable, map_guard};
 use crate::memory::{MapMode, Order};
 
-/// An array of a shape and order in shared virtual memory (`pyopencl.SVM` of what `svm_empty`
-/// gives). Clones share it.
+/// An array of a shape and order in shared virtual memory (`pyopencl.SVM` of the result of `svm_empty`). Clones share
+/// it.
 ///
 /// | PyOpenCL | here |
 /// |---|---|
@@ -56,12 +56,12 @@ pub struct SvmArray<T: Pod, D: Dimension> {
 }
 
 impl<T: Pod, D: Dimension> SvmArray<T, D> {
-    /// The lengths of the axes.
+    /// Returns the lengths of the axes.
     pub fn shape(&self) -> &[usize] {
         self.shape.raw_dim().slice()
     }
 
-    /// The memory that it is in.
+    /// Returns the memory of the array.
     pub fn allocation(&self) -> &SvmAllocation {
         &self.allocation
     }
@@ -80,7 +80,7 @@ impl<T: Pod, D: Dimension> SvmArray<T, D> {
         Ok(ArrayMap { slice, shape: self.shape.clone() })
     }
 
-    /// The array without a map, if it is fine-grain: see [`SvmPointer::access`].
+    /// Accesses the array without a map, if it is fine-grain: see [`SvmPointer::access`].
     ///
     /// # Errors
     /// The errors of [`SvmPointer::access`].
@@ -91,7 +91,7 @@ impl<T: Pod, D: Dimension> SvmArray<T, D> {
 }
 
 impl SvmAllocationBuilder<'_> {
-    /// Allocates an array of a shape and order of ndarray's, `10`, `(2, 3)` or `(2, 3).f()`, with elements of
+    /// Allocates an array of a shape and order of ndarray, `10`, `(2, 3)` or `(2, 3).f()`, with elements of
     /// undefined value. Without an alignment, that is an element's size, or the next power of two, up to 128 bytes.
     ///
     /// # Errors
@@ -147,7 +147,7 @@ pub struct ArrayMap<S, D: Dimension> {
 }
 
 impl<T, S: Deref<Target = [T]>, D: Dimension> ArrayMap<S, D> {
-    /// The array.
+    /// Returns the array.
     pub fn array(&self) -> ArrayView<'_, T, D> {
         ArrayView::from_shape(strided(&self.shape), &self.slice)
             .expect("the memory was made for this shape")
@@ -155,7 +155,7 @@ impl<T, S: Deref<Target = [T]>, D: Dimension> ArrayMap<S, D> {
 }
 
 impl<T, S: DerefMut<Target = [T]>, D: Dimension> ArrayMap<S, D> {
-    /// The array, for writing.
+    /// Returns the array, for writing.
     pub fn array_mut(&mut self) -> ArrayViewMut<'_, T, D> {
         ArrayViewMut::from_shape(strided(&self.shape), &mut self.slice)
             .expect("the memory was made for this shape")

@@ -51,13 +51,12 @@ pub(super) fn as_buffer(
     Ok(Buffer::whole(object))
 }
 
-/// Memory that a driver's buffer needs. It is dropped in whatever thread the driver destroys the
-/// buffer, where nothing may be waited for, as the end of the memory may have to.
+/// The memory of a driver's buffer. It is dropped in the thread in which the driver destroys the buffer. That thread
+/// must not wait, which a free of the memory may have to.
 ///
-/// Mostly that is within the release of the buffer's last handle, which itself keeps the memory that
-/// long: it then ends in the caller's thread, and nothing of ours is left to run while the process
-/// exits. Only where a command has outlived all handles is this the last that has it, and a thread
-/// of its own waits.
+/// In most cases, that is within the release of the buffer's last handle, which itself keeps the memory that long:
+/// the memory then ends in the caller's thread, and no other code of this crate runs while the process exits. Only
+/// where a command has outlived all handles is this the last reference, and a new thread waits.
 struct DriverRef(ManuallyDrop<Arc<SvmMemory>>);
 
 impl DriverRef {

@@ -26,7 +26,7 @@ impl<P: Pattern + ?Sized, R: RangeBounds<usize>> FillTarget<&P, R> for &dyn SvmP
         let (at, size) = (memory.at(range.start), range.len());
         if !at.addr().is_multiple_of(pattern.len()) {
             let reason = format!(
-                "the bytes are at {at:?}, which is no multiple of the pattern's {} bytes: allocate \
+                "the bytes are at {at:?}, which is not a multiple of the pattern's {} bytes: allocate \
                  with that alignment",
                 pattern.len()
             );

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::mem_context::MemContext;
 
 bitflags::bitflags! {
-    /// How kernels use shared virtual memory, and how closely host and device share it
+    /// The access of kernels to shared virtual memory, and the granularity at which host and device share it
     /// (`cl_svm_mem_flags`; `pyopencl.svm_mem_flags`).
     ///
     /// Without [`FINE_GRAIN_BUFFER`](Self::FINE_GRAIN_BUFFER) it is coarse-grain: the host has to

@@ -1,4 +1,4 @@
-//! How shared virtual memory is freed on a queue (`clEnqueueSVMFree`).
+//! Frees of shared virtual memory on a queue (`clEnqueueSVMFree`).
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
@@ -47,14 +47,14 @@ pub(super) fn enqueue_after_uses(
         Err(NotSubmitted::Rejected(error)) => return Err(error),
         Err(NotSubmitted::NoEvent(error)) => Err(error),
     };
-    // At once: nothing else may free it, whatever follows.
+    // At once: nothing else may free it after this.
     memory.end();
     // Nothing else may ever flush it.
     queue.flush()?;
     event
 }
 
-/// Memory on its way. The context must not go before it.
+/// Memory whose free is enqueued. The context must outlive it.
 struct FreedMemory {
     pointer: NonNull<c_void>,
     context: Arc<MemContext>,
@@ -63,7 +63,7 @@ struct FreedMemory {
 /// Calls the driver to free the memory at `pointer`.
 ///
 /// # Safety
-/// It was allocated in `context`, which all handles are of, and is not used any more by then.
+/// It was allocated in `context`, the context of all handles, and is no longer used when the command runs.
 unsafe fn submit(
     (queue, count, events): Arguments,
     pointer: NonNull<c_void>,
@@ -71,7 +71,7 @@ unsafe fn submit(
 ) -> Submitted {
     let freed = Box::into_raw(Box::new(FreedMemory { pointer, context }));
     let pointers = [pointer.as_ptr().cast_const()];
-    // SAFETY: as the caller promises; the function takes what it is given.
+    // SAFETY: as the caller promises; the function takes over its argument.
     let asked = unsafe {
         cl::enqueue_svm_free(queue, 1, pointers.as_ptr(), Some(free), freed.cast(), count, events)
     };
@@ -91,7 +91,7 @@ unsafe extern "C" fn free(
 ) {
     // SAFETY: it comes from `submit`, and the driver calls once.
     let freed = unsafe { Box::from_raw(freed.cast::<FreedMemory>()) };
-    // SAFETY: the memory is of this context, and what used it has ended.
+    // SAFETY: the memory is of this context, and its commands have ended.
     if let Err(code) = unsafe { calls::free(freed.context.raw(), freed.pointer.as_ptr()) } {
         log::error!("{}", Error::from_call("clSVMFree", code));
     }

@@ -28,7 +28,7 @@ impl Mappable for Arc<SvmMemory> {
     }
 }
 
-/// Elements of shared virtual memory as a slice of the host's; `&mut` only if `M` writes
+/// Elements of shared virtual memory as a slice on the host; `&mut` only if `M` writes
 /// (`pyopencl.SVMMap`).
 ///
 /// Unmapped by [`unmap`](SliceMap::unmap), or by a drop, which logs errors. If it is forgotten, its
@@ -45,7 +45,7 @@ pub type SvmMap<T, M> = SliceMap<Mapping<Arc<SvmMemory>>, T, M>;
 /// Maps elements of shared virtual memory.
 ///
 /// # Safety
-/// Without `is_blocking`, nothing reaches the elements before the event of the guard has ended well.
+/// Without `is_blocking`, nothing reaches the elements before the event of the guard has completed.
 pub(super) unsafe fn enqueue<T: Pod, M: MapMode>(
     svm: &impl Svm,
     order: &Order<'_>,

@@ -1,4 +1,4 @@
-//! Shared virtual memory, and how it ends.
+//! Shared virtual memory, and its end.
 
 use std::any::Any;
 use std::ffi::c_void;
@@ -21,8 +21,8 @@ use crate::memory::track::{Access, AccessTracker};
 use crate::queue::CommandQueue;
 use crate::wait_list::WaitList;
 
-/// Memory that host and device share. Freed when the last that stands for it is dropped, once what
-/// is known to use it has ended; if that cannot be told, never.
+/// Memory that host and device share. It is freed once its last handle is dropped and all known commands on it have
+/// ended; if the end of a command is unknown, it is never freed.
 pub struct SvmMemory {
     /// Null for 0 bytes.
     pointer: *mut c_void,
@@ -39,7 +39,7 @@ pub struct SvmMemory {
     _live: Live,
 }
 
-/// Where memory comes from.
+/// The origin of memory.
 pub(super) enum Origin {
     /// From `clSVMAlloc`.
     Driver,
@@ -55,7 +55,7 @@ unsafe impl Sync for SvmMemory {}
 
 impl SvmMemory {
     /// # Safety
-    /// `size` bytes at `pointer` can be used as `flags` say, by the context's devices, too, and
+    /// `size` bytes at `pointer` can be used according to `flags`, by the context's devices, too, and
     /// belong to `origin`. It is null if they are none.
     pub(super) unsafe fn from_raw_owned(
         pointer: *mut c_void,
@@ -89,17 +89,17 @@ impl SvmMemory {
         &self.tracker
     }
 
-    /// The queue on which it is freed.
+    /// Returns the queue on which it is freed.
     pub(super) fn queue(&self) -> MutexGuard<'_, Option<CommandQueue>> {
         self.queue.lock()
     }
 
-    /// Where byte `offset` is, which is one of it.
+    /// Returns the address of byte `offset`, which is within the memory.
     pub(crate) fn at(&self, offset: usize) -> *mut c_void {
         self.pointer.wrapping_byte_add(offset)
     }
 
-    /// Bytes of it for a command.
+    /// Returns bytes of it for a command.
     pub(crate) fn accessed(&self, range: Range<usize>, access: Access) -> AccessedRange<'_> {
         AccessedRange { tracker: &self.tracker, context: self.context.raw(), range, access }
     }
@@ -109,17 +109,17 @@ impl SvmMemory {
         self.origin.is_some()
     }
 
-    /// Returns whether `clSVMAlloc` made it.
+    /// Returns whether `clSVMAlloc` allocated it.
     pub(super) fn is_from_driver(&self) -> bool {
         matches!(*self.origin, Some(Origin::Driver))
     }
 
-    /// It has been freed, is about to be, or is given to the caller.
+    /// Takes the origin: the memory has been freed, is about to be, or is returned to the caller.
     pub(super) fn end(&mut self) -> Option<Origin> {
         self.origin.take()
     }
 
-    /// Frees it after its uses: on its queue, or here and now.
+    /// Frees it after its uses: on its queue, or at once.
     fn free(&mut self) -> Result<()> {
         let bound = self.queue().take();
         if let Some(queue) = bound {
@@ -175,7 +175,7 @@ pub trait Svm {
     /// Returns the memory, which handles share.
     fn memory(&self) -> &Arc<SvmMemory>;
 
-    /// Returns the number of bytes, from the first on, that this is a handle to.
+    /// Returns the number of bytes, from the first on, that this handle covers.
     fn usable_size(&self) -> usize {
         self.memory().size()
     }
@@ -193,7 +193,7 @@ pub(super) fn bytes(
     checked_range(call, WHAT, svm.usable_size(), range)
 }
 
-/// Returns the `size` bytes of `svm` from `offset` on, of which there are some.
+/// Returns the `size` bytes of `svm` from `offset` on, at least one.
 pub(super) fn span(
     call: &'static str,
     svm: &(impl Svm + ?Sized),
@@ -204,7 +204,7 @@ pub(super) fn span(
     check_not_empty(call, &range).map(|()| range)
 }
 
-/// Returns the bytes of the elements `range` of `svm`, of which there are some.
+/// Returns the bytes of the elements `range` of `svm`, at least one.
 pub(super) fn elements<T>(
     call: &'static str,
     svm: &impl Svm,

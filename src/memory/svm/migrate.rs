@@ -1,4 +1,4 @@
-//! Where shared virtual memory is: moving it before it is needed (`clEnqueueSVMMigrateMem`).
+//! Moving shared virtual memory before it is used (`clEnqueueSVMMigrateMem`).
 
 use std::ffi::c_void;
 
@@ -36,7 +36,7 @@ const CALL: &str = "clEnqueueSVMMigrateMem";
 ///
 /// # Errors
 /// An error of class [`Unsupported`](crate::Class::Unsupported) where the queue's device or the loader is
-/// older than OpenCL 2.1. CL_INVALID_VALUE for nothing, for memory of 0 bytes, for the host's own
+/// older than OpenCL 2.1. CL_INVALID_VALUE for an empty list, for memory of 0 bytes, for the host's own
 /// and for flags that OpenCL does not know; CL_INVALID_CONTEXT where the memory, the queue and the
 /// events are not of one context, CL_INVALID_OPERATION for memory that is mapped for writing, or
 /// mapped at all where its content is not needed;

@@ -1,12 +1,13 @@
 //! Shared virtual memory: host and device use the same pointers (OpenCL 3.0, 5.6;
 //! `pyopencl.SVMPointer`, `SVMAllocation`, `SVM`).
 //!
-//! OpenCL counts no references to it: freed, it is gone, whatever runs. Here all that stands for the
-//! same memory shares one [`SvmMemory`](memory::SvmMemory), which is freed when the last of it is
-//! dropped, after what this crate has enqueued on it.
+//! OpenCL counts no references to it, and a free does not wait for commands. Here, all handles to the same memory
+//! share one [`SvmMemory`](memory::SvmMemory). It is freed once the last handle is dropped and the commands that this
+//! crate has enqueued on it have ended.
 
 pub(crate) mod access;
 pub(crate) mod allocation;
+#[cfg(feature = "ndarray")]
 pub(crate) mod array;
 mod as_buffer;
 mod calls;

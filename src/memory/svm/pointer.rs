@@ -149,7 +149,7 @@ pub trait SvmPointer: Svm + fmt::Debug + Send + Sync {
         as_buffer::as_buffer(self, flags, range)
     }
 
-    /// Records that a command which the library did not enqueue uses the memory, as
+    /// Records a use of the memory by a command that the library did not enqueue, as
     /// [`MemoryObject::record_use`](crate::memory::MemoryObject::record_use) does.
     ///
     /// # Errors

@@ -17,15 +17,15 @@ use crate::mem_context::MemContext;
 use crate::memory::into_memory::device_memory;
 use crate::memory::{HostMemory, TransferError};
 
-/// The function that would be given the host's pointer.
+/// The function that would take the host's pointer.
 const CALL: &str = "clSetKernelArgSVMPointer";
 
 /// Host memory that devices use as it is (`pyopencl.SVM` of any array), where all of the context's
 /// devices can do that (CL_DEVICE_SVM_FINE_GRAIN_SYSTEM).
 ///
 /// It owns the memory: the host reaches it through [`SvmPointer::access`] and gets it back from
-/// [`into_inner`](Self::into_inner). Dropped, it waits for the commands that use it; forgotten, the
-/// memory is never freed.
+/// [`into_inner`](Self::into_inner). A drop waits for the commands that use it. If it is forgotten, the memory is
+/// never freed.
 ///
 /// ```
 /// use clmatrix::Class;
@@ -72,7 +72,7 @@ impl<H: HostMemory> SystemSvm<H> {
         }
     }
 
-    /// The context, and where how many bytes are.
+    /// Returns the context, the address of the bytes, and their number.
     fn checked(context: &Context, memory: &mut H) -> Result<(Arc<MemContext>, *mut u8, usize)> {
         let context = context.retained()?;
         check_system(CALL, &context)?;
@@ -83,8 +83,7 @@ impl<H: HostMemory> SystemSvm<H> {
         Ok((context, pointer, size))
     }
 
-    /// Gives the memory back with what the devices have made of it, once the commands that use it
-    /// have ended.
+    /// Returns the memory with the devices' results, once the commands that use it have ended.
     ///
     /// # Errors
     /// With the shared memory: CL_INVALID_OPERATION where there are maps, buffers or accesses of it,
@@ -107,7 +106,7 @@ impl<H: HostMemory> SystemSvm<H> {
 }
 
 impl SvmMemory {
-    /// The host's memory, when it is not used any more.
+    /// Takes the host's memory once it is no longer used.
     fn take_host<H: HostMemory>(&mut self) -> Result<H> {
         self.tracker().wait_until_idle(CALL)?;
         match self.end() {

@@ -15,8 +15,8 @@ use crate::wait_list::RawWaitList;
 
 const UNMAP: &str = "clEnqueueUnmapMemObject";
 
-/// A map whose guard is gone. Has a reference to the driver's memory object; shared virtual
-/// memory has the tracker that this is in.
+/// A map whose guard is gone. It has a reference to the driver's memory object; shared virtual memory has the tracker
+/// that holds this map.
 #[derive(Debug)]
 pub(crate) struct LeftMap {
     /// The id of the map in the tracker.

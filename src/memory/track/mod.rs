@@ -18,7 +18,7 @@
 //! ```text
 //!             begin_command                submitted            reaped
 //!  (nothing) ---------------> Submitting ------------> Submitted ------> (nothing)
-//!                                 |  |                  its event tells when it has ended
+//!                                 |  |                  its event shows when it has ended
 //!                      rejected   |  |   no event
 //!             (nothing) <---------'  '----------> Untracked   maps and frees are refused
 //! ```
@@ -36,14 +36,14 @@
 //! The bytes of a poisoned map stay closed: the driver may still have them mapped.
 //!
 //! # Locks
-//! One mutex per object protects its [`Table`]. The driver is not called meanwhile, but for the
-//! release of events, and of queues with the last event of their commands. A flag beside it tells a pool, which has the
-//! only handle to the object then, that the table is empty. A thread that needs the events of commands which other threads are submitting waits on a
-//! condition variable until the driver has returned; such calls do not block.
+//! One mutex per object protects its [`Table`]. The driver is not called meanwhile, except to release events, and
+//! queues with the last event of their commands. A flag beside it shows a pool, which has the only handle to the
+//! object then, that the table is empty. A thread that needs the events of commands that other threads are submitting
+//! waits on a condition variable until the driver has returned; such calls do not block.
 //!
-//! A command that has ended is removed when its end is noticed: when 16 commands have begun since the
-//! last look at 32 others, when a map, a free or a pool looks at the bytes, and in memory of a pool when its queue has no
-//! handles any more.
+//! A command that has ended is removed when its end is noticed: when 16 commands have begun since the last scan of 32
+//! others, when a map, a free or a pool checks the bytes, and in memory of a pool when its queue has no handles any
+//! more.
 
 mod left;
 mod table;
@@ -87,7 +87,7 @@ impl TrackedEvent for Event {
     }
 }
 
-/// The bytes of an object, however many there are.
+/// All bytes of an object of any size.
 const ALL: Range<usize> = 0..usize::MAX;
 
 /// The commands and maps of one memory object. Ranges are in bytes from its start.
@@ -100,8 +100,8 @@ pub struct AccessTracker {
     submitted: Condvar,
     /// False only if the table is empty. Changes with the table locked.
     is_used: AtomicBool,
-    /// This tracker, and the dropped queues of its context, if it is one of memory of a pool.
-    pool: OnceLock<(Weak<Self>, Arc<DroppedQueues>)>,
+    /// In memory of a pool, this tracker and the dropped queues of its context.
+    pool: OnceLock<(Weak<Self>, Weak<DroppedQueues>)>,
     /// The queue of the last command on memory of a pool, which finds this tracker; null if it may not.
     last_queue: AtomicPtr<QueueState>,
 }
@@ -156,8 +156,8 @@ impl AccessTracker {
         self.begin(call, &Use::new(range, access), Table::begin_command)
     }
 
-    /// Calls `begin` after the driver was asked about the events of `conflict`, until it has no more to
-    /// ask about, and after the unmap of maps that were left.
+    /// Calls `begin` after the driver was queried for the events of `conflict`, until `begin` returns no more events
+    /// to query, and after the unmap of maps that were left.
     #[cold]
     fn begin_after<I>(
         &self,
@@ -211,7 +211,7 @@ impl AccessTracker {
         self.change(|table| table.untracked(id));
     }
 
-    /// Removes commands and maps that have ended, among those that the look is at.
+    /// Removes commands and maps that have ended, among those of the next scan.
     #[cold]
     pub(crate) fn reap(&self) {
         // Drops the last references to most events without the lock.
@@ -220,9 +220,9 @@ impl AccessTracker {
         self.change(Table::reap);
     }
 
-    /// Makes this a tracker of memory of a pool, which lets queues go.
+    /// Makes this a tracker of memory of a pool, which releases queues.
     pub(crate) fn set_pool(self: &Arc<Self>, dropped: &Arc<DroppedQueues>) {
-        self.pool.get_or_init(|| (Arc::downgrade(self), Arc::clone(dropped)));
+        self.pool.get_or_init(|| (Arc::downgrade(self), Arc::downgrade(dropped)));
     }
 
     /// Makes the queue of a command, which the table has, find this tracker.
@@ -236,10 +236,10 @@ impl AccessTracker {
         }
     }
 
-    /// Removes commands of queues without handles, if they have ended. Otherwise, it is tried again when a pool is
-    /// called, and true is returned. Runs no callback.
+    /// Removes commands of queues without handles, if they have ended. Otherwise, returns true, and the next call of
+    /// a pool tries again. Runs no callback.
     pub(crate) fn let_queues_go(&self) -> bool {
-        // Before the look at the table: then, later commands find it changed.
+        // Before the table is read, so that later commands find it changed.
         self.last_queue.store(ptr::null_mut(), Ordering::Release);
         let of_dropped = |event: &Event| {
             event.queue_state().is_some_and(|queue| queue.handles.load(Ordering::Acquire) == 0)
@@ -254,7 +254,9 @@ impl AccessTracker {
                 return false;
             }
         }
-        if let Some((this, dropped)) = self.pool.get() {
+        if let Some((this, dropped)) = self.pool.get()
+            && let Some(dropped) = dropped.upgrade()
+        {
             dropped.add(this);
         }
         true
@@ -268,7 +270,7 @@ impl AccessTracker {
         self.table.lock().events_on(&ALL)
     }
 
-    /// Removes all commands when the last of them has ended, although nothing may ever look at the bytes again.
+    /// Removes all commands when the last of them has ended, even if nothing uses the bytes again.
     #[cold]
     pub(crate) fn reap_when_ended(self: &Arc<Self>) {
         let events = self.reap_all();
@@ -283,7 +285,7 @@ impl AccessTracker {
             queues.push(queue);
             let tracker = Arc::downgrade(self);
             let look_again = move |_| tracker.upgrade().iter().for_each(Self::reap_when_ended);
-            if let Err(error) = event.on_complete(look_again) {
+            if let Err(error) = event.when_ended(look_again) {
                 log::warn!("{error}: memory may be freed late");
             }
         }
@@ -292,7 +294,7 @@ impl AccessTracker {
         }
     }
 
-    /// Begins a map, which is found `by_address` alone, and returns its id and the commands that it has to come after.
+    /// Begins a map, which is found `by_address` alone, and returns its id and the commands that must run before it.
     /// If the driver does not map them, the caller passes the id to [`remove_map`](Self::remove_map) or
     /// [`poison`](Self::poison).
     ///
@@ -353,7 +355,7 @@ impl AccessTracker {
         }
     }
 
-    /// Asks the driver for the ends of the commands on these bytes.
+    /// Queries the ends of the commands on these bytes.
     pub(crate) fn ask(&self, range: &Range<usize>) {
         // The table is not locked meanwhile: callbacks of commands that have failed run here.
         let events = self.table.lock().events_on(range);
@@ -377,7 +379,7 @@ impl AccessTracker {
     #[cold]
     pub(crate) fn not_unmapped(&self, id: MapId, mapped: &Event, error: &Error) {
         match mapped.known_outcome() {
-            // Nothing is mapped, as the driver says.
+            // The driver says that nothing is mapped.
             Some(Outcome::Failed) => self.remove_map(id),
             _ => {
                 log::error!("{error}");
@@ -448,7 +450,7 @@ impl AccessTracker {
 
     /// Waits until the commands before this use by the map `id` have ended.
     fn wait_for_predecessors(&self, call: &'static str, id: MapId, used: &Use) -> Result<()> {
-        // Looks again after each wait: an unmap may have failed meanwhile.
+        // Checks again after each wait: an unmap may have failed meanwhile.
         loop {
             let pending = self.predecessors(call, id, used)?;
             if pending.is_empty() {
@@ -536,8 +538,8 @@ impl AccessTracker {
     }
 }
 
-/// Asks the driver for the ends of these commands, but for those behind a command of their in-order
-/// queue that has not ended: they have rarely ended.
+/// Queries the ends of these commands, except those behind a command of their in-order queue that has not ended: they
+/// have rarely ended.
 fn ask_in_order(events: &[Event]) {
     let mut pending = Few::new();
     for event in events {

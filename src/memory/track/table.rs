@@ -9,9 +9,9 @@ use super::Access;
 use crate::event::Outcome;
 use crate::memory::range::overlap;
 
-/// An event, as far as the rules go.
+/// An event as the rules see it.
 pub(super) trait TrackedEvent: Clone {
-    /// Returns the end of the command as far as it is known without a call of the driver.
+    /// Returns the end of the command if it is known without a call of the driver.
     fn known_outcome(&self) -> Option<Outcome>;
 
     /// Returns whether a command of the process is known to have failed.
@@ -34,7 +34,7 @@ impl Use {
         Self { range: range.clone(), access, by_address: false }
     }
 
-    /// Returns whether the two exclude each other. Two maps that the driver cannot tell apart do.
+    /// Returns whether the two exclude each other. Two maps that the driver cannot distinguish do.
     // quirk: POCL-13
     #[inline]
     fn conflicts(&self, other: &Self) -> bool {
@@ -85,24 +85,24 @@ enum MapState<E> {
 pub(super) enum Conflict<E> {
     /// The bytes `0` are in use for the reason `1`.
     InUse(Range<usize>, &'static str),
-    /// The driver has to be asked about these events first.
+    /// These events have to be queried first.
     Ask(Few<E>),
 }
 
 /// The first byte of a map, and a number that grows with each command and map. No map has the default.
 pub(crate) type MapId = (usize, u64);
 
-/// A list that is short as a rule.
+/// A list that is usually short.
 pub(crate) type Few<T> = SmallVec<[T; 4]>;
 
-/// The events of as many commands and maps as one look takes, without memory from the heap.
+/// The events of as many commands and maps as one scan takes, without memory from the heap.
 pub(super) type Batch<E> = SmallVec<[E; 3 * LOOK]>;
 
-/// The fewest commands and maps that are worth a look for those that have ended.
+/// The fewest commands and maps for which a scan for ended ones pays.
 const REAP_AT: usize = 16;
 
-/// The number of commands, and of maps, that a look is at: more than begin between two looks, so that the
-/// table shrinks when commands end.
+/// The number of commands, and of maps, in one scan: more than begin between two scans, so that the table shrinks
+/// when commands end.
 const LOOK: usize = 2 * REAP_AT;
 
 const IS_MAPPED: &str = "are mapped, or about to be; unmap them first";
@@ -119,7 +119,7 @@ pub(super) struct Table<E> {
     order: BTreeMap<u64, usize>,
     /// The most bytes that a map has had since there were none, or 1.
     longest: usize,
-    /// The position of the command, and the id of the map, that the next look begins with.
+    /// The position of the command, and the id of the map, at which the next scan begins.
     next_look: (usize, MapId),
     last_id: u64,
     /// The number of commands and maps at which those that have ended are removed.
@@ -150,7 +150,7 @@ impl<E: TrackedEvent> Map<E> {
         Conflict::InUse(self.used.range.clone(), reason)
     }
 
-    /// Returns the end of the map as far as is known. A map that has failed needs no unmap.
+    /// Returns the end of the map if it is known. A map that has failed needs no unmap.
     fn end(&self) -> Option<Outcome> {
         match &self.state {
             MapState::Mapped => None,
@@ -172,7 +172,7 @@ impl<E: TrackedEvent> Map<E> {
         }
     }
 
-    /// Returns whether the map writes all bytes of this use and is being unmapped, as far as is known. A use before it
+    /// Returns whether the map writes all bytes of this use and is being unmapped, if that is known. A use before it
     /// that conflicts with this one conflicts with the map, too, which waits for it.
     fn is_after_all(&self, used: &Use) -> bool {
         let MapState::Unmapping { mapped, unmapped } = &self.state else { return false };
@@ -195,7 +195,7 @@ impl<E: TrackedEvent> Map<E> {
 }
 
 impl<E> Command<E> {
-    /// The event, if the driver has returned one.
+    /// Returns the event, if the driver has returned one.
     #[inline]
     fn event(&self) -> Option<&E> {
         match &self.state {
@@ -221,8 +221,8 @@ impl<E> Table<E> {
 }
 
 impl<E: TrackedEvent> Table<E> {
-    /// Adds a command that is about to be submitted. Without `asked`, unmaps whose end is unknown are
-    /// a conflict; with it, their order is left to the queues.
+    /// Adds a command that is about to be submitted. Without `asked`, unmaps whose end is unknown are a conflict;
+    /// with it, the queues decide their order.
     #[inline]
     pub fn begin_command(&mut self, used: &Use, asked: bool) -> Result<u64, Conflict<E>> {
         if !self.maps.is_empty() {
@@ -267,8 +267,7 @@ impl<E: TrackedEvent> Table<E> {
         }
     }
 
-    /// Returns the events that the next look is at: those of the commands, the unmaps, and the maps that
-    /// are being unmapped.
+    /// Returns the events of the next scan: those of the commands, the unmaps, and the maps that are being unmapped.
     pub fn events(&self) -> Batch<E> {
         let commands = self.commands.iter().skip(self.next_look.0).take(LOOK);
         let maps = self.maps.range(self.next_look.1..).take(LOOK).flat_map(|(_, map)| map.events());
@@ -291,7 +290,7 @@ impl<E: TrackedEvent> Table<E> {
         events.filter(|event| event.known_outcome().is_none()).take(LOOK).cloned().collect()
     }
 
-    /// Removes the commands and maps of the look whose end is known.
+    /// Removes the commands and maps of the scan whose end is known.
     pub fn reap(&mut self) {
         let (mut command, first_map) = self.next_look;
         for _ in 0..LOOK {
@@ -317,7 +316,7 @@ impl<E: TrackedEvent> Table<E> {
         self.reap_at = self.reap_at.min(self.len() + REAP_AT);
     }
 
-    /// The number of commands and maps.
+    /// Returns the number of commands and maps.
     #[inline]
     fn len(&self) -> usize {
         self.commands.len() + self.maps.len()
@@ -437,7 +436,7 @@ impl<E: TrackedEvent> Table<E> {
             }
         }
         for (number, map) in maps {
-            // The first one stays although another thread may learn its end meanwhile: its unmap stands for what comes
+            // The first one stays although another thread may learn its end meanwhile: its unmap also covers the ones
             // before it.
             match (map.end(), &map.state) {
                 _ if number == id.1 => {}

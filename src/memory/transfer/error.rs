@@ -1,11 +1,11 @@
-//! Errors that return the memory that a call was given.
+//! Errors that return the memory that was passed to a call.
 
 use std::fmt;
 
 use crate::error::Error;
 
-/// The error of a transfer, or of another call that was given memory, and that memory. `?` converts it
-/// to an [`struct@Error`] and drops the memory.
+/// The error of a transfer, or of another call that takes memory, and that memory. `?` converts it to an
+/// [`struct@Error`] and drops the memory.
 ///
 /// `M` is an `Option` where a call may fail without the memory: the driver may use it, and it may never be freed.
 ///
@@ -28,7 +28,7 @@ use crate::error::Error;
 pub struct TransferError<M> {
     /// The reason.
     pub error: Error,
-    /// The memory that the call was given.
+    /// The memory that was passed to the call.
     pub memory: M,
 }
 

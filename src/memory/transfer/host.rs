@@ -5,12 +5,11 @@ use std::ptr;
 use crate::event::Event;
 use crate::queue::{Arguments, Submitted};
 use bytemuck::Pod;
-use ndarray::{ArrayBase, ArrayView, ArrayViewMut, Data, DataMut, Dimension};
 
 use super::copy_to::CopyTo;
 use super::host_memory::sealed::Stable;
 use super::host_memory::{HostMemory, bytes_of};
-use super::host_ptr::{HostPtr, layout};
+use super::host_ptr::HostPtr;
 use super::pending::{PendingTransfer, Transfer};
 use crate::error::Result;
 use crate::memory::command::{AccessedRange, enqueue_blocking};
@@ -24,7 +23,7 @@ use crate::order::Order;
 /// - Given, for calls that do not block and return a [`PendingTransfer`]: `Vec<T>`, `Box<[T]>`,
 ///   `Arc<[T]>` and ndarray's `Array`.
 ///
-/// Arrays may be in any order, and go in that of memory. With gaps, they have to be rows of even
+/// Arrays may be in any order; elements are copied in the order of memory. With gaps, they have to be rows of even
 /// distance in slices of even distance, with the axes in the order of memory.
 ///
 /// ```
@@ -44,14 +43,14 @@ use crate::order::Order;
 /// # }
 /// ```
 pub trait HostSource: Sized {
-    /// The result of the copy: [`Result`]`<`[`Event`]`>` of memory that is lent, else
+    /// The result of the copy: [`Result`]`<`[`Event`]`>` of borrowed memory, else
     /// a [`Transfer`]`<Self>`.
     type Output;
 
     /// The type of the elements.
     type Element;
 
-    /// Enqueues the command that `plan` makes for where the memory is.
+    /// Enqueues the command that `plan` makes for the place of the memory.
     #[doc(hidden)]
     fn transfer<C: HostCommand>(
         self,
@@ -86,7 +85,8 @@ pub trait HostSource: Sized {
 #[diagnostic::on_unimplemented(
     message = "nothing can be copied to `{Self}`, which cannot be written",
     note = "host memory is lent as `&mut [T]`, `&mut Vec<T>` or a view that can be written, or given as \
-            `Vec<T>`, `Box<[T]>` or `Array`"
+            `Vec<T>`, `Box<[T]>` or `Array`",
+    note = "arrays are those of ndarray 0.17, which is `clmatrix::ndarray`, with the feature `ndarray`"
 )]
 pub trait HostTarget: HostSource {}
 
@@ -115,7 +115,7 @@ pub trait HostCopy {
     /// The bytes, rows or pixels that a copy moves.
     type Part;
 
-    /// Returns the command that does `access` to `part` of this memory; the other side is at `host_ptr`.
+    /// Returns the command that performs `access` on `part` of this memory; the other side is at `host_ptr`.
     fn plan(self, access: Access, part: Self::Part, host_ptr: HostPtr) -> Result<impl HostCommand>;
 }
 
@@ -140,7 +140,7 @@ impl<M: HostCopy, S: HostSource> CopyTo<M> for Host<S> {
 }
 
 /// A transfer from or to memory at `host_ptr`, which is borrowed until this returns.
-fn blocking<C: HostCommand>(
+pub(super) fn blocking<C: HostCommand>(
     order: &Order<'_>,
     host_ptr: HostPtr,
     plan: impl FnOnce(HostPtr) -> Result<C>,
@@ -153,47 +153,43 @@ fn blocking<C: HostCommand>(
     })
 }
 
-/// Memory that is lent for a call that blocks, and where its bytes are.
+/// Memory that is lent to a call that blocks, and the place of its bytes.
 macro_rules! borrowed {
     ($([$($generics:tt)*] $memory:ty: |$this:ident| $host_ptr:expr;)*) => {
         $(
-            impl<$($generics)*> HostSource for $memory {
-                type Output = Result<Event>;
+            impl<$($generics)*> $crate::memory::HostSource for $memory {
+                type Output = $crate::Result<$crate::Event>;
                 type Element = T;
 
-                fn transfer<C: HostCommand>(
+                fn transfer<C: $crate::memory::transfer::HostCommand>(
                     self,
-                    order: &Order<'_>,
-                    plan: impl FnOnce(HostPtr) -> Result<C>,
-                ) -> Result<Event> {
+                    order: &$crate::memory::Order<'_>,
+                    plan: impl FnOnce($crate::memory::transfer::HostPtr) -> $crate::Result<C>,
+                ) -> $crate::Result<$crate::Event> {
                     let $this = self;
-                    blocking(order, $host_ptr, plan)
+                    $crate::memory::transfer::host::blocking(order, $host_ptr, plan)
                 }
             }
         )*
     };
 }
 
+#[cfg(feature = "ndarray")]
+pub(super) use borrowed;
+
 borrowed! {
     [T: Pod] &[T]: |elements| slice(elements);
     [T: Pod] &Vec<T>: |elements| slice(elements);
     [T: Pod, const N: usize] &[T; N]: |elements| slice(elements);
-    [T: Pod, S: Data<Elem = T>, D: Dimension] &ArrayBase<S, D>: |array| array_ptr(array);
-    [T: Pod, D: Dimension] ArrayView<'_, T, D>: |array| array_ptr(&array);
 
     [T: Pod] &mut [T]: |elements| slice_mut(elements);
     [T: Pod] &mut Vec<T>: |elements| slice_mut(elements);
     [T: Pod, const N: usize] &mut [T; N]: |elements| slice_mut(elements);
-    [T: Pod, S: DataMut<Elem = T>, D: Dimension] &mut ArrayBase<S, D>: |array| array_ptr_mut(array);
-    [T: Pod, D: Dimension] ArrayViewMut<'_, T, D>:
-        |array| { let mut array = array; array_ptr_mut(&mut array) };
 }
 
 impl<T: Pod> HostTarget for &mut [T] {}
 impl<T: Pod> HostTarget for &mut Vec<T> {}
 impl<T: Pod, const N: usize> HostTarget for &mut [T; N] {}
-impl<T: Pod, S: DataMut<Elem = T>, D: Dimension> HostTarget for &mut ArrayBase<S, D> {}
-impl<T: Pod, D: Dimension> HostTarget for ArrayViewMut<'_, T, D> {}
 
 fn slice<T: Pod>(elements: &[T]) -> HostPtr {
     HostPtr::packed(elements.as_ptr().cast(), size_of_val(elements))
@@ -202,19 +198,6 @@ fn slice<T: Pod>(elements: &[T]) -> HostPtr {
 fn slice_mut<T: Pod>(elements: &mut [T]) -> HostPtr {
     let (pointer, size) = bytes_of(elements);
     HostPtr::packed(pointer, size)
-}
-
-fn array_ptr<T: Pod, S: Data<Elem = T>, D: Dimension>(array: &ArrayBase<S, D>) -> HostPtr {
-    HostPtr { pointer: array.as_ptr().cast_mut().cast(), layout: layout(array) }
-}
-
-fn array_ptr_mut<T: Pod, S: DataMut<Elem = T>, D: Dimension>(
-    array: &mut ArrayBase<S, D>,
-) -> HostPtr {
-    // The pointer first: an array that shares its elements makes them its own for it, in another
-    // layout.
-    let pointer = array.as_mut_ptr().cast();
-    HostPtr { pointer, layout: layout(array) }
 }
 
 #[diagnostic::do_not_recommend]

@@ -4,15 +4,12 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use bytemuck::Pod;
-use ndarray::{Array, Dimension};
-
-use super::host_ptr::layout;
 
 /// Host memory of plain elements that stays where it is while its owner moves: `Vec<T>`, `Box<[T]>`,
 /// and ndarray's `Array` whose elements are one after the other in memory.
 ///
-/// Commands that do not block and buffers that use host memory own it as long as the driver may
-/// reach it, and give it back afterwards.
+/// Commands that do not block, and buffers that use host memory, own it as long as the driver may use it, and return
+/// it afterwards.
 pub trait HostMemory: sealed::Stable + Send + 'static {}
 
 pub(crate) mod sealed {
@@ -24,12 +21,12 @@ pub(crate) mod sealed {
         /// The type of the elements.
         type Element;
 
-        /// Where the bytes are, and how many; `None` where they are not one after the other.
+        /// Returns the address and the number of the bytes; `None` where they are not one after the other.
         fn bytes(&mut self) -> Option<(*mut u8, usize)>;
     }
 }
 
-/// Where elements are, in bytes.
+/// Returns the address and the number of bytes of elements.
 pub(super) fn bytes_of<T: Pod>(elements: &mut [T]) -> (*mut u8, usize) {
     (elements.as_mut_ptr().cast(), size_of_val(elements))
 }
@@ -56,19 +53,7 @@ unsafe impl<T: Pod> sealed::Stable for Box<[T]> {
     }
 }
 
-impl<T: Pod + Send, D: Dimension + 'static> HostMemory for Array<T, D> {}
-
-// SAFETY: plain elements on the heap.
-unsafe impl<T: Pod, D: Dimension> sealed::Stable for Array<T, D> {
-    type Element = T;
-
-    fn bytes(&mut self) -> Option<(*mut u8, usize)> {
-        let pointer = self.as_mut_ptr().cast();
-        Some((pointer, layout(self)?.packed()?))
-    }
-}
-
-// SAFETY: plain elements on the heap. It is no `HostMemory`: others may read it.
+// SAFETY: plain elements on the heap. It is not a `HostMemory`: others may read it.
 unsafe impl<T: Pod + Send + Sync> sealed::Stable for Arc<[T]> {
     type Element = T;
 
@@ -77,8 +62,8 @@ unsafe impl<T: Pod + Send + Sync> sealed::Stable for Arc<[T]> {
     }
 }
 
-/// Host memory that the driver may use: it is dropped only by code that knows that the driver does not use it any more, so
-/// that it outlives whatever unwinds. On the heap, so that moving this moves no owner of it.
+/// Host memory that the driver may use. Only code that knows that the driver no longer uses it drops it, so it
+/// survives unwinding. It is on the heap, so a move of this moves no owner of it.
 pub(crate) struct DriverOwned<H>(ManuallyDrop<Box<H>>);
 
 impl<H> DriverOwned<H> {
@@ -90,7 +75,7 @@ impl<H> DriverOwned<H> {
         &mut self.0
     }
 
-    /// The driver does not use it, or not any more.
+    /// Returns the memory, which the driver does not use, or no longer uses.
     pub(crate) fn end(self) -> Box<H> {
         ManuallyDrop::into_inner(self.0)
     }

@@ -9,8 +9,8 @@ use crate::memory::track::Access;
 
 /// Bytes in one piece: the offset on either side, and the number of bytes.
 ///
-/// Offsets are those of device memory: of host memory, give the part that is meant. A byte count
-/// takes the beginning of host memory, which must have no gaps then.
+/// Offsets are those of device memory; of host memory, pass the part. A byte count takes the beginning of host
+/// memory, which must have no gaps then.
 ///
 /// [`default`](Self::default) is as many bytes as there are, at the start of either side.
 ///
@@ -28,7 +28,7 @@ use crate::memory::track::Access;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[must_use]
 pub struct Linear {
     pub(crate) src_offset: usize,
@@ -36,11 +36,11 @@ pub struct Linear {
     pub(crate) byte_count: Option<usize>,
 }
 
-/// All of a source of so many bytes.
+/// All of a source of this many bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct AllOf(pub(crate) usize);
 
-/// Converts `..` and the like to the default of a part.
+/// Converts `..` and similar parts to the default of a part.
 macro_rules! all_by_default {
     ($part:ident: $($all:ty)*) => {$(
         /// As many bytes or pixels as there are.
@@ -64,18 +64,18 @@ impl From<AllOf> for Linear {
 
 impl Linear {
     setters! {
-        /// The first byte of the source.
+        /// Sets the first byte of the source.
         src_offset |bytes: usize| bytes;
 
-        /// The first byte of the destination.
+        /// Sets the first byte of the destination.
         dst_offset |bytes: usize| bytes;
 
-        /// The number of bytes. Without it, as many as the host memory has; between two on the device, as many as
+        /// Sets the number of bytes. Without it, as many as the host memory has; between two on the device, as many as
         /// both have from their offsets on.
         byte_count |bytes: usize| Some(bytes);
     }
 
-    /// Returns the offset in device memory of a command that does `access` to it. The other side is host
+    /// Returns the offset in device memory of a command that performs `access` on it. The other side is host
     /// memory, for which an offset is refused.
     pub(crate) fn device_offset(self, call: &'static str, access: Access) -> Result<usize> {
         let (device, host) = match access {
@@ -85,8 +85,7 @@ impl Linear {
         if host == 0 {
             return Ok(device);
         }
-        let reason =
-            "an offset is one of device memory; of host memory, give the part that is meant";
+        let reason = "an offset is one of device memory; pass the part of the host memory instead";
         Err(Error::refused(call, CL_INVALID_VALUE, reason))
     }
 

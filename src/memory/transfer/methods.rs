@@ -1,4 +1,4 @@
-//! The methods that move data, whatever the kind of device memory.
+//! The methods that move data, for all kinds of device memory.
 
 /// Implements the methods that move data between device memory, which is `$memory`, and host memory: of elements of
 /// any type, or of `$element`.
@@ -22,7 +22,7 @@ macro_rules! host_transfers {
             CopyTo::copy(&order.into(), $memory, Host(host), (..).into())
         }
 
-        /// Fills all of `host` from the beginning on, and returns when that is done. The memory may be longer.
+        /// Fills all of `host` from the beginning on, and returns when it is filled. The memory may be longer.
         /// The event has the profiling times.
         ///
         /// # Errors
@@ -79,9 +79,9 @@ macro_rules! host_transfers {
 /// Implements the method that copies device memory, which is `$memory` of type `$source`, to other device memory.
 macro_rules! device_copy {
     ($vis:vis, <$lifetime:lifetime> $source:ty, |$this:ident| $memory:expr) => {
-        /// Copies all of this to `dst`, which may be longer. Does not block. A slice is copied to a slice, a buffer
-        /// to a `&Buffer` or an `&Image`, an image to an `&Image` or a `&Buffer`, and shared virtual memory to the same;
-        /// between a buffer and an image, the copy has the bytes of all pixels of the image.
+        /// Copies all of the memory to `dst`, which may be longer. Does not block. A slice is copied to a slice, a
+        /// buffer to a `&Buffer` or an `&Image`, an image to an `&Image` or a `&Buffer`, and shared virtual memory to
+        /// the same; between a buffer and an image, the copy has the bytes of all pixels of the image.
         ///
         /// # Errors
         /// The errors of [`enqueue_copy`](crate::memory::enqueue_copy#errors).

@@ -4,6 +4,8 @@
 //! `buffer/copy.rs`, `image/copy_host.rs`, `image/copy_device.rs` and `svm/copy.rs`. The files here
 //! have their common parts: host memory, ranges and rectangles, and transfers that do not block.
 
+#[cfg(feature = "ndarray")]
+mod arrays;
 pub(crate) mod copy_to;
 pub(crate) mod error;
 pub(crate) mod host;
@@ -103,7 +105,7 @@ use super::into_memory::IntoMemory;
 ///
 /// # Errors
 /// CL_INVALID_CONTEXT where queue, memory and events are not of one context; CL_INVALID_VALUE for 0
-/// bytes and for bytes that are not there; CL_MEM_COPY_OVERLAP where bytes of one buffer would be
+/// bytes and for bytes outside of the memory; CL_MEM_COPY_OVERLAP where bytes of one buffer would be
 /// copied onto themselves; CL_IMAGE_FORMAT_MISMATCH for images of different formats;
 /// CL_INVALID_OPERATION where flags or a map forbid it;
 /// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where an event of the wait list has failed; and the

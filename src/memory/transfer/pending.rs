@@ -22,12 +22,12 @@ use crate::memory::command::{check_not_failed, enqueue};
 use crate::order::Order;
 use crate::wait_list::WaitList;
 
-/// A transfer that is under way, with the host memory that it reads or writes (PyOpenCL's
+/// A transfer in progress, with the host memory that it reads or writes (PyOpenCL's
 /// `is_blocking=False` and `NannyEvent`).
 ///
-/// [`wait`](Self::wait) gives the memory back, and so does `.await`, in any executor: a thread for all transfers that
-/// have been polled wakes the task. Dropped, it waits, too: a command behind an event that never ends makes that wait
-/// forever. Forgotten, the memory is never freed.
+/// [`wait`](Self::wait) returns the memory, and so does `.await`, in any executor: one thread for all transfers that
+/// have been polled wakes the task. A drop waits, too, and waits forever for a command behind an event that never
+/// ends. If the transfer is forgotten, the memory is never freed.
 ///
 /// ```
 /// use clmatrix::memory::{Buffer, MemFlags};
@@ -45,7 +45,7 @@ use crate::wait_list::WaitList;
 #[must_use = "dropped, it waits"]
 #[doc(alias = "NannyEvent")]
 pub struct PendingTransfer<H> {
-    /// `None` once given back.
+    /// `None` once returned.
     memory: Option<DriverOwned<H>>,
     call: &'static str,
     event: Event,
@@ -53,11 +53,11 @@ pub struct PendingTransfer<H> {
     task: Option<Arc<Task>>,
 }
 
-/// The result of a call that was given host memory: the transfer, or the error with the memory.
+/// The result of a call that takes host memory: the transfer, or the error with the memory.
 pub type Transfer<H> = std::result::Result<PendingTransfer<H>, TransferError<Option<H>>>;
 
 impl<H: Stable> PendingTransfer<H> {
-    /// Enqueues the command that `plan` makes for where `memory` is.
+    /// Enqueues the command that `plan` makes for the place of `memory`.
     pub(crate) fn enqueue<C: HostCommand>(
         order: &Order<'_>,
         memory: H,
@@ -73,7 +73,7 @@ impl<H: Stable> PendingTransfer<H> {
         }
     }
 
-    /// `is_submitted` says afterwards whether the driver has the command.
+    /// Submits the command. `is_submitted` is true afterwards if the driver has the command.
     fn submit<C: HostCommand>(
         order: &Order<'_>,
         memory: &mut H,
@@ -95,17 +95,17 @@ impl<H: Stable> PendingTransfer<H> {
 }
 
 impl<H> PendingTransfer<H> {
-    /// The transfer's event, for wait lists and profiling.
+    /// Returns the transfer's event, for wait lists and profiling.
     pub fn event(&self) -> &Event {
         &self.event
     }
 
-    /// Waits until the transfer has ended, and gives the host memory back.
+    /// Waits until the transfer has ended, and returns the host memory.
     ///
     /// # Errors
-    /// With the memory: CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where the transfer failed, or
-    /// something that it had to wait for. Without: the driver's errors where it cannot tell
-    /// whether it still uses the memory, which is never freed then.
+    /// With the memory: CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where the transfer failed, or a command that it
+    /// waited for. Without: the driver's errors where the driver does not report whether it still uses the memory,
+    /// which is never freed then.
     pub fn wait(mut self) -> std::result::Result<H, TransferError<Option<H>>> {
         match self.memory.take() {
             Some(memory) => self.end(memory),
@@ -132,9 +132,9 @@ struct Task {
     waker: Mutex<Option<Waker>>,
 }
 
-/// The tasks that have been polled since the thread has looked; `None` without a thread.
+/// The tasks that have been polled since the thread's last look; `None` without a thread.
 static ADDED: Mutex<Option<Vec<Arc<Task>>>> = Mutex::new(None);
-/// Whether a command has ended since then.
+/// True if a command has ended since then.
 static HAS_ENDED: AtomicBool = AtomicBool::new(false);
 static CHANGED: Condvar = Condvar::new();
 
@@ -148,8 +148,8 @@ fn add(task: &Arc<Task>) -> io::Result<()> {
     Ok(())
 }
 
-/// Wakes tasks until there are none. Looks at all now and then: drivers do not call back for all commands that have
-/// failed.
+/// Wakes tasks until there are none. Polls all of them from time to time: drivers do not call back for all commands
+/// that have failed.
 fn wake_tasks() {
     let mut tasks = Vec::new();
     let mut added = ADDED.lock();
@@ -168,7 +168,7 @@ fn wake_tasks() {
 }
 
 impl Task {
-    /// Wakes the task if the command has ended, or if the driver cannot tell. Returns whether it did.
+    /// Wakes the task if the command has ended, or if the driver does not report it. Returns whether it woke it.
     fn wake(&self) -> bool {
         // quirk: OCLGRIND-2
         if self
@@ -200,8 +200,8 @@ impl<H> PendingTransfer<H> {
             let reason = format!("no thread can wait for the transfer: {error}");
             Error::refused(self.call, CL_OUT_OF_HOST_MEMORY, reason)
         })?;
-        // The callback owns nothing: it must not drop the last handle to a queue. Without callbacks, the thread looks.
-        _ = self.event.on_complete(|_| {
+        // The callback owns nothing: it must not drop the last handle to a queue. Without callbacks, the thread polls.
+        _ = self.event.when_ended(|_| {
             let _added = ADDED.lock();
             HAS_ENDED.store(true, Ordering::Release);
             CHANGED.notify_one();
@@ -266,7 +266,7 @@ mod tests {
     use crate::order::Order;
     use crate::queue::Arguments;
 
-    /// A command after which something panics that noted it, such as a logger.
+    /// A command after which a logger, or other code that is notified of it, panics.
     struct Panicking<'a>(&'a Buffer);
 
     impl HostCommand for Panicking<'_> {

@@ -52,7 +52,7 @@ impl Rows {
         // Also where there is one row: rusticl 22.3 adds and multiplies pitches without a check.
         // quirk: RUSTICL-8
         if slice_pitch > isize::MAX as usize / 4 {
-            return Err(format!("no memory has rows or slices {slice_pitch} bytes apart"));
+            return Err(format!("no memory can have rows or slices {slice_pitch} bytes apart"));
         }
         let rows = Self { origin, region, row_pitch, slice_pitch };
         rows.checked_hull().ok_or("the region is too large")?;

@@ -10,12 +10,11 @@ use crate::error::{Error, Result};
 use crate::mem_context::MemContext;
 use crate::memory::{Buffer, MemFlags};
 
-/// Allocates buffers, and leaves it to the driver when their memory comes to exist
-/// (`clCreateBuffer`; `pyopencl.tools.DeferredAllocator`).
+/// Allocates buffers whose memory the driver may allocate later (`clCreateBuffer`;
+/// `pyopencl.tools.DeferredAllocator`).
 ///
-/// On many drivers that is the first command that uses a buffer, and fails there if memory has run
-/// out. Where that must show in [`allocate`](Allocator::allocate), take an
-/// [`ImmediateAllocator`](super::ImmediateAllocator).
+/// Many drivers allocate it in the first command that uses a buffer, which fails if memory has run out. To see that
+/// in [`allocate`](Allocator::allocate), use an [`ImmediateAllocator`](super::ImmediateAllocator).
 ///
 /// ```
 /// use clmatrix::memory::MemFlags;
@@ -36,7 +35,7 @@ pub struct DeferredAllocator {
 }
 
 impl DeferredAllocator {
-    /// Allocates in `context`, with `flags`; [`MemFlags::READ_WRITE`] where they name no access.
+    /// Creates an allocator in `context`, with `flags`; [`MemFlags::READ_WRITE`] where they name no access.
     ///
     /// # Errors
     /// CL_INVALID_VALUE for USE_HOST_PTR and COPY_HOST_PTR, and for flags that exclude each other;
@@ -46,7 +45,7 @@ impl DeferredAllocator {
     }
 }
 
-/// Checks the flags. The memory has no content, so flags about memory of the host are refused.
+/// Checks the flags. The memory has no content, so flags for host memory are refused.
 fn checked(flags: MemFlags) -> Result<MemFlags> {
     const CALL: &str = "clCreateBuffer";
     if flags.intersects(MemFlags::USE_HOST_PTR | MemFlags::COPY_HOST_PTR) {

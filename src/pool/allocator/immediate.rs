@@ -1,4 +1,4 @@
-//! Buffers whose memory is there at once (`pyopencl.tools.ImmediateAllocator`).
+//! Buffers whose memory is allocated at once (`pyopencl.tools.ImmediateAllocator`).
 
 use crate::context::Context;
 use crate::queue::CommandQueue;
@@ -10,12 +10,12 @@ use crate::error::{Error, Result};
 use crate::mem_context::largest_allocation;
 use crate::memory::{Buffer, MemFlags};
 
-/// Allocates buffers, and has the driver make their memory exist on a queue's device then and there
-/// (`clCreateBuffer`, `clEnqueueMigrateMemObjects`; `pyopencl.tools.ImmediateAllocator`).
+/// Allocates buffers, and makes the driver allocate their memory on a queue's device at once (`clCreateBuffer`,
+/// `clEnqueueMigrateMemObjects`; `pyopencl.tools.ImmediateAllocator`).
 ///
-/// So memory that has run out shows in [`allocate`](Allocator::allocate), which waits for the command. The command is
-/// on a queue of the allocator's own. PyOpenCL's migrates on the given queue and does not wait, so that a buffer that is
-/// used elsewhere meanwhile may lose its content.
+/// [`allocate`](Allocator::allocate) waits for the command, so it fails if memory has run out. The command is on a
+/// queue of the allocator's own. PyOpenCL's allocator migrates on the given queue and does not wait, so a buffer that
+/// is used on another queue meanwhile may lose its content.
 ///
 /// ```
 /// use clmatrix::memory::{MemFlags, enqueue_fill};
@@ -32,7 +32,7 @@ use crate::memory::{Buffer, MemFlags};
 /// ```
 #[derive(Debug)]
 pub struct ImmediateAllocator {
-    // The queues go before what keeps their context.
+    // The queues are dropped before the field that keeps their context.
     queue: Option<CommandQueue>,
     toucher: Toucher,
     buffers: DeferredAllocator,
@@ -41,11 +41,10 @@ pub struct ImmediateAllocator {
 }
 
 impl ImmediateAllocator {
-    /// Allocates in the context of `queue`, on its device, with `flags`;
+    /// Creates an allocator in the context of `queue`, on its device, with `flags`;
     /// [`MemFlags::READ_WRITE`] where they name no access.
     ///
-    /// A queue that may reorder its commands says only where to allocate:
-    /// [`queue`](Allocator::queue) is `None` then, since nothing comes in order there.
+    /// A queue that may reorder its commands only selects the device: [`queue`](Allocator::queue) is `None` then.
     ///
     /// # Errors
     /// CL_INVALID_VALUE for USE_HOST_PTR and COPY_HOST_PTR, and for flags that exclude each other;
@@ -65,7 +64,7 @@ impl Allocator for ImmediateAllocator {
     type Memory = Buffer;
 
     fn allocate(&self, size: usize) -> Result<Option<Buffer>> {
-        // Another device of the context may take more, and this one fail for want of memory.
+        // Another device of the context may allow more; this one would report that memory has run out.
         if let Some(most) = self.max_size.filter(|most| size > *most) {
             let reason =
                 format!("the size is {size} bytes, the device allocates at most {most} at once");

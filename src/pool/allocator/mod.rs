@@ -1,4 +1,4 @@
-//! Allocators: what makes memory when it is asked for a size (PyOpenCL's `AllocatorBase`).
+//! Allocators of memory of a given size (PyOpenCL's `AllocatorBase`).
 
 mod deferred;
 mod immediate;
@@ -20,9 +20,9 @@ pub use svm::SvmAllocator;
 use crate::error::Result;
 use crate::mem_context::MemContext;
 
-/// Makes memory of a size that it is asked for (PyOpenCL's `AllocatorInterface`).
+/// An allocator of memory of a given size (PyOpenCL's `AllocatorInterface`).
 ///
-/// Nothing relies on what others' implementations answer to keep memory safe.
+/// Memory safety does not depend on the results of an implementation.
 ///
 /// ```
 /// use clmatrix::memory::{MemFlags, MemoryObject};
@@ -46,7 +46,7 @@ pub trait Allocator: Send + Sync + fmt::Debug {
     /// [`SvmAllocation`](crate::memory::SvmAllocation), or a handle of its own.
     type Memory;
 
-    /// `size` bytes of undefined content; `None` for 0 bytes.
+    /// Allocates `size` bytes of undefined content; `None` for 0 bytes.
     ///
     /// # Errors
     /// CL_INVALID_BUFFER_SIZE for more than [`max_size`](Self::max_size); an error of class
@@ -54,41 +54,42 @@ pub trait Allocator: Send + Sync + fmt::Debug {
     /// the driver.
     fn allocate(&self, size: usize) -> Result<Option<Self::Memory>>;
 
-    /// The same, for commands on `queue`: those that it gets from now on run after all earlier commands on
-    /// the memory. Without a queue, these have ended. An allocator whose memory is always new need not
-    /// implement it.
+    /// Allocates as [`allocate`](Self::allocate) does, for commands on `queue`: commands that are enqueued from now
+    /// on run after all earlier commands on the memory. Without a queue, these have ended. An allocator whose memory
+    /// is always new need not implement it.
     ///
     /// # Errors
     /// The errors of [`allocate`](Self::allocate).
     fn allocate_for(
         &self,
-        _queue: Option<&CommandQueue>,
+        queue: Option<&CommandQueue>,
         size: usize,
     ) -> Result<Option<Self::Memory>> {
+        let _ = queue;
         self.allocate(size)
     }
 
-    /// The in-order queue for which it allocates, where there is one.
+    /// Returns the in-order queue for which it allocates, if any.
     fn queue(&self) -> Option<&CommandQueue> {
         None
     }
 
-    /// True if memory may come to exist only when it is used, so that running out shows there, and
-    /// not in [`allocate`](Self::allocate).
+    /// Returns true if memory may be allocated only when it is used, so that the use fails when memory has run out,
+    /// and not [`allocate`](Self::allocate).
     fn is_deferred(&self) -> bool {
         false
     }
 
-    /// True if it hands memory out again that has been dropped, so that a pool holds none of it.
+    /// Returns true if it reuses memory that has been dropped, so that a pool need not hold it.
     fn reuses_memory(&self) -> bool {
         false
     }
 
-    /// The most bytes that it makes at once, the largest CL_DEVICE_MAX_MEM_ALLOC_SIZE of the devices
-    /// that it allocates for; `None` where a device does not tell.
+    /// Returns the most bytes of one allocation, the largest CL_DEVICE_MAX_MEM_ALLOC_SIZE of the devices that it
+    /// allocates for; `None` where a device does not report it.
     fn max_size(&self) -> Option<usize>;
 
-    /// The context that it allocates in.
+    /// Returns the context that it allocates in.
     fn context(&self) -> Context;
 }
 
@@ -134,7 +135,7 @@ macro_rules! forward {
 
 forward!(Arc, Box);
 
-/// The most bytes that the context's devices allocate at once.
+/// Returns the most bytes that the context's devices allocate at once.
 fn max_size(context: &MemContext) -> Option<usize> {
     context.largest_allocation().map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX))
 }

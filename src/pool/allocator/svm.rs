@@ -12,7 +12,7 @@ use crate::memory::{SvmAllocation, SvmFlags};
 
 /// Allocates shared virtual memory (`clSVMAlloc`; `pyopencl.tools.SVMAllocator`).
 ///
-/// Drivers say at once where they have no memory left.
+/// Drivers report at once that no memory is left.
 ///
 /// ```
 /// use clmatrix::Class;
@@ -33,20 +33,20 @@ use crate::memory::{SvmAllocation, SvmFlags};
 /// ```
 #[derive(Debug)]
 pub struct SvmAllocator {
-    // Goes before what keeps its context.
+    // Dropped before the field that keeps its context.
     queue: Option<CommandQueue>,
     kind: SvmKind,
 }
 
 impl SvmAllocator {
-    /// Allocates in `context`, at multiples of `alignment` bytes (0 stands for the driver's choice),
-    /// with `flags`; [`SvmFlags::READ_WRITE`] where they name no access. What it allocates is bound
-    /// to `queue`, if there is one: freed there, after what the queue has been given until then.
+    /// Creates an allocator in `context`, at multiples of `alignment` bytes (0 for the driver's choice), with
+    /// `flags`; [`SvmFlags::READ_WRITE`] where they name no access. Its memory is bound to `queue`, if there is one:
+    /// freed there, after the commands on the queue until then.
     ///
     /// # Errors
     /// An error of class [`Unsupported`](crate::Class::Unsupported) where no device of the context has
     /// such memory; CL_INVALID_VALUE for flags that exclude each other and for an alignment that is
-    /// no power of two up to 128; CL_INVALID_COMMAND_QUEUE for a queue that may reorder its commands,
+    /// not a power of two up to 128; CL_INVALID_COMMAND_QUEUE for a queue that may reorder its commands,
     /// CL_INVALID_CONTEXT for one of another context; and the driver's errors.
     pub fn new(
         context: &Context,

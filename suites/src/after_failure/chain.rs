@@ -7,8 +7,7 @@ use std::sync::mpsc;
 use clmatrix::cl3::event::wait_for_events;
 use clmatrix::memory::{MapReadWrite, MemFlags, enqueue_copy, enqueue_fill};
 use clmatrix::pool::{DeferredAllocator, MemoryPool};
-use clmatrix::{Device, Event, Result, UserEvent, enqueue_barrier};
-use clmatrix_harness::device;
+use clmatrix::{Device, Event, Result, Status, UserEvent, enqueue_barrier};
 use rstest::rstest;
 
 use super::maps::check;
@@ -67,7 +66,6 @@ fn a_read_after_a_failed_command_fails(
 }
 
 /// Drops the guard of a map before it fails.
-#[rstest]
 #[clmatrix_harness::test]
 fn bytes_of_a_failed_map_can_be_mapped_again(on_device: OnDevice) -> Result<()> {
     let on = &on_device;
@@ -85,19 +83,19 @@ fn bytes_of_a_failed_map_can_be_mapped_again(on_device: OnDevice) -> Result<()> 
 }
 
 /// It is called once, and dropped then, whatever the driver does.
-#[rstest]
 #[clmatrix_harness::test]
 fn a_callback_is_called_when_its_command_fails(on_device: OnDevice) -> Result<()> {
     let on = &on_device;
     let closed = gate(&on.context);
     let event = fill_elsewhere(on, &on.another_queue(), &closed)?;
     let (before, after) = (mpsc::channel(), mpsc::channel());
-    event.on_complete(move |_| before.0.send(()).expect("the test waits"))?;
+    event.on_complete(move |status| before.0.send(status).expect("the test waits"))?;
     fail(&closed);
     assert!(event.wait().is_err());
-    event.on_complete(move |_| after.0.send(()).expect("the test waits"))?;
+    event.on_complete(move |status| after.0.send(status).expect("the test waits"))?;
     for called in [before.1, after.1] {
-        assert_eq!((called.recv().is_ok(), called.recv().is_ok()), (true, false));
+        let statuses: Vec<Status> = called.iter().collect();
+        assert!(matches!(statuses[..], [Status::Failed(..0)]), "{statuses:?}");
     }
     Ok(())
 }
@@ -105,7 +103,6 @@ fn a_callback_is_called_when_its_command_fails(on_device: OnDevice) -> Result<()
 thread_local!(static IS_LOOKING: Cell<bool> = const { Cell::new(false) });
 
 /// Neither the drop of a queue nor a pool calls it: the program may have a lock that it takes.
-#[rstest]
 #[clmatrix_harness::test]
 fn no_look_for_dropped_queues_runs_a_callback(on_device: OnDevice) -> Result<()> {
     let on = &on_device;
@@ -127,7 +124,6 @@ fn no_look_for_dropped_queues_runs_a_callback(on_device: OnDevice) -> Result<()>
 }
 
 /// The barrier fails, and with it what comes after it in its queue.
-#[rstest]
 #[clmatrix_harness::test]
 fn a_command_after_a_barrier_that_failed_says_what_it_did(
     on_device: OnDevice,

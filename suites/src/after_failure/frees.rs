@@ -100,7 +100,6 @@ fn svm_is_freed_after_its_commands(
 }
 
 /// The free waits for the gated fill and for a command on the memory that fails.
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn svm_with_a_command_that_fails_is_never_freed(on_device: OnDevice) -> Result<()> {
     let on = &on_device;

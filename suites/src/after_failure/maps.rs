@@ -110,7 +110,6 @@ fn an_svm_map_waits_for_earlier_commands(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
 fn a_host_access_waits_for_earlier_commands(on_device: OnDevice) -> Result<()> {
     let on = &on_device;

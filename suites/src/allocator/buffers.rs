@@ -44,7 +44,7 @@ fn a_buffer_has_the_requested_size_and_one_reference(
     let OnDevice { context, queue } = &on_device;
     let buffer = allocate(&kind.allocator(context, queue, MemFlags::READ_WRITE)?, size)?;
     // SAFETY: the buffer is alive, and neither is mapped.
-    let asked = unsafe { Buffer::from_raw(buffer.as_raw(), true) }?;
+    let asked = unsafe { Buffer::retain_raw(buffer.as_raw()) }?;
     assert_eq!((asked.size(), &asked.context()), (size, context));
     drop(asked);
     assert!(soon(|| Ok(buffer.reference_count()? == 1))?, "{}", buffer.reference_count()?);
@@ -74,7 +74,7 @@ fn a_buffer_has_the_flags_of_its_allocator(
     let buffer = allocate(&kind.allocator(context, queue, flags)?, 64)?;
     assert_eq!(buffer.flags(), found);
     // SAFETY: the buffer is alive, and neither is mapped.
-    let asked = unsafe { Buffer::from_raw(buffer.as_raw(), true) }?;
+    let asked = unsafe { Buffer::retain_raw(buffer.as_raw()) }?;
     assert_eq!(asked.flags(), found);
     Ok(())
 }
@@ -99,7 +99,6 @@ fn flags_for_host_memory_are_refused(
 }
 
 /// A pool is to know whether running out of memory shows.
-#[rstest]
 #[clmatrix_harness::test]
 fn only_the_deferred_allocator_is_deferred(on_device: OnDevice) -> Result<()> {
     let OnDevice { context, queue } = &on_device;
@@ -113,7 +112,6 @@ fn only_the_deferred_allocator_is_deferred(on_device: OnDevice) -> Result<()> {
 }
 
 /// References and smart pointers to an allocator are allocators with the same answers.
-#[rstest]
 #[clmatrix_harness::test]
 fn pointers_to_an_allocator_are_allocators(on_device: OnDevice) -> Result<()> {
     let OnDevice { context, queue } = &on_device;

@@ -6,14 +6,14 @@ use clmatrix::cl3::device::CL_DEVICE_TYPE_CPU;
 use clmatrix::memory::{Buffer, MemFlags, enqueue_fill};
 use clmatrix::pool::{Allocator, ImmediateAllocator};
 use clmatrix::{Device, Result};
-use clmatrix_harness::{device, skip};
-use rstest::rstest;
+use clmatrix_harness::skip;
 
 use super::allocate;
 use crate::buffer::{DOUBLE, contents};
 use crate::support::excuse::Excuse;
 use crate::support::gate::{gate, open};
-use crate::support::on_device::{OnDevice, on_device};
+use crate::support::on_device::OnDevice;
+use crate::support::unanswered;
 
 /// The bytes of the allocations whose memory is looked for.
 const SIZE: usize = 256 << 20;
@@ -26,10 +26,9 @@ fn pages() -> usize {
 }
 
 /// The device's memory is this process's.
-#[rstest]
 #[clmatrix_harness::test(requires(max_alloc = "256 MiB", global_mem = "2 GiB"))]
 fn memory_is_allocated_when_the_call_returns(on_device: OnDevice, device: Device) -> Result<()> {
-    if device.opencl3().dev_type()? != CL_DEVICE_TYPE_CPU {
+    if device.opencl3().dev_type().map_err(unanswered)? != CL_DEVICE_TYPE_CPU {
         skip!("the device has memory of its own");
     }
     let OnDevice { context, queue } = &on_device;
@@ -66,7 +65,6 @@ fn growth<T>(make: impl Fn() -> Result<T>) -> Result<(usize, Vec<T>)> {
 }
 
 /// The queue may wait for an event that the caller completes after the allocation.
-#[rstest]
 #[clmatrix_harness::test]
 fn an_allocation_does_not_wait_for_the_queue(on_device: OnDevice) -> Result<()> {
     let OnDevice { context, queue } = &on_device;
@@ -85,7 +83,6 @@ fn an_allocation_does_not_wait_for_the_queue(on_device: OnDevice) -> Result<()> 
 }
 
 /// Nothing that was begun for the allocation takes its content away later.
-#[rstest]
 #[clmatrix_harness::test]
 fn writes_of_another_queue_are_not_overwritten(on_device: OnDevice) -> Result<()> {
     let OnDevice { context, queue } = &on_device;
@@ -104,7 +101,6 @@ fn writes_of_another_queue_are_not_overwritten(on_device: OnDevice) -> Result<()
 }
 
 /// Such a queue says where to allocate, but promises no order.
-#[rstest]
 #[clmatrix_harness::test]
 fn an_out_of_order_queue_does_not_become_the_queue_of_the_allocator(
     on_device: OnDevice,

@@ -37,7 +37,6 @@ fn buffers_outlive_allocator_queue_and_context(
 }
 
 /// It is freed on the queue that it is bound to, to which the test has no handle any more.
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn svm_outlives_allocator_queue_and_context(on_device: OnDevice) -> Result<()> {
     let mut double = on_device.kernel(DOUBLE, "")?;
@@ -110,7 +109,6 @@ fn a_dropped_allocator_releases_queue_and_context(
     check_counts(&on_device, |context, queue| kind.allocator(context, queue, MemFlags::READ_WRITE))
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn freed_svm_releases_queue_and_context(on_device: OnDevice) -> Result<()> {
     check_counts(&on_device, |context, queue| Ok(Box::new(svm_allocator(context, Some(queue))?)))

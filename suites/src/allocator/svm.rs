@@ -3,7 +3,7 @@
 use clmatrix::memory::{SvmFlags, SvmPointer, enqueue_copy, enqueue_fill};
 use clmatrix::pool::{Allocator, SvmAllocator};
 use clmatrix::{Class, CommandQueue, Context, Device, Result};
-use clmatrix_harness::{CtxFactory, ctx_factory, device, skip};
+use clmatrix_harness::{CtxFactory, skip};
 use rstest::rstest;
 
 use super::{allocate, svm, svm_allocator};
@@ -48,7 +48,6 @@ fn svm_has_the_requested_alignment_and_flags(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn svm_is_bound_to_the_queue_of_the_allocator(on_device: OnDevice) -> Result<()> {
     let OnDevice { context, queue } = &on_device;
@@ -62,7 +61,6 @@ fn svm_is_bound_to_the_queue_of_the_allocator(on_device: OnDevice) -> Result<()>
 }
 
 /// PyOpenCL says so, too, and takes it all the same.
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn an_out_of_order_queue_is_refused(on_device: OnDevice, device: Device) -> Result<()> {
     let queue = on_device.out_of_order_queue(device)?;
@@ -71,7 +69,6 @@ fn an_out_of_order_queue_is_refused(on_device: OnDevice, device: Device) -> Resu
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn invalid_flags_and_alignments_are_refused(
     on_device: OnDevice,
@@ -94,7 +91,6 @@ fn invalid_flags_and_alignments_are_refused(
 }
 
 /// When the allocator is made, not when it is first used.
-#[rstest]
 #[clmatrix_harness::test]
 fn a_device_without_svm_is_unsupported(on_device: OnDevice, device: Device) -> Result<()> {
     if device.opencl3().svm_mem_capability() != 0 {

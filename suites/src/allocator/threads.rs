@@ -54,7 +54,6 @@ fn threads_get_different_buffers(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn threads_get_different_svm(on_device: OnDevice) -> Result<()> {
     let allocator = svm_allocator(&on_device.context, Some(&on_device.queue))?;

@@ -1,16 +1,14 @@
 //! `clEnqueueCopyBuffer` (OpenCL 3.0, 5.2.2).
 
 use clmatrix::Result;
-use clmatrix::memory::{Buffer, Linear, MemFlags, MemoryObject, enqueue_copy};
-use rstest::rstest;
+use clmatrix::memory::{Buffer, Linear, MemFlags, enqueue_copy};
 
 use super::{DOUBLE, buffer_of, buffer_with, bytes_in, contents, counting, refusal};
 use crate::support::inverter::Inverter;
-use crate::support::on_device::{OnDevice, on_device};
+use crate::support::on_device::OnDevice;
 use crate::support::pattern::{SIZES, assert_moved, assert_same, before, source};
 
 /// A kernel has written the source, and a kernel reads the destination.
-#[rstest]
 #[clmatrix_harness::test]
 fn a_copy_uses_both_offsets(on_device: OnDevice) -> Result<()> {
     let inverter = Inverter::new(&on_device)?;
@@ -29,7 +27,6 @@ fn a_copy_uses_both_offsets(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_copy_moves_all_bytes_of_any_size(on_device: OnDevice) -> Result<()> {
     for size in SIZES {
@@ -47,7 +44,6 @@ fn a_copy_moves_all_bytes_of_any_size(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_copy_runs_between_the_kernels_around_it(on_device: OnDevice) -> Result<()> {
     let n = 10_000;
@@ -60,7 +56,6 @@ fn a_copy_runs_between_the_kernels_around_it(on_device: OnDevice) -> Result<()> 
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn overlapping_ranges_of_one_buffer_are_refused(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(8))?;
@@ -80,7 +75,6 @@ fn overlapping_ranges_of_one_buffer_are_refused(on_device: OnDevice) -> Result<(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn bytes_past_the_end_of_either_buffer_are_refused(on_device: OnDevice) -> Result<()> {
     let (small, large) = (buffer_of(&on_device, &[7; 2])?, buffer_of(&on_device, &[7; 4])?);

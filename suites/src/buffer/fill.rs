@@ -85,7 +85,6 @@ fn patterns_of_illegal_sizes_are_refused<T: Pod>(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn ranges_that_are_no_multiple_of_the_pattern_are_refused(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &[0; 4])?;

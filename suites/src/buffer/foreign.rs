@@ -4,13 +4,11 @@
 use clmatrix::Result;
 use clmatrix::memory::{Linear, enqueue_copy, enqueue_fill};
 use clmatrix::{CommandQueue, UserEvent};
-use clmatrix_harness::{CtxFactory, ctx_factory};
-use rstest::rstest;
+use clmatrix_harness::CtxFactory;
 
 use super::{buffer_of, counting, refusal};
-use crate::support::on_device::{OnDevice, on_device};
+use crate::support::on_device::OnDevice;
 
-#[rstest]
 #[clmatrix_harness::test]
 fn buffers_of_another_context_are_refused(
     on_device: OnDevice,
@@ -36,7 +34,6 @@ fn buffers_of_another_context_are_refused(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn events_of_another_context_are_refused(
     on_device: OnDevice,

@@ -89,7 +89,6 @@ fn a_blocking_call_waits_for_its_wait_list(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_write_waits_for_its_wait_list(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
@@ -122,7 +121,6 @@ fn a_non_blocking_call_runs_after_its_wait_list(
 }
 
 /// Each queue waits for the one before it, and the program flushes none of them.
-#[rstest]
 #[clmatrix_harness::test]
 fn a_blocking_call_waits_for_a_chain_of_queues(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
@@ -161,7 +159,6 @@ fn a_map_waits_for_earlier_commands_on_its_bytes(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_map_for_writing_waits_for_earlier_reads_of_its_bytes(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
@@ -179,7 +176,6 @@ fn a_map_for_writing_waits_for_earlier_reads_of_its_bytes(on_device: OnDevice) -
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_map_after_a_failed_command_is_refused_or_correct(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
@@ -198,7 +194,6 @@ fn a_map_after_a_failed_command_is_refused_or_correct(on_device: OnDevice) -> Re
 
 /// The driver may still treat the bytes as mapped.
 // quirk: DRIVER-10
-#[rstest]
 #[clmatrix_harness::test]
 fn bytes_of_a_failed_unmap_stay_inaccessible(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
@@ -214,7 +209,6 @@ fn bytes_of_a_failed_unmap_stay_inaccessible(on_device: OnDevice) -> Result<()> 
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn an_unmap_waits_for_its_wait_list(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
@@ -233,7 +227,6 @@ fn an_unmap_waits_for_its_wait_list(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_map_for_reading_is_accepted_during_reads_of_another_thread(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &[1; 1 << 12])?;
@@ -265,7 +258,6 @@ fn a_map_for_reading_is_accepted_during_reads_of_another_thread(on_device: OnDev
 }
 
 /// As in a program that returns early.
-#[rstest]
 #[clmatrix_harness::test]
 fn a_command_runs_when_its_user_event_is_dropped(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
@@ -278,7 +270,6 @@ fn a_command_runs_when_its_user_event_is_dropped(on_device: OnDevice) -> Result<
 }
 
 /// Many commands may be under way on one buffer; entering each must not look at all others.
-#[rstest]
 #[clmatrix_harness::test]
 fn a_map_waits_for_many_pending_commands(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
@@ -292,7 +283,6 @@ fn a_map_waits_for_many_pending_commands(on_device: OnDevice) -> Result<()> {
 
 /// The queue has used bytes before and behind those of the map, and its commands wait for a gate that
 /// opens after the map.
-#[rstest]
 #[clmatrix_harness::test]
 fn a_map_does_not_wait_for_commands_on_other_bytes(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(1024))?;
@@ -315,7 +305,6 @@ fn a_map_does_not_wait_for_commands_on_other_bytes(on_device: OnDevice) -> Resul
 }
 
 /// PoCL and rusticl count the commands of a queue that have not ended as references to it.
-#[rstest]
 #[clmatrix_harness::test]
 fn a_call_with_a_wait_list_enqueues_one_command(on_device: OnDevice) -> Result<()> {
     let on = &on_device;
@@ -332,7 +321,7 @@ fn a_call_with_a_wait_list_enqueues_one_command(on_device: OnDevice) -> Result<(
         let theirs = unsafe {
             let (raw, pattern) = (queue.as_raw(), (&raw const pattern).cast());
             let event = cl3_fill_buffer(raw, buffer.as_raw(), pattern, 4, 0, 16, 1, &wait_for);
-            queue.event_from_raw(event.expect("the driver accepts the command"), false)?
+            queue.event_from_raw(event.expect("the driver accepts the command"))?
         };
         buffer.record_use(&theirs)?;
         let between = queue.reference_count()?;

@@ -5,20 +5,17 @@ use std::time::Duration;
 use clmatrix::cl3::memory::{release_mem_object, retain_mem_object};
 use clmatrix::memory::{Buffer, MemFlags, MemoryObject, enqueue_fill};
 use clmatrix::{Device, Result};
-use clmatrix_harness::device;
 use ndarray::{Array2, ShapeBuilder, array};
-use rstest::rstest;
 
 use super::{DOUBLE, buffer_of, bytes_in, contents, counting, refusal};
 use crate::support::gate::{gate, open};
-use crate::support::on_device::{OnDevice, on_device, region_offset};
+use crate::support::on_device::{OnDevice, region_offset};
 use crate::support::pattern::{SIZES, assert_moved, assert_same, before, source};
 
 fn counting_in_place(on_device: &OnDevice, n: u32) -> Result<Buffer> {
     Ok(Buffer::using_host_memory(&on_device.context, MemFlags::READ_WRITE, counting(n))?)
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_buffer_has_the_bytes_of_its_host_memory(on_device: OnDevice) -> Result<()> {
     let buffer = counting_in_place(&on_device, 64)?;
@@ -30,7 +27,6 @@ fn a_buffer_has_the_bytes_of_its_host_memory(on_device: OnDevice) -> Result<()> 
 }
 
 /// The memory that comes back has the bytes that commands wrote, and nothing else has changed.
-#[rstest]
 #[clmatrix_harness::test]
 fn all_bytes_of_any_size_are_written_and_read_back(on_device: OnDevice) -> Result<()> {
     let (context, queue) = (&on_device.context, &on_device.queue);
@@ -45,7 +41,6 @@ fn all_bytes_of_any_size_are_written_and_read_back(on_device: OnDevice) -> Resul
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn host_ptr_and_maps_point_into_the_host_memory(on_device: OnDevice) -> Result<()> {
     let memory = counting(16);
@@ -57,7 +52,6 @@ fn host_ptr_and_maps_point_into_the_host_memory(on_device: OnDevice) -> Result<(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn the_host_memory_shows_what_a_kernel_wrote(on_device: OnDevice) -> Result<()> {
     let buffer = counting_in_place(&on_device, 16)?;
@@ -71,7 +65,6 @@ fn the_host_memory_shows_what_a_kernel_wrote(on_device: OnDevice) -> Result<()> 
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn hostbuf_is_an_array_of_any_shape_and_order(on_device: OnDevice) -> Result<()> {
     let buffer = counting_in_place(&on_device, 6)?;
@@ -83,7 +76,6 @@ fn hostbuf_is_an_array_of_any_shape_and_order(on_device: OnDevice) -> Result<()>
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_sub_buffer_has_its_part_of_the_host_memory(on_device: OnDevice, device: Device) -> Result<()> {
     let part = region_offset(&device, 64)?;
@@ -95,7 +87,6 @@ fn a_sub_buffer_has_its_part_of_the_host_memory(on_device: OnDevice, device: Dev
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn the_host_memory_is_returned_with_the_device_writes(on_device: OnDevice) -> Result<()> {
     let memory = counting(16);
@@ -108,7 +99,6 @@ fn the_host_memory_is_returned_with_the_device_writes(on_device: OnDevice) -> Re
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn boxes_and_arrays_are_returned_unchanged(on_device: OnDevice) -> Result<()> {
     let boxed: Box<[u32]> = counting(16).into();
@@ -124,7 +114,6 @@ fn boxes_and_arrays_are_returned_unchanged(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn the_host_memory_is_returned_by_the_only_handle(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -146,7 +135,6 @@ fn the_host_memory_is_returned_by_the_only_handle(on_device: OnDevice) -> Result
 }
 
 /// rusticl counts events as references, Intel's runtime keeps a buffer for them without a count.
-#[rstest]
 #[clmatrix_harness::test]
 fn host_memory_that_an_event_keeps_is_returned_later(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -163,7 +151,6 @@ fn host_memory_that_an_event_keeps_is_returned_later(on_device: OnDevice) -> Res
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_buffer_that_other_code_refers_to_is_returned(on_device: OnDevice) -> Result<()> {
     let buffer = counting_in_place(&on_device, 4)?;
@@ -179,7 +166,6 @@ fn a_buffer_that_other_code_refers_to_is_returned(on_device: OnDevice) -> Result
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn refused_host_memory_is_returned(on_device: OnDevice) -> Result<()> {
     let context = &on_device.context;
@@ -196,7 +182,6 @@ fn refused_host_memory_is_returned(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn other_buffers_have_no_host_memory(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
@@ -207,7 +192,6 @@ fn other_buffers_have_no_host_memory(on_device: OnDevice) -> Result<()> {
 
 /// The driver writes to the memory long after the last handle is gone. So much memory goes back to
 /// the operating system as soon as it is freed, and the driver's write would crash.
-#[rstest]
 #[clmatrix_harness::test(requires(max_alloc = "64 MiB"))]
 fn the_host_memory_outlives_the_commands_on_it(on_device: OnDevice) -> Result<()> {
     let gate = gate(&on_device.context);

@@ -6,7 +6,7 @@ use std::thread;
 
 use clmatrix::memory::{MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, enqueue_fill};
 use clmatrix::{CommandQueue, Result, Status};
-use clmatrix_harness::{CtxFactory, ctx_factory};
+use clmatrix_harness::CtxFactory;
 use ndarray::{ShapeBuilder, array};
 use rstest::rstest;
 
@@ -15,7 +15,6 @@ use crate::support::excuse::Excuse;
 use crate::support::gate::{A_MOMENT, assert_waits, fail, gate, meanwhile, open};
 use crate::support::on_device::{OnDevice, on_device};
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_pending_map_shows_kernel_writes_after_its_wait(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(8))?;
@@ -25,7 +24,6 @@ fn a_pending_map_shows_kernel_writes_after_its_wait(on_device: OnDevice) -> Resu
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_kernel_sees_writes_through_a_pending_map(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
@@ -38,7 +36,6 @@ fn a_kernel_sees_writes_through_a_pending_map(on_device: OnDevice) -> Result<()>
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_non_blocking_map_returns_before_its_wait_list_completes(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
@@ -53,7 +50,6 @@ fn a_non_blocking_map_returns_before_its_wait_list_completes(on_device: OnDevice
 }
 
 /// Another thread writes to the bytes, behind an event that this thread sets later.
-#[rstest]
 #[clmatrix_harness::test]
 fn a_non_blocking_map_is_enqueued_during_a_blocking_call(on_device: OnDevice) -> Result<()> {
     let (buffer, elsewhere) =
@@ -81,7 +77,6 @@ fn a_non_blocking_map_is_enqueued_during_a_blocking_call(on_device: OnDevice) ->
 }
 
 /// On any queue, and without being told.
-#[rstest]
 #[clmatrix_harness::test]
 fn a_non_blocking_map_runs_after_earlier_commands_on_its_bytes(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
@@ -94,7 +89,6 @@ fn a_non_blocking_map_runs_after_earlier_commands_on_its_bytes(on_device: OnDevi
 }
 
 /// More commands than the library passes to the driver in one list.
-#[rstest]
 #[clmatrix_harness::test]
 fn a_map_runs_after_many_commands_on_its_bytes(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
@@ -111,7 +105,6 @@ fn a_map_runs_after_many_commands_on_its_bytes(on_device: OnDevice) -> Result<()
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn commands_on_bytes_of_a_pending_map_are_refused(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
@@ -128,7 +121,6 @@ fn commands_on_bytes_of_a_pending_map_are_refused(on_device: OnDevice) -> Result
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_dropped_pending_map_is_unmapped(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
@@ -144,7 +136,6 @@ fn a_dropped_pending_map_is_unmapped(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_pending_map_fails_with_an_event_of_its_wait_list(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
@@ -159,7 +150,6 @@ fn a_pending_map_fails_with_an_event_of_its_wait_list(on_device: OnDevice) -> Re
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn an_unmap_may_run_on_another_queue(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
@@ -175,7 +165,6 @@ fn an_unmap_may_run_on_another_queue(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn an_unmap_on_a_queue_of_another_context_is_refused(
     on_device: OnDevice,
@@ -191,7 +180,6 @@ fn an_unmap_on_a_queue_of_another_context_is_refused(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_map_is_an_array_of_any_shape_and_order(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(8))?;
@@ -210,7 +198,6 @@ fn a_map_is_an_array_of_any_shape_and_order(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn the_event_of_a_pending_map_completes_before_its_data_is_accessible(
     on_device: OnDevice,

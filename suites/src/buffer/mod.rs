@@ -19,7 +19,7 @@ mod slice;
 mod sub_region;
 mod vendor_flags;
 
-use clmatrix::memory::{Buffer, MemFlags, MemoryObject};
+use clmatrix::memory::{Buffer, MemFlags};
 use clmatrix::{Error, Result};
 
 use crate::support::on_device::OnDevice;

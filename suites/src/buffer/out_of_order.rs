@@ -2,14 +2,11 @@
 
 use clmatrix::memory::{Linear, MapRead, MapReadWrite, enqueue_copy, enqueue_fill};
 use clmatrix::{Device, Result};
-use clmatrix_harness::device;
-use rstest::rstest;
 
 use super::{buffer_of, contents, counting};
 use crate::support::gate::{gate, meanwhile, open};
-use crate::support::on_device::{OnDevice, on_device};
+use crate::support::on_device::OnDevice;
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_map_waits_for_each_command_on_its_bytes(on_device: OnDevice, device: Device) -> Result<()> {
     let queue = on_device.out_of_order_queue(device)?;
@@ -26,7 +23,6 @@ fn a_map_waits_for_each_command_on_its_bytes(on_device: OnDevice, device: Device
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_map_waits_for_the_unmap_before_it(on_device: OnDevice, device: Device) -> Result<()> {
     let queue = on_device.out_of_order_queue(device)?;
@@ -41,7 +37,6 @@ fn a_map_waits_for_the_unmap_before_it(on_device: OnDevice, device: Device) -> R
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_dropped_pending_map_is_unmapped(on_device: OnDevice, device: Device) -> Result<()> {
     let queue = on_device.out_of_order_queue(device)?;
@@ -56,7 +51,6 @@ fn a_dropped_pending_map_is_unmapped(on_device: OnDevice, device: Device) -> Res
 }
 
 /// A buffer keeps few queues, and must not forget what the others still do with it.
-#[rstest]
 #[clmatrix_harness::test]
 fn a_map_waits_for_commands_of_many_queues(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &[0; 20])?;
@@ -79,7 +73,6 @@ fn a_map_waits_for_commands_of_many_queues(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_map_for_reading_does_not_wait_for_reads(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;

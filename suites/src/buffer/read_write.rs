@@ -31,7 +31,6 @@ fn elements_of_any_type_are_written_and_read_back<T: Pod + PartialEq + std::fmt:
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_kernel_sees_written_bytes(on_device: OnDevice) -> Result<()> {
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 4 * 1000)?;
@@ -43,7 +42,6 @@ fn a_kernel_sees_written_bytes(on_device: OnDevice) -> Result<()> {
 }
 
 /// A kernel reads what was written, and has written what is read.
-#[rstest]
 #[clmatrix_harness::test]
 fn an_offset_counts_bytes_and_other_bytes_keep_their_values(on_device: OnDevice) -> Result<()> {
     let inverter = Inverter::new(&on_device)?;
@@ -60,7 +58,6 @@ fn an_offset_counts_bytes_and_other_bytes_keep_their_values(on_device: OnDevice)
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn all_bytes_of_any_size_are_written_and_read(on_device: OnDevice) -> Result<()> {
     for size in SIZES {
@@ -94,7 +91,6 @@ fn bytes_past_the_end_are_refused(on_device: OnDevice, #[case] offset: usize) ->
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn reads_and_writes_respect_host_access_flags(on_device: OnDevice) -> Result<()> {
     let flags = |host| MemFlags::READ_WRITE.union(host);
@@ -121,7 +117,6 @@ fn reads_and_writes_respect_host_access_flags(on_device: OnDevice) -> Result<()>
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_read_waits_for_events_of_another_queue(on_device: OnDevice) -> Result<()> {
     let n = 1 << 16;
@@ -134,7 +129,6 @@ fn a_read_waits_for_events_of_another_queue(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn threads_use_one_buffer_on_different_queues(on_device: OnDevice) -> Result<()> {
     const THREADS: usize = 4;

@@ -1,7 +1,7 @@
 //! Commands on whole buffers and on regions of them, with offsets on both sides: the bytes of the
 //! whole buffers are compared afterwards.
 
-use clmatrix::memory::{Buffer, HostRect, Linear, MemoryObject, Rect, enqueue_copy, enqueue_fill};
+use clmatrix::memory::{Buffer, HostRect, Linear, Rect, enqueue_copy, enqueue_fill};
 use clmatrix::{Device, Result};
 use clmatrix_harness::device;
 use rstest::rstest;

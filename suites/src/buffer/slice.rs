@@ -52,7 +52,6 @@ fn commands_use_the_elements_of_the_slice_only(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn elements_that_are_not_there_are_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -81,7 +80,6 @@ fn elements_that_are_not_there_are_refused(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn all_of_the_source_is_copied_to_a_buffer_that_has_room(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;

@@ -3,19 +3,18 @@
 use std::thread;
 
 use clmatrix::cl3::memory::{CL_MEM_FLAGS, get_mem_object_info};
-use clmatrix::memory::{Buffer, Linear, MemFlags, MemoryObject, enqueue_copy, enqueue_fill};
+use clmatrix::memory::{Buffer, Linear, MemFlags, enqueue_copy, enqueue_fill};
 use clmatrix::{Device, Result};
-use clmatrix_harness::device;
-use rstest::rstest;
 
 use super::{DOUBLE, buffer_of, buffer_with, bytes_in, contents, counting, refusal};
 use crate::support::inverter::Inverter;
-use crate::support::on_device::{OnDevice, on_device};
+use crate::support::on_device::OnDevice;
 use crate::support::pattern::{assert_moved, assert_same, source};
+use crate::support::unanswered;
 
 /// CL_DEVICE_MEM_BASE_ADDR_ALIGN in bytes; OpenCL gives it in bits.
 pub(super) fn alignment(device: Device) -> Result<usize> {
-    Ok(device.opencl3().mem_base_addr_align()? as usize / 8)
+    Ok(device.opencl3().mem_base_addr_align().map_err(unanswered)? as usize / 8)
 }
 
 /// A buffer of four aligned parts that counts up, and the length of a part in bytes.
@@ -24,7 +23,6 @@ fn four_parts(on_device: &OnDevice, device: Device) -> Result<(Buffer, usize)> {
     Ok((buffer_of(on_device, &counting(part as u32))?, part))
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_sub_buffer_has_the_bytes_of_its_parent(on_device: OnDevice, device: Device) -> Result<()> {
     let part = alignment(device)?.max(64);
@@ -39,7 +37,6 @@ fn a_sub_buffer_has_the_bytes_of_its_parent(on_device: OnDevice, device: Device)
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn kernel_writes_to_a_sub_buffer_are_in_the_parent(
     on_device: OnDevice,
@@ -56,7 +53,6 @@ fn kernel_writes_to_a_sub_buffer_are_in_the_parent(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_sub_buffer_of_a_sub_buffer_has_its_offset_in_the_whole_buffer(
     on_device: OnDevice,
@@ -72,7 +68,6 @@ fn a_sub_buffer_of_a_sub_buffer_has_its_offset_in_the_whole_buffer(
 
 /// The library must refuse it: rusticl and Oclgrind accept any origin.
 // quirk: DRIVER-3
-#[rstest]
 #[clmatrix_harness::test]
 fn a_misaligned_origin_is_refused(on_device: OnDevice, device: Device) -> Result<()> {
     let (parent, part) = four_parts(&on_device, device.clone())?;
@@ -86,7 +81,6 @@ fn a_misaligned_origin_is_refused(on_device: OnDevice, device: Device) -> Result
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn bytes_past_the_end_of_the_parent_are_refused(on_device: OnDevice, device: Device) -> Result<()> {
     let (parent, part) = four_parts(&on_device, device)?;
@@ -98,7 +92,6 @@ fn bytes_past_the_end_of_the_parent_are_refused(on_device: OnDevice, device: Dev
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_sub_buffer_inherits_the_flags_of_its_parent(on_device: OnDevice) -> Result<()> {
     let parent = Buffer::new(&on_device.context, MemFlags::READ_ONLY, 64)?;
@@ -118,7 +111,6 @@ fn a_sub_buffer_inherits_the_flags_of_its_parent(on_device: OnDevice) -> Result<
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_sub_buffer_outlives_the_handle_of_its_parent(
     on_device: OnDevice,
@@ -132,7 +124,6 @@ fn a_sub_buffer_outlives_the_handle_of_its_parent(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn copies_between_overlapping_sub_buffers_are_refused(
     on_device: OnDevice,
@@ -154,7 +145,6 @@ fn copies_between_overlapping_sub_buffers_are_refused(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_sub_buffer_has_the_flags_that_the_driver_reports(on_device: OnDevice) -> Result<()> {
     let ours = MemFlags::READ_WRITE.union(MemFlags::HOST_READ_ONLY);
@@ -172,7 +162,6 @@ fn a_sub_buffer_has_the_flags_that_the_driver_reports(on_device: OnDevice) -> Re
 }
 
 /// The drop of a region must not drop the regions that it was made of, one within the other.
-#[rstest]
 #[clmatrix_harness::test]
 fn a_long_chain_of_regions_is_dropped(on_device: OnDevice) -> Result<()> {
     let mut region = buffer_of(&on_device, &[1, 2])?.sub_buffer(..)?;
@@ -186,7 +175,6 @@ fn a_long_chain_of_regions_is_dropped(on_device: OnDevice) -> Result<()> {
 }
 
 /// The host memory begins where the heap has it, at no large alignment.
-#[rstest]
 #[clmatrix_harness::test]
 fn a_region_of_host_memory_is_filled(on_device: OnDevice, device: Device) -> Result<()> {
     let (queue, part) = (&on_device.queue, alignment(device)?.max(64));

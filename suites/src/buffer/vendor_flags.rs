@@ -11,15 +11,14 @@ use clmatrix::cl3::memory::{
 use clmatrix::cl3::types::{cl_buffer_region, cl_image_desc, cl_image_format, cl_mem};
 use clmatrix::memory::{
     Buffer, Image, ImageFormat, ImageType, MemFlags, MemoryObject, Pipe, SvmAllocation, SvmFlags,
-    SvmPointer, supported_image_formats,
+    SvmPointer,
 };
 use clmatrix::pool::{Allocator, DeferredAllocator};
 use clmatrix::{Context, Result};
-use rstest::rstest;
 
 use super::refusal;
 use crate::image::RGBA_U32;
-use crate::support::on_device::{OnDevice, on_device};
+use crate::support::on_device::OnDevice;
 
 /// Bits that OpenCL 3.0 does not define for memory objects. The first is CL_MEM_SVM_FINE_GRAIN_BUFFER.
 const BITS: [u64; 5] = [1 << 10, 1 << 18, 1 << 29, 1 << 36, 1 << 63];
@@ -62,7 +61,6 @@ fn check<M: MemoryObject>(
     }
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn the_driver_decides_on_vendor_flags_of_buffers(on_device: OnDevice) {
     let context = &on_device.context;
@@ -73,7 +71,6 @@ fn the_driver_decides_on_vendor_flags_of_buffers(on_device: OnDevice) {
     }
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn the_driver_decides_on_vendor_flags_of_sub_buffers(on_device: OnDevice) -> Result<()> {
     let parent = Buffer::new(&on_device.context, MemFlags::READ_ONLY, 64)?;
@@ -89,7 +86,6 @@ fn the_driver_decides_on_vendor_flags_of_sub_buffers(on_device: OnDevice) -> Res
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn the_driver_decides_on_vendor_flags_of_images(on_device: OnDevice) {
     let context = &on_device.context;
@@ -115,7 +111,6 @@ fn the_driver_decides_on_vendor_flags_of_images(on_device: OnDevice) {
     }
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(pipes))]
 fn the_driver_decides_on_vendor_flags_of_pipes(on_device: OnDevice) {
     let context = &on_device.context;
@@ -128,7 +123,6 @@ fn the_driver_decides_on_vendor_flags_of_pipes(on_device: OnDevice) {
     }
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn the_driver_decides_on_vendor_flags_of_allocators(on_device: OnDevice) -> Result<()> {
     let context = &on_device.context;
@@ -140,14 +134,13 @@ fn the_driver_decides_on_vendor_flags_of_allocators(on_device: OnDevice) -> Resu
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn the_driver_decides_on_vendor_flags_of_formats(on_device: OnDevice) {
     let context = &on_device.context;
     for flags in flags() {
         let (raw, image_type) = (flags.bits(), CL_MEM_OBJECT_IMAGE2D);
         let answer = get_supported_image_formats(context.as_raw(), raw, image_type);
-        let formats = supported_image_formats(context, flags, ImageType::Image2d);
+        let formats = context.supported_image_formats(flags, ImageType::Image2d);
         match (formats, answer) {
             (Ok(formats), Ok(answer)) => {
                 let known = answer.into_iter().filter_map(|raw| ImageFormat::try_from(raw).ok());
@@ -160,7 +153,6 @@ fn the_driver_decides_on_vendor_flags_of_formats(on_device: OnDevice) {
 }
 
 /// Such a flag may make the driver take the host data for another type.
-#[rstest]
 #[clmatrix_harness::test]
 fn vendor_flags_with_host_memory_are_refused(on_device: OnDevice) {
     for flags in flags() {
@@ -173,7 +165,6 @@ fn vendor_flags_with_host_memory_are_refused(on_device: OnDevice) {
     }
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn vendor_flags_with_svm_are_refused(on_device: OnDevice) -> Result<()> {
     let svm = SvmAllocation::new(&on_device.context, 16, 0, SvmFlags::READ_WRITE)?;
@@ -183,7 +174,6 @@ fn vendor_flags_with_svm_are_refused(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn vendor_flags_with_host_data_of_images_are_refused(on_device: OnDevice) {
     for flags in flags() {

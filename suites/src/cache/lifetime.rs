@@ -5,18 +5,17 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
+use clmatrix::cache::{FirstArgCache, clear_first_arg_caches};
 use clmatrix::memory::{Buffer, MemFlags};
-use clmatrix::{CommandQueue, Context, Device, FirstArgCache, Result, clear_first_arg_caches};
-use clmatrix_harness::{CtxFactory, ctx_factory, device};
-use rstest::rstest;
+use clmatrix::{CommandQueue, Context, Device, Result};
+use clmatrix_harness::CtxFactory;
 
-use crate::support::on_device::{OnDevice, on_device, soon};
+use crate::support::on_device::{OnDevice, soon};
 
 fn references(context: &Context) -> Result<u32> {
     context.reference_count()
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn clearing_caches_releases_contexts(on_device: OnDevice) -> Result<()> {
     static BUFFERS: FirstArgCache<usize, Buffer> = FirstArgCache::new();
@@ -42,7 +41,6 @@ fn clearing_caches_releases_contexts(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_dropped_cache_releases_contexts(on_device: OnDevice) -> Result<()> {
     let context = &on_device.context;
@@ -56,7 +54,6 @@ fn a_dropped_cache_releases_contexts(on_device: OnDevice) -> Result<()> {
 }
 
 /// The caches are empty when the next test begins.
-#[rstest]
 #[clmatrix_harness::test]
 fn the_context_factory_clears_caches(ctx_factory: CtxFactory) -> Result<()> {
     static CACHE: FirstArgCache<(), u32> = FirstArgCache::new();
@@ -72,7 +69,6 @@ fn the_context_factory_clears_caches(ctx_factory: CtxFactory) -> Result<()> {
 }
 
 /// Drivers give a new context an old one's handle as soon as that is free.
-#[rstest]
 #[clmatrix_harness::test]
 fn a_new_context_does_not_get_the_value_of_a_released_one(device: Device) -> Result<()> {
     static CACHE: FirstArgCache<(), u32> = FirstArgCache::new();
@@ -90,7 +86,6 @@ fn a_new_context_does_not_get_the_value_of_a_released_one(device: Device) -> Res
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_new_queue_does_not_get_the_value_of_a_released_one(on_device: OnDevice) -> Result<()> {
     static CACHE: FirstArgCache<(), u32> = FirstArgCache::new();
@@ -106,7 +101,6 @@ fn a_new_queue_does_not_get_the_value_of_a_released_one(on_device: OnDevice) -> 
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_panic_leaves_no_value_in_the_cache(on_device: OnDevice) -> Result<()> {
     let (context, cache) = (&on_device.context, FirstArgCache::<(), u32>::new());
@@ -118,7 +112,6 @@ fn a_panic_leaves_no_value_in_the_cache(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_value_computed_during_a_clear_is_not_cached(on_device: OnDevice) -> Result<()> {
     static CACHE: FirstArgCache<(), u32> = FirstArgCache::new();
@@ -163,7 +156,6 @@ impl Drop for Asks {
     }
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn the_destructor_of_a_value_may_use_caches(on_device: OnDevice) -> Result<()> {
     let context = Arc::new(on_device.context);

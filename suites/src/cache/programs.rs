@@ -5,14 +5,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
+use clmatrix::cache::{FirstArgCache, clear_first_arg_caches};
 use clmatrix::memory::{Buffer, MemFlags};
-use clmatrix::{
-    CommandQueue, Context, FirstArgCache, Kernel, Program, Result, clear_first_arg_caches,
-};
-use clmatrix_harness::{CtxFactory, ctx_factory};
-use rstest::rstest;
+use clmatrix::{CommandQueue, Context, Kernel, Program, Result};
+use clmatrix_harness::CtxFactory;
 
-use crate::support::on_device::{OnDevice, on_device};
+use crate::support::on_device::OnDevice;
 
 /// Kernels that are launched by one thread at a time, by the number that they add.
 type Kernels = FirstArgCache<u32, Mutex<Kernel>>;
@@ -41,7 +39,6 @@ fn run(on_device: &OnDevice, kernels: &Kernels, number: u32) -> Result<[u32; 4]>
     Ok(found)
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_cached_kernel_runs_repeatedly(on_device: OnDevice) -> Result<()> {
     static KERNELS: Kernels = Kernels::new();
@@ -58,10 +55,9 @@ fn a_cached_kernel_runs_repeatedly(on_device: OnDevice) -> Result<()> {
 
 /// Instead of a value that should be there.
 fn not_again() -> clmatrix::Error {
-    clmatrix::opencl3::error_codes::ClError(-9999).into()
+    clmatrix::Error::from_call("", -9999)
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn programs_are_cached_per_context_and_arguments(ctx_factory: CtxFactory) -> Result<()> {
     let kernels = Kernels::new();
@@ -84,7 +80,6 @@ fn programs_are_cached_per_context_and_arguments(ctx_factory: CtxFactory) -> Res
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn eight_threads_build_a_program_once(on_device: OnDevice) -> Result<()> {
     let kernels = Kernels::new();
@@ -107,7 +102,6 @@ fn eight_threads_build_a_program_once(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_failed_build_is_not_cached(on_device: OnDevice) -> Result<()> {
     let (kernels, context) = (Kernels::new(), &on_device.context);

@@ -4,10 +4,9 @@ use clmatrix::select::Version;
 use clmatrix::{Class, Result};
 use clmatrix_characterize::{CharacterizationWarning, Facts, LocalAccess};
 use proptest::prelude::*;
-use rstest::rstest;
 
+use super::Queried;
 use super::entry::LocalArray;
-use super::facts;
 use super::synthetic;
 use crate::support::property::holds_for;
 
@@ -111,9 +110,8 @@ fn check(facts: &Facts, array: &LocalArray) -> Result<std::result::Result<(), St
     Ok(model.check(&found.value))
 }
 
-#[rstest]
 #[clmatrix_harness::test]
-fn bank_conflicts_of_the_device_are_those_of_the_model(facts: Facts) {
+fn bank_conflicts_of_the_device_are_those_of_the_model(Queried(facts): Queried) {
     holds_for(synthetic::arrays(), |array| check(&facts, array));
 }
 

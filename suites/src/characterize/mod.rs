@@ -11,11 +11,13 @@ pub mod synthetic;
 
 use clmatrix::Device;
 use clmatrix_characterize::Facts;
-use clmatrix_harness::device;
-use rstest::fixture;
+use clmatrix_harness::Fixture;
 
-/// Returns the facts of the device under test.
-#[fixture]
-fn facts(device: Device) -> Facts {
-    Facts::query(&device).expect("the driver tells")
+/// The facts of the device under test.
+struct Queried(Facts);
+
+impl Fixture for Queried {
+    fn of_device_under_test() -> Self {
+        Self(Facts::query(&Device::of_device_under_test()).expect("the driver tells"))
+    }
 }

@@ -1,13 +1,12 @@
 //! PyOpenCL's answers as `cargo xtask oracle --record` has written them down.
 
+use crate::support::unanswered;
 use clmatrix::{Device, Result};
-use clmatrix_characterize::Facts;
-use clmatrix_harness::{device, skip};
-use rstest::rstest;
+use clmatrix_harness::skip;
 use serde::Deserialize;
 
+use super::Queried;
 use super::entry::{Entry, answers, conflict};
-use super::facts;
 
 /// The files, of which each has one device, or some that were made up.
 const RECORDS: [&str; 6] = [
@@ -41,10 +40,12 @@ fn records() -> Vec<Record> {
 
 /// The device under test, or any other with that version of the driver, is answered for as PyOpenCL answers: by
 /// what the driver tells now, wherever that does not depend on the machine.
-#[rstest]
 #[clmatrix_harness::test]
-fn properties_of_the_device_are_those_of_pyopencl(facts: Facts, device: Device) -> Result<()> {
-    let driver_version = device.opencl3().driver_version()?;
+fn properties_of_the_device_are_those_of_pyopencl(
+    Queried(facts): Queried,
+    device: Device,
+) -> Result<()> {
+    let driver_version = device.opencl3().driver_version().map_err(unanswered)?;
     let version = format!(" / {} / ", driver_version.trim());
     let is_it = |entry: &Entry| {
         entry.facts.platform_name == facts.platform_name

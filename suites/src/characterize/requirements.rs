@@ -2,10 +2,9 @@
 
 use clmatrix::memory::{Buffer, MemFlags};
 use clmatrix::{Device, Result};
-use clmatrix_harness::device;
-use rstest::rstest;
 
-use crate::support::on_device::{OnDevice, on_device};
+use crate::support::on_device::OnDevice;
+use crate::support::unanswered;
 
 /// Work items of the only work group.
 const ITEMS: usize = 64;
@@ -22,13 +21,12 @@ const SOURCE: &str = "
         read[item] = shared[8191 - item];
     }";
 
-#[rstest]
 #[clmatrix_harness::test(requires(local_mem = "32 KiB", subgroup = 32))]
 fn a_kernel_has_the_required_local_memory_and_sub_groups(
     on_device: OnDevice,
     device: Device,
 ) -> Result<()> {
-    let extensions = device.opencl3().extensions()?;
+    let extensions = device.opencl3().extensions().map_err(unanswered)?;
     let by_attribute =
         extensions.split_whitespace().any(|name| name == "cl_intel_required_subgroup_size");
     // A warp or a wavefront has its size without being asked.

@@ -1,6 +1,6 @@
 //! The rules on devices that the machine does not have, one vendor after the other.
 
-use clmatrix::select::{DeviceType, Svm, Version};
+use clmatrix::select::{DeviceType, SvmCapabilities, Version};
 use clmatrix::{Class, Result};
 use clmatrix_characterize::{
     CharacterizationWarning, Facts, LocalMemType, StructArgCountBug, table,
@@ -10,9 +10,9 @@ use serde_json::json;
 
 use super::entry::Builds;
 
-const CPU: DeviceType = DeviceType(2);
-const GPU: DeviceType = DeviceType(4);
-const ACCELERATOR: DeviceType = DeviceType(8);
+const CPU: DeviceType = DeviceType::CPU;
+const GPU: DeviceType = DeviceType::GPU;
+const ACCELERATOR: DeviceType = DeviceType::ACCELERATOR;
 
 const BUILDS: Builds = Builds { preferred_work_group_size_multiple: 48, struct_arg_count: 1 };
 const BUILDS_WITH_BUG: Builds = Builds { struct_arg_count: 2, ..BUILDS };
@@ -65,9 +65,12 @@ fn local_memory_of_nvidia_depends_on_the_compute_capability() -> Result<()> {
 #[clmatrix_harness::test(once)]
 fn guessed_properties_have_a_warning() -> Result<()> {
     use CharacterizationWarning::{GuessedBankCount, GuessedLocalAccessSize};
-    for facts in
-        [nvidia(9, 0), device("", GPU), device("", ACCELERATOR), device("", DeviceType(15))]
-    {
+    for facts in [
+        nvidia(9, 0),
+        device("", GPU),
+        device("", ACCELERATOR),
+        device("", DeviceType::from_bits_retain(15)),
+    ] {
         let side_by_side = facts.simultaneous_work_items_on_local_access();
         assert_eq!(side_by_side.warnings, [GuessedLocalAccessSize]);
         assert_eq!(facts.local_memory_bank_count()?.warnings, [GuessedBankCount]);
@@ -102,7 +105,7 @@ fn simd_group_size_depends_on_the_vendor() -> Result<()> {
         ("Intel(R) Corporation", CPU, Some(1)),
         ("Apple", GPU, None),
         ("Apple", CPU, Some(1)),
-        ("Apple", DeviceType(15), Some(1)),
+        ("Apple", DeviceType::from_bits_retain(15), Some(1)),
     ] {
         let facts = device(vendor, device_type);
         let of = format!("{vendor} {device_type}");
@@ -183,7 +186,7 @@ fn some_platforms_cache_builds() {
 
 #[clmatrix_harness::test(once)]
 fn svm_needs_opencl_2() -> Result<()> {
-    let all = Some(Svm(15));
+    let all = Some(SvmCapabilities::all());
     let of = |version: &str, svm_capabilities| Facts {
         platform_version: version.to_owned(),
         svm_capabilities,
@@ -193,7 +196,7 @@ fn svm_needs_opencl_2() -> Result<()> {
         (of("OpenCL 1.2 x", all), false),
         (of("OpenCL 1.2 x", None), false),
         (of("OpenCL 2.0 x", all), true),
-        (of("OpenCL 3.0 x", Some(Svm(0))), false),
+        (of("OpenCL 3.0 x", Some(SvmCapabilities::empty())), false),
         (Facts { svm_capabilities: all, ..pocl("OpenCL 1.2 pocl 1.0") }, true),
         (Facts { svm_capabilities: all, ..pocl("OpenCL 2.0 pocl 0.14") }, false),
     ] {
@@ -207,7 +210,8 @@ fn svm_needs_opencl_2() -> Result<()> {
             assert_eq!(found, has_it, "{facts:?}");
         }
     }
-    let atomics = of("OpenCL 2.0 x", Some(Svm(1 | 8)));
+    let atomics =
+        of("OpenCL 2.0 x", Some(SvmCapabilities::COARSE_GRAIN_BUFFER | SvmCapabilities::ATOMICS));
     assert!(!atomics.has_fine_grain_buffer_svm_atomics()?, "there is nothing to use them on");
     for unknown in [of("OpenCL 2.0 x", None), of("x", all), pocl("OpenCL 2.0 pocl")] {
         let error = unknown.has_coarse_grain_buffer_svm().unwrap_err();

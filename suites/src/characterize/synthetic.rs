@@ -1,7 +1,7 @@
 //! Devices that are not here: all combinations of what the rules ask for, and of what they should not
 //! mind.
 
-use clmatrix::select::{DeviceType, Svm, Version};
+use clmatrix::select::{DeviceType, SvmCapabilities, Version};
 use clmatrix_characterize::{Facts, LocalMemType};
 use proptest::option;
 use proptest::prelude::*;
@@ -61,11 +61,11 @@ pub fn facts() -> impl Strategy<Value = Facts> {
             platform_vendor: platform.1.to_owned(),
             platform_version: platform.2.to_owned(),
             vendor: vendor.to_owned(),
-            device_type: DeviceType(device_type),
+            device_type: DeviceType::from_bits_retain(device_type),
             extensions: extensions.into_iter().map(str::to_owned).collect(),
             local_mem_type: local.0,
             local_mem_size: local.1,
-            svm_capabilities: svm.map(Svm),
+            svm_capabilities: svm.map(SvmCapabilities::from_bits_retain),
             nv_compute_capability: capability.map(|(major, minor)| Version { major, minor }),
             nv_warp_size: warp,
             ..Facts::default()

@@ -31,7 +31,6 @@ fn inverted(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn arrays_are_written_and_read_back(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -59,7 +58,6 @@ fn arrays_are_written_and_read_back(on_device: OnDevice) -> Result<()> {
 
 /// An array that shares its elements makes them its own, perhaps in another layout, when it is
 /// written.
-#[rstest]
 #[clmatrix_harness::test]
 fn a_read_into_a_shared_array_does_not_change_its_other_owners(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -79,7 +77,6 @@ fn a_read_into_a_shared_array_does_not_change_its_other_owners(on_device: OnDevi
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn views_are_passed_by_value_or_by_reference(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -104,7 +101,6 @@ fn views_are_passed_by_value_or_by_reference(on_device: OnDevice) -> Result<()> 
 }
 
 /// As it lies in memory, whichever axis that begins with.
-#[rstest]
 #[clmatrix_harness::test]
 fn elements_are_copied_in_memory_order(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -147,7 +143,6 @@ fn a_copy_of_a_view_with_gaps_leaves_the_gaps_unchanged(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn views_may_have_gaps_in_three_dimensions(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -166,7 +161,6 @@ fn views_may_have_gaps_in_three_dimensions(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn gaps_of_a_view_are_not_in_the_buffer(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -188,7 +182,6 @@ fn gaps_of_a_view_are_not_in_the_buffer(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn views_that_are_no_rows_are_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;

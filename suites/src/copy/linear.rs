@@ -1,15 +1,13 @@
 //! Bytes in one piece, from and to whatever can stand for the host.
 
 use clmatrix::Result;
-use clmatrix::memory::{Buffer, Linear, MemFlags, MemoryObject, enqueue_copy};
-use rstest::rstest;
+use clmatrix::memory::{Buffer, Linear, MemFlags, enqueue_copy};
 
 use super::linear;
 use crate::buffer::{DOUBLE, buffer_of, buffer_with, bytes_in, contents, counting, refusal};
-use crate::support::on_device::{OnDevice, on_device};
+use crate::support::on_device::OnDevice;
 use crate::support::pattern::{SIZES, assert_moved, assert_same, before, bytes, source};
 
-#[rstest]
 #[clmatrix_harness::test]
 fn slices_arrays_and_vectors_are_written_and_read_back(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -32,7 +30,6 @@ fn slices_arrays_and_vectors_are_written_and_read_back(on_device: OnDevice) -> R
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn all_bytes_of_any_size_are_copied(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -55,7 +52,6 @@ fn all_bytes_of_any_size_are_copied(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn the_host_memory_determines_the_size(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -72,7 +68,6 @@ fn the_host_memory_determines_the_size(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn offsets_apply_to_device_memory(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -99,7 +94,6 @@ fn offsets_apply_to_device_memory(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_byte_count_copies_the_start_of_the_host_memory(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -119,7 +113,6 @@ fn a_byte_count_copies_the_start_of_the_host_memory(on_device: OnDevice) -> Resu
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_copy_between_buffers_has_the_smaller_size(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -132,7 +125,6 @@ fn a_copy_between_buffers_has_the_smaller_size(on_device: OnDevice) -> Result<()
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_copy_between_buffers_has_two_offsets(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -166,7 +158,6 @@ fn a_copy_between_buffers_has_two_offsets(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn copies_of_zero_bytes_are_refused(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
@@ -178,7 +169,6 @@ fn copies_of_zero_bytes_are_refused(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_copy_of_a_buffer_onto_itself_is_refused(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;

@@ -9,7 +9,6 @@ use clmatrix::memory::{
     Buffer, HostRect, Linear, MemFlags, PendingTransfer, TransferError, enqueue_copy,
 };
 use clmatrix::{CommandQueue, Device, Error, Result, UserEvent};
-use clmatrix_harness::device;
 use ndarray::{Array2, s};
 use rstest::rstest;
 
@@ -21,7 +20,6 @@ use crate::support::task::{Unpark, block_on};
 
 const WAIT_LIST_FAILED: &str = "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST";
 
-#[rstest]
 #[clmatrix_harness::test]
 fn owned_memory_is_written_read_and_returned(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -46,7 +44,6 @@ fn owned_memory_is_written_read_and_returned(on_device: OnDevice) -> Result<()> 
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_transfer_is_a_future(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -63,7 +60,6 @@ fn a_transfer_is_a_future(on_device: OnDevice) -> Result<()> {
 }
 
 /// A waker may own its task, and the task the transfer.
-#[rstest]
 #[clmatrix_harness::test]
 fn a_transfer_that_has_ended_keeps_no_waker(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
@@ -93,7 +89,6 @@ fn waking_threads() -> Option<usize> {
 }
 
 /// The thread ends with the last of them.
-#[rstest]
 #[clmatrix_harness::test]
 fn one_thread_wakes_the_tasks_of_all_transfers(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
@@ -119,7 +114,6 @@ fn one_thread_wakes_the_tasks_of_all_transfers(on_device: OnDevice) -> Result<()
 }
 
 /// The end of one transfer wakes its task although another one, which was polled before, has not ended.
-#[rstest]
 #[clmatrix_harness::test]
 fn a_transfer_is_not_held_up_by_another_one(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
@@ -137,7 +131,6 @@ fn a_transfer_is_not_held_up_by_another_one(on_device: OnDevice) -> Result<()> {
 
 /// The event fails first: on PoCL, a thread must not wait meanwhile.
 // quirk: POCL-10
-#[rstest]
 #[clmatrix_harness::test]
 fn a_future_returns_the_memory_of_a_failed_transfer(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
@@ -150,7 +143,6 @@ fn a_future_returns_the_memory_of_a_failed_transfer(on_device: OnDevice) -> Resu
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn all_bytes_of_any_size_are_copied(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -167,7 +159,6 @@ fn all_bytes_of_any_size_are_copied(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_source_may_be_an_arc(on_device: OnDevice) -> Result<()> {
     let shared: Arc<[u32]> = counting(4).into();
@@ -187,7 +178,6 @@ fn a_source_may_be_an_arc(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn owned_memory_is_copied_by_rectangles(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(9))?;
@@ -306,7 +296,6 @@ fn memory_is_returned_if_an_event_of_the_wait_list_fails(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn the_event_of_a_transfer_orders_later_commands(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
@@ -323,7 +312,6 @@ fn the_event_of_a_transfer_orders_later_commands(on_device: OnDevice) -> Result<
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_transfer_outlives_its_queue_and_buffer(on_device: OnDevice) -> Result<()> {
     let queue = on_device.another_queue();
@@ -334,7 +322,6 @@ fn a_transfer_outlives_its_queue_and_buffer(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn transfers_on_an_out_of_order_queue_wait_for_their_own_events(
     on_device: OnDevice,
@@ -354,7 +341,6 @@ fn transfers_on_an_out_of_order_queue_wait_for_their_own_events(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_map_waits_for_a_transfer(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
@@ -369,7 +355,6 @@ fn a_map_waits_for_a_transfer(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_refused_transfer_returns_the_memory(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -404,7 +389,6 @@ fn a_refused_transfer_returns_the_memory(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn threads_transfer_on_different_queues(on_device: OnDevice, device: Device) -> Result<()> {
     const THREADS: usize = 4;
@@ -435,7 +419,6 @@ fn threads_transfer_on_different_queues(on_device: OnDevice, device: Device) -> 
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn many_transfers_may_be_pending(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &[0; 64])?;

@@ -7,10 +7,9 @@ use clmatrix::Result;
 use clmatrix::memory::{HostRect, Linear, Rect, enqueue_copy};
 use ndarray::{Array3, ArrayView3, ArrayViewMut3, ShapeBuilder, s};
 use proptest::prelude::*;
-use rstest::rstest;
 
 use crate::support::inverter::Inverter;
-use crate::support::on_device::{OnDevice, on_device};
+use crate::support::on_device::OnDevice;
 use crate::support::pattern::{bytes, same};
 use crate::support::property::holds_for;
 
@@ -31,7 +30,7 @@ struct Case {
 }
 
 impl Side {
-    /// The pitches, where 0 stands for no gaps.
+    /// The pitches, where 0 means no gaps.
     fn filled_in(&self, [row, rows, _]: [usize; 3]) -> [usize; 2] {
         let row_pitch = if self.pitches[0] == 0 { row } else { self.pitches[0] };
         let slice_pitch = if self.pitches[1] == 0 { rows * row_pitch } else { self.pitches[1] };
@@ -94,7 +93,6 @@ fn cases() -> impl Strategy<Value = Case> {
     })
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_write_matches_the_model(on_device: OnDevice) -> Result<()> {
     let inverter = Inverter::new(&on_device)?;
@@ -112,7 +110,6 @@ fn a_write_matches_the_model(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_read_matches_the_model(on_device: OnDevice) -> Result<()> {
     let inverter = Inverter::new(&on_device)?;
@@ -131,7 +128,6 @@ fn a_read_matches_the_model(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_copy_matches_the_model(on_device: OnDevice) -> Result<()> {
     let inverter = Inverter::new(&on_device)?;
@@ -154,7 +150,6 @@ fn a_copy_matches_the_model(on_device: OnDevice) -> Result<()> {
 }
 
 /// Either the rectangles have a byte in common, or the copy is what the model says.
-#[rstest]
 #[clmatrix_harness::test]
 fn a_copy_within_one_buffer_matches_the_model(on_device: OnDevice) -> Result<()> {
     let inverter = Inverter::new(&on_device)?;
@@ -248,7 +243,6 @@ fn views() -> impl Strategy<Value = View> {
 
 /// A view is written to a buffer, a kernel works on that, and it is read into the same place of
 /// another array; or it is refused.
-#[rstest]
 #[clmatrix_harness::test]
 fn a_view_is_written_and_read_back(on_device: OnDevice) -> Result<()> {
     let inverter = Inverter::new(&on_device)?;

@@ -1,10 +1,9 @@
 //! Rectangles of bytes (OpenCL 3.0, 5.2.2 and 5.2.3).
 
 use clmatrix::memory::{
-    Buffer, ByteOrigin, ByteRegion, HostRect, MemFlags, MemoryObject, Pitches, Rect, enqueue_copy,
+    Buffer, ByteOrigin, ByteRegion, HostRect, MemFlags, Pitches, Rect, enqueue_copy,
 };
 use clmatrix::{Device, Result};
-use clmatrix_harness::device;
 use rstest::rstest;
 
 use crate::buffer::{buffer_of, buffer_with, bytes_in, contents, counting, refusal};
@@ -25,7 +24,6 @@ fn text(on_device: &OnDevice, buffer: &Buffer) -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn origins_and_regions_may_be_shorter(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -47,7 +45,6 @@ fn origins_and_regions_may_be_shorter(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_rectangular_write_changes_the_rectangle_only(on_device: OnDevice) -> Result<()> {
     let buffer = three_rows(&on_device)?;
@@ -60,7 +57,6 @@ fn a_rectangular_write_changes_the_rectangle_only(on_device: OnDevice) -> Result
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn rectangles_are_copied_between_buffers(on_device: OnDevice) -> Result<()> {
     let (from, to) = (three_rows(&on_device)?, three_rows(&on_device)?);
@@ -114,7 +110,6 @@ fn all_bytes_of_any_size_are_copied(on_device: OnDevice, #[case] region: [usize;
 }
 
 /// A region counts its own bytes, also where the driver sees the whole.
-#[rstest]
 #[clmatrix_harness::test]
 fn rectangles_of_sub_buffers_are_copied(on_device: OnDevice, device: Device) -> Result<()> {
     let part = region_offset(&device, 64)?;
@@ -201,7 +196,6 @@ fn rectangles_past_the_end_are_refused(on_device: OnDevice, #[case] side: Side) 
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn overlapping_rectangles_of_one_buffer_are_refused(on_device: OnDevice) -> Result<()> {
     let buffer = three_rows(&on_device)?;
@@ -229,7 +223,6 @@ fn overlapping_rectangles_of_one_buffer_are_refused(on_device: OnDevice) -> Resu
 }
 
 /// Rows that reach beyond their pitch: the start of the buffer goes right behind itself.
-#[rstest]
 #[clmatrix_harness::test]
 fn adjacent_rectangles_of_one_buffer_are_copied(on_device: OnDevice) -> Result<()> {
     let buffer = three_rows(&on_device)?;
@@ -239,7 +232,6 @@ fn adjacent_rectangles_of_one_buffer_are_copied(on_device: OnDevice) -> Result<(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn different_pitches_within_one_buffer_are_refused(on_device: OnDevice) -> Result<()> {
     let buffer = three_rows(&on_device)?;
@@ -252,7 +244,6 @@ fn different_pitches_within_one_buffer_are_refused(on_device: OnDevice) -> Resul
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn overlapping_rectangles_of_sub_buffers_are_refused(
     on_device: OnDevice,

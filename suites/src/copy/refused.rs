@@ -2,11 +2,10 @@
 
 use clmatrix::memory::{Buffer, HostRect, Linear, MemFlags, Rect, WaitList, enqueue_copy};
 use clmatrix::{CommandQueue, Result, UserEvent};
-use clmatrix_harness::{CtxFactory, ctx_factory};
-use rstest::rstest;
+use clmatrix_harness::CtxFactory;
 
 use crate::buffer::{buffer_of, contents, counting, refusal};
-use crate::support::on_device::{OnDevice, on_device};
+use crate::support::on_device::OnDevice;
 
 /// A way to copy 16 bytes from a buffer, or to one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +103,6 @@ impl Way {
     }
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn valid_copies_of_all_kinds_are_accepted(on_device: OnDevice) -> Result<()> {
     for way in Way::ALL {
@@ -117,7 +115,6 @@ fn valid_copies_of_all_kinds_are_accepted(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn copies_of_objects_of_another_context_are_refused(
     on_device: OnDevice,
@@ -141,7 +138,6 @@ fn copies_of_objects_of_another_context_are_refused(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn copies_of_mapped_bytes_are_refused(on_device: OnDevice) -> Result<()> {
     let (buffer, other) = (buffer_of(&on_device, &counting(4))?, buffer_of(&on_device, &[0; 4])?);
@@ -164,7 +160,6 @@ fn copies_of_mapped_bytes_are_refused(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn copies_against_host_access_flags_are_refused(on_device: OnDevice) -> Result<()> {
     let other = buffer_of(&on_device, &[0; 4])?;
@@ -187,7 +182,6 @@ fn copies_against_host_access_flags_are_refused(on_device: OnDevice) -> Result<(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_failed_event_in_a_wait_list_is_refused(on_device: OnDevice) -> Result<()> {
     let (buffer, other) = (buffer_of(&on_device, &counting(4))?, buffer_of(&on_device, &[0; 4])?);

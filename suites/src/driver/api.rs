@@ -3,9 +3,9 @@
 
 use std::cell::Cell;
 
-use clmatrix::cl3::error_codes::{CL_SUCCESS, error_text};
-use clmatrix::cl3::types::cl_int;
 use clmatrix::cl3::{OpenClRuntime, load_library};
+
+use super::prelude::*;
 
 /// An error code that no driver returns: a call that creates an object must replace it.
 pub const UNWRITTEN: cl_int = 0x5a5a;
@@ -36,37 +36,27 @@ macro_rules! ok {
     };
 }
 
-/// Enqueues a command without a wait list and without an event, and returns the code of the call. The last three
-/// arguments are left out.
-macro_rules! enqueue {
-    ($function:ident($($argument:expr),* $(,)?)) => {
-        $crate::driver::api::cl!($function($($argument,)* 0, std::ptr::null(), std::ptr::null_mut()))
-    };
-}
-
-/// Enqueues a command likewise, which must succeed.
+/// Enqueues a command without a wait list and without an event, which must succeed. The last three arguments are left
+/// out.
 macro_rules! enqueued {
     ($function:ident($($argument:expr),* $(,)?)) => {
-        $crate::driver::api::succeeds(
-            stringify!($function),
-            $crate::driver::api::enqueue!($function($($argument),*)),
-        )
+        $crate::driver::api::ok!($function($($argument,)* 0, std::ptr::null(), std::ptr::null_mut()))
     };
 }
 
-/// Calls a C function with valid arguments, which must create an object and write CL_SUCCESS. The
+/// Calls a C function with valid arguments, which must create an object of this class and write CL_SUCCESS. The
 /// last argument, the place of the error code, is left out.
 macro_rules! created {
-    ($function:ident($($argument:expr),* $(,)?)) => {{
+    ($class:ident $function:ident($($argument:expr),* $(,)?)) => {{
         let mut code = $crate::driver::api::UNWRITTEN;
         let object = $crate::driver::api::cl!($function($($argument,)* &raw mut code));
         $crate::driver::api::succeeds(stringify!($function), code);
         assert!(!object.is_null(), "{} returned null and CL_SUCCESS", stringify!($function));
-        object
+        $crate::driver::object::Object::new($crate::driver::object::Class::$class, object)
     }};
 }
 
-pub(crate) use {cl, created, enqueue, enqueued, ok};
+pub(crate) use {cl, created, enqueued, ok};
 
 /// The name of an error code.
 pub fn code_name(code: cl_int) -> &'static str {
@@ -97,17 +87,66 @@ impl Drop for In {
 /// Panics unless a call with valid arguments has succeeded.
 #[track_caller]
 pub fn succeeds(function: &str, code: cl_int) {
-    let (name, setting) = (code_name(code), SETTING.get());
+    let setting = SETTING.get();
     let blank = if setting.is_empty() { "" } else { " " };
-    assert!(
-        code == CL_SUCCESS,
-        "{function}{blank}{setting}: the driver returned {name} for a valid call"
-    );
+    if let Err(answer) = accepted(code) {
+        panic!("{function}{blank}{setting}: the driver returned {answer}");
+    }
 }
 
+/// The result of a check: the driver's answer if it breaks the rule.
+pub type Checked = Result<(), String>;
+
 /// Returns the error code of a call with valid arguments, by its name, unless the call has succeeded.
-pub fn accepted(code: cl_int) -> Result<(), String> {
+pub fn accepted(code: cl_int) -> Checked {
     if code == CL_SUCCESS { Ok(()) } else { Err(format!("{} for a valid call", code_name(code))) }
+}
+
+/// Calls clFinish.
+pub fn finish(queue: cl_command_queue) {
+    // SAFETY: the queue is valid.
+    unsafe { ok!(clFinish(queue)) };
+}
+
+/// Calls clFlush.
+pub fn flush(queue: cl_command_queue) {
+    // SAFETY: the queue is valid.
+    unsafe { ok!(clFlush(queue)) };
+}
+
+/// Calls clWaitForEvents, and returns its code.
+pub fn wait(list: &[cl_event]) -> cl_int {
+    // SAFETY: the events are valid.
+    unsafe { cl!(clWaitForEvents(list.len() as u32, list.as_ptr())) }
+}
+
+/// Sets an argument of a kernel to a value that suits it.
+#[track_caller]
+pub fn set<T>(kernel: cl_kernel, index: u32, value: T) {
+    // SAFETY: the callers have values of the kernels' types.
+    let code =
+        unsafe { cl!(clSetKernelArg(kernel, index, size_of::<T>(), (&raw const value).cast())) };
+    succeeds(&format!("clSetKernelArg(argument {index})"), code);
+}
+
+/// The offset, the number of work items and the size of a group, by dimension; empty for null.
+pub type Range<'a> = [&'a [usize]; 3];
+
+/// Calls clEnqueueNDRangeKernel, and returns its code.
+pub fn launch(
+    kernel: cl_kernel,
+    queue: cl_command_queue,
+    range: Range<'_>,
+    waits: &[cl_event],
+) -> cl_int {
+    // Behind the last dimension lie sizes that a driver must not read.
+    let padded = range.map(|sizes| [sizes, &[77; 3]].concat());
+    let pointer = |n: usize| if range[n].is_empty() { ptr::null() } else { padded[n].as_ptr() };
+    let (offset, size, local) = (pointer(0), padded[1].as_ptr(), pointer(2));
+    let (dims, (n, list), none) = (range[1].len() as u32, wait_list(waits), ptr::null_mut());
+    // SAFETY: queue, kernel and events are valid; the callers have set arguments that suit, or the driver must refuse
+    // the launch.
+    unsafe { cl!(clEnqueueNDRangeKernel(queue, kernel, dims, offset, size, local, n, list, none)) }
 }
 
 /// A constant of OpenCL with its name.

@@ -1,34 +1,30 @@
 //! The fixture of the suite: a device, its objects, and operands for commands.
 
+use clmatrix_harness::Fixture;
 use std::cell::{Cell, RefCell};
-use std::ffi::{CString, c_char, c_void};
-use std::ptr;
+use std::ffi::{CString, c_char};
+use std::mem;
+use std::ops::Deref;
+use std::panic::{catch_unwind, resume_unwind};
 
-use bytemuck::Pod;
 use clmatrix::Device;
-use clmatrix::cl3::command_queue::CL_QUEUE_PROPERTIES;
-use clmatrix::cl3::device::*;
-use clmatrix::cl3::memory::*;
-use clmatrix::cl3::program::CL_PROGRAM_BUILD_LOG;
-use clmatrix::cl3::types::*;
 use clmatrix::select::Version;
-use clmatrix_harness::skip;
 use rstest::fixture;
 
-use super::api::{cl, created, named, ok};
-use super::command::{Kind, Needs, Operands, SHAPE, SIZE};
-use super::object::{Class, Object};
-use super::query::Subject;
-use crate::support::on_device::{OnDevice, on_device};
+use super::prelude::*;
 
 /// The kernel of [`Operands`].
 const SOURCE: &str = "kernel void invert(global const uchar *from, global uchar *to) {
     to[get_global_id(0)] = ~from[get_global_id(0)];
 }";
 
-/// A context of the device under test, and all that a test has created in it. It is released when it is dropped,
-/// after all commands of the queues have ended.
+/// The format of pixels of four unsigned bytes.
+pub const BYTES: [u32; 2] = [CL_RGBA, CL_UNSIGNED_INT8];
+
+/// A context of the device under test, all that a test has created in it, and the findings of the test. It is released
+/// when it is dropped, after all commands of the queues have ended.
 pub struct Bench {
+    findings: Findings,
     pub device: cl_device_id,
     /// All devices of the context, with `device` as the first one.
     pub devices: Vec<cl_device_id>,
@@ -58,6 +54,7 @@ pub fn bench(on_device: OnDevice) -> Bench {
     let svm_query = named!(CL_DEVICE_SVM_CAPABILITIES);
     let svm_capabilities = if is_2_0 { of_device.value::<u64>(svm_query) } else { 0 };
     Bench {
+        findings: Findings::default(),
         device,
         devices: on_device.context.devices().iter().map(Device::as_raw).collect(),
         context: on_device.context.as_raw(),
@@ -74,7 +71,24 @@ pub fn bench(on_device: OnDevice) -> Bench {
     }
 }
 
+impl Fixture for Bench {
+    fn of_device_under_test() -> Self {
+        bench(Fixture::of_device_under_test())
+    }
+}
+
 impl Bench {
+    /// The device's answer to a query, which is one value.
+    #[track_caller]
+    pub fn value<T: Pod>(&self, query: Named<u32>) -> T {
+        Subject::Device(self.device).value(query)
+    }
+
+    /// The platform of the device.
+    pub fn platform(&self) -> *mut c_void {
+        Subject::Device(self.device).handle(named!(CL_DEVICE_PLATFORM))
+    }
+
     /// Returns whether the device has coarse-grain shared virtual memory.
     pub fn has_svm(&self) -> bool {
         self.svm_capabilities & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER != 0
@@ -85,8 +99,7 @@ impl Bench {
         match kind.needs() {
             Needs::Nothing => true,
             Needs::Images => self.has_images,
-            Needs::Svm => self.has_svm(),
-            Needs::SvmMigration => self.has_svm() && self.is(2, 1),
+            Needs::Svm => self.has_svm() && (kind != Kind::SvmMigrate || self.is(2, 1)),
         }
     }
 
@@ -108,14 +121,12 @@ impl Bench {
     }
 
     /// Returns whether the device has host queues with these properties.
-    pub fn has_queues(&self, properties: cl_command_queue_properties) -> bool {
-        let supported = Subject::Device(self.device)
-            .value::<cl_command_queue_properties>(named!(CL_DEVICE_QUEUE_ON_HOST_PROPERTIES));
-        supported & properties == properties
+    pub fn has_queues(&self, properties: u64) -> bool {
+        self.value::<u64>(named!(CL_DEVICE_QUEUE_ON_HOST_PROPERTIES)) & properties == properties
     }
 
     /// Skips the test unless the device has host queues with these properties.
-    pub fn requires_queues(&self, properties: cl_command_queue_properties) {
+    pub fn requires_queues(&self, properties: u64) {
         if !self.has_queues(properties) {
             skip!("the device has no queues with the properties {properties:#x}");
         }
@@ -135,25 +146,16 @@ impl Bench {
     }
 
     /// Creates a queue, which the bench finishes and releases.
-    pub fn new_queue(&self, properties: cl_command_queue_properties) -> *mut c_void {
+    pub fn new_queue(&self, properties: u64) -> *mut c_void {
         self.new_queue_on(self.device, properties)
     }
 
     /// Creates a queue of one of the devices of the context, by the function of OpenCL 2.0 if it has properties, which
     /// the bench finishes and releases.
-    pub fn new_queue_on(
-        &self,
-        device: cl_device_id,
-        properties: cl_command_queue_properties,
-    ) -> *mut c_void {
-        let (context, list) = (self.context, [u64::from(CL_QUEUE_PROPERTIES), properties, 0]);
+    pub fn new_queue_on(&self, device: cl_device_id, properties: u64) -> *mut c_void {
+        let list = [u64::from(CL_QUEUE_PROPERTIES), properties, 0];
         let queue = if self.is(2, 0) && properties != 0 {
-            // SAFETY: context and device are valid; the call creates a reference.
-            unsafe {
-                let list = list.as_ptr();
-                let raw = created!(clCreateCommandQueueWithProperties(context, device, list));
-                Object::new(Class::Queue, raw)
-            }
+            self.queue_of(device, &list)
         } else {
             self.own_queue(device, properties)
         };
@@ -168,36 +170,33 @@ impl Bench {
     }
 
     /// Creates a queue, which the caller releases.
-    pub fn own_queue(
-        &self,
-        device: cl_device_id,
-        properties: cl_command_queue_properties,
-    ) -> Object {
+    pub fn own_queue(&self, device: cl_device_id, properties: u64) -> Object {
         // SAFETY: context and device are valid; the call creates a reference.
-        unsafe {
-            let raw = created!(clCreateCommandQueue(self.context, device, properties));
-            Object::new(Class::Queue, raw)
-        }
+        unsafe { created!(Queue clCreateCommandQueue(self.context, device, properties)) }
+    }
+
+    /// Creates a queue, which the caller releases, with a list of properties, which is null where it is empty.
+    pub fn queue_of(&self, device: cl_device_id, list: &[u64]) -> Object {
+        let list = if list.is_empty() { ptr::null() } else { list.as_ptr() };
+        // SAFETY: context and device are valid; the list, if any, ends with 0; the call creates a reference.
+        unsafe { created!(Queue clCreateCommandQueueWithProperties(self.context, device, list)) }
+    }
+
+    /// Creates a buffer with host memory, which is null where the flags need none.
+    pub fn buffer(&self, flags: u64, size: usize, host: *mut c_void) -> Object {
+        // SAFETY: the host memory has the bytes, and outlives the buffer if it uses it; the call creates a reference.
+        unsafe { created!(Memory clCreateBuffer(self.context, flags, size, host)) }
     }
 
     /// Creates a buffer without host memory.
-    pub fn new_buffer(&self, flags: cl_mem_flags, size: usize) -> Object {
-        // SAFETY: the context is valid; the call creates a reference.
-        unsafe {
-            let raw = created!(clCreateBuffer(self.context, flags, size, ptr::null_mut()));
-            Object::new(Class::Memory, raw)
-        }
+    pub fn new_buffer(&self, flags: u64, size: usize) -> Object {
+        self.buffer(flags, size, ptr::null_mut())
     }
 
     /// Creates a buffer with these contents.
     pub fn buffer_of<T: Pod>(&self, contents: &[T]) -> Object {
-        let flags = CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR;
-        let (size, from) = (size_of_val(contents), contents.as_ptr().cast_mut().cast());
-        // SAFETY: the driver copies the contents; the call creates a reference.
-        unsafe {
-            let raw = created!(clCreateBuffer(self.context, flags, size, from));
-            Object::new(Class::Memory, raw)
-        }
+        let from = contents.as_ptr().cast_mut().cast();
+        self.buffer(CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, size_of_val(contents), from)
     }
 
     /// Reads the first elements of a buffer, after all commands of the bench's queue.
@@ -212,58 +211,45 @@ impl Bench {
 
     /// The bytes of which the origins of sub-buffers are multiples.
     pub fn alignment(&self) -> usize {
-        let bits: u32 = Subject::Device(self.device).value(named!(CL_DEVICE_MEM_BASE_ADDR_ALIGN));
-        (bits as usize / 8).max(1)
+        (self.value::<u32>(named!(CL_DEVICE_MEM_BASE_ADDR_ALIGN)) as usize / 8).max(1)
     }
 
     /// Creates a sub-buffer of a buffer that has its bytes.
-    pub fn sub_buffer(
-        &self,
-        whole: *mut c_void,
-        flags: cl_mem_flags,
-        origin: usize,
-        size: usize,
-    ) -> Object {
+    pub fn sub_buffer(&self, whole: cl_mem, flags: u64, [origin, size]: [usize; 2]) -> Object {
         let region = cl_buffer_region { origin, size };
         let (kind, region) = (CL_BUFFER_CREATE_TYPE_REGION, (&raw const region).cast());
         // SAFETY: the buffer has the region; the call creates a reference.
-        unsafe {
-            let raw = created!(clCreateSubBuffer(whole, flags, kind, region));
-            Object::new(Class::Memory, raw)
-        }
+        unsafe { created!(Memory clCreateSubBuffer(whole, flags, kind, region)) }
     }
 
     /// Creates a sampler.
     pub fn sampler(&self, normalized: bool, addressing: u32, filter: u32) -> Object {
         // SAFETY: the context is valid; the call creates a reference.
         unsafe {
-            let raw =
-                created!(clCreateSampler(self.context, normalized.into(), addressing, filter));
-            Object::new(Class::Sampler, raw)
+            created!(Sampler clCreateSampler(self.context, normalized.into(), addressing, filter))
         }
     }
 
     /// Creates a 2D image of `SHAPE`, with pixels of four unsigned bytes.
-    pub fn new_image(&self, flags: cl_mem_flags) -> Object {
-        self.image_of(flags, [SHAPE[0], SHAPE[1], 1], ptr::null_mut())
+    pub fn new_image(&self, flags: u64) -> Object {
+        let [image_width, image_height, _] = SHAPE;
+        let image_type = CL_MEM_OBJECT_IMAGE2D;
+        let shape = cl_image_desc { image_type, image_width, image_height, ..no_image() };
+        self.image(flags, BYTES, &shape, ptr::null_mut())
     }
 
-    /// Creates a 2D or 3D image of this size, with pixels of four unsigned bytes.
-    pub fn image_of(&self, flags: cl_mem_flags, size: [usize; 3], host: *mut c_void) -> Object {
-        let format = cl_image_format {
-            image_channel_order: CL_RGBA,
-            image_channel_data_type: CL_UNSIGNED_INT8,
-        };
-        let image_type = if size[2] == 1 { CL_MEM_OBJECT_IMAGE2D } else { CL_MEM_OBJECT_IMAGE3D };
-        let [image_width, image_height, image_depth] = size;
-        let shape =
-            cl_image_desc { image_type, image_width, image_height, image_depth, ..no_image() };
-        // SAFETY: the context is valid, and the host memory has all pixels; the call creates a reference.
-        unsafe {
-            let (format, shape) = (&raw const format, &raw const shape);
-            let raw = created!(clCreateImage(self.context, flags, format, shape, host));
-            Object::new(Class::Memory, raw)
-        }
+    /// Creates an image with host memory, which is null where the flags need none.
+    pub fn image(
+        &self,
+        flags: u64,
+        format: [u32; 2],
+        shape: &cl_image_desc,
+        host: *mut c_void,
+    ) -> Object {
+        let (format, shape) = (format.as_ptr().cast(), ptr::from_ref(shape));
+        // SAFETY: the context is valid; the buffer or the host memory, if any, has all pixels; the call creates a
+        // reference.
+        unsafe { created!(Memory clCreateImage(self.context, flags, format, shape, host)) }
     }
 
     /// Allocates coarse-grain shared virtual memory, which the bench frees.
@@ -272,13 +258,11 @@ impl Bench {
     }
 
     /// Allocates shared virtual memory with these flags and this alignment in bytes, which the bench frees.
-    pub fn new_svm_with(&self, flags: cl_mem_flags, size: usize, alignment: u32) -> *mut c_void {
+    pub fn new_svm_with(&self, flags: u64, size: usize, alignment: u32) -> *mut c_void {
         // SAFETY: the context is valid.
         let memory = unsafe { cl!(clSVMAlloc(self.context, flags, size, alignment)) };
-        assert!(
-            !memory.is_null(),
-            "clSVMAlloc(flags {flags:#x}, {size} bytes, alignment {alignment}): the driver returned null"
-        );
+        let call = format!("clSVMAlloc(flags {flags:#x}, {size} bytes, alignment {alignment})");
+        assert!(!memory.is_null(), "{call}: the driver returned null");
         self.svm.borrow_mut().push(memory);
         memory
     }
@@ -299,14 +283,14 @@ impl Bench {
         // SAFETY: the source has the length that the call gets; the call creates a reference.
         unsafe {
             let (text, length) = (&raw mut text, &raw const length);
-            let raw = created!(clCreateProgramWithSource(self.context, 1, text, length));
-            let program = Object::new(Class::Program, raw);
+            let program =
+                created!(Program clCreateProgramWithSource(self.context, 1, text, length));
             let (n, devices) = (self.devices.len() as u32, self.devices.as_ptr());
-            let options = options.as_ptr();
+            let (raw, options) = (program.raw(), options.as_ptr());
             let code = cl!(clBuildProgram(raw, n, devices, options, None, ptr::null_mut()));
             if code != 0 {
                 let log = Subject::Build(raw, self.device).text(named!(CL_PROGRAM_BUILD_LOG));
-                panic!("clBuildProgram returned {}: {log}", super::api::code_name(code));
+                panic!("clBuildProgram returned {}: {log}", code_name(code));
             }
             program
         }
@@ -316,10 +300,14 @@ impl Bench {
     pub fn new_kernel(&self, program: &Object, name: &str) -> Object {
         let name = CString::new(name).expect("no zero in the name");
         // SAFETY: the program is valid; the call creates a reference.
-        unsafe {
-            let raw = created!(clCreateKernel(program.raw(), name.as_ptr()));
-            Object::new(Class::Kernel, raw)
-        }
+        unsafe { created!(Kernel clCreateKernel(program.raw(), name.as_ptr())) }
+    }
+
+    /// Operands that are null.
+    pub fn no_operands(&self) -> Operands {
+        let (kernel, none) = (ptr::null_mut(), [ptr::null_mut(); 2]);
+        let (buffers, images, svm, host) = (none, none, none, none);
+        Operands { context: self.context, kernel, buffers, images, svm, host, mapped: kernel }
     }
 
     /// Creates operands for commands of these kinds; what none of them uses is null. Their bytes are undefined, but
@@ -330,17 +318,18 @@ impl Bench {
         };
         let needs = |wanted: Needs| kinds.iter().any(|kind| kind.needs() == wanted);
         let images = needs(Needs::Images);
-        let svm = needs(Needs::Svm) || needs(Needs::SvmMigration);
-        let has_kernel = kinds.contains(&Kind::Kernel);
-        Operands {
-            context: self.context,
-            kernel: if has_kernel { self.new_inverter() } else { ptr::null_mut() },
+        let svm = needs(Needs::Svm);
+        let mut operands = Operands {
             buffers: pair(&|| self.keep(self.new_buffer(CL_MEM_READ_WRITE, SIZE)), true),
             images: pair(&|| self.keep(self.new_image(CL_MEM_READ_WRITE)), images),
             svm: pair(&|| self.new_svm(SIZE), svm),
             host: pair(&|| self.new_host(SIZE), true),
-            mapped: ptr::null_mut(),
+            ..self.no_operands()
+        };
+        if kinds.contains(&Kind::Kernel) {
+            operands.kernel = self.new_inverter();
         }
+        operands
     }
 
     /// Creates the kernel of [`Operands`]. Its program is built once.
@@ -353,6 +342,9 @@ impl Bench {
 
 impl Drop for Bench {
     fn drop(&mut self) {
+        // The findings are told before a driver may hang.
+        let findings = mem::take(&mut self.findings);
+        let told = catch_unwind(move || drop(findings));
         // A driver may still use the memory of commands that a test does not wait for.
         for queue in self.queues.get_mut().iter().map(Object::raw).chain([self.queue]) {
             // SAFETY: the queue is valid.
@@ -362,21 +354,22 @@ impl Drop for Bench {
             // SAFETY: all commands have ended.
             unsafe { cl!(clSVMFree(self.context, memory)) };
         }
+        if let Err(findings) = told {
+            resume_unwind(findings);
+        }
+    }
+}
+
+impl Deref for Bench {
+    type Target = Findings;
+
+    fn deref(&self) -> &Findings {
+        &self.findings
     }
 }
 
 /// The description of an image without a type, which has no pixels.
 pub fn no_image() -> cl_image_desc {
-    cl_image_desc {
-        image_type: 0,
-        image_width: 0,
-        image_height: 0,
-        image_depth: 0,
-        image_array_size: 0,
-        image_row_pitch: 0,
-        image_slice_pitch: 0,
-        num_mip_levels: 0,
-        num_samples: 0,
-        buffer: ptr::null_mut(),
-    }
+    // SAFETY: all fields are numbers or null.
+    unsafe { mem::zeroed() }
 }

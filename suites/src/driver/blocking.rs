@@ -1,13 +1,7 @@
 //! Calls that wait for commands, and calls that must not (3.2, 5.2, 5.3, 5.6, 5.11, 5.15).
 
 use std::sync::mpsc;
-use std::thread;
-use std::time::Duration;
 
-use clmatrix::cl3::command_queue::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE as OUT_OF_ORDER;
-use clmatrix::cl3::{error_codes::*, types::cl_int};
-
-use super::events::{status, status_name};
 use super::order::{WAITS, setting::*, stage::*, work::*};
 use super::prelude::*;
 
@@ -50,7 +44,7 @@ fn check_call(
         stage.add(format!("command {n} before {text}"), WAITS, object).work = Some(work);
     }
     let (code, was_open) = meanwhile(&stage.gate, A_MOMENT, || call(&list));
-    stage.findings.check(code == CL_SUCCESS, text, "it returns CL_SUCCESS", code_name(code));
+    bench.check_code(code, CL_SUCCESS, text, "a valid call (3.2)");
     stage.end_after((text, rule), was_open);
 }
 
@@ -97,7 +91,7 @@ per_kind! {
         let flag = if kind.has_blocking_flag() { "(CL_FALSE)" } else { "" };
         let call = format!("{}{flag} with a user event in its wait list", work.name);
         let rule = "the call returns when the command is enqueued (3.2)";
-        stage.findings.check(!was_open, &call, rule, "it returned when the user event had ended");
+        bench.check(!was_open, &call, rule, "it returned when the user event had ended");
         if !was_open {
             stage.add(call, WAITS, event).work = Some(work);
             stage.play();
@@ -153,12 +147,6 @@ fn wait_for_events_waits_for_each(
     }
 }
 
-/// Calls clWaitForEvents.
-fn wait(list: &[*mut c_void]) -> cl_int {
-    // SAFETY: the events are valid.
-    unsafe { cl!(clWaitForEvents(list.len() as u32, list.as_ptr())) }
-}
-
 #[rstest]
 #[case::so_does_clwaitforevents(0)]
 #[case::its_status_is_negative(1)]
@@ -179,12 +167,27 @@ fn a_command_fails_with_an_event_of_its_wait_list(bench: Bench, #[case] effect: 
         let code = wait(&list);
         let is_right = code == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST || effect > 0;
         let rule = "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST (5.11)";
-        stage.findings.check(is_right, call, rule, code_name(code));
+        bench.check(is_right, call, rule, code_name(code));
     }
     let call = "clEnqueueFillBuffer with a user event that fails in its wait list";
     let (found, byte) = (status(behind), bench.contents_of::<u8>(buffer, 1)[0]);
     let (is_right, answer) = (found < 0 || effect != 1, status_name(found));
-    stage.findings.check(is_right, call, "the status is negative (5.11)", answer);
+    bench.check(is_right, call, "the status is negative (5.11)", answer);
     let (is_right, answer) = (byte == 0 || effect != 2, format!("a byte is {byte:#x}"));
-    stage.findings.check(is_right, call, "the command does not run (5.11)", answer);
+    bench.check(is_right, call, "the command does not run (5.11)", answer);
+}
+
+per_kind! {
+    fn a_command_has_the_failure_of_its_wait_list(bench, kind) {
+        let (mut operands, gate) = (bench.operands(&[kind]), Gate::closed(bench.context));
+        let queue = bench.new_queue(0);
+        kind.prepare(&mut operands, queue);
+        let event = kind.enqueue(&mut operands, Call::on(queue).after(&[gate.raw()]));
+        // As above: nothing else runs meanwhile.
+        gate.fail(CL_OUT_OF_RESOURCES);
+        _ = wait(&[event.raw()]);
+        let call = format!("{} with a user event that fails in its wait list", kind.function());
+        let found = status(event.raw());
+        bench.check(found < 0, call, "the status is negative (5.11)", status_name(found));
+    }
 }

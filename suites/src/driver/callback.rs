@@ -1,15 +1,9 @@
 //! Callbacks: functions of the tests that the driver calls.
 
-use std::fmt::Display;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
-use std::time::Duration;
-
-use clmatrix::cl3::types::*;
 
 use super::prelude::*;
-use crate::support::on_device::soon;
 
 /// The user data and the arguments of all calls that the driver has made, in their order. They are numbers:
 /// an object may be gone.
@@ -83,13 +77,13 @@ impl Callback {
     }
 
     /// Checks that the driver has not called it.
-    pub fn check_none(&self, rule: impl Display, findings: &Findings) {
+    pub fn check_none(&self, rule: impl Display, bench: &Bench) {
         let rule = format_args!("no call of the callback {rule} ({})", self.section);
-        findings.check(self.position().is_none(), &self.call, rule, "called it already");
+        bench.check(self.position().is_none(), &self.call, rule, "called it already");
     }
 
     /// Waits for callbacks and for second calls, and checks that the driver calls each once, with the right arguments.
-    pub fn check_all(all: &[Self], findings: &Findings) {
+    pub fn check_all(all: &[Self], bench: &Bench) {
         _ = soon(|| Ok(all.iter().all(|callback| callback.position().is_some())));
         thread::sleep(Duration::from_millis(3));
         let calls = passed();
@@ -98,12 +92,15 @@ impl Callback {
             let of_this = calls.iter().filter(|call| call[0] == *data);
             let of_this: Vec<_> = of_this.map(|call| &call[1..]).collect();
             let rule = format_args!("one call of the callback, with {arguments:x?} ({section})");
-            let answer = format_args!(
-                "{} calls, with {of_this:x?}; the last ones, after their user data: {last:x?}",
-                of_this.len()
-            );
+            let answer = match of_this.len() {
+                0 => "no call within 5 s".to_owned(),
+                count => format!(
+                    "{count} calls, with {of_this:x?}; the last calls of all callbacks, each behind its \
+                     user data: {last:x?}"
+                ),
+            };
             let is_right = matches!(of_this[..], [call] if call.starts_with(arguments));
-            findings.check(is_right, call, rule, answer);
+            bench.check(is_right, call, rule, answer);
         }
     }
 }

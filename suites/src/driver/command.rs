@@ -1,24 +1,14 @@
 //! All kinds of commands, and the calls that enqueue them.
 
 use std::cell::Cell;
-use std::ffi::c_void;
-use std::ptr;
 
-use clmatrix::cl3::event::*;
-use clmatrix::cl3::memory::{CL_MAP_READ, CL_MAP_WRITE, CL_MEM_READ_WRITE};
-use clmatrix::cl3::types::{cl_command_queue, cl_command_type, cl_context, cl_event, cl_int};
-
-use super::api::{Named, cl, named, ok};
-use super::object::{Class, Object, wait_list};
+use super::prelude::*;
 
 /// The bytes of each buffer, image, shared allocation and piece of host memory of a [`Bench`](super::bench::Bench).
 pub const SIZE: usize = 256;
 
 /// The pixels of each image, of four bytes each.
 pub static SHAPE: [usize; 3] = [8, 8, 1];
-
-/// The bytes of a buffer as a rectangle.
-static RECTANGLE: [usize; 3] = [16, 4, 4];
 
 /// The bytes of each element or pixel that a fill writes.
 pub static FILL: [u8; 4] = [0xf1, 0xe2, 0xd3, 0xc4];
@@ -29,14 +19,18 @@ pub enum Needs {
     Nothing,
     Images,
     Svm,
-    /// Shared virtual memory, and OpenCL 2.1.
-    SvmMigration,
 }
 
+/// The name of a function, its section of the OpenCL 3.0 API specification, its command type and its needs, and whether
+/// the call has a blocking flag.
+type Row = (&'static str, &'static str, Named<cl_command_type>, Needs, bool);
+
 /// Declares the kinds of commands, each with the name of its cases, its needs, whether the call has a blocking flag, the
-/// name of its function and its command type; and `per_kind!`.
+/// name of its function, its section of the OpenCL 3.0 API specification and its command type; and `per_kind!`.
 macro_rules! kinds {
-    ($d:tt $($case:ident $kind:ident $needs:ident $blocks:literal $function:literal $type:ident;)*) => {
+    ($d:tt $(
+        $case:ident $kind:ident $needs:ident $blocks:literal $function:literal $section:literal $type:ident;
+    )*) => {
         /// The kinds of commands, one for each clEnqueue function of OpenCL 1.2 to 2.1 that needs no kind of kernel.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Kind {
@@ -47,32 +41,10 @@ macro_rules! kinds {
             /// All kinds.
             pub const ALL: &[Self] = &[$(Self::$kind,)*];
 
-            /// The name of the function.
-            pub fn function(self) -> &'static str {
-                match self {
-                    $(Self::$kind => $function,)*
-                }
-            }
+            const ROWS: &[Row] = &[$(($function, $section, named!($type), Needs::$needs, $blocks)),*];
 
-            /// The command type of the event (OpenCL 3.0 API, 5.11, table of clGetEventInfo).
-            pub fn command_type(self) -> Named<cl_command_type> {
-                match self {
-                    $(Self::$kind => named!($type),)*
-                }
-            }
-
-            /// Returns the needs of the command.
-            pub fn needs(self) -> Needs {
-                match self {
-                    $(Self::$kind => Needs::$needs,)*
-                }
-            }
-
-            /// Returns whether the call has a blocking flag.
-            pub fn has_blocking_flag(self) -> bool {
-                match self {
-                    $(Self::$kind => $blocks,)*
-                }
+            fn row(self) -> Row {
+                Self::ROWS[self as usize]
             }
         }
 
@@ -95,33 +67,33 @@ macro_rules! kinds {
 }
 
 kinds! { $
-    read_buffer ReadBuffer Nothing true "clEnqueueReadBuffer" CL_COMMAND_READ_BUFFER;
-    write_buffer WriteBuffer Nothing true "clEnqueueWriteBuffer" CL_COMMAND_WRITE_BUFFER;
-    read_rect ReadRect Nothing true "clEnqueueReadBufferRect" CL_COMMAND_READ_BUFFER_RECT;
-    write_rect WriteRect Nothing true "clEnqueueWriteBufferRect" CL_COMMAND_WRITE_BUFFER_RECT;
-    copy_buffer CopyBuffer Nothing false "clEnqueueCopyBuffer" CL_COMMAND_COPY_BUFFER;
-    copy_rect CopyRect Nothing false "clEnqueueCopyBufferRect" CL_COMMAND_COPY_BUFFER_RECT;
-    fill_buffer FillBuffer Nothing false "clEnqueueFillBuffer" CL_COMMAND_FILL_BUFFER;
-    map_buffer MapBuffer Nothing true "clEnqueueMapBuffer" CL_COMMAND_MAP_BUFFER;
-    unmap_buffer UnmapBuffer Nothing false "clEnqueueUnmapMemObject(buffer)" CL_COMMAND_UNMAP_MEM_OBJECT;
-    kernel Kernel Nothing false "clEnqueueNDRangeKernel" CL_COMMAND_NDRANGE_KERNEL;
-    migrate Migrate Nothing false "clEnqueueMigrateMemObjects" CL_COMMAND_MIGRATE_MEM_OBJECTS;
-    marker Marker Nothing false "clEnqueueMarkerWithWaitList" CL_COMMAND_MARKER;
-    barrier Barrier Nothing false "clEnqueueBarrierWithWaitList" CL_COMMAND_BARRIER;
-    read_image ReadImage Images true "clEnqueueReadImage" CL_COMMAND_READ_IMAGE;
-    write_image WriteImage Images true "clEnqueueWriteImage" CL_COMMAND_WRITE_IMAGE;
-    copy_image CopyImage Images false "clEnqueueCopyImage" CL_COMMAND_COPY_IMAGE;
-    image_to_buffer ImageToBuffer Images false "clEnqueueCopyImageToBuffer" CL_COMMAND_COPY_IMAGE_TO_BUFFER;
-    buffer_to_image BufferToImage Images false "clEnqueueCopyBufferToImage" CL_COMMAND_COPY_BUFFER_TO_IMAGE;
-    fill_image FillImage Images false "clEnqueueFillImage" CL_COMMAND_FILL_IMAGE;
-    map_image MapImage Images true "clEnqueueMapImage" CL_COMMAND_MAP_IMAGE;
-    unmap_image UnmapImage Images false "clEnqueueUnmapMemObject(image)" CL_COMMAND_UNMAP_MEM_OBJECT;
-    svm_copy SvmCopy Svm true "clEnqueueSVMMemcpy" CL_COMMAND_SVM_MEMCPY;
-    svm_fill SvmFill Svm false "clEnqueueSVMMemFill" CL_COMMAND_SVM_MEMFILL;
-    svm_map SvmMap Svm true "clEnqueueSVMMap" CL_COMMAND_SVM_MAP;
-    svm_unmap SvmUnmap Svm false "clEnqueueSVMUnmap" CL_COMMAND_SVM_UNMAP;
-    svm_free SvmFree Svm false "clEnqueueSVMFree" CL_COMMAND_SVM_FREE;
-    svm_migrate SvmMigrate SvmMigration false "clEnqueueSVMMigrateMem" CL_COMMAND_SVM_MIGRATE_MEM;
+    read_buffer ReadBuffer Nothing true "clEnqueueReadBuffer" "5.2.2" CL_COMMAND_READ_BUFFER;
+    write_buffer WriteBuffer Nothing true "clEnqueueWriteBuffer" "5.2.2" CL_COMMAND_WRITE_BUFFER;
+    read_rect ReadRect Nothing true "clEnqueueReadBufferRect" "5.2.2" CL_COMMAND_READ_BUFFER_RECT;
+    write_rect WriteRect Nothing true "clEnqueueWriteBufferRect" "5.2.2" CL_COMMAND_WRITE_BUFFER_RECT;
+    copy_buffer CopyBuffer Nothing false "clEnqueueCopyBuffer" "5.2.2" CL_COMMAND_COPY_BUFFER;
+    copy_rect CopyRect Nothing false "clEnqueueCopyBufferRect" "5.2.2" CL_COMMAND_COPY_BUFFER_RECT;
+    fill_buffer FillBuffer Nothing false "clEnqueueFillBuffer" "5.2.3" CL_COMMAND_FILL_BUFFER;
+    map_buffer MapBuffer Nothing true "clEnqueueMapBuffer" "5.2.4" CL_COMMAND_MAP_BUFFER;
+    unmap_buffer UnmapBuffer Nothing false "clEnqueueUnmapMemObject(buffer)" "5.5.2" CL_COMMAND_UNMAP_MEM_OBJECT;
+    kernel Kernel Nothing false "clEnqueueNDRangeKernel" "5.9.2, 5.10" CL_COMMAND_NDRANGE_KERNEL;
+    migrate Migrate Nothing false "clEnqueueMigrateMemObjects" "5.5.4" CL_COMMAND_MIGRATE_MEM_OBJECTS;
+    marker Marker Nothing false "clEnqueueMarkerWithWaitList" "5.12" CL_COMMAND_MARKER;
+    barrier Barrier Nothing false "clEnqueueBarrierWithWaitList" "5.12" CL_COMMAND_BARRIER;
+    read_image ReadImage Images true "clEnqueueReadImage" "5.3.3" CL_COMMAND_READ_IMAGE;
+    write_image WriteImage Images true "clEnqueueWriteImage" "5.3.3" CL_COMMAND_WRITE_IMAGE;
+    copy_image CopyImage Images false "clEnqueueCopyImage" "5.3.3" CL_COMMAND_COPY_IMAGE;
+    image_to_buffer ImageToBuffer Images false "clEnqueueCopyImageToBuffer" "5.3.5" CL_COMMAND_COPY_IMAGE_TO_BUFFER;
+    buffer_to_image BufferToImage Images false "clEnqueueCopyBufferToImage" "5.3.5" CL_COMMAND_COPY_BUFFER_TO_IMAGE;
+    fill_image FillImage Images false "clEnqueueFillImage" "5.3.4" CL_COMMAND_FILL_IMAGE;
+    map_image MapImage Images true "clEnqueueMapImage" "5.3.6" CL_COMMAND_MAP_IMAGE;
+    unmap_image UnmapImage Images false "clEnqueueUnmapMemObject(image)" "5.5.2" CL_COMMAND_UNMAP_MEM_OBJECT;
+    svm_copy SvmCopy Svm true "clEnqueueSVMMemcpy" "5.6.1" CL_COMMAND_SVM_MEMCPY;
+    svm_fill SvmFill Svm false "clEnqueueSVMMemFill" "5.6.1" CL_COMMAND_SVM_MEMFILL;
+    svm_map SvmMap Svm true "clEnqueueSVMMap" "5.6.1" CL_COMMAND_SVM_MAP;
+    svm_unmap SvmUnmap Svm false "clEnqueueSVMUnmap" "5.6.1" CL_COMMAND_SVM_UNMAP;
+    svm_free SvmFree Svm false "clEnqueueSVMFree" "5.6.1" CL_COMMAND_SVM_FREE;
+    svm_migrate SvmMigrate Svm false "clEnqueueSVMMigrateMem" "5.6.1" CL_COMMAND_SVM_MIGRATE_MEM;
 }
 
 /// The commands that begin maps, and those that end them.
@@ -132,6 +104,31 @@ const MAPS: [[Kind; 2]; 3] = [
 ];
 
 impl Kind {
+    /// The name of the function.
+    pub fn function(self) -> &'static str {
+        self.row().0
+    }
+
+    /// The section of the OpenCL 3.0 API specification.
+    pub fn section(self) -> &'static str {
+        self.row().1
+    }
+
+    /// The command type of the event (5.11, table of clGetEventInfo).
+    pub fn command_type(self) -> Named<cl_command_type> {
+        self.row().2
+    }
+
+    /// Returns the needs of the command.
+    pub fn needs(self) -> Needs {
+        self.row().3
+    }
+
+    /// Returns whether the call has a blocking flag.
+    pub fn has_blocking_flag(self) -> bool {
+        self.row().4
+    }
+
     /// The command that begins the map that this one ends.
     pub fn map(self) -> Option<Self> {
         MAPS.iter().find(|[_, unmap]| *unmap == self).map(|[map, _]| *map)
@@ -168,14 +165,48 @@ impl Operands {
     }
 }
 
+/// Where a box of bytes lies in an operand: its origin, and the pitches of rows and slices.
+pub type Side = ([usize; 3], [usize; 2]);
+
+/// The bytes or pixels that a command uses: a box in both operands. A line is a box of one row.
+#[derive(Clone, Copy)]
+pub struct Span {
+    pub region: [usize; 3],
+    pub sides: [Side; 2],
+    /// The pattern of a fill, and its length.
+    pub pattern: ([u8; 128], usize),
+    /// The flags of a map or a migration.
+    pub flags: u64,
+}
+
+impl Span {
+    /// A box, without a pattern and flags.
+    pub const fn of(region: [usize; 3], sides: [Side; 2]) -> Self {
+        Self { region, sides, pattern: ([0x5a; 128], 0), flags: 0 }
+    }
+
+    /// Bytes in one row: the first one in both operands, and their number.
+    pub const fn line([from, to, size]: [usize; 3]) -> Self {
+        Self::of([size, 1, 1], [([from, 0, 0], [0; 2]), ([to, 0, 0], [0; 2])])
+    }
+
+    /// The same with a pattern.
+    pub fn fill(mut self, pattern: &[u8]) -> Self {
+        self.pattern.0[..pattern.len()].copy_from_slice(pattern);
+        self.pattern.1 = pattern.len();
+        self
+    }
+}
+
+/// Returns the first byte of a box (5.2.2).
+pub const fn start(([x, y, z], [row, slice]): Side) -> usize {
+    x + y * row + z * slice
+}
+
 /// The arrays that a call gets. The caller may use their memory again when the call has returned (5.10).
 #[derive(Clone, Copy)]
 struct Arrays {
-    origin: [usize; 3],
-    rectangle: [usize; 3],
-    pixels: [usize; 3],
-    global: [usize; 1],
-    fill: [u8; 4],
+    span: Span,
     colour: [u32; 4],
     memory: [*mut c_void; 1],
     pointers: [*const c_void; 1],
@@ -187,28 +218,26 @@ thread_local! {
 
 /// Other valid arrays.
 const SPOILED: Arrays = Arrays {
-    origin: [1, 1, 0],
-    rectangle: [1; 3],
-    pixels: [1; 3],
-    global: [1],
-    fill: [0x5a; 4],
+    span: Span::of([1; 3], [([1, 1, 0], [0; 2]); 2]),
     colour: [0x5a; 4],
     memory: [ptr::null_mut()],
     pointers: [ptr::null()],
 };
 
 /// Where and when a command runs.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Call<'a> {
     pub queue: cl_command_queue,
     pub is_blocking: bool,
     pub wait_list: &'a [cl_event],
+    /// The bytes, if they are not all.
+    pub span: Option<Span>,
 }
 
 impl<'a> Call<'a> {
     /// A command that does not block, without a wait list.
     pub fn on(queue: cl_command_queue) -> Self {
-        Self { queue, is_blocking: false, wait_list: &[] }
+        Self { queue, is_blocking: false, wait_list: &[], span: None }
     }
 
     /// The same with this wait list.
@@ -227,13 +256,9 @@ impl Kind {
     /// from there. Panics if the driver refuses the call.
     #[track_caller]
     pub fn enqueue(self, operands: &mut Operands, call: Call<'_>) -> Object {
-        let mut event = ptr::null_mut();
+        let (function, mut event) = (self.function(), ptr::null_mut());
         self.succeeds(operands, call, &raw mut event);
-        assert!(
-            !event.is_null(),
-            "{}: the driver returned CL_SUCCESS, and no event",
-            self.function()
-        );
+        assert!(!event.is_null(), "{function}: the driver returned CL_SUCCESS, and no event");
         // SAFETY: the driver has just created the event.
         unsafe { Object::new(Class::Event, event) }
     }
@@ -250,12 +275,10 @@ impl Kind {
     /// Waits for the queue, and ends the map that this command has begun.
     #[track_caller]
     pub fn finish(self, operands: &mut Operands, queue: cl_command_queue) {
-        // SAFETY: the queue is valid.
-        unsafe { ok!(clFinish(queue)) };
+        finish(queue);
         if let Some(unmap) = self.unmap() {
             unmap.enqueue_without_event(operands, Call::on(queue));
-            // SAFETY: as above.
-            unsafe { ok!(clFinish(queue)) };
+            finish(queue);
         }
     }
 
@@ -268,51 +291,50 @@ impl Kind {
     #[track_caller]
     fn succeeds(self, operands: &mut Operands, call: Call<'_>, event: *mut cl_event) {
         let function = self.function();
-        super::api::succeeds(function, self.code(operands, call, event));
+        succeeds(function, self.code(operands, call, event));
         let has_pointer = self.unmap().is_none() || !operands.mapped.is_null();
         assert!(has_pointer, "{function}: the driver returned CL_SUCCESS, and null");
     }
 
+    /// All bytes or pixels of the operands.
+    fn whole(self) -> Span {
+        let whole = match self {
+            // Pitches of zero are a matter of their own: `sizes` and `memory` have tests of those.
+            Self::ReadRect | Self::WriteRect | Self::CopyRect => {
+                Span::of([16, 4, 4], [([0; 3], [16, 64]); 2])
+            }
+            _ if self.needs() == Needs::Images => Span::of(SHAPE, [([0; 3], [0; 2]); 2]),
+            _ => Span::line([0, 0, SIZE]),
+        };
+        let flags = if self.unmap().is_some() { CL_MAP_READ | CL_MAP_WRITE } else { 0 };
+        Span { flags, ..whole.fill(&FILL) }
+    }
+
     /// Enqueues the command, and returns the code of the call.
     pub fn code(self, operands: &mut Operands, call: Call<'_>, event: *mut cl_event) -> cl_int {
-        let Call { queue, is_blocking, wait_list: events } = call;
-        let (n, list) = wait_list(events);
-        let blocking = u32::from(is_blocking);
-        let Operands { buffers: [from, to], images: [image, other], svm: [svm, to_svm], .. } =
-            *operands;
-        let [read, written] = operands.host;
-        let (rectangle, pixels, global) = (RECTANGLE, SHAPE, [SIZE]);
-        let (fill, colour) = (FILL, FILL.map(u32::from));
-        let (memory, pointers) = ([from], [svm.cast_const()]);
-        ARRAYS.set(Arrays {
-            origin: [0; 3],
-            rectangle,
-            pixels,
-            global,
-            fill,
-            colour,
-            memory,
-            pointers,
-        });
-        let arrays = ARRAYS.with(Cell::as_ptr);
+        let (queue, (n, list)) = (call.queue, wait_list(call.wait_list));
+        let blocking = u32::from(call.is_blocking);
+        let Operands { buffers: [from, to], images: [image, other], .. } = *operands;
+        let ([svm, to_svm], [read, written]) = (operands.svm, operands.host);
+        let span = call.span.unwrap_or_else(|| self.whole());
+        let Span { region: [size, ..], sides, pattern: (_, length), flags } = span;
+        let ([at, to_at], [[row, slice], [to_row, to_slice]]) =
+            (sides.map(start), sides.map(|side| side.1));
+        // The first bytes of operands that are pointers.
+        let [source, svm_source, target, svm_target] =
+            [(read, at), (svm, at), (written, to_at), (to_svm, to_at)]
+                .map(|(pointer, at)| pointer.wrapping_byte_add(at));
+        let (colour, memory) = (FILL.map(u32::from), [from]);
+        ARRAYS.set(Arrays { span, colour, memory, pointers: [svm.cast_const()] });
         // SAFETY: the arrays of the thread live as long as it does.
-        let (zero, rows, pixels, global, fill, colour, memory, pointers) = unsafe {
-            (
-                (&raw const (*arrays).origin).cast(),
-                (&raw const (*arrays).rectangle).cast(),
-                (&raw const (*arrays).pixels).cast(),
-                (&raw const (*arrays).global).cast(),
-                (&raw const (*arrays).fill).cast(),
-                (&raw const (*arrays).colour).cast(),
-                (&raw const (*arrays).memory).cast(),
-                (&raw const (*arrays).pointers).cast(),
-            )
-        };
-        let flags = CL_MAP_READ | CL_MAP_WRITE;
-        let (mut code, mut pitches) = (super::api::UNWRITTEN, [0_usize; 2]);
+        let arrays = unsafe { &*ARRAYS.with(Cell::as_ptr).cast_const() };
+        let Arrays { span, colour, memory, pointers } = arrays;
+        let [origin, to_origin] = span.sides.each_ref().map(|side| side.0.as_ptr());
+        let (region, pattern) = (span.region.as_ptr(), span.pattern.0.as_ptr().cast());
+        let (colour, memory, pointers) =
+            (colour.as_ptr().cast(), memory.as_ptr(), pointers.as_ptr());
+        let (mut code, mut pitches) = (UNWRITTEN, [0_usize; 2]);
         let [row_to, slice_to] = pitches.each_mut().map(ptr::from_mut);
-        // Pitches of zero are a matter of their own: `sizes` and `memory` have tests of those.
-        let (row, slice) = (RECTANGLE[0], RECTANGLE[0] * RECTANGLE[1]);
         macro_rules! call {
             ($function:ident($($argument:expr),*) $($code:expr)?) => {
                 cl!($function(queue, $($argument,)* n, list, event $(, $code)?))
@@ -322,29 +344,28 @@ impl Kind {
         // the tests wait for.
         let code = unsafe {
             match self {
-                Self::ReadBuffer => call!(clEnqueueReadBuffer(from, blocking, 0, SIZE, written)),
-                Self::WriteBuffer => call!(clEnqueueWriteBuffer(to, blocking, 0, SIZE, read)),
+                Self::ReadBuffer => call!(clEnqueueReadBuffer(from, blocking, at, size, target)),
+                Self::WriteBuffer => call!(clEnqueueWriteBuffer(to, blocking, to_at, size, source)),
                 Self::ReadRect => call!(clEnqueueReadBufferRect(
-                    from, blocking, zero, zero, rows, row, slice, row, slice, written
+                    from, blocking, origin, to_origin, region, row, slice, to_row, to_slice,
+                    written
                 )),
                 Self::WriteRect => call!(clEnqueueWriteBufferRect(
-                    to, blocking, zero, zero, rows, row, slice, row, slice, read
+                    to, blocking, to_origin, origin, region, to_row, to_slice, row, slice, read
                 )),
-                Self::CopyBuffer => call!(clEnqueueCopyBuffer(from, to, 0, 0, SIZE)),
-                Self::CopyRect => {
-                    call!(clEnqueueCopyBufferRect(
-                        from, to, zero, zero, rows, row, slice, row, slice
-                    ))
-                }
-                Self::FillBuffer => call!(clEnqueueFillBuffer(to, fill, 4, 0, SIZE)),
+                Self::CopyBuffer => call!(clEnqueueCopyBuffer(from, to, at, to_at, size)),
+                Self::CopyRect => call!(clEnqueueCopyBufferRect(
+                    from, to, origin, to_origin, region, row, slice, to_row, to_slice
+                )),
+                Self::FillBuffer => call!(clEnqueueFillBuffer(to, pattern, length, to_at, size)),
                 Self::MapBuffer => {
                     operands.mapped =
-                        call!(clEnqueueMapBuffer(from, blocking, flags, 0, SIZE) &raw mut code);
+                        call!(clEnqueueMapBuffer(from, blocking, flags, at, size) &raw mut code);
                     code
                 }
                 Self::MapImage => {
                     operands.mapped = call!(clEnqueueMapImage(
-                        image, blocking, flags, zero, pixels, row_to, slice_to
+                        image, blocking, flags, origin, region, row_to, slice_to
                     ) &raw mut code);
                     code
                 }
@@ -352,43 +373,48 @@ impl Kind {
                 Self::UnmapImage => call!(clEnqueueUnmapMemObject(image, operands.mapped)),
                 Self::Kernel => {
                     let kernel = operands.kernel;
-                    for (index, buffer) in [from, to].iter().enumerate() {
-                        let value = ptr::from_ref(buffer).cast();
-                        ok!(clSetKernelArg(kernel, index as u32, size_of::<usize>(), value));
+                    for (index, (buffer, pointer)) in (0..).zip([(from, svm), (to, to_svm)]) {
+                        if buffer.is_null() {
+                            ok!(clSetKernelArgSVMPointer(kernel, index, pointer));
+                        } else {
+                            set(kernel, index, buffer);
+                        }
                     }
-                    call!(clEnqueueNDRangeKernel(kernel, 1, ptr::null(), global, ptr::null()))
+                    call!(clEnqueueNDRangeKernel(kernel, 1, to_origin, region, ptr::null()))
                 }
-                Self::Migrate => call!(clEnqueueMigrateMemObjects(1, memory, 0)),
+                Self::Migrate => call!(clEnqueueMigrateMemObjects(1, memory, flags)),
                 Self::Marker => call!(clEnqueueMarkerWithWaitList()),
                 Self::Barrier => call!(clEnqueueBarrierWithWaitList()),
-                Self::ReadImage => {
-                    call!(clEnqueueReadImage(image, blocking, zero, pixels, 0, 0, written))
-                }
+                Self::ReadImage => call!(clEnqueueReadImage(
+                    image, blocking, origin, region, to_row, to_slice, written
+                )),
                 Self::WriteImage => {
-                    call!(clEnqueueWriteImage(other, blocking, zero, pixels, 0, 0, read))
+                    call!(clEnqueueWriteImage(other, blocking, to_origin, region, row, slice, read))
                 }
-                Self::CopyImage => call!(clEnqueueCopyImage(image, other, zero, zero, pixels)),
+                Self::CopyImage => {
+                    call!(clEnqueueCopyImage(image, other, origin, to_origin, region))
+                }
                 Self::ImageToBuffer => {
-                    call!(clEnqueueCopyImageToBuffer(image, to, zero, pixels, 0))
+                    call!(clEnqueueCopyImageToBuffer(image, to, origin, region, to_at))
                 }
                 Self::BufferToImage => {
-                    call!(clEnqueueCopyBufferToImage(from, other, 0, zero, pixels))
+                    call!(clEnqueueCopyBufferToImage(from, other, at, to_origin, region))
                 }
-                Self::FillImage => call!(clEnqueueFillImage(other, colour, zero, pixels)),
-                Self::SvmCopy => call!(clEnqueueSVMMemcpy(blocking, to_svm, svm, SIZE)),
-                Self::SvmFill => call!(clEnqueueSVMMemFill(to_svm, fill, 4, SIZE)),
+                Self::FillImage => call!(clEnqueueFillImage(other, colour, to_origin, region)),
+                Self::SvmCopy => call!(clEnqueueSVMMemcpy(blocking, svm_target, svm_source, size)),
+                Self::SvmFill => call!(clEnqueueSVMMemFill(svm_target, pattern, length, size)),
                 Self::SvmMap => {
-                    operands.mapped = svm;
-                    call!(clEnqueueSVMMap(blocking, flags, svm, SIZE))
+                    operands.mapped = svm_source;
+                    call!(clEnqueueSVMMap(blocking, flags, svm_source, size))
                 }
-                Self::SvmUnmap => call!(clEnqueueSVMUnmap(svm)),
+                Self::SvmUnmap => call!(clEnqueueSVMUnmap(operands.mapped)),
                 Self::SvmFree => {
                     let memory = cl!(clSVMAlloc(operands.context, CL_MEM_READ_WRITE, SIZE, 0));
                     // PoCL 3.0 reads the array when the command runs: `lives` has a test of that.
                     let pointers = Box::leak(Box::new([memory.cast_const()])).as_ptr();
                     call!(clEnqueueSVMFree(1, pointers, None, ptr::null_mut()))
                 }
-                Self::SvmMigrate => call!(clEnqueueSVMMigrateMem(1, pointers, ptr::null(), 0)),
+                Self::SvmMigrate => call!(clEnqueueSVMMigrateMem(1, pointers, ptr::null(), flags)),
             }
         };
         ARRAYS.set(SPOILED);

@@ -1,24 +1,51 @@
 //! Objects of the driver.
 
-use std::ffi::c_void;
-use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
-use clmatrix::cl3::error_codes::CL_SUCCESS;
-use clmatrix::cl3::types::{cl_context, cl_int};
+use super::prelude::*;
 
-use super::api::{cl, created, ok, succeeds};
+/// Declares the classes of objects, each with its functions that add a reference and release one.
+macro_rules! classes {
+    ($($class:ident $retain:ident $release:ident;)*) => {
+        /// The classes of objects.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Class {
+            $($class,)*
+        }
 
-/// The classes of objects, each with functions of its own to release and to query it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
-    Context,
-    Queue,
-    Memory,
-    Sampler,
-    Program,
-    Kernel,
-    Event,
+        impl Object {
+            /// Adds a reference to an object, which is valid.
+            pub fn retained(class: Class, raw: *mut c_void) -> Self {
+                // SAFETY: the object is valid.
+                unsafe {
+                    match class {
+                        $(Class::$class => ok!($retain(raw)),)*
+                    }
+                }
+                Self { class, raw }
+            }
+
+            fn release_once(&self) -> (&'static str, cl_int) {
+                // SAFETY: the reference is this value's, which is dropped or forgotten afterwards.
+                unsafe {
+                    match self.class {
+                        $(Class::$class => (stringify!($release), cl!($release(self.raw))),)*
+                    }
+                }
+            }
+        }
+    };
+}
+
+classes! {
+    Context clRetainContext clReleaseContext;
+    Device clRetainDevice clReleaseDevice;
+    Queue clRetainCommandQueue clReleaseCommandQueue;
+    Memory clRetainMemObject clReleaseMemObject;
+    Sampler clRetainSampler clReleaseSampler;
+    Program clRetainProgram clReleaseProgram;
+    Kernel clRetainKernel clReleaseKernel;
+    Event clRetainEvent clReleaseEvent;
 }
 
 /// One reference to an object of the driver, which is released when it is dropped.
@@ -49,28 +76,12 @@ impl Object {
         std::mem::forget(self);
         succeeds(function, code);
     }
-
-    fn release_once(&self) -> (&'static str, cl_int) {
-        let raw = self.raw;
-        // SAFETY: the reference is this value's, which is dropped or forgotten afterwards.
-        unsafe {
-            match self.class {
-                Class::Context => ("clReleaseContext", cl!(clReleaseContext(raw))),
-                Class::Queue => ("clReleaseCommandQueue", cl!(clReleaseCommandQueue(raw))),
-                Class::Memory => ("clReleaseMemObject", cl!(clReleaseMemObject(raw))),
-                Class::Sampler => ("clReleaseSampler", cl!(clReleaseSampler(raw))),
-                Class::Program => ("clReleaseProgram", cl!(clReleaseProgram(raw))),
-                Class::Kernel => ("clReleaseKernel", cl!(clReleaseKernel(raw))),
-                Class::Event => ("clReleaseEvent", cl!(clReleaseEvent(raw))),
-            }
-        }
-    }
 }
 
 impl Drop for Object {
     fn drop(&mut self) {
         let (function, code) = self.release_once();
-        if code != CL_SUCCESS && !std::thread::panicking() {
+        if code != CL_SUCCESS && !thread::panicking() {
             succeeds(function, code);
         }
     }
@@ -87,7 +98,7 @@ impl Gate {
     /// A user event that has not ended.
     pub fn closed(context: cl_context) -> Self {
         // SAFETY: the context is valid; the call creates a reference.
-        let event = unsafe { Object::new(Class::Event, created!(clCreateUserEvent(context))) };
+        let event = unsafe { created!(Event clCreateUserEvent(context)) };
         Self { event, is_open: false.into() }
     }
 
@@ -101,7 +112,7 @@ impl Gate {
         if !self.is_open.swap(true, SeqCst) {
             // SAFETY: the user event has no status yet.
             let code = unsafe { cl!(clSetUserEventStatus(self.raw(), 0)) };
-            if !std::thread::panicking() {
+            if !thread::panicking() {
                 succeeds("clSetUserEventStatus", code);
             }
         }

@@ -1,13 +1,29 @@
 //! The names that most files of the suite use.
 
 pub use std::ffi::c_void;
-pub use std::ptr;
+pub use std::fmt::Display;
+pub use std::time::Duration;
+pub use std::{ptr, thread};
 
+pub use bytemuck::Pod;
+pub use clmatrix::Partition;
+pub use clmatrix::cl3::{
+    command_queue::*, context::*, device::*, error_codes::*, event::*, kernel::*,
+};
+pub use clmatrix::cl3::{memory::*, platform::*, program::*, sampler::*};
+pub use clmatrix_harness::skip;
 pub use rstest::rstest;
 
-pub(crate) use super::api::{Named, cl, code_name, created, named, ok, succeeds};
-pub(crate) use super::bench::{Bench, bench};
+pub(crate) use super::api::{
+    Checked, In, Named, Range, UNWRITTEN, accepted, cl, code_name, created, enqueued,
+};
+pub(crate) use super::api::{finish, flush, launch, named, ok, set, succeeds, wait};
+pub(crate) use super::bench::{Bench, bench, no_image};
+pub(crate) use super::callback::Callback;
 pub(crate) use super::command::*;
+pub(crate) use super::events::{status, status_name, wait_for};
 pub(crate) use super::findings::Findings;
-pub(crate) use super::object::{Class, Gate, Object, wait_list};
+pub(crate) use super::object::{Class, Gate, Object, Opening, wait_list};
 pub(crate) use super::query::Subject;
+pub use crate::support::on_device::{OnDevice, on_device, soon};
+pub use crate::support::parts::parts;

@@ -1,14 +1,8 @@
 //! Queries of objects: the clGet...Info functions.
 
-use std::ffi::{CStr, c_void};
-use std::fmt::Display;
-use std::ptr;
+use std::ffi::CStr;
 
-use bytemuck::Pod;
-use clmatrix::cl3::error_codes::CL_SUCCESS;
-use clmatrix::cl3::types::{cl_device_id, cl_int, cl_uint};
-
-use super::api::{Named, cl, code_name};
+use super::prelude::*;
 
 /// Declares the objects, each with the function that answers queries of it, the section of the OpenCL 3.0 API
 /// specification with the table of the queries, and the argument that the function has besides the object.

@@ -11,7 +11,7 @@ use clmatrix::cl3::event::{
 };
 use clmatrix::cl3::types::cl_int;
 use clmatrix::{Event, Result};
-use clmatrix_harness::{CtxFactory, ctx_factory};
+use clmatrix_harness::CtxFactory;
 use rstest::rstest;
 
 use super::{Answer, assert_code};
@@ -30,10 +30,9 @@ fn event_of_a_command(on_device: &OnDevice) -> Event {
     let marker = unsafe { enqueue_marker_with_wait_list(queue.as_raw(), 0, ptr::null()) };
     queue.finish().expect("the marker completes");
     // SAFETY: the driver has just created the event on this queue, with one reference.
-    unsafe { queue.event_from_raw(marker.expect("a marker"), false) }.expect("an event")
+    unsafe { queue.event_from_raw(marker.expect("a marker")) }.expect("an event")
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_user_event_cannot_begin(on_device: OnDevice) {
     let event = gate(&on_device.context);
@@ -53,7 +52,6 @@ fn a_user_event_cannot_end_twice(on_device: OnDevice, #[case] status: cl_int) {
     assert_code(code(set_user_event_status(event.as_raw(), status)), CL_INVALID_OPERATION);
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn the_status_of_a_command_cannot_be_set(on_device: OnDevice) {
     let event = event_of_a_command(&on_device);
@@ -66,14 +64,12 @@ fn a_wait_for_no_events_is_refused(#[from(on_device)] _on_device: OnDevice) {
     assert_code(code(wait_for_events(&[])), CL_INVALID_VALUE);
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_wait_for_a_null_event_is_refused(on_device: OnDevice) {
     let event = event_of_a_command(&on_device);
     assert_code(code(wait_for_events(&[event.as_raw(), ptr::null_mut()])), CL_INVALID_EVENT);
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_wait_for_events_of_two_contexts_is_refused(
     on_device: OnDevice,
@@ -87,7 +83,6 @@ fn a_wait_for_events_of_two_contexts_is_refused(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn an_unknown_query_is_refused(on_device: OnDevice) {
     let event = event_of_a_command(&on_device);

@@ -86,7 +86,6 @@ fn fill_checks_its_arguments(
 }
 
 /// A driver may have room for 128 bytes.
-#[rstest]
 #[clmatrix_harness::test(own_worker)]
 fn fill_refuses_a_pattern_of_256_bytes(objects: Objects) {
     check(Fill::valid(&objects), |call| call.with_pattern_of(256), CL_INVALID_VALUE);

@@ -394,7 +394,6 @@ fn fill_checks_its_arguments(
     check(Fill::valid(&images), change, expected);
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images), own_worker)]
 fn fill_refuses_a_buffer(images: Images) {
     check(Fill::valid(&images), |call| call.image = call.on.buffer(), CL_INVALID_MEM_OBJECT);
@@ -530,7 +529,6 @@ fn map_checks_its_arguments(
     check(Map::valid(&images), change, expected);
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images), own_worker)]
 fn map_refuses_a_buffer(images: Images) {
     check(Map::valid(&images), |call| call.image = call.on.buffer(), CL_INVALID_MEM_OBJECT);

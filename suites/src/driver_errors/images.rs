@@ -1,9 +1,10 @@
 //! Operands of valid commands on images.
 
+use clmatrix_harness::Fixture;
 use std::ops::Deref;
 
 use clmatrix::cl3::types::cl_mem;
-use clmatrix::memory::{ChannelOrder, ChannelType, Image, ImageFormat, MemFlags, MemoryObject};
+use clmatrix::memory::{ChannelOrder, ChannelType, Image, ImageFormat, MemFlags};
 use rstest::fixture;
 
 use super::objects::{Objects, objects};
@@ -28,6 +29,12 @@ pub struct Images {
 #[fixture]
 pub fn images(objects: Objects) -> Images {
     Images::new(objects)
+}
+
+impl Fixture for Images {
+    fn of_device_under_test() -> Self {
+        images(Fixture::of_device_under_test())
+    }
 }
 
 impl Images {

@@ -195,7 +195,6 @@ fn check_unmap(objects: &Objects, change: fn(&Objects, &mut Unmap), expected: cl
     assert_code(found, expected);
 }
 
-#[rstest]
 #[clmatrix_harness::test(own_worker)]
 fn a_second_unmap_is_refused(objects: Objects) {
     let unmap = Unmap::valid(&objects);

@@ -1,10 +1,11 @@
 //! Operands of valid commands on buffers.
 
+use clmatrix_harness::Fixture;
 use std::cell::Cell;
 use std::ffi::c_void;
 
 use clmatrix::cl3::types::{cl_command_queue, cl_context, cl_mem};
-use clmatrix::memory::{Buffer, MemFlags, MemoryObject};
+use clmatrix::memory::{Buffer, MemFlags};
 use rstest::fixture;
 
 use crate::support::on_device::{OnDevice, on_device};
@@ -24,6 +25,12 @@ pub struct Objects {
 #[fixture]
 pub fn objects(on_device: OnDevice) -> Objects {
     Objects::new(on_device)
+}
+
+impl Fixture for Objects {
+    fn of_device_under_test() -> Self {
+        objects(Fixture::of_device_under_test())
+    }
 }
 
 impl Objects {

@@ -8,10 +8,9 @@ use clmatrix::cl3::memory::{
 use clmatrix::cl3::sampler::get_sampler_data;
 use clmatrix::cl3::types::cl_int;
 use clmatrix::memory::{AddressingMode, FilterMode, Sampler};
-use rstest::rstest;
 
-use super::images::{Images, images};
-use super::objects::{Objects, objects};
+use super::images::Images;
+use super::objects::Objects;
 use super::{Answer, assert_code};
 
 const UNKNOWN: u32 = 0x1234;
@@ -20,19 +19,16 @@ fn code(answer: Answer<Vec<u8>>) -> cl_int {
     answer.err().unwrap_or(CL_SUCCESS)
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn an_unknown_query_of_a_buffer_is_refused(objects: Objects) {
     assert_code(code(get_mem_object_data(objects.buffer(), UNKNOWN)), CL_INVALID_VALUE);
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn an_unknown_query_of_an_image_is_refused(images: Images) {
     assert_code(code(get_image_data(images.image(), UNKNOWN)), CL_INVALID_VALUE);
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn an_unknown_query_of_a_sampler_is_refused(objects: Objects) -> Result<()> {
     let context = &objects.on_device.context;
@@ -41,14 +37,12 @@ fn an_unknown_query_of_a_sampler_is_refused(objects: Objects) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn an_image_query_of_a_buffer_is_refused(objects: Objects) {
     let found = get_image_data(objects.buffer(), CL_IMAGE_WIDTH);
     assert_code(code(found), CL_INVALID_MEM_OBJECT);
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(pipes))]
 fn a_pipe_query_of_a_buffer_is_refused(objects: Objects) {
     let found = get_pipe_data(objects.buffer(), CL_PIPE_PACKET_SIZE);

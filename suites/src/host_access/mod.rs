@@ -7,12 +7,36 @@ mod buffer;
 mod image;
 mod object;
 
+use std::fmt;
+
+use clmatrix::cl3::error_codes::{CL_INVALID_OPERATION, CL_SUCCESS, error_text};
 use clmatrix::cl3::memory::{CL_MAP_WRITE, CL_MAP_WRITE_INVALIDATE_REGION};
 use clmatrix::cl3::types::{cl_int, cl_map_flags};
 use clmatrix::memory::MemFlags;
 
 /// The result of a cl3 call: a value, or the code of an error.
 type Answer<T> = Result<T, cl_int>;
+
+/// Checks the code that an access of the host to `object` returned (5.2.1), and returns the result of one that is
+/// permitted.
+#[track_caller]
+fn permitted<T>(
+    answer: Answer<T>,
+    is_permitted: bool,
+    access: impl fmt::Debug,
+    object: (&str, Host),
+) -> Option<T> {
+    let expected = if is_permitted { CL_SUCCESS } else { CL_INVALID_OPERATION };
+    let found = answer.as_ref().err().copied().unwrap_or(CL_SUCCESS);
+    let (name, host) = object;
+    let [found_name, named] = [found, expected].map(error_text);
+    assert!(
+        found == expected,
+        "the host's access {access:?} to {name} with {host}: the driver returned {found_name}, where OpenCL names \
+         {named} (5.2.1)"
+    );
+    answer.ok()
+}
 
 /// The accesses of the host that an object permits.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +45,17 @@ enum Host {
     ReadOnly,
     WriteOnly,
     NoAccess,
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::All => "none of the flags CL_MEM_HOST_...",
+            Self::ReadOnly => "CL_MEM_HOST_READ_ONLY",
+            Self::WriteOnly => "CL_MEM_HOST_WRITE_ONLY",
+            Self::NoAccess => "CL_MEM_HOST_NO_ACCESS",
+        })
+    }
 }
 
 impl Host {

@@ -1,10 +1,7 @@
-//! `image_from_array` (`pyopencl.image_from_array`).
+//! `Image::from_array` (`pyopencl.image_from_array`).
 
 use clmatrix::Result;
-use clmatrix::memory::{
-    ArrayMode, Image, ImageElement, ImageType, Integers, MemFlags, MemoryObject, image_from_array,
-    supported_image_formats,
-};
+use clmatrix::memory::{ArrayMode, Image, ImageElement, ImageType, Integers, MemFlags};
 use half::f16;
 use ndarray::{Array2, Array3, Array4, Axis, Dimension, s};
 use rstest::rstest;
@@ -25,11 +22,10 @@ fn image<T: ImageElement, D: Dimension>(
     channels: Option<usize>,
 ) -> Result<Image> {
     let (mode, integers) = (ArrayMode::Read, Integers::AsTheyAre);
-    or_skip(image_from_array(&on_device.context, array, channels, mode, integers))
+    or_skip(Image::from_array(&on_device.context, array, channels, mode, integers))
 }
 
 /// A kernel's (x, y) is the array's `[[y, x]]`.
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn kernels_index_an_image_of_an_array_in_reverse_order(on_device: OnDevice) -> Result<()> {
     let plane = Array2::from_shape_fn((5, 7), |(y, x)| [x as u32, y as u32, 0, 3]);
@@ -40,7 +36,6 @@ fn kernels_index_an_image_of_an_array_in_reverse_order(on_device: OnDevice) -> R
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn three_axes_of_pixels_make_a_3d_image(on_device: OnDevice) -> Result<()> {
     let solid = Array3::from_shape_fn((3, 5, 7), |(z, y, x)| [x as i16, y as i16, z as i16, 3]);
@@ -50,7 +45,6 @@ fn three_axes_of_pixels_make_a_3d_image(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn the_last_axis_may_count_channels(on_device: OnDevice) -> Result<()> {
     let plane = Array3::from_shape_fn((5, 7, 4), |(y, x, channel)| [x, y, 0, 3][channel] as u8);
@@ -103,7 +97,7 @@ fn integers_may_be_normalized<T: ImageElement>(
 ) -> Result<()> {
     let plane = Array3::from_shape_fn((1, 1, 4), |(_, _, channel)| pixel[0][channel]);
     let (mode, integers) = (ArrayMode::Read, Integers::Normalized);
-    let image = or_skip(image_from_array(&on_device.context, &plane, Some(4), mode, integers))?;
+    let image = or_skip(Image::from_array(&on_device.context, &plane, Some(4), mode, integers))?;
     let seen = seen(&on_device, &image)?[0].map(f32::from_bits);
     for (seen, fraction) in seen.iter().zip(fractions) {
         assert!((seen - fraction).abs() < 1e-6, "{seen:?}, not {fractions:?}");
@@ -111,12 +105,11 @@ fn integers_may_be_normalized<T: ImageElement>(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn kernels_write_an_image_of_an_array(on_device: OnDevice) -> Result<()> {
     let plane = Array2::<[u32; 4]>::default((5, 7));
     let (mode, integers) = (ArrayMode::Write, Integers::AsTheyAre);
-    let image = image_from_array(&on_device.context, &plane, None, mode, integers)?;
+    let image = Image::from_array(&on_device.context, &plane, None, mode, integers)?;
     assert_eq!(image.flags(), MemFlags::WRITE_ONLY | MemFlags::COPY_HOST_PTR);
     write_places(&on_device, &image)?;
     assert_eq!(pixels(&on_device, &image)?, places(&[7, 5]));
@@ -124,13 +117,12 @@ fn kernels_write_an_image_of_an_array(on_device: OnDevice) -> Result<()> {
 }
 
 /// The first two and three channels of RGBA, on the devices that have them.
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn two_channels_are_red_and_green(on_device: OnDevice) -> Result<()> {
     let context = &on_device.context;
     let plane = Array2::from_shape_fn((5, 7), |(y, x)| [x as f32, y as f32]);
     let result = image(&on_device, &plane, None);
-    let formats = supported_image_formats(context, MemFlags::READ_ONLY, ImageType::Image2d)?;
+    let formats = context.supported_image_formats(MemFlags::READ_ONLY, ImageType::Image2d)?;
     let has_rg = formats.iter().any(|format| format.to_string() == "RG FLOAT");
     if !has_rg {
         assert_eq!(refusal(result), "CL_IMAGE_FORMAT_NOT_SUPPORTED");
@@ -144,7 +136,6 @@ fn two_channels_are_red_and_green(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn arrays_that_are_no_image_are_refused(on_device: OnDevice) {
     let plane = Array2::<u8>::zeros((4, 4));
@@ -163,7 +154,7 @@ fn arrays_that_are_no_image_are_refused(on_device: OnDevice) {
     let (mode, integers) = (ArrayMode::Read, Integers::AsTheyAre);
     let context = &on_device.context;
     for view in [plane.slice(s![..;2, ..]), plane.slice(s![.., ..2])] {
-        let result = image_from_array(context, &view, None, mode, integers);
+        let result = Image::from_array(context, &view, None, mode, integers);
         assert_eq!(refusal(result), host_ptr, "gaps");
     }
     let mut backwards = Array2::<u8>::zeros((2, 4));
@@ -172,6 +163,6 @@ fn arrays_that_are_no_image_are_refused(on_device: OnDevice) {
     let fortran = Array2::<u8>::zeros((2, 4)).reversed_axes();
     assert_eq!(refusal(image(&on_device, &fortran, None)), host_ptr);
     let floats = Array2::<f32>::zeros((4, 4));
-    let fractions = image_from_array(context, &floats, None, mode, Integers::Normalized);
+    let fractions = Image::from_array(context, &floats, None, mode, Integers::Normalized);
     assert_eq!(refusal(fractions), format);
 }

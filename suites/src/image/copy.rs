@@ -7,7 +7,6 @@ use clmatrix::memory::{
 };
 use clmatrix::pool::{DeferredAllocator, MemoryPool, SlabAllocator};
 use clmatrix::{Device, Result, enqueue_barrier};
-use clmatrix_harness::device;
 use ndarray::{Array2, Array3, ShapeBuilder, s};
 use rstest::rstest;
 
@@ -31,7 +30,6 @@ fn text(on_device: &OnDevice, image: &Image) -> Result<String> {
     Ok(letters.iter().map(|pixel| pixel[0] as u8 as char).collect())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn all_pixels_are_returned_as_elements_of_their_size(on_device: OnDevice) -> Result<()> {
     let (context, queue) = (&on_device.context, &on_device.queue);
@@ -46,7 +44,6 @@ fn all_pixels_are_returned_as_elements_of_their_size(on_device: OnDevice) -> Res
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn methods_move_all_pixels(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -144,7 +141,6 @@ fn regions_are_in_pixels_rows_and_slices(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn gaps_between_host_rows_are_unchanged(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -187,7 +183,6 @@ fn slices_and_layers_may_have_gaps(
 }
 
 /// The distance of the layers of 1D images is a slice pitch in OpenCL; either will do here.
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn layers_of_rows_may_have_gaps(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -205,7 +200,6 @@ fn layers_of_rows_may_have_gaps(on_device: OnDevice) -> Result<()> {
 }
 
 /// An array's element `[[y, x]]` is the pixel (x, y), also where rows have gaps.
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn arrays_are_copied_in_memory_order(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -229,7 +223,6 @@ fn arrays_are_copied_in_memory_order(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn boxes_of_an_array_are_written_and_read_back(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -257,7 +250,6 @@ fn boxes_of_an_array_are_written_and_read_back(on_device: OnDevice) -> Result<()
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn owned_host_memory_is_returned(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -278,7 +270,6 @@ fn owned_host_memory_is_returned(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn a_non_blocking_copy_runs_after_its_wait_list(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -309,7 +300,6 @@ fn through_region(on_device: &OnDevice, region: &Buffer) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn pixels_are_copied_to_and_from_regions(on_device: OnDevice, device: Device) -> Result<()> {
     let start = region_offset(&device, 1024)?;
@@ -323,7 +313,6 @@ fn pixels_are_copied_to_and_from_regions(on_device: OnDevice, device: Device) ->
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn pixels_are_copied_to_and_from_parts_of_slabs(on_device: OnDevice) -> Result<()> {
     let allocator = DeferredAllocator::new(&on_device.context, MemFlags::READ_WRITE)?;
@@ -468,7 +457,6 @@ fn pixels_are_copied_between_images(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn pixels_are_copied_between_images_of_different_types(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -489,7 +477,6 @@ fn pixels_are_copied_between_images_of_different_types(on_device: OnDevice) -> R
 }
 
 /// Pixels between a 1D image array and a 2D image go by way of temporary buffers, which have at most 64 MiB.
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn temporary_buffers_do_not_pile_up(on_device: OnDevice) -> Result<()> {
     let OnDevice { context, queue } = &on_device;
@@ -508,7 +495,6 @@ fn temporary_buffers_do_not_pile_up(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn pixels_are_copied_within_one_image(on_device: OnDevice) -> Result<()> {
     let image = letters(&on_device)?;
@@ -522,7 +508,6 @@ fn pixels_are_copied_within_one_image(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn the_host_reads_what_a_kernel_wrote(on_device: OnDevice) -> Result<()> {
     let image = Image::new(&on_device.context, MemFlags::WRITE_ONLY, RGBA_U32, [7, 5])?;

@@ -1,9 +1,7 @@
 //! `clCreateImage` (OpenCL 3.0, 5.3.1; `pyopencl.create_image`).
 
 use clmatrix::Result;
-use clmatrix::memory::{
-    ChannelOrder, ChannelType, Image, ImageFormat, ImageType, MemFlags, MemoryObject,
-};
+use clmatrix::memory::{ChannelOrder, ChannelType, Image, ImageFormat, ImageType, MemFlags};
 use ndarray::{Array2, Array3, ShapeBuilder, s};
 use rstest::rstest;
 
@@ -67,7 +65,6 @@ fn a_kernel_writes_each_pixel(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images, extension = "cl_khr_3d_image_writes"))]
 fn a_kernel_writes_each_pixel_of_a_3d_image(on_device: OnDevice) -> Result<()> {
     let image = image_of(&on_device, ImageType::Image3d, MemFlags::WRITE_ONLY)?;
@@ -76,7 +73,6 @@ fn a_kernel_writes_each_pixel_of_a_3d_image(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn the_host_data_may_have_gaps(on_device: OnDevice) -> Result<()> {
     let grey = || Image::builder(&on_device.context, GREY).flags(MemFlags::READ_ONLY);
@@ -103,7 +99,6 @@ fn the_host_data_may_have_gaps(on_device: OnDevice) -> Result<()> {
 }
 
 /// `array[[x, y]]` is the pixel (x, y), however the array lies in memory.
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn the_first_axis_of_an_array_is_x(on_device: OnDevice) -> Result<()> {
     let context = &on_device.context;
@@ -127,7 +122,6 @@ fn the_first_axis_of_an_array_is_x(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn an_image_has_the_shape_of_its_array(on_device: OnDevice) -> Result<()> {
     let context = &on_device.context;

@@ -5,13 +5,13 @@ use clmatrix::memory::{
     MemFlags, enqueue_copy, enqueue_fill,
 };
 use clmatrix::{Device, Result};
-use clmatrix_harness::device;
 use rstest::rstest;
 
 use super::{RGBA_U32, image_of, or_skip, pixel_count, pixels, places, positions, seen};
 use crate::buffer::refusal;
 use crate::support::on_device::{OnDevice, on_device};
 use crate::support::pattern::word;
+use crate::support::unanswered;
 
 const COLOR: [u32; 4] = [word(11), word(22), word(33), word(44)];
 
@@ -74,12 +74,11 @@ fn a_fill_writes_its_region_only(
 }
 
 /// More pixels than another image has in a row.
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn long_images_of_buffers_are_filled(on_device: OnDevice, device: Device) -> Result<()> {
     let queue = &on_device.queue;
-    let pixels = (2 * device.opencl3().image2d_max_width()? + 5)
-        .min(device.opencl3().image_max_buffer_size()?);
+    let pixels = (2 * device.opencl3().image2d_max_width().map_err(unanswered)? + 5)
+        .min(device.opencl3().image_max_buffer_size().map_err(unanswered)?);
     let buffer = Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, &vec![9_u8; pixels])?;
     let format = ImageFormat::new(ChannelOrder::R, ChannelType::UnsignedInt8);
     let builder = Image::builder(&on_device.context, format).shape([pixels]);
@@ -119,7 +118,6 @@ fn a_color_has_the_kind_of_the_format<C: FillColor>(
 }
 
 /// Red is red, also where blue comes first in memory.
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn a_color_has_channels_by_name(on_device: OnDevice) -> Result<()> {
     let format = ImageFormat::new(ChannelOrder::Bgra, ChannelType::UnormInt8);
@@ -133,7 +131,6 @@ fn a_color_has_channels_by_name(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images, extension = "cl_khr_depth_images"))]
 fn a_depth_image_is_filled_with_one_float(on_device: OnDevice) -> Result<()> {
     let format = ImageFormat::new(ChannelOrder::Depth, ChannelType::Float);
@@ -148,7 +145,6 @@ fn a_depth_image_is_filled_with_one_float(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn a_color_of_another_kind_is_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -162,7 +158,6 @@ fn a_color_of_another_kind_is_refused(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn pixels_outside_the_image_are_refused(on_device: OnDevice) -> Result<()> {
     let image = Image::new(&on_device.context, MemFlags::READ_WRITE, RGBA_U32, [3, 2])?;

@@ -46,7 +46,7 @@ fn queries_return_the_properties_of_an_image(
     assert_eq!(image.map_count()?, 0);
     assert_eq!(image.offset(), 0);
     let of_buffer = image_type == ImageType::Image1dBuffer;
-    assert_eq!(image.buffer().is_some(), of_buffer);
+    assert_eq!(image.buffer().is_some(), of_buffer, "an image of a buffer has one, no other has");
     let associated = image.associated_memory_object()?;
     assert_eq!(associated, image.buffer().map(MemoryObject::as_raw));
     Ok(())
@@ -113,7 +113,7 @@ fn from_raw_retains_or_takes_over_a_reference(
     let image = image_of(&on_device, image_type, flags)?;
     let count = image.reference_count()?;
     // SAFETY: the handle is valid, and nothing is mapped.
-    let added = unsafe { Image::from_raw(image.as_raw(), true)? };
+    let added = unsafe { Image::retain_raw(image.as_raw())? };
     assert_eq!(image.reference_count()?, count + 1);
     assert_eq!((added.format(), added.image_type()), (image.format(), image_type));
     assert_eq!((added.shape(), added.flags()), (image.shape(), image.flags()));
@@ -122,7 +122,7 @@ fn from_raw_retains_or_takes_over_a_reference(
     let raw = added.as_raw();
     std::mem::forget(added);
     // SAFETY: the handle is valid, its reference is that of `added`, and nothing is mapped.
-    let taken = unsafe { Image::from_raw(raw, false)? };
+    let taken = unsafe { Image::from_raw(raw)? };
     assert_eq!(image.reference_count()?, count + 1);
     enqueue_copy(&on_device.queue, &taken, &places(image.shape()), ..)?;
     assert_eq!(super::pixels(&on_device, &image)?, places(image.shape()));
@@ -131,16 +131,15 @@ fn from_raw_retains_or_takes_over_a_reference(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn handles_of_other_objects_are_refused(on_device: OnDevice) -> Result<()> {
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
     // SAFETY: the handle is valid, and nothing is mapped.
-    let result = unsafe { Image::from_raw(buffer.as_raw(), true) };
+    let result = unsafe { Image::retain_raw(buffer.as_raw()) };
     assert_eq!(refusal(result), "CL_INVALID_MEM_OBJECT");
     let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
     // SAFETY: as above.
-    let result = unsafe { Buffer::from_raw(image.as_raw(), true) };
+    let result = unsafe { Buffer::retain_raw(image.as_raw()) };
     assert_eq!(refusal(result), "CL_INVALID_MEM_OBJECT");
     let counts = || -> Result<_> { Ok((buffer.reference_count()?, image.reference_count()?)) };
     assert!(soon(|| Ok(counts()? == (1, 1)))?, "{:?}", counts()?);
@@ -148,7 +147,6 @@ fn handles_of_other_objects_are_refused(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn images_are_compared_by_handle(on_device: OnDevice) -> Result<()> {
     let new = || image_of(&on_device, ImageType::Image2d, MemFlags::READ_ONLY);
@@ -164,7 +162,6 @@ fn images_are_compared_by_handle(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn an_image_outlives_its_context_and_queue(ctx_factory: CtxFactory) -> Result<()> {
     let context = ctx_factory()?;

@@ -112,7 +112,6 @@ fn a_map_of_a_region_leaves_the_rest_unchanged(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn a_map_shows_kernel_writes(on_device: OnDevice) -> Result<()> {
     let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
@@ -122,7 +121,6 @@ fn a_map_shows_kernel_writes(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn a_map_for_writing_keeps_pixels_that_are_not_written(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -168,7 +166,6 @@ fn elements_have_the_size_of_a_pixel<T: bytemuck::Pod + PartialEq + std::fmt::De
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn commands_on_mapped_rows_are_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -197,7 +194,6 @@ fn commands_on_mapped_rows_are_refused(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn two_regions_may_be_mapped_at_once(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -221,7 +217,6 @@ fn two_regions_may_be_mapped_at_once(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn maps_of_the_buffer_of_a_mapped_image_are_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -237,7 +232,6 @@ fn maps_of_the_buffer_of_a_mapped_image_are_refused(on_device: OnDevice) -> Resu
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn map_methods_use_the_mode_of_their_name(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -261,7 +255,6 @@ fn map_methods_use_the_mode_of_their_name(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn a_dropped_map_is_unmapped(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -274,7 +267,6 @@ fn a_dropped_map_is_unmapped(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn a_map_outlives_the_handles_to_image_and_queue(on_device: OnDevice) -> Result<()> {
     let queue = on_device.another_queue();
@@ -298,7 +290,6 @@ fn a_map_outlives_the_handles_to_image_and_queue(on_device: OnDevice) -> Result<
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn a_map_need_not_block(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -315,7 +306,6 @@ fn a_map_need_not_block(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn a_non_blocking_map_runs_after_its_wait_list(on_device: OnDevice) -> Result<()> {
     let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
@@ -330,7 +320,6 @@ fn a_non_blocking_map_runs_after_its_wait_list(on_device: OnDevice) -> Result<()
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn invalid_maps_are_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;

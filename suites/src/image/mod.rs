@@ -177,7 +177,7 @@ fn write_places(on_device: &OnDevice, image: &Image) -> Result<()> {
     Ok(())
 }
 
-/// The pixel of words that stands for the place (x, y, z).
+/// The pixel of words that encodes the place (x, y, z).
 fn place(x: usize, y: usize, z: usize) -> [u32; 4] {
     words([x as u32, y as u32, z as u32, 60])
 }

@@ -2,14 +2,13 @@
 
 use clmatrix::memory::{
     ChannelOrder, ChannelType, Image, ImageCopy, ImageFormat, ImageRegion, ImageType, MemFlags,
-    enqueue_copy, supported_image_formats,
+    enqueue_copy,
 };
 use clmatrix::{Class, Result};
 use ndarray::{Array3, ArrayViewMut3, ShapeBuilder, s};
 use proptest::prelude::*;
-use rstest::rstest;
 
-use crate::support::on_device::{OnDevice, on_device};
+use crate::support::on_device::OnDevice;
 use crate::support::pattern::{bytes, same};
 use crate::support::property::holds_for;
 
@@ -133,11 +132,11 @@ fn part<'a>(
     model.slice_mut(s![z..z + depth, y..y + height, bytes])
 }
 
-/// The formats that the device has for images that kernels read, as far as there are images of them:
+/// The formats that the device has for images that kernels read, if there are images of them:
 /// `formats::images_of_each_supported_format_are_created` says whether there are of all.
 fn formats(on_device: &OnDevice, image_type: ImageType) -> Result<Vec<ImageFormat>> {
     let context = &on_device.context;
-    let all = supported_image_formats(context, MemFlags::READ_ONLY, image_type)?;
+    let all = context.supported_image_formats(MemFlags::READ_ONLY, image_type)?;
     let has_images = |format: &ImageFormat| {
         Image::new(context, MemFlags::READ_ONLY, *format, [1, 1])
             .map_or_else(|error| error.class() != Class::Unsupported, |_| true)
@@ -202,7 +201,6 @@ fn goes_there_and_back(
     )))
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn pixels_of_every_format_are_written_and_read_back(on_device: OnDevice) -> Result<()> {
     holds_for(cases(), |case| {
@@ -213,7 +211,6 @@ fn pixels_of_every_format_are_written_and_read_back(on_device: OnDevice) -> Resu
 }
 
 /// The same box of each format, so that none is left out.
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn every_format_is_tested(on_device: OnDevice) -> Result<()> {
     let case = Case {

@@ -5,15 +5,14 @@ use clmatrix::memory::{
     ImageRegion, ImageType, MemFlags, enqueue_copy, enqueue_fill,
 };
 use clmatrix::{CommandQueue, Device, Result};
-use clmatrix_harness::{CtxFactory, ctx_factory, device};
+use clmatrix_harness::CtxFactory;
 use ndarray::{Array2, s};
-use rstest::rstest;
 
 use super::{RGBA_U8, RGBA_U32, image_of};
 use crate::buffer::refusal;
-use crate::support::on_device::{OnDevice, on_device};
+use crate::support::on_device::OnDevice;
+use crate::support::unanswered;
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn invalid_shapes_are_refused(on_device: OnDevice) {
     let new =
@@ -25,19 +24,24 @@ fn invalid_shapes_are_refused(on_device: OnDevice) {
     assert_eq!(refusal(row), "CL_INVALID_IMAGE_DESCRIPTOR", "an array of pixels");
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn shapes_larger_than_the_limit_are_refused(on_device: OnDevice, device: Device) -> Result<()> {
     let build = |shape: &[usize], is_array: bool| {
         let builder = Image::builder(&on_device.context, RGBA_U8).shape(shape);
         if is_array { builder.array().build() } else { builder.build() }
     };
-    let (width, height) =
-        (device.opencl3().image2d_max_width()?, device.opencl3().image2d_max_height()?);
-    let (width_3d, height_3d) =
-        (device.opencl3().image3d_max_width()?, device.opencl3().image3d_max_height()?);
-    let (depth, layers) =
-        (device.opencl3().image3d_max_depth()?, device.opencl3().image_max_array_size()?);
+    let (width, height) = (
+        device.opencl3().image2d_max_width().map_err(unanswered)?,
+        device.opencl3().image2d_max_height().map_err(unanswered)?,
+    );
+    let (width_3d, height_3d) = (
+        device.opencl3().image3d_max_width().map_err(unanswered)?,
+        device.opencl3().image3d_max_height().map_err(unanswered)?,
+    );
+    let (depth, layers) = (
+        device.opencl3().image3d_max_depth().map_err(unanswered)?,
+        device.opencl3().image_max_array_size().map_err(unanswered)?,
+    );
     for (shape, is_array) in [
         (&[width + 1][..], false),
         (&[usize::MAX], false),
@@ -60,7 +64,6 @@ fn shapes_larger_than_the_limit_are_refused(on_device: OnDevice, device: Device)
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn invalid_pitches_are_refused(on_device: OnDevice) {
     let build = |shape: &[usize], pitches: [usize; 2], is_array: bool| {
@@ -95,7 +98,6 @@ fn invalid_pitches_are_refused(on_device: OnDevice) {
     assert_eq!(refusal(with_array.pitches([12]).build()), "CL_INVALID_IMAGE_DESCRIPTOR");
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn invalid_host_data_is_refused(on_device: OnDevice) -> Result<()> {
     let builder = || Image::builder(&on_device.context, RGBA_U8);
@@ -122,7 +124,6 @@ fn invalid_host_data_is_refused(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn unsupported_formats_are_refused(on_device: OnDevice) {
     let format = ImageFormat::new(ChannelOrder::Rgb, ChannelType::SignedInt32);
@@ -133,7 +134,6 @@ fn unsupported_formats_are_refused(on_device: OnDevice) {
     assert_eq!(refusal(image), "CL_IMAGE_FORMAT_NOT_SUPPORTED");
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn conflicting_flags_are_refused(on_device: OnDevice) {
     for flags in [
@@ -146,7 +146,6 @@ fn conflicting_flags_are_refused(on_device: OnDevice) {
     }
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn pixels_outside_the_image_are_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -183,7 +182,6 @@ fn pixels_outside_the_image_are_refused(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn host_memory_of_the_wrong_size_is_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -213,7 +211,6 @@ fn host_memory_of_the_wrong_size_is_refused(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn overlapping_copies_and_other_formats_are_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -232,7 +229,6 @@ fn overlapping_copies_and_other_formats_are_refused(on_device: OnDevice) -> Resu
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn commands_against_host_access_flags_are_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -248,7 +244,6 @@ fn commands_against_host_access_flags_are_refused(on_device: OnDevice) -> Result
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn objects_of_another_context_are_refused(
     on_device: OnDevice,
@@ -272,7 +267,6 @@ fn objects_of_another_context_are_refused(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn kernel_arguments_other_than_images_are_refused(on_device: OnDevice) -> Result<()> {
     let source = "kernel void k(read_only image2d_t image, global uint *x) { *x = 1; }";
@@ -290,7 +284,6 @@ fn kernel_arguments_other_than_images_are_refused(on_device: OnDevice) -> Result
     unsafe { launch.enqueue(&on_device.queue)? }.wait()
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn launches_with_a_mapped_image_are_refused(on_device: OnDevice) -> Result<()> {
     let source = "kernel void k(read_only image2d_t image, global uint *x) { *x = 1; }";

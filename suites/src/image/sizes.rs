@@ -4,11 +4,10 @@ use clmatrix::Result;
 use clmatrix::memory::{
     Image, ImageBufferRegion, ImageCopy, ImageRegion, MemFlags, enqueue_copy, enqueue_fill,
 };
-use rstest::rstest;
 
 use super::RGBA_U8;
 use crate::buffer::{buffer_with, bytes_in};
-use crate::support::on_device::{OnDevice, on_device};
+use crate::support::on_device::OnDevice;
 use crate::support::pattern::{assert_moved, assert_same, before, bytes, copy_rows, source};
 
 /// Bytes of a pixel.
@@ -71,7 +70,6 @@ impl Around {
     }
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn all_pixels_are_written_and_read(on_device: OnDevice) -> Result<()> {
     for part in PARTS {
@@ -89,7 +87,6 @@ fn all_pixels_are_written_and_read(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn all_pixels_are_copied_to_another_image(on_device: OnDevice) -> Result<()> {
     for part in PARTS {
@@ -106,7 +103,6 @@ fn all_pixels_are_copied_to_another_image(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn all_pixels_are_copied_to_and_from_a_buffer(on_device: OnDevice) -> Result<()> {
     for part in PARTS {
@@ -130,7 +126,6 @@ fn all_pixels_are_copied_to_and_from_a_buffer(on_device: OnDevice) -> Result<()>
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn all_pixels_are_filled(on_device: OnDevice) -> Result<()> {
     let color = source(PIXEL);
@@ -147,7 +142,6 @@ fn all_pixels_are_filled(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn all_pixels_are_mapped(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;

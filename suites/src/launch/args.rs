@@ -1,15 +1,15 @@
 //! Each kind of argument reaches the kernel.
 
 use bytemuck::{Pod, Zeroable};
-use clmatrix::launch::{AddressQualifier, NullBuffer};
+use clmatrix::launch::{AddressQualifier, NullBuffer, TypeQualifiers};
 use clmatrix::memory::{Buffer, MemFlags, SvmAllocation, SvmFlags, SvmPointer, enqueue_fill};
 use clmatrix::{Device, LocalMemory, Result};
-use clmatrix_harness::device;
 use rstest::rstest;
 
 use super::{ARG_INFO, known};
 use crate::buffer::{buffer_of, contents, counting};
 use crate::support::on_device::{OnDevice, on_device};
+use crate::support::unanswered;
 
 /// With and without what the driver tells of arguments.
 #[rstest]
@@ -41,7 +41,6 @@ fn kernels_get_scalars_of_all_sizes(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(fp64))]
 fn kernels_get_doubles(on_device: OnDevice) -> Result<()> {
     let source = "kernel void k(global double *out, double a, double2 b) { *out = a + b.x * b.y; }";
@@ -136,7 +135,6 @@ unsafe impl Zeroable for Padded {}
 unsafe impl Pod for Padded {}
 
 // quirk: RUSTICL-12
-#[rstest]
 #[clmatrix_harness::test]
 fn a_structure_may_end_with_padding(on_device: OnDevice) -> Result<()> {
     const SOURCE: &str = "
@@ -151,10 +149,9 @@ fn a_structure_may_end_with_padding(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn kernels_get_constant_buffers_and_sub_buffers(on_device: OnDevice, device: Device) -> Result<()> {
-    let part = (device.opencl3().mem_base_addr_align()? as usize / 8).max(64);
+    let part = (device.opencl3().mem_base_addr_align().map_err(unanswered)? as usize / 8).max(64);
     let source = "kernel void k(constant uint *x, global uint *y) {
         y[get_global_id(0)] += 100 * x[get_global_id(0)];
     }";
@@ -246,7 +243,6 @@ fn kernels_get_svm_pointers(
 }
 
 /// The kernel finds the pointer among its numbers.
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn kernels_follow_pointers_in_svm(on_device: OnDevice) -> Result<()> {
     const SOURCE: &str = "
@@ -294,7 +290,6 @@ fn kernels_follow_pointers_in_svm(on_device: OnDevice) -> Result<()> {
 
 /// An argument may be a pointer and a memory object in turn.
 // quirk: NVIDIA-7
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn an_argument_is_svm_and_a_buffer_in_turn(on_device: OnDevice) -> Result<()> {
     let source = "kernel void k(global uint *x, global uint *y) { x[0] += 1; y[0] += 10; }";
@@ -315,7 +310,6 @@ fn an_argument_is_svm_and_a_buffer_in_turn(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn kernels_get_many_arguments(on_device: OnDevice) -> Result<()> {
     let source = "kernel void k(
@@ -345,7 +339,6 @@ fn kernels_get_many_arguments(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_kernel_without_arguments_is_launched(on_device: OnDevice) -> Result<()> {
     let mut kernel = known(&on_device, "kernel void k(void) { barrier(CLK_LOCAL_MEM_FENCE); }")?;
@@ -356,10 +349,9 @@ fn a_kernel_without_arguments_is_launched(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn arg_info_has_the_arguments_of_a_kernel(on_device: OnDevice) -> Result<()> {
-    let source = "kernel void k(global uint *a, constant float *b, local int *c, float4 d) {}";
+    let source = "kernel void k(global volatile uint *restrict a, constant float *b, local int *c, float4 d) {}";
     let kernel = known(&on_device, source)?;
     let infos: Vec<_> = kernel
         .arg_infos()
@@ -373,5 +365,8 @@ fn arg_info_has_the_arguments_of_a_kernel(on_device: OnDevice) -> Result<()> {
         ("d", "float4", AddressQualifier::Private),
     ];
     assert_eq!(infos, expected);
+    let info = &kernel.arg_infos()[0];
+    let expected = TypeQualifiers::VOLATILE | TypeQualifiers::RESTRICT;
+    assert_eq!((info.type_qualifiers, info.access), (expected, None));
     Ok(())
 }

@@ -2,17 +2,14 @@
 
 use clmatrix::memory::MapReadWrite;
 use clmatrix::{Device, Result};
-use clmatrix_harness::device;
-use rstest::rstest;
 
 use super::known;
 use crate::buffer::{DOUBLE, buffer_of, contents, counting, refusal};
 use crate::support::gate::{fail, gate, meanwhile, open};
-use crate::support::on_device::{OnDevice, on_device};
+use crate::support::on_device::OnDevice;
 
 const WAIT_LIST_FAILED: &str = "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST";
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_map_waits_for_a_kernel_that_writes(on_device: OnDevice) -> Result<()> {
     let mut double = known(&on_device, DOUBLE)?;
@@ -28,7 +25,6 @@ fn a_map_waits_for_a_kernel_that_writes(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_map_waits_for_kernels_of_out_of_order_queues(
     on_device: OnDevice,
@@ -48,7 +44,6 @@ fn a_map_waits_for_kernels_of_out_of_order_queues(
 }
 
 /// A map for reading does not wait for a kernel that only reads: the gate opens after it.
-#[rstest]
 #[clmatrix_harness::test]
 fn a_map_for_reading_does_not_wait_for_a_kernel_that_reads(on_device: OnDevice) -> Result<()> {
     let source = "kernel void k(global const uint *x, global uint *y) {
@@ -71,7 +66,6 @@ fn a_map_for_reading_does_not_wait_for_a_kernel_that_reads(on_device: OnDevice) 
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_kernel_waits_for_its_wait_list(on_device: OnDevice) -> Result<()> {
     let mut double = known(&on_device, DOUBLE)?;
@@ -87,7 +81,6 @@ fn a_kernel_waits_for_its_wait_list(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_failed_event_in_a_wait_list_is_refused(on_device: OnDevice) -> Result<()> {
     let mut double = known(&on_device, DOUBLE)?;
@@ -104,7 +97,6 @@ fn a_failed_event_in_a_wait_list_is_refused(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_kernel_runs_after_an_earlier_unmap(on_device: OnDevice) -> Result<()> {
     let mut double = known(&on_device, DOUBLE)?;

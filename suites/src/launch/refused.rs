@@ -3,7 +3,7 @@
 use clmatrix::launch::{Launch, NullBuffer, WorkSize};
 use clmatrix::memory::{Buffer, MemFlags, Order, SvmAllocation, SvmFlags};
 use clmatrix::{CommandQueue, Event, Kernel, LocalMemory, Result};
-use clmatrix_harness::{CtxFactory, ctx_factory};
+use clmatrix_harness::CtxFactory;
 use rstest::rstest;
 
 use super::{ARG_INFO, known};
@@ -71,7 +71,6 @@ fn with<'a>(
 }
 
 /// PoCL would take the bits of whatever it gets.
-#[rstest]
 #[clmatrix_harness::test]
 fn the_arguments_of_a_source_are_known_without_an_option(on_device: OnDevice) -> Result<()> {
     let source = "kernel void k(float a, float3 b, long c) {}";
@@ -89,7 +88,6 @@ fn the_arguments_of_a_source_are_known_without_an_option(on_device: OnDevice) ->
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn arguments_of_another_size_are_refused(on_device: OnDevice) -> Result<()> {
     let mut kernel = known(&on_device, EACH_KIND)?;
@@ -112,7 +110,6 @@ fn arguments_of_another_size_are_refused(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn arguments_of_another_kind_are_refused(on_device: OnDevice) -> Result<()> {
     let mut kernel = known(&on_device, EACH_KIND)?;
@@ -182,7 +179,6 @@ fn invalid_work_sizes_are_refused(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn parts_of_work_groups_are_refused_by_the_driver(on_device: OnDevice) -> Result<()> {
     let source = "kernel void k(void) { barrier(CLK_LOCAL_MEM_FENCE); }";
@@ -192,7 +188,6 @@ fn parts_of_work_groups_are_refused_by_the_driver(on_device: OnDevice) -> Result
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn mapped_memory_is_refused(on_device: OnDevice) -> Result<()> {
     let mut kernel = known(&on_device, DOUBLE)?;
@@ -216,7 +211,6 @@ fn mapped_memory_is_refused(on_device: OnDevice) -> Result<()> {
 }
 
 /// Memory that the kernel only reads may be mapped for reading. The kernel says so, or the flags do.
-#[rstest]
 #[clmatrix_harness::test]
 fn memory_mapped_for_reading_is_accepted_for_reading(on_device: OnDevice) -> Result<()> {
     let source = "kernel void k(global const uint *x, constant uint *y, global uint *z) {
@@ -235,7 +229,6 @@ fn memory_mapped_for_reading_is_accepted_for_reading(on_device: OnDevice) -> Res
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn objects_of_another_context_are_refused(
     on_device: OnDevice,
@@ -260,7 +253,6 @@ fn objects_of_another_context_are_refused(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn svm_of_another_context_is_refused(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
     let elsewhere = ctx_factory()?;
@@ -274,7 +266,6 @@ fn svm_of_another_context_is_refused(on_device: OnDevice, ctx_factory: CtxFactor
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn unknown_kernel_names_are_refused(on_device: OnDevice) {
     let program = clmatrix::Program::build(&on_device.context, DOUBLE).unwrap();

@@ -6,7 +6,7 @@ use clmatrix::memory::{
     Buffer, MapReadWrite, MemFlags, SvmAllocation, SvmFlags, SvmPointer, enqueue_fill,
 };
 use clmatrix::{CommandQueue, Device, Kernel, Program, Result};
-use clmatrix_harness::{CtxFactory, ctx_factory, device};
+use clmatrix_harness::{CtxFactory, device};
 use rstest::rstest;
 
 use super::known;
@@ -16,7 +16,6 @@ use crate::support::on_device::{OnDevice, on_device, region_offset};
 
 const ADD: &str = "kernel void k(global uint *x, uint n) { x[get_global_id(0)] += n; }";
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_kernel_is_launched_many_times(on_device: OnDevice) -> Result<()> {
     let mut add = known(&on_device, ADD)?;
@@ -31,7 +30,6 @@ fn a_kernel_is_launched_many_times(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_launch_is_enqueued_again(on_device: OnDevice) -> Result<()> {
     let mut add = known(&on_device, ADD)?;
@@ -50,7 +48,6 @@ fn a_launch_is_enqueued_again(on_device: OnDevice) -> Result<()> {
 }
 
 /// The second enqueue is refused because its queue is of another context.
-#[rstest]
 #[clmatrix_harness::test]
 fn a_map_waits_for_the_first_enqueue_if_the_second_is_refused(
     on_device: OnDevice,
@@ -76,7 +73,6 @@ fn a_map_waits_for_the_first_enqueue_if_the_second_is_refused(
 }
 
 /// The second enqueue is refused because a map of its first argument is pending by then.
-#[rstest]
 #[clmatrix_harness::test]
 fn a_map_waits_for_the_first_enqueue_if_the_second_finds_a_map(on_device: OnDevice) -> Result<()> {
     let source = "kernel void k(global uint *x, global uint *y) {
@@ -105,7 +101,6 @@ fn a_map_waits_for_the_first_enqueue_if_the_second_finds_a_map(on_device: OnDevi
 }
 
 /// The second enqueue is refused because its queue is of another context.
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn memory_is_freed_after_the_first_enqueue_if_the_second_is_refused(
     on_device: OnDevice,
@@ -140,7 +135,6 @@ fn memory_is_freed_after_the_first_enqueue_if_the_second_is_refused(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn memory_may_be_dropped_after_its_kernel_is_enqueued(on_device: OnDevice) -> Result<()> {
     let source = "kernel void k(global const uint *x, global uint *y) {
@@ -160,7 +154,6 @@ fn memory_may_be_dropped_after_its_kernel_is_enqueued(on_device: OnDevice) -> Re
 }
 
 /// Each thread has its kernel and queue.
-#[rstest]
 #[clmatrix_harness::test]
 fn threads_launch_their_own_kernels(on_device: OnDevice) -> Result<()> {
     let kernels: Vec<Kernel> = (0..4).map(|_| known(&on_device, ADD)).collect::<Result<_>>()?;
@@ -188,14 +181,13 @@ fn threads_launch_their_own_kernels(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_kernel_of_a_handle_is_launched(on_device: OnDevice) -> Result<()> {
     let program = Program::build(&on_device.context, DOUBLE)?;
     let kernel = program.kernel("k")?;
     let raw = kernel.as_raw();
     // SAFETY: the handle is valid.
-    let mut double = unsafe { Kernel::from_raw(raw, true) }?;
+    let mut double = unsafe { Kernel::retain_raw(raw) }?;
     drop((program, kernel));
     let buffer = buffer_of(&on_device, &counting(4))?;
     // SAFETY: the argument is what the kernel declares, with an element for each work item.
@@ -243,7 +235,6 @@ fn a_kernel_does_not_keep_its_buffers(
 
 /// The kernel writes long after the last handle is gone, and another launch has taken its place. So much memory goes
 /// back to the operating system as soon as it is freed, and the write would crash.
-#[rstest]
 #[clmatrix_harness::test(requires(max_alloc = "64 MiB"))]
 fn host_memory_outlives_the_kernels_on_it(on_device: OnDevice) -> Result<()> {
     let (context, queue) = (&on_device.context, &on_device.queue);

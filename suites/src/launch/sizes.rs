@@ -65,6 +65,9 @@ fn each_work_item_writes_its_byte(
 #[case::three(
     3, (4, 2, 6).into(), (2, 1, 3).into(), (1, 2, 3).into(), ([4, 2, 6], [2, 1, 3], [1, 2, 3])
 )]
+#[case::of_slices(
+    2, (&[6, 4][..]).into(), (&[3, 2][..]).into(), (&[5, 7][..]).into(), ([6, 4, 1], [3, 2, 1], [5, 7, 0])
+)]
 #[clmatrix_harness::test]
 fn work_items_have_their_global_and_local_ids(
     on_device: OnDevice,
@@ -87,7 +90,26 @@ fn work_items_have_their_global_and_local_ids(
     Ok(())
 }
 
+/// The error has the length.
 #[rstest]
+#[clmatrix_harness::test]
+fn slices_of_other_lengths_than_one_to_three_are_refused(
+    on_device: OnDevice,
+    #[values(0, 4, 7)] len: usize,
+) -> Result<()> {
+    // An empty kernel does not build on NVIDIA.
+    let mut kernel = known(&on_device, "kernel void k(global uint *x) { x[0] = 1; }")?;
+    let (out, sizes) = (buffer_of(&on_device, &[0; 1])?, vec![1; len]);
+    let mut launch = kernel.launch();
+    launch.arg(&out).global(&sizes[..]);
+    // SAFETY: the argument is what the kernel declares, with the element that it writes.
+    let launched = unsafe { launch.enqueue(&on_device.queue) };
+    let error = launched.expect_err("no launch has so many dimensions");
+    assert_eq!(error.code_name(), "CL_INVALID_WORK_DIMENSION");
+    assert!(error.detail().contains(&format!("{len} dimensions")), "{error}");
+    Ok(())
+}
+
 #[clmatrix_harness::test]
 fn the_driver_chooses_the_work_group_size(on_device: OnDevice) -> Result<()> {
     let source = "kernel void k(global uint *x) { x[get_global_id(0)] = get_global_id(0); }";
@@ -100,7 +122,6 @@ fn the_driver_chooses_the_work_group_size(on_device: OnDevice) -> Result<()> {
 }
 
 /// OpenCL C 2.0 allows it, if the device does: otherwise the driver says no.
-#[rstest]
 #[clmatrix_harness::test(requires(opencl = "2.0"))]
 fn non_uniform_work_groups_are_allowed_by_opencl_c_2(on_device: OnDevice) -> Result<()> {
     let source = "kernel void k(global uint *x) { x[get_global_id(0)] = get_local_size(0); }";
@@ -121,7 +142,6 @@ fn non_uniform_work_groups_are_allowed_by_opencl_c_2(on_device: OnDevice) -> Res
 }
 
 /// The driver decides whether a device has room for it.
-#[rstest]
 #[clmatrix_harness::test]
 fn too_large_work_groups_are_refused_by_the_driver(on_device: OnDevice) -> Result<()> {
     let mut kernel = known(&on_device, "kernel void k(void) { barrier(CLK_LOCAL_MEM_FENCE); }")?;

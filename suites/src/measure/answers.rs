@@ -28,7 +28,6 @@ fn each_measurement_has_a_value_with_evidence_or_a_reason(
 }
 
 /// It takes much of the device's memory.
-#[rstest]
 #[clmatrix_harness::test(alone)]
 fn exhaustion_has_a_value_or_a_reason(context: Context) {
     have_values_or_reasons(&context, Topic::Exhaustion);

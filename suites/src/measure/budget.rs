@@ -54,7 +54,6 @@ fn a_topic_keeps_its_budget(
 }
 
 /// It takes much of the device's memory.
-#[rstest]
 #[clmatrix_harness::test(alone)]
 fn exhaustion_keeps_its_budget(context: Context) {
     keeps_its_budget(&context, Topic::Exhaustion);

@@ -1,24 +1,22 @@
 //! Measurements of global memory.
 
+use crate::support::unanswered;
 use clmatrix::{Context, Result};
 use clmatrix_characterize::measure::{Topic, Value};
-use rstest::rstest;
 
-use super::{as_number, certain, context, found, measured, number};
+use super::{as_number, certain, found, measured, number};
 
-#[rstest]
 #[clmatrix_harness::test(alone)]
 fn cache_levels_grow_in_size(context: Context) -> Result<()> {
     let all = measured(&context, Topic::Latency);
     let Some(caches) = found(&all, "cache_sizes") else { return Ok(()) };
     let Value::Numbers(sizes) = caches.value else { panic!("{caches:?}") };
     assert!(sizes.is_sorted_by(|smaller, larger| smaller < larger), "{sizes:?}");
-    let memory = context.default_device().opencl3().global_mem_size()? as f64;
+    let memory = context.default_device().opencl3().global_mem_size().map_err(unanswered)? as f64;
     assert!(sizes.iter().all(|size| *size < memory), "{sizes:?} of {memory}");
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(alone)]
 fn the_cache_line_is_a_power_of_two(context: Context) {
     let line = certain(&measured(&context, Topic::Latency), "cache_line_size").map(as_number);
@@ -26,11 +24,10 @@ fn the_cache_line_is_a_power_of_two(context: Context) {
     assert!((line as usize).is_power_of_two(), "{line}");
 }
 
-#[rstest]
 #[clmatrix_harness::test(alone)]
 fn a_cpu_has_no_pinned_transfers(context: Context) -> Result<()> {
     let all = measured(&context, Topic::HostTransfer);
-    let is_cpu = context.default_device().opencl3().dev_type()?
+    let is_cpu = context.default_device().opencl3().dev_type().map_err(unanswered)?
         & clmatrix::cl3::device::CL_DEVICE_TYPE_CPU
         != 0;
     for name in ["host_to_device_pinned", "device_to_host_pinned"] {
@@ -40,7 +37,6 @@ fn a_cpu_has_no_pinned_transfers(context: Context) -> Result<()> {
 }
 
 /// Kernels have several shapes, and the best is the answer; the driver moves all as it likes.
-#[rstest]
 #[clmatrix_harness::test(alone)]
 fn the_bandwidth_is_that_of_the_best_work_size(context: Context) {
     let all = measured(&context, Topic::Bandwidth);
@@ -58,10 +54,9 @@ fn the_bandwidth_is_that_of_the_best_work_size(context: Context) {
     }
 }
 
-#[rstest]
 #[clmatrix_harness::test(alone)]
 fn transfers_fit_into_a_buffer(context: Context) -> Result<()> {
-    let most = context.default_device().opencl3().max_mem_alloc_size()? as f64;
+    let most = context.default_device().opencl3().max_mem_alloc_size().map_err(unanswered)? as f64;
     for measured in measured(&context, Topic::HostTransfer) {
         for point in measured.series.iter().flat_map(|series| &series.points) {
             assert!(point.x > 0.0 && point.x <= most, "{}: {} bytes", measured.name, point.x);

@@ -7,10 +7,9 @@ use clmatrix::Result;
 use clmatrix::memory::MemFlags;
 use clmatrix::pool::{Allocator, DeferredAllocator, ImmediateAllocator, PoolOptions};
 use clmatrix_harness::record_property;
-use rstest::rstest;
 
 use super::{counts, pool_on};
-use crate::support::on_device::{OnDevice, on_device};
+use crate::support::on_device::OnDevice;
 
 const SIZE: usize = 1 << 20;
 
@@ -31,7 +30,6 @@ fn cost(times: u32, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
 
 /// Measures the allocation and the release of 1 MiB: from the pool, by `clCreateBuffer`, and by an
 /// immediate allocation.
-#[rstest]
 #[clmatrix_harness::test(alone)]
 fn a_block_costs_less_than_a_new_buffer(on_device: OnDevice) -> Result<()> {
     let OnDevice { context, queue } = &on_device;

@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use clmatrix::memory::{MemoryObject, SvmFlags, enqueue_fill};
+use clmatrix::memory::{SvmFlags, enqueue_fill};
 use clmatrix::pool::{
     Allocator, Memory, MemoryPool, PoolOptions, Pooled, PooledBuffer, SvmAllocator, SvmPool,
 };
 use clmatrix::{Class, Error, Result, UserEvent};
 use rstest::rstest;
 
-use super::faulty::{Answer, Capped, Faulty, buffers, error};
+use super::faulty::{Answer, Capped, Faulty, Inside, LetGo, buffers, error};
 use crate::buffer::{contents, counting, refusal};
 use crate::support::gate::{gate, meanwhile, open};
 use crate::support::on_device::{OnDevice, on_device};
@@ -28,26 +28,6 @@ const OUT_OF_MEMORY: Answer = Answer::Code(-4);
 /// The steps of a pool, in their order.
 type Story = Arc<Mutex<Vec<String>>>;
 
-/// A pool that can be reached from its own allocator and hook, until this is dropped.
-#[derive(Clone, Default)]
-struct Inside(Arc<Mutex<Option<MemoryPool>>>);
-
-impl Inside {
-    fn get(&self) -> Option<MemoryPool> {
-        self.0.lock().unwrap().clone()
-    }
-}
-
-/// Lets go of the pool at the end of a test.
-struct LetGo(Inside);
-
-impl Drop for LetGo {
-    fn drop(&mut self) {
-        let pool = self.0.0.lock().unwrap().take();
-        drop(pool);
-    }
-}
-
 /// A pool of an allocator, and what can be reached from inside.
 fn pool_with(
     allocator: impl Allocator<Memory = clmatrix::memory::Buffer> + 'static,
@@ -55,8 +35,8 @@ fn pool_with(
     inside: &Inside,
 ) -> Result<(MemoryPool, LetGo)> {
     let pool = MemoryPool::with_options(allocator, options)?;
-    *inside.0.lock().unwrap() = Some(pool.clone());
-    Ok((pool, LetGo(inside.clone())))
+    let let_go = inside.set(&pool);
+    Ok((pool, let_go))
 }
 
 /// Has the pool hold a block of each size.
@@ -72,11 +52,10 @@ fn hold<M: Memory>(pool: &clmatrix::pool::Pool<M>, sizes: &[usize]) -> Result<()
 fn out_of_memory<T>(result: Result<T>) -> Error {
     let error = result.err().expect("there was memory");
     assert_eq!(error.class(), Class::OutOfMemory, "{error}");
-    assert!(error.detail().contains("bytes were asked for"), "not the pool's: {error}");
+    assert!(error.detail().contains("bytes were requested"), "not the pool's: {error}");
     error
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn out_of_memory_calls_the_hook_then_searches_the_bin(on_device: OnDevice) -> Result<()> {
     let allocator = buffers(&on_device, |nth, _| match nth {
@@ -215,7 +194,6 @@ fn other_errors_of_the_allocator_are_returned(
     works(&on_device, pool.allocate(MIDDLE - 3)?)
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn sizes_above_the_maximum_allocation_do_not_reach_the_allocator(
     on_device: OnDevice,
@@ -244,7 +222,6 @@ fn sizes_above_the_maximum_allocation_do_not_reach_the_allocator(
 }
 
 /// With all that the hook does there: the pool is used, memory runs out again, blocks are dropped.
-#[rstest]
 #[clmatrix_harness::test]
 fn the_hook_may_use_the_pool(on_device: OnDevice) -> Result<()> {
     let (inside, hooks) = (Inside::default(), Arc::new(AtomicUsize::new(0)));
@@ -272,7 +249,6 @@ fn the_hook_may_use_the_pool(on_device: OnDevice) -> Result<()> {
     works(&on_device, pool.allocate(MIDDLE)?)
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_panic_in_the_hook_leaves_the_pool_usable(on_device: OnDevice) -> Result<()> {
     let allocator = buffers(&on_device, |nth, _| match nth {
@@ -299,7 +275,6 @@ fn a_panic_in_the_hook_leaves_the_pool_usable(on_device: OnDevice) -> Result<()>
     works(&on_device, block)
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_panic_in_the_allocator_leaves_the_pool_usable(on_device: OnDevice) -> Result<()> {
     let allocator = buffers(&on_device, |nth, _| match nth {
@@ -348,7 +323,6 @@ fn an_allocation_that_is_too_small_is_refused(
     works(&on_device, pool.allocate(MIDDLE)?)
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn an_allocation_may_be_larger_than_requested(on_device: OnDevice) -> Result<()> {
     let pool = MemoryPool::new(buffers(&on_device, |_, _| Answer::More)?)?;
@@ -358,7 +332,6 @@ fn an_allocation_may_be_larger_than_requested(on_device: OnDevice) -> Result<()>
     works(&on_device, block)
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn managed_bytes_never_exceed_the_limit(on_device: OnDevice) -> Result<()> {
     let allocator = buffers(&on_device, |_, _| Answer::Inner)?;
@@ -388,7 +361,6 @@ fn managed_bytes_never_exceed_the_limit(on_device: OnDevice) -> Result<()> {
 }
 
 /// A thread allocates while the allocator is still about to fail for another thread.
-#[rstest]
 #[clmatrix_harness::test]
 fn failed_allocations_are_not_in_the_peak(on_device: OnDevice) -> Result<()> {
     let inside = Inside::default();
@@ -410,12 +382,12 @@ fn failed_allocations_are_not_in_the_peak(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_pool_works_with_little_memory(on_device: OnDevice) -> Result<()> {
     let most = 16 * LARGE;
-    let allocator = Capped::new(&on_device, most)?;
-    let pool = MemoryPool::new(Arc::clone(&allocator))?;
+    let inside = Inside::default();
+    let allocator = Capped::new(&on_device, most, &inside)?;
+    let (pool, _let_go) = pool_with(Arc::clone(&allocator), PoolOptions::new(), &inside)?;
     for size in [LARGE, SMALL, 3 * LARGE, MIDDLE, 2 * LARGE] {
         let mut active = Vec::new();
         let result = loop {
@@ -423,7 +395,8 @@ fn a_pool_works_with_little_memory(on_device: OnDevice) -> Result<()> {
                 Ok(block) => active.push(block),
                 Err(error) => break error,
             }
-            assert_eq!(pool.managed_bytes(), allocator.alive());
+            let managed = pool.managed_bytes();
+            assert_eq!(allocator.alive(managed), managed);
         };
         out_of_memory::<()>(Err(result));
         // However much was held of other sizes, all that there is can be had.
@@ -433,14 +406,13 @@ fn a_pool_works_with_little_memory(on_device: OnDevice) -> Result<()> {
         assert_eq!(pool.managed_bytes(), active.len() * block);
     }
     pool.free_held();
-    assert_eq!((pool.managed_bytes(), allocator.alive()), (0, 0));
+    assert_eq!((pool.managed_bytes(), allocator.alive(0)), (0, 0));
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn trim_to_frees_the_largest_blocks_first(on_device: OnDevice) -> Result<()> {
-    let allocator = Capped::new(&on_device, usize::MAX)?;
+    let allocator = Capped::new(&on_device, usize::MAX, &Inside::default())?;
     let pool = MemoryPool::new(Arc::clone(&allocator))?;
     let active = pool.allocate(LARGE)?;
     hold(&pool, &[SMALL, LARGE, MIDDLE])?;
@@ -453,27 +425,27 @@ fn trim_to_frees_the_largest_blocks_first(on_device: OnDevice) -> Result<()> {
     ] {
         pool.trim_to(bytes);
         assert_eq!((pool.held_blocks(), pool.managed_bytes()), (held, managed), "to {bytes}");
-        assert_eq!(allocator.alive(), managed, "to {bytes}");
+        assert_eq!(allocator.alive(managed), managed, "to {bytes}");
     }
     assert_eq!(pool.active_blocks(), 1);
     works(&on_device, active)
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn blocks_held_longer_than_max_idle_are_freed(on_device: OnDevice) -> Result<()> {
-    let allocator = Capped::new(&on_device, usize::MAX)?;
+    let allocator = Capped::new(&on_device, usize::MAX, &Inside::default())?;
     let options = PoolOptions::new().max_idle(Duration::ZERO);
     let pool = MemoryPool::with_options(Arc::clone(&allocator), options)?;
     hold(&pool, &[SMALL, MIDDLE])?;
     assert_eq!(pool.held_blocks(), 2, "nothing is freed where no memory is asked for");
     drop(pool.allocate(MIDDLE)?);
-    assert_eq!((pool.held_blocks(), allocator.alive()), (2, SMALL + MIDDLE), "it is used again");
+    let all = SMALL + MIDDLE;
+    assert_eq!((pool.held_blocks(), allocator.alive(all)), (2, all), "it is used again");
     let active = pool.allocate(LARGE)?;
-    assert_eq!((pool.held_blocks(), allocator.alive()), (0, LARGE));
+    assert_eq!((pool.held_blocks(), allocator.alive(LARGE)), (0, LARGE));
     drop(active);
     pool.trim_idle();
-    assert_eq!((pool.managed_bytes(), allocator.alive()), (0, 0));
+    assert_eq!((pool.managed_bytes(), allocator.alive(0)), (0, 0));
 
     let patient = PoolOptions::new().max_idle(Duration::from_secs(24 * 3600));
     for options in [patient, PoolOptions::new()] {
@@ -500,7 +472,6 @@ fn told_of(
 }
 
 /// As long as a command may use a buffer, the driver keeps it: only then is it of use to ask again.
-#[rstest]
 #[clmatrix_harness::test]
 fn a_retry_waits_for_the_commands_on_freed_blocks(on_device: OnDevice) -> Result<()> {
     let gate = Arc::new(gate(&on_device.context));
@@ -577,12 +548,12 @@ fn an_svm_pool_frees_held_blocks_and_retries(
 }
 
 /// Each thread has one block at a time, and there is memory for that; all else is held, by whomever.
-#[rstest]
 #[clmatrix_harness::test]
 fn threads_share_little_memory(on_device: OnDevice) -> Result<()> {
     const THREADS: usize = 4;
-    let allocator = Capped::new(&on_device, THREADS * LARGE)?;
-    let pool = MemoryPool::new(Arc::clone(&allocator))?;
+    let inside = Inside::default();
+    let allocator = Capped::new(&on_device, THREADS * LARGE, &inside)?;
+    let (pool, _let_go) = pool_with(Arc::clone(&allocator), PoolOptions::new(), &inside)?;
     let failed = AtomicUsize::new(0);
     thread::scope(|scope| {
         for thread in 0..THREADS {
@@ -603,8 +574,9 @@ fn threads_share_little_memory(on_device: OnDevice) -> Result<()> {
     });
     assert_eq!(failed.into_inner(), 0);
     assert_eq!((pool.active_blocks(), pool.active_bytes()), (0, 0));
-    assert_eq!(pool.managed_bytes(), allocator.alive());
+    let managed = pool.managed_bytes();
+    assert_eq!(allocator.alive(managed), managed);
     pool.free_held();
-    assert_eq!((pool.held_blocks(), pool.managed_bytes(), allocator.alive()), (0, 0, 0));
+    assert_eq!((pool.held_blocks(), pool.managed_bytes(), allocator.alive(0)), (0, 0, 0));
     Ok(())
 }

@@ -4,15 +4,16 @@
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
 
 use clmatrix::cl3::memory::set_mem_object_destructor_callback;
 use clmatrix::cl3::types::cl_mem;
-use clmatrix::memory::{Buffer, MemFlags, MemoryObject};
-use clmatrix::opencl3::error_codes::ClError;
-use clmatrix::pool::{Allocator, DeferredAllocator, Memory};
+use clmatrix::memory::{Buffer, MemFlags};
+use clmatrix::pool::{Allocator, DeferredAllocator, Memory, MemoryPool};
 use clmatrix::{CommandQueue, Context, Error, Result};
 
-use crate::support::on_device::OnDevice;
+use crate::support::on_device::{OnDevice, soon};
 
 /// The answer to a call.
 #[derive(Clone, Copy, Debug)]
@@ -103,7 +104,32 @@ impl<A> std::fmt::Debug for Faulty<A> {
 
 /// An error of this code.
 pub fn error(code: i32) -> Error {
-    ClError(code).into()
+    Error::from_call("clCreateBuffer", code)
+}
+
+/// A pool that can be reached from its own allocator and hook, until [`LetGo`] is dropped.
+#[derive(Clone, Debug, Default)]
+pub struct Inside(Arc<Mutex<Option<MemoryPool>>>);
+
+impl Inside {
+    pub fn get(&self) -> Option<MemoryPool> {
+        self.0.lock().unwrap().clone()
+    }
+
+    pub fn set(&self, pool: &MemoryPool) -> LetGo {
+        *self.0.lock().unwrap() = Some(pool.clone());
+        LetGo(self.clone())
+    }
+}
+
+/// Lets go of the pool at the end of a test.
+pub struct LetGo(Inside);
+
+impl Drop for LetGo {
+    fn drop(&mut self) {
+        let pool = self.0.0.lock().unwrap().take();
+        drop(pool);
+    }
 }
 
 /// An allocator of buffers that never has more than `most` bytes alive, as the driver sees it.
@@ -112,17 +138,37 @@ pub struct Capped {
     inner: DeferredAllocator,
     most: usize,
     alive: Arc<AtomicUsize>,
+    pool: Inside,
 }
 
 impl Capped {
-    pub fn new(on_device: &OnDevice, most: usize) -> Result<Arc<Self>> {
+    /// Returns an allocator for the pool `pool`.
+    pub fn new(on_device: &OnDevice, most: usize, pool: &Inside) -> Result<Arc<Self>> {
         let inner = DeferredAllocator::new(&on_device.context, MemFlags::READ_WRITE)?;
-        Ok(Arc::new(Self { inner, most, alive: Arc::default() }))
+        Ok(Arc::new(Self { inner, most, alive: Arc::default(), pool: pool.clone() }))
     }
 
-    /// How many bytes its buffers have that the driver has not freed.
-    pub fn alive(&self) -> usize {
+    /// Returns the bytes of its buffers that the driver has not destroyed, once they are `expected`, or after 5 s: a
+    /// driver may destroy a buffer after clReleaseMemObject.
+    pub fn alive(&self, expected: usize) -> usize {
+        let settled = soon(|| Ok(self.alive.load(Ordering::SeqCst) == expected));
+        assert!(settled.is_ok());
         self.alive.load(Ordering::SeqCst)
+    }
+
+    /// Reserves bytes, if there are as many. Waits for buffers that the pool has released, up to 5 s.
+    fn reserve(&self, size: usize) -> Result<()> {
+        let add = |alive: usize| Some(alive + size).filter(|sum| *sum <= self.most);
+        let is_pending =
+            |alive: usize| self.pool.get().is_some_and(|pool| alive > pool.managed_bytes());
+        for _ in 0..50_000 {
+            match self.alive.fetch_update(Ordering::SeqCst, Ordering::SeqCst, add) {
+                Ok(_) => return Ok(()),
+                Err(alive) if is_pending(alive) => thread::sleep(Duration::from_micros(100)),
+                Err(_) => break,
+            }
+        }
+        Err(error(-4))
     }
 }
 
@@ -130,8 +176,7 @@ impl Allocator for Capped {
     type Memory = Buffer;
 
     fn allocate(&self, size: usize) -> Result<Option<Buffer>> {
-        let add = |alive: usize| Some(alive + size).filter(|sum| *sum <= self.most);
-        self.alive.fetch_update(Ordering::SeqCst, Ordering::SeqCst, add).map_err(|_| error(-4))?;
+        self.reserve(size)?;
         let bytes = Bytes { alive: Arc::clone(&self.alive), size };
         let buffer = self.inner.allocate(size)?;
         if let Some(buffer) = &buffer {

@@ -9,7 +9,7 @@ use clmatrix::memory::{
 };
 use clmatrix::pool::{Allocator, MemoryPool, Pool, PoolOptions, PooledBuffer};
 use clmatrix::{CommandQueue, Result};
-use clmatrix_harness::{CtxFactory, ctx_factory};
+use clmatrix_harness::CtxFactory;
 use rstest::rstest;
 
 use super::kind::{self, BUFFERS, FILLED, Kind, SVM, is_free};
@@ -34,7 +34,6 @@ fn doubled(times: u32) -> Vec<u32> {
     counting(COUNT).iter().map(|i| i << times).collect()
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_block_has_the_requested_size(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
@@ -50,7 +49,6 @@ fn a_block_has_the_requested_size(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_block_is_copied_to_and_from_the_host(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -74,7 +72,6 @@ fn a_block_is_copied_to_and_from_the_host(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_block_is_copied_by_rectangles(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -94,7 +91,6 @@ fn a_block_is_copied_by_rectangles(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_block_is_copied_to_and_from_buffers_and_blocks(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -117,7 +113,6 @@ fn a_block_is_copied_to_and_from_buffers_and_blocks(on_device: OnDevice) -> Resu
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn functions_for_buffers_accept_a_block(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -134,7 +129,6 @@ fn functions_for_buffers_accept_a_block(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_block_is_mapped(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -151,7 +145,6 @@ fn a_block_is_mapped(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn a_block_is_copied_to_and_from_images(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -172,7 +165,6 @@ fn a_block_is_copied_to_and_from_images(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_block_is_migrated_with_other_objects(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
@@ -184,7 +176,6 @@ fn a_block_is_migrated_with_other_objects(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_block_is_passed_to_kernels(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
@@ -244,7 +235,6 @@ fn assert_keeps<T>(
 }
 
 /// PyOpenCL's issue 335: a part of a block kept the memory, but not the block.
-#[rstest]
 #[clmatrix_harness::test]
 fn clones_and_sub_buffers_keep_the_block(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -284,7 +274,6 @@ fn a_reused_block_holds_all_bytes_of_any_size<K: Kind>(
 
 /// rusticl refuses to unmap before the map has run: the map must be complete when it is dropped.
 // quirk: RUSTICL-3
-#[rstest]
 #[clmatrix_harness::test]
 fn a_pending_map_keeps_the_block(on_device: OnDevice) -> Result<()> {
     assert_keeps(&on_device, |block| {
@@ -320,7 +309,6 @@ fn memory_of_a_map_that_was_dropped_early_is_reused(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_sub_buffer_keeps_its_bytes_after_the_handle_is_dropped(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
@@ -353,7 +341,6 @@ fn a_forgotten_map_keeps_the_block<K: Kind>(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn an_image_of_a_block_keeps_the_block(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
@@ -398,7 +385,6 @@ fn a_pool_is_an_allocator<K: Kind>(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_pool_has_the_properties_of_its_allocator(ctx_factory: CtxFactory) -> Result<()> {
     let context = ctx_factory()?;

@@ -4,14 +4,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 
-use clmatrix::memory::{MemoryObject, enqueue_fill};
+use clmatrix::memory::enqueue_fill;
 use clmatrix::pool::{MemoryPool, PoolEvent, PoolEventKind, PoolOptions, PooledBuffer};
 use clmatrix::{Class, Result};
-use rstest::rstest;
 
 use super::faulty::{Answer, buffers};
 use crate::support::gate::{gate, soon_open};
-use crate::support::on_device::{OnDevice, on_device};
+use crate::support::on_device::OnDevice;
 
 const SIZE: usize = 65536;
 const LARGE: usize = 10 * SIZE;
@@ -41,7 +40,6 @@ fn look(pool: &MemoryPool, is_over: &AtomicBool, began: &mpsc::Sender<()>) -> Ve
 }
 
 /// A block under inspection is held. It is freed when it comes back.
-#[rstest]
 #[clmatrix_harness::test]
 fn blocks_under_inspection_are_freed_too(on_device: OnDevice) -> Result<()> {
     for _ in 0..4 {

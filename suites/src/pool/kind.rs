@@ -190,7 +190,7 @@ fn unseen(
     let events = if gate.is_some() { &raw const wait_for } else { ptr::null() };
     let event = enqueue(gate.is_some().into(), events).expect("the driver takes it");
     // SAFETY: the driver has just created the event on this queue, with one reference.
-    unsafe { queue.event_from_raw(event, false) }.expect("an event")
+    unsafe { queue.event_from_raw(event) }.expect("an event")
 }
 
 /// A pool for the queue, if there is one.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use clmatrix::memory::{Buffer, MemFlags, MemoryObject};
+use clmatrix::memory::{Buffer, MemFlags};
 use clmatrix::pool::{Allocator, DeferredAllocator, MemoryPool, PoolOptions};
 use clmatrix::{Context, Result};
 use rstest::rstest;

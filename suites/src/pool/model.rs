@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use clmatrix::memory::{Buffer, MemoryObject};
+use clmatrix::memory::Buffer;
 use clmatrix::pool::{MemoryPool, PoolOptions, PooledBuffer};
 use clmatrix::{Class, CommandQueue, Result};
 use proptest::prelude::*;

@@ -6,7 +6,7 @@ use clmatrix::cl3::event::wait_for_events;
 use clmatrix::memory::{Buffer, MapRead, MemFlags, Order, enqueue_fill};
 use clmatrix::pool::{Allocator, DeferredAllocator, MemoryPool, Pool, PoolOptions, SlabAllocator};
 use clmatrix::{
-    CommandQueue, Context, Device, Event, QueueProperties, Result, Status, context_references,
+    CommandQueue, Context, ContextWatch, Device, Event, QueueProperties, Result, Status,
     enqueue_marker,
 };
 use clmatrix_harness::{CtxFactory, ctx_factory, device};
@@ -376,7 +376,6 @@ fn a_pool_releases_its_events<K: Kind>(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn record_use_refuses_an_event_of_another_context(
     on_device: OnDevice,
@@ -416,7 +415,6 @@ impl Allocator for Loose {
     }
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn an_allocator_for_an_out_of_order_queue_is_refused(
     on_device: OnDevice,
@@ -463,7 +461,6 @@ fn reuse_on_an_out_of_order_queue_waits<K: Kind>(
 }
 
 /// The last handle to a queue flushes it, so that commands on held blocks end.
-#[rstest]
 #[clmatrix_harness::test]
 fn blocks_of_dropped_queues_are_reused(on_device: OnDevice) -> Result<()> {
     let pool = pool_in(&on_device.context, PoolOptions::new())?;
@@ -506,6 +503,7 @@ enum Last {
 /// A pool that is called, and the number of references to contexts.
 struct Looks {
     pool: MemoryPool,
+    watch: ContextWatch,
     before: usize,
 }
 
@@ -514,13 +512,14 @@ impl Looks {
     fn new(on_device: &OnDevice) -> Result<Self> {
         let pool = pool_in(&on_device.context, PoolOptions::new())?;
         drop(pool.allocate(1)?);
-        Ok(Self { pool, before: context_references() })
+        let watch = on_device.context.watch();
+        Ok(Self { pool, before: watch.references(), watch })
     }
 
     /// Returns the number of references since this was created, after a call of the pool.
     fn added(&self) -> Result<usize> {
         drop(self.pool.allocate(1)?);
-        Ok(context_references().saturating_sub(self.before))
+        Ok(self.watch.references().saturating_sub(self.before))
     }
 
     #[track_caller]
@@ -593,7 +592,6 @@ fn held_blocks_let_go_of_dropped_queues(
 }
 
 /// No thread looks, and one call is enough.
-#[rstest]
 #[clmatrix_harness::test]
 fn a_call_of_a_pool_releases_a_dropped_queue(on_device: OnDevice) -> Result<()> {
     let pool = pool_in(&on_device.context, PoolOptions::new())?;
@@ -604,18 +602,17 @@ fn a_call_of_a_pool_releases_a_dropped_queue(on_device: OnDevice) -> Result<()> 
     let filled = enqueue_fill(queue.after(&gate), &block, &7_u32, ..)?;
     drop((block, queue));
     // SAFETY: the event is alive.
-    let ended = unsafe { Event::from_raw(filled.as_raw(), true) }?;
+    let ended = unsafe { Event::retain_raw(filled.as_raw()) }?;
     drop(filled);
     open(&gate);
     ended.wait()?;
     drop((gate, ended));
-    assert!(context_references() > looks.before, "nothing has looked");
+    assert!(looks.watch.references() > looks.before, "nothing has looked");
     assert_eq!(looks.added()?, 0, "references are left");
     Ok(())
 }
 
 /// A queue has a handle while a pool looks, and loses it afterwards.
-#[rstest]
 #[clmatrix_harness::test]
 fn a_queue_that_comes_back_is_released(on_device: OnDevice) -> Result<()> {
     let pool = pool_in(&on_device.context, PoolOptions::new())?;
@@ -634,7 +631,6 @@ fn a_queue_that_comes_back_is_released(on_device: OnDevice) -> Result<()> {
 }
 
 /// Calls of pools let go of so many queues as programs drop.
-#[rstest]
 #[clmatrix_harness::test]
 fn few_dropped_queues_are_alive(on_device: OnDevice) -> Result<()> {
     let pool = pool_in(&on_device.context, PoolOptions::new())?;
@@ -653,7 +649,6 @@ fn few_dropped_queues_are_alive(on_device: OnDevice) -> Result<()> {
 }
 
 /// As above, for a command that the pool learns of after the drop of the queue.
-#[rstest]
 #[clmatrix_harness::test]
 fn uses_recorded_late_let_go_of_dropped_queues(on_device: OnDevice) -> Result<()> {
     let pool = pool_in(&on_device.context, PoolOptions::new())?;
@@ -669,7 +664,6 @@ fn uses_recorded_late_let_go_of_dropped_queues(on_device: OnDevice) -> Result<()
 }
 
 /// As above, for a map that is dropped before it has run. rusticl unmaps it with the next use of the bytes.
-#[rstest]
 #[clmatrix_harness::test]
 fn maps_dropped_early_let_go_of_dropped_queues(on_device: OnDevice) -> Result<()> {
     let pool = pool_in(&on_device.context, PoolOptions::new())?;
@@ -687,18 +681,18 @@ fn maps_dropped_early_let_go_of_dropped_queues(on_device: OnDevice) -> Result<()
 }
 
 /// As above, for the memory of slabs.
-#[rstest]
 #[clmatrix_harness::test]
 fn slabs_let_go_of_dropped_queues(on_device: OnDevice) -> Result<()> {
     let deferred = DeferredAllocator::new(&on_device.context, MemFlags::READ_WRITE)?;
     let slabs = SlabAllocator::new(deferred, 16 * SIZE);
     drop(slabs.allocate(SIZE)?);
-    let before = context_references();
+    let watch = on_device.context.watch();
+    let before = watch.references();
     let queue = on_device.another_queue();
     let part = slabs.allocate(SIZE)?.expect("a part of the slab");
     drop(enqueue_fill(&queue, &part, &7_u32, ..)?);
     queue.finish()?;
     drop((part, queue));
-    assert!(soon(|| Ok(context_references() <= before))?, "{} of {before}", context_references());
+    assert!(soon(|| Ok(watch.references() <= before))?, "{} of {before}", watch.references());
     Ok(())
 }

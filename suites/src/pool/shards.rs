@@ -5,7 +5,6 @@ use std::sync::mpsc::channel;
 use std::thread;
 
 use clmatrix::Result;
-use clmatrix::memory::MemoryObject;
 use clmatrix::pool::{MemoryPool, PoolOptions, PooledBuffer};
 use rstest::rstest;
 
@@ -47,7 +46,6 @@ fn has_its_own_shard(pool: &MemoryPool, ended: usize) -> Result<bool> {
     Ok(found? == at)
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn two_live_threads_never_share_a_shard(on_device: OnDevice) -> Result<()> {
     for ended in 0..MOST {
@@ -58,7 +56,6 @@ fn two_live_threads_never_share_a_shard(on_device: OnDevice) -> Result<()> {
 }
 
 /// A pool gets the shards of one that is gone.
-#[rstest]
 #[clmatrix_harness::test]
 fn a_pool_begins_empty_after_other_pools(on_device: OnDevice) -> Result<()> {
     const SIZE: usize = 1000;

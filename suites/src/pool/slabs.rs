@@ -10,16 +10,16 @@ use clmatrix::pool::{
     SlabAllocator,
 };
 use clmatrix::{Class, CommandQueue, Device, Result, Status, enqueue_marker};
-use clmatrix_harness::device;
 use rstest::rstest;
 
-use super::faulty::Capped;
+use super::faulty::{Capped, Inside};
 use super::kind::{BARRIER, FILLED, Kind, after_owner};
 use super::{counts, pool_on, slabs_of};
 use crate::buffer::bytes_in;
 use crate::support::gate::{fail, gate, meanwhile, open, soon_open};
 use crate::support::on_device::{OnDevice, on_device, soon};
 use crate::support::pattern::{assert_same, before, source};
+use crate::support::unanswered;
 
 /// Bytes: a multiple of every alignment.
 const ROOT: usize = 1 << 16;
@@ -64,7 +64,7 @@ fn split_for_none(on_device: &OnDevice) -> Result<Split<DeferredAllocator>> {
 /// Returns the alignment of the offsets and sizes of regions, in bytes.
 fn alignment(device: Device) -> Result<usize> {
     // Any type can begin there.
-    Ok((device.opencl3().mem_base_addr_align()? as usize / 8).max(128))
+    Ok((device.opencl3().mem_base_addr_align().map_err(unanswered)? as usize / 8).max(128))
 }
 
 /// Where it begins and ends in its root.
@@ -76,7 +76,6 @@ fn root(part: &Buffer) -> usize {
     part.parent().expect("it is a region").as_raw().addr()
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn parts_of_a_slab_are_aligned_and_do_not_overlap(
     on_device: OnDevice,
@@ -100,7 +99,6 @@ fn parts_of_a_slab_are_aligned_and_do_not_overlap(
 }
 
 /// The bytes behind the last multiple of the alignment are in no part.
-#[rstest]
 #[clmatrix_harness::test]
 fn a_slab_need_not_be_a_multiple_of_the_alignment(on_device: OnDevice) -> Result<()> {
     const SLAB: usize = ROOT + 64;
@@ -119,7 +117,6 @@ fn a_slab_need_not_be_a_multiple_of_the_alignment(on_device: OnDevice) -> Result
 }
 
 /// Kernels write neighbours in turn, and each finds what it wrote before.
-#[rstest]
 #[clmatrix_harness::test]
 fn kernels_on_adjacent_parts_do_not_interfere(on_device: OnDevice) -> Result<()> {
     const COUNT: usize = 33;
@@ -146,7 +143,6 @@ fn kernels_on_adjacent_parts_do_not_interfere(on_device: OnDevice) -> Result<()>
 }
 
 /// Regions of one root end at any byte; what is written to one leaves its neighbours alone.
-#[rstest]
 #[clmatrix_harness::test]
 fn adjacent_parts_keep_their_bytes(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -169,7 +165,6 @@ fn adjacent_parts_keep_their_bytes(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn adjacent_free_ranges_are_merged(on_device: OnDevice) -> Result<()> {
     let pool = split(&on_device)?;
@@ -205,7 +200,6 @@ fn adjacent_free_ranges_are_merged(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn requests_larger_than_a_slab_get_their_own_buffer(on_device: OnDevice) -> Result<()> {
     let pool = split(&on_device)?;
@@ -251,13 +245,11 @@ fn keeps_its_bytes<T>(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_clone_keeps_the_part(on_device: OnDevice) -> Result<()> {
     keeps_its_bytes(&on_device, |_, part| Ok(part.clone()))
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_sub_buffer_keeps_the_part(on_device: OnDevice) -> Result<()> {
     keeps_its_bytes(&on_device, |_, part| {
@@ -267,13 +259,11 @@ fn a_sub_buffer_keeps_the_part(on_device: OnDevice) -> Result<()> {
     })
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_clone_of_a_sub_buffer_of_a_clone_keeps_the_part(on_device: OnDevice) -> Result<()> {
     keeps_its_bytes(&on_device, |_, part| part.clone().sub_buffer(..ROOT / 4)?.sub_buffer(..16))
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_map_keeps_the_part(on_device: OnDevice) -> Result<()> {
     keeps_its_bytes(&on_device, |queue, part| {
@@ -309,28 +299,24 @@ fn comes_after(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn other_queues_wait_for_the_queue_of_the_pool(on_device: OnDevice) -> Result<()> {
     let pool = split(&on_device)?;
     comes_after(&on_device, &pool, &on_device.queue, &on_device.another_queue())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn the_queue_of_the_pool_waits_for_other_queues(on_device: OnDevice) -> Result<()> {
     let pool = split(&on_device)?;
     comes_after(&on_device, &pool, &on_device.another_queue(), &on_device.queue)
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn queues_wait_for_each_other(on_device: OnDevice) -> Result<()> {
     let pool = split(&on_device)?;
     comes_after(&on_device, &pool, &on_device.another_queue(), &on_device.another_queue())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_pool_without_a_queue_orders_queues(on_device: OnDevice) -> Result<()> {
     let pool = split_for_none(&on_device)?;
@@ -338,7 +324,6 @@ fn a_pool_without_a_queue_orders_queues(on_device: OnDevice) -> Result<()> {
 }
 
 /// Commands on the queue of the allocation may use it, whether the library sees them or not.
-#[rstest]
 #[clmatrix_harness::test]
 fn reuse_of_a_part_waits_for_recorded_uses(on_device: OnDevice) -> Result<()> {
     let pool = split(&on_device)?;
@@ -359,7 +344,6 @@ fn reuse_of_a_part_waits_for_recorded_uses(on_device: OnDevice) -> Result<()> {
 
 /// A queue that is known only from a neighbour's uses does not keep others waiting, nor do the uses of a
 /// neighbour that is still there.
-#[rstest]
 #[clmatrix_harness::test]
 fn reuse_of_a_part_on_the_same_queue_does_not_wait(on_device: OnDevice) -> Result<()> {
     let pool = split(&on_device)?;
@@ -406,7 +390,6 @@ fn a_part_with_a_failed_command_is_reused(
 }
 
 /// Without a queue, only bytes whose uses are complete are handed out; where there are none, a new root is.
-#[rstest]
 #[clmatrix_harness::test]
 fn parts_with_pending_commands_are_not_reused_without_a_queue(on_device: OnDevice) -> Result<()> {
     let pool = split_for_none(&on_device)?;
@@ -434,7 +417,6 @@ fn parts_with_pending_commands_are_not_reused_without_a_queue(on_device: OnDevic
 }
 
 /// Parts between which commands are pending do not keep the rest of a slab from use.
-#[rstest]
 #[clmatrix_harness::test]
 fn parts_with_pending_commands_need_no_new_slabs(on_device: OnDevice) -> Result<()> {
     const PART: usize = ROOT / 64;
@@ -456,7 +438,6 @@ fn parts_with_pending_commands_need_no_new_slabs(on_device: OnDevice) -> Result<
 }
 
 /// The limit of slabs is that of a pool below.
-#[rstest]
 #[clmatrix_harness::test]
 fn slabs_of_a_pool_have_its_limit(on_device: OnDevice) -> Result<()> {
     let options = PoolOptions::new().leading_bits(20).limit(ROOT + 4095);
@@ -485,18 +466,17 @@ fn slabs_of_a_pool_have_its_limit(on_device: OnDevice) -> Result<()> {
 }
 
 /// The allocator below has no more memory than two slabs and a small buffer.
-#[rstest]
 #[clmatrix_harness::test]
 fn slabs_without_parts_are_freed_when_memory_runs_out(on_device: OnDevice) -> Result<()> {
     const MORE: usize = 4096;
-    let allocator = Capped::new(&on_device, 2 * ROOT + MORE)?;
+    let allocator = Capped::new(&on_device, 2 * ROOT + MORE, &Inside::default())?;
     let (pool, slabs) = slabs_of(Arc::clone(&allocator), ROOT, PoolOptions::new())?;
     let [first, second, own] = [pool.allocate(ROOT)?, pool.allocate(ROOT)?, pool.allocate(MORE)?];
     assert_eq!((own.offset(), slabs.reserved_bytes()), (0, 2 * ROOT + MORE));
     let error = pool.allocate(MORE).expect_err("there is no more memory");
     assert_eq!((error.class(), error.call()), (Class::OutOfMemory, Some("MemoryPool::allocate")));
     drop(own);
-    assert!(soon(|| Ok(allocator.alive() == 2 * ROOT))?, "{}", allocator.alive());
+    assert_eq!(allocator.alive(2 * ROOT), 2 * ROOT);
     assert_eq!(slabs.reserved_bytes(), 2 * ROOT);
     let gate = gate(&on_device.context);
     enqueue_fill(on_device.queue.after(&gate), &second, &1_u32, ..)?;
@@ -513,7 +493,8 @@ fn slabs_without_parts_are_freed_when_memory_runs_out(on_device: OnDevice) -> Re
         })
     })?;
     let large = large.filter(|_| is_there).expect("there is memory");
-    assert_eq!((allocator.alive(), slabs.reserved_bytes()), (2 * ROOT + MORE, 2 * ROOT + MORE));
+    let most = 2 * ROOT + MORE;
+    assert_eq!((allocator.alive(most), slabs.reserved_bytes()), (most, most));
     enqueue_fill(&on_device.queue, &*large, &2_u32, ..)?;
     enqueue_fill(&on_device.queue, &*first, &3_u32, ..)?;
     large.assert_holds(&on_device.queue, 2, FILLED)?;
@@ -522,7 +503,6 @@ fn slabs_without_parts_are_freed_when_memory_runs_out(on_device: OnDevice) -> Re
 }
 
 /// A slab is in use as long as there is a handle to a part of it.
-#[rstest]
 #[clmatrix_harness::test]
 fn free_unused_frees_slabs_without_parts(on_device: OnDevice) -> Result<()> {
     let pool = split(&on_device)?;
@@ -545,7 +525,6 @@ fn free_unused_frees_slabs_without_parts(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_part_outlives_its_pool(on_device: OnDevice) -> Result<()> {
     let pool = split(&on_device)?;
@@ -570,7 +549,6 @@ fn a_part_outlives_its_pool(on_device: OnDevice) -> Result<()> {
 }
 
 /// Every thread has regions of several sizes, and finds in each what it wrote there.
-#[rstest]
 #[clmatrix_harness::test]
 fn threads_share_slabs(on_device: OnDevice) -> Result<()> {
     const THREADS: u32 = 4;

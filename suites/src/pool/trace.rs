@@ -78,7 +78,6 @@ fn events_report_every_action<K: Kind>(
 }
 
 /// Every part is what the allocator has just made; the slabs have events of their own in a pool below.
-#[rstest]
 #[clmatrix_harness::test]
 fn events_report_parts_and_slabs(on_device: OnDevice) -> Result<()> {
     const SLAB: usize = 65535;
@@ -99,7 +98,6 @@ fn events_report_parts_and_slabs(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn an_event_is_displayed_as_a_line_with_its_bin(on_device: OnDevice) -> Result<()> {
     let lines = Arc::new(Mutex::new(Vec::new()));
@@ -121,7 +119,6 @@ fn an_event_is_displayed_as_a_line_with_its_bin(on_device: OnDevice) -> Result<(
 }
 
 /// The hook may use the pool.
-#[rstest]
 #[clmatrix_harness::test]
 fn the_event_hook_may_use_the_pool(on_device: OnDevice) -> Result<()> {
     let (pool, seen) = (Arc::new(OnceLock::<MemoryPool>::new()), Trace::default());
@@ -148,7 +145,6 @@ fn the_event_hook_may_use_the_pool(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_panic_in_the_event_hook_is_logged(on_device: OnDevice) -> Result<()> {
     let hook = |_: &PoolEvent<'_>| panic!("as asked");
@@ -198,7 +194,6 @@ fn leaks_are_reported_with_backtraces<K: Kind>(
 }
 
 /// A pool without leaks logs nothing, nor does one without `report_leaks`: a line would panic here.
-#[rstest]
 #[clmatrix_harness::test]
 fn released_blocks_are_not_reported_as_leaks(on_device: OnDevice) -> Result<()> {
     let clean = pool_on(&on_device.queue, PoolOptions::new().report_leaks())?;
@@ -215,7 +210,6 @@ fn released_blocks_are_not_reported_as_leaks(on_device: OnDevice) -> Result<()> 
 }
 
 /// Also between the times that the pool goes to its allocator.
-#[rstest]
 #[clmatrix_harness::test]
 fn the_peak_of_active_bytes_is_exact(on_device: OnDevice) -> Result<()> {
     let peak = |options| -> Result<usize> {

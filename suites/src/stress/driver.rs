@@ -1,8 +1,9 @@
 //! Legal commands that a driver does not survive, and that are therefore left out.
 
+use crate::support::unanswered;
 use clmatrix::{Platform, Result};
 
-/// The faults of a driver, as far as they matter here.
+/// The faults of a driver that matter here.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Driver {
     /// Commands of two threads at once end the process.
@@ -42,7 +43,7 @@ pub struct Driver {
 
 impl Driver {
     pub fn for_platform(platform: Platform) -> Result<Self> {
-        Ok(match platform.opencl3().name()?.as_str() {
+        Ok(match platform.opencl3().name().map_err(unanswered)?.as_str() {
             "Oclgrind" => Self {
                 one_thread: true,
                 ignores_barriers: true,
@@ -56,20 +57,22 @@ impl Driver {
                 events_keep_buffers: true,
                 ..Self::default()
             },
-            "Portable Computing Language" => {
-                Self { finds_maps_by_address: true, ..Self::default() }
+            name if name.starts_with("Intel(R) OpenCL")
+                || name.starts_with("Intel(R) FPGA Emul") =>
+            {
+                Self {
+                    waits_deadlock: true,
+                    refuses_unmaps: true,
+                    finds_maps_by_address: true,
+                    events_keep_buffers: true,
+                    ..Self::default()
+                }
             }
-            name if name.starts_with("Intel(R) OpenCL") => Self {
-                waits_deadlock: true,
-                refuses_unmaps: true,
-                finds_maps_by_address: true,
-                events_keep_buffers: true,
-                ..Self::default()
-            },
             "NVIDIA CUDA" => {
                 Self { refuses_unmaps: true, fills_aligned_memory_only: true, ..Self::default() }
             }
-            _ => Self::default(),
+            // PoCL, and all others, whose second map at one byte the library refuses.
+            _ => Self { finds_maps_by_address: true, ..Self::default() },
         })
     }
 

@@ -11,7 +11,7 @@
 //! them returns.
 
 mod calls;
-mod driver;
+pub mod driver;
 mod map;
 mod memory;
 mod object;
@@ -27,11 +27,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clmatrix::{Platform, Result};
-use clmatrix_harness::{CtxFactory, ctx_factory, platform};
-use rstest::rstest;
+use clmatrix_harness::CtxFactory;
 
 use crate::support::logger;
 use calls::{Calls, KINDS, Stranger};
@@ -47,10 +46,14 @@ const COMMANDS: usize = 2000;
 /// The time after which commands that do not end are printed. The time limit of the test follows.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// The most seeds of a run, and the time after which no other one begins.
+const SEEDS: (u64, Duration) = (4, Duration::from_secs(10));
+
 /// The seeds and threads of a run: those of the environment, which `cargo xtask stress` sets.
 struct Settings {
     first_seed: u64,
-    seeds: u64,
+    /// The number of seeds, if it is given.
+    seeds: Option<u64>,
     threads: usize,
     /// True if each command is printed before it runs.
     prints: bool,
@@ -58,29 +61,36 @@ struct Settings {
 
 impl Settings {
     fn from_environment() -> Self {
-        let number = |name: &str, default| match env::var(name) {
-            Ok(value) => {
-                value.parse().unwrap_or_else(|_| panic!("{name} is not a number: {value}"))
-            }
-            Err(_) => default,
+        let number = |name: &str| {
+            let value = env::var(name).ok()?;
+            Some(value.parse().unwrap_or_else(|_| panic!("{name} is not a number: {value}")))
         };
         Self {
-            first_seed: number("CLMATRIX_STRESS_SEED", 1),
-            seeds: number("CLMATRIX_STRESS_SEEDS", 4),
-            threads: number("CLMATRIX_STRESS_THREADS", 3) as usize,
+            first_seed: number("CLMATRIX_STRESS_SEED").unwrap_or(1),
+            seeds: number("CLMATRIX_STRESS_SEEDS"),
+            threads: number("CLMATRIX_STRESS_THREADS").map_or(3, |number| number as usize),
             prints: env::var_os("CLMATRIX_STRESS_TRACE").is_some(),
         }
     }
+
+    /// Returns the seeds, at least one. Each is run to its end.
+    fn seeds(&self) -> impl Iterator<Item = u64> {
+        let (first, begin, (most, time)) = (self.first_seed, Instant::now(), SEEDS);
+        let is_within = move |seed: &u64| *seed == first || begin.elapsed() < time;
+        let seeds = first..first + self.seeds.unwrap_or(most);
+        let has_number = self.seeds.is_some();
+        seeds.take_while(move |seed| has_number || is_within(seed))
+    }
 }
 
-#[rstest]
-#[clmatrix_harness::test]
+#[clmatrix_harness::test(timeout = "5m")]
 fn random_commands(ctx_factory: CtxFactory, platform: Platform) -> Result<()> {
     logger::init();
     let driver = Driver::for_platform(platform)?;
-    let Settings { first_seed, seeds, threads, prints } = Settings::from_environment();
+    let settings = Settings::from_environment();
+    let Settings { threads, prints, .. } = settings;
     let threads = if driver.one_thread { 1 } else { threads };
-    for seed in first_seed..first_seed + seeds {
+    for seed in settings.seeds() {
         eprintln!("cargo xtask stress --seed {seed} --threads {threads}");
         let world = World::new(ctx_factory, driver)?;
         let traces: Vec<_> = (0..threads).map(|number| Trace::new(number, prints)).collect();
@@ -116,17 +126,17 @@ fn random_commands(ctx_factory: CtxFactory, platform: Platform) -> Result<()> {
 }
 
 /// Random calls of the public functions: see [`calls`].
-#[rstest]
-#[clmatrix_harness::test]
+#[clmatrix_harness::test(timeout = "5m")]
 fn random_calls(ctx_factory: CtxFactory, platform: Platform) -> Result<()> {
     logger::init();
     let driver = Driver::for_platform(platform)?;
-    let Settings { first_seed, seeds, threads, .. } = Settings::from_environment();
+    let settings = Settings::from_environment();
+    let threads = settings.threads;
     // One thread makes the calls of all.
     let (threads, calls) =
         if driver.one_thread { (1, COMMANDS * threads) } else { (threads, COMMANDS) };
     let counts = Mutex::new([[0; 2]; KINDS]);
-    for seed in first_seed..first_seed + seeds {
+    for seed in settings.seeds() {
         eprintln!("cargo xtask stress --api --seed {seed} --threads {threads}");
         let (world, strange) = (World::new(ctx_factory, driver)?, ctx_factory()?);
         let stranger = Stranger::new(&strange)?;

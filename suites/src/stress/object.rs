@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-use clmatrix::memory::{MemoryObject, SvmPointer};
+use clmatrix::memory::SvmPointer;
 use clmatrix::{CommandQueue, Event};
 
 use super::memory::{Handle, Memory};

@@ -13,6 +13,7 @@ use super::memory::Handle;
 use super::object::{LiveBlocks, Object};
 use super::plan::{CELLS, LANES};
 use crate::support::on_device::region_offset;
+use crate::support::unanswered;
 
 /// A kernel that adds a number to bytes.
 pub const ADD: &str = "kernel void k(global uchar *x, uint start, uchar value) {
@@ -111,7 +112,7 @@ impl World {
 pub fn new_queues(context: &Context, driver: Driver) -> Result<Vec<CommandQueue>> {
     let mut queues = vec![CommandQueue::new(context)?, CommandQueue::new(context)?];
     let device = context.default_device().clone();
-    let properties = device.opencl3().queue_on_host_properties()?;
+    let properties = device.opencl3().queue_on_host_properties().map_err(unanswered)?;
     if properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0 && driver.has_out_of_order_queues()
     {
         queues.push(CommandQueue::with_properties(context, QueueProperties::OUT_OF_ORDER)?);

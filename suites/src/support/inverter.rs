@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use clmatrix::memory::{Buffer, MemFlags, MemoryObject, enqueue_copy};
+use clmatrix::memory::{Buffer, MemFlags, enqueue_copy};
 use clmatrix::{Kernel, Result};
 
 use crate::support::on_device::OnDevice;

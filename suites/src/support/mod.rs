@@ -11,6 +11,14 @@ pub(crate) mod pattern;
 pub(crate) mod property;
 pub(crate) mod task;
 
+use clmatrix::Error;
+use clmatrix::opencl3::error_codes::ClError;
+
+/// Converts an error of opencl3's queries of devices and platforms, which does not name the call.
+pub(crate) fn unanswered(error: ClError) -> Error {
+    Error::from_call("clGetDeviceInfo", error.0)
+}
+
 /// Returns whether backtraces name functions of this executable: one that is stripped has no names.
 #[inline(never)]
 pub(crate) fn has_symbols() -> bool {

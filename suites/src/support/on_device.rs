@@ -7,10 +7,11 @@ use std::time::Duration;
 use clmatrix::cl3::command_queue::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
 use clmatrix::memory::{Buffer, Order};
 use clmatrix::{CommandQueue, Context, Device, Event, Kernel, Program, QueueProperties, Result};
-use clmatrix_harness::{CtxFactory, ctx_factory, skip};
+use clmatrix_harness::{CtxFactory, Fixture, ctx_factory, skip};
 use rstest::fixture;
 
 use crate::support::logger;
+use crate::support::unanswered;
 
 /// A context and an in-order queue on it.
 pub struct OnDevice {
@@ -30,6 +31,12 @@ pub fn on_device(ctx_factory: CtxFactory) -> OnDevice {
     OnDevice { context, queue }
 }
 
+impl Fixture for OnDevice {
+    fn of_device_under_test() -> Self {
+        on_device(Fixture::of_device_under_test())
+    }
+}
+
 impl OnDevice {
     /// Another in-order queue of the same context.
     pub fn another_queue(&self) -> CommandQueue {
@@ -39,7 +46,8 @@ impl OnDevice {
     /// A queue of the same context that may reorder its commands; where there are none, the test is
     /// skipped.
     pub fn out_of_order_queue(&self, device: Device) -> Result<OutOfOrderQueue> {
-        if device.opencl3().queue_on_host_properties()? & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE
+        if device.opencl3().queue_on_host_properties().map_err(unanswered)?
+            & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE
             == 0
         {
             skip!("the device has no out-of-order queues");
@@ -70,7 +78,8 @@ impl OnDevice {
 
     /// The option for the features of OpenCL C 2.0, which a device with OpenCL 3.0 need not have as a version.
     pub fn opencl_c_2(&self) -> Result<&'static str> {
-        let version = self.context.default_device().opencl3().opencl_c_version()?;
+        let version =
+            self.context.default_device().opencl3().opencl_c_version().map_err(unanswered)?;
         Ok(if version.starts_with("OpenCL C 1") { "-cl-std=CL3.0" } else { "-cl-std=CL2.0" })
     }
 
@@ -113,7 +122,7 @@ impl Drop for OutOfOrderQueue {
 /// Returns an offset at which sub-buffers may begin, a multiple of CL_DEVICE_MEM_BASE_ADDR_ALIGN and at
 /// least `least`, in bytes. OpenCL has no upper bound of the alignment.
 pub fn region_offset(device: &Device, least: usize) -> Result<usize> {
-    let alignment = device.opencl3().mem_base_addr_align()? as usize / 8;
+    let alignment = device.opencl3().mem_base_addr_align().map_err(unanswered)? as usize / 8;
     Ok(least.next_multiple_of(alignment.max(1)))
 }
 

@@ -97,19 +97,25 @@ pub fn assert_elements(found: &[u32], expected: &[u32], rule: &str) {
     }
 }
 
-/// Compares bytes, and names the first one that differs.
+/// Compares bytes. The error has the first one that differs, the number of those that do, and where they end.
 pub fn same(found: &[u8], expected: &[u8], what: impl Display) -> Result<(), String> {
-    // Much faster than the search below, of which few tests have need.
+    // Much faster than the search below, which few tests need.
     if found == expected {
         return Ok(());
     }
-    match found.iter().zip(expected).position(|(found, expected)| found != expected) {
-        None => Err(format!("{what} has {} bytes, not {}", found.len(), expected.len())),
-        Some(at) => {
-            let (found, expected) = (found[at], expected[at]);
-            Err(format!("{what}: byte {at} is {found:#04x}, not {expected:#04x}"))
+    let len = expected.len().min(found.len());
+    let mut differ = (0..len).filter(|at| found[*at] != expected[*at]);
+    Err(match differ.next() {
+        None => format!("{what} has {} bytes, not {}", found.len(), expected.len()),
+        Some(first) => {
+            let (count, last) = differ.fold((1, first), |(count, _), at| (count + 1, at));
+            let (found, expected) = (found[first], expected[first]);
+            format!(
+                "{what}: byte {first} is {found:#04x}, not {expected:#04x}; {count} of {len} bytes \
+                 differ, in {first}..={last}"
+            )
         }
-    }
+    })
 }
 
 /// Copies the rows of a rectangle between bytes of the host, each with the offset of the first row:

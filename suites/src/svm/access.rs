@@ -13,7 +13,6 @@ use crate::support::mib::MiB;
 use crate::support::on_device::{OnDevice, on_device};
 use crate::support::pattern::{SIZES, assert_moved, assert_same, before, source};
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
 fn host_and_kernels_write_in_turn(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, FINE, &[0; 4])?;
@@ -27,7 +26,6 @@ fn host_and_kernels_write_in_turn(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
 fn the_host_reads_and_writes_all_bytes_of_any_size(on_device: OnDevice) -> Result<()> {
     for size in SIZES {
@@ -40,7 +38,6 @@ fn the_host_reads_and_writes_all_bytes_of_any_size(on_device: OnDevice) -> Resul
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
 fn a_host_access_waits_for_earlier_commands(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, FINE, &counting(4))?;
@@ -53,7 +50,6 @@ fn a_host_access_waits_for_earlier_commands(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
 fn a_host_access_for_reading_is_accepted_during_reads(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, FINE, &counting(4))?;
@@ -88,7 +84,6 @@ fn refused<M: MapMode>(on: &OnDevice, mode: M, reads_too: bool) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
 fn commands_during_a_host_access_are_refused(on_device: OnDevice) -> Result<()> {
     refused(&on_device, MapRead, false)?;
@@ -97,7 +92,6 @@ fn commands_during_a_host_access_are_refused(on_device: OnDevice) -> Result<()> 
 }
 
 /// True if the map ended is not known: the bytes stay closed, and the memory is never freed.
-#[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
 fn memory_of_a_failed_unmap_stays_inaccessible(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, FINE, &counting(4))?;
@@ -110,7 +104,6 @@ fn memory_of_a_failed_unmap_stays_inaccessible(on_device: OnDevice) -> Result<()
 }
 
 /// The unmap fails while the access waits for a fill of other bytes.
-#[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
 fn an_unmap_that_fails_during_the_wait_of_an_access_is_noticed(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, FINE, &counting(4))?;
@@ -122,7 +115,6 @@ fn an_unmap_that_fails_during_the_wait_of_an_access_is_noticed(on_device: OnDevi
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn host_accesses_to_coarse_grain_memory_are_refused(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
@@ -145,7 +137,6 @@ fn elements_past_the_end_are_refused(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
 fn a_misaligned_address_is_refused(on_device: OnDevice) -> Result<()> {
     let svm = misaligned(&on_device, FINE)?;
@@ -154,7 +145,6 @@ fn a_misaligned_address_is_refused(on_device: OnDevice) -> Result<()> {
 }
 
 /// A range without an end would have to take the two bytes behind the last whole element.
-#[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
 fn a_range_without_an_end_needs_whole_elements(on_device: OnDevice) -> Result<()> {
     let bytes = source(18);

@@ -36,7 +36,6 @@ fn elements_have_the_requested_order(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
 fn fine_grain_arrays_need_no_map(on_device: OnDevice) -> Result<()> {
     let svm = SvmAllocation::builder(&on_device.context).flags(FINE).array::<f32, _>(4)?;
@@ -50,7 +49,6 @@ fn fine_grain_arrays_need_no_map(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
 fn like_has_the_shape_and_order_of_another_array(on_device: OnDevice) -> Result<()> {
     fn strides(context: &Context, like: &Array3<u16>) -> Result<(Vec<usize>, Vec<isize>)> {
@@ -80,7 +78,6 @@ fn like_has_the_shape_and_order_of_another_array(on_device: OnDevice) -> Result<
 }
 
 /// By the size of an element, unless something else is asked for.
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn an_array_is_aligned_for_its_elements(on_device: OnDevice) -> Result<()> {
     let context = &on_device.context;
@@ -99,7 +96,6 @@ fn an_array_is_aligned_for_its_elements(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn sizes_that_overflow_are_refused(on_device: OnDevice) {
     let context = &on_device.context;
@@ -111,7 +107,6 @@ fn sizes_that_overflow_are_refused(on_device: OnDevice) {
     assert_eq!(refusal(flags), "CL_INVALID_VALUE");
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn an_array_may_be_empty(on_device: OnDevice) -> Result<()> {
     let svm = SvmAllocation::builder(&on_device.context).array::<u32, _>((0, 3))?;
@@ -120,7 +115,6 @@ fn an_array_may_be_empty(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn a_range_of_an_array_is_in_elements(on_device: OnDevice) -> Result<()> {
     let svm = SvmAllocation::builder(&on_device.context).array::<u32, _>((2, 2))?;
@@ -131,7 +125,6 @@ fn a_range_of_an_array_is_in_elements(on_device: OnDevice) -> Result<()> {
 }
 
 /// The memory of the array is available by itself.
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn an_array_is_released_as_its_allocation(on_device: OnDevice) -> Result<()> {
     let queue = on_device.another_queue();
@@ -142,7 +135,6 @@ fn an_array_is_released_as_its_allocation(on_device: OnDevice) -> Result<()> {
     allocation.enqueue_release(&queue)?.wait()
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn an_unmap_may_run_on_another_queue(on_device: OnDevice) -> Result<()> {
     let svm = SvmAllocation::builder(&on_device.context).array::<u32, _>(4)?;

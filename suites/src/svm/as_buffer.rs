@@ -5,7 +5,7 @@ use clmatrix::memory::{
     live_objects,
 };
 use clmatrix::pool::{SvmAllocator, SvmPool};
-use clmatrix::{Result, Status, context_references};
+use clmatrix::{Result, Status};
 use rstest::rstest;
 
 use super::{
@@ -38,7 +38,6 @@ fn a_buffer_shares_the_bytes_of_its_svm(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn a_buffer_may_cover_a_part_of_svm(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(128))?;
@@ -61,7 +60,6 @@ fn a_buffer_may_cover_a_part_of_svm(on_device: OnDevice) -> Result<()> {
 }
 
 /// Buffers of two parts of the memory, with offsets in both.
-#[rstest]
 #[clmatrix_harness::test(requires(svm, max_alloc = "65 MiB"))]
 fn copies_between_parts_move_all_bytes_of_any_size(on_device: OnDevice) -> Result<()> {
     for size in SIZES {
@@ -89,7 +87,8 @@ fn the_end_of_a_command_releases_memory_and_queue(
     on_device: OnDevice,
     #[values(false, true)] is_unmap: bool,
 ) -> Result<()> {
-    let before = (context_references(), live_objects());
+    let watch = on_device.context.watch();
+    let before = (watch.references(), live_objects());
     let gate = gate(&on_device.context);
     let queue = on_device.another_queue();
     let buffer = svm_of(&on_device, COARSE, &counting(16))?.as_buffer(MemFlags::READ_WRITE, ..)?;
@@ -102,13 +101,12 @@ fn the_end_of_a_command_releases_memory_and_queue(
     drop((buffer, queue));
     open(&gate);
     drop(gate);
-    let is_released = || Ok(context_references() <= before.0 && live_objects() <= before.1);
-    assert!(soon(is_released)?, "{} references", context_references());
+    let is_released = || Ok(watch.references() <= before.0 && live_objects() <= before.1);
+    assert!(soon(is_released)?, "{} references", watch.references());
     Ok(())
 }
 
 /// So many that a look at all of them for each takes half a minute.
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn the_end_of_many_commands_releases_their_memory(on_device: OnDevice) -> Result<()> {
     let before = live_objects();
@@ -126,7 +124,6 @@ fn the_end_of_many_commands_releases_their_memory(on_device: OnDevice) -> Result
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn maps_of_svm_and_of_its_buffer_exclude_each_other(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -146,7 +143,6 @@ fn maps_of_svm_and_of_its_buffer_exclude_each_other(on_device: OnDevice) -> Resu
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn a_map_waits_for_commands_on_the_buffer(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
@@ -159,7 +155,6 @@ fn a_map_waits_for_commands_on_the_buffer(on_device: OnDevice) -> Result<()> {
 }
 
 /// The driver may read them when it makes the buffer.
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn a_buffer_of_svm_mapped_for_writing_is_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -211,7 +206,6 @@ fn as_buffer_waits_for_commands_that_write_its_bytes(
 }
 
 /// A pool hands out a block again as soon as nothing keeps its memory.
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn a_buffer_keeps_its_svm(on_device: OnDevice) -> Result<()> {
     const SIZE: usize = 4097;
@@ -236,7 +230,6 @@ fn a_buffer_keeps_its_svm(on_device: OnDevice) -> Result<()> {
 }
 
 /// The memory is freed when the driver says that it is done with the buffer.
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn a_released_buffer_releases_its_svm(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
@@ -249,7 +242,6 @@ fn a_released_buffer_releases_its_svm(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn the_last_handle_of_an_idle_buffer_frees_the_svm(on_device: OnDevice) -> Result<()> {
     let context = &on_device.context;
@@ -266,7 +258,6 @@ fn the_last_handle_of_an_idle_buffer_frees_the_svm(on_device: OnDevice) -> Resul
 }
 
 /// The drop waits for the command, or a thread of the library if the driver destroys the buffer later.
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn the_last_handle_frees_the_svm_after_its_commands(on_device: OnDevice) -> Result<()> {
     let OnDevice { context, queue } = &on_device;
@@ -283,7 +274,6 @@ fn the_last_handle_frees_the_svm_after_its_commands(on_device: OnDevice) -> Resu
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn invalid_ranges_and_flags_are_refused(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
@@ -296,7 +286,6 @@ fn invalid_ranges_and_flags_are_refused(on_device: OnDevice) -> Result<()> {
 }
 
 /// Bytes of two buffers may be the same.
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn copies_onto_the_same_bytes_are_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;

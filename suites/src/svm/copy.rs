@@ -25,7 +25,6 @@ fn a_copy_to_the_host_has_kernel_writes(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn svm_is_copied_to_svm(on_device: OnDevice) -> Result<()> {
     let one = svm_of(&on_device, COARSE, &counting(1000))?;
@@ -36,7 +35,6 @@ fn svm_is_copied_to_svm(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn a_copy_has_the_smaller_size(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -60,7 +58,6 @@ fn a_copy_has_the_smaller_size(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn svm_has_the_methods_of_buffers(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -79,7 +76,6 @@ fn svm_has_the_methods_of_buffers(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn a_copy_uses_offsets_and_byte_count(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -101,7 +97,6 @@ fn a_copy_uses_offsets_and_byte_count(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn a_copy_moves_all_bytes_of_any_size(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -126,7 +121,6 @@ fn a_copy_moves_all_bytes_of_any_size(on_device: OnDevice) -> Result<()> {
 }
 
 /// Within one allocation, too, if the bytes are apart.
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn overlapping_ranges_are_refused(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(8))?;
@@ -143,7 +137,6 @@ fn overlapping_ranges_are_refused(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn bytes_past_the_end_are_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -178,7 +171,6 @@ fn bytes_past_the_end_are_refused(on_device: OnDevice) -> Result<()> {
 }
 
 /// Host memory that is given comes back.
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn a_copy_of_owned_memory_does_not_block(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &[0; 4])?;
@@ -195,7 +187,6 @@ fn a_copy_of_owned_memory_does_not_block(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn a_copy_waits_for_its_wait_list(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &[0; 4])?;
@@ -207,7 +198,6 @@ fn a_copy_waits_for_its_wait_list(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn a_copy_fails_with_an_event_of_its_wait_list(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
@@ -220,7 +210,6 @@ fn a_copy_fails_with_an_event_of_its_wait_list(on_device: OnDevice) -> Result<()
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn arrays_and_allocations_are_copied(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;

@@ -32,7 +32,6 @@ fn fills() -> impl Strategy<Value = (Vec<u8>, usize, usize, usize)> {
     (0_u32..8).prop_flat_map(|log| (Just(source(1 << log)), 0_usize..20, 1_usize..40, 0_usize..20))
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn a_fill_matches_the_model(on_device: OnDevice) {
     let queue = &on_device.queue;
@@ -86,7 +85,6 @@ fn invalid_patterns_and_ranges_are_refused(
 }
 
 /// Where an allocation is may suit a pattern or not, whatever alignment was asked for.
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn misaligned_addresses_are_refused(on_device: OnDevice) -> Result<()> {
     for _ in 0..32 {
@@ -102,7 +100,6 @@ fn misaligned_addresses_are_refused(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn a_fill_waits_for_its_wait_list(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;

@@ -11,7 +11,6 @@ use crate::buffer::counting;
 use crate::support::gate::{gate, open};
 use crate::support::on_device::{OnDevice, on_device, soon};
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn svm_outlives_the_context_handle(on_device: OnDevice) -> Result<()> {
     let OnDevice { context, queue } = on_device;
@@ -65,7 +64,6 @@ fn freed_svm_releases_its_context(
 }
 
 /// The queue of a command under way may be given up.
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn a_command_outlives_its_queue_handle(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
@@ -80,7 +78,6 @@ fn a_command_outlives_its_queue_handle(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn threads_use_different_ranges_at_once(on_device: OnDevice) -> Result<()> {
     const THREADS: u32 = 4;
@@ -107,7 +104,6 @@ fn threads_use_different_ranges_at_once(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn threads_allocate_and_free_at_once(on_device: OnDevice) -> Result<()> {
     let on = &on_device;
@@ -131,7 +127,6 @@ fn threads_allocate_and_free_at_once(on_device: OnDevice) -> Result<()> {
     })
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn a_clone_may_be_dropped_in_another_thread(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;

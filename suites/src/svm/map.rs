@@ -5,7 +5,7 @@ use clmatrix::memory::{
     SvmPointer, WritableMapMode, enqueue_copy, enqueue_fill,
 };
 use clmatrix::{CommandQueue, Context, Result};
-use clmatrix_harness::{CtxFactory, ctx_factory};
+use clmatrix_harness::CtxFactory;
 use rstest::rstest;
 
 use super::{
@@ -51,7 +51,6 @@ fn a_kernel_sees_writes_through_a_map(
     writes(&on_device, flags, MapWriteInvalidate)
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn a_map_of_a_range_leaves_the_rest_unchanged(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(8))?;
@@ -68,7 +67,6 @@ fn a_map_of_a_range_leaves_the_rest_unchanged(on_device: OnDevice) -> Result<()>
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn all_bytes_of_any_size_are_mapped(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -105,7 +103,6 @@ fn elements_past_the_end_are_refused(
 }
 
 /// A range without an end would have to take the two bytes behind the last whole element.
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn a_range_without_an_end_needs_whole_elements(on_device: OnDevice) -> Result<()> {
     let (queue, bytes) = (&on_device.queue, source(18));
@@ -117,7 +114,6 @@ fn a_range_without_an_end_needs_whole_elements(on_device: OnDevice) -> Result<()
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn a_misaligned_address_is_refused(on_device: OnDevice) -> Result<()> {
     let svm = misaligned(&on_device, COARSE)?;
@@ -129,7 +125,6 @@ fn a_misaligned_address_is_refused(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn map_methods_use_the_mode_of_their_name(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -165,7 +160,6 @@ fn refused<M: MapMode>(on: &OnDevice, mode: M, reads_too: bool) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn commands_on_mapped_bytes_are_refused(on_device: OnDevice) -> Result<()> {
     refused(&on_device, MapRead, false)?;
@@ -173,7 +167,6 @@ fn commands_on_mapped_bytes_are_refused(on_device: OnDevice) -> Result<()> {
     refused(&on_device, MapReadWrite, true)
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn a_map_waits_for_commands_of_another_queue(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
@@ -185,7 +178,6 @@ fn a_map_waits_for_commands_of_another_queue(on_device: OnDevice) -> Result<()> 
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn a_non_blocking_map_can_be_waited_for(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
@@ -201,7 +193,6 @@ fn a_non_blocking_map_can_be_waited_for(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn a_map_fails_with_an_event_of_its_wait_list(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
@@ -214,7 +205,6 @@ fn a_map_fails_with_an_event_of_its_wait_list(on_device: OnDevice) -> Result<()>
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn an_unmap_may_run_on_another_queue(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
@@ -226,7 +216,6 @@ fn an_unmap_may_run_on_another_queue(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn a_map_outlives_the_handles_of_memory_and_queue(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
@@ -238,7 +227,6 @@ fn a_map_outlives_the_handles_of_memory_and_queue(on_device: OnDevice) -> Result
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn a_queue_of_another_context_is_refused(
     on_device: OnDevice,
@@ -257,7 +245,6 @@ fn a_queue_of_another_context_is_refused(
 }
 
 /// The host may read while kernels only read.
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn a_map_for_reading_is_accepted_during_kernels_that_read(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, SvmFlags::READ_ONLY, &counting(4))?;
@@ -274,7 +261,6 @@ fn a_map_for_reading_is_accepted_during_kernels_that_read(on_device: OnDevice) -
 }
 
 /// And the memory, which is never freed.
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn a_forgotten_map_keeps_its_bytes_mapped(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
@@ -290,7 +276,6 @@ fn a_forgotten_map_keeps_its_bytes_mapped(on_device: OnDevice) -> Result<()> {
 
 /// The queue has used bytes before and behind those of the map, and its commands wait for a gate that
 /// opens after the map.
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn a_map_does_not_wait_for_commands_on_other_bytes(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(1024))?;
@@ -312,7 +297,6 @@ fn a_map_does_not_wait_for_commands_on_other_bytes(on_device: OnDevice) -> Resul
 
 /// Ends a map before one of the same bytes that waits for a gate, which opens afterwards: dropping the
 /// guard does not wait on the host for the map that has not ended.
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn overlapping_maps_for_reading_are_unmapped_in_any_order(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(64))?;

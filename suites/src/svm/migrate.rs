@@ -45,7 +45,6 @@ fn a_migration_keeps_all_bytes_of_any_size(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm, opencl = "2.1"))]
 fn a_migration_may_leave_the_content_undefined(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
@@ -56,7 +55,6 @@ fn a_migration_may_leave_the_content_undefined(on_device: OnDevice) -> Result<()
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm, opencl = "2.1"))]
 fn a_map_waits_for_a_migration(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
@@ -68,7 +66,6 @@ fn a_map_waits_for_a_migration(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm, opencl = "2.1"))]
 fn invalid_migrations_are_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;

@@ -71,7 +71,6 @@ fn a_kernel_follows_a_linked_list_of_the_host(
 }
 
 /// A list in one allocation, made by the device and followed by the host.
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn the_host_follows_a_linked_list_of_a_kernel(on_device: OnDevice) -> Result<()> {
     const NODES: usize = 100;

@@ -6,7 +6,7 @@ use clmatrix::memory::{
     Buffer, MapReadWrite, MemFlags, SvmAllocation, SvmPointer, enqueue_copy, enqueue_fill,
 };
 use clmatrix::{CommandQueue, Context, Device, Event, Result, Status};
-use clmatrix_harness::{CtxFactory, ctx_factory, device};
+use clmatrix_harness::CtxFactory;
 use rstest::rstest;
 
 use super::{COARSE, FINE, is_released_soon, svm_of};
@@ -82,7 +82,6 @@ fn dropped_svm_waits_for_its_kernels(
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn svm_bound_to_a_queue_is_freed_on_the_queue(on_device: OnDevice) -> Result<()> {
     let queue = on_device.another_queue();
@@ -101,7 +100,6 @@ fn svm_bound_to_a_queue_is_freed_on_the_queue(on_device: OnDevice) -> Result<()>
 }
 
 /// The queue that it is freed on is not the only one that uses it.
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn svm_bound_to_a_queue_is_freed_after_commands_of_other_queues(on_device: OnDevice) -> Result<()> {
     let (queue, other_queue) = (on_device.another_queue(), on_device.another_queue());
@@ -118,7 +116,6 @@ fn svm_bound_to_a_queue_is_freed_after_commands_of_other_queues(on_device: OnDev
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn enqueue_release_waits_for_its_wait_list_and_queue(on_device: OnDevice) -> Result<()> {
     let (queue, other_queue) = (&on_device.queue, on_device.another_queue());
@@ -137,7 +134,6 @@ fn enqueue_release_waits_for_its_wait_list_and_queue(on_device: OnDevice) -> Res
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn a_refused_release_returns_the_svm(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
     let queue = &on_device.queue;
@@ -195,7 +191,6 @@ fn svm_of_a_failed_unmap_is_not_released(
 
 /// The guard of a map is dropped before the map fails. OpenCL leaves open whether the driver accepts the
 /// free and what becomes of it, behind an unmap that has failed as well.
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn svm_of_a_failed_map_is_released(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
@@ -212,7 +207,6 @@ fn svm_of_a_failed_map_is_released(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn an_out_of_order_queue_is_refused(on_device: OnDevice, device: Device) -> Result<()> {
     let queue = on_device.out_of_order_queue(device)?;
@@ -225,7 +219,6 @@ fn an_out_of_order_queue_is_refused(on_device: OnDevice, device: Device) -> Resu
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn a_queue_of_another_context_is_refused(
     on_device: OnDevice,
@@ -241,7 +234,6 @@ fn a_queue_of_another_context_is_refused(
 }
 
 /// Commands of the old queue end before a free on the new queue.
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn rebound_svm_is_freed_after_its_former_queue(on_device: OnDevice) -> Result<()> {
     let (first, second) = (on_device.another_queue(), on_device.another_queue());
@@ -261,7 +253,6 @@ fn rebound_svm_is_freed_after_its_former_queue(on_device: OnDevice) -> Result<()
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn unbind_from_queue_waits_for_the_queue(on_device: OnDevice) -> Result<()> {
     let queue = on_device.another_queue();
@@ -275,7 +266,6 @@ fn unbind_from_queue_waits_for_the_queue(on_device: OnDevice) -> Result<()> {
 }
 
 /// The queue's last reference may go with the memory.
-#[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn svm_keeps_its_bound_queue(on_device: OnDevice) -> Result<()> {
     let queue = on_device.another_queue();

@@ -16,7 +16,6 @@ use crate::support::logger::panics_as_it_logs;
 use crate::support::on_device::{OnDevice, on_device};
 use crate::support::pattern::{SIZES, assert_elements, assert_moved, before, source};
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm = "system"))]
 fn host_memory_is_used_in_place_and_returned(on_device: OnDevice) -> Result<()> {
     let memory = counting(1000);
@@ -32,7 +31,6 @@ fn host_memory_is_used_in_place_and_returned(on_device: OnDevice) -> Result<()> 
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm = "system"))]
 fn all_bytes_of_any_size_are_returned(on_device: OnDevice) -> Result<()> {
     for size in SIZES {
@@ -45,7 +43,6 @@ fn all_bytes_of_any_size_are_returned(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm = "system"))]
 fn the_host_accesses_it_between_kernels(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -63,7 +60,6 @@ fn the_host_accesses_it_between_kernels(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm = "system"))]
 fn host_memory_may_be_an_array_of_any_order(on_device: OnDevice) -> Result<()> {
     let mut columns = Array2::<u32>::zeros((2, 3).f());
@@ -80,7 +76,6 @@ fn host_memory_may_be_an_array_of_any_order(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm = "system"))]
 fn into_inner_waits_for_commands(on_device: OnDevice) -> Result<()> {
     let svm = SystemSvm::new(&on_device.context, vec![0_u32; 1 << 16])?;
@@ -92,7 +87,6 @@ fn into_inner_waits_for_commands(on_device: OnDevice) -> Result<()> {
 }
 
 /// Or it would be written after it has been freed.
-#[rstest]
 #[clmatrix_harness::test(requires(svm = "system"))]
 fn dropped_system_svm_waits_for_commands(on_device: OnDevice) -> Result<()> {
     let svm = SystemSvm::new(&on_device.context, vec![0_u32; 1 << 16])?;
@@ -134,7 +128,6 @@ fn memory_of_a_failed_unmap_is_never_freed(
 }
 
 /// The unmap fails while a thread waits for a fill of other bytes.
-#[rstest]
 #[clmatrix_harness::test(requires(svm = "system"))]
 fn an_unmap_that_fails_during_the_wait_is_noticed(on_device: OnDevice) -> Result<()> {
     let svm = SystemSvm::new(&on_device.context, counting(4))?;
@@ -149,7 +142,6 @@ fn an_unmap_that_fails_during_the_wait_is_noticed(on_device: OnDevice) -> Result
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm = "system"))]
 fn into_inner_of_memory_in_use_is_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
@@ -173,7 +165,6 @@ fn into_inner_of_memory_in_use_is_refused(on_device: OnDevice) -> Result<()> {
 }
 
 /// OpenCL moves only what it has allocated.
-#[rstest]
 #[clmatrix_harness::test(requires(svm = "system", opencl = "2.1"))]
 fn migrations_of_host_memory_are_refused(on_device: OnDevice) -> Result<()> {
     let svm = SystemSvm::new(&on_device.context, counting(4))?;
@@ -183,7 +174,6 @@ fn migrations_of_host_memory_are_refused(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm = "system"))]
 fn host_memory_may_be_empty(on_device: OnDevice) -> Result<()> {
     let svm = SystemSvm::new(&on_device.context, Vec::<u32>::new())?;

@@ -36,7 +36,6 @@ fn kernels_count_in_fine_grain_memory(
 }
 
 /// Within a device, no kind of memory needs a flag.
-#[rstest]
 #[clmatrix_harness::test(requires(svm = "atomics"))]
 fn kernels_count_in_coarse_grain_memory(on_device: OnDevice, device: Device) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &[7])?;
@@ -47,7 +46,6 @@ fn kernels_count_in_coarse_grain_memory(on_device: OnDevice, device: Device) -> 
     Ok(())
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(svm = "system"))]
 fn host_and_kernel_count_in_the_memory_of_the_host(
     on_device: OnDevice,

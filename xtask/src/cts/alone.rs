@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use clmatrix_harness::provision::{Environment, vendors};
+use clmatrix_runner::provision::{Environment, vendors};
 use serde_json::Value;
 
 use super::device::Device;
@@ -131,7 +131,7 @@ impl<'a> Alone<'a> {
     }
 }
 
-/// The word for the end of a process without results: `None` stands for a process that was killed at its limit.
+/// The word for the end of a process without results: `None` means a process that was killed at its limit.
 fn end_word(status: Option<ExitStatus>) -> &'static str {
     match status.map(|status| status.code()) {
         None => "timeout",

@@ -55,13 +55,18 @@ impl Device {
     /// expectations that skip tests.
     pub fn add(&mut self, test: &str, event: &Value, skips: &HashSet<u64>) {
         let text = |key: &str| event[key].as_str().unwrap_or_default();
+        // The text of the cause, if it has one, else its kind.
+        let cause = |key: &str, text: &str| {
+            let known = [&event[key][text], &event[key]["kind"]];
+            known.into_iter().find_map(Value::as_str).unwrap_or_default()
+        };
         let (word, message) = match text("outcome") {
             "passed" => ("pass", ""),
             "failed" => ("fail", text("message")),
             "skipped" => ("skip", text("reason")),
-            "crashed" => ("crash", text("how")),
+            "crashed" => ("crash", cause("cause", "signal")),
             "timed-out" => ("timeout", ""),
-            _ => ("none", text("reason")),
+            _ => ("none", cause("reason", "error")),
         };
         let is_skipped = event["expectation"].as_u64().is_some_and(|known| skips.contains(&known));
         let result = TestResult {

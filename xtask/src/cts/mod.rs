@@ -15,8 +15,8 @@ use clap::Args;
 use crate::files::{self, cannot};
 use crate::process;
 use crate::workspace::Workspace;
-use clmatrix_harness::provision::Environment;
-use clmatrix_harness::shell_quoted;
+use clmatrix_runner::provision::Environment;
+use clmatrix_runner::text::shell_quoted;
 
 mod alone;
 mod device;

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use clmatrix_runner::result::test_id::TestId;
 use serde_json::Value;
 
 use super::device::Device;
@@ -44,16 +45,19 @@ fn parse(text: &str) -> Result<RunLog> {
                 let time = event["time"].as_str().unwrap_or_default();
                 log.date = time.split('T').next().unwrap_or_default().to_owned();
             }
-            Some("expectation") if event["status"] == "skip" => {
-                skips.extend(event["number"].as_u64());
+            Some("expectation") => {
+                let status = &event["status"];
+                let is_skip = |list: &Vec<Value>| list.iter().any(|status| status == "skip");
+                if status == "skip" || status.as_array().is_some_and(is_skip) {
+                    skips.extend(event["number"].as_u64());
+                }
             }
             Some("device") => log.devices.push(Device::new(&event)),
             Some("finished") => {
-                let id = event["test"].as_str().unwrap_or_default();
-                let (test, device) = id.rsplit_once('@').context("a test without a device")?;
+                let id = TestId::parse(event["test"].as_str().unwrap_or_default());
                 // Results without a device are those of lists.
-                if let Some(device) = log.devices.iter_mut().find(|known| known.id == device) {
-                    device.add(test, &event, &skips);
+                if let Some(device) = log.devices.iter_mut().find(|known| known.id == id.device()) {
+                    device.add(id.path(), &event, &skips);
                 }
             }
             _ => {}
@@ -75,7 +79,7 @@ mod tests {
             "\n",
             r#"{"event":"device","device":{"id":"b"},"driver":{"file":"/a.so"}}"#,
             "\n",
-            r#"{"event":"finished","test":"cts::x::y@a","outcome":"crashed","how":"SIGSEGV","attempt":1}"#,
+            r#"{"event":"finished","test":"cts::x::y@a","outcome":"crashed","cause":{"kind":"signal","signal":"SIGSEGV"},"attempt":1}"#,
             "\n",
             r#"{"event":"finished","test":"cts::x::y@a","outcome":"failed","message":"bad","attempt":2}"#,
         ));

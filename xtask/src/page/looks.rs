@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use clmatrix_harness::provision::wheels::WheelSet;
+use clmatrix_runner::provision::wheels::WheelSet;
 use serde_json::Value;
 
 use super::browser::Browser;

@@ -29,7 +29,7 @@ const LOGS: &str = "cli/tests/logs";
 
 /// The pages whose texts are compared: a name and the logs.
 const PAGES: [(&str, &[&str]); 4] = [
-    ("format-2", &["format-2"]),
+    ("format-3", &["format-3"]),
     ("lost-device", &["lost-device"]),
     ("flaky", &["flaky"]),
     ("three-runs", &["history-1", "history-2", "history-3"]),
@@ -128,7 +128,7 @@ impl PageTest<'_> {
     }
 
     fn hostile_run(&self) -> Result<()> {
-        let source = self.stored("format-2.jsonl");
+        let source = self.stored("format-3.jsonl");
         let log = self.folder.join("hostile.jsonl");
         let text = fs::read_to_string(&source).with_context(|| cannot("read", &source))?;
         fs::write(&log, hostile::log(&text)?).with_context(|| cannot("write", &log))?;
@@ -162,7 +162,7 @@ impl PageTest<'_> {
     /// Opens a page with a stored characterization of its device.
     fn curves(&self) -> Result<()> {
         let folder = self.stored("");
-        let page = self.write_page("curves", &[self.stored("format-2.jsonl")], &folder)?;
+        let page = self.write_page("curves", &[self.stored("format-3.jsonl")], &folder)?;
         let mut browser = Browser::start(&self.browser)?;
         let (requests, messages) = browser.open(&page, "")?;
         ensure!(requests.len() == 1 && messages.is_empty(), "{requests:?}, {messages:?}");

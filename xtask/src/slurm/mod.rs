@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use clmatrix_harness::provision::Environment;
+use clmatrix_runner::provision::Environment;
 
 use crate::apt;
 use crate::ci_matrix;
@@ -172,7 +172,7 @@ impl<'a> SlurmTest<'a> {
     }
 }
 
-/// Reads the results of the run in a folder for reports, from its log and those that it goes on with. Fails unless
+/// Reads the results of the run in a folder for reports, from its log and those that it resumes. Fails unless
 /// there is exactly one.
 fn read_run(reports: &Path) -> Result<Results> {
     let mut runs = files::entries(&reports.join("runs"))?;
@@ -186,7 +186,7 @@ fn read_run(reports: &Path) -> Result<Results> {
         text += &part[..part.rfind('\n').map_or(0, |end| end + 1)];
     }
     let headers = text.lines().filter(|line| line.starts_with(r#"{"event":"run","#));
-    let count = headers.filter(|line| !line.contains(r#""resumes":"#)).count();
+    let count = headers.filter(|line| !line.contains(r#""goes_on":true"#)).count();
     ensure!(count == 1, "{} has {count} runs, not one", reports.display());
     Results::read(&text).with_context(|| reports.display().to_string())
 }

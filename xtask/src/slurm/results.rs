@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, ensure};
+use clmatrix_runner::result::test_id::TestId;
 use serde_json::Value;
 
 /// The verdict of each test on each device, by the id of the result.
@@ -32,8 +33,8 @@ impl Results {
     /// name its id begins with.
     pub fn on_hosts(&self, hosts: &[&str]) -> Self {
         let on_host = |id: &String| {
-            let device = id.rsplit_once('@').map_or("", |(_, device)| device);
-            let host = hosts.iter().find(|host| device.starts_with(**host));
+            let test = TestId::parse(id);
+            let host = hosts.iter().find(|host| test.device().starts_with(**host));
             host.map_or(id.clone(), |host| format!("{id}%{host}"))
         };
         Self(self.0.iter().map(|(id, verdict)| (on_host(id), verdict.clone())).collect())

@@ -2,7 +2,7 @@
 
 use super::Summary;
 
-/// Returns whether `warm` times are those of a cached result; `None` if that cannot be told.
+/// Returns whether `warm` times are those of a cached result; `None` if that is unclear.
 pub fn is_cached(cold: Summary, warm: Summary) -> Option<bool> {
     /// A cached result takes less than this share of the time.
     const FASTER: f64 = 0.5;

@@ -95,7 +95,7 @@ impl Hierarchy {
         })
     }
 
-    /// Returns the size in bytes of the cache that is surest to be one.
+    /// Returns the size in bytes of the most certain cache.
     pub fn smallest_cache(&self) -> Option<f64> {
         let [first, second, ..] = self.levels[..] else { return None };
         Some(self.size(first, second))
@@ -144,13 +144,13 @@ impl Hierarchy {
     }
 }
 
-/// The noise beyond which some samples, or most of them, speak against the curve.
+/// The noise beyond which some samples, or most of them, contradict the curve.
 const QUIET: f64 = 0.05;
 const LOUD: f64 = 0.15;
-/// The noise beyond which the curve says nothing.
+/// The noise beyond which the curve is meaningless.
 const LOST: f64 = 0.3;
 
-/// Returns whether two levels are clearly two, and nothing lies hidden between them.
+/// Returns whether two levels are clearly distinct, without another level between them.
 fn is_clear(a: Level, b: Level) -> bool {
     /// The time almost doubles.
     const CLEARLY_APART: f64 = 1.8;

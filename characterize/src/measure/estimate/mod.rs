@@ -1,4 +1,4 @@
-//! Estimates from samples alone. Any device can have taken the samples, or none.
+//! Estimates from samples only, which may come from any device, or none.
 
 mod banks;
 mod cache;
@@ -22,7 +22,7 @@ pub use repeat::{drift, repeatable};
 pub use rounds::undrifted;
 pub use summary::{Floor, Summary};
 
-/// Returns the greatest common divisor; the other number, if one is 0.
+/// Returns the greatest common divisor; if one number is 0, the other one.
 pub fn common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { common_divisor(b, a % b) }
 }

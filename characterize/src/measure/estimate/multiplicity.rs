@@ -24,7 +24,7 @@ pub struct Verdict {
 }
 
 impl Scale {
-    /// Makes a scale of accesses of words at which few and all work items meet, with their numbers, and of
+    /// Creates a scale from accesses of words at which few and all work items meet, with their numbers, and from
     /// accesses of the items in question at which all meet.
     pub fn new(few: (&[f64], u32), all: (&[f64], u32), full: &[f64]) -> MeasureResult<Self> {
         let (lanes, least) = (f64::from(all.1), f64::from(few.1));

@@ -9,8 +9,8 @@ pub fn repeatable(samples: &[f64], unit: Unit, floor: Floor) -> MeasureResult<Fi
     summary.finding_within(summary.spread() + drift(samples), floor, unit)
 }
 
-/// Returns half of the range of the medians of consecutive blocks of samples: slow changes show there, and
-/// go on from one run to the next.
+/// Returns half of the range of the medians of consecutive blocks of samples: they show slow changes, which continue
+/// from one run to the next.
 pub fn drift(samples: &[f64]) -> f64 {
     const BLOCKS: usize = 4;
     let blocks = samples.chunks(samples.len().div_ceil(BLOCKS).max(1));
@@ -42,7 +42,7 @@ mod tests {
             repeatable(&samples, Unit::Nanoseconds, Floor::DEVICE).unwrap()
         };
         for seed in 0..500 {
-            // The first run went on drifting before the second one began.
+            // The drift continued between the first run and the second one.
             assert!(run(seed, 100.0).agrees_with(&run(seed + 500, 115.0)), "{seed}");
             assert!(!run(seed, 100.0).agrees_with(&run(seed + 500, 200.0)), "{seed}");
         }

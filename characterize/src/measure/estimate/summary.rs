@@ -60,9 +60,9 @@ impl Summary {
         let spread = spread.max(floor.of(self.median));
         /// Samples that lie within this share of their median agree.
         const CLOSE: f64 = 0.05;
-        /// Samples that lie beyond this share say little.
+        /// Samples beyond this share are of little use.
         const FAR: f64 = 0.25;
-        /// Samples that lie beyond this share say nothing. No measured value is 0 or less.
+        /// Samples beyond this share are of no use. No measured value is 0 or less.
         const LOST: f64 = 0.5;
         if !(self.median > 0.0 && spread <= LOST * self.median) {
             let (median, spread) = (unit.write(self.median), unit.write(spread));
@@ -78,14 +78,14 @@ impl Summary {
     }
 }
 
-/// The least difference between runs, as a share, whatever the samples of one of them say.
+/// The least difference between runs, as a share, independent of the samples of one run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Floor(f64);
 
 impl Floor {
-    /// The floor of times that the device takes: no two runs agree to more digits.
+    /// The floor of times by the device: no two runs agree to more digits.
     pub const DEVICE: Self = Self(0.01);
-    /// The floor of times that the host takes. On an H200 launches, transfers, builds and contexts took 5 to
+    /// The floor of times by the host. On an H200 launches, transfers, builds and contexts took 5 to
     /// 30 % more in one process than in another, with samples that were much closer together.
     pub const HOST: Self = Self(0.15);
 

@@ -1,6 +1,6 @@
 //! Accesses of local memory that wait for each other, by one group of work items that go in step.
 
-use clmatrix::event::Event;
+use clmatrix::Event;
 
 use super::super::clock::Budget;
 use super::super::finding::MeasureResult;
@@ -65,7 +65,7 @@ pub(super) struct Pattern {
 }
 
 impl Pattern {
-    /// Makes a pattern in which each work item reads the `stride`-th item after the one before.
+    /// Returns a pattern in which each work item reads the `stride`-th item after the one before.
     pub fn strided(item: Item, lanes: u32, stride: u32) -> Self {
         Self { item, starts: (0..lanes).map(|lane| lane * stride).collect() }
     }

@@ -88,7 +88,7 @@ fn slowest(axes: &[Point]) -> Vec<f64> {
     slowest.map(|point| point.samples.clone()).unwrap_or_default()
 }
 
-/// Returns the items that neighbouring work items access along an axis, as far as the array has any.
+/// Returns the items of the array that neighbouring work items access along an axis.
 fn along(axis: usize, shape: &[usize], stored: &[usize], lanes: u32) -> Vec<u32> {
     let indices = (0..lanes as usize).map_while(|lane| element(shape, axis, lane));
     let offset = |index: Vec<usize>| {

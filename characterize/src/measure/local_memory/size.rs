@@ -1,6 +1,6 @@
 //! The largest part of local memory with which a kernel really runs.
 
-use clmatrix::event::Event;
+use clmatrix::Event;
 
 use super::super::finding::{Confidence, Finding, MeasureResult, NotMeasurable, Unit, Value};
 use super::super::measured::Sampled;
@@ -11,7 +11,7 @@ use clmatrix::memory::Buffer;
 
 /// Fills local memory with numbers, and counts the numbers that another work item finds changed.
 ///
-/// The memory is an array and not an argument, for which a driver may take more than its size.
+/// The memory is an array and not an argument, for which a driver may use more than its size.
 // quirk: NVIDIA-10
 const SOURCE: &str = "
 kernel void fill(uint steps, global uint *taken, global uint *wrong) {
@@ -37,7 +37,7 @@ const MOST_WORK_ITEMS: usize = 64;
 // quirk: RUSTICL-2
 const MOST_STEPS: u64 = 60_000;
 
-/// Refused sizes and those with wrong contents are too large.
+/// Measures the usable size. Refused sizes and those with wrong contents are too large.
 pub(super) fn usable(bench: &Workbench, share: f64) -> MeasureResult<Sampled> {
     let fill = Fill::new(bench)?;
     // The budget begins here: the first build has no limit.
@@ -92,7 +92,7 @@ struct Fill<'a> {
 
 impl<'a> Fill<'a> {
     fn new(bench: &'a Workbench<'a>) -> MeasureResult<Self> {
-        // Fails here if the device cannot build the kernel at all.
+        // This fails if the device cannot build the kernel at all.
         let most = Self::kernel(bench, 1)?.work_group_info(&bench.device)?.max_size;
         let most_work_items = most.min(MOST_WORK_ITEMS);
         let numbers = || bench.buffer(most_work_items * size_of::<u32>());

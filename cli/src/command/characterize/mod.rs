@@ -14,12 +14,12 @@ use clap::Args;
 use clmatrix_characterize::measure::{Settings, Shares};
 use clmatrix_characterize::show::{compare, terminal};
 use clmatrix_characterize::{CharacterizedDevice, Devices};
-use clmatrix_harness::private::devices::TestDevice;
-use clmatrix_harness::private::run::interrupt::Stop;
-use clmatrix_harness::private::run::state::WorkerConfig;
-use clmatrix_harness::private::setup::Setup;
-use clmatrix_harness::private::target::{Target, UNEXPECTED};
-use clmatrix_harness::private::terminal::{AnyError, print, status_line};
+use clmatrix_runner::devices::TestDevice;
+use clmatrix_runner::run::interrupt::Stop;
+use clmatrix_runner::run::state::WorkerConfig;
+use clmatrix_runner::setup::Setup;
+use clmatrix_runner::target::{Target, UNEXPECTED};
+use clmatrix_runner::terminal::{AnyError, status_line};
 
 use self::name_filter::NameFilter;
 use self::report_files::ReportFiles;
@@ -38,8 +38,8 @@ Examples:
 /// Shows the properties of each device: PyOpenCL's answers, from the driver's information and from
 /// tables of vendors, and next to them the measurements.
 ///
-/// Each device is queried in a process of its own that loads only the driver of that device. A crash
-/// or a hang costs one answer.
+/// Each device is queried in a process of its own that loads only the driver of that device. A crash or a hang loses
+/// one answer.
 #[derive(Args)]
 pub struct CharacterizeArguments {
     #[command(flatten)]
@@ -91,7 +91,8 @@ pub fn characterize(
     let report = arguments.report(&setup)?;
     let stop = Stop::on_signals()?;
     let mut survey = Survey { arguments, only: &only, stop, report, devices: Devices::new() };
-    let taken = survey.take(&setup, &selected);
+    let mut selected = selected.iter();
+    let taken = selected.try_for_each(|device| survey.take(&setup.worker_config(device)?, device));
     let finished = survey.finish(taken.is_ok());
     taken.and(finished)?;
     let anything_known = survey.devices.values().any(|device| device.error.is_none());
@@ -111,15 +112,8 @@ struct Survey<'a> {
 const STOPPED: &str = "stopped before all was known";
 
 impl Survey<'_> {
-    /// One device after the other.
-    fn take(&mut self, setup: &Setup, selected: &[TestDevice]) -> Result<(), AnyError> {
-        for device in selected {
-            self.take_one(&setup.worker_config(device)?, device)?;
-        }
-        Ok(())
-    }
-
-    fn take_one(&mut self, config: &WorkerConfig, device: &TestDevice) -> Result<(), AnyError> {
+    /// Takes the properties and the measurements of a device.
+    fn take(&mut self, config: &WorkerConfig, device: &TestDevice) -> Result<(), AnyError> {
         let Self { arguments, only, stop, report, devices } = self;
         let id = &device.run.id;
         let mut session = DeviceSession::new(device, config, &stop.signal);
@@ -154,14 +148,13 @@ impl Survey<'_> {
         Ok(())
     }
 
-    /// Shows what is known, which may not be all.
+    /// Shows the answers so far, which may not be all.
     fn finish(&mut self, is_all: bool) -> Result<(), AnyError> {
-        let printed = if is_all || !self.devices.is_empty() {
-            self.arguments.print(&self.devices)
-        } else {
-            Ok(())
+        let printed = match is_all || !self.devices.is_empty() {
+            true => self.arguments.print(&self.devices),
+            false => Ok(()),
         };
-        // The files are complete also where the output is not.
+        // The files are complete even if the output is not.
         let Some(report) = &mut self.report else { return printed };
         if is_all {
             report.save(&self.devices)?;
@@ -211,7 +204,7 @@ impl CharacterizeArguments {
             table: Some(device.text_table()),
             curves: curves(device),
         });
-        print(&self.format.text(devices, pages)?)
+        self.format.print(devices, pages)
     }
 
     fn print_comparison(
@@ -228,7 +221,7 @@ impl CharacterizeArguments {
             table: Some(pair.text_table()),
             curves: Vec::new(),
         });
-        print(&self.format.text(&pairs, pages)?)?;
+        self.format.print(&pairs, pages)?;
         for (file, devices, others) in [(a, &ours, &theirs), (b, &theirs, &ours)] {
             if pairs.len() < devices.len() {
                 let alone = compare::without_pair(devices, others).join(", ");

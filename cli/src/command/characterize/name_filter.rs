@@ -11,21 +11,6 @@ pub struct NameFilter {
     names: Option<HashSet<&'static str>>,
 }
 
-/// A name that no answer, measurement or topic has.
-#[derive(Debug, PartialEq, thiserror::Error)]
-#[error(
-    "--only {name}: no answer, measurement or topic has this name{}; topics are {}; \
-     `clmatrix characterize` shows the answers", suggestion(.similar), topic_names().join(", ")
-)]
-pub struct UnknownName {
-    name: String,
-    similar: Option<&'static str>,
-}
-
-fn suggestion(similar: &Option<&str>) -> String {
-    similar.map(|name| format!(" (did you mean {name}?)")).unwrap_or_default()
-}
-
 fn topic_names() -> Vec<&'static str> {
     Topic::ALL.into_iter().map(Topic::name).collect()
 }
@@ -37,7 +22,11 @@ fn answers() -> impl Iterator<Item = &'static str> {
 
 impl NameFilter {
     /// Reads names of answers, measurements and topics. A topic selects all its measurements.
-    pub fn new(wanted: &[String]) -> Result<Self, UnknownName> {
+    ///
+    /// # Errors
+    ///
+    /// No answer, measurement or topic has one of these names.
+    pub fn new(wanted: &[String]) -> Result<Self, String> {
         if wanted.is_empty() {
             return Ok(Self { names: None });
         }
@@ -54,7 +43,13 @@ impl NameFilter {
                 let all = known.iter().copied().chain(topic_names());
                 let distance = |name: &&str| strsim::levenshtein(name, wanted);
                 let similar = all.min_by_key(distance).filter(|name| distance(name) <= 3);
-                return Err(UnknownName { name: wanted.clone(), similar });
+                let similar = similar.map(|name| format!(" (did you mean {name}?)"));
+                return Err(format!(
+                    "--only {wanted}: no answer, measurement or topic has this name{}; topics are {}; \
+                     `clmatrix characterize` shows the answers",
+                    similar.unwrap_or_default(),
+                    topic_names().join(", ")
+                ));
             }
         }
         Ok(Self { names: Some(names) })
@@ -81,7 +76,7 @@ impl NameFilter {
 mod tests {
     use super::*;
 
-    fn only(names: &[&str]) -> Result<NameFilter, UnknownName> {
+    fn only(names: &[&str]) -> Result<NameFilter, String> {
         NameFilter::new(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
     }
 
@@ -109,9 +104,9 @@ mod tests {
 
     #[test]
     fn unknown_names_are_refused_with_a_similar_one() {
-        let error = only(&["launch_latenzy"]).err().unwrap().to_string();
+        let error = only(&["launch_latenzy"]).err().unwrap();
         assert!(error.contains("did you mean launch_latency?"), "{error}");
-        let error = only(&["something-else-altogether"]).err().unwrap().to_string();
+        let error = only(&["something-else-altogether"]).err().unwrap();
         assert!(error.contains("launch") && !error.contains("did you mean"), "{error}");
     }
 }

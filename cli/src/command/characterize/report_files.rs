@@ -1,14 +1,15 @@
 //! The files of a characterization in a report folder.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::PathBuf;
 
 use clmatrix_characterize::Devices;
 use clmatrix_characterize::show::svg;
-use clmatrix_harness::private::log::store::remove_reports;
-use clmatrix_harness::private::report::file_name;
-use clmatrix_harness::private::terminal::AnyError;
+use clmatrix_runner::files;
+use clmatrix_runner::log::store::remove_reports;
+use clmatrix_runner::report::file_name;
+use clmatrix_runner::terminal::AnyError;
 
 /// A folder with `characterize.json` and `curves/DEVICE/NAME.svg`. The files of an earlier call stay
 /// until there are new ones.
@@ -21,21 +22,14 @@ impl ReportFiles {
     /// Creates the folder and checks that it can be written to.
     pub fn new(folder: PathBuf) -> io::Result<Self> {
         fs::create_dir_all(&folder)?;
-        let report = Self { folder, has_new: false };
-        drop(File::create(report.unfinished())?);
-        fs::remove_file(report.unfinished())?;
-        Ok(report)
-    }
-
-    /// The path of the JSON while it is written.
-    fn unfinished(&self) -> PathBuf {
-        self.folder.join("characterize.json.new")
+        tempfile::NamedTempFile::new_in(&folder)?;
+        Ok(Self { folder, has_new: false })
     }
 
     /// Replaces `characterize.json`, which is complete at any time.
     pub fn save(&mut self, devices: &Devices) -> Result<(), AnyError> {
-        fs::write(self.unfinished(), serde_json::to_string_pretty(devices)? + "\n")?;
-        fs::rename(self.unfinished(), self.folder.join("characterize.json"))?;
+        let json = serde_json::to_string_pretty(devices)? + "\n";
+        files::replace(&self.folder.join("characterize.json"), json.as_bytes())?;
         if !self.has_new {
             self.has_new = true;
             self.remove_curves()?;
@@ -73,7 +67,11 @@ impl ReportFiles {
             }
             for (name, curve) in &curves {
                 let title = format!("{name} ({id}, driver {})", device.driver_version);
-                svg::draw(curve, &title, &folder.join(format!("{}.svg", file_name(name))))?;
+                let picture = svg::text(curve, &title)?;
+                files::replace(
+                    &folder.join(format!("{}.svg", file_name(name))),
+                    picture.as_bytes(),
+                )?;
             }
         }
         Ok(Some(&self.folder))
@@ -99,7 +97,7 @@ mod tests {
         report.save(&Devices::new()).unwrap();
         assert_eq!(fs::read(path("characterize.json")).unwrap(), b"{}\n");
         assert!(!path("curves/gone").exists() && path("curves/kept.svg").exists());
-        assert!(!report.unfinished().exists());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "no unfinished file");
         assert!(report.finish(&Devices::new()).unwrap().is_some());
     }
 

@@ -56,8 +56,8 @@ pub(super) fn set(text: &str, line: u64, key: &str, value: &str) -> Option<Strin
     Some([&text[..end], &new, &text[end..]].concat())
 }
 
-/// Adds an entry at the end. Returns `None` if the text then is no TOML, as with an inline list of entries.
-pub(super) fn append(text: &str, keys: &[(&str, String)]) -> Option<String> {
+/// Adds a table of a list at the end. Returns `None` if the text is then not TOML, as with an inline list of entries.
+pub(super) fn append(text: &str, table: &str, keys: &[(&str, String)]) -> Option<String> {
     let new_line = line_end(text);
     let mut text = text.to_owned();
     if !text.is_empty() && !text.ends_with('\n') {
@@ -66,8 +66,7 @@ pub(super) fn append(text: &str, keys: &[(&str, String)]) -> Option<String> {
     if !text.is_empty() {
         text += new_line;
     }
-    text += "[[expect]]";
-    text += new_line;
+    text += &format!("[[{table}]]{new_line}");
     keys.iter().for_each(|(key, value)| text += &format!("{key} = {value}{new_line}"));
     toml::from_str::<toml::Table>(&text).is_ok().then_some(text)
 }
@@ -84,7 +83,7 @@ fn find(text: &str, line: u64) -> Option<EntryPlace> {
     text[header.clone()].starts_with("[[").then_some(EntryPlace { header, values })
 }
 
-/// The end of the line of a place, with its newline.
+/// Returns the end of the line of a place, with its newline.
 fn end_of_line(text: &str, place: usize) -> usize {
     text[place..].find('\n').map_or(text.len(), |newline| place + newline + 1)
 }
@@ -121,7 +120,7 @@ mod tests {
         let inserted = ODD.replace("\ttest='b'\r\n", "\ttest='b'\r\n\tdriver-version = \"<3\"\r\n");
         assert_eq!(set(ODD, 11, "driver-version", "\"<3\"").unwrap(), inserted);
         let appended = format!("{ODD}\r\n\r\n[[expect]]\r\ntest = 'c'\r\n");
-        assert_eq!(append(ODD, &[("test", "'c'".to_owned())]).unwrap(), appended);
+        assert_eq!(append(ODD, "expect", &[("test", "'c'".to_owned())]).unwrap(), appended);
     }
 
     #[test]
@@ -130,7 +129,10 @@ mod tests {
         assert_eq!(remove(two, 1).unwrap(), "[[expect]]\ntest = 'b'");
         assert_eq!(remove(two, 5).unwrap(), "[[expect]]\ntest = 'a'\n");
         assert_eq!(remove("[[expect]]\ntest = 'a'\n", 1).unwrap(), "");
-        assert_eq!(append("", &[("test", "'c'".to_owned())]).unwrap(), "[[expect]]\ntest = 'c'\n");
+        assert_eq!(
+            append("", "expect", &[("test", "'c'".to_owned())]).unwrap(),
+            "[[expect]]\ntest = 'c'\n"
+        );
         assert_eq!(
             set("[[expect]]\ntest = 'a'", 1, "id", "'d'").unwrap(),
             "[[expect]]\ntest = 'a'\nid = 'd'\n"
@@ -142,6 +144,6 @@ mod tests {
         let inline = "expect = [{ test = 'a' }]\n";
         assert_eq!(remove(inline, 1), None);
         assert_eq!(set(inline, 1, "id", "'d'"), None);
-        assert_eq!(append(inline, &[("test", "'c'".to_owned())]), None);
+        assert_eq!(append(inline, "expect", &[("test", "'c'".to_owned())]), None);
     }
 }

@@ -1,9 +1,11 @@
 //! Changes the expectations so that the results of stored runs are as expected.
 //!
 //! An entry that names a driver is removed, or left to other versions of the driver, if each result for which it
-//! counts passed and should not. Each other unexpected result gets an entry for its test, platform and driver version at the
-//! end of a file, where it counts; the cases of a test that went wrong alike share one. Since the results are judged
-//! anew by the changed expectations, a second update changes nothing.
+//! counts passed and should not. Each other unexpected result gets an entry for its test, platform and driver version
+//! at the end of a file, where it counts; the cases of a test that went wrong in the same way share one. An entry that
+//! was seen at other versions gets this one if all its tests end so here. At last the tests are recorded as tried with
+//! this version, so that what is left of other versions' faults is unexpected, too. The results are judged again by
+//! the changed expectations, so a second update changes nothing.
 
 mod edit;
 mod group;
@@ -14,21 +16,25 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use clmatrix_harness::private::config::{
-    Effect, Expectation, ExpectationFiles, Expectations, Narrowed, WrittenExpectation,
+use clmatrix_runner::config::{
+    Effect, Expectation, ExpectationFiles, Expectations, Narrowed, WrittenExpectation, exact_test,
 };
-use clmatrix_harness::private::devices::run_device::without_host;
-use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::report::file_name;
-use clmatrix_harness::private::terminal::AnyError;
-use clmatrix_harness::private::verdict::ExpectedStatus;
+use clmatrix_runner::devices::run_device::without_host;
+use clmatrix_runner::log::run_log::RunLog;
+use clmatrix_runner::report::file_name;
+use clmatrix_runner::terminal::AnyError;
+use clmatrix_runner::verdict::ExpectedStatus;
+use indexmap::IndexMap;
 
-use self::group::{EntryFor, Group, groups};
+use self::group::{Conditions, Group, groups, of_driver};
 use self::observed::Observed;
 use super::{RunExpectations, Strict};
 
 /// The key of the driver's version.
 const DRIVER_VERSION: &str = "driver-version";
+
+/// The file of the tests that were tried, and its table.
+const TRIED: &str = "tried";
 
 /// The key of the time limit.
 const TIMEOUT: &str = "timeout";
@@ -46,12 +52,12 @@ pub(crate) struct Updated {
 enum Edit<'a> {
     Remove(&'a WrittenExpectation),
     Set(&'a WrittenExpectation, &'static str, toml::Value),
-    /// The keys and values of a new one.
-    Add(PathBuf, Vec<(&'static str, toml::Value)>),
+    /// The table, keys and values of a new one.
+    Add(PathBuf, &'static str, Vec<(&'static str, toml::Value)>),
 }
 
 impl Edit<'_> {
-    /// The line of the entry. New entries come first, at the end of the file.
+    /// Returns the line of the entry. New entries come first, at the end of the file.
     fn line(&self) -> u64 {
         match self {
             Self::Remove(written) | Self::Set(written, ..) => written.line,
@@ -60,8 +66,8 @@ impl Edit<'_> {
     }
 }
 
-/// Changes the expectations by the results of runs that came to their end. `folder` is the folder of the files, `tests` are all tests of
-/// this executable.
+/// Changes the expectations by the results of runs that have ended. `folder` is the folder of the files, `tests` are
+/// all tests of this executable.
 ///
 /// # Errors
 ///
@@ -76,7 +82,7 @@ pub(crate) fn update(
 ) -> Result<Updated, AnyError> {
     let logs: Vec<_> = logs.iter().filter(|log| !log.interrupted).collect();
     let results = logs.iter().flat_map(|log| &log.results);
-    let in_runs: HashSet<&str> = results.map(|result| result.test_and_device().0).collect();
+    let in_runs: HashSet<&str> = results.map(|result| result.test.path()).collect();
     let absent: Vec<_> = tests.iter().filter(|test| !in_runs.contains(test.as_str())).collect();
     let observed: Vec<_> =
         logs.iter().enumerate().flat_map(|(run, log)| Observed::all(run, log)).collect();
@@ -97,6 +103,12 @@ pub(crate) fn update(
         let mut edits = state.outdated();
         if edits.is_empty() {
             edits = state.missing(&mut added)?;
+        }
+        if edits.is_empty() {
+            edits = state.seen_here().into_iter().collect();
+        }
+        if edits.is_empty() {
+            edits = state.tried();
         }
         if edits.is_empty() {
             return Ok(updated);
@@ -124,14 +136,14 @@ impl Updated {
                 let change = format!("{} changed: {test:?}: {key} = {value}", written.place());
                 (path.to_owned(), own.get(path).and_then(set), change)
             }
-            Edit::Add(path, keys) => {
+            Edit::Add(path, table, keys) => {
                 let text = own.get(path).map_or("", String::as_str);
                 let keys: Vec<_> =
                     keys.iter().map(|(key, value)| (*key, value.to_string())).collect();
                 let shown: Vec<_> =
                     keys.iter().map(|(key, value)| format!("\n  {key} = {value}")).collect();
                 let change = format!("{} added:{}", path.display(), shown.concat());
-                (path.clone(), edit::append(text, &keys), change)
+                (path.clone(), edit::append(text, table, &keys), change)
             }
         };
         let text = text.ok_or_else(|| {
@@ -158,21 +170,27 @@ impl<'a, 'l> State<'a, 'l> {
         self.for_runs[observed.run].on(observed.device_id).lookup(observed.test)
     }
 
-    /// The removal, or the other versions, of each entry whose results all passed and should not.
-    fn outdated(&self) -> Vec<Edit<'a>> {
-        let mut uses: HashMap<u32, Vec<(&Observed<'_>, bool)>> = HashMap::new();
+    /// Returns the entries that count for each test, by their numbers, and whether they were seen at other versions only.
+    fn uses(&self) -> HashMap<u32, Vec<(&Observed<'l>, bool)>> {
+        let mut uses: HashMap<u32, Vec<_>> = HashMap::new();
         for observed in self.observed {
             if let Some(Expectation { written, is_assumed, .. }) = self.expectation(observed) {
                 uses.entry(written.number).or_default().push((observed, is_assumed));
             }
         }
+        uses
+    }
+
+    /// Returns the entries that match tests that are in no run.
+    fn of_absent(&self) -> HashSet<u32> {
         let everywhere = self.expectations.for_host();
-        let absent: HashSet<_> = self
-            .absent
-            .iter()
-            .flat_map(|test| everywhere.matches(test))
-            .map(|found| found.written.number)
-            .collect();
+        let matches = self.absent.iter().flat_map(|test| everywhere.matches(test));
+        matches.map(|found| found.written.number).collect()
+    }
+
+    /// Returns the removal, or the other versions, of each entry whose results all passed and should not.
+    fn outdated(&self) -> Vec<Edit<'a>> {
+        let (uses, absent) = (self.uses(), self.of_absent());
         let edit = |written: &'a WrittenExpectation| {
             let uses = uses.get(&written.number).filter(|uses| is_outdated(written, uses))?;
             if absent.contains(&written.number) {
@@ -192,47 +210,95 @@ impl<'a, 'l> State<'a, 'l> {
         self.expectations.own().filter_map(edit).collect()
     }
 
-    /// An entry for each test, platform and version with an unexpected result, or for the cases of a test.
-    fn missing(&self, added: &mut HashSet<EntryFor<'l>>) -> Result<Vec<Edit<'a>>, AnyError> {
-        // An exception for a test that the driver has mended, while others need the entry.
-        let needs_entry = |observed: &Observed<'l>| {
-            let known = self.expectation(observed);
-            observed.is_unexpected(known.as_ref()) || observed.is_mended(known.as_ref())
+    /// Returns the first entry whose tests have all ended as it was seen at other versions, with this version as one
+    /// more.
+    fn seen_here(&self) -> Option<Edit<'a>> {
+        let (uses, absent) = (self.uses(), self.of_absent());
+        let passed = BTreeSet::from([ExpectedStatus::Pass]);
+        let edit = |written: &'a WrittenExpectation| {
+            let uses = uses.get(&written.number)?.iter();
+            let assumed: Vec<_> = uses.filter(|(_, is_assumed)| *is_assumed).collect();
+            let version = assumed.first()?.0.version()?;
+            let ends_so = |statuses: BTreeSet<ExpectedStatus>| {
+                !statuses.is_empty()
+                    && statuses.iter().all(|status| written.status.contains(*status))
+            };
+            let is_seen = assumed.iter().all(|(observed, _)| ends_so(observed.statuses()))
+                && assumed.iter().any(|(observed, _)| observed.statuses() != passed)
+                && !absent.contains(&written.number);
+            let versions = format!("{}, ={version}", written.driver_version()?);
+            is_seen.then(|| Edit::Set(written, DRIVER_VERSION, versions.into()))
         };
+        self.expectations.own().find_map(edit)
+    }
+
+    /// Returns the record of the tests that were tried with a version of a driver for the first time, for each such
+    /// version: suites of which all tests have ended, and single tests.
+    fn tried(&self) -> Vec<Edit<'a>> {
+        let (ended, unknown): (Vec<_>, Vec<_>) =
+            self.observed.iter().partition(|observed| !observed.statuses().is_empty());
+        let unknown = unknown.into_iter().map(|observed| observed.test);
+        let absent = self.absent.iter().map(|test| test.as_str());
+        let in_part: HashSet<_> = unknown.chain(absent).filter_map(suite).collect();
+        let glob = |observed: &Observed<'l>| {
+            let suite = suite(observed.test).filter(|_| observed.log.header.is_whole());
+            let suite = suite.filter(|suite| !in_part.contains(suite));
+            suite.map_or_else(|| exact_test(observed.test), |suite| exact_test(suite) + "::*")
+        };
+        let mut drivers: IndexMap<_, BTreeSet<String>> = IndexMap::new();
+        for observed in ended {
+            let on_device = self.for_runs[observed.run].on(observed.device_id);
+            let driver = observed.driver().filter(|(_, version)| !version.is_empty());
+            if let Some(driver) = driver.filter(|_| !on_device.was_tried(observed.test)) {
+                drivers.entry(driver).or_default().insert(glob(observed));
+            }
+        }
+        let record = |(driver, tests): ((&str, &str), BTreeSet<String>)| {
+            let tests: Vec<_> = tests.into_iter().map(toml::Value::from).collect();
+            let driver = of_driver(driver).map(|(key, value)| (key, value.into()));
+            let keys = std::iter::once(("tests", tests.into())).chain(driver).collect();
+            Edit::Add(self.folder.join(TRIED).with_extension("toml"), TRIED, keys)
+        };
+        drivers.into_iter().map(record).collect()
+    }
+
+    /// Returns an entry for each test, platform and version with an unexpected result, or for the cases of a test.
+    fn missing(&self, added: &mut HashSet<Conditions>) -> Result<Vec<Edit<'a>>, AnyError> {
+        let needs_entry =
+            |observed: &Observed<'l>| observed.is_unexpected(self.expectation(observed).as_ref());
         let reason = |observed: &Observed<'l>| observed.reason(self.expectation(observed).as_ref());
         let edit = |group: Group<'_, 'l>| {
             if let Some(own) = self.entry_of(&group) {
-                let limit = group.limit().filter(|_| !own.keys.contains_key(TIMEOUT));
-                if let Some(limit) = limit {
+                if let Some(limit) = group.limit.filter(|_| !own.keys.contains_key(TIMEOUT)) {
                     return Ok(Edit::Set(own, TIMEOUT, limit));
                 }
                 let statuses = own.status.and(group.statuses);
                 return Ok(Edit::Set(own, "status", toml::Value::try_from(statuses)?));
             }
-            let edit = Edit::Add(self.file_for(&group.results), group.keys()?);
-            match added.replace(group.entry_for) {
+            let edit = Edit::Add(self.file_for(&group.results), "expect", group.keys()?);
+            match added.replace(group.conditions) {
                 None => Ok(edit),
                 Some(again) => {
-                    Err(format!("no entry for {} has an effect: write it", again.glob).into())
+                    Err(format!("no entry for {} has an effect: write it", again[0].1).into())
                 }
             }
         };
         groups(self.observed, self.absent, needs_entry, reason)?.into_iter().map(edit).collect()
     }
 
-    /// The entry that counts, if it is for these tests, the platform and the version alone.
+    /// Returns the entry that counts, if it is for these tests, the platform and the version alone.
     fn entry_of(&self, group: &Group<'_, '_>) -> Option<&'a WrittenExpectation> {
         let expectation = group.results.iter().find_map(|observed| self.expectation(observed))?;
         let mut own = self.expectations.own();
         let written = own.find(|written| written.number == expectation.written.number)?;
         let mut conditions = written.keys.clone();
         conditions.remove(TIMEOUT);
-        let keys = group.entry_for.keys().into_iter().map(|(key, value)| (key.to_owned(), value));
+        let keys = group.conditions.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
         Some(written).filter(|_| conditions == keys.collect())
     }
 
-    /// The last file with an entry for this test or for this driver, so that an entry at its end counts; else a
-    /// file named after the device.
+    /// Returns the last file with an entry for this test or for this driver, so that an entry at its end counts; else
+    /// a file named after the device.
     fn file_for(&self, results: &[&Observed<'_>]) -> PathBuf {
         let own: HashSet<_> = self.expectations.own().map(|own| own.number).collect();
         let files = results.iter().flat_map(|observed| {
@@ -250,14 +316,19 @@ impl<'a, 'l> State<'a, 'l> {
     }
 }
 
+/// Returns the suite of a test, if its path begins with one.
+fn suite(test: &str) -> Option<&str> {
+    test.split_once("::").map(|(suite, _)| suite)
+}
+
 /// Returns whether an entry has a condition that names a driver.
 fn names_driver(written: &WrittenExpectation) -> bool {
     DRIVER_KEYS.iter().any(|key| written.keys.contains_key(*key))
 }
 
-/// Returns whether all results for which an entry counts passed, and should not. The entry must name a driver,
-/// since other drivers than those of the runs may need it otherwise. An entry for several tests needs a run without
-/// a filter or a list of tests.
+/// Returns whether all results for which an entry counts passed, and should not. The entry must name a driver, since
+/// otherwise other drivers than those of the runs may need it. An entry for several tests needs a run without a
+/// filter or a list of tests.
 fn is_outdated(written: &WrittenExpectation, uses: &[(&Observed<'_>, bool)]) -> bool {
     let passed = BTreeSet::from([ExpectedStatus::Pass]);
     let is_for_one_test = !written.keys["test"].contains(['*', '?', '[', '{', '\\']);

@@ -3,16 +3,17 @@
 use std::fs;
 use std::time::Duration;
 
-use clmatrix_harness::private::config::judge;
-use clmatrix_harness::private::config::sample::Project;
-use clmatrix_harness::private::devices::run_device::RunDevice;
-use clmatrix_harness::private::log::events::DeviceLost;
-use clmatrix_harness::private::log::round_counts::RoundCounts;
-use clmatrix_harness::private::log::sample::{
+use clmatrix_runner::config::judge;
+use clmatrix_runner::config::sample::Project;
+use clmatrix_runner::devices::run_device::RunDevice;
+use clmatrix_runner::log::events::DeviceLost;
+use clmatrix_runner::log::sample::{
     TIME, changed, device, flaky, passes_alone, plan_at, result, run_log,
 };
-use clmatrix_harness::private::result::test_result::TestResult;
-use clmatrix_harness::private::verdict::{KILLED_FROM_OUTSIDE, Location, Outcome, Verdict};
+use clmatrix_runner::result::blame::Blame;
+use clmatrix_runner::result::crash_cause::CrashCause;
+use clmatrix_runner::result::test_result::TestResult;
+use clmatrix_runner::verdict::{Location, Outcome, Verdict};
 
 use super::*;
 
@@ -33,7 +34,7 @@ fn failed() -> Outcome {
 }
 
 fn crashed() -> Outcome {
-    Outcome::Crashed { how: "SIGSEGV".to_owned() }
+    Outcome::signal("SIGSEGV")
 }
 
 fn now() -> SystemTime {
@@ -41,8 +42,15 @@ fn now() -> SystemTime {
 }
 
 /// Updates a project by these logs, checks that they are as expected then and that another update changes
-/// nothing, and returns the files by their names.
+/// nothing, and returns the files by their names, but for that of the tests that were tried.
 fn updated(files: &[(&str, &str)], logs: &[RunLog]) -> Vec<(String, String)> {
+    let mut files = updated_all(files, logs);
+    files.retain(|(name, _)| name != "tried.toml");
+    files
+}
+
+/// Updates a project as [`updated`], and returns all its files.
+fn updated_all(files: &[(&str, &str)], logs: &[RunLog]) -> Vec<(String, String)> {
     let project = Project::new(&[&[("clmatrix.toml", "")], files].concat());
     let folder = project.path("expectations");
     let update = || {
@@ -66,15 +74,16 @@ fn updated(files: &[(&str, &str)], logs: &[RunLog]) -> Vec<(String, String)> {
     for log in logs.iter().filter(|log| !log.interrupted && log.lost.is_empty()) {
         let for_run = RunExpectations::new(&expectations, log, &|_| false);
         for result in log.results.iter().filter(|result| result.verdict != Verdict::NotRun) {
-            let (test, device) = result.test_and_device();
+            let (test, device) = (result.test.path(), result.test.device());
             let expectation = for_run.on(device).lookup(test);
             let attempts = result.earlier.iter().chain([result]);
             let is_own = |attempt: &&TestResult| {
-                !attempt.doubtful && attempt.outcome.to_string() != KILLED_FROM_OUTSIDE
+                let killed = Outcome::Crashed { cause: CrashCause::Killed };
+                !attempt.blame.is_doubtful() && attempt.attempt.outcome != killed
             };
             for attempt in attempts.filter(is_own) {
                 assert!(
-                    judge(&attempt.outcome, expectation.as_ref()).is_as_expected(),
+                    judge(&attempt.attempt.outcome, expectation.as_ref()).is_as_expected(),
                     "{}",
                     result.test
                 );
@@ -146,14 +155,13 @@ fn an_unexpected_result_gets_an_entry_with_its_status_reason_and_place() {
         (result("s::t@host", failed()), entry("id = \"host\"", "\"fail\"", assertion)),
     ];
     for (result, expected) in cases {
-        let name = format!("{}.toml", result.test_and_device().1);
+        let name = format!("{}.toml", result.test.device());
         assert_eq!(updated(&[], &[log(vec![result.clone()])]), [(name, expected)], "{result:?}");
     }
-    for (passed, status) in [(0, "\"crash\""), (2, "[\"pass\", \"crash\"]")] {
-        let rounds = RoundCounts { passed, ran: 3, decisive: 1, start: now(), end: now() };
-        let mut run = log(vec![result("s::t@d", crashed())]);
-        run.rounds.insert("s::t@d".to_owned(), rounds);
-        assert_eq!(updated(&[], &[run])[0].1, entry(pocl, status, "\"SIGSEGV\""));
+    for (second, status) in [(crashed(), "\"crash\""), (Outcome::Passed, "[\"pass\", \"crash\"]")] {
+        let mut repeated = result("s::t@d", crashed());
+        repeated.add_repeated(result("s::t@d", second));
+        assert_eq!(updated(&[], &[log(vec![repeated])])[0].1, entry(pocl, status, "\"SIGSEGV\""));
     }
     let mut run = log(vec![result("s::t@d", crashed())]);
     plan_at(&mut run, "s::t", "suites/src/s.rs", 7);
@@ -168,8 +176,8 @@ fn an_unexpected_result_gets_an_entry_with_its_status_reason_and_place() {
     let run = run_log(devices, results, Duration::ZERO);
     assert_eq!(updated(&[], &[run])[0].1, entry(pocl, either, assertion));
     // A crash that may have another cause is no attempt if the test does not crash alone.
-    let doubtful = || vec![TestResult { doubtful: true, ..result("s::t@d", crashed()) }];
-    let second = |outcome| changed(result("s::t@d", outcome), |r| r.number = 2);
+    let doubtful = || vec![TestResult { blame: Blame::OtherTests, ..result("s::t@d", crashed()) }];
+    let second = |outcome| changed(result("s::t@d", outcome), |r| r.attempt.number = 2);
     let crashes = TestResult { earlier: doubtful(), ..second(crashed()) };
     assert_eq!(updated(&[], &[log(vec![crashes])])[0].1, entry(pocl, "\"crash\"", "\"SIGSEGV\""));
     let fails = TestResult { earlier: doubtful(), ..second(failed()) };
@@ -177,11 +185,11 @@ fn an_unexpected_result_gets_an_entry_with_its_status_reason_and_place() {
     assert!(updated(&[], &[log(vec![passes_alone("s::t@d")])]).is_empty());
     // The run was cut short before the test ran alone.
     assert!(updated(&[], &[log(doubtful())]).is_empty());
-    let killed = Outcome::Crashed { how: KILLED_FROM_OUTSIDE.to_owned() };
+    let killed = Outcome::Crashed { cause: CrashCause::Killed };
     assert!(updated(&[], &[log(vec![result("s::t@d", killed.clone())])]).is_empty());
     let killed_first = TestResult { earlier: vec![result("s::t@d", killed)], ..second(failed()) };
     assert_eq!(updated(&[], &[log(vec![killed_first])])[0].1, entry(pocl, "\"fail\"", assertion));
-    let not_again = Outcome::NotRun { reason: "hang budget".to_owned() };
+    let not_again = Outcome::not_run("hang budget");
     let guessed = TestResult { earlier: doubtful(), ..second(not_again) };
     assert!(updated(&[], &[log(vec![guessed])]).is_empty());
     // An entry for just these.
@@ -189,7 +197,9 @@ fn an_unexpected_result_gets_an_entry_with_its_status_reason_and_place() {
     let run = log(vec![result("s::t@d", failed())]);
     assert_eq!(updated_file(&known, &[run]), known.replace("\"crash\"", "[\"fail\", \"crash\"]"));
     // The last line of the driver.
-    let said = changed(result("s::t@d", crashed()), |r| r.stderr = "a\nassertion `p'\n".to_owned());
+    let said = changed(result("s::t@d", crashed()), |r| {
+        r.attempt.stderr = "a\nassertion `p'\n".to_owned()
+    });
     let reason = "\"SIGSEGV: assertion `p'\"";
     assert_eq!(updated(&[], &[log(vec![said])])[0].1, entry(pocl, "\"crash\"", reason));
 }
@@ -199,7 +209,9 @@ fn cases_that_went_wrong_alike_share_an_entry() {
     let message = |text: &str| Outcome::Failed { message: text.to_owned(), location: None };
     let hangs = || Outcome::TimedOut { limit: Duration::from_secs(60) };
     let passes = |test: &str, seconds| {
-        changed(result(test, Outcome::Passed), |r| r.duration = Duration::from_millis(seconds))
+        changed(result(test, Outcome::Passed), |r| {
+            r.attempt.duration = Duration::from_millis(seconds)
+        })
     };
     let results = vec![
         result("s::t::case_1@d", message("left: 1")),
@@ -214,7 +226,7 @@ fn cases_that_went_wrong_alike_share_an_entry() {
     ];
     let mut run = log(results);
     for (function, line) in [("t", 7), ("u", 9), ("h", 11)] {
-        let paths = run.results.iter().map(|result| result.test_and_device().0.to_owned());
+        let paths = run.results.iter().map(|result| result.test.path().to_owned());
         let of = |test: &String| test.starts_with(&format!("s::{function}::"));
         let tests: Vec<_> = paths.filter(of).collect();
         tests.iter().for_each(|test| plan_at(&mut run, test, "s.rs", line));
@@ -265,7 +277,8 @@ fn an_entry_of_another_version_is_narrowed_by_passes() {
     ] {
         assert_eq!(updated_file(&at(versions), &[run(Outcome::Passed)]), at(passed), "{versions}");
         if !versions.contains("3.1") && !versions.contains('<') {
-            assert_eq!(updated_file(&at(versions), &[run(failed())]), at(versions));
+            let seen = format!("\"{}, =3.1\"", versions.trim_matches('\''));
+            assert_eq!(updated_file(&at(versions), &[run(failed())]), at(&seen));
         }
     }
     // A second version, and then the first again.
@@ -280,16 +293,99 @@ fn an_entry_of_another_version_is_narrowed_by_passes() {
     // Some of the tests of an entry pass on a newer driver.
     let two = at("'2.0*'").replace("s::t", "s::*");
     let results = vec![result("s::t@d", failed()), result("s::u@d", Outcome::Passed)];
-    let exception = "\n[[expect]]\ntest = \"s::u\"\nplatform = \"PoCL\"\ndriver-version = \"=3.1\"\n\
-        status = \"pass\"\nreason = \"It passes.\"\n";
-    assert_eq!(updated_file(&two, &[log(results)]), two.clone() + exception);
+    let own = "\n[[expect]]\ntest = \"s::t\"\nplatform = \"PoCL\"\ndriver-version = \"=3.1\"\n\
+        status = \"fail\"\nreason = 'assertion failed: \"a\" more, at suites/src/s.rs:41'\n";
+    assert_eq!(updated_file(&two, &[log(results)]), two.clone() + own);
     // Where entries count only at their versions.
     let project = Project::new(&[("clmatrix.toml", ""), ("expectations/a.toml", &at("'5.0*'"))]);
     let (files, folder) =
         (project.config().unwrap().expectation_files, project.path("expectations"));
     let strict = update(&files, &folder, &[run(failed())], &|_| true, &[], now()).unwrap();
-    let [added] = &strict.changes[..] else { panic!("{:?}", strict.changes) };
+    let [added, _tried] = &strict.changes[..] else { panic!("{:?}", strict.changes) };
     assert!(added.contains("driver-version = \"=3.1\""), "{added}");
+}
+
+#[test]
+fn an_entry_names_the_device_if_another_of_the_driver_differs() {
+    let run = |names: [&str; 2], outcomes: [Outcome; 2]| {
+        let devices = ["d", "e"].into_iter().zip(names).map(|(id, name)| {
+            let mut device = device(id, "PoCL");
+            device.info.name = name.to_owned();
+            device
+        });
+        let tests = ["s::t@d", "s::t@e"].into_iter().zip(outcomes);
+        let results = tests.map(|(test, outcome)| result(test, outcome)).collect();
+        run_log(devices.collect(), results, Duration::ZERO)
+    };
+    let entry = |device: &str, status: &str| {
+        format!(
+            "[[expect]]\ntest = \"s::t\"\nplatform = \"PoCL\"\ndriver-version = \"=3.1\"\n{device}\
+             status = {status}\n"
+        )
+    };
+    let (basic, pthread) = ("device = \"basic\"\n", "device = \"pthread\"\n");
+    let differ = ["basic", "pthread"];
+    for (names, outcomes, expected) in [
+        (differ, [failed(), Outcome::Passed], vec![entry(basic, "\"fail\"")]),
+        (differ, [Outcome::Passed, failed()], vec![entry(pthread, "\"fail\"")]),
+        (differ, [failed(), failed()], vec![entry("", "\"fail\"")]),
+        (
+            differ,
+            [failed(), crashed()],
+            vec![entry(basic, "\"fail\""), entry(pthread, "\"crash\"")],
+        ),
+        // Two cards of a kind.
+        (["one"; 2], [Outcome::Passed, failed()], vec![entry("", "[\"pass\", \"fail\"]")]),
+    ] {
+        let files = updated(&[], &[run(names, outcomes)]);
+        let without_reason = |(_, text): &(String, String)| -> String {
+            let lines = text.lines().filter(|line| !line.starts_with("reason"));
+            lines.map(|line| format!("{line}\n")).collect()
+        };
+        assert_eq!(files.iter().map(without_reason).collect::<Vec<_>>(), expected, "{names:?}");
+    }
+}
+
+#[test]
+fn an_update_records_the_tests_that_were_tried() {
+    let tried = |tests: &str, version: &str| {
+        let platform = "platform = \"PoCL\"";
+        format!("[[tried]]\ntests = [{tests}]\n{platform}\ndriver-version = \"={version}\"\n")
+    };
+    let record = |files: &[(&str, &str)], logs: &[RunLog]| {
+        let after = updated_all(files, logs);
+        after.into_iter().find(|(name, _)| name == "tried.toml").map(|(_, text)| text)
+    };
+    let passes = |test| result(test, Outcome::Passed);
+    let all = || vec![passes("r::a@d"), passes("r::b@d"), passes("s::t@d"), passes("alone@d")];
+    // `s::never_run` is in no run.
+    let whole = tried("\"alone\", \"r::*\", \"s::t\"", "3.1");
+    assert_eq!(record(&[], &[log(all())]), Some(whole.clone()));
+    let mut part = log(vec![passes("r::a@d")]);
+    part.header.filter = vec!["r::a".to_owned()];
+    assert_eq!(record(&[], &[part.clone()]), Some(tried("\"r::a\"", "3.1")));
+    let cut = log(vec![passes("r::a@d"), result("r::b@d", Outcome::not_run("deadline"))]);
+    assert_eq!(record(&[], &[cut]), Some(tried("\"r::a\"", "3.1")));
+    assert_eq!(record(&[], &[log(vec![passes("r::a@host")])]), None);
+    // What is known is not recorded again, and the version of another driver is.
+    let known = ("expectations/tried.toml", &*whole);
+    assert_eq!(record(&[known], &[part.clone()]), Some(whole.clone()));
+    part.header.devices[0].info.driver_version = "6.0".to_owned();
+    let both = format!("{whole}\n{}", tried("\"r::a\"", "6.0"));
+    assert_eq!(record(&[known], &[part]), Some(both));
+}
+
+#[test]
+fn a_fault_of_another_version_is_an_own_one_after_an_update() {
+    let seen = "[[expect]]\ntest = 's::{t,u}'\nplatform = 'PoCL'\ndriver-version = '2.0*, <9'\n\
+        status = ['fail', 'crash']\nreason = 'x'\n";
+    let both = log(vec![result("s::t@d", failed()), result("s::u@d", crashed())]);
+    let here = seen.replace("'2.0*, <9'", "\"2.0*, <9, =3.1\"");
+    assert_eq!(updated_file(seen, &[both]), here);
+    // A flaky fault that was not seen here is unexpected from now on.
+    let flaky = seen.replace("'fail',", "'pass',");
+    let passes = log(vec![result("s::t@d", Outcome::Passed), result("s::u@d", Outcome::Passed)]);
+    assert_eq!(updated_file(&flaky, &[passes]), flaky);
 }
 
 #[test]
@@ -299,10 +395,10 @@ fn nothing_is_taken_from_what_is_not_known() {
     let lost = DeviceLost {
         device: "d".to_owned(),
         reason: "gone".to_owned(),
-        after: Some("s::u@d".to_owned()),
-        suspects: vec!["s::t@d".to_owned(), "s::u@d".to_owned()],
+        after: Some("s::u@d".into()),
+        suspects: vec!["s::t@d".into(), "s::u@d".into()],
     };
-    let not_run = |test| result(test, Outcome::NotRun { reason: "Ctrl-C".to_owned() });
+    let not_run = |test| result(test, Outcome::not_run("Ctrl-C"));
     for log in [
         RunLog { interrupted: true, ..log(results()) },
         RunLog { lost: vec![lost], ..log(results()) },
@@ -324,12 +420,12 @@ fn an_entry_goes_if_all_its_results_passed() {
         format!("[[expect]]\ntest = '{test}'\n{more}status = 'fail'\nreason = 'x'\n")
     };
     let exception = "\n[[expect]]\ntest = \"s::a\"\nplatform = \"PoCL\"\ndriver-version = \"=3.1\"\n\
-        status = \"pass\"\nreason = \"It passes.\"\n";
+        status = \"pass\"\nreason = \"passed with version 3.1\"\n";
     let passes = |test| result(test, Outcome::Passed);
     let both = log(vec![passes("s::a@d"), passes("s::b@d")]);
     let one = log(vec![passes("s::a@d"), result("s::b@d", failed())]);
     let elsewhere = log(vec![passes("s::a@d"), result("s::a@r", failed())]);
-    let not_run = Outcome::NotRun { reason: "Ctrl-C".to_owned() };
+    let not_run = Outcome::not_run("Ctrl-C");
     let not_all_run = log(vec![passes("s::a@d"), result("s::b@d", not_run)]);
     let mut filtered = log(vec![passes("s::a@d")]);
     filtered.header.filter = vec!["s::a".to_owned()];

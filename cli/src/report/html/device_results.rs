@@ -1,93 +1,55 @@
 //! The results of a device.
 
-use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::result::test_result::TestResult;
-use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use clmatrix_runner::log::run_log::RunLog;
+use clmatrix_runner::result::test_result::TestResult;
+use serde::Serialize;
 
-use super::allowance::Share;
-use super::result_details::{ResultDetails, is_plain_pass, letter};
+use super::result_details::{Details, is_plain_pass};
 use super::test_list::TestList;
 use super::texts::Texts;
+use crate::report::tally::Kind;
 
-/// The results of a device, each with the position of its test.
-pub(super) struct DeviceResults<'a> {
-    log: &'a RunLog,
-    results: Vec<(usize, &'a TestResult)>,
-    tests: usize,
-    texts: Texts<'a>,
+/// The results of a device.
+#[derive(Serialize)]
+pub(super) struct DeviceResults {
+    /// A sign for each test; a blank where the device has no result.
+    verdicts: String,
+    /// The time of each test in microseconds.
+    times: Vec<u64>,
+    /// The results that are not plain passes.
+    details: Vec<Details>,
+    texts: Texts,
 }
 
-impl<'a> DeviceResults<'a> {
+impl DeviceResults {
+    /// Describes results of a device, with texts of at most `room` bytes, from which it takes their lengths.
     pub(super) fn new(
-        log: &'a RunLog,
+        log: &RunLog,
         tests: &TestList<'_>,
-        results: &[&'a TestResult],
-        share: Share<'a>,
+        results: &[&TestResult],
+        room: &mut usize,
     ) -> Self {
-        let position =
-            |result: &&'a TestResult| Some((tests.position(result.test_and_device().0)?, *result));
-        Self {
-            log,
-            results: results.iter().filter_map(position).collect(),
-            tests: tests.len(),
-            texts: Texts::new(share),
-        }
-    }
-
-    /// Returns the results that are not plain passes.
-    pub(super) fn details(&self) -> impl Iterator<Item = &'a TestResult> + Clone {
-        self.results.iter().map(|(_, result)| *result).filter(|result| !is_plain_pass(result))
-    }
-
-    /// Returns a sign for each test; a blank where the device has no result.
-    fn verdicts(&self) -> String {
-        let mut letters = vec![' '; self.tests];
-        self.results.iter().for_each(|(test, result)| letters[*test] = letter(result.verdict));
-        letters.into_iter().collect()
-    }
-
-    /// Returns the time of each test in microseconds.
-    fn times(&self) -> Vec<u64> {
-        let mut times = vec![0; self.tests];
-        for (test, result) in &self.results {
-            times[*test] = u64::try_from(result.duration.as_micros()).unwrap_or(u64::MAX);
-        }
-        times
-    }
-}
-
-impl Serialize for DeviceResults<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("verdicts", &self.verdicts())?;
-        map.serialize_entry("times", &self.times())?;
-        map.serialize_entry("details", &Details(self))?;
-        // The details have given the texts their numbers.
-        map.serialize_entry("texts", &self.texts.all())?;
-        map.end()
-    }
-}
-
-/// The details of the results, made one after the other. A large run may skip most tests: a result with nothing but
-/// a reason is a pair of the test and the reason.
-struct Details<'a>(&'a DeviceResults<'a>);
-
-impl Serialize for Details<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let DeviceResults { log, results, texts, .. } = self.0;
-        let mut list = serializer.serialize_seq(None)?;
-        // Unexpected results number their texts first, so that the page has room for these.
-        for (test, result) in results.iter().filter(|(_, result)| !result.is_as_expected()) {
-            ResultDetails::new(log, *test, result, texts, &mut 0);
-        }
-        let mut outputs = 0;
-        for (test, result) in results.iter().filter(|(_, result)| !is_plain_pass(result)) {
-            let details = ResultDetails::new(log, *test, result, texts, &mut outputs);
-            match details.reason() {
-                Some(reason) => list.serialize_element(&reason)?,
-                None => list.serialize_element(&details)?,
+        let (mut verdicts, mut times) = (vec![' '; tests.len()], vec![0; tests.len()]);
+        let mut detailed = Vec::new();
+        for result in results {
+            let Some(test) = tests.position(result.test.path()) else { continue };
+            verdicts[test] = Kind::of(result.verdict).letter;
+            times[test] = u64::try_from(result.attempt.duration.as_micros()).unwrap_or(u64::MAX);
+            if !is_plain_pass(result) {
+                detailed.push((test, *result));
             }
         }
-        list.end()
+        let mut texts = Texts::new(*room);
+        // Unexpected results number their texts first, so that the page has room for these.
+        for (test, result) in detailed.iter().filter(|(_, result)| !result.is_as_expected()) {
+            Details::new(log, *test, result, &mut texts, &mut 0);
+        }
+        let mut outputs = 0;
+        let details = detailed
+            .into_iter()
+            .map(|(test, result)| Details::new(log, test, result, &mut texts, &mut outputs));
+        let details = details.collect();
+        *room = texts.room();
+        Self { verdicts: verdicts.into_iter().collect(), times, details, texts }
     }
 }

@@ -1,11 +1,10 @@
 //! The page `report.html`: runs, devices and results in one file, which needs no network.
 //!
-//! The page has its data as JSON in `script` elements that are not run: the list of tests, and for each run
-//! its header, and for each device of a run one element with the results and one with the outputs. The
-//! elements are written one after the other, so that the page is never in memory as a whole. `page.js` shows
-//! them. The content policy of the page forbids all requests, and all scripts and styles but its own.
+//! The page has its data as JSON in `script` elements that are not run: the list of tests, for each run its header,
+//! and for each device of a run one element with the results and one with the outputs. The elements are written one
+//! after the other, so that the page is never in memory as a whole. `page.js` shows them. The content policy of the
+//! page forbids all requests, and all scripts and styles but its own.
 
-mod allowance;
 mod device_results;
 mod outputs;
 mod result_details;
@@ -21,16 +20,15 @@ use std::io::{self, Write};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use clmatrix_characterize::Devices;
-use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::report::by_device;
+use clmatrix_runner::log::run_log::RunLog;
+use clmatrix_runner::report::by_device;
 use serde::Serialize;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::tally::KINDS;
-use allowance::Allowance;
+use super::tally::{KINDS, Kind};
 use device_results::DeviceResults;
-use outputs::Outputs;
-use result_details::letter;
+use outputs::outputs;
 use run_data::RunData;
 use test_list::TestList;
 
@@ -52,18 +50,11 @@ const MOST_TEXT: usize = 4 << 20;
 /// The most bytes of outputs on a page.
 const MOST_OUTPUT: usize = 2 << 20;
 
-/// A verdict as the page has it.
-#[derive(Serialize)]
-struct VerdictKind {
-    letter: char,
-    meaning: &'static str,
-    unexpected: bool,
-}
-
 /// The first data of the page.
 #[derive(Serialize)]
 struct Head<'a> {
-    verdicts: Vec<VerdictKind>,
+    /// The letter and the meaning of each verdict, and whether it is unexpected.
+    verdicts: Vec<Value>,
     tests: &'a TestList<'a>,
     runs: usize,
     /// The suite of tests at the root of a target.
@@ -109,27 +100,38 @@ fn policy() -> String {
 
 fn write_data(runs: &[&RunLog], characterized: &Devices, to: &mut impl Write) -> io::Result<()> {
     let tests = TestList::from_runs(runs);
-    let kinds = KINDS.iter().map(|kind| VerdictKind {
-        letter: letter(kind.verdict),
-        meaning: kind.meaning,
-        unexpected: !kind.verdict.is_as_expected(),
+    let kinds = KINDS.iter().map(|Kind { verdict, letter, meaning, .. }| {
+        json!({ "letter": letter, "meaning": meaning, "unexpected": !verdict.is_as_expected() })
     });
     let target = runs.first().map_or("", |log| &log.header.target);
     let head = Head { verdicts: kinds.collect(), tests: &tests, runs: runs.len(), target };
     script_json::write(to, "data", &head)?;
     let by_device: Vec<_> = runs.iter().map(|log| by_device(log)).collect();
-    let devices = by_device.iter().map(|results| results.len()).sum();
-    let texts = Allowance::new(MOST_TEXT, devices);
-    let outputs = Allowance::new(MOST_OUTPUT, devices);
+    let mut devices = by_device.iter().map(|results| results.len()).sum();
+    let (mut text_room, mut output_room) = (MOST_TEXT, MOST_OUTPUT);
     for (run, (log, by_device)) in runs.iter().zip(by_device).enumerate() {
         let ids: Vec<&str> = by_device.keys().copied().collect();
         script_json::write(to, &format!("run-{run}"), &RunData::new(log, &ids, characterized))?;
         for (device, results) in by_device.into_values().enumerate() {
-            let results = DeviceResults::new(log, &tests, &results, texts.share());
-            script_json::write(to, &format!("results-{run}-{device}"), &results)?;
-            let outputs = Outputs::new(log, results.details(), outputs.share());
+            let texts = within_share(&mut text_room, devices, |room| {
+                DeviceResults::new(log, &tests, &results, room)
+            });
+            script_json::write(to, &format!("results-{run}-{device}"), &texts)?;
+            let outputs =
+                within_share(&mut output_room, devices, |room| outputs(log, &results, room));
             script_json::write(to, &format!("outputs-{run}-{device}"), &outputs)?;
+            devices -= 1;
         }
     }
     Ok(())
+}
+
+/// Makes a part of the page for the first of these devices, within its share of the room. The bytes that are left go
+/// to the next devices.
+fn within_share<T>(room: &mut usize, devices: usize, make: impl FnOnce(&mut usize) -> T) -> T {
+    let share = *room / devices;
+    let mut left = share;
+    let made = make(&mut left);
+    *room -= share - left;
+    made
 }

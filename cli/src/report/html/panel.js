@@ -125,7 +125,7 @@ function explanation(device, letter, details) {
 function attemptPage(device, attempt, isDecisive) {
   const message = oneLine(device.text(attempt.message));
   const where = [meaning(attempt.verdict), time(attempt.time), attempt.worker && `worker ${attempt.worker}`,
-    attempt.reused_context && "reused context", message !== meaning(attempt.verdict) && message];
+    attempt.doubt !== undefined && device.text(attempt.doubt), message !== meaning(attempt.verdict) && message];
   const title = el("span", {}, sign(attempt.verdict), ` Attempt ${attempt.number}: ${where.filter(Boolean).join(" · ")}`);
   const shown = outputs(device, attempt);
   return folded(title, isDecisive, ...(shown.length ? shown : [el("p", { class: "quiet" }, "no output")]));

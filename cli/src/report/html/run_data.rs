@@ -3,12 +3,13 @@
 use clmatrix_characterize::measure::Measured;
 use clmatrix_characterize::show::svg;
 use clmatrix_characterize::{CharacterizedDevice, Devices};
-use clmatrix_harness::private::devices::run_device::RunDevice;
-use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::report::when_lost;
-use clmatrix_harness::private::text::{clean, shell_quoted};
+use clmatrix_runner::devices::run_device::RunDevice;
+use clmatrix_runner::log::run_log::RunLog;
+use clmatrix_runner::report::when_lost;
+use clmatrix_runner::text::{clean, shell_quoted};
 use humantime::format_rfc3339_seconds;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::characterize::logged;
 use crate::report::conclusion::Conclusion;
@@ -33,27 +34,10 @@ pub(super) struct RunData<'a> {
     source_url: Option<&'a str>,
     environment: Facts,
     absent: Vec<String>,
-    failed_drivers: Vec<FailedDriver>,
-    lost: Vec<LostDevice>,
+    failed_drivers: Vec<Value>,
+    lost: Vec<Value>,
     not_run: Vec<NotRun<'a>>,
     devices: Vec<DeviceData>,
-}
-
-#[derive(Serialize)]
-struct FailedDriver {
-    driver: String,
-    reason: String,
-}
-
-#[derive(Serialize)]
-struct LostDevice {
-    device: String,
-    reason: String,
-    /// `after TEST`, or `before its first test`.
-    when: String,
-    suspects: usize,
-    /// The number of tests that were not run.
-    tests: usize,
 }
 
 /// A device, or `host`.
@@ -73,23 +57,24 @@ impl<'a> RunData<'a> {
         let header = &log.header;
         let conclusion = Conclusion::new(log);
         let command: Vec<_> = header.command_line.iter().map(|word| shell_quoted(word)).collect();
-        let failed_drivers = log.failed_drivers.iter().map(|failed| FailedDriver {
-            driver: clean(&failed.driver),
-            reason: clean(&failed.failure.reason),
+        let failed_drivers = log.failed_drivers.iter().map(|failed| {
+            json!({ "driver": clean(&failed.driver), "reason": clean(&failed.failure.reason) })
         });
-        let lost = log.lost.iter().map(|lost| LostDevice {
-            device: lost.device.clone(),
-            reason: clean(&lost.reason),
-            when: when_lost(lost, str::to_owned),
-            suspects: lost.suspects.len(),
-            tests: count_by_loss(log, &lost.device),
+        let lost = log.lost.iter().map(|lost| {
+            json!({
+                "device": lost.device,
+                "reason": clean(&lost.reason),
+                "when": when_lost(lost, str::to_owned),
+                "suspects": lost.suspects.len(),
+                "tests": count_by_loss(log, &lost.device),
+            })
         });
         let device = |id: &&str| DeviceData::new(log, id, characterized.get(*id));
         Self {
             id: header.run_id.clone(),
             time: format_rfc3339_seconds(header.time).to_string(),
             host: clean(&header.host),
-            conclusion: conclusion.word(),
+            conclusion: conclusion.word,
             sentence: conclusion.sentence(),
             command: clean(&command.join(" ")),
             rerun: clean(&header.rerun_command),

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use clmatrix_harness::private::log::run_log::RunLog;
-use clmatrix_harness::private::registry::OF_WORKER;
-use clmatrix_harness::private::report::selecting;
-use clmatrix_harness::private::verdict::Location;
+use clmatrix_runner::log::run_log::RunLog;
+use clmatrix_runner::report::selecting;
+use clmatrix_runner::result::worker_end::WorkerEnd;
+use clmatrix_runner::verdict::Location;
 use foldhash::fast::RandomState;
 use indexmap::{IndexMap, IndexSet};
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -32,7 +32,7 @@ impl<'a> TestList<'a> {
         let results =
             runs.iter().flat_map(|log| log.results.iter().map(move |result| (log, result)));
         for (log, result) in results {
-            let (place, passed) = tests.entry(result.test_and_device().0).or_insert((None, true));
+            let (place, passed) = tests.entry(result.test.path()).or_insert((None, true));
             *place = place.take().or_else(|| log.source(result));
             *passed &= is_plain_pass(result);
         }
@@ -55,8 +55,8 @@ impl<'a> TestList<'a> {
     }
 }
 
-/// The paths, the words that select them where those differ (null for results of workers, which are of no test), the
-/// source files, and for each test the number of its file and its line; -1 where the file is not known.
+/// The paths, the words that select them if those differ (null for results of workers, which belong to no test), the
+/// source files, and for each test the number of its file and its line; -1 if the file is unknown.
 impl Serialize for TestList<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let files: IndexSet<&str> =
@@ -72,7 +72,7 @@ impl Serialize for TestList<'_> {
             .keys()
             .enumerate()
             .filter_map(|(at, path)| {
-                let word = (!path.starts_with(OF_WORKER)).then(|| selecting(path));
+                let word = WorkerEnd::of_path(path).is_none().then(|| selecting(path));
                 (word.as_deref() != Some(*path)).then_some((at, word))
             })
             .collect();

@@ -3,13 +3,14 @@
 use std::ffi::c_void;
 use std::mem;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use clmatrix::cl3::context::set_context_destructor_callback;
 use clmatrix::cl3::types::cl_context;
 use clmatrix::memory::{Buffer, MemFlags, enqueue_fill};
-use clmatrix::{CommandQueue, Context, Result};
+use clmatrix::{CommandQueue, Context, Error, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
 
@@ -72,9 +73,6 @@ fn has_many_contexts(ctx_factory: CtxFactory, #[values(1, 2)] _number: u32) -> R
 /// The address of a context that lives; 0 if there is none.
 static MARKED: AtomicUsize = AtomicUsize::new(0);
 
-/// True after a test that has broken its process.
-static IS_BROKEN: AtomicBool = AtomicBool::new(false);
-
 #[clmatrix_harness::test(requires(opencl = "3.0"))]
 fn marks_its_context(ctx_factory: CtxFactory) -> Result<()> {
     extern "C" fn ended(_: cl_context, _: *mut c_void) {
@@ -82,7 +80,8 @@ fn marks_its_context(ctx_factory: CtxFactory) -> Result<()> {
     }
     let context = ctx_factory()?;
     MARKED.store(context.as_raw().addr(), Ordering::SeqCst);
-    Ok(context.opencl3()?.set_destructor_callback(Some(ended), null_mut())?)
+    set_context_destructor_callback(context.as_raw(), Some(ended), null_mut())
+        .map_err(|code| Error::from_call("clSetContextDestructorCallback", code))
 }
 
 /// Returns whether a new context of the test is marked, and prints that.
@@ -113,27 +112,9 @@ fn crashes_in_a_marked_context(ctx_factory: CtxFactory) {
     }
 }
 
-#[clmatrix_harness::test(timeout = "2s")]
-fn hangs_in_a_marked_context(ctx_factory: CtxFactory) {
-    while is_marked(ctx_factory) {
-        thread::park();
-    }
-}
-
 #[clmatrix_harness::test]
 fn needs_a_marked_context(ctx_factory: CtxFactory) {
     assert!(is_marked(ctx_factory), "the context is not marked");
-}
-
-#[clmatrix_harness::test]
-fn aborts_in_every_context(ctx_factory: CtxFactory) {
-    is_marked(ctx_factory);
-    std::process::abort();
-}
-
-#[clmatrix_harness::test]
-fn fails_in_every_context(ctx_factory: CtxFactory) {
-    panic!("marked or not: {}", is_marked(ctx_factory));
 }
 
 #[clmatrix_harness::test]
@@ -145,14 +126,7 @@ fn precedes_failures(ctx_factory: CtxFactory) -> Result<()> {
 fn fails_and_leaves_nothing(ctx_factory: CtxFactory) {
     let context = context(ctx_factory).expect("a context");
     let queue = CommandQueue::new(&context).expect("a queue");
-    IS_BROKEN.store(true, Ordering::SeqCst);
     panic!("{:p}", queue.as_raw());
-}
-
-/// It has no context, so only its process can change its result.
-#[clmatrix_harness::test]
-fn needs_the_process_only() {
-    assert!(!IS_BROKEN.load(Ordering::SeqCst), "another test broke the process");
 }
 
 #[clmatrix_harness::test]

@@ -7,10 +7,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use clmatrix::cache::FirstArgCache;
+use clmatrix::cl3::context::set_context_destructor_callback;
 use clmatrix::cl3::event::retain_event;
 use clmatrix::cl3::types::cl_context;
 use clmatrix::memory::{Buffer, MemFlags, enqueue_fill};
-use clmatrix::{CommandQueue, Context, FirstArgCache, Program, Result, UserEvent, enqueue_marker};
+use clmatrix::{CommandQueue, Context, Error, Program, Result, UserEvent, enqueue_marker};
 use clmatrix_harness::CtxFactory;
 
 const SOURCE: &str = "kernel void k() {}";
@@ -93,7 +95,8 @@ fn count_end(context: &Context) -> Result<()> {
     unsafe extern "C" fn ended(_: cl_context, _: *mut c_void) {
         ENDED.fetch_add(1, Ordering::SeqCst);
     }
-    Ok(context.opencl3()?.set_destructor_callback(Some(ended), null_mut())?)
+    set_context_destructor_callback(context.as_raw(), Some(ended), null_mut())
+        .map_err(|code| Error::from_call("clSetContextDestructorCallback", code))
 }
 
 #[clmatrix_harness::test(requires(opencl = "3.0"), fresh_context)]

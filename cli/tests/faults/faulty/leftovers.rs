@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use clmatrix::memory::{Buffer, MemFlags};
-use clmatrix_harness::CtxFactory;
+use clmatrix_harness::{CtxFactory, skip};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, Signal, raise};
 use nix::sys::stat::{Mode, umask};
@@ -16,11 +16,26 @@ use crate::support::children_of;
 /// Prints all that one test can change for the next, as the kernel and the C library have it.
 fn show_the_process() {
     let status = std::fs::read_to_string("/proc/thread-self/status").expect("/proc is there");
-    let kept = ["Umask", "SigPnd", "ShdPnd", "SigBlk", "SigIgn", "SigCgt"];
+    let kept = [
+        "Uid",
+        "Gid",
+        "Groups",
+        "Cpus_allowed_list",
+        "Umask",
+        "SigPnd",
+        "ShdPnd",
+        "SigBlk",
+        "SigIgn",
+        "SigCgt",
+    ];
     let is_kept = |line: &&str| kept.iter().any(|name| line.starts_with(name));
     status.lines().filter(is_kept).for_each(|line| println!("{line}"));
     println!("{}", std::fs::read_to_string("/proc/self/limits").expect("/proc is there"));
     println!("{:?}", std::env::current_dir());
+    // SAFETY: the calls take numbers.
+    let [nice, policy] =
+        unsafe { [libc::getpriority(libc::PRIO_PROCESS, 0), libc::sched_getscheduler(0)] };
+    println!("nice {nice}, policy {policy}");
     let mut variables: Vec<_> = std::env::vars_os().collect();
     variables.sort();
     println!("{variables:?}");
@@ -65,6 +80,30 @@ fn changes_signals() {
 fn lowers_a_limit() {
     let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).expect("a limit");
     setrlimit(Resource::RLIMIT_NOFILE, 0, hard).expect("a limit may be lowered");
+}
+
+/// The alarm comes while a later test runs.
+#[clmatrix_harness::test]
+fn starts_timers() {
+    let time = libc::timeval { tv_sec: 0, tv_usec: 300_000 };
+    let value = libc::itimerval { it_interval: time, it_value: time };
+    // SAFETY: the calls take a number, and a value that lives as long as they do.
+    unsafe {
+        libc::alarm(1);
+        libc::setitimer(libc::ITIMER_PROF, &raw const value, std::ptr::null_mut());
+    }
+}
+
+#[clmatrix_harness::test]
+fn changes_its_scheduling() {
+    // SAFETY: all zeros is an empty set, and the priority of the policy.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(libc::sched_getcpu() as usize, &mut set);
+        assert_eq!(libc::sched_setaffinity(0, size_of_val(&set), &raw const set), 0);
+        let priority = std::mem::zeroed();
+        assert_eq!(libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const priority), 0);
+    }
 }
 
 #[clmatrix_harness::test]
@@ -146,6 +185,55 @@ fn puts_a_variable_that_cannot_be_removed() {
 
 #[clmatrix_harness::test]
 fn shows_its_process_after_the_variable() {
+    name_the_process();
+    show_the_process();
+}
+
+#[clmatrix_harness::test]
+fn becomes_nice() {
+    // SAFETY: the call takes a number.
+    unsafe { libc::nice(1) };
+}
+
+#[clmatrix_harness::test]
+fn shows_its_process_after_being_nice() {
+    name_the_process();
+    show_the_process();
+}
+
+/// Skips a test that only the superuser passes.
+fn require_root() {
+    // SAFETY: the call takes nothing.
+    if unsafe { libc::geteuid() } != 0 {
+        skip!("the user may not do this");
+    }
+}
+
+#[clmatrix_harness::test]
+fn changes_its_ids() {
+    require_root();
+    // SAFETY: the calls take numbers, and an empty list.
+    unsafe {
+        assert_eq!(libc::setgroups(0, std::ptr::null()), 0);
+        assert_eq!(libc::setgid(65534), 0);
+        assert_eq!(libc::setuid(65534), 0);
+    }
+}
+
+#[clmatrix_harness::test]
+fn shows_its_process_after_the_ids() {
+    name_the_process();
+    show_the_process();
+}
+
+#[clmatrix_harness::test]
+fn changes_its_root() {
+    require_root();
+    std::os::unix::fs::chroot("/tmp").expect("the superuser may");
+}
+
+#[clmatrix_harness::test]
+fn shows_its_process_after_the_root() {
     name_the_process();
     show_the_process();
 }

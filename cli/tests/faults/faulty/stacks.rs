@@ -59,6 +59,17 @@ fn is_traced_by_its_child() {
     }
 }
 
+/// Has more than 16 MiB on its stack.
+#[clmatrix_harness::test]
+#[ignore = "needs RUST_MIN_STACK"]
+fn uses_much_stack() {
+    fn deeper(depth: u32) -> usize {
+        let ballast = std::hint::black_box([1_u8; 1 << 10]);
+        usize::from(ballast[0]) + if depth > 0 { deeper(depth - 1) } else { 0 }
+    }
+    assert_eq!(deeper(16 << 10), (16 << 10) + 1);
+}
+
 /// Calls an address without code.
 #[clmatrix_harness::test]
 #[ignore = "crashes"]

@@ -1,7 +1,5 @@
 //! Tests that end their process, always or not, on different threads.
 
-use std::fs::File;
-use std::io::Read;
 use std::thread;
 use std::time::Duration;
 
@@ -13,30 +11,10 @@ use super::{abort_on_a_foreign_thread, use_the_device};
 #[clmatrix_harness::test]
 fn harmless() {}
 
-fn random_byte() -> u8 {
-    let mut byte = [0];
-    File::open("/dev/urandom").expect("a device").read_exact(&mut byte).expect("a byte");
-    byte[0]
-}
-
 /// Waits for the end of the process.
 fn wait_for_the_end() -> ! {
     thread::sleep(Duration::from_secs(20));
     panic!("the process has not ended");
-}
-
-#[clmatrix_harness::test]
-fn aborts_sometimes() {
-    execution("aborts_sometimes");
-    if random_byte() < 128 {
-        std::process::abort();
-    }
-}
-
-#[clmatrix_harness::test]
-fn fails_sometimes() {
-    execution("fails_sometimes");
-    assert!(random_byte() >= 128, "a small number");
 }
 
 #[clmatrix_harness::test]
@@ -45,14 +23,6 @@ fn crashes_first_on_a_thread_of_its_own() {
         thread::spawn(|| std::process::abort());
         wait_for_the_end();
     }
-}
-
-#[clmatrix_harness::test]
-fn crashes_on_a_foreign_thread(ctx_factory: CtxFactory) {
-    execution("crashes_on_a_foreign_thread");
-    use_the_device(ctx_factory);
-    abort_on_a_foreign_thread();
-    wait_for_the_end();
 }
 
 #[clmatrix_harness::test]

@@ -9,8 +9,16 @@ fn context(ctx_factory: CtxFactory) -> clmatrix::Context {
     ctx_factory().expect("a context on the device under test")
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(opencl = "1.2"), timeout = "30s")]
+fn doubles(ctx_factory: CtxFactory) -> clmatrix::Result<()> {
+    let context = ctx_factory()?;
+    assert_eq!(downstream::scale(&context, &[1.5], 2.0)?, [3.0]);
+    Ok(())
+}
+
+// With cases, by rstest.
+#[rstest]
+#[clmatrix_harness::test]
 fn scales(ctx_factory: CtxFactory, #[values(1, 4096)] n: usize) -> clmatrix::Result<()> {
     let context = ctx_factory()?;
     let scaled = downstream::scale(&context, &vec![1.5; n], 2.0)?;
@@ -26,6 +34,26 @@ fn scales(ctx_factory: CtxFactory, #[values(1, 4096)] n: usize) -> clmatrix::Res
 #[clmatrix_harness::test]
 fn scales_by(context: clmatrix::Context, #[case] factor: f32, #[case] result: f32) {
     assert_eq!(downstream::scale(&context, &[1.5], factor).unwrap(), [result]);
+}
+
+/// A fixture by type, for tests without rstest.
+struct OnDevice {
+    context: clmatrix::Context,
+    queue: clmatrix::CommandQueue,
+}
+
+impl clmatrix_harness::Fixture for OnDevice {
+    fn of_device_under_test() -> Self {
+        let context = clmatrix::Context::of_device_under_test();
+        let queue = clmatrix::CommandQueue::new(&context).expect("a queue");
+        Self { context, queue }
+    }
+}
+
+#[clmatrix_harness::test]
+fn has_a_queue(on_device: OnDevice, device: clmatrix::Device) {
+    assert_eq!(on_device.context.default_device().name(), device.name());
+    assert!(on_device.queue.is_in_order());
 }
 
 #[clmatrix_harness::test(requires(images, extension = "cl_khr_never_heard_of"))]

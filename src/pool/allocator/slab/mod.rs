@@ -1,4 +1,4 @@
-//! Slabs: large buffers that are handed out in parts.
+//! Slabs: large buffers that are allocated in parts.
 
 mod ranges;
 
@@ -27,8 +27,8 @@ use ranges::{Ranges, Suballocation};
 /// larger than a slab gets a buffer of its own, and so does each request if no further slab can be allocated.
 ///
 /// A [pool](crate::pool::MemoryPool) on this allocator holds no blocks, and its
-/// [limit](crate::pool::PoolOptions::limit) and statistics are those of the parts. A limit for the slabs is one of
-/// a pool below: a pool of buffers is an allocator for slabs, too.
+/// [limit](crate::pool::PoolOptions::limit) and statistics are those of the parts. To limit the slabs, put a pool of
+/// buffers below: it is an allocator for slabs, too.
 ///
 /// The largest size that is requested often is recommended for slabs: a larger request shares no slab, and larger
 /// slabs leave more memory free. For sizes up to 64 MiB, each power of two as often as the next, slabs of 64 MiB
@@ -61,7 +61,8 @@ pub struct SlabAllocator<A: Allocator> {
     inner: A,
 }
 
-/// The slabs of an allocator. While they are locked, the driver is only asked for alignments, and no memory is dropped.
+/// The slabs of an allocator. While they are locked, the driver is only queried for alignments, and no memory is
+/// dropped.
 struct Slabs<M> {
     /// The slabs, by number.
     slabs: BTreeMap<usize, Slab<M>>,

@@ -1,4 +1,4 @@
-//! The free ranges of several slabs: the best fit is taken, and a range that comes back is joined with its
+//! The free ranges of several slabs: the best fit is taken, and a range that is released is joined with its
 //! neighbours at once.
 
 use std::collections::{BTreeMap, BTreeSet};

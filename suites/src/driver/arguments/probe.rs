@@ -4,7 +4,6 @@
 use Setting::{Bytes, Local, Svm};
 
 use super::*;
-use crate::driver::{api::enqueued, events::finish};
 
 /// Writes a number for each argument but the last one. A device may have no more arguments.
 const SOURCE: &str = "
@@ -40,7 +39,7 @@ enum Setting {
 struct Argument(&'static str, [Setting; 2], [u64; 2]);
 
 /// The kernel with its arguments.
-struct Probe<'a>(&'a Bench, Object, Vec<Argument>, Findings);
+struct Probe<'a>(&'a Bench, Object, Vec<Argument>);
 
 fn word(n: u32) -> Setting {
     Bytes(n.to_ne_bytes().into())
@@ -106,7 +105,7 @@ impl<'a> Probe<'a> {
             arguments.push(argument("sampler", [99, 0], &|n| sampler(bench, n)));
         }
         let source = SOURCE.replace("PARAMETERS", &parameters).replace("BODY", &body);
-        Self(bench, bench.build(&source, OPTIONS), arguments, Findings::default())
+        Self(bench, bench.build(&source, OPTIONS), arguments)
     }
 
     /// A kernel with the arguments of a version, without the buffer.
@@ -140,8 +139,8 @@ impl<'a> Probe<'a> {
     /// Launches the kernel with a buffer of its own for the results, which outlives a gate.
     fn launch(&self, kernel: &Object, queue: *mut c_void, waits: &[*mut c_void]) -> *mut c_void {
         let results = self.0.keep(self.0.buffer_of(&vec![0_u64; self.2.len()]));
-        set(kernel, self.2.len() as u32, results);
-        succeeds("clEnqueueNDRangeKernel", launch(kernel, queue, ONE, waits));
+        set(kernel.raw(), self.2.len() as u32, results);
+        succeeds("clEnqueueNDRangeKernel", launch(kernel.raw(), queue, ONE, waits));
         results
     }
 
@@ -151,13 +150,12 @@ impl<'a> Probe<'a> {
         for (index, (Argument(name, _, results), found)) in self.2.iter().zip(found).enumerate() {
             let expected = results.get(version(index)).copied().unwrap_or(0);
             let rule = format!("argument {index} ({name}) gives the kernel {expected}");
-            self.3.check(found == expected, call, rule, found);
+            self.0.check(found == expected, call, rule, found);
         }
     }
 }
 
 /// Changes each argument between two launches, also behind a user event; those of local memory change together.
-#[rstest]
 #[clmatrix_harness::test]
 fn a_launch_keeps_the_arguments_of_its_enqueue(bench: Bench) {
     let probe = Probe::new(&bench);
@@ -181,7 +179,6 @@ fn a_launch_keeps_the_arguments_of_its_enqueue(bench: Bench) {
 }
 
 /// Two kernels of one function, on one queue and another, with the arguments of the same calls.
-#[rstest]
 #[clmatrix_harness::test]
 fn a_kernel_has_arguments_of_its_own_until_they_are_set_again(bench: Bench) {
     let probe = Probe::new(&bench);
@@ -197,13 +194,12 @@ fn a_kernel_has_arguments_of_its_own_until_they_are_set_again(bench: Bench) {
 }
 
 /// Sets arguments of a kernel and of its clones in turn.
-#[rstest]
 #[clmatrix_harness::test(requires(opencl = "2.1"))]
 fn a_clone_has_a_copy_of_the_arguments(bench: Bench) {
     let probe = Probe::new(&bench);
     let clone_of = |kernel: &Object| {
         // SAFETY: the kernel is valid; the call creates a reference.
-        unsafe { Object::new(Class::Kernel, created!(clCloneKernel(kernel.raw()))) }
+        unsafe { created!(Kernel clCloneKernel(kernel.raw())) }
     };
     let check = |call: &str, kernel: &Object, version| {
         let results = probe.launch(kernel, bench.queue, &[]);
@@ -234,12 +230,16 @@ fn a_launch_without_an_argument_is_refused(bench: Bench, #[case] arguments: &[us
         let kernel = bench.new_kernel(&probe.1, "probe");
         probe.set(&kernel, 0..missing, 0);
         probe.set(&kernel, missing + 1..count, 0);
-        set(&kernel, count as u32, to.raw());
-        let code = launch(&kernel, bench.queue, ONE, &[]);
+        set(kernel.raw(), count as u32, to.raw());
+        let code = launch(kernel.raw(), bench.queue, ONE, &[]);
         let name = probe.2[missing].0;
         let call = format!("clEnqueueNDRangeKernel, argument {missing} ({name}) is not set");
-        let is_refused = code == CL_INVALID_KERNEL_ARGS;
-        probe.3.check(is_refused, &call, "CL_INVALID_KERNEL_ARGS (5.10)", code_name(code));
+        bench.check_code(
+            code,
+            CL_INVALID_KERNEL_ARGS,
+            &call,
+            "a launch needs all arguments (5.10)",
+        );
         probe.set(&kernel, missing..missing + 1, 0);
         let results = probe.launch(&kernel, bench.queue, &[]);
         probe.check(&format!("{call}, and later set"), results, |_| 0);
@@ -271,14 +271,14 @@ fn an_unusual_value_is_taken_or_refused(
     let (first, size, _) = calls[0];
     // OpenCL 3.1 allows local memory of 0 bytes.
     if first == SHARED && !bench.has_svm() || size == 0 && bench.is(3, 1) {
-        clmatrix_harness::skip!("the device has no shared virtual memory, or is of OpenCL 3.1");
+        skip!("the device has no shared virtual memory, or is of OpenCL 3.1");
     }
     // The local memory of a kernel with all arguments; some drivers count none.
     let used = |kernel: &Object| {
         let of_kernel = Subject::WorkGroup(kernel.raw(), bench.device);
         of_kernel.value::<u64>(named!(CL_KERNEL_LOCAL_MEM_SIZE)).max(17 * 203)
     };
-    let all: u64 = Subject::Device(bench.device).value(named!(CL_DEVICE_LOCAL_MEM_SIZE));
+    let all: u64 = bench.value(named!(CL_DEVICE_LOCAL_MEM_SIZE));
     for &(index, size, given) in calls {
         let (kernel, buffer) = (probe.kernel(1), bench.keep(bench.buffer_of(&[1])));
         let memory = [if given == HANDLE { ptr::null_mut() } else { buffer }; 2];
@@ -292,7 +292,7 @@ fn an_unusual_value_is_taken_or_refused(
         let call =
             format!("clSetKernelArg(argument {index} ({name}), {size} bytes, {what}) (5.9.2)");
         let is_any = code == CL_INVALID_ARG_VALUE && found != CL_SUCCESS;
-        probe.3.check(found == code || is_any, &call, code_name(code), code_name(found));
+        bench.check(found == code || is_any, &call, code_name(code), code_name(found));
         let results = probe.launch(&kernel, bench.queue, &[]);
         let is_null = |n| n == index && n != LOCAL && code == CL_SUCCESS;
         let version = |n| if is_null(n) { 2 } else { 1 };

@@ -75,19 +75,18 @@ fn exceeds(bench: &Bench, local: &[usize]) -> bool {
 #[case::a_smaller_last_group(vec![at(&[], &[7, 5], &[3, 2]), at(&[9, 8, 7], &[5, 4, 7], &[2, 2, 3])])]
 #[clmatrix_harness::test]
 fn work_items_see_their_range(bench: Bench, #[case] ranges: Vec<Range<'static>>) {
-    let (findings, device) = (Findings::default(), Subject::Device(bench.device));
+    let device = Subject::Device(bench.device);
     let is_uniform =
         |[_, size, local]: &Range<'_>| size.iter().zip(*local).all(|(n, l)| n % l == 0);
     let mut options = OPTIONS;
     if !ranges.iter().all(is_uniform) {
         let query = named!(CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT);
-        if !bench.is(2, 0) || bench.is(3, 0) && device.value::<u32>(query) == 0 {
-            clmatrix_harness::skip!("all groups of a launch have one size");
+        if !bench.is(2, 0) || bench.is(3, 0) && bench.value::<u32>(query) == 0 {
+            skip!("all groups of a launch have one size");
         }
         options = if bench.is(3, 0) { "-cl-std=CL3.0" } else { "-cl-std=CL2.0" };
     }
-    let program = bench.build(SOURCE, options);
-    let kernel = bench.new_kernel(&program, "see");
+    let kernel = bench.new_kernel(&bench.build(SOURCE, options), "see");
     let most: usize = device.value(named!(CL_DEVICE_MAX_WORK_GROUP_SIZE));
     // SAFETY: the value is null.
     succeeds("clSetKernelArg", unsafe { try_set(&kernel, 4, 8 * most.min(1024), ptr::null()) });
@@ -107,23 +106,23 @@ fn work_items_see_their_range(bench: Bench, #[case] ranges: Vec<Range<'static>>)
         for (index, beyond) in [0, 1, 1].into_iter().enumerate() {
             let sizes = if index == 2 && range[2].is_empty() { &[0; 3] } else { range[index] };
             let all = [0, 1, 2, 3].map(|d| sizes.get(d).copied().unwrap_or(beyond) as u64);
-            set(&kernel, index as u32, all);
+            set(kernel.raw(), index as u32, all);
         }
         let runs = bench.buffer_of(&vec![0_u32; count]);
         let wrong = bench.buffer_of(&[0_u64; 60]);
-        set(&kernel, 3, range[1].len() as u32);
-        set(&kernel, 5, wrong.raw());
-        set(&kernel, 6, runs.raw());
-        succeeds(&call(range), launch(&kernel, bench.queue, range, &[]));
+        set(kernel.raw(), 3, range[1].len() as u32);
+        set(kernel.raw(), 5, wrong.raw());
+        set(kernel.raw(), 6, runs.raw());
+        succeeds(&call(range), launch(kernel.raw(), bench.queue, range, &[]));
         for (k, wrong) in bench.contents_of::<u64>(wrong.raw(), 60).chunks(3).enumerate() {
             let name = NUMBERS.split(' ').nth(k / 3).expect("a name");
             let rule = format!("{name}, number {} of it, is {} (5.10)", k % 3, wrong[2]);
-            findings.check(wrong[0] == 0, call(range), rule, wrong[1]);
+            bench.check(wrong[0] == 0, call(range), rule, wrong[1]);
         }
         let runs = bench.contents_of::<u32>(runs.raw(), count);
         if let Some(n) = runs.iter().position(|runs| *runs != 1) {
             let answer = format!("item {n} has run {} times", runs[n]);
-            findings.add(call(range), "each work item runs once (5.10)", answer);
+            bench.report(call(range), "each work item runs once (5.10)", answer);
         }
     }
 }
@@ -131,21 +130,20 @@ fn work_items_see_their_range(bench: Bench, #[case] ranges: Vec<Range<'static>>)
 /// Launches a kernel with ranges that break a rule, or with no work items, which must have this code.
 #[track_caller]
 fn check_code(bench: &Bench, source: &str, rule: &str, ranges: &[Range<'_>], code: cl_int) {
-    let findings = Findings::default();
     let program = bench.build(source, OPTIONS);
     let (kernel, runs) = (bench.new_kernel(&program, "count"), bench.buffer_of(&[0_u32]));
-    set(&kernel, 0, runs.raw());
+    set(kernel.raw(), 0, runs.raw());
     let query = named!(CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS);
-    let most = Subject::Device(bench.device).value::<u32>(query) as usize;
+    let most = bench.value::<u32>(query) as usize;
     // A device may have more dimensions than 3.
     for range in ranges.iter().filter(|range| range[1].len() <= 3 || most == 3) {
-        let found = launch(&kernel, bench.queue, *range, &[]);
+        let found = launch(kernel.raw(), bench.queue, *range, &[]);
         let rule = format!("{}: {rule} (5.10)", code_name(code));
         let is_item = found == CL_INVALID_WORK_ITEM_SIZE && exceeds(bench, range[2]);
-        findings.check(found == code || is_item, call(*range), rule, code_name(found));
+        bench.check(found == code || is_item, call(*range), rule, code_name(found));
     }
     let runs = bench.contents_of::<u32>(runs.raw(), 1)[0];
-    findings.check(runs == 0, format_args!("launches, {rule}"), "no work item runs (5.10)", runs);
+    bench.check(runs == 0, format_args!("launches, {rule}"), "no work item runs (5.10)", runs);
 }
 
 #[rstest]
@@ -164,15 +162,14 @@ fn ranges_that_break_a_rule_are_refused(
     #[case] ranges: &[Range<'static>],
     #[case] code: cl_int,
 ) {
-    let most = Subject::Device(bench.device).value::<usize>(named!(CL_DEVICE_MAX_WORK_GROUP_SIZE));
+    let most = bench.value::<usize>(named!(CL_DEVICE_MAX_WORK_GROUP_SIZE));
     if source == OF_8 && most < 8 {
-        clmatrix_harness::skip!("CL_DEVICE_MAX_WORK_GROUP_SIZE is below 8");
+        skip!("CL_DEVICE_MAX_WORK_GROUP_SIZE is below 8");
     }
     let is_allowed = code == CL_INVALID_GLOBAL_WORK_SIZE && bench.is(2, 1);
     check_code(&bench, source, rule, ranges, if is_allowed { CL_SUCCESS } else { code });
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn groups_that_are_too_large_are_refused(bench: Bench) {
     let device = Subject::Device(bench.device);

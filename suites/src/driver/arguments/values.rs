@@ -48,7 +48,7 @@ fn numbers(bench: &Bench) -> [Vec<Value>; 2] {
 /// The arguments of kernels: numbers; structures and 64 arguments; as many bytes as the device takes, or nearly 4 KiB;
 /// and a structure of structures.
 fn kernels(bench: &Bench) -> Vec<Vec<Value>> {
-    let most: usize = Subject::Device(bench.device).value(named!(CL_DEVICE_MAX_PARAMETER_SIZE));
+    let most: usize = bench.value(named!(CL_DEVICE_MAX_PARAMETER_SIZE));
     let words = most.min(4096) / 4 - 2;
     let last = [64, 200, words - 1].into_iter().filter(|n| *n < words);
     let last: Vec<_> = last.map(|n| format!("w[{n}]:{}:4", 4 * n)).collect();
@@ -109,13 +109,13 @@ fn call(index: u32, ty: &str, size: usize) -> String {
 #[case::nested_structures(4..5)]
 #[clmatrix_harness::test]
 fn a_value_arrives_whole(bench: Bench, #[case] which: std::ops::Range<usize>) {
-    let (findings, kernels) = (Findings::default(), kernels(&bench));
+    let kernels = kernels(&bench);
     let program = bench.build(&source(&kernels), OPTIONS);
     for (k, values) in kernels.iter().enumerate().filter(|(k, _)| which.contains(k)) {
         let kernel = bench.new_kernel(&program, &format!("k{k}"));
         let count = values.iter().map(|value| value.2.len()).sum();
         let to = bench.buffer_of(&vec![0_u64; count]);
-        set(&kernel, 0, to.raw());
+        set(kernel.raw(), 0, to.raw());
         for (index, Value(ty, size, _)) in (1..).zip(values) {
             let mut memory = bytes(*size);
             // SAFETY: the memory has the bytes of the type.
@@ -123,7 +123,7 @@ fn a_value_arrives_whole(bench: Bench, #[case] which: std::ops::Range<usize>) {
             succeeds(&call(index, ty, *size), code);
             memory.fill(0xee);
         }
-        succeeds("clEnqueueNDRangeKernel", launch(&kernel, bench.queue, ONE, &[]));
+        succeeds("clEnqueueNDRangeKernel", launch(kernel.raw(), bench.queue, ONE, &[]));
         let mut found = bench.contents_of::<u64>(to.raw(), count).into_iter();
         for (index, Value(ty, size, numbers)) in (1..).zip(values) {
             for ((path, at, width), found) in numbers.iter().zip(&mut found) {
@@ -132,7 +132,7 @@ fn a_value_arrives_whole(bench: Bench, #[case] which: std::ops::Range<usize>) {
                 let (want, path) = (u64::from_le_bytes(wide), path.replace('@', "it"));
                 let rule = format!("{path} in the kernel is {want:#x} (5.9.2)");
                 let answer = format!("{found:#x}");
-                findings.check(found == want, call(index, ty, *size), rule, answer);
+                bench.check(found == want, call(index, ty, *size), rule, answer);
             }
         }
     }
@@ -144,17 +144,15 @@ fn a_value_arrives_whole(bench: Bench, #[case] which: std::ops::Range<usize>) {
 #[case::three_quarters(|size| vec![size / 4 * 3])]
 #[clmatrix_harness::test]
 fn values_of_other_sizes_are_refused(bench: Bench, #[case] sizes: fn(usize) -> Vec<usize>) {
-    let (findings, kernels) = (Findings::default(), kernels(&bench));
-    let program = bench.build(&source(&kernels), OPTIONS);
-    let kernel = bench.new_kernel(&program, "k0");
+    let kernels = kernels(&bench);
+    let kernel = bench.new_kernel(&bench.build(&source(&kernels), OPTIONS), "k0");
     let memory = bytes(2 * 128);
     for (index, Value(ty, right, _)) in (1..).zip(&kernels[0]) {
         for size in sizes(*right).into_iter().filter(|size| *size > 0) {
             // SAFETY: the memory has as many bytes.
             let code = unsafe { try_set(&kernel, index, size, memory.as_ptr().cast()) };
-            let rule = format!("CL_INVALID_ARG_SIZE, as the type has {right} bytes (5.9.2)");
-            let is_refused = code == CL_INVALID_ARG_SIZE;
-            findings.check(is_refused, call(index, ty, size), rule, code_name(code));
+            let rule = format!("the type has {right} bytes (5.9.2)");
+            bench.check_code(code, CL_INVALID_ARG_SIZE, call(index, ty, size), rule);
         }
     }
 }

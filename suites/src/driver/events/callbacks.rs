@@ -1,9 +1,6 @@
 //! Callbacks of events (5.11, clSetEventCallback).
 
-use clmatrix::cl3::command_queue::CL_QUEUE_PROFILING_ENABLE;
-use clmatrix::cl3::error_codes::CL_OUT_OF_RESOURCES;
-
-use super::super::callback::{Callback, of_event};
+use super::super::callback::of_event;
 use super::*;
 
 /// The function of a callback.
@@ -27,30 +24,28 @@ fn set(bench: &Bench, of: &str, event: cl_event, statuses: &[Named<cl_int>]) -> 
 }
 
 /// Checks that callbacks of an event that waits for a gate have not been called.
-fn check_none(set: &[Callback], findings: &Findings) {
-    set.iter()
-        .for_each(|callback| callback.check_none("before the event has the status", findings));
+fn check_none(set: &[Callback], bench: &Bench) {
+    set.iter().for_each(|callback| callback.check_none("before the event has the status", bench));
 }
 
 per_kind! {
     fn callbacks_set_before_the_end_are_called(bench, kind) {
-        let (findings, of) = (Findings::default(), &format!("{}, which waits", kind.function()));
+        let of = &format!("{}, which waits", kind.function());
         let (mut operands, event, gate) = gated(&bench, kind, bench.queue);
         let mut all = set(&bench, of, event.raw(), &STATUSES[..3]);
         let later = set(&bench, of, event.raw(), &STATUSES[..2]);
         let queue = bench.queue as usize;
         thread::scope(|scope| {
             // Oclgrind's clFlush returns when the gate is open (OCLGRIND-2).
-            // SAFETY: the queue is valid.
-            scope.spawn(move || unsafe { ok!(clFlush(queue as cl_command_queue)) });
+            scope.spawn(move || flush(queue as cl_command_queue));
             thread::sleep(Duration::from_millis(3));
-            check_none(&later, &findings);
+            check_none(&later, &bench);
             gate.open();
         });
-        wait(&event);
+        wait_for(&event);
         kind.finish(&mut operands, bench.queue);
         all.extend(later);
-        Callback::check_all(&all, &findings);
+        Callback::check_all(&all, &bench);
     }
 }
 
@@ -59,7 +54,6 @@ per_kind! {
 #[case::running_and_submitted(&STATUSES[1..3])]
 #[clmatrix_harness::test]
 fn callbacks_set_after_the_end_are_called(bench: Bench, #[case] statuses: &[Named<cl_int>]) {
-    let findings = Findings::default();
     let kinds: Vec<_> = bench.kinds().collect();
     let (mut operands, mut all) = (bench.operands(&kinds), Vec::new());
     for kind in kinds {
@@ -72,7 +66,7 @@ fn callbacks_set_after_the_end_are_called(bench: Bench, #[case] statuses: &[Name
     let gate = Gate::closed(bench.context);
     gate.open();
     all.extend(set(&bench, "a user event, which has ended", gate.raw(), statuses));
-    Callback::check_all(&all, &findings);
+    Callback::check_all(&all, &bench);
 }
 
 #[rstest]
@@ -81,25 +75,23 @@ fn callbacks_set_after_the_end_are_called(bench: Bench, #[case] statuses: &[Name
 #[case::submitted(&STATUSES[2..3])]
 #[clmatrix_harness::test]
 fn a_callback_of_a_user_event_is_called(bench: Bench, #[case] statuses: &[Named<cl_int>]) {
-    let (findings, gate) = (Findings::default(), Gate::closed(bench.context));
+    let gate = Gate::closed(bench.context);
     let set = set(&bench, "a user event, which is open", gate.raw(), statuses);
     if statuses[0].value < CL_SUBMITTED {
-        check_none(&set, &findings);
+        check_none(&set, &bench);
     }
     gate.open();
-    Callback::check_all(&set, &findings);
+    Callback::check_all(&set, &bench);
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_callback_of_a_released_event_is_called(bench: Bench) {
-    let findings = Findings::default();
     let (_operands, event, gate) = gated(&bench, Kind::FillBuffer, bench.queue);
     let set = set(&bench, "an event without references", event.raw(), &STATUSES[..1]);
     event.release();
     gate.open();
     finish(bench.queue);
-    Callback::check_all(&set, &findings);
+    Callback::check_all(&set, &bench);
 }
 
 /// A callback that keeps the sign of the status.
@@ -110,7 +102,6 @@ extern "C" fn of_failure(event: cl_event, status: cl_int, user_data: *mut c_void
 #[rstest]
 #[clmatrix_harness::test]
 fn a_callback_gets_the_failure_of_its_event(bench: Bench, #[values(false, true)] is_user: bool) {
-    let findings = Findings::default();
     let (_operands, command, gate) = gated(&bench, Kind::FillBuffer, bench.queue);
     let (event, of) =
         if is_user { (gate.raw(), "a user event") } else { (command.raw(), "a fill behind one") };
@@ -120,10 +111,9 @@ fn a_callback_gets_the_failure_of_its_event(bench: Bench, #[values(false, true)]
     // SAFETY: the event is valid, and the callback uses its arguments as numbers.
     unsafe { ok!(clSetEventCallback(event, CL_COMPLETE, Some(of_failure), data)) };
     gate.fail(CL_OUT_OF_RESOURCES);
-    let command = command.raw();
-    // SAFETY: the event is valid. The call may fail, as the command has.
-    _ = unsafe { cl!(clWaitForEvents(1, &raw const command)) };
-    Callback::check_all(&[callback], &findings);
+    // The call may fail, as the command has.
+    _ = wait(&[command.raw()]);
+    Callback::check_all(&[callback], &bench);
 }
 
 /// A callback that asks for the status of its event.
@@ -153,7 +143,7 @@ fn a_command_has_ended_in_its_callback(
     #[case] function: Function,
     #[case] query: &str,
 ) {
-    let (findings, queue) = (Findings::default(), bench.new_queue(CL_QUEUE_PROFILING_ENABLE));
+    let queue = bench.new_queue(CL_QUEUE_PROFILING_ENABLE);
     let kinds = [Kind::FillBuffer, Kind::ReadBuffer, Kind::Marker, Kind::UnmapBuffer];
     for kind in kinds {
         let (mut operands, event, gate) = gated(&bench, kind, queue);
@@ -163,8 +153,8 @@ fn a_command_has_ended_in_its_callback(
         // SAFETY: the event is valid, and the function makes no call that blocks.
         unsafe { ok!(clSetEventCallback(event.raw(), CL_COMPLETE, Some(function), data)) };
         gate.open();
-        wait(&event);
-        Callback::check_all(&[callback], &findings);
+        wait_for(&event);
+        Callback::check_all(&[callback], &bench);
         kind.finish(&mut operands, queue);
     }
 }

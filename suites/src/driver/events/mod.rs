@@ -3,10 +3,7 @@
 mod callbacks;
 pub mod profiles;
 
-use std::thread;
-use std::time::{Duration, Instant};
-
-use clmatrix::cl3::event::*;
+use std::time::Instant;
 
 use super::prelude::*;
 
@@ -25,16 +22,8 @@ pub fn status_name(status: cl_int) -> &'static str {
 }
 
 /// Waits for an event with clWaitForEvents.
-pub fn wait(event: &Object) {
-    let event = event.raw();
-    // SAFETY: the event is valid.
-    unsafe { ok!(clWaitForEvents(1, &raw const event)) };
-}
-
-/// Waits for all commands of a queue.
-pub fn finish(queue: cl_command_queue) {
-    // SAFETY: the queue is valid.
-    unsafe { ok!(clFinish(queue)) };
+pub fn wait_for(event: &Object) {
+    succeeds("clWaitForEvents", wait(&[event.raw()]));
 }
 
 /// Enqueues a command that waits for a gate.

@@ -1,11 +1,5 @@
 //! The times of commands (5.14), and the timers of the host and the device (4.2).
 
-use clmatrix::cl3::command_queue::CL_QUEUE_PROFILING_ENABLE;
-use clmatrix::cl3::device::*;
-use clmatrix::cl3::error_codes::{CL_PROFILING_INFO_NOT_AVAILABLE, CL_SUCCESS};
-use clmatrix::cl3::platform::CL_PLATFORM_HOST_TIMER_RESOLUTION;
-use clmatrix_harness::skip;
-
 use super::*;
 
 /// The times of a command, in their order; the last one since OpenCL 2.0.
@@ -31,21 +25,15 @@ fn times(event: &Object, bench: &Bench) -> Vec<u64> {
 }
 
 /// Checks that time `later` of a command is not before another time.
-fn check_after(
-    (later, time): (usize, u64),
-    earlier: u64,
-    (of, rule): (&str, &str),
-    findings: &Findings,
-) {
+fn check_after(bench: &Bench, (later, time): (usize, u64), earlier: u64, (of, rule): (&str, &str)) {
     let call = format_args!("clGetEventProfilingInfo({}) of {of}", TIMES[later].name);
     let answer = format_args!("{time} ns, {} ns before {earlier}", earlier.wrapping_sub(time));
-    findings.check(time >= earlier, call, rule, answer);
+    bench.check(time >= earlier, call, rule, answer);
 }
 
 /// An upper bound of the time that has passed on the device, in nanoseconds.
 fn at_most(elapsed: Duration, bench: &Bench) -> u64 {
-    let query = named!(CL_DEVICE_PROFILING_TIMER_RESOLUTION);
-    let resolution: usize = Subject::Device(bench.device).value(query);
+    let resolution: usize = bench.value(named!(CL_DEVICE_PROFILING_TIMER_RESOLUTION));
     // The clocks of host and device may differ by some parts of a million.
     elapsed.as_nanos() as u64 + 2 * resolution as u64 + 1_000_000
 }
@@ -60,7 +48,6 @@ per_kind! {
         if kind == Kind::SvmFree && !bench.is(3, 0) {
             skip!("the driver may have no times of clEnqueueSVMFree before OpenCL 3.0 (5.14)");
         }
-        let findings = Findings::default();
         let of = kind.function();
         let queue = bench.new_queue(CL_QUEUE_PROFILING_ENABLE);
         let begin = Instant::now();
@@ -73,52 +60,42 @@ per_kind! {
         let most = at_most(begin.elapsed(), &bench);
         let [before, held, after] = [before, held, after].map(|event| times(&event, &bench));
         let rule = "a time of the device's timer, which is not 0 (5.14)";
-        check_after((0, held[0]), 1, (of, rule), &findings);
+        check_after(&bench, (0, held[0]), 1, (of, rule));
         for index in 1..held.len() {
             let rule = format!("not before {} (5.14)", TIMES[index - 1].name);
-            check_after((index, held[index]), held[index - 1], (of, &rule), &findings);
+            check_after(&bench, (index, held[index]), held[index - 1], (of, &rule));
         }
         for (of, earlier, later) in [(of, &before, &held), ("clEnqueueFillBuffer", &held, &after)] {
             let rule = "not before the CL_PROFILING_COMMAND_QUEUED of an earlier command (5.14)";
-            check_after((0, later[0]), earlier[0], (of, rule), &findings);
+            check_after(&bench, (0, later[0]), earlier[0], (of, rule));
             let rule = "not before the CL_PROFILING_COMMAND_END of an earlier command, in order (5.14)";
-            check_after((2, later[2]), earlier[3], (of, rule), &findings);
+            check_after(&bench, (2, later[2]), earlier[3], (of, rule));
         }
         let rule = "at least 10 ms after CL_PROFILING_COMMAND_QUEUED, in nanoseconds, for a user event \
                     held the command (5.11, 5.14)";
-        check_after((2, held[2]), held[0] + HELD, (of, rule), &findings);
+        check_after(&bench, (2, held[2]), held[0] + HELD, (of, rule));
         let all = after[3].wrapping_sub(before[0]);
         let call = format_args!("clGetEventProfilingInfo of three commands, {of} second");
         let rule = format_args!("at most {most} ns from the first to the last time (5.14)");
-        findings.check(all <= most, call, rule, format_args!("{all} ns"));
+        bench.check(all <= most, call, rule, format_args!("{all} ns"));
     }
 }
 
 #[rstest]
-#[case::without_profiling(Some(Kind::FillBuffer), 0, true, "a fill on a queue without profiling")]
-#[case::marker_without_profiling(
-    Some(Kind::Marker),
-    0,
-    true,
-    "a marker on a queue without profiling"
-)]
-#[case::held(Some(Kind::FillBuffer), CL_QUEUE_PROFILING_ENABLE, false, "a fill that has not ended")]
-#[case::held_marker(
-    Some(Kind::Marker),
-    CL_QUEUE_PROFILING_ENABLE,
-    false,
-    "a marker that has not ended"
-)]
-#[case::user_event(None, 0, true, "a user event")]
+#[case::without_profiling(Some(Kind::FillBuffer), 0)]
+#[case::marker_without_profiling(Some(Kind::Marker), 0)]
+#[case::held(Some(Kind::FillBuffer), CL_QUEUE_PROFILING_ENABLE)]
+#[case::held_marker(Some(Kind::Marker), CL_QUEUE_PROFILING_ENABLE)]
+#[case::user_event(None, 0)]
 #[clmatrix_harness::test]
-fn a_command_has_no_times(
-    bench: Bench,
-    #[case] kind: Option<Kind>,
-    #[case] properties: u64,
-    #[case] has_ended: bool,
-    #[case] of: &str,
-) {
-    let (findings, queue) = (Findings::default(), bench.new_queue(properties));
+fn a_command_has_no_times(bench: Bench, #[case] kind: Option<Kind>, #[case] properties: u64) {
+    let (of, has_ended) = (kind.map_or("a user event", Kind::function), properties == 0);
+    let state = match kind {
+        None => "",
+        _ if has_ended => " on a queue without profiling",
+        _ => ", which has not ended",
+    };
+    let queue = bench.new_queue(properties);
     let (_operands, event, gate) = gated(&bench, kind.unwrap_or(Kind::Marker), queue);
     if has_ended {
         gate.open();
@@ -127,17 +104,14 @@ fn a_command_has_no_times(
     let event = if kind.is_some() { event.raw() } else { gate.raw() };
     for query in names(&bench) {
         let code = Subject::Profile(event).bytes(query.value).err().unwrap_or(CL_SUCCESS);
-        let call = format_args!("clGetEventProfilingInfo({}) of {of}", query.name);
-        let is_right = code == CL_PROFILING_INFO_NOT_AVAILABLE;
-        findings.check(is_right, call, "CL_PROFILING_INFO_NOT_AVAILABLE (5.14)", code_name(code));
+        let call = format_args!("clGetEventProfilingInfo({}) of {of}{state}", query.name);
+        bench.check_code(code, CL_PROFILING_INFO_NOT_AVAILABLE, call, "it has no times (5.14)");
     }
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(opencl = "2.1"))]
 fn the_timers_of_host_and_device_go_on(bench: Bench) {
-    let findings = Findings::default();
-    let platform = Subject::Device(bench.device).handle(named!(CL_DEVICE_PLATFORM));
+    let platform = bench.platform();
     let resolution = named!(CL_PLATFORM_HOST_TIMER_RESOLUTION);
     if Subject::Platform(platform).value::<u64>(resolution) == 0 {
         skip!("the platform has no host timer: {} is 0", resolution.name);
@@ -153,7 +127,7 @@ fn the_timers_of_host_and_device_go_on(bench: Bench) {
         let call = "clGetHostTimer after clGetDeviceAndHostTimer";
         let rule = format!("from 0 to 1 s after its host_timestamp {host} (4.2)");
         let is_right = (*host..*host + 1_000_000_000).contains(host_alone);
-        findings.check(is_right, call, rule, format!("{host_alone} ns"));
+        bench.check(is_right, call, rule, format!("{host_alone} ns"));
         hold();
     }
     let most = at_most(begin.elapsed(), &bench);
@@ -164,6 +138,6 @@ fn the_timers_of_host_and_device_go_on(bench: Bench) {
         let call = format_args!("clGet{name}");
         let rule = format_args!("from {HELD} to {most} ns after an earlier call (4.2)");
         let is_right = (HELD..=most).contains(&passed);
-        findings.check(is_right, call, rule, format_args!("{} ns", passed.cast_signed()));
+        bench.check(is_right, call, rule, format_args!("{} ns", passed.cast_signed()));
     }
 }

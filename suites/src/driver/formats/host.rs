@@ -1,15 +1,11 @@
 //! The lists of formats, and commands of the host on pixels of each format: fills and copies (5.3.1 to 5.3.5;
 //! OpenCL C 8.3).
 
-use clmatrix::cl3::device::CL_DEVICE_EXTENSIONS;
-use clmatrix::cl3::memory::*;
-
 use super::format::{COMPONENTS, Class, Format};
 use super::*;
-use crate::driver::memory::model::move_box;
 
 /// The uses by kernels for which a device lists formats.
-static USES: [Named<cl_mem_flags>; 3] =
+static USES: [Named<u64>; 3] =
     [named!(CL_MEM_WRITE_ONLY), named!(CL_MEM_READ_ONLY), named!(CL_MEM_READ_WRITE)];
 
 /// Returns whether kernels may write 3D images.
@@ -27,7 +23,6 @@ fn all() -> impl Iterator<Item = Format> {
 
 per_type! {
     fn formats_are_listed(bench, of_type) {
-        let findings = Findings::default();
         for flag in &USES {
             let call = format!("clGetSupportedImageFormats({}, {})", flag.name, of_type.row().0.name);
             let list = list(&bench, of_type, flag.value);
@@ -36,7 +31,7 @@ per_type! {
                 let is_wide = format.order == "RGBA" && format.class != Class::Snorm;
                 let is_required = format.is_known() && is_wide || format.is_usual() && format.order == "BGRA";
                 let rule = format_args!("{format} is one of the minimum list (5.3.2.1)");
-                findings.check(!is_required || list.contains(&format), &call, rule, "not listed");
+                bench.check(!is_required || list.contains(&format), &call, rule, "not listed");
             }
         }
     }
@@ -48,7 +43,6 @@ per_type! {
 #[case::for_one(|_: usize| 1)]
 #[clmatrix_harness::test(requires(images))]
 fn a_list_fills_its_room(bench: Bench, #[case] room: fn(usize) -> usize) {
-    let findings = Findings::default();
     let (context, flags, of_type) = (bench.context, CL_MEM_READ_WRITE, Type::TwoD.row().0.value);
     let (all, mut count) = (list(&bench, Type::TwoD, flags).len(), 0);
     let (room, mut found) = (room(all), vec![[7_u32; 2]; all + 2]);
@@ -57,26 +51,25 @@ fn a_list_fills_its_room(bench: Bench, #[case] room: fn(usize) -> usize) {
     unsafe { ok!(clGetSupportedImageFormats(context, flags, of_type, room as u32, to, n)) };
     let call = format!("clGetSupportedImageFormats with num_entries {room}");
     let rule = format_args!("num_image_formats is {all} (5.3.2)");
-    findings.check(count as usize == all, &call, rule, count);
+    bench.check(count as usize == all, &call, rule, count);
     let written = found.iter().filter(|entry| **entry != [7; 2]).count();
     let rule = format!("{} entries are written (5.3.2)", all.min(room));
-    findings.check(written == all.min(room), call, rule, written);
+    bench.check(written == all.min(room), call, rule, written);
 }
 
 per_type! {
     fn images_have_the_listed_formats(bench, of_type) {
-        let findings = Findings::default();
         for flag in &USES {
             for format in list(&bench, of_type, flag.value) {
                 let kind = Kind { bench: &bench, of_type, format };
                 let call = format!("clCreateImage({}, {kind})", flag.name);
                 let image = kind.over(flag.value, ptr::null_mut(), [0; 2]).map_err(|code| {
-                    findings.add(&call, "the format is listed (5.3.2)", code_name(code));
+                    bench.report(&call, "the format is listed (5.3.2)", code_name(code));
                 });
                 if let (Ok(image), true) = (image, format.is_known()) {
                     let found: usize = Subject::Image(image.raw()).value(named!(CL_IMAGE_ELEMENT_SIZE));
                     let rule = format!("CL_IMAGE_ELEMENT_SIZE is {} (5.3.1.1, 5.3.7)", format.size());
-                    findings.check(format.size() == found, &call, rule, found);
+                    bench.check(format.size() == found, &call, rule, found);
                 }
             }
         }
@@ -85,13 +78,12 @@ per_type! {
 
 per_type! {
     fn images_of_other_formats_are_refused(bench, of_type) {
-        let findings = Findings::default();
         let lists = [0, 1, 2].map(|i| list(&bench, of_type, USES[i].value)).concat();
         for format in all().filter(|format| !lists.contains(format)) {
             let kind = Kind { bench: &bench, of_type, format };
             let is_refused = kind.over(CL_MEM_READ_WRITE, ptr::null_mut(), [0; 2]).is_err();
             let call = format!("clCreateImage({kind})");
-            findings.check(is_refused, call, "no list has the format (5.3.1, 5.3.2)", "CL_SUCCESS");
+            bench.check(is_refused, call, "no list has the format (5.3.1, 5.3.2)", "CL_SUCCESS");
         }
     }
 }
@@ -143,17 +135,17 @@ impl Colours {
 /// Reports the first component of the image's pixels that its colour does not explain, but for so many steps
 /// of a normalized integer; pixels without a colour are those of `before`.
 pub fn check_pixels(
-    (findings, call): (&Findings, &str),
+    call: &str,
     (image, step): (&Image<'_>, f64),
     before: &[u8],
     colour: impl Fn([usize; 3]) -> Option<[f64; 4]>,
 ) {
-    let (Kind { of_type, format, .. }, found) = (image.kind, image.read());
+    let (Kind { bench, of_type, format }, found) = (image.kind, image.read());
     let pixels = before.chunks_exact(format.size()).zip(found.chunks_exact(format.size()));
     for (at, (before, found)) in of_type.whole().pixels().zip(pixels) {
         let Some(colour) = colour(at) else {
             let rule = format_args!("pixel {at:?}, outside the region, stays {before:x?} (5.3.4)");
-            findings.check(before == found, call, rule, format_args!("{found:x?}"));
+            bench.check(before == found, call, rule, format_args!("{found:x?}"));
             continue;
         };
         for component in format.components() {
@@ -163,7 +155,7 @@ pub fn check_pixels(
                 let rule = format_args!(
                     "{name} of pixel {at:?} is {value} of {colour:?}, or the nearest value (OpenCL C 8.3)"
                 );
-                return findings.add(call, rule, format_args!("{found}, the bits {code:#x}"));
+                return bench.report(call, rule, format_args!("{found}, the bits {code:#x}"));
             }
         }
     }
@@ -171,7 +163,7 @@ pub fn check_pixels(
 
 /// Fills a part of an image of each format with each colour.
 fn check_fills(bench: &Bench, of_type: Type, colours: Colours, is_tested: fn(&Format) -> bool) {
-    let (findings, part) = (Findings::default(), of_type.part());
+    let part = of_type.part();
     let memory = of_type.memory().iter().rev().cycle();
     for kind in kinds(bench, of_type, CL_MEM_READ_WRITE).filter(|kind| is_tested(&kind.format)) {
         let before = kind.pattern(1);
@@ -183,7 +175,7 @@ fn check_fills(bench: &Bench, of_type: Type, colours: Colours, is_tested: fn(&Fo
             unsafe { enqueued!(clEnqueueFillImage(queue, raw, words.as_ptr().cast(), at, region)) };
             let inside = |at| part.pixels().any(|other| other == at).then_some(colour);
             let call = format!("clEnqueueFillImage({kind} with {})", flags.name);
-            check_pixels((&findings, &call), (&image, 1.0), &before, inside);
+            check_pixels(&call, (&image, 1.0), &before, inside);
         }
     }
 }
@@ -211,7 +203,6 @@ fn a_fill_converts_its_colour(
 
 per_type! {
     fn copies_keep_the_bits(bench, of_type) {
-        let findings = Findings::default();
         let (part, start) = (of_type.part(), Region { origin: [0; 3], ..of_type.part() });
         let (at, to, region) = (part.origin.as_ptr(), start.origin.as_ptr(), part.size.as_ptr());
         for kind in kinds(&bench, of_type, CL_MEM_READ_WRITE) {
@@ -240,7 +231,7 @@ per_type! {
                     let about = format!("{kind} with {}, {at:?} to {to:?}, {size:?}", flags.name);
                     let call = format!("clEnqueue{call}({about})");
                     let rule = "copies the region alone (5.3.3, 5.3.5)";
-                    check_bytes(&findings, &call, rule, &images[i].read(), &wanted);
+                    check_bytes(&bench, &call, rule, &images[i].read(), &wanted);
                 }
             }
         }

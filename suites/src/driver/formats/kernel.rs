@@ -23,35 +23,18 @@ kernel void move(global uint4 *words, int class, read_only IMAGE image, write_on
 #endif
 }";
 
-/// Runs a kernel, whose first argument is a buffer with these words, and returns what is there then.
-pub fn run(
-    bench: &Bench,
-    kernel: &Object,
-    words: &[[u32; 4]],
-    arguments: &[&[u8]],
-    global: [usize; 3],
-) -> Vec<[u32; 4]> {
-    let (queue, kernel, buffer) = (bench.queue, kernel.raw(), bench.buffer_of(words));
-    let handle = (buffer.raw() as usize).to_ne_bytes();
-    let arguments = [&handle[..]].into_iter().chain(arguments.iter().copied());
-    let (global, local, null) = (global.as_ptr(), [1_usize; 3].as_ptr(), ptr::null());
-    // SAFETY: the arguments are those that the kernel declares, and its memory has what it uses.
-    unsafe {
-        for (index, argument) in (0..).zip(arguments) {
-            ok!(clSetKernelArg(kernel, index, argument.len(), argument.as_ptr().cast()));
-        }
-        enqueued!(clEnqueueNDRangeKernel(queue, kernel, 3, null, global, local));
-    }
+/// Runs a kernel, whose first argument is a buffer with these words, and returns what is there then. The caller has set
+/// the other arguments.
+pub fn run(bench: &Bench, kernel: &Object, words: &[[u32; 4]], size: [usize; 3]) -> Vec<[u32; 4]> {
+    let buffer = bench.buffer_of(words);
+    set(kernel.raw(), 0, buffer.raw());
+    let code = launch(kernel.raw(), bench.queue, [&[], &size, &[1; 3]], &[]);
+    succeeds("clEnqueueNDRangeKernel", code);
     bench.contents_of(buffer.raw(), words.len())
 }
 
 /// Reports the first component that kernels do not read from these pixels, of those with channels or without.
-fn check_read(
-    findings: &Findings,
-    kind: Kind<'_>,
-    (pixels, has_channels): (&[u8], bool),
-    found: &[[u32; 4]],
-) {
+fn check_read(kind: Kind<'_>, (pixels, has_channels): (&[u8], bool), found: &[[u32; 4]]) {
     let format = kind.format;
     let pixels = pixels.chunks_exact(format.size()).zip(found);
     for (at, (pixel, words)) in kind.of_type.whole().pixels().zip(pixels) {
@@ -65,37 +48,38 @@ fn check_read(
                 let rule = format_args!(
                     "{name} of pixel {at:?} with the bytes {pixel:x?} is {wanted} (OpenCL C 6.15.15.7, 8.3)"
                 );
-                return findings.add(format_args!("read_image of {kind}"), rule, found);
+                return kind.bench.report(format_args!("read_image of {kind}"), rule, found);
             }
         }
     }
 }
 
-/// The class of a format for the kernel.
-fn class(format: Format) -> i32 {
-    match format.class {
+/// Sets the arguments of the kernel but the first one: the class of the format, and the images to read and to write.
+fn set_arguments(kernel: &Object, format: Format, images: [&Image<'_>; 2]) {
+    let class = match format.class {
         Class::Signed => 1,
         Class::Unsigned => 2,
         _ => 0,
-    }
+    };
+    set(kernel.raw(), 1, class);
+    set(kernel.raw(), 2, images[0].object.raw());
+    set(kernel.raw(), 3, images[1].object.raw());
 }
 
 /// The source for images of this type, and for those that it writes.
 fn source(of_type: Type, to_type: Type, writes: bool) -> String {
+    let ((_, image, at, _), target) = (of_type.row(), to_type.row().1);
+    let sampler = if of_type == Type::OfBuffer { "" } else { "how," };
+    let writes = u8::from(writes);
     format!(
-        "#define IMAGE image{}_t\n#define TARGET image{}_t\n#define AT {}\n#define SAMPLER {}\n\
-         #define WRITES {}\n{SOURCE}",
-        of_type.row().1,
-        to_type.row().1,
-        of_type.coordinates(),
-        if of_type == Type::OfBuffer { "" } else { "how," },
-        u8::from(writes)
+        "#define IMAGE image{image}_t\n#define TARGET image{target}_t\n#define AT {at}\n\
+         #define SAMPLER {sampler}\n#define WRITES {writes}\n{SOURCE}"
     )
 }
 
 /// Lets a kernel read and write images of formats.
 fn check(bench: &Bench, of_type: Type, is_tested: fn(&Format) -> bool) {
-    let (findings, whole) = (Findings::default(), of_type.whole());
+    let whole = of_type.whole();
     let writes = of_type != Type::ThreeD || writes_3d(bench);
     let to_type = if writes { of_type } else { Type::TwoD };
     let kernel = bench.new_kernel(&bench.build(&source(of_type, to_type, writes), ""), "move");
@@ -109,25 +93,23 @@ fn check(bench: &Bench, of_type: Type, is_tested: fn(&Format) -> bool) {
         let image = kind.with(CL_MEM_READ_ONLY, &pixels);
         let target = Kind { of_type: to_type, ..kind };
         let target = target.with(CL_MEM_WRITE_ONLY, &target.pattern(1));
-        let arguments: [&[u8]; 3] =
-            [&class(format).to_ne_bytes(), &image.argument(), &target.argument()];
+        set_arguments(&kernel, format, [&image, &target]);
         for colours in all.iter().map(|colours| colours.of(format)) {
             let colour = |at: [usize; 3]| colours[at.iter().sum::<usize>() % 2];
             let words: Vec<_> = whole.pixels().map(|at| format.words(colour(at))).collect();
-            let words = run(bench, &kernel, &words, &arguments, whole.size);
-            check_read(&findings, kind, (&pixels, true), &words);
+            let words = run(bench, &kernel, &words, whole.size);
+            check_read(kind, (&pixels, true), &words);
             if writes {
                 let call = format!("write_image to {kind}");
-                check_pixels((&findings, &call), (&target, 0.6), &pixels, |at| Some(colour(at)));
+                check_pixels(&call, (&target, 0.6), &pixels, |at| Some(colour(at)));
             }
         }
     }
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn components_without_a_channel_are_0_or_1(bench: Bench) {
-    let (findings, of_type) = (Findings::default(), Type::TwoD);
+    let of_type = Type::TwoD;
     let kernel = bench.new_kernel(&bench.build(&source(of_type, of_type, false), ""), "move");
     let target = Kind::usual(&bench, of_type, CL_UNSIGNED_INT8);
     let target = target.with(CL_MEM_WRITE_ONLY, &target.pattern(1));
@@ -135,16 +117,9 @@ fn components_without_a_channel_are_0_or_1(bench: Bench) {
         let pixels = kind.pattern(1);
         let image = kind.with(CL_MEM_READ_ONLY, &pixels);
         let words = vec![[7; 4]; of_type.whole().pixels().count()];
-        let image = image.argument();
-        let class = class(kind.format).to_ne_bytes();
-        let words = run(
-            &bench,
-            &kernel,
-            &words,
-            &[&class, &image, &target.argument()],
-            of_type.whole().size,
-        );
-        check_read(&findings, kind, (&pixels, false), &words);
+        set_arguments(&kernel, kind.format, [&image, &target]);
+        let words = run(&bench, &kernel, &words, of_type.whole().size);
+        check_read(kind, (&pixels, false), &words);
     }
 }
 
@@ -159,7 +134,6 @@ per_type! {
     }
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn kernels_read_and_write_half_numbers_of_one_channel(bench: Bench) {
     check(&bench, Type::TwoD, is_one_half);

@@ -9,12 +9,7 @@ mod samplers;
 
 use std::fmt;
 
-use clmatrix::cl3::memory::*;
-use clmatrix::cl3::types::{cl_image_desc, cl_mem_flags};
-
-use super::api::{UNWRITTEN, enqueued};
-use super::bench::no_image;
-use super::memory::model::{Side, move_box};
+use super::memory::{MAP_FLAGS, move_box, touch};
 use super::prelude::*;
 use crate::support::pattern::same;
 use format::Format;
@@ -48,41 +43,32 @@ macro_rules! per_type {
 use per_type;
 
 impl Type {
-    /// The constant, the type in kernels, and the pixels of these tests; the layers of an array are the last
-    /// dimension.
-    fn row(self) -> (Named<u32>, &'static str, [usize; 3]) {
+    /// The constant, the type in kernels, the coordinates of the vector `p` there, and the pixels of these tests; the
+    /// layers of an array are the last dimension.
+    fn row(self) -> (Named<u32>, &'static str, &'static str, [usize; 3]) {
         match self {
-            Self::OneD => (named!(CL_MEM_OBJECT_IMAGE1D), "1d", [5, 1, 1]),
-            Self::OfBuffer => (named!(CL_MEM_OBJECT_IMAGE1D_BUFFER), "1d_buffer", [5, 1, 1]),
-            Self::OneDArray => (named!(CL_MEM_OBJECT_IMAGE1D_ARRAY), "1d_array", [5, 4, 1]),
-            Self::TwoD => (named!(CL_MEM_OBJECT_IMAGE2D), "2d", [5, 4, 1]),
-            Self::TwoDArray => (named!(CL_MEM_OBJECT_IMAGE2D_ARRAY), "2d_array", [5, 4, 3]),
-            Self::ThreeD => (named!(CL_MEM_OBJECT_IMAGE3D), "3d", [5, 4, 3]),
-        }
-    }
-
-    /// The coordinates of the vector `p` in kernels.
-    fn coordinates(self) -> &'static str {
-        match self {
-            Self::OneD | Self::OfBuffer => "p.x",
-            Self::OneDArray | Self::TwoD => "p.xy",
-            Self::TwoDArray | Self::ThreeD => "p",
+            Self::OneD => (named!(CL_MEM_OBJECT_IMAGE1D), "1d", "p.x", [5, 1, 1]),
+            Self::OfBuffer => (named!(CL_MEM_OBJECT_IMAGE1D_BUFFER), "1d_buffer", "p.x", [5, 1, 1]),
+            Self::OneDArray => (named!(CL_MEM_OBJECT_IMAGE1D_ARRAY), "1d_array", "p.xy", [5, 4, 1]),
+            Self::TwoD => (named!(CL_MEM_OBJECT_IMAGE2D), "2d", "p.xy", [5, 4, 1]),
+            Self::TwoDArray => (named!(CL_MEM_OBJECT_IMAGE2D_ARRAY), "2d_array", "p", [5, 4, 3]),
+            Self::ThreeD => (named!(CL_MEM_OBJECT_IMAGE3D), "3d", "p", [5, 4, 3]),
         }
     }
 
     fn whole(self) -> Region {
-        Region { origin: [0; 3], size: self.row().2 }
+        Region { origin: [0; 3], size: self.row().3 }
     }
 
     /// All but the first and the last pixel of each dimension.
     fn part(self) -> Region {
-        let size = self.row().2.map(|size| if size > 1 { size - 2 } else { 1 });
-        Region { origin: self.row().2.map(|size| usize::from(size > 1)), size }
+        let size = self.row().3.map(|size| if size > 1 { size - 2 } else { 1 });
+        Region { origin: self.row().3.map(|size| usize::from(size > 1)), size }
     }
 
     /// The kinds of memory that images may have.
-    fn memory(self) -> &'static [Named<cl_mem_flags>] {
-        static MEMORY: [Named<cl_mem_flags>; 5] = [
+    fn memory(self) -> &'static [Named<u64>] {
+        static MEMORY: [Named<u64>; 5] = [
             named!(CL_MEM_READ_WRITE),
             named!(CL_MEM_ALLOC_HOST_PTR),
             named!(CL_MEM_USE_HOST_PTR),
@@ -110,7 +96,7 @@ impl Region {
 }
 
 /// The formats that a device lists (5.3.2).
-fn list(bench: &Bench, of_type: Type, flags: cl_mem_flags) -> Vec<Format> {
+fn list(bench: &Bench, of_type: Type, flags: u64) -> Vec<Format> {
     let (context, of_type, mut count) = (bench.context, of_type.row().0.value, 0);
     let mut formats = vec![[0; 2]; 1000];
     let (list, n) = (formats.as_mut_ptr().cast(), &raw mut count);
@@ -120,13 +106,10 @@ fn list(bench: &Bench, of_type: Type, flags: cl_mem_flags) -> Vec<Format> {
 }
 
 /// Images of the formats that these tests know, and of the usual ones alone if they are not 2D images.
-fn kinds(bench: &Bench, of_type: Type, flags: cl_mem_flags) -> impl Iterator<Item = Kind<'_>> {
+fn kinds(bench: &Bench, of_type: Type, flags: u64) -> impl Iterator<Item = Kind<'_>> {
     let known = list(bench, of_type, flags).into_iter().filter(Format::is_known);
-    known.filter(move |format| of_type == Type::TwoD || format.is_usual()).map(move |format| Kind {
-        bench,
-        of_type,
-        format,
-    })
+    let all = known.filter(move |format| of_type == Type::TwoD || format.is_usual());
+    all.map(move |format| Kind { bench, of_type, format })
 }
 
 /// A byte of the host that no pixel uses.
@@ -153,13 +136,8 @@ impl<'a> Kind<'a> {
     }
 
     /// Creates an image over host memory with these pitches, or returns the driver's error code.
-    fn over(
-        self,
-        flags: cl_mem_flags,
-        host: *mut c_void,
-        [row, slice]: [usize; 2],
-    ) -> Result<Object, i32> {
-        let (bench, (constant, _, [width, height, depth])) = (self.bench, self.of_type.row());
+    fn over(self, flags: u64, host: *mut c_void, [row, slice]: [usize; 2]) -> Result<Object, i32> {
+        let (bench, (constant, .., [width, height, depth])) = (self.bench, self.of_type.row());
         let mut buffer = ptr::null_mut();
         if self.of_type == Type::OfBuffer {
             buffer = bench.keep(bench.new_buffer(CL_MEM_READ_WRITE, 80));
@@ -186,12 +164,7 @@ impl<'a> Kind<'a> {
 
     /// Creates an image with these pixels, or returns the driver's error code. The pixels are in host memory with these
     /// pitches if the flags say so.
-    fn create(
-        self,
-        flags: cl_mem_flags,
-        pitches: [usize; 2],
-        pixels: &[u8],
-    ) -> Result<Image<'a>, i32> {
+    fn create(self, flags: u64, pitches: [usize; 2], pixels: &[u8]) -> Result<Image<'a>, i32> {
         let (whole, mut host) = (self.of_type.whole(), ptr::null_mut::<c_void>());
         let mut spread = self.spread(pixels, whole, pitches);
         let (size, from) = (spread.len(), spread.as_ptr());
@@ -212,7 +185,7 @@ impl<'a> Kind<'a> {
     }
 
     /// Creates an image with these pixels.
-    fn with(self, flags: cl_mem_flags, pixels: &[u8]) -> Image<'a> {
+    fn with(self, flags: u64, pixels: &[u8]) -> Image<'a> {
         self.create(flags, [0; 2], pixels).unwrap_or_else(|code| {
             let answer = code_name(code);
             panic!("clCreateImage({self}): the format is listed (5.3.2); the driver: {answer}")
@@ -294,14 +267,9 @@ impl Image<'_> {
         self.transfer(false, self.kind.of_type.whole(), [0; 2], &mut pixels);
         pixels
     }
-
-    /// The handle as the bytes of a kernel's argument.
-    fn argument(&self) -> [u8; size_of::<usize>()] {
-        (self.object.raw() as usize).to_ne_bytes()
-    }
 }
 
 /// Reports the first of some bytes that a rule makes others.
-fn check_bytes(findings: &Findings, call: &str, rule: &str, found: &[u8], wanted: &[u8]) {
-    same(found, wanted, "the pixels").unwrap_or_else(|answer| findings.add(call, rule, answer));
+fn check_bytes(bench: &Bench, call: &str, rule: &str, found: &[u8], wanted: &[u8]) {
+    bench.check_result(same(found, wanted, "the pixels"), call, rule);
 }

@@ -1,11 +1,7 @@
 //! Images of all kinds of memory, and their pixels in memory of the host with gaps between rows and slices (5.3.1,
 //! 5.3.1.2, 5.3.3, 5.3.6).
 
-use clmatrix::cl3::types::cl_map_flags;
-
 use super::*;
-use crate::driver::events::finish;
-use crate::driver::memory::model::{MAP_FLAGS, start, touch};
 
 /// Pitches of rows with room for two more pixels, and of slices with room for one more row; layers of a 1D array have
 /// no gaps but those of their rows, where drivers agree.
@@ -24,7 +20,7 @@ fn images_take_host_memory_with_gaps(
     bench: Bench,
     #[values(Type::OneD, Type::OneDArray, Type::TwoD, Type::TwoDArray, Type::ThreeD)] of_type: Type,
 ) {
-    let (findings, kind) = (Findings::default(), Kind::usual(&bench, of_type, CL_UNSIGNED_INT8));
+    let kind = Kind::usual(&bench, of_type, CL_UNSIGNED_INT8);
     let (pixels, gaps) = (kind.pattern(1), with_gaps(kind));
     // Without a pitch of slices, these have no gaps.
     let ways: &[_] = match of_type {
@@ -37,16 +33,15 @@ fn images_take_host_memory_with_gaps(
         match kind.create(flags.value, pitches, &pixels) {
             Ok(image) => {
                 let rule = "the image has the pixels at these pitches (5.3.1.2)";
-                check_bytes(&findings, &call, rule, &image.read(), &pixels);
+                check_bytes(&bench, &call, rule, &image.read(), &pixels);
             }
-            Err(code) => findings.add(&call, "succeeds (5.3.1)", code_name(code)),
+            Err(code) => bench.check_code(code, CL_SUCCESS, &call, "a valid call (5.3.1)"),
         }
     }
 }
 
 per_type! {
     fn transfers_have_gaps_in_host_memory(bench, of_type) {
-        let findings = Findings::default();
         let kind = Kind::usual(&bench, of_type, CL_UNSIGNED_INT8);
         let [pixels, before] = [1, 100].map(|seed| kind.pattern(seed));
         for (region, flags, pitches) in of_type.memory().iter().flat_map(|flags| {
@@ -60,28 +55,23 @@ per_type! {
             move_box(kind.shape(region), from, to);
             image.transfer(true, region, pitches, &mut spread);
             let about = format!("{kind} with {}, {region:?}, pitches {pitches:?}", flags.name);
-            let rule = "writes the pixels at these pitches, and no others (5.3.3)";
+            let rule = "writes the pixels at these pitches (0: packed), and no others (5.3.3)";
             let call = format!("clEnqueueWriteImage({about})");
-            check_bytes(&findings, &call, rule, &image.read(), &wanted);
+            check_bytes(&bench, &call, rule, &image.read(), &wanted);
             let image = kind.with(flags.value, &pixels);
             let mut found = vec![GAP; spread.len()];
             image.transfer(false, region, pitches, &mut found);
-            let rule = "puts the pixels at these pitches, and nothing between them (5.3.3)";
+            let rule = "puts the pixels at these pitches (0: packed), and nothing between them (5.3.3)";
             let call = format!("clEnqueueReadImage({about})");
-            check_bytes(&findings, &call, rule, &found, &spread);
+            check_bytes(&bench, &call, rule, &found, &spread);
         }
     }
 }
 
 /// Maps a region, checks its pixels, and changes them if the flags say so.
-fn check_map(
-    (findings, call): (&Findings, &str),
-    image: &Image<'_>,
-    flags: Named<cl_map_flags>,
-    region: Region,
-) {
+fn check_map(call: &str, image: &Image<'_>, flags: Named<u64>, region: Region) {
     let Image { kind, object, host } = image;
-    let (queue, raw, flag) = (kind.bench.queue, object.raw(), flags.value);
+    let (bench, queue, raw, flag) = (kind.bench, kind.bench.queue, object.raw(), flags.value);
     let (at, size, mut code) = (region.origin.as_ptr(), region.size.as_ptr(), UNWRITTEN);
     let blocks = u32::from(region.origin == [0; 3]);
     let (list, event, to, [mut row, mut slice]) =
@@ -97,47 +87,33 @@ fn check_map(
     let inside = start(kind.inside(region));
     let wanted = if host.is_null() { pointer } else { host.wrapping_byte_add(inside) };
     let rule = format_args!("the map is in the host memory, at {wanted:?} (5.3.6)");
-    findings.check(pointer == wanted, call, rule, format_args!("{pointer:?}"));
+    bench.check(pointer == wanted, call, rule, format_args!("{pointer:?}"));
     let [width, height, depth] = kind.shape(region);
-    findings.check(
-        row >= width,
-        call,
-        format_args!("image_row_pitch is at least {width} (5.3.6)"),
-        row,
-    );
+    let rule = format_args!("image_row_pitch is at least {width} (5.3.6)");
+    bench.check(row >= width, call, rule, row);
     let is_flat = matches!(kind.of_type, Type::OneD | Type::OfBuffer | Type::TwoD);
     let rule = "image_slice_pitch is 0, or at least a row for an array and a 3D image (5.3.6)";
-    findings.check((slice == 0) == is_flat && (is_flat || slice >= row), call, rule, slice);
+    bench.check((slice == 0) == is_flat && (is_flat || slice >= row), call, rule, slice);
     let mut pixels = kind.pattern(1);
     for [y, z] in (0..depth).flat_map(|z| (0..height).map(move |y| [y, z])) {
         let mapped = pointer.wrapping_byte_add(start(([0, y, z], kind.outside([row, slice]).1)));
         let mapped = ptr::slice_from_raw_parts_mut(mapped.cast(), width);
         let own = &mut pixels[inside + start(([0, y, z], kind.inside(region).1))..][..width];
-        touch(flag, mapped, own).unwrap_or_else(|answer| {
-            let rule = format_args!(
-                "row {y} of slice {z} has its pixels at the pitches {row}, {slice} (5.3.6)"
-            );
-            findings.add(call, rule, answer);
-        });
+        let rule =
+            format!("row {y} of slice {z} has its pixels at the pitches {row}, {slice} (5.3.6)");
+        bench.check_result(touch(flag, mapped, own), call, rule);
     }
     // SAFETY: the region is mapped, and nothing uses it any more.
-    unsafe {
-        enqueued!(clEnqueueUnmapMemObject(queue, raw, pointer));
-        ok!(clFinish(queue));
-    }
+    unsafe { enqueued!(clEnqueueUnmapMemObject(queue, raw, pointer)) };
+    finish(queue);
     let call = format!("clEnqueueUnmapMemObject after {call}");
-    check_bytes(
-        findings,
-        &call,
-        "the image has what the host wrote (5.5.2)",
-        &image.read(),
-        &pixels,
-    );
+    let rule = "the image has what the host wrote (5.5.2)";
+    check_bytes(bench, &call, rule, &image.read(), &pixels);
 }
 
 per_type! {
     fn a_map_has_its_pixels_at_its_pitches(bench, of_type) {
-        let (findings, kind) = (Findings::default(), Kind::usual(&bench, of_type, CL_UNSIGNED_INT8));
+        let kind = Kind::usual(&bench, of_type, CL_UNSIGNED_INT8);
         let pixels = kind.pattern(1);
         for (memory, region) in of_type.memory().iter().flat_map(|memory| {
             [of_type.whole(), of_type.part()].map(|region| (memory, region))
@@ -146,7 +122,7 @@ per_type! {
                 let image = kind.with(memory.value, &pixels);
                 let (flag, memory) = (flags.name, memory.name);
                 let call = format!("clEnqueueMapImage({flag}, {kind} with {memory}, {region:?})");
-                check_map((&findings, &call), &image, flags, region);
+                check_map(&call, &image, flags, region);
             }
         }
     }

@@ -4,7 +4,6 @@
 use super::format::COMPONENTS;
 use super::kernel::run;
 use super::*;
-use crate::driver::memory::model::start;
 
 /// Coordinates in pixels of the first dimension, without integers, where devices may round.
 static PLACES: [f64; 11] = [-9.75, -1.25, -0.25, 0.25, 0.75, 1.25, 2.25, 4.75, 5.25, 6.75, 12.25];
@@ -28,7 +27,7 @@ type Tap = (Option<usize>, f64);
 impl Mode {
     /// The pixels of a dimension that are read at `x` (OpenCL C 8.2).
     fn taps(self, of_type: Type, d: usize, x: f64) -> [Tap; 2] {
-        let size = of_type.row().2[d];
+        let size = of_type.row().3[d];
         let n = size as f64;
         if size == 1 || is_layer(of_type, d) {
             let layer = x.round_ties_even().clamp(0.0, n - 1.0) as usize;
@@ -53,35 +52,38 @@ impl Mode {
 
 /// Builds a kernel that puts pixels in the place of their coordinates.
 fn build(bench: &Bench, of_type: Type) -> Object {
+    let (_, name, at, _) = of_type.row();
     let source = format!(
-        "kernel void at(global uint4 *x, read_only image{}_t image, sampler_t how) {{
+        "kernel void at(global uint4 *x, read_only image{name}_t image, sampler_t how) {{
             float4 p = as_float4(x[get_global_id(0)]);
-            x[get_global_id(0)] = as_uint4(read_imagef(image, how, {}));
-        }}",
-        of_type.row().1,
-        of_type.coordinates()
+            x[get_global_id(0)] = as_uint4(read_imagef(image, how, {at}));
+        }}"
     );
     bench.new_kernel(&bench.build(&source, ""), "at")
 }
 
 /// Checks what a kernel reads from an image of numbers between 0 and 1.
-fn check(findings: &Findings, kind: Kind<'_>, kernel: &Object, mode: Mode) {
+fn check(kind: Kind<'_>, kernel: &Object, mode: Mode) {
     let (Kind { bench, of_type, format }, Mode { addressing, is_normalized, is_linear }) =
         (kind, mode);
     let pixels = kind.pixels(|i, component| {
         let code = (i * 37 + component * 59 + 11) as u32 % 256;
         if format.bytes == 4 { (code as f32 / 255.0).to_bits() } else { code }
     });
+    // The border has it, too (OpenCL C 8.2).
+    let without_channel =
+        |component| f64::from(component == 3 && ["R", "RG", "RGB"].contains(&format.order));
     let texel = |[x, y, z]: [Tap; 3], component: usize| {
         let at = x.0.zip(y.0).zip(z.0).map(|((x, y), z)| [x, y, z]);
         let pixel = at.map(|origin| start(kind.inside(Region { origin, size: [1; 3] })));
         let code = pixel.and_then(|pixel| format.code(&pixels[pixel..], component));
-        x.1 * y.1 * z.1 * code.map_or(0.0, |code| format.value(code))
+        let value = code.map_or(without_channel(component), |code| format.value(code));
+        x.1 * y.1 * z.1 * value
     };
     let coordinate = |d: usize, i: usize| match PLACES[i % PLACES.len()] {
         // Devices round a half in different ways.
         x if is_layer(of_type, d) => x + 0.125,
-        x if is_normalized => f64::from((x / of_type.row().2[d] as f64) as f32),
+        x if is_normalized => f64::from((x / of_type.row().3[d] as f64) as f32),
         x => x,
     };
     let all = (0..PLACES.len()).map(|i| [i, 3 * i + 1, 5 * i + 2]);
@@ -96,8 +98,9 @@ fn check(findings: &Findings, kind: Kind<'_>, kernel: &Object, mode: Mode) {
     let filter = if is_linear { CL_FILTER_LINEAR } else { CL_FILTER_NEAREST };
     let sampler = bench.sampler(is_normalized, addressing.value, filter);
     let image = kind.with(CL_MEM_READ_ONLY, &pixels);
-    let arguments: [&[u8]; 2] = [&image.argument(), &(sampler.raw() as usize).to_ne_bytes()];
-    let found = run(bench, kernel, &words, &arguments, [words.len(), 1, 1]);
+    set(kernel.raw(), 1, image.object.raw());
+    set(kernel.raw(), 2, sampler.raw());
+    let found = run(bench, kernel, &words, [words.len(), 1, 1]);
     for (x, (component, found)) in all.into_iter().zip(found).flat_map(|(x, found)| {
         found.map(f32::from_bits).into_iter().enumerate().map(move |found| (x, found))
     }) {
@@ -111,7 +114,7 @@ fn check(findings: &Findings, kind: Kind<'_>, kernel: &Object, mode: Mode) {
                 "read_imagef of {kind} at {x:?} with {name}, linear: {is_linear}, normalized: {is_normalized}"
             );
             let rule = format_args!("{} is {wanted:.4} (OpenCL C 8.2)", COMPONENTS[component]);
-            return findings.add(call, rule, found);
+            return bench.report(call, rule, found);
         }
     }
 }
@@ -126,22 +129,31 @@ static ADDRESSING: [Named<u32>; 5] = [
 ];
 
 #[rstest]
-#[case::one_d(Type::OneD, &[false, true], false)]
-#[case::one_d_array(Type::OneDArray, &[false], false)]
-#[case::one_d_array_normalized(Type::OneDArray, &[true], false)]
-#[case::two_d(Type::TwoD, &[false, true], false)]
-#[case::two_d_array(Type::TwoDArray, &[false], false)]
-#[case::two_d_array_normalized(Type::TwoDArray, &[true], false)]
-#[case::three_d(Type::ThreeD, &[false, true], false)]
-#[case::linear_without_addressing(Type::TwoD, &[false, true], true)]
+#[case::one_d(Type::OneD, &[false, true], false, CL_RGBA)]
+#[case::one_d_array(Type::OneDArray, &[false], false, CL_RGBA)]
+#[case::one_d_array_normalized(Type::OneDArray, &[true], false, CL_RGBA)]
+#[case::two_d(Type::TwoD, &[false, true], false, CL_RGBA)]
+#[case::two_d_array(Type::TwoDArray, &[false], false, CL_RGBA)]
+#[case::two_d_array_normalized(Type::TwoDArray, &[true], false, CL_RGBA)]
+#[case::three_d(Type::ThreeD, &[false, true], false, CL_RGBA)]
+#[case::linear_without_addressing(Type::TwoD, &[false, true], true, CL_RGBA)]
+#[case::red(Type::TwoD, &[false, true], false, CL_R)]
 #[clmatrix_harness::test(requires(images))]
 fn kernels_read_with_samplers(
     bench: Bench,
     #[case] of_type: Type,
     #[case] normalized: &[bool],
     #[case] lacks_addressing: bool,
+    #[case] order: u32,
 ) {
-    let (findings, kernel) = (Findings::default(), build(&bench, of_type));
+    let listed = list(&bench, of_type, CL_MEM_READ_ONLY);
+    if [CL_UNORM_INT8, CL_FLOAT]
+        .iter()
+        .any(|channel| !listed.contains(&Format::of([order, *channel])))
+    {
+        skip!("the device does not list the formats (5.3.2)");
+    }
+    let kernel = build(&bench, of_type);
     for (is_normalized, is_linear) in normalized.iter().flat_map(|n| [(*n, false), (*n, true)]) {
         for addressing in &ADDRESSING[..if is_normalized { 5 } else { 3 }] {
             if (is_linear && addressing.value == CL_ADDRESS_NONE) != lacks_addressing {
@@ -149,7 +161,8 @@ fn kernels_read_with_samplers(
             }
             let mode = Mode { addressing: *addressing, is_normalized, is_linear };
             for channel in [CL_UNORM_INT8, CL_FLOAT] {
-                check(&findings, Kind::usual(&bench, of_type, channel), &kernel, mode);
+                let format = Format::of([order, channel]);
+                check(Kind { bench: &bench, of_type, format }, &kernel, mode);
             }
         }
     }

@@ -1,7 +1,5 @@
 //! Objects that the caller releases while commands use them.
 
-use clmatrix::cl3::event::CL_COMPLETE;
-
 use super::super::{callback::of_free, order::work::Work};
 use super::*;
 
@@ -20,7 +18,7 @@ fn objects(kind: Kind, operands: &Operands) -> [Option<cl_mem>; 2] {
     let own = match kind.needs() {
         Needs::Nothing => operands.buffers,
         Needs::Images => operands.images,
-        Needs::Svm | Needs::SvmMigration => return [None; 2],
+        Needs::Svm => return [None; 2],
     };
     let ([from, to], is_map) = (own.map(Some), kind.unmap().is_some() || kind.map().is_some());
     match kind {
@@ -38,8 +36,7 @@ fn objects(kind: Kind, operands: &Operands) -> [Option<cl_mem>; 2] {
 /// and that the object which it reads (side 0) or writes (side 1) lives as long. The test keeps the object
 /// of a map, and the target where the source is watched.
 fn check_held(bench: &Bench, kind: Kind, side: usize) {
-    let (findings, of) = (Findings::default(), kind.function());
-    let queue = bench.own_queue(bench.device, 0);
+    let (of, queue) = (kind.function(), bench.own_queue(bench.device, 0));
     let mut work = Work::new(bench, &[kind]);
     let (objects, is_map) = (objects(kind, work.operands()), kind.unmap().is_some());
     let watched = objects[side].filter(|_| !is_map);
@@ -47,7 +44,7 @@ fn check_held(bench: &Bench, kind: Kind, side: usize) {
         return;
     }
     let kept = objects[usize::from(!is_map)].filter(|_| side == 0);
-    let _kept = kept.map(retained);
+    let _kept = kept.map(|object| Object::retained(Class::Memory, object));
     let all = [work.operands().buffers, work.operands().images].concat();
     all.into_iter().filter(|object| Some(*object) != kept).for_each(|object| work.forget(object));
     let call = format!("clReleaseMemObject while {of} waits, without and with an event");
@@ -62,7 +59,7 @@ fn check_held(bench: &Bench, kind: Kind, side: usize) {
         // Without native kernels, the command may have ended, and its status be late.
         thread::sleep(Duration::from_millis(10));
         if status(event.raw()) != CL_COMPLETE {
-            end.check_none("before the command has ended", &findings);
+            end.check_none("before the command has ended", bench);
         }
     }
     thread::scope(|scope| {
@@ -71,17 +68,15 @@ fn check_held(bench: &Bench, kind: Kind, side: usize) {
         thread::sleep(Duration::from_millis(1));
         drop(hold);
     });
-    wait(&event);
+    wait_for(&event);
     event.release();
-    Callback::check_all(end.as_slice(), &findings);
+    Callback::check_all(end.as_slice(), bench);
     let call = format!("{of}, its queue and objects released before it runs");
-    work.check((&findings, &call, "writes the same bytes as with references (5.1, 5.5.1, 5.8)"));
+    work.check((bench, &call, "writes the same bytes as with references (5.1, 5.5.1, 5.8)"));
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn an_svm_free_calls_its_function(bench: Bench) {
-    let findings = Findings::default();
     bench.requires(Kind::SvmFree);
     let memory = [(); 2].map(|()| bench.new_svm(SIZE));
     let (gate, queue) = (Gate::closed(bench.context), bench.new_queue(0));
@@ -95,10 +90,10 @@ fn an_svm_free_calls_its_function(bench: Bench) {
     unsafe { ok!(clEnqueueSVMFree(queue, 2, place, function, data, 1, list, none)) };
     pointers.fill(ptr::null());
     thread::sleep(Duration::from_millis(3));
-    callback.check_none("before the wait list has ended", &findings);
+    callback.check_none("before the wait list has ended", &bench);
     gate.open();
     finish(queue);
-    Callback::check_all(&[callback], &findings);
+    Callback::check_all(&[callback], &bench);
     let mut operands = Operands { svm: memory, ..bench.operands(&[Kind::SvmFill]) };
     // The function has not freed the memory.
     let _fill = Kind::SvmFill.enqueue(&mut operands, Call::on(queue));

@@ -4,15 +4,7 @@ mod ends;
 mod held;
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::Duration;
 
-use clmatrix::cl3::device::*;
-use clmatrix::cl3::types::cl_mem;
-
-use super::api::enqueued;
-use super::callback::Callback;
-use super::events::{finish, status, wait};
 use super::prelude::*;
 
 /// Keeps the later commands of an in-order queue waiting for a native kernel until it is dropped: OpenCL
@@ -34,8 +26,8 @@ impl Hold {
     /// Holds the later commands of an in-order queue.
     fn on(bench: &Bench, queue: *mut c_void) -> Self {
         IS_OVER.store(false, Ordering::SeqCst);
-        let query = named!(CL_DEVICE_EXECUTION_CAPABILITIES);
-        if Subject::Device(bench.device).value::<u64>(query) & CL_EXEC_NATIVE_KERNEL != 0 {
+        if bench.value::<u64>(named!(CL_DEVICE_EXECUTION_CAPABILITIES)) & CL_EXEC_NATIVE_KERNEL != 0
+        {
             let (function, none, nulls) = (Some(wait_for_hold as _), ptr::null(), ptr::null_mut());
             let mut argument = 0_u64;
             let argument = (&raw mut argument).cast();
@@ -51,14 +43,5 @@ impl Hold {
 impl Drop for Hold {
     fn drop(&mut self) {
         IS_OVER.store(true, Ordering::SeqCst);
-    }
-}
-
-/// Adds a reference to a memory object.
-fn retained(memory: cl_mem) -> Object {
-    // SAFETY: the object is valid, and the new reference is given away.
-    unsafe {
-        ok!(clRetainMemObject(memory));
-        Object::new(Class::Memory, memory)
     }
 }

@@ -2,12 +2,7 @@
 
 use std::ops::Range;
 
-use clmatrix::cl3::memory::*;
-use clmatrix::cl3::types::cl_map_flags;
-
-use super::model::{MAP_FLAGS, check, touch};
-use super::target::*;
-use crate::driver::prelude::*;
+use super::*;
 
 /// Bytes that are mapped at once: none of them is in two ranges.
 #[expect(clippy::single_range_in_vec_init, reason = "each range is a map")]
@@ -18,11 +13,7 @@ const DISJOINT: [&[Range<usize>]; 4] =
 const OVERLAPPING: &[Range<usize>] = &[3..300, 100..BYTES, 299..301, 3..300];
 
 /// Maps bytes at once, and unmaps them.
-fn check_maps(
-    target: &Target<'_>,
-    flags: Named<cl_map_flags>,
-    ranges: &[Range<usize>],
-) -> Result<(), String> {
+fn check_maps(target: &Target<'_>, flags: Named<u64>, ranges: &[Range<usize>]) -> Checked {
     let is_current = flags.value != CL_MAP_WRITE || !target.has(UNREADABLE);
     let touched = if is_current { flags.value } else { CL_MAP_WRITE_INVALIDATE_REGION };
     check([target], |[whole]| {
@@ -38,7 +29,6 @@ fn check_maps(
 #[rstest]
 #[clmatrix_harness::test]
 fn maps_show_and_keep_bytes(bench: Bench, #[values(Part::Whole, Part::Sub)] part: Part) {
-    let findings = Findings::default();
     for memory in ALL.into_iter().filter(|memory| memory.is_on(&bench)) {
         let target = Target::new(&bench, memory, part, BYTES);
         let disjoint =
@@ -50,15 +40,17 @@ fn maps_show_and_keep_bytes(bench: Bench, #[values(Part::Whole, Part::Sub)] part
             if reads && target.has(UNREADABLE) || writes && target.has(UNWRITABLE) {
                 continue;
             }
-            if let Err(answer) = check_maps(&target, flags, ranges) {
-                let (flags, name) = (flags.name, &target.name);
-                let function =
-                    if target.is_buffer() { "clEnqueueMapBuffer" } else { "clEnqueueSVMMap" };
-                let call = format_args!("{function}({flags}, bytes {ranges:?}) of {name}");
-                let rule = "a map has the current bytes, an unmap keeps those that the host has written, \
-                            and no others change (5.2.4, 5.5.2, 5.6.1)";
-                findings.add(call, rule, answer);
-                // A map may be left.
+            let result = check_maps(&target, flags, ranges);
+            // A map may be left.
+            let is_last = result.is_err();
+            let (flags, name) = (flags.name, &target.name);
+            let function =
+                if target.is_buffer() { "clEnqueueMapBuffer" } else { "clEnqueueSVMMap" };
+            let call = format_args!("{function}({flags}, bytes {ranges:?}) of {name}");
+            let rule = "a map has the current bytes, an unmap keeps those that the host has written, \
+                        and no others change (5.2.4, 5.5.2, 5.6.1)";
+            bench.check_result(result, call, rule);
+            if is_last {
                 break;
             }
         }

@@ -1,18 +1,14 @@
 //! Models of the bytes that commands use.
 
-use clmatrix::cl3::memory::*;
-use clmatrix::cl3::types::cl_map_flags;
-
-use super::target::Target;
-use crate::driver::prelude::*;
-use crate::support::pattern::{bytes, copy_rows, same};
+use super::*;
+use crate::support::pattern::copy_rows;
 
 /// Fills each operand with a pattern of its own, the first one with pattern 0. Runs a step, which does the same to a
 /// model of the bytes, and compares all bytes of all operands.
 pub fn check<const N: usize>(
     operands: [&Target<'_>; N],
-    step: impl FnOnce([&mut [u8]; N]) -> Result<(), String>,
-) -> Result<(), String> {
+    step: impl FnOnce([&mut [u8]; N]) -> Checked,
+) -> Checked {
     let mut seeds = 0..;
     let mut models = operands.map(|operand| bytes(seeds.next().expect("endless"), operand.size()));
     operands.iter().zip(&models).for_each(|(operand, model)| operand.put(model));
@@ -21,7 +17,7 @@ pub fn check<const N: usize>(
 }
 
 /// The flags of maps.
-pub const MAP_FLAGS: [Named<cl_map_flags>; 4] = [
+pub const MAP_FLAGS: [Named<u64>; 4] = [
     named!(CL_MAP_READ),
     named!(CL_MAP_WRITE),
     named!(CL_MAP_READ | CL_MAP_WRITE),
@@ -30,7 +26,7 @@ pub const MAP_FLAGS: [Named<cl_map_flags>; 4] = [
 
 /// Compares mapped bytes with their model if the flags say that they are current, and inverts both if the flags let
 /// the host write.
-pub fn touch(flags: cl_map_flags, mapped: *mut [u8], model: &mut [u8]) -> Result<(), String> {
+pub fn touch(flags: u64, mapped: *mut [u8], model: &mut [u8]) -> Checked {
     // SAFETY: the callers have mapped the bytes.
     let mapped = unsafe { &mut *mapped };
     if flags != CL_MAP_WRITE_INVALIDATE_REGION {
@@ -41,14 +37,6 @@ pub fn touch(flags: cl_map_flags, mapped: *mut [u8], model: &mut [u8]) -> Result
         mapped.copy_from_slice(model);
     }
     Ok(())
-}
-
-/// Where a box of bytes lies in an operand: its origin, and the pitches of rows and slices.
-pub type Side = ([usize; 3], [usize; 2]);
-
-/// The first byte of a box (5.2.2).
-pub fn start(([x, y, z], [row, slice]): Side) -> usize {
-    x + y * row + z * slice
 }
 
 /// The place of a box in which pitches of zero are those of the region (5.2.2).

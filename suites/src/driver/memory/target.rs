@@ -3,15 +3,7 @@
 use std::ops::Range;
 use std::slice;
 
-use clmatrix::cl3::device::CL_DEVICE_SVM_FINE_GRAIN_BUFFER;
-use clmatrix::cl3::memory::*;
-use clmatrix::cl3::types::{CL_TRUE, cl_map_flags, cl_mem_flags};
-use clmatrix_harness::skip;
-
-use super::model::touch;
-use crate::driver::api::{UNWRITTEN, accepted, enqueue, enqueued};
-use crate::driver::prelude::*;
-use crate::support::pattern::{bytes, same};
+use super::*;
 
 /// The bytes of the memory under test.
 pub const BYTES: usize = 599;
@@ -20,9 +12,9 @@ pub const BYTES: usize = 599;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Memory {
     /// A buffer, over memory of this kind if its flags need host memory.
-    Buffer(Named<cl_mem_flags>, Option<&'static Self>),
+    Buffer(Named<u64>, Option<&'static Self>),
     /// Shared virtual memory.
-    Svm(Named<cl_mem_flags>),
+    Svm(Named<u64>),
     /// Host memory that begins so many bytes behind the start of a page.
     Host(usize),
     /// Host memory that is a map of a buffer.
@@ -84,13 +76,33 @@ pub enum Part {
 }
 
 /// Flags of memory that the host may not read, and not write.
-pub const UNREADABLE: cl_mem_flags = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS;
-pub const UNWRITABLE: cl_mem_flags = CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
+pub const UNREADABLE: u64 = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS;
+pub const UNWRITABLE: u64 = CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
 
 /// A buffer, or a pointer to other memory.
 enum Place {
     Object(Object),
     Pointer(*mut c_void),
+}
+
+impl Place {
+    fn raw(&self) -> *mut c_void {
+        match self {
+            Self::Object(object) => object.raw(),
+            Self::Pointer(first) => *first,
+        }
+    }
+
+    fn is_buffer(&self) -> bool {
+        matches!(self, Self::Object(_))
+    }
+}
+
+/// The operands of a command on two places.
+fn operands(bench: &Bench, places: [&Place; 2]) -> Operands {
+    let raw = places.map(Place::raw);
+    let buffers = places.map(|place| if place.is_buffer() { place.raw() } else { ptr::null_mut() });
+    Operands { buffers, svm: raw, host: raw, ..bench.no_operands() }
 }
 
 /// Memory of one kind.
@@ -116,7 +128,7 @@ impl<'a> Target<'a> {
         let mut target = Self::whole(bench, memory, origin + size + 78);
         let (part, place) = match &target.views[0].0 {
             Place::Object(whole) => {
-                ("a sub-buffer", Place::Object(bench.sub_buffer(whole.raw(), 0, origin, size)))
+                ("a sub-buffer", Place::Object(bench.sub_buffer(whole.raw(), 0, [origin, size])))
             }
             Place::Pointer(first) => ("a part", Place::Pointer(first.wrapping_byte_add(origin))),
         };
@@ -127,32 +139,26 @@ impl<'a> Target<'a> {
 
     /// Creates memory, all of which commands use.
     pub fn whole(bench: &'a Bench, memory: Memory, size: usize) -> Self {
-        let (mut under, mut host) = (None::<Box<Self>>, ptr::null_mut());
+        let mut under = None;
         let (place, name) = match memory {
-            Buffer(Named { name, value: flags }, over) => {
-                let mut name = format!("a buffer with {name}");
-                let mut map = None;
-                if let Some(memory) = over {
-                    let memory = Self::whole(bench, *memory, size);
-                    memory.put(&bytes(0, size));
-                    // The host reads shared memory within a map only (5.6.1).
-                    let is_read =
-                        matches!(memory.memory, Svm(_)) && flags & CL_MEM_COPY_HOST_PTR != 0;
-                    map = is_read.then(|| memory.map(named!(CL_MAP_READ), 0..size).expect("a map"));
-                    (host, name) = (memory.raw(), format!("{name} over {}", memory.name));
-                    under = Some(Box::new(memory));
+            Buffer(Named { name, value: flags }, None) => {
+                let buffer = bench.new_buffer(flags, size);
+                (Place::Object(buffer), format!("a buffer with {name}"))
+            }
+            Buffer(Named { name, value: flags }, Some(host)) => {
+                let host = Self::whole(bench, *host, size);
+                host.put(&bytes(0, size));
+                let is_copied = flags & CL_MEM_COPY_HOST_PTR != 0;
+                // The host reads shared memory within a map only (5.6.1).
+                let map = (is_copied && matches!(host.memory, Svm(_)))
+                    .then(|| host.map(named!(CL_MAP_READ), 0..size).expect("a map"));
+                let buffer = bench.buffer(flags, size, host.raw());
+                map.map_or(Ok(()), |map| host.unmap(map)).expect("an unmap");
+                if is_copied {
+                    host.put(&bytes(2, size));
                 }
-                let context = bench.context;
-                // SAFETY: the host memory, if any, has the bytes; the call creates a reference.
-                let buffer = unsafe {
-                    Object::new(Class::Memory, created!(clCreateBuffer(context, flags, size, host)))
-                };
-                if let (Some(map), Some(memory)) = (map, &under) {
-                    memory.unmap(map).expect("an unmap");
-                }
-                if let (Some(memory), true) = (&under, flags & CL_MEM_COPY_HOST_PTR != 0) {
-                    memory.put(&bytes(2, size));
-                }
+                let name = format!("a buffer with {name} over {}", host.name);
+                under = Some(Box::new(host));
                 (Place::Object(buffer), name)
             }
             Svm(Named { name, value: flags }) => {
@@ -178,11 +184,7 @@ impl<'a> Target<'a> {
 
     /// The bytes of a buffer from `base` on.
     pub fn window(bench: &'a Bench, buffer: *mut c_void, base: usize, size: usize) -> Self {
-        // SAFETY: the buffer is valid, and the call adds a reference.
-        let place = unsafe {
-            ok!(clRetainMemObject(buffer));
-            Place::Object(Object::new(Class::Memory, buffer))
-        };
+        let place = Place::Object(Object::retained(Class::Memory, buffer));
         let name = format!("a buffer from byte {base:#x} on");
         Self { bench, name, memory: PLAIN, base, views: vec![(place, 0..size)], under: None }
     }
@@ -193,10 +195,12 @@ impl<'a> Target<'a> {
 
     /// The buffer or the pointer that commands use.
     pub fn raw(&self) -> *mut c_void {
-        match &self.part().0 {
-            Place::Object(object) => object.raw(),
-            Place::Pointer(first) => *first,
-        }
+        self.part().0.raw()
+    }
+
+    /// The operands of a command that reads one target and writes another one.
+    pub fn operands([from, to]: [&Self; 2]) -> Operands {
+        operands(from.bench, [&from.part().0, &to.part().0])
     }
 
     /// The number of all bytes.
@@ -211,25 +215,21 @@ impl<'a> Target<'a> {
 
     /// Returns whether this is a buffer.
     pub fn is_buffer(&self) -> bool {
-        matches!(self.memory, Buffer(..))
+        self.part().0.is_buffer()
     }
 
     /// Returns whether the memory has one of these flags.
-    pub fn has(&self, flags: cl_mem_flags) -> bool {
+    pub fn has(&self, flags: u64) -> bool {
         matches!(self.memory, Buffer(own, _) | Svm(own) if own.value & flags != 0)
     }
 
     /// Maps bytes of the part.
-    pub fn map(
-        &self,
-        flags: Named<cl_map_flags>,
-        range: Range<usize>,
-    ) -> Result<*mut [u8], String> {
+    pub fn map(&self, flags: Named<u64>, range: Range<usize>) -> Result<*mut [u8], String> {
         self.map_view(self.part(), flags, range)
     }
 
     /// Unmaps bytes of the part.
-    pub fn unmap(&self, bytes: *mut [u8]) -> Result<(), String> {
+    pub fn unmap(&self, bytes: *mut [u8]) -> Checked {
         self.unmap_view(self.part(), bytes)
     }
 
@@ -237,34 +237,20 @@ impl<'a> Target<'a> {
     fn map_view(
         &self,
         view: &(Place, Range<usize>),
-        flags: Named<cl_map_flags>,
+        flags: Named<u64>,
         range: Range<usize>,
     ) -> Result<*mut [u8], String> {
         let (queue, at, size) = (self.bench.queue, self.base + range.start, range.len());
-        let (list, event, mut code) = (ptr::null(), ptr::null_mut(), UNWRITTEN);
+        let kind = if self.is_buffer() { Kind::MapBuffer } else { Kind::SvmMap };
+        let span = Some(Span { flags: flags.value, ..Span::line([at, 0, size]) });
         // Both kinds of calls return the pointer.
-        let (blocks, flag, to) = ((size % 2) as u32, flags.value, &raw mut code);
-        // SAFETY: the memory has the bytes.
-        let (function, pointer) = unsafe {
-            match &view.0 {
-                Place::Object(object) => {
-                    let b = object.raw();
-                    let map = cl!(clEnqueueMapBuffer(
-                        queue, b, blocks, flag, at, size, 0, list, event, to
-                    ));
-                    ("clEnqueueMapBuffer", map)
-                }
-                Place::Pointer(first) => {
-                    let first = first.wrapping_byte_add(at);
-                    code = enqueue!(clEnqueueSVMMap(queue, blocks, flag, first, size));
-                    ("clEnqueueSVMMap", first)
-                }
-            }
-        };
-        let call = format!("{function}({}) of bytes {range:?}", flags.name);
+        let call = Call { span, is_blocking: size % 2 == 1, ..Call::on(queue) };
+        let mut operands = operands(self.bench, [&view.0; 2]);
+        let code = kind.code(&mut operands, call, ptr::null_mut());
+        let call = format!("{}({}) of bytes {range:?}", kind.function(), flags.name);
         accepted(code).map_err(|code| format!("{call} returned {code}"))?;
-        // SAFETY: the queue is valid.
-        unsafe { ok!(clFinish(queue)) };
+        finish(queue);
+        let pointer = operands.mapped;
         let map = ptr::slice_from_raw_parts_mut(pointer.cast(), size);
         let host = self.under.as_ref().filter(|_| self.has(CL_MEM_USE_HOST_PTR));
         let wanted = host.map_or(pointer, |host| host.raw().wrapping_byte_add(view.1.start + at));
@@ -276,23 +262,14 @@ impl<'a> Target<'a> {
     }
 
     /// Unmaps bytes of a view, and waits for it.
-    fn unmap_view(&self, view: &(Place, Range<usize>), bytes: *mut [u8]) -> Result<(), String> {
+    fn unmap_view(&self, view: &(Place, Range<usize>), bytes: *mut [u8]) -> Checked {
         let queue = self.bench.queue;
-        // SAFETY: the bytes are mapped, and not used after it.
-        let (function, code) = unsafe {
-            match &view.0 {
-                Place::Object(object) => (
-                    "clEnqueueUnmapMemObject",
-                    enqueue!(clEnqueueUnmapMemObject(queue, object.raw(), bytes.cast())),
-                ),
-                Place::Pointer(_) => {
-                    ("clEnqueueSVMUnmap", enqueue!(clEnqueueSVMUnmap(queue, bytes.cast())))
-                }
-            }
-        };
-        // SAFETY: the queue is valid.
-        unsafe { ok!(clFinish(queue)) };
-        accepted(code).map_err(|code| format!("{function} returned {code}"))
+        let kind = if self.is_buffer() { Kind::UnmapBuffer } else { Kind::SvmUnmap };
+        let mapped = bytes.cast();
+        let mut operands = Operands { mapped, ..operands(self.bench, [&view.0; 2]) };
+        let code = kind.code(&mut operands, Call::on(queue), ptr::null_mut());
+        finish(queue);
+        accepted(code).map_err(|code| format!("{} returned {code}", kind.function()))
     }
 
     /// Replaces all bytes, by a copy from another buffer, as the host may not be allowed to write.
@@ -304,7 +281,7 @@ impl<'a> Target<'a> {
                 (Place::Object(whole), _) => {
                     let (copy, to) = (self.bench.buffer_of(bytes), whole.raw());
                     enqueued!(clEnqueueCopyBuffer(queue, copy.raw(), to, 0, self.base, size));
-                    ok!(clFinish(queue));
+                    finish(queue);
                 }
                 (Place::Pointer(to), Svm(_)) => {
                     enqueued!(clEnqueueSVMMemcpy(queue, CL_TRUE, *to, from.cast(), size));
@@ -316,10 +293,9 @@ impl<'a> Target<'a> {
 
     /// Waits for all commands, and compares all bytes: those of host memory; of a copy of a buffer; and of maps of
     /// the whole and of the part if the host may read.
-    pub fn compare(&self, expected: &[u8]) -> Result<(), String> {
+    pub fn compare(&self, expected: &[u8]) -> Checked {
         let (bench, size) = (self.bench, expected.len());
-        // SAFETY: the queue is valid.
-        unsafe { ok!(clFinish(bench.queue)) };
+        finish(bench.queue);
         if let (Some(under), true) = (&self.under, self.has(CL_MEM_COPY_HOST_PTR)) {
             under.compare(&bytes(2, self.size()))?;
         }

@@ -4,14 +4,9 @@ pub mod setting;
 pub mod stage;
 pub mod work;
 
-use clmatrix::cl3::device::*;
-use clmatrix::{CommandQueue, Context, Partition};
-use clmatrix_harness::skip;
+use clmatrix::{CommandQueue, Context};
 
-use super::api::In;
 use super::prelude::*;
-use crate::support::on_device::{OnDevice, on_device};
-use crate::support::parts::parts;
 
 use setting::*;
 use stage::*;
@@ -105,18 +100,18 @@ fn check(bench: &Bench, setting: &Setting, pairs: Vec<[Kind; 2]>) {
 }
 
 #[rstest]
-#[case::buffers(&[Needs::Nothing])]
-#[case::images(&[Needs::Images])]
-#[case::svm(&[Needs::Svm, Needs::SvmMigration])]
+#[case::buffers(Needs::Nothing)]
+#[case::images(Needs::Images)]
+#[case::svm(Needs::Svm)]
 #[clmatrix_harness::test]
-fn a_wait_list_orders_two_sub_devices(on_device: OnDevice, #[case] class: &[Needs]) {
+fn a_wait_list_orders_two_sub_devices(on_device: OnDevice, #[case] class: Needs) {
     let device = on_device.context.default_device();
     let units: u32 = Subject::Device(device.as_raw()).value(named!(CL_DEVICE_MAX_COMPUTE_UNITS));
     let parts = parts(device, Partition::Equally(units.div_ceil(2))).expect("two sub-devices");
     let context = Context::new(&parts).expect("a context of two sub-devices");
     let queue = CommandQueue::new(&context).expect("a queue of a sub-device");
     let bench = bench(OnDevice { context, queue });
-    let of_class = kinds(&bench).filter(|kind| class.contains(&kind.needs()));
+    let of_class = kinds(&bench).filter(|kind| class == kind.needs());
     let pairs: Vec<_> = of_class.flat_map(around).collect();
     if pairs.is_empty() {
         skip!("the device has no such commands: {class:?}");
@@ -124,7 +119,6 @@ fn a_wait_list_orders_two_sub_devices(on_device: OnDevice, #[case] class: &[Need
     check(&bench, &PARTS, pairs);
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_command_waits_for_each_event(bench: Bench) {
     let mut stage = Stage::new(&bench);

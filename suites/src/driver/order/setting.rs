@@ -2,9 +2,10 @@
 
 use Entry::{Ended, First};
 use Kind::{Barrier, FillBuffer};
-use clmatrix::cl3::command_queue::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE as OUT_OF_ORDER;
 
 use super::*;
+
+pub const OUT_OF_ORDER: u64 = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
 
 /// An event of a wait list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

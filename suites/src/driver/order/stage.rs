@@ -1,13 +1,8 @@
 //! Commands that a closed gate holds.
 
-use std::thread;
-use std::time::{Duration, Instant};
-
-use clmatrix::cl3::event::*;
+use std::time::Instant;
 
 use super::*;
-use crate::driver::events::{finish, status, status_name, wait};
-use crate::driver::object::Opening;
 
 /// How long a command gets to run too early.
 pub const A_MOMENT: Duration = Duration::from_millis(10);
@@ -41,25 +36,18 @@ pub struct Held {
 
 impl Held {
     /// Returns whether the command has ended, and checks its status, also against that of the earlier one.
-    fn has_ended(&mut self, findings: &Findings) -> bool {
+    fn has_ended(&mut self, bench: &Bench) -> bool {
         let Self { call, rule, event, earlier, last, .. } = self;
         if *last > CL_COMPLETE {
             let (before, found) = (*last, status(event.raw()));
-            let rule_of_status = format!(
-                "{} is followed by the next ones, to CL_COMPLETE (5.11)",
-                status_name(before)
-            );
-            findings.check(
-                (0..=before).contains(&found),
-                &call,
-                rule_of_status,
-                status_name(found),
-            );
+            let name = status_name(before);
+            let next = format!("{name} is followed by the next ones, to CL_COMPLETE (5.11)");
+            bench.check((0..=before).contains(&found), &call, next, status_name(found));
             let earlier = earlier.map_or(CL_COMPLETE, status);
             let is_early = found <= CL_COMPLETE && earlier > CL_COMPLETE;
-            let answer =
-                format!("it has ended while the one before it is {}", status_name(earlier));
-            findings.check(!is_early, &call, rule, answer);
+            let earlier = status_name(earlier);
+            let answer = format!("it has ended while the one before it is {earlier}");
+            bench.check(!is_early, &call, rule, answer);
             *last = found;
         }
         *last <= CL_COMPLETE
@@ -69,7 +57,6 @@ impl Held {
 /// A test in which all commands wait for one gate. The findings are told after the gate has opened.
 pub struct Stage<'a> {
     pub bench: &'a Bench,
-    pub findings: Findings,
     pub gate: Gate,
     /// The event of a command that has ended.
     pub ended: Object,
@@ -80,8 +67,7 @@ impl<'a> Stage<'a> {
     pub fn new(bench: &'a Bench) -> Self {
         let ended = Kind::Marker.enqueue(&mut bench.operands(&[]), Call::on(bench.queue));
         finish(bench.queue);
-        let (findings, gate) = (Findings::default(), Gate::closed(bench.context));
-        Self { bench, findings, gate, ended, held: vec![] }
+        Self { bench, gate: Gate::closed(bench.context), ended, held: vec![] }
     }
 
     /// Adds a command, with its name, the rule that makes it wait, and its event.
@@ -111,10 +97,10 @@ impl<'a> Stage<'a> {
             let opening = Opening(&self.gate);
             thread::sleep(A_MOMENT);
             for held in &mut self.held {
-                held.has_ended(&self.findings);
+                held.has_ended(self.bench);
                 let Held { call, rule, last, .. } = held;
                 let answer = format!("it is {} while a user event holds all", status_name(*last));
-                self.findings.check(*last >= CL_SUBMITTED, &call, &rule, answer);
+                self.bench.check(*last >= CL_SUBMITTED, &call, &rule, answer);
             }
             drop(opening);
         });
@@ -124,38 +110,32 @@ impl<'a> Stage<'a> {
     /// Checks that all commands had ended when a call returned, and the bytes.
     pub fn end_after(self, (call, rule): (&str, &str), was_open: bool) {
         let answer = "it returned while a user event held a command";
-        self.findings.check(was_open, call, rule, answer);
+        self.bench.check(was_open, call, rule, answer);
         for held in self.held.iter().filter(|_| was_open) {
             let found = status(held.event.raw());
             let answer = format!("a command has the status {} then", status_name(found));
-            self.findings.check(found == CL_COMPLETE, call, rule, answer);
+            self.bench.check(found == CL_COMPLETE, call, rule, answer);
         }
         self.end();
     }
 
     /// Opens the gate, and checks that the commands end and leave the right bytes.
     fn end(mut self) {
-        let (findings, held) = (&self.findings, &mut self.held);
+        let (bench, held) = (self.bench, &mut self.held);
         self.gate.open();
-        let left = |held: &mut Held| usize::from(!held.has_ended(findings));
+        let left = |held: &mut Held| usize::from(!held.has_ended(bench));
         eventually(|| held.iter_mut().map(left).sum::<usize>() == 0);
         for Held { call, rule, event, work, last, .. } in held {
             let ends = "it ends after what it waits for has ended (3.2)";
-            findings.check(*last <= CL_COMPLETE, &call, ends, "it has not ended within 20 s");
+            bench.check(*last <= CL_COMPLETE, &call, ends, "it has not ended within 20 s");
             for work in work.iter_mut().filter(|_| *last <= CL_COMPLETE) {
                 // A status alone does not make the bytes visible (5.11).
-                wait(event);
-                work.check((findings, call, rule));
+                wait_for(event);
+                work.check((bench, call, rule));
                 let found = status(event.raw());
                 let stays = "a command that has ended stays CL_COMPLETE (5.11)";
-                findings.check(found == CL_COMPLETE, &call, stays, status_name(found));
+                bench.check(found == CL_COMPLETE, &call, stays, status_name(found));
             }
         }
     }
-}
-
-/// Calls clFlush.
-pub fn flush(queue: *mut c_void) {
-    // SAFETY: the queue is valid.
-    unsafe { ok!(clFlush(queue)) };
 }

@@ -2,7 +2,8 @@
 
 use std::{array, slice};
 
-use crate::driver::{events::finish, prelude::*};
+use super::*;
+use crate::support::pattern::same;
 
 /// The classes of memory, and the commands that write and read each; the host does so to its own.
 const CLASSES: [(&str, [Kind; 2]); 4] = [
@@ -12,8 +13,8 @@ const CLASSES: [(&str, [Kind; 2]); 4] = [
     ("an SVM allocation", [Kind::SvmCopy; 2]),
 ];
 
-/// The findings, and the call and the rule of new ones.
-pub type Told<'a> = (&'a Findings, &'a str, &'a str);
+/// The bench, and the call and the rule of new findings.
+pub type Told<'a> = (&'a Bench, &'a str, &'a str);
 
 /// The bytes at the start of an object that the host changes and looks at through a map: a row of an image,
 /// since there may be gaps between rows.
@@ -24,7 +25,7 @@ pub fn fill_and_copy(kind: Kind) -> [Kind; 2] {
     match kind.needs() {
         Needs::Nothing => [Kind::FillBuffer, Kind::CopyBuffer],
         Needs::Images => [Kind::FillImage, Kind::CopyImage],
-        Needs::Svm | Needs::SvmMigration => [Kind::SvmFill, Kind::SvmCopy],
+        Needs::Svm => [Kind::SvmFill, Kind::SvmCopy],
     }
 }
 
@@ -160,17 +161,9 @@ impl Work {
     }
 
     /// Checks all bytes. All commands have ended.
-    pub fn check(&mut self, told: Told<'_>) {
+    pub fn check(&mut self, (bench, call, rule): Told<'_>) {
         for ((_, name, found), (.., expected)) in self.bytes().iter().zip(&self.expected) {
-            compare(found, expected, name, told);
+            bench.check_result(same(found, expected, name), call, rule);
         }
-    }
-}
-
-/// Adds a finding for the first byte that differs.
-fn compare(found: &[u8], expected: &[u8], name: &str, (findings, call, rule): Told<'_>) {
-    if let Some(n) = (0..found.len()).find(|n| found[*n] != expected[*n]) {
-        let answer = format!("byte {n} of {name} is {:#x}, not {:#x}", found[n], expected[n]);
-        findings.add(call, rule, answer);
     }
 }

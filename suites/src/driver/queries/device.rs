@@ -2,12 +2,7 @@
 
 use std::ffi::CStr;
 
-use clmatrix::Partition;
-use clmatrix::cl3::platform::*;
-
 use super::*;
-use crate::support::on_device::{OnDevice, on_device};
-use crate::support::parts::parts;
 
 /// A query, the bytes of its answer, and a rule of the answer, in words and as a function.
 type Row = (Query, usize, &'static str, fn(u64) -> bool);
@@ -150,25 +145,22 @@ fn extensions_have_versions(bench: Bench, #[values(false, true)] of_platform: bo
     };
     let asked = Asked::new(subject, "the extensions");
     let text = subject.text(all);
-    let mut names: Vec<_> = text.split_whitespace().collect();
-    names.sort_unstable();
+    let names: Vec<_> = text.split_whitespace().collect();
     let answer = asked.answer(versions).unwrap_or_default();
     // A version of 4 bytes, and a name of 64.
     let found = answer.chunks(68).map(|entry| CStr::from_bytes_until_nul(&entry[4..]));
-    let mut found: Vec<_> =
+    let found: Vec<_> =
         found.map(|name| name.unwrap_or_default().to_str().unwrap_or_default()).collect();
-    found.sort_unstable();
     let has = |list: &[&str], name: &str| list.iter().filter(|other| **other == name).count() == 1;
     let lacking: Vec<_> = names.iter().filter(|name| !has(&found, name)).collect();
     let more: Vec<_> = found.iter().filter(|name| !has(&names, name)).collect();
     let holds = answer.len().is_multiple_of(68) && lacking.is_empty() && more.is_empty();
-    let answer =
-        format!("{} bytes, which lack or repeat {lacking:?}, and have {more:?}", answer.len());
+    let size = answer.len();
+    let answer = format!("{size} bytes, which lack or repeat {lacking:?}, and have {more:?}");
     let rule = format!("each name of {} once, in 68 bytes with its version", all.name);
     asked.expect(holds, versions, rule, answer);
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_device_is_one_of_its_platform(bench: Bench) {
     let asked = Asked::new(Subject::Device(bench.device), "the device");
@@ -188,7 +180,6 @@ fn a_device_is_one_of_its_platform(bench: Bench) {
     asked.expect(devices.contains(&bench.device), query, rule, answer);
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn the_answers_of_a_device_agree(bench: Bench) {
     let asked = Asked::new(Subject::Device(bench.device), "the device");
@@ -213,7 +204,6 @@ fn the_answers_of_a_device_agree(bench: Bench) {
     }
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_part_of_a_device_answers_as_it_was_made(on_device: OnDevice) {
     let root = on_device.context.default_device();

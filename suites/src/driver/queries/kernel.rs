@@ -29,7 +29,6 @@ fn takes_fixed(bench: &Bench) -> bool {
 static KERNELS: [(&str, u32, [usize; 3], u64); 3] =
     [("none", 0, [0; 3], 0), ("three", 3, [0; 3], 0), ("fixed", 3, [4, 2, 1], 1024)];
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_kernel_answers_as_it_was_made(bench: Bench) {
     let count = if takes_fixed(&bench) { 3 } else { 2 };
@@ -78,7 +77,7 @@ fn a_kernel_tells(bench: Bench, #[case] query: Query) {
             asked.read(query, format_args!("`{wanted}`"), |found| found.replace(' ', "") == wanted);
         }
         CL_KERNEL_LOCAL_MEM_SIZE => {
-            let mut most = Subject::Device(bench.device).value(named!(CL_DEVICE_LOCAL_MEM_SIZE));
+            let mut most = bench.value(named!(CL_DEVICE_LOCAL_MEM_SIZE));
             // The last one is smaller than before. A driver may use memory of its own.
             for (index, bytes, sum) in [(0, 4096, 4096), (1, 512, 4608), (0, 256, 768)] {
                 // SAFETY: the argument is a pointer to local memory.
@@ -99,36 +98,25 @@ fn a_kernel_tells(bench: Bench, #[case] query: Query) {
 }
 
 /// Asks for the size and the number of the sub-groups of work-groups.
-#[rstest]
 #[clmatrix_harness::test(requires(opencl = "2.1"))]
 fn sub_groups_make_up_a_work_group(bench: Bench) {
     let of_device = Subject::Device(bench.device);
     if of_device.value::<u32>(named!(CL_DEVICE_MAX_NUM_SUB_GROUPS)) == 0 {
         skip!("CL_DEVICE_MAX_NUM_SUB_GROUPS is 0");
     }
-    let (findings, kernel) =
-        (Findings::default(), bench.new_kernel(&bench.build(SOURCE, ""), "three"));
+    let kernel = bench.new_kernel(&bench.build(SOURCE, ""), "three");
     let most: usize =
         Subject::WorkGroup(kernel.raw(), bench.device).value(named!(CL_KERNEL_WORK_GROUP_SIZE));
     for local in [&[1][..], &[7], &[64], &[8, 3], &[4, 2, 2]] {
         let all: usize = local.iter().product();
         let ask = |query| {
-            let (device, given) = (bench.device, local.as_ptr().cast());
-            let (mut answer, mut size) = (0_usize, 0);
-            let to = (&raw mut answer).cast();
+            let (kernel, device, given) = (kernel.raw(), bench.device, local.as_ptr().cast());
+            let (bytes, mut answer, mut size) = (size_of_val(local), 0_usize, 0);
+            let (to, written) = ((&raw mut answer).cast(), &raw mut size);
             // SAFETY: the kernel and the device are valid, and the answer has 8 bytes.
             unsafe {
-                ok!(clGetKernelSubGroupInfo(
-                    kernel.raw(),
-                    device,
-                    query,
-                    size_of_val(local),
-                    given,
-                    size_of::<usize>(),
-                    to,
-                    &raw mut size
-                ));
-            }
+                ok!(clGetKernelSubGroupInfo(kernel, device, query, bytes, given, 8, to, written))
+            };
             [answer, size]
         };
         let [size, count] =
@@ -141,7 +129,7 @@ fn sub_groups_make_up_a_work_group(bench: Bench) {
         let queries = "CL_KERNEL_{MAX_SUB_GROUP_SIZE,SUB_GROUP_COUNT}_FOR_NDRANGE";
         let call = format!("clGetKernelSubGroupInfo({queries}) for groups of {local:?}");
         let answer = format!("size {size} in {bytes} bytes, count {count}");
-        findings.check(all > most || holds, call, rule, answer);
+        bench.check(all > most || holds, call, rule, answer);
     }
 }
 
@@ -176,7 +164,6 @@ static ARGUMENTS: [Argument; 12] = [
     ("sampler_t", "sampler_t", PRIVATE, NONE, 0),
 ];
 
-#[rstest]
 #[clmatrix_harness::test]
 fn an_argument_answers_as_it_was_declared(bench: Bench) {
     let rows = &ARGUMENTS[..if bench.has_images { 12 } else { 9 }];

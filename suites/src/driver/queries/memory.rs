@@ -1,7 +1,7 @@
 //! Queries of memory objects: buffers, parts of buffers (5.5.5), and images (5.3.7).
 
 use super::*;
-use crate::driver::memory::target::{PLAIN, Target};
+use crate::driver::memory::{PLAIN, Target};
 
 /// Flags with their names.
 macro_rules! flags {
@@ -25,10 +25,8 @@ struct Made {
 fn buffer(bench: &Bench, flags: Named<u64>, bytes: usize, shared: *mut c_void) -> Made {
     let is_given = flags.value & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR) != 0;
     let given = if is_given && shared.is_null() { bench.new_host(bytes) } else { shared };
-    // SAFETY: the context is valid; the host memory, if any, has as many bytes, and outlives the buffer.
-    let object =
-        unsafe { object!(Memory clCreateBuffer(bench.context, flags.value, bytes, given)) };
-    let (object, name) = (bench.keep(object), format!("a buffer with {}", flags.name));
+    let object = bench.keep(bench.buffer(flags.value, bytes, given));
+    let name = format!("a buffer with {}", flags.name);
     let host = if flags.value & CL_MEM_USE_HOST_PTR != 0 { given } else { ptr::null_mut() };
     let (kind, parent) = (named!(CL_MEM_OBJECT_BUFFER), ptr::null_mut());
     Made { object, name, kind, flags, bytes, host, parent, offset: 0 }
@@ -46,7 +44,7 @@ fn buffers(bench: &Bench) -> Vec<Made> {
 /// Creates a part of a buffer, which inherits the flags that it is not given.
 fn part(bench: &Bench, parent: &Made, given: u64, flags: Named<u64>) -> Made {
     let offset = bench.alignment();
-    let object = bench.keep(bench.sub_buffer(parent.object, given, offset, BYTES));
+    let object = bench.keep(bench.sub_buffer(parent.object, given, [offset, BYTES]));
     let name = format!("a part, created with flags {given:#x}, of {}", parent.name);
     let is_used = !parent.host.is_null();
     let host = if is_used { parent.host.wrapping_byte_add(offset) } else { ptr::null_mut() };
@@ -122,10 +120,7 @@ impl Shape {
             ..no_image()
         };
         let host = if is_padded { bench.new_host(1 << 14) } else { ptr::null_mut() };
-        let (context, format) = (bench.context, format.as_ptr().cast());
-        let given = &raw const shape;
-        // SAFETY: the context is valid; the buffer or the host memory has all bytes of the image.
-        let object = unsafe { object!(Memory clCreateImage(context, flags, format, given, host)) };
+        let object = bench.keep(bench.image(flags, format, &shape, host));
         let of = if is_of_buffer { "a buffer" } else { "its own" };
         let name = format!(
             "{} with {pixel} bytes a pixel in memory of {of}, flags {flags:#x}, pitches {} and {}",
@@ -133,15 +128,18 @@ impl Shape {
         );
         (shape.image_row_pitch, shape.image_slice_pitch) = (row, slice);
         let flags = Named { name: "the flags of the call", value: flags };
-        let (object, bytes) = (bench.keep(object), 7 * pixel * rows * slices.max(1));
+        let bytes = 7 * pixel * rows * slices.max(1);
         (Made { object, name, kind, flags, bytes, host, parent, offset: 0 }, shape)
     }
 }
 
 /// The pixels at whose multiples rows begin in the memory of a buffer; 0 where the device has no such images.
 fn pitch_alignment(bench: &Bench) -> usize {
-    let query = named!(CL_DEVICE_IMAGE_PITCH_ALIGNMENT);
-    if bench.is(2, 0) { Subject::Device(bench.device).value::<u32>(query) as usize } else { 0 }
+    if bench.is(2, 0) {
+        bench.value::<u32>(named!(CL_DEVICE_IMAGE_PITCH_ALIGNMENT)) as usize
+    } else {
+        0
+    }
 }
 
 fn images(bench: &Bench) -> Vec<Made> {
@@ -179,11 +177,8 @@ fn memory_answers_as_it_was_made(
 }
 
 #[rstest]
-#[clmatrix_harness::test]
+#[clmatrix_harness::test(requires(svm))]
 fn a_buffer_of_shared_memory_tells_so(bench: Bench, #[values(false, true)] is_part: bool) {
-    if !bench.has_svm() {
-        skip!("the device lacks shared virtual memory");
-    }
     let (flags, bytes) =
         (named!(CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR), bench.alignment() + BYTES);
     let whole = buffer(&bench, flags, bytes, bench.new_svm(bytes));
@@ -202,8 +197,9 @@ fn memory_of_a_list_has_its_properties(bench: Bench, #[values(&[], &[0])] list: 
     };
     let (context, flags, none) = (bench.context, CL_MEM_READ_ONLY, ptr::null_mut());
     // SAFETY: the context is valid; the list, if any, ends with 0.
-    let buffer =
-        unsafe { object!(Memory clCreateBufferWithProperties(context, given, flags, BYTES, none)) };
+    let buffer = unsafe {
+        created!(Memory clCreateBufferWithProperties(context, given, flags, BYTES, none))
+    };
     check(buffer, "clCreateBufferWithProperties");
     if bench.has_images {
         let kind = CL_MEM_OBJECT_IMAGE1D;
@@ -211,14 +207,13 @@ fn memory_of_a_list_has_its_properties(bench: Bench, #[values(&[], &[0])] list: 
         let (format, shape) = (FORMATS[0].0.as_ptr().cast(), &raw const shape);
         // SAFETY: as above; the format and the shape are valid.
         let image = unsafe {
-            object!(Memory
+            created!(Memory
                 clCreateImageWithProperties(context, given, flags, format, shape, none))
         };
         check(image, "clCreateImageWithProperties");
     }
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn maps_of_an_image_are_counted(bench: Bench) {
     let mut operands = bench.operands(&[Kind::MapImage]);
@@ -228,7 +223,6 @@ fn maps_of_an_image_are_counted(bench: Bench) {
     }
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn overlapping_maps_are_counted(bench: Bench) {
     let target = Target::whole(&bench, PLAIN, BYTES);
@@ -245,13 +239,11 @@ fn overlapping_maps_are_counted(bench: Bench) {
 
 /// Checks CL_MEM_MAP_COUNT when all commands have ended.
 fn check_maps(bench: &Bench, object: *mut c_void, count: u32) {
-    // SAFETY: the queue is valid.
-    unsafe { ok!(clFinish(bench.queue)) };
-    let name = format!("memory that is mapped {count} times");
+    finish(bench.queue);
+    let name = format!("memory of whose maps {count} have not been unmapped");
     Asked::new(Subject::Memory(object), name).is(named!(CL_MEM_MAP_COUNT), count);
 }
 
-#[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn an_image_answers_as_it_was_made(bench: Bench) {
     for shape in SHAPES.iter().filter(|shape| shape.is_on(&bench)) {

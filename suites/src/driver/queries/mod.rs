@@ -8,16 +8,9 @@ mod program;
 mod references;
 mod sampler;
 
-use std::fmt::{Display, LowerHex};
+use std::fmt::LowerHex;
 
-use bytemuck::Pod;
-use clmatrix::cl3::{command_queue::*, context::*, device::*, error_codes::*, event::*, kernel::*};
-use clmatrix::cl3::{memory::*, program::*, sampler::*};
-use clmatrix_harness::skip;
-
-use super::bench::no_image;
 use super::prelude::*;
-use crate::support::on_device::soon;
 
 /// A byte that the driver is to replace.
 const UNTOUCHED: u8 = 0xa5;
@@ -78,8 +71,15 @@ impl Asked {
                 self.expect(needed == size, query, rule, format_args!("{needed} bytes"));
                 bytes.truncate(size);
                 let first = answer.get_or_insert_with(|| bytes.clone());
-                let rule = format_args!("the same answer each time, in bytes {first:x?}");
-                self.expect(*first == bytes, query, rule, format_args!("{bytes:x?}"));
+                let rule = format_args!(
+                    "the same answer as the first time, the hexadecimal bytes {first:02x?}"
+                );
+                self.expect(
+                    *first == bytes,
+                    query,
+                    rule,
+                    format_args!("{bytes:02x?} the next time"),
+                );
             }
         }
         answer
@@ -163,11 +163,4 @@ macro_rules! answers {
     }};
 }
 
-/// Creates an object of this class.
-macro_rules! object {
-    ($class:ident $function:ident($($argument:expr),* $(,)?)) => {
-        Object::new(Class::$class, created!($function($($argument),*)))
-    };
-}
-
-use {answers, object};
+use answers;

@@ -21,20 +21,17 @@ per_kind! {
     }
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn the_times_of_a_command_have_8_bytes(bench: Bench) {
     let queue = bench.new_queue(CL_QUEUE_PROFILING_ENABLE);
     let event = Kind::FillBuffer.enqueue(&mut bench.operands(&[]), Call::on(queue));
-    // SAFETY: the queue is valid.
-    unsafe { ok!(clFinish(queue)) };
+    finish(queue);
     let asked = Asked::new(Subject::Profile(event.raw()), "a fill that has ended");
     for query in names(&bench) {
         asked.number(*query, 8);
     }
 }
 
-#[rstest]
 #[clmatrix_harness::test]
 fn a_user_event_has_a_context_but_no_queue(bench: Bench) {
     let gate = Gate::closed(bench.context);
@@ -54,14 +51,12 @@ fn a_queue_answers_as_it_was_made(bench: Bench, #[values(false, true)] is_old: b
     let full = |properties| (properties, vec![u64::from(CL_QUEUE_PROPERTIES), properties, 0]);
     let rows = (0..=both).map(full).chain([(0, vec![]), (0, vec![0])]);
     for (properties, mut list) in rows.filter(|(properties, _)| bench.has_queues(*properties)) {
-        let given = if list.is_empty() { ptr::null() } else { list.as_ptr() };
         let (context, device) = (bench.context, bench.device);
         let queue = if is_old {
             list.clear();
             bench.own_queue(device, properties)
         } else {
-            // SAFETY: the context and its device are valid; the list, if any, ends with 0.
-            unsafe { object!(Queue clCreateCommandQueueWithProperties(context, device, given)) }
+            bench.queue_of(device, &list)
         };
         let name = format!("a queue (old function: {is_old}) with {properties:#x}, list {list:x?}");
         let asked = Asked::new(Subject::Queue(queue.raw()), name);
@@ -79,12 +74,12 @@ fn a_queue_answers_as_it_was_made(bench: Bench, #[values(false, true)] is_old: b
 #[case::more(|platform| vec![CL_CONTEXT_INTEROP_USER_SYNC, 1, CL_CONTEXT_PLATFORM, platform, 0])]
 #[clmatrix_harness::test]
 fn a_context_answers_as_it_was_made(bench: Bench, #[case] list: fn(isize) -> Vec<isize>) {
-    let platform = Subject::Device(bench.device).handle(named!(CL_DEVICE_PLATFORM));
+    let platform = bench.platform();
     let list = list(platform as isize);
     let given = if list.is_empty() { ptr::null() } else { list.as_ptr() };
     let (device, null) = (&raw const bench.device, ptr::null_mut());
     // SAFETY: device and platform are valid; the list, if any, ends with 0.
-    let context = unsafe { object!(Context clCreateContext(given, 1, device, None, null)) };
+    let context = unsafe { created!(Context clCreateContext(given, 1, device, None, null)) };
     let name = format!("a context with {list:x?}");
     let asked = Asked::new(Subject::Context(context.raw()), name);
     answers!(asked; is CL_CONTEXT_NUM_DEVICES 1_u32,

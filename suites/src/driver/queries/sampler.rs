@@ -14,7 +14,7 @@ fn check(bench: &Bench, settings: [u32; 3], list: Option<&[u64]>) {
         Some(list) => {
             let given = if list.is_empty() { ptr::null() } else { list.as_ptr() };
             // SAFETY: the context is valid; the list, if any, ends with 0.
-            unsafe { object!(Sampler clCreateSamplerWithProperties(bench.context, given)) }
+            unsafe { created!(Sampler clCreateSamplerWithProperties(bench.context, given)) }
         }
     };
     let function = list.map_or("clCreateSampler", |_| "clCreateSamplerWithProperties");

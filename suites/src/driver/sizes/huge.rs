@@ -2,15 +2,7 @@
 
 use std::{env, ops};
 
-use clmatrix::cl3::device::*;
-use clmatrix::cl3::memory::*;
-use clmatrix_harness::skip;
-
-use super::many::launch;
-use crate::driver::memory::commands::{Command, Span, expect, set_argument};
-use crate::driver::memory::model::{check, touch};
-use crate::driver::memory::target::{Memory, Target};
-use crate::driver::prelude::*;
+use super::*;
 
 /// The size of the buffer, and the bytes of which the test has a model: the first ones, and those about 2 GiB and
 /// 4 GiB. A driver that uses 32 bits of an offset takes some of them for others.
@@ -30,7 +22,7 @@ const SOURCE: &str = "kernel void invert(global uchar *bytes, ulong first) {
 }";
 
 /// Inverts bytes and their model.
-type Step = fn(&Target<'_>, ops::Range<usize>, &mut [u8]) -> Result<(), String>;
+type Step = fn(&Target<'_>, ops::Range<usize>, &mut [u8]) -> Checked;
 
 /// A command with a model of its own, or a function with its call in words.
 enum Work {
@@ -40,18 +32,18 @@ enum Work {
 
 use Work::{By, Of};
 
-fn map(to: &Target<'_>, range: ops::Range<usize>, model: &mut [u8]) -> Result<(), String> {
+fn map(to: &Target<'_>, range: ops::Range<usize>, model: &mut [u8]) -> Checked {
     let flags = named!(CL_MAP_READ | CL_MAP_WRITE);
     let map = to.map(flags, range)?;
     touch(flags.value, map, model).and(to.unmap(map))
 }
 
-fn invert(to: &Target<'_>, range: ops::Range<usize>, model: &mut [u8]) -> Result<(), String> {
+fn invert(to: &Target<'_>, range: ops::Range<usize>, model: &mut [u8]) -> Checked {
     let kernel = to.bench.new_kernel(&to.bench.build(SOURCE, ""), "invert");
-    set_argument(kernel.raw(), 0, &to.raw());
-    set_argument(kernel.raw(), 1, &((to.base + range.start) as u64));
+    set(kernel.raw(), 0, to.raw());
+    set(kernel.raw(), 1, (to.base + range.start) as u64);
     model.iter_mut().for_each(|byte| *byte = !*byte);
-    launch(to.bench.queue, kernel.raw(), range.len())
+    accepted(launch(kernel.raw(), to.bench.queue, [&[], &[range.len()], &[1]], &[]))
 }
 
 #[rstest]
@@ -67,12 +59,12 @@ fn commands_reach_bytes_behind_4_gib(
     #[case] work: Work,
     #[case] operands: [usize; 2],
 ) {
-    let types: u64 = Subject::Device(bench.device).value(named!(CL_DEVICE_TYPE));
+    let types: u64 = bench.value(named!(CL_DEVICE_TYPE));
     if types != CL_DEVICE_TYPE_GPU && env::var_os("CLMATRIX_HUGE").is_none_or(|value| value != "1")
     {
         skip!("the device is no GPU; with CLMATRIX_HUGE=1, the test uses 4 GiB of its memory");
     }
-    let (findings, buffer) = (Findings::default(), bench.new_buffer(CL_MEM_READ_WRITE, SIZE));
+    let buffer = bench.new_buffer(CL_MEM_READ_WRITE, SIZE);
     let host = Target::whole(&bench, Memory::Host(1), WINDOW);
     let low = Target::window(&bench, buffer.raw(), 0, WINDOW);
     // The bytes before and behind a limit, and those that lie on both sides of it.
@@ -81,16 +73,14 @@ fn commands_reach_bytes_behind_4_gib(
         let [from, to] = operands.map(|operand| [&host, &low, &high][operand]);
         let (call, step) = match work {
             Of(command) => {
-                expect(&findings, command, [from, to], Span::line([at, at, 77], 1));
+                expect(command, [from, to], Span::line([at, at, 77]).fill(&bytes(0, 1)));
                 continue;
             }
             By(call, step) => (call, step),
         };
         let range = at..at + 77;
         let result = check([from, to], |[_, model]| step(to, range.clone(), &mut model[range]));
-        if let Err(answer) = result {
-            let call = format_args!("{call} of bytes {at}..{} of {}", at + 77, to.name);
-            findings.add(call, "it inverts these bytes, and no others", answer);
-        }
+        let call = format_args!("{call} of bytes {at}..{} of {}", at + 77, to.name);
+        bench.check_result(result, call, "it inverts these bytes, and no others");
     }
 }

@@ -1,47 +1,33 @@
 //! Many commands at once, and the same call several times.
 
-use clmatrix::cl3::device::CL_DEVICE_TYPE;
-
-use crate::driver::api::{accepted, enqueue, enqueued};
-use crate::driver::memory::commands::set_argument;
-use crate::driver::memory::model::check;
-use crate::driver::memory::target::{PLAIN, Target};
-use crate::driver::prelude::*;
+use super::*;
 
 /// Kernels that add a number to a counter, and one to bytes.
 const SOURCE: &str = "
     kernel void add(global uint *counter, uint n) { counter[0] += n; }
     kernel void next(global uchar *bytes, uint at) { bytes[at + get_global_id(0)] += 1; }";
 
-/// Enqueues a kernel with so many work groups of one work item: a driver compiles a kernel for each size of groups.
-pub fn launch(queue: *mut c_void, kernel: *mut c_void, count: usize) -> Result<(), String> {
-    let (count, one, null) = (&raw const count, [1_usize].as_ptr(), ptr::null());
-    // SAFETY: the kernel has its arguments.
-    accepted(unsafe { enqueue!(clEnqueueNDRangeKernel(queue, kernel, 1, null, count, one)) })
-}
-
-#[rstest]
 #[clmatrix_harness::test]
 fn launches_in_flight_run_once_each(bench: Bench) {
     const ALL_TYPES: u64 = 0xf;
-    let types: u64 = Subject::Device(bench.device).value(named!(CL_DEVICE_TYPE));
+    let types: u64 = bench.value(named!(CL_DEVICE_TYPE));
     // A simulator, which says that it is a device of every type, gets fewer.
     let count = if types & ALL_TYPES == ALL_TYPES { 500_u32 } else { 5000 };
-    let findings = Findings::default();
     let kernel = bench.new_kernel(&bench.build(SOURCE, ""), "add");
     let (counter, gate) = (bench.buffer_of(&[0_u32]), Gate::closed(bench.context));
-    set_argument(kernel.raw(), 0, &counter.raw());
+    set(kernel.raw(), 0, counter.raw());
     // An in-order queue waits until the gate opens.
     Kind::Marker.enqueue_without_event(
         &mut bench.operands(&[]),
         Call::on(bench.queue).after(&[gate.raw()]),
     );
     for n in 0..count {
-        set_argument(kernel.raw(), 1, &n);
-        if let Err(answer) = launch(bench.queue, kernel.raw(), 1) {
+        set(kernel.raw(), 1, n);
+        let code = launch(kernel.raw(), bench.queue, [&[], &[1], &[1]], &[]);
+        if code != CL_SUCCESS {
             let call =
                 format_args!("clEnqueueNDRangeKernel, while {n} launches of it have not ended");
-            return findings.add(call, "a valid launch succeeds, however many wait (5.10)", answer);
+            return bench.check_code(code, CL_SUCCESS, call, "valid, however many wait (5.10)");
         }
     }
     gate.open();
@@ -49,35 +35,34 @@ fn launches_in_flight_run_once_each(bench: Bench) {
     let call = format_args!("{count} times clEnqueueNDRangeKernel, which add 0, 1, 2, ...");
     let rule =
         format_args!("each one runs once with its argument, and the sum is {sum} (5.9.2, 5.10)");
-    findings.check(found == sum, call, rule, found);
+    bench.check(found == sum, call, rule, found);
 }
 
 /// Adds one to bytes several times, with other bytes each time.
-fn launches(target: &Target<'_>, model: &mut [u8]) -> Result<(), String> {
+fn launches(target: &Target<'_>, model: &mut [u8]) -> Checked {
     let bench = target.bench;
     let kernel = bench.new_kernel(&bench.build(SOURCE, ""), "next");
-    set_argument(kernel.raw(), 0, &target.raw());
+    set(kernel.raw(), 0, target.raw());
     for (at, size) in [(0, 500), (7, 500), (0, 3), (9, 1), (0, 1777), (7, 500)] {
         model[at..at + size].iter_mut().for_each(|byte| *byte = byte.wrapping_add(1));
-        set_argument(kernel.raw(), 1, &(at as u32));
-        launch(bench.queue, kernel.raw(), size)?;
+        set(kernel.raw(), 1, at as u32);
+        accepted(launch(kernel.raw(), bench.queue, [&[], &[size], &[1]], &[]))?;
     }
     Ok(())
 }
 
 /// Creates the same sub-buffer several times, and fills it.
-fn sub_buffers(target: &Target<'_>, model: &mut [u8]) -> Result<(), String> {
+fn sub_buffers(target: &Target<'_>, model: &mut [u8]) -> Checked {
     let (bench, at, mut all) = (target.bench, target.bench.alignment(), vec![]);
     for byte in 1..=3_u8 {
-        let sub = bench.sub_buffer(target.raw(), 0, at, 77);
+        let sub = bench.sub_buffer(target.raw(), 0, [at, 77]);
         model[at..at + 76].fill(byte);
         let (queue, raw, pattern) = (bench.queue, sub.raw(), (&raw const byte).cast());
         // SAFETY: the sub-buffer has the bytes.
         unsafe { enqueued!(clEnqueueFillBuffer(queue, raw, pattern, 1, 0, 76)) };
         all.push(sub);
     }
-    // SAFETY: the queue is valid.
-    unsafe { ok!(clFinish(bench.queue)) };
+    finish(bench.queue);
     // They are released in reverse: a driver crashes otherwise.
     while all.pop().is_some() {}
     Ok(())
@@ -90,12 +75,10 @@ fn sub_buffers(target: &Target<'_>, model: &mut [u8]) -> Result<(), String> {
 fn a_call_works_several_times(
     bench: Bench,
     #[case] call: &str,
-    #[case] steps: fn(&Target<'_>, &mut [u8]) -> Result<(), String>,
+    #[case] steps: fn(&Target<'_>, &mut [u8]) -> Checked,
 ) {
-    let findings = Findings::default();
     let target = Target::whole(&bench, PLAIN, bench.alignment() + 2048);
-    if let Err(answer) = check([&target], |[model]| steps(&target, model)) {
-        let rule = "each call does the same as the first one (5.2, 5.9.2)";
-        findings.add(format_args!("{call}, several times on one buffer"), rule, answer);
-    }
+    let result = check([&target], |[model]| steps(&target, model));
+    let rule = "each call does the same as the first one (5.2, 5.9.2)";
+    bench.check_result(result, format_args!("{call}, several times on one buffer"), rule);
 }

@@ -3,3 +3,7 @@
 mod huge;
 mod many;
 mod moves;
+
+use super::memory::*;
+use super::prelude::*;
+use crate::support::pattern::bytes;

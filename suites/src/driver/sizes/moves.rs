@@ -1,9 +1,6 @@
 //! Writes, reads, copies and fills of few and of many bytes, at even and odd places, and boxes with gaps.
 
-use crate::driver::memory::commands::{Command, Span, expect};
-use crate::driver::memory::model::{Side, filled, start};
-use crate::driver::memory::target::{Memory, PLAIN, SVM_COARSE, Target};
-use crate::driver::prelude::*;
+use super::*;
 
 /// Host memory at an odd address.
 const HOST: Memory = Memory::Host(1);
@@ -24,14 +21,12 @@ const PLACES: [[usize; 2]; 5] = [[1, 4093], [0, 0], [3, 1], [4093, 64], [4096, 7
 #[case::of_svm([SVM_COARSE, SVM_COARSE])]
 #[clmatrix_harness::test]
 fn transfers_move_all_bytes(bench: Bench, #[case] memories: [Memory; 2]) {
-    let findings = Findings::default();
     memories.iter().for_each(|memory| memory.requires(&bench));
     for size in SIZES {
         for [from, to] in &PLACES[..if size > 100_000 { 1 } else { PLACES.len() }] {
             let [source, target] =
                 memories.map(|memory| Target::whole(&bench, memory, size + 4200));
-            let span = Span::line([*from, *to, size], 0);
-            expect(&findings, Command::Line, [&source, &target], span);
+            expect(Command::Line, [&source, &target], Span::line([*from, *to, size]));
         }
     }
 }
@@ -44,15 +39,14 @@ fn fills_repeat_their_pattern(
     #[values(1, 2, 4, 8, 16, 32, 64, 128)] length: usize,
 ) {
     memory.requires(&bench);
-    let findings = Findings::default();
     let about = |size: usize| [size / length - 1, size / length, size / length + 1];
     let few = [1, 2, 3, 5, 7, 37].map(|count| (3, count));
     let many = [about(4096), about(65_536)].into_iter().flatten().map(|count| (1, count));
     let most = [(37, 2_097_152 / length + 1), (0, 1)];
     for (first, count) in few.into_iter().chain(many).chain(most) {
-        let span = Span::line([0, first * length, count * length], length);
+        let span = Span::line([0, first * length, count * length]).fill(&bytes(0, length));
         let target = Target::whole(&bench, memory, (first + count) * length + 300);
-        expect(&findings, Command::Fill, [&Target::whole(&bench, HOST, 1), &target], span);
+        expect(Command::Fill, [&Target::whole(&bench, HOST, 1), &target], span);
     }
 }
 
@@ -81,7 +75,6 @@ const BOXES: [([usize; 3], [Side; 2]); 12] = [
 #[case::copy(Command::CopyBox, [PLAIN, PLAIN])]
 #[clmatrix_harness::test]
 fn boxes_keep_their_gaps(bench: Bench, #[case] command: Command, #[case] memories: [Memory; 2]) {
-    let findings = Findings::default();
     for (region, sides) in BOXES {
         let [source, target] = [0, 1].map(|i| {
             let (origin, pitches) = filled(region, sides[i]);
@@ -89,6 +82,6 @@ fn boxes_keep_their_gaps(bench: Bench, #[case] command: Command, #[case] memorie
             let size = start((origin, pitches)) + start((last, pitches)) + 51;
             Target::whole(&bench, memories[i], size)
         });
-        expect(&findings, command, [&source, &target], Span { region, sides, pattern: 0 });
+        expect(command, [&source, &target], Span::of(region, sides));
     }
 }

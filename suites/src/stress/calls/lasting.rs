@@ -5,8 +5,8 @@ use std::pin::Pin;
 use std::task::{Context as Task, Poll, Waker};
 
 use clmatrix::memory::{
-    Buffer, BufferMap, MapReadWrite, MemFlags, MemoryObject, PendingMap, PendingTransfer,
-    SvmAllocation, SvmFlags, enqueue_copy, enqueue_fill,
+    Buffer, BufferMap, MapReadWrite, MemFlags, PendingMap, PendingTransfer, SvmAllocation,
+    SvmFlags, enqueue_copy, enqueue_fill,
 };
 use clmatrix::{CommandQueue, Context, Event, Kernel, Partition, Program, QueueProperties, Result};
 

@@ -1,0 +1,439 @@
+//! `cargo test` and `cargo nextest`: libtest's options, output and exit status, through
+//! libtest-mimic. [`std_main`] is for targets whose `main` is libtest's own.
+//!
+//! libtest-mimic runs trials from one queue, so a trial that waited for its device would block those of other
+//! devices. Here, trials run nothing: the schedule stores results device by device, and a trial waits for its own
+//! result and prints it.
+
+mod cells;
+mod command_line;
+pub mod std_main;
+
+use std::io::{self, BufWriter, Write};
+use std::panic::{self, AssertUnwindSafe};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Parser as _;
+use libtest_mimic::{Completion, Failed, FormatSetting, Trial};
+use parking_lot::Mutex;
+
+use self::cells::Cells;
+pub use self::command_line::CommandLine;
+use crate::case::Case;
+use crate::config::{DEFAULT_PROFILE, ProfileShard, Slots};
+use crate::debug;
+use crate::devices::selection::NO_DEVICE_FOUND;
+use crate::execution::{EndedRun, Execution};
+use crate::files;
+use crate::header::run_header;
+use crate::log::durations;
+use crate::log::events::DeviceLost;
+use crate::log::run_header::RunHeader;
+use crate::log::store::Place;
+use crate::report;
+use crate::result::attempt::Attempt;
+use crate::result::test_id::TestId;
+use crate::result::test_result::{TestResult, differing};
+use crate::run::plan::{Plan, Planned};
+use crate::setup::{Options, Setup};
+use crate::shard::{Engine, Shard};
+use crate::target::{CANNOT_RUN, Target};
+use crate::terminal::{AnyError, for_people, harmless, output_result, status_line};
+use crate::text;
+use crate::variable;
+use crate::verdict::{Outcome, Verdict};
+use crate::worker::child;
+
+/// The exit status of libtest for tests that have failed.
+const LIBTEST_FAILED: u8 = 101;
+
+/// The entry point that `clmatrix_harness::main!` expands to.
+pub fn main(target: Target) -> ExitCode {
+    child::enter_if_asked();
+    match run(target, &CommandLine::parse()) {
+        Ok(code) => code,
+        Err(error) => {
+            status_line(&format!("error: {error}"));
+            ExitCode::from(CANNOT_RUN)
+        }
+    }
+}
+
+fn run(target: Target, command_line: &CommandLine) -> Result<ExitCode, AnyError> {
+    command_line.check()?;
+    #[cfg(feature = "provision")]
+    if command_line.provision {
+        let driver = command_line.driver;
+        let request = crate::provision::Request { driver, ..Default::default() };
+        let environment = crate::provision::provide(&request)?;
+        crate::terminal::print(&environment.to_shell())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let tests = Case::registered()?;
+    if tests.is_empty() {
+        return Err(
+            "no test is registered in this target: mark them #[clmatrix_harness::test]".into()
+        );
+    }
+    let options = Options {
+        embedded: target.config,
+        cached_devices: true,
+        slots: command_line.test_threads.map(|threads| Slots::Count(threads.get())),
+        provision: format!("eval \"$({} -- --provision)\"", test_command(target)),
+        ..Options::default()
+    };
+    let setup = Setup::new(options)?;
+    let devices = setup.devices_if_any()?;
+    let shard = match setup.profile.shard {
+        Some(ProfileShard::Auto) => Engine::find(&variable::lossy, None)?,
+        None => Engine::find_bazel(&variable::lossy)?,
+    };
+    let part = shard.as_ref().map(|(_, shard)| shard);
+    let plan = command_line.plan(target.home, &tests, devices, part);
+    if command_line.list {
+        output_result(list(&plan, io::stdout().lock()))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    // nextest runs each test in a process of its own: it would repeat these lines.
+    if !under_nextest() {
+        status_line(&setup.config.summary());
+        if let Some((engine, Shard { index, total, .. })) = &shard {
+            status_line(&format!("shard: {index} of {total}, by {engine}"));
+        }
+        warn_of_unmatched(&setup.unmatched_expectations(&tests, target.home));
+        for warning in setup.warnings(&plan, &tests, target.home) {
+            status_line(&format!("warning: {warning}"));
+        }
+    }
+    run_plan(target, &setup, &plan, shard, command_line)
+}
+
+/// Prints the ids as libtest does.
+///
+/// # Errors
+///
+/// The first error of writing to `out`.
+pub fn list(plan: &Plan, out: impl Write) -> io::Result<()> {
+    let mut out = BufWriter::new(out);
+    for entry in &plan.entries {
+        writeln!(out, "{}: test", plan.id(entry))?;
+    }
+    out.flush()
+}
+
+/// Warns in one line about expectations without a test.
+fn warn_of_unmatched(expectations: &[&str]) {
+    const SHOWN: usize = 3;
+    if expectations.is_empty() {
+        return;
+    }
+    let mut shown: Vec<String> =
+        expectations.iter().take(SHOWN).map(|test| format!("{test:?}")).collect();
+    if expectations.len() > SHOWN {
+        shown.push("...".to_owned());
+    }
+    let (count, shown) = (expectations.len(), shown.join(", "));
+    status_line(&format!(
+        "warning: no test of this target matches these expectations ({count}): {shown}"
+    ));
+}
+
+fn under_nextest() -> bool {
+    variable::value("NEXTEST").is_some_and(|value| value == "1")
+}
+
+/// Runs the plan and prints each result when it is final.
+fn run_plan(
+    target: Target,
+    setup: &Setup,
+    plan: &Plan,
+    shard: Option<(Engine, Shard)>,
+    command_line: &CommandLine,
+) -> Result<ExitCode, AnyError> {
+    let mut run = setup.run(plan)?;
+    run.include_ignored = command_line.include_ignored || command_line.ignored;
+    run.echo = command_line.echoes();
+    run.seed = command_line.seed();
+    let rerun = rerun_command(target, setup);
+    let header = RunHeader {
+        package: Some(target.package.to_owned()),
+        shard: shard.as_ref().map(|(_, shard)| shard.clone()),
+        ..run_header(&target, setup, &run, rerun.clone(), command_line.selection())
+    };
+    let place = command_line.place(target, setup, plan, shard.as_ref(), &header.run_id);
+    if let Some((engine, _)) = &shard {
+        engine.acknowledge()?;
+    }
+    if let Some(place) = place.as_ref().filter(|_| run.has_order_by_durations()) {
+        run.durations = durations::of_earlier_run(place);
+    }
+    let report_dir = place.as_ref().map(Place::run_folder);
+    let execution = Execution {
+        setup,
+        plan,
+        run,
+        header,
+        place,
+        junit_file: shard.as_ref().map_or(Ok(None), |(engine, _)| engine.junit_file())?,
+        resumed: None,
+        before_tests: None,
+        write_reports: |log, run, _| report::write_junit(log, run),
+        print_events: false,
+    };
+    if let Some(debugger) = &command_line.debugger {
+        return debug::run(execution, debugger);
+    }
+    let cells = Cells::new(plan, command_line.echoes());
+    let page = Page { command_line, rerun: &rerun, report_dir: report_dir.as_deref() };
+    let finished = execution.run(&*cells, || {
+        // libtest-mimic panics on a closed pipe; the tests and their reports continue.
+        panic::catch_unwind(AssertUnwindSafe(|| show(setup, plan, page, &cells))).ok()
+    })?;
+    for failed in &setup.machine.failed {
+        status_line(&format!("warning: driver {failed}"));
+    }
+    if let Some(folder) = &report_dir {
+        // Not on standard output: that belongs to libtest's format.
+        status_line(&format!("reports: {}", folder.display()));
+    }
+    let leave_something = |result: &&TestResult| !result.attempt.left_behind.is_empty();
+    let EndedRun { log, shown: conclusion, trouble } = finished;
+    let results = log.map_or_else(Vec::new, |log| log.results);
+    let differing = differing(&results);
+    if differing > 0 {
+        status_line(&format!("tests with another result alone: {differing} (see the reports)"));
+    }
+    let count = results.iter().filter(leave_something).count();
+    if count > 0 {
+        status_line(&format!(
+            "tests that left something behind in their process: {count} (see the reports)"
+        ));
+    }
+    if let Some(trouble) = trouble {
+        return Err(trouble);
+    }
+    setup.require_devices(plan)?;
+    let lost = cells.take_lost();
+    for DeviceLost { device, reason, after, .. } in &lost {
+        if let Some(after) = after {
+            status_line(&format!("error: {device} was lost after {after}: {reason}"));
+        }
+    }
+    if !lost.is_empty() {
+        return Ok(ExitCode::from(LIBTEST_FAILED));
+    }
+    Ok(conclusion.map_or(ExitCode::FAILURE, |conclusion| conclusion.exit_code()))
+}
+
+/// Returns the command that runs this target.
+fn test_command(target: Target) -> String {
+    format!("cargo test -p {} --test {}", target.package, target.name)
+}
+
+/// Returns the command that reruns a test; its id is appended.
+fn rerun_command(target: Target, setup: &Setup) -> String {
+    let command = format!("{} -- --exact", test_command(target));
+    match setup.profile_name.as_str() {
+        DEFAULT_PROFILE => command,
+        name => format!("CLMATRIX_PROFILE={} {command}", text::shell_quoted(name)),
+    }
+}
+
+/// The printed page of results.
+#[derive(Clone, Copy)]
+struct Page<'a> {
+    command_line: &'a CommandLine,
+    /// The command that runs one test; its id is appended.
+    rerun: &'a str,
+    report_dir: Option<&'a Path>,
+}
+
+/// Prints each result when it is final, and then the output of tests that passed if it is shown.
+fn show(
+    setup: &Setup,
+    plan: &Plan,
+    page: Page<'_>,
+    cells: &Arc<Cells>,
+) -> libtest_mimic::Conclusion {
+    let mut trials: Vec<Trial> = Vec::with_capacity(plan.entries.len());
+    for expected in &setup.absent {
+        let message = format!("the profile expects the device {expected}, which was not found");
+        let message = page.text(&message);
+        let name = page.text(&format!("expected-device@{expected}"));
+        trials.push(Trial::test(name, || Err(message.into())));
+    }
+    for failed in setup.unusable_drivers() {
+        let reason = page.text(&failed.failure.reason);
+        let name = page.text(&format!("driver@{}", failed.driver));
+        trials.push(Trial::test(name, || Err(reason.into())));
+    }
+    // One failure stands for all tests that lack a device; the error at the end has the advice.
+    if plan.lacks_devices() {
+        trials.push(Trial::test("devices", || Err(NO_DEVICE_FOUND.into())));
+    }
+    let passed: Arc<Mutex<Vec<TestResult>>> = Arc::default();
+    // The same for all tests of a device that does not work.
+    let lost = cells.wait_for_devices();
+    for DeviceLost { device, reason, .. } in &lost {
+        let message = page.text(&format!("lost before its first test, no test was run: {reason}"));
+        trials.push(Trial::test(format!("device@{device}"), || Err(message.into())));
+    }
+    let is_of_lost = |entry: &Planned| {
+        let device = plan.device(entry).map(|device| &device.run.id);
+        lost.iter().any(|lost| Some(&lost.device) == device)
+    };
+    for (position, entry) in plan.positions() {
+        if is_of_lost(entry) {
+            continue;
+        }
+        let (cells, passed) = (cells.clone(), passed.clone());
+        let is_pretty = page.command_line.is_pretty();
+        let lacks_device = entry.lacks_device();
+        let shown = page.of_test(&plan.id(entry));
+        trials.push(Trial::ignorable_test(page.text(&plan.id(entry)), move || {
+            let result = cells.wait(position, is_pretty);
+            if lacks_device || cells.is_not_run_by_loss(&result) {
+                return Ok(shown.ignored(&result.attempt.outcome.to_string()));
+            }
+            let completion = shown.completion(&result);
+            if result.verdict == Verdict::Pass {
+                passed.lock().push(result);
+            }
+            completion
+        }));
+    }
+    if plan.entries.iter().any(|entry| !entry.lacks_device()) {
+        let (cells, shown) = (cells.clone(), page.of_workers());
+        trials.push(Trial::test("workers", move || shown.of_workers(&cells.wait_for_workers())));
+    }
+    let conclusion = libtest_mimic::run(&page.command_line.printing(), trials);
+    page.print_passed(&passed.lock());
+    conclusion
+}
+
+/// The form of a result.
+struct ShownResult {
+    /// True if texts are exact.
+    is_json: bool,
+    /// True if the captured output of a failure is shown.
+    with_output: bool,
+    /// The lines of a failure with the report and the command.
+    more: String,
+}
+
+impl Page<'_> {
+    fn is_json(&self) -> bool {
+        self.command_line.format == Some(FormatSetting::Json)
+    }
+
+    /// Returns a name or a message of the runner.
+    fn text(&self, text: &str) -> String {
+        if self.is_json() { text.to_owned() } else { for_people(text, &[]).into_owned() }
+    }
+
+    fn of_test(&self, id: &TestId) -> ShownResult {
+        let mut more = String::new();
+        if let Some(folder) = self.report_dir {
+            more = format!("\nmore:  {}", report::junit_path(folder, id.device()).display());
+        }
+        more += &format!("\nrerun: {} {}", self.rerun, text::shell_quoted(id));
+        ShownResult { is_json: self.is_json(), with_output: !self.command_line.echoes(), more }
+    }
+
+    fn of_workers(&self) -> ShownResult {
+        ShownResult { is_json: self.is_json(), with_output: true, more: String::new() }
+    }
+
+    /// Prints the output of tests that passed, in libtest's form.
+    fn print_passed(&self, passed: &[TestResult]) {
+        let CommandLine { show_output, logfile, .. } = self.command_line;
+        if !show_output || self.command_line.echoes() || self.is_json() {
+            return;
+        }
+        let text = passed_text(passed);
+        // libtest-mimic has written the results to the same place and would have failed.
+        let _ = match logfile {
+            Some(path) => {
+                let file = files::append_named(path.as_ref());
+                file.and_then(|mut file| file.write_all(text.as_bytes()))
+            }
+            None => io::stdout().write_all(text.as_bytes()),
+        };
+    }
+}
+
+fn passed_text(passed: &[TestResult]) -> String {
+    let mut text = "successes:\n\n".to_owned();
+    let mut names = String::new();
+    for TestResult { test, attempt: Attempt { stdout, stderr, .. }, .. } in passed {
+        let test = for_people(test, &[]);
+        for (name, output) in [("stdout", stdout), ("stderr", stderr)] {
+            if !output.is_empty() {
+                let output = harmless(output.trim_end());
+                text += &format!("---- {test} {name} ----\n{output}\n\n");
+            }
+        }
+        names += &format!("    {test}\n");
+    }
+    format!("{text}\nsuccesses:\n{names}\n")
+}
+
+impl ShownResult {
+    /// Translates a result for libtest-mimic.
+    fn completion(&self, result: &TestResult) -> Result<Completion, Failed> {
+        let outcome = &result.attempt.outcome;
+        match result.verdict {
+            _ if result.tolerated => Ok(Completion::Completed),
+            Verdict::Pass => Ok(Completion::Completed),
+            Verdict::ExpectedFail | Verdict::AssumedFail => {
+                Ok(self.ignored(&result.expected().unwrap_or_default()))
+            }
+            Verdict::Skip => Ok(self.ignored(&format!("skipped: {outcome}"))),
+            Verdict::Ignored if *outcome == (Outcome::Ignored { reason: None }) => {
+                Ok(Completion::ignored())
+            }
+            Verdict::Ignored => Ok(self.ignored(&outcome.to_string())),
+            Verdict::Fail
+            | Verdict::Crash
+            | Verdict::Timeout
+            | Verdict::UnexpectedPass
+            | Verdict::Flaky
+            | Verdict::NotRun => Err(self.failure(result).into()),
+        }
+    }
+
+    fn ignored(&self, reason: &str) -> Completion {
+        let reason = self.message(reason);
+        Completion::ignored_with(if self.is_json { reason } else { harmless(&reason).into() })
+    }
+
+    /// Fails if a worker has crashed, or has ended otherwise than it should, and no test has done it.
+    fn of_workers(&self, results: &[TestResult]) -> Result<(), Failed> {
+        let unexpected = results.iter().filter(|result| !result.is_as_expected());
+        let text = |result: &TestResult| format!("{}: {}", result.test, self.failure(result));
+        let texts: Vec<String> = unexpected.map(text).collect();
+        if texts.is_empty() { Ok(()) } else { Err(texts.join("\n").into()) }
+    }
+
+    fn failure(&self, result: &TestResult) -> String {
+        let mut text = self.message(&result.summary());
+        let Attempt { stdout, stderr, stacks, .. } = &result.decisive().attempt;
+        for (name, output) in [("stdout", stdout), ("stderr", stderr)] {
+            if self.with_output && !output.is_empty() {
+                text += &format!("\n--- {name}\n{}", output.trim_end());
+            }
+        }
+        if let Some(stacks) = stacks {
+            text += &format!("\n--- stack\n{}", stacks.top(str::to_owned).join("\n"));
+        }
+        text += &self.more;
+        if self.is_json { text } else { harmless(&text).into_owned() }
+    }
+
+    /// Returns what a test said about its result.
+    fn message(&self, text: &str) -> String {
+        if self.is_json { text.to_owned() } else { text::clean(text) }
+    }
+}

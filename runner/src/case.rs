@@ -1,0 +1,119 @@
+//! A test of a plan, of this executable or another program.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use clmatrix::select::DeviceInfo;
+
+use crate::outside::OutsideTest;
+use crate::registry::{self, Ignore, ShouldPanic, Test};
+use crate::requirement::{self, Requirement};
+use crate::verdict::Location;
+
+/// A test, and how it runs.
+#[derive(Clone)]
+pub enum Case {
+    /// A function of this executable, which runs in a worker.
+    Registered(&'static Test),
+    /// A test of another program, which runs in a process of that program.
+    Outside(Arc<dyn OutsideTest>),
+}
+
+impl Case {
+    /// Returns the registered tests, in the order of the sources.
+    ///
+    /// # Errors
+    ///
+    /// Two tests have one name.
+    pub fn registered() -> Result<Vec<Self>, String> {
+        Ok(registry::tests()?.into_iter().map(Self::Registered).collect())
+    }
+
+    /// Returns the id without its device: `suite::test::case`. `home` is the crate whose name is left out.
+    pub fn path(&self, home: &str) -> String {
+        match self {
+            Self::Registered(test) => test.path(home),
+            Self::Outside(test) => test.path(),
+        }
+    }
+
+    /// Returns the source file and the line of the test, or the file of its program.
+    pub fn source(&self) -> (String, Option<u32>) {
+        match self {
+            Self::Registered(test) => (test.file.to_owned(), Some(test.line)),
+            Self::Outside(test) => (test.file().display().to_string(), None),
+        }
+    }
+
+    /// Returns the place of the test in the source, if it is known.
+    pub fn location(&self) -> Option<Location> {
+        let (file, line) = self.source();
+        line.map(|line| Location { file: file.into(), line })
+    }
+
+    /// Returns the state of `#[ignore]`.
+    pub fn ignore(&self) -> Ignore {
+        match self {
+            Self::Registered(test) => test.ignore,
+            Self::Outside(test) if test.is_ignored() => Ignore::Yes,
+            Self::Outside(_) => Ignore::No,
+        }
+    }
+
+    /// Returns the state of `#[should_panic]`.
+    pub fn should_panic(&self) -> ShouldPanic {
+        match self {
+            Self::Registered(test) => test.should_panic,
+            Self::Outside(_) => ShouldPanic::No,
+        }
+    }
+
+    /// Returns whether the test needs no device and runs once.
+    pub fn once(&self) -> bool {
+        match self {
+            Self::Registered(test) => test.once,
+            Self::Outside(test) => test.list_error().is_some(),
+        }
+    }
+
+    /// Returns whether no other test runs on the device meanwhile.
+    pub fn alone(&self) -> bool {
+        match self {
+            Self::Registered(test) => test.alone,
+            Self::Outside(_) => false,
+        }
+    }
+
+    /// Returns the requirements on the device.
+    pub fn requires(&self) -> &[Requirement] {
+        match self {
+            Self::Registered(test) => test.requires,
+            Self::Outside(_) => &[],
+        }
+    }
+
+    /// Returns why the test cannot run on a device, or `None` if it can.
+    pub fn missing(&self, device: &DeviceInfo) -> Option<String> {
+        match self {
+            Self::Registered(test) => requirement::missing(test.requires, device),
+            Self::Outside(test) => test.missing(device),
+        }
+    }
+
+    /// Returns the limit of the test itself.
+    pub fn timeout(&self) -> Option<Duration> {
+        match self {
+            Self::Registered(test) => test.timeout,
+            Self::Outside(test) => test.timeout(),
+        }
+    }
+
+    /// Returns whether the two are the same test.
+    pub fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Registered(test), Self::Registered(other)) => std::ptr::eq(*test, *other),
+            (Self::Outside(test), Self::Outside(other)) => Arc::ptr_eq(test, other),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Choices in the configuration: the values of keys with few of them.
+
+use serde::{Deserialize, Serialize};
+
+/// The shard of each run with a profile (`shard`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum ProfileShard {
+    /// The shard that environment variables name.
+    Auto,
+}
+
+/// The interval at which the event log is written to the disk (`sync`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Sync {
+    /// At most once a second, by a thread of its own.
+    #[default]
+    #[serde(rename = "1s")]
+    EachSecond,
+    /// Before each test is handed to a worker.
+    #[serde(rename = "each")]
+    Each,
+    /// When the operating system does.
+    #[serde(rename = "off")]
+    Off,
+}
+
+/// The effect of a flaky result on the run (`flaky-result`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum FlakyResult {
+    /// The run fails.
+    #[default]
+    Fail,
+    /// The run may succeed.
+    Pass,
+}
+
+/// The effect of an unexpected pass on the run (`unexpected-pass`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum UnexpectedPass {
+    /// The run fails.
+    #[default]
+    Fail,
+    /// The run may succeed.
+    Report,
+}
+
+/// The tests that a group counts together (`per`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum GroupScope {
+    /// The tests of each device are counted alone.
+    #[default]
+    Device,
+    /// The tests of all devices are counted together.
+    Host,
+}
+
+/// The results whose outputs are in JUnit files (`junit-output`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum JunitOutput {
+    /// Results with an attempt that went wrong.
+    #[default]
+    Failed,
+    /// All results.
+    All,
+    /// No result.
+    None,
+}
+
+/// The reader of JUnit files (`junit-flavor`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum JunitFlavor {
+    /// GitLab, Buildkite and others that read, or ignore, `file` and `line` of a test.
+    #[default]
+    Gitlab,
+    /// The xUnit plugin of Jenkins, whose schema has neither.
+    Jenkins,
+}

@@ -1,0 +1,162 @@
+//! Errors in a configuration, with the file, the line, the column, the text of the line, and the
+//! key that was probably meant.
+
+use std::fmt;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use crate::variable::VariableError;
+
+/// A key that `clmatrix.toml` alone has.
+const BUILTIN_EXPECTATIONS: &str = "builtin-expectations";
+
+/// A configuration that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file, or the folder of expectations, cannot be read.
+    #[error("{}: cannot be read: {error}", path.display())]
+    Read {
+        /// The file or folder.
+        path: PathBuf,
+        /// The reason.
+        error: io::Error,
+    },
+    /// CLMATRIX_PROFILE has a wrong value.
+    #[error(transparent)]
+    Variable(#[from] VariableError),
+    /// A file contains a mistake.
+    #[error(transparent)]
+    Mistake(Box<Mistake>),
+    /// No group has this name.
+    #[error("no [group.{name}] for the group of an [[override]]; {}", hint(name, known))]
+    UnknownGroup {
+        /// The given name.
+        name: String,
+        /// The names of all groups.
+        known: Vec<String>,
+    },
+    /// No profile has this name.
+    #[error("no profile `{name}` (configuration: {sources}); {}", hint(name, known))]
+    UnknownProfile {
+        /// The given name.
+        name: String,
+        /// The file and the configuration in the executable, if there are any.
+        sources: String,
+        /// The names of all profiles.
+        known: Vec<String>,
+    },
+}
+
+impl ConfigError {
+    /// Returns a mistake that the TOML reader found in `text`, the contents of `file`.
+    pub(super) fn from_toml(file: &Path, text: &str, error: &toml::de::Error) -> Self {
+        let message = in_words_of_toml(error.message());
+        Self::mistake(file, text, error.span().unwrap_or_default(), message)
+    }
+
+    /// Returns a mistake in a part of `text`, the contents of `file`.
+    pub(super) fn mistake(file: &Path, text: &str, span: Range<usize>, message: String) -> Self {
+        Self::Mistake(Box::new(Mistake::new(file, text, span, message)))
+    }
+}
+
+/// A mistake in a file, with its position.
+#[derive(Debug)]
+pub struct Mistake {
+    file: PathBuf,
+    /// From 1.
+    line: usize,
+    /// In characters, from 1.
+    column: usize,
+    message: String,
+    source_line: String,
+    /// The number of wrong characters of the line, at least 1.
+    length: usize,
+}
+
+impl Mistake {
+    fn new(file: &Path, text: &str, span: Range<usize>, message: String) -> Self {
+        let before = text.get(..span.start).unwrap_or(text);
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let source_line = text[line_start..].lines().next().unwrap_or_default();
+        let column = before[line_start..].chars().count();
+        let wrong = text.get(span).and_then(|wrong| wrong.lines().next()).unwrap_or_default();
+        Self {
+            file: file.to_owned(),
+            line: before.matches('\n').count() + 1,
+            column: column + 1,
+            message,
+            source_line: source_line.to_owned(),
+            length: wrong.chars().count().max(1),
+        }
+    }
+}
+
+impl std::error::Error for Mistake {}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, line, column, message, source_line, length } = self;
+        let margin = " ".repeat(line.to_string().len());
+        // Tabs stay tabs, so that the marks are below the marked text.
+        let indent: String =
+            source_line.chars().take(column - 1).map(|c| if c == '\t' { c } else { ' ' }).collect();
+        writeln!(f, "{}:{line}:{column}: {message}", file.display())?;
+        writeln!(f, "{margin} |")?;
+        writeln!(f, "{line} | {source_line}")?;
+        write!(f, "{margin} | {indent}{}", "^".repeat(*length))
+    }
+}
+
+/// Replaces Serde's words, such as field and variant, by those of TOML, such as key and value.
+///
+/// Serde gives the known names only inside its message, each between backticks after the wrong one.
+fn in_words_of_toml(message: &str) -> String {
+    let mut names = message.split('`').skip(1).step_by(2).map(str::to_owned);
+    let what = match message {
+        m if m.starts_with("unknown field") => "key",
+        m if m.starts_with("unknown variant") => "value",
+        _ => {
+            let words = [
+                ("missing field", "missing key"),
+                ("expected a map", "expected a table"),
+                ("expected a sequence", "expected an array"),
+                ("wanted string or table", "expected a string"),
+                ("a nonzero usize", "a whole number of at least 1"),
+            ];
+            return words
+                .iter()
+                .fold(message.to_owned(), |text, (from, to)| text.replace(from, to));
+        }
+    };
+    let wrong = names.next().unwrap_or_default();
+    let known: Vec<String> = names.collect();
+    let is_of_clmatrix_toml = known.iter().any(|name| name == BUILTIN_EXPECTATIONS);
+    let advice = match &*wrong {
+        "expect" | "expects" | "expectation" | "expectations" if is_of_clmatrix_toml => {
+            "expectations stand in expectations/NAME.toml beside this file, each as [[expect]] with `test`, `status` \
+             and `reason`"
+                .to_owned()
+        }
+        _ => hint(&wrong, &known),
+    };
+    format!("unknown {what} `{wrong}`; {advice}")
+}
+
+/// Returns the known name nearest to `wrong`, or all names if none is near.
+fn hint(wrong: &str, known: &[String]) -> String {
+    let distance = |name: &String| strsim::damerau_levenshtein(wrong, name);
+    // Up to a third of wrong letters is taken for a typo, more for another word.
+    let nearest = known
+        .iter()
+        .min_by_key(|name| distance(name))
+        .filter(|name| distance(name) <= wrong.chars().count().max(3) / 3);
+    match nearest {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => {
+            let known: Vec<_> = known.iter().map(|name| format!("`{name}`")).collect();
+            format!("known: {}", known.join(", "))
+        }
+    }
+}

@@ -1,0 +1,456 @@
+//! Known failures, test by test and driver by driver.
+//!
+//! Each `[[expect]]` selects tests and devices by patterns, and gives the statuses with which the tests may end
+//! there, and the evidence. Files are read in the order of their names, those in the executable first. The last entry
+//! that matches a test and a device counts: put general entries first, and exceptions for one version of a driver
+//! below them.
+//!
+//! If none matches, an entry that was seen at another version of the driver counts, unless it skips the test or a
+//! `[[tried]]` has the test and the version; of several, the one that was seen at the last version.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+use toml::de::{DeTable, Deserializer};
+
+use super::device_kinds::DeviceKinds;
+use super::device_match::{DRIVER_VERSION, DeviceMatch, Mismatch};
+use super::error::ConfigError;
+use super::expectation::Expectation;
+use super::last_day::LastDay;
+use super::value::{
+    IdPattern, MessagePattern, NamePattern, PlatformName, Reason, TestPattern, Ticket, Timeout,
+};
+use super::version_range::{Narrowed, VersionNumbers, VersionPattern, VersionRange};
+use crate::devices::run_device::RunDevice;
+use crate::expected_statuses::ExpectedStatuses;
+
+/// All expectations, in the order in which they were read.
+#[derive(Clone, Debug)]
+pub struct Expectations {
+    entries: Vec<Entry>,
+    /// Each entry as it is written, in the same order.
+    written: Vec<Arc<WrittenExpectation>>,
+    tried: Vec<Tried>,
+    /// The number of entries from files on disk, which are the last ones.
+    pub(super) own: usize,
+    /// The time of the run.
+    now: SystemTime,
+}
+
+/// The expectations for one device.
+#[derive(Clone, Debug)]
+pub struct DeviceExpectations<'a> {
+    all: &'a Expectations,
+    /// For each entry its reach.
+    reaches: Vec<Reach>,
+    /// The tests that were tried with this version of the driver.
+    tried: Vec<&'a TestPattern>,
+    /// True if entries that were seen only at other versions do not count.
+    is_strict: bool,
+}
+
+/// The reach of an entry on a device.
+#[derive(Clone, Debug, PartialEq)]
+enum Reach {
+    /// The device meets all conditions.
+    Seen,
+    /// The driver has another version than those at which the entry was seen, the last of them this one. It is excluded
+    /// for tests that were tried with this driver.
+    Assumed(VersionNumbers, Exclusion),
+    /// The entry does not count.
+    Excluded(Exclusion),
+}
+
+/// The reason why an entry does not count for a device.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Exclusion {
+    /// It counted until a day in the past.
+    Ended,
+    /// The device does not meet a condition.
+    Device(Mismatch),
+}
+
+/// An entry whose glob matches a test.
+#[derive(Clone, Debug)]
+pub struct Match<'a> {
+    /// The entry as it is written.
+    pub written: &'a WrittenExpectation,
+    /// Its effect on the test.
+    pub effect: Effect<'a>,
+}
+
+/// The effect of an entry on a test that its glob matches.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect<'a> {
+    /// It is the expectation for the test.
+    Counts,
+    /// It is the expectation, although it was seen only at other versions of the driver.
+    Assumed,
+    /// This later entry counts.
+    Hidden(&'a WrittenExpectation),
+    /// It does not count for the device.
+    Excluded(&'a Exclusion),
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    test: TestPattern,
+    on: DeviceMatch,
+    until: Option<LastDay>,
+    expectation: Expectation,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ExpectationsFile {
+    #[serde(default)]
+    expect: Vec<EntryKeys>,
+    #[serde(default)]
+    tried: Vec<Tried>,
+    #[serde(skip)]
+    written: Vec<WrittenExpectation>,
+}
+
+/// Tests that were tried at some versions of a driver: expectations of other versions do not count for them there.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table")]
+struct Tried {
+    tests: Vec<TestPattern>,
+    platform: PlatformName,
+    #[serde(rename = "type")]
+    device_type: Option<DeviceKinds>,
+    driver_version: VersionPattern,
+}
+
+/// An expectation as it is written.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WrittenExpectation {
+    /// Its number among the expectations of the run, from 1.
+    pub number: u32,
+    /// The file.
+    pub file: String,
+    /// The line in it, from 1.
+    pub line: u64,
+    /// The other keys.
+    pub keys: BTreeMap<String, String>,
+    /// The expected status, or several.
+    pub status: ExpectedStatuses,
+    /// The reason.
+    pub reason: String,
+}
+
+/// The keys of an expectation and their values, with their place in the file.
+#[derive(Deserialize)]
+struct WrittenFile {
+    #[serde(default)]
+    expect: Vec<toml::Spanned<WrittenKeys>>,
+}
+
+#[derive(Deserialize)]
+struct WrittenKeys {
+    status: ExpectedStatuses,
+    reason: String,
+    #[serde(flatten)]
+    others: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table")]
+struct EntryKeys {
+    test: TestPattern,
+    id: Option<IdPattern>,
+    platform: Option<PlatformName>,
+    device: Option<NamePattern>,
+    vendor: Option<NamePattern>,
+    driver_version: Option<VersionPattern>,
+    opencl: Option<VersionRange>,
+    #[serde(rename = "type")]
+    device_type: Option<DeviceKinds>,
+    status: ExpectedStatuses,
+    message: Option<MessagePattern>,
+    timeout: Option<Timeout>,
+    until: Option<LastDay>,
+    #[serde(default, rename = "ticket")]
+    _ticket: Option<Ticket>,
+    #[serde(rename = "reason")]
+    _reason: Reason,
+}
+
+impl ExpectationsFile {
+    /// Parses the text of the file `path`.
+    pub(super) fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
+        let in_error = |error| ConfigError::from_toml(path, text, &error);
+        let table = DeTable::parse(text).map_err(in_error)?;
+        let mut file = Self::deserialize(Deserializer::from(table.clone())).map_err(in_error)?;
+        let written = WrittenFile::deserialize(Deserializer::from(table)).map_err(in_error)?;
+        for (keys, entry) in file.expect.iter().zip(&written.expect) {
+            if keys.message.is_some() && !keys.status.may_have_message() {
+                let problem = "`message` has no effect: only `fail` and `crash` have a message";
+                return Err(ConfigError::mistake(path, text, entry.span(), problem.to_owned()));
+            }
+        }
+        // Entries have the order of the file.
+        let (mut line, mut rest) = (1, 0);
+        let written = written.expect.into_iter().map(|entry| {
+            let start = entry.span().start;
+            line += text[rest..start].matches('\n').count() as u64;
+            rest = start;
+            let WrittenKeys { status, reason, others: keys } = entry.into_inner();
+            let file = path.display().to_string();
+            let reason = reason.trim().to_owned();
+            WrittenExpectation { number: 0, file, line, keys, status, reason }
+        });
+        file.written = written.collect();
+        Ok(file)
+    }
+}
+
+impl Expectations {
+    /// Joins the expectations in the executable and those from files on disk.
+    pub(super) fn new(
+        builtin: Vec<ExpectationsFile>,
+        own: Vec<ExpectationsFile>,
+        now: SystemTime,
+    ) -> Self {
+        let own_count = own.iter().map(|file| file.expect.len()).sum();
+        let mut entries = Vec::new();
+        let (mut written, mut tried) = (Vec::new(), Vec::new());
+        for file in builtin.into_iter().chain(own) {
+            tried.extend(file.tried);
+            for (keys, text) in file.expect.into_iter().zip(file.written) {
+                let number = entries.len() as u32 + 1;
+                let text = Arc::new(WrittenExpectation { number, ..text });
+                entries.push(keys.split(text.clone()));
+                written.push(text);
+            }
+        }
+        Self { entries, written, tried, own: own_count, now }
+    }
+
+    /// Returns all entries as they are written.
+    pub fn written(&self) -> &[Arc<WrittenExpectation>] {
+        &self.written
+    }
+
+    /// Returns the number of entries.
+    pub fn count(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Returns the expectations for `device`.
+    pub fn for_device(&self, device: &RunDevice) -> DeviceExpectations<'_> {
+        self.on(|on| on.mismatch(device))
+    }
+
+    /// Returns the expectations for tests without a device.
+    pub fn for_host(&self) -> DeviceExpectations<'_> {
+        self.on(DeviceMatch::host_mismatch)
+    }
+
+    fn on(&self, mismatch: impl Fn(&DeviceMatch) -> Option<Mismatch>) -> DeviceExpectations<'_> {
+        let reach = |entry: &Entry| {
+            if self.has_ended(entry) {
+                return Reach::Excluded(Exclusion::Ended);
+            }
+            let Some(mismatch) = mismatch(&entry.on) else { return Reach::Seen };
+            let may_be_assumed =
+                mismatch.key == DRIVER_VERSION && !entry.expectation.written.status.is_skip();
+            let version = Some(&*mismatch.found).filter(|_| may_be_assumed);
+            match version.and_then(|version| entry.on.last_seen(version)) {
+                Some(version) => Reach::Assumed(version, Exclusion::Device(mismatch)),
+                None => Reach::Excluded(Exclusion::Device(mismatch)),
+            }
+        };
+        let tried = self.tried.iter().filter(|tried| mismatch(&tried.on()).is_none());
+        DeviceExpectations {
+            all: self,
+            reaches: self.entries.iter().map(reach).collect(),
+            tried: tried.flat_map(|tried| &tried.tests).collect(),
+            is_strict: false,
+        }
+    }
+
+    /// Returns the entries from files on disk, as they are written.
+    pub fn own(&self) -> impl ExactSizeIterator<Item = &WrittenExpectation> {
+        self.written[self.written.len() - self.own..].iter().map(Arc::as_ref)
+    }
+
+    /// Returns the versions of the driver of an entry without those at which its tests have passed.
+    pub fn without_passed(
+        &self,
+        written: &WrittenExpectation,
+        passed: &BTreeSet<VersionNumbers>,
+    ) -> Narrowed {
+        self.entries[written.position()].on.without(passed)
+    }
+
+    /// The platforms of all entries that are for one.
+    pub(super) fn platforms(&self) -> impl Iterator<Item = &PlatformName> {
+        self.entries.iter().filter_map(|entry| entry.on.platform.as_ref())
+    }
+
+    fn has_ended(&self, entry: &Entry) -> bool {
+        entry.until.is_some_and(|until| until.is_over(self.now))
+    }
+
+    /// Returns warnings about entries for `devices`: ranges with which the version of the driver cannot be compared,
+    /// and entries that end soon or have ended.
+    pub fn warnings(&self, devices: &[&RunDevice]) -> Vec<String> {
+        let warnings = self.entries.iter().zip(&self.written).flat_map(|(entry, written)| {
+            let mismatches = devices.iter().map(|device| (*device, entry.on.mismatch(device)));
+            let incomparable = mismatches.clone().find_map(|(device, mismatch)| {
+                mismatch.filter(|mismatch| !mismatch.is_comparable).map(|found| (device, found))
+            });
+            let incomparable = incomparable.map(|(device, Mismatch { key, found, .. })| {
+                let range = &written.keys[key];
+                let id = &device.id;
+                format!("`{key}` of {id}, {found:?}, cannot be compared with {range:?}")
+            });
+            let is_for_one = mismatches.into_iter().any(|(_, mismatch)| mismatch.is_none());
+            let until = entry.until.filter(|until| is_for_one && until.is_near(self.now));
+            let ending = until.map(|until| {
+                let verb = if until.is_over(self.now) { "counted" } else { "counts" };
+                let ticket = written.keys.get("ticket").map(|ticket| format!(" ({ticket})"));
+                let day = &written.keys["until"];
+                format!("the expectation {verb} until {day}{}", ticket.unwrap_or_default())
+            });
+            let place = written.place();
+            incomparable.into_iter().chain(ending).map(move |text| format!("{place}: {text}"))
+        });
+        warnings.collect()
+    }
+}
+
+impl Expectations {
+    /// Returns the `test` globs that name a suite of `tests`, given without their devices, and match none of them.
+    pub fn without_test(&self, tests: &[String]) -> Vec<&str> {
+        let patterns = self.entries.iter().map(|entry| &entry.test);
+        let unmatched = patterns.filter(|pattern| pattern.is_unmatched(tests));
+        unmatched.map(|pattern| &*pattern.0.text).collect()
+    }
+}
+
+impl WrittenExpectation {
+    /// Returns the versions of the driver, if there is a condition.
+    pub fn driver_version(&self) -> Option<&str> {
+        self.keys.get(DRIVER_VERSION).map(String::as_str)
+    }
+
+    /// Returns the last version of the driver that it names.
+    pub fn last_seen(&self) -> Option<VersionNumbers> {
+        self.driver_version().and_then(|text| VersionNumbers::all(text).max())
+    }
+
+    /// Returns its position among all entries, from 0.
+    pub fn position(&self) -> usize {
+        (self.number as usize).wrapping_sub(1)
+    }
+
+    /// Returns the file and the line.
+    pub fn place(&self) -> String {
+        format!("{}:{}", self.file, self.line)
+    }
+}
+
+impl<'a> DeviceExpectations<'a> {
+    /// Returns these without the entries that were seen only at other versions of the driver, if `is_strict`.
+    pub fn strict(self, is_strict: bool) -> Self {
+        Self { is_strict, ..self }
+    }
+
+    /// Returns whether `test`, given without its device, was tried with this version of the driver.
+    pub fn was_tried(&self, test: &str) -> bool {
+        self.tried.iter().any(|tried| tried.0.matches(test))
+    }
+
+    /// Returns the expectation for `test`, given without its device: `suite::test::case`.
+    pub fn lookup(&self, test: &str) -> Option<Expectation> {
+        let position = self.counting(test)?;
+        let is_assumed = self.reaches[position] != Reach::Seen;
+        Some(Expectation { is_assumed, ..self.all.entries[position].expectation.clone() })
+    }
+
+    /// Returns the position of the entry that counts for a test: the last one that was seen here, else the one that
+    /// was seen at the last version.
+    fn counting(&self, test: &str) -> Option<usize> {
+        let matches = |position: &usize| self.all.entries[*position].test.0.matches(test);
+        let of = |seen: bool| {
+            (0..self.reaches.len()).rev().filter(move |position| match self.reaches[*position] {
+                Reach::Seen => seen,
+                Reach::Assumed(..) => !seen,
+                Reach::Excluded(_) => false,
+            })
+        };
+        let version = |position: &usize| match &self.reaches[*position] {
+            Reach::Assumed(version, _) => Some(version),
+            Reach::Seen | Reach::Excluded(_) => None,
+        };
+        let assumed = || of(false).rev().filter(matches).max_by_key(version);
+        of(true).find(matches).or_else(|| assumed().filter(|_| self.may_assume(test)))
+    }
+
+    /// Returns whether entries that were seen at other versions count for a test.
+    fn may_assume(&self, test: &str) -> bool {
+        !self.is_strict && !self.was_tried(test)
+    }
+
+    /// Returns the entries that count for this device, for any test.
+    pub fn entries(&self) -> impl Iterator<Item = &WrittenExpectation> {
+        let counting = self.all.written.iter().zip(&self.reaches);
+        counting
+            .filter(|(_, reach)| !matches!(reach, Reach::Excluded(_)))
+            .map(|(written, _)| &**written)
+    }
+
+    /// Returns all entries whose globs match `test`, in their order.
+    pub fn matches(&self, test: &str) -> Vec<Match<'_>> {
+        let counting = self.counting(test);
+        let entries = self.all.entries.iter().enumerate();
+        let matching =
+            entries.filter(|(_, entry)| entry.test.0.matches(test)).map(|(position, _)| {
+                let effect = match (&self.reaches[position], counting) {
+                    (Reach::Excluded(exclusion), _) => Effect::Excluded(exclusion),
+                    (Reach::Assumed(_, exclusion), _) if !self.may_assume(test) => {
+                        Effect::Excluded(exclusion)
+                    }
+                    (_, Some(other)) if other != position => {
+                        Effect::Hidden(&self.all.written[other])
+                    }
+                    (Reach::Seen, _) => Effect::Counts,
+                    (Reach::Assumed(..), _) => Effect::Assumed,
+                };
+                Match { written: &self.all.written[position], effect }
+            });
+        matching.collect()
+    }
+}
+
+impl Tried {
+    fn on(&self) -> DeviceMatch {
+        DeviceMatch {
+            platform: Some(self.platform.clone()),
+            device_type: self.device_type.clone(),
+            driver_version: Some(self.driver_version.clone()),
+            ..DeviceMatch::default()
+        }
+    }
+}
+
+impl EntryKeys {
+    fn split(self, written: Arc<WrittenExpectation>) -> Entry {
+        let Self { id, platform, device, vendor, driver_version, opencl, device_type, .. } = self;
+        let on = DeviceMatch { id, platform, device, vendor, driver_version, opencl, device_type };
+        let expectation = Expectation {
+            written,
+            is_assumed: false,
+            message: self.message.map(|message| message.0),
+            timeout: self.timeout.map(|timeout| timeout.0),
+        };
+        Entry { test: self.test, on, until: self.until, expectation }
+    }
+}

@@ -1,0 +1,161 @@
+//! The key `retries`.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::retry_cause::RetryCause;
+use super::text_value::Text;
+use super::value::{MessagePattern, Timeout};
+use crate::verdict::Outcome;
+
+/// The repeats of a test that goes wrong.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(with = "Written"))]
+#[serde(try_from = "Written", into = "Written")]
+pub struct Retries {
+    count: u32,
+    /// `None`: after each failure, crash or timeout.
+    on: Option<Vec<RetryCause>>,
+    message: Option<String>,
+    /// The pause before the first repeat. Each later one is twice as long.
+    delay: Duration,
+}
+
+/// The forms of the key: a number, or a table.
+#[derive(Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(
+    untagged,
+    expecting = "a whole number, or a table with `count`, and `on`, `message` or `delay`, as in \
+                 { count = 2, on = [\"crash\", \"timeout\"], delay = \"1s\" }"
+)]
+pub(super) enum Written {
+    /// The number of repeats.
+    Count(u32),
+    /// The number, with conditions.
+    Table(RetriesTable),
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(super) struct RetriesTable {
+    /// The number of repeats.
+    count: u32,
+    /// The ends after which the test is repeated. Absent if it is any failure, crash or timeout.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    on: Option<Vec<RetryCause>>,
+    /// A glob for a part of the first line of the message, or for the signal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+    /// The pause before the first repeat, which doubles before each other one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    delay: Option<String>,
+}
+
+impl Retries {
+    /// Returns whether tests are repeated.
+    pub fn is_on(&self) -> bool {
+        self.count > 0
+    }
+
+    /// Returns the pause before the next repeat, after this many; `None` if this outcome is not repeated.
+    pub fn pause(&self, repeats: u32, outcome: &Outcome) -> Option<Duration> {
+        let is_cause = self.on.iter().flatten().any(|cause| cause.is_of(outcome));
+        let has_message = self.message.as_ref().is_none_or(|message| {
+            MessagePattern::parse(message)
+                .is_ok_and(|pattern| pattern.0.is_match(outcome.first_line()))
+        });
+        let is_repeated = repeats < self.count && (is_cause || self.on.is_none()) && has_message;
+        is_repeated.then(|| self.delay.saturating_mul(1 << repeats.min(16)))
+    }
+}
+
+impl From<u32> for Retries {
+    fn from(count: u32) -> Self {
+        Self { count, ..Self::default() }
+    }
+}
+
+impl TryFrom<Written> for Retries {
+    type Error = String;
+
+    fn try_from(written: Written) -> Result<Self, String> {
+        let RetriesTable { count, on, message, delay } = match written {
+            Written::Count(count) => return Ok(count.into()),
+            Written::Table(table) => table,
+        };
+        message.as_deref().map(MessagePattern::parse).transpose()?;
+        let delay = delay.as_deref().map(Timeout::parse).transpose()?;
+        Ok(Self { count, on, message, delay: delay.map_or(Duration::ZERO, |delay| delay.0) })
+    }
+}
+
+impl From<Retries> for Written {
+    fn from(retries: Retries) -> Self {
+        if retries == Retries::from(retries.count) {
+            return Self::Count(retries.count);
+        }
+        let Retries { count, on, message, delay } = retries;
+        let delay = (!delay.is_zero()).then(|| humantime::format_duration(delay).to_string());
+        Self::Table(RetriesTable { count, on, message, delay })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Key {
+        retries: Retries,
+    }
+
+    fn retries(text: &str) -> Result<Retries, String> {
+        let key = toml::from_str(&format!("retries = {text}\n"));
+        key.map(|Key { retries }| retries).map_err(|error| error.message().to_owned())
+    }
+
+    #[test]
+    fn a_repeat_has_conditions_and_a_pause() {
+        let failed =
+            |message: &str| Outcome::Failed { message: message.to_owned(), location: None };
+        let crashed = Outcome::signal("SIGSEGV");
+        let timed_out = Outcome::TimedOut { limit: Duration::from_secs(1) };
+        let [no, now] = [None, Some(0)];
+        for (text, outcome, expected) in [
+            ("0", &crashed, [no, no]),
+            ("1", &crashed, [now, no]),
+            ("{ count = 2 }", &failed("x"), [now, now]),
+            ("{ count = 2, on = ['crash', 'timeout'] }", &failed("x"), [no, no]),
+            ("{ count = 2, on = ['crash', 'timeout'] }", &timed_out, [now, now]),
+            ("{ count = 2, message = 'busy' }", &failed("CL: busy\nx"), [now, now]),
+            ("{ count = 2, message = 'busy' }", &failed("x\nbusy"), [no, no]),
+            ("{ count = 2, message = 'SIG*' }", &crashed, [now, now]),
+            ("{ count = 2, delay = '3s' }", &crashed, [Some(3), Some(6)]),
+        ] {
+            let retries = retries(text).unwrap();
+            let pauses = [0, 1].map(|number| retries.pause(number, outcome).map(|p| p.as_secs()));
+            assert_eq!(pauses, expected, "{text}");
+            assert_eq!(retries.pause(2, outcome), None, "{text}");
+            let json = serde_json::to_string(&retries).unwrap();
+            assert_eq!(serde_json::from_str::<Retries>(&json).unwrap(), retries, "{json}");
+        }
+    }
+
+    #[test]
+    fn mistakes_are_refused() {
+        for (text, expected) in [
+            ("-1", "a whole number, or a table"),
+            ("{ on = ['crash'] }", "a whole number, or a table"),
+            ("{ count = 1, on = ['skip'] }", "a whole number, or a table"),
+            ("{ count = 1, delay = 'soon' }", "invalid duration"),
+            ("{ count = 1, message = '[' }", "unclosed"),
+        ] {
+            let error = retries(text).unwrap_err();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,496 @@
+//! The values in a configuration file. They are checked while they are read, so that a message
+//! points at the wrong value.
+
+use std::str::FromStr;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use clmatrix::select::{PatternError, PlatformPattern};
+use globset::{Glob, GlobBuilder, GlobMatcher};
+use regex::RegexSet;
+use serde::de::{Deserializer, Error};
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::text_value::{Text, deserialize_from_text};
+use crate::result::test_id::suite;
+use crate::text::exact_glob;
+
+/// A glob, compiled for the first text that it may match: most globs of a configuration are for other tests or
+/// devices.
+#[derive(Clone, Debug)]
+pub(super) struct LazyGlob {
+    /// The glob as written.
+    pub(super) text: String,
+    ignores_case: bool,
+    /// The length of the part before the first special character, in bytes. If case does not matter, the
+    /// part ends before the first letter, too.
+    literal: usize,
+    matcher: OnceLock<GlobMatcher>,
+}
+
+/// The greatest length of a glob, in bytes.
+const MOST_BYTES: usize = 4 << 10;
+
+impl LazyGlob {
+    fn case_sensitive(text: &str) -> Result<Self, String> {
+        Self::new(text, false)
+    }
+
+    fn case_insensitive(text: &str) -> Result<Self, String> {
+        Self::new(text, true)
+    }
+
+    fn new(text: &str, ignores_case: bool) -> Result<Self, String> {
+        let has_meaning = |c: char| "*?[]{}\\".contains(c) || ignores_case && c.is_alphabetic();
+        // globset makes no matcher of a much longer one.
+        if text.len() > MOST_BYTES {
+            return Err(format!("a glob has at most {MOST_BYTES} bytes"));
+        }
+        let literal = text.find(has_meaning).unwrap_or(text.len());
+        let text = text.to_owned();
+        let glob = Self { text, ignores_case, literal, matcher: OnceLock::new() };
+        // A glob with `*` and `?` alone is always valid.
+        if glob.text.contains(['[', ']', '{', '}', '\\']) {
+            glob.build().map_err(|error| format!("invalid glob: {}", error.kind()))?;
+        }
+        Ok(glob)
+    }
+
+    fn build(&self) -> Result<Glob, globset::Error> {
+        let mut builder = GlobBuilder::new(&self.text);
+        // `{,_x}` is one of nothing and `_x`. On Windows a backslash would be a separator of paths.
+        let builder = builder.empty_alternates(true).backslash_escape(true);
+        builder.case_insensitive(self.ignores_case).build()
+    }
+
+    fn matcher(&self) -> &GlobMatcher {
+        let compiled = || self.build().expect("it was checked").compile_matcher();
+        self.matcher.get_or_init(compiled)
+    }
+
+    /// Returns whether all of `text` matches.
+    pub(super) fn matches(&self, text: &str) -> bool {
+        let (literal, rest) = self.text.split_at(self.literal);
+        match text.strip_prefix(literal) {
+            None => false,
+            Some(_) if rest == "*" => true,
+            Some(_) => self.matcher().is_match(text),
+        }
+    }
+}
+
+/// A glob for the ids of devices. Case does not matter.
+#[derive(Clone, Debug)]
+pub(super) struct IdPattern(pub(super) LazyGlob);
+
+impl Text for IdPattern {
+    const EXPECTED: &str = "a glob such as \"nvidia-*\"";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        LazyGlob::case_insensitive(text).map(Self)
+    }
+}
+
+/// The platforms that the same text selects in `--devices`.
+#[derive(Clone, Debug)]
+pub(super) struct PlatformName {
+    /// The text as written.
+    pub(super) text: String,
+    pattern: PlatformPattern,
+}
+
+/// The names and vendors of usual platforms.
+const PLATFORMS: [(&str, &str); 14] = [
+    ("Portable Computing Language", "The pocl project"),
+    ("rusticl", "Mesa/X.org"),
+    ("Clover", "Mesa"),
+    ("Oclgrind", "Oclgrind"),
+    ("Intel(R) OpenCL", "Intel(R) Corporation"),
+    ("Intel(R) OpenCL Graphics", "Intel(R) Corporation"),
+    ("Intel(R) FPGA Emulation Platform for OpenCL(TM)", "Intel(R) Corporation"),
+    ("NVIDIA CUDA", "NVIDIA Corporation"),
+    ("AMD Accelerated Parallel Processing", "Advanced Micro Devices, Inc."),
+    ("Apple", "Apple"),
+    ("ARM Platform", "ARM"),
+    ("QUALCOMM Snapdragon(TM)", "QUALCOMM"),
+    ("clvk", "clvk"),
+    ("OpenCLOn12", "Microsoft"),
+];
+
+impl PlatformName {
+    /// Returns whether it selects a platform of this name and vendor.
+    pub(super) fn matches(&self, name: &str, vendor: &str) -> bool {
+        self.pattern.matches(name, vendor)
+    }
+
+    /// Returns whether it selects a usual platform, which may be on another machine.
+    pub(super) fn is_usual(&self) -> bool {
+        PLATFORMS.iter().any(|(name, vendor)| self.matches(name, vendor))
+    }
+}
+
+impl Text for PlatformName {
+    const EXPECTED: &str = "a part of a platform's name or vendor, or a glob such as \"*nvidia*\"";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let pattern = text.parse().map_err(|error: PatternError| error.to_string())?;
+        Ok(Self { text: text.to_owned(), pattern })
+    }
+}
+
+/// A part of a driver's answer, or with `*`, `?`, `[...]` or `{...}` a glob for the whole answer.
+///
+/// Case does not matter, since drivers spell the same name differently from version to version.
+#[derive(Clone, Debug)]
+pub(super) enum NamePattern {
+    /// With ASCII letters in lower case.
+    Part(String),
+    Whole(LazyGlob),
+}
+
+impl NamePattern {
+    /// Returns whether `name` matches; blanks around it do not count, since some drivers add them.
+    // quirk: DRIVER-6
+    pub(super) fn matches(&self, name: &str) -> bool {
+        let name = name.trim();
+        match self {
+            Self::Part(part) => name.to_ascii_lowercase().contains(part),
+            Self::Whole(glob) => glob.matches(name),
+        }
+    }
+}
+
+impl Text for NamePattern {
+    const EXPECTED: &str = "a part of a name, or a glob such as \"*nvidia*\"";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        match text.contains(['*', '?', '[', '{']) {
+            true => LazyGlob::case_insensitive(text).map(Self::Whole),
+            false => Ok(Self::Part(text.to_ascii_lowercase())),
+        }
+    }
+}
+
+/// A glob for a part of a line: the first line of a failure's message, or the signal of a crash. Case
+/// matters.
+#[derive(Clone, Debug)]
+pub(super) struct MessagePattern(pub(super) GlobMatcher);
+
+impl Text for MessagePattern {
+    const EXPECTED: &str = "a glob such as \"CL_INVALID_*\"";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        // Checked alone first, so that an error names the part as written.
+        LazyGlob::case_sensitive(text)?;
+        LazyGlob::case_sensitive(&format!("*{text}*")).map(|part| Self(part.matcher().clone()))
+    }
+}
+
+/// A glob for `suite::test::case`. Case matters, as in the ids themselves.
+#[derive(Clone, Debug)]
+pub(super) struct TestPattern(pub(super) LazyGlob);
+
+impl TestPattern {
+    /// Returns whether it names a suite of `tests`, given without their devices, and matches none of them. A pattern
+    /// for another suite may be for another target below the same configuration.
+    pub(super) fn is_unmatched(&self, tests: &[String]) -> bool {
+        let own = suite(&self.0.text);
+        own.is_some()
+            && tests.iter().any(|test| suite(test) == own)
+            && !tests.iter().any(|test| self.0.matches(test))
+    }
+}
+
+/// Returns the glob for `test` alone, as the key `test` of an expectation has it.
+pub fn exact_test(test: &str) -> String {
+    exact_glob(test).replace('@', AT)
+}
+
+/// An `@` in the name of a test, which is then not the beginning of a device.
+const AT: &str = "[@]";
+
+impl Text for TestPattern {
+    const EXPECTED: &str = "a glob such as \"suite::test::*\"";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        match text.replace(AT, "").contains('@') {
+            true => Err("a test has no device in its name: name the device with `id`; \
+                         an @ in the name of a test is written [@]"
+                .to_owned()),
+            false => LazyGlob::case_sensitive(text).map(Self),
+        }
+    }
+}
+
+/// The time limit of a test, longer than zero.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timeout(pub(super) Duration);
+
+impl Text for Timeout {
+    const EXPECTED: &str = "a duration such as \"60s\"";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        time_limit(text).map(Self)
+    }
+}
+
+/// Parses a time limit, such as `60s`.
+///
+/// # Errors
+///
+/// The text is not a duration, or zero.
+pub fn time_limit(text: &str) -> Result<Duration, String> {
+    match humantime::parse_duration(text) {
+        Ok(Duration::ZERO) => Err("a time limit must be longer than zero".to_owned()),
+        Ok(duration) => Ok(duration),
+        Err(error) => Err(format!("invalid duration: {error}")),
+    }
+}
+
+/// The evidence for an expectation; never empty.
+#[derive(Clone, Debug)]
+pub(super) struct Reason;
+
+impl Text for Reason {
+    const EXPECTED: &str = "the reason as a text";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        match text.trim() {
+            "" => Err("empty `reason`: describe what the driver does, and the evidence".to_owned()),
+            _ => Ok(Self),
+        }
+    }
+}
+
+/// The address of a report about an expectation; never empty.
+#[derive(Clone, Debug)]
+pub(super) struct Ticket;
+
+impl Text for Ticket {
+    const EXPECTED: &str = "an address as a text";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        match text.trim() {
+            "" => Err("empty `ticket`: give the address of a report".to_owned()),
+            _ => Ok(Self),
+        }
+    }
+}
+
+/// A factor for time limits.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TimeoutFactor(f64);
+
+impl TimeoutFactor {
+    /// Multiplies a limit.
+    pub fn times(self, limit: Duration) -> Duration {
+        Duration::try_from_secs_f64(limit.as_secs_f64() * self.0).unwrap_or(Duration::MAX)
+    }
+
+    /// Returns the factor.
+    pub fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl Default for TimeoutFactor {
+    fn default() -> Self {
+        Self(1.0)
+    }
+}
+
+impl TryFrom<f64> for TimeoutFactor {
+    type Error = &'static str;
+
+    fn try_from(factor: f64) -> Result<Self, Self::Error> {
+        match factor.is_finite() && factor > 0.0 {
+            true => Ok(Self(factor)),
+            false => Err("a factor must be a number greater than zero"),
+        }
+    }
+}
+
+impl FromStr for TimeoutFactor {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().unwrap_or(f64::NAN).try_into()
+    }
+}
+
+impl<'de> Deserialize<'de> for TimeoutFactor {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        f64::deserialize(deserializer)?.try_into().map_err(D::Error::custom)
+    }
+}
+
+/// The verdict on a change that a test leaves behind in its process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Leftovers {
+    /// The change is noted in the result.
+    Note,
+    /// A test that passed fails.
+    Fail,
+}
+
+/// The verdict on references to contexts and memory objects that a test leaves behind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Leaks {
+    /// They are noted in the result.
+    #[default]
+    Report,
+    /// A test that passed fails.
+    Fail,
+    /// They are not counted.
+    Off,
+}
+
+/// The lines that a driver writes to standard error when it finds an error of a test.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
+pub struct Diagnostics(pub(super) RegexSet);
+
+impl PartialEq for Diagnostics {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.patterns() == other.0.patterns()
+    }
+}
+
+impl Serialize for Diagnostics {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.patterns().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Diagnostics {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let expressions = Vec::<Expression>::deserialize(deserializer)?;
+        // Each is valid by itself, but all together can be too large.
+        let set = RegexSet::new(expressions.iter().map(|expression| &expression.0));
+        set.map(Self).map_err(D::Error::custom)
+    }
+}
+
+/// A valid regular expression.
+struct Expression(String);
+
+impl Text for Expression {
+    const EXPECTED: &str = "a regular expression such as '^Invalid read'";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let explain = |error: regex_syntax::Error| {
+            let error = error.to_string();
+            // The parser's message has several lines; the last line has the reason.
+            let last = error.lines().last().unwrap_or_default();
+            format!("invalid regular expression: {}", last.trim_start_matches("error: "))
+        };
+        // Only parsed: the whole set is compiled later.
+        regex_syntax::parse(text).map(|_| Self(text.to_owned())).map_err(explain)
+    }
+}
+
+deserialize_from_text!(
+    IdPattern,
+    PlatformName,
+    NamePattern,
+    MessagePattern,
+    TestPattern,
+    Timeout,
+    Reason,
+    Ticket,
+    Expression
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_glob_matches_and_a_longer_one_is_refused() {
+        let longest = "?".repeat(2) + &"a".repeat(MOST_BYTES - 4);
+        let pattern = MessagePattern::parse(&longest).unwrap();
+        assert!(pattern.0.is_match(&longest) && !pattern.0.is_match("a"));
+        assert!(NamePattern::parse(&longest).is_ok());
+        let error = TestPattern::parse(&format!("{longest}???")).unwrap_err();
+        assert_eq!(error, "a glob has at most 4096 bytes");
+    }
+
+    #[test]
+    fn names_match_by_a_part_or_as_a_whole() {
+        let cases = [
+            ("oclgrind", "Oclgrind", true),
+            ("*nvidia*", "NVIDIA Corporation", true),
+            ("nvidia", "NVIDIA Corporation", true),
+            ("nvidia*", "The NVIDIA Corporation", false),
+            ("(R) Core(TM)", "Intel(R) Core(TM) i7", true),
+            ("Intel(R) *", "Intel(R) OpenCL Graphics", true),
+            ("*.10", "Oclgrind 21.10", true),
+            ("535.*", "535.104.05", true),
+            ("535.*", "545.23", false),
+            ("3.1+*", "3.1", false),
+            ("3.1+d?bian", "3.1+Debian", true),
+            ("*b", "a/b", true),
+            ("llvmpipe*", "llvmpipe (LLVM 15.0.6, 256 bits)", true),
+            ("{pocl,rusticl}-*", "rusticl-cpu", true),
+            ("gfx", "gfx ", true),
+            ("gfx*", "gfx ", true),
+            ("gfx ", "gfx ", false),
+            ("a\\b", "an a\\b", true),
+            ("!a", "!A", true),
+            ("\u{e9}", "\u{c9}", false),
+            ("\u{e9}*", "\u{c9}", false),
+            ("gfx[", "gfx", false),
+        ];
+        for (glob, name, expected) in cases {
+            let matches = NamePattern::parse(glob).is_ok_and(|pattern| pattern.matches(name));
+            assert_eq!(matches, expected, "{glob:?} on {name:?}");
+        }
+    }
+
+    #[test]
+    fn tests_match_as_a_whole() {
+        for (glob, test, expected) in [
+            ("s::t", "s::t", true),
+            ("s::t", "s::t::case", false),
+            ("s::t", "s::T", false),
+            ("s::t::*", "s::t::case_1_a::b", true),
+            ("s::t::*", "s::t", false),
+            ("s::t*", "s::t", true),
+            ("s::t**", "s::t::x", true),
+            ("s::{a,b}::*", "s::b::x", true),
+            ("s::t{,_x}", "s::t", true),
+            ("s::a[@]b", "s::a@b", true),
+            ("s::a[@]b", "s::a[@]b", false),
+            ("s::t[12]", "s::t2", true),
+            ("s::t[12]", "s::t3", false),
+            ("s::t\\[12]", "s::t[12]", true),
+            ("*::t", "s::t", true),
+        ] {
+            assert_eq!(
+                TestPattern::parse(glob).unwrap().0.matches(test),
+                expected,
+                "{glob} {test}"
+            );
+        }
+    }
+
+    #[test]
+    fn ids_match_as_a_whole() {
+        for (glob, id, expected) in [
+            ("pocl-cpu", "pocl-cpu", true),
+            ("pocl-cpu{,-1}", "pocl-cpu", true),
+            ("pocl-cpu{,-1}", "pocl-cpu-1", true),
+            ("POCL-*", "pocl-cpu", true),
+            ("pocl-cpu", "pocl-cpu-5.0", false),
+        ] {
+            let matches = IdPattern::parse(glob).is_ok_and(|pattern| pattern.0.matches(id));
+            assert_eq!(matches, expected, "{glob:?} on {id:?}");
+        }
+    }
+}

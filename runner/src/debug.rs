@@ -1,0 +1,159 @@
+//! One test below a debugger, in a process that is bound to its device as a worker is.
+//!
+//! The process has the terminal and its signals, no time limit and no capture. The log of the run says that the test was
+//! debugged; the exit status is that of the debugger.
+
+use std::process::{Command, ExitCode};
+
+use serde::{Deserialize, Serialize};
+
+use crate::case::Case;
+use crate::execution::Execution;
+use crate::log::observer::Observer;
+use crate::registry;
+use crate::result::not_run_reason::NotRunReason;
+use crate::result::test_result::TestResult;
+use crate::run::entry::Entry;
+use crate::target::CANNOT_RUN;
+use crate::terminal::{AnyError, status_line};
+use crate::text::shell_quoted;
+use crate::variable;
+use crate::verdict::Outcome;
+use crate::worker::child;
+use crate::worker::protocol::{ROLE_VARIABLE, Role};
+
+/// The variable that makes a process run one test. The process does not remove it: the debugger may start it again.
+const VARIABLE: &str = "CLMATRIX_DEBUGGED_TEST";
+
+/// The ids of tests that the error for several names.
+const NAMED: usize = 5;
+
+/// A test, and the role of the process that runs it.
+#[derive(Serialize, Deserialize)]
+struct Debugged {
+    role: Role,
+    module: String,
+    name: String,
+}
+
+/// Records the results, and tells nothing.
+struct Silent;
+
+impl Observer for Silent {
+    fn of_worker(&self, _: &TestResult) {}
+
+    fn finished(&self, _: Entry, _: &TestResult) {}
+}
+
+/// Runs the only test of a run below a debugger, whose words are split as a shell does. Returns its exit status.
+///
+/// # Errors
+///
+/// Several tests are selected, or one of another program; the debugger cannot be started.
+pub fn run(mut execution: Execution<'_>, debugger: &str) -> Result<ExitCode, AnyError> {
+    let (mut command, id) = command(&execution, debugger)?;
+    status_line(&format!("{id} below {debugger}"));
+    execution.run.not_run = Some(NotRunReason::Debugged);
+    // Ctrl-C is for the debugger.
+    let _received = ignore_interrupts()?;
+    let status = command.status().map_err(|error| format!("{debugger}: {error}"))?;
+    execution.run(&Silent, || ())?;
+    // A debugger that a signal has ended has no status.
+    Ok(status.code().map_or(ExitCode::FAILURE, |code| ExitCode::from(code as u8)))
+}
+
+/// Returns the command for the debugger, and the id of the test.
+fn command(execution: &Execution<'_>, debugger: &str) -> Result<(Command, String), AnyError> {
+    let (plan, run) = (execution.plan, &execution.run);
+    let [entry] = &plan.entries[..] else {
+        let ids: Vec<_> = plan.entries.iter().take(NAMED).map(|entry| plan.id(entry)).collect();
+        let more = if plan.entries.len() > NAMED { ", ..." } else { "" };
+        let count = plan.entries.len();
+        let ids = ids.iter().map(|id| id.as_str()).collect::<Vec<_>>().join(", ");
+        return Err(format!(
+            "--debugger runs one test, and {count} are selected; name one: {ids}{more}"
+        )
+        .into());
+    };
+    let id = plan.id(entry).as_str().to_owned();
+    let Case::Registered(test) = &entry.test else {
+        return Err(format!("{id} is a test of another program: run that below {debugger}").into());
+    };
+    let config = match entry.device {
+        _ if entry.lacks_device() => {
+            return Err("the test needs a device, and there is none".into());
+        }
+        Some(device) => &run.devices[device as usize],
+        None => &run.host,
+    };
+    let words = shell_words::split(debugger).map_err(|error| format!("--debugger: {error}"))?;
+    let [program, arguments @ ..] = &words[..] else {
+        return Err("--debugger: name a program, such as `gdb --args`".into());
+    };
+    let worker = config.commands.current();
+    let started = worker.command()?;
+    let mut command = Command::new(program);
+    command.args(arguments).arg(started.get_program()).args(started.get_args());
+    for (name, value) in started.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    let (module, name) = (test.module.to_owned(), test.name.to_owned());
+    let debugged = Debugged { role: worker.role.clone(), module, name };
+    let json = serde_json::to_string(&debugged).expect("a test is plain data");
+    command.env_remove(ROLE_VARIABLE).env(VARIABLE, json);
+    Ok((command, id))
+}
+
+/// Ignores Ctrl-C in this process, not in those that it starts.
+#[cfg(unix)]
+fn ignore_interrupts() -> Result<impl Sized, AnyError> {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+
+    use signal_hook::consts::{SIGINT, SIGQUIT};
+
+    let received = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGQUIT] {
+        signal_hook::flag::register(signal, received.clone())?;
+    }
+    Ok(received)
+}
+
+#[cfg(not(unix))]
+fn ignore_interrupts() -> Result<impl Sized, AnyError> {
+    Ok(())
+}
+
+/// Runs the test of the environment, if it has one, and then never returns.
+pub(crate) fn enter_if_asked() {
+    let Some(json) = variable::text(VARIABLE) else { return };
+    let refuse = |reason: &str| -> ! {
+        eprintln!("error: {VARIABLE}={}: {reason}", shell_quoted(&json));
+        std::process::exit(i32::from(CANNOT_RUN))
+    };
+    let Ok(Debugged { role, module, name }) = serde_json::from_str(&json) else {
+        refuse("`--debugger` sets it; unset it")
+    };
+    let Some(test) = registry::find(&module, &name) else { refuse("there is no such test") };
+    if let Role::Device(address) = &role
+        && let Err(reason) = child::bind(address)
+    {
+        refuse(&reason)
+    }
+    let outcome = child::run(test);
+    eprintln!(
+        "{module}::{name}: {}",
+        match &outcome {
+            Outcome::Passed => "passed".to_owned(),
+            other => other.to_string(),
+        }
+    );
+    // Exit handlers run: some tools report in theirs.
+    std::process::exit(match outcome {
+        Outcome::Passed | Outcome::Skipped { .. } => 0,
+        _ => child::PANICKED,
+    })
+}

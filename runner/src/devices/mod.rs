@@ -1,0 +1,131 @@
+//! The devices of this machine, found without trusting any driver, and those under test.
+//!
+//! [`icd`] finds the drivers, a worker enumerates each in a process of its own, [`diagnose`] finds the reason of a
+//! driver without a platform, [`visible`] hides the other GPUs from a worker, [`loader_functions`] finds functions
+//! that the loader lacks, [`ids`] names the devices, [`cache`] stores them for the many short processes of `cargo
+//! nextest`, and [`selection`] selects.
+
+pub mod cache;
+pub mod device_address;
+pub mod device_kind;
+pub mod diagnose;
+pub mod environment;
+pub mod failure;
+pub mod icd;
+pub mod ids;
+pub mod loader_functions;
+pub mod run_device;
+pub mod selection;
+pub mod visible;
+
+use std::path::PathBuf;
+
+use clmatrix::select::PlatformInfo;
+use serde::{Deserialize, Serialize};
+
+use crate::variable;
+use device_address::DeviceAddress;
+use device_kind::DeviceKind;
+use failure::FailedDriver;
+use icd::Driver;
+use run_device::{PlatformName, RunDevice};
+use visible::Visible;
+
+/// The platforms and drivers of this machine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    /// The platforms in the order in which the loader and PyOpenCL list them.
+    pub platforms: Vec<FoundPlatform>,
+    /// Drivers that show no platform.
+    pub failed: Vec<FailedDriver>,
+}
+
+impl Machine {
+    /// Returns the ids of all devices, with the PCI addresses that are known.
+    pub(crate) fn ids_with_addresses(&self) -> Vec<(&str, Option<&str>)> {
+        let devices = self.platforms.iter().flat_map(|platform| {
+            let addresses = platform.info.devices.iter().map(|info| info.pci_address.as_deref());
+            platform.ids.iter().map(String::as_str).zip(addresses)
+        });
+        devices.collect()
+    }
+}
+
+/// A platform, and its driver.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FoundPlatform {
+    /// Its name, vendor, version and devices.
+    pub info: PlatformInfo,
+    /// The ids of its devices.
+    pub ids: Vec<String>,
+    /// The driver to load.
+    pub driver: Driver,
+    /// Its position among the platforms of that driver.
+    pub position: usize,
+    /// The file of the driver's code, if known.
+    pub library: Option<PathBuf>,
+}
+
+/// A device under test, for reports and for its worker.
+#[derive(Clone, Debug)]
+pub struct TestDevice {
+    /// The device as reports show it.
+    pub run: RunDevice,
+    /// The one driver that its worker sees.
+    pub driver: Driver,
+    /// The position of the device there.
+    pub address: DeviceAddress,
+    /// The variable that hides the other GPUs of the driver from its worker.
+    pub visible: Option<Visible>,
+    /// The file of the driver's code, if known.
+    pub library: Option<PathBuf>,
+}
+
+impl Machine {
+    /// Returns the device at these positions.
+    pub fn device(&self, platform: usize, device: usize) -> TestDevice {
+        let found = &self.platforms[platform];
+        let info = found.info.devices[device].clone();
+        TestDevice {
+            driver: found.driver.clone(),
+            library: found.library.clone(),
+            address: found.address(device),
+            visible: Visible::new(self, (platform, device), variable::lossy),
+            run: RunDevice {
+                id: found.ids[device].clone(),
+                platform: PlatformName {
+                    name: found.info.name.clone(),
+                    vendor: found.info.vendor.clone(),
+                    version: found.info.version.clone(),
+                },
+                info,
+            },
+        }
+    }
+
+    /// Returns the positions of all devices, platform by platform.
+    pub fn positions(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.platforms
+            .iter()
+            .enumerate()
+            .flat_map(|(p, platform)| (0..platform.info.devices.len()).map(move |d| (p, d)))
+    }
+}
+
+impl FoundPlatform {
+    /// Returns the address of a device in a process that sees all devices of the driver.
+    fn address(&self, device: usize) -> DeviceAddress {
+        let info = &self.info.devices[device];
+        let before = &self.info.devices[..device];
+        let number =
+            |kind: DeviceKind| before.iter().filter(|info| kind.is_among(info.device_type)).count();
+        DeviceAddress {
+            platform: self.position,
+            device,
+            of_type: DeviceKind::first_of(info.device_type).map(|kind| (kind, number(kind))),
+            name: info.name.clone(),
+            uuid: info.uuid.clone(),
+            pci_address: info.pci_address.clone(),
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! The selection of the devices under test: the first of `--devices`, CLMATRIX_TEST, PYOPENCL_TEST
+//! and the profile's `devices` that is set, else all devices.
+
+use std::fmt;
+
+use clmatrix::select::{PlatformInfo, Selection, SelectionError};
+
+use super::icd::LoaderVariables;
+use super::ids::platform_slug;
+use super::{Machine, TestDevice};
+use crate::os;
+use crate::variable::{self, VariableError, text_variable};
+
+/// The source of a selection, for messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// `--devices`.
+    Option,
+    /// The environment variable CLMATRIX_TEST.
+    ClmatrixTest,
+    /// The environment variable PYOPENCL_TEST.
+    PyopenclTest,
+    /// The profile's `devices`.
+    Profile,
+    /// The default, if no other source is set.
+    Everything,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Option => "--devices",
+            Self::ClmatrixTest => "CLMATRIX_TEST",
+            Self::PyopenclTest => "PYOPENCL_TEST",
+            Self::Profile => "the profile's `devices`",
+            Self::Everything => "the default selection",
+        })
+    }
+}
+
+/// The selections by their sources.
+#[derive(Clone, Debug, Default)]
+pub struct Choices {
+    /// `--devices`.
+    pub option: Option<String>,
+    /// CLMATRIX_TEST.
+    pub clmatrix_test: Option<String>,
+    /// PYOPENCL_TEST.
+    pub pyopencl_test: Option<String>,
+    /// The profile's `devices`.
+    pub profile: Option<String>,
+}
+
+impl Choices {
+    /// Adds the two variables of this process' environment. An empty variable counts as unset, as
+    /// in PyOpenCL.
+    ///
+    /// # Errors
+    ///
+    /// A variable is no text.
+    pub fn from_environment(
+        option: Option<String>,
+        profile: Option<String>,
+    ) -> Result<Self, VariableError> {
+        Ok(Self {
+            option,
+            clmatrix_test: text_variable("CLMATRIX_TEST")?,
+            pyopencl_test: text_variable("PYOPENCL_TEST")?,
+            profile,
+        })
+    }
+
+    /// Refuses an empty selection, and one with an entry without a platform, before any driver is
+    /// loaded.
+    ///
+    /// In PyOpenCL's grammar an empty text is part of every name: the first platform. A script whose shell variable
+    /// is empty would silently test other devices than its author intended.
+    ///
+    /// # Errors
+    ///
+    /// [`NoDevices::Empty`] and [`NoDevices::EmptyEntry`].
+    pub fn refuse_empty_entries(&self) -> Result<(), NoDevices> {
+        let (origin, text) = self.effective();
+        let advice = match origin {
+            Origin::Option => "leave the option out",
+            Origin::ClmatrixTest => "unset the variable",
+            Origin::Profile => "leave the key out, or set it to \"*\",",
+            Origin::PyopenclTest | Origin::Everything => return Ok(()),
+        };
+        let lacks_platform =
+            |entry: &str| matches!(entry.trim().chars().next(), None | Some(':' | '='));
+        match text.split(';').position(lacks_platform) {
+            None => Ok(()),
+            Some(_) if text.split(';').all(|entry| entry.trim().is_empty()) => {
+                Err(NoDevices::Empty { origin, advice })
+            }
+            Some(index) => {
+                Err(NoDevices::EmptyEntry { origin, entry: index + 1, text: text.to_owned() })
+            }
+        }
+    }
+
+    /// Returns the choice that counts.
+    fn effective(&self) -> (Origin, &str) {
+        [
+            (Origin::Option, &self.option),
+            (Origin::ClmatrixTest, &self.clmatrix_test),
+            (Origin::PyopenclTest, &self.pyopencl_test),
+            (Origin::Profile, &self.profile),
+        ]
+        .into_iter()
+        .find_map(|(origin, text)| Some((origin, text.as_deref()?)))
+        .unwrap_or((Origin::Everything, ""))
+    }
+}
+
+/// The reason why there is no device to test.
+#[derive(Debug, thiserror::Error)]
+pub enum NoDevices {
+    /// The selection is at fault.
+    #[error("{origin}: {error}")]
+    Selection {
+        /// The origin of the selection.
+        origin: Origin,
+        /// The fault.
+        error: SelectionError,
+    },
+    /// The selection is empty.
+    #[error("{origin}: an empty selection; {advice} for all devices")]
+    Empty {
+        /// The origin of the selection.
+        origin: Origin,
+        /// The way to run without it.
+        advice: &'static str,
+    },
+    /// One entry of the selection names no platform.
+    #[error(
+        "{origin}: entry {entry} of {text:?} names no platform (`*` names all); entries are \
+         separated by `;`"
+    )]
+    EmptyEntry {
+        /// The origin of the selection.
+        origin: Origin,
+        /// The entry, from 1.
+        entry: usize,
+        /// The whole selection.
+        text: String,
+    },
+    /// The machine has none.
+    #[error("{0}")]
+    None(String),
+}
+
+/// Returns the devices under test, in the order in which they were chosen.
+///
+/// # Errors
+///
+/// See [`NoDevices`].
+pub fn select(machine: &Machine, choices: &Choices) -> Result<Vec<TestDevice>, NoDevices> {
+    let (origin, text) = choices.effective();
+    if machine.positions().next().is_none() {
+        return Err(NoDevices::None(no_device_message(machine)));
+    }
+    let positions = match origin {
+        Origin::Everything => machine.positions().collect(),
+        _ => {
+            let infos: Vec<PlatformInfo> =
+                machine.platforms.iter().map(|platform| platform.info.clone()).collect();
+            let selection = match origin {
+                Origin::PyopenclTest => Selection::parse_pyopencl(text),
+                _ => Selection::parse_clmatrix(text),
+            };
+            selection
+                .and_then(|selection| selection.resolve(&infos))
+                .map_err(|error| NoDevices::Selection { origin, error })?
+        }
+    };
+    Ok(positions.into_iter().map(|(p, d)| machine.device(p, d)).collect())
+}
+
+/// The reason why a test that needs a device is not run.
+pub const NO_DEVICE_FOUND: &str = "no OpenCL device was found";
+
+/// Returns the variables that are set, and select the devices of a platform's driver, which reads them itself.
+fn selecting_variables(
+    platform: &str,
+    value: impl Fn(&str) -> Option<String>,
+) -> impl Iterator<Item = (&'static str, String)> {
+    let names: &[&str] = match &*platform_slug(platform) {
+        "pocl" => &["POCL_DEVICES"],
+        "rusticl" => &["RUSTICL_ENABLE", "RUSTICL_DEVICE_TYPE"],
+        "nvidia" => &["CUDA_VISIBLE_DEVICES"],
+        "amd" => &["ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"],
+        "intel" => &["ZE_AFFINITY_MASK", "CL_CONFIG_DEVICES"],
+        _ => &[],
+    };
+    names.iter().filter_map(move |name| Some((*name, value(name)?)))
+}
+
+fn no_device_message(machine: &Machine) -> String {
+    let mut message = NO_DEVICE_FOUND.to_owned();
+    for platform in &machine.platforms {
+        let name = &platform.info.name;
+        message += &format!("\n  platform {name:?} has no device");
+        // quirk: RUSTICL-4
+        if name == "rusticl" {
+            message += ": it shows those of the Mesa drivers that the variable RUSTICL_ENABLE names, as in \
+                        RUSTICL_ENABLE=llvmpipe";
+        }
+        for (name, value) in selecting_variables(name, variable::lossy) {
+            message += &format!("; {name}={value} selects its devices");
+        }
+    }
+    for failed in &machine.failed {
+        message += &format!("\n  driver {failed}");
+    }
+    if let Some(nowhere) = LoaderVariables::from_environment().empty_vendors() {
+        message += &format!("\n  {nowhere}");
+    }
+    if machine.failed.is_empty() {
+        message += "\n";
+        message += os::DRIVER_ADVICE;
+    }
+    message + "\nadd a driver that the loader does not find with CLMATRIX_ICD=PATH"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_variable_that_selects_a_drivers_devices_is_named() {
+        let set = |name: &str| (name != "ZE_AFFINITY_MASK").then(|| "none".to_owned());
+        for (platform, expected) in [
+            ("Portable Computing Language", &["POCL_DEVICES"][..]),
+            ("NVIDIA CUDA", &["CUDA_VISIBLE_DEVICES"]),
+            ("Intel(R) OpenCL", &["CL_CONFIG_DEVICES"]),
+            ("Oclgrind", &[]),
+        ] {
+            let found: Vec<_> = selecting_variables(platform, set).map(|(name, _)| name).collect();
+            assert_eq!(found, expected, "{platform}");
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The key `status` of an expectation: the ways in which its tests may end.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::de::{Deserializer, Error, IntoDeserializer, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
+
+use crate::verdict::ExpectedStatus;
+
+/// The short name of all ways in which a test that runs may end.
+const FLAKY: &str = "flaky";
+
+/// One status or several. Those beside `skip` are for a test that runs nevertheless.
+///
+/// A bit per status.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(into = "Form")]
+#[cfg_attr(feature = "schema", schemars(with = "Form"))]
+pub struct ExpectedStatuses(u8);
+
+/// A status as it is written.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+enum Form {
+    /// `pass`, `fail`, `crash`, `timeout`, `skip`, or `flaky` for the first four.
+    Name(Cow<'static, str>),
+    /// Several of them.
+    Names(BTreeSet<ExpectedStatus>),
+}
+
+impl ExpectedStatuses {
+    /// Sets the bit of each of `statuses`.
+    fn new(statuses: impl IntoIterator<Item = ExpectedStatus>) -> Self {
+        Self(statuses.into_iter().fold(0, |bits, status| bits | bit(status)))
+    }
+
+    /// Returns all ways in which a test that runs may end.
+    pub fn flaky() -> Self {
+        use ExpectedStatus::{Crash, Fail, Pass, Timeout};
+        Self::new([Pass, Fail, Crash, Timeout])
+    }
+
+    /// Returns the statuses in the order of [`ExpectedStatus::ALL`].
+    fn iter(self) -> impl Iterator<Item = ExpectedStatus> {
+        ExpectedStatus::ALL.into_iter().filter(move |status| self.contains(*status))
+    }
+
+    /// Returns whether a test may end with this status.
+    pub fn contains(self, status: ExpectedStatus) -> bool {
+        self.0 & bit(status) != 0
+    }
+
+    /// Returns whether a test may end with a message.
+    pub fn may_have_message(self) -> bool {
+        self.contains(ExpectedStatus::Fail) || self.contains(ExpectedStatus::Crash)
+    }
+
+    /// Returns these statuses and those of `other`.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Returns whether the test is not run.
+    pub fn is_skip(self) -> bool {
+        self.contains(ExpectedStatus::Skip)
+    }
+
+    /// The name of the only status, or of all that run.
+    fn name(self) -> Option<&'static str> {
+        match self.iter().collect::<Vec<_>>()[..] {
+            [only] => Some(only.name()),
+            _ if self == Self::flaky() => Some(FLAKY),
+            _ => None,
+        }
+    }
+
+    /// Returns these statuses.
+    ///
+    /// # Errors
+    ///
+    /// There is none.
+    pub fn from_several(statuses: BTreeSet<ExpectedStatus>) -> Result<Self, &'static str> {
+        match statuses.is_empty() {
+            true => Err("an empty list: name at least one status"),
+            false => Ok(Self::new(statuses)),
+        }
+    }
+}
+
+impl From<ExpectedStatus> for ExpectedStatuses {
+    fn from(status: ExpectedStatus) -> Self {
+        Self(bit(status))
+    }
+}
+
+/// The bit of a status.
+fn bit(status: ExpectedStatus) -> u8 {
+    1 << status as u8
+}
+
+impl From<ExpectedStatuses> for Form {
+    fn from(statuses: ExpectedStatuses) -> Self {
+        statuses
+            .name()
+            .map_or_else(|| Self::Names(statuses.iter().collect()), |name| Self::Name(name.into()))
+    }
+}
+
+/// `fail`, `flaky`, or `pass or timeout`.
+impl fmt::Display for ExpectedStatuses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(name) = self.name() {
+            return f.write_str(name);
+        }
+        let names: Vec<_> = self.iter().map(|status| status.name()).collect();
+        f.write_str(&names.join(" or "))
+    }
+}
+
+impl<'de> Deserialize<'de> for ExpectedStatuses {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(StatusesVisitor)
+    }
+}
+
+struct StatusesVisitor;
+
+impl<'de> Visitor<'de> for StatusesVisitor {
+    type Value = ExpectedStatuses;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a status such as \"fail\", or a list of them")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<ExpectedStatuses, E> {
+        if text == FLAKY {
+            return Ok(ExpectedStatuses::flaky());
+        }
+        let known = ExpectedStatus::ALL.into_iter().find(|status| status.name() == text);
+        known.map(ExpectedStatuses::from).ok_or_else(|| {
+            E::unknown_variant(text, &["pass", "fail", "crash", "timeout", "skip", FLAKY])
+        })
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<ExpectedStatuses, A::Error> {
+        let mut statuses = BTreeSet::new();
+        while let Some(Listed(status)) = list.next_element()? {
+            statuses.insert(status);
+        }
+        ExpectedStatuses::from_several(statuses).map_err(A::Error::custom)
+    }
+}
+
+/// A status in a list.
+struct Listed(ExpectedStatus);
+
+impl<'de> Deserialize<'de> for Listed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(ListedVisitor)
+    }
+}
+
+struct ListedVisitor;
+
+impl Visitor<'_> for ListedVisitor {
+    type Value = Listed;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a status such as \"fail\"")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Listed, E> {
+        match text {
+            FLAKY => Err(E::custom(
+                "`flaky` must be alone: it is short for pass, fail, crash and timeout",
+            )),
+            name => ExpectedStatus::deserialize(name.into_deserializer()).map(Listed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statuses_are_written_as_they_are_read() {
+        for (json, text) in [
+            ("\"fail\"", "fail"),
+            ("\"skip\"", "skip"),
+            ("\"flaky\"", "flaky"),
+            ("[\"pass\",\"timeout\"]", "pass or timeout"),
+            ("[\"crash\",\"skip\"]", "crash or skip"),
+        ] {
+            let statuses: ExpectedStatuses = serde_json::from_str(json).unwrap();
+            assert_eq!(serde_json::to_string(&statuses).unwrap(), json);
+            assert_eq!(statuses.to_string(), text);
+        }
+        let all: ExpectedStatuses =
+            serde_json::from_str("[\"timeout\",\"crash\",\"fail\",\"pass\"]").unwrap();
+        assert_eq!(all, ExpectedStatuses::flaky());
+    }
+}

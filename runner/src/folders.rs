@@ -1,0 +1,57 @@
+//! The folders for files that are kept between runs, and the contents of folders.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::os;
+use crate::variable;
+
+/// Returns whether nothing has this path, not even a link to nothing.
+pub(crate) fn is_absent(path: &Path) -> bool {
+    let absent = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
+    fs::symlink_metadata(path).is_err_and(|error| absent.contains(&error.kind()))
+}
+
+/// Returns the paths in a folder, in order; none if there is no such folder.
+pub(crate) fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    if is_absent(folder) {
+        return Ok(Vec::new());
+    }
+    let entries = fs::read_dir(folder)?;
+    let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+    paths.sort();
+    Ok(paths)
+}
+
+/// Returns the folder for files that are kept between runs: in cargo's target folder, else in the user's
+/// cache folder, else a private temporary one for this run.
+pub fn state_folder() -> io::Result<PathBuf> {
+    let wanted = match cargo_target() {
+        Some(target) => Some(target.join("clmatrix").join("state")),
+        None => user_cache_folder().map(|cache| cache.join("clmatrix")),
+    };
+    if let Some(folder) = wanted.filter(|folder| fs::create_dir_all(folder).is_ok()) {
+        return Ok(folder);
+    }
+    os::temporary_folder()
+}
+
+/// Returns the target folder of cargo that contains this executable, if there is one.
+pub(crate) fn cargo_target() -> Option<PathBuf> {
+    let exe = std::env::current_exe().ok()?;
+    let target = exe.ancestors().skip(1).find(|folder| folder.join("CACHEDIR.TAG").is_file());
+    target.map(Path::to_path_buf)
+}
+
+/// Returns the folder for cached files of the user.
+pub(crate) fn user_cache_folder() -> Option<PathBuf> {
+    folder_variable("XDG_CACHE_HOME")
+        .or_else(|| folder_variable("HOME").map(|home| home.join(".cache")))
+        .or_else(|| folder_variable("LOCALAPPDATA"))
+}
+
+/// Returns the folder that an environment variable names; an empty variable counts as unset.
+pub(crate) fn folder_variable(name: &str) -> Option<PathBuf> {
+    variable::given(name).map(PathBuf::from)
+}

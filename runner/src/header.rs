@@ -1,0 +1,77 @@
+//! The description of a run by its machine, its configuration and its executable.
+
+use std::ffi::OsString;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::devices::environment::driver_variables;
+use crate::log::format::FORMAT;
+use crate::log::run_header::RunHeader;
+use crate::os;
+use crate::run::state::Run;
+use crate::setup::Setup;
+use crate::source_url;
+use crate::system;
+use crate::target::Target;
+
+/// Describes a run that begins now, for the first line of its log. `rerun_command` reruns one test, whose id is
+/// appended; `filter` are the arguments that select a part of the tests.
+pub fn run_header(
+    target: &Target,
+    setup: &Setup,
+    run: &Run<'_>,
+    rerun_command: String,
+    filter: Vec<String>,
+) -> RunHeader {
+    let package = |name: &str, version: &str| (name.to_owned(), version.to_owned());
+    let mut versions = vec![package("clmatrix-runner", env!("CARGO_PKG_VERSION"))];
+    if target.package != env!("CARGO_PKG_NAME") {
+        versions.push(package(target.package, target.version));
+    }
+    let text = |text: OsString| text.to_string_lossy().into_owned();
+    let variables = driver_variables().into_iter();
+    RunHeader {
+        format: FORMAT,
+        run_id: new_run_id(),
+        time: SystemTime::now(),
+        host: system::host(),
+        versions,
+        package: None,
+        target: target.name.to_owned(),
+        command_line: command_line(),
+        rerun_command,
+        devices: Vec::new(),
+        profile: Some(setup.profile_name.clone()),
+        configuration: setup.config.file().map(|file| file.display().to_string()),
+        added_drivers: Vec::new(),
+        host_settings: Some(run.host.settings.clone()),
+        junit: setup.profile.junit,
+        source_url: setup.profile.source_url.clone().or_else(source_url::of_ci),
+        environment: variables.map(|(name, value)| (text(name), text(value))).collect(),
+        boot_id: system::boot_id(),
+        kernel: os::kernel(),
+        cpu: os::cpu(),
+        cpus: system::cpus(),
+        memory: os::memory(),
+        build_id: std::env::current_exe().ok().and_then(|exe| system::build_id(&exe)),
+        programs: run.plan.programs(),
+        filter,
+        selected_tests: None,
+        include_ignored: run.include_ignored,
+        run_skipped: run.run_skipped,
+        seed: run.seed,
+        shard: None,
+        parent: None,
+        merged: Vec::new(),
+    }
+}
+
+/// Returns the id of a run that begins now.
+pub fn new_run_id() -> String {
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("{:x}-{:x}", since_epoch.as_millis(), std::process::id())
+}
+
+/// Returns the command line of this process, word by word.
+pub fn command_line() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
+}

@@ -1,0 +1,54 @@
+//! The reasons why a log cannot be read.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::format::{FORMAT, LOG};
+
+/// A log that cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The file cannot be read.
+    #[error("{}: cannot be read: {error}", path.display())]
+    Io {
+        /// The log.
+        path: PathBuf,
+        /// The reason.
+        error: io::Error,
+    },
+    /// A line is not an event.
+    #[error("{}:{line}: not an event: {error}", path.display())]
+    Line {
+        /// The log.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The reason.
+        error: serde_json::Error,
+    },
+    /// The events do not make a log.
+    #[error("{}: {error}", path.display())]
+    Log {
+        /// The log.
+        path: PathBuf,
+        /// The reason.
+        error: LogError,
+    },
+}
+
+/// Events that are not those of one run.
+#[derive(Debug, PartialEq, thiserror::Error)]
+pub enum LogError {
+    /// The log has no header.
+    #[error("not a log of a run: it does not begin with a `run` event")]
+    NoHeader,
+    /// The file has two logs.
+    #[error("the log of more than one run: it has a second `run` event")]
+    SecondHeader,
+    /// The log of a resumed run was not found.
+    #[error("the run resumes {0}, whose log was not found at ../{0}/{LOG}")]
+    NoParent(String),
+    /// Another version wrote the log, and this version would misread it.
+    #[error("the log has format {0}, but this version reads format {FORMAT}")]
+    Format(u32),
+}

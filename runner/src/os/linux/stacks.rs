@@ -1,0 +1,166 @@
+//! Takes the native stacks of a worker, from the runner.
+
+mod memory;
+mod module;
+mod stopped_thread;
+mod symbols;
+mod unwinding;
+mod unwound;
+
+use std::fs;
+use std::io;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::unistd::Pid;
+
+use self::memory::Memory;
+use self::module::Module;
+use self::stopped_thread::StoppedThread;
+use self::symbols::Symbols;
+use self::unwinding::Unwinding;
+use self::unwound::Unwound;
+use super::crash::Crash;
+use crate::stacks::{MOST_THREADS, Stacks, WORKER_THREAD};
+
+/// The time for the addresses of the stacks of a worker.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// The time for the names of functions, on a busy machine with much debug information.
+const NAMES_LIMIT: Duration = Duration::from_secs(30);
+
+/// The part of [`LIMIT`] in which the worker is stopped.
+const STANDSTILL_LIMIT: Duration = Duration::from_secs(3);
+
+/// Takes the stacks of a process: first that of the thread that has crashed, or that runs the tests. A thread that has crashed goes on as soon as the stacks are there, before their
+/// functions have names.
+///
+/// Also returns whether code of the executable has started the thread that has crashed: the outermost frame outside
+/// the C library is in the executable.
+///
+/// Separate threads do the work, since a file system, or a thread in the kernel, may hang. They end by themselves.
+pub fn take(process: Pid, crash: Option<Crash>) -> (Stacks, bool) {
+    let deadline = Instant::now() + NAMES_LIMIT;
+    let (sender, receiver) = mpsc::channel();
+    let started = thread::Builder::new().name("clmatrix-stacks".to_owned()).spawn(move || {
+        // The receiver may have given up.
+        let _ = send_stacks(process, crash, |stacks| sender.send(stacks));
+    });
+    let first = receiver.recv_timeout(LIMIT);
+    if let Some(crash) = crash {
+        crash.go_on(process);
+    }
+    match (started, first) {
+        (Ok(_), Ok(mut stacks)) => {
+            let left = || deadline.saturating_duration_since(Instant::now());
+            while let Ok(named) = receiver.recv_timeout(left()) {
+                stacks = named;
+            }
+            stacks
+        }
+        (Ok(_), Err(RecvTimeoutError::Timeout)) => {
+            (Stacks::none(format_args!("not taken within {LIMIT:?}")), false)
+        }
+        (Ok(_), Err(RecvTimeoutError::Disconnected)) => {
+            (Stacks::none("the unwinder panicked"), false)
+        }
+        (Err(error), _) => (Stacks::none(error), false),
+    }
+}
+
+/// Sends the stacks: with addresses alone, with the names of functions, and with places in the source.
+fn send_stacks<E>(
+    process: Pid,
+    crash: Option<Crash>,
+    mut send: impl FnMut((Stacks, bool)) -> Result<(), E>,
+) -> Result<(), E> {
+    // The tracing of threads that did not stop ends with the tracing thread.
+    let tracing = thread::spawn(move || unwound(process, crash));
+    let (mut unwound, modules, more_threads) = match tracing.join() {
+        Ok(Ok(unwound)) => unwound,
+        Ok(Err(error)) => return send((Stacks::none(error), false)),
+        Err(_) => return send((Stacks::none("the unwinder panicked"), false)),
+    };
+    let executable = fs::read_link(format!("/proc/{process}/exe")).unwrap_or_default();
+    let crashed = unwound.iter().find(|thread| thread.crash.is_some());
+    let is_of_executable = crashed.is_some_and(|thread| thread.is_begun_by(&executable, &modules));
+    let named = |unwound: &[Unwound], symbols: &Symbols<'_>| {
+        let threads = unwound.iter().map(|thread| thread.named(symbols)).collect();
+        (Stacks { threads, more_threads, error: None }, is_of_executable)
+    };
+    let addresses = |unwound: &[Unwound]| {
+        unwound.iter().flat_map(|thread| &thread.addresses).copied().collect()
+    };
+    let mut symbols = Symbols::new(&modules, addresses(&unwound));
+    send(named(&unwound, &symbols))?;
+    symbols.find_functions();
+    unwound.iter_mut().for_each(|thread| thread.leave_out_runtime(&symbols));
+    send(named(&unwound, &symbols))?;
+    symbols.keep(&addresses(&unwound));
+    symbols.find_lines();
+    send(named(&unwound, &symbols))
+}
+
+fn thread_ids(process: Pid) -> io::Result<Vec<Pid>> {
+    let tasks = fs::read_dir(format!("/proc/{process}/task"))?;
+    let ids = tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok());
+    Ok(ids.map(Pid::from_raw).collect())
+}
+
+fn thread_name(process: Pid, id: Pid) -> String {
+    let name = fs::read(format!("/proc/{process}/task/{id}/comm")).unwrap_or_default();
+    String::from_utf8_lossy(&name).trim_end().to_owned()
+}
+
+/// Stops the threads and unwinds their stacks. The threads go on when this returns. Returns also the number
+/// of threads that are left out.
+fn unwound(process: Pid, crash: Option<Crash>) -> Result<(Vec<Unwound>, Vec<Module>, u32), String> {
+    let deadline = Instant::now() + STANDSTILL_LIMIT;
+    let mut ids =
+        thread_ids(process).map_err(|error| format!("the threads of the worker: {error}"))?;
+    let is_worker = |id: &&Pid| thread_name(process, **id) == WORKER_THREAD;
+    let first = match crash {
+        Some(crash) => Pid::from_raw(crash.thread),
+        None => ids.iter().find(is_worker).copied().unwrap_or(process),
+    };
+    ids.sort_by_key(|id| (*id != first, *id));
+    let more_threads = ids.len().saturating_sub(MOST_THREADS) as u32;
+    ids.truncate(MOST_THREADS);
+    let mut threads = Vec::new();
+    for id in ids {
+        match StoppedThread::seize(id) {
+            Ok(thread) => threads.push(thread),
+            // It has ended.
+            Err(Errno::ESRCH) => {}
+            Err(error) => return Err(format!("ptrace of the worker: {}", error.desc())),
+        }
+    }
+    let memory =
+        Memory::open(process).map_err(|error| format!("the memory of the worker: {error}"))?;
+    let modules =
+        Module::all(process).map_err(|error| format!("the modules of the worker: {error}"))?;
+    let mut unwinding = Unwinding::new(&memory, &modules, deadline);
+    let mut unwound = Vec::new();
+    for thread in &mut threads {
+        let crash = crash.filter(|crash| Pid::from_raw(crash.thread) == thread.id());
+        let addresses = thread.wait(deadline).and_then(|()| match crash {
+            Some(crash) => Ok(unwinding.addresses_of_crash(&crash)),
+            None => thread.registers().map(|registers| unwinding.addresses(registers)),
+        });
+        let (addresses, error) = match addresses {
+            Ok(addresses) => addresses,
+            Err(Errno::ESRCH) => continue,
+            Err(error) => (Vec::new(), Some(error.desc().to_owned())),
+        };
+        unwound.push(Unwound {
+            id: thread.id(),
+            name: thread_name(process, thread.id()),
+            crash,
+            addresses,
+            error,
+        });
+    }
+    Ok((unwound, modules, more_threads))
+}

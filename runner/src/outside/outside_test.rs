@@ -1,0 +1,48 @@
+//! A test of another program.
+
+use std::path::Path;
+use std::time::Duration;
+
+use clmatrix::select::DeviceInfo;
+
+use super::Watch;
+use crate::log::program_record::ProgramRecord;
+use crate::os::StopSignal;
+use crate::worker::parent::WorkerCommand;
+use crate::worker::process_attempt::ProcessAttempt;
+
+/// A test of another program.
+pub trait OutsideTest: Send + Sync {
+    /// Returns the id without its device.
+    fn path(&self) -> String;
+
+    /// Returns the file of the program.
+    fn file(&self) -> &Path;
+
+    /// Returns the record of the program for the header of a run.
+    fn program(&self) -> ProgramRecord;
+
+    /// Returns why the tests of the program are unknown, if this test represents them. It fails with the reason and
+    /// needs no device.
+    fn list_error(&self) -> Option<&str>;
+
+    /// Returns whether the program marks the test as ignored.
+    fn is_ignored(&self) -> bool;
+
+    /// Returns why the test cannot run on a device, or `None` if it can.
+    fn missing(&self, device: &DeviceInfo) -> Option<String>;
+
+    /// Returns the limit of the test itself.
+    fn timeout(&self) -> Option<Duration>;
+
+    /// Runs the test in a process, which may have this resident memory, in bytes. `worker` is the command of a worker of
+    /// the device.
+    fn run(
+        &self,
+        limit: Duration,
+        memory: Option<u64>,
+        worker: &WorkerCommand,
+        stop: &StopSignal,
+        watch: &mut dyn Watch,
+    ) -> ProcessAttempt;
+}

@@ -1,0 +1,47 @@
+//! Checks in a worker process that a runtime works: a driver that crashes or hangs ends the worker only.
+
+use std::time::{Duration, Instant};
+
+use super::Environment;
+use crate::os;
+use crate::temporary_folder::TemporaryFolder;
+use crate::variable;
+use crate::worker::parent::{Reply, Worker, WorkerCommand};
+use crate::worker::protocol::{Answer, Role};
+
+/// The time limit. PoCL takes a second for each kernel that it builds for the first time.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// The end of a check.
+pub(super) enum Checked {
+    /// The driver works, or returns an error; a repetition would return the same.
+    Answered(Result<(), String>),
+    /// The process ended or hung, for a reason that may be temporary: no linker, no memory.
+    Broken(String),
+}
+
+/// Builds and runs a kernel of each kind on the device that `environment` shows.
+pub(super) fn check(environment: &Environment) -> Checked {
+    checked(environment).unwrap_or_else(Checked::Broken)
+}
+
+fn checked(environment: &Environment) -> Result<Checked, String> {
+    // PoCL would reuse kernels that it has built before, maybe on another processor.
+    let cache = TemporaryFolder::new().map_err(|error| error.to_string())?;
+    let settings = variable::all().filter(|(name, _)| name.to_string_lossy().starts_with("POCL_"));
+    let mut variables: Vec<_> = settings.map(|(name, _)| (name, None)).collect();
+    variables.push(("POCL_CACHE_DIR".into(), Some(cache.path().into())));
+    variables.extend(environment.changes());
+    let command =
+        WorkerCommand { role: Role::Probe, arguments: Vec::new(), environment: variables };
+    let mut worker = Worker::spawn(&command)?;
+    let (never, _switch) = os::stop_signal().map_err(|error| error.to_string())?;
+    let trouble = match worker.answer(Instant::now() + LIMIT, &never) {
+        Reply::Answered(Answer::Probed(result)) => return Ok(Checked::Answered(result)),
+        Reply::Answered(other) => format!("unexpected answer {other:?}"),
+        Reply::Died(ending) => format!("the driver ended the process: {ending}"),
+        Reply::TimedOut => format!("no answer within {}", humantime::format_duration(LIMIT)),
+        Reply::Stopped => "stopped".to_owned(),
+    };
+    Err(worker.with_last_stderr_line(&trouble))
+}

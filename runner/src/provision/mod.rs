@@ -1,0 +1,120 @@
+//! An OpenCL device for a machine that has none, without root: the feature `provision`.
+//!
+//! [`provide`] installs the first [`Runtime`] that works on this processor. [`wheels`] downloads it from PyPI,
+//! `check` builds and runs kernels with it in a worker, `findings` stores the result, and [`vendors`] writes the
+//! folder of `.icd` files that the [`Environment`] names.
+
+mod check;
+pub mod environment;
+mod error;
+#[doc(hidden)]
+pub mod files;
+mod findings;
+pub mod runtime;
+pub mod vendors;
+pub mod wheels;
+
+use std::path::{Path, PathBuf};
+
+pub use environment::Environment;
+pub use error::ProvisionError;
+pub use runtime::Runtime;
+
+use self::check::{Checked, check};
+use self::findings::Findings;
+use crate::folders::user_cache_folder;
+use crate::os;
+use crate::terminal::status_line;
+
+/// The request for a device.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The folder of the runtimes; `None` for one in the cache folder of the user.
+    pub folder: Option<PathBuf>,
+    /// The runtime; `None` for the first one that works.
+    pub driver: Option<Runtime>,
+    /// Forbids downloads.
+    pub no_download: bool,
+}
+
+/// Installs the first runtime that works here, unless it is installed, and returns the variables that show it to
+/// OpenCL programs. The executable must have an entry point of this crate.
+///
+/// # Errors
+///
+/// See [`ProvisionError`]. The reasons why runtimes do not work go to standard error.
+pub fn provide(request: &Request) -> Result<Environment, ProvisionError> {
+    if !os::RUNS_WHEELS {
+        return Err(ProvisionError::Platform);
+    }
+    let runtimes = request.folder.clone().map_or_else(default_folder, Ok)?;
+    let findings = Findings::new(&runtimes);
+    let mut is_first = true;
+    for runtime in request.driver.map_or(Runtime::ALL.to_vec(), |driver| vec![driver]) {
+        let reason = match provide_runtime(runtime, request, &runtimes, &findings) {
+            Ok(Ok(environment)) => return Ok(environment),
+            Ok(Err(reason)) => reason,
+            // Another runtime would fail for the same reason.
+            Err(error) if is_first => return Err(error),
+            Err(error) => format!("cannot be installed: {error}"),
+        };
+        status_line(&format!("{runtime} {reason}"));
+        is_first = false;
+    }
+    Err(ProvisionError::NothingWorks { no_download: request.no_download })
+}
+
+/// Installs a runtime and checks it, once for each processor. A runtime that the request names is checked again
+/// if it did not work. Returns the reason if it does not work here, or may not be downloaded.
+fn provide_runtime(
+    runtime: Runtime,
+    request: &Request,
+    runtimes: &Path,
+    findings: &Findings,
+) -> Result<Result<Environment, String>, ProvisionError> {
+    let fails = |reason: &str| {
+        let processor = findings.processor();
+        format!("does not work on this machine (processor: {processor}): {reason}")
+    };
+    let known = findings.of(runtime);
+    if let (Some(Err(reason)), None) = (&known, request.driver) {
+        let again = format!("`--driver {}` checks it again", runtime.name());
+        return Ok(Err(format!("{}; found earlier, {again}", fails(reason))));
+    }
+    if request.no_download && !runtime.is_installed(runtimes) {
+        return Ok(Err("is not downloaded, and downloads are forbidden".to_owned()));
+    }
+    runtime.install(runtimes)?;
+    let environment = runtime.environment(runtimes)?;
+    if known != Some(Ok(())) {
+        match check(&environment) {
+            Checked::Broken(reason) => return Ok(Err(fails(&reason))),
+            Checked::Answered(found) => {
+                findings.keep(runtime, &found);
+                if let Err(reason) = found {
+                    return Ok(Err(fails(&reason)));
+                }
+            }
+        }
+    }
+    status_line(&format!("OpenCL device: {runtime}, in {}", runtimes.display()));
+    Ok(Ok(environment))
+}
+
+/// Returns the last lines of the error for a machine without a device: `command` provides one.
+pub(crate) fn advice(command: &str) -> Option<String> {
+    let [(pocl, pocl_size), (intel, intel_size)] =
+        Runtime::ALL.map(|runtime| (runtime.wheels().title, runtime.wheels().size));
+    os::RUNS_WHEELS.then(|| {
+        format!(
+            "download a driver for the CPU from PyPI, without root: {pocl} ({pocl_size}), or where that \
+             does not work, {intel} ({intel_size}; proprietary):\n  {command}"
+        )
+    })
+}
+
+/// Returns the folder of the runtimes in the cache folder of the user.
+fn default_folder() -> Result<PathBuf, ProvisionError> {
+    let cache = user_cache_folder().ok_or(ProvisionError::NoCacheFolder)?;
+    Ok(cache.join("clmatrix").join("opencl"))
+}

@@ -1,0 +1,97 @@
+//! The cause of the end of a process in which a test ran.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::os::ExitCause;
+use crate::text::size;
+
+/// The cause of the end of a process in which a test ran.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum CrashCause {
+    /// A signal, on Windows an exception.
+    Signal {
+        /// Its name, such as `SIGSEGV`.
+        signal: String,
+    },
+    /// The process exited.
+    Exit {
+        /// The exit status.
+        status: i32,
+        /// The time of the exit.
+        when: ExitTime,
+    },
+    /// Another process killed it, such as the kernel when memory ran out: no test ends in this way.
+    Killed,
+    /// The runner killed it, since its processes used too much memory.
+    Memory {
+        /// Their resident memory, in bytes.
+        used: u64,
+        /// The key `memory`, in bytes.
+        limit: u64,
+    },
+    /// It closed its connection to the runner, and kept running.
+    Disconnect,
+    /// The machine went down each time that the test ran.
+    Machine,
+}
+
+/// The time of an unexpected exit of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum ExitTime {
+    /// While a test ran.
+    InTest,
+    /// After the last test.
+    AfterTests,
+    /// After the request to exit.
+    AtExit,
+}
+
+impl CrashCause {
+    /// Returns the cause of the end of a process.
+    pub fn new(exit: ExitCause, when: ExitTime) -> Self {
+        match exit {
+            ExitCause::Exited(status) => Self::Exit { status, when },
+            // No driver sends it.
+            ExitCause::Signalled(name) if name == "SIGKILL" => Self::Killed,
+            ExitCause::Signalled(signal) => Self::Signal { signal },
+            ExitCause::Killed => Self::Disconnect,
+        }
+    }
+
+    /// Returns whether tests and processes beside this one may be the cause as well.
+    pub fn is_shared(&self) -> bool {
+        match self {
+            Self::Killed | Self::Memory { .. } => true,
+            Self::Signal { .. } | Self::Exit { .. } | Self::Disconnect | Self::Machine => false,
+        }
+    }
+}
+
+impl fmt::Display for CrashCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Signal { signal } => f.write_str(signal),
+            Self::Exit { status, when } => {
+                let when = match when {
+                    ExitTime::InTest => "in the middle of the test",
+                    ExitTime::AfterTests => "after its last test",
+                    ExitTime::AtExit => "when it was asked to exit",
+                };
+                write!(f, "exited with status {status} {when}")
+            }
+            Self::Killed => f.write_str("SIGKILL: killed from outside (out of memory?)"),
+            Self::Memory { used, limit } => {
+                let [used, limit] = [*used, *limit].map(size);
+                write!(f, "its processes use {used} of memory, and the limit is {limit} (`memory`)")
+            }
+            Self::Disconnect => f.write_str("closed its connection to the runner"),
+            Self::Machine => f.write_str("the machine stopped during the test"),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The stop of a run before its end: by Ctrl-C or a signal, a deadline, or too many failures. The reports
+//! are written.
+
+use std::io;
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::os::{self, EndSignal, StopSignal, StopSwitch};
+use crate::result::not_run_reason::StopCause;
+use crate::terminal::{self, AnyError, status_line};
+
+/// The time in which a terminal must accept output.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The stop of a run, and its cause.
+pub struct Stop {
+    /// Set when the run is stopped.
+    pub signal: StopSignal,
+    switch: StopSwitch,
+}
+
+impl Stop {
+    /// Creates a stop that no signal requests.
+    pub fn new() -> io::Result<Self> {
+        let (signal, switch) = os::stop_signal()?;
+        Ok(Self { signal, switch })
+    }
+
+    /// Makes a stop that SIGINT, SIGTERM and SIGHUP request. A second signal ends the process at once, unless it comes
+    /// with the first: the terminal sends a signal to all processes, and a program such as `timeout` to its child and
+    /// to the group.
+    pub fn on_signals() -> Result<Arc<Self>, AnyError> {
+        let stop = Arc::new(Self::new()?);
+        let requested = stop.clone();
+        let mut handled: Option<(EndSignal, Instant)> = None;
+        os::on_signals(move |signal| match handled {
+            Some((first, at)) if at.elapsed() < signal.same_within(first) => {}
+            Some(_) => {
+                try_to(terminal::clear_bars);
+                os::exit_now(130);
+            }
+            None => {
+                requested.request(StopCause::Signal);
+                // Later ones have waited meanwhile.
+                handled = Some((signal, Instant::now()));
+            }
+        })?;
+        Ok(stop)
+    }
+
+    /// Stops the run. The first cause counts.
+    pub fn request(&self, cause: StopCause) {
+        let is_signal = cause == StopCause::Signal;
+        if self.switch.stop(cause) || is_signal {
+            let how = if is_signal { "Ctrl-C" } else { "Ctrl-C twice" };
+            let line = format!(
+                "\nstopping: {cause}; writing the reports of the finished tests ({how} ends at once)"
+            );
+            try_to(move || status_line(&line));
+        }
+    }
+}
+
+/// Runs `write` in a thread of its own and waits for at most [`PATIENCE`]. Standard error may accept no output, and
+/// another thread may hold its lock meanwhile.
+fn try_to(write: impl FnOnce() + Send + 'static) {
+    let (ended, end) = mpsc::channel::<()>();
+    let _ = thread::Builder::new().spawn(move || {
+        write();
+        drop(ended);
+    });
+    // An error is the end of the thread, of an attempt to start it, or of the time.
+    let _ = end.recv_timeout(PATIENCE);
+}

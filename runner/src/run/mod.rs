@@ -1,0 +1,23 @@
+//! A run: [`plan`] multiplies tests by devices, [`schedule`] starts the slots of each device, and a `slot` hands
+//! tests to a worker. `decision` has the next step for a test.
+
+mod course;
+mod decision;
+pub mod device_query;
+mod device_run;
+pub mod entry;
+mod hang_budget;
+mod hangs;
+mod health;
+pub mod interrupt;
+mod limits;
+mod outside;
+pub mod plan;
+mod queue;
+pub mod repeat;
+pub mod schedule;
+mod slot;
+pub mod so_far;
+pub mod state;
+mod test_worker;
+mod turn;

@@ -1,0 +1,310 @@
+//! A slot of a device: a thread that hands one test after the other to a worker.
+//!
+//! A worker is used until a test ends it, or it has run as many tests as it may. It is asked to leave before it is
+//! dropped. For each test, the slot requests the next step ([`Situation::next`]), takes it, and records the changes.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use crate::case::Case;
+use crate::registry::Test;
+use crate::result::attempt::Attempt;
+use crate::result::blame::Blame;
+use crate::result::not_run_reason::NotRunReason;
+use crate::result::test_result::TestResult;
+use crate::result::worker_end::WorkerEnd;
+use crate::run::course::Course;
+use crate::run::decision::{Next, Situation, Tried};
+use crate::run::device_run::DeviceRun;
+use crate::run::entry::Entry;
+use crate::run::test_worker::TestWorker;
+use crate::run::turn::Turn;
+use crate::verdict::{Outcome, Verdict};
+use crate::worker::parent::WaitEnd;
+use crate::worker::process_attempt::ProcessAttempt;
+use crate::worker::test_end::WorkerAfter;
+
+/// The place of one worker, and its thread.
+pub(super) struct Slot<'a> {
+    device_run: &'a DeviceRun<'a>,
+    /// The number of this slot of the device, from 0.
+    number: u32,
+    worker: Option<TestWorker>,
+    /// The number of tests of this slot that have lost their worker.
+    losses: usize,
+    /// The number of losses in other slots that cannot be the cause of a failure: those before the last pass in this
+    /// slot, and those that had a test repeated.
+    known_losses: usize,
+}
+
+impl<'a> Slot<'a> {
+    pub fn new(device_run: &'a DeviceRun<'a>, number: usize) -> Self {
+        Self { device_run, number: number as u32, worker: None, losses: 0, known_losses: 0 }
+    }
+
+    /// Runs tests until the device has no more for now.
+    pub fn work(&mut self) {
+        while let Some(position) = self.device_run.take() {
+            self.run(position);
+        }
+    }
+
+    /// Ends the worker after the last test.
+    pub fn end(mut self) {
+        let mut turn = Turn::shared(&self.device_run.in_use);
+        self.leave(&mut turn);
+    }
+
+    /// Runs a test, or finds the reason why it is not run.
+    fn run(&mut self, position: Entry) {
+        let device_run = self.device_run;
+        // Before its turn: a slot that waits for a permit must not keep others from the device.
+        let _permit = device_run.permit(position);
+        let is_alone = device_run.state.run.is_alone(position);
+        let in_use = if is_alone { Turn::alone } else { Turn::shared };
+        let mut turn = in_use(&device_run.in_use);
+        if let Some(outcome) = device_run.outcome_without_running(position) {
+            let attempt = device_run.without_process(position, outcome).attempt;
+            return device_run.finished(position, &self.result(position, attempt));
+        }
+        device_run.state.recorder.observer.started(position);
+        let before = device_run.state.run.so_far.unfinished.get(&position);
+        let mut course = Course::new(position, before.cloned().unwrap_or_default());
+        loop {
+            match self.situation(&course, &turn).next() {
+                Next::Run(pause) => self.attempt(&mut course, &turn, pause),
+                Next::BecomeAlone => self.become_alone(position, &mut turn),
+                Next::Charge(blame) => self.charge(&mut course, blame),
+                Next::Repeat => {
+                    let result = course.results.last().expect("an attempt").clone();
+                    device_run.state.recorder.repeated(position, result);
+                    course.is_repeat_recorded = true;
+                }
+                Next::RecordOfWorker { attempt } => {
+                    let crashed = course.results[attempt].attempt.clone();
+                    let repeat = &course.tried[attempt + 1].outcome;
+                    let running = Some((position, repeat));
+                    device_run.record_worker_crash(crashed, &course.before_crash, running);
+                    course.is_worker_recorded = true;
+                }
+                Next::Probe => {
+                    course.is_probe_due = false;
+                    device_run.probe(position);
+                    let last = course.tried.last().map(|last| &last.outcome);
+                    if let Some(Outcome::TimedOut { .. }) = last {
+                        device_run.probe_gate();
+                    }
+                }
+                Next::DropWorker => self.leave(&mut turn),
+                Next::Final(verdict) => {
+                    let mut result = course.take_result();
+                    if verdict == Verdict::NotRun && result.verdict != verdict {
+                        let reason = device_run.state.stop.signal.not_run();
+                        let outcome = Outcome::NotRun { reason };
+                        let attempt = device_run.without_process(position, outcome).attempt;
+                        result = self.result(position, attempt);
+                    }
+                    if verdict == Verdict::Flaky {
+                        let is_pass = result.attempt.outcome == Outcome::Passed;
+                        device_run.make_flaky(&mut result, is_pass);
+                    }
+                    device_run.finished(position, &result);
+                    course.is_final = true;
+                }
+                Next::Done => return,
+            }
+        }
+    }
+
+    /// Returns the facts that decide the next step.
+    fn situation<'c>(&self, course: &'c Course, turn: &Turn<'_>) -> Situation<'c>
+    where
+        'a: 'c,
+    {
+        let device_run = self.device_run;
+        let worker = self.worker.as_ref();
+        Situation {
+            attempts: &course.tried,
+            retries: &device_run.settings(course.position).retries,
+            is_alone: device_run.slots() == 1 || !turn.is_shared(),
+            is_apart: device_run.is_apart(course.position),
+            has_worker: worker.is_some(),
+            is_worn: worker.is_some_and(|worker| device_run.limits.is_worn(worker.tests)),
+            has_loss_beside: self.losses_elsewhere() != self.known_losses,
+            has_repeated_timeout: device_run.has_repeated_timeout.load(Ordering::Relaxed),
+            is_probe_due: course.is_probe_due,
+            is_stopped: device_run.state.stop.signal.is_set(),
+            is_over: course.is_over || !device_run.may_go_on(),
+            is_repeat_recorded: course.is_repeat_recorded,
+            is_worker_recorded: course.is_worker_recorded,
+            is_final: course.is_final,
+        }
+    }
+
+    /// Records the cause of the last outcome. The losses in other slots so far are the cause of one outcome in this
+    /// slot, and of one timeout on the device.
+    fn charge(&mut self, course: &mut Course, blame: Blame) {
+        if blame == Blame::OtherSlot {
+            self.known_losses = self.losses_elsewhere();
+            if let Some(Outcome::TimedOut { .. }) = course.tried.last().map(|last| &last.outcome) {
+                self.device_run.has_repeated_timeout.store(true, Ordering::Relaxed);
+            }
+        }
+        if let (Some(tried), Some(result)) = (course.tried.last_mut(), course.results.last_mut()) {
+            tried.blame = Some(blame);
+            result.blame = blame;
+        }
+    }
+
+    /// Waits until no other slot uses the device, unless no other slot does. The test does not run meanwhile.
+    fn become_alone(&self, position: Entry, turn: &mut Turn<'a>) {
+        if self.device_run.slots() > 1 && turn.is_shared() {
+            let observer = self.device_run.state.recorder.observer;
+            observer.waits(position);
+            turn.become_alone();
+            observer.started(position);
+        }
+    }
+
+    /// Records a result. Returns true after a timeout or an unexpected crash, and if a probe is due.
+    fn needs_probe(&self, result: &TestResult) -> bool {
+        let (health, is_expected) = (&self.device_run.limits.health, result.is_as_expected());
+        let is_due = health.note(&result.test, &result.attempt.outcome, is_expected);
+        match result.attempt.outcome {
+            Outcome::TimedOut { .. } => is_due || self.device_run.limits.idle().is_none(),
+            Outcome::Crashed { .. } => is_due || !is_expected,
+            Outcome::Passed
+            | Outcome::Failed { .. }
+            | Outcome::Skipped { .. }
+            | Outcome::Ignored { .. }
+            | Outcome::NotRun { .. } => is_due,
+        }
+    }
+
+    /// Returns the number of tests in other slots that have lost their worker.
+    fn losses_elsewhere(&self) -> usize {
+        self.device_run.losses.load(Ordering::Relaxed) - self.losses
+    }
+
+    /// Asks the worker to leave, and drops it. Records a wrong end.
+    fn leave(&mut self, turn: &mut Turn<'a>) {
+        let device_run = self.device_run;
+        let stop = device_run.state.stop;
+        let Some(mut worker) = self.worker.take().filter(|_| device_run.may_go_on()) else {
+            return;
+        };
+        let Some(last) = worker.last.back().copied() else { return };
+        let begin = Instant::now();
+        let outcome = match worker.worker.leave(&stop.signal) {
+            WaitEnd::Good => {
+                let at = Instant::now();
+                if device_run.config.settings.exit_check
+                    && let WaitEnd::Wrong(outcome) = worker.worker.exit(&stop.signal)
+                {
+                    device_run.limits.hang_budget.add(at.elapsed());
+                    device_run.record_end(WorkerEnd::Exit, outcome, last);
+                }
+                return;
+            }
+            WaitEnd::Stopped => return,
+            WaitEnd::Wrong(outcome) => outcome,
+        };
+        let mut words = worker.worker.last_words(outcome.clone());
+        device_run.limits.hang_budget.add(begin.elapsed());
+        words.worker = Some(worker.number);
+        let before: Vec<Entry> = worker.last.into();
+        drop(worker.worker);
+        if device_run.slots() > 1 {
+            turn.become_alone();
+        }
+        device_run.probe(last);
+        if let Outcome::TimedOut { .. } = outcome {
+            device_run.record_end(WorkerEnd::Leave, outcome, last);
+        } else if outcome.is_own_crash() {
+            device_run.record_worker_crash(words, &before, None);
+        }
+    }
+
+    /// Returns the attempt of a test whose worker does not start. Probes the device.
+    fn without_worker(&self, position: Entry, mut reason: NotRunReason) -> ProcessAttempt {
+        self.device_run.probe(position);
+        if let Some(lost) = self.device_run.limits.health.lost() {
+            reason = lost.not_run();
+        }
+        self.device_run.without_process(position, Outcome::NotRun { reason })
+    }
+
+    /// Runs a test after a pause, and records the loss of its worker. A repeat that cannot begin is not an attempt.
+    fn attempt(&mut self, course: &mut Course, turn: &Turn<'_>, pause: Duration) {
+        let (device_run, position) = (self.device_run, course.position);
+        device_run.state.stop.signal.wait(pause);
+        let is_repeat = !course.tried.is_empty();
+        if is_repeat && !device_run.may_go_on() {
+            return;
+        }
+        let losses_before = self.losses_elsewhere();
+        let worker = self.worker.as_ref();
+        let mut tried = Tried {
+            worker: worker.map_or(WorkerAfter::Clean, |worker| worker.worker.after),
+            follows_tests: worker.is_some_and(|worker| worker.tests > 0),
+            is_beside_others: device_run.slots() > 1 && turn.is_shared(),
+            ..Tried::new(Outcome::Passed, Verdict::Pass)
+        };
+        let ran = match &device_run.entry(position).test {
+            Case::Registered(test) => self.attempt_in_worker(test, position),
+            Case::Outside(test) => device_run.attempt_outside(&**test, self.number, position),
+        };
+        let ProcessAttempt { attempt, is_on_thread, before, .. } =
+            ran.unwrap_or_else(|reason| self.without_worker(position, reason));
+        match attempt.outcome {
+            Outcome::Passed => self.known_losses = losses_before,
+            Outcome::Crashed { .. } | Outcome::TimedOut { .. } => {
+                self.losses += 1;
+                device_run.losses.fetch_add(1, Ordering::Relaxed);
+            }
+            Outcome::NotRun { .. } if is_repeat => return course.is_over = true,
+            Outcome::Failed { .. }
+            | Outcome::Skipped { .. }
+            | Outcome::Ignored { .. }
+            | Outcome::NotRun { .. } => {}
+        }
+        let is_crash = |last: &Tried| last.is_doubtful() && last.outcome.is_own_crash();
+        if course.tried.last().is_some_and(is_crash) {
+            device_run.limits.hang_budget.add_rerun(&attempt.outcome, attempt.duration);
+        }
+        let result = self.result(position, attempt);
+        course.is_probe_due |= self.needs_probe(&result);
+        course.is_repeat_recorded = false;
+        if !is_repeat {
+            course.before_crash = before;
+        }
+        tried.context = result.attempt.context;
+        tried.is_on_thread = is_on_thread;
+        (tried.outcome, tried.verdict) = (result.attempt.outcome.clone(), result.verdict);
+        course.tried.push(tried);
+        course.results.push(result);
+    }
+
+    /// Runs a test in the worker of the slot, or in a fresh worker if there is none.
+    ///
+    /// # Errors
+    ///
+    /// The reason why no worker starts.
+    fn attempt_in_worker(
+        &mut self,
+        test: &Test,
+        position: Entry,
+    ) -> Result<ProcessAttempt, NotRunReason> {
+        let worker = self.worker.take().map_or_else(|| self.device_run.start_worker(), Ok);
+        let mut worker = worker?;
+        let ran = self.device_run.attempt(&mut worker, self.number, test, position);
+        // Else the worker is killed here: its fault must not affect the next test.
+        self.worker = Some(worker).filter(|_| ran.after != WorkerAfter::Spent);
+        Ok(ran)
+    }
+
+    fn result(&self, position: Entry, attempt: Attempt) -> TestResult {
+        let device_run = self.device_run;
+        device_run.result(device_run.id(position), attempt, device_run.expectation(position))
+    }
+}

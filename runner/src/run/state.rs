@@ -1,0 +1,118 @@
+//! A run: its plan and settings, and its state while it is in progress.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicUsize};
+use std::time::{Duration, Instant};
+
+use crate::config::{DeviceSettings, Expectation, FlakyResult, UnexpectedPass};
+use crate::devices::cache::MachineCache;
+use crate::log::recorder::Recorder;
+use crate::permits::Permits;
+use crate::result::not_run_reason::NotRunReason;
+use crate::result::test_id::TestId;
+use crate::result::worker_end::WorkerEnd;
+use crate::run::device_query::DeviceQuery;
+use crate::run::entry::Entry;
+use crate::run::interrupt::Stop;
+use crate::run::plan::Plan;
+use crate::run::repeat::Repeat;
+use crate::run::so_far::SoFar;
+use crate::worker::commands::WorkerCommands;
+
+/// A plan with its settings.
+pub struct Run<'a> {
+    /// The tests on their devices.
+    pub plan: &'a Plan,
+    /// The settings of each entry of the plan.
+    pub settings: Vec<Arc<DeviceSettings>>,
+    /// The configuration of the workers of each device of the plan.
+    pub devices: Vec<WorkerConfig>,
+    /// The configuration of the workers of tests that need no device.
+    pub host: WorkerConfig,
+    /// The expectations for the entries of the plan, and for the results of workers.
+    pub expectations: PlanExpectations,
+    /// The answers of recent runs: devices that work are not probed before their first test.
+    pub answers: Option<MachineCache>,
+    /// True if tests are run that are marked `#[ignore]`.
+    pub include_ignored: bool,
+    /// True if tests are run that only an expectation skips.
+    pub run_skipped: bool,
+    /// The number of unexpected results after which the run stops.
+    pub max_fail: Option<usize>,
+    /// The seed of the order of the tests on each device; `None`: the order of the sources.
+    pub seed: Option<u64>,
+    /// The repetition of the tests of each device.
+    pub repeat: Repeat,
+    /// The part of the run that has ended before.
+    pub so_far: SoFar,
+    /// The durations of tests in an earlier run, by their ids, if the order depends on them.
+    pub durations: HashMap<TestId, Duration>,
+    /// The time after which the run stops.
+    pub deadline: Option<Duration>,
+    /// The effect of a flaky result.
+    pub flaky_result: FlakyResult,
+    /// The effect of an unexpected pass.
+    pub unexpected_pass: UnexpectedPass,
+    /// True if the observer gets the output of running tests.
+    pub echo: bool,
+    /// The reason why no test is run, if there is one.
+    pub not_run: Option<NotRunReason>,
+    /// The query of the properties of devices, if they are recorded.
+    pub device_query: Option<DeviceQuery>,
+}
+
+impl Run<'_> {
+    /// Returns whether no other test runs on the device of an entry of the plan at the same time.
+    pub fn is_alone(&self, position: Entry) -> bool {
+        self.settings[position].alone || self.plan.entries[position].test.alone()
+    }
+
+    /// Returns the time limit of an entry of the plan.
+    pub fn limit(&self, position: Entry) -> Duration {
+        let settings = &self.settings[position];
+        let own = settings.test_timeout.or_else(|| self.plan.entries[position].test.timeout());
+        let expectation = self.expectations.tests[position].as_ref();
+        settings.limit(own.into_iter().chain(expectation.and_then(|known| known.timeout)))
+    }
+
+    /// Returns whether the order of tests depends on their durations in an earlier run.
+    pub fn has_order_by_durations(&self) -> bool {
+        let mut configs = self.devices.iter().chain([&self.host]);
+        self.seed.is_none() && configs.any(|config| config.settings.slots.count() > 1)
+    }
+}
+
+/// The expectations for a plan.
+pub struct PlanExpectations {
+    /// For each entry.
+    pub tests: Vec<Option<Expectation>>,
+    /// For the results of the workers of each device and of the host.
+    pub of_workers: Vec<HashMap<WorkerEnd, Expectation>>,
+}
+
+/// The configuration of the workers of one device.
+pub struct WorkerConfig {
+    /// The commands that start a worker.
+    pub commands: WorkerCommands,
+    /// Limits, slots and the driver's diagnostics.
+    pub settings: DeviceSettings,
+}
+
+/// Returns the seed of a shuffled order: the given one, or a random one of few digits.
+pub fn shuffle_seed(shuffle: bool, seed: Option<u64>) -> Option<u64> {
+    seed.or_else(|| shuffle.then(|| fastrand::u64(..1_000_000)))
+}
+
+/// A run in progress: the parts that all devices share.
+pub(super) struct RunState<'a> {
+    pub run: &'a Run<'a>,
+    pub recorder: &'a Recorder<'a>,
+    pub stop: &'a Stop,
+    pub permits: Permits,
+    /// The number of attempts of each entry so far.
+    pub attempts: Vec<AtomicU32>,
+    /// The number of unexpected results.
+    pub unexpected: AtomicUsize,
+    pub started: Instant,
+}

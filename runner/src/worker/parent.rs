@@ -1,0 +1,646 @@
+//! The runner's side: starts a worker, sends tests to it, and detects the end of each test.
+
+use std::ffi::OsString;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use super::capture::Capture;
+use super::commands::WorkerCommands;
+use super::job_call::JobCall;
+use super::process_attempt::ProcessAttempt;
+use super::protocol::{Answer, ROLE_VARIABLE, Request, Role, Task};
+use super::test_end::WorkerAfter;
+use crate::config::Contexts;
+use crate::os::{Crash, ExitCause, LastWord, Process, Source, StopSignal, Wakeup};
+use crate::registry::Test;
+use crate::result::attempt::{Attempt, ContextUse};
+use crate::result::crash_cause::{CrashCause, ExitTime};
+use crate::stacks::Stacks;
+use crate::variable;
+use crate::verdict::Outcome;
+
+/// The time limit of a worker from its start until it is bound to its device, and again until it is
+/// prepared for tests.
+pub const START_LIMIT: Duration = Duration::from_secs(60);
+
+/// The time limit of a probe while tests run, and before it of the start of its worker.
+pub const PROBE_LIMIT: Duration = Duration::from_secs(10);
+
+/// The time limit of a command behind a user event that is set.
+pub const GATE_LIMIT: Duration = Duration::from_secs(2);
+
+/// The time limit of a worker that leaves, and again of the exit handlers of its driver.
+const LEAVE_LIMIT: Duration = Duration::from_secs(10);
+
+/// A size above that of any answer, in bytes: messages are cut before they are sent.
+const LONGEST_ANSWER: usize = 16 << 20;
+
+/// A size above that of most requests, in bytes.
+const USUAL_REQUEST: usize = 256;
+
+/// The limit in place of limits that no clock can hold.
+const A_YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// The capacity of a pipe on Linux, in bytes.
+pub const PIPE_CAPACITY: usize = 64 * 1024;
+
+/// The time that a process has to end after it closed its connection.
+pub const EXIT_GRACE: Duration = Duration::from_secs(2);
+
+/// Takes all output that has been written so far, by a function that takes one piece and returns its length: at most
+/// the capacity of a pipe. A process that a test left behind may keep writing, so the pipe may never be empty.
+pub fn drain(mut collect: impl FnMut(Source) -> usize) {
+    for source in [Source::Stdout, Source::Stderr] {
+        let mut left = PIPE_CAPACITY;
+        while left > 0 {
+            match collect(source) {
+                0 => break,
+                count => left = left.saturating_sub(count),
+            }
+        }
+    }
+}
+
+/// The command that starts a worker.
+#[derive(Clone, Debug)]
+pub struct WorkerCommand {
+    /// The purpose of the worker.
+    pub role: Role,
+    /// Arguments that lead this executable to [`enter_if_asked`](super::child::enter_if_asked).
+    pub arguments: Vec<OsString>,
+    /// Variables to set, or with `None` to remove.
+    pub environment: Vec<(OsString, Option<OsString>)>,
+}
+
+impl WorkerCommand {
+    /// Returns the command for the operating system.
+    pub fn command(&self) -> std::io::Result<Command> {
+        // An executable that does not enter its worker would start workers without end.
+        if variable::value(ROLE_VARIABLE).is_some() {
+            let reason = "this process is a worker: its `main` must call an entry point of clmatrix_harness first";
+            return Err(std::io::Error::other(reason));
+        }
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(&self.arguments);
+        for (name, value) in &self.environment {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        let role = serde_json::to_string(&self.role).expect("a role is plain data");
+        command.env(ROLE_VARIABLE, role);
+        Ok(command)
+    }
+}
+
+/// A running worker.
+pub struct Worker {
+    process: Process,
+    /// The bytes of an incomplete answer.
+    pending: Vec<u8>,
+    /// The number of the last request.
+    number: u64,
+    /// The buffer for reading output.
+    buffer: Box<[u8]>,
+    stdout: Capture,
+    stderr: Capture,
+    /// Its state after the tests that it has run.
+    pub after: WorkerAfter,
+    /// True if its stacks are taken when it crashes or reaches the time limit of a test.
+    pub takes_stacks: bool,
+    /// True if the running test has ended the process, as the process has reported.
+    is_ended_by_test: bool,
+    /// The stacks, once they are taken.
+    stacks: Option<Box<Stacks>>,
+    /// The time that the stacks took.
+    stacks_time: Duration,
+}
+
+/// A function that receives the output of a running test at once.
+pub type OnOutput<'a> = &'a mut dyn FnMut(Source, &[u8]);
+
+/// The reply to a request.
+pub enum Reply {
+    /// The worker answered.
+    Answered(Answer),
+    /// The worker died.
+    Died(ExitCause),
+    /// The worker did not answer in time.
+    TimedOut,
+    /// The run was stopped.
+    Stopped,
+}
+
+/// The end of a wait for a worker that runs no test.
+pub enum WaitEnd {
+    /// The worker ended as it should.
+    Good,
+    /// It crashed or hung.
+    Wrong(Outcome),
+    /// The run was stopped.
+    Stopped,
+}
+
+/// The reason why a worker cannot be started or is lost.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkerLost {
+    /// The run is being stopped.
+    #[error("the run was stopped")]
+    Stopped,
+    /// The worker cannot be started, or died or hung.
+    #[error("{0}")]
+    Failed(String),
+    /// The worker did not find its device.
+    #[error("{0}")]
+    NotFound(String),
+    /// The driver ended the worker at a step that it had announced.
+    #[error("{reason}")]
+    EndedAt {
+        /// The step.
+        step: String,
+        /// The reason.
+        reason: String,
+    },
+}
+
+impl WorkerLost {
+    /// Returns the reason, unless the run is being stopped.
+    pub fn reason(self) -> Option<String> {
+        match self {
+            Self::Stopped => None,
+            Self::Failed(reason) | Self::NotFound(reason) | Self::EndedAt { reason, .. } => {
+                Some(reason)
+            }
+        }
+    }
+}
+
+/// The limits of a test.
+pub struct TestLimits {
+    /// Its time.
+    pub time: Duration,
+    /// The time that it may wait without the use of a processor.
+    pub idle: Option<Duration>,
+    /// The resident memory of the worker in bytes.
+    pub memory: Option<u64>,
+}
+
+/// Returns the end of a process as an outcome.
+pub fn crash(exit: ExitCause, when: ExitTime) -> Outcome {
+    Outcome::Crashed { cause: CrashCause::new(exit, when) }
+}
+
+/// Returns the end of a time limit that begins now.
+pub fn deadline_in(limit: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(limit).unwrap_or(now + A_YEAR)
+}
+
+impl Worker {
+    /// Starts a worker and waits until it is bound to its device.
+    pub fn start(
+        command: &WorkerCommand,
+        limit: Duration,
+        stop: &StopSignal,
+    ) -> Result<Self, WorkerLost> {
+        let mut worker = Self::spawn(command).map_err(WorkerLost::Failed)?;
+        let trouble = match worker.answer(Instant::now() + limit, stop) {
+            Reply::Answered(Answer::Ready) => {
+                // The output while a driver is loaded belongs to no test.
+                worker.discard_output();
+                return Ok(worker);
+            }
+            Reply::Answered(Answer::NoDevice(reason)) => {
+                return Err(WorkerLost::NotFound(worker.with_last_stderr_line(&reason)));
+            }
+            Reply::Answered(other) => format!("unexpected answer {other:?}"),
+            Reply::Died(ending) => format!("the driver ended the worker: {ending}"),
+            Reply::TimedOut => format!("the driver did not load within {limit:?}"),
+            Reply::Stopped => return Err(WorkerLost::Stopped),
+        };
+        Err(WorkerLost::Failed(worker.with_last_stderr_line(&trouble)))
+    }
+
+    /// Starts a process in the given role, without a wait.
+    pub fn spawn(command: &WorkerCommand) -> Result<Self, String> {
+        let process = command
+            .command()
+            .and_then(Process::spawn)
+            .map_err(|error| format!("a worker process cannot be started: {error}"))?;
+        Ok(Self {
+            process,
+            pending: Vec::new(),
+            number: 0,
+            buffer: vec![0; PIPE_CAPACITY].into_boxed_slice(),
+            stdout: Capture::default(),
+            stderr: Capture::default(),
+            after: WorkerAfter::Clean,
+            takes_stacks: false,
+            is_ended_by_test: false,
+            stacks: None,
+            stacks_time: Duration::ZERO,
+        })
+    }
+
+    /// Makes the worker create a context and take its baseline, before its first test.
+    ///
+    /// # Errors
+    ///
+    /// The driver ends the process, or hangs, when it creates a context.
+    pub fn prepare(
+        &mut self,
+        finds_leaks: bool,
+        contexts: Contexts,
+        stop: &StopSignal,
+    ) -> Result<(), WorkerLost> {
+        self.ask(
+            Task::Prepare { finds_leaks, contexts },
+            START_LIMIT,
+            stop,
+            |answer| match answer {
+                Answer::Prepared => Ok(()),
+                other => Err(other),
+            },
+        )
+    }
+
+    /// Returns the process id.
+    pub fn process_id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Runs one test, which with `is_fresh` gets new contexts only, and fails if the worker exceeds `memory`, its
+    /// resident memory in bytes, or waits for longer than `idle`. The worker may run another test only if the answer
+    /// allows it.
+    pub fn run(
+        &mut self,
+        test: &Test,
+        is_fresh: bool,
+        limits: TestLimits,
+        stop: &StopSignal,
+        on_output: OnOutput<'_>,
+    ) -> ProcessAttempt {
+        let TestLimits { mut time, idle, memory } = limits;
+        let started = Instant::now();
+        self.process.limit_memory(memory);
+        self.request(Task::Test { module: test.module.into(), name: test.name.into(), is_fresh });
+        let deadline = deadline_in(time);
+        let exchange = match idle {
+            Some(idle) => self.answer_unless_idle(deadline, idle, stop, on_output),
+            None => self.answer_showing(deadline, stop, on_output),
+        };
+        time = idle.filter(|_| Instant::now() < deadline).unwrap_or(time);
+        self.drain(on_output);
+        let duration = started.elapsed().saturating_sub(self.stacks_time);
+        // A worker that dies does not report it.
+        let context = match self.after {
+            WorkerAfter::KeepsUsedContext | WorkerAfter::SurvivedFailure if !is_fresh => {
+                ContextUse::Used
+            }
+            _ => ContextUse::Fresh,
+        };
+        let mut is_on_thread = false;
+        let outcome = match exchange {
+            Reply::Answered(Answer::Done(end)) => {
+                // The test has survived the signal.
+                (self.stacks, self.stacks_time) = (None, Duration::ZERO);
+                let is_closed = self.process.has_closed_a_stream();
+                let after = if is_closed { WorkerAfter::Spent } else { end.after };
+                self.after = self.after.then(after);
+                let attempt = Attempt {
+                    duration: end.duration,
+                    context: end.context,
+                    properties: end.properties,
+                    left_behind: end.left_behind,
+                    resident: end.resident,
+                    ..self.words(end.outcome)
+                };
+                return ProcessAttempt { after, leaks: end.leaks, ..attempt.into() };
+            }
+            Reply::Answered(other) => {
+                let message = format!("the worker answered {other:?}");
+                Outcome::Failed { message, location: None }
+            }
+            Reply::Died(ending) => {
+                is_on_thread = self.is_ended_by_test;
+                crash(ending, ExitTime::InTest)
+            }
+            Reply::TimedOut => {
+                // A handler of a crash may hang.
+                if self.stacks.is_none() {
+                    self.take_stacks(None);
+                }
+                match self.process.memory_excess().zip(memory) {
+                    Some((used, limit)) => {
+                        Outcome::Crashed { cause: CrashCause::Memory { used, limit } }
+                    }
+                    None => Outcome::TimedOut { limit: time },
+                }
+            }
+            Reply::Stopped => Outcome::NotRun { reason: stop.not_run() },
+        };
+        let attempt = Attempt { duration, context, ..self.words(outcome) };
+        ProcessAttempt { is_on_thread, ..attempt.into() }
+    }
+
+    /// Waits for an answer, or until the worker has used no processor for some time.
+    fn answer_unless_idle(
+        &mut self,
+        deadline: Instant,
+        idle: Duration,
+        stop: &StopSignal,
+        on_output: OnOutput<'_>,
+    ) -> Reply {
+        loop {
+            let (used, now) = (self.process.processor_time(), Instant::now());
+            let reply = self.answer_showing((now + idle).min(deadline), stop, on_output);
+            let used = used
+                .zip(self.process.processor_time())
+                .map(|(before, now)| now.saturating_sub(before));
+            let is_idle = used.is_some_and(|used| used < idle / 20);
+            if !matches!(reply, Reply::TimedOut) || is_idle || Instant::now() >= deadline {
+                return reply;
+            }
+        }
+    }
+
+    /// Waits for the whole time, without a request.
+    pub fn idle(&mut self, time: Duration, stop: &StopSignal) -> WaitEnd {
+        match self.wait_for_end(time, ExitTime::AfterTests, stop) {
+            // No answer is due.
+            WaitEnd::Wrong(Outcome::TimedOut { .. }) => WaitEnd::Good,
+            end => end,
+        }
+    }
+
+    /// Gives effects of earlier tests the opportunity to end the worker.
+    pub fn leave(&mut self, stop: &StopSignal) -> WaitEnd {
+        self.request(Task::Leave);
+        self.wait_for_end(LEAVE_LIMIT, ExitTime::AfterTests, stop)
+    }
+
+    /// Ends the worker by `exit`. An exit handler may crash or hang.
+    pub fn exit(mut self, stop: &StopSignal) -> WaitEnd {
+        self.request(Task::Exit);
+        self.wait_for_end(LEAVE_LIMIT, ExitTime::AtExit, stop)
+    }
+
+    /// Waits until the worker answers or ends. Without a request, a test has written the answer.
+    fn wait_for_end(&mut self, limit: Duration, when: ExitTime, stop: &StopSignal) -> WaitEnd {
+        match self.answer(deadline_in(limit), stop) {
+            Reply::Died(ExitCause::Exited(0)) if when == ExitTime::AtExit => WaitEnd::Good,
+            Reply::Died(ending) => WaitEnd::Wrong(crash(ending, when)),
+            Reply::TimedOut => WaitEnd::Wrong(Outcome::TimedOut { limit }),
+            Reply::Stopped => WaitEnd::Stopped,
+            Reply::Answered(_) => WaitEnd::Good,
+        }
+    }
+
+    /// Takes the output since the last test, and the stacks, of a worker that has died.
+    pub fn last_words(&mut self, outcome: Outcome) -> Attempt {
+        self.drain(&mut |_, _| {});
+        self.words(outcome)
+    }
+
+    /// Returns an attempt with the output since the last test, and the stacks.
+    fn words(&mut self, outcome: Outcome) -> Attempt {
+        let (stdout, stderr) = (self.stdout.take_text(), self.stderr.take_text());
+        let stacks = self.stacks.take();
+        Attempt { stdout, stderr, stacks, ..Attempt::new(outcome) }
+    }
+
+    /// Checks in a worker of its own that a device works, within `limit` after the start of the worker. Returns that
+    /// worker.
+    ///
+    /// # Errors
+    ///
+    /// The first call that failed, or the end of the worker.
+    pub fn probe(
+        commands: &WorkerCommands,
+        start_limit: Duration,
+        limit: Duration,
+        stop: &StopSignal,
+    ) -> Result<Self, WorkerLost> {
+        let mut worker = commands.start(start_limit, stop)?;
+        let probed = worker.ask(Task::Probe, limit, stop, |answer| match answer {
+            Answer::Probed(result) => Ok(result),
+            other => Err(other),
+        });
+        probed?.map_err(WorkerLost::Failed)?;
+        Ok(worker)
+    }
+
+    /// Returns whether the device ends a command behind a user event that is set, within [`GATE_LIMIT`]; and the
+    /// worker, if it may run tests.
+    pub fn probe_gate(mut self, stop: &StopSignal) -> (bool, Option<Self>) {
+        self.request(Task::ProbeGate);
+        let reply = self.answer(deadline_in(GATE_LIMIT), stop);
+        self.discard_output();
+        let may_run = matches!(reply, Reply::Answered(Answer::Probed(Ok(()))));
+        (!matches!(reply, Reply::TimedOut), may_run.then_some(self))
+    }
+
+    /// Runs a job, and returns its output or its error. The driver may end or hang the worker.
+    pub fn job(
+        &mut self,
+        call: JobCall,
+        limit: Duration,
+        stop: &StopSignal,
+    ) -> Result<Result<String, String>, WorkerLost> {
+        self.ask(Task::Job(call), limit, stop, |answer| match answer {
+            Answer::JobDone(output) => Ok(output),
+            other => Err(other),
+        })
+    }
+
+    /// Sends a request that is not a test: output meanwhile belongs to no test either.
+    fn ask<T>(
+        &mut self,
+        task: Task,
+        limit: Duration,
+        stop: &StopSignal,
+        take: impl FnOnce(Answer) -> Result<T, Answer>,
+    ) -> Result<T, WorkerLost> {
+        self.request(task);
+        let (deadline, mut step) = (deadline_in(limit), None);
+        let exchange = loop {
+            match self.answer(deadline, stop) {
+                Reply::Answered(Answer::Trying(next)) => step = Some(next),
+                other => break other,
+            }
+        };
+        let at = step.as_ref().map_or_else(String::new, |step| format!(" at {step}"));
+        let (trouble, driver_fault) = match exchange {
+            Reply::Answered(answer) => match take(answer) {
+                Ok(answer) => {
+                    self.discard_output();
+                    return Ok(answer);
+                }
+                Err(other) => (format!("the worker answered {other:?}"), false),
+            },
+            Reply::Died(ExitCause::Signalled(name)) => {
+                match CrashCause::new(ExitCause::Signalled(name), ExitTime::InTest) {
+                    outside @ CrashCause::Killed => {
+                        (format!("the process was ended{at} ({outside})"), false)
+                    }
+                    cause => (format!("the driver ended the process{at} ({cause})"), true),
+                }
+            }
+            Reply::Died(ending) => (format!("the driver ended the process{at}: {ending}"), true),
+            Reply::TimedOut => {
+                let limit = humantime::format_duration(limit);
+                (format!("the driver hung{at}: no answer within {limit}"), false)
+            }
+            Reply::Stopped => return Err(WorkerLost::Stopped),
+        };
+        let reason = self.with_last_stderr_line(&trouble);
+        Err(match step.filter(|_| driver_fault) {
+            Some(step) => WorkerLost::EndedAt { step, reason },
+            None => WorkerLost::Failed(reason),
+        })
+    }
+
+    fn request(&mut self, task: Task) {
+        self.is_ended_by_test = false;
+        self.number += 1;
+        let request = Request { number: self.number, task };
+        let mut line = Vec::with_capacity(USUAL_REQUEST);
+        serde_json::to_writer(&mut line, &request).expect("requests are plain data");
+        line.push(b'\n');
+        self.process.send(&line);
+    }
+
+    /// Takes the stacks of the worker, and resumes it. Returns the time that this took.
+    fn take_stacks(&mut self, crash: Option<Crash>) -> Duration {
+        if !self.takes_stacks {
+            crash.iter().for_each(|crash| self.process.go_on(crash));
+            return Duration::ZERO;
+        }
+        let begin = Instant::now();
+        let (stacks, is_of_executable) = self.process.take_stacks(crash);
+        self.is_ended_by_test |= is_of_executable;
+        self.stacks = Some(Box::new(stacks));
+        let time = begin.elapsed();
+        self.stacks_time += time;
+        time
+    }
+
+    fn discard_output(&mut self) {
+        self.drain(&mut |_, _| {});
+        self.stdout.take_text();
+        self.stderr.take_text();
+    }
+
+    /// Waits for the next answer, and collects output meanwhile.
+    pub fn answer(&mut self, deadline: Instant, stop: &StopSignal) -> Reply {
+        self.answer_showing(deadline, stop, &mut |_, _| {})
+    }
+
+    fn answer_showing(
+        &mut self,
+        mut deadline: Instant,
+        stop: &StopSignal,
+        on_output: OnOutput<'_>,
+    ) -> Reply {
+        let mut has_ended = false;
+        loop {
+            // Several may have come at once.
+            match self.next_answer() {
+                Some(Answer::LastWord(LastWord::Exit { in_test })) => {
+                    self.is_ended_by_test = in_test;
+                    continue;
+                }
+                Some(Answer::LastWord(LastWord::Crash(crash))) => {
+                    self.is_ended_by_test = crash.in_test;
+                    deadline += self.take_stacks(Some(crash));
+                    // Without the wait for the stacks, no other thread would have answered meanwhile.
+                    if self.process.ends_within(EXIT_GRACE) {
+                        return Reply::Died(self.process.finish(Duration::ZERO));
+                    }
+                    continue;
+                }
+                Some(answer) => return Reply::Answered(answer),
+                None if has_ended => return Reply::Died(self.process.finish(EXIT_GRACE)),
+                None => {}
+            }
+            let (output, death) = match self.process.wait(&mut deadline, stop) {
+                Wakeup::Deadline => return Reply::TimedOut,
+                Wakeup::Stopped => return Reply::Stopped,
+                Wakeup::Ready { output, death } => (output, death),
+            };
+            if output {
+                self.collect(Source::Stdout, on_output);
+                self.collect(Source::Stderr, on_output);
+            }
+            // Read first, so that the last report of a process that dies is not lost.
+            let died = death && self.process.has_died();
+            let closed = self.read_socket();
+            has_ended = died || closed || self.pending.len() > LONGEST_ANSWER;
+        }
+    }
+
+    /// Reads the bytes on the connection; returns true at its end.
+    fn read_socket(&mut self) -> bool {
+        while self.pending.len() <= LONGEST_ANSWER {
+            let count = match self.process.read(Source::Socket, &mut self.buffer) {
+                Some(0) => return true,
+                Some(count) => count,
+                None => return false,
+            };
+            self.pending.extend_from_slice(&self.buffer[..count]);
+            if count < self.buffer.len() {
+                // No more bytes have come.
+                return false;
+            }
+        }
+        false
+    }
+
+    /// Returns the first received line that answers the last request. A test can write anything to the connection,
+    /// and processes that it forked answer, too.
+    fn next_answer(&mut self) -> Option<Answer> {
+        while let Some(end) = self.pending.iter().position(|byte| *byte == b'\n') {
+            // Text is parsed faster than bytes.
+            let line = str::from_utf8(&self.pending[..end]).unwrap_or_default();
+            let answer = LastWord::parse(line).map(Answer::LastWord).or_else(|| {
+                let (number, answer): (u64, _) = serde_json::from_str(line).ok()?;
+                (number == self.number).then_some(answer)
+            });
+            self.pending.drain(..=end);
+            if answer.is_some() {
+                return answer;
+            }
+        }
+        None
+    }
+
+    /// Takes all that has been written so far, as [`drain`] does.
+    fn drain(&mut self, on_output: OnOutput<'_>) {
+        if self.process.has_output() {
+            drain(|source| self.collect(source, on_output));
+        }
+    }
+
+    /// Takes one piece of output and returns its length in bytes.
+    fn collect(&mut self, source: Source, on_output: OnOutput<'_>) -> usize {
+        let count = self.process.read(source, &mut self.buffer).unwrap_or(0);
+        let bytes = &self.buffer[..count];
+        on_output(source, bytes);
+        match source {
+            Source::Stderr => self.stderr.push(bytes),
+            _ => self.stdout.push(bytes),
+        }
+        count
+    }
+
+    /// Returns `trouble`, followed by the last line that the process wrote to standard error.
+    pub fn with_last_stderr_line(&mut self, trouble: &str) -> String {
+        self.drain(&mut |_, _| {});
+        let stderr = self.stderr.take_text();
+        match stderr.lines().rev().find(|line| !line.trim().is_empty()) {
+            Some(line) => format!("{trouble} (its last line on standard error: {})", line.trim()),
+            None => trouble.to_owned(),
+        }
+    }
+}

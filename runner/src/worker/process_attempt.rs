@@ -1,0 +1,79 @@
+//! An attempt at a test in a process.
+
+use super::test_end::WorkerAfter;
+use crate::config::{DeviceSettings, Leaks, Leftovers};
+use crate::result::attempt::Attempt;
+use crate::result::not_run_reason::NotRunReason;
+use crate::result::test_result::left_behind_text;
+use crate::run::entry::Entry;
+use crate::verdict::{Location, Outcome};
+
+/// An attempt at a test, and the facts of its process for the run.
+#[derive(Clone)]
+pub struct ProcessAttempt {
+    /// The attempt.
+    pub attempt: Attempt,
+    /// The worker after the test.
+    pub after: WorkerAfter,
+    /// The objects of the driver that the test left behind, a line each kind.
+    pub leaks: Vec<String>,
+    /// True if a crash was on the thread of the test, or on one that it has started.
+    pub is_on_thread: bool,
+    /// The last tests that the worker had run before a crash, by their positions in the plan.
+    pub before: Vec<Entry>,
+    /// The crash or the hang of the process of another program, after its test.
+    pub exit: Option<Outcome>,
+}
+
+impl ProcessAttempt {
+    /// Returns the attempt at a test that needed no process.
+    pub fn without_process(outcome: Outcome) -> Self {
+        Attempt::new(outcome).into()
+    }
+
+    /// Returns the attempt at a test of another program that was not started.
+    pub fn not_started(error: String) -> Self {
+        Self::without_process(Outcome::NotRun { reason: NotRunReason::Program { error } })
+    }
+
+    /// Fails a test that passed, if the driver reports an error of it, or if it has left something behind and the
+    /// configuration makes that a failure, at `location`. Adds leaks to the changes that it has left behind.
+    pub fn fail_by_settings(
+        &mut self,
+        settings: &DeviceSettings,
+        location: impl FnOnce() -> Option<Location>,
+    ) {
+        let Self { attempt, after, leaks, .. } = self;
+        if settings.leaks == Leaks::Off {
+            leaks.clear();
+        }
+        let leaves_too_much = settings.leftovers == Leftovers::Fail
+            && !attempt.left_behind.is_empty()
+            || settings.leaks == Leaks::Fail && !leaks.is_empty();
+        attempt.left_behind.append(leaks);
+        if attempt.outcome != Outcome::Passed {
+            return;
+        }
+        let (message, location) = match settings.complaint_in(&attempt.stderr) {
+            Some(complaint) => (format!("the driver reports: {complaint}"), None),
+            None if leaves_too_much => (left_behind_text(&attempt.left_behind), location()),
+            None => return,
+        };
+        attempt.outcome = Outcome::Failed { message, location };
+        *after = WorkerAfter::Spent;
+    }
+}
+
+impl From<Attempt> for ProcessAttempt {
+    /// Converts an attempt whose process has ended.
+    fn from(attempt: Attempt) -> Self {
+        Self {
+            attempt,
+            after: WorkerAfter::Spent,
+            leaks: Vec::new(),
+            is_on_thread: false,
+            before: Vec::new(),
+            exit: None,
+        }
+    }
+}
