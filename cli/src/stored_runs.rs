@@ -39,23 +39,13 @@ pub fn find(folder: &Path, run: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// Finds the logs of several runs. What else `runs/*` has of a report folder is passed over.
+/// Finds the logs of several runs.
 ///
 /// # Errors
 ///
-/// One of them is not found, or none is a run.
+/// One of them is not found.
 pub(crate) fn find_all(folder: &Path, runs: &[String]) -> Result<Vec<PathBuf>, String> {
-    let meant = runs.iter().filter(|run| !is_beside_runs(Path::new(run)));
-    let found = meant.map(|run| find(folder, run));
-    match found.collect::<Result<Vec<_>, _>>()? {
-        found if found.is_empty() => Err(format!("no run: {}", runs.join(", "))),
-        found => Ok(found),
-    }
-}
-
-/// Returns whether this is a file among the runs of a report folder, such as a lock.
-pub(crate) fn is_beside_runs(path: &Path) -> bool {
-    path.parent().is_some_and(|parent| parent.ends_with("runs")) && path.is_file()
+    runs.iter().map(|run| find(folder, run)).collect()
 }
 
 /// Returns the run that resumes this one, if there is one.
@@ -117,9 +107,7 @@ mod tests {
         let all = fs::read_dir(folder.path().join("runs")).unwrap();
         let all: Vec<_> =
             all.map(|entry| entry.unwrap().path().to_str().unwrap().to_owned()).collect();
-        let lock = all.iter().find(|path| path.ends_with(".lock")).expect("a lock").clone();
-        assert_eq!(find_all(folder.path(), &all).unwrap().len(), all.len() - 1);
-        assert!(find_all(folder.path(), &[lock]).unwrap_err().contains("no run"));
+        assert_eq!(find_all(folder.path(), &all).unwrap().len(), all.len());
         assert!(found("1").unwrap_err().contains("several runs"));
         assert!(found("2").unwrap_err().contains("no run"));
     }

@@ -81,8 +81,7 @@ fn write(merge: &Merge, place: &Place) -> Result<RunLog, AnyError> {
 
 impl MergeArguments {
     fn merge(&self) -> Result<Merge, AnyError> {
-        let runs = self.runs.iter().filter(|run| !stored_runs::is_beside_runs(run));
-        let inputs = runs.map(|run| Input::read(&log_of(run)?));
+        let inputs = self.runs.iter().map(|run| Input::read(&log_of(run)?));
         let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
         match self.hosts {
             false => Merge::of_shards(inputs),

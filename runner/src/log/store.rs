@@ -173,8 +173,9 @@ pub fn runs_folder(folder: &Path) -> PathBuf {
     folder.join("runs")
 }
 
+/// Returns the path of the lock of full runs. It lies outside of `runs`, which has nothing but runs.
 fn full_lock_path(folder: &Path) -> PathBuf {
-    runs_folder(folder).join("full.lock")
+    folder.join("full.lock")
 }
 
 fn lock_path(run: &Path) -> PathBuf {
