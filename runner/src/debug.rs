@@ -9,11 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::case::Case;
 use crate::execution::Execution;
-use crate::log::observer::Observer;
 use crate::registry;
 use crate::result::not_run_reason::NotRunReason;
-use crate::result::test_result::TestResult;
-use crate::run::entry::Entry;
 use crate::target::CANNOT_RUN;
 use crate::terminal::{AnyError, status_line};
 use crate::text::shell_quoted;
@@ -36,15 +33,6 @@ struct Debugged {
     name: String,
 }
 
-/// Records the results, and tells nothing.
-struct Silent;
-
-impl Observer for Silent {
-    fn of_worker(&self, _: &TestResult) {}
-
-    fn finished(&self, _: Entry, _: &TestResult) {}
-}
-
 /// Runs the only test of a run below a debugger, whose words are split as a shell does. Returns its exit status.
 ///
 /// # Errors
@@ -57,7 +45,7 @@ pub fn run(mut execution: Execution<'_>, debugger: &str) -> Result<ExitCode, Any
     // Ctrl-C is for the debugger.
     let _received = ignore_interrupts()?;
     let status = command.status().map_err(|error| format!("{debugger}: {error}"))?;
-    execution.run(&Silent, || ())?;
+    execution.run(&(), || ())?;
     // A debugger that a signal has ended has no status.
     Ok(status.code().map_or(ExitCode::FAILURE, |code| ExitCode::from(code as u8)))
 }

@@ -8,7 +8,6 @@ use std::time::SystemTime;
 use clmatrix_runner::case::Case;
 use clmatrix_runner::config::Sync;
 use clmatrix_runner::log::events::{End, Event, Started};
-use clmatrix_runner::log::observer::Observer;
 use clmatrix_runner::log::recorder::Recorder;
 use clmatrix_runner::result::test_result::TestResult;
 use clmatrix_runner::run::entry::Entry;
@@ -34,14 +33,6 @@ const PASSED: &str = r#"{
     "test": "", "outcome": "passed", "verdict": "pass", "attempt": 1, "worker": 1000,
     "duration_ns": 206372706, "started": "2026-01-02T03:04:05Z"
 }"#;
-
-struct NoObserver;
-
-impl Observer for NoObserver {
-    fn of_worker(&self, _result: &TestResult) {}
-
-    fn finished(&self, _position: Entry, _result: &TestResult) {}
-}
 
 /// The argument of a simulation by which one test has all results.
 const REPEAT: &str = "repeat";
@@ -112,7 +103,7 @@ pub fn simulate() -> ExitCode {
     let (tests, devices) = if repeats { (&tests[..1], 1) } else { (&tests[..], DEVICES) };
     let devices: Vec<_> = (0..devices).map(simulated_device).collect();
     let plan = Plan::new(TARGET.home, tests, devices, |_, _, _| true);
-    let recorder = Recorder::new(Some(log), Sync::Off, false, &NoObserver);
+    let recorder = Recorder::new(Some(log), Sync::Off, false, &());
     recorder.record(Event::Run(serde_json::from_str(HEADER).expect("a header")));
     plan.events().into_iter().for_each(|event| recorder.record(event));
     let planned = Usage::now();

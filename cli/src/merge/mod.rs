@@ -17,7 +17,6 @@ use std::sync::Arc;
 use clmatrix_runner::config::{Sync, WrittenExpectation};
 use clmatrix_runner::header::command_line;
 use clmatrix_runner::log::events::{DeviceAbsent, End, Event};
-use clmatrix_runner::log::observer::Observer;
 use clmatrix_runner::log::plan::{self, PlannedTest};
 use clmatrix_runner::log::program_record::ProgramRecord;
 use clmatrix_runner::log::recorder::Recorder;
@@ -25,8 +24,6 @@ use clmatrix_runner::log::run_header::{MergedRun, RunHeader};
 use clmatrix_runner::log::run_log::RunLog;
 use clmatrix_runner::log::sum::Sum;
 use clmatrix_runner::result::test_id::suite;
-use clmatrix_runner::result::test_result::TestResult;
-use clmatrix_runner::run::entry::Entry;
 use clmatrix_runner::target::{CANNOT_RUN, NOT_ALL_RUN};
 use clmatrix_runner::terminal::AnyError;
 use indexmap::{IndexMap, IndexSet};
@@ -39,15 +36,6 @@ pub(crate) struct Merge {
     inputs: Vec<Input>,
     /// True if the devices of different hosts are different devices.
     by_host: bool,
-}
-
-/// An observer of merged runs, which ignores all events: nothing runs.
-struct NoObserver;
-
-impl Observer for NoObserver {
-    fn of_worker(&self, _result: &TestResult) {}
-
-    fn finished(&self, _position: Entry, _result: &TestResult) {}
 }
 
 /// The tests of all inputs, and the expectations so far.
@@ -68,7 +56,7 @@ impl Merge {
     ///
     /// A log cannot be read, or the new one cannot be written.
     pub(crate) fn write(&self, log: File, run_id: &str) -> Result<RunLog, AnyError> {
-        let recorder = Recorder::new(Some(log), Sync::Off, false, &NoObserver);
+        let recorder = Recorder::new(Some(log), Sync::Off, false, &());
         let mut union = Union::new(&self.inputs);
         let mut translations: Vec<Translation> =
             self.inputs.iter().map(|input| Translation::new(input, self.by_host, &union)).collect();

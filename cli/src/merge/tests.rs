@@ -9,6 +9,7 @@ use clmatrix_runner::log::format::LOG;
 use clmatrix_runner::log::plan::{PlannedDevice, PlannedTests};
 use clmatrix_runner::log::sample::{self, TIME, device, device_record, header, judged, result};
 use clmatrix_runner::report::junit_path;
+use clmatrix_runner::result::test_result::TestResult;
 use clmatrix_runner::shard::{Shard, ShardRule};
 use clmatrix_runner::verdict::{ExpectedStatus, Outcome, Verdict};
 use insta::assert_snapshot;

@@ -41,3 +41,10 @@ pub trait Observer: std::marker::Sync {
     /// A test has ended. Called once for each entry of the plan, and after each repetition.
     fn finished(&self, position: Entry, result: &TestResult);
 }
+
+/// Ignores all events.
+impl Observer for () {
+    fn of_worker(&self, _result: &TestResult) {}
+
+    fn finished(&self, _position: Entry, _result: &TestResult) {}
+}

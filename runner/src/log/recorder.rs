@@ -137,11 +137,6 @@ impl<'a> Recorder<'a> {
     /// Records the result of a test, and notifies the observer.
     pub fn finished(&self, position: Entry, result: &TestResult) {
         self.record(Event::finished(result.clone()));
-        self.tell(position, result);
-    }
-
-    /// Notifies the observer of the final result of a test.
-    pub fn tell(&self, position: Entry, result: &TestResult) {
         if let Outcome::NotRun { .. } = result.attempt.outcome {
             self.lacks_results.store(true, Ordering::Relaxed);
         }
@@ -216,17 +211,9 @@ mod tests {
     use crate::log::events::Event;
     use crate::log::sample::{header, result};
 
-    struct NoObserver;
-
-    impl Observer for NoObserver {
-        fn of_worker(&self, _result: &TestResult) {}
-
-        fn finished(&self, _position: Entry, _result: &TestResult) {}
-    }
-
     /// Records a run into `log`, with a result whose output is long.
     fn record(log: File) -> (RunLog, Option<Loss>) {
-        let recorder = Recorder::new(Some(log), Sync::Off, false, &NoObserver);
+        let recorder = Recorder::new(Some(log), Sync::Off, false, &());
         recorder.record(Event::Run(Box::new(header(Vec::new()))));
         recorder.record(Event::finished(result("s::short@d", Outcome::Passed)));
         let mut long = result("s::long@d", Outcome::Passed);

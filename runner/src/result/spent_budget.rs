@@ -36,7 +36,7 @@ impl fmt::Display for SpentBudget {
         }
         if !self.rest.is_zero() {
             let rest = seconds(self.rest);
-            causes.push(format!("probes, reruns, and workers that do not start or end ({rest})"));
+            causes.push(format!("probes, and workers that do not start or end ({rest})"));
         }
         let help = match self.tests.is_empty() {
             true => "`hang-budget` may be larger",

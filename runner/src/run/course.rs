@@ -18,19 +18,16 @@ pub(super) struct Course {
     /// True if no other attempt can begin.
     pub is_over: bool,
     pub is_repeat_recorded: bool,
-    pub is_worker_recorded: bool,
     pub is_final: bool,
 }
 
 impl Course {
-    /// Begins with the attempts before a cut, the last of which is repeated. A crash of a worker is recorded before the
-    /// attempt that repeated it.
+    /// Begins with the attempts before a cut, the last of which is repeated.
     pub fn new(position: Entry, before_cut: Vec<TestResult>) -> Self {
         Self {
             position,
             tried: before_cut.iter().map(Tried::before_cut).collect(),
             is_repeat_recorded: !before_cut.is_empty(),
-            is_worker_recorded: before_cut.len() > 1,
             results: before_cut,
             before_crash: Vec::new(),
             is_probe_due: false,
@@ -43,19 +40,5 @@ impl Course {
     pub fn take_result(&mut self) -> TestResult {
         let last = self.results.pop().expect("an attempt");
         TestResult { earlier: std::mem::take(&mut self.results), ..last }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::log::sample::judged;
-    use crate::verdict::Outcome;
-
-    #[test]
-    fn a_crash_of_a_worker_is_recorded_once_across_a_cut() {
-        let crashed = || judged("s::t@d", Outcome::signal("SIGSEGV"), None);
-        assert!(!Course::new(Entry(0), vec![crashed()]).is_worker_recorded);
-        assert!(Course::new(Entry(0), vec![crashed(), crashed()]).is_worker_recorded);
     }
 }

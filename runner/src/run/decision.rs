@@ -25,13 +25,10 @@ pub(super) enum Next {
     BecomeAlone,
     /// Note the cause of the last outcome.
     Charge(Blame),
+    /// Note that the worker was the cause of the crash of the first attempt, and the test of the last outcome.
+    ChargeWorker,
     /// Record that the last attempt is repeated.
     Repeat,
-    /// Record the crash of this attempt as a result of the worker.
-    RecordOfWorker {
-        /// The attempt, from 0; the next one has repeated it.
-        attempt: usize,
-    },
     /// Probe the device.
     Probe,
     /// Ask the worker to leave.
@@ -57,8 +54,6 @@ pub(super) struct Tried {
     pub is_beside_others: bool,
     /// True if a crash was on a thread of the test.
     pub is_on_thread: bool,
-    /// True if it was before a cut of the run.
-    pub is_before_cut: bool,
     /// The cause, once it is known.
     pub blame: Option<Blame>,
 }
@@ -83,15 +78,11 @@ pub(super) struct Situation<'a> {
     pub has_repeated_timeout: bool,
     /// True if a probe of the device is due.
     pub is_probe_due: bool,
-    /// True if the run is stopped. It may be resumed later.
-    pub is_stopped: bool,
     /// True if no attempt may begin: the run is stopped, the device is lost, its hang budget is spent, or no worker
     /// started for a repeat.
     pub is_over: bool,
     /// True if the log says that the last attempt is repeated.
     pub is_repeat_recorded: bool,
-    /// True if a crash is recorded as a result of the worker.
-    pub is_worker_recorded: bool,
     /// True if the result is recorded.
     pub is_final: bool,
 }
@@ -107,7 +98,6 @@ impl Tried {
             follows_tests: false,
             is_beside_others: false,
             is_on_thread: true,
-            is_before_cut: false,
             blame: None,
         }
     }
@@ -115,7 +105,7 @@ impl Tried {
     /// Returns an attempt that ran before the run was cut short.
     pub fn before_cut(result: &TestResult) -> Self {
         let tried = Self::new(result.attempt.outcome.clone(), result.verdict);
-        Self { is_before_cut: true, blame: Some(result.blame), ..tried }
+        Self { blame: Some(result.blame), ..tried }
     }
 
     fn is_unexpected(&self) -> bool {
@@ -146,14 +136,12 @@ impl Situation<'_> {
                 () => Next::Done,
             };
         }
-        if let Some(attempt) = self.crash_of_worker().filter(|_| !self.is_worker_recorded) {
-            return Next::RecordOfWorker { attempt };
-        }
         if last.blame.is_none() {
-            // The tests beside it have ended then, and their losses are known.
-            return match last.is_unexpected() && !self.is_alone {
-                true => Next::BecomeAlone,
-                false => Next::Charge(self.blame(last)),
+            return match () {
+                // The tests beside it have ended then, and their losses are known.
+                () if last.is_unexpected() && !self.is_alone => Next::BecomeAlone,
+                () if self.was_crash_of_worker() => Next::ChargeWorker,
+                () => Next::Charge(self.blame(last)),
             };
         }
         match self.pause().filter(|_| !self.is_over) {
@@ -162,7 +150,6 @@ impl Situation<'_> {
             Some(_) if self.is_probe_due => Next::Probe,
             Some(_) if self.has_worker => Next::DropWorker,
             Some(pause) => Next::Run(pause),
-            None if last.is_before_cut && self.is_stopped => Next::Final(Verdict::NotRun),
             None => Next::Final(self.verdict(last)),
         }
     }
@@ -174,9 +161,7 @@ impl Situation<'_> {
         let is_crash = match &last.outcome {
             _ if !last.is_unexpected() => return Blame::Test,
             Outcome::Crashed { cause: CrashCause::Killed } => return Blame::Killed,
-            Outcome::Crashed { cause: CrashCause::Memory { .. } } if is_first => {
-                return Blame::Killed;
-            }
+            Outcome::Crashed { cause } if is_first && cause.is_shared() => return Blame::Killed,
             Outcome::Crashed { .. } => true,
             Outcome::Passed
             | Outcome::Failed { .. }
@@ -225,14 +210,12 @@ impl Situation<'_> {
         if is_flaky { Verdict::Flaky } else { last.verdict }
     }
 
-    /// Returns the attempt with a crash on a thread that is not the test's, if its repeat did not crash.
+    /// Returns whether the last attempt is the repeat of a crash on a thread that is not the test's, and did not crash.
     // quirk: DRIVER-14
-    fn crash_of_worker(&self) -> Option<usize> {
-        let is_of_worker = |pair: &[Tried]| {
-            pair[0].blame == Some(Blame::ForeignThread)
-                && !matches!(pair[1].outcome, Outcome::Crashed { .. })
-        };
-        self.attempts.windows(2).position(is_of_worker)
+    fn was_crash_of_worker(&self) -> bool {
+        let [first, repeat] = self.attempts else { return false };
+        first.blame == Some(Blame::ForeignThread)
+            && !matches!(repeat.outcome, Outcome::Crashed { .. })
     }
 }
 
@@ -303,10 +286,8 @@ mod tests {
             has_loss_beside: false,
             has_repeated_timeout: false,
             is_probe_due: false,
-            is_stopped: false,
             is_over: false,
             is_repeat_recorded: false,
-            is_worker_recorded: false,
             is_final: false,
         }
     }
@@ -368,8 +349,7 @@ mod tests {
         let first = charged(crashed(), Blame::ForeignThread);
         for (outcome, expected) in [(crashed(), Blame::Test), (memory(), Blame::Test)] {
             let attempts = [first.clone(), foreign(outcome)];
-            let situation = Situation { is_worker_recorded: true, ..alone(&attempts, &retries) };
-            assert_eq!(situation.next(), Next::Charge(expected));
+            assert_eq!(alone(&attempts, &retries).next(), Next::Charge(expected));
         }
     }
 
@@ -418,8 +398,10 @@ mod tests {
                 Next::Charge(blame) => {
                     attempts.last_mut().expect("an attempt").blame = Some(blame);
                 }
+                Next::ChargeWorker => {
+                    attempts.last_mut().expect("an attempt").blame = Some(Blame::Test);
+                }
                 Next::Repeat => situation.is_repeat_recorded = true,
-                Next::RecordOfWorker { .. } => situation.is_worker_recorded = true,
                 Next::Probe => situation.is_probe_due = false,
                 Next::DropWorker => situation.has_worker = false,
                 Next::Final(_) => situation.is_final = true,
@@ -430,7 +412,7 @@ mod tests {
 
     #[test]
     fn the_way_of_a_test() {
-        use Next::{BecomeAlone, Charge, Done, DropWorker, Final, Probe, RecordOfWorker, Repeat};
+        use Next::{BecomeAlone, Charge, ChargeWorker, Done, DropWorker, Final, Probe, Repeat};
         use Verdict::{Crash, Fail, Flaky, Pass, Timeout};
         let (none, two) = (Retries::default(), Retries::from(2));
         let start = |retries| alone(&[], retries);
@@ -459,8 +441,7 @@ mod tests {
                     Charge(Blame::ForeignThread),
                     Repeat,
                     NOW,
-                    RecordOfWorker { attempt: 0 },
-                    test,
+                    ChargeWorker,
                     Final(Pass),
                     Done,
                 ],
@@ -599,17 +580,13 @@ mod tests {
         let expected = [NOW, test, Next::Repeat, NOW, test, fail, Next::Done];
         let before = [charged(failed(), Blame::Test)];
         assert_eq!(go_on(&before, &two, &[tried(failed()), tried(failed())]), expected);
-        let record = Next::RecordOfWorker { attempt: 0 };
-        let expected =
-            [NOW, record, Next::Charge(Blame::Test), Next::Final(Verdict::Pass), Next::Done];
+        let expected = [NOW, Next::ChargeWorker, Next::Final(Verdict::Pass), Next::Done];
         let before = [charged(crashed(), Blame::ForeignThread)];
         assert_eq!(go_on(&before, &none, &[tried(Outcome::Passed)]), expected);
-        // A stopped run may be resumed, so the test has no result yet. After the loss of the device, the attempt counts.
-        let before = [Tried { is_before_cut: true, ..charged(failed(), Blame::Test) }];
-        for (is_stopped, verdict) in [(true, Verdict::NotRun), (false, Verdict::Fail)] {
-            let situation = Situation { is_over: true, is_stopped, ..alone(&before, &one) };
-            assert_eq!(situation.next(), Next::Final(verdict));
-        }
+        // The crash of the worker was recorded before the cut.
+        let expected = [NOW, test, Next::Final(Verdict::Flaky), Next::Done];
+        let before = [before[0].clone(), charged(failed(), Blame::Test)];
+        assert_eq!(go_on(&before, &one, &[tried(Outcome::Passed)]), expected);
     }
 
     /// Any attempt.
@@ -649,6 +626,7 @@ mod tests {
         let steps = steps(situation, ends);
         let charges = steps.iter().filter_map(|step| match step {
             Next::Charge(blame) => Some(*blame),
+            Next::ChargeWorker => Some(Blame::Test),
             _ => None,
         });
         let tried =

@@ -615,22 +615,12 @@ impl<'a> DeviceRun<'a> {
         self.probed.lock().take()
     }
 
-    /// Records the result of a test. A test that failed before a cut and has not run since keeps that result. With
-    /// `--repeat`, a test that is not run another time keeps the result of its other attempts.
+    /// Records the result of a test. With `--repeat`, a test that is not run another time keeps the result of its other
+    /// attempts.
     pub fn finished(&self, position: Entry, result: &TestResult) {
-        let RunState { run, recorder, stop, .. } = self.state;
-        if !self.queue.end(position, &result.attempt.outcome) {
-            return;
+        if self.queue.end(position, &result.attempt.outcome) {
+            self.limits.count(result);
+            self.state.recorder.finished(position, result);
         }
-        if result.verdict == Verdict::NotRun
-            && !stop.signal.is_set()
-            && result.attempt.number == run.so_far.attempts[position] + 1
-            && let Some(before) = run.so_far.unfinished.get(&position).and_then(|all| all.last())
-        {
-            self.limits.count(before);
-            return recorder.tell(position, before);
-        }
-        self.limits.count(result);
-        recorder.finished(position, result);
     }
 }

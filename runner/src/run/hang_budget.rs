@@ -7,12 +7,11 @@ use parking_lot::Mutex;
 
 use crate::result::spent_budget::SpentBudget;
 use crate::result::test_id::TestId;
-use crate::verdict::Outcome;
 
 /// The tests that the reason names.
 const NAMED: usize = 3;
 
-/// The time that was spent on tests that did not end, on probes, and on reruns after crashes.
+/// The time that was spent on tests that did not end, on probes, and on processes that did not start or end.
 pub(super) struct HangBudget {
     limit: Duration,
     spent: Mutex<Spent>,
@@ -40,14 +39,6 @@ impl HangBudget {
     /// Adds the time of a probe, or of a process that did not start or end.
     pub fn add(&self, time: Duration) {
         self.spent.lock().time += time;
-    }
-
-    /// Adds the time of a test that was run again, unless it did not end, which [`add_timeout`](Self::add_timeout)
-    /// counts.
-    pub fn add_rerun(&self, outcome: &Outcome, time: Duration) {
-        if !matches!(outcome, Outcome::TimedOut { .. }) {
-            self.add(time);
-        }
     }
 
     /// Returns the use of the budget, if it is spent.
@@ -87,7 +78,7 @@ mod tests {
         assert_eq!(
             others.spent().map(|spent| spent.to_string()).as_deref(),
             Some(
-                "hang budget of 1s spent (probes, reruns, and workers that do not start or end (1 s)): \
+                "hang budget of 1s spent (probes, and workers that do not start or end (1 s)): \
                  `hang-budget` may be larger"
             )
         );
@@ -95,7 +86,7 @@ mod tests {
             budget.spent().map(|spent| spent.to_string()).as_deref(),
             Some(
                 "hang budget of 20s spent (s::b (5 s), s::c (4 s), s::a (3 s), more tests: 1, \
-                 probes, reruns, and workers that do not start or end (7 s)): an expectation with a short \
+                 probes, and workers that do not start or end (7 s)): an expectation with a short \
                  `timeout` helps (`expect update` writes it), or a larger `hang-budget`"
             )
         );

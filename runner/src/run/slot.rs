@@ -60,32 +60,35 @@ impl<'a> Slot<'a> {
         let device_run = self.device_run;
         // Before its turn: a slot that waits for a permit must not keep others from the device.
         let _permit = device_run.permit(position);
-        let is_alone = device_run.state.run.is_alone(position);
+        let is_alone = device_run.slots() == 1 || device_run.state.run.is_alone(position);
         let in_use = if is_alone { Turn::alone } else { Turn::shared };
         let mut turn = in_use(&device_run.in_use);
-        if let Some(outcome) = device_run.outcome_without_running(position) {
-            let attempt = device_run.without_process(position, outcome).attempt;
-            return device_run.finished(position, &self.result(position, attempt));
-        }
-        device_run.state.recorder.observer.started(position);
         let before = device_run.state.run.so_far.unfinished.get(&position);
         let mut course = Course::new(position, before.cloned().unwrap_or_default());
+        if let Some(outcome) = device_run.outcome_without_running(position) {
+            if course.tried.is_empty() {
+                let attempt = device_run.without_process(position, outcome).attempt;
+                return device_run.finished(position, &self.result(position, attempt));
+            }
+            course.is_over = true;
+        }
+        device_run.state.recorder.observer.started(position);
         loop {
             match self.situation(&course, &turn).next() {
                 Next::Run(pause) => self.attempt(&mut course, &turn, pause),
                 Next::BecomeAlone => self.become_alone(position, &mut turn),
                 Next::Charge(blame) => self.charge(&mut course, blame),
+                Next::ChargeWorker => {
+                    self.charge(&mut course, Blame::Test);
+                    let (first, repeat) = (&course.results[0], &course.results[1]);
+                    let running = Some((position, &repeat.attempt.outcome));
+                    let crashed = first.attempt.clone();
+                    device_run.record_worker_crash(crashed, &course.before_crash, running);
+                }
                 Next::Repeat => {
                     let result = course.results.last().expect("an attempt").clone();
                     device_run.state.recorder.repeated(position, result);
                     course.is_repeat_recorded = true;
-                }
-                Next::RecordOfWorker { attempt } => {
-                    let crashed = course.results[attempt].attempt.clone();
-                    let repeat = &course.tried[attempt + 1].outcome;
-                    let running = Some((position, repeat));
-                    device_run.record_worker_crash(crashed, &course.before_crash, running);
-                    course.is_worker_recorded = true;
                 }
                 Next::Probe => {
                     course.is_probe_due = false;
@@ -98,12 +101,6 @@ impl<'a> Slot<'a> {
                 Next::DropWorker => self.leave(&mut turn),
                 Next::Final(verdict) => {
                     let mut result = course.take_result();
-                    if verdict == Verdict::NotRun && result.verdict != verdict {
-                        let reason = device_run.state.stop.signal.not_run();
-                        let outcome = Outcome::NotRun { reason };
-                        let attempt = device_run.without_process(position, outcome).attempt;
-                        result = self.result(position, attempt);
-                    }
                     if verdict == Verdict::Flaky {
                         let is_pass = result.attempt.outcome == Outcome::Passed;
                         device_run.make_flaky(&mut result, is_pass);
@@ -126,17 +123,15 @@ impl<'a> Slot<'a> {
         Situation {
             attempts: &course.tried,
             retries: &device_run.settings(course.position).retries,
-            is_alone: device_run.slots() == 1 || !turn.is_shared(),
+            is_alone: !turn.is_shared(),
             is_apart: device_run.is_apart(course.position),
             has_worker: worker.is_some(),
             is_worn: worker.is_some_and(|worker| device_run.limits.is_worn(worker.tests)),
             has_loss_beside: self.losses_elsewhere() != self.known_losses,
             has_repeated_timeout: device_run.has_repeated_timeout.load(Ordering::Relaxed),
             is_probe_due: course.is_probe_due,
-            is_stopped: device_run.state.stop.signal.is_set(),
             is_over: course.is_over || !device_run.may_go_on(),
             is_repeat_recorded: course.is_repeat_recorded,
-            is_worker_recorded: course.is_worker_recorded,
             is_final: course.is_final,
         }
     }
@@ -156,14 +151,12 @@ impl<'a> Slot<'a> {
         }
     }
 
-    /// Waits until no other slot uses the device, unless no other slot does. The test does not run meanwhile.
+    /// Waits until no other slot uses the device. The test does not run meanwhile.
     fn become_alone(&self, position: Entry, turn: &mut Turn<'a>) {
-        if self.device_run.slots() > 1 && turn.is_shared() {
-            let observer = self.device_run.state.recorder.observer;
-            observer.waits(position);
-            turn.become_alone();
-            observer.started(position);
-        }
+        let observer = self.device_run.state.recorder.observer;
+        observer.waits(position);
+        turn.become_alone();
+        observer.started(position);
     }
 
     /// Records a result. Returns true after a timeout or an unexpected crash, and if a probe is due.
@@ -214,9 +207,7 @@ impl<'a> Slot<'a> {
         words.worker = Some(worker.number);
         let before: Vec<Entry> = worker.last.into();
         drop(worker.worker);
-        if device_run.slots() > 1 {
-            turn.become_alone();
-        }
+        turn.become_alone();
         device_run.probe(last);
         if let Outcome::TimedOut { .. } = outcome {
             device_run.record_end(WorkerEnd::Leave, outcome, last);
@@ -247,7 +238,7 @@ impl<'a> Slot<'a> {
         let mut tried = Tried {
             worker: worker.map_or(WorkerAfter::Clean, |worker| worker.worker.after),
             follows_tests: worker.is_some_and(|worker| worker.tests > 0),
-            is_beside_others: device_run.slots() > 1 && turn.is_shared(),
+            is_beside_others: turn.is_shared(),
             ..Tried::new(Outcome::Passed, Verdict::Pass)
         };
         let ran = match &device_run.entry(position).test {
@@ -267,10 +258,6 @@ impl<'a> Slot<'a> {
             | Outcome::Skipped { .. }
             | Outcome::Ignored { .. }
             | Outcome::NotRun { .. } => {}
-        }
-        let is_crash = |last: &Tried| last.is_doubtful() && last.outcome.is_own_crash();
-        if course.tried.last().is_some_and(is_crash) {
-            device_run.limits.hang_budget.add_rerun(&attempt.outcome, attempt.duration);
         }
         let result = self.result(position, attempt);
         course.is_probe_due |= self.needs_probe(&result);
