@@ -1,6 +1,6 @@
 //! Behaviour of drivers that the library has to know, selected by the name of the platform.
 //!
-//! A platform that is not listed gets every workaround.
+//! A platform that is not listed gets the workarounds of `Driver::UNKNOWN`.
 
 use bitflags::bitflags;
 use cl3::device::{CL_DEVICE_PLATFORM, get_device_info};

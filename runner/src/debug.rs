@@ -1,7 +1,7 @@
 //! One test below a debugger, in a process that is bound to its device as a worker is.
 //!
-//! The process has the terminal and its signals, no time limit and no capture. The log of the run says that the test was
-//! debugged; the exit status is that of the debugger.
+//! The process has the terminal and its signals, no time limit and no capture. The log of the run says that the test
+//! was debugged; the exit status is that of the debugger.
 
 use std::process::{Command, ExitCode};
 
@@ -9,17 +9,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::case::Case;
 use crate::execution::Execution;
-use crate::registry;
+use crate::registry::{self, Test};
 use crate::result::not_run_reason::NotRunReason;
+use crate::run::interrupt::Stop;
 use crate::target::CANNOT_RUN;
 use crate::terminal::{AnyError, status_line};
 use crate::text::shell_quoted;
 use crate::variable;
 use crate::verdict::Outcome;
 use crate::worker::child;
+use crate::worker::parent::START_LIMIT;
 use crate::worker::protocol::{ROLE_VARIABLE, Role};
 
-/// The variable that makes a process run one test. The process does not remove it: the debugger may start it again.
+/// The variable that makes a process run one test.
 const VARIABLE: &str = "CLMATRIX_DEBUGGED_TEST";
 
 /// The ids of tests that the error for several names.
@@ -42,17 +44,24 @@ pub fn run(mut execution: Execution<'_>, debugger: &str) -> Result<ExitCode, Any
     let (mut command, id) = command(&execution, debugger)?;
     status_line(&format!("{id} below {debugger}"));
     execution.run.not_run = Some(NotRunReason::Debugged);
+    execution.before_tests = None;
     // Ctrl-C is for the debugger.
     let _received = ignore_interrupts()?;
     let status = command.status().map_err(|error| format!("{debugger}: {error}"))?;
-    execution.run(&(), || ())?;
+    if let Some(trouble) = execution.run(&(), || ())?.trouble {
+        return Err(trouble);
+    }
     // A debugger that a signal has ended has no status.
-    Ok(status.code().map_or(ExitCode::FAILURE, |code| ExitCode::from(code as u8)))
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
 /// Returns the command for the debugger, and the id of the test.
 fn command(execution: &Execution<'_>, debugger: &str) -> Result<(Command, String), AnyError> {
     let (plan, run) = (execution.plan, &execution.run);
+    if plan.entries.is_empty() {
+        return Err("--debugger runs one test, and none is selected".into());
+    }
     let [entry] = &plan.entries[..] else {
         let ids: Vec<_> = plan.entries.iter().take(NAMED).map(|entry| plan.id(entry)).collect();
         let more = if plan.entries.len() > NAMED { ", ..." } else { "" };
@@ -78,6 +87,10 @@ fn command(execution: &Execution<'_>, debugger: &str) -> Result<(Command, String
     let [program, arguments @ ..] = &words[..] else {
         return Err("--debugger: name a program, such as `gdb --args`".into());
     };
+    // The device may be found among others only, which the first worker shows.
+    let never = Stop::new()?;
+    let worker = config.commands.start(START_LIMIT, &never.signal);
+    drop(worker.map_err(|lost| lost.reason().unwrap_or_default())?);
     let worker = config.commands.current();
     let started = worker.command()?;
     let mut command = Command::new(program);
@@ -126,19 +139,20 @@ pub(crate) fn enter_if_asked() {
         refuse("`--debugger` sets it; unset it")
     };
     let Some(test) = registry::find(&module, &name) else { refuse("there is no such test") };
+    // SAFETY: no other thread uses a variable here: the main thread of libtest waits for this one.
+    unsafe { std::env::remove_var(VARIABLE) };
     if let Role::Device(address) = &role
         && let Err(reason) = child::bind(address)
     {
         refuse(&reason)
     }
+    child::on_thread_of_tests(|| run_and_exit(test))
+}
+
+/// Runs a test on this thread, and exits with 0 if it passes or is skipped.
+fn run_and_exit(test: &Test) {
     let outcome = child::run(test);
-    eprintln!(
-        "{module}::{name}: {}",
-        match &outcome {
-            Outcome::Passed => "passed".to_owned(),
-            other => other.to_string(),
-        }
-    );
+    eprintln!("{}::{}: {outcome}", test.module, test.name);
     // Exit handlers run: some tools report in theirs.
     std::process::exit(match outcome {
         Outcome::Passed | Outcome::Skipped { .. } => 0,

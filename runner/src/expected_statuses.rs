@@ -83,7 +83,7 @@ impl ExpectedStatuses {
     ///
     /// # Errors
     ///
-    /// There is none.
+    /// The set is empty.
     pub fn from_several(statuses: BTreeSet<ExpectedStatus>) -> Result<Self, &'static str> {
         match statuses.is_empty() {
             true => Err("an empty list: name at least one status"),

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::serde_time::is_default;
 use crate::text::counted;
 
-pub use frame::Frame;
+pub use frame::{FRAMES_LEFT_OUT, Frame};
 pub use thread_stack::ThreadStack;
 
 /// The name of the thread that runs the tests, where it is not the main thread.
@@ -19,8 +19,8 @@ pub const WORKER_THREAD: &str = "clmatrix-worker";
 /// The most threads whose stacks are taken.
 pub const MOST_THREADS: usize = 32;
 
-/// The most frames of a thread.
-pub const MOST_FRAMES: usize = 64;
+/// The most frames of a thread. The frames between the innermost and the outermost ones of a deeper stack are left out.
+pub const MOST_FRAMES: usize = 96;
 
 /// The most frames on a terminal.
 const TOP_FRAMES: usize = 10;
@@ -126,6 +126,18 @@ mod tests {
         let error = Some("it ends here".to_owned());
         let main = ThreadStack { id: 7, name: "main".to_owned(), crash, frames, error };
         Stacks { threads: vec![main], more_threads: 2, error: None }
+    }
+
+    #[test]
+    fn frames_after_those_left_out_have_no_number() {
+        let frames = vec![
+            frame("deeper", "a", None),
+            Frame { function: Some(FRAMES_LEFT_OUT.to_owned()), ..Frame::default() },
+            frame("main", "a", None),
+        ];
+        let lines: Vec<_> = ThreadStack { frames, ..ThreadStack::default() }.lines(0).collect();
+        let expected = ["  #0 deeper (a+0x1f)", &format!("  {FRAMES_LEFT_OUT}"), "  main (a+0x1f)"];
+        assert_eq!(lines[1..], expected);
     }
 
     #[test]

@@ -96,7 +96,7 @@ pub(super) fn log_of(run: &Path) -> Result<PathBuf, AnyError> {
     if !run.exists() {
         return Err(format!("{name}: no such file or folder").into());
     }
-    // The folder has only the run that the path leads to.
+    // A report folder, a folder of a run, or a log.
     if let Ok(log) = stored_runs::find(run, name) {
         return Ok(log);
     }

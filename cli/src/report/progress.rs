@@ -309,15 +309,6 @@ impl Observer for Progress<'_> {
         }
     }
 
-    fn gates_hang(&self, device: &str, idle: Duration) {
-        if self.display.detail != Detail::Quiet {
-            let idle = humantime::format_duration(idle);
-            status_line(&format!(
-                "note: {device} does not end commands behind user events: a test that waits for {idle} is ended"
-            ));
-        }
-    }
-
     fn of_worker(&self, result: &TestResult) {
         if self.display.detail != Detail::Quiet {
             status_line(&result_line(result));

@@ -89,6 +89,12 @@ fn passes(ctx_factory: CtxFactory) {
     eprintln!("said on standard error");
 }
 
+/// Would start itself without end, if it starts its own executable.
+#[clmatrix_harness::test]
+fn is_not_debugged_by_its_children() {
+    assert_eq!(std::env::var_os("CLMATRIX_DEBUGGED_TEST"), None);
+}
+
 #[clmatrix_harness::test]
 fn writes_to_null(ctx_factory: CtxFactory) {
     use_the_device(ctx_factory);

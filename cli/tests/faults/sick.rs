@@ -161,7 +161,8 @@ check!(a_device_that_fails_before_its_first_test_is_not_tested_on, {
 fn hang(budget: &str, timeout: &str, expectations: &str) -> (Option<i32>, RunLog) {
     let folder = Folder::new();
     folder.write("expectations/a.toml", expectations);
-    let mut command = folder.run(&["faulty::hangs::", "--include-ignored", "--timeout", timeout]);
+    let mut command =
+        folder.run(&["faulty::hangs::never_ends", "--include-ignored", "--timeout", timeout]);
     folder.configure(&mut command, &format!("[profile.default]\nhang-budget = \"{budget}\"\n"));
     command.env("CLMATRIX_TEST", cpu::platform());
     (output(command).status.code(), folder.log())
@@ -183,7 +184,8 @@ check!(tests_that_do_not_end_spend_a_budget, {
 
 // After two cases of a test have hung, the others get a short limit.
 check!(expected_hangs_are_short_and_spend_none, {
-    let entry = "[[expect]]\ntest = 'faulty::hangs::*'\nstatus = 'timeout'\nreason = 'x'\n";
+    let entry =
+        "[[expect]]\ntest = 'faulty::hangs::never_ends*'\nstatus = 'timeout'\nreason = 'x'\n";
     let (status, log) = hang("4s", "3s", entry);
     assert_eq!(status, Some(0));
     let limits = log.results.into_iter().map(|result| {

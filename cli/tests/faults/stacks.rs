@@ -162,7 +162,7 @@ check!(an_overflow_shows_the_recursion, {
     );
     let thread = &stacks(found[0]).threads[0];
     let deeper = thread.frames.iter().filter(|frame| function(frame).ends_with("deeper"));
-    assert!((1..=64).contains(&thread.frames.len()) && deeper.count() > 47, "{thread:#?}");
+    assert!((1..=96).contains(&thread.frames.len()) && deeper.count() > 47, "{thread:#?}");
     position(thread, "<frames between are left out>");
     position(thread, "overflows_its_stack");
     assert_eq!(thread.error, None);

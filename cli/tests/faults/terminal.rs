@@ -409,6 +409,12 @@ check!(a_debugger_has_the_terminal_the_signals_and_the_status, {
         output(folder.run(&["faulty::passes", "faulty::needs_no_device", "--debugger", "true"]));
     assert_eq!(several.status.code(), Some(2));
     assert!(several.stderr.contains("--debugger runs one test, and"), "{}", several.stderr);
+    let none =
+        output(folder.run(&["faulty::is_ignored", "--devices", "host", "--debugger", "env"]));
+    assert_eq!(none.status.code(), Some(2), "{}", none.stderr);
+    let bare =
+        output(folder.run(&["faulty::is_not_debugged_by_its_children", "--debugger", "env"]));
+    assert_eq!(bare.status.code(), Some(0), "{}", bare.stderr);
     let absent = output(folder.run(&[&id, "--debugger", "no-such-debugger --args"]));
     assert_eq!(absent.status.code(), Some(2));
     assert!(absent.stderr.contains("no-such-debugger"), "{}", absent.stderr);

@@ -18,8 +18,8 @@ impl Text for DeviceKinds {
 
     fn parse(text: &str) -> Result<Self, String> {
         let inner = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
-        let names = inner.unwrap_or(text).split(',');
-        let kinds = names.map(|name| DeviceKind::deserialize(name.into_deserializer()));
+        let names = inner.map_or(vec![text], |inner| inner.split(',').map(str::trim).collect());
+        let kinds = names.into_iter().map(|name| DeviceKind::deserialize(name.into_deserializer()));
         let kinds: Result<_, Error> = kinds.collect();
         kinds.map(Self).map_err(|error| error.to_string())
     }

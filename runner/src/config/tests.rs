@@ -515,6 +515,7 @@ fn each_condition_of_an_expectation_must_be_met() {
         ("type = 'gpu'", true, false),
         ("type = 'cpu'", false, false),
         ("type = '{cpu,gpu}'", true, false),
+        ("type = '{cpu, gpu}'", true, false),
         ("type = '{cpu,accelerator}'", false, false),
         ("opencl = '>=2.0'", true, false),
         ("opencl = '>=3.1'", false, false),

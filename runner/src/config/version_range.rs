@@ -231,7 +231,13 @@ impl VersionPattern {
         }
         let versions = || self.seen.iter().flat_map(|seen| &seen.versions);
         let rest = || versions().filter(|seen| !passed.contains(seen));
-        let Some((first, last)) = rest().min().zip(rest().max()) else { return Narrowed::Nowhere };
+        let Some((first, last)) = rest().min().zip(rest().max()) else {
+            // `22.3.*` has versions that it does not spell.
+            return match self.seen.iter().any(|seen| seen.text.contains(".*")) {
+                true => Narrowed::Not,
+                false => Narrowed::Nowhere,
+            };
+        };
         let below = passed.iter().filter(|version| *version < first);
         let above = passed.iter().filter(|version| *version > last);
         if below.clone().count() + above.clone().count() < passed.len() {
@@ -348,5 +354,21 @@ mod tests {
         let all = VersionRange::default().older_than(&version);
         assert_eq!(all.unwrap().to_string(), "<5.0");
         assert_eq!(VersionRange::only(version).to_string(), "=5.0");
+    }
+
+    #[test]
+    fn passes_narrow_the_versions() {
+        let to = |text: &str| Narrowed::To(text.to_owned());
+        for (pattern, passed, expected) in [
+            ("3.1*", "3.1", Narrowed::Nowhere),
+            ("{3.1,5.0}*", "3.1", to("{3.1,5.0}*, >3.1")),
+            ("22.3.*", "22.3.0", Narrowed::Not),
+            ("22.3.*", "22.3.6", to("22.3.*, <22.3.6")),
+            ("<3.0", "2.0", to("<2.0")),
+        ] {
+            let passed = BTreeSet::from([VersionNumbers::find(passed).expect("a version")]);
+            let narrowed = VersionPattern::parse(pattern).expect("a pattern").without(&passed);
+            assert_eq!(narrowed, expected, "{pattern:?}");
+        }
     }
 }

@@ -6,6 +6,7 @@ use crate::log::events::DeviceLost;
 use crate::os::Source;
 use crate::result::test_result::TestResult;
 use crate::run::entry::Entry;
+use crate::terminal::status_line;
 
 /// Follows a run. Threads that run tests call the methods, with positions in the plan.
 pub trait Observer: std::marker::Sync {
@@ -30,7 +31,12 @@ pub trait Observer: std::marker::Sync {
     fn device_lost(&self, _lost: &DeviceLost) {}
 
     /// A device does not end commands behind user events: a test that waits for this time is ended.
-    fn gates_hang(&self, _device: &str, _idle: Duration) {}
+    fn gates_hang(&self, device: &str, idle: Duration) {
+        let idle = humantime::format_duration(idle);
+        status_line(&format!(
+            "note: {device} does not end commands behind user events: a test that waits for {idle} is ended"
+        ));
+    }
 
     /// All tests and all workers have ended.
     fn ended(&self) {}

@@ -171,13 +171,14 @@ impl Process {
         self.memory.as_ref()?.excess()
     }
 
-    /// Returns the processor time that the worker and the processes below it have used.
+    /// Returns the processor time that the worker and the processes below it have used, if it is known.
     pub fn processor_time(&self) -> Option<Duration> {
         let used = |process| {
             let clock = nix::time::clock_getcpuclockid(process).ok()?;
             Some(Duration::from(clock.now().ok()?).as_nanos() as u64)
         };
-        Some(Duration::from_nanos(sum_below(self.pid, used)))
+        let nanos = sum_below(self.pid, used);
+        (nanos > 0).then(|| Duration::from_nanos(nanos))
     }
 
     /// Waits until something can be read, the deadline passes, the worker exceeds its memory limit, or the run is

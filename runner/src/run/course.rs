@@ -3,6 +3,7 @@
 use crate::result::test_result::TestResult;
 use crate::run::decision::Tried;
 use crate::run::entry::Entry;
+use crate::verdict::Outcome;
 
 /// The course of a test through its attempts, in its slot.
 pub(super) struct Course {
@@ -34,6 +35,11 @@ impl Course {
             is_over: false,
             is_final: false,
         }
+    }
+
+    /// Returns whether the last attempt did not end.
+    pub fn hangs(&self) -> bool {
+        self.tried.last().is_some_and(|last| matches!(last.outcome, Outcome::TimedOut { .. }))
     }
 
     /// Takes the result: the last attempt, with the others.

@@ -392,8 +392,8 @@ impl<'a> DeviceRun<'a> {
         }
         let is_expected = || self.expectation(position).is_some_and(|known| known.allows(outcome));
         // Each test that waits in vain takes little time, so that all of them are found.
-        if let Outcome::TimedOut { limit } = outcome
-            && Some(*limit) != self.limits.idle()
+        if let Outcome::TimedOut { .. } = outcome
+            && !ran.waits_in_vain
             && !is_expected()
         {
             self.limits.hang_budget.add_timeout(self.id(position), *duration);

@@ -93,8 +93,8 @@ impl<'a> Slot<'a> {
                 Next::Probe => {
                     course.is_probe_due = false;
                     device_run.probe(position);
-                    let last = course.tried.last().map(|last| &last.outcome);
-                    if let Some(Outcome::TimedOut { .. }) = last {
+                    // Beside other slots, a fill may wait for theirs.
+                    if course.hangs() && !turn.is_shared() {
                         device_run.probe_gate();
                     }
                 }
@@ -141,7 +141,7 @@ impl<'a> Slot<'a> {
     fn charge(&mut self, course: &mut Course, blame: Blame) {
         if blame == Blame::OtherSlot {
             self.known_losses = self.losses_elsewhere();
-            if let Some(Outcome::TimedOut { .. }) = course.tried.last().map(|last| &last.outcome) {
+            if course.hangs() {
                 self.device_run.has_repeated_timeout.store(true, Ordering::Relaxed);
             }
         }
@@ -159,12 +159,13 @@ impl<'a> Slot<'a> {
         observer.started(position);
     }
 
-    /// Records a result. Returns true after a timeout or an unexpected crash, and if a probe is due.
-    fn needs_probe(&self, result: &TestResult) -> bool {
+    /// Records a result. Returns true after a timeout, unless the test waited in vain, after an unexpected crash, and
+    /// if a probe is due.
+    fn needs_probe(&self, result: &TestResult, waits_in_vain: bool) -> bool {
         let (health, is_expected) = (&self.device_run.limits.health, result.is_as_expected());
         let is_due = health.note(&result.test, &result.attempt.outcome, is_expected);
         match result.attempt.outcome {
-            Outcome::TimedOut { .. } => is_due || self.device_run.limits.idle().is_none(),
+            Outcome::TimedOut { .. } => is_due || !waits_in_vain,
             Outcome::Crashed { .. } => is_due || !is_expected,
             Outcome::Passed
             | Outcome::Failed { .. }
@@ -245,7 +246,7 @@ impl<'a> Slot<'a> {
             Case::Registered(test) => self.attempt_in_worker(test, position),
             Case::Outside(test) => device_run.attempt_outside(&**test, self.number, position),
         };
-        let ProcessAttempt { attempt, is_on_thread, before, .. } =
+        let ProcessAttempt { attempt, is_on_thread, waits_in_vain, before, .. } =
             ran.unwrap_or_else(|reason| self.without_worker(position, reason));
         match attempt.outcome {
             Outcome::Passed => self.known_losses = losses_before,
@@ -260,7 +261,7 @@ impl<'a> Slot<'a> {
             | Outcome::NotRun { .. } => {}
         }
         let result = self.result(position, attempt);
-        course.is_probe_due |= self.needs_probe(&result);
+        course.is_probe_due |= self.needs_probe(&result, waits_in_vain);
         course.is_repeat_recorded = false;
         if !is_repeat {
             course.before_crash = before;

@@ -22,6 +22,9 @@ pub struct Frame {
     pub address: String,
 }
 
+/// The name of a frame in place of those between the innermost and the outermost ones of a deep stack.
+pub const FRAMES_LEFT_OUT: &str = "<frames between are left out>";
+
 /// The beginnings of functions that end a process after a failure.
 const ABORTING: [&str; 11] = [
     "__assert_fail",
@@ -38,6 +41,11 @@ const ABORTING: [&str; 11] = [
 ];
 
 impl Frame {
+    /// Returns whether this frame is in place of others.
+    pub(super) fn stands_for_others(&self) -> bool {
+        self.function() == FRAMES_LEFT_OUT
+    }
+
     /// Returns whether this frame may belong to the code by which a runtime ends its process.
     pub(super) fn is_of_abort(&self) -> bool {
         match &self.function {

@@ -30,8 +30,12 @@ impl ThreadStack {
 
     /// Returns a title and the frames, a line each, for this thread and `alike` others.
     pub fn lines(&self, alike: usize) -> impl Iterator<Item = String> {
-        let frames = self.frames.iter().enumerate();
-        let frames = frames.map(|(number, frame)| format!("  #{number} {frame}"));
+        let known = self.frames.iter().take_while(|frame| !frame.stands_for_others()).count();
+        let frames =
+            self.frames.iter().enumerate().map(move |(number, frame)| match number < known {
+                true => format!("  #{number} {frame}"),
+                false => format!("  {frame}"),
+            });
         let error = self.error.iter().map(|error| format!("  ({error})"));
         [self.title(alike)].into_iter().chain(frames).chain(error)
     }

@@ -51,13 +51,18 @@ pub fn enter_if_asked() {
     if role == Role::Program {
         become_program(connection);
     }
+    on_thread_of_tests(move || work(&role, connection))
+}
+
+/// Does work that ends the process on this thread, or on one with the stack that `RUST_MIN_STACK` names.
+pub fn on_thread_of_tests(work: impl FnOnce() + Send + 'static) -> ! {
     if variable::value("RUST_MIN_STACK").is_none() {
-        work(&role, connection);
+        work();
+        os::exit_now(PANICKED)
     }
     // The stack of the main thread has another size. libtest's threads have this one.
     let worker = thread::Builder::new().name(WORKER_THREAD.to_owned());
-    let worker = worker.spawn(move || -> () { work(&role, connection) });
-    match worker {
+    match worker.spawn(work) {
         // An error is a panic, after which the thread ends.
         Ok(worker) => drop(worker.join()),
         Err(error) => {
@@ -124,7 +129,10 @@ fn serve(role: &Role, connection: Connection) -> i32 {
             Task::Probe => {
                 Answer::Probed(device_probe::probe(&fixtures::device(), Kernels::Simplest))
             }
-            Task::ProbeGate => Answer::Probed(device_probe::gate(&fixtures::device())),
+            Task::ProbeGate => {
+                let note = || runner.send(number, &Answer::Trying("a gate".to_owned()));
+                Answer::Probed(device_probe::gate(&fixtures::device(), note))
+            }
             Task::Leave => {
                 if let Role::Device(_) = role {
                     // Its errors are those of the device. Only a crash matters here.

@@ -163,15 +163,17 @@ pub(super) fn probe(device: &Device, kernels: Kernels) -> std::result::Result<()
     Ok(())
 }
 
-/// Waits for a fill behind a user event, which is set meanwhile.
+/// Waits for a fill, and after `note`, for one behind a user event, which is set meanwhile.
 ///
 /// # Errors
 ///
 /// The first call that fails.
-pub(super) fn gate(device: &Device) -> std::result::Result<(), String> {
+pub(super) fn gate(device: &Device, note: impl FnOnce()) -> std::result::Result<(), String> {
     let context = Context::new([device]).map_err(text)?;
     let queue = CommandQueue::new(&context).map_err(text)?;
     let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 4).map_err(text)?;
+    enqueue_fill(&queue, &buffer, &1_u32, ..).and_then(|filled| filled.wait()).map_err(text)?;
+    note();
     let gate = UserEvent::new(&context).map_err(text)?;
     let filled = enqueue_fill(queue.after(&gate), &buffer, &1_u32, ..).map_err(text)?;
     gate.set_complete().map_err(text)?;

@@ -281,7 +281,7 @@ impl Worker {
         stop: &StopSignal,
         on_output: OnOutput<'_>,
     ) -> ProcessAttempt {
-        let TestLimits { mut time, idle, memory } = limits;
+        let TestLimits { time, idle, memory } = limits;
         let started = Instant::now();
         self.process.limit_memory(memory);
         self.request(Task::Test { module: test.module.into(), name: test.name.into(), is_fresh });
@@ -290,7 +290,7 @@ impl Worker {
             Some(idle) => self.answer_unless_idle(deadline, idle, stop, on_output),
             None => self.answer_showing(deadline, stop, on_output),
         };
-        time = idle.filter(|_| Instant::now() < deadline).unwrap_or(time);
+        let waited = idle.filter(|_| Instant::now() < deadline);
         self.drain(on_output);
         let duration = started.elapsed().saturating_sub(self.stacks_time);
         // A worker that dies does not report it.
@@ -300,7 +300,7 @@ impl Worker {
             }
             _ => ContextUse::Fresh,
         };
-        let mut is_on_thread = false;
+        let (mut is_on_thread, mut waits_in_vain) = (false, false);
         let outcome = match exchange {
             Reply::Answered(Answer::Done(end)) => {
                 // The test has survived the signal.
@@ -335,16 +335,19 @@ impl Worker {
                     Some((used, limit)) => {
                         Outcome::Crashed { cause: CrashCause::Memory { used, limit } }
                     }
-                    None => Outcome::TimedOut { limit: time },
+                    None => {
+                        waits_in_vain = waited.is_some();
+                        Outcome::TimedOut { limit: waited.unwrap_or(time) }
+                    }
                 }
             }
             Reply::Stopped => Outcome::NotRun { reason: stop.not_run() },
         };
         let attempt = Attempt { duration, context, ..self.words(outcome) };
-        ProcessAttempt { is_on_thread, ..attempt.into() }
+        ProcessAttempt { is_on_thread, waits_in_vain, ..attempt.into() }
     }
 
-    /// Waits for an answer, or until the worker has used no processor for some time.
+    /// Waits for an answer, or until the worker has used hardly any processor time for a while.
     fn answer_unless_idle(
         &mut self,
         deadline: Instant,
@@ -355,10 +358,10 @@ impl Worker {
         loop {
             let (used, now) = (self.process.processor_time(), Instant::now());
             let reply = self.answer_showing((now + idle).min(deadline), stop, on_output);
-            let used = used
-                .zip(self.process.processor_time())
-                .map(|(before, now)| now.saturating_sub(before));
-            let is_idle = used.is_some_and(|used| used < idle / 20);
+            // The sum is smaller if a child has ended, which has worked.
+            let used = used.zip(self.process.processor_time());
+            let used = used.and_then(|(before, now)| now.checked_sub(before));
+            let is_idle = used.is_some_and(|used| used < idle / 100);
             if !matches!(reply, Reply::TimedOut) || is_idle || Instant::now() >= deadline {
                 return reply;
             }
@@ -431,14 +434,19 @@ impl Worker {
         Ok(worker)
     }
 
-    /// Returns whether the device ends a command behind a user event that is set, within [`GATE_LIMIT`]; and the
-    /// worker, if it may run tests.
+    /// Returns whether the device ends a command behind a user event that is set, within [`GATE_LIMIT`] after another
+    /// command has ended; and the worker, if it may run tests.
     pub fn probe_gate(mut self, stop: &StopSignal) -> (bool, Option<Self>) {
         self.request(Task::ProbeGate);
-        let reply = self.answer(deadline_in(GATE_LIMIT), stop);
+        let mut reply = self.answer(deadline_in(PROBE_LIMIT), stop);
+        let ends_others = matches!(reply, Reply::Answered(Answer::Trying(_)));
+        if ends_others {
+            reply = self.answer(deadline_in(GATE_LIMIT), stop);
+        }
         self.discard_output();
         let may_run = matches!(reply, Reply::Answered(Answer::Probed(Ok(()))));
-        (!matches!(reply, Reply::TimedOut), may_run.then_some(self))
+        let hangs = ends_others && matches!(reply, Reply::TimedOut);
+        (!hangs, may_run.then_some(self))
     }
 
     /// Runs a job, and returns its output or its error. The driver may end or hang the worker.

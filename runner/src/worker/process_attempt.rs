@@ -19,6 +19,8 @@ pub struct ProcessAttempt {
     pub leaks: Vec<String>,
     /// True if a crash was on the thread of the test, or on one that it has started.
     pub is_on_thread: bool,
+    /// True if the test was ended early, since it waited on a device that does not end commands behind user events.
+    pub waits_in_vain: bool,
     /// The last tests that the worker had run before a crash, by their positions in the plan.
     pub before: Vec<Entry>,
     /// The crash or the hang of the process of another program, after its test.
@@ -72,6 +74,7 @@ impl From<Attempt> for ProcessAttempt {
             after: WorkerAfter::Spent,
             leaks: Vec::new(),
             is_on_thread: false,
+            waits_in_vain: false,
             before: Vec::new(),
             exit: None,
         }

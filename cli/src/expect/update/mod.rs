@@ -170,7 +170,8 @@ impl<'a, 'l> State<'a, 'l> {
         self.for_runs[observed.run].on(observed.device_id).lookup(observed.test)
     }
 
-    /// Returns the entries that count for each test, by their numbers, and whether they were seen at other versions only.
+    /// Returns the entries that count for each test, by their numbers, and whether they were seen at other versions
+    /// only.
     fn uses(&self) -> HashMap<u32, Vec<(&Observed<'l>, bool)>> {
         let mut uses: HashMap<u32, Vec<_>> = HashMap::new();
         for observed in self.observed {

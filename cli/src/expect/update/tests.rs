@@ -367,7 +367,7 @@ fn an_update_records_the_tests_that_were_tried() {
     let cut = log(vec![passes("r::a@d"), result("r::b@d", Outcome::not_run("deadline"))]);
     assert_eq!(record(&[], &[cut]), Some(tried("\"r::a\"", "3.1")));
     assert_eq!(record(&[], &[log(vec![passes("r::a@host")])]), None);
-    // What is known is not recorded again, and the version of another driver is.
+    // A known version is not recorded again, and one of another driver is.
     let known = ("expectations/tried.toml", &*whole);
     assert_eq!(record(&[known], &[part.clone()]), Some(whole.clone()));
     part.header.devices[0].info.driver_version = "6.0".to_owned();

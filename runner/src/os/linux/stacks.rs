@@ -34,8 +34,8 @@ const NAMES_LIMIT: Duration = Duration::from_secs(30);
 /// The part of [`LIMIT`] in which the worker is stopped.
 const STANDSTILL_LIMIT: Duration = Duration::from_secs(3);
 
-/// Takes the stacks of a process: first that of the thread that has crashed, or that runs the tests. A thread that has crashed goes on as soon as the stacks are there, before their
-/// functions have names.
+/// Takes the stacks of a process: first that of the thread that has crashed, or that runs the tests. A thread that has
+/// crashed continues as soon as the stacks are there, before their functions have names.
 ///
 /// Also returns whether code of the executable has started the thread that has crashed: the outermost frame outside
 /// the C library is in the executable.

@@ -14,7 +14,7 @@ use object::read::{
 use super::module::{self, Module, first_address};
 use super::unwinding::{LEFT_OUT, SIGNAL_HANDLER};
 use crate::files::open_found;
-use crate::stacks::Frame;
+use crate::stacks::{FRAMES_LEFT_OUT, Frame};
 use crate::verdict::Location;
 
 type ObjectFile<'d> = object::File<'d, &'d ReadCache<&'d File>>;
@@ -32,7 +32,7 @@ impl<'a> Symbols<'a> {
         let unnamed = |address| {
             let marker = match address {
                 SIGNAL_HANDLER => Some("<signal handler called>"),
-                LEFT_OUT => Some("<frames between are left out>"),
+                LEFT_OUT => Some(FRAMES_LEFT_OUT),
                 _ => None,
             };
             if let Some(marker) = marker {

@@ -20,7 +20,10 @@ pub const SIGNAL_HANDLER: u64 = u64::MAX;
 pub const LEFT_OUT: u64 = u64::MAX - 1;
 
 /// The outermost frames of a deep stack that are kept.
-const OUTERMOST: usize = 16;
+const OUTERMOST: usize = 48;
+
+/// The most frames that are unwound: a damaged stack may have no end.
+const MOST_UNWOUND: usize = 1 << 18;
 
 /// Unwinds the stacks of a stopped process.
 pub struct Unwinding<'a> {
@@ -74,7 +77,7 @@ impl<'a> Unwinding<'a> {
         let mut address = FrameAddress::from_instruction_pointer(registers.instruction);
         let mut registers = registers.for_unwinder();
         let mut word = |address| memory.word(address).ok_or(());
-        loop {
+        for _ in 0..MOST_UNWOUND {
             if addresses.len() == MOST_FRAMES {
                 // The outermost frames tell whose thread it is.
                 addresses[MOST_FRAMES - OUTERMOST - 1] = LEFT_OUT;
@@ -106,6 +109,7 @@ impl<'a> Unwinding<'a> {
                 Err(error) => return (addresses, Some(error.to_string())),
             }
         }
+        (addresses, Some("the stack is too deep".to_owned()))
     }
 
     /// Loads into the unwinder the module at an address.
