@@ -147,6 +147,12 @@ mod tests {
             ("clmatrix run --resume latest --profile ci", false),
             ("clmatrix run --resume latest --config clmatrix.toml", false),
             ("clmatrix list --ids --shard 1/2 --balance latest --profile ci --report-dir r", true),
+            ("clmatrix characterize --measure --budget 1s --memory 64MiB", true),
+            ("clmatrix characterize --budget 1s", false),
+            ("clmatrix characterize --measure --budget soon", false),
+            ("clmatrix characterize --measure --memory much", false),
+            ("clmatrix characterize --compare a b", true),
+            ("clmatrix characterize --compare a b --devices pocl", false),
         ] {
             assert_eq!(is_read(words), expected, "{words}");
         }
