@@ -2,8 +2,7 @@
 //! test target.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
@@ -57,9 +56,7 @@ impl Project {
 
     /// Writes a script that is a program.
     fn with_script(self, name: &str, lines: &str) -> Self {
-        self.write(name, &format!("#!/bin/sh\n{lines}\n"));
-        let executable = Permissions::from_mode(0o755);
-        fs::set_permissions(self.path(name), executable).expect("the file is ours");
+        self.0.write_script(name, &format!("#!/bin/sh\n{lines}\n"));
         self
     }
 

@@ -3,7 +3,9 @@
 use std::borrow::BorrowMut;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::fs::Permissions;
 use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::thread;
@@ -197,6 +199,14 @@ impl Folder {
         let path = self.at(name);
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
         std::fs::write(&path, text).expect("it is written");
+        path
+    }
+
+    /// Writes a file that is a program. Returns its path.
+    pub fn write_script(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.write(name, text);
+        let executable = Permissions::from_mode(0o755);
+        std::fs::set_permissions(&path, executable).expect("the file is ours");
         path
     }
 
