@@ -46,9 +46,7 @@ fn interrupt(child: &Child) {
 
 check!(a_run_prints_what_its_options_say, {
     let is_colored = |ended: &Ended| ended.stdout.contains("\u{1b}[31mFAIL");
-    let has = |ended: &Ended, start: &str| {
-        ended.stderr.lines().any(|line| line.starts_with(start))
-    };
+    let has = |ended: &Ended, start: &str| ended.stderr.lines().any(|line| line.starts_with(start));
     let (fail, pass) = ("FAIL faulty::fails_an_assertion@", "PASS faulty::passes@");
     // Standard output is no terminal.
     let plain = run(&["--progress-interval", "0s"]);
