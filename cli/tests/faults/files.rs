@@ -223,10 +223,3 @@ check!(a_configuration_that_is_no_file_is_an_error, {
         );
     }
 });
-
-check!(a_list_may_have_a_byte_order_mark, {
-    let folder = Folder::new();
-    let list = folder.write("list", &format!("\u{feff}{PASSES}\r\n"));
-    let run = output(folder.run(&["--tests", &list.to_string_lossy()]));
-    assert_eq!(run.status.code(), Some(0), "{}", run.stderr);
-});

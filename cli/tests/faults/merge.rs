@@ -5,7 +5,6 @@ use std::path::Path;
 use clmatrix_runner::log::run_log::RunLog;
 
 use crate::check;
-use crate::cpu;
 use crate::support::{COMMAND, Folder, child, log, output, verdicts};
 
 const TESTS: [&str; 5] = [
@@ -70,20 +69,4 @@ check!(shards_make_the_whole_run, {
     assert_eq!(status, Some(1), "{error}");
     let (_, error) = merge(folder, &["artifacts"]);
     assert!(error.contains("the folder has several runs; name one: "), "{error}");
-});
-
-check!(a_part_of_a_balanced_run_runs_again, {
-    let folder = Folder::new();
-    let folder = folder.path();
-    let quick = ["--run-skipped", "--devices", cpu::platform()];
-    assert_eq!(run(folder, &quick), Some(1));
-    let part = [&quick[..], &["--shard", "1/2", "--balance"]].concat();
-    let whole = log(folder).header.run_id;
-    let run_part = |rerun: &[&str]| {
-        run(folder, &[&part[..], &[&whole], rerun].concat());
-        tests(&log(&folder.join("shard-1-of-2")))
-    };
-    let first = run_part(&[]);
-    assert!(!first.is_empty() && first.len() < TESTS.len(), "{first:?}");
-    assert_eq!(run_part(&["--rerun", "all"]), first);
 });
