@@ -121,6 +121,16 @@ pub fn wait_while_running<T>(
     })
 }
 
+/// Copies the variables that a command sets and removes.
+pub fn copy_variables(from: &Command, to: &mut Command) {
+    for (name, value) in from.get_envs() {
+        match value {
+            Some(value) => to.env(name, value),
+            None => to.env_remove(name),
+        };
+    }
+}
+
 /// Hides all drivers from a child.
 pub fn without_devices(mut command: Command) -> Command {
     command.env("OCL_ICD_VENDORS", "/nowhere").env_remove("OCL_ICD_FILENAMES");

@@ -111,7 +111,6 @@ check!(a_crash_of_a_worker_is_flaky_with_retries, {
         ("30", (Verdict::Flaky, true)),
         ("{ count = 30, on = [\"crash\"], message = \"SIGABRT\" }", (Verdict::Flaky, true)),
         ("{ count = 30, on = [\"timeout\"] }", (Verdict::Crash, false)),
-        ("{ count = 30, message = \"SIGSEGV\" }", (Verdict::Crash, false)),
     ];
     for (retries, (verdict, tolerated)) in cases {
         let run = Unreliable::new();
@@ -125,8 +124,6 @@ check!(a_crash_of_a_worker_is_flaky_with_retries, {
         assert_eq!((crash.verdict, crash.tolerated), (verdict, tolerated), "{retries}");
         assert_eq!((crash.attempt.number, crash.earlier.len()), (1, 0), "{retries}");
         let Outcome::Crashed { .. } = &crash.attempt.outcome else { panic!("{crash:?}") };
-        let junit = run.folder.junit(&cpu::id());
-        assert_eq!(junit.contains("<flakyError"), tolerated, "{retries}");
     }
 });
 
