@@ -63,13 +63,7 @@ check!(a_test_that_fails_once_is_flaky, {
     assert_ne!(first.attempt.worker, result.attempt.worker, "the repeat is in a fresh worker");
     let stdouts = [first, &result].map(|attempt| &*attempt.attempt.stdout);
     assert_eq!(stdouts, ["execution 1\n", "execution 2\n"]);
-    assert!(page.contains("1 flaky"), "{page}");
     assert!(page.contains("  fail at attempt 1 of 2\n") && page.contains("execution 1"), "{page}");
-    let junit = run.folder.junit(result.test.device());
-    assert!(junit.contains("<failure type=\"flaky\""), "{junit}");
-    let attempt = junit.split_once("<flakyFailure type=\"fail\"").expect("an attempt").1;
-    let (attempt, last) = attempt.split_once("</flakyFailure>").expect("its end");
-    assert!(attempt.contains("execution 1") && last.contains("execution 2"), "{junit}");
     assert_eq!(run.report(), (status, page));
 });
 
@@ -83,8 +77,6 @@ check!(a_flaky_result_may_pass, {
     let result = run.result("fails_at_first");
     assert_eq!((result.verdict, result.is_as_expected()), (Verdict::Flaky, true));
     assert!(page.contains("PASSED: ") && page.contains("4 passed, 1 flaky"), "{page}");
-    let junit = run.folder.junit(result.test.device());
-    assert!(!junit.contains("<failure") && junit.contains("<flakyFailure"), "{junit}");
     assert_eq!(run.report(), (status, page));
 
     let mut command = child(LIBTEST, &["--exact", "faulty::flakes::fails_at_first"]);
