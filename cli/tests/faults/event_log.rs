@@ -1,6 +1,5 @@
 //! The event log: its content, its safety, its place, and the commands that read it.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -42,22 +41,16 @@ check!(a_stored_run_is_reported_again, {
     assert!(lines[1].starts_with(&first_id) && lines[2].starts_with(&second_id), "{listed}");
     assert!(lines[1].contains(" done ") && lines[1].contains(" failed"), "{listed}");
 
-    let junit = || {
-        let files = std::fs::read_dir(folder.at("runs").join(&first_id).join("junit"));
-        let file = |file: std::io::Result<std::fs::DirEntry>| {
-            let path = file.expect("a file").path();
-            (path.clone(), std::fs::read_to_string(path).expect("text"))
-        };
-        files.expect("a folder").map(file).collect::<BTreeMap<_, _>>()
-    };
-    let of_run = junit();
+    let run_folder = folder.at("runs").join(&first_id);
+    let junit = run_folder.join("junit").join(cpu::id() + ".xml");
+    let of_run = std::fs::read_to_string(&junit).expect("a file");
+    std::fs::remove_file(&junit).expect("it is there");
     let again = output(folder.command(&["report", &first_id]));
     assert_eq!(again.status.code(), Some(1));
     assert_eq!(again.stdout, first.stdout);
-    assert_eq!(junit(), of_run);
+    assert_eq!(std::fs::read_to_string(&junit).expect("a file"), of_run);
     assert_eq!(output(folder.command(&["report"])).status.code(), Some(0));
 
-    let run_folder = folder.at("runs").join(&first_id);
     let mut here = folder.command(&["report", "events.jsonl"]);
     let here = output(here.current_dir(&run_folder)).stdout;
     assert!(here.ends_with("\nReports: .\n"), "{here}");
@@ -281,9 +274,14 @@ check!(the_profile_of_the_environment_is_kept, {
     let mut libtest = child(LIBTEST, &["faulty::passes"]);
     libtest.env("CLMATRIX_REPORT_DIR", folder.path());
     with_profile(libtest);
-    let header = log(&folder.at("clmatrix-cli/faults")).header;
+    let target = folder.at("clmatrix-cli/faults");
+    let header = log(&target).header;
     assert_eq!(header.profile.as_deref(), Some("ci"));
     assert!(header.rerun_command.starts_with("CLMATRIX_PROFILE=ci cargo test "));
+    let page = reports(&target).join("report.html");
+    assert!(!page.exists(), "a target makes none");
+    output(child(COMMAND, &["report", "--report-dir"]).arg(&target));
+    assert!(page.is_file());
 });
 
 check!(a_run_is_described, {
