@@ -360,6 +360,18 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_is_something_else_is_named() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let error = |name: &str| read(&folder.join(name)).unwrap_err().to_string();
+        assert!(error("absent.json").contains("absent.json: cannot be read: "));
+        let other = error("Cargo.toml");
+        assert!(other.contains("Cargo.toml: not the output of `clmatrix characterize"), "{other}");
+        for json in ["[]", r#"{"devices": 1}"#] {
+            assert!(serde_json::from_str::<Devices>(json).is_err(), "{json}");
+        }
+    }
+
+    #[test]
     fn what_is_not_compared_is_told() {
         let mut dead = device("", "");
         dead.error = Some("the driver hung".to_owned());
@@ -382,6 +394,9 @@ mod tests {
         let measured = r#""usable_local_mem_size": {"name": "usable_local_mem_size",
             "value": 49152, "unit": "bytes", "spread": 0, "confidence": "low"}"#;
         let devices = devices([("x", device(table, measured))]);
+        let size = "usable_local_mem_size";
+        let only = pairs(&devices, &devices, |name| name == size).unwrap();
+        assert!(only[0].rows.iter().all(|row| row.name == size) && !only[0].rows.is_empty());
         let pairs = pairs(&devices, &devices, |_| true).unwrap();
         let text = pairs[0].text_table().plain();
         assert!(text.contains("  16 [1]  "), "{text}");

@@ -140,13 +140,24 @@ mod tests {
     }
 
     #[test]
-    fn options_that_have_no_effect_are_refused() {
+    fn arguments_without_an_effect_or_a_meaning_are_refused() {
         let is_read = |words: &str| CommandLine::try_parse_from(words.split(' ')).is_ok();
         for (words, expected) in [
             ("clmatrix run --resume latest --quiet", true),
             ("clmatrix run --resume latest --profile ci", false),
             ("clmatrix run --resume latest --config clmatrix.toml", false),
             ("clmatrix list --ids --shard 1/2 --balance latest --profile ci --report-dir r", true),
+            ("clmatrix run -q -v", false),
+            ("clmatrix run --deadline 5s --timeout 5s", true),
+            ("clmatrix run --deadline 0s", false),
+            ("clmatrix run --timeout 0s", false),
+            ("clmatrix completions tcsh", false),
+            ("clmatrix characterize --measure --budget 1s --memory 64MiB", true),
+            ("clmatrix characterize --budget 1s", false),
+            ("clmatrix characterize --measure --budget soon", false),
+            ("clmatrix characterize --measure --memory much", false),
+            ("clmatrix characterize --compare a b", true),
+            ("clmatrix characterize --compare a b --devices pocl", false),
         ] {
             assert_eq!(is_read(words), expected, "{words}");
         }

@@ -161,4 +161,15 @@ mod tests {
         let filter = Filter::new(&["s::t@d".to_owned()]).expect("a pattern");
         assert!(filter.accepts_test("s::t") && !filter.accepts_test("s::t::x"));
     }
+
+    #[test]
+    fn a_pattern_without_a_test_is_named() {
+        let empty = Filter::new(&["s::t", ""].map(str::to_owned)).err().expect("an error");
+        assert!(empty.to_string().starts_with("a FILTER is empty"), "{empty}");
+        let texts = ["s::t@", "a::", "s::?u", "s::t@nowhere"].map(str::to_owned);
+        let filter = Filter::new(&texts).expect("patterns");
+        let mut unmatched = filter.unmatched();
+        unmatched.remove_those_of(&TestId::parse("s::t@d"));
+        assert_eq!(unmatched.texts(), ["a::", "s::?u"]);
+    }
 }

@@ -167,6 +167,10 @@ mod tests {
         assert_eq!(log_of(folder.path()).unwrap(), last);
         write(folder.path(), "4", None);
         let error = log_of(folder.path()).unwrap_err().to_string();
-        assert!(error.contains("several runs"), "{error}");
+        assert!(error.contains("the folder has several runs; name one: "), "{error}");
+        // Each artifact of a CI service is a folder with the folders of its files.
+        let artifact = tempfile::tempdir().unwrap();
+        let only = write(&artifact.path().join("of shard/target"), "1", None);
+        assert_eq!(log_of(artifact.path()).unwrap(), only);
     }
 }

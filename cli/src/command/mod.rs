@@ -78,8 +78,27 @@ fn color_choice(choice: ColorChoice) -> anstream::ColorChoice {
 }
 
 fn completions(shell: Shell, target: Target) -> Result<ExitCode, AnyError> {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut CommandLine::command(), target.name, &mut script);
-    print(&String::from_utf8(script)?)?;
+    print(&completion_script(shell, target.name)?)?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn completion_script(shell: Shell, name: &str) -> Result<String, AnyError> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut CommandLine::command(), name, &mut script);
+    Ok(String::from_utf8(script)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn completions_know_the_commands_and_options() {
+        for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+            let script = completion_script(shell.parse().unwrap(), "faults").unwrap();
+            for word in ["faults", "report-dir", "show-output", "characterize"] {
+                assert!(script.contains(word), "{shell}: {word}");
+            }
+        }
+    }
 }

@@ -282,7 +282,7 @@ mod tests {
     use clmatrix_runner::verdict::{ExpectedStatus, Outcome};
     use insta::assert_snapshot;
 
-    use crate::report::page::Page;
+    use crate::report::page::{Format, Page};
 
     fn expected(outcome: Outcome) -> TestResult {
         judged("s::t@d", outcome, Some(expectation(ExpectedStatus::Fail, "bug 7")))
@@ -354,6 +354,25 @@ mod tests {
             assert_eq!(difference.has_regression(), kind == Some(Regression), "{context}");
             assert_eq!(difference.is_empty(), kind.is_none(), "{context}");
         }
+    }
+
+    #[test]
+    fn tables_are_cut_unless_all_rows_are_wanted() {
+        let log = |outcome: fn() -> Outcome| {
+            run((0..22).map(|n| result(&format!("s::t_{n}@d"), outcome())).collect())
+        };
+        let (a, b) = (log(|| Outcome::Passed), log(|| failed("no")));
+        let difference = difference(&[a], &[b]);
+        let text = |format: Format, all| {
+            format.text(&difference, difference.news(all).into_iter()).unwrap()
+        };
+        let (first, all) = (text(Format::Markdown, false), text(Format::Markdown, true));
+        assert_eq!([&first, &all].map(|text| text.matches("fail: no").count()), [20, 22]);
+        assert!(first.contains("--all shows 2 more"), "{first}");
+        assert!(all.contains("Regressions (22)") && !all.contains("--all"), "{all}");
+        let json: serde_json::Value = serde_json::from_str(&text(Format::Json, false)).unwrap();
+        let change = serde_json::json!({ "test": "s::t_0@d", "a": "pass", "b": "fail: no" });
+        assert_eq!(json["changes"]["regression"][0], change);
     }
 
     #[test]

@@ -14,17 +14,6 @@ use clmatrix_runner::verdict::Verdict;
 const ADJACENT: &str = "copy::rect::adjacent_rectangles_of_one_buffer_are_copied";
 const REGION: &str = "image::of_buffer::an_image_of_a_sub_buffer_has_its_bytes";
 
-/// A folder below which there is no configuration but these files.
-fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().expect("a folder");
-    for (name, text) in files {
-        let path = folder.path().join(name);
-        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-        fs::write(path, text).expect("a file");
-    }
-    folder
-}
-
 fn clmatrix(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_clmatrix"));
     for variable in ["CLMATRIX_CONFIG", "CLMATRIX_PROFILE", "CLMATRIX_TEST", "PYOPENCL_TEST"] {
@@ -37,28 +26,6 @@ fn clmatrix(folder: &Path, arguments: &[&str]) -> Output {
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn has_pocl() -> bool {
-    let folder = folder(&[]);
-    let has_pocl = clmatrix(folder.path(), &["devices", "--devices", "pocl"]).status.success();
-    if !has_pocl {
-        println!("skipped: no PoCL on this machine");
-    }
-    has_pocl
-}
-
-/// Runs the two tests on PoCL in `folder`; returns their verdicts too.
-fn run(folder: &Path) -> (Output, Verdict, Verdict) {
-    let arguments = ["run", "--devices", "pocl", "--report-dir", "reports", ADJACENT, REGION];
-    let output = clmatrix(folder, &arguments);
-    let log = stored_runs::find(&folder.join("reports"), "latest").expect("a run");
-    let log = RunLog::read(&log).expect("a log");
-    let verdict = |test: &str| {
-        let result = log.results.iter().find(|result| result.test.path() == test);
-        result.expect("a result").verdict
-    };
-    (output, verdict(ADJACENT), verdict(REGION))
 }
 
 fn config() -> PathBuf {
@@ -75,67 +42,28 @@ fn expectations() -> usize {
 }
 
 #[test]
-fn outside_the_checkout_known_failures_are_expected() {
-    if !has_pocl() {
-        return;
-    }
-    let folder = folder(&[]);
-    let (output, adjacent, region) = run(folder.path());
-    assert_eq!(output.status.code(), Some(0));
-    assert_eq!((adjacent, region), (Verdict::ExpectedFail, Verdict::ExpectedFail));
-    let stderr = text(&output.stderr);
-    let summary = format!("configuration: built-in; expectations: {}", expectations());
-    assert_eq!(stderr.lines().next(), Some(&*summary));
-    assert!(!stderr.contains("no test of this target"), "each names a test");
-}
-
-#[test]
-fn a_file_adds_expectations_and_its_own_win() {
-    if !has_pocl() {
-        return;
-    }
-    let entry = |test: &str| {
-        format!(
-            "[[expect]]\ntest = {test:?}\nplatform = \"pocl\"\nstatus = \"crash\"\nreason = \"mine\"\n"
-        )
-    };
-    let own = entry(ADJACENT) + &entry("copy::rect::no_such_test");
-    // The name of a file that the binary holds too: both count.
-    let folder = folder(&[("clmatrix.toml", ""), ("expectations/pocl.toml", &own)]);
-    let (output, adjacent, region) = run(folder.path());
-    assert_eq!(output.status.code(), Some(1));
-    assert_eq!((adjacent, region), (Verdict::Fail, Verdict::ExpectedFail));
-    assert!(text(&output.stdout).contains("expected: crash: mine"));
-    let stderr = text(&output.stderr);
-    let summary = format!("and built-in; expectations: {} (2 yours)", expectations() + 2);
-    assert!(stderr.lines().next().is_some_and(|line| line.ends_with(&summary)));
-    let warnings: Vec<&str> = stderr.lines().filter(|line| line.starts_with("warning")).collect();
-    let warning =
-        "warning: no test of this target matches the expectation for \"copy::rect::no_such_test\"";
-    assert!(warnings.contains(&warning), "{warnings:?}");
-}
-
-#[test]
-fn a_file_replaces_the_expectations() {
-    if !has_pocl() {
-        return;
-    }
-    let folder = folder(&[("clmatrix.toml", "builtin-expectations = false")]);
-    let (output, adjacent, region) = run(folder.path());
-    assert_eq!(output.status.code(), Some(1));
-    assert_eq!((adjacent, region), (Verdict::Fail, Verdict::Fail));
-    let stderr = text(&output.stderr);
-    let summary = "and built-in; expectations: 0 (0 yours)";
-    assert!(stderr.lines().next().is_some_and(|line| line.ends_with(summary)));
-}
-
-#[test]
-fn outside_the_checkout_the_profiles_are_known() {
-    let output = clmatrix(folder(&[]).path(), &["devices", "--profile", "nightly"]);
+fn outside_the_checkout_profiles_and_failures_are_known() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = clmatrix(folder.path(), &["devices", "--profile", "nightly"]);
     assert_eq!(output.status.code(), Some(2));
     let message =
         "no profile `nightly` (configuration: built-in); known: `ci`, `default`, `sanitize`";
     assert!(text(&output.stderr).contains(message));
+    if !clmatrix(folder.path(), &["devices", "--devices", "pocl"]).status.success() {
+        println!("skipped: no PoCL on this machine");
+        return;
+    }
+    let arguments = ["run", "--devices", "pocl", "--report-dir", "reports", ADJACENT, REGION];
+    let output = clmatrix(folder.path(), &arguments);
+    assert_eq!(output.status.code(), Some(0));
+    let log = stored_runs::find(&folder.path().join("reports"), "latest").expect("a run");
+    let log = RunLog::read(&log).expect("a log");
+    let verdicts: Vec<Verdict> = log.results.iter().map(|result| result.verdict).collect();
+    assert_eq!(verdicts, [Verdict::ExpectedFail; 2]);
+    let stderr = text(&output.stderr);
+    let summary = format!("configuration: built-in; expectations: {}", expectations());
+    assert_eq!(stderr.lines().next(), Some(&*summary));
+    assert!(!stderr.contains("no test of this target"), "each names a test");
 }
 
 /// Runs a command of `clmatrix` with this cache folder of the user, out of reach of PyPI.

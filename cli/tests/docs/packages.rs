@@ -71,20 +71,10 @@ fn archives_hold_sources_and_licenses_and_no_reports() {
             let extension = file.rsplit('.').next().unwrap_or_default();
             ["svg", "png", "jsonl", "xml", "log"].contains(&extension)
         };
+        let folders = "tests benches examples harness runner suites cli xtask target";
         let is_of_the_checkout = |file: &&str| {
-            [
-                "tests/",
-                "benches/",
-                "examples/",
-                "harness/",
-                "runner/",
-                "suites/",
-                "cli/",
-                "xtask/",
-                "target/",
-            ]
-            .iter()
-            .any(|folder| file.starts_with(folder))
+            let (folder, _) = file.split_once('/').unwrap_or_default();
+            folders.split(' ').any(|of_checkout| folder == of_checkout)
         };
         let extra: Vec<_> =
             files.iter().filter(|file| is_report(file) || is_of_the_checkout(file)).collect();

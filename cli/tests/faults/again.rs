@@ -53,10 +53,10 @@ check!(failed_tests_of_a_file_run_again, {
     assert!(none.stderr.contains("has no such test"), "{}", none.stderr);
 });
 
-/// Runs a shard as Bazel does, with these arguments; returns its log.
-fn run_in_bazel(folder: &Path, index: &str, arguments: &[&str]) -> RunLog {
-    let mut command = child(COMMAND, &["run", "--shard", "auto"]);
-    command.args(PASSING).args(arguments);
+/// Runs a shard as Bazel does; returns its log.
+fn run_in_bazel(folder: &Path, index: &str) -> RunLog {
+    let mut command = child(COMMAND, &["run", "--shard", "auto", "--devices", cpu::platform()]);
+    command.args(PASSING);
     command.env("TEST_SHARD_INDEX", index).env("TEST_TOTAL_SHARDS", "2");
     command.env("TEST_SHARD_STATUS_FILE", folder.join("status"));
     command.env("XML_OUTPUT_FILE", folder.join("test.xml"));
@@ -75,64 +75,48 @@ fn run_in_bazel(folder: &Path, index: &str, arguments: &[&str]) -> RunLog {
 
 check!(bazel_gets_the_files_of_its_shard, {
     let folder = Folder::new();
-    let logs =
-        ["0", "1"].map(|index| run_in_bazel(folder.path(), index, &["--devices", cpu::platform()]));
+    let logs = ["0", "1"].map(|index| run_in_bazel(folder.path(), index));
     let [first, second] = logs.map(|log| paths(&log));
     assert!(first.is_disjoint(&second) && !first.is_empty() && !second.is_empty());
-    let on_all_devices = run_in_bazel(folder.path(), "1", &[]);
-    assert_eq!(paths(&on_all_devices), second);
     let all = PASSING.map(|test| test.trim_end_matches('@').to_owned());
     assert_eq!(&first | &second, all.into());
 });
 
 // The two parts of a target are as those of the command.
 check!(targets_have_the_shards_of_engines, {
-    let folder = Folder::new();
-    let auto = folder.write("clmatrix.toml", "[profile.default]\nshard = \"auto\"\n");
-    let plain = folder.write("plain.toml", "");
-    let passing = PASSING.map(|test| test.trim_end_matches('@').to_owned());
+    let configs = Folder::new();
+    let auto = configs.write("clmatrix.toml", "[profile.default]\nshard = \"auto\"\n");
+    let plain = configs.write("plain.toml", "");
+    let passing = PASSING.map(|test| test.trim_end_matches('@'));
     let bazel = ["TEST_SHARD_INDEX", "TEST_TOTAL_SHARDS"];
     let buildkite = ["BUILDKITE_PARALLEL_JOB", "BUILDKITE_PARALLEL_JOB_COUNT"];
     for (config, names, is_divided) in
         [(&plain, bazel, true), (&auto, buildkite, true), (&plain, buildkite, false)]
     {
-        let part = |index: &str| {
-            let arguments = [&["--exact"][..], &passing.each_ref().map(String::as_str)].concat();
-            let mut command = child(LIBTEST, &arguments);
+        let folder = Folder::new();
+        let part = |(index, shard): (&str, &str)| {
+            let mut command = child(LIBTEST, &[&["--exact"], &passing[..]].concat());
             command.env("CLMATRIX_TEST", cpu::platform()).env("CLMATRIX_CONFIG", config);
             command.env(names[0], index).env(names[1], "2");
             command.env("CLMATRIX_REPORT_DIR", folder.path());
             command.env("TEST_SHARD_STATUS_FILE", folder.at("status"));
             command.env("XML_OUTPUT_FILE", folder.at("test.xml"));
-            let ended = output(command);
-            assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+            assert_eq!(output(command).status.code(), Some(0), "{index}");
             let reports = folder.at("clmatrix-cli/faults");
-            match is_divided {
-                true => {
-                    log(&reports.join(format!("shard-{}-of-2", if index == "0" { 1 } else { 2 })))
-                }
-                false => log(&reports),
-            }
+            log(&if is_divided { reports.join(shard) } else { reports })
         };
-        let logs = ["0", "1"].map(part);
+        let logs = [("0", "shard-1-of-2"), ("1", "shard-2-of-2")].map(part);
         let [first, second] = logs.each_ref().map(paths);
-        assert_eq!(&first | &second, passing.clone().into());
+        assert_eq!(&first | &second, passing.map(str::to_owned).into());
         assert_eq!(first.is_disjoint(&second), is_divided);
         assert_eq!(logs[1].header.shard.as_ref().map(|shard| shard.index), is_divided.then_some(2));
-        let is_bazel = names == bazel;
-        assert_eq!(std::fs::remove_file(folder.at("status")).is_ok(), is_bazel);
-        let xml = std::fs::read_to_string(folder.at("test.xml")).unwrap_or_default();
-        assert_eq!(xml.contains("<testcase "), is_bazel);
-        let _ = std::fs::remove_file(folder.at("test.xml"));
+        let has = ["status", "test.xml"].map(|file| folder.at(file).exists());
+        assert_eq!(has, [names == bazel; 2]);
     }
 });
 
-check!(a_half_set_shard_is_exit_2, {
+check!(a_shard_may_have_no_test, {
     let folder = Folder::new();
-    let mut command = folder.run(&["faulty::passes", "--shard", "auto"]);
-    let half = output(command.env("CI_NODE_INDEX", "1").env_remove("CI_NODE_TOTAL"));
-    assert_eq!(half.status.code(), Some(2));
-    assert!(half.stderr.contains("CI_NODE_INDEX is set, but CI_NODE_TOTAL is not"), "{half:?}");
     let few = ["faulty::passes@", "--shard", "3/64", "--devices", cpu::platform()];
     let empty = output(folder.run(&few));
     assert_eq!(empty.status.code(), Some(0), "{}", empty.stderr);
@@ -168,11 +152,8 @@ check!(a_filter_without_a_test_is_exit_2, {
     let passes = "faulty::passes@";
     let tests = folder.write("tests", "faulty::passes\n").display().to_string();
     for (filters, options, expected) in [
-        (&[""][..], &[][..], Some("error: a FILTER is empty")),
-        (&[passes, ""], &[], Some("error: a FILTER is empty")),
-        (&[passes, "a::", "faulty::p?es"], &[], Some("no test matches a:: or faulty::p?es")),
+        (&[passes, ""][..], &[][..], Some("error: a FILTER is empty")),
         (&[passes, "a::"], &["--shard", "3/64"], Some("no test matches a::")),
-        (&[passes, "faulty::run@nowhere"], &[], None),
         (&[&cpu::id(), "faulty::r?n"], &["--tests", &tests], None),
         (&[passes, "faulty::run"], &["--rerun", "all"], None),
         (&[passes, "a::"], &["--rerun", "all"], Some("no test matches a::")),

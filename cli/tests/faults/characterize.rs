@@ -6,8 +6,6 @@ use std::process::{Command, Stdio};
 
 use clmatrix_characterize::measure::{Measured, Topic};
 use clmatrix_characterize::{Answer, Devices, TableAnswer, Verdict};
-use clmatrix_runner::log::events::Characterized;
-use clmatrix_runner::result::test_result::TestResult;
 use indexmap::IndexMap;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -15,7 +13,8 @@ use serde_json::Value;
 
 use crate::check;
 use crate::support::{
-    COMMAND, Ended, Folder, child, compile, output, reports, shared_library, wait_while_running,
+    COMMAND, Ended, Folder, child, compile, events, output, shared_library, wait_while_running,
+    without_devices,
 };
 
 fn characterize(arguments: &[&str]) -> Command {
@@ -38,7 +37,10 @@ fn ids() -> Vec<String> {
 }
 
 check!(json_has_each_device_and_is_read_back, {
-    let text = printed(characterize(&["--format", "json"]));
+    let folder = Folder::new();
+    let text = printed(folder.command(&["characterize", "--format", "json"]));
+    let written = std::fs::read_to_string(folder.at("characterize.json"));
+    assert_eq!(written.expect("a file"), text);
     let devices: Devices = serde_json::from_str(&text).expect("JSON of this format");
     assert_eq!(devices.keys().collect::<Vec<_>>(), ids().iter().collect::<Vec<_>>());
     for (id, device) in &devices {
@@ -56,17 +58,6 @@ check!(json_has_each_device_and_is_read_back, {
     }
     let again = serde_json::to_string_pretty(&devices).expect("plain data") + "\n";
     assert_eq!(again, text);
-});
-
-check!(a_table_names_devices_and_answers, {
-    let table = printed(characterize(&[]));
-    let markdown = printed(characterize(&["--format", "markdown"]));
-    for id in ids() {
-        assert!(table.contains(&format!("{id}: ")), "{id}");
-        assert!(markdown.contains(&format!("## {id}: ")), "{id}");
-    }
-    assert!(table.lines().any(|line| line == "local_memory_access_granularity          4"));
-    assert!(markdown.contains("\n| local_memory_access_granularity | 4 |\n"));
 });
 
 fn devices(command: Command) -> Devices {
@@ -192,38 +183,19 @@ check!(answers_that_kill_their_process_are_missing, {
     }
 });
 
-check!(a_run_says_what_its_devices_are_like, {
-    let folder = Folder::new();
-    printed(folder.run(&["faulty::passes", "--characterize"]));
-    let log = folder.log();
-    let devices = devices(characterize(&["--format", "json"]));
-    assert_eq!(log.properties.len(), devices.len());
-    for (id, device) in devices {
-        let known = log.properties[&id].as_ref().expect("the driver answers");
-        let characterization = device.characterization.expect("the driver answers");
-        assert_eq!(*known, characterization.properties(), "{id}");
-        let size = characterization.facts.local_mem_size;
-        let junit = folder.junit(&id);
-        let property =
-            format!("<property name=\"characterize.usable_local_mem_size\" value=\"{size}\"/>");
-        assert!(junit.contains(&property), "{id}");
-    }
-});
-
 /// The properties in the log, by device. Each device has one event with them, before the
 /// end of its first test.
 fn logged(folder: &Path) -> IndexMap<String, IndexMap<String, String>> {
     let mut logged = IndexMap::new();
-    let text = std::fs::read_to_string(reports(folder).join("events.jsonl")).expect("a log");
-    for line in text.lines() {
-        if line.starts_with(r#"{"event":"characterized""#) {
-            let Characterized { device, properties, .. } =
-                serde_json::from_str(line).expect("an event");
-            assert_eq!(logged.insert(device.clone(), properties), None, "{device}");
-        } else if line.starts_with(r#"{"event":"finished""#) {
-            let result: TestResult = serde_json::from_str(line).expect("an event");
-            let (_, device) = (result.test.path(), result.test.device());
-            assert!(logged.contains_key(device), "{}", result.test);
+    for event in events(folder) {
+        let text = |key: &str| event[key].as_str().unwrap_or_default().to_owned();
+        if event["event"] == "characterized" {
+            let properties = serde_json::from_value(event["properties"].clone()).expect("texts");
+            assert_eq!(logged.insert(text("device"), properties), None, "{event}");
+        } else if event["event"] == "finished" {
+            let test = text("test");
+            let (_, device) = test.rsplit_once('@').expect("an id");
+            assert!(logged.contains_key(device), "{event}");
         }
     }
     logged
@@ -232,17 +204,20 @@ fn logged(folder: &Path) -> IndexMap<String, IndexMap<String, String>> {
 /// An answer that needs the build of a kernel, unless the device is one of NVIDIA's.
 const BUILT: &str = "reasonable_work_group_size_multiple";
 
-check!(builds_are_asked_for_with_an_option_only, {
+// Builds are asked for with the option only.
+check!(a_run_says_what_its_devices_are_like, {
     let [without, with] = [&[][..], &["--characterize"]].map(|options| {
         let folder = Folder::new();
         printed(folder.run(&["faulty::passes"]).args(options));
         logged(folder.path())
     });
-    assert_eq!(with.len(), ids().len());
-    for (id, all) in with {
-        let mut few = all.clone();
-        few.retain(|name, _| without[&id].contains_key(name));
-        assert_eq!(few, without[&id], "{id}");
+    let devices = devices(characterize(&["--format", "json"]));
+    assert_eq!(with.len(), devices.len());
+    for (id, device) in devices {
+        let characterization = device.characterization.expect("the driver answers");
+        let (few, all) = (&without[&id], &with[&id]);
+        assert_eq!(*all, characterization.properties(), "{id}");
+        assert!(few.iter().all(|(name, value)| all[name] == *value), "{id}: {few:?}");
         assert!(few.contains_key("usable_local_mem_size"), "{id}");
         assert!(all.contains_key(BUILT) && !few.contains_key(BUILT), "{id}: {few:?}");
     }
@@ -265,76 +240,6 @@ check!(a_device_that_does_not_say_is_tested_all_the_same, {
             let error = known.expect_err("it cannot be known");
             assert!(error.starts_with("the driver ended the process (SIGABRT)"), "{id}: {error}");
         }
-    }
-});
-
-check!(two_files_are_compared, {
-    let folder = Folder::new();
-    let [a, b] = ["a.json", "b.json"].map(|name| folder.path().join(name));
-    let all = printed(characterize(&["--format", "json"]));
-    std::fs::write(&a, &all).expect("a file");
-    let mut changed: Devices = serde_json::from_str(&all).expect("JSON of this format");
-    for device in changed.values_mut() {
-        let table = &mut device.characterization.as_mut().expect("the driver answers").table;
-        table.shift_remove("get_pocl_version");
-        let TableAnswer::Known(size) = &mut table["usable_local_mem_size"] else { panic!("known") };
-        let Answer::Number(bytes) = &mut size.value else { panic!("a number") };
-        *bytes *= 2;
-    }
-    std::fs::write(&b, serde_json::to_string(&changed).expect("JSON")).expect("a file");
-    let compare = |more: &[&str]| {
-        let mut command = characterize(&["--compare"]);
-        command.args([&a, &b]).args(more);
-        // Nothing is asked of any driver.
-        command.env("OCL_ICD_VENDORS", "/nowhere").env_remove("OCL_ICD_FILENAMES");
-        printed(command)
-    };
-    let pairs: Value = serde_json::from_str(&compare(&["--format", "json"])).expect("JSON");
-    let pairs = pairs.as_array().expect("an array");
-    assert_eq!(pairs.len(), ids().len());
-    for (pair, id) in pairs.iter().zip(ids()) {
-        assert_eq!((&pair["a"], &pair["b"]), (&Value::from(id.clone()), &Value::from(id)));
-        for row in pair["rows"].as_array().expect("an array") {
-            match row["name"].as_str().expect("a name") {
-                "usable_local_mem_size" => {
-                    assert_eq!((&row["ratio"], &row["agree"]), (&2.0.into(), &false.into()));
-                }
-                "get_pocl_version" => {
-                    assert_eq!((&row["b"], row.get("agree")), (&"absent".into(), None))
-                }
-                _ => assert_ne!(row.get("agree"), Some(&false.into()), "{row}"),
-            }
-        }
-    }
-    let table = compare(&["--only", "usable_local_mem_size"]);
-    assert!(table.contains("B / A  AGREE") && table.contains("  2.000  no\n"), "{table}");
-    assert!(!table.contains("get_simd_group_size"), "{table}");
-});
-
-check!(files_that_are_something_else_are_named, {
-    let folder = Folder::new();
-    let file = |name: &str, text: &str| {
-        let path = folder.path().join(name);
-        std::fs::write(&path, text).expect("a file");
-        path
-    };
-    let good = file("good.json", "{}");
-    for (other, said) in [
-        (folder.at("absent.json"), "absent.json: cannot be read: "),
-        (file("text.json", "NAME  TABLE\n"), "text.json: not the output of `clmatrix characterize"),
-        (file("list.json", "[]"), "list.json: not the output of `clmatrix characterize"),
-        (
-            file("other.json", "{\"devices\": 1}"),
-            "other.json: not the output of `clmatrix characterize",
-        ),
-        (file("empty.json", "{}"), "no device is in both files: one has none, the other none"),
-    ] {
-        let mut command = characterize(&["--compare"]);
-        command.args([&good, &other]);
-        let output = output(command);
-        assert_eq!(output.status.code(), Some(2));
-        let stderr = &output.stderr;
-        assert!(stderr.contains(said), "{said:?} is in {stderr}");
     }
 });
 
@@ -454,13 +359,6 @@ check!(too_little_memory_is_refused, {
     }
 });
 
-check!(answers_alone_are_written_too, {
-    let folder = Folder::new();
-    let text = printed(folder.command(&["characterize", "--format", "json"]));
-    let written = std::fs::read_to_string(folder.at("characterize.json"));
-    assert_eq!(written.expect("a file"), text);
-});
-
 check!(devices_in_one_file_are_named, {
     let folder = Folder::new();
     let [a, b] = ["a.json", "b.json"].map(|name| folder.path().join(name));
@@ -469,29 +367,8 @@ check!(devices_in_one_file_are_named, {
     std::fs::write(&b, format!("{{\"x\": {device}}}")).expect("a file");
     let mut command = characterize(&["--compare"]);
     command.args([&a, &b]);
-    let output = output(command);
+    let output = output(without_devices(command));
     assert_eq!(output.status.code(), Some(0));
     assert!(output.stdout.contains("\nA does not answer: it hung\n\nB does not answer: it hung\n"));
     assert_eq!(output.stderr, format!("only in {}: y\n", a.display()));
-});
-
-check!(bad_arguments_are_refused, {
-    for (arguments, said) in [
-        (&["--only", "launch_latenzy"][..], "did you mean launch_latency?"),
-        (&["--only", "launch"], "--measure"),
-        (&["--budget", "1s"], "--measure"),
-        (&["--measure", "--memory", "much"], "--memory"),
-        (&["--measure", "--budget", "soon"], "--budget"),
-        (&["--devices", "99"], "--devices"),
-        (&["--compare", "a", "b", "--devices", "pocl"], "--devices"),
-        (
-            &["--measure", "--report-dir", "/proc/version/reports"],
-            "the report folder /proc/version",
-        ),
-    ] {
-        let output = output(characterize(arguments));
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-        let stderr = &output.stderr;
-        assert!(stderr.contains(said), "{said:?} is in {stderr}");
-    }
 });

@@ -10,7 +10,6 @@ use clmatrix_runner::verdict::Verdict;
 use serde_json::Value;
 
 use crate::check;
-use crate::cpu;
 use crate::support::{
     COMMAND, Ended, Folder, LIBTEST, child, compile, output, reports, results, shared_library,
     without_devices,
@@ -91,9 +90,10 @@ check!(a_variable_that_cannot_be_used_is_exit_2, {
         assert!(line.starts_with(&format!("error: {name} is ")), "{line}");
         assert!(line.contains(expected), "{line}");
     }
-    let empty = ["CLMATRIX_ENUMERATION_TIMEOUT", "CLMATRIX_CACHE", "CLMATRIX_PROFILE"];
+    // An empty variable counts as unset.
+    let empty = ["CLMATRIX_CACHE", "CLMATRIX_PROFILE", "CLMATRIX_TEST", "PYOPENCL_TEST"];
     let mut command = child(COMMAND, &["devices"]);
-    command.envs(empty.map(|name| (name, "")));
+    command.env("CLMATRIX_ENUMERATION_TIMEOUT", "").envs(empty.map(|name| (name, "")));
     assert_eq!(output(command).status.code(), Some(0));
     let mut shard = child(COMMAND, &["list", "--shard", "auto"]);
     let ended = output(shard.env("TEST_SHARD_INDEX", no_text).env("TEST_TOTAL_SHARDS", "2"));
@@ -175,47 +175,30 @@ check!(a_named_driver_that_fails_is_exit_2, {
     assert_eq!(empty.status.code(), Some(0), "an empty variable counts as unset");
 });
 
-/// Runs one test where a driver is installed that does not exist.
-fn run_beside_a_failed_driver(role: &str, arguments: &[&str], config: &str) -> (Ended, Folder) {
-    let folder = Folder::new();
-    let file = folder.write("clmatrix.toml", config);
-    let mut command = child(role, &[arguments, &["faulty::passes"]].concat());
-    command.env("CLMATRIX_REPORT_DIR", folder.path()).env("CLMATRIX_CONFIG", file);
-    install(&mut command, &[&PathBuf::from("/nowhere/libabsent.so")]);
-    (output(command), folder)
-}
-
 check!(a_driver_of_the_system_that_fails_is_reported, {
-    for (strict, element) in [(false, "<skipped "), (true, "<failure ")] {
-        let arguments = if strict { &["run", "--strict-drivers"][..] } else { &["run"] };
-        let (output, folder) = run_beside_a_failed_driver(COMMAND, arguments, "");
-        assert_eq!(output.status.code(), Some(strict.into()));
-        let stdout = &output.stdout;
-        let end: Vec<&str> = stdout.lines().rev().take(8).collect();
-        assert!(end.iter().any(|line| line.contains("DRIVER FAILED /nowhere/libabsent.so")));
-        assert!(end.iter().any(|line| line.contains("no such file: /nowhere")), "{stdout}");
-
-        let log = folder.log();
-        let failed = &log.failed_drivers[0];
-        assert_eq!(failed.driver, "/nowhere/libabsent.so");
-        assert_eq!(failed.failure.kind, FailureKind::NoSuchFile);
-        let report = folder.junit("failed-drivers");
-        assert!(report.contains(element) && report.contains("driver-no-such-file"), "{report}");
-    }
-});
-
-check!(a_profile_can_be_strict_about_drivers, {
     let strict = "[profile.default]\nstrict-drivers = true\n";
-    let (output, _folder) = run_beside_a_failed_driver(COMMAND, &["run"], strict);
-    assert_eq!(output.status.code(), Some(1));
-
-    let (output, _folder) = run_beside_a_failed_driver(LIBTEST, &[], strict);
-    assert_eq!(output.status.code(), Some(101));
-    assert!(output.stdout.contains("test driver@/nowhere/libabsent.so"), "{}", output.stdout);
-    let (output, _folder) = run_beside_a_failed_driver(LIBTEST, &[], "");
-    assert_eq!(output.status.code(), Some(0));
-    let stderr = &output.stderr;
-    assert!(stderr.contains("driver /nowhere/libabsent.so: no such file"), "{stderr}");
+    let failed = "DRIVER FAILED /nowhere/libabsent.so";
+    for (role, arguments, config, status, said) in [
+        (COMMAND, &["run"][..], "", 0, failed),
+        (COMMAND, &["run", "--strict-drivers"], "", 1, failed),
+        (COMMAND, &["run"], strict, 1, failed),
+        (LIBTEST, &[], "", 0, "driver /nowhere/libabsent.so: no such file"),
+        (LIBTEST, &[], strict, 101, "test driver@/nowhere/libabsent.so"),
+    ] {
+        let folder = Folder::new();
+        let mut command = child(role, &[arguments, &["faulty::passes"]].concat());
+        command.env("CLMATRIX_REPORT_DIR", folder.path());
+        folder.configure(&mut command, config);
+        install(&mut command, &[&PathBuf::from("/nowhere/libabsent.so")]);
+        let ended = output(command);
+        assert_eq!(ended.status.code(), Some(status), "{role} {arguments:?}");
+        assert!((ended.stdout + &ended.stderr).contains(said), "{role} {arguments:?}");
+        if role == COMMAND {
+            let kinds = folder.log().failed_drivers.into_iter().map(|failed| failed.failure.kind);
+            assert_eq!(kinds.collect::<Vec<_>>(), [FailureKind::NoSuchFile]);
+            assert!(folder.junit("failed-drivers").contains("driver-no-such-file"));
+        }
+    }
 });
 
 check!(a_platform_without_devices_is_no_failure, {
@@ -229,14 +212,11 @@ check!(a_platform_without_devices_is_no_failure, {
     assert!(empty.iter().any(|platform| platform["name"] == "Bare"), "{found}");
 });
 
-fn run_with_config(config: &str) -> Ended {
-    let folder = Folder::new();
-    let file = folder.write("clmatrix.toml", config);
-    output(folder.run(&["faulty::passes"]).arg("--config").arg(file))
-}
-
 check!(an_absent_expected_device_fails_the_run, {
-    let output = run_with_config("[profile.default]\nexpected-devices = [\"atari-*\"]\n");
+    let folder = Folder::new();
+    let mut command = folder.run(&["faulty::passes"]);
+    folder.configure(&mut command, "[profile.default]\nexpected-devices = [\"atari-*\"]\n");
+    let output = output(command);
     assert_eq!(output.status.code(), Some(1));
     assert!(output.stdout.contains("atari-*"));
 });
@@ -251,17 +231,14 @@ fn cannot_run(command: &mut Command, said: &[&str]) {
     }
 }
 
-check!(a_run_without_devices_is_exit_2, {
-    let mut command = without_devices(child(COMMAND, &["run", "faulty::passes"]));
-    let nowhere = "OCL_ICD_VENDORS names /nowhere, which does not exist";
-    cannot_run(&mut command, &["no OpenCL device", "CLMATRIX_ICD=", nowhere]);
-});
-
 check!(tests_that_need_no_device_run_without, {
     let run = |arguments: &[&str]| {
         let folder = Folder::new();
         (output(without_devices(folder.run(arguments))).status.code(), folder.log(), folder)
     };
+    let mut alone = without_devices(child(COMMAND, &["run", "faulty::passes"]));
+    let nowhere = "OCL_ICD_VENDORS names /nowhere, which does not exist";
+    cannot_run(&mut alone, &["no OpenCL device", "CLMATRIX_ICD=", nowhere]);
     let (status, alone, _) = run(&["needs_no_device"]);
     assert_eq!(status, Some(0));
     assert_eq!(results(&alone, "needs_no_device")[0].verdict, Verdict::Pass);
@@ -284,66 +261,11 @@ check!(tests_that_need_no_device_run_without, {
 });
 
 check!(what_cannot_be_selected_cannot_be_run, {
-    for (options, said) in [
-        (&["--devices", "99"][..], &["--devices", "99"][..]),
-        (&["--profile", "nightly"], &["nightly", "default"]),
-        (&["no::such::test"], &["no::such::test", "clmatrix list"]),
-    ] {
-        cannot_run(&mut child(COMMAND, &[&["run"], options].concat()), said);
-    }
+    cannot_run(&mut child(COMMAND, &["run", "--devices", "99"]), &["--devices", "99"]);
+    cannot_run(&mut child(COMMAND, &["run", "--devices", ""]), &["an empty selection"]);
     for (variable, value) in [("CLMATRIX_TEST", "no such thing"), ("PYOPENCL_TEST", "a:b:c")] {
         cannot_run(child(COMMAND, &["run"]).env(variable, value), &[variable, value]);
     }
-});
-
-check!(an_empty_selection_is_exit_2, {
-    let empty = "an empty selection; leave the option out for all devices";
-    for (selection, reason) in [
-        ("", empty),
-        (";;", empty),
-        (" ; ", empty),
-        (":", "entry 1 of \":\" names no platform"),
-        ("0;", "entry 2 of \"0;\" names no platform"),
-        (";0", "entry 1 of \";0\" names no platform"),
-        ("0; :0", "entry 2 of \"0; :0\" names no platform"),
-        ("=0;0", "entry 1 of \"=0;0\" names no platform"),
-    ] {
-        cannot_run(&mut child(COMMAND, &["run", "--devices", selection]), &["--devices", reason]);
-    }
-    let empty = "CLMATRIX_TEST: an empty selection; unset the variable";
-    cannot_run(child(COMMAND, &["run"]).env("CLMATRIX_TEST", ";;"), &[empty]);
-    let output = run_with_config("[profile.default]\ndevices = \"\"\n");
-    assert_eq!(output.status.code(), Some(2));
-    let stderr = &output.stderr;
-    assert!(stderr.contains("`devices`: an empty selection; leave the key out"), "{stderr}");
-
     let every = ids(&devices_json(&["--devices", "*"], &[]).1);
     assert_eq!(every, ids(&devices_json(&[], &[]).1), "the advice for a profile");
-    // An empty variable counts as unset, and `:` is allowed as in PyOpenCL.
-    for (variable, value) in [("CLMATRIX_TEST", ""), ("PYOPENCL_TEST", ":")] {
-        let mut listing = child(COMMAND, &["devices", "--format", "json"]);
-        let ended =
-            crate::support::output(listing.env_remove("CLMATRIX_TEST").env(variable, value));
-        assert_eq!(ended.status.code(), Some(0), "{variable}");
-    }
-});
-
-check!(a_bad_configuration_cannot_be_run, {
-    let output = run_with_config("[profile.default]\ntimeot = \"1s\"\n");
-    assert_eq!(output.status.code(), Some(2));
-    let stderr = &output.stderr;
-    assert!(stderr.contains("clmatrix.toml:2:1") && stderr.contains("`timeout`"), "{stderr}");
-});
-
-check!(list_takes_ids, {
-    let listed = |filter: &str| {
-        let text = output(child(COMMAND, &["list", filter])).stdout;
-        let is_passes = |line: &&str| line.split_whitespace().next() == Some("faulty::passes");
-        assert!(text.lines().any(|line| is_passes(&line)), "{filter}: {text}");
-        text.lines().count() - 1
-    };
-    assert_eq!(listed(&cpu::test("faulty::passes")), 1);
-    assert_eq!(listed("faulty::passes@"), 1);
-    assert_eq!(listed("faulty::pass?s@*"), 1);
-    assert!(listed("faulty::") > 1);
 });

@@ -2,8 +2,7 @@
 //! test target.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
@@ -14,13 +13,13 @@ use clmatrix_runner::result::test_id::TestId;
 use clmatrix_runner::result::test_result::TestResult;
 use clmatrix_runner::verdict::{Outcome, Verdict};
 use libtest_mimic::{Arguments, Completion, Trial};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::check;
 use crate::cpu;
 use crate::support::{
     COMMAND, Ended, Folder, MIMIC, ROLE, child, compile, context_layer, events, log, output,
-    reports, verdicts,
+    verdicts,
 };
 
 const LIMIT: Duration = Duration::from_secs(2);
@@ -57,28 +56,18 @@ impl Project {
 
     /// Writes a script that is a program.
     fn with_script(self, name: &str, lines: &str) -> Self {
-        self.write(name, &format!("#!/bin/sh\n{lines}\n"));
-        let executable = Permissions::from_mode(0o755);
-        fs::set_permissions(self.path(name), executable).expect("the file is ours");
+        self.0.write_script(name, &format!("#!/bin/sh\n{lines}\n"));
         self
     }
 
     /// A command that reports to the folder `out` of the project.
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = self.command_without_config();
-        command.arg("--config").arg(self.path("clmatrix.toml")).args(arguments);
-        command
-    }
-
-    /// A command in which a variable names the configuration.
-    fn command_without_config(&self) -> Command {
         let mut command = child(COMMAND, &["run"]);
-        command.env("CLMATRIX_CONFIG", self.path("clmatrix.toml"));
-        command.arg("--report-dir").arg(self.path("out"));
-        // Relative paths in a file of `--config` start from the current folder.
-        command.current_dir(self.0.path());
-        command
-            .env("CLMATRIX_RERUN", format!("{} run", std::env::current_exe().unwrap().display()));
+        command.arg("--report-dir").arg(self.path("out")).args(arguments);
+        // Relative paths in a file that is named start from the current folder.
+        command.env("CLMATRIX_CONFIG", self.path("clmatrix.toml")).current_dir(self.0.path());
+        let own = std::env::current_exe().expect("a path");
+        command.env("CLMATRIX_RERUN", format!("{} run", own.display()));
         command
     }
 
@@ -281,42 +270,15 @@ check!(a_name_may_begin_with_a_dash_or_a_kind, {
     }
 });
 
-check!(a_test_that_is_ignored_when_it_runs_is_skipped, {
-    let lines = "echo; echo running 1 test; echo \"test $1 ... ignored$end\"; echo; \
-                 echo 'test result: ok. 0 passed; 0 failed; 1 ignored; 0 measured'";
-    let ends = "case $1 in t) end=', no fp64' ;; u) end=' (no images)' ;; esac";
-    let script = libtest_script("tuv", &format!("{ends}; {lines}"));
-    let project = Project::new(SCRIPT).with_script("script", &script);
-    let run = project.run_on_one(&["mine::"]);
-    assert!(run.results.iter().all(|result| result.verdict == Verdict::Skip), "{run:?}");
-    let junit = reports(&project.path("out")).join("junit").join(cpu::id() + ".xml");
-    let junit = fs::read_to_string(junit).expect("a file");
-    for reason in ["no fp64", "no images", "ignored by the program"] {
-        let skipped = format!(r#"<skipped type="skip" message="{reason}"/>"#);
-        assert!(junit.contains(&skipped), "{junit}");
-    }
-});
-
 check!(a_rerun_command_runs_one_test_alone, {
-    for is_named_by_variable in [false, true] {
-        rerun_each_failure(is_named_by_variable);
-    }
-});
-
-fn rerun_each_failure(is_named_by_variable: bool) {
     let list = r"printf 'tab\there: test\nline\342\200\250break  a\\\\b*: test\nplain: test\n'";
     let lines = format!("case $* in *--ignored*) ;; *--list*) {list} ;; *) exit 101 ;; esac");
     let project =
         Project::new(&format!("{CTS}{SCRIPT}")).with_cts_program().with_script("script", &lines);
-    let tests = ["cts::faulty::fails@", "mine::"];
-    let mut command = match is_named_by_variable {
-        false => project.command(&[]),
-        true => project.command_without_config(),
-    };
-    let ended = output(command.args(tests).args(["--devices", cpu::platform()]));
+    let tests = ["cts::faulty::fails@", "mine::", "--devices", cpu::platform()];
+    let stdout = output(project.command(&tests)).stdout;
     let failed = log(&project.path("out")).results;
     assert_eq!(failed.len(), 4);
-    let stdout = ended.stdout;
     let commands: Vec<&str> =
         stdout.lines().filter_map(|line| line.strip_prefix("  rerun: ")).collect();
     assert_eq!(commands.len(), failed.len(), "{stdout}");
@@ -334,7 +296,7 @@ fn rerun_each_failure(is_named_by_variable: bool) {
         assert_eq!(ids, [&*failed.test], "{command}");
         assert_eq!(results[0].attempt.outcome, failed.attempt.outcome);
     }
-}
+});
 
 check!(output_without_end_ends_with_the_program, {
     let config = "[[external]]\nname = \"mine\"\nkind = \"libtest\"\nprograms = \"orphan\"\n";
@@ -392,18 +354,6 @@ check!(an_exit_has_a_limit_of_its_own, {
     assert_eq!(run.results.len(), 1, "no end went wrong");
 });
 
-check!(a_list_is_imported_from_the_current_folder, {
-    let project = Project::new("");
-    project.write("list.csv", "Buffers,buffers/test_buffers\n");
-    let mut command = child(COMMAND, &["external", "import", "list.csv"]);
-    command.current_dir(project.0.path());
-    let ended = output(command);
-    assert_eq!(ended.status.code(), Some(0));
-    let tables = ended.stdout;
-    let program = project.path("buffers/test_buffers").display().to_string();
-    assert!(tables.contains(&program), "{tables}");
-});
-
 check!(a_program_that_does_not_list_is_one_failure, {
     let config = format!(
         "{CTS}\n[[external]]\nname = \"own\"\nkind = \"libtest\"\nprograms = \"own\"\n\
@@ -450,42 +400,32 @@ check!(a_program_that_does_not_list_is_one_failure, {
             (&*result.test, result.attempt.outcome.to_string())
         })
         .collect();
-    let tests: Vec<&str> = failures.keys().copied().collect();
-    let expected = [
-        "both::same",
-        "both::zero",
-        "cts::broken",
-        "cts::endless",
-        "cts::panics",
-        "cts::twice",
-        "gone",
-        "none",
-        "own::own",
-        "two::gpu",
+    let status_3 =
+        "exited with status 3; its standard error ends with:\n  no such option\n  try --help";
+    let expected: [(&str, &[&str]); 10] = [
+        ("both::same", &["other/test_same have one name, same"]),
+        ("both::zero", &["lists no test"]),
+        ("cts::broken", &[status_3]),
+        ("cts::endless", &["does not list its tests: writes more than 64 MiB"]),
+        ("cts::panics", &["exited with status 101: no input (src/main.rs:3); its standard"]),
+        ("cts::twice", &["lists two tests with the name x"]),
+        (
+            "gone",
+            &[
+                "nowhere/*: no such file; build it, or correct `programs`\n",
+                "/lost: no such file; build it",
+                "/clmatrix.toml is not executable",
+                "/one/*` are the files of the folder",
+            ],
+        ),
+        ("none", &["no test that matches `tests`"]),
+        ("own::own", &["run it by `cargo test`"]),
+        ("two::gpu", &["other/gpu-00000000000000bb have one name, gpu"]),
     ];
-    assert_eq!(tests, expected.map(|program| format!("{program}::list@host")));
-    for (test, words) in [
-        ("both::same::list@host", "other/test_same have one name, same"),
-        ("both::zero::list@host", "lists no test"),
-        (
-            "cts::broken::list@host",
-            "exited with status 3; its standard error ends with:\n  no such option\n  try --help",
-        ),
-        ("cts::endless::list@host", "does not list its tests: writes more than 64 MiB"),
-        (
-            "cts::panics::list@host",
-            "exited with status 101: no input (src/main.rs:3); its standard",
-        ),
-        ("cts::twice::list@host", "lists two tests with the name x"),
-        ("gone::list@host", "nowhere/*: no such file; build it, or correct `programs`\n"),
-        ("gone::list@host", "/lost: no such file; build it"),
-        ("gone::list@host", "/clmatrix.toml is not executable"),
-        ("gone::list@host", "/one/*` are the files of the folder"),
-        ("none::list@host", "no test that matches `tests`"),
-        ("own::own::list@host", "run it by `cargo test`"),
-        ("two::gpu::list@host", "other/gpu-00000000000000bb have one name, gpu"),
-    ] {
-        assert!(failures[test].contains(words), "{}", failures[test]);
+    let tests: Vec<&str> = failures.keys().copied().collect();
+    assert_eq!(tests, expected.map(|(program, _)| format!("{program}::list@host")));
+    for (failure, (_, words)) in failures.values().zip(expected) {
+        assert!(words.iter().all(|words| failure.contains(words)), "{failure}");
     }
     let config = project.path("clmatrix.toml");
     let listed = output(child(COMMAND, &["list", "gone::", "--config"]).arg(config)).stdout;
@@ -534,59 +474,6 @@ check!(lists_of_two_suites_are_side_by_side, {
     for test in ["one::one::t", "two::two::t"] {
         assert_eq!(outcome(&run, test), "Passed");
     }
-});
-
-/// A program with libtest's command line, whose tests are those of a file in its folder.
-const LISTS_A_FILE: &str = r#"
-#include <stdio.h>
-#include <string.h>
-int main(int count, char **words) {
-    if (strcmp(words[1], "--list") || !strcmp(words[count - 1], "--ignored")) return 0;
-    FILE *list = fopen("list", "r");
-    for (int c; (c = fgetc(list)) != EOF;) putchar(c);
-    return 0;
-}
-"#;
-
-check!(a_program_lists_each_time, {
-    let project = Project::new(SCRIPT);
-    project.write("script.c", LISTS_A_FILE);
-    let mut compiler = Command::new("cc");
-    compiler.arg("-o").arg(project.path("script")).arg(project.path("script.c"));
-    compile(compiler);
-    let lists = "case $* in *--ignored*) ;; *--list*) cat list ;; esac";
-    for project in [project, Project::new(SCRIPT).with_script("script", lists)] {
-        for tests in [&["a"][..], &["a", "b"], &["b"]] {
-            let lines = tests.iter().map(|test| format!("{test}: test\n"));
-            project.write("list", &lines.collect::<String>());
-            let run = project.run_on_one(&["mine::"]);
-            let ids = run.results.iter().map(|result| result.test.to_string());
-            let expected = tests.iter().map(|test| cpu::test(&format!("mine::script::{test}")));
-            assert!(ids.eq(expected), "{tests:?}: {:?}", run.results);
-        }
-    }
-});
-
-check!(expectations_of_a_suite_are_loaded_with_it, {
-    let project = Project::new(CTS).with_cts_program();
-    let entry = |test: &str, status: &str| {
-        format!("[[expect]]\ntest = \"{test}\"\nstatus = \"{status}\"\nreason = \"known\"\n")
-    };
-    let entries =
-        [entry("cts::faulty::fails", "fail"), entry("cts::faulty::crashes", "crash")].concat();
-    project.write("expectations/cts/all.toml", &entries);
-    project.write("expectations/other/all.toml", &entry("other::x", "fail"));
-    let ended = output(project.command(&[
-        "cts::faulty::fails@",
-        "cts::faulty::crashes@",
-        "--devices",
-        cpu::platform(),
-    ]));
-    let stderr = ended.stderr;
-    assert_eq!(ended.status.code(), Some(0), "{stderr}");
-    assert!(stderr.contains("expectations: 3"), "{stderr}");
-    let run = log(&project.path("out"));
-    assert!(run.results.iter().all(|result| result.verdict == Verdict::ExpectedFail));
 });
 
 check!(a_lost_device_stops_other_programs, {
@@ -720,142 +607,6 @@ check!(tests_of_a_group_exclude_each_other, {
         .with_script("script", &libtest_script("tuvw", &lines));
     let run = project.run(&["mine::", "--slots", "2", "--timeout", "30s"]);
     assert!(run.results.iter().all(|result| result.verdict == Verdict::Pass), "{run:?}");
-});
-
-const QUICK: [&str; 4] =
-    ["cts::faulty::passes@", "cts::faulty::fails@", "cts::faulty::skips@", "cts::faulty::crashes@"];
-
-check!(shards_make_the_whole_run, {
-    let project = Project::new(CTS).with_cts_program();
-    let tests = [&QUICK[..], &["--devices", cpu::platform()]].concat();
-    let whole = project.run(&tests);
-    let out = project.path("out");
-    for shard in ["1/2", "2/2"] {
-        output(project.command(&[&tests[..], &["--shard", shard]].concat()));
-        let part = log(&out.join(format!("shard-{}", shard.replace('/', "-of-"))));
-        assert!((1..whole.results.len()).contains(&part.results.len()), "{shard}");
-    }
-    let clmatrix = |words: &[&str], folders: &[&str]| {
-        output(child(COMMAND, words).current_dir(&out).args(folders))
-    };
-    clmatrix(&["merge", "--out"], &["merged", "shard-1-of-2", "shard-2-of-2"]);
-    assert_eq!(verdicts(&log(&out.join("merged"))), verdicts(&whole));
-    let diff = clmatrix(&["diff"], &[".", "merged"]);
-    assert!(diff.stdout.contains("No differences."), "{}", diff.stdout);
-    assert_eq!(diff.status.code(), Some(0));
-});
-
-check!(a_test_that_fails_now_is_a_regression, {
-    let project = Project::new(SCRIPT).with_script("script", &libtest_script("tu", "exit 0"));
-    assert!(project.run_on_one(&["mine::"]).exit_status() == 0);
-    fs::rename(project.path("out"), project.path("before")).expect("the folder is ours");
-    let fails = libtest_script("tu", "case $1 in u) exit 101 ;; esac");
-    let project = project.with_script("script", &fails);
-    project.run_on_one(&["mine::"]);
-    let mut diff = child(COMMAND, &["diff", "before", "out", "--format", "json"]);
-    diff.current_dir(project.0.path());
-    let ended = output(diff);
-    assert_eq!(ended.status.code(), Some(1));
-    let stdout = ended.stdout;
-    let test = cpu::test("mine::script::u");
-    let diff: Value = serde_json::from_str(&stdout).expect("JSON");
-    let regression = json!([{ "test": test, "a": "pass", "b": "fail: the test failed" }]);
-    assert_eq!(diff["changes"]["regression"], regression, "{diff}");
-    assert_eq!(diff["facts"][0]["fact"], "build of mine::script", "{diff}");
-});
-
-check!(a_kill_from_outside_is_not_expected, {
-    let lines = libtest_script("tuv", "case $1 in t) kill -9 $$ ;; u) kill -11 $$ ;; esac");
-    let project = Project::new(SCRIPT).with_script("script", &lines);
-    let run = project.run_on_one(&["mine::"]);
-    let verdicts: Vec<_> = run.results.iter().map(|result| result.verdict).collect();
-    assert_eq!(verdicts, [Verdict::Crash, Verdict::Crash, Verdict::Pass]);
-    let changes = project.clmatrix(&["expect", "update", "latest"]).stdout;
-    assert!(changes.contains("::script::u"), "{changes}");
-    assert!(!changes.contains("::script::t"), "{changes}");
-});
-
-check!(a_test_has_an_at_in_its_name, {
-    let run_one = "case $1 in mail::fails@x) exit 101 ;; esac";
-    let list = r"printf 'mail::a@b: test\nmail::fails@x: test\nplain: test\n'";
-    let lines = format!("case $* in *--ignored*) ;; *--list*) {list} ;; *) {run_one} ;; esac");
-    let project = Project::new(SCRIPT).with_script("script", &lines);
-    let out = project.path("out");
-    let run = |tests: &[&str]| {
-        let status =
-            output(project.command(&[tests, &["--devices", cpu::platform()]].concat())).status;
-        let log = log(&out);
-        let ids: Vec<String> = log.results.iter().map(|result| result.test.to_string()).collect();
-        (status.code(), ids)
-    };
-    let [a, fails, plain] = ["mail::a@b", "mail::fails@x", "plain"]
-        .map(|test| cpu::test(&format!("mine::script::{test}")));
-    let one = (Some(0), vec![a.clone()]);
-    for pattern in [&a, "mine::script::mail::a@b", "mine::script::mail::a@b@", "mine::*@b@*"] {
-        assert_eq!(run(&[pattern]), one, "{pattern}");
-        assert!(!reports(&out).join("junit/b.xml").exists(), "{pattern}");
-    }
-    project.write("list", "mine::script::mail::a@b\n");
-    assert_eq!(run(&["--tests", project.path("list").to_str().expect("text")]), one);
-
-    let all = vec![a, fails.clone(), plain];
-    assert_eq!(run(&["mine::"]), (Some(1), all.clone()));
-    let junit = fs::read_dir(reports(&out).join("junit")).expect("a folder");
-    let files: Vec<_> = junit.map(|file| file.expect("a file").file_name()).collect();
-    assert_eq!(files, [&*(cpu::id() + ".xml")]);
-    let clmatrix = |words: &[&str]| project.clmatrix(words).status.code();
-    assert_eq!(clmatrix(&["expect", "update", "latest"]), Some(0));
-    assert_eq!(run(&["mine::"]), (Some(0), all), "as expected");
-    assert_eq!(clmatrix(&["expect", "stale", "latest"]), Some(1), "only the hanging test's");
-    fs::remove_dir_all(project.path("expectations")).expect("the folder is ours");
-    run(&["mine::"]);
-    assert_eq!(run(&["--rerun", "failed"]), (Some(1), vec![fails]));
-
-    assert_eq!(run(&["mine::", "--max-fail", "1"]).0, Some(1));
-    assert_eq!(log(&out).results[2].verdict, Verdict::NotRun);
-    // A run that is resumed has the contexts of its first part.
-    let mut resume = child(COMMAND, &[]);
-    resume.args(["run", "--resume", "--report-dir"]).arg(&out).current_dir(project.0.path());
-    output(resume);
-    let verdicts: Vec<_> = log(&out).results.iter().map(|result| result.verdict).collect();
-    assert_eq!(verdicts, [Verdict::Pass, Verdict::Fail, Verdict::Pass]);
-});
-
-check!(names_for_people_have_no_control_characters, {
-    let list = r"printf 'a\033[31mb: test\n'";
-    let lines = format!("case $* in *--ignored*) ;; *--list*) {list} ;; *) exit 101 ;; esac");
-    let project = Project::new(SCRIPT).with_script("script", &lines);
-    let run = output(project.command(&["mine::", "--devices", cpu::platform()]));
-    let [table, ids, json] = [&[][..], &["--ids"], &["--format", "json"]]
-        .map(|options| project.clmatrix(&[&["list", "mine::"], options].concat()).stdout);
-    let escaped = r"mine::script::a\u{1b}[31mb";
-    for text in [&run.stderr, &table] {
-        assert!(text.contains(escaped) && !text.contains('\u{1b}'), "{text}");
-    }
-    assert!(!run.stdout.contains('\u{1b}'), "{}", run.stdout);
-    assert_eq!(ids, "mine::script::a\u{1b}[31mb\n");
-    let json: Value = serde_json::from_str(&json).expect("JSON");
-    assert_eq!(json[0]["test"], "mine::script::a\u{1b}[31mb");
-});
-
-check!(a_summary_has_all_that_differs_if_asked, {
-    let letters = "abcdefghijklmnopqrstuv";
-    let project = Project::new(SCRIPT).with_script("script", &libtest_script(letters, "exit 0"));
-    let devices = ["mine::", "--devices", cpu::platform()];
-    let baseline = project.run(&devices).header.run_id;
-    let project = project.with_script("script", &libtest_script(letters, "exit 101"));
-    project.run(&devices);
-    let summary = |options: &[&str]| {
-        let report = ["report", "--format", "markdown", "--baseline", &baseline];
-        project.clmatrix(&[&report[..], options].concat()).stdout
-    };
-    let row = "fail: the test failed";
-    let rows = |text: &str| text.lines().filter(|line| line.contains(row)).count();
-    let first = summary(&[]);
-    assert!(first.contains("--all shows 2 more"), "{first}");
-    let all = summary(&["--all"]);
-    assert!(all.contains("Regressions (22)") && !all.contains("--all"), "{all}");
-    assert_eq!((rows(&first), rows(&all)), (20, 22), "{all}");
 });
 
 check!(one_slot_has_one_track_in_a_trace, {

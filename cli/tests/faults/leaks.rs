@@ -8,26 +8,17 @@ use clmatrix_runner::verdict::{Outcome, Verdict};
 use crate::check;
 use crate::support::{self, Folder, output};
 
-/// A run of all tests of `faulty::leaks`.
-struct LeakRun {
-    log: RunLog,
-    status: Option<i32>,
+/// Runs all tests of `faulty::leaks` with these settings of the default profile.
+fn run(settings: &str) -> (Option<i32>, RunLog) {
+    let folder = Folder::new();
+    let mut command = folder.run(&["faulty::leaks::"]);
+    folder.configure(&mut command, &format!("[profile.default]\n{settings}\n"));
+    (output(command).status.code(), folder.log())
 }
 
-impl LeakRun {
-    /// Runs the tests with these settings of the default profile.
-    fn new(settings: &str) -> Self {
-        let folder = Folder::new();
-        let mut command = folder.run(&["faulty::leaks::"]);
-        folder.configure(&mut command, &format!("[profile.default]\n{settings}\n"));
-        let status = output(command).status.code();
-        Self { log: folder.log(), status }
-    }
-}
+static RUN: LazyLock<(Option<i32>, RunLog)> = LazyLock::new(|| run("contexts = \"fresh\""));
 
-static RUN: LazyLock<LeakRun> = LazyLock::new(|| LeakRun::new("contexts = \"fresh\""));
-
-static REUSING_RUN: LazyLock<LeakRun> = LazyLock::new(|| LeakRun::new("contexts = \"reuse\""));
+static REUSING_RUN: LazyLock<(Option<i32>, RunLog)> = LazyLock::new(|| run("contexts = \"reuse\""));
 
 /// Returns whether a driver counts objects of a kind as references to their context; all count contexts.
 fn is_counted(device: &str, kind: &str) -> bool {
@@ -41,8 +32,8 @@ fn is_counted(device: &str, kind: &str) -> bool {
 
 check!(each_kind_of_object_is_found, {
     for run in [&RUN, &REUSING_RUN] {
-        assert_eq!(run.status, Some(0));
-        let results = |test: &str| support::results(&run.log, &format!("leaks::{test}"));
+        assert_eq!(run.0, Some(0));
+        let results = |test: &str| support::results(&run.1, &format!("leaks::{test}"));
         for (test, kind, references) in [
             ("leaks_a_context", "", "1 reference to a context"),
             // One of the driver, one of the library.
@@ -75,8 +66,7 @@ check!(tests_that_leak_nothing_have_no_note, {
         "contexts_have_ended_before_the_next_test",
     ] {
         let test = format!("leaks::{test}");
-        for result in [&RUN, &REUSING_RUN].iter().flat_map(|run| support::results(&run.log, &test))
-        {
+        for result in [&RUN, &REUSING_RUN].iter().flat_map(|run| support::results(&run.1, &test)) {
             assert!(result.verdict.is_as_expected(), "{result:?}");
             assert_eq!(result.attempt.left_behind, [""; 0], "{}", result.test);
         }
@@ -85,31 +75,31 @@ check!(tests_that_leak_nothing_have_no_note, {
 
 // At least in the result of the first test of each worker.
 check!(the_log_has_the_resident_memory, {
-    for result in support::results(&RUN.log, "leaks::leaks_a_context") {
+    for result in support::results(&RUN.1, "leaks::leaks_a_context") {
         let resident = result.attempt.resident.expect("the first test has it");
         assert!((1 << 20..1 << 40).contains(&resident), "{resident} bytes");
     }
 });
 
 check!(a_profile_makes_them_failures, {
-    let run = LeakRun::new("leaks = \"fail\"");
-    assert_eq!(run.status, Some(1));
-    for result in support::results(&run.log, "leaks::leaks_a_buffer") {
+    let (status, log) = run("leaks = \"fail\"");
+    assert_eq!(status, Some(1));
+    for result in support::results(&log, "leaks::leaks_a_buffer") {
         let Outcome::Failed { message, location: Some(location) } = &result.attempt.outcome else {
             panic!("{result:?}")
         };
         assert!(message.ends_with("left behind: 1 memory object"), "{message}");
         assert!(location.file.ends_with("leaks.rs"), "{}", location.file);
     }
-    for result in support::results(&run.log, "leaks::leaks_nothing") {
+    for result in support::results(&log, "leaks::leaks_nothing") {
         assert_eq!(result.verdict, Verdict::Pass, "{result:?}");
     }
 });
 
 check!(a_profile_turns_the_search_off, {
-    let run = LeakRun::new("leaks = \"off\"");
-    assert_eq!(run.status, Some(0));
-    for result in support::results(&run.log, "leaks::leaks_a_buffer") {
+    let (status, log) = run("leaks = \"off\"");
+    assert_eq!(status, Some(0));
+    for result in support::results(&log, "leaks::leaks_a_buffer") {
         assert_eq!(result.attempt.left_behind, [""; 0], "{}", result.test);
     }
 });

@@ -5,9 +5,7 @@ use std::collections::HashSet;
 use clmatrix_runner::verdict::Verdict;
 
 use crate::check;
-use crate::support::{
-    Ended, Folder, LIBTEST, child, log, output, reports, results, without_devices,
-};
+use crate::support::{Ended, Folder, LIBTEST, child, log, output, results, without_devices};
 
 fn libtest(arguments: &[&str]) -> Ended {
     output(child(LIBTEST, arguments))
@@ -33,6 +31,13 @@ check!(lists_every_test_on_every_device, {
     assert!(listed(&["--ignored"]).iter().all(|id| ids.contains(id)));
     assert_eq!(listed(&["--ignored", "is_ignored"]).len(), devices);
     assert_eq!(listed(&["passes", "--skip", "passes"]), [""; 0]);
+    let two = ["faulty::passes@", "panics_as_announced"];
+    assert_eq!(listed(&two).len(), 2 * devices);
+    assert_eq!(listed(&[&two[..], &["--exclude-should-panic"]].concat()).len(), devices);
+    assert_eq!(listed(&["--bench"]), [""; 0]);
+    let refused = libtest(&["--ensure-time"]);
+    assert_eq!((refused.status.code(), &*refused.stdout), (Some(2), ""));
+    assert!(refused.stderr.starts_with("error: --ensure-time is"), "{refused:?}");
 });
 
 check!(exact_runs_one_test_on_one_device, {
@@ -73,46 +78,20 @@ check!(failures_fail_the_target_and_show_the_output, {
     assert!(text.contains("ignored (skipped: needs OpenCL 9.9"), "{text}");
 });
 
-check!(output_is_shown_when_asked_for, {
-    assert!(!libtest(&["faulty::passes"]).stdout.contains("said on standard output"));
-    assert!(libtest(&["faulty::passes", "--nocapture"]).stdout.contains("said on standard output"));
-});
-
-/// Returns the ids of a test on all devices, and the text of a line that a device prints.
-fn on_devices(test: &str) -> (Vec<String>, impl Fn(&str, &str) -> String) {
-    let ids = listed(&[test]);
-    let device = |id: &str| id.rsplit_once('@').expect("an id has a device").1.to_owned();
-    let width = ids.iter().map(|id| device(id).len()).max().expect("a device");
-    let has_prefix = ids.len() > 1;
-    (ids, move |id: &str, line: &str| match has_prefix {
-        true => format!("{:width$} | {line}\n", device(id)),
-        false => format!("{line}\n"),
-    })
-}
-
 check!(no_capture_prints_output_below_the_test, {
-    let (ids, line) = on_devices("faulty::passes@");
+    let ids = listed(&["faulty::passes@"]);
     let text = libtest(&["faulty::passes@", "--no-capture"]).stdout;
     for id in &ids {
-        let line = line(id, "said on standard output");
-        assert!(text.contains(&format!("\ntest {id}")), "{text}");
-        let (_, below) = text.split_once(&format!("test {id}")).expect("the test's line");
+        let (_, below) = text.split_once(&format!("\ntest {id}")).expect("the test's line");
         let (_, below) = below.split_once(" ... \n").expect("the line ends before the output");
-        assert!(below.starts_with(&format!("{line}ok\n")), "{text}");
+        let (line, rest) = below.split_once('\n').expect("a line of the test");
+        // If there are several, each line has its device in front.
+        let said = line.rsplit(" | ").next();
+        assert_eq!((said, &rest[..3]), (Some("said on standard output"), "ok\n"), "{text}");
     }
     let one = libtest(&[&ids[0], "--exact", "--nocapture"]);
     assert!(one.stdout.contains(" ... \nsaid on standard output\nok\n"), "{}", one.stdout);
     assert!(one.stderr.lines().any(|line| line == "said on standard error"), "{}", one.stderr);
-});
-
-check!(a_repeated_test_prints_its_output_once, {
-    let (ids, line) = on_devices("faulty::is_the_victim_of_the_bomb@");
-    let text = libtest(&["bomb", "--no-capture"]).stdout;
-    // The crash of the worker has the output again.
-    let (text, _) = text.split_once("\nfailures:").expect("a failure");
-    for id in &ids {
-        assert_eq!(text.matches(&line(id, "said before the crash")).count(), 1, "{id}: {text}");
-    }
 });
 
 check!(show_output_prints_what_passed, {
@@ -128,72 +107,6 @@ check!(show_output_prints_what_passed, {
     assert!(!libtest(&arguments[..2]).stdout.contains("said on standard output"));
     let json = libtest(&[&arguments[..], &["--format", "json"]].concat()).stdout;
     assert!(json.lines().all(|line| line.starts_with('{')), "{json}");
-});
-
-check!(junit_files_name_the_package_and_the_target, {
-    let folder = Folder::new();
-    let mut command = child(LIBTEST, &["faulty::needs_no_device@"]);
-    output(command.env("CLMATRIX_REPORT_DIR", folder.path()));
-    let run = reports(&folder.at("clmatrix-cli/faults"));
-    let junit = std::fs::read_to_string(run.join("junit/host.xml")).expect("a file");
-    for attribute in ["name=\"{}@host\"", "classname=\"host.{}\""] {
-        let attribute = attribute.replace("{}", "clmatrix-cli::faults::faulty");
-        assert!(junit.contains(&attribute), "{attribute}: {junit}");
-    }
-});
-
-check!(options_without_support_are_refused, {
-    for options in [
-        &["--ensure-time"][..],
-        &["--force-run-in-process"],
-        &["--test-threads", "0"],
-        &["--format", "junit"],
-        &["--bogus"],
-    ] {
-        let output = libtest(&[&["faulty::passes@"], options].concat());
-        assert_eq!(output.status.code(), Some(2), "{options:?}");
-        let stderr = &output.stderr;
-        let option = options[0].split('=').next().expect("a name");
-        assert!(stderr.starts_with("error: ") && stderr.contains(option), "{stderr}");
-        assert_eq!(output.stdout, "");
-    }
-});
-
-// The options that libtest of Rust 1.95 names; its own `--help` is compared by hand.
-check!(help_names_every_option_of_libtest, {
-    let help = libtest(&["--help"]).stdout;
-    let options = "--include-ignored --ignored --force-run-in-process --exclude-should-panic --test \
-        --bench --list --logfile --no-capture --nocapture --test-threads --skip -q --quiet \
-        --exact --color --format --show-output -Z --report-time --ensure-time --shuffle \
-        --shuffle-seed";
-    for option in options.split(' ') {
-        let mut words = help.split([' ', '\n', ',', '[', ']']);
-        assert!(words.any(|word| word == option), "{option}: {help}");
-    }
-    assert!(!help.contains("libtest-mimic"), "{help}");
-    let passes = listed(&["faulty::passes@"]).len();
-    assert_eq!(listed(&["faulty::passes@", "panics_as_announced"]).len(), 2 * passes);
-    let without = ["faulty::passes@", "panics_as_announced", "--exclude-should-panic"];
-    assert_eq!(listed(&without).len(), passes);
-    assert_eq!(listed(&["--bench"]), [""; 0]);
-});
-
-check!(options_of_libtest_are_taken, {
-    for options in [
-        &["--test-threads", "7"][..],
-        &["--test-threads=1"],
-        &["--report-time", "-Zunstable-options"],
-        &["--test"],
-        &["--exclude-should-panic"],
-        &["--no-capture"],
-        &["--show-output"],
-        &["--color", "never"],
-        &["--format", "terse"],
-        &["--quiet"],
-    ] {
-        let output = libtest(&[&["faulty::passes"], options].concat());
-        assert!(output.status.success(), "{options:?}");
-    }
 });
 
 check!(nextest_does_not_run_what_a_device_cannot, {

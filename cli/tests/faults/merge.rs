@@ -5,7 +5,6 @@ use std::path::Path;
 use clmatrix_runner::log::run_log::RunLog;
 
 use crate::check;
-use crate::cpu;
 use crate::support::{COMMAND, Folder, child, log, output, verdicts};
 
 const TESTS: [&str; 5] = [
@@ -22,15 +21,6 @@ fn run(folder: &Path, options: &[&str]) -> Option<i32> {
     output(command.arg("--report-dir").arg(folder)).status.code()
 }
 
-/// Merges the runs of these folders below `folder` into the report folder `merged`. Returns the exit status and
-/// standard error.
-fn merge(folder: &Path, runs: &[&str]) -> (Option<i32>, String) {
-    let mut command = child(COMMAND, &["merge", "--out"]);
-    command.arg(folder.join("merged")).args(runs.iter().map(|run| folder.join(run)));
-    let ended = output(command);
-    (ended.status.code(), ended.stderr)
-}
-
 fn tests(log: &RunLog) -> Vec<String> {
     log.results.iter().map(|result| result.test.to_string()).collect()
 }
@@ -42,12 +32,14 @@ check!(shards_make_the_whole_run, {
     for shard in ["1/2", "2/2"] {
         run(folder, &["--shard", shard]);
     }
-    let (status, error) = merge(folder, &["shard-2-of-2"]);
-    assert_eq!(status, Some(2), "{error}");
-    assert!(error.contains("of 2 shards, 1 is missing"), "{error}");
+    let merge = |runs: &[&str]| {
+        let mut command = child(COMMAND, &["merge", "--out"]);
+        command.arg(folder.join("merged")).args(runs.iter().map(|run| folder.join(run)));
+        output(command).status.code()
+    };
+    assert_eq!(merge(&["shard-2-of-2"]), Some(2), "one is missing");
     assert!(!folder.join("merged").exists());
-    let (status, error) = merge(folder, &["shard-1-of-2", "shard-2-of-2"]);
-    assert_eq!(status, Some(1), "{error}");
+    assert_eq!(merge(&["shard-1-of-2", "shard-2-of-2"]), Some(1));
     let (merged, whole) = (log(&folder.join("merged")), log(&folder.join("whole")));
     assert_eq!(verdicts(&merged), verdicts(&whole));
     assert_eq!(tests(&merged), tests(&whole), "the order of a run");
@@ -59,31 +51,4 @@ check!(shards_make_the_whole_run, {
         let stale = output(child(COMMAND, &["expect", "stale"]).arg(folder.join(runs)));
         assert_eq!(stale.stderr.contains(" shard 1 of 2\n"), has_note, "{runs}");
     }
-    // Each artifact of a CI service is a folder with the folders of its files.
-    for shard in ["shard-1-of-2", "shard-2-of-2"] {
-        let artifact = folder.join("artifacts").join(format!("of {shard}")).join("target");
-        std::fs::create_dir_all(&artifact).expect("the folder is ours");
-        std::fs::rename(folder.join(shard), artifact.join(shard)).expect("the folder is ours");
-    }
-    let artifacts = ["artifacts/of shard-1-of-2", "artifacts/of shard-2-of-2"];
-    let (status, error) = merge(folder, &artifacts);
-    assert_eq!(status, Some(1), "{error}");
-    let (_, error) = merge(folder, &["artifacts"]);
-    assert!(error.contains("the folder has several runs; name one: "), "{error}");
-});
-
-check!(a_part_of_a_balanced_run_runs_again, {
-    let folder = Folder::new();
-    let folder = folder.path();
-    let quick = ["--run-skipped", "--devices", cpu::platform()];
-    assert_eq!(run(folder, &quick), Some(1));
-    let part = [&quick[..], &["--shard", "1/2", "--balance"]].concat();
-    let whole = log(folder).header.run_id;
-    let run_part = |rerun: &[&str]| {
-        run(folder, &[&part[..], &[&whole], rerun].concat());
-        tests(&log(&folder.join("shard-1-of-2")))
-    };
-    let first = run_part(&[]);
-    assert!(!first.is_empty() && first.len() < TESTS.len(), "{first:?}");
-    assert_eq!(run_part(&["--rerun", "all"]), first);
 });

@@ -8,7 +8,9 @@ use clmatrix_runner::verdict::Verdict;
 
 use crate::check;
 use crate::cpu;
-use crate::support::{COMMAND, Ended, Folder, LIBTEST, child, log, output, reports, results};
+use crate::support::{
+    COMMAND, Ended, Folder, LIBTEST, child, copy_variables, log, output, reports, results,
+};
 
 /// Runs a child whose standard output and error are pipes that no process reads.
 fn run_for_nobody(mut command: Command) -> Option<i32> {
@@ -119,10 +121,6 @@ check!(what_tests_record_stands_there, {
     );
     assert_eq!(recorded("records_and_fails"), [property("before it failed", "true")]);
     assert_eq!(recorded("passes"), [], "the next test in the same worker");
-    let junit = folder.junit(log.results[0].test.device());
-    for line in [r#"name="speed" value="1.5""#, r#"name="a &lt; b" value="&lt;&amp;&gt;""#] {
-        assert!(junit.contains(&format!("<property {line}/>")), "{junit}");
-    }
 });
 
 /// Runs a child on a full disk, for which it uses `/dev/full`, and checks that it reports that.
@@ -169,12 +167,7 @@ check!(there_is_no_place_for_state, {
     let template = child(COMMAND, &["devices"]);
     let mut command = Command::new(&installed);
     command.args(template.get_args()).stdin(Stdio::null());
-    for (name, value) in template.get_envs() {
-        match value {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
-    }
+    copy_variables(&template, &mut command);
     command.env("HOME", "/proc/nope").env_remove("XDG_CACHE_HOME");
     assert_eq!(output(command).status.code(), Some(0));
 });
@@ -196,14 +189,9 @@ check!(a_job_of_github_has_a_summary_and_annotations, {
     let annotations: Vec<_> = stdout.lines().filter(|line| line.starts_with("::")).collect();
     let start = "::error file=cli/tests/faults/faulty.rs,line=";
     assert!(matches!(&annotations[..], [one] if one.starts_with(start)), "{annotations:?}");
-    assert!(
-        annotations[0].contains(",title=faulty%3A%3Afails_an_assertion on "),
-        "{annotations:?}"
-    );
     let first = summary();
     let written = std::fs::read_to_string(reports(folder.path()).join("summary.md"));
     assert_eq!(first, format!("before\n{}", written.expect("the summary of the run")));
-    assert!(first.contains("\n<details>\n<summary><b>FAIL</b> <code>faulty::fails_an_assertion@"));
 
     let stdout = run("true", "json");
     assert!(stdout.lines().all(|line| line.starts_with('{')), "{stdout}");

@@ -5,7 +5,6 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use clmatrix_runner::result::crash_cause::CrashCause;
 use clmatrix_runner::verdict::{Outcome, Verdict};
 use serde_json::Value;
 
@@ -137,32 +136,6 @@ check!(a_test_that_is_running_at_three_kills_is_not_run, {
     assert!(last.stdout.contains(killed), "{}", last.stdout);
 });
 
-check!(a_test_that_is_running_at_two_restarts_took_the_machine_down, {
-    let killer = Killer::new();
-    let folder = killer.folder.path();
-    let restart = |number: &str| {
-        let path = reports(folder).join("events.jsonl");
-        let text = std::fs::read_to_string(&path).expect("a log");
-        let header: Value =
-            text.lines().next().and_then(|line| serde_json::from_str(line).ok()).expect("a header");
-        let boot_id = header["boot_id"].as_str().expect("Linux has one");
-        std::fs::write(&path, text.replace(boot_id, number)).expect("the log can be written");
-    };
-    killer.kill(&[&THREE[..], &["--devices", cpu::platform()]].concat(), START, 2);
-    restart("1");
-    killer.kill(&["--resume"], START, 2);
-    restart("2");
-    let last = output(killer.run(&["--resume"]));
-    assert_eq!(last.status.code(), Some(1), "{}", last.stderr);
-    let log = log(folder);
-    let deadly: Vec<_> =
-        log.results.iter().filter(|result| result.verdict == Verdict::Crash).collect();
-    let [deadly] = &deadly[..] else { panic!("{:?}", log.results) };
-    let outcome = Outcome::Crashed { cause: CrashCause::Machine };
-    assert_eq!((&deadly.attempt.outcome, deadly.attempt.number), (&outcome, 2));
-    assert!(last.stdout.contains("the machine stopped during the test"));
-});
-
 check!(a_shard_goes_on_in_its_folder, {
     let killer = Killer::new();
     let arguments = [&PASSING[..], &["--devices", cpu::platform(), "--shard", "1/1"]].concat();
@@ -220,24 +193,6 @@ check!(an_added_driver_is_found_from_another_folder, {
     elsewhere.current_dir("/");
     let resumed = output(elsewhere);
     assert_eq!(resumed.status.code(), Some(0), "{}", resumed.stderr);
-});
-
-check!(other_expectations_are_refused, {
-    let killer = Killer::new();
-    let config = killer.folder.write("own.toml", "");
-    let entry = "[[expect]]\ntest = \"faulty::run\"\nstatus = \"pass\"\nreason = \"first\"\n";
-    let write = |entries: &str| killer.folder.write("expectations/a.toml", entries);
-    write(entry);
-    let config = ["--config", config.to_str().expect("text")];
-    let tests = ["faulty::passes@", "faulty::run@", "--devices", cpu::platform()];
-    killer.kill(&[&tests[..], &config[..]].concat(), RESULT, 1);
-    write(&entry.replace("first", "second"));
-    let refused = output(killer.run(&["--resume"]));
-    assert_eq!(refused.status.code(), Some(2));
-    assert!(refused.stderr.contains("the expectations differ"), "{}", refused.stderr);
-    write(&format!("# The same.\n{entry}"));
-    let last = output(killer.run(&["--resume"]));
-    assert_eq!(last.status.code(), Some(0), "{}", last.stderr);
 });
 
 check!(a_run_whose_device_is_gone_stays_unfinished, {

@@ -85,8 +85,6 @@ check!(a_device_without_contexts_is_lost, {
         assert_eq!(log.results.iter().filter(|result| log.is_suspect(result)).count(), unexpected);
         let title = format!("DEVICE LOST {}, {not_run} tests not run", lost.device);
         assert!(page.contains(&title), "{page}");
-        let words: Vec<&str> = page.split_whitespace().collect();
-        assert!(words.join(" ").contains(" not run, 1 device lost"), "{page}");
         let junit = run.folder.junit(&lost.device);
         assert!(junit.contains(&format!(" name=\"device@{}\"", lost.device)));
         assert_eq!(junit.matches("type=\"device-lost\"").count(), 1);

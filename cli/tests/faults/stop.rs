@@ -11,8 +11,8 @@ use nix::unistd::Pid;
 use crate::check;
 use crate::cpu;
 use crate::support::{
-    COMMAND, Folder, child, descendants_of, is_running, log, output, planned_and_begun, reports,
-    results, start, wait_for, wait_while_running,
+    Folder, descendants_of, is_running, log, output, planned_and_begun, reports, results, start,
+    wait_for, wait_while_running,
 };
 
 /// Starts a run in which one test passes and the next never ends, and waits for the latter.
@@ -121,15 +121,6 @@ check!(a_deadline_cuts_a_repetition_short, {
         let (status, log) = folder.ran(&arguments);
         assert_eq!(status, Some(3), "{test}");
         assert!(log.results.iter().all(|result| result.verdict == Verdict::Pass));
-    }
-});
-
-check!(a_time_limit_is_longer_than_zero, {
-    for option in ["--deadline", "--timeout"] {
-        let refused = output(child(COMMAND, &["run", option, "0s"]));
-        assert_eq!(refused.status.code(), Some(2));
-        let text = &refused.stderr;
-        assert!(text.contains("a time limit must be longer than zero"), "{text}");
     }
 });
 

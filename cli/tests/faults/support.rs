@@ -3,7 +3,9 @@
 use std::borrow::BorrowMut;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::fs::Permissions;
 use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::thread;
@@ -119,6 +121,16 @@ pub fn wait_while_running<T>(
     })
 }
 
+/// Copies the variables that a command sets and removes.
+pub fn copy_variables(from: &Command, to: &mut Command) {
+    for (name, value) in from.get_envs() {
+        match value {
+            Some(value) => to.env(name, value),
+            None => to.env_remove(name),
+        };
+    }
+}
+
 /// Hides all drivers from a child.
 pub fn without_devices(mut command: Command) -> Command {
     command.env("OCL_ICD_VENDORS", "/nowhere").env_remove("OCL_ICD_FILENAMES");
@@ -197,6 +209,14 @@ impl Folder {
         let path = self.at(name);
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
         std::fs::write(&path, text).expect("it is written");
+        path
+    }
+
+    /// Writes a file that is a program. Returns its path.
+    pub fn write_script(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.write(name, text);
+        let executable = Permissions::from_mode(0o755);
+        std::fs::set_permissions(&path, executable).expect("the file is ours");
         path
     }
 

@@ -1,9 +1,10 @@
 //! The command line on a terminal and without one.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -43,33 +44,19 @@ fn interrupt(child: &Child) {
     kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).expect("the run is signalled");
 }
 
-check!(colors_are_used_on_demand, {
-    let is_colored = |options: &[&str]| run(options).stdout.contains("\u{1b}[31mFAIL");
-    assert!(is_colored(&["--color", "always"]));
-    assert!(is_colored(&["--color=always", "--quiet"]));
-    assert!(!is_colored(&["--color", "never"]));
-    assert!(!is_colored(&[]), "standard output is no terminal");
-});
-
-check!(quiet_prints_the_unexpected_results_alone, {
-    let output = run(&["-q"]);
-    assert_eq!(output.status.code(), Some(1));
-    assert_eq!(output.stderr, "");
-    let stdout = output.stdout;
-    assert!(stdout.starts_with("FAIL faulty::fails_an_assertion@"), "{stdout}");
-    assert!(!stdout.contains("faulty::passes"), "{stdout}");
-    let last = stdout.trim_end().rsplit("\n\n").next().unwrap_or_default();
-    assert!(last.starts_with("FAILED: ") && !last.contains("Reports"), "{stdout}");
-    assert_eq!(run(&["-q", "-v"]).status.code(), Some(2));
-});
-
-check!(verbose_prints_each_result, {
-    for (options, expected) in [(&["-v"][..], true), (&[], false)] {
-        let stderr = run(options).stderr;
-        let has = |start: &str| stderr.lines().any(|line| line.starts_with(start));
-        assert!(has("FAIL faulty::fails_an_assertion@"), "{stderr}");
-        assert_eq!(has("PASS faulty::passes@"), expected, "{stderr}");
-    }
+check!(a_run_prints_what_its_options_say, {
+    let is_colored = |ended: &Ended| ended.stdout.contains("\u{1b}[31mFAIL");
+    let has = |ended: &Ended, start: &str| ended.stderr.lines().any(|line| line.starts_with(start));
+    let (fail, pass) = ("FAIL faulty::fails_an_assertion@", "PASS faulty::passes@");
+    // Standard output is no terminal.
+    let plain = run(&["--progress-interval", "0s"]);
+    assert!(!is_colored(&plain) && !plain.stderr.contains(" of 2 in "), "{plain:?}");
+    assert!(has(&plain, fail) && !has(&plain, pass), "{plain:?}");
+    let verbose = run(&["--color", "never", "-v"]);
+    assert!(!is_colored(&verbose) && has(&verbose, fail) && has(&verbose, pass), "{verbose:?}");
+    let quiet = run(&["--color=always", "-q"]);
+    assert_eq!((quiet.status.code(), &*quiet.stderr), (Some(1), ""));
+    assert!(is_colored(&quiet) && !quiet.stdout.contains("faulty::passes"), "{quiet:?}");
 });
 
 check!(no_capture_prints_output_below_the_test, {
@@ -230,24 +217,24 @@ fn written_to_a_terminal(mut command: Command) -> String {
 
 check!(names_have_no_effect_on_a_terminal, {
     let folder = Folder::new();
-    let at = |name: &str| folder.path().join(name);
     let list = r"printf 'a\342\200\256b\033]0;x\007c: test\n'";
     let script = format!(
         "#!/bin/sh\ncase $* in *--ignored*) ;; *--list*) {list} ;; *) sleep 3; exit 1 ;; esac\n"
     );
-    std::fs::write(at("program"), script).expect("the folder is ours");
-    let executable = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(at("program"), executable).expect("the file is ours");
+    folder.write_script("program", &script);
     let config = "[[external]]\nname = \"mine\"\nkind = \"libtest\"\nprograms = \"program\"\n";
-    std::fs::write(at("clmatrix.toml"), config).expect("the folder is ours");
+    let config = folder.write("clmatrix.toml", config);
     for arguments in [&["list", "mine::"][..], &["run", "--slow-after", "1s", "mine::"]] {
         let mut command = child(COMMAND, arguments);
-        command.arg("--config").arg(at("clmatrix.toml")).env("TERM", "xterm");
+        command.env("CLMATRIX_CONFIG", &config).env("TERM", "xterm");
         command.env("CLMATRIX_REPORT_DIR", folder.path()).current_dir(folder.path());
         let written = written_to_a_terminal(command);
         assert!(written.contains(r"a\u{202e}b\u{1b}]0;x\u{7}c"), "{written:?}");
         assert!(!written.contains(['\u{202e}', '\u{7}']), "{written:?}");
     }
+    let mut ids = child(COMMAND, &["list", "mine::", "--ids"]);
+    ids.env("CLMATRIX_CONFIG", &config).current_dir(folder.path());
+    assert_eq!(output(ids).stdout, "mine::program::a\u{202e}b\u{1b}]0;x\u{7}c\n");
 });
 
 /// Starts an endless run whose terminal takes no output. Returns the terminal's other end.
@@ -297,48 +284,22 @@ check!(a_ctrl_c_after_the_deadline_is_the_first, {
     let _ = reader.join().expect("no panic");
 });
 
-check!(devices_have_lines_without_a_terminal, {
+check!(devices_and_slow_tests_have_lines_without_a_terminal, {
     let folder = Folder::new();
     let stderr = folder.at("stderr");
-    let mut command = endless(&folder, &["--progress-interval", "100ms"]);
-    command.stdout(Stdio::null()).stderr(File::create(&stderr).expect("a file"));
-    let mut run = command.spawn().expect("the child starts");
-    wait_while_running(&mut run, "a line of each device", || {
-        let (planned, _) = planned_and_begun(folder.path(), "faulty::waits_for_ever")?;
-        let text = std::fs::read_to_string(&stderr).ok()?;
-        let mut devices: Vec<&str> = text.lines().filter_map(device_of_line).collect();
-        devices.sort_unstable();
-        devices.dedup();
-        (devices.len() == planned).then_some(())
-    });
-    interrupt(&run);
-    assert_eq!(run.wait().expect("the run ends").code(), Some(1));
-});
-
-check!(an_interval_of_zero_prints_no_lines, {
-    let output = run(&["--progress-interval", "0s"]);
-    assert_eq!(output.status.code(), Some(1), "the run ends");
-    assert!(!output.stderr.contains(" of 2 in "), "{}", output.stderr);
-});
-
-check!(a_slow_test_is_named_at_each_doubling, {
-    let folder = Folder::new();
-    let stderr = folder.at("stderr");
-    let options = ["--progress-interval", "0s", "--slow-after", "100ms"];
+    let options = ["--progress-interval", "100ms", "--slow-after", "100ms"];
     let mut command = endless(&folder, &options);
     command.stdout(Stdio::null()).stderr(File::create(&stderr).expect("a file"));
     let mut run = command.spawn().expect("the child starts");
-    wait_while_running(&mut run, "a test on each device that is named twice", || {
+    wait_while_running(&mut run, "a line of each device, and two of its slow test", || {
         let (planned, _) = planned_and_begun(folder.path(), "faulty::waits_for_ever")?;
         let text = std::fs::read_to_string(&stderr).ok()?;
-        let mut slow: Vec<&str> = text
-            .lines()
-            .filter_map(|line| line.strip_prefix("SLOW faulty::waits_for_ever@")?.split_once(' '))
-            .map(|(device, _)| device)
-            .collect();
-        slow.sort_unstable();
-        let twice = slow.chunk_by(|a, b| a == b).filter(|lines| lines.len() > 1);
-        (twice.count() == planned).then_some(())
+        let devices: BTreeSet<&str> = text.lines().filter_map(device_of_line).collect();
+        let is_twice = |device: &&str| {
+            let slow = format!("SLOW faulty::waits_for_ever@{device} ");
+            text.lines().filter(|line| line.starts_with(&slow)).count() > 1
+        };
+        (devices.len() == planned && devices.iter().all(is_twice)).then_some(())
     });
     interrupt(&run);
     assert_eq!(run.wait().expect("the run ends").code(), Some(1));
@@ -350,18 +311,6 @@ fn device_of_line(line: &str) -> Option<&str> {
     let running = format!(", 1 unexpected, running faulty::waits_for_ever@{device} for ");
     (status.contains(", ETA ") && status.contains(&running)).then_some(device)
 }
-
-check!(completions_know_the_options, {
-    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
-        let output = output(child(COMMAND, &["completions", shell]));
-        assert!(output.status.success(), "{shell}");
-        let script = output.stdout;
-        for word in ["faults", "report-dir", "show-output", "characterize"] {
-            assert!(script.contains(word), "{shell}: {word}");
-        }
-    }
-    assert_eq!(output(child(COMMAND, &["completions", "tcsh"])).status.code(), Some(2));
-});
 
 /// A debugger that waits for Ctrl-C before it runs the test.
 const DEBUGGER: &str = r#"#!/bin/sh
@@ -379,9 +328,7 @@ check!(a_debugger_has_the_terminal_the_signals_and_the_status, {
     let id = cpu::test("faulty::passes");
     for is_libtest in [false, true] {
         let folder = Folder::new();
-        let debugger = folder.write("de bugger", DEBUGGER);
-        let mode = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(&debugger, mode).expect("a script");
+        let debugger = folder.write_script("de bugger", DEBUGGER);
         let option = format!("'{}' 'an argument'", debugger.display());
         let mut command = match is_libtest {
             false => folder.run(&[&id, "--debugger", &option]),

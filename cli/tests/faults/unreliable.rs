@@ -69,28 +69,15 @@ check!(libtest_tolerates_a_flaky_crash, {
 });
 
 // As of two tests of which the first passes at once, and the second writes out of bounds and crashes in some runs
-// alone: the first is never charged, and `expect update` writes nothing.
-check!(a_crash_that_passes_alone_has_a_note, {
+// alone: the first is never charged.
+check!(a_test_that_crashes_after_others_and_passes_alone_passes, {
     let run = Unreliable::new();
-    let ended = output(run.command("crashes_first_on_a_thread_of_its_own"));
-    assert_eq!(ended.status.code(), Some(0));
+    let status = output(run.command("crashes_first_on_a_thread_of_its_own")).status;
+    assert_eq!(status.code(), Some(0));
     let (result, of_worker) = run.results();
     assert_eq!((result.verdict, result.attempt.number, of_worker), (Verdict::Pass, 2, None));
     let [first] = &result.earlier[..] else { panic!("{result:?}") };
     assert_eq!((first.verdict, first.blame), (Verdict::Crash, Blame::OtherTests));
-    let page = ended.stdout;
-    let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(page.contains("crashed after other tests in its worker"), "{page}");
-    assert!(
-        page.contains(&format!("`clmatrix bisect {}` may find the cause", result.test)),
-        "{page}"
-    );
-    let mut update = run.folder.command(&["expect", "update"]);
-    update.arg("latest");
-    run.configure(&mut update, "", "");
-    assert!(output(update).status.success());
-    let expectations = std::fs::read_to_string(run.folder.at("expectations/all.toml"));
-    assert_eq!(expectations.expect("a file"), "");
 });
 
 check!(a_crash_of_a_worker_can_be_expected, {
@@ -111,7 +98,6 @@ check!(a_crash_of_a_worker_is_flaky_with_retries, {
         ("30", (Verdict::Flaky, true)),
         ("{ count = 30, on = [\"crash\"], message = \"SIGABRT\" }", (Verdict::Flaky, true)),
         ("{ count = 30, on = [\"timeout\"] }", (Verdict::Crash, false)),
-        ("{ count = 30, message = \"SIGSEGV\" }", (Verdict::Crash, false)),
     ];
     for (retries, (verdict, tolerated)) in cases {
         let run = Unreliable::new();

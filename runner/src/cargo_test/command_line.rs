@@ -252,3 +252,50 @@ impl CommandLine {
         if self.exact { *id == pattern || id.path() == pattern } else { id.contains(pattern) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    // The options that libtest of Rust 1.95 names; its own `--help` is compared by hand.
+    #[test]
+    fn help_names_every_option_of_libtest() {
+        let help = CommandLine::command().render_long_help().to_string();
+        let options = "--include-ignored --ignored --force-run-in-process --exclude-should-panic --test \
+            --bench --list --logfile --no-capture --nocapture --test-threads --skip -q --quiet \
+            --exact --color --format --show-output -Z --report-time --ensure-time --shuffle \
+            --shuffle-seed";
+        for option in options.split(' ') {
+            let mut words = help.split([' ', '\n', ',', '[', ']']);
+            assert!(words.any(|word| word == option), "{option}: {help}");
+        }
+        assert!(!help.contains("libtest-mimic"), "{help}");
+    }
+
+    #[test]
+    fn options_of_libtest_are_taken_or_refused() {
+        let read = |words: &str| CommandLine::try_parse_from(format!("t {words}").split(' '));
+        for (words, is_taken) in [
+            ("--test-threads 7", true),
+            ("--test-threads=1", true),
+            ("--test-threads 0", false),
+            ("--report-time -Zunstable-options", true),
+            ("--test", true),
+            ("--exclude-should-panic --skip a --skip b", true),
+            ("--no-capture --show-output", true),
+            ("--color never", true),
+            ("--format terse", true),
+            ("--format junit", false),
+            ("--quiet", true),
+            ("--bogus", false),
+        ] {
+            assert_eq!(read(words).is_ok(), is_taken, "{words}");
+        }
+        for option in ["--ensure-time", "--force-run-in-process"] {
+            let error = read(option).unwrap().check().unwrap_err();
+            assert!(error.starts_with(&format!("{option} is not supported: ")), "{error}");
+        }
+    }
+}

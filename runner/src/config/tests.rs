@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clmatrix::select::{DeviceType, Version};
+use clmatrix::select::{DeviceType, PlatformInfo, Version};
 
 use super::sample::{Project, now};
 use super::*;
@@ -696,6 +696,55 @@ fn an_end_that_is_near_and_a_version_without_numbers_are_pointed_out() {
             .collect();
         assert_eq!(texts.join("; "), warning, "{keys}");
     }
+}
+
+#[test]
+fn parts_without_an_effect_are_pointed_out() {
+    let text = "[[override]]\ntests = 's::b'\nalone = true\n\
+        [[override]]\ntests = 'other::t'\ngroup = 'used'\n\
+        [[override]]\nplatform = 'ocl-grind'\nretries = 1\n\
+        [[override]]\nplatform = 'oclgrind'\nretries = 1\n\
+        [group.used]\n[group.unused]\n";
+    let on = |platform: &str| {
+        format!("[[expect]]\ntest = '*'\nstatus = 'pass'\nreason = 'x'\nplatform = '{platform}'\n")
+    };
+    let project = Project::new(&[
+        ("clmatrix.toml", text),
+        ("expectations/a.toml", &["NVIDIA", "NVIDA", "nvida*", "odd"].map(on).concat()),
+        ("expectations/b.TOML", "not read"),
+        ("expectations/README.md", "not read"),
+    ]);
+    let mut odd = PlatformInfo::default();
+    odd.name = "An odd one".to_owned();
+    let tests = ["s::a".to_owned()];
+    let found = project.config().unwrap().without_effect(&tests, std::iter::once(&odd));
+    let platform = "no platform of this machine, and no usual one, matches the platform";
+    let unread = project.path("expectations").join("b.TOML");
+    let expected = [
+        "no test of this target matches the [[override]] of tests \"s::b\"".to_owned(),
+        "no [[override]] has the group \"unused\"".to_owned(),
+        format!("{platform} \"NVIDA\""),
+        format!("{platform} \"nvida*\""),
+        format!("{platform} \"ocl-grind\""),
+        format!("{} is not read: its name must end in .toml", unread.display()),
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn expectations_of_a_suite_are_loaded_with_it() {
+    let entry =
+        |test: &str| format!("[[expect]]\ntest = '{test}'\nstatus = 'fail'\nreason = 'x'\n");
+    let suite = "[[external]]\nname = 'cts::images'\nkind = 'opencl-cts'\nprograms = 'x'\n";
+    let project = Project::new(&[
+        ("clmatrix.toml", suite),
+        ("expectations/a.toml", &entry("s::t")),
+        ("expectations/cts/a.toml", &entry("cts::a::t")),
+        ("expectations/other/a.toml", &entry("other::t")),
+    ]);
+    let expectations = project.config().unwrap().expectations;
+    let is_expected = |test| expectations.for_host().lookup(test).is_some();
+    assert_eq!(["s::t", "cts::a::t", "other::t"].map(is_expected), [true, true, false]);
 }
 
 #[test]

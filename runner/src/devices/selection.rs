@@ -229,6 +229,41 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_empty_selection_and_an_entry_without_a_platform_are_refused() {
+        use Origin::{ClmatrixTest, Everything, Profile, PyopenclTest};
+        let option = Origin::Option;
+        let empty = "--devices: an empty selection; leave the option out for all devices";
+        for (origin, text, expected) in [
+            (option, "", empty),
+            (option, ";;", empty),
+            (option, " ; ", empty),
+            (option, ":", "--devices: entry 1 of \":\" names no platform"),
+            (option, "0;", "--devices: entry 2 of \"0;\" names no platform"),
+            (option, ";0", "--devices: entry 1 of \";0\" names no platform"),
+            (option, "0; :0", "--devices: entry 2 of \"0; :0\" names no platform"),
+            (option, "=0;0", "--devices: entry 1 of \"=0;0\" names no platform"),
+            (option, "0:0;*", ""),
+            (ClmatrixTest, ";;", "CLMATRIX_TEST: an empty selection; unset the variable"),
+            (Profile, "", "the profile's `devices`: an empty selection; leave the key out"),
+            // As in PyOpenCL.
+            (PyopenclTest, ":", ""),
+            (Everything, "", ""),
+        ] {
+            let of = |other: Origin| (origin == other).then(|| text.to_owned());
+            let choices = Choices {
+                option: of(option),
+                clmatrix_test: of(ClmatrixTest),
+                pyopencl_test: of(PyopenclTest),
+                profile: of(Profile),
+            };
+            let refused = choices.refuse_empty_entries().map_err(|error| error.to_string());
+            let error = refused.err().unwrap_or_default();
+            assert!(error.starts_with(expected), "{error}");
+            assert_eq!(error.is_empty(), expected.is_empty(), "{origin}: {text}");
+        }
+    }
+
+    #[test]
     fn the_variable_that_selects_a_drivers_devices_is_named() {
         let set = |name: &str| (name != "ZE_AFFINITY_MASK").then(|| "none".to_owned());
         for (platform, expected) in [

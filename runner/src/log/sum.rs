@@ -231,7 +231,7 @@ mod tests {
         TIME, changed, device, expectation, failed_driver, flaky, goes_on_with, header, log_of,
         result,
     };
-    use crate::target::{SUCCESS, UNEXPECTED};
+    use crate::target::{CANNOT_RUN, SUCCESS, UNEXPECTED};
     use crate::verdict::{ExpectedStatus, Outcome, Verdict};
 
     fn begin() -> Event {
@@ -531,6 +531,21 @@ mod tests {
         for (events, expected) in cases {
             let log = from_events(events.clone()).unwrap();
             assert_eq!(log.status() == SUCCESS, expected, "{events:?}");
+        }
+    }
+
+    #[test]
+    fn the_worse_exit_status_counts() {
+        for (event, recorded, status) in [
+            (failed("s::a@d"), 0, UNEXPECTED),
+            (passed("s::a@d"), 0, SUCCESS),
+            (passed("s::a@d"), 1, UNEXPECTED),
+            (passed("s::a@d"), 8, CANNOT_RUN),
+        ] {
+            let (duration, counts) = (Duration::from_secs(9), BTreeMap::new());
+            let end = End { interrupted: false, duration, exit_status: recorded, counts };
+            let log = from_events([begin(), event, Event::End(end)]).unwrap();
+            assert_eq!(log.exit_status(), status, "{recorded}");
         }
     }
 

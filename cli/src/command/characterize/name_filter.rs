@@ -92,6 +92,7 @@ mod tests {
         let only = only(&["launch", "has_double_support"]).unwrap();
         assert_eq!(only.topics(), [Topic::Launch]);
         assert!(only.has("launch_latency") && only.has("has_double_support"));
+        assert!(only.has_answers() && !self::only(&["launch"]).unwrap().has_answers());
         assert!(!only.has("has_amd_double_support"));
     }
 

@@ -196,6 +196,9 @@ fn an_unexpected_result_gets_an_entry_with_its_status_reason_and_place() {
     let known = entry(pocl, "\"crash\"", "'x'");
     let run = log(vec![result("s::t@d", failed())]);
     assert_eq!(updated_file(&known, &[run]), known.replace("\"crash\"", "[\"fail\", \"crash\"]"));
+    // A name with an @.
+    let text = &updated(&[], &[log(vec![result("s::a@b@d", failed())])])[0].1;
+    assert!(text.starts_with("[[expect]]\ntest = \"s::a[@]b\"\n"), "{text}");
     // The last line of the driver.
     let said = changed(result("s::t@d", crashed()), |r| {
         r.attempt.stderr = "a\nassertion `p'\n".to_owned()

@@ -50,6 +50,14 @@ fn each_test_is_there_once_and_each_device_has_a_row() {
 }
 
 #[test]
+fn a_stored_log_of_format_3_is_read() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let log = RunLog::read(&folder.join("tests/logs/format-3.jsonl")).unwrap();
+    assert_eq!(log.exit_status(), 1);
+    assert!(page(&[&log]).contains("pocl"));
+}
+
+#[test]
 fn words_select_tests_and_no_results_of_workers() {
     let paths = ["pool::a", "s::t 1", "worker::exit"];
     let results = paths.map(|path| result(&format!("{path}@pocl-cpu"), Outcome::Passed));

@@ -196,7 +196,7 @@ fn becomes_nice() {
 }
 
 #[clmatrix_harness::test]
-fn shows_its_process_after_being_nice() {
+fn shows_its_process_after_the_nice_value() {
     name_the_process();
     show_the_process();
 }

@@ -411,6 +411,13 @@ fn a_doubtful_result_is_an_attempt_and_a_note() {
         ("system-err", "failed in a used context"),
     ];
     assert_eq!(found.collect::<Vec<_>>(), expected);
+    // A pass is no failed attempt.
+    let mut result = differing("pool::t@pocl-cpu", Outcome::Passed);
+    result.earlier[0].verdict = Verdict::UnexpectedPass;
+    let root = parsed(&log(vec![result]), "pocl-cpu");
+    let case = root.child("testsuite").child("testcase");
+    let found = case.children.iter().map(|child| (&*child.name, &*child.text));
+    assert_eq!(found.collect::<Vec<_>>(), [("system-err", "passed in a used context")]);
 }
 
 #[test]
