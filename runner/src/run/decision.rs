@@ -54,6 +54,8 @@ pub(super) struct Tried {
     pub is_beside_others: bool,
     /// True if a crash was on a thread of the test.
     pub is_on_thread: bool,
+    /// True if it was before a cut of the run.
+    pub is_before_cut: bool,
     /// The cause, once it is known.
     pub blame: Option<Blame>,
 }
@@ -78,6 +80,8 @@ pub(super) struct Situation<'a> {
     pub has_repeated_timeout: bool,
     /// True if a probe of the device is due.
     pub is_probe_due: bool,
+    /// True if the run is stopped. It may be resumed later.
+    pub is_stopped: bool,
     /// True if no attempt may begin: the run is stopped, the device is lost, its hang budget is spent, or no worker
     /// started for a repeat.
     pub is_over: bool,
@@ -98,6 +102,7 @@ impl Tried {
             follows_tests: false,
             is_beside_others: false,
             is_on_thread: true,
+            is_before_cut: false,
             blame: None,
         }
     }
@@ -105,7 +110,7 @@ impl Tried {
     /// Returns an attempt that ran before the run was cut short.
     pub fn before_cut(result: &TestResult) -> Self {
         let tried = Self::new(result.attempt.outcome.clone(), result.verdict);
-        Self { blame: Some(result.blame), ..tried }
+        Self { is_before_cut: true, blame: Some(result.blame), ..tried }
     }
 
     fn is_unexpected(&self) -> bool {
@@ -150,6 +155,7 @@ impl Situation<'_> {
             Some(_) if self.is_probe_due => Next::Probe,
             Some(_) if self.has_worker => Next::DropWorker,
             Some(pause) => Next::Run(pause),
+            None if last.is_before_cut && self.is_stopped => Next::Final(Verdict::NotRun),
             None => Next::Final(self.verdict(last)),
         }
     }
@@ -286,6 +292,7 @@ mod tests {
             has_loss_beside: false,
             has_repeated_timeout: false,
             is_probe_due: false,
+            is_stopped: false,
             is_over: false,
             is_repeat_recorded: false,
             is_final: false,
@@ -587,6 +594,12 @@ mod tests {
         let expected = [NOW, test, Next::Final(Verdict::Flaky), Next::Done];
         let before = [before[0].clone(), charged(failed(), Blame::Test)];
         assert_eq!(go_on(&before, &one, &[tried(Outcome::Passed)]), expected);
+        // A stopped run may be resumed, so the test has no result yet. After the loss of the device, the attempt counts.
+        let before = [Tried { is_before_cut: true, ..charged(failed(), Blame::Test) }];
+        for (is_stopped, verdict) in [(true, Verdict::NotRun), (false, Verdict::Fail)] {
+            let situation = Situation { is_over: true, is_stopped, ..alone(&before, &one) };
+            assert_eq!(situation.next(), Next::Final(verdict));
+        }
     }
 
     /// Any attempt.

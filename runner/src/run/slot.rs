@@ -101,6 +101,12 @@ impl<'a> Slot<'a> {
                 Next::DropWorker => self.leave(&mut turn),
                 Next::Final(verdict) => {
                     let mut result = course.take_result();
+                    if verdict == Verdict::NotRun && result.verdict != verdict {
+                        let outcome =
+                            Outcome::NotRun { reason: device_run.state.stop.signal.not_run() };
+                        let attempt = device_run.without_process(position, outcome).attempt;
+                        result = self.result(position, attempt);
+                    }
                     if verdict == Verdict::Flaky {
                         let is_pass = result.attempt.outcome == Outcome::Passed;
                         device_run.make_flaky(&mut result, is_pass);
@@ -130,6 +136,7 @@ impl<'a> Slot<'a> {
             has_loss_beside: self.losses_elsewhere() != self.known_losses,
             has_repeated_timeout: device_run.has_repeated_timeout.load(Ordering::Relaxed),
             is_probe_due: course.is_probe_due,
+            is_stopped: device_run.state.stop.signal.is_set(),
             is_over: course.is_over || !device_run.may_go_on(),
             is_repeat_recorded: course.is_repeat_recorded,
             is_final: course.is_final,
