@@ -324,7 +324,9 @@ fn the_regressions_under_a_wrong_driver_are_the_tests_that_noticed() {
     let others = changes.keys().filter(|kind| *kind != "regression");
     assert!(others.clone().count() > 3);
     others.for_each(|kind| assert!(tests(kind).is_empty(), "{kind}: {difference}"));
-    assert_eq!(difference["facts"].as_array().map(Vec::len), Some(0), "{difference}");
+    // The memory of a virtual machine may grow between the runs.
+    let is_size = |fact: &Value| fact["fact"].as_str().is_some_and(|name| name.contains("mem"));
+    assert!(difference["facts"].as_array().expect("a list").iter().all(is_size), "{difference}");
     let (status, nothing) = diff(&wrong, &wrong);
     assert_eq!(status, Some(0));
     let Value::Object(changes) = &nothing["changes"] else { panic!("{nothing}") };
