@@ -42,6 +42,9 @@ pub struct Mismatch {
     pub is_comparable: bool,
 }
 
+/// A key, whether a device meets its condition, if that can be compared, and the device's own value.
+type Condition<'a> = (&'static str, &'a dyn Fn() -> Option<bool>, &'a dyn fmt::Display);
+
 impl DeviceMatch {
     /// Returns whether this device matches.
     pub(super) fn matches(&self, device: &RunDevice) -> bool {
@@ -58,28 +61,30 @@ impl DeviceMatch {
         let RunDevice { id, platform, info } = device;
         let opencl = VersionNumbers::new(vec![info.opencl.major.into(), info.opencl.minor.into()]);
         let version = |pattern: &VersionPattern| pattern.matches(&info.driver_version);
-        let conditions: [(_, _, &dyn fmt::Display); 7] = [
-            ("id", is_met(&self.id, |pattern| pattern.0.matches(id)), id),
+        // A glob costs its first comparison, so that the conditions behind an unmet one are left out.
+        let conditions: [Condition<'_>; 7] = [
+            ("id", &|| is_met(&self.id, |pattern| pattern.0.matches(id)), id),
             (
                 "platform",
-                is_met(&self.platform, |known| known.matches(&platform.name, &platform.vendor)),
+                &|| is_met(&self.platform, |known| known.matches(&platform.name, &platform.vendor)),
                 &platform.name,
             ),
-            ("device", is_met(&self.device, |name| name.matches(&info.name)), &info.name),
-            ("vendor", is_met(&self.vendor, |name| name.matches(&info.vendor)), &info.vendor),
-            ("opencl", is_met(&self.opencl, |range| range.contains(&opencl)), &info.opencl),
+            ("device", &|| is_met(&self.device, |name| name.matches(&info.name)), &info.name),
+            ("vendor", &|| is_met(&self.vendor, |name| name.matches(&info.vendor)), &info.vendor),
+            ("opencl", &|| is_met(&self.opencl, |range| range.contains(&opencl)), &info.opencl),
             (
                 "type",
-                is_met(&self.device_type, |kinds| kinds.are_among(info.device_type)),
+                &|| is_met(&self.device_type, |kinds| kinds.are_among(info.device_type)),
                 &info.device_type,
             ),
             (
                 DRIVER_VERSION,
-                self.driver_version.as_ref().map_or(Some(true), version),
+                &|| self.driver_version.as_ref().map_or(Some(true), version),
                 &info.driver_version,
             ),
         ];
-        let unmet = conditions.into_iter().find(|(_, is_met, _)| *is_met != Some(true));
+        let mut met = conditions.into_iter().map(|(key, is_met, found)| (key, is_met(), found));
+        let unmet = met.find(|(_, is_met, _)| *is_met != Some(true));
         unmet.map(|(key, is_met, found)| Mismatch {
             key,
             found: found.to_string(),

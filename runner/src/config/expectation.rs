@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use globset::GlobMatcher;
-
 use super::expectations::WrittenExpectation;
+use super::value::MessagePattern;
 use crate::verdict::{Outcome, Verdict};
 
 /// The expectation of the configuration for a test on a device, with its reason.
@@ -16,7 +15,7 @@ pub struct Expectation {
     /// True if it was seen at other versions of the driver alone.
     pub is_assumed: bool,
     /// Matches the first line of the message of an expected failure, or the signal of an expected crash.
-    pub message: Option<GlobMatcher>,
+    pub message: Option<MessagePattern>,
     /// The time limit of the test there.
     pub timeout: Option<Duration>,
 }
@@ -34,7 +33,7 @@ impl Expectation {
             | Outcome::NotRun { .. } => None,
         };
         let is_known =
-            |message: String| self.message.as_ref().is_none_or(|known| known.is_match(message));
+            |message: String| self.message.as_ref().is_none_or(|known| known.matches(&message));
         self.written.status.contains(status) && message.is_none_or(is_known)
     }
 }

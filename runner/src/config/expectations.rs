@@ -448,7 +448,7 @@ impl EntryKeys {
         let expectation = Expectation {
             written,
             is_assumed: false,
-            message: self.message.map(|message| message.0),
+            message: self.message,
             timeout: self.timeout.map(|timeout| timeout.0),
         };
         Entry { test: self.test, on, until: self.until, expectation }

@@ -66,7 +66,7 @@ impl Retries {
         let is_cause = self.on.iter().flatten().any(|cause| cause.is_of(outcome));
         let has_message = self.message.as_ref().is_none_or(|message| {
             MessagePattern::parse(message)
-                .is_ok_and(|pattern| pattern.0.is_match(outcome.first_line()))
+                .is_ok_and(|pattern| pattern.matches(&outcome.first_line()))
         });
         let is_repeated = repeats < self.count && (is_cause || self.on.is_none()) && has_message;
         is_repeated.then(|| self.delay.saturating_mul(1 << repeats.min(16)))
