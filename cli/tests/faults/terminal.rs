@@ -232,9 +232,21 @@ check!(names_have_no_effect_on_a_terminal, {
         assert!(written.contains(r"a\u{202e}b\u{1b}]0;x\u{7}c"), "{written:?}");
         assert!(!written.contains(['\u{202e}', '\u{7}']), "{written:?}");
     }
-    let mut ids = child(COMMAND, &["list", "mine::", "--ids"]);
-    ids.env("CLMATRIX_CONFIG", &config).current_dir(folder.path());
-    assert_eq!(output(ids).stdout, "mine::program::a\u{202e}b\u{1b}]0;x\u{7}c\n");
+    // Neither in a pipe. Ids and JSON are exact.
+    let in_a_pipe = |arguments: &[&str]| {
+        let mut command = child(COMMAND, arguments);
+        command.env("CLMATRIX_CONFIG", &config).env("CLMATRIX_REPORT_DIR", folder.path());
+        output(command.current_dir(folder.path()))
+    };
+    let (table, run) = (in_a_pipe(&["list", "mine::"]), in_a_pipe(&["run", "mine::"]));
+    for text in [table.stdout, run.stdout, run.stderr] {
+        assert!(text.contains(r"a\u{202e}b"), "{text:?}");
+        assert!(!text.contains(['\u{202e}', '\u{1b}', '\u{7}']), "{text:?}");
+    }
+    let raw = "mine::program::a\u{202e}b\u{1b}]0;x\u{7}c";
+    assert_eq!(in_a_pipe(&["list", "mine::", "--ids"]).stdout, format!("{raw}\n"));
+    let json = in_a_pipe(&["list", "mine::", "--format", "json"]).stdout;
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&json).expect("JSON")[0]["test"], raw);
 });
 
 /// Starts an endless run whose terminal takes no output. Returns the terminal's other end.

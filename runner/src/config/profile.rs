@@ -181,8 +181,6 @@ pub(super) struct ProfileKeys {
 #[serde(try_from = "OverrideKeys")]
 pub(super) struct Override {
     on: DeviceMatch,
-    /// `None`: all tests of the devices.
-    /// The others.
     keys: OverrideKeys,
 }
 
