@@ -1,5 +1,6 @@
 //! Arguments of kernels (5.9.2, 5.9.3) and their launches (5.10).
 
+mod native;
 mod probe;
 mod ranges;
 mod values;
