@@ -1,137 +1,115 @@
 //! Commands on a queue of one context with objects of another.
 
-use clmatrix::cl3::error_codes::CL_INVALID_CONTEXT;
-use clmatrix::cl3::types::{cl_int, cl_mem};
-use clmatrix::{CommandQueue, Result};
-use clmatrix_harness::{CtxFactory, ctx_factory};
-use rstest::rstest;
-
-use super::assert_code;
-use super::buffer::{Copy, Direction};
-use super::command::Command;
+use super::buffer::Copy;
 use super::image_commands::{self, BufferCopy};
-use super::images::{Images, images};
 use super::kinds::{OnBuffers, OnImages};
 use super::migrate::Migrate;
-use super::objects::{Objects, objects};
+use super::prelude::*;
 use super::rect::CopyRect;
-use crate::support::on_device::OnDevice;
 
 /// The operands of another context.
-fn elsewhere(ctx_factory: CtxFactory) -> Result<Objects> {
+fn objects_elsewhere(ctx_factory: CtxFactory) -> Result<Objects> {
     let context = ctx_factory()?;
     let queue = CommandQueue::new(&context)?;
-    Ok(Objects::new(OnDevice { context, queue }))
+    Ok(objects(OnDevice { context, queue }))
 }
 
-#[rstest]
-#[clmatrix_harness::test]
-fn buffer_commands_refuse_a_queue_of_another_context(
-    objects: Objects,
-    ctx_factory: CtxFactory,
-    #[values(
-        OnBuffers::Read,
-        OnBuffers::Write,
-        OnBuffers::Copy,
-        OnBuffers::ReadRect,
-        OnBuffers::WriteRect,
-        OnBuffers::CopyRect,
-        OnBuffers::Fill,
-        OnBuffers::Map,
-        OnBuffers::Unmap,
-        OnBuffers::Migrate
-    )]
-    command: OnBuffers,
-) -> Result<()> {
-    let elsewhere = elsewhere(ctx_factory)?;
-    let mut command = command.valid(&objects);
-    command.common().queue = elsewhere.queue();
-    assert_code(command.code(), CL_INVALID_CONTEXT);
-    Ok(())
+/// The operands of another context.
+fn images_elsewhere(ctx_factory: CtxFactory) -> Result<Images> {
+    Ok(images(objects_elsewhere(ctx_factory)?))
 }
 
-#[rstest]
-#[clmatrix_harness::test(requires(images))]
-fn image_commands_refuse_a_queue_of_another_context(
-    images: Images,
-    ctx_factory: CtxFactory,
-    #[values(
-        OnImages::Read,
-        OnImages::Write,
-        OnImages::Copy,
-        OnImages::CopyToBuffer,
-        OnImages::CopyFromBuffer,
-        OnImages::Fill,
-        OnImages::Map
-    )]
-    command: OnImages,
-) -> Result<()> {
-    let elsewhere = elsewhere(ctx_factory)?;
-    let mut command = command.valid(&images);
-    command.common().queue = elsewhere.queue();
-    assert_code(command.code(), CL_INVALID_CONTEXT);
-    Ok(())
+/// Declares a test of commands on a queue of another context.
+macro_rules! queues {
+    (
+        $(#[$attribute:meta])*
+        fn $name:ident($on:ident: $On:ident, $Kind:ident: $($kind:ident)*);
+    ) => {
+        #[rstest]
+        $(#[$attribute])*
+        fn $name(
+            $on: $On,
+            ctx_factory: CtxFactory,
+            #[values($($Kind::$kind),*)] command: $Kind,
+        ) -> Result<()> {
+            let elsewhere = objects_elsewhere(ctx_factory)?;
+            let mut command = command.valid(&$on);
+            command.common().queue = elsewhere.queue();
+            assert_code(command.code(), CL_INVALID_CONTEXT);
+            Ok(())
+        }
+    };
 }
 
-/// A copy or migration with one buffer of another context.
-type WithBuffer = fn(&Objects, cl_mem) -> cl_int;
-
-#[rstest]
-#[case::the_source_of_a_copy(|own: &Objects, other: cl_mem| {
-    Copy { source: other, ..Copy::valid(own) }.code()
-})]
-#[case::the_target_of_a_copy(|own: &Objects, other: cl_mem| {
-    Copy { target: other, ..Copy::valid(own) }.code()
-})]
-#[case::the_source_of_a_rectangle(|own: &Objects, other: cl_mem| {
-    CopyRect { source: other, ..CopyRect::valid(own) }.code()
-})]
-#[case::the_target_of_a_rectangle(|own: &Objects, other: cl_mem| {
-    CopyRect { target: other, ..CopyRect::valid(own) }.code()
-})]
-#[case::one_of_two_to_migrate(|own: &Objects, other: cl_mem| {
-    Migrate { objects: Some([own.buffer(), other]), ..Migrate::valid(own) }.code()
-})]
-#[clmatrix_harness::test]
-fn commands_refuse_a_buffer_of_another_context(
-    objects: Objects,
-    ctx_factory: CtxFactory,
-    #[case] code: WithBuffer,
-) -> Result<()> {
-    let elsewhere = elsewhere(ctx_factory)?;
-    assert_code(code(&objects, elsewhere.buffer()), CL_INVALID_CONTEXT);
-    Ok(())
+queues! {
+    #[clmatrix_harness::test]
+    fn buffer_commands_refuse_a_queue_of_another_context(
+        objects: Objects,
+        OnBuffers: Read Write Copy ReadRect WriteRect CopyRect Fill Map Unmap Migrate
+    );
 }
 
-/// A copy with one image or buffer of another context.
-type WithImage = fn(&Images, &Images) -> cl_int;
+queues! {
+    #[clmatrix_harness::test(requires(images))]
+    fn image_commands_refuse_a_queue_of_another_context(
+        images: Images,
+        OnImages: Read Write Copy CopyToBuffer CopyFromBuffer Fill Map
+    );
+}
 
-#[rstest]
-#[case::the_source_of_a_copy(|own: &Images, other: &Images| {
-    image_commands::Copy { source: other.image(), ..image_commands::Copy::valid(own) }.code()
-})]
-#[case::the_target_of_a_copy(|own: &Images, other: &Images| {
-    image_commands::Copy { target: other.image(), ..image_commands::Copy::valid(own) }.code()
-})]
-#[case::the_source_of_a_copy_to_a_buffer(|own: &Images, other: &Images| {
-    BufferCopy { image: other.image(), ..BufferCopy::valid(own, Direction::Read) }.code()
-})]
-#[case::the_target_of_a_copy_to_a_buffer(|own: &Images, other: &Images| {
-    BufferCopy { buffer: other.buffer(), ..BufferCopy::valid(own, Direction::Read) }.code()
-})]
-#[case::the_source_of_a_copy_from_a_buffer(|own: &Images, other: &Images| {
-    BufferCopy { buffer: other.buffer(), ..BufferCopy::valid(own, Direction::Write) }.code()
-})]
-#[case::the_target_of_a_copy_from_a_buffer(|own: &Images, other: &Images| {
-    BufferCopy { image: other.image(), ..BufferCopy::valid(own, Direction::Write) }.code()
-})]
-#[clmatrix_harness::test(requires(images))]
-fn commands_refuse_an_operand_of_another_context(
-    images: Images,
-    ctx_factory: CtxFactory,
-    #[case] code: WithImage,
-) -> Result<()> {
-    let elsewhere = Images::new(elsewhere(ctx_factory)?);
-    assert_code(code(&images, &elsewhere), CL_INVALID_CONTEXT);
-    Ok(())
+/// Declares a test of commands with one operand of another context: a case for each.
+macro_rules! operands {
+    (
+        $(#[$attribute:meta])*
+        fn $name:ident($on:ident: $On:ident, $other:ident: $elsewhere:ident);
+        $($case:ident($command:expr, $operand:ident = $value:expr);)*
+    ) => {
+        #[rstest]
+        $(#[case::$case(|$on: &$On, $other: &$On| {
+            let mut command = $command;
+            command.$operand = $value;
+            command.code()
+        })])*
+        $(#[$attribute])*
+        fn $name(
+            $on: $On,
+            ctx_factory: CtxFactory,
+            #[case] code: fn(&$On, &$On) -> cl_int,
+        ) -> Result<()> {
+            assert_code(code(&$on, &$elsewhere(ctx_factory)?), CL_INVALID_CONTEXT);
+            Ok(())
+        }
+    };
+}
+
+operands! {
+    #[clmatrix_harness::test]
+    fn commands_refuse_a_buffer_of_another_context(objects: Objects, other: objects_elsewhere);
+    the_source_of_a_copy(Copy::valid(objects), source = other.buffer.as_raw());
+    the_target_of_a_copy(Copy::valid(objects), target = other.buffer.as_raw());
+    the_source_of_a_rectangle(CopyRect::valid(objects), source = other.buffer.as_raw());
+    the_target_of_a_rectangle(CopyRect::valid(objects), target = other.buffer.as_raw());
+    one_of_two_to_migrate(
+        Migrate::valid(objects),
+        objects = Some([objects.buffer.as_raw(), other.buffer.as_raw()])
+    );
+}
+
+operands! {
+    #[clmatrix_harness::test(requires(images))]
+    fn commands_refuse_an_operand_of_another_context(images: Images, other: images_elsewhere);
+    the_source_of_a_copy(image_commands::Copy::valid(images), source = other.image.as_raw());
+    the_target_of_a_copy(image_commands::Copy::valid(images), target = other.image.as_raw());
+    the_source_of_a_copy_to_a_buffer(
+        BufferCopy::valid(images, Direction::Read), image = other.image.as_raw()
+    );
+    the_target_of_a_copy_to_a_buffer(
+        BufferCopy::valid(images, Direction::Read), buffer = other.buffer.as_raw()
+    );
+    the_source_of_a_copy_from_a_buffer(
+        BufferCopy::valid(images, Direction::Write), buffer = other.buffer.as_raw()
+    );
+    the_target_of_a_copy_from_a_buffer(
+        BufferCopy::valid(images, Direction::Write), image = other.image.as_raw()
+    );
 }

@@ -1,27 +1,6 @@
 //! Events: user events, waits and queries (5.11).
 
-use std::ptr;
-
-use clmatrix::cl3::command_queue::enqueue_marker_with_wait_list;
-use clmatrix::cl3::error_codes::{
-    CL_INVALID_CONTEXT, CL_INVALID_EVENT, CL_INVALID_OPERATION, CL_INVALID_VALUE, CL_SUCCESS,
-};
-use clmatrix::cl3::event::{
-    CL_COMPLETE, CL_RUNNING, get_event_data, set_user_event_status, wait_for_events,
-};
-use clmatrix::cl3::types::cl_int;
-use clmatrix::{Event, Result};
-use clmatrix_harness::CtxFactory;
-use rstest::rstest;
-
-use super::{Answer, assert_code};
-use crate::support::gate::{gate, open};
-use crate::support::on_device::{OnDevice, on_device};
-
-/// The code of a call that returns nothing else.
-fn code<T>(result: Answer<T>) -> cl_int {
-    result.err().unwrap_or(CL_SUCCESS)
-}
+use super::prelude::*;
 
 /// The event of a command that has completed.
 fn event_of_a_command(on_device: &OnDevice) -> Event {

@@ -1,22 +1,7 @@
 //! Null where a handle is expected. A loader may answer itself: it finds the driver by the first
 //! handle of a call.
 
-use std::ffi::c_void;
-use std::ptr;
-
-use clmatrix::cl3::command_queue::{release_command_queue, retain_command_queue};
-use clmatrix::cl3::error_codes::{
-    CL_INVALID_COMMAND_QUEUE, CL_INVALID_EVENT, CL_INVALID_MEM_OBJECT, CL_INVALID_SAMPLER,
-    CL_SUCCESS,
-};
-use clmatrix::cl3::event::{release_event, retain_event};
-use clmatrix::cl3::memory::{release_mem_object, retain_mem_object};
-use clmatrix::cl3::sampler::{release_sampler, retain_sampler};
-use clmatrix::cl3::types::cl_int;
-use rstest::rstest;
-
-use super::{Answer, assert_code};
-use crate::support::on_device::{OnDevice, on_device};
+use super::prelude::*;
 
 /// A function that takes a handle of any kind.
 type OfHandle = unsafe fn(*mut c_void) -> Answer<()>;
@@ -37,6 +22,6 @@ fn null_handles_are_refused(
     #[case] expected: cl_int,
 ) {
     // SAFETY: null is no object.
-    let found = unsafe { call(ptr::null_mut()) };
-    assert_code(found.err().unwrap_or(CL_SUCCESS), expected);
+    let answer = unsafe { call(ptr::null_mut()) };
+    assert_code(code(answer), expected);
 }

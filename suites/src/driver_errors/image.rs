@@ -1,33 +1,6 @@
 //! Images: creation (5.3.1).
 
-use crate::support::unanswered;
-use std::ffi::c_void;
-use std::ptr;
-
-use clmatrix::cl3::error_codes::{
-    CL_IMAGE_FORMAT_NOT_SUPPORTED, CL_INVALID_HOST_PTR, CL_INVALID_IMAGE_DESCRIPTOR,
-    CL_INVALID_IMAGE_FORMAT_DESCRIPTOR, CL_INVALID_IMAGE_SIZE, CL_INVALID_MEM_OBJECT,
-    CL_INVALID_VALUE, CL_SUCCESS,
-};
-use clmatrix::cl3::memory::{
-    CL_FLOAT, CL_INTENSITY, CL_LUMINANCE, CL_MEM_ALLOC_HOST_PTR, CL_MEM_COPY_HOST_PTR,
-    CL_MEM_HOST_NO_ACCESS, CL_MEM_HOST_READ_ONLY, CL_MEM_HOST_WRITE_ONLY, CL_MEM_OBJECT_BUFFER,
-    CL_MEM_OBJECT_IMAGE1D, CL_MEM_OBJECT_IMAGE1D_ARRAY, CL_MEM_OBJECT_IMAGE1D_BUFFER,
-    CL_MEM_OBJECT_IMAGE2D, CL_MEM_OBJECT_IMAGE2D_ARRAY, CL_MEM_OBJECT_IMAGE3D, CL_MEM_READ_ONLY,
-    CL_MEM_READ_WRITE, CL_MEM_USE_HOST_PTR, CL_MEM_WRITE_ONLY, CL_RGB, CL_RGBA, CL_UNORM_SHORT_555,
-    CL_UNORM_SHORT_565, CL_UNSIGNED_INT8, create_image, get_supported_image_formats,
-};
-use clmatrix::cl3::types::{
-    cl_context, cl_image_desc, cl_image_format, cl_int, cl_mem_flags, cl_mem_object_type,
-};
-use clmatrix::{Device, Result};
-use clmatrix_harness::skip;
-use rstest::rstest;
-
-use super::command::pointer;
-use super::images::SHAPE;
-use super::objects::{Objects, objects};
-use super::{assert_code, assert_one_of, creation_code};
+use super::prelude::*;
 
 /// The arguments of clCreateImage.
 struct Create {
@@ -39,10 +12,10 @@ struct Create {
 }
 
 impl Create {
-    /// An image of `SHAPE` with the pixels that are in host memory.
-    fn valid(objects: &Objects, image_type: cl_mem_object_type) -> Self {
+    /// A 2D image of `SHAPE` with the pixels that are in host memory.
+    fn valid(objects: &Objects) -> Self {
         let shape = cl_image_desc {
-            image_type,
+            image_type: CL_MEM_OBJECT_IMAGE2D,
             image_width: SHAPE[0],
             image_height: SHAPE[1],
             image_depth: SHAPE[2],
@@ -53,32 +26,33 @@ impl Create {
             num_samples: 0,
             buffer: ptr::null_mut(),
         };
-        let access = match image_type {
-            // Kernels need not be able to write 3D images.
-            CL_MEM_OBJECT_IMAGE3D => CL_MEM_READ_ONLY,
-            _ => CL_MEM_READ_WRITE,
-        };
-        Self {
+        let mut call = Self {
             context: objects.context(),
-            flags: access | CL_MEM_COPY_HOST_PTR,
-            format: Some(cl_image_format {
-                image_channel_order: CL_RGBA,
-                image_channel_data_type: CL_UNSIGNED_INT8,
-            }),
+            flags: CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+            format: None,
             shape: Some(shape),
             host: objects.host(),
-        }
+        };
+        call.format(CL_RGBA, CL_UNSIGNED_INT8);
+        call
     }
 
     fn shape(&mut self) -> &mut cl_image_desc {
         self.shape.as_mut().expect("a shape")
     }
 
-    fn format(&mut self, order: u32, channel_type: u32) {
-        self.format = Some(cl_image_format {
-            image_channel_order: order,
-            image_channel_data_type: channel_type,
-        });
+    /// Changes the type, and returns the shape.
+    fn of_type(&mut self, image_type: cl_mem_object_type) -> &mut cl_image_desc {
+        if image_type == CL_MEM_OBJECT_IMAGE3D {
+            // Kernels need not be able to write 3D images.
+            self.flags = CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR;
+        }
+        self.shape().image_type = image_type;
+        self.shape()
+    }
+
+    fn format(&mut self, image_channel_order: u32, image_channel_data_type: u32) {
+        self.format = Some(cl_image_format { image_channel_order, image_channel_data_type });
     }
 
     fn without_host(&mut self, flags: cl_mem_flags) {
@@ -88,162 +62,113 @@ impl Create {
     fn code(&self) -> cl_int {
         let (format, shape) = (pointer(&self.format), pointer(&self.shape));
         // SAFETY: the host memory, if any, has more bytes than images of `SHAPE`.
-        creation_code(unsafe { create_image(self.context, self.flags, format, shape, self.host) })
+        let created = unsafe { create_image(self.context, self.flags, format, shape, self.host) };
+        creation_code(created, release_mem_object)
     }
 }
 
-#[rstest]
-#[case::valid(|_: &mut Create| (), CL_SUCCESS)]
-#[case::null_format(|c: &mut Create| c.format = None, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR)]
-#[case::null_shape(|c: &mut Create| c.shape = None, CL_INVALID_IMAGE_DESCRIPTOR)]
-#[case::the_type_of_buffers(
-    |c: &mut Create| c.shape().image_type = CL_MEM_OBJECT_BUFFER, CL_INVALID_IMAGE_DESCRIPTOR
-)]
-#[case::type_0(|c: &mut Create| c.shape().image_type = 0, CL_INVALID_IMAGE_DESCRIPTOR)]
-#[case::row_pitch_without_host_memory(
-    |c: &mut Create| {
+cases! {
+    #[clmatrix_harness::test(requires(images))]
+    fn create_checks_its_arguments(objects: Objects, c: Create);
+    valid() => CL_SUCCESS;
+    null_format(c.format = None) => CL_INVALID_IMAGE_FORMAT_DESCRIPTOR;
+    null_shape(c.shape = None) => CL_INVALID_IMAGE_DESCRIPTOR;
+    the_type_of_buffers(c.shape().image_type = CL_MEM_OBJECT_BUFFER)
+        => CL_INVALID_IMAGE_DESCRIPTOR;
+    type_0(c.shape().image_type = 0) => CL_INVALID_IMAGE_DESCRIPTOR;
+    row_pitch_without_host_memory(
         c.without_host(CL_MEM_READ_WRITE);
         c.shape().image_row_pitch = 64;
-    },
-    CL_INVALID_IMAGE_DESCRIPTOR
-)]
-#[case::rows_that_overlap(
-    |c: &mut Create| c.shape().image_row_pitch = 60, CL_INVALID_IMAGE_DESCRIPTOR
-)]
-#[case::rows_of_part_pixels(
-    |c: &mut Create| c.shape().image_row_pitch = 66, CL_INVALID_IMAGE_DESCRIPTOR
-)]
-#[case::samples(|c: &mut Create| c.shape().num_samples = 1, CL_INVALID_IMAGE_DESCRIPTOR)]
-#[case::host_memory_without_a_flag(
-    |c: &mut Create| c.flags = CL_MEM_READ_WRITE, CL_INVALID_HOST_PTR
-)]
-#[case::null_for_copy_host_ptr(
-    |c: &mut Create| c.without_host(CL_MEM_COPY_HOST_PTR), CL_INVALID_HOST_PTR
-)]
-#[case::null_for_use_host_ptr(
-    |c: &mut Create| c.without_host(CL_MEM_USE_HOST_PTR), CL_INVALID_HOST_PTR
-)]
-#[case::read_write_and_read_only(
-    |c: &mut Create| c.flags |= CL_MEM_READ_ONLY, CL_INVALID_VALUE
-)]
-#[case::read_only_and_write_only(
-    |c: &mut Create| c.without_host(CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY), CL_INVALID_VALUE
-)]
-#[case::copy_host_ptr_and_use_host_ptr(
-    |c: &mut Create| c.flags |= CL_MEM_USE_HOST_PTR, CL_INVALID_VALUE
-)]
-#[case::alloc_host_ptr_and_use_host_ptr(
-    |c: &mut Create| c.flags = CL_MEM_ALLOC_HOST_PTR | CL_MEM_USE_HOST_PTR, CL_INVALID_VALUE
-)]
-#[case::host_read_only_and_host_write_only(
-    |c: &mut Create| c.flags |= CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY, CL_INVALID_VALUE
-)]
-#[case::host_read_only_and_host_no_access(
-    |c: &mut Create| c.flags |= CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS, CL_INVALID_VALUE
-)]
-#[case::an_unknown_flag(|c: &mut Create| c.flags |= 1 << 62, CL_INVALID_VALUE)]
-#[clmatrix_harness::test(requires(images))]
-fn create_checks_its_arguments(
-    objects: Objects,
-    #[case] change: fn(&mut Create),
-    #[case] expected: cl_int,
-) {
-    let mut call = Create::valid(&objects, CL_MEM_OBJECT_IMAGE2D);
-    change(&mut call);
-    assert_code(call.code(), expected);
+    ) => CL_INVALID_IMAGE_DESCRIPTOR;
+    rows_that_overlap(c.shape().image_row_pitch = 60) => CL_INVALID_IMAGE_DESCRIPTOR;
+    rows_of_part_pixels(c.shape().image_row_pitch = 66) => CL_INVALID_IMAGE_DESCRIPTOR;
+    samples(c.shape().num_samples = 1) => CL_INVALID_IMAGE_DESCRIPTOR;
+    host_memory_without_a_flag(c.flags = CL_MEM_READ_WRITE) => CL_INVALID_HOST_PTR;
+    null_for_copy_host_ptr(c.without_host(CL_MEM_COPY_HOST_PTR)) => CL_INVALID_HOST_PTR;
+    null_for_use_host_ptr(c.without_host(CL_MEM_USE_HOST_PTR)) => CL_INVALID_HOST_PTR;
+    read_write_and_read_only(c.flags |= CL_MEM_READ_ONLY) => CL_INVALID_VALUE;
+    read_only_and_write_only(c.without_host(CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY))
+        => CL_INVALID_VALUE;
+    copy_host_ptr_and_use_host_ptr(c.flags |= CL_MEM_USE_HOST_PTR) => CL_INVALID_VALUE;
+    alloc_host_ptr_and_use_host_ptr(c.flags = CL_MEM_ALLOC_HOST_PTR | CL_MEM_USE_HOST_PTR)
+        => CL_INVALID_VALUE;
+    host_read_only_and_host_write_only(c.flags |= CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY)
+        => CL_INVALID_VALUE;
+    host_read_only_and_host_no_access(c.flags |= CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS)
+        => CL_INVALID_VALUE;
+    an_unknown_flag(c.flags |= 1 << 62) => CL_INVALID_VALUE;
 }
 
-/// The device has no such format either.
-#[rstest]
-#[case::channel_order_0(0, CL_UNSIGNED_INT8)]
-#[case::channel_type_0(CL_RGBA, 0)]
-#[case::packed_channels_of_another_order(CL_RGBA, CL_UNORM_SHORT_565)]
-#[clmatrix_harness::test(requires(images))]
-fn create_refuses_invalid_formats(objects: Objects, #[case] order: u32, #[case] channel_type: u32) {
-    let mut call = Create::valid(&objects, CL_MEM_OBJECT_IMAGE2D);
-    call.format(order, channel_type);
-    let named = [CL_INVALID_IMAGE_FORMAT_DESCRIPTOR, CL_IMAGE_FORMAT_NOT_SUPPORTED];
-    assert_one_of(call.code(), &named);
+cases! {
+    /// The device has no such format either.
+    #[clmatrix_harness::test(requires(images))]
+    fn create_refuses_invalid_formats(objects: Objects, c: Create)
+        => [CL_INVALID_IMAGE_FORMAT_DESCRIPTOR, CL_IMAGE_FORMAT_NOT_SUPPORTED];
+    channel_order_0(c.format(0, CL_UNSIGNED_INT8));
+    channel_type_0(c.format(CL_RGBA, 0));
+    packed_channels_of_another_order(c.format(CL_RGBA, CL_UNORM_SHORT_565));
 }
 
 /// OpenCL says that such an image has a buffer, and names no code of its own.
 #[clmatrix_harness::test(requires(images))]
 fn create_refuses_an_image_of_a_null_buffer(objects: Objects) {
-    let mut call = Create::valid(&objects, CL_MEM_OBJECT_IMAGE1D_BUFFER);
+    let mut call = Create::valid(&objects);
+    call.of_type(CL_MEM_OBJECT_IMAGE1D_BUFFER);
     call.without_host(CL_MEM_READ_WRITE);
     let named = [CL_INVALID_IMAGE_DESCRIPTOR, CL_INVALID_MEM_OBJECT, CL_INVALID_VALUE];
     assert_one_of(call.code(), &named);
 }
 
 #[clmatrix_harness::test(requires(images))]
-fn create_refuses_mip_levels(objects: Objects, device: Device) -> Result<()> {
-    if device.opencl3().extensions().map_err(unanswered)?.contains("cl_khr_mipmap_image") {
+fn create_refuses_mip_levels(objects: Objects) -> Result<()> {
+    if objects.device().extensions().map_err(unanswered)?.contains("cl_khr_mipmap_image") {
         skip!("the device has images with mip levels");
     }
-    let mut call = Create::valid(&objects, CL_MEM_OBJECT_IMAGE2D);
+    let mut call = Create::valid(&objects);
     call.shape().num_mip_levels = 1;
     assert_code(call.code(), CL_INVALID_IMAGE_DESCRIPTOR);
     Ok(())
 }
 
-#[rstest]
-#[case::slices_that_overlap(CL_MEM_OBJECT_IMAGE3D, 7 * 64)]
-#[case::slices_of_part_rows(CL_MEM_OBJECT_IMAGE3D, 8 * 64 + 4)]
-#[case::layers_that_overlap(CL_MEM_OBJECT_IMAGE2D_ARRAY, 7 * 64)]
-#[case::rows_of_an_array_that_overlap(CL_MEM_OBJECT_IMAGE1D_ARRAY, 32)]
-#[clmatrix_harness::test(requires(images))]
-fn create_checks_slice_pitches(
-    objects: Objects,
-    #[case] image_type: cl_mem_object_type,
-    #[case] slice_pitch: usize,
-) {
-    let mut call = Create::valid(&objects, image_type);
-    call.shape().image_slice_pitch = slice_pitch;
-    assert_code(call.code(), CL_INVALID_IMAGE_DESCRIPTOR);
+cases! {
+    #[clmatrix_harness::test(requires(images))]
+    fn create_checks_slice_pitches(objects: Objects, c: Create) => [CL_INVALID_IMAGE_DESCRIPTOR];
+    slices_that_overlap(c.of_type(CL_MEM_OBJECT_IMAGE3D).image_slice_pitch = 7 * 64);
+    slices_of_part_rows(c.of_type(CL_MEM_OBJECT_IMAGE3D).image_slice_pitch = 8 * 64 + 4);
+    layers_that_overlap(c.of_type(CL_MEM_OBJECT_IMAGE2D_ARRAY).image_slice_pitch = 7 * 64);
+    rows_of_an_array_that_overlap(c.of_type(CL_MEM_OBJECT_IMAGE1D_ARRAY).image_slice_pitch = 32);
 }
 
-/// The codes for a size that is not valid: the descriptor's and the size's, of which versions of OpenCL name one.
+/// The codes for a size that is not valid: the descriptor's and the size's, of which versions of
+/// OpenCL name one.
 const WRONG_SIZE: [cl_int; 2] = [CL_INVALID_IMAGE_DESCRIPTOR, CL_INVALID_IMAGE_SIZE];
 
-#[rstest]
-#[case::width(CL_MEM_OBJECT_IMAGE1D, |s: &mut cl_image_desc| s.image_width = 0)]
-#[case::width_2d(CL_MEM_OBJECT_IMAGE2D, |s: &mut cl_image_desc| s.image_width = 0)]
-#[case::height_2d(CL_MEM_OBJECT_IMAGE2D, |s: &mut cl_image_desc| s.image_height = 0)]
-#[case::height_3d(CL_MEM_OBJECT_IMAGE3D, |s: &mut cl_image_desc| s.image_height = 0)]
-#[case::depth(CL_MEM_OBJECT_IMAGE3D, |s: &mut cl_image_desc| s.image_depth = 0)]
-#[case::layers_1d(CL_MEM_OBJECT_IMAGE1D_ARRAY, |s: &mut cl_image_desc| s.image_array_size = 0)]
-#[case::layers_2d(CL_MEM_OBJECT_IMAGE2D_ARRAY, |s: &mut cl_image_desc| s.image_array_size = 0)]
-#[clmatrix_harness::test(requires(images))]
-fn create_refuses_images_without_pixels(
-    objects: Objects,
-    #[case] image_type: cl_mem_object_type,
-    #[case] change: fn(&mut cl_image_desc),
-) {
-    let mut call = Create::valid(&objects, image_type);
-    change(call.shape());
-    assert_one_of(call.code(), &WRONG_SIZE);
+cases! {
+    #[clmatrix_harness::test(requires(images))]
+    fn create_refuses_images_without_pixels(objects: Objects, c: Create) => WRONG_SIZE;
+    width(c.of_type(CL_MEM_OBJECT_IMAGE1D).image_width = 0);
+    width_2d(c.of_type(CL_MEM_OBJECT_IMAGE2D).image_width = 0);
+    height_2d(c.of_type(CL_MEM_OBJECT_IMAGE2D).image_height = 0);
+    height_3d(c.of_type(CL_MEM_OBJECT_IMAGE3D).image_height = 0);
+    depth(c.of_type(CL_MEM_OBJECT_IMAGE3D).image_depth = 0);
+    layers_1d(c.of_type(CL_MEM_OBJECT_IMAGE1D_ARRAY).image_array_size = 0);
+    layers_2d(c.of_type(CL_MEM_OBJECT_IMAGE2D_ARRAY).image_array_size = 0);
 }
 
 #[clmatrix_harness::test(requires(images))]
-fn create_refuses_images_wider_than_the_device_supports(
-    objects: Objects,
-    device: Device,
-) -> Result<()> {
-    let mut call = Create::valid(&objects, CL_MEM_OBJECT_IMAGE2D);
+fn create_refuses_images_wider_than_the_device_supports(objects: Objects) -> Result<()> {
+    let mut call = Create::valid(&objects);
     call.without_host(CL_MEM_READ_WRITE);
-    call.shape().image_width = device.opencl3().image2d_max_width().map_err(unanswered)? + 1;
+    call.shape().image_width = objects.device().image2d_max_width().map_err(unanswered)? + 1;
     assert_one_of(call.code(), &WRONG_SIZE);
     Ok(())
 }
 
 #[clmatrix_harness::test(requires(images))]
-fn create_refuses_images_higher_than_the_device_supports(
-    objects: Objects,
-    device: Device,
-) -> Result<()> {
-    let mut call = Create::valid(&objects, CL_MEM_OBJECT_IMAGE2D);
+fn create_refuses_images_higher_than_the_device_supports(objects: Objects) -> Result<()> {
+    let mut call = Create::valid(&objects);
     call.without_host(CL_MEM_READ_WRITE);
-    call.shape().image_height = device.opencl3().image2d_max_height().map_err(unanswered)? + 1;
+    call.shape().image_height = objects.device().image2d_max_height().map_err(unanswered)? + 1;
     assert_one_of(call.code(), &WRONG_SIZE);
     Ok(())
 }
@@ -265,7 +190,7 @@ fn create_refuses_unsupported_formats(objects: Objects) {
     let Some((order, channel_type)) = valid_formats.into_iter().find(is_missing) else {
         skip!("the device has all formats that the test knows");
     };
-    let mut call = Create::valid(&objects, CL_MEM_OBJECT_IMAGE2D);
+    let mut call = Create::valid(&objects);
     call.format(order, channel_type);
     assert_code(call.code(), CL_IMAGE_FORMAT_NOT_SUPPORTED);
 }

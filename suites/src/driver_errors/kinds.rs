@@ -1,89 +1,62 @@
 //! The commands of the memory chapter, by the operands that they need.
 
-use super::buffer::{Copy, Direction, Transfer};
-use super::command::Command;
+use super::buffer::{Copy, Transfer};
 use super::fill::Fill;
-use super::images::Images;
 use super::map::{Map, Unmap};
 use super::migrate::Migrate;
-use super::objects::Objects;
+use super::prelude::*;
 use super::rect::{CopyRect, TransferRect};
-use super::svm::Svm;
 use super::{image_commands, svm};
 
-/// Commands on buffers.
-#[derive(Clone, Copy, Debug)]
-pub enum OnBuffers {
-    Read,
-    Write,
-    Copy,
-    ReadRect,
-    WriteRect,
-    CopyRect,
-    Fill,
-    Map,
-    Unmap,
-    Migrate,
+/// Declares commands by their operands, each with the command that is valid.
+macro_rules! kinds {
+    ($($(#[$attribute:meta])* $Kind:ident($on:ident: &$On:ident) {
+        $($kind:ident => $valid:expr,)*
+    })*) => {$(
+        $(#[$attribute])*
+        #[derive(Clone, Copy, Debug)]
+        pub enum $Kind {
+            $($kind,)*
+        }
+
+        impl $Kind {
+            pub fn valid(self, $on: &$On) -> Box<dyn Command> {
+                match self {
+                    $(Self::$kind => Box::new($valid),)*
+                }
+            }
+        }
+    )*};
 }
 
-impl OnBuffers {
-    pub fn valid(self, objects: &Objects) -> Box<dyn Command> {
-        match self {
-            Self::Read => Box::new(Transfer::valid(objects, Direction::Read)),
-            Self::Write => Box::new(Transfer::valid(objects, Direction::Write)),
-            Self::Copy => Box::new(Copy::valid(objects)),
-            Self::ReadRect => Box::new(TransferRect::valid(objects, Direction::Read)),
-            Self::WriteRect => Box::new(TransferRect::valid(objects, Direction::Write)),
-            Self::CopyRect => Box::new(CopyRect::valid(objects)),
-            Self::Fill => Box::new(Fill::valid(objects)),
-            Self::Map => Box::new(Map::valid(objects)),
-            Self::Unmap => Box::new(Unmap::valid(objects)),
-            Self::Migrate => Box::new(Migrate::valid(objects)),
-        }
+kinds! {
+    /// Commands on buffers.
+    OnBuffers(objects: &Objects) {
+        Read => Transfer::valid(objects, Direction::Read),
+        Write => Transfer::valid(objects, Direction::Write),
+        Copy => Copy::valid(objects),
+        ReadRect => TransferRect::valid(objects, Direction::Read),
+        WriteRect => TransferRect::valid(objects, Direction::Write),
+        CopyRect => CopyRect::valid(objects),
+        Fill => Fill::valid(objects),
+        Map => Map::valid(objects),
+        Unmap => Unmap::valid(objects),
+        Migrate => Migrate::valid(objects),
     }
-}
-
-/// Commands on images.
-#[derive(Clone, Copy, Debug)]
-pub enum OnImages {
-    Read,
-    Write,
-    Copy,
-    CopyToBuffer,
-    CopyFromBuffer,
-    Fill,
-    Map,
-}
-
-impl OnImages {
-    pub fn valid(self, images: &Images) -> Box<dyn Command + '_> {
-        use image_commands::{BufferCopy, Copy, Fill, Map, Transfer};
-        match self {
-            Self::Read => Box::new(Transfer::valid(images, Direction::Read)),
-            Self::Write => Box::new(Transfer::valid(images, Direction::Write)),
-            Self::Copy => Box::new(Copy::valid(images)),
-            Self::CopyToBuffer => Box::new(BufferCopy::valid(images, Direction::Read)),
-            Self::CopyFromBuffer => Box::new(BufferCopy::valid(images, Direction::Write)),
-            Self::Fill => Box::new(Fill::valid(images)),
-            Self::Map => Box::new(Map::valid(images)),
-        }
+    /// Commands on images.
+    OnImages(images: &Images) {
+        Read => image_commands::Transfer::valid(images, Direction::Read),
+        Write => image_commands::Transfer::valid(images, Direction::Write),
+        Copy => image_commands::Copy::valid(images),
+        CopyToBuffer => image_commands::BufferCopy::valid(images, Direction::Read),
+        CopyFromBuffer => image_commands::BufferCopy::valid(images, Direction::Write),
+        Fill => image_commands::Fill::valid(images),
+        Map => image_commands::Map::valid(images),
     }
-}
-
-/// Commands on shared virtual memory.
-#[derive(Clone, Copy, Debug)]
-pub enum OnSvm {
-    Copy,
-    Fill,
-    Map,
-}
-
-impl OnSvm {
-    pub fn valid(self, memory: &Svm) -> Box<dyn Command> {
-        match self {
-            Self::Copy => Box::new(svm::Copy::valid(memory)),
-            Self::Fill => Box::new(svm::Fill::valid(memory)),
-            Self::Map => Box::new(svm::Map::valid(memory)),
-        }
+    /// Commands on shared virtual memory.
+    OnSvm(memory: &Svm) {
+        Copy => svm::Copy::valid(memory),
+        Fill => svm::Fill::valid(memory),
+        Map => svm::Map::valid(memory),
     }
 }

@@ -19,6 +19,7 @@ mod map;
 mod migrate;
 mod objects;
 mod pipe;
+mod prelude;
 mod query;
 mod rect;
 mod sampler;
@@ -27,35 +28,34 @@ mod svm;
 mod wait_list;
 
 use clmatrix::cl3::error_codes::{CL_SUCCESS, error_text};
-use clmatrix::cl3::memory::release_mem_object;
-use clmatrix::cl3::types::{cl_int, cl_mem};
+use clmatrix::cl3::types::cl_int;
 
 /// The result of a cl3 call: a value, or the code of an error.
-type Answer<T> = Result<T, cl_int>;
+pub type Answer<T> = Result<T, cl_int>;
+
+/// The code of a call.
+pub fn code<T>(answer: Answer<T>) -> cl_int {
+    answer.err().unwrap_or(CL_SUCCESS)
+}
+
+/// The code of a call that creates an object, which is released.
+pub fn creation_code<T>(created: Answer<T>, release: unsafe fn(T) -> Answer<()>) -> cl_int {
+    code(created.map(|object| {
+        // SAFETY: nothing else has the object.
+        unsafe { release(object) }.expect("the driver releases what it created");
+    }))
+}
 
 /// Checks the code that the driver returned.
 #[track_caller]
-fn assert_code(found: cl_int, expected: cl_int) {
-    let (name, named) = (error_text(found), error_text(expected));
-    assert!(found == expected, "the driver returned {name}, where OpenCL names {named}");
+pub fn assert_code(found: cl_int, expected: cl_int) {
+    assert_one_of(found, &[expected]);
 }
 
 /// Checks the code that the driver returned where the specification names several.
 #[track_caller]
-fn assert_one_of(found: cl_int, expected: &[cl_int]) {
-    let names: Vec<_> = expected.iter().map(|code| error_text(*code)).collect();
-    let is_named = expected.contains(&found);
-    assert!(is_named, "the driver returned {}, not one of {names:?}", error_text(found));
-}
-
-/// The code of a call that creates a memory object, which is released.
-fn creation_code(created: Answer<cl_mem>) -> cl_int {
-    match created {
-        Ok(object) => {
-            // SAFETY: nothing else has the object.
-            unsafe { release_mem_object(object) }.expect("the driver releases what it created");
-            CL_SUCCESS
-        }
-        Err(code) => code,
-    }
+pub fn assert_one_of(found: cl_int, expected: &[cl_int]) {
+    let named: Vec<_> = expected.iter().map(|code| error_text(*code)).collect();
+    let (name, named) = (error_text(found), named.join(" or "));
+    assert!(expected.contains(&found), "the driver returned {name}, where OpenCL names {named}");
 }

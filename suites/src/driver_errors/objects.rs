@@ -1,14 +1,10 @@
 //! Operands of valid commands on buffers.
 
-use clmatrix_harness::Fixture;
 use std::cell::Cell;
-use std::ffi::c_void;
 
-use clmatrix::cl3::types::{cl_command_queue, cl_context, cl_mem};
-use clmatrix::memory::{Buffer, MemFlags};
-use rstest::fixture;
+use clmatrix::opencl3::device::Device;
 
-use crate::support::on_device::{OnDevice, on_device};
+use super::prelude::*;
 
 /// The size in bytes of each buffer and of the host memory.
 pub const SIZE: usize = 4096;
@@ -16,15 +12,17 @@ pub const SIZE: usize = 4096;
 /// A context with a queue, two buffers of `SIZE` bytes, and host memory of as many.
 pub struct Objects {
     pub on_device: OnDevice,
-    buffer: Buffer,
-    other: Buffer,
+    pub buffer: Buffer,
+    pub other: Buffer,
     host: Box<[Cell<u64>]>,
 }
 
 /// The fixture of that name.
 #[fixture]
 pub fn objects(on_device: OnDevice) -> Objects {
-    Objects::new(on_device)
+    let buffer = || Buffer::new(&on_device.context, MemFlags::READ_WRITE, SIZE).expect("a buffer");
+    let host = vec![Cell::new(0); SIZE / size_of::<u64>()].into();
+    Objects { buffer: buffer(), other: buffer(), host, on_device }
 }
 
 impl Fixture for Objects {
@@ -34,15 +32,6 @@ impl Fixture for Objects {
 }
 
 impl Objects {
-    /// Creates the buffers in the context of `on_device`.
-    pub fn new(on_device: OnDevice) -> Self {
-        let [buffer, other] = [(); 2].map(|()| {
-            Buffer::new(&on_device.context, MemFlags::READ_WRITE, SIZE).expect("a buffer")
-        });
-        let host = vec![Cell::new(0); SIZE / size_of::<u64>()].into();
-        Self { on_device, buffer, other, host }
-    }
-
     pub fn context(&self) -> cl_context {
         self.on_device.context.as_raw()
     }
@@ -51,12 +40,9 @@ impl Objects {
         self.on_device.queue.as_raw()
     }
 
-    pub fn buffer(&self) -> cl_mem {
-        self.buffer.as_raw()
-    }
-
-    pub fn other(&self) -> cl_mem {
-        self.other.as_raw()
+    /// The device under test.
+    pub fn device(&self) -> Device {
+        self.on_device.context.default_device().opencl3()
     }
 
     /// Host memory that commands may read and write.

@@ -1,20 +1,6 @@
 //! Pipes: creation (5.4.1).
 
-use crate::support::unanswered;
-use clmatrix::cl3::error_codes::{
-    CL_INVALID_OPERATION, CL_INVALID_PIPE_SIZE, CL_INVALID_VALUE, CL_SUCCESS,
-};
-use clmatrix::cl3::memory::{
-    CL_MEM_HOST_NO_ACCESS, CL_MEM_HOST_READ_ONLY, CL_MEM_READ_ONLY, CL_MEM_READ_WRITE,
-    CL_MEM_WRITE_ONLY, create_pipe,
-};
-use clmatrix::cl3::types::{cl_context, cl_int, cl_mem_flags, cl_uint};
-use clmatrix::{Device, Result};
-use clmatrix_harness::skip;
-use rstest::rstest;
-
-use super::objects::{Objects, objects};
-use super::{assert_code, creation_code};
+use super::prelude::*;
 
 /// The arguments of clCreatePipe.
 struct Create {
@@ -31,42 +17,35 @@ impl Create {
     }
 
     fn code(&self) -> cl_int {
+        let Self { context, flags, packet_size, max_packets } = *self;
         // SAFETY: the call takes numbers only.
-        creation_code(unsafe {
-            create_pipe(self.context, self.flags, self.packet_size, self.max_packets)
-        })
+        let created = unsafe { create_pipe(context, flags, packet_size, max_packets) };
+        creation_code(created, release_mem_object)
     }
 }
 
-#[rstest]
-#[case::valid(|_: &mut Create| (), CL_SUCCESS)]
-#[case::packets_of_no_bytes(|c: &mut Create| c.packet_size = 0, CL_INVALID_PIPE_SIZE)]
-#[case::no_packets(|c: &mut Create| c.max_packets = 0, CL_INVALID_PIPE_SIZE)]
-#[case::read_only(|c: &mut Create| c.flags = CL_MEM_READ_ONLY, CL_INVALID_VALUE)]
-#[case::write_only(|c: &mut Create| c.flags = CL_MEM_WRITE_ONLY, CL_INVALID_VALUE)]
-#[case::host_read_only(|c: &mut Create| c.flags = CL_MEM_HOST_READ_ONLY, CL_INVALID_VALUE)]
-#[clmatrix_harness::test(requires(pipes))]
-fn create_checks_its_arguments(
-    objects: Objects,
-    #[case] change: fn(&mut Create),
-    #[case] expected: cl_int,
-) {
-    let mut call = Create::valid(&objects);
-    change(&mut call);
-    assert_code(call.code(), expected);
+cases! {
+    #[clmatrix_harness::test(requires(pipes))]
+    fn create_checks_its_arguments(objects: Objects, c: Create);
+    valid() => CL_SUCCESS;
+    packets_of_no_bytes(c.packet_size = 0) => CL_INVALID_PIPE_SIZE;
+    no_packets(c.max_packets = 0) => CL_INVALID_PIPE_SIZE;
+    read_only(c.flags = CL_MEM_READ_ONLY) => CL_INVALID_VALUE;
+    write_only(c.flags = CL_MEM_WRITE_ONLY) => CL_INVALID_VALUE;
+    host_read_only(c.flags = CL_MEM_HOST_READ_ONLY) => CL_INVALID_VALUE;
 }
 
 #[clmatrix_harness::test(requires(pipes))]
-fn create_refuses_packets_over_the_maximum(objects: Objects, device: Device) -> Result<()> {
+fn create_refuses_packets_over_the_maximum(objects: Objects) -> Result<()> {
     let mut call = Create::valid(&objects);
-    call.packet_size = device.opencl3().pipe_max_packet_size().map_err(unanswered)? + 1;
+    call.packet_size = objects.device().pipe_max_packet_size().map_err(unanswered)? + 1;
     assert_code(call.code(), CL_INVALID_PIPE_SIZE);
     Ok(())
 }
 
 #[clmatrix_harness::test(requires(opencl = "3.0"))]
-fn create_is_refused_on_a_device_without_pipes(objects: Objects, device: Device) -> Result<()> {
-    if device.opencl3().pipe_support().map_err(unanswered)? {
+fn create_is_refused_on_a_device_without_pipes(objects: Objects) -> Result<()> {
+    if objects.device().pipe_support().map_err(unanswered)? {
         skip!("the device has pipes");
     }
     assert_code(Create::valid(&objects).code(), CL_INVALID_OPERATION);

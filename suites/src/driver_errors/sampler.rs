@@ -1,55 +1,22 @@
 //! Samplers: creation (5.7.1).
 
-use clmatrix::cl3::error_codes::{CL_INVALID_VALUE, CL_SUCCESS};
-use clmatrix::cl3::memory::{CL_ADDRESS_CLAMP, CL_FILTER_NEAREST};
-use clmatrix::cl3::sampler::{
-    CL_SAMPLER_ADDRESSING_MODE, CL_SAMPLER_FILTER_MODE, CL_SAMPLER_NORMALIZED_COORDS,
-    create_sampler, create_sampler_with_properties, release_sampler,
-};
-use clmatrix::cl3::types::{CL_FALSE, CL_TRUE, cl_int, cl_sampler};
-use rstest::rstest;
-
-use super::{Answer, assert_code};
-use crate::support::on_device::{OnDevice, on_device};
-
-/// The code of a call that creates a sampler, which is released.
-fn code(created: Answer<cl_sampler>) -> cl_int {
-    match created {
-        Ok(sampler) => {
-            // SAFETY: nothing else has the sampler.
-            unsafe { release_sampler(sampler) }.expect("the driver releases what it created");
-            CL_SUCCESS
-        }
-        Err(code) => code,
-    }
-}
+use super::prelude::*;
 
 #[rstest]
-#[case::valid(CL_FALSE, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST, CL_SUCCESS)]
-#[case::addressing_mode_0(CL_FALSE, 0, CL_FILTER_NEAREST, CL_INVALID_VALUE)]
-#[case::filter_mode_0(CL_FALSE, CL_ADDRESS_CLAMP, 0, CL_INVALID_VALUE)]
-#[case::a_filter_for_an_addressing_mode(
-    CL_FALSE,
-    CL_FILTER_NEAREST,
-    CL_FILTER_NEAREST,
-    CL_INVALID_VALUE
-)]
-#[case::an_addressing_mode_for_a_filter(
-    CL_FALSE,
-    CL_ADDRESS_CLAMP,
-    CL_ADDRESS_CLAMP,
-    CL_INVALID_VALUE
-)]
+#[case::valid(CL_ADDRESS_CLAMP, CL_FILTER_NEAREST, CL_SUCCESS)]
+#[case::addressing_mode_0(0, CL_FILTER_NEAREST, CL_INVALID_VALUE)]
+#[case::filter_mode_0(CL_ADDRESS_CLAMP, 0, CL_INVALID_VALUE)]
+#[case::a_filter_for_an_addressing_mode(CL_FILTER_NEAREST, CL_FILTER_NEAREST, CL_INVALID_VALUE)]
+#[case::an_addressing_mode_for_a_filter(CL_ADDRESS_CLAMP, CL_ADDRESS_CLAMP, CL_INVALID_VALUE)]
 #[clmatrix_harness::test(requires(images))]
 fn create_checks_its_arguments(
     on_device: OnDevice,
-    #[case] normalized: u32,
     #[case] addressing: u32,
     #[case] filter: u32,
     #[case] expected: cl_int,
 ) {
-    let context = on_device.context.as_raw();
-    assert_code(code(create_sampler(context, normalized, addressing, filter)), expected);
+    let created = create_sampler(on_device.context.as_raw(), CL_FALSE, addressing, filter);
+    assert_code(creation_code(created, release_sampler), expected);
 }
 
 #[rstest]
@@ -57,10 +24,7 @@ fn create_checks_its_arguments(
 #[case::an_unknown_name(&[(0x1234, 1)], CL_INVALID_VALUE)]
 #[case::addressing_mode_0(&[(CL_SAMPLER_ADDRESSING_MODE, 0)], CL_INVALID_VALUE)]
 #[case::filter_mode_0(&[(CL_SAMPLER_FILTER_MODE, 0)], CL_INVALID_VALUE)]
-#[case::a_name_twice(
-    &[(CL_SAMPLER_FILTER_MODE, CL_FILTER_NEAREST), (CL_SAMPLER_FILTER_MODE, CL_FILTER_NEAREST)],
-    CL_INVALID_VALUE
-)]
+#[case::a_name_twice(&[(CL_SAMPLER_FILTER_MODE, CL_FILTER_NEAREST); 2], CL_INVALID_VALUE)]
 #[clmatrix_harness::test(requires(images, opencl = "2.0"))]
 fn create_with_properties_checks_its_arguments(
     on_device: OnDevice,
@@ -69,6 +33,6 @@ fn create_with_properties_checks_its_arguments(
 ) {
     let pairs = properties.iter().flat_map(|(name, value)| [*name, *value]);
     let list: Vec<_> = pairs.chain([0]).map(u64::from).collect();
-    let context = on_device.context.as_raw();
-    assert_code(code(create_sampler_with_properties(context, list.as_ptr())), expected);
+    let created = create_sampler_with_properties(on_device.context.as_raw(), list.as_ptr());
+    assert_code(creation_code(created, release_sampler), expected);
 }

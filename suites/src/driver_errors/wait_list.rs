@@ -1,23 +1,7 @@
 //! Wait lists of commands (5.11).
 
-use std::ptr;
-
-use clmatrix::cl3::error_codes::{
-    CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_INVALID_CONTEXT, CL_INVALID_EVENT_WAIT_LIST,
-    CL_SUCCESS,
-};
-use clmatrix::cl3::types::{cl_event, cl_int};
-use clmatrix::{Context, Result};
-use clmatrix_harness::{CtxFactory, ctx_factory};
-use rstest::rstest;
-
-use super::assert_code;
-use super::command::Command;
-use super::images::{Images, images};
 use super::kinds::{OnBuffers, OnImages, OnSvm};
-use super::objects::{Objects, objects};
-use super::svm::{Svm, svm};
-use crate::support::gate::{fail, gate, open};
+use super::prelude::*;
 
 /// A wait list.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +22,7 @@ impl WaitList {
     /// Checks the code of `command` with this wait list.
     fn check(
         self,
-        mut command: Box<dyn Command + '_>,
+        mut command: Box<dyn Command>,
         context: &Context,
         ctx_factory: CtxFactory,
     ) -> Result<()> {
@@ -67,77 +51,8 @@ impl WaitList {
     }
 }
 
-#[rstest]
-#[case::valid(WaitList::Valid)]
-#[case::null_with_a_count(WaitList::NullWithACount)]
-#[case::no_events(WaitList::NoEvents)]
-#[case::a_null_event(WaitList::NullEvent)]
-#[case::of_another_context(WaitList::OfAnotherContext)]
-#[clmatrix_harness::test]
-fn buffer_commands_check_wait_lists(
-    objects: Objects,
-    ctx_factory: CtxFactory,
-    #[case] wait_list: WaitList,
-    #[values(
-        OnBuffers::Read,
-        OnBuffers::Write,
-        OnBuffers::Copy,
-        OnBuffers::ReadRect,
-        OnBuffers::WriteRect,
-        OnBuffers::CopyRect,
-        OnBuffers::Fill,
-        OnBuffers::Map,
-        OnBuffers::Unmap,
-        OnBuffers::Migrate
-    )]
-    command: OnBuffers,
-) -> Result<()> {
-    wait_list.check(command.valid(&objects), &objects.on_device.context, ctx_factory)
-}
-
-#[rstest]
-#[case::valid(WaitList::Valid)]
-#[case::null_with_a_count(WaitList::NullWithACount)]
-#[case::no_events(WaitList::NoEvents)]
-#[case::a_null_event(WaitList::NullEvent)]
-#[case::of_another_context(WaitList::OfAnotherContext)]
-#[clmatrix_harness::test(requires(images))]
-fn image_commands_check_wait_lists(
-    images: Images,
-    ctx_factory: CtxFactory,
-    #[case] wait_list: WaitList,
-    #[values(
-        OnImages::Read,
-        OnImages::Write,
-        OnImages::Copy,
-        OnImages::CopyToBuffer,
-        OnImages::CopyFromBuffer,
-        OnImages::Fill,
-        OnImages::Map
-    )]
-    command: OnImages,
-) -> Result<()> {
-    wait_list.check(command.valid(&images), &images.on_device.context, ctx_factory)
-}
-
-#[rstest]
-#[case::valid(WaitList::Valid)]
-#[case::null_with_a_count(WaitList::NullWithACount)]
-#[case::no_events(WaitList::NoEvents)]
-#[case::a_null_event(WaitList::NullEvent)]
-#[case::of_another_context(WaitList::OfAnotherContext)]
-#[clmatrix_harness::test(requires(svm))]
-fn svm_commands_check_wait_lists(
-    svm: Svm,
-    ctx_factory: CtxFactory,
-    #[case] wait_list: WaitList,
-    #[values(OnSvm::Copy, OnSvm::Fill, OnSvm::Map)] command: OnSvm,
-) -> Result<()> {
-    wait_list.check(command.valid(&svm), &svm.objects.on_device.context, ctx_factory)
-}
-
 /// Checks the code of a command that blocks, and waits for an event that has failed.
-fn check_failed(mut command: Box<dyn Command + '_>, context: &Context) {
+fn check_failed(mut command: Box<dyn Command>, context: &Context) {
     let failed = gate(context);
     fail(&failed);
     let events = [failed.as_raw()];
@@ -145,33 +60,56 @@ fn check_failed(mut command: Box<dyn Command + '_>, context: &Context) {
     assert_code(command.code(), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
 }
 
-#[rstest]
-#[clmatrix_harness::test]
-fn buffer_commands_refuse_failed_events(
-    objects: Objects,
-    #[values(
-        OnBuffers::Read,
-        OnBuffers::Write,
-        OnBuffers::ReadRect,
-        OnBuffers::WriteRect,
-        OnBuffers::Map
-    )]
-    command: OnBuffers,
-) {
-    check_failed(command.valid(&objects), &objects.on_device.context);
+/// Declares the tests of commands with wait lists, and of those that block with failed events.
+macro_rules! wait_lists {
+    (
+        $(#[$attribute:meta])*
+        $Kind:ident($on:ident: $On:ident);
+        fn $check:ident: $($kind:ident)*;
+        fn $refuse:ident: $($blocking:ident)*;
+    ) => {
+        #[rstest]
+        #[case::valid(WaitList::Valid)]
+        #[case::null_with_a_count(WaitList::NullWithACount)]
+        #[case::no_events(WaitList::NoEvents)]
+        #[case::a_null_event(WaitList::NullEvent)]
+        #[case::of_another_context(WaitList::OfAnotherContext)]
+        $(#[$attribute])*
+        fn $check(
+            $on: $On,
+            ctx_factory: CtxFactory,
+            #[case] wait_list: WaitList,
+            #[values($($Kind::$kind),*)] command: $Kind,
+        ) -> Result<()> {
+            wait_list.check(command.valid(&$on), &$on.on_device.context, ctx_factory)
+        }
+
+        #[rstest]
+        $(#[$attribute])*
+        fn $refuse($on: $On, #[values($($Kind::$blocking),*)] command: $Kind) {
+            check_failed(command.valid(&$on), &$on.on_device.context);
+        }
+    };
 }
 
-#[rstest]
-#[clmatrix_harness::test(requires(images))]
-fn image_commands_refuse_failed_events(
-    images: Images,
-    #[values(OnImages::Read, OnImages::Write, OnImages::Map)] command: OnImages,
-) {
-    check_failed(command.valid(&images), &images.on_device.context);
+wait_lists! {
+    #[clmatrix_harness::test]
+    OnBuffers(objects: Objects);
+    fn buffer_commands_check_wait_lists:
+        Read Write Copy ReadRect WriteRect CopyRect Fill Map Unmap Migrate;
+    fn buffer_commands_refuse_failed_events: Read Write ReadRect WriteRect Map;
 }
 
-#[rstest]
-#[clmatrix_harness::test(requires(svm))]
-fn svm_commands_refuse_failed_events(svm: Svm, #[values(OnSvm::Copy, OnSvm::Map)] command: OnSvm) {
-    check_failed(command.valid(&svm), &svm.objects.on_device.context);
+wait_lists! {
+    #[clmatrix_harness::test(requires(images))]
+    OnImages(images: Images);
+    fn image_commands_check_wait_lists: Read Write Copy CopyToBuffer CopyFromBuffer Fill Map;
+    fn image_commands_refuse_failed_events: Read Write Map;
+}
+
+wait_lists! {
+    #[clmatrix_harness::test(requires(svm))]
+    OnSvm(svm: Svm);
+    fn svm_commands_check_wait_lists: Copy Fill Map;
+    fn svm_commands_refuse_failed_events: Copy Map;
 }
