@@ -1,17 +1,6 @@
 //! Fine-grain memory, which the host uses without a map.
 
-use clmatrix::Result;
-use clmatrix::memory::{
-    MapMode, MapRead, MapReadWrite, MapWrite, SvmPointer, enqueue_copy, enqueue_fill,
-};
-use rstest::rstest;
-
-use super::{COARSE, FINE, assert_on_device, bytes_in, double, misaligned, svm_of, svm_with};
-use crate::buffer::{counting, refusal};
-use crate::support::gate::{fail, fail_then_open, gate, meanwhile, open};
-use crate::support::mib::MiB;
-use crate::support::on_device::{OnDevice, on_device};
-use crate::support::pattern::{SIZES, assert_moved, assert_same, before, source};
+use super::*;
 
 #[clmatrix_harness::test(requires(svm = "fine"))]
 fn host_and_kernels_write_in_turn(on_device: OnDevice) -> Result<()> {
@@ -98,8 +87,7 @@ fn memory_of_a_failed_unmap_stays_inaccessible(on_device: OnDevice) -> Result<()
     let gate = gate(&on_device.context);
     svm.map_read_write::<u32>(&on_device.queue, ..)?.unmap_on(on_device.queue.after(&gate))?;
     fail(&gate);
-    let result = svm.access::<u32, _>(MapReadWrite, ..);
-    assert_eq!(refusal(result), "CL_INVALID_OPERATION");
+    assert_eq!(refusal(svm.access::<u32, _>(MapReadWrite, ..)), "CL_INVALID_OPERATION");
     Ok(())
 }
 
@@ -130,7 +118,7 @@ fn host_accesses_to_coarse_grain_memory_are_refused(on_device: OnDevice) -> Resu
 #[clmatrix_harness::test(requires(svm = "fine"))]
 fn elements_past_the_end_are_refused(
     on_device: OnDevice,
-    #[case] range: std::ops::Range<usize>,
+    #[case] range: Range<usize>,
 ) -> Result<()> {
     let svm = svm_of(&on_device, FINE, &counting(4))?;
     assert_eq!(refusal(svm.access::<u32, _>(MapRead, range)), "CL_INVALID_VALUE");

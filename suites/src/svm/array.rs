@@ -1,16 +1,9 @@
 //! Arrays in shared virtual memory (`pyopencl.svm_empty`, `csvm_empty`, `fsvm_empty` and the ones
 //! that take another array's shape).
 
-use clmatrix::memory::{
-    MapRead, MapReadWrite, SvmAllocation, SvmFlags, SvmPointer, enqueue_copy, enqueue_fill,
-};
-use clmatrix::{Context, Result};
 use ndarray::{Array, Array2, Array3, ShapeBuilder, array};
-use rstest::rstest;
 
-use super::{COARSE, FINE, assert_on_device, double};
-use crate::buffer::refusal;
-use crate::support::on_device::{OnDevice, on_device};
+use super::*;
 
 /// Elements in the order in which they lie in memory.
 #[rstest]
@@ -139,7 +132,7 @@ fn an_array_is_released_as_its_allocation(on_device: OnDevice) -> Result<()> {
 fn an_unmap_may_run_on_another_queue(on_device: OnDevice) -> Result<()> {
     let svm = SvmAllocation::builder(&on_device.context).array::<u32, _>(4)?;
     let other_queue = on_device.another_queue();
-    let mut map = svm.map(&other_queue, clmatrix::memory::MapWriteInvalidate)?;
+    let mut map = svm.map(&other_queue, MapWriteInvalidate)?;
     map.event().wait()?;
     map.array_mut().fill(3);
     map.unmap_on(&on_device.queue)?.wait()?;

@@ -1,27 +1,17 @@
 //! Shared virtual memory seen as a buffer (PyOpenCL's `as_buffer`).
 
-use clmatrix::memory::{
-    Linear, MemFlags, MemoryObject, SvmAllocation, SvmPointer, enqueue_copy, enqueue_fill,
-    live_objects,
-};
+use clmatrix::memory::{MemoryObject, live_objects};
 use clmatrix::pool::{SvmAllocator, SvmPool};
-use clmatrix::{Result, Status};
-use rstest::rstest;
 
-use super::{
-    COARSE, FINE, assert_on_device, bytes_in, contents, is_released_soon, svm_of, svm_with,
-};
-use crate::buffer::{DOUBLE, buffer_with, counting, refusal};
+use super::*;
+use crate::buffer::{DOUBLE, buffer_with};
 use crate::pool::kind::is_free;
-use crate::support::gate::{gate, meanwhile, open, soon_open};
-use crate::support::on_device::{OnDevice, on_device, soon};
-use crate::support::pattern::{SIZES, assert_moved, assert_same, before, source};
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
 fn a_buffer_shares_the_bytes_of_its_svm(
     on_device: OnDevice,
-    #[values(COARSE, FINE)] flags: clmatrix::memory::SvmFlags,
+    #[values(COARSE, FINE)] flags: SvmFlags,
 ) -> Result<()> {
     let svm = svm_of(&on_device, flags, &counting(8))?;
     let buffer = svm.as_buffer(MemFlags::READ_WRITE, ..)?;
@@ -132,8 +122,7 @@ fn maps_of_svm_and_of_its_buffer_exclude_each_other(on_device: OnDevice) -> Resu
     let refused = "CL_INVALID_OPERATION";
     let map = svm.map_read_write::<u32>(queue, ..)?;
     assert_eq!(refusal(enqueue_fill(queue, &buffer, &0_u32, ..)), refused);
-    let mapped = buffer.map_read::<u32>(queue, ..);
-    assert_eq!(refusal(mapped), refused);
+    assert_eq!(refusal(buffer.map_read::<u32>(queue, ..)), refused);
     drop(map);
     let map = buffer.map_read_write::<u32>(queue, ..)?;
     assert_eq!(refusal(enqueue_fill(queue, &svm, &0_u32, ..)), refused);
@@ -161,8 +150,7 @@ fn a_buffer_of_svm_mapped_for_writing_is_refused(on_device: OnDevice) -> Result<
     let svm = svm_of(&on_device, COARSE, &counting(128))?;
     let map = svm.map_read_write::<u32>(queue, 32..64)?;
     for range in [0..512, 128..256, 252..260] {
-        let refused = svm.as_buffer(MemFlags::READ_WRITE, range);
-        assert_eq!(refusal(refused), "CL_INVALID_OPERATION");
+        assert_eq!(refusal(svm.as_buffer(MemFlags::READ_WRITE, range)), "CL_INVALID_OPERATION");
     }
     let beside = svm.as_buffer(MemFlags::READ_WRITE, ..128)?;
     drop(map);

@@ -2,16 +2,7 @@
 
 use std::collections::HashSet;
 
-use clmatrix::memory::{
-    Buffer, MemFlags, SvmAllocation, SvmFlags, SvmPointer, enqueue_copy, enqueue_fill,
-};
-use clmatrix::{Device, Result};
-use rstest::rstest;
-
-use super::{COARSE, FINE, assert_on_device, double, svm_of};
-use crate::buffer::{counting, refusal};
-use crate::support::on_device::{OnDevice, on_device};
-use crate::support::unanswered;
+use super::*;
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
@@ -81,8 +72,7 @@ fn svm_may_have_atomics(on_device: OnDevice) -> Result<()> {
 #[case::unknown(SvmFlags::from_bits_retain(1 << 40))]
 #[clmatrix_harness::test(requires(svm))]
 fn conflicting_flags_are_refused(on_device: OnDevice, #[case] flags: SvmFlags) {
-    let result = SvmAllocation::new(&on_device.context, 64, 0, flags);
-    assert_eq!(refusal(result), "CL_INVALID_VALUE");
+    assert_eq!(refusal(SvmAllocation::new(&on_device.context, 64, 0, flags)), "CL_INVALID_VALUE");
 }
 
 #[rstest]
@@ -116,8 +106,7 @@ fn svm_of_zero_bytes_has_no_memory(on_device: OnDevice) -> Result<()> {
     assert_eq!(refusal(svm.map_read_write::<u8>(queue, ..)), "CL_INVALID_VALUE");
     assert_eq!(refusal(enqueue_fill(queue, &svm, &0_u8, ..)), "CL_INVALID_VALUE");
     assert_eq!(refusal(enqueue_copy(queue, &svm, &[0_u8], ..)), "CL_INVALID_VALUE");
-    let buffer = svm.as_buffer(MemFlags::READ_WRITE, ..);
-    assert_eq!(refusal(buffer), "CL_INVALID_BUFFER_SIZE");
+    assert_eq!(refusal(svm.as_buffer(MemFlags::READ_WRITE, ..)), "CL_INVALID_BUFFER_SIZE");
     // Both ways to give it up.
     drop(svm);
     nothing()?.enqueue_release(queue)?.wait()?;

@@ -1,22 +1,15 @@
 //! Shared virtual memory that is filled (`clEnqueueSVMMemFill`; `pyopencl.enqueue_svm_memfill`).
 
-use clmatrix::Result;
-use clmatrix::memory::{SvmAllocation, SvmPointer, enqueue_copy, enqueue_fill};
 use proptest::prelude::{Just, Strategy};
-use rstest::rstest;
 
-use super::{COARSE, FINE, assert_on_device, bytes_in, contents, svm_of, svm_with};
-use crate::buffer::{counting, refusal};
-use crate::support::gate::{EARLY, gate, open};
-use crate::support::on_device::{OnDevice, on_device};
-use crate::support::pattern::{SIZES, assert_moved, before, check_moved, source};
+use super::*;
 use crate::support::property::holds_for;
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
 fn a_fill_repeats_its_pattern(
     on_device: OnDevice,
-    #[values(COARSE, FINE)] flags: clmatrix::memory::SvmFlags,
+    #[values(COARSE, FINE)] flags: SvmFlags,
 ) -> Result<()> {
     let svm = svm_of(&on_device, flags, &[0; 4])?;
     enqueue_fill(&on_device.queue, &svm, &0x0102_0304_u32, ..)?;
@@ -75,11 +68,10 @@ fn a_fill_writes_all_bytes_of_any_size(
 fn invalid_patterns_and_ranges_are_refused(
     on_device: OnDevice,
     #[case] pattern: &[u8],
-    #[case] range: std::ops::Range<usize>,
+    #[case] range: Range<usize>,
 ) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(128))?;
-    let result = enqueue_fill(&on_device.queue, &svm, pattern, range);
-    assert_eq!(refusal(result), "CL_INVALID_VALUE");
+    assert_eq!(refusal(enqueue_fill(&on_device.queue, &svm, pattern, range)), "CL_INVALID_VALUE");
     assert_on_device(&on_device, &svm, &counting(128));
     Ok(())
 }

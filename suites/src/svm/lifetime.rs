@@ -1,15 +1,6 @@
 //! The lifetime of shared virtual memory and of its parts.
 
-use std::thread;
-
-use clmatrix::memory::{MemFlags, SvmAllocation, SvmPointer, enqueue_copy, enqueue_fill};
-use clmatrix::{CommandQueue, Result};
-use rstest::rstest;
-
-use super::{COARSE, FINE, assert_on_device, contents, double, svm_of};
-use crate::buffer::counting;
-use crate::support::gate::{gate, open};
-use crate::support::on_device::{OnDevice, on_device, soon};
+use super::*;
 
 #[clmatrix_harness::test(requires(svm))]
 fn svm_outlives_the_context_handle(on_device: OnDevice) -> Result<()> {

@@ -1,21 +1,8 @@
 //! Maps of shared virtual memory (`clEnqueueSVMMap`; `pyopencl.SVMMap`).
 
-use clmatrix::memory::{
-    MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, SvmAllocation, SvmFlags,
-    SvmPointer, WritableMapMode, enqueue_copy, enqueue_fill,
-};
-use clmatrix::{CommandQueue, Context, Result};
-use clmatrix_harness::CtxFactory;
-use rstest::rstest;
+use clmatrix::memory::WritableMapMode;
 
-use super::{
-    COARSE, FINE, assert_on_device, bytes_in, contents, double, misaligned, svm_of, svm_with,
-};
-use crate::buffer::{counting, refusal};
-use crate::support::gate::{fail, gate, meanwhile, open};
-use crate::support::mib::MiB;
-use crate::support::on_device::{OnDevice, on_device};
-use crate::support::pattern::{SIZES, assert_elements, assert_moved, assert_same, before, source};
+use super::*;
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
@@ -92,11 +79,10 @@ fn all_bytes_of_any_size_are_mapped(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test(requires(svm))]
 fn elements_past_the_end_are_refused(
     on_device: OnDevice,
-    #[case] range: std::ops::Range<usize>,
+    #[case] range: Range<usize>,
 ) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
-    let result = svm.map_read_write::<u32>(&on_device.queue, range);
-    assert_eq!(refusal(result), "CL_INVALID_VALUE");
+    assert_eq!(refusal(svm.map_read_write::<u32>(&on_device.queue, range)), "CL_INVALID_VALUE");
     // Nothing is left of it.
     assert_eq!(svm.map_read_write::<u32>(&on_device.queue, ..)?[..], counting(4));
     Ok(())
@@ -118,8 +104,7 @@ fn a_range_without_an_end_needs_whole_elements(on_device: OnDevice) -> Result<()
 fn a_misaligned_address_is_refused(on_device: OnDevice) -> Result<()> {
     let svm = misaligned(&on_device, COARSE)?;
     enqueue_fill(&on_device.queue, &svm, &7_u8, ..)?;
-    let map = svm.map_read::<MiB>(&on_device.queue, ..).map(drop);
-    assert_eq!(refusal(map), "CL_MAP_FAILURE");
+    assert_eq!(refusal(svm.map_read::<MiB>(&on_device.queue, ..).map(drop)), "CL_MAP_FAILURE");
     // Nothing is left of it.
     assert!(svm.map_read_write::<u8>(&on_device.queue, ..)?.iter().all(|byte| *byte == 7));
     Ok(())
@@ -236,11 +221,9 @@ fn a_queue_of_another_context_is_refused(
     let context: Context = ctx_factory().expect("another context");
     let queue = CommandQueue::new(&context)?;
     assert_eq!(refusal(svm.map_read_write::<u32>(&queue, ..)), "CL_INVALID_CONTEXT");
-    let filled = enqueue_fill(&queue, &svm, &0_u8, ..);
-    assert_eq!(refusal(filled), "CL_INVALID_CONTEXT");
+    assert_eq!(refusal(enqueue_fill(&queue, &svm, &0_u8, ..)), "CL_INVALID_CONTEXT");
     let elsewhere = SvmAllocation::new(&context, 16, 0, COARSE)?;
-    let copied = enqueue_copy(&on_device.queue, &svm, &elsewhere, ..);
-    assert_eq!(refusal(copied), "CL_INVALID_CONTEXT");
+    assert_eq!(refusal(enqueue_copy(&on_device.queue, &svm, &elsewhere, ..)), "CL_INVALID_CONTEXT");
     Ok(())
 }
 
@@ -266,8 +249,7 @@ fn a_forgotten_map_keeps_its_bytes_mapped(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     std::mem::forget(svm.map_read_write::<u32>(&on_device.queue, ..2)?);
     let other_queue = on_device.another_queue();
-    let filled = enqueue_fill(&other_queue, &svm, &0_u32, ..);
-    assert_eq!(refusal(filled), "CL_INVALID_OPERATION");
+    assert_eq!(refusal(enqueue_fill(&other_queue, &svm, &0_u32, ..)), "CL_INVALID_OPERATION");
     assert_eq!(refusal(svm.map_read::<u32>(&other_queue, ..)), "CL_INVALID_OPERATION");
     let Err(back) = svm.enqueue_release(&on_device.queue) else { panic!("released") };
     assert!(back.memory.is_some());

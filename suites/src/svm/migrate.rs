@@ -1,17 +1,7 @@
 //! Moving shared virtual memory before it is needed (`clEnqueueSVMMigrateMem`;
 //! `pyopencl.enqueue_svm_migratemem`).
 
-use clmatrix::Result;
-use clmatrix::memory::{
-    MigrationFlags, SvmAllocation, SvmPointer, enqueue_fill, enqueue_svm_migratemem,
-};
-use rstest::rstest;
-
-use super::{COARSE, FINE, assert_on_device, bytes_in, svm_of, svm_with};
-use crate::buffer::{counting, refusal};
-use crate::support::gate::{gate, meanwhile, open};
-use crate::support::on_device::{OnDevice, on_device};
-use crate::support::pattern::{SIZES, assert_same, source};
+use super::*;
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "fine", opencl = "2.1"))]
@@ -72,20 +62,17 @@ fn invalid_migrations_are_refused(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let nothing = SvmAllocation::new(&on_device.context, 0, 0, COARSE)?;
     let to_the_device = MigrationFlags::empty();
-    let none = enqueue_svm_migratemem(queue, &[], to_the_device);
-    assert_eq!(refusal(none), "CL_INVALID_VALUE");
+    assert_eq!(refusal(enqueue_svm_migratemem(queue, &[], to_the_device)), "CL_INVALID_VALUE");
     let empty = enqueue_svm_migratemem(queue, &[&svm, &nothing], to_the_device);
     assert_eq!(refusal(empty), "CL_INVALID_VALUE");
     let unknown = MigrationFlags::from_bits_retain(1 << 40);
-    let flags = enqueue_svm_migratemem(queue, &[&svm], unknown);
-    assert_eq!(refusal(flags), "CL_INVALID_VALUE");
+    assert_eq!(refusal(enqueue_svm_migratemem(queue, &[&svm], unknown)), "CL_INVALID_VALUE");
     let map = svm.map_read_write::<u32>(queue, 1..2)?;
     let mapped = enqueue_svm_migratemem(queue, &[&svm], to_the_device);
     assert_eq!(refusal(mapped), "CL_INVALID_OPERATION");
     drop(map);
     let _map = svm.map_read::<u32>(queue, 1..2)?;
     let undefined = MigrationFlags::CONTENT_UNDEFINED;
-    let mapped = enqueue_svm_migratemem(queue, &[&svm], undefined);
-    assert_eq!(refusal(mapped), "CL_INVALID_OPERATION");
+    assert_eq!(refusal(enqueue_svm_migratemem(queue, &[&svm], undefined)), "CL_INVALID_OPERATION");
     Ok(())
 }

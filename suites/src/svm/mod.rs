@@ -18,22 +18,33 @@ mod release;
 mod system;
 mod unsupported;
 
-use clmatrix::launch::KernelArg;
-use clmatrix::memory::{Buffer, MemFlags, SvmAllocation, SvmFlags, SvmPointer, enqueue_copy};
-use clmatrix::{CommandQueue, Event, Result};
+use std::ops::Range;
+use std::thread;
 
+use clmatrix::launch::KernelArg;
+use clmatrix::memory::{
+    Buffer, Linear, MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, MemFlags,
+    MigrationFlags, SvmAllocation, SvmFlags, SvmPointer, SystemSvm, enqueue_copy, enqueue_fill,
+    enqueue_svm_migratemem,
+};
+use clmatrix::{CommandQueue, Context, Device, Event, Result, Status};
+use clmatrix_harness::{CtxFactory, skip};
+use rstest::rstest;
+
+use crate::buffer::{counting, refusal};
 use crate::support::excuse::Excuse;
+use crate::support::gate::*;
 use crate::support::mib::MiB;
-use crate::support::on_device::{OnDevice, soon};
+use crate::support::on_device::*;
+use crate::support::pattern::*;
+use crate::support::unanswered;
 
 pub(crate) const COARSE: SvmFlags = SvmFlags::READ_WRITE;
 const FINE: SvmFlags = SvmFlags::READ_WRITE.union(SvmFlags::FINE_GRAIN_BUFFER);
 
 /// Memory that begins with `data`.
 pub(crate) fn svm_of(on_device: &OnDevice, flags: SvmFlags, data: &[u32]) -> Result<SvmAllocation> {
-    let svm = SvmAllocation::new(&on_device.context, size_of_val(data), 0, flags)?;
-    enqueue_copy(&on_device.queue, &svm, data, ..)?;
-    Ok(svm)
+    svm_with(on_device, flags, bytemuck::cast_slice(data))
 }
 
 /// Memory that begins with `bytes`.

@@ -2,13 +2,9 @@
 
 use std::ffi::c_void;
 
-use clmatrix::Result;
 use clmatrix::cl3::kernel::{CL_KERNEL_EXEC_INFO_SVM_PTRS, set_kernel_exec_info};
-use clmatrix::memory::{SvmAllocation, SvmFlags, SvmPointer};
-use rstest::rstest;
 
-use super::{COARSE, FINE, contents};
-use crate::support::on_device::{OnDevice, on_device};
+use super::*;
 
 /// Made by the host, with what the kernels say of it.
 #[repr(C)]
@@ -42,7 +38,7 @@ fn a_kernel_follows_a_linked_list_of_the_host(
 ) -> Result<()> {
     const NODES: u64 = 20;
     let queue = &on_device.queue;
-    let sum = super::svm_of(&on_device, COARSE, &[0])?;
+    let sum = svm_of(&on_device, COARSE, &[0])?;
     let nodes: Vec<SvmAllocation> = (0..NODES)
         .map(|_| SvmAllocation::new(&on_device.context, size_of::<Node>(), 0, flags))
         .collect::<Result<_>>()?;

@@ -1,19 +1,6 @@
 //! How shared virtual memory is freed (`clSVMFree`, `clEnqueueSVMFree`): after what uses it.
 
-use std::thread;
-
-use clmatrix::memory::{
-    Buffer, MapReadWrite, MemFlags, SvmAllocation, SvmPointer, enqueue_copy, enqueue_fill,
-};
-use clmatrix::{CommandQueue, Context, Device, Event, Result, Status};
-use clmatrix_harness::CtxFactory;
-use rstest::rstest;
-
-use super::{COARSE, FINE, is_released_soon, svm_of};
-use crate::buffer::{counting, refusal};
-use crate::support::gate::{A_MOMENT, assert_waits, fail, gate, meanwhile, open};
-use crate::support::on_device::{OnDevice, on_device, soon};
-use crate::support::pattern::assert_elements;
+use super::*;
 
 /// Enough for the driver to take it from the system, and give it back.
 const MANY: u32 = 1 << 18;
@@ -23,10 +10,6 @@ const FREED: &str = "clEnqueueSVMFree frees memory after the commands before it,
 
 fn many(value: u32) -> Vec<u32> {
     vec![value; MANY as usize]
-}
-
-fn is_over(event: &Event) -> Result<bool> {
-    Ok(event.status()? == Status::Complete)
 }
 
 /// A kernel that copies `svm` to the buffer once the gate is open, and its event.
@@ -67,7 +50,7 @@ fn found_in(on: &OnDevice, buffer: &Buffer) -> Result<Vec<u32>> {
 #[clmatrix_harness::test(requires(svm = "fine"))]
 fn dropped_svm_waits_for_its_kernels(
     on_device: OnDevice,
-    #[values(COARSE, FINE)] flags: clmatrix::memory::SvmFlags,
+    #[values(COARSE, FINE)] flags: SvmFlags,
 ) -> Result<()> {
     let svm = svm_of(&on_device, flags, &many(7))?;
     let gate = gate(&on_device.context);
@@ -77,7 +60,7 @@ fn dropped_svm_waits_for_its_kernels(
     // Not the last.
     drop(clone);
     meanwhile(&gate, open, || drop(svm));
-    assert!(is_over(&copied)?, "the memory was dropped before its kernel was complete");
+    assert_eq!(copied.status()?, Status::Complete, "the kernel, before the memory was dropped");
     assert_elements(&found_in(&on_device, &out)?, &many(7), FREED);
     Ok(())
 }
@@ -261,7 +244,7 @@ fn unbind_from_queue_waits_for_the_queue(on_device: OnDevice) -> Result<()> {
     let gate = gate(&on_device.context);
     let filled = enqueue_fill(queue.after(&gate), &elsewhere, &7_u32, ..)?;
     meanwhile(&gate, open, || svm.unbind_from_queue())?;
-    assert!(is_over(&filled)?);
+    assert_eq!(filled.status()?, Status::Complete, "the fill, before the memory was unbound");
     svm.unbind_from_queue()
 }
 

@@ -1,20 +1,10 @@
 //! The host's own memory, where devices can use it (CL_DEVICE_SVM_FINE_GRAIN_SYSTEM;
 //! `pyopencl.SVM` of any array).
 
-use clmatrix::Result;
-use clmatrix::memory::{
-    Linear, MapRead, MapReadWrite, MemFlags, SvmAllocation, SvmFlags, SvmPointer, SystemSvm,
-    enqueue_copy, enqueue_fill, enqueue_svm_migratemem,
-};
 use ndarray::{Array2, ShapeBuilder, array};
-use rstest::rstest;
 
-use super::{assert_on_device, double};
-use crate::buffer::{counting, refusal};
-use crate::support::gate::{fail, fail_then_open, gate, meanwhile, open};
+use super::*;
 use crate::support::logger::panics_as_it_logs;
-use crate::support::on_device::{OnDevice, on_device};
-use crate::support::pattern::{SIZES, assert_elements, assert_moved, before, source};
 
 #[clmatrix_harness::test(requires(svm = "system"))]
 fn host_memory_is_used_in_place_and_returned(on_device: OnDevice) -> Result<()> {
@@ -93,7 +83,7 @@ fn dropped_system_svm_waits_for_commands(on_device: OnDevice) -> Result<()> {
     let gate = gate(&on_device.context);
     let filled = enqueue_fill(on_device.queue.after(&gate), &svm, &7_u32, ..)?;
     meanwhile(&gate, open, || drop(svm));
-    assert_eq!(filled.status()?, clmatrix::Status::Complete, "the fill before the memory's end");
+    assert_eq!(filled.status()?, Status::Complete, "the fill before the memory's end");
     Ok(())
 }
 
@@ -168,7 +158,7 @@ fn into_inner_of_memory_in_use_is_refused(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test(requires(svm = "system", opencl = "2.1"))]
 fn migrations_of_host_memory_are_refused(on_device: OnDevice) -> Result<()> {
     let svm = SystemSvm::new(&on_device.context, counting(4))?;
-    let flags = clmatrix::memory::MigrationFlags::empty();
+    let flags = MigrationFlags::empty();
     let migrated = enqueue_svm_migratemem(&on_device.queue, &[&svm], flags);
     assert_eq!(refusal(migrated), "CL_INVALID_VALUE");
     Ok(())
