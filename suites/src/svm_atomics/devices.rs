@@ -1,18 +1,11 @@
 //! Kernels of two queues at once, and the work groups of one kernel.
 
-use clmatrix::{Device, Result};
-use clmatrix_harness::device;
-use rstest::rstest;
-
-use super::{ATOMICS, Scope, Words, kernel};
-use crate::support::excuse::Excuse;
-use crate::support::on_device::{OnDevice, on_device};
+use super::*;
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "atomics"))]
 fn kernels_of_two_queues_add_at_once(
     on_device: OnDevice,
-    device: Device,
     #[values("relaxed", "acq_rel", "seq_cst")] order: &str,
     #[values(Scope::Device, Scope::AllSvmDevices)] scope: Scope,
 ) -> Result<()> {
@@ -22,7 +15,7 @@ fn kernels_of_two_queues_add_at_once(
                 atomic_fetch_add_explicit(x, n, memory_order_{order}, SCOPE);
         }}",
     );
-    let mut add = kernel(&on_device, device, &source, scope)?;
+    let mut add = kernel(&on_device, &source, scope)?;
     let words = Words::new(&on_device, ATOMICS, &[5])?;
     let queues = [(); 2].map(|()| on_device.another_queue());
     for (queue, n) in queues.iter().zip([1_u32, 3]) {
@@ -43,7 +36,6 @@ fn kernels_of_two_queues_add_at_once(
 #[clmatrix_harness::test(requires(svm = "atomics"))]
 fn work_groups_see_writes_before_a_flag(
     on_device: OnDevice,
-    device: Device,
     #[values(("release", "acquire"), ("seq_cst", "seq_cst"))] orders: (&str, &str),
     #[values(Scope::Device, Scope::AllSvmDevices)] scope: Scope,
 ) -> Result<()> {
@@ -69,7 +61,7 @@ fn work_groups_see_writes_before_a_flag(
         }}",
         orders.0, orders.1,
     );
-    let mut pass = kernel(&on_device, device, &source, scope)?;
+    let mut pass = kernel(&on_device, &source, scope)?;
     let data = Words::new(&on_device, ATOMICS, &[0; 16 * GROUPS])?;
     let flags = Words::new(&on_device, ATOMICS, &[0; GROUPS])?;
     let counts = Words::new(&on_device, ATOMICS, &[0, 0])?;

@@ -2,26 +2,13 @@
 //! kernel that does not end.
 
 use std::hint;
-use std::sync::atomic::Ordering;
 
-use clmatrix::{Device, Event, Result};
-use clmatrix_harness::device;
-use rstest::rstest;
-
-use super::{ATOMICS, Scope, Words, kernel};
-use crate::support::excuse::Excuse;
-use crate::support::on_device::{OnDevice, on_device};
-
-/// Returns whether the command has completed.
-fn is_complete(event: &Event) -> Result<bool> {
-    Ok(event.status()?.has_ended())
-}
+use super::*;
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "atomics"))]
 fn host_and_kernel_add_at_once(
     on_device: OnDevice,
-    device: Device,
     #[values("relaxed", "acq_rel", "seq_cst")] order: &str,
 ) -> Result<()> {
     let source = format!(
@@ -30,13 +17,13 @@ fn host_and_kernel_add_at_once(
                 atomic_fetch_add_explicit(x, 3u, memory_order_{order}, SCOPE);
         }}",
     );
-    let mut add = kernel(&on_device, device, &source, Scope::AllSvmDevices)?;
+    let mut add = kernel(&on_device, &source, Scope::AllSvmDevices)?;
     let words = Words::new(&on_device, ATOMICS, &[5])?;
     // SAFETY: the kernel takes a word.
     let added = unsafe { add.launch().arg(&words.0).global(1000).enqueue(&on_device.queue)? };
     on_device.queue.flush()?;
     let mut own = 0;
-    while own < 100_000 || (!is_complete(&added)? && own < 100_000_000) {
+    while own < 100_000 || (!added.status()?.has_ended() && own < 100_000_000) {
         for _ in 0..1000 {
             words.words()[0].fetch_add(1, Ordering::SeqCst);
         }
@@ -52,7 +39,6 @@ fn host_and_kernel_add_at_once(
 #[clmatrix_harness::test(requires(svm = "atomics"))]
 fn the_host_sees_writes_before_a_flag(
     on_device: OnDevice,
-    device: Device,
     #[values(("release", Ordering::Acquire), ("seq_cst", Ordering::SeqCst))] orders: (
         &str,
         Ordering,
@@ -68,7 +54,7 @@ fn the_host_sees_writes_before_a_flag(
     );
     const ITEMS: usize = 64;
     const EACH: usize = 256;
-    let mut send = kernel(&on_device, device, &source, Scope::AllSvmDevices)?;
+    let mut send = kernel(&on_device, &source, Scope::AllSvmDevices)?;
     let data = Words::new(&on_device, ATOMICS, &[0; ITEMS * EACH])?;
     let flags = Words::new(&on_device, ATOMICS, &[0; ITEMS])?;
     let mut launch = send.launch();
@@ -78,7 +64,7 @@ fn the_host_sees_writes_before_a_flag(
     on_device.queue.flush()?;
     let mut waiting: Vec<usize> = (0..ITEMS).collect();
     while !waiting.is_empty() {
-        let was_complete = is_complete(&sent)?;
+        let was_complete = sent.status()?.has_ended();
         if was_complete {
             // A status orders no accesses of memory.
             sent.wait()?;
@@ -106,7 +92,6 @@ fn the_host_sees_writes_before_a_flag(
 #[clmatrix_harness::test(requires(svm = "atomics"))]
 fn a_kernel_sees_writes_before_a_flag(
     on_device: OnDevice,
-    device: Device,
     #[values(("acquire", Ordering::Release), ("seq_cst", Ordering::SeqCst))] orders: (
         &str,
         Ordering,
@@ -126,7 +111,7 @@ fn a_kernel_sees_writes_before_a_flag(
         }}",
         orders.0,
     );
-    let mut receive = kernel(&on_device, device, &source, Scope::AllSvmDevices)?;
+    let mut receive = kernel(&on_device, &source, Scope::AllSvmDevices)?;
     let data = Words::new(&on_device, ATOMICS, &[0; N])?;
     let flag = Words::new(&on_device, ATOMICS, &[0, 0])?;
     let wrong = Words::new(&on_device, ATOMICS, &[0, 0])?;
@@ -135,7 +120,7 @@ fn a_kernel_sees_writes_before_a_flag(
     // SAFETY: the kernel reads as many elements as there are, and writes two words.
     let received = unsafe { launch.enqueue(&on_device.queue)? };
     on_device.queue.flush()?;
-    while flag.words()[1].load(Ordering::Acquire) == 0 && !is_complete(&received)? {
+    while flag.words()[1].load(Ordering::Acquire) == 0 && !received.status()?.has_ended() {
         hint::spin_loop();
     }
     for (i, word) in data.words().iter().enumerate() {
@@ -156,7 +141,6 @@ fn a_kernel_sees_writes_before_a_flag(
 #[clmatrix_harness::test(requires(svm = "atomics"))]
 fn host_and_kernel_build_linked_lists(
     on_device: OnDevice,
-    device: Device,
     #[values(1, 2, 29)] lists: u32,
 ) -> Result<()> {
     const EACH: u32 = 2048;
@@ -173,7 +157,7 @@ fn host_and_kernel_build_linked_lists(
             } while (!atomic_compare_exchange_strong_explicit(
                 head, &first, node + 1, memory_order_seq_cst, memory_order_relaxed, SCOPE));
         }";
-    let mut insert = kernel(&on_device, device, source, Scope::AllSvmDevices)?;
+    let mut insert = kernel(&on_device, source, Scope::AllSvmDevices)?;
     // A node is its number plus one; 0 ends a list.
     let heads = Words::new(&on_device, ATOMICS, &vec![0; lists as usize])?;
     let next = Words::new(&on_device, ATOMICS, &[0; 2 * EACH as usize])?;
@@ -187,13 +171,12 @@ fn host_and_kernel_build_linked_lists(
         let node = used.words()[0].fetch_add(1, Ordering::Relaxed);
         let head = &heads.words()[(node % lists) as usize];
         let mut first = head.load(Ordering::SeqCst);
-        loop {
+        let swap = |first| {
             next.words()[node as usize].store(first, Ordering::SeqCst);
-            let swap = head.compare_exchange(first, node + 1, Ordering::SeqCst, Ordering::Relaxed);
-            match swap {
-                Ok(_) => break,
-                Err(other) => first = other,
-            }
+            head.compare_exchange(first, node + 1, Ordering::SeqCst, Ordering::Relaxed)
+        };
+        while let Err(other) = swap(first) {
+            first = other;
         }
     }
     on_device.queue.finish()?;

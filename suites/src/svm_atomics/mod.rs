@@ -14,10 +14,12 @@ use std::slice;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use clmatrix::memory::{SvmAllocation, SvmFlags, SvmPointer};
-use clmatrix::{Device, Kernel, Result};
+use clmatrix::{Kernel, Result};
 use clmatrix_harness::skip;
+use rstest::rstest;
 
-use crate::support::on_device::OnDevice;
+use crate::support::excuse::Excuse;
+use crate::support::on_device::{OnDevice, on_device};
 use crate::support::unanswered;
 
 /// Memory whose atomic operations the host and all devices see.
@@ -58,14 +60,13 @@ const ORDERS: [(&str, u64); 3] =
 
 /// The kernel `k` of `source`, in the newest OpenCL C of the device up to 3.0. `SCOPE` is the scope.
 /// Skips the test where the device lacks the scope or an order.
-fn kernel(on_device: &OnDevice, device: Device, source: &str, scope: Scope) -> Result<Kernel> {
-    let is_2 = device.opencl3().version().map_err(unanswered)?.starts_with("OpenCL 2.");
+fn kernel(on_device: &OnDevice, source: &str, scope: Scope) -> Result<Kernel> {
+    let device = on_device.context.default_device().opencl3();
+    let is_2 = device.version().map_err(unanswered)?.starts_with("OpenCL 2.");
     let orders = ORDERS.iter().filter(|(order, _)| source.contains(order));
     let needed = orders.fold(scope.capability(), |needed, (_, order)| needed | order);
     // OpenCL 2.x has all orders and scopes.
-    if !is_2
-        && device.opencl3().atomic_memory_capabilities().map_err(unanswered)? & needed != needed
-    {
+    if !is_2 && device.atomic_memory_capabilities().map_err(unanswered)? & needed != needed {
         skip!("the device has no atomic operations of this order and scope");
     }
     let version = if is_2 { "CL2.0" } else { "CL3.0" };

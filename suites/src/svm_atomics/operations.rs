@@ -1,30 +1,19 @@
 //! Each operation in each order and scope, by many work items at once.
 
-use clmatrix::{Device, Result};
-use clmatrix_harness::device;
-use rstest::rstest;
-
-use super::{ATOMICS, Scope, Words, kernel};
-use crate::support::on_device::{OnDevice, on_device};
+use super::*;
 
 /// Enough for several work groups on each compute unit.
 const WORK_ITEMS: usize = 4096;
 
 /// Launches the kernel `k` on two words, waits for it, and returns the words.
-fn run(
-    on_device: &OnDevice,
-    device: Device,
-    body: &str,
-    scope: Scope,
-    words: [u32; 2],
-) -> Result<Vec<u32>> {
+fn run(on_device: &OnDevice, body: &str, scope: Scope, words: [u32; 2]) -> Result<Vec<u32>> {
     let source = format!(
         "kernel void k(volatile global atomic_uint *x) {{
             uint i = get_global_id(0);
             {body}
         }}",
     );
-    let mut kernel = kernel(on_device, device, &source, scope)?;
+    let mut kernel = kernel(on_device, &source, scope)?;
     let words = Words::new(on_device, ATOMICS, &words)?;
     let mut launch = kernel.launch();
     launch.arg(&words.0).global(WORK_ITEMS);
@@ -38,13 +27,12 @@ fn run(
 #[clmatrix_harness::test(requires(svm = "atomics"))]
 fn atomic_additions_are_exact(
     on_device: OnDevice,
-    device: Device,
     #[values("relaxed", "acquire", "release", "acq_rel", "seq_cst")] order: &str,
     #[values(Scope::Device, Scope::AllSvmDevices)] scope: Scope,
 ) -> Result<()> {
     let body = format!("atomic_fetch_add_explicit(x, i, memory_order_{order}, SCOPE);");
     let sum = (0..WORK_ITEMS as u32).sum::<u32>();
-    assert_eq!(run(&on_device, device, &body, scope, [1, 2])?, [1 + sum, 2]);
+    assert_eq!(run(&on_device, &body, scope, [1, 2])?, [1 + sum, 2]);
     Ok(())
 }
 
@@ -54,7 +42,6 @@ fn atomic_additions_are_exact(
 #[clmatrix_harness::test(requires(svm = "atomics"))]
 fn atomic_exchanges_are_exact(
     on_device: OnDevice,
-    device: Device,
     #[values("relaxed", "acquire", "release", "acq_rel", "seq_cst")] order: &str,
     #[values(Scope::Device, Scope::AllSvmDevices)] scope: Scope,
 ) -> Result<()> {
@@ -62,7 +49,7 @@ fn atomic_exchanges_are_exact(
         "uint taken = atomic_exchange_explicit(x, i, memory_order_{order}, SCOPE);
         atomic_fetch_add_explicit(x + 1, taken, memory_order_relaxed, SCOPE);",
     );
-    let found = run(&on_device, device, &body, scope, [10_000, 0])?;
+    let found = run(&on_device, &body, scope, [10_000, 0])?;
     let all = (0..WORK_ITEMS as u32).sum::<u32>() + 10_000;
     assert_eq!(found.iter().sum::<u32>(), all);
     assert!((found[0] as usize) < WORK_ITEMS, "the last value is {}", found[0]);
@@ -73,7 +60,6 @@ fn atomic_exchanges_are_exact(
 #[clmatrix_harness::test(requires(svm = "atomics"))]
 fn additions_by_compare_and_exchange_are_exact(
     on_device: OnDevice,
-    device: Device,
     #[values("relaxed", "acquire", "release", "acq_rel", "seq_cst")] order: &str,
     #[values("strong", "weak")] strength: &str,
     #[values(Scope::Device, Scope::AllSvmDevices)] scope: Scope,
@@ -84,7 +70,7 @@ fn additions_by_compare_and_exchange_are_exact(
             x, &old, old + i, memory_order_{order}, memory_order_relaxed, SCOPE));",
     );
     let sum = (0..WORK_ITEMS as u32).sum::<u32>();
-    assert_eq!(run(&on_device, device, &body, scope, [1, 2])?, [1 + sum, 2]);
+    assert_eq!(run(&on_device, &body, scope, [1, 2])?, [1 + sum, 2]);
     Ok(())
 }
 
@@ -93,7 +79,6 @@ fn additions_by_compare_and_exchange_are_exact(
 #[clmatrix_harness::test(requires(svm = "atomics"))]
 fn atomic_loads_and_stores_are_whole(
     on_device: OnDevice,
-    device: Device,
     #[values(("relaxed", "relaxed"), ("acquire", "release"), ("seq_cst", "seq_cst"))] orders: (
         &str,
         &str,
@@ -107,7 +92,7 @@ fn atomic_loads_and_stores_are_whole(
         if (found >> 16 != (found & 0xffffu)) atomic_fetch_add_explicit(
             x + 1, 1u, memory_order_relaxed, SCOPE);",
     );
-    let found = run(&on_device, device, &body, scope, [0, 0])?;
+    let found = run(&on_device, &body, scope, [0, 0])?;
     assert_eq!(found[1], 0, "values that no work item has written");
     assert_eq!(found[0] >> 16, found[0] & 0xffff);
     Ok(())
