@@ -1,36 +1,10 @@
 //! Properties of every answer.
 
-use clmatrix::Context;
-use clmatrix_characterize::measure::{Finding, Topic, Value};
-use rstest::rstest;
+use super::*;
 
-use super::{context, measured};
-
-#[rstest]
-#[clmatrix_harness::test]
-fn each_measurement_has_a_value_with_evidence_or_a_reason(
-    context: Context,
-    #[values(
-        Topic::Timer,
-        Topic::Launch,
-        Topic::Build,
-        Topic::Simd,
-        Topic::LocalMemory,
-        Topic::Arithmetic,
-        Topic::Bandwidth,
-        Topic::Latency,
-        Topic::HostTransfer,
-        Topic::Allocation
-    )]
-    topic: Topic,
-) {
-    have_values_or_reasons(&context, topic);
-}
-
-/// It takes much of the device's memory.
-#[clmatrix_harness::test(alone)]
-fn exhaustion_has_a_value_or_a_reason(context: Context) {
-    have_values_or_reasons(&context, Topic::Exhaustion);
+topics! {
+    have_values_or_reasons:
+        each_measurement_has_a_value_with_evidence_or_a_reason, exhaustion_has_a_value_or_a_reason
 }
 
 fn have_values_or_reasons(context: &Context, topic: Topic) {
@@ -67,7 +41,7 @@ fn make_sense(name: &str, finding: &Finding) {
     }
 }
 
-/// Each topic is among those of the test above, and among those of `budget`.
+/// Each topic is among those of `topics`.
 #[test]
 fn all_topics_are_tested() {
     assert_eq!(Topic::ALL.len(), 11);

@@ -1,12 +1,10 @@
 //! Measurements end when their time is over, by a clock that the test drives.
 
 use std::cell::Cell;
-use std::time::Duration;
 
-use super::context;
-use clmatrix::Context;
-use clmatrix_characterize::measure::{Clock, Measured, Settings, Topic, measure};
-use rstest::rstest;
+use clmatrix_characterize::measure::Clock;
+
+use super::*;
 
 /// A clock by which `step` passes between two readings.
 struct Stepping {
@@ -32,32 +30,7 @@ fn measured(context: &Context, topic: Topic, clock: &Stepping, budget: Duration)
     measure(context, topic, &Settings { budget, clock, ..settings })
 }
 
-#[rstest]
-#[clmatrix_harness::test]
-fn a_topic_keeps_its_budget(
-    context: Context,
-    #[values(
-        Topic::Timer,
-        Topic::Launch,
-        Topic::Build,
-        Topic::Simd,
-        Topic::LocalMemory,
-        Topic::Arithmetic,
-        Topic::Bandwidth,
-        Topic::Latency,
-        Topic::HostTransfer,
-        Topic::Allocation
-    )]
-    topic: Topic,
-) {
-    keeps_its_budget(&context, topic);
-}
-
-/// It takes much of the device's memory.
-#[clmatrix_harness::test(alone)]
-fn exhaustion_keeps_its_budget(context: Context) {
-    keeps_its_budget(&context, Topic::Exhaustion);
-}
+topics!(keeps_its_budget: a_topic_keeps_its_budget, exhaustion_keeps_its_budget);
 
 fn keeps_its_budget(context: &Context, topic: Topic) {
     measures_nothing_without_time(context, topic);

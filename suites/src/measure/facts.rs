@@ -1,27 +1,20 @@
 //! Measured answers beside what the driver itself says.
 
-use crate::support::unanswered;
-use clmatrix::cl3::device::{CL_DEVICE_TYPE_CPU, CL_GLOBAL};
 use clmatrix::memory::{Buffer, MemFlags, enqueue_fill};
-use clmatrix::{CommandQueue, Context, Platform, QueueProperties, Result};
-use clmatrix_characterize::measure::{Finding, Topic, Value};
-use clmatrix_harness::record_property;
+use clmatrix::{CommandQueue, QueueProperties};
 
-use super::{as_number, certain, measured, number};
+use super::*;
 
 /// PyOpenCL knows of two platforms that keep builds.
 #[clmatrix_harness::test(alone)]
-fn pocl_caches_builds_and_oclgrind_does_not(context: Context, platform: Platform) -> Result<()> {
+fn pocl_caches_builds_and_oclgrind_does_not(context: Context, platform: Platform) {
     let cached = certain(&measured(&context, Topic::Build), "has_src_build_cache");
-    let name = platform.opencl3().name().map_err(unanswered)?;
-    if let Some(cached) = cached {
-        match name.as_str() {
-            "Portable Computing Language" => assert_eq!(cached.value, Value::Flag(true)),
-            "Oclgrind" => assert_eq!(cached.value, Value::Flag(false)),
-            _ => assert!(matches!(cached.value, Value::Flag(_))),
-        }
+    let Some(cached) = cached else { return };
+    match platform.name().as_str() {
+        "Portable Computing Language" => assert_eq!(cached.value, Value::Flag(true)),
+        "Oclgrind" => assert_eq!(cached.value, Value::Flag(false)),
+        _ => assert!(matches!(cached.value, Value::Flag(_))),
     }
-    Ok(())
 }
 
 #[clmatrix_harness::test(alone)]
@@ -37,10 +30,8 @@ fn times_of_commands_are_steps_of_the_timer(context: Context) -> Result<()> {
     for _ in 0..COMMANDS {
         let event = enqueue_fill(&queue, &buffer, &1_u32, ..)?;
         event.wait()?;
-        let time = {
-            let profile = event.profile()?;
-            profile.ended - profile.started
-        };
+        let profile = event.profile()?;
+        let time = profile.ended - profile.started;
         assert_eq!(time % step as u64, 0, "{time} ns in steps of {step} ns");
     }
     Ok(())
@@ -50,12 +41,8 @@ fn times_of_commands_are_steps_of_the_timer(context: Context) -> Result<()> {
 fn usable_local_memory_is_at_most_the_local_memory(context: Context) -> Result<()> {
     let all = measured(&context, Topic::LocalMemory);
     let Some(usable) = number(&all, "usable_local_mem_size") else { return Ok(()) };
-    assert!(
-        usable > 0.0
-            && usable
-                <= context.default_device().opencl3().local_mem_size().map_err(unanswered)? as f64,
-        "{usable}"
-    );
+    let size = device(&context).local_mem_size().map_err(unanswered)? as f64;
+    assert!(usable > 0.0 && usable <= size, "{usable} of {size}");
     Ok(())
 }
 
@@ -64,18 +51,17 @@ fn usable_local_memory_is_at_most_the_local_memory(context: Context) -> Result<(
 #[clmatrix_harness::test(alone)]
 fn banks_are_those_of_the_hardware(context: Context, platform: Platform) -> Result<()> {
     let all = measured(&context, Topic::LocalMemory);
-    if context.default_device().opencl3().local_mem_type().map_err(unanswered)? == CL_GLOBAL {
+    if device(&context).local_mem_type().map_err(unanswered)? == CL_GLOBAL {
         for measured in all.iter().filter(|measured| measured.name != "usable_local_mem_size") {
             let missing = measured.answer.as_ref().unwrap_err();
             assert!(missing.reason.contains("cached global memory"), "{missing}");
         }
     }
     let banks = certain(&all, "local_memory_bank_count").map(as_number);
-    if context.default_device().opencl3().dev_type().map_err(unanswered)? & CL_DEVICE_TYPE_CPU != 0
-    {
+    if device(&context).dev_type().map_err(unanswered)? & CL_DEVICE_TYPE_CPU != 0 {
         assert_eq!(banks, None);
     }
-    if platform.opencl3().name().map_err(unanswered)? == "NVIDIA CUDA" {
+    if platform.name() == "NVIDIA CUDA" {
         assert!(banks.is_none_or(|banks| banks == 32.0), "{banks:?}");
     }
     Ok(())
@@ -83,38 +69,26 @@ fn banks_are_those_of_the_hardware(context: Context, platform: Platform) -> Resu
 
 /// PoCL's work items and Oclgrind's go one after the other. Work items that go in step are a power of two.
 #[clmatrix_harness::test(alone)]
-fn work_items_run_in_lockstep_where_they_run_in_parallel(
-    context: Context,
-    platform: Platform,
-) -> Result<()> {
+fn work_items_run_in_lockstep_where_they_run_in_parallel(context: Context, platform: Platform) {
     let all = measured(&context, Topic::Simd);
-    let Some(lanes) = certain(&all, "get_simd_group_size").map(as_number) else { return Ok(()) };
+    let Some(lanes) = certain(&all, "get_simd_group_size").map(as_number) else { return };
     assert_eq!(lanes.log2().fract(), 0.0, "{lanes}");
-    let name = platform.opencl3().name().map_err(unanswered)?;
+    let name = platform.name();
     assert!(!["Portable Computing Language", "Oclgrind"].contains(&name.as_str()), "{lanes}");
-    Ok(())
 }
 
 #[clmatrix_harness::test(alone)]
-fn missing_properties_are_not_measurable(context: Context) -> Result<()> {
+fn missing_properties_are_not_measurable(context: Context) {
     let all = measured(&context, Topic::Arithmetic);
     for (name, extension) in
         [("fp64_throughput", "cl_khr_fp64"), ("fp16_throughput", "cl_khr_fp16")]
     {
-        let has = context
-            .default_device()
-            .opencl3()
-            .extensions()
-            .map_err(unanswered)?
-            .split_whitespace()
-            .any(|listed| listed == extension);
         let measured = all.iter().find(|measured| measured.name == name).expect("it is measured");
-        if !has {
+        if !context.default_device().has_extension(extension) {
             let missing = measured.answer.as_ref().unwrap_err();
             assert!(missing.reason.contains(extension), "{missing}");
         }
     }
-    Ok(())
 }
 
 /// The times are properties of the result: another load of the machine is no failure.
@@ -130,7 +104,7 @@ fn launches_take_time(context: Context) {
 
 #[clmatrix_harness::test(alone)]
 fn measured_memory_is_at_most_the_global_memory(context: Context) -> Result<()> {
-    let all = context.default_device().opencl3().global_mem_size().map_err(unanswered)? as f64;
+    let all = device(&context).global_mem_size().map_err(unanswered)? as f64;
     for (topic, name) in
         [(Topic::Allocation, "largest_buffer"), (Topic::Exhaustion, "total_memory")]
     {

@@ -1,10 +1,6 @@
 //! Measurements of global memory.
 
-use crate::support::unanswered;
-use clmatrix::{Context, Result};
-use clmatrix_characterize::measure::{Topic, Value};
-
-use super::{as_number, certain, found, measured, number};
+use super::*;
 
 #[clmatrix_harness::test(alone)]
 fn cache_levels_grow_in_size(context: Context) -> Result<()> {
@@ -12,7 +8,7 @@ fn cache_levels_grow_in_size(context: Context) -> Result<()> {
     let Some(caches) = found(&all, "cache_sizes") else { return Ok(()) };
     let Value::Numbers(sizes) = caches.value else { panic!("{caches:?}") };
     assert!(sizes.is_sorted_by(|smaller, larger| smaller < larger), "{sizes:?}");
-    let memory = context.default_device().opencl3().global_mem_size().map_err(unanswered)? as f64;
+    let memory = device(&context).global_mem_size().map_err(unanswered)? as f64;
     assert!(sizes.iter().all(|size| *size < memory), "{sizes:?} of {memory}");
     Ok(())
 }
@@ -27,9 +23,7 @@ fn the_cache_line_is_a_power_of_two(context: Context) {
 #[clmatrix_harness::test(alone)]
 fn a_cpu_has_no_pinned_transfers(context: Context) -> Result<()> {
     let all = measured(&context, Topic::HostTransfer);
-    let is_cpu = context.default_device().opencl3().dev_type().map_err(unanswered)?
-        & clmatrix::cl3::device::CL_DEVICE_TYPE_CPU
-        != 0;
+    let is_cpu = device(&context).dev_type().map_err(unanswered)? & CL_DEVICE_TYPE_CPU != 0;
     for name in ["host_to_device_pinned", "device_to_host_pinned"] {
         assert!(!is_cpu || found(&all, name).is_none(), "{name}");
     }
@@ -56,7 +50,7 @@ fn the_bandwidth_is_that_of_the_best_work_size(context: Context) {
 
 #[clmatrix_harness::test(alone)]
 fn transfers_fit_into_a_buffer(context: Context) -> Result<()> {
-    let most = context.default_device().opencl3().max_mem_alloc_size().map_err(unanswered)? as f64;
+    let most = device(&context).max_mem_alloc_size().map_err(unanswered)? as f64;
     for measured in measured(&context, Topic::HostTransfer) {
         for point in measured.series.iter().flat_map(|series| &series.points) {
             assert!(point.x > 0.0 && point.x <= most, "{}: {} bytes", measured.name, point.x);

@@ -8,17 +8,58 @@ mod global_memory;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use clmatrix::Context;
+use clmatrix::cl3::device::{CL_DEVICE_TYPE_CPU, CL_GLOBAL};
+use clmatrix::{Context, Platform, Result, opencl3};
 use clmatrix_characterize::measure::{
     Confidence, Finding, Measured, Settings, Topic, Value, measure,
 };
-use clmatrix_harness::{CtxFactory, ctx_factory};
+use clmatrix_harness::{CtxFactory, ctx_factory, record_property};
 use rstest::fixture;
+
+use crate::support::unanswered;
+
+/// Declares a test of each topic, and one of exhaustion, which takes much of the device's memory.
+macro_rules! topics {
+    ($check:ident: $each:ident, $exhaustion:ident) => {
+        #[rstest::rstest]
+        #[clmatrix_harness::test]
+        fn $each(
+            context: Context,
+            #[values(
+                Topic::Timer,
+                Topic::Launch,
+                Topic::Build,
+                Topic::Simd,
+                Topic::LocalMemory,
+                Topic::Arithmetic,
+                Topic::Bandwidth,
+                Topic::Latency,
+                Topic::HostTransfer,
+                Topic::Allocation
+            )]
+            topic: Topic,
+        ) {
+            $check(&context, topic);
+        }
+
+        #[clmatrix_harness::test(alone)]
+        fn $exhaustion(context: Context) {
+            $check(&context, Topic::Exhaustion);
+        }
+    };
+}
+
+pub(crate) use topics;
 
 /// A context on the device under test.
 #[fixture]
 fn context(ctx_factory: CtxFactory) -> Context {
     ctx_factory().expect("a context on the device under test")
+}
+
+/// The queries of the device under test.
+fn device(context: &Context) -> opencl3::device::Device {
+    context.default_device().opencl3()
 }
 
 /// Measures one topic in half a second, and once in each process: a process has one device.
