@@ -71,12 +71,12 @@ command! {
     }
     // SAFETY: the host memory, if any, has room for every size that a driver may accept.
     unsafe |c| match c.direction {
-        Direction::Read => {
-            call!(c, enqueue_read_buffer(c.buffer, CL_TRUE, c.offset, c.size, c.host))
-        }
-        Direction::Write => {
-            call!(c, enqueue_write_buffer(c.buffer, CL_TRUE, c.offset, c.size, c.host))
-        }
+        Direction::Read => call!(c, enqueue_read_buffer(
+            c.buffer, CL_TRUE, c.offset, c.size, c.host
+        )),
+        Direction::Write => call!(c, enqueue_write_buffer(
+            c.buffer, CL_TRUE, c.offset, c.size, c.host
+        )),
     }
 }
 
@@ -127,9 +127,9 @@ command! {
         size: usize = SIZE,
     }
     // SAFETY: the driver checks the handles and the ranges.
-    unsafe |c| call!(
-        c, enqueue_copy_buffer(c.source, c.target, c.source_offset, c.target_offset, c.size)
-    )
+    unsafe |c| call!(c, enqueue_copy_buffer(
+        c.source, c.target, c.source_offset, c.target_offset, c.size
+    ))
 }
 
 impl Copy {

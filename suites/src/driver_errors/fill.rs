@@ -12,9 +12,9 @@ command! {
         size: usize = SIZE,
     }
     // SAFETY: the pattern is null or longer than any pattern size of the tests.
-    unsafe |c| call!(
-        c, enqueue_fill_buffer(c.buffer, pointer(&c.pattern), c.pattern_size, c.offset, c.size)
-    )
+    unsafe |c| call!(c, enqueue_fill_buffer(
+        c.buffer, pointer(&c.pattern), c.pattern_size, c.offset, c.size
+    ))
 }
 
 impl Fill {

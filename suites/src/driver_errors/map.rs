@@ -15,10 +15,9 @@ command! {
     }
     // SAFETY: the driver checks the handles and the range.
     unsafe |c| {
-        let event = call!(
-            c,
-            enqueue_map_buffer(c.buffer, CL_TRUE, c.flags, c.offset, c.size, &mut c.mapped)
-        )?;
+        let event = call!(c, enqueue_map_buffer(
+            c.buffer, CL_TRUE, c.flags, c.offset, c.size, &mut c.mapped
+        ))?;
         if !c.stays {
             unmap(c.common.queue, c.buffer, c.mapped);
         }

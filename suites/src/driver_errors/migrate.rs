@@ -10,9 +10,9 @@ command! {
         flags: cl_mem_migration_flags = 0,
     }
     // SAFETY: the list is null or has as many objects as the call says, or more.
-    unsafe |c| call!(
-        c, enqueue_migrate_mem_object(c.object_count, pointer(&c.objects), c.flags)
-    )
+    unsafe |c| call!(c, enqueue_migrate_mem_object(
+        c.object_count, pointer(&c.objects), c.flags
+    ))
 }
 
 cases! {

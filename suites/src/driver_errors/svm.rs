@@ -149,9 +149,9 @@ command! {
     }
     // SAFETY: the memory, if any, has the bytes that the driver may fill, and the pattern, if any,
     // is longer than any pattern size of the tests.
-    unsafe |c| call!(
-        c, enqueue_svm_mem_fill(c.memory, pointer(&c.pattern), c.pattern_size, c.size)
-    )
+    unsafe |c| call!(c, enqueue_svm_mem_fill(
+        c.memory, pointer(&c.pattern), c.pattern_size, c.size
+    ))
 }
 
 impl Fill {
@@ -229,10 +229,9 @@ command! {
         flags: cl_mem_migration_flags = 0,
     }
     // SAFETY: the lists are null or have as many elements as the call says, or more.
-    unsafe |c| call!(
-        c,
-        enqueue_svm_migrate_mem(c.pointer_count, pointer(&c.pointers), pointer(&c.sizes), c.flags)
-    )
+    unsafe |c| call!(c, enqueue_svm_migrate_mem(
+        c.pointer_count, pointer(&c.pointers), pointer(&c.sizes), c.flags
+    ))
 }
 
 cases! {
@@ -259,9 +258,9 @@ command! {
     }
     // SAFETY: the list is null, or the call says that it is empty, or it has memory that nothing
     // else frees.
-    unsafe |c| call!(
-        c, enqueue_svm_free(c.pointer_count, pointer(&c.pointers), None, ptr::null_mut())
-    )
+    unsafe |c| call!(c, enqueue_svm_free(
+        c.pointer_count, pointer(&c.pointers), None, ptr::null_mut()
+    ))
 }
 
 cases! {
