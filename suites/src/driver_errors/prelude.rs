@@ -4,9 +4,7 @@ pub use std::ffi::c_void;
 pub use std::ops::Deref;
 pub use std::ptr;
 
-pub use clmatrix::cl3::{
-    command_queue::*, error_codes::*, event::*, memory::*, sampler::*, types::*,
-};
+pub use clmatrix::cl3::{command_queue::*, error_codes::*, event::*, memory::*, sampler::*};
 pub use clmatrix::memory::{Buffer, MemFlags};
 pub use clmatrix::{CommandQueue, Context, Event, Result};
 pub use clmatrix_harness::{CtxFactory, Fixture, ctx_factory, skip};

@@ -19,9 +19,11 @@ unsafe extern "C" fn invert(arguments: *mut c_void) {
     unsafe {
         let [from, to] = HANDLES.map(|word| words.add(word).read_unaligned());
         (0..SIZE).for_each(|n| to.add(n).write(!from.add(n).read()));
-        (0..BYTES).filter(|n| !HANDLES.contains(&(n / WORD))).zip(SIZE..).for_each(|(from, place)| {
-            to.add(place).write(bytes.add(from).read());
-        });
+        (0..BYTES).filter(|n| !HANDLES.contains(&(n / WORD))).zip(SIZE..).for_each(
+            |(from, place)| {
+                to.add(place).write(bytes.add(from).read());
+            },
+        );
     }
 }
 
