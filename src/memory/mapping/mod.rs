@@ -164,18 +164,18 @@ impl<K: Mappable> Mapping<K> {
         let Some(id) = self.id else {
             return Err(Error::refused(K::UNMAP, CL_INVALID_VALUE, "the bytes are not mapped"));
         };
-        let context = self.event.context_raw();
+        let (context, own_queue) = (self.event.context_raw(), queue_of(&self.event));
         // If the queue or the wait list is refused, the bytes are still mapped.
         let (queue, mut wait_list) = match order {
             Some(Order { queue, wait_for }) => {
                 queue.check_context(K::UNMAP, context)?;
-                (Arc::clone(queue.state()), wait_for.prepare(K::UNMAP, context)?)
+                (queue.state(), wait_for.prepare(K::UNMAP, context)?)
             }
-            None => (Arc::clone(self.queue()), RawWaitList::default()),
+            None => (own_queue, RawWaitList::default()),
         };
         let tracker = self.memory.tracker();
-        // The end of a map that has been waited for is known.
-        let has_run = self.event.outcome().is_some();
+        // A drop has just queried the end, and all other maps have been waited for.
+        let has_run = self.event.known_outcome().is_some();
         if !has_run {
             wait_list.push(&self.event);
         }
@@ -189,7 +189,7 @@ impl<K: Mappable> Mapping<K> {
             Ok(event) => {
                 tracker.unmapped(id, &self.event, &event);
                 queue.end_without_handles();
-                self.queue().end_without_handles();
+                own_queue.end_without_handles();
                 Ok(event)
             }
             // The drop leaves it to the tracker.
@@ -220,11 +220,6 @@ impl<K: Mappable> Mapping<K> {
         self.memory.tracker().leave(map);
         Ok(())
     }
-
-    /// Returns the queue that mapped the bytes.
-    fn queue(&self) -> &Arc<QueueState> {
-        self.event.queue_state().expect("a map is a command of a queue")
-    }
 }
 
 impl<K: Mappable> Drop for Mapping<K> {
@@ -232,7 +227,7 @@ impl<K: Mappable> Drop for Mapping<K> {
     fn drop(&mut self) {
         let Some(id) = self.id else { return };
         if self.event.outcome() == Some(Outcome::Failed)
-            && !self.queue().driver().contains(Driver::UNMAPS_FAILED_MAPS)
+            && !queue_of(&self.event).driver().contains(Driver::UNMAPS_FAILED_MAPS)
         {
             return self.memory.tracker().remove_map(id);
         }
@@ -265,6 +260,12 @@ fn awaited<'a>(
 
 fn has_any_failed(events: &[Event]) -> bool {
     events.iter().any(|event| event.outcome() == Some(Outcome::Failed))
+}
+
+/// Returns the queue that mapped bytes, by the event of the map.
+#[inline]
+pub(crate) fn queue_of(map: &Event) -> &Arc<QueueState> {
+    map.queue_state().expect("a map is a command of a queue")
 }
 
 /// Calls the driver for an unmap.

@@ -9,7 +9,7 @@ use cl3::types::cl_mem;
 use crate::error::Result;
 use crate::event::Event;
 use crate::handle::MemRef;
-use crate::memory::mapping::submit_unmap;
+use crate::memory::mapping::{queue_of, submit_unmap};
 use crate::memory::track::MapId;
 use crate::wait_list::RawWaitList;
 
@@ -53,9 +53,8 @@ impl LeftMap {
 
     /// Unmaps the bytes on the queue that mapped them. The map has ended.
     pub fn unmap(&self) -> Result<Event> {
-        let queue = self.event.queue_state().expect("a map is a command of a queue");
         let memory = self.memory.as_ref().map(MemRef::get);
-        let submitted = queue.submit(UNMAP, &RawWaitList::default(), |arguments| {
+        let submitted = queue_of(&self.event).submit(UNMAP, &RawWaitList::default(), |arguments| {
             // SAFETY: the handles are alive and of one context, and the bytes are mapped at this pointer,
             // which is not used any more.
             unsafe { submit_unmap(memory, self.pointer, arguments) }

@@ -115,8 +115,8 @@ pub(super) struct Table<E> {
     /// The commands, in the order in which they began.
     commands: VecDeque<Command<E>>,
     maps: BTreeMap<MapId, Map<E>>,
-    /// The first bytes of the maps, by their numbers.
-    order: BTreeMap<u64, usize>,
+    /// The ids of the maps, in the order in which they began. Most maps are removed at one of its ends.
+    order: VecDeque<MapId>,
     /// The most bytes that a map has had since there were none, or 1.
     longest: usize,
     /// The position of the command, and the id of the map, at which the next scan begins.
@@ -133,7 +133,7 @@ impl<E> Default for Table<E> {
         Self {
             commands: VecDeque::new(),
             maps: BTreeMap::new(),
-            order: BTreeMap::new(),
+            order: VecDeque::new(),
             longest: 1,
             next_look: (0, MapId::default()),
             last_id: 0,
@@ -338,9 +338,7 @@ impl<E: TrackedEvent> Table<E> {
             }
             end == Some(Outcome::Complete)
         };
-        for (id, _) in self.maps.extract_if(ids, has_ended) {
-            self.order.remove(&id.1);
-        }
+        self.maps.extract_if(ids, has_ended).for_each(|(id, _)| forget(&mut self.order, id));
     }
 
     /// Returns the ids that maps of these bytes may have.
@@ -351,15 +349,16 @@ impl<E: TrackedEvent> Table<E> {
     /// Returns the maps that conflict with this use, with their numbers and in the order in which they began, without
     /// those before the last one that is after all others, whose number is returned, too, or else 0.
     fn conflicts(&self, used: &Use) -> (u64, Few<(u64, &Map<E>)>) {
+        let ids = self.ids_on(&used.range);
         let mut maps = Few::new();
-        for (number, start) in self.order.iter().rev().take(4) {
-            let map = &self.maps[&(*start, *number)];
+        for id in self.order.iter().rev().take(4).filter(|id| ids.contains(*id)) {
+            let map = &self.maps[id];
             if map.used.conflicts(used) {
-                maps.push((*number, map));
+                maps.push((id.1, map));
             }
             if map.is_after_all(used) {
                 maps.reverse();
-                return (*number, maps);
+                return (id.1, maps);
             }
         }
         maps.clear();
@@ -407,7 +406,7 @@ impl<E: TrackedEvent> Table<E> {
         self.longest = longest.max(used.range.len());
         let (id, used) = ((used.range.start, self.new_id()), used.clone());
         self.maps.insert(id, Map { used, state: MapState::Mapped });
-        self.order.insert(id.1, id.0);
+        self.order.push_back(id);
         Ok(id)
     }
 
@@ -453,7 +452,7 @@ impl<E: TrackedEvent> Table<E> {
     /// Removes a map that the driver did not take, or an access of the host that has ended.
     pub fn remove_map(&mut self, id: MapId) {
         self.maps.remove(&id);
-        self.order.remove(&id.1);
+        forget(&mut self.order, id);
     }
 
     /// Records that the driver unmaps a map, with the events of the map and of the unmap. Returns
@@ -506,6 +505,13 @@ impl<E: TrackedEvent> Table<E> {
     /// Returns whether bytes are mapped.
     pub fn has_maps(&self) -> bool {
         self.maps.values().any(|map| matches!(map.state, MapState::Mapped))
+    }
+}
+
+/// Removes an id from ids in the order of their numbers.
+fn forget(order: &mut VecDeque<MapId>, id: MapId) {
+    if let Ok(position) = order.binary_search_by_key(&id.1, |(_, number)| *number) {
+        order.remove(position);
     }
 }
 
