@@ -7,11 +7,9 @@ use cl3::{command_queue, context, device, event, kernel, memory, program, sample
 
 use crate::error::{Error, Result, in_call};
 
-macro_rules! reference {
-    (
-        $(#[$doc:meta])*
-        $name:ident($raw:ty), $retain:path, $retain_call:literal, $release:path, $release_call:literal
-    ) => {
+/// Defines the references to objects. The driver's functions are `clRetain` and `clRelease` with the literal.
+macro_rules! references {
+    ($($(#[$doc:meta])* $name:ident($raw:ty), $object:literal: $retain:path, $release:path;)*) => {$(
         $(#[$doc])*
         #[derive(Debug)]
         pub(crate) struct $name($raw);
@@ -39,7 +37,7 @@ macro_rules! reference {
             /// The handle is valid.
             pub(crate) unsafe fn retain(raw: $raw) -> Result<Self> {
                 // SAFETY: the caller vouches for the handle.
-                unsafe { $retain(raw) }.map_err(in_call($retain_call))?;
+                unsafe { $retain(raw) }.map_err(in_call(concat!("clRetain", $object)))?;
                 // SAFETY: the reference is there now.
                 Ok(unsafe { Self::owned(raw) })
             }
@@ -54,63 +52,35 @@ macro_rules! reference {
             fn drop(&mut self) {
                 // SAFETY: the reference is ours, and given up once.
                 if let Err(code) = unsafe { $release(self.0) } {
-                    log::error!("{}", Error::from_call($release_call, code));
+                    log::error!("{}", Error::from_call(concat!("clRelease", $object), code));
                 }
             }
         }
-    };
+    )*};
 }
 
-reference! {
+references! {
     /// A reference to a context. Every memory object holds one, because Intel's runtime destroys a
     /// context that only its objects still need.
     // quirk: INTEL-2
-    ContextRef(cl_context), context::retain_context, "clRetainContext",
-    context::release_context, "clReleaseContext"
-}
-
-reference! {
+    ContextRef(cl_context), "Context": context::retain_context, context::release_context;
     /// A reference to a program. Every kernel holds one, because Intel's runtime destroys a program
     /// that only its kernels still need.
     // quirk: INTEL-2
-    ProgramRef(cl_program),
-    program::retain_program, "clRetainProgram", program::release_program, "clReleaseProgram"
-}
-
-reference! {
+    ProgramRef(cl_program), "Program": program::retain_program, program::release_program;
     /// A reference to a kernel, whose arguments are set through an exclusive borrow only.
-    KernelRef(cl_kernel),
-    kernel::retain_kernel, "clRetainKernel", kernel::release_kernel, "clReleaseKernel"
-}
-
-reference! {
+    KernelRef(cl_kernel), "Kernel": kernel::retain_kernel, kernel::release_kernel;
     /// A reference to a device. Only sub-devices are counted.
-    DeviceRef(cl_device_id),
-    device::retain_device, "clRetainDevice", device::release_device, "clReleaseDevice"
-}
-
-reference! {
+    DeviceRef(cl_device_id), "Device": device::retain_device, device::release_device;
     /// A reference to a sampler.
-    SamplerRef(cl_sampler),
-    sampler::retain_sampler, "clRetainSampler", sampler::release_sampler, "clReleaseSampler"
-}
-
-reference! {
+    SamplerRef(cl_sampler), "Sampler": sampler::retain_sampler, sampler::release_sampler;
     /// A reference to a memory object.
-    MemRef(cl_mem),
-    memory::retain_mem_object, "clRetainMemObject", memory::release_mem_object, "clReleaseMemObject"
-}
-
-reference! {
+    MemRef(cl_mem), "MemObject": memory::retain_mem_object, memory::release_mem_object;
     /// A reference to an event.
-    EventRef(cl_event), event::retain_event, "clRetainEvent", event::release_event, "clReleaseEvent"
-}
-
-reference! {
+    EventRef(cl_event), "Event": event::retain_event, event::release_event;
     /// A reference to a queue.
-    QueueRef(cl_command_queue),
-    command_queue::retain_command_queue, "clRetainCommandQueue",
-    command_queue::release_command_queue, "clReleaseCommandQueue"
+    QueueRef(cl_command_queue), "CommandQueue": command_queue::retain_command_queue,
+        command_queue::release_command_queue;
 }
 
 /// Gives a type a `retain_raw` beside its `from_raw`.
@@ -126,20 +96,12 @@ macro_rules! retain_raw {
             /// The caller promises the same as for [`from_raw`](Self::from_raw), and keeps its reference.
             pub unsafe fn retain_raw(raw: $raw) -> $crate::Result<Self> {
                 // First: some drivers count references to objects of another kind wrongly.
-                // SAFETY: as the caller promises; the next call adds the reference.
-                let object = unsafe { Self::from_raw(raw) }?;
+                // SAFETY: as the caller promises; the next call adds the reference, without which the object is
+                // forgotten.
+                let object = std::mem::ManuallyDrop::new(unsafe { Self::from_raw(raw) }?);
                 // SAFETY: the caller vouches for the handle.
-                match unsafe { $crate::handle::$reference::retain(raw) } {
-                    Ok(reference) => {
-                        std::mem::forget(reference);
-                        Ok(object)
-                    }
-                    Err(error) => {
-                        // The reference is the caller's.
-                        std::mem::forget(object);
-                        Err(error)
-                    }
-                }
+                std::mem::forget(unsafe { $crate::handle::$reference::retain(raw) }?);
+                Ok(std::mem::ManuallyDrop::into_inner(object))
             }
         }
     };
