@@ -13,7 +13,7 @@ use crate::context_watch::ContextWatch;
 use crate::create::create;
 use crate::device::{Device, OLDEST, check_versions};
 use crate::error::{Error, Result, in_call};
-use crate::handle::{ContextRef, by_handle, retain_raw};
+use crate::handle::{by_handle, retain_raw};
 use crate::mem_context::MemContext;
 
 /// A context of one or several devices of a platform (`pyopencl.Context`).
@@ -55,10 +55,8 @@ impl Context {
         let platform = first.platform()?;
         // PoCL reads the device of another driver.
         for device in others {
-            if device.platform()? != platform {
-                let reason = "the devices belong to different platforms";
-                return Err(Error::refused(CALL, CL_INVALID_DEVICE, reason));
-            }
+            let reason = "the devices belong to different platforms";
+            Error::refuse_if(device.platform()? != platform, CALL, CL_INVALID_DEVICE, || reason)?;
         }
         check_versions(CALL, &all, OLDEST)?;
         let devices: Vec<cl_device_id> = all.iter().map(Device::as_raw).collect();
@@ -67,10 +65,9 @@ impl Context {
         let properties = [cl::CL_CONTEXT_PLATFORM, platform.as_raw() as isize, 0];
         let properties = properties.as_ptr();
         // SAFETY: a 0 ends the properties, the devices are alive, and there are so many.
-        let raw = unsafe { create!(clCreateContext(properties, count, list, Some(notify), none)) }
-            .map_err(in_call(CALL))?;
-        // SAFETY: the driver has just created it, with one reference.
-        let context = unsafe { ContextRef::owned(raw) };
+        let context = unsafe {
+            create!(ContextRef, clCreateContext(properties, count, list, Some(notify), none))
+        }?;
         Ok(Self(Arc::new(MemContext::new(context, all.into()))))
     }
 

@@ -5,7 +5,16 @@ use cl3::{OpenClRuntime, load_library};
 
 /// Calls a C function without its last argument, and returns the object or the code. The code begins as
 /// [`NO_CODE`](crate::error::NO_CODE), and in cl3's functions as an error that the driver then seems to return.
+///
+/// With the type of a reference, takes over the reference to a new object, and returns an error that names the
+/// function.
 macro_rules! create {
+    ($reference:ident, $function:ident($($argument:expr),* $(,)?)) => {
+        // A new object has one reference.
+        $crate::create::create!($function($($argument),*))
+            .map(|raw| $crate::handle::$reference::owned(raw))
+            .map_err($crate::error::in_call(stringify!($function)))
+    };
     ($function:ident($($argument:expr),* $(,)?)) => {{
         let mut code = $crate::error::NO_CODE;
         $crate::create::loaded().and_then(|loader| {

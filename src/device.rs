@@ -162,10 +162,9 @@ impl Device {
             }
         };
         // A count of 0 ends the list of the driver.
-        if values.is_empty() || values.contains(&0) {
-            let reason = "a part has at least one compute unit";
-            return Err(Error::refused(CALL, CL_INVALID_DEVICE_PARTITION_COUNT, reason));
-        }
+        let is_wrong = values.is_empty() || values.contains(&0);
+        let reason = "a part has at least one compute unit";
+        Error::refuse_if(is_wrong, CALL, CL_INVALID_DEVICE_PARTITION_COUNT, || reason)?;
         // The counts end with a 0, and so does the list.
         let properties: Vec<isize> = [kind].into_iter().chain(values).chain([0, 0]).collect();
         // A driver without sub-devices may lack the function.

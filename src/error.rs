@@ -102,12 +102,24 @@ impl Error {
 
     /// Returns the error for an argument of `call` that OpenCL forbids with `code`; `detail` says what
     /// is wrong with the argument and what would be right.
+    #[cold]
     pub(crate) fn refused(
         call: &'static str,
         code: i32,
         detail: impl Into<Cow<'static, str>>,
     ) -> Self {
         Self { call: Some(call), ..Self::without_call(code, detail) }
+    }
+
+    /// Returns the error of [`refused`](Self::refused) if the argument is wrong.
+    #[inline]
+    pub(crate) fn refuse_if<D: Into<Cow<'static, str>>>(
+        is_wrong: bool,
+        call: &'static str,
+        code: i32,
+        detail: impl FnOnce() -> D,
+    ) -> Result<()> {
+        if is_wrong { Err(Self::refused(call, code, detail())) } else { Ok(()) }
     }
 
     /// Returns the error of [`refused`](Self::refused) without a call: no OpenCL function would have been called.

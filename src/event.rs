@@ -122,9 +122,8 @@ impl Event {
         queue: &Arc<QueueState>,
         has_wait_list: bool,
     ) -> Result<Self> {
-        if raw.is_null() {
-            return Err(Error::refused(call, CL_OUT_OF_RESOURCES, "the driver returned no event"));
-        }
+        let reason = "the driver returned no event";
+        Error::refuse_if(raw.is_null(), call, CL_OUT_OF_RESOURCES, || reason)?;
         // SAFETY: the caller owns a reference to the event.
         let raw = unsafe { EventRef::owned(raw) };
         // Barriers order the commands of an out-of-order queue.
@@ -519,10 +518,7 @@ impl UserEvent {
     /// The driver's errors.
     pub fn new(context: &Context) -> Result<Self> {
         // SAFETY: the context is alive.
-        let raw = unsafe { create!(clCreateUserEvent(context.as_raw())) }
-            .map_err(in_call("clCreateUserEvent"))?;
-        // SAFETY: the driver has just created the event, with one reference.
-        let raw = unsafe { EventRef::owned(raw) };
+        let raw = unsafe { create!(EventRef, clCreateUserEvent(context.as_raw())) }?;
         let event = Event::with(raw, Origin::Context(context.retained()?), false);
         Ok(Self { event, is_set: AtomicBool::new(false) })
     }
@@ -550,18 +546,15 @@ impl UserEvent {
     /// waits for the event.
     // quirk: POCL-2, POCL-3, POCL-10, POCL-14, NVIDIA-1
     pub unsafe fn set_failed(&self, code: i32) -> Result<()> {
-        if code >= 0 {
-            let reason = "the code of a failure is negative";
-            return Err(Error::refused(SET_STATUS, CL_INVALID_VALUE, reason));
-        }
+        let reason = "the code of a failure is negative";
+        Error::refuse_if(code >= 0, SET_STATUS, CL_INVALID_VALUE, || reason)?;
         self.set(code)
     }
 
     fn set(&self, status: i32) -> Result<()> {
-        if self.is_set.swap(true, Ordering::AcqRel) {
-            let reason = "the event has been set before";
-            return Err(Error::refused(SET_STATUS, CL_INVALID_OPERATION, reason));
-        }
+        let was_set = self.is_set.swap(true, Ordering::AcqRel);
+        let reason = "the event has been set before";
+        Error::refuse_if(was_set, SET_STATUS, CL_INVALID_OPERATION, || reason)?;
         cl::set_user_event_status(self.event.as_raw(), status).map_err(|code| {
             self.is_set.store(false, Ordering::Release);
             Error::from_call(SET_STATUS, code)

@@ -40,10 +40,8 @@ impl MemContext {
         const CALL: &str = "clGetContextInfo";
         let devices: Vec<isize> =
             get_context_info(context, CL_CONTEXT_DEVICES).map_err(in_call(CALL))?.into();
-        if devices.is_empty() {
-            let reason = "the driver lists no device of the context";
-            return Err(Error::refused(CALL, CL_INVALID_CONTEXT, reason));
-        }
+        let reason = "the driver lists no device of the context";
+        Error::refuse_if(devices.is_empty(), CALL, CL_INVALID_CONTEXT, || reason)?;
         // SAFETY: the driver says that they are the devices of a valid context.
         let device = |raw| unsafe { Device::retain_raw(raw as cl_device_id) };
         let devices = devices.into_iter().map(device).collect::<Result<Arc<[_]>>>()?;

@@ -11,7 +11,7 @@ use cl3::error_codes::{
     CL_BUILD_PROGRAM_FAILURE, CL_COMPILE_PROGRAM_FAILURE, CL_INVALID_BUILD_OPTIONS,
     CL_INVALID_COMPILER_OPTIONS, CL_INVALID_CONTEXT, CL_INVALID_DEVICE, CL_INVALID_LINKER_OPTIONS,
     CL_INVALID_OPERATION, CL_INVALID_PROGRAM, CL_INVALID_VALUE, CL_LINK_PROGRAM_FAILURE,
-    CL_SUCCESS, DLOPEN_FUNCTION_NOT_AVAILABLE, DLOPEN_RUNTIME_LOAD_FAILED,
+    CL_SUCCESS, DLOPEN_FUNCTION_NOT_AVAILABLE,
 };
 use cl3::program as cl;
 use cl3::types::{cl_context, cl_device_id, cl_program};
@@ -19,7 +19,7 @@ use parking_lot::Mutex;
 
 use crate::build_options;
 use crate::context::Context;
-use crate::create::create;
+use crate::create::{create, loaded};
 use crate::device::{Device, check_versions};
 use crate::driver::Driver;
 use crate::error::{Error, NO_CODE, Result, in_call};
@@ -88,29 +88,23 @@ impl Program {
     /// # Safety
     /// The binary comes from the driver of this device, unchanged: drivers do not check what they load.
     pub unsafe fn build_binary(context: &Context, binary: &[u8]) -> Result<Self> {
-        let reason = match (binary, context.devices()) {
-            ([], _) => "the binary is empty",
-            (_, [device]) => {
-                let (context_raw, device, size) = (context.as_raw(), device.as_raw(), binary.len());
-                let (bytes, mut status) = (binary.as_ptr(), 0);
-                // SAFETY: the device is the context's; the caller vouches for the binary.
-                let raw = unsafe {
-                    create!(clCreateProgramWithBinary(
-                        context_raw,
-                        1,
-                        &device,
-                        &size,
-                        &bytes,
-                        &mut status
-                    ))
-                };
-                // SAFETY: the driver has just created it, with one reference.
-                let raw = unsafe { ProgramRef::owned(raw.map_err(in_call(WITH_BINARY))?) };
-                return build(raw, context, context.devices(), c"".into());
-            }
-            _ => "a binary is for one device, and the context has another number of devices",
+        let reason = "the binary is empty";
+        Error::refuse_if(binary.is_empty(), WITH_BINARY, CL_INVALID_VALUE, || reason)?;
+        let [device] = context.devices() else {
+            let reason =
+                "a binary is for one device, and the context has another number of devices";
+            return Err(Error::refused(WITH_BINARY, CL_INVALID_VALUE, reason));
         };
-        Err(Error::refused(WITH_BINARY, CL_INVALID_VALUE, reason))
+        let (raw, device, size) = (context.as_raw(), device.as_raw(), binary.len());
+        let (bytes, mut status) = (binary.as_ptr(), 0);
+        // SAFETY: the device is the context's; the caller vouches for the binary.
+        let raw = unsafe {
+            create!(
+                ProgramRef,
+                clCreateProgramWithBinary(raw, 1, &device, &size, &bytes, &mut status)
+            )
+        }?;
+        build(raw, context, context.devices(), c"".into())
     }
 
     /// Links programs that were compiled in one context, for the same devices (`clLinkProgram`, OpenCL 1.2;
@@ -146,9 +140,9 @@ impl Program {
         let handles = handles(devices);
         let (count, programs) = (handles.len() as u32, raw.len() as u32);
         let mut code = NO_CODE;
-        // Not cl3's function, which drops a program that was not linked, and its log. The handles are alive and of
-        // one context, and there are so many.
-        let linked = runtime(LINK)?.clLinkProgram(
+        // Not cl3's function, which drops a program that was not linked, and its log.
+        // SAFETY: the handles are alive and of one context, and there are so many.
+        let linked = unsafe { loaded() }.map_err(in_call(LINK))?.clLinkProgram(
             context.as_raw(),
             count,
             handles.as_ptr(),
@@ -249,12 +243,6 @@ fn handles(devices: &[Device]) -> Vec<cl_device_id> {
     devices.iter().map(Device::as_raw).collect()
 }
 
-/// Returns the functions of the loader.
-fn runtime(call: &'static str) -> Result<&'static cl3::OpenClRuntime> {
-    let loaded = cl3::load_library().as_ref();
-    loaded.map_err(|_| Error::from_call(call, DLOPEN_RUNTIME_LOAD_FAILED))
-}
-
 /// Returns the error of a build, with the log of each device.
 fn checked(call: &'static str, raw: cl_program, devices: &[Device], code: i32) -> Result<()> {
     match code {
@@ -284,13 +272,6 @@ fn options_for(
     build_options::checked(call, code, options, Driver::of_devices(devices))
 }
 
-/// Returns `text` as a C string.
-fn without_zero(call: &'static str, code: i32, what: &str, text: &str) -> Result<CString> {
-    CString::new(text).map_err(|_| {
-        Error::refused(call, code, format!("{what} must not contain a zero byte: {text:?}"))
-    })
-}
-
 /// Creates a program from a source, without compiling it.
 fn with_source(context: &Context, source: &str) -> Result<ProgramRef> {
     // OpenCL takes a length of 0 for a text that a zero byte ends.
@@ -300,10 +281,7 @@ fn with_source(context: &Context, source: &str) -> Result<ProgramRef> {
     }
     let (raw, text, size) = (context.as_raw(), source.as_ptr().cast(), source.len());
     // SAFETY: the context is alive, and the text has so many bytes.
-    let raw = unsafe { create!(clCreateProgramWithSource(raw, 1, &text, &size)) }
-        .map_err(in_call(WITH_SOURCE))?;
-    // SAFETY: the driver has just created it, with one reference.
-    Ok(unsafe { ProgramRef::owned(raw) })
+    unsafe { create!(ProgramRef, clCreateProgramWithSource(raw, 1, &text, &size)) }
 }
 
 /// The sources and settings of a new program: [`Program::builder`].
@@ -391,20 +369,16 @@ impl<'a> ProgramBuilder<'a> {
             let reason = format!("'{}' takes no intermediate language", device.name());
             return Err(Error::unsupported(WITH_IL, CL_INVALID_OPERATION, reason));
         }
-        if il.is_empty() || !self.source.is_empty() || !self.headers.is_empty() {
-            let reason = "the program is empty, or has sources or headers beside it";
-            return Err(Error::refused(WITH_IL, CL_INVALID_VALUE, reason));
-        }
+        let is_wrong = il.is_empty() || !self.source.is_empty() || !self.headers.is_empty();
+        let reason = "the program is empty, or has sources or headers beside it";
+        Error::refuse_if(is_wrong, WITH_IL, CL_INVALID_VALUE, || reason)?;
         if !self.constants.is_empty() {
             check_versions(SET_CONSTANT, self.context.devices(), Version { major: 2, minor: 2 })?;
         }
         let options = options_for(BUILD, CL_INVALID_BUILD_OPTIONS, &self.options, self.devices)?;
         let (raw, bytes) = (self.context.as_raw(), il.as_ptr().cast());
         // SAFETY: the context is alive, and there are so many bytes; the caller vouches for them.
-        let raw = unsafe { create!(clCreateProgramWithIL(raw, bytes, il.len())) }
-            .map_err(in_call(WITH_IL))?;
-        // SAFETY: the driver has just created it, with one reference.
-        let raw = unsafe { ProgramRef::owned(raw) };
+        let raw = unsafe { create!(ProgramRef, clCreateProgramWithIL(raw, bytes, il.len())) }?;
         for (id, value) in &self.constants {
             let (program, bytes) = (raw.get(), value.as_ptr().cast());
             // SAFETY: the program is alive, and the value has so many bytes.
@@ -423,10 +397,9 @@ impl<'a> ProgramBuilder<'a> {
     }
 
     fn with_own_source(&self) -> Result<ProgramRef> {
-        if !self.constants.is_empty() {
-            let reason = "a source has no specialization constants";
-            return Err(Error::refused(SET_CONSTANT, CL_INVALID_PROGRAM, reason));
-        }
+        let has_constants = !self.constants.is_empty();
+        let reason = "a source has no specialization constants";
+        Error::refuse_if(has_constants, SET_CONSTANT, CL_INVALID_PROGRAM, || reason)?;
         with_source(self.context, &self.source)
     }
 
@@ -460,11 +433,14 @@ impl<'a> ProgramBuilder<'a> {
             let is_inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
             let names_a_file = Path::new(name).file_name().is_some() && !name.ends_with('/');
             let is_inside = Path::new(name).components().all(is_inside);
-            if !names_a_file || !is_inside || name.len() > LONGEST_NAME {
-                let reason = format!("{name:?} is not a relative path without `..`");
-                return Err(Error::refused(COMPILE, CL_INVALID_VALUE, reason));
-            }
-            without_zero(COMPILE, CL_INVALID_VALUE, "the name of a header", name)
+            let is_wrong = !names_a_file || !is_inside || name.len() > LONGEST_NAME;
+            Error::refuse_if(is_wrong, COMPILE, CL_INVALID_VALUE, || {
+                format!("{name:?} is not a relative path without `..`")
+            })?;
+            CString::new(name).map_err(|_| {
+                let reason = format!("the name of a header must not contain a zero byte: {name:?}");
+                Error::refused(COMPILE, CL_INVALID_VALUE, reason)
+            })
         };
         let names = self.headers.iter().map(|header| name(header.0)).collect::<Result<Vec<_>>>()?;
         let names: Vec<*const c_char> = names.iter().map(|name| name.as_ptr()).collect();
@@ -472,9 +448,9 @@ impl<'a> ProgramBuilder<'a> {
         let headers = headers.collect::<Result<Vec<_>>>()?;
         let headers: Vec<cl_program> = headers.iter().map(ProgramRef::get).collect();
         let devices = handles(self.devices);
-        // Not cl3's function, which passes the names as Rust's slices. The handles are alive and of one context, and
-        // there are so many of them and of names.
-        let code = runtime(COMPILE)?.clCompileProgram(
+        // Not cl3's function, which passes the names as Rust's slices.
+        // SAFETY: the handles are alive and of one context, and there are so many of them and of names.
+        let code = unsafe { loaded() }.map_err(in_call(COMPILE))?.clCompileProgram(
             raw.get(),
             devices.len() as u32,
             devices.as_ptr(),
@@ -492,11 +468,9 @@ impl<'a> ProgramBuilder<'a> {
 
     fn check_devices(&self, call: &'static str) -> Result<()> {
         let of_context = |device: &Device| self.context.devices().contains(device);
-        if self.devices.is_empty() || !self.devices.iter().all(of_context) {
-            let reason = "a program is compiled for devices of its context, and for at least one";
-            return Err(Error::refused(call, CL_INVALID_DEVICE, reason));
-        }
-        Ok(())
+        let is_wrong = self.devices.is_empty() || !self.devices.iter().all(of_context);
+        let reason = "a program is compiled for devices of its context, and for at least one";
+        Error::refuse_if(is_wrong, call, CL_INVALID_DEVICE, || reason)
     }
 }
 

@@ -151,20 +151,15 @@ impl CommandQueue {
         device: &Device,
         properties: QueueProperties,
     ) -> Result<Self> {
-        if !context.devices().contains(device) {
-            let reason = "the device is not in the context";
-            return Err(Error::refused("clCreateCommandQueue", CL_INVALID_DEVICE, reason));
-        }
-        let (context, device) = (context.retained()?, device.as_raw());
+        let is_foreign = !context.devices().contains(device);
+        let reason = "the device is not in the context";
+        Error::refuse_if(is_foreign, "clCreateCommandQueue", CL_INVALID_DEVICE, || reason)?;
+        let (context, device, bits) = (context.retained()?, device.as_raw(), properties.bits());
         // SAFETY: the context and the device are alive while they are borrowed.
-        let raw =
-            unsafe { create!(clCreateCommandQueue(context.raw(), device, properties.bits())) }
-                .map_err(in_call("clCreateCommandQueue"))?;
-        // SAFETY: the driver has just created the queue, with one reference.
-        let mut state = unsafe { QueueState::from_raw(raw) }.inspect_err(|_| {
-            // SAFETY: no other code has this reference.
-            let _ = unsafe { cl::release_command_queue(raw) };
-        })?;
+        let raw = unsafe { create!(QueueRef, clCreateCommandQueue(context.raw(), device, bits)) }?;
+        // SAFETY: the queue is valid, and its reference is taken over.
+        let mut state = unsafe { QueueState::from_raw(raw.get()) }?;
+        mem::forget(raw);
         state.context = context;
         Ok(Self::of(Arc::new(state)))
     }
@@ -229,13 +224,16 @@ impl CommandQueue {
         self.state().context_raw()
     }
 
-    /// Refuses a `call` with objects of another context.
-    pub(crate) fn check_context(&self, call: &'static str, context: cl_context) -> Result<()> {
-        if self.context_raw() == context {
-            return Ok(());
-        }
-        let reason = "the queue belongs to another context than the memory or kernel";
-        Err(Error::refused(call, CL_INVALID_CONTEXT, reason))
+    /// Refuses a `call` with `what` of another context.
+    pub(crate) fn check_context(
+        &self,
+        call: &'static str,
+        what: &str,
+        context: cl_context,
+    ) -> Result<()> {
+        Error::refuse_if(self.context_raw() != context, call, CL_INVALID_CONTEXT, || {
+            format!("the queue belongs to another context than the {what}")
+        })
     }
 
     /// Returns CL_QUEUE_DEVICE.

@@ -148,10 +148,9 @@ impl<'a> WaitList<'a> {
                 Some(Outcome::Complete) | None => list.push(event),
             }
         }
-        if cl_uint::try_from(list.raw.len()).is_err() {
-            let reason = "the wait list has more than 2^32 events";
-            return Err(Error::refused(call, CL_INVALID_VALUE, reason));
-        }
+        let is_too_long = cl_uint::try_from(list.raw.len()).is_err();
+        let reason = "the wait list has more than 2^32 events";
+        Error::refuse_if(is_too_long, call, CL_INVALID_VALUE, || reason)?;
         Ok(list)
     }
 

@@ -181,10 +181,7 @@ impl<'k, 'a> Launch<'k, 'a> {
         let Self { kernel, args, accesses, indirect, in_host_memory, global, local, offset } = self;
         let [global, local, offset] = [global, local, offset].map(|size| size.as_ref());
         let dimensions = size::check(global, local, offset)?;
-        if order.queue.context_raw() != kernel.context.raw() {
-            let reason = "the queue belongs to another context than the kernel";
-            return Err(Error::refused(CALL, CL_INVALID_CONTEXT, reason));
-        }
+        order.queue.check_context(CALL, "kernel", kernel.context.raw())?;
         // First, as it may replace the kernel object.
         kernel.forget_settings(args, !indirect.is_empty())?;
         if !indirect.is_empty() {
@@ -361,11 +358,10 @@ impl Kernel {
         accesses: &[AccessedRange<'_>],
     ) -> Result<()> {
         const CALL: &str = "clSetKernelExecInfo";
-        if accesses.iter().any(|accessed| accessed.context != self.context.raw()) {
-            let reason =
-                format!("memory for {} belongs to another context than the kernel", self.name);
-            return Err(Error::refused(CALL, CL_INVALID_CONTEXT, reason));
-        }
+        let is_foreign = accesses.iter().any(|accessed| accessed.context != self.context.raw());
+        Error::refuse_if(is_foreign, CALL, CL_INVALID_CONTEXT, || {
+            format!("memory for {} belongs to another context than the kernel", self.name)
+        })?;
         // SAFETY: there are so many pointers to be read; the rest is the caller's promise.
         unsafe {
             set_kernel_exec_info(

@@ -100,21 +100,20 @@ const LONGEST_NAME: usize = 249;
 fn create_kernel(program: cl_program, name: &str, driver: Driver) -> Result<KernelRef> {
     const CALL: &str = "clCreateKernel";
     // quirk: POCL-19
-    if driver.contains(Driver::ABORTS_ON_LONG_NAMES) && name.len() > LONGEST_NAME {
-        let reason = format!("the driver crashes on names of more than {LONGEST_NAME} bytes");
-        return Err(Error::refused(CALL, CL_INVALID_KERNEL_NAME, reason));
-    }
+    let aborts = driver.contains(Driver::ABORTS_ON_LONG_NAMES) && name.len() > LONGEST_NAME;
+    Error::refuse_if(aborts, CALL, CL_INVALID_KERNEL_NAME, || {
+        format!("the driver crashes on names of more than {LONGEST_NAME} bytes")
+    })?;
     let name = CString::new(name).map_err(|_| {
         let reason = format!("{name:?} has a zero byte in it");
         Error::refused(CALL, CL_INVALID_KERNEL_NAME, reason)
     })?;
     // SAFETY: the program is valid, and a zero byte ends the name.
-    match unsafe { create!(clCreateKernel(program, name.as_ptr())) } {
-        // SAFETY: the driver has just created it, with one reference.
-        Ok(raw) => Ok(unsafe { KernelRef::owned(raw) }),
-        Err(CL_INVALID_KERNEL_NAME) => Err(no_such_kernel(CALL, program, &name)),
-        Err(code) => Err(Error::from_call(CALL, code)),
-    }
+    let created = unsafe { create!(KernelRef, clCreateKernel(program, name.as_ptr())) };
+    created.map_err(|error| match error.code() {
+        CL_INVALID_KERNEL_NAME => no_such_kernel(CALL, program, &name),
+        _ => error,
+    })
 }
 
 fn no_such_kernel(call: &'static str, program: cl_program, name: &CStr) -> Error {
@@ -219,10 +218,9 @@ impl Kernel {
     pub fn work_group_info(&self, device: &Device) -> Result<WorkGroupInfo> {
         const CALL: &str = "clGetKernelWorkGroupInfo";
         // PoCL reads the device of another driver as one of its own.
-        if !self.context.devices().contains(device) {
-            let reason = "the device is not in the context of the kernel";
-            return Err(Error::refused(CALL, CL_INVALID_DEVICE, reason));
-        }
+        let is_foreign = !self.context.devices().contains(device);
+        let reason = "the device is not in the context of the kernel";
+        Error::refuse_if(is_foreign, CALL, CL_INVALID_DEVICE, || reason)?;
         let info = |name| {
             cl::get_kernel_work_group_info(self.as_raw(), device.as_raw(), name)
                 .map_err(in_call(CALL))

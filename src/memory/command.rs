@@ -39,10 +39,9 @@ impl AccessedRange<'_> {
     /// driver's errors.
     pub(crate) fn record(&self, event: &Event) -> Result<()> {
         const CALL: &str = "record_use";
-        if event.context_raw() != self.context {
-            let reason = "the event belongs to another context than the memory";
-            return Err(Error::refused(CALL, CL_INVALID_CONTEXT, reason));
-        }
+        let is_foreign = event.context_raw() != self.context;
+        let reason = "the event belongs to another context than the memory";
+        Error::refuse_if(is_foreign, CALL, CL_INVALID_CONTEXT, || reason)?;
         let id = self.tracker.begin_command(CALL, &self.range, self.access)?;
         self.tracker.submitted(id, event);
         if let Some(queue) = event.queue_state() {
@@ -78,7 +77,7 @@ impl<'a> Accesses<'a> {
     }
 
     #[inline(always)]
-    fn end(mut self, end: impl Fn(&AccessTracker, u64)) {
+    fn end(&mut self, end: impl Fn(&AccessTracker, u64)) {
         for (access, id) in self.accesses.iter().zip(self.begun.drain(..)) {
             end(access.tracker, id);
         }
@@ -89,9 +88,7 @@ impl<'a> Accesses<'a> {
 impl Drop for Accesses<'_> {
     #[inline]
     fn drop(&mut self) {
-        for (access, id) in self.accesses.iter().zip(self.begun.drain(..)) {
-            access.tracker.untracked(id);
-        }
+        self.end(AccessTracker::untracked);
     }
 }
 
@@ -108,22 +105,18 @@ pub(crate) fn enqueue(
 ) -> Result<Event> {
     let Order { queue, wait_for } = order;
     let context = queue.context_raw();
-    if accesses.iter().any(|access| access.context != context) {
-        return Err(two_contexts(call));
+    for access in accesses {
+        queue.check_context(call, "memory", access.context)?;
     }
     let wait_list = wait_for.prepare(call, context)?;
-    let accesses = Accesses::begin(call, accesses)?;
-    match queue.state().submit(call, &wait_list, submit) {
-        Ok(event) => {
-            accesses.end(|tracker, id| tracker.submitted(id, &event));
-            Ok(event)
-        }
-        Err(NotSubmitted::Rejected(error)) => {
-            accesses.end(AccessTracker::rejected);
-            Err(error)
-        }
-        Err(NotSubmitted::NoEvent(error)) => Err(error),
+    let mut accesses = Accesses::begin(call, accesses)?;
+    let submitted = queue.state().submit(call, &wait_list, submit);
+    match &submitted {
+        Ok(event) => accesses.end(|tracker, id| tracker.submitted(id, event)),
+        Err(NotSubmitted::Rejected(_)) => accesses.end(AccessTracker::rejected),
+        Err(NotSubmitted::NoEvent(_)) => {}
     }
+    Ok(submitted?)
 }
 
 /// Enqueues a command and returns its event when the command has ended, if it succeeded.
@@ -197,12 +190,6 @@ pub(crate) fn check_not_failed(call: &'static str, event: &Event) -> Result<()> 
         }
         _ => Ok(()),
     }
-}
-
-#[cold]
-fn two_contexts(call: &'static str) -> Error {
-    let reason = "the queue and the memory objects belong to different contexts";
-    Error::refused(call, CL_INVALID_CONTEXT, reason)
 }
 
 #[cfg(test)]

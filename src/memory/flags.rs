@@ -50,10 +50,9 @@ impl MemFlags {
 
     /// Returns the flags of a new object that begins as a copy of host data if it `has_data`.
     pub(super) fn for_copy_of_data(self, call: &'static str, has_data: bool) -> Result<Self> {
-        if !has_data && self.contains(Self::COPY_HOST_PTR) {
-            let reason = "COPY_HOST_PTR is set without host data; pass it to `copy_from`";
-            return Err(Error::refused(call, CL_INVALID_HOST_PTR, reason));
-        }
+        let lacks_data = !has_data && self.contains(Self::COPY_HOST_PTR);
+        let reason = "COPY_HOST_PTR is set without host data; pass it to `copy_from`";
+        Error::refuse_if(lacks_data, call, CL_INVALID_HOST_PTR, || reason)?;
         let copy = if has_data { Self::COPY_HOST_PTR } else { Self::empty() };
         (self | copy).for_new_object(call)
     }
@@ -62,14 +61,11 @@ impl MemFlags {
     /// default made explicit.
     pub(crate) fn for_new_object(self, call: &'static str) -> Result<Self> {
         let flags = self.checked(call)?;
-        if flags.contains(Self::USE_HOST_PTR) {
-            return Err(Error::refused(
-                call,
-                CL_INVALID_HOST_PTR,
-                "USE_HOST_PTR needs host memory that outlives the object, which a borrow cannot \
-                 promise: copy it, or give it away to Buffer::using_host_memory",
-            ));
-        }
+        let uses_host_memory = flags.contains(Self::USE_HOST_PTR);
+        Error::refuse_if(uses_host_memory, call, CL_INVALID_HOST_PTR, || {
+            "USE_HOST_PTR needs host memory that outlives the object, which a borrow cannot \
+             promise: copy it, or give it away to Buffer::using_host_memory"
+        })?;
         Ok(flags)
     }
 
@@ -82,14 +78,14 @@ impl MemFlags {
     fn checked(self, call: &'static str) -> Result<Self> {
         self.check_consistent(call)?;
         let vendors = self.of_vendors();
-        if !vendors.is_empty() && self.intersects(Self::USE_HOST_PTR | Self::COPY_HOST_PTR) {
-            let reason = format!(
+        let has_data = self.intersects(Self::USE_HOST_PTR | Self::COPY_HOST_PTR);
+        Error::refuse_if(!vendors.is_empty() && has_data, call, CL_INVALID_VALUE, || {
+            format!(
                 "the vendor's flags {:#x} may change the type of the host memory; leave them out, \
                  or create the object without host memory",
                 vendors.bits()
-            );
-            return Err(Error::refused(call, CL_INVALID_VALUE, reason));
-        }
+            )
+        })?;
         Ok(self.with_default_access())
     }
 
@@ -156,10 +152,9 @@ impl MemFlags {
     }
 
     fn check_consistent(self, call: &'static str) -> Result<()> {
-        if self.contains(Self::KERNEL_READ_AND_WRITE) {
-            let reason = "KERNEL_READ_AND_WRITE is for Context::supported_image_formats only";
-            return Err(Error::refused(call, CL_INVALID_VALUE, reason));
-        }
+        let is_for_formats = self.contains(Self::KERNEL_READ_AND_WRITE);
+        let reason = "KERNEL_READ_AND_WRITE is for Context::supported_image_formats only";
+        Error::refuse_if(is_for_formats, call, CL_INVALID_VALUE, || reason)?;
         let groups = [
             Self::KERNEL_ACCESS,
             Self::HOST_ACCESS,
@@ -168,10 +163,9 @@ impl MemFlags {
         ];
         for group in groups {
             let set = self & group;
-            if set.bits().count_ones() > 1 {
-                let reason = format!("{} exclude each other", set.names());
-                return Err(Error::refused(call, CL_INVALID_VALUE, reason));
-            }
+            Error::refuse_if(set.bits().count_ones() > 1, call, CL_INVALID_VALUE, || {
+                format!("{} exclude each other", set.names())
+            })?;
         }
         Ok(())
     }

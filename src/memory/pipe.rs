@@ -84,10 +84,8 @@ impl Pipe {
         let flags = Self::FLAGS | flags.of_vendors();
         let (raw, bits, none) = (context.raw(), flags.bits(), ptr::null());
         // SAFETY: the context is alive.
-        let raw = unsafe { create!(clCreatePipe(raw, bits, packet_size, max_packets, none)) }
-            .map_err(in_call(CALL))?;
-        // SAFETY: the driver has just made it, with one reference.
-        let raw = unsafe { MemRef::owned(raw) };
+        let raw =
+            unsafe { create!(MemRef, clCreatePipe(raw, bits, packet_size, max_packets, none)) }?;
         let size = object::info(raw.get(), cl::CL_MEM_SIZE).map_or(0, usize::from);
         check_made(CALL, size, packet_size, max_packets)?;
         let object = Arc::new(MemObject::new(raw, context, ObjectDesc { flags, size }));
@@ -138,11 +136,9 @@ fn info(raw: cl_mem, name: u32) -> Result<InfoType> {
 
 fn check_flags(call: &'static str, flags: MemFlags) -> Result<()> {
     let odd = flags.difference(Pipe::FLAGS).difference(flags.of_vendors());
-    if odd.is_empty() {
-        return Ok(());
-    }
-    let reason = format!("a pipe is READ_WRITE and HOST_NO_ACCESS, it cannot be {odd:?}");
-    Err(Error::refused(call, CL_INVALID_VALUE, reason))
+    Error::refuse_if(!odd.is_empty(), call, CL_INVALID_VALUE, || {
+        format!("a pipe is READ_WRITE and HOST_NO_ACCESS, it cannot be {odd:?}")
+    })
 }
 
 fn check_size(
@@ -180,14 +176,14 @@ fn check_size(
 /// kernels would write past the end of the pipe.
 // quirk: INTEL-3
 fn check_made(call: &'static str, size: usize, packet_size: u32, max_packets: u32) -> Result<()> {
-    if size == 0 || size as u64 >= u64::from(packet_size) * u64::from(max_packets) {
-        return Ok(());
-    }
-    let reason = format!(
-        "the driver created a pipe of {size} bytes for {max_packets} packets of {packet_size} bytes: \
-         request a smaller one"
-    );
-    Err(Error::refused(call, CL_INVALID_PIPE_SIZE, reason))
+    let needed = u64::from(packet_size) * u64::from(max_packets);
+    let is_small = size > 0 && (size as u64) < needed;
+    Error::refuse_if(is_small, call, CL_INVALID_PIPE_SIZE, || {
+        format!(
+            "the driver created a pipe of {size} bytes for {max_packets} packets of {packet_size} bytes: \
+             request a smaller one"
+        )
+    })
 }
 
 impl MemoryObject for Pipe {}

@@ -100,10 +100,9 @@ impl Sampler {
         let (addressing, filter) = (addressing_mode as u32, filter_mode as u32);
         let (raw, normalized) = (context.raw(), normalized_coords.into());
         // SAFETY: the context is alive.
-        let raw = unsafe { create!(clCreateSampler(raw, normalized, addressing, filter)) }
-            .map_err(in_call(CALL))?;
-        // SAFETY: the driver has just made it in this context, with one reference.
-        Ok(Self { reference: Arc::new(unsafe { SamplerRef::owned(raw) }), context })
+        let reference =
+            unsafe { create!(SamplerRef, clCreateSampler(raw, normalized, addressing, filter)) }?;
+        Ok(Self { reference: Arc::new(reference), context })
     }
 
     /// Creates a sampler of properties, each of which may be left out (`clCreateSamplerWithProperties`,
@@ -129,16 +128,14 @@ impl Sampler {
         let context = with_images(CALL, context)?;
         check_versions(CALL, context.devices(), Version { major: 2, minor: 0 })?;
         check_properties(CALL, &context, properties)?;
-        let list: Vec<u64> = properties
-            .iter()
-            .flat_map(|property| [property.name().into(), property.value()])
-            .chain([0])
-            .collect();
+        let raw = properties.iter().map(|property| property.raw());
+        let list: Vec<u64> =
+            raw.flat_map(|(name, value)| [name.into(), value]).chain([0]).collect();
         // SAFETY: the context is alive, and a 0 ends the list.
-        let raw = unsafe { create!(clCreateSamplerWithProperties(context.raw(), list.as_ptr())) }
-            .map_err(in_call(CALL))?;
-        // SAFETY: the driver has just made it in this context, with one reference.
-        Ok(Self { reference: Arc::new(unsafe { SamplerRef::owned(raw) }), context })
+        let reference = unsafe {
+            create!(SamplerRef, clCreateSamplerWithProperties(context.raw(), list.as_ptr()))
+        }?;
+        Ok(Self { reference: Arc::new(reference), context })
     }
 
     /// Wraps a driver's handle. The caller's reference is taken over, unless this fails (`Sampler.from_int_ptr`).
@@ -254,24 +251,15 @@ by_handle!(Sampler);
 retain_raw!(Sampler, cl_sampler, SamplerRef, "clRetainSampler");
 
 impl SamplerProperty {
-    /// Returns OpenCL's number for it.
-    fn name(self) -> u32 {
+    /// Returns OpenCL's number for it, and its value.
+    fn raw(self) -> (u32, u64) {
         match self {
-            Self::NormalizedCoords(_) => cl::CL_SAMPLER_NORMALIZED_COORDS,
-            Self::AddressingMode(_) => cl::CL_SAMPLER_ADDRESSING_MODE,
-            Self::FilterMode(_) => cl::CL_SAMPLER_FILTER_MODE,
-            Self::MipFilterMode(_) => cl::CL_SAMPLER_MIP_FILTER_MODE,
-            Self::LodMin(_) => cl::CL_SAMPLER_LOD_MIN,
-            Self::LodMax(_) => cl::CL_SAMPLER_LOD_MAX,
-        }
-    }
-
-    fn value(self) -> u64 {
-        match self {
-            Self::NormalizedCoords(normalized) => normalized.into(),
-            Self::AddressingMode(mode) => mode as u64,
-            Self::FilterMode(mode) | Self::MipFilterMode(mode) => mode as u64,
-            Self::LodMin(lod) | Self::LodMax(lod) => lod.to_bits().into(),
+            Self::NormalizedCoords(are) => (cl::CL_SAMPLER_NORMALIZED_COORDS, are.into()),
+            Self::AddressingMode(mode) => (cl::CL_SAMPLER_ADDRESSING_MODE, mode as u64),
+            Self::FilterMode(mode) => (cl::CL_SAMPLER_FILTER_MODE, mode as u64),
+            Self::MipFilterMode(mode) => (cl::CL_SAMPLER_MIP_FILTER_MODE, mode as u64),
+            Self::LodMin(lod) => (cl::CL_SAMPLER_LOD_MIN, lod.to_bits().into()),
+            Self::LodMax(lod) => (cl::CL_SAMPLER_LOD_MAX, lod.to_bits().into()),
         }
     }
 
@@ -306,10 +294,11 @@ fn check_properties(
     let has_mip_levels =
         || context.devices().iter().any(|device| device.has_extension("cl_khr_mipmap_image"));
     for (position, property) in properties.iter().enumerate() {
-        if properties[..position].iter().any(|before| before.name() == property.name()) {
-            let reason = format!("{property:?} is given twice");
-            return Err(Error::refused(call, CL_INVALID_VALUE, reason));
-        }
+        let is_again =
+            properties[..position].iter().any(|before| before.raw().0 == property.raw().0);
+        Error::refuse_if(is_again, call, CL_INVALID_VALUE, || {
+            format!("{property:?} is given twice")
+        })?;
         if property.is_of_mip_levels() && !has_mip_levels() {
             let reason =
                 format!("no device of the context has cl_khr_mipmap_image for {property:?}");

@@ -128,11 +128,9 @@ impl<M: Memory> PoolCore<M> {
     /// Refuses a size that no device can allocate, because freeing memory would not help.
     fn request<'a>(&self, size: usize, queue: Option<&'a CommandQueue>) -> Result<Request<'a>> {
         let most = max_bytes(&*self.allocator);
-        if size > most {
-            let reason =
-                format!("{size} bytes; the context's devices allocate at most {most} at once");
-            return Err(Error::refused(CALL, CL_INVALID_BUFFER_SIZE, reason));
-        }
+        Error::refuse_if(size > most, CALL, CL_INVALID_BUFFER_SIZE, || {
+            format!("{size} bytes; the context's devices allocate at most {most} at once")
+        })?;
         let bin = self.binning.bin(size);
         // An allocator that reuses memory does not need common sizes.
         let is_exact = self.allocator.reuses_memory();

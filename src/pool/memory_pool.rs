@@ -7,8 +7,7 @@ use std::time::Instant;
 
 use crate::context::Context;
 use crate::queue::CommandQueue;
-use cl3::error_codes::{CL_INVALID_COMMAND_QUEUE, CL_INVALID_CONTEXT};
-use cl3::types::cl_context;
+use cl3::error_codes::CL_INVALID_COMMAND_QUEUE;
 
 use super::allocator::Allocator;
 use super::block::Block;
@@ -92,11 +91,10 @@ impl<M: Memory> Pool<M> {
         }
         let allocator_queue = allocator.queue().cloned();
         if let Some(queue) = &allocator_queue {
-            check_context("MemoryPool::new", queue, allocator.context().as_raw())?;
-        }
-        if allocator_queue.as_ref().is_some_and(|queue| !queue.is_in_order()) {
+            const CALL: &str = "MemoryPool::new";
+            queue.check_context(CALL, "pool", allocator.context().as_raw())?;
             let reason = "the allocator's queue is out-of-order; return `None` from `queue()` for such a queue";
-            return Err(Error::refused("MemoryPool::new", CL_INVALID_COMMAND_QUEUE, reason));
+            Error::refuse_if(!queue.is_in_order(), CALL, CL_INVALID_COMMAND_QUEUE, || reason)?;
         }
         let core = PoolCore::new(Box::new(allocator), allocator_queue, options)?;
         Ok(Self(Arc::new(Handle(Arc::new(core)))))
@@ -130,7 +128,7 @@ impl<M: Memory> Pool<M> {
     /// CL_INVALID_CONTEXT for a queue of another context, and those of [`allocate`](Self::allocate).
     pub fn allocate_on(&self, queue: &CommandQueue, size: usize) -> Result<Pooled<M>> {
         let core = self.core();
-        check_context("MemoryPool::allocate_on", queue, core.context.as_raw())?;
+        queue.check_context("MemoryPool::allocate_on", "pool", core.context.as_raw())?;
         self.traced(size, || core.allocate(size, Some(queue)))
     }
 
@@ -267,19 +265,6 @@ impl<M: Memory> Allocator for Pool<M> {
     fn context(&self) -> Context {
         self.core().context.clone()
     }
-}
-
-/// Refuses a queue of another context than the pool's.
-pub(super) fn check_context(
-    call: &'static str,
-    queue: &CommandQueue,
-    context: cl_context,
-) -> Result<()> {
-    if queue.context_raw() == context {
-        return Ok(());
-    }
-    let reason = "the queue belongs to another context than the pool";
-    Err(Error::refused(call, CL_INVALID_CONTEXT, reason))
 }
 
 impl<M: Memory> Clone for Pool<M> {

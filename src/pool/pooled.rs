@@ -13,7 +13,6 @@ use crate::queue::{CommandQueue, enqueue_marker};
 use super::block::Block;
 use super::core::PoolCore;
 use super::memory::Memory;
-use super::memory_pool::check_context;
 use crate::error::Result;
 use crate::memory::command::enqueue;
 use crate::memory::object::sealed::Handle;
@@ -105,7 +104,7 @@ impl<M: Memory> Pooled<M> {
     /// the driver's errors.
     pub fn bind_to_queue(&mut self, queue: &CommandQueue) -> Result<()> {
         let context = self.block().memory.context().raw();
-        check_context("MemoryPool::bind_to_queue", queue, context)?;
+        queue.check_context("MemoryPool::bind_to_queue", "pool", context)?;
         self.block_mut().bind(queue)
     }
 

@@ -9,8 +9,7 @@ use bytemuck::Pod;
 use cl3::error_codes::CL_INVALID_BUFFER_SIZE;
 
 use super::Buffer;
-use crate::error::{Error, Result, in_call};
-use crate::handle::MemRef;
+use crate::error::{Error, Result};
 use crate::mem_context::MemContext;
 use crate::memory::MemFlags;
 use crate::memory::object::{MemObject, ObjectDesc};
@@ -48,10 +47,8 @@ impl Buffer {
     ) -> Result<Self> {
         let context = context.retained()?;
         let flags = flags.for_copy_of_data(CALL, data.is_some())?;
-        if size == 0 {
-            let reason = "a buffer needs a size of at least 1 byte";
-            return Err(Error::refused(CALL, CL_INVALID_BUFFER_SIZE, reason));
-        }
+        let reason = "a buffer needs a size of at least 1 byte";
+        Error::refuse_if(size == 0, CALL, CL_INVALID_BUFFER_SIZE, || reason)?;
         context.check_size(CALL, size)?;
         let data = data.map_or(ptr::null(), <[u8]>::as_ptr).cast_mut();
         // SAFETY: `data` is null, or COPY_HOST_PTR is set and `size` bytes can be read from it
@@ -84,8 +81,7 @@ pub(super) unsafe fn create(
 ) -> Result<MemObject> {
     let ObjectDesc { flags, size } = desc;
     // SAFETY: the context is alive; the caller vouches for `data`.
-    let raw = unsafe { create!(clCreateBuffer(context.raw(), flags.bits(), size, data.cast())) }
-        .map_err(in_call(CALL))?;
-    // SAFETY: the driver has just made it, with one reference.
-    Ok(MemObject::new(unsafe { MemRef::owned(raw) }, context, desc))
+    let raw =
+        unsafe { create!(MemRef, clCreateBuffer(context.raw(), flags.bits(), size, data.cast())) }?;
+    Ok(MemObject::new(raw, context, desc))
 }

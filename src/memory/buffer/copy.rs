@@ -96,9 +96,7 @@ fn check_no_overlap(
         return Ok(());
     }
     let (from, to) = (src.in_tracker(from), dst.in_tracker(to));
-    if !overlap(&from, &to) {
-        return Ok(());
-    }
-    let reason = format!("bytes {from:?} would be copied to bytes {to:?} of the same memory");
-    Err(Error::refused(call, CL_MEM_COPY_OVERLAP, reason))
+    Error::refuse_if(overlap(&from, &to), call, CL_MEM_COPY_OVERLAP, || {
+        format!("bytes {from:?} would be copied to bytes {to:?} of the same memory")
+    })
 }

@@ -170,18 +170,15 @@ fn check_apart(
         return Ok(());
     }
     let pitches = |rows: &Rows| [rows.row_pitch, rows.slice_pitch];
-    if pitches(from) != pitches(to) {
-        let reason = format!(
+    Error::refuse_if(pitches(from) != pitches(to), call, CL_INVALID_VALUE, || {
+        format!(
             "within one buffer, source and destination need the same pitches, not {:?} and {:?}",
             pitches(from),
             pitches(to)
-        );
-        return Err(Error::refused(call, CL_INVALID_VALUE, reason));
-    }
+        )
+    })?;
     let start = |buffer: &Buffer| buffer.in_tracker(&(0..0)).start;
-    if overlap(&from.moved_by(start(src)), &to.moved_by(start(dst))) {
-        let reason = "the rectangles overlap: bytes would be copied onto themselves";
-        return Err(Error::refused(call, CL_MEM_COPY_OVERLAP, reason));
-    }
-    Ok(())
+    let overlaps = overlap(&from.moved_by(start(src)), &to.moved_by(start(dst)));
+    let reason = "the rectangles overlap: bytes would be copied onto themselves";
+    Error::refuse_if(overlaps, call, CL_MEM_COPY_OVERLAP, || reason)
 }

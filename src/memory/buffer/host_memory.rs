@@ -166,9 +166,8 @@ fn make_object<H: HostMemory>(
         let reason = "the array's elements are not one after the other in memory";
         return Err(Error::refused(call, CL_INVALID_HOST_PTR, reason));
     };
-    if size == 0 {
-        return Err(Error::refused(call, CL_INVALID_BUFFER_SIZE, "the host memory has 0 bytes"));
-    }
+    let reason = "the host memory has 0 bytes";
+    Error::refuse_if(size == 0, call, CL_INVALID_BUFFER_SIZE, || reason)?;
     let context = context.retained()?;
     context.check_size(call, size)?;
     // SAFETY: the caller keeps the `size` bytes at `bytes` for the driver.

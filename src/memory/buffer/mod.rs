@@ -30,7 +30,7 @@ use super::object::{self, MemObject, MemoryObject, ObjectDesc, ObjectType, info}
 use super::range::{checked_range, checked_span};
 use super::track::Access;
 use crate::create::create;
-use crate::error::{Error, Result, in_call};
+use crate::error::{Error, Result};
 use crate::handle::{MemRef, by_handle, retain_raw};
 use smallvec::SmallVec;
 
@@ -135,26 +135,17 @@ impl Buffer {
         const CALL: &str = "clCreateSubBuffer";
         let range = self.bytes(CALL, range)?;
         let size = range.len();
-        if range.is_empty() {
-            return Err(Error::refused(CALL, CL_INVALID_BUFFER_SIZE, "the region has 0 bytes"));
-        }
+        let reason = "the region has 0 bytes";
+        Error::refuse_if(size == 0, CALL, CL_INVALID_BUFFER_SIZE, || reason)?;
         let flags = flags.for_region_of(CALL, self.flags())?;
         let offset = self.offset() + range.start;
         let alignments: SmallVec<[usize; 4]> = self.object().context().base_alignments().collect();
         check_alignment(CALL, offset, &alignments)?;
         let region = cl_buffer_region { origin: offset, size };
+        let (whole, bits) = (self.object().raw(), flags.difference(MemFlags::HOST_MEMORY).bits());
+        let (kind, place) = (cl::CL_BUFFER_CREATE_TYPE_REGION, (&raw const region).cast());
         // SAFETY: the whole buffer is alive, and the place has the type that its kind asks for.
-        let raw = unsafe {
-            create!(clCreateSubBuffer(
-                self.object().raw(),
-                flags.difference(MemFlags::HOST_MEMORY).bits(),
-                cl::CL_BUFFER_CREATE_TYPE_REGION,
-                (&raw const region).cast(),
-            ))
-        }
-        .map_err(in_call(CALL))?;
-        // SAFETY: the driver has just made it of the whole buffer, with one reference.
-        let region = unsafe { MemRef::owned(raw) };
+        let region = unsafe { create!(MemRef, clCreateSubBuffer(whole, bits, kind, place)) }?;
         let reference = self.reference.sub_buffer_of_this(region, owner);
         Ok(Self { reference, desc: ObjectDesc { flags, size }, offset, host: self.host.clone() })
     }
@@ -230,14 +221,13 @@ impl Buffer {
 /// devices, in bytes. Not all drivers check it.
 // quirk: DRIVER-3
 fn check_alignment(call: &'static str, offset: usize, alignments: &[usize]) -> Result<()> {
-    if alignments.iter().any(|alignment| offset.is_multiple_of(*alignment)) {
-        return Ok(());
-    }
-    let reason = format!(
-        "the region begins at byte {offset} of the whole buffer; the context's devices need a \
-         multiple of {alignments:?} bytes"
-    );
-    Err(Error::refused(call, CL_MISALIGNED_SUB_BUFFER_OFFSET, reason))
+    let is_aligned = alignments.iter().any(|alignment| offset.is_multiple_of(*alignment));
+    Error::refuse_if(!is_aligned, call, CL_MISALIGNED_SUB_BUFFER_OFFSET, || {
+        format!(
+            "the region begins at byte {offset} of the whole buffer; the context's devices need a \
+             multiple of {alignments:?} bytes"
+        )
+    })
 }
 
 impl MemoryObject for Buffer {}

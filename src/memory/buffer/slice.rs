@@ -127,9 +127,7 @@ impl<T: Pod> HostCopy for BufferSlice<'_, T> {
 
 /// Refuses more bytes than a slice has.
 fn check_room(call: &'static str, size: usize, room: usize) -> Result<()> {
-    if size <= room {
-        return Ok(());
-    }
-    let reason = format!("{size} bytes exceed a slice of {room} bytes");
-    Err(Error::refused(call, CL_INVALID_VALUE, reason))
+    Error::refuse_if(size > room, call, CL_INVALID_VALUE, || {
+        format!("{size} bytes exceed a slice of {room} bytes")
+    })
 }

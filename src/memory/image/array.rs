@@ -132,13 +132,10 @@ impl Image {
             return Err(Error::refused(CALL, CL_INVALID_HOST_PTR, reason));
         };
         let (axes, channels) = pixel_axes::<T>(array.shape(), channels)?;
-        if !(2..=3).contains(&axes.len()) {
-            let reason = format!(
-                "the array has {} axes of pixels; an image from an array has 2 or 3",
-                axes.len()
-            );
-            return Err(Error::refused(CALL, CL_INVALID_HOST_PTR, reason));
-        }
+        let len = axes.len();
+        Error::refuse_if(!(2..=3).contains(&len), CALL, CL_INVALID_HOST_PTR, || {
+            format!("the array has {len} axes of pixels; an image from an array has 2 or 3")
+        })?;
         let format = ImageFormat::new(first_of_rgba(channels)?, channel_type::<T>(integers)?);
         let flags = match mode {
             ArrayMode::Read => MemFlags::READ_ONLY,

@@ -20,8 +20,7 @@ use super::format::ImageFormat;
 use super::limits::{check_extent, check_format, check_from_buffer, check_support, longest_row};
 use super::shape::{Extent, ImageType, driver_pitches, layer_pitches};
 use super::{Image, check_item_size};
-use crate::error::{Error, Result, in_call};
-use crate::handle::MemRef;
+use crate::error::{Error, Result};
 use crate::mem_context::MemContext;
 use crate::memory::object::sealed::Handle;
 use crate::memory::object::{self, ObjectDesc};
@@ -214,10 +213,9 @@ impl<'a> ImageBuilder<'a> {
         extent: Extent,
         buffer: &Buffer,
     ) -> Result<Image> {
-        if buffer.object().context().raw() != context.raw() {
-            let reason = "the buffer belongs to another context";
-            return Err(Error::refused(CALL, CL_INVALID_CONTEXT, reason));
-        }
+        let is_foreign = buffer.object().context().raw() != context.raw();
+        let reason = "the buffer belongs to another context";
+        Error::refuse_if(is_foreign, CALL, CL_INVALID_CONTEXT, || reason)?;
         if self.data.is_some() {
             return Err(bad_descriptor("an image uses a buffer or copies host data, not both"));
         }
@@ -231,11 +229,10 @@ impl<'a> ImageBuilder<'a> {
             return Err(bad_descriptor("an image of one row has no pitches"));
         }
         let needed = rows.row_pitch * rows.region[1];
-        if needed > buffer.size() {
-            let reason =
-                format!("the image needs {needed} bytes and the buffer has {}", buffer.size());
-            return Err(Error::refused(CALL, CL_INVALID_IMAGE_SIZE, reason));
-        }
+        let size = buffer.size();
+        Error::refuse_if(needed > size, CALL, CL_INVALID_IMAGE_SIZE, || {
+            format!("the image needs {needed} bytes and the buffer has {size}")
+        })?;
         let row_pitch = if is_2d { rows.row_pitch } else { 0 };
         let (pitches, host) = ([row_pitch, 0], ptr::null());
         // SAFETY: the buffer is of the context, and has as many bytes.
@@ -363,11 +360,8 @@ unsafe fn create(
     // call, and does not write through the pointer.
     let raw = unsafe {
         let host = host.cast_mut().cast();
-        create!(clCreateImage(context.raw(), bits, &raw_format, &image_desc, host))
-    }
-    .map_err(in_call(CALL))?;
-    // SAFETY: the driver has just made it, with one reference.
-    let raw = unsafe { MemRef::owned(raw) };
+        create!(MemRef, clCreateImage(context.raw(), bits, &raw_format, &image_desc, host))
+    }?;
     check_item_size(raw.get(), format)?;
     let desc = ObjectDesc { flags, ..object::desc(raw.get())? };
     let (context, buffer) = (Arc::clone(context), buffer.cloned());

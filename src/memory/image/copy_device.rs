@@ -81,12 +81,11 @@ impl ImageBufferRegion {
         let size = pixels.size(image.element_size());
         let range = buffer.span(call, self.offset, size)?;
         let bytes = Rows::packed(buffer.in_tracker(&range).start, [size, 1, 1]);
-        if image.object().may_share_bytes(buffer.object()) && overlap(&image.rows(&pixels), &bytes)
-        {
-            let reason = "the image shows these bytes of the buffer: they would be copied onto \
-                       themselves";
-            return Err(Error::refused(call, CL_MEM_COPY_OVERLAP, reason));
-        }
+        let overlaps = image.object().may_share_bytes(buffer.object())
+            && overlap(&image.rows(&pixels), &bytes);
+        let reason =
+            "the image shows these bytes of the buffer: they would be copied onto themselves";
+        Error::refuse_if(overlaps, call, CL_MEM_COPY_OVERLAP, || reason)?;
         Ok((pixels, range))
     }
 }
@@ -232,10 +231,10 @@ impl CopyTo<&Image> for &Image {
         let from = src.extent().checked(CALL, "source", part.src_origin, part.region)?;
         let region = Some(PixelRegion(from.region));
         let to = dst.extent().checked(CALL, "destination", part.dst_origin, region)?;
-        if src.object().may_share_bytes(dst.object()) && overlap(&src.rows(&from), &dst.rows(&to)) {
-            let reason = "the boxes overlap: pixels would be copied onto themselves";
-            return Err(Error::refused(CALL, CL_MEM_COPY_OVERLAP, reason));
-        }
+        let overlaps =
+            src.object().may_share_bytes(dst.object()) && overlap(&src.rows(&from), &dst.rows(&to));
+        let reason = "the boxes overlap: pixels would be copied onto themselves";
+        Error::refuse_if(overlaps, CALL, CL_MEM_COPY_OVERLAP, || reason)?;
         let with_buffer = |start: usize, pixels: &Pixels| {
             ImageBufferRegion::new(pixels.region).origin(pixels.origin).offset(start)
         };
@@ -272,13 +271,8 @@ impl CopyTo<&Image> for &Image {
 }
 
 fn check_same_format(call: &'static str, src: &Image, dst: &Image) -> Result<()> {
-    if src.format() == dst.format() {
-        return Ok(());
-    }
-    let reason = format!(
-        "pixels are copied as they are: the source is {}, the destination {}",
-        src.format(),
-        dst.format()
-    );
-    Err(Error::refused(call, CL_IMAGE_FORMAT_MISMATCH, reason))
+    let (from, to) = (src.format(), dst.format());
+    Error::refuse_if(from != to, call, CL_IMAGE_FORMAT_MISMATCH, || {
+        format!("pixels are copied as they are: the source is {from}, the destination {to}")
+    })
 }

@@ -69,10 +69,9 @@ impl ImageRegion {
 
     /// Returns the pixels, for a command without a host side.
     pub(crate) fn on_device(self, call: &'static str, image: &Image) -> Result<Pixels> {
-        if self.pitches != Pitches::default() {
-            let reason = "pitches describe host memory, and none is given; leave the pitches out";
-            return Err(Error::refused(call, CL_INVALID_VALUE, reason));
-        }
+        let has_pitches = self.pitches != Pitches::default();
+        let reason = "pitches describe host memory, and none is given; leave the pitches out";
+        Error::refuse_if(has_pitches, call, CL_INVALID_VALUE, || reason)?;
         image.extent().checked(call, "image", self.origin, self.region)
     }
 
@@ -101,12 +100,10 @@ impl ImageRegion {
         let rows = layer_pitches(image.image_type(), self.pitches.0)
             .and_then(|pitches| Rows::new([0; 3], region, pitches))
             .map_err(|reason| refused(format!("the host memory: {reason}")))?;
-        if rows.hull().end > available {
-            let needed = rows.hull().end;
-            return Err(refused(format!(
-                "the pixels need {needed} bytes of host memory and there are {available}"
-            )));
-        }
+        let needed = rows.hull().end;
+        Error::refuse_if(needed > available, call, CL_INVALID_VALUE, || {
+            format!("the pixels need {needed} bytes of host memory and there are {available}")
+        })?;
         Ok(rows)
     }
 }

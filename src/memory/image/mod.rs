@@ -199,14 +199,10 @@ impl Image {
 
     /// Refuses elements of another size than a pixel.
     fn check_pixels_are<T>(&self, call: &'static str) -> Result<()> {
-        let (pixel, size) = (self.element_size(), size_of::<T>());
-        if size == pixel {
-            return Ok(());
-        }
-        let format = self.format();
-        let reason =
-            format!("a pixel of {format} has {pixel} bytes; elements of {size} bytes do not match");
-        Err(Error::refused(call, CL_INVALID_VALUE, reason))
+        let (format, pixel, size) = (self.format(), self.element_size(), size_of::<T>());
+        Error::refuse_if(size != pixel, call, CL_INVALID_VALUE, || {
+            format!("a pixel of {format} has {pixel} bytes; elements of {size} bytes do not match")
+        })
     }
 
     pub(crate) fn extent(&self) -> &Extent {

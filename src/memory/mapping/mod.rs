@@ -86,7 +86,7 @@ impl<K: Mappable> Mapping<K> {
         mut submit: impl FnMut(Arguments, &mut *mut c_void) -> Submitted,
     ) -> Result<Self> {
         let Order { queue, wait_for } = order;
-        queue.check_context(K::MAP, accessed.context)?;
+        queue.check_context(K::MAP, "memory", accessed.context)?;
         if !is_blocking {
             return Self::submit(queue, memory, accessed, Some(wait_for), submit)
                 .map(|(mapping, _)| mapping);
@@ -168,7 +168,7 @@ impl<K: Mappable> Mapping<K> {
         // If the queue or the wait list is refused, the bytes are still mapped.
         let (queue, mut wait_list) = match order {
             Some(Order { queue, wait_for }) => {
-                queue.check_context(K::UNMAP, context)?;
+                queue.check_context(K::UNMAP, "memory", context)?;
                 (queue.state(), wait_for.prepare(K::UNMAP, context)?)
             }
             None => (own_queue, RawWaitList::default()),

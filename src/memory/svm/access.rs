@@ -43,10 +43,9 @@ pub(super) fn access<T: Pod, M: MapMode>(
 ) -> Result<SvmAccess<T, M>> {
     const CALL: &str = "clEnqueueSVMMap";
     let memory = svm.memory();
-    if !memory.flags().contains(SvmFlags::FINE_GRAIN_BUFFER) {
-        let reason = "the memory is coarse-grain; map it, or create it with FINE_GRAIN_BUFFER";
-        return Err(Error::refused(CALL, CL_INVALID_OPERATION, reason));
-    }
+    let is_coarse = !memory.flags().contains(SvmFlags::FINE_GRAIN_BUFFER);
+    let reason = "the memory is coarse-grain; map it, or create it with FINE_GRAIN_BUFFER";
+    Error::refuse_if(is_coarse, CALL, CL_INVALID_OPERATION, || reason)?;
     let bytes = elements::<T>(CALL, svm, range)?;
     let pointer = NonNull::new(memory.at(bytes.start).cast::<T>());
     let pointer = pointer.filter(|pointer| pointer.is_aligned()).ok_or_else(|| {

@@ -249,13 +249,13 @@ fn not_allocated(call: &'static str, code: i32, size: usize) -> Error {
 }
 
 fn checked_alignment(call: &'static str, alignment: usize) -> Result<cl_uint> {
-    if alignment == 0 || (alignment.is_power_of_two() && alignment <= LARGEST_ALIGNMENT) {
-        return Ok(alignment as cl_uint);
-    }
-    let reason = format!(
-        "the alignment is {alignment} bytes; it must be 0, 1, 2, 4, ... or {LARGEST_ALIGNMENT}"
-    );
-    Err(Error::refused(call, CL_INVALID_VALUE, reason))
+    let is_legal = alignment.is_power_of_two() && alignment <= LARGEST_ALIGNMENT;
+    Error::refuse_if(alignment != 0 && !is_legal, call, CL_INVALID_VALUE, || {
+        format!(
+            "the alignment is {alignment} bytes; it must be 0, 1, 2, 4, ... or {LARGEST_ALIGNMENT}"
+        )
+    })?;
+    Ok(alignment as cl_uint)
 }
 
 impl SvmPointer for SvmAllocation {}

@@ -124,10 +124,9 @@ impl SvmAllocationBuilder<'_> {
         array: &ArrayBase<S, D>,
     ) -> Result<SvmArray<T, D>> {
         let is_fortran = !array.is_standard_layout();
-        if is_fortran && !array.t().is_standard_layout() {
-            let reason = "the array's elements are neither in C nor in Fortran order";
-            return Err(Error::refused("clSVMAlloc", CL_INVALID_VALUE, reason));
-        }
+        let has_gaps = is_fortran && !array.t().is_standard_layout();
+        let reason = "the array's elements are neither in C nor in Fortran order";
+        Error::refuse_if(has_gaps, "clSVMAlloc", CL_INVALID_VALUE, || reason)?;
         self.array(array.raw_dim().set_f(is_fortran))
     }
 }

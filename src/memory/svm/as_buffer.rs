@@ -9,8 +9,7 @@ use cl3::error_codes::CL_INVALID_BUFFER_SIZE;
 
 use super::memory::{Svm, SvmMemory, bytes};
 use crate::create::create;
-use crate::error::{Error, Result, in_call};
-use crate::handle::MemRef;
+use crate::error::{Error, Result};
 use crate::memory::destructor_callback::keep_until_destroyed;
 use crate::memory::object::{MemObject, ObjectDesc};
 use crate::memory::track::Access;
@@ -27,9 +26,8 @@ pub(super) fn as_buffer(
     let range = bytes(CALL, svm, range)?;
     let (memory, size) = (svm.memory(), range.len());
     let context = memory.context();
-    if size == 0 {
-        return Err(Error::refused(CALL, CL_INVALID_BUFFER_SIZE, "the buffer would have 0 bytes"));
-    }
+    let reason = "the buffer would have 0 bytes";
+    Error::refuse_if(size == 0, CALL, CL_INVALID_BUFFER_SIZE, || reason)?;
     context.check_size(CALL, size)?;
     let at = memory.at(range.start);
     // The driver may copy them to a device at once, whatever the flags; it writes them only in
@@ -37,11 +35,8 @@ pub(super) fn as_buffer(
     let read = memory.tracker().access_by_host(CALL, &range, Access::Read)?;
     // SAFETY: the context is alive, and `size` bytes at `at` are memory that its devices share, which
     // no host access writes meanwhile; the destructor callback below keeps it for the driver.
-    let raw = unsafe { create!(clCreateBuffer(context.raw(), flags.bits(), size, at)) }
-        .map_err(in_call(CALL))?;
+    let raw = unsafe { create!(MemRef, clCreateBuffer(context.raw(), flags.bits(), size, at)) }?;
     drop(read);
-    // SAFETY: the driver has just made it, with one reference.
-    let raw = unsafe { MemRef::owned(raw) };
     let (desc, uses) = (ObjectDesc { flags, size }, Arc::clone(memory.tracker()));
     let object = MemObject::within(raw, Arc::clone(context), desc, uses, range.start)
         .keeping_alive(Arc::<SvmMemory>::clone(memory));

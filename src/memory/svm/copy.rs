@@ -59,13 +59,10 @@ impl CopyTo<&dyn SvmPointer> for &dyn SvmPointer {
 
 fn check_no_overlap(source: *mut c_void, target: *mut c_void, size: usize) -> Result<()> {
     let bytes = |at: *mut c_void| at.addr()..at.addr() + size;
-    let (from, to) = (bytes(source), bytes(target));
-    if !overlap(&from, &to) {
-        return Ok(());
-    }
-    let reason =
-        format!("{size} bytes at {source:?} would be copied onto themselves at {target:?}");
-    Err(Error::refused(CALL, CL_MEM_COPY_OVERLAP, reason))
+    let overlaps = overlap(&bytes(source), &bytes(target));
+    Error::refuse_if(overlaps, CALL, CL_MEM_COPY_OVERLAP, || {
+        format!("{size} bytes at {source:?} would be copied onto themselves at {target:?}")
+    })
 }
 
 /// `clEnqueueSVMMemcpy` to or from host memory.

@@ -24,14 +24,14 @@ impl<P: Pattern + ?Sized, R: RangeBounds<usize>> FillTarget<&P, R> for &dyn SvmP
         check_pattern(CALL, pattern.len(), &range)?;
         let memory = self.memory();
         let (at, size) = (memory.at(range.start), range.len());
-        if !at.addr().is_multiple_of(pattern.len()) {
-            let reason = format!(
+        let is_aligned = at.addr().is_multiple_of(pattern.len());
+        Error::refuse_if(!is_aligned, CALL, CL_INVALID_VALUE, || {
+            format!(
                 "the bytes are at {at:?}, which is not a multiple of the pattern's {} bytes: allocate \
                  with that alignment",
                 pattern.len()
-            );
-            return Err(Error::refused(CALL, CL_INVALID_VALUE, reason));
-        }
+            )
+        })?;
         let accessed = memory.accessed(range, Access::Write);
         enqueue(CALL, order, &[accessed], |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, as is the memory, which has `size`

@@ -103,10 +103,8 @@ pub(super) fn in_order<'a>(
     queue: &'a CommandQueue,
     context: &MemContext,
 ) -> Result<&'a CommandQueue> {
-    queue.check_context(call, context.raw())?;
-    if !queue.is_in_order() {
-        let reason = "the queue is out-of-order; memory can be freed on in-order queues only";
-        return Err(Error::refused(call, CL_INVALID_COMMAND_QUEUE, reason));
-    }
+    queue.check_context(call, "memory", context.raw())?;
+    let reason = "the queue is out-of-order; memory can be freed on in-order queues only";
+    Error::refuse_if(!queue.is_in_order(), call, CL_INVALID_COMMAND_QUEUE, || reason)?;
     Ok(queue)
 }

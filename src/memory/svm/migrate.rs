@@ -51,10 +51,8 @@ pub fn enqueue_svm_migratemem<'q>(
     let (count, access) = checked(CALL, svms.len(), flags)?;
     for svm in svms {
         check_not_empty(CALL, &(0..svm.size()))?;
-        if !svm.memory().is_from_driver() {
-            let reason = "the host's own memory cannot be migrated";
-            return Err(Error::refused(CALL, CL_INVALID_VALUE, reason));
-        }
+        let reason = "the host's own memory cannot be migrated";
+        Error::refuse_if(!svm.memory().is_from_driver(), CALL, CL_INVALID_VALUE, || reason)?;
     }
     let device = std::slice::from_ref(order.queue.device());
     check_versions(CALL, device, Version { major: 2, minor: 1 })?;

@@ -530,11 +530,9 @@ impl AccessTracker {
 
     fn check_unmapped(&self, call: &'static str) -> Result<()> {
         self.unmap_left(&ALL, true)?;
-        if self.table.lock().has_maps() {
-            let reason = "bytes are mapped; unmap them first";
-            return Err(Error::refused(call, CL_INVALID_OPERATION, reason));
-        }
-        Ok(())
+        let has_maps = self.table.lock().has_maps();
+        let reason = "bytes are mapped; unmap them first";
+        Error::refuse_if(has_maps, call, CL_INVALID_OPERATION, || reason)
     }
 }
 

@@ -48,11 +48,11 @@ impl DeferredAllocator {
 /// Checks the flags. The memory has no content, so flags for host memory are refused.
 fn checked(flags: MemFlags) -> Result<MemFlags> {
     const CALL: &str = "clCreateBuffer";
-    if flags.intersects(MemFlags::USE_HOST_PTR | MemFlags::COPY_HOST_PTR) {
-        let reason = "an allocator has no host data: leave out USE_HOST_PTR and COPY_HOST_PTR, and \
-                   copy data to the buffer once it is there";
-        return Err(Error::refused(CALL, CL_INVALID_VALUE, reason));
-    }
+    let has_data = flags.intersects(MemFlags::USE_HOST_PTR | MemFlags::COPY_HOST_PTR);
+    Error::refuse_if(has_data, CALL, CL_INVALID_VALUE, || {
+        "an allocator has no host data: leave out USE_HOST_PTR and COPY_HOST_PTR, and copy data to the \
+         buffer once it is there"
+    })?;
     flags.for_new_object(CALL)
 }
 
