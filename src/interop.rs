@@ -12,31 +12,6 @@ use crate::handle::{ContextRef, EventRef, KernelRef, MemRef, QueueRef, SamplerRe
 use crate::memory::{Buffer, Image, Pipe, Sampler};
 use crate::{CommandQueue, Context, Device, Event, Kernel, Platform, Program};
 
-/// Gives a type `opencl3`, which adds a reference for the result.
-macro_rules! to_opencl3 {
-    (
-        $(#[$doc:meta])*
-        $object:ident $([$generic:ident])?: $reference:ident => $opencl3:ty, |$this:ident| $new:expr
-    ) => {
-        impl $object {
-            /// Returns opencl3's object of the same handle, with a reference of its own.
-            $(#[$doc])*
-            ///
-            /// # Errors
-            /// The driver's errors.
-            pub fn opencl3$(<$generic>)?(&self) -> Result<$opencl3> {
-                let $this = self;
-                // SAFETY: the object is alive.
-                let reference = unsafe { $reference::retain($this.as_raw()) }?;
-                let object = $new;
-                // The result releases it.
-                mem::forget(reference);
-                Ok(object)
-            }
-        }
-    };
-}
-
 /// Gives a type `from_opencl3`, which adds a reference for the result.
 macro_rules! from_opencl3 {
     ($object:ident $([$generic:ident])?: $opencl3:ty, |$this:ident| $raw:expr) => {
@@ -56,6 +31,33 @@ macro_rules! from_opencl3 {
             }
         }
     };
+}
+
+/// Gives types both conversions. `opencl3` makes the object of the handle, and of another argument of its constructor.
+macro_rules! both_conversions {
+    ($(
+        $(#[$doc:meta])*
+        $object:ident $([$generic:ident])?: $reference:ident => $opencl3:ty $(, |$this:ident| $other:expr)?;
+    )*) => {$(
+        impl $object {
+            /// Returns opencl3's object of the same handle, with a reference of its own.
+            $(#[$doc])*
+            ///
+            /// # Errors
+            /// The driver's errors.
+            pub fn opencl3$(<$generic>)?(&self) -> Result<$opencl3> {
+                // SAFETY: the object is alive.
+                let reference = unsafe { $reference::retain(self.as_raw()) }?;
+                $(let $this = self;)?
+                let object = <$opencl3>::new(self.as_raw() $(, $other)?);
+                // The result releases it.
+                mem::forget(reference);
+                Ok(object)
+            }
+        }
+
+        from_opencl3!($object $([$generic])?: $opencl3, |object| object.get());
+    )*};
 }
 
 impl Platform {
@@ -82,62 +84,28 @@ impl Device {
     }
 }
 
-to_opencl3! {
+both_conversions! {
     Context: ContextRef => opencl3::context::Context,
-    |context| {
-        let devices: Vec<_> = context.devices().iter().map(Device::as_raw).collect();
-        opencl3::context::Context::new(context.as_raw(), &devices)
-    }
-}
-to_opencl3! {
+        |context| &context.devices().iter().map(Device::as_raw).collect::<Vec<_>>();
     CommandQueue: QueueRef => opencl3::command_queue::CommandQueue,
-    |queue| {
-        let dimensions = get_device_info(queue.device().as_raw(), CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS)
-            .map_err(in_call("clGetDeviceInfo"))?;
-        opencl3::command_queue::CommandQueue::new(queue.as_raw(), dimensions.into())
-    }
-}
-to_opencl3! {
+        |queue| get_device_info(queue.device().as_raw(), CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS)
+            .map_err(in_call("clGetDeviceInfo"))?
+            .into();
     /// `T` is the type of its elements there. Each command that opencl3 enqueues is recorded by
     /// [`record_use`](crate::memory::MemoryObject::record_use).
-    Buffer [T]: MemRef => opencl3::memory::Buffer<T>,
-    |buffer| opencl3::memory::Buffer::new(buffer.as_raw())
-}
-to_opencl3! {
+    Buffer [T]: MemRef => opencl3::memory::Buffer<T>;
     /// Each command that opencl3 enqueues is recorded by
     /// [`record_use`](crate::memory::MemoryObject::record_use).
-    Image: MemRef => opencl3::memory::Image,
-    |image| opencl3::memory::Image::new(image.as_raw())
-}
-to_opencl3! {
+    Image: MemRef => opencl3::memory::Image;
     /// Each command that opencl3 enqueues is recorded by
     /// [`record_use`](crate::memory::MemoryObject::record_use).
-    Pipe: MemRef => opencl3::memory::Pipe,
-    |pipe| opencl3::memory::Pipe::new(pipe.as_raw())
-}
-to_opencl3! {
-    Sampler: SamplerRef => opencl3::memory::Sampler,
-    |sampler| opencl3::memory::Sampler::new(sampler.as_raw())
-}
-to_opencl3! {
-    Event: EventRef => opencl3::event::Event,
-    |event| opencl3::event::Event::new(event.as_raw())
-}
-to_opencl3! {
+    Pipe: MemRef => opencl3::memory::Pipe;
+    Sampler: SamplerRef => opencl3::memory::Sampler;
+    Event: EventRef => opencl3::event::Event;
     /// It is the kernel object of the last launch. Its arguments are those of that launch, but buffers are NULL on
     /// rusticl and unknown drivers.
-    Kernel: KernelRef => opencl3::kernel::Kernel,
-    |kernel| opencl3::kernel::Kernel::new(kernel.as_raw())
+    Kernel: KernelRef => opencl3::kernel::Kernel;
 }
-
 from_opencl3!(Device: opencl3::device::Device, |device| device.id());
-from_opencl3!(Context: opencl3::context::Context, |context| context.get());
-from_opencl3!(CommandQueue: opencl3::command_queue::CommandQueue, |queue| queue.get());
-from_opencl3!(Buffer [T]: opencl3::memory::Buffer<T>, |buffer| buffer.get());
-from_opencl3!(Image: opencl3::memory::Image, |image| image.get());
-from_opencl3!(Pipe: opencl3::memory::Pipe, |pipe| pipe.get());
-from_opencl3!(Sampler: opencl3::memory::Sampler, |sampler| sampler.get());
-from_opencl3!(Event: opencl3::event::Event, |event| event.get());
 // opencl3 0.12 has no function that makes a program of a handle, so there is no `Program::opencl3`.
 from_opencl3!(Program: opencl3::program::Program, |program| program.get());
-from_opencl3!(Kernel: opencl3::kernel::Kernel, |kernel| kernel.get());
