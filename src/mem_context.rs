@@ -91,28 +91,25 @@ impl MemContext {
     }
 
     /// The largest CL_DEVICE_MAX_MEM_ALLOC_SIZE in bytes; `None` where a device does not report it.
-    pub(crate) fn largest_allocation(&self) -> Option<u64> {
-        let sizes: Option<Vec<u64>> =
-            self.devices().iter().map(|device| largest_allocation(device.as_raw())).collect();
+    pub(crate) fn largest_allocation(&self) -> Option<usize> {
+        let sizes: Option<Vec<_>> = self.devices().iter().map(largest_allocation).collect();
         sizes?.into_iter().max()
     }
 
     /// Refuses a size in bytes that is more than any device can allocate at once. Oclgrind accepts it.
     // quirk: OCLGRIND-6
     pub(crate) fn check_size(&self, call: &'static str, size: usize) -> Result<()> {
-        match self.largest_allocation() {
-            Some(largest) if size as u64 > largest => {
-                let reason = format!(
-                    "the size is {size} bytes, the context's devices allocate at most {largest} at once"
-                );
-                Err(Error::refused(call, CL_INVALID_BUFFER_SIZE, reason))
-            }
-            _ => Ok(()),
-        }
+        let largest = self.largest_allocation().unwrap_or(usize::MAX);
+        Error::refuse_if(size > largest, call, CL_INVALID_BUFFER_SIZE, || {
+            format!(
+                "the size is {size} bytes, the context's devices allocate at most {largest} at once"
+            )
+        })
     }
 }
 
 /// CL_DEVICE_MAX_MEM_ALLOC_SIZE in bytes, if the device reports it.
-pub(crate) fn largest_allocation(device: cl_device_id) -> Option<u64> {
-    get_device_info(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE).ok().map(u64::from)
+pub(crate) fn largest_allocation(device: &Device) -> Option<usize> {
+    let bytes = get_device_info(device.as_raw(), CL_DEVICE_MAX_MEM_ALLOC_SIZE).ok()?;
+    Some(usize::try_from(u64::from(bytes)).unwrap_or(usize::MAX))
 }

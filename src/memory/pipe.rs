@@ -147,7 +147,6 @@ fn check_size(
     packet_size: u32,
     max_packets: u32,
 ) -> Result<()> {
-    let refused = |reason: String| Err(Error::refused(call, CL_INVALID_PIPE_SIZE, reason));
     // The value is there from OpenCL 2.0 on, and 0 for a device of 3.0 without pipes.
     let largest = |device: &Device| {
         get_device_info(device.as_raw(), CL_DEVICE_PIPE_MAX_PACKET_SIZE).map_or(0, u32::from)
@@ -157,19 +156,18 @@ fn check_size(
         let reason = "no device of the context has pipes; use a buffer with an atomic counter";
         return Err(Error::unsupported(call, CL_INVALID_OPERATION, reason));
     }
-    if packet_size == 0 || packet_size > largest {
-        return refused(format!("packets of {packet_size} bytes; the devices have 1 to {largest}"));
-    }
-    if max_packets == 0 {
-        return refused("a pipe needs room for at least 1 packet".to_owned());
-    }
+    Error::refuse_if(!(1..=largest).contains(&packet_size), call, CL_INVALID_PIPE_SIZE, || {
+        format!("packets of {packet_size} bytes; the devices have 1 to {largest}")
+    })?;
+    let reason = "a pipe needs room for at least 1 packet";
+    Error::refuse_if(max_packets == 0, call, CL_INVALID_PIPE_SIZE, || reason)?;
     let size = u64::from(packet_size) * u64::from(max_packets);
-    match context.largest_allocation() {
-        Some(most) if size > most => refused(format!(
+    let most = context.largest_allocation().unwrap_or(usize::MAX);
+    Error::refuse_if(size > most as u64, call, CL_INVALID_PIPE_SIZE, || {
+        format!(
             "{max_packets} packets of {packet_size} bytes; the devices allocate {most} bytes at once"
-        )),
-        _ => Ok(()),
-    }
+        )
+    })
 }
 
 /// Refuses a pipe that is smaller than requested. Intel's runtime computes the size modulo 4 GiB, and

@@ -24,7 +24,18 @@ use crate::memory::{AnyMemoryObject, Buffer, IntoMemory, Order, SvmAllocation, S
 /// The handle has the requested size, and dereferences to a [`Buffer`] or an [`SvmAllocation`]. Clones and
 /// regions of these stay usable when the handle has been dropped: the pool reuses the block when the last
 /// of them is gone.
-pub struct Pooled<M: Memory>(Option<Box<Block<M>>>);
+pub struct Pooled<M: Memory>(Active<M>);
+
+/// An active block, which goes back to its pool even if a logger panics in the drop of its handle.
+struct Active<M: Memory>(Option<Box<Block<M>>>);
+
+impl<M: Memory> Drop for Active<M> {
+    #[inline]
+    fn drop(&mut self) {
+        let Some(block) = self.0.take() else { return };
+        PoolCore::release(block);
+    }
+}
 
 /// A buffer of a pool.
 pub type PooledBuffer = Pooled<Buffer>;
@@ -35,16 +46,17 @@ pub type PooledSvm = Pooled<SvmAllocation>;
 impl<M: Memory> Pooled<M> {
     #[inline]
     pub(super) fn new(block: Box<Block<M>>) -> Self {
-        Self(Some(block))
+        Self(Active(Some(block)))
     }
 
     #[inline]
     pub(super) fn block(&self) -> &Block<M> {
-        self.0.as_ref().expect("it is there until it is dropped")
+        self.0.0.as_ref().expect("it is there until it is dropped")
     }
 
+    #[inline]
     pub(super) fn block_mut(&mut self) -> &mut Block<M> {
-        self.0.as_mut().expect("it is there until it is dropped")
+        self.0.0.as_mut().expect("it is there until it is dropped")
     }
 
     /// Returns the size of the block in bytes, which may be larger than the requested size.
@@ -130,38 +142,23 @@ impl<M: Memory> Deref for Pooled<M> {
 impl<M: Memory> Drop for Pooled<M> {
     #[inline]
     fn drop(&mut self) {
-        let Some(mut block) = self.0.take() else { return };
+        let block = self.block_mut();
         if let Some(queue) = block.bound.take()
             && let Err(error) = enqueue_marker(&queue).and_then(|end| block.accessed().record(&end))
         {
             log::error!("{error}: a pool may use memory again before commands on it have ended");
         }
-        let back = ReturnGuard(Some(block));
-        if back.0.as_ref().is_some_and(|block| block.pool().tracks_returns) {
-            back.record_return();
+        if block.pool().tracks_returns {
+            record_return(block);
         }
     }
 }
 
-/// A block that is returned when this is dropped, even if the hook for its return panics.
-struct ReturnGuard<M: Memory>(Option<Box<Block<M>>>);
-
-impl<M: Memory> ReturnGuard<M> {
-    #[cold]
-    fn record_return(mut self) {
-        let Some(block) = &mut self.0 else { return };
-        block.reserved.since = Some(Instant::now());
-        if let Some(trace) = &block.pool().trace {
-            trace.report_return(block.key(), block.pool().binning);
-        }
-    }
-}
-
-impl<M: Memory> Drop for ReturnGuard<M> {
-    #[inline]
-    fn drop(&mut self) {
-        let Some(block) = self.0.take() else { return };
-        PoolCore::release(block);
+#[cold]
+fn record_return<M: Memory>(block: &mut Block<M>) {
+    block.reserved.since = Some(Instant::now());
+    if let Some(trace) = &block.pool().trace {
+        trace.report_return(block.key(), block.pool().binning);
     }
 }
 

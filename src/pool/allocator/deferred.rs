@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::context::Context;
 use cl3::error_codes::CL_INVALID_VALUE;
 
-use super::{Allocator, max_size};
+use super::Allocator;
 use crate::error::{Error, Result};
 use crate::mem_context::MemContext;
 use crate::memory::{Buffer, MemFlags};
@@ -68,7 +68,7 @@ impl Allocator for DeferredAllocator {
     }
 
     fn max_size(&self) -> Option<usize> {
-        max_size(&self.context)
+        self.context.largest_allocation()
     }
 
     fn context(&self) -> Context {

@@ -1,10 +1,10 @@
 //! Buffers whose memory is allocated at once (`pyopencl.tools.ImmediateAllocator`).
 
 use crate::context::Context;
-use crate::queue::CommandQueue;
+use crate::queue::{CommandQueue, QueueProperties};
 use cl3::error_codes::CL_INVALID_BUFFER_SIZE;
 
-use super::touch::Toucher;
+use super::touch::touch;
 use super::{Allocator, DeferredAllocator};
 use crate::error::{Error, Result};
 use crate::mem_context::largest_allocation;
@@ -34,7 +34,8 @@ use crate::memory::{Buffer, MemFlags};
 pub struct ImmediateAllocator {
     // The queues are dropped before the field that keeps their context.
     queue: Option<CommandQueue>,
-    toucher: Toucher,
+    /// For the first command on each buffer, so that no command of the program makes it wait.
+    own_queue: CommandQueue,
     buffers: DeferredAllocator,
     /// CL_DEVICE_MAX_MEM_ALLOC_SIZE of the queue's device, in bytes.
     max_size: Option<usize>,
@@ -50,12 +51,12 @@ impl ImmediateAllocator {
     /// CL_INVALID_VALUE for USE_HOST_PTR and COPY_HOST_PTR, and for flags that exclude each other;
     /// CL_INVALID_DEVICE for a foreign queue whose device its context does not list; the driver's errors.
     pub fn new(queue: &CommandQueue, flags: MemFlags) -> Result<Self> {
+        let context = queue.context();
         Ok(Self {
             queue: queue.is_in_order().then(|| queue.clone()),
-            buffers: DeferredAllocator::new(&queue.context(), flags)?,
-            toucher: Toucher::beside(queue)?,
-            max_size: largest_allocation(queue.device().as_raw())
-                .map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
+            buffers: DeferredAllocator::new(&context, flags)?,
+            own_queue: CommandQueue::on_device(&context, queue.device(), QueueProperties::empty())?,
+            max_size: largest_allocation(queue.device()),
         })
     }
 }
@@ -65,14 +66,13 @@ impl Allocator for ImmediateAllocator {
 
     fn allocate(&self, size: usize) -> Result<Option<Buffer>> {
         // Another device of the context may allow more; this one would report that memory has run out.
-        if let Some(most) = self.max_size.filter(|most| size > *most) {
-            let reason =
-                format!("the size is {size} bytes, the device allocates at most {most} at once");
-            return Err(Error::refused("clCreateBuffer", CL_INVALID_BUFFER_SIZE, reason));
-        }
+        let most = self.max_size.unwrap_or(usize::MAX);
+        Error::refuse_if(size > most, "clCreateBuffer", CL_INVALID_BUFFER_SIZE, || {
+            format!("the size is {size} bytes, the device allocates at most {most} at once")
+        })?;
         let buffer = self.buffers.allocate(size)?;
         if let Some(buffer) = &buffer {
-            self.toucher.touch(buffer)?;
+            touch(&self.own_queue, buffer)?;
         }
         Ok(buffer)
     }

@@ -18,7 +18,6 @@ pub use slab::SlabAllocator;
 pub use svm::SvmAllocator;
 
 use crate::error::Result;
-use crate::mem_context::MemContext;
 
 /// An allocator of memory of a given size (PyOpenCL's `AllocatorInterface`).
 ///
@@ -134,8 +133,3 @@ macro_rules! forward {
 }
 
 forward!(Arc, Box);
-
-/// Returns the most bytes that the context's devices allocate at once.
-fn max_size(context: &MemContext) -> Option<usize> {
-    context.largest_allocation().map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX))
-}

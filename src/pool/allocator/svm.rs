@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::context::Context;
 use crate::queue::CommandQueue;
 
-use super::{Allocator, max_size};
+use super::Allocator;
 use crate::error::Result;
 use crate::memory::svm::allocation::SvmKind;
 use crate::memory::{SvmAllocation, SvmFlags};
@@ -72,7 +72,7 @@ impl Allocator for SvmAllocator {
     }
 
     fn max_size(&self) -> Option<usize> {
-        max_size(self.kind.context())
+        self.kind.context().largest_allocation()
     }
 
     fn context(&self) -> Context {

@@ -9,36 +9,21 @@ use crate::error::{Error, Result, in_call};
 use crate::event::{Event, Outcome};
 use crate::memory::Buffer;
 use crate::queue::CommandQueue;
-use crate::queue_properties::QueueProperties;
 
 /// The command that makes the driver allocate memory.
 const CALL: &str = "clEnqueueMigrateMemObjects";
 
-/// Touches new buffers on a queue of its own, so that no command of the program makes it wait.
-#[derive(Debug)]
-pub(super) struct Toucher {
-    queue: CommandQueue,
-}
-
-impl Toucher {
-    /// Creates one for the device of `queue`.
-    pub(super) fn beside(queue: &CommandQueue) -> Result<Self> {
-        let properties = QueueProperties::empty();
-        CommandQueue::on_device(&queue.context(), queue.device(), properties)
-            .map(|queue| Self { queue })
-    }
-
-    /// Makes the driver allocate the memory of a buffer without other handles, and returns when it has.
-    ///
-    /// The buffer need not track the command: it has ended before the buffer is used.
-    pub(super) fn touch(&self, buffer: &Buffer) -> Result<()> {
-        let (queue, raw) = (self.queue.as_raw(), buffer.as_raw());
-        let flags = CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED;
-        // SAFETY: the queue and the buffer are alive and of one context; there is no wait list.
-        let event = unsafe { enqueue_migrate_mem_object(queue, 1, &raw, flags, 0, ptr::null()) };
-        // SAFETY: the driver has just made it, with one reference.
-        wait(&unsafe { self.queue.event_from_raw(event.map_err(in_call(CALL))?) }?)
-    }
+/// Makes the driver allocate the memory of a buffer without other handles, by a command on `queue`, and returns when it
+/// has.
+///
+/// The buffer need not track the command: it has ended before the buffer is used.
+pub(super) fn touch(queue: &CommandQueue, buffer: &Buffer) -> Result<()> {
+    let (raw_queue, raw) = (queue.as_raw(), buffer.as_raw());
+    let flags = CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED;
+    // SAFETY: the queue and the buffer are alive and of one context; there is no wait list.
+    let event = unsafe { enqueue_migrate_mem_object(raw_queue, 1, &raw, flags, 0, ptr::null()) };
+    // SAFETY: the driver has just made it, with one reference.
+    wait(&unsafe { queue.event_from_raw(event.map_err(in_call(CALL))?) }?)
 }
 
 /// Waits for a command and returns the code that it failed with. Some drivers report that memory ran out
