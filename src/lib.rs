@@ -71,7 +71,6 @@ mod platform;
 pub mod pool;
 mod program;
 mod queue;
-mod queue_properties;
 mod queue_state;
 pub mod select;
 mod wait_list;

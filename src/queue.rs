@@ -20,7 +20,7 @@ use crate::order::Order;
 use crate::queue_state::QueueState;
 use crate::wait_list::RawWaitList;
 
-pub use crate::queue_properties::QueueProperties;
+pub use crate::queue_state::QueueProperties;
 
 /// A command queue (`pyopencl.CommandQueue`).
 ///

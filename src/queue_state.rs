@@ -15,7 +15,18 @@ use crate::error::{Result, in_call};
 use crate::handle::QueueRef;
 use crate::mem_context::MemContext;
 use crate::memory::track::AccessTracker;
-use crate::queue_properties::QueueProperties;
+
+bitflags::bitflags! {
+    /// Properties of a queue (`cl_command_queue_properties`; `pyopencl.command_queue_properties`).
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub struct QueueProperties: u64 {
+        /// Commands may run in any order (CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE).
+        const OUT_OF_ORDER = cl::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+        /// Events have times (CL_QUEUE_PROFILING_ENABLE).
+        const PROFILING = cl::CL_QUEUE_PROFILING_ENABLE;
+        const _ = !0;
+    }
+}
 
 /// The driver's queue, which lives as long as its last handle or event.
 #[derive(Debug)]

@@ -12,8 +12,7 @@ use parking_lot::Mutex;
 
 use super::Buffer;
 use super::builder::create;
-use super::host_buffer::HostBuffer;
-use super::released_memory::ReleasedMemory;
+use super::released_memory::{HostBuffer, ReleasedMemory};
 use crate::error::{Error, Result};
 use crate::memory::destructor_callback::keep_until_destroyed;
 use crate::memory::object::{MemObject, ObjectDesc};

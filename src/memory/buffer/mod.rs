@@ -6,7 +6,6 @@ pub(crate) mod copy_host;
 pub(crate) mod copy_rect;
 pub(crate) mod fill;
 pub(crate) mod handle;
-mod host_buffer;
 pub(crate) mod host_memory;
 pub(crate) mod map;
 pub(crate) mod released_memory;
@@ -20,7 +19,7 @@ use cl3::memory as cl;
 use cl3::types::{cl_buffer_region, cl_mem};
 
 use handle::{BufferRef, Owner};
-use host_buffer::HostBuffer;
+use released_memory::HostBuffer;
 
 use super::command::AccessedRange;
 use super::flags::MemFlags;

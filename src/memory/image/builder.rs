@@ -15,10 +15,9 @@ use cl3::types::{cl_image_desc, cl_image_format};
 use ndarray::{ArrayBase, Data, Dimension};
 use smallvec::SmallVec;
 
-use super::axis::Axis;
 use super::format::ImageFormat;
 use super::limits::{check_extent, check_format, check_from_buffer, check_support, longest_row};
-use super::shape::{Extent, ImageType, driver_pitches, layer_pitches};
+use super::shape::{Axis, Extent, ImageType, driver_pitches, layer_pitches};
 use super::{Image, check_item_size};
 use crate::error::{Error, Result};
 use crate::mem_context::MemContext;

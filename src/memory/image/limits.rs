@@ -10,9 +10,8 @@ use cl3::error_codes::{
 };
 use cl3::memory;
 
-use super::axis::Axis;
 use super::format::ImageFormat;
-use super::shape::{Extent, ImageType};
+use super::shape::{Axis, Extent, ImageType};
 use crate::error::{Error, Result};
 use crate::mem_context::MemContext;
 use crate::memory::MemFlags;

@@ -2,7 +2,6 @@
 
 #[cfg(feature = "ndarray")]
 pub(crate) mod array;
-mod axis;
 pub(crate) mod builder;
 pub(crate) mod copy_device;
 pub(crate) mod copy_host;
@@ -21,9 +20,8 @@ use cl3::info_type::InfoType;
 use cl3::memory as cl;
 use cl3::types::{cl_image_format, cl_mem};
 
-use axis::Axis;
 use format::ImageFormat;
-use shape::{Extent, ImageType, Pixels};
+use shape::{Axis, Extent, ImageType, Pixels};
 
 use super::buffer::Buffer;
 use super::command::AccessedRange;

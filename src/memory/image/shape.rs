@@ -3,7 +3,6 @@
 use cl3::error_codes::CL_INVALID_VALUE;
 use cl3::memory as cl;
 
-use super::axis::Axis;
 use crate::error::{Error, Result};
 use crate::memory::transfer::Rows;
 use crate::memory::{PixelOrigin, PixelRegion};
@@ -23,6 +22,19 @@ numbered! {
     Image2dArray = cl::CL_MEM_OBJECT_IMAGE2D_ARRAY;
     /// Slices of rows.
     Image3d = cl::CL_MEM_OBJECT_IMAGE3D;
+}
+
+/// An axis of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Axis {
+    /// Pixels of a row.
+    Width,
+    /// Rows.
+    Height,
+    /// Slices.
+    Depth,
+    /// Layers of an array.
+    Layers,
 }
 
 impl ImageType {

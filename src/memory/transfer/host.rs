@@ -6,7 +6,7 @@ use crate::event::Event;
 use crate::queue::{Arguments, Submitted};
 use bytemuck::Pod;
 
-use super::copy_to::CopyTo;
+use super::CopyTo;
 use super::host_memory::sealed::Stable;
 use super::host_memory::{HostMemory, bytes_of};
 use super::host_ptr::HostPtr;

@@ -6,7 +6,6 @@
 
 #[cfg(feature = "ndarray")]
 mod arrays;
-pub(crate) mod copy_to;
 pub(crate) mod error;
 pub(crate) mod host;
 pub(crate) mod host_memory;
@@ -16,7 +15,6 @@ pub(crate) mod methods;
 pub(crate) mod pending;
 pub(crate) mod rows;
 
-pub(crate) use copy_to::CopyTo;
 pub(crate) use host::{HostCommand, HostCopy};
 pub(crate) use host_memory::DriverOwned;
 pub(crate) use host_ptr::{HostPtr, Layout};
@@ -27,6 +25,23 @@ pub(crate) use rows::Rows;
 use crate::order::Order;
 
 use super::into_memory::IntoMemory;
+
+/// A pair of kinds of memory between which [`enqueue_copy`] copies, from `Self` to `Dst`.
+#[diagnostic::on_unimplemented(
+    message = "nothing can be copied from `{Self}` to `{Dst}`",
+    note = "the documentation of `enqueue_copy` has a table of the pairs of memory"
+)]
+pub trait CopyTo<Dst>: Sized {
+    /// The bytes, rows or pixels that a copy moves.
+    type Part;
+
+    /// The result of the call: an event, or a transfer that owns the host memory.
+    type Output;
+
+    /// Enqueues the copy.
+    #[doc(hidden)]
+    fn copy(order: &Order<'_>, dst: Dst, src: Self, part: Self::Part) -> Self::Output;
+}
 
 /// Copies from `src` to `dst` (`pyopencl.enqueue_copy`). `..` is all of the host memory, which must have
 /// room on the device; between two on the device, as much as both have. Elements of arrays are copied in
