@@ -127,7 +127,7 @@ impl Event {
         // SAFETY: the caller owns a reference to the event.
         let raw = unsafe { EventRef::owned(raw) };
         // Barriers order the commands of an out-of-order queue.
-        let hides = queue.driver().contains(Driver::HIDES_CANCELLATIONS)
+        let hides = queue.driver.contains(Driver::HIDES_CANCELLATIONS)
             && (has_wait_list || !queue.is_in_order());
         Ok(Self::with(raw, Origin::Queue(Arc::clone(queue)), hides))
     }

@@ -77,7 +77,7 @@ impl QueueState {
         if self.handles.load(Ordering::Acquire) > 0 {
             return;
         }
-        if !self.driver().contains(Driver::FLUSH_BLOCKS)
+        if !self.driver.contains(Driver::FLUSH_BLOCKS)
             && let Err(error) = self.flush()
         {
             log::error!("{error}");
@@ -238,13 +238,13 @@ impl CommandQueue {
 
     /// Returns CL_QUEUE_DEVICE.
     pub fn device(&self) -> &Device {
-        self.state().device()
+        &self.state().device
     }
 
     /// Returns CL_QUEUE_PROPERTIES.
     #[inline]
     pub fn properties(&self) -> QueueProperties {
-        self.state().properties()
+        self.state().properties
     }
 
     /// Returns whether the queue runs its commands one after the other.

@@ -34,9 +34,9 @@ pub(crate) struct QueueState {
     /// The first field: the context and the device must outlive the queue.
     raw: QueueRef,
     pub context: Arc<MemContext>,
-    device: Device,
-    properties: QueueProperties,
-    driver: Driver,
+    pub device: Device,
+    pub properties: QueueProperties,
+    pub driver: Driver,
     /// True if a command has been enqueued since the last flush.
     is_unflushed: AtomicBool,
     /// The number of `Handle`s.
@@ -80,23 +80,9 @@ impl QueueState {
         Context(Arc::clone(&self.context))
     }
 
-    pub fn device(&self) -> &Device {
-        &self.device
-    }
-
-    #[inline]
-    pub fn properties(&self) -> QueueProperties {
-        self.properties
-    }
-
     #[inline]
     pub fn is_in_order(&self) -> bool {
         !self.properties.contains(QueueProperties::OUT_OF_ORDER)
-    }
-
-    #[inline]
-    pub fn driver(&self) -> Driver {
-        self.driver
     }
 
     /// Records that a command has been enqueued.

@@ -78,7 +78,7 @@ pub fn enqueue_migrate_mem_objects<'q>(
     let handles = objects.iter().map(|object| object.as_handle());
     let accesses: SmallVec<[_; 4]> =
         handles.clone().map(|handle| whole_of(handle, access)).collect();
-    let driver = order.queue.state().driver();
+    let driver = order.queue.state().driver;
     let (raw, flags) = driver_view(handles, flags, driver.contains(Driver::CONFUSES_REGIONS));
     let event = enqueue(CALL, &order, &accesses, |(queue, events, list)| {
         let raw = raw.as_ptr().cast();

@@ -39,7 +39,7 @@ impl<P: Pattern + ?Sized, R: RangeBounds<usize>> FillTarget<&P, R> for &Buffer {
         let accessed = self.accessed(&range, Access::Write);
         // quirk: INTEL-8
         let is_whole = !self.reference().is_sub_buffer()
-            || !order.queue.state().driver().contains(Driver::REFUSES_FILLS_OF_REGIONS);
+            || !order.queue.state().driver.contains(Driver::REFUSES_FILLS_OF_REGIONS);
         let (raw, range) = if is_whole {
             (self.as_raw(), range)
         } else {

@@ -87,7 +87,7 @@ fn place<'a>(
     bytes: &Range<usize>,
 ) -> (Cow<'a, BufferRef>, Range<usize>) {
     let reference = buffer.reference();
-    match reference.is_sub_buffer() && queue.state().driver().contains(Driver::CONFUSES_REGIONS) {
+    match reference.is_sub_buffer() && queue.state().driver.contains(Driver::CONFUSES_REGIONS) {
         true => (Cow::Owned(reference.to_whole()), buffer.in_whole(bytes)),
         false => (Cow::Borrowed(reference), bytes.clone()),
     }

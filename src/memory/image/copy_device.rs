@@ -125,7 +125,7 @@ impl CopyTo<&Buffer> for &Image {
         }
         let offset = dst.offset() + range.start;
         // quirk: RUSTICL-6
-        if offset > 0 && order.queue.state().driver().contains(Driver::MISPLACES_PIXELS) {
+        if offset > 0 && order.queue.state().driver.contains(Driver::MISPLACES_PIXELS) {
             let (temporary, copied) = to_temporary(order, src, &pixels)?;
             let bytes = bytes_from_to(0..range.len(), range.start);
             return CopyTo::copy(&order.queue.after(&copied), dst, &temporary, bytes);

@@ -116,7 +116,7 @@ impl<K: Mappable> Mapping<K> {
         let AccessedRange { tracker, range, access, context } = accessed;
         let prepared = wait_for.map(|list| list.prepare(K::MAP, *context));
         let mut wait_list = prepared.transpose()?.unwrap_or_default();
-        let by_address = queue.state().driver().contains(Driver::FINDS_MAPS_BY_ADDRESS);
+        let by_address = queue.state().driver.contains(Driver::FINDS_MAPS_BY_ADDRESS);
         let (id, predecessors) = tracker.begin_map(K::MAP, range, *access, by_address)?;
         let awaited = awaited(queue, &predecessors, wait_for.is_none());
         let awaited = awaited.inspect_err(|_| tracker.remove_map(id))?;
@@ -227,7 +227,7 @@ impl<K: Mappable> Drop for Mapping<K> {
     fn drop(&mut self) {
         let Some(id) = self.id else { return };
         if self.event.outcome() == Some(Outcome::Failed)
-            && !queue_of(&self.event).driver().contains(Driver::UNMAPS_FAILED_MAPS)
+            && !queue_of(&self.event).driver.contains(Driver::UNMAPS_FAILED_MAPS)
         {
             return self.memory.tracker().remove_map(id);
         }

@@ -171,10 +171,7 @@ impl Task {
     /// Wakes the task if the command has ended, or if the driver does not report it. Returns whether it woke it.
     fn wake(&self) -> bool {
         // quirk: OCLGRIND-2
-        if self
-            .event
-            .queue_state()
-            .is_some_and(|queue| queue.driver().contains(Driver::FLUSH_BLOCKS))
+        if self.event.queue_state().is_some_and(|queue| queue.driver.contains(Driver::FLUSH_BLOCKS))
         {
             let _ = self.event.wait_until_ended();
         }
