@@ -54,14 +54,13 @@ impl Device {
     /// PCI address.
     pub fn info(&self) -> DeviceInfo {
         let query = self.query();
+        let number = |name| query.value::<u64>(name).unwrap_or_default();
         let version = query.text(cl::CL_DEVICE_VERSION);
         let opencl = Version::parse(&version).unwrap_or_default();
         let mut info = DeviceInfo {
             name: query.text(cl::CL_DEVICE_NAME),
             vendor: query.text(cl::CL_DEVICE_VENDOR),
-            device_type: DeviceType::from_bits_retain(
-                query.value(cl::CL_DEVICE_TYPE).unwrap_or_default(),
-            ),
+            device_type: DeviceType::from_bits_retain(number(cl::CL_DEVICE_TYPE)),
             driver_version: query.text(cl::CL_DRIVER_VERSION),
             version,
             opencl,
@@ -71,16 +70,14 @@ impl Device {
                 2 => true,
                 major => major > 2 && query.flag(cl::CL_DEVICE_PIPE_SUPPORT),
             },
-            global_mem_size: query.value(cl::CL_DEVICE_GLOBAL_MEM_SIZE).unwrap_or_default(),
-            max_mem_alloc_size: query.value(cl::CL_DEVICE_MAX_MEM_ALLOC_SIZE).unwrap_or_default(),
-            local_mem_size: query.value(cl::CL_DEVICE_LOCAL_MEM_SIZE).unwrap_or_default(),
+            global_mem_size: number(cl::CL_DEVICE_GLOBAL_MEM_SIZE),
+            max_mem_alloc_size: number(cl::CL_DEVICE_MAX_MEM_ALLOC_SIZE),
+            local_mem_size: number(cl::CL_DEVICE_LOCAL_MEM_SIZE),
             ..DeviceInfo::default()
         };
         // The next queries exist only in this version, or with an extension.
         if opencl.major >= 2 {
-            info.svm = SvmCapabilities::from_bits_retain(
-                query.value(cl::CL_DEVICE_SVM_CAPABILITIES).unwrap_or_default(),
-            );
+            info.svm = SvmCapabilities::from_bits_retain(number(cl::CL_DEVICE_SVM_CAPABILITIES));
         }
         info.fp64 = query.float(&info.extensions, cl::CL_DEVICE_DOUBLE_FP_CONFIG, "cl_khr_fp64");
         info.fp16 = info.has_extension("cl_khr_fp16")

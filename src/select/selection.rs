@@ -20,7 +20,7 @@ use std::collections::HashSet;
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::catalog::{DeviceInfo, PlatformInfo};
+use super::catalog::{DeviceInfo, DeviceType, PlatformInfo};
 use super::error::{Piece, SelectionError, listing};
 
 /// A selection of devices that has been parsed but not resolved.
@@ -261,57 +261,42 @@ impl Matcher {
 
 /// The texts by which a platform or device is recognised.
 pub(super) trait Describe {
-    fn name(&self) -> &str;
-    fn vendor(&self) -> &str;
-    fn types(&self) -> Vec<&'static str>;
+    /// Returns the name, the vendor and the types, of which a platform has none.
+    fn described(&self) -> (&str, &str, DeviceType);
 
     /// Returns the text that PyOpenCL searches: "name vendor" in lower case.
     fn name_and_vendor(&self) -> String {
-        format!("{} {}", self.name(), self.vendor()).to_lowercase()
+        let (name, vendor, _) = self.described();
+        format!("{name} {vendor}").to_lowercase()
     }
 
     /// Returns whether `part`, in lower case, is part of the name of a type.
     fn has_type(&self, part: &str) -> bool {
-        self.types().iter().any(|name| name.to_lowercase().contains(part))
+        let (.., types) = self.described();
+        types.iter_names().any(|(name, _)| name.to_lowercase().contains(part))
     }
 
     /// Returns the texts that a pattern may match as a whole.
     fn faces(&self) -> Vec<String> {
-        let mut faces = vec![self.name().to_owned(), self.vendor().to_owned()];
-        faces.extend(self.types().into_iter().map(str::to_owned));
-        let mut all = vec![self.name(), self.vendor()];
-        let types = self.types().join("|");
-        all.extend((!types.is_empty()).then_some(types.as_str()));
-        faces.push(all.join(" "));
-        faces
+        let (name, vendor, types) = self.described();
+        let types: Vec<&str> = types.iter_names().map(|(name, _)| name).collect();
+        let mut all = format!("{name} {vendor}");
+        if !types.is_empty() {
+            all = format!("{all} {}", types.join("|"));
+        }
+        [name, vendor, &all].into_iter().chain(types).map(str::to_owned).collect()
     }
 }
 
 impl Describe for PlatformInfo {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn vendor(&self) -> &str {
-        &self.vendor
-    }
-
-    fn types(&self) -> Vec<&'static str> {
-        Vec::new()
+    fn described(&self) -> (&str, &str, DeviceType) {
+        (self.name.as_str(), self.vendor.as_str(), DeviceType::empty())
     }
 }
 
 impl Describe for DeviceInfo {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn vendor(&self) -> &str {
-        &self.vendor
-    }
-
-    fn types(&self) -> Vec<&'static str> {
-        self.device_type.iter_names().map(|(name, _)| name).collect()
+    fn described(&self) -> (&str, &str, DeviceType) {
+        (self.name.as_str(), self.vendor.as_str(), self.device_type)
     }
 }
 

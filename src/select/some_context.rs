@@ -99,10 +99,11 @@ pub fn choose_devices(
     let platform_answer = answers.first().copied().filter(|answer| !answer.is_empty());
     let platform = match platform_answer {
         None => 0,
+        // The last match.
         Some(answer) => {
-            choose(answer, platforms, |platform| &platform.name, Counts::LastMatch).ok_or_else(
-                || SelectionError::NoSuchPlatform { piece: piece(1, answer), found: found() },
-            )?
+            matching(answer, platforms, |platform| &platform.name).pop().ok_or_else(|| {
+                SelectionError::NoSuchPlatform { piece: piece(1, answer), found: found() }
+            })?
         }
     };
     let PlatformInfo { name, devices, .. } = &platforms[platform];
@@ -119,13 +120,12 @@ pub fn choose_devices(
         Some(answer) => answer
             .split(',')
             .map(|answer| {
-                choose(answer, devices, |device| &device.name, Counts::FirstMatch).ok_or_else(
-                    || SelectionError::NoSuchDevice {
-                        piece: piece(2, answer),
-                        platforms: format!("{name:?}"),
-                        found: found(),
-                    },
-                )
+                let matches = matching(answer, devices, |device| &device.name);
+                matches.first().copied().ok_or_else(|| SelectionError::NoSuchDevice {
+                    piece: piece(2, answer),
+                    platforms: format!("{name:?}"),
+                    found: found(),
+                })
             })
             .collect::<std::result::Result<_, _>>()?,
     };
@@ -141,28 +141,15 @@ fn piece(entry: usize, text: &str) -> Piece {
     Piece { entry, text: text.to_owned() }
 }
 
-/// The rule for a name with several matches.
-enum Counts {
-    FirstMatch,
-    LastMatch,
-}
-
-fn choose<T>(
-    answer: &str,
-    candidates: &[T],
-    name: impl Fn(&T) -> &String,
-    counts: Counts,
-) -> Option<usize> {
+/// Returns the index of the candidate that the answer is the index of, or else those of all with it in their names.
+fn matching<T>(answer: &str, candidates: &[T], name: impl Fn(&T) -> &String) -> Vec<usize> {
     let index = python_int(answer).and_then(|index| usize::try_from(index).ok());
     if let Some(index) = index.filter(|index| *index < candidates.len()) {
-        return Some(index);
+        return vec![index];
     }
     let answer = answer.to_lowercase();
-    let matches = |candidate: &T| name(candidate).to_lowercase().contains(&answer);
-    match counts {
-        Counts::FirstMatch => candidates.iter().position(matches),
-        Counts::LastMatch => candidates.iter().rposition(matches),
-    }
+    let matches = |index: &usize| name(&candidates[*index]).to_lowercase().contains(&answer);
+    (0..candidates.len()).filter(matches).collect()
 }
 
 #[cfg(test)]
