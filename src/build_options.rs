@@ -1,6 +1,7 @@
 //! Options of builds: drivers crash on a word that is not an option.
 
 use std::ffi::CString;
+use std::mem;
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
@@ -44,32 +45,22 @@ pub(crate) fn checked(
 /// Returns the words between blanks, as Oclgrind splits them. A quote ends with the next one, and a backslash keeps a
 /// blank.
 fn words(options: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let (mut word, mut is_quoted) = (None::<String>, false);
-    let mut characters = options.chars();
-    while let Some(character) = characters.next() {
-        match character {
-            ' ' | '\t' if !is_quoted => words.extend(word.take()),
-            '"' => {
-                is_quoted = !is_quoted;
-                word.get_or_insert_default();
-            }
-            '\\' if characters.as_str().starts_with(' ') => {
-                word.get_or_insert_default().extend(characters.next());
-            }
-            _ => word.get_or_insert_default().push(character),
-        }
-    }
-    words.extend(word);
-    words
+    let (mut is_quoted, mut before) = (false, ' ');
+    let words = options.split(|character| {
+        is_quoted ^= character == '"';
+        let is_kept = mem::replace(&mut before, character) == '\\' && character == ' ';
+        matches!(character, ' ' | '\t') && !is_quoted && !is_kept
+    });
+    let words = words.filter(|word| !word.is_empty());
+    words.map(|word| word.replace("\\ ", " ").replace('"', "")).collect()
 }
 
 /// Returns the words as rusticl splits them: a quote ends one and begins the next, and nothing else is special.
 fn parts(options: &str) -> Vec<String> {
-    let quoted = options.split('"').enumerate();
-    let words = quoted.flat_map(|(number, text)| match number % 2 {
-        0 => text.split(' ').collect(),
-        _ => vec![text],
+    let mut is_quoted = false;
+    let words = options.split(|character| {
+        is_quoted ^= character == '"';
+        character == '"' || character == ' ' && !is_quoted
     });
     words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
