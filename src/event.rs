@@ -148,9 +148,8 @@ impl Event {
     /// # Safety
     /// `raw` is a valid event, and the caller owns a reference to it.
     pub unsafe fn from_raw(raw: cl_event) -> Result<Self> {
-        let context = isize::from(info(raw, cl::CL_EVENT_CONTEXT)?) as cl_context;
-        // SAFETY: the driver says that it is the context of a valid event.
-        let context = unsafe { MemContext::retain_raw(context) }?;
+        // SAFETY: the caller vouches for the handle.
+        let context = unsafe { MemContext::retain_answer(info(raw, cl::CL_EVENT_CONTEXT)?) }?;
         // SAFETY: the caller vouches for the handle and its reference.
         let raw = unsafe { EventRef::owned(raw) };
         Ok(Self::with(raw, Origin::Context(context), true))

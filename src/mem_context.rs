@@ -6,6 +6,7 @@ use std::sync::Arc;
 use cl3::context::{CL_CONTEXT_DEVICES, get_context_info};
 use cl3::device::{CL_DEVICE_MAX_MEM_ALLOC_SIZE, CL_DEVICE_MEM_BASE_ADDR_ALIGN, get_device_info};
 use cl3::error_codes::{CL_INVALID_BUFFER_SIZE, CL_INVALID_CONTEXT};
+use cl3::info_type::InfoType;
 use cl3::types::{cl_context, cl_device_id};
 
 use crate::device::{Device, OLDEST, check_versions};
@@ -51,12 +52,13 @@ impl MemContext {
         Ok(Arc::new(Self::new(context, devices)))
     }
 
-    /// Adds a reference to a context.
+    /// Adds a reference to the context of an object.
     ///
     /// # Safety
-    /// `context` is a valid context.
-    pub(crate) unsafe fn retain_raw(context: cl_context) -> Result<Arc<Self>> {
-        // SAFETY: the caller vouches for the handle.
+    /// `answer` is the driver's, to a query for the context of a valid object.
+    pub(crate) unsafe fn retain_answer(answer: InfoType) -> Result<Arc<Self>> {
+        let context = isize::from(answer) as cl_context;
+        // SAFETY: the context of a valid object is valid.
         let reference = unsafe { ContextRef::retain(context) }?;
         // SAFETY: there is a reference to take over.
         let context = unsafe { Self::from_raw(context) }?;

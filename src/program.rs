@@ -14,7 +14,7 @@ use cl3::error_codes::{
     CL_SUCCESS, DLOPEN_FUNCTION_NOT_AVAILABLE,
 };
 use cl3::program as cl;
-use cl3::types::{cl_context, cl_device_id, cl_program};
+use cl3::types::{cl_device_id, cl_program};
 use parking_lot::Mutex;
 
 use crate::build_options;
@@ -25,6 +25,7 @@ use crate::driver::Driver;
 use crate::error::{Error, NO_CODE, Result, in_call};
 use crate::handle::{ProgramRef, by_handle, retain_raw};
 use crate::launch::Kernel;
+use crate::mem_context::MemContext;
 use crate::select::Version;
 
 const WITH_SOURCE: &str = "clCreateProgramWithSource";
@@ -172,12 +173,11 @@ impl Program {
     /// # Safety
     /// `raw` is a valid program, and the caller owns a reference to it.
     pub unsafe fn from_raw(raw: cl_program) -> Result<Self> {
-        let context = isize::from(info(raw, cl::CL_PROGRAM_CONTEXT)?) as cl_context;
-        // SAFETY: the driver says that it is the context of a valid program.
-        let context = unsafe { Context::retain_raw(context) }?;
+        // SAFETY: the caller vouches for the handle.
+        let context = unsafe { MemContext::retain_answer(info(raw, cl::CL_PROGRAM_CONTEXT)?) }?;
         // SAFETY: the caller vouches for the handle and its reference.
         let raw = unsafe { ProgramRef::owned(raw) };
-        Ok(Self { raw: Arc::new(raw), context })
+        Ok(Self { raw: Arc::new(raw), context: Context(context) })
     }
 
     /// Returns the driver's handle, valid as long as `self` lives (PyOpenCL's `int_ptr`).

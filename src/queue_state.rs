@@ -51,12 +51,11 @@ impl QueueState {
     pub unsafe fn from_raw(raw: cl_command_queue) -> Result<Self> {
         let info =
             |name| cl::get_command_queue_info(raw, name).map_err(in_call("clGetCommandQueueInfo"));
-        let context = isize::from(info(cl::CL_QUEUE_CONTEXT)?) as cl_context;
         let device = isize::from(info(cl::CL_QUEUE_DEVICE)?) as cl_device_id;
         let properties = QueueProperties::from_bits_retain(info(cl::CL_QUEUE_PROPERTIES)?.into());
-        // SAFETY: the driver says that it is the context of a valid queue.
-        let context = unsafe { MemContext::retain_raw(context) }?;
-        // SAFETY: as above, of its device.
+        // SAFETY: the caller vouches for the handle.
+        let context = unsafe { MemContext::retain_answer(info(cl::CL_QUEUE_CONTEXT)?) }?;
+        // SAFETY: the driver says that it is the device of a valid queue.
         let device = unsafe { Device::retain_raw(device) }?;
         // SAFETY: the caller vouches for the handle and its reference.
         let raw = unsafe { QueueRef::owned(raw) };

@@ -31,7 +31,7 @@ use cl3::kernel::{
     CL_KERNEL_CONTEXT, CL_KERNEL_FUNCTION_NAME, CL_KERNEL_NUM_ARGS, CL_KERNEL_PROGRAM,
 };
 use cl3::program::{CL_PROGRAM_KERNEL_NAMES, get_program_info};
-use cl3::types::{cl_context, cl_kernel, cl_program};
+use cl3::types::{cl_kernel, cl_program};
 
 pub use arg::{KernelArg, LocalMemory, MemoryArg, NullBuffer};
 pub use arg_info::{AccessQualifier, AddressQualifier, ArgInfo, TypeQualifiers};
@@ -143,9 +143,8 @@ impl Kernel {
     /// # Safety
     /// `raw` is a valid kernel, and the caller owns a reference to it.
     pub unsafe fn from_raw(raw: cl_kernel) -> Result<Self> {
-        let context = isize::from(info(raw, CL_KERNEL_CONTEXT)?) as cl_context;
-        // SAFETY: the driver says that it is the context of a valid kernel.
-        let context = unsafe { MemContext::retain_raw(context) }?;
+        // SAFETY: the caller vouches for the handle.
+        let context = unsafe { MemContext::retain_answer(info(raw, CL_KERNEL_CONTEXT)?) }?;
         let program = isize::from(info(raw, CL_KERNEL_PROGRAM)?) as cl_program;
         // SAFETY: the driver says that it is the program of a valid kernel.
         let program = unsafe { ProgramRef::retain(program) }?;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use cl3::error_codes::{CL_INVALID_MEM_OBJECT, CL_INVALID_OPERATION};
 use cl3::info_type::InfoType;
 use cl3::memory as cl;
-use cl3::types::{cl_context, cl_mem};
+use cl3::types::cl_mem;
 
 use super::command::AccessedRange;
 use super::flags::MemFlags;
@@ -364,9 +364,8 @@ pub(crate) fn info(raw: cl_mem, name: u32) -> Result<InfoType> {
 
 /// Returns the context of an object that is alive.
 pub(crate) fn context_of(raw: cl_mem) -> Result<Arc<MemContext>> {
-    let context = isize::from(info(raw, cl::CL_MEM_CONTEXT)?) as cl_context;
-    // SAFETY: the driver says that it is the context of a valid object.
-    unsafe { MemContext::retain_raw(context) }
+    // SAFETY: the object is alive.
+    unsafe { MemContext::retain_answer(info(raw, cl::CL_MEM_CONTEXT)?) }
 }
 
 /// Returns the object that a live object is made of.

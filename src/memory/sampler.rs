@@ -8,7 +8,7 @@ use crate::device::check_versions;
 use cl3::error_codes::{CL_INVALID_OPERATION, CL_INVALID_VALUE};
 use cl3::info_type::InfoType;
 use cl3::sampler as cl;
-use cl3::types::{cl_context, cl_sampler};
+use cl3::types::cl_sampler;
 
 use super::image::limits::check_support;
 use crate::error::{Error, Result, in_call};
@@ -146,9 +146,8 @@ impl Sampler {
     /// # Safety
     /// `raw` is a valid sampler, and the caller owns a reference to it.
     pub unsafe fn from_raw(raw: cl_sampler) -> Result<Self> {
-        let context = isize::from(info(raw, cl::CL_SAMPLER_CONTEXT)?) as cl_context;
-        // SAFETY: the driver says that it is the context of a valid sampler.
-        let context = unsafe { MemContext::retain_raw(context) }?;
+        // SAFETY: the caller vouches for the handle.
+        let context = unsafe { MemContext::retain_answer(info(raw, cl::CL_SAMPLER_CONTEXT)?) }?;
         // SAFETY: the caller vouches for the handle and its reference.
         let reference = Arc::new(unsafe { SamplerRef::owned(raw) });
         Ok(Self { reference, context })
