@@ -44,11 +44,11 @@ impl Context {
     pub fn new<'a>(devices: impl IntoIterator<Item = &'a Device>) -> Result<Self> {
         const CALL: &str = "clCreateContext";
         let mut all: Vec<Device> = Vec::new();
-        devices.into_iter().for_each(|device| {
+        for device in devices {
             if !all.contains(device) {
                 all.push(device.clone());
             }
-        });
+        }
         let Some((first, others)) = all.split_first() else {
             return Err(Error::refused(CALL, CL_INVALID_VALUE, "a context needs a device"));
         };

@@ -136,7 +136,7 @@ impl Device {
 
     /// Returns the queries of the device, for properties by their number.
     pub fn query(&self) -> Query<'_> {
-        Query::of(self)
+        Query(self)
     }
 
     /// Divides the device into sub-devices (`clCreateSubDevices`, OpenCL 1.2; `pyopencl.Device.create_sub_devices`).

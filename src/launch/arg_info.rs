@@ -73,9 +73,9 @@ pub struct ArgInfo {
 /// The values that may be passed for an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Parameter {
-    kinds: Kinds,
+    pub kinds: Kinds,
     /// In bytes; 0 for any size.
-    size: usize,
+    pub size: usize,
 }
 
 impl Parameter {
@@ -89,14 +89,6 @@ impl Parameter {
     #[inline]
     pub(super) fn takes(self, value: &Value) -> bool {
         self.kinds.intersects(value.kind) && (self.size == value.size || self.size == 0)
-    }
-
-    pub(super) fn kinds(self) -> Kinds {
-        self.kinds
-    }
-
-    pub(super) fn size(self) -> usize {
-        self.size
     }
 }
 

@@ -421,22 +421,20 @@ impl Kernel {
             Kinds::FOREIGN => {
                 (CL_INVALID_CONTEXT, "belongs to another context than the kernel".to_owned())
             }
-            Kinds::NO_SIZE if matches!(arg.data, Data::Nothing) => {
-                if !parameter.kinds().contains(Kinds::LOCAL) {
-                    (CL_INVALID_ARG_VALUE, "cannot be local memory".to_owned())
-                } else {
-                    let (size, most) = (arg.size, self.local_memory);
-                    let reason = format!("cannot be {size} bytes of local memory, but 1 to {most}");
-                    (CL_INVALID_ARG_SIZE, reason)
-                }
+            Kinds::NO_SIZE if !matches!(arg.data, Data::Nothing) => {
+                (CL_INVALID_ARG_SIZE, "cannot be a value of 0 bytes".to_owned())
             }
-            Kinds::NO_SIZE => (CL_INVALID_ARG_SIZE, "cannot be a value of 0 bytes".to_owned()),
+            Kinds::NO_SIZE if parameter.kinds.contains(Kinds::LOCAL) => {
+                let (size, most) = (arg.size, self.local_memory);
+                let reason = format!("cannot be {size} bytes of local memory, but 1 to {most}");
+                (CL_INVALID_ARG_SIZE, reason)
+            }
+            Kinds::NO_SIZE => (CL_INVALID_ARG_VALUE, "cannot be local memory".to_owned()),
             kind if Kinds::VALUES.contains(kind)
-                && Kinds::VALUES.intersects(parameter.kinds())
-                && parameter.size() != arg.size
-                && parameter.size() != 0 =>
+                && Kinds::VALUES.intersects(parameter.kinds)
+                && ![0, arg.size].contains(&parameter.size) =>
             {
-                let reason = format!("takes {} bytes, {} were given", parameter.size(), arg.size);
+                let reason = format!("takes {} bytes, {} were given", parameter.size, arg.size);
                 (CL_INVALID_ARG_SIZE, reason)
             }
             kind => (CL_INVALID_ARG_VALUE, format!("cannot be {}", what(kind))),

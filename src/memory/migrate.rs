@@ -9,7 +9,7 @@ use cl3::memory::{CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, CL_MIGRATE_MEM_OBJECT
 use cl3::types::cl_uint;
 use smallvec::SmallVec;
 
-use super::command::{AccessedRange, enqueue};
+use super::command::enqueue;
 use super::object::MemoryObject;
 use super::object::sealed::Handle;
 use super::track::Access;
@@ -76,8 +76,10 @@ pub fn enqueue_migrate_mem_objects<'q>(
     let order = order.into();
     let (count, access) = checked(CALL, objects.len(), flags)?;
     let handles = objects.iter().map(|object| object.as_handle());
-    let accesses: SmallVec<[_; 4]> =
-        handles.clone().map(|handle| whole_of(handle, access)).collect();
+    // Drivers move an object as a whole, a region with its buffer.
+    let whole_objects = handles.clone().map(|handle| handle.object());
+    let accesses = whole_objects.map(|object| object.accessed(&(0..object.desc().size), access));
+    let accesses: SmallVec<[_; 4]> = accesses.collect();
     let driver = order.queue.state().driver;
     let (raw, flags) = driver_view(handles, flags, driver.contains(Driver::CONFUSES_REGIONS));
     let event = enqueue(CALL, &order, &accesses, |(queue, events, list)| {
@@ -130,10 +132,4 @@ fn driver_view<'a>(
         whole.expose_provenance()
     });
     (raw.collect(), flags)
-}
-
-/// Returns all bytes of an object for a command: drivers move it as a whole, a region with its buffer.
-fn whole_of(handle: &dyn Handle, access: Access) -> AccessedRange<'_> {
-    let object = handle.object();
-    object.accessed(&(0..object.desc().size), access)
 }

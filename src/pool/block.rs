@@ -87,7 +87,7 @@ impl<M: Memory> Block<M> {
 
     /// Returns the bytes of the block, as its tracker counts them.
     pub fn range(&self) -> Range<usize> {
-        self.memory.in_tracker(0..self.bytes)
+        self.memory.in_tracker(&(0..self.bytes))
     }
 
     /// Frees a block that was held, and returns when its bytes are available to others: drivers keep memory as long

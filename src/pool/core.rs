@@ -339,12 +339,18 @@ impl<M: Memory> PoolCore<M> {
 
     /// Returns the statistics at one moment, and raises the peaks.
     pub fn statistics(&self) -> Statistics {
-        let mut statistics = Statistics::new(self.shards.counts());
+        let counts = self.shards.counts();
+        let (managed_bytes, active_bytes) = (counts.managed_bytes.0, counts.active_bytes.0);
         let raised =
             |peak: &AtomicUsize, now: usize| peak.fetch_max(now, Ordering::Relaxed).max(now);
-        statistics.peak_active_bytes = raised(&self.peak_active, statistics.active_bytes);
-        statistics.peak_managed_bytes = raised(&self.peak_managed, statistics.managed_bytes);
-        statistics
+        Statistics {
+            held_blocks: counts.held_blocks.0,
+            active_blocks: counts.active_blocks.0,
+            managed_bytes,
+            active_bytes,
+            peak_managed_bytes: raised(&self.peak_managed, managed_bytes),
+            peak_active_bytes: raised(&self.peak_active, active_bytes),
+        }
     }
 
     /// Ends the reservation of bytes: the allocator's block has been freed, or was never allocated.

@@ -6,6 +6,7 @@ use std::sync::atomic::{Ordering, fence};
 
 use crate::error::Result;
 use crate::mem_context::MemContext;
+use crate::memory::svm::memory::Svm;
 use crate::memory::track::AccessTracker;
 use crate::memory::{Buffer, MemoryObject, SvmAllocation, SvmPointer};
 
@@ -29,7 +30,7 @@ pub(crate) mod sealed {
         fn tracker(&self) -> &Arc<AccessTracker>;
 
         /// Returns the bytes of `range`, as the tracker counts them.
-        fn in_tracker(&self, range: Range<usize>) -> Range<usize>;
+        fn in_tracker(&self, range: &Range<usize>) -> Range<usize>;
 
         fn context(&self) -> &Arc<MemContext>;
 
@@ -69,9 +70,8 @@ impl sealed::PoolMemory for Buffer {
         self.reference().object().tracker()
     }
 
-    fn in_tracker(&self, range: Range<usize>) -> Range<usize> {
-        let offset = self.offset();
-        self.reference().object().in_tracker(&(offset + range.start..offset + range.end))
+    fn in_tracker(&self, range: &Range<usize>) -> Range<usize> {
+        Buffer::in_tracker(self, range)
     }
 
     fn context(&self) -> &Arc<MemContext> {
@@ -97,20 +97,20 @@ impl sealed::PoolMemory for SvmAllocation {
 
     #[inline]
     fn is_unique(&self) -> bool {
-        is_only_handle(self.shared())
+        is_only_handle(self.memory())
     }
 
     #[inline]
     fn tracker(&self) -> &Arc<AccessTracker> {
-        self.shared().tracker()
+        self.memory().tracker()
     }
 
-    fn in_tracker(&self, range: Range<usize>) -> Range<usize> {
-        range
+    fn in_tracker(&self, range: &Range<usize>) -> Range<usize> {
+        range.clone()
     }
 
     fn context(&self) -> &Arc<MemContext> {
-        self.shared().context()
+        self.memory().context()
     }
 
     fn free_without_queue(&self) -> Result<()> {

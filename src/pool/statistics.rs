@@ -24,18 +24,6 @@ pub struct Statistics {
     pub peak_active_bytes: usize,
 }
 
-impl Statistics {
-    pub(super) fn new(counts: Counts) -> Self {
-        Self {
-            held_blocks: counts.held_blocks.0,
-            active_blocks: counts.active_blocks.0,
-            managed_bytes: counts.managed_bytes.0,
-            active_bytes: counts.active_bytes.0,
-            ..Self::default()
-        }
-    }
-}
-
 impl fmt::Display for Statistics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "          {:>12} {:>16} {:>16}", "blocks", "bytes", "at most")?;

@@ -33,14 +33,9 @@ const CL_DEVICE_TOPOLOGY_TYPE_PCIE_AMD: u32 = 1;
 /// # }
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct Query<'a>(&'a Device);
+pub struct Query<'a>(pub(crate) &'a Device);
 
-impl<'a> Query<'a> {
-    /// Returns the queries of `device`.
-    pub(crate) fn of(device: &'a Device) -> Self {
-        Self(device)
-    }
-
+impl Query<'_> {
     /// Returns the words of CL_DEVICE_EXTENSIONS.
     pub fn extensions(&self) -> BTreeSet<String> {
         self.text(cl::CL_DEVICE_EXTENSIONS).split_whitespace().map(str::to_owned).collect()

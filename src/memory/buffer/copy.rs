@@ -1,7 +1,5 @@
 //! Copies of buffers: with host memory, and from one buffer to another (OpenCL 3.0, 5.2.2 and 5.2.3).
 
-use std::ops::Range;
-
 use cl3::command_queue as cl;
 use cl3::error_codes::CL_MEM_COPY_OVERLAP;
 
@@ -75,7 +73,11 @@ fn copy_linear(order: &Order<'_>, dst: &Buffer, src: &Buffer, linear: Linear) ->
     let from = src.span(CALL, linear.src_offset, size)?;
     let to = dst.span(CALL, linear.dst_offset, size)?;
     check_not_empty(CALL, &from)?;
-    check_no_overlap(CALL, (src, &from), (dst, &to))?;
+    let (source, target) = (src.in_tracker(&from), dst.in_tracker(&to));
+    let overlaps = src.object().may_share_bytes(dst.object()) && overlap(&source, &target);
+    Error::refuse_if(overlaps, CALL, CL_MEM_COPY_OVERLAP, || {
+        format!("bytes {source:?} would be copied to bytes {target:?} of the same memory")
+    })?;
     let accesses = [src.accessed(&from, Access::Read), dst.accessed(&to, Access::Write)];
     let submit = cl::enqueue_copy_buffer;
     enqueue(CALL, order, &accesses, |(queue, count, events)| {
@@ -83,20 +85,5 @@ fn copy_linear(order: &Order<'_>, dst: &Buffer, src: &Buffer, linear: Linear) ->
         // SAFETY: the handles are alive and of one context, the bytes are within the buffers and
         // apart, and the driver keeps the buffers until the command has ended.
         unsafe { submit(queue, source, target, from.start, to.start, size, count, events) }
-    })
-}
-
-/// Refuses bytes of the same memory that overlap.
-fn check_no_overlap(
-    call: &'static str,
-    (src, from): (&Buffer, &Range<usize>),
-    (dst, to): (&Buffer, &Range<usize>),
-) -> Result<()> {
-    if !src.object().may_share_bytes(dst.object()) {
-        return Ok(());
-    }
-    let (from, to) = (src.in_tracker(from), dst.in_tracker(to));
-    Error::refuse_if(overlap(&from, &to), call, CL_MEM_COPY_OVERLAP, || {
-        format!("bytes {from:?} would be copied to bytes {to:?} of the same memory")
     })
 }

@@ -109,8 +109,12 @@ impl Buffer {
         call: &'static str,
         queue: &CommandQueue,
     ) -> Result<Arc<HostBuffer>> {
-        let host = self.check_host_memory(call)?;
         let refused = |reason| Err(Error::refused(call, CL_INVALID_OPERATION, reason));
+        let Some(host) = &self.host else {
+            return refused(
+                "the buffer does not live in host memory: see Buffer::using_host_memory",
+            );
+        };
         if self.reference.is_sub_buffer() || Arc::strong_count(self.reference.object()) > 1 {
             return refused("the buffer has other handles, regions or maps; drop them first");
         }
@@ -143,13 +147,6 @@ impl Buffer {
             }
             thread::sleep(Duration::from_millis(1));
         }
-    }
-
-    fn check_host_memory(&self, call: &'static str) -> Result<&Arc<HostBuffer>> {
-        self.host.as_ref().ok_or_else(|| {
-            let reason = "the buffer does not live in host memory: see Buffer::using_host_memory";
-            Error::refused(call, CL_INVALID_OPERATION, reason)
-        })
     }
 }
 

@@ -200,7 +200,7 @@ impl Buffer {
 
     /// Returns a range of this buffer, as its object's uses count them.
     #[inline]
-    pub(super) fn in_tracker(&self, range: &Range<usize>) -> Range<usize> {
+    pub(crate) fn in_tracker(&self, range: &Range<usize>) -> Range<usize> {
         self.object().in_tracker(&self.in_whole(range))
     }
 

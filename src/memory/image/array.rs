@@ -168,26 +168,21 @@ fn pixel_axes<T: ImageElement>(
 }
 
 fn first_of_rgba(channels: usize) -> Result<ChannelOrder> {
-    match channels {
-        1 => Ok(ChannelOrder::R),
-        2 => Ok(ChannelOrder::Rg),
-        3 => Ok(ChannelOrder::Rgb),
-        4 => Ok(ChannelOrder::Rgba),
-        other => {
-            let reason = format!("a pixel has 1 to 4 channels, not {other}");
-            Err(Error::refused(CALL, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR, reason))
-        }
-    }
+    let orders = [ChannelOrder::R, ChannelOrder::Rg, ChannelOrder::Rgb, ChannelOrder::Rgba];
+    let order = channels.checked_sub(1).and_then(|last| orders.get(last));
+    order.copied().ok_or_else(|| {
+        let reason = format!("a pixel has 1 to 4 channels, not {channels}");
+        Error::refused(CALL, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR, reason)
+    })
 }
 
 fn channel_type<T: ImageElement>(integers: Integers) -> Result<ChannelType> {
-    match (integers, T::NORMALIZED) {
-        (Integers::AsTheyAre, _) => Ok(T::CHANNEL_TYPE),
-        (Integers::Normalized, Some(normalized)) => Ok(normalized),
-        (Integers::Normalized, None) => {
+    match integers {
+        Integers::AsTheyAre => Ok(T::CHANNEL_TYPE),
+        Integers::Normalized => T::NORMALIZED.ok_or_else(|| {
             let reason = format!("{} cannot be normalized", T::CHANNEL_TYPE);
-            Err(Error::refused(CALL, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR, reason))
-        }
+            Error::refused(CALL, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR, reason)
+        }),
     }
 }
 

@@ -227,7 +227,10 @@ impl CopyTo<&Image> for &Image {
 
     fn copy(order: &Order<'_>, dst: &Image, src: Self, part: ImageCopy) -> Self::Output {
         const CALL: &str = "clEnqueueCopyImage";
-        check_same_format(CALL, src, dst)?;
+        let (own, other) = (src.format(), dst.format());
+        Error::refuse_if(own != other, CALL, CL_IMAGE_FORMAT_MISMATCH, || {
+            format!("pixels are copied as they are: the source is {own}, the destination {other}")
+        })?;
         let from = src.extent().checked(CALL, "source", part.src_origin, part.region)?;
         let region = Some(PixelRegion(from.region));
         let to = dst.extent().checked(CALL, "destination", part.dst_origin, region)?;
@@ -268,11 +271,4 @@ impl CopyTo<&Image> for &Image {
             }
         })
     }
-}
-
-fn check_same_format(call: &'static str, src: &Image, dst: &Image) -> Result<()> {
-    let (from, to) = (src.format(), dst.format());
-    Error::refuse_if(from != to, call, CL_IMAGE_FORMAT_MISMATCH, || {
-        format!("pixels are copied as they are: the source is {from}, the destination {to}")
-    })
 }

@@ -90,12 +90,6 @@ impl SvmAllocation {
         Self { memory, size }
     }
 
-    /// Returns the part that all handles share.
-    #[inline]
-    pub(crate) fn shared(&self) -> &Arc<SvmMemory> {
-        &self.memory
-    }
-
     /// Restricts this handle to its first `size` bytes, of at least as many.
     #[inline]
     pub(crate) fn set_size(&mut self, size: usize) {
@@ -263,6 +257,7 @@ impl SvmPointer for SvmAllocation {}
 device_memory!([] SvmAllocation: dyn SvmPointer);
 
 impl Svm for SvmAllocation {
+    #[inline]
     fn memory(&self) -> &Arc<SvmMemory> {
         &self.memory
     }

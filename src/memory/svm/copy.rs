@@ -43,7 +43,11 @@ impl CopyTo<&dyn SvmPointer> for &dyn SvmPointer {
         let from = span(CALL, src, part.src_offset, size)?;
         let to = span(CALL, dst, part.dst_offset, size)?;
         let (source, target) = (src.memory().at(from.start), dst.memory().at(to.start));
-        check_no_overlap(source, target, size)?;
+        let bytes = |at: *mut c_void| at.addr()..at.addr() + size;
+        let overlaps = overlap(&bytes(source), &bytes(target));
+        Error::refuse_if(overlaps, CALL, CL_MEM_COPY_OVERLAP, || {
+            format!("{size} bytes at {source:?} would be copied onto themselves at {target:?}")
+        })?;
         let accesses =
             [src.memory().accessed(from, Access::Read), dst.memory().accessed(to, Access::Write)];
         enqueue(CALL, order, &accesses, |(queue, count, events)| {
@@ -55,14 +59,6 @@ impl CopyTo<&dyn SvmPointer> for &dyn SvmPointer {
             }
         })
     }
-}
-
-fn check_no_overlap(source: *mut c_void, target: *mut c_void, size: usize) -> Result<()> {
-    let bytes = |at: *mut c_void| at.addr()..at.addr() + size;
-    let overlaps = overlap(&bytes(source), &bytes(target));
-    Error::refuse_if(overlaps, CALL, CL_MEM_COPY_OVERLAP, || {
-        format!("{size} bytes at {source:?} would be copied onto themselves at {target:?}")
-    })
 }
 
 /// `clEnqueueSVMMemcpy` to or from host memory.

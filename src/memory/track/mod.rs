@@ -480,10 +480,7 @@ impl AccessTracker {
         queue: Option<&CommandQueue>,
         range: &Range<usize>,
     ) -> Option<bool> {
-        let raw = queue.filter(|queue| queue.is_in_order()).map(CommandQueue::as_raw);
-        self.table.lock().has_only(range, |event| {
-            raw.is_some_and(|raw| event.is_of(raw)) || event.known_outcome().is_some()
-        })
+        self.table.lock().has_only(range, needs_no_wait(queue))
     }
 
     /// Returns the events of the commands on these bytes that have not ended, other than those on the
@@ -495,16 +492,14 @@ impl AccessTracker {
         queue: Option<&CommandQueue>,
         range: &Range<usize>,
     ) -> Option<Vec<Event>> {
-        let raw = queue.filter(|queue| queue.is_in_order()).map(CommandQueue::as_raw);
         self.unmap_left(range, false).ok()?;
         self.ask(range);
         self.change(|table| table.reap_on(range));
         let used = Use::new(range, Access::Write);
         let found = self.table.lock().predecessors(MapId::default(), &used);
+        let needs_no_wait = needs_no_wait(queue);
         let mut pending = found.ok()?.into_vec();
-        pending.retain(|event| {
-            !raw.is_some_and(|raw| event.is_of(raw)) && event.known_outcome().is_none()
-        });
+        pending.retain(|event| !needs_no_wait(event));
         Some(pending)
     }
 
@@ -534,6 +529,13 @@ impl AccessTracker {
         let reason = "bytes are mapped; unmap them first";
         Error::refuse_if(has_maps, call, CL_INVALID_OPERATION, || reason)
     }
+}
+
+/// Returns a function that returns whether a command is on the in-order queue `queue`, or is known to have ended.
+#[inline]
+fn needs_no_wait(queue: Option<&CommandQueue>) -> impl Fn(&Event) -> bool {
+    let raw = queue.filter(|queue| queue.is_in_order()).map(CommandQueue::as_raw);
+    move |event| raw.is_some_and(|raw| event.is_of(raw)) || event.known_outcome().is_some()
 }
 
 /// Queries the ends of these commands, except those behind a command of their in-order queue that has not ended: they

@@ -67,14 +67,13 @@ impl Rows {
         region: ByteRegion,
         pitches: Pitches,
     ) -> Result<Self> {
-        let refused = |reason: String| Error::refused(call, CL_INVALID_VALUE, reason);
-        let rows = Self::new(origin.0, region.0, pitches.0)
-            .map_err(|reason| refused(format!("the {what}: {reason}")))?;
+        let rows = Self::new(origin.0, region.0, pitches.0).map_err(|reason| {
+            Error::refused(call, CL_INVALID_VALUE, format!("the {what}: {reason}"))
+        })?;
         let hull = rows.hull();
-        if hull.end > size {
-            let reason = format!("bytes {hull:?} exceed a {what} of {size} bytes");
-            return Err(refused(reason));
-        }
+        Error::refuse_if(hull.end > size, call, CL_INVALID_VALUE, || {
+            format!("bytes {hull:?} exceed a {what} of {size} bytes")
+        })?;
         Ok(rows)
     }
 

@@ -181,7 +181,7 @@ where
                 // A place that is not reused is free again before the next one is taken.
                 let Some((slab, place)) = self.slabs.lock().take(size, nth) else { break };
                 let part = Part { slabs: Arc::clone(&self.slabs), place };
-                let range = slab.in_tracker(place.start..place.start + place.len);
+                let range = slab.in_tracker(&(place.start..place.start + place.len));
                 let tracker = slab.tracker();
                 let is_free = tracker.is_free_for(queue, &range) == Some(true);
                 let events = if is_free { Some(vec![]) } else { tracker.pending(queue, &range) };
