@@ -226,7 +226,7 @@
 #[macro_use]
 mod numbered;
 #[macro_use]
-mod setters;
+pub(crate) mod setters;
 
 pub(crate) mod buffer;
 pub(crate) mod command;

@@ -10,3 +10,5 @@ macro_rules! setters {
         }
     )*};
 }
+
+pub(crate) use setters;

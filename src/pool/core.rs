@@ -272,7 +272,7 @@ impl<M: Memory> PoolCore<M> {
                 IS_IN_HOOK.set(false);
             }
         }
-        let Some(reclaim) = &self.options.reclaim else { return false };
+        let Some(reclaim) = &self.options.on_out_of_memory else { return false };
         if IS_IN_HOOK.replace(true) {
             return false;
         }

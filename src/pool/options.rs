@@ -9,6 +9,7 @@ use cl3::error_codes::CL_INVALID_VALUE;
 use super::bin::Binning;
 use super::trace::{Hook, PoolEvent};
 use crate::error::{Error, Result};
+use crate::memory::setters::setters;
 
 /// The options of a pool. The default is PyOpenCL's pool, ordered across queues.
 ///
@@ -33,7 +34,7 @@ pub struct PoolOptions {
     pub(super) limit: usize,
     pub(super) max_idle: Option<Duration>,
     pub(super) is_ordered: bool,
-    pub(super) reclaim: Option<Arc<dyn Fn() + Send + Sync>>,
+    pub(super) on_out_of_memory: Option<Arc<dyn Fn() + Send + Sync>>,
     pub(super) on_event: Option<Hook>,
     pub(super) reports_leaks: bool,
 }
@@ -46,7 +47,7 @@ impl Default for PoolOptions {
             limit: usize::MAX,
             max_idle: None,
             is_ordered: true,
-            reclaim: None,
+            on_out_of_memory: None,
             on_event: None,
             reports_leaks: false,
         }
@@ -59,67 +60,51 @@ impl PoolOptions {
         Self::default()
     }
 
-    /// Sets the number of bits below the highest that select the bin (PyOpenCL's `leading_bits_in_bin_id`): 4 by
-    /// default, 26 at most. A block is at most 1 / 2^`bits` larger than the request that created it.
-    pub fn leading_bits(mut self, bits: u32) -> Self {
-        self.leading_bits = bits;
-        self
-    }
+    setters! {
+        /// Sets the number of bits below the highest that select the bin (PyOpenCL's `leading_bits_in_bin_id`): 4 by
+        /// default, 26 at most. A block is at most 1 / 2^`bits` larger than the request that created it.
+        leading_bits |bits: u32| bits;
 
-    /// Also reuses held blocks up to `percent` % larger than a new block would be: 0 by default, as in
-    /// PyOpenCL. 25 is recommended: it limits the held memory at little waste in each block.
-    pub fn max_oversize_percent(mut self, percent: u32) -> Self {
-        self.max_oversize_percent = percent;
-        self
-    }
+        /// Also reuses held blocks up to `percent` % larger than a new block would be: 0 by default, as in
+        /// PyOpenCL. 25 is recommended: it limits the held memory at little waste in each block.
+        max_oversize_percent |percent: u32| percent;
 
-    /// Limits the memory from the allocator to `bytes` bytes; a request beyond the limit is out of memory. A request
-    /// counts as the largest of its bin (4096 bytes as 4351), unless the allocator is a slab or a pool. A queue waits
-    /// for other queues before it gets a block beyond the limit. Freed memory does not count, even if clones, regions
-    /// or maps still keep it.
-    pub fn limit(mut self, bytes: usize) -> Self {
-        self.limit = bytes;
-        self
-    }
+        /// Limits the memory from the allocator to `bytes` bytes; a request beyond the limit is out of memory. A
+        /// request counts as the largest of its bin (4096 bytes as 4351), unless the allocator is a slab or a pool. A
+        /// queue waits for other queues before it gets a block beyond the limit. Freed memory does not count, even if
+        /// clones, regions or maps still keep it.
+        limit |bytes: usize| bytes;
 
-    /// Frees blocks that have been held for `age` when the pool requests memory from its allocator, and in
-    /// [`trim_idle`](super::Pool::trim_idle). Without it, the pool does not read the clock.
-    pub fn max_idle(mut self, age: Duration) -> Self {
-        self.max_idle = Some(age);
-        self
-    }
+        /// Frees blocks that have been held for `age` when the pool requests memory from its allocator, and in
+        /// [`trim_idle`](super::Pool::trim_idle). Without it, the pool does not read the clock.
+        max_idle |age: Duration| Some(age);
 
-    /// Calls `reclaim` when memory has run out, before the pool frees held blocks: `reclaim` may drop
-    /// blocks. PyOpenCL runs the garbage collector there. No lock is held, and `reclaim` may use the pool;
-    /// it is not called again while it runs. The pool owns it, so it must not own the pool.
-    pub fn on_out_of_memory(mut self, reclaim: impl Fn() + Send + Sync + 'static) -> Self {
-        self.reclaim = Some(Arc::new(reclaim));
-        self
-    }
+        /// Calls `reclaim` when memory has run out, before the pool frees held blocks: `reclaim` may drop
+        /// blocks. PyOpenCL runs the garbage collector there. No lock is held, and `reclaim` may use the pool;
+        /// it is not called again while it runs. The pool owns it, so it must not own the pool.
+        on_out_of_memory |reclaim: impl Fn() + Send + Sync + 'static| Some(Arc::new(reclaim));
 
-    /// Calls `hook` for each action of the pool, in the thread that caused it. Each call reads the clock.
-    /// No lock is held. A panic of the hook is logged.
-    ///
-    /// If memory has run out, other threads without memory wait until the hook has returned from
-    /// [`Freed`](super::PoolEventKind::Freed), so the hook must not wait for them.
-    ///
-    /// ```
-    /// # use clmatrix::memory::MemFlags;
-    /// # use clmatrix::pool::{DeferredAllocator, MemoryPool, PoolOptions};
-    /// # fn main() -> clmatrix::Result<()> {
-    /// # let context = clmatrix::create_some_context()?;
-    /// # let allocator = DeferredAllocator::new(&context, MemFlags::READ_WRITE)?;
-    /// let options = PoolOptions::new().on_event(|event| println!("{event}"));
-    /// let pool = MemoryPool::with_options(allocator, options)?;
-    /// drop(pool.allocate(1000)?);
-    /// // Allocated: 1000 bytes of bin 159, 16180 ns
-    /// // Returned: 1000 bytes of bin 159, 3141 ns
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn on_event(mut self, hook: impl Fn(&PoolEvent<'_>) + Send + Sync + 'static) -> Self {
-        self.on_event = Some(Arc::new(hook));
-        self
+        /// Calls `hook` for each action of the pool, in the thread that caused it. Each call reads the clock.
+        /// No lock is held. A panic of the hook is logged.
+        ///
+        /// If memory has run out, other threads without memory wait until the hook has returned from
+        /// [`Freed`](super::PoolEventKind::Freed), so the hook must not wait for them.
+        ///
+        /// ```
+        /// # use clmatrix::memory::MemFlags;
+        /// # use clmatrix::pool::{DeferredAllocator, MemoryPool, PoolOptions};
+        /// # fn main() -> clmatrix::Result<()> {
+        /// # let context = clmatrix::create_some_context()?;
+        /// # let allocator = DeferredAllocator::new(&context, MemFlags::READ_WRITE)?;
+        /// let options = PoolOptions::new().on_event(|event| println!("{event}"));
+        /// let pool = MemoryPool::with_options(allocator, options)?;
+        /// drop(pool.allocate(1000)?);
+        /// // Allocated: 1000 bytes of bin 159, 16180 ns
+        /// // Returned: 1000 bytes of bin 159, 3141 ns
+        /// # Ok(())
+        /// # }
+        /// ```
+        on_event |hook: impl Fn(&PoolEvent<'_>) + Send + Sync + 'static| Some(Arc::new(hook));
     }
 
     /// Logs a warning if the last handle to the pool is dropped while blocks are in use, with the size, the
