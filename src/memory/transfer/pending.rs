@@ -65,32 +65,23 @@ impl<H: Stable> PendingTransfer<H> {
     ) -> Transfer<H> {
         let mut memory = DriverOwned::new(memory);
         let mut is_submitted = false;
-        match Self::submit(order, memory.as_mut(), plan, &mut is_submitted) {
+        let enqueued = plan(HostPtr::of(memory.as_mut())).and_then(|command| {
+            let submit = |arguments| {
+                // SAFETY: the handles are alive and of one context; the memory stays where it is and is
+                // not touched until the command has ended, or for good.
+                let event = unsafe { command.submit(arguments) };
+                is_submitted = event.is_ok();
+                event
+            };
+            let event = enqueue(command.call(), order, &[command.accessed()], submit)?;
+            Ok((command.call(), event))
+        });
+        match enqueued {
             Ok((call, event)) => Ok(Self { memory: Some(memory), call, event, task: None }),
             // The end of the command is unknown.
             Err(error) if is_submitted => Err(TransferError::new(error, None)),
             Err(error) => Err(TransferError::new(error, Some(*memory.end()))),
         }
-    }
-
-    /// Submits the command. `is_submitted` is true afterwards if the driver has the command.
-    fn submit<C: HostCommand>(
-        order: &Order<'_>,
-        memory: &mut H,
-        plan: impl FnOnce(HostPtr) -> Result<C>,
-        is_submitted: &mut bool,
-    ) -> Result<(&'static str, Event)> {
-        let command = plan(HostPtr::of(memory))?;
-        let accesses = [command.accessed()];
-        let submit = |(queue, count, events)| {
-            // SAFETY: the handles are alive and of one context; the memory stays where it is and is
-            // not touched until the command has ended, or for good.
-            let event = unsafe { command.submit((queue, count, events)) };
-            *is_submitted = event.is_ok();
-            event
-        };
-        let event = enqueue(command.call(), order, &accesses, submit)?;
-        Ok((command.call(), event))
     }
 }
 
@@ -107,21 +98,40 @@ impl<H> PendingTransfer<H> {
     /// waited for. Without: the driver's errors where the driver does not report whether it still uses the memory,
     /// which is never freed then.
     pub fn wait(mut self) -> std::result::Result<H, TransferError<Option<H>>> {
-        match self.memory.take() {
-            Some(memory) => self.end(memory),
-            None => unreachable!("only this and drop take it"),
-        }
+        let memory = self.memory.take().expect("a transfer that was ready is not waited for");
+        self.end(memory)
     }
 
     fn end(&self, memory: DriverOwned<H>) -> std::result::Result<H, TransferError<Option<H>>> {
-        if let Err(error) = self.event.wait_until_ended() {
-            return Err(TransferError::new(error, None));
-        }
+        self.event.wait_until_ended().map_err(|error| TransferError::new(error, None::<H>))?;
         let memory = *memory.end();
         match check_not_failed(self.call, &self.event) {
             Ok(()) => Ok(memory),
             Err(error) => Err(TransferError::new(error, Some(memory))),
         }
+    }
+
+    /// Makes the thread wake the task when the command has ended. Returns whether it has.
+    fn watch(&mut self, waker: &Waker) -> Result<bool> {
+        if let Some(task) = &self.task {
+            let mut current = task.waker.lock();
+            current.iter_mut().for_each(|current| current.clone_from(waker));
+            return Ok(current.is_none());
+        }
+        self.event.flush_queue(ptr::null_mut())?;
+        let (event, waker) = (self.event.clone(), Mutex::new(Some(waker.clone())));
+        let task = Arc::clone(self.task.insert(Arc::new(Task { event, waker })));
+        add(&task).map_err(|error| {
+            let reason = format!("no thread can wait for the transfer: {error}");
+            Error::refused(self.call, CL_OUT_OF_HOST_MEMORY, reason)
+        })?;
+        // The callback owns nothing: it must not drop the last handle to a queue. Without callbacks, the thread polls.
+        _ = self.event.when_ended(|_| {
+            let _added = ADDED.lock();
+            HAS_ENDED.store(true, Ordering::Release);
+            CHANGED.notify_one();
+        });
+        Ok(false)
     }
 }
 
@@ -179,31 +189,6 @@ impl Task {
         let waker = if has_ended { self.waker.lock().take() } else { None };
         let _printed_panic = catch_unwind(AssertUnwindSafe(|| waker.map(Waker::wake)));
         has_ended
-    }
-}
-
-impl<H> PendingTransfer<H> {
-    /// Makes the thread wake the task when the command has ended. Returns whether it has.
-    fn watch(&mut self, waker: &Waker) -> Result<bool> {
-        if let Some(task) = &self.task {
-            let mut current = task.waker.lock();
-            current.iter_mut().for_each(|current| current.clone_from(waker));
-            return Ok(current.is_none());
-        }
-        self.event.flush_queue(ptr::null_mut())?;
-        let (event, waker) = (self.event.clone(), Mutex::new(Some(waker.clone())));
-        let task = Arc::clone(self.task.insert(Arc::new(Task { event, waker })));
-        add(&task).map_err(|error| {
-            let reason = format!("no thread can wait for the transfer: {error}");
-            Error::refused(self.call, CL_OUT_OF_HOST_MEMORY, reason)
-        })?;
-        // The callback owns nothing: it must not drop the last handle to a queue. Without callbacks, the thread polls.
-        _ = self.event.when_ended(|_| {
-            let _added = ADDED.lock();
-            HAS_ENDED.store(true, Ordering::Release);
-            CHANGED.notify_one();
-        });
-        Ok(false)
     }
 }
 
