@@ -158,17 +158,16 @@ fn fill_row<C: FillColor>(
 fn check_color<C: FillColor>(format: ImageFormat) -> Result<()> {
     let is_depth = format.channel_order == ChannelOrder::Depth;
     let kind = format.channel_type.kind();
-    if C::KIND == kind && C::IS_DEPTH == is_depth {
-        return Ok(());
-    }
     let right = match kind {
         ChannelKind::Float if is_depth => "f32",
         ChannelKind::Float => "[f32; 4]",
         ChannelKind::Signed => "[i32; 4]",
         ChannelKind::Unsigned => "[u32; 4]",
     };
-    let reason = format!("an image of {format} is filled with {right}, not with {}", C::NAME);
-    Err(Error::refused(CALL, CL_INVALID_VALUE, reason))
+    let is_wrong = C::KIND != kind || C::IS_DEPTH != is_depth;
+    Error::refuse_if(is_wrong, CALL, CL_INVALID_VALUE, || {
+        format!("an image of {format} is filled with {right}, not with {}", C::NAME)
+    })
 }
 
 #[cfg(test)]

@@ -187,8 +187,11 @@ pub(super) fn check_from_buffer(
     row_pitch: usize,
     offset: usize,
 ) -> Result<()> {
-    let capable: Vec<_> =
-        context.devices().iter().filter(|device| has_images_of_buffers(device)).collect();
+    // OpenCL 2 has them in any case.
+    let has_them = |device: &&Device| {
+        device.version().major == 2 || device.has_extension("cl_khr_image2d_from_buffer")
+    };
+    let capable: Vec<_> = context.devices().iter().filter(has_them).collect();
     if capable.is_empty() {
         let reason =
             "no device of the context makes 2D images of buffers (cl_khr_image2d_from_buffer)";
@@ -196,28 +199,19 @@ pub(super) fn check_from_buffer(
     }
     let alignments = capable.iter().map(|device| {
         let in_bytes = |name| limit(device, name).max(1).saturating_mul(format.item_size());
-        [
-            in_bytes(cl::CL_DEVICE_IMAGE_PITCH_ALIGNMENT),
-            in_bytes(cl::CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT),
-        ]
+        [cl::CL_DEVICE_IMAGE_PITCH_ALIGNMENT, cl::CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT]
+            .map(in_bytes)
     });
     let alignments: Vec<_> = alignments.collect();
     let suits = |[pitch, base]: &[usize; 2]| {
         row_pitch.is_multiple_of(*pitch) && offset.is_multiple_of(*base)
     };
-    if alignments.iter().any(suits) {
-        return Ok(());
-    }
-    let reason = format!(
-        "the rows are {row_pitch} bytes apart and begin at byte {offset} of the whole buffer; the \
-         context's devices need multiples of {alignments:?} bytes"
-    );
-    Err(Error::refused(call, CL_INVALID_IMAGE_DESCRIPTOR, reason))
-}
-
-fn has_images_of_buffers(device: &Device) -> bool {
-    // OpenCL 2 has them in any case.
-    device.version().major == 2 || device.has_extension("cl_khr_image2d_from_buffer")
+    Error::refuse_if(!alignments.iter().any(suits), call, CL_INVALID_IMAGE_DESCRIPTOR, || {
+        format!(
+            "the rows are {row_pitch} bytes apart and begin at byte {offset} of the whole buffer; the \
+             context's devices need multiples of {alignments:?} bytes"
+        )
+    })
 }
 
 #[cfg(test)]

@@ -155,7 +155,9 @@ unsafe fn enqueue<T: Pod, M: MapMode>(
     part: impl Into<ImageRegion>,
     is_blocking: bool,
 ) -> Result<ImageMap<T, M>> {
-    let pixels = checked::<T, M>(image, part.into())?;
+    let pixels = part.into().on_device(Image::MAP, image)?;
+    image.check_pixels_are::<T>(Image::MAP)?;
+    check_mode::<M>(Image::MAP, image.flags())?;
     let accessed = image.accessed(&pixels, access::<M>());
     let mut pitches = [0; 2];
     let submit = |arguments: Arguments, pointer: &mut *mut c_void| {
@@ -169,14 +171,6 @@ unsafe fn enqueue<T: Pod, M: MapMode>(
     let pointer = mapping.pointer()?;
     let shape = [slices, rows, width];
     Ok(ImageMap { pointer, shape, row_pitch, slice_pitch, mapping, mode: PhantomData })
-}
-
-/// Returns the pixels, if they have the size of `T` and the flags allow the map.
-fn checked<T, M: MapMode>(image: &Image, part: ImageRegion) -> Result<Pixels> {
-    let pixels = part.on_device(Image::MAP, image)?;
-    image.check_pixels_are::<T>(Image::MAP)?;
-    check_mode::<M>(Image::MAP, image.flags())?;
-    Ok(pixels)
 }
 
 fn submit<M: MapMode>(
@@ -233,14 +227,14 @@ fn checked_pitches(
     let slice = row_pitch.saturating_mul(rows);
     let slice_pitch = if slices == 1 { slice } else { given[1] };
     let in_place = row_pitch >= row && slice_pitch >= slice;
-    if in_place && row_pitch.is_multiple_of(size) && slice_pitch.is_multiple_of(size) {
-        return Ok([row_pitch, slice_pitch]);
-    }
-    let reason = format!(
-        "the driver has mapped rows {row_pitch} and slices {slice_pitch} bytes apart, where a row \
-         has {row} bytes and a slice {rows} rows of pixels of {size} bytes"
-    );
-    Err(Error::refused(Image::MAP, CL_MAP_FAILURE, reason))
+    let fits = in_place && row_pitch.is_multiple_of(size) && slice_pitch.is_multiple_of(size);
+    Error::refuse_if(!fits, Image::MAP, CL_MAP_FAILURE, || {
+        format!(
+            "the driver has mapped rows {row_pitch} and slices {slice_pitch} bytes apart, where a row \
+             has {row} bytes and a slice {rows} rows of pixels of {size} bytes"
+        )
+    })?;
+    Ok([row_pitch, slice_pitch])
 }
 
 #[cfg(test)]

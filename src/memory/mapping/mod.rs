@@ -96,7 +96,7 @@ impl<K: Mappable> Mapping<K> {
             let (mapping, predecessors) = Self::submit(queue, memory, accessed, None, &mut submit)?;
             mapping.event.wait_until_ended()?;
             // The bytes can be mapped although a command on them has failed, unless it was an unmap.
-            if !has_any_failed(&predecessors) {
+            if !predecessors.iter().any(|event| event.outcome() == Some(Outcome::Failed)) {
                 return mapping.event.wait_in(K::MAP).map(|()| mapping);
             }
             // An unmap fails with its map.
@@ -256,10 +256,6 @@ fn awaited<'a>(
         return Ok(Cow::Borrowed(&[]));
     }
     events.chunks(LONG).map(|some| enqueue_marker(queue.after(some))).collect()
-}
-
-fn has_any_failed(events: &[Event]) -> bool {
-    events.iter().any(|event| event.outcome() == Some(Outcome::Failed))
 }
 
 /// Returns the queue that mapped bytes, by the event of the map.

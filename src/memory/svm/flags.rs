@@ -35,18 +35,17 @@ impl SvmFlags {
 
     /// These, checked, with the default made explicit.
     pub(super) fn checked(self, call: &'static str) -> Result<Self> {
-        let refused = |reason: String| Err(Error::refused(call, CL_INVALID_VALUE, reason));
         let odd = self.difference(Self::all());
-        if !odd.is_empty() {
-            return refused(format!("the flags {:#x} are not for this memory", odd.bits()));
-        }
+        Error::refuse_if(!odd.is_empty(), call, CL_INVALID_VALUE, || {
+            format!("the flags {:#x} are not for this memory", odd.bits())
+        })?;
         let access = self & Self::KERNEL_ACCESS;
-        if access.bits().count_ones() > 1 {
-            return refused(format!("{access:?} exclude each other: leave one"));
-        }
-        if self.contains(Self::ATOMICS) && !self.contains(Self::FINE_GRAIN_BUFFER) {
-            return refused("ATOMICS needs FINE_GRAIN_BUFFER: add it".to_owned());
-        }
+        Error::refuse_if(access.bits().count_ones() > 1, call, CL_INVALID_VALUE, || {
+            format!("{access:?} exclude each other: leave one")
+        })?;
+        let lacks_fine = self & (Self::ATOMICS | Self::FINE_GRAIN_BUFFER) == Self::ATOMICS;
+        let reason = "ATOMICS needs FINE_GRAIN_BUFFER: add it";
+        Error::refuse_if(lacks_fine, call, CL_INVALID_VALUE, || reason)?;
         Ok(if access.is_empty() { self | Self::READ_WRITE } else { self })
     }
 }
