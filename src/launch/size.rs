@@ -72,40 +72,33 @@ pub(super) fn check(
     local: Option<&WorkSize>,
     offset: Option<&WorkSize>,
 ) -> Result<u32> {
-    let refused = |code, reason: String| Err(Error::refused(CALL, code, reason));
     let Some(global) = global else {
         let reason = "the launch has no work size; set it with `global`";
         return Err(Error::refused(CALL, CL_INVALID_WORK_DIMENSION, reason));
     };
     let (n, sizes) = (global.dimensions, global.sizes());
-    if !(1..=MOST_DIMENSIONS).contains(&n) {
-        let reason = format!("the work size has {n} dimensions; a launch has 1 to 3");
-        return refused(CL_INVALID_WORK_DIMENSION, reason);
-    }
-    if sizes.contains(&0) {
-        return refused(CL_INVALID_GLOBAL_WORK_SIZE, format!("the work size {sizes:?} is empty"));
-    }
+    Error::refuse_if(!(1..=MOST_DIMENSIONS).contains(&n), CALL, CL_INVALID_WORK_DIMENSION, || {
+        format!("the work size has {n} dimensions; a launch has 1 to 3")
+    })?;
+    Error::refuse_if(sizes.contains(&0), CALL, CL_INVALID_GLOBAL_WORK_SIZE, || {
+        format!("the work size {sizes:?} is empty")
+    })?;
     for (what, other) in [("the work group size", local), ("the offset", offset)] {
-        if let Some(other) = other
-            && other.dimensions != n
-        {
-            let reason =
-                format!("the work size has {n} dimensions, and {what} has {}", other.dimensions);
-            return refused(CL_INVALID_WORK_DIMENSION, reason);
-        }
+        let dimensions = other.map_or(n, |other| other.dimensions);
+        Error::refuse_if(dimensions != n, CALL, CL_INVALID_WORK_DIMENSION, || {
+            format!("the work size has {n} dimensions, and {what} has {dimensions}")
+        })?;
     }
     let groups = local.map_or(&[][..], WorkSize::sizes);
-    if groups.contains(&0) {
-        let reason = format!("the work group size {groups:?} is empty");
-        return refused(CL_INVALID_WORK_ITEM_SIZE, reason);
-    }
+    Error::refuse_if(groups.contains(&0), CALL, CL_INVALID_WORK_ITEM_SIZE, || {
+        format!("the work group size {groups:?} is empty")
+    })?;
     let offsets = offset.map_or(&[][..], WorkSize::sizes);
     // Past the end of the numbers, work items would have the same id.
-    if sizes.iter().zip(offsets).any(|(n, from)| n.checked_add(*from).is_none()) {
-        let reason =
-            format!("{sizes:?} work items at offset {offsets:?} exceed the range of work item ids");
-        return refused(CL_INVALID_GLOBAL_OFFSET, reason);
-    }
+    let overflow = sizes.iter().zip(offsets).any(|(n, from)| n.checked_add(*from).is_none());
+    Error::refuse_if(overflow, CALL, CL_INVALID_GLOBAL_OFFSET, || {
+        format!("{sizes:?} work items at offset {offsets:?} exceed the range of work item ids")
+    })?;
     Ok(n as u32)
 }
 

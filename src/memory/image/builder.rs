@@ -304,22 +304,20 @@ impl<'a> ImageBuilder<'a> {
 
     fn checked_data(&self, rows: &Rows) -> Result<Option<&[u8]>> {
         let Some(data) = &self.data else { return Ok(None) };
-        let refused = |reason: String| Err(Error::refused(CALL, CL_INVALID_HOST_PTR, reason));
         let item_size = self.format.item_size();
-        if let Some((_, size)) = data.array.as_ref().filter(|(_, size)| *size != item_size) {
-            return refused(format!(
+        let size = data.array.as_ref().map_or(item_size, |(_, size)| *size);
+        Error::refuse_if(size != item_size, CALL, CL_INVALID_HOST_PTR, || {
+            format!(
                 "the array's elements have {size} bytes; a pixel of the format {} has {item_size}",
                 self.format
-            ));
-        }
+            )
+        })?;
         // It does not overflow: this was checked.
         let needed = rows.slice_pitch * rows.region[2];
-        if data.bytes.len() < needed {
-            return refused(format!(
-                "the image needs {needed} bytes of host data and there are {}",
-                data.bytes.len()
-            ));
-        }
+        let len = data.bytes.len();
+        Error::refuse_if(len < needed, CALL, CL_INVALID_HOST_PTR, || {
+            format!("the image needs {needed} bytes of host data and there are {len}")
+        })?;
         Ok(Some(&data.bytes))
     }
 }
