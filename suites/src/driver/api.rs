@@ -64,34 +64,22 @@ pub fn code_name(code: cl_int) -> &'static str {
 }
 
 thread_local! {
-    /// The setting of the calls of this thread.
-    static SETTING: Cell<&'static str> = const { Cell::new("") };
-}
-
-/// The setting of the calls of a thread, which the messages of those that fail have, until it is dropped.
-pub struct In(());
-
-impl In {
-    pub fn setting(text: &'static str) -> Self {
-        SETTING.set(text);
-        Self(())
-    }
-}
-
-impl Drop for In {
-    fn drop(&mut self) {
-        SETTING.set("");
-    }
+    /// The setting of the calls of this thread, which the messages of those that fail have. A new bench has none.
+    pub static SETTING: Cell<&'static str> = const { Cell::new("") };
 }
 
 /// Panics unless a call with valid arguments has succeeded.
 #[track_caller]
 pub fn succeeds(function: &str, code: cl_int) {
-    let setting = SETTING.get();
-    let blank = if setting.is_empty() { "" } else { " " };
     if let Err(answer) = accepted(code) {
-        panic!("{function}{blank}{setting}: the driver returned {answer}");
+        let call = format!("{function} {}", SETTING.get());
+        panic!("{}: the driver returned {answer}", call.trim_end());
     }
+}
+
+/// The pointer to a list; null where it is empty.
+pub fn pointer<T>(list: &[T]) -> *const T {
+    if list.is_empty() { ptr::null() } else { list.as_ptr() }
 }
 
 /// The result of a check: the driver's answer if it breaks the rule.

@@ -1,14 +1,13 @@
-//! The fixture of the suite: a device, its objects, and operands for commands.
+//! The fixture of the suite: a device, its objects, operands for commands, and the rules that the driver breaks.
 
-use clmatrix_harness::Fixture;
 use std::cell::{Cell, RefCell};
-use std::ffi::{CString, c_char};
+use std::ffi::CString;
 use std::mem;
-use std::ops::Deref;
 use std::panic::{catch_unwind, resume_unwind};
 
 use clmatrix::Device;
 use clmatrix::select::Version;
+use clmatrix_harness::Fixture;
 use rstest::fixture;
 
 use super::prelude::*;
@@ -21,10 +20,10 @@ const SOURCE: &str = "kernel void invert(global const uchar *from, global uchar 
 /// The format of pixels of four unsigned bytes.
 pub const BYTES: [u32; 2] = [CL_RGBA, CL_UNSIGNED_INT8];
 
-/// A context of the device under test, all that a test has created in it, and the findings of the test. It is released
-/// when it is dropped, after all commands of the queues have ended.
+/// A context of the device under test, all that a test has created in it, and the rules that the driver breaks. When it
+/// is dropped, it panics with these, and releases all after the commands of the queues have ended.
 pub struct Bench {
-    findings: Findings,
+    findings: RefCell<Vec<String>>,
     pub device: cl_device_id,
     /// All devices of the context, with `device` as the first one.
     pub devices: Vec<cl_device_id>,
@@ -37,24 +36,23 @@ pub struct Bench {
     pub svm_capabilities: u64,
     inverter: RefCell<Option<Object>>,
     objects: RefCell<Vec<Object>>,
-    queues: RefCell<Vec<Object>>,
     svm: RefCell<Vec<*mut c_void>>,
     host: RefCell<Vec<Box<[Cell<u64>]>>>,
     /// Released last.
-    _on_device: OnDevice,
+    pub on_device: OnDevice,
 }
 
 /// The fixture of that name.
 #[fixture]
 pub fn bench(on_device: OnDevice) -> Bench {
+    SETTING.set("");
     let device = on_device.context.default_device().as_raw();
     let of_device = Subject::Device(device);
     let version = Version::parse(&of_device.text(named!(CL_DEVICE_VERSION))).expect("a version");
-    let is_2_0 = version >= Version { major: 2, minor: 0 };
-    let svm_query = named!(CL_DEVICE_SVM_CAPABILITIES);
-    let svm_capabilities = if is_2_0 { of_device.value::<u64>(svm_query) } else { 0 };
+    let svm = named!(CL_DEVICE_SVM_CAPABILITIES);
+    let svm_capabilities = if version.major >= 2 { of_device.value(svm) } else { 0 };
     Bench {
-        findings: Findings::default(),
+        findings: RefCell::default(),
         device,
         devices: on_device.context.devices().iter().map(Device::as_raw).collect(),
         context: on_device.context.as_raw(),
@@ -64,10 +62,9 @@ pub fn bench(on_device: OnDevice) -> Bench {
         svm_capabilities,
         inverter: RefCell::default(),
         objects: RefCell::default(),
-        queues: RefCell::default(),
         svm: RefCell::default(),
         host: RefCell::default(),
-        _on_device: on_device,
+        on_device,
     }
 }
 
@@ -78,6 +75,30 @@ impl Fixture for Bench {
 }
 
 impl Bench {
+    /// Adds a broken rule: the call with the argument or query, the rule with its section of the
+    /// OpenCL 3.0 API specification, and the driver's answer.
+    pub fn report(&self, call: impl Display, rule: impl Display, answer: impl Display) {
+        self.findings.borrow_mut().push(format!("{call}: {rule}; the driver: {answer}"));
+    }
+
+    /// Adds a broken rule unless the result is `Ok`.
+    pub fn check_result(&self, result: Checked, call: impl Display, rule: impl Display) {
+        result.unwrap_or_else(|answer| self.report(call, rule, answer));
+    }
+
+    /// Adds a broken rule unless the call has returned this code.
+    pub fn check_code(&self, found: cl_int, code: cl_int, call: impl Display, rule: impl Display) {
+        let rule = format_args!("{}: {rule}", code_name(code));
+        self.check(found == code, call, rule, code_name(found));
+    }
+
+    /// Adds a broken rule unless `holds`.
+    pub fn check(&self, holds: bool, call: impl Display, rule: impl Display, answer: impl Display) {
+        if !holds {
+            self.report(call, rule, answer);
+        }
+    }
+
     /// The device's answer to a query, which is one value.
     #[track_caller]
     pub fn value<T: Pod>(&self, query: Named<u32>) -> T {
@@ -141,8 +162,8 @@ impl Bench {
 
     /// Releases the program and the objects that the bench keeps, but for queues and shared memory.
     pub fn release_objects(&self) {
-        self.objects.take().into_iter().for_each(Object::release);
-        self.inverter.take().into_iter().for_each(Object::release);
+        self.objects.borrow_mut().retain(|object| object.class == Class::Queue);
+        drop(self.inverter.take());
     }
 
     /// Creates a queue, which the bench finishes and releases.
@@ -153,20 +174,16 @@ impl Bench {
     /// Creates a queue of one of the devices of the context, by the function of OpenCL 2.0 if it has properties, which
     /// the bench finishes and releases.
     pub fn new_queue_on(&self, device: cl_device_id, properties: u64) -> *mut c_void {
-        let list = [u64::from(CL_QUEUE_PROPERTIES), properties, 0];
-        let queue = if self.is(2, 0) && properties != 0 {
-            self.queue_of(device, &list)
-        } else {
-            self.own_queue(device, properties)
-        };
-        let raw = queue.raw();
-        self.queues.borrow_mut().push(queue);
-        raw
+        if properties == 0 || !self.is(2, 0) {
+            return self.keep(self.own_queue(device, properties));
+        }
+        self.keep(self.queue_of(device, &[u64::from(CL_QUEUE_PROPERTIES), properties, 0]))
     }
 
     /// The queues that the bench has created, in their order.
     pub fn queues(&self) -> Vec<*mut c_void> {
-        self.queues.borrow().iter().map(Object::raw).collect()
+        let objects = self.objects.borrow();
+        objects.iter().filter(|object| object.class == Class::Queue).map(Object::raw).collect()
     }
 
     /// Creates a queue, which the caller releases.
@@ -177,7 +194,7 @@ impl Bench {
 
     /// Creates a queue, which the caller releases, with a list of properties, which is null where it is empty.
     pub fn queue_of(&self, device: cl_device_id, list: &[u64]) -> Object {
-        let list = if list.is_empty() { ptr::null() } else { list.as_ptr() };
+        let list = pointer(list);
         // SAFETY: context and device are valid; the list, if any, ends with 0; the call creates a reference.
         unsafe { created!(Queue clCreateCommandQueueWithProperties(self.context, device, list)) }
     }
@@ -203,9 +220,8 @@ impl Bench {
     pub fn contents_of<T: Pod>(&self, buffer: *mut c_void, count: usize) -> Vec<T> {
         let mut contents = vec![T::zeroed(); count];
         let (size, to) = (size_of_val(&*contents), contents.as_mut_ptr().cast());
-        let (queue, none) = (self.queue, ptr::null_mut());
         // SAFETY: the buffer has as many elements, and the call blocks.
-        unsafe { ok!(clEnqueueReadBuffer(queue, buffer, 1, 0, size, to, 0, ptr::null(), none)) };
+        unsafe { enqueued!(clEnqueueReadBuffer(self.queue, buffer, 1, 0, size, to)) };
         contents
     }
 
@@ -214,20 +230,17 @@ impl Bench {
         (self.value::<u32>(named!(CL_DEVICE_MEM_BASE_ADDR_ALIGN)) as usize / 8).max(1)
     }
 
-    /// Creates a sub-buffer of a buffer that has its bytes.
-    pub fn sub_buffer(&self, whole: cl_mem, flags: u64, [origin, size]: [usize; 2]) -> Object {
-        let region = cl_buffer_region { origin, size };
-        let (kind, region) = (CL_BUFFER_CREATE_TYPE_REGION, (&raw const region).cast());
+    /// Creates a sub-buffer of a buffer that has its bytes, which are the first one and their number.
+    pub fn sub_buffer(&self, whole: cl_mem, flags: u64, region: [usize; 2]) -> Object {
+        let (kind, region) = (CL_BUFFER_CREATE_TYPE_REGION, region.as_ptr().cast());
         // SAFETY: the buffer has the region; the call creates a reference.
         unsafe { created!(Memory clCreateSubBuffer(whole, flags, kind, region)) }
     }
 
-    /// Creates a sampler.
-    pub fn sampler(&self, normalized: bool, addressing: u32, filter: u32) -> Object {
+    /// Creates a sampler with an addressing mode and a filter.
+    pub fn sampler(&self, normalized: bool, mode: u32, filter: u32) -> Object {
         // SAFETY: the context is valid; the call creates a reference.
-        unsafe {
-            created!(Sampler clCreateSampler(self.context, normalized.into(), addressing, filter))
-        }
+        unsafe { created!(Sampler clCreateSampler(self.context, normalized.into(), mode, filter)) }
     }
 
     /// Creates a 2D image of `SHAPE`, with pixels of four unsigned bytes.
@@ -277,18 +290,16 @@ impl Bench {
 
     /// Builds a program for all devices.
     pub fn build(&self, source: &str, options: &str) -> Object {
-        let mut text: *const c_char = source.as_ptr().cast();
-        let length = source.len();
+        let (mut text, length) = (source.as_ptr().cast(), source.len());
+        let (text, length) = (&raw mut text, &raw const length);
         let options = CString::new(options).expect("no zero in the options");
+        let (context, n, devices) = (self.context, self.devices.len(), self.devices.as_ptr());
         // SAFETY: the source has the length that the call gets; the call creates a reference.
         unsafe {
-            let (text, length) = (&raw mut text, &raw const length);
-            let program =
-                created!(Program clCreateProgramWithSource(self.context, 1, text, length));
-            let (n, devices) = (self.devices.len() as u32, self.devices.as_ptr());
-            let (raw, options) = (program.raw(), options.as_ptr());
+            let program = created!(Program clCreateProgramWithSource(context, 1, text, length));
+            let (raw, n, options) = (program.raw(), n as u32, options.as_ptr());
             let code = cl!(clBuildProgram(raw, n, devices, options, None, ptr::null_mut()));
-            if code != 0 {
+            if code != CL_SUCCESS {
                 let log = Subject::Build(raw, self.device).text(named!(CL_PROGRAM_BUILD_LOG));
                 panic!("clBuildProgram returned {}: {log}", code_name(code));
             }
@@ -313,19 +324,16 @@ impl Bench {
     /// Creates operands for commands of these kinds; what none of them uses is null. Their bytes are undefined, but
     /// for the host memory.
     pub fn operands(&self, kinds: &[Kind]) -> Operands {
-        let pair = |create: &dyn Fn() -> *mut c_void, is_needed: bool| {
-            [(); 2].map(|()| if is_needed { create() } else { ptr::null_mut() })
-        };
         let needs = |wanted: Needs| kinds.iter().any(|kind| kind.needs() == wanted);
-        let images = needs(Needs::Images);
-        let svm = needs(Needs::Svm);
-        let mut operands = Operands {
-            buffers: pair(&|| self.keep(self.new_buffer(CL_MEM_READ_WRITE, SIZE)), true),
-            images: pair(&|| self.keep(self.new_image(CL_MEM_READ_WRITE)), images),
-            svm: pair(&|| self.new_svm(SIZE), svm),
-            host: pair(&|| self.new_host(SIZE), true),
-            ..self.no_operands()
-        };
+        let mut operands = self.no_operands();
+        operands.buffers = [(); 2].map(|()| self.keep(self.new_buffer(CL_MEM_READ_WRITE, SIZE)));
+        if needs(Needs::Images) {
+            operands.images = [(); 2].map(|()| self.keep(self.new_image(CL_MEM_READ_WRITE)));
+        }
+        if needs(Needs::Svm) {
+            operands.svm = [(); 2].map(|()| self.new_svm(SIZE));
+        }
+        operands.host = [(); 2].map(|()| self.new_host(SIZE));
         if kinds.contains(&Kind::Kernel) {
             operands.kernel = self.new_inverter();
         }
@@ -342,29 +350,26 @@ impl Bench {
 
 impl Drop for Bench {
     fn drop(&mut self) {
+        let broken = self.findings.take().join("\n");
         // The findings are told before a driver may hang.
-        let findings = mem::take(&mut self.findings);
-        let told = catch_unwind(move || drop(findings));
+        let told = catch_unwind(|| match &*broken {
+            "" => (),
+            // Another panic would end the process.
+            _ if thread::panicking() => eprintln!("{broken}"),
+            _ => panic!("{broken}"),
+        });
         // A driver may still use the memory of commands that a test does not wait for.
-        for queue in self.queues.get_mut().iter().map(Object::raw).chain([self.queue]) {
+        for queue in self.queues().into_iter().chain([self.queue]) {
             // SAFETY: the queue is valid.
             _ = unsafe { cl!(clFinish(queue)) };
         }
-        for memory in self.svm.get_mut().drain(..) {
+        for memory in self.svm.take() {
             // SAFETY: all commands have ended.
             unsafe { cl!(clSVMFree(self.context, memory)) };
         }
         if let Err(findings) = told {
             resume_unwind(findings);
         }
-    }
-}
-
-impl Deref for Bench {
-    type Target = Findings;
-
-    fn deref(&self) -> &Findings {
-        &self.findings
     }
 }
 

@@ -12,7 +12,6 @@ mod blocking;
 mod callback;
 mod command;
 mod events;
-mod findings;
 mod formats;
 mod lives;
 mod memory;

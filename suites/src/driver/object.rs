@@ -24,13 +24,18 @@ macro_rules! classes {
                 }
                 Self { class, raw }
             }
+        }
 
-            fn release_once(&self) -> (&'static str, cl_int) {
-                // SAFETY: the reference is this value's, which is dropped or forgotten afterwards.
-                unsafe {
+        impl Drop for Object {
+            fn drop(&mut self) {
+                // SAFETY: the reference is this value's.
+                let (function, code) = unsafe {
                     match self.class {
                         $(Class::$class => (stringify!($release), cl!($release(self.raw))),)*
                     }
+                };
+                if !thread::panicking() {
+                    succeeds(function, code);
                 }
             }
         }
@@ -51,7 +56,7 @@ classes! {
 /// One reference to an object of the driver, which is released when it is dropped.
 #[derive(Debug)]
 pub struct Object {
-    class: Class,
+    pub class: Class,
     raw: *mut c_void,
 }
 
@@ -71,20 +76,7 @@ impl Object {
     }
 
     /// Releases the reference. Panics unless the driver returns CL_SUCCESS.
-    pub fn release(self) {
-        let (function, code) = self.release_once();
-        std::mem::forget(self);
-        succeeds(function, code);
-    }
-}
-
-impl Drop for Object {
-    fn drop(&mut self) {
-        let (function, code) = self.release_once();
-        if code != CL_SUCCESS && !thread::panicking() {
-            succeeds(function, code);
-        }
-    }
+    pub fn release(self) {}
 }
 
 /// A user event, which is completed when it is dropped, so that a test that fails leaves no command
@@ -109,13 +101,7 @@ impl Gate {
 
     /// Completes the event; does nothing the second time.
     pub fn open(&self) {
-        if !self.is_open.swap(true, SeqCst) {
-            // SAFETY: the user event has no status yet.
-            let code = unsafe { cl!(clSetUserEventStatus(self.raw(), 0)) };
-            if !thread::panicking() {
-                succeeds("clSetUserEventStatus", code);
-            }
-        }
+        self.fail(CL_COMPLETE);
     }
 
     /// Returns whether the event has been completed, or is about to be.
@@ -123,11 +109,15 @@ impl Gate {
         self.is_open.load(SeqCst)
     }
 
-    /// Makes the event fail, with this status.
+    /// Ends the event with this status, which is an error but for [`Self::open`]; does nothing the second time.
     pub fn fail(&self, status: cl_int) {
-        self.is_open.store(true, SeqCst);
-        // SAFETY: the user event has no status yet.
-        unsafe { ok!(clSetUserEventStatus(self.raw(), status)) };
+        if !self.is_open.swap(true, SeqCst) {
+            // SAFETY: the user event has no status yet.
+            let code = unsafe { cl!(clSetUserEventStatus(self.raw(), status)) };
+            if !thread::panicking() {
+                succeeds("clSetUserEventStatus", code);
+            }
+        }
     }
 }
 
@@ -153,6 +143,5 @@ impl Drop for Opening<'_> {
 
 /// The pointer to a wait list, and its length: null where it is empty.
 pub fn wait_list(events: &[*mut c_void]) -> (u32, *const *mut c_void) {
-    let pointer = if events.is_empty() { ptr::null() } else { events.as_ptr() };
-    (events.len() as u32, pointer)
+    (events.len() as u32, pointer(events))
 }

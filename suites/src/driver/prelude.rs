@@ -15,14 +15,13 @@ pub use clmatrix_harness::skip;
 pub use rstest::rstest;
 
 pub(crate) use super::api::{
-    Checked, In, Named, Range, UNWRITTEN, accepted, cl, code_name, created, enqueued,
+    Checked, Named, Range, SETTING, UNWRITTEN, accepted, cl, code_name, created, enqueued,
 };
-pub(crate) use super::api::{finish, flush, launch, named, ok, set, succeeds, wait};
+pub(crate) use super::api::{finish, flush, launch, named, ok, pointer, set, succeeds, wait};
 pub(crate) use super::bench::{Bench, bench, no_image};
 pub(crate) use super::callback::Callback;
 pub(crate) use super::command::*;
 pub(crate) use super::events::{status, status_name, wait_for};
-pub(crate) use super::findings::Findings;
 pub(crate) use super::object::{Class, Gate, Object, Opening, wait_list};
 pub(crate) use super::query::Subject;
 pub use crate::support::on_device::{OnDevice, on_device, soon};

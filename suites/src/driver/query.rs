@@ -64,35 +64,32 @@ impl Subject {
     /// The bytes of the answer, or the error code.
     pub fn bytes(self, query: u32) -> Result<Vec<u8>, cl_int> {
         let mut size = 0;
+        let accept = |code| if code == CL_SUCCESS { Ok(()) } else { Err(code) };
         // SAFETY: the tests hold a reference to the object.
-        let code = unsafe { self.call(query, 0, ptr::null_mut(), &raw mut size) };
-        if code != CL_SUCCESS {
-            return Err(code);
-        }
+        accept(unsafe { self.call(query, 0, ptr::null_mut(), &raw mut size) })?;
         let mut bytes = vec![0x5a_u8; size];
         // SAFETY: as above; the space has as many bytes as the driver asks for.
-        let code = unsafe { self.call(query, size, bytes.as_mut_ptr().cast(), ptr::null_mut()) };
-        if code == CL_SUCCESS { Ok(bytes) } else { Err(code) }
+        accept(unsafe { self.call(query, size, bytes.as_mut_ptr().cast(), ptr::null_mut()) })?;
+        Ok(bytes)
     }
 
-    /// Panics with a wrong answer.
+    /// Panics with a wrong answer unless `holds`.
     #[track_caller]
-    fn fail(self, query: Named<u32>, answer: impl Display) -> ! {
-        panic!("{}({}): {answer}", self.names()[0], query.name)
+    fn check(self, holds: bool, query: Named<u32>, answer: impl Display) {
+        assert!(holds, "{}({}): {answer}", self.names()[0], query.name);
     }
 
     /// The elements of the answer. Panics if the driver refuses the query, or returns a part of an element.
     #[track_caller]
     pub fn list<T: Pod>(self, query: Named<u32>) -> Vec<T> {
-        let bytes = self.bytes(query.value).unwrap_or_else(|code| {
-            let code = code_name(code);
-            self.fail(query, format_args!("the driver returned {code} for a valid query"))
-        });
+        let answer = self.bytes(query.value);
+        let code = code_name(answer.as_ref().err().copied().unwrap_or_default());
+        let refusal = format_args!("the driver returned {code} for a valid query");
+        self.check(answer.is_ok(), query, refusal);
+        let bytes = answer.unwrap_or_default();
         let (size, all) = (size_of::<T>(), bytes.len());
-        if !all.is_multiple_of(size) {
-            let rule = format_args!("elements have {size} bytes; the driver returned {all}");
-            self.fail(query, rule);
-        }
+        let parts = format_args!("elements have {size} bytes; the driver returned {all}");
+        self.check(all.is_multiple_of(size), query, parts);
         bytes.chunks_exact(size).map(bytemuck::pod_read_unaligned).collect()
     }
 
@@ -100,11 +97,9 @@ impl Subject {
     #[track_caller]
     pub fn value<T: Pod>(self, query: Named<u32>) -> T {
         let list = self.list(query);
-        let [value] = list[..] else {
-            let rule = "the answer is one value; the driver returned";
-            self.fail(query, format_args!("{rule} {}", list.len()))
-        };
-        value
+        let count = format_args!("the answer is one value; the driver returned {}", list.len());
+        self.check(list.len() == 1, query, count);
+        list[0]
     }
 
     /// The answer, which is a handle.
@@ -117,9 +112,8 @@ impl Subject {
     #[track_caller]
     pub fn text(self, query: Named<u32>) -> String {
         let bytes: Vec<u8> = self.list(query);
-        match CStr::from_bytes_until_nul(&bytes) {
-            Ok(text) => text.to_string_lossy().into_owned(),
-            Err(_) => self.fail(query, "the text has no terminator"),
-        }
+        let text = CStr::from_bytes_until_nul(&bytes);
+        self.check(text.is_ok(), query, "the text has no terminator");
+        text.unwrap_or_default().to_string_lossy().into_owned()
     }
 }

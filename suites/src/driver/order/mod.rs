@@ -79,7 +79,7 @@ fn around(kind: Kind) -> [[Kind; 2]; 2] {
 /// Enqueues pairs of commands, of which the first one waits for a gate, and checks that the second one waits for it.
 fn check(bench: &Bench, setting: &Setting, pairs: Vec<[Kind; 2]>) {
     bench.requires_queues(setting.properties);
-    let _setting = In::setting(setting.text);
+    SETTING.set(setting.text);
     let mut stage = Stage::new(bench);
     for kinds in pairs {
         let mut work = Work::new(bench, &kinds);
