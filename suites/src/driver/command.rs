@@ -21,10 +21,6 @@ pub enum Needs {
     Svm,
 }
 
-/// The name of a function, its section of the OpenCL 3.0 API specification, its command type and its needs, and whether
-/// the call has a blocking flag.
-type Row = (&'static str, &'static str, Named<cl_command_type>, Needs, bool);
-
 /// Declares the kinds of commands, each with the name of its cases, its needs, whether the call has a blocking flag, the
 /// name of its function, its section of the OpenCL 3.0 API specification and its command type; and `per_kind!`.
 macro_rules! kinds {
@@ -41,10 +37,29 @@ macro_rules! kinds {
             /// All kinds.
             pub const ALL: &[Self] = &[$(Self::$kind,)*];
 
-            const ROWS: &[Row] = &[$(($function, $section, named!($type), Needs::$needs, $blocks)),*];
+            /// The name of the function.
+            pub fn function(self) -> &'static str {
+                [$($function),*][self as usize]
+            }
 
-            fn row(self) -> Row {
-                Self::ROWS[self as usize]
+            /// The section of the OpenCL 3.0 API specification.
+            pub fn section(self) -> &'static str {
+                [$($section),*][self as usize]
+            }
+
+            /// The command type of the event (5.11, table of clGetEventInfo).
+            pub fn command_type(self) -> Named<cl_command_type> {
+                [$(named!($type)),*][self as usize]
+            }
+
+            /// Returns the needs of the command.
+            pub fn needs(self) -> Needs {
+                [$(Needs::$needs),*][self as usize]
+            }
+
+            /// Returns whether the call has a blocking flag.
+            pub fn has_blocking_flag(self) -> bool {
+                [$($blocks),*][self as usize]
             }
         }
 
@@ -104,31 +119,6 @@ const MAPS: [[Kind; 2]; 3] = [
 ];
 
 impl Kind {
-    /// The name of the function.
-    pub fn function(self) -> &'static str {
-        self.row().0
-    }
-
-    /// The section of the OpenCL 3.0 API specification.
-    pub fn section(self) -> &'static str {
-        self.row().1
-    }
-
-    /// The command type of the event (5.11, table of clGetEventInfo).
-    pub fn command_type(self) -> Named<cl_command_type> {
-        self.row().2
-    }
-
-    /// Returns the needs of the command.
-    pub fn needs(self) -> Needs {
-        self.row().3
-    }
-
-    /// Returns whether the call has a blocking flag.
-    pub fn has_blocking_flag(self) -> bool {
-        self.row().4
-    }
-
     /// The command that begins the map that this one ends.
     pub fn map(self) -> Option<Self> {
         MAPS.iter().find(|[_, unmap]| *unmap == self).map(|[map, _]| *map)
@@ -203,26 +193,17 @@ pub const fn start(([x, y, z], [row, slice]): Side) -> usize {
     x + y * row + z * slice
 }
 
-/// The arrays that a call gets. The caller may use their memory again when the call has returned (5.10).
-#[derive(Clone, Copy)]
-struct Arrays {
-    span: Span,
-    colour: [u32; 4],
-    memory: [*mut c_void; 1],
-    pointers: [*const c_void; 1],
-}
+/// The arrays that a call gets: those of a box, a colour, and a list of a buffer and shared memory. The caller may use
+/// their memory again when the call has returned (5.10).
+type Arrays = (Span, [u32; 4], [*mut c_void; 2]);
 
 thread_local! {
     static ARRAYS: Cell<Arrays> = const { Cell::new(SPOILED) };
 }
 
 /// Other valid arrays.
-const SPOILED: Arrays = Arrays {
-    span: Span::of([1; 3], [([1, 1, 0], [0; 2]); 2]),
-    colour: [0x5a; 4],
-    memory: [ptr::null_mut()],
-    pointers: [ptr::null()],
-};
+const SPOILED: Arrays =
+    (Span::of([1; 3], [([1, 1, 0], [0; 2]); 2]), [0x5a; 4], [ptr::null_mut(); 2]);
 
 /// Where and when a command runs.
 #[derive(Clone, Copy)]
@@ -318,104 +299,90 @@ impl Kind {
         let ([svm, to_svm], [read, written]) = (operands.svm, operands.host);
         let span = call.span.unwrap_or_else(|| self.whole());
         let Span { region: [size, ..], sides, pattern: (_, length), flags } = span;
-        let ([at, to_at], [[row, slice], [to_row, to_slice]]) =
-            (sides.map(start), sides.map(|side| side.1));
+        let ([at, to_at], [(_, [row, slice]), (_, [to_row, to_slice])]) = (sides.map(start), sides);
         // The first bytes of operands that are pointers.
-        let [source, svm_source, target, svm_target] =
-            [(read, at), (svm, at), (written, to_at), (to_svm, to_at)]
-                .map(|(pointer, at)| pointer.wrapping_byte_add(at));
-        let (colour, memory) = (FILL.map(u32::from), [from]);
-        ARRAYS.set(Arrays { span, colour, memory, pointers: [svm.cast_const()] });
+        let [source, svm_source] = [read, svm].map(|first| first.wrapping_byte_add(at));
+        let [target, svm_target] = [written, to_svm].map(|first| first.wrapping_byte_add(to_at));
+        ARRAYS.set((span, FILL.map(u32::from), [from, svm]));
         // SAFETY: the arrays of the thread live as long as it does.
-        let arrays = unsafe { &*ARRAYS.with(Cell::as_ptr).cast_const() };
-        let Arrays { span, colour, memory, pointers } = arrays;
+        let (span, colour, memory) = unsafe { &*ARRAYS.with(Cell::as_ptr).cast_const() };
         let [origin, to_origin] = span.sides.each_ref().map(|side| side.0.as_ptr());
         let (region, pattern) = (span.region.as_ptr(), span.pattern.0.as_ptr().cast());
-        let (colour, memory, pointers) =
-            (colour.as_ptr().cast(), memory.as_ptr(), pointers.as_ptr());
         let (mut code, mut pitches) = (UNWRITTEN, [0_usize; 2]);
+        let to_code = &raw mut code;
         let [row_to, slice_to] = pitches.each_mut().map(ptr::from_mut);
+        if self == Self::SvmMap {
+            operands.mapped = svm_source;
+        }
+        let kernel = operands.kernel;
+        let with_arguments = || {
+            for (index, (buffer, pointer)) in (0..).zip([(from, svm), (to, to_svm)]) {
+                if buffer.is_null() {
+                    // SAFETY: the kernel and the pointer are valid.
+                    unsafe { ok!(clSetKernelArgSVMPointer(kernel, index, pointer)) };
+                } else {
+                    set(kernel, index, buffer);
+                }
+            }
+            kernel
+        };
+        let new_svm = || {
+            // SAFETY: the context is valid.
+            let memory = unsafe { cl!(clSVMAlloc(operands.context, CL_MEM_READ_WRITE, SIZE, 0)) };
+            // PoCL 3.0 reads the array when the command runs: `lives` has a test of that.
+            Box::leak(Box::new([memory.cast_const()])).as_ptr()
+        };
         macro_rules! call {
-            ($function:ident($($argument:expr),*) $($code:expr)?) => {
-                cl!($function(queue, $($argument,)* n, list, event $(, $code)?))
+            ($function:ident($($argument:expr),*)) => {
+                // SAFETY: all operands are valid and have `SIZE` bytes; they live until their commands have ended, which
+                // the tests wait for.
+                unsafe { cl!($function(queue, $($argument,)* n, list, event)) }
+            };
+            ($function:ident($($argument:expr),*) -> $pointer:expr) => {{
+                // SAFETY: as above.
+                $pointer = unsafe { cl!($function(queue, $($argument,)* n, list, event, to_code)) };
+                code
+            }};
+        }
+        // Rows: a kind, its call, and the place of the pointer that the call of a map returns.
+        macro_rules! calls {
+            ($($kind:ident $function:ident $arguments:tt $(-> $pointer:expr)?;)*) => {
+                match self { $(Self::$kind => call!($function $arguments $(-> $pointer)?),)* }
             };
         }
-        // SAFETY: all operands are valid and have `SIZE` bytes; they live until their commands have ended, which
-        // the tests wait for.
-        let code = unsafe {
-            match self {
-                Self::ReadBuffer => call!(clEnqueueReadBuffer(from, blocking, at, size, target)),
-                Self::WriteBuffer => call!(clEnqueueWriteBuffer(to, blocking, to_at, size, source)),
-                Self::ReadRect => call!(clEnqueueReadBufferRect(
-                    from, blocking, origin, to_origin, region, row, slice, to_row, to_slice,
-                    written
-                )),
-                Self::WriteRect => call!(clEnqueueWriteBufferRect(
-                    to, blocking, to_origin, origin, region, to_row, to_slice, row, slice, read
-                )),
-                Self::CopyBuffer => call!(clEnqueueCopyBuffer(from, to, at, to_at, size)),
-                Self::CopyRect => call!(clEnqueueCopyBufferRect(
-                    from, to, origin, to_origin, region, row, slice, to_row, to_slice
-                )),
-                Self::FillBuffer => call!(clEnqueueFillBuffer(to, pattern, length, to_at, size)),
-                Self::MapBuffer => {
-                    operands.mapped =
-                        call!(clEnqueueMapBuffer(from, blocking, flags, at, size) &raw mut code);
-                    code
-                }
-                Self::MapImage => {
-                    operands.mapped = call!(clEnqueueMapImage(
-                        image, blocking, flags, origin, region, row_to, slice_to
-                    ) &raw mut code);
-                    code
-                }
-                Self::UnmapBuffer => call!(clEnqueueUnmapMemObject(from, operands.mapped)),
-                Self::UnmapImage => call!(clEnqueueUnmapMemObject(image, operands.mapped)),
-                Self::Kernel => {
-                    let kernel = operands.kernel;
-                    for (index, (buffer, pointer)) in (0..).zip([(from, svm), (to, to_svm)]) {
-                        if buffer.is_null() {
-                            ok!(clSetKernelArgSVMPointer(kernel, index, pointer));
-                        } else {
-                            set(kernel, index, buffer);
-                        }
-                    }
-                    call!(clEnqueueNDRangeKernel(kernel, 1, to_origin, region, ptr::null()))
-                }
-                Self::Migrate => call!(clEnqueueMigrateMemObjects(1, memory, flags)),
-                Self::Marker => call!(clEnqueueMarkerWithWaitList()),
-                Self::Barrier => call!(clEnqueueBarrierWithWaitList()),
-                Self::ReadImage => call!(clEnqueueReadImage(
-                    image, blocking, origin, region, to_row, to_slice, written
-                )),
-                Self::WriteImage => {
-                    call!(clEnqueueWriteImage(other, blocking, to_origin, region, row, slice, read))
-                }
-                Self::CopyImage => {
-                    call!(clEnqueueCopyImage(image, other, origin, to_origin, region))
-                }
-                Self::ImageToBuffer => {
-                    call!(clEnqueueCopyImageToBuffer(image, to, origin, region, to_at))
-                }
-                Self::BufferToImage => {
-                    call!(clEnqueueCopyBufferToImage(from, other, at, to_origin, region))
-                }
-                Self::FillImage => call!(clEnqueueFillImage(other, colour, to_origin, region)),
-                Self::SvmCopy => call!(clEnqueueSVMMemcpy(blocking, svm_target, svm_source, size)),
-                Self::SvmFill => call!(clEnqueueSVMMemFill(svm_target, pattern, length, size)),
-                Self::SvmMap => {
-                    operands.mapped = svm_source;
-                    call!(clEnqueueSVMMap(blocking, flags, svm_source, size))
-                }
-                Self::SvmUnmap => call!(clEnqueueSVMUnmap(operands.mapped)),
-                Self::SvmFree => {
-                    let memory = cl!(clSVMAlloc(operands.context, CL_MEM_READ_WRITE, SIZE, 0));
-                    // PoCL 3.0 reads the array when the command runs: `lives` has a test of that.
-                    let pointers = Box::leak(Box::new([memory.cast_const()])).as_ptr();
-                    call!(clEnqueueSVMFree(1, pointers, None, ptr::null_mut()))
-                }
-                Self::SvmMigrate => call!(clEnqueueSVMMigrateMem(1, pointers, ptr::null(), flags)),
-            }
+        let code = calls! {
+            ReadBuffer clEnqueueReadBuffer(from, blocking, at, size, target);
+            WriteBuffer clEnqueueWriteBuffer(to, blocking, to_at, size, source);
+            ReadRect clEnqueueReadBufferRect(
+                from, blocking, origin, to_origin, region, row, slice, to_row, to_slice, written);
+            WriteRect clEnqueueWriteBufferRect(
+                to, blocking, to_origin, origin, region, to_row, to_slice, row, slice, read);
+            CopyBuffer clEnqueueCopyBuffer(from, to, at, to_at, size);
+            CopyRect clEnqueueCopyBufferRect(
+                from, to, origin, to_origin, region, row, slice, to_row, to_slice);
+            FillBuffer clEnqueueFillBuffer(to, pattern, length, to_at, size);
+            MapBuffer clEnqueueMapBuffer(from, blocking, flags, at, size) -> operands.mapped;
+            UnmapBuffer clEnqueueUnmapMemObject(from, operands.mapped);
+            Kernel clEnqueueNDRangeKernel(with_arguments(), 1, to_origin, region, ptr::null());
+            Migrate clEnqueueMigrateMemObjects(1, memory.as_ptr(), flags);
+            Marker clEnqueueMarkerWithWaitList();
+            Barrier clEnqueueBarrierWithWaitList();
+            ReadImage clEnqueueReadImage(
+                image, blocking, origin, region, to_row, to_slice, written);
+            WriteImage clEnqueueWriteImage(other, blocking, to_origin, region, row, slice, read);
+            CopyImage clEnqueueCopyImage(image, other, origin, to_origin, region);
+            ImageToBuffer clEnqueueCopyImageToBuffer(image, to, origin, region, to_at);
+            BufferToImage clEnqueueCopyBufferToImage(from, other, at, to_origin, region);
+            FillImage clEnqueueFillImage(other, colour.as_ptr().cast(), to_origin, region);
+            MapImage clEnqueueMapImage(image, blocking, flags, origin, region, row_to, slice_to)
+                -> operands.mapped;
+            UnmapImage clEnqueueUnmapMemObject(image, operands.mapped);
+            SvmCopy clEnqueueSVMMemcpy(blocking, svm_target, svm_source, size);
+            SvmFill clEnqueueSVMMemFill(svm_target, pattern, length, size);
+            SvmMap clEnqueueSVMMap(blocking, flags, svm_source, size);
+            SvmUnmap clEnqueueSVMUnmap(operands.mapped);
+            SvmFree clEnqueueSVMFree(1, new_svm(), None, ptr::null_mut());
+            SvmMigrate clEnqueueSVMMigrateMem(1, memory[1..].as_ptr().cast(), ptr::null(), flags);
         };
         ARRAYS.set(SPOILED);
         code
