@@ -69,12 +69,11 @@ fn requires_least_values(device: Subject) {
         8 CL_DEVICE_HALF_FP_CONFIG])]
 #[clmatrix_harness::test]
 fn a_device_has_its_values(bench: Bench, #[case] feature: &str, #[case] rows: &[Row]) {
-    let asked = Asked::new(Subject::Device(bench.device), "the device");
+    let asked = bench.asked_device();
     requires_least_values(asked.subject);
     let is_there = match feature {
-        "" => true,
         "OpenCL 3.0" if !bench.is(3, 0) => skip!("the version lacks the query"),
-        "OpenCL 3.0" => true,
+        "" | "OpenCL 3.0" => true,
         "CL_DEVICE_IMAGE_SUPPORT" => bench.has_images,
         extension => asked.subject.text(named!(CL_DEVICE_EXTENSIONS)).contains(extension),
     };
@@ -124,26 +123,23 @@ fn a_device_and_its_platform_have_texts(
     #[case] of_platform: Query,
     #[case] (rule, holds): Form,
 ) {
-    let device = Asked::new(Subject::Device(bench.device), "the device");
-    device.read(of_device, rule, holds);
+    bench.asked_device().read(of_device, rule, holds);
     if of_platform != NONE {
-        let platform = device.subject.handle(named!(CL_DEVICE_PLATFORM));
-        Asked::new(Subject::Platform(platform), "the platform").read(of_platform, rule, holds);
+        let platform = Subject::Platform(bench.platform());
+        bench.asked(platform, "the platform").read(of_platform, rule, holds);
     }
 }
 
 #[rstest]
 #[clmatrix_harness::test(requires(opencl = "3.0"))]
 fn extensions_have_versions(bench: Bench, #[values(false, true)] of_platform: bool) {
-    let device = Subject::Device(bench.device);
-    let platform = Subject::Platform(device.handle(named!(CL_DEVICE_PLATFORM)));
-    let (subject, all, versions) = if of_platform {
-        let versions = named!(CL_PLATFORM_EXTENSIONS_WITH_VERSION);
-        (platform, named!(CL_PLATFORM_EXTENSIONS), versions)
-    } else {
-        (device, named!(CL_DEVICE_EXTENSIONS), named!(CL_DEVICE_EXTENSIONS_WITH_VERSION))
-    };
-    let asked = Asked::new(subject, "the extensions");
+    let (mut subject, mut all) = (Subject::Device(bench.device), named!(CL_DEVICE_EXTENSIONS));
+    let mut versions = named!(CL_DEVICE_EXTENSIONS_WITH_VERSION);
+    if of_platform {
+        (subject, all) = (Subject::Platform(bench.platform()), named!(CL_PLATFORM_EXTENSIONS));
+        versions = named!(CL_PLATFORM_EXTENSIONS_WITH_VERSION);
+    }
+    let asked = bench.asked(subject, "the extensions");
     let text = subject.text(all);
     let names: Vec<_> = text.split_whitespace().collect();
     let answer = asked.answer(versions).unwrap_or_default();
@@ -163,10 +159,9 @@ fn extensions_have_versions(bench: Bench, #[values(false, true)] of_platform: bo
 
 #[clmatrix_harness::test]
 fn a_device_is_one_of_its_platform(bench: Bench) {
-    let asked = Asked::new(Subject::Device(bench.device), "the device");
-    let query = named!(CL_DEVICE_PLATFORM);
+    let (asked, query) = (bench.asked_device(), named!(CL_DEVICE_PLATFORM));
     asked.check(query, "a handle that is not null", |found: &[usize]| !found.contains(&0));
-    let (platform, mut count) = (asked.subject.handle(query), 0);
+    let (platform, mut count) = (bench.platform(), 0);
     // SAFETY: the loader checks the platform; the list has as many places.
     let devices = unsafe {
         ok!(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, ptr::null_mut(), &raw mut count));
@@ -182,7 +177,7 @@ fn a_device_is_one_of_its_platform(bench: Bench) {
 
 #[clmatrix_harness::test]
 fn the_answers_of_a_device_agree(bench: Bench) {
-    let asked = Asked::new(Subject::Device(bench.device), "the device");
+    let asked = bench.asked_device();
     requires_least_values(asked.subject);
     let dimensions = asked.number(named!(CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS), 4) as usize;
     let rule = format!("{dimensions} sizes, by CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS, none of them 0");
@@ -205,13 +200,12 @@ fn the_answers_of_a_device_agree(bench: Bench) {
 }
 
 #[clmatrix_harness::test]
-fn a_part_of_a_device_answers_as_it_was_made(on_device: OnDevice) {
-    let root = on_device.context.default_device();
-    let platform = Subject::Device(root.as_raw()).handle(named!(CL_DEVICE_PLATFORM));
-    for part in parts(root, Partition::Equally(1)).expect("parts of one compute unit") {
-        answers!(Asked::new(Subject::Device(part.as_raw()), "a part of a device");
-            pointer CL_DEVICE_PARENT_DEVICE root.as_raw(), is CL_DEVICE_MAX_COMPUTE_UNITS 1_u32,
-            pointer CL_DEVICE_PLATFORM platform,
+fn a_part_of_a_device_answers_as_it_was_made(bench: Bench) {
+    let parts = parts(bench.on_device.context.default_device(), Partition::Equally(1));
+    for part in parts.expect("parts of one compute unit") {
+        answers!(bench.asked(Subject::Device(part.as_raw()), "a part of a device");
+            pointer CL_DEVICE_PARENT_DEVICE bench.device, is CL_DEVICE_MAX_COMPUTE_UNITS 1_u32,
+            pointer CL_DEVICE_PLATFORM bench.platform(),
             list CL_DEVICE_PARTITION_TYPE &[CL_DEVICE_PARTITION_EQUALLY, 1, 0]);
     }
 }

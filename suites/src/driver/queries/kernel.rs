@@ -20,9 +20,8 @@ const NO_ARGUMENTS: &str = "kernel void none(void) {}";
 
 /// Returns whether the device has room for [`FIXED`] and its arguments.
 fn takes_fixed(bench: &Bench) -> bool {
-    let device = Subject::Device(bench.device);
-    device.value::<usize>(named!(CL_DEVICE_MAX_WORK_GROUP_SIZE)) >= 8
-        && device.value::<u64>(named!(CL_DEVICE_LOCAL_MEM_SIZE)) >= 1 << 14
+    bench.value::<usize>(named!(CL_DEVICE_MAX_WORK_GROUP_SIZE)) >= 8
+        && bench.value::<u64>(named!(CL_DEVICE_LOCAL_MEM_SIZE)) >= 1 << 14
 }
 
 /// Each kernel with its arguments, its work-group size and its bytes of local memory.
@@ -33,29 +32,21 @@ static KERNELS: [(&str, u32, [usize; 3], u64); 3] =
 fn a_kernel_answers_as_it_was_made(bench: Bench) {
     let count = if takes_fixed(&bench) { 3 } else { 2 };
     let program = bench.build(&[SOURCE, NO_ARGUMENTS, FIXED][..count].concat(), "");
-    let device = Subject::Device(bench.device);
-    let most: usize = device.value(named!(CL_DEVICE_MAX_WORK_GROUP_SIZE));
-    let most_local: u64 = device.value(named!(CL_DEVICE_LOCAL_MEM_SIZE));
+    let most: usize = bench.value(named!(CL_DEVICE_MAX_WORK_GROUP_SIZE));
+    let most_local: u64 = bench.value(named!(CL_DEVICE_LOCAL_MEM_SIZE));
     for (name, arguments, fixed, local) in KERNELS.into_iter().take(count) {
         let kernel = bench.new_kernel(&program, name);
         let called = format!("kernel `{name}`");
-        answers!(Asked::new(Subject::Kernel(kernel.raw()), &*called);
+        answers!(bench.asked(Subject::Kernel(kernel.raw()), &*called);
             text CL_KERNEL_FUNCTION_NAME name, is CL_KERNEL_NUM_ARGS arguments,
             pointer CL_KERNEL_CONTEXT bench.context, pointer CL_KERNEL_PROGRAM program.raw());
-        let asked = Asked::new(Subject::WorkGroup(kernel.raw(), bench.device), called);
-        asked.list(named!(CL_KERNEL_COMPILE_WORK_GROUP_SIZE), &fixed);
         let least = fixed.iter().product::<usize>().max(1);
-        within(&asked, named!(CL_KERNEL_WORK_GROUP_SIZE), least, most);
-        within(&asked, named!(CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE), 1, most);
-        within(&asked, named!(CL_KERNEL_LOCAL_MEM_SIZE), local, most_local);
-        asked.number(named!(CL_KERNEL_PRIVATE_MEM_SIZE), 8);
+        answers!(bench.asked(Subject::WorkGroup(kernel.raw(), bench.device), called);
+            list CL_KERNEL_COMPILE_WORK_GROUP_SIZE &fixed,
+            within CL_KERNEL_WORK_GROUP_SIZE least..=most,
+            within CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE 1..=most,
+            within CL_KERNEL_LOCAL_MEM_SIZE local..=most_local, number CL_KERNEL_PRIVATE_MEM_SIZE 8);
     }
-}
-
-/// Checks that the answer is a number from `least` to `most`.
-fn within<T: Number + PartialOrd>(asked: &Asked, query: Query, least: T, most: T) {
-    let is_within = |found: &[T]| matches!(found, [found] if (least..=most).contains(found));
-    asked.check(query, format_args!("{least} to {most}"), is_within);
 }
 
 /// Rules that some drivers break: attributes, local memory that arguments add, and a null device.
@@ -73,7 +64,7 @@ fn a_kernel_tells(bench: Bench, #[case] query: Query) {
     match query.value {
         CL_KERNEL_ATTRIBUTES => {
             let wanted = "reqd_work_group_size(4,2,1)";
-            let asked = Asked::new(Subject::Kernel(raw), "a kernel");
+            let asked = bench.asked(Subject::Kernel(raw), "a kernel");
             asked.read(query, format_args!("`{wanted}`"), |found| found.replace(' ', "") == wanted);
         }
         CL_KERNEL_LOCAL_MEM_SIZE => {
@@ -83,7 +74,7 @@ fn a_kernel_tells(bench: Bench, #[case] query: Query) {
                 // SAFETY: the argument is a pointer to local memory.
                 unsafe { ok!(clSetKernelArg(raw, index, bytes, ptr::null())) };
                 let name = format!("a kernel with 1024 bytes, and {sum} of arguments");
-                within(&Asked::new(of_device, name), query, 1024 + sum, most);
+                bench.asked(of_device, name).within(query, 1024 + sum..=most);
                 if index == 1 {
                     most = of_device.value::<u64>(query).saturating_sub(1);
                 }
@@ -91,7 +82,7 @@ fn a_kernel_tells(bench: Bench, #[case] query: Query) {
         }
         _ => {
             let subject = Subject::WorkGroup(raw, ptr::null_mut());
-            let asked = Asked::new(subject, "a null device, for the only one");
+            let asked = bench.asked(subject, "a null device, for the only one");
             asked.is(query, of_device.value::<usize>(query));
         }
     }
@@ -100,8 +91,7 @@ fn a_kernel_tells(bench: Bench, #[case] query: Query) {
 /// Asks for the size and the number of the sub-groups of work-groups.
 #[clmatrix_harness::test(requires(opencl = "2.1"))]
 fn sub_groups_make_up_a_work_group(bench: Bench) {
-    let of_device = Subject::Device(bench.device);
-    if of_device.value::<u32>(named!(CL_DEVICE_MAX_NUM_SUB_GROUPS)) == 0 {
+    if bench.value::<u32>(named!(CL_DEVICE_MAX_NUM_SUB_GROUPS)) == 0 {
         skip!("CL_DEVICE_MAX_NUM_SUB_GROUPS is 0");
     }
     let kernel = bench.new_kernel(&bench.build(SOURCE, ""), "three");
@@ -119,10 +109,9 @@ fn sub_groups_make_up_a_work_group(bench: Bench) {
             };
             [answer, size]
         };
-        let [size, count] =
+        let [[size, bytes], [count, _]] =
             [CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE]
                 .map(ask);
-        let [[size, bytes], [count, _]] = [size, count];
         let rule = "1 to as many sub-groups as work items, with room for all of them (5.9.4)";
         let holds =
             (1..=all).contains(&count) && size * count >= all && bytes == size_of::<usize>();
@@ -174,7 +163,7 @@ fn an_argument_answers_as_it_was_declared(bench: Bench) {
     let kernel = bench.new_kernel(&bench.build(&source, "-cl-kernel-arg-info"), "k");
     for (index, &(_, kind, space, access, qualifiers)) in rows.iter().enumerate() {
         let subject = Subject::Argument(kernel.raw(), index as u32);
-        let asked = Asked::new(subject, format!("`{}`", declared[index]));
+        let asked = bench.asked(subject, format!("`{}`", declared[index]));
         answers!(asked; text CL_KERNEL_ARG_TYPE_NAME kind,
             text CL_KERNEL_ARG_NAME &format!("a{index}"),
             constant CL_KERNEL_ARG_ACCESS_QUALIFIER access,

@@ -22,13 +22,12 @@ struct Made {
     offset: usize,
 }
 
-fn buffer(bench: &Bench, flags: Named<u64>, bytes: usize, shared: *mut c_void) -> Made {
-    let is_given = flags.value & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR) != 0;
-    let given = if is_given && shared.is_null() { bench.new_host(bytes) } else { shared };
+fn buffer(bench: &Bench, flags: Named<u64>, bytes: usize, host: *mut c_void) -> Made {
+    let (kind, parent) = (named!(CL_MEM_OBJECT_BUFFER), ptr::null_mut());
+    let [host, given] = [CL_MEM_USE_HOST_PTR, CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR]
+        .map(|needed| if flags.value & needed != 0 { host } else { ptr::null_mut() });
     let object = bench.keep(bench.buffer(flags.value, bytes, given));
     let name = format!("a buffer with {}", flags.name);
-    let host = if flags.value & CL_MEM_USE_HOST_PTR != 0 { given } else { ptr::null_mut() };
-    let (kind, parent) = (named!(CL_MEM_OBJECT_BUFFER), ptr::null_mut());
     Made { object, name, kind, flags, bytes, host, parent, offset: 0 }
 }
 
@@ -38,7 +37,7 @@ fn buffers(bench: &Bench) -> Vec<Made> {
         CL_MEM_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS; CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR;
         CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR; CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR;
         CL_MEM_WRITE_ONLY | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR];
-    all.map(|flags| buffer(bench, flags, BYTES, ptr::null_mut())).into()
+    all.map(|flags| buffer(bench, flags, BYTES, bench.new_host(BYTES))).into()
 }
 
 /// Creates a part of a buffer, which inherits the flags that it is not given.
@@ -46,8 +45,7 @@ fn part(bench: &Bench, parent: &Made, given: u64, flags: Named<u64>) -> Made {
     let offset = bench.alignment();
     let object = bench.keep(bench.sub_buffer(parent.object, given, [offset, BYTES]));
     let name = format!("a part, created with flags {given:#x}, of {}", parent.name);
-    let is_used = !parent.host.is_null();
-    let host = if is_used { parent.host.wrapping_byte_add(offset) } else { ptr::null_mut() };
+    let host = parent.host.wrapping_byte_add(if parent.host.is_null() { 0 } else { offset });
     Made { object, name, flags, bytes: BYTES, host, parent: parent.object, offset, ..*parent }
 }
 
@@ -61,9 +59,9 @@ fn parts(bench: &Bench) -> Vec<Made> {
         (same[0], CL_MEM_HOST_NO_ACCESS, named!(CL_MEM_READ_WRITE | CL_MEM_HOST_NO_ACCESS)),
         (same[3], CL_MEM_READ_ONLY, named!(CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR)),
     ];
+    let bytes = bench.alignment() + BYTES;
     let make = |(parent, given, flags)| {
-        let parent = buffer(bench, parent, bench.alignment() + BYTES, ptr::null_mut());
-        part(bench, &parent, given, flags)
+        part(bench, &buffer(bench, parent, bytes, bench.new_host(bytes)), given, flags)
     };
     same.map(|flags| (flags, 0, flags)).into_iter().chain(own).map(make).collect()
 }
@@ -88,38 +86,29 @@ static SHAPES: [Shape; 7] = [
 impl Shape {
     /// Returns whether the device has such images.
     fn is_on(&self, bench: &Bench) -> bool {
-        let is_plane = self.0.value == CL_MEM_OBJECT_IMAGE2D;
-        bench.has_images && (!is_plane || !self.2 || pitch_alignment(bench) > 0)
+        let is_plane_of_buffer = self.2 && self.1[0] > 0;
+        bench.has_images && (!is_plane_of_buffer || pitch_alignment(bench) > 0)
     }
 
     /// Creates an image with a format of [`FORMATS`], and its buffer, if any. Host memory has larger pitches than
     /// the pixels need. Returns the image and its shape, with the pitches that it must have.
     fn create(&self, bench: &Bench, format: usize, flags: u64) -> (Made, cl_image_desc) {
         let &Self(kind, [height, depth, layers], is_of_buffer) = self;
-        let is_padded = flags != CL_MEM_READ_WRITE;
         let (format, pixel) = FORMATS[format];
         let (rows, slices) = (height.max(1), depth + layers);
-        let given = match (is_of_buffer && height > 0, is_padded) {
-            (true, _) => 8_usize.next_multiple_of(pitch_alignment(bench)),
-            (false, true) => 9,
-            (false, false) => 0,
-        };
+        let padding = usize::from(flags != CL_MEM_READ_WRITE);
+        let (is_plane, alignment) = (is_of_buffer && height > 0, pitch_alignment(bench));
+        let given = if is_plane { 8_usize.next_multiple_of(alignment) } else { 9 * padding };
         let row = pixel * if given == 0 { 7 } else { given };
-        let slice = if slices == 0 { 0 } else { row * (rows + 2 * usize::from(is_padded)) };
-        let buffer = is_of_buffer.then(|| bench.new_buffer(CL_MEM_READ_WRITE, row * rows));
-        let parent = buffer.map_or(ptr::null_mut(), |buffer| bench.keep(buffer));
-        let mut shape = cl_image_desc {
-            image_type: kind.value,
-            image_width: 7,
-            image_height: height,
-            image_depth: depth,
-            image_array_size: layers,
-            image_row_pitch: given * pixel,
-            image_slice_pitch: if is_padded { slice } else { 0 },
-            buffer: parent,
-            ..no_image()
-        };
-        let host = if is_padded { bench.new_host(1 << 14) } else { ptr::null_mut() };
+        let slice = if slices == 0 { 0 } else { row * (rows + 2 * padding) };
+        let mut shape = no_image();
+        (shape.image_type, shape.image_width, shape.image_height) = (kind.value, 7, height);
+        (shape.image_depth, shape.image_array_size) = (depth, layers);
+        (shape.image_row_pitch, shape.image_slice_pitch) = (given * pixel, slice * padding);
+        if is_of_buffer {
+            shape.buffer = bench.keep(bench.new_buffer(CL_MEM_READ_WRITE, row * rows));
+        }
+        let host = if padding > 0 { bench.new_host(1 << 14) } else { ptr::null_mut() };
         let object = bench.keep(bench.image(flags, format, &shape, host));
         let of = if is_of_buffer { "a buffer" } else { "its own" };
         let name = format!(
@@ -128,18 +117,15 @@ impl Shape {
         );
         (shape.image_row_pitch, shape.image_slice_pitch) = (row, slice);
         let flags = Named { name: "the flags of the call", value: flags };
-        let bytes = 7 * pixel * rows * slices.max(1);
+        let (bytes, parent) = (7 * pixel * rows * slices.max(1), shape.buffer);
         (Made { object, name, kind, flags, bytes, host, parent, offset: 0 }, shape)
     }
 }
 
 /// The pixels at whose multiples rows begin in the memory of a buffer; 0 where the device has no such images.
 fn pitch_alignment(bench: &Bench) -> usize {
-    if bench.is(2, 0) {
-        bench.value::<u32>(named!(CL_DEVICE_IMAGE_PITCH_ALIGNMENT)) as usize
-    } else {
-        0
-    }
+    let query = named!(CL_DEVICE_IMAGE_PITCH_ALIGNMENT);
+    if bench.is(2, 0) { bench.value::<u32>(query) as usize } else { 0 }
 }
 
 fn images(bench: &Bench) -> Vec<Made> {
@@ -155,47 +141,42 @@ fn memory_answers_as_it_was_made(
     #[values(false, true)] is_of_host: bool,
 ) {
     for made in make(&bench) {
-        let asked = Asked::new(Subject::Memory(made.object), made.name);
+        let asked = bench.asked(Subject::Memory(made.object), made.name);
         if is_of_host {
             asked.pointer(named!(CL_MEM_HOST_PTR), made.host);
             continue;
         }
         answers!(asked; constant CL_MEM_TYPE made.kind, constant CL_MEM_FLAGS made.flags,
             is CL_MEM_MAP_COUNT 0_u32, pointer CL_MEM_CONTEXT bench.context,
-            pointer CL_MEM_ASSOCIATED_MEMOBJECT made.parent, is CL_MEM_OFFSET made.offset);
+            pointer CL_MEM_ASSOCIATED_MEMOBJECT made.parent, is CL_MEM_OFFSET made.offset,
+            [2, 0] is CL_MEM_USES_SVM_POINTER 0_u32, [3, 0] list CL_MEM_PROPERTIES &[0_u64; 0]);
         let is_exact = made.kind.value == CL_MEM_OBJECT_BUFFER;
         let rule = format!("{} bytes (exactly: {is_exact})", made.bytes);
         let holds = |found: &[usize]| found == [made.bytes] || !is_exact && found >= &[made.bytes];
         asked.check(named!(CL_MEM_SIZE), rule, holds);
-        if bench.is(2, 0) {
-            asked.is(named!(CL_MEM_USES_SVM_POINTER), 0_u32);
-        }
-        if bench.is(3, 0) {
-            asked.list::<u64>(named!(CL_MEM_PROPERTIES), &[]);
-        }
     }
 }
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn a_buffer_of_shared_memory_tells_so(bench: Bench, #[values(false, true)] is_part: bool) {
-    let (flags, bytes) =
-        (named!(CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR), bench.alignment() + BYTES);
+    let flags = named!(CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR);
+    let bytes = bench.alignment() + BYTES;
     let whole = buffer(&bench, flags, bytes, bench.new_svm(bytes));
     let made = if is_part { part(&bench, &whole, 0, flags) } else { whole };
-    Asked::new(Subject::Memory(made.object), made.name).is(named!(CL_MEM_USES_SVM_POINTER), 1_u32);
+    bench.asked(Subject::Memory(made.object), made.name).is(named!(CL_MEM_USES_SVM_POINTER), 1_u32);
 }
 
 #[rstest]
 #[clmatrix_harness::test(requires(opencl = "3.0"))]
 fn memory_of_a_list_has_its_properties(bench: Bench, #[values(&[], &[0])] list: &[u64]) {
-    let given = if list.is_empty() { ptr::null() } else { list.as_ptr() };
     let check = |object: Object, function: &str| {
         let name = format!("an object of {function} with list {list:?}");
-        answers!(Asked::new(Subject::Memory(object.raw()), name); list CL_MEM_PROPERTIES list,
+        answers!(bench.asked(Subject::Memory(object.raw()), name); list CL_MEM_PROPERTIES list,
             constant CL_MEM_FLAGS named!(CL_MEM_READ_ONLY), pointer CL_MEM_CONTEXT bench.context);
     };
-    let (context, flags, none) = (bench.context, CL_MEM_READ_ONLY, ptr::null_mut());
+    let (context, given) = (bench.context, pointer(list));
+    let (flags, none) = (CL_MEM_READ_ONLY, ptr::null_mut());
     // SAFETY: the context is valid; the list, if any, ends with 0.
     let buffer = unsafe {
         created!(Memory clCreateBufferWithProperties(context, given, flags, BYTES, none))
@@ -207,8 +188,7 @@ fn memory_of_a_list_has_its_properties(bench: Bench, #[values(&[], &[0])] list: 
         let (format, shape) = (FORMATS[0].0.as_ptr().cast(), &raw const shape);
         // SAFETY: as above; the format and the shape are valid.
         let image = unsafe {
-            created!(Memory
-                clCreateImageWithProperties(context, given, flags, format, shape, none))
+            created!(Memory clCreateImageWithProperties(context, given, flags, format, shape, none))
         };
         check(image, "clCreateImageWithProperties");
     }
@@ -241,7 +221,7 @@ fn overlapping_maps_are_counted(bench: Bench) {
 fn check_maps(bench: &Bench, object: *mut c_void, count: u32) {
     finish(bench.queue);
     let name = format!("memory of whose maps {count} have not been unmapped");
-    Asked::new(Subject::Memory(object), name).is(named!(CL_MEM_MAP_COUNT), count);
+    bench.asked(Subject::Memory(object), name).is(named!(CL_MEM_MAP_COUNT), count);
 }
 
 #[clmatrix_harness::test(requires(images))]
@@ -249,7 +229,7 @@ fn an_image_answers_as_it_was_made(bench: Bench) {
     for shape in SHAPES.iter().filter(|shape| shape.is_on(&bench)) {
         for (format, row) in FORMATS.iter().enumerate() {
             let (made, shape) = shape.create(&bench, format, CL_MEM_READ_WRITE);
-            answers!(Asked::new(Subject::Image(made.object), made.name);
+            answers!(bench.asked(Subject::Image(made.object), made.name);
                 list CL_IMAGE_FORMAT &row.0, is CL_IMAGE_ELEMENT_SIZE row.1,
                 is CL_IMAGE_WIDTH shape.image_width, is CL_IMAGE_HEIGHT shape.image_height,
                 is CL_IMAGE_DEPTH shape.image_depth, is CL_IMAGE_ARRAY_SIZE shape.image_array_size,
@@ -278,7 +258,7 @@ fn an_image_has_its_pitches(
     }
     for format in 0..FORMATS.len() {
         let (made, shape) = shape.create(&bench, format, flags);
-        answers!(Asked::new(Subject::Image(made.object), made.name);
+        answers!(bench.asked(Subject::Image(made.object), made.name);
             is CL_IMAGE_ROW_PITCH shape.image_row_pitch,
             is CL_IMAGE_SLICE_PITCH shape.image_slice_pitch);
     }

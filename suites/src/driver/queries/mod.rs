@@ -9,6 +9,7 @@ mod references;
 mod sampler;
 
 use std::fmt::LowerHex;
+use std::ops::RangeInclusive;
 
 use super::prelude::*;
 
@@ -23,24 +24,36 @@ trait Number: Pod + Display + LowerHex + PartialEq {}
 
 impl<T: Pod + Display + LowerHex + PartialEq> Number for T {}
 
-/// An object whose answers a test checks. Panics with all broken rules when it is dropped.
-struct Asked {
-    findings: Findings,
+/// An object whose answers a test checks.
+struct Asked<'a> {
+    bench: &'a Bench,
     subject: Subject,
     /// The object in words, such as `a 2D image`.
     object: String,
 }
 
-impl Asked {
-    fn new(subject: Subject, object: impl Into<String>) -> Self {
-        Self { findings: Findings::default(), subject, object: object.into() }
+impl Bench {
+    fn asked(&self, subject: Subject, object: impl Into<String>) -> Asked<'_> {
+        Asked { bench: self, subject, object: object.into() }
+    }
+
+    /// The device under test.
+    fn asked_device(&self) -> Asked<'_> {
+        self.asked(Subject::Device(self.device), "the device")
+    }
+}
+
+impl Asked<'_> {
+    /// Returns whether the device has at least this version, which is empty for queries of all versions.
+    fn has(&self, version: &[u32]) -> bool {
+        version <= &[self.bench.version.major, self.bench.version.minor][..]
     }
 
     /// Adds a broken rule of one query unless it `holds`.
     fn expect(&self, holds: bool, query: Query, rule: impl Display, answer: impl Display) {
         let [function, section] = self.subject.names();
         let call = format_args!("{function}({}) of {}", query.name, self.object);
-        self.findings.check(holds, call, format_args!("{rule} ({section})"), answer);
+        self.bench.check(holds, call, format_args!("{rule} ({section})"), answer);
     }
 
     /// Returns an answer. The driver gives its size alone; writes the same to more space and to its own size; and
@@ -71,15 +84,9 @@ impl Asked {
                 self.expect(needed == size, query, rule, format_args!("{needed} bytes"));
                 bytes.truncate(size);
                 let first = answer.get_or_insert_with(|| bytes.clone());
-                let rule = format_args!(
-                    "the same answer as the first time, the hexadecimal bytes {first:02x?}"
-                );
-                self.expect(
-                    *first == bytes,
-                    query,
-                    rule,
-                    format_args!("{bytes:02x?} the next time"),
-                );
+                let rule = "the same answer as the first time, the hexadecimal bytes";
+                let again = format_args!("{bytes:02x?} the next time");
+                self.expect(*first == bytes, query, format_args!("{rule} {first:02x?}"), again);
             }
         }
         answer
@@ -103,7 +110,6 @@ impl Asked {
         let answer = format_args!("{} in {} bytes", shown(&numbers), bytes.len());
         self.expect(holds, query, rule, answer);
     }
-
     /// Checks that the answer is this list of numbers.
     fn list<T: Number>(&self, query: Query, expected: &[T]) {
         self.check(query, shown(expected), |found: &[T]| found == expected);
@@ -112,6 +118,12 @@ impl Asked {
     /// Checks that the answer is this number.
     fn is<T: Number>(&self, query: Query, expected: T) {
         self.list(query, &[expected]);
+    }
+
+    /// Checks that the answer is a number in this range.
+    fn within<T: Number + PartialOrd>(&self, query: Query, range: RangeInclusive<T>) {
+        let rule = format_args!("{} to {}", range.start(), range.end());
+        self.check(query, rule, |found: &[T]| matches!(found, [n] if range.contains(n)));
     }
 
     /// Checks that the answer is this constant.
@@ -155,11 +167,11 @@ fn shown<T: Number>(numbers: &[T]) -> String {
     format!("[{}]", shown.join(", "))
 }
 
-/// Checks answers: each is a check of [`Asked`], a query and its argument.
+/// Checks answers: each is a check of [`Asked`], a query and its argument, behind the first version with the query.
 macro_rules! answers {
-    ($asked:expr; $($check:ident $query:ident $expected:expr),+ $(,)?) => {{
+    ($asked:expr; $($([$($since:literal),+])? $check:ident $query:ident $expected:expr),+ $(,)?) => {{
         let asked = &$asked;
-        $(asked.$check(named!($query), $expected);)+
+        $(if asked.has(&[$($($since),+)?]) { asked.$check(named!($query), $expected); })+
     }};
 }
 

@@ -67,7 +67,7 @@ impl Step {
                     Last(linked, options, success, kind)
                 }
                 Load => {
-                    let binary = binary(&Asked::new(Subject::Program(raw), "a program"));
+                    let binary = binary(&bench.asked(Subject::Program(raw), "a program"));
                     let (length, bytes, mut status) = (binary.len(), binary.as_ptr(), 0);
                     let (length, bytes) = (&raw const length, &raw const bytes);
                     let loaded = created!(Program clCreateProgramWithBinary(
@@ -80,7 +80,7 @@ impl Step {
 }
 
 /// Returns the binary, and checks that the driver writes it and no further.
-fn binary(asked: &Asked) -> Vec<u8> {
+fn binary(asked: &Asked<'_>) -> Vec<u8> {
     let subject = asked.subject;
     let size: usize = subject.value(named!(CL_PROGRAM_BINARY_SIZES));
     let mut space = vec![UNTOUCHED; size + 64];
@@ -101,9 +101,8 @@ fn binary(asked: &Asked) -> Vec<u8> {
 fn check(last: &Last, bench: &Bench, query: Query) {
     let &Last(ref program, options, status, kind) = last;
     let name = format!("a program with {}, {} and {options:?}", status.name, kind.name);
-    let [of_program, of_build] =
-        [Subject::Program(program.raw()), Subject::Build(program.raw(), bench.device)]
-            .map(|subject| Asked::new(subject, &*name));
+    let of_program = bench.asked(Subject::Program(program.raw()), &*name);
+    let of_build = bench.asked(Subject::Build(program.raw(), bench.device), &*name);
     match query {
         STATE => {
             answers!(of_program; pointer CL_PROGRAM_CONTEXT bench.context,
@@ -130,10 +129,8 @@ fn check(last: &Last, bench: &Bench, query: Query) {
             let holds = |found: &str| ["first;second", "second;first"].contains(&found);
             of_program.read(named!(CL_PROGRAM_KERNEL_NAMES), rule, holds);
         }
-        _ => {
-            of_program.refuses(query, CL_INVALID_PROGRAM_EXECUTABLE);
-            of_program.refuses(named!(CL_PROGRAM_KERNEL_NAMES), CL_INVALID_PROGRAM_EXECUTABLE);
-        }
+        _ => answers!(of_program; refuses CL_PROGRAM_NUM_KERNELS CL_INVALID_PROGRAM_EXECUTABLE,
+            refuses CL_PROGRAM_KERNEL_NAMES CL_INVALID_PROGRAM_EXECUTABLE),
     }
 }
 
@@ -154,14 +151,13 @@ fn the_end_of_a_build_is_notified(
     // SAFETY: the program and the device are valid, and the callback uses its arguments as numbers.
     _ = unsafe { cl!(clBuildProgram(raw, 1, device, options, Some(of_end), callback.data())) };
     Callback::check_all(&[callback], &bench);
-    let asked = Asked::new(Subject::Build(raw, bench.device), "a program after its notification");
+    let asked = bench.asked(Subject::Build(raw, bench.device), "a program after its notification");
     asked.constant(named!(CL_PROGRAM_BUILD_STATUS), status);
 }
 
 #[clmatrix_harness::test]
 fn all_kernels_of_a_program_are_created(bench: Bench) {
-    let program = create(&bench);
-    let last = Build(c"").take(&bench, program);
+    let last = Build(c"").take(&bench, create(&bench));
     let (raw, mut count, mut kernels) = (last.0.raw(), [0; 2], [ptr::null_mut(); 3]);
     // SAFETY: the program is built, and the list has as many places, or more.
     unsafe {

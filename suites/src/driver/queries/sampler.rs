@@ -9,24 +9,20 @@ const COORDS: u32 = CL_SAMPLER_NORMALIZED_COORDS;
 /// Checks a sampler with normalized coordinates (0 or 1), an addressing mode and a filter. It is made with a list of
 /// properties, which is null where it is empty, or with the older function.
 fn check(bench: &Bench, settings: [u32; 3], list: Option<&[u64]>) {
-    let sampler = match list {
-        None => bench.sampler(settings[0] == 1, settings[1], settings[2]),
-        Some(list) => {
-            let given = if list.is_empty() { ptr::null() } else { list.as_ptr() };
-            // SAFETY: the context is valid; the list, if any, ends with 0.
-            unsafe { created!(Sampler clCreateSamplerWithProperties(bench.context, given)) }
-        }
+    let [normalized, mode, filter] = settings;
+    let (context, given) = (bench.context, list.unwrap_or_default());
+    let (function, sampler) = match list {
+        None => ("clCreateSampler", bench.sampler(normalized == 1, mode, filter)),
+        // SAFETY: the context is valid; the list, if any, ends with 0.
+        Some(list) => ("clCreateSamplerWithProperties", unsafe {
+            created!(Sampler clCreateSamplerWithProperties(context, pointer(list)))
+        }),
     };
-    let function = list.map_or("clCreateSampler", |_| "clCreateSamplerWithProperties");
-    let list = list.unwrap_or_default();
-    let name = format!("a sampler of {function} with {settings:x?}, list {list:x?}");
-    let asked = Asked::new(Subject::Sampler(sampler.raw()), name);
-    answers!(asked; is CL_SAMPLER_NORMALIZED_COORDS settings[0],
-        is CL_SAMPLER_ADDRESSING_MODE settings[1], is CL_SAMPLER_FILTER_MODE settings[2],
-        pointer CL_SAMPLER_CONTEXT bench.context);
-    if bench.is(3, 0) {
-        asked.list(named!(CL_SAMPLER_PROPERTIES), list);
-    }
+    let name = format!("a sampler of {function} with {settings:x?}, list {given:x?}");
+    answers!(bench.asked(Subject::Sampler(sampler.raw()), name);
+        is CL_SAMPLER_NORMALIZED_COORDS normalized, is CL_SAMPLER_ADDRESSING_MODE mode,
+        is CL_SAMPLER_FILTER_MODE filter, pointer CL_SAMPLER_CONTEXT context,
+        [3, 0] list CL_SAMPLER_PROPERTIES given);
 }
 
 #[rstest]
