@@ -56,8 +56,6 @@ macro_rules! created {
     }};
 }
 
-pub(crate) use {cl, created, enqueued, ok};
-
 /// The name of an error code.
 pub fn code_name(code: cl_int) -> &'static str {
     if code == UNWRITTEN { "no error code" } else { error_text(code) }
@@ -146,11 +144,14 @@ pub struct Named<T> {
     pub value: T,
 }
 
-/// A constant of OpenCL, or flags such as `A | B`, with the name.
+/// A constant of OpenCL, or flags such as `A | B`, with the name; or an array of several.
 macro_rules! named {
     ($($constant:ident)|+) => {
         $crate::driver::api::Named { name: stringify!($($constant)|+), value: $($constant)|+ }
     };
+    ($($($constant:ident)|+);+) => {
+        [$($crate::driver::api::named!($($constant)|+)),+]
+    };
 }
 
-pub(crate) use named;
+pub(crate) use {cl, created, enqueued, named, ok};

@@ -111,12 +111,10 @@ kinds! { $
     svm_migrate SvmMigrate Svm false "clEnqueueSVMMigrateMem" "5.6.1" CL_COMMAND_SVM_MIGRATE_MEM;
 }
 
+use Kind::*;
+
 /// The commands that begin maps, and those that end them.
-const MAPS: [[Kind; 2]; 3] = [
-    [Kind::MapBuffer, Kind::UnmapBuffer],
-    [Kind::MapImage, Kind::UnmapImage],
-    [Kind::SvmMap, Kind::SvmUnmap],
-];
+const MAPS: [[Kind; 2]; 3] = [[MapBuffer, UnmapBuffer], [MapImage, UnmapImage], [SvmMap, SvmUnmap]];
 
 impl Kind {
     /// The command that begins the map that this one ends.
@@ -281,9 +279,7 @@ impl Kind {
     fn whole(self) -> Span {
         let whole = match self {
             // Pitches of zero are a matter of their own: `sizes` and `memory` have tests of those.
-            Self::ReadRect | Self::WriteRect | Self::CopyRect => {
-                Span::of([16, 4, 4], [([0; 3], [16, 64]); 2])
-            }
+            ReadRect | WriteRect | CopyRect => Span::of([16, 4, 4], [([0; 3], [16, 64]); 2]),
             _ if self.needs() == Needs::Images => Span::of(SHAPE, [([0; 3], [0; 2]); 2]),
             _ => Span::line([0, 0, SIZE]),
         };
@@ -311,21 +307,18 @@ impl Kind {
         let (mut code, mut pitches) = (UNWRITTEN, [0_usize; 2]);
         let to_code = &raw mut code;
         let [row_to, slice_to] = pitches.each_mut().map(ptr::from_mut);
-        if self == Self::SvmMap {
+        if self == SvmMap {
             operands.mapped = svm_source;
         }
-        let kernel = operands.kernel;
-        let with_arguments = || {
-            for (index, (buffer, pointer)) in (0..).zip([(from, svm), (to, to_svm)]) {
-                if buffer.is_null() {
-                    // SAFETY: the kernel and the pointer are valid.
-                    unsafe { ok!(clSetKernelArgSVMPointer(kernel, index, pointer)) };
-                } else {
-                    set(kernel, index, buffer);
-                }
+        let (kernel, arguments) = (operands.kernel, [(0, from, svm), (1, to, to_svm)]);
+        for (index, buffer, pointer) in arguments.into_iter().filter(|_| self == Kernel) {
+            if buffer.is_null() {
+                // SAFETY: the kernel and the pointer are valid.
+                unsafe { ok!(clSetKernelArgSVMPointer(kernel, index, pointer)) };
+            } else {
+                set(kernel, index, buffer);
             }
-            kernel
-        };
+        }
         let new_svm = || {
             // SAFETY: the context is valid.
             let memory = unsafe { cl!(clSVMAlloc(operands.context, CL_MEM_READ_WRITE, SIZE, 0)) };
@@ -347,7 +340,7 @@ impl Kind {
         // Rows: a kind, its call, and the place of the pointer that the call of a map returns.
         macro_rules! calls {
             ($($kind:ident $function:ident $arguments:tt $(-> $pointer:expr)?;)*) => {
-                match self { $(Self::$kind => call!($function $arguments $(-> $pointer)?),)* }
+                match self { $($kind => call!($function $arguments $(-> $pointer)?),)* }
             };
         }
         let code = calls! {
@@ -363,7 +356,7 @@ impl Kind {
             FillBuffer clEnqueueFillBuffer(to, pattern, length, to_at, size);
             MapBuffer clEnqueueMapBuffer(from, blocking, flags, at, size) -> operands.mapped;
             UnmapBuffer clEnqueueUnmapMemObject(from, operands.mapped);
-            Kernel clEnqueueNDRangeKernel(with_arguments(), 1, to_origin, region, ptr::null());
+            Kernel clEnqueueNDRangeKernel(kernel, 1, to_origin, region, ptr::null());
             Migrate clEnqueueMigrateMemObjects(1, memory.as_ptr(), flags);
             Marker clEnqueueMarkerWithWaitList();
             Barrier clEnqueueBarrierWithWaitList();

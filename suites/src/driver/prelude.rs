@@ -1,23 +1,15 @@
 //! The names that most files of the suite use.
 
-pub use std::ffi::c_void;
-pub use std::fmt::Display;
-pub use std::time::Duration;
-pub use std::{ptr, thread};
+pub use std::{ffi::c_void, fmt::Display, ptr, thread, time::Duration};
 
 pub use bytemuck::Pod;
 pub use clmatrix::Partition;
-pub use clmatrix::cl3::{
-    command_queue::*, context::*, device::*, error_codes::*, event::*, kernel::*,
-};
-pub use clmatrix::cl3::{memory::*, platform::*, program::*, sampler::*};
+pub use clmatrix::cl3::{command_queue::*, context::*, device::*, error_codes::*, event::*};
+pub use clmatrix::cl3::{kernel::*, memory::*, platform::*, program::*, sampler::*};
 pub use clmatrix_harness::skip;
 pub use rstest::rstest;
 
-pub(crate) use super::api::{
-    Checked, Named, Range, SETTING, UNWRITTEN, accepted, cl, code_name, created, enqueued,
-};
-pub(crate) use super::api::{finish, flush, launch, named, ok, pointer, set, succeeds, wait};
+pub(crate) use super::api::*;
 pub(crate) use super::bench::{Bench, bench, no_image};
 pub(crate) use super::callback::Callback;
 pub(crate) use super::command::*;

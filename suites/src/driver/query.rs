@@ -82,11 +82,10 @@ impl Subject {
     /// The elements of the answer. Panics if the driver refuses the query, or returns a part of an element.
     #[track_caller]
     pub fn list<T: Pod>(self, query: Named<u32>) -> Vec<T> {
-        let answer = self.bytes(query.value);
-        let code = code_name(answer.as_ref().err().copied().unwrap_or_default());
-        let refusal = format_args!("the driver returned {code} for a valid query");
-        self.check(answer.is_ok(), query, refusal);
-        let bytes = answer.unwrap_or_default();
+        let bytes = self.bytes(query.value).unwrap_or_else(|code| {
+            let (function, code) = (self.names()[0], code_name(code));
+            panic!("{function}({}): the driver returned {code} for a valid query", query.name)
+        });
         let (size, all) = (size_of::<T>(), bytes.len());
         let parts = format_args!("elements have {size} bytes; the driver returned {all}");
         self.check(all.is_multiple_of(size), query, parts);
@@ -96,7 +95,7 @@ impl Subject {
     /// The answer, which is one value. Panics if it is not.
     #[track_caller]
     pub fn value<T: Pod>(self, query: Named<u32>) -> T {
-        let list = self.list(query);
+        let list: Vec<T> = self.list(query);
         let count = format_args!("the answer is one value; the driver returned {}", list.len());
         self.check(list.len() == 1, query, count);
         list[0]

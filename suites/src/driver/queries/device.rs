@@ -90,9 +90,6 @@ fn a_device_has_its_values(bench: Bench, #[case] feature: &str, #[case] rows: &[
     }
 }
 
-/// No query of platforms.
-const NONE: Query = Named { name: "", value: 0 };
-
 /// The form of a text.
 type Form = (&'static str, fn(&str) -> bool);
 
@@ -108,25 +105,21 @@ fn is_version(text: &str, prefix: &str) -> bool {
 }
 
 #[rstest]
-#[case::name(named!(CL_DEVICE_NAME), named!(CL_PLATFORM_NAME), ANY)]
-#[case::vendor(named!(CL_DEVICE_VENDOR), named!(CL_PLATFORM_VENDOR), ANY)]
-#[case::version(named!(CL_DEVICE_VERSION), named!(CL_PLATFORM_VERSION), VERSION)]
-#[case::profile(named!(CL_DEVICE_PROFILE), named!(CL_PLATFORM_PROFILE), PROFILE)]
-#[case::extensions(named!(CL_DEVICE_EXTENSIONS), named!(CL_PLATFORM_EXTENSIONS), ANY)]
-#[case::driver_version(named!(CL_DRIVER_VERSION), NONE, ANY)]
-#[case::built_in_kernels(named!(CL_DEVICE_BUILT_IN_KERNELS), NONE, ANY)]
-#[case::version_of_c(named!(CL_DEVICE_OPENCL_C_VERSION), NONE, OF_C)]
+#[case::name(&named![CL_DEVICE_NAME; CL_PLATFORM_NAME], ANY)]
+#[case::vendor(&named![CL_DEVICE_VENDOR; CL_PLATFORM_VENDOR], ANY)]
+#[case::version(&named![CL_DEVICE_VERSION; CL_PLATFORM_VERSION], VERSION)]
+#[case::profile(&named![CL_DEVICE_PROFILE; CL_PLATFORM_PROFILE], PROFILE)]
+#[case::extensions(&named![CL_DEVICE_EXTENSIONS; CL_PLATFORM_EXTENSIONS], ANY)]
+#[case::driver_version(&[named!(CL_DRIVER_VERSION)], ANY)]
+#[case::built_in_kernels(&[named!(CL_DEVICE_BUILT_IN_KERNELS)], ANY)]
+#[case::version_of_c(&[named!(CL_DEVICE_OPENCL_C_VERSION)], OF_C)]
 #[clmatrix_harness::test]
-fn a_device_and_its_platform_have_texts(
-    bench: Bench,
-    #[case] of_device: Query,
-    #[case] of_platform: Query,
-    #[case] (rule, holds): Form,
-) {
-    bench.asked_device().read(of_device, rule, holds);
-    if of_platform != NONE {
+fn a_device_and_its_platform_have_texts(bench: Bench, #[case] of: &[Query], #[case] form: Form) {
+    let (rule, holds) = form;
+    bench.asked_device().read(of[0], rule, holds);
+    for of_platform in &of[1..] {
         let platform = Subject::Platform(bench.platform());
-        bench.asked(platform, "the platform").read(of_platform, rule, holds);
+        bench.asked(platform, "the platform").read(*of_platform, rule, holds);
     }
 }
 

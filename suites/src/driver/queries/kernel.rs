@@ -33,7 +33,6 @@ fn a_kernel_answers_as_it_was_made(bench: Bench) {
     let count = if takes_fixed(&bench) { 3 } else { 2 };
     let program = bench.build(&[SOURCE, NO_ARGUMENTS, FIXED][..count].concat(), "");
     let most: usize = bench.value(named!(CL_DEVICE_MAX_WORK_GROUP_SIZE));
-    let most_local: u64 = bench.value(named!(CL_DEVICE_LOCAL_MEM_SIZE));
     for (name, arguments, fixed, local) in KERNELS.into_iter().take(count) {
         let kernel = bench.new_kernel(&program, name);
         let called = format!("kernel `{name}`");
@@ -45,7 +44,8 @@ fn a_kernel_answers_as_it_was_made(bench: Bench) {
             list CL_KERNEL_COMPILE_WORK_GROUP_SIZE &fixed,
             within CL_KERNEL_WORK_GROUP_SIZE least..=most,
             within CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE 1..=most,
-            within CL_KERNEL_LOCAL_MEM_SIZE local..=most_local, number CL_KERNEL_PRIVATE_MEM_SIZE 8);
+            number CL_KERNEL_PRIVATE_MEM_SIZE 8,
+            within CL_KERNEL_LOCAL_MEM_SIZE local..=bench.value(named!(CL_DEVICE_LOCAL_MEM_SIZE)));
     }
 }
 

@@ -3,11 +3,6 @@
 use super::*;
 use crate::driver::memory::{PLAIN, Target};
 
-/// Flags with their names.
-macro_rules! flags {
-    ($($($flag:ident)|+);+) => { [$(Named { name: stringify!($($flag)|+), value: $($flag)|+ }),+] };
-}
-
 const BYTES: usize = 96;
 
 /// A memory object, and what it was made of. The bytes of an image are the least number.
@@ -32,7 +27,7 @@ fn buffer(bench: &Bench, flags: Named<u64>, bytes: usize, host: *mut c_void) -> 
 }
 
 fn buffers(bench: &Bench) -> Vec<Made> {
-    let all = flags![CL_MEM_READ_WRITE; CL_MEM_READ_ONLY; CL_MEM_WRITE_ONLY;
+    let all = named![CL_MEM_READ_WRITE; CL_MEM_READ_ONLY; CL_MEM_WRITE_ONLY;
         CL_MEM_READ_WRITE | CL_MEM_HOST_READ_ONLY; CL_MEM_READ_ONLY | CL_MEM_HOST_WRITE_ONLY;
         CL_MEM_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS; CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR;
         CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR; CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR;
@@ -50,14 +45,13 @@ fn part(bench: &Bench, parent: &Made, given: u64, flags: Named<u64>) -> Made {
 }
 
 fn parts(bench: &Bench) -> Vec<Made> {
-    let same = flags![CL_MEM_READ_WRITE; CL_MEM_READ_ONLY;
-        CL_MEM_READ_WRITE | CL_MEM_HOST_READ_ONLY;
-        CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR; CL_MEM_READ_ONLY | CL_MEM_ALLOC_HOST_PTR;
+    let same = named![CL_MEM_READ_WRITE; CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR; CL_MEM_READ_ONLY;
+        CL_MEM_READ_WRITE | CL_MEM_HOST_READ_ONLY; CL_MEM_READ_ONLY | CL_MEM_ALLOC_HOST_PTR;
         CL_MEM_WRITE_ONLY | CL_MEM_COPY_HOST_PTR];
     let own = [
         (same[0], CL_MEM_WRITE_ONLY, named!(CL_MEM_WRITE_ONLY)),
         (same[0], CL_MEM_HOST_NO_ACCESS, named!(CL_MEM_READ_WRITE | CL_MEM_HOST_NO_ACCESS)),
-        (same[3], CL_MEM_READ_ONLY, named!(CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR)),
+        (same[1], CL_MEM_READ_ONLY, named!(CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR)),
     ];
     let bytes = bench.alignment() + BYTES;
     let make = |(parent, given, flags)| {

@@ -169,9 +169,9 @@ fn shown<T: Number>(numbers: &[T]) -> String {
 
 /// Checks answers: each is a check of [`Asked`], a query and its argument, behind the first version with the query.
 macro_rules! answers {
-    ($asked:expr; $($([$($since:literal),+])? $check:ident $query:ident $expected:expr),+ $(,)?) => {{
+    ($asked:expr; $($([$($n:literal),+])? $check:ident $query:ident $expected:expr),+ $(,)?) => {{
         let asked = &$asked;
-        $(if asked.has(&[$($($since),+)?]) { asked.$check(named!($query), $expected); })+
+        $(if asked.has(&[$($($n),+)?]) { asked.$check(named!($query), $expected); })+
     }};
 }
 

@@ -139,20 +139,16 @@ fn check(last: &Last, bench: &Bench, query: Query) {
 #[case::built(c"", named!(CL_BUILD_SUCCESS))]
 #[case::failed(BROKEN, named!(CL_BUILD_ERROR))]
 #[clmatrix_harness::test]
-fn the_end_of_a_build_is_notified(
-    bench: Bench,
-    #[case] options: &CStr,
-    #[case] status: Named<i32>,
-) {
+fn the_end_of_a_build_is_notified(bench: Bench, #[case] options: &CStr, #[case] end: Named<i32>) {
     let program = create(&bench);
     let (raw, device, options) = (program.raw(), &raw const bench.device, options.as_ptr());
-    let call = format!("clBuildProgram(pfn_notify), which ends with {}", status.name);
+    let call = format!("clBuildProgram(pfn_notify), which ends with {}", end.name);
     let callback = Callback::new(call, "5.8.4", &[raw as usize]);
     // SAFETY: the program and the device are valid, and the callback uses its arguments as numbers.
     _ = unsafe { cl!(clBuildProgram(raw, 1, device, options, Some(of_end), callback.data())) };
     Callback::check_all(&[callback], &bench);
     let asked = bench.asked(Subject::Build(raw, bench.device), "a program after its notification");
-    asked.constant(named!(CL_PROGRAM_BUILD_STATUS), status);
+    asked.constant(named!(CL_PROGRAM_BUILD_STATUS), end);
 }
 
 #[clmatrix_harness::test]

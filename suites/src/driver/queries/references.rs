@@ -2,11 +2,8 @@
 
 use super::*;
 
-/// An object, the query of its references, and their number.
-type Count = (Subject, Query, u32);
-
 /// Checks that the count soon is this one.
-fn becomes(bench: &Bench, (subject, query, wanted): Count, when: &str) {
+fn becomes(bench: &Bench, subject: Subject, query: Query, wanted: u32, when: &str) {
     let now = || subject.value::<u32>(query);
     let holds = soon(|| Ok(now() == wanted)).unwrap_or_default();
     bench.asked(subject, when).expect(holds, query, wanted, now());
@@ -23,17 +20,17 @@ fn stable(subject: Subject, query: Query) -> u32 {
     last
 }
 
-/// Checks the count of each object while the program has another reference, and afterwards. Returns the counts.
+/// Checks the count of each object while the program has another reference, and afterwards. Returns the objects.
 macro_rules! counted {
     ($bench:expr; $($class:ident $raw:expr, $query:ident);+) => {[$({
         let (subject, query) = (Subject::$class($raw), named!($query));
         let before = stable(subject, query);
         let other = Object::retained(Class::$class, $raw);
-        becomes(&$bench, (subject, query, before.max(1) + 1), "an object with another reference");
+        becomes(&$bench, subject, query, before.max(1) + 1, "an object with another reference");
         other.release();
-        let count = (subject, query, before);
-        becomes(&$bench, count, "an object after the other reference is released");
-        count
+        let when = "an object after the other reference is released";
+        becomes(&$bench, subject, query, before, when);
+        (subject, query, before)
     }),+]};
 }
 
@@ -66,7 +63,7 @@ fn references_are_counted(bench: Bench) {
         counted![bench; Sampler sampler.raw(), CL_SAMPLER_REFERENCE_COUNT];
     }
     drop((part, kernel, event));
-    for count in of_first {
-        becomes(&bench, count, "an object after those made of it are released");
+    for (subject, query, before) in of_first {
+        becomes(&bench, subject, query, before, "an object after those made of it are released");
     }
 }
