@@ -316,9 +316,8 @@ impl Bench {
 
     /// Operands that are null.
     pub fn no_operands(&self) -> Operands {
-        let (kernel, none) = (ptr::null_mut(), [ptr::null_mut(); 2]);
-        let (buffers, images, svm, host) = (none, none, none, none);
-        Operands { context: self.context, kernel, buffers, images, svm, host, mapped: kernel }
+        let (null, none) = (ptr::null_mut(), [ptr::null_mut(); 2]);
+        Operands { kernel: null, buffers: none, images: none, svm: none, host: none, mapped: null }
     }
 
     /// Creates operands for commands of these kinds; what none of them uses is null. Their bytes are undefined, but

@@ -60,9 +60,8 @@ impl Callback {
     /// Sets a callback for the end of a memory object.
     pub fn of_memory(memory: cl_mem, call: impl Display) -> Self {
         let callback = Self::new(call, "5.5.1", &[memory as usize]);
-        let data = callback.data();
         // SAFETY: the object is valid, and the callback uses its arguments as numbers.
-        unsafe { ok!(clSetMemObjectDestructorCallback(memory, Some(of_end), data)) };
+        unsafe { ok!(clSetMemObjectDestructorCallback(memory, Some(of_end), callback.data())) };
         callback
     }
 
@@ -88,16 +87,14 @@ impl Callback {
         thread::sleep(Duration::from_millis(3));
         let calls = passed();
         let last = &calls[calls.len().saturating_sub(4)..];
+        let of_all = "the last calls of all callbacks, each behind its user data";
         for Self { call, section, arguments, data } in all {
-            let of_this = calls.iter().filter(|call| call[0] == *data);
-            let of_this: Vec<_> = of_this.map(|call| &call[1..]).collect();
+            let of_this: Vec<_> =
+                calls.iter().filter_map(|call| call.strip_prefix(&[*data])).collect();
             let rule = format_args!("one call of the callback, with {arguments:x?} ({section})");
             let answer = match of_this.len() {
                 0 => "no call within 5 s".to_owned(),
-                count => format!(
-                    "{count} calls, with {of_this:x?}; the last calls of all callbacks, each behind its \
-                     user data: {last:x?}"
-                ),
+                count => format!("{count} calls, with {of_this:x?}; {of_all}: {last:x?}"),
             };
             let is_right = matches!(of_this[..], [call] if call.starts_with(arguments));
             bench.check(is_right, call, rule, answer);

@@ -65,8 +65,7 @@ macro_rules! kinds {
 
         /// Declares a test of one kind of command: a case for each kind, which devices that lack it skip.
         macro_rules! per_kind {
-            ($d(#[$d attribute:meta])* fn $d name:ident($d bench:ident, $d kind:ident) $d body:block) => {
-                $d(#[$d attribute])*
+            (fn $d name:ident($d bench:ident, $d kind:ident) $d body:block) => {
                 #[rstest::rstest]
                 $(#[case::$case($crate::driver::command::Kind::$kind)])*
                 #[clmatrix_harness::test]
@@ -132,7 +131,6 @@ impl Kind {
 /// first one alone. All are valid and have [`SIZE`] bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Operands {
-    pub context: cl_context,
     /// Has the arguments `(global const uchar *from, global uchar *to)`, and inverts each byte. Null, as images and
     /// shared memory, where no command needs it.
     pub kernel: *mut c_void,
@@ -320,8 +318,9 @@ impl Kind {
             }
         }
         let new_svm = || {
+            let context = Subject::Queue(queue).handle(named!(CL_QUEUE_CONTEXT));
             // SAFETY: the context is valid.
-            let memory = unsafe { cl!(clSVMAlloc(operands.context, CL_MEM_READ_WRITE, SIZE, 0)) };
+            let memory = unsafe { cl!(clSVMAlloc(context, CL_MEM_READ_WRITE, SIZE, 0)) };
             // PoCL 3.0 reads the array when the command runs: `lives` has a test of that.
             Box::leak(Box::new([memory.cast_const()])).as_ptr()
         };

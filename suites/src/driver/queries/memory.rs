@@ -98,17 +98,16 @@ impl Shape {
         let mut shape = no_image();
         (shape.image_type, shape.image_width, shape.image_height) = (kind.value, 7, height);
         (shape.image_depth, shape.image_array_size) = (depth, layers);
-        (shape.image_row_pitch, shape.image_slice_pitch) = (given * pixel, slice * padding);
+        let [row_pitch, slice_pitch] = [given * pixel, slice * padding];
+        (shape.image_row_pitch, shape.image_slice_pitch) = (row_pitch, slice_pitch);
         if is_of_buffer {
             shape.buffer = bench.keep(bench.new_buffer(CL_MEM_READ_WRITE, row * rows));
         }
         let host = if padding > 0 { bench.new_host(1 << 14) } else { ptr::null_mut() };
         let object = bench.keep(bench.image(flags, format, &shape, host));
         let of = if is_of_buffer { "a buffer" } else { "its own" };
-        let name = format!(
-            "{} with {pixel} bytes a pixel in memory of {of}, flags {flags:#x}, pitches {} and {}",
-            kind.name, shape.image_row_pitch, shape.image_slice_pitch
-        );
+        let about = format!("{pixel} bytes a pixel in memory of {of}, flags {flags:#x}");
+        let name = format!("{} with {about}, pitches {row_pitch} and {slice_pitch}", kind.name);
         (shape.image_row_pitch, shape.image_slice_pitch) = (row, slice);
         let flags = Named { name: "the flags of the call", value: flags };
         let (bytes, parent) = (7 * pixel * rows * slices.max(1), shape.buffer);
