@@ -33,6 +33,7 @@ struct Asked<'a> {
 }
 
 impl Bench {
+    /// An object whose broken rules the bench gets, and its name.
     fn asked(&self, subject: Subject, object: impl Into<String>) -> Asked<'_> {
         Asked { bench: self, subject, object: object.into() }
     }
@@ -44,7 +45,7 @@ impl Bench {
 }
 
 impl Asked<'_> {
-    /// Returns whether the device has at least this version, which is empty for queries of all versions.
+    /// Returns whether the device has at least this version, such as `[3, 0]`; an empty list stands for all versions.
     fn has(&self, version: &[u32]) -> bool {
         version <= &[self.bench.version.major, self.bench.version.minor][..]
     }
@@ -167,7 +168,8 @@ fn shown<T: Number>(numbers: &[T]) -> String {
     format!("[{}]", shown.join(", "))
 }
 
-/// Checks answers: each is a check of [`Asked`], a query and its argument, behind the first version with the query.
+/// Checks answers: each is a check of [`Asked`], a query and its argument. A list such as `[3, 0]` before them is the
+/// first version that has the query; devices of older versions are not asked.
 macro_rules! answers {
     ($asked:expr; $($([$($n:literal),+])? $check:ident $query:ident $expected:expr),+ $(,)?) => {{
         let asked = &$asked;
