@@ -290,8 +290,8 @@ impl Bench {
 
     /// Builds a program for all devices.
     pub fn build(&self, source: &str, options: &str) -> Object {
-        let (mut text, length) = (source.as_ptr().cast(), source.len());
-        let (text, length) = (&raw mut text, &raw const length);
+        let (text, length) = (source.as_ptr().cast(), source.len());
+        let (text, length) = (&raw const text, &raw const length);
         let options = CString::new(options).expect("no zero in the options");
         let (context, n, devices) = (self.context, self.devices.len(), self.devices.as_ptr());
         // SAFETY: the source has the length that the call gets; the call creates a reference.
