@@ -9,7 +9,9 @@ pub use clmatrix::cl3::{kernel::*, memory::*, platform::*, program::*, sampler::
 pub use clmatrix_harness::skip;
 pub use rstest::rstest;
 
-pub(crate) use super::api::*;
+pub(crate) use super::api::{Checked, Named, Range, SETTING, UNWRITTEN, accepted, cl, code_name};
+pub(crate) use super::api::{created, enqueued, finish, flush, launch, named, ok, pointer, set};
+pub(crate) use super::api::{succeeds, wait};
 pub(crate) use super::bench::{Bench, bench, no_image};
 pub(crate) use super::callback::Callback;
 pub(crate) use super::command::*;
