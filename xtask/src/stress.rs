@@ -17,7 +17,7 @@ use crate::process;
 use crate::workspace::Workspace;
 
 /// The number of seeds of one run of the suite.
-const SEEDS: u64 = 2;
+const SEEDS: u64 = 8;
 
 /// The options of `cargo xtask stress`.
 #[derive(Args)]

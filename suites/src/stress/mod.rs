@@ -41,13 +41,13 @@ use trace::Trace;
 use world::World;
 
 /// The number of commands of a thread for one seed.
-const COMMANDS: usize = 2000;
+const COMMANDS: usize = 500;
 
 /// The time after which commands that do not end are printed. The time limit of the test follows.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The most seeds of a run, and the time after which no other one begins.
-const SEEDS: (u64, Duration) = (4, Duration::from_secs(10));
+const SEEDS: (u64, Duration) = (16, Duration::from_secs(10));
 
 /// The seeds and threads of a run: those of the environment, which `cargo xtask stress` sets.
 struct Settings {
