@@ -32,71 +32,63 @@ fn span(command: Command) -> Span {
     }
 }
 
-/// Returns whether a command may have these operands.
-fn allows(command: Command, [from, to]: [&Target<'_>; 2]) -> bool {
-    let is_by_host = from.is_buffer() != to.is_buffer();
-    let is_on_svm = !from.is_buffer() && !to.is_buffer();
-    !match command {
-        Line | HostBox if is_by_host => from.has(UNREADABLE) || to.has(UNWRITABLE),
-        HostBox | CopyBox => is_on_svm,
-        Kernel => from.has(CL_MEM_WRITE_ONLY) || to.has(CL_MEM_READ_ONLY),
-        Invert => to.has(CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY),
-        Migrate => is_on_svm && !to.bench.is(2, 1),
-        Line | Fill => false,
+/// The call that is a command on two operands, and the operands of the call.
+fn call<'a>(command: Command, [from, to]: [&'a Target<'a>; 2]) -> (Kind, [&'a Target<'a>; 2]) {
+    let kinds = match command {
+        Line => [[Kind::SvmCopy, Kind::WriteBuffer], [Kind::ReadBuffer, Kind::CopyBuffer]],
+        HostBox | CopyBox => [[Kind::WriteRect; 2], [Kind::ReadRect, Kind::CopyRect]],
+        Kernel | Invert => [[Kind::Kernel; 2]; 2],
+        Fill => [[Kind::SvmFill, Kind::FillBuffer]; 2],
+        Migrate => [[Kind::SvmMigrate, Kind::Migrate]; 2],
+    };
+    let operands = [if is_alone(command) { to } else { from }, to];
+    let [row, column] = operands.map(|operand| usize::from(operand.is_buffer()));
+    (kinds[row][column], operands)
+}
+
+/// Returns whether a command uses the second operand alone.
+fn is_alone(command: Command) -> bool {
+    matches!(command, Invert | Fill | Migrate)
+}
+
+/// Returns whether operands may have a call.
+fn allows((kind, [from, to]): (Kind, [&Target<'_>; 2])) -> bool {
+    match kind {
+        Kind::ReadBuffer | Kind::WriteBuffer | Kind::ReadRect | Kind::WriteRect => {
+            !from.has(UNREADABLE) && !to.has(UNWRITABLE)
+        }
+        Kind::Kernel => !from.has(CL_MEM_WRITE_ONLY) && !to.has(CL_MEM_READ_ONLY),
+        kind => to.bench.has(kind),
     }
 }
 
 /// Does to models what a command does to its operands.
 fn model(command: Command, span: Span, [from, to]: [&mut [u8]; 2]) {
     let Span { region, sides: [side, to_side], pattern: (pattern, length), .. } = span;
-    let to_row = start(to_side)..start(to_side) + region[0];
+    let to_row = &mut to[start(to_side)..][..region[0]];
     match command {
         Line | HostBox | CopyBox => move_box(region, (from, side), (to, to_side)),
-        Kernel => to.iter_mut().zip(from).for_each(|(to, from)| *to = !*from),
-        Invert => to[to_row].iter_mut().for_each(|byte| *byte = !*byte),
-        Fill => to[to_row].copy_from_slice(&pattern[..length].repeat(region[0] / length)),
+        Kernel => to_row.iter_mut().zip(from).for_each(|(to, from)| *to = !*from),
+        Invert => to_row.iter_mut().for_each(|byte| *byte = !*byte),
+        Fill => to_row.copy_from_slice(&pattern[..length].repeat(region[0] / length)),
         Migrate => (),
     }
 }
 
-/// The call that is a command on these operands.
-fn kind(command: Command, are_buffers: [bool; 2]) -> Kind {
-    match (command, are_buffers) {
-        (Line, [true, true]) => Kind::CopyBuffer,
-        (Line, [false, true]) => Kind::WriteBuffer,
-        (Line, [true, false]) => Kind::ReadBuffer,
-        (Line, _) => Kind::SvmCopy,
-        (CopyBox, _) => Kind::CopyRect,
-        (HostBox, [false, _]) => Kind::WriteRect,
-        (HostBox, _) => Kind::ReadRect,
-        (Fill, [_, true]) => Kind::FillBuffer,
-        (Fill, _) => Kind::SvmFill,
-        (Migrate, [_, true]) => Kind::Migrate,
-        (Migrate, _) => Kind::SvmMigrate,
-        (Kernel | Invert, _) => Kind::Kernel,
-    }
-}
-
-/// Enqueues a call, and returns its code.
-fn enqueue(kind: Kind, operands: [&Target<'_>; 2], mut span: Span) -> cl_int {
-    let (bench, mut all) = (operands[1].bench, Target::operands(operands));
-    for (side, operand) in span.sides.iter_mut().zip(operands) {
-        side.0[0] += operand.base;
-    }
-    if kind == Kind::Kernel {
-        all.kernel = bench.new_inverter();
-    }
-    let call = Call { span: Some(span), ..Call::on(bench.queue).blocking() };
-    kind.code(&mut all, call, ptr::null_mut())
-}
-
 /// Runs a command and its model, compares all bytes of both operands, and reports wrong ones.
-pub fn expect(command: Command, [from, to]: [&Target<'_>; 2], span: Span) {
-    let operands = [if matches!(command, Invert | Migrate) { to } else { from }, to];
-    let kind = kind(command, operands.map(Target::is_buffer));
-    let result = check([from, to], |[model_from, model_to]| {
+pub fn expect(command: Command, pair: [&Target<'_>; 2], span: Span) {
+    let ((kind, operands), [from, to]) = (call(command, pair), pair);
+    let result = check(pair, |[model_from, model_to]| {
         model(command, span, [from.own(model_from), to.own(model_to)]);
-        accepted(enqueue(kind, operands, span))
+        let (mut all, mut span) = (Target::operands(operands), span);
+        for (side, operand) in span.sides.iter_mut().zip(operands) {
+            side.0[0] += operand.base;
+        }
+        if kind == Kind::Kernel {
+            all.kernel = to.bench.new_inverter();
+        }
+        let call = Call { span: Some(span), ..Call::on(to.bench.queue).blocking() };
+        accepted(kind.code(&mut all, call, ptr::null_mut()))
     });
     let Span { region, sides, pattern: (_, length), .. } = span;
     let [at, to_at] = sides.map(|(o, pitches)| format!("origin {o:?} with pitches {pitches:?}"));
@@ -106,10 +98,9 @@ pub fn expect(command: Command, [from, to]: [&Target<'_>; 2], span: Span) {
         Migrate => format!("of {} with CL_MIGRATE_MEM_OBJECT_HOST", to.name),
         _ => format!("from {at} of {} to {}", from.name, to.name),
     };
-    let call = format!("{} ({}) {about}", kind.function(), kind.section());
-    let call = format_args!("{call}, {region:?} bytes at {to_at}");
-    let rule = "the bytes change as the command says, and no others";
-    to.bench.check_result(result, call, rule);
+    let (function, section) = (kind.function(), kind.section());
+    let call = format_args!("{function} ({section}) {about}, {region:?} bytes at {to_at}");
+    to.bench.check_result(result, call, "the bytes change as the command says, and no others");
 }
 
 /// Runs the commands with all kinds of other memory that they may have. Memory over host memory begins with its bytes.
@@ -121,19 +112,20 @@ fn expect_all(target: &Target<'_>, commands: &[Command]) {
         bench.check_result(target.compare(&bytes(0, target.size())), call, rule);
     }
     let peer = if target.is_buffer() { PLAIN } else { SVM_COARSE };
-    let hosts = [Memory::Host(0), Memory::Host(1), Memory::Mapped, SVM_FINE];
-    let hosts = hosts.into_iter().filter(|memory| memory.is_on(bench));
-    let others = [peer].into_iter().chain(hosts);
+    let others = [peer, Memory::Host(0), Memory::Host(1), Memory::Mapped(&PLAIN), SVM_FINE];
+    let others = others.into_iter().filter(|memory| memory.is_on(bench));
     let others: Vec<_> = others.map(|memory| Target::whole(bench, memory, BYTES)).collect();
     for command in commands {
-        let used = match command {
-            Line => &others,
+        let used: &[_] = match command {
+            // Boxes are those of buffers.
+            HostBox | CopyBox if !target.is_buffer() => &[],
+            Line => &others[..],
             HostBox => &others[1..],
             _ => &others[..1],
         };
         let pairs = used.iter().flat_map(|other| [[target, other], [other, target]]);
-        let is_alone = matches!(command, Invert | Fill | Migrate);
-        for pair in pairs.skip(usize::from(is_alone)).filter(|pair| allows(*command, *pair)) {
+        let pairs = pairs.skip(usize::from(is_alone(*command)));
+        for pair in pairs.filter(|pair| allows(call(*command, *pair))) {
             expect(*command, pair, span(*command));
             count += 1;
         }
@@ -153,8 +145,7 @@ fn commands_change_their_bytes_only(
     #[values(Part::Whole, Part::Sub)] part: Part,
 ) {
     memory.requires(&bench);
-    let target = Target::new(&bench, memory, part, BYTES);
-    expect_all(&target, &[Line, HostBox, Fill, Migrate]);
+    expect_all(&Target::new(&bench, memory, part), &[Line, HostBox, Fill, Migrate]);
 }
 
 #[rstest]
@@ -169,6 +160,6 @@ fn commands_work_on_all_kinds_of_memory(
     #[case] part: Part,
 ) {
     for memory in ALL.into_iter().filter(|memory| memory.is_on(&bench)) {
-        expect_all(&Target::new(&bench, memory, part, BYTES), commands);
+        expect_all(&Target::new(&bench, memory, part), commands);
     }
 }

@@ -3,13 +3,58 @@
 
 mod commands;
 mod maps;
-mod model;
 mod svm;
 mod target;
 
 use super::prelude::*;
-use crate::support::pattern::{bytes, same};
+use crate::support::pattern::{bytes, copy_rows, same};
 
 pub use commands::{Command, expect};
-pub use model::*;
 pub use target::*;
+
+/// Fills each operand with a pattern of its own, the first one with pattern 0. Runs a step, which does the same to a
+/// model of the bytes, and compares all bytes of all operands.
+pub fn check<const N: usize>(
+    operands: [&Target<'_>; N],
+    step: impl FnOnce([&mut [u8]; N]) -> Checked,
+) -> Checked {
+    let mut models: [_; N] = std::array::from_fn(|i| bytes(i, operands[i].size()));
+    operands.iter().zip(&models).for_each(|(operand, model)| operand.put(model));
+    step(models.each_mut().map(Vec::as_mut_slice))?;
+    operands.iter().zip(&models).try_for_each(|(operand, model)| operand.compare(model))
+}
+
+/// The flags of maps.
+pub const MAP_FLAGS: [Named<u64>; 4] = [
+    named!(CL_MAP_READ),
+    named!(CL_MAP_WRITE),
+    named!(CL_MAP_READ | CL_MAP_WRITE),
+    named!(CL_MAP_WRITE_INVALIDATE_REGION),
+];
+
+/// Compares mapped bytes with their model if the flags say that they are current, and inverts both if the flags let
+/// the host write.
+pub fn touch(flags: u64, mapped: *mut [u8], model: &mut [u8]) -> Checked {
+    // SAFETY: the callers have mapped the bytes.
+    let mapped = unsafe { &mut *mapped };
+    if flags != CL_MAP_WRITE_INVALIDATE_REGION {
+        same(mapped, model, "the mapped bytes")?;
+    }
+    if flags != CL_MAP_READ {
+        model.iter_mut().for_each(|byte| *byte = !*byte);
+        mapped.copy_from_slice(model);
+    }
+    Ok(())
+}
+
+/// The place of a box in which pitches of zero are those of the region (5.2.2).
+pub fn filled([width, height, _]: [usize; 3], (origin, [row, slice]): Side) -> Side {
+    let row = if row == 0 { width } else { row };
+    (origin, [row, if slice == 0 { row * height } else { slice }])
+}
+
+/// Does to models what commands on boxes do.
+pub fn move_box(region: [usize; 3], (from, from_at): (&[u8], Side), (to, at): (&mut [u8], Side)) {
+    let [at, from_at] = [at, from_at].map(|side| filled(region, side));
+    copy_rows((to, start(at)), (from, start(from_at)), region, [at.1, from_at.1]);
+}

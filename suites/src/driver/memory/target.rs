@@ -17,8 +17,8 @@ pub enum Memory {
     Svm(Named<u64>),
     /// Host memory that begins so many bytes behind the start of a page.
     Host(usize),
-    /// Host memory that is a map of a buffer.
-    Mapped,
+    /// Host memory that is a map of other memory.
+    Mapped(&'static Self),
 }
 
 use Memory::*;
@@ -32,7 +32,7 @@ pub const USE_ODD: Memory = Buffer(named!(CL_MEM_USE_HOST_PTR), Some(&Host(1)));
 pub const USE_COARSE: Memory = Buffer(named!(CL_MEM_USE_HOST_PTR), Some(&SVM_COARSE));
 pub const USE_FINE: Memory = Buffer(named!(CL_MEM_USE_HOST_PTR), Some(&SVM_FINE));
 pub const COPY: Memory = Buffer(named!(CL_MEM_COPY_HOST_PTR), Some(&Host(1)));
-pub const COPY_SVM: Memory = Buffer(named!(CL_MEM_COPY_HOST_PTR), Some(&SVM_COARSE));
+pub const COPY_SVM: Memory = Buffer(named!(CL_MEM_COPY_HOST_PTR), Some(&Mapped(&SVM_COARSE)));
 pub const ALLOC_COPY: Memory =
     Buffer(named!(CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR), Some(&Host(3)));
 pub const READ_ONLY: Memory = Buffer(named!(CL_MEM_READ_ONLY), None);
@@ -50,12 +50,10 @@ pub const ALL: [Memory; 16] = [
 impl Memory {
     /// Returns whether the device has the memory.
     pub fn is_on(self, bench: &Bench) -> bool {
+        let has_fine = bench.svm_capabilities & CL_DEVICE_SVM_FINE_GRAIN_BUFFER != 0;
         match self {
-            Buffer(_, Some(under)) => under.is_on(bench),
-            Svm(_) => {
-                let fine = if self == SVM_FINE { CL_DEVICE_SVM_FINE_GRAIN_BUFFER } else { 0 };
-                bench.has_svm() && bench.svm_capabilities & fine == fine
-            }
+            Buffer(_, Some(under)) | Mapped(under) => under.is_on(bench),
+            Svm(_) => bench.has_svm() && (has_fine || self == SVM_COARSE),
             _ => true,
         }
     }
@@ -79,143 +77,111 @@ pub enum Part {
 pub const UNREADABLE: u64 = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS;
 pub const UNWRITABLE: u64 = CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
 
-/// A buffer, or a pointer to other memory.
-enum Place {
-    Object(Object),
-    Pointer(*mut c_void),
-}
-
-impl Place {
-    fn raw(&self) -> *mut c_void {
-        match self {
-            Self::Object(object) => object.raw(),
-            Self::Pointer(first) => *first,
-        }
-    }
-
-    fn is_buffer(&self) -> bool {
-        matches!(self, Self::Object(_))
-    }
-}
-
-/// The operands of a command on two places.
-fn operands(bench: &Bench, places: [&Place; 2]) -> Operands {
-    let raw = places.map(Place::raw);
-    let buffers = places.map(|place| if place.is_buffer() { place.raw() } else { ptr::null_mut() });
-    Operands { buffers, svm: raw, host: raw, ..bench.no_operands() }
-}
-
-/// Memory of one kind.
+/// Memory of one kind, or a part of it.
 pub struct Target<'a> {
     pub bench: &'a Bench,
     pub name: String,
     pub memory: Memory,
     /// Where the bytes begin that commands use.
     pub base: usize,
-    /// The whole with its bytes, and the part.
-    views: Vec<(Place, Range<usize>)>,
-    /// The host memory of a buffer, or the buffer of a map.
+    /// The memory of a part.
+    whole: Option<Box<Self>>,
+    /// The buffer, or none and the pointer to other memory.
+    object: Option<Object>,
+    pointer: *mut c_void,
+    /// The bytes that commands use, among all.
+    range: Range<usize>,
+    /// The host memory of a buffer, or the memory of a map.
     under: Option<Box<Self>>,
 }
 
 impl<'a> Target<'a> {
-    /// Creates memory, of which commands use `size` bytes. A buffer over host memory begins with pattern 0.
-    pub fn new(bench: &'a Bench, memory: Memory, part: Part, size: usize) -> Self {
+    /// Creates memory, of which commands use [`BYTES`]. A buffer over host memory begins with pattern 0.
+    pub fn new(bench: &'a Bench, memory: Memory, part: Part) -> Self {
         if part == Part::Whole {
-            return Self::whole(bench, memory, size);
+            return Self::whole(bench, memory, BYTES);
         }
         let origin = if let Svm(_) = memory { 76 } else { bench.alignment() };
-        let mut target = Self::whole(bench, memory, origin + size + 78);
-        let (part, place) = match &target.views[0].0 {
-            Place::Object(whole) => {
-                ("a sub-buffer", Place::Object(bench.sub_buffer(whole.raw(), 0, [origin, size])))
-            }
-            Place::Pointer(first) => ("a part", Place::Pointer(first.wrapping_byte_add(origin))),
-        };
-        target.name = format!("{part} of {}", target.name);
-        target.views.push((place, origin..origin + size));
-        target
+        let whole = Box::new(Self::whole(bench, memory, origin + BYTES + 78));
+        let sub_buffer = || bench.sub_buffer(whole.raw(), 0, [origin, BYTES]);
+        let object = whole.is_buffer().then(sub_buffer);
+        let kind = if object.is_some() { "a sub-buffer" } else { "a part" };
+        let name = format!("{kind} of {}", whole.name);
+        let pointer = whole.pointer.wrapping_byte_add(origin);
+        let (whole, range) = (Some(whole), origin..origin + BYTES);
+        Self { bench, name, memory, base: 0, whole, object, pointer, range, under: None }
     }
 
     /// Creates memory, all of which commands use.
     pub fn whole(bench: &'a Bench, memory: Memory, size: usize) -> Self {
-        let mut under = None;
-        let (place, name) = match memory {
+        let (mut object, mut pointer, mut under) = (None, ptr::null_mut(), None);
+        let name = match memory {
             Buffer(Named { name, value: flags }, None) => {
-                let buffer = bench.new_buffer(flags, size);
-                (Place::Object(buffer), format!("a buffer with {name}"))
+                object = Some(bench.new_buffer(flags, size));
+                format!("a buffer with {name}")
             }
             Buffer(Named { name, value: flags }, Some(host)) => {
-                let host = Self::whole(bench, *host, size);
+                let host = under.insert(Box::new(Self::whole(bench, *host, size)));
                 host.put(&bytes(0, size));
-                let is_copied = flags & CL_MEM_COPY_HOST_PTR != 0;
-                // The host reads shared memory within a map only (5.6.1).
-                let map = (is_copied && matches!(host.memory, Svm(_)))
-                    .then(|| host.map(named!(CL_MAP_READ), 0..size).expect("a map"));
-                let buffer = bench.buffer(flags, size, host.raw());
-                map.map_or(Ok(()), |map| host.unmap(map)).expect("an unmap");
-                if is_copied {
+                object = Some(bench.buffer(flags, size, host.raw()));
+                if flags & CL_MEM_COPY_HOST_PTR != 0 {
                     host.put(&bytes(2, size));
                 }
-                let name = format!("a buffer with {name} over {}", host.name);
-                under = Some(Box::new(host));
-                (Place::Object(buffer), name)
+                format!("a buffer with {name} over {}", host.name)
             }
             Svm(Named { name, value: flags }) => {
-                let memory = bench.new_svm_with(flags, size, 0);
-                (Place::Pointer(memory), format!("SVM with {name}"))
+                pointer = bench.new_svm_with(flags, size, 0);
+                format!("SVM with {name}")
             }
             Host(odd) => {
                 const PAGE: usize = 4096;
                 let memory = bench.new_host(size + odd + PAGE).cast::<u8>();
-                let first = memory.wrapping_add(memory.align_offset(PAGE) + odd);
-                let name = format!("host memory {odd} bytes behind the start of a page");
-                (Place::Pointer(first.cast()), name)
+                pointer = memory.wrapping_add(memory.align_offset(PAGE) + odd).cast();
+                format!("host memory {odd} bytes behind the start of a page")
             }
-            Mapped => {
-                let buffer = Self::whole(bench, PLAIN, size);
-                let map = buffer.map(named!(CL_MAP_READ | CL_MAP_WRITE), 0..size).expect("a map");
-                under = Some(Box::new(buffer));
-                (Place::Pointer(map.cast()), "a mapped buffer".to_owned())
+            Mapped(memory) => {
+                let mapped = under.insert(Box::new(Self::whole(bench, *memory, size)));
+                let flags = named!(CL_MAP_READ | CL_MAP_WRITE);
+                pointer = mapped.map(flags, 0..size).expect("a map").cast();
+                format!("a map of {}", mapped.name)
             }
         };
-        Self { bench, name, memory, base: 0, views: vec![(place, 0..size)], under }
+        Self { bench, name, memory, base: 0, whole: None, object, pointer, range: 0..size, under }
     }
 
     /// The bytes of a buffer from `base` on.
     pub fn window(bench: &'a Bench, buffer: *mut c_void, base: usize, size: usize) -> Self {
-        let place = Place::Object(Object::retained(Class::Memory, buffer));
+        let object = Some(Object::retained(Class::Memory, buffer));
         let name = format!("a buffer from byte {base:#x} on");
-        Self { bench, name, memory: PLAIN, base, views: vec![(place, 0..size)], under: None }
-    }
-
-    fn part(&self) -> &(Place, Range<usize>) {
-        self.views.last().expect("the whole")
+        let (pointer, range) = (ptr::null_mut(), 0..size);
+        Self { bench, name, memory: PLAIN, base, whole: None, object, pointer, range, under: None }
     }
 
     /// The buffer or the pointer that commands use.
     pub fn raw(&self) -> *mut c_void {
-        self.part().0.raw()
+        self.object.as_ref().map_or(self.pointer, Object::raw)
     }
 
     /// The operands of a command that reads one target and writes another one.
-    pub fn operands([from, to]: [&Self; 2]) -> Operands {
-        operands(from.bench, [&from.part().0, &to.part().0])
+    pub fn operands(targets: [&Self; 2]) -> Operands {
+        let raw = targets.map(Self::raw);
+        let buffers = targets.map(|it| it.object.as_ref().map_or(ptr::null_mut(), Object::raw));
+        Operands { buffers, svm: raw, host: raw, ..targets[0].bench.no_operands() }
     }
 
     /// The number of all bytes.
     pub fn size(&self) -> usize {
-        self.views[0].1.len()
+        self.whole.as_ref().map_or(self.range.len(), |whole| whole.size())
     }
 
     /// The bytes that commands use, of a model of all.
     pub fn own<'b>(&self, whole: &'b mut [u8]) -> &'b mut [u8] {
-        &mut whole[self.part().1.clone()]
+        &mut whole[self.range.clone()]
     }
 
     /// Returns whether this is a buffer.
     pub fn is_buffer(&self) -> bool {
-        self.part().0.is_buffer()
+        self.object.is_some()
     }
 
     /// Returns whether the memory has one of these flags.
@@ -223,50 +189,35 @@ impl<'a> Target<'a> {
         matches!(self.memory, Buffer(own, _) | Svm(own) if own.value & flags != 0)
     }
 
-    /// Maps bytes of the part.
+    /// Maps bytes. A map of CL_MEM_USE_HOST_PTR lies in the host memory (5.2.4).
     pub fn map(&self, flags: Named<u64>, range: Range<usize>) -> Result<*mut [u8], String> {
-        self.map_view(self.part(), flags, range)
-    }
-
-    /// Unmaps bytes of the part.
-    pub fn unmap(&self, bytes: *mut [u8]) -> Checked {
-        self.unmap_view(self.part(), bytes)
-    }
-
-    /// Maps bytes of a view. A map of CL_MEM_USE_HOST_PTR lies in the host memory (5.2.4).
-    fn map_view(
-        &self,
-        view: &(Place, Range<usize>),
-        flags: Named<u64>,
-        range: Range<usize>,
-    ) -> Result<*mut [u8], String> {
         let (queue, at, size) = (self.bench.queue, self.base + range.start, range.len());
         let kind = if self.is_buffer() { Kind::MapBuffer } else { Kind::SvmMap };
         let span = Some(Span { flags: flags.value, ..Span::line([at, 0, size]) });
         // Both kinds of calls return the pointer.
         let call = Call { span, is_blocking: size % 2 == 1, ..Call::on(queue) };
-        let mut operands = operands(self.bench, [&view.0; 2]);
+        let mut operands = Self::operands([self; 2]);
         let code = kind.code(&mut operands, call, ptr::null_mut());
         let call = format!("{}({}) of bytes {range:?}", kind.function(), flags.name);
         accepted(code).map_err(|code| format!("{call} returned {code}"))?;
         finish(queue);
         let pointer = operands.mapped;
         let map = ptr::slice_from_raw_parts_mut(pointer.cast(), size);
-        let host = self.under.as_ref().filter(|_| self.has(CL_MEM_USE_HOST_PTR));
-        let wanted = host.map_or(pointer, |host| host.raw().wrapping_byte_add(view.1.start + at));
+        let (under, first) = (&self.whole.as_deref().unwrap_or(self).under, self.range.start + at);
+        let host = under.as_ref().filter(|_| self.has(CL_MEM_USE_HOST_PTR));
+        let wanted = host.map_or(pointer, |host| host.raw().wrapping_byte_add(first));
         if pointer == wanted && !pointer.is_null() {
             return Ok(map);
         }
-        self.unmap_view(view, map)?;
+        self.unmap(map)?;
         Err(format!("{call} returned {pointer:?}; host_ptr and the offset are {wanted:?} (5.2.4)"))
     }
 
-    /// Unmaps bytes of a view, and waits for it.
-    fn unmap_view(&self, view: &(Place, Range<usize>), bytes: *mut [u8]) -> Checked {
+    /// Unmaps bytes, and waits for it.
+    pub fn unmap(&self, bytes: *mut [u8]) -> Checked {
         let queue = self.bench.queue;
         let kind = if self.is_buffer() { Kind::UnmapBuffer } else { Kind::SvmUnmap };
-        let mapped = bytes.cast();
-        let mut operands = Operands { mapped, ..operands(self.bench, [&view.0; 2]) };
+        let mut operands = Operands { mapped: bytes.cast(), ..Self::operands([self; 2]) };
         let code = kind.code(&mut operands, Call::on(queue), ptr::null_mut());
         finish(queue);
         accepted(code).map_err(|code| format!("{} returned {code}", kind.function()))
@@ -274,19 +225,18 @@ impl<'a> Target<'a> {
 
     /// Replaces all bytes, by a copy from another buffer, as the host may not be allowed to write.
     pub fn put(&self, bytes: &[u8]) {
-        let (queue, size, from) = (self.bench.queue, bytes.len(), bytes.as_ptr());
+        let (queue, size, to, from) = (self.bench.queue, bytes.len(), self.raw(), bytes.as_ptr());
         // SAFETY: the memory has the bytes, and no command uses them when the call has returned.
         unsafe {
-            match (&self.views[0].0, self.memory) {
-                (Place::Object(whole), _) => {
-                    let (copy, to) = (self.bench.buffer_of(bytes), whole.raw());
+            match (&self.whole, self.memory) {
+                (Some(whole), _) => whole.put(bytes),
+                (None, Buffer(..)) => {
+                    let copy = self.bench.buffer_of(bytes);
                     enqueued!(clEnqueueCopyBuffer(queue, copy.raw(), to, 0, self.base, size));
                     finish(queue);
                 }
-                (Place::Pointer(to), Svm(_)) => {
-                    enqueued!(clEnqueueSVMMemcpy(queue, CL_TRUE, *to, from.cast(), size));
-                }
-                (Place::Pointer(to), _) => ptr::copy(from, to.cast(), size),
+                (None, Svm(_)) => enqueued!(clEnqueueSVMMemcpy(queue, 1, to, from.cast(), size)),
+                _ => ptr::copy(from, to.cast(), size),
             }
         }
     }
@@ -294,38 +244,41 @@ impl<'a> Target<'a> {
     /// Waits for all commands, and compares all bytes: those of host memory; of a copy of a buffer; and of maps of
     /// the whole and of the part if the host may read.
     pub fn compare(&self, expected: &[u8]) -> Checked {
-        let (bench, size) = (self.bench, expected.len());
+        let (bench, from, size) = (self.bench, self.raw(), expected.len());
         finish(bench.queue);
-        if let (Some(under), true) = (&self.under, self.has(CL_MEM_COPY_HOST_PTR)) {
-            under.compare(&bytes(2, self.size()))?;
+        match (&self.whole, self.memory) {
+            (Some(whole), _) => whole.compare(expected)?,
+            (None, Buffer(..)) => {
+                if let (Some(under), true) = (&self.under, self.has(CL_MEM_COPY_HOST_PTR)) {
+                    under.compare(&bytes(2, size))?;
+                }
+                let (queue, copy) = (bench.queue, bench.new_buffer(CL_MEM_READ_WRITE, size));
+                let to = copy.raw();
+                // SAFETY: both buffers have the bytes.
+                unsafe { enqueued!(clEnqueueCopyBuffer(queue, from, to, self.base, 0, size)) };
+                same(&bench.contents_of::<u8>(to, size), expected, "a copy of the whole")?;
+            }
+            (None, Svm(_)) => (),
+            _ => {
+                // SAFETY: the memory has the bytes, and no command uses them any more.
+                let found = unsafe { slice::from_raw_parts(from.cast(), size) };
+                return same(found, expected, &self.name);
+            }
         }
-        if let Place::Object(whole) = &self.views[0].0 {
-            let (from, copy) = (whole.raw(), bench.new_buffer(CL_MEM_READ_WRITE, size));
-            let (queue, to) = (bench.queue, copy.raw());
-            // SAFETY: both buffers have the bytes.
-            unsafe { enqueued!(clEnqueueCopyBuffer(queue, from, to, self.base, 0, size)) };
-            same(&bench.contents_of::<u8>(to, size), expected, "a copy of the whole")?;
-        } else if !matches!(self.memory, Svm(_)) {
-            // SAFETY: the memory has the bytes, and no command uses them any more.
-            let found = unsafe { slice::from_raw_parts(self.raw().cast(), size) };
-            return same(found, expected, &self.name);
+        if self.has(UNREADABLE) {
+            return Ok(());
         }
-        for view in self.views.iter().filter(|_| !self.has(UNREADABLE)) {
-            let mut own = expected[view.1.clone()].to_vec();
-            let map = self.map_view(view, named!(CL_MAP_READ), 0..own.len())?;
-            let result = touch(CL_MAP_READ, map, &mut own);
-            self.unmap_view(view, map)?;
-            result?;
-        }
-        Ok(())
+        let mut own = expected[self.range.clone()].to_vec();
+        let map = self.map(named!(CL_MAP_READ), 0..own.len())?;
+        let result = touch(CL_MAP_READ, map, &mut own);
+        self.unmap(map).and(result)
     }
 }
 
 impl Drop for Target<'_> {
     fn drop(&mut self) {
-        if let (Mapped, Some(buffer)) = (self.memory, &self.under) {
-            let map = ptr::slice_from_raw_parts_mut(self.raw().cast(), self.size());
-            _ = buffer.unmap(map);
+        if let (Mapped(_), Some(mapped)) = (self.memory, &self.under) {
+            _ = mapped.unmap(ptr::slice_from_raw_parts_mut(self.pointer.cast(), self.size()));
         }
     }
 }
