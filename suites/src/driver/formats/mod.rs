@@ -9,6 +9,7 @@ mod samplers;
 
 use std::fmt;
 
+use super::command;
 use super::memory::{MAP_FLAGS, move_box, touch};
 use super::prelude::*;
 use crate::support::pattern::same;
@@ -29,12 +30,12 @@ pub enum Type {
 macro_rules! per_type {
     (fn $name:ident($bench:ident, $of_type:ident) $body:block) => {
         #[rstest]
-        #[case::one_d($crate::driver::formats::Type::OneD)]
-        #[case::of_buffer($crate::driver::formats::Type::OfBuffer)]
-        #[case::one_d_array($crate::driver::formats::Type::OneDArray)]
-        #[case::two_d($crate::driver::formats::Type::TwoD)]
-        #[case::two_d_array($crate::driver::formats::Type::TwoDArray)]
-        #[case::three_d($crate::driver::formats::Type::ThreeD)]
+        #[case::one_d(Type::OneD)]
+        #[case::of_buffer(Type::OfBuffer)]
+        #[case::one_d_array(Type::OneDArray)]
+        #[case::two_d(Type::TwoD)]
+        #[case::two_d_array(Type::TwoDArray)]
+        #[case::three_d(Type::ThreeD)]
         #[clmatrix_harness::test(requires(images))]
         fn $name(#[from(bench)] $bench: Bench, #[case] $of_type: Type) $body
     };
@@ -95,14 +96,21 @@ impl Region {
     }
 }
 
-/// The formats that a device lists (5.3.2).
-fn list(bench: &Bench, of_type: Type, flags: u64) -> Vec<Format> {
+/// Calls clGetSupportedImageFormats (5.3.2) with this number of entries. Returns those that it writes, and the number of
+/// formats.
+fn entries(bench: &Bench, of_type: Type, flags: u64, room: usize) -> (Vec<Format>, usize) {
     let (context, of_type, mut count) = (bench.context, of_type.row().0.value, 0);
-    let mut formats = vec![[0; 2]; 1000];
-    let (list, n) = (formats.as_mut_ptr().cast(), &raw mut count);
-    // SAFETY: the context is valid, and the list has as many elements as the call gets.
-    unsafe { ok!(clGetSupportedImageFormats(context, flags, of_type, 1000, list, n)) };
-    formats.into_iter().take(count as usize).map(Format::of).collect()
+    let mut entries = vec![[7; 2]; 2000];
+    let (to, n) = (entries.as_mut_ptr().cast(), &raw mut count);
+    // SAFETY: the context is valid, and the list has more entries than the call gets.
+    unsafe { ok!(clGetSupportedImageFormats(context, flags, of_type, room as u32, to, n)) };
+    let written = entries.into_iter().filter(|entry| *entry != [7; 2]);
+    (written.map(Format::of).collect(), count as usize)
+}
+
+/// The formats that a device lists.
+fn list(bench: &Bench, of_type: Type, flags: u64) -> Vec<Format> {
+    entries(bench, of_type, flags, 1000).0
 }
 
 /// Images of the formats that these tests know, and of the usual ones alone if they are not 2D images.
@@ -131,40 +139,39 @@ impl fmt::Display for Kind<'_> {
 
 impl<'a> Kind<'a> {
     /// Images with a format that each device has.
-    fn usual(bench: &'a Bench, of_type: Type, channel: u32) -> Self {
-        Self { bench, of_type, format: Format::of([CL_RGBA, channel]) }
+    fn usual(bench: &'a Bench, of_type: Type) -> Self {
+        Self { bench, of_type, format: Format::of([CL_RGBA, CL_UNSIGNED_INT8]) }
     }
 
     /// Creates an image over host memory with these pitches, or returns the driver's error code.
-    fn over(self, flags: u64, host: *mut c_void, [row, slice]: [usize; 2]) -> Result<Object, i32> {
+    fn over(self, flags: u64, host: *mut c_void, pitches: [usize; 2]) -> Result<Object, String> {
         let (bench, (constant, .., [width, height, depth])) = (self.bench, self.of_type.row());
-        let mut buffer = ptr::null_mut();
-        if self.of_type == Type::OfBuffer {
-            buffer = bench.keep(bench.new_buffer(CL_MEM_READ_WRITE, 80));
-        }
+        let buffer = (self.of_type == Type::OfBuffer)
+            .then(|| bench.keep(bench.new_buffer(CL_MEM_READ_WRITE, 80)));
         let desc = cl_image_desc {
             image_type: constant.value,
             image_width: width,
             image_height: height,
             image_depth: depth,
             image_array_size: if depth > 1 { depth } else { height },
-            image_row_pitch: row,
-            image_slice_pitch: slice,
-            buffer,
+            image_row_pitch: pitches[0],
+            image_slice_pitch: pitches[1],
+            buffer: buffer.unwrap_or(ptr::null_mut()),
             ..no_image()
         };
         let (context, mut code) = (bench.context, UNWRITTEN);
         let (format, desc) = (self.format.values.as_ptr().cast(), &raw const desc);
         // SAFETY: the context is valid, and the host memory has these pitches, or is null.
-        unsafe {
+        let object = unsafe {
             let raw = cl!(clCreateImage(context, flags, format, desc, host, &raw mut code));
-            if raw.is_null() { Err(code) } else { Ok(Object::new(Class::Memory, raw)) }
-        }
+            (!raw.is_null()).then(|| Object::new(Class::Memory, raw))
+        };
+        object.ok_or_else(|| code_name(code).to_owned())
     }
 
     /// Creates an image with these pixels, or returns the driver's error code. The pixels are in host memory with these
     /// pitches if the flags say so.
-    fn create(self, flags: u64, pitches: [usize; 2], pixels: &[u8]) -> Result<Image<'a>, i32> {
+    fn create(self, flags: u64, pitches: [usize; 2], pixels: &[u8]) -> Result<Image<'a>, String> {
         let (whole, mut host) = (self.of_type.whole(), ptr::null_mut::<c_void>());
         let mut spread = self.spread(pixels, whole, pitches);
         let (size, from) = (spread.len(), spread.as_ptr());
@@ -186,8 +193,7 @@ impl<'a> Kind<'a> {
 
     /// Creates an image with these pixels.
     fn with(self, flags: u64, pixels: &[u8]) -> Image<'a> {
-        self.create(flags, [0; 2], pixels).unwrap_or_else(|code| {
-            let answer = code_name(code);
+        self.create(flags, [0; 2], pixels).unwrap_or_else(|answer| {
             panic!("clCreateImage({self}): the format is listed (5.3.2); the driver: {answer}")
         })
     }
@@ -241,24 +247,14 @@ struct Image<'a> {
 
 impl Image<'_> {
     /// Writes or reads pixels, which have these pitches in memory.
-    fn transfer(
-        &self,
-        is_write: bool,
-        region: Region,
-        [row, slice]: [usize; 2],
-        memory: &mut [u8],
-    ) {
-        let (queue, raw) = (self.kind.bench.queue, self.object.raw());
-        let (at, size) = (region.origin.as_ptr(), region.size.as_ptr());
-        let memory = memory.as_mut_ptr().cast();
-        // SAFETY: the memory has the pixels of the region, and the call blocks.
-        unsafe {
-            if is_write {
-                enqueued!(clEnqueueWriteImage(queue, raw, 1, at, size, row, slice, memory));
-            } else {
-                enqueued!(clEnqueueReadImage(queue, raw, 1, at, size, row, slice, memory));
-            }
-        }
+    fn transfer(&self, is_write: bool, region: Region, pitches: [usize; 2], memory: &mut [u8]) {
+        let kind = if is_write { command::Kind::WriteImage } else { command::Kind::ReadImage };
+        let (bench, images) = (self.kind.bench, [self.object.raw(); 2]);
+        let host = [memory.as_mut_ptr().cast(); 2];
+        let span = Some(Span::of(region.size, [(region.origin, pitches); 2]));
+        let call = Call { span, ..Call::on(bench.queue).blocking() };
+        let mut operands = Operands { images, host, ..bench.no_operands() };
+        kind.enqueue_without_event(&mut operands, call);
     }
 
     /// Reads all pixels.
@@ -267,9 +263,9 @@ impl Image<'_> {
         self.transfer(false, self.kind.of_type.whole(), [0; 2], &mut pixels);
         pixels
     }
-}
 
-/// Reports the first of some bytes that a rule makes others.
-fn check_bytes(bench: &Bench, call: &str, rule: &str, found: &[u8], wanted: &[u8]) {
-    bench.check_result(same(found, wanted, "the pixels"), call, rule);
+    /// Reports the first byte that a rule makes another one.
+    fn check(&self, call: impl Display, rule: &str, wanted: &[u8]) {
+        self.kind.bench.check_result(same(&self.read(), wanted, "the pixels"), call, rule);
+    }
 }

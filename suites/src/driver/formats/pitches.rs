@@ -3,14 +3,14 @@
 
 use super::*;
 
-/// Pitches of rows with room for two more pixels, and of slices with room for one more row; layers of a 1D array have
-/// no gaps but those of their rows, where drivers agree.
-fn with_gaps(kind: Kind<'_>) -> [usize; 2] {
+/// Pitches of rows with room for two more pixels, and of slices with room for one more row, and the same without a
+/// pitch of slices; layers of a 1D array have no gaps but those of their rows, where drivers agree.
+fn with_gaps(kind: Kind<'_>) -> [[usize; 2]; 2] {
     let row = 7 * kind.format.size();
     match kind.of_type {
-        Type::OneDArray => [row, row],
-        Type::TwoDArray | Type::ThreeD => [row, row * 5],
-        _ => [row, 0],
+        Type::OneDArray => [[row, row]; 2],
+        Type::TwoDArray | Type::ThreeD => [[row, row * 5], [row, 0]],
+        _ => [[row, 0]; 2],
     }
 }
 
@@ -20,50 +20,40 @@ fn images_take_host_memory_with_gaps(
     bench: Bench,
     #[values(Type::OneD, Type::OneDArray, Type::TwoD, Type::TwoDArray, Type::ThreeD)] of_type: Type,
 ) {
-    let kind = Kind::usual(&bench, of_type, CL_UNSIGNED_INT8);
-    let (pixels, gaps) = (kind.pattern(1), with_gaps(kind));
-    // Without a pitch of slices, these have no gaps.
-    let ways: &[_] = match of_type {
-        Type::TwoDArray | Type::ThreeD => &[gaps, [gaps[0], 0]],
-        _ => &[gaps],
-    };
+    let kind = Kind::usual(&bench, of_type);
+    let (pixels, mut ways) = (kind.pattern(1), with_gaps(kind).to_vec());
+    ways.dedup();
     let memory = of_type.memory()[2..].iter();
     for (flags, pitches) in memory.flat_map(|flags| ways.iter().map(move |way| (flags, *way))) {
-        let call = format!("clCreateImage({}, {kind}, pitches {pitches:?})", flags.name);
-        match kind.create(flags.value, pitches, &pixels) {
-            Ok(image) => {
-                let rule = "the image has the pixels at these pitches (5.3.1.2)";
-                check_bytes(&bench, &call, rule, &image.read(), &pixels);
-            }
-            Err(code) => bench.check_code(code, CL_SUCCESS, &call, "a valid call (5.3.1)"),
-        }
+        let call = format_args!("clCreateImage({}, {kind}, pitches {pitches:?})", flags.name);
+        let rule = "the image has the pixels at these pitches (5.3.1, 5.3.1.2)";
+        let image = kind.create(flags.value, pitches, &pixels);
+        let result = image.and_then(|image| same(&image.read(), &pixels, "the pixels"));
+        bench.check_result(result, call, rule);
     }
 }
 
 per_type! {
     fn transfers_have_gaps_in_host_memory(bench, of_type) {
-        let kind = Kind::usual(&bench, of_type, CL_UNSIGNED_INT8);
+        let kind = Kind::usual(&bench, of_type);
         let [pixels, before] = [1, 100].map(|seed| kind.pattern(seed));
-        for (region, flags, pitches) in of_type.memory().iter().flat_map(|flags| {
-            let (whole, part, gaps) = (of_type.whole(), of_type.part(), with_gaps(kind));
-            let rows = if gaps[1] == 0 || of_type == Type::OneDArray { gaps } else { [gaps[0], 0] };
-            [gaps, rows, [0; 2]].map(|pitches| (part, flags, pitches)).into_iter().chain([(whole, flags, gaps)])
-        }) {
-            let image = kind.with(flags.value, &before);
+        let ([gaps, rows], part) = (with_gaps(kind), of_type.part());
+        let ways = [(part, gaps), (part, rows), (part, [0; 2]), (of_type.whole(), gaps)];
+        let memory = of_type.memory().iter();
+        for (flags, (region, pitches)) in memory.flat_map(|flags| ways.map(|way| (flags, way))) {
+            let about = format!("{kind} with {}, {region:?}, pitches {pitches:?}", flags.name);
             let (mut spread, mut wanted) = (kind.spread(&pixels, region, pitches), before.clone());
             let (from, to) = ((&spread[..], kind.outside(pitches)), (&mut wanted[..], kind.inside(region)));
             move_box(kind.shape(region), from, to);
+            let image = kind.with(flags.value, &before);
             image.transfer(true, region, pitches, &mut spread);
-            let about = format!("{kind} with {}, {region:?}, pitches {pitches:?}", flags.name);
             let rule = "writes the pixels at these pitches (0: packed), and no others (5.3.3)";
-            let call = format!("clEnqueueWriteImage({about})");
-            check_bytes(&bench, &call, rule, &image.read(), &wanted);
-            let image = kind.with(flags.value, &pixels);
+            image.check(format_args!("clEnqueueWriteImage({about})"), rule, &wanted);
             let mut found = vec![GAP; spread.len()];
-            image.transfer(false, region, pitches, &mut found);
+            kind.with(flags.value, &pixels).transfer(false, region, pitches, &mut found);
             let rule = "puts the pixels at these pitches (0: packed), and nothing between them (5.3.3)";
-            let call = format!("clEnqueueReadImage({about})");
-            check_bytes(&bench, &call, rule, &found, &spread);
+            let call = format_args!("clEnqueueReadImage({about})");
+            bench.check_result(same(&found, &spread, "the pixels"), call, rule);
         }
     }
 }
@@ -72,11 +62,10 @@ per_type! {
 fn check_map(call: &str, image: &Image<'_>, flags: Named<u64>, region: Region) {
     let Image { kind, object, host } = image;
     let (bench, queue, raw, flag) = (kind.bench, kind.bench.queue, object.raw(), flags.value);
-    let (at, size, mut code) = (region.origin.as_ptr(), region.size.as_ptr(), UNWRITTEN);
-    let blocks = u32::from(region.origin == [0; 3]);
-    let (list, event, to, [mut row, mut slice]) =
-        (ptr::null(), ptr::null_mut(), &raw mut code, [7; 2]);
-    let (r, s) = (&raw mut row, &raw mut slice);
+    let (at, size, [mut row, mut slice]) = (region.origin.as_ptr(), region.size.as_ptr(), [7; 2]);
+    let (r, s, blocks) = (&raw mut row, &raw mut slice, u32::from(region.origin == [0; 3]));
+    let (list, event, mut code) = (ptr::null(), ptr::null_mut(), UNWRITTEN);
+    let to = &raw mut code;
     // SAFETY: the region is within the image.
     let pointer = unsafe {
         cl!(clEnqueueMapImage(queue, raw, blocks, flag, at, size, r, s, 0, list, event, to))
@@ -106,18 +95,17 @@ fn check_map(call: &str, image: &Image<'_>, flags: Named<u64>, region: Region) {
     // SAFETY: the region is mapped, and nothing uses it any more.
     unsafe { enqueued!(clEnqueueUnmapMemObject(queue, raw, pointer)) };
     finish(queue);
-    let call = format!("clEnqueueUnmapMemObject after {call}");
-    let rule = "the image has what the host wrote (5.5.2)";
-    check_bytes(bench, &call, rule, &image.read(), &pixels);
+    let call = format_args!("clEnqueueUnmapMemObject after {call}");
+    image.check(call, "the image has what the host wrote (5.5.2)", &pixels);
 }
 
 per_type! {
     fn a_map_has_its_pixels_at_its_pitches(bench, of_type) {
-        let kind = Kind::usual(&bench, of_type, CL_UNSIGNED_INT8);
+        let kind = Kind::usual(&bench, of_type);
         let pixels = kind.pattern(1);
-        for (memory, region) in of_type.memory().iter().flat_map(|memory| {
-            [of_type.whole(), of_type.part()].map(|region| (memory, region))
-        }) {
+        let regions = [of_type.whole(), of_type.part()];
+        let memory = of_type.memory().iter();
+        for (memory, region) in memory.flat_map(|memory| regions.map(|region| (memory, region))) {
             for flags in MAP_FLAGS {
                 let image = kind.with(memory.value, &pixels);
                 let (flag, memory) = (flags.name, memory.name);

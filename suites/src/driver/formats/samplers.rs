@@ -50,18 +50,6 @@ impl Mode {
     }
 }
 
-/// Builds a kernel that puts pixels in the place of their coordinates.
-fn build(bench: &Bench, of_type: Type) -> Object {
-    let (_, name, at, _) = of_type.row();
-    let source = format!(
-        "kernel void at(global uint4 *x, read_only image{name}_t image, sampler_t how) {{
-            float4 p = as_float4(x[get_global_id(0)]);
-            x[get_global_id(0)] = as_uint4(read_imagef(image, how, {at}));
-        }}"
-    );
-    bench.new_kernel(&bench.build(&source, ""), "at")
-}
-
 /// Checks what a kernel reads from an image of numbers between 0 and 1.
 fn check(kind: Kind<'_>, kernel: &Object, mode: Mode) {
     let (Kind { bench, of_type, format }, Mode { addressing, is_normalized, is_linear }) =
@@ -70,15 +58,12 @@ fn check(kind: Kind<'_>, kernel: &Object, mode: Mode) {
         let code = (i * 37 + component * 59 + 11) as u32 % 256;
         if format.bytes == 4 { (code as f32 / 255.0).to_bits() } else { code }
     });
-    // The border has it, too (OpenCL C 8.2).
-    let without_channel =
-        |component| f64::from(component == 3 && ["R", "RG", "RGB"].contains(&format.order));
+    // The border has the components of a pixel without channels (OpenCL C 8.2).
     let texel = |[x, y, z]: [Tap; 3], component: usize| {
         let at = x.0.zip(y.0).zip(z.0).map(|((x, y), z)| [x, y, z]);
         let pixel = at.map(|origin| start(kind.inside(Region { origin, size: [1; 3] })));
         let code = pixel.and_then(|pixel| format.code(&pixels[pixel..], component));
-        let value = code.map_or(without_channel(component), |code| format.value(code));
-        x.1 * y.1 * z.1 * value
+        x.1 * y.1 * z.1 * format.component(code, component)
     };
     let coordinate = |d: usize, i: usize| match PLACES[i % PLACES.len()] {
         // Devices round a half in different ways.
@@ -86,11 +71,10 @@ fn check(kind: Kind<'_>, kernel: &Object, mode: Mode) {
         x if is_normalized => f64::from((x / of_type.row().3[d] as f64) as f32),
         x => x,
     };
-    let all = (0..PLACES.len()).map(|i| [i, 3 * i + 1, 5 * i + 2]);
-    let all = all.map(|places| [0, 1, 2].map(|d| coordinate(d, places[d])));
     let taps = |x: [f64; 3]| [0, 1, 2].map(|d| mode.taps(of_type, d, x[d]));
     // Without an addressing mode, all pixels must be inside.
     let is_inside = |x| taps(x).as_flattened().iter().all(|tap| tap.0.is_some());
+    let all = (0..PLACES.len()).map(|i| [0, 1, 2].map(|d| coordinate(d, (2 * d + 1) * i + d)));
     let all: Vec<_> =
         all.filter(|x| addressing.value != CL_ADDRESS_NONE || is_inside(*x)).collect();
     let words = all.iter().map(|[x, y, z]| [*x, *y, *z, 0.0].map(|x| (x as f32).to_bits()));
@@ -101,20 +85,20 @@ fn check(kind: Kind<'_>, kernel: &Object, mode: Mode) {
     set(kernel.raw(), 1, image.object.raw());
     set(kernel.raw(), 2, sampler.raw());
     let found = run(bench, kernel, &words, [words.len(), 1, 1]);
-    for (x, (component, found)) in all.into_iter().zip(found).flat_map(|(x, found)| {
-        found.map(f32::from_bits).into_iter().enumerate().map(move |found| (x, found))
-    }) {
-        let taps = (0..8).map(|n| [0, 1, 2].map(|d| taps(x)[d][n >> d & 1]));
-        let wanted: f64 = taps.map(|taps| texel(taps, component)).sum();
-        // A step of weights of 8 bits, in each dimension.
-        let bound = if is_linear { 3.0 / 256.0 } else { 1e-6 };
-        if (f64::from(found) - wanted).abs() > bound || found.is_nan() {
-            let name = addressing.name;
-            let call = format_args!(
-                "read_imagef of {kind} at {x:?} with {name}, linear: {is_linear}, normalized: {is_normalized}"
-            );
-            let rule = format_args!("{} is {wanted:.4} (OpenCL C 8.2)", COMPONENTS[component]);
-            return bench.report(call, rule, found);
+    // A step of weights of 8 bits, in each dimension.
+    let bound = if is_linear { 3.0 / 256.0 } else { 1e-6 };
+    for (x, words) in all.into_iter().zip(found) {
+        for (component, found) in words.map(f32::from_bits).into_iter().enumerate() {
+            let taps = (0..8).map(|n| [0, 1, 2].map(|d| taps(x)[d][n >> d & 1]));
+            let wanted: f64 = taps.map(|taps| texel(taps, component)).sum();
+            if (f64::from(found) - wanted).abs() > bound || found.is_nan() {
+                let name = addressing.name;
+                let call = format_args!(
+                    "read_imagef of {kind} at {x:?} with {name}, linear: {is_linear}, normalized: {is_normalized}"
+                );
+                let rule = format_args!("{} is {wanted:.4} (OpenCL C 8.2)", COMPONENTS[component]);
+                return bench.report(call, rule, found);
+            }
         }
     }
 }
@@ -147,21 +131,24 @@ fn kernels_read_with_samplers(
     #[case] order: u32,
 ) {
     let listed = list(&bench, of_type, CL_MEM_READ_ONLY);
-    if [CL_UNORM_INT8, CL_FLOAT]
-        .iter()
-        .any(|channel| !listed.contains(&Format::of([order, *channel])))
-    {
+    let formats = [CL_UNORM_INT8, CL_FLOAT].map(|channel| Format::of([order, channel]));
+    if formats.iter().any(|format| !listed.contains(format)) {
         skip!("the device does not list the formats (5.3.2)");
     }
-    let kernel = build(&bench, of_type);
+    let (_, name, at, _) = of_type.row();
+    // Puts pixels in the place of their coordinates.
+    let source = format!(
+        "kernel void at(global uint4 *x, read_only image{name}_t image, sampler_t how) {{
+            float4 p = as_float4(x[get_global_id(0)]);
+            x[get_global_id(0)] = as_uint4(read_imagef(image, how, {at}));
+        }}"
+    );
+    let kernel = bench.new_kernel(&bench.build(&source, ""), "at");
     for (is_normalized, is_linear) in normalized.iter().flat_map(|n| [(*n, false), (*n, true)]) {
-        for addressing in &ADDRESSING[..if is_normalized { 5 } else { 3 }] {
-            if (is_linear && addressing.value == CL_ADDRESS_NONE) != lacks_addressing {
-                continue;
-            }
-            let mode = Mode { addressing: *addressing, is_normalized, is_linear };
-            for channel in [CL_UNORM_INT8, CL_FLOAT] {
-                let format = Format::of([order, channel]);
+        for addressing in ADDRESSING.into_iter().take(if is_normalized { 5 } else { 3 }) {
+            let lacks_it = is_linear && addressing.value == CL_ADDRESS_NONE;
+            let mode = Mode { addressing, is_normalized, is_linear };
+            for format in formats.into_iter().filter(|_| lacks_it == lacks_addressing) {
                 check(Kind { bench: &bench, of_type, format }, &kernel, mode);
             }
         }
