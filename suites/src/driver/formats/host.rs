@@ -16,9 +16,8 @@ pub fn writes_3d(bench: &Bench) -> bool {
 
 /// Formats with all orders and types of channels.
 fn all() -> impl Iterator<Item = Format> {
-    let types = CL_SNORM_INT8..=CL_FLOAT;
-    (CL_R..CL_R + 20)
-        .flat_map(move |order| types.clone().map(move |channel| Format::of([order, channel])))
+    let of_order = |order| (CL_SNORM_INT8..=CL_FLOAT).map(move |kind| Format::of([order, kind]));
+    (CL_R..CL_R + 20).flat_map(of_order)
 }
 
 per_type! {
@@ -43,10 +42,9 @@ per_type! {
 #[case::for_one(|_: usize| 1)]
 #[clmatrix_harness::test(requires(images))]
 fn a_list_fills_its_room(bench: Bench, #[case] room: fn(usize) -> usize) {
-    let (of_type, flags) = (Type::TwoD, CL_MEM_READ_WRITE);
-    let all = list(&bench, of_type, flags).len();
+    let all = list(&bench, Type::TwoD, CL_MEM_READ_WRITE).len();
     let room = room(all);
-    let (written, count) = entries(&bench, of_type, flags, room);
+    let (written, count) = entries(&bench, Type::TwoD, CL_MEM_READ_WRITE, room);
     let call = format!("clGetSupportedImageFormats with num_entries {room}");
     let rule = format_args!("num_image_formats is {all} (5.3.2)");
     bench.check(count == all, &call, rule, count);
@@ -121,14 +119,13 @@ pub fn colours(format: Format) -> [[[u32; 4]; 2]; 3] {
     [inside, beyond, huge].map(|colours| colours.map(|colour| colour.map(word)))
 }
 
+/// The words of the colour of a pixel, unless it keeps its bytes.
+type Words<'a> = &'a dyn Fn([usize; 3]) -> Option<[u32; 4]>;
+
 /// Reports the first component of the image's pixels that its colour does not explain, but for so many steps
 /// of a normalized integer; pixels without a colour are those of `before`.
-pub fn check_pixels(
-    call: &str,
-    (image, step): (&Image<'_>, f64),
-    before: &[u8],
-    words: impl Fn([usize; 3]) -> Option<[u32; 4]>,
-) {
+pub fn check_pixels(call: &str, image: (&Image<'_>, f64), before: &[u8], words: Words<'_>) {
+    let (image, step) = image;
     let (Kind { bench, of_type, format }, found) = (image.kind, image.read());
     let pixels = before.chunks_exact(format.size()).zip(found.chunks_exact(format.size()));
     for (at, (before, found)) in of_type.whole().pixels().zip(pixels) {
@@ -163,9 +160,9 @@ fn check_fills<'a>(kinds: impl Iterator<Item = Kind<'a>>, set: usize) {
                 (part.origin.as_ptr(), part.size.as_ptr(), colour.as_ptr().cast());
             // SAFETY: the region is within the image, and the colour has four components.
             unsafe { enqueued!(clEnqueueFillImage(queue, raw, words, at, region)) };
-            let inside = |at| part.pixels().any(|other| other == at).then_some(colour);
+            let inside = |at: [usize; 3]| part.pixels().any(|other| other == at).then_some(colour);
             let call = format!("clEnqueueFillImage({kind} with {})", flags.name);
-            check_pixels(&call, (&image, 1.0), &before, inside);
+            check_pixels(&call, (&image, 1.0), &before, &inside);
         }
     }
 }

@@ -4,24 +4,24 @@ use super::format::{COMPONENTS, Class};
 use super::host::{check_pixels, colours, writes_3d};
 use super::*;
 
-/// Kernels that read images of the type IMAGE, and write those of the type TARGET if WRITES is not 0: one for
-/// floating-point numbers, and two for integers.
+/// Kernels that read images of the type IMAGE, and write those of the type TARGET if WRITES is not 0: one for each class
+/// of words.
 const SOURCE: &str = r"
 #ifdef cl_khr_3d_image_writes
 #pragma OPENCL EXTENSION cl_khr_3d_image_writes : enable
 #endif
 constant sampler_t how = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
-#define MOVE(kind, type) \
-kernel void move_##kind(global uint4 *words, read_only IMAGE image, write_only TARGET to) { \
+#define KERNEL(class, kind, type) \
+kernel void class(global uint4 *words, read_only IMAGE image, write_only TARGET to) { \
     int4 p = (int4)(get_global_id(0), get_global_id(1), get_global_id(2), 0); \
     size_t i = (p.z * get_global_size(1) + p.y) * get_global_size(0) + p.x; \
     type in = as_##type(words[i]); \
     words[i] = as_uint4(read_image##kind(image, SAMPLER AT)); \
     if (WRITES) write_image##kind(to, TARGET_AT, in); \
 }
-MOVE(f, float4)
-MOVE(i, int4)
-MOVE(ui, uint4)";
+KERNEL(Float, f, float4)
+KERNEL(Signed, i, int4)
+KERNEL(Unsigned, ui, uint4)";
 
 /// Runs a kernel, whose first argument is a buffer with these words, and returns what is there then. The caller has set
 /// the other arguments.
@@ -72,12 +72,7 @@ fn check(bench: &Bench, of_type: Type, has_channels: bool, is_tested: fn(&Format
         let image = kind.with(CL_MEM_READ_ONLY, &pixels);
         let target = if writes { kind } else { Kind::usual(bench, to_type) };
         let target = target.with(CL_MEM_WRITE_ONLY, &target.pattern(1));
-        let name = match format.class {
-            Class::Signed => "move_i",
-            Class::Unsigned => "move_ui",
-            _ => "move_f",
-        };
-        let kernel = bench.new_kernel(&program, name);
+        let kernel = bench.new_kernel(&program, &format!("{:?}", format.words().class));
         set(kernel.raw(), 1, image.object.raw());
         set(kernel.raw(), 2, target.object.raw());
         for colours in &colours(format)[..sets] {
@@ -87,7 +82,7 @@ fn check(bench: &Bench, of_type: Type, has_channels: bool, is_tested: fn(&Format
             check_read(kind, (&pixels, has_channels), &words);
             if writes {
                 let call = format!("write_image to {kind}");
-                check_pixels(&call, (&target, 0.6), &pixels, |at| Some(colour(at)));
+                check_pixels(&call, (&target, 0.6), &pixels, &|at| Some(colour(at)));
             }
         }
     }

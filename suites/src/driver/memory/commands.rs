@@ -154,12 +154,8 @@ fn commands_change_their_bytes_only(
 #[case::kernels_with_buffers(&[Kernel, Invert], Part::Whole)]
 #[case::kernels_with_sub_buffers(&[Kernel, Invert], Part::Sub)]
 #[clmatrix_harness::test]
-fn commands_work_on_all_kinds_of_memory(
-    bench: Bench,
-    #[case] commands: &[Command],
-    #[case] part: Part,
-) {
+fn commands_work_on_all_kinds_of_memory(bench: Bench, #[case] all: &[Command], #[case] part: Part) {
     for memory in ALL.into_iter().filter(|memory| memory.is_on(&bench)) {
-        expect_all(&Target::new(&bench, memory, part), commands);
+        expect_all(&Target::new(&bench, memory, part), all);
     }
 }
