@@ -201,10 +201,8 @@ impl<'a> Kind<'a> {
     /// Pixels of a whole image with these bits in each channel, by the numbers of pixel and component.
     fn pixels(self, code: impl Fn(usize, usize) -> u32) -> Vec<u8> {
         let pixels = self.of_type.whole().pixels().enumerate();
-        let channels = pixels.flat_map(|(i, _)| self.format.components().map(move |c| (i, c)));
-        channels
-            .flat_map(|(i, c)| code(i, c).to_le_bytes().into_iter().take(self.format.bytes))
-            .collect()
+        let all = pixels.flat_map(|(i, _)| self.format.components().map(move |c| (i, c)));
+        all.flat_map(|(i, c)| code(i, c).to_le_bytes()[..self.format.bytes].to_vec()).collect()
     }
 
     /// Pixels of a whole image, all of whose bytes differ.

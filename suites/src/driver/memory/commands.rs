@@ -54,11 +54,10 @@ fn is_alone(command: Command) -> bool {
 /// Returns whether operands may have a call.
 fn allows((kind, [from, to]): (Kind, [&Target<'_>; 2])) -> bool {
     match kind {
-        Kind::ReadBuffer | Kind::WriteBuffer | Kind::ReadRect | Kind::WriteRect => {
-            !from.has(UNREADABLE) && !to.has(UNWRITABLE)
-        }
         Kind::Kernel => !from.has(CL_MEM_WRITE_ONLY) && !to.has(CL_MEM_READ_ONLY),
-        kind => to.bench.has(kind),
+        // The call is one of the host.
+        _ if from.is_buffer() != to.is_buffer() => !from.has(UNREADABLE) && !to.has(UNWRITABLE),
+        _ => to.bench.has(kind),
     }
 }
 
