@@ -2,6 +2,7 @@
 
 use std::sync::mpsc;
 
+use super::events::gated;
 use super::order::{WAITS, setting::*, stage::*, work::*};
 use super::prelude::*;
 
@@ -34,10 +35,10 @@ fn check_call(
     call: impl FnOnce(&[*mut c_void]) -> cl_int,
 ) {
     let mut stage = Stage::new(bench);
-    let (ended, gate) = (stage.ended.raw(), [stage.gate.raw()]);
-    let mut list: Vec<_> = (0..length).map(|n| if n == last { gate[0] } else { ended }).collect();
+    let (mut list, gate) = (vec![stage.ended.raw(); length], [stage.gate.raw()]);
+    list[last] = gate[0];
     for ((n, event), queue) in list.iter_mut().enumerate().zip(queues.iter().cycle()) {
-        let mut work = Work::new(bench, &[Kind::FillBuffer]);
+        let mut work = Work::new(bench, [Kind::FillBuffer]);
         let waits = if n == last { &gate[..] } else { &[] };
         let object = work.enqueue(0, Call::on(*queue).after(waits));
         *event = object.raw();
@@ -45,7 +46,7 @@ fn check_call(
     }
     let (code, was_open) = meanwhile(&stage.gate, A_MOMENT, || call(&list));
     bench.check_code(code, CL_SUCCESS, text, "a valid call (3.2)");
-    stage.end_after((text, rule), was_open);
+    stage.end_after(text, rule, was_open);
 }
 
 #[rstest]
@@ -64,27 +65,24 @@ fn a_blocking_call_waits(bench: Bench, #[case] kind: Kind) {
     bench.requires(kind);
     let settings = [IN_ORDER, WITHOUT_EVENT, WAIT_LIST, BARRIER, TWO_QUEUES];
     for setting in settings.iter().filter(|setting| bench.has_queues(setting.properties)) {
-        let mut work = Work::new(&bench, &[fill_and_copy(kind)[0], kind]);
+        let mut work = Work::new(&bench, [fill_and_copy(kind)[0], kind]);
         let mut stage = Stage::new(&bench);
-        let (first, queue, list) = setting.begin(&stage, &mut work);
+        let (_, queue, list) = setting.begin(&mut stage, &mut work);
         let call = Call::on(queue).after(&list).blocking();
         let (event, was_open) = meanwhile(&stage.gate, A_MOMENT, || {
             bench.queues().into_iter().filter(|other| *other != queue).for_each(flush);
             work.enqueue(1, call)
         });
         let text = format!("{}(CL_TRUE) {}", work.name, setting.text);
-        if let Some(first) = first {
-            stage.add(format!("the first command of {text}"), WAITS, first);
-        }
         stage.add(text.clone(), BLOCKS, event).work = Some(work);
-        stage.end_after((&text, BLOCKS), was_open);
+        stage.end_after(&text, BLOCKS, was_open);
     }
 }
 
 per_kind! {
     fn a_call_that_does_not_block_returns_at_once(bench, kind) {
         let mut stage = Stage::new(&bench);
-        let (mut work, queue) = (Work::new(&bench, &[kind]), bench.new_queue(0));
+        let (mut work, queue) = (Work::new(&bench, [kind]), bench.new_queue(0));
         let list = [stage.gate.raw()];
         let call = Call::on(queue).after(&list);
         let (event, was_open) = meanwhile(&stage.gate, LONG, || work.enqueue(0, call));
@@ -100,19 +98,18 @@ per_kind! {
 }
 
 #[rstest]
-#[case::plainly("clFinish", false)]
-#[case::after_a_flush("clFinish after clFlush", true)]
+#[case::plainly(false)]
+#[case::after_a_flush(true)]
 #[clmatrix_harness::test]
 fn finish_waits_for_all_commands(
     bench: Bench,
-    #[case] call: &str,
     #[case] is_flushed: bool,
     #[values(0, OUT_OF_ORDER)] properties: u64,
 ) {
     bench.requires_queues(properties);
     let queue = bench.new_queue(properties);
     let order = if properties == 0 { "an in-order queue" } else { "an out-of-order queue" };
-    let text = format!("{call}, on {order}");
+    let text = format!("clFinish{} on {order}", if is_flushed { " after clFlush" } else { "" });
     let rule = "it returns when all commands of the queue have ended (5.15)";
     // On an out-of-order queue the last commands end first.
     check_call(&bench, &[queue], (3, 0), (&text, rule), |_| {
@@ -179,10 +176,7 @@ fn a_command_fails_with_an_event_of_its_wait_list(bench: Bench, #[case] effect: 
 
 per_kind! {
     fn a_command_has_the_failure_of_its_wait_list(bench, kind) {
-        let (mut operands, gate) = (bench.operands(&[kind]), Gate::closed(bench.context));
-        let queue = bench.new_queue(0);
-        kind.prepare(&mut operands, queue);
-        let event = kind.enqueue(&mut operands, Call::on(queue).after(&[gate.raw()]));
+        let (_operands, event, gate) = gated(&bench, kind, bench.new_queue(0));
         // As above: nothing else runs meanwhile.
         gate.fail(CL_OUT_OF_RESOURCES);
         _ = wait(&[event.raw()]);

@@ -1,10 +1,7 @@
 //! Callbacks of events (5.11, clSetEventCallback).
 
-use super::super::callback::of_event;
+use super::super::{callback::of_event, order::stage::before_opening};
 use super::*;
-
-/// The function of a callback.
-type Function = extern "C" fn(cl_event, cl_int, *mut c_void);
 
 /// Sets a callback of an event for each of these statuses. The driver may pass another one before OpenCL 2.0, and to
 /// callbacks of user events, which do not have all statuses.
@@ -31,20 +28,13 @@ fn check_none(set: &[Callback], bench: &Bench) {
 per_kind! {
     fn callbacks_set_before_the_end_are_called(bench, kind) {
         let of = &format!("{}, which waits", kind.function());
-        let (mut operands, event, gate) = gated(&bench, kind, bench.queue);
-        let mut all = set(&bench, of, event.raw(), &STATUSES[..3]);
-        let later = set(&bench, of, event.raw(), &STATUSES[..2]);
-        let queue = bench.queue as usize;
-        thread::scope(|scope| {
-            // Oclgrind's clFlush returns when the gate is open (OCLGRIND-2).
-            scope.spawn(move || flush(queue as cl_command_queue));
-            thread::sleep(Duration::from_millis(3));
-            check_none(&later, &bench);
-            gate.open();
-        });
+        let queue = bench.new_queue(0);
+        let (mut operands, event, gate) = gated(&bench, kind, queue);
+        let statuses = [&STATUSES[..2], &STATUSES[..3]].concat();
+        let all = set(&bench, of, event.raw(), &statuses);
+        before_opening(&bench, &gate, || check_none(&all[..4], &bench));
         wait_for(&event);
-        kind.finish(&mut operands, bench.queue);
-        all.extend(later);
+        kind.finish(&mut operands, queue);
         Callback::check_all(&all, &bench);
     }
 }
@@ -116,33 +106,26 @@ fn a_callback_gets_the_failure_of_its_event(bench: Bench, #[values(false, true)]
     Callback::check_all(&[callback], &bench);
 }
 
+/// The function of a callback that asks the driver.
+type Ask = extern "C" fn(cl_event, cl_int, *mut c_void);
+
 /// A callback that asks for the status of its event.
-extern "C" fn asks_for_the_status(event: cl_event, _: cl_int, user_data: *mut c_void) {
+extern "C" fn ask_status(event: cl_event, _: cl_int, user_data: *mut c_void) {
     let answer = Subject::Event(event).bytes(CL_EVENT_COMMAND_EXECUTION_STATUS);
     of_event(event, answer.map_or_else(|code| code, |bytes| bytes[0].into()), user_data);
 }
 
 /// A callback that asks when its event has ended.
-extern "C" fn asks_for_the_end(event: cl_event, _: cl_int, user_data: *mut c_void) {
+extern "C" fn ask_end(event: cl_event, _: cl_int, user_data: *mut c_void) {
     let answer = Subject::Profile(event).bytes(CL_PROFILING_COMMAND_END);
     of_event(event, answer.err().unwrap_or(CL_COMPLETE), user_data);
 }
 
 #[rstest]
-#[case::status(
-    asks_for_the_status,
-    "clGetEventInfo(CL_EVENT_COMMAND_EXECUTION_STATUS) is CL_COMPLETE"
-)]
-#[case::end(
-    asks_for_the_end,
-    "clGetEventProfilingInfo(CL_PROFILING_COMMAND_END) returns CL_SUCCESS"
-)]
+#[case::status(ask_status, "clGetEventInfo(CL_EVENT_COMMAND_EXECUTION_STATUS) is CL_COMPLETE")]
+#[case::end(ask_end, "clGetEventProfilingInfo(CL_PROFILING_COMMAND_END) returns CL_SUCCESS")]
 #[clmatrix_harness::test]
-fn a_command_has_ended_in_its_callback(
-    bench: Bench,
-    #[case] function: Function,
-    #[case] query: &str,
-) {
+fn a_command_has_ended_in_its_callback(bench: Bench, #[case] ask: Ask, #[case] query: &str) {
     let queue = bench.new_queue(CL_QUEUE_PROFILING_ENABLE);
     let kinds = [Kind::FillBuffer, Kind::ReadBuffer, Kind::Marker, Kind::UnmapBuffer];
     for kind in kinds {
@@ -151,7 +134,7 @@ fn a_command_has_ended_in_its_callback(
         let callback = Callback::new(call, "5.11", &[event.raw() as usize, 0]);
         let data = callback.data();
         // SAFETY: the event is valid, and the function makes no call that blocks.
-        unsafe { ok!(clSetEventCallback(event.raw(), CL_COMPLETE, Some(function), data)) };
+        unsafe { ok!(clSetEventCallback(event.raw(), CL_COMPLETE, Some(ask), data)) };
         gate.open();
         wait_for(&event);
         Callback::check_all(&[callback], &bench);

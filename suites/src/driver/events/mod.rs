@@ -27,7 +27,7 @@ pub fn wait_for(event: &Object) {
 }
 
 /// Enqueues a command that waits for a gate.
-fn gated(bench: &Bench, kind: Kind, queue: cl_command_queue) -> (Operands, Object, Gate) {
+pub fn gated(bench: &Bench, kind: Kind, queue: cl_command_queue) -> (Operands, Object, Gate) {
     let mut operands = bench.operands(&[kind]);
     kind.prepare(&mut operands, queue);
     let gate = Gate::closed(bench.context);

@@ -24,13 +24,6 @@ fn times(event: &Object, bench: &Bench) -> Vec<u64> {
     names(bench).iter().map(|query| Subject::Profile(event.raw()).value(*query)).collect()
 }
 
-/// Checks that time `later` of a command is not before another time.
-fn check_after(bench: &Bench, (later, time): (usize, u64), earlier: u64, (of, rule): (&str, &str)) {
-    let call = format_args!("clGetEventProfilingInfo({}) of {of}", TIMES[later].name);
-    let answer = format_args!("{time} ns, {} ns before {earlier}", earlier.wrapping_sub(time));
-    bench.check(time >= earlier, call, rule, answer);
-}
-
 /// An upper bound of the time that has passed on the device, in nanoseconds.
 fn at_most(elapsed: Duration, bench: &Bench) -> u64 {
     let resolution: usize = bench.value(named!(CL_DEVICE_PROFILING_TIMER_RESOLUTION));
@@ -59,21 +52,25 @@ per_kind! {
         kind.finish(&mut operands, queue);
         let most = at_most(begin.elapsed(), &bench);
         let [before, held, after] = [before, held, after].map(|event| times(&event, &bench));
-        let rule = "a time of the device's timer, which is not 0 (5.14)";
-        check_after(&bench, (0, held[0]), 1, (of, rule));
-        for index in 1..held.len() {
-            let rule = format!("not before {} (5.14)", TIMES[index - 1].name);
-            check_after(&bench, (index, held[index]), held[index - 1], (of, &rule));
+        let check = |of: &str, times: &[u64], n: usize, earlier: u64, rule: &str| {
+            let call = format_args!("clGetEventProfilingInfo({}) of {of}", TIMES[n].name);
+            let behind = earlier.wrapping_sub(times[n]);
+            let answer = format_args!("{} ns, {behind} ns before {earlier}", times[n]);
+            bench.check(times[n] >= earlier, call, format_args!("{rule} (5.14)"), answer);
+        };
+        check(of, &held, 0, 1, "a time of the device's timer, which is not 0");
+        for n in 1..held.len() {
+            check(of, &held, n, held[n - 1], &format!("not before {}", TIMES[n - 1].name));
         }
         for (of, earlier, later) in [(of, &before, &held), ("clEnqueueFillBuffer", &held, &after)] {
-            let rule = "not before the CL_PROFILING_COMMAND_QUEUED of an earlier command (5.14)";
-            check_after(&bench, (0, later[0]), earlier[0], (of, rule));
-            let rule = "not before the CL_PROFILING_COMMAND_END of an earlier command, in order (5.14)";
-            check_after(&bench, (2, later[2]), earlier[3], (of, rule));
+            let rule = "not before the CL_PROFILING_COMMAND_QUEUED of an earlier command";
+            check(of, later, 0, earlier[0], rule);
+            let rule = "not before the CL_PROFILING_COMMAND_END of an earlier command, in order";
+            check(of, later, 2, earlier[3], rule);
         }
         let rule = "at least 10 ms after CL_PROFILING_COMMAND_QUEUED, in nanoseconds, for a user event \
-                    held the command (5.11, 5.14)";
-        check_after(&bench, (2, held[2]), held[0] + HELD, (of, rule));
+                    held the command (5.11)";
+        check(of, &held, 2, held[0] + HELD, rule);
         let all = after[3].wrapping_sub(before[0]);
         let call = format_args!("clGetEventProfilingInfo of three commands, {of} second");
         let rule = format_args!("at most {most} ns from the first to the last time (5.14)");
@@ -90,11 +87,7 @@ per_kind! {
 #[clmatrix_harness::test]
 fn a_command_has_no_times(bench: Bench, #[case] kind: Option<Kind>, #[case] properties: u64) {
     let (of, has_ended) = (kind.map_or("a user event", Kind::function), properties == 0);
-    let state = match kind {
-        None => "",
-        _ if has_ended => " on a queue without profiling",
-        _ => ", which has not ended",
-    };
+    let state = if has_ended { "without profiling" } else { "which has not ended" };
     let queue = bench.new_queue(properties);
     let (_operands, event, gate) = gated(&bench, kind.unwrap_or(Kind::Marker), queue);
     if has_ended {
@@ -104,16 +97,15 @@ fn a_command_has_no_times(bench: Bench, #[case] kind: Option<Kind>, #[case] prop
     let event = if kind.is_some() { event.raw() } else { gate.raw() };
     for query in names(&bench) {
         let code = Subject::Profile(event).bytes(query.value).err().unwrap_or(CL_SUCCESS);
-        let call = format_args!("clGetEventProfilingInfo({}) of {of}{state}", query.name);
+        let call = format_args!("clGetEventProfilingInfo({}) of {of}, {state}", query.name);
         bench.check_code(code, CL_PROFILING_INFO_NOT_AVAILABLE, call, "it has no times (5.14)");
     }
 }
 
 #[clmatrix_harness::test(requires(opencl = "2.1"))]
 fn the_timers_of_host_and_device_go_on(bench: Bench) {
-    let platform = bench.platform();
     let resolution = named!(CL_PLATFORM_HOST_TIMER_RESOLUTION);
-    if Subject::Platform(platform).value::<u64>(resolution) == 0 {
+    if Subject::Platform(bench.platform()).value::<u64>(resolution) == 0 {
         skip!("the platform has no host timer: {} is 0", resolution.name);
     }
     let begin = Instant::now();
@@ -132,10 +124,9 @@ fn the_timers_of_host_and_device_go_on(bench: Bench) {
     }
     let most = at_most(begin.elapsed(), &bench);
     let calls =
-        ["DeviceAndHostTimer(device_timestamp)", "DeviceAndHostTimer(host_timestamp)", "HostTimer"];
-    for (timer, name) in calls.into_iter().enumerate() {
+        ["clGetDeviceAndHostTimer(device)", "clGetDeviceAndHostTimer(host)", "clGetHostTimer"];
+    for (timer, call) in calls.into_iter().enumerate() {
         let passed = times[1][timer].wrapping_sub(times[0][timer]);
-        let call = format_args!("clGet{name}");
         let rule = format_args!("from {HELD} to {most} ns after an earlier call (4.2)");
         let is_right = (HELD..=most).contains(&passed);
         bench.check(is_right, call, rule, format_args!("{} ns", passed.cast_signed()));

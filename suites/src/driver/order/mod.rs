@@ -19,14 +19,14 @@ per_kind! {
     fn an_in_order_queue_keeps_the_order(bench, kind) {
         check(&bench, &IN_ORDER, pairs_with(&bench, kind));
         for setting in [WITHOUT_EVENT, IN_ORDER_WITH_LIST] {
-            check(&bench, &setting, around(kind).into());
+            check(&bench, &setting, around(kind));
         }
     }
 }
 
 per_kind! {
     fn a_wait_list_orders_two_queues(bench, kind) {
-        check(&bench, &TWO_QUEUES, around(kind).into());
+        check(&bench, &TWO_QUEUES, around(kind));
     }
 }
 
@@ -35,11 +35,11 @@ per_kind! {
         for setting in [BARRIER, WAIT_LIST] {
             check(&bench, &setting, pairs_with(&bench, kind));
         }
-        check(&bench, &CLOSING, vec![[kind, Kind::Marker], [kind, Kind::Barrier]]);
+        check(&bench, &CLOSING, [[kind, Kind::Marker], [kind, Kind::Barrier]]);
         // Drivers treat markers and barriers in another way.
         if !matches!(kind, Kind::Marker | Kind::Barrier) {
-            check(&bench, &BARRIER_AND_LIST, vec![[Kind::FillBuffer, kind]]);
-            check(&bench, &BARRIER_WITH_LIST, vec![[Kind::FillBuffer, kind]]);
+            check(&bench, &BARRIER_AND_LIST, [[Kind::FillBuffer, kind]]);
+            check(&bench, &BARRIER_WITH_LIST, [[Kind::FillBuffer, kind]]);
         }
     }
 }
@@ -49,7 +49,7 @@ per_kind! {
 #[case::barrier(Kind::Barrier)]
 #[clmatrix_harness::test]
 fn a_barrier_holds_those_with_a_wait_list(bench: Bench, #[case] kind: Kind) {
-    check(&bench, &BARRIER_AND_LIST, vec![[Kind::FillBuffer, kind]]);
+    check(&bench, &BARRIER_AND_LIST, [[Kind::FillBuffer, kind]]);
 }
 
 /// Returns whether a kind is paired with others in its own cases only: kernels take long to build, and NVIDIA's driver
@@ -77,46 +77,37 @@ fn around(kind: Kind) -> [[Kind; 2]; 2] {
 }
 
 /// Enqueues pairs of commands, of which the first one waits for a gate, and checks that the second one waits for it.
-fn check(bench: &Bench, setting: &Setting, pairs: Vec<[Kind; 2]>) {
+fn check(bench: &Bench, setting: &Setting, pairs: impl IntoIterator<Item = [Kind; 2]>) {
     bench.requires_queues(setting.properties);
     SETTING.set(setting.text);
     let mut stage = Stage::new(bench);
     for kinds in pairs {
-        let mut work = Work::new(bench, &kinds);
-        let (first, queue, mut list) = setting.begin(&stage, &mut work);
+        let mut work = Work::new(bench, kinds);
+        let (earlier, queue, mut list) = setting.begin(&mut stage, &mut work);
         let event = work.enqueue(1, Call::on(queue).after(&list));
         // The caller may use the memory of the list again (5.10).
         list.fill(ptr::null_mut());
-        let call = format!("{} {}", work.name, setting.text);
-        let earlier = first.as_ref().map(Object::raw);
-        if let Some(event) = first {
-            let call = format!("{} with a user event in its wait list", kinds[0].function());
-            stage.add(call, WAITS, event);
-        }
-        let held = stage.add(call, setting.rule, event);
+        let held = stage.add(format!("{} {}", work.name, setting.text), setting.rule, event);
         (held.earlier, held.work) = (earlier, Some(work));
     }
     stage.play();
 }
 
 #[rstest]
-#[case::buffers(Needs::Nothing)]
-#[case::images(Needs::Images)]
-#[case::svm(Needs::Svm)]
+#[case::buffers(Kind::FillBuffer)]
+#[case::images(Kind::FillImage)]
+#[case::svm(Kind::SvmFill)]
 #[clmatrix_harness::test]
-fn a_wait_list_orders_two_sub_devices(on_device: OnDevice, #[case] class: Needs) {
+fn a_wait_list_orders_two_sub_devices(on_device: OnDevice, #[case] class: Kind) {
     let device = on_device.context.default_device();
     let units: u32 = Subject::Device(device.as_raw()).value(named!(CL_DEVICE_MAX_COMPUTE_UNITS));
     let parts = parts(device, Partition::Equally(units.div_ceil(2))).expect("two sub-devices");
     let context = Context::new(&parts).expect("a context of two sub-devices");
     let queue = CommandQueue::new(&context).expect("a queue of a sub-device");
     let bench = bench(OnDevice { context, queue });
-    let of_class = kinds(&bench).filter(|kind| class == kind.needs());
-    let pairs: Vec<_> = of_class.flat_map(around).collect();
-    if pairs.is_empty() {
-        skip!("the device has no such commands: {class:?}");
-    }
-    check(&bench, &PARTS, pairs);
+    bench.requires(class);
+    let of_class = kinds(&bench).filter(|kind| class.needs() == kind.needs());
+    check(&bench, &PARTS, of_class.flat_map(around));
 }
 
 #[clmatrix_harness::test]
@@ -126,7 +117,10 @@ fn a_command_waits_for_each_event(bench: Bench) {
         for (length, held) in [(1, 0), (2, 0), (2, 1), (17, 8), (17, 16), (64, 0), (64, 63)] {
             let mut list = vec![stage.ended.raw(); length];
             list[held] = stage.gate.raw();
-            stage.hold(kind, &list, &format!("number {held} of {length} events in its wait list"));
+            let mut work = Work::new(&bench, [kind]);
+            let event = work.enqueue(0, Call::on(bench.new_queue(0)).after(&list));
+            let with = format!("number {held} of {length} events in its wait list");
+            stage.add(format!("{} with {with}", work.name), WAITS, event).work = Some(work);
         }
     }
     stage.play();

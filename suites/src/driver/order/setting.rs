@@ -1,23 +1,16 @@
 //! The reasons why a command waits for an earlier one.
 
-use Entry::{Ended, First};
 use Kind::{Barrier, FillBuffer};
 
 use super::*;
 
 pub const OUT_OF_ORDER: u64 = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
 
-/// An event of a wait list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Entry {
-    /// The event of a command that has ended.
-    Ended,
-    /// The event of the first command.
-    First,
-}
+/// The events of wait lists: that of a command which has ended, and that of the first command.
+const ENDED: usize = 0;
+const FIRST: usize = 1;
 
 /// The reason why the second of two commands waits for the first one.
-#[derive(Clone, Copy, Debug)]
 pub struct Setting {
     /// The reason in words.
     pub text: &'static str,
@@ -29,10 +22,10 @@ pub struct Setting {
     pub properties: u64,
     /// The first command has an event.
     has_event: bool,
-    /// The commands between, on the queue of the second one and on other objects, with their wait lists.
-    between: &'static [(Kind, &'static [Entry])],
+    /// The command between, on the queue of the second one and on other objects, with its wait list.
+    between: Option<(Kind, &'static [usize])>,
     /// The wait list of the second command.
-    list: &'static [Entry],
+    list: &'static [usize],
 }
 
 /// Declares settings, each with the fields in which it differs from another one.
@@ -42,72 +35,65 @@ macro_rules! settings {
     };
 }
 
-const KEEPS: &str = "an in-order queue runs the second one when the first one has ended (5.13)";
-const HOLDS: &str =
-    "commands behind a barrier run when it has ended, and it ends after all before it (5.12)";
-const LISTS: &str =
-    "commands behind a barrier run when the events of its wait list have ended (5.12)";
-const ENDS: &str = "a marker or barrier without a wait list ends after all before it (5.12)";
-
 pub const IN_ORDER: Setting = Setting {
     text: "on an in-order queue",
-    rule: KEEPS,
+    rule: "an in-order queue runs the second one when the first one has ended (5.13)",
     has_two_queues: false,
     properties: 0,
     has_event: true,
-    between: &[],
+    between: None,
     list: &[],
 };
 
 settings! {
     WITHOUT_EVENT: "on an in-order queue, the first one without an event" has_event: false => IN_ORDER;
     IN_ORDER_WITH_LIST: "on an in-order queue, the second one with an event that has ended in its wait list"
-        list: &[Ended] => IN_ORDER;
+        list: &[ENDED] => IN_ORDER;
     TWO_QUEUES: "with its event in the wait list, on two in-order queues"
-        rule: WAITS, list: &[First], has_two_queues: true => IN_ORDER;
+        rule: WAITS, list: &[FIRST], has_two_queues: true => IN_ORDER;
     PARTS: "with its event in the wait list, on queues of two sub-devices" => TWO_QUEUES;
     WAIT_LIST: "with its event in the wait list, behind one that has ended, on an out-of-order queue"
-        rule: WAITS, properties: OUT_OF_ORDER, list: &[Ended, First] => IN_ORDER;
+        rule: WAITS, properties: OUT_OF_ORDER, list: &[ENDED, FIRST] => IN_ORDER;
     BARRIER: "with clEnqueueBarrierWithWaitList(no list) between, on an out-of-order queue"
-        rule: HOLDS, properties: OUT_OF_ORDER, between: &[(Barrier, &[])] => IN_ORDER;
+        rule: "commands behind a barrier run when it has ended, and it ends after all before it (5.12)",
+        properties: OUT_OF_ORDER, between: Some((Barrier, &[])) => IN_ORDER;
     BARRIER_AND_LIST: "with clEnqueueBarrierWithWaitList(no list) between, on an out-of-order queue, the \
-        second one with an event that has ended in its wait list" list: &[Ended] => BARRIER;
+        second one with an event that has ended in its wait list" list: &[ENDED] => BARRIER;
     BARRIER_WITH_LIST: "on another queue, with its event in the wait list of clEnqueueBarrierWithWaitList \
         before the second one, on an out-of-order queue"
-        rule: LISTS, between: &[(Barrier, &[Ended, First])], has_two_queues: true => BARRIER;
+        rule: "commands behind a barrier run when the events of its wait list have ended (5.12)",
+        between: Some((Barrier, &[ENDED, FIRST])), has_two_queues: true => BARRIER;
     CLOSING: "with clEnqueueFillBuffer between, which does not wait, on an out-of-order queue"
-        rule: ENDS, between: &[(FillBuffer, &[])] => BARRIER;
+        rule: "a marker or barrier without a wait list ends after all before it (5.12)",
+        between: Some((FillBuffer, &[])) => BARRIER;
 }
 
 impl Setting {
-    /// Enqueues the first command, which the gate holds, and those that the setting puts behind it. Returns its event,
-    /// and the queue and the wait list of the second command.
+    /// Enqueues the first command, which the gate holds, adds it to the stage if it has an event, and enqueues the
+    /// command that the setting puts behind it. Returns its event, and the queue and the wait list of the second command.
     pub fn begin(
         &self,
-        stage: &Stage<'_>,
+        stage: &mut Stage<'_>,
         work: &mut Work,
-    ) -> (Option<Object>, *mut c_void, Vec<*mut c_void>) {
+    ) -> (Option<*mut c_void>, *mut c_void, Vec<*mut c_void>) {
         let bench = stage.bench;
         let first_queue = self.has_two_queues.then(|| bench.new_queue(0));
         let queue = bench.new_queue_on(bench.devices[bench.devices.len() - 1], self.properties);
         let gate = [stage.gate.raw()];
         let call = Call::on(first_queue.unwrap_or(queue)).after(&gate);
-        let first = self.has_event.then(|| work.enqueue(0, call));
-        if first.is_none() {
+        let first = if self.has_event {
+            let name = format!("the first command of {} {}", work.name, self.text);
+            Some(stage.add(name, WAITS, work.enqueue(0, call)).event.raw())
+        } else {
             work.enqueue_without_event(0, call);
-        }
-        let events = |entries: &[Entry]| -> Vec<_> {
-            let raw = |entry: &Entry| match entry {
-                Ended => stage.ended.raw(),
-                First => first.as_ref().map_or(ptr::null_mut(), Object::raw),
-            };
-            entries.iter().map(raw).collect()
+            None
         };
-        for (kind, list) in self.between {
-            let (list, mut operands) = (events(list), bench.operands(&[]));
-            kind.enqueue_without_event(&mut operands, Call::on(queue).after(&list));
+        let events = [stage.ended.raw(), first.unwrap_or(ptr::null_mut())];
+        let list_of = |list: &[usize]| -> Vec<_> { list.iter().map(|n| events[*n]).collect() };
+        if let Some((kind, list)) = self.between {
+            let call = Call::on(queue);
+            kind.enqueue_without_event(&mut bench.operands(&[]), call.after(&list_of(list)));
         }
-        let list = events(self.list);
-        (first, queue, list)
+        (first, queue, list_of(self.list))
     }
 }

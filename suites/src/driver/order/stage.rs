@@ -7,31 +7,19 @@ use super::*;
 /// How long a command gets to run too early.
 pub const A_MOMENT: Duration = Duration::from_millis(10);
 
-/// Waits up to 20 s until `condition` holds, and returns whether it does.
-pub fn eventually(mut condition: impl FnMut() -> bool) -> bool {
-    let start = Instant::now();
-    while !condition() {
-        if start.elapsed() > Duration::from_secs(20) {
-            return false;
-        }
-        thread::sleep(Duration::from_micros(100));
-    }
-    true
-}
-
 /// A command that waits for a gate, or for commands behind it.
 pub struct Held {
     /// The command in words.
-    pub call: String,
+    call: String,
     /// The rule that makes it wait.
-    pub rule: &'static str,
+    rule: &'static str,
     pub event: Object,
     /// The event of a command that ends before this one.
     pub earlier: Option<*mut c_void>,
     /// The bytes, which this command is the last one to change.
     pub work: Option<Work>,
     /// The last status that the test has seen.
-    pub last: cl_int,
+    last: cl_int,
 }
 
 impl Held {
@@ -54,13 +42,26 @@ impl Held {
     }
 }
 
+/// Flushes all queues on another thread while the checks run, and opens the gate after them.
+pub fn before_opening(bench: &Bench, gate: &Gate, checks: impl FnOnce()) {
+    let queues: Vec<_> = bench.queues().into_iter().map(|queue| queue as usize).collect();
+    thread::scope(|scope| {
+        // Oclgrind's clFlush returns when the gate is open (OCLGRIND-2).
+        scope.spawn(|| queues.into_iter().for_each(|queue| flush(queue as *mut c_void)));
+        // Also if a query is refused.
+        let _opening = Opening(gate);
+        thread::sleep(A_MOMENT);
+        checks();
+    });
+}
+
 /// A test in which all commands wait for one gate. The findings are told after the gate has opened.
 pub struct Stage<'a> {
     pub bench: &'a Bench,
     pub gate: Gate,
     /// The event of a command that has ended.
     pub ended: Object,
-    pub held: Vec<Held>,
+    held: Vec<Held>,
 }
 
 impl<'a> Stage<'a> {
@@ -76,39 +77,22 @@ impl<'a> Stage<'a> {
         self.held.last_mut().expect("a command")
     }
 
-    /// Enqueues a command, which the wait list holds, on a queue of its own.
-    pub fn hold(&mut self, kind: Kind, list: &[*mut c_void], with: &str) {
-        let mut work = Work::new(self.bench, &[kind]);
-        let event = work.enqueue(0, Call::on(self.bench.new_queue(0)).after(list));
-        let call = format!("{} with {with}", work.name);
-        self.add(call, WAITS, event).work = Some(work);
-    }
-
     /// Flushes the queues, checks that the commands are held, opens the gate, and checks that they end in
     /// order and leave the right bytes.
     pub fn play(mut self) {
-        let queues: Vec<_> = self.bench.queues().iter().map(|queue| *queue as usize).collect();
-        thread::scope(|scope| {
-            scope.spawn(move || {
-                // Oclgrind's clFlush returns when the gate is open (OCLGRIND-2).
-                queues.into_iter().for_each(|queue| flush(queue as *mut c_void));
-            });
-            // Also if a query is refused.
-            let opening = Opening(&self.gate);
-            thread::sleep(A_MOMENT);
+        before_opening(self.bench, &self.gate, || {
             for held in &mut self.held {
                 held.has_ended(self.bench);
                 let Held { call, rule, last, .. } = held;
                 let answer = format!("it is {} while a user event holds all", status_name(*last));
                 self.bench.check(*last >= CL_SUBMITTED, &call, &rule, answer);
             }
-            drop(opening);
         });
         self.end();
     }
 
     /// Checks that all commands had ended when a call returned, and the bytes.
-    pub fn end_after(self, (call, rule): (&str, &str), was_open: bool) {
+    pub fn end_after(self, call: &str, rule: &str, was_open: bool) {
         let answer = "it returned while a user event held a command";
         self.bench.check(was_open, call, rule, answer);
         for held in self.held.iter().filter(|_| was_open) {
@@ -121,21 +105,22 @@ impl<'a> Stage<'a> {
 
     /// Opens the gate, and checks that the commands end and leave the right bytes.
     fn end(mut self) {
-        let (bench, held) = (self.bench, &mut self.held);
+        let (bench, held, start) = (self.bench, &mut self.held, Instant::now());
         self.gate.open();
         let left = |held: &mut Held| usize::from(!held.has_ended(bench));
-        eventually(|| held.iter_mut().map(left).sum::<usize>() == 0);
+        while held.iter_mut().map(left).sum::<usize>() > 0 && start.elapsed().as_secs() < 20 {
+            thread::sleep(Duration::from_micros(100));
+        }
         for Held { call, rule, event, work, last, .. } in held {
             let ends = "it ends after what it waits for has ended (3.2)";
             bench.check(*last <= CL_COMPLETE, &call, ends, "it has not ended within 20 s");
-            for work in work.iter_mut().filter(|_| *last <= CL_COMPLETE) {
-                // A status alone does not make the bytes visible (5.11).
-                wait_for(event);
-                work.check((bench, call, rule));
-                let found = status(event.raw());
-                let stays = "a command that has ended stays CL_COMPLETE (5.11)";
-                bench.check(found == CL_COMPLETE, &call, stays, status_name(found));
-            }
+            let Some(work) = work.as_mut().filter(|_| *last <= CL_COMPLETE) else { continue };
+            // A status alone does not make the bytes visible (5.11).
+            wait_for(event);
+            work.check(bench, call, rule);
+            let found = status(event.raw());
+            let stays = "a command that has ended stays CL_COMPLETE (5.11)";
+            bench.check(found == CL_COMPLETE, &call, stays, status_name(found));
         }
     }
 }

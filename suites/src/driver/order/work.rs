@@ -1,6 +1,7 @@
 //! Commands on common objects, and the bytes that they leave.
 
-use std::{array, slice};
+use std::array;
+use std::collections::BTreeSet;
 
 use super::*;
 use crate::support::pattern::same;
@@ -12,9 +13,6 @@ const CLASSES: [(&str, [Kind; 2]); 4] = [
     ("an image", [Kind::WriteImage, Kind::ReadImage]),
     ("an SVM allocation", [Kind::SvmCopy; 2]),
 ];
-
-/// The bench, and the call and the rule of new findings.
-pub type Told<'a> = (&'a Bench, &'a str, &'a str);
 
 /// The bytes at the start of an object that the host changes and looks at through a map: a row of an image,
 /// since there may be gaps between rows.
@@ -38,7 +36,7 @@ pub struct Work {
     pub name: String,
     steps: Vec<(Kind, Operands)>,
     /// The objects, with the indices of their classes.
-    objects: Vec<(usize, *mut c_void)>,
+    objects: BTreeSet<(usize, *mut c_void)>,
     queue: *mut c_void,
     /// The bytes that the commands leave, if each one runs when the one before it has ended.
     expected: Vec<Bytes>,
@@ -51,34 +49,28 @@ fn initial(index: usize) -> [u8; SIZE] {
 
 impl Work {
     /// Creates objects for the commands, runs these once, and begins the maps that they end.
-    pub fn new(bench: &Bench, kinds: &[Kind]) -> Self {
-        let first = bench.operands(kinds);
-        let [was_unmap, is_unmap] = [0, kinds.len() - 1].map(|n| kinds[n].map().is_some());
-        let [was_map, is_map] = [0, kinds.len() - 1].map(|n| kinds[n].unmap().is_some());
+    pub fn new<const N: usize>(bench: &Bench, kinds: [Kind; N]) -> Self {
+        let first = bench.operands(&kinds);
+        let [was_unmap, is_unmap] = [0, N - 1].map(|n| kinds[n].map().is_some());
+        let [was_map, is_map] = [0, N - 1].map(|n| kinds[n].unmap().is_some());
         // 5.5.2: a region that is mapped for writing is neither used by commands nor mapped again.
         let second = if was_map || is_unmap || was_unmap && is_map {
-            bench.operands(kinds)
+            bench.operands(&kinds)
         } else if was_unmap {
             first
         } else {
             // 5.2.2: the bytes for a write are there when it is enqueued.
             Operands { host: first.host, ..first.reversed() }
         };
-        let steps: Vec<_> = kinds.iter().copied().zip([first, second]).collect();
-        let mut objects = Vec::new();
-        for (_, Operands { host, buffers, images, svm, .. }) in &steps {
-            for (class, pair) in [host, buffers, images, svm].into_iter().enumerate() {
-                let pair = pair.iter().map(|raw| (class, *raw));
-                objects.extend(pair.filter(|(_, raw)| !raw.is_null()));
-            }
-        }
-        objects.sort_unstable();
-        objects.dedup();
-        let names: Vec<_> = kinds.iter().map(|kind| kind.function()).collect();
-        let (name, queue) = (names.join(" before "), bench.queue);
+        let steps: Vec<_> = kinds.into_iter().zip([first, second]).collect();
+        let classes = steps.iter().map(|(_, of)| [of.host, of.buffers, of.images, of.svm]);
+        let pairs = classes.flat_map(|pairs| pairs.into_iter().enumerate());
+        let objects = pairs.flat_map(|(class, pair)| pair.map(|raw| (class, raw)));
+        let objects = objects.filter(|(_, raw)| !raw.is_null()).collect();
+        let (name, queue) = (kinds.map(Kind::function).join(" before "), bench.queue);
         let mut work = Self { name, steps, objects, queue, expected: vec![] };
         work.prepare();
-        for step in 0..kinds.len() {
+        for step in 0..N {
             work.enqueue_without_event(step, Call::on(queue));
             finish(queue);
         }
@@ -96,8 +88,8 @@ impl Work {
             kind.prepare(operands, self.queue);
             if kind.map().is_some() {
                 // SAFETY: the map has ended, and has at least `ROW` bytes.
-                let row = unsafe { slice::from_raw_parts_mut(operands.mapped.cast::<u8>(), ROW) };
-                row.iter_mut().for_each(|byte| *byte = !*byte);
+                let row = unsafe { &mut *operands.mapped.cast::<[u8; ROW]>() };
+                *row = row.map(|byte| !byte);
             }
         }
     }
@@ -123,7 +115,7 @@ impl Work {
         for (kind, operands) in &mut self.steps {
             if let Some(unmap) = kind.unmap() {
                 // SAFETY: the map has ended, and has at least `ROW` bytes.
-                let row = unsafe { slice::from_raw_parts(operands.mapped.cast::<u8>(), ROW) };
+                let row = unsafe { *operands.mapped.cast::<[u8; ROW]>() };
                 all.push((operands.mapped, "a map", row.to_vec()));
                 unmap.enqueue_without_event(operands, Call::on(self.queue));
             }
@@ -161,7 +153,7 @@ impl Work {
     }
 
     /// Checks all bytes. All commands have ended.
-    pub fn check(&mut self, (bench, call, rule): Told<'_>) {
+    pub fn check(&mut self, bench: &Bench, call: &str, rule: &str) {
         for ((_, name, found), (.., expected)) in self.bytes().iter().zip(&self.expected) {
             bench.check_result(same(found, expected, name), call, rule);
         }
