@@ -35,53 +35,43 @@ enum Setting {
     Svm(*mut c_void),
 }
 
-/// An argument with two values, and the number that the kernel finds for each.
-struct Argument(&'static str, [Setting; 2], [u64; 2]);
+/// An argument with two values, and the number that the kernel finds for each, and for null.
+struct Argument(&'static str, [Setting; 2], [u64; 3]);
 
 /// The kernel with its arguments.
 struct Probe<'a>(&'a Bench, Object, Vec<Argument>);
 
-fn word(n: u32) -> Setting {
-    Bytes(n.to_ne_bytes().into())
-}
-
-/// The handle of an object, which the bench keeps.
-fn handle(bench: &Bench, object: Object) -> Setting {
-    Bytes((bench.keep(object) as usize).to_ne_bytes().into())
-}
-
-/// An image of one colour.
-fn image(bench: &Bench, red: u32) -> Setting {
-    let (image, pixel) = (bench.new_image(CL_MEM_READ_WRITE), [red, 99, 0, 0]);
-    let (pixel, zero, all) = (pixel.as_ptr().cast(), [0; 3].as_ptr(), SHAPE.as_ptr());
-    // SAFETY: the image has this shape.
-    unsafe { enqueued!(clEnqueueFillImage(bench.queue, image.raw(), pixel, zero, all)) };
-    handle(bench, image)
-}
-
-/// A sampler for coordinates in pixels, which finds 0 or the last pixel beyond the edge.
-fn sampler(bench: &Bench, found: u32) -> Setting {
-    let mode = if found == 0 { CL_ADDRESS_CLAMP } else { CL_ADDRESS_CLAMP_TO_EDGE };
-    handle(bench, bench.sampler(false, mode, CL_FILTER_NEAREST))
-}
-
-/// The third element of an allocation.
-fn shared(bench: &Bench, n: u32) -> Setting {
-    let (memory, contents) = (bench.new_svm(12), [0, 0, n]);
-    let from = contents.as_ptr().cast();
-    // SAFETY: both have as many bytes, and the call blocks.
-    unsafe { enqueued!(clEnqueueSVMMemcpy(bench.queue, 1, memory, from, 12)) };
-    Svm(memory.wrapping_byte_add(8))
-}
-
 impl<'a> Probe<'a> {
     fn new(bench: &'a Bench) -> Self {
-        let buffer = |n| handle(bench, bench.buffer_of(&[n]));
-        let argument = |name, results: [u32; 2], setting: &dyn Fn(u32) -> Setting| {
-            Argument(name, results.map(setting), results.map(u64::from))
+        let word = |n: u32| Bytes(n.to_ne_bytes().into());
+        let handle = |object| Bytes((bench.keep(object) as usize).to_ne_bytes().into());
+        let buffer = |n: u32| handle(bench.buffer_of(&[n]));
+        // An image of one colour.
+        let image = |red: u32| {
+            let (image, pixel) = (bench.new_image(CL_MEM_READ_WRITE), [red, 99, 0, 0]);
+            let (pixel, zero, all) = (pixel.as_ptr().cast(), [0; 3].as_ptr(), SHAPE.as_ptr());
+            // SAFETY: the image has this shape.
+            unsafe { enqueued!(clEnqueueFillImage(bench.queue, image.raw(), pixel, zero, all)) };
+            handle(image)
         };
-        let device = Subject::Device(bench.device);
-        let local: u64 = device.value(named!(CL_DEVICE_LOCAL_MEM_SIZE));
+        // A sampler for coordinates in pixels, which finds 0 or the last pixel beyond the edge.
+        let sampler = |found: u32| {
+            let mode = if found == 0 { CL_ADDRESS_CLAMP } else { CL_ADDRESS_CLAMP_TO_EDGE };
+            handle(bench.sampler(false, mode, CL_FILTER_NEAREST))
+        };
+        // The third element of an allocation.
+        let shared = |n: u32| {
+            let (memory, contents) = (bench.new_svm(12), [0, 0, n]);
+            let from = contents.as_ptr().cast();
+            // SAFETY: both have as many bytes, and the call blocks.
+            unsafe { enqueued!(clEnqueueSVMMemcpy(bench.queue, 1, memory, from, 12)) };
+            Svm(memory.wrapping_byte_add(8))
+        };
+        let argument = |name, [first, second]: [u32; 2], setting: &dyn Fn(u32) -> Setting| {
+            let settings = [first, second].map(setting);
+            Argument(name, settings, [first, second, 0].map(u64::from))
+        };
+        let local: u64 = bench.value(named!(CL_DEVICE_LOCAL_MEM_SIZE));
         let numbers = if local < 4096 { [11, 23] } else { [11, 203] };
         let mut arguments = vec![
             argument("uint", [21, 22], &word),
@@ -95,14 +85,14 @@ impl<'a> Probe<'a> {
         if bench.has_svm() {
             parameters += "global uint *shared,";
             body += "*to++ = shared ? *shared : 0;";
-            arguments.push(argument("SVM pointer", [71, 72], &|n| shared(bench, n)));
+            arguments.push(argument("SVM pointer", [71, 72], &shared));
         }
         if bench.has_images {
             parameters += "read_only image2d_t image, sampler_t sampler,";
             body += "*to++ = read_imageui(image, sampler, (int2)(1, 1)).x;";
             body += "*to++ = read_imageui(image, sampler, (int2)(-1, 0)).y;";
-            arguments.push(argument("image", [61, 62], &|n| image(bench, n)));
-            arguments.push(argument("sampler", [99, 0], &|n| sampler(bench, n)));
+            arguments.push(argument("image", [61, 62], &image));
+            arguments.push(argument("sampler", [99, 0], &sampler));
         }
         let source = SOURCE.replace("PARAMETERS", &parameters).replace("BODY", &body);
         Self(bench, bench.build(&source, OPTIONS), arguments)
@@ -116,7 +106,7 @@ impl<'a> Probe<'a> {
     }
 
     /// Sets these arguments to their values of a version.
-    fn set(&self, kernel: &Object, which: std::ops::Range<usize>, version: usize) {
+    fn set(&self, kernel: &Object, which: impl IntoIterator<Item = usize>, version: usize) {
         for index in which {
             let Argument(name, settings, _) = &self.2[index];
             let (raw, n) = (kernel.raw(), index as u32);
@@ -144,14 +134,19 @@ impl<'a> Probe<'a> {
         results
     }
 
-    /// Checks the numbers that the kernel found: those of the first or the second value, or 0.
+    /// Checks the numbers that the kernel found: those of the first or the second value, or of null.
     fn check(&self, call: &str, results: *mut c_void, version: impl Fn(usize) -> usize) {
         let found = self.0.contents_of::<u64>(results, self.2.len());
-        for (index, (Argument(name, _, results), found)) in self.2.iter().zip(found).enumerate() {
-            let expected = results.get(version(index)).copied().unwrap_or(0);
+        for (index, (Argument(name, _, numbers), found)) in self.2.iter().zip(found).enumerate() {
+            let expected = numbers[version(index)];
             let rule = format!("argument {index} ({name}) gives the kernel {expected}");
             self.0.check(found == expected, call, rule, found);
         }
+    }
+
+    /// Launches the kernel, and checks the numbers that it found.
+    fn expect(&self, call: &str, kernel: &Object, version: impl Fn(usize) -> usize) {
+        self.check(call, self.launch(kernel, self.0.queue, &[]), version);
     }
 }
 
@@ -201,19 +196,15 @@ fn a_clone_has_a_copy_of_the_arguments(bench: Bench) {
         // SAFETY: the kernel is valid; the call creates a reference.
         unsafe { created!(Kernel clCloneKernel(kernel.raw())) }
     };
-    let check = |call: &str, kernel: &Object, version| {
-        let results = probe.launch(kernel, bench.queue, &[]);
-        probe.check(&format!("clCloneKernel (5.9.3), {call}"), results, |_| version);
-    };
     let (all, kernel) = (0..probe.2.len(), probe.kernel(0));
     let clone = clone_of(&kernel);
     probe.set(&kernel, all.clone(), 1);
-    check("clSetKernelArg of the source, a launch of the clone", &clone, 0);
-    check("clSetKernelArg of the source, a launch of the source", &kernel, 1);
+    probe.expect("clCloneKernel (5.9.3), the source is set again, the clone", &clone, |_| 0);
+    probe.expect("clCloneKernel (5.9.3), the source is set again, the source", &kernel, |_| 1);
     let last = clone_of(&clone);
     probe.set(&clone, all, 1);
     drop((kernel, clone));
-    check("a launch of a clone's clone, all others are released", &last, 0);
+    probe.expect("clCloneKernel (5.9.3) of a clone, all others are released", &last, |_| 0);
 }
 
 /// Leaves out each of these arguments in turn, and then sets it.
@@ -228,23 +219,19 @@ fn a_launch_without_an_argument_is_refused(bench: Bench, #[case] arguments: &[us
     let (count, to) = (probe.2.len(), bench.buffer_of(&[0_u64; 16]));
     for missing in arguments.iter().copied().filter(|missing| *missing < count) {
         let kernel = bench.new_kernel(&probe.1, "probe");
-        probe.set(&kernel, 0..missing, 0);
-        probe.set(&kernel, missing + 1..count, 0);
+        probe.set(&kernel, (0..count).filter(|n| *n != missing), 0);
         set(kernel.raw(), count as u32, to.raw());
         let code = launch(kernel.raw(), bench.queue, ONE, &[]);
         let name = probe.2[missing].0;
         let call = format!("clEnqueueNDRangeKernel, argument {missing} ({name}) is not set");
-        bench.check_code(
-            code,
-            CL_INVALID_KERNEL_ARGS,
-            &call,
-            "a launch needs all arguments (5.10)",
-        );
-        probe.set(&kernel, missing..missing + 1, 0);
-        let results = probe.launch(&kernel, bench.queue, &[]);
-        probe.check(&format!("{call}, and later set"), results, |_| 0);
+        bench.check_code(code, CL_INVALID_KERNEL_ARGS, &call, "it needs all arguments (5.10)");
+        probe.set(&kernel, [missing], 0);
+        probe.expect(&format!("{call}, and later set"), &kernel, |_| 0);
     }
 }
+
+/// Calls of clSetKernelArg: the argument, the size and the value.
+type Calls = &'static [(usize, usize, Option<bool>)];
 
 /// A null pointer, a pointer to a null handle, and one to a buffer.
 const NULL: Option<bool> = None;
@@ -262,30 +249,23 @@ const BUFFER: Option<bool> = Some(true);
 #[case::local_memory_with_a_value(&[(LOCAL, 4, BUFFER)], CL_INVALID_ARG_VALUE)]
 #[case::local_memory_of_0_bytes(&[(LOCAL, 0, NULL)], CL_INVALID_ARG_SIZE)]
 #[clmatrix_harness::test]
-fn an_unusual_value_is_taken_or_refused(
-    bench: Bench,
-    #[case] calls: &[(usize, usize, Option<bool>)],
-    #[case] code: cl_int,
-) {
+fn an_unusual_value_is_taken_or_refused(bench: Bench, #[case] calls: Calls, #[case] code: cl_int) {
     let probe = Probe::new(&bench);
     let (first, size, _) = calls[0];
     // OpenCL 3.1 allows local memory of 0 bytes.
     if first == SHARED && !bench.has_svm() || size == 0 && bench.is(3, 1) {
         skip!("the device has no shared virtual memory, or is of OpenCL 3.1");
     }
-    // The local memory of a kernel with all arguments; some drivers count none.
-    let used = |kernel: &Object| {
-        let of_kernel = Subject::WorkGroup(kernel.raw(), bench.device);
-        of_kernel.value::<u64>(named!(CL_KERNEL_LOCAL_MEM_SIZE)).max(17 * 203)
-    };
     let all: u64 = bench.value(named!(CL_DEVICE_LOCAL_MEM_SIZE));
     for &(index, size, given) in calls {
         let (kernel, buffer) = (probe.kernel(1), bench.keep(bench.buffer_of(&[1])));
         let memory = [if given == HANDLE { ptr::null_mut() } else { buffer }; 2];
         let value = given.map_or(ptr::null(), |_| memory.as_ptr().cast());
-        let name = probe.2[index].0;
-        let most = all.saturating_sub(used(&kernel) + 1024) as usize;
-        let size = if size == 9999 { most.max(256) } else { size };
+        // The local memory of a kernel with all arguments; some drivers count none.
+        let of_kernel = Subject::WorkGroup(kernel.raw(), bench.device);
+        let used = of_kernel.value::<u64>(named!(CL_KERNEL_LOCAL_MEM_SIZE)).max(17 * 203);
+        let most = all.saturating_sub(used + 1024).max(256) as usize;
+        let (name, size) = (probe.2[index].0, if size == 9999 { most } else { size });
         // SAFETY: the value has as many bytes.
         let found = unsafe { try_set(&kernel, index as u32, size, value) };
         let what = given.map_or("null", |given| if given { "a buffer" } else { "a null handle" });
@@ -293,12 +273,10 @@ fn an_unusual_value_is_taken_or_refused(
             format!("clSetKernelArg(argument {index} ({name}), {size} bytes, {what}) (5.9.2)");
         let is_any = code == CL_INVALID_ARG_VALUE && found != CL_SUCCESS;
         bench.check(found == code || is_any, &call, code_name(code), code_name(found));
-        let results = probe.launch(&kernel, bench.queue, &[]);
         let is_null = |n| n == index && n != LOCAL && code == CL_SUCCESS;
         let version = |n| if is_null(n) { 2 } else { 1 };
-        probe.check(&format!("a launch after {call}"), results, version);
-        probe.set(&kernel, index..index + 1, 1);
-        let results = probe.launch(&kernel, bench.queue, &[]);
-        probe.check(&format!("{call}, and then an argument as before"), results, |_| 1);
+        probe.expect(&format!("a launch after {call}"), &kernel, version);
+        probe.set(&kernel, [index], 1);
+        probe.expect(&format!("{call}, and then an argument as before"), &kernel, |_| 1);
     }
 }

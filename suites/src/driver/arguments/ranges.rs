@@ -6,7 +6,7 @@ use super::*;
 /// 0), keeps one of the numbers, and counts the runs of each work item. `items` is exchanged within a group.
 const SOURCE: &str = "
 #define CHECK(k, is, want) if ((is) != (want)) { wrong[3 * (k)] = 1; wrong[3 * (k) + 1] = (is); wrong[3 * (k) + 2] = (want); }
-kernel void see(ulong4 offsets, ulong4 sizes, ulong4 locals, uint dims, local ulong *items, global ulong *wrong, global uint *runs) {
+kernel void see(global const ulong *sizes, uint dims, local ulong *items, global ulong *wrong, global uint *runs) {
     size_t sx = get_local_size(0), sy = get_local_size(1), last = sx * sy * get_local_size(2) - 1;
     size_t item = (get_local_id(2) * sy + get_local_id(1)) * sx + get_local_id(0);
     items[item] = item;
@@ -16,9 +16,7 @@ kernel void see(ulong4 offsets, ulong4 sizes, ulong4 locals, uint dims, local ul
     ulong place = 0;
     bool is_inside = true;
     _Pragma(\"unroll 1\") for (uint d = 3; d-- > 0;) {
-        ulong o = d == 0 ? offsets.x : d == 1 ? offsets.y : offsets.z;
-        ulong n = d == 0 ? sizes.x : d == 1 ? sizes.y : sizes.z;
-        ulong l = d == 0 ? locals.x : d == 1 ? locals.y : locals.z;
+        ulong o = sizes[d], n = sizes[3 + d], l = sizes[6 + d];
         ulong local_size = l ? l : get_local_size(d), first = get_group_id(d) * local_size;
         CHECK(d, get_global_offset(d), o)
         CHECK(3 + d, get_global_size(d), n)
@@ -75,7 +73,6 @@ fn exceeds(bench: &Bench, local: &[usize]) -> bool {
 #[case::a_smaller_last_group(vec![at(&[], &[7, 5], &[3, 2]), at(&[9, 8, 7], &[5, 4, 7], &[2, 2, 3])])]
 #[clmatrix_harness::test]
 fn work_items_see_their_range(bench: Bench, #[case] ranges: Vec<Range<'static>>) {
-    let device = Subject::Device(bench.device);
     let is_uniform =
         |[_, size, local]: &Range<'_>| size.iter().zip(*local).all(|(n, l)| n % l == 0);
     let mut options = OPTIONS;
@@ -87,32 +84,30 @@ fn work_items_see_their_range(bench: Bench, #[case] ranges: Vec<Range<'static>>)
         options = if bench.is(3, 0) { "-cl-std=CL3.0" } else { "-cl-std=CL2.0" };
     }
     let kernel = bench.new_kernel(&bench.build(SOURCE, options), "see");
-    let most: usize = device.value(named!(CL_DEVICE_MAX_WORK_GROUP_SIZE));
+    let most: usize = bench.value(named!(CL_DEVICE_MAX_WORK_GROUP_SIZE));
     // SAFETY: the value is null.
-    succeeds("clSetKernelArg", unsafe { try_set(&kernel, 4, 8 * most.min(1024), ptr::null()) });
-    let is_simulator = device.text(named!(CL_DEVICE_NAME)).contains("Simulator");
+    succeeds("clSetKernelArg", unsafe { try_set(&kernel, 2, 8 * most.min(1024), ptr::null()) });
+    let device = Subject::Device(bench.device).text(named!(CL_DEVICE_NAME));
     let of_kernel = Subject::WorkGroup(kernel.raw(), bench.device);
     let most: usize = of_kernel.value(named!(CL_KERNEL_WORK_GROUP_SIZE));
-    let bits: u32 = device.value(named!(CL_DEVICE_ADDRESS_BITS));
+    let bits: u32 = bench.value(named!(CL_DEVICE_ADDRESS_BITS));
     for range in ranges {
         let [offset, size, local] = range;
         let count = size.iter().product();
         let ends = offset.iter().zip(size).map(|(offset, size)| offset + size);
         let is_far = bits == 32 && ends.max() >= Some(1 << 32);
-        let is_long = is_simulator && count > 60_000;
+        let is_long = device.contains("Simulator") && count > 60_000;
         if is_far || is_long || local.iter().product::<usize>() > most || exceeds(&bench, local) {
             continue;
         }
-        for (index, beyond) in [0, 1, 1].into_iter().enumerate() {
-            let sizes = if index == 2 && range[2].is_empty() { &[0; 3] } else { range[index] };
-            let all = [0, 1, 2, 3].map(|d| sizes.get(d).copied().unwrap_or(beyond) as u64);
-            set(kernel.raw(), index as u32, all);
-        }
+        let pad = |of: &[usize], rest| [0, 1, 2].map(|d| of.get(d).map_or(rest, |n| *n as u64));
+        let sizes = [pad(offset, 0), pad(size, 1), pad(local, u64::from(!local.is_empty()))];
+        let (sizes, wrong) = (bench.buffer_of(&sizes), bench.buffer_of(&[0_u64; 60]));
         let runs = bench.buffer_of(&vec![0_u32; count]);
-        let wrong = bench.buffer_of(&[0_u64; 60]);
-        set(kernel.raw(), 3, range[1].len() as u32);
-        set(kernel.raw(), 5, wrong.raw());
-        set(kernel.raw(), 6, runs.raw());
+        set(kernel.raw(), 0, sizes.raw());
+        set(kernel.raw(), 1, size.len() as u32);
+        set(kernel.raw(), 3, wrong.raw());
+        set(kernel.raw(), 4, runs.raw());
         succeeds(&call(range), launch(kernel.raw(), bench.queue, range, &[]));
         for (k, wrong) in bench.contents_of::<u64>(wrong.raw(), 60).chunks(3).enumerate() {
             let name = NUMBERS.split(' ').nth(k / 3).expect("a name");
@@ -133,8 +128,7 @@ fn check_code(bench: &Bench, source: &str, rule: &str, ranges: &[Range<'_>], cod
     let program = bench.build(source, OPTIONS);
     let (kernel, runs) = (bench.new_kernel(&program, "count"), bench.buffer_of(&[0_u32]));
     set(kernel.raw(), 0, runs.raw());
-    let query = named!(CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS);
-    let most = bench.value::<u32>(query) as usize;
+    let most: u32 = bench.value(named!(CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS));
     // A device may have more dimensions than 3.
     for range in ranges.iter().filter(|range| range[1].len() <= 3 || most == 3) {
         let found = launch(kernel.raw(), bench.queue, *range, &[]);

@@ -31,23 +31,17 @@ fn structure(members: &str, size: usize, numbers: &str) -> Value {
     Value(format!("struct {{ {members} }}"), size, numbers.split(' ').map(number).collect())
 }
 
-/// The numbers that the device has, in two kernels: a device may have no more bytes of arguments.
-fn numbers(bench: &Bench) -> [Vec<Value>; 2] {
-    let extensions = Subject::Device(bench.device).text(named!(CL_DEVICE_EXTENSIONS));
-    let integers = [("uchar", 1), ("ushort", 2), ("uint", 4), ("ulong", 8)];
-    let floats =
-        [("float", 4, "as_uint(@)"), ("double", 8, "as_ulong(@)"), ("half", 2, "as_ushort(@)")];
-    let has = |width| width == 4 || extensions.contains(&format!("cl_khr_fp{}", 8 * width));
-    let floats = floats.into_iter().filter(|(_, width, _)| has(*width));
-    [
-        integers.into_iter().flat_map(|(ty, width)| vectors(ty, width, "@")).collect(),
-        floats.flat_map(|(ty, width, bits)| vectors(ty, width, bits)).collect(),
-    ]
-}
-
-/// The arguments of kernels: numbers; structures and 64 arguments; as many bytes as the device takes, or nearly 4 KiB;
+/// The arguments of kernels: integers; floats, in a kernel of their own, since a device may have no more bytes; structures and 64 arguments; as many bytes as the device takes, or nearly 4 KiB;
 /// and a structure of structures.
 fn kernels(bench: &Bench) -> Vec<Vec<Value>> {
+    let extensions = Subject::Device(bench.device).text(named!(CL_DEVICE_EXTENSIONS));
+    let has = |width| width == 4 || extensions.contains(&format!("cl_khr_fp{}", 8 * width));
+    let integers = [("uchar", 1), ("ushort", 2), ("uint", 4), ("ulong", 8)];
+    let integers = integers.into_iter().flat_map(|(ty, width)| vectors(ty, width, "@"));
+    let floats =
+        [("float", 4, "as_uint(@)"), ("double", 8, "as_ulong(@)"), ("half", 2, "as_ushort(@)")];
+    let floats = floats.into_iter().filter(|(_, width, _)| has(*width));
+    let floats = floats.flat_map(|(ty, width, bits)| vectors(ty, width, bits));
     let most: usize = bench.value(named!(CL_DEVICE_MAX_PARAMETER_SIZE));
     let words = most.min(4096) / 4 - 2;
     let last = [64, 200, words - 1].into_iter().filter(|n| *n < words);
@@ -62,18 +56,17 @@ fn kernels(bench: &Bench) -> Vec<Vec<Value>> {
     let large = structure(&format!("uint w[{words}];"), 4 * words, &last.join(" "));
     let members = "uchar a; struct { ushort b; uchar c; } n[2]; uchar d;";
     let nested = structure(members, 12, "a:0:1 n[0].c:4:1 n[1].b:6:2 d:10:1");
-    let all = numbers(bench).into_iter().chain([small, vec![large], vec![nested]]);
-    // A device of the embedded profile may have no more than 256 bytes.
-    let fitting = |mut values: Vec<Value>| {
+    let mut all = vec![integers.collect(), floats.collect(), small, vec![large], vec![nested]];
+    for values in &mut all {
+        // A device of the embedded profile may have no more than 256 bytes.
         let mut left = most - 8;
         values.retain(|Value(_, size, _)| {
-            let fits = size.next_multiple_of(8) <= left;
-            left -= if fits { size.next_multiple_of(8) } else { 0 };
-            fits
+            let rest = left.checked_sub(size.next_multiple_of(8));
+            left = rest.unwrap_or(left);
+            rest.is_some()
         });
-        values
-    };
-    all.map(fitting).collect()
+    }
+    all
 }
 
 /// The source of kernels `k0`, `k1`..., each of which writes all numbers of its arguments to a buffer.
