@@ -25,16 +25,15 @@ fn meanwhile<T>(gate: &Gate, at: Duration, call: impl FnOnce() -> T) -> (T, bool
     })
 }
 
-/// Checks that a call waits for commands on these queues, of which number `last` waits for a user event. The call gets
+/// Checks that a call waits for commands on the queues of the bench, of which number `last` waits for a user event. The call gets
 /// their events; without queues, it gets the user event, and that of a command that has ended.
 fn check_call(
     bench: &Bench,
-    queues: &[*mut c_void],
     (length, last): (usize, usize),
     (text, rule): (&str, &str),
     call: impl FnOnce(&[*mut c_void]) -> cl_int,
 ) {
-    let mut stage = Stage::new(bench);
+    let (mut stage, queues) = (Stage::new(bench), bench.queues());
     let (mut list, gate) = (vec![stage.ended.raw(); length], [stage.gate.raw()]);
     list[last] = gate[0];
     for ((n, event), queue) in list.iter_mut().enumerate().zip(queues.iter().cycle()) {
@@ -112,7 +111,7 @@ fn finish_waits_for_all_commands(
     let text = format!("clFinish{} on {order}", if is_flushed { " after clFlush" } else { "" });
     let rule = "it returns when all commands of the queue have ended (5.15)";
     // On an out-of-order queue the last commands end first.
-    check_call(&bench, &[queue], (3, 0), (&text, rule), |_| {
+    check_call(&bench, (3, 0), (&text, rule), |_| {
         if is_flushed {
             flush(queue);
         }
@@ -122,25 +121,22 @@ fn finish_waits_for_all_commands(
 }
 
 #[rstest]
-#[case::of_user_events(2, 0, 0)]
-#[case::of_one_command(1, 1, 0)]
-#[case::of_an_in_order_queue(4, 1, 0)]
-#[case::of_an_out_of_order_queue(4, 1, OUT_OF_ORDER)]
-#[case::of_four_queues(4, 4, 0)]
+#[case::of_user_events(2, &[])]
+#[case::of_one_command(1, &[0])]
+#[case::of_an_in_order_queue(4, &[0])]
+#[case::of_an_out_of_order_queue(4, &[OUT_OF_ORDER])]
+#[case::of_four_queues(4, &[0; 4])]
 #[clmatrix_harness::test]
-fn wait_for_events_waits_for_each(
-    bench: Bench,
-    #[case] length: usize,
-    #[case] queues: usize,
-    #[case] properties: u64,
-) {
-    bench.requires_queues(properties);
-    let queues: Vec<_> = (0..queues).map(|_| bench.new_queue(properties)).collect();
+fn wait_for_events_waits_for_each(bench: Bench, #[case] length: usize, #[case] queues: &[u64]) {
+    for properties in queues {
+        bench.requires_queues(*properties);
+        bench.new_queue(*properties);
+    }
     for last in 0..length {
         let of = if queues.is_empty() { "user events" } else { "commands" };
         let text = format!("clWaitForEvents({length} {of}, of which number {last} ends last)");
         let rule = "it returns when all have ended (5.11)";
-        check_call(&bench, &queues, (length, last), (&text, rule), wait);
+        check_call(&bench, (length, last), (&text, rule), wait);
     }
 }
 

@@ -68,14 +68,13 @@ settings! {
         between: Some((FillBuffer, &[])) => BARRIER;
 }
 
+/// The event of the first command, and the queue and the wait list of the second one.
+type Second = (Option<*mut c_void>, *mut c_void, Vec<*mut c_void>);
+
 impl Setting {
     /// Enqueues the first command, which the gate holds, adds it to the stage if it has an event, and enqueues the
-    /// command that the setting puts behind it. Returns its event, and the queue and the wait list of the second command.
-    pub fn begin(
-        &self,
-        stage: &mut Stage<'_>,
-        work: &mut Work,
-    ) -> (Option<*mut c_void>, *mut c_void, Vec<*mut c_void>) {
+    /// command that the setting puts behind it.
+    pub fn begin(&self, stage: &mut Stage<'_>, work: &mut Work) -> Second {
         let bench = stage.bench;
         let first_queue = self.has_two_queues.then(|| bench.new_queue(0));
         let queue = bench.new_queue_on(bench.devices[bench.devices.len() - 1], self.properties);

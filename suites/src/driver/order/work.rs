@@ -34,17 +34,13 @@ type Bytes = (*mut c_void, &'static str, Vec<u8>);
 pub struct Work {
     /// The names of the commands, such as `clEnqueueFillBuffer before clEnqueueCopyBuffer`.
     pub name: String,
-    steps: Vec<(Kind, Operands)>,
+    /// The commands with their operands.
+    pub steps: Vec<(Kind, Operands)>,
     /// The objects, with the indices of their classes.
     objects: BTreeSet<(usize, *mut c_void)>,
     queue: *mut c_void,
     /// The bytes that the commands leave, if each one runs when the one before it has ended.
     expected: Vec<Bytes>,
-}
-
-/// The bytes of an object before the commands.
-fn initial(index: usize) -> [u8; SIZE] {
-    array::from_fn(|n| (index * 29 + 7) as u8 ^ n as u8)
 }
 
 impl Work {
@@ -82,7 +78,8 @@ impl Work {
     /// Writes the bytes before the commands, and begins maps.
     fn prepare(&mut self) {
         for (index, (class, raw)) in self.objects.iter().enumerate() {
-            self.transfer(*class, *raw, &mut initial(index), true);
+            let mut bytes = array::from_fn(|n| (index * 29 + 7) as u8 ^ n as u8);
+            self.transfer(*class, *raw, &mut bytes, true);
         }
         for (kind, operands) in &mut self.steps {
             kind.prepare(operands, self.queue);
@@ -127,11 +124,6 @@ impl Work {
             all.push((raw, CLASSES[class].0, bytes.to_vec()));
         }
         all
-    }
-
-    /// The operands of the first command.
-    pub fn operands(&self) -> &Operands {
-        &self.steps[0].1
     }
 
     /// Does not look at an object any more.
