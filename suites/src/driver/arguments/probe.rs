@@ -7,20 +7,17 @@ use super::*;
 
 /// Writes a number for each argument but the last one. A device may have no more arguments.
 const SOURCE: &str = "
-kernel void probe(uint value, global uint *from, constant uint *fixed, uint n, local uchar *x, local float4 *y,
-                  PARAMETERS global ulong *to) {
+kernel void probe(PARAMETERS, global ulong *to) {
     local uint z[3];
     size_t at_x = (size_t)x, at_y = (size_t)y;
     bool is_apart = at_x + n <= at_y || at_y + 16 * n <= at_x;
+    uint in_x = 0, in_y = 0;
     for (uint i = 0; i < n && is_apart; i++) { x[i] = i; y[i] = 1000 + i; z[i % 3] = i; }
-    to[0] = value;
-    to[1] = from ? *from : 0;
-    to[2] = fixed ? *fixed : 0;
-    to[3] = n;
-    for (uint i = 0; i < n && is_apart; i++) to[4] += x[i] == (uchar)i;
-    for (uint i = 0; i < n && is_apart; i++) to[5] += y[i].w == 1000 + i && at_y % 16 == 0 && z[(n - 1) % 3] == n - 1;
-    to += 6;
-    BODY
+    for (uint i = 0; i < n && is_apart; i++) {
+        in_x += x[i] == (uchar)i;
+        in_y += y[i].w == 1000 + i && at_y % 16 == 0 && z[(n - 1) % 3] == n - 1;
+    }
+    NUMBERS
 }";
 
 /// The places of the arguments `n` and `x`, and of an SVM pointer.
@@ -35,8 +32,9 @@ enum Setting {
     Svm(*mut c_void),
 }
 
-/// An argument with two values, and the number that the kernel finds for each, and for null.
-struct Argument(&'static str, [Setting; 2], [u64; 3]);
+/// An argument: its declaration, the expression of its number, two values, and the number that the kernel finds for
+/// each, and for null.
+struct Argument(&'static str, &'static str, [Setting; 2], [u64; 3]);
 
 /// The kernel with its arguments.
 struct Probe<'a>(&'a Bench, Object, Vec<Argument>);
@@ -67,35 +65,33 @@ impl<'a> Probe<'a> {
             unsafe { enqueued!(clEnqueueSVMMemcpy(bench.queue, 1, memory, from, 12)) };
             Svm(memory.wrapping_byte_add(8))
         };
-        let argument = |name, [first, second]: [u32; 2], setting: &dyn Fn(u32) -> Setting| {
-            let settings = [first, second].map(setting);
-            Argument(name, settings, [first, second, 0].map(u64::from))
+        let argument = |name, number, [first, second]: [u32; 2], of: &dyn Fn(u32) -> Setting| {
+            Argument(name, number, [of(first), of(second)], [first, second, 0].map(u64::from))
         };
         let local: u64 = bench.value(named!(CL_DEVICE_LOCAL_MEM_SIZE));
-        let numbers = if local < 4096 { [11, 23] } else { [11, 203] };
-        let mut arguments = vec![
-            argument("uint", [21, 22], &word),
-            argument("global buffer", [31, 32], &buffer),
-            argument("constant buffer", [41, 42], &buffer),
-            argument("number of elements in local memory", numbers, &word),
-            argument("size of local uchar memory", numbers, &|n| Local(n as usize)),
-            argument("size of local float4 memory", numbers, &|n| Local(16 * n as usize)),
+        let counts = if local < 4096 { [11, 23] } else { [11, 203] };
+        let mut all = vec![
+            argument("uint value", "value", [21, 22], &word),
+            argument("global uint *from", "from ? *from : 0", [31, 32], &buffer),
+            argument("constant uint *fixed", "fixed ? *fixed : 0", [41, 42], &buffer),
+            argument("uint n", "n", counts, &word),
+            argument("local uchar *x", "in_x", counts, &|n| Local(n as usize)),
+            argument("local float4 *y", "in_y", counts, &|n| Local(16 * n as usize)),
         ];
-        let (mut parameters, mut body) = (String::new(), String::new());
         if bench.has_svm() {
-            parameters += "global uint *shared,";
-            body += "*to++ = shared ? *shared : 0;";
-            arguments.push(argument("SVM pointer", [71, 72], &shared));
+            all.push(argument("global uint *svm", "svm ? *svm : 0", [71, 72], &shared));
         }
         if bench.has_images {
-            parameters += "read_only image2d_t image, sampler_t sampler,";
-            body += "*to++ = read_imageui(image, sampler, (int2)(1, 1)).x;";
-            body += "*to++ = read_imageui(image, sampler, (int2)(-1, 0)).y;";
-            arguments.push(argument("image", [61, 62], &image));
-            arguments.push(argument("sampler", [99, 0], &sampler));
+            let pixel = "read_imageui(image, sampler, (int2)(1, 1)).x";
+            all.push(argument("read_only image2d_t image", pixel, [61, 62], &image));
+            let beyond = "read_imageui(image, sampler, (int2)(-1, 0)).y";
+            all.push(argument("sampler_t sampler", beyond, [99, 0], &sampler));
         }
-        let source = SOURCE.replace("PARAMETERS", &parameters).replace("BODY", &body);
-        Self(bench, bench.build(&source, OPTIONS), arguments)
+        let numbers = all.iter().enumerate().map(|(n, of)| format!("to[{n}] = {};", of.1));
+        let source = SOURCE.replace("NUMBERS", &numbers.collect::<String>());
+        let names: Vec<_> = all.iter().map(|argument| argument.0).collect();
+        let source = source.replace("PARAMETERS", &names.join(", "));
+        Self(bench, bench.build(&source, OPTIONS), all)
     }
 
     /// A kernel with the arguments of a version, without the buffer.
@@ -108,7 +104,7 @@ impl<'a> Probe<'a> {
     /// Sets these arguments to their values of a version.
     fn set(&self, kernel: &Object, which: impl IntoIterator<Item = usize>, version: usize) {
         for index in which {
-            let Argument(name, settings, _) = &self.2[index];
+            let Argument(name, _, settings, _) = &self.2[index];
             let (raw, n) = (kernel.raw(), index as u32);
             // SAFETY: the value is one of this argument.
             let code = unsafe {
@@ -137,7 +133,7 @@ impl<'a> Probe<'a> {
     /// Checks the numbers that the kernel found: those of the first or the second value, or of null.
     fn check(&self, call: &str, results: *mut c_void, version: impl Fn(usize) -> usize) {
         let found = self.0.contents_of::<u64>(results, self.2.len());
-        for (index, (Argument(name, _, numbers), found)) in self.2.iter().zip(found).enumerate() {
+        for (index, (Argument(name, .., numbers), found)) in self.2.iter().zip(found).enumerate() {
             let expected = numbers[version(index)];
             let rule = format!("argument {index} ({name}) gives the kernel {expected}");
             self.0.check(found == expected, call, rule, found);

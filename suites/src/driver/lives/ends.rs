@@ -96,29 +96,29 @@ fn a_kernel_does_not_keep_its_arguments(bench: Bench) {
 #[case::program(Class::Program)]
 #[clmatrix_harness::test(own_worker)]
 fn an_object_keeps_its_context(bench: Bench, #[case] class: Class) {
+    if class == Class::Sampler {
+        bench.requires(Kind::FillImage);
+    }
     let (device, null) = (bench.device, ptr::null_mut());
-    // SAFETY: the device is valid; each call creates a reference.
-    let (context, object) = unsafe {
-        let context =
-            created!(Context clCreateContext(ptr::null(), 1, &raw const device, None, null));
-        let raw = context.raw();
-        let object = match class {
-            Class::Memory => created!(Memory clCreateBuffer(raw, 0, SIZE, null)),
-            Class::Queue => created!(Queue clCreateCommandQueue(raw, device, 0)),
-            Class::Sampler => {
-                bench.requires(Kind::FillImage);
-                created!(Sampler clCreateSampler(raw, 0, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST))
-            }
-            Class::Program => {
-                let (mut text, length) = (SOURCE.as_ptr().cast(), SOURCE.len());
-                created!(Program clCreateProgramWithSource(raw, 1, &raw mut text, &raw const length))
-            }
-            _ => created!(Event clCreateUserEvent(raw)),
-        };
-        (context, object)
+    // SAFETY: the device is valid; the call creates a reference.
+    let context =
+        unsafe { created!(Context clCreateContext(ptr::null(), 1, &raw const device, None, null)) };
+    let (raw, mut text) = (context.raw(), c"kernel void k() {}".as_ptr());
+    // The bench creates objects in this context.
+    let mut bench = bench;
+    bench.context = raw;
+    let object = match class {
+        Class::Memory => bench.new_buffer(0, SIZE),
+        Class::Queue => bench.own_queue(device, 0),
+        Class::Sampler => bench.sampler(false, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST),
+        // SAFETY: the context and the text are valid; the call creates a reference.
+        Class::Program => unsafe {
+            created!(Program clCreateProgramWithSource(raw, 1, &raw mut text, ptr::null()))
+        },
+        // SAFETY: the context is valid; the call creates a reference.
+        _ => unsafe { created!(Event clCreateUserEvent(raw)) },
     };
-    let (raw, call) =
-        (context.raw(), format!("clReleaseContext, then the release of its last {class:?}"));
+    let call = format!("clReleaseContext, then the release of its last {class:?}");
     let callback = |_| Callback::new(&call, "4.4", &[raw as usize]);
     let set: Vec<_> = (0..2).filter(|_| bench.is(3, 0)).map(callback).collect();
     for callback in &set {

@@ -37,15 +37,16 @@ fn objects(kind: Kind, operands: &Operands) -> [Option<cl_mem>; 2] {
 /// of a map, and the target where the source is watched.
 fn check_held(bench: &Bench, kind: Kind, side: usize) {
     let (of, queue) = (kind.function(), bench.own_queue(bench.device, 0));
-    let mut work = Work::new(bench, &[kind]);
-    let (objects, is_map) = (objects(kind, work.operands()), kind.unmap().is_some());
+    let mut work = Work::new(bench, [kind]);
+    let (operands, is_map) = (work.steps[0].1, kind.unmap().is_some());
+    let objects = objects(kind, &operands);
     let watched = objects[side].filter(|_| !is_map);
     if side == 1 && watched.is_none() {
         return;
     }
     let kept = objects[usize::from(!is_map)].filter(|_| side == 0);
     let _kept = kept.map(|object| Object::retained(Class::Memory, object));
-    let all = [work.operands().buffers, work.operands().images].concat();
+    let all = [operands.buffers, operands.images].concat();
     all.into_iter().filter(|object| Some(*object) != kept).for_each(|object| work.forget(object));
     let call = format!("clReleaseMemObject while {of} waits, without and with an event");
     let end = watched.map(|object| Callback::of_memory(object, call));
@@ -72,7 +73,7 @@ fn check_held(bench: &Bench, kind: Kind, side: usize) {
     event.release();
     Callback::check_all(end.as_slice(), bench);
     let call = format!("{of}, its queue and objects released before it runs");
-    work.check((bench, &call, "writes the same bytes as with references (5.1, 5.5.1, 5.8)"));
+    work.check(bench, &call, "writes the same bytes as with references (5.1, 5.5.1, 5.8)");
 }
 
 #[clmatrix_harness::test]

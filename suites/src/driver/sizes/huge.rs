@@ -1,6 +1,6 @@
 //! Bytes around 2 GiB and 4 GiB of one buffer.
 
-use std::{env, ops};
+use std::env;
 
 use super::*;
 
@@ -10,7 +10,7 @@ const SIZE: usize = (1 << 32) + 8192;
 const WINDOW: usize = 256;
 const WINDOWS: [usize; 3] = [(1 << 31) - 128, (1 << 32) - 128, (1 << 32) + 4096];
 
-/// The operands of a command: host memory, the first bytes of the buffer, and bytes that are far behind.
+/// The places of operands: host memory, the first bytes of the buffer, and bytes that are far behind.
 const HOST: usize = 0;
 const LOW: usize = 1;
 const HIGH: usize = 2;
@@ -21,8 +21,8 @@ const SOURCE: &str = "kernel void invert(global uchar *bytes, ulong first) {
     *bytes = ~*bytes;
 }";
 
-/// Inverts bytes and their model.
-type Step = fn(&Target<'_>, ops::Range<usize>, &mut [u8]) -> Checked;
+/// Inverts the bytes from an offset on, and their model.
+type Step = fn(&Target<'_>, usize, &mut [u8]) -> Checked;
 
 /// A command with a model of its own, or a function with its call in words.
 enum Work {
@@ -32,18 +32,18 @@ enum Work {
 
 use Work::{By, Of};
 
-fn map(to: &Target<'_>, range: ops::Range<usize>, model: &mut [u8]) -> Checked {
+fn map(to: &Target<'_>, at: usize, model: &mut [u8]) -> Checked {
     let flags = named!(CL_MAP_READ | CL_MAP_WRITE);
-    let map = to.map(flags, range)?;
+    let map = to.map(flags, at..at + model.len())?;
     touch(flags.value, map, model).and(to.unmap(map))
 }
 
-fn invert(to: &Target<'_>, range: ops::Range<usize>, model: &mut [u8]) -> Checked {
+fn invert(to: &Target<'_>, at: usize, model: &mut [u8]) -> Checked {
     let kernel = to.bench.new_kernel(&to.bench.build(SOURCE, ""), "invert");
     set(kernel.raw(), 0, to.raw());
-    set(kernel.raw(), 1, (to.base + range.start) as u64);
+    set(kernel.raw(), 1, (to.base + at) as u64);
     model.iter_mut().for_each(|byte| *byte = !*byte);
-    accepted(launch(kernel.raw(), to.bench.queue, [&[], &[range.len()], &[1]], &[]))
+    accepted(launch(kernel.raw(), to.bench.queue, [&[], &[model.len()], &[1]], &[]))
 }
 
 #[rstest]
@@ -54,11 +54,7 @@ fn invert(to: &Target<'_>, range: ops::Range<usize>, model: &mut [u8]) -> Checke
 #[case::map(By("clEnqueueMapBuffer (5.2.4)", map), [LOW, HIGH])]
 #[case::kernel(By("a kernel (5.9.2)", invert), [LOW, HIGH])]
 #[clmatrix_harness::test(alone, requires(global_mem = "5 GiB", max_alloc = "4097 MiB"))]
-fn commands_reach_bytes_behind_4_gib(
-    bench: Bench,
-    #[case] work: Work,
-    #[case] operands: [usize; 2],
-) {
+fn commands_reach_bytes_behind_4_gib(bench: Bench, #[case] work: Work, #[case] places: [usize; 2]) {
     let types: u64 = bench.value(named!(CL_DEVICE_TYPE));
     if types != CL_DEVICE_TYPE_GPU && env::var_os("CLMATRIX_HUGE").is_none_or(|value| value != "1")
     {
@@ -70,17 +66,15 @@ fn commands_reach_bytes_behind_4_gib(
     // The bytes before and behind a limit, and those that lie on both sides of it.
     for (base, at) in WINDOWS.into_iter().flat_map(|base| [1, 91, 130].map(|at| (base, at))) {
         let high = Target::window(&bench, buffer.raw(), base, WINDOW);
-        let [from, to] = operands.map(|operand| [&host, &low, &high][operand]);
-        let (call, step) = match work {
-            Of(command) => {
-                expect(command, [from, to], Span::line([at, at, 77]).fill(&bytes(0, 1)));
-                continue;
+        let operands = places.map(|place| [&host, &low, &high][place]);
+        match work {
+            Of(command) => expect(command, operands, Span::line([at, at, 77]).fill(&bytes(0, 1))),
+            By(call, step) => {
+                let to = operands[1];
+                let call = format_args!("{call} of bytes {at}..{} of {}", at + 77, to.name);
+                let result = check(operands, |[_, model]| step(to, at, &mut model[at..at + 77]));
+                bench.check_result(result, call, "it inverts these bytes, and no others");
             }
-            By(call, step) => (call, step),
-        };
-        let range = at..at + 77;
-        let result = check([from, to], |[_, model]| step(to, range.clone(), &mut model[range]));
-        let call = format_args!("{call} of bytes {at}..{} of {}", at + 77, to.name);
-        bench.check_result(result, call, "it inverts these bytes, and no others");
+        }
     }
 }

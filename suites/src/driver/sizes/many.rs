@@ -1,5 +1,6 @@
 //! Many commands at once, and the same call several times.
 
+use super::super::events::gated;
 use super::*;
 
 /// Kernels that add a number to a counter, and one to bytes.
@@ -9,32 +10,26 @@ const SOURCE: &str = "
 
 #[clmatrix_harness::test]
 fn launches_in_flight_run_once_each(bench: Bench) {
-    const ALL_TYPES: u64 = 0xf;
     let types: u64 = bench.value(named!(CL_DEVICE_TYPE));
     // A simulator, which says that it is a device of every type, gets fewer.
-    let count = if types & ALL_TYPES == ALL_TYPES { 500_u32 } else { 5000 };
+    let count = if types & 0xf == 0xf { 500_u32 } else { 5000 };
     let kernel = bench.new_kernel(&bench.build(SOURCE, ""), "add");
-    let (counter, gate) = (bench.buffer_of(&[0_u32]), Gate::closed(bench.context));
+    let counter = bench.buffer_of(&[0_u32]);
     set(kernel.raw(), 0, counter.raw());
     // An in-order queue waits until the gate opens.
-    Kind::Marker.enqueue_without_event(
-        &mut bench.operands(&[]),
-        Call::on(bench.queue).after(&[gate.raw()]),
-    );
+    let (_, _marker, gate) = gated(&bench, Kind::Marker, bench.queue);
     for n in 0..count {
         set(kernel.raw(), 1, n);
         let code = launch(kernel.raw(), bench.queue, [&[], &[1], &[1]], &[]);
         if code != CL_SUCCESS {
-            let call =
-                format_args!("clEnqueueNDRangeKernel, while {n} launches of it have not ended");
+            let call = format_args!("clEnqueueNDRangeKernel, while {n} launches have not ended");
             return bench.check_code(code, CL_SUCCESS, call, "valid, however many wait (5.10)");
         }
     }
     gate.open();
     let (sum, found) = ((0..count).sum::<u32>(), bench.contents_of::<u32>(counter.raw(), 1)[0]);
     let call = format_args!("{count} times clEnqueueNDRangeKernel, which add 0, 1, 2, ...");
-    let rule =
-        format_args!("each one runs once with its argument, and the sum is {sum} (5.9.2, 5.10)");
+    let rule = format_args!("each runs once with its argument; the sum is {sum} (5.9.2, 5.10)");
     bench.check(found == sum, call, rule, found);
 }
 
@@ -68,15 +63,14 @@ fn sub_buffers(target: &Target<'_>, model: &mut [u8]) -> Checked {
     Ok(())
 }
 
+/// Does the same to a target and its model.
+type Steps = fn(&Target<'_>, &mut [u8]) -> Checked;
+
 #[rstest]
 #[case::launches("clEnqueueNDRangeKernel with other arguments", launches)]
 #[case::sub_buffers("clCreateSubBuffer and clEnqueueFillBuffer", sub_buffers)]
 #[clmatrix_harness::test]
-fn a_call_works_several_times(
-    bench: Bench,
-    #[case] call: &str,
-    #[case] steps: fn(&Target<'_>, &mut [u8]) -> Checked,
-) {
+fn a_call_works_several_times(bench: Bench, #[case] call: &str, #[case] steps: Steps) {
     let target = Target::whole(&bench, PLAIN, bench.alignment() + 2048);
     let result = check([&target], |[model]| steps(&target, model));
     let rule = "each call does the same as the first one (5.2, 5.9.2)";
