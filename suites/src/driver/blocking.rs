@@ -3,12 +3,11 @@
 use std::sync::mpsc;
 
 use super::events::gated;
-use super::order::{WAITS, setting::*, stage::*, work::*};
+use super::order::{WAITS, around, setting::*, stage::*, work::*};
 use super::prelude::*;
 
 /// The rule of calls with a blocking flag.
-const BLOCKS: &str = "a call with CL_TRUE returns when its command has ended, which is after all that it \
-                      waits for (3.2)";
+const BLOCKS: &str = "a call with CL_TRUE returns when all that it waits for has ended (3.2)";
 
 /// How long a call that does not wait has to return.
 const LONG: Duration = Duration::from_secs(5);
@@ -64,7 +63,7 @@ fn a_blocking_call_waits(bench: Bench, #[case] kind: Kind) {
     bench.requires(kind);
     let settings = [IN_ORDER, WITHOUT_EVENT, WAIT_LIST, BARRIER, TWO_QUEUES];
     for setting in settings.iter().filter(|setting| bench.has_queues(setting.properties)) {
-        let mut work = Work::new(&bench, [fill_and_copy(kind)[0], kind]);
+        let mut work = Work::new(&bench, around(kind)[0]);
         let mut stage = Stage::new(&bench);
         let (_, queue, list) = setting.begin(&mut stage, &mut work);
         let call = Call::on(queue).after(&list).blocking();

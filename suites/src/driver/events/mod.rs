@@ -31,7 +31,6 @@ pub fn gated(bench: &Bench, kind: Kind, queue: cl_command_queue) -> (Operands, O
     let mut operands = bench.operands(&[kind]);
     kind.prepare(&mut operands, queue);
     let gate = Gate::closed(bench.context);
-    let list = [gate.raw()];
-    let event = kind.enqueue(&mut operands, Call::on(queue).after(&list));
+    let event = kind.enqueue(&mut operands, Call::on(queue).after(&[gate.raw()]));
     (operands, event, gate)
 }

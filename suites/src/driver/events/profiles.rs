@@ -11,8 +11,9 @@ static TIMES: [Named<u32>; 5] = [
     named!(CL_PROFILING_COMMAND_COMPLETE),
 ];
 
-/// The time that a command is held, in nanoseconds. The tests sleep for somewhat longer.
+/// The time that a command is held, in nanoseconds, and a somewhat longer one, for which the tests sleep.
 const HELD: u64 = 10_000_000;
+const LONGER: Duration = Duration::from_millis(12);
 
 /// The names of the times that a device has.
 pub fn names(bench: &Bench) -> &'static [Named<u32>] {
@@ -31,11 +32,6 @@ fn at_most(elapsed: Duration, bench: &Bench) -> u64 {
     elapsed.as_nanos() as u64 + 2 * resolution as u64 + 1_000_000
 }
 
-/// Sleeps for somewhat longer than [`HELD`].
-fn hold() {
-    thread::sleep(Duration::from_nanos(HELD + HELD / 5));
-}
-
 per_kind! {
     fn the_times_of_a_held_command_are_plausible(bench, kind) {
         if kind == Kind::SvmFree && !bench.is(3, 0) {
@@ -47,7 +43,7 @@ per_kind! {
         let before = Kind::FillBuffer.enqueue(&mut bench.operands(&[]), Call::on(queue));
         let (mut operands, held, gate) = gated(&bench, kind, queue);
         let after = Kind::FillBuffer.enqueue(&mut operands, Call::on(queue));
-        hold();
+        thread::sleep(LONGER);
         gate.open();
         kind.finish(&mut operands, queue);
         let most = at_most(begin.elapsed(), &bench);
@@ -120,7 +116,7 @@ fn the_timers_of_host_and_device_go_on(bench: Bench) {
         let rule = format!("from 0 to 1 s after its host_timestamp {host} (4.2)");
         let is_right = (*host..*host + 1_000_000_000).contains(host_alone);
         bench.check(is_right, call, rule, format!("{host_alone} ns"));
-        hold();
+        thread::sleep(LONGER);
     }
     let most = at_most(begin.elapsed(), &bench);
     let calls =

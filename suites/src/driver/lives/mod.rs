@@ -3,7 +3,7 @@
 mod ends;
 mod held;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 use super::prelude::*;
 
@@ -17,7 +17,7 @@ static IS_OVER: AtomicBool = AtomicBool::new(false);
 
 /// The native kernel. It gives up after 2 s, so that a driver that runs it within a call does not hang.
 unsafe extern "C" fn wait_for_hold(_: *mut c_void) {
-    for _ in (0..2000).take_while(|_| !IS_OVER.load(Ordering::SeqCst)) {
+    for _ in (0..2000).take_while(|_| !IS_OVER.load(SeqCst)) {
         thread::sleep(Duration::from_millis(1));
     }
 }
@@ -25,16 +25,14 @@ unsafe extern "C" fn wait_for_hold(_: *mut c_void) {
 impl Hold {
     /// Holds the later commands of an in-order queue.
     fn on(bench: &Bench, queue: *mut c_void) -> Self {
-        IS_OVER.store(false, Ordering::SeqCst);
-        if bench.value::<u64>(named!(CL_DEVICE_EXECUTION_CAPABILITIES)) & CL_EXEC_NATIVE_KERNEL != 0
-        {
-            let (function, none, nulls) = (Some(wait_for_hold as _), ptr::null(), ptr::null_mut());
+        IS_OVER.store(false, SeqCst);
+        let capabilities: u64 = bench.value(named!(CL_DEVICE_EXECUTION_CAPABILITIES));
+        if capabilities & CL_EXEC_NATIVE_KERNEL != 0 {
+            let (function, list, null) = (Some(wait_for_hold as _), ptr::null(), ptr::null_mut());
             let mut argument = 0_u64;
-            let argument = (&raw mut argument).cast();
+            let data = (&raw mut argument).cast();
             // SAFETY: the queue is valid, and the driver copies the argument.
-            unsafe {
-                enqueued!(clEnqueueNativeKernel(queue, function, argument, 8, 0, none, nulls));
-            }
+            unsafe { enqueued!(clEnqueueNativeKernel(queue, function, data, 8, 0, list, null)) };
         }
         Self
     }
@@ -42,6 +40,6 @@ impl Hold {
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        IS_OVER.store(true, Ordering::SeqCst);
+        IS_OVER.store(true, SeqCst);
     }
 }

@@ -70,9 +70,13 @@ fn pairs_with(bench: &Bench, kind: Kind) -> Vec<[Kind; 2]> {
     pairs.chain(others.filter(|_| is_apart(kind))).collect()
 }
 
-/// Returns a kind behind a fill, and before a copy.
-fn around(kind: Kind) -> [[Kind; 2]; 2] {
-    let [fill, copy] = fill_and_copy(kind);
+/// Returns a kind behind a fill, and before a copy, of memory of its class.
+pub fn around(kind: Kind) -> [[Kind; 2]; 2] {
+    let [fill, copy] = match kind.needs() {
+        Needs::Nothing => [Kind::FillBuffer, Kind::CopyBuffer],
+        Needs::Images => [Kind::FillImage, Kind::CopyImage],
+        Needs::Svm => [Kind::SvmFill, Kind::SvmCopy],
+    };
     [[fill, kind], [kind, copy]]
 }
 

@@ -18,15 +18,6 @@ const CLASSES: [(&str, [Kind; 2]); 4] = [
 /// since there may be gaps between rows.
 const ROW: usize = 32;
 
-/// Returns a command that fills memory of the kind's class, and one that copies such memory.
-pub fn fill_and_copy(kind: Kind) -> [Kind; 2] {
-    match kind.needs() {
-        Needs::Nothing => [Kind::FillBuffer, Kind::CopyBuffer],
-        Needs::Images => [Kind::FillImage, Kind::CopyImage],
-        Needs::Svm => [Kind::SvmFill, Kind::SvmCopy],
-    }
-}
-
 /// The bytes of an object, or of a map, with the object and a name.
 type Bytes = (*mut c_void, &'static str, Vec<u8>);
 
