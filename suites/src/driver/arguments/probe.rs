@@ -265,8 +265,7 @@ fn an_unusual_value_is_taken_or_refused(bench: Bench, #[case] calls: Calls, #[ca
         // SAFETY: the value has as many bytes.
         let found = unsafe { try_set(&kernel, index as u32, size, value) };
         let what = given.map_or("null", |given| if given { "a buffer" } else { "a null handle" });
-        let call =
-            format!("clSetKernelArg(argument {index} ({name}), {size} bytes, {what}) (5.9.2)");
+        let call = format!("clSetKernelArg({index}: {name}, {size} bytes, {what}) (5.9.2)");
         let is_any = code == CL_INVALID_ARG_VALUE && found != CL_SUCCESS;
         bench.check(found == code || is_any, &call, code_name(code), code_name(found));
         let is_null = |n| n == index && n != LOCAL && code == CL_SUCCESS;

@@ -95,21 +95,19 @@ fn a_kernel_does_not_keep_its_arguments(bench: Bench) {
 #[case::sampler(Class::Sampler)]
 #[case::program(Class::Program)]
 #[clmatrix_harness::test(own_worker)]
-fn an_object_keeps_its_context(bench: Bench, #[case] class: Class) {
+fn an_object_keeps_its_context(mut bench: Bench, #[case] class: Class) {
     if class == Class::Sampler {
         bench.requires(Kind::FillImage);
     }
-    let (device, null) = (bench.device, ptr::null_mut());
+    let (none, device, null) = (ptr::null(), &raw const bench.device, ptr::null_mut());
     // SAFETY: the device is valid; the call creates a reference.
-    let context =
-        unsafe { created!(Context clCreateContext(ptr::null(), 1, &raw const device, None, null)) };
+    let context = unsafe { created!(Context clCreateContext(none, 1, device, None, null)) };
     let (raw, mut text) = (context.raw(), c"kernel void k() {}".as_ptr());
     // The bench creates objects in this context.
-    let mut bench = bench;
     bench.context = raw;
     let object = match class {
         Class::Memory => bench.new_buffer(0, SIZE),
-        Class::Queue => bench.own_queue(device, 0),
+        Class::Queue => bench.own_queue(bench.device, 0),
         Class::Sampler => bench.sampler(false, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST),
         // SAFETY: the context and the text are valid; the call creates a reference.
         Class::Program => unsafe {

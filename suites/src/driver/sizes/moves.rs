@@ -5,10 +5,6 @@ use super::*;
 /// Host memory at an odd address.
 const HOST: Memory = Memory::Host(1);
 
-/// Numbers of bytes: few, and about a page, 64 KiB and 2 MiB.
-const SIZES: [usize; 13] =
-    [1, 2, 3, 7, 4095, 4096, 4097, 65_535, 65_536, 65_537, 2_097_151, 2_097_152, 2_097_153];
-
 /// The first bytes in both operands.
 const PLACES: [[usize; 2]; 5] = [[1, 4093], [0, 0], [3, 1], [4093, 64], [4096, 7]];
 
@@ -22,10 +18,11 @@ const PLACES: [[usize; 2]; 5] = [[1, 4093], [0, 0], [3, 1], [4093, 64], [4096, 7
 #[clmatrix_harness::test]
 fn transfers_move_all_bytes(bench: Bench, #[case] memories: [Memory; 2]) {
     memories.iter().for_each(|memory| memory.requires(&bench));
-    for size in SIZES {
+    // Few, and about a page, 64 KiB and 2 MiB.
+    let about = [4096, 65_536, 2_097_152].into_iter().flat_map(|n| [n - 1, n, n + 1]);
+    for size in [1, 2, 3, 7].into_iter().chain(about) {
         for [from, to] in &PLACES[..if size > 100_000 { 1 } else { PLACES.len() }] {
-            let [source, target] =
-                memories.map(|memory| Target::whole(&bench, memory, size + 4200));
+            let [source, target] = memories.map(|kind| Target::whole(&bench, kind, size + 4200));
             expect(Command::Line, [&source, &target], Span::line([*from, *to, size]));
         }
     }
@@ -78,9 +75,8 @@ fn boxes_keep_their_gaps(bench: Bench, #[case] command: Command, #[case] memorie
     for (region, sides) in BOXES {
         let [source, target] = [0, 1].map(|i| {
             let (origin, pitches) = filled(region, sides[i]);
-            let last = region.map(|size| size - 1);
-            let size = start((origin, pitches)) + start((last, pitches)) + 51;
-            Target::whole(&bench, memories[i], size)
+            let last = [0, 1, 2].map(|axis| origin[axis] + region[axis] - 1);
+            Target::whole(&bench, memories[i], start((last, pitches)) + 51)
         });
         expect(command, [&source, &target], Span::of(region, sides));
     }
