@@ -5,10 +5,15 @@ mod probe;
 mod ranges;
 mod values;
 
+use Setting::{Bytes, Local, Svm};
+
 use super::prelude::*;
 
 /// The options of programs. With these a driver keeps what it knows of arguments, and may use it.
 const OPTIONS: &str = "-cl-kernel-arg-info";
+
+/// The beginning of programs, which may use 16-bit numbers.
+const HALF: &str = "#ifdef cl_khr_fp16\n#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n#endif\n";
 
 /// One work item.
 const ONE: Range<'static> = [&[], &[1], &[]];
@@ -21,4 +26,99 @@ const ONE: Range<'static> = [&[], &[1], &[]];
 unsafe fn try_set(kernel: &Object, index: u32, size: usize, value: *const c_void) -> cl_int {
     // SAFETY: the kernel is valid; the caller answers for the value.
     unsafe { cl!(clSetKernelArg(kernel.raw(), index, size, value)) }
+}
+
+/// The value of an argument: its bytes, the size of local memory, or a pointer.
+enum Setting {
+    Bytes(Vec<u8>),
+    Local(usize),
+    Svm(*mut c_void),
+}
+
+/// An argument: its declaration, the numbers that the kernel finds in it, and its values. A number has an expression, and
+/// what that is for each value; for null it is 0. `@` stands for the name. The declaration may begin with that of the type.
+struct Argument(String, Vec<(String, Vec<u64>)>, Vec<Setting>);
+
+/// A kernel that writes the numbers of its arguments to a buffer, which is its last argument.
+struct Probe<'a>(&'a Bench, Object, Vec<Argument>);
+
+impl<'a> Probe<'a> {
+    /// Builds the kernel, which runs these statements first.
+    fn build(bench: &'a Bench, statements: &str, arguments: Vec<Argument>) -> Self {
+        let (mut types, mut parameters) = (HALF.to_owned(), String::new());
+        let mut body = statements.to_owned();
+        for (n, Argument(declaration, numbers, _)) in arguments.iter().enumerate() {
+            let name = format!("a{n}");
+            let at = declaration.rfind(';').map_or(0, |at| at + 1);
+            types += &declaration[..at];
+            parameters += &format!("{}, ", declaration[at..].replace('@', &name));
+            for (number, _) in numbers {
+                body += &format!("*to++ = {};", number.replace('@', &name));
+            }
+        }
+        let source = format!("{types}kernel void probe({parameters}global ulong *to) {{ {body} }}");
+        Self(bench, bench.build(&source, OPTIONS), arguments)
+    }
+
+    /// A kernel with the arguments of a version, without the buffer.
+    fn kernel(&self, version: usize) -> Object {
+        let kernel = self.0.new_kernel(&self.1, "probe");
+        self.set(&kernel, 0..self.2.len(), version);
+        kernel
+    }
+
+    /// Sets these arguments to their values of a version. The caller may use the memory of a value again (5.9.2).
+    fn set(&self, kernel: &Object, which: impl IntoIterator<Item = usize>, version: usize) {
+        for index in which {
+            let Argument(name, _, settings) = &self.2[index];
+            let (n, mut memory) = (index as u32, Vec::new());
+            // SAFETY: the value is one of this argument.
+            let code = unsafe {
+                match &settings[version] {
+                    Bytes(bytes) => {
+                        memory.clone_from(bytes);
+                        try_set(kernel, n, bytes.len(), memory.as_ptr().cast())
+                    }
+                    Local(size) => try_set(kernel, n, *size, ptr::null()),
+                    Svm(pointer) => {
+                        let (raw, all) = (kernel.raw(), ptr::from_ref(pointer).cast());
+                        ok!(clSetKernelExecInfo(raw, CL_KERNEL_EXEC_INFO_SVM_PTRS, 8, all));
+                        cl!(clSetKernelArgSVMPointer(raw, n, *pointer))
+                    }
+                }
+            };
+            memory.fill(0xee);
+            succeeds(&format!("clSetKernelArg(argument {index}, {name})"), code);
+        }
+    }
+
+    /// The number of all numbers.
+    fn count(&self) -> usize {
+        self.2.iter().map(|argument| argument.1.len()).sum()
+    }
+
+    /// Launches the kernel with a buffer of its own for the results, which outlives a gate.
+    fn launch(&self, kernel: &Object, queue: *mut c_void, waits: &[*mut c_void]) -> *mut c_void {
+        let results = self.0.keep(self.0.buffer_of(&vec![0_u64; self.count()]));
+        set(kernel.raw(), self.2.len() as u32, results);
+        succeeds("clEnqueueNDRangeKernel", launch(kernel.raw(), queue, ONE, waits));
+        results
+    }
+
+    /// Checks the numbers that the kernel has found: those of a version of each argument.
+    fn check(&self, call: &str, results: *mut c_void, version: impl Fn(usize) -> usize) {
+        let mut found = self.0.contents_of::<u64>(results, self.count()).into_iter();
+        for (index, Argument(name, numbers, _)) in self.2.iter().enumerate() {
+            for ((number, values), found) in numbers.iter().zip(&mut found) {
+                let expected = values.get(version(index)).copied().unwrap_or(0);
+                let rule = format!("argument {index} ({name}): {number} is {expected:#x}");
+                self.0.check(found == expected, call, rule, format_args!("{found:#x}"));
+            }
+        }
+    }
+
+    /// Launches the kernel, and checks the numbers that it finds.
+    fn expect(&self, call: &str, kernel: &Object, version: impl Fn(usize) -> usize) {
+        self.check(call, self.launch(kernel, self.0.queue, &[]), version);
+    }
 }

@@ -1,13 +1,11 @@
 //! A kernel keeps its arguments until they are set again; launches and copies keep those that they began with (5.9.2,
 //! 5.9.3).
 
-use Setting::{Bytes, Local, Svm};
-
 use super::*;
 
-/// Writes a number for each argument but the last one. A device may have no more arguments.
-const SOURCE: &str = "
-kernel void probe(PARAMETERS, global ulong *to) {
+/// Writes to local memory, and counts the elements of two of its arguments that keep their values. A device may have no
+/// more arguments.
+const STATEMENTS: &str = "
     local uint z[3];
     size_t at_x = (size_t)x, at_y = (size_t)y;
     bool is_apart = at_x + n <= at_y || at_y + 16 * n <= at_x;
@@ -17,139 +15,69 @@ kernel void probe(PARAMETERS, global ulong *to) {
         in_x += x[i] == (uchar)i;
         in_y += y[i].w == 1000 + i && at_y % 16 == 0 && z[(n - 1) % 3] == n - 1;
     }
-    NUMBERS
-}";
+";
 
 /// The places of the arguments `n` and `x`, and of an SVM pointer.
 const NUMBER: usize = 3;
 const LOCAL: usize = 4;
 const SHARED: usize = 6;
 
-/// The value of an argument: its bytes, the size of local memory, or a pointer.
-enum Setting {
-    Bytes(Vec<u8>),
-    Local(usize),
-    Svm(*mut c_void),
-}
-
-/// An argument: its declaration, the expression of its number, two values, and the number that the kernel finds for
-/// each, and for null.
-struct Argument(&'static str, &'static str, [Setting; 2], [u64; 3]);
-
-/// The kernel with its arguments.
-struct Probe<'a>(&'a Bench, Object, Vec<Argument>);
-
-impl<'a> Probe<'a> {
-    fn new(bench: &'a Bench) -> Self {
-        let word = |n: u32| Bytes(n.to_ne_bytes().into());
-        let handle = |object| Bytes((bench.keep(object) as usize).to_ne_bytes().into());
-        let buffer = |n: u32| handle(bench.buffer_of(&[n]));
-        // An image of one colour.
-        let image = |red: u32| {
-            let (image, pixel) = (bench.new_image(CL_MEM_READ_WRITE), [red, 99, 0, 0]);
-            let (pixel, zero, all) = (pixel.as_ptr().cast(), [0; 3].as_ptr(), SHAPE.as_ptr());
-            // SAFETY: the image has this shape.
-            unsafe { enqueued!(clEnqueueFillImage(bench.queue, image.raw(), pixel, zero, all)) };
-            handle(image)
-        };
-        // A sampler for coordinates in pixels, which finds 0 or the last pixel beyond the edge.
-        let sampler = |found: u32| {
-            let mode = if found == 0 { CL_ADDRESS_CLAMP } else { CL_ADDRESS_CLAMP_TO_EDGE };
-            handle(bench.sampler(false, mode, CL_FILTER_NEAREST))
-        };
-        // The third element of an allocation.
-        let shared = |n: u32| {
-            let (memory, contents) = (bench.new_svm(12), [0, 0, n]);
-            let from = contents.as_ptr().cast();
-            // SAFETY: both have as many bytes, and the call blocks.
-            unsafe { enqueued!(clEnqueueSVMMemcpy(bench.queue, 1, memory, from, 12)) };
-            Svm(memory.wrapping_byte_add(8))
-        };
-        let argument = |name, number, [first, second]: [u32; 2], of: &dyn Fn(u32) -> Setting| {
-            Argument(name, number, [of(first), of(second)], [first, second, 0].map(u64::from))
-        };
-        let local: u64 = bench.value(named!(CL_DEVICE_LOCAL_MEM_SIZE));
-        let counts = if local < 4096 { [11, 23] } else { [11, 203] };
-        let mut all = vec![
-            argument("uint value", "value", [21, 22], &word),
-            argument("global uint *from", "from ? *from : 0", [31, 32], &buffer),
-            argument("constant uint *fixed", "fixed ? *fixed : 0", [41, 42], &buffer),
-            argument("uint n", "n", counts, &word),
-            argument("local uchar *x", "in_x", counts, &|n| Local(n as usize)),
-            argument("local float4 *y", "in_y", counts, &|n| Local(16 * n as usize)),
-        ];
-        if bench.has_svm() {
-            all.push(argument("global uint *svm", "svm ? *svm : 0", [71, 72], &shared));
-        }
-        if bench.has_images {
-            let pixel = "read_imageui(image, sampler, (int2)(1, 1)).x";
-            all.push(argument("read_only image2d_t image", pixel, [61, 62], &image));
-            let beyond = "read_imageui(image, sampler, (int2)(-1, 0)).y";
-            all.push(argument("sampler_t sampler", beyond, [99, 0], &sampler));
-        }
-        let numbers = all.iter().enumerate().map(|(n, of)| format!("to[{n}] = {};", of.1));
-        let source = SOURCE.replace("NUMBERS", &numbers.collect::<String>());
-        let names: Vec<_> = all.iter().map(|argument| argument.0).collect();
-        let source = source.replace("PARAMETERS", &names.join(", "));
-        Self(bench, bench.build(&source, OPTIONS), all)
+/// The kernel with arguments of all kinds that the device has.
+fn probe(bench: &Bench) -> Probe<'_> {
+    let word = |n: u32| Bytes(n.to_ne_bytes().into());
+    let handle = |object| Bytes((bench.keep(object) as usize).to_ne_bytes().into());
+    let buffer = |n: u32| handle(bench.buffer_of(&[n]));
+    // An image of one colour.
+    let image = |red: u32| {
+        let (image, pixel) = (bench.new_image(CL_MEM_READ_WRITE), [red, 99, 0, 0]);
+        let (pixel, zero, all) = (pixel.as_ptr().cast(), [0; 3].as_ptr(), SHAPE.as_ptr());
+        // SAFETY: the image has this shape.
+        unsafe { enqueued!(clEnqueueFillImage(bench.queue, image.raw(), pixel, zero, all)) };
+        handle(image)
+    };
+    // A sampler for coordinates in pixels, which finds 0 or the last pixel beyond the edge.
+    let sampler = |found: u32| {
+        let mode = if found == 0 { CL_ADDRESS_CLAMP } else { CL_ADDRESS_CLAMP_TO_EDGE };
+        handle(bench.sampler(false, mode, CL_FILTER_NEAREST))
+    };
+    // The third element of an allocation.
+    let shared = |n: u32| {
+        let (memory, contents) = (bench.new_svm(12), [0, 0, n]);
+        let from = contents.as_ptr().cast();
+        // SAFETY: both have as many bytes, and the call blocks.
+        unsafe { enqueued!(clEnqueueSVMMemcpy(bench.queue, 1, memory, from, 12)) };
+        Svm(memory.wrapping_byte_add(8))
+    };
+    let argument = |name: &str, number: &str, values: [u32; 2], of: &dyn Fn(u32) -> Setting| {
+        let numbers = vec![(number.into(), values.map(u64::from).into())];
+        Argument(name.into(), numbers, values.map(of).into())
+    };
+    let local: u64 = bench.value(named!(CL_DEVICE_LOCAL_MEM_SIZE));
+    let counts = if local < 4096 { [11, 23] } else { [11, 203] };
+    let mut all = vec![
+        argument("uint value", "value", [21, 22], &word),
+        argument("global uint *from", "from ? *from : 0", [31, 32], &buffer),
+        argument("constant uint *fixed", "fixed ? *fixed : 0", [41, 42], &buffer),
+        argument("uint n", "n", counts, &word),
+        argument("local uchar *x", "in_x", counts, &|n| Local(n as usize)),
+        argument("local float4 *y", "in_y", counts, &|n| Local(16 * n as usize)),
+    ];
+    if bench.has_svm() {
+        all.push(argument("global uint *svm", "svm ? *svm : 0", [71, 72], &shared));
     }
-
-    /// A kernel with the arguments of a version, without the buffer.
-    fn kernel(&self, version: usize) -> Object {
-        let kernel = self.0.new_kernel(&self.1, "probe");
-        self.set(&kernel, 0..self.2.len(), version);
-        kernel
+    if bench.has_images {
+        let pixel = "read_imageui(image, sampler, (int2)(1, 1)).x";
+        all.push(argument("read_only image2d_t image", pixel, [61, 62], &image));
+        let beyond = "read_imageui(image, sampler, (int2)(-1, 0)).y";
+        all.push(argument("sampler_t sampler", beyond, [99, 0], &sampler));
     }
-
-    /// Sets these arguments to their values of a version.
-    fn set(&self, kernel: &Object, which: impl IntoIterator<Item = usize>, version: usize) {
-        for index in which {
-            let Argument(name, _, settings, _) = &self.2[index];
-            let (raw, n) = (kernel.raw(), index as u32);
-            // SAFETY: the value is one of this argument.
-            let code = unsafe {
-                match &settings[version] {
-                    Bytes(bytes) => cl!(clSetKernelArg(raw, n, bytes.len(), bytes.as_ptr().cast())),
-                    Local(size) => cl!(clSetKernelArg(raw, n, *size, ptr::null())),
-                    Svm(pointer) => {
-                        let all = ptr::from_ref(pointer).cast();
-                        ok!(clSetKernelExecInfo(raw, CL_KERNEL_EXEC_INFO_SVM_PTRS, 8, all));
-                        cl!(clSetKernelArgSVMPointer(raw, n, *pointer))
-                    }
-                }
-            };
-            succeeds(&format!("clSetKernelArg(argument {index}, {name})"), code);
-        }
-    }
-
-    /// Launches the kernel with a buffer of its own for the results, which outlives a gate.
-    fn launch(&self, kernel: &Object, queue: *mut c_void, waits: &[*mut c_void]) -> *mut c_void {
-        let results = self.0.keep(self.0.buffer_of(&vec![0_u64; self.2.len()]));
-        set(kernel.raw(), self.2.len() as u32, results);
-        succeeds("clEnqueueNDRangeKernel", launch(kernel.raw(), queue, ONE, waits));
-        results
-    }
-
-    /// Checks the numbers that the kernel found: those of the first or the second value, or of null.
-    fn check(&self, call: &str, results: *mut c_void, version: impl Fn(usize) -> usize) {
-        let found = self.0.contents_of::<u64>(results, self.2.len());
-        for (index, (Argument(name, .., numbers), found)) in self.2.iter().zip(found).enumerate() {
-            let expected = numbers[version(index)];
-            let rule = format!("argument {index} ({name}) gives the kernel {expected}");
-            self.0.check(found == expected, call, rule, found);
-        }
-    }
-
-    /// Launches the kernel, and checks the numbers that it found.
-    fn expect(&self, call: &str, kernel: &Object, version: impl Fn(usize) -> usize) {
-        self.check(call, self.launch(kernel, self.0.queue, &[]), version);
-    }
+    Probe::build(bench, STATEMENTS, all)
 }
 
 /// Changes each argument between two launches, also behind a user event; those of local memory change together.
 #[clmatrix_harness::test]
 fn a_launch_keeps_the_arguments_of_its_enqueue(bench: Bench) {
-    let probe = Probe::new(&bench);
+    let probe = probe(&bench);
     let indices = (0..probe.2.len()).filter(|index| ![LOCAL, LOCAL + 1].contains(index));
     for (index, waits) in indices.flat_map(|index| [(index, true), (index, false)]) {
         let changed = if index == NUMBER { index..index + 3 } else { index..index + 1 };
@@ -160,8 +88,8 @@ fn a_launch_keeps_the_arguments_of_its_enqueue(bench: Bench) {
         probe.set(&kernel, changed.clone(), 1);
         let second = probe.launch(&kernel, bench.queue, list);
         gate.open();
-        let (name, when) =
-            (probe.2[changed.end - 1].0, if waits { "which waits" } else { "at once" });
+        let name = &probe.2[changed.end - 1].0;
+        let when = if waits { "which waits" } else { "at once" };
         let call = format!("clSetKernelArg({name}) after clEnqueueNDRangeKernel, {when} (5.9.2)");
         probe.check(&format!("{call}, in that launch"), first, |_| 0);
         let version = |index| usize::from(changed.contains(&index));
@@ -172,7 +100,7 @@ fn a_launch_keeps_the_arguments_of_its_enqueue(bench: Bench) {
 /// Two kernels of one function, on one queue and another, with the arguments of the same calls.
 #[clmatrix_harness::test]
 fn a_kernel_has_arguments_of_its_own_until_they_are_set_again(bench: Bench) {
-    let probe = Probe::new(&bench);
+    let probe = probe(&bench);
     let kernels = [probe.kernel(0), probe.kernel(1)];
     for (name, queue) in [("first", bench.queue), ("second", bench.new_queue(0))] {
         for (version, kernel) in kernels.iter().enumerate() {
@@ -187,7 +115,7 @@ fn a_kernel_has_arguments_of_its_own_until_they_are_set_again(bench: Bench) {
 /// Sets arguments of a kernel and of its clones in turn.
 #[clmatrix_harness::test(requires(opencl = "2.1"))]
 fn a_clone_has_a_copy_of_the_arguments(bench: Bench) {
-    let probe = Probe::new(&bench);
+    let probe = probe(&bench);
     let clone_of = |kernel: &Object| {
         // SAFETY: the kernel is valid; the call creates a reference.
         unsafe { created!(Kernel clCloneKernel(kernel.raw())) }
@@ -211,14 +139,14 @@ fn a_clone_has_a_copy_of_the_arguments(bench: Bench) {
 #[case::others(&[SHARED, 7, 8])]
 #[clmatrix_harness::test]
 fn a_launch_without_an_argument_is_refused(bench: Bench, #[case] arguments: &[usize]) {
-    let probe = Probe::new(&bench);
+    let probe = probe(&bench);
     let (count, to) = (probe.2.len(), bench.buffer_of(&[0_u64; 16]));
     for missing in arguments.iter().copied().filter(|missing| *missing < count) {
         let kernel = bench.new_kernel(&probe.1, "probe");
         probe.set(&kernel, (0..count).filter(|n| *n != missing), 0);
         set(kernel.raw(), count as u32, to.raw());
         let code = launch(kernel.raw(), bench.queue, ONE, &[]);
-        let name = probe.2[missing].0;
+        let name = &probe.2[missing].0;
         let call = format!("clEnqueueNDRangeKernel, argument {missing} ({name}) is not set");
         bench.check_code(code, CL_INVALID_KERNEL_ARGS, &call, "it needs all arguments (5.10)");
         probe.set(&kernel, [missing], 0);
@@ -246,7 +174,7 @@ const BUFFER: Option<bool> = Some(true);
 #[case::local_memory_of_0_bytes(&[(LOCAL, 0, NULL)], CL_INVALID_ARG_SIZE)]
 #[clmatrix_harness::test]
 fn an_unusual_value_is_taken_or_refused(bench: Bench, #[case] calls: Calls, #[case] code: cl_int) {
-    let probe = Probe::new(&bench);
+    let probe = probe(&bench);
     let (first, size, _) = calls[0];
     // OpenCL 3.1 allows local memory of 0 bytes.
     if first == SHARED && !bench.has_svm() || size == 0 && bench.is(3, 1) {
@@ -261,7 +189,7 @@ fn an_unusual_value_is_taken_or_refused(bench: Bench, #[case] calls: Calls, #[ca
         let of_kernel = Subject::WorkGroup(kernel.raw(), bench.device);
         let used = of_kernel.value::<u64>(named!(CL_KERNEL_LOCAL_MEM_SIZE)).max(17 * 203);
         let most = all.saturating_sub(used + 1024).max(256) as usize;
-        let (name, size) = (probe.2[index].0, if size == 9999 { most } else { size });
+        let (name, size) = (&probe.2[index].0, if size == 9999 { most } else { size });
         // SAFETY: the value has as many bytes.
         let found = unsafe { try_set(&kernel, index as u32, size, value) };
         let what = given.map_or("null", |given| if given { "a buffer" } else { "a null handle" });

@@ -2,38 +2,45 @@
 
 use super::*;
 
-/// An argument that is passed by value: its type, its size, and the numbers within, each with an expression of the
-/// argument `@`, which the kernel widens to 64 bits, an offset and a size.
-struct Value(String, usize, Vec<(String, usize, usize)>);
+/// A number within a value: an expression, which the kernel widens to 64 bits, an offset and a size.
+type Number = (String, usize, usize);
 
-/// Bytes that are no zeros, and neither infinite nor denormal numbers at any offset.
-fn bytes(count: usize) -> Vec<u8> {
-    (0..count).map(|n| (0x40 + n * 37 % 0x38) as u8 | ((n * 5 / 3 % 2) as u8) << 7).collect()
+/// An argument that is passed by value, and its size. The bytes are no zeros, and neither infinite nor denormal numbers
+/// at any offset.
+fn value(declaration: String, size: usize, numbers: Vec<Number>) -> (usize, Argument) {
+    let byte = |n: usize| (0x40 + n * 37 % 0x38) as u8 | ((n * 5 / 3 % 2) as u8) << 7;
+    let bytes: Vec<_> = (0..size).map(byte).collect();
+    let wide = |n: u64, byte: &u8| n << 8 | u64::from(*byte);
+    let wide = |at: usize, width: usize| bytes[at..at + width].iter().rev().fold(0, wide);
+    let numbers = numbers.into_iter().map(|(number, at, width)| (number, vec![wide(at, width)]));
+    (size, Argument(declaration, numbers.collect(), vec![Bytes(bytes)]))
 }
 
 /// A scalar type and its vectors.
-fn vectors(base: &str, width: usize, read: &str) -> Vec<Value> {
+fn vectors(base: &str, width: usize, read: &str) -> Vec<(usize, Argument)> {
     let vector = |count: usize| {
         let ty = if count == 1 { base.into() } else { format!("{base}{count}") };
         let element = |n| if count == 1 { "@".into() } else { format!("@.s{n:x}") };
         let number = |n| (read.replace('@', &element(n)), n * width, width);
-        Value(ty, width * count.next_power_of_two(), (0..count).map(number).collect())
+        let size = width * count.next_power_of_two();
+        value(format!("{ty} @"), size, (0..count).map(number).collect())
     };
     [16, 1, 8, 3, 2, 4].map(vector).into()
 }
 
-/// A structure with these numbers: `member:offset:size`.
-fn structure(members: &str, size: usize, numbers: &str) -> Value {
+/// A structure with these numbers: `member:offset:size`. Those of a kernel have different sizes.
+fn structure(members: &str, size: usize, numbers: &str) -> (usize, Argument) {
     let number = |number: &str| {
         let [path, offset, size] = [0, 1, 2].map(|n| number.split(':').nth(n).expect("3 parts"));
         (format!("@.{path}"), offset.parse().expect("a number"), size.parse().expect("a number"))
     };
-    Value(format!("struct {{ {members} }}"), size, numbers.split(' ').map(number).collect())
+    let declaration = format!("struct S{size} {{ {members} }}; struct S{size} @");
+    value(declaration, size, numbers.split(' ').map(number).collect())
 }
 
-/// The arguments of kernels: integers; floats, in a kernel of their own, since a device may have no more bytes; structures and 64 arguments; as many bytes as the device takes, or nearly 4 KiB;
-/// and a structure of structures.
-fn kernels(bench: &Bench) -> Vec<Vec<Value>> {
+/// The arguments of kernels with their sizes: integers; floats, since a device may have no more bytes; structures and 64
+/// arguments; as many bytes as the device takes, or nearly 4 KiB; and a structure of structures.
+fn kernels(bench: &Bench) -> Vec<Vec<(usize, Argument)>> {
     let extensions = Subject::Device(bench.device).text(named!(CL_DEVICE_EXTENSIONS));
     let has = |width| width == 4 || extensions.contains(&format!("cl_khr_fp{}", 8 * width));
     let integers = [("uchar", 1), ("ushort", 2), ("uint", 4), ("ulong", 8)];
@@ -60,7 +67,7 @@ fn kernels(bench: &Bench) -> Vec<Vec<Value>> {
     for values in &mut all {
         // A device of the embedded profile may have no more than 256 bytes.
         let mut left = most - 8;
-        values.retain(|Value(_, size, _)| {
+        values.retain(|(size, _)| {
             let rest = left.checked_sub(size.next_multiple_of(8));
             left = rest.unwrap_or(left);
             rest.is_some()
@@ -69,65 +76,15 @@ fn kernels(bench: &Bench) -> Vec<Vec<Value>> {
     all
 }
 
-/// The source of kernels `k0`, `k1`..., each of which writes all numbers of its arguments to a buffer.
-fn source(kernels: &[Vec<Value>]) -> String {
-    let pragma = "#pragma OPENCL EXTENSION cl_khr_fp16 : enable";
-    let mut code = format!("#ifdef cl_khr_fp16\n{pragma}\n#endif\n");
-    for (k, values) in kernels.iter().enumerate() {
-        let (mut parameters, mut body) = (String::new(), String::new());
-        for (n, Value(ty, _, numbers)) in values.iter().enumerate() {
-            let mut name = ty.clone();
-            if let Some(members) = ty.strip_prefix("struct") {
-                name = format!("struct S{k}_{n}");
-                code += &format!("{name} {members};\n");
-            }
-            parameters += &format!(", {name} a{n}");
-            for (path, ..) in numbers {
-                body += &format!("*to++ = {};", path.replace('@', &format!("a{n}")));
-            }
-        }
-        code += &format!("kernel void k{k}(global ulong *to{parameters}) {{ {body} }}\n");
-    }
-    code
-}
-
-fn call(index: u32, ty: &str, size: usize) -> String {
-    format!("clSetKernelArg(argument {index}, {ty}, {size} bytes)")
-}
-
-/// Each kernel gets values that the caller overwrites after the call. All tests have one program, which takes long to
-/// build.
 #[rstest]
 #[case::numbers_and_structures(0..4)]
 #[case::nested_structures(4..5)]
 #[clmatrix_harness::test]
 fn a_value_arrives_whole(bench: Bench, #[case] which: std::ops::Range<usize>) {
-    let kernels = kernels(&bench);
-    let program = bench.build(&source(&kernels), OPTIONS);
-    for (k, values) in kernels.iter().enumerate().filter(|(k, _)| which.contains(k)) {
-        let kernel = bench.new_kernel(&program, &format!("k{k}"));
-        let count = values.iter().map(|value| value.2.len()).sum();
-        let to = bench.buffer_of(&vec![0_u64; count]);
-        set(kernel.raw(), 0, to.raw());
-        for (index, Value(ty, size, _)) in (1..).zip(values) {
-            let mut memory = bytes(*size);
-            // SAFETY: the memory has the bytes of the type.
-            let code = unsafe { try_set(&kernel, index, *size, memory.as_ptr().cast()) };
-            succeeds(&call(index, ty, *size), code);
-            memory.fill(0xee);
-        }
-        succeeds("clEnqueueNDRangeKernel", launch(kernel.raw(), bench.queue, ONE, &[]));
-        let mut found = bench.contents_of::<u64>(to.raw(), count).into_iter();
-        for (index, Value(ty, size, numbers)) in (1..).zip(values) {
-            for ((path, at, width), found) in numbers.iter().zip(&mut found) {
-                let mut wide = [0; 8];
-                wide[..*width].copy_from_slice(&bytes(*size)[*at..][..*width]);
-                let (want, path) = (u64::from_le_bytes(wide), path.replace('@', "it"));
-                let rule = format!("{path} in the kernel is {want:#x} (5.9.2)");
-                let answer = format!("{found:#x}");
-                bench.check(found == want, call(index, ty, *size), rule, answer);
-            }
-        }
+    for values in kernels(&bench).drain(which) {
+        let arguments = values.into_iter().map(|(_, argument)| argument).collect();
+        let probe = Probe::build(&bench, "", arguments);
+        probe.expect("clSetKernelArg (5.9.2)", &probe.kernel(0), |_| 0);
     }
 }
 
@@ -137,15 +94,16 @@ fn a_value_arrives_whole(bench: Bench, #[case] which: std::ops::Range<usize>) {
 #[case::three_quarters(|size| vec![size / 4 * 3])]
 #[clmatrix_harness::test]
 fn values_of_other_sizes_are_refused(bench: Bench, #[case] sizes: fn(usize) -> Vec<usize>) {
-    let kernels = kernels(&bench);
-    let kernel = bench.new_kernel(&bench.build(&source(&kernels), OPTIONS), "k0");
-    let memory = bytes(2 * 128);
-    for (index, Value(ty, right, _)) in (1..).zip(&kernels[0]) {
-        for size in sizes(*right).into_iter().filter(|size| *size > 0) {
+    let (types, arguments): (Vec<_>, Vec<_>) = kernels(&bench).swap_remove(0).into_iter().unzip();
+    let probe = Probe::build(&bench, "", arguments);
+    let (kernel, memory) = (bench.new_kernel(&probe.1, "probe"), [0x41_u8; 2 * 128]);
+    for (index, (right, Argument(name, ..))) in (0..).zip(types.into_iter().zip(&probe.2)) {
+        for size in sizes(right).into_iter().filter(|size| *size > 0) {
             // SAFETY: the memory has as many bytes.
             let code = unsafe { try_set(&kernel, index, size, memory.as_ptr().cast()) };
-            let rule = format!("the type has {right} bytes (5.9.2)");
-            bench.check_code(code, CL_INVALID_ARG_SIZE, call(index, ty, size), rule);
+            let call = format_args!("clSetKernelArg(argument {index}, {name}, {size} bytes)");
+            let rule = format_args!("the type has {right} bytes (5.9.2)");
+            bench.check_code(code, CL_INVALID_ARG_SIZE, call, rule);
         }
     }
 }
