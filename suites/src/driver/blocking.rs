@@ -24,8 +24,8 @@ fn meanwhile<T>(gate: &Gate, at: Duration, call: impl FnOnce() -> T) -> (T, bool
     })
 }
 
-/// Checks that a call waits for commands on the queues of the bench, of which number `last` waits for a user event. The call gets
-/// their events; without queues, it gets the user event, and that of a command that has ended.
+/// Checks that a call waits for commands on the queues of the bench, of which number `last` waits for a user event. The
+/// call gets their events; without queues, it gets the user event, and that of a command that has ended.
 fn check_call(
     bench: &Bench,
     (length, last): (usize, usize),
@@ -106,8 +106,8 @@ fn finish_waits_for_all_commands(
 ) {
     bench.requires_queues(properties);
     let queue = bench.new_queue(properties);
-    let order = if properties == 0 { "an in-order queue" } else { "an out-of-order queue" };
-    let text = format!("clFinish{} on {order}", if is_flushed { " after clFlush" } else { "" });
+    let when = if is_flushed { " after clFlush" } else { "" };
+    let text = format!("clFinish{when}, on a queue with the properties {properties:#x}");
     let rule = "it returns when all commands of the queue have ended (5.15)";
     // On an out-of-order queue the last commands end first.
     check_call(&bench, (3, 0), (&text, rule), |_| {

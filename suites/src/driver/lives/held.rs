@@ -52,7 +52,7 @@ fn check_held(bench: &Bench, kind: Kind, side: usize) {
     let end = watched.map(|object| Callback::of_memory(object, call));
     let hold = Hold::on(bench, queue.raw());
     if !is_map && kind.map().is_none() {
-        work.enqueue_without_event(0, Call::on(queue.raw()));
+        kind.enqueue_without_event(&mut work.steps[0].1, Call::on(queue.raw()));
     }
     let event = work.enqueue(0, Call::on(queue.raw()));
     bench.release_objects();

@@ -84,7 +84,8 @@ impl Setting {
             let name = format!("the first command of {} {}", work.name, self.text);
             Some(stage.add(name, WAITS, work.enqueue(0, call)).event.raw())
         } else {
-            work.enqueue_without_event(0, call);
+            let (kind, operands) = &mut work.steps[0];
+            kind.enqueue_without_event(operands, call);
             None
         };
         let events = [stage.ended.raw(), first.unwrap_or(ptr::null_mut())];

@@ -57,8 +57,8 @@ impl Work {
         let (name, queue) = (kinds.map(Kind::function).join(" before "), bench.queue);
         let mut work = Self { name, steps, objects, queue, expected: vec![] };
         work.prepare();
-        for step in 0..N {
-            work.enqueue_without_event(step, Call::on(queue));
+        for (kind, operands) in &mut work.steps {
+            kind.enqueue_without_event(operands, Call::on(queue));
             finish(queue);
         }
         work.expected = work.bytes();
@@ -127,12 +127,6 @@ impl Work {
     #[track_caller]
     pub fn enqueue(&mut self, step: usize, call: Call<'_>) -> Object {
         self.steps[step].0.enqueue(&mut self.steps[step].1, call)
-    }
-
-    /// Enqueues one of the commands without an event.
-    #[track_caller]
-    pub fn enqueue_without_event(&mut self, step: usize, call: Call<'_>) {
-        self.steps[step].0.enqueue_without_event(&mut self.steps[step].1, call);
     }
 
     /// Checks all bytes. All commands have ended.
