@@ -106,8 +106,8 @@ fn finish_waits_for_all_commands(
 ) {
     bench.requires_queues(properties);
     let queue = bench.new_queue(properties);
-    let when = if is_flushed { " after clFlush" } else { "" };
-    let text = format!("clFinish{when}, on a queue with the properties {properties:#x}");
+    let order = if properties == 0 { "an in-order queue" } else { "an out-of-order queue" };
+    let text = format!("clFinish{} on {order}", if is_flushed { " after clFlush" } else { "" });
     let rule = "it returns when all commands of the queue have ended (5.15)";
     // On an out-of-order queue the last commands end first.
     check_call(&bench, (3, 0), (&text, rule), |_| {

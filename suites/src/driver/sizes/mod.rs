@@ -7,3 +7,20 @@ mod moves;
 use super::memory::*;
 use super::prelude::*;
 use crate::support::pattern::bytes;
+
+/// A kernel that gets the place of its bytes as an argument.
+const INVERT: &str = "kernel void invert(global uchar *bytes, ulong first) {
+    bytes += first + get_global_id(0);
+    *bytes = ~*bytes;
+}";
+
+/// Launches a kernel on each of these places, an offset and a size, and does the same to a model.
+fn invert(to: &Target<'_>, places: &[(usize, usize)], model: &mut [u8]) -> Checked {
+    let kernel = to.bench.new_kernel(&to.bench.build(INVERT, ""), "invert");
+    set(kernel.raw(), 0, to.raw());
+    places.iter().try_for_each(|&(at, size)| {
+        set(kernel.raw(), 1, (to.base + at) as u64);
+        model[at..at + size].iter_mut().for_each(|byte| *byte = !*byte);
+        accepted(launch(kernel.raw(), to.bench.queue, [&[], &[size], &[1]], &[]))
+    })
+}
