@@ -55,7 +55,7 @@ settings! {
     WAIT_LIST: "with its event in the wait list, behind one that has ended, on an out-of-order queue"
         rule: WAITS, properties: OUT_OF_ORDER, list: &[ENDED, FIRST] => IN_ORDER;
     BARRIER: "with clEnqueueBarrierWithWaitList(no list) between, on an out-of-order queue"
-        rule: "commands behind a barrier run when it has ended, and it ends after all before it (5.12)",
+        rule: "commands behind a barrier run after it, and it ends after all before it (5.12)",
         properties: OUT_OF_ORDER, between: Some((Barrier, &[])) => IN_ORDER;
     BARRIER_AND_LIST: "with clEnqueueBarrierWithWaitList(no list) between, on an out-of-order queue, the \
         second one with an event that has ended in its wait list" list: &[ENDED] => BARRIER;
