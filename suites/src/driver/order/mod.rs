@@ -124,7 +124,8 @@ fn a_command_waits_for_each_event(bench: Bench) {
             let mut work = Work::new(&bench, [kind]);
             let event = work.enqueue(0, Call::on(bench.new_queue(0)).after(&list));
             let with = format!("number {held} of {length} events in its wait list");
-            stage.add(format!("{} with {with}", work.name), WAITS, event).work = Some(work);
+            let call = format!("{} with {with}", work.name);
+            stage.add(call, WAITS, event).work = Some(work);
         }
     }
     stage.play();
