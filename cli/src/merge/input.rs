@@ -32,15 +32,19 @@ impl Input {
     pub(crate) fn read(path: &Path) -> Result<Self, AnyError> {
         let mut input: Option<Self> = None;
         RunLog::for_each_event(path, |event| {
-            let is_beginning = match (event, &mut input) {
+            match (event, &mut input) {
                 (Event::Run(header), None) if header.format == FORMAT => {
                     input = Some(Self::new(path, *header));
-                    true
                 }
-                (event, Some(input)) => input.add(event),
-                (_, None) => false,
-            };
-            if is_beginning { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+                (Event::Expectation(_), Some(_)) => {}
+                (Event::Device(record), Some(input)) => input.devices.push(*record),
+                (Event::Plan(part), Some(input)) => input.tests.extend(part.tests),
+                (Event::PlanDevice(part), Some(input)) => input.planned.push(part),
+                (Event::DeviceAbsent(absent), Some(input)) => input.absent.push(absent),
+                (Event::DriverFailed(failed), Some(input)) => input.failed.push(failed),
+                _ => return ControlFlow::Break(()),
+            }
+            ControlFlow::Continue(())
         })?;
         let no_header = || format!("{}: the log has no header of format {FORMAT}", path.display());
         let mut input = input.ok_or_else(no_header)?;
@@ -59,20 +63,6 @@ impl Input {
             absent: Vec::new(),
             failed: Vec::new(),
         }
-    }
-
-    /// Adds an event. Returns whether it belongs to the beginning.
-    fn add(&mut self, event: Event) -> bool {
-        match event {
-            Event::Expectation(_) => {}
-            Event::Device(record) => self.devices.push(*record),
-            Event::Plan(part) => self.tests.extend(part.tests),
-            Event::PlanDevice(part) => self.planned.push(part),
-            Event::DeviceAbsent(absent) => self.absent.push(absent),
-            Event::DriverFailed(failed) => self.failed.push(failed),
-            _ => return false,
-        }
-        true
     }
 }
 

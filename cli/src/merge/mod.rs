@@ -10,6 +10,7 @@ pub(crate) mod shards;
 mod tests;
 mod translation;
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -38,10 +39,11 @@ pub(crate) struct Merge {
     by_host: bool,
 }
 
-/// The tests of all inputs, and the expectations so far.
+/// The tests of all inputs, and the expectations and the highest number of a worker so far.
 struct Union {
     tests: IndexMap<String, PlannedTest>,
     expectations: Vec<Arc<WrittenExpectation>>,
+    workers: u32,
 }
 
 impl Merge {
@@ -61,23 +63,18 @@ impl Merge {
         let mut translations: Vec<Translation> =
             self.inputs.iter().map(|input| Translation::new(input, self.by_host, &union)).collect();
         self.record_head(&recorder, &union, &translations, run_id);
-        let mut workers = 0;
         for (input, translation) in self.inputs.iter().zip(&mut translations) {
-            (translation.workers_before, translation.workers) = (workers, workers);
+            translation.workers_before = union.workers;
             RunLog::for_each_event(&input.path, |event| {
                 if let Some(event) = translation.event(event, &mut union) {
                     recorder.record(event);
                 }
                 ControlFlow::Continue(())
             })?;
-            workers = translation.workers;
         }
         recorder.record_end(|sum| end(sum, &translations));
         let (log, loss) = recorder.finish();
-        match loss {
-            Some(loss) => Err(loss.into()),
-            None => Ok(log.expect("there is a log")),
-        }
+        loss.map_or_else(|| Ok(log.expect("there is a log")), |loss| Err(loss.into()))
     }
 
     fn record_head(
@@ -89,39 +86,31 @@ impl Merge {
     ) {
         recorder.record(Event::Run(Box::new(self.header(run_id))));
         let mut devices = IndexMap::new();
-        let mut planned: IndexMap<String, Vec<u32>> = IndexMap::new();
+        let mut planned: IndexMap<String, BTreeSet<u32>> = IndexMap::new();
         let (mut absent, mut failed) = (IndexSet::new(), IndexMap::new());
         for (input, translation) in self.inputs.iter().zip(translations) {
-            for record in &input.devices {
-                let record = translation.device(record.clone());
+            for mut record in input.devices.iter().cloned() {
+                record.device.id = translation.id(&record.device.id);
                 devices.entry(record.device.id.clone()).or_insert(record);
             }
             for (device, positions) in translation.planned() {
                 planned.entry(device).or_default().extend(positions);
             }
             absent.extend(input.absent.iter().map(|absent| translation.id(&absent.expected)));
-            for driver in &input.failed {
-                let mut driver = driver.clone();
+            for mut driver in input.failed.iter().cloned() {
                 driver.failed.driver = translation.id(&driver.failed.driver);
                 failed.entry(driver.failed.driver.clone()).or_insert(driver);
             }
         }
-        for record in devices.into_values() {
-            recorder.record(Event::Device(Box::new(record)));
-        }
-        let planned = planned.into_iter().map(|(device, mut positions)| {
-            positions.sort_unstable();
-            positions.dedup();
-            (device, positions)
-        });
+        let planned = planned.into_iter();
+        let planned = planned.map(|(device, tests)| (device, tests.into_iter().collect()));
         let tests: Vec<_> = union.tests.values().cloned().collect();
-        plan::events(&tests, planned).into_iter().for_each(|event| recorder.record(event));
-        for expected in absent {
-            recorder.record(Event::DeviceAbsent(DeviceAbsent { expected }));
-        }
-        for driver in failed.into_values() {
-            recorder.record(Event::DriverFailed(driver));
-        }
+        let devices = devices.into_values().map(|record| Event::Device(Box::new(record)));
+        let absent = absent.into_iter().map(|expected| DeviceAbsent { expected });
+        let events = devices.chain(plan::events(&tests, planned));
+        let events = events.chain(absent.map(Event::DeviceAbsent));
+        let events = events.chain(failed.into_values().map(Event::DriverFailed));
+        events.for_each(|event| recorder.record(event));
     }
 
     /// Returns the header of the merged run. It has the facts in which the inputs agree.
@@ -130,7 +119,14 @@ impl Merge {
         let headers = || self.inputs.iter().map(|input| &input.header);
         // The merged run has all tests only if each input has them.
         let filtered = headers().find(|header| header.is_filtered()).unwrap_or(first);
+        let part = |RunHeader { run_id, host, shard, .. }| MergedRun { run_id, host, shard };
         let hosts: IndexSet<&str> = headers().map(|header| header.host.as_str()).collect();
+        let mut programs: Vec<ProgramRecord> = Vec::new();
+        for program in headers().flat_map(|header| &header.programs) {
+            if !programs.contains(program) {
+                programs.push(program.clone());
+            }
+        }
         let mut environment = first.environment.clone();
         environment.retain(|name, value| {
             headers().all(|header| header.environment.get(name) == Some(value))
@@ -153,27 +149,16 @@ impl Merge {
             memory: self.common(|header| header.memory.as_ref()),
             build_id: self.common(|header| header.build_id.as_ref()),
             seed: self.common(|header| header.seed.as_ref()),
-            programs: self.programs(),
+            programs,
             filter: filtered.filter.clone(),
             selected_tests: filtered.selected_tests.clone(),
             include_ignored: headers().all(|header| header.include_ignored),
             run_skipped: headers().all(|header| header.run_skipped),
             parent: None,
             shard: None,
-            merged: headers().map(merged).collect(),
+            merged: headers().cloned().map(part).collect(),
             ..first.clone()
         }
-    }
-
-    /// Returns the other programs of all runs, each once.
-    fn programs(&self) -> Vec<ProgramRecord> {
-        let mut all: Vec<ProgramRecord> = Vec::new();
-        for program in self.inputs.iter().flat_map(|input| &input.header.programs) {
-            if !all.contains(program) {
-                all.push(program.clone());
-            }
-        }
-        all
     }
 
     /// Returns a value of the headers, if all have the same one.
@@ -190,14 +175,11 @@ fn end(sum: Option<&Sum>, parts: &[Translation<'_>]) -> End {
     let ends = || parts.iter().map(|part| part.last.as_ref());
     let interrupted = ends().any(|end| end.is_none_or(|end| end.interrupted));
     let cannot_run = ends().flatten().any(|end| end.exit_status == CANNOT_RUN);
+    let status = sum.map_or(NOT_ALL_RUN, |sum| sum.status(interrupted));
     End {
         interrupted,
         duration: parts.iter().map(|part| part.wall_time.total).max().unwrap_or_default(),
-        exit_status: match sum {
-            _ if cannot_run => CANNOT_RUN,
-            Some(sum) => sum.status(interrupted),
-            None => NOT_ALL_RUN,
-        },
+        exit_status: if cannot_run { CANNOT_RUN } else { status },
         counts: sum.map(Sum::counts).unwrap_or_default(),
     }
 }
@@ -205,16 +187,14 @@ fn end(sum: Option<&Sum>, parts: &[Translation<'_>]) -> End {
 impl Union {
     fn new(inputs: &[Input]) -> Self {
         let mut tests = IndexMap::new();
-        for input in inputs {
-            for test in &input.tests {
-                tests.entry(test.path.clone()).or_insert_with(|| test.clone());
-            }
+        for test in inputs.iter().flat_map(|input| &input.tests) {
+            tests.entry(test.path.clone()).or_insert_with(|| test.clone());
         }
         // The order of a run of all tests.
         tests.sort_by_cached_key(|path: &String, test: &PlannedTest| {
             (suite(path).map(str::to_owned), test.file.clone(), test.line, path.clone())
         });
-        Self { tests, expectations: Vec::new() }
+        Self { tests, expectations: Vec::new(), workers: 0 }
     }
 
     /// Returns the position of a test.
@@ -232,9 +212,4 @@ impl Union {
         self.expectations.push(new.clone());
         (new, true)
     }
-}
-
-fn merged(header: &RunHeader) -> MergedRun {
-    let RunHeader { run_id, host, shard, .. } = header.clone();
-    MergedRun { run_id, host, shard }
 }

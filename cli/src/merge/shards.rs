@@ -1,6 +1,5 @@
 //! The check that shards of a run can be merged.
 
-use clmatrix::select::DeviceInfo;
 use clmatrix_runner::devices::run_device::RunDevice;
 use clmatrix_runner::log::device_record::DeviceRecord;
 use clmatrix_runner::log::selected_tests::SelectedTests;
@@ -27,19 +26,17 @@ impl Merge {
             };
             return Err(format!("{input} is not a shard; {hosts}{apart}").into());
         }
-        agree("totals", &inputs, |input| shard(input).total.to_string())?;
-        agree("rules", &inputs, |input| shard(input).rule.to_string())?;
-        agree("executables", &inputs, |input| input.header.build_id.clone().unwrap_or_default())?;
-        agree("filters", &inputs, |input| input.header.filter.join(" "))?;
-        agree("lists of tests", &inputs, |input| {
-            let list = input.header.selected_tests.as_ref();
-            list.map(SelectedTests::to_string).unwrap_or_default()
+        agree("totals", &inputs, |run| shard(run).total.to_string())?;
+        agree("rules", &inputs, |run| shard(run).rule.to_string())?;
+        agree("executables", &inputs, |run| run.header.build_id.clone().unwrap_or_default())?;
+        agree("filters", &inputs, |run| run.header.filter.join(" "))?;
+        let list = |run: &Input| run.header.selected_tests.as_ref().map(SelectedTests::to_string);
+        agree("lists of tests", &inputs, |run| list(run).unwrap_or_default())?;
+        agree("values of --include-ignored", &inputs, |run| {
+            run.header.include_ignored.to_string()
         })?;
-        agree("values of --include-ignored", &inputs, |input| {
-            input.header.include_ignored.to_string()
-        })?;
-        agree("values of --run-skipped", &inputs, |input| input.header.run_skipped.to_string())?;
-        agree("profiles", &inputs, |input| input.header.profile.clone().unwrap_or_default())?;
+        agree("values of --run-skipped", &inputs, |run| run.header.run_skipped.to_string())?;
+        agree("profiles", &inputs, |run| run.header.profile.clone().unwrap_or_default())?;
         inputs.sort_by_key(|input| shard(input).index);
         let mut pairs = inputs.iter().zip(inputs.iter().skip(1));
         if let Some((one, other)) = pairs.find(|(a, b)| shard(a).index == shard(b).index) {
@@ -47,8 +44,8 @@ impl Merge {
         }
         let total = shard(&inputs[0]).total;
         let is_missing = |index: &u32| inputs.iter().all(|input| shard(input).index != *index);
-        let missing = (1..=total).filter(is_missing).map(|index| index.to_string());
-        let missing: Vec<String> = missing.collect();
+        let missing: Vec<_> =
+            (1..=total).filter(is_missing).map(|index| index.to_string()).collect();
         if !missing.is_empty() {
             let verb = if missing.len() == 1 { "is" } else { "are" };
             let missing = missing.join(", ");
@@ -91,13 +88,9 @@ fn check_devices(inputs: &[Input]) -> Result<(), AnyError> {
             if let Some(other) = inputs.iter().find(|other| device(other, id).is_none()) {
                 return Err(format!("the device {id} is in {one}, but not in {other}").into());
             }
-            let info = |input: &Input, value: fn(&DeviceInfo) -> &String| {
-                device(input, id).map(|device| value(&device.info).clone()).unwrap_or_default()
-            };
-            agree(&format!("devices {id}"), inputs, |input| info(input, |info| &info.name))?;
-            agree(&format!("driver versions of {id}"), inputs, |input| {
-                info(input, |info| &info.driver_version)
-            })?;
+            let info = |input: &Input| device(input, id).expect("each input has it").info.clone();
+            agree(&format!("devices {id}"), inputs, |input| info(input).name)?;
+            agree(&format!("driver versions of {id}"), inputs, |input| info(input).driver_version)?;
         }
     }
     Ok(())

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use clmatrix_runner::config::WrittenExpectation;
-use clmatrix_runner::log::device_record::DeviceRecord;
 use clmatrix_runner::log::events::{End, Event};
 use clmatrix_runner::log::wall_time::WallTime;
 use clmatrix_runner::result::test_result::TestResult;
@@ -25,8 +24,6 @@ pub(super) struct Translation<'a> {
     expectations: HashMap<u32, Arc<WrittenExpectation>>,
     /// The number of workers of the runs before.
     pub(super) workers_before: u32,
-    /// The highest number of a worker so far.
-    pub(super) workers: u32,
     /// The wall time of the run, by the clock of its host.
     pub(super) wall_time: WallTime,
     /// The last event, if the run came to its end.
@@ -45,16 +42,9 @@ impl<'a> Translation<'a> {
             positions: input.tests.iter().map(|test| union.position(&test.path)).collect(),
             expectations: HashMap::new(),
             workers_before: 0,
-            workers: 0,
             wall_time: WallTime::new(header.time),
             last: None,
         }
-    }
-
-    /// Returns a device under its merged id.
-    pub(super) fn device(&self, mut record: DeviceRecord) -> DeviceRecord {
-        record.device.id += &self.suffix;
-        record
     }
 
     /// Returns the merged positions of the tests of each device.
@@ -75,13 +65,9 @@ impl<'a> Translation<'a> {
         format!("{id}{}", self.suffix)
     }
 
-    fn rename(&self, id: &mut String) {
-        *id += &self.suffix;
-    }
-
-    fn worker(&mut self, worker: u32) -> u32 {
+    fn worker(&self, worker: u32, union: &mut Union) -> u32 {
         let worker = self.workers_before + worker;
-        self.workers = self.workers.max(worker);
+        union.workers = union.workers.max(worker);
         worker
     }
 
@@ -109,22 +95,22 @@ impl<'a> Translation<'a> {
                 self.last = Some(end.clone());
                 return None;
             }
-            Event::Characterized(known) => self.rename(&mut known.device),
-            Event::Measured(known) => self.rename(&mut known.device),
+            Event::Characterized(known) => known.device = self.id(&known.device),
+            Event::Measured(known) => known.device = self.id(&known.device),
             Event::WorkerStarted(started) => {
-                self.rename(&mut started.device);
-                started.worker = started.worker.map(|worker| self.worker(worker));
+                started.device = self.id(&started.device);
+                started.worker = started.worker.map(|worker| self.worker(worker, union));
             }
             Event::Started(started) => {
                 // A test that is not in the plan is left out.
                 started.test = self.position(started.test)?;
-                self.rename(&mut started.device);
-                started.worker = started.worker.map(|worker| self.worker(worker));
+                started.device = self.id(&started.device);
+                started.worker = started.worker.map(|worker| self.worker(worker, union));
             }
-            Event::Finished(finished) => self.finished(&mut finished.result),
-            Event::Probed(probed) => self.rename(&mut probed.device),
+            Event::Finished(finished) => self.finished(&mut finished.result, union),
+            Event::Probed(probed) => probed.device = self.id(&probed.device),
             Event::DeviceLost(lost) => {
-                self.rename(&mut lost.device);
+                lost.device = self.id(&lost.device);
                 for test in lost.after.iter_mut().chain(&mut lost.suspects) {
                     *test = test.with_suffix(&self.suffix);
                 }
@@ -133,13 +119,13 @@ impl<'a> Translation<'a> {
         Some(event)
     }
 
-    fn finished(&mut self, result: &mut TestResult) {
+    fn finished(&mut self, result: &mut TestResult, union: &mut Union) {
         self.wall_time.extend_to(result.attempt.end());
         result.test = result.test.with_suffix(&self.suffix);
         let merged =
             |known: &Arc<WrittenExpectation>| self.expectations.get(&known.number).cloned();
         result.expectation = result.expectation.as_ref().and_then(merged);
-        result.attempt.worker = result.attempt.worker.map(|worker| self.worker(worker));
+        result.attempt.worker = result.attempt.worker.map(|worker| self.worker(worker, union));
         result.host.get_or_insert_with(|| self.host.clone());
     }
 }
