@@ -15,10 +15,8 @@ pub(crate) struct BarsOfCommand;
 
 impl Bars for BarsOfCommand {
     fn print_above(&self, line: &str) {
-        let _ = match BARS.is_hidden() {
-            true => writeln!(io::stderr(), "{line}"),
-            false => BARS.println(line),
-        };
+        let _ =
+            if BARS.is_hidden() { writeln!(io::stderr(), "{line}") } else { BARS.println(line) };
     }
 
     fn clear(&self) {

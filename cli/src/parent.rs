@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use clap::ValueEnum;
 use clmatrix_runner::config::{DeviceSettings, Slots, WrittenExpectation};
+use clmatrix_runner::devices::run_device::RunDevice;
 use clmatrix_runner::log::device_record::DeviceRecord;
+use clmatrix_runner::log::program_record::ProgramRecord;
 use clmatrix_runner::log::read_error::ReadError;
 use clmatrix_runner::log::results::Execution;
 use clmatrix_runner::log::run_header::RunHeader;
@@ -15,7 +17,7 @@ use clmatrix_runner::log::sum::Sum;
 use clmatrix_runner::result::test_id::TestId;
 use clmatrix_runner::result::test_result::TestResult;
 use clmatrix_runner::verdict::Verdict;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The tests of a parent that a run starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -33,10 +35,7 @@ impl Which {
     fn has(self, result: &TestResult, execution: Execution) -> bool {
         match self {
             Self::Left => !execution.has_ended,
-            Self::Failed => {
-                !matches!(result.verdict, Verdict::NotRun | Verdict::Flaky)
-                    && !result.is_as_expected()
-            }
+            Self::Failed => result.is_unexpected() && result.verdict != Verdict::Flaky,
             Self::NotRun => result.verdict == Verdict::NotRun,
             Self::Flaky => result.verdict == Verdict::Flaky,
             Self::All => true,
@@ -69,8 +68,7 @@ pub struct PlannedTest {
 impl PlannedTest {
     fn new(result: &TestResult, position: u32, execution: Execution, which: Which) -> Self {
         let last = TestResult { earlier: Vec::new(), ..result.clone() };
-        let mut attempts = result.earlier.clone();
-        attempts.push(last);
+        let mut attempts = [&result.earlier[..], &[last]].concat();
         attempts.retain(|attempt| {
             attempt.attempt.number <= execution.attempts && attempt.verdict != Verdict::NotRun
         });
@@ -107,14 +105,12 @@ impl Parent {
 
     /// Returns the ids of the tests that the run starts.
     pub fn starts(&self) -> impl Iterator<Item = &TestId> {
-        let starts = self.planned.iter().filter(|(_, test)| test.starts);
-        starts.map(|(id, _)| id)
+        self.planned.iter().filter(|(_, test)| test.starts).map(|(id, _)| id)
     }
 
     /// Returns the ids of the tests of the run, which has the results of a parent that it resumes.
     pub fn tests(&self) -> impl Iterator<Item = &TestId> {
-        let tests = self.planned.iter().filter(|(_, test)| test.starts || self.goes_on());
-        tests.map(|(id, _)| id)
+        self.planned.iter().filter(|(_, test)| test.starts || self.goes_on()).map(|(id, _)| id)
     }
 
     /// Returns the first difference from the parent.
@@ -126,15 +122,14 @@ impl Parent {
     ) -> Option<String> {
         let log = self.sum.log().expect("it has a header");
         let before = &log.header;
-        let identity = |header: &RunHeader| (header.build_id.clone(), header.versions.clone());
-        if identity(before) != identity(now) {
+        if (&before.build_id, &before.versions) != (&now.build_id, &now.versions) {
             return Some("the executable is a different one".to_owned());
         }
-        let known = |name: &str| before.programs.iter().find(|program| program.name == name);
-        let is_other =
-            |name: &str, build: &str| known(name).is_none_or(|known| known.build != build);
-        let mut programs = now.programs.iter();
-        if let Some(program) = programs.find(|program| is_other(&program.name, &program.build)) {
+        let is_known = |program: &&ProgramRecord| {
+            let mut known = before.programs.iter();
+            known.any(|known| (&known.name, &known.build) == (&program.name, &program.build))
+        };
+        if let Some(program) = now.programs.iter().find(|program| !is_known(program)) {
             return Some(format!("the program {} is a different build", program.name));
         }
         // A shard may be resumed on another host, where keys differ.
@@ -156,10 +151,8 @@ impl Parent {
         if let Some(name) = left.keys().min() {
             return Some(format!("the device {name} was not found"));
         }
-        let settings = |header: &RunHeader| header.host_settings.clone().map(without_slots);
-        if before.host_settings.is_some()
-            && now.host_settings.is_some()
-            && settings(before) != settings(now)
+        if let (Some(before), Some(now)) = (&before.host_settings, &now.host_settings)
+            && without_slots(before) != without_slots(now)
         {
             return Some("the settings of tests without a device differ".to_owned());
         }
@@ -181,24 +174,22 @@ impl fmt::Display for Parent {
 
 /// Returns the name of a part that differs of two records of a device.
 fn changed_part(before: &DeviceRecord, now: &DeviceRecord) -> Option<&'static str> {
-    let versions = |record: &DeviceRecord| {
-        let (info, platform) = (&record.device.info, &record.device.platform);
-        (info.driver_version.clone(), platform.version.clone())
+    let parts = |DeviceRecord { device, settings, .. }: &DeviceRecord| {
+        let RunDevice { id, platform, info } = device;
+        [
+            ("names", json!([id, info.name])),
+            ("driver versions", json!([info.driver_version, platform.version])),
+            ("settings", without_slots(settings)),
+        ]
     };
-    let names = |record: &DeviceRecord| (record.device.id.clone(), record.device.info.name.clone());
-    let settings = |record: &DeviceRecord| without_slots(record.settings.clone());
-    match () {
-        () if names(before) != names(now) => Some("names"),
-        () if versions(before) != versions(now) => Some("driver versions"),
-        () if settings(before) != settings(now) => Some("settings"),
-        () => None,
-    }
+    let differing = parts(before).into_iter().zip(parts(now)).find(|(before, now)| before != now);
+    differing.map(|((part, _), _)| part)
 }
 
 /// Returns the settings in the form of a log. The processors of a host decide the number of slots, and slots decide
 /// no result.
-fn without_slots(settings: DeviceSettings) -> Value {
-    serde_json::to_value(DeviceSettings { slots: Slots::Count(1), ..settings }).expect("plain data")
+fn without_slots(settings: &DeviceSettings) -> Value {
+    json!(DeviceSettings { slots: Slots::Count(1), ..settings.clone() })
 }
 
 #[cfg(test)]

@@ -28,10 +28,9 @@ pub fn find(folder: &Path, run: &str) -> Result<PathBuf, String> {
         return latest.ok_or_else(|| format!("the report folder {shown} has no run"));
     }
     let mut stored = runs(folder).map_err(unreadable)?;
-    let is_meant = |path: &PathBuf| {
+    stored.retain(|path| {
         path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(run))
-    };
-    stored.retain(is_meant);
+    });
     match &stored[..] {
         [one] => Ok(one.join(LOG)),
         [] => Err(format!("no run {run:?} in {shown}; `clmatrix runs` shows all")),
