@@ -111,30 +111,37 @@ impl<'a> Progress<'a> {
         if display.detail != Detail::Quiet && !echo && has_cursor() {
             BARS.set_draw_target(ProgressDrawTarget::stderr());
         }
-        let names = plan.devices.iter().map(|device| device.run.id.as_str()).chain([HOST]);
-        let width = names.clone().map(str::len).max().unwrap_or(0);
-        let mut devices: Vec<_> = names.map(DeviceProgress::new).collect();
         let mean = durations.values().sum::<Duration>() / durations.len().max(1) as u32;
         let mean = mean.max(Duration::from_millis(1));
-        let expected = |entry: &Planned| match durations.is_empty() {
-            true => mean,
-            false => durations.get(&plan.id(entry)).copied().unwrap_or(mean),
-        };
-        let expected: Vec<Duration> = plan.entries.iter().map(expected).collect();
+        let known =
+            |entry| if durations.is_empty() { None } else { durations.get(&plan.id(entry)) };
+        let expected = plan.entries.iter().map(|entry| known(entry).copied().unwrap_or(mean));
+        let expected: Vec<Duration> = expected.collect();
+        let mut totals = vec![(0, Duration::ZERO); plan.devices.len() + 1];
         for (position, entry) in plan.positions() {
             if !so_far.ended.contains(&position) {
-                let device = &mut devices[device_of(plan, entry)];
-                device.total += 1;
-                device.expected += expected[position];
+                let (tests, time) = &mut totals[device_of(plan, entry)];
+                *tests += 1;
+                *time += expected[position];
             }
         }
-        devices.iter_mut().for_each(|device| device.show_bar(width));
+        let names = plan.devices.iter().map(|device| device.run.id.as_str()).chain([HOST]);
+        let width = names.clone().map(str::len).max().unwrap_or(0);
+        let template = format!("{{prefix:{width}}} {{bar:8}} {{pos:>4}}/{{len:4}} {{wide_msg}}");
+        let style = ProgressStyle::with_template(&template).expect("the template is well-formed");
+        let device = |(name, (total, expected)): (&str, (usize, Duration))| {
+            let bar = ProgressBar::new(total as u64);
+            let bar = bar.with_style(style.clone()).with_prefix(name.to_owned());
+            // A device without tests has no bar.
+            let bar = if total > 0 { BARS.add(bar) } else { bar };
+            DeviceProgress { name: name.to_owned(), total, expected, bar, state: Mutex::default() }
+        };
         Self {
             plan,
             display,
+            devices: names.zip(totals).map(device).collect(),
             expected,
             echo: echo.then(|| Echo::new(plan.device_ids())),
-            devices,
             begin: Instant::now(),
             repeats: run.repeat.is_on(),
             has_ended: Mutex::new(false),
@@ -152,61 +159,42 @@ impl<'a> Progress<'a> {
         // An interval without an end prints no lines.
         let next_update = || if pause.is_zero() { None } else { Instant::now().checked_add(pause) };
         let mut update = next_update();
-        loop {
-            let until_update =
-                update.map(|update| update.saturating_duration_since(Instant::now()));
-            let until_slow = self.until_slow();
-            if !self.goes_on_after(until_update.map_or(until_slow, |time| time.min(until_slow))) {
-                return;
-            }
-            self.name_slow_tests();
+        let mut has_ended = self.has_ended.lock();
+        while !*has_ended {
+            let until_slow = self.name_slow_tests();
             if update.is_some_and(|update| update <= Instant::now()) {
-                self.devices.iter().for_each(|device| self.show(device));
+                for device in &self.devices {
+                    let state = device.state.lock();
+                    if self.repeats || state.ended < device.total {
+                        self.show(device, &state);
+                    }
+                }
                 update = next_update();
             }
+            let left = update.map(|update| update.saturating_duration_since(Instant::now()));
+            let pause = left.map_or(until_slow, |left| left.min(until_slow));
+            self.all_ended.wait_while_for(&mut has_ended, |has_ended| !*has_ended, pause);
         }
     }
 
-    /// Returns the time until the next test may be slow. A test that starts meanwhile is slow later.
-    fn until_slow(&self) -> Duration {
-        let of_device = |device: &DeviceProgress| {
-            let state = device.state.lock();
-            let running = state.running.iter();
-            running.map(|test| test.slow_at.saturating_sub(test.start.elapsed())).min()
-        };
-        let running = self.devices.iter().filter_map(of_device);
-        running.fold(self.display.slow_after, Duration::min)
-    }
-
-    /// Names the tests that have been running for `slow_after` or, since they were named, for twice as long.
-    fn name_slow_tests(&self) {
+    /// Names the tests that have been running for `slow_after` or, since they were named, for twice as long. Returns
+    /// the time until the next test may be slow. A test that starts meanwhile is slow later.
+    fn name_slow_tests(&self) -> Duration {
+        let mut until_slow = self.display.slow_after;
         for device in &self.devices {
-            let mut state = device.state.lock();
-            let slow =
-                state.running.iter_mut().filter_map(|test| Some((test.is_slow()?, test.position)));
-            let lines: Vec<String> = slow
-                .map(|(time, test)| {
-                    format!("SLOW {} ({} so far)", self.id(test), text::human(time))
-                })
-                .collect();
-            drop(state);
-            lines.iter().for_each(|line| status_line(line));
+            for test in &mut device.state.lock().running {
+                if let Some(time) = test.is_slow() {
+                    let (id, time) = (self.id(test.position), text::human(time));
+                    status_line(&format!("SLOW {id} ({time} so far)"));
+                }
+                until_slow = until_slow.min(test.slow_at.saturating_sub(test.start.elapsed()));
+            }
         }
+        until_slow
     }
 
-    /// Waits for `pause`, or until the run has ended. Returns whether it is still running.
-    fn goes_on_after(&self, pause: Duration) -> bool {
-        let mut has_ended = self.has_ended.lock();
-        self.all_ended.wait_while_for(&mut has_ended, |has_ended| !*has_ended, pause);
-        !*has_ended
-    }
-
-    fn show(&self, device: &DeviceProgress) {
-        let state = device.state.lock();
-        if !self.repeats && state.ended == device.total {
-            return;
-        }
-        let status = self.status(device, &state);
+    fn show(&self, device: &DeviceProgress, state: &DeviceCounts) {
+        let status = self.status(device, state);
         match BARS.is_hidden() {
             true => status_line(&status.line(&device.name)),
             false => device.bar.set_message(status.message()),
@@ -228,32 +216,9 @@ impl<'a> Progress<'a> {
     }
 
     /// Prints the last line of a device, where there are no bars.
-    fn end_device(&self, device: &DeviceProgress) {
+    fn end_device(&self, device: &DeviceProgress, state: &DeviceCounts) {
         if BARS.is_hidden() && self.display.detail != Detail::Quiet {
-            let state = device.state.lock();
-            status_line(&self.status(device, &state).last_line(&device.name, state.not_run));
-        }
-    }
-
-    /// Prints a result if the display shows it.
-    fn print(&self, result: &TestResult) {
-        let is_shown = match self.display.detail {
-            Detail::Quiet => false,
-            Detail::Normal => result.is_unexpected(),
-            Detail::Verbose => result.verdict != Verdict::NotRun,
-        };
-        if is_shown {
-            status_line(&result_line(result));
-        }
-    }
-
-    /// Shows the last output of a test that no longer runs.
-    fn end(&self, position: Entry) {
-        self.waits(position);
-        if let Some(echo) = &self.echo {
-            let lines: Vec<String> =
-                echo.finished(position).into_iter().map(|(_, line)| line).collect();
-            self.show_output(position, &lines);
+            status_line(&self.status(device, state).last_line(&device.name, state.not_run));
         }
     }
 
@@ -316,50 +281,42 @@ impl Observer for Progress<'_> {
     }
 
     fn ended(&self) {
-        if self.repeats {
-            self.devices
-                .iter()
-                .filter(|device| device.total > 0)
-                .for_each(|device| self.end_device(device));
+        for device in self.devices.iter().filter(|device| self.repeats && device.total > 0) {
+            self.end_device(device, &device.state.lock());
         }
         *self.has_ended.lock() = true;
         self.all_ended.notify_all();
     }
 
     fn finished(&self, position: Entry, result: &TestResult) {
-        self.end(position);
-        self.print(result);
+        self.waits(position);
+        if let Some(echo) = &self.echo {
+            let lines = echo.finished(position).into_iter().map(|(_, line)| line);
+            self.show_output(position, &lines.collect::<Vec<_>>());
+        }
+        let is_shown = match self.display.detail {
+            Detail::Quiet => false,
+            Detail::Normal => result.is_unexpected(),
+            Detail::Verbose => result.verdict != Verdict::NotRun,
+        };
+        if is_shown {
+            status_line(&result_line(result));
+        }
         let device = self.device(position);
         let mut state = device.state.lock();
         state.done += self.expected[position];
         state.ended += 1;
         state.unexpected += usize::from(result.is_unexpected());
         state.not_run += usize::from(result.verdict == Verdict::NotRun);
-        let ended = state.ended;
         if !BARS.is_hidden() {
-            device.bar.set_length(if self.repeats { ended } else { device.total } as u64);
-            device.bar.set_position(ended as u64);
-            device.bar.set_message(self.status(device, &state).message());
+            let length = if self.repeats { state.ended } else { device.total };
+            device.bar.set_length(length as u64);
+            device.bar.set_position(state.ended as u64);
+            self.show(device, &state);
         }
-        drop(state);
-        if !self.repeats && ended == device.total {
-            self.end_device(device);
+        if !self.repeats && state.ended == device.total {
+            self.end_device(device, &state);
         }
-    }
-}
-
-impl DeviceProgress {
-    fn new(name: &str) -> Self {
-        let bar = ProgressBar::hidden();
-        let (expected, state) = (Duration::ZERO, Mutex::default());
-        Self { name: name.to_owned(), total: 0, expected, bar, state }
-    }
-
-    /// Shows the bar, where there are bars, if the device has tests.
-    fn show_bar(&mut self, width: usize) {
-        let bar = ProgressBar::new(self.total as u64);
-        let bar = bar.with_style(style(width)).with_prefix(self.name.clone());
-        self.bar = if self.total > 0 { BARS.add(bar) } else { bar };
     }
 }
 
@@ -400,8 +357,9 @@ impl Status {
 
     /// Returns the line of a device where there are no bars.
     fn line(&self, device: &str) -> String {
-        let slowest = self.slowest.as_ref();
-        let slowest = slowest.map(|(id, time)| format!("running {id} for {} s", time.as_secs()));
+        let running =
+            |(id, time): &(TestId, Duration)| format!("running {id} for {} s", time.as_secs());
+        let slowest = self.slowest.as_ref().map(running);
         let of = self.total.map_or_else(String::new, |total| format!(" of {total}"));
         let ended = format!("{device}: {}{of} in {}", self.ended, clock(self.elapsed));
         self.joined(&ended, slowest, ", ")
@@ -416,13 +374,9 @@ impl Status {
 
     /// Returns the line of a device whose results are all final.
     fn last_line(&self, device: &str, not_run: usize) -> String {
-        let done = self.ended - not_run;
-        let mut line = format!("{device}: {done} done in {}", clock(self.elapsed));
-        line += &format!(", {} unexpected", self.unexpected);
-        if not_run > 0 {
-            line += &format!(", {not_run} not run");
-        }
-        line
+        let (done, time) = (self.ended - not_run, clock(self.elapsed));
+        let line = format!("{device}: {done} done in {time}, {} unexpected", self.unexpected);
+        if not_run > 0 { format!("{line}, {not_run} not run") } else { line }
     }
 
     /// Returns the time for the other tests, at the pace so far; none before the first result, and if tests are
@@ -441,22 +395,16 @@ fn device_of(plan: &Plan, entry: &Planned) -> usize {
 
 /// Returns a time as `1:02:03` or `2:03`.
 fn clock(time: Duration) -> String {
-    let seconds = time.as_secs();
-    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    match hours {
+    let (minutes, seconds) = (time.as_secs() / 60, time.as_secs() % 60);
+    match minutes / 60 {
         0 => format!("{minutes}:{seconds:02}"),
-        _ => format!("{hours}:{minutes:02}:{seconds:02}"),
+        hours => format!("{hours}:{:02}:{seconds:02}", minutes % 60),
     }
 }
 
 /// Returns whether standard error is a terminal whose cursor can be moved.
 fn has_cursor() -> bool {
     std::io::stderr().is_terminal() && !terminal::is_dumb()
-}
-
-fn style(width: usize) -> ProgressStyle {
-    let template = format!("{{prefix:{width}}} {{bar:8}} {{pos:>4}}/{{len:4}} {{wide_msg}}");
-    ProgressStyle::with_template(&template).expect("the template is well-formed")
 }
 
 #[cfg(test)]
