@@ -18,12 +18,15 @@ use clmatrix_runner::result::test_id::TestId;
 use clmatrix_runner::result::test_result::TestResult;
 use clmatrix_runner::text::first_line;
 use clmatrix_runner::verdict::Verdict;
-use indexmap::IndexSet;
-use serde::Serialize;
-use serde_json::{Value, json};
+use indexmap::{IndexMap, IndexSet};
+use serde::{Serialize, Serializer};
+use serde_json::json;
 
 /// The name of the track of work outside of slots.
 const OTHERS: &str = "probes and replays";
+
+/// More threads than a slot has.
+const LANES: u64 = 1000;
 
 /// The spans of a run.
 #[derive(Default)]
@@ -59,45 +62,12 @@ struct Span {
 /// The details of a span, which the viewers show.
 #[derive(Default, Serialize)]
 struct Details {
-    #[serde(skip_serializing_if = "Option::is_none")]
     verdict: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     attempt: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     worker: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     host: Option<Box<str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
-}
-
-/// The file.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct TraceFile<'a> {
-    display_time_unit: &'static str,
-    other_data: Value,
-    trace_events: Vec<TraceEvent<'a>>,
-}
-
-/// An event of the format. Times are in microseconds from the start of the run.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum TraceEvent<'a> {
-    /// A name or a place of a process or a thread.
-    Metadata(Value),
-    Span {
-        name: &'a str,
-        ph: char,
-        pid: u32,
-        tid: u32,
-        cat: &'static str,
-        ts: u64,
-        dur: u64,
-        args: &'a Details,
-    },
 }
 
 impl Trace {
@@ -121,7 +91,60 @@ impl Trace {
     ///
     /// The trace cannot be written.
     pub(crate) fn write(&self, to: &mut impl Write) -> io::Result<()> {
-        Ok(serde_json::to_writer(to, &self.file())?)
+        let mut spans: Vec<&Span> = self.spans.iter().collect();
+        spans.sort_by_key(|span| span.begin);
+        let of_spans = self.spans.iter().map(|span| &span.device);
+        let devices: IndexSet<&String> = self.devices.iter().chain(of_spans).collect();
+        let header = self.header.as_ref();
+        let origin = header.map_or(SystemTime::UNIX_EPOCH, |header| header.time);
+        let micros =
+            |time: SystemTime| time.duration_since(origin).unwrap_or_default().as_micros() as u64;
+        // The process, the slot and the number among the threads of the slot, with the end of its last event.
+        let mut threads: IndexMap<(u32, Option<u32>, u32), u64> = IndexMap::new();
+        let ends = self.ends(&spans);
+        let placed = spans.into_iter().zip(ends).map(|(span, end)| {
+            let pid = devices.get_index_of(&span.device).expect("its device") as u32 + 1;
+            let begin = micros(span.begin);
+            let end = end.map_or(begin, micros).max(begin);
+            let mut thread = (pid, self.slot(span), 0);
+            while threads.get(&thread).is_some_and(|end| *end > begin) {
+                thread.2 += 1;
+            }
+            (span, pid, threads.insert_full(thread, end).0, begin, end)
+        });
+        let placed: Vec<_> = placed.collect();
+        // Perfetto treats a thread with the number of its process as the main thread.
+        let first = devices.len() as u32 + 1;
+        let spans = placed.into_iter().map(|(span, pid, thread, begin, end)| {
+            let mut args = json!(span.details);
+            args.as_object_mut().expect("fields").retain(|_, value| !value.is_null());
+            json!({
+                "name": span.name, "ph": "X", "pid": pid, "tid": first + thread as u32,
+                "cat": span.category, "ts": begin, "dur": end - begin, "args": args,
+            })
+        });
+        let metadata = |pid: u32, tid: u32, kind: &str, name: &str, order: u64| {
+            [("name", json!(name)), ("sort_index", json!(order))].map(|(what, value)| {
+                let (name, args) = (format!("{kind}_{what}"), json!({ what: value }));
+                json!({ "name": name, "ph": "M", "pid": pid, "tid": tid, "args": args })
+            })
+        };
+        let pids = devices.iter().zip(1..);
+        let processes =
+            pids.flat_map(|(device, pid)| metadata(pid, first, "process", device, pid.into()));
+        let threads = threads.keys().zip(first..).flat_map(|((pid, slot, lane), tid)| {
+            let name = slot.map_or(OTHERS.to_owned(), |slot| format!("slot {slot}"));
+            let name = if *lane == 0 { name } else { format!("{name} ({})", lane + 1) };
+            // Slots by their numbers, then the others.
+            let rank = slot.map_or(u64::from(u32::MAX), u64::from) * LANES + u64::from(*lane);
+            metadata(*pid, tid, "thread", &name, rank)
+        });
+        let run = header.map(|header| &header.run_id);
+        let other = json!({ "run": run, "host": header.map(|header| &header.host) });
+        write!(to, r#"{{"displayTimeUnit":"ms","otherData":{other},"traceEvents":"#)?;
+        let events = processes.chain(threads).chain(spans);
+        serde_json::Serializer::new(&mut *to).collect_seq(events)?;
+        to.write_all(b"}")
     }
 
     fn add(&mut self, event: Event) {
@@ -130,20 +153,20 @@ impl Trace {
             Event::Run(header) => self.header = Some(header),
             Event::Device(record) => self.devices.push(record.device.id),
             Event::Plan(part) => self.tests.extend(part.tests.into_iter().map(|test| test.path)),
-            Event::WorkerStarted(started) => self.add_worker(started),
             Event::Started(started) => self.start(started),
             Event::Finished(finished) => self.finish(&finished.result),
-            Event::Probed(Probed { device, time: begin, error, duration }) => {
-                self.push(Span {
-                    device,
-                    worker: None,
-                    slot: None,
-                    name: "probe".to_owned(),
-                    category: "probe",
-                    begin,
-                    duration: Some(duration),
-                    details: Details { error, ..Details::default() },
-                });
+            Event::WorkerStarted(started) => {
+                let WorkerStarted { device, worker, time: begin, duration, error, .. } = started;
+                let details = Details { worker, error, ..Details::default() };
+                let (name, category) = ("start of a worker".to_owned(), "worker");
+                let (slot, duration) = (None, Some(duration));
+                self.push(Span { device, worker, slot, name, category, begin, duration, details });
+            }
+            Event::Probed(Probed { device, time: begin, duration, error }) => {
+                let details = Details { error, ..Details::default() };
+                let (name, category) = ("probe".to_owned(), "probe");
+                let (worker, slot, duration) = (None, None, Some(duration));
+                self.push(Span { device, worker, slot, name, category, begin, duration, details });
             }
             _ => {}
         }
@@ -155,38 +178,16 @@ impl Trace {
         self.spans.push(span);
     }
 
-    fn add_worker(&mut self, started: WorkerStarted) {
-        let WorkerStarted { device, worker, time, duration, error, .. } = started;
-        self.push(Span {
-            device,
-            worker,
-            slot: None,
-            name: "start of a worker".to_owned(),
-            category: "worker",
-            begin: time,
-            duration: Some(duration),
-            details: Details { worker, error, ..Details::default() },
-        });
-    }
-
     fn start(&mut self, started: Started) {
-        let Started { test, device, time, attempt, worker, slot, .. } = started;
+        let Started { test, device, time: begin, attempt, worker, slot, .. } = started;
         let Some(path) = self.tests.get(test as usize) else { return };
         let id = TestId::new(path, &device);
         self.slots.extend(worker.zip(slot));
-        let (name, device) = (id.path(), id.device());
-        let span = Span {
-            device: device.to_owned(),
-            worker,
-            slot: Some(slot.unwrap_or_default()),
-            name: name.to_owned(),
-            category: "test",
-            begin: time,
-            duration: None,
-            details: Details { verdict: Some("unfinished"), ..Details::default() },
-        };
+        let (name, category) = (id.path().to_owned(), "test");
+        let (device, slot) = (id.device().to_owned(), slot.or(Some(0)));
+        let details = Details { verdict: Some("unfinished"), ..Details::default() };
         self.attempts.insert((id, attempt), self.spans.len());
-        self.push(span);
+        self.push(Span { device, worker, slot, name, category, begin, duration: None, details });
     }
 
     /// Ends an attempt. A later result of the same attempt replaces the verdict.
@@ -197,11 +198,10 @@ impl Trace {
         let span = &mut self.spans[span];
         let duration = *span.duration.get_or_insert(result.attempt.duration);
         self.end = self.end.max(span.begin.checked_add(duration));
-        let message = (result.verdict != Verdict::Pass)
-            .then(|| first_line(&result.attempt.outcome.to_string()));
+        let message = || first_line(&result.attempt.outcome.to_string());
         span.details = Details {
             verdict: Some(result.verdict.name()),
-            message,
+            message: (result.verdict != Verdict::Pass).then(message),
             attempt: Some(result.attempt.number),
             worker: result.attempt.worker,
             host: result.host.clone(),
@@ -225,114 +225,15 @@ impl Trace {
     /// Returns the ends of these spans, which are in the order of their begins. An attempt without a result ends
     /// before the next one of its slot, the last one with the log.
     fn ends(&self, spans: &[&Span]) -> Vec<Option<SystemTime>> {
-        let mut next: HashMap<(&str, Option<u32>), &Span> = HashMap::new();
-        let mut ends: Vec<_> = spans
-            .iter()
-            .rev()
-            .map(|span| {
-                let after = next.insert((&span.device, self.slot(span)), span);
-                let own = span.duration.and_then(|duration| span.begin.checked_add(duration));
-                own.or_else(|| after.map(|after| after.begin)).or(self.end)
-            })
-            .collect();
+        let mut next: HashMap<(&str, Option<u32>), SystemTime> = HashMap::new();
+        let ends = spans.iter().rev().map(|span| {
+            let after = next.insert((&span.device, self.slot(span)), span.begin);
+            let own = span.duration.and_then(|duration| span.begin.checked_add(duration));
+            own.or(after).or(self.end)
+        });
+        let mut ends: Vec<_> = ends.collect();
         ends.reverse();
         ends
-    }
-
-    fn file(&self) -> TraceFile<'_> {
-        let mut spans: Vec<&Span> = self.spans.iter().collect();
-        spans.sort_by_key(|span| span.begin);
-        let of_spans = self.spans.iter().map(|span| span.device.as_str());
-        let devices: IndexSet<&str> =
-            self.devices.iter().map(String::as_str).chain(of_spans).collect();
-        let header = self.header.as_ref();
-        let origin = header.map_or(SystemTime::UNIX_EPOCH, |header| header.time);
-        let micros =
-            |time: SystemTime| time.duration_since(origin).unwrap_or_default().as_micros() as u64;
-        let ends = self.ends(&spans);
-        let mut threads: Vec<Thread> = Vec::new();
-        // Perfetto treats a thread with the number of its process as the main thread.
-        let first_thread = devices.len() as u32 + 1;
-        let spans = spans.into_iter().zip(ends).map(|(span, end)| {
-            let pid = devices.get_index_of(span.device.as_str()).expect("its device") as u32 + 1;
-            let begin = micros(span.begin);
-            let end = end.map_or(begin, micros).max(begin);
-            let thread = Thread::find(&mut threads, pid, self.slot(span), begin);
-            threads[thread].end = end;
-            TraceEvent::Span {
-                name: &span.name,
-                ph: 'X',
-                pid,
-                tid: first_thread + thread as u32,
-                cat: span.category,
-                ts: begin,
-                dur: end - begin,
-                args: &span.details,
-            }
-        });
-        let spans: Vec<TraceEvent<'_>> = spans.collect();
-        let metadata = |pid: u32, tid, kind: &str, name: &str, order: u64| {
-            let event = |what: &str, args: Value| {
-                let name = format!("{kind}_{what}");
-                json!({ "name": name, "ph": "M", "pid": pid, "tid": tid, "args": args })
-            };
-            let name = event("name", json!({ "name": name }));
-            [name, event("sort_index", json!({ "sort_index": order }))].map(TraceEvent::Metadata)
-        };
-        let names = devices
-            .iter()
-            .zip(1..)
-            .flat_map(|(device, pid)| metadata(pid, first_thread, "process", device, pid.into()));
-        let threads = threads.iter().zip(first_thread..).flat_map(|(thread, tid)| {
-            metadata(thread.pid, tid, "thread", &thread.name(), thread.rank())
-        });
-        TraceFile {
-            display_time_unit: "ms",
-            other_data: json!({
-                "run": header.map(|header| &header.run_id),
-                "host": header.map(|header| &header.host),
-            }),
-            trace_events: names.chain(threads).chain(spans).collect(),
-        }
-    }
-}
-
-/// A track of a device.
-struct Thread {
-    pid: u32,
-    /// The slot; none for work outside of slots.
-    slot: Option<u32>,
-    /// The number among the threads of the slot, from 0.
-    lane: u32,
-    /// The end of its last event, in microseconds.
-    end: u64,
-}
-
-impl Thread {
-    /// Finds the first thread of a slot that has no event at a time, or adds one. Returns the position.
-    fn find(threads: &mut Vec<Self>, pid: u32, slot: Option<u32>, begin: u64) -> usize {
-        let mut lane = 0;
-        for (position, thread) in threads.iter().enumerate() {
-            if (thread.pid, thread.slot) == (pid, slot) {
-                if thread.end <= begin {
-                    return position;
-                }
-                lane += 1;
-            }
-        }
-        threads.push(Self { pid, slot, lane, end: 0 });
-        threads.len() - 1
-    }
-
-    fn name(&self) -> String {
-        let name = self.slot.map_or(OTHERS.to_owned(), |slot| format!("slot {slot}"));
-        if self.lane == 0 { name } else { format!("{name} ({})", self.lane + 1) }
-    }
-
-    /// Returns the place among the threads of the device: slots by their numbers, then the others.
-    fn rank(&self) -> u64 {
-        const LANES: u64 = 1000;
-        self.slot.map_or(u64::from(u32::MAX), u64::from) * LANES + u64::from(self.lane)
     }
 }
 
@@ -343,6 +244,7 @@ mod tests {
     use clmatrix_runner::log::sample::{TIME, changed, device, device_record, header, result};
     use clmatrix_runner::verdict::Outcome;
     use insta::assert_snapshot;
+    use serde_json::Value;
 
     fn at(milliseconds: u64) -> SystemTime {
         SystemTime::UNIX_EPOCH + TIME + Duration::from_millis(milliseconds)
@@ -384,7 +286,9 @@ mod tests {
         trace.add(Event::Device(Box::new(device_record(device("d", "PoCL"), "bench"))));
         trace.add(Event::Plan(PlannedTests { tests }));
         events.into_iter().for_each(|event| trace.add(event));
-        let file = serde_json::to_value(trace.file()).unwrap();
+        let mut file = Vec::new();
+        trace.write(&mut file).unwrap();
+        let file: Value = serde_json::from_slice(&file).unwrap();
         file.to_string().replace("{\"args\"", "\n{\"args\"")
     }
 
