@@ -20,14 +20,13 @@ pub(crate) fn code_quality(log: &RunLog) -> Value {
 }
 
 fn entry(log: &RunLog, test: &str, results: &[&TestResult]) -> Option<Value> {
-    let Location { file, line } = place(log, results.first()?.decisive())?;
+    let Location { file, line } = place(log, results[0].decisive())?;
     // GitLab handles only files of the project.
     if file.starts_with('/') {
         return None;
     }
-    let crashed = |result: &&&TestResult| {
-        matches!(result.decisive().verdict, Verdict::Crash | Verdict::Timeout)
-    };
+    let mut verdicts = results.iter().map(|result| result.decisive().verdict);
+    let is_critical = verdicts.any(|verdict| matches!(verdict, Verdict::Crash | Verdict::Timeout));
     let reasons = results.iter().map(|result| {
         format!("{}: {}", one_line(result.test.device()), one_line(&headline(result)))
     });
@@ -36,7 +35,7 @@ fn entry(log: &RunLog, test: &str, results: &[&TestResult]) -> Option<Value> {
         "description": cut(&format!("{}: {reasons}", one_line(test)), WIDEST),
         "check_name": one_line(test),
         "fingerprint": test,
-        "severity": if results.iter().any(|result| crashed(&result)) { "critical" } else { "major" },
+        "severity": if is_critical { "critical" } else { "major" },
         "location": { "path": &*file, "lines": { "begin": line } },
     }))
 }

@@ -1,7 +1,5 @@
 //! The end of a run in a sentence.
 
-use std::fmt;
-
 use clmatrix_runner::log::run_log::RunLog;
 use clmatrix_runner::result::test_result::differing;
 use clmatrix_runner::target::{NOT_ALL_RUN, SUCCESS};
@@ -16,9 +14,9 @@ pub(super) struct Conclusion {
     /// True if the run succeeded.
     pub(super) has_passed: bool,
     /// The numbers of tests, devices and attempts, and the time.
-    run: String,
+    pub(super) run: String,
     /// The number of results of each verdict, of devices and of drivers.
-    counts: String,
+    pub(super) counts: String,
 }
 
 impl Conclusion {
@@ -32,50 +30,28 @@ impl Conclusion {
             SUCCESS => "PASSED",
             _ => "FAILED",
         };
-        let mut run = format!(
-            "{} on {} in {}",
-            counted(results.len(), "test"),
-            counted(header.devices.len(), "device"),
-            human(log.duration)
-        );
+        let tests = counted(results.len(), "test");
+        let devices = counted(header.devices.len(), "device");
+        let mut run = format!("{tests} on {devices} in {}", human(log.duration));
         let attempts: u64 =
             results.iter().flat_map(|result| &result.counts).map(|counts| counts.ran).sum();
-        if attempts > 0 {
-            run += &format!(", {attempts} attempts");
-        }
+        run.extend((attempts > 0).then(|| format!(", {attempts} attempts")));
         let mut counts = Tally::of_run(log).parts();
         let differing = differing(results);
-        if differing > 0 {
-            counts.push(format!("{differing} different alone"));
-        }
-        if !absent.is_empty() {
-            counts.push(format!("{} absent", counted(absent.len(), "expected device")));
-        }
-        if !lost.is_empty() {
-            counts.push(format!("{} lost", counted(lost.len(), "device")));
-        }
-        if !failed_drivers.is_empty() {
-            counts.push(format!("{} failed", counted(failed_drivers.len(), "driver")));
-        }
+        counts.extend((differing > 0).then(|| format!("{differing} different alone")));
+        let missing = [
+            (absent.len(), "expected device", "absent"),
+            (lost.len(), "device", "lost"),
+            (failed_drivers.len(), "driver", "failed"),
+        ];
+        let missing = missing.into_iter().filter(|(count, ..)| *count > 0);
+        counts.extend(missing.map(|(count, noun, end)| format!("{} {end}", counted(count, noun))));
         Self { word, has_passed: status == SUCCESS, run, counts: counts.join(", ") }
-    }
-
-    /// Returns the sentence in two parts: the numbers of tests and devices, and the counts of results.
-    pub(super) fn parts(&self) -> (String, String) {
-        (format!("{}: {}", self.word, self.run), self.counts.clone())
     }
 
     /// Returns the sentence without its first words.
     pub(super) fn sentence(&self) -> String {
-        match self.counts.is_empty() {
-            true => self.run.clone(),
-            false => format!("{}: {}", self.run, self.counts),
-        }
-    }
-}
-
-impl fmt::Display for Conclusion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.word, self.sentence())
+        let gap = if self.counts.is_empty() { "" } else { ": " };
+        format!("{}{gap}{}", self.run, self.counts)
     }
 }

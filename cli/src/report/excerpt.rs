@@ -15,10 +15,8 @@ pub(super) struct Excerpt {
 impl Excerpt {
     /// Returns the lines behind `indentation`, each with its newline.
     pub(super) fn indented(&self, indentation: &str) -> String {
-        self.lines
-            .iter()
-            .map(|line| format!("{indentation}{line}").trim_end().to_owned() + "\n")
-            .collect()
+        let line = |line: &String| format!("{indentation}{line}").trim_end().to_owned() + "\n";
+        self.lines.iter().map(line).collect()
     }
 }
 
@@ -55,11 +53,8 @@ pub(super) fn end(text: &str, limit: usize, width: usize) -> Excerpt {
 
 /// Returns the lines of a text, each as the lines that it takes up, without blank ones at both ends.
 fn paragraphs(text: &str, width: usize) -> Vec<Vec<String>> {
-    let lines: Vec<&str> = text.lines().collect();
-    let has_text = |line: &&str| !line.trim().is_empty();
-    let Some(first) = lines.iter().position(has_text) else { return Vec::new() };
-    let last = lines.iter().rposition(has_text).unwrap_or(first);
-    lines[first..=last].iter().map(|line| wrapped(line, width)).collect()
+    let lines = text.trim_end().lines().skip_while(|line| line.trim().is_empty());
+    lines.map(|line| wrapped(line, width)).collect()
 }
 
 /// Returns one line as lines of at most `width` columns, all indented as it is.

@@ -85,21 +85,15 @@ fn annotations(log: &RunLog) -> String {
 fn annotation(log: &RunLog, test: &str, results: &[&TestResult]) -> String {
     let devices: Vec<_> = results.iter().map(|result| one_line(result.test.device())).collect();
     let title = cut(&format!("{} on {}", one_line(test), devices.join(", ")), WIDEST);
-    let mut properties = Vec::new();
-    let place = results.first().and_then(|first| place(log, first.decisive()));
-    if let Some(Location { file, line }) = place {
-        properties.push(format!("file={}", property(&one_line(&file))));
-        properties.push(format!("line={line}"));
-    }
-    properties.push(format!("title={}", property(&title)));
+    let place = place(log, results[0].decisive())
+        .map(|Location { file, line }| format!("file={},line={line},", property(&one_line(&file))));
     let reason = |(result, device): (&&TestResult, &String)| {
-        cut(
-            &format!("{device}: {}: {}", result.verdict.name(), one_line(&headline(result))),
-            WIDEST,
-        )
+        let headline = one_line(&headline(result));
+        cut(&format!("{device}: {}: {headline}", result.verdict.name()), WIDEST)
     };
     let reasons: Vec<_> = results.iter().zip(&devices).map(reason).take(MOST_ANNOTATIONS).collect();
-    format!("::error {}::{}\n", properties.join(","), data(&reasons.join("\n")))
+    let (place, reasons) = (place.unwrap_or_default(), data(&reasons.join("\n")));
+    format!("::error {place}title={}::{reasons}\n", property(&title))
 }
 
 /// Returns a text as the message of a command.

@@ -2,20 +2,19 @@
 //! reproduce them.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use anstream::AutoStream;
+use clap::builder::styling::AnsiColor as Color;
 use clmatrix_runner::devices::failure::FailedDriver;
 use clmatrix_runner::log::events::DeviceLost;
 use clmatrix_runner::log::run_log::RunLog;
-use clmatrix_runner::report::junit_path;
-use clmatrix_runner::report::when_lost;
-use clmatrix_runner::report::{SUSPECT, headline, outcome_line, place, rerun, without_message};
+use clmatrix_runner::report::{
+    SUSPECT, headline, junit_path, outcome_line, place, rerun, when_lost, without_message,
+};
 use clmatrix_runner::result::test_result::{TestResult, left_behind_text};
-use clmatrix_runner::text::{clean, first_line, one_line};
-use clmatrix_runner::text::{counted, human, shell_quoted};
+use clmatrix_runner::text::{clean, counted, first_line, human, one_line, shell_quoted};
 use clmatrix_runner::verdict::{Location, Outcome, Verdict};
 use indexmap::{IndexMap, IndexSet};
 
@@ -23,14 +22,17 @@ use super::conclusion::Conclusion;
 use super::excerpt;
 use super::not_run::{NotRun, count_by_loss};
 use super::other_versions::{assumed, mended};
-use super::table::{self, Color, Column, Group, MIN_WIDTH, cut, wrap};
-use super::tally::{Counts, KINDS, Kind, Tally};
+use super::table::{self, Column, Group, MIN_WIDTH, cut, painted, wrap};
+use super::tally::{Counts, Kind, ORDER, Tally};
 use super::without_numbers::without_numbers;
 use super::{has_output, verdict_word};
 
 /// The headings that do not explain themselves.
 const EXPLAINED: [Verdict; 3] =
     [Verdict::UnexpectedPass, Verdict::ExpectedFail, Verdict::AssumedFail];
+
+/// The verdicts of the results that come first.
+const FIRST: [Verdict; 3] = [Verdict::Crash, Verdict::Timeout, Verdict::Fail];
 
 /// The appearance of a page.
 #[derive(Clone, Copy, Debug)]
@@ -89,7 +91,11 @@ const LINES: usize = 20;
 ///
 /// Only text for copying may be wider than the page: a test's id, a place in a source file, a file's path, a command.
 pub fn matrix(log: &RunLog, layout: Layout<'_>) -> String {
-    let page = Page { log, layout: Layout { width: layout.width.max(MIN_WIDTH), ..layout } };
+    let mut page = Page { log, layout: Layout { width: layout.width.max(MIN_WIDTH), ..layout } };
+    let notable = log.results.iter().filter(|result| is_notable(result)).count();
+    if layout.output == ShownOutput::FewUnexpected && notable > FEW {
+        page.layout.output = ShownOutput::Hidden;
+    }
     let loud = |part: String| if layout.quiet { String::new() } else { part };
     let parts = [
         loud(page.table()),
@@ -115,42 +121,37 @@ impl Page<'_> {
             return String::new();
         }
         let Counts { rows, devices } = Counts::new(self.log);
-        let rows: Vec<String> = rows.into_iter().map(one_line).collect();
+        let rows = rows.into_iter().map(one_line).collect();
         let groups = devices.into_iter().map(|(device, tallies, time)| Group {
             label: one_line(device),
             columns: self.columns(&tallies),
             foot: time.map(human).unwrap_or_default(),
         });
-        table::layout(&rows, groups.collect(), "time", self.layout.width) + &self.legend()
+        table::layout(rows, groups.collect(), self.layout.width) + &self.legend()
     }
 
     /// Returns the columns of the verdicts that occur on a device; a column for passes in any case.
     fn columns(&self, rows: &[Tally]) -> Vec<Column> {
-        let column = |kind: &Kind| Column {
-            head: kind.head,
-            counts: rows.iter().map(|tally| tally.of(kind.verdict)).collect(),
-            color: kind.color.filter(|_| self.layout.color),
+        let column = |verdict: Verdict| {
+            let Kind { head, color, .. } = Kind::of(verdict);
+            let counts: Vec<usize> = rows.iter().map(|tally| tally.of(verdict)).collect();
+            let is_shown = verdict == Verdict::Pass || counts.iter().any(|count| *count > 0);
+            is_shown.then(|| Column::new(head, &counts, color.filter(|_| self.layout.color)))
         };
-        let occurs = |verdict| rows.iter().any(|tally| tally.of(verdict) > 0);
-        let kinds = KINDS.iter();
-        let shown = kinds.filter(|kind| kind.verdict == Verdict::Pass || occurs(kind.verdict));
-        shown.map(column).collect()
+        ORDER.into_iter().filter_map(column).collect()
     }
 
     fn legend(&self) -> String {
         let total = Tally::of_run(self.log);
-        let meanings: Vec<_> = total
-            .counts()
-            .filter(|(kind, _)| EXPLAINED.contains(&kind.verdict))
-            .map(|(kind, _)| format!("{} = {}", kind.head, kind.meaning))
-            .collect();
-        wrap(meanings.iter().map(String::as_str), "  ", self.layout.width)
+        let kinds = EXPLAINED.into_iter().filter(|verdict| total.of(*verdict) > 0).map(Kind::of);
+        let meanings = kinds.map(|Kind { head, meaning, .. }| format!("{head} = {meaning}"));
+        wrap(meanings, "  ", self.layout.width)
     }
 
     fn absent(&self) -> String {
-        let sentence =
-            |expected: &String| format!("{}: expected, but not found", one_line(expected));
-        self.log.absent.iter().map(|expected| self.titled("ABSENT", &sentence(expected))).collect()
+        let absent = self.log.absent.iter();
+        let absent = absent.map(|expected| one_line(expected) + ": expected, but not found");
+        absent.map(|sentence| self.titled("ABSENT", &sentence)).collect()
     }
 
     /// Returns the devices that were lost, with the reason, the last test, and the number of tests that
@@ -176,15 +177,6 @@ impl Page<'_> {
     /// Returns the unexpected results, and all results with output if that is shown.
     fn results(&self) -> String {
         let ran = self.log.results.iter().filter(|result| result.verdict != Verdict::NotRun);
-        let is_notable = |result: &TestResult| {
-            !result.is_as_expected() || result.tolerated || result.attempts().is_some()
-        };
-        let notable = ran.clone().filter(|result| is_notable(result)).count();
-        let with_output = match self.layout.output {
-            ShownOutput::Hidden => false,
-            ShownOutput::FewUnexpected => notable <= FEW,
-            ShownOutput::All => true,
-        };
         let is_shown = |result: &&TestResult| {
             is_notable(result) || self.layout.output == ShownOutput::All && has_output(result)
         };
@@ -201,17 +193,14 @@ impl Page<'_> {
                 left_out.entry(device).or_default().extend(alike);
                 continue;
             }
-            let is_further_suspect = self.is_brief(result) && !with_suspect.insert(device);
-            let mut block = match is_further_suspect {
-                true => self.brief(result),
-                false => self.result(result, with_output),
-            };
+            let is_further = self.is_brief(result) && !with_suspect.insert(device);
+            let mut block = if is_further { self.brief(result) } else { self.result(result) };
             if let more @ 1.. = alike.len() - 1 {
                 block += &self.indented(&format!("and {} like it", counted(more, "case")));
             }
             blocks.push(block);
         }
-        blocks.extend(self.left_out(&left_out));
+        blocks.extend(self.left_out(left_out));
         blocks.extend(self.not_run());
         blocks.join("\n")
     }
@@ -220,19 +209,8 @@ impl Page<'_> {
     /// are adjacent, unless all results are shown.
     fn alike<'r>(&self, results: impl Iterator<Item = &'r TestResult>) -> Vec<Vec<&'r TestResult>> {
         let mut results: Vec<_> = results.collect();
-        results.sort_by_key(|result| match result.verdict {
-            Verdict::Crash => 0,
-            Verdict::Timeout => 1,
-            Verdict::Fail => 2,
-            Verdict::Pass
-            | Verdict::Skip
-            | Verdict::Ignored
-            | Verdict::ExpectedFail
-            | Verdict::AssumedFail
-            | Verdict::UnexpectedPass
-            | Verdict::Flaky
-            | Verdict::NotRun => 3,
-        });
+        let rank = |verdict: Verdict| FIRST.iter().position(|first| *first == verdict);
+        results.sort_by_key(|result| rank(result.verdict).unwrap_or(FIRST.len()));
         let mut groups: IndexMap<_, Vec<_>> = IndexMap::new();
         for (number, result) in results.into_iter().enumerate() {
             let function = self.log.source(result).filter(|_| !self.layout.all).ok_or(number);
@@ -244,29 +222,26 @@ impl Page<'_> {
     }
 
     /// Returns the number of unexpected results that are not shown, their suites, and the command that shows them.
-    fn left_out(&self, left_out: &IndexMap<&str, Vec<&TestResult>>) -> Vec<String> {
-        let file = self
-            .log
-            .files
-            .last()
-            .filter(|_| self.log.header.is_of_clmatrix())
-            .map(|file| shell_quoted(&file.display().to_string()).into_owned());
-        let command = file
-            .map_or_else(String::new, |file| format!("  all:   clmatrix report --all {file}\n"));
-        let describe = |(device, results): (&&str, &Vec<&TestResult>)| {
+    fn left_out(&self, left_out: IndexMap<&str, Vec<&TestResult>>) -> Vec<String> {
+        let file = self.log.files.last().filter(|_| self.log.header.is_of_clmatrix());
+        let command = file.map_or_else(String::new, |file| {
+            let file = file.display().to_string();
+            format!("  all:   clmatrix report --all {}\n", shell_quoted(&file))
+        });
+        let describe = |(device, results): (&str, Vec<&TestResult>)| {
             let more = counted(results.len(), "more unexpected result");
-            let mut suites: IndexMap<(&str, Verdict), usize> = IndexMap::new();
             let title = self.titled("NOT SHOWN:", &format!("{more} on {}", one_line(device)));
-            results.iter().for_each(|result| {
+            let mut suites: IndexMap<(&str, Verdict), usize> = IndexMap::new();
+            for result in results {
                 *suites.entry((self.log.suite(result), result.verdict)).or_default() += 1;
-            });
+            }
             let suites = suites.into_iter().map(|((suite, verdict), count)| {
                 format!("{} {}: {count}", one_line(suite), verdict.name())
             });
             let suites: Vec<_> = suites.collect();
             title + &self.wrapped(&suites.join(", ")) + &command
         };
-        left_out.iter().map(describe).collect()
+        left_out.into_iter().map(describe).collect()
     }
 
     /// Returns whether a result is shown briefly: the suspects of a device all report that the device does not work.
@@ -276,13 +251,10 @@ impl Page<'_> {
 
     /// Returns the verdict and the message of a result.
     fn brief(&self, result: &TestResult) -> String {
-        let is_noted = result.tolerated || result.is_as_expected() && result.attempts().is_some();
-        let color = if result.verdict == Verdict::Flaky || is_noted {
-            Color::Yellow
-        } else if result.is_as_expected() {
-            Color::Green
-        } else {
-            Color::Red
+        let color = match result.is_as_expected() || result.verdict == Verdict::Flaky {
+            false => Color::Red,
+            true if is_notable(result) => Color::Yellow,
+            true => Color::Green,
         };
         let verdict = self.paint(color, &verdict_word(result));
         let mut text = format!("{verdict} {}\n", one_line(&result.test));
@@ -292,57 +264,48 @@ impl Page<'_> {
         text
     }
 
-    fn result(&self, result: &TestResult, with_output: bool) -> String {
-        let as_expected = result.is_as_expected();
+    fn result(&self, result: &TestResult) -> String {
+        let (as_expected, decisive) = (result.is_as_expected(), result.decisive());
         let mut text = self.brief(result);
-        let place = place(self.log, result.decisive()).filter(|_| is_explained(result));
-        if let Some(Location { file, line }) = place {
-            let _ = writeln!(text, "  at {}:{line}", one_line(&file));
-        }
+        let place = place(self.log, decisive).filter(|_| is_explained(result));
+        text.extend(
+            place.map(|Location { file, line }| format!("  at {}:{line}\n", one_line(&file))),
+        );
         if !as_expected {
             text += &self.left_behind_by(result);
         }
-        if with_output && !self.is_brief(result) {
+        if self.layout.output != ShownOutput::Hidden && !self.is_brief(result) {
             if !as_expected {
-                text += &self.stack(result.decisive());
+                text += &self.stack(decisive);
             }
-            text += &self.output(&self.log.with_output(result.decisive()));
+            text += &self.output(&self.log.with_output(decisive));
         }
         if !as_expected {
-            if let Some(reports) = self.layout.reports {
-                let report = junit_path(reports, result.test.device());
-                let _ = writeln!(text, "  more:  {}", report.display());
-            }
-            if let Some(command) = rerun(self.log, result) {
-                let _ = writeln!(text, "  rerun: {command}");
-            }
+            let report = self.layout.reports.map(|folder| junit_path(folder, result.test.device()));
+            text.extend(report.map(|report| format!("  more:  {}\n", report.display())));
+            text.extend(rerun(self.log, result).map(|command| format!("  rerun: {command}\n")));
         }
         text
     }
 
     fn message(&self, result: &TestResult) -> String {
         let counts = result.counts.as_ref().map(ToString::to_string);
-        let found = counts.into_iter().chain(result.attempts());
-        let mut text: String = found.map(|found| self.wrapped(&found)).collect();
+        let attempts = result.attempts();
         let result = result.decisive();
-        let message = match &result.attempt.outcome {
-            Outcome::Failed { message, .. } if !result.verdict.is_as_expected() => clean(message),
+        let outcome = &result.attempt.outcome;
+        let went_wrong = !result.verdict.is_as_expected();
+        let message = match outcome {
+            Outcome::Failed { message, .. } if went_wrong => clean(message),
             _ => outcome_line(result),
         };
-        text += &self.wrapped(&message);
         // The line of the other results holds the expectation.
-        let is_other =
-            !result.verdict.is_as_expected() && result.attempt.outcome != Outcome::Passed;
-        if let Some(expected) = result.expected().filter(|_| is_other) {
-            text += &self.wrapped(&first_line(&expected));
-        }
-        if let Some(host) = &result.host {
-            text += &self.indented(&format!("host: {}", one_line(host)));
-        }
-        if self.log.is_suspect(result) {
-            text += &self.indented(SUSPECT);
-        }
-        text
+        let is_other = went_wrong && *outcome != Outcome::Passed;
+        let expected = result.expected().filter(|_| is_other);
+        let wrapped = [counts, attempts, Some(message), expected.map(|text| first_line(&text))];
+        let host = result.host.as_ref().map(|host| format!("host: {}", one_line(host)));
+        let suspect = self.log.is_suspect(result).then(|| SUSPECT.to_owned());
+        let wrapped = wrapped.into_iter().flatten().map(|text| self.wrapped(&text));
+        wrapped.chain(host.into_iter().chain(suspect).map(|text| self.indented(&text))).collect()
     }
 
     /// Returns the changes that a test left behind in its process, if they are not its failure, which is shown already.
@@ -366,16 +329,11 @@ impl Page<'_> {
         let stderr = without_message(&result.attempt.stderr, &result.attempt.outcome);
         let mut text = String::new();
         for (name, output) in [("stdout", result.attempt.stdout.as_str()), ("stderr", &stderr)] {
-            let output = clean(output);
-            let excerpt = excerpt::end(&output, LINES, self.layout.width - 4);
-            if excerpt.lines.is_empty() {
-                continue;
-            }
-            let note = match excerpt.is_whole {
-                true => String::new(),
-                false => format!(", the last {LINES} lines"),
-            };
-            text += &format!("  {name}{note}:\n{}", excerpt.indented("    "));
+            let excerpt = excerpt::end(&clean(output), LINES, self.layout.width - 4);
+            let cut = (!excerpt.is_whole).then(|| format!(", the last {LINES} lines"));
+            let head = format!("  {name}{}:\n", cut.unwrap_or_default());
+            text.extend(excerpt.lines.first().map(|_| head));
+            text += &excerpt.indented("    ");
         }
         text
     }
@@ -394,30 +352,27 @@ impl Page<'_> {
     /// Returns the changes that tests left behind in their processes. The notes of an unexpected result are in its
     /// own block.
     fn left_behind(&self) -> String {
-        let has_notes = |result: &&TestResult| {
-            !result.attempt.left_behind.is_empty() && result.is_as_expected()
-        };
-        let results: Vec<_> = self.log.results.iter().filter(has_notes).collect();
+        let results = self.log.results.iter().filter(|result| result.is_as_expected());
+        let results = results.filter(|result| !result.attempt.left_behind.is_empty());
         let title = self.paint(Color::Yellow, "LEFT BEHIND");
-        if !self.layout.all {
-            let tests = counted(results.len(), "test");
-            let line = || format!("{title} by {tests}: see report.html, or --all\n");
-            return if results.is_empty() { String::new() } else { line() };
+        let with_notes = |result: &TestResult| {
+            let notes = result.attempt.left_behind.iter();
+            let notes: String = notes.map(|note| self.indented(&one_line(note))).collect();
+            format!("{title} by {}\n{notes}", one_line(&result.test))
+        };
+        match results.clone().count() {
+            _ if self.layout.all => results.map(with_notes).collect(),
+            0 => String::new(),
+            tests => {
+                format!("{title} by {}: see report.html, or --all\n", counted(tests, "test"))
+            }
         }
-        let mut text = String::new();
-        for result in results {
-            let _ = writeln!(text, "{title} by {}", one_line(&result.test));
-            let notes = &result.attempt.left_behind;
-            notes.iter().for_each(|note| text += &self.indented(&one_line(note)));
-        }
-        text
     }
 
     /// Returns the tests that were not run, a line for each device and reason: after Ctrl-C there are
     /// thousands. The tests of lost devices are counted there.
     fn not_run(&self) -> Vec<String> {
-        let describe = |not_run: NotRun<'_>| {
-            let NotRun { device, reason, tests } = not_run;
+        let describe = |NotRun { device, reason, tests }: NotRun<'_>| {
             let title = format!("{} on {}", counted(tests, "test"), one_line(device));
             self.titled("NOT RUN", &title) + &self.wrapped(&reason)
         };
@@ -427,16 +382,14 @@ impl Page<'_> {
     fn summary(&self) -> String {
         let conclusion = Conclusion::new(self.log);
         let color = if conclusion.has_passed { Color::Green } else { Color::Red };
-        let sentence = wrap(conclusion.to_string().split(' '), " ", self.layout.width);
-        let painted = self.paint(color, conclusion.word);
+        let sentence = format!("{}: {}", conclusion.word, conclusion.sentence());
+        let sentence = wrap(sentence.split(' '), " ", self.layout.width);
         // The word is at the beginning, where no line is broken within it.
-        let sentence = sentence.replacen(conclusion.word, &painted, 1);
-        match self.layout.reports {
-            Some(reports) if !self.layout.quiet => {
-                format!("{sentence}Reports: {}\n", reports.display())
-            }
-            _ => sentence,
-        }
+        let word = self.paint(color, conclusion.word);
+        let sentence = sentence.replacen(conclusion.word, &word, 1);
+        let reports = self.layout.reports.filter(|_| !self.layout.quiet);
+        let reports = reports.map(|reports| format!("Reports: {}\n", reports.display()));
+        sentence + &reports.unwrap_or_default()
     }
 
     /// Returns a line that begins with the failure.
@@ -455,7 +408,7 @@ impl Page<'_> {
     }
 
     fn paint(&self, color: Color, text: &str) -> String {
-        if self.layout.color { color.paint(text) } else { text.to_owned() }
+        if self.layout.color { painted(color, text) } else { text.to_owned() }
     }
 }
 
@@ -477,6 +430,12 @@ pub(crate) fn wall_time(log: &RunLog, results: &[&TestResult]) -> Option<Duratio
     let longest = hosts.values().map(|parts| parts.values().flat_map(time).sum()).max()?;
     // One host may have run several parts of a merged run, at other times.
     Some(if log.header.merged.is_empty() { longest } else { log.duration.min(longest) })
+}
+
+/// Returns whether a result is unexpected, tolerated, or decided by several attempts.
+fn is_notable(result: &TestResult) -> bool {
+    result.verdict != Verdict::NotRun
+        && (!result.is_as_expected() || result.tolerated || result.attempts().is_some())
 }
 
 /// Returns whether a result has more than its verdict to show.

@@ -4,6 +4,7 @@ use clmatrix_runner::log::run_log::RunLog;
 use clmatrix_runner::result::test_result::TestResult;
 use clmatrix_runner::text::first_line;
 use clmatrix_runner::verdict::Verdict;
+use indexmap::IndexMap;
 use serde::Serialize;
 
 /// The tests of a device that were not run for the same reason.
@@ -18,19 +19,14 @@ pub(super) struct NotRun<'a> {
 impl<'a> NotRun<'a> {
     /// Groups the tests of a run that were not run. The tests of lost devices are counted there.
     pub(super) fn of_run(log: &'a RunLog) -> Vec<Self> {
-        let mut groups: Vec<Self> = Vec::new();
-        let is_counted_here = |result: &&_| !log.is_not_run_by_loss(result);
+        let mut groups: IndexMap<(&str, String), usize> = IndexMap::new();
         let not_run = log.results.iter().filter(|result| result.verdict == Verdict::NotRun);
-        for result in not_run.filter(is_counted_here) {
-            let device = result.test.device();
+        for result in not_run.filter(|result| !log.is_not_run_by_loss(result)) {
             let reason = first_line(&result.attempt.outcome.to_string());
-            let known = |group: &&mut Self| group.device == device && group.reason == reason;
-            match groups.iter_mut().find(known) {
-                Some(group) => group.tests += 1,
-                None => groups.push(Self { device, reason, tests: 1 }),
-            }
+            *groups.entry((result.test.device(), reason)).or_default() += 1;
         }
-        groups
+        let group = |((device, reason), tests)| Self { device, reason, tests };
+        groups.into_iter().map(group).collect()
     }
 }
 

@@ -10,14 +10,11 @@ use indexmap::{IndexMap, IndexSet};
 /// Returns a line for each device with failures as on other versions of its driver.
 pub(super) fn assumed(log: &RunLog) -> Vec<String> {
     let mut devices: IndexMap<&str, (usize, IndexSet<&str>)> = IndexMap::new();
-    for result in &log.results {
-        let Some(known) = result.expectation.as_deref() else { continue };
-        let device = result.test.device();
-        if result.verdict == Verdict::AssumedFail {
-            let (count, seen) = devices.entry(device).or_default();
-            *count += 1;
-            seen.extend(known.driver_version());
-        }
+    for result in log.results.iter().filter(|result| result.verdict == Verdict::AssumedFail) {
+        let (count, seen) = devices.entry(result.test.device()).or_default();
+        *count += 1;
+        let known = result.expectation.as_deref();
+        seen.extend(known.and_then(WrittenExpectation::driver_version));
     }
     let line = |(device, (count, seen)): (&str, (usize, IndexSet<&str>))| {
         let seen: Vec<_> = seen.into_iter().map(one_line).collect();
@@ -43,17 +40,13 @@ pub(super) fn mended(log: &RunLog, most: usize) -> Vec<String> {
         }
     }
     entries.retain(|_, (_, mended, _)| *mended > 0);
-    let line =
-        |((_, device), (known, mended, all)): (&(u32, &str), &(&WrittenExpectation, _, _))| {
-            let seen = one_line(known.driver_version().unwrap_or_default());
-            let (version, place) = (version_of(log, device), known.place());
-            format!("{place} ({seen}): {mended} of {all} pass on {}, {version}", one_line(device))
-        };
-    let mut lines: Vec<_> = entries.iter().take(most).map(line).collect();
-    if let Some(more @ 1..) = entries.len().checked_sub(most) {
-        lines.push(counted(more, "more expectation"));
-    }
-    lines
+    let more = entries.len().saturating_sub(most);
+    let lines = entries.into_iter().take(most).map(|((_, device), (known, mended, all))| {
+        let seen = one_line(known.driver_version().unwrap_or_default());
+        let (version, place) = (version_of(log, device), known.place());
+        format!("{place} ({seen}): {mended} of {all} pass on {}, {version}", one_line(device))
+    });
+    lines.chain((more > 0).then(|| counted(more, "more expectation"))).collect()
 }
 
 /// Returns the version of the driver of a device.

@@ -63,14 +63,10 @@ impl Page {
     }
 
     pub(crate) fn plain(self) -> String {
+        let titles = [self.titles.join("\n") + "\n"].into_iter();
         let notes = self.notes.into_iter().map(|note| note + "\n");
         let table = self.table.map(|table| table.plain());
-        let parts = [self.titles.join("\n") + "\n"]
-            .into_iter()
-            .chain(notes)
-            .chain(table)
-            .chain(self.curves);
-        parts.collect::<Vec<_>>().join("\n")
+        titles.chain(notes).chain(table).chain(self.curves).collect::<Vec<_>>().join("\n")
     }
 
     fn markdown(self) -> String {

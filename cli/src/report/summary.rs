@@ -5,14 +5,14 @@
 
 use clmatrix_characterize::show::markdown::{block, code, escaped};
 use clmatrix_characterize::show::text_table::TextTable;
+use clmatrix_runner::devices::failure::FailedDriver;
 use clmatrix_runner::devices::run_device::RunDevice;
 use clmatrix_runner::log::events::DeviceLost;
 use clmatrix_runner::log::run_log::RunLog;
 use clmatrix_runner::report::{explanation, when_lost, with_notes};
 use clmatrix_runner::report::{headline, rerun, without_message};
 use clmatrix_runner::result::test_result::TestResult;
-use clmatrix_runner::text::{clean, first_line, one_line};
-use clmatrix_runner::text::{counted, human};
+use clmatrix_runner::text::{clean, counted, first_line, human, one_line};
 
 use super::conclusion::Conclusion;
 use super::not_run::{NotRun, count_by_loss};
@@ -48,8 +48,8 @@ const LAST_NOTE: usize = 512;
 /// Returns the summary of a run in at most `most` bytes, which are at least [`FEWEST_BYTES`]. `news` is the
 /// section on differences from another run.
 pub(crate) fn summary(log: &RunLog, news: Option<&str>, most: usize) -> String {
-    let (title, counts) = Conclusion::new(log).parts();
-    let mut summary = Summary { log, text: format!("# {title}\n\n{counts}\n"), most };
+    let Conclusion { word, run, counts, .. } = Conclusion::new(log);
+    let mut summary = Summary { log, text: format!("# {word}: {run}\n\n{counts}\n"), most };
     summary.add_part(&summary.devices(), "The list of devices");
     summary.add_part(&summary.table(), "The table");
     summary.add_part(&summary.incidents(), "The list of devices and drivers that failed");
@@ -106,39 +106,28 @@ impl Summary<'_> {
 
     /// Returns the devices that are absent or lost, the drivers that failed, and the tests that were not run.
     fn incidents(&self) -> String {
-        let RunLog { absent, lost, failed_drivers, .. } = self.log;
-        let mut text = String::new();
-        let absent = absent.iter().map(|expected| format!("**ABSENT** {}", shown(expected)));
-        text += &list(absent.collect());
-        let lost = lost.iter().map(|lost @ DeviceLost { device, reason, .. }| {
-            let not_run = counted(count_by_loss(self.log, device), "test");
-            let (device, when) = (code(&name(device)), when_lost(lost, |after| code(&name(after))));
+        let log = self.log;
+        let shown_name = |text: &str| code(&name(text));
+        let absent = log.absent.iter().map(|expected| format!("**ABSENT** {}", shown(expected)));
+        let lost = log.lost.iter().map(|lost @ DeviceLost { device, reason, .. }| {
+            let not_run = counted(count_by_loss(log, device), "test");
+            let (device, when) = (shown_name(device), when_lost(lost, shown_name));
             format!("**DEVICE LOST** {device}, {not_run} not run, {when}: {}", shown(reason))
         });
-        text += &list(lost.collect());
-        let failed = failed_drivers.iter().map(|failed| {
-            format!(
-                "**DRIVER FAILED** {}: {}",
-                code(&name(&failed.driver)),
-                shown(&failed.failure.reason)
-            )
+        let failed = log.failed_drivers.iter().map(|FailedDriver { driver, failure, .. }| {
+            format!("**DRIVER FAILED** {}: {}", shown_name(driver), shown(&failure.reason))
         });
-        text += &list(failed.collect());
-        let not_run =
-            NotRun::of_run(self.log).into_iter().map(|NotRun { device, reason, tests }| {
-                format!(
-                    "**NOT RUN** {} on {}: {}",
-                    counted(tests, "test"),
-                    code(&name(device)),
-                    shown(&reason)
-                )
-            });
-        text += &list(not_run.collect());
-        let versions = assumed(self.log).into_iter().map(|line| ("AS ON OTHER VERSIONS", line));
-        let mended = mended(self.log, MOST_ITEMS).into_iter().map(|line| ("FIXED", line));
+        let not_run = NotRun::of_run(log).into_iter().map(|NotRun { device, reason, tests }| {
+            let (tests, device) = (counted(tests, "test"), shown_name(device));
+            format!("**NOT RUN** {tests} on {device}: {}", shown(&reason))
+        });
+        let versions = assumed(log).into_iter().map(|line| ("AS ON OTHER VERSIONS", line));
+        let mended = mended(log, MOST_ITEMS).into_iter().map(|line| ("FIXED", line));
         let lines =
             versions.chain(mended).map(|(what, line)| format!("**{what}** {}", shown(&line)));
-        text + &list(lines.collect())
+        [absent.collect(), lost.collect(), failed.collect(), not_run.collect(), lines.collect()]
+            .map(list)
+            .concat()
     }
 
     /// Adds the unexpected results: with their outputs while there is room for these, then a line each.
@@ -148,53 +137,44 @@ impl Summary<'_> {
         if unexpected.is_empty() {
             return;
         }
-        self.text += &format!("\n## {}\n\n", counted(unexpected.len(), "unexpected result"));
+        let all = counted(unexpected.len(), "unexpected result");
+        self.text += &format!("\n## {all}\n\n");
         let room = self.most.saturating_sub(LAST_NOTE);
         let log = self.log;
-        let mut rest = &unexpected[..];
-        self.add_while(&mut rest, room / 3 * 2, |result| details(log, result));
-        if !rest.is_empty() {
-            self.text += "\nWithout their outputs:\n\n";
-            self.add_while(&mut rest, room, |result| format!("- {}\n", line(result)));
+        let (mut added, mut with_outputs) = (0, true);
+        for result in &unexpected {
+            let mut text = String::new();
+            if with_outputs {
+                text = details(log, result);
+                with_outputs = self.text.len() + text.len() <= room / 3 * 2;
+                self.text += if with_outputs { "" } else { "\nWithout their outputs:\n\n" };
+            }
+            if !with_outputs {
+                text = format!("- {}\n", line(result));
+            }
+            if self.text.len() + text.len() > room {
+                break;
+            }
+            self.text += &text;
+            added += 1;
         }
-        if !rest.is_empty() {
-            let (count, all) = (rest.len(), counted(unexpected.len(), "unexpected result"));
+        if let left @ 1.. = unexpected.len() - added {
             let command = match log.header.is_of_clmatrix() {
                 true => "`clmatrix report --all` and the",
                 false => "The",
             };
             self.text += &format!(
-                "\n{count} of {all} are left out. {command} JUnit files have all of them.\n"
+                "\n{left} of {all} are left out. {command} JUnit files have all of them.\n"
             );
-        }
-    }
-
-    /// Adds the texts of results, up to a length of the summary. `rest` loses these results.
-    fn add_while(
-        &mut self,
-        rest: &mut &[&TestResult],
-        most: usize,
-        text: impl Fn(&TestResult) -> String,
-    ) {
-        while let [first, others @ ..] = *rest {
-            let text = text(first);
-            if self.text.len() + text.len() > most {
-                break;
-            }
-            self.text += &text;
-            *rest = others;
         }
     }
 }
 
 /// Returns the items of a list, or the first of them and the number of others.
 fn list(items: Vec<String>) -> String {
-    let mut text: String =
-        items.iter().take(MOST_ITEMS).map(|item| format!("- {item}\n")).collect();
-    if let Some(more @ 1..) = items.len().checked_sub(MOST_ITEMS) {
-        text += &format!("- and {more} more\n");
-    }
-    text
+    let more = items.len().saturating_sub(MOST_ITEMS);
+    let more = (more > 0).then(|| format!("and {more} more"));
+    items.into_iter().take(MOST_ITEMS).chain(more).map(|item| format!("- {item}\n")).collect()
 }
 
 /// Returns the counts of verdicts: `12 ok, 1 FAIL`.
@@ -222,42 +202,32 @@ fn line(result: &TestResult) -> String {
 
 /// Returns a result with its message, its outputs and the command that runs the test again, folded.
 fn details(log: &RunLog, result: &TestResult) -> String {
-    let mut decisive = log.with_output(result.decisive()).into_owned();
-    decisive.attempt.stderr =
-        without_message(&decisive.attempt.stderr, &decisive.attempt.outcome).into_owned();
+    let decisive = log.with_output(result.decisive());
+    let stderr = without_message(&decisive.attempt.stderr, &decisive.attempt.outcome);
+    let stderr = with_notes(&stderr, &decisive);
     let mut text = format!("<details>\n<summary>{}</summary>\n\n", line(result));
     let message = explanation(log, result);
     let shown = beginning(&message, MESSAGE);
     let dots = if shown.len() < message.len() { "…" } else { "" };
     text += &block("text", &format!("{}{dots}", clean(shown)));
-    let stderr = with_notes(&decisive.attempt.stderr, &decisive);
     for (name, output) in [("stdout", &decisive.attempt.stdout), ("stderr", &stderr)] {
         let output = output.trim();
         if !output.is_empty() {
-            let (end, note) = end(output);
+            let end = &output[output.ceil_char_boundary(output.len().saturating_sub(OUTPUT))..];
+            let is_cut = end.len() < output.len();
+            let note = || format!(", the last {} of {} bytes", end.len(), output.len());
+            let note = is_cut.then(note).unwrap_or_default();
             text += &format!("\n{name}{note}:\n\n{}", block("text", &clean(end)));
         }
     }
-    if let Some(command) = rerun(log, result).filter(|command| command.len() <= COMMAND) {
-        text += &format!("\nrerun:\n\n{}", block("sh", &command));
-    }
+    let command = rerun(log, result).filter(|command| command.len() <= COMMAND);
+    text.extend(command.map(|command| format!("\nrerun:\n\n{}", block("sh", &command))));
     text + "\n</details>\n"
 }
 
 /// Returns the first bytes of a text, up to a limit.
 fn beginning(text: &str, most: usize) -> &str {
     &text[..text.floor_char_boundary(most)]
-}
-
-/// Returns the end of an output, and a note if that is not all.
-fn end(output: &str) -> (&str, String) {
-    match output.len().checked_sub(OUTPUT) {
-        None | Some(0) => (output, String::new()),
-        Some(start) => {
-            let end = &output[output.ceil_char_boundary(start)..];
-            (end, format!(", the last {} of {} bytes", end.len(), output.len()))
-        }
-    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 //! in blocks that each repeat the rows' labels. If the groups do not all fit beside each other, their labels are
 //! broken. Long labels of rows are replaced by numbers, with a key below the table.
 
+use anstream::adapter::strip_str;
+use clap::builder::styling::{AnsiColor, Reset};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// The narrowest page that a table fits on: one column beside the rows' labels.
@@ -18,8 +20,13 @@ const GROUP_LABEL_WIDTH: usize = 12;
 /// The gap between groups.
 const GAP: &str = "  ";
 
+/// The label of the line below the rows.
+const FOOT: &str = "time";
+
+/// The text of a count of zero.
+const NONE: &str = "-";
+
 /// The columns of one device.
-#[derive(Clone, Debug, Default)]
 pub(super) struct Group {
     /// The line above the columns.
     pub(super) label: String,
@@ -30,67 +37,68 @@ pub(super) struct Group {
 }
 
 /// One column of counts.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Column {
-    /// The heading.
-    pub(super) head: &'static str,
-    /// A count for each row; zero is shown as `-`.
-    pub(super) counts: Vec<usize>,
+    /// The heading, then a count for each row.
+    cells: Vec<String>,
     /// The colour of the counts that are not zero.
-    pub(super) color: Option<Color>,
+    color: Option<AnsiColor>,
 }
 
-/// The colours of terminals that mean the same everywhere.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Color {
-    Red,
-    Green,
-    Yellow,
+/// The parts that all blocks share.
+struct Table {
+    /// The labels of the heading, which is empty, and of the rows.
+    rows: Vec<String>,
+    row_width: usize,
+    label_width: usize,
 }
 
-impl Color {
-    /// Returns `text` in this colour.
-    pub(super) fn paint(self, text: &str) -> String {
-        let code = match self {
-            Self::Red => 31,
-            Self::Green => 32,
-            Self::Yellow => 33,
-        };
-        format!("\x1b[{code}m{text}\x1b[0m")
+/// Returns `text` in a colour that means the same on all terminals.
+pub(super) fn painted(color: AnsiColor, text: &str) -> String {
+    format!("{}{text}{Reset}", color.render_fg())
+}
+
+/// Returns the table as lines of at most `width` columns, which are [`MIN_WIDTH`] at least, each with its newline.
+/// There is at least one group.
+pub(super) fn layout(rows: Vec<String>, groups: Vec<Group>, width: usize) -> String {
+    let mut rows = [vec![String::new()], rows].concat();
+    let mut key = Vec::new();
+    let limit = (width / 3).max(ROW_LABEL_WIDTH);
+    for (number, row) in rows.iter_mut().enumerate().filter(|(_, row)| row.width() > limit) {
+        let label = std::mem::replace(row, format!("S{number}"));
+        key.push(format!("{row} = {label}"));
     }
+    let row_width = rows.iter().map(|row| row.width()).fold(FOOT.width(), usize::max);
+    let room = width - row_width;
+    let mut table = Table { rows, row_width, label_width: usize::MAX };
+    if table.width(&groups) > room {
+        table.label_width = GROUP_LABEL_WIDTH;
+    }
+    let parts = groups.into_iter().flat_map(|group| group.parts(room - GAP.len()));
+    let groups: Vec<Group> = parts.collect();
+    let blocks = runs(&groups, |groups| table.width(groups) <= room);
+    let texts = blocks.iter().map(|groups| table.block(groups, blocks.len() == 1));
+    texts.collect::<Vec<_>>().join("\n") + &wrap(key.iter(), GAP, width)
 }
 
-/// Returns the table as lines of at most `width` columns, each with its newline. `foot` is the label
-/// of the line below the rows. There is at least one group.
-pub(super) fn layout(rows: &[String], groups: Vec<Group>, foot: &str, width: usize) -> String {
-    let width = width.max(MIN_WIDTH);
-    let (rows, row_key) = shorten(rows, (width / 3).max(ROW_LABEL_WIDTH));
-    let row_width = rows.iter().map(|row| row.width()).chain([foot.width()]).max().unwrap_or(0);
-    let room = width - row_width;
-    let fits =
-        groups.iter().map(|group| GAP.len() + group.width(usize::MAX)).sum::<usize>() <= room;
-    let label_width = if fits { usize::MAX } else { GROUP_LABEL_WIDTH };
-    let groups: Vec<Group> =
-        groups.into_iter().flat_map(|group| group.parts(room - GAP.len())).collect();
-
-    let blocks = blocks(&groups, room, label_width);
-    let texts: Vec<String> = blocks
-        .iter()
-        .map(|block| {
-            Block { rows: &rows, groups: block, foot, row_width, label_width }
-                .text(blocks.len() > 1)
-        })
-        .collect();
-    let text = texts.join("\n");
-    text + &wrap(row_key.iter().map(String::as_str), GAP, width)
+/// Divides items into runs that fit. An item that does not fit is alone.
+fn runs<T>(mut items: &[T], fits: impl Fn(&[T]) -> bool) -> Vec<&[T]> {
+    let mut runs = Vec::new();
+    while !items.is_empty() {
+        let counts = (2..=items.len()).take_while(|count| fits(&items[..*count]));
+        let (run, rest) = items.split_at(counts.last().unwrap_or(1));
+        runs.push(run);
+        items = rest;
+    }
+    runs
 }
 
 impl Group {
     /// Returns the width with a label that is broken at `label_width`.
     fn width(&self, label_width: usize) -> usize {
         let label = self.label_lines(label_width);
-        let label = label.iter().map(|line| line.width()).max().unwrap_or(0);
-        label.max(self.foot.width()).max(columns_width(&self.columns))
+        let texts = label.iter().chain([&self.foot]);
+        texts.map(|text| text.width()).fold(columns_width(&self.columns), usize::max)
     }
 
     /// Returns the label, broken behind hyphens where it is wider than `width` and the columns.
@@ -102,47 +110,42 @@ impl Group {
 
     /// Returns groups of at most `room` columns, or of a single one, with the same label.
     fn parts(mut self, room: usize) -> Vec<Self> {
-        let mut parts = Vec::new();
-        while columns_width(&self.columns) > room && self.columns.len() > 1 {
-            let fitting = (1..self.columns.len())
-                .rev()
-                .find(|&count| columns_width(&self.columns[..count]) <= room)
-                .unwrap_or(1);
-            let rest = self.columns.split_off(fitting);
-            let label = self.label.clone();
-            let part =
-                std::mem::replace(&mut self, Self { label, columns: rest, ..Self::default() });
-            parts.push(part);
-        }
-        parts.push(self);
-        parts
+        let runs = runs(&self.columns, |columns| columns_width(columns) <= room);
+        let part = |columns: &[Column]| Self {
+            label: self.label.clone(),
+            columns: columns.to_vec(),
+            foot: std::mem::take(&mut self.foot),
+        };
+        runs.into_iter().map(part).collect()
     }
 
-    fn says_something(&self, row: usize) -> bool {
-        self.columns.iter().any(|column| column.counts[row] > 0)
+    /// Returns the cells of a row beside each other.
+    fn cells(&self, row: usize) -> String {
+        self.columns.iter().map(|column| column.cell(row)).collect::<Vec<_>>().join(" ")
     }
 }
 
 impl Column {
-    fn text(&self, row: usize) -> String {
-        match self.counts[row] {
-            0 => "-".to_owned(),
-            count => count.to_string(),
+    /// Creates a column with a count for each row.
+    pub(super) fn new(head: &str, counts: &[usize], color: Option<AnsiColor>) -> Self {
+        let text = |count: &usize| if *count == 0 { NONE.to_owned() } else { count.to_string() };
+        Self {
+            cells: [head.to_owned()].into_iter().chain(counts.iter().map(text)).collect(),
+            color,
         }
     }
 
     fn width(&self) -> usize {
-        let counts = (0..self.counts.len()).map(|row| self.text(row).len());
-        counts.chain([self.head.len()]).max().unwrap_or(0)
+        self.cells.iter().map(String::len).max().unwrap_or(0)
     }
 
-    /// Returns the count of a row, aligned to the right.
+    /// Returns the cell of a row, aligned to the right.
     fn cell(&self, row: usize) -> String {
-        let text = self.text(row);
+        let text = &self.cells[row];
         let blanks = " ".repeat(self.width() - text.len());
-        match self.color {
-            Some(color) if self.counts[row] > 0 => blanks + &color.paint(&text),
-            _ => blanks + &text,
+        match self.color.filter(|_| row > 0 && text != NONE) {
+            Some(color) => blanks + &painted(color, text),
+            None => blanks + text,
         }
     }
 }
@@ -151,98 +154,56 @@ fn columns_width(columns: &[Column]) -> usize {
     columns.iter().map(|column| column.width() + 1).sum::<usize>() - 1
 }
 
-/// Returns labels of at most `limit` columns, and the meaning of the numbers among them.
-fn shorten(labels: &[String], limit: usize) -> (Vec<String>, Vec<String>) {
-    let mut key = Vec::new();
-    let shorten = |(position, label): (usize, &String)| {
-        if label.width() <= limit {
-            return label.clone();
-        }
-        let number = format!("S{}", position + 1);
-        key.push(format!("{number} = {label}"));
-        number
-    };
-    (labels.iter().enumerate().map(shorten).collect(), key)
-}
-
-/// Returns runs of groups that each fit into `room`, or are a single group.
-fn blocks(groups: &[Group], room: usize, label_width: usize) -> Vec<&[Group]> {
-    let mut blocks = Vec::new();
-    let (mut start, mut used) = (0, 0);
-    for (position, group) in groups.iter().enumerate() {
-        let needed = GAP.len() + group.width(label_width);
-        if position > start && used + needed > room {
-            blocks.push(&groups[start..position]);
-            (start, used) = (position, 0);
-        }
-        used += needed;
+impl Table {
+    /// Returns the width of groups beside each other.
+    fn width(&self, groups: &[Group]) -> usize {
+        groups.iter().map(|group| GAP.len() + group.width(self.label_width)).sum()
     }
-    blocks.push(&groups[start..]);
-    blocks
-}
 
-/// Groups beside each other.
-struct Block<'a> {
-    rows: &'a [String],
-    groups: &'a [Group],
-    foot: &'a str,
-    row_width: usize,
-    label_width: usize,
-}
-
-impl Block<'_> {
-    /// Returns its lines. `without_empty_rows` leaves out rows that have counts in other blocks only.
-    fn text(&self, without_empty_rows: bool) -> String {
-        let labels = self.groups.iter().map(|group| group.label_lines(self.label_width).len());
+    /// Returns the lines of groups beside each other. Rows that have counts in other blocks only are left out.
+    fn block(&self, groups: &[Group], is_only: bool) -> String {
+        let label = |group: &Group| group.label_lines(self.label_width);
+        let height = groups.iter().map(|group| label(group).len()).max().unwrap_or(0);
         let mut text = String::new();
-        for below in (0..labels.max().unwrap_or(0)).rev() {
-            text += &self.line("", |group| {
-                let line = group.label_lines(self.label_width).into_iter().nth_back(below);
-                let line = line.unwrap_or_default();
-                let width = line.width();
-                (line, width)
-            });
+        for below in (0..height).rev() {
+            let line = |group: &Group| label(group).into_iter().nth_back(below).unwrap_or_default();
+            text += &self.line("", groups, line);
         }
-        text += &self.line("", |group| {
-            let head = |column: &Column| format!("{:>1$}", column.head, column.width());
-            joined(group, head)
-        });
         for (row, label) in self.rows.iter().enumerate() {
-            if !without_empty_rows || self.groups.iter().any(|group| group.says_something(row)) {
-                text += &self.line(label, |group| joined(group, |column| column.cell(row)));
+            let mut columns = groups.iter().flat_map(|group| &group.columns);
+            if is_only || columns.any(|column| column.cells[row] != NONE) {
+                text += &self.line(label, groups, |group| group.cells(row));
             }
         }
-        if self.groups.iter().any(|group| !group.foot.is_empty()) {
-            text += &self.line(self.foot, |group| (group.foot.clone(), group.foot.width()));
+        if groups.iter().any(|group| !group.foot.is_empty()) {
+            text += &self.line(FOOT, groups, |group| group.foot.clone());
         }
         text
     }
 
-    /// Returns a line with a text, of the width given with it, for each group.
-    fn line(&self, label: &str, text_of: impl Fn(&Group) -> (String, usize)) -> String {
-        let blanks = |used: usize, width: usize| " ".repeat(width.saturating_sub(used));
-        let mut line = format!("{label}{}", blanks(label.width(), self.row_width));
-        for group in self.groups {
-            let (text, width) = text_of(group);
-            line = line + GAP + &text + &blanks(width, group.width(self.label_width));
+    /// Returns a line with a text for each group.
+    fn line(&self, label: &str, groups: &[Group], text: impl Fn(&Group) -> String) -> String {
+        let mut line = padded(label, self.row_width);
+        for group in groups {
+            line = line + GAP + &padded(&text(group), group.width(self.label_width));
         }
-        line.truncate(line.trim_end().len());
-        line + "\n"
+        line.trim_end().to_owned() + "\n"
     }
 }
 
-/// Returns the texts of a group's columns, and their width without colours.
-fn joined(group: &Group, text: impl FnMut(&Column) -> String) -> (String, usize) {
-    let texts: Vec<String> = group.columns.iter().map(text).collect();
-    (texts.join(" "), columns_width(&group.columns))
+/// Returns a text, which may have colours, with blanks up to a width.
+fn padded(text: &str, width: usize) -> String {
+    let used = strip_str(text).to_string().width();
+    format!("{text}{}", " ".repeat(width.saturating_sub(used)))
 }
 
 /// Returns `words` with `gap` between them on lines of at most `width` columns, each with its newline.
 /// A word that is wider is broken.
-pub(super) fn wrap<'a>(words: impl Iterator<Item = &'a str>, gap: &str, width: usize) -> String {
+pub(super) fn wrap(words: impl Iterator<Item: AsRef<str>>, gap: &str, width: usize) -> String {
     let mut text = String::new();
     let mut used = 0;
     for word in words {
+        let word = word.as_ref();
         if used > 0 && used + gap.width() + word.width() <= width {
             text += gap;
             used += gap.width();
@@ -271,16 +232,10 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }
-    let mut cut = String::new();
     let mut room = width.saturating_sub(1);
-    for c in text.chars() {
-        match room.checked_sub(c.width().unwrap_or(0)) {
-            Some(less) => room = less,
-            None => break,
-        }
-        cut.push(c);
-    }
-    cut + "…"
+    let width = |c: &char| c.width().unwrap_or(0);
+    let fits = |c: &char| room.checked_sub(width(c)).inspect(|left| room = *left).is_some();
+    text.chars().take_while(fits).collect::<String>() + "…"
 }
 
 #[cfg(test)]
@@ -290,18 +245,14 @@ mod tests {
     use super::*;
 
     fn group(label: &str, columns: &[(&'static str, &[usize])]) -> Group {
-        let column = |(head, counts): &(&'static str, &[usize])| Column {
-            head,
-            counts: counts.to_vec(),
-            color: None,
-        };
+        let column = |(head, counts): &(&'static str, &[usize])| Column::new(head, counts, None);
         let columns = columns.iter().map(column).collect();
         Group { label: label.to_owned(), columns, foot: "9.9 s".to_owned() }
     }
 
     fn text(rows: &[&str], groups: Vec<Group>, width: usize) -> String {
-        let rows: Vec<String> = rows.iter().map(|&name| name.to_owned()).collect();
-        layout(&rows, groups, "time", width)
+        let rows = rows.iter().map(|&name| name.to_owned()).collect();
+        layout(rows, groups, width)
     }
 
     #[test]

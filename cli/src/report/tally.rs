@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use clap::builder::styling::AnsiColor as Color;
 use clmatrix_runner::log::run_log::RunLog;
 use clmatrix_runner::report::by_device;
 use clmatrix_runner::result::test_result::TestResult;
@@ -9,60 +10,54 @@ use clmatrix_runner::verdict::Verdict;
 use indexmap::IndexSet;
 
 use super::matrix::wall_time;
-use super::table::Color;
 
-/// The columns of a device and the counts of the summary, in this order. Capitals are for verdicts
-/// that can make a run fail.
-pub(super) const KINDS: [Kind; 11] = [
-    Kind::new(Verdict::Pass, '.', "ok", "passed", Some(Color::Green)),
-    Kind::new(Verdict::Fail, 'F', "FAIL", "failed", Some(Color::Red)),
-    Kind::new(Verdict::Crash, 'C', "CRASH", "crashed", Some(Color::Red)),
-    Kind::new(Verdict::Timeout, 'T', "TIMEOUT", "timed out", Some(Color::Red)),
-    Kind::new(Verdict::UnexpectedPass, 'U', "XPASS", "unexpectedly passed", Some(Color::Red)),
-    Kind::new(Verdict::Flaky, '~', "FLAKY", "flaky", Some(Color::Yellow)),
-    Kind::new(Verdict::NotRun, 'N', "NOT-RUN", "not run", Some(Color::Red)),
-    Kind::new(Verdict::ExpectedFail, 'x', "xfail", "failed as expected", Some(Color::Yellow)),
-    Kind::new(
-        Verdict::AssumedFail,
-        'a',
-        "afail",
-        "failed as on another version",
-        Some(Color::Yellow),
-    ),
-    Kind::new(Verdict::Skip, 's', "skip", "skipped", None),
-    Kind::new(Verdict::Ignored, 'i', "ignored", "ignored", None),
+/// The order of the columns of a device and of the counts of the summary, with each verdict once.
+pub(super) const ORDER: [Verdict; 11] = [
+    Verdict::Pass,
+    Verdict::Fail,
+    Verdict::Crash,
+    Verdict::Timeout,
+    Verdict::UnexpectedPass,
+    Verdict::Flaky,
+    Verdict::NotRun,
+    Verdict::ExpectedFail,
+    Verdict::AssumedFail,
+    Verdict::Skip,
+    Verdict::Ignored,
 ];
 
 /// A verdict in reports.
 pub(super) struct Kind {
-    pub(super) verdict: Verdict,
     /// The sign on the page. Verdicts that can make a run fail have a capital or no letter.
     pub(super) letter: char,
-    /// The heading of its column.
+    /// The heading of its column. Capitals are for verdicts that can make a run fail.
     pub(super) head: &'static str,
     /// The words after a count in a sentence.
     pub(super) meaning: &'static str,
     pub(super) color: Option<Color>,
 }
 
-/// The number of results of each verdict, in the order of [`KINDS`].
+/// The number of results of each verdict.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Tally([usize; KINDS.len()]);
+pub(super) struct Tally([usize; ORDER.len()]);
 
 impl Kind {
-    /// Returns the row of a verdict.
-    pub(super) fn of(verdict: Verdict) -> &'static Self {
-        &KINDS[Tally::position(verdict)]
-    }
-
-    const fn new(
-        verdict: Verdict,
-        letter: char,
-        head: &'static str,
-        meaning: &'static str,
-        color: Option<Color>,
-    ) -> Self {
-        Self { verdict, letter, head, meaning, color }
+    pub(super) fn of(verdict: Verdict) -> Self {
+        let (red, green, yellow) = (Some(Color::Red), Some(Color::Green), Some(Color::Yellow));
+        let (letter, head, meaning, color) = match verdict {
+            Verdict::Pass => ('.', "ok", "passed", green),
+            Verdict::Fail => ('F', "FAIL", "failed", red),
+            Verdict::Crash => ('C', "CRASH", "crashed", red),
+            Verdict::Timeout => ('T', "TIMEOUT", "timed out", red),
+            Verdict::UnexpectedPass => ('U', "XPASS", "unexpectedly passed", red),
+            Verdict::Flaky => ('~', "FLAKY", "flaky", yellow),
+            Verdict::NotRun => ('N', "NOT-RUN", "not run", red),
+            Verdict::ExpectedFail => ('x', "xfail", "failed as expected", yellow),
+            Verdict::AssumedFail => ('a', "afail", "failed as on another version", yellow),
+            Verdict::Skip => ('s', "skip", "skipped", None),
+            Verdict::Ignored => ('i', "ignored", "ignored", None),
+        };
+        Self { letter, head, meaning, color }
     }
 }
 
@@ -77,20 +72,20 @@ pub(super) struct Counts<'a> {
 impl<'a> Counts<'a> {
     pub(super) fn new(log: &'a RunLog) -> Self {
         let suites: IndexSet<&str> = log.results.iter().map(|result| log.suite(result)).collect();
-        let has_sum = suites.len() > 1;
+        let all = (suites.len() > 1).then_some("all");
+        let rows: Vec<&str> = suites.iter().copied().chain(all).collect();
         let device = |(device, results): (&'a str, Vec<&TestResult>)| {
-            let mut tallies = vec![Tally::default(); suites.len() + usize::from(has_sum)];
+            let mut tallies = vec![Tally::default(); suites.len() + 1];
             for result in &results {
                 let suite = suites.get_index_of(log.suite(result)).expect("the suite of a result");
                 tallies[suite].add(result.verdict);
-                if has_sum {
-                    tallies[suites.len()].add(result.verdict);
-                }
+                tallies[suites.len()].add(result.verdict);
             }
+            tallies.truncate(rows.len());
             (device, tallies, wall_time(log, &results))
         };
         let devices = by_device(log).into_iter().map(device).collect();
-        Self { rows: suites.iter().copied().chain(has_sum.then_some("all")).collect(), devices }
+        Self { rows, devices }
     }
 }
 
@@ -103,38 +98,18 @@ impl Tally {
     }
 
     fn add(&mut self, verdict: Verdict) {
-        self.0[Self::position(verdict)] += 1;
+        self.0[verdict as usize] += 1;
     }
 
     /// Returns the number of results of a verdict.
     pub(super) fn of(&self, verdict: Verdict) -> usize {
-        self.0[Self::position(verdict)]
-    }
-
-    /// Returns the place of a verdict in [`KINDS`], which has a row for it.
-    fn position(verdict: Verdict) -> usize {
-        const fn row<const PLACE: usize>() -> usize {
-            const { assert!(PLACE < KINDS.len()) };
-            PLACE
-        }
-        match verdict {
-            Verdict::Pass => row::<0>(),
-            Verdict::Fail => row::<1>(),
-            Verdict::Crash => row::<2>(),
-            Verdict::Timeout => row::<3>(),
-            Verdict::UnexpectedPass => row::<4>(),
-            Verdict::Flaky => row::<5>(),
-            Verdict::NotRun => row::<6>(),
-            Verdict::ExpectedFail => row::<7>(),
-            Verdict::AssumedFail => row::<8>(),
-            Verdict::Skip => row::<9>(),
-            Verdict::Ignored => row::<10>(),
-        }
+        self.0[verdict as usize]
     }
 
     /// Returns the verdicts that occur.
-    pub(super) fn counts(&self) -> impl Iterator<Item = (&'static Kind, usize)> {
-        KINDS.iter().zip(self.0).filter(|(_, count)| *count > 0)
+    pub(super) fn counts(&self) -> impl Iterator<Item = (Kind, usize)> {
+        let occurring = ORDER.into_iter().filter(|verdict| self.of(*verdict) > 0);
+        occurring.map(|verdict| (Kind::of(verdict), self.of(verdict)))
     }
 
     /// Returns the count of each verdict that occurs, in words.
@@ -154,7 +129,8 @@ mod tests {
 
     #[test]
     fn each_verdict_has_its_place() {
-        let places = KINDS.iter().map(|kind| Tally::position(kind.verdict));
-        assert!(places.eq(0..KINDS.len()));
+        let mut places = ORDER.map(|verdict| verdict as usize);
+        places.sort_unstable();
+        assert!(places.into_iter().eq(0..ORDER.len()));
     }
 }

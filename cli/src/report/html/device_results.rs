@@ -39,7 +39,7 @@ impl DeviceResults {
                 detailed.push((test, *result));
             }
         }
-        let mut texts = Texts::new(*room);
+        let mut texts = Texts { room: *room, ..Texts::default() };
         // Unexpected results number their texts first, so that the page has room for these.
         for (test, result) in detailed.iter().filter(|(_, result)| !result.is_as_expected()) {
             Details::new(log, *test, result, &mut texts, &mut 0);
@@ -49,7 +49,7 @@ impl DeviceResults {
             .into_iter()
             .map(|(test, result)| Details::new(log, test, result, &mut texts, &mut outputs));
         let details = details.collect();
-        *room = texts.room();
+        *room = texts.room;
         Self { verdicts: verdicts.into_iter().collect(), times, details, texts }
     }
 }

@@ -26,11 +26,11 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::tally::{KINDS, Kind};
+use super::tally::{Kind, ORDER};
 use device_results::DeviceResults;
 use outputs::outputs;
 use run_data::RunData;
-use test_list::TestList;
+use test_list::{MOST_RESULTS, TestList};
 
 /// The page, with places for the content policy, the style, the data and the script.
 const PAGE: &str = include_str!("page.html");
@@ -54,7 +54,7 @@ const MOST_OUTPUT: usize = 2 << 20;
 #[derive(Serialize)]
 struct Head<'a> {
     /// The letter and the meaning of each verdict, and whether it is unexpected.
-    verdicts: Vec<Value>,
+    verdicts: [Value; ORDER.len()],
     tests: &'a TestList<'a>,
     runs: usize,
     /// The suite of tests at the root of a target.
@@ -72,39 +72,31 @@ pub(crate) fn write(
     characterized: &Devices,
     to: &mut impl Write,
 ) -> io::Result<()> {
-    let mut parts = PAGE.split("{{");
-    to.write_all(parts.next().unwrap_or_default().as_bytes())?;
-    for part in parts {
-        let (name, text) = part.split_once("}}").unwrap_or((part, ""));
-        match name {
-            "policy" => to.write_all(policy().as_bytes())?,
-            "style" => to.write_all(STYLE.as_bytes())?,
-            "script" => to.write_all(SCRIPT.as_bytes())?,
-            _ => write_data(runs, characterized, to)?,
-        }
-        to.write_all(text.as_bytes())?;
-    }
-    Ok(())
+    let page = PAGE.replace("{{policy}}", &policy()).replace("{{style}}", STYLE);
+    let page = page.replace("{{script}}", SCRIPT);
+    let (head, tail) = page.split_once("{{data}}").expect("a place for the data");
+    to.write_all(head.as_bytes())?;
+    write_data(runs, characterized, to)?;
+    to.write_all(tail.as_bytes())
 }
 
 /// Returns the content policy: nothing but the page's own script and style.
 fn policy() -> String {
-    let hash = |text: &str| BASE64_STANDARD.encode(Sha256::digest(text));
+    let [script, style] = [SCRIPT, STYLE].map(|text| BASE64_STANDARD.encode(Sha256::digest(text)));
     format!(
-        "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; base-uri 'none'; \
-         form-action 'none'",
-        hash(SCRIPT),
-        hash(STYLE)
+        "default-src 'none'; script-src 'sha256-{script}'; style-src 'sha256-{style}'; \
+         base-uri 'none'; form-action 'none'"
     )
 }
 
 fn write_data(runs: &[&RunLog], characterized: &Devices, to: &mut impl Write) -> io::Result<()> {
-    let tests = TestList::from_runs(runs);
-    let kinds = KINDS.iter().map(|Kind { verdict, letter, meaning, .. }| {
+    let tests = TestList::new(runs, MOST_RESULTS);
+    let verdicts = ORDER.map(|verdict| {
+        let Kind { letter, meaning, .. } = Kind::of(verdict);
         json!({ "letter": letter, "meaning": meaning, "unexpected": !verdict.is_as_expected() })
     });
     let target = runs.first().map_or("", |log| &log.header.target);
-    let head = Head { verdicts: kinds.collect(), tests: &tests, runs: runs.len(), target };
+    let head = Head { verdicts, tests: &tests, runs: runs.len(), target };
     script_json::write(to, "data", &head)?;
     let by_device: Vec<_> = runs.iter().map(|log| by_device(log)).collect();
     let mut devices = by_device.iter().map(|results| results.len()).sum();

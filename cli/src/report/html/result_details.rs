@@ -116,23 +116,22 @@ impl Details {
             tolerated: result.tolerated,
             host: result.host.as_ref().map(|host| texts.number(&one_line(host))),
         };
-        let has_only_reason = match &whole.attempts[..] {
-            &[Attempt { verdict: verdict @ ('s' | 'i' | 'N'), message, time, .. }] => {
-                let attempts = vec![Attempt { verdict, message, time, ..Attempt::default() }];
-                whole == ResultDetails { test, attempts, ..ResultDetails::default() }
+        if let &[Attempt { verdict: verdict @ ('s' | 'i' | 'N'), message, time, .. }] =
+            &whole.attempts[..]
+        {
+            let attempts = vec![Attempt { verdict, message, time, ..Attempt::default() }];
+            if whole == (ResultDetails { test, attempts, ..ResultDetails::default() }) {
+                return Self::Reason(test, message);
             }
-            _ => false,
-        };
-        match has_only_reason {
-            true => Self::Reason(test, whole.attempts[0].message),
-            false => Self::Whole(Box::new(whole)),
         }
+        Self::Whole(Box::new(whole))
     }
 }
 
 impl Attempt {
     fn new(log: &RunLog, attempt: &TestResult, texts: &mut Texts, outputs: &mut usize) -> Self {
         let outcome = &attempt.attempt.outcome;
+        let at = outcome.location().map(|Location { file, line }| format!("{file}:{line}"));
         let doubt = attempt.blame.is_doubtful().then(|| attempt.blame.to_string());
         let slot = attempt.attempt.worker.and_then(|worker| log.slots.get(&worker));
         let output = has_output(attempt).then_some(*outputs);
@@ -150,9 +149,7 @@ impl Attempt {
             })
             .letter,
             message: texts.number(&outcome.message()),
-            at: outcome
-                .location()
-                .map(|Location { file, line }| texts.number(&format!("{file}:{line}"))),
+            at: at.map(|at| texts.number(&at)),
             time: u64::try_from(attempt.attempt.duration.as_micros()).unwrap_or(u64::MAX),
             worker: attempt.attempt.worker,
             slot: slot.copied().filter(|slot| *slot > 0),

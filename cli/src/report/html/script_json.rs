@@ -6,7 +6,10 @@ use serde::Serialize;
 use serde_json::Serializer;
 use serde_json::ser::Formatter;
 
-/// Escapes `<`, which could end the element or begin a comment, and the ends of lines of Unicode.
+/// `<`, which could end the element or begin a comment, and the ends of lines of Unicode.
+const SPECIAL: [char; 3] = ['<', '\u{2028}', '\u{2029}'];
+
+/// Escapes the characters of [`SPECIAL`].
 struct ScriptFormatter;
 
 impl Formatter for ScriptFormatter {
@@ -15,19 +18,15 @@ impl Formatter for ScriptFormatter {
         writer: &mut W,
         fragment: &str,
     ) -> io::Result<()> {
-        let mut rest = fragment;
-        while let Some((before, special, after)) = next_special(rest) {
-            write!(writer, "{before}\\u{:04x}", u32::from(special))?;
-            rest = after;
+        for part in fragment.split_inclusive(SPECIAL) {
+            let text = part.trim_end_matches(SPECIAL);
+            writer.write_all(text.as_bytes())?;
+            for unit in part[text.len()..].encode_utf16() {
+                write!(writer, "\\u{unit:04x}")?;
+            }
         }
-        writer.write_all(rest.as_bytes())
+        Ok(())
     }
-}
-
-fn next_special(text: &str) -> Option<(&str, char, &str)> {
-    let at = text.find(['<', '\u{2028}', '\u{2029}'])?;
-    let special = text[at..].chars().next()?;
-    Some((&text[..at], special, &text[at + special.len_utf8()..]))
 }
 
 /// Writes an element with this id.

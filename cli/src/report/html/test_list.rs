@@ -1,6 +1,7 @@
 //! The tests of a page, each with its path once.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use clmatrix_runner::log::run_log::RunLog;
 use clmatrix_runner::report::selecting;
@@ -8,26 +9,30 @@ use clmatrix_runner::result::worker_end::WorkerEnd;
 use clmatrix_runner::verdict::Location;
 use foldhash::fast::RandomState;
 use indexmap::{IndexMap, IndexSet};
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::Serialize;
 
 use super::result_details::is_plain_pass;
 
 /// The most results on a page. With more, the tests that passed everywhere are left out.
-const MOST_RESULTS: usize = 1 << 21;
+pub(super) const MOST_RESULTS: usize = 1 << 21;
 
 /// The tests of all runs, in the order of the newest run; tests that it lacks follow.
+#[derive(Serialize)]
 pub(super) struct TestList<'a> {
-    places: IndexMap<&'a str, Option<Location>, RandomState>,
+    paths: IndexSet<&'a str, RandomState>,
+    /// The words that select tests if those differ from the paths; none for results of workers, which belong to no
+    /// test.
+    words: BTreeMap<usize, Option<String>>,
+    /// The source files.
+    files: IndexSet<Arc<str>>,
+    /// The number of the file of each test and its line; -1 if the file is unknown.
+    places: Vec<i64>,
     /// The number of tests that are left out.
     left_out: usize,
 }
 
 impl<'a> TestList<'a> {
-    pub(super) fn from_runs(runs: &[&'a RunLog]) -> Self {
-        Self::within(runs, MOST_RESULTS)
-    }
-
-    pub(super) fn within(runs: &[&'a RunLog], most_results: usize) -> Self {
+    pub(super) fn new(runs: &[&'a RunLog], most_results: usize) -> Self {
         let mut tests: IndexMap<&str, (Option<Location>, bool), RandomState> = IndexMap::default();
         let results =
             runs.iter().flat_map(|log| log.results.iter().map(move |result| (log, result)));
@@ -41,48 +46,26 @@ impl<'a> TestList<'a> {
             tests.retain(|_, (_, passed)| !*passed);
         }
         let left_out = all - tests.len();
-        let places = tests.into_iter().map(|(path, (place, _))| (path, place)).collect();
-        Self { places, left_out }
+        let mut files = IndexSet::new();
+        let places = tests.values_mut().flat_map(|(place, _)| match place.take() {
+            Some(Location { file, line }) => [files.insert_full(file).0 as i64, line.into()],
+            None => [-1, 0],
+        });
+        let places = places.collect();
+        let word = |(at, path): (usize, &&str)| {
+            let word = WorkerEnd::of_path(path).is_none().then(|| selecting(path));
+            (word.as_deref() != Some(*path)).then_some((at, word))
+        };
+        let words = tests.keys().enumerate().filter_map(word).collect();
+        Self { paths: tests.into_keys().collect(), words, files, places, left_out }
     }
 
     pub(super) fn len(&self) -> usize {
-        self.places.len()
+        self.paths.len()
     }
 
     /// Returns the position of a test, unless it is left out.
     pub(super) fn position(&self, path: &str) -> Option<usize> {
-        self.places.get_index_of(path)
-    }
-}
-
-/// The paths, the words that select them if those differ (null for results of workers, which belong to no test), the
-/// source files, and for each test the number of its file and its line; -1 if the file is unknown.
-impl Serialize for TestList<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let files: IndexSet<&str> =
-            self.places.values().flatten().map(|place| &*place.file).collect();
-        let numbers = |place: &Option<Location>| {
-            let place = place.as_ref();
-            let file = place.and_then(|place| files.get_index_of(&*place.file));
-            let file = file.map_or(-1, |file| file as i64);
-            [file, place.map_or(0, |place| i64::from(place.line))]
-        };
-        let words: BTreeMap<usize, Option<String>> = self
-            .places
-            .keys()
-            .enumerate()
-            .filter_map(|(at, path)| {
-                let word = WorkerEnd::of_path(path).is_none().then(|| selecting(path));
-                (word.as_deref() != Some(*path)).then_some((at, word))
-            })
-            .collect();
-        let places: Vec<_> = self.places.values().flat_map(numbers).collect();
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("paths", &self.places.keys().collect::<Vec<_>>())?;
-        map.serialize_entry("words", &words)?;
-        map.serialize_entry("files", &files)?;
-        map.serialize_entry("places", &places)?;
-        map.serialize_entry("left_out", &self.left_out)?;
-        map.end()
+        self.paths.get_index_of(path)
     }
 }

@@ -7,22 +7,20 @@ use serde::Serialize;
 /// The most bytes of a message or an output.
 const LONGEST: usize = 64 << 10;
 
+/// The note in place of a message.
+const LEFT_OUT: &str = "(left out: this page has no room for more messages; events.jsonl has it)";
+
 /// The texts of the results of a device.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 #[serde(transparent)]
 pub(super) struct Texts {
     texts: IndexSet<String>,
     /// The bytes for other texts.
     #[serde(skip)]
-    room: usize,
+    pub(super) room: usize,
 }
 
 impl Texts {
-    /// Creates an empty list of texts with room for this many bytes.
-    pub(super) fn new(room: usize) -> Self {
-        Self { texts: IndexSet::new(), room }
-    }
-
     /// Returns the number of a text. A text that the page has no room for has the number of a note.
     pub(super) fn number(&mut self, text: &str) -> usize {
         let mut text = shown(text);
@@ -31,17 +29,9 @@ impl Texts {
         }
         match self.room.checked_sub(text.len()) {
             Some(left) => self.room = left,
-            None => {
-                text = "(left out: this page has no room for more messages; events.jsonl has it)"
-                    .into();
-            }
+            None => text = LEFT_OUT.to_owned(),
         }
         self.texts.insert_full(text).0
-    }
-
-    /// Returns the bytes that are left.
-    pub(super) fn room(&self) -> usize {
-        self.room
     }
 }
 
@@ -67,7 +57,7 @@ mod tests {
 
     #[test]
     fn a_text_is_there_once_and_within_the_allowance() {
-        let mut texts = Texts::new(5);
+        let mut texts = Texts { room: 5, ..Texts::default() };
         let numbers = ["abc", "de", "abc", "f", "g"].map(|text| texts.number(text));
         assert_eq!(numbers, [0, 1, 0, 2, 2]);
         assert!(texts.texts[2].contains("no room"));
