@@ -25,7 +25,7 @@ pub(crate) struct Difference {
     /// The devices that only B has.
     pub(crate) only_in_b: Vec<String>,
     /// The tests whose results differ.
-    pub(crate) changes: IndexMap<Kind, Vec<Change>>,
+    pub(crate) changes: IndexMap<Kind, Vec<ResultChange>>,
     /// The slower and faster tests, by the device.
     pub(crate) speeds: IndexMap<String, Speeds>,
     /// The sums of the times of the devices that have too few times for a verdict.
@@ -64,19 +64,22 @@ pub(crate) struct FactChange {
     pub(crate) b: Option<String>,
 }
 
-/// A test whose results differ.
+/// A test that differs.
 #[derive(Debug, PartialEq, Serialize)]
-pub(crate) struct Change {
-    /// The id of the test; with the device of B.
+pub(crate) struct Change<T> {
+    /// The id of the test with the device of B, or the path.
     pub(crate) test: String,
-    /// The verdict and the reason in A, if there is a result.
-    pub(crate) a: Option<String>,
-    /// The verdict and the reason in B, if there is a result.
-    pub(crate) b: Option<String>,
+    /// The value of A.
+    pub(crate) a: T,
+    /// The value of B.
+    pub(crate) b: T,
 }
 
+/// A test whose results differ: the verdict and the reason on each side, if there is a result.
+pub(crate) type ResultChange = Change<Option<String>>;
+
 /// The median times of the tests of a suite that passed on both sides, added up.
-#[derive(Debug, PartialEq, Serialize)]
+#[derive(Debug, Default, PartialEq, Serialize)]
 pub(crate) struct TimeSum {
     /// The device; that of B.
     pub(crate) device: String,
@@ -94,32 +97,30 @@ pub(crate) struct TimeSum {
 pub(crate) type DevicePairs = IndexSet<(String, String)>;
 
 impl Kind {
-    /// All kinds, the most important first.
-    pub(crate) const ALL: [Self; 6] =
-        [Self::Regression, Self::OtherWay, Self::Expected, Self::Fix, Self::New, Self::Gone];
+    /// All kinds with their titles, the most important first.
+    pub(crate) const ALL: [(Self, &'static str); 6] = [
+        (Self::Regression, "Regressions"),
+        (Self::OtherWay, "Other ways of going wrong"),
+        (Self::Expected, "Now wrong as expected"),
+        (Self::Fix, "Fixes"),
+        (Self::New, "New results"),
+        (Self::Gone, "Results that are gone"),
+    ];
 
     fn between(test: &str, a: Option<&SideTest>, b: Option<&SideTest>) -> Option<Self> {
-        let passed = SideResult::passed();
         // A device that was not lost, and a worker without a crash of its own, have no result.
         let is_implicit = test == DEVICE || WorkerEnd::of_path(test).is_some();
-        let ran = |side: Option<&SideTest>| match side.and_then(SideTest::ran) {
-            None if is_implicit => Some(passed.clone()),
-            ran => ran.cloned(),
-        };
-        match (ran(a), ran(b)) {
-            (None, None) => None,
-            (None, Some(_)) => Some(Self::New),
-            (Some(_), None) => Some(Self::Gone),
-            (Some(a), Some(b)) => match (&a.outcome, &b.outcome) {
-                (before, now) if before == now => None,
-                (SideOutcome::Passed, _) if b.is_as_expected => Some(Self::Expected),
-                (SideOutcome::Passed, _) => Some(Self::Regression),
-                (_, SideOutcome::Passed) => Some(Self::Fix),
-                (
-                    SideOutcome::Wrong(..) | SideOutcome::NotRun,
-                    SideOutcome::Wrong(..) | SideOutcome::NotRun,
-                ) => Some(Self::OtherWay),
-            },
+        let implicit = is_implicit.then_some(&SideOutcome::Passed);
+        let is_as_expected = b.and_then(|b| b.result.as_ref()).is_some_and(|b| b.is_as_expected);
+        match [a, b].map(|side| side.and_then(SideTest::ran).or(implicit)) {
+            [None, None] => None,
+            [None, Some(_)] => Some(Self::New),
+            [Some(_), None] => Some(Self::Gone),
+            [Some(before), Some(now)] if before == now => None,
+            [Some(SideOutcome::Passed), Some(_)] if is_as_expected => Some(Self::Expected),
+            [Some(SideOutcome::Passed), Some(_)] => Some(Self::Regression),
+            [Some(_), Some(SideOutcome::Passed)] => Some(Self::Fix),
+            [Some(_), Some(_)] => Some(Self::OtherWay),
         }
     }
 }
@@ -133,68 +134,55 @@ impl Difference {
     pub(crate) fn new(a: &Side, b: &Side, pairs: Option<DevicePairs>) -> Result<Self, String> {
         let is_explicit = pairs.is_some();
         let pairs = pairs.unwrap_or_else(|| {
-            a.devices
-                .keys()
-                .filter(|id| b.devices.contains_key(*id))
-                .map(|id| (id.clone(), id.clone()))
-                .collect()
+            let shared = a.devices.keys().filter(|id| b.devices.contains_key(*id));
+            shared.map(|id| (id.clone(), id.clone())).collect()
         });
         if pairs.is_empty() {
             let sides = format!("one has {}, the other {}", a.ids(), b.ids());
-            return Err(format!(
-                "no device is on both sides: {sides}; --devices A=B compares two devices"
-            ));
+            let advice = "--devices A=B compares two devices";
+            return Err(format!("no device is on both sides: {sides}; {advice}"));
         }
+        let missing = |side: &Side, other: &Side| {
+            let ids = side.devices.keys().filter(|id| !other.devices.contains_key(*id));
+            ids.filter(|_| !is_explicit).cloned().collect()
+        };
         let mut difference = Self {
             a: a.runs.clone(),
             b: b.runs.clone(),
-            facts: changed_facts(None, &a.facts.joined(), &b.facts.joined()),
-            only_in_a: Vec::new(),
-            only_in_b: Vec::new(),
-            changes: Kind::ALL.map(|kind| (kind, Vec::new())).into_iter().collect(),
+            facts: changed_facts(None, &a.facts, &b.facts),
+            only_in_a: missing(a, b),
+            only_in_b: missing(b, a),
+            changes: Kind::ALL.map(|(kind, _)| (kind, Vec::new())).into_iter().collect(),
             speeds: IndexMap::new(),
             sums: Vec::new(),
         };
-        if !is_explicit {
-            difference.only_in_a = missing(a, b);
-            difference.only_in_b = missing(b, a);
-        }
         for (id_a, id_b) in &pairs {
-            let device_a = a.find_device(id_a, "A")?;
-            difference.add_device(id_b, device_a, b.find_device(id_b, "B")?);
+            difference.add_device(id_b, a.find_device(id_a, "A")?, b.find_device(id_b, "B")?);
         }
         Ok(difference)
     }
 
     fn add_device(&mut self, id: &str, a: &SideDevice, b: &SideDevice) {
-        self.facts.extend(changed_facts(Some(id), &a.facts.joined(), &b.facts.joined()));
+        self.facts.extend(changed_facts(Some(id), &a.facts, &b.facts));
         let tests: IndexSet<&String> = b.tests.keys().chain(a.tests.keys()).collect();
         for test in tests {
             let (before, now) = (a.tests.get(test), b.tests.get(test));
             if let Some(kind) = Kind::between(test, before, now) {
-                let text = |side: Option<&SideTest>| {
-                    side.and_then(|side| side.result.as_ref()).map(SideResult::text)
-                };
-                let change = Change {
-                    test: TestId::new(test, id).to_string(),
-                    a: text(before),
-                    b: text(now),
-                };
+                let text = |side: Option<&SideTest>| side?.result.as_ref().map(SideResult::text);
+                let test = TestId::new(test, id).to_string();
+                let change = Change { test, a: text(before), b: text(now) };
                 self.changes[&kind].push(change);
             }
         }
-        let times = || {
-            a.tests.iter().filter_map(|(test, before)| {
-                let now = b.tests.get(test)?;
-                let has_times = !before.times.is_empty() && !now.times.is_empty();
-                has_times.then_some(Times { test, a: &before.times, b: &now.times })
-            })
-        };
-        match Speeds::new(times()) {
-            Some(speeds) => {
-                self.speeds.insert(id.to_owned(), speeds);
-            }
-            None => self.sums.extend(sums(id, times())),
+        let times = a.tests.iter().filter_map(|(test, before)| {
+            let now = b.tests.get(test)?;
+            let has_times = !before.times.is_empty() && !now.times.is_empty();
+            has_times.then_some(Times { test, a: &before.times, b: &now.times })
+        });
+        let times: Vec<Times<'_>> = times.collect();
+        match Speeds::new(&times) {
+            Some(speeds) => drop(self.speeds.insert(id.to_owned(), speeds)),
+            None => self.sums.extend(sums(id, &times)),
         }
     }
 
@@ -210,58 +198,41 @@ impl Difference {
 
     /// Returns whether only times without a verdict differ.
     pub(crate) fn is_empty(&self) -> bool {
+        let has_speeds = |speeds: &Speeds| !speeds.slower.is_empty() || !speeds.faster.is_empty();
         self.facts.is_empty()
             && self.only_in_a.is_empty()
             && self.only_in_b.is_empty()
             && self.changes.values().all(Vec::is_empty)
-            && self
-                .speeds
-                .values()
-                .all(|speeds| speeds.slower.is_empty() && speeds.faster.is_empty())
+            && !self.speeds.values().any(has_speeds)
     }
 }
 
-fn missing(side: &Side, other: &Side) -> Vec<String> {
-    side.devices.keys().filter(|id| !other.devices.contains_key(*id)).cloned().collect()
-}
-
-fn changed_facts(device: Option<&str>, a: &Facts, b: &Facts) -> Vec<FactChange> {
+fn changed_facts(device: Option<&str>, a: &[Facts], b: &[Facts]) -> Vec<FactChange> {
+    let (a, b) = (facts::joined(a), facts::joined(b));
     let names: IndexSet<&String> = a.keys().chain(b.keys()).collect();
-    let differs = |name: &String| match (a.get(name), b.get(name)) {
-        (Some(a), Some(b)) => a != b,
-        _ => !facts::is_of_some_tests(name),
+    let change = |fact: &String| {
+        let (a, b) = (a.get(fact).cloned(), b.get(fact).cloned());
+        let is_comparable = a.is_some() && b.is_some() || !facts::is_of_some_tests(fact);
+        let device = device.map(str::to_owned);
+        (is_comparable && a != b).then(|| FactChange { device, fact: fact.clone(), a, b })
     };
-    let differing = names.into_iter().filter(|name| differs(name));
-    let change = |name: &String| FactChange {
-        device: device.map(str::to_owned),
-        fact: name.clone(),
-        a: a.get(name).cloned(),
-        b: b.get(name).cloned(),
-    };
-    differing.map(change).collect()
+    names.into_iter().filter_map(change).collect()
 }
 
 /// Returns the sums that differ.
-fn sums<'a>(device: &str, tests: impl Iterator<Item = Times<'a>>) -> Vec<TimeSum> {
+fn sums(device: &str, tests: &[Times<'_>]) -> Vec<TimeSum> {
+    let median_of = |times: &[Time]| median(times.iter().map(|time| time.seconds));
     let mut sums: IndexMap<&str, TimeSum> = IndexMap::new();
     for times in tests {
         let suite = suite(times.test).unwrap_or("(no module)");
-        let sum = sums.entry(suite).or_insert_with(|| TimeSum {
-            device: device.to_owned(),
-            suite: suite.to_owned(),
-            tests: 0,
-            a: 0.0,
-            b: 0.0,
-        });
+        let (device, name) = (device.to_owned(), suite.to_owned());
+        let new = || TimeSum { device, suite: name, ..TimeSum::default() };
+        let sum = sums.entry(suite).or_insert_with(new);
         sum.tests += 1;
-        sum.a += median_time(times.a);
-        sum.b += median_time(times.b);
+        sum.a += median_of(times.a);
+        sum.b += median_of(times.b);
     }
     sums.into_values().filter(|sum| sum.a != sum.b).collect()
-}
-
-fn median_time(times: &[Time]) -> f64 {
-    median(&times.iter().map(|time| time.seconds).collect::<Vec<_>>())
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
 //! One side of a comparison: the sum of one or several runs.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clmatrix_runner::log::durations;
-use clmatrix_runner::log::read_error::ReadError;
 use clmatrix_runner::log::run_log::RunLog;
 use clmatrix_runner::result::test_id::TestId;
 use clmatrix_runner::result::test_result::DEVICE;
@@ -14,14 +13,15 @@ use indexmap::IndexMap;
 
 use super::side_result::{SideOutcome, SideResult};
 use super::speed::Time;
-use crate::report::facts::{self, FactValues};
+use crate::report::facts::{self, Facts};
 
 /// The runs of one side.
 #[derive(Default)]
 pub(crate) struct Side {
     /// A line for each run: its id, host and time.
     pub(crate) runs: Vec<String>,
-    pub(crate) facts: FactValues,
+    /// The facts of each run.
+    pub(crate) facts: Vec<Facts>,
     /// The devices, and the host, with the facts and the tests of each.
     pub(crate) devices: IndexMap<String, SideDevice>,
 }
@@ -29,7 +29,8 @@ pub(crate) struct Side {
 /// A device in the runs of one side.
 #[derive(Default)]
 pub(crate) struct SideDevice {
-    pub(crate) facts: FactValues,
+    /// The facts of each run.
+    pub(crate) facts: Vec<Facts>,
     /// The tests by their paths.
     pub(crate) tests: IndexMap<String, SideTest, RandomState>,
 }
@@ -62,7 +63,11 @@ impl Side {
             if side.runs[..runs].contains(&side.runs[runs]) {
                 return wrong("this run is on the same side twice; name each run once");
             }
-            side.add_times(path)?;
+            durations::for_each(path, u64::MAX, |test, outcome, time| {
+                if outcome == "passed" {
+                    side.add_time(&TestId::parse(test), time);
+                }
+            })?;
         }
         Ok(side)
     }
@@ -72,10 +77,9 @@ impl Side {
         let header = &log.header;
         let time = humantime::format_rfc3339_seconds(header.time);
         self.runs.push(format!("{} on {}, {time}", header.run_id, header.host));
-        self.facts.add(facts::of_run(header));
+        self.facts.push(facts::of_run(header));
         for device in &header.devices {
-            let facts = facts::of_device(log, &device.id).expect("a device of the run");
-            self.device(&device.id).facts.add(facts);
+            self.device(&device.id).facts.push(facts::of_device(log, device));
         }
         for result in &log.results {
             self.test(&result.test).add(SideResult::new(result));
@@ -83,14 +87,6 @@ impl Side {
         for lost in &log.lost {
             self.test(&TestId::new(DEVICE, &lost.device)).add(SideResult::lost(&lost.reason));
         }
-    }
-
-    fn add_times(&mut self, log: &Path) -> Result<(), ReadError> {
-        durations::for_each(log, u64::MAX, |test, outcome, time| {
-            if outcome == "passed" {
-                self.add_time(&TestId::parse(test), time);
-            }
-        })
     }
 
     /// Adds the time of an attempt of the run that was added last. The attempt passed.
@@ -112,33 +108,27 @@ impl Side {
     }
 
     fn device(&mut self, id: &str) -> &mut SideDevice {
-        if !self.devices.contains_key(id) {
-            self.devices.insert(id.to_owned(), SideDevice::default());
-        }
-        &mut self.devices[id]
+        self.devices.entry(id.to_owned()).or_default()
     }
 
     fn test(&mut self, id: &TestId) -> &mut SideTest {
-        let path = id.path();
-        let tests = &mut self.device(id.device()).tests;
-        if !tests.contains_key(path) {
-            tests.insert(path.to_owned(), SideTest::default());
-        }
-        &mut tests[path]
+        self.device(id.device()).tests.entry(id.path().to_owned()).or_default()
     }
 }
 
 impl SideTest {
+    /// Adds a result, which counts if it is worse than the others.
     fn add(&mut self, result: SideResult) {
-        match &mut self.result {
-            Some(known) => known.merge(result),
-            None => self.result = Some(result),
+        let known = self.result.as_ref();
+        if known.is_none_or(|known| result.verdict.is_worse_than(known.verdict)) {
+            self.result = Some(result);
         }
     }
 
-    /// Returns the result, if the test was run.
-    pub(crate) fn ran(&self) -> Option<&SideResult> {
-        self.result.as_ref().filter(|result| result.outcome != SideOutcome::NotRun)
+    /// Returns the outcome, if the test was run.
+    pub(crate) fn ran(&self) -> Option<&SideOutcome> {
+        let outcome = self.result.as_ref().map(|result| &result.outcome);
+        outcome.filter(|outcome| **outcome != SideOutcome::NotRun)
     }
 }
 

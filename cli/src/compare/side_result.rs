@@ -34,66 +34,37 @@ pub(crate) enum SideOutcome {
 impl SideResult {
     /// Returns the result of a single run.
     pub(crate) fn new(result: &TestResult) -> Self {
-        let outcome = side_outcome(result);
-        let reason = (outcome != SideOutcome::Passed)
-            .then(|| outcome_text(&result.decisive().attempt.outcome).into());
+        let decisive = &result.decisive().attempt.outcome;
+        let wrong =
+            |kind, text: &str| SideOutcome::Wrong(kind, without_numbers(&first_line(text)).into());
+        let expectation = result.expectation.as_ref();
+        let may_pass = expectation.is_some_and(|known| known.status.contains(ExpectedStatus::Pass));
+        let outcome = match (result.verdict, decisive) {
+            (verdict, _) if verdict.is_explained_failure() && may_pass => SideOutcome::Passed,
+            (Verdict::Flaky, _) if result.tolerated => SideOutcome::Passed,
+            (Verdict::Flaky, _) => wrong(result.verdict, ""),
+            (_, Outcome::Passed) => SideOutcome::Passed,
+            (_, Outcome::Failed { message, .. }) => wrong(Verdict::Fail, message),
+            (_, Outcome::Crashed { cause }) => wrong(Verdict::Crash, &cause.to_string()),
+            (_, Outcome::TimedOut { .. }) => wrong(Verdict::Timeout, ""),
+            (_, Outcome::Skipped { .. } | Outcome::Ignored { .. } | Outcome::NotRun { .. }) => {
+                SideOutcome::NotRun
+            }
+        };
+        let reason = (outcome != SideOutcome::Passed).then(|| outcome_text(decisive).into());
         Self { verdict: result.verdict, outcome, is_as_expected: result.is_as_expected(), reason }
-    }
-
-    /// Returns the result of a pass.
-    pub(crate) fn passed() -> Self {
-        Self {
-            verdict: Verdict::Pass,
-            outcome: SideOutcome::Passed,
-            is_as_expected: true,
-            reason: None,
-        }
     }
 
     /// Returns the result of a device that was lost.
     pub(crate) fn lost(reason: &str) -> Self {
-        Self {
-            verdict: Verdict::Crash,
-            outcome: SideOutcome::Wrong(Verdict::Crash, "lost".into()),
-            is_as_expected: false,
-            reason: Some(format!("device lost: {reason}").into()),
-        }
-    }
-
-    /// Keeps the worse of both results.
-    pub(crate) fn merge(&mut self, other: Self) {
-        if other.verdict.is_worse_than(self.verdict) {
-            *self = other;
-        }
+        let outcome = SideOutcome::Wrong(Verdict::Crash, "lost".into());
+        let reason = Some(format!("device lost: {reason}").into());
+        Self { verdict: Verdict::Crash, outcome, is_as_expected: false, reason }
     }
 
     /// Returns the verdict and the reason on one line.
     pub(crate) fn text(&self) -> String {
-        let verdict = self.verdict.name();
-        self.reason
-            .as_ref()
-            .map_or_else(|| verdict.to_owned(), |reason| format!("{verdict}: {reason}"))
-    }
-}
-
-fn side_outcome(result: &TestResult) -> SideOutcome {
-    let decisive = &result.decisive().attempt.outcome;
-    let wrong =
-        |kind, text: &str| SideOutcome::Wrong(kind, without_numbers(&first_line(text)).into());
-    let may_pass = result
-        .expectation
-        .as_ref()
-        .is_some_and(|known| known.status.contains(ExpectedStatus::Pass));
-    match (result.verdict, decisive) {
-        (verdict, _) if verdict.is_explained_failure() && may_pass => SideOutcome::Passed,
-        (Verdict::Flaky, _) if result.tolerated => SideOutcome::Passed,
-        (Verdict::Flaky, _) => wrong(result.verdict, ""),
-        (_, Outcome::Passed) => SideOutcome::Passed,
-        (_, Outcome::Failed { message, .. }) => wrong(Verdict::Fail, message),
-        (_, Outcome::Crashed { cause }) => wrong(Verdict::Crash, &cause.to_string()),
-        (_, Outcome::TimedOut { .. }) => wrong(Verdict::Timeout, ""),
-        (_, Outcome::Skipped { .. } | Outcome::Ignored { .. } | Outcome::NotRun { .. }) => {
-            SideOutcome::NotRun
-        }
+        let (verdict, reason) = (self.verdict.name(), self.reason.as_ref());
+        reason.map_or_else(|| verdict.to_owned(), |reason| format!("{verdict}: {reason}"))
     }
 }

@@ -7,6 +7,8 @@
 use indexmap::IndexMap;
 use serde::Serialize;
 
+use super::difference::Change;
+
 /// The fewest times of a test on each side.
 pub(crate) const FEWEST_TIMES: usize = 5;
 
@@ -53,46 +55,33 @@ pub(crate) struct Speeds {
     pub(crate) faster: Vec<SpeedChange>,
 }
 
-/// A test that is slower or faster.
-#[derive(Debug, Serialize)]
-pub(crate) struct SpeedChange {
-    /// The test's path.
-    pub(crate) test: String,
-    /// The median of the first side, in seconds, without the speed of its runs.
-    pub(crate) a: f64,
-    /// The median of the second side, in seconds, without the speed of its runs.
-    pub(crate) b: f64,
-}
+/// A test that is slower or faster: the median of each side, in seconds, without the speed of its runs.
+pub(crate) type SpeedChange = Change<f64>;
 
 /// A side, and the number of a run on it.
 type Run = (bool, usize);
 
 impl Speeds {
     /// Applies the rule to the tests of a device. Returns none if no test has enough times.
-    pub(crate) fn new<'a>(tests: impl Iterator<Item = Times<'a>>) -> Option<Self> {
-        let mut has_times = false;
-        let mut judged: Vec<Times<'a>> = Vec::new();
-        for times in tests.filter(Times::are_enough) {
-            has_times = true;
-            // The largest of all times does not depend on the side that it is on.
-            if times.all().any(|(_, seconds)| seconds >= LEAST_DIFFERENCE) {
-                judged.push(times);
-            }
-        }
-        if !has_times {
+    pub(crate) fn new(tests: &[Times<'_>]) -> Option<Self> {
+        let are_enough = |times: &&Times<'_>| times.a.len().min(times.b.len()) >= FEWEST_TIMES;
+        let mut judged: Vec<&Times<'_>> = tests.iter().filter(are_enough).collect();
+        if judged.is_empty() {
             return None;
         }
+        // The largest of all times does not depend on the side that it is on.
+        judged.retain(|times| times.all().any(|(_, seconds)| seconds >= LEAST_DIFFERENCE));
         let factors = run_factors(&judged);
         let by_chance = judged.iter().map(|times| 2.0 / orders(times.a.len(), times.b.len())).sum();
         let (mut slower, mut faster) = (Vec::new(), Vec::new());
         for times in &judged {
-            let (a, b) = times.scaled(&factors);
-            let change =
-                || SpeedChange { test: times.test.to_owned(), a: median(&a), b: median(&b) };
+            let [a, b] = [false, true].map(|is_b| times.scaled(is_b, &factors));
+            let [median_a, median_b] = [&a, &b].map(|times| median(times.iter().copied()));
+            let change = Change { test: times.test.to_owned(), a: median_a, b: median_b };
             if is_above(&b, &a) {
-                slower.push(change());
+                slower.push(change);
             } else if is_above(&a, &b) {
-                faster.push(change());
+                faster.push(change);
             }
         }
         let ratio = ratio(&factors);
@@ -101,65 +90,53 @@ impl Speeds {
 }
 
 impl Times<'_> {
-    fn are_enough(&self) -> bool {
-        self.a.len().min(self.b.len()) >= FEWEST_TIMES
-    }
-
     /// Returns the times with their runs.
     fn all(&self) -> impl Iterator<Item = (Run, f64)> {
         let a = self.a.iter().map(|time| ((false, time.run), time.seconds));
         a.chain(self.b.iter().map(|time| ((true, time.run), time.seconds)))
     }
 
-    /// Returns the times of both sides, each divided by the factor of its run.
-    fn scaled(&self, factors: &IndexMap<Run, f64>) -> (Vec<f64>, Vec<f64>) {
-        let (mut a, mut b) = (Vec::new(), Vec::new());
-        for (run, seconds) in self.all() {
-            let side = if run.0 { &mut b } else { &mut a };
-            side.push(seconds / factors.get(&run).unwrap_or(&1.0));
-        }
-        (a, b)
+    /// Returns the times of a side, each divided by the factor of its run.
+    fn scaled(&self, is_b: bool, factors: &IndexMap<Run, f64>) -> Vec<f64> {
+        let side = self.all().filter(|((side, _), _)| *side == is_b);
+        side.map(|(run, seconds)| seconds / factors[&run]).collect()
     }
 }
 
 /// Returns the factor of each run: the median of the ratios of its times to those of all runs. A machine that was
 /// busy during one of the runs makes all its times longer. A few tests have no such median: their factors
 /// are 1.
-fn run_factors(tests: &[Times<'_>]) -> IndexMap<Run, f64> {
+fn run_factors(tests: &[&Times<'_>]) -> IndexMap<Run, f64> {
     let mut ratios: IndexMap<Run, Vec<f64>> = IndexMap::new();
     for times in tests {
-        let all: Vec<f64> = times.all().map(|(_, seconds)| seconds).collect();
-        let reference = median(&all);
+        let reference = median(times.all().map(|(_, seconds)| seconds));
         for (run, seconds) in times.all() {
             ratios.entry(run).or_default().push(seconds / reference);
         }
     }
-    let factor = |ratios: &[f64]| {
-        let median = median(ratios);
+    let factor = |ratios: Vec<f64>| {
+        let median = median(ratios.into_iter());
         let is_known = tests.len() >= FEWEST_TESTS && median.is_finite() && median > 0.0;
         if is_known { median } else { 1.0 }
     };
-    ratios.iter().map(|(run, ratios)| (*run, factor(ratios))).collect()
+    ratios.into_iter().map(|(run, ratios)| (run, factor(ratios))).collect()
 }
 
 /// Returns the ratio of the medians of the factors of both sides.
 fn ratio(factors: &IndexMap<Run, f64>) -> f64 {
     let side = |is_b: bool| {
         let factors = factors.iter().filter(|((side, _), _)| *side == is_b);
-        let factors: Vec<f64> = factors.map(|(_, factor)| *factor).collect();
-        if factors.is_empty() { 1.0 } else { median(&factors) }
+        median(factors.map(|(_, factor)| *factor))
     };
-    side(true) / side(false)
+    if factors.is_empty() { 1.0 } else { side(true) / side(false) }
 }
 
 /// Returns whether every time of `slow` is above every time of `fast`, and the medians differ enough.
 fn is_above(slow: &[f64], fast: &[f64]) -> bool {
-    let (slow_median, fast_median) = (median(slow), median(fast));
-    let smallest = slow.iter().copied().fold(f64::INFINITY, f64::min);
-    let largest = fast.iter().copied().fold(0.0, f64::max);
-    smallest > largest
-        && slow_median >= LEAST_RATIO * fast_median
+    let [slow_median, fast_median] = [slow, fast].map(|times| median(times.iter().copied()));
+    slow_median >= LEAST_RATIO * fast_median
         && slow_median - fast_median >= LEAST_DIFFERENCE
+        && slow.iter().all(|slow| fast.iter().all(|fast| slow > fast))
 }
 
 /// Returns the number of ways to choose the places of `a` times among `a + b`.
@@ -168,14 +145,11 @@ fn orders(a: usize, b: usize) -> f64 {
 }
 
 /// Returns the median of at least one number.
-pub(crate) fn median(numbers: &[f64]) -> f64 {
-    let mut sorted = numbers.to_vec();
+pub(crate) fn median(numbers: impl Iterator<Item = f64>) -> f64 {
+    let mut sorted: Vec<f64> = numbers.collect();
     sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    match sorted.len() % 2 {
-        0 => f64::midpoint(sorted[middle - 1], sorted[middle]),
-        _ => sorted[middle],
-    }
+    // The middle one of an odd number is on both sides of the middle.
+    f64::midpoint(sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2])
 }
 
 #[cfg(test)]
@@ -227,7 +201,7 @@ mod tests {
     fn compare(a: &[Vec<Time>], b: &[Vec<Time>]) -> Speeds {
         let names: Vec<String> = (0..a.len()).map(|test| test.to_string()).collect();
         let times = names.iter().zip(a.iter().zip(b)).map(|(test, (a, b))| Times { test, a, b });
-        Speeds::new(times).unwrap()
+        Speeds::new(&times.collect::<Vec<_>>()).unwrap()
     }
 
     #[test]
@@ -276,6 +250,6 @@ mod tests {
         }
         let times = times(0.2);
         let few = Times { test: "t", a: &times[0], b: &times[0][..4] };
-        assert!(Speeds::new([few].into_iter()).is_none());
+        assert!(Speeds::new(&[few]).is_none());
     }
 }

@@ -3,7 +3,7 @@
 use indexmap::{IndexMap, IndexSet};
 use serde::Serialize;
 
-use super::host::HostRun;
+use super::host::{HostRun, NUMBER};
 use crate::report::facts::Facts;
 
 /// A fact in which hosts differ.
@@ -34,45 +34,36 @@ pub(crate) struct OtherValue {
 /// Returns the facts in which the hosts differ: those of the machines, then those of each model of devices. A host
 /// without a model differs only in the number of its devices.
 pub(crate) fn drift(hosts: &[HostRun]) -> Vec<Drift> {
-    let machines: Vec<_> = hosts.iter().map(|host| (host, &host.facts)).collect();
-    let mut drift = of_facts(None, &machines);
     let models: IndexSet<&String> = hosts.iter().flat_map(|host| host.models.keys()).collect();
-    let none = Facts::from_iter([("number of devices".to_owned(), "0".to_owned())]);
-    for model in models {
-        let (mut with, mut all) = (Vec::new(), Vec::new());
-        for host in hosts {
-            let facts = host.models.get(model);
-            with.extend(facts.map(|facts| (host, facts)));
-            all.push((host, facts.unwrap_or(&none)));
-        }
-        let is_number = |drift: &Drift| none.contains_key(&drift.fact);
-        drift.extend(of_facts(Some(model), &with).into_iter().filter(|drift| !is_number(drift)));
-        drift.extend(of_facts(Some(model), &all).into_iter().filter(is_number));
-    }
-    drift
+    let models = [None].into_iter().chain(models.into_iter().map(Some));
+    models.flat_map(|model| of_model(model, hosts)).collect()
 }
 
-fn of_facts(model: Option<&str>, hosts: &[(&HostRun, &Facts)]) -> Vec<Drift> {
-    let names: IndexSet<&String> = hosts.iter().flat_map(|(_, facts)| facts.keys()).collect();
-    let of_fact = |name: &String| {
-        let mut values: IndexMap<Option<&String>, Vec<String>> = IndexMap::new();
-        for (host, facts) in hosts {
-            values.entry(facts.get(name)).or_default().push(host.host.clone());
+/// Returns the drift of a model, or that of the machines.
+fn of_model(model: Option<&String>, hosts: &[HostRun]) -> Vec<Drift> {
+    let facts =
+        hosts.iter().map(|host| model.map_or(Some(&host.facts), |model| host.models.get(model)));
+    let facts: Vec<Option<&Facts>> = facts.collect();
+    let names = facts.iter().flatten().flat_map(|facts| facts.keys());
+    let mut names: IndexSet<&str> = names.map(String::as_str).collect();
+    names.sort_by_cached_key(|name| *name == NUMBER);
+    let drift = |fact: &str| {
+        let mut values: IndexMap<Option<String>, Vec<String>> = IndexMap::new();
+        for (host, facts) in hosts.iter().zip(&facts) {
+            let value = match facts {
+                Some(facts) => facts.get(fact).cloned(),
+                None if fact == NUMBER => Some("0".to_owned()),
+                None => continue,
+            };
+            values.entry(value).or_default().push(host.host.clone());
         }
         // Stable: the first of equal values is the majority.
         values.sort_by(|_, a, _, b| b.len().cmp(&a.len()));
-        let mut values = values.into_iter();
-        let (majority, most) = values.next()?;
-        let other =
-            |(value, hosts): (Option<&String>, _)| OtherValue { value: value.cloned(), hosts };
-        let others: Vec<OtherValue> = values.map(other).collect();
-        (!others.is_empty()).then(|| Drift {
-            model: model.map(str::to_owned),
-            fact: name.clone(),
-            majority: majority.cloned(),
-            hosts: most.len(),
-            others,
-        })
+        let mut values = values.into_iter().map(|(value, hosts)| OtherValue { value, hosts });
+        let OtherValue { value: majority, hosts } = values.next()?;
+        let (others, hosts): (Vec<_>, _) = (values.collect(), hosts.len());
+        let (model, fact) = (model.cloned(), fact.to_owned());
+        (!others.is_empty()).then_some(Drift { model, fact, majority, hosts, others })
     };
-    names.into_iter().filter_map(of_fact).collect()
+    names.into_iter().filter_map(drift).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clmatrix_characterize::measure::{Finding, Measured};
+use clmatrix_characterize::measure::{Finding, Measured, Unit, Value};
 use clmatrix_runner::devices::run_device::RunDevice;
 use clmatrix_runner::log::run_log::RunLog;
 use clmatrix_runner::serde_time::Nanoseconds;
@@ -12,10 +12,13 @@ use serde::Serialize;
 
 use crate::characterize::logged;
 use crate::report;
-use crate::report::facts::{self, FactValues, Facts};
+use crate::report::facts::{self, Facts};
 
 /// The facts that name a device and differ between all devices of a model.
 const OF_ONE_DEVICE: [&str; 2] = ["uuid", "pci address"];
+
+/// The fact in which a host without a model differs from others.
+pub(crate) const NUMBER: &str = "number of devices";
 
 /// The fact that differs between shuffled runs.
 const SEED: &str = "seed";
@@ -46,12 +49,12 @@ pub(crate) struct HostRun {
     /// The facts of the devices of each model.
     #[serde(skip)]
     pub(crate) models: IndexMap<String, Facts>,
-    /// The measured values.
+    /// The measured numbers.
     #[serde(skip)]
     pub(crate) measured: Vec<HostMeasurement>,
 }
 
-/// A value that was measured on a device.
+/// A number that was measured on a device.
 #[derive(Debug)]
 pub(crate) struct HostMeasurement {
     /// The model.
@@ -60,8 +63,9 @@ pub(crate) struct HostMeasurement {
     pub(crate) device: String,
     /// The name of the measurement.
     pub(crate) name: String,
-    /// The value.
-    pub(crate) finding: Finding,
+    pub(crate) value: f64,
+    pub(crate) spread: f64,
+    pub(crate) unit: Unit,
 }
 
 impl HostRun {
@@ -92,29 +96,25 @@ impl HostRun {
 
 /// Returns the facts of each model, of all its devices.
 fn models(log: &RunLog) -> IndexMap<String, Facts> {
-    let mut models: IndexMap<String, (usize, FactValues)> = IndexMap::new();
+    let mut models: IndexMap<String, Vec<Facts>> = IndexMap::new();
     for device in &log.header.devices {
-        let (count, known) = models.entry(model(device)).or_default();
-        *count += 1;
-        let mut facts = facts::of_device(log, &device.id).unwrap_or_default();
+        let mut facts = facts::of_device(log, device);
         facts.retain(|name, _| !OF_ONE_DEVICE.contains(&name.as_str()));
-        known.add(facts);
+        models.entry(model(device)).or_default().push(facts);
     }
-    let facts = |(count, known): (usize, FactValues)| {
-        let number = ("number of devices".to_owned(), count.to_string());
-        known.joined().into_iter().chain([number]).collect()
+    let facts = |all: Vec<Facts>| {
+        let number = (NUMBER.to_owned(), all.len().to_string());
+        facts::joined(&all).into_iter().chain([number]).collect()
     };
-    models.into_iter().map(|(model, known)| (model, facts(known))).collect()
+    models.into_iter().map(|(model, all)| (model, facts(all))).collect()
 }
 
 fn measured(log: &RunLog, device: &RunDevice) -> impl Iterator<Item = HostMeasurement> {
     let found = |measured: Measured| {
-        Some(HostMeasurement {
-            model: model(device),
-            device: device.id.clone(),
-            name: measured.name,
-            finding: measured.answer.ok()?,
-        })
+        let Finding { value, unit, spread, .. } = measured.answer.ok()?;
+        let Value::Number(value) = value else { return None };
+        let (model, device, name) = (model(device), device.id.clone(), measured.name);
+        Some(HostMeasurement { model, device, name, value, spread, unit })
     };
     logged(log, &device.id).into_iter().filter_map(found)
 }

@@ -55,8 +55,7 @@ impl Fleet {
 
     /// Returns the names of the hosts whose runs succeeded.
     pub(crate) fn passed(&self) -> impl Iterator<Item = &str> {
-        let passed = self.hosts.iter().filter(|host| host.has_passed());
-        passed.map(|host| host.host.as_str())
+        self.hosts.iter().filter(|host| host.has_passed()).map(|host| host.host.as_str())
     }
 
     /// Returns the names of the hosts whose runs did not succeed, and of those that have no run.

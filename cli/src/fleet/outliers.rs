@@ -1,6 +1,6 @@
 //! Measurements that are far from those of the same model.
 
-use clmatrix_characterize::measure::{Unit, Value};
+use clmatrix_characterize::measure::Unit;
 use indexmap::IndexMap;
 use serde::Serialize;
 
@@ -27,19 +27,13 @@ pub(crate) struct Outlier {
     pub(crate) unit: Unit,
 }
 
-/// A measurement of a host that is a number.
-type Number<'a> = (&'a HostRun, &'a HostMeasurement, f64);
-
 /// Returns the values that are off the median of their model by more than three median deviations and more
 /// than their own spread, the farthest first.
 pub(crate) fn outliers(hosts: &[HostRun]) -> Vec<Outlier> {
-    let mut groups: IndexMap<(&str, &str), Vec<Number<'_>>> = IndexMap::new();
+    let mut groups: IndexMap<_, Vec<(&HostRun, &HostMeasurement)>> = IndexMap::new();
     for host in hosts {
         for measured in &host.measured {
-            if let Value::Number(number) = measured.finding.value {
-                let group = groups.entry((&measured.model, &measured.name)).or_default();
-                group.push((host, measured, number));
-            }
+            groups.entry((&measured.model, &measured.name)).or_default().push((host, measured));
         }
     }
     let mut outliers: Vec<Outlier> = groups.values().flat_map(|group| of_group(group)).collect();
@@ -48,20 +42,19 @@ pub(crate) fn outliers(hosts: &[HostRun]) -> Vec<Outlier> {
     outliers
 }
 
-fn of_group(group: &[Number<'_>]) -> Vec<Outlier> {
-    let numbers: Vec<f64> = group.iter().map(|(_, _, number)| *number).collect();
-    let middle = median(&numbers);
-    let deviations: Vec<f64> = numbers.iter().map(|number| (number - middle).abs()).collect();
-    let limit = DEVIATIONS * median(&deviations);
-    let outlier = |(host, measured, number): &Number<'_>| {
-        let off = (number - middle).abs();
-        (off > limit && off > measured.finding.spread).then(|| Outlier {
+fn of_group(group: &[(&HostRun, &HostMeasurement)]) -> Vec<Outlier> {
+    let values = group.iter().map(|(_, measured)| measured.value);
+    let middle = median(values.clone());
+    let limit = DEVIATIONS * median(values.map(|value| (value - middle).abs()));
+    let outlier = |(host, measured): &(&HostRun, &HostMeasurement)| {
+        let off = (measured.value - middle).abs();
+        (off > limit && off > measured.spread).then(|| Outlier {
             host: host.host.clone(),
             device: measured.device.clone(),
             name: measured.name.clone(),
-            value: *number,
+            value: measured.value,
             median: middle,
-            unit: measured.finding.unit,
+            unit: measured.unit,
         })
     };
     group.iter().filter_map(outlier).collect()

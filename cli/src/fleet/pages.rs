@@ -4,27 +4,41 @@ use clmatrix_characterize::show::text_table::TextTable;
 use clmatrix_runner::text::{counted, human};
 
 use super::Fleet;
-use super::drift::{Drift, OtherValue};
+use super::drift::Drift;
 use super::outliers::Outlier;
 use crate::report::page::Page;
 
 /// The most hosts that are named beside a value.
 const NAMES: usize = 8;
 
+/// The columns of the outliers.
+const OUTLIERS: [&str; 6] = ["HOST", "DEVICE", "MEASUREMENT", "VALUE", "MEDIAN", "VALUE / MEDIAN"];
+
 impl Fleet {
     /// Returns the fleet as tables: a line for each host, then drift and outliers.
     pub(crate) fn pages(&self) -> Vec<Page> {
         let mut pages = vec![self.hosts_page()];
+        let text_of = |value: &Option<String>| or_dash(value.as_deref().unwrap_or_default());
+        let mut table = TextTable::new(&["DEVICES", "FACT", "MOST HOSTS", "OTHERS", "HOSTS"]);
+        for Drift { model, fact, majority, hosts, others } in &self.drift {
+            for other in others {
+                let [most, value] =
+                    [majority, &other.value].map(|text| table.or_note(text_of(text)));
+                let most = format!("{most} ({})", counted(*hosts, "host"));
+                let row = [text_of(model), fact.clone(), most, value, names(&other.hosts)];
+                table.push(row.into());
+            }
+        }
         if !self.drift.is_empty() {
-            let mut table = TextTable::new(&["DEVICES", "FACT", "MOST HOSTS", "OTHERS", "HOSTS"]);
-            self.drift.iter().for_each(|drift| add_drift(&mut table, drift));
             pages.push(Page::of_table("Drift".to_owned(), Vec::new(), table));
         }
+        let mut table = TextTable::new(&OUTLIERS);
+        for Outlier { host, device, name, value, median, unit } in &self.outliers {
+            let [number, usual] = [value, median].map(|number| unit.write(*number));
+            let ratio = format!("{:.2}", value / median);
+            table.push(vec![host.clone(), device.clone(), name.clone(), number, usual, ratio]);
+        }
         if !self.outliers.is_empty() {
-            const HEAD: [&str; 6] =
-                ["HOST", "DEVICE", "MEASUREMENT", "VALUE", "MEDIAN", "VALUE / MEDIAN"];
-            let mut table = TextTable::new(&HEAD);
-            self.outliers.iter().for_each(|outlier| add_outlier(&mut table, outlier));
             pages.push(Page::of_table("Outliers".to_owned(), Vec::new(), table));
         }
         pages
@@ -38,8 +52,8 @@ impl Fleet {
                 host.host.clone(),
                 if host.has_passed() { "passed" } else { "failed" }.to_owned(),
                 host.devices.to_string(),
-                or_dash(host.absent.join("; ")),
-                or_dash(host.lost.join(", ")),
+                or_dash(&host.absent.join("; ")),
+                or_dash(&host.lost.join(", ")),
                 human(host.duration),
                 host.results.clone(),
             ]);
@@ -48,49 +62,17 @@ impl Fleet {
             let row = [name, "missing", "-", "-", "-", "-", "-"];
             table.push(row.map(str::to_owned).to_vec());
         }
-        let (passed, failed) = (self.passed().count(), self.failed().count());
-        let missing = self.missing.len();
-        let title = format!(
-            "{}: {passed} passed, {} failed, {missing} missing",
-            counted(passed + failed, "host"),
-            failed - missing,
-        );
+        let (passed, missing) = (self.passed().count(), self.missing.len());
+        let failed = self.hosts.len() - passed;
+        let hosts = counted(self.hosts.len() + missing, "host");
+        let title = format!("{hosts}: {passed} passed, {failed} failed, {missing} missing");
         Page::of_table(title, Vec::new(), table)
     }
 }
 
-fn add_drift(table: &mut TextTable, drift: &Drift) {
-    for OtherValue { value, hosts } in &drift.others {
-        let majority = table.or_note(text(drift.majority.as_ref()));
-        let other = table.or_note(text(value.as_ref()));
-        table.push(vec![
-            or_dash(drift.model.clone().unwrap_or_default()),
-            drift.fact.clone(),
-            format!("{majority} ({})", counted(drift.hosts, "host")),
-            other,
-            names(hosts),
-        ]);
-    }
-}
-
-fn add_outlier(table: &mut TextTable, outlier: &Outlier) {
-    let Outlier { host, device, name, value, median, unit } = outlier;
-    table.push(vec![
-        host.clone(),
-        device.clone(),
-        name.clone(),
-        unit.write(*value),
-        unit.write(*median),
-        format!("{:.2}", value / median),
-    ]);
-}
-
-fn text(value: Option<&String>) -> String {
-    or_dash(value.cloned().unwrap_or_default())
-}
-
-fn or_dash(text: String) -> String {
-    if text.is_empty() { "-".to_owned() } else { text }
+fn or_dash(text: &str) -> String {
+    let text = if text.is_empty() { "-" } else { text };
+    text.to_owned()
 }
 
 fn names(hosts: &[String]) -> String {

@@ -14,25 +14,14 @@ use serde_json::Value;
 /// Values by the names of the facts, for a reader.
 pub(crate) type Facts = IndexMap<String, String>;
 
-/// The values of each fact on several machines or devices.
-#[derive(Default)]
-pub(crate) struct FactValues(IndexMap<String, IndexSet<String>>);
-
-impl FactValues {
-    /// Adds the facts of another one.
-    pub(crate) fn add(&mut self, facts: Facts) {
-        for (name, value) in facts {
-            self.0.entry(name).or_default().insert(value);
-        }
+/// Returns the facts of several machines or devices. Several values of one fact are on one line.
+pub(crate) fn joined(all: &[Facts]) -> Facts {
+    let mut facts: IndexMap<&String, IndexSet<&str>> = IndexMap::new();
+    for (name, value) in all.iter().flatten() {
+        facts.entry(name).or_default().insert(value);
     }
-
-    /// Returns the facts. Several values of one fact are on one line.
-    pub(crate) fn joined(&self) -> Facts {
-        let text = |values: &IndexSet<String>| {
-            values.iter().map(String::as_str).collect::<Vec<_>>().join(" / ")
-        };
-        self.0.iter().map(|(name, values)| (name.clone(), text(values))).collect()
-    }
+    let text = |values: IndexSet<&str>| values.into_iter().collect::<Vec<_>>().join(" / ");
+    facts.into_iter().map(|(name, values)| (name.clone(), text(values))).collect()
 }
 
 /// The sizes that differ by a few pages between machines of one kind. They are rounded to a tenth of a GiB.
@@ -48,48 +37,32 @@ pub(crate) fn is_of_some_tests(name: &str) -> bool {
 
 /// Returns the facts of the machine and the executable.
 pub(crate) fn of_run(header: &RunHeader) -> Facts {
-    let RunHeader {
-        versions,
-        profile,
-        configuration,
-        host_settings,
-        environment,
-        kernel,
-        cpu,
-        cpus,
-        memory,
-        build_id,
-        programs,
-        seed,
-        ..
-    } = header;
     let mut facts = Facts::new();
-    for (package, version) in versions {
+    for (package, version) in &header.versions {
         facts.insert(format!("version of {package}"), version.clone());
     }
-    add(&mut facts, "build id", build_id);
-    for program in programs {
+    add(&mut facts, "build id", &header.build_id);
+    for program in &header.programs {
         facts.insert(format!("{BUILD_OF}{}", program.name), program.content().to_owned());
     }
-    add(&mut facts, "kernel", kernel);
-    add(&mut facts, "cpu", cpu);
-    add(&mut facts, "cpus", cpus);
-    add(&mut facts, "memory", memory);
-    add(&mut facts, "profile", profile);
-    add(&mut facts, "configuration", configuration);
-    add(&mut facts, "seed", seed);
-    add(&mut facts, "settings without a device", host_settings);
-    for (name, value) in environment {
+    add(&mut facts, "kernel", &header.kernel);
+    add(&mut facts, "cpu", &header.cpu);
+    add(&mut facts, "cpus", &header.cpus);
+    add(&mut facts, "memory", &header.memory);
+    add(&mut facts, "profile", &header.profile);
+    add(&mut facts, "configuration", &header.configuration);
+    add(&mut facts, "seed", &header.seed);
+    add(&mut facts, "settings without a device", &header.host_settings);
+    for (name, value) in &header.environment {
         facts.insert(format!("environment {name}"), value.clone());
     }
     facts
 }
 
-/// Returns the facts of the device with this id, if the run has it.
-pub(crate) fn of_device(log: &RunLog, id: &str) -> Option<Facts> {
-    let device = log.header.devices.iter().find(|device| device.id == id)?;
+/// Returns the facts of a device of a run.
+pub(crate) fn of_device(log: &RunLog, device: &RunDevice) -> Facts {
+    let RunDevice { id, platform, info } = device;
     let mut facts = Facts::new();
-    let RunDevice { platform, info, .. } = device;
     add(&mut facts, "platform", platform);
     add(&mut facts, "", info);
     // In the log it is a number.
@@ -104,7 +77,7 @@ pub(crate) fn of_device(log: &RunLog, id: &str) -> Option<Facts> {
     if log.header.kernel.as_ref().is_some_and(|kernel| kernel.starts_with("Windows")) {
         facts.insert("drivers".to_owned(), ALL_DRIVERS.to_owned());
     }
-    Some(facts)
+    facts
 }
 
 fn add(facts: &mut Facts, name: &str, value: &impl Serialize) {
@@ -122,23 +95,19 @@ fn add_value(facts: &mut Facts, name: &str, value: &Value) {
             }
             return;
         }
-        Value::Number(number) => number_text(name, number.as_u64(), number.to_string()),
+        Value::Number(number) => match number.as_u64() {
+            Some(ns) if name.ends_with(" ns") => {
+                format_duration(std::time::Duration::from_nanos(ns)).to_string()
+            }
+            Some(bytes) if ROUGH_SIZES.contains(&name) => {
+                ByteSize::b(bytes).display().iec().to_string()
+            }
+            _ => number.to_string(),
+        },
         other => plain(other),
     };
     let name = name.strip_suffix(" ns").unwrap_or(name);
     facts.insert(name.to_owned(), text);
-}
-
-fn number_text(name: &str, number: Option<u64>, exact: String) -> String {
-    match number {
-        Some(ns) if name.ends_with(" ns") => {
-            format_duration(std::time::Duration::from_nanos(ns)).to_string()
-        }
-        Some(bytes) if ROUGH_SIZES.contains(&name) => {
-            ByteSize::b(bytes).display().iec().to_string()
-        }
-        _ => exact,
-    }
 }
 
 fn plain(value: &Value) -> String {

@@ -92,8 +92,11 @@ impl<'a> RunData<'a> {
 impl DeviceData {
     fn new(log: &RunLog, id: &str, characterized: Option<&CharacterizedDevice>) -> Self {
         let device = log.header.devices.iter().find(|device| device.id == id);
-        let is_same = |known: &&CharacterizedDevice| device.is_some_and(|own| is_of(known, own));
-        let characterized = characterized.filter(is_same);
+        let own = device.map(|RunDevice { platform, info, .. }| {
+            (&info.name, &platform.name, &info.driver_version)
+        });
+        let characterized = characterized
+            .filter(|known| own == Some((&known.name, &known.platform, &known.driver_version)));
         let properties = match log.properties.get(id) {
             Some(Ok(properties)) => properties.clone(),
             Some(Err(error)) => [("error".to_owned(), error.clone())].into(),
@@ -103,7 +106,7 @@ impl DeviceData {
         let later = characterized.into_iter().flat_map(|known| known.measured.values());
         Self {
             id: id.to_owned(),
-            facts: cleaned(facts::of_device(log, id).unwrap_or_default()),
+            facts: device.map(|device| cleaned(facts::of_device(log, device))).unwrap_or_default(),
             properties: cleaned(properties),
             measured: cleaned(later.chain(&of_run).map(measurement).collect()),
             curves: characterized.map(curves).unwrap_or_default(),
@@ -111,18 +114,8 @@ impl DeviceData {
     }
 }
 
-/// Returns whether a characterization is of this device with this driver.
-fn is_of(known: &CharacterizedDevice, device: &RunDevice) -> bool {
-    let CharacterizedDevice { name, platform, driver_version, .. } = known;
-    let RunDevice { platform: own_platform, info, .. } = device;
-    (name, platform, driver_version) == (&info.name, &own_platform.name, &info.driver_version)
-}
-
 fn measurement(measured: &Measured) -> (String, String) {
-    let answer = match &measured.answer {
-        Ok(finding) => finding.to_string(),
-        Err(reason) => reason.to_string(),
-    };
+    let answer = measured.answer.as_ref().map_or_else(ToString::to_string, ToString::to_string);
     (measured.name.clone(), answer)
 }
 
