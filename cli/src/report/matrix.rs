@@ -31,9 +31,6 @@ use super::{has_output, verdict_word};
 const EXPLAINED: [Verdict; 3] =
     [Verdict::UnexpectedPass, Verdict::ExpectedFail, Verdict::AssumedFail];
 
-/// The verdicts of the results that come first.
-const FIRST: [Verdict; 3] = [Verdict::Crash, Verdict::Timeout, Verdict::Fail];
-
 /// The appearance of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout<'a> {
@@ -209,8 +206,19 @@ impl Page<'_> {
     /// are adjacent, unless all results are shown.
     fn alike<'r>(&self, results: impl Iterator<Item = &'r TestResult>) -> Vec<Vec<&'r TestResult>> {
         let mut results: Vec<_> = results.collect();
-        let rank = |verdict: Verdict| FIRST.iter().position(|first| *first == verdict);
-        results.sort_by_key(|result| rank(result.verdict).unwrap_or(FIRST.len()));
+        results.sort_by_key(|result| match result.verdict {
+            Verdict::Crash => 0,
+            Verdict::Timeout => 1,
+            Verdict::Fail => 2,
+            Verdict::Pass
+            | Verdict::Skip
+            | Verdict::Ignored
+            | Verdict::ExpectedFail
+            | Verdict::AssumedFail
+            | Verdict::UnexpectedPass
+            | Verdict::Flaky
+            | Verdict::NotRun => 3,
+        });
         let mut groups: IndexMap<_, Vec<_>> = IndexMap::new();
         for (number, result) in results.into_iter().enumerate() {
             let function = self.log.source(result).filter(|_| !self.layout.all).ok_or(number);

@@ -15,15 +15,19 @@ const WIDEST_REASON: usize = 300;
 pub(crate) fn result_line(result: &TestResult) -> String {
     let seconds = result.attempt.duration.as_secs_f64();
     let line = format!("{} {} ({seconds:.2} s)", verdict_word(result), result.test);
-    let is_expected = result.verdict.is_explained_failure();
-    let reason = if result.attempts().is_some() {
-        headline(result)
-    } else if result.verdict == Verdict::Pass {
-        return line;
-    } else if is_expected || result.verdict == Verdict::UnexpectedPass {
-        result.expected().unwrap_or_default()
-    } else {
-        result.attempt.outcome.to_string()
+    let reason = match result.verdict {
+        _ if result.attempts().is_some() => headline(result),
+        Verdict::Pass => return line,
+        Verdict::ExpectedFail | Verdict::AssumedFail | Verdict::UnexpectedPass => {
+            result.expected().unwrap_or_default()
+        }
+        Verdict::Fail
+        | Verdict::Crash
+        | Verdict::Timeout
+        | Verdict::Skip
+        | Verdict::Ignored
+        | Verdict::Flaky
+        | Verdict::NotRun => result.attempt.outcome.to_string(),
     };
     format!("{line}: {}", cut(&first_line(&reason), WIDEST_REASON))
 }

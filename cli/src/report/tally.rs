@@ -11,20 +11,41 @@ use indexmap::IndexSet;
 
 use super::matrix::wall_time;
 
-/// The order of the columns of a device and of the counts of the summary, with each verdict once.
-pub(super) const ORDER: [Verdict; 11] = [
-    Verdict::Pass,
-    Verdict::Fail,
-    Verdict::Crash,
-    Verdict::Timeout,
-    Verdict::UnexpectedPass,
-    Verdict::Flaky,
-    Verdict::NotRun,
-    Verdict::ExpectedFail,
-    Verdict::AssumedFail,
-    Verdict::Skip,
-    Verdict::Ignored,
-];
+/// Declares the verdicts, in the order of the columns of a device and of the counts of the summary.
+macro_rules! kinds {
+    ($($verdict:ident $letter:literal $head:literal $meaning:literal $color:ident;)*) => {
+        /// The verdicts, in the order of reports.
+        pub(super) const ORDER: [Verdict; [$(Verdict::$verdict),*].len()] = [$(Verdict::$verdict),*];
+
+        impl Kind {
+            pub(super) fn of(verdict: Verdict) -> Self {
+                let (letter, head, meaning, color) = match verdict {
+                    $(Verdict::$verdict => ($letter, $head, $meaning, $color),)*
+                };
+                Self { letter, head, meaning, color }
+            }
+        }
+    };
+}
+
+const RED: Option<Color> = Some(Color::Red);
+const YELLOW: Option<Color> = Some(Color::Yellow);
+const GREEN: Option<Color> = Some(Color::Green);
+const PLAIN: Option<Color> = None;
+
+kinds! {
+    Pass '.' "ok" "passed" GREEN;
+    Fail 'F' "FAIL" "failed" RED;
+    Crash 'C' "CRASH" "crashed" RED;
+    Timeout 'T' "TIMEOUT" "timed out" RED;
+    UnexpectedPass 'U' "XPASS" "unexpectedly passed" RED;
+    Flaky '~' "FLAKY" "flaky" YELLOW;
+    NotRun 'N' "NOT-RUN" "not run" RED;
+    ExpectedFail 'x' "xfail" "failed as expected" YELLOW;
+    AssumedFail 'a' "afail" "failed as on another version" YELLOW;
+    Skip 's' "skip" "skipped" PLAIN;
+    Ignored 'i' "ignored" "ignored" PLAIN;
+}
 
 /// A verdict in reports.
 pub(super) struct Kind {
@@ -40,26 +61,6 @@ pub(super) struct Kind {
 /// The number of results of each verdict.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Tally([usize; ORDER.len()]);
-
-impl Kind {
-    pub(super) fn of(verdict: Verdict) -> Self {
-        let (red, green, yellow) = (Some(Color::Red), Some(Color::Green), Some(Color::Yellow));
-        let (letter, head, meaning, color) = match verdict {
-            Verdict::Pass => ('.', "ok", "passed", green),
-            Verdict::Fail => ('F', "FAIL", "failed", red),
-            Verdict::Crash => ('C', "CRASH", "crashed", red),
-            Verdict::Timeout => ('T', "TIMEOUT", "timed out", red),
-            Verdict::UnexpectedPass => ('U', "XPASS", "unexpectedly passed", red),
-            Verdict::Flaky => ('~', "FLAKY", "flaky", yellow),
-            Verdict::NotRun => ('N', "NOT-RUN", "not run", red),
-            Verdict::ExpectedFail => ('x', "xfail", "failed as expected", yellow),
-            Verdict::AssumedFail => ('a', "afail", "failed as on another version", yellow),
-            Verdict::Skip => ('s', "skip", "skipped", None),
-            Verdict::Ignored => ('i', "ignored", "ignored", None),
-        };
-        Self { letter, head, meaning, color }
-    }
-}
 
 /// The counts of a run: suites down, devices across.
 pub(super) struct Counts<'a> {

@@ -14,7 +14,7 @@ const LEFT_OUT: &str = "(left out: this page has no room for more messages; even
 #[derive(Default, Serialize)]
 #[serde(transparent)]
 pub(super) struct Texts {
-    texts: IndexSet<String>,
+    pub(super) texts: IndexSet<String>,
     /// The bytes for other texts.
     #[serde(skip)]
     pub(super) room: usize,
