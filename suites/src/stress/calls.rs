@@ -88,8 +88,11 @@ pub struct Calls<'w> {
 impl<'w> Calls<'w> {
     pub fn new(world: &'w World, stranger: &'w Stranger, seed: u64, thread: usize) -> Result<Self> {
         let queue = || CommandQueue::new(&world.context);
+        // The next use of a map that was dropped waits for it, maybe behind a gate of the thread that waits: other
+        // threads' commands come between.
+        let is_shared = !world.driver.unmaps_ended_maps_only;
         let buffers = world.shared.iter().filter_map(|object| match &object.handle {
-            Handle::Buffer(buffer) => Some(buffer.clone()),
+            Handle::Buffer(buffer) => is_shared.then(|| buffer.clone()),
             _ => None,
         });
         Ok(Self {
