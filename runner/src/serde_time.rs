@@ -5,8 +5,7 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
 /// Times as text, for people and other programs.
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(inline, with = "String"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline, with = "String"))]
 pub enum Rfc3339 {}
 
 impl Rfc3339 {
@@ -22,8 +21,7 @@ impl Rfc3339 {
 }
 
 /// Durations as whole nanoseconds.
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(inline, with = "u64"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline, with = "u64"))]
 pub enum Nanoseconds {}
 
 impl Nanoseconds {

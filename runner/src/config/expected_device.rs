@@ -12,8 +12,7 @@ use super::value::IdPattern;
 
 /// A glob for ids, and the number of devices that must match it at least.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(with = "Written"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "Written"))]
 pub(super) struct ExpectedDevice {
     id: IdPattern,
     count: usize,

@@ -11,8 +11,7 @@ use crate::verdict::Outcome;
 
 /// The repeats of a test that goes wrong.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(with = "Written"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "Written"))]
 #[serde(try_from = "Written", into = "Written")]
 pub struct Retries {
     count: u32,

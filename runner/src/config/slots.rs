@@ -117,16 +117,13 @@ impl Visitor<'_> for SlotsVisitor {
     }
 
     fn visit_u64<E: Error>(self, number: u64) -> Result<Slots, E> {
-        match usize::try_from(number) {
-            Ok(count @ 1..) => Ok(Slots::Count(count)),
-            _ => Err(E::invalid_value(Unexpected::Unsigned(number), &self)),
-        }
+        self.visit_i64(number.try_into().unwrap_or(i64::MAX))
     }
 
     fn visit_i64<E: Error>(self, number: i64) -> Result<Slots, E> {
-        match u64::try_from(number) {
-            Ok(number) => self.visit_u64(number),
-            Err(_) => Err(E::invalid_value(Unexpected::Signed(number), &self)),
+        match usize::try_from(number) {
+            Ok(count @ 1..) => Ok(Slots::Count(count)),
+            _ => Err(E::invalid_value(Unexpected::Signed(number), &self)),
         }
     }
 

@@ -285,8 +285,9 @@ impl Text for Ticket {
 }
 
 /// A factor for time limits.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(try_from = "f64")]
 pub struct TimeoutFactor(f64);
 
 impl TimeoutFactor {
@@ -326,12 +327,6 @@ impl FromStr for TimeoutFactor {
     }
 }
 
-impl<'de> Deserialize<'de> for TimeoutFactor {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        f64::deserialize(deserializer)?.try_into().map_err(D::Error::custom)
-    }
-}
-
 /// The verdict on a change that a test leaves behind in its process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -359,8 +354,7 @@ pub enum Leaks {
 
 /// The lines that a driver writes to standard error when it finds an error of a test.
 #[derive(Clone, Debug, Default)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "Vec<String>"))]
 pub struct Diagnostics(pub(super) RegexSet);
 
 impl PartialEq for Diagnostics {

@@ -44,43 +44,12 @@ impl fmt::Display for VersionNumbers {
     }
 }
 
-/// Comparisons, all of which a version must meet.
+/// Comparisons, all of which a version must meet: the symbol of each has a sign for each order that it allows.
 #[derive(Clone, Debug, Default)]
-pub struct VersionRange(Vec<(Comparison, VersionNumbers)>);
+pub struct VersionRange(Vec<(&'static str, VersionNumbers)>);
 
-#[derive(Clone, Copy, Debug)]
-enum Comparison {
-    Less,
-    AtMost,
-    Equal,
-    AtLeast,
-    More,
-}
-
-impl Comparison {
-    /// All comparisons; of two symbols with the same beginning, the longer one first.
-    const ALL: [Self; 5] = [Self::AtMost, Self::AtLeast, Self::Less, Self::More, Self::Equal];
-
-    fn symbol(self) -> &'static str {
-        match self {
-            Self::Less => "<",
-            Self::AtMost => "<=",
-            Self::Equal => "=",
-            Self::AtLeast => ">=",
-            Self::More => ">",
-        }
-    }
-
-    fn holds(self, ordering: Ordering) -> bool {
-        match self {
-            Self::Less => ordering.is_lt(),
-            Self::AtMost => ordering.is_le(),
-            Self::Equal => ordering.is_eq(),
-            Self::AtLeast => ordering.is_ge(),
-            Self::More => ordering.is_gt(),
-        }
-    }
-}
+/// All symbols; of two with the same beginning, the longer one first.
+const SYMBOLS: [&str; 5] = ["<=", ">=", "<", ">", "="];
 
 impl VersionRange {
     fn parse_parts<'a>(parts: impl Iterator<Item = &'a str>) -> Result<Self, String> {
@@ -89,46 +58,49 @@ impl VersionRange {
 
     /// Returns the range of exactly this version.
     pub fn only(version: VersionNumbers) -> Self {
-        Self(vec![(Comparison::Equal, version)])
+        Self(vec![("=", version)])
     }
 
     /// Returns the part of this range that is older than `version`, if there is one.
-    pub(crate) fn older_than(&self, version: &VersionNumbers) -> Option<Self> {
-        let is_lower = |(comparison, _): &&(Comparison, _)| {
-            matches!(comparison, Comparison::AtLeast | Comparison::More | Comparison::Equal)
-        };
-        let lower: Vec<_> = self.0.iter().filter(is_lower).cloned().collect();
-        let has_older = *version > VersionNumbers::new(Vec::new())
-            && lower.iter().all(|(_, bound)| bound < version);
-        has_older.then(|| Self([lower, vec![(Comparison::Less, version.clone())]].concat()))
+    fn older_than(&self, version: &VersionNumbers) -> Option<Self> {
+        let mut lower = self.0.iter().filter(|(symbol, _)| is_lower(symbol));
+        let has_older =
+            *version > VersionNumbers::default() && lower.all(|(_, bound)| bound < version);
+        has_older.then(|| self.between(None, Some(version)))
     }
 
     /// Returns the part of this range between two versions, of which each may be missing.
     fn between(&self, above: Option<&VersionNumbers>, below: Option<&VersionNumbers>) -> Self {
-        let is_lower = |comparison| matches!(comparison, Comparison::AtLeast | Comparison::More);
-        let replaced = |(comparison, _): &&(Comparison, VersionNumbers)| match is_lower(*comparison)
-        {
-            true => above.is_none(),
-            false => below.is_none(),
+        let stays = |(symbol, _): &&(&str, VersionNumbers)| {
+            if is_lower(symbol) { above.is_none() } else { below.is_none() }
         };
-        let kept = self.0.iter().filter(replaced).cloned();
-        let above = above.map(|version| (Comparison::More, version.clone()));
-        let below = below.map(|version| (Comparison::Less, version.clone()));
+        let kept = self.0.iter().filter(stays).cloned();
+        let above = above.map(|version| (">", version.clone()));
+        let below = below.map(|version| ("<", version.clone()));
         Self(kept.chain(above).chain(below).collect())
     }
 
     /// Returns whether a version is in this range.
     pub(super) fn contains(&self, version: &VersionNumbers) -> bool {
-        self.0.iter().all(|(comparison, bound)| comparison.holds(version.cmp(bound)))
+        self.0.iter().all(|(symbol, bound)| {
+            symbol.contains(match version.cmp(bound) {
+                Ordering::Less => '<',
+                Ordering::Equal => '=',
+                Ordering::Greater => '>',
+            })
+        })
     }
+}
+
+/// Returns whether a comparison with this symbol excludes older versions.
+fn is_lower(symbol: &str) -> bool {
+    !symbol.contains('<')
 }
 
 /// `>=22.3, <23`.
 impl fmt::Display for VersionRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let part = |(comparison, bound): &(Comparison, VersionNumbers)| {
-            format!("{}{bound}", comparison.symbol())
-        };
+        let part = |(symbol, bound): &(&str, VersionNumbers)| format!("{symbol}{bound}");
         f.write_str(&self.0.iter().map(part).collect::<Vec<_>>().join(", "))
     }
 }
@@ -141,18 +113,16 @@ impl Text for VersionRange {
     }
 }
 
-fn comparison(part: &str) -> Result<(Comparison, VersionNumbers), String> {
-    let found = Comparison::ALL
-        .into_iter()
-        .find_map(|comparison| Some((part.strip_prefix(comparison.symbol())?, comparison)));
-    let (version, comparison) = found.ok_or_else(|| {
+fn comparison(part: &str) -> Result<(&'static str, VersionNumbers), String> {
+    let found = SYMBOLS.into_iter().find_map(|symbol| Some((symbol, part.strip_prefix(symbol)?)));
+    let (symbol, version) = found.ok_or_else(|| {
         format!("invalid range: `{part}` does not begin with `<`, `<=`, `=`, `>=` or `>`")
     })?;
     let numbers: Result<_, _> = version.trim().split('.').map(str::parse).collect();
     let numbers = numbers.map_err(|_| {
         format!("invalid range: `{}` is not a version such as 22.3", version.trim())
     })?;
-    Ok((comparison, VersionNumbers::new(numbers)))
+    Ok((symbol, VersionNumbers::new(numbers)))
 }
 
 /// The versions of a driver: those where a fault was seen, and bounds for all to which it may extend.
@@ -168,16 +138,10 @@ pub(super) struct VersionPattern {
 struct SeenAt {
     /// As written.
     text: String,
-    pattern: SeenPattern,
+    /// A part of the version, or a glob for all of it; `None` for exactly one version.
+    pattern: Option<NamePattern>,
     /// The versions that the text names.
     versions: Vec<VersionNumbers>,
-}
-
-#[derive(Clone, Debug)]
-enum SeenPattern {
-    /// A part of the version, or a glob for all of it.
-    Name(NamePattern),
-    Only(VersionNumbers),
 }
 
 /// The bounds of an entry without the versions at which its tests have passed.
@@ -196,16 +160,14 @@ impl VersionPattern {
     pub(super) fn matches(&self, version: &str) -> Option<bool> {
         let numbers = VersionNumbers::find(version);
         let is_seen = |seen: &SeenAt| match &seen.pattern {
-            SeenPattern::Name(pattern) => Some(pattern.matches(version)),
-            SeenPattern::Only(only) => numbers.as_ref().map(|numbers| only == numbers),
+            Some(pattern) => Some(pattern.matches(version)),
+            None => numbers.as_ref().map(|numbers| seen.versions.contains(numbers)),
         };
         let mut seen = self.seen.iter().map(is_seen);
-        let is_seen = match self.seen.is_empty() || seen.clone().any(|seen| seen == Some(true)) {
-            true => true,
-            false if seen.any(|seen| seen.is_none()) => return None,
-            false => false,
-        };
-        Some(is_seen && self.allows(version)?)
+        if self.seen.is_empty() || seen.clone().any(|seen| seen == Some(true)) {
+            return self.allows(version);
+        }
+        seen.all(|seen| seen.is_some()).then_some(false)
     }
 
     /// Returns whether a version is within the bounds.
@@ -254,12 +216,11 @@ impl SeenAt {
     fn parse(text: &str) -> Result<Self, String> {
         if !text.starts_with('=') {
             let (pattern, versions) = (NamePattern::parse(text)?, VersionNumbers::all(text));
-            let (pattern, versions) = (SeenPattern::Name(pattern), versions.collect());
-            return Ok(Self { text: text.to_owned(), pattern, versions });
+            let (text, versions) = (text.to_owned(), versions.collect());
+            return Ok(Self { text, pattern: Some(pattern), versions });
         }
         let (equal, version) = comparison(text)?;
-        let text = format!("{}{version}", equal.symbol());
-        Ok(Self { text, pattern: SeenPattern::Only(version.clone()), versions: vec![version] })
+        Ok(Self { text: format!("{equal}{version}"), pattern: None, versions: vec![version] })
     }
 }
 
