@@ -18,7 +18,7 @@ use crate::config::{
 use crate::devices::cache::{self, MachineCache};
 use crate::devices::device_address::DeviceAddress;
 use crate::devices::failure::FailedDriver;
-use crate::devices::selection::{Choices, NoDevices, select};
+use crate::devices::selection::{Choice, NoDevices, select};
 use crate::devices::{Machine, TestDevice};
 use crate::folders::{cargo_target, folder_variable, state_folder};
 use crate::os;
@@ -104,7 +104,7 @@ pub struct Setup {
     /// Its name.
     pub profile_name: String,
     options: Options,
-    choices: Choices,
+    choice: Choice,
     state: PathBuf,
     /// The answers of recent runs, if they are allowed.
     answers: Option<MachineCache>,
@@ -124,9 +124,8 @@ impl Setup {
         }
         let (config, profile_name) = options.configuration()?;
         let profile = config.profile(&profile_name)?;
-        let devices = profile.devices.clone();
-        let choices = Choices::from_environment(options.devices.clone(), devices)?;
-        choices.refuse_empty_entries()?;
+        let choice = Choice::from_environment(options.devices.clone(), profile.devices.clone())?;
+        choice.refuse_empty_entries()?;
         let state = state_folder()
             .map_err(|error| SetupError::State { path: std::env::temp_dir(), error })?;
         let cache = MachineCache::new(&state, &options.icd);
@@ -152,17 +151,7 @@ impl Setup {
             machine
         });
         let absent = profile.absent(&machine.ids_with_addresses());
-        Ok(Self {
-            machine,
-            absent,
-            config,
-            profile,
-            profile_name,
-            options,
-            choices,
-            state,
-            answers,
-        })
+        Ok(Self { machine, absent, config, profile, profile_name, options, choice, state, answers })
     }
 
     /// Returns the devices under test.
@@ -176,7 +165,7 @@ impl Setup {
         if !named.is_empty() {
             return Err(SetupError::NamedDrivers(named));
         }
-        Ok(select(&self.machine, &self.choices).map_err(|error| match error {
+        Ok(select(&self.machine, &self.choice).map_err(|error| match error {
             NoDevices::None(reason) => NoDevices::None(reason + &self.options.provision_advice()),
             error => error,
         })?)
@@ -225,9 +214,7 @@ impl Setup {
             |device: &TestDevice| expectations.for_device(&device.run).strict(is_strict);
         let devices: Vec<_> =
             plan.devices.iter().map(for_device).chain([expectations.for_host()]).collect();
-        let on =
-            |entry: &Planned| entry.device.map_or(plan.devices.len(), |device| device as usize);
-        let of_test = |entry| devices[on(entry)].lookup(&plan.path(entry));
+        let of_test = |entry| devices[place(plan, entry)].lookup(&plan.path(entry));
         let of_worker = |device: &DeviceExpectations<'_>| {
             let known = |end: WorkerEnd| Some((end, device.lookup(end.path())?));
             WorkerEnd::ALL.into_iter().filter_map(known).collect()
@@ -283,10 +270,11 @@ impl Setup {
             config.settings.slots = config.settings.slots.on(types(device), together);
             Ok(config)
         };
-        let devices = plan.devices.iter().map(config);
-        let devices = devices.collect::<Result<Vec<_>, SetupError>>()?;
+        let devices: Vec<_> = plan.devices.iter().map(config).collect::<Result<_, SetupError>>()?;
+        let arguments = self.options.worker_arguments.clone();
+        let command = WorkerCommand { role: Role::Host, arguments, environment: Vec::new() };
         let host = WorkerConfig {
-            commands: WorkerCommands::new(self.worker_command(Role::Host, Vec::new()), None),
+            commands: WorkerCommands::new(command, None),
             settings: self.options.settings(self.profile.host_settings()),
         };
         Ok(Run {
@@ -321,21 +309,14 @@ impl Setup {
     ) -> Vec<Arc<DeviceSettings>> {
         let shared = devices.iter().chain([host]).map(|config| Arc::new(config.settings.clone()));
         let shared: Vec<_> = shared.collect();
-        let has_own = self.profile.has_test_settings();
-        let own = |entry: &Planned| {
+        let settings = |entry: &Planned| {
             let device = plan.device(entry).map(|device| &device.run);
-            let settings = self.profile.test_settings(&plan.path(entry), device)?;
-            Some(Arc::new(self.options.settings(settings)))
+            match self.profile.test_settings(&plan.path(entry), device) {
+                Some(own) => Arc::new(self.options.settings(own)),
+                None => shared[place(plan, entry)].clone(),
+            }
         };
-        let of_device = |entry: &Planned| {
-            let at = entry.device.map_or(devices.len(), |device| device as usize);
-            shared[at].clone()
-        };
-        let of_test = |entry: &Planned| has_own.then(|| own(entry)).flatten();
-        plan.entries
-            .iter()
-            .map(|entry| of_test(entry).unwrap_or_else(|| of_device(entry)))
-            .collect()
+        plan.entries.iter().map(settings).collect()
     }
 
     /// Returns the configuration of the workers of a device.
@@ -366,15 +347,8 @@ impl Setup {
         let DeviceAddress { platform, device, .. } = address;
         environment.push(("PYOPENCL_CTX".into(), Some(format!("{platform}:{device}").into())));
         environment.push(("PYOPENCL_TEST".into(), None));
-        self.worker_command(Role::Device(address.clone()), environment)
-    }
-
-    fn worker_command(
-        &self,
-        role: Role,
-        environment: Vec<(OsString, Option<OsString>)>,
-    ) -> WorkerCommand {
-        WorkerCommand { role, arguments: self.options.worker_arguments.clone(), environment }
+        let arguments = self.options.worker_arguments.clone();
+        WorkerCommand { role: Role::Device(address.clone()), arguments, environment }
     }
 }
 
@@ -413,6 +387,11 @@ impl Options {
         let (config, profile) = self.configuration()?;
         Ok(report_folder(&config.profile(&profile)?))
     }
+}
+
+/// Returns the place of the device of a test in a list of all devices, behind which is the host.
+fn place(plan: &Plan, entry: &Planned) -> usize {
+    entry.device.map_or(plan.devices.len(), |device| device as usize)
 }
 
 /// Returns the folder that CLMATRIX_REPORT_DIR names, else the profile's, else `clmatrix` in the target folder.

@@ -6,8 +6,7 @@ use std::fmt;
 use super::device_kinds::DeviceKinds;
 use super::value::{IdPattern, NamePattern, PlatformName};
 use super::version_range::{Narrowed, VersionNumbers, VersionPattern, VersionRange};
-use crate::devices::run_device::HOST;
-use crate::devices::run_device::RunDevice;
+use crate::devices::run_device::{HOST, RunDevice};
 
 /// The key of the driver's version, the last condition that is checked.
 pub(super) const DRIVER_VERSION: &str = "driver-version";
@@ -46,19 +45,10 @@ pub struct Mismatch {
 type Condition<'a> = (&'static str, &'a dyn Fn() -> Option<bool>, &'a dyn fmt::Display);
 
 impl DeviceMatch {
-    /// Returns whether this device matches.
-    pub(super) fn matches(&self, device: &RunDevice) -> bool {
-        self.mismatch(device).is_none()
-    }
-
-    /// Returns whether tests without a device match: they have an id, but no driver.
-    pub(super) fn matches_host(&self) -> bool {
-        self.host_mismatch().is_none()
-    }
-
-    /// Returns the first condition that this device does not meet. One that cannot be compared comes last.
-    pub(super) fn mismatch(&self, device: &RunDevice) -> Option<Mismatch> {
-        let RunDevice { id, platform, info } = device;
+    /// Returns the first condition that this device does not meet, or with `None` tests without a device. One that
+    /// cannot be compared comes last.
+    pub(super) fn mismatch(&self, device: Option<&RunDevice>) -> Option<Mismatch> {
+        let Some(RunDevice { id, platform, info }) = device else { return self.host_mismatch() };
         let opencl = VersionNumbers::new(vec![info.opencl.major.into(), info.opencl.minor.into()]);
         let version = |pattern: &VersionPattern| pattern.matches(&info.driver_version);
         // A glob costs its first comparison, so that the conditions behind an unmet one are left out.
@@ -105,8 +95,8 @@ impl DeviceMatch {
         self.driver_version.as_ref().unwrap_or(&all).without(passed)
     }
 
-    /// Returns the first condition that tests without a device do not meet.
-    pub(super) fn host_mismatch(&self) -> Option<Mismatch> {
+    /// Returns the first condition that tests without a device do not meet: they have an id, but no driver.
+    fn host_mismatch(&self) -> Option<Mismatch> {
         let conditions = [
             ("id", self.id.as_ref().is_some_and(|id| !id.0.matches(HOST)), HOST),
             ("platform", self.platform.is_some(), "none"),

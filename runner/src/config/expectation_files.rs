@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::error::ConfigError;
-use super::expectations::{Expectations, ExpectationsFile};
+use super::expectations::Expectations;
 use super::read_toml;
 use crate::files::open_found;
 use crate::folders::entries;
@@ -23,11 +23,12 @@ pub struct ExpectationFiles {
 impl ExpectationFiles {
     /// Reads the texts.
     pub fn parse(&self, now: SystemTime) -> Result<Expectations, ConfigError> {
-        let parse = |(path, text): (&PathBuf, &String)| ExpectationsFile::parse(path, text);
-        let builtin = self.builtin.iter().map(|(path, text)| parse((path, text)));
-        let builtin = builtin.collect::<Result<_, _>>()?;
-        let own = self.own.iter().map(parse).collect::<Result<_, _>>()?;
-        Ok(Expectations::new(builtin, own, now))
+        let mut all = Expectations::new(now);
+        self.builtin.iter().try_for_each(|(path, text)| all.add(path, text))?;
+        let builtin = all.count();
+        self.own.iter().try_for_each(|(path, text)| all.add(path, text))?;
+        all.own = all.count() - builtin;
+        Ok(all)
     }
 }
 

@@ -106,13 +106,11 @@ struct Entry {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ExpectationsFile {
+struct ExpectationsFile {
     #[serde(default)]
     expect: Vec<EntryKeys>,
     #[serde(default)]
     tried: Vec<Tried>,
-    #[serde(skip)]
-    written: Vec<WrittenExpectation>,
 }
 
 /// Tests that were tried at some versions of a driver: expectations of other versions do not count for them there.
@@ -181,55 +179,43 @@ struct EntryKeys {
     _reason: Reason,
 }
 
-impl ExpectationsFile {
-    /// Parses the text of the file `path`.
-    pub(super) fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
+impl Expectations {
+    /// Returns no expectations for a run at this time.
+    pub(super) fn new(now: SystemTime) -> Self {
+        Self { entries: Vec::new(), written: Vec::new(), tried: Vec::new(), own: 0, now }
+    }
+
+    /// Adds those in the text of the file `path`.
+    pub(super) fn add(&mut self, path: &Path, text: &str) -> Result<(), ConfigError> {
         let in_error = |error| ConfigError::from_toml(path, text, &error);
         let table = DeTable::parse(text).map_err(in_error)?;
-        let mut file = Self::deserialize(Deserializer::from(table.clone())).map_err(in_error)?;
+        let file = Deserializer::from(table.clone());
+        let file = ExpectationsFile::deserialize(file).map_err(in_error)?;
         let written = WrittenFile::deserialize(Deserializer::from(table)).map_err(in_error)?;
-        for (keys, entry) in file.expect.iter().zip(&written.expect) {
-            if keys.message.is_some() && !keys.status.may_have_message() {
-                let problem = "`message` has no effect: only `fail` and `crash` have a message";
-                return Err(ConfigError::mistake(path, text, entry.span(), problem.to_owned()));
-            }
-        }
+        self.tried.extend(file.tried);
         // Entries have the order of the file.
         let (mut line, mut rest) = (1, 0);
-        let written = written.expect.into_iter().map(|entry| {
-            let start = entry.span().start;
+        for (keys, written) in file.expect.into_iter().zip(written.expect) {
+            if keys.message.is_some() && !keys.status.may_have_message() {
+                let problem = "`message` has no effect: only `fail` and `crash` have a message";
+                return Err(ConfigError::mistake(path, text, written.span(), problem.to_owned()));
+            }
+            let start = written.span().start;
             line += text[rest..start].matches('\n').count() as u64;
             rest = start;
-            let WrittenKeys { status, reason, others: keys } = entry.into_inner();
-            let file = path.display().to_string();
-            let reason = reason.trim().to_owned();
-            WrittenExpectation { number: 0, file, line, keys, status, reason }
-        });
-        file.written = written.collect();
-        Ok(file)
-    }
-}
-
-impl Expectations {
-    /// Joins the expectations in the executable and those from files on disk.
-    pub(super) fn new(
-        builtin: Vec<ExpectationsFile>,
-        own: Vec<ExpectationsFile>,
-        now: SystemTime,
-    ) -> Self {
-        let own_count = own.iter().map(|file| file.expect.len()).sum();
-        let mut entries = Vec::new();
-        let (mut written, mut tried) = (Vec::new(), Vec::new());
-        for file in builtin.into_iter().chain(own) {
-            tried.extend(file.tried);
-            for (keys, text) in file.expect.into_iter().zip(file.written) {
-                let number = entries.len() as u32 + 1;
-                let text = Arc::new(WrittenExpectation { number, ..text });
-                entries.push(keys.split(text.clone()));
-                written.push(text);
-            }
+            let WrittenKeys { status, reason, others } = written.into_inner();
+            let written = Arc::new(WrittenExpectation {
+                number: self.entries.len() as u32 + 1,
+                file: path.display().to_string(),
+                line,
+                keys: others,
+                status,
+                reason: reason.trim().to_owned(),
+            });
+            self.entries.push(keys.split(written.clone()));
+            self.written.push(written);
         }
-        Self { entries, written, tried, own: own_count, now }
+        Ok(())
     }
 
     /// Returns all entries as they are written.
@@ -244,20 +230,20 @@ impl Expectations {
 
     /// Returns the expectations for `device`.
     pub fn for_device(&self, device: &RunDevice) -> DeviceExpectations<'_> {
-        self.on(|on| on.mismatch(device))
+        self.on(Some(device))
     }
 
     /// Returns the expectations for tests without a device.
     pub fn for_host(&self) -> DeviceExpectations<'_> {
-        self.on(DeviceMatch::host_mismatch)
+        self.on(None)
     }
 
-    fn on(&self, mismatch: impl Fn(&DeviceMatch) -> Option<Mismatch>) -> DeviceExpectations<'_> {
+    fn on(&self, device: Option<&RunDevice>) -> DeviceExpectations<'_> {
         let reach = |entry: &Entry| {
-            if self.has_ended(entry) {
+            if entry.until.is_some_and(|until| until.is_over(self.now)) {
                 return Reach::Excluded(Exclusion::Ended);
             }
-            let Some(mismatch) = mismatch(&entry.on) else { return Reach::Seen };
+            let Some(mismatch) = entry.on.mismatch(device) else { return Reach::Seen };
             let may_be_assumed =
                 mismatch.key == DRIVER_VERSION && !entry.expectation.written.status.is_skip();
             let version = Some(&*mismatch.found).filter(|_| may_be_assumed);
@@ -266,7 +252,7 @@ impl Expectations {
                 None => Reach::Excluded(Exclusion::Device(mismatch)),
             }
         };
-        let tried = self.tried.iter().filter(|tried| mismatch(&tried.on()).is_none());
+        let tried = self.tried.iter().filter(|tried| tried.on().mismatch(device).is_none());
         DeviceExpectations {
             all: self,
             reaches: self.entries.iter().map(reach).collect(),
@@ -294,24 +280,18 @@ impl Expectations {
         self.entries.iter().filter_map(|entry| entry.on.platform.as_ref())
     }
 
-    fn has_ended(&self, entry: &Entry) -> bool {
-        entry.until.is_some_and(|until| until.is_over(self.now))
-    }
-
     /// Returns warnings about entries for `devices`: ranges with which the version of the driver cannot be compared,
     /// and entries that end soon or have ended.
     pub fn warnings(&self, devices: &[&RunDevice]) -> Vec<String> {
         let warnings = self.entries.iter().zip(&self.written).flat_map(|(entry, written)| {
-            let mismatches = devices.iter().map(|device| (*device, entry.on.mismatch(device)));
-            let incomparable = mismatches.clone().find_map(|(device, mismatch)| {
-                mismatch.filter(|mismatch| !mismatch.is_comparable).map(|found| (device, found))
-            });
-            let incomparable = incomparable.map(|(device, Mismatch { key, found, .. })| {
+            let mut mismatches =
+                devices.iter().map(|&device| (&device.id, entry.on.mismatch(Some(device))));
+            let incomparable = mismatches.clone().find_map(|(id, mismatch)| {
+                let Mismatch { key, found, .. } = mismatch.filter(|found| !found.is_comparable)?;
                 let range = &written.keys[key];
-                let id = &device.id;
-                format!("`{key}` of {id}, {found:?}, cannot be compared with {range:?}")
+                Some(format!("`{key}` of {id}, {found:?}, cannot be compared with {range:?}"))
             });
-            let is_for_one = mismatches.into_iter().any(|(_, mismatch)| mismatch.is_none());
+            let is_for_one = mismatches.any(|(_, mismatch)| mismatch.is_none());
             let until = entry.until.filter(|until| is_for_one && until.is_near(self.now));
             let ending = until.map(|until| {
                 let verb = if until.is_over(self.now) { "counted" } else { "counts" };
@@ -324,9 +304,7 @@ impl Expectations {
         });
         warnings.collect()
     }
-}
 
-impl Expectations {
     /// Returns the `test` globs that name a suite of `tests`, given without their devices, and match none of them.
     pub fn without_test(&self, tests: &[String]) -> Vec<&str> {
         let patterns = self.entries.iter().map(|entry| &entry.test);
@@ -378,20 +356,18 @@ impl<'a> DeviceExpectations<'a> {
     /// Returns the position of the entry that counts for a test: the last one that was seen here, else the one that
     /// was seen at the last version.
     fn counting(&self, test: &str) -> Option<usize> {
-        let matches = |position: &usize| self.all.entries[*position].test.0.matches(test);
-        let of = |seen: bool| {
-            (0..self.reaches.len()).rev().filter(move |position| match self.reaches[*position] {
-                Reach::Seen => seen,
-                Reach::Assumed(..) => !seen,
-                Reach::Excluded(_) => false,
-            })
+        let rank = |position: &usize| match &self.reaches[*position] {
+            Reach::Seen => Some((true, None)),
+            Reach::Assumed(version, _) => Some((false, Some(version))),
+            Reach::Excluded(_) => None,
         };
-        let version = |position: &usize| match &self.reaches[*position] {
-            Reach::Assumed(version, _) => Some(version),
-            Reach::Seen | Reach::Excluded(_) => None,
+        let matches = |position: &usize| {
+            rank(position).is_some() && self.all.entries[*position].test.0.matches(test)
         };
-        let assumed = || of(false).rev().filter(matches).max_by_key(version);
-        of(true).find(matches).or_else(|| assumed().filter(|_| self.may_assume(test)))
+        // Of several of the highest rank, the last one.
+        let counting = (0..self.reaches.len()).filter(matches).max_by_key(rank)?;
+        let is_seen = self.reaches[counting] == Reach::Seen;
+        (is_seen || self.may_assume(test)).then_some(counting)
     }
 
     /// Returns whether entries that were seen at other versions count for a test.

@@ -197,13 +197,6 @@ pub fn schema() -> schemars::Schema {
     schemars::schema_for!(ConfigFile)
 }
 
-impl ConfigFile {
-    /// Returns the suites of other programs, each as the first word of its name.
-    fn suites(&self) -> impl Iterator<Item = &str> {
-        self.external.iter().filter_map(|external| external.name.split("::").next())
-    }
-}
-
 fn yes() -> bool {
     true
 }
@@ -247,12 +240,6 @@ impl Config {
                 expectation_files.builtin.clear();
             }
             layers.push(file);
-            let folder = path.with_file_name("expectations");
-            expectation_files.own = read_folder(&folder)?;
-            let suites: BTreeSet<&str> = layers.iter().flat_map(ConfigFile::suites).collect();
-            for suite in suites {
-                expectation_files.own.extend(read_folder(&folder.join(suite))?);
-            }
         }
         let (mut profiles, mut overrides, mut external) = (Vec::new(), Vec::new(), Vec::new());
         let mut groups = BTreeMap::new();
@@ -263,10 +250,13 @@ impl Config {
             file.external.iter_mut().for_each(|suite| suite.start_from(&source.root));
             external.extend(file.external.into_iter().map(Arc::new));
         }
-        let mut used = overrides.iter().filter_map(Override::group);
+        for folder in expectation_folders(&source, &external) {
+            expectation_files.own.extend(read_folder(&folder)?);
+        }
+        let mut used = overrides.iter().filter_map(|each: &Override| each.keys.group.as_ref());
         if let Some(name) = used.find(|name| !groups.contains_key(*name)) {
             let known = groups.keys().cloned().collect();
-            return Err(ConfigError::UnknownGroup { name: name.to_owned(), known });
+            return Err(ConfigError::UnknownGroup { name: name.clone(), known });
         }
         Ok(Self {
             source,
@@ -288,35 +278,28 @@ impl Config {
         tests: &[String],
         platforms: impl Iterator<Item = &'a PlatformInfo> + Clone,
     ) -> Vec<String> {
-        let patterns = self.overrides.iter().filter_map(Override::tests);
+        let patterns = self.overrides.iter().filter_map(|each| each.keys.tests.as_ref());
         let unmatched = patterns.filter(|pattern| pattern.is_unmatched(tests)).map(|pattern| {
             format!("no test of this target matches the [[override]] of tests {:?}", pattern.0.text)
         });
-        let is_used = |group: &str| self.overrides.iter().any(|each| each.group() == Some(group));
-        let unused = self.groups.keys().filter(|group| !is_used(group));
+        let used = || self.overrides.iter().filter_map(|each| each.keys.group.as_ref());
+        let unused = self.groups.keys().filter(|group| !used().any(|used| used == *group));
         let unused = unused.map(|group| format!("no [[override]] has the group {group:?}"));
         let is_here = |known: &PlatformName| {
             platforms.clone().any(|here| known.matches(&here.name, &here.vendor))
         };
-        let named = self.overrides.iter().filter_map(Override::platform);
+        let named = self.overrides.iter().filter_map(|each| each.on.platform.as_ref());
         let named = named.chain(self.expectations.platforms());
         let unknown = named.filter(|known| !known.is_usual() && !is_here(known));
         let unknown: BTreeSet<&str> = unknown.map(|known| &*known.text).collect();
         let unknown = unknown.into_iter().map(|text| {
             format!("no platform of this machine, and no usual one, matches the platform {text:?}")
         });
-        let unread = self.expectation_folders().into_iter().flat_map(|folder| unread(&folder));
-        let unread = unread
+        let folders = expectation_folders(&self.source, &self.external).into_iter();
+        let unread = folders
+            .flat_map(|folder| unread(&folder))
             .map(|file| format!("{} is not read: its name must end in .toml", file.display()));
         unmatched.chain(unused).chain(unknown).chain(unread).collect()
-    }
-
-    /// The folders of the expectations on disk.
-    fn expectation_folders(&self) -> BTreeSet<PathBuf> {
-        let Some(file) = &self.source.file else { return BTreeSet::new() };
-        let folder = file.with_file_name("expectations");
-        let suites = self.external.iter().filter_map(|suite| suite.name.split("::").next());
-        suites.map(|suite| folder.join(suite)).chain([folder.clone()]).collect()
     }
 
     /// The configuration file, if one was named or found.
@@ -351,13 +334,12 @@ impl Config {
             let (name, sources) = (name.to_owned(), self.sources());
             return Err(ConfigError::UnknownProfile { name, sources, known });
         }
-        let mut profile = Profile::new(self.overrides.clone(), self.groups.clone());
+        let mut layers: Vec<&ProfileKeys> = Vec::new();
         for layer in [DEFAULT_PROFILE, name] {
-            for keys in self.profiles.iter().filter_map(|profiles| profiles.get(layer)) {
-                profile.apply(keys, &self.source.root);
-            }
+            layers.extend(self.profiles.iter().filter_map(|profiles| profiles.get(layer)));
         }
-        Ok(profile)
+        let (overrides, groups) = (self.overrides.clone(), self.groups.clone());
+        Ok(Profile::new(&layers, &self.source.root, overrides, groups))
     }
 }
 
@@ -374,6 +356,14 @@ impl Source {
         });
         found.unwrap_or_else(|| Self { file: None, root: current.to_owned(), is_named: false })
     }
+}
+
+/// Returns the folders of the expectations on disk: one for all tests, and one for each suite of other programs.
+fn expectation_folders(source: &Source, external: &[Arc<ExternalSuite>]) -> BTreeSet<PathBuf> {
+    let Some(file) = &source.file else { return BTreeSet::new() };
+    let folder = file.with_file_name("expectations");
+    let suites = external.iter().filter_map(|suite| suite.name.split("::").next());
+    suites.map(|suite| folder.join(suite)).chain([folder.clone()]).collect()
 }
 
 /// Reads a file of the configuration, once it is open.

@@ -180,8 +180,8 @@ pub(super) struct ProfileKeys {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "OverrideKeys")]
 pub(super) struct Override {
-    on: DeviceMatch,
-    keys: OverrideKeys,
+    pub(super) on: DeviceMatch,
+    pub(super) keys: OverrideKeys,
 }
 
 /// The keys of `[[override]]`.
@@ -206,13 +206,13 @@ pub(super) struct OverrideKeys {
     #[serde(rename = "type")]
     device_type: Option<DeviceKinds>,
     /// A glob for the paths of tests. The override is for the devices without it.
-    tests: Option<TestPattern>,
+    pub(super) tests: Option<TestPattern>,
     /// The time limit of one test on one device.
     timeout: Option<Timeout>,
     /// True if no other test runs on the device at the same time.
     alone: Option<bool>,
     /// The group of the tests.
-    group: Option<String>,
+    pub(super) group: Option<String>,
     /// The time per device for tests that do not end. The rest of its tests is not run when it is spent.
     hang_budget: Option<Timeout>,
     /// True if workers end by `exit`, so that exit handlers of the driver run.
@@ -237,67 +237,57 @@ pub(super) struct OverrideKeys {
 }
 
 impl Profile {
-    /// Returns the defaults.
+    /// Returns for each setting the value of the last of `layers` that has its key, else the default. A relative
+    /// `report-dir` starts from `root`.
     pub(super) fn new(
+        layers: &[&ProfileKeys],
+        root: &Path,
         overrides: Arc<[Override]>,
         groups: Arc<BTreeMap<String, GroupKeys>>,
     ) -> Self {
+        let mut settings = DeviceSettings::default();
+        for keys in layers {
+            put(&mut settings.timeout_factor, &keys.timeout_factor);
+            settings.apply(&OverrideKeys {
+                timeout: keys.timeout,
+                hang_budget: keys.hang_budget,
+                slots: keys.slots,
+                tests_per_worker: keys.tests_per_worker,
+                retries: keys.retries.clone(),
+                memory: keys.memory,
+                leftovers: keys.leftovers,
+                leaks: keys.leaks,
+                ..OverrideKeys::default()
+            });
+        }
+        let expected_devices = last(layers, |keys| keys.expected_devices.clone());
+        let limit = last(layers, |keys| keys.junit_output_limit);
+        let limit = limit.map(|size| size.0.try_into().unwrap_or(usize::MAX));
         Self {
-            devices: None,
-            expected_devices: Vec::new(),
-            report_dir: None,
-            strict_drivers: false,
-            strict_versions: false,
-            sync: Sync::default(),
-            keep_runs: 10,
-            deadline: None,
-            slow_after: Duration::from_secs(10),
-            flaky_result: FlakyResult::default(),
-            unexpected_pass: UnexpectedPass::default(),
-            contexts: None,
-            shard: None,
-            junit: JunitOptions::default(),
-            source_url: None,
-            settings: DeviceSettings::default(),
+            devices: last(layers, |keys| keys.devices.clone()),
+            expected_devices: expected_devices.unwrap_or_default(),
+            report_dir: last(layers, |keys| Some(root.join(keys.report_dir.as_ref()?))),
+            strict_drivers: last(layers, |keys| keys.strict_drivers).unwrap_or_default(),
+            strict_versions: last(layers, |keys| keys.strict_versions).unwrap_or_default(),
+            sync: last(layers, |keys| keys.sync).unwrap_or_default(),
+            keep_runs: last(layers, |keys| keys.keep_runs).map_or(10, NonZeroUsize::get),
+            deadline: last(layers, |keys| keys.deadline).map(|deadline| deadline.0),
+            slow_after: last(layers, |keys| keys.slow_after)
+                .map_or(Duration::from_secs(10), |time| time.0),
+            flaky_result: last(layers, |keys| keys.flaky_result).unwrap_or_default(),
+            unexpected_pass: last(layers, |keys| keys.unexpected_pass).unwrap_or_default(),
+            contexts: last(layers, |keys| keys.contexts),
+            shard: last(layers, |keys| keys.shard),
+            junit: JunitOptions {
+                output: last(layers, |keys| keys.junit_output).unwrap_or_default(),
+                output_limit: limit.unwrap_or(JunitOptions::default().output_limit),
+                flavor: last(layers, |keys| keys.junit_flavor).unwrap_or_default(),
+            },
+            source_url: last(layers, |keys| keys.source_url.clone()).map(|url| url.0),
+            settings,
             overrides,
             groups,
         }
-    }
-
-    /// Replaces the settings that `keys` has. A relative `report-dir` starts from `root`.
-    pub(super) fn apply(&mut self, keys: &ProfileKeys, root: &Path) {
-        put(&mut self.expected_devices, &keys.expected_devices);
-        put(&mut self.strict_drivers, &keys.strict_drivers);
-        put(&mut self.strict_versions, &keys.strict_versions);
-        put(&mut self.sync, &keys.sync);
-        put(&mut self.keep_runs, &keys.keep_runs.map(NonZeroUsize::get));
-        put(&mut self.slow_after, &keys.slow_after.map(|time| time.0));
-        put(&mut self.flaky_result, &keys.flaky_result);
-        put(&mut self.unexpected_pass, &keys.unexpected_pass);
-        let report_dir = keys.report_dir.as_ref().map(|folder| root.join(folder));
-        self.report_dir = report_dir.or(self.report_dir.take());
-        self.devices = keys.devices.clone().or(self.devices.take());
-        let url = keys.source_url.as_ref().map(|url| url.0.clone());
-        self.source_url = url.or(self.source_url.take());
-        self.deadline = keys.deadline.map(|deadline| deadline.0).or(self.deadline);
-        self.contexts = keys.contexts.or(self.contexts);
-        self.shard = keys.shard.or(self.shard);
-        let limit = |size: Size| usize::try_from(size.0).unwrap_or(usize::MAX);
-        put(&mut self.junit.output, &keys.junit_output);
-        put(&mut self.junit.output_limit, &keys.junit_output_limit.map(limit));
-        put(&mut self.junit.flavor, &keys.junit_flavor);
-        put(&mut self.settings.timeout_factor, &keys.timeout_factor);
-        self.settings.apply(&OverrideKeys {
-            timeout: keys.timeout,
-            hang_budget: keys.hang_budget,
-            slots: keys.slots,
-            tests_per_worker: keys.tests_per_worker,
-            retries: keys.retries.clone(),
-            memory: keys.memory,
-            leftovers: keys.leftovers,
-            leaks: keys.leaks,
-            ..OverrideKeys::default()
-        });
     }
 
     /// Returns the entries of `expected-devices` that too few of the devices match, given as ids with PCI addresses.
@@ -307,22 +297,20 @@ impl Profile {
 
     /// Returns the settings for `device`: those of the profile, then those of each override that matches.
     pub fn settings_for(&self, device: &RunDevice) -> DeviceSettings {
-        self.settings_by(Some(device), |tests| tests.is_none())
+        self.settings_by(Some(device), None)
     }
 
     /// Returns the settings for tests without a device.
     pub fn host_settings(&self) -> DeviceSettings {
-        self.settings_by(None, |tests| tests.is_none())
+        self.settings_by(None, None)
     }
 
     /// Returns the settings for the test with this path, without its device, if an override for tests matches.
     pub fn test_settings(&self, path: &str, device: Option<&RunDevice>) -> Option<DeviceSettings> {
-        let is_of_test = |each: &Override| {
-            each.keys.tests.as_ref().is_some_and(|tests| tests.0.matches(path))
-                && each.is_on(device)
-        };
-        let applies = |tests: Option<&TestPattern>| tests.is_none_or(|tests| tests.0.matches(path));
-        self.overrides.iter().any(is_of_test).then(|| self.settings_by(device, applies))
+        let mut of_tests = self.overrides.iter().filter(|each| each.keys.tests.is_some());
+        of_tests
+            .any(|each| each.is_for(device, Some(path)))
+            .then(|| self.settings_by(device, Some(path)))
     }
 
     /// Returns whether the memory of some tests is limited.
@@ -331,22 +319,13 @@ impl Profile {
         self.settings.memory.is_some() || self.overrides.iter().any(limits)
     }
 
-    /// Returns whether an override is for some tests only.
-    pub fn has_test_settings(&self) -> bool {
-        self.overrides.iter().any(|each| each.keys.tests.is_some())
-    }
-
-    fn settings_by(
-        &self,
-        device: Option<&RunDevice>,
-        applies: impl Fn(Option<&TestPattern>) -> bool,
-    ) -> DeviceSettings {
+    fn settings_by(&self, device: Option<&RunDevice>, path: Option<&str>) -> DeviceSettings {
         let usual = device.map_or(Contexts::default(), |device| {
             self.contexts.unwrap_or(Contexts::usual_on(device.info.device_type))
         });
         let mut settings = DeviceSettings { contexts: usual, ..self.settings.clone() };
-        let all = self.overrides.iter().filter(|each| each.is_on(device));
-        for Override { keys, .. } in all.filter(|each| applies(each.keys.tests.as_ref())) {
+        let matching = self.overrides.iter().filter(|each| each.is_for(device, path));
+        for Override { keys, .. } in matching {
             settings.apply(keys);
             if let Some(name) = &keys.group {
                 settings.group = self.groups.get(name).map(|group| group.named(name));
@@ -358,6 +337,11 @@ impl Profile {
         }
         settings
     }
+}
+
+/// Returns the value of the last layer that has a key.
+fn last<T>(layers: &[&ProfileKeys], value: impl Fn(&ProfileKeys) -> Option<T>) -> Option<T> {
+    layers.iter().rev().find_map(|keys| value(keys))
 }
 
 impl Default for DeviceSettings {
@@ -425,24 +409,11 @@ fn put<T: Clone>(setting: &mut T, value: &Option<T>) {
 }
 
 impl Override {
-    /// Returns the group of the tests.
-    pub(super) fn group(&self) -> Option<&str> {
-        self.keys.group.as_deref()
-    }
-
-    /// The tests, if it is not for all.
-    pub(super) fn tests(&self) -> Option<&TestPattern> {
-        self.keys.tests.as_ref()
-    }
-
-    /// The platform, if it is for one.
-    pub(super) fn platform(&self) -> Option<&PlatformName> {
-        self.on.platform.as_ref()
-    }
-
-    /// Returns whether the override is for a device, or with `None` for tests without one.
-    fn is_on(&self, device: Option<&RunDevice>) -> bool {
-        device.map_or_else(|| self.on.matches_host(), |device| self.on.matches(device))
+    /// Returns whether the override is for a device, or with `None` for tests without one: for all tests, or also for
+    /// the test with this path.
+    fn is_for(&self, device: Option<&RunDevice>, path: Option<&str>) -> bool {
+        let is_of_test = |tests: &TestPattern| path.is_some_and(|path| tests.0.matches(path));
+        self.keys.tests.as_ref().is_none_or(is_of_test) && self.on.mismatch(device).is_none()
     }
 }
 

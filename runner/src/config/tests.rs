@@ -265,7 +265,6 @@ fn an_override_may_be_for_some_tests() {
     }
     let own = profile.settings_for(&oclgrind);
     assert_eq!((own.retries, own.alone, own.test_timeout), (2.into(), false, None));
-    assert!(profile.has_test_settings());
     for keys in ["slots = 1", "hang-budget = '1m'", "exit-check = true", "contexts = 'reuse'"] {
         let text = format!("[[override]]\ntests = 'pool::*'\n{keys}\n");
         let error = Project::new(&[("clmatrix.toml", &text)]).config().unwrap_err().to_string();

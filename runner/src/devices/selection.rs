@@ -26,34 +26,37 @@ pub enum Origin {
     Everything,
 }
 
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Option => "--devices",
-            Self::ClmatrixTest => "CLMATRIX_TEST",
-            Self::PyopenclTest => "PYOPENCL_TEST",
-            Self::Profile => "the profile's `devices`",
-            Self::Everything => "the default selection",
-        })
+impl Origin {
+    /// Returns the name in messages, and, where an empty selection is refused, the way to run without one.
+    fn row(self) -> (&'static str, Option<&'static str>) {
+        match self {
+            Self::Option => ("--devices", Some("leave the option out")),
+            Self::ClmatrixTest => ("CLMATRIX_TEST", Some("unset the variable")),
+            Self::PyopenclTest => ("PYOPENCL_TEST", None),
+            Self::Profile => {
+                ("the profile's `devices`", Some("leave the key out, or set it to \"*\","))
+            }
+            Self::Everything => ("the default selection", None),
+        }
     }
 }
 
-/// The selections by their sources.
-#[derive(Clone, Debug, Default)]
-pub struct Choices {
-    /// `--devices`.
-    pub option: Option<String>,
-    /// CLMATRIX_TEST.
-    pub clmatrix_test: Option<String>,
-    /// PYOPENCL_TEST.
-    pub pyopencl_test: Option<String>,
-    /// The profile's `devices`.
-    pub profile: Option<String>,
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.row().0)
+    }
 }
 
-impl Choices {
-    /// Adds the two variables of this process' environment. An empty variable counts as unset, as
-    /// in PyOpenCL.
+/// The selection that counts.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    origin: Origin,
+    text: String,
+}
+
+impl Choice {
+    /// Returns the first of `--devices`, the two variables of this process' environment and the profile's `devices`
+    /// that is set. An empty variable counts as unset, as in PyOpenCL.
     ///
     /// # Errors
     ///
@@ -62,12 +65,15 @@ impl Choices {
         option: Option<String>,
         profile: Option<String>,
     ) -> Result<Self, VariableError> {
-        Ok(Self {
-            option,
-            clmatrix_test: text_variable("CLMATRIX_TEST")?,
-            pyopencl_test: text_variable("PYOPENCL_TEST")?,
-            profile,
-        })
+        let sources = [
+            (Origin::Option, option),
+            (Origin::ClmatrixTest, text_variable("CLMATRIX_TEST")?),
+            (Origin::PyopenclTest, text_variable("PYOPENCL_TEST")?),
+            (Origin::Profile, profile),
+        ];
+        let first =
+            sources.into_iter().find_map(|(origin, text)| Some(Self { origin, text: text? }));
+        Ok(first.unwrap_or(Self { origin: Origin::Everything, text: String::new() }))
     }
 
     /// Refuses an empty selection, and one with an entry without a platform, before any driver is
@@ -80,13 +86,8 @@ impl Choices {
     ///
     /// [`NoDevices::Empty`] and [`NoDevices::EmptyEntry`].
     pub fn refuse_empty_entries(&self) -> Result<(), NoDevices> {
-        let (origin, text) = self.effective();
-        let advice = match origin {
-            Origin::Option => "leave the option out",
-            Origin::ClmatrixTest => "unset the variable",
-            Origin::Profile => "leave the key out, or set it to \"*\",",
-            Origin::PyopenclTest | Origin::Everything => return Ok(()),
-        };
+        let (origin, text) = (self.origin, &self.text);
+        let Some(advice) = origin.row().1 else { return Ok(()) };
         let lacks_platform =
             |entry: &str| matches!(entry.trim().chars().next(), None | Some(':' | '='));
         match text.split(';').position(lacks_platform) {
@@ -95,22 +96,9 @@ impl Choices {
                 Err(NoDevices::Empty { origin, advice })
             }
             Some(index) => {
-                Err(NoDevices::EmptyEntry { origin, entry: index + 1, text: text.to_owned() })
+                Err(NoDevices::EmptyEntry { origin, entry: index + 1, text: text.clone() })
             }
         }
-    }
-
-    /// Returns the choice that counts.
-    fn effective(&self) -> (Origin, &str) {
-        [
-            (Origin::Option, &self.option),
-            (Origin::ClmatrixTest, &self.clmatrix_test),
-            (Origin::PyopenclTest, &self.pyopencl_test),
-            (Origin::Profile, &self.profile),
-        ]
-        .into_iter()
-        .find_map(|(origin, text)| Some((origin, text.as_deref()?)))
-        .unwrap_or((Origin::Everything, ""))
     }
 }
 
@@ -156,25 +144,20 @@ pub enum NoDevices {
 /// # Errors
 ///
 /// See [`NoDevices`].
-pub fn select(machine: &Machine, choices: &Choices) -> Result<Vec<TestDevice>, NoDevices> {
-    let (origin, text) = choices.effective();
+pub fn select(machine: &Machine, choice: &Choice) -> Result<Vec<TestDevice>, NoDevices> {
+    let Choice { origin, text } = choice;
     if machine.positions().next().is_none() {
         return Err(NoDevices::None(no_device_message(machine)));
     }
+    let infos: Vec<PlatformInfo> =
+        machine.platforms.iter().map(|platform| platform.info.clone()).collect();
+    let resolve = |selection: Selection| selection.resolve(&infos);
     let positions = match origin {
-        Origin::Everything => machine.positions().collect(),
-        _ => {
-            let infos: Vec<PlatformInfo> =
-                machine.platforms.iter().map(|platform| platform.info.clone()).collect();
-            let selection = match origin {
-                Origin::PyopenclTest => Selection::parse_pyopencl(text),
-                _ => Selection::parse_clmatrix(text),
-            };
-            selection
-                .and_then(|selection| selection.resolve(&infos))
-                .map_err(|error| NoDevices::Selection { origin, error })?
-        }
+        Origin::Everything => Ok(machine.positions().collect()),
+        Origin::PyopenclTest => Selection::parse_pyopencl(text).and_then(resolve),
+        _ => Selection::parse_clmatrix(text).and_then(resolve),
     };
+    let positions = positions.map_err(|error| NoDevices::Selection { origin: *origin, error })?;
     Ok(positions.into_iter().map(|(p, d)| machine.device(p, d)).collect())
 }
 
@@ -218,8 +201,7 @@ fn no_device_message(machine: &Machine) -> String {
         message += &format!("\n  {nowhere}");
     }
     if machine.failed.is_empty() {
-        message += "\n";
-        message += os::DRIVER_ADVICE;
+        message += &format!("\n{}", os::DRIVER_ADVICE);
     }
     message + "\nadd a driver that the loader does not find with CLMATRIX_ICD=PATH"
 }
@@ -249,14 +231,8 @@ mod tests {
             (PyopenclTest, ":", ""),
             (Everything, "", ""),
         ] {
-            let of = |other: Origin| (origin == other).then(|| text.to_owned());
-            let choices = Choices {
-                option: of(option),
-                clmatrix_test: of(ClmatrixTest),
-                pyopencl_test: of(PyopenclTest),
-                profile: of(Profile),
-            };
-            let refused = choices.refuse_empty_entries().map_err(|error| error.to_string());
+            let choice = Choice { origin, text: text.to_owned() };
+            let refused = choice.refuse_empty_entries().map_err(|error| error.to_string());
             let error = refused.err().unwrap_or_default();
             assert!(error.starts_with(expected), "{error}");
             assert_eq!(error.is_empty(), expected.is_empty(), "{origin}: {text}");
