@@ -24,6 +24,13 @@ pub(crate) fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
+/// Returns the paths in a folder that have this extension, in order; none if there is no such folder.
+pub(crate) fn with_extension(folder: &Path, extension: &str) -> io::Result<Vec<PathBuf>> {
+    let mut paths = entries(folder)?;
+    paths.retain(|path| path.extension().is_some_and(|its| its == extension));
+    Ok(paths)
+}
+
 /// Returns the folder for files that are kept between runs: in cargo's target folder, else in the user's
 /// cache folder, else a private temporary one for this run.
 pub fn state_folder() -> io::Result<PathBuf> {

@@ -1,7 +1,6 @@
 //! The files of expectations: those in the executable, and those in the folder beside the configuration.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -9,7 +8,7 @@ use super::error::ConfigError;
 use super::expectations::Expectations;
 use super::read_toml;
 use crate::files::open_found;
-use crate::folders::entries;
+use crate::folders::{entries, with_extension};
 
 /// The paths and the texts.
 #[derive(Clone, Debug, Default)]
@@ -43,9 +42,8 @@ pub(super) fn unread(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
 
 /// The texts of all `*.toml` in `folder`; a folder that does not exist has none.
 pub(super) fn read_folder(folder: &Path) -> Result<BTreeMap<PathBuf, String>, ConfigError> {
-    let mut files =
-        entries(folder).map_err(|error| ConfigError::Read { path: folder.to_owned(), error })?;
-    files.retain(|file| file.extension() == Some(OsStr::new("toml")));
+    let files = with_extension(folder, "toml")
+        .map_err(|error| ConfigError::Read { path: folder.to_owned(), error })?;
     let read = |path: PathBuf| {
         let text = read_toml(&path, open_found(&path))?;
         Ok((path, text))

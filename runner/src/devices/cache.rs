@@ -14,6 +14,7 @@ use super::Machine;
 use super::environment::driver_variables;
 use super::icd::{Driver, LoaderVariables, drivers};
 use crate::files;
+use crate::folders::entries;
 use crate::variable::{VariableError, text_variable};
 
 /// The longest time that a file is used.
@@ -111,8 +112,7 @@ fn is_young(file: &Path) -> bool {
 
 /// Removes old files. Each environment has a file of its own, and many are used only once.
 fn remove_old(folder: &Path) {
-    let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    for file in files.filter(|file| !is_young(file)) {
+    for file in entries(folder).unwrap_or_default().iter().filter(|file| !is_young(file)) {
         let _ = fs::remove_file(file);
     }
 }

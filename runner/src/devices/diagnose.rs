@@ -67,16 +67,13 @@ fn not_loaded(library: &str, message: &str) -> DriverFailure {
         false => message.split(": ").next().unwrap_or_default(),
     };
     let at_fault = Path::new(at_fault);
-    let (kind, words) = if Path::new(library).file_name() != at_fault.file_name() {
-        (FailureKind::CannotLoad, "cannot be loaded")
-    } else {
-        match starts_like_a_library(at_fault) {
-            Ok(false) => (FailureKind::NotALibrary, "not a shared library"),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                (FailureKind::NoSuchFile, "no such file")
-            }
-            _ => (FailureKind::CannotLoad, "cannot be loaded"),
+    let is_own = Path::new(library).file_name() == at_fault.file_name();
+    let (kind, words) = match starts_like_a_library(at_fault) {
+        Ok(false) if is_own => (FailureKind::NotALibrary, "not a shared library"),
+        Err(error) if is_own && error.kind() == io::ErrorKind::NotFound => {
+            (FailureKind::NoSuchFile, "no such file")
         }
+        _ => (FailureKind::CannotLoad, "cannot be loaded"),
     };
     DriverFailure::new(kind, format!("{words}: {message}"))
 }
@@ -85,12 +82,9 @@ fn not_loaded(library: &str, message: &str) -> DriverFailure {
 const STARTS: [&[u8]; 4] = [b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe"];
 
 fn starts_like_a_library(file: &Path) -> io::Result<bool> {
-    let mut start = [0; 4];
-    match files::open_found(file)?.read_exact(&mut start) {
-        Ok(()) => Ok(STARTS.iter().any(|known| start.starts_with(known))),
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
-        Err(error) => Err(error),
-    }
+    let mut start = Vec::new();
+    files::open_found(file)?.take(4).read_to_end(&mut start)?;
+    Ok(STARTS.iter().any(|known| start.starts_with(known)))
 }
 
 #[cfg(test)]

@@ -75,20 +75,9 @@ pub enum FailureKind {
     NotProbed,
 }
 
-impl FailureKind {
-    /// Returns the name in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::IcdFile => "icd-file",
-            Self::NoSuchFile => "no-such-file",
-            Self::NotALibrary => "not-a-library",
-            Self::CannotLoad => "cannot-load",
-            Self::NoEntryPoint => "no-entry-point",
-            Self::NoPlatform => "no-platform",
-            Self::Crashed => "crashed",
-            Self::Exited => "exited",
-            Self::Hung => "hung",
-            Self::NotProbed => "not-probed",
-        }
+/// The name in reports, as in the log.
+impl fmt::Display for FailureKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }

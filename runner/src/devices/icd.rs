@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::failure::{DriverFailure, FailedDriver, FailureKind};
 use crate::files;
+use crate::folders::with_extension;
 use crate::variable;
 
 /// The folders that loaders search by default.
@@ -100,7 +101,7 @@ fn isolated_env(library: &str, state: &Path) -> io::Result<Vec<(OsString, Option
 }
 
 /// Writes a file that other processes may be reading or writing with the same content.
-fn write_if_different(file: &Path, content: &str) -> io::Result<()> {
+pub(crate) fn write_if_different(file: &Path, content: &str) -> io::Result<()> {
     if files::read_found(file).is_ok_and(|old| old == content.as_bytes()) {
         return Ok(());
     }
@@ -143,7 +144,7 @@ impl LoaderVariables {
             "which does not exist: the variable names one folder and no list; CLMATRIX_ICD adds others"
         } else if !path.exists() && !is_bare_name(path) {
             "which does not exist"
-        } else if path.is_dir() && icd_files(path).is_ok_and(|files| files.is_empty()) {
+        } else if path.is_dir() && with_extension(path, "icd").is_ok_and(|files| files.is_empty()) {
             "which has no .icd file"
         } else {
             return None;
@@ -200,30 +201,27 @@ const BYPASSED: &str = "cannot be loaded: OPENCL_DYLIB_PATH names a driver in pl
 impl Candidates {
     /// Adds the drivers of a path: a folder of `.icd` files, one such file, or a library.
     fn add(&mut self, path: &Path, named: bool) {
-        if path.is_dir() {
-            self.add_folder(path, named);
-        } else if is_icd(path) {
-            self.add_icd_file(path, named);
-        } else {
-            self.add_library(absolute(path).display().to_string(), path, named);
+        match path.is_dir() {
+            true => self.add_folder(path, named),
+            false => self.add_file(path, named),
         }
     }
 
     fn add_folder(&mut self, folder: &Path, named: bool) {
-        match icd_files(folder) {
-            Ok(files) if named && files.is_empty() => {
-                self.fail(folder, named, FailureKind::IcdFile, "the folder has no .icd file");
-            }
-            Ok(files) => files.iter().for_each(|file| self.add_icd_file(file, named)),
-            Err(error) => {
-                let reason = format!("the folder cannot be read: {error}");
-                self.fail(folder, named, FailureKind::IcdFile, &reason);
-            }
-        }
+        let reason = match with_extension(folder, "icd") {
+            Ok(files) if named && files.is_empty() => "the folder has no .icd file".to_owned(),
+            Ok(files) => return files.iter().for_each(|file| self.add_file(file, named)),
+            Err(error) => format!("the folder cannot be read: {error}"),
+        };
+        self.fail(folder, named, FailureKind::IcdFile, &reason);
     }
 
-    fn add_icd_file(&mut self, file: &Path, named: bool) {
-        match library_in(file) {
+    fn add_file(&mut self, file: &Path, named: bool) {
+        let library = match file.extension().is_some_and(|extension| extension == "icd") {
+            true => library_in(file),
+            false => Ok(absolute(file).display().to_string()),
+        };
+        match library {
             Ok(library) => self.add_library(library, file, named),
             Err(reason) => self.fail(file, named, FailureKind::IcdFile, &reason),
         }
@@ -244,20 +242,6 @@ impl Candidates {
         let failure = DriverFailure::new(kind, reason);
         self.failed.push(FailedDriver { driver: path.display().to_string(), named, failure });
     }
-}
-
-/// Returns the `.icd` files in a folder, sorted.
-fn icd_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut files: Vec<PathBuf> = fs::read_dir(folder)?
-        .map(|entry| entry.map(|entry| entry.path()))
-        .collect::<io::Result<_>>()?;
-    files.retain(|file| is_icd(file));
-    files.sort();
-    Ok(files)
-}
-
-fn is_icd(file: &Path) -> bool {
-    file.extension().is_some_and(|extension| extension == "icd")
 }
 
 /// The most bytes of an `.icd` file.
@@ -287,11 +271,9 @@ fn is_bare_name(library: &Path) -> bool {
 
 /// Returns the path of a library from the root, or its name if it is one that the system's linker looks up.
 pub fn absolute(library: &Path) -> PathBuf {
-    if !is_bare_name(library) || library.exists() {
-        std::path::absolute(library).unwrap_or_else(|_| library.to_path_buf())
-    } else {
-        library.to_path_buf()
-    }
+    let is_file = !is_bare_name(library) || library.exists();
+    let file = std::path::absolute(library).ok().filter(|_| is_file);
+    file.unwrap_or_else(|| library.to_path_buf())
 }
 
 #[cfg(test)]
@@ -364,11 +346,13 @@ mod tests {
     #[test]
     fn a_folder_that_cannot_be_read_fails_with_the_reason() {
         let mut found = Candidates::default();
-        // Permissions do not stop root from reading a folder, so the folder does not exist.
-        found.add_folder(Path::new("/nowhere"), false);
+        // Permissions do not stop root from reading a folder, so it is a file.
+        let file = tempfile::NamedTempFile::new().unwrap();
+        found.add_folder(file.path(), false);
         let failed: Vec<_> = found.failed.iter().map(ToString::to_string).collect();
         assert_eq!(failed.len(), 1, "{failed:?}");
-        assert!(failed[0].starts_with("/nowhere: the folder cannot be read: "), "{failed:?}");
+        let expected = format!("{}: the folder cannot be read: ", file.path().display());
+        assert!(failed[0].starts_with(&expected), "{failed:?}");
     }
 
     #[test]

@@ -40,17 +40,6 @@ pub struct Machine {
     pub failed: Vec<FailedDriver>,
 }
 
-impl Machine {
-    /// Returns the ids of all devices, with the PCI addresses that are known.
-    pub(crate) fn ids_with_addresses(&self) -> Vec<(&str, Option<&str>)> {
-        let devices = self.platforms.iter().flat_map(|platform| {
-            let addresses = platform.info.devices.iter().map(|info| info.pci_address.as_deref());
-            platform.ids.iter().map(String::as_str).zip(addresses)
-        });
-        devices.collect()
-    }
-}
-
 /// A platform, and its driver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FoundPlatform {
@@ -82,6 +71,15 @@ pub struct TestDevice {
 }
 
 impl Machine {
+    /// Returns the ids of all devices, with the PCI addresses that are known.
+    pub(crate) fn ids_with_addresses(&self) -> Vec<(&str, Option<&str>)> {
+        let devices = self.platforms.iter().flat_map(|platform| {
+            let addresses = platform.info.devices.iter().map(|info| info.pci_address.as_deref());
+            platform.ids.iter().map(String::as_str).zip(addresses)
+        });
+        devices.collect()
+    }
+
     /// Returns the device at these positions.
     pub fn device(&self, platform: usize, device: usize) -> TestDevice {
         let found = &self.platforms[platform];

@@ -37,32 +37,26 @@ impl Visible {
             return None;
         }
         // The drivers take an empty value for none, or show no GPU.
-        let list = |variable: &str| inherited(variable).filter(|list| !list.is_empty());
-        let (variable, value) = match platform_slug(&found.info.name).as_str() {
-            "nvidia" => {
-                let variable = "CUDA_VISIBLE_DEVICES";
-                let value = match (list(variable), &info.uuid) {
-                    (Some(list), _) => entry(&list, index)?,
-                    (None, Some(uuid)) => nvidia_uuid(uuid)?,
-                    (None, None) => index.to_string(),
-                };
-                (variable, value)
-            }
-            // AMD's driver reports no UUID. GPU_DEVICE_ORDINAL counts the GPUs of ROCR_VISIBLE_DEVICES.
-            "amd" => match (list("GPU_DEVICE_ORDINAL"), list("ROCR_VISIBLE_DEVICES")) {
-                (Some(ordinals), _) => ("GPU_DEVICE_ORDINAL", entry(&ordinals, index)?),
-                (None, Some(list)) => ("ROCR_VISIBLE_DEVICES", entry(&list, index)?),
-                (None, None) => ("ROCR_VISIBLE_DEVICES", index.to_string()),
-            },
-            "intel" => {
-                let variable = "ZE_AFFINITY_MASK";
-                let value = match list(variable) {
-                    Some(mask) => part_of_mask(&mask, index)?,
-                    None => index.to_string(),
-                };
-                (variable, value)
-            }
+        let set = |variable: &&'static str| {
+            let list = inherited(variable).filter(|list| !list.is_empty())?;
+            Some((*variable, list))
+        };
+        let vendor = platform_slug(&found.info.name);
+        let (earlier, usual) = match &*vendor {
+            "nvidia" => (None, "CUDA_VISIBLE_DEVICES"),
+            // GPU_DEVICE_ORDINAL counts the GPUs of ROCR_VISIBLE_DEVICES.
+            "amd" => (Some("GPU_DEVICE_ORDINAL"), "ROCR_VISIBLE_DEVICES"),
+            "intel" => (None, "ZE_AFFINITY_MASK"),
             _ => return None,
+        };
+        let (variable, value) = match (earlier.iter().chain([&usual]).find_map(set), &info.uuid) {
+            (Some((variable, mask)), _) if vendor == "intel" => {
+                (variable, part_of_mask(&mask, index)?)
+            }
+            (Some((variable, list)), _) => (variable, entry(&list, index)?),
+            // AMD's driver reports no UUID.
+            (None, Some(uuid)) if vendor == "nvidia" => (usual, nvidia_uuid(uuid)?),
+            (None, _) => (usual, index.to_string()),
         };
         // The first platform with a GPU is left, with one GPU.
         let own = found.address(device);

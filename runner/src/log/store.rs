@@ -9,7 +9,7 @@ use super::lock::{Holder, Lock};
 use super::run_header::RunHeader;
 use crate::config::Sync;
 use crate::files;
-use crate::folders::entries;
+use crate::folders::{entries, with_extension};
 use crate::os;
 
 /// The name of the summary beside the log.
@@ -130,7 +130,7 @@ pub fn publish(folder: &Path, run: &Path) -> io::Result<()> {
     for name in [SUMMARY, PAGE].into_iter().filter(|name| run.join(name).is_file()) {
         published = published.and(copy(&run.join(name), &folder.join(name)));
     }
-    for report in reports(&run.join("junit"), "xml")? {
+    for report in with_extension(&run.join("junit"), "xml")? {
         let name = report.file_name().unwrap_or_default();
         published = published.and(copy(&report, &shown.join(name)));
     }
@@ -241,14 +241,7 @@ fn remove_if_there(file: &Path) -> io::Result<()> {
 
 /// Removes the files in `folder` that have this extension.
 pub fn remove_reports(folder: &Path, extension: &str) -> io::Result<()> {
-    reports(folder, extension)?.iter().try_for_each(fs::remove_file)
-}
-
-/// Returns the files in `folder` that have this extension.
-fn reports(folder: &Path, extension: &str) -> io::Result<Vec<PathBuf>> {
-    let mut reports = entries(folder)?;
-    reports.retain(|file| file.extension().is_some_and(|its| its == extension));
-    Ok(reports)
+    with_extension(folder, extension)?.iter().try_for_each(fs::remove_file)
 }
 
 #[cfg(test)]

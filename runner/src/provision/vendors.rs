@@ -7,8 +7,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::files::{cannot, entries};
-use crate::files::{read_found, replace};
+use super::files::cannot;
+use crate::devices::icd::write_if_different;
+use crate::files::read_found;
+use crate::folders::with_extension;
 
 /// Makes the folder hold exactly these drivers, given as (file name without `.icd`, library).
 pub fn write(folder: &Path, drivers: &[(&str, PathBuf)]) -> io::Result<()> {
@@ -26,9 +28,7 @@ pub fn write(folder: &Path, drivers: &[(&str, PathBuf)]) -> io::Result<()> {
         let path = icd(folder, name);
         let text = format!("{}\n", library.display());
         // A file that is right stays: a run may be reading it, and its time is part of cache keys.
-        if !read_found(&path).is_ok_and(|old| old == text.as_bytes()) {
-            replace(&path, text.as_bytes()).map_err(cannot("write", &path))?;
-        }
+        write_if_different(&path, &text).map_err(cannot("write", &path))?;
     }
     Ok(())
 }
@@ -45,9 +45,8 @@ pub fn are_installed(folder: &Path) -> io::Result<bool> {
 }
 
 /// Returns the files of drivers in the folder. Other processes may be writing further ones, under other names.
-fn icds(folder: &Path) -> io::Result<impl Iterator<Item = PathBuf>> {
-    let is_icd = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "icd");
-    Ok(entries(folder)?.into_iter().filter(is_icd))
+fn icds(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    with_extension(folder, "icd").map_err(cannot("read", folder))
 }
 
 /// Returns the file in the folder that names this driver.
@@ -68,7 +67,8 @@ mod tests {
         fs::write(&library, "").unwrap();
         write(&folder, &[("old", library.clone()), ("same", library.clone())]).unwrap();
         write(&folder, &[("same", library.clone()), ("new", library.clone())]).unwrap();
-        let left: Vec<_> = entries(&folder).unwrap().iter().map(|p| files::name(p)).collect();
+        let left: Vec<_> =
+            files::entries(&folder).unwrap().iter().map(|p| files::name(p)).collect();
         assert_eq!(left, ["new.icd", "same.icd"]);
         assert!(are_installed(&folder).unwrap());
         fs::remove_file(&library).unwrap();

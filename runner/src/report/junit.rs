@@ -85,7 +85,7 @@ fn lost_device(log: &RunLog, lost: &DeviceLost) -> Suite {
 pub(super) fn failed_drivers(log: &RunLog) -> XmlElement {
     let element = if log.strict_drivers { "failure" } else { "skipped" };
     let case = |failed: &FailedDriver| {
-        let type_ = format!("driver-{}", failed.failure.kind.name());
+        let type_ = format!("driver-{}", failed.failure.kind);
         let verdict = verdict_element(element, &type_, one_line(&failed.failure.reason));
         Case::short(&failed.driver, "drivers", verdict)
     };
