@@ -1,6 +1,6 @@
 //! Choices in the configuration: the values of keys with few of them.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 /// The shard of each run with a profile (`shard`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -49,42 +49,4 @@ pub enum UnexpectedPass {
     Fail,
     /// The run may succeed.
     Report,
-}
-
-/// The tests that a group counts together (`per`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum GroupScope {
-    /// The tests of each device are counted alone.
-    #[default]
-    Device,
-    /// The tests of all devices are counted together.
-    Host,
-}
-
-/// The results whose outputs are in JUnit files (`junit-output`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum JunitOutput {
-    /// Results with an attempt that went wrong.
-    #[default]
-    Failed,
-    /// All results.
-    All,
-    /// No result.
-    None,
-}
-
-/// The reader of JUnit files (`junit-flavor`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum JunitFlavor {
-    /// GitLab, Buildkite and others that read, or ignore, `file` and `line` of a test.
-    #[default]
-    Gitlab,
-    /// The xUnit plugin of Jenkins, whose schema has neither.
-    Jenkins,
 }

@@ -57,7 +57,17 @@ impl ConfigError {
 
     /// Returns a mistake in a part of `text`, the contents of `file`.
     pub(super) fn mistake(file: &Path, text: &str, span: Range<usize>, message: String) -> Self {
-        Self::Mistake(Box::new(Mistake::new(file, text, span, message)))
+        let before = text.get(..span.start).unwrap_or(text);
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let wrong = text.get(span).and_then(|wrong| wrong.lines().next()).unwrap_or_default();
+        Self::Mistake(Box::new(Mistake {
+            file: file.to_owned(),
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            message,
+            source_line: text[line_start..].lines().next().unwrap_or_default().to_owned(),
+            length: wrong.chars().count().max(1),
+        }))
     }
 }
 
@@ -73,24 +83,6 @@ pub struct Mistake {
     source_line: String,
     /// The number of wrong characters of the line, at least 1.
     length: usize,
-}
-
-impl Mistake {
-    fn new(file: &Path, text: &str, span: Range<usize>, message: String) -> Self {
-        let before = text.get(..span.start).unwrap_or(text);
-        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        let source_line = text[line_start..].lines().next().unwrap_or_default();
-        let column = before[line_start..].chars().count();
-        let wrong = text.get(span).and_then(|wrong| wrong.lines().next()).unwrap_or_default();
-        Self {
-            file: file.to_owned(),
-            line: before.matches('\n').count() + 1,
-            column: column + 1,
-            message,
-            source_line: source_line.to_owned(),
-            length: wrong.chars().count().max(1),
-        }
-    }
 }
 
 impl std::error::Error for Mistake {}

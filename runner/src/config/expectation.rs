@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::expectations::WrittenExpectation;
 use super::value::MessagePattern;
+use crate::expected_statuses::ExpectedStatuses;
 use crate::verdict::{Outcome, Verdict};
 
 /// The expectation of the configuration for a test on a device, with its reason.
@@ -24,17 +25,10 @@ impl Expectation {
     /// Returns whether this outcome of a test that ran is expected.
     pub fn allows(&self, outcome: &Outcome) -> bool {
         let Some(status) = outcome.status() else { return false };
-        let message = match outcome {
-            Outcome::Failed { .. } | Outcome::Crashed { .. } => Some(outcome.first_line()),
-            Outcome::Passed
-            | Outcome::TimedOut { .. }
-            | Outcome::Skipped { .. }
-            | Outcome::Ignored { .. }
-            | Outcome::NotRun { .. } => None,
-        };
+        let has_message = ExpectedStatuses::from(status).may_have_message();
         let is_known =
-            |message: String| self.message.as_ref().is_none_or(|known| known.matches(&message));
-        self.written.status.contains(status) && message.is_none_or(is_known)
+            |known: &MessagePattern| !has_message || known.matches(&outcome.first_line());
+        self.written.status.contains(status) && self.message.as_ref().is_none_or(is_known)
     }
 }
 

@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use clmatrix::select::DeviceInfo;
 use glob::Pattern;
-use globset::{GlobBuilder, GlobMatcher};
 use serde::Deserialize;
 
-use super::value::Timeout;
+use super::value::{LazyGlob, Timeout};
 use crate::devices::device_kind::DeviceKind;
 use crate::result::worker_end::OF_WORKER;
 
@@ -29,7 +28,7 @@ pub struct ExternalSuite {
     pub timeout: Option<Duration>,
     /// The folder of the configuration.
     pub root: PathBuf,
-    tests: Vec<(String, GlobMatcher)>,
+    tests: Vec<LazyGlob>,
     device_kind: Option<DeviceKind>,
     device_env: BTreeMap<String, String>,
 }
@@ -97,11 +96,7 @@ impl TryFrom<ExternalKeys> for ExternalSuite {
             return Err(format!("`programs` of the [[external]] suite {name} is empty"));
         }
         let glob = |text: &String| {
-            let glob = GlobBuilder::new(text)
-                .backslash_escape(true)
-                .build()
-                .map_err(|error| error.to_string())?;
-            Ok::<_, String>((text.clone(), glob.compile_matcher()))
+            LazyGlob::case_sensitive(text).map_err(|reason| format!("{reason}: {text:?}"))
         };
         Ok(Self {
             name,
@@ -142,14 +137,14 @@ impl ExternalSuite {
 
     /// Returns whether the suite has this test of a program.
     pub fn has(&self, test: &str) -> bool {
-        self.tests.is_empty() || self.tests.iter().any(|(_, glob)| glob.is_match(test))
+        self.tests.is_empty() || self.tests.iter().any(|glob| glob.matches(test))
     }
 
     /// Returns the tests of a program that does not list them: `tests`, if there are any, and none is a glob.
     pub fn named_tests(&self) -> Option<impl Iterator<Item = &str>> {
-        let is_name = |text: &str| !text.contains(['*', '?', '[', '{', '\\']);
-        let are_names = !self.tests.is_empty() && self.tests.iter().all(|(text, _)| is_name(text));
-        are_names.then(|| self.tests.iter().map(|(text, _)| text.as_str()))
+        let is_name = |glob: &LazyGlob| !glob.text.contains(['*', '?', '[', '{', '\\']);
+        let are_names = !self.tests.is_empty() && self.tests.iter().all(is_name);
+        are_names.then(|| self.tests.iter().map(|glob| glob.text.as_str()))
     }
 
     /// Returns why the suite does not run on this device.

@@ -4,8 +4,6 @@ use std::num::NonZeroUsize;
 
 use serde::{Deserialize, Serialize};
 
-use super::choices::GroupScope;
-
 /// A group of tests of which only some run at the same time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -16,6 +14,18 @@ pub struct Group {
     pub max: usize,
     /// The tests that are counted together.
     pub per: GroupScope,
+}
+
+/// The tests that a group counts together (`per`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum GroupScope {
+    /// The tests of each device are counted alone.
+    #[default]
+    Device,
+    /// The tests of all devices are counted together.
+    Host,
 }
 
 /// `[group.NAME]`, as written.

@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::choices::{JunitFlavor, JunitOutput};
-
 /// The contents of JUnit files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -14,6 +12,32 @@ pub struct JunitOptions {
     pub output_limit: usize,
     /// The reader of the files.
     pub flavor: JunitFlavor,
+}
+
+/// The results whose outputs are in JUnit files (`junit-output`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum JunitOutput {
+    /// Results with an attempt that went wrong.
+    #[default]
+    Failed,
+    /// All results.
+    All,
+    /// No result.
+    None,
+}
+
+/// The reader of JUnit files (`junit-flavor`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum JunitFlavor {
+    /// GitLab, Buildkite and others that read, or ignore, `file` and `line` of a test.
+    #[default]
+    Gitlab,
+    /// The xUnit plugin of Jenkins, whose schema has neither.
+    Jenkins,
 }
 
 impl Default for JunitOptions {

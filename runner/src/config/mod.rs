@@ -76,7 +76,6 @@ mod junit_options;
 mod last_day;
 mod profile;
 mod retries;
-mod retry_cause;
 pub mod sample;
 mod size;
 mod slots;
@@ -102,9 +101,7 @@ use crate::files;
 use crate::folders::is_absent;
 use crate::variable;
 
-pub use choices::{
-    FlakyResult, GroupScope, JunitFlavor, JunitOutput, ProfileShard, Sync, UnexpectedPass,
-};
+pub use choices::{FlakyResult, ProfileShard, Sync, UnexpectedPass};
 pub use contexts::Contexts;
 pub use device_match::Mismatch;
 pub use embedded::EmbeddedConfig;
@@ -115,19 +112,16 @@ use expectation_files::{read_folder, unread};
 pub use expectations::{
     DeviceExpectations, Effect, Exclusion, Expectations, Match, WrittenExpectation,
 };
-pub use external::check_suite_name;
-pub use external::{ExternalKind, ExternalSuite};
-pub use group::Group;
+pub use external::{ExternalKind, ExternalSuite, check_suite_name};
 use group::GroupKeys;
-pub use junit_options::JunitOptions;
+pub use group::{Group, GroupScope};
+pub use junit_options::{JunitFlavor, JunitOptions, JunitOutput};
 pub use profile::{DeviceSettings, Profile};
 use profile::{Override, ProfileKeys};
-pub use retries::Retries;
-pub use retry_cause::RetryCause;
+pub use retries::{Retries, RetryCause};
 pub use slots::{Slots, Together};
 use value::PlatformName;
-pub use value::exact_test;
-pub use value::{Diagnostics, Leaks, Leftovers, TimeoutFactor, time_limit};
+pub use value::{Diagnostics, Leaks, Leftovers, TimeoutFactor, exact_test, time_limit};
 pub use version_range::{Narrowed, VersionNumbers, VersionRange};
 
 const BUILTIN: &str = include_str!("builtin.toml");

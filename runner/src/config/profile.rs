@@ -8,22 +8,17 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::choices::{FlakyResult, JunitFlavor, JunitOutput, ProfileShard, Sync, UnexpectedPass};
-use super::contexts::Contexts;
 use super::device_kinds::DeviceKinds;
 use super::device_match::DeviceMatch;
 use super::expected_device::ExpectedDevice;
-use super::group::{Group, GroupKeys};
-use super::junit_options::JunitOptions;
-use super::retries::Retries;
 use super::size::Size;
-use super::slots::Slots;
 use super::source_url::SourceUrl;
-use super::value::{
-    Diagnostics, IdPattern, Leaks, Leftovers, NamePattern, PlatformName, TestPattern, Timeout,
-    TimeoutFactor,
-};
+use super::value::{IdPattern, NamePattern, PlatformName, TestPattern, Timeout};
 use super::version_range::{VersionPattern, VersionRange};
+use super::{
+    Contexts, Diagnostics, FlakyResult, Group, GroupKeys, JunitFlavor, JunitOptions, JunitOutput,
+    Leaks, Leftovers, ProfileShard, Retries, Slots, Sync, TimeoutFactor, UnexpectedPass,
+};
 use crate::devices::run_device::RunDevice;
 use crate::serde_time::{Nanoseconds, is_default};
 

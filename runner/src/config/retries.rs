@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::retry_cause::RetryCause;
 use super::text_value::Text;
 use super::value::{MessagePattern, Timeout};
-use crate::verdict::Outcome;
+use crate::verdict::{ExpectedStatus, Outcome};
 
 /// The repeats of a test that goes wrong.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -20,6 +19,19 @@ pub struct Retries {
     message: Option<String>,
     /// The pause before the first repeat. Each later one is twice as long.
     delay: Duration,
+}
+
+/// An end of a test after which it is repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum RetryCause {
+    /// An assertion failed, or the test returned an error.
+    Fail,
+    /// The process ended.
+    Crash,
+    /// The time limit was reached.
+    Timeout,
 }
 
 /// The forms of the key: a number, or a table.
@@ -69,6 +81,18 @@ impl Retries {
         });
         let is_repeated = repeats < self.count && (is_cause || self.on.is_none()) && has_message;
         is_repeated.then(|| self.delay.saturating_mul(1 << repeats.min(16)))
+    }
+}
+
+impl RetryCause {
+    /// Returns whether this outcome has this cause.
+    fn is_of(self, outcome: &Outcome) -> bool {
+        let status = match self {
+            Self::Fail => ExpectedStatus::Fail,
+            Self::Crash => ExpectedStatus::Crash,
+            Self::Timeout => ExpectedStatus::Timeout,
+        };
+        outcome.status() == Some(status)
     }
 }
 

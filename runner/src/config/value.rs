@@ -32,7 +32,7 @@ pub(super) struct LazyGlob {
 const MOST_BYTES: usize = 4 << 10;
 
 impl LazyGlob {
-    fn case_sensitive(text: &str) -> Result<Self, String> {
+    pub(super) fn case_sensitive(text: &str) -> Result<Self, String> {
         Self::new(text, false)
     }
 
