@@ -31,6 +31,14 @@ pub(crate) fn with_extension(folder: &Path, extension: &str) -> io::Result<Vec<P
     Ok(paths)
 }
 
+/// Removes a file, if it exists.
+pub(crate) fn remove_if_there(file: &Path) -> io::Result<()> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
 /// Returns the folder for files that are kept between runs: in cargo's target folder, else in the user's
 /// cache folder, else a private temporary one for this run.
 pub fn state_folder() -> io::Result<PathBuf> {

@@ -5,11 +5,12 @@ use std::time::{Duration, SystemTime};
 
 use clmatrix::select::{DeviceInfo, DeviceType, Version};
 
-use crate::config::{DeviceSettings, Expectation, JunitOptions, Slots, WrittenExpectation};
+use crate::config::{DeviceSettings, Expectation, Slots, WrittenExpectation};
 use crate::devices::failure::{DriverFailure, FailedDriver, FailureKind};
 use crate::devices::run_device::{PlatformName, RunDevice};
 use crate::log::device_record::DeviceRecord;
 use crate::log::events::Event;
+use crate::log::format::FORMAT;
 use crate::log::plan::PlannedTest;
 use crate::log::read_error::LogError;
 use crate::log::run_header::{Parent, RunHeader};
@@ -79,40 +80,19 @@ pub fn device_record(device: RunDevice, host: &str) -> DeviceRecord {
 
 /// The first line of a log.
 pub fn header(devices: Vec<RunDevice>) -> RunHeader {
-    RunHeader {
-        format: crate::log::format::FORMAT,
-        run_id: "run-1".to_owned(),
-        time: SystemTime::UNIX_EPOCH + TIME,
-        host: "bench".to_owned(),
-        versions: vec![("clmatrix-runner".to_owned(), "0.1.0".to_owned())],
-        package: None,
-        target: "matrix".to_owned(),
-        command_line: vec!["clmatrix".to_owned(), "run".to_owned()],
-        rerun_command: "clmatrix run --exact".to_owned(),
-        devices,
-        profile: Some("default".to_owned()),
-        configuration: None,
-        added_drivers: Vec::new(),
-        host_settings: None,
-        junit: JunitOptions::default(),
-        source_url: None,
-        environment: std::collections::BTreeMap::new(),
-        boot_id: None,
-        kernel: None,
-        cpu: None,
-        cpus: None,
-        memory: None,
-        build_id: None,
-        programs: Vec::new(),
-        filter: Vec::new(),
-        selected_tests: None,
-        include_ignored: false,
-        run_skipped: false,
-        seed: None,
-        shard: None,
-        parent: None,
-        merged: Vec::new(),
-    }
+    let header = serde_json::json!({
+        "format": FORMAT,
+        "run_id": "run-1",
+        "time": "2026-01-02T03:04:05Z",
+        "host": "bench",
+        "versions": [["clmatrix-runner", "0.1.0"]],
+        "target": "matrix",
+        "command_line": ["clmatrix", "run"],
+        "rerun_command": "clmatrix run --exact",
+        "profile": "default",
+    });
+    let header: RunHeader = serde_json::from_value(header).expect("it has what a header needs");
+    RunHeader { devices, ..header }
 }
 
 /// Returns the parent of a run that resumes the run of this id.

@@ -9,7 +9,7 @@ use super::lock::{Holder, Lock};
 use super::run_header::RunHeader;
 use crate::config::Sync;
 use crate::files;
-use crate::folders::{entries, with_extension};
+use crate::folders::{entries, remove_if_there, with_extension};
 use crate::os;
 
 /// The name of the summary beside the log.
@@ -18,18 +18,12 @@ pub const SUMMARY: &str = "summary.md";
 /// The name of the page in its folder.
 pub const PAGE: &str = "report.html";
 
-/// The reason why the lock of REPORT_DIR is held.
-const OTHER_FULL_RUN: &str = "another run of all tests writes there";
-
 /// The folder of a run that is being written.
 pub struct RunFolder {
     /// `REPORT_DIR/runs/RUN_ID`.
     pub path: PathBuf,
-    /// The lock of REPORT_DIR, if its links will show this run.
-    _full: Option<Lock>,
-    /// The lock of the run that it resumes.
-    _resumed: Option<Lock>,
-    _lock: Lock,
+    /// The locks of the folder, of the run that it resumes, and of REPORT_DIR, if its links will show this run.
+    _locks: Vec<Lock>,
 }
 
 /// The place of the log and the reports of a run.
@@ -74,17 +68,17 @@ impl Place {
     }
 
     fn create_in(&self, path: &Path, sync: Sync) -> io::Result<(RunFolder, File)> {
-        let lock = acquire(&lock_path(path), "another process writes there", "")?;
-        let resumed = self.resumes.as_ref().map(|run| {
+        let mut locks = vec![acquire(&lock_path(path), "another process writes there", "")?];
+        if let Some(run) = &self.resumes {
             let lock = lock_path(&runs_folder(&self.folder).join(run));
-            acquire(&lock, "another process resumes this run", "")
-        });
-        let resumed = resumed.transpose()?;
-        let full = self.is_full.then(|| {
+            locks.push(acquire(&lock, "another process resumes this run", "")?);
+        }
+        if self.is_full {
+            // It lies outside of `runs`, which has nothing but runs.
+            let lock = self.folder.join("full.lock");
             let advice = "; give this run a folder of its own with CLMATRIX_REPORT_DIR";
-            acquire(&full_lock_path(&self.folder), OTHER_FULL_RUN, advice)
-        });
-        let full = full.transpose()?;
+            locks.push(acquire(&lock, "another run of all tests writes there", advice)?);
+        }
         let log = files::create_log(&path.join(LOG))?;
         if sync == Sync::Each {
             // The folder of the run, `runs` and REPORT_DIR.
@@ -93,7 +87,7 @@ impl Place {
         if self.is_full {
             self.link()?;
         }
-        Ok((RunFolder { path: path.to_owned(), _full: full, _resumed: resumed, _lock: lock }, log))
+        Ok((RunFolder { path: path.to_owned(), _locks: locks }, log))
     }
 
     /// Makes `REPORT_DIR/events.jsonl` a link to this run's log, and removes the reports of an earlier
@@ -173,11 +167,6 @@ pub fn runs_folder(folder: &Path) -> PathBuf {
     folder.join("runs")
 }
 
-/// Returns the path of the lock of full runs. It lies outside of `runs`, which has nothing but runs.
-fn full_lock_path(folder: &Path) -> PathBuf {
-    folder.join("full.lock")
-}
-
 fn lock_path(run: &Path) -> PathBuf {
     run.join("lock")
 }
@@ -230,13 +219,6 @@ fn is_a_log(file: &Path) -> io::Result<bool> {
         || serde_json::from_str::<RunHeader>(&first_line).is_ok()
         // An earlier run was killed while it wrote this line.
         || !first_line.ends_with('\n') && first_line.starts_with("{\"event\":\"run\""))
-}
-
-fn remove_if_there(file: &Path) -> io::Result<()> {
-    match fs::remove_file(file) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
 }
 
 /// Removes the files in `folder` that have this extension.
@@ -375,9 +357,9 @@ mod tests {
             is_full: true,
             resumes: None,
         };
-        let _full = acquire(&full_lock_path(folder.path()), "", "").unwrap();
+        let _full = acquire(&folder.path().join("full.lock"), "", "").unwrap();
         let message = full.create(9, Sync::Off).err().unwrap().to_string();
-        assert!(message.starts_with(OTHER_FULL_RUN), "{message}");
+        assert!(message.starts_with("another run of all tests writes there"), "{message}");
         assert!(message.contains("; give this run a folder of its own"), "{message}");
     }
 }

@@ -10,18 +10,15 @@ use std::path::{Path, PathBuf};
 use super::files::cannot;
 use crate::devices::icd::write_if_different;
 use crate::files::read_found;
-use crate::folders::with_extension;
+use crate::folders::{remove_if_there, with_extension};
 
 /// Makes the folder hold exactly these drivers, given as (file name without `.icd`, library).
 pub fn write(folder: &Path, drivers: &[(&str, PathBuf)]) -> io::Result<()> {
     fs::create_dir_all(folder).map_err(cannot("create", folder))?;
     for path in icds(folder)? {
         if !drivers.iter().any(|(name, _)| path == icd(folder, name)) {
-            match fs::remove_file(&path) {
-                // Another process has removed it.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                removed => removed.map_err(cannot("remove", &path))?,
-            }
+            // Another process may have removed it.
+            remove_if_there(&path).map_err(cannot("remove", &path))?;
         }
     }
     for (name, library) in drivers {

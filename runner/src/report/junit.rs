@@ -62,8 +62,7 @@ pub(super) fn absent_devices(log: &RunLog) -> XmlElement {
         let failure = verdict_element("failure", "device-absent", one_line(&message));
         Case::short(expected, "expected-devices", failure)
     };
-    let cases = log.absent.iter().map(case).collect();
-    let suite = Suite::of_run(log, "expected-devices", cases);
+    let suite = Suite::of_run(log, "expected-devices", log.absent.iter().map(case).collect());
     file("clmatrix: expected devices", vec![suite], &[run_id(log)])
 }
 
@@ -161,7 +160,7 @@ fn suite(log: &RunLog, texts: &Texts, name: &str, device: &str, results: &[&Test
         package: one_line(device),
         host: match hosts.is_empty() {
             true => one_line(&log.header.host),
-            false => one_line(&hosts.into_iter().collect::<Vec<_>>().join(", ")),
+            false => one_line(&Vec::from_iter(hosts).join(", ")),
         },
         started: first_start.unwrap_or(log.header.time),
         cases: results.iter().map(|result| case(log, texts, result, &class)).collect(),
@@ -172,25 +171,19 @@ fn case(log: &RunLog, texts: &Texts, result: &TestResult, class: &str) -> Case {
     let test = result.test.path();
     let name = test.split_once("::").map_or(test, |(_, name)| name);
     let mut attributes = case_attributes(name, result.attempt.duration, class).to_vec();
-    if let Some(Location { file, line }) = shown_source(log, result) {
-        attributes.extend([("file", one_line(&file)), ("line", line.to_string())]);
-    }
-    let of_test = match log.header.junit.flavor {
-        JunitFlavor::Gitlab => texts.properties(result),
-        JunitFlavor::Jenkins => Vec::new(),
-    };
     let mut children = Vec::new();
-    children.extend((!of_test.is_empty()).then(|| properties_element(&of_test)));
+    if log.header.junit.flavor == JunitFlavor::Gitlab {
+        if let Some(Location { file, line }) = log.source(result) {
+            attributes.extend([("file", one_line(&file)), ("line", line.to_string())]);
+        }
+        let of_test = texts.properties(result);
+        children.extend((!of_test.is_empty()).then(|| properties_element(&of_test)));
+    }
     children.extend(verdict(log, texts, result));
     children.extend(attempts(log, texts, result));
     children.extend(outputs(log, texts, result));
     let element = XmlElement::new("testcase", attributes, children);
     Case { time: result.attempt.duration, element }
-}
-
-/// Returns the place of the test for readers that support one.
-fn shown_source(log: &RunLog, result: &TestResult) -> Option<Location> {
-    log.source(result).filter(|_| log.header.junit.flavor == JunitFlavor::Gitlab)
 }
 
 /// Returns standard output, and standard error with notes, if they are in the file.
@@ -208,20 +201,12 @@ fn outputs(log: &RunLog, texts: &Texts, result: &TestResult) -> impl Iterator<It
 
 /// Returns an element for each earlier failed attempt.
 fn attempts(log: &RunLog, texts: &Texts, result: &TestResult) -> Vec<XmlElement> {
-    const FLAKY: (&str, &str) = ("flakyFailure", "flakyError");
-    let (failure, error) = match result.verdict {
-        Verdict::Flaky => FLAKY,
-        Verdict::Fail | Verdict::Crash | Verdict::Timeout => ("rerunFailure", "rerunError"),
-        Verdict::Pass
-        | Verdict::Skip
-        | Verdict::Ignored
-        | Verdict::ExpectedFail
-        | Verdict::AssumedFail
-        | Verdict::UnexpectedPass
-        | Verdict::NotRun => match result.differing() {
-            Some(_) => FLAKY,
-            None => return Vec::new(),
-        },
+    let (failure, error) = if result.verdict.is_failure() {
+        ("rerunFailure", "rerunError")
+    } else if result.verdict == Verdict::Flaky || result.differing().is_some() {
+        ("flakyFailure", "flakyError")
+    } else {
+        return Vec::new();
     };
     let earlier = result.earlier.iter().filter(|attempt| attempt.verdict.is_failure());
     // A crash that belongs to no test has no other attempt.
@@ -231,19 +216,15 @@ fn attempts(log: &RunLog, texts: &Texts, result: &TestResult) -> Vec<XmlElement>
         let stack = texts.cdata(attempt, &attempt.attempt.outcome.to_string());
         let children = XmlElement::of_text("stackTrace", stack).into_iter();
         let children = children.chain(outputs(log, texts, attempt)).collect();
-        let message = texts.line(attempt, &message(attempt));
+        let message = match attempt.blame.is_doubtful() {
+            true => format!("{}: {}", attempt.blame, outcome_line(attempt)),
+            false => outcome_line(attempt),
+        };
+        let message = texts.line(attempt, &message);
         let type_ = attempt.verdict.name().to_owned();
         XmlElement::new(name, [("type", type_), ("message", message)], children)
     };
     earlier.chain(own).map(element).collect()
-}
-
-/// Returns the message of a failed attempt.
-fn message(attempt: &TestResult) -> String {
-    match attempt.blame.is_doubtful() {
-        true => format!("{}: {}", attempt.blame, outcome_line(attempt)),
-        false => outcome_line(attempt),
-    }
 }
 
 fn verdict(log: &RunLog, texts: &Texts, result: &TestResult) -> Option<XmlElement> {
@@ -299,8 +280,15 @@ fn properties(
     if let Some(device) = header.devices.iter().find(|known| known.id == device) {
         properties.extend(driver_properties(device));
     }
-    if let Some(known) = log.properties.get(device) {
-        properties.extend(characterized_properties(known));
+    match log.properties.get(device) {
+        Some(Ok(known)) => {
+            // Such as `characterize.get_simd_group_size`.
+            let known = known.iter();
+            properties
+                .extend(known.map(|(name, value)| (format!("characterize.{name}"), value.clone())));
+        }
+        Some(Err(error)) => properties.push(("characterize.error".to_owned(), error.clone())),
+        None => {}
     }
     let version = |(name, version): &(String, String)| (format!("version.{name}"), version.clone());
     properties.extend(header.versions.iter().map(version));
@@ -327,19 +315,6 @@ fn driver_properties(device: &RunDevice) -> impl Iterator<Item = (String, String
     properties.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.clone())))
 }
 
-/// Returns the properties of a device, such as `characterize.get_simd_group_size`, or the error.
-fn characterized_properties(
-    properties: &Result<IndexMap<String, String>, String>,
-) -> Vec<(String, String)> {
-    match properties {
-        Ok(properties) => properties
-            .iter()
-            .map(|(name, value)| (format!("characterize.{name}"), value.clone()))
-            .collect(),
-        Err(error) => vec![("characterize.error".to_owned(), error.clone())],
-    }
-}
-
 /// Returns the whole file.
 fn file(name: &str, suites: Vec<Suite>, properties: &[(String, String)]) -> XmlElement {
     let totals = totals(suites.iter().flat_map(|suite| &suite.cases));
@@ -351,7 +326,7 @@ fn file(name: &str, suites: Vec<Suite>, properties: &[(String, String)]) -> XmlE
 
 fn suite_element(id: usize, suite: Suite, properties: &[(String, String)]) -> XmlElement {
     let Suite { name, package, host, started, cases } = suite;
-    let skipped = ("skipped", count(cases.iter(), "skipped"));
+    let skipped = cases.iter().filter(|case| case.element.has("skipped")).count().to_string();
     let attributes = [
         ("id", id.to_string()),
         ("name", name),
@@ -359,24 +334,22 @@ fn suite_element(id: usize, suite: Suite, properties: &[(String, String)]) -> Xm
         ("hostname", host),
         ("timestamp", timestamp(started)),
     ];
-    let attributes = attributes.into_iter().chain(totals(cases.iter())).chain([skipped]);
+    let attributes =
+        attributes.into_iter().chain(totals(cases.iter())).chain([("skipped", skipped)]);
     let cases = cases.into_iter().map(|case| case.element);
     let children = [properties_element(properties)].into_iter().chain(cases).collect();
     XmlElement::new("testsuite", attributes, children)
 }
 
 fn totals<'a>(cases: impl Iterator<Item = &'a Case> + Clone) -> [(&'static str, String); 4] {
+    let with = |verdict| cases.clone().filter(|case| case.element.has(verdict)).count().to_string();
     let times = cases.clone().map(|case| case.time);
     [
         ("tests", cases.clone().count().to_string()),
-        ("failures", count(cases.clone(), "failure")),
-        ("errors", count(cases, "error")),
+        ("failures", with("failure")),
+        ("errors", with("error")),
         ("time", seconds(times.fold(Duration::ZERO, Duration::saturating_add))),
     ]
-}
-
-fn count<'a>(cases: impl Iterator<Item = &'a Case>, verdict: &str) -> String {
-    cases.filter(|case| case.element.has(verdict)).count().to_string()
 }
 
 fn properties_element(properties: &[(String, String)]) -> XmlElement {
