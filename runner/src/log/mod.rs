@@ -1,7 +1,6 @@
 //! The event log: [`events`] has its lines, [`recorder`] writes them, [`sum`] adds them up to a [`run_log`], and
 //! [`store`] has the folders of the runs.
 
-mod boot;
 mod chain;
 pub mod device_record;
 pub mod durations;

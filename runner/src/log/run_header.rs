@@ -5,7 +5,6 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use super::boot::Boot;
 use super::program_record::ProgramRecord;
 use super::selected_tests::SelectedTests;
 use crate::config::{DeviceSettings, JunitOptions};
@@ -140,11 +139,6 @@ impl RunHeader {
     /// Returns the id of the unfinished run that this one resumes.
     pub fn goes_on_with(&self) -> Option<&str> {
         self.parent.as_ref().filter(|parent| parent.goes_on).map(|parent| &*parent.run_id)
-    }
-
-    /// The start of the machine in which the run was made.
-    pub(super) fn boot(&self) -> Boot {
-        Boot { host: self.host.clone(), id: self.boot_id.clone() }
     }
 
     /// Returns whether arguments select a part of the tests. A shard is a part of the selected tests.

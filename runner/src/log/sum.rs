@@ -6,7 +6,6 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::boot::Boot;
 use super::chain;
 use super::events::{Characterized, Event, Finished};
 use super::format::FORMAT;
@@ -18,6 +17,7 @@ use super::run_log::RunLog;
 use super::wall_time::WallTime;
 use crate::config::WrittenExpectation;
 use crate::result::test_result::{OutputPlace, TestResult};
+use crate::system;
 use crate::target::NOT_ALL_RUN;
 
 /// The longest output that is not left in the file, in bytes.
@@ -85,9 +85,9 @@ impl Sum {
                     return Err(LogError::SecondHeader);
                 }
                 is_of_this_format(&header)?;
-                let boot = header.boot();
-                let before = self.boot.replace(boot.clone());
-                self.results.cut(before.is_some_and(|before| boot.is_restart_of(&before)));
+                let boot = Boot::of(&header);
+                self.results.cut(self.boot.as_ref().is_some_and(|before| boot.follows(before)));
+                self.boot = Some(boot);
                 log.header.run_id = header.run_id;
                 log.expectations.clear();
                 log.interrupted = true;
@@ -161,7 +161,7 @@ impl Sum {
             return Err(LogError::NoParent(parent.to_owned()));
         }
         self.results.run_started = Some(header.time);
-        self.boot = Some(header.boot());
+        self.boot = Some(Boot::of(&header));
         self.wall_time = Some(WallTime::new(header.time));
         self.log = Some(RunLog::new(*header));
         Ok(())
@@ -186,8 +186,8 @@ impl Sum {
 
     /// Ends the last part of the run, which may go on here. A test that is running was cut short.
     pub fn cut(&mut self) {
-        let is_restart = |before| Boot::now().is_restart_of(before);
-        self.results.cut(self.boot.as_ref().is_some_and(is_restart));
+        let now = Boot { host: system::host(), id: system::boot_id() };
+        self.results.cut(self.boot.as_ref().is_some_and(|before| now.follows(before)));
     }
 
     /// Returns the number of results of each verdict so far.
@@ -210,6 +210,26 @@ impl Sum {
         let (results, tests) = self.results.into_all();
         let log = self.log.expect("a log begins with its header");
         RunLog { results, tests, files: self.files, ..log }
+    }
+}
+
+/// A start of a machine.
+struct Boot {
+    host: String,
+    /// `None` where the system has none.
+    id: Option<String>,
+}
+
+impl Boot {
+    /// Returns the one in which a run was made.
+    fn of(header: &RunHeader) -> Self {
+        Self { host: header.host.clone(), id: header.boot_id.clone() }
+    }
+
+    /// Returns whether the machine was started again after `before`, as far as is known.
+    fn follows(&self, before: &Self) -> bool {
+        let ids = self.id.as_ref().zip(before.id.as_ref());
+        self.host == before.host && ids.is_some_and(|(now, before)| now != before)
     }
 }
 
