@@ -130,18 +130,14 @@ impl CommandLine {
 
     /// Returns an error for an option that is not supported.
     pub fn check(&self) -> Result<(), String> {
-        let refused = [
-            (self.ensure_time, "--ensure-time", "limit the time of a test with `timeout`"),
-            (
-                self.force_run_in_process,
-                "--force-run-in-process",
-                "tests always run in worker processes",
-            ),
-        ];
-        match refused.into_iter().find(|(given, ..)| *given) {
-            Some((_, option, reason)) => Err(format!("{option} is not supported: {reason}")),
-            None => Ok(()),
-        }
+        let (option, reason) = if self.ensure_time {
+            ("--ensure-time", "limit the time of a test with `timeout`")
+        } else if self.force_run_in_process {
+            ("--force-run-in-process", "tests always run in worker processes")
+        } else {
+            return Ok(());
+        };
+        Err(format!("{option} is not supported: {reason}"))
     }
 
     /// Returns the seed of the order of the tests, if they are shuffled.
@@ -181,9 +177,6 @@ impl CommandLine {
         devices: Vec<TestDevice>,
         shard: Option<&Shard>,
     ) -> Plan {
-        if !self.is_filtered() && shard.is_none() {
-            return Plan::new(home, tests, devices, |_, _, _| true);
-        }
         // nextest counts a test that is skipped here as a pass, but does not run ignored tests.
         let list_for_nextest = self.list && under_nextest();
         Plan::new(home, tests, devices, |id, entry, device| {

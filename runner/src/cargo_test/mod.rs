@@ -129,12 +129,9 @@ fn warn_of_unmatched(expectations: &[&str]) {
     if expectations.is_empty() {
         return;
     }
-    let mut shown: Vec<String> =
-        expectations.iter().take(SHOWN).map(|test| format!("{test:?}")).collect();
-    if expectations.len() > SHOWN {
-        shown.push("...".to_owned());
-    }
-    let (count, shown) = (expectations.len(), shown.join(", "));
+    let shown = expectations.iter().take(SHOWN).map(|test| format!("{test:?}"));
+    let more = (expectations.len() > SHOWN).then(|| "...".to_owned());
+    let (count, shown) = (expectations.len(), Vec::from_iter(shown.chain(more)).join(", "));
     status_line(&format!(
         "warning: no test of this target matches these expectations ({count}): {shown}"
     ));
@@ -198,18 +195,17 @@ fn run_plan(
         // Not on standard output: that belongs to libtest's format.
         status_line(&format!("reports: {}", folder.display()));
     }
-    let leave_something = |result: &&TestResult| !result.attempt.left_behind.is_empty();
     let EndedRun { log, shown: conclusion, trouble } = finished;
     let results = log.map_or_else(Vec::new, |log| log.results);
-    let differing = differing(&results);
-    if differing > 0 {
-        status_line(&format!("tests with another result alone: {differing} (see the reports)"));
-    }
-    let count = results.iter().filter(leave_something).count();
-    if count > 0 {
-        status_line(&format!(
-            "tests that left something behind in their process: {count} (see the reports)"
-        ));
+    let leave_something = |result: &&TestResult| !result.attempt.left_behind.is_empty();
+    let leaving = results.iter().filter(leave_something).count();
+    for (tests, count) in [
+        ("tests with another result alone", differing(&results)),
+        ("tests that left something behind in their process", leaving),
+    ] {
+        if count > 0 {
+            status_line(&format!("{tests}: {count} (see the reports)"));
+        }
     }
     if let Some(trouble) = trouble {
         return Err(trouble);
@@ -258,28 +254,28 @@ fn show(
     cells: &Arc<Cells>,
 ) -> libtest_mimic::Conclusion {
     let mut trials: Vec<Trial> = Vec::with_capacity(plan.entries.len());
+    let mut fail = |name: &str, reason: &str| {
+        let reason = page.text(reason);
+        trials.push(Trial::test(page.text(name), || Err(reason.into())));
+    };
     for expected in &setup.absent {
-        let message = format!("the profile expects the device {expected}, which was not found");
-        let message = page.text(&message);
-        let name = page.text(&format!("expected-device@{expected}"));
-        trials.push(Trial::test(name, || Err(message.into())));
+        let reason = format!("the profile expects the device {expected}, which was not found");
+        fail(&format!("expected-device@{expected}"), &reason);
     }
     for failed in setup.unusable_drivers() {
-        let reason = page.text(&failed.failure.reason);
-        let name = page.text(&format!("driver@{}", failed.driver));
-        trials.push(Trial::test(name, || Err(reason.into())));
+        fail(&format!("driver@{}", failed.driver), &failed.failure.reason);
     }
     // One failure stands for all tests that lack a device; the error at the end has the advice.
     if plan.lacks_devices() {
-        trials.push(Trial::test("devices", || Err(NO_DEVICE_FOUND.into())));
+        fail("devices", NO_DEVICE_FOUND);
     }
-    let passed: Arc<Mutex<Vec<TestResult>>> = Arc::default();
     // The same for all tests of a device that does not work.
     let lost = cells.wait_for_devices();
     for DeviceLost { device, reason, .. } in &lost {
-        let message = page.text(&format!("lost before its first test, no test was run: {reason}"));
-        trials.push(Trial::test(format!("device@{device}"), || Err(message.into())));
+        let reason = format!("lost before its first test, no test was run: {reason}");
+        fail(&format!("device@{device}"), &reason);
     }
+    let passed: Arc<Mutex<Vec<TestResult>>> = Arc::default();
     let is_of_lost = |entry: &Planned| {
         let device = plan.device(entry).map(|device| &device.run.id);
         lost.iter().any(|lost| Some(&lost.device) == device)

@@ -12,20 +12,13 @@ use crate::worker::protocol::{Answer, Role};
 /// The time limit. PoCL takes a second for each kernel that it builds for the first time.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// The end of a check.
-pub(super) enum Checked {
-    /// The driver works, or returns an error; a repetition would return the same.
-    Answered(Result<(), String>),
-    /// The process ended or hung, for a reason that may be temporary: no linker, no memory.
-    Broken(String),
-}
-
-/// Builds and runs a kernel of each kind on the device that `environment` shows.
-pub(super) fn check(environment: &Environment) -> Checked {
-    checked(environment).unwrap_or_else(Checked::Broken)
-}
-
-fn checked(environment: &Environment) -> Result<Checked, String> {
+/// Builds and runs a kernel of each kind on the device that `environment` shows. Returns whether the driver works, or
+/// its error; a repetition would return the same.
+///
+/// # Errors
+///
+/// The process ended or hung, for a reason that may be temporary: no linker, no memory.
+pub(super) fn check(environment: &Environment) -> Result<Result<(), String>, String> {
     // PoCL would reuse kernels that it has built before, maybe on another processor.
     let cache = TemporaryFolder::new().map_err(|error| error.to_string())?;
     let settings = variable::all().filter(|(name, _)| name.to_string_lossy().starts_with("POCL_"));
@@ -37,7 +30,7 @@ fn checked(environment: &Environment) -> Result<Checked, String> {
     let mut worker = Worker::spawn(&command)?;
     let (never, _switch) = os::stop_signal().map_err(|error| error.to_string())?;
     let trouble = match worker.answer(Instant::now() + LIMIT, &never) {
-        Reply::Answered(Answer::Probed(result)) => return Ok(Checked::Answered(result)),
+        Reply::Answered(Answer::Probed(result)) => return Ok(result),
         Reply::Answered(other) => format!("unexpected answer {other:?}"),
         Reply::Died(ending) => format!("the driver ended the process: {ending}"),
         Reply::TimedOut => format!("no answer within {}", humantime::format_duration(LIMIT)),

@@ -1,6 +1,5 @@
 //! The variables that show OpenCL programs a driver.
 
-use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::process::Command;
@@ -28,7 +27,7 @@ pub enum Format {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Environment {
     /// Names with the value to set, or `None` to unset; each name once.
-    changes: Vec<(Cow<'static, str>, Option<OsString>)>,
+    changes: Vec<(String, Option<OsString>)>,
 }
 
 impl Environment {
@@ -56,18 +55,15 @@ impl Environment {
     pub fn apply(&self, command: &mut Command) {
         for (name, value) in &self.changes {
             match value {
-                Some(value) => command.env(&**name, value),
-                None => command.env_remove(&**name),
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
             };
         }
     }
 
     /// Returns the changes: names with the value to set, or `None` to unset.
     pub(crate) fn changes(&self) -> Vec<(OsString, Option<OsString>)> {
-        let change = |(name, value): &(Cow<'_, str>, Option<OsString>)| {
-            (OsString::from(&**name), value.clone())
-        };
-        self.changes.iter().map(change).collect()
+        self.changes.iter().map(|(name, value)| (name.into(), value.clone())).collect()
     }
 
     /// Parses the text of [`to_json`](Self::to_json).
@@ -77,9 +73,9 @@ impl Environment {
     /// The text has another form.
     pub fn from_json(text: &[u8]) -> serde_json::Result<Self> {
         let changes: Map<String, Value> = serde_json::from_slice(text)?;
-        let change =
-            |(name, value): (String, Value)| (name.into(), value.as_str().map(OsString::from));
-        Ok(Self { changes: changes.into_iter().map(change).collect() })
+        let changes = changes.into_iter();
+        let changes = changes.map(|(name, value)| (name, value.as_str().map(OsString::from)));
+        Ok(Self { changes: changes.collect() })
     }
 
     /// Returns the changes as text, with the end of the last line.
@@ -105,11 +101,8 @@ impl Environment {
 
     /// Returns the changes as one JSON object; `null` marks a variable to unset.
     pub fn to_json(&self) -> Value {
-        let text = |value: &OsString| Value::from(value.to_string_lossy());
-        let entry = |(name, value): &(Cow<'_, str>, Option<OsString>)| {
-            (name.clone().into_owned(), value.as_ref().map_or(Value::Null, text))
-        };
-        Value::Object(self.changes.iter().map(entry).collect::<Map<_, _>>())
+        let text = |value: &OsString| value.to_string_lossy().into_owned();
+        self.changes.iter().map(|(name, value)| (&**name, value.as_ref().map(text))).collect()
     }
 }
 

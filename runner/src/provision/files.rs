@@ -1,6 +1,5 @@
 //! Files and folders, with errors that name the path.
 
-use std::collections::HashMap;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -47,30 +46,23 @@ pub fn remove_tree(folder: &Path) -> io::Result<()> {
 
 /// Turns equal files of one folder, and of each folder below it, into hard links.
 pub fn link_duplicates(folder: &Path) -> io::Result<()> {
-    let mut by_size: HashMap<u64, Vec<PathBuf>> = HashMap::new();
-    for path in entries(folder)? {
+    let mut originals: Vec<(u64, PathBuf)> = Vec::new();
+    'paths: for path in entries(folder)? {
         let metadata = fs::symlink_metadata(&path).map_err(cannot("read", &path))?;
         if metadata.is_dir() {
             link_duplicates(&path)?;
-        } else if metadata.is_file() {
-            by_size.entry(metadata.len()).or_default().push(path);
         }
-    }
-    by_size.into_values().try_for_each(link_equal)
-}
-
-/// Links each of these files to the first one with the same contents.
-fn link_equal(paths: Vec<PathBuf>) -> io::Result<()> {
-    let mut originals: Vec<PathBuf> = Vec::new();
-    'paths: for path in paths {
-        for original in &originals {
-            if same_contents(original, &path)? {
+        if !metadata.is_file() {
+            continue;
+        }
+        for (length, original) in &originals {
+            if *length == metadata.len() && same_contents(original, &path)? {
                 fs::remove_file(&path).map_err(cannot("remove", &path))?;
                 fs::hard_link(original, &path).map_err(cannot("link", &path))?;
                 continue 'paths;
             }
         }
-        originals.push(path);
+        originals.push((metadata.len(), path));
     }
     Ok(())
 }

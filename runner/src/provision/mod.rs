@@ -20,7 +20,7 @@ pub use environment::Environment;
 pub use error::ProvisionError;
 pub use runtime::Runtime;
 
-use self::check::{Checked, check};
+use self::check::check;
 use self::findings::Findings;
 use crate::folders::user_cache_folder;
 use crate::os;
@@ -87,14 +87,9 @@ fn provide_runtime(
     runtime.install(runtimes)?;
     let environment = runtime.environment(runtimes)?;
     if known != Some(Ok(())) {
-        match check(&environment) {
-            Checked::Broken(reason) => return Ok(Err(fails(&reason))),
-            Checked::Answered(found) => {
-                findings.keep(runtime, &found);
-                if let Err(reason) = found {
-                    return Ok(Err(fails(&reason)));
-                }
-            }
+        let checked = check(&environment).inspect(|found| findings.keep(runtime, found));
+        if let Ok(Err(reason)) | Err(reason) = checked {
+            return Ok(Err(fails(&reason)));
         }
     }
     status_line(&format!("OpenCL device: {runtime}, in {}", runtimes.display()));
