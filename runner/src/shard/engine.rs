@@ -41,12 +41,10 @@ impl Engine {
         variable: &dyn Fn(&str) -> Option<String>,
         shards: Option<NonZeroU32>,
     ) -> Result<Option<(Self, Shard)>, String> {
-        let variables = Variables(variable);
-        if shards.is_some() {
-            return variables.kubernetes(shards).map(|shard| Some((Self::Kubernetes, shard)));
-        }
-        for engine in [Self::Bazel, Self::Slurm, Self::Kubernetes, Self::Buildkite, Self::GitLab] {
-            if let Some(shard) = engine.shard(&variables)? {
+        let all = [Self::Bazel, Self::Slurm, Self::Kubernetes, Self::Buildkite, Self::GitLab];
+        let may_be = |engine: &Self| shards.is_none() || *engine == Self::Kubernetes;
+        for engine in all.into_iter().filter(may_be) {
+            if let Some(shard) = engine.shard(&Variables(variable), shards)? {
                 return Ok(Some((engine, shard)));
             }
         }
@@ -62,7 +60,7 @@ impl Engine {
     pub fn find_bazel(
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Option<(Self, Shard)>, String> {
-        let shard = Self::Bazel.shard(&Variables(variable))?;
+        let shard = Self::Bazel.shard(&Variables(variable), None)?;
         Ok(shard.map(|shard| (Self::Bazel, shard)))
     }
 
@@ -98,14 +96,15 @@ impl Engine {
         variable::given(name).filter(|_| self == Self::Bazel).map(PathBuf::from)
     }
 
-    fn shard(self, variables: &Variables<'_>) -> Result<Option<Shard>, String> {
+    fn shard(
+        self,
+        variables: &Variables<'_>,
+        shards: Option<NonZeroU32>,
+    ) -> Result<Option<Shard>, String> {
         match self {
             Self::Bazel => variables.pair("TEST_SHARD_INDEX", 0, "TEST_TOTAL_SHARDS"),
             Self::Slurm => variables.slurm(),
-            Self::Kubernetes => match variables.get(COMPLETION) {
-                Some(_) => variables.kubernetes(None).map(Some),
-                None => Ok(None),
-            },
+            Self::Kubernetes => variables.kubernetes(shards),
             Self::Buildkite => {
                 variables.pair("BUILDKITE_PARALLEL_JOB", 0, "BUILDKITE_PARALLEL_JOB_COUNT")
             }
@@ -122,63 +121,57 @@ impl Variables<'_> {
         (self.0)(name).filter(|value| !value.is_empty())
     }
 
-    fn number(&self, name: &str) -> Result<Option<u32>, String> {
-        let Some(value) = self.get(name) else { return Ok(None) };
-        let number = value.parse();
-        number.map(Some).map_err(|_| format!("{name} is {value:?}, and not a whole number"))
+    /// Returns the numbers of variables that are set together; `None` if none is set.
+    fn numbers<const N: usize>(&self, names: [&str; N]) -> Result<Option<[u32; N]>, String> {
+        let Some(set) = names.into_iter().find(|name| self.get(name).is_some()) else {
+            return Ok(None);
+        };
+        let mut numbers = [0; N];
+        for (number, name) in numbers.iter_mut().zip(names) {
+            let value = self.get(name).ok_or_else(|| format!("{set} is set, but {name} is not"))?;
+            let parsed = value.parse::<u32>();
+            *number = parsed.map_err(|_| format!("{name} is {value:?}, and not a whole number"))?;
+        }
+        Ok(Some(numbers))
     }
 
     /// Returns the shard of an index, which counts from `first`, and a total.
     fn pair(&self, index: &str, first: u32, total: &str) -> Result<Option<Shard>, String> {
-        match (self.number(index)?, self.number(total)?) {
-            (None, None) => Ok(None),
-            (Some(_), None) => Err(format!("{index} is set, but {total} is not")),
-            (None, Some(_)) => Err(format!("{total} is set, but {index} is not")),
-            (Some(value), Some(count)) => {
-                let from_zero = value.checked_sub(first).zip(NonZeroU32::new(count));
-                let shard = from_zero.and_then(|(value, count)| Shard::from_zero(value, count));
-                shard.map(Some).ok_or_else(|| {
-                    format!(
-                        "{index} is {value}, which is not an index from {first} of {total}={count}"
-                    )
-                })
-            }
-        }
+        let Some([value, count]) = self.numbers([index, total])? else { return Ok(None) };
+        let shard = value.checked_sub(first).and_then(|value| Shard::from_zero(value, count));
+        shard.map(Some).ok_or_else(|| {
+            format!("{index} is {value}, which is not an index from {first} of {total}={count}")
+        })
     }
 
-    fn kubernetes(&self, shards: Option<NonZeroU32>) -> Result<Shard, String> {
-        let index = self.number(COMPLETION)?;
-        let index = index.ok_or_else(|| format!("--shards is set, but {COMPLETION} is not set"))?;
-        let total = shards.ok_or_else(|| {
-            format!(
-                "{COMPLETION} is set, but the number of completions is not known: give --shards N to `clmatrix run`"
-            )
-        })?;
-        Shard::from_zero(index, total).ok_or_else(|| {
+    fn kubernetes(&self, shards: Option<NonZeroU32>) -> Result<Option<Shard>, String> {
+        let (index, total) = match (self.numbers([COMPLETION])?, shards) {
+            (None, None) => return Ok(None),
+            (None, Some(_)) => return Err(format!("--shards is set, but {COMPLETION} is not set")),
+            (Some(_), None) => {
+                return Err(format!(
+                    "{COMPLETION} is set, but the number of completions is not known: give --shards N to `clmatrix run`"
+                ));
+            }
+            (Some([index]), Some(total)) => (index, total.get()),
+        };
+        Shard::from_zero(index, total).map(Some).ok_or_else(|| {
             format!("{COMPLETION} is {index}, which is not an index from 0 of --shards {total}")
         })
     }
 
     fn slurm(&self) -> Result<Option<Shard>, String> {
-        const NAMES: [&str; 5] = [
+        let numbers = self.numbers([
             "SLURM_ARRAY_TASK_ID",
             "SLURM_ARRAY_TASK_MIN",
             "SLURM_ARRAY_TASK_MAX",
             "SLURM_ARRAY_TASK_STEP",
             "SLURM_ARRAY_TASK_COUNT",
-        ];
-        let Some(set) = NAMES.into_iter().find(|name| self.get(name).is_some()) else {
-            return Ok(None);
-        };
-        let mut values = [0; NAMES.len()];
-        for (value, name) in values.iter_mut().zip(NAMES) {
-            let number = self.number(name)?;
-            *value = number.ok_or_else(|| format!("{set} is set, but {name} is not"))?;
-        }
-        let [id, min, max, step, count] = values;
+        ]);
+        let Some([id, min, max, step, count]) = numbers? else { return Ok(None) };
         let steps = |task: u32| {
-            let (distance, step) = (task.checked_sub(min)?, NonZeroU32::new(step)?.get());
-            (distance % step == 0).then_some(distance / step)
+            let distance = task.checked_sub(min)?;
+            (distance.checked_rem(step)? == 0).then_some(distance / step)
         };
         let is_dense = count > 0 && steps(max) == Some(count - 1);
         if !is_dense {
@@ -188,8 +181,7 @@ impl Variables<'_> {
                  SLURM_ARRAY_TASK_STEP={step}"
             ));
         }
-        let shard = steps(id).zip(NonZeroU32::new(count));
-        let shard = shard.and_then(|(index, count)| Shard::from_zero(index, count));
+        let shard = steps(id).and_then(|index| Shard::from_zero(index, count));
         shard.map(Some).ok_or_else(|| {
             format!(
                 "SLURM_ARRAY_TASK_ID is {id}, which is not a task of the array {min}-{max}:{step}"

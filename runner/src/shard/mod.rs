@@ -3,8 +3,6 @@
 mod engine;
 mod rule;
 
-use std::num::NonZeroU32;
-
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh64::xxh64;
 
@@ -25,9 +23,8 @@ pub struct Shard {
 
 impl Shard {
     /// Returns the part with a number from 0, by the hash of the tests; `None` if there is no such part.
-    pub fn from_zero(index: u32, total: NonZeroU32) -> Option<Self> {
-        let total = total.get();
-        (index < total).then_some(Self { index: index + 1, total, rule: ShardRule::Hash })
+    pub fn from_zero(index: u32, total: u32) -> Option<Self> {
+        (index < total).then(|| Self { index: index + 1, total, rule: ShardRule::Hash })
     }
 
     /// Returns whether it has the test with this path by [`shard_by_hash`].
