@@ -11,7 +11,7 @@ pub mod std_main;
 
 use std::io::{self, BufWriter, Write};
 use std::panic::{self, AssertUnwindSafe};
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -34,7 +34,6 @@ use crate::log::run_header::RunHeader;
 use crate::log::store::Place;
 use crate::report;
 use crate::result::attempt::Attempt;
-use crate::result::test_id::TestId;
 use crate::result::test_result::{TestResult, differing};
 use crate::run::plan::{Plan, Planned};
 use crate::setup::{Options, Setup};
@@ -183,15 +182,21 @@ fn run_plan(
         return debug::run(execution, debugger);
     }
     let cells = Cells::new(plan, command_line.echoes());
-    let page = Page { command_line, rerun: &rerun, report_dir: report_dir.as_deref() };
+    let page = Arc::new(Page {
+        is_json: command_line.format == Some(FormatSetting::Json),
+        echoes: command_line.echoes(),
+        rerun,
+        report_dir,
+    });
     let finished = execution.run(&*cells, || {
         // libtest-mimic panics on a closed pipe; the tests and their reports continue.
-        panic::catch_unwind(AssertUnwindSafe(|| show(setup, plan, page, &cells))).ok()
+        let show = || show(setup, plan, command_line, &page, &cells);
+        panic::catch_unwind(AssertUnwindSafe(show)).ok()
     })?;
     for failed in &setup.machine.failed {
         status_line(&format!("warning: driver {failed}"));
     }
-    if let Some(folder) = &report_dir {
+    if let Some(folder) = &page.report_dir {
         // Not on standard output: that belongs to libtest's format.
         status_line(&format!("reports: {}", folder.display()));
     }
@@ -237,20 +242,12 @@ fn rerun_command(target: Target, setup: &Setup) -> String {
     }
 }
 
-/// The printed page of results.
-#[derive(Clone, Copy)]
-struct Page<'a> {
-    command_line: &'a CommandLine,
-    /// The command that runs one test; its id is appended.
-    rerun: &'a str,
-    report_dir: Option<&'a Path>,
-}
-
 /// Prints each result when it is final, and then the output of tests that passed if it is shown.
 fn show(
     setup: &Setup,
     plan: &Plan,
-    page: Page<'_>,
+    command_line: &CommandLine,
+    page: &Arc<Page>,
     cells: &Arc<Cells>,
 ) -> libtest_mimic::Conclusion {
     let mut trials: Vec<Trial> = Vec::with_capacity(plan.entries.len());
@@ -284,16 +281,15 @@ fn show(
         if is_of_lost(entry) {
             continue;
         }
-        let (cells, passed) = (cells.clone(), passed.clone());
-        let is_pretty = page.command_line.is_pretty();
+        let (cells, page, passed) = (cells.clone(), page.clone(), passed.clone());
+        let is_pretty = command_line.is_pretty();
         let lacks_device = entry.lacks_device();
-        let shown = page.of_test(&plan.id(entry));
         trials.push(Trial::ignorable_test(page.text(&plan.id(entry)), move || {
             let result = cells.wait(position, is_pretty);
             if lacks_device || cells.is_not_run_by_loss(&result) {
-                return Ok(shown.ignored(&result.attempt.outcome.to_string()));
+                return Ok(page.ignored(&result.attempt.outcome.to_string()));
             }
-            let completion = shown.completion(&result);
+            let completion = page.completion(&result);
             if result.verdict == Verdict::Pass {
                 passed.lock().push(result);
             }
@@ -301,66 +297,18 @@ fn show(
         }));
     }
     if plan.entries.iter().any(|entry| !entry.lacks_device()) {
-        let (cells, shown) = (cells.clone(), page.of_workers());
-        trials.push(Trial::test("workers", move || shown.of_workers(&cells.wait_for_workers())));
+        let (cells, page) = (cells.clone(), page.clone());
+        trials.push(Trial::test("workers", move || page.of_workers(&cells.wait_for_workers())));
     }
-    let conclusion = libtest_mimic::run(&page.command_line.printing(), trials);
-    page.print_passed(&passed.lock());
+    let conclusion = libtest_mimic::run(&command_line.printing(), trials);
+    if command_line.show_output && !page.echoes && !page.is_json {
+        print_passed(command_line.logfile.as_deref(), &passed.lock());
+    }
     conclusion
 }
 
-/// The form of a result.
-struct ShownResult {
-    /// True if texts are exact.
-    is_json: bool,
-    /// True if the captured output of a failure is shown.
-    with_output: bool,
-    /// The lines of a failure with the report and the command.
-    more: String,
-}
-
-impl Page<'_> {
-    fn is_json(&self) -> bool {
-        self.command_line.format == Some(FormatSetting::Json)
-    }
-
-    /// Returns a name or a message of the runner.
-    fn text(&self, text: &str) -> String {
-        if self.is_json() { text.to_owned() } else { for_people(text, &[]).into_owned() }
-    }
-
-    fn of_test(&self, id: &TestId) -> ShownResult {
-        let mut more = String::new();
-        if let Some(folder) = self.report_dir {
-            more = format!("\nmore:  {}", report::junit_path(folder, id.device()).display());
-        }
-        more += &format!("\nrerun: {} {}", self.rerun, text::shell_quoted(id));
-        ShownResult { is_json: self.is_json(), with_output: !self.command_line.echoes(), more }
-    }
-
-    fn of_workers(&self) -> ShownResult {
-        ShownResult { is_json: self.is_json(), with_output: true, more: String::new() }
-    }
-
-    /// Prints the output of tests that passed, in libtest's form.
-    fn print_passed(&self, passed: &[TestResult]) {
-        let CommandLine { show_output, logfile, .. } = self.command_line;
-        if !show_output || self.command_line.echoes() || self.is_json() {
-            return;
-        }
-        let text = passed_text(passed);
-        // libtest-mimic has written the results to the same place and would have failed.
-        let _ = match logfile {
-            Some(path) => {
-                let file = files::append_named(path.as_ref());
-                file.and_then(|mut file| file.write_all(text.as_bytes()))
-            }
-            None => io::stdout().write_all(text.as_bytes()),
-        };
-    }
-}
-
-fn passed_text(passed: &[TestResult]) -> String {
+/// Prints the output of tests that passed, in libtest's form.
+fn print_passed(logfile: Option<&str>, passed: &[TestResult]) {
     let mut text = "successes:\n\n".to_owned();
     let mut names = String::new();
     for TestResult { test, attempt: Attempt { stdout, stderr, .. }, .. } in passed {
@@ -373,10 +321,34 @@ fn passed_text(passed: &[TestResult]) -> String {
         }
         names += &format!("    {test}\n");
     }
-    format!("{text}\nsuccesses:\n{names}\n")
+    text += &format!("\nsuccesses:\n{names}\n");
+    // libtest-mimic has written the results to the same place and would have failed.
+    let _ = match logfile {
+        Some(path) => {
+            let file = files::append_named(path.as_ref());
+            file.and_then(|mut file| file.write_all(text.as_bytes()))
+        }
+        None => io::stdout().write_all(text.as_bytes()),
+    };
 }
 
-impl ShownResult {
+/// The form of printed results.
+struct Page {
+    /// True if texts are exact.
+    is_json: bool,
+    /// True if the output of tests is printed while they run.
+    echoes: bool,
+    /// The command that runs one test; its id is appended.
+    rerun: String,
+    report_dir: Option<PathBuf>,
+}
+
+impl Page {
+    /// Returns a name or a message of the runner.
+    fn text(&self, text: &str) -> String {
+        if self.is_json { text.to_owned() } else { for_people(text, &[]).into_owned() }
+    }
+
     /// Translates a result for libtest-mimic.
     fn completion(&self, result: &TestResult) -> Result<Completion, Failed> {
         let outcome = &result.attempt.outcome;
@@ -416,15 +388,22 @@ impl ShownResult {
     fn failure(&self, result: &TestResult) -> String {
         let mut text = self.message(&result.summary());
         let Attempt { stdout, stderr, stacks, .. } = &result.decisive().attempt;
+        let is_of_worker = result.test.of_worker().is_some();
         for (name, output) in [("stdout", stdout), ("stderr", stderr)] {
-            if self.with_output && !output.is_empty() {
+            if (is_of_worker || !self.echoes) && !output.is_empty() {
                 text += &format!("\n--- {name}\n{}", output.trim_end());
             }
         }
         if let Some(stacks) = stacks {
             text += &format!("\n--- stack\n{}", stacks.top(str::to_owned).join("\n"));
         }
-        text += &self.more;
+        if !is_of_worker {
+            if let Some(folder) = &self.report_dir {
+                let file = report::junit_path(folder, result.test.device());
+                text += &format!("\nmore:  {}", file.display());
+            }
+            text += &format!("\nrerun: {} {}", self.rerun, text::shell_quoted(&result.test));
+        }
         if self.is_json { text } else { harmless(&text).into_owned() }
     }
 

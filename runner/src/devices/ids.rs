@@ -4,8 +4,6 @@
 //! platform and device. Several devices with the same id are distinguished by the driver's version, or, if that is
 //! the same, ordered by their PCI address or UUID.
 
-use std::collections::BTreeMap;
-
 use clmatrix::select::{DeviceInfo, PlatformInfo};
 
 /// The usual short names of platforms.
@@ -34,47 +32,26 @@ const NOISE: [&str; 10] = [
 
 /// Returns the ids of all devices, platform by platform.
 pub fn ids<'a>(platforms: impl IntoIterator<Item = &'a PlatformInfo>) -> Vec<Vec<String>> {
-    let platforms: Vec<&PlatformInfo> = platforms.into_iter().collect();
-    let mut by_id: BTreeMap<String, Vec<(usize, usize)>> = BTreeMap::new();
-    for (p, platform) in platforms.iter().enumerate() {
+    let (mut all, mut ids) = (Vec::new(), Vec::new());
+    for (p, platform) in platforms.into_iter().enumerate() {
         for (d, device) in platform.devices.iter().enumerate() {
-            by_id.entry(base(platform, device)).or_default().push((p, d));
+            let version = slug(&device.driver_version);
+            all.push((base(platform, device), version, &device.pci_address, &device.uuid, (p, d)));
         }
+        ids.push(vec![String::new(); platform.devices.len()]);
     }
-    let mut ids: Vec<Vec<String>> =
-        platforms.iter().map(|platform| vec![String::new(); platform.devices.len()]).collect();
-    let device = |(p, d): (usize, usize)| &platforms[p].devices[d];
-    for (id, group) in by_id {
-        let versions = split(&id, group, |at| slug(&device(at).driver_version));
-        for (id, mut same) in versions {
-            same.sort_by_key(|at| {
-                let device = device(*at);
-                (device.pci_address.clone(), device.uuid.clone(), *at)
-            });
-            let several = same.len() > 1;
-            for (number, (p, d)) in same.into_iter().enumerate() {
-                ids[p][d] = if several { format!("{id}-{number}") } else { id.clone() };
+    all.sort();
+    for of_id in all.chunk_by(|(id, ..), (next, ..)| id == next) {
+        let versions_differ = of_id[0].1 != of_id[of_id.len() - 1].1;
+        for same in of_id.chunk_by(|(_, version, ..), (_, next, ..)| version == next) {
+            for (number, (id, version, .., (p, d))) in same.iter().enumerate() {
+                let version = if versions_differ { format!("-{version}") } else { String::new() };
+                let number = if same.len() > 1 { format!("-{number}") } else { String::new() };
+                ids[*p][*d] = format!("{id}{version}{number}");
             }
         }
     }
     ids
-}
-
-/// Divides the devices that share `id` by a property, if their values differ.
-fn split<At: Copy>(
-    id: &str,
-    group: Vec<At>,
-    property: impl Fn(At) -> String,
-) -> BTreeMap<String, Vec<At>> {
-    let mut parts: BTreeMap<String, Vec<At>> = BTreeMap::new();
-    for at in group {
-        parts.entry(property(at)).or_default().push(at);
-    }
-    if parts.len() == 1 {
-        parts.into_values().map(|group| (id.to_owned(), group)).collect()
-    } else {
-        parts.into_iter().map(|(part, group)| (format!("{id}-{part}"), group)).collect()
-    }
 }
 
 fn base(platform: &PlatformInfo, device: &DeviceInfo) -> String {

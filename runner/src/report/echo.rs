@@ -41,59 +41,43 @@ impl Echo {
             true => format!("{device:width$} | "),
             false => String::new(),
         };
-        Self::with_prefixes(devices.iter().map(prefix).collect())
-    }
-
-    fn with_prefixes(prefixes: Vec<String>) -> Self {
-        Self { prefixes, streams: Mutex::default() }
+        Self { prefixes: devices.iter().map(prefix).collect(), streams: Mutex::default() }
     }
 
     /// Returns the lines that end in `bytes`, with their newlines.
     pub fn wrote(&self, position: Entry, from: Source, bytes: &[u8]) -> Vec<String> {
+        let mut streams = self.streams.lock();
+        let stream = streams.entry((position, from)).or_default();
         let mut lines = Vec::new();
-        self.with_stream(position, from, |stream| {
-            for &byte in bytes {
-                if byte != b'\n' {
-                    stream.unfinished.push(byte);
-                }
-                if byte == b'\n' || stream.unfinished.len() >= LONGEST_LINE {
-                    lines.extend(stream.end_line());
-                }
+        for &byte in bytes {
+            if byte != b'\n' {
+                stream.unfinished.push(byte);
             }
-        });
-        self.prefixed(position, lines)
+            if byte == b'\n' || stream.unfinished.len() >= LONGEST_LINE {
+                lines.extend(stream.end_line().map(|line| self.whole(position, &line)));
+            }
+        }
+        lines
     }
 
     /// Removes the lines of the first run of a test: it is run again.
     pub fn repeated(&self, position: Entry) {
         for from in [Source::Stdout, Source::Stderr] {
-            self.with_stream(position, from, |stream| {
+            if let Some(stream) = self.streams.lock().get_mut(&(position, from)) {
                 stream.unfinished.clear();
                 stream.lines = 0;
-            });
+            }
         }
     }
 
     /// Returns the last lines of a test that have no newline.
     pub fn finished(&self, position: Entry) -> Vec<(Source, String)> {
         let last_line = |from| {
-            let streams = &mut *self.streams.lock();
-            let line = streams
-                .remove(&(position, from))
-                .filter(|stream| !stream.unfinished.is_empty())
-                .and_then(|mut stream| stream.end_line())?;
-            Some((from, line))
+            let stream = self.streams.lock().remove(&(position, from));
+            let line = stream.filter(|stream| !stream.unfinished.is_empty())?.end_line()?;
+            Some((from, self.whole(position, &line)))
         };
-        [Source::Stdout, Source::Stderr]
-            .into_iter()
-            .filter_map(last_line)
-            .map(|(from, line)| (from, self.prefixed(position, vec![line]).swap_remove(0)))
-            .collect()
-    }
-
-    fn with_stream(&self, position: Entry, from: Source, change: impl FnOnce(&mut Stream)) {
-        let mut streams = self.streams.lock();
-        change(streams.entry((position, from)).or_default());
+        [Source::Stdout, Source::Stderr].into_iter().filter_map(last_line).collect()
     }
 
     /// Returns `line` with the device of a test before it, if there are several devices.
@@ -101,8 +85,8 @@ impl Echo {
         self.prefixes[position].clone() + line
     }
 
-    fn prefixed(&self, position: Entry, lines: Vec<String>) -> Vec<String> {
-        lines.into_iter().map(|line| self.with_device(position, &line) + "\n").collect()
+    fn whole(&self, position: Entry, line: &str) -> String {
+        self.with_device(position, line) + "\n"
     }
 }
 
@@ -124,7 +108,8 @@ mod tests {
     use super::*;
 
     fn echo() -> Echo {
-        Echo::with_prefixes(vec![String::new(), "pocl-cpu | ".to_owned()])
+        let prefixes = vec![String::new(), "pocl-cpu | ".to_owned()];
+        Echo { prefixes, streams: Mutex::default() }
     }
 
     #[test]

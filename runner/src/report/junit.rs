@@ -113,10 +113,7 @@ fn by_suite<'a>(log: &RunLog, results: &[&'a TestResult]) -> Vec<(String, Vec<&'
 
 /// A suite, whose totals are those of its cases.
 struct Suite {
-    name: String,
-    package: String,
-    host: String,
-    started: SystemTime,
+    attributes: [(&'static str, String); 4],
     cases: Vec<Case>,
 }
 
@@ -126,10 +123,19 @@ struct Case {
 }
 
 impl Suite {
+    fn new(name: &str, package: &str, host: &str, started: SystemTime, cases: Vec<Case>) -> Self {
+        let attributes = [
+            ("name", one_line(name)),
+            ("package", one_line(package)),
+            ("hostname", one_line(host)),
+            ("timestamp", timestamp(started)),
+        ];
+        Self { attributes, cases }
+    }
+
     /// Returns a suite that is not of tests.
     fn of_run(log: &RunLog, name: &str, cases: Vec<Case>) -> Self {
-        let (name, host) = (one_line(name), one_line(&log.header.host));
-        Self { package: name.clone(), name, host, started: log.header.time, cases }
+        Self::new(name, name, &log.header.host, log.header.time, cases)
     }
 }
 
@@ -154,17 +160,14 @@ fn suite(log: &RunLog, texts: &Texts, name: &str, device: &str, results: &[&Test
     let first_start = results.iter().map(|result| result.attempt.started).min();
     let hosts: IndexSet<&str> =
         results.iter().filter_map(|result| result.host.as_deref()).collect();
+    let host = match hosts.is_empty() {
+        true => log.header.host.clone(),
+        false => Vec::from_iter(hosts).join(", "),
+    };
     let class = format!("{device}.{name}");
-    Suite {
-        name: one_line(&format!("{name}@{device}")),
-        package: one_line(device),
-        host: match hosts.is_empty() {
-            true => one_line(&log.header.host),
-            false => one_line(&Vec::from_iter(hosts).join(", ")),
-        },
-        started: first_start.unwrap_or(log.header.time),
-        cases: results.iter().map(|result| case(log, texts, result, &class)).collect(),
-    }
+    let cases = results.iter().map(|result| case(log, texts, result, &class)).collect();
+    let started = first_start.unwrap_or(log.header.time);
+    Suite::new(&format!("{name}@{device}"), device, &host, started, cases)
 }
 
 fn case(log: &RunLog, texts: &Texts, result: &TestResult, class: &str) -> Case {
@@ -325,17 +328,10 @@ fn file(name: &str, suites: Vec<Suite>, properties: &[(String, String)]) -> XmlE
 }
 
 fn suite_element(id: usize, suite: Suite, properties: &[(String, String)]) -> XmlElement {
-    let Suite { name, package, host, started, cases } = suite;
+    let Suite { attributes, cases } = suite;
     let skipped = cases.iter().filter(|case| case.element.has("skipped")).count().to_string();
-    let attributes = [
-        ("id", id.to_string()),
-        ("name", name),
-        ("package", package),
-        ("hostname", host),
-        ("timestamp", timestamp(started)),
-    ];
-    let attributes =
-        attributes.into_iter().chain(totals(cases.iter())).chain([("skipped", skipped)]);
+    let attributes = [("id", id.to_string())].into_iter().chain(attributes);
+    let attributes = attributes.chain(totals(cases.iter())).chain([("skipped", skipped)]);
     let cases = cases.into_iter().map(|case| case.element);
     let children = [properties_element(properties)].into_iter().chain(cases).collect();
     XmlElement::new("testsuite", attributes, children)
