@@ -190,10 +190,7 @@ impl Setup {
     ///
     /// The machine has no device; the error has the reason.
     pub fn require_devices(&self, plan: &Plan) -> Result<(), SetupError> {
-        match plan.lacks_devices() {
-            true => self.devices().map(drop),
-            false => Ok(()),
-        }
+        if plan.lacks_devices() { self.devices().map(drop) } else { Ok(()) }
     }
 
     /// Returns whether a driver that has failed fails the run.

@@ -224,11 +224,8 @@ impl Config {
             expectation_files.builtin = embedded.expectations();
         }
         if let Some(path) = &source.file {
-            let opened = match source.is_named {
-                true => files::open_named(path),
-                false => files::open_found(path),
-            };
-            let text = read_toml(path, opened)?;
+            let open = if source.is_named { files::open_named } else { files::open_found };
+            let text = read_toml(path, open(path))?;
             let file: ConfigFile = parse_toml(path, &text)?;
             if !file.builtin_expectations {
                 expectation_files.builtin.clear();

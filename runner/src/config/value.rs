@@ -312,10 +312,8 @@ impl TryFrom<f64> for TimeoutFactor {
     type Error = &'static str;
 
     fn try_from(factor: f64) -> Result<Self, Self::Error> {
-        match factor.is_finite() && factor > 0.0 {
-            true => Ok(Self(factor)),
-            false => Err("a factor must be a number greater than zero"),
-        }
+        let is_factor = factor.is_finite() && factor > 0.0;
+        is_factor.then_some(Self(factor)).ok_or("a factor must be a number greater than zero")
     }
 }
 

@@ -172,10 +172,8 @@ impl VersionPattern {
 
     /// Returns whether a version is within the bounds.
     pub(super) fn allows(&self, version: &str) -> Option<bool> {
-        match self.bounds.0.is_empty() {
-            true => Some(true),
-            false => Some(self.bounds.contains(&VersionNumbers::find(version)?)),
-        }
+        let is_within = VersionNumbers::find(version).map(|version| self.bounds.contains(&version));
+        is_within.or(self.bounds.0.is_empty().then_some(true))
     }
 
     /// Returns the last version where the fault was seen, if the text names one.
@@ -195,10 +193,8 @@ impl VersionPattern {
         let rest = || versions().filter(|seen| !passed.contains(seen));
         let Some((first, last)) = rest().min().zip(rest().max()) else {
             // `22.3.*` has versions that it does not spell.
-            return match self.seen.iter().any(|seen| seen.text.contains(".*")) {
-                true => Narrowed::Not,
-                false => Narrowed::Nowhere,
-            };
+            let has_others = self.seen.iter().any(|seen| seen.text.contains(".*"));
+            return if has_others { Narrowed::Not } else { Narrowed::Nowhere };
         };
         let below = passed.iter().filter(|version| *version < first);
         let above = passed.iter().filter(|version| *version > last);

@@ -17,12 +17,8 @@ const ENTRY_POINTS: [&std::ffi::CStr; 2] =
 
 /// Returns the reason why `library` shows no platform.
 pub fn no_platform(library: &str) -> DriverFailure {
-    no_driver(library).unwrap_or_else(|| {
-        DriverFailure::new(
-            FailureKind::NoPlatform,
-            "no platform: the library loads, but shows the loader no platform",
-        )
-    })
+    let reason = "no platform: the library loads, but shows the loader no platform";
+    no_driver(library).unwrap_or_else(|| DriverFailure::new(FailureKind::NoPlatform, reason))
 }
 
 /// Returns the reason why `library` is not a driver, if it is not one: platforms of other drivers may hide that.
@@ -32,14 +28,11 @@ pub fn hidden_failure(library: &str) -> Option<DriverFailure> {
 
 /// Returns the reason why a loader cannot enter `library`, if it cannot.
 fn no_driver(library: &str) -> Option<DriverFailure> {
+    let reason = "no OpenCL entry point: the library has no function clGetExtensionFunctionAddress";
     match Library::load(library) {
         Err(message) => Some(not_loaded(library, &message)),
-        Ok(loaded) => (!ENTRY_POINTS.iter().any(|name| loaded.has(name))).then(|| {
-            DriverFailure::new(
-                FailureKind::NoEntryPoint,
-                "no OpenCL entry point: the library has no function clGetExtensionFunctionAddress",
-            )
-        }),
+        Ok(loaded) if ENTRY_POINTS.iter().any(|name| loaded.has(name)) => None,
+        Ok(_) => Some(DriverFailure::new(FailureKind::NoEntryPoint, reason)),
     }
 }
 
@@ -47,14 +40,8 @@ fn no_driver(library: &str) -> Option<DriverFailure> {
 /// OpenCL bindings fall back to the system's loader then, which shows other devices than the user selected.
 pub fn loader_failure(variables: &LoaderVariables) -> Option<DriverFailure> {
     let paths = variables.loader.as_ref()?.to_string_lossy();
-    let mut failure = None;
-    for path in paths.split(';') {
-        match Library::load(path) {
-            Ok(_) => return None,
-            Err(message) => failure = Some(not_loaded(path, &message)),
-        }
-    }
-    failure
+    let failures = paths.split(';').map(|path| Some(not_loaded(path, &Library::load(path).err()?)));
+    failures.collect::<Option<Vec<_>>>()?.pop()
 }
 
 /// Finds the reason why the dynamic linker does not load `library`. Its message begins with the file at fault: the
@@ -62,11 +49,8 @@ pub fn loader_failure(variables: &LoaderVariables) -> Option<DriverFailure> {
 fn not_loaded(library: &str, message: &str) -> DriverFailure {
     let is_library = message.strip_prefix(library).is_some_and(|rest| rest.starts_with(": "));
     // The name of the library may itself have a colon and a space.
-    let at_fault = match is_library {
-        true => library,
-        false => message.split(": ").next().unwrap_or_default(),
-    };
-    let at_fault = Path::new(at_fault);
+    let beginning = message.split(": ").next().unwrap_or_default();
+    let at_fault = Path::new(if is_library { library } else { beginning });
     let is_own = Path::new(library).file_name() == at_fault.file_name();
     let (kind, words) = match starts_like_a_library(at_fault) {
         Ok(false) if is_own => (FailureKind::NotALibrary, "not a shared library"),

@@ -30,10 +30,8 @@ pub const ALL_DRIVERS: &str = "the system's loader loads all drivers in each wor
      PCI address";
 
 /// The variables that name such a folder.
-const VENDORS_VARIABLES: &[&str] = match SHOWS_ONE_DRIVER {
-    true => &["OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH"],
-    false => &[],
-};
+const VENDORS_VARIABLES: &[&str] =
+    if SHOWS_ONE_DRIVER { &["OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH"] } else { &[] };
 
 /// A driver and where it was found.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -201,10 +199,7 @@ const BYPASSED: &str = "cannot be loaded: OPENCL_DYLIB_PATH names a driver in pl
 impl Candidates {
     /// Adds the drivers of a path: a folder of `.icd` files, one such file, or a library.
     fn add(&mut self, path: &Path, named: bool) {
-        match path.is_dir() {
-            true => self.add_folder(path, named),
-            false => self.add_file(path, named),
-        }
+        if path.is_dir() { self.add_folder(path, named) } else { self.add_file(path, named) }
     }
 
     fn add_folder(&mut self, folder: &Path, named: bool) {
@@ -217,10 +212,9 @@ impl Candidates {
     }
 
     fn add_file(&mut self, file: &Path, named: bool) {
-        let library = match file.extension().is_some_and(|extension| extension == "icd") {
-            true => library_in(file),
-            false => Ok(absolute(file).display().to_string()),
-        };
+        let is_icd = file.extension().is_some_and(|extension| extension == "icd");
+        let path = || absolute(file).display().to_string();
+        let library = if is_icd { library_in(file) } else { Ok(path()) };
         match library {
             Ok(library) => self.add_library(library, file, named),
             Err(reason) => self.fail(file, named, FailureKind::IcdFile, &reason),

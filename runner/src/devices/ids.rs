@@ -84,10 +84,7 @@ fn device_slug(name: &str, platform: &str) -> String {
     let slug = slug(name);
     let words: Vec<&str> =
         slug.split('-').filter(|word| !NOISE.contains(word) && *word != platform).collect();
-    match words.is_empty() {
-        true => "gpu".to_owned(),
-        false => words.join("-"),
-    }
+    if words.is_empty() { "gpu".to_owned() } else { words.join("-") }
 }
 
 /// Returns lower case letters, digits, dots and single dashes; never empty.

@@ -160,14 +160,12 @@ fn suite(log: &RunLog, texts: &Texts, name: &str, device: &str, results: &[&Test
     let first_start = results.iter().map(|result| result.attempt.started).min();
     let hosts: IndexSet<&str> =
         results.iter().filter_map(|result| result.host.as_deref()).collect();
-    let host = match hosts.is_empty() {
-        true => log.header.host.clone(),
-        false => Vec::from_iter(hosts).join(", "),
-    };
+    let hosts = Vec::from_iter(hosts).join(", ");
+    let host = if hosts.is_empty() { &log.header.host } else { &hosts };
     let class = format!("{device}.{name}");
     let cases = results.iter().map(|result| case(log, texts, result, &class)).collect();
     let started = first_start.unwrap_or(log.header.time);
-    Suite::new(&format!("{name}@{device}"), device, &host, started, cases)
+    Suite::new(&format!("{name}@{device}"), device, host, started, cases)
 }
 
 fn case(log: &RunLog, texts: &Texts, result: &TestResult, class: &str) -> Case {
@@ -219,10 +217,8 @@ fn attempts(log: &RunLog, texts: &Texts, result: &TestResult) -> Vec<XmlElement>
         let stack = texts.cdata(attempt, &attempt.attempt.outcome.to_string());
         let children = XmlElement::of_text("stackTrace", stack).into_iter();
         let children = children.chain(outputs(log, texts, attempt)).collect();
-        let message = match attempt.blame.is_doubtful() {
-            true => format!("{}: {}", attempt.blame, outcome_line(attempt)),
-            false => outcome_line(attempt),
-        };
+        let doubt = attempt.blame.is_doubtful().then(|| format!("{}: ", attempt.blame));
+        let message = doubt.unwrap_or_default() + &outcome_line(attempt);
         let message = texts.line(attempt, &message);
         let type_ = attempt.verdict.name().to_owned();
         XmlElement::new(name, [("type", type_), ("message", message)], children)

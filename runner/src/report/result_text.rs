@@ -65,11 +65,8 @@ pub fn rerun(log: &RunLog, result: &TestResult) -> Option<String> {
 /// Returns the word of a command that selects only the test of this id, or of this path on all devices.
 pub fn selecting(test: &str) -> String {
     // A test of another program may have any name. Without these characters, an id is not a glob.
-    let pattern = match test.contains(['*', '?', '[']) {
-        true => exact_glob(test),
-        false => test.to_owned(),
-    };
-    shell_quoted(&pattern).into_owned()
+    let is_glob = test.contains(['*', '?', '[']);
+    shell_quoted(&if is_glob { exact_glob(test) } else { test.to_owned() }).into_owned()
 }
 
 /// Returns the standard error of a test without the message of its outcome, which a panic and a
