@@ -42,14 +42,11 @@ pub(crate) fn remove_if_there(file: &Path) -> io::Result<()> {
 /// Returns the folder for files that are kept between runs: in cargo's target folder, else in the user's
 /// cache folder, else a private temporary one for this run.
 pub fn state_folder() -> io::Result<PathBuf> {
-    let wanted = match cargo_target() {
-        Some(target) => Some(target.join("clmatrix").join("state")),
-        None => user_cache_folder().map(|cache| cache.join("clmatrix")),
-    };
-    if let Some(folder) = wanted.filter(|folder| fs::create_dir_all(folder).is_ok()) {
-        return Ok(folder);
-    }
-    os::temporary_folder()
+    let wanted = cargo_target()
+        .map(|target| target.join("clmatrix").join("state"))
+        .or_else(|| user_cache_folder().map(|cache| cache.join("clmatrix")));
+    let usable = wanted.filter(|folder| fs::create_dir_all(folder).is_ok());
+    usable.map_or_else(os::temporary_folder, Ok)
 }
 
 /// Returns the target folder of cargo that contains this executable, if there is one.

@@ -127,10 +127,8 @@ impl Test {
 
     /// Returns libtest's name of the test: its path within its own crate.
     pub fn libtest_name(&self) -> String {
-        match self.module.split_once("::") {
-            Some((_, inner)) => format!("{inner}::{}", self.name),
-            None => self.name.to_owned(),
-        }
+        let inner = self.module.split_once("::").map(|(_, inner)| format!("{inner}::"));
+        inner.unwrap_or_default() + self.name
     }
 }
 

@@ -372,10 +372,8 @@ impl Options {
     /// Reads the configuration, and finds the name of the profile.
     pub fn configuration(&self) -> Result<(Config, String), ConfigError> {
         let config = Config::load(self.config.as_deref(), self.embedded)?;
-        let name = match &self.profile {
-            Some(name) => Some(name.clone()),
-            None => text_variable("CLMATRIX_PROFILE")?,
-        };
+        let given = self.profile.clone().map(Some);
+        let name = given.map_or_else(|| text_variable("CLMATRIX_PROFILE"), Ok)?;
         Ok((config, name.unwrap_or_else(|| DEFAULT_PROFILE.to_owned())))
     }
 
@@ -399,7 +397,6 @@ fn report_folder(profile: &Profile) -> PathBuf {
 }
 
 fn cannot_use(drivers: &[FailedDriver]) -> String {
-    let lines: Vec<_> =
-        drivers.iter().map(|failed| format!("cannot use driver {failed}")).collect();
-    lines.join("\n")
+    let lines = drivers.iter().map(|failed| format!("cannot use driver {failed}"));
+    Vec::from_iter(lines).join("\n")
 }

@@ -213,10 +213,7 @@ impl CommandLine {
         let folder = by_engine.unwrap_or_else(|| setup.report_folder());
         let folder = folder.join(target.package).join(target.name);
         Some(Place {
-            folder: match shard {
-                Some((_, shard)) => folder.join(shard.folder()),
-                None => folder,
-            },
+            folder: shard.map_or(folder.clone(), |(_, shard)| folder.join(shard.folder())),
             run_id: run_id.to_owned(),
             is_full: !self.is_filtered() && !plan.lacks_devices(),
             resumes: None,

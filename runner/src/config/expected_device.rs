@@ -41,8 +41,7 @@ impl ExpectedDevice {
             0 if self.count == 1 => Some(glob.clone()),
             0 => Some(format!("{} x {glob} (none is there)", self.count)),
             number => {
-                let found = found.join(", ");
-                Some(format!("{} x {glob} ({number} there: {found})", self.count))
+                Some(format!("{} x {glob} ({number} there: {})", self.count, found.join(", ")))
             }
         }
     }

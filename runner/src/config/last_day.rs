@@ -9,23 +9,19 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// The time before the end of an expectation at which a warning is given.
 const NOTICE: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
-/// The last day on which an expectation counts, in UTC.
+/// The last day on which an expectation counts, in UTC: its end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LastDay(SystemTime);
 
 impl LastDay {
     /// Returns whether the day is over.
     pub(super) fn is_over(self, now: SystemTime) -> bool {
-        now >= self.end()
+        now >= self.0
     }
 
     /// Returns whether the day is over within two weeks.
     pub(super) fn is_near(self, now: SystemTime) -> bool {
-        now >= self.end() - NOTICE
-    }
-
-    fn end(self) -> SystemTime {
-        self.0 + DAY
+        now >= self.0 - NOTICE
     }
 }
 
@@ -34,7 +30,8 @@ impl Text for LastDay {
 
     fn parse(text: &str) -> Result<Self, String> {
         let midnight = humantime::parse_rfc3339(&format!("{text}T00:00:00Z"));
-        midnight.map(Self).map_err(|error| format!("not a day such as 2027-03-01: {error}"))
+        let end = midnight.map(|midnight| Self(midnight + DAY));
+        end.map_err(|error| format!("not a day such as 2027-03-01: {error}"))
     }
 }
 

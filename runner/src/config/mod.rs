@@ -61,7 +61,6 @@
 //! the only expectations: none counts twice, and an edit takes effect without a build.
 
 mod choices;
-mod contexts;
 mod device_kinds;
 mod device_match;
 mod embedded;
@@ -77,9 +76,7 @@ mod last_day;
 mod profile;
 mod retries;
 pub mod sample;
-mod size;
 mod slots;
-mod source_url;
 mod text_value;
 mod value;
 mod version_range;
@@ -101,8 +98,7 @@ use crate::files;
 use crate::folders::is_absent;
 use crate::variable;
 
-pub use choices::{FlakyResult, ProfileShard, Sync, UnexpectedPass};
-pub use contexts::Contexts;
+pub use choices::{Contexts, FlakyResult, ProfileShard, Sync, UnexpectedPass};
 pub use device_match::Mismatch;
 pub use embedded::EmbeddedConfig;
 pub use error::{ConfigError, Mistake};

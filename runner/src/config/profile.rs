@@ -11,9 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::device_kinds::DeviceKinds;
 use super::device_match::DeviceMatch;
 use super::expected_device::ExpectedDevice;
-use super::size::Size;
-use super::source_url::SourceUrl;
-use super::value::{IdPattern, NamePattern, PlatformName, TestPattern, Timeout};
+use super::value::{IdPattern, NamePattern, PlatformName, Size, SourceUrl, TestPattern, Timeout};
 use super::version_range::{VersionPattern, VersionRange};
 use super::{
     Contexts, Diagnostics, FlakyResult, Group, GroupKeys, JunitFlavor, JunitOptions, JunitOutput,

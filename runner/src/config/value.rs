@@ -71,11 +71,7 @@ impl LazyGlob {
     /// Returns whether all of `text` matches.
     pub(super) fn matches(&self, text: &str) -> bool {
         let (literal, rest) = self.text.split_at(self.literal);
-        match text.strip_prefix(literal) {
-            None => false,
-            Some(_) if rest == "*" => true,
-            Some(_) => self.matcher().is_match(text),
-        }
+        text.starts_with(literal) && (rest == "*" || self.matcher().is_match(text))
     }
 }
 
@@ -284,6 +280,42 @@ impl Text for Ticket {
     }
 }
 
+/// A size in bytes, at least one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Size(pub(super) u64);
+
+/// The units, with their bytes as a power of two.
+const UNITS: [(&str, u32); 4] = [("GiB", 30), ("MiB", 20), ("KiB", 10), ("B", 0)];
+
+impl Text for Size {
+    const EXPECTED: &str = "a size such as \"64 KiB\"";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let size = UNITS.iter().find_map(|(unit, bits)| {
+            let number: u64 = text.strip_suffix(unit)?.trim_end().parse().ok()?;
+            number.checked_mul(1 << bits)
+        });
+        let size = size.filter(|bytes| *bytes > 0).map(Self);
+        size.ok_or_else(|| format!("{text:?} is not {}: B, KiB, MiB or GiB", Self::EXPECTED))
+    }
+}
+
+/// The address of a line of a source, with `{file}` and `{line}`.
+#[derive(Clone, Debug)]
+pub(super) struct SourceUrl(pub(super) String);
+
+impl Text for SourceUrl {
+    const EXPECTED: &str = "an address such as \"https://host/project/blob/main/{file}#L{line}\"";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let is_web = ["https://", "http://"].iter().any(|scheme| text.starts_with(scheme));
+        match is_web && text.contains("{file}") {
+            true => Ok(Self(text.to_owned())),
+            false => Err(format!("{text:?} is not {}", Self::EXPECTED)),
+        }
+    }
+}
+
 /// A factor for time limits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -403,6 +435,8 @@ deserialize_from_text!(
     Timeout,
     Reason,
     Ticket,
+    Size,
+    SourceUrl,
     Expression
 );
 
@@ -490,6 +524,24 @@ mod tests {
         ] {
             let matches = IdPattern::parse(glob).is_ok_and(|pattern| pattern.0.matches(id));
             assert_eq!(matches, expected, "{glob:?} on {id:?}");
+        }
+    }
+
+    #[test]
+    fn a_size_is_a_number_with_a_unit() {
+        for (text, expected) in [
+            ("1 B", Some(1)),
+            ("64 KiB", Some(64 << 10)),
+            ("3MiB", Some(3 << 20)),
+            ("2 GiB", Some(2 << 30)),
+            ("0 KiB", None),
+            ("64", None),
+            ("64 KB", None),
+            ("1.5 GiB", None),
+            ("-1 B", None),
+            ("99999999999999 GiB", None),
+        ] {
+            assert_eq!(Size::parse(text).ok(), expected.map(Size), "{text}");
         }
     }
 }

@@ -32,10 +32,8 @@ impl MachineCache {
 
     /// Returns the stored devices, if the file is complete and recent enough.
     pub fn read(&self) -> Option<Machine> {
-        if !is_young(&self.0) {
-            return None;
-        }
-        serde_json::from_slice(&files::read_found(&self.0).ok()?).ok()
+        let file = Some(&self.0).filter(|file| is_young(file))?;
+        serde_json::from_slice(&files::read_found(file).ok()?).ok()
     }
 
     /// Returns whether a device has recently passed a probe.

@@ -70,20 +70,16 @@ fn base(platform: &PlatformInfo, device: &DeviceInfo) -> String {
 pub(super) fn platform_slug(name: &str) -> String {
     let lower = name.to_lowercase();
     let known = PLATFORMS.iter().find(|(part, _)| lower.starts_with(part));
-    match known {
-        Some((_, short)) => (*short).to_owned(),
-        None => slug(&lower),
-    }
+    known.map_or_else(|| slug(&lower), |(_, short)| (*short).to_owned())
 }
 
 fn device_slug(name: &str, platform: &str) -> String {
     // Text in parentheses or after a comma has details of the build, or trademarks.
     let name = name.replace("(R)", "").replace("(TM)", "");
-    let name =
-        name.split(['(', ',']).next().filter(|part| !part.trim().is_empty()).unwrap_or(&name);
-    let slug = slug(name);
-    let words: Vec<&str> =
-        slug.split('-').filter(|word| !NOISE.contains(word) && *word != platform).collect();
+    let beginning = name.split(['(', ',']).next().filter(|part| !part.trim().is_empty());
+    let slug = slug(beginning.unwrap_or(&name));
+    let words = slug.split('-').filter(|word| !NOISE.contains(word) && *word != platform);
+    let words: Vec<&str> = words.collect();
     if words.is_empty() { "gpu".to_owned() } else { words.join("-") }
 }
 

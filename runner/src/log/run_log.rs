@@ -134,18 +134,14 @@ impl RunLog {
 
     /// Returns the result with its outputs, which may be in the file. Outputs that cannot be read are empty.
     pub fn with_output<'a>(&self, result: &'a TestResult) -> Cow<'a, TestResult> {
-        let line = result.output_at.as_ref().and_then(|place| {
-            let file = self.files.get(place.file)?;
-            read_line(file, &place.line)
-        });
-        match line {
-            Some(TestResult { attempt: Attempt { stdout, stderr, .. }, .. }) => {
-                let mut whole = result.clone();
-                (whole.attempt.stdout, whole.attempt.stderr) = (stdout, stderr);
-                Cow::Owned(whole)
-            }
-            None => Cow::Borrowed(result),
-        }
+        let place = result.output_at.as_ref();
+        let line = place.and_then(|place| read_line(self.files.get(place.file)?, &place.line));
+        let Some(TestResult { attempt: Attempt { stdout, stderr, .. }, .. }) = line else {
+            return Cow::Borrowed(result);
+        };
+        let mut whole = result.clone();
+        (whole.attempt.stdout, whole.attempt.stderr) = (stdout, stderr);
+        Cow::Owned(whole)
     }
 
     /// Returns the suite of a result: that of its test's path, or the target for a test at the target's root.

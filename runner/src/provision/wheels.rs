@@ -75,12 +75,16 @@ impl WheelSet {
             return Ok(()); // Another process was faster, and its devices may be in use by now.
         }
         self.announce(runtimes);
-        self.remove_abandoned(runtimes)?;
-        let partial = runtimes.join(format!("{}{}", self.partial_prefix(), process::id()));
+        // Folders that are being filled have names that differ by process: the pip of a process that was killed may
+        // still be writing.
+        let prefix = format!("{}.partial-", self.folder);
+        let mut abandoned = files::entries(runtimes)?;
+        abandoned.retain(|path| files::name(path).starts_with(&prefix));
+        abandoned.iter().try_for_each(|path| files::remove_tree(path))?;
+        let partial = runtimes.join(format!("{prefix}{}", process::id()));
         let outcome = self.fill(&partial, pip).and_then(|()| self.publish(&partial, runtimes));
         let removed = files::remove_tree(&partial);
-        outcome?;
-        Ok(removed?)
+        outcome.and_then(|()| Ok(removed?))
     }
 
     /// Keeps other processes from installing the same wheels, until the file is closed.
@@ -94,19 +98,6 @@ impl WheelSet {
             file.lock().map_err(cannot("lock", &path))?;
         }
         Ok(file)
-    }
-
-    /// Returns the beginning of the names of folders that are being filled. The names differ by process: the pip of a
-    /// process that was killed may still be writing.
-    fn partial_prefix(&self) -> String {
-        format!("{}.partial-", self.folder)
-    }
-
-    /// Removes the folders of processes that were killed. The caller holds the lock.
-    fn remove_abandoned(&self, runtimes: &Path) -> io::Result<()> {
-        let is_partial = |path: &PathBuf| files::name(path).starts_with(&self.partial_prefix());
-        let mut abandoned = files::entries(runtimes)?.into_iter().filter(is_partial);
-        abandoned.try_for_each(|path| files::remove_tree(&path))
     }
 
     fn announce(&self, runtimes: &Path) {

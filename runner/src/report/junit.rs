@@ -241,10 +241,8 @@ fn verdict(log: &RunLog, texts: &Texts, result: &TestResult) -> Option<XmlElemen
         }
         Verdict::Crash | Verdict::Timeout | Verdict::NotRun => ("error", Some(cause(log, result))),
     };
-    let message = match &result.counts {
-        Some(counts) => texts.line(result, &format!("{counts}: {}", headline(result))),
-        None => texts.line(result, &headline(result)),
-    };
+    let counts = result.counts.as_ref().map(|counts| format!("{counts}: ")).unwrap_or_default();
+    let message = texts.line(result, &(counts + &headline(result)));
     let text = text.map(|text| texts.cdata(result, &text)).unwrap_or_default();
     Some(verdict_element(name, result.verdict.name(), message).with_text(text))
 }
