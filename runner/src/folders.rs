@@ -4,8 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::os;
-use crate::variable;
+use crate::{os, variable};
 
 /// Returns whether nothing has this path, not even a link to nothing.
 pub(crate) fn is_absent(path: &Path) -> bool {

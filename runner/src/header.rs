@@ -4,14 +4,11 @@ use std::ffi::OsString;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::devices::environment::driver_variables;
-use crate::log::format::FORMAT;
-use crate::log::run_header::RunHeader;
-use crate::os;
+use crate::log::{FORMAT, RunHeader};
 use crate::run::state::Run;
 use crate::setup::Setup;
-use crate::source_url;
-use crate::system;
 use crate::target::Target;
+use crate::{os, source_url, system};
 
 /// Describes a run that begins now, for the first line of its log. `rerun_command` reruns one test, whose id is
 /// appended; `filter` are the arguments that select a part of the tests.

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::{Condvar, Mutex};
 
-use crate::log::events::DeviceLost;
-use crate::log::observer::Observer;
+use crate::log::{DeviceLost, Observer};
 use crate::os::Source;
 use crate::report::echo::Echo;
 use crate::result::test_result::TestResult;

@@ -10,8 +10,7 @@ use parking_lot::Mutex;
 
 use crate::case::Case;
 use crate::config::Sync;
-use crate::log::observer::Observer;
-use crate::log::recorder::Recorder;
+use crate::log::{Observer, Recorder};
 use crate::registry::{self, Test};
 use crate::result::test_result::{TestResult, left_behind_text};
 use crate::run::entry::Entry;

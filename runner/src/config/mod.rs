@@ -94,9 +94,8 @@ use clmatrix::select::PlatformInfo;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::files;
 use crate::folders::is_absent;
-use crate::variable;
+use crate::{files, variable};
 
 pub use choices::{Contexts, FlakyResult, ProfileShard, Sync, UnexpectedPass};
 pub use device_match::Mismatch;

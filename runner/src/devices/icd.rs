@@ -14,9 +14,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::failure::{DriverFailure, FailedDriver, FailureKind};
-use crate::files;
 use crate::folders::with_extension;
-use crate::variable;
+use crate::{files, variable};
 
 /// The folders that loaders search by default.
 const SYSTEM_VENDORS: &str = "/etc/OpenCL/vendors";

@@ -2,10 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::format::LOG;
-use super::read_error::{LogError, ReadError};
-use super::run_header::RunHeader;
-use super::store;
+use super::{LOG, LogError, ReadError, RunHeader, store};
 
 /// Returns the log with all logs that it resumes, the oldest first.
 ///

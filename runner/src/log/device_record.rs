@@ -9,9 +9,8 @@ use crate::config::DeviceSettings;
 use crate::devices::TestDevice;
 use crate::devices::icd::Driver;
 use crate::devices::run_device::RunDevice;
-use crate::os;
 use crate::serde_time::Rfc3339;
-use crate::system;
+use crate::{os, system};
 
 /// A selected device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

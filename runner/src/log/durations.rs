@@ -7,11 +7,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::chain;
-use super::format::LOG;
 use super::lines::Lines;
-use super::read_error::ReadError;
-use super::store::{self, Place};
+use super::{LOG, Place, ReadError, chain, store};
 use crate::result::test_id::TestId;
 
 /// The most bytes of a log that are read: about 180,000 results, in 1.1 s of an unoptimized build.

@@ -12,9 +12,8 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::device_record::DeviceRecord;
 use super::plan::{PlannedDevice, PlannedTests};
-use super::run_header::RunHeader;
+use super::{DeviceRecord, RunHeader};
 use crate::config::WrittenExpectation;
 use crate::devices::failure::FailedDriver;
 use crate::result::not_run_reason::NotRunReason;

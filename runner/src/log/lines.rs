@@ -5,9 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::events::Event;
-use super::read_error::{LogError, ReadError};
-use super::run_header::RunHeader;
+use super::{Event, LogError, ReadError, RunHeader};
 use crate::files;
 
 /// Reads a log line by line.

@@ -8,10 +8,9 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use crate::files;
-use crate::os;
 use crate::serde_time::Rfc3339;
 use crate::terminal::status_line;
+use crate::{files, os};
 
 /// A lock that this process holds until it is dropped.
 #[derive(Debug)]

@@ -22,6 +22,18 @@ pub mod store;
 pub mod sum;
 pub mod wall_time;
 
+pub use device_record::DeviceRecord;
+pub use events::{DeviceLost, End, Event};
+pub use format::{FORMAT, LOG};
+pub use observer::Observer;
+pub use plan::PlannedTest;
+pub use read_error::{LogError, ReadError};
+pub use recorder::Recorder;
+pub use run_header::RunHeader;
+pub use run_log::RunLog;
+pub use store::Place;
+pub use sum::Sum;
+
 /// Returns the JSON Schema of a line of the event log.
 #[cfg(feature = "schema")]
 pub fn schema() -> schemars::Schema {

@@ -8,10 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use parking_lot::Mutex;
 
 use crate::config::Sync;
-use crate::log::events::{DeviceLost, End, Event};
-use crate::log::observer::Observer;
-use crate::log::run_log::RunLog;
-use crate::log::sum::Sum;
+use crate::log::{DeviceLost, End, Event, Observer, RunLog, Sum};
 use crate::result::test_id::TestId;
 use crate::result::test_result::TestResult;
 use crate::run::entry::Entry;

@@ -12,14 +12,8 @@ use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
-use super::chain;
-use super::device_record::DeviceRecord;
-use super::events::{DeviceLost, Event};
 use super::lines::Lines;
-use super::plan::PlannedTest;
-use super::read_error::ReadError;
-use super::run_header::RunHeader;
-use super::sum::Sum;
+use super::{DeviceLost, DeviceRecord, Event, PlannedTest, ReadError, RunHeader, Sum, chain};
 use crate::config::WrittenExpectation;
 use crate::devices::failure::FailedDriver;
 use crate::files;

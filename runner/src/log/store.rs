@@ -4,13 +4,11 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use super::format::LOG;
 use super::lock::{Holder, Lock};
-use super::run_header::RunHeader;
+use super::{LOG, RunHeader};
 use crate::config::Sync;
-use crate::files;
 use crate::folders::{entries, remove_if_there, with_extension};
-use crate::os;
+use crate::{files, os};
 
 /// The name of the summary beside the log.
 pub const SUMMARY: &str = "summary.md";

@@ -6,15 +6,11 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::chain;
-use super::events::{Characterized, Event, Finished};
-use super::format::FORMAT;
+use super::events::{Characterized, Finished};
 use super::lines::Lines;
-use super::read_error::{LogError, ReadError};
 use super::results::{Execution, Results};
-use super::run_header::RunHeader;
-use super::run_log::RunLog;
 use super::wall_time::WallTime;
+use super::{Event, FORMAT, LogError, ReadError, RunHeader, RunLog, chain};
 use crate::config::WrittenExpectation;
 use crate::result::test_result::{OutputPlace, TestResult};
 use crate::system;

@@ -3,11 +3,10 @@
 use std::time::{Duration, Instant};
 
 use super::Environment;
-use crate::os;
 use crate::temporary_folder::TemporaryFolder;
-use crate::variable;
 use crate::worker::parent::{Reply, Worker, WorkerCommand};
 use crate::worker::protocol::{Answer, Role};
+use crate::{os, variable};
 
 /// The time limit. PoCL takes a second for each kernel that it builds for the first time.
 const LIMIT: Duration = Duration::from_secs(60);

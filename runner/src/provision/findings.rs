@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::Runtime;
-use crate::files;
-use crate::os;
+use crate::{files, os};
 
 /// For each runtime with its version, and each processor, the reason why the runtime does not work there;
 /// `None` if it works.

@@ -1,8 +1,7 @@
 //! The whole texts of a result or of a lost device.
 
 use super::result_text::SUSPECT;
-use crate::log::events::DeviceLost;
-use crate::log::run_log::RunLog;
+use crate::log::{DeviceLost, RunLog};
 use crate::result::test_result::{TestResult, left_behind_text};
 
 /// Returns the whole message with its place, and the expectation.

@@ -5,8 +5,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use super::Shard;
-use crate::files;
-use crate::variable;
+use crate::{files, variable};
 
 /// A program that gives each run its shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
