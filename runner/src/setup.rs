@@ -16,10 +16,8 @@ use crate::config::{
     EmbeddedConfig, Profile, Retries, Slots, TimeoutFactor, Together,
 };
 use crate::devices::cache::{self, MachineCache};
-use crate::devices::device_address::DeviceAddress;
-use crate::devices::failure::FailedDriver;
 use crate::devices::selection::{Choice, NoDevices, select};
-use crate::devices::{Machine, TestDevice};
+use crate::devices::{DeviceAddress, FailedDriver, Machine, TestDevice};
 use crate::folders::{cargo_target, folder_variable, state_folder};
 use crate::os;
 use crate::result::worker_end::WorkerEnd;

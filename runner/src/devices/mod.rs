@@ -24,11 +24,12 @@ use clmatrix::select::PlatformInfo;
 use serde::{Deserialize, Serialize};
 
 use crate::variable;
-use device_address::DeviceAddress;
-use device_kind::DeviceKind;
-use failure::FailedDriver;
-use icd::Driver;
-use run_device::{PlatformName, RunDevice};
+pub use device_address::DeviceAddress;
+pub use device_kind::DeviceKind;
+pub use failure::FailedDriver;
+pub use icd::Driver;
+use run_device::PlatformName;
+pub use run_device::RunDevice;
 use visible::Visible;
 
 /// The platforms and drivers of this machine.

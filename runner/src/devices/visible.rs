@@ -4,9 +4,8 @@ use std::fmt;
 
 use clmatrix::select::DeviceType;
 
-use super::device_address::DeviceAddress;
 use super::ids::platform_slug;
-use super::{FoundPlatform, Machine};
+use super::{DeviceAddress, FoundPlatform, Machine};
 
 /// A variable that hides all GPUs of a driver but one.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,9 +6,7 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 
 use crate::config::DeviceSettings;
-use crate::devices::TestDevice;
-use crate::devices::icd::Driver;
-use crate::devices::run_device::RunDevice;
+use crate::devices::{Driver, RunDevice, TestDevice};
 use crate::serde_time::Rfc3339;
 use crate::{os, system};
 
