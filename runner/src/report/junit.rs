@@ -18,8 +18,7 @@ use xxhash_rust::xxh64::xxh64;
 
 pub(super) use self::element::XmlElement;
 use self::texts::Texts;
-use super::explanation::{explanation, when_lost, with_notes};
-use super::result_text::{headline, outcome_line, rerun};
+use super::{explanation, headline, outcome_line, rerun, when_lost, with_notes};
 use crate::config::JunitFlavor;
 use crate::devices::{FailedDriver, RunDevice};
 use crate::log::{DeviceLost, RunHeader, RunLog};

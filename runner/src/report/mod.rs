@@ -1,28 +1,39 @@
 //! Reports of a run: `junit` files for other programs. They are functions of the log. [`echo`] makes lines of
 //! the output of running tests.
 
-mod by_device;
 pub mod echo;
-mod explanation;
 mod junit;
 mod result_text;
 
 use std::io::{self, Write};
 use std::path::Path;
 
+use foldhash::fast::RandomState;
+use indexmap::IndexMap;
+
 use crate::files;
 use crate::log::run_log::RunLog;
+use crate::result::test_result::TestResult;
 
-pub use by_device::by_device;
-pub use explanation::{explanation, when_lost, with_notes};
 use junit::XmlElement;
 pub use junit::{file_name, junit_path};
 pub use result_text::{
-    SUSPECT, headline, outcome_line, outcome_text, place, rerun, selecting, without_message,
+    SUSPECT, explanation, headline, outcome_line, outcome_text, place, rerun, selecting, when_lost,
+    with_notes, without_message,
 };
 
 /// Writes reports of a run to its folder. The second folder is the report folder, if there is one.
 pub type WriteReports = fn(&RunLog, &Path, Option<&Path>) -> io::Result<()>;
+
+/// Returns the results of each device: the devices in the order of the run, then others that results name (the host).
+pub fn by_device(log: &RunLog) -> IndexMap<&str, Vec<&TestResult>, RandomState> {
+    let devices = log.header.devices.iter().map(|device| (device.id.as_str(), Vec::new()));
+    let mut results: IndexMap<&str, Vec<&TestResult>, RandomState> = devices.collect();
+    for result in &log.results {
+        results.entry(result.test.device()).or_default().push(result);
+    }
+    results
+}
 
 /// Writes `junit/DEVICE.xml` below `folder` for each device that has results (`host` for tests
 /// that need none), `junit/absent-devices.xml` where expected devices are absent, and
