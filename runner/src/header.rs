@@ -19,11 +19,11 @@ pub fn run_header(
     rerun_command: String,
     filter: Vec<String>,
 ) -> RunHeader {
-    let package = |name: &str, version: &str| (name.to_owned(), version.to_owned());
-    let mut versions = vec![package("clmatrix-runner", env!("CARGO_PKG_VERSION"))];
-    if target.package != env!("CARGO_PKG_NAME") {
-        versions.push(package(target.package, target.version));
-    }
+    let own = (env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
+    let versions = [own, (target.package, target.version)];
+    let owned = |(name, version): (&str, &str)| (name.to_owned(), version.to_owned());
+    let mut versions = versions.map(owned).to_vec();
+    versions.dedup();
     let text = |text: OsString| text.to_string_lossy().into_owned();
     let variables = driver_variables().into_iter();
     RunHeader {

@@ -14,7 +14,6 @@ use crate::provision::Runtime;
 use crate::registry::{Ignore, ShouldPanic};
 use crate::result::test_id::TestId;
 use crate::run::plan::Plan;
-use crate::run::state::shuffle_seed;
 use crate::setup::Setup;
 use crate::shard::{Engine, Shard};
 use crate::target::Target;
@@ -106,10 +105,10 @@ pub struct CommandLine {
     force_run_in_process: bool,
     /// Run the tests of each device in a random order. The seed is printed and logged.
     #[arg(long)]
-    shuffle: bool,
+    pub shuffle: bool,
     /// Run the tests of each device in the order of this seed.
     #[arg(long, value_name = "SEED")]
-    shuffle_seed: Option<u64>,
+    pub shuffle_seed: Option<u64>,
     /// Run no test. Install an OpenCL device for the CPU from PyPI in the cache folder of the user, unless it is
     /// there, and print the commands that show it to a POSIX shell: PoCL, or Intel's CPU runtime (large,
     /// proprietary) where PoCL does not work.
@@ -138,11 +137,6 @@ impl CommandLine {
             return Ok(());
         };
         Err(format!("{option} is not supported: {reason}"))
-    }
-
-    /// Returns the seed of the order of the tests, if they are shuffled.
-    pub fn seed(&self) -> Option<u64> {
-        shuffle_seed(self.shuffle, self.shuffle_seed)
     }
 
     /// Returns whether the output of tests is printed while they run.

@@ -30,6 +30,7 @@ use crate::log::{DeviceLost, Place, RunHeader, durations};
 use crate::result::attempt::Attempt;
 use crate::result::test_result::{TestResult, differing};
 use crate::run::plan::{Plan, Planned};
+use crate::run::state::shuffle_seed;
 use crate::setup::{Options, Setup};
 use crate::shard::{Engine, Shard};
 use crate::target::{CANNOT_RUN, Target};
@@ -144,7 +145,7 @@ fn run_plan(
     let mut run = setup.run(plan)?;
     run.include_ignored = command_line.include_ignored || command_line.ignored;
     run.echo = command_line.echoes();
-    run.seed = command_line.seed();
+    run.seed = shuffle_seed(command_line.shuffle, command_line.shuffle_seed);
     let rerun = rerun_command(target, setup);
     let header = RunHeader {
         package: Some(target.package.to_owned()),

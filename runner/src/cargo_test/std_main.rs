@@ -114,11 +114,10 @@ fn report(results: &[TestResult]) {
             println!("{}", for_people(&left_behind_text(&result.attempt.left_behind), &[]));
         }
     }
-    let failed: Vec<&TestResult> =
-        results.iter().filter(|result| !result.is_as_expected()).collect();
+    let failed = results.iter().filter(|result| !result.is_as_expected());
+    let failed: Vec<String> = failed.map(line).collect();
     if !failed.is_empty() {
-        let texts: Vec<String> = failed.iter().map(|result| line(result)).collect();
-        panic!("failed on {} of {} devices:\n{}", failed.len(), results.len(), texts.join("\n"));
+        panic!("failed on {} of {} devices:\n{}", failed.len(), results.len(), failed.join("\n"));
     }
 }
 

@@ -5,21 +5,14 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::text_value::Text;
-use super::value::{MessagePattern, Timeout};
+use super::value::{MessagePattern, time_limit};
 use crate::verdict::{ExpectedStatus, Outcome};
 
 /// The repeats of a test that goes wrong.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "Written"))]
 #[serde(try_from = "Written", into = "Written")]
-pub struct Retries {
-    count: u32,
-    /// `None`: after each failure, crash or timeout.
-    on: Option<Vec<RetryCause>>,
-    message: Option<String>,
-    /// The pause before the first repeat. Each later one is twice as long.
-    delay: Duration,
-}
+pub struct Retries(RetriesTable);
 
 /// An end of a test after which it is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,7 +42,7 @@ pub(super) enum Written {
     Table(RetriesTable),
 }
 
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct RetriesTable {
@@ -69,18 +62,20 @@ pub(super) struct RetriesTable {
 impl Retries {
     /// Returns whether tests are repeated.
     pub fn is_on(&self) -> bool {
-        self.count > 0
+        self.0.count > 0
     }
 
     /// Returns the pause before the next repeat, after this many; `None` if this outcome is not repeated.
     pub fn pause(&self, repeats: u32, outcome: &Outcome) -> Option<Duration> {
-        let is_cause = self.on.iter().flatten().any(|cause| cause.is_of(outcome));
-        let has_message = self.message.as_ref().is_none_or(|message| {
+        let RetriesTable { count, on, message, delay } = &self.0;
+        let is_cause = on.as_ref().is_none_or(|on| on.iter().any(|cause| cause.is_of(outcome)));
+        let has_message = message.as_ref().is_none_or(|message| {
             MessagePattern::parse(message)
                 .is_ok_and(|pattern| pattern.matches(&outcome.first_line()))
         });
-        let is_repeated = repeats < self.count && (is_cause || self.on.is_none()) && has_message;
-        is_repeated.then(|| self.delay.saturating_mul(1 << repeats.min(16)))
+        let delay = delay.as_ref().and_then(|delay| time_limit(delay).ok()).unwrap_or_default();
+        let is_repeated = repeats < *count && is_cause && has_message;
+        is_repeated.then(|| delay.saturating_mul(1 << repeats.min(16)))
     }
 }
 
@@ -98,7 +93,7 @@ impl RetryCause {
 
 impl From<u32> for Retries {
     fn from(count: u32) -> Self {
-        Self { count, ..Self::default() }
+        Self(RetriesTable { count, ..RetriesTable::default() })
     }
 }
 
@@ -106,24 +101,20 @@ impl TryFrom<Written> for Retries {
     type Error = String;
 
     fn try_from(written: Written) -> Result<Self, String> {
-        let RetriesTable { count, on, message, delay } = match written {
+        let table = match written {
             Written::Count(count) => return Ok(count.into()),
             Written::Table(table) => table,
         };
-        message.as_deref().map(MessagePattern::parse).transpose()?;
-        let delay = delay.as_deref().map(Timeout::parse).transpose()?;
-        Ok(Self { count, on, message, delay: delay.map_or(Duration::ZERO, |delay| delay.0) })
+        table.message.as_deref().map(MessagePattern::parse).transpose()?;
+        table.delay.as_deref().map(time_limit).transpose()?;
+        Ok(Self(table))
     }
 }
 
 impl From<Retries> for Written {
     fn from(retries: Retries) -> Self {
-        if retries == Retries::from(retries.count) {
-            return Self::Count(retries.count);
-        }
-        let Retries { count, on, message, delay } = retries;
-        let delay = (!delay.is_zero()).then(|| humantime::format_duration(delay).to_string());
-        Self::Table(RetriesTable { count, on, message, delay })
+        let count = retries.0.count;
+        if retries == Retries::from(count) { Self::Count(count) } else { Self::Table(retries.0) }
     }
 }
 

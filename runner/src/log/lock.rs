@@ -46,7 +46,8 @@ impl Lock {
             Err(TryLockError::Error(error)) => return Err(error),
         }
         file.set_len(0)?;
-        file.write_all(&Holder::this_process())?;
+        let (host, pid, time) = (os::host_name(), std::process::id(), SystemTime::now());
+        file.write_all(&serde_json::to_vec(&Holder { host, pid, time })?)?;
         Ok(Ok(Self { _file: file }))
     }
 
@@ -58,12 +59,6 @@ impl Lock {
 }
 
 impl Holder {
-    /// Returns this process as the content of a lock file.
-    fn this_process() -> Vec<u8> {
-        let (host, pid, time) = (os::host_name(), std::process::id(), SystemTime::now());
-        serde_json::to_vec(&Self { host, pid, time }).expect("a holder is plain data")
-    }
-
     /// Reads the process that holds a lock, unless it is unknown.
     pub(crate) fn read(path: &Path) -> Option<Self> {
         serde_json::from_slice(&files::read_found(path).ok()?).ok()

@@ -14,7 +14,8 @@ type ByRuntime = BTreeMap<String, BTreeMap<String, Option<String>>>;
 /// The file with the results.
 pub(super) struct Findings {
     file: PathBuf,
-    processor: String,
+    /// The processor of this machine.
+    pub processor: String,
 }
 
 impl Findings {
@@ -22,11 +23,6 @@ impl Findings {
     pub fn new(runtimes: &Path) -> Self {
         let file = runtimes.join("checked.json");
         Self { file, processor: os::processor().unwrap_or_else(|| "unknown".to_owned()) }
-    }
-
-    /// Returns the processor of this machine.
-    pub fn processor(&self) -> &str {
-        &self.processor
     }
 
     /// Returns the result of this version of a runtime on this processor, if it was checked.

@@ -73,7 +73,7 @@ fn provide_runtime(
     findings: &Findings,
 ) -> Result<Result<Environment, String>, ProvisionError> {
     let fails = |reason: &str| {
-        let processor = findings.processor();
+        let processor = &findings.processor;
         format!("does not work on this machine (processor: {processor}): {reason}")
     };
     let known = findings.of(runtime);

@@ -1,13 +1,13 @@
 //! A shard: the tests of one of several runs, on all its devices.
 
 mod engine;
-mod rule;
+
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh64::xxh64;
 
 pub use engine::Engine;
-pub use rule::ShardRule;
 
 /// A part of the tests of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,6 +19,26 @@ pub struct Shard {
     pub total: u32,
     /// The rule that assigns each test its part.
     pub rule: ShardRule,
+}
+
+/// The rule that assigns each test its shard.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum ShardRule {
+    /// By a hash of the path of the test.
+    Hash,
+    /// By the durations of tests in the run with this id.
+    Balanced(String),
+}
+
+impl fmt::Display for ShardRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Hash => f.write_str("hash"),
+            Self::Balanced(run) => write!(f, "balanced by run {run}"),
+        }
+    }
 }
 
 impl Shard {
