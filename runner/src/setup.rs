@@ -77,8 +77,8 @@ pub enum SetupError {
     #[error(transparent)]
     NoDevices(#[from] NoDevices),
     /// Drivers that the user named show no platform.
-    #[error("{}", cannot_use(.0))]
-    NamedDrivers(Vec<FailedDriver>),
+    #[error("{0}")]
+    NamedDrivers(String),
     /// The folder for files that are kept between runs.
     #[error("{}: {error}", path.display())]
     State {
@@ -158,10 +158,10 @@ impl Setup {
     ///
     /// A driver that the user named has failed, or the selection selects nothing.
     pub fn devices(&self) -> Result<Vec<TestDevice>, SetupError> {
-        let failed = self.machine.failed.iter();
-        let named: Vec<FailedDriver> = failed.filter(|failed| failed.named).cloned().collect();
-        if !named.is_empty() {
-            return Err(SetupError::NamedDrivers(named));
+        let named = self.machine.failed.iter().filter(|failed| failed.named);
+        let lines: Vec<_> = named.map(|failed| format!("cannot use driver {failed}")).collect();
+        if !lines.is_empty() {
+            return Err(SetupError::NamedDrivers(lines.join("\n")));
         }
         Ok(select(&self.machine, &self.choice).map_err(|error| match error {
             NoDevices::None(reason) => NoDevices::None(reason + &self.options.provision_advice()),
@@ -392,9 +392,4 @@ fn report_folder(profile: &Profile) -> PathBuf {
     folder_variable("CLMATRIX_REPORT_DIR")
         .or_else(|| profile.report_dir.clone())
         .unwrap_or_else(|| cargo_target().unwrap_or_else(|| "target".into()).join("clmatrix"))
-}
-
-fn cannot_use(drivers: &[FailedDriver]) -> String {
-    let lines = drivers.iter().map(|failed| format!("cannot use driver {failed}"));
-    Vec::from_iter(lines).join("\n")
 }

@@ -1,7 +1,6 @@
 //! Errors in a configuration, with the file, the line, the column, the text of the line, and the
 //! key that was probably meant.
 
-use std::fmt;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -25,27 +24,10 @@ pub enum ConfigError {
     /// CLMATRIX_PROFILE has a wrong value.
     #[error(transparent)]
     Variable(#[from] VariableError),
-    /// A file contains a mistake.
-    #[error(transparent)]
-    Mistake(Box<Mistake>),
-    /// No group has this name.
-    #[error("no [group.{name}] for the group of an [[override]]; {}", hint(name, known))]
-    UnknownGroup {
-        /// The given name.
-        name: String,
-        /// The names of all groups.
-        known: Vec<String>,
-    },
-    /// No profile has this name.
-    #[error("no profile `{name}` (configuration: {sources}); {}", hint(name, known))]
-    UnknownProfile {
-        /// The given name.
-        name: String,
-        /// The file and the configuration in the executable, if there are any.
-        sources: String,
-        /// The names of all profiles.
-        known: Vec<String>,
-    },
+    /// A file contains a mistake, or no group or profile has this name. The place of a mistake has its line, and its
+    /// column in characters, from 1.
+    #[error("{0}")]
+    Mistake(String),
 }
 
 impl ConfigError {
@@ -60,44 +42,18 @@ impl ConfigError {
         let before = text.get(..span.start).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         let wrong = text.get(span).and_then(|wrong| wrong.lines().next()).unwrap_or_default();
-        Self::Mistake(Box::new(Mistake {
-            file: file.to_owned(),
-            line: before.matches('\n').count() + 1,
-            column: before[line_start..].chars().count() + 1,
-            message,
-            source_line: text[line_start..].lines().next().unwrap_or_default().to_owned(),
-            length: wrong.chars().count().max(1),
-        }))
-    }
-}
-
-/// A mistake in a file, with its position.
-#[derive(Debug)]
-pub struct Mistake {
-    file: PathBuf,
-    /// From 1.
-    line: usize,
-    /// In characters, from 1.
-    column: usize,
-    message: String,
-    source_line: String,
-    /// The number of wrong characters of the line, at least 1.
-    length: usize,
-}
-
-impl std::error::Error for Mistake {}
-
-impl fmt::Display for Mistake {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { file, line, column, message, source_line, length } = self;
+        let source_line = text[line_start..].lines().next().unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        let column = before[line_start..].chars().count() + 1;
         let margin = " ".repeat(line.to_string().len());
         // Tabs stay tabs, so that the marks are below the marked text.
         let indent: String =
             source_line.chars().take(column - 1).map(|c| if c == '\t' { c } else { ' ' }).collect();
-        writeln!(f, "{}:{line}:{column}: {message}", file.display())?;
-        writeln!(f, "{margin} |")?;
-        writeln!(f, "{line} | {source_line}")?;
-        write!(f, "{margin} | {indent}{}", "^".repeat(*length))
+        let marks = "^".repeat(wrong.chars().count().max(1));
+        Self::Mistake(format!(
+            "{}:{line}:{column}: {message}\n{margin} |\n{line} | {source_line}\n{margin} | {indent}{marks}",
+            file.display()
+        ))
     }
 }
 
@@ -137,7 +93,7 @@ fn in_words_of_toml(message: &str) -> String {
 }
 
 /// Returns the known name nearest to `wrong`, or all names if none is near.
-fn hint(wrong: &str, known: &[String]) -> String {
+pub(super) fn hint(wrong: &str, known: &[String]) -> String {
     let distance = |name: &String| strsim::damerau_levenshtein(wrong, name);
     // Up to a third of wrong letters is taken for a typo, more for another word.
     let nearest = known

@@ -100,7 +100,8 @@ use crate::{files, variable};
 pub use choices::{Contexts, FlakyResult, ProfileShard, Sync, UnexpectedPass};
 pub use device_match::Mismatch;
 pub use embedded::EmbeddedConfig;
-pub use error::{ConfigError, Mistake};
+pub use error::ConfigError;
+use error::hint;
 pub use expectation::{Expectation, judge, short_limit};
 pub use expectation_files::ExpectationFiles;
 use expectation_files::{read_folder, unread};
@@ -241,8 +242,9 @@ impl Config {
         }
         let mut used = overrides.iter().filter_map(|each: &Override| each.keys.group.as_ref());
         if let Some(name) = used.find(|name| !groups.contains_key(*name)) {
-            let known = groups.keys().cloned().collect();
-            return Err(ConfigError::UnknownGroup { name: name.clone(), known });
+            let hint = hint(name, &Vec::from_iter(groups.keys().cloned()));
+            let problem = format!("no [group.{name}] for the group of an [[override]]; {hint}");
+            return Err(ConfigError::Mistake(problem));
         }
         Ok(Self {
             source,
@@ -313,12 +315,12 @@ impl Config {
 
     /// Returns the profile `name`. There always is a `default`.
     pub fn profile(&self, name: &str) -> Result<Profile, ConfigError> {
-        let names = self.profiles.iter().flat_map(BTreeMap::keys).map(String::as_str);
-        let known: BTreeSet<&str> = names.chain([DEFAULT_PROFILE]).collect();
+        let names = self.profiles.iter().flat_map(BTreeMap::keys).cloned();
+        let known: BTreeSet<String> = names.chain([DEFAULT_PROFILE.to_owned()]).collect();
         if !known.contains(name) {
-            let known = known.into_iter().map(str::to_owned).collect();
-            let (name, sources) = (name.to_owned(), self.sources());
-            return Err(ConfigError::UnknownProfile { name, sources, known });
+            let (sources, hint) = (self.sources(), hint(name, &Vec::from_iter(known)));
+            let problem = format!("no profile `{name}` (configuration: {sources}); {hint}");
+            return Err(ConfigError::Mistake(problem));
         }
         let mut layers: Vec<&ProfileKeys> = Vec::new();
         for layer in [DEFAULT_PROFILE, name] {

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use clmatrix::select::{PlatformInfo, Selection, SelectionError};
+use clmatrix::select::{PlatformInfo, Selection};
 
 use super::icd::LoaderVariables;
 use super::ids::platform_slug;
@@ -13,7 +13,7 @@ use crate::variable::{self, VariableError, text_variable};
 
 /// The source of a selection, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+enum Origin {
     /// `--devices`.
     Option,
     /// The environment variable CLMATRIX_TEST.
@@ -84,56 +84,29 @@ impl Choice {
     ///
     /// # Errors
     ///
-    /// [`NoDevices::Empty`] and [`NoDevices::EmptyEntry`].
+    /// [`NoDevices::Selection`].
     pub fn refuse_empty_entries(&self) -> Result<(), NoDevices> {
         let (origin, text) = (self.origin, &self.text);
         let Some(advice) = origin.row().1 else { return Ok(()) };
         let lacks_platform =
             |entry: &str| matches!(entry.trim().chars().next(), None | Some(':' | '='));
-        match text.split(';').position(lacks_platform) {
-            None => Ok(()),
-            Some(_) if text.split(';').all(|entry| entry.trim().is_empty()) => {
-                Err(NoDevices::Empty { origin, advice })
-            }
-            Some(index) => {
-                Err(NoDevices::EmptyEntry { origin, entry: index + 1, text: text.clone() })
-            }
-        }
+        let Some(index) = text.split(';').position(lacks_platform) else { return Ok(()) };
+        Err(NoDevices::Selection(match text.split(';').all(|entry| entry.trim().is_empty()) {
+            true => format!("{origin}: an empty selection; {advice} for all devices"),
+            false => format!(
+                "{origin}: entry {} of {text:?} names no platform (`*` names all); entries are separated by `;`",
+                index + 1
+            ),
+        }))
     }
 }
 
 /// The reason why there is no device to test.
 #[derive(Debug, thiserror::Error)]
 pub enum NoDevices {
-    /// The selection is at fault.
-    #[error("{origin}: {error}")]
-    Selection {
-        /// The origin of the selection.
-        origin: Origin,
-        /// The fault.
-        error: SelectionError,
-    },
-    /// The selection is empty.
-    #[error("{origin}: an empty selection; {advice} for all devices")]
-    Empty {
-        /// The origin of the selection.
-        origin: Origin,
-        /// The way to run without it.
-        advice: &'static str,
-    },
-    /// One entry of the selection names no platform.
-    #[error(
-        "{origin}: entry {entry} of {text:?} names no platform (`*` names all); entries are \
-         separated by `;`"
-    )]
-    EmptyEntry {
-        /// The origin of the selection.
-        origin: Origin,
-        /// The entry, from 1.
-        entry: usize,
-        /// The whole selection.
-        text: String,
-    },
+    /// The selection is empty or at fault, with its origin.
+    #[error("{0}")]
+    Selection(String),
     /// The machine has none.
     #[error("{0}")]
     None(String),
@@ -157,7 +130,8 @@ pub fn select(machine: &Machine, choice: &Choice) -> Result<Vec<TestDevice>, NoD
         Origin::PyopenclTest => Selection::parse_pyopencl(text).and_then(resolve),
         _ => Selection::parse_clmatrix(text).and_then(resolve),
     };
-    let positions = positions.map_err(|error| NoDevices::Selection { origin: *origin, error })?;
+    let positions =
+        positions.map_err(|error| NoDevices::Selection(format!("{origin}: {error}")))?;
     Ok(positions.into_iter().map(|(p, d)| machine.device(p, d)).collect())
 }
 
