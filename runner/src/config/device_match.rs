@@ -41,45 +41,29 @@ pub struct Mismatch {
     pub is_comparable: bool,
 }
 
-/// A key, whether a device meets its condition, if that can be compared, and the device's own value.
-type Condition<'a> = (&'static str, &'a dyn Fn() -> Option<bool>, &'a dyn fmt::Display);
-
 impl DeviceMatch {
     /// Returns the first condition that this device does not meet, or with `None` tests without a device. One that
     /// cannot be compared comes last.
     pub(super) fn mismatch(&self, device: Option<&RunDevice>) -> Option<Mismatch> {
         let Some(RunDevice { id, platform, info }) = device else { return self.host_mismatch() };
         let opencl = VersionNumbers::new(vec![info.opencl.major.into(), info.opencl.minor.into()]);
-        let version = |pattern: &VersionPattern| pattern.matches(&info.driver_version);
+        let named = |known: &PlatformName| known.matches(&platform.name, &platform.vendor);
+        let version = &info.driver_version;
         // A glob costs its first comparison, so that the conditions behind an unmet one are left out.
-        let conditions: [Condition<'_>; 7] = [
-            ("id", &|| is_met(&self.id, |pattern| pattern.0.matches(id)), id),
-            (
-                "platform",
-                &|| is_met(&self.platform, |known| known.matches(&platform.name, &platform.vendor)),
-                &platform.name,
-            ),
-            ("device", &|| is_met(&self.device, |name| name.matches(&info.name)), &info.name),
-            ("vendor", &|| is_met(&self.vendor, |name| name.matches(&info.vendor)), &info.vendor),
-            ("opencl", &|| is_met(&self.opencl, |range| range.contains(&opencl)), &info.opencl),
-            (
-                "type",
-                &|| is_met(&self.device_type, |kinds| kinds.are_among(info.device_type)),
-                &info.device_type,
-            ),
-            (
-                DRIVER_VERSION,
-                &|| self.driver_version.as_ref().map_or(Some(true), version),
-                &info.driver_version,
-            ),
-        ];
-        let mut met = conditions.into_iter().map(|(key, is_met, found)| (key, is_met(), found));
-        let unmet = met.find(|(_, is_met, _)| *is_met != Some(true));
-        unmet.map(|(key, is_met, found)| Mismatch {
-            key,
-            found: found.to_string(),
-            is_comparable: is_met.is_some(),
-        })
+        unmet("id", id, &self.id, |glob| glob.0.matches(id))
+            .or_else(|| unmet("platform", &platform.name, &self.platform, named))
+            .or_else(|| unmet("device", &info.name, &self.device, |name| name.matches(&info.name)))
+            .or_else(|| {
+                unmet("vendor", &info.vendor, &self.vendor, |name| name.matches(&info.vendor))
+            })
+            .or_else(|| unmet("opencl", info.opencl, &self.opencl, |range| range.contains(&opencl)))
+            .or_else(|| {
+                let types = info.device_type;
+                unmet("type", types, &self.device_type, |kinds| kinds.are_among(types))
+            })
+            .or_else(|| {
+                unmet(DRIVER_VERSION, version, &self.driver_version, |seen| seen.matches(version))
+            })
     }
 
     /// Returns the last version at which the fault was seen, if it may extend to this version of the same
@@ -97,20 +81,25 @@ impl DeviceMatch {
 
     /// Returns the first condition that tests without a device do not meet: they have an id, but no driver.
     fn host_mismatch(&self) -> Option<Mismatch> {
-        let conditions = [
-            ("id", self.id.as_ref().is_some_and(|id| !id.0.matches(HOST)), HOST),
-            ("platform", self.platform.is_some(), "none"),
-            ("device", self.device.is_some(), "none"),
-            ("vendor", self.vendor.is_some(), "none"),
-            ("opencl", self.opencl.is_some(), "none"),
-            ("type", self.device_type.is_some(), "none"),
-            (DRIVER_VERSION, self.driver_version.is_some(), "none"),
-        ];
-        let unmet = conditions.into_iter().find(|(_, is_unmet, _)| *is_unmet);
-        unmet.map(|(key, _, found)| Mismatch { key, found: found.to_owned(), is_comparable: true })
+        unmet("id", HOST, &self.id, |glob| glob.0.matches(HOST))
+            .or_else(|| unmet("platform", "none", &self.platform, |_| false))
+            .or_else(|| unmet("device", "none", &self.device, |_| false))
+            .or_else(|| unmet("vendor", "none", &self.vendor, |_| false))
+            .or_else(|| unmet("opencl", "none", &self.opencl, |_| false))
+            .or_else(|| unmet("type", "none", &self.device_type, |_| false))
+            .or_else(|| unmet(DRIVER_VERSION, "none", &self.driver_version, |_| false))
     }
 }
 
-fn is_met<T>(condition: &Option<T>, meets: impl Fn(&T) -> bool) -> Option<bool> {
-    Some(condition.as_ref().is_none_or(meets))
+/// Returns the mismatch with the value that was `found`, unless it meets the condition, if there is one. Without an
+/// answer, it cannot be compared.
+fn unmet<T, Answer: Into<Option<bool>>>(
+    key: &'static str,
+    found: impl fmt::Display,
+    condition: &Option<T>,
+    meets: impl Fn(&T) -> Answer,
+) -> Option<Mismatch> {
+    let is_met: Option<bool> = meets(condition.as_ref()?).into();
+    let is_comparable = is_met.is_some();
+    (is_met != Some(true)).then(|| Mismatch { key, found: found.to_string(), is_comparable })
 }
