@@ -90,7 +90,13 @@ impl Cells {
                 if std::mem::take(&mut ends_line) {
                     let _ = io::stdout().write_all(b"\n");
                 }
-                print_lines(&lines);
+                for (from, line) in &lines {
+                    // Errors are ignored: the reports have the output.
+                    let _ = match from {
+                        Source::Stderr => io::stderr().write_all(harmless(line).as_bytes()),
+                        _ => io::stdout().write_all(harmless(line).as_bytes()),
+                    };
+                }
                 state = self.state.lock();
             } else if let Some(result) = state.cells[position].result.take() {
                 return result;
@@ -98,16 +104,6 @@ impl Cells {
                 self.changed.wait(&mut state);
             }
         }
-    }
-}
-
-/// Prints each line to the stream that it comes from. Errors are ignored: the reports have the output.
-fn print_lines(lines: &[(Source, String)]) {
-    for (from, line) in lines {
-        let _ = match from {
-            Source::Stderr => io::stderr().write_all(harmless(line).as_bytes()),
-            _ => io::stdout().write_all(harmless(line).as_bytes()),
-        };
     }
 }
 

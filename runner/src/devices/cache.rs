@@ -61,7 +61,10 @@ impl MachineCache {
         let Some(folder) = self.0.parent() else { return };
         let json = serde_json::to_vec(machine).expect("plain data");
         let _ = fs::create_dir_all(folder).and_then(|()| files::replace(&self.0, &json));
-        remove_old(folder);
+        // Each environment has a file of its own, and many are used only once.
+        for file in entries(folder).unwrap_or_default().iter().filter(|file| !is_young(file)) {
+            let _ = fs::remove_file(file);
+        }
     }
 }
 
@@ -106,13 +109,6 @@ fn modified(file: &Path) -> Option<SystemTime> {
 fn is_young(file: &Path) -> bool {
     let age = modified(file).and_then(|then| SystemTime::now().duration_since(then).ok());
     age.is_some_and(|age| age <= MAX_AGE)
-}
-
-/// Removes old files. Each environment has a file of its own, and many are used only once.
-fn remove_old(folder: &Path) {
-    for file in entries(folder).unwrap_or_default().iter().filter(|file| !is_young(file)) {
-        let _ = fs::remove_file(file);
-    }
 }
 
 #[cfg(test)]

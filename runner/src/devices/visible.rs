@@ -1,5 +1,6 @@
 //! The environment variable that makes one GPU of a driver the only visible one.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use clmatrix::select::DeviceType;
@@ -75,19 +76,13 @@ impl fmt::Display for Visible {
 /// Returns the GPUs of a driver of one vendor: the positions of platform and device, in their order.
 fn gpus(machine: &Machine, found: &FoundPlatform) -> Vec<(usize, usize)> {
     let slug = platform_slug(&found.info.name);
-    let is_of_driver = |other: &&FoundPlatform| {
-        other.driver == found.driver && platform_slug(&other.info.name) == slug
+    let of_driver = |(platform, device): (usize, usize)| {
+        let FoundPlatform { info, driver, position, .. } = &machine.platforms[platform];
+        let is_of_driver = *driver == found.driver && platform_slug(&info.name) == slug;
+        let is_gpu = info.devices[device].device_type.contains(DeviceType::GPU);
+        (is_of_driver && is_gpu).then_some((*position, device))
     };
-    let mut gpus: Vec<_> = machine
-        .platforms
-        .iter()
-        .filter(is_of_driver)
-        .flat_map(|platform| {
-            let devices = platform.info.devices.iter().enumerate();
-            let gpus = devices.filter(|(_, device)| device.device_type.contains(DeviceType::GPU));
-            gpus.map(|(device, _)| (platform.position, device))
-        })
-        .collect();
+    let mut gpus: Vec<_> = machine.positions().filter_map(of_driver).collect();
     gpus.sort_unstable();
     gpus
 }
@@ -102,13 +97,10 @@ fn entry(list: &str, index: usize) -> Option<String> {
 fn part_of_mask(mask: &str, index: usize) -> Option<String> {
     let gpu = |entry: &str| entry.split('.').next()?.parse::<u32>().ok();
     let entries: Vec<&str> = mask.split(',').map(str::trim).collect();
-    let mut numbers = entries.iter().map(|entry| gpu(entry)).collect::<Option<Vec<_>>>()?;
-    numbers.sort_unstable();
-    numbers.dedup();
-    let number = *numbers.get(index)?;
-    let of_gpu: Vec<&str> =
-        entries.into_iter().filter(|entry| gpu(entry) == Some(number)).collect();
-    Some(of_gpu.join(","))
+    let numbers = entries.iter().map(|entry| gpu(entry)).collect::<Option<BTreeSet<_>>>()?;
+    let number = numbers.into_iter().nth(index)?;
+    let of_gpu = entries.into_iter().filter(|entry| gpu(entry) == Some(number));
+    Some(Vec::from_iter(of_gpu).join(","))
 }
 
 /// Returns NVIDIA's form of a UUID: `GPU-` and groups of 8, 4, 4, 4 and 12 digits.

@@ -142,27 +142,25 @@ pub fn failed(message: &str) -> Outcome {
 
 /// Returns the result of a test whose first attempt had this outcome, and that passed at its second attempt.
 pub fn flaky(test: &str, outcome: Outcome) -> TestResult {
-    TestResult {
-        verdict: Verdict::Flaky,
-        earlier: vec![result(test, outcome)],
-        ..changed(result(test, Outcome::Passed), |r| r.attempt.number = 2)
-    }
+    TestResult { verdict: Verdict::Flaky, ..passed_after(result(test, outcome)) }
 }
 
 /// Returns the result of a test that passed in a fresh context, after a first attempt in a used context with this
 /// outcome.
 pub fn differing(test: &str, outcome: Outcome) -> TestResult {
-    let first = TestResult { blame: Blame::UsedContext, ..result(test, outcome) };
-    let second = changed(result(test, Outcome::Passed), |r| r.attempt.number = 2);
-    TestResult { earlier: vec![first], ..second }
+    passed_after(TestResult { blame: Blame::UsedContext, ..result(test, outcome) })
 }
 
 /// Returns the result of a test that has crashed after others, and passes alone.
 pub fn passes_alone(test: &str) -> TestResult {
-    let crashed =
-        TestResult { blame: Blame::OtherTests, ..result(test, Outcome::signal("SIGSEGV")) };
-    let passed = changed(result(test, Outcome::Passed), |r| r.attempt.number = 2);
-    TestResult { earlier: vec![crashed], ..passed }
+    let crashed = result(test, Outcome::signal("SIGSEGV"));
+    passed_after(TestResult { blame: Blame::OtherTests, ..crashed })
+}
+
+/// Returns the result of a second attempt that passed.
+fn passed_after(first: TestResult) -> TestResult {
+    let second = changed(result(&first.test, Outcome::Passed), |r| r.attempt.number = 2);
+    TestResult { earlier: vec![first], ..second }
 }
 
 /// Returns the result of `test` with an expectation.

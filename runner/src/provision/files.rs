@@ -46,6 +46,7 @@ pub fn remove_tree(folder: &Path) -> io::Result<()> {
 
 /// Turns equal files of one folder, and of each folder below it, into hard links.
 pub fn link_duplicates(folder: &Path) -> io::Result<()> {
+    let read = |path: &Path| read_found(path).map_err(cannot("read", path));
     let mut originals: Vec<(u64, PathBuf)> = Vec::new();
     'paths: for path in entries(folder)? {
         let metadata = fs::symlink_metadata(&path).map_err(cannot("read", &path))?;
@@ -56,7 +57,7 @@ pub fn link_duplicates(folder: &Path) -> io::Result<()> {
             continue;
         }
         for (length, original) in &originals {
-            if *length == metadata.len() && same_contents(original, &path)? {
+            if *length == metadata.len() && read(original)? == read(&path)? {
                 fs::remove_file(&path).map_err(cannot("remove", &path))?;
                 fs::hard_link(original, &path).map_err(cannot("link", &path))?;
                 continue 'paths;
@@ -65,11 +66,6 @@ pub fn link_duplicates(folder: &Path) -> io::Result<()> {
         originals.push((metadata.len(), path));
     }
     Ok(())
-}
-
-fn same_contents(one: &Path, other: &Path) -> io::Result<bool> {
-    let read = |path: &Path| read_found(path).map_err(cannot("read", path));
-    Ok(read(one)? == read(other)?)
 }
 
 #[cfg(test)]

@@ -47,19 +47,19 @@ pub fn provide(request: &Request) -> Result<Environment, ProvisionError> {
     if !os::RUNS_WHEELS {
         return Err(ProvisionError::Platform);
     }
-    let runtimes = request.folder.clone().map_or_else(default_folder, Ok)?;
+    let in_cache = || user_cache_folder().map(|cache| cache.join("clmatrix").join("opencl"));
+    let runtimes = request.folder.clone().or_else(in_cache).ok_or(ProvisionError::NoCacheFolder)?;
     let findings = Findings::new(&runtimes);
-    let mut is_first = true;
-    for runtime in request.driver.map_or(Runtime::ALL.to_vec(), |driver| vec![driver]) {
+    let wanted = request.driver.map_or(Runtime::ALL.to_vec(), |driver| vec![driver]);
+    for (number, runtime) in wanted.into_iter().enumerate() {
         let reason = match provide_runtime(runtime, request, &runtimes, &findings) {
             Ok(Ok(environment)) => return Ok(environment),
             Ok(Err(reason)) => reason,
             // Another runtime would fail for the same reason.
-            Err(error) if is_first => return Err(error),
+            Err(error) if number == 0 => return Err(error),
             Err(error) => format!("cannot be installed: {error}"),
         };
         status_line(&format!("{runtime} {reason}"));
-        is_first = false;
     }
     Err(ProvisionError::NothingWorks { no_download: request.no_download })
 }
@@ -106,10 +106,4 @@ pub(crate) fn advice(command: &str) -> Option<String> {
              does not work, {intel} ({intel_size}; proprietary):\n  {command}"
         )
     })
-}
-
-/// Returns the folder of the runtimes in the cache folder of the user.
-fn default_folder() -> Result<PathBuf, ProvisionError> {
-    let cache = user_cache_folder().ok_or(ProvisionError::NoCacheFolder)?;
-    Ok(cache.join("clmatrix").join("opencl"))
 }
