@@ -13,15 +13,14 @@ use crate::terminal::status_line;
 use crate::{files, os};
 
 /// A lock that this process holds until it is dropped.
-#[derive(Debug)]
-pub(crate) struct Lock {
+pub(super) struct Lock {
     /// Locked, where the file system has locks.
     _file: File,
 }
 
 /// The process that holds a lock.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Holder {
+#[derive(Serialize, Deserialize)]
+struct Holder {
     host: String,
     pid: u32,
     #[serde(with = "Rfc3339")]
@@ -29,45 +28,43 @@ pub(crate) struct Holder {
 }
 
 impl Lock {
-    /// Takes the lock; the inner `Err` is the process that holds it. Warns once if the file system has no locks, so
-    /// that the folder is not guarded.
-    pub(crate) fn acquire(path: &Path) -> io::Result<Result<Self, Option<Holder>>> {
+    /// Takes the lock. The error for a held lock has the holder between `what` and `advice`. Warns once if the file
+    /// system has no locks, so that the folder is not guarded.
+    pub(super) fn acquire(path: &Path, what: &str, advice: &str) -> io::Result<Self> {
         static UNGUARDED: Once = Once::new();
-        let mut file = files::open_lock(path)?;
+        let at_path =
+            |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+        let mut file = files::open_lock(path).map_err(at_path)?;
         match file.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Ok(Err(Holder::read(path))),
+            Err(TryLockError::WouldBlock) => {
+                let message = format!("{what}{}{advice}", holder(path));
+                return Err(io::Error::new(io::ErrorKind::ResourceBusy, message));
+            }
             Err(TryLockError::Error(error)) if os::lacks_locks(&error) => UNGUARDED.call_once(|| {
                 status_line(&format!(
                     "warning: the file system of {} has no locks: the folder is not guarded from other runs",
                     path.display()
                 ));
             }),
-            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::Error(error)) => return Err(at_path(error)),
         }
-        file.set_len(0)?;
         let (host, pid, time) = (os::host_name(), std::process::id(), SystemTime::now());
-        file.write_all(&serde_json::to_vec(&Holder { host, pid, time })?)?;
-        Ok(Ok(Self { _file: file }))
+        let holder = serde_json::to_vec(&Holder { host, pid, time })?;
+        file.set_len(0).and_then(|()| file.write_all(&holder)).map_err(at_path)?;
+        Ok(Self { _file: file })
     }
 
-    /// Returns whether a process holds the lock.
-    pub(crate) fn is_held(path: &Path) -> bool {
+    /// Returns the holder of the lock as in an error, if a process holds it.
+    pub(super) fn held_by(path: &Path) -> Option<String> {
         let locked = |file: File| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
-        files::open_found(path).is_ok_and(locked)
+        files::open_found(path).is_ok_and(locked).then(|| holder(path))
     }
 }
 
-impl Holder {
-    /// Reads the process that holds a lock, unless it is unknown.
-    pub(crate) fn read(path: &Path) -> Option<Self> {
-        serde_json::from_slice(&files::read_found(path).ok()?).ok()
-    }
-}
-
-impl std::fmt::Display for Holder {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let time = humantime::format_rfc3339_seconds(self.time);
-        write!(f, "process {} on {} since {time}", self.pid, self.host)
-    }
+/// Returns the process that holds a lock, in brackets; nothing if it is unknown.
+fn holder(path: &Path) -> String {
+    let read = || -> Option<Holder> { serde_json::from_slice(&files::read_found(path).ok()?).ok() };
+    let Some(Holder { host, pid, time }) = read() else { return String::new() };
+    format!(" (process {pid} on {host} since {})", humantime::format_rfc3339_seconds(time))
 }

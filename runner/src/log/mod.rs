@@ -7,7 +7,7 @@ pub mod durations;
 pub mod events;
 pub mod format;
 mod lines;
-pub(crate) mod lock;
+mod lock;
 pub mod observer;
 pub mod plan;
 pub mod program_record;

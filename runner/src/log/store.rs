@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use super::lock::{Holder, Lock};
+use super::lock::Lock;
 use super::{LOG, RunHeader};
 use crate::config::Sync;
 use crate::folders::{entries, remove_if_there, with_extension};
@@ -66,16 +66,16 @@ impl Place {
     }
 
     fn create_in(&self, path: &Path, sync: Sync) -> io::Result<(RunFolder, File)> {
-        let mut locks = vec![acquire(&lock_path(path), "another process writes there", "")?];
+        let mut locks = vec![Lock::acquire(&lock_path(path), "another process writes there", "")?];
         if let Some(run) = &self.resumes {
             let lock = lock_path(&runs_folder(&self.folder).join(run));
-            locks.push(acquire(&lock, "another process resumes this run", "")?);
+            locks.push(Lock::acquire(&lock, "another process resumes this run", "")?);
         }
         if self.is_full {
             // It lies outside of `runs`, which has nothing but runs.
             let lock = self.folder.join("full.lock");
             let advice = "; give this run a folder of its own with CLMATRIX_REPORT_DIR";
-            locks.push(acquire(&lock, "another run of all tests writes there", advice)?);
+            locks.push(Lock::acquire(&lock, "another run of all tests writes there", advice)?);
         }
         let log = files::create_log(&path.join(LOG))?;
         if sync == Sync::Each {
@@ -146,20 +146,6 @@ pub fn in_its_run(log: &Path) -> PathBuf {
     }
 }
 
-/// Takes a lock. The error for a held lock has the holder between `what` and `advice`.
-fn acquire(path: &Path, what: &str, advice: &str) -> io::Result<Lock> {
-    let lock = Lock::acquire(path)
-        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())));
-    lock?.map_err(|holder| {
-        let message = format!("{what}{}{advice}", in_brackets(holder));
-        io::Error::new(io::ErrorKind::ResourceBusy, message)
-    })
-}
-
-fn in_brackets(holder: Option<Holder>) -> String {
-    holder.map_or_else(String::new, |holder| format!(" ({holder})"))
-}
-
 /// `REPORT_DIR/runs`.
 pub fn runs_folder(folder: &Path) -> PathBuf {
     folder.join("runs")
@@ -178,9 +164,7 @@ pub fn runs(folder: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// Returns the note that a run is still running, if a process writes to its folder.
 pub fn running(run: &Path) -> Option<String> {
-    let lock = lock_path(run);
-    Lock::is_held(&lock)
-        .then(|| format!("the run is still running{}", in_brackets(Holder::read(&lock))))
+    Lock::held_by(&lock_path(run)).map(|holder| format!("the run is still running{holder}"))
 }
 
 /// Removes the oldest runs beyond `keep`, except one that is being written, that is the parent of one that stays, or
@@ -355,7 +339,7 @@ mod tests {
             is_full: true,
             resumes: None,
         };
-        let _full = acquire(&folder.path().join("full.lock"), "", "").unwrap();
+        let _full = Lock::acquire(&folder.path().join("full.lock"), "", "").unwrap();
         let message = full.create(9, Sync::Off).err().unwrap().to_string();
         assert!(message.starts_with("another run of all tests writes there"), "{message}");
         assert!(message.contains("; give this run a folder of its own"), "{message}");
