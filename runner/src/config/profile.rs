@@ -58,7 +58,8 @@ pub struct Profile {
 }
 
 /// The settings for the tests of one device, or for one of its tests.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+// The default has no times: a profile gives them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceSettings {
     /// The time limit of a test that has none of its own.
@@ -238,7 +239,8 @@ impl Profile {
         overrides: Arc<[Override]>,
         groups: Arc<BTreeMap<String, GroupKeys>>,
     ) -> Self {
-        let mut settings = DeviceSettings::default();
+        let (timeout, hang_budget) = (Duration::from_secs(60), Duration::from_secs(600));
+        let mut settings = DeviceSettings { timeout, hang_budget, ..DeviceSettings::default() };
         for keys in layers {
             put(&mut settings.timeout_factor, &keys.timeout_factor);
             settings.apply(&OverrideKeys {
@@ -335,28 +337,6 @@ impl Profile {
 /// Returns the value of the last layer that has a key.
 fn last<T>(layers: &[&ProfileKeys], value: impl Fn(&ProfileKeys) -> Option<T>) -> Option<T> {
     layers.iter().rev().find_map(|keys| value(keys))
-}
-
-impl Default for DeviceSettings {
-    fn default() -> Self {
-        Self {
-            timeout: Duration::from_secs(60),
-            test_timeout: None,
-            alone: false,
-            group: None,
-            timeout_factor: TimeoutFactor::default(),
-            slots: Slots::Auto,
-            tests_per_worker: None,
-            retries: Retries::default(),
-            memory: None,
-            leftovers: Leftovers::Note,
-            hang_budget: Duration::from_secs(600),
-            exit_check: false,
-            leaks: Leaks::default(),
-            contexts: Contexts::default(),
-            diagnostics: Diagnostics::default(),
-        }
-    }
 }
 
 impl DeviceSettings {

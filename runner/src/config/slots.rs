@@ -15,12 +15,13 @@ const MOST_OF_CPU: usize = 8;
 const MOST_OF_OTHERS: usize = 4;
 
 /// The number of tests that may run on a device at the same time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(into = "usize")]
 #[cfg_attr(feature = "schema", schemars(with = "std::num::NonZeroUsize"))]
 pub enum Slots {
     /// A number by the kind of device and the processors of the machine; 1 until it is known.
+    #[default]
     Auto,
     /// This number, at least 1.
     Count(usize),

@@ -358,11 +358,12 @@ impl FromStr for TimeoutFactor {
 }
 
 /// The verdict on a change that a test leaves behind in its process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Leftovers {
     /// The change is noted in the result.
+    #[default]
     Note,
     /// A test that passed fails.
     Fail,

@@ -7,11 +7,11 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh64::xxh64;
 
 use super::failure::{DriverFailure, FailedDriver, FailureKind};
 use crate::folders::with_extension;
@@ -83,9 +83,7 @@ impl Driver {
 /// loaders read in the same way.
 // quirk: LOADER-3
 fn isolated_env(library: &str, state: &Path) -> io::Result<Vec<(OsString, Option<OsString>)>> {
-    let mut hasher = DefaultHasher::new();
-    library.hash(&mut hasher);
-    let folder = state.join("vendors").join(format!("{:016x}", hasher.finish()));
+    let folder = state.join("vendors").join(format!("{:016x}", xxh64(library.as_bytes(), 0)));
     write_if_different(&folder.join("driver.icd"), library)?;
     // The path ends with a slash.
     // quirk: LOADER-1

@@ -65,8 +65,8 @@ pub fn device_record(device: RunDevice, host: &str) -> DeviceRecord {
         driver: None,
         visible_by: None,
         settings: DeviceSettings {
+            timeout: Duration::from_secs(60),
             slots: Slots::Count(1),
-            hang_budget: Duration::ZERO,
             ..DeviceSettings::default()
         },
     }
