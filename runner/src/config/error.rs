@@ -100,11 +100,6 @@ pub(super) fn hint(wrong: &str, known: &[String]) -> String {
         .iter()
         .min_by_key(|name| distance(name))
         .filter(|name| distance(name) <= wrong.chars().count().max(3) / 3);
-    match nearest {
-        Some(name) => format!("did you mean `{name}`?"),
-        None => {
-            let known: Vec<_> = known.iter().map(|name| format!("`{name}`")).collect();
-            format!("known: {}", known.join(", "))
-        }
-    }
+    let all = || Vec::from_iter(known.iter().map(|name| format!("`{name}`"))).join(", ");
+    nearest.map_or_else(|| format!("known: {}", all()), |name| format!("did you mean `{name}`?"))
 }

@@ -258,10 +258,8 @@ impl Text for Reason {
     const EXPECTED: &str = "the reason as a text";
 
     fn parse(text: &str) -> Result<Self, String> {
-        match text.trim() {
-            "" => Err("empty `reason`: describe what the driver does, and the evidence".to_owned()),
-            _ => Ok(Self),
-        }
+        let error = "empty `reason`: describe what the driver does, and the evidence";
+        (!text.trim().is_empty()).then_some(Self).ok_or_else(|| error.to_owned())
     }
 }
 
@@ -273,10 +271,8 @@ impl Text for Ticket {
     const EXPECTED: &str = "an address as a text";
 
     fn parse(text: &str) -> Result<Self, String> {
-        match text.trim() {
-            "" => Err("empty `ticket`: give the address of a report".to_owned()),
-            _ => Ok(Self),
-        }
+        let error = "empty `ticket`: give the address of a report";
+        (!text.trim().is_empty()).then_some(Self).ok_or_else(|| error.to_owned())
     }
 }
 

@@ -64,7 +64,7 @@ pub(super) fn absent_devices(log: &RunLog) -> XmlElement {
 
 /// Returns the suites of several JUnit files in one.
 pub(super) fn in_one(files: impl Iterator<Item = XmlElement>) -> XmlElement {
-    let suites = files.flat_map(XmlElement::into_children).collect();
+    let suites = files.flat_map(|file| file.children).collect();
     XmlElement::new("testsuites", [("name", "clmatrix".to_owned())], suites)
 }
 
@@ -240,7 +240,7 @@ fn verdict(log: &RunLog, texts: &Texts, result: &TestResult) -> Option<XmlElemen
     let counts = result.counts.as_ref().map(|counts| format!("{counts}: ")).unwrap_or_default();
     let message = texts.line(result, &(counts + &headline(result)));
     let text = text.map(|text| texts.cdata(result, &text)).unwrap_or_default();
-    Some(verdict_element(name, result.verdict.name(), message).with_text(text))
+    Some(XmlElement { text, ..verdict_element(name, result.verdict.name(), message) })
 }
 
 /// Returns the whole message with its place, the expectation, and the command that runs the test again.

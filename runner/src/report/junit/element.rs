@@ -10,8 +10,8 @@ pub struct XmlElement {
     name: &'static str,
     attributes: Vec<(&'static str, String)>,
     /// The text for a section of CDATA.
-    text: String,
-    children: Vec<XmlElement>,
+    pub(super) text: String,
+    pub(super) children: Vec<XmlElement>,
 }
 
 impl XmlElement {
@@ -24,23 +24,14 @@ impl XmlElement {
         Self { name, attributes, text: String::new(), children }
     }
 
-    /// Adds a text to an element without others.
-    pub(super) fn with_text(self, text: String) -> Self {
-        Self { text, ..self }
-    }
-
     /// Returns the element `name` with a text; `None` if the text is empty.
     pub(super) fn of_text(name: &'static str, text: String) -> Option<Self> {
-        (!text.is_empty()).then(|| Self::new(name, [], Vec::new()).with_text(text))
+        (!text.is_empty()).then(|| Self { text, ..Self::new(name, [], Vec::new()) })
     }
 
     /// Returns whether it has a child with this name.
     pub(super) fn has(&self, name: &str) -> bool {
         self.children.iter().any(|child| child.name == name)
-    }
-
-    pub(super) fn into_children(self) -> Vec<Self> {
-        self.children
     }
 
     /// Returns the file whose root it is.
