@@ -240,7 +240,9 @@ fn verdict(log: &RunLog, texts: &Texts, result: &TestResult) -> Option<XmlElemen
     let counts = result.counts.as_ref().map(|counts| format!("{counts}: ")).unwrap_or_default();
     let message = texts.line(result, &(counts + &headline(result)));
     let text = text.map(|text| texts.cdata(result, &text)).unwrap_or_default();
-    Some(XmlElement { text, ..verdict_element(name, result.verdict.name(), message) })
+    let mut element = verdict_element(name, result.verdict.name(), message);
+    element.text = text;
+    Some(element)
 }
 
 /// Returns the whole message with its place, the expectation, and the command that runs the test again.
