@@ -60,12 +60,16 @@ impl Case {
         }
     }
 
+    fn registered_test(&self) -> Option<&'static Test> {
+        match self {
+            Self::Registered(test) => Some(test),
+            Self::Outside(_) => None,
+        }
+    }
+
     /// Returns the state of `#[should_panic]`.
     pub fn should_panic(&self) -> ShouldPanic {
-        match self {
-            Self::Registered(test) => test.should_panic,
-            Self::Outside(_) => ShouldPanic::No,
-        }
+        self.registered_test().map_or(ShouldPanic::No, |test| test.should_panic)
     }
 
     /// Returns whether the test needs no device and runs once.
@@ -78,18 +82,12 @@ impl Case {
 
     /// Returns whether no other test runs on the device meanwhile.
     pub fn alone(&self) -> bool {
-        match self {
-            Self::Registered(test) => test.alone,
-            Self::Outside(_) => false,
-        }
+        self.registered_test().is_some_and(|test| test.alone)
     }
 
     /// Returns the requirements on the device.
     pub fn requires(&self) -> &[Requirement] {
-        match self {
-            Self::Registered(test) => test.requires,
-            Self::Outside(_) => &[],
-        }
+        self.registered_test().map(|test| test.requires).unwrap_or_default()
     }
 
     /// Returns why the test cannot run on a device, or `None` if it can.

@@ -5,13 +5,11 @@
 
 use std::process::{Command, ExitCode};
 
-use serde::{Deserialize, Serialize};
-
 use crate::case::Case;
 use crate::execution::Execution;
+use crate::os::StopSignal;
 use crate::registry::{self, Test};
 use crate::result::not_run_reason::NotRunReason;
-use crate::run::interrupt::Stop;
 use crate::target::CANNOT_RUN;
 use crate::terminal::{AnyError, status_line};
 use crate::text::shell_quoted;
@@ -19,21 +17,13 @@ use crate::variable;
 use crate::verdict::Outcome;
 use crate::worker::child;
 use crate::worker::parent::START_LIMIT;
-use crate::worker::protocol::{ROLE_VARIABLE, Role};
+use crate::worker::protocol::Role;
 
-/// The variable that makes a process run one test.
+/// The variable that makes a process run one test: the role of the process, and the module and the name of the test.
 const VARIABLE: &str = "CLMATRIX_DEBUGGED_TEST";
 
 /// The ids of tests that the error for several names.
 const NAMED: usize = 5;
-
-/// A test, and the role of the process that runs it.
-#[derive(Serialize, Deserialize)]
-struct Debugged {
-    role: Role,
-    module: String,
-    name: String,
-}
 
 /// Runs the only test of a run below a debugger, whose words are split as a shell does. Returns its exit status.
 ///
@@ -63,16 +53,15 @@ fn command(execution: &Execution<'_>, debugger: &str) -> Result<(Command, String
         return Err("--debugger runs one test, and none is selected".into());
     }
     let [entry] = &plan.entries[..] else {
-        let ids: Vec<_> = plan.entries.iter().take(NAMED).map(|entry| plan.id(entry)).collect();
-        let more = if plan.entries.len() > NAMED { ", ..." } else { "" };
-        let count = plan.entries.len();
-        let ids = ids.iter().map(|id| id.as_str()).collect::<Vec<_>>().join(", ");
+        let ids = plan.entries.iter().take(NAMED).map(|entry| plan.id(entry).to_string());
+        let (ids, count) = (ids.collect::<Vec<_>>().join(", "), plan.entries.len());
+        let more = if count > NAMED { ", ..." } else { "" };
         return Err(format!(
             "--debugger runs one test, and {count} are selected; name one: {ids}{more}"
         )
         .into());
     };
-    let id = plan.id(entry).as_str().to_owned();
+    let id = plan.id(entry).to_string();
     let Case::Registered(test) = &entry.test else {
         return Err(format!("{id} is a test of another program: run that below {debugger}").into());
     };
@@ -88,23 +77,16 @@ fn command(execution: &Execution<'_>, debugger: &str) -> Result<(Command, String
         return Err("--debugger: name a program, such as `gdb --args`".into());
     };
     // The device may be found among others only, which the first worker shows.
-    let never = Stop::new()?;
-    let worker = config.commands.start(START_LIMIT, &never.signal);
+    let never = StopSignal::new()?;
+    let worker = config.commands.start(START_LIMIT, &never);
     drop(worker.map_err(|lost| lost.reason().unwrap_or_default())?);
     let worker = config.commands.current();
-    let started = worker.command()?;
     let mut command = Command::new(program);
-    command.args(arguments).arg(started.get_program()).args(started.get_args());
-    for (name, value) in started.get_envs() {
-        match value {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
-    }
-    let (module, name) = (test.module.to_owned(), test.name.to_owned());
-    let debugged = Debugged { role: worker.role.clone(), module, name };
-    let json = serde_json::to_string(&debugged).expect("a test is plain data");
-    command.env_remove(ROLE_VARIABLE).env(VARIABLE, json);
+    command.args(arguments).arg(std::env::current_exe()?);
+    worker.apply_to(&mut command);
+    let json = serde_json::to_string(&(&worker.role, test.module, test.name));
+    let json = json.expect("a test is plain data");
+    command.env(VARIABLE, json);
     Ok((command, id))
 }
 
@@ -135,7 +117,7 @@ pub(crate) fn enter_if_asked() {
         eprintln!("error: {VARIABLE}={}: {reason}", shell_quoted(&json));
         std::process::exit(i32::from(CANNOT_RUN))
     };
-    let Ok(Debugged { role, module, name }) = serde_json::from_str(&json) else {
+    let Ok((role, module, name)) = serde_json::from_str::<(Role, String, String)>(&json) else {
         refuse("`--debugger` sets it; unset it")
     };
     let Some(test) = registry::find(&module, &name) else { refuse("there is no such test") };

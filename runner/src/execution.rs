@@ -1,6 +1,5 @@
 //! A run from its first event to its reports.
 
-use std::fs::File;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -14,14 +13,13 @@ use crate::log::observer::Observer;
 use crate::log::recorder::Recorder;
 use crate::log::run_header::RunHeader;
 use crate::log::run_log::RunLog;
-use crate::log::store::{self, Place, RunFolder};
+use crate::log::store::{self, Place};
 use crate::log::sum::Sum;
-use crate::os;
+use crate::os::{self, StopSignal};
 use crate::report::{self, WriteReports};
 use crate::result::attempt::Attempt;
 use crate::result::not_run_reason::StopCause;
 use crate::result::test_result::TestResult;
-use crate::run::interrupt::Stop;
 use crate::run::plan::Plan;
 use crate::run::schedule;
 use crate::run::state::Run;
@@ -57,7 +55,7 @@ pub struct Execution<'a> {
 }
 
 /// Uses the devices before the first test, and records its findings.
-pub type BeforeTests = fn(&Run<'_>, &Recorder<'_>, &Stop);
+pub type BeforeTests = fn(&Run<'_>, &Recorder<'_>, &StopSignal);
 
 /// A run that has ended.
 pub struct EndedRun<T> {
@@ -84,11 +82,14 @@ impl Execution<'_> {
         meanwhile: impl FnOnce() -> T,
     ) -> Result<EndedRun<T>, AnyError> {
         let resumed = self.resumed.take();
-        let folder = self.place.as_ref().map(|place| self.create(place)).transpose()?;
-        let (folder, file) = folder.unzip();
-        let mut recorder =
-            Recorder::new(file, self.setup.profile.sync, self.print_events, observer);
-        let stop = Stop::on_signals()?;
+        let profile = &self.setup.profile;
+        let create = |place: &Place| {
+            let created = place.create(profile.keep_runs, profile.sync);
+            created.map_err(|error| in_folder(&place.folder, &error))
+        };
+        let (folder, file) = self.place.as_ref().map(create).transpose()?.unzip();
+        let mut recorder = Recorder::new(file, profile.sync, self.print_events, observer);
+        let stop = StopSignal::on_signals()?;
         let started = Instant::now();
         self.header.time = SystemTime::now();
         let before = match resumed {
@@ -123,7 +124,7 @@ impl Execution<'_> {
         // Ctrl-C after the last test is not an interruption: all results are there.
         let interrupted = lacks_repeats
             || self.run.so_far.leaves_tests
-            || stop.signal.is_set() && recorder.lacks_results.load(Ordering::Relaxed);
+            || stop.is_set() && recorder.lacks_results.load(Ordering::Relaxed);
         recorder.record_end(|sum| self.end(sum, interrupted, before + started.elapsed()));
         recorder.sync_if_dirty();
         let printed = recorder.take_stdout_error().map_or(Ok(()), Err);
@@ -137,13 +138,6 @@ impl Execution<'_> {
             log
         });
         Ok(EndedRun { log, shown, trouble: all_of(errors).err() })
-    }
-
-    fn create(&self, place: &Place) -> Result<(RunFolder, File), AnyError> {
-        let profile = &self.setup.profile;
-        place
-            .create(profile.keep_runs, profile.sync)
-            .map_err(|error| in_folder(&place.folder, &error))
     }
 
     fn write_reports(&self, log: &RunLog, run: &Path) -> std::io::Result<()> {
@@ -161,8 +155,7 @@ impl Execution<'_> {
             return;
         }
         let Self { setup, run, .. } = self;
-        recorder.record(Event::Run(Box::new(self.header.clone())));
-        self.record_expectations(recorder);
+        self.record_begin(recorder);
         for (device, config) in self.plan.devices.iter().zip(&run.devices) {
             recorder.record(Event::Device(Box::new(DeviceRecord::new(device, &config.settings))));
         }
@@ -176,7 +169,9 @@ impl Execution<'_> {
         }
     }
 
-    fn record_expectations(&self, recorder: &Recorder<'_>) {
+    /// Records the header and the expectations.
+    fn record_begin(&self, recorder: &Recorder<'_>) {
+        recorder.record(Event::Run(Box::new(self.header.clone())));
         let written = self.setup.config.expectations.written().iter().cloned();
         written.for_each(|known| recorder.record(Event::Expectation(known)));
     }
@@ -186,8 +181,7 @@ impl Execution<'_> {
     fn go_on(&self, recorder: &mut Recorder<'_>, so_far: Sum) -> Duration {
         let duration = so_far.log().expect("it has a header").duration;
         recorder.go_on(so_far);
-        recorder.record(Event::Run(Box::new(self.header.clone())));
-        self.record_expectations(recorder);
+        self.record_begin(recorder);
         let Run { plan, so_far, expectations, .. } = &self.run;
         let time = self.header.time;
         for (position, outcome) in &so_far.decided {
@@ -202,7 +196,7 @@ impl Execution<'_> {
     }
 
     /// Syncs the log at most once a second, and stops the run at its deadline, until `end`.
-    fn attend(&self, end: mpsc::Receiver<()>, recorder: &Recorder<'_>, stop: &Stop) {
+    fn attend(&self, end: mpsc::Receiver<()>, recorder: &Recorder<'_>, stop: &StopSignal) {
         let started = Instant::now();
         let left = || self.run.deadline.map(|deadline| deadline.saturating_sub(started.elapsed()));
         while end.recv_timeout(left().map_or(SYNC_INTERVAL, |left| left.min(SYNC_INTERVAL)))

@@ -1,6 +1,5 @@
 //! The key `status` of an expectation: the ways in which its tests may end.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -27,7 +26,7 @@ pub struct ExpectedStatuses(u8);
 #[serde(untagged)]
 enum Form {
     /// `pass`, `fail`, `crash`, `timeout`, `skip`, or `flaky` for the first four.
-    Name(Cow<'static, str>),
+    Name(String),
     /// Several of them.
     Names(BTreeSet<ExpectedStatus>),
 }
@@ -70,15 +69,6 @@ impl ExpectedStatuses {
         self.contains(ExpectedStatus::Skip)
     }
 
-    /// The name of the only status, or of all that run.
-    fn name(self) -> Option<&'static str> {
-        match self.iter().collect::<Vec<_>>()[..] {
-            [only] => Some(only.name()),
-            _ if self == Self::flaky() => Some(FLAKY),
-            _ => None,
-        }
-    }
-
     /// Returns these statuses.
     ///
     /// # Errors
@@ -105,17 +95,20 @@ fn bit(status: ExpectedStatus) -> u8 {
 
 impl From<ExpectedStatuses> for Form {
     fn from(statuses: ExpectedStatuses) -> Self {
-        statuses
-            .name()
-            .map_or_else(|| Self::Names(statuses.iter().collect()), |name| Self::Name(name.into()))
+        let has_name = statuses.0.count_ones() == 1 || statuses == ExpectedStatuses::flaky();
+        if has_name {
+            Self::Name(statuses.to_string())
+        } else {
+            Self::Names(statuses.iter().collect())
+        }
     }
 }
 
 /// `fail`, `flaky`, or `pass or timeout`.
 impl fmt::Display for ExpectedStatuses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(name) = self.name() {
-            return f.write_str(name);
+        if *self == Self::flaky() {
+            return f.write_str(FLAKY);
         }
         let names: Vec<_> = self.iter().map(|status| status.name()).collect();
         f.write_str(&names.join(" or "))

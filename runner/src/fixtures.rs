@@ -49,9 +49,7 @@ fn bound() -> &'static Bound {
 /// always new.
 // quirk: DRIVER-15
 #[derive(Clone, Copy)]
-pub struct CtxFactory {
-    make: fn() -> clmatrix::Result<Context>,
-}
+pub struct CtxFactory(());
 
 impl CtxFactory {
     /// Returns the device of the contexts.
@@ -68,7 +66,7 @@ impl Deref for CtxFactory {
     type Target = dyn Fn() -> clmatrix::Result<Context>;
 
     fn deref(&self) -> &Self::Target {
-        &self.make
+        &context
     }
 }
 
@@ -87,7 +85,7 @@ fn context() -> clmatrix::Result<Context> {
 
 /// A factory of contexts on the device under test; beside `#[rstest]`, the value of an argument of this name.
 pub fn ctx_factory() -> CtxFactory {
-    CtxFactory { make: context }
+    CtxFactory(())
 }
 
 /// The device under test; beside `#[rstest]`, the value of an argument of this name.

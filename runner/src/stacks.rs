@@ -56,8 +56,10 @@ impl Stacks {
         };
         let mut lines: Vec<_> = first.top(*alike, &shorten).collect();
         if first.crash.is_none() {
-            let (shown, folded): (Vec<_>, Vec<_>) =
-                others.iter().partition(|(thread, _)| thread.has_place());
+            let has_place = |(thread, _): &&(&ThreadStack, usize)| {
+                thread.frames.iter().any(|frame| frame.location.is_some())
+            };
+            let (shown, folded): (Vec<_>, Vec<_>) = others.iter().partition(has_place);
             lines.extend(shown.iter().flat_map(|(thread, alike)| thread.top(*alike, &shorten)));
             let folded: usize = folded.iter().map(|(_, alike)| 1 + alike).sum();
             let folded = folded + self.more_threads as usize;

@@ -100,27 +100,20 @@ pub fn shell_quoted(word: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.,:/@%+=".contains(c);
     let changes = |c: char| clean_char(c) != c || c != ' ' && c.is_whitespace();
     if !word.is_empty() && word.chars().all(is_plain) {
-        Cow::Borrowed(word)
-    } else if !word.contains(changes) {
-        Cow::Owned(format!("'{}'", word.replace('\'', r"'\''")))
-    } else {
-        let mut quoted = "$'".to_owned();
-        for c in word.chars() {
-            match c {
-                '\t' => quoted += r"\t",
-                '\n' => quoted += r"\n",
-                '\r' => quoted += r"\r",
-                '\'' | '\\' => quoted.extend(['\\', c]),
-                c if changes(c) => {
-                    for byte in c.encode_utf8(&mut [0; 4]).bytes() {
-                        quoted += &format!("\\{byte:03o}");
-                    }
-                }
-                c => quoted.push(c),
-            }
-        }
-        Cow::Owned(quoted + "'")
+        return word.into();
     }
+    if !word.contains(changes) {
+        return format!("'{}'", word.replace('\'', r"'\''")).into();
+    }
+    let escape = |c: char| match c {
+        '\t' => r"\t".to_owned(),
+        '\n' => r"\n".to_owned(),
+        '\r' => r"\r".to_owned(),
+        '\'' | '\\' => format!("\\{c}"),
+        c if changes(c) => c.to_string().bytes().map(|byte| format!("\\{byte:03o}")).collect(),
+        c => c.to_string(),
+    };
+    format!("$'{}'", word.chars().map(escape).collect::<String>()).into()
 }
 
 /// Returns the glob that matches `text` alone.

@@ -69,33 +69,17 @@ impl Outcome {
     pub fn is_own_crash(&self) -> bool {
         matches!(self, Self::Crashed { cause } if !cause.is_shared())
     }
-}
 
-impl Outcome {
     /// Returns the message of a failure without its place, or the cause.
     pub fn message(&self) -> Cow<'_, str> {
-        match self {
-            Self::Failed { message, .. } => message.into(),
-            Self::Passed
-            | Self::Crashed { .. }
-            | Self::TimedOut { .. }
-            | Self::Skipped { .. }
-            | Self::Ignored { .. }
-            | Self::NotRun { .. } => self.to_string().into(),
-        }
+        let Self::Failed { message, .. } = self else { return self.to_string().into() };
+        message.into()
     }
 
     /// Returns the place of a failure in the source, if known.
     pub fn location(&self) -> Option<&Location> {
-        match self {
-            Self::Failed { location, .. } => location.as_ref(),
-            Self::Passed
-            | Self::Crashed { .. }
-            | Self::TimedOut { .. }
-            | Self::Skipped { .. }
-            | Self::Ignored { .. }
-            | Self::NotRun { .. } => None,
-        }
+        let Self::Failed { location, .. } = self else { return None };
+        location.as_ref()
     }
 
     /// Returns the first line of the message or of the cause.

@@ -8,8 +8,8 @@ use clmatrix_runner::os::StopSignal;
 use clmatrix_runner::registry::Test;
 use clmatrix_runner::run::state::WorkerConfig;
 use clmatrix_runner::verdict::Outcome;
-use clmatrix_runner::worker::parent::{START_LIMIT, TestLimits, WaitEnd, WorkerLost};
-use clmatrix_runner::worker::test_end::WorkerAfter;
+use clmatrix_runner::worker::parent::{START_LIMIT, TestLimits, WorkerLost};
+use clmatrix_runner::worker::process_attempt::WorkerAfter;
 
 /// A test, and how it runs.
 pub(crate) struct TrialTest {
@@ -38,14 +38,13 @@ impl Trials<'_> {
     pub fn run(&self, before: &[&TrialTest]) -> Result<bool, WorkerLost> {
         let mut worker = self.config.commands.start(START_LIMIT, self.stop)?;
         let DeviceSettings { leaks, contexts, .. } = self.config.settings;
-        worker.prepare(leaks != Leaks::Off, contexts, self.stop)?;
+        worker.prepare(leaks != Leaks::Off, contexts)?;
         for test in before.iter().copied().chain([&self.last]) {
             let is_last = std::ptr::eq(test, &self.last);
             let mut ran = worker.run(
                 test.test,
                 test.test.fresh_context || test.settings.contexts == Contexts::Fresh,
                 TestLimits { time: test.limit, idle: None, memory: test.settings.memory },
-                self.stop,
                 &mut |_, _| {},
             );
             ran.fail_by_settings(&test.settings, || None);
@@ -59,10 +58,10 @@ impl Trials<'_> {
                 return Ok(is_wrong && (is_last || is_crash));
             }
         }
-        match worker.idle(self.wait, self.stop) {
-            WaitEnd::Good => Ok(false),
-            WaitEnd::Wrong(crash) => Ok(crash.is_own_crash()),
-            WaitEnd::Stopped => Err(WorkerLost::Stopped),
+        let wrong_end = worker.idle(self.wait);
+        if self.stop.is_set() {
+            return Err(WorkerLost::Stopped);
         }
+        Ok(wrong_end.is_some_and(|end| end.is_own_crash()))
     }
 }

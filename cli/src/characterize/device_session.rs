@@ -11,8 +11,9 @@ use clmatrix_characterize::measure::{
 use clmatrix_runner::devices::TestDevice;
 use clmatrix_runner::os::StopSignal;
 use clmatrix_runner::run::state::WorkerConfig;
-use clmatrix_runner::worker::job_call::JobCall;
+use clmatrix_runner::worker::job::JobCall;
 use clmatrix_runner::worker::parent::{START_LIMIT, Worker, WorkerLost};
+use clmatrix_runner::worker::protocol::Task;
 use serde::de::DeserializeOwned;
 
 use super::jobs::{CHARACTERIZE, MEASURE, Measurement, Query};
@@ -22,7 +23,7 @@ pub struct DeviceSession<'a> {
     config: &'a WorkerConfig,
     is_cpu: bool,
     stop: &'a StopSignal,
-    worker: Option<Worker>,
+    worker: Option<Worker<'a>>,
     /// The reason why no worker starts. Another attempt would take as long.
     given_up: Option<String>,
 }
@@ -116,13 +117,13 @@ impl<'a> DeviceSession<'a> {
             Some(worker) => worker,
             None => self.start()?,
         };
-        let output = worker.job(call, limit, self.stop)?;
+        let output = worker.ask(Task::Job(call), limit)?;
         self.worker = Some(worker);
         let value = output.and_then(|json| serde_json::from_str(&json).map_err(|e| e.to_string()));
         value.map_err(WorkerLost::Failed)
     }
 
-    fn start(&mut self) -> Result<Worker, WorkerLost> {
+    fn start(&mut self) -> Result<Worker<'a>, WorkerLost> {
         if let Some(reason) = &self.given_up {
             return Err(WorkerLost::Failed(reason.clone()));
         }

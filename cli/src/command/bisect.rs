@@ -10,9 +10,9 @@ use clmatrix_runner::case::Case;
 use clmatrix_runner::config::Contexts;
 use clmatrix_runner::log::events::{Event, Started};
 use clmatrix_runner::log::run_log::RunLog;
+use clmatrix_runner::os::StopSignal;
 use clmatrix_runner::result::test_id::TestId;
 use clmatrix_runner::run::entry::Entry;
-use clmatrix_runner::run::interrupt::Stop;
 use clmatrix_runner::run::plan::{Plan, Planned};
 use clmatrix_runner::run::state::{Run, WorkerConfig};
 use clmatrix_runner::setup::Setup;
@@ -63,13 +63,13 @@ pub fn bisect(target: Target, arguments: &BisectArguments) -> Result<ExitCode, A
     let wanted = |id: &TestId| id == test || suspects.before.iter().any(|before| before == id);
     let plan = Plan::new(target.home, &tests, setup.devices()?, |id, _, _| wanted(id));
     let run = setup.run(&plan)?;
-    let stop = Stop::on_signals()?;
+    let stop = StopSignal::on_signals()?;
     let wait = if suspects.is_crash { suspects.time + MARGIN } else { Duration::ZERO };
     let trials = Trials {
         config: worker_config(&run, test)?,
         last: trial_test(&run, test)?,
         wait: wait.min(LONGEST_WAIT),
-        stop: &stop.signal,
+        stop: &stop,
     };
     let before: Vec<(&TestId, TrialTest)> = suspects
         .before
@@ -101,7 +101,7 @@ pub fn bisect(target: Target, arguments: &BisectArguments) -> Result<ExitCode, A
         SearchEnd::NoDifference { with, without } => format!(
             "no difference found: {test} goes wrong by itself in {without}, and in {with} after the {tests} before it\n"
         ),
-        SearchEnd::Stopped => return Err(stop.signal.not_run().to_string().into()),
+        SearchEnd::Stopped => return Err(stop.not_run().to_string().into()),
     };
     print_text(&text)?;
     let is_found = matches!(end, SearchEnd::Cause { .. });

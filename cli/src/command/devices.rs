@@ -12,7 +12,7 @@ use clmatrix_characterize::show::text_table::aligned;
 use clmatrix_runner::devices::failure::FailedDriver;
 use clmatrix_runner::devices::icd::{ALL_DRIVERS, SHOWS_ONE_DRIVER};
 use clmatrix_runner::devices::{FoundPlatform, Machine, TestDevice};
-use clmatrix_runner::run::interrupt::Stop;
+use clmatrix_runner::os::StopSignal;
 use clmatrix_runner::serde_time::Nanoseconds;
 use clmatrix_runner::setup::Setup;
 use clmatrix_runner::target::{Target, UNEXPECTED};
@@ -112,7 +112,7 @@ pub fn devices(target: Target, arguments: &DevicesArguments) -> Result<ExitCode,
 
 /// Probes all devices at the same time.
 fn probe(setup: &Setup, devices: &[TestDevice], format: TableFormat) -> Result<ExitCode, AnyError> {
-    let stop = Stop::new()?;
+    let stop = StopSignal::new()?;
     let commands =
         devices.iter().map(|device| setup.worker_config(device)).collect::<Result<Vec<_>, _>>()?;
     let probed: Vec<ProbedDevice> = thread::scope(|scope| {
@@ -123,7 +123,7 @@ fn probe(setup: &Setup, devices: &[TestDevice], format: TableFormat) -> Result<E
                 scope.spawn(|| {
                     let started = Instant::now();
                     let limit = config.settings.first_probe_limit();
-                    let probed = Worker::probe(&config.commands, START_LIMIT, limit, &stop.signal);
+                    let probed = Worker::probe(&config.commands, START_LIMIT, limit, &stop);
                     let error = probed.err().map(|error| error.to_string());
                     ProbedDevice { id: device.run.id.clone(), duration: started.elapsed(), error }
                 })

@@ -15,16 +15,15 @@ use clmatrix_runner::log::durations;
 use clmatrix_runner::log::run_header::{self, RunHeader};
 use clmatrix_runner::log::run_log::RunLog;
 use clmatrix_runner::log::store::Place;
-use clmatrix_runner::run::device_query::DeviceQuery;
 use clmatrix_runner::run::plan::Plan;
-use clmatrix_runner::run::state::{Run, shuffle_seed};
+use clmatrix_runner::run::state::{DeviceQuery, Run, shuffle_seed};
 use clmatrix_runner::setup::{Options, Setup};
 use clmatrix_runner::shard::Engine;
 use clmatrix_runner::target::Target;
 use clmatrix_runner::terminal::{self, AnyError, print_styled, status_line};
 use clmatrix_runner::text::shell_quoted;
 use clmatrix_runner::variable::{VariableError, text_variable};
-use clmatrix_runner::worker::job_call::JobCall;
+use clmatrix_runner::worker::job::JobCall;
 
 use super::filter::Filter;
 use super::parent;

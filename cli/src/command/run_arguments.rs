@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum, value_parser};
 use clmatrix_runner::config::{Contexts, Slots, TimeoutFactor, time_limit};
 use clmatrix_runner::log::run_header::RunHeader;
-use clmatrix_runner::run::repeat::Repeat;
+use clmatrix_runner::run::state::Repeat;
 use clmatrix_runner::text::shell_quoted;
 
 use super::common::Common;

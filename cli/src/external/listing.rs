@@ -15,7 +15,7 @@ use clmatrix_runner::case::Case;
 use clmatrix_runner::config::{Config, ExternalKind, ExternalSuite};
 use clmatrix_runner::files;
 use clmatrix_runner::folders::state_folder;
-use clmatrix_runner::os::{self, ExitCause, Source, StopSignal, stop_signal};
+use clmatrix_runner::os::{self, ExitCause, Source, StopSignal};
 use clmatrix_runner::outside::OutsideTest as _;
 use clmatrix_runner::serde_time::Rfc3339;
 use clmatrix_runner::terminal::{AnyError, status_line};
@@ -97,7 +97,7 @@ fn outside_tests(suites: &[Arc<ExternalSuite>]) -> Result<Vec<ExternalTest>, Any
     }
     let lists = state_folder()?.join("lists");
     // Nothing stops a list before its limit.
-    let (never, _switch) = stop_signal()?;
+    let never = StopSignal::new()?;
     let key =
         |program: &Program| (program.file.clone(), program.folder().to_owned(), program.suite.kind);
     let asked: HashMap<_, OnceLock<_>> =

@@ -144,7 +144,7 @@ impl ProgramProcess {
     /// Reads the bytes on the connection; returns true at its end.
     fn read_connection(&mut self, text: &mut Vec<u8>) -> bool {
         loop {
-            match self.process.read(Source::Socket, &mut self.buffer) {
+            match self.process.receive(&mut self.buffer) {
                 Some(0) => return true,
                 Some(count) => text.extend_from_slice(&self.buffer[..count]),
                 None => return false,

@@ -35,7 +35,7 @@ impl<'a> RunningTest<'a> {
             watch.wrote(from, bytes);
             match from {
                 Source::Stderr => stderr.push(bytes),
-                _ => {
+                Source::Stdout => {
                     stdout.push(bytes);
                     *last = Instant::now();
                 }

@@ -94,7 +94,7 @@ impl Cells {
                     // Errors are ignored: the reports have the output.
                     let _ = match from {
                         Source::Stderr => io::stderr().write_all(harmless(line).as_bytes()),
-                        _ => io::stdout().write_all(harmless(line).as_bytes()),
+                        Source::Stdout => io::stdout().write_all(harmless(line).as_bytes()),
                     };
                 }
                 state = self.state.lock();

@@ -11,10 +11,10 @@ use parking_lot::Mutex;
 use crate::case::Case;
 use crate::config::Sync;
 use crate::log::{Observer, Recorder};
+use crate::os::StopSignal;
 use crate::registry::{self, Test};
 use crate::result::test_result::{TestResult, left_behind_text};
 use crate::run::entry::Entry;
-use crate::run::interrupt::Stop;
 use crate::run::plan::Plan;
 use crate::run::schedule;
 use crate::setup::{Options, Setup, SetupError};
@@ -78,7 +78,7 @@ fn run_on_all_devices(setup: &Setup, test: &'static Test) -> Result<Vec<TestResu
 
     let results = Results::default();
     let recorder = Recorder::new(None, Sync::Off, false, &results);
-    let never = Stop::new().expect("a socket pair can be made");
+    let never = StopSignal::new().expect("a descriptor can be made");
     let turn = TURN.lock();
     schedule::execute(&run, &recorder, &never);
     drop(turn);

@@ -7,32 +7,29 @@ mod keeper;
 mod library;
 mod machine;
 mod memory_limit;
-#[cfg(not(all(feature = "stacks", any(target_arch = "x86_64", target_arch = "aarch64"))))]
-mod no_registers;
-#[cfg(not(all(feature = "stacks", any(target_arch = "x86_64", target_arch = "aarch64"))))]
-mod no_stacks;
 mod profile;
-#[cfg(all(feature = "stacks", any(target_arch = "x86_64", target_arch = "aarch64")))]
-mod registers;
 mod sanitizer;
-#[cfg(all(feature = "stacks", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg_attr(
+    not(all(feature = "stacks", any(target_arch = "x86_64", target_arch = "aarch64"))),
+    path = "linux/no_stacks.rs"
+)]
 mod stacks;
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, PipeReader, Read, Write};
 use std::net::Shutdown;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
@@ -40,10 +37,7 @@ use nix::unistd::{Pid, SysconfVar, sysconf};
 
 pub use baseline::Baseline;
 use child_process::{ChildProcess, sum_below};
-pub use crash::{Crash, LastWord, RunningTest, report_crashes, report_crashes_first, report_exits};
-#[cfg(not(all(feature = "stacks", any(target_arch = "x86_64", target_arch = "aarch64"))))]
-use {no_registers as registers, no_stacks as stacks};
-
+pub use crash::{Crash, report_crashes, report_crashes_first, report_exits, set_running_test};
 use keeper::death_of;
 pub use library::library_of_platform;
 #[cfg(feature = "provision")]
@@ -53,8 +47,7 @@ use memory_limit::MemoryLimit;
 pub use profile::write_profile;
 pub use sanitizer::finds_leaks;
 
-use super::{ExitCause, Source, Wakeup};
-use crate::result::not_run_reason::{NotRunReason, StopCause};
+use super::{ExitCause, Source, StopSignal, Wakeup, read_available};
 use crate::stacks::Stacks;
 
 /// True if the memory of workers is limited.
@@ -84,8 +77,8 @@ pub struct Process {
     death: Option<OwnedFd>,
     /// The connection for requests and answers.
     socket: Connection,
-    stdout: Option<ChildStdout>,
-    stderr: Option<ChildStderr>,
+    /// Standard output and error, by their [`Source`], unless the child has closed them.
+    outputs: [Option<PipeReader>; 2],
     /// The descriptors above, and the signal that stops the run. A call of `poll` for each test takes
     /// longer.
     watched: Epoll,
@@ -118,35 +111,35 @@ impl Process {
     /// Starts `command` as the leader of a new process group.
     pub fn spawn(mut command: Command) -> io::Result<Self> {
         let (socket, theirs) = UnixStream::pair()?;
+        let [(stdout, their_stdout), (stderr, their_stderr)] = [io::pipe()?, io::pipe()?];
         command
             .stdin(Stdio::from(OwnedFd::from(theirs)))
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
+            .stdout(their_stdout)
+            .stderr(their_stderr)
             .process_group(0);
         socket.set_nonblocking(true)?;
         let watched = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         watch(&watched, &socket, SOCKET)?;
-        let mut child = command.spawn()?;
-        // `command` keeps a copy of the child's end; the socket ends only when all copies are gone.
+        let child = command.spawn()?;
+        // `command` keeps copies of the child's ends; a stream ends only when all copies are gone.
         drop(command);
         let pid = Pid::from_raw(child.id().cast_signed());
         let process = Self {
+            child: Some(child),
             pid,
             death: death_of(pid),
             socket,
-            stdout: child.stdout.take(),
-            stderr: child.stderr.take(),
-            child: Some(child),
+            outputs: [Some(stdout), Some(stderr)],
             watched,
             watches_stop: false,
             memory: None,
         };
         // From here on an error ends the child.
-        process.stdout.as_ref().map_or(Ok(()), set_nonblocking)?;
-        process.stderr.as_ref().map_or(Ok(()), set_nonblocking)?;
-        process.death.as_ref().map_or(Ok(()), |death| watch(&process.watched, death, DEATH))?;
-        process.stdout.as_ref().map_or(Ok(()), |out| watch(&process.watched, out, OUTPUT))?;
-        process.stderr.as_ref().map_or(Ok(()), |err| watch(&process.watched, err, OUTPUT))?;
+        for output in process.outputs.iter().flatten() {
+            fcntl(output, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
+            watch(&process.watched, output, OUTPUT)?;
+        }
+        process.death.iter().try_for_each(|death| watch(&process.watched, death, DEATH))?;
         Ok(process)
     }
 
@@ -168,7 +161,7 @@ impl Process {
 
     /// Returns this memory, if it was more than its limit.
     pub fn memory_excess(&self) -> Option<u64> {
-        self.memory.as_ref()?.excess()
+        self.memory.as_ref()?.excess
     }
 
     /// Returns the processor time that the worker and the processes below it have used, if it is known.
@@ -185,7 +178,7 @@ impl Process {
     /// stopped. Each call has the same signal. The deadline moves by the time in which this process was stopped.
     pub fn wait(&mut self, deadline: &mut Instant, stop: &StopSignal) -> Wakeup {
         if !self.watches_stop {
-            watch(&self.watched, &stop.socket, STOP).expect("the signal can be watched");
+            watch(&self.watched, &stop.event.0, STOP).expect("the signal can be watched");
             self.watches_stop = true;
         }
         loop {
@@ -199,10 +192,7 @@ impl Process {
                 left = left.min(memory_limit::INTERVAL);
             }
             // Rounded up, so that the last fraction of a millisecond is not spun away.
-            let millis = match left.is_zero() {
-                true => 0,
-                false => left.min(STEP).as_millis() as u16 + 1,
-            };
+            let millis = if left.is_zero() { 0 } else { left.min(STEP).as_millis() as u16 + 1 };
             let ready = self.ready(EpollTimeout::from(millis));
             let late = begin.elapsed().saturating_sub(STEP);
             if late > STEP {
@@ -235,40 +225,19 @@ impl Process {
         Ok(events[..count].iter().fold(0, |marks, event| marks | event.data()))
     }
 
-    /// Reads the available bytes; `Some(0)` at the end of file, `None` if there are none yet.
+    /// Reads the available bytes of the connection; `Some(0)` at its end, `None` if there are none yet.
+    pub fn receive(&mut self, buffer: &mut [u8]) -> Option<usize> {
+        read_available(&mut Some(&self.socket), buffer)
+    }
+
+    /// Reads the available bytes of a stream; `Some(0)` at its end, `None` if there are none yet.
     pub fn read(&mut self, source: Source, buffer: &mut [u8]) -> Option<usize> {
-        let result = match source {
-            Source::Socket => self.socket.read(buffer),
-            Source::Stdout => self.stdout.as_mut()?.read(buffer),
-            Source::Stderr => self.stderr.as_mut()?.read(buffer),
-        };
-        let count = match result {
-            Ok(count) => count,
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-                ) =>
-            {
-                return None;
-            }
-            // A reset connection is the end of it.
-            Err(_) => 0,
-        };
-        if count == 0 {
-            // A closed pipe would be ready forever.
-            match source {
-                Source::Socket => {}
-                Source::Stdout => self.stdout = None,
-                Source::Stderr => self.stderr = None,
-            }
-        }
-        Some(count)
+        read_available(&mut self.outputs[source as usize], buffer)
     }
 
     /// Returns whether it has closed its standard output or error.
     pub fn has_closed_a_stream(&self) -> bool {
-        self.stdout.is_none() || self.stderr.is_none()
+        self.outputs.iter().any(Option::is_none)
     }
 
     /// Takes the stacks of the worker, and then resumes a thread that has crashed. Also returns whether code of the
@@ -308,24 +277,25 @@ impl Process {
     pub(super) fn end(&mut self) {
         let Some(mut child) = self.child.take() else { return };
         let _ = self.socket.shutdown(Shutdown::Both);
-        let deadline = Instant::now() + END_LIMIT;
-        while self.ending().is_none() && Instant::now() < deadline {
-            std::thread::sleep(Duration::from_micros(200));
-        }
-        if self.ending().is_none() {
+        if self.ends_within(END_LIMIT) {
+            let _ = child.wait();
+        } else {
             // A child that hangs before it becomes a keeper.
             let _ = killpg(self.pid, Signal::SIGKILL);
             std::thread::spawn(move || child.wait());
-        } else {
-            let _ = child.wait();
         }
     }
 }
 
-impl Drop for Process {
-    fn drop(&mut self) {
-        self.end();
-    }
+/// Returns the value that `fill` writes over zeros, if it returns true.
+///
+/// # Safety
+///
+/// All zeros are a valid value.
+unsafe fn filled<T>(fill: impl FnOnce(&mut T) -> bool) -> Option<T> {
+    // SAFETY: the caller's.
+    let mut value = unsafe { std::mem::zeroed() };
+    fill(&mut value).then_some(value)
 }
 
 /// Adds a descriptor with a mark to those that are watched.
@@ -333,62 +303,21 @@ fn watch(watched: &Epoll, fd: &impl AsFd, mark: u64) -> nix::Result<()> {
     watched.add(fd, EpollEvent::new(EpollFlags::EPOLLIN, mark))
 }
 
-fn set_nonblocking(fd: &impl AsFd) -> io::Result<()> {
-    let flags = OFlag::from_bits_retain(fcntl(fd, FcntlArg::F_GETFL)?);
-    fcntl(fd, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
-    Ok(())
-}
-
 /// Becomes readable for all waiting threads when the run is to stop.
-pub struct StopSignal {
-    socket: UnixStream,
-    reason: Arc<OnceLock<StopCause>>,
-}
+pub(super) struct StopEvent(EventFd);
 
-/// The other end of a [`StopSignal`].
-pub struct StopSwitch {
-    socket: UnixStream,
-    reason: Arc<OnceLock<StopCause>>,
-}
-
-/// Creates a signal and its switch.
-pub fn stop_signal() -> io::Result<(StopSignal, StopSwitch)> {
-    let (signal, switch) = UnixStream::pair()?;
-    signal.set_nonblocking(true)?;
-    let reason = Arc::new(OnceLock::new());
-    let switch = StopSwitch { socket: switch, reason: reason.clone() };
-    Ok((StopSignal { socket: signal, reason }, switch))
-}
-
-impl StopSignal {
-    /// Returns whether the switch has been thrown.
-    pub fn is_set(&self) -> bool {
-        self.reason.get().is_some()
+impl StopEvent {
+    pub fn new() -> io::Result<Self> {
+        Ok(Self(EventFd::from_flags(EfdFlags::EFD_CLOEXEC)?))
     }
 
-    /// Waits for a time, or until the switch is thrown.
+    pub fn set(&self) {
+        let _ = self.0.write(1);
+    }
+
     pub fn wait(&self, time: Duration) {
-        let mut socket = [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)];
-        let _ = poll(&mut socket, PollTimeout::try_from(time).unwrap_or(PollTimeout::MAX));
-    }
-
-    /// Returns the cause of the stop.
-    pub fn cause(&self) -> Option<StopCause> {
-        self.reason.get().copied()
-    }
-
-    /// Returns the reason why a test was not run since the run was stopped.
-    pub fn not_run(&self) -> NotRunReason {
-        NotRunReason::Stopped { by: self.cause().unwrap_or(StopCause::Signal) }
-    }
-}
-
-impl StopSwitch {
-    /// Stops the run. Returns false if it was stopped before: the first cause counts.
-    pub fn stop(&self, cause: StopCause) -> bool {
-        let is_first = self.reason.set(cause).is_ok();
-        let _ = self.socket.shutdown(Shutdown::Both);
-        is_first
+        let mut event = [PollFd::new(self.0.as_fd(), PollFlags::POLLIN)];
+        let _ = poll(&mut event, PollTimeout::try_from(time).unwrap_or(PollTimeout::MAX));
     }
 }
 
@@ -413,10 +342,7 @@ pub fn become_worker() -> io::Result<Connection> {
 
 /// Becomes another program, whose orphans are the keeper's. Returns the error if that is not possible.
 pub fn become_program(command: &mut Command) -> io::Error {
-    match nix::sys::prctl::set_child_subreaper(false) {
-        Ok(()) => command.exec(),
-        Err(error) => error.into(),
-    }
+    nix::sys::prctl::set_child_subreaper(false).map_or_else(io::Error::from, |()| command.exec())
 }
 
 /// Waits until the socket has bytes or is closed.
@@ -494,12 +420,9 @@ fn resident_memory_in(statm: &str) -> Option<u64> {
     Some(pages * page as u64)
 }
 
-/// Returns VmSize of this process, in bytes.
+/// Returns the address space of this process, in bytes.
 fn address_space_in_use() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let size = status.lines().find_map(|line| line.strip_prefix("VmSize:"))?;
-    let kib: u64 = size.split_whitespace().next()?.parse().ok()?;
-    Some(1024 * kib)
+    machine::bytes_of("/proc/self/status", "VmSize")
 }
 
 #[cfg(test)]

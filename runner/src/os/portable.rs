@@ -11,20 +11,15 @@ mod unix;
 #[cfg(windows)]
 mod windows;
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::{Shutdown, TcpStream};
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-pub use absent::{
-    AddressSpaceEnd, Baseline, Crash, LIMITS_MEMORY, LastWord, LeftBehind, RunningTest,
-    finds_leaks, library_of_platform, report_crashes, report_crashes_first, report_exits,
-    resident_memory, trim_heap, write_profile,
-};
-#[cfg(feature = "provision")]
-pub use absent::{RUNS_WHEELS, processor};
+use parking_lot::{Condvar, Mutex};
+
+pub use absent::*;
 use connecting::Meeting;
 pub use connecting::become_worker;
 use received::Received;
@@ -34,8 +29,7 @@ use unix as system;
 #[cfg(windows)]
 use windows as system;
 
-use super::{ExitCause, Source, Wakeup, exit_now};
-use crate::result::not_run_reason::{NotRunReason, StopCause};
+use super::{ExitCause, Source, StopSignal, Wakeup, exit_now, read_available};
 use crate::stacks::Stacks;
 use system::Family;
 
@@ -59,14 +53,13 @@ const END_LIMIT: Duration = Duration::from_secs(3);
 ///
 /// A drop ends it, and all processes that it has started.
 pub struct Process {
-    child: Mutex<Child>,
+    child: Child,
     /// Set when the child has ended and is reaped.
-    status: OnceLock<ExitStatus>,
-    id: u32,
+    status: Option<ExitStatus>,
     family: Family,
     /// `None` if the child ended before it connected.
     connection: Option<TcpStream>,
-    received: Arc<Received>,
+    received: Received,
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
     /// True if the last wait found output.
@@ -77,40 +70,31 @@ impl Process {
     /// Starts `command`, and waits until it is connected or has ended.
     pub fn spawn(mut command: Command) -> io::Result<Self> {
         let family = Family::new()?;
-        let meeting = Meeting::new()?;
-        meeting.announce(&mut command);
+        let meeting = Meeting::new(&mut command)?;
         Family::prepare(&mut command);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn()?;
         let mut process = Self {
-            id: child.id(),
             stdout: child.stdout.take(),
             stderr: child.stderr.take(),
-            child: Mutex::new(child),
-            status: OnceLock::new(),
+            child,
+            status: None,
             family,
             connection: None,
-            received: Arc::default(),
+            received: Received::new(None)?,
             had_output: false,
         };
         // From here on an error ends the child.
-        process.family.add(&process.child())?;
+        process.family.add(&process.child)?;
         process.connection = meeting.wait_for(|| process.status().is_some())?;
-        match &process.connection {
-            Some(connection) => {
-                let (connection, received) = (connection.try_clone()?, process.received.clone());
-                thread::Builder::new()
-                    .name("clmatrix-answers".to_owned())
-                    .spawn(move || received.take_all(connection))?;
-            }
-            None => process.received.close(),
-        }
+        let connection = process.connection.as_ref().map(TcpStream::try_clone).transpose()?;
+        process.received = Received::new(connection)?;
         Ok(process)
     }
 
     /// Returns the process id.
     pub fn id(&self) -> u32 {
-        self.id
+        self.child.id()
     }
 
     /// Sends bytes to the worker. They are lost if the worker has ended; the next wait reports its end.
@@ -142,7 +126,7 @@ impl Process {
                 return Wakeup::Stopped;
             }
             let (output, death) = (self.has_output(), self.status().is_some());
-            if output || death || self.received.is_ready() {
+            if output || death || self.received.wait(Duration::ZERO) {
                 self.had_output = output;
                 return Wakeup::Ready { output, death };
             }
@@ -165,16 +149,24 @@ impl Process {
 
     /// Returns whether standard output or error has bytes or an end of file.
     pub fn has_output(&self) -> bool {
-        self.stdout.as_ref().is_some_and(system::is_readable)
-            || self.stderr.as_ref().is_some_and(system::is_readable)
+        system::is_readable(&self.stdout) || system::is_readable(&self.stderr)
     }
 
-    /// Reads the available bytes; `Some(0)` at the end of file, `None` if there are none yet.
+    /// Reads the available bytes of the connection; `Some(0)` at its end, `None` if there are none yet.
+    pub fn receive(&mut self, buffer: &mut [u8]) -> Option<usize> {
+        self.received.read(buffer)
+    }
+
+    /// Reads the available bytes of a stream; `Some(0)` at its end, `None` if there are none yet.
     pub fn read(&mut self, source: Source, buffer: &mut [u8]) -> Option<usize> {
         match source {
-            Source::Socket => self.received.read(buffer),
-            Source::Stdout => read(&mut self.stdout, system::is_readable, buffer),
-            Source::Stderr => read(&mut self.stderr, system::is_readable, buffer),
+            Source::Stdout if system::is_readable(&self.stdout) => {
+                read_available(&mut self.stdout, buffer)
+            }
+            Source::Stderr if system::is_readable(&self.stderr) => {
+                read_available(&mut self.stderr, buffer)
+            }
+            Source::Stdout | Source::Stderr => None,
         }
     }
 
@@ -192,24 +184,19 @@ impl Process {
     pub fn go_on(&self, _crash: &Crash) {}
 
     /// Returns the exit cause of the worker, if it has ended. The answers that the worker has sent are received then.
-    pub(super) fn ending(&self) -> Option<ExitCause> {
+    pub(super) fn ending(&mut self) -> Option<ExitCause> {
         let status = self.status()?;
         self.received.is_closed().then(|| system::exit_cause(status))
     }
 
     /// Returns the exit status of the child, if it has ended, after it has killed the processes that the child started.
-    fn status(&self) -> Option<ExitStatus> {
-        let mut child = self.child();
-        if self.status.get().is_none() && system::has_ended(&mut child) {
+    fn status(&mut self) -> Option<ExitStatus> {
+        if self.status.is_none() && system::has_ended(&mut self.child) {
             // The id of a reaped process may become that of another one.
             self.family.kill();
-            let _ = child.wait().map(|status| self.status.set(status));
+            self.status = self.child.wait().ok();
         }
-        self.status.get().copied()
-    }
-
-    fn child(&self) -> MutexGuard<'_, Child> {
-        self.child.lock().unwrap_or_else(PoisonError::into_inner)
+        self.status
     }
 
     /// Ends the worker and all processes that it started.
@@ -217,91 +204,34 @@ impl Process {
         if self.status().is_none() {
             self.family.kill();
             // The family may not have it yet.
-            let _ = self.child().kill();
+            let _ = self.child.kill();
         }
         if let Some(connection) = &self.connection {
             let _ = connection.shutdown(Shutdown::Both);
         }
-        let deadline = Instant::now() + END_LIMIT;
-        while self.status().is_none() && Instant::now() < deadline {
-            thread::sleep(Duration::from_millis(1));
-        }
+        self.ends_within(END_LIMIT);
     }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        self.end();
-    }
-}
-
-/// Reads the available bytes of a stream, which becomes `None` at its end: a closed pipe would be ready forever.
-fn read<S: Read>(
-    stream: &mut Option<S>,
-    is_readable: fn(&S) -> bool,
-    buffer: &mut [u8],
-) -> Option<usize> {
-    let its = stream.as_mut().filter(|stream| is_readable(stream))?;
-    let count = match its.read(buffer) {
-        Err(error) if error.kind() == io::ErrorKind::Interrupted => return None,
-        Err(_) => 0,
-        Ok(count) => count,
-    };
-    if count == 0 {
-        *stream = None;
-    }
-    Some(count)
 }
 
 /// Set when the run must stop.
-pub struct StopSignal(Arc<Stop>);
-
-/// The other end of a [`StopSignal`].
-pub struct StopSwitch(Arc<Stop>);
-
 #[derive(Default)]
-struct Stop {
-    reason: OnceLock<StopCause>,
-    lock: Mutex<()>,
-    thrown: Condvar,
+pub(super) struct StopEvent {
+    is_set: Mutex<bool>,
+    changed: Condvar,
 }
 
-/// Creates a signal and its switch.
-pub fn stop_signal() -> io::Result<(StopSignal, StopSwitch)> {
-    let stop = Arc::<Stop>::default();
-    Ok((StopSignal(stop.clone()), StopSwitch(stop)))
-}
-
-impl StopSignal {
-    /// Returns whether the switch has been thrown.
-    pub fn is_set(&self) -> bool {
-        self.0.reason.get().is_some()
+impl StopEvent {
+    pub fn new() -> io::Result<Self> {
+        Ok(Self::default())
     }
 
-    /// Waits for a time, or until the switch is thrown.
+    pub fn set(&self) {
+        *self.is_set.lock() = true;
+        self.changed.notify_all();
+    }
+
     pub fn wait(&self, time: Duration) {
-        let lock = self.0.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = self.0.thrown.wait_timeout_while(lock, time, |()| !self.is_set());
-    }
-
-    /// Returns the cause of the stop.
-    pub fn cause(&self) -> Option<StopCause> {
-        self.0.reason.get().copied()
-    }
-
-    /// Returns the reason why a test was not run since the run was stopped.
-    pub fn not_run(&self) -> NotRunReason {
-        NotRunReason::Stopped { by: self.cause().unwrap_or(StopCause::Signal) }
-    }
-}
-
-impl StopSwitch {
-    /// Stops the run. Returns false if it was stopped before: the first cause counts.
-    pub fn stop(&self, cause: StopCause) -> bool {
-        let _lock = self.0.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_first = self.0.reason.set(cause).is_ok();
-        self.0.thrown.notify_all();
-        is_first
+        self.changed.wait_while_for(&mut self.is_set.lock(), |is_set| !*is_set, time);
     }
 }
 

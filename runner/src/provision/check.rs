@@ -3,10 +3,11 @@
 use std::time::{Duration, Instant};
 
 use super::Environment;
+use crate::os::StopSignal;
 use crate::temporary_folder::TemporaryFolder;
+use crate::variable;
 use crate::worker::parent::{Reply, Worker, WorkerCommand};
 use crate::worker::protocol::{Answer, Role};
-use crate::{os, variable};
 
 /// The time limit. PoCL takes a second for each kernel that it builds for the first time.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -26,10 +27,10 @@ pub(super) fn check(environment: &Environment) -> Result<Result<(), String>, Str
     variables.extend(environment.changes());
     let command =
         WorkerCommand { role: Role::Probe, arguments: Vec::new(), environment: variables };
-    let mut worker = Worker::spawn(&command)?;
-    let (never, _switch) = os::stop_signal().map_err(|error| error.to_string())?;
-    let trouble = match worker.answer(Instant::now() + LIMIT, &never) {
-        Reply::Answered(Answer::Probed(result)) => return Ok(result),
+    let never = StopSignal::new().map_err(|error| error.to_string())?;
+    let mut worker = Worker::spawn(&command, &never)?;
+    let trouble = match worker.answer(Instant::now() + LIMIT) {
+        Reply::Answered(Answer::Ended(result)) => return Ok(result.map(drop)),
         Reply::Answered(other) => format!("unexpected answer {other:?}"),
         Reply::Died(ending) => format!("the driver ended the process: {ending}"),
         Reply::TimedOut => format!("no answer within {}", humantime::format_duration(LIMIT)),

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-use crate::serde_time::{Nanoseconds, Rfc3339};
+use crate::serde_time::{Nanoseconds, Rfc3339, is_default};
 use crate::stacks::Stacks;
 use crate::verdict::Outcome;
 
@@ -28,7 +28,7 @@ pub struct Attempt {
     #[serde(with = "Rfc3339")]
     pub started: SystemTime,
     /// The context of the test from the worker.
-    #[serde(default, skip_serializing_if = "ContextUse::is_fresh")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub context: ContextUse,
     /// The properties that the test recorded by [`record_property`](crate::worker::property::record_property).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -53,7 +53,7 @@ pub struct Attempt {
 }
 
 /// The context that a test had from its worker.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ContextUse {
@@ -64,13 +64,6 @@ pub enum ContextUse {
     Fresh,
     /// A context that another test had before.
     Used,
-}
-
-impl ContextUse {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
-    fn is_fresh(&self) -> bool {
-        *self == Self::Fresh
-    }
 }
 
 impl Attempt {

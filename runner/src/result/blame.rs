@@ -31,11 +31,6 @@ impl Blame {
     pub fn is_doubtful(self) -> bool {
         self != Self::Test
     }
-
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
-    pub(super) fn is_test(&self) -> bool {
-        *self == Self::Test
-    }
 }
 
 impl fmt::Display for Blame {

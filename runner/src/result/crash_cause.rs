@@ -1,23 +1,23 @@
 //! The cause of the end of a process in which a test ran.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use crate::os::ExitCause;
 use crate::text::size;
 
 /// The cause of the end of a process in which a test ran.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum CrashCause {
     /// A signal, on Windows an exception.
+    #[error("{signal}")]
     Signal {
         /// Its name, such as `SIGSEGV`.
         signal: String,
     },
     /// The process exited.
+    #[error("exited with status {status} {}", .when.text())]
     Exit {
         /// The exit status.
         status: i32,
@@ -25,8 +25,14 @@ pub enum CrashCause {
         when: ExitTime,
     },
     /// Another process killed it, such as the kernel when memory ran out: no test ends in this way.
+    #[error("SIGKILL: killed from outside (out of memory?)")]
     Killed,
     /// The runner killed it, since its processes used too much memory.
+    #[error(
+        "its processes use {} of memory, and the limit is {} (`memory`)",
+        size(*.used),
+        size(*.limit)
+    )]
     Memory {
         /// Their resident memory, in bytes.
         used: u64,
@@ -34,8 +40,10 @@ pub enum CrashCause {
         limit: u64,
     },
     /// It closed its connection to the runner, and kept running.
+    #[error("closed its connection to the runner")]
     Disconnect,
     /// The machine went down each time that the test ran.
+    #[error("the machine stopped during the test")]
     Machine,
 }
 
@@ -73,25 +81,12 @@ impl CrashCause {
     }
 }
 
-impl fmt::Display for CrashCause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl ExitTime {
+    fn text(self) -> &'static str {
         match self {
-            Self::Signal { signal } => f.write_str(signal),
-            Self::Exit { status, when } => {
-                let when = match when {
-                    ExitTime::InTest => "in the middle of the test",
-                    ExitTime::AfterTests => "after its last test",
-                    ExitTime::AtExit => "when it was asked to exit",
-                };
-                write!(f, "exited with status {status} {when}")
-            }
-            Self::Killed => f.write_str("SIGKILL: killed from outside (out of memory?)"),
-            Self::Memory { used, limit } => {
-                let [used, limit] = [*used, *limit].map(size);
-                write!(f, "its processes use {used} of memory, and the limit is {limit} (`memory`)")
-            }
-            Self::Disconnect => f.write_str("closed its connection to the runner"),
-            Self::Machine => f.write_str("the machine stopped during the test"),
+            Self::InTest => "in the middle of the test",
+            Self::AfterTests => "after its last test",
+            Self::AtExit => "when it was asked to exit",
         }
     }
 }

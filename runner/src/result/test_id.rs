@@ -2,32 +2,24 @@
 
 use std::borrow::Borrow;
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 
-use serde::de::Visitor;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::worker_end::WorkerEnd;
 use crate::devices::run_device::HOST;
 
-/// The id of a result: `suite::test::case@device`, or of the workers of a device, `worker::crash@device`. Serialized
-/// as its text.
-#[derive(Clone, Eq)]
+/// The id of a result: `suite::test::case@device`, or of the workers of a device, `worker::crash@device`. The device
+/// begins after the last `@`; a text without one is the path of a test that needs none.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(inline, with = "String"))]
-pub struct TestId {
-    text: Box<str>,
-    /// The length of the path, in bytes.
-    path: u32,
-    /// `None`: a test.
-    of_worker: Option<WorkerEnd>,
-}
+pub struct TestId(Box<str>);
 
 impl TestId {
     /// Creates the id of a test on a device.
     pub fn new(path: &str, device: &str) -> Self {
-        Self::of_text([path, "@", device].concat().into(), path.len())
+        Self([path, "@", device].concat().into())
     }
 
     /// Creates the id of a result of the workers of a device.
@@ -35,10 +27,9 @@ impl TestId {
         Self::new(end.path(), device)
     }
 
-    /// Parses an id. The device begins after the last `@`; a text without one is the path of a test that needs none.
+    /// Creates an id from its text.
     pub fn parse(text: &str) -> Self {
-        let at = text.rfind('@').unwrap_or(text.len());
-        Self::of_text(text.into(), at)
+        Self(text.into())
     }
 
     /// Returns the id with this text behind that of the device.
@@ -46,29 +37,28 @@ impl TestId {
         Self::new(self.path(), &[self.device(), suffix].concat())
     }
 
-    fn of_text(text: Box<str>, path: usize) -> Self {
-        let of_worker = WorkerEnd::of_path(&text[..path]);
-        Self { text, path: path as u32, of_worker }
+    fn parts(&self) -> (&str, &str) {
+        self.0.rsplit_once('@').unwrap_or((&*self.0, HOST))
     }
 
     /// Returns the whole id.
     pub fn as_str(&self) -> &str {
-        &self.text
+        &self.0
     }
 
     /// Returns the part before the device: `suite::test::case`.
     pub fn path(&self) -> &str {
-        &self.text[..self.path as usize]
+        self.parts().0
     }
 
     /// Returns the id of the device.
     pub fn device(&self) -> &str {
-        self.text.get(self.path as usize + 1..).unwrap_or(HOST)
+        self.parts().1
     }
 
     /// Returns the result of workers, unless this is the id of a test.
     pub fn of_worker(&self) -> Option<WorkerEnd> {
-        self.of_worker
+        WorkerEnd::of_path(self.path())
     }
 }
 
@@ -87,87 +77,31 @@ impl Deref for TestId {
     type Target = str;
 
     fn deref(&self) -> &str {
-        &self.text
+        &self.0
     }
 }
 
 impl Borrow<str> for TestId {
     fn borrow(&self) -> &str {
-        &self.text
-    }
-}
-
-impl Hash for TestId {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.text.hash(state);
-    }
-}
-
-impl PartialEq for TestId {
-    fn eq(&self, other: &Self) -> bool {
-        self.text == other.text
+        &self.0
     }
 }
 
 impl PartialEq<str> for TestId {
     fn eq(&self, other: &str) -> bool {
-        &*self.text == other
+        &*self.0 == other
     }
 }
 
 impl PartialEq<&str> for TestId {
     fn eq(&self, other: &&str) -> bool {
-        &*self.text == *other
-    }
-}
-
-impl Ord for TestId {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.text.cmp(&other.text)
-    }
-}
-
-impl PartialOrd for TestId {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
+        &*self.0 == *other
     }
 }
 
 impl fmt::Display for TestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.text)
-    }
-}
-
-impl fmt::Debug for TestId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.text, f)
-    }
-}
-
-impl Serialize for TestId {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.text)
-    }
-}
-
-impl<'de> Deserialize<'de> for TestId {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-
-        impl Visitor<'_> for Text {
-            type Value = TestId;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the id of a test")
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<TestId, E> {
-                Ok(TestId::parse(text))
-            }
-        }
-
-        deserializer.deserialize_str(Text)
+        f.pad(&self.0)
     }
 }
 

@@ -10,6 +10,7 @@ use super::attempt_counts::AttemptCounts;
 use super::blame::Blame;
 use super::test_id::TestId;
 use crate::config::{Expectation, WrittenExpectation, judge};
+use crate::serde_time::is_default;
 use crate::verdict::{ExpectedStatus, Outcome, Verdict};
 
 /// The suite of the result of a device that was lost.
@@ -31,10 +32,10 @@ pub struct TestResult {
     #[cfg_attr(feature = "schema", schemars(with = "Option<u32>"))]
     pub expectation: Option<Arc<WrittenExpectation>>,
     /// True if the run may succeed with this result, although it is flaky or an unexpected pass.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub tolerated: bool,
     /// The cause of an unexpected outcome.
-    #[serde(default, skip_serializing_if = "Blame::is_test")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub blame: Blame,
     /// The name of the machine that ran it, in a merged run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -153,14 +154,13 @@ impl TestResult {
     /// Returns the findings of several attempts, if they decided the verdict or differ.
     pub fn attempts(&self) -> Option<String> {
         if let Some(attempt) = self.differing() {
-            let Self { verdict, blame, .. } = attempt;
-            let bisect = match blame {
+            let found = format!("{} {}", past(attempt.verdict), attempt.blame);
+            return Some(match attempt.blame {
                 Blame::OtherTests => {
-                    format!("; `clmatrix bisect {}` may find the cause", self.test)
+                    format!("{found}; `clmatrix bisect {}` may find the cause", self.test)
                 }
-                _ => String::new(),
-            };
-            return Some(format!("{} {blame}{bisect}", past(*verdict)));
+                _ => found,
+            });
         }
         if self.test.of_worker().is_some() {
             return None;

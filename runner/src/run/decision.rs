@@ -14,7 +14,7 @@ use crate::result::blame::Blame;
 use crate::result::crash_cause::CrashCause;
 use crate::result::test_result::TestResult;
 use crate::verdict::{Outcome, Verdict};
-use crate::worker::test_end::WorkerAfter;
+use crate::worker::process_attempt::WorkerAfter;
 
 /// The next step of a slot for its test.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,10 +42,8 @@ pub(super) enum Next {
 /// An attempt at a test, with the facts that decide the next step.
 #[derive(Clone, Debug)]
 pub(super) struct Tried {
-    pub outcome: Outcome,
-    /// The outcome compared with the expectation.
-    pub verdict: Verdict,
-    pub context: ContextUse,
+    /// The result, with its cause once that is known.
+    pub result: TestResult,
     /// The worker before the attempt.
     pub worker: WorkerAfter,
     /// True if the worker had run other tests.
@@ -56,8 +54,8 @@ pub(super) struct Tried {
     pub is_on_thread: bool,
     /// True if it was before a cut of the run.
     pub is_before_cut: bool,
-    /// The cause, once it is known.
-    pub blame: Option<Blame>,
+    /// True if the cause is known.
+    pub is_charged: bool,
 }
 
 /// The facts that decide the next step for a test.
@@ -93,47 +91,47 @@ pub(super) struct Situation<'a> {
 
 impl Tried {
     /// Returns an attempt in a fresh worker that is alone on the device.
-    pub fn new(outcome: Outcome, verdict: Verdict) -> Self {
+    pub fn new(result: TestResult) -> Self {
         Self {
-            outcome,
-            verdict,
-            context: ContextUse::Fresh,
+            result,
             worker: WorkerAfter::Clean,
             follows_tests: false,
             is_beside_others: false,
             is_on_thread: true,
             is_before_cut: false,
-            blame: None,
+            is_charged: false,
         }
     }
 
     /// Returns an attempt that ran before the run was cut short.
-    pub fn before_cut(result: &TestResult) -> Self {
-        let tried = Self::new(result.attempt.outcome.clone(), result.verdict);
-        Self { is_before_cut: true, blame: Some(result.blame), ..tried }
+    pub fn before_cut(result: TestResult) -> Self {
+        Self { is_before_cut: true, is_charged: true, ..Self::new(result) }
+    }
+
+    /// Records the cause of the outcome.
+    pub fn charge(&mut self, blame: Blame) {
+        self.result.blame = blame;
+        self.is_charged = true;
+    }
+
+    fn outcome(&self) -> &Outcome {
+        &self.result.attempt.outcome
     }
 
     fn is_unexpected(&self) -> bool {
-        self.verdict != Verdict::NotRun && !self.verdict.is_as_expected()
+        let verdict = self.result.verdict;
+        verdict != Verdict::NotRun && !verdict.is_as_expected()
     }
 
     /// Returns whether the test may not be the cause of the outcome.
     pub fn is_doubtful(&self) -> bool {
-        self.blame.is_some_and(Blame::is_doubtful)
+        self.result.blame.is_doubtful()
     }
 }
 
 impl Situation<'_> {
     /// Returns the next step.
     pub fn next(&self) -> Next {
-        let Some(last) = self.attempts.last() else {
-            // A worker holds memory of the device, which a process of another program may need.
-            return if self.is_apart && self.has_worker {
-                Next::DropWorker
-            } else {
-                Next::Run(Duration::ZERO)
-            };
-        };
         if self.is_final {
             return match () {
                 () if self.has_worker && (self.is_apart || self.is_worn) => Next::DropWorker,
@@ -141,7 +139,12 @@ impl Situation<'_> {
                 () => Next::Done,
             };
         }
-        if last.blame.is_none() {
+        let Some(last) = self.attempts.last() else {
+            // A worker holds memory of the device, which a process of another program may need.
+            let is_in_the_way = self.is_apart && self.has_worker;
+            return if is_in_the_way { Next::DropWorker } else { Next::Run(Duration::ZERO) };
+        };
+        if !last.is_charged {
             return match () {
                 // The tests beside it have ended then, and their losses are known.
                 () if last.is_unexpected() && !self.is_alone => Next::BecomeAlone,
@@ -164,7 +167,7 @@ impl Situation<'_> {
     /// cause unless the process was killed.
     fn blame(&self, last: &Tried) -> Blame {
         let is_first = self.attempts.len() == 1;
-        let is_crash = match &last.outcome {
+        let is_crash = match last.outcome() {
             _ if !last.is_unexpected() => return Blame::Test,
             Outcome::Crashed { cause: CrashCause::Killed } => return Blame::Killed,
             Outcome::Crashed { cause } if is_first && cause.is_shared() => return Blame::Killed,
@@ -176,14 +179,14 @@ impl Situation<'_> {
             | Outcome::Ignored { .. }
             | Outcome::NotRun { .. } => false,
         };
-        let is_timeout = matches!(last.outcome, Outcome::TimedOut { .. });
+        let is_timeout = matches!(last.outcome(), Outcome::TimedOut { .. });
         let is_disturbed = last.is_beside_others
             && self.has_loss_beside
             && !(is_timeout && self.has_repeated_timeout);
         match () {
             () if !is_first => Blame::Test,
             () if is_crash && !last.is_on_thread => Blame::ForeignThread,
-            () if last.context == ContextUse::Used => Blame::UsedContext,
+            () if last.result.attempt.context == ContextUse::Used => Blame::UsedContext,
             () if last.worker == WorkerAfter::SurvivedFailure => Blame::SurvivedFailure,
             () if is_crash && last.follows_tests => Blame::OtherTests,
             () if is_disturbed => Blame::OtherSlot,
@@ -206,22 +209,23 @@ impl Situation<'_> {
         if last.is_doubtful() && !has_doubted {
             return Some(Duration::ZERO);
         }
-        last.verdict.is_failure().then(|| self.retries.pause(retries, &last.outcome)).flatten()
+        let is_failure = last.result.verdict.is_failure();
+        is_failure.then(|| self.retries.pause(retries, last.outcome())).flatten()
     }
 
     /// Returns the verdict on the result. A test that was repeated by `retries` and then ended as expected is flaky.
     fn verdict(&self, last: &Tried) -> Verdict {
         let (_, retries) = self.repeats();
-        let is_flaky = retries > 0 && last.verdict.is_as_expected();
-        if is_flaky { Verdict::Flaky } else { last.verdict }
+        let verdict = last.result.verdict;
+        if retries > 0 && verdict.is_as_expected() { Verdict::Flaky } else { verdict }
     }
 
     /// Returns whether the last attempt is the repeat of a crash on a thread that is not the test's, and did not crash.
     // quirk: DRIVER-14
     fn was_crash_of_worker(&self) -> bool {
         let [first, repeat] = self.attempts else { return false };
-        first.blame == Some(Blame::ForeignThread)
-            && !matches!(repeat.outcome, Outcome::Crashed { .. })
+        first.result.blame == Blame::ForeignThread
+            && !matches!(repeat.outcome(), Outcome::Crashed { .. })
     }
 }
 
@@ -231,6 +235,7 @@ mod tests {
     use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
     use super::*;
+    use crate::result::attempt::Attempt;
 
     const NOW: Next = Next::Run(Duration::ZERO);
 
@@ -256,12 +261,18 @@ mod tests {
 
     /// Returns an attempt in a fresh worker where nothing was expected.
     fn tried(outcome: Outcome) -> Tried {
-        let verdict = crate::config::judge(&outcome, None);
-        Tried::new(outcome, verdict)
+        Tried::new(TestResult::new("s::t@d".into(), Attempt::new(outcome), None))
     }
 
     fn charged(outcome: Outcome, blame: Blame) -> Tried {
-        Tried { blame: Some(blame), ..tried(outcome) }
+        let mut tried = tried(outcome);
+        tried.charge(blame);
+        tried
+    }
+
+    fn in_context(context: ContextUse, mut tried: Tried) -> Tried {
+        tried.result.attempt.context = context;
+        tried
     }
 
     fn foreign(outcome: Outcome) -> Tried {
@@ -269,15 +280,16 @@ mod tests {
     }
 
     fn used(outcome: Outcome) -> Tried {
-        Tried { context: ContextUse::Used, ..tried(outcome) }
+        in_context(ContextUse::Used, tried(outcome))
     }
 
     fn beside(outcome: Outcome) -> Tried {
         Tried { is_beside_others: true, ..tried(outcome) }
     }
 
-    fn with(verdict: Verdict, tried: Tried) -> Tried {
-        Tried { verdict, ..tried }
+    fn with(verdict: Verdict, mut tried: Tried) -> Tried {
+        tried.result.verdict = verdict;
+        tried
     }
 
     /// Returns a slot that is alone on its device, without a worker.
@@ -316,7 +328,7 @@ mod tests {
             ("a foreign crash", foreign(crashed()), Blame::ForeignThread),
             (
                 "a foreign crash in a used context",
-                Tried { context: ContextUse::Used, ..foreign(crashed()) },
+                in_context(ContextUse::Used, foreign(crashed())),
                 Blame::ForeignThread,
             ),
             (
@@ -341,7 +353,7 @@ mod tests {
             ),
             (
                 "a crash of an external program",
-                Tried { context: ContextUse::None, ..tried(crashed()) },
+                in_context(ContextUse::None, tried(crashed())),
                 Blame::Test,
             ),
             ("a kill from outside", tried(killed()), Blame::Killed),
@@ -402,11 +414,9 @@ mod tests {
                     situation.is_repeat_recorded = false;
                 }
                 Next::BecomeAlone => situation.is_alone = true,
-                Next::Charge(blame) => {
-                    attempts.last_mut().expect("an attempt").blame = Some(blame);
-                }
+                Next::Charge(blame) => attempts.last_mut().expect("an attempt").charge(blame),
                 Next::ChargeWorker => {
-                    attempts.last_mut().expect("an attempt").blame = Some(Blame::Test);
+                    attempts.last_mut().expect("an attempt").charge(Blame::Test);
                 }
                 Next::Repeat => situation.is_repeat_recorded = true,
                 Next::Probe => situation.is_probe_due = false,
@@ -561,10 +571,10 @@ mod tests {
         ] {
             let attempts = [charged(outcome, blame)];
             let situation = Situation { is_over: true, ..alone(&attempts, &retries) };
-            assert_eq!(situation.next(), Next::Final(attempts[0].verdict), "{blame:?}");
+            assert_eq!(situation.next(), Next::Final(attempts[0].result.verdict), "{blame:?}");
             // The device is lost by the probe before the repeat.
             let probed = Situation { is_repeat_recorded: true, ..situation };
-            assert_eq!(probed.next(), Next::Final(attempts[0].verdict), "{blame:?}");
+            assert_eq!(probed.next(), Next::Final(attempts[0].result.verdict), "{blame:?}");
         }
     }
 
@@ -617,12 +627,11 @@ mod tests {
         let workers = prop_oneof![Just(WorkerAfter::Clean), Just(WorkerAfter::SurvivedFailure)];
         (outcomes, contexts, workers, any::<[bool; 3]>()).prop_map(
             |(outcome, context, worker, [follows_tests, is_beside_others, is_on_thread])| Tried {
-                context,
                 worker,
                 follows_tests,
                 is_beside_others,
                 is_on_thread,
-                ..tried(outcome)
+                ..in_context(context, tried(outcome))
             },
         )
     }
@@ -643,7 +652,7 @@ mod tests {
             _ => None,
         });
         let tried =
-            ends.iter().zip(charges).map(|(tried, blame)| charged(tried.outcome.clone(), blame));
+            ends.iter().zip(charges).map(|(tried, blame)| charged(tried.outcome().clone(), blame));
         let verdict = steps.iter().find_map(|step| match step {
             Next::Final(verdict) => Some(*verdict),
             _ => None,
@@ -668,16 +677,16 @@ mod tests {
             // One attempt, one repeat for doubt, and the retries.
             prop_assert!(tried.len() <= 2 + retries as usize);
             let last = tried.last().expect("an attempt");
-            prop_assert!(verdict == Verdict::Flaky || verdict == last.verdict);
+            prop_assert!(verdict == Verdict::Flaky || verdict == last.result.verdict);
             if let [first, alone] = &tried[..]
                 && first.is_doubtful()
-                && alone.outcome == Outcome::Passed
+                && *alone.outcome() == Outcome::Passed
             {
                 prop_assert_eq!(verdict, Verdict::Pass);
             }
             // Only a process that is killed each time leaves doubt.
             if verdict.is_failure() && tried.iter().all(Tried::is_doubtful) {
-                prop_assert_eq!(last.blame, Some(Blame::Killed));
+                prop_assert_eq!(last.result.blame, Blame::Killed);
             }
             Ok(())
         });
@@ -688,7 +697,7 @@ mod tests {
         check((any_tried(), 0..4_u32, any::<[bool; 2]>()), |(end, retries, [shared, loss])| {
             let ends = vec![end.clone(); 8];
             let (_, verdict) = course(retries, shared, loss, &ends);
-            prop_assert_eq!(verdict, end.verdict);
+            prop_assert_eq!(verdict, end.result.verdict);
             Ok(())
         });
     }

@@ -1,6 +1,7 @@
 //! One device while its tests run.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -22,15 +23,18 @@ use crate::result::test_id::TestId;
 use crate::result::test_result::TestResult;
 use crate::result::worker_end::WorkerEnd;
 use crate::run::entry::Entry;
-use crate::run::limits::{IDLE, Limits};
+use crate::run::hang_budget::HangBudget;
+use crate::run::hangs::Hangs;
+use crate::run::health::Health;
+use crate::run::limits::IDLE;
 use crate::run::plan::Planned;
 use crate::run::queue::Queue;
 use crate::run::state::{Run, RunState, WorkerConfig};
 use crate::run::test_worker::TestWorker;
 use crate::verdict::{Outcome, Verdict};
-use crate::worker::parent::{GATE_LIMIT, PROBE_LIMIT, START_LIMIT, TestLimits, Worker, WorkerLost};
-use crate::worker::process_attempt::ProcessAttempt;
-use crate::worker::test_end::WorkerAfter;
+use crate::worker::parent::{GATE_LIMIT, PROBE_LIMIT, START_LIMIT, TestLimits, Worker};
+use crate::worker::process_attempt::{ProcessAttempt, WorkerAfter};
+use crate::worker::protocol::Task;
 
 /// The number of workers in a row that fail to start after which a device is given up.
 const START_TRIES: usize = 2;
@@ -50,7 +54,13 @@ pub(super) struct DeviceRun<'a> {
     /// The expectations for the results of its workers.
     expectations_of_workers: &'a HashMap<WorkerEnd, Expectation>,
     queue: Queue,
-    pub limits: Limits<'a>,
+    pub health: Health,
+    pub hang_budget: HangBudget,
+    hangs: Hangs,
+    /// The device ends commands behind user events, if that is known.
+    pub ends_gated: OnceLock<bool>,
+    /// True after an unexpected result.
+    pub has_failed: AtomicBool,
     /// Held by each slot while its worker is busy: for writing if its test runs alone, else for reading.
     pub in_use: RwLock<()>,
     /// The number of tests that have lost their worker.
@@ -58,7 +68,7 @@ pub(super) struct DeviceRun<'a> {
     /// True if a timeout was repeated, since another slot had lost its worker.
     pub has_repeated_timeout: AtomicBool,
     /// The worker of the last good probe, until a slot needs a worker.
-    probed: Mutex<Option<Worker>>,
+    probed: Mutex<Option<Worker<'a>>>,
     /// The verdicts on the results of its workers.
     of_workers: Mutex<HashMap<WorkerEnd, Vec<Verdict>>>,
     /// Done when the properties of the device are recorded.
@@ -69,27 +79,21 @@ pub(super) struct DeviceRun<'a> {
 }
 
 impl<'a> DeviceRun<'a> {
-    pub fn new(
-        state: &'a RunState<'a>,
-        config: &'a WorkerConfig,
-        device: Option<&'a TestDevice>,
-        expectations_of_workers: &'a HashMap<WorkerEnd, Expectation>,
-        entries: Vec<Entry>,
-    ) -> Self {
-        let Run { seed, so_far, repeat, .. } = state.run;
+    /// Creates the run of the device at a position of the plan, or of the host behind the last one.
+    pub fn new(state: &'a RunState<'a>, at: usize, entries: Vec<Entry>) -> Self {
+        let Run { plan, devices, host, expectations, seed, so_far, repeat, .. } = state.run;
+        let config = devices.get(at).unwrap_or(host);
         Self {
             state,
             config,
-            device,
-            expectations_of_workers,
-            queue: Queue::new(
-                entries,
-                *seed,
-                repeat.most(),
-                so_far.left_out(),
-                so_far.last.clone(),
-            ),
-            limits: Limits::new(state, config),
+            device: plan.devices.get(at),
+            expectations_of_workers: &expectations.of_workers[at],
+            queue: Queue::new(entries, *seed, repeat.most(), so_far),
+            health: Health::default(),
+            hang_budget: HangBudget::new(config.settings.hang_budget),
+            hangs: Hangs::default(),
+            ends_gated: OnceLock::new(),
+            has_failed: AtomicBool::new(false),
             in_use: RwLock::new(()),
             losses: AtomicUsize::new(0),
             has_repeated_timeout: AtomicBool::new(false),
@@ -112,15 +116,15 @@ impl<'a> DeviceRun<'a> {
         let may_begin = |position| {
             permits.has_room(self.settings(position).group.as_ref(), self.entry(position).device)
         };
-        self.queue.take(may_begin, || self.may_go_on() && !self.limits.end_repeats())
+        self.queue.take(may_begin, || self.may_go_on() && !self.end_repeats())
     }
 
     /// Returns whether the device has repeated its tests less often than it should.
     pub fn lacks_repeats(&self) -> bool {
         let RunState { run, stop, .. } = self.state;
         // A stop does not cut short a repetition without a number.
-        let may_end = run.repeat.times.is_none() && stop.signal.is_set();
-        let is_whole = self.queue.is_whole() || may_end || self.limits.end_repeats();
+        let may_end = run.repeat.times.is_none() && stop.is_set();
+        let is_whole = self.queue.is_whole() || may_end || self.end_repeats();
         run.repeat.is_on() && !is_whole
     }
 
@@ -172,29 +176,17 @@ impl<'a> DeviceRun<'a> {
     /// Returns the time limit of the test at a position of the plan, also after other cases of it have hung.
     pub fn limit(&self, position: Entry) -> Duration {
         let limit = self.state.run.limit(position);
-        let short = match self.entry(position).test {
-            Case::Registered(test) => self.limits.hangs.limit(test.function(), position),
-            Case::Outside(_) => None,
-        };
+        let Case::Registered(test) = self.entry(position).test else { return limit };
+        let short = self.hangs.limit(test.function(), position);
         short.map_or(limit, |short| limit.min(self.settings(position).limit([short])))
-    }
-
-    /// Returns whether the run may succeed with this result, although it is an unexpected pass.
-    pub fn tolerates(&self, result: &TestResult) -> bool {
-        let was_to_be_skipped =
-            result.expectation.as_ref().is_some_and(|known| known.status.is_skip());
-        result.verdict == Verdict::UnexpectedPass
-            && (was_to_be_skipped || self.state.run.unexpected_pass == UnexpectedPass::Report)
     }
 
     /// Returns the outcome of a test that must not run.
     pub fn outcome_without_running(&self, position: Entry) -> Option<Outcome> {
         let RunState { run, stop, .. } = self.state;
         let entry = self.entry(position);
-        if stop.signal.is_set() {
-            return Some(Outcome::NotRun { reason: stop.signal.not_run() });
-        }
-        if let Some(reason) = run.not_run.clone() {
+        let stopped = stop.is_set().then(|| stop.not_run());
+        if let Some(reason) = stopped.or_else(|| run.not_run.clone()) {
             return Some(Outcome::NotRun { reason });
         }
         if !run.include_ignored {
@@ -211,12 +203,10 @@ impl<'a> DeviceRun<'a> {
         {
             return Some(Outcome::Failed { message: reason.to_owned(), location: None });
         }
-        let until_fail = || self.limits.has_failed().then_some(NotRunReason::UntilFail);
-        if let Some(reason) = self.limits.end().or_else(until_fail) {
+        let until_fail = || self.has_failed().then_some(NotRunReason::UntilFail);
+        let no_device = || entry.lacks_device().then_some(NotRunReason::NoDevice);
+        if let Some(reason) = self.end_reason().or_else(until_fail).or_else(no_device) {
             return Some(Outcome::NotRun { reason });
-        }
-        if entry.lacks_device() {
-            return Some(Outcome::NotRun { reason: NotRunReason::NoDevice });
         }
         let missing = |device: &TestDevice| entry.test.missing(&device.run.info);
         if let Some(reason) = self.device.and_then(missing) {
@@ -233,20 +223,20 @@ impl<'a> DeviceRun<'a> {
     /// # Errors
     ///
     /// The reason why tests are not run.
-    pub fn start_worker(&self) -> Result<TestWorker, NotRunReason> {
-        self.start(|| self.start_prepared_worker())
+    pub fn start_worker(&self) -> Result<TestWorker<'a>, NotRunReason> {
+        self.start(Self::start_prepared_worker)
     }
 
     /// Starts a worker and records the start, unless the device was given up.
     fn start(
         &self,
-        start: impl FnOnce() -> Result<TestWorker, NotRunReason>,
-    ) -> Result<TestWorker, NotRunReason> {
+        start: fn(&Self) -> Result<TestWorker<'a>, NotRunReason>,
+    ) -> Result<TestWorker<'a>, NotRunReason> {
         if self.failed_starts.load(Ordering::Relaxed) >= START_TRIES {
             return Err(NotRunReason::GivenUp);
         }
         let (time, begin) = (SystemTime::now(), Instant::now());
-        let started = start();
+        let started = start(self);
         self.state.recorder.record(Event::WorkerStarted(WorkerStarted {
             device: self.device_id().to_owned(),
             worker: started.as_ref().ok().map(|worker| worker.number),
@@ -258,17 +248,16 @@ impl<'a> DeviceRun<'a> {
         started
     }
 
-    fn start_prepared_worker(&self) -> Result<TestWorker, NotRunReason> {
+    fn start_prepared_worker(&self) -> Result<TestWorker<'a>, NotRunReason> {
         let mut started = self.start_unprepared_worker()?;
         let begin = Instant::now();
         let settings = &self.config.settings;
         let finds_leaks = settings.leaks != Leaks::Off && self.device.is_some();
-        let stop = &self.state.stop.signal;
-        let Err(lost) = started.worker.prepare(finds_leaks, settings.contexts, stop) else {
+        let Err(lost) = started.worker.prepare(finds_leaks, settings.contexts) else {
             return Ok(started);
         };
         let time = begin.elapsed();
-        self.limits.hang_budget.add(time);
+        self.hang_budget.add(time);
         drop(started);
         if time >= START_LIMIT {
             return Err(NotRunReason::NoWorker { error: lost.to_string() });
@@ -283,46 +272,34 @@ impl<'a> DeviceRun<'a> {
     ///
     /// The reason why tests are not run.
     pub fn find_device(&self) -> Result<(), NotRunReason> {
-        match self.is_found.load(Ordering::Relaxed) {
-            true => Ok(()),
-            false => self.start(|| self.start_unprepared_worker()).map(drop),
-        }
+        let is_found = self.is_found.load(Ordering::Relaxed);
+        if is_found { Ok(()) } else { self.start(Self::start_unprepared_worker).map(drop) }
     }
 
-    fn start_unprepared_worker(&self) -> Result<TestWorker, NotRunReason> {
+    fn start_unprepared_worker(&self) -> Result<TestWorker<'a>, NotRunReason> {
         let RunState { recorder, stop, .. } = self.state;
-        let failed = &self.failed_starts;
         let begin = Instant::now();
-        let started = match self.take_probed() {
-            Some(worker) => Ok(worker),
-            None => self.config.commands.start(START_LIMIT, &stop.signal),
-        };
-        match started {
-            Ok(worker) => {
-                failed.store(0, Ordering::Relaxed);
-                self.is_found.store(true, Ordering::Relaxed);
-                let number = recorder.number_worker();
-                // The worker may die while it is characterized; the next worker is not queried again.
-                self.characterized(worker).map_or_else(
-                    || self.start_unprepared_worker(),
-                    |worker| Ok(TestWorker::new(worker, number)),
-                )
-            }
-            Err(lost) => Err(match lost.reason() {
-                None => stop.signal.not_run(),
-                Some(error) => {
-                    self.limits.hang_budget.add(begin.elapsed());
-                    failed.fetch_add(1, Ordering::Relaxed);
-                    NotRunReason::NoWorker { error }
-                }
-            }),
+        let start = || self.config.commands.start(START_LIMIT, stop);
+        let worker = self.take_probed().map_or_else(start, Ok).map_err(|lost| {
+            let Some(error) = lost.reason() else { return stop.not_run() };
+            self.hang_budget.add(begin.elapsed());
+            self.failed_starts.fetch_add(1, Ordering::Relaxed);
+            NotRunReason::NoWorker { error }
+        })?;
+        self.failed_starts.store(0, Ordering::Relaxed);
+        self.is_found.store(true, Ordering::Relaxed);
+        let number = recorder.number_worker();
+        // The worker may die while it is characterized; the next worker is not queried again.
+        match self.characterized(worker) {
+            Some(worker) => Ok(TestWorker::new(worker, number)),
+            None => self.start_unprepared_worker(),
         }
     }
 
     /// Queries the properties of the device in its first worker, before its first test, and records
     /// them. Returns the worker if the next test can run in it.
-    fn characterized(&self, mut worker: Worker) -> Option<Worker> {
-        let RunState { run, recorder, stop, .. } = self.state;
+    fn characterized(&self, mut worker: Worker<'a>) -> Option<Worker<'a>> {
+        let RunState { run, recorder, .. } = self.state;
         let device = self.device.filter(|_| recorder.is_kept());
         let Some((device, query)) = device.zip(run.device_query.as_ref()) else {
             return Some(worker);
@@ -331,7 +308,7 @@ impl<'a> DeviceRun<'a> {
         // The other slots wait until the answer is recorded.
         self.is_characterized.call_once(|| {
             let limit = self.config.settings.limit(None);
-            let known = worker.job(query.call.clone(), limit, &stop.signal);
+            let known = worker.ask(Task::Job(query.call.clone()), limit);
             is_good = known.is_ok() && !query.ends_worker;
             let known = known.unwrap_or_else(|lost| Err(lost.to_string()));
             let properties = known
@@ -348,28 +325,23 @@ impl<'a> DeviceRun<'a> {
     /// Runs a test in a worker. The worker may run another test only if the answer allows it.
     pub fn attempt(
         &self,
-        worker: &mut TestWorker,
+        worker: &mut TestWorker<'_>,
         slot: u32,
         test: &Test,
         position: Entry,
     ) -> ProcessAttempt {
-        let stop = self.state.stop;
         let mut started = self.begin_attempt(position, worker.number, slot);
         started.pid = Some(worker.worker.process_id());
         self.state.recorder.record(Event::Started(started.clone()));
         let limits = TestLimits {
             time: self.limit(position),
-            idle: self.limits.idle(),
+            idle: self.idle(),
             memory: self.settings(position).memory,
         };
         let is_fresh = test.fresh_context || self.settings(position).contexts == Contexts::Fresh;
-        let mut ran =
-            worker.worker.run(test, is_fresh, limits, &stop.signal, &mut |from, bytes| {
-                self.wrote(position, from, bytes)
-            });
-        if let Outcome::Crashed { .. } = ran.attempt.outcome {
-            ran.before = worker.last.iter().copied().collect();
-        }
+        let mut ran = worker
+            .worker
+            .run(test, is_fresh, limits, &mut |from, bytes| self.wrote(position, from, bytes));
         worker.has_run(position);
         self.complete(position, &mut ran, &started);
         let verdict = judge(&ran.attempt.outcome, self.expectation(position));
@@ -388,7 +360,7 @@ impl<'a> DeviceRun<'a> {
         ran.fail_by_settings(self.settings(position), || self.entry(position).test.location());
         let Attempt { outcome, duration, .. } = &ran.attempt;
         if let Case::Registered(test) = self.entry(position).test {
-            self.limits.hangs.note(test.function(), position, outcome, *duration);
+            self.hangs.note(test.function(), position, outcome, *duration);
         }
         let is_expected = || self.expectation(position).is_some_and(|known| known.allows(outcome));
         // Each test that waits in vain takes little time, so that all of them are found.
@@ -396,7 +368,7 @@ impl<'a> DeviceRun<'a> {
             && !ran.waits_in_vain
             && !is_expected()
         {
-            self.limits.hang_budget.add_timeout(self.id(position), *duration);
+            self.hang_budget.add_timeout(self.id(position), *duration);
         }
     }
 
@@ -424,9 +396,8 @@ impl<'a> DeviceRun<'a> {
 
     /// Returns the attempt of a test that is not run.
     pub fn without_process(&self, position: Entry, outcome: Outcome) -> ProcessAttempt {
-        let mut ran = ProcessAttempt::without_process(outcome);
-        ran.attempt.number = self.count_attempt(position);
-        ran
+        let number = self.count_attempt(position);
+        Attempt { number, ..Attempt::new(outcome) }.into()
     }
 
     /// Returns the number of a new execution of a test, from 1.
@@ -434,20 +405,19 @@ impl<'a> DeviceRun<'a> {
         self.state.attempts[position].fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Returns whether the device may still be used.
-    pub fn may_go_on(&self) -> bool {
-        self.limits.end().is_none()
-    }
-
-    /// Returns the result of an attempt, compared with the expectation.
+    /// Returns the result of an attempt, compared with the expectation. The run may succeed with an unexpected pass if
+    /// the configuration says so, or if the test was to be skipped.
     pub fn result(
         &self,
         id: TestId,
         attempt: Attempt,
         expectation: Option<&Expectation>,
     ) -> TestResult {
-        let result = TestResult::new(id, attempt, expectation);
-        TestResult { tolerated: self.tolerates(&result), ..result }
+        let was_to_be_skipped = expectation.is_some_and(|known| known.written.status.is_skip());
+        let mut result = TestResult::new(id, attempt, expectation);
+        result.tolerated = result.verdict == Verdict::UnexpectedPass
+            && (was_to_be_skipped || self.state.run.unexpected_pass == UnexpectedPass::Report);
+        result
     }
 
     /// Makes the result flaky: attempts had different outcomes. The configuration may tolerate a flaky test of which an
@@ -466,16 +436,15 @@ impl<'a> DeviceRun<'a> {
         before: &[Entry],
         running: Option<(Entry, &Outcome)>,
     ) {
-        let mut text = String::new();
-        if !before.is_empty() {
-            text += "tests that the worker had run before, the last one last:\n";
-        }
-        before.iter().for_each(|position| text += &format!("{}\n", self.id(*position)));
-        text += &match running {
-            Some((position, _)) => format!("running test: {}\n", self.id(position)),
-            None => "after the last test\n".to_owned(),
+        let title = "tests that the worker had run before, the last one last:".to_owned();
+        let title = (!before.is_empty()).then_some(title);
+        let tests = before.iter().map(|position| self.id(*position).to_string());
+        let at = match running {
+            Some((position, _)) => format!("running test: {}", self.id(position)),
+            None => "after the last test".to_owned(),
         };
-        crashed.stdout = text + &crashed.stdout;
+        let lines: Vec<_> = title.into_iter().chain(tests).chain([at, crashed.stdout]).collect();
+        crashed.stdout = lines.join("\n");
         let repeated = running.filter(|(position, rerun)| {
             let has_ended = rerun.status().is_some() && !matches!(rerun, Outcome::Crashed { .. });
             has_ended && self.settings(*position).retries.pause(0, &crashed.outcome).is_some()
@@ -505,7 +474,7 @@ impl<'a> DeviceRun<'a> {
         {
             self.make_flaky(&mut result, *repeated == Outcome::Passed);
         }
-        self.limits.count(&result);
+        self.count(&result);
         let is_worse = known.iter().all(|before| result.verdict.is_worse_than(*before));
         known.push(result.verdict);
         if is_worse || known.len() <= MOST_OF_WORKERS {
@@ -525,30 +494,24 @@ impl<'a> DeviceRun<'a> {
         }
         match self.probe_once(device, START_LIMIT, self.config.settings.first_probe_limit()) {
             None => {}
-            Some(Ok(())) => {
-                if let Some(answers) = &run.answers {
-                    answers.note_works(&device.run.id);
-                }
-            }
-            Some(Err(reason)) => {
-                self.lose(device, reason, None);
-            }
+            Some(Ok(())) => run.answers.iter().for_each(|known| known.note_works(&device.run.id)),
+            Some(Err(reason)) => self.lose(device, reason, None),
         }
     }
 
     /// Probes the device, each time in a worker of its own, until a probe passes or the device is lost.
     pub fn probe(&self, after: Entry) {
         let Some(device) = self.device else { return };
-        let Some(_turn) = self.limits.health.begin_probe() else { return };
+        let Some(_turn) = self.health.begin_probe() else { return };
         let mut last = String::new();
         for _ in 0..PROBES {
             let begin = Instant::now();
             match self.probe_once(device, PROBE_LIMIT, PROBE_LIMIT) {
                 None => return,
-                Some(Ok(())) => return self.limits.health.probe_passed(),
+                Some(Ok(())) => return self.health.probe_passed(),
                 Some(Err(reason)) => last = reason,
             }
-            self.limits.hang_budget.add(begin.elapsed());
+            self.hang_budget.add(begin.elapsed());
         }
         self.lose(device, last, Some(self.id(after)));
     }
@@ -556,15 +519,15 @@ impl<'a> DeviceRun<'a> {
     /// Checks once, after a test that did not end, that the device ends commands behind user events. If it does not,
     /// tests wait in vain for such commands.
     pub fn probe_gate(&self) {
-        let RunState { recorder, stop, .. } = self.state;
-        if self.limits.ends_gated.get().is_some() {
+        let RunState { recorder, .. } = self.state;
+        if self.ends_gated.get().is_some() {
             return;
         }
         let Some((worker, device)) = self.take_probed().zip(self.device) else { return };
         let (time, begin) = (SystemTime::now(), Instant::now());
-        let (ends, worker) = worker.probe_gate(&stop.signal);
+        let (ends, worker) = worker.probe_gate();
         *self.probed.lock() = worker;
-        if self.limits.ends_gated.set(ends).is_err() || ends {
+        if self.ends_gated.set(ends).is_err() || ends {
             return;
         }
         let device = device.run.id.clone();
@@ -577,12 +540,10 @@ impl<'a> DeviceRun<'a> {
 
     /// Makes the device lost after a test, or before the first one.
     fn lose(&self, device: &TestDevice, reason: String, after: Option<TestId>) {
-        if let Some(lost) = self.limits.health.lose(&device.run.id, reason, after) {
+        if let Some(lost) = self.health.lose(&device.run.id, reason, after) {
             self.state.recorder.device_lost(lost);
         }
-        if let Some(answers) = &self.state.run.answers {
-            answers.forget(&device.run.id);
-        }
+        self.state.run.answers.iter().for_each(|answers| answers.forget(&device.run.id));
     }
 
     /// Probes the device in a worker of its own, which runs the next tests that need a worker if the probe passes.
@@ -596,14 +557,11 @@ impl<'a> DeviceRun<'a> {
         let RunState { recorder, stop, .. } = self.state;
         drop(self.take_probed());
         let (time, begin) = (SystemTime::now(), Instant::now());
-        let probed = Worker::probe(&self.config.commands, start_limit, limit, &stop.signal);
+        let probed = Worker::probe(&self.config.commands, start_limit, limit, stop);
         let duration = begin.elapsed();
-        let result = match probed.map_err(WorkerLost::reason) {
-            Ok(worker) => {
-                *self.probed.lock() = Some(worker);
-                Ok(())
-            }
-            Err(reason) => Err(reason?),
+        let result = match probed.map(|worker| *self.probed.lock() = Some(worker)) {
+            Ok(()) => Ok(()),
+            Err(lost) => Err(lost.reason()?),
         };
         let (device, error) = (device.run.id.clone(), result.clone().err());
         recorder.record(Event::Probed(Probed { device, time, error, duration }));
@@ -611,7 +569,7 @@ impl<'a> DeviceRun<'a> {
     }
 
     /// Takes the worker of the last good probe.
-    pub fn take_probed(&self) -> Option<Worker> {
+    pub fn take_probed(&self) -> Option<Worker<'a>> {
         self.probed.lock().take()
     }
 
@@ -619,7 +577,7 @@ impl<'a> DeviceRun<'a> {
     /// attempts.
     pub fn finished(&self, position: Entry, result: &TestResult) {
         if self.queue.end(position, &result.attempt.outcome) {
-            self.limits.count(result);
+            self.count(result);
             self.state.recorder.finished(position, result);
         }
     }

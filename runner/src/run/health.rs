@@ -19,36 +19,27 @@ const FURTHER: [usize; 2] = [10, 100];
 /// in a row.
 #[derive(Default)]
 pub struct Health {
-    lost: OnceLock<DeviceLost>,
+    /// The loss of the device.
+    pub lost: OnceLock<DeviceLost>,
     row: Mutex<Row>,
     good_probes: AtomicUsize,
     probing: Mutex<()>,
 }
 
 /// The unexpected results since the last pass.
+#[derive(Default)]
 struct Row {
     /// The number of results.
     length: usize,
-    /// The length at which the next probe is due.
-    probe_at: usize,
+    /// The length at which the next probe is due; `None` before the first one.
+    probe_at: Option<usize>,
     /// The number of good probes in the row.
     good_probes: usize,
     /// The tests since the last pass or good probe.
     suspects: Vec<TestId>,
 }
 
-impl Default for Row {
-    fn default() -> Self {
-        Self { length: 0, probe_at: FEW, good_probes: 0, suspects: Vec::new() }
-    }
-}
-
 impl Health {
-    /// Returns the loss of the device, if the device is lost.
-    pub fn lost(&self) -> Option<&DeviceLost> {
-        self.lost.get()
-    }
-
     /// Records the outcome of a test. Returns true if a probe is due.
     pub fn note(&self, test: &TestId, outcome: &Outcome, is_expected: bool) -> bool {
         let mut row = self.row.lock();
@@ -64,7 +55,7 @@ impl Health {
                 return false;
             }
         }
-        !is_expected && row.length == row.probe_at
+        !is_expected && row.length == row.probe_at.unwrap_or(FEW)
     }
 
     /// Waits for the probe of another thread. Returns `None` if no probe is needed any more: that probe
@@ -73,7 +64,7 @@ impl Health {
         let good_probes = self.good_probes.load(Ordering::Relaxed);
         let turn = self.probing.lock();
         let is_needed =
-            self.lost().is_none() && self.good_probes.load(Ordering::Relaxed) == good_probes;
+            self.lost.get().is_none() && self.good_probes.load(Ordering::Relaxed) == good_probes;
         is_needed.then_some(turn)
     }
 
@@ -82,7 +73,7 @@ impl Health {
         self.good_probes.fetch_add(1, Ordering::Relaxed);
         let mut row = self.row.lock();
         row.suspects.clear();
-        row.probe_at = row.length + FURTHER[row.good_probes.min(FURTHER.len() - 1)];
+        row.probe_at = Some(row.length + FURTHER[row.good_probes.min(FURTHER.len() - 1)]);
         row.good_probes += 1;
     }
 

@@ -1,33 +1,19 @@
 //! The stop of a run before its end: by Ctrl-C or a signal, a deadline, or too many failures. The reports
 //! are written.
 
-use std::io;
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::os::{self, EndSignal, StopSignal, StopSwitch};
+use crate::os::{self, EndSignal, StopSignal};
 use crate::result::not_run_reason::StopCause;
 use crate::terminal::{self, AnyError, status_line};
 
 /// The time in which a terminal must accept output.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The stop of a run, and its cause.
-pub struct Stop {
-    /// Set when the run is stopped.
-    pub signal: StopSignal,
-    switch: StopSwitch,
-}
-
-impl Stop {
-    /// Creates a stop that no signal requests.
-    pub fn new() -> io::Result<Self> {
-        let (signal, switch) = os::stop_signal()?;
-        Ok(Self { signal, switch })
-    }
-
-    /// Makes a stop that SIGINT, SIGTERM and SIGHUP request. A second signal ends the process at once, unless it comes
+impl StopSignal {
+    /// Creates a signal that SIGINT, SIGTERM and SIGHUP set. A second signal ends the process at once, unless it comes
     /// with the first: the terminal sends a signal to all processes, and a program such as `timeout` to its child and
     /// to the group.
     pub fn on_signals() -> Result<Arc<Self>, AnyError> {
@@ -49,10 +35,10 @@ impl Stop {
         Ok(stop)
     }
 
-    /// Stops the run. The first cause counts.
+    /// Stops the run, and tells the user. The first cause counts.
     pub fn request(&self, cause: StopCause) {
         let is_signal = cause == StopCause::Signal;
-        if self.switch.stop(cause) || is_signal {
+        if self.set(cause) || is_signal {
             let how = if is_signal { "Ctrl-C" } else { "Ctrl-C twice" };
             let line = format!(
                 "\nstopping: {cause}; writing the reports of the finished tests ({how} ends at once)"

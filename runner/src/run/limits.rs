@@ -1,64 +1,35 @@
 //! The reasons to run no more tests on a device: a stop of the run, by a signal, its deadline or `--max-fail`; a lost
-//! device; a spent hang budget; and, with `--until-fail`, an unexpected result. Also the end of a worker after some
-//! tests.
+//! device; a spent hang budget; and, with `--until-fail`, an unexpected result.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::result::not_run_reason::{NotRunReason, StopCause};
 use crate::result::test_result::TestResult;
-use crate::run::hang_budget::HangBudget;
-use crate::run::hangs::Hangs;
-use crate::run::health::Health;
-use crate::run::state::{RunState, WorkerConfig};
+use crate::run::device_run::DeviceRun;
+use crate::run::state::RunState;
 
 /// The time that a test may wait on a device that does not end commands behind user events.
 pub(super) const IDLE: Duration = Duration::from_secs(1);
 
-/// The limits of the tests of one device.
-pub(super) struct Limits<'a> {
-    state: &'a RunState<'a>,
-    pub health: Health,
-    pub hang_budget: HangBudget,
-    pub hangs: Hangs,
-    /// The device ends commands behind user events, if that is known.
-    pub ends_gated: OnceLock<bool>,
-    tests_per_worker: Option<usize>,
-    /// True after an unexpected result.
-    has_failed: AtomicBool,
-}
-
-impl<'a> Limits<'a> {
-    pub fn new(state: &'a RunState<'a>, config: &WorkerConfig) -> Self {
-        Self {
-            state,
-            health: Health::default(),
-            hang_budget: HangBudget::new(config.settings.hang_budget),
-            hangs: Hangs::default(),
-            ends_gated: OnceLock::new(),
-            tests_per_worker: config.settings.tests_per_worker,
-            has_failed: AtomicBool::new(false),
-        }
-    }
-
+impl DeviceRun<'_> {
     /// Returns the reason why the device must no longer be used, if there is one.
-    pub fn end(&self) -> Option<NotRunReason> {
-        let stopped = self.state.stop.signal.cause().map(|by| NotRunReason::Stopped { by });
-        let lost = || self.health.lost().map(|lost| lost.not_run());
+    pub fn end_reason(&self) -> Option<NotRunReason> {
+        let stopped = self.state.stop.cause().map(|by| NotRunReason::Stopped { by });
+        let lost = || self.health.lost.get().map(|lost| lost.not_run());
         let spent = |spent| NotRunReason::HangBudget { spent: Box::new(spent) };
         stopped.or_else(lost).or_else(|| self.hang_budget.spent().map(spent))
+    }
+
+    /// Returns whether the device may still be used.
+    pub fn may_go_on(&self) -> bool {
+        self.end_reason().is_none()
     }
 
     /// Returns the time that a test may wait without the use of a processor, if the device does not end commands
     /// behind user events.
     pub fn idle(&self) -> Option<Duration> {
         self.ends_gated.get().is_some_and(|ends| !ends).then_some(IDLE)
-    }
-
-    /// Returns whether a worker must not run another test after this many.
-    pub fn is_worn(&self, tests: usize) -> bool {
-        self.tests_per_worker.is_some_and(|most| tests >= most)
     }
 
     /// Returns whether `--until-fail` ends the tests of the device.

@@ -3,18 +3,16 @@
 
 mod course;
 mod decision;
-pub mod device_query;
 mod device_run;
 pub mod entry;
 mod hang_budget;
 mod hangs;
 mod health;
-pub mod interrupt;
+mod interrupt;
 mod limits;
 mod outside;
 pub mod plan;
 mod queue;
-pub mod repeat;
 pub mod schedule;
 mod slot;
 pub mod so_far;

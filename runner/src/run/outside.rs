@@ -25,20 +25,20 @@ impl DeviceRun<'_> {
         self.find_device()?;
         // A worker holds memory of the device.
         drop(self.take_probed());
-        if let Some(reason) = self.limits.end() {
+        if let Some(reason) = self.end_reason() {
             return Ok(self.without_process(position, Outcome::NotRun { reason }));
         }
         let worker = self.state.recorder.number_worker();
         let started = self.begin_attempt(position, worker, slot);
         let mut process = Following { device_run: self, position, started };
         let (limit, command) = (self.limit(position), self.config.commands.current());
-        let (memory, stop) = (self.settings(position).memory, &self.state.stop.signal);
+        let (memory, stop) = (self.settings(position).memory, self.state.stop);
         let mut ran = test.run(limit, memory, command, stop, &mut process);
         ran.is_on_thread = true;
         self.complete(position, &mut ran, &process.started);
         if let Some(outcome) = ran.exit.take() {
             if let Outcome::TimedOut { limit } = outcome {
-                self.limits.hang_budget.add(limit);
+                self.hang_budget.add(limit);
             }
             if self.config.settings.exit_check {
                 self.record_end(WorkerEnd::Exit, outcome, position);
@@ -49,13 +49,13 @@ impl DeviceRun<'_> {
 }
 
 /// A process while it runs.
-struct Following<'a> {
-    device_run: &'a DeviceRun<'a>,
+struct Following<'r, 'a> {
+    device_run: &'r DeviceRun<'a>,
     position: Entry,
     started: Started,
 }
 
-impl Watch for Following<'_> {
+impl Watch for Following<'_, '_> {
     fn begins(&mut self, process: u32) {
         self.started.pid = Some(process);
         self.device_run.state.recorder.record(Event::Started(self.started.clone()));

@@ -57,23 +57,20 @@ impl Plan {
         devices: Vec<TestDevice>,
         mut wanted: impl FnMut(&TestId, &Planned, Option<&TestDevice>) -> bool,
     ) -> Self {
-        let mut entries = Vec::new();
+        let mut plan = Self { devices, entries: Vec::new(), home };
         for test in tests {
-            let path = test.path(home);
-            let on: Vec<Option<u32>> = match test.once() || devices.is_empty() {
+            let on: Vec<Option<u32>> = match test.once() || plan.devices.is_empty() {
                 true => vec![None],
-                false => (0..devices.len() as u32).map(Some).collect(),
+                false => (0..plan.devices.len() as u32).map(Some).collect(),
             };
             for device in on {
                 let entry = Planned { test: test.clone(), device };
-                let device = device.map(|device| &devices[device as usize]);
-                let device_id = device.map_or(entry.without_device(), |device| &device.run.id);
-                if wanted(&TestId::new(&path, device_id), &entry, device) {
-                    entries.push(entry);
+                if wanted(&plan.id(&entry), &entry, plan.device(&entry)) {
+                    plan.entries.push(entry);
                 }
             }
         }
-        Self { devices, entries, home }
+        plan
     }
 
     /// Returns the tests with their positions.

@@ -5,6 +5,7 @@ use std::collections::{HashSet, VecDeque};
 use parking_lot::{Condvar, Mutex};
 
 use crate::run::entry::Entry;
+use crate::run::so_far::SoFar;
 use crate::verdict::Outcome;
 
 /// The tests of a device that wait for a slot.
@@ -25,6 +26,7 @@ pub(super) struct Queue {
     ended: Condvar,
 }
 
+#[derive(Default)]
 struct State {
     /// The number of times that the tests were queued.
     filled: u32,
@@ -38,24 +40,13 @@ struct State {
 }
 
 impl Queue {
-    /// Puts the tests in that are not `left_out`, at last those of `last`.
-    pub fn new(
-        entries: Vec<Entry>,
-        seed: Option<u64>,
-        most: u32,
-        left_out: HashSet<Entry>,
-        last: HashSet<Entry>,
-    ) -> Self {
-        let state = State {
-            filled: 0,
-            waiting: VecDeque::new(),
-            running: HashSet::new(),
-            left_out,
-            has_ended: HashSet::new(),
-            lacks_a_test: false,
-        };
-        let queue =
-            Self { entries, seed, most, last, state: Mutex::new(state), ended: Condvar::new() };
+    /// Puts the tests in that have not ended `so_far`, at last those that were running.
+    pub fn new(entries: Vec<Entry>, seed: Option<u64>, most: u32, so_far: &SoFar) -> Self {
+        let decided = so_far.decided.iter().map(|(position, _)| position);
+        let left_out = so_far.ended.iter().chain(decided).copied().collect();
+        let state = Mutex::new(State { left_out, ..State::default() });
+        let (last, ended) = (so_far.last.clone(), Condvar::new());
+        let queue = Self { entries, seed, most, last, state, ended };
         queue.fill(&mut queue.state.lock());
         queue
     }
@@ -139,13 +130,8 @@ mod tests {
     use super::*;
 
     fn queue(entries: impl IntoIterator<Item = u32>, seed: Option<u64>, most: u32) -> Queue {
-        Queue::new(
-            entries.into_iter().map(Entry).collect(),
-            seed,
-            most,
-            HashSet::new(),
-            HashSet::new(),
-        )
+        let entries = entries.into_iter().map(Entry).collect();
+        Queue::new(entries, seed, most, &SoFar::default())
     }
 
     /// Runs all tests, one after the other. Returns them in their order.
@@ -218,16 +204,9 @@ mod tests {
     #[test]
     fn each_order_is_that_of_its_seed() {
         let order = |seed, most, left_out| {
-            run(
-                &Queue::new(
-                    (0..20).map(Entry).collect(),
-                    Some(seed),
-                    most,
-                    left_out,
-                    HashSet::new(),
-                ),
-                |_| Outcome::Passed,
-            )
+            let so_far = SoFar { ended: left_out, ..SoFar::default() };
+            let entries = (0..20).map(Entry).collect();
+            run(&Queue::new(entries, Some(seed), most, &so_far), |_| Outcome::Passed)
         };
         let all = |seed, most| order(seed, most, HashSet::new());
         assert_ne!(all(7, 1), all(8, 1));

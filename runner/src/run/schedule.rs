@@ -8,16 +8,16 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::log::recorder::Recorder;
+use crate::os::StopSignal;
 use crate::permits::Permits;
 use crate::run::device_run::DeviceRun;
 use crate::run::entry::Entry;
-use crate::run::interrupt::Stop;
 use crate::run::slot::Slot;
 use crate::run::state::{Run, RunState};
 
 /// Runs all tests; returns when each entry of the plan has a result. Returns whether some device repeated
 /// its tests less often than it should.
-pub fn execute(run: &Run<'_>, recorder: &Recorder<'_>, stop: &Stop) -> bool {
+pub fn execute(run: &Run<'_>, recorder: &Recorder<'_>, stop: &StopSignal) -> bool {
     let state = RunState {
         run,
         recorder,
@@ -73,8 +73,7 @@ fn device_runs<'a>(state: &'a RunState<'a>) -> impl Iterator<Item = DeviceRun<'a
         if run.seed.is_none() && config.settings.slots.count() > 1 {
             order_longest_first(&mut entries, run);
         }
-        let expectations = &run.expectations.of_workers[at];
-        DeviceRun::new(state, config, run.plan.devices.get(at), expectations, entries)
+        DeviceRun::new(state, at, entries)
     })
 }
 

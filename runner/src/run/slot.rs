@@ -20,16 +20,14 @@ use crate::run::entry::Entry;
 use crate::run::test_worker::TestWorker;
 use crate::run::turn::Turn;
 use crate::verdict::{Outcome, Verdict};
-use crate::worker::parent::WaitEnd;
-use crate::worker::process_attempt::ProcessAttempt;
-use crate::worker::test_end::WorkerAfter;
+use crate::worker::process_attempt::{ProcessAttempt, WorkerAfter};
 
 /// The place of one worker, and its thread.
-pub(super) struct Slot<'a> {
-    device_run: &'a DeviceRun<'a>,
+pub(super) struct Slot<'r, 'a> {
+    device_run: &'r DeviceRun<'a>,
     /// The number of this slot of the device, from 0.
     number: u32,
-    worker: Option<TestWorker>,
+    worker: Option<TestWorker<'a>>,
     /// The number of tests of this slot that have lost their worker.
     losses: usize,
     /// The number of losses in other slots that cannot be the cause of a failure: those before the last pass in this
@@ -37,8 +35,8 @@ pub(super) struct Slot<'a> {
     known_losses: usize,
 }
 
-impl<'a> Slot<'a> {
-    pub fn new(device_run: &'a DeviceRun<'a>, number: usize) -> Self {
+impl<'r, 'a> Slot<'r, 'a> {
+    pub fn new(device_run: &'r DeviceRun<'a>, number: usize) -> Self {
         Self { device_run, number: number as u32, worker: None, losses: 0, known_losses: 0 }
     }
 
@@ -51,7 +49,7 @@ impl<'a> Slot<'a> {
 
     /// Ends the worker after the last test.
     pub fn end(mut self) {
-        let mut turn = Turn::shared(&self.device_run.in_use);
+        let mut turn = Turn::new(&self.device_run.in_use, false);
         self.leave(&mut turn);
     }
 
@@ -61,8 +59,7 @@ impl<'a> Slot<'a> {
         // Before its turn: a slot that waits for a permit must not keep others from the device.
         let _permit = device_run.permit(position);
         let is_alone = device_run.slots() == 1 || device_run.state.run.is_alone(position);
-        let in_use = if is_alone { Turn::alone } else { Turn::shared };
-        let mut turn = in_use(&device_run.in_use);
+        let mut turn = Turn::new(&device_run.in_use, is_alone);
         let before = device_run.state.run.so_far.unfinished.get(&position);
         let mut course = Course::new(position, before.cloned().unwrap_or_default());
         if let Some(outcome) = device_run.outcome_without_running(position) {
@@ -80,13 +77,13 @@ impl<'a> Slot<'a> {
                 Next::Charge(blame) => self.charge(&mut course, blame),
                 Next::ChargeWorker => {
                     self.charge(&mut course, Blame::Test);
-                    let (first, repeat) = (&course.results[0], &course.results[1]);
+                    let (first, repeat) = (&course.tried[0].result, &course.tried[1].result);
                     let running = Some((position, &repeat.attempt.outcome));
                     let crashed = first.attempt.clone();
                     device_run.record_worker_crash(crashed, &course.before_crash, running);
                 }
                 Next::Repeat => {
-                    let result = course.results.last().expect("an attempt").clone();
+                    let result = course.tried.last().expect("an attempt").result.clone();
                     device_run.state.recorder.repeated(position, result);
                     course.is_repeat_recorded = true;
                 }
@@ -94,7 +91,7 @@ impl<'a> Slot<'a> {
                     course.is_probe_due = false;
                     device_run.probe(position);
                     // Beside other slots, a fill may wait for theirs.
-                    if course.hangs() && !turn.is_shared() {
+                    if course.hangs && !turn.is_shared() {
                         device_run.probe_gate();
                     }
                 }
@@ -102,8 +99,7 @@ impl<'a> Slot<'a> {
                 Next::Final(verdict) => {
                     let mut result = course.take_result();
                     if verdict == Verdict::NotRun && result.verdict != verdict {
-                        let outcome =
-                            Outcome::NotRun { reason: device_run.state.stop.signal.not_run() };
+                        let outcome = Outcome::NotRun { reason: device_run.state.stop.not_run() };
                         let attempt = device_run.without_process(position, outcome).attempt;
                         result = self.result(position, attempt);
                     }
@@ -126,17 +122,20 @@ impl<'a> Slot<'a> {
     {
         let device_run = self.device_run;
         let worker = self.worker.as_ref();
+        let tests_per_worker = device_run.config.settings.tests_per_worker;
         Situation {
             attempts: &course.tried,
             retries: &device_run.settings(course.position).retries,
             is_alone: !turn.is_shared(),
             is_apart: device_run.is_apart(course.position),
             has_worker: worker.is_some(),
-            is_worn: worker.is_some_and(|worker| device_run.limits.is_worn(worker.tests)),
+            is_worn: worker
+                .zip(tests_per_worker)
+                .is_some_and(|(worker, most)| worker.tests >= most),
             has_loss_beside: self.losses_elsewhere() != self.known_losses,
             has_repeated_timeout: device_run.has_repeated_timeout.load(Ordering::Relaxed),
             is_probe_due: course.is_probe_due,
-            is_stopped: device_run.state.stop.signal.is_set(),
+            is_stopped: device_run.state.stop.is_set(),
             is_over: course.is_over || !device_run.may_go_on(),
             is_repeat_recorded: course.is_repeat_recorded,
             is_final: course.is_final,
@@ -148,18 +147,15 @@ impl<'a> Slot<'a> {
     fn charge(&mut self, course: &mut Course, blame: Blame) {
         if blame == Blame::OtherSlot {
             self.known_losses = self.losses_elsewhere();
-            if course.hangs() {
+            if course.hangs {
                 self.device_run.has_repeated_timeout.store(true, Ordering::Relaxed);
             }
         }
-        if let (Some(tried), Some(result)) = (course.tried.last_mut(), course.results.last_mut()) {
-            tried.blame = Some(blame);
-            result.blame = blame;
-        }
+        course.tried.last_mut().expect("an attempt").charge(blame);
     }
 
     /// Waits until no other slot uses the device. The test does not run meanwhile.
-    fn become_alone(&self, position: Entry, turn: &mut Turn<'a>) {
+    fn become_alone(&self, position: Entry, turn: &mut Turn<'r>) {
         let observer = self.device_run.state.recorder.observer;
         observer.waits(position);
         turn.become_alone();
@@ -169,7 +165,7 @@ impl<'a> Slot<'a> {
     /// Records a result. Returns true after a timeout, unless the test waited in vain, after an unexpected crash, and
     /// if a probe is due.
     fn needs_probe(&self, result: &TestResult, waits_in_vain: bool) -> bool {
-        let (health, is_expected) = (&self.device_run.limits.health, result.is_as_expected());
+        let (health, is_expected) = (&self.device_run.health, result.is_as_expected());
         let is_due = health.note(&result.test, &result.attempt.outcome, is_expected);
         match result.attempt.outcome {
             Outcome::TimedOut { .. } => is_due || !waits_in_vain,
@@ -188,7 +184,7 @@ impl<'a> Slot<'a> {
     }
 
     /// Asks the worker to leave, and drops it. Records a wrong end.
-    fn leave(&mut self, turn: &mut Turn<'a>) {
+    fn leave(&mut self, turn: &mut Turn<'r>) {
         let device_run = self.device_run;
         let stop = device_run.state.stop;
         let Some(mut worker) = self.worker.take().filter(|_| device_run.may_go_on()) else {
@@ -196,22 +192,19 @@ impl<'a> Slot<'a> {
         };
         let Some(last) = worker.last.back().copied() else { return };
         let begin = Instant::now();
-        let outcome = match worker.worker.leave(&stop.signal) {
-            WaitEnd::Good => {
-                let at = Instant::now();
-                if device_run.config.settings.exit_check
-                    && let WaitEnd::Wrong(outcome) = worker.worker.exit(&stop.signal)
-                {
-                    device_run.limits.hang_budget.add(at.elapsed());
-                    device_run.record_end(WorkerEnd::Exit, outcome, last);
-                }
-                return;
+        let Some(outcome) = worker.worker.leave() else {
+            let at = Instant::now();
+            if device_run.config.settings.exit_check
+                && !stop.is_set()
+                && let Some(outcome) = worker.worker.exit()
+            {
+                device_run.hang_budget.add(at.elapsed());
+                device_run.record_end(WorkerEnd::Exit, outcome, last);
             }
-            WaitEnd::Stopped => return,
-            WaitEnd::Wrong(outcome) => outcome,
+            return;
         };
         let mut words = worker.worker.last_words(outcome.clone());
-        device_run.limits.hang_budget.add(begin.elapsed());
+        device_run.hang_budget.add(begin.elapsed());
         words.worker = Some(worker.number);
         let before: Vec<Entry> = worker.last.into();
         drop(worker.worker);
@@ -227,7 +220,7 @@ impl<'a> Slot<'a> {
     /// Returns the attempt of a test whose worker does not start. Probes the device.
     fn without_worker(&self, position: Entry, mut reason: NotRunReason) -> ProcessAttempt {
         self.device_run.probe(position);
-        if let Some(lost) = self.device_run.limits.health.lost() {
+        if let Some(lost) = self.device_run.health.lost.get() {
             reason = lost.not_run();
         }
         self.device_run.without_process(position, Outcome::NotRun { reason })
@@ -236,24 +229,20 @@ impl<'a> Slot<'a> {
     /// Runs a test after a pause, and records the loss of its worker. A repeat that cannot begin is not an attempt.
     fn attempt(&mut self, course: &mut Course, turn: &Turn<'_>, pause: Duration) {
         let (device_run, position) = (self.device_run, course.position);
-        device_run.state.stop.signal.wait(pause);
+        device_run.state.stop.wait(pause);
         let is_repeat = !course.tried.is_empty();
         if is_repeat && !device_run.may_go_on() {
             return;
         }
         let losses_before = self.losses_elsewhere();
         let worker = self.worker.as_ref();
-        let mut tried = Tried {
-            worker: worker.map_or(WorkerAfter::Clean, |worker| worker.worker.after),
-            follows_tests: worker.is_some_and(|worker| worker.tests > 0),
-            is_beside_others: turn.is_shared(),
-            ..Tried::new(Outcome::Passed, Verdict::Pass)
-        };
+        let before = worker.map_or_else(Vec::new, |worker| worker.last.iter().copied().collect());
+        let worker = worker.map_or(WorkerAfter::Clean, |worker| worker.worker.after);
         let ran = match &device_run.entry(position).test {
             Case::Registered(test) => self.attempt_in_worker(test, position),
             Case::Outside(test) => device_run.attempt_outside(&**test, self.number, position),
         };
-        let ProcessAttempt { attempt, is_on_thread, waits_in_vain, before, .. } =
+        let ProcessAttempt { attempt, is_on_thread, waits_in_vain, .. } =
             ran.unwrap_or_else(|reason| self.without_worker(position, reason));
         match attempt.outcome {
             Outcome::Passed => self.known_losses = losses_before,
@@ -270,14 +259,13 @@ impl<'a> Slot<'a> {
         let result = self.result(position, attempt);
         course.is_probe_due |= self.needs_probe(&result, waits_in_vain);
         course.is_repeat_recorded = false;
+        course.hangs = matches!(result.attempt.outcome, Outcome::TimedOut { .. });
+        let (follows_tests, is_beside_others) = (!before.is_empty(), turn.is_shared());
         if !is_repeat {
             course.before_crash = before;
         }
-        tried.context = result.attempt.context;
-        tried.is_on_thread = is_on_thread;
-        (tried.outcome, tried.verdict) = (result.attempt.outcome.clone(), result.verdict);
-        course.tried.push(tried);
-        course.results.push(result);
+        let tried = Tried::new(result);
+        course.tried.push(Tried { worker, follows_tests, is_beside_others, is_on_thread, ..tried });
     }
 
     /// Runs a test in the worker of the slot, or in a fresh worker if there is none.

@@ -32,10 +32,4 @@ impl SoFar {
         let (tests, attempts) = (plan.test_positions(), vec![0; plan.entries.len()]);
         Self { tests, attempts, ..Self::default() }
     }
-
-    /// Returns the positions of the entries that no slot runs.
-    pub(super) fn left_out(&self) -> HashSet<Entry> {
-        let decided = self.decided.iter().map(|(position, _)| position);
-        self.ended.iter().chain(decided).copied().collect()
-    }
 }

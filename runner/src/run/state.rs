@@ -8,17 +8,16 @@ use std::time::{Duration, Instant};
 use crate::config::{DeviceSettings, Expectation, FlakyResult, UnexpectedPass};
 use crate::devices::cache::MachineCache;
 use crate::log::recorder::Recorder;
+use crate::os::StopSignal;
 use crate::permits::Permits;
 use crate::result::not_run_reason::NotRunReason;
 use crate::result::test_id::TestId;
 use crate::result::worker_end::WorkerEnd;
-use crate::run::device_query::DeviceQuery;
 use crate::run::entry::Entry;
-use crate::run::interrupt::Stop;
 use crate::run::plan::Plan;
-use crate::run::repeat::Repeat;
 use crate::run::so_far::SoFar;
 use crate::worker::commands::WorkerCommands;
+use crate::worker::job::JobCall;
 
 /// A plan with its settings.
 pub struct Run<'a> {
@@ -91,6 +90,39 @@ pub struct PlanExpectations {
     pub of_workers: Vec<HashMap<WorkerEnd, Expectation>>,
 }
 
+/// The repetition of the tests of each device; by default none.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Repeat {
+    /// The number of times that each test runs; `None`: once, or as often as the other conditions allow.
+    pub times: Option<u32>,
+    /// The time after which no test is repeated.
+    pub time: Option<Duration>,
+    /// True if a device ends with its first unexpected result.
+    pub until_fail: bool,
+}
+
+impl Repeat {
+    /// Returns whether tests may run more than once.
+    pub fn is_on(&self) -> bool {
+        self.most() > 1
+    }
+
+    /// Returns the most times that a test runs.
+    pub(super) fn most(&self) -> u32 {
+        let is_endless = self.time.is_some() || self.until_fail;
+        self.times.unwrap_or(if is_endless { u32::MAX } else { 1 })
+    }
+}
+
+/// The query of the properties of each device that has tests, which the log records.
+#[derive(Clone, Debug)]
+pub struct DeviceQuery {
+    /// A job whose output is a map of texts.
+    pub call: JobCall,
+    /// True if no test runs in the worker of the query, so that the first test has a fresh driver.
+    pub ends_worker: bool,
+}
+
 /// The configuration of the workers of one device.
 pub struct WorkerConfig {
     /// The commands that start a worker.
@@ -108,7 +140,7 @@ pub fn shuffle_seed(shuffle: bool, seed: Option<u64>) -> Option<u64> {
 pub(super) struct RunState<'a> {
     pub run: &'a Run<'a>,
     pub recorder: &'a Recorder<'a>,
-    pub stop: &'a Stop,
+    pub stop: &'a StopSignal,
     pub permits: Permits,
     /// The number of attempts of each entry so far.
     pub attempts: Vec<AtomicU32>,

@@ -9,8 +9,8 @@ use crate::worker::parent::Worker;
 const REMEMBERED: usize = 30;
 
 /// A worker that runs tests.
-pub(super) struct TestWorker {
-    pub worker: Worker,
+pub(super) struct TestWorker<'a> {
+    pub worker: Worker<'a>,
     /// Its number, unique in the run.
     pub number: u32,
     /// The number of tests that it has run.
@@ -19,8 +19,8 @@ pub(super) struct TestWorker {
     pub last: VecDeque<Entry>,
 }
 
-impl TestWorker {
-    pub fn new(mut worker: Worker, number: u32) -> Self {
+impl<'a> TestWorker<'a> {
+    pub fn new(mut worker: Worker<'a>, number: u32) -> Self {
         worker.takes_stacks = true;
         Self { worker, number, tests: 0, last: VecDeque::new() }
     }

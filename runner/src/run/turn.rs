@@ -5,36 +5,26 @@ use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 /// The use of a device by a slot, until it is dropped.
 pub(super) struct Turn<'a> {
     device: &'a RwLock<()>,
-    held: Held<'a>,
-}
-
-#[expect(dead_code, reason = "the guards are held")]
-enum Held<'a> {
-    Nothing,
-    Shared(RwLockReadGuard<'a, ()>),
-    Alone(RwLockWriteGuard<'a, ()>),
+    shared: Option<RwLockReadGuard<'a, ()>>,
+    alone: Option<RwLockWriteGuard<'a, ()>>,
 }
 
 impl<'a> Turn<'a> {
-    /// Waits until no other slot uses the device alone.
-    pub fn shared(device: &'a RwLock<()>) -> Self {
-        let guard = device.read();
-        Self { device, held: Held::Shared(guard) }
-    }
-
-    /// Waits until no other slot uses the device.
-    pub fn alone(device: &'a RwLock<()>) -> Self {
-        Self { device, held: Held::Alone(device.write()) }
+    /// Waits until no other slot uses the device alone, or with `is_alone`, until no other slot uses it.
+    pub fn new(device: &'a RwLock<()>, is_alone: bool) -> Self {
+        let (shared, alone) =
+            ((!is_alone).then(|| device.read()), is_alone.then(|| device.write()));
+        Self { device, shared, alone }
     }
 
     /// Returns whether other slots may use the device, too.
     pub fn is_shared(&self) -> bool {
-        matches!(self.held, Held::Shared(_))
+        self.shared.is_some()
     }
 
     /// Waits until no other slot uses the device. Others may use it before.
     pub fn become_alone(&mut self) {
-        self.held = Held::Nothing;
-        self.held = Held::Alone(self.device.write());
+        self.shared = None;
+        self.alone.get_or_insert_with(|| self.device.write());
     }
 }

@@ -41,11 +41,6 @@ const ABORTING: [&str; 11] = [
 ];
 
 impl Frame {
-    /// Returns whether this frame is in place of others.
-    pub(super) fn stands_for_others(&self) -> bool {
-        self.function() == FRAMES_LEFT_OUT
-    }
-
     /// Returns whether this frame may belong to the code by which a runtime ends its process.
     pub(super) fn is_of_abort(&self) -> bool {
         match &self.function {

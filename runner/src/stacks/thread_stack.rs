@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::TOP_FRAMES;
-use super::frame::Frame;
+use super::frame::{FRAMES_LEFT_OUT, Frame};
 
 /// The native stack of a thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,14 +23,10 @@ pub struct ThreadStack {
 }
 
 impl ThreadStack {
-    /// Returns whether a frame has a place in the source.
-    pub(super) fn has_place(&self) -> bool {
-        self.frames.iter().any(|frame| frame.location.is_some())
-    }
-
     /// Returns a title and the frames, a line each, for this thread and `alike` others.
     pub fn lines(&self, alike: usize) -> impl Iterator<Item = String> {
-        let known = self.frames.iter().take_while(|frame| !frame.stands_for_others()).count();
+        let is_innermost = |frame: &&Frame| frame.function() != FRAMES_LEFT_OUT;
+        let known = self.frames.iter().take_while(is_innermost).count();
         let frames =
             self.frames.iter().enumerate().map(move |(number, frame)| match number < known {
                 true => format!("  #{number} {frame}"),

@@ -39,10 +39,8 @@ impl Capture {
             head.extend_from_slice(format!("\n[... {cut} bytes cut ...]\n").as_bytes());
         }
         head.extend_from_slice(&tail);
-        match String::from_utf8(head) {
-            Ok(text) => text,
-            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
-        }
+        String::from_utf8(head)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
     }
 }
 

@@ -10,16 +10,16 @@ use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 use clmatrix::cl3::error_codes::CL_PLATFORM_NOT_FOUND_KHR;
+use clmatrix::memory::live_objects;
 use clmatrix::select::FoundPlatform;
 use parking_lot::Mutex;
 
-use super::contexts::kept;
+use super::contexts::{self, kept};
 use super::device_probe::{self, Kernels};
-use super::entry;
-use super::leak_check::LeakCheck;
+use super::process_attempt::{ProcessAttempt, WorkerAfter};
 use super::property;
-use super::protocol::{Answer, Enumerated, Request, Role, Task};
-use super::test_end::{TestEnd, WorkerAfter};
+use super::protocol::{Answer, Enumerated, Role, Task};
+use super::{entry, leak_check};
 use crate::config::Contexts;
 use crate::devices::device_address::DeviceAddress;
 use crate::devices::diagnose;
@@ -28,7 +28,9 @@ use crate::devices::icd::LoaderVariables;
 use crate::devices::loader_functions;
 use crate::os::Connection;
 use crate::registry::{self, ShouldPanic, Test, TestReturn};
+use crate::result::attempt::Attempt;
 use crate::stacks::WORKER_THREAD;
+use crate::terminal::AnyError;
 use crate::variable;
 use crate::verdict::{Location, Outcome};
 use crate::{debug, fixtures, os};
@@ -51,7 +53,10 @@ pub fn enter_if_asked() {
     if role == Role::Program {
         become_program(connection);
     }
-    on_thread_of_tests(move || work(&role, connection))
+    on_thread_of_tests(move || {
+        os::report_crashes(&connection);
+        os::exit_now(serve(&role, connection))
+    })
 }
 
 /// Does work that ends the process on this thread, or on one with the stack that `RUST_MIN_STACK` names.
@@ -72,12 +77,6 @@ pub fn on_thread_of_tests(work: impl FnOnce() + Send + 'static) -> ! {
     os::exit_now(PANICKED)
 }
 
-/// Does the work of a worker on this thread.
-fn work(role: &Role, connection: Connection) -> ! {
-    os::report_crashes(&connection);
-    os::exit_now(serve(role, connection))
-}
-
 /// Becomes the program that the arguments name. The keeper remains its parent.
 fn become_program(mut connection: Connection) -> ! {
     let mut words = std::env::args_os().skip(1);
@@ -88,34 +87,27 @@ fn become_program(mut connection: Connection) -> ! {
     os::exit_now(1)
 }
 
+/// Does the work of a worker on this thread. Returns the exit status.
 fn serve(role: &Role, connection: Connection) -> i32 {
-    let mut runner = Runner::new(connection);
-    match role {
-        Role::Enumerate { library } => {
-            runner.send(0, &Answer::Platforms(enumerate(library.as_deref())));
-            return 0;
-        }
-        Role::Probe => {
-            runner.send(0, &Answer::Probed(probe_first_device()));
-            return 0;
-        }
-        Role::Host => {}
+    let first = match role {
+        Role::Enumerate { library } => Answer::Platforms(enumerate(library.as_deref())),
+        Role::Probe => ended(probe_first_device()),
+        Role::Host => Answer::Ready,
         Role::Program => unreachable!("the process has become a program"),
-        Role::Device(address) => {
-            if let Err(reason) = bind(address) {
-                runner.send(0, &Answer::NoDevice(reason));
-                return 1;
-            }
-        }
+        Role::Device(address) => bind(address).map_or_else(Answer::NoDevice, |()| Answer::Ready),
+    };
+    send(&connection, 0, &first);
+    if first != Answer::Ready {
+        return 0;
     }
-    runner.send(0, &Answer::Ready);
     let mut state = None;
-    while let Some(Request { number, task }) = runner.next_request() {
+    let mut requests = BufReader::new(&connection);
+    while let Some((number, task)) = next_request(&mut requests) {
         let answer = match task {
-            Task::Prepare { finds_leaks, contexts } => {
-                prepare(finds_leaks, contexts);
+            Task::Prepare { finds_leaks, contexts: reuse } => {
+                contexts::prepare(finds_leaks, reuse == Contexts::Reuse);
                 state = Some(WorkerState::here(finds_leaks));
-                Answer::Prepared
+                ended(Ok(()))
             }
             Task::Test { module, name, is_fresh } => {
                 let test = registry::find(&module, &name);
@@ -126,12 +118,10 @@ fn serve(role: &Role, connection: Connection) -> i32 {
                 let Some(end) = state.test(test, is_fresh) else { return 0 };
                 Answer::Done(end)
             }
-            Task::Probe => {
-                Answer::Probed(device_probe::probe(&fixtures::device(), Kernels::Simplest))
-            }
+            Task::Probe => ended(device_probe::probe(&fixtures::device(), Kernels::Simplest)),
             Task::ProbeGate => {
-                let note = || runner.send(number, &Answer::Trying("a gate".to_owned()));
-                Answer::Probed(device_probe::gate(&fixtures::device(), note))
+                let note = || send(&connection, number, &Answer::Trying("a gate".to_owned()));
+                ended(device_probe::gate(&fixtures::device(), note))
             }
             Task::Leave => {
                 if let Role::Device(_) = role {
@@ -140,35 +130,43 @@ fn serve(role: &Role, connection: Connection) -> i32 {
                 }
                 os::trim_heap();
                 thread::sleep(LAST_MOMENT);
-                Answer::Left
+                ended(Ok(()))
             }
             Task::Exit => std::process::exit(0),
             Task::Job(call) => {
-                let note = |step: &str| runner.send(number, &Answer::Trying(step.to_owned()));
-                Answer::JobDone(call.run(&note))
+                let note = |step: &str| send(&connection, number, &Answer::Trying(step.to_owned()));
+                Answer::Ended(call.run(&note))
             }
         };
         // The runner takes the output before the answer for the task's own.
         let _ = io::stdout().flush();
         os::flush_c_streams();
-        runner.send(number, &answer);
+        send(&connection, number, &answer);
     }
     os::write_profile();
     0
 }
 
-/// Creates the first context of this process, and keeps it for the first test or releases it.
-///
-/// Drivers change signal handlers and start threads and helpers when they create their first context. An
-/// error is left to the tests.
-fn prepare(finds_leaks: bool, contexts: Contexts) {
-    let context = fixtures::first_context();
-    let mut kept = kept();
-    kept.finds_leaks = finds_leaks;
-    kept.reuses = contexts == Contexts::Reuse;
-    if let Some(context) = context.as_ref().filter(|_| contexts == Contexts::Reuse) {
-        kept.add_idle(context);
+/// Returns the next task with its number; `None` when the runner has ended.
+fn next_request(requests: &mut BufReader<&Connection>) -> Option<(u64, Task)> {
+    let mut line = String::new();
+    if requests.buffer().is_empty() {
+        os::wait_for_bytes(requests.get_ref());
     }
+    requests.read_line(&mut line).ok()?;
+    serde_json::from_str(&line).ok()
+}
+
+fn send(mut connection: &Connection, number: u64, answer: &Answer) {
+    let mut line = serde_json::to_string(&(number, answer)).expect("answers are plain data");
+    line.push('\n');
+    // It fails if the runner has ended; the keeper then ends this process.
+    let _ = connection.write_all(line.as_bytes());
+}
+
+/// Returns the answer to a task without output.
+fn ended(result: Result<(), AnyError>) -> Answer {
+    Answer::Ended(result.map(|()| String::new()).map_err(|error| error.to_string()))
 }
 
 /// A worker before its first test.
@@ -189,19 +187,19 @@ impl WorkerState {
     }
 
     /// Runs a test and undoes the changes that it leaves behind; `None` in a child that the test has forked.
-    fn test(&mut self, test: &Test, is_fresh: bool) -> Option<Box<TestEnd>> {
+    fn test(&mut self, test: &Test, is_fresh: bool) -> Option<Box<ProcessAttempt>> {
         let started = Instant::now();
         property::take();
         // A driver may have been loaded by the test before.
         os::report_crashes_first();
         let reuses = kept().begin_test(is_fresh);
-        let check = (self.finds_leaks || reuses).then(LeakCheck::begin);
+        let objects = (self.finds_leaks || reuses).then(live_objects);
         let mut outcome = run(test);
         let duration = started.elapsed();
         if std::process::id() != self.process {
             return None;
         }
-        let leaks = check.map(LeakCheck::end);
+        let leaks = objects.map(leak_check::leaks_since);
         let mut has_left_nothing = matches!(leaks, Some(None));
         let leaks = leaks.flatten().filter(|_| self.finds_leaks).unwrap_or_default();
         let left = self.baseline.restore();
@@ -221,7 +219,7 @@ impl WorkerState {
             }
         }
         let after = match outcome {
-            _ if left.remains() => WorkerAfter::Spent,
+            _ if left.remains => WorkerAfter::Spent,
             Outcome::Failed { .. } if has_left_nothing => WorkerAfter::SurvivedFailure,
             Outcome::Passed | Outcome::Skipped { .. } => match kept().has_used() {
                 true => WorkerAfter::KeepsUsedContext,
@@ -233,25 +231,22 @@ impl WorkerState {
             | Outcome::Ignored { .. }
             | Outcome::NotRun { .. } => WorkerAfter::Spent,
         };
-        Some(Box::new(TestEnd {
-            outcome,
+        let attempt = Attempt {
             duration,
             properties: property::take(),
             left_behind: left.into_notes(),
-            leaks,
             resident: self.resident_if_changed(),
-            context: kept().of_test(),
-            after,
-        }))
+            context: kept().use_of_test,
+            ..Attempt::new(outcome)
+        };
+        Some(Box::new(ProcessAttempt { after, leaks, ..attempt.into() }))
     }
 
     fn resident_if_changed(&mut self) -> Option<u64> {
-        let now = os::resident_memory()?;
-        let has_changed = now.abs_diff(self.resident) >= RESIDENT_STEP;
-        has_changed.then(|| {
-            self.resident = now;
-            now
-        })
+        let has_changed = |now: &u64| now.abs_diff(self.resident) >= RESIDENT_STEP;
+        let now = os::resident_memory().filter(has_changed)?;
+        self.resident = now;
+        Some(now)
     }
 }
 
@@ -289,8 +284,8 @@ fn enumerated(found: FoundPlatform) -> Enumerated {
     Enumerated { info: found.info, library }
 }
 
-fn probe_first_device() -> Result<(), String> {
-    let platforms = clmatrix::select::platforms().map_err(|error| error.to_string())?;
+fn probe_first_device() -> Result<(), AnyError> {
+    let platforms = clmatrix::select::platforms()?;
     let device = platforms.iter().flat_map(|platform| &platform.devices).next();
     device_probe::probe(device.ok_or("the driver shows no device")?, Kernels::EachKind)
 }
@@ -323,10 +318,7 @@ pub fn bind(address: &DeviceAddress) -> Result<(), String> {
 /// Returns `"NAME" (UUID, PCI-ADDRESS)`, without unknown parts.
 fn described(name: &str, uuid: Option<&str>, pci_address: Option<&str>) -> String {
     let known: Vec<&str> = uuid.into_iter().chain(pci_address).collect();
-    match known.is_empty() {
-        true => format!("{name:?}"),
-        false => format!("{name:?} ({})", known.join(", ")),
-    }
+    if known.is_empty() { format!("{name:?}") } else { format!("{name:?} ({})", known.join(", ")) }
 }
 
 /// Runs one test in this process.
@@ -339,21 +331,20 @@ pub fn run(test: &Test) -> Outcome {
     if let Some(reason) = loader_functions::missing(test.requires) {
         return Outcome::Skipped { reason };
     }
-    let running = os::RunningTest::here();
+    os::set_running_test(true);
     let result = panic::catch_unwind(AssertUnwindSafe(|| __rust_begin_short_backtrace(test.run)));
-    drop(running);
+    os::set_running_test(false);
     let noted = PANIC.take();
+    let here = Some(test.location());
+    let failed = |message, location| Outcome::Failed { message, location };
     match (result, test.should_panic) {
         (Ok(Ok(())), ShouldPanic::No) => Outcome::Passed,
         (Ok(Err(message)), ShouldPanic::No) => {
             let message = with_skip_elsewhere(shortened(&message));
             let _ = writeln!(io::stderr(), "{message}");
-            Outcome::Failed { message, location: Some(test.location()) }
+            failed(message, here)
         }
-        (Ok(_), _) => Outcome::Failed {
-            message: "test did not panic as expected".to_owned(),
-            location: Some(test.location()),
-        },
+        (Ok(_), _) => failed("test did not panic as expected".to_owned(), here),
         (Err(payload), should_panic) => {
             if let Some(skip) = skip_in(payload.as_ref()) {
                 return Outcome::Skipped { reason: skip.0.clone() };
@@ -362,15 +353,13 @@ pub fn run(test: &Test) -> Outcome {
             match should_panic {
                 ShouldPanic::Yes => Outcome::Passed,
                 ShouldPanic::With(expected) if message.contains(expected) => Outcome::Passed,
-                ShouldPanic::With(expected) => Outcome::Failed {
-                    message: format!(
+                ShouldPanic::With(expected) => {
+                    let message = format!(
                         "panicked with {message:?}, which does not contain the expected {expected:?}"
-                    ),
-                    location: noted,
-                },
-                ShouldPanic::No => {
-                    Outcome::Failed { message: with_skip_elsewhere(message), location: noted }
+                    );
+                    failed(message, noted)
                 }
+                ShouldPanic::No => failed(with_skip_elsewhere(message), noted),
             }
         }
     }
@@ -456,35 +445,5 @@ fn with_skip_elsewhere(message: String) -> String {
              call it on the thread of the test, or pass the payload on with std::panic::resume_unwind\n{message}"
         ),
         _ => message,
-    }
-}
-
-/// The worker's end of the connection.
-struct Runner {
-    requests: BufReader<Connection>,
-    answers: Connection,
-}
-
-impl Runner {
-    fn new(connection: Connection) -> Self {
-        let answers = connection.try_clone().expect("a descriptor can be duplicated");
-        Self { requests: BufReader::new(connection), answers }
-    }
-
-    /// Returns the next request; `None` when the runner has ended.
-    fn next_request(&mut self) -> Option<Request> {
-        let mut line = String::new();
-        if self.requests.buffer().is_empty() {
-            os::wait_for_bytes(self.requests.get_ref());
-        }
-        self.requests.read_line(&mut line).ok()?;
-        serde_json::from_str(&line).ok()
-    }
-
-    fn send(&self, number: u64, answer: &Answer) {
-        let mut line = serde_json::to_string(&(number, answer)).expect("answers are plain data");
-        line.push('\n');
-        // It fails if the runner has ended; the keeper then ends this process.
-        let _ = (&self.answers).write_all(line.as_bytes());
     }
 }

@@ -31,7 +31,11 @@ impl WorkerCommands {
     }
 
     /// Starts a worker and waits until it is bound to its device.
-    pub fn start(&self, limit: Duration, stop: &StopSignal) -> Result<Worker, WorkerLost> {
+    pub fn start<'s>(
+        &self,
+        limit: Duration,
+        stop: &'s StopSignal,
+    ) -> Result<Worker<'s>, WorkerLost> {
         if let Some(alone) = self.alone.as_ref().filter(|_| self.not_found_alone().is_none()) {
             match Worker::start(alone, limit, stop) {
                 Err(WorkerLost::NotFound(reason)) => drop(self.not_found_alone.set(reason)),

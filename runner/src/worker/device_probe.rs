@@ -1,7 +1,5 @@
 //! The probe: a check that a device works.
 
-use std::fmt::Display;
-
 use clmatrix::cl3::device::{
     CL_DEVICE_COMPILER_AVAILABLE, CL_DEVICE_DOUBLE_FP_CONFIG, CL_DEVICE_IMAGE_SUPPORT,
     get_device_data,
@@ -9,7 +7,10 @@ use clmatrix::cl3::device::{
 use clmatrix::memory::{
     Buffer, ChannelOrder, ChannelType, Image, ImageFormat, MemFlags, enqueue_fill,
 };
-use clmatrix::{CommandQueue, Context, Device, Error, Program, Result, UserEvent};
+use clmatrix::{CommandQueue, Context, Device, Error, Kernel, Program, UserEvent};
+
+use crate::terminal::AnyError;
+use crate::text::first_line;
 
 /// The number of values that are written, changed by kernels and read back.
 const VALUES: u32 = 1024;
@@ -28,23 +29,20 @@ pub(super) enum Kernels {
 /// A kind of kernels. Its kernel `probe` adds 1 to each value.
 struct Kind {
     name: &'static str,
-    /// Returns whether the device has this kind.
-    is_there: fn(&Device) -> Result<bool>,
-    options: &'static str,
+    /// Returns the options of its compilation, if the device has this kind.
+    options: fn(&Device) -> Result<Option<&'static str>, Error>,
     source: &'static str,
 }
 
 const KINDS: [Kind; 6] = [
     Kind {
         name: "a kernel",
-        is_there: |_| Ok(true),
-        options: "",
+        options: |_| Ok(Some("")),
         source: "kernel void probe(global uint *values) { values[get_global_id(0)] += 1; }",
     },
     Kind {
         name: "a kernel with local memory and a barrier",
-        is_there: |_| Ok(true),
-        options: "",
+        options: |_| Ok(Some("")),
         source: "kernel void probe(global uint *values) {
             local uint of_group;
             size_t i = get_global_id(0);
@@ -55,14 +53,12 @@ const KINDS: [Kind; 6] = [
     },
     Kind {
         name: "a kernel with atomic functions",
-        is_there: |_| Ok(true),
-        options: "",
+        options: |_| Ok(Some("")),
         source: "kernel void probe(global uint *values) { atomic_add(&values[get_global_id(0)], 1); }",
     },
     Kind {
         name: "a kernel with vectors and mathematical functions",
-        is_there: |_| Ok(true),
-        options: "",
+        options: |_| Ok(Some("")),
         source: "kernel void probe(global uint *values) {
             size_t i = get_global_id(0);
             float4 x = convert_float4((uint4)(values[i])) / 64.0f;
@@ -72,8 +68,7 @@ const KINDS: [Kind; 6] = [
     },
     Kind {
         name: "a kernel with doubles",
-        is_there: |device| is_set(device, CL_DEVICE_DOUBLE_FP_CONFIG),
-        options: "",
+        options: |device| Ok(is_set(device, CL_DEVICE_DOUBLE_FP_CONFIG)?.then_some("")),
         source: "
             #pragma OPENCL EXTENSION cl_khr_fp64 : enable
             kernel void probe(global uint *values) {
@@ -84,8 +79,7 @@ const KINDS: [Kind; 6] = [
     },
     Kind {
         name: "a kernel in OpenCL C 3.0",
-        is_there: |device| Ok(device.version().major == 3),
-        options: "-cl-std=CL3.0",
+        options: |device| Ok((device.version().major == 3).then_some("-cl-std=CL3.0")),
         source: "kernel void probe(global uint *values) { values[get_global_id(0)] += 1; }",
     },
 ];
@@ -98,7 +92,7 @@ const WITH_IMAGE: &str = "
     }";
 
 /// Returns whether a property of the device, a flag or bits, is not 0.
-fn is_set(device: &Device, name: u32) -> Result<bool> {
+fn is_set(device: &Device, name: u32) -> Result<bool, Error> {
     let value = get_device_data(device.as_raw(), name)
         .map_err(|code| Error::from_call("clGetDeviceInfo", code))?;
     Ok(value.iter().any(|byte| *byte != 0))
@@ -109,55 +103,54 @@ fn is_set(device: &Device, name: u32) -> Result<bool> {
 /// # Errors
 ///
 /// The first call that fails, or wrong values.
-pub(super) fn probe(device: &Device, kernels: Kernels) -> std::result::Result<(), String> {
-    let context = Context::new([device]).map_err(text)?;
-    let queue = CommandQueue::new(&context).map_err(text)?;
+pub(super) fn probe(device: &Device, kernels: Kernels) -> Result<(), AnyError> {
+    let context = Context::new([device])?;
+    let queue = CommandQueue::new(&context)?;
     let mut values: Vec<u32> = (0..VALUES).collect();
-    let size = size_of_val(&values[..]);
-    let buffer = Buffer::new(&context, MemFlags::READ_WRITE, size).map_err(text)?;
-    buffer.write(&queue, &values).map_err(text)?;
+    let buffer = Buffer::new(&context, MemFlags::READ_WRITE, size_of_val(&values[..]))?;
+    buffer.write(&queue, &values)?;
     let mut added = 0;
-    let mut check = |after: &str| {
+    let mut check = |after: &str| -> Result<(), AnyError> {
         values.fill(0);
-        buffer.read(&queue, &mut values).map_err(text)?;
+        buffer.read(&queue, &mut values)?;
         let mut pairs = values.iter().zip(added..);
         if let Some(position) = pairs.position(|(value, expected)| *value != expected) {
-            return Err(format!("{after}: wrong values are read back, from element {position} on"));
+            let wrong = format!("{after}: wrong values are read back, from element {position} on");
+            return Err(wrong.into());
         }
         added += 1;
         Ok(())
     };
     check("without a kernel")?;
-    if kernels == Kernels::None || !is_set(device, CL_DEVICE_COMPILER_AVAILABLE).map_err(text)? {
+    if kernels == Kernels::None || !is_set(device, CL_DEVICE_COMPILER_AVAILABLE)? {
         return Ok(());
     }
-    let built = |source: &str, options: &str, name: &str| {
-        let program =
-            Program::builder(&context).source(source).options(options).build().map_err(
-                |error| format!("{name} does not build: {}", first_line(error.detail())),
-            )?;
-        program.kernel("probe").map_err(text)
+    let built = |source: &str, options: &str, name: &str| -> Result<Kernel, AnyError> {
+        let program = Program::builder(&context).source(source).options(options).build();
+        let program = program.map_err(|error| match &*first_line(error.detail()) {
+            "" => format!("{name} does not build: no build log"),
+            line => format!("{name} does not build: {line}"),
+        });
+        Ok(program?.kernel("probe")?)
     };
     let all = if kernels == Kernels::Simplest { &KINDS[..1] } else { &KINDS };
-    for Kind { name, is_there, options, source } in all {
-        if is_there(device).map_err(text)? {
+    for Kind { name, options, source } in all {
+        if let Some(options) = options(device)? {
             let mut kernel = built(source, options, name)?;
             // SAFETY: the kernel has one argument, and each work item has an element.
-            unsafe { kernel.launch().arg(&buffer).global(VALUES as usize).enqueue(&queue) }
-                .map_err(text)?;
+            unsafe { kernel.launch().arg(&buffer).global(VALUES as usize).enqueue(&queue) }?;
             check(name)?;
         }
     }
-    if kernels == Kernels::EachKind && is_set(device, CL_DEVICE_IMAGE_SUPPORT).map_err(text)? {
+    if kernels == Kernels::EachKind && is_set(device, CL_DEVICE_IMAGE_SUPPORT)? {
         let name = "a kernel with an image";
         let format = ImageFormat::new(ChannelOrder::Rgba, ChannelType::UnsignedInt32);
         let image = Image::builder(&context, format).flags(MemFlags::READ_ONLY).shape([1, 1]);
-        let image = image.copy_from(&[[[1_u32, 0, 0, 0]]]).build().map_err(text)?;
+        let image = image.copy_from(&[[[1_u32, 0, 0, 0]]]).build()?;
         let mut kernel = built(WITH_IMAGE, "", name)?;
         let mut launch = kernel.launch();
         // SAFETY: the arguments are those of the kernel, and each work item has an element.
-        unsafe { launch.arg(&buffer).arg(&image).global(VALUES as usize).enqueue(&queue) }
-            .map_err(text)?;
+        unsafe { launch.arg(&buffer).arg(&image).global(VALUES as usize).enqueue(&queue) }?;
         check(name)?;
     }
     Ok(())
@@ -168,22 +161,14 @@ pub(super) fn probe(device: &Device, kernels: Kernels) -> std::result::Result<()
 /// # Errors
 ///
 /// The first call that fails.
-pub(super) fn gate(device: &Device, note: impl FnOnce()) -> std::result::Result<(), String> {
-    let context = Context::new([device]).map_err(text)?;
-    let queue = CommandQueue::new(&context).map_err(text)?;
-    let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 4).map_err(text)?;
-    enqueue_fill(&queue, &buffer, &1_u32, ..).and_then(|filled| filled.wait()).map_err(text)?;
+pub(super) fn gate(device: &Device, note: impl FnOnce()) -> Result<(), AnyError> {
+    let context = Context::new([device])?;
+    let queue = CommandQueue::new(&context)?;
+    let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 4)?;
+    enqueue_fill(&queue, &buffer, &1_u32, ..)?.wait()?;
     note();
-    let gate = UserEvent::new(&context).map_err(text)?;
-    let filled = enqueue_fill(queue.after(&gate), &buffer, &1_u32, ..).map_err(text)?;
-    gate.set_complete().map_err(text)?;
-    filled.wait().map_err(text)
-}
-
-fn text(error: impl Display) -> String {
-    error.to_string()
-}
-
-fn first_line(log: &str) -> &str {
-    log.lines().find(|line| !line.trim().is_empty()).unwrap_or("no build log")
+    let gate = UserEvent::new(&context)?;
+    let filled = enqueue_fill(queue.after(&gate), &buffer, &1_u32, ..)?;
+    gate.set_complete()?;
+    Ok(filled.wait()?)
 }

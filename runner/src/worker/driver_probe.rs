@@ -13,7 +13,7 @@ use crate::config::time_limit;
 use crate::devices::failure::{DriverFailure, FailedDriver, FailureKind};
 use crate::devices::icd::{Candidate, Candidates, Driver, LoaderVariables, drivers};
 use crate::devices::{FoundPlatform, Machine, ids};
-use crate::os::{self, ExitCause};
+use crate::os::{ExitCause, StopSignal};
 use crate::variable::{VariableError, text_variable};
 
 /// The time limit of one driver, unless the variable sets another one ("5s").
@@ -54,12 +54,10 @@ impl Probe<'_> {
         let variables = LoaderVariables::from_environment();
         let mut candidates = drivers(&variables, self.added);
         let (loader, answers) = std::thread::scope(|scope| {
-            let loader = scope.spawn(|| self.ask(&Driver::Loader));
-            let each: Vec<_> = candidates
-                .drivers
-                .iter()
-                .map(|candidate| scope.spawn(|| self.ask(&candidate.driver)))
-                .collect();
+            let ask = |driver| scope.spawn(move || self.ask(driver));
+            let loader = ask(&Driver::Loader);
+            let each = candidates.drivers.iter().map(|candidate| ask(&candidate.driver));
+            let each: Vec<_> = each.collect();
             (join(loader), each.into_iter().map(join).collect::<Vec<_>>())
         });
         // The variable names a loader, too. A loader is at fault only if it cannot be loaded: a driver
@@ -87,10 +85,10 @@ impl Probe<'_> {
         };
         let role = Role::Enumerate { library };
         let command = WorkerCommand { role, arguments: self.arguments.to_vec(), environment };
-        let mut child = Worker::spawn(&command).map_err(not_probed)?;
-        let (never, _switch) = os::stop_signal().map_err(|error| not_probed(error.to_string()))?;
+        let never = StopSignal::new().map_err(|error| not_probed(error.to_string()))?;
+        let mut child = Worker::spawn(&command, &never).map_err(not_probed)?;
         let limit = self.limit;
-        let failure = match child.answer(Instant::now() + limit, &never) {
+        let failure = match child.answer(Instant::now() + limit) {
             Reply::Answered(Answer::Platforms(platforms)) => return platforms,
             Reply::Answered(other) => not_probed(format!("unexpected answer {other:?}")),
             Reply::Died(ending) => ended(&ending),
@@ -113,15 +111,11 @@ fn join(thread: ScopedJoinHandle<'_, Probed>) -> Probed {
 
 /// Returns the failure of a driver that ended the process that loaded it.
 fn ended(ending: &ExitCause) -> DriverFailure {
-    let during = "while it was loaded and queried for its platforms";
-    match ending {
-        ExitCause::Signalled(signal) => {
-            DriverFailure::new(FailureKind::Crashed, format!("crashed with {signal} {during}"))
-        }
-        ExitCause::Exited(_) | ExitCause::Killed => {
-            DriverFailure::new(FailureKind::Exited, format!("{ending} {during}"))
-        }
-    }
+    let (kind, how) = match ending {
+        ExitCause::Signalled(signal) => (FailureKind::Crashed, format!("crashed with {signal}")),
+        ExitCause::Exited(_) | ExitCause::Killed => (FailureKind::Exited, ending.to_string()),
+    };
+    DriverFailure::new(kind, format!("{how} while it was loaded and queried for its platforms"))
 }
 
 /// Combines the drivers' answers, in the loader's own order.

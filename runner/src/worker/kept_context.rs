@@ -10,8 +10,9 @@ use clmatrix::{Context, ContextWatch};
 #[derive(Debug)]
 pub(super) struct KeptContext {
     raw: cl_context,
-    /// The handle that the running test has.
-    watch: ContextWatch,
+    /// The handle that the running test has: the references that the library holds for the test, even where the driver
+    /// counts none.
+    pub watch: ContextWatch,
     /// True if later tests may get it.
     pub is_for_later: bool,
     /// True if a test has had it.
@@ -37,21 +38,10 @@ impl KeptContext {
         Some(context)
     }
 
-    /// Records that a test has had it.
-    pub fn used(mut self) -> Self {
-        self.is_used = true;
-        self
-    }
-
     /// Returns the driver's count of the references that others have.
     pub fn other_references(&self) -> u32 {
         let count = get_context_info(self.raw, CL_CONTEXT_REFERENCE_COUNT).map_or(1, u32::from);
         count.saturating_sub(1)
-    }
-
-    /// Returns whether the library holds references for the test, even where the driver counts none.
-    pub fn is_in_use(&self) -> bool {
-        self.watch.references() > 0
     }
 }
 

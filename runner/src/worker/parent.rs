@@ -6,10 +6,8 @@ use std::time::{Duration, Instant};
 
 use super::capture::Capture;
 use super::commands::WorkerCommands;
-use super::job_call::JobCall;
-use super::process_attempt::ProcessAttempt;
-use super::protocol::{Answer, ROLE_VARIABLE, Request, Role, Task};
-use super::test_end::WorkerAfter;
+use super::process_attempt::{ProcessAttempt, WorkerAfter};
+use super::protocol::{Answer, ROLE_VARIABLE, Role, Task};
 use crate::config::Contexts;
 use crate::os::{Crash, ExitCause, LastWord, Process, Source, StopSignal, Wakeup};
 use crate::registry::Test;
@@ -73,6 +71,17 @@ pub struct WorkerCommand {
 }
 
 impl WorkerCommand {
+    /// Adds the arguments and the variables to a command.
+    pub(crate) fn apply_to(&self, command: &mut Command) {
+        command.args(&self.arguments);
+        for (name, value) in &self.environment {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+    }
+
     /// Returns the command for the operating system.
     pub fn command(&self) -> std::io::Result<Command> {
         // An executable that does not enter its worker would start workers without end.
@@ -81,13 +90,7 @@ impl WorkerCommand {
             return Err(std::io::Error::other(reason));
         }
         let mut command = Command::new(std::env::current_exe()?);
-        command.args(&self.arguments);
-        for (name, value) in &self.environment {
-            match value {
-                Some(value) => command.env(name, value),
-                None => command.env_remove(name),
-            };
-        }
+        self.apply_to(&mut command);
         let role = serde_json::to_string(&self.role).expect("a role is plain data");
         command.env(ROLE_VARIABLE, role);
         Ok(command)
@@ -95,16 +98,18 @@ impl WorkerCommand {
 }
 
 /// A running worker.
-pub struct Worker {
+pub struct Worker<'a> {
     process: Process,
+    /// Ends each wait for an answer.
+    stop: &'a StopSignal,
     /// The bytes of an incomplete answer.
     pending: Vec<u8>,
     /// The number of the last request.
     number: u64,
     /// The buffer for reading output.
     buffer: Box<[u8]>,
-    stdout: Capture,
-    stderr: Capture,
+    /// The output since the last test, by its [`Source`].
+    output: [Capture; 2],
     /// Its state after the tests that it has run.
     pub after: WorkerAfter,
     /// True if its stacks are taken when it crashes or reaches the time limit of a test.
@@ -128,16 +133,6 @@ pub enum Reply {
     Died(ExitCause),
     /// The worker did not answer in time.
     TimedOut,
-    /// The run was stopped.
-    Stopped,
-}
-
-/// The end of a wait for a worker that runs no test.
-pub enum WaitEnd {
-    /// The worker ended as it should.
-    Good,
-    /// It crashed or hung.
-    Wrong(Outcome),
     /// The run was stopped.
     Stopped,
 }
@@ -167,12 +162,7 @@ pub enum WorkerLost {
 impl WorkerLost {
     /// Returns the reason, unless the run is being stopped.
     pub fn reason(self) -> Option<String> {
-        match self {
-            Self::Stopped => None,
-            Self::Failed(reason) | Self::NotFound(reason) | Self::EndedAt { reason, .. } => {
-                Some(reason)
-            }
-        }
+        (!matches!(self, Self::Stopped)).then(|| self.to_string())
     }
 }
 
@@ -197,15 +187,15 @@ pub fn deadline_in(limit: Duration) -> Instant {
     now.checked_add(limit).unwrap_or(now + A_YEAR)
 }
 
-impl Worker {
+impl<'a> Worker<'a> {
     /// Starts a worker and waits until it is bound to its device.
     pub fn start(
         command: &WorkerCommand,
         limit: Duration,
-        stop: &StopSignal,
+        stop: &'a StopSignal,
     ) -> Result<Self, WorkerLost> {
-        let mut worker = Self::spawn(command).map_err(WorkerLost::Failed)?;
-        let trouble = match worker.answer(Instant::now() + limit, stop) {
+        let mut worker = Self::spawn(command, stop).map_err(WorkerLost::Failed)?;
+        let trouble = match worker.answer(Instant::now() + limit) {
             Reply::Answered(Answer::Ready) => {
                 // The output while a driver is loaded belongs to no test.
                 worker.discard_output();
@@ -223,18 +213,18 @@ impl Worker {
     }
 
     /// Starts a process in the given role, without a wait.
-    pub fn spawn(command: &WorkerCommand) -> Result<Self, String> {
+    pub fn spawn(command: &WorkerCommand, stop: &'a StopSignal) -> Result<Self, String> {
         let process = command
             .command()
             .and_then(Process::spawn)
             .map_err(|error| format!("a worker process cannot be started: {error}"))?;
         Ok(Self {
             process,
+            stop,
             pending: Vec::new(),
             number: 0,
             buffer: vec![0; PIPE_CAPACITY].into_boxed_slice(),
-            stdout: Capture::default(),
-            stderr: Capture::default(),
+            output: Default::default(),
             after: WorkerAfter::Clean,
             takes_stacks: false,
             is_ended_by_test: false,
@@ -248,21 +238,8 @@ impl Worker {
     /// # Errors
     ///
     /// The driver ends the process, or hangs, when it creates a context.
-    pub fn prepare(
-        &mut self,
-        finds_leaks: bool,
-        contexts: Contexts,
-        stop: &StopSignal,
-    ) -> Result<(), WorkerLost> {
-        self.ask(
-            Task::Prepare { finds_leaks, contexts },
-            START_LIMIT,
-            stop,
-            |answer| match answer {
-                Answer::Prepared => Ok(()),
-                other => Err(other),
-            },
-        )
+    pub fn prepare(&mut self, finds_leaks: bool, contexts: Contexts) -> Result<(), WorkerLost> {
+        self.ask(Task::Prepare { finds_leaks, contexts }, START_LIMIT).map(drop)
     }
 
     /// Returns the process id.
@@ -278,7 +255,6 @@ impl Worker {
         test: &Test,
         is_fresh: bool,
         limits: TestLimits,
-        stop: &StopSignal,
         on_output: OnOutput<'_>,
     ) -> ProcessAttempt {
         let TestLimits { time, idle, memory } = limits;
@@ -286,10 +262,7 @@ impl Worker {
         self.process.limit_memory(memory);
         self.request(Task::Test { module: test.module.into(), name: test.name.into(), is_fresh });
         let deadline = deadline_in(time);
-        let exchange = match idle {
-            Some(idle) => self.answer_unless_idle(deadline, idle, stop, on_output),
-            None => self.answer_showing(deadline, stop, on_output),
-        };
+        let exchange = self.answer_unless_idle(deadline, idle, on_output);
         let waited = idle.filter(|_| Instant::now() < deadline);
         self.drain(on_output);
         let duration = started.elapsed().saturating_sub(self.stacks_time);
@@ -308,15 +281,7 @@ impl Worker {
                 let is_closed = self.process.has_closed_a_stream();
                 let after = if is_closed { WorkerAfter::Spent } else { end.after };
                 self.after = self.after.then(after);
-                let attempt = Attempt {
-                    duration: end.duration,
-                    context: end.context,
-                    properties: end.properties,
-                    left_behind: end.left_behind,
-                    resident: end.resident,
-                    ..self.words(end.outcome)
-                };
-                return ProcessAttempt { after, leaks: end.leaks, ..attempt.into() };
+                return ProcessAttempt { after, attempt: self.with_words(end.attempt), ..*end };
             }
             Reply::Answered(other) => {
                 let message = format!("the worker answered {other:?}");
@@ -341,23 +306,24 @@ impl Worker {
                     }
                 }
             }
-            Reply::Stopped => Outcome::NotRun { reason: stop.not_run() },
+            Reply::Stopped => Outcome::NotRun { reason: self.stop.not_run() },
         };
-        let attempt = Attempt { duration, context, ..self.words(outcome) };
+        let attempt = Attempt { duration, context, ..Attempt::new(outcome) };
+        let attempt = self.with_words(attempt);
         ProcessAttempt { is_on_thread, waits_in_vain, ..attempt.into() }
     }
 
-    /// Waits for an answer, or until the worker has used hardly any processor time for a while.
+    /// Waits for an answer, or until the worker has used hardly any processor time for the time `idle`.
     fn answer_unless_idle(
         &mut self,
         deadline: Instant,
-        idle: Duration,
-        stop: &StopSignal,
+        idle: Option<Duration>,
         on_output: OnOutput<'_>,
     ) -> Reply {
+        let Some(idle) = idle else { return self.answer_showing(deadline, on_output) };
         loop {
             let (used, now) = (self.process.processor_time(), Instant::now());
-            let reply = self.answer_showing((now + idle).min(deadline), stop, on_output);
+            let reply = self.answer_showing((now + idle).min(deadline), on_output);
             // The sum is smaller if a child has ended, which has worked.
             let used = used.zip(self.process.processor_time());
             let used = used.and_then(|(before, now)| now.checked_sub(before));
@@ -368,49 +334,47 @@ impl Worker {
         }
     }
 
-    /// Waits for the whole time, without a request.
-    pub fn idle(&mut self, time: Duration, stop: &StopSignal) -> WaitEnd {
-        match self.wait_for_end(time, ExitTime::AfterTests, stop) {
-            // No answer is due.
-            WaitEnd::Wrong(Outcome::TimedOut { .. }) => WaitEnd::Good,
-            end => end,
-        }
+    /// Waits for the whole time, without a request. Returns a crash.
+    pub fn idle(&mut self, time: Duration) -> Option<Outcome> {
+        let wrong_end = self.wait_for_end(time, ExitTime::AfterTests);
+        // No answer is due.
+        wrong_end.filter(|end| !matches!(end, Outcome::TimedOut { .. }))
     }
 
-    /// Gives effects of earlier tests the opportunity to end the worker.
-    pub fn leave(&mut self, stop: &StopSignal) -> WaitEnd {
+    /// Gives effects of earlier tests the opportunity to end the worker. Returns a crash or a hang.
+    pub fn leave(&mut self) -> Option<Outcome> {
         self.request(Task::Leave);
-        self.wait_for_end(LEAVE_LIMIT, ExitTime::AfterTests, stop)
+        self.wait_for_end(LEAVE_LIMIT, ExitTime::AfterTests)
     }
 
-    /// Ends the worker by `exit`. An exit handler may crash or hang.
-    pub fn exit(mut self, stop: &StopSignal) -> WaitEnd {
+    /// Ends the worker by `exit`. An exit handler may crash or hang, which is returned.
+    pub fn exit(mut self) -> Option<Outcome> {
         self.request(Task::Exit);
-        self.wait_for_end(LEAVE_LIMIT, ExitTime::AtExit, stop)
+        self.wait_for_end(LEAVE_LIMIT, ExitTime::AtExit)
     }
 
-    /// Waits until the worker answers or ends. Without a request, a test has written the answer.
-    fn wait_for_end(&mut self, limit: Duration, when: ExitTime, stop: &StopSignal) -> WaitEnd {
-        match self.answer(deadline_in(limit), stop) {
-            Reply::Died(ExitCause::Exited(0)) if when == ExitTime::AtExit => WaitEnd::Good,
-            Reply::Died(ending) => WaitEnd::Wrong(crash(ending, when)),
-            Reply::TimedOut => WaitEnd::Wrong(Outcome::TimedOut { limit }),
-            Reply::Stopped => WaitEnd::Stopped,
-            Reply::Answered(_) => WaitEnd::Good,
+    /// Waits until the worker answers or ends, or the run is stopped. Returns a crash or a hang. Without a request, a
+    /// test has written the answer.
+    fn wait_for_end(&mut self, limit: Duration, when: ExitTime) -> Option<Outcome> {
+        match self.answer(deadline_in(limit)) {
+            Reply::Died(ExitCause::Exited(0)) if when == ExitTime::AtExit => None,
+            Reply::Died(ending) => Some(crash(ending, when)),
+            Reply::TimedOut => Some(Outcome::TimedOut { limit }),
+            Reply::Stopped | Reply::Answered(_) => None,
         }
     }
 
     /// Takes the output since the last test, and the stacks, of a worker that has died.
     pub fn last_words(&mut self, outcome: Outcome) -> Attempt {
         self.drain(&mut |_, _| {});
-        self.words(outcome)
+        self.with_words(Attempt::new(outcome))
     }
 
-    /// Returns an attempt with the output since the last test, and the stacks.
-    fn words(&mut self, outcome: Outcome) -> Attempt {
-        let (stdout, stderr) = (self.stdout.take_text(), self.stderr.take_text());
+    /// Adds the output since the last test, and the stacks.
+    fn with_words(&mut self, attempt: Attempt) -> Attempt {
+        let [stdout, stderr] = self.output.each_mut().map(Capture::take_text);
         let stacks = self.stacks.take();
-        Attempt { stdout, stderr, stacks, ..Attempt::new(outcome) }
+        Attempt { stdout, stderr, stacks, ..attempt }
     }
 
     /// Checks in a worker of its own that a device works, within `limit` after the start of the worker. Returns that
@@ -423,70 +387,50 @@ impl Worker {
         commands: &WorkerCommands,
         start_limit: Duration,
         limit: Duration,
-        stop: &StopSignal,
+        stop: &'a StopSignal,
     ) -> Result<Self, WorkerLost> {
         let mut worker = commands.start(start_limit, stop)?;
-        let probed = worker.ask(Task::Probe, limit, stop, |answer| match answer {
-            Answer::Probed(result) => Ok(result),
-            other => Err(other),
-        });
-        probed?.map_err(WorkerLost::Failed)?;
+        worker.ask(Task::Probe, limit)?.map_err(WorkerLost::Failed)?;
         Ok(worker)
     }
 
     /// Returns whether the device ends a command behind a user event that is set, within [`GATE_LIMIT`] after another
     /// command has ended; and the worker, if it may run tests.
-    pub fn probe_gate(mut self, stop: &StopSignal) -> (bool, Option<Self>) {
+    pub fn probe_gate(mut self) -> (bool, Option<Self>) {
         self.request(Task::ProbeGate);
-        let mut reply = self.answer(deadline_in(PROBE_LIMIT), stop);
+        let mut reply = self.answer(deadline_in(PROBE_LIMIT));
         let ends_others = matches!(reply, Reply::Answered(Answer::Trying(_)));
         if ends_others {
-            reply = self.answer(deadline_in(GATE_LIMIT), stop);
+            reply = self.answer(deadline_in(GATE_LIMIT));
         }
         self.discard_output();
-        let may_run = matches!(reply, Reply::Answered(Answer::Probed(Ok(()))));
+        let may_run = matches!(reply, Reply::Answered(Answer::Ended(Ok(_))));
         let hangs = ends_others && matches!(reply, Reply::TimedOut);
         (!hangs, may_run.then_some(self))
     }
 
-    /// Runs a job, and returns its output or its error. The driver may end or hang the worker.
-    pub fn job(
-        &mut self,
-        call: JobCall,
-        limit: Duration,
-        stop: &StopSignal,
-    ) -> Result<Result<String, String>, WorkerLost> {
-        self.ask(Task::Job(call), limit, stop, |answer| match answer {
-            Answer::JobDone(output) => Ok(output),
-            other => Err(other),
-        })
-    }
-
-    /// Sends a request that is not a test: output meanwhile belongs to no test either.
-    fn ask<T>(
+    /// Runs a task that is not a test, such as a job, and returns its output or its error. Output meanwhile belongs to
+    /// no test either. The driver may end or hang the worker.
+    pub fn ask(
         &mut self,
         task: Task,
         limit: Duration,
-        stop: &StopSignal,
-        take: impl FnOnce(Answer) -> Result<T, Answer>,
-    ) -> Result<T, WorkerLost> {
+    ) -> Result<Result<String, String>, WorkerLost> {
         self.request(task);
         let (deadline, mut step) = (deadline_in(limit), None);
         let exchange = loop {
-            match self.answer(deadline, stop) {
+            match self.answer(deadline) {
                 Reply::Answered(Answer::Trying(next)) => step = Some(next),
                 other => break other,
             }
         };
         let at = step.as_ref().map_or_else(String::new, |step| format!(" at {step}"));
         let (trouble, driver_fault) = match exchange {
-            Reply::Answered(answer) => match take(answer) {
-                Ok(answer) => {
-                    self.discard_output();
-                    return Ok(answer);
-                }
-                Err(other) => (format!("the worker answered {other:?}"), false),
-            },
+            Reply::Answered(Answer::Ended(result)) => {
+                self.discard_output();
+                return Ok(result);
+            }
+            Reply::Answered(other) => (format!("the worker answered {other:?}"), false),
             Reply::Died(ExitCause::Signalled(name)) => {
                 match CrashCause::new(ExitCause::Signalled(name), ExitTime::InTest) {
                     outside @ CrashCause::Killed => {
@@ -512,9 +456,8 @@ impl Worker {
     fn request(&mut self, task: Task) {
         self.is_ended_by_test = false;
         self.number += 1;
-        let request = Request { number: self.number, task };
         let mut line = Vec::with_capacity(USUAL_REQUEST);
-        serde_json::to_writer(&mut line, &request).expect("requests are plain data");
+        serde_json::to_writer(&mut line, &(self.number, task)).expect("tasks are plain data");
         line.push(b'\n');
         self.process.send(&line);
     }
@@ -536,35 +479,27 @@ impl Worker {
 
     fn discard_output(&mut self) {
         self.drain(&mut |_, _| {});
-        self.stdout.take_text();
-        self.stderr.take_text();
+        self.output = Default::default();
     }
 
     /// Waits for the next answer, and collects output meanwhile.
-    pub fn answer(&mut self, deadline: Instant, stop: &StopSignal) -> Reply {
-        self.answer_showing(deadline, stop, &mut |_, _| {})
+    pub fn answer(&mut self, deadline: Instant) -> Reply {
+        self.answer_showing(deadline, &mut |_, _| {})
     }
 
-    fn answer_showing(
-        &mut self,
-        mut deadline: Instant,
-        stop: &StopSignal,
-        on_output: OnOutput<'_>,
-    ) -> Reply {
+    fn answer_showing(&mut self, mut deadline: Instant, on_output: OnOutput<'_>) -> Reply {
         let mut has_ended = false;
         loop {
             // Several may have come at once.
             match self.next_answer() {
-                Some(Answer::LastWord(LastWord::Exit { in_test })) => {
+                Some(Answer::LastWord(LastWord { in_test, crash })) => {
                     self.is_ended_by_test = in_test;
-                    continue;
-                }
-                Some(Answer::LastWord(LastWord::Crash(crash))) => {
-                    self.is_ended_by_test = crash.in_test;
-                    deadline += self.take_stacks(Some(crash));
-                    // Without the wait for the stacks, no other thread would have answered meanwhile.
-                    if self.process.ends_within(EXIT_GRACE) {
-                        return Reply::Died(self.process.finish(Duration::ZERO));
+                    if crash.is_some() {
+                        deadline += self.take_stacks(crash);
+                        // Without the wait for the stacks, no other thread would have answered meanwhile.
+                        if self.process.ends_within(EXIT_GRACE) {
+                            return Reply::Died(self.process.finish(Duration::ZERO));
+                        }
                     }
                     continue;
                 }
@@ -572,7 +507,7 @@ impl Worker {
                 None if has_ended => return Reply::Died(self.process.finish(EXIT_GRACE)),
                 None => {}
             }
-            let (output, death) = match self.process.wait(&mut deadline, stop) {
+            let (output, death) = match self.process.wait(&mut deadline, self.stop) {
                 Wakeup::Deadline => return Reply::TimedOut,
                 Wakeup::Stopped => return Reply::Stopped,
                 Wakeup::Ready { output, death } => (output, death),
@@ -590,16 +525,13 @@ impl Worker {
 
     /// Reads the bytes on the connection; returns true at its end.
     fn read_socket(&mut self) -> bool {
-        while self.pending.len() <= LONGEST_ANSWER {
-            let count = match self.process.read(Source::Socket, &mut self.buffer) {
-                Some(0) => return true,
-                Some(count) => count,
-                None => return false,
-            };
+        while self.pending.len() <= LONGEST_ANSWER
+            && let Some(count) = self.process.receive(&mut self.buffer)
+        {
             self.pending.extend_from_slice(&self.buffer[..count]);
             if count < self.buffer.len() {
                 // No more bytes have come.
-                return false;
+                return count == 0;
             }
         }
         false
@@ -635,17 +567,14 @@ impl Worker {
         let count = self.process.read(source, &mut self.buffer).unwrap_or(0);
         let bytes = &self.buffer[..count];
         on_output(source, bytes);
-        match source {
-            Source::Stderr => self.stderr.push(bytes),
-            _ => self.stdout.push(bytes),
-        }
+        self.output[source as usize].push(bytes);
         count
     }
 
     /// Returns `trouble`, followed by the last line that the process wrote to standard error.
     pub fn with_last_stderr_line(&mut self, trouble: &str) -> String {
         self.drain(&mut |_, _| {});
-        let stderr = self.stderr.take_text();
+        let stderr = self.output[Source::Stderr as usize].take_text();
         match stderr.lines().rev().find(|line| !line.trim().is_empty()) {
             Some(line) => format!("{trouble} (its last line on standard error: {})", line.trim()),
             None => trouble.to_owned(),

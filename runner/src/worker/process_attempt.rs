@@ -1,15 +1,15 @@
 //! An attempt at a test in a process.
 
-use super::test_end::WorkerAfter;
+use serde::{Deserialize, Serialize};
+
 use crate::config::{DeviceSettings, Leaks, Leftovers};
 use crate::result::attempt::Attempt;
 use crate::result::not_run_reason::NotRunReason;
 use crate::result::test_result::left_behind_text;
-use crate::run::entry::Entry;
 use crate::verdict::{Location, Outcome};
 
-/// An attempt at a test, and the facts of its process for the run.
-#[derive(Clone)]
+/// An attempt at a test, and the facts of its process for the run. A worker sends it without the output.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProcessAttempt {
     /// The attempt.
     pub attempt: Attempt,
@@ -21,21 +21,14 @@ pub struct ProcessAttempt {
     pub is_on_thread: bool,
     /// True if the test was ended early, since it waited on a device that does not end commands behind user events.
     pub waits_in_vain: bool,
-    /// The last tests that the worker had run before a crash, by their positions in the plan.
-    pub before: Vec<Entry>,
     /// The crash or the hang of the process of another program, after its test.
     pub exit: Option<Outcome>,
 }
 
 impl ProcessAttempt {
-    /// Returns the attempt at a test that needed no process.
-    pub fn without_process(outcome: Outcome) -> Self {
-        Attempt::new(outcome).into()
-    }
-
     /// Returns the attempt at a test of another program that was not started.
     pub fn not_started(error: String) -> Self {
-        Self::without_process(Outcome::NotRun { reason: NotRunReason::Program { error } })
+        Attempt::new(Outcome::NotRun { reason: NotRunReason::Program { error } }).into()
     }
 
     /// Fails a test that passed, if the driver reports an error of it, or if it has left something behind and the
@@ -75,8 +68,31 @@ impl From<Attempt> for ProcessAttempt {
             leaks: Vec::new(),
             is_on_thread: false,
             waits_in_vain: false,
-            before: Vec::new(),
             exit: None,
+        }
+    }
+}
+
+/// A worker after a test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WorkerAfter {
+    /// Nothing of a test is left.
+    Clean,
+    /// It keeps a context that a test has had.
+    KeepsUsedContext,
+    /// A test has failed in it, and left nothing that the worker has found.
+    SurvivedFailure,
+    /// It must not run another test.
+    Spent,
+}
+
+impl WorkerAfter {
+    /// Returns the worker after another test. A failure remains the reason for doubt.
+    pub fn then(self, next: Self) -> Self {
+        match (self, next) {
+            (_, Self::Spent) => Self::Spent,
+            (Self::SurvivedFailure, _) => Self::SurvivedFailure,
+            (_, next) => next,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The messages between runner and worker: one JSON object per line, over a socket.
+//! The messages between runner and worker, with a number each: a line of JSON, over a socket.
 //!
 //! Both ends are the same executable, so there is no version.
 
@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use clmatrix::select::PlatformInfo;
 use serde::{Deserialize, Serialize};
 
-use super::job_call::JobCall;
-use super::test_end::TestEnd;
+use super::job::JobCall;
+use super::process_attempt::ProcessAttempt;
 use crate::config::Contexts;
 use crate::devices::device_address::DeviceAddress;
 use crate::devices::failure::DriverFailure;
@@ -37,16 +37,8 @@ pub enum Role {
     Program,
 }
 
-/// A message of the runner. There is no message that ends a worker: it is killed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Request {
-    /// The answer has the same number: a test may fork, and then more than one process answers.
-    pub number: u64,
-    /// The task.
-    pub task: Task,
-}
-
-/// A task for a worker.
+/// A message of the runner: a task for a worker. A number precedes it, which the answer has as well: a test may fork,
+/// and then more than one process answers. There is no message that ends a worker: it is killed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Task {
     /// Create a context, and take the baseline of the process.
@@ -91,18 +83,12 @@ pub enum Answer {
     /// this as numbers.
     #[serde(skip)]
     LastWord(LastWord),
-    /// The worker has its baseline.
-    Prepared,
     /// The test ended.
-    Done(Box<TestEnd>),
-    /// The device works, or the first failure.
-    Probed(Result<(), String>),
-    /// The worker may end.
-    Left,
+    Done(Box<ProcessAttempt>),
     /// Announces a step in which some drivers end the process; the answer follows.
     Trying(String),
-    /// The job ended, with its output in JSON or the reason why there is none.
-    JobDone(Result<String, String>),
+    /// Another task ended: with the output of a job in JSON, or with the first failure of a job or a probe.
+    Ended(Result<String, String>),
 }
 
 /// A platform as a process sees it.

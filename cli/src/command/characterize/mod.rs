@@ -15,7 +15,7 @@ use clmatrix_characterize::measure::{Settings, Shares};
 use clmatrix_characterize::show::{compare, terminal};
 use clmatrix_characterize::{CharacterizedDevice, Devices};
 use clmatrix_runner::devices::TestDevice;
-use clmatrix_runner::run::interrupt::Stop;
+use clmatrix_runner::os::StopSignal;
 use clmatrix_runner::run::state::WorkerConfig;
 use clmatrix_runner::setup::Setup;
 use clmatrix_runner::target::{Target, UNEXPECTED};
@@ -89,7 +89,7 @@ pub fn characterize(
     let setup = arguments.common.setup(target)?;
     let selected = setup.devices()?;
     let report = arguments.report(&setup)?;
-    let stop = Stop::on_signals()?;
+    let stop = StopSignal::on_signals()?;
     let mut survey = Survey { arguments, only: &only, stop, report, devices: Devices::new() };
     let mut selected = selected.iter();
     let taken = selected.try_for_each(|device| survey.take(&setup.worker_config(device)?, device));
@@ -103,7 +103,7 @@ pub fn characterize(
 struct Survey<'a> {
     arguments: &'a CharacterizeArguments,
     only: &'a NameFilter,
-    stop: Arc<Stop>,
+    stop: Arc<StopSignal>,
     report: Option<ReportFiles>,
     devices: Devices,
 }
@@ -116,7 +116,7 @@ impl Survey<'_> {
     fn take(&mut self, config: &WorkerConfig, device: &TestDevice) -> Result<(), AnyError> {
         let Self { arguments, only, stop, report, devices } = self;
         let id = &device.run.id;
-        let mut session = DeviceSession::new(device, config, &stop.signal);
+        let mut session = DeviceSession::new(device, config, stop);
         let mut found = CharacterizedDevice::new(&device.run.platform.name, &device.run.info);
         match session.characterization() {
             Ok(mut known) => {

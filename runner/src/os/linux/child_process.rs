@@ -41,11 +41,6 @@ impl ChildProcess {
             .collect()
     }
 
-    /// Kills the process, if it is still a child of this process.
-    pub fn kill(&self) {
-        kill_child(self.pid);
-    }
-
     /// Reads `PID (NAME) STATE PARENT ...`; `None` for a process with another parent.
     fn child_of(parent: Pid, pid: i32, stat: &str) -> Option<Self> {
         // A name may contain parentheses.
@@ -91,14 +86,11 @@ fn children(parent: Pid) -> Vec<Pid> {
         return ChildProcess::all_of(parent).into_iter().map(|child| child.pid).collect();
     }
     let threads = fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten().flatten();
-    let lists =
-        threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
-    lists
-        .flat_map(|list| {
-            list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()
-        })
-        .map(Pid::from_raw)
-        .collect()
+    // The kernel writes a blank after each id.
+    let list: String = threads
+        .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok())
+        .collect();
+    list.split_whitespace().filter_map(|pid| pid.parse().ok()).map(Pid::from_raw).collect()
 }
 
 #[cfg(test)]
@@ -108,14 +100,9 @@ mod tests {
     #[test]
     fn a_process_that_is_no_child_is_not_killed() {
         let mut sleep = std::process::Command::new("sleep").arg("1000").spawn().expect("it starts");
-        let child = |pid: u32| ChildProcess {
-            pid: Pid::from_raw(pid.cast_signed()),
-            name: String::new(),
-            has_ended: false,
-        };
         // The signal would end this process.
-        child(std::process::id()).kill();
-        child(sleep.id()).kill();
+        kill_child(getpid());
+        kill_child(Pid::from_raw(sleep.id().cast_signed()));
         let status = sleep.wait().expect("it is a child");
         assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(libc::SIGKILL));
     }

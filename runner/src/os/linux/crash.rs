@@ -20,9 +20,11 @@ use nix::errno::Errno;
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 
+use super::baseline::disposition;
 use super::profile::leave_profile;
-use super::registers::Registers;
 use super::sanitizer::is_sanitized;
+use super::stacks::{self, REGISTERS};
+use crate::os::LastWord;
 
 /// The signals that end a process after a fault of its own.
 const SIGNALS: [c_int; 5] =
@@ -49,10 +51,8 @@ pub struct Crash {
     pub signal: i32,
     /// The address of the access, for memory faults.
     pub address: Option<u64>,
-    /// True if the thread is that of the running test.
-    pub in_test: bool,
     /// The registers of the thread when the signal came.
-    pub registers: Registers,
+    pub registers: [u64; REGISTERS],
 }
 
 impl Crash {
@@ -73,23 +73,11 @@ impl fmt::Display for Crash {
     }
 }
 
-/// The last report of a process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LastWord {
-    /// A signal ends it.
-    Crash(Crash),
-    /// It has called `exit`.
-    Exit {
-        /// True if the thread is that of the running test.
-        in_test: bool,
-    },
-}
-
 /// The mark at the beginning of the line of a report. The other lines of a worker are JSON.
 const MARK: char = '!';
 
 /// The count of numbers in a report.
-const NUMBERS: usize = 5 + Registers::COUNT;
+const NUMBERS: usize = 5 + REGISTERS;
 
 /// The count of hexadecimal digits of a number.
 const DIGITS: usize = 16;
@@ -101,16 +89,13 @@ impl LastWord {
     /// Returns the numbers of the report. The signal of an exit is 0.
     fn numbers(self) -> [u64; NUMBERS] {
         let mut numbers = [0; NUMBERS];
-        match self {
-            Self::Exit { in_test } => numbers[0] = in_test.into(),
-            Self::Crash(crash) => {
-                numbers[0] = crash.in_test.into();
-                numbers[1] = crash.thread as u64;
-                numbers[2] = crash.signal as u64;
-                numbers[3] = crash.address.is_some().into();
-                numbers[4] = crash.address.unwrap_or(0);
-                numbers[5..].copy_from_slice(&crash.registers.numbers());
-            }
+        numbers[0] = self.in_test.into();
+        if let Some(crash) = self.crash {
+            numbers[1] = crash.thread as u64;
+            numbers[2] = crash.signal as u64;
+            numbers[3] = crash.address.is_some().into();
+            numbers[4] = crash.address.unwrap_or(0);
+            numbers[5..].copy_from_slice(&crash.registers);
         }
         numbers
     }
@@ -141,19 +126,13 @@ impl LastWord {
         });
         let numbers: [u64; NUMBERS] = numbers.collect::<Option<Vec<_>>>()?.try_into().ok()?;
         let [in_test, thread, signal, has_address, address, registers @ ..] = numbers;
-        let in_test = in_test == 1;
-        if signal == 0 {
-            return Some(Self::Exit { in_test });
-        }
-        let address = (has_address == 1).then_some(address);
-        let registers = Registers::from_numbers(registers);
-        Some(Self::Crash(Crash {
+        let crash = (signal != 0).then(|| Crash {
             thread: thread as i32,
             signal: signal as i32,
-            address,
-            in_test,
+            address: (has_address == 1).then_some(address),
             registers,
-        }))
+        });
+        Some(Self { in_test: in_test == 1, crash })
     }
 }
 
@@ -175,21 +154,9 @@ static CRASHED: AtomicI32 = AtomicI32::new(0);
 /// The thread of the running test; 0 if there is none.
 static TEST: AtomicI32 = AtomicI32::new(0);
 
-/// The running test of this thread, until it is dropped.
-pub struct RunningTest(());
-
-impl RunningTest {
-    /// Begins a test on this thread.
-    pub fn here() -> Self {
-        TEST.store(this_thread(), Ordering::Relaxed);
-        Self(())
-    }
-}
-
-impl Drop for RunningTest {
-    fn drop(&mut self) {
-        TEST.store(0, Ordering::Relaxed);
-    }
+/// Begins a test on this thread, or ends it.
+pub fn set_running_test(is_running: bool) {
+    TEST.store(if is_running { this_thread() } else { 0 }, Ordering::Relaxed);
 }
 
 fn this_thread() -> c_int {
@@ -235,7 +202,7 @@ extern "C" fn handle_exit() {
     // SAFETY: a reporter is never changed or freed.
     let Some(reporter) = (unsafe { REPORTER.load(Ordering::Acquire).as_ref() }) else { return };
     if reporter.is_here() {
-        reporter.send(LastWord::Exit { in_test: is_of_test(this_thread()) });
+        reporter.send(LastWord { in_test: is_of_test(this_thread()), crash: None });
     } else {
         leave_profile();
     }
@@ -260,12 +227,7 @@ pub fn report_crashes_first() {
 }
 
 fn present_action(signal: c_int) -> sigaction {
-    // SAFETY: all zeros is a valid action, and the present one is not changed.
-    unsafe {
-        let mut action = mem::zeroed();
-        sigaction(signal, ptr::null(), &mut action);
-        action
-    }
+    disposition(signal).expect("the C library does not keep it")
 }
 
 fn set_handler(signal: c_int) {
@@ -332,9 +294,9 @@ impl Reporter {
             && matches!(signal, libc::SIGSEGV | libc::SIGBUS);
         // SAFETY: the kernel sets the address in both signals.
         let address = is_fault.then(|| unsafe { info.si_addr() } as u64);
-        let registers = Registers::of_signal(context);
-        let in_test = is_of_test(thread);
-        self.send(LastWord::Crash(Crash { thread, signal, address, in_test, registers }))
+        let registers = stacks::of_signal(context);
+        let crash = Some(Crash { thread, signal, address, registers });
+        self.send(LastWord { in_test: is_of_test(thread), crash })
     }
 
     /// Sends a report to the runner. Returns false if that is not possible.
@@ -384,16 +346,15 @@ mod tests {
 
     #[test]
     fn a_report_is_read_back() {
-        let registers = Registers::from_numbers([u64::MAX; Registers::COUNT]);
-        let crash = |thread, signal, address, in_test| {
-            LastWord::Crash(Crash { thread, signal, address, in_test, registers })
-        };
-        for last_word in [
-            LastWord::Exit { in_test: true },
-            LastWord::Exit { in_test: false },
-            crash(7, 11, None, false),
-            crash(i32::MIN, i32::MIN, Some(u64::MAX), true),
+        let registers = [u64::MAX; REGISTERS];
+        let crash = |thread, signal, address| Some(Crash { thread, signal, address, registers });
+        for (in_test, crash) in [
+            (true, None),
+            (false, None),
+            (false, crash(7, 11, None)),
+            (true, crash(i32::MIN, i32::MIN, Some(u64::MAX))),
         ] {
+            let last_word = LastWord { in_test, crash };
             let line = last_word.line();
             let text = str::from_utf8(&line[1..LENGTH - 1]).unwrap();
             assert_eq!(LastWord::parse(text), Some(last_word), "{text}");

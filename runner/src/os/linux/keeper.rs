@@ -14,7 +14,7 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork, getpid, getppid, setpgid};
 
 use super::child_process::{ChildProcess, kill_child};
-use super::profile::has_profile;
+use super::profile::write_function;
 use crate::os::exit_now;
 
 /// The time that killed processes have to end. A process that hangs in the kernel takes longer.
@@ -68,7 +68,7 @@ fn keep(worker: Pid, connection: &UnixStream) -> ! {
     close_streams();
     let death = death_of(worker);
     let ending = wait_for_end(worker, connection, death.as_ref());
-    if ending.is_none() && has_profile() {
+    if ending.is_none() && write_function().is_some() {
         // An idle worker writes it when the connection is closed.
         wait_for_death(death.as_ref());
     }
@@ -97,10 +97,7 @@ fn wait_for_end(
     connection: &UnixStream,
     death: Option<&OwnedFd>,
 ) -> Option<libc::c_int> {
-    let timeout = match death {
-        Some(_) => PollTimeout::NONE,
-        None => PollTimeout::from(LOOK_INTERVAL),
-    };
+    let timeout = death.map_or(PollTimeout::from(LOOK_INTERVAL), |_| PollTimeout::NONE);
     loop {
         // The kernel reports POLLHUP, the closing of the other end, without a request.
         let mut fds = vec![PollFd::new(connection.as_fd(), PollFlags::empty())];
@@ -134,7 +131,7 @@ fn kill_children(deadline: Instant) {
         match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
             Err(Errno::ECHILD) => return,
             Ok(WaitStatus::StillAlive) => {
-                ChildProcess::all().iter().for_each(ChildProcess::kill);
+                ChildProcess::all().iter().for_each(|child| kill_child(child.pid));
                 std::thread::sleep(Duration::from_millis(1));
             }
             _ => {}

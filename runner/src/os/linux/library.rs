@@ -4,6 +4,8 @@ use std::ffi::{CStr, OsStr, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use super::filled;
+
 /// Returns the library that contains a platform's code.
 ///
 /// The platform comes from an ICD loader: its first field points to the table of the
@@ -24,8 +26,5 @@ pub fn library_of_platform(platform: *mut c_void) -> Option<PathBuf> {
 /// Returns the executable or library that is loaded at `address`.
 pub(super) fn library_at(address: *const c_void) -> Option<libc::Dl_info> {
     // SAFETY: all zeros is a valid Dl_info, and dladdr only looks `address` up.
-    unsafe {
-        let mut found: libc::Dl_info = std::mem::zeroed();
-        (libc::dladdr(address, &mut found) != 0).then_some(found)
-    }
+    unsafe { filled(|found| libc::dladdr(address, found) != 0) }
 }

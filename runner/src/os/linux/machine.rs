@@ -1,4 +1,4 @@
-//! The processors and the memory of the machine.
+//! The processors and the memory of the machine, and the numbers of processes, from `/proc`.
 
 use std::fs;
 
@@ -17,8 +17,12 @@ pub fn processor() -> Option<String> {
 
 /// Returns the memory of the machine, in bytes.
 pub fn memory() -> Option<u64> {
-    let text = value_of("/proc/meminfo", "MemTotal")?;
-    let kib: u64 = text.split_whitespace().next()?.parse().ok()?;
+    bytes_of("/proc/meminfo", "MemTotal")
+}
+
+/// Returns the bytes of the first line `NAME: NUMBER kB`.
+pub(super) fn bytes_of(file: &str, name: &str) -> Option<u64> {
+    let kib: u64 = value_of(file, name)?.split_whitespace().next()?.parse().ok()?;
     Some(1024 * kib)
 }
 

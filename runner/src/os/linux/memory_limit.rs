@@ -1,11 +1,11 @@
 //! The limit of the resident memory of a worker and the processes below it.
 
-use std::fs;
 use std::time::{Duration, Instant};
 
 use nix::unistd::Pid;
 
 use super::child_process::sum_below;
+use super::machine::bytes_of;
 use super::resident_memory_in;
 
 /// The time between two checks of the memory.
@@ -17,17 +17,13 @@ pub(super) struct MemoryLimit {
     limit: u64,
     keeper: Pid,
     looked: Option<Instant>,
-    excess: Option<u64>,
+    /// The memory that was more than the limit, in bytes.
+    pub excess: Option<u64>,
 }
 
 impl MemoryLimit {
     pub fn new(limit: u64, keeper: Pid) -> Self {
         Self { limit, keeper, looked: None, excess: None }
-    }
-
-    /// Returns the memory that was more than the limit, in bytes.
-    pub fn excess(&self) -> Option<u64> {
-        self.excess
     }
 
     /// Checks the memory if a check is due. Returns true once, when it is more than the limit.
@@ -53,11 +49,8 @@ fn resident(process: Pid) -> Option<u64> {
 
 /// Returns the resident memory of a process, with its share of the memory that it shares with others.
 fn proportional(process: Pid) -> Option<u64> {
-    let Ok(rollup) = fs::read_to_string(format!("/proc/{process}/smaps_rollup")) else {
-        return resident(process);
-    };
-    let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse().ok().map(|kib: u64| kib << 10)
+    let rollup = format!("/proc/{process}/smaps_rollup");
+    bytes_of(&rollup, "Pss").or_else(|| resident(process))
 }
 
 #[cfg(test)]
@@ -81,9 +74,9 @@ mod tests {
         let pid = Pid::from_raw(keeper.id().cast_signed());
         let mut limit = MemoryLimit::new(1 << 10, pid);
         assert!(limit.is_exceeded_now() && !limit.is_exceeded_now());
-        assert!(limit.excess().is_some_and(|excess| excess > 1 << 10));
+        assert!(limit.excess.is_some_and(|excess| excess > 1 << 10));
         let mut enough = MemoryLimit::new(u64::MAX, pid);
-        assert!(!enough.is_exceeded_now() && enough.excess().is_none());
+        assert!(!enough.is_exceeded_now() && enough.excess.is_none());
         killpg(pid, Signal::SIGKILL).expect("the group ends");
         keeper.wait().expect("the shell ends");
     }

@@ -52,12 +52,8 @@ pub fn write_profile() {
     }
 }
 
-/// Returns whether this process has a profile.
-pub(super) fn has_profile() -> bool {
-    write_function().is_some()
-}
-
-fn write_function() -> Option<extern "C" fn() -> c_int> {
+/// Returns the function that writes the profile of this process, if it has one.
+pub(super) fn write_function() -> Option<extern "C" fn() -> c_int> {
     let address = address_if_linked!("__llvm_profile_write_file");
     // SAFETY: in LLVM's runtime, the function of this name takes nothing and returns an int. An address of 0 is `None`.
     unsafe { mem::transmute::<usize, Option<extern "C" fn() -> c_int>>(address) }

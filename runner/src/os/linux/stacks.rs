@@ -2,6 +2,7 @@
 
 mod memory;
 mod module;
+mod registers;
 mod stopped_thread;
 mod symbols;
 mod unwinding;
@@ -18,12 +19,14 @@ use nix::unistd::Pid;
 
 use self::memory::Memory;
 use self::module::Module;
+use self::registers::Registers;
+pub use self::registers::{REGISTERS, of_signal};
 use self::stopped_thread::StoppedThread;
 use self::symbols::Symbols;
 use self::unwinding::Unwinding;
 use self::unwound::Unwound;
 use super::crash::Crash;
-use crate::stacks::{MOST_THREADS, Stacks, WORKER_THREAD};
+use crate::stacks::{MOST_THREADS, Stacks, ThreadStack, WORKER_THREAD};
 
 /// The time for the addresses of the stacks of a worker.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -49,25 +52,20 @@ pub fn take(process: Pid, crash: Option<Crash>) -> (Stacks, bool) {
         let _ = send_stacks(process, crash, |stacks| sender.send(stacks));
     });
     let first = receiver.recv_timeout(LIMIT);
-    if let Some(crash) = crash {
-        crash.go_on(process);
-    }
-    match (started, first) {
+    crash.iter().for_each(|crash| crash.go_on(process));
+    let none = match (started, first) {
         (Ok(_), Ok(mut stacks)) => {
             let left = || deadline.saturating_duration_since(Instant::now());
             while let Ok(named) = receiver.recv_timeout(left()) {
                 stacks = named;
             }
-            stacks
+            return stacks;
         }
-        (Ok(_), Err(RecvTimeoutError::Timeout)) => {
-            (Stacks::none(format_args!("not taken within {LIMIT:?}")), false)
-        }
-        (Ok(_), Err(RecvTimeoutError::Disconnected)) => {
-            (Stacks::none("the unwinder panicked"), false)
-        }
-        (Err(error), _) => (Stacks::none(error), false),
-    }
+        (Ok(_), Err(RecvTimeoutError::Timeout)) => format!("not taken within {LIMIT:?}"),
+        (Ok(_), Err(RecvTimeoutError::Disconnected)) => "the unwinder panicked".to_owned(),
+        (Err(error), _) => error.to_string(),
+    };
+    (Stacks::none(none), false)
 }
 
 /// Sends the stacks: with addresses alone, with the names of functions, and with places in the source.
@@ -84,7 +82,7 @@ fn send_stacks<E>(
         Err(_) => return send((Stacks::none("the unwinder panicked"), false)),
     };
     let executable = fs::read_link(format!("/proc/{process}/exe")).unwrap_or_default();
-    let crashed = unwound.iter().find(|thread| thread.crash.is_some());
+    let crashed = unwound.iter().find(|thread| thread.stack.crash.is_some());
     let is_of_executable = crashed.is_some_and(|thread| thread.is_begun_by(&executable, &modules));
     let named = |unwound: &[Unwound], symbols: &Symbols<'_>| {
         let threads = unwound.iter().map(|thread| thread.named(symbols)).collect();
@@ -103,12 +101,6 @@ fn send_stacks<E>(
     send(named(&unwound, &symbols))
 }
 
-fn thread_ids(process: Pid) -> io::Result<Vec<Pid>> {
-    let tasks = fs::read_dir(format!("/proc/{process}/task"))?;
-    let ids = tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok());
-    Ok(ids.map(Pid::from_raw).collect())
-}
-
 fn thread_name(process: Pid, id: Pid) -> String {
     let name = fs::read(format!("/proc/{process}/task/{id}/comm")).unwrap_or_default();
     String::from_utf8_lossy(&name).trim_end().to_owned()
@@ -118,13 +110,13 @@ fn thread_name(process: Pid, id: Pid) -> String {
 /// of threads that are left out.
 fn unwound(process: Pid, crash: Option<Crash>) -> Result<(Vec<Unwound>, Vec<Module>, u32), String> {
     let deadline = Instant::now() + STANDSTILL_LIMIT;
-    let mut ids =
-        thread_ids(process).map_err(|error| format!("the threads of the worker: {error}"))?;
+    let of_worker = |part| move |error: io::Error| format!("the {part} of the worker: {error}");
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).map_err(of_worker("threads"))?;
+    let ids = tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok());
+    let mut ids: Vec<Pid> = ids.map(Pid::from_raw).collect();
     let is_worker = |id: &&Pid| thread_name(process, **id) == WORKER_THREAD;
-    let first = match crash {
-        Some(crash) => Pid::from_raw(crash.thread),
-        None => ids.iter().find(is_worker).copied().unwrap_or(process),
-    };
+    let crashed = crash.map(|crash| Pid::from_raw(crash.thread));
+    let first = crashed.or_else(|| ids.iter().find(is_worker).copied()).unwrap_or(process);
     ids.sort_by_key(|id| (*id != first, *id));
     let more_threads = ids.len().saturating_sub(MOST_THREADS) as u32;
     ids.truncate(MOST_THREADS);
@@ -137,30 +129,29 @@ fn unwound(process: Pid, crash: Option<Crash>) -> Result<(Vec<Unwound>, Vec<Modu
             Err(error) => return Err(format!("ptrace of the worker: {}", error.desc())),
         }
     }
-    let memory =
-        Memory::open(process).map_err(|error| format!("the memory of the worker: {error}"))?;
-    let modules =
-        Module::all(process).map_err(|error| format!("the modules of the worker: {error}"))?;
+    let memory = Memory::open(process).map_err(of_worker("memory"))?;
+    let modules = Module::all(process).map_err(of_worker("modules"))?;
     let mut unwinding = Unwinding::new(&memory, &modules, deadline);
     let mut unwound = Vec::new();
     for thread in &mut threads {
-        let crash = crash.filter(|crash| Pid::from_raw(crash.thread) == thread.id());
-        let addresses = thread.wait(deadline).and_then(|()| match crash {
-            Some(crash) => Ok(unwinding.addresses_of_crash(&crash)),
-            None => thread.registers().map(|registers| unwinding.addresses(registers)),
+        let crash = crash.filter(|_| crashed == Some(thread.id));
+        let registers = thread.wait(deadline).and_then(|()| match crash {
+            Some(crash) => Ok((Registers::from_numbers(crash.registers), Some(crash.signal))),
+            None => Ok((thread.registers()?, None)),
         });
-        let (addresses, error) = match addresses {
-            Ok(addresses) => addresses,
+        let (addresses, error) = match registers {
+            Ok((registers, signal)) => unwinding.addresses(registers, signal),
             Err(Errno::ESRCH) => continue,
             Err(error) => (Vec::new(), Some(error.desc().to_owned())),
         };
-        unwound.push(Unwound {
-            id: thread.id(),
-            name: thread_name(process, thread.id()),
-            crash,
-            addresses,
+        let stack = ThreadStack {
+            id: thread.id.as_raw().cast_unsigned(),
+            name: thread_name(process, thread.id),
+            crash: crash.map(|crash| crash.to_string()),
+            frames: Vec::new(),
             error,
-        });
+        };
+        unwound.push(Unwound { stack, addresses });
     }
     Ok((unwound, modules, more_threads))
 }

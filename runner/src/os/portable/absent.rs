@@ -1,34 +1,13 @@
 //! The parts of `linux` that other systems lack: each does nothing, or returns nothing.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use super::Connection;
+use crate::os::{LastWord, LeftBehind};
 
 /// A crash that a worker reports before it ends. No worker reports one here: the runner sees the end of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Crash {
-    /// True if the thread is that of the running test.
-    pub in_test: bool,
-}
-
-impl fmt::Display for Crash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a crash")
-    }
-}
-
-/// The last report of a process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LastWord {
-    /// A crash ends it.
-    Crash(Crash),
-    /// It has called `exit`.
-    Exit {
-        /// True if the thread is that of the running test.
-        in_test: bool,
-    },
-}
+pub struct Crash;
 
 impl LastWord {
     /// Returns nothing.
@@ -46,28 +25,16 @@ pub fn report_crashes_first() {}
 /// Does nothing.
 pub fn report_exits() {}
 
-/// The running test of this thread.
-pub struct RunningTest(());
-
-impl RunningTest {
-    /// Begins a test on this thread.
-    pub fn here() -> Self {
-        Self(())
-    }
-}
-
-/// Ends the test.
-impl Drop for RunningTest {
-    fn drop(&mut self) {}
-}
+/// Does nothing.
+pub fn set_running_test(_is_running: bool) {}
 
 /// The state of this process, which is not checked here.
-pub struct Baseline(());
+pub struct Baseline;
 
 impl Baseline {
     /// Returns nothing.
     pub fn now() -> Self {
-        Self(())
+        Self
     }
 
     /// Does nothing.
@@ -75,22 +42,7 @@ impl Baseline {
 
     /// Returns no changes.
     pub fn restore(&mut self) -> LeftBehind {
-        LeftBehind(())
-    }
-}
-
-/// The changes that a test has left behind in its process, which are not known here.
-pub struct LeftBehind(());
-
-impl LeftBehind {
-    /// Returns false.
-    pub fn remains(&self) -> bool {
-        false
-    }
-
-    /// Returns no lines.
-    pub fn into_notes(self) -> Vec<String> {
-        Vec::new()
+        LeftBehind::default()
     }
 }
 

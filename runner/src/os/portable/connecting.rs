@@ -29,25 +29,19 @@ pub struct Meeting {
 }
 
 impl Meeting {
-    /// Opens a port that only programs of this machine reach.
-    pub fn new() -> io::Result<Self> {
+    /// Opens a port that only programs of this machine reach, and passes it and the token to a worker.
+    pub fn new(command: &mut Command) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
         // The keys of each state are random.
         let random = || RandomState::new().hash_one(0);
         let token = format!("{:016x}{:016x}", random(), random());
+        command.env(VARIABLE, format!("{}:{token}", listener.local_addr()?.port()));
         Ok(Self { listener, token })
     }
 
-    /// Passes the port and the token to a worker.
-    pub fn announce(&self, command: &mut Command) {
-        // The port of a socket that is bound is known.
-        let port = self.listener.local_addr().map_or(0, |address| address.port());
-        command.env(VARIABLE, format!("{port}:{}", self.token));
-    }
-
     /// Waits until the worker is connected, and lets it start. Returns `None` if it ends before or takes too long.
-    pub fn wait_for(&self, has_ended: impl Fn() -> bool) -> io::Result<Option<TcpStream>> {
+    pub fn wait_for(&self, mut has_ended: impl FnMut() -> bool) -> io::Result<Option<TcpStream>> {
         let deadline = Instant::now() + LIMIT;
         loop {
             // Checked first: a process that has ended may have connected before.
@@ -59,13 +53,9 @@ impl Meeting {
                         return Ok(Some(stream));
                     }
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if is_over {
-                        return Ok(None);
-                    }
-                    thread::sleep(Duration::from_millis(1));
-                }
-                Err(error) => return Err(error),
+                Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
+                Err(_) if is_over => return Ok(None),
+                Err(_) => thread::sleep(Duration::from_millis(1)),
             }
         }
     }

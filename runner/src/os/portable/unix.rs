@@ -49,8 +49,9 @@ impl Family {
     }
 }
 
-/// Returns whether a read of this stream returns bytes or the end at once.
-pub fn is_readable(stream: &impl AsFd) -> bool {
+/// Returns whether a read of this stream returns bytes or the end at once; false after the end.
+pub fn is_readable(stream: &Option<impl AsFd>) -> bool {
+    let Some(stream) = stream else { return false };
     let mut streams = [PollFd::new(stream.as_fd(), PollFlags::POLLIN)];
     poll(&mut streams, PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
 }

@@ -80,8 +80,9 @@ fn succeeds(result: i32) -> io::Result<()> {
     }
 }
 
-/// Returns whether a read of this pipe returns bytes or the end at once.
-pub fn is_readable(pipe: &impl AsRawHandle) -> bool {
+/// Returns whether a read of this pipe returns bytes or the end at once; false after the end.
+pub fn is_readable(pipe: &Option<impl AsRawHandle>) -> bool {
+    let Some(pipe) = pipe else { return false };
     let mut available = 0;
     let (nothing, handle) = (ptr::null_mut(), pipe.as_raw_handle());
     // SAFETY: the handle is open, and only the number of bytes is requested.

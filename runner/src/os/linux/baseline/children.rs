@@ -5,7 +5,7 @@ use nix::sys::wait::{Id, WaitPidFlag, waitpid};
 use nix::unistd::Pid;
 
 use super::LeftBehind;
-use crate::os::linux::child_process::{ChildProcess, is_parent_of};
+use crate::os::linux::child_process::{ChildProcess, is_parent_of, kill_child};
 use crate::os::linux::keeper::REAP_LIMIT;
 
 /// The time that a child may run after its test: a driver may still compile or link for a command
@@ -35,13 +35,13 @@ impl Children {
 
     /// Records all present children as the driver's or the worker's own.
     pub fn keep(&mut self) {
-        let children = if has_children() { ChildProcess::all() } else { Vec::new() };
+        let children = if is_parent_of(Id::All) { ChildProcess::all() } else { Vec::new() };
         self.known = children.into_iter().map(|child| child.pid).collect();
     }
 
     /// Kills the children that a test has left, and waits for those that have ended.
     pub fn end_others(&mut self, left: &mut LeftBehind) {
-        if !has_children() {
+        if !is_parent_of(Id::All) {
             return;
         }
         let deadline = Instant::now() + GRACE;
@@ -69,7 +69,7 @@ impl Children {
         while has_running(&others) && Instant::now() < deadline {
             for child in others.into_iter().filter(|child| !child.has_ended) {
                 if !killed.iter().any(|known| known.pid == child.pid) {
-                    child.kill();
+                    kill_child(child.pid);
                     killed.push(child);
                 }
             }
@@ -100,14 +100,9 @@ fn has_running(children: &[ChildProcess]) -> bool {
     children.iter().any(|child| !child.has_ended)
 }
 
-fn has_children() -> bool {
-    is_parent_of(Id::All)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::os::linux::child_process::kill_child;
 
     #[test]
     fn a_child_that_ends_without_a_signal_is_known() {

@@ -8,25 +8,17 @@ use super::LeftBehind;
 /// The most characters of a name or a value that are shown.
 const LONGEST: usize = 100;
 
-/// The environment variables, in the order of the C library, which changes with the variables only.
-pub struct Environment(Vec<(OsString, OsString)>);
-
-impl Environment {
-    pub fn now() -> Self {
-        Self(env::vars_os().collect())
-    }
-
-    /// Returns the last value of each name.
-    fn by_name(&self) -> BTreeMap<&OsStr, &OsStr> {
-        self.0.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str())).collect()
-    }
-
-    pub fn restore(&self, left: &mut LeftBehind) {
-        let now = Self::now();
-        if now.0 == self.0 {
+/// Restores the environment variables.
+pub fn environment() -> impl Fn(&mut LeftBehind) {
+    // The order is that of the C library, which changes with the variables only.
+    let present = || env::vars_os().collect::<Vec<_>>();
+    let before = present();
+    move |left: &mut LeftBehind| {
+        let now = present();
+        if now == before {
             return;
         }
-        let (before, now) = (self.by_name(), now.by_name());
+        let (before, now) = (by_name(&before), by_name(&now));
         let names: BTreeSet<&OsStr> = before.keys().chain(now.keys()).copied().collect();
         for name in names {
             let (before, now) = (before.get(name).copied(), now.get(name).copied());
@@ -42,6 +34,11 @@ impl Environment {
             left.add(format!("environment variable {} {change}", shown(name)), is_undone);
         }
     }
+}
+
+/// Returns the last value of each name.
+fn by_name(variables: &[(OsString, OsString)]) -> BTreeMap<&OsStr, &OsStr> {
+    variables.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str())).collect()
 }
 
 /// Returns false for a name that the C library can neither set nor remove. `putenv("=a=1")` makes the

@@ -1,50 +1,41 @@
-use std::mem::{self, size_of};
-
 use libc::{cpu_set_t, sched_attr};
 
 use super::LeftBehind;
+use crate::os::linux::filled;
 
-/// The policy, priority, nice value and processors of the calling thread; `None` where the kernel does not tell them.
-pub struct Scheduling {
-    attributes: Option<sched_attr>,
-    processors: Option<cpu_set_t>,
-}
-
-impl Scheduling {
-    pub fn now() -> Self {
-        // SAFETY: all zeros is a valid value of both, to which the kernel writes at most the given size.
-        unsafe {
-            let (mut attributes, mut processors): (sched_attr, cpu_set_t) = mem::zeroed();
-            let size = size_of::<sched_attr>();
-            let has_attributes =
-                libc::syscall(libc::SYS_sched_getattr, 0, &mut attributes, size, 0) == 0;
-            let has_processors =
-                libc::sched_getaffinity(0, size_of::<cpu_set_t>(), &mut processors) == 0;
-            Self {
-                attributes: has_attributes.then_some(attributes),
-                processors: has_processors.then_some(processors),
-            }
-        }
-    }
-
-    pub fn restore(&self, left: &mut LeftBehind) {
-        let now = Self::now();
-        if let Some((before, now)) = self.attributes.as_ref().zip(now.attributes.as_ref()) {
+/// Restores the policy, priority, nice value and processors of the calling thread, where the kernel tells them.
+pub fn scheduling() -> impl Fn(&mut LeftBehind) {
+    let kept = (attributes(), processors());
+    move |left: &mut LeftBehind| {
+        if let (Some(before), Some(now)) = (&kept.0, &attributes()) {
             restore_attributes(before, now, left);
         }
-        if let Some((before, now)) = self.processors.as_ref().zip(now.processors.as_ref())
+        if let (Some(before), Some(now)) = (&kept.1, &processors())
             && before != now
         {
             // SAFETY: the set is initialized.
             unsafe { libc::sched_setaffinity(0, size_of::<cpu_set_t>(), before) };
             // A set that others than the test have restricted stays as it is, and is no fault of the test.
-            if Self::now().processors.as_ref() == Some(before) {
+            if processors().as_ref() == Some(before) {
                 // SAFETY: the sets are initialized.
                 let [before, now] = [before, now].map(|set| unsafe { libc::CPU_COUNT(set) });
                 left.add(format!("affinity changed: {before} -> {now} processors"), true);
             }
         }
     }
+}
+
+fn attributes() -> Option<sched_attr> {
+    let size = size_of::<sched_attr>();
+    // SAFETY: all zeros is a valid value, to which the kernel writes at most the given size.
+    unsafe {
+        filled::<sched_attr>(|to| libc::syscall(libc::SYS_sched_getattr, 0, to, size, 0) == 0)
+    }
+}
+
+fn processors() -> Option<cpu_set_t> {
+    // SAFETY: all zeros is a valid value, to which the kernel writes at most the given size.
+    unsafe { filled(|to| libc::sched_getaffinity(0, size_of::<cpu_set_t>(), to) == 0) }
 }
 
 fn restore_attributes(before: &sched_attr, now: &sched_attr, left: &mut LeftBehind) {

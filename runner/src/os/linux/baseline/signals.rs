@@ -3,26 +3,19 @@ use std::mem::MaybeUninit;
 use std::ptr;
 
 use libc::{c_int, sigaction, sigset_t};
-use nix::sys::signal::Signal;
+use nix::sys::signal::{SigSet, Signal};
 
 use super::LeftBehind;
+use crate::os::linux::filled;
 use crate::os::linux::library::library_at;
 
-/// The signal mask of the calling thread and the disposition of each signal.
-pub struct Signals {
-    mask: sigset_t,
-    dispositions: Vec<(c_int, sigaction)>,
-}
-
-impl Signals {
-    pub fn now() -> Self {
-        let dispositions =
-            all().filter_map(|signal| Some((signal, disposition(signal)?))).collect();
-        Self { mask: mask(), dispositions }
-    }
-
-    pub fn restore(&self, left: &mut LeftBehind) {
-        for (signal, before) in &self.dispositions {
+/// Restores the disposition of each signal and the signal mask of the calling thread.
+pub fn signals() -> impl Fn(&mut LeftBehind) {
+    let dispositions: Vec<(c_int, sigaction)> =
+        all().filter_map(|signal| Some((signal, disposition(signal)?))).collect();
+    let mask = mask();
+    move |left: &mut LeftBehind| {
+        for (signal, before) in &dispositions {
             let Some(now) = disposition(*signal) else { continue };
             if is_same(before, &now) || is_a_driver_s(before, &now) {
                 continue;
@@ -32,26 +25,27 @@ impl Signals {
             let change = describe_change(before, &now);
             left.add(format!("{} disposition {change}", name(*signal)), is_undone);
         }
-        self.restore_mask(left);
+        restore_mask(&mask, left);
     }
+}
 
-    fn restore_mask(&self, left: &mut LeftBehind) {
-        let now = mask();
-        if bits(&now) == bits(&self.mask) {
-            return;
-        }
-        let blocked = |mask, signal| is_member(mask, signal);
-        let changed: Vec<c_int> =
-            all().filter(|&signal| blocked(&now, signal) != blocked(&self.mask, signal)).collect();
-        // A pending signal would be delivered in the next test.
-        discard(changed.iter().copied().filter(|&signal| blocked(&now, signal)));
-        // SAFETY: the mask is initialized, and the old one is not requested.
-        let result =
-            unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.mask, ptr::null_mut()) };
-        for signal in changed {
-            let change = if blocked(&now, signal) { "blocked" } else { "unblocked" };
-            left.add(format!("signal mask: {} {change}", name(signal)), result == 0);
-        }
+fn restore_mask(before: &SigSet, left: &mut LeftBehind) {
+    let now = mask();
+    if bits(now.as_ref()) == bits(before.as_ref()) {
+        return;
+    }
+    let blocked = |mask: &SigSet, signal| {
+        // SAFETY: the set is initialized.
+        unsafe { libc::sigismember(mask.as_ref(), signal) == 1 }
+    };
+    let changed: Vec<c_int> =
+        all().filter(|&signal| blocked(&now, signal) != blocked(before, signal)).collect();
+    // A pending signal would be delivered in the next test.
+    discard(changed.iter().copied().filter(|&signal| blocked(&now, signal)));
+    let is_undone = before.thread_set_mask().is_ok();
+    for signal in changed {
+        let change = if blocked(&now, signal) { "blocked" } else { "unblocked" };
+        left.add(format!("signal mask: {} {change}", name(signal)), is_undone);
     }
 }
 
@@ -60,29 +54,14 @@ fn all() -> impl Iterator<Item = c_int> {
 }
 
 /// Returns the disposition; `None` for a signal that the C library keeps for itself.
-fn disposition(signal: c_int) -> Option<sigaction> {
-    let mut found = MaybeUninit::<sigaction>::zeroed();
+pub fn disposition(signal: c_int) -> Option<sigaction> {
     // SAFETY: no new disposition is given, and the old one is written to `found`, for which all
     // zeros is valid.
-    unsafe {
-        let result = sigaction(signal, ptr::null(), found.as_mut_ptr());
-        (result == 0).then(|| found.assume_init())
-    }
+    unsafe { filled(|found| sigaction(signal, ptr::null(), found) == 0) }
 }
 
-fn mask() -> sigset_t {
-    let mut found = MaybeUninit::<sigset_t>::zeroed();
-    // SAFETY: without a new mask the call writes the present one to `found`, for which all zeros
-    // is valid.
-    unsafe {
-        libc::pthread_sigmask(libc::SIG_SETMASK, ptr::null(), found.as_mut_ptr());
-        found.assume_init()
-    }
-}
-
-fn is_member(set: &sigset_t, signal: c_int) -> bool {
-    // SAFETY: the set is initialized.
-    unsafe { libc::sigismember(set, signal) == 1 }
+fn mask() -> SigSet {
+    SigSet::thread_get_mask().expect("a thread may read its mask")
 }
 
 /// Returns the signals of a set, a bit each. The C library's sets are longer than those of the kernel, and the rest

@@ -7,14 +7,14 @@ use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
-use crate::os::linux::registers::Registers;
+use super::Registers;
 
 /// The interval between two checks of a thread that will stop.
 const LOOK_INTERVAL: Duration = Duration::from_micros(200);
 
 /// A thread of another process that this thread traces and stops, until this is dropped.
 pub struct StoppedThread {
-    id: Pid,
+    pub id: Pid,
     /// A signal that came before the stop. It is delivered when the thread is resumed.
     signal: Option<Signal>,
 }
@@ -50,11 +50,6 @@ impl StoppedThread {
                 _ => thread::sleep(LOOK_INTERVAL),
             }
         }
-    }
-
-    /// Returns the id of the thread.
-    pub fn id(&self) -> Pid {
-        self.id
     }
 
     /// Returns the registers of the thread, which has stopped.

@@ -6,10 +6,7 @@ use std::fs::File;
 
 use addr2line::demangle_auto;
 use addr2line::gimli::{DwarfSections, EndianSlice, RunTimeEndian, SectionId};
-use object::read::{
-    CompressionFormat, Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, ReadCache,
-    SymbolIndex, SymbolKind,
-};
+use object::read::{CompressionFormat, Object, ObjectSection, ObjectSymbol, ReadCache, SymbolKind};
 
 use super::module::{self, Module, first_address};
 use super::unwinding::{LEFT_OUT, SIGNAL_HANDLER};
@@ -30,20 +27,17 @@ impl<'a> Symbols<'a> {
     /// Creates frames without names.
     pub fn new(modules: &'a [Module], addresses: BTreeSet<u64>) -> Self {
         let unnamed = |address| {
-            let marker = match address {
-                SIGNAL_HANDLER => Some("<signal handler called>"),
-                LEFT_OUT => Some(FRAMES_LEFT_OUT),
-                _ => None,
-            };
-            if let Some(marker) = marker {
-                return vec![Frame { function: Some(marker.to_owned()), ..Frame::default() }];
-            }
+            let marker = |name: &str| Frame { function: Some(name.to_owned()), ..Frame::default() };
             let module = Module::at(modules, address).map(|at| &modules[at]);
             let in_module = module.map_or(address, |module| address.wrapping_sub(module.base));
-            vec![Frame {
-                module: module.map(|module| module.path.clone()),
-                address: format!("{in_module:#x}"),
-                ..Frame::default()
+            vec![match address {
+                SIGNAL_HANDLER => marker("<signal handler called>"),
+                LEFT_OUT => marker(FRAMES_LEFT_OUT),
+                _ => Frame {
+                    module: module.map(|module| module.path.clone()),
+                    address: format!("{in_module:#x}"),
+                    ..Frame::default()
+                },
             }]
         };
         let frames = addresses.into_iter().map(|address| (address, unnamed(address)));
@@ -58,11 +52,15 @@ impl<'a> Symbols<'a> {
     /// Finds the functions in the tables of symbols.
     pub fn find_functions(&mut self) {
         self.for_each_module(|_, object, frames| {
-            let functions = functions(object);
+            let symbols = object.symbols().chain(object.dynamic_symbols());
+            let mut functions: Vec<_> = symbols
+                .filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.is_definition())
+                .collect();
+            functions.sort_by_key(|function| function.address());
             for (address, frames) in frames {
                 for frame in frames {
                     frame.address = format!("{address:#x}");
-                    frame.function = function_at(object, &functions, address);
+                    frame.function = function_at(&functions, address);
                 }
             }
         });
@@ -110,43 +108,13 @@ impl<'a> Symbols<'a> {
     }
 }
 
-/// A function in a table of symbols.
-struct Function {
-    address: u64,
-    size: u64,
-    index: SymbolIndex,
-    is_dynamic: bool,
-}
-
-/// Returns the functions of a file, in the order of their addresses.
-fn functions(object: &ObjectFile<'_>) -> Vec<Function> {
-    let tables = [(false, object.symbols()), (true, object.dynamic_symbols())];
-    let mut functions: Vec<Function> = tables
-        .into_iter()
-        .flat_map(|(is_dynamic, table)| table.map(move |symbol| (is_dynamic, symbol)))
-        .filter(|(_, symbol)| symbol.kind() == SymbolKind::Text && symbol.is_definition())
-        .map(|(is_dynamic, symbol)| Function {
-            address: symbol.address(),
-            size: symbol.size(),
-            index: symbol.index(),
-            is_dynamic,
-        })
-        .collect();
-    functions.sort_by_key(|function| function.address);
-    functions
-}
-
-/// Returns the name of the function at an address.
-fn function_at(object: &ObjectFile<'_>, functions: &[Function], address: u64) -> Option<String> {
-    let end = functions.partition_point(|function| function.address <= address);
-    let is_around = |function: &&Function| address - function.address < function.size;
+/// Returns the name of the function at an address. The functions are in the order of their addresses.
+fn function_at<'d, S: ObjectSymbol<'d>>(functions: &[S], address: u64) -> Option<String> {
+    let end = functions.partition_point(|function| function.address() <= address);
+    let is_around = |function: &&S| address - function.address() < function.size();
     // Functions do not overlap, but several may begin at an address, and some have no size.
     let function = functions[..end].iter().rev().take(8).find(is_around)?;
-    let symbol = match function.is_dynamic {
-        true => object.dynamic_symbol_table()?.symbol_by_index(function.index).ok()?,
-        false => object.symbol_by_index(function.index).ok()?,
-    };
-    Some(demangle_auto(Cow::Borrowed(symbol.name().ok()?), None).into_owned())
+    Some(demangle_auto(Cow::Borrowed(function.name().ok()?), None).into_owned())
 }
 
 /// Returns the debug information of a file, if it has any.

@@ -6,11 +6,10 @@ use framehop::{
 };
 use object::read::{Object, ObjectSection, ReadCache, ReadRef};
 
+use super::Registers;
 use super::memory::Memory;
 use super::module::{self, Module, VDSO, first_address};
 use crate::files::open_found;
-use crate::os::linux::crash::Crash;
-use crate::os::linux::registers::Registers;
 use crate::stacks::MOST_FRAMES;
 
 /// The mark of the return from a signal handler among addresses.
@@ -43,28 +42,18 @@ impl<'a> Unwinding<'a> {
         Self { memory, modules, deadline, is_loaded, unwinder, cache }
     }
 
-    /// Returns the addresses of the calls of a thread that has crashed, as [`addresses`](Self::addresses) does. If
-    /// the handler of a driver has caught the signal and sent it again, they are those of its first delivery.
-    pub fn addresses_of_crash(&mut self, crash: &Crash) -> (Vec<u64>, Option<String>) {
-        let registers = crash.registers;
-        // A fault is delivered at its instruction, and never after a system call.
-        let is_sent = registers.is_after_system_call(|address| self.memory.word(address));
-        self.unwind(registers, is_sent.then_some(crash.signal))
-    }
-
     /// Returns the addresses of the calls of a thread, the innermost first, and the reason why the last one is not
-    /// the outermost.
-    pub fn addresses(&mut self, registers: Registers) -> (Vec<u64>, Option<String>) {
-        self.unwind(registers, None)
-    }
-
-    /// Leaves out the frames in which the handler of the signal `sent` has sent it again.
-    fn unwind(
+    /// the outermost. `signal` has crashed the thread. If the handler of a driver has caught the signal and sent it
+    /// again, the addresses are those of its first delivery.
+    pub fn addresses(
         &mut self,
         mut registers: Registers,
-        sent: Option<i32>,
+        signal: Option<i32>,
     ) -> (Vec<u64>, Option<String>) {
         let memory = self.memory;
+        // A fault is delivered at its instruction, and never after a system call.
+        let sent =
+            signal.filter(|_| registers.is_after_system_call(|address| memory.word(address)));
         let mut addresses = Vec::new();
         if Module::at(self.modules, registers.instruction).is_none()
             && let Some(caller) = registers.before_call(|address| memory.word(address))
@@ -92,7 +81,7 @@ impl<'a> Unwinding<'a> {
                     Registers::interrupted(instruction.get(), registers.sp(), |at| memory.word(at))
             {
                 if sent == Some(signal) {
-                    return self.unwind(at, None);
+                    return self.addresses(at, None);
                 }
                 let handler = addresses.last_mut().expect("the address was added");
                 *handler = SIGNAL_HANDLER;
@@ -120,15 +109,13 @@ impl<'a> Unwinding<'a> {
         }
         let Module { path, range, base } = &self.modules[at];
         let sections = if path == VDSO {
-            let length = (range.end - range.start) as usize;
-            let image = self.memory.bytes(range.start, length);
+            let image = self.memory.bytes(range.start, (range.end - range.start) as usize);
             image.and_then(|image| {
                 let part = |at: u64, length| image.get(at as usize..)?.get(..length);
                 sections(&*image, |at, length| part(at, length).map(<[u8]>::to_vec))
             })
         } else {
-            let file = open_found(path.as_ref()).ok();
-            file.and_then(|file| {
+            open_found(path.as_ref()).ok().and_then(|file| {
                 sections(&ReadCache::new(&file), |at, length| module::bytes(&file, at, length))
             })
         };

@@ -1,22 +1,15 @@
 use std::path::Path;
 
-use nix::unistd::Pid;
-
 use super::module::Module;
 use super::symbols::Symbols;
-use crate::os::linux::crash::Crash;
 use crate::stacks::{Frame, ThreadStack};
 
-/// The stack of a thread, without names.
+/// The stack of a thread, without names of functions.
 pub struct Unwound {
-    pub id: Pid,
-    pub name: String,
-    /// The crash of this thread.
-    pub crash: Option<Crash>,
+    /// The stack, without frames.
+    pub stack: ThreadStack,
     /// The addresses of the calls, the innermost first.
     pub addresses: Vec<u64>,
-    /// The reason why outer frames are missing.
-    pub error: Option<String>,
 }
 
 impl Unwound {
@@ -25,7 +18,7 @@ impl Unwound {
     pub fn is_begun_by(&self, file: &Path, modules: &[Module]) -> bool {
         let is_file = |module: usize| Path::new(&modules[module].path) == file;
         let mut outermost = self.addresses.iter().rev().map(|at| Module::at(modules, *at));
-        let Some(Some(first)) = outermost.next().filter(|_| self.error.is_none()) else {
+        let Some(Some(first)) = outermost.next().filter(|_| self.stack.error.is_none()) else {
             return false;
         };
         let begin = outermost.find(|module| *module != Some(first)).flatten();
@@ -42,23 +35,13 @@ impl Unwound {
         let is_runtime = |address: &u64| symbols.at(*address).iter().any(is_begin);
         if let Some(begin) = self.addresses.iter().position(is_runtime) {
             self.addresses.truncate(begin);
-            self.error = None;
+            self.stack.error = None;
         }
     }
 
     /// Returns the frames with names.
     pub fn named(&self, symbols: &Symbols<'_>) -> ThreadStack {
-        ThreadStack {
-            id: self.id.as_raw().cast_unsigned(),
-            name: self.name.clone(),
-            crash: self.crash.as_ref().map(ToString::to_string),
-            frames: self
-                .addresses
-                .iter()
-                .flat_map(|address| symbols.at(*address))
-                .cloned()
-                .collect(),
-            error: self.error.clone(),
-        }
+        let frames = self.addresses.iter().flat_map(|address| symbols.at(*address));
+        ThreadStack { frames: frames.cloned().collect(), ..self.stack.clone() }
     }
 }

@@ -1,3 +1,5 @@
+//! The changes that a test leaves behind.
+
 /// The most changes that are listed; a test can make any number.
 const MOST_NOTES: usize = 20;
 
@@ -6,23 +8,19 @@ const MOST_NOTES: usize = 20;
 pub struct LeftBehind {
     notes: Vec<String>,
     unlisted: usize,
-    remains: bool,
+    /// True if a change could not be undone.
+    pub remains: bool,
 }
 
 impl LeftBehind {
     /// Adds a change such as `umask 022 -> 077`, and whether it is undone.
-    pub(super) fn add(&mut self, note: String, is_undone: bool) {
+    pub fn add(&mut self, note: String, is_undone: bool) {
         if self.notes.len() < MOST_NOTES {
             self.notes.push(note);
         } else {
             self.unlisted += 1;
         }
         self.remains |= !is_undone;
-    }
-
-    /// Returns whether a change could not be undone.
-    pub fn remains(&self) -> bool {
-        self.remains
     }
 
     /// Returns a line for each change, the first 20 of them.
@@ -43,7 +41,7 @@ mod tests {
     fn many_changes_are_counted() {
         let mut left = LeftBehind::default();
         (0..25).for_each(|number| left.add(format!("change {number}"), number != 24));
-        assert!(left.remains());
+        assert!(left.remains);
         let notes = left.into_notes();
         assert_eq!(notes.len(), 21);
         assert_eq!(notes[19..], ["change 19", "and 5 more changes"]);

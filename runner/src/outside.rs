@@ -1,13 +1,13 @@
-//! A test of another program.
+//! Tests of other programs, for runs. A command brings the programs: `clmatrix-cli` has those of `[[external]]` in
+//! the configuration.
 
 use std::path::Path;
 use std::time::Duration;
 
 use clmatrix::select::DeviceInfo;
 
-use super::Watch;
 use crate::log::program_record::ProgramRecord;
-use crate::os::StopSignal;
+use crate::os::{Source, StopSignal};
 use crate::worker::parent::WorkerCommand;
 use crate::worker::process_attempt::ProcessAttempt;
 
@@ -45,4 +45,13 @@ pub trait OutsideTest: Send + Sync {
         stop: &StopSignal,
         watch: &mut dyn Watch,
     ) -> ProcessAttempt;
+}
+
+/// Follows a process.
+pub trait Watch {
+    /// The process of this id has been started.
+    fn begins(&mut self, process: u32);
+
+    /// The test has written these bytes.
+    fn wrote(&mut self, from: Source, bytes: &[u8]);
 }

@@ -11,23 +11,30 @@ pub struct Registers {
     pub link: u64,
 }
 
-impl Registers {
-    /// The number of registers.
-    pub const COUNT: usize = 4;
+/// The number of registers.
+pub const REGISTERS: usize = 4;
 
-    /// Returns the registers as numbers.
-    pub fn numbers(self) -> [u64; Self::COUNT] {
-        [self.instruction, self.stack, self.frame, self.link]
+/// Returns the registers of a thread when a signal was delivered, in the order of their fields.
+pub fn of_signal(context: &libc::ucontext_t) -> [u64; REGISTERS] {
+    let Registers { instruction, stack, frame, link } = Registers::of_signal(context);
+    [instruction, stack, frame, link]
+}
+
+impl Registers {
+    /// Returns the registers with these numbers.
+    pub fn from_numbers([instruction, stack, frame, link]: [u64; REGISTERS]) -> Self {
+        Self { instruction, stack, frame, link }
     }
 
-    /// Returns the registers with these numbers.
-    pub fn from_numbers([instruction, stack, frame, link]: [u64; Self::COUNT]) -> Self {
-        Self { instruction, stack, frame, link }
+    /// Returns whether the instruction follows a system call of x86-64. `word` reads memory. On other processors, frames
+    /// of signal handlers are not distinguished from others.
+    pub fn is_after_system_call(self, word: impl FnOnce(u64) -> Option<u64>) -> bool {
+        let before = self.instruction.checked_sub(2).and_then(word);
+        cfg!(target_arch = "x86_64") && before.is_some_and(|word| word & 0xffff == SYSTEM_CALL)
     }
 }
 
 /// The instruction of a system call, `syscall`.
-#[cfg(target_arch = "x86_64")]
 const SYSTEM_CALL: u64 = 0x050f;
 
 /// The code to which the handler of a signal returns: `mov $15, %rax; syscall`, without its last byte.
@@ -37,7 +44,7 @@ const RETURN_FROM_SIGNAL: u64 = 0x0f00_0000_0fc0_c748;
 #[cfg(target_arch = "x86_64")]
 impl Registers {
     /// Returns the registers when a signal was delivered.
-    pub fn of_signal(context: &libc::ucontext_t) -> Self {
+    fn of_signal(context: &libc::ucontext_t) -> Self {
         let register =
             |number: libc::c_int| context.uc_mcontext.gregs[number as usize].cast_unsigned();
         Self {
@@ -62,12 +69,6 @@ impl Registers {
     /// memory.
     pub fn before_call(self, word: impl FnOnce(u64) -> Option<u64>) -> Option<Self> {
         Some(Self { instruction: word(self.stack)?, stack: self.stack + 8, ..self })
-    }
-
-    /// Returns whether the instruction follows a system call. `word` reads memory.
-    pub fn is_after_system_call(self, word: impl FnOnce(u64) -> Option<u64>) -> bool {
-        let before = self.instruction.checked_sub(2).and_then(word);
-        before.is_some_and(|word| word & 0xffff == SYSTEM_CALL)
     }
 
     /// Returns a signal and the registers when it was delivered, if its handler returns to `instruction` with the
@@ -99,7 +100,7 @@ impl Registers {
 #[cfg(target_arch = "aarch64")]
 impl Registers {
     /// Returns the registers when a signal was delivered.
-    pub fn of_signal(context: &libc::ucontext_t) -> Self {
+    fn of_signal(context: &libc::ucontext_t) -> Self {
         let libc::mcontext_t { regs, sp, pc, .. } = context.uc_mcontext;
         Self { instruction: pc, stack: sp, frame: regs[29], link: regs[30] }
     }
@@ -119,11 +120,6 @@ impl Registers {
     /// memory.
     pub fn before_call(self, _word: impl FnOnce(u64) -> Option<u64>) -> Option<Self> {
         Some(Self { instruction: self.link, ..self })
-    }
-
-    /// Returns false: frames of signal handlers are not distinguished from others.
-    pub fn is_after_system_call(self, _word: impl FnOnce(u64) -> Option<u64>) -> bool {
-        false
     }
 
     /// Returns `None`: the unwinder has to handle the return from a signal handler.
