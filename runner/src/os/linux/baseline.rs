@@ -23,14 +23,16 @@ use scheduling::scheduling;
 pub(super) use signals::disposition;
 use signals::signals;
 
+/// A function that undoes the changes of a kind.
+type Restore = Box<dyn Fn(&mut LeftBehind)>;
+
 /// The state that a test can change for the tests after it: resource limits, interval timers, signal mask and
 /// dispositions, scheduling, umask, working folder, environment variables, ids, children.
 ///
 /// A comparison that finds no change takes about 100 system calls: 62 dispositions, 16 limits,
 /// and one to four of each other kind.
 pub struct Baseline {
-    /// Functions that undo the changes of a kind each.
-    restore: Vec<Box<dyn Fn(&mut LeftBehind)>>,
+    restore: Vec<Restore>,
     children: Children,
 }
 
