@@ -1,12 +1,6 @@
 //! `clEnqueueCopyBuffer` (OpenCL 3.0, 5.2.2).
 
-use clmatrix::Result;
-use clmatrix::memory::{Buffer, Linear, MemFlags, enqueue_copy};
-
-use super::{DOUBLE, buffer_of, buffer_with, bytes_in, contents, counting, refusal};
-use crate::support::inverter::Inverter;
-use crate::support::on_device::OnDevice;
-use crate::support::pattern::{SIZES, assert_moved, assert_same, before, source};
+use super::*;
 
 /// A kernel has written the source, and a kernel reads the destination.
 #[clmatrix_harness::test]
@@ -15,12 +9,7 @@ fn a_copy_uses_both_offsets(on_device: OnDevice) -> Result<()> {
     for size in [1, 13, 64] {
         let (from, to) = (source(100), before(80));
         let (src, dst) = (inverter.written(&from)?, inverter.written(&to)?);
-        enqueue_copy(
-            &on_device.queue,
-            &dst,
-            &src,
-            Linear::default().src_offset(23).dst_offset(5).byte_count(size),
-        )?;
+        enqueue_copy(&on_device.queue, &dst, &src, linear(23, 5, Some(size)))?;
         assert_moved(&inverter.read(&dst)?, &to, 5, &from[23..23 + size]);
         assert_same(&inverter.read(&src)?, &from, "the source");
     }
@@ -32,12 +21,7 @@ fn a_copy_moves_all_bytes_of_any_size(on_device: OnDevice) -> Result<()> {
     for size in SIZES {
         let (from, to) = (source(size + 40), before(size + 20));
         let (src, dst) = (buffer_with(&on_device, &from)?, buffer_with(&on_device, &to)?);
-        enqueue_copy(
-            &on_device.queue,
-            &dst,
-            &src,
-            Linear::default().src_offset(23).dst_offset(5).byte_count(size),
-        )?;
+        enqueue_copy(&on_device.queue, &dst, &src, linear(23, 5, Some(size)))?;
         assert_moved(&bytes_in(&on_device, &dst)?, &to, 5, &from[23..23 + size]);
         assert_same(&bytes_in(&on_device, &src)?, &from, "the source");
     }
@@ -59,14 +43,8 @@ fn a_copy_runs_between_the_kernels_around_it(on_device: OnDevice) -> Result<()> 
 #[clmatrix_harness::test]
 fn overlapping_ranges_of_one_buffer_are_refused(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(8))?;
-    let copy = |from, to| {
-        enqueue_copy(
-            &on_device.queue,
-            &buffer,
-            &buffer,
-            Linear::default().src_offset(from).dst_offset(to).byte_count(8),
-        )
-    };
+    let copy =
+        |from, to| enqueue_copy(&on_device.queue, &buffer, &buffer, linear(from, to, Some(8)));
     for (from, to) in [(0, 4), (4, 0), (0, 0), (1, 8)] {
         assert_eq!(refusal(copy(from, to)), "CL_MEM_COPY_OVERLAP", "{from} to {to}");
     }
@@ -86,12 +64,8 @@ fn bytes_past_the_end_of_either_buffer_are_refused(on_device: OnDevice) -> Resul
         (&small, usize::MAX, &large, 0, 2),
         (&small, 0, &large, 0, 0),
     ] {
-        let copy = enqueue_copy(
-            &on_device.queue,
-            to,
-            from,
-            Linear::default().src_offset(from_offset).dst_offset(to_offset).byte_count(size),
-        );
+        let copy =
+            enqueue_copy(&on_device.queue, to, from, linear(from_offset, to_offset, Some(size)));
         assert_eq!(refusal(copy), "CL_INVALID_VALUE", "{from_offset}, {to_offset}, {size}");
     }
     Ok(())

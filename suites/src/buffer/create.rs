@@ -2,16 +2,7 @@
 
 use std::collections::HashSet;
 
-use clmatrix::cl3::memory::{CL_MEM_FLAGS, CL_MEM_SIZE, get_mem_object_info};
-use clmatrix::memory::{Buffer, MemFlags, MemoryObject};
-use clmatrix::{Device, Result};
-use rstest::rstest;
-
-use super::{DOUBLE, buffer_of, buffer_with, bytes_in, contents, counting, refusal};
-use crate::support::inverter::Inverter;
-use crate::support::on_device::{OnDevice, on_device, soon};
-use crate::support::pattern::{SIZES, assert_same, source};
-use crate::support::unanswered;
+use super::*;
 
 #[rstest]
 #[clmatrix_harness::test]
@@ -21,7 +12,8 @@ fn a_buffer_has_the_requested_size(
 ) -> Result<()> {
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, size)?;
     assert_eq!(buffer.size(), size);
-    let driver_says: usize = get_mem_object_info(buffer.as_raw(), CL_MEM_SIZE).unwrap().into();
+    let driver_says: usize =
+        cl::get_mem_object_info(buffer.as_raw(), cl::CL_MEM_SIZE).unwrap().into();
     assert_eq!(driver_says, size);
     Ok(())
 }
@@ -38,8 +30,7 @@ fn a_buffer_has_the_requested_size(
 fn a_buffer_has_the_requested_flags(on_device: OnDevice, #[case] flags: MemFlags) -> Result<()> {
     let buffer = Buffer::new(&on_device.context, flags, 64)?;
     assert_eq!(buffer.flags(), flags);
-    let driver_says: u64 = get_mem_object_info(buffer.as_raw(), CL_MEM_FLAGS).unwrap().into();
-    assert_eq!(MemFlags::from_bits_retain(driver_says), flags, "CL_MEM_FLAGS");
+    assert_eq!(driver_flags(&buffer), flags, "CL_MEM_FLAGS");
     Ok(())
 }
 
@@ -58,9 +49,9 @@ fn zero_bytes_are_refused(on_device: OnDevice) {
 }
 
 #[clmatrix_harness::test]
-fn more_than_the_maximum_allocation_is_refused(on_device: OnDevice, device: Device) -> Result<()> {
-    let largest =
-        usize::try_from(device.opencl3().max_mem_alloc_size().map_err(unanswered)?).unwrap();
+fn more_than_the_maximum_allocation_is_refused(on_device: OnDevice) -> Result<()> {
+    let device = on_device.device().opencl3();
+    let largest = usize::try_from(device.max_mem_alloc_size().map_err(unanswered)?).unwrap();
     for size in [largest + 1, usize::MAX] {
         let result = Buffer::new(&on_device.context, MemFlags::READ_WRITE, size);
         assert_eq!(refusal(result), "CL_INVALID_BUFFER_SIZE", "{size} bytes");

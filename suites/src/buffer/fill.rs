@@ -1,14 +1,6 @@
 //! `clEnqueueFillBuffer` (OpenCL 3.0, 5.2.2).
 
-use bytemuck::Pod;
-use clmatrix::Result;
-use clmatrix::memory::enqueue_fill;
-use rstest::rstest;
-
-use super::{buffer_of, buffer_with, bytes_in, contents, refusal};
-use crate::support::inverter::Inverter;
-use crate::support::on_device::{OnDevice, on_device};
-use crate::support::pattern::{SIZES, assert_moved, before, source};
+use super::*;
 
 #[rstest]
 #[case::of_1(0x5a_u8)]
@@ -80,8 +72,7 @@ fn patterns_of_illegal_sizes_are_refused<T: Pod>(
     #[case] pattern: T,
 ) -> Result<()> {
     let buffer = buffer_of(&on_device, &[0; 192])?;
-    let fill = enqueue_fill(&on_device.queue, &buffer, &pattern, ..);
-    assert_eq!(refusal(fill), "CL_INVALID_VALUE");
+    assert_eq!(refusal(enqueue_fill(&on_device.queue, &buffer, &pattern, ..)), "CL_INVALID_VALUE");
     Ok(())
 }
 

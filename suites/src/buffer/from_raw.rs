@@ -1,10 +1,6 @@
 //! Buffers made from the driver's handles (`pyopencl.MemoryObject.from_int_ptr`).
 
-use clmatrix::memory::{Buffer, MemoryObject};
-use clmatrix::{Device, Result};
-
-use super::{buffer_of, contents, counting};
-use crate::support::on_device::{OnDevice, region_offset, soon};
+use super::*;
 
 #[clmatrix_harness::test]
 fn from_raw_retains_or_takes_over_a_reference(on_device: OnDevice) -> Result<()> {
@@ -29,8 +25,8 @@ fn from_raw_retains_or_takes_over_a_reference(on_device: OnDevice) -> Result<()>
 }
 
 #[clmatrix_harness::test]
-fn the_handle_of_a_sub_buffer_is_a_sub_buffer(on_device: OnDevice, device: Device) -> Result<()> {
-    let part = region_offset(&device, 64)?;
+fn the_handle_of_a_sub_buffer_is_a_sub_buffer(on_device: OnDevice) -> Result<()> {
+    let part = region_offset(on_device.device(), 64)?;
     let buffer = buffer_of(&on_device, &counting(part as u32))?;
     let region = buffer.sub_buffer(part..2 * part)?;
     // SAFETY: the handle is valid, and nothing is mapped.

@@ -1,17 +1,8 @@
 //! The order of commands: commands behind a gate that the test opens, or that fails.
 
-use std::thread;
-
 use clmatrix::cl3::command_queue::enqueue_fill_buffer as cl3_fill_buffer;
-use clmatrix::memory::{Buffer, Linear, MemFlags, MemoryObject, enqueue_copy, enqueue_fill};
-use clmatrix::{Event, Result};
-use rstest::rstest;
 
-use super::{buffer_of, contents, counting, refusal};
-use crate::support::gate::{A_MOMENT, EARLY, assert_waits, fail, gate, meanwhile, open, soon_open};
-use crate::support::on_device::{OnDevice, on_device};
-
-const WAIT_LIST_FAILED: &str = "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST";
+use super::*;
 
 /// A call that waits for events.
 #[derive(Clone, Copy, Debug)]
@@ -48,8 +39,7 @@ fn a_failed_event_in_a_wait_list_is_refused(
     on_device: OnDevice,
     #[values(Call::Read, Call::Write, Call::Map, Call::Fill, Call::Copy)] call: Call,
 ) -> Result<()> {
-    let buffer = buffer_of(&on_device, &counting(4))?;
-    let gate = gate(&on_device.context);
+    let (buffer, gate) = buffer_and_gate(&on_device)?;
     fail(&gate);
     assert_eq!(refusal(call.issue(&on_device, &buffer, &gate)), WAIT_LIST_FAILED);
     assert_eq!(contents(&on_device, &buffer)?, counting(4));
@@ -64,8 +54,7 @@ fn a_blocking_call_fails_with_an_event_of_its_wait_list(
     on_device: OnDevice,
     #[values(Call::Read, Call::Write, Call::Map)] call: Call,
 ) -> Result<()> {
-    let buffer = buffer_of(&on_device, &counting(4))?;
-    let gate = gate(&on_device.context);
+    let (buffer, gate) = buffer_and_gate(&on_device)?;
     let result = meanwhile(&gate, fail, || call.issue(&on_device, &buffer, &gate));
     assert_eq!(refusal(result), WAIT_LIST_FAILED);
     assert_eq!(contents(&on_device, &buffer)?, counting(4));
@@ -80,8 +69,7 @@ fn a_blocking_call_waits_for_its_wait_list(
     on_device: OnDevice,
     #[values(Call::Read, Call::Map)] call: Call,
 ) -> Result<()> {
-    let buffer = buffer_of(&on_device, &counting(4))?;
-    let gate = gate(&on_device.context);
+    let (buffer, gate) = buffer_and_gate(&on_device)?;
     let other_queue = on_device.another_queue();
     let filled = enqueue_fill(other_queue.after(&gate), &buffer, &5_u32, ..)?;
     let found = meanwhile(&gate, open, || call.issue(&on_device, &buffer, &filled))?;
@@ -91,8 +79,7 @@ fn a_blocking_call_waits_for_its_wait_list(
 
 #[clmatrix_harness::test]
 fn a_write_waits_for_its_wait_list(on_device: OnDevice) -> Result<()> {
-    let buffer = buffer_of(&on_device, &counting(4))?;
-    let gate = gate(&on_device.context);
+    let (buffer, gate) = buffer_and_gate(&on_device)?;
     let other_queue = on_device.another_queue();
     let filled = enqueue_fill(other_queue.after(&gate), &buffer, &5_u32, ..)?;
     meanwhile(&gate, open, || Call::Write.issue(&on_device, &buffer, &filled))?;
@@ -106,17 +93,15 @@ fn a_non_blocking_call_runs_after_its_wait_list(
     on_device: OnDevice,
     #[values(Call::Fill, Call::Copy)] call: Call,
 ) -> Result<()> {
-    let buffer = buffer_of(&on_device, &counting(4))?;
-    let gate = gate(&on_device.context);
+    let (buffer, gate) = buffer_and_gate(&on_device)?;
     call.issue(&on_device, &buffer, &gate)?;
     on_device.queue.flush()?;
     thread::sleep(A_MOMENT);
-    let other = OnDevice { context: on_device.context, queue: on_device.queue };
     let mut before = [0_u32; 4];
-    buffer.read(&other.another_queue(), &mut before)?;
+    buffer.read(&on_device.another_queue(), &mut before)?;
     open(&gate);
     assert_eq!(before[..], counting(4), "{call:?} while its wait list is not complete: {EARLY}");
-    assert_eq!(contents(&other, &buffer)?, [7, 1, 2, 3], "the first number after {call:?}");
+    assert_eq!(contents(&on_device, &buffer)?, [7, 1, 2, 3], "the first number after {call:?}");
     Ok(())
 }
 
@@ -148,14 +133,11 @@ fn a_map_waits_for_earlier_commands_on_its_bytes(
     on_device: OnDevice,
     #[case] call: Call,
 ) -> Result<()> {
-    let buffer = buffer_of(&on_device, &counting(4))?;
-    let gate = gate(&on_device.context);
+    let (buffer, gate) = buffer_and_gate(&on_device)?;
     call.issue(&on_device, &buffer, &gate)?;
     let other_queue = on_device.another_queue();
-    let found = meanwhile(&gate, open, || {
-        buffer.map_read::<u32>(&other_queue, ..).map(|map| map.to_vec())
-    })?;
-    assert_eq!(found, [7, 1, 2, 3], "a map shows the bytes that {call:?} wrote before");
+    let map = meanwhile(&gate, open, || buffer.map_read::<u32>(&other_queue, ..))?;
+    assert_eq!(map[..], [7, 1, 2, 3], "a map shows the bytes that {call:?} wrote before");
     Ok(())
 }
 
@@ -178,8 +160,7 @@ fn a_map_for_writing_waits_for_earlier_reads_of_its_bytes(on_device: OnDevice) -
 
 #[clmatrix_harness::test]
 fn a_map_after_a_failed_command_is_refused_or_correct(on_device: OnDevice) -> Result<()> {
-    let buffer = buffer_of(&on_device, &counting(4))?;
-    let gate = gate(&on_device.context);
+    let (buffer, gate) = buffer_and_gate(&on_device)?;
     let elsewhere = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 16)?;
     enqueue_fill(on_device.queue.after(&gate), &elsewhere, &7_u32, ..)?;
     fail(&gate);
@@ -196,23 +177,19 @@ fn a_map_after_a_failed_command_is_refused_or_correct(on_device: OnDevice) -> Re
 // quirk: DRIVER-10
 #[clmatrix_harness::test]
 fn bytes_of_a_failed_unmap_stay_inaccessible(on_device: OnDevice) -> Result<()> {
-    let buffer = buffer_of(&on_device, &counting(4))?;
-    let gate = gate(&on_device.context);
+    let (buffer, gate) = buffer_and_gate(&on_device)?;
     let map = buffer.map_read::<u32>(&on_device.queue, ..)?;
     map.unmap_on(on_device.queue.after(&gate))?;
     fail(&gate);
     let other_queue = on_device.another_queue();
-    let again = buffer.map_read_write::<u32>(&other_queue, ..);
-    assert_eq!(refusal(again), "CL_INVALID_OPERATION");
-    let written = buffer.write(&other_queue, &[1_u32]);
-    assert_eq!(refusal(written), "CL_INVALID_OPERATION");
+    assert_eq!(refusal(buffer.map_read_write::<u32>(&other_queue, ..)), "CL_INVALID_OPERATION");
+    assert_eq!(refusal(buffer.write(&other_queue, &[1_u32])), "CL_INVALID_OPERATION");
     Ok(())
 }
 
 #[clmatrix_harness::test]
 fn an_unmap_waits_for_its_wait_list(on_device: OnDevice) -> Result<()> {
-    let buffer = buffer_of(&on_device, &counting(4))?;
-    let gate = gate(&on_device.context);
+    let (buffer, gate) = buffer_and_gate(&on_device)?;
     let mut map = buffer.map_read_write::<u32>(&on_device.queue, ..)?;
     map.fill(3);
     let unmapped = map.unmap_on(on_device.queue.after(&gate))?;
@@ -220,10 +197,8 @@ fn an_unmap_waits_for_its_wait_list(on_device: OnDevice) -> Result<()> {
     thread::sleep(A_MOMENT);
     assert_waits(&unmapped, "clEnqueueUnmapMemObject")?;
     let other_queue = on_device.another_queue();
-    let found = meanwhile(&gate, open, || {
-        buffer.map_read_write::<u32>(&other_queue, ..).map(|map| map.to_vec())
-    })?;
-    assert_eq!(found, [3; 4], "a map shows the bytes that an earlier map wrote");
+    let map = meanwhile(&gate, open, || buffer.map_read_write::<u32>(&other_queue, ..))?;
+    assert_eq!(map[..], [3; 4], "a map shows the bytes that an earlier map wrote");
     Ok(())
 }
 
@@ -260,8 +235,7 @@ fn a_map_for_reading_is_accepted_during_reads_of_another_thread(on_device: OnDev
 /// As in a program that returns early.
 #[clmatrix_harness::test]
 fn a_command_runs_when_its_user_event_is_dropped(on_device: OnDevice) -> Result<()> {
-    let buffer = buffer_of(&on_device, &counting(4))?;
-    let gate = gate(&on_device.context);
+    let (buffer, gate) = buffer_and_gate(&on_device)?;
     let filled = enqueue_fill(on_device.queue.after(&gate), &buffer, &7_u32, ..)?;
     drop(gate);
     filled.wait()?;
@@ -272,8 +246,7 @@ fn a_command_runs_when_its_user_event_is_dropped(on_device: OnDevice) -> Result<
 /// Many commands may be under way on one buffer; entering each must not look at all others.
 #[clmatrix_harness::test]
 fn a_map_waits_for_many_pending_commands(on_device: OnDevice) -> Result<()> {
-    let buffer = buffer_of(&on_device, &counting(4))?;
-    let gate = gate(&on_device.context);
+    let (buffer, gate) = buffer_and_gate(&on_device)?;
     for _ in 0..500 {
         enqueue_fill(on_device.queue.after(&gate), &buffer, &7_u32, ..)?;
     }

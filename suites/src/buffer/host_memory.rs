@@ -2,15 +2,7 @@
 
 use std::time::Duration;
 
-use clmatrix::cl3::memory::{release_mem_object, retain_mem_object};
-use clmatrix::memory::{Buffer, MemFlags, MemoryObject, enqueue_fill};
-use clmatrix::{Device, Result};
-use ndarray::{Array2, ShapeBuilder, array};
-
-use super::{DOUBLE, buffer_of, bytes_in, contents, counting, refusal};
-use crate::support::gate::{gate, open};
-use crate::support::on_device::{OnDevice, region_offset};
-use crate::support::pattern::{SIZES, assert_moved, assert_same, before, source};
+use super::*;
 
 fn counting_in_place(on_device: &OnDevice, n: u32) -> Result<Buffer> {
     Ok(Buffer::using_host_memory(&on_device.context, MemFlags::READ_WRITE, counting(n))?)
@@ -77,8 +69,8 @@ fn hostbuf_is_an_array_of_any_shape_and_order(on_device: OnDevice) -> Result<()>
 }
 
 #[clmatrix_harness::test]
-fn a_sub_buffer_has_its_part_of_the_host_memory(on_device: OnDevice, device: Device) -> Result<()> {
-    let part = region_offset(&device, 64)?;
+fn a_sub_buffer_has_its_part_of_the_host_memory(on_device: OnDevice) -> Result<()> {
+    let part = region_offset(on_device.device(), 64)?;
     let buffer = counting_in_place(&on_device, part as u32 / 2)?;
     let region = buffer.sub_buffer(part..)?;
     assert!(region.flags().contains(MemFlags::USE_HOST_PTR));
@@ -137,14 +129,13 @@ fn the_host_memory_is_returned_by_the_only_handle(on_device: OnDevice) -> Result
 /// rusticl counts events as references, Intel's runtime keeps a buffer for them without a count.
 #[clmatrix_harness::test]
 fn host_memory_that_an_event_keeps_is_returned_later(on_device: OnDevice) -> Result<()> {
-    let queue = &on_device.queue;
     let buffer = counting_in_place(&on_device, 4)?;
-    let filled = enqueue_fill(queue, &buffer, &7_u32, ..)?;
-    let result = buffer.into_host_memory::<Vec<u32>>(queue);
+    let filled = enqueue_fill(&on_device.queue, &buffer, &7_u32, ..)?;
+    let result = buffer.into_host_memory::<Vec<u32>>(&on_device.queue);
     drop(filled);
     let memory = match result.map_err(|returned| returned.memory) {
         Ok(memory) => memory,
-        Err(Ok(buffer)) => buffer.into_host_memory(queue)?,
+        Err(Ok(buffer)) => buffer.into_host_memory(&on_device.queue)?,
         Err(Err(released)) => released.wait(Duration::from_secs(10)).expect("it is destroyed"),
     };
     assert_eq!(memory, [7; 4]);
@@ -156,11 +147,11 @@ fn a_buffer_that_other_code_refers_to_is_returned(on_device: OnDevice) -> Result
     let buffer = counting_in_place(&on_device, 4)?;
     let raw = buffer.as_raw();
     // SAFETY: the buffer is alive.
-    unsafe { retain_mem_object(raw) }.expect("another reference");
+    unsafe { cl::retain_mem_object(raw) }.expect("another reference");
     let returned = buffer.into_host_memory::<Vec<u32>>(&on_device.queue).unwrap_err();
     assert!(returned.error.detail().contains("other references"), "{returned}");
     // SAFETY: the reference is that of above.
-    unsafe { release_mem_object(raw) }.expect("the reference goes");
+    unsafe { cl::release_mem_object(raw) }.expect("the reference goes");
     let buffer = returned.memory.expect("the buffer");
     assert_eq!(buffer.into_host_memory::<Vec<u32>>(&on_device.queue)?, counting(4));
     Ok(())

@@ -1,19 +1,9 @@
 //! `clEnqueueMapBuffer` and `clEnqueueUnmapMemObject` (OpenCL 3.0, 5.2.4 and 5.5.2;
 //! `pyopencl.MemoryMap`).
 
-use clmatrix::memory::{
-    Buffer, Linear, MapRead, MemFlags, MemoryObject, enqueue_copy, enqueue_fill,
-};
-use clmatrix::{Device, Platform, Result};
-use clmatrix_harness::device;
-use rstest::rstest;
-
-use super::{DOUBLE, buffer_of, buffer_with, bytes_in, contents, counting, refusal};
+use super::*;
 use crate::stress::driver::Driver;
-use crate::support::inverter::Inverter;
 use crate::support::mib::MiB;
-use crate::support::on_device::{OnDevice, on_device, region_offset, soon};
-use crate::support::pattern::{SIZES, assert_moved, assert_same, before, source};
 
 #[clmatrix_harness::test]
 fn a_map_shows_kernel_writes(on_device: OnDevice) -> Result<()> {
@@ -44,12 +34,8 @@ fn a_map_of_a_range_leaves_the_rest_unchanged(on_device: OnDevice) -> Result<()>
     for size in [1, 13, 64] {
         let (range, data) = (5..5 + size, source(size));
         let buffer = inverter.written(&to)?;
-        let map = buffer.map_read::<u8>(queue, range.clone())?;
-        assert_same(&map, &to[range.clone()], "the map");
-        drop(map);
-        let mut map = buffer.map_write_invalidate::<u8>(queue, range.clone())?;
-        map.copy_from_slice(&data);
-        drop(map);
+        assert_same(&buffer.map_read::<u8>(queue, range.clone())?, &to[range.clone()], "the map");
+        buffer.map_write_invalidate::<u8>(queue, range.clone())?.copy_from_slice(&data);
         assert_moved(&inverter.read(&buffer)?, &to, 5, &data);
         let buffer = inverter.written(&to)?;
         let mut map = buffer.map_read_write::<u8>(queue, range.clone())?;
@@ -63,16 +49,15 @@ fn a_map_of_a_range_leaves_the_rest_unchanged(on_device: OnDevice) -> Result<()>
 
 #[clmatrix_harness::test]
 fn all_bytes_of_any_size_are_mapped(on_device: OnDevice) -> Result<()> {
-    let queue = &on_device.queue;
     for size in SIZES {
         let (range, data, to) = (5..5 + size, source(size), before(size + 20));
         let buffer = buffer_with(&on_device, &to)?;
-        let map = buffer.map_read::<u8>(queue, range.clone())?;
-        assert_same(&map, &to[range.clone()], "the map");
-        drop(map);
-        let mut map = buffer.map_write_invalidate::<u8>(queue, range)?;
-        map.copy_from_slice(&data);
-        drop(map);
+        assert_same(
+            &buffer.map_read::<u8>(&on_device.queue, range.clone())?,
+            &to[range.clone()],
+            "the map",
+        );
+        buffer.map_write_invalidate::<u8>(&on_device.queue, range)?.copy_from_slice(&data);
         assert_moved(&bytes_in(&on_device, &buffer)?, &to, 5, &data);
     }
     Ok(())
@@ -102,13 +87,11 @@ fn a_dropped_map_is_unmapped(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test]
 fn writes_and_maps_for_writing_of_mapped_bytes_are_refused(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(8))?;
-    let queue = &on_device.queue;
-    let written = buffer.map_read_write::<u32>(queue, ..4)?;
-    let again = buffer.map_read::<u32>(queue, 3..5);
-    assert_eq!(refusal(again), "CL_INVALID_OPERATION");
+    let written = buffer.map_read_write::<u32>(&on_device.queue, ..4)?;
+    assert_eq!(refusal(buffer.map_read::<u32>(&on_device.queue, 3..5)), "CL_INVALID_OPERATION");
     let mut data = [0_u32; 8];
-    assert_eq!(refusal(buffer.read(queue, &mut data)), "CL_INVALID_OPERATION");
-    let beside = buffer.map_read::<u32>(queue, 4..)?;
+    assert_eq!(refusal(buffer.read(&on_device.queue, &mut data)), "CL_INVALID_OPERATION");
+    let beside = buffer.map_read::<u32>(&on_device.queue, 4..)?;
     assert_eq!(beside[..], [4, 5, 6, 7]);
     drop((written, beside));
     assert_eq!(contents(&on_device, &buffer)?, counting(8));
@@ -138,35 +121,28 @@ fn maps_for_reading_may_begin_at_one_byte(on_device: OnDevice, platform: Platfor
         Err(error) => return Err(error),
     }
     drop(one);
-    let again = buffer.map_read::<u32>(&on_device.queue, ..2)?;
-    assert_eq!(again[..], [0, 1]);
+    assert_eq!(buffer.map_read::<u32>(&on_device.queue, ..2)?[..], [0, 1]);
     Ok(())
 }
 
 #[clmatrix_harness::test]
 fn a_forgotten_map_keeps_its_bytes_mapped(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(8))?;
-    let queue = &on_device.queue;
-    std::mem::forget(buffer.map_read_write::<u32>(queue, ..4)?);
-    assert_eq!(refusal(buffer.map_read::<u32>(queue, ..)), "CL_INVALID_OPERATION");
+    std::mem::forget(buffer.map_read_write::<u32>(&on_device.queue, ..4)?);
+    assert_eq!(refusal(buffer.map_read::<u32>(&on_device.queue, ..)), "CL_INVALID_OPERATION");
     Ok(())
 }
 
 /// The elements of a buffer, a region of it and a type of another size.
 #[clmatrix_harness::test]
-fn a_map_range_counts_elements_from_the_first_byte(
-    on_device: OnDevice,
-    device: Device,
-) -> Result<()> {
-    let queue = &on_device.queue;
-    let first = region_offset(&device, 64)? / 4;
+fn a_map_range_counts_elements_from_the_first_byte(on_device: OnDevice) -> Result<()> {
+    let first = region_offset(on_device.device(), 64)? / 4;
     let buffer = buffer_of(&on_device, &counting(first as u32 + 8))?;
-    assert_eq!(buffer.map_read::<u32>(queue, 1..3)?[..], [1, 2]);
-    let later = buffer.map_async::<u32, _>(queue, MapRead, 3..=4)?;
-    assert_eq!(later.wait()?[..], [3, 4]);
-    assert_eq!(buffer.map_read::<[u32; 2]>(queue, 1..2)?[..], [[2, 3]]);
+    assert_eq!(buffer.map_read::<u32>(&on_device.queue, 1..3)?[..], [1, 2]);
+    assert_eq!(buffer.map_async::<u32, _>(&on_device.queue, MapRead, 3..=4)?.wait()?[..], [3, 4]);
+    assert_eq!(buffer.map_read::<[u32; 2]>(&on_device.queue, 1..2)?[..], [[2, 3]]);
     let region = buffer.sub_buffer(4 * first..4 * first + 32)?;
-    region.map_read_write::<u32>(queue, 2..4)?.fill(99);
+    region.map_read_write::<u32>(&on_device.queue, 2..4)?.fill(99);
     let mut expected = counting(first as u32 + 8);
     expected[first + 2..first + 4].fill(99);
     assert_eq!(contents(&on_device, &buffer)?, expected);
@@ -180,8 +156,7 @@ fn elements_past_the_end_are_refused(on_device: OnDevice) -> Result<()> {
     for range in [0..5, 0..0, 5..5, 2..usize::MAX / 4 + 3] {
         let map = buffer.map_read::<u32>(queue, range.clone());
         assert_eq!(refusal(map), "CL_INVALID_VALUE", "{range:?}");
-        let map = buffer.map_async::<u32, _>(queue, MapRead, range);
-        assert_eq!(refusal(map), "CL_INVALID_VALUE");
+        assert_eq!(refusal(buffer.map_async::<u32, _>(queue, MapRead, range)), "CL_INVALID_VALUE");
     }
     let error = buffer.map_read::<u32>(queue, 2..5).expect_err("there are 4");
     assert_eq!(error.detail(), "elements 2..5 exceed a buffer of 4 elements of 4 bytes");
@@ -208,8 +183,8 @@ fn a_range_without_an_end_needs_whole_elements(on_device: OnDevice) -> Result<()
 /// A map of a buffer in host memory has the address of that memory, and the whole buffer and a region of it
 /// cannot both begin at a multiple of 1 MiB.
 #[clmatrix_harness::test]
-fn a_misaligned_address_is_refused(on_device: OnDevice, device: Device) -> Result<()> {
-    let (queue, offset) = (&on_device.queue, region_offset(&device, 64)?);
+fn a_misaligned_address_is_refused(on_device: OnDevice) -> Result<()> {
+    let (queue, offset) = (&on_device.queue, region_offset(on_device.device(), 64)?);
     let memory = vec![7_u8; size_of::<MiB>() + offset];
     let buffer = Buffer::using_host_memory(&on_device.context, MemFlags::READ_WRITE, memory)?;
     let region = buffer.sub_buffer(offset..)?;
@@ -223,13 +198,12 @@ fn a_misaligned_address_is_refused(on_device: OnDevice, device: Device) -> Resul
 
 #[clmatrix_harness::test]
 fn map_methods_use_the_mode_of_their_name(on_device: OnDevice) -> Result<()> {
-    let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, &counting(8))?;
     on_device.run(DOUBLE, &[&buffer], 8)?;
-    assert_eq!(buffer.map_read::<u32>(queue, 1..4)?[..], [2, 4, 6]);
-    buffer.map_write::<u32>(queue, ..)?[1] = 10;
-    buffer.map_read_write::<u32>(queue, 2..4)?.iter_mut().for_each(|x| *x += 1);
-    buffer.map_write_invalidate::<u32>(queue, 6..)?.copy_from_slice(&[20, 30]);
+    assert_eq!(buffer.map_read::<u32>(&on_device.queue, 1..4)?[..], [2, 4, 6]);
+    buffer.map_write::<u32>(&on_device.queue, ..)?[1] = 10;
+    buffer.map_read_write::<u32>(&on_device.queue, 2..4)?.iter_mut().for_each(|x| *x += 1);
+    buffer.map_write_invalidate::<u32>(&on_device.queue, 6..)?.copy_from_slice(&[20, 30]);
     on_device.run(DOUBLE, &[&buffer], 8)?;
     assert_eq!(contents(&on_device, &buffer)?, [0, 20, 10, 14, 16, 20, 40, 60]);
     Ok(())
@@ -239,9 +213,8 @@ fn map_methods_use_the_mode_of_their_name(on_device: OnDevice) -> Result<()> {
 fn maps_respect_host_access_flags(on_device: OnDevice) -> Result<()> {
     let flags = MemFlags::READ_WRITE.union(MemFlags::HOST_READ_ONLY);
     let buffer = Buffer::from_slice(&on_device.context, flags, &counting(4))?;
-    let queue = &on_device.queue;
-    buffer.map_read::<u32>(queue, ..)?.unmap()?;
-    assert_eq!(refusal(buffer.map_write::<u32>(queue, ..)), "CL_INVALID_OPERATION");
+    buffer.map_read::<u32>(&on_device.queue, ..)?.unmap()?;
+    assert_eq!(refusal(buffer.map_write::<u32>(&on_device.queue, ..)), "CL_INVALID_OPERATION");
     Ok(())
 }
 
@@ -287,14 +260,11 @@ fn commands_on_bytes_mapped_for_writing_are_refused(on_device: OnDevice) -> Resu
 fn maps_of_a_sub_buffer_and_its_parent_conflict(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let region = buffer.sub_buffer(..8)?;
-    let queue = &on_device.queue;
     for (one, other) in [(&buffer, &region), (&region, &buffer), (&region, &buffer.sub_buffer(..)?)]
     {
-        let map = one.map_read_write::<u32>(queue, ..1)?;
-        let again = other.map_read::<u32>(queue, ..2);
-        assert_eq!(refusal(again), "CL_INVALID_OPERATION");
-        let written = other.write(queue, &[5_u32]);
-        assert_eq!(refusal(written), "CL_INVALID_OPERATION");
+        let map = one.map_read_write::<u32>(&on_device.queue, ..1)?;
+        assert_eq!(refusal(other.map_read::<u32>(&on_device.queue, ..2)), "CL_INVALID_OPERATION");
+        assert_eq!(refusal(other.write(&on_device.queue, &[5_u32])), "CL_INVALID_OPERATION");
         drop(map);
     }
     Ok(())
@@ -303,15 +273,13 @@ fn maps_of_a_sub_buffer_and_its_parent_conflict(on_device: OnDevice) -> Result<(
 #[clmatrix_harness::test]
 fn an_unmap_ends_one_of_several_maps(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
-    let queue = &on_device.queue;
-    let one = buffer.map_read::<u32>(queue, ..)?;
-    let other = buffer.map_read::<u32>(queue, 1..)?;
+    let one = buffer.map_read::<u32>(&on_device.queue, ..)?;
+    let other = buffer.map_read::<u32>(&on_device.queue, 1..)?;
     one.unmap()?.wait()?;
     assert_eq!(other[..], counting(4)[1..]);
-    let written = buffer.map_write::<u32>(queue, ..);
-    assert_eq!(refusal(written), "CL_INVALID_OPERATION");
+    assert_eq!(refusal(buffer.map_write::<u32>(&on_device.queue, ..)), "CL_INVALID_OPERATION");
     drop(other);
-    drop(buffer.map_write::<u32>(queue, ..)?);
+    drop(buffer.map_write::<u32>(&on_device.queue, ..)?);
     Ok(())
 }
 
@@ -321,10 +289,9 @@ fn an_unmap_ends_one_of_several_maps(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test]
 fn overlapping_regions_may_be_released_in_any_order(
     on_device: OnDevice,
-    device: Device,
     #[values(0, 2)] first_of_inner: usize,
 ) -> Result<()> {
-    let part = region_offset(&device, 64)?;
+    let part = region_offset(on_device.device(), 64)?;
     let buffer = buffer_of(&on_device, &counting(2 * part as u32))?;
     for _ in 0..50 {
         let outer = buffer.sub_buffer(..4 * part)?;

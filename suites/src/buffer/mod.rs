@@ -19,13 +19,27 @@ mod slice;
 mod sub_region;
 mod vendor_flags;
 
-use clmatrix::memory::{Buffer, MemFlags};
-use clmatrix::{Error, Result};
+use std::thread;
 
-use crate::support::on_device::OnDevice;
+use bytemuck::Pod;
+use clmatrix::cl3::memory as cl;
+use clmatrix::memory::*;
+use clmatrix::{Context, Device, Error, Event, Platform, Result, Status, UserEvent};
+use ndarray::{Array2, ShapeBuilder, array};
+use rstest::rstest;
+
+use crate::copy::linear;
+use crate::support::gate::*;
+use crate::support::inverter::Inverter;
+use crate::support::on_device::*;
+use crate::support::pattern::*;
+use crate::support::unanswered;
 
 /// Doubles each element, on the device.
 pub(crate) const DOUBLE: &str = "kernel void k(global uint *x) { x[get_global_id(0)] *= 2; }";
+
+/// The code of a call that waits for an event that failed.
+pub(crate) const WAIT_LIST_FAILED: &str = "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST";
 
 /// `0, 1, 2, ...`
 pub(crate) fn counting(n: u32) -> Vec<u32> {
@@ -34,6 +48,17 @@ pub(crate) fn counting(n: u32) -> Vec<u32> {
 
 pub(crate) fn buffer_of(on_device: &OnDevice, data: &[u32]) -> Result<Buffer> {
     Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, data)
+}
+
+/// A buffer of the numbers 0 to 3, and a gate.
+pub(crate) fn buffer_and_gate(on_device: &OnDevice) -> Result<(Buffer, UserEvent)> {
+    Ok((buffer_of(on_device, &counting(4))?, gate(&on_device.context)))
+}
+
+/// The driver's CL_MEM_FLAGS of an object.
+pub(crate) fn driver_flags(object: &impl MemoryObject) -> MemFlags {
+    let bits: u64 = cl::get_mem_object_info(object.as_raw(), cl::CL_MEM_FLAGS).unwrap().into();
+    MemFlags::from_bits_retain(bits)
 }
 
 /// All that is in `buffer`.

@@ -1,17 +1,11 @@
 //! Queues that may reorder their commands, and many queues at once.
 
-use clmatrix::memory::{Linear, MapRead, MapReadWrite, enqueue_copy, enqueue_fill};
-use clmatrix::{Device, Result};
-
-use super::{buffer_of, contents, counting};
-use crate::support::gate::{gate, meanwhile, open};
-use crate::support::on_device::OnDevice;
+use super::*;
 
 #[clmatrix_harness::test]
 fn a_map_waits_for_each_command_on_its_bytes(on_device: OnDevice, device: Device) -> Result<()> {
     let queue = on_device.out_of_order_queue(device)?;
-    let buffer = buffer_of(&on_device, &counting(4))?;
-    let gate = gate(&on_device.context);
+    let (buffer, gate) = buffer_and_gate(&on_device)?;
     enqueue_fill(queue.after(&gate), &buffer, &7_u32, ..8)?;
     // The map does not wait for the fill, which is on other bytes.
     let map = buffer.map_read::<u32>(&on_device.queue, 2..)?;
@@ -28,11 +22,8 @@ fn a_map_waits_for_the_unmap_before_it(on_device: OnDevice, device: Device) -> R
     let queue = on_device.out_of_order_queue(device)?;
     let buffer = buffer_of(&on_device, &counting(4))?;
     for value in 1..50 {
-        let mut map = buffer.map_read_write::<u32>(&queue, ..)?;
-        map.fill(value);
-        drop(map);
-        let map = buffer.map_async::<u32, _>(&queue, MapRead, ..)?;
-        assert_eq!(map.wait()?[..], [value; 4]);
+        buffer.map_read_write::<u32>(&queue, ..)?.fill(value);
+        assert_eq!(buffer.map_async::<u32, _>(&queue, MapRead, ..)?.wait()?[..], [value; 4]);
     }
     Ok(())
 }
@@ -44,8 +35,7 @@ fn a_dropped_pending_map_is_unmapped(on_device: OnDevice, device: Device) -> Res
     for value in 0..50_u32 {
         enqueue_fill(&queue, &buffer, &value, ..)?;
         drop(buffer.map_async::<u32, _>(&queue, MapReadWrite, ..)?);
-        let map = buffer.map_read::<u32>(&on_device.queue, ..)?;
-        assert_eq!(map[..], [value; 4]);
+        assert_eq!(buffer.map_read::<u32>(&on_device.queue, ..)?[..], [value; 4]);
     }
     Ok(())
 }
@@ -58,17 +48,11 @@ fn a_map_waits_for_commands_of_many_queues(on_device: OnDevice) -> Result<()> {
     let gate = gate(&on_device.context);
     for i in 0..20 {
         let queue = on_device.another_queue();
-        enqueue_copy(
-            queue.after(&gate),
-            &buffer,
-            &source,
-            Linear::default().src_offset(4 * i).dst_offset(4 * i).byte_count(4),
-        )?;
+        enqueue_copy(queue.after(&gate), &buffer, &source, linear(4 * i, 4 * i, Some(4)))?;
     }
-    let found = meanwhile(&gate, open, || {
-        buffer.map_read::<u32>(&on_device.queue, ..).map(|map| map.to_vec())
-    })?;
-    assert_eq!(found, counting(20));
+    let map = meanwhile(&gate, open, || buffer.map_read::<u32>(&on_device.queue, ..))?;
+    assert_eq!(map[..], counting(20));
+    drop(map);
     assert_eq!(contents(&on_device, &buffer)?, counting(20));
     Ok(())
 }

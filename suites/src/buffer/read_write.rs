@@ -1,16 +1,6 @@
 //! `clEnqueueReadBuffer` and `clEnqueueWriteBuffer` (OpenCL 3.0, 5.2.2).
 
-use std::thread;
-
-use bytemuck::Pod;
-use clmatrix::Result;
-use clmatrix::memory::{Buffer, MemFlags};
-use rstest::rstest;
-
-use super::{DOUBLE, buffer_of, buffer_with, contents, counting, refusal};
-use crate::support::inverter::Inverter;
-use crate::support::on_device::{OnDevice, on_device};
-use crate::support::pattern::{SIZES, assert_moved, before, bytes, source};
+use super::*;
 
 #[rstest]
 #[case::bytes(&[1u8, 2, 255])]
@@ -65,8 +55,7 @@ fn all_bytes_of_any_size_are_written_and_read(on_device: OnDevice) -> Result<()>
         let buffer = buffer_with(&on_device, &device)?;
         buffer.slice::<u8>(5..).write(&on_device.queue, &data)?;
         let mut found = host.clone();
-        let part = &mut found[7..7 + device.len()];
-        buffer.read(&on_device.queue, part)?;
+        buffer.read(&on_device.queue, &mut found[7..7 + device.len()])?;
         assert_moved(&found[7..7 + device.len()], &device, 5, &data);
         let mut found = host.clone();
         buffer.slice::<u8>(5..).read(&on_device.queue, &mut found[11..11 + size])?;
@@ -81,27 +70,25 @@ fn all_bytes_of_any_size_are_written_and_read(on_device: OnDevice) -> Result<()>
 #[case::beyond_all_memory(usize::MAX)]
 #[clmatrix_harness::test]
 fn bytes_past_the_end_are_refused(on_device: OnDevice, #[case] offset: usize) -> Result<()> {
+    let invalid = "CL_INVALID_VALUE";
     let buffer = buffer_of(&on_device, &counting(16))?;
     let mut one = [0_u8; 4];
-    let read = buffer.slice::<u8>(offset..).read(&on_device.queue, &mut one);
-    assert_eq!(refusal(read), "CL_INVALID_VALUE");
-    let written = buffer.slice::<u8>(offset..).write(&on_device.queue, &one);
-    assert_eq!(refusal(written), "CL_INVALID_VALUE");
+    assert_eq!(refusal(buffer.slice::<u8>(offset..).read(&on_device.queue, &mut one)), invalid);
+    assert_eq!(refusal(buffer.slice::<u8>(offset..).write(&on_device.queue, &one)), invalid);
     assert_eq!(contents(&on_device, &buffer)?, counting(16), "nothing was changed");
     Ok(())
 }
 
 #[clmatrix_harness::test]
 fn reads_and_writes_respect_host_access_flags(on_device: OnDevice) -> Result<()> {
-    let flags = |host| MemFlags::READ_WRITE.union(host);
-    let buffer = |host| Buffer::from_slice(&on_device.context, flags(host), &counting(4));
     let mut data = counting(4);
     for (host, reads, writes) in [
         (MemFlags::HOST_READ_ONLY, true, false),
         (MemFlags::HOST_WRITE_ONLY, false, true),
         (MemFlags::HOST_NO_ACCESS, false, false),
     ] {
-        let buffer = buffer(host)?;
+        let flags = MemFlags::READ_WRITE | host;
+        let buffer = Buffer::from_slice(&on_device.context, flags, &counting(4))?;
         let read = buffer.read(&on_device.queue, &mut data);
         let written = buffer.write(&on_device.queue, &data);
         for (result, allowed) in [(read, reads), (written, writes)] {

@@ -1,15 +1,8 @@
 //! Commands on whole buffers and on regions of them, with offsets on both sides: the bytes of the
 //! whole buffers are compared afterwards.
 
-use clmatrix::memory::{Buffer, HostRect, Linear, Rect, enqueue_copy, enqueue_fill};
-use clmatrix::{Device, Result};
-use clmatrix_harness::device;
-use rstest::rstest;
-
 use super::sub_region::alignment;
-use super::{buffer_with, bytes_in};
-use crate::support::on_device::{OnDevice, on_device};
-use crate::support::pattern::{SIZES, assert_moved, assert_same, before, bytes, source};
+use super::*;
 
 /// The handle that a command gets.
 #[derive(Clone, Copy, Debug)]
@@ -46,8 +39,8 @@ fn sizes() -> impl Iterator<Item = usize> {
 }
 
 /// The length of a region with room around `size` bytes: regions may begin at multiples of it.
-fn region_len(device: Device, size: usize) -> Result<usize> {
-    Ok((size + 64).next_multiple_of(alignment(device)?))
+fn region_len(on_device: &OnDevice, size: usize) -> Result<usize> {
+    Ok((size + 64).next_multiple_of(alignment(on_device)?))
 }
 
 const SRC_OFFSET: usize = 13;
@@ -71,12 +64,11 @@ struct Pair {
 impl Pair {
     fn new(
         on_device: &OnDevice,
-        device: Device,
         [src, dst]: [Handle; 2],
         wholes: Wholes,
         size: usize,
     ) -> Result<Self> {
-        let len = region_len(device, size)?;
+        let len = region_len(on_device, size)?;
         let (from, mut to) = (source(5 * len), before(5 * len));
         if wholes == Wholes::One {
             to[..2 * len].copy_from_slice(&from[..2 * len]);
@@ -114,21 +106,15 @@ impl Pair {
 #[clmatrix_harness::test]
 fn a_copy_of_a_sub_buffer_moves_its_bytes_only(
     on_device: OnDevice,
-    device: Device,
     #[values(Handle::Whole, Handle::Region)] src: Handle,
     #[values(Handle::Whole, Handle::Region)] dst: Handle,
     #[values(Wholes::One, Wholes::Two)] wholes: Wholes,
 ) -> Result<()> {
     for size in sizes() {
-        let pair = Pair::new(&on_device, device.clone(), [src, dst], wholes, size)?;
+        let pair = Pair::new(&on_device, [src, dst], wholes, size)?;
         let (from, to) = (&pair.src, &pair.dst);
         let queue = &on_device.queue;
-        enqueue_copy(
-            queue,
-            &to.buffer,
-            &from.buffer,
-            Linear::default().src_offset(from.offset).dst_offset(to.offset).byte_count(size),
-        )?;
+        enqueue_copy(queue, &to.buffer, &from.buffer, linear(from.offset, to.offset, Some(size)))?;
         pair.assert_moved(&on_device, &[0], size)?;
     }
     Ok(())
@@ -139,12 +125,11 @@ fn a_copy_of_a_sub_buffer_moves_its_bytes_only(
 #[clmatrix_harness::test]
 fn a_rectangular_copy_of_a_sub_buffer_moves_its_bytes_only(
     on_device: OnDevice,
-    device: Device,
     #[values(Handle::Whole, Handle::Region)] src: Handle,
     #[values(Handle::Whole, Handle::Region)] dst: Handle,
     #[values(Wholes::One, Wholes::Two)] wholes: Wholes,
 ) -> Result<()> {
-    let pair = Pair::new(&on_device, device, [src, dst], wholes, 64)?;
+    let pair = Pair::new(&on_device, [src, dst], wholes, 64)?;
     let rect = Rect::new([5, 3])
         .src_origin([pair.src.offset])
         .src_pitches([16])
@@ -157,12 +142,11 @@ fn a_rectangular_copy_of_a_sub_buffer_moves_its_bytes_only(
 /// A buffer of three regions, the one in the middle as `handle`, and the offset of this region.
 fn middle(
     on_device: &OnDevice,
-    device: Device,
     handle: Handle,
     size: usize,
     offset: usize,
 ) -> Result<(Buffer, Part, usize)> {
-    let len = region_len(device, size + offset)?;
+    let len = region_len(on_device, size + offset)?;
     let whole = buffer_with(on_device, &before(3 * len))?;
     let part = part(handle, &whole, len, len, offset)?;
     Ok((whole, part, len))
@@ -172,18 +156,16 @@ fn middle(
 #[clmatrix_harness::test]
 fn writes_and_reads_of_a_sub_buffer_move_its_bytes_only(
     on_device: OnDevice,
-    device: Device,
     #[values(Handle::Whole, Handle::Region)] handle: Handle,
 ) -> Result<()> {
-    let queue = &on_device.queue;
     for size in sizes() {
-        let (whole, part, start) = middle(&on_device, device.clone(), handle, size, DST_OFFSET)?;
+        let (whole, part, start) = middle(&on_device, handle, size, DST_OFFSET)?;
         let data = source(size);
-        part.buffer.slice::<u8>(part.offset..).write(queue, &data)?;
+        part.buffer.slice::<u8>(part.offset..).write(&on_device.queue, &data)?;
         let found = bytes_in(&on_device, &whole)?;
         assert_moved(&found, &before(whole.size()), start + DST_OFFSET, &data);
         let mut host = bytes(2, size + 20);
-        part.buffer.slice::<u8>(part.offset..).read(queue, &mut host[7..7 + size])?;
+        part.buffer.slice::<u8>(part.offset..).read(&on_device.queue, &mut host[7..7 + size])?;
         assert_moved(&host, &bytes(2, size + 20), 7, &data);
     }
     Ok(())
@@ -193,10 +175,9 @@ fn writes_and_reads_of_a_sub_buffer_move_its_bytes_only(
 #[clmatrix_harness::test]
 fn rectangular_writes_and_reads_of_a_sub_buffer_move_its_bytes_only(
     on_device: OnDevice,
-    device: Device,
     #[values(Handle::Whole, Handle::Region)] handle: Handle,
 ) -> Result<()> {
-    let (whole, part, start) = middle(&on_device, device, handle, 64, DST_OFFSET)?;
+    let (whole, part, start) = middle(&on_device, handle, 64, DST_OFFSET)?;
     let rows = HostRect::new([5, 3])
         .buffer_origin([part.offset])
         .buffer_pitches([16])
@@ -222,7 +203,6 @@ fn rectangular_writes_and_reads_of_a_sub_buffer_move_its_bytes_only(
 #[clmatrix_harness::test]
 fn a_fill_of_a_sub_buffer_writes_its_bytes_only(
     on_device: OnDevice,
-    device: Device,
     #[values(Handle::Whole, Handle::Region)] handle: Handle,
     #[values(1, 4, 128)] pattern_len: usize,
 ) -> Result<()> {
@@ -230,8 +210,7 @@ fn a_fill_of_a_sub_buffer_writes_its_bytes_only(
     for size in sizes() {
         let filled = pattern.repeat(size.div_ceil(pattern_len));
         let offset = 3 * pattern_len;
-        let (whole, part, start) =
-            middle(&on_device, device.clone(), handle, filled.len(), offset)?;
+        let (whole, part, start) = middle(&on_device, handle, filled.len(), offset)?;
         let range = part.offset..part.offset + filled.len();
         enqueue_fill(&on_device.queue, &part.buffer, &pattern[..], range)?;
         let found = bytes_in(&on_device, &whole)?;
@@ -244,19 +223,17 @@ fn a_fill_of_a_sub_buffer_writes_its_bytes_only(
 #[clmatrix_harness::test]
 fn a_map_of_a_sub_buffer_covers_its_bytes_only(
     on_device: OnDevice,
-    device: Device,
     #[values(Handle::Whole, Handle::Region)] handle: Handle,
 ) -> Result<()> {
-    let queue = &on_device.queue;
     for size in sizes() {
-        let (whole, part, start) = middle(&on_device, device.clone(), handle, size, DST_OFFSET)?;
+        let (whole, part, start) = middle(&on_device, handle, size, DST_OFFSET)?;
         let (range, data) = (part.offset..part.offset + size, source(size));
-        let mut map = part.buffer.map_write_invalidate::<u8>(queue, range.clone())?;
+        let mut map = part.buffer.map_write_invalidate::<u8>(&on_device.queue, range.clone())?;
         map.copy_from_slice(&data);
         map.unmap()?;
         let found = bytes_in(&on_device, &whole)?;
         assert_moved(&found, &before(whole.size()), start + DST_OFFSET, &data);
-        let map = part.buffer.map_read::<u8>(queue, range)?;
+        let map = part.buffer.map_read::<u8>(&on_device.queue, range)?;
         assert_same(&map, &data, "the map");
     }
     Ok(())

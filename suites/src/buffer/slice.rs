@@ -1,12 +1,7 @@
 //! Slices of buffers, and the methods that move all of a buffer.
 
-use clmatrix::Result;
-use clmatrix::memory::Buffer;
-use rstest::rstest;
-
-use super::{buffer_of, buffer_with, bytes_in, contents, refusal};
-use crate::support::on_device::{OnDevice, on_device};
-use crate::support::pattern::{assert_moved, before, counting, source, word, words};
+use super::*;
+use crate::support::pattern::counting;
 
 const LEN: usize = 4 * 1000;
 
@@ -82,13 +77,11 @@ fn elements_that_are_not_there_are_refused(on_device: OnDevice) -> Result<()> {
 
 #[clmatrix_harness::test]
 fn all_of_the_source_is_copied_to_a_buffer_that_has_room(on_device: OnDevice) -> Result<()> {
-    let queue = &on_device.queue;
     let (small, large) = (buffer_of(&on_device, &counting(4))?, buffer_of(&on_device, &[9; 6])?);
-    small.copy_to(queue, &large)?;
-    let expected = [&counting(4)[..], &[9; 2]].concat();
-    assert_eq!(large.to_vec::<u32>(queue)?, expected);
-    assert_eq!(refusal(large.copy_to(queue, &small)), "CL_INVALID_VALUE");
-    large.fill(queue, &word(5))?;
-    assert_eq!(large.to_vec::<u32>(queue)?, [word(5); 6]);
+    small.copy_to(&on_device.queue, &large)?;
+    assert_eq!(large.to_vec::<u32>(&on_device.queue)?, [&counting(4)[..], &[9; 2]].concat());
+    assert_eq!(refusal(large.copy_to(&on_device.queue, &small)), "CL_INVALID_VALUE");
+    large.fill(&on_device.queue, &word(5))?;
+    assert_eq!(large.to_vec::<u32>(&on_device.queue)?, [word(5); 6]);
     Ok(())
 }

@@ -1,31 +1,21 @@
 //! `clCreateSubBuffer` (OpenCL 3.0, 5.2.1; `pyopencl.Buffer.get_sub_region`).
 
-use std::thread;
-
-use clmatrix::cl3::memory::{CL_MEM_FLAGS, get_mem_object_info};
-use clmatrix::memory::{Buffer, Linear, MemFlags, enqueue_copy, enqueue_fill};
-use clmatrix::{Device, Result};
-
-use super::{DOUBLE, buffer_of, buffer_with, bytes_in, contents, counting, refusal};
-use crate::support::inverter::Inverter;
-use crate::support::on_device::OnDevice;
-use crate::support::pattern::{assert_moved, assert_same, source};
-use crate::support::unanswered;
+use super::*;
 
 /// CL_DEVICE_MEM_BASE_ADDR_ALIGN in bytes; OpenCL gives it in bits.
-pub(super) fn alignment(device: Device) -> Result<usize> {
-    Ok(device.opencl3().mem_base_addr_align().map_err(unanswered)? as usize / 8)
+pub(super) fn alignment(on_device: &OnDevice) -> Result<usize> {
+    Ok(on_device.device().opencl3().mem_base_addr_align().map_err(unanswered)? as usize / 8)
 }
 
 /// A buffer of four aligned parts that counts up, and the length of a part in bytes.
-fn four_parts(on_device: &OnDevice, device: Device) -> Result<(Buffer, usize)> {
-    let part = alignment(device)?.max(64);
+fn four_parts(on_device: &OnDevice) -> Result<(Buffer, usize)> {
+    let part = alignment(on_device)?.max(64);
     Ok((buffer_of(on_device, &counting(part as u32))?, part))
 }
 
 #[clmatrix_harness::test]
-fn a_sub_buffer_has_the_bytes_of_its_parent(on_device: OnDevice, device: Device) -> Result<()> {
-    let part = alignment(device)?.max(64);
+fn a_sub_buffer_has_the_bytes_of_its_parent(on_device: OnDevice) -> Result<()> {
+    let part = alignment(&on_device)?.max(64);
     for len in [1, part, 2 * part - 1, 2 * part] {
         let bytes = source(4 * part);
         let parent = buffer_with(&on_device, &bytes)?;
@@ -38,11 +28,8 @@ fn a_sub_buffer_has_the_bytes_of_its_parent(on_device: OnDevice, device: Device)
 }
 
 #[clmatrix_harness::test]
-fn kernel_writes_to_a_sub_buffer_are_in_the_parent(
-    on_device: OnDevice,
-    device: Device,
-) -> Result<()> {
-    let part = alignment(device)?.max(64);
+fn kernel_writes_to_a_sub_buffer_are_in_the_parent(on_device: OnDevice) -> Result<()> {
+    let part = alignment(&on_device)?.max(64);
     let bytes = source(4 * part);
     let parent = buffer_with(&on_device, &bytes)?;
     let region = parent.sub_buffer(2 * part..3 * part - 1)?;
@@ -56,9 +43,8 @@ fn kernel_writes_to_a_sub_buffer_are_in_the_parent(
 #[clmatrix_harness::test]
 fn a_sub_buffer_of_a_sub_buffer_has_its_offset_in_the_whole_buffer(
     on_device: OnDevice,
-    device: Device,
 ) -> Result<()> {
-    let (parent, part) = four_parts(&on_device, device)?;
+    let (parent, part) = four_parts(&on_device)?;
     let inner = parent.sub_buffer(part..)?.sub_buffer(part..2 * part)?;
     assert_eq!(inner.offset(), 2 * part);
     assert_eq!(inner.parent().as_ref(), Some(&parent));
@@ -69,10 +55,10 @@ fn a_sub_buffer_of_a_sub_buffer_has_its_offset_in_the_whole_buffer(
 /// The library must refuse it: rusticl and Oclgrind accept any origin.
 // quirk: DRIVER-3
 #[clmatrix_harness::test]
-fn a_misaligned_origin_is_refused(on_device: OnDevice, device: Device) -> Result<()> {
-    let (parent, part) = four_parts(&on_device, device.clone())?;
-    for origin in [1, 4, alignment(device.clone())? / 2, part - 1, part + 4] {
-        if origin % alignment(device.clone())? == 0 {
+fn a_misaligned_origin_is_refused(on_device: OnDevice) -> Result<()> {
+    let (parent, part) = four_parts(&on_device)?;
+    for origin in [1, 4, alignment(&on_device)? / 2, part - 1, part + 4] {
+        if origin % alignment(&on_device)? == 0 {
             continue;
         }
         let result = parent.sub_buffer(origin..2 * part);
@@ -82,8 +68,8 @@ fn a_misaligned_origin_is_refused(on_device: OnDevice, device: Device) -> Result
 }
 
 #[clmatrix_harness::test]
-fn bytes_past_the_end_of_the_parent_are_refused(on_device: OnDevice, device: Device) -> Result<()> {
-    let (parent, part) = four_parts(&on_device, device)?;
+fn bytes_past_the_end_of_the_parent_are_refused(on_device: OnDevice) -> Result<()> {
+    let (parent, part) = four_parts(&on_device)?;
     assert_eq!(refusal(parent.sub_buffer(part..4 * part + 1)), "CL_INVALID_VALUE");
     assert_eq!(refusal(parent.sub_buffer(part..=usize::MAX)), "CL_INVALID_VALUE");
     assert_eq!(refusal(parent.sub_buffer(part..part)), "CL_INVALID_BUFFER_SIZE");
@@ -112,11 +98,8 @@ fn a_sub_buffer_inherits_the_flags_of_its_parent(on_device: OnDevice) -> Result<
 }
 
 #[clmatrix_harness::test]
-fn a_sub_buffer_outlives_the_handle_of_its_parent(
-    on_device: OnDevice,
-    device: Device,
-) -> Result<()> {
-    let (parent, part) = four_parts(&on_device, device)?;
+fn a_sub_buffer_outlives_the_handle_of_its_parent(on_device: OnDevice) -> Result<()> {
+    let (parent, part) = four_parts(&on_device)?;
     let region = parent.sub_buffer(part..2 * part)?;
     drop(parent);
     on_device.run(DOUBLE, &[&region], part / 4)?;
@@ -125,20 +108,10 @@ fn a_sub_buffer_outlives_the_handle_of_its_parent(
 }
 
 #[clmatrix_harness::test]
-fn copies_between_overlapping_sub_buffers_are_refused(
-    on_device: OnDevice,
-    device: Device,
-) -> Result<()> {
-    let (parent, part) = four_parts(&on_device, device)?;
+fn copies_between_overlapping_sub_buffers_are_refused(on_device: OnDevice) -> Result<()> {
+    let (parent, part) = four_parts(&on_device)?;
     let region = parent.sub_buffer(part..2 * part)?;
-    let copy = |to| {
-        enqueue_copy(
-            &on_device.queue,
-            &parent,
-            &region,
-            Linear::default().dst_offset(to).byte_count(part),
-        )
-    };
+    let copy = |to| enqueue_copy(&on_device.queue, &parent, &region, linear(0, to, Some(part)));
     assert_eq!(refusal(copy(part + 4)), "CL_MEM_COPY_OVERLAP");
     copy(3 * part)?;
     assert_eq!(contents(&on_device, &parent)?[3 * part / 4], (part / 4) as u32);
@@ -151,12 +124,7 @@ fn a_sub_buffer_has_the_flags_that_the_driver_reports(on_device: OnDevice) -> Re
     let parent = Buffer::new(&on_device.context, ours, 64)?;
     for flags in [MemFlags::empty(), MemFlags::READ_ONLY, MemFlags::HOST_NO_ACCESS] {
         let region = parent.sub_buffer_with_flags(..64, flags)?;
-        let driver_says: u64 = get_mem_object_info(region.as_raw(), CL_MEM_FLAGS).unwrap().into();
-        assert_eq!(
-            region.flags(),
-            MemFlags::from_bits_retain(driver_says),
-            "CL_MEM_FLAGS, {flags:?}"
-        );
+        assert_eq!(region.flags(), driver_flags(&region), "CL_MEM_FLAGS, {flags:?}");
     }
     Ok(())
 }
@@ -176,8 +144,8 @@ fn a_long_chain_of_regions_is_dropped(on_device: OnDevice) -> Result<()> {
 
 /// The host memory begins where the heap has it, at no large alignment.
 #[clmatrix_harness::test]
-fn a_region_of_host_memory_is_filled(on_device: OnDevice, device: Device) -> Result<()> {
-    let (queue, part) = (&on_device.queue, alignment(device)?.max(64));
+fn a_region_of_host_memory_is_filled(on_device: OnDevice) -> Result<()> {
+    let (queue, part) = (&on_device.queue, alignment(&on_device)?.max(64));
     let mut buffers = Vec::new();
     for more in 0..40 {
         let memory = vec![7_u8; 3 * part + 16 * more];

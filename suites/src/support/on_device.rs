@@ -38,6 +38,11 @@ impl Fixture for OnDevice {
 }
 
 impl OnDevice {
+    /// The device under test.
+    pub fn device(&self) -> &Device {
+        self.context.default_device()
+    }
+
     /// Another in-order queue of the same context.
     pub fn another_queue(&self) -> CommandQueue {
         CommandQueue::new(&self.context).expect("a queue")
