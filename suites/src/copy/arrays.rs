@@ -1,16 +1,9 @@
 //! ndarray's arrays and views as the host's side.
 
-use clmatrix::Result;
-use clmatrix::memory::{Buffer, HostRect, Linear, MemFlags, enqueue_copy};
-use ndarray::{
-    ArcArray, Array, Array1, Array2, Array3, ArrayView2, Axis, CowArray, Ix2, ShapeBuilder,
-    SliceInfo, SliceInfoElem, s,
-};
-use rstest::rstest;
+use ndarray::{ArcArray, Array, Array1, ArrayView2, Axis, CowArray, Ix2, SliceInfo, SliceInfoElem};
 
-use crate::buffer::{buffer_of, contents, refusal};
-use crate::support::on_device::{OnDevice, on_device};
-use crate::support::pattern::{INVERT, counting, word, words};
+use super::*;
+use crate::support::pattern::counting;
 
 /// The words of 0, 1, 2, ... in five rows of six.
 fn plane() -> Array2<u32> {
@@ -21,8 +14,8 @@ fn plane() -> Array2<u32> {
 fn inverted(
     on_device: &OnDevice,
     elements: usize,
-    write: impl FnOnce(&Buffer) -> Result<clmatrix::Event>,
-    read: impl FnOnce(&Buffer) -> Result<clmatrix::Event>,
+    write: impl FnOnce(&Buffer) -> Result<Event>,
+    read: impl FnOnce(&Buffer) -> Result<Event>,
 ) -> Result<()> {
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, elements * 4)?;
     write(&buffer)?;
@@ -33,14 +26,13 @@ fn inverted(
 
 #[clmatrix_harness::test]
 fn arrays_are_written_and_read_back(on_device: OnDevice) -> Result<()> {
-    let queue = &on_device.queue;
     let plane = plane();
     let mut found = Array2::<u32>::zeros((5, 6));
     inverted(
         &on_device,
         30,
-        |buffer| enqueue_copy(queue, buffer, &plane, ..),
-        |buffer| enqueue_copy(queue, &mut found, buffer, ..),
+        |buffer| enqueue_copy(&on_device.queue, buffer, &plane, ..),
+        |buffer| enqueue_copy(&on_device.queue, &mut found, buffer, ..),
     )?;
     assert_eq!(found, plane.mapv(|word| !word));
     let shared: ArcArray<u32, _> = plane.to_shared();
@@ -48,8 +40,8 @@ fn arrays_are_written_and_read_back(on_device: OnDevice) -> Result<()> {
     inverted(
         &on_device,
         30,
-        |buffer| enqueue_copy(queue, buffer, &shared, ..),
-        |buffer| enqueue_copy(queue, &mut copy, buffer, ..),
+        |buffer| enqueue_copy(&on_device.queue, buffer, &shared, ..),
+        |buffer| enqueue_copy(&on_device.queue, &mut copy, buffer, ..),
     )?;
     assert_eq!(copy, plane.mapv(|word| !word));
     assert_eq!(shared, plane, "the elements were shared until they were written");
@@ -60,18 +52,17 @@ fn arrays_are_written_and_read_back(on_device: OnDevice) -> Result<()> {
 /// written.
 #[clmatrix_harness::test]
 fn a_read_into_a_shared_array_does_not_change_its_other_owners(on_device: OnDevice) -> Result<()> {
-    let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, &counting(10))?;
     on_device.run(INVERT, &[&buffer], 10)?;
     let inverted = Array::from_shape_fn((5, 2), |(row, column)| !word((2 * row + column) as u32));
     let whole: ArcArray<u32, _> = plane().to_shared();
     let mut part = whole.clone();
     part.slice_collapse(s![.., 2..4]);
-    enqueue_copy(queue, &mut part, &buffer, ..)?;
+    enqueue_copy(&on_device.queue, &mut part, &buffer, ..)?;
     assert_eq!(part, inverted);
     let whole = plane();
     let mut part = CowArray::from(whole.slice(s![.., 2..4]));
-    enqueue_copy(queue, &mut part, &buffer, ..)?;
+    enqueue_copy(&on_device.queue, &mut part, &buffer, ..)?;
     assert_eq!(part, inverted);
     assert_eq!(whole, plane());
     Ok(())
@@ -79,21 +70,20 @@ fn a_read_into_a_shared_array_does_not_change_its_other_owners(on_device: OnDevi
 
 #[clmatrix_harness::test]
 fn views_are_passed_by_value_or_by_reference(on_device: OnDevice) -> Result<()> {
-    let queue = &on_device.queue;
     let plane = plane();
     let mut found = Array2::<u32>::zeros((4, 6));
     let rows = plane.slice(s![1..3, ..]);
     inverted(
         &on_device,
         12,
-        |buffer| enqueue_copy(queue, buffer, &rows, ..),
-        |buffer| enqueue_copy(queue, found.slice_mut(s![..2, ..]), buffer, ..),
+        |buffer| enqueue_copy(&on_device.queue, buffer, &rows, ..),
+        |buffer| enqueue_copy(&on_device.queue, found.slice_mut(s![..2, ..]), buffer, ..),
     )?;
     inverted(
         &on_device,
         12,
-        |buffer| enqueue_copy(queue, buffer, rows, ..),
-        |buffer| enqueue_copy(queue, &mut found.slice_mut(s![2.., ..]), buffer, ..),
+        |buffer| enqueue_copy(&on_device.queue, buffer, rows, ..),
+        |buffer| enqueue_copy(&on_device.queue, &mut found.slice_mut(s![2.., ..]), buffer, ..),
     )?;
     assert_eq!(found.slice(s![..2, ..]), rows.mapv(|word| !word));
     assert_eq!(found.slice(s![2.., ..]), rows.mapv(|word| !word));
@@ -103,15 +93,14 @@ fn views_are_passed_by_value_or_by_reference(on_device: OnDevice) -> Result<()> 
 /// As it lies in memory, whichever axis that begins with.
 #[clmatrix_harness::test]
 fn elements_are_copied_in_memory_order(on_device: OnDevice) -> Result<()> {
-    let queue = &on_device.queue;
     let columns = Array::from_shape_vec((2, 3).f(), counting(6)).expect("six elements");
     assert_eq!(columns, ndarray::arr2(&[words([0, 2, 4]), words([1, 3, 5])]));
     let buffer = buffer_of(&on_device, &words([60; 6]))?;
-    enqueue_copy(queue, &buffer, &columns, ..)?;
+    enqueue_copy(&on_device.queue, &buffer, &columns, ..)?;
     on_device.run(INVERT, &[&buffer], 6)?;
     assert_eq!(contents(&on_device, &buffer)?, words([0, 1, 2, 3, 4, 5]).map(|word| !word));
     let mut found = Array2::<u32>::zeros((2, 3).f());
-    enqueue_copy(queue, &mut found, &buffer, ..)?;
+    enqueue_copy(&on_device.queue, &mut found, &buffer, ..)?;
     assert_eq!(found, columns.mapv(|word| !word));
     Ok(())
 }
@@ -127,15 +116,14 @@ fn a_copy_of_a_view_with_gaps_leaves_the_gaps_unchanged(
     on_device: OnDevice,
     #[case] part: SliceInfo<[SliceInfoElem; 2], Ix2, Ix2>,
 ) -> Result<()> {
-    let queue = &on_device.queue;
     let plane = plane();
     let elements = plane.slice(part).len();
     let mut found = Array2::from_elem((5, 6), word(60));
     inverted(
         &on_device,
         elements,
-        |buffer| enqueue_copy(queue, buffer, plane.slice(part), ..),
-        |buffer| enqueue_copy(queue, found.slice_mut(part), buffer, ..),
+        |buffer| enqueue_copy(&on_device.queue, buffer, plane.slice(part), ..),
+        |buffer| enqueue_copy(&on_device.queue, found.slice_mut(part), buffer, ..),
     )?;
     let mut expected = Array2::from_elem((5, 6), word(60));
     expected.slice_mut(part).assign(&plane.slice(part).mapv(|word| !word));
@@ -145,15 +133,14 @@ fn a_copy_of_a_view_with_gaps_leaves_the_gaps_unchanged(
 
 #[clmatrix_harness::test]
 fn views_may_have_gaps_in_three_dimensions(on_device: OnDevice) -> Result<()> {
-    let queue = &on_device.queue;
     let block = Array1::from(counting(4 * 5 * 6)).into_shape_with_order((4, 5, 6)).expect("120");
     let part = s![1..3, 1..4, 2..6];
     let mut found = Array3::from_elem((4, 5, 6), word(60));
     inverted(
         &on_device,
         24,
-        |buffer| enqueue_copy(queue, buffer, block.slice(part), ..),
-        |buffer| enqueue_copy(queue, found.slice_mut(part), buffer, ..),
+        |buffer| enqueue_copy(&on_device.queue, buffer, block.slice(part), ..),
+        |buffer| enqueue_copy(&on_device.queue, found.slice_mut(part), buffer, ..),
     )?;
     let mut expected = Array3::from_elem((4, 5, 6), word(60));
     expected.slice_mut(part).assign(&block.slice(part).mapv(|word| !word));
@@ -184,27 +171,25 @@ fn gaps_of_a_view_are_not_in_the_buffer(on_device: OnDevice) -> Result<()> {
 
 #[clmatrix_harness::test]
 fn views_that_are_no_rows_are_refused(on_device: OnDevice) -> Result<()> {
-    let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, &[0; 30])?;
     let mut plane = plane();
     let one_row = counting(6);
     let row = ArrayView2::from_shape((1, 6), &one_row).expect("a row");
     for refused in [
-        enqueue_copy(queue, &buffer, plane.slice(s![.., ..;-1]), ..),
-        enqueue_copy(queue, &buffer, plane.slice(s![..;-1, ..]), ..),
-        enqueue_copy(queue, &buffer, row.broadcast((5, 6)).expect("five rows"), ..),
-        enqueue_copy(queue, plane.slice_mut(s![..;-1, ..]), &buffer, ..),
+        enqueue_copy(&on_device.queue, &buffer, plane.slice(s![.., ..;-1]), ..),
+        enqueue_copy(&on_device.queue, &buffer, plane.slice(s![..;-1, ..]), ..),
+        enqueue_copy(&on_device.queue, &buffer, row.broadcast((5, 6)).expect("five rows"), ..),
+        enqueue_copy(&on_device.queue, plane.slice_mut(s![..;-1, ..]), &buffer, ..),
         // Rows, but in the order of memory they are the columns.
-        enqueue_copy(queue, &buffer, plane.slice(s![1..4, 2..5]).reversed_axes(), ..),
-        enqueue_copy(queue, plane.slice_mut(s![.., 2..5]).reversed_axes(), &buffer, ..),
+        enqueue_copy(&on_device.queue, &buffer, plane.slice(s![1..4, 2..5]).reversed_axes(), ..),
+        enqueue_copy(&on_device.queue, plane.slice_mut(s![.., 2..5]).reversed_axes(), &buffer, ..),
     ] {
         let error = refused.expect_err("it was not refused");
         assert_eq!(error.code_name(), "CL_INVALID_VALUE");
         assert!(error.detail().contains("standard layout"), "{error}");
     }
     plane.invert_axis(Axis(0));
-    let copied = plane.as_standard_layout();
-    enqueue_copy(queue, &buffer, &copied, ..)?;
+    enqueue_copy(&on_device.queue, &buffer, &plane.as_standard_layout(), ..)?;
     on_device.run(INVERT, &[&buffer], 30)?;
     assert_eq!(contents(&on_device, &buffer)?[..2], words([24, 25]).map(|word| !word));
     Ok(())

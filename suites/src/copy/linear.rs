@@ -1,30 +1,23 @@
 //! Bytes in one piece, from and to whatever can stand for the host.
 
-use clmatrix::Result;
-use clmatrix::memory::{Buffer, Linear, MemFlags, enqueue_copy};
-
-use super::linear;
-use crate::buffer::{DOUBLE, buffer_of, buffer_with, bytes_in, contents, counting, refusal};
-use crate::support::on_device::OnDevice;
-use crate::support::pattern::{SIZES, assert_moved, assert_same, before, bytes, source};
+use super::*;
 
 #[clmatrix_harness::test]
 fn slices_arrays_and_vectors_are_written_and_read_back(on_device: OnDevice) -> Result<()> {
-    let queue = &on_device.queue;
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 16)?;
-    let there: [&dyn Fn() -> Result<clmatrix::Event>; 4] = [
-        &|| enqueue_copy(queue, &buffer, &[1_u32, 2, 3, 4], ..),
-        &|| enqueue_copy(queue, &buffer, &vec![1_u32, 2, 3, 4], ..),
-        &|| enqueue_copy(queue, &buffer, &[1_u32, 2, 3, 4][..], ..),
-        &|| enqueue_copy(queue, &buffer, &mut [1_u32, 2, 3, 4], ..),
+    let there: [&dyn Fn() -> Result<Event>; 4] = [
+        &|| enqueue_copy(&on_device.queue, &buffer, &[1_u32, 2, 3, 4], ..),
+        &|| enqueue_copy(&on_device.queue, &buffer, &vec![1_u32, 2, 3, 4], ..),
+        &|| enqueue_copy(&on_device.queue, &buffer, &[1_u32, 2, 3, 4][..], ..),
+        &|| enqueue_copy(&on_device.queue, &buffer, &mut [1_u32, 2, 3, 4], ..),
     ];
     for write in there {
         write()?;
         on_device.run(DOUBLE, &[&buffer], 4)?;
         let (mut array, mut vector, mut boxed) = ([0_u32; 4], vec![0_u32; 4], [0_u32; 4]);
-        enqueue_copy(queue, &mut array, &buffer, ..)?;
-        enqueue_copy(queue, &mut vector, &buffer, ..)?;
-        enqueue_copy(queue, &mut boxed[..], &buffer, ..)?;
+        enqueue_copy(&on_device.queue, &mut array, &buffer, ..)?;
+        enqueue_copy(&on_device.queue, &mut vector, &buffer, ..)?;
+        enqueue_copy(&on_device.queue, &mut boxed[..], &buffer, ..)?;
         assert_eq!((array, &vector[..], boxed), ([2, 4, 6, 8], &[2, 4, 6, 8][..], [2, 4, 6, 8]));
     }
     Ok(())
@@ -32,21 +25,18 @@ fn slices_arrays_and_vectors_are_written_and_read_back(on_device: OnDevice) -> R
 
 #[clmatrix_harness::test]
 fn all_bytes_of_any_size_are_copied(on_device: OnDevice) -> Result<()> {
-    let queue = &on_device.queue;
     for size in SIZES {
         let (from, to, host) = (source(size + 40), before(size + 20), bytes(2, size + 30));
         let (src, dst) = (buffer_with(&on_device, &from)?, buffer_with(&on_device, &to)?);
-        let both = Linear::default().src_offset(23).dst_offset(5).byte_count(size);
-        enqueue_copy(queue, &dst, &src, both)?;
+        enqueue_copy(&on_device.queue, &dst, &src, linear(23, 5, Some(size)))?;
         assert_moved(&bytes_in(&on_device, &dst)?, &to, 5, &from[23..23 + size]);
         assert_same(&bytes_in(&on_device, &src)?, &from, "the source");
 
-        let at = Linear::default().dst_offset(7);
-        enqueue_copy(queue, &src, &to[3..3 + size], at)?;
+        enqueue_copy(&on_device.queue, &src, &to[3..3 + size], Linear::default().dst_offset(7))?;
         assert_moved(&bytes_in(&on_device, &src)?, &from, 7, &to[3..3 + size]);
         let at = Linear::default().src_offset(7).byte_count(size);
         let mut found = host.clone();
-        enqueue_copy(queue, &mut found[11..], &src, at)?;
+        enqueue_copy(&on_device.queue, &mut found[11..], &src, at)?;
         assert_moved(&found, &host, 11, &to[3..3 + size]);
     }
     Ok(())
@@ -80,10 +70,8 @@ fn offsets_apply_to_device_memory(on_device: OnDevice) -> Result<()> {
     enqueue_copy(queue, &mut middle, &buffer, from(8))?;
     assert_eq!(middle, [4, 140, 160]);
     // Not the host's.
-    let read = enqueue_copy(queue, &mut middle, &buffer, at(4));
-    assert_eq!(refusal(read), "CL_INVALID_VALUE");
-    let written = enqueue_copy(queue, &buffer, &middle, from(4));
-    assert_eq!(refusal(written), "CL_INVALID_VALUE");
+    assert_eq!(refusal(enqueue_copy(queue, &mut middle, &buffer, at(4))), "CL_INVALID_VALUE");
+    assert_eq!(refusal(enqueue_copy(queue, &buffer, &middle, from(4))), "CL_INVALID_VALUE");
     for offset in [24, 32, 33, usize::MAX] {
         let read = enqueue_copy(queue, &mut middle, &buffer, from(offset));
         assert_eq!(refusal(read), "CL_INVALID_VALUE", "{offset}");
@@ -96,18 +84,17 @@ fn offsets_apply_to_device_memory(on_device: OnDevice) -> Result<()> {
 
 #[clmatrix_harness::test]
 fn a_byte_count_copies_the_start_of_the_host_memory(on_device: OnDevice) -> Result<()> {
-    let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, &counting(4))?;
     let only = |byte_count| Linear::default().byte_count(byte_count);
-    enqueue_copy(queue, &buffer, &[70_u32, 80, 90], only(8))?;
+    enqueue_copy(&on_device.queue, &buffer, &[70_u32, 80, 90], only(8))?;
     on_device.run(DOUBLE, &[&buffer], 4)?;
     let mut found = [1_u32; 4];
-    enqueue_copy(queue, &mut found, &buffer, only(12))?;
+    enqueue_copy(&on_device.queue, &mut found, &buffer, only(12))?;
     assert_eq!(found, [140, 160, 4, 1]);
     for count in [0, 17, usize::MAX] {
-        let read = enqueue_copy(queue, &mut found, &buffer, only(count));
+        let read = enqueue_copy(&on_device.queue, &mut found, &buffer, only(count));
         assert_eq!(refusal(read), "CL_INVALID_VALUE", "{count}");
-        let written = enqueue_copy(queue, &buffer, &found, only(count));
+        let written = enqueue_copy(&on_device.queue, &buffer, &found, only(count));
         assert_eq!(refusal(written), "CL_INVALID_VALUE", "{count}");
     }
     Ok(())
@@ -115,19 +102,17 @@ fn a_byte_count_copies_the_start_of_the_host_memory(on_device: OnDevice) -> Resu
 
 #[clmatrix_harness::test]
 fn a_copy_between_buffers_has_the_smaller_size(on_device: OnDevice) -> Result<()> {
-    let queue = &on_device.queue;
     let (small, large) = (buffer_of(&on_device, &[1, 2])?, buffer_of(&on_device, &[0; 4])?);
-    enqueue_copy(queue, &large, &small, ..)?;
+    enqueue_copy(&on_device.queue, &large, &small, ..)?;
     on_device.run(DOUBLE, &[&large], 4)?;
     assert_eq!(contents(&on_device, &large)?, [2, 4, 0, 0]);
-    enqueue_copy(queue, &small, &large, ..)?;
+    enqueue_copy(&on_device.queue, &small, &large, ..)?;
     assert_eq!(contents(&on_device, &small)?, [2, 4]);
     Ok(())
 }
 
 #[clmatrix_harness::test]
 fn a_copy_between_buffers_has_two_offsets(on_device: OnDevice) -> Result<()> {
-    let queue = &on_device.queue;
     let from = buffer_of(&on_device, &counting(8))?;
     let to = || buffer_of(&on_device, &[99; 4]);
     for (byte_count, expected) in
@@ -135,7 +120,7 @@ fn a_copy_between_buffers_has_two_offsets(on_device: OnDevice) -> Result<()> {
     {
         let to = to()?;
         let bytes = linear(20, 4, byte_count);
-        enqueue_copy(queue, &to, &from, bytes)?;
+        enqueue_copy(&on_device.queue, &to, &from, bytes)?;
         on_device.run(DOUBLE, &[&to], 4)?;
         assert_eq!(contents(&on_device, &to)?, expected.map(|x| 2 * x));
     }
@@ -151,7 +136,7 @@ fn a_copy_between_buffers_has_two_offsets(on_device: OnDevice) -> Result<()> {
         (1, 0, Some(usize::MAX)),
     ] {
         let bytes = linear(src_offset, dst_offset, byte_count);
-        let refused = enqueue_copy(queue, &to, &from, bytes);
+        let refused = enqueue_copy(&on_device.queue, &to, &from, bytes);
         assert_eq!(refusal(refused), "CL_INVALID_VALUE", "{bytes:?}");
     }
     assert_eq!(to.size(), 16);
@@ -162,10 +147,8 @@ fn a_copy_between_buffers_has_two_offsets(on_device: OnDevice) -> Result<()> {
 fn copies_of_zero_bytes_are_refused(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let queue = &on_device.queue;
-    let none = enqueue_copy(queue, &mut [0_u32; 0], &buffer, ..);
-    assert_eq!(refusal(none), "CL_INVALID_VALUE");
-    let none = enqueue_copy(queue, &buffer, &[(); 4], ..);
-    assert_eq!(refusal(none), "CL_INVALID_VALUE");
+    assert_eq!(refusal(enqueue_copy(queue, &mut [0_u32; 0], &buffer, ..)), "CL_INVALID_VALUE");
+    assert_eq!(refusal(enqueue_copy(queue, &buffer, &[(); 4], ..)), "CL_INVALID_VALUE");
     Ok(())
 }
 

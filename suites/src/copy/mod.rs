@@ -10,7 +10,19 @@ mod property;
 mod rect;
 mod refused;
 
-use clmatrix::memory::Linear;
+use clmatrix::memory::*;
+use clmatrix::{CommandQueue, Device, Error, Event, Result, UserEvent};
+use ndarray::{Array2, Array3, ShapeBuilder, s};
+use rstest::rstest;
+
+use crate::buffer::{
+    DOUBLE, WAIT_LIST_FAILED, buffer_and_gate, buffer_of, buffer_with, bytes_in, contents,
+    counting, refusal,
+};
+use crate::support::gate::*;
+use crate::support::inverter::Inverter;
+use crate::support::on_device::*;
+use crate::support::pattern::*;
 
 /// The arguments of a linear copy; without a byte count, all bytes from the offsets on.
 pub(crate) fn linear(src_offset: usize, dst_offset: usize, byte_count: Option<usize>) -> Linear {

@@ -5,56 +5,41 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::thread;
 
-use clmatrix::memory::{
-    Buffer, HostRect, Linear, MemFlags, PendingTransfer, TransferError, enqueue_copy,
-};
-use clmatrix::{CommandQueue, Device, Error, Result, UserEvent};
-use ndarray::{Array2, s};
-use rstest::rstest;
-
-use crate::buffer::{DOUBLE, buffer_of, buffer_with, bytes_in, contents, counting, refusal};
-use crate::support::gate::{EARLY, assert_waits, fail, gate, meanwhile, open};
-use crate::support::on_device::{OnDevice, on_device, region_offset, soon};
-use crate::support::pattern::{SIZES, assert_moved, before, bytes, source};
+use super::*;
 use crate::support::task::{Unpark, block_on};
-
-const WAIT_LIST_FAILED: &str = "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST";
 
 #[clmatrix_harness::test]
 fn owned_memory_is_written_read_and_returned(on_device: OnDevice) -> Result<()> {
-    let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, &[0; 6])?;
     let double = || on_device.run(DOUBLE, &[&buffer], 6);
-    let vector = enqueue_copy(queue, &buffer, counting(6), ..)?.wait()?;
+    let vector = enqueue_copy(&on_device.queue, &buffer, counting(6), ..)?.wait()?;
     assert_eq!(vector, counting(6), "it is the source's again");
     double()?;
-    let vector = enqueue_copy(queue, vector, &buffer, ..)?.wait()?;
+    let vector = enqueue_copy(&on_device.queue, vector, &buffer, ..)?.wait()?;
     assert_eq!(vector, [0, 2, 4, 6, 8, 10]);
 
-    let boxed = enqueue_copy(queue, &buffer, vector.into_boxed_slice(), ..)?.wait()?;
+    let boxed = enqueue_copy(&on_device.queue, &buffer, vector.into_boxed_slice(), ..)?.wait()?;
     double()?;
-    let boxed = enqueue_copy(queue, boxed, &buffer, ..)?.wait()?;
+    let boxed = enqueue_copy(&on_device.queue, boxed, &buffer, ..)?.wait()?;
     assert_eq!(*boxed, [0, 4, 8, 12, 16, 20]);
 
     let array = Array2::from_shape_vec((2, 3), boxed.into_vec()).expect("six elements");
-    let array = enqueue_copy(queue, &buffer, array, ..)?.wait()?;
+    let array = enqueue_copy(&on_device.queue, &buffer, array, ..)?.wait()?;
     double()?;
-    let array: Array2<u32> = enqueue_copy(queue, array, &buffer, ..)?.wait()?;
+    let array: Array2<u32> = enqueue_copy(&on_device.queue, array, &buffer, ..)?.wait()?;
     assert_eq!(array, ndarray::arr2(&[[0, 8, 16], [24, 32, 40]]));
     Ok(())
 }
 
 #[clmatrix_harness::test]
 fn a_transfer_is_a_future(on_device: OnDevice) -> Result<()> {
-    let queue = &on_device.queue;
-    let buffer = buffer_of(&on_device, &counting(4))?;
-    let gate = gate(&on_device.context);
-    let mut pending = buffer.read_async(queue.after(&gate), vec![0_u32; 4])?;
+    let (buffer, gate) = buffer_and_gate(&on_device)?;
+    let mut pending = buffer.read_async(on_device.queue.after(&gate), vec![0_u32; 4])?;
     let first = Pin::new(&mut pending).poll(&mut Context::from_waker(Waker::noop()));
     assert!(first.is_pending(), "{EARLY}: clEnqueueReadBuffer");
     assert_eq!(meanwhile(&gate, open, || block_on(pending))?, counting(4));
-    let pending = buffer.write_async(queue, counting(4))?;
-    queue.finish()?;
+    let pending = buffer.write_async(&on_device.queue, counting(4))?;
+    on_device.queue.finish()?;
     assert_eq!(block_on(pending)?, counting(4));
     Ok(())
 }
@@ -62,8 +47,7 @@ fn a_transfer_is_a_future(on_device: OnDevice) -> Result<()> {
 /// A waker may own its task, and the task the transfer.
 #[clmatrix_harness::test]
 fn a_transfer_that_has_ended_keeps_no_waker(on_device: OnDevice) -> Result<()> {
-    let buffer = buffer_of(&on_device, &counting(4))?;
-    let gate = gate(&on_device.context);
+    let (buffer, gate) = buffer_and_gate(&on_device)?;
     let mut pending = buffer.read_async(on_device.queue.after(&gate), vec![0_u32; 4])?;
     let task = Arc::new(Unpark(thread::current()));
     let waker = Waker::from(Arc::clone(&task));
@@ -91,8 +75,7 @@ fn waking_threads() -> Option<usize> {
 /// The thread ends with the last of them.
 #[clmatrix_harness::test]
 fn one_thread_wakes_the_tasks_of_all_transfers(on_device: OnDevice) -> Result<()> {
-    let buffer = buffer_of(&on_device, &counting(4))?;
-    let gate = gate(&on_device.context);
+    let (buffer, gate) = buffer_and_gate(&on_device)?;
     let read = |_| Ok(buffer.read_async(on_device.queue.after(&gate), vec![0_u32; 4])?);
     let mut transfers = (0..300).map(read).collect::<Result<Vec<_>>>()?;
     for transfer in &mut transfers {
@@ -133,8 +116,7 @@ fn a_transfer_is_not_held_up_by_another_one(on_device: OnDevice) -> Result<()> {
 // quirk: POCL-10
 #[clmatrix_harness::test]
 fn a_future_returns_the_memory_of_a_failed_transfer(on_device: OnDevice) -> Result<()> {
-    let buffer = buffer_of(&on_device, &counting(4))?;
-    let gate = gate(&on_device.context);
+    let (buffer, gate) = buffer_and_gate(&on_device)?;
     let pending = buffer.read_async(on_device.queue.after(&gate), vec![7_u32; 4])?;
     fail(&gate);
     let error = block_on(pending).unwrap_err();
@@ -145,15 +127,14 @@ fn a_future_returns_the_memory_of_a_failed_transfer(on_device: OnDevice) -> Resu
 
 #[clmatrix_harness::test]
 fn all_bytes_of_any_size_are_copied(on_device: OnDevice) -> Result<()> {
-    let queue = &on_device.queue;
     for size in SIZES {
         let (data, to, host) = (source(size), before(size + 20), bytes(2, size + 7));
         let buffer = buffer_with(&on_device, &to)?;
         let at = Linear::default().dst_offset(5);
-        let data = enqueue_copy(queue, &buffer, data, at)?.wait()?;
+        let data = enqueue_copy(&on_device.queue, &buffer, data, at)?.wait()?;
         assert_moved(&bytes_in(&on_device, &buffer)?, &to, 5, &data);
         let at = Linear::default().src_offset(5).byte_count(size);
-        let found = enqueue_copy(queue, host.clone(), &buffer, at)?.wait()?;
+        let found = enqueue_copy(&on_device.queue, host.clone(), &buffer, at)?.wait()?;
         assert_moved(&found, &host, 0, &data);
     }
     Ok(())
@@ -200,28 +181,15 @@ enum To {
 
 impl To {
     /// Copies sevens to `buffer`, or what is in it to the host.
-    fn issue(
-        self,
-        queue: &CommandQueue,
-        buffer: &Buffer,
-        gate: &clmatrix::Event,
-    ) -> std::result::Result<PendingTransfer<Vec<u32>>, TransferError<Option<Vec<u32>>>> {
-        match self {
-            Self::Device => enqueue_copy(queue.after(gate), buffer, vec![7_u32; 4], ..),
-            Self::Host => enqueue_copy(queue.after(gate), vec![7_u32; 4], buffer, ..),
-        }
+    fn issue(self, at: Order<'_>, buffer: &Buffer) -> Result<PendingTransfer<Vec<u32>>> {
+        Ok(match self {
+            Self::Device => enqueue_copy(at, buffer, vec![7_u32; 4], ..)?,
+            Self::Host => enqueue_copy(at, vec![7_u32; 4], buffer, ..)?,
+        })
     }
 
-    /// Returns the content of the host's memory afterwards.
-    fn on_host(self) -> Vec<u32> {
-        match self {
-            Self::Device => vec![7; 4],
-            Self::Host => counting(4),
-        }
-    }
-
-    /// Returns the content of the device's memory afterwards.
-    fn on_device(self) -> Vec<u32> {
+    /// Returns the content of either memory afterwards.
+    fn moved(self) -> Vec<u32> {
         match self {
             Self::Device => vec![7; 4],
             Self::Host => counting(4),
@@ -235,17 +203,16 @@ fn a_transfer_returns_before_its_wait_list_completes(
     on_device: OnDevice,
     #[values(To::Device, To::Host)] to: To,
 ) -> Result<()> {
-    let buffer = buffer_of(&on_device, &counting(4))?;
-    let gate = gate(&on_device.context);
-    let pending = to.issue(&on_device.queue, &buffer, &gate)?;
+    let (buffer, gate) = buffer_and_gate(&on_device)?;
+    let pending = to.issue(on_device.queue.after(&gate), &buffer)?;
     assert_waits(pending.event(), "the copy")?;
     let other_queue = on_device.another_queue();
     let mut before = [0_u32; 4];
     enqueue_copy(&other_queue, &mut before, &buffer, ..)?;
     assert_eq!(before[..], counting(4), "nothing has happened yet");
     let memory = meanwhile(&gate, open, || pending.wait())?;
-    assert_eq!(memory, to.on_host());
-    assert_eq!(contents(&on_device, &buffer)?, to.on_device());
+    assert_eq!(memory, to.moved());
+    assert_eq!(contents(&on_device, &buffer)?, to.moved());
     Ok(())
 }
 
@@ -255,11 +222,10 @@ fn a_dropped_transfer_waits(
     on_device: OnDevice,
     #[values(To::Device, To::Host)] to: To,
 ) -> Result<()> {
-    let buffer = buffer_of(&on_device, &counting(4))?;
-    let gate = gate(&on_device.context);
-    let pending = to.issue(&on_device.queue, &buffer, &gate)?;
+    let (buffer, gate) = buffer_and_gate(&on_device)?;
+    let pending = to.issue(on_device.queue.after(&gate), &buffer)?;
     meanwhile(&gate, open, || drop(pending));
-    assert_eq!(contents(&on_device, &buffer)?, to.on_device());
+    assert_eq!(contents(&on_device, &buffer)?, to.moved());
     Ok(())
 }
 
@@ -269,12 +235,11 @@ fn a_forgotten_transfer_runs(
     on_device: OnDevice,
     #[values(To::Device, To::Host)] to: To,
 ) -> Result<()> {
-    let buffer = buffer_of(&on_device, &counting(4))?;
-    let gate = gate(&on_device.context);
-    std::mem::forget(to.issue(&on_device.queue, &buffer, &gate)?);
+    let (buffer, gate) = buffer_and_gate(&on_device)?;
+    std::mem::forget(to.issue(on_device.queue.after(&gate), &buffer)?);
     open(&gate);
     on_device.queue.finish()?;
-    assert_eq!(contents(&on_device, &buffer)?, to.on_device());
+    assert_eq!(contents(&on_device, &buffer)?, to.moved());
     Ok(())
 }
 
@@ -284,9 +249,8 @@ fn memory_is_returned_if_an_event_of_the_wait_list_fails(
     on_device: OnDevice,
     #[values(To::Device, To::Host)] to: To,
 ) -> Result<()> {
-    let buffer = buffer_of(&on_device, &counting(4))?;
-    let gate = gate(&on_device.context);
-    let pending = to.issue(&on_device.queue, &buffer, &gate)?;
+    let (buffer, gate) = buffer_and_gate(&on_device)?;
+    let pending = to.issue(on_device.queue.after(&gate), &buffer)?;
     // Before any thread waits for it.
     // quirk: POCL-10
     fail(&gate);
@@ -298,8 +262,7 @@ fn memory_is_returned_if_an_event_of_the_wait_list_fails(
 
 #[clmatrix_harness::test]
 fn the_event_of_a_transfer_orders_later_commands(on_device: OnDevice) -> Result<()> {
-    let buffer = buffer_of(&on_device, &counting(4))?;
-    let gate = gate(&on_device.context);
+    let (buffer, gate) = buffer_and_gate(&on_device)?;
     let pending = enqueue_copy(on_device.queue.after(&gate), &buffer, vec![7_u32; 4], ..)?;
     let other_queue = on_device.another_queue();
     let found = meanwhile(&gate, open, || -> Result<_> {
@@ -328,8 +291,7 @@ fn transfers_on_an_out_of_order_queue_wait_for_their_own_events(
     device: Device,
 ) -> Result<()> {
     let queue = on_device.out_of_order_queue(device)?;
-    let buffer = buffer_of(&on_device, &counting(4))?;
-    let gate = gate(&on_device.context);
+    let (buffer, gate) = buffer_and_gate(&on_device)?;
     let to_device = enqueue_copy(queue.after(&gate), &buffer, vec![7_u32; 2], ..)?;
     let at = Linear::default().src_offset(8);
     // On a queue of its own, since a device need not reorder anything.
@@ -343,56 +305,51 @@ fn transfers_on_an_out_of_order_queue_wait_for_their_own_events(
 
 #[clmatrix_harness::test]
 fn a_map_waits_for_a_transfer(on_device: OnDevice) -> Result<()> {
-    let buffer = buffer_of(&on_device, &counting(4))?;
-    let gate = gate(&on_device.context);
+    let (buffer, gate) = buffer_and_gate(&on_device)?;
     let pending = enqueue_copy(on_device.queue.after(&gate), &buffer, vec![7_u32; 4], ..)?;
     let other_queue = on_device.another_queue();
-    let found = meanwhile(&gate, open, || {
-        buffer.map_read::<u32>(&other_queue, ..).map(|map| map.to_vec())
-    })?;
-    assert_eq!(found, [7; 4]);
+    assert_eq!(meanwhile(&gate, open, || buffer.map_read::<u32>(&other_queue, ..))?[..], [7; 4]);
     assert_eq!(pending.wait()?, [7; 4]);
     Ok(())
 }
 
 #[clmatrix_harness::test]
 fn a_refused_transfer_returns_the_memory(on_device: OnDevice) -> Result<()> {
-    let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, &counting(4))?;
     let memory = counting(5);
     let Err(TransferError { error, memory: Some(memory) }) =
-        enqueue_copy(queue, &buffer, memory, ..)
+        enqueue_copy(&on_device.queue, &buffer, memory, ..)
     else {
         panic!("it was not refused with the memory")
     };
     assert_eq!(refusal(Err::<(), Error>(error)), "CL_INVALID_VALUE");
     assert_eq!(memory, counting(5));
-    let refused = enqueue_copy(queue, memory, &buffer, ..).map_err(|returned| {
+    let refused = enqueue_copy(&on_device.queue, memory, &buffer, ..).map_err(|returned| {
         assert_eq!(returned.memory, Some(counting(5)));
         Error::from(returned)
     });
     assert_eq!(refusal(refused), "CL_INVALID_VALUE");
-    let none = enqueue_copy(queue, &buffer, Vec::<u32>::new(), ..).map_err(Error::from);
+    let none = enqueue_copy(&on_device.queue, &buffer, Vec::<u32>::new(), ..).map_err(Error::from);
     assert_eq!(refusal(none), "CL_INVALID_VALUE");
     // An array of its own that has gaps.
     let mut gaps = Array2::<u32>::ones((4, 4));
     gaps.slice_collapse(s![.., ..1]);
-    let refused = enqueue_copy(queue, &buffer, gaps, ..).expect_err("it has gaps");
+    let refused = enqueue_copy(&on_device.queue, &buffer, gaps, ..).expect_err("it has gaps");
     assert!(refused.error.detail().contains("standard layout"), "{}", refused.error);
     assert_eq!(refused.memory, Some(Array2::ones((4, 1))));
     let failed = gate(&on_device.context);
     fail(&failed);
-    let refused =
-        enqueue_copy(queue.after(&failed), &buffer, counting(4), ..).expect_err("it failed");
+    let refused = enqueue_copy(on_device.queue.after(&failed), &buffer, counting(4), ..)
+        .expect_err("it failed");
     assert_eq!(refused.error.code_name(), WAIT_LIST_FAILED);
     assert_eq!(refused.memory, Some(counting(4)));
     Ok(())
 }
 
 #[clmatrix_harness::test]
-fn threads_transfer_on_different_queues(on_device: OnDevice, device: Device) -> Result<()> {
+fn threads_transfer_on_different_queues(on_device: OnDevice) -> Result<()> {
     const THREADS: usize = 4;
-    let part = region_offset(&device, 4096)?;
+    let part = region_offset(on_device.device(), 4096)?;
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, part * THREADS)?;
     let parts: Vec<_> = (0..THREADS)
         .map(|thread| buffer.sub_buffer(part * thread..part * thread + 4096))

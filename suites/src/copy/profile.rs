@@ -1,12 +1,8 @@
 //! The event of each call has the command's times.
 
-use clmatrix::memory::{
-    HostRect, MigrationFlags, Rect, enqueue_copy, enqueue_fill, enqueue_migrate_mem_objects,
-};
-use clmatrix::{CommandQueue, Event, Profile, QueueProperties, Result};
+use clmatrix::{Profile, QueueProperties};
 
-use crate::buffer::buffer_of;
-use crate::support::on_device::OnDevice;
+use super::*;
 
 /// Returns whether the command was queued, submitted, started and ended in this order.
 fn check(event: &Event, what: &str) -> Result<()> {

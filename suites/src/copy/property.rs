@@ -3,14 +3,10 @@
 use std::cell::Cell;
 use std::ops::Range;
 
-use clmatrix::Result;
-use clmatrix::memory::{HostRect, Linear, Rect, enqueue_copy};
-use ndarray::{Array3, ArrayView3, ArrayViewMut3, ShapeBuilder, s};
+use ndarray::{ArrayView3, ArrayViewMut3};
 use proptest::prelude::*;
 
-use crate::support::inverter::Inverter;
-use crate::support::on_device::OnDevice;
-use crate::support::pattern::{bytes, same};
+use super::*;
 use crate::support::property::holds_for;
 
 /// One side of a copy: bytes, and a rectangle of them.
@@ -140,11 +136,8 @@ fn a_copy_matches_the_model(on_device: OnDevice) -> Result<()> {
             .dst_origin(case.dst.origin)
             .dst_pitches(case.dst.pitches);
         enqueue_copy(&on_device.queue, &to, &from, rect)?;
-        Ok(same(&inverter.read(&to)?, &case.expected(&src, &dst), "the destination").and(same(
-            &inverter.read(&from)?,
-            &src,
-            "the source",
-        )))
+        let copied = same(&inverter.read(&to)?, &case.expected(&src, &dst), "the destination");
+        Ok(copied.and(same(&inverter.read(&from)?, &src, "the source")))
     });
     Ok(())
 }
@@ -254,8 +247,7 @@ fn a_view_is_written_and_read_back(on_device: OnDevice) -> Result<()> {
         let after = Linear::default().dst_offset(1);
         let written = enqueue_copy(&on_device.queue, &buffer, view.of(&mut src).view(), after);
         if !view.is_taken(&mut src) {
-            let code = written.map_err(|error| error.code_name());
-            return Ok(match code {
+            return Ok(match written.map_err(|error| error.code_name()) {
                 Err("CL_INVALID_VALUE") => Ok(()),
                 other => Err(format!("axes in another order: {other:?}")),
             });

@@ -1,14 +1,6 @@
 //! Rectangles of bytes (OpenCL 3.0, 5.2.2 and 5.2.3).
 
-use clmatrix::memory::{
-    Buffer, ByteOrigin, ByteRegion, HostRect, MemFlags, Pitches, Rect, enqueue_copy,
-};
-use clmatrix::{Device, Result};
-use rstest::rstest;
-
-use crate::buffer::{buffer_of, buffer_with, bytes_in, contents, counting, refusal};
-use crate::support::on_device::{OnDevice, on_device, region_offset};
-use crate::support::pattern::{assert_same, before, bytes, copy_rows, source};
+use super::*;
 
 /// Turns each byte round, on the device.
 const INVERT: &str = "kernel void k(global uchar *x) { x[get_global_id(0)] ^= 255; }";
@@ -26,11 +18,10 @@ fn text(on_device: &OnDevice, buffer: &Buffer) -> Result<String> {
 
 #[clmatrix_harness::test]
 fn origins_and_regions_may_be_shorter(on_device: OnDevice) -> Result<()> {
-    let queue = &on_device.queue;
     let buffer = three_rows(&on_device)?;
     let read = |rect: HostRect| -> Result<String> {
         let mut bytes = *b"............";
-        enqueue_copy(queue, &mut bytes, &buffer, rect)?;
+        enqueue_copy(&on_device.queue, &mut bytes, &buffer, rect)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     };
     assert_eq!(read(HostRect::new([3]).buffer_origin([2]))?, "cde.........");
@@ -40,8 +31,7 @@ fn origins_and_regions_may_be_shorter(on_device: OnDevice) -> Result<()> {
     assert_eq!(read(rows.host_pitches([3]))?, "ab.ef.ij....");
     assert_eq!(read(rows.buffer_origin([1, 0, 0]).host_origin([2, 1]))?, "....bcfgjk..");
     // Two slices of two rows, a byte apart.
-    let slices = HostRect::new([1, 2, 2]).buffer_pitches([2, 6]);
-    assert_eq!(read(slices)?, "acgi........");
+    assert_eq!(read(HostRect::new([1, 2, 2]).buffer_pitches([2, 6]))?, "acgi........");
     Ok(())
 }
 
@@ -82,14 +72,13 @@ fn rectangles_are_copied_between_buffers(on_device: OnDevice) -> Result<()> {
 #[case::rows_of_1_mib([(1 << 20) + 1, 4, 4])]
 #[clmatrix_harness::test]
 fn all_bytes_of_any_size_are_copied(on_device: OnDevice, #[case] region: [usize; 3]) -> Result<()> {
-    let queue = &on_device.queue;
     let [row, rows, slices] = region;
     let pitches = |gap: usize| [row + gap, (rows + 1) * (row + gap)];
     let (near, far) = (pitches(3), pitches(5));
     let (from, to) = (source(slices * far[1] + 40), before(slices * near[1] + 40));
     let (src, dst) = (buffer_with(&on_device, &from)?, buffer_with(&on_device, &to)?);
     let rect = Rect::new(region).src_origin([23]).src_pitches(far);
-    enqueue_copy(queue, &dst, &src, rect.dst_origin([5]).dst_pitches(near))?;
+    enqueue_copy(&on_device.queue, &dst, &src, rect.dst_origin([5]).dst_pitches(near))?;
     let mut expected = to.clone();
     copy_rows((&mut expected, 5), (&from, 23), region, [near, far]);
     assert_same(&bytes_in(&on_device, &dst)?, &expected, "the destination");
@@ -99,11 +88,11 @@ fn all_bytes_of_any_size_are_copied(on_device: OnDevice, #[case] region: [usize;
     let rect = HostRect::new(region).host_origin([11]).host_pitches(far);
     let rect = rect.buffer_origin([8]).buffer_pitches(near);
     let mut found = host.clone();
-    enqueue_copy(queue, &mut found, &dst, rect)?;
+    enqueue_copy(&on_device.queue, &mut found, &dst, rect)?;
     let mut expected_host = host.clone();
     copy_rows((&mut expected_host, 11), (&expected, 8), region, [far, near]);
     assert_same(&found, &expected_host, "the host memory");
-    enqueue_copy(queue, &dst, &host, rect)?;
+    enqueue_copy(&on_device.queue, &dst, &host, rect)?;
     copy_rows((&mut expected, 8), (&host, 11), region, [near, far]);
     assert_same(&bytes_in(&on_device, &dst)?, &expected, "the destination");
     Ok(())
@@ -111,8 +100,8 @@ fn all_bytes_of_any_size_are_copied(on_device: OnDevice, #[case] region: [usize;
 
 /// A region counts its own bytes, also where the driver sees the whole.
 #[clmatrix_harness::test]
-fn rectangles_of_sub_buffers_are_copied(on_device: OnDevice, device: Device) -> Result<()> {
-    let part = region_offset(&device, 64)?;
+fn rectangles_of_sub_buffers_are_copied(on_device: OnDevice) -> Result<()> {
+    let part = region_offset(on_device.device(), 64)?;
     let whole = buffer_of(&on_device, &counting(part as u32))?;
     let region = whole.sub_buffer(part..2 * part)?;
     let rect = HostRect::new([4, 3]).buffer_origin([4, 1]).buffer_pitches([16]);
@@ -176,16 +165,12 @@ fn rectangles_past_the_end_are_refused(on_device: OnDevice, #[case] side: Side) 
     let mut small_host = [0_u8; 12];
     // On the device's side.
     let rect = HostRect::new(region).buffer_origin(origin).buffer_pitches(pitches);
-    let read = enqueue_copy(queue, &mut large_host, &small, rect);
-    assert_eq!(refusal(read), "CL_INVALID_VALUE");
-    let written = enqueue_copy(queue, &small, &large_host, rect);
-    assert_eq!(refusal(written), "CL_INVALID_VALUE");
+    assert_eq!(refusal(enqueue_copy(queue, &mut large_host, &small, rect)), "CL_INVALID_VALUE");
+    assert_eq!(refusal(enqueue_copy(queue, &small, &large_host, rect)), "CL_INVALID_VALUE");
     // On the host's side.
     let rect = HostRect::new(region).host_origin(origin).host_pitches(pitches);
-    let read = enqueue_copy(queue, &mut small_host, &large, rect);
-    assert_eq!(refusal(read), "CL_INVALID_VALUE");
-    let written = enqueue_copy(queue, &large, &small_host, rect);
-    assert_eq!(refusal(written), "CL_INVALID_VALUE");
+    assert_eq!(refusal(enqueue_copy(queue, &mut small_host, &large, rect)), "CL_INVALID_VALUE");
+    assert_eq!(refusal(enqueue_copy(queue, &large, &small_host, rect)), "CL_INVALID_VALUE");
     // On either side of two buffers.
     let rect = Rect::new(region).src_origin(origin).src_pitches(pitches);
     assert_eq!(refusal(enqueue_copy(queue, &large, &small, rect)), "CL_INVALID_VALUE");
@@ -236,8 +221,7 @@ fn adjacent_rectangles_of_one_buffer_are_copied(on_device: OnDevice) -> Result<(
 fn different_pitches_within_one_buffer_are_refused(on_device: OnDevice) -> Result<()> {
     let buffer = three_rows(&on_device)?;
     let rect = Rect::new([1, 2]).dst_origin([8]).src_pitches([4]).dst_pitches([2]);
-    let refused = enqueue_copy(&on_device.queue, &buffer, &buffer, rect);
-    assert_eq!(refusal(refused), "CL_INVALID_VALUE");
+    assert_eq!(refusal(enqueue_copy(&on_device.queue, &buffer, &buffer, rect)), "CL_INVALID_VALUE");
     // Regions are of their whole buffer.
     let refused = enqueue_copy(&on_device.queue, &buffer.sub_buffer(..)?, &buffer, rect);
     assert_eq!(refusal(refused), "CL_INVALID_VALUE");
@@ -245,11 +229,8 @@ fn different_pitches_within_one_buffer_are_refused(on_device: OnDevice) -> Resul
 }
 
 #[clmatrix_harness::test]
-fn overlapping_rectangles_of_sub_buffers_are_refused(
-    on_device: OnDevice,
-    device: Device,
-) -> Result<()> {
-    let part = region_offset(&device, 64)?;
+fn overlapping_rectangles_of_sub_buffers_are_refused(on_device: OnDevice) -> Result<()> {
+    let part = region_offset(on_device.device(), 64)?;
     let whole = buffer_of(&on_device, &counting(part as u32))?;
     let (first, second) = (whole.sub_buffer(..2 * part)?, whole.sub_buffer(part..)?);
     let copy = |region: [usize; 2], from: [usize; 1]| {
