@@ -1,19 +1,9 @@
 //! `Image::from_array` (`pyopencl.image_from_array`).
 
-use clmatrix::Result;
-use clmatrix::memory::{ArrayMode, Image, ImageElement, ImageType, Integers, MemFlags};
 use half::f16;
-use ndarray::{Array2, Array3, Array4, Axis, Dimension, s};
-use rstest::rstest;
+use ndarray::{Array4, Axis, Dimension};
 
-use super::{or_skip, pixels, places, positions, seen, write_places};
-use crate::buffer::refusal;
-use crate::support::on_device::{OnDevice, on_device};
-
-/// The x, y and z of the pixels of `shape` as small numbers.
-fn numbers(shape: &[usize]) -> Vec<[u32; 4]> {
-    positions(shape).into_iter().map(|[x, y, z]| [x as u32, y as u32, z as u32, 3]).collect()
-}
+use super::*;
 
 /// An image that kernels read, of elements as they are.
 fn image<T: ImageElement, D: Dimension>(

@@ -1,92 +1,55 @@
 //! `clEnqueueFillImage` (OpenCL 3.0, 5.3.4; `pyopencl.enqueue_fill_image`).
 
-use clmatrix::memory::{
-    Buffer, ChannelOrder, ChannelType, FillColor, Image, ImageFormat, ImageRegion, ImageType,
-    MemFlags, enqueue_copy, enqueue_fill,
-};
-use clmatrix::{Device, Result};
-use rstest::rstest;
-
-use super::{RGBA_U32, image_of, or_skip, pixel_count, pixels, places, positions, seen};
-use crate::buffer::refusal;
-use crate::support::on_device::{OnDevice, on_device};
-use crate::support::pattern::word;
-use crate::support::unanswered;
+use super::*;
 
 const COLOR: [u32; 4] = [word(11), word(22), word(33), word(44)];
 
-#[rstest]
-#[clmatrix_harness::test(requires(images))]
-fn a_fill_writes_the_whole_image(
-    on_device: OnDevice,
-    #[values(
-        ImageType::Image1d,
-        ImageType::Image1dBuffer,
-        ImageType::Image1dArray,
-        ImageType::Image2d,
-        ImageType::Image2dArray,
-        ImageType::Image3d
-    )]
-    image_type: ImageType,
-) -> Result<()> {
-    let image = image_of(&on_device, image_type, MemFlags::READ_ONLY)?;
-    enqueue_copy(&on_device.queue, &image, &places(image.shape()), ..)?;
-    enqueue_fill(&on_device.queue, &image, COLOR, ..)?;
-    assert_eq!(seen(&on_device, &image)?, vec![COLOR; pixel_count(&image)]);
-    Ok(())
+for_each_type! {
+    fn a_fill_writes_the_whole_image(on_device, image_type) {
+        let image = image_of(&on_device, image_type, MemFlags::READ_ONLY)?;
+        enqueue_copy(&on_device.queue, &image, &places(image.shape()), ..)?;
+        enqueue_fill(&on_device.queue, &image, COLOR, ..)?;
+        assert_eq!(seen(&on_device, &image)?, vec![COLOR; pixel_count(&image)]);
+        Ok(())
+    }
 }
 
-#[rstest]
-#[clmatrix_harness::test(requires(images))]
-fn a_fill_writes_its_region_only(
-    on_device: OnDevice,
-    #[values(
-        ImageType::Image1d,
-        ImageType::Image1dBuffer,
-        ImageType::Image1dArray,
-        ImageType::Image2d,
-        ImageType::Image2dArray,
-        ImageType::Image3d
-    )]
-    image_type: ImageType,
-) -> Result<()> {
-    let image = image_of(&on_device, image_type, MemFlags::READ_ONLY)?;
-    let mut expected = places(image.shape());
-    enqueue_copy(&on_device.queue, &image, &expected, ..)?;
-    // Pixels 2 and 3, rows or layers 1 to 3, slices or layers 1 and 2.
-    let all = [2..4, 1..4, 1..3];
-    let within = |axis: usize| if axis < image.shape().len() { all[axis].clone() } else { 0..1 };
-    let axes = [within(0), within(1), within(2)];
-    let part = ImageRegion::new([axes[0].len(), axes[1].len(), axes[2].len()]).origin([
-        axes[0].start,
-        axes[1].start,
-        axes[2].start,
-    ]);
-    enqueue_fill(&on_device.queue, &image, COLOR, part)?;
-    for (pixel, position) in expected.iter_mut().zip(positions(image.shape())) {
-        if (0..3).all(|axis| axes[axis].contains(&position[axis])) {
-            *pixel = COLOR;
+for_each_type! {
+    fn a_fill_writes_its_region_only(on_device, image_type) {
+        let image = image_of(&on_device, image_type, MemFlags::READ_ONLY)?;
+        let mut expected = places(image.shape());
+        enqueue_copy(&on_device.queue, &image, &expected, ..)?;
+        // Pixels 2 and 3, rows or layers 1 to 3, slices or layers 1 and 2.
+        let all = [2..4, 1..4, 1..3];
+        let within = |axis: usize| if axis < image.shape().len() { all[axis].clone() } else { 0..1 };
+        let axes = [within(0), within(1), within(2)];
+        let part = ImageRegion::new([axes[0].len(), axes[1].len(), axes[2].len()]).origin([
+            axes[0].start,
+            axes[1].start,
+            axes[2].start,
+        ]);
+        enqueue_fill(&on_device.queue, &image, COLOR, part)?;
+        for (pixel, position) in expected.iter_mut().zip(positions(image.shape())) {
+            if (0..3).all(|axis| axes[axis].contains(&position[axis])) {
+                *pixel = COLOR;
+            }
         }
+        assert_eq!(seen(&on_device, &image)?, expected);
+        assert_eq!(pixels(&on_device, &image)?, expected);
+        Ok(())
     }
-    assert_eq!(seen(&on_device, &image)?, expected);
-    assert_eq!(pixels(&on_device, &image)?, expected);
-    Ok(())
 }
 
 /// More pixels than another image has in a row.
 #[clmatrix_harness::test(requires(images))]
-fn long_images_of_buffers_are_filled(on_device: OnDevice, device: Device) -> Result<()> {
-    let queue = &on_device.queue;
-    let pixels = (2 * device.opencl3().image2d_max_width().map_err(unanswered)? + 5)
-        .min(device.opencl3().image_max_buffer_size().map_err(unanswered)?);
+fn long_images_of_buffers_are_filled(on_device: OnDevice) -> Result<()> {
+    let pixels = (2 * on_device.device().opencl3().image2d_max_width().map_err(unanswered)? + 5)
+        .min(on_device.device().opencl3().image_max_buffer_size().map_err(unanswered)?);
     let buffer = Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, &vec![9_u8; pixels])?;
-    let format = ImageFormat::new(ChannelOrder::R, ChannelType::UnsignedInt8);
-    let builder = Image::builder(&on_device.context, format).shape([pixels]);
+    let builder = Image::builder(&on_device.context, GREY).shape([pixels]);
     let image = or_skip(builder.buffer(&buffer).build())?;
-    let all_but_the_first = ImageRegion::default().origin([1]);
-    enqueue_fill(queue, &image, [7_u32, 0, 0, 0], all_but_the_first)?;
-    let mut found = vec![0_u8; pixels];
-    enqueue_copy(queue, &mut found, &buffer, ..)?;
+    enqueue_fill(&on_device.queue, &image, [7_u32, 0, 0, 0], ImageRegion::default().origin([1]))?;
+    let found = buffer.to_vec::<u8>(&on_device.queue)?;
     assert_eq!(found[0], 9);
     assert!(found[1..].iter().all(|byte| *byte == 7));
     Ok(())
@@ -125,9 +88,7 @@ fn a_color_has_channels_by_name(on_device: OnDevice) -> Result<()> {
     enqueue_fill(&on_device.queue, &image, [1.0, 0.0, 0.0, 0.0], ..)?;
     let red = [1.0_f32, 0.0, 0.0, 0.0].map(f32::to_bits);
     assert_eq!(seen(&on_device, &image)?, [red; 6]);
-    let mut bytes = [[0_u8; 4]; 6];
-    enqueue_copy(&on_device.queue, &mut bytes, &image, ..)?;
-    assert_eq!(bytes, [[0, 0, 255, 0]; 6]);
+    assert_eq!(image.to_vec::<[u8; 4]>(&on_device.queue)?, [[0, 0, 255, 0]; 6]);
     Ok(())
 }
 
@@ -135,26 +96,21 @@ fn a_color_has_channels_by_name(on_device: OnDevice) -> Result<()> {
 fn a_depth_image_is_filled_with_one_float(on_device: OnDevice) -> Result<()> {
     let format = ImageFormat::new(ChannelOrder::Depth, ChannelType::Float);
     let image = Image::new(&on_device.context, MemFlags::READ_WRITE, format, [3, 2])?;
-    let queue = &on_device.queue;
-    enqueue_fill(queue, &image, 0.25, ..)?;
-    let mut depths = [0_f32; 6];
-    enqueue_copy(queue, &mut depths, &image, ..)?;
-    assert_eq!(depths, [0.25; 6]);
-    let four = enqueue_fill(queue, &image, [0.25; 4], ..);
-    assert_eq!(refusal(four), "CL_INVALID_VALUE");
+    enqueue_fill(&on_device.queue, &image, 0.25, ..)?;
+    assert_eq!(image.to_vec::<f32>(&on_device.queue)?, [0.25; 6]);
+    assert_eq!(refusal(enqueue_fill(&on_device.queue, &image, [0.25; 4], ..)), "CL_INVALID_VALUE");
     Ok(())
 }
 
 #[clmatrix_harness::test(requires(images))]
 fn a_color_of_another_kind_is_refused(on_device: OnDevice) -> Result<()> {
-    let queue = &on_device.queue;
     let image = Image::new(&on_device.context, MemFlags::READ_WRITE, RGBA_U32, [3, 2])?;
-    assert_eq!(refusal(enqueue_fill(queue, &image, [1.0; 4], ..)), "CL_INVALID_VALUE");
-    assert_eq!(refusal(enqueue_fill(queue, &image, [1_i32; 4], ..)), "CL_INVALID_VALUE");
-    assert_eq!(refusal(enqueue_fill(queue, &image, 1.0, ..)), "CL_INVALID_VALUE");
+    assert_eq!(refusal(enqueue_fill(&on_device.queue, &image, [1.0; 4], ..)), "CL_INVALID_VALUE");
+    assert_eq!(refusal(enqueue_fill(&on_device.queue, &image, [1_i32; 4], ..)), "CL_INVALID_VALUE");
+    assert_eq!(refusal(enqueue_fill(&on_device.queue, &image, 1.0, ..)), "CL_INVALID_VALUE");
     let fraction = ImageFormat::new(ChannelOrder::Rgba, ChannelType::UnormInt8);
     let image = Image::new(&on_device.context, MemFlags::READ_WRITE, fraction, [3, 2])?;
-    assert_eq!(refusal(enqueue_fill(queue, &image, [1_u32; 4], ..)), "CL_INVALID_VALUE");
+    assert_eq!(refusal(enqueue_fill(&on_device.queue, &image, [1_u32; 4], ..)), "CL_INVALID_VALUE");
     Ok(())
 }
 

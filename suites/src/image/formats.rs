@@ -1,14 +1,6 @@
 //! `clGetSupportedImageFormats` (OpenCL 3.0, 5.3.2; `pyopencl.get_supported_image_formats`).
 
-use clmatrix::memory::{ChannelOrder, ChannelType, Image, ImageFormat, ImageType, MemFlags};
-use clmatrix::opencl3::memory::{CL_IMAGE_ELEMENT_SIZE, get_image_info};
-use clmatrix::{Device, Result};
-use clmatrix_harness::{device, skip};
-use rstest::rstest;
-
-use crate::buffer::refusal;
-use crate::support::on_device::{OnDevice, on_device};
-use crate::support::unanswered;
+use super::*;
 
 /// The formats of every device with images, for reading and for writing (OpenCL 3.0, 5.3.2.1).
 const REQUIRED: [ChannelType; 10] = [
@@ -31,12 +23,9 @@ fn required_formats_are_supported(
     #[values(MemFlags::READ_ONLY, MemFlags::WRITE_ONLY)] flags: MemFlags,
     #[values(ImageType::Image2d, ImageType::Image3d, ImageType::Image2dArray)]
     image_type: ImageType,
-    device: Device,
 ) -> Result<()> {
     let formats = on_device.context.supported_image_formats(flags, image_type)?;
-    let writes_3d =
-        device.opencl3().extensions().map_err(unanswered)?.contains("cl_khr_3d_image_writes")
-            || device.opencl3().version().map_err(unanswered)?.starts_with("OpenCL 2.");
+    let writes_3d = has(&on_device, "cl_khr_3d_image_writes")?;
     if (image_type, flags) == (ImageType::Image3d, MemFlags::WRITE_ONLY) && !writes_3d {
         skip!("kernels cannot write 3D images");
     }
@@ -77,8 +66,7 @@ fn the_pixel_size_of_the_driver_is_that_of_the_channels(on_device: OnDevice) -> 
     let context = &on_device.context;
     for format in context.supported_image_formats(MemFlags::READ_ONLY, ImageType::Image2d)? {
         let image = Image::new(context, MemFlags::READ_ONLY, format, [7, 5])?;
-        let driver_says: usize =
-            get_image_info(image.as_raw(), CL_IMAGE_ELEMENT_SIZE).unwrap().into();
+        let driver_says = driver_says(&image, cl::CL_IMAGE_ELEMENT_SIZE);
         let numbers = if format.channel_type.is_packed() { 1 } else { format.channel_count() };
         assert_eq!(driver_says, numbers * format.channel_size(), "{format}");
         assert_eq!(driver_says, format.item_size(), "{format}");

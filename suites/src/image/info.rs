@@ -3,53 +3,27 @@
 
 use std::collections::HashSet;
 
-use clmatrix::cl3::memory as cl;
-use clmatrix::memory::{
-    Buffer, Image, ImageType, MemFlags, MemoryObject, ObjectType, enqueue_copy,
-};
-use clmatrix::{CommandQueue, Result};
-use clmatrix_harness::{CtxFactory, ctx_factory};
-use rstest::rstest;
+use super::*;
 
-use super::{RGBA_U32, image_of, places, shape};
-use crate::buffer::refusal;
-use crate::support::on_device::{OnDevice, on_device, soon};
-
-fn driver_says(image: &Image, name: u32) -> usize {
-    cl::get_image_info(image.as_raw(), name).expect("the driver tells").into()
-}
-
-#[rstest]
-#[clmatrix_harness::test(requires(images))]
-fn queries_return_the_properties_of_an_image(
-    on_device: OnDevice,
-    #[values(
-        ImageType::Image1d,
-        ImageType::Image1dBuffer,
-        ImageType::Image1dArray,
-        ImageType::Image2d,
-        ImageType::Image2dArray,
-        ImageType::Image3d
-    )]
-    image_type: ImageType,
-) -> Result<()> {
-    let image = image_of(&on_device, image_type, MemFlags::READ_ONLY)?;
-    assert_eq!(image.object_type()?, ObjectType::Image(image_type));
-    assert_eq!((image.format(), image.shape()), (RGBA_U32, shape(image_type)));
-    assert_eq!((image.element_size(), driver_says(&image, cl::CL_IMAGE_ELEMENT_SIZE)), (16, 16));
-    let pixels: usize = image.shape().iter().product();
-    assert!(MemoryObject::size(&image) >= pixels * 16);
-    assert_eq!(image.flags(), MemFlags::READ_ONLY);
-    assert_eq!(image.context(), on_device.context);
-    assert_eq!((image.num_mip_levels()?, image.num_samples()?), (0, 0));
-    assert!(image.host_ptr()?.is_null());
-    assert_eq!(image.map_count()?, 0);
-    assert_eq!(image.offset(), 0);
-    let of_buffer = image_type == ImageType::Image1dBuffer;
-    assert_eq!(image.buffer().is_some(), of_buffer, "an image of a buffer has one, no other has");
-    let associated = image.associated_memory_object()?;
-    assert_eq!(associated, image.buffer().map(MemoryObject::as_raw));
-    Ok(())
+for_each_type! {
+    fn queries_return_the_properties_of_an_image(on_device, image_type) {
+        let image = image_of(&on_device, image_type, MemFlags::READ_ONLY)?;
+        assert_eq!(image.object_type()?, ObjectType::Image(image_type));
+        assert_eq!((image.format(), image.shape()), (RGBA_U32, shape(image_type)));
+        assert_eq!((image.element_size(), driver_says(&image, cl::CL_IMAGE_ELEMENT_SIZE)), (16, 16));
+        let pixels: usize = image.shape().iter().product();
+        assert!(MemoryObject::size(&image) >= pixels * 16);
+        assert_eq!(image.flags(), MemFlags::READ_ONLY);
+        assert_eq!(image.context(), on_device.context);
+        assert_eq!((image.num_mip_levels()?, image.num_samples()?), (0, 0));
+        assert!(image.host_ptr()?.is_null());
+        assert_eq!(image.map_count()?, 0);
+        assert_eq!(image.offset(), 0);
+        let of_buffer = image_type == ImageType::Image1dBuffer;
+        assert_eq!(image.buffer().is_some(), of_buffer, "an image of a buffer has one, no other has");
+        assert_eq!(image.associated_memory_object()?, image.buffer().map(MemoryObject::as_raw));
+        Ok(())
+    }
 }
 
 #[rstest]
@@ -92,55 +66,42 @@ fn queries_return_the_pitches(
     Ok(())
 }
 
-#[rstest]
-#[clmatrix_harness::test(requires(images))]
-fn from_raw_retains_or_takes_over_a_reference(
-    on_device: OnDevice,
-    #[values(
-        ImageType::Image1d,
-        ImageType::Image1dBuffer,
-        ImageType::Image1dArray,
-        ImageType::Image2d,
-        ImageType::Image2dArray,
-        ImageType::Image3d
-    )]
-    image_type: ImageType,
-) -> Result<()> {
-    let flags = match image_type {
-        ImageType::Image3d => MemFlags::READ_ONLY,
-        _ => MemFlags::READ_WRITE,
-    };
-    let image = image_of(&on_device, image_type, flags)?;
-    let count = image.reference_count()?;
-    // SAFETY: the handle is valid, and nothing is mapped.
-    let added = unsafe { Image::retain_raw(image.as_raw())? };
-    assert_eq!(image.reference_count()?, count + 1);
-    assert_eq!((added.format(), added.image_type()), (image.format(), image_type));
-    assert_eq!((added.shape(), added.flags()), (image.shape(), image.flags()));
-    assert_eq!(added.buffer(), image.buffer());
-    assert_eq!(added, image);
-    let raw = added.as_raw();
-    std::mem::forget(added);
-    // SAFETY: the handle is valid, its reference is that of `added`, and nothing is mapped.
-    let taken = unsafe { Image::from_raw(raw)? };
-    assert_eq!(image.reference_count()?, count + 1);
-    enqueue_copy(&on_device.queue, &taken, &places(image.shape()), ..)?;
-    assert_eq!(super::pixels(&on_device, &image)?, places(image.shape()));
-    drop(taken);
-    assert!(soon(|| Ok(image.reference_count()? == count))?, "{}", image.reference_count()?);
-    Ok(())
+for_each_type! {
+    fn from_raw_retains_or_takes_over_a_reference(on_device, image_type) {
+        let flags = match image_type {
+            ImageType::Image3d => MemFlags::READ_ONLY,
+            _ => MemFlags::READ_WRITE,
+        };
+        let image = image_of(&on_device, image_type, flags)?;
+        let count = image.reference_count()?;
+        // SAFETY: the handle is valid, and nothing is mapped.
+        let added = unsafe { Image::retain_raw(image.as_raw())? };
+        assert_eq!(image.reference_count()?, count + 1);
+        assert_eq!((added.format(), added.image_type()), (image.format(), image_type));
+        assert_eq!((added.shape(), added.flags()), (image.shape(), image.flags()));
+        assert_eq!(added.buffer(), image.buffer());
+        assert_eq!(added, image);
+        let raw = added.as_raw();
+        std::mem::forget(added);
+        // SAFETY: the handle is valid, its reference is that of `added`, and nothing is mapped.
+        let taken = unsafe { Image::from_raw(raw)? };
+        assert_eq!(image.reference_count()?, count + 1);
+        enqueue_copy(&on_device.queue, &taken, &places(image.shape()), ..)?;
+        assert_eq!(super::pixels(&on_device, &image)?, places(image.shape()));
+        drop(taken);
+        assert!(soon(|| Ok(image.reference_count()? == count))?, "{}", image.reference_count()?);
+        Ok(())
+    }
 }
 
 #[clmatrix_harness::test(requires(images))]
 fn handles_of_other_objects_are_refused(on_device: OnDevice) -> Result<()> {
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
     // SAFETY: the handle is valid, and nothing is mapped.
-    let result = unsafe { Image::retain_raw(buffer.as_raw()) };
-    assert_eq!(refusal(result), "CL_INVALID_MEM_OBJECT");
+    assert_eq!(refusal(unsafe { Image::retain_raw(buffer.as_raw()) }), "CL_INVALID_MEM_OBJECT");
     let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
     // SAFETY: as above.
-    let result = unsafe { Buffer::retain_raw(image.as_raw()) };
-    assert_eq!(refusal(result), "CL_INVALID_MEM_OBJECT");
+    assert_eq!(refusal(unsafe { Buffer::retain_raw(image.as_raw()) }), "CL_INVALID_MEM_OBJECT");
     let counts = || -> Result<_> { Ok((buffer.reference_count()?, image.reference_count()?)) };
     assert!(soon(|| Ok(counts()? == (1, 1)))?, "{:?}", counts()?);
     assert_eq!(image.object_type()?, ObjectType::Image(ImageType::Image2d));
@@ -174,9 +135,7 @@ fn an_image_outlives_its_context_and_queue(ctx_factory: CtxFactory) -> Result<()
     drop(context);
     enqueue_copy(&other_queue, &copy, &image, ..)?;
     drop(image);
-    let mut found = [[0_u32; 4]; 35];
-    enqueue_copy(&other_queue, &mut found, &copy, ..)?;
-    assert_eq!(found[..], places(&[7, 5]));
+    assert_eq!(copy.to_vec::<[u32; 4]>(&other_queue)?, places(&[7, 5]));
     Ok(())
 }
 

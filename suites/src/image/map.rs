@@ -1,20 +1,6 @@
 //! Maps of images (OpenCL 3.0, 5.3.6; `pyopencl.enqueue_map_image`).
 
-use clmatrix::Result;
-use clmatrix::cl3::memory::{
-    CL_MEM_REFERENCE_COUNT, get_mem_object_info, release_mem_object, retain_mem_object,
-};
-use clmatrix::memory::{
-    ChannelOrder, ChannelType, Image, ImageFormat, ImageRegion, ImageType, MapRead, MapReadWrite,
-    MemFlags, MemoryObject, enqueue_copy, enqueue_fill,
-};
-use rstest::rstest;
-
-use super::{RGBA_U8, image_of, or_skip, pixels, place, places, positions, seen, write_places};
-use crate::buffer::{buffer_of, refusal};
-use crate::support::gate::{gate, open};
-use crate::support::on_device::{OnDevice, on_device, soon};
-use crate::support::pattern::{word, words};
+use super::*;
 
 /// The shape of a map of the whole image: slices, rows, pixels.
 fn mapped_shape(image: &Image) -> [usize; 3] {
@@ -22,94 +8,60 @@ fn mapped_shape(image: &Image) -> [usize; 3] {
     [axis(2), axis(1), axis(0)]
 }
 
-#[rstest]
-#[clmatrix_harness::test(requires(images))]
-fn a_map_shows_each_pixel_at_its_position(
-    on_device: OnDevice,
-    #[values(
-        ImageType::Image1d,
-        ImageType::Image1dBuffer,
-        ImageType::Image1dArray,
-        ImageType::Image2d,
-        ImageType::Image2dArray,
-        ImageType::Image3d
-    )]
-    image_type: ImageType,
-) -> Result<()> {
-    let queue = &on_device.queue;
-    let image = image_of(&on_device, image_type, MemFlags::READ_ONLY)?;
-    enqueue_copy(queue, &image, &places(image.shape()), ..)?;
-    let map = image.map_read::<[u32; 4]>(queue, ..)?;
-    assert_eq!(map.pixels().shape(), mapped_shape(&image));
-    for ((z, y, x), pixel) in map.pixels().indexed_iter() {
-        assert_eq!(*pixel, place(x, y, z));
+for_each_type! {
+    fn a_map_shows_each_pixel_at_its_position(on_device, image_type) {
+        let queue = &on_device.queue;
+        let image = image_of(&on_device, image_type, MemFlags::READ_ONLY)?;
+        enqueue_copy(queue, &image, &places(image.shape()), ..)?;
+        let map = image.map_read::<[u32; 4]>(queue, ..)?;
+        assert_eq!(map.pixels().shape(), mapped_shape(&image));
+        for ((z, y, x), pixel) in map.pixels().indexed_iter() {
+            assert_eq!(*pixel, place(x, y, z));
+        }
+        assert!(map.row_pitch() >= 7 * 16);
+        assert!(map.slice_pitch() >= map.pixels().shape()[1] * map.row_pitch());
+        Ok(())
     }
-    assert!(map.row_pitch() >= 7 * 16);
-    assert!(map.slice_pitch() >= map.pixels().shape()[1] * map.row_pitch());
-    Ok(())
 }
 
-#[rstest]
-#[clmatrix_harness::test(requires(images))]
-fn a_kernel_sees_writes_through_a_map(
-    on_device: OnDevice,
-    #[values(
-        ImageType::Image1d,
-        ImageType::Image1dBuffer,
-        ImageType::Image1dArray,
-        ImageType::Image2d,
-        ImageType::Image2dArray,
-        ImageType::Image3d
-    )]
-    image_type: ImageType,
-) -> Result<()> {
-    let queue = &on_device.queue;
-    let image = image_of(&on_device, image_type, MemFlags::READ_ONLY)?;
-    enqueue_copy(queue, &image, &vec![words([9; 4]); image.shape().iter().product()], ..)?;
-    let mut map = image.map_write_invalidate::<[u32; 4]>(queue, ..)?;
-    for ((z, y, x), pixel) in map.pixels_mut().indexed_iter_mut() {
-        *pixel = place(x, y, z);
+for_each_type! {
+    fn a_kernel_sees_writes_through_a_map(on_device, image_type) {
+        let queue = &on_device.queue;
+        let image = image_of(&on_device, image_type, MemFlags::READ_ONLY)?;
+        enqueue_copy(queue, &image, &vec![words([9; 4]); image.shape().iter().product()], ..)?;
+        let mut map = image.map_write_invalidate::<[u32; 4]>(queue, ..)?;
+        for ((z, y, x), pixel) in map.pixels_mut().indexed_iter_mut() {
+            *pixel = place(x, y, z);
+        }
+        map.unmap()?;
+        assert_eq!(seen(&on_device, &image)?, places(image.shape()));
+        Ok(())
     }
-    map.unmap()?;
-    assert_eq!(seen(&on_device, &image)?, places(image.shape()));
-    Ok(())
 }
 
-#[rstest]
-#[clmatrix_harness::test(requires(images))]
-fn a_map_of_a_region_leaves_the_rest_unchanged(
-    on_device: OnDevice,
-    #[values(
-        ImageType::Image1d,
-        ImageType::Image1dBuffer,
-        ImageType::Image1dArray,
-        ImageType::Image2d,
-        ImageType::Image2dArray,
-        ImageType::Image3d
-    )]
-    image_type: ImageType,
-) -> Result<()> {
-    let queue = &on_device.queue;
-    let image = image_of(&on_device, image_type, MemFlags::READ_ONLY)?;
-    let mut expected = places(image.shape());
-    enqueue_copy(queue, &image, &expected, ..)?;
-    let mut origin = [0; 3];
-    origin[..image.shape().len()].fill(1);
-    let part = ImageRegion::default().origin(origin);
-    let mut map = image.map_read_write::<[u32; 4]>(queue, part)?;
-    let [oz, oy, ox] = [origin[2], origin[1], origin[0]];
-    for ((z, y, x), pixel) in map.pixels_mut().indexed_iter_mut() {
-        assert_eq!(*pixel, place(x + ox, y + oy, z + oz));
-        pixel[3] = word(7);
-    }
-    map.unmap()?;
-    for (pixel, position) in expected.iter_mut().zip(positions(image.shape())) {
-        if (0..3).all(|axis| position[axis] >= origin[axis]) {
+for_each_type! {
+    fn a_map_of_a_region_leaves_the_rest_unchanged(on_device, image_type) {
+        let queue = &on_device.queue;
+        let image = image_of(&on_device, image_type, MemFlags::READ_ONLY)?;
+        let mut expected = places(image.shape());
+        enqueue_copy(queue, &image, &expected, ..)?;
+        let [origin, _] = all_but_the_first(image.shape());
+        let part = ImageRegion::default().origin(origin);
+        let mut map = image.map_read_write::<[u32; 4]>(queue, part)?;
+        let [oz, oy, ox] = [origin[2], origin[1], origin[0]];
+        for ((z, y, x), pixel) in map.pixels_mut().indexed_iter_mut() {
+            assert_eq!(*pixel, place(x + ox, y + oy, z + oz));
             pixel[3] = word(7);
         }
+        map.unmap()?;
+        for (pixel, position) in expected.iter_mut().zip(positions(image.shape())) {
+            if is_from(position, origin) {
+                pixel[3] = word(7);
+            }
+        }
+        assert_eq!(seen(&on_device, &image)?, expected);
+        Ok(())
     }
-    assert_eq!(seen(&on_device, &image)?, expected);
-    Ok(())
 }
 
 #[clmatrix_harness::test(requires(images))]
@@ -123,11 +75,10 @@ fn a_map_shows_kernel_writes(on_device: OnDevice) -> Result<()> {
 
 #[clmatrix_harness::test(requires(images))]
 fn a_map_for_writing_keeps_pixels_that_are_not_written(on_device: OnDevice) -> Result<()> {
-    let queue = &on_device.queue;
     let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
     let mut expected = places(&[7, 5]);
-    enqueue_copy(queue, &image, &expected, ..)?;
-    let mut map = image.map_write::<[u32; 4]>(queue, ..)?;
+    enqueue_copy(&on_device.queue, &image, &expected, ..)?;
+    let mut map = image.map_write::<[u32; 4]>(&on_device.queue, ..)?;
     map.pixels_mut()[[0, 4, 6]] = words([1; 4]);
     drop(map);
     expected[34] = words([1; 4]);
@@ -149,20 +100,16 @@ fn elements_have_the_size_of_a_pixel<T: bytemuck::Pod + PartialEq + std::fmt::De
     #[case] channel_type: ChannelType,
     #[case] pixel: T,
 ) -> Result<()> {
-    let queue = &on_device.queue;
     let format = ImageFormat::new(order, channel_type);
     let image = or_skip(Image::new(&on_device.context, MemFlags::READ_WRITE, format, [7, 5]))?;
-    enqueue_copy(queue, &image, &[T::zeroed(); 35], ..)?;
-    let mut map = image.map_read_write::<T>(queue, ..)?;
+    enqueue_copy(&on_device.queue, &image, &[T::zeroed(); 35], ..)?;
+    let mut map = image.map_read_write::<T>(&on_device.queue, ..)?;
     map.pixels_mut()[[0, 3, 5]] = pixel;
     map.unmap()?;
-    let mut found = [T::zeroed(); 35];
-    enqueue_copy(queue, &mut found, &image, ..)?;
     let mut expected = [T::zeroed(); 35];
     expected[26] = pixel;
-    assert_eq!(found, expected);
-    let wrong = image.map_read::<[T; 2]>(queue, ..);
-    assert_eq!(refusal(wrong), "CL_INVALID_VALUE");
+    assert_eq!(image.to_vec::<T>(queue)?, expected);
+    assert_eq!(refusal(image.map_read::<[T; 2]>(&on_device.queue, ..)), "CL_INVALID_VALUE");
     Ok(())
 }
 
@@ -174,14 +121,12 @@ fn commands_on_mapped_rows_are_refused(on_device: OnDevice) -> Result<()> {
     let invalid = "CL_INVALID_OPERATION";
     let map = image.map_read_write::<[u32; 4]>(queue, rows(1, 2))?;
     for y in [1, 2] {
-        let fill = enqueue_fill(queue, &image, [0_u32; 4], rows(y, 1));
-        assert_eq!(refusal(fill), invalid);
+        assert_eq!(refusal(enqueue_fill(queue, &image, [0_u32; 4], rows(y, 1))), invalid);
         let read = enqueue_copy(queue, &mut [[0_u32; 4]; 7], &image, rows(y, 1));
         assert_eq!(refusal(read), invalid);
     }
     assert_eq!(refusal(super::pixels(&on_device, &image)), invalid);
-    let other = image.map_read::<[u32; 4]>(queue, rows(2, 2));
-    assert_eq!(refusal(other), invalid);
+    assert_eq!(refusal(image.map_read::<[u32; 4]>(queue, rows(2, 2))), invalid);
     enqueue_fill(queue, &image, [0_u32; 4], rows(3, 2))?;
     enqueue_fill(queue, &image, [0_u32; 4], rows(0, 1))?;
     drop(map);
@@ -196,13 +141,12 @@ fn commands_on_mapped_rows_are_refused(on_device: OnDevice) -> Result<()> {
 
 #[clmatrix_harness::test(requires(images))]
 fn two_regions_may_be_mapped_at_once(on_device: OnDevice) -> Result<()> {
-    let queue = &on_device.queue;
     let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
     let mut expected = places(&[7, 5]);
-    enqueue_copy(queue, &image, &expected, ..)?;
+    enqueue_copy(&on_device.queue, &image, &expected, ..)?;
     let map = |y: usize| {
         let rows = ImageRegion::new([7, 2]).origin([0, y]);
-        image.map_read_write::<[u32; 4]>(queue, rows)
+        image.map_read_write::<[u32; 4]>(&on_device.queue, rows)
     };
     let (mut first, mut second) = (map(0)?, map(2)?);
     first.pixels_mut()[[0, 1, 6]] = words([8; 4]);
@@ -219,16 +163,14 @@ fn two_regions_may_be_mapped_at_once(on_device: OnDevice) -> Result<()> {
 
 #[clmatrix_harness::test(requires(images))]
 fn maps_of_the_buffer_of_a_mapped_image_are_refused(on_device: OnDevice) -> Result<()> {
-    let queue = &on_device.queue;
     let image = image_of(&on_device, ImageType::Image1dBuffer, MemFlags::READ_WRITE)?;
     let buffer = image.buffer().expect("it shows one").clone();
     let part = ImageRegion::new([2]).origin([3]);
-    let map = image.map_read_write::<[u32; 4]>(queue, part)?;
-    let of_buffer = buffer.map_read::<u32>(queue, 10..13);
-    assert_eq!(refusal(of_buffer), "CL_INVALID_OPERATION");
-    drop(buffer.map_read::<u32>(queue, 8..12)?);
+    let map = image.map_read_write::<[u32; 4]>(&on_device.queue, part)?;
+    assert_eq!(refusal(buffer.map_read::<u32>(&on_device.queue, 10..13)), "CL_INVALID_OPERATION");
+    drop(buffer.map_read::<u32>(&on_device.queue, 8..12)?);
     drop(map);
-    drop(buffer.map_read::<u32>(queue, ..)?);
+    drop(buffer.map_read::<u32>(&on_device.queue, ..)?);
     Ok(())
 }
 
@@ -257,12 +199,11 @@ fn map_methods_use_the_mode_of_their_name(on_device: OnDevice) -> Result<()> {
 
 #[clmatrix_harness::test(requires(images))]
 fn a_dropped_map_is_unmapped(on_device: OnDevice) -> Result<()> {
-    let queue = &on_device.queue;
     let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
-    let map = image.map_read::<[u32; 4]>(queue, ..)?;
+    let map = image.map_read::<[u32; 4]>(&on_device.queue, ..)?;
     assert_eq!(image.map_count()?, 1);
     drop(map);
-    queue.finish()?;
+    on_device.queue.finish()?;
     assert!(soon(|| Ok(image.map_count()? == 0))?, "{}", image.map_count()?);
     Ok(())
 }
@@ -274,9 +215,9 @@ fn a_map_outlives_the_handles_to_image_and_queue(on_device: OnDevice) -> Result<
     enqueue_copy(&queue, &image, &places(image.shape()), ..)?;
     let raw = image.as_raw();
     // SAFETY: the image is alive; the reference is given up below.
-    unsafe { retain_mem_object(raw) }.expect("a reference");
+    unsafe { cl::retain_mem_object(raw) }.expect("a reference");
     let references = || -> u32 {
-        get_mem_object_info(raw, CL_MEM_REFERENCE_COUNT).expect("the driver counts").into()
+        cl::get_mem_object_info(raw, cl::CL_MEM_REFERENCE_COUNT).expect("the driver counts").into()
     };
     let map = image.map_read::<[u32; 4]>(&queue, ..)?;
     drop(image);
@@ -286,17 +227,16 @@ fn a_map_outlives_the_handles_to_image_and_queue(on_device: OnDevice) -> Result<
     map.unmap()?.wait()?;
     assert!(soon(|| Ok(references() == 1))?, "the image stays");
     // SAFETY: the reference from above.
-    unsafe { release_mem_object(raw) }.expect("the last reference");
+    unsafe { cl::release_mem_object(raw) }.expect("the last reference");
     Ok(())
 }
 
 #[clmatrix_harness::test(requires(images))]
 fn a_map_need_not_block(on_device: OnDevice) -> Result<()> {
-    let queue = &on_device.queue;
     let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
-    enqueue_copy(queue, &image, &places(&[7, 5]), ..)?;
+    enqueue_copy(&on_device.queue, &image, &places(&[7, 5]), ..)?;
     let rows = ImageRegion::default().origin([0, 3]);
-    let pending = image.map_async::<[u32; 4], _>(queue, MapReadWrite, rows)?;
+    let pending = image.map_async::<[u32; 4], _>(&on_device.queue, MapReadWrite, rows)?;
     let mut map = pending.wait()?;
     assert!(map.pixels().iter().eq(&places(&[7, 5])[21..]));
     map.pixels_mut()[[0, 1, 6]] = words([8; 4]);
@@ -332,17 +272,14 @@ fn invalid_maps_are_refused(on_device: OnDevice) -> Result<()> {
         ImageRegion::new([1, 1, 2]),
         ImageRegion::default().pitches([16]),
     ] {
-        let map = image.map_read::<[u8; 4]>(queue, part);
-        assert_eq!(refusal(map), "CL_INVALID_VALUE", "{part:?}");
+        assert_eq!(refusal(image.map_read::<[u8; 4]>(queue, part)), "CL_INVALID_VALUE", "{part:?}");
     }
     let bytes = image.map_read::<u8>(queue, ..);
     assert_eq!(refusal(bytes), "CL_INVALID_VALUE", "bytes are no pixels");
     let no_host = new(MemFlags::HOST_NO_ACCESS)?;
-    let map = no_host.map_read::<u32>(queue, ..);
-    assert_eq!(refusal(map), "CL_INVALID_OPERATION");
+    assert_eq!(refusal(no_host.map_read::<u32>(queue, ..)), "CL_INVALID_OPERATION");
     let read_only = new(MemFlags::HOST_READ_ONLY)?;
-    let map = read_only.map_write::<u32>(queue, ..);
-    assert_eq!(refusal(map), "CL_INVALID_OPERATION");
+    assert_eq!(refusal(read_only.map_write::<u32>(queue, ..)), "CL_INVALID_OPERATION");
     drop(read_only.map_read::<u32>(queue, ..)?);
     Ok(())
 }
@@ -355,14 +292,13 @@ fn overlapping_maps_for_reading_are_unmapped_in_any_order(
     on_device: OnDevice,
     #[values(false, true)] dropped: bool,
 ) -> Result<()> {
-    let queue = &on_device.queue;
     let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
     let other_queue = on_device.another_queue();
     enqueue_copy(&other_queue, &image, &places(image.shape()), ..)?;
     let elsewhere = buffer_of(&on_device, &[0; 4])?;
     let gate = gate(&on_device.context);
-    enqueue_fill(queue.after(&gate), &elsewhere, &7_u32, ..)?;
-    let first = image.map_async::<[u32; 4], _>(queue, MapRead, ..)?;
+    enqueue_fill(on_device.queue.after(&gate), &elsewhere, &7_u32, ..)?;
+    let first = image.map_async::<[u32; 4], _>(&on_device.queue, MapRead, ..)?;
     let rows = ImageRegion::new([7, 2]).origin([0, 1]);
     let second = image.map_read::<[u32; 4]>(&other_queue, rows)?;
     assert_eq!(second.pixels()[[0, 1, 6]], place(6, 2, 0));
@@ -376,7 +312,7 @@ fn overlapping_maps_for_reading_are_unmapped_in_any_order(
     let first = first.wait()?;
     assert_eq!(first.pixels()[[0, 4, 6]], place(6, 4, 0));
     drop(first);
-    enqueue_fill(queue, &image, words([5; 4]), ..)?;
+    enqueue_fill(&on_device.queue, &image, words([5; 4]), ..)?;
     assert_eq!(pixels(&on_device, &image)?, [words([5; 4]); 35]);
     Ok(())
 }

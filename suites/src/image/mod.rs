@@ -2,6 +2,28 @@
 //!
 //! Kernels that read images check writes of the host, and the host checks writes of kernels.
 
+/// A test for each type of image.
+macro_rules! for_each_type {
+    (fn $name:ident($on_device:ident, $image_type:ident) { $($body:tt)* }) => {
+        #[rstest]
+        #[clmatrix_harness::test(requires(images))]
+        fn $name(
+            $on_device: OnDevice,
+            #[values(
+                ImageType::Image1d,
+                ImageType::Image1dBuffer,
+                ImageType::Image1dArray,
+                ImageType::Image2d,
+                ImageType::Image2dArray,
+                ImageType::Image3d
+            )]
+            $image_type: ImageType,
+        ) -> Result<()> {
+            $($body)*
+        }
+    };
+}
+
 mod array;
 mod copy;
 mod create;
@@ -14,22 +36,38 @@ mod property;
 mod refused;
 mod sizes;
 
-use std::fmt::Write;
+use clmatrix::cl3::memory as cl;
+use clmatrix::memory::*;
+use clmatrix::{Class, CommandQueue, Device, Result};
+use clmatrix_harness::{CtxFactory, ctx_factory, skip};
+use ndarray::{Array2, Array3, ShapeBuilder, s};
+use rstest::rstest;
 
-use clmatrix::Result;
-use clmatrix::memory::{
-    Buffer, ChannelKind, ChannelOrder, ChannelType, Image, ImageFormat, ImageType, MemFlags,
-    enqueue_copy,
-};
-use clmatrix_harness::skip;
-
-use crate::support::on_device::OnDevice;
-use crate::support::pattern::words;
+use crate::buffer::{buffer_of, buffer_with, bytes_in, driver_flags, refusal};
+use crate::support::gate::*;
+use crate::support::on_device::*;
+use crate::support::pattern::*;
+use crate::support::unanswered;
 
 /// A format of every device with images.
 const RGBA_U8: ImageFormat = ImageFormat::new(ChannelOrder::Rgba, ChannelType::UnsignedInt8);
 pub(crate) const RGBA_U32: ImageFormat =
     ImageFormat::new(ChannelOrder::Rgba, ChannelType::UnsignedInt32);
+
+/// One channel, whose pixels are letters in tests. A device need not have it.
+const GREY: ImageFormat = ImageFormat::new(ChannelOrder::R, ChannelType::UnsignedInt8);
+
+/// Returns whether the device has an extension that is a part of OpenCL 2.
+fn has(on_device: &OnDevice, extension: &str) -> Result<bool> {
+    let device = on_device.device().opencl3();
+    let is_listed = device.extensions().map_err(unanswered)?.contains(extension);
+    Ok(is_listed || device.version().map_err(unanswered)?.starts_with("OpenCL 2."))
+}
+
+/// The driver's answer to a query of images.
+fn driver_says(image: &Image, name: u32) -> usize {
+    cl::get_image_info(image.as_raw(), name).expect("the driver tells").into()
+}
 
 /// The name that OpenCL C has for such images.
 fn type_name(image_type: ImageType) -> &'static str {
@@ -124,9 +162,7 @@ pub(crate) fn seen(on_device: &OnDevice, image: &Image) -> Result<Vec<[u32; 4]>>
     let image_type = image.image_type();
     // Images of buffers have no samplers.
     let sampler = if image_type == ImageType::Image1dBuffer { "" } else { "exact, " };
-    let mut source = String::new();
-    write!(
-        source,
+    let source = format!(
         "const sampler_t exact =
              CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;
          kernel void k(read_only {} image, global {vector} *out, int width, int height) {{
@@ -135,8 +171,7 @@ pub(crate) fn seen(on_device: &OnDevice, image: &Image) -> Result<Vec<[u32; 4]>>
          }}",
         type_name(image_type),
         coordinates(image_type),
-    )
-    .expect("a string");
+    );
     let pixels = pixel_count(image);
     let out = Buffer::new(&on_device.context, MemFlags::WRITE_ONLY, 16 * pixels)?;
     let [width, height] = axes(image);
@@ -184,7 +219,35 @@ fn place(x: usize, y: usize, z: usize) -> [u32; 4] {
 
 /// The places of the pixels of `shape`, x first.
 pub(crate) fn places(shape: &[usize]) -> Vec<[u32; 4]> {
-    positions(shape).into_iter().map(|[x, y, z]| place(x, y, z)).collect()
+    places_from(shape, [0; 3])
+}
+
+/// The places of those pixels that are at `origin` or after it along each axis.
+fn places_from(shape: &[usize], origin: [usize; 3]) -> Vec<[u32; 4]> {
+    let within = positions(shape).into_iter().filter(|position| is_from(*position, origin));
+    within.map(|[x, y, z]| place(x, y, z)).collect()
+}
+
+/// Returns whether `position` is at `origin` or after it along each axis.
+fn is_from(position: [usize; 3], origin: [usize; 3]) -> bool {
+    (0..3).all(|axis| position[axis] >= origin[axis])
+}
+
+/// The places of all pixels of `shape`, where those from `origin` on have become the `new` ones.
+fn changed_from(shape: &[usize], origin: [usize; 3], new: &[[u32; 4]]) -> Vec<[u32; 4]> {
+    let mut next = new.iter();
+    let pixel = |position @ [x, y, z]: [usize; 3]| {
+        if is_from(position, origin) { *next.next().expect("as many") } else { place(x, y, z) }
+    };
+    positions(shape).into_iter().map(pixel).collect()
+}
+
+/// The second pixel along each axis of `shape`, and the size of the region that begins there.
+fn all_but_the_first(shape: &[usize]) -> [[usize; 3]; 2] {
+    let (mut origin, mut region) = ([0; 3], [1; 3]);
+    origin[..shape.len()].fill(1);
+    region.iter_mut().zip(shape).for_each(|(len, pixels)| *len = pixels - 1);
+    [origin, region]
 }
 
 /// The x, y and z of the pixels of `shape`, x first.
@@ -192,4 +255,9 @@ fn positions(shape: &[usize]) -> Vec<[usize; 3]> {
     let axis = |axis: usize| shape.get(axis).copied().unwrap_or(1);
     let rows = |z| (0..axis(1)).flat_map(move |y| (0..axis(0)).map(move |x| [x, y, z]));
     (0..axis(2)).flat_map(rows).collect()
+}
+
+/// The x, y and z of the pixels of `shape` as small numbers.
+fn numbers(shape: &[usize]) -> Vec<[u32; 4]> {
+    positions(shape).into_iter().map(|[x, y, z]| [x as u32, y as u32, z as u32, 3]).collect()
 }

@@ -3,19 +3,8 @@
 use clmatrix::cl3::device::{
     CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT, CL_DEVICE_IMAGE_PITCH_ALIGNMENT, get_device_info,
 };
-use clmatrix::memory::{
-    Buffer, Image, ImageBufferRegion, ImageCopy, ImageRegion, ImageType, MemFlags, MemoryObject,
-    enqueue_copy, enqueue_fill,
-};
-use clmatrix::{Class, Device, Result};
-use clmatrix_harness::skip;
 
-use super::{RGBA_U32, pixels, places, seen, write_places};
-use crate::buffer::refusal;
-use crate::support::gate::{gate, open};
-use crate::support::on_device::{OnDevice, region_offset, soon};
-use crate::support::pattern::words;
-use crate::support::unanswered;
+use super::*;
 
 /// A buffer of the places of so many pixels.
 fn buffer_of(on_device: &OnDevice, pixels: usize) -> Result<Buffer> {
@@ -42,8 +31,7 @@ fn kernels_read_the_bytes_of_the_buffer_as_pixels(on_device: OnDevice) -> Result
 fn kernel_writes_to_the_image_are_in_the_buffer(on_device: OnDevice) -> Result<()> {
     let buffer = Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, &[words([8; 4]); 9])?;
     write_places(&on_device, &row_of(&on_device, &buffer, 7)?)?;
-    let mut found = [[0_u32; 4]; 9];
-    enqueue_copy(&on_device.queue, &mut found, &buffer, ..)?;
+    let found = buffer.to_vec::<[u32; 4]>(&on_device.queue)?;
     assert_eq!(found[..7], places(&[7]));
     assert_eq!(found[7..], [words([8; 4]); 2], "and no more");
     Ok(())
@@ -51,25 +39,24 @@ fn kernel_writes_to_the_image_are_in_the_buffer(on_device: OnDevice) -> Result<(
 
 #[clmatrix_harness::test(requires(images))]
 fn pixels_are_written_and_read_back(on_device: OnDevice) -> Result<()> {
-    let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, 7)?;
     let image = row_of(&on_device, &buffer, 7)?;
     let middle = ImageRegion::new([2]).origin([3]);
-    enqueue_copy(queue, &image, &[words([40; 4]), words([41; 4])], middle)?;
-    enqueue_fill(queue, &image, words([5; 4]), ImageRegion::default().origin([6]))?;
+    enqueue_copy(&on_device.queue, &image, &[words([40; 4]), words([41; 4])], middle)?;
+    enqueue_fill(&on_device.queue, &image, words([5; 4]), ImageRegion::default().origin([6]))?;
     let mut expected = places(&[7]);
     expected[3..5].copy_from_slice(&[words([40; 4]), words([41; 4])]);
     expected[6] = words([5; 4]);
     assert_eq!(seen(&on_device, &image)?, expected);
     let mut found = [[0_u32; 4]; 2];
-    enqueue_copy(queue, &mut found, &image, middle)?;
+    enqueue_copy(&on_device.queue, &mut found, &image, middle)?;
     assert_eq!(found, [words([40; 4]), words([41; 4])]);
     Ok(())
 }
 
 #[clmatrix_harness::test(requires(images))]
-fn an_image_of_a_sub_buffer_has_its_bytes(on_device: OnDevice, device: Device) -> Result<()> {
-    let part = region_offset(&device, 112)?;
+fn an_image_of_a_sub_buffer_has_its_bytes(on_device: OnDevice) -> Result<()> {
+    let part = region_offset(on_device.device(), 112)?;
     let pixels = part / 16;
     let whole = buffer_of(&on_device, 2 * pixels)?;
     let region = whole.sub_buffer(part..)?;
@@ -78,8 +65,7 @@ fn an_image_of_a_sub_buffer_has_its_bytes(on_device: OnDevice, device: Device) -
     let expected = &places(&[2 * pixels])[pixels..pixels + 7];
     assert_eq!(seen(&on_device, &image)?, expected);
     write_places(&on_device, &image)?;
-    let mut found = vec![[0_u32; 4]; 2 * pixels];
-    enqueue_copy(&on_device.queue, &mut found, &whole, ..)?;
+    let found = whole.to_vec::<[u32; 4]>(&on_device.queue)?;
     assert_eq!(found[..pixels], places(&[2 * pixels])[..pixels]);
     assert_eq!(found[pixels..pixels + 7], places(&[7]));
     Ok(())
@@ -88,11 +74,8 @@ fn an_image_of_a_sub_buffer_has_its_bytes(on_device: OnDevice, device: Device) -
 /// The images are mapped and unmapped one after the other, and dropped with their regions in this order.
 // quirk: NVIDIA-11
 #[clmatrix_harness::test(requires(images))]
-fn images_of_overlapping_regions_may_be_released_in_any_order(
-    on_device: OnDevice,
-    device: Device,
-) -> Result<()> {
-    let part = region_offset(&device, 112)?;
+fn images_of_overlapping_regions_may_be_released_in_any_order(on_device: OnDevice) -> Result<()> {
+    let part = region_offset(on_device.device(), 112)?;
     let buffer = buffer_of(&on_device, 2 * part / 16)?;
     for _ in 0..50 {
         let regions = [buffer.sub_buffer(..2 * part)?, buffer.sub_buffer(part..)?];
@@ -117,12 +100,10 @@ fn an_image_keeps_its_buffer(on_device: OnDevice) -> Result<()> {
     assert_eq!(seen(&on_device, &image)?, places(&[7]));
     drop(image);
     let buffer = again.expect("the image shows one");
-    let mut found = [[0_u32; 4]; 7];
-    enqueue_copy(&on_device.queue, &mut found, &buffer, ..)?;
-    assert_eq!(found[..], places(&[7]));
+    assert_eq!(buffer.to_vec::<[u32; 4]>(&on_device.queue)?, places(&[7]));
     let is_alone = || {
         // The library releases the event of the kernel when a later command finds the kernel complete.
-        enqueue_copy(&on_device.queue, &mut found, &buffer, ..)?;
+        buffer.to_vec::<u32>(&on_device.queue)?;
         Ok(buffer.reference_count()? == 1)
     };
     assert!(soon(is_alone)?, "{}", buffer.reference_count()?);
@@ -160,8 +141,7 @@ fn commands_on_an_image_of_a_mapped_buffer_are_refused(on_device: OnDevice) -> R
     let gate = gate(&on_device.context);
     let beside = [1, 3].map(|x| enqueue_copy(queue.after(&gate), vec![0_u32; 4], &image, part(x)));
     assert_eq!(refusal(read(2)), "CL_INVALID_OPERATION");
-    let fill = enqueue_fill(queue, &image, [0_u32; 4], ..);
-    assert_eq!(refusal(fill), "CL_INVALID_OPERATION");
+    assert_eq!(refusal(enqueue_fill(queue, &image, [0_u32; 4], ..)), "CL_INVALID_OPERATION");
     // The reads of the other pixels begin after the unmap.
     map.unmap_on(&on_device.another_queue())?.wait()?;
     open(&gate);
@@ -180,10 +160,9 @@ fn commands_on_an_image_of_a_mapped_buffer_are_refused(on_device: OnDevice) -> R
 
 #[clmatrix_harness::test(requires(images))]
 fn copies_onto_the_same_bytes_are_refused(on_device: OnDevice) -> Result<()> {
-    let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, 14)?;
     let (image, twin) = (row_of(&on_device, &buffer, 7)?, row_of(&on_device, &buffer, 7)?);
-    let onto = |args: ImageBufferRegion| enqueue_copy(queue, &image, &buffer, args);
+    let onto = |args: ImageBufferRegion| enqueue_copy(&on_device.queue, &image, &buffer, args);
     assert_eq!(refusal(onto(ImageBufferRegion::default())), "CL_MEM_COPY_OVERLAP");
     let overlapping = ImageBufferRegion::new([2]).origin([5]).offset(96);
     assert_eq!(refusal(onto(overlapping)), "CL_MEM_COPY_OVERLAP");
@@ -192,10 +171,9 @@ fn copies_onto_the_same_bytes_are_refused(on_device: OnDevice) -> Result<()> {
     expected[5..].copy_from_slice(&places(&[9])[7..]);
     assert_eq!(pixels(&on_device, &image)?, expected);
 
-    let copy = |args: ImageCopy| enqueue_copy(queue, &image, &twin, args);
+    let copy = |args: ImageCopy| enqueue_copy(&on_device.queue, &image, &twin, args);
     assert_eq!(refusal(copy(ImageCopy::default())), "CL_MEM_COPY_OVERLAP");
-    let apart = ImageCopy::new([2]).dst_origin([2]);
-    copy(apart)?;
+    copy(ImageCopy::new([2]).dst_origin([2]))?;
     expected.copy_within(..2, 2);
     assert_eq!(seen(&on_device, &image)?, expected);
     Ok(())
@@ -227,10 +205,10 @@ fn alignments(device: &Device) -> [usize; 2] {
 }
 
 #[clmatrix_harness::test(requires(images, extension = "cl_khr_image2d_from_buffer"))]
-fn a_2d_image_has_the_rows_of_a_buffer(on_device: OnDevice, device: Device) -> Result<()> {
-    let [pitch, base] = alignments(&device);
+fn a_2d_image_has_the_rows_of_a_buffer(on_device: OnDevice) -> Result<()> {
+    let [pitch, base] = alignments(on_device.device());
     let row_pitch = (4 * 16_usize).next_multiple_of(pitch);
-    let base = base.next_multiple_of(region_offset(&device, 1)?);
+    let base = base.next_multiple_of(region_offset(on_device.device(), 1)?);
     let whole = buffer_of(&on_device, (base + 3 * row_pitch) / 16)?;
     let region = whole.sub_buffer(base..)?;
     let build = |shape: [usize; 2]| {
@@ -245,8 +223,7 @@ fn a_2d_image_has_the_rows_of_a_buffer(on_device: OnDevice, device: Device) -> R
     let rows: Vec<_> = (0..3).flat_map(|y| all[first(y)..first(y) + 3].to_vec()).collect();
     assert_eq!(seen(&on_device, &image)?, rows);
     write_places(&on_device, &image)?;
-    let mut found = vec![[0_u32; 4]; all.len()];
-    enqueue_copy(&on_device.queue, &mut found, &whole, ..)?;
+    let found = whole.to_vec::<[u32; 4]>(&on_device.queue)?;
     assert_eq!(found[..first(0)], all[..first(0)]);
     assert_eq!(found[first(2)..first(2) + 3], places(&[3, 3])[6..]);
     assert_eq!(found[first(1) + 3], all[first(1) + 3], "not between the rows");
@@ -266,8 +243,8 @@ fn a_2d_image_has_the_rows_of_a_buffer(on_device: OnDevice, device: Device) -> R
 }
 
 #[clmatrix_harness::test(requires(images, extension = "cl_khr_image2d_from_buffer"))]
-fn misaligned_rows_of_a_buffer_are_refused(on_device: OnDevice, device: Device) -> Result<()> {
-    let [pitch, base] = alignments(&device);
+fn misaligned_rows_of_a_buffer_are_refused(on_device: OnDevice) -> Result<()> {
+    let [pitch, base] = alignments(on_device.device());
     let buffer = buffer_of(&on_device, 3 * pitch.max(base))?;
     let build = |row_pitch: usize| {
         let builder = Image::builder(&on_device.context, RGBA_U32).shape([1, 2]);
@@ -284,13 +261,8 @@ fn misaligned_rows_of_a_buffer_are_refused(on_device: OnDevice, device: Device) 
 }
 
 #[clmatrix_harness::test(requires(images))]
-fn a_device_without_2d_images_of_buffers_is_unsupported(
-    on_device: OnDevice,
-    device: Device,
-) -> Result<()> {
-    let has_extension =
-        device.opencl3().extensions().map_err(unanswered)?.contains("cl_khr_image2d_from_buffer");
-    if has_extension || device.opencl3().version().map_err(unanswered)?.starts_with("OpenCL 2.") {
+fn a_device_without_2d_images_of_buffers_is_unsupported(on_device: OnDevice) -> Result<()> {
+    if has(&on_device, "cl_khr_image2d_from_buffer")? {
         skip!("the device makes 2D images of buffers");
     }
     let buffer = buffer_of(&on_device, 8)?;

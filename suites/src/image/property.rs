@@ -1,15 +1,9 @@
 //! Pixels of every format that the device has, there and back, against a model in ndarray.
 
-use clmatrix::memory::{
-    ChannelOrder, ChannelType, Image, ImageCopy, ImageFormat, ImageRegion, ImageType, MemFlags,
-    enqueue_copy,
-};
-use clmatrix::{Class, Result};
-use ndarray::{Array3, ArrayViewMut3, ShapeBuilder, s};
+use ndarray::ArrayViewMut3;
 use proptest::prelude::*;
 
-use crate::support::on_device::OnDevice;
-use crate::support::pattern::{bytes, same};
+use super::*;
 use crate::support::property::holds_for;
 
 /// Two images, and a box of pixels that goes from host memory to the first, from there to the
@@ -50,24 +44,29 @@ fn pixels(format: ImageFormat, count: usize, seed: usize) -> Vec<u8> {
     bytes
 }
 
+/// Replaces each value of `N` bytes.
+fn each<const N: usize>(bytes: &mut [u8], new: impl Fn([u8; N]) -> [u8; N]) {
+    for value in bytes.chunks_exact_mut(N) {
+        value.copy_from_slice(&new((&*value).try_into().expect("as many bytes")));
+    }
+}
+
 /// Drivers may change bytes that stand for the same value as others, or for none (OpenCL 3.0, 8.3):
 /// the smallest normalised integer, and floats that are no numbers or too small.
 fn keep_to_values(format: ImageFormat, bytes: &mut [u8]) {
     match format.channel_type {
         ChannelType::SnormInt8 => {
-            bytes.iter_mut().filter(|byte| **byte == 0x80).for_each(|byte| *byte = 0x81);
+            each(bytes, |[byte]: [u8; 1]| [if byte == 0x80 { 0x81 } else { byte }])
         }
-        ChannelType::SnormInt16 => bytes
-            .chunks_exact_mut(2)
-            .filter(|value| **value == i16::MIN.to_ne_bytes())
-            .for_each(|value| value.copy_from_slice(&1_i16.to_ne_bytes())),
-        ChannelType::HalfFloat => bytes.chunks_exact_mut(2).for_each(|value| {
-            let half = u16::from_ne_bytes([value[0], value[1]]);
-            value.copy_from_slice(&(half & 0xbfff | 0x2000).to_ne_bytes());
+        ChannelType::SnormInt16 => each(bytes, |value| match i16::from_ne_bytes(value) {
+            i16::MIN => 1_i16.to_ne_bytes(),
+            _ => value,
         }),
-        ChannelType::Float => bytes.chunks_exact_mut(4).for_each(|value| {
-            let float = u32::from_ne_bytes([value[0], value[1], value[2], value[3]]);
-            value.copy_from_slice(&(float & 0xbfff_ffff | 0x2000_0000).to_ne_bytes());
+        ChannelType::HalfFloat => {
+            each(bytes, |half| (u16::from_ne_bytes(half) & 0xbfff | 0x2000).to_ne_bytes());
+        }
+        ChannelType::Float => each(bytes, |float| {
+            (u32::from_ne_bytes(float) & 0xbfff_ffff | 0x2000_0000).to_ne_bytes()
         }),
         _ => {}
     }
@@ -76,14 +75,12 @@ fn keep_to_values(format: ImageFormat, bytes: &mut [u8]) {
 /// Clears the bits that belong to no channel, which nothing keeps.
 fn clear_unused(format: ImageFormat, bytes: &mut [u8]) {
     match format.channel_type {
-        ChannelType::UnormShort555 => bytes.chunks_exact_mut(2).for_each(|value| {
-            let bits = u16::from_ne_bytes([value[0], value[1]]) & 0x7fff;
-            value.copy_from_slice(&bits.to_ne_bytes());
-        }),
-        ChannelType::UnormInt101010 => bytes.chunks_exact_mut(4).for_each(|value| {
-            let bits = u32::from_ne_bytes([value[0], value[1], value[2], value[3]]) & 0x3fff_ffff;
-            value.copy_from_slice(&bits.to_ne_bytes());
-        }),
+        ChannelType::UnormShort555 => {
+            each(bytes, |value| (u16::from_ne_bytes(value) & 0x7fff).to_ne_bytes());
+        }
+        ChannelType::UnormInt101010 => {
+            each(bytes, |value| (u32::from_ne_bytes(value) & 0x3fff_ffff).to_ne_bytes());
+        }
         _ => {}
     }
 }
@@ -154,12 +151,11 @@ fn goes_there_and_back(
     case: &Case,
     format: ImageFormat,
 ) -> Result<std::result::Result<(), String>> {
-    let queue = &on_device.queue;
     let (size, count) = (format.item_size(), case.shape.iter().product());
     let (from, to) = (case.image(on_device, format)?, case.image(on_device, format)?);
     let [first, second] = [0, 1].map(|seed| pixels(format, count, seed));
-    enqueue_copy(queue, &from, &first, ..)?;
-    enqueue_copy(queue, &to, &second, ..)?;
+    enqueue_copy(&on_device.queue, &from, &first, ..)?;
+    enqueue_copy(&on_device.queue, &to, &second, ..)?;
 
     // Host rows with gaps, whose last one ends with the last pixel.
     let [row_pitch, slice_pitch] = case.pitches(size);
@@ -172,9 +168,9 @@ fn goes_there_and_back(
         _ => [row_pitch, slice_pitch],
     };
     let host_part = |origin| ImageRegion::new(case.region).origin(origin).pitches(pitches);
-    enqueue_copy(queue, &from, &host, host_part(case.origins[0]))?;
+    enqueue_copy(&on_device.queue, &from, &host, host_part(case.origins[0]))?;
     let copy = ImageCopy::new(case.region).src_origin(case.origins[0]).dst_origin(case.origins[1]);
-    enqueue_copy(queue, &to, &from, copy)?;
+    enqueue_copy(&on_device.queue, &to, &from, copy)?;
 
     let host_shape = (depth, height, width * size).strides((slice_pitch, row_pitch, 1));
     let mut second = as_model(second, case.shape, size);
@@ -187,18 +183,15 @@ fn goes_there_and_back(
             .assign(&written);
     }
     let mut found = vec![0; count * size];
-    enqueue_copy(queue, &mut found, &to, ..)?;
+    enqueue_copy(&on_device.queue, &mut found, &to, ..)?;
     let mut found_host = vec![0xa5; last];
-    enqueue_copy(queue, &mut found_host, &to, host_part(case.origins[1]))?;
+    enqueue_copy(&on_device.queue, &mut found_host, &to, host_part(case.origins[1]))?;
     let all = second.as_slice_mut().expect("standard layout");
     for bytes in [&mut found[..], &mut *all, &mut found_host[..], &mut expected_host[..]] {
         clear_unused(format, bytes);
     }
-    Ok(same(&found, all, format_args!("the second image, {format}")).and(same(
-        &found_host,
-        &expected_host,
-        format_args!("the host memory, {format}"),
-    )))
+    let copied = same(&found, all, format_args!("the second image, {format}"));
+    Ok(copied.and(same(&found_host, &expected_host, format_args!("the host memory, {format}"))))
 }
 
 #[clmatrix_harness::test(requires(images))]

@@ -1,17 +1,9 @@
 //! Calls that the library refuses before the driver sees them.
 
-use clmatrix::memory::{
-    Buffer, ChannelOrder, ChannelType, Image, ImageBufferRegion, ImageCopy, ImageFormat,
-    ImageRegion, ImageType, MemFlags, enqueue_copy, enqueue_fill,
-};
-use clmatrix::{CommandQueue, Device, Result};
-use clmatrix_harness::CtxFactory;
-use ndarray::{Array2, s};
+use super::*;
 
-use super::{RGBA_U8, RGBA_U32, image_of};
-use crate::buffer::refusal;
-use crate::support::on_device::OnDevice;
-use crate::support::unanswered;
+/// Takes an image and a buffer.
+const OF_AN_IMAGE: &str = "kernel void k(read_only image2d_t image, global uint *x) { *x = 1; }";
 
 #[clmatrix_harness::test(requires(images))]
 fn invalid_shapes_are_refused(on_device: OnDevice) {
@@ -25,23 +17,17 @@ fn invalid_shapes_are_refused(on_device: OnDevice) {
 }
 
 #[clmatrix_harness::test(requires(images))]
-fn shapes_larger_than_the_limit_are_refused(on_device: OnDevice, device: Device) -> Result<()> {
+fn shapes_larger_than_the_limit_are_refused(on_device: OnDevice) -> Result<()> {
     let build = |shape: &[usize], is_array: bool| {
         let builder = Image::builder(&on_device.context, RGBA_U8).shape(shape);
         if is_array { builder.array().build() } else { builder.build() }
     };
-    let (width, height) = (
-        device.opencl3().image2d_max_width().map_err(unanswered)?,
-        device.opencl3().image2d_max_height().map_err(unanswered)?,
-    );
-    let (width_3d, height_3d) = (
-        device.opencl3().image3d_max_width().map_err(unanswered)?,
-        device.opencl3().image3d_max_height().map_err(unanswered)?,
-    );
-    let (depth, layers) = (
-        device.opencl3().image3d_max_depth().map_err(unanswered)?,
-        device.opencl3().image_max_array_size().map_err(unanswered)?,
-    );
+    let width = on_device.device().opencl3().image2d_max_width().map_err(unanswered)?;
+    let height = on_device.device().opencl3().image2d_max_height().map_err(unanswered)?;
+    let width_3d = on_device.device().opencl3().image3d_max_width().map_err(unanswered)?;
+    let height_3d = on_device.device().opencl3().image3d_max_height().map_err(unanswered)?;
+    let depth = on_device.device().opencl3().image3d_max_depth().map_err(unanswered)?;
+    let layers = on_device.device().opencl3().image_max_array_size().map_err(unanswered)?;
     for (shape, is_array) in [
         (&[width + 1][..], false),
         (&[usize::MAX], false),
@@ -55,8 +41,7 @@ fn shapes_larger_than_the_limit_are_refused(on_device: OnDevice, device: Device)
         (&[1, 1, layers + 1], true),
         (&[1, height + 1, 1], true),
     ] {
-        let result = build(shape, is_array);
-        assert_eq!(refusal(result), "CL_INVALID_IMAGE_SIZE", "{shape:?}");
+        assert_eq!(refusal(build(shape, is_array)), "CL_INVALID_IMAGE_SIZE", "{shape:?}");
     }
     build(&[width, 1], false)?;
     build(&[1, height], false)?;
@@ -117,10 +102,8 @@ fn invalid_host_data_is_refused(on_device: OnDevice) -> Result<()> {
     assert_eq!(refusal(builder().copy_from_array(&bytes).build()), host_ptr, "a channel each");
     let array = Array2::<[u8; 4]>::default((4, 4));
     assert_eq!(refusal(builder().copy_from_array(&array).shape([4, 5]).build()), host_ptr);
-    let asked_for = builder().shape([4, 4]).flags(MemFlags::COPY_HOST_PTR);
-    assert_eq!(refusal(asked_for.build()), host_ptr);
-    let in_place = builder().shape([4, 4]).flags(MemFlags::USE_HOST_PTR);
-    assert_eq!(refusal(in_place.build()), host_ptr);
+    assert_eq!(refusal(builder().shape([4, 4]).flags(MemFlags::COPY_HOST_PTR).build()), host_ptr);
+    assert_eq!(refusal(builder().shape([4, 4]).flags(MemFlags::USE_HOST_PTR).build()), host_ptr);
     Ok(())
 }
 
@@ -170,10 +153,8 @@ fn pixels_outside_the_image_are_refused(on_device: OnDevice) -> Result<()> {
         assert_eq!(refusal(enqueue_copy(queue, &image, &buffer, part)), invalid);
         let copy = ImageCopy::new(region);
         let other = image_of(&on_device, ImageType::Image1dArray, MemFlags::READ_WRITE)?;
-        let from = enqueue_copy(queue, &other, &image, copy.src_origin(origin));
-        assert_eq!(refusal(from), invalid);
-        let to = enqueue_copy(queue, &other, &image, copy.dst_origin(origin));
-        assert_eq!(refusal(to), invalid);
+        assert_eq!(refusal(enqueue_copy(queue, &other, &image, copy.src_origin(origin))), invalid);
+        assert_eq!(refusal(enqueue_copy(queue, &other, &image, copy.dst_origin(origin))), invalid);
     }
     let far = ImageBufferRegion::new([1]).offset(4081);
     assert_eq!(refusal(enqueue_copy(queue, &buffer, &image, far)), invalid);
@@ -221,8 +202,7 @@ fn overlapping_copies_and_other_formats_are_refused(on_device: OnDevice) -> Resu
     copy(ImageCopy::new([2, 4]).dst_origin([2, 0]))?;
     let signed = ImageFormat::new(ChannelOrder::Rgba, ChannelType::SignedInt8);
     let other = Image::new(&on_device.context, MemFlags::READ_WRITE, signed, [4, 4])?;
-    let result = enqueue_copy(queue, &other, &image, ..);
-    assert_eq!(refusal(result), "CL_IMAGE_FORMAT_MISMATCH");
+    assert_eq!(refusal(enqueue_copy(queue, &other, &image, ..)), "CL_IMAGE_FORMAT_MISMATCH");
     let smaller = Image::new(&on_device.context, MemFlags::READ_WRITE, RGBA_U8, [4, 3])?;
     assert_eq!(refusal(enqueue_copy(queue, &smaller, &image, ..)), "CL_INVALID_VALUE");
     enqueue_copy(queue, &image, &smaller, ..)?;
@@ -231,37 +211,30 @@ fn overlapping_copies_and_other_formats_are_refused(on_device: OnDevice) -> Resu
 
 #[clmatrix_harness::test(requires(images))]
 fn commands_against_host_access_flags_are_refused(on_device: OnDevice) -> Result<()> {
-    let queue = &on_device.queue;
     let new = |flags| Image::new(&on_device.context, flags, RGBA_U8, [1, 1]);
     let (read_only, write_only) = (new(MemFlags::HOST_READ_ONLY)?, new(MemFlags::HOST_WRITE_ONLY)?);
     let mut pixel = [0_u8; 4];
     let invalid = "CL_INVALID_OPERATION";
-    assert_eq!(refusal(enqueue_copy(queue, &read_only, &pixel, ..)), invalid);
-    enqueue_copy(queue, &write_only, &pixel, ..)?;
-    assert_eq!(refusal(enqueue_copy(queue, &mut pixel, &write_only, ..)), invalid);
-    enqueue_copy(queue, &read_only, &write_only, ..)?;
-    enqueue_copy(queue, &mut pixel, &read_only, ..)?;
+    assert_eq!(refusal(enqueue_copy(&on_device.queue, &read_only, &pixel, ..)), invalid);
+    enqueue_copy(&on_device.queue, &write_only, &pixel, ..)?;
+    assert_eq!(refusal(enqueue_copy(&on_device.queue, &mut pixel, &write_only, ..)), invalid);
+    enqueue_copy(&on_device.queue, &read_only, &write_only, ..)?;
+    enqueue_copy(&on_device.queue, &mut pixel, &read_only, ..)?;
     Ok(())
 }
 
 #[clmatrix_harness::test(requires(images))]
-fn objects_of_another_context_are_refused(
-    on_device: OnDevice,
-    ctx_factory: CtxFactory,
-) -> Result<()> {
-    let other = ctx_factory()?;
-    let foreign_queue = CommandQueue::new(&other)?;
+fn objects_of_another_context_are_refused(on_device: OnDevice, elsewhere: OnDevice) -> Result<()> {
     let image = Image::new(&on_device.context, MemFlags::READ_WRITE, RGBA_U8, [4, 4])?;
-    let foreign = Image::new(&other, MemFlags::READ_WRITE, RGBA_U8, [4, 4])?;
-    let buffer = Buffer::new(&other, MemFlags::READ_WRITE, 64)?;
+    let foreign = Image::new(&elsewhere.context, MemFlags::READ_WRITE, RGBA_U8, [4, 4])?;
+    let buffer = Buffer::new(&elsewhere.context, MemFlags::READ_WRITE, 64)?;
     let invalid = "CL_INVALID_CONTEXT";
     let mut host = [0_u8; 64];
-    assert_eq!(refusal(enqueue_copy(&foreign_queue, &mut host, &image, ..)), invalid);
-    assert_eq!(refusal(enqueue_fill(&foreign_queue, &image, [0_u32; 4], ..)), invalid);
-    let queue = &on_device.queue;
-    assert_eq!(refusal(enqueue_copy(queue, &image, &foreign, ..)), invalid);
-    assert_eq!(refusal(enqueue_copy(queue, &image, &buffer, ..)), invalid);
-    assert_eq!(refusal(enqueue_copy(queue, &buffer, &image, ..)), invalid);
+    assert_eq!(refusal(enqueue_copy(&elsewhere.queue, &mut host, &image, ..)), invalid);
+    assert_eq!(refusal(enqueue_fill(&elsewhere.queue, &image, [0_u32; 4], ..)), invalid);
+    assert_eq!(refusal(enqueue_copy(&on_device.queue, &image, &foreign, ..)), invalid);
+    assert_eq!(refusal(enqueue_copy(&on_device.queue, &image, &buffer, ..)), invalid);
+    assert_eq!(refusal(enqueue_copy(&on_device.queue, &buffer, &image, ..)), invalid);
     let of_foreign = Image::builder(&on_device.context, RGBA_U8).shape([4]).buffer(&buffer);
     assert_eq!(refusal(of_foreign.build()), invalid);
     Ok(())
@@ -269,33 +242,27 @@ fn objects_of_another_context_are_refused(
 
 #[clmatrix_harness::test(requires(images))]
 fn kernel_arguments_other_than_images_are_refused(on_device: OnDevice) -> Result<()> {
-    let source = "kernel void k(read_only image2d_t image, global uint *x) { *x = 1; }";
-    let mut kernel = on_device.kernel(source, "-cl-kernel-arg-info")?;
+    let mut kernel = on_device.kernel(OF_AN_IMAGE, "-cl-kernel-arg-info")?;
     let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_ONLY)?;
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
     let mut launch = kernel.launch();
     launch.arg(&buffer).arg(&image).global(1);
     // SAFETY: nothing is launched: the arguments are refused.
-    let event = unsafe { launch.enqueue(&on_device.queue) };
-    assert_eq!(refusal(event), "CL_INVALID_ARG_VALUE");
-    let mut launch = kernel.launch();
-    launch.arg(&image).arg(&buffer).global(1);
+    assert_eq!(refusal(unsafe { launch.enqueue(&on_device.queue) }), "CL_INVALID_ARG_VALUE");
     // SAFETY: these are the kernel's arguments, and it stays within them.
-    unsafe { launch.enqueue(&on_device.queue)? }.wait()
+    unsafe { kernel.launch().arg(&image).arg(&buffer).global(1).enqueue(&on_device.queue)? }.wait()
 }
 
 #[clmatrix_harness::test(requires(images))]
 fn launches_with_a_mapped_image_are_refused(on_device: OnDevice) -> Result<()> {
-    let source = "kernel void k(read_only image2d_t image, global uint *x) { *x = 1; }";
-    let mut kernel = on_device.kernel(source, "")?;
+    let mut kernel = on_device.kernel(OF_AN_IMAGE, "")?;
     let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
     let last_pixel = ImageRegion::default().origin([6, 4]);
     let map = image.map_read::<[u32; 4]>(&on_device.queue, last_pixel)?;
-    let mut launch = kernel.launch();
-    launch.arg(&image).arg(&buffer).global(1);
     // SAFETY: these are the kernel's arguments, and it stays within them.
-    let event = unsafe { launch.enqueue(&on_device.queue) };
+    let event =
+        unsafe { kernel.launch().arg(&image).arg(&buffer).global(1).enqueue(&on_device.queue) };
     assert_eq!(refusal(event), "CL_INVALID_OPERATION");
     let mut launch = kernel.launch();
     launch.arg_read(&image).arg(&buffer).global(1);

@@ -1,14 +1,6 @@
 //! Parts of images of many sizes, with offsets on both sides: all pixels are compared afterwards.
 
-use clmatrix::Result;
-use clmatrix::memory::{
-    Image, ImageBufferRegion, ImageCopy, ImageRegion, MemFlags, enqueue_copy, enqueue_fill,
-};
-
-use super::RGBA_U8;
-use crate::buffer::{buffer_with, bytes_in};
-use crate::support::on_device::OnDevice;
-use crate::support::pattern::{assert_moved, assert_same, before, bytes, copy_rows, source};
+use super::*;
 
 /// Bytes of a pixel.
 const PIXEL: usize = 4;
@@ -20,6 +12,7 @@ const PARTS: [[usize; 2]; 6] = [[1, 1], [7, 11], [1025, 1], [129, 129], [513, 51
 /// An image around a part, and where the part begins.
 struct Around {
     image: Image,
+    part: [usize; 2],
     shape: [usize; 2],
     origin: [usize; 2],
 }
@@ -34,7 +27,7 @@ impl Around {
         let shape = [part[0] + 3, part[1] + 4];
         let pixels = bytes(shape[0] * shape[1] * PIXEL);
         let builder = Image::builder(&on_device.context, RGBA_U8).flags(MemFlags::READ_WRITE);
-        Ok(Self { image: builder.shape(shape).copy_from(&pixels).build()?, shape, origin })
+        Ok(Self { image: builder.shape(shape).copy_from(&pixels).build()?, part, shape, origin })
     }
 
     /// Its bytes.
@@ -54,19 +47,26 @@ impl Around {
         (self.origin[1] * self.shape[0] + self.origin[0]) * PIXEL
     }
 
-    /// `bytes` of the image after the rows of its part have been written, from byte `start` of
-    /// `from` on.
-    fn written(
+    /// The part, as commands with host memory take it.
+    fn region(&self) -> ImageRegion {
+        ImageRegion::new(self.part).origin(self.origin)
+    }
+
+    /// Checks that a command has written the rows of the part, from byte `start` of `from` on, and
+    /// nothing else.
+    #[track_caller]
+    fn assert_written(
         &self,
-        mut bytes: Vec<u8>,
-        part: [usize; 2],
+        on_device: &OnDevice,
         (from, start): (&[u8], usize),
-        pitches: [usize; 2],
-    ) -> Vec<u8> {
-        let region = [part[0] * PIXEL, part[1], 1];
-        let both = [self.pitches(), pitches];
-        copy_rows((&mut bytes, self.start()), (from, start), region, both);
-        bytes
+        row_pitch: usize,
+    ) -> Result<()> {
+        let region = [self.part[0] * PIXEL, self.part[1], 1];
+        let mut expected = before(self.pitches()[1]);
+        let pitches = [self.pitches(), [row_pitch, 0]];
+        copy_rows((&mut expected, self.start()), (from, start), region, pitches);
+        assert_same(&self.bytes(on_device)?, &expected, "the destination");
+        Ok(())
     }
 }
 
@@ -74,14 +74,12 @@ impl Around {
 fn all_pixels_are_written_and_read(on_device: OnDevice) -> Result<()> {
     for part in PARTS {
         let to = Around::new(&on_device, part, [2, 1], before)?;
-        let region = ImageRegion::new(part).origin(to.origin);
         let row = part[0] * PIXEL;
         let (data, host) = (source(row * part[1]), bytes(2, row * part[1] + 20));
-        enqueue_copy(&on_device.queue, &to.image, &data, region)?;
-        let expected = to.written(before(to.pitches()[1]), part, (&data, 0), [row, data.len()]);
-        assert_same(&to.bytes(&on_device)?, &expected, "the image");
+        enqueue_copy(&on_device.queue, &to.image, &data, to.region())?;
+        to.assert_written(&on_device, (&data, 0), row)?;
         let mut found = host.clone();
-        enqueue_copy(&on_device.queue, &mut found[7..7 + data.len()], &to.image, region)?;
+        enqueue_copy(&on_device.queue, &mut found[7..7 + data.len()], &to.image, to.region())?;
         assert_moved(&found, &host, 7, &data);
     }
     Ok(())
@@ -95,9 +93,7 @@ fn all_pixels_are_copied_to_another_image(on_device: OnDevice) -> Result<()> {
         let args = ImageCopy::new(part).src_origin(from.origin).dst_origin(to.origin);
         enqueue_copy(&on_device.queue, &to.image, &from.image, args)?;
         let pixels = source(from.pitches()[1]);
-        let moved = (&pixels[..], from.start());
-        let expected = to.written(before(to.pitches()[1]), part, moved, from.pitches());
-        assert_same(&to.bytes(&on_device)?, &expected, "the destination");
+        to.assert_written(&on_device, (&pixels, from.start()), from.pitches()[0])?;
         assert_same(&from.bytes(&on_device)?, &pixels, "the source");
     }
     Ok(())
@@ -113,9 +109,7 @@ fn all_pixels_are_copied_to_and_from_a_buffer(on_device: OnDevice) -> Result<()>
         let buffer = buffer_with(&on_device, &in_buffer)?;
         let args = ImageBufferRegion::new(part).origin(image.origin).offset(12);
         enqueue_copy(&on_device.queue, &image.image, &buffer, args)?;
-        let moved = (&in_buffer[..], 12);
-        let expected = image.written(before(image.pitches()[1]), part, moved, [row, size]);
-        assert_same(&image.bytes(&on_device)?, &expected, "the image");
+        image.assert_written(&on_device, (&in_buffer, 12), row)?;
         assert_same(&bytes_in(&on_device, &buffer)?, &in_buffer, "the buffer");
 
         let other = bytes(2, size + 40);
@@ -132,32 +126,25 @@ fn all_pixels_are_filled(on_device: OnDevice) -> Result<()> {
     let channels: [u32; 4] = std::array::from_fn(|channel| color[channel].into());
     for part in PARTS {
         let to = Around::new(&on_device, part, [2, 1], before)?;
-        let region = ImageRegion::new(part).origin(to.origin);
-        enqueue_fill(&on_device.queue, &to.image, channels, region)?;
+        enqueue_fill(&on_device.queue, &to.image, channels, to.region())?;
         let filled = color.repeat(part[0] * part[1]);
-        let pitches = [part[0] * PIXEL, filled.len()];
-        let expected = to.written(before(to.pitches()[1]), part, (&filled, 0), pitches);
-        assert_same(&to.bytes(&on_device)?, &expected, "the image");
+        to.assert_written(&on_device, (&filled, 0), part[0] * PIXEL)?;
     }
     Ok(())
 }
 
 #[clmatrix_harness::test(requires(images))]
 fn all_pixels_are_mapped(on_device: OnDevice) -> Result<()> {
-    let queue = &on_device.queue;
     for part in PARTS {
         let to = Around::new(&on_device, part, [2, 1], before)?;
-        let region = ImageRegion::new(part).origin(to.origin);
         let data = source(part[0] * part[1] * PIXEL);
-        let row = part[0] * PIXEL;
-        let mut map = to.image.map_read_write::<[u8; 4]>(queue, region)?;
+        let mut map = to.image.map_read_write::<[u8; 4]>(&on_device.queue, to.region())?;
         for (pixel, new) in map.pixels_mut().iter_mut().zip(data.chunks(PIXEL)) {
             pixel.copy_from_slice(new);
         }
         map.unmap()?;
-        let expected = to.written(before(to.pitches()[1]), part, (&data, 0), [row, data.len()]);
-        assert_same(&to.bytes(&on_device)?, &expected, "the image");
-        let map = to.image.map_read::<[u8; 4]>(queue, region)?;
+        to.assert_written(&on_device, (&data, 0), part[0] * PIXEL)?;
+        let map = to.image.map_read::<[u8; 4]>(&on_device.queue, to.region())?;
         let found: Vec<u8> = map.pixels().iter().flatten().copied().collect();
         assert_same(&found, &data, "the map");
     }
