@@ -1,15 +1,9 @@
 //! Each kind of argument reaches the kernel.
 
 use bytemuck::{Pod, Zeroable};
-use clmatrix::launch::{AddressQualifier, NullBuffer, TypeQualifiers};
-use clmatrix::memory::{Buffer, MemFlags, SvmAllocation, SvmFlags, SvmPointer, enqueue_fill};
-use clmatrix::{Device, LocalMemory, Result};
-use rstest::rstest;
+use clmatrix::launch::{AddressQualifier, TypeQualifiers};
 
-use super::{ARG_INFO, known};
-use crate::buffer::{buffer_of, contents, counting};
-use crate::support::on_device::{OnDevice, on_device};
-use crate::support::unanswered;
+use super::*;
 
 /// With and without what the driver tells of arguments.
 #[rstest]
@@ -34,25 +28,21 @@ fn kernels_get_scalars_of_all_sizes(
     launch.arg(u32::MAX).arg(i64::MIN + 1).arg(1_u64 << 62).arg(-2.125_f32).global(1);
     // SAFETY: the arguments are those that the kernel declares.
     unsafe { launch.enqueue(&on_device.queue)? };
-    let mut found = [0_i64; 9];
-    out.read(&on_device.queue, &mut found)?;
     let (min, max) = (i64::from(i32::MIN), i64::from(u32::MAX));
-    assert_eq!(found, [-1, 255, -300, 65535, min, max, i64::MIN + 1, 1 << 62, -17]);
+    let expected = [-1, 255, -300, 65535, min, max, i64::MIN + 1, 1 << 62, -17];
+    assert_eq!(out.to_vec::<i64>(&on_device.queue)?, expected);
     Ok(())
 }
 
 #[clmatrix_harness::test(requires(fp64))]
 fn kernels_get_doubles(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
     let source = "kernel void k(global double *out, double a, double2 b) { *out = a + b.x * b.y; }";
     let mut kernel = known(&on_device, source)?;
     let out = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 8)?;
     // SAFETY: the arguments are those that the kernel declares.
-    unsafe {
-        kernel.launch().arg(&out).arg(0.1).arg([2.0, 3.5]).global(1).enqueue(&on_device.queue)?
-    };
-    let mut found = [0.0_f64];
-    out.read(&on_device.queue, &mut found)?;
-    assert_eq!(found, [7.1]);
+    unsafe { kernel.launch().arg(&out).arg(0.1).arg([2.0, 3.5]).global(1).enqueue(queue)? };
+    assert_eq!(out.to_vec::<f64>(queue)?, [7.1]);
     Ok(())
 }
 
@@ -150,8 +140,8 @@ fn a_structure_may_end_with_padding(on_device: OnDevice) -> Result<()> {
 }
 
 #[clmatrix_harness::test]
-fn kernels_get_constant_buffers_and_sub_buffers(on_device: OnDevice, device: Device) -> Result<()> {
-    let part = (device.opencl3().mem_base_addr_align().map_err(unanswered)? as usize / 8).max(64);
+fn kernels_get_constant_buffers_and_sub_buffers(on_device: OnDevice) -> Result<()> {
+    let part = region_offset(on_device.device(), 64)?;
     let source = "kernel void k(constant uint *x, global uint *y) {
         y[get_global_id(0)] += 100 * x[get_global_id(0)];
     }";
@@ -294,19 +284,18 @@ fn kernels_follow_pointers_in_svm(on_device: OnDevice) -> Result<()> {
 fn an_argument_is_svm_and_a_buffer_in_turn(on_device: OnDevice) -> Result<()> {
     let source = "kernel void k(global uint *x, global uint *y) { x[0] += 1; y[0] += 10; }";
     let mut kernel = known(&on_device, source)?;
-    let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, &[0])?;
     let svm = SvmAllocation::new(&on_device.context, 4, 0, SvmFlags::READ_WRITE)?;
-    enqueue_fill(queue, &svm, &0_u32, ..)?;
+    enqueue_fill(&on_device.queue, &svm, &0_u32, ..)?;
     for _ in 0..3 {
         // SAFETY: the arguments are those that the kernel declares, with an element each.
         unsafe {
-            kernel.launch().arg(&svm).arg(&buffer).global(1).enqueue(queue)?;
-            kernel.launch().arg(&buffer).arg(&svm).global(1).enqueue(queue)?;
+            kernel.launch().arg(&svm).arg(&buffer).global(1).enqueue(&on_device.queue)?;
+            kernel.launch().arg(&buffer).arg(&svm).global(1).enqueue(&on_device.queue)?;
         }
     }
     assert_eq!(contents(&on_device, &buffer)?, [33]);
-    assert_eq!(svm.map_read::<u32>(queue, ..)?[..], [33]);
+    assert_eq!(svm.map_read::<u32>(&on_device.queue, ..)?[..], [33]);
     Ok(())
 }
 
@@ -341,7 +330,7 @@ fn kernels_get_many_arguments(on_device: OnDevice) -> Result<()> {
 
 #[clmatrix_harness::test]
 fn a_kernel_without_arguments_is_launched(on_device: OnDevice) -> Result<()> {
-    let mut kernel = known(&on_device, "kernel void k(void) { barrier(CLK_LOCAL_MEM_FENCE); }")?;
+    let mut kernel = known(&on_device, NOTHING)?;
     assert_eq!(kernel.num_args(), 0);
     // SAFETY: the kernel does nothing.
     let event = unsafe { kernel.launch().global(4).enqueue(&on_device.queue)? };

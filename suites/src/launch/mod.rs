@@ -8,12 +8,24 @@ mod refused;
 mod reuse;
 mod sizes;
 
-use clmatrix::{Kernel, Result};
+use clmatrix::launch::{Launch, NullBuffer, WorkSize};
+use clmatrix::memory::*;
+use clmatrix::{Device, Error, Event, Kernel, LocalMemory, Program, Result};
+use rstest::rstest;
 
-use crate::support::on_device::OnDevice;
+use crate::buffer::{
+    DOUBLE, WAIT_LIST_FAILED, buffer_and_gate, buffer_of, buffer_with, bytes_in, contents,
+    counting, refusal,
+};
+use crate::support::gate::*;
+use crate::support::on_device::*;
+use crate::support::pattern::*;
 
 /// With this option, every driver tells what the arguments are.
 const ARG_INFO: &str = "-cl-kernel-arg-info";
+
+/// A kernel without arguments. An empty one does not build on NVIDIA.
+const NOTHING: &str = "kernel void k(void) { barrier(CLK_LOCAL_MEM_FENCE); }";
 
 /// The kernel `k` of `source`, whose arguments are known.
 fn known(on_device: &OnDevice, source: &str) -> Result<Kernel> {

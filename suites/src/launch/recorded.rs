@@ -1,27 +1,16 @@
 //! Maps on any queue wait for the launches that use their memory.
 
-use clmatrix::memory::MapReadWrite;
-use clmatrix::{Device, Result};
-
-use super::known;
-use crate::buffer::{DOUBLE, buffer_of, contents, counting, refusal};
-use crate::support::gate::{fail, gate, meanwhile, open};
-use crate::support::on_device::OnDevice;
-
-const WAIT_LIST_FAILED: &str = "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST";
+use super::*;
 
 #[clmatrix_harness::test]
 fn a_map_waits_for_a_kernel_that_writes(on_device: OnDevice) -> Result<()> {
     let mut double = known(&on_device, DOUBLE)?;
-    let buffer = buffer_of(&on_device, &counting(4))?;
-    let gate = gate(&on_device.context);
+    let (buffer, gate) = buffer_and_gate(&on_device)?;
     // SAFETY: the argument is what the kernel declares, with an element for each work item.
     unsafe { double.launch().arg(&buffer).global(4).enqueue(on_device.queue.after(&gate))? };
     let queue = on_device.another_queue();
-    let found = meanwhile(&gate, open, || {
-        buffer.map_read_write::<u32>(&queue, ..).map(|map| map.to_vec())
-    })?;
-    assert_eq!(found, [0, 2, 4, 6]);
+    let map = meanwhile(&gate, open, || buffer.map_read_write::<u32>(&queue, ..))?;
+    assert_eq!(map[..], [0, 2, 4, 6]);
     Ok(())
 }
 
@@ -32,14 +21,11 @@ fn a_map_waits_for_kernels_of_out_of_order_queues(
 ) -> Result<()> {
     let queue = on_device.out_of_order_queue(device)?;
     let mut double = known(&on_device, DOUBLE)?;
-    let buffer = buffer_of(&on_device, &counting(4))?;
-    let gate = gate(&on_device.context);
+    let (buffer, gate) = buffer_and_gate(&on_device)?;
     // SAFETY: the argument is what the kernel declares, with an element for each work item.
     unsafe { double.launch().arg(&buffer).global(4).enqueue(queue.after(&gate))? };
-    let found = meanwhile(&gate, open, || {
-        buffer.map_read_write::<u32>(&queue, ..).map(|map| map.to_vec())
-    })?;
-    assert_eq!(found, [0, 2, 4, 6]);
+    let map = meanwhile(&gate, open, || buffer.map_read_write::<u32>(&queue, ..))?;
+    assert_eq!(map[..], [0, 2, 4, 6]);
     Ok(())
 }
 
@@ -84,8 +70,7 @@ fn a_kernel_waits_for_its_wait_list(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test]
 fn a_failed_event_in_a_wait_list_is_refused(on_device: OnDevice) -> Result<()> {
     let mut double = known(&on_device, DOUBLE)?;
-    let buffer = buffer_of(&on_device, &counting(4))?;
-    let gate = gate(&on_device.context);
+    let (buffer, gate) = buffer_and_gate(&on_device)?;
     fail(&gate);
     // SAFETY: it is refused.
     let launched =
@@ -110,10 +95,8 @@ fn a_kernel_runs_after_an_earlier_unmap(on_device: OnDevice) -> Result<()> {
     map.fill(5);
     let unmapped = map.unmap()?;
     queue.flush()?;
-    let mut launch = double.launch();
-    launch.arg(&buffer).global(4);
     // SAFETY: the argument is what the kernel declares, with an element for each work item.
-    unsafe { launch.enqueue(on_device.queue.after(&unmapped))? };
+    unsafe { double.launch().arg(&buffer).global(4).enqueue(on_device.queue.after(&unmapped))? };
     assert_eq!(contents(&on_device, &buffer)?, [10; 4]);
     Ok(())
 }

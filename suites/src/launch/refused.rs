@@ -1,15 +1,6 @@
 //! Launches that the library refuses before the driver sees them.
 
-use clmatrix::launch::{Launch, NullBuffer, WorkSize};
-use clmatrix::memory::{Buffer, MemFlags, Order, SvmAllocation, SvmFlags};
-use clmatrix::{CommandQueue, Event, Kernel, LocalMemory, Result};
-use clmatrix_harness::CtxFactory;
-use rstest::rstest;
-
-use super::{ARG_INFO, known};
-use crate::buffer::{DOUBLE, buffer_of, contents, counting, refusal};
-use crate::support::gate::{fail, gate};
-use crate::support::on_device::{OnDevice, on_device};
+use super::*;
 
 /// Takes one argument of each kind.
 const EACH_KIND: &str = "
@@ -73,8 +64,7 @@ fn with<'a>(
 /// PoCL would take the bits of whatever it gets.
 #[clmatrix_harness::test]
 fn the_arguments_of_a_source_are_known_without_an_option(on_device: OnDevice) -> Result<()> {
-    let source = "kernel void k(float a, float3 b, long c) {}";
-    let mut kernel = on_device.kernel(source, "")?;
+    let mut kernel = on_device.kernel("kernel void k(float a, float3 b, long c) {}", "")?;
     let (float, vector, long) = (1.0_f32, [1.0_f32; 4], 1_i64);
     for wrong in 0..3 {
         let mut launch = kernel.launch();
@@ -163,8 +153,7 @@ fn invalid_work_sizes_are_refused(
     #[case] offset: Option<WorkSize>,
     #[case] code: &str,
 ) -> Result<()> {
-    let mut kernel =
-        on_device.kernel("kernel void k(void) { barrier(CLK_LOCAL_MEM_FENCE); }", "")?;
+    let mut kernel = on_device.kernel(NOTHING, "")?;
     let mut launch = kernel.launch();
     if let Some(global) = global {
         launch.global(global);
@@ -181,8 +170,7 @@ fn invalid_work_sizes_are_refused(
 
 #[clmatrix_harness::test]
 fn parts_of_work_groups_are_refused_by_the_driver(on_device: OnDevice) -> Result<()> {
-    let source = "kernel void k(void) { barrier(CLK_LOCAL_MEM_FENCE); }";
-    let mut kernel = on_device.kernel(source, "-cl-std=CL1.2")?;
+    let mut kernel = on_device.kernel(NOTHING, "-cl-std=CL1.2")?;
     let error = enqueue(kernel.launch().global(4).local(3), &on_device).unwrap_err();
     assert_eq!(error.code_name(), "CL_INVALID_WORK_GROUP_SIZE");
     Ok(())
@@ -190,20 +178,18 @@ fn parts_of_work_groups_are_refused_by_the_driver(on_device: OnDevice) -> Result
 
 #[clmatrix_harness::test]
 fn mapped_memory_is_refused(on_device: OnDevice) -> Result<()> {
+    let invalid = "CL_INVALID_OPERATION";
     let mut kernel = known(&on_device, DOUBLE)?;
-    let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, &counting(4))?;
-    let map = buffer.map_read_write::<u32>(queue, 1..2)?;
+    let map = buffer.map_read_write::<u32>(&on_device.queue, 1..2)?;
     for _ in 0..2 {
-        let result = enqueue(kernel.launch().arg(&buffer).global(4), &on_device);
-        assert_eq!(refusal(result), "CL_INVALID_OPERATION");
+        assert_eq!(refusal(enqueue(kernel.launch().arg(&buffer).global(4), &on_device)), invalid);
         let result = enqueue(kernel.launch().arg_read(&buffer).global(4), &on_device);
-        assert_eq!(refusal(result), "CL_INVALID_OPERATION");
+        assert_eq!(refusal(result), invalid);
     }
     map.unmap()?.wait()?;
-    let map = buffer.map_read::<u32>(queue, ..)?;
-    let result = enqueue(kernel.launch().arg(&buffer).global(4), &on_device);
-    assert_eq!(refusal(result), "CL_INVALID_OPERATION");
+    let map = buffer.map_read::<u32>(&on_device.queue, ..)?;
+    assert_eq!(refusal(enqueue(kernel.launch().arg(&buffer).global(4), &on_device)), invalid);
     map.unmap()?.wait()?;
     enqueue(kernel.launch().arg(&buffer).global(4), &on_device)?;
     assert_eq!(contents(&on_device, &buffer)?, [0, 2, 4, 6]);
@@ -217,12 +203,11 @@ fn memory_mapped_for_reading_is_accepted_for_reading(on_device: OnDevice) -> Res
         z[get_global_id(0)] = x[get_global_id(0)] + y[get_global_id(0)];
     }";
     let mut kernel = known(&on_device, source)?;
-    let queue = &on_device.queue;
     let x = buffer_of(&on_device, &counting(4))?;
     let y = Buffer::from_slice(&on_device.context, MemFlags::READ_ONLY, &[10_u32; 4])?;
     let z = buffer_of(&on_device, &[0; 4])?;
-    let x_map = x.map_read::<u32>(queue, ..)?;
-    let y_map = y.map_read::<u32>(queue, ..)?;
+    let x_map = x.map_read::<u32>(&on_device.queue, ..)?;
+    let y_map = y.map_read::<u32>(&on_device.queue, ..)?;
     enqueue(kernel.launch().arg_read(&x).arg(&y).arg(&z).global(4), &on_device)?;
     assert_eq!(contents(&on_device, &z)?, [10, 11, 12, 13]);
     assert_eq!((x_map[3], y_map[0]), (3, 10));
@@ -230,33 +215,24 @@ fn memory_mapped_for_reading_is_accepted_for_reading(on_device: OnDevice) -> Res
 }
 
 #[clmatrix_harness::test]
-fn objects_of_another_context_are_refused(
-    on_device: OnDevice,
-    ctx_factory: CtxFactory,
-) -> Result<()> {
-    let context = ctx_factory()?;
-    let queue = CommandQueue::new(&context)?;
-    let elsewhere = OnDevice { context, queue };
+fn objects_of_another_context_are_refused(on_device: OnDevice, elsewhere: OnDevice) -> Result<()> {
+    let invalid = "CL_INVALID_CONTEXT";
     let (stranger, own) = (buffer_of(&elsewhere, &[1; 4])?, buffer_of(&on_device, &[1; 4])?);
     let mut kernel = known(&on_device, DOUBLE)?;
-    let result = enqueue(kernel.launch().arg(&stranger).global(4), &on_device);
-    assert_eq!(refusal(result), "CL_INVALID_CONTEXT");
-    let result = enqueue(kernel.launch().arg(&own).global(4), &elsewhere);
-    assert_eq!(refusal(result), "CL_INVALID_CONTEXT");
+    assert_eq!(refusal(enqueue(kernel.launch().arg(&stranger).global(4), &on_device)), invalid);
+    assert_eq!(refusal(enqueue(kernel.launch().arg(&own).global(4), &elsewhere)), invalid);
     let event = gate(&elsewhere.context);
     fail(&event);
     let result = enqueue_at(kernel.launch().arg(&own).global(4), on_device.queue.after(&event));
-    assert_eq!(refusal(result), "CL_INVALID_CONTEXT");
-    let mut nothing = known(&on_device, "kernel void k(void) { barrier(CLK_LOCAL_MEM_FENCE); }")?;
-    let result = enqueue(nothing.launch().global(4), &elsewhere);
-    assert_eq!(refusal(result), "CL_INVALID_CONTEXT");
+    assert_eq!(refusal(result), invalid);
+    let mut nothing = known(&on_device, NOTHING)?;
+    assert_eq!(refusal(enqueue(nothing.launch().global(4), &elsewhere)), invalid);
     Ok(())
 }
 
 #[clmatrix_harness::test(requires(svm))]
-fn svm_of_another_context_is_refused(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
-    let elsewhere = ctx_factory()?;
-    let stranger = SvmAllocation::new(&elsewhere, 16, 0, SvmFlags::READ_WRITE)?;
+fn svm_of_another_context_is_refused(on_device: OnDevice, elsewhere: OnDevice) -> Result<()> {
+    let stranger = SvmAllocation::new(&elsewhere.context, 16, 0, SvmFlags::READ_WRITE)?;
     let mut kernel = known(&on_device, DOUBLE)?;
     let result = enqueue(kernel.launch().arg(&stranger).global(4), &on_device);
     assert_eq!(refusal(result), "CL_INVALID_CONTEXT");

@@ -2,17 +2,7 @@
 
 use std::thread;
 
-use clmatrix::memory::{
-    Buffer, MapReadWrite, MemFlags, SvmAllocation, SvmFlags, SvmPointer, enqueue_fill,
-};
-use clmatrix::{CommandQueue, Device, Kernel, Program, Result};
-use clmatrix_harness::{CtxFactory, device};
-use rstest::rstest;
-
-use super::known;
-use crate::buffer::{DOUBLE, buffer_of, contents, counting, refusal};
-use crate::support::gate::{gate, meanwhile, open, soon_open};
-use crate::support::on_device::{OnDevice, on_device, region_offset};
+use super::*;
 
 const ADD: &str = "kernel void k(global uint *x, uint n) { x[get_global_id(0)] += n; }";
 
@@ -51,19 +41,17 @@ fn a_launch_is_enqueued_again(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test]
 fn a_map_waits_for_the_first_enqueue_if_the_second_is_refused(
     on_device: OnDevice,
-    ctx_factory: CtxFactory,
+    elsewhere: OnDevice,
 ) -> Result<()> {
     let mut add = known(&on_device, ADD)?;
     let buffer = buffer_of(&on_device, &[0; 4])?;
-    let elsewhere = CommandQueue::new(&ctx_factory()?)?;
     let gate = gate(&on_device.context);
     let mut launch = add.launch();
     launch.arg(&buffer).arg(3_u32).global(4);
     // SAFETY: the arguments are what the kernel declares, with an element for each work item.
     unsafe { launch.enqueue(on_device.queue.after(&gate))? };
     // SAFETY: as above.
-    let refused = unsafe { launch.enqueue(&elsewhere) };
-    assert_eq!(refusal(refused), "CL_INVALID_CONTEXT");
+    assert_eq!(refusal(unsafe { launch.enqueue(&elsewhere.queue) }), "CL_INVALID_CONTEXT");
     let queue = on_device.another_queue();
     let map = meanwhile(&gate, open, || buffer.map_read_write::<u32>(&queue, ..))?;
     assert_eq!(map[..], [3; 4]);
@@ -89,8 +77,7 @@ fn a_map_waits_for_the_first_enqueue_if_the_second_finds_a_map(on_device: OnDevi
     let (pending, map) = soon_open(&gate, || -> Result<_> {
         let pending = x.map_async::<u32, _>(&queues[0], MapReadWrite, ..)?;
         // SAFETY: as above.
-        let refused = unsafe { launch.enqueue(&on_device.queue) };
-        assert_eq!(refusal(refused), "CL_INVALID_OPERATION");
+        assert_eq!(refusal(unsafe { launch.enqueue(&on_device.queue) }), "CL_INVALID_OPERATION");
         let map = y.map_read_write::<u32>(&queues[1], ..)?;
         Ok((pending, map))
     })?;
@@ -104,7 +91,7 @@ fn a_map_waits_for_the_first_enqueue_if_the_second_finds_a_map(on_device: OnDevi
 #[clmatrix_harness::test(requires(svm))]
 fn memory_is_freed_after_the_first_enqueue_if_the_second_is_refused(
     on_device: OnDevice,
-    ctx_factory: CtxFactory,
+    elsewhere: OnDevice,
 ) -> Result<()> {
     const LEN: usize = 1 << 12;
     let source = "kernel void k(global uint *x) { x[get_global_id(0)] = 1; }";
@@ -114,7 +101,6 @@ fn memory_is_freed_after_the_first_enqueue_if_the_second_is_refused(
         enqueue_fill(&on_device.another_queue(), &svm, &7_u32, ..)?.wait()?;
         Ok(svm)
     };
-    let elsewhere = CommandQueue::new(&ctx_factory()?)?;
     let svm = allocate()?;
     let gate = gate(&on_device.context);
     let mut launch = kernel.launch();
@@ -122,7 +108,7 @@ fn memory_is_freed_after_the_first_enqueue_if_the_second_is_refused(
     // SAFETY: the argument is what the kernel declares, with an element for each work item.
     unsafe { launch.enqueue(on_device.queue.after(&gate))? };
     // SAFETY: as above.
-    let refused = unsafe { launch.enqueue(&elsewhere) };
+    let refused = unsafe { launch.enqueue(&elsewhere.queue) };
     assert_eq!(refusal(refused), "CL_INVALID_CONTEXT");
     drop(launch);
     meanwhile(&gate, open, || drop(svm));
@@ -144,10 +130,8 @@ fn memory_may_be_dropped_after_its_kernel_is_enqueued(on_device: OnDevice) -> Re
     let sum = buffer_of(&on_device, &[0; 4])?;
     for n in 0..50 {
         let buffer = buffer_of(&on_device, &[n; 4])?;
-        let mut launch = kernel.launch();
-        launch.arg_read(&buffer).arg(&sum).global(4);
         // SAFETY: the arguments are what the kernel declares, with an element for each work item.
-        unsafe { launch.enqueue(&on_device.queue)? };
+        unsafe { kernel.launch().arg_read(&buffer).arg(&sum).global(4).enqueue(&on_device.queue)? };
     }
     assert_eq!(contents(&on_device, &sum)?, [1225; 4]);
     Ok(())
@@ -206,23 +190,18 @@ fn a_kernel_of_a_handle_is_launched(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test]
 fn a_kernel_does_not_keep_its_buffers(
     on_device: OnDevice,
-    device: Device,
     #[case] is_refused: bool,
     #[case] is_region: bool,
 ) -> Result<()> {
     let (context, queue) = (&on_device.context, &on_device.queue);
     let mut add = known(&on_device, ADD)?;
-    let offset = if is_region { region_offset(&device, 64)? } else { 0 };
+    let offset = if is_region { region_offset(on_device.device(), 64)? } else { 0 };
     let memory = vec![1_u32; offset / 4 + 16];
     let buffer = Buffer::using_host_memory(context, MemFlags::READ_WRITE, memory)?;
     let argument = if is_region { buffer.sub_buffer(offset..)? } else { buffer.clone() };
     let mut launch = add.launch();
     launch.arg(&argument).global(16);
-    if is_refused {
-        launch.arg([2.0_f32; 4]);
-    } else {
-        launch.arg(2_u32);
-    }
+    _ = if is_refused { launch.arg([2.0_f32; 4]) } else { launch.arg(2_u32) };
     // SAFETY: the arguments are what the kernel declares, with an element for each work item, or refused.
     let event = unsafe { launch.enqueue(queue) };
     assert_eq!(event.is_err(), is_refused, "{event:?}");
@@ -243,10 +222,8 @@ fn host_memory_outlives_the_kernels_on_it(on_device: OnDevice) -> Result<()> {
     let gate = gate(context);
     let buffer = Buffer::using_host_memory(context, MemFlags::READ_WRITE, vec![0_u32; 16 << 20])?;
     for buffer in [&buffer, &other] {
-        let mut launch = add.launch();
-        launch.arg(buffer).arg(2_u32).global(4);
         // SAFETY: the arguments are what the kernel declares, with an element for each work item.
-        unsafe { launch.enqueue(queue.after(&gate))? };
+        unsafe { add.launch().arg(buffer).arg(2_u32).global(4).enqueue(queue.after(&gate))? };
     }
     drop(buffer);
     open(&gate);

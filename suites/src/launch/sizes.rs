@@ -1,14 +1,6 @@
 //! Work sizes, groups and offsets, as the kernel finds them.
 
-use clmatrix::launch::WorkSize;
-use clmatrix::memory::{Buffer, MemFlags};
-use clmatrix::{Error, Result};
-use rstest::rstest;
-
-use super::known;
-use crate::buffer::{buffer_of, buffer_with, bytes_in, contents, counting};
-use crate::support::on_device::{OnDevice, on_device};
-use crate::support::pattern::{assert_moved, assert_same, before, source};
+use super::*;
 
 /// Each work item writes its id, and those of its group, to a place of its own.
 const WHO: &str = "
@@ -144,7 +136,7 @@ fn non_uniform_work_groups_are_allowed_by_opencl_c_2(on_device: OnDevice) -> Res
 /// The driver decides whether a device has room for it.
 #[clmatrix_harness::test]
 fn too_large_work_groups_are_refused_by_the_driver(on_device: OnDevice) -> Result<()> {
-    let mut kernel = known(&on_device, "kernel void k(void) { barrier(CLK_LOCAL_MEM_FENCE); }")?;
+    let mut kernel = known(&on_device, NOTHING)?;
     let huge = 1 << 30;
     // SAFETY: the kernel does nothing.
     let launched = unsafe { kernel.launch().global(huge).local(huge).enqueue(&on_device.queue) };
