@@ -1,24 +1,6 @@
 //! Buffers, and sub-buffers that inherit the flags of theirs.
 
-use std::ffi::c_void;
-use std::ptr;
-
-use clmatrix::cl3::command_queue::{
-    enqueue_copy_buffer, enqueue_fill_buffer, enqueue_map_buffer, enqueue_read_buffer,
-    enqueue_read_buffer_rect, enqueue_write_buffer, enqueue_write_buffer_rect,
-};
-use clmatrix::cl3::memory::{CL_MAP_READ, create_buffer};
-use clmatrix::cl3::types::{CL_TRUE, cl_map_flags};
-use clmatrix::memory::{Buffer, MemFlags, enqueue_copy};
-use clmatrix::{Device, Result};
-use clmatrix_harness::device;
-use rstest::rstest;
-
-use super::object::Object;
-use super::{Answer, Host, Memory, Read, Write, permitted};
-use crate::support::on_device::{OnDevice, on_device};
-use crate::support::pattern::{assert_moved, assert_same, before, source};
-use crate::support::unanswered;
+use super::*;
 
 /// The size in bytes of an object, the bytes that commands move, and where these begin.
 const SIZE: usize = 3 * 4096;
@@ -26,9 +8,9 @@ const LEN: usize = 4097;
 const START: usize = 13;
 
 /// The same bytes as a rectangle of one row.
-const ORIGIN: [usize; 3] = [START, 0, 0];
-const HOST_ORIGIN: [usize; 3] = [0; 3];
-const REGION: [usize; 3] = [LEN, 1, 1];
+static ORIGIN: [usize; 3] = [START, 0, 0];
+static HOST_ORIGIN: [usize; 3] = [0; 3];
+static REGION: [usize; 3] = [LEN, 1, 1];
 
 /// The object of a command.
 #[derive(Clone, Copy, Debug)]
@@ -45,17 +27,10 @@ enum Form {
 }
 
 /// An object of `SIZE` bytes, of the pattern `bytes`.
-fn object_of(
-    on: &OnDevice,
-    device: Device,
-    host: Host,
-    memory: Memory,
-    of: Of,
-    bytes: &[u8],
-) -> Result<Object> {
+fn object_of(on: &OnDevice, host: Host, memory: Memory, of: Of, bytes: &[u8]) -> Result<Object> {
     let origin = match of {
         Of::Buffer => 0,
-        Of::SubBuffer => device.opencl3().mem_base_addr_align().map_err(unanswered)? as usize / 8,
+        Of::SubBuffer => region_offset(on.device(), 1)?,
     };
     let all = [&vec![255; origin], bytes].concat();
     // SAFETY: the host memory has all bytes.
@@ -71,23 +46,18 @@ fn object_of(
 /// All bytes, by way of another buffer, which no flag forbids.
 fn contents(on: &OnDevice, object: &Object) -> Result<Vec<u8>> {
     let plain = Buffer::new(&on.context, MemFlags::READ_WRITE, SIZE)?;
-    let (queue, target) = (object.queue, plain.as_raw());
     // SAFETY: both have as many bytes.
-    let copied =
-        unsafe { enqueue_copy_buffer(queue, object.raw, target, 0, 0, SIZE, 0, ptr::null()) };
-    object.wait(copied.expect("a copy"));
+    let copied = unsafe { command!(object, enqueue_copy_buffer(plain.as_raw(), 0, 0, SIZE)) };
+    copied.expect("a copy");
     let mut bytes = vec![0; SIZE];
     enqueue_copy(&on.queue, &mut bytes, &plain, ..)?;
     Ok(bytes)
 }
 
 fn map(object: &Object, flags: cl_map_flags) -> Answer<*mut c_void> {
-    let (queue, none, mut mapped) = (object.queue, ptr::null(), ptr::null_mut());
+    let mut mapped = ptr::null_mut();
     // SAFETY: the range is within the object.
-    let event = unsafe {
-        enqueue_map_buffer(queue, object.raw, CL_TRUE, flags, START, LEN, &mut mapped, 0, none)
-    }?;
-    object.wait(event);
+    unsafe { command!(object, enqueue_map_buffer(CL_TRUE, flags, START, LEN, &mut mapped)) }?;
     Ok(mapped)
 }
 
@@ -100,31 +70,18 @@ fn read(object: &Object, way: Read, form: Form) -> Answer<Vec<u8>> {
         object.unmap(mapped);
         return Ok(bytes);
     }
-    let (queue, raw, data) = (object.queue, object.raw, bytes.as_mut_ptr().cast());
+    let data = bytes.as_mut_ptr().cast();
+    let (origin, on_host, region) = (ORIGIN.as_ptr(), HOST_ORIGIN.as_ptr(), REGION.as_ptr());
     // SAFETY: there is room for the bytes, and the calls block.
-    let event = unsafe {
+    unsafe {
         match form {
-            Form::Range => {
-                enqueue_read_buffer(queue, raw, CL_TRUE, START, LEN, data, 0, ptr::null())
-            }
-            Form::Rect => enqueue_read_buffer_rect(
-                queue,
-                raw,
-                CL_TRUE,
-                ORIGIN.as_ptr(),
-                HOST_ORIGIN.as_ptr(),
-                REGION.as_ptr(),
-                0,
-                0,
-                0,
-                0,
-                data,
-                0,
-                ptr::null(),
+            Form::Range => command!(object, enqueue_read_buffer(CL_TRUE, START, LEN, data)),
+            Form::Rect => command!(
+                object,
+                enqueue_read_buffer_rect(CL_TRUE, origin, on_host, region, 0, 0, 0, 0, data)
             ),
         }
     }?;
-    object.wait(event);
     Ok(bytes)
 }
 
@@ -136,32 +93,18 @@ fn write(object: &Object, bytes: &[u8], way: Write, form: Form) -> Answer<()> {
         object.unmap(mapped);
         return Ok(());
     }
-    let (queue, raw, data) = (object.queue, object.raw, bytes.as_ptr().cast());
+    let data = bytes.as_ptr().cast();
+    let (origin, on_host, region) = (ORIGIN.as_ptr(), HOST_ORIGIN.as_ptr(), REGION.as_ptr());
     // SAFETY: these are the bytes, and the calls block.
-    let event = unsafe {
+    unsafe {
         match form {
-            Form::Range => {
-                enqueue_write_buffer(queue, raw, CL_TRUE, START, LEN, data, 0, ptr::null())
-            }
-            Form::Rect => enqueue_write_buffer_rect(
-                queue,
-                raw,
-                CL_TRUE,
-                ORIGIN.as_ptr(),
-                HOST_ORIGIN.as_ptr(),
-                REGION.as_ptr(),
-                0,
-                0,
-                0,
-                0,
-                data,
-                0,
-                ptr::null(),
+            Form::Range => command!(object, enqueue_write_buffer(CL_TRUE, START, LEN, data)),
+            Form::Rect => command!(
+                object,
+                enqueue_write_buffer_rect(CL_TRUE, origin, on_host, region, 0, 0, 0, 0, data)
             ),
         }
-    }?;
-    object.wait(event);
-    Ok(())
+    }
 }
 
 #[rstest]
@@ -171,7 +114,6 @@ fn write(object: &Object, bytes: &[u8], way: Write, form: Form) -> Answer<()> {
 #[clmatrix_harness::test]
 fn reads_follow_host_access_flags(
     on_device: OnDevice,
-    device: Device,
     #[case] way: Read,
     #[case] form: Form,
     #[values(Host::All, Host::ReadOnly, Host::WriteOnly, Host::NoAccess)] host: Host,
@@ -179,7 +121,7 @@ fn reads_follow_host_access_flags(
     #[values(Of::Buffer, Of::SubBuffer)] of: Of,
 ) -> Result<()> {
     let bytes = source(SIZE);
-    let object = object_of(&on_device, device, host, memory, of, &bytes)?;
+    let object = object_of(&on_device, host, memory, of, &bytes)?;
     let found = read(&object, way, form);
     if let Some(found) = permitted(found, host.may_read(), (way, form), ("a buffer", host)) {
         assert_same(&found, &bytes[START..START + LEN], "the bytes");
@@ -196,7 +138,6 @@ fn reads_follow_host_access_flags(
 #[clmatrix_harness::test]
 fn writes_follow_host_access_flags(
     on_device: OnDevice,
-    device: Device,
     #[case] way: Write,
     #[case] form: Form,
     #[values(Host::All, Host::ReadOnly, Host::WriteOnly, Host::NoAccess)] host: Host,
@@ -204,7 +145,7 @@ fn writes_follow_host_access_flags(
     #[values(Of::Buffer, Of::SubBuffer)] of: Of,
 ) -> Result<()> {
     let (earlier, bytes) = (before(SIZE), source(LEN));
-    let object = object_of(&on_device, device, host, memory, of, &earlier)?;
+    let object = object_of(&on_device, host, memory, of, &earlier)?;
     let written = write(&object, &bytes, way, form);
     if permitted(written, host.may_write(), (way, form), ("a buffer", host)).is_some() {
         assert_moved(&contents(&on_device, &object)?, &earlier, START, &bytes);
@@ -219,13 +160,12 @@ fn writes_follow_host_access_flags(
 #[clmatrix_harness::test]
 fn device_copies_and_fills_ignore_host_access_flags(
     on_device: OnDevice,
-    device: Device,
     #[values(Host::All, Host::ReadOnly, Host::WriteOnly, Host::NoAccess)] host: Host,
     #[values(Memory::Copied, Memory::Used)] memory: Memory,
     #[values(Of::Buffer, Of::SubBuffer)] of: Of,
 ) -> Result<()> {
     let (earlier, bytes) = (before(SIZE), source(LEN));
-    let object = object_of(&on_device, device, host, memory, of, &earlier)?;
+    let object = object_of(&on_device, host, memory, of, &earlier)?;
     let plain = Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, &bytes)?;
     let (queue, from, to) = (object.queue, plain.as_raw(), object.raw);
     // SAFETY: the range is within both.
@@ -235,11 +175,9 @@ fn device_copies_and_fills_ignore_host_access_flags(
     assert_moved(&found, &earlier, START, &bytes);
     let pattern = [251_u8, 252, 253, 254];
     // SAFETY: the pattern has as many bytes.
-    let filled = unsafe {
-        let pattern = pattern.as_ptr().cast();
-        enqueue_fill_buffer(queue, to, pattern, 4, 8, 4096, 0, ptr::null())
-    };
-    object.wait(filled.expect("a fill"));
+    let filled =
+        unsafe { command!(object, enqueue_fill_buffer(pattern.as_ptr().cast(), 4, 8, 4096)) };
+    filled.expect("a fill");
     assert_moved(&contents(&on_device, &object)?, &found, 8, &pattern.repeat(1024));
     Ok(())
 }
@@ -249,10 +187,9 @@ fn device_copies_and_fills_ignore_host_access_flags(
 #[clmatrix_harness::test]
 fn maps_point_into_the_host_memory(
     on_device: OnDevice,
-    device: Device,
     #[values(Host::All, Host::ReadOnly, Host::WriteOnly)] host: Host,
 ) -> Result<()> {
-    let object = object_of(&on_device, device, host, Memory::Used, Of::Buffer, &source(SIZE))?;
+    let object = object_of(&on_device, host, Memory::Used, Of::Buffer, &source(SIZE))?;
     let flags = if host.may_read() { CL_MAP_READ } else { Write::Map.map_flags() };
     let mapped = map(&object, flags).expect("a map");
     let offset = (mapped as usize).wrapping_sub(object.host() as usize);

@@ -1,25 +1,6 @@
 //! Images of each type, with host memory that the driver copies or uses.
 
-use std::ffi::c_void;
-use std::ptr;
-
-use clmatrix::Result;
-use clmatrix::cl3::command_queue::{
-    enqueue_copy_buffer_to_image, enqueue_copy_image_to_buffer, enqueue_fill_image,
-    enqueue_map_image, enqueue_read_image, enqueue_write_image,
-};
-use clmatrix::cl3::memory::{
-    CL_MAP_READ, CL_MEM_OBJECT_IMAGE1D, CL_MEM_OBJECT_IMAGE1D_ARRAY, CL_MEM_OBJECT_IMAGE2D,
-    CL_MEM_OBJECT_IMAGE2D_ARRAY, CL_MEM_OBJECT_IMAGE3D, CL_RGBA, CL_UNSIGNED_INT8, create_image,
-};
-use clmatrix::cl3::types::{cl_image_desc, cl_image_format, cl_map_flags, cl_mem_object_type};
-use clmatrix::memory::{Buffer, MemFlags, enqueue_copy};
-use rstest::rstest;
-
-use super::object::Object;
-use super::{Answer, Host, Memory, Read, Write, permitted};
-use crate::support::on_device::{OnDevice, on_device};
-use crate::support::pattern::{assert_same, before, source};
+use super::*;
 
 /// Bytes of a pixel.
 const PIXEL: usize = 4;
@@ -73,6 +54,11 @@ struct Part {
 }
 
 impl Part {
+    /// Its origin and region, as commands take them.
+    fn pointers(&self) -> (*const usize, *const usize) {
+        (self.origin.as_ptr(), self.region.as_ptr())
+    }
+
     fn byte_count(&self) -> usize {
         self.region.iter().product::<usize>() * PIXEL
     }
@@ -157,21 +143,11 @@ impl Image {
     fn contents(&self, on: &OnDevice) -> Result<Vec<u8>> {
         let all = self.image_type.all();
         let buffer = Buffer::new(&on.context, MemFlags::READ_WRITE, all.byte_count())?;
-        let (origin, region) = (all.origin.as_ptr(), all.region.as_ptr());
+        let (origin, region) = all.pointers();
+        let raw = buffer.as_raw();
         // SAFETY: the buffer has room for all pixels.
-        let copied = unsafe {
-            enqueue_copy_image_to_buffer(
-                self.object.queue,
-                self.object.raw,
-                buffer.as_raw(),
-                origin,
-                region,
-                0,
-                0,
-                ptr::null(),
-            )
-        };
-        self.object.wait(copied.expect("a copy"));
+        unsafe { command!(self.object, enqueue_copy_image_to_buffer(raw, origin, region, 0)) }
+            .expect("a copy");
         let mut bytes = vec![0; all.byte_count()];
         enqueue_copy(&on.queue, &mut bytes, &buffer, ..)?;
         Ok(bytes)
@@ -184,27 +160,25 @@ impl Image {
         flags: cl_map_flags,
         blocking: bool,
     ) -> Answer<(*mut c_void, [usize; 2])> {
-        let (mut row_pitch, mut slice_pitch, mut mapped) = (0, 0, ptr::null_mut());
+        let (mut rows, mut slices, mut data) = (0, 0, ptr::null_mut());
+        let ((origin, region), blocking) = (part.pointers(), blocking.into());
         // SAFETY: origin and region are three numbers each.
-        let event = unsafe {
-            enqueue_map_image(
-                self.object.queue,
-                self.object.raw,
-                blocking.into(),
-                flags,
-                part.origin.as_ptr(),
-                part.region.as_ptr(),
-                &mut row_pitch,
-                &mut slice_pitch,
-                &mut mapped,
-                0,
-                ptr::null(),
+        unsafe {
+            command!(
+                self.object,
+                enqueue_map_image(
+                    blocking,
+                    flags,
+                    origin,
+                    region,
+                    &mut rows,
+                    &mut slices,
+                    &mut data
+                )
             )
         }?;
-        self.object.wait(event);
         let is_1d_array = matches!(self.image_type, Type::Image1dArray);
-        let rows = if is_1d_array { slice_pitch } else { row_pitch };
-        Ok((mapped, [rows, slice_pitch]))
+        Ok((data, [if is_1d_array { slices } else { rows }, slices]))
     }
 
     /// Reads a part.
@@ -221,22 +195,10 @@ impl Image {
             return Ok(bytes);
         }
         let mut bytes = vec![0; part.byte_count()];
+        let ((origin, region), data) = (part.pointers(), bytes.as_mut_ptr().cast());
+        let blocking = blocking.into();
         // SAFETY: there is room for the part, and the command ends before the bytes are used.
-        let event = unsafe {
-            enqueue_read_image(
-                self.object.queue,
-                self.object.raw,
-                blocking.into(),
-                part.origin.as_ptr(),
-                part.region.as_ptr(),
-                0,
-                0,
-                bytes.as_mut_ptr().cast(),
-                0,
-                ptr::null(),
-            )
-        }?;
-        self.object.wait(event);
+        unsafe { command!(self.object, enqueue_read_image(blocking, origin, region, 0, 0, data)) }?;
         Ok(bytes)
     }
 
@@ -252,23 +214,10 @@ impl Image {
             self.object.unmap(mapped);
             return Ok(());
         }
+        let ((origin, region), data) = (part.pointers(), bytes.as_ptr().cast_mut().cast());
+        let blocking = blocking.into();
         // SAFETY: these are the bytes of the part, and the command ends before they are freed.
-        let event = unsafe {
-            enqueue_write_image(
-                self.object.queue,
-                self.object.raw,
-                blocking.into(),
-                part.origin.as_ptr(),
-                part.region.as_ptr(),
-                0,
-                0,
-                bytes.as_ptr().cast_mut().cast(),
-                0,
-                ptr::null(),
-            )
-        }?;
-        self.object.wait(event);
-        Ok(())
+        unsafe { command!(self.object, enqueue_write_image(blocking, origin, region, 0, 0, data)) }
     }
 }
 
@@ -339,20 +288,18 @@ fn device_copies_and_fills_ignore_host_access_flags(
     let (queue, raw) = (image.object.queue, image.object.raw);
     let pixels = source(all.byte_count());
     let buffer = Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, &pixels)?;
-    let (origin, region) = (all.origin.as_ptr(), all.region.as_ptr());
+    let (origin, region) = all.pointers();
     // SAFETY: the buffer has all pixels.
     let copied = unsafe {
         enqueue_copy_buffer_to_image(queue, buffer.as_raw(), raw, 0, origin, region, 0, ptr::null())
     };
     image.object.wait(copied.expect("a copy"));
     assert_same(&image.contents(&on_device)?, &pixels, "the copy");
-    let (origin, region) = (part.origin.as_ptr(), part.region.as_ptr());
+    let (origin, region) = part.pointers();
     let colour = [251_u32, 252, 253, 254];
     // SAFETY: a colour of four integers, and an image of integers.
-    let filled = unsafe {
-        enqueue_fill_image(queue, raw, colour.as_ptr().cast(), origin, region, 0, ptr::null())
-    };
-    image.object.wait(filled.expect("a fill"));
+    unsafe { command!(image.object, enqueue_fill_image(colour.as_ptr().cast(), origin, region)) }
+        .expect("a fill");
     let colours = [251, 252, 253, 254].repeat(part.byte_count() / PIXEL);
     let expected = image.with(part, &colours, pixels);
     assert_same(&image.contents(&on_device)?, &expected, "the filled image");

@@ -3,19 +3,32 @@
 //!
 //! The calls go through cl3, because the library refuses forbidden ones before a driver sees them.
 
+/// Enqueues a command on an object, and waits for its end.
+macro_rules! command {
+    ($object:expr, $call:ident($($argument:expr),* $(,)?)) => {
+        $call($object.queue, $object.raw, $($argument,)* 0, ptr::null())
+            .map(|event| $object.wait(event))
+    };
+}
+
 mod buffer;
 mod image;
 mod object;
 
-use std::fmt;
+use std::ffi::c_void;
+use std::{fmt, ptr};
 
-use clmatrix::cl3::error_codes::{CL_INVALID_OPERATION, CL_SUCCESS, error_text};
-use clmatrix::cl3::memory::{CL_MAP_WRITE, CL_MAP_WRITE_INVALIDATE_REGION};
-use clmatrix::cl3::types::{cl_int, cl_map_flags};
-use clmatrix::memory::MemFlags;
+use clmatrix::Result;
+use clmatrix::cl3::{command_queue::*, error_codes::*, event::*, memory::*};
+use clmatrix::memory::{Buffer, MemFlags, enqueue_copy};
+use rstest::rstest;
+
+use crate::support::on_device::{OnDevice, on_device, region_offset};
+use crate::support::pattern::*;
+use object::Object;
 
 /// The result of a cl3 call: a value, or the code of an error.
-type Answer<T> = Result<T, cl_int>;
+type Answer<T> = std::result::Result<T, cl_int>;
 
 /// Checks the code that an access of the host to `object` returned (5.2.1), and returns the result of one that is
 /// permitted.

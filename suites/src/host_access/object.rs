@@ -1,15 +1,8 @@
 //! A memory object and the host memory that it was created with.
 
 use std::cell::Cell;
-use std::ffi::c_void;
 
-use clmatrix::cl3::command_queue::{enqueue_unmap_mem_object, finish};
-use clmatrix::cl3::event::{release_event, wait_for_events};
-use clmatrix::cl3::memory::{CL_BUFFER_CREATE_TYPE_REGION, create_sub_buffer, release_mem_object};
-use clmatrix::cl3::types::{cl_buffer_region, cl_command_queue, cl_event, cl_mem};
-use clmatrix::memory::MemFlags;
-
-use super::{Answer, Host, Memory};
+use super::*;
 
 /// The alignment in bytes of the host memory.
 const ALIGNMENT: usize = 4096;
@@ -75,9 +68,7 @@ impl Object {
     /// Unmaps, and waits for it.
     pub fn unmap(&self, mapped: *mut c_void) {
         // SAFETY: the caller does not use the mapped memory any more.
-        let unmapped =
-            unsafe { enqueue_unmap_mem_object(self.queue, self.raw, mapped, 0, std::ptr::null()) };
-        self.wait(unmapped.expect("an unmap"));
+        unsafe { command!(self, enqueue_unmap_mem_object(mapped)) }.expect("an unmap");
     }
 }
 
