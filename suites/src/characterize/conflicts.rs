@@ -1,13 +1,10 @@
 //! Conflicts in local memory, against a model that lets all work items access all of the array.
 
-use clmatrix::select::Version;
-use clmatrix::{Class, Result};
-use clmatrix_characterize::{CharacterizationWarning, Facts, LocalAccess};
+use clmatrix_characterize::LocalAccess;
 use proptest::prelude::*;
 
-use super::Queried;
 use super::entry::LocalArray;
-use super::synthetic;
+use super::*;
 use crate::support::property::holds_for;
 
 /// Work items with their elements.
@@ -111,7 +108,7 @@ fn check(facts: &Facts, array: &LocalArray) -> Result<std::result::Result<(), St
 }
 
 #[clmatrix_harness::test]
-fn bank_conflicts_of_the_device_are_those_of_the_model(Queried(facts): Queried) {
+fn bank_conflicts_of_the_device_are_those_of_the_model(Queried(facts, _): Queried) {
     holds_for(synthetic::arrays(), |array| check(&facts, array));
 }
 

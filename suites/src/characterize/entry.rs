@@ -1,11 +1,11 @@
 //! A device with all answers for it, in the form in which they are compared with PyOpenCL's, by tests
 //! and by `cargo xtask oracle`.
 
-use clmatrix::Result;
-use clmatrix::select::{FoundPlatform, Version};
-use clmatrix_characterize::{Characterized, Facts, TrialBuild, table};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use clmatrix::select::FoundPlatform;
+use clmatrix_characterize::Characterized;
+use serde_json::{Map, Value};
+
+use super::*;
 
 /// A device with all answers for it.
 #[derive(Clone, Debug, Serialize, Deserialize)]

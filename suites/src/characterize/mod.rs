@@ -9,15 +9,22 @@ mod requirements;
 mod rules;
 pub mod synthetic;
 
-use clmatrix::Device;
-use clmatrix_characterize::Facts;
-use clmatrix_harness::Fixture;
+use clmatrix::select::{DeviceType, SvmCapabilities, Version};
+use clmatrix::{Class, Device, Result};
+use clmatrix_characterize::{CharacterizationWarning, Facts, LocalMemType, TrialBuild, table};
+use clmatrix_harness::{Fixture, skip};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
-/// The facts of the device under test.
-struct Queried(Facts);
+use crate::support::on_device::OnDevice;
+use crate::support::unanswered;
+
+/// The device under test, with its facts.
+struct Queried(Facts, Device);
 
 impl Fixture for Queried {
     fn of_device_under_test() -> Self {
-        Self(Facts::query(&Device::of_device_under_test()).expect("the driver tells"))
+        let device = Device::of_device_under_test();
+        Self(Facts::query(&device).expect("the driver tells"), device)
     }
 }

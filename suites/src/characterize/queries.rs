@@ -1,34 +1,27 @@
 //! Each answer against what the driver itself says.
 
 use clmatrix::opencl3::device::{CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU};
-use clmatrix::select::{DeviceType, Version};
-use clmatrix::{Class, Context, Device, Partition, Platform, Program, Result};
-use clmatrix_characterize::{Answer, LocalMemType, TrialBuild, table};
-use clmatrix_harness::skip;
+use clmatrix::{Context, Partition, Platform, Program};
+use clmatrix_characterize::Answer;
 
-use super::Queried;
-use crate::support::on_device::OnDevice;
+use super::*;
 use crate::support::parts::parts;
-use crate::support::unanswered;
 
 #[clmatrix_harness::test]
 fn facts_are_those_of_the_driver(
-    Queried(facts): Queried,
-    device: Device,
+    Queried(facts, device): Queried,
     platform: Platform,
 ) -> Result<()> {
+    let device = device.opencl3();
     assert_eq!(facts.platform_name, platform.opencl3().name().map_err(unanswered)?.trim());
     assert_eq!(facts.platform_vendor, platform.opencl3().vendor().map_err(unanswered)?.trim());
     assert_eq!(facts.platform_version, platform.opencl3().version().map_err(unanswered)?.trim());
-    assert_eq!(facts.name, device.opencl3().name().map_err(unanswered)?.trim());
-    assert_eq!(facts.vendor, device.opencl3().vendor().map_err(unanswered)?.trim());
-    assert_eq!(facts.device_type.bits(), device.opencl3().dev_type().map_err(unanswered)?);
-    assert_eq!(facts.max_compute_units, device.opencl3().max_compute_units().map_err(unanswered)?);
-    assert_eq!(
-        facts.host_unified_memory,
-        device.opencl3().host_unified_memory().map_err(unanswered)?
-    );
-    let local = match device.opencl3().local_mem_type().map_err(unanswered)? {
+    assert_eq!(facts.name, device.name().map_err(unanswered)?.trim());
+    assert_eq!(facts.vendor, device.vendor().map_err(unanswered)?.trim());
+    assert_eq!(facts.device_type.bits(), device.dev_type().map_err(unanswered)?);
+    assert_eq!(facts.max_compute_units, device.max_compute_units().map_err(unanswered)?);
+    assert_eq!(facts.host_unified_memory, device.host_unified_memory().map_err(unanswered)?);
+    let local = match device.local_mem_type().map_err(unanswered)? {
         0 => LocalMemType::None,
         1 => LocalMemType::Local,
         2 => LocalMemType::Global,
@@ -36,20 +29,14 @@ fn facts_are_those_of_the_driver(
     };
     assert_eq!(
         (facts.local_mem_type, facts.local_mem_size),
-        (local, device.opencl3().local_mem_size().map_err(unanswered)?)
+        (local, device.local_mem_size().map_err(unanswered)?)
     );
-    assert_eq!(
-        facts.svm_capabilities.map(|svm| svm.bits()),
-        device.opencl3().svm_mem_capability().into()
-    );
+    assert_eq!(facts.svm_capabilities.map(|svm| svm.bits()), device.svm_mem_capability().into());
     Ok(())
 }
 
 #[clmatrix_harness::test]
-fn doubles_are_supported_where_extensions_list_them(
-    Queried(facts): Queried,
-    device: Device,
-) -> Result<()> {
+fn doubles_are_supported_where_extensions_list_them(Queried(facts, device): Queried) -> Result<()> {
     let extensions = device.opencl3().extensions().map_err(unanswered)?;
     let lists = |name| extensions.split_whitespace().any(|listed| listed == name);
     assert_eq!(facts.has_double_support(), lists("cl_khr_fp64"));
@@ -58,18 +45,15 @@ fn doubles_are_supported_where_extensions_list_them(
 }
 
 #[clmatrix_harness::test(requires(fp64))]
-fn kernels_with_doubles_build(Queried(facts): Queried, on_device: OnDevice) {
-    let pragma = if facts.has_double_support() {
-        "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
-    } else {
-        ""
-    };
+fn kernels_with_doubles_build(Queried(facts, _): Queried, on_device: OnDevice) {
+    let enable = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n";
+    let pragma = if facts.has_double_support() { enable } else { "" };
     let source = format!("{pragma}kernel void k(global double *a) {{ a[0] = 1.0; }}");
     on_device.kernel(&source, "").expect("the kernel is there");
 }
 
 #[clmatrix_harness::test]
-fn the_fast_options_build(Queried(facts): Queried, on_device: OnDevice) {
+fn the_fast_options_build(Queried(facts, _): Queried, on_device: OnDevice) {
     let options = facts.fast_inaccurate_build_options().join(" ");
     let source = "kernel void k(global float *a) { a[0] = a[1] * a[2] + sin(a[3]); }";
     if let Err(error) = on_device.kernel(source, "") {
@@ -78,34 +62,29 @@ fn the_fast_options_build(Queried(facts): Queried, on_device: OnDevice) {
     on_device.kernel(source, &options).expect("the kernel is there");
 }
 
-fn preferred_multiple(context: &Context, device: Device) -> Result<usize> {
+fn preferred_multiple(context: &Context) -> Result<usize> {
     // The kernel that is tried: another kernel may have another preference.
     let source = "kernel void k(global float *a) { a[get_global_id(0)] = 0; }";
     let kernel = Program::build(context, source)?.kernel("k")?;
-    Ok(kernel.work_group_info(&device)?.preferred_multiple)
+    Ok(kernel.work_group_info(context.default_device())?.preferred_multiple)
 }
 
 #[clmatrix_harness::test]
 fn the_work_group_multiple_is_the_preferred_one_of_kernels(
-    Queried(facts): Queried,
+    Queried(facts, device): Queried,
     on_device: OnDevice,
-    device: Device,
 ) -> Result<()> {
     let expected = match device.opencl3().wrap_size_nv() {
         Ok(warp) => warp as usize,
-        Err(_) => preferred_multiple(&on_device.context, device.clone())?,
+        Err(_) => preferred_multiple(&on_device.context)?,
     };
     assert_eq!(facts.reasonable_work_group_size_multiple(device.clone())?, expected);
-    let there = (&on_device.context, &device);
-    assert_eq!(facts.reasonable_work_group_size_multiple(there)?, expected);
+    assert_eq!(facts.reasonable_work_group_size_multiple((&on_device.context, &device))?, expected);
     Ok(())
 }
 
 #[clmatrix_harness::test]
-fn a_cpu_has_no_implicit_simd_and_a_warp_is_one(
-    Queried(facts): Queried,
-    device: Device,
-) -> Result<()> {
+fn a_cpu_has_no_implicit_simd_and_a_warp_is_one(Queried(facts, device): Queried) -> Result<()> {
     let found = match facts.simd_group_size(4, device.clone()) {
         // A vendor with `ati` in its name counts as AMD, whose devices are processors.
         Err(error) if !facts.device_type.intersects(DeviceType::CPU | DeviceType::GPU) => {
@@ -125,14 +104,12 @@ fn a_cpu_has_no_implicit_simd_and_a_warp_is_one(
 /// The answer is the driver's count, in each version of the query.
 #[clmatrix_harness::test]
 fn a_structure_is_one_argument_except_on_old_drivers(
-    Queried(facts): Queried,
+    Queried(facts, device): Queried,
     on_device: OnDevice,
-    device: Device,
 ) -> Result<()> {
     let source = "struct pair { long first, second; }; kernel void k(struct pair pair) {}";
     let context = &on_device.context;
-    let program = Program::build(context, source)?;
-    let count = program.kernel("k")?.num_args();
+    let count = Program::build(context, source)?.kernel("k")?.num_args();
     let bug = facts.has_struct_arg_count_bug((context, &device))?;
     assert!(bug.is_known(), "{:?}", bug.warnings);
     assert_eq!(bug.value.is_some(), count != 1, "{count} arguments");
@@ -140,21 +117,18 @@ fn a_structure_is_one_argument_except_on_old_drivers(
 }
 
 #[clmatrix_harness::test]
-fn banks_follow_from_the_type_of_device(Queried(facts): Queried, device: Device) -> Result<()> {
-    let device_type = device.opencl3().dev_type().map_err(unanswered)?;
+fn banks_follow_from_the_type_of_device(Queried(facts, device): Queried) -> Result<()> {
+    let device = device.opencl3();
+    let device_type = device.dev_type().map_err(unanswered)?;
     let is_gpu = device_type & CL_DEVICE_TYPE_GPU != 0;
     let is_cpu = device_type & CL_DEVICE_TYPE_CPU != 0 && !is_gpu;
     let side_by_side = facts.simultaneous_work_items_on_local_access();
     let banks = facts.local_memory_bank_count();
     assert_eq!(facts.local_memory_access_granularity(), 4);
-    if device.opencl3().compute_capability_major_nv().is_ok() {
-        let expected = if device.opencl3().compute_capability_major_nv().map_err(unanswered)? < 2 {
-            16
-        } else {
-            32
-        };
+    if let Ok(major) = device.compute_capability_major_nv() {
+        let expected = if major < 2 { 16 } else { 32 };
         assert_eq!((side_by_side.value, banks?.value), (expected, expected));
-    } else if is_cpu && device.opencl3().local_mem_type().map_err(unanswered)? == 2 {
+    } else if is_cpu && device.local_mem_type().map_err(unanswered)? == 2 {
         assert_eq!(side_by_side.value, 1);
         let error = banks.expect_err("a cache has no banks");
         assert_eq!(error.class(), Class::Unsupported);
@@ -168,10 +142,7 @@ fn banks_follow_from_the_type_of_device(Queried(facts): Queried, device: Device)
 }
 
 #[clmatrix_harness::test]
-fn all_local_memory_is_usable_but_for_old_arguments(
-    Queried(facts): Queried,
-    device: Device,
-) -> Result<()> {
+fn all_local_memory_is_usable_but_for_old_arguments(Queried(facts, device): Queried) -> Result<()> {
     let size = device.opencl3().local_mem_size().map_err(unanswered)?;
     let is_old = device.opencl3().compute_capability_major_nv().is_ok_and(|major| major < 2);
     let taken = |bytes| if is_old { bytes } else { 0 };
@@ -181,7 +152,7 @@ fn all_local_memory_is_usable_but_for_old_arguments(
 }
 
 #[clmatrix_harness::test]
-fn vendor_extensions_identify_the_device(Queried(facts): Queried, device: Device) -> Result<()> {
+fn vendor_extensions_identify_the_device(Queried(facts, device): Queried) -> Result<()> {
     let capability = match (
         device.opencl3().compute_capability_major_nv(),
         device.opencl3().compute_capability_minor_nv(),
@@ -209,10 +180,7 @@ fn vendor_extensions_identify_the_device(Queried(facts): Queried, device: Device
 }
 
 #[clmatrix_harness::test]
-fn svm_support_follows_from_the_capabilities(
-    Queried(facts): Queried,
-    device: Device,
-) -> Result<()> {
+fn svm_support_follows_from_the_capabilities(Queried(facts, device): Queried) -> Result<()> {
     let version = Version::parse(&facts.platform_version).expect("a version");
     // Before OpenCL 2.0 there is nothing to ask for.
     let bits = if version.major >= 2 { device.opencl3().svm_mem_capability() } else { 0 };
@@ -226,7 +194,10 @@ fn svm_support_follows_from_the_capabilities(
 }
 
 #[clmatrix_harness::test]
-fn pocl_has_a_version_and_caches_builds(Queried(facts): Queried, platform: Platform) -> Result<()> {
+fn pocl_has_a_version_and_caches_builds(
+    Queried(facts, _): Queried,
+    platform: Platform,
+) -> Result<()> {
     let version = facts.pocl_version(None);
     assert!(version.is_known(), "{:?}", version.warnings);
     if platform.opencl3().name().map_err(unanswered)? == "Portable Computing Language" {
@@ -242,8 +213,8 @@ fn pocl_has_a_version_and_caches_builds(Queried(facts): Queried, platform: Platf
 
 /// The device is a part of the device of the context.
 #[clmatrix_harness::test(requires(opencl = "1.2"))]
-fn a_context_without_the_device_is_refused(on_device: OnDevice, device: Device) -> Result<()> {
-    let parts = parts(&device, Partition::Equally(1))?;
+fn a_context_without_the_device_is_refused(on_device: OnDevice) -> Result<()> {
+    let parts = parts(on_device.device(), Partition::Equally(1))?;
     let there = (&on_device.context, &parts[0]);
     let error = there.preferred_work_group_size_multiple().unwrap_err();
     assert_eq!(error.code_name(), "CL_INVALID_DEVICE");
@@ -253,7 +224,7 @@ fn a_context_without_the_device_is_refused(on_device: OnDevice, device: Device) 
 }
 
 #[clmatrix_harness::test]
-fn the_table_lists_each_property_once(Queried(facts): Queried, device: Device) -> Result<()> {
+fn the_table_lists_each_property_once(Queried(facts, device): Queried) -> Result<()> {
     let table = table(&facts, device.clone());
     let mut names: Vec<_> = table.iter().map(|row| row.function).collect();
     names.sort_unstable();

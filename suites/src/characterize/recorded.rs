@@ -1,12 +1,7 @@
 //! PyOpenCL's answers as `cargo xtask oracle --record` has written them down.
 
-use crate::support::unanswered;
-use clmatrix::{Device, Result};
-use clmatrix_harness::skip;
-use serde::Deserialize;
-
-use super::Queried;
 use super::entry::{Entry, answers, conflict};
+use super::*;
 
 /// The files, of which each has one device, or some that were made up.
 const RECORDS: [&str; 6] = [
@@ -41,10 +36,7 @@ fn records() -> Vec<Record> {
 /// The device under test, or any other with that version of the driver, is answered for as PyOpenCL answers: by
 /// what the driver tells now, wherever that does not depend on the machine.
 #[clmatrix_harness::test]
-fn properties_of_the_device_are_those_of_pyopencl(
-    Queried(facts): Queried,
-    device: Device,
-) -> Result<()> {
+fn properties_of_the_device_are_those_of_pyopencl(Queried(facts, device): Queried) -> Result<()> {
     let driver_version = device.opencl3().driver_version().map_err(unanswered)?;
     let version = format!(" / {} / ", driver_version.trim());
     let is_it = |entry: &Entry| {

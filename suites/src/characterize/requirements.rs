@@ -1,10 +1,8 @@
 //! The local memory and sub-groups that a test requires are there for its kernel.
 
 use clmatrix::memory::{Buffer, MemFlags};
-use clmatrix::{Device, Result};
 
-use crate::support::on_device::OnDevice;
-use crate::support::unanswered;
+use super::*;
 
 /// Work items of the only work group.
 const ITEMS: usize = 64;
@@ -22,11 +20,8 @@ const SOURCE: &str = "
     }";
 
 #[clmatrix_harness::test(requires(local_mem = "32 KiB", subgroup = 32))]
-fn a_kernel_has_the_required_local_memory_and_sub_groups(
-    on_device: OnDevice,
-    device: Device,
-) -> Result<()> {
-    let extensions = device.opencl3().extensions().map_err(unanswered)?;
+fn a_kernel_has_the_required_local_memory_and_sub_groups(on_device: OnDevice) -> Result<()> {
+    let extensions = on_device.device().opencl3().extensions().map_err(unanswered)?;
     let by_attribute =
         extensions.split_whitespace().any(|name| name == "cl_intel_required_subgroup_size");
     // A warp or a wavefront has its size without being asked.
@@ -43,12 +38,10 @@ fn a_kernel_has_the_required_local_memory_and_sub_groups(
     launch.arg(&sizes).arg(&read).global(ITEMS).local(ITEMS);
     // SAFETY: the kernel writes one number per work item to each buffer, which have as many.
     unsafe { launch.enqueue(&on_device.queue)? };
-    let (mut told, mut found) = ([0_u32; ITEMS], [0_u32; ITEMS]);
-    sizes.read(&on_device.queue, &mut told)?;
-    read.read(&on_device.queue, &mut found)?;
-    assert_eq!(found, std::array::from_fn(|item| 8191 - item as u32));
+    let expected: [u32; ITEMS] = std::array::from_fn(|item| 8191 - item as u32);
+    assert_eq!(read.to_vec::<u32>(&on_device.queue)?, expected);
     if by_attribute {
-        assert_eq!(told, [32; ITEMS]);
+        assert_eq!(sizes.to_vec::<u32>(&on_device.queue)?, [32; ITEMS]);
     }
     Ok(())
 }

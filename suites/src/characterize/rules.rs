@@ -1,14 +1,9 @@
 //! The rules on devices that the machine does not have, one vendor after the other.
 
-use clmatrix::select::{DeviceType, SvmCapabilities, Version};
-use clmatrix::{Class, Result};
-use clmatrix_characterize::{
-    CharacterizationWarning, Facts, LocalMemType, StructArgCountBug, table,
-};
-
-use serde_json::json;
+use clmatrix_characterize::StructArgCountBug;
 
 use super::entry::Builds;
+use super::*;
 
 const CPU: DeviceType = DeviceType::CPU;
 const GPU: DeviceType = DeviceType::GPU;
@@ -132,8 +127,7 @@ fn strict_aliasing_is_assumed_for_two_vendors() {
         ("The NVIDIA", false),
         ("Intel(R) Corporation", false),
     ] {
-        let facts = device(vendor, GPU);
-        let options = facts.fast_inaccurate_build_options();
+        let options = device(vendor, GPU).fast_inaccurate_build_options();
         assert_eq!(options.contains(&"-cl-strict-aliasing"), has_it, "{vendor}");
         assert_eq!(options.len(), if has_it { 4 } else { 3 }, "{vendor}");
     }

@@ -1,13 +1,12 @@
 //! Devices that are not here: all combinations of what the rules ask for, and of what they should not
 //! mind.
 
-use clmatrix::select::{DeviceType, SvmCapabilities, Version};
-use clmatrix_characterize::{Facts, LocalMemType};
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
 use super::entry::{Builds, Entry, LocalArray};
+use super::*;
 use crate::support::property::samples;
 
 /// Name, vendor and version of platforms.
