@@ -20,14 +20,12 @@ for_each_type! {
         let mut expected = places(image.shape());
         enqueue_copy(&on_device.queue, &image, &expected, ..)?;
         // Pixels 2 and 3, rows or layers 1 to 3, slices or layers 1 and 2.
-        let all = [2..4, 1..4, 1..3];
-        let within = |axis: usize| if axis < image.shape().len() { all[axis].clone() } else { 0..1 };
-        let axes = [within(0), within(1), within(2)];
-        let part = ImageRegion::new([axes[0].len(), axes[1].len(), axes[2].len()]).origin([
-            axes[0].start,
-            axes[1].start,
-            axes[2].start,
-        ]);
+        let all = [2..4_usize, 1..4, 1..3];
+        let axes: [_; 3] = std::array::from_fn(|axis| {
+            if axis < image.shape().len() { all[axis].clone() } else { 0..1 }
+        });
+        let lens = axes.each_ref().map(|axis| axis.len());
+        let part = ImageRegion::new(lens).origin(axes.each_ref().map(|axis| axis.start));
         enqueue_fill(&on_device.queue, &image, COLOR, part)?;
         for (pixel, position) in expected.iter_mut().zip(positions(image.shape())) {
             if (0..3).all(|axis| axes[axis].contains(&position[axis])) {
