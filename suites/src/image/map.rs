@@ -108,7 +108,7 @@ fn elements_have_the_size_of_a_pixel<T: bytemuck::Pod + PartialEq + std::fmt::De
     map.unmap()?;
     let mut expected = [T::zeroed(); 35];
     expected[26] = pixel;
-    assert_eq!(image.to_vec::<T>(queue)?, expected);
+    assert_eq!(image.to_vec::<T>(&on_device.queue)?, expected);
     assert_eq!(refusal(image.map_read::<[T; 2]>(&on_device.queue, ..)), "CL_INVALID_VALUE");
     Ok(())
 }
