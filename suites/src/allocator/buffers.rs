@@ -2,15 +2,9 @@
 
 use std::sync::Arc;
 
-use clmatrix::Result;
-use clmatrix::memory::{Buffer, MemFlags, MemoryObject};
-use clmatrix::pool::{Allocator, DeferredAllocator, ImmediateAllocator};
-use rstest::rstest;
+use clmatrix::memory::MemoryObject;
 
-use super::Kind::{self, Deferred, Immediate};
-use super::{BufferAllocator, allocate};
-use crate::buffer::{DOUBLE, contents, counting, refusal};
-use crate::support::on_device::{OnDevice, on_device, soon};
+use super::*;
 
 const WRITE: &str = "kernel void k(global uint *x) { x[get_global_id(0)] = get_global_id(0); }";
 
@@ -20,14 +14,13 @@ fn host_and_kernels_read_and_write_allocated_buffers(
     on_device: OnDevice,
     #[values(Deferred, Immediate)] kind: Kind,
 ) -> Result<()> {
-    let OnDevice { context, queue } = &on_device;
-    let allocator = kind.allocator(context, queue, MemFlags::READ_WRITE)?;
+    let allocator = kind.allocator(&on_device)?;
     let buffers = [allocate(&allocator, 4000)?, allocate(&allocator, 4000)?];
     for buffer in &buffers {
         on_device.run(WRITE, &[buffer], 1000)?;
     }
     assert_eq!(contents(&on_device, &buffers[0])?, counting(1000));
-    buffers[0].map_read_write::<u32>(queue, ..)?.fill(21);
+    buffers[0].map_read_write::<u32>(&on_device.queue, ..)?.fill(21);
     on_device.run(DOUBLE, &[&buffers[0]], 1000)?;
     assert_eq!(contents(&on_device, &buffers[0])?, [42; 1000]);
     assert_eq!(contents(&on_device, &buffers[1])?, counting(1000), "they are not the same bytes");
@@ -41,11 +34,10 @@ fn a_buffer_has_the_requested_size_and_one_reference(
     #[values(Deferred, Immediate)] kind: Kind,
     #[values(1, 3, 4, 1000, 1 << 20)] size: usize,
 ) -> Result<()> {
-    let OnDevice { context, queue } = &on_device;
-    let buffer = allocate(&kind.allocator(context, queue, MemFlags::READ_WRITE)?, size)?;
+    let buffer = allocate(&kind.allocator(&on_device)?, size)?;
     // SAFETY: the buffer is alive, and neither is mapped.
     let asked = unsafe { Buffer::retain_raw(buffer.as_raw()) }?;
-    assert_eq!((asked.size(), &asked.context()), (size, context));
+    assert_eq!((asked.size(), asked.context()), (size, on_device.context));
     drop(asked);
     assert!(soon(|| Ok(buffer.reference_count()? == 1))?, "{}", buffer.reference_count()?);
     Ok(())
@@ -70,8 +62,7 @@ fn a_buffer_has_the_flags_of_its_allocator(
     #[case] found: MemFlags,
     #[values(Deferred, Immediate)] kind: Kind,
 ) -> Result<()> {
-    let OnDevice { context, queue } = &on_device;
-    let buffer = allocate(&kind.allocator(context, queue, flags)?, 64)?;
+    let buffer = allocate(&kind.with_flags(&on_device, flags)?, 64)?;
     assert_eq!(buffer.flags(), found);
     // SAFETY: the buffer is alive, and neither is mapped.
     let asked = unsafe { Buffer::retain_raw(buffer.as_raw()) }?;
@@ -92,10 +83,8 @@ fn flags_for_host_memory_are_refused(
         MemFlags::READ_ONLY | MemFlags::WRITE_ONLY,
     )]
     flags: MemFlags,
-) -> Result<()> {
-    let OnDevice { context, queue } = &on_device;
-    assert_eq!(refusal(kind.allocator(context, queue, flags)), "CL_INVALID_VALUE");
-    Ok(())
+) {
+    assert_eq!(refusal(kind.with_flags(&on_device, flags)), "CL_INVALID_VALUE");
 }
 
 /// A pool is to know whether running out of memory shows.

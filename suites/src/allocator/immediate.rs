@@ -3,17 +3,9 @@
 use std::fs;
 
 use clmatrix::cl3::device::CL_DEVICE_TYPE_CPU;
-use clmatrix::memory::{Buffer, MemFlags, enqueue_fill};
-use clmatrix::pool::{Allocator, ImmediateAllocator};
-use clmatrix::{Device, Result};
-use clmatrix_harness::skip;
 
-use super::allocate;
-use crate::buffer::{DOUBLE, contents};
+use super::*;
 use crate::support::excuse::Excuse;
-use crate::support::gate::{gate, open};
-use crate::support::on_device::OnDevice;
-use crate::support::unanswered;
 
 /// The bytes of the allocations whose memory is looked for.
 const SIZE: usize = 256 << 20;

@@ -8,9 +8,17 @@ mod size;
 mod svm;
 mod threads;
 
-use clmatrix::memory::{Buffer, MemFlags, SvmAllocation, SvmFlags};
+use clmatrix::memory::{Buffer, MemFlags, SvmFlags, SvmPointer, enqueue_copy, enqueue_fill};
 use clmatrix::pool::{Allocator, DeferredAllocator, ImmediateAllocator, SvmAllocator};
-use clmatrix::{CommandQueue, Context, Result};
+use clmatrix::{Class, CommandQueue, Context, Device, Result};
+use clmatrix_harness::skip;
+use rstest::rstest;
+
+use crate::buffer::{DOUBLE, contents, counting, refusal};
+use crate::pool::kind::Kind as _;
+use crate::support::gate::{gate, open};
+use crate::support::on_device::*;
+use crate::support::unanswered;
 
 /// An allocator of buffers that can be shared by threads and kept as one kind of value.
 type BufferAllocator = Box<dyn Allocator<Memory = Buffer>>;
@@ -25,15 +33,14 @@ enum Kind {
 use Kind::{Deferred, Immediate};
 
 impl Kind {
-    fn allocator(
-        self,
-        context: &Context,
-        queue: &CommandQueue,
-        flags: MemFlags,
-    ) -> Result<BufferAllocator> {
+    fn allocator(self, on_device: &OnDevice) -> Result<BufferAllocator> {
+        self.with_flags(on_device, MemFlags::READ_WRITE)
+    }
+
+    fn with_flags(self, on_device: &OnDevice, flags: MemFlags) -> Result<BufferAllocator> {
         Ok(match self {
-            Deferred => Box::new(DeferredAllocator::new(context, flags)?),
-            Immediate => Box::new(ImmediateAllocator::new(queue, flags)?),
+            Deferred => Box::new(DeferredAllocator::new(&on_device.context, flags)?),
+            Immediate => Box::new(ImmediateAllocator::new(&on_device.queue, flags)?),
         })
     }
 }
@@ -45,9 +52,4 @@ fn svm_allocator(context: &Context, queue: Option<&CommandQueue>) -> Result<SvmA
 /// `size` bytes, which are more than none.
 fn allocate<M>(allocator: &dyn Allocator<Memory = M>, size: usize) -> Result<M> {
     Ok(allocator.allocate(size)?.expect("memory for more than 0 bytes"))
-}
-
-/// Shared virtual memory from an allocator that is bound to `queue`.
-fn svm(context: &Context, queue: Option<&CommandQueue>, size: usize) -> Result<SvmAllocation> {
-    allocate(&svm_allocator(context, queue)?, size)
 }

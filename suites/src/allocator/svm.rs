@@ -1,15 +1,8 @@
 //! Shared virtual memory from an allocator (`pyopencl.tools.SVMAllocator`).
 
-use clmatrix::memory::{SvmFlags, SvmPointer, enqueue_copy, enqueue_fill};
-use clmatrix::pool::{Allocator, SvmAllocator};
-use clmatrix::{Class, CommandQueue, Context, Device, Result};
-use clmatrix_harness::{CtxFactory, skip};
-use rstest::rstest;
+use clmatrix_harness::CtxFactory;
 
-use super::{allocate, svm, svm_allocator};
-use crate::buffer::{DOUBLE, counting, refusal};
-use crate::support::gate::{gate, open};
-use crate::support::on_device::{OnDevice, on_device};
+use super::*;
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
@@ -18,12 +11,11 @@ fn host_and_kernels_read_and_write_allocated_svm(
     #[values(false, true)] bound: bool,
 ) -> Result<()> {
     let OnDevice { context, queue } = &on_device;
-    let memory = svm(context, bound.then_some(queue), 4000)?;
+    let memory = allocate(&svm_allocator(context, bound.then_some(queue))?, 4000)?;
     assert_eq!(memory.size(), 4000);
     enqueue_copy(queue, &memory, &counting(1000)[..], ..)?;
     let mut double = on_device.kernel(DOUBLE, "")?;
-    // SAFETY: the kernel takes memory, and uses as many elements as it has.
-    unsafe { double.launch().arg(&memory).global(1000).enqueue(queue)? };
+    memory.launch(&mut double, queue)?;
     let doubled: Vec<u32> = (0..1000).map(|i| 2 * i).collect();
     assert_eq!(memory.map_read::<u32>(queue, ..)?[..], doubled);
     Ok(())

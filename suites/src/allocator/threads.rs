@@ -2,14 +2,7 @@
 
 use std::thread;
 
-use clmatrix::memory::{MemFlags, SvmPointer, enqueue_copy, enqueue_fill};
-use clmatrix::{CommandQueue, Result};
-use rstest::rstest;
-
-use super::Kind::{self, Deferred, Immediate};
-use super::{allocate, svm_allocator};
-use crate::buffer::{DOUBLE, contents};
-use crate::support::on_device::{OnDevice, on_device};
+use super::*;
 
 /// Runs `work` on each of some threads, with a queue of its own and its number.
 fn on_threads<T: Send>(
@@ -33,8 +26,7 @@ fn threads_get_different_buffers(
     on_device: OnDevice,
     #[values(Deferred, Immediate)] kind: Kind,
 ) -> Result<()> {
-    let OnDevice { context, queue } = &on_device;
-    let allocator = kind.allocator(context, queue, MemFlags::READ_WRITE)?;
+    let allocator = kind.allocator(&on_device)?;
     let threads = on_threads(&on_device, |queue, number| {
         (0..16)
             .map(|i| {
@@ -47,9 +39,8 @@ fn threads_get_different_buffers(
     })?;
     let mut double = on_device.kernel(DOUBLE, "")?;
     for (value, buffer) in threads.iter().flatten() {
-        // SAFETY: the kernel takes a buffer, and uses as many elements as it has.
-        unsafe { double.launch().arg(buffer).global(64).enqueue(queue)? };
-        assert_eq!(contents(&on_device, buffer)?[..64], [2 * value; 64]);
+        buffer.launch(&mut double, &on_device.queue)?;
+        buffer.assert_holds(&on_device.queue, 2 * value, "a kernel doubles a thread's number")?;
     }
     Ok(())
 }
@@ -69,8 +60,7 @@ fn threads_get_different_svm(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let mut double = on_device.kernel(DOUBLE, "")?;
     for (value, memory) in threads.iter().flatten() {
-        // SAFETY: the kernel takes memory, and uses as many elements as it has.
-        unsafe { double.launch().arg(memory).global(64).enqueue(queue)? };
+        memory.launch(&mut double, queue)?;
         assert_eq!(memory.map_read::<u32>(queue, ..)?[..], [2 * value; 64]);
     }
     Ok(())

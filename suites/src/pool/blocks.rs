@@ -1,21 +1,6 @@
 //! Which blocks there are: bins, what is held, and what is counted.
 
-use std::marker::PhantomData;
-use std::thread;
-use std::time::Duration;
-
-use clmatrix::memory::{Buffer, MemFlags, enqueue_copy, enqueue_fill};
-use clmatrix::pool::{
-    Allocator, DeferredAllocator, ImmediateAllocator, MemoryPool, Pool, PoolOptions, PooledBuffer,
-};
-use clmatrix::{Class, CommandQueue, Context, Result};
-use clmatrix_harness::CtxFactory;
-use rstest::rstest;
-
-use super::kind::{self, BUFFERS, FILLED, Kind, SVM};
-use super::{counts, pool_in, pool_on};
-use crate::support::logger::panics_as_it_logs;
-use crate::support::on_device::{OnDevice, on_device, soon};
+use super::*;
 
 #[rstest]
 #[clmatrix_harness::test]
@@ -28,7 +13,7 @@ fn counts_are_those_of_pyopencl<K: Kind>(
     #[case] _kind: PhantomData<K>,
 ) -> Result<()> {
     let queue = has_queue.then_some(&on_device.queue);
-    let pool: Pool<K> = kind::pool(&on_device, queue, PoolOptions::new())?;
+    let pool: Pool<K> = pool(&on_device, queue, PoolOptions::new())?;
     assert_eq!(counts(&pool), (0, 0, 0, 0));
     let first = pool.allocate(1000)?;
     assert_eq!(first.block_size(), 1023);
@@ -42,8 +27,7 @@ fn counts_are_those_of_pyopencl<K: Kind>(
     let again = pool.allocate(993)?;
     assert_eq!(again.id(), id);
     assert_eq!(counts(&pool), (0, 2, 1024, 993));
-    drop(nothing);
-    drop(again);
+    drop((nothing, again));
     assert_eq!(counts(&pool), (2, 0, 1024, 0));
     pool.free_held();
     assert_eq!(counts(&pool), (0, 0, 0, 0));
@@ -54,9 +38,7 @@ fn counts_are_those_of_pyopencl<K: Kind>(
 #[clmatrix_harness::test]
 fn a_block_is_reused_for_sizes_of_its_bin(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
-    let first = pool.allocate(1000)?;
-    let raw = first.as_raw();
-    drop(first);
+    let raw = pool.allocate(1000)?.as_raw();
     for (size, is_same) in [(1023, true), (992, true), (991, false), (1024, false)] {
         let buffer = pool.allocate(size)?;
         assert_eq!(buffer.as_raw() == raw, is_same, "{size} bytes");
@@ -84,12 +66,12 @@ fn a_block_is_a_buffer_of_the_requested_size_for_kernels(on_device: OnDevice) ->
 #[clmatrix_harness::test]
 fn the_last_returned_block_is_reused_first(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
-    let blocks = [pool.allocate(100)?, pool.allocate(100)?, pool.allocate(100)?];
-    let raws = blocks.each_ref().map(|block| block.as_raw());
-    drop(blocks);
-    let blocks = [pool.allocate(100)?, pool.allocate(100)?, pool.allocate(100)?];
-    let again = blocks.each_ref().map(|block| block.as_raw());
-    assert_eq!(again, [raws[2], raws[1], raws[0]]);
+    let three = || -> Result<_> {
+        let blocks = [pool.allocate(100)?, pool.allocate(100)?, pool.allocate(100)?];
+        Ok(blocks.map(|block| block.as_raw()))
+    };
+    let [first, second, third] = three()?;
+    assert_eq!(three()?, [third, second, first]);
     Ok(())
 }
 
@@ -109,18 +91,12 @@ fn a_clone_or_a_region_keeps_a_block(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
-#[clmatrix_harness::test]
-#[case::of_buffers(BUFFERS)]
-#[clmatrix_harness::test(requires(svm))]
-#[case::of_svm(SVM)]
-fn a_pool_that_does_not_hold_frees_at_once<K: Kind>(
-    on_device: OnDevice,
-    #[case] _kind: PhantomData<K>,
-) -> Result<()> {
+of_each_kind!(a_pool_that_does_not_hold_frees_at_once);
+
+fn a_pool_that_does_not_hold_frees_at_once<K: Kind>(on_device: OnDevice) -> Result<()> {
     let context = &on_device.context;
     let before = context.reference_count()?;
-    let pool: Pool<K> = kind::pool(&on_device, None, PoolOptions::new())?;
+    let pool: Pool<K> = pool(&on_device, None, PoolOptions::new())?;
     let (first, second) = (pool.allocate(100)?, pool.allocate(100)?);
     drop(first);
     pool.stop_holding();
@@ -130,11 +106,11 @@ fn a_pool_that_does_not_hold_frees_at_once<K: Kind>(
     drop(pool.allocate(100)?);
     assert_eq!(counts(&pool), (0, 0, 0, 0));
     drop(pool);
-    is_released(context, before)
+    assert_released(context, before)
 }
 
 /// Checks that a context has as many references as before the blocks were allocated, soon after they were released.
-fn is_released(context: &Context, before: u32) -> Result<()> {
+fn assert_released(context: &Context, before: u32) -> Result<()> {
     let is_released = soon(|| Ok(context.reference_count()? == before))?;
     assert!(is_released, "references: {}, before: {before}", context.reference_count()?);
     Ok(())
@@ -153,7 +129,7 @@ fn free_held_frees_held_blocks_only(ctx_factory: CtxFactory) -> Result<()> {
     assert_eq!(counts(&pool), (2, 1, 103 + 103 + 207, 100));
     pool.free_held();
     assert_eq!(counts(&pool), (0, 1, 103, 100));
-    is_released(&context, before)?;
+    assert_released(&context, before)?;
     let mut found = [0_u32; 25];
     enqueue_copy(&queue, &mut found, &*active, ..)?;
     assert_eq!(found, [7; 25], "{FILLED}");
@@ -162,18 +138,12 @@ fn free_held_frees_held_blocks_only(ctx_factory: CtxFactory) -> Result<()> {
     Ok(())
 }
 
-#[rstest]
-#[clmatrix_harness::test]
-#[case::of_buffers(BUFFERS)]
-#[clmatrix_harness::test(requires(svm))]
-#[case::of_svm(SVM)]
-fn a_block_outlives_its_pool_and_is_freed<K: Kind>(
-    on_device: OnDevice,
-    #[case] _kind: PhantomData<K>,
-) -> Result<()> {
+of_each_kind!(a_block_outlives_its_pool_and_is_freed);
+
+fn a_block_outlives_its_pool_and_is_freed<K: Kind>(on_device: OnDevice) -> Result<()> {
     let context = &on_device.context;
     let before = context.reference_count()?;
-    let pool: Pool<K> = kind::pool(&on_device, None, PoolOptions::new())?;
+    let pool: Pool<K> = pool(&on_device, None, PoolOptions::new())?;
     let other = pool.clone();
     let (held, block) = (pool.allocate(100)?, pool.allocate(200)?);
     drop((pool, held));
@@ -181,35 +151,42 @@ fn a_block_outlives_its_pool_and_is_freed<K: Kind>(
     drop(other);
     assert_eq!(block.block_size(), 207);
     drop(block);
-    is_released(context, before)
+    assert_released(context, before)
+}
+
+/// Does `work` in eight threads, with the number of each. Returns how many blocks are held then, the only ones, and
+/// their bytes; and frees them, after which there is nothing left.
+fn held_after_threads(pool: &MemoryPool, work: impl Fn(usize) + Sync) -> (usize, usize) {
+    thread::scope(|scope| {
+        for thread in 0..8 {
+            let work = &work;
+            scope.spawn(move || work(thread));
+        }
+    });
+    let (held, active, managed, requested) = counts(pool);
+    assert_eq!((active, requested), (0, 0));
+    pool.free_held();
+    assert_eq!(counts(pool), (0, 0, 0, 0));
+    (held, managed)
 }
 
 #[clmatrix_harness::test]
 fn counts_are_exact_with_many_threads(on_device: OnDevice) -> Result<()> {
     let pool = pool_in(&on_device.context, PoolOptions::new())?;
-    thread::scope(|scope| {
-        for thread in 0..8_usize {
-            let pool = &pool;
-            scope.spawn(move || {
-                let mut kept: Vec<PooledBuffer> = Vec::new();
-                for step in 0..500 {
-                    let size = 64 << ((thread + step) % 6);
-                    kept.push(pool.allocate(size + step % 60).expect("a block"));
-                    if kept.len() > 5 {
-                        drop(kept.swap_remove(step % kept.len()));
-                    }
-                    if step % 200 == 0 {
-                        pool.free_held();
-                    }
-                }
-            });
+    let (held, managed) = held_after_threads(&pool, |thread| {
+        let mut kept: Vec<PooledBuffer> = Vec::new();
+        for step in 0..500 {
+            let size = 64 << ((thread + step) % 6);
+            kept.push(pool.allocate(size + step % 60).expect("a block"));
+            if kept.len() > 5 {
+                drop(kept.swap_remove(step % kept.len()));
+            }
+            if step % 200 == 0 {
+                pool.free_held();
+            }
         }
     });
-    let (held, active, managed, requested) = counts(&pool);
-    assert_eq!((active, requested), (0, 0));
     assert!(held > 0 && managed >= 64 * held);
-    pool.free_held();
-    assert_eq!(counts(&pool), (0, 0, 0, 0));
     Ok(())
 }
 
@@ -218,24 +195,15 @@ fn counts_are_exact_with_many_threads(on_device: OnDevice) -> Result<()> {
 fn counts_are_exact_after_millions_of_allocations(on_device: OnDevice) -> Result<()> {
     const STEPS: usize = 250_000;
     let pool = pool_in(&on_device.context, PoolOptions::new())?;
-    thread::scope(|scope| {
-        for thread in 0..8_usize {
-            let pool = &pool;
-            scope.spawn(move || {
-                let mut kept: [Option<PooledBuffer>; 8] = [const { None }; 8];
-                for step in 0..STEPS {
-                    let random = (step + thread).wrapping_mul(0x9E37_79B9) >> 7;
-                    let size = (64 << (random % 5)) + random % 16;
-                    kept[random / 5 % 8] = Some(pool.allocate(size).expect("a block"));
-                }
-            });
+    let (held, managed) = held_after_threads(&pool, |thread| {
+        let mut kept: [Option<PooledBuffer>; 8] = [const { None }; 8];
+        for step in 0..STEPS {
+            let random = (step + thread).wrapping_mul(0x9E37_79B9) >> 7;
+            let size = (64 << (random % 5)) + random % 16;
+            kept[random / 5 % 8] = Some(pool.allocate(size).expect("a block"));
         }
     });
-    let (held, active, managed, requested) = counts(&pool);
-    assert_eq!((active, requested), (0, 0));
     assert!(held <= 8 * 9 * 5 && managed >= 64 * held, "{held} blocks of {managed} bytes");
-    pool.free_held();
-    assert_eq!(counts(&pool), (0, 0, 0, 0));
     Ok(())
 }
 
@@ -283,16 +251,13 @@ fn leading_bits_determine_the_bins(on_device: OnDevice, #[case] bits: u32) -> Re
     let pool = pool_on(&on_device.queue, PoolOptions::new().leading_bits(bits))?;
     for size in [0, 1, 31, 33, 1000, 100_000] {
         let bin = pool.bin_number(size);
+        let of_bin = pool.alloc_size(bin).expect("a bin");
         let buffer = pool.allocate(size)?;
-        assert_eq!(buffer.block_size(), pool.alloc_size(bin).expect("a bin"), "{size} bytes");
-        assert_eq!(pool.bin_number(buffer.block_size()), bin);
+        assert_eq!(buffer.block_size(), of_bin, "{size} bytes");
+        assert_eq!(pool.bin_number(of_bin), bin);
         let raw = buffer.as_raw();
         drop(buffer);
-        assert_eq!(
-            pool.allocate(pool.alloc_size(bin).expect("a bin"))?.as_raw(),
-            raw,
-            "{size} bytes"
-        );
+        assert_eq!(pool.allocate(of_bin)?.as_raw(), raw, "{size} bytes");
     }
     Ok(())
 }
@@ -306,17 +271,11 @@ fn too_many_leading_bits_are_refused(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
+of_each_kind!(blocks_are_at_most_the_maximum_allocation);
+
 /// A bin may end beyond the maximum, its blocks do not.
-#[rstest]
-#[clmatrix_harness::test]
-#[case::of_buffers(BUFFERS)]
-#[clmatrix_harness::test(requires(svm))]
-#[case::of_svm(SVM)]
-fn blocks_are_at_most_the_maximum_allocation<K: Kind>(
-    on_device: OnDevice,
-    #[case] _kind: PhantomData<K>,
-) -> Result<()> {
-    let pool: Pool<K> = kind::pool(&on_device, None, PoolOptions::new())?;
+fn blocks_are_at_most_the_maximum_allocation<K: Kind>(on_device: OnDevice) -> Result<()> {
+    let pool: Pool<K> = pool(&on_device, None, PoolOptions::new())?;
     let most = pool.max_size().expect("the device tells");
     let error = pool.allocate(most + 1).unwrap_err();
     let expected = ("CL_INVALID_BUFFER_SIZE", Class::InvalidArgument);

@@ -3,24 +3,20 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use clmatrix::Result;
-use clmatrix::memory::MemFlags;
-use clmatrix::pool::{Allocator, DeferredAllocator, ImmediateAllocator, PoolOptions};
 use clmatrix_harness::record_property;
 
-use super::{counts, pool_on};
-use crate::support::on_device::OnDevice;
+use super::*;
 
 const SIZE: usize = 1 << 20;
 
 /// Returns the median of several rounds, in ns for each call.
-fn cost(times: u32, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
+fn cost<T>(times: u32, work: impl Fn() -> Result<T>) -> Result<f64> {
     work()?;
     let mut rounds = [0.0; 5];
     for round in &mut rounds {
         let started = Instant::now();
         for _ in 0..times {
-            work()?;
+            black_box(work()?);
         }
         *round = started.elapsed().as_nanos() as f64 / f64::from(times);
     }
@@ -34,14 +30,11 @@ fn cost(times: u32, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
 fn a_block_costs_less_than_a_new_buffer(on_device: OnDevice) -> Result<()> {
     let OnDevice { context, queue } = &on_device;
     let pool = pool_on(queue, PoolOptions::new())?;
-    let pair = cost(20_000, || {
-        black_box(pool.allocate(SIZE)?);
-        Ok(())
-    })?;
+    let pair = cost(20_000, || pool.allocate(SIZE))?;
     let deferred = DeferredAllocator::new(context, MemFlags::READ_WRITE)?;
     let immediate = ImmediateAllocator::new(queue, MemFlags::READ_WRITE)?;
-    let create = cost(50, || deferred.allocate(SIZE).map(|buffer| drop(black_box(buffer))))?;
-    let touch = cost(50, || immediate.allocate(SIZE).map(|buffer| drop(black_box(buffer))))?;
+    let create = cost(50, || deferred.allocate(SIZE))?;
+    let touch = cost(50, || immediate.allocate(SIZE))?;
     let build = if cfg!(debug_assertions) { "debug" } else { "release" };
     record_property("pool.build", build);
     record_property("pool.pair-ns", format!("{pair:.1}"));

@@ -5,38 +5,29 @@
 
 use clmatrix::cl3::device::{CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU};
 use clmatrix::launch::KernelArg;
-use clmatrix::memory::{Buffer, MemFlags, SvmFlags};
-use clmatrix::pool::{ImmediateAllocator, Memory, MemoryPool, Pool, Pooled, SvmAllocator, SvmPool};
-use clmatrix::{Class, Device, Result};
-use clmatrix_harness::{device, skip};
 use clmatrix_runner::os::AddressSpaceEnd;
-use rstest::rstest;
 
-use crate::buffer::contents;
+use super::*;
+use crate::buffer::buffer_of;
 use crate::support::excuse::Excuse;
-use crate::support::on_device::{OnDevice, on_device};
-use crate::support::unanswered;
 
 const MIB: usize = 1 << 20;
 const GIB: usize = 1 << 30;
 
 /// The address space of this process ends `bytes` beyond what there is now, until the result is dropped.
-fn end_after(bytes: usize, device: Device) -> Result<AddressSpaceEnd> {
-    if has_memory_of_its_own(device)? {
+fn end_after(bytes: usize, on_device: &OnDevice) -> Result<AddressSpaceEnd> {
+    if has_memory_of_its_own(on_device)? {
         skip!("the device's memory is not in the address space of the process");
     }
-    let Some(end) = AddressSpaceEnd::after(bytes as u64) else {
-        Excuse::NoAddressSpaceEnd.skip();
-    };
-    Ok(end)
+    Ok(AddressSpaceEnd::after(bytes as u64).unwrap_or_else(|| Excuse::NoAddressSpaceEnd.skip()))
 }
 
 /// True if buffers lie outside the address space of the process. Oclgrind reports all device types.
 // quirk: OCLGRIND-5
-fn has_memory_of_its_own(device: Device) -> Result<bool> {
-    let kind = device.opencl3().dev_type().map_err(unanswered)?
-        & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_CPU);
-    Ok(kind == CL_DEVICE_TYPE_GPU && !device.opencl3().host_unified_memory().map_err(unanswered)?)
+fn has_memory_of_its_own(on_device: &OnDevice) -> Result<bool> {
+    let device = on_device.context.default_device().opencl3();
+    let kind = device.dev_type().map_err(unanswered)? & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_CPU);
+    Ok(kind == CL_DEVICE_TYPE_GPU && !device.host_unified_memory().map_err(unanswered)?)
 }
 
 /// Has the pool hold blocks of about half of `size` bytes, `held` of them, and then allocates blocks of
@@ -80,15 +71,11 @@ const MOST: usize = 4 * (ROOM / BLOCK);
 
 /// Checks a pool on a driver that survives, within [`ROOM`]. Returns the number of blocks that there was room
 /// for.
-fn survive<M: Memory>(
-    on_device: &OnDevice,
-    device: Device,
-    pool: &Pool<M>,
-) -> Result<Vec<Pooled<M>>> {
+fn survive<M: Memory>(on_device: &OnDevice, pool: &Pool<M>) -> Result<Vec<Pooled<M>>> {
     // The driver's own memory for its first allocation does not count.
     drop(pool.allocate(BLOCK)?);
     free_held(on_device, pool)?;
-    let _end = end_after(ROOM, device)?;
+    let _end = end_after(ROOM, on_device)?;
     let mut blocks = fill(pool, BLOCK, HELD, MOST)?;
     assert!(blocks.len() > HELD / 2, "the address space has not been given back");
     // Freed blocks make room for blocks of the same size, and of other sizes. Half of them: a driver's
@@ -113,13 +100,8 @@ fn free_held<M: Memory>(on_device: &OnDevice, pool: &Pool<M>) -> Result<()> {
 }
 
 #[clmatrix_harness::test]
-fn a_pool_of_buffers_survives_a_full_address_space(
-    on_device: OnDevice,
-    device: Device,
-) -> Result<()> {
-    let on = &on_device;
-    let pool = MemoryPool::new(ImmediateAllocator::new(&on.queue, MemFlags::READ_WRITE)?)?;
-    assert_apart(on, &survive(on, device, &pool)?)
+fn a_pool_of_buffers_survives_a_full_address_space(on_device: OnDevice) -> Result<()> {
+    assert_apart(&on_device, &survive::<Buffer>(&on_device, &pool_of(&on_device)?)?)
 }
 
 /// Has the device write numbers of its own to each block, and compare them when all are written.
@@ -131,22 +113,18 @@ where
     const COMPARE: &str = "kernel void k(global uint *x, ulong last, uint n, global uint *right) {
         if (x[0] == n && x[last] == n) right[n] = 1;
     }";
-    let right =
-        Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, &vec![0; blocks.len()])?;
-    let mut write = on_device.kernel(WRITE, "")?;
-    let mut compare = on_device.kernel(COMPARE, "")?;
-    let last = |block: &Pooled<M>| block.block_size() as u64 / 4 - 1;
-    for (block, n) in blocks.iter().zip(0_u32..) {
-        let mut launch = write.launch();
-        launch.arg(&**block).arg(last(block)).arg(n).global(1);
-        // SAFETY: the block has a number there.
-        unsafe { launch.enqueue(&on_device.queue)? };
-    }
-    for (block, n) in blocks.iter().zip(0_u32..) {
-        let mut launch = compare.launch();
-        launch.arg(&**block).arg(last(block)).arg(n).arg(&right).global(1);
-        // SAFETY: as above, and there is a number for each block.
-        unsafe { launch.enqueue(&on_device.queue)? };
+    let right = buffer_of(on_device, &vec![0; blocks.len()])?;
+    for source in [WRITE, COMPARE] {
+        let mut kernel = on_device.kernel(source, "")?;
+        for (block, n) in blocks.iter().zip(0_u32..) {
+            let mut launch = kernel.launch();
+            launch.arg(&**block).arg(block.block_size() as u64 / 4 - 1).arg(n).global(1);
+            if source == COMPARE {
+                launch.arg(&right);
+            }
+            // SAFETY: the block has a number there, and `right` has one for each block.
+            unsafe { launch.enqueue(&on_device.queue)? };
+        }
     }
     assert_eq!(contents(on_device, &right)?, vec![1; blocks.len()]);
     Ok(())
@@ -156,13 +134,11 @@ where
 #[clmatrix_harness::test(requires(svm))]
 fn a_pool_of_shared_virtual_memory_survives_a_full_address_space(
     on_device: OnDevice,
-    device: Device,
     #[values(false, true)] has_queue: bool,
 ) -> Result<()> {
     let on = &on_device;
-    let queue = has_queue.then_some(&on.queue);
-    let allocator = SvmAllocator::new(&on.context, 0, SvmFlags::READ_WRITE, queue)?;
-    assert_apart(on, &survive(on, device, &SvmPool::new(allocator)?)?)
+    let pool: SvmPool = pool(on, has_queue.then_some(&on.queue), PoolOptions::new())?;
+    assert_apart(on, &survive(on, &pool)?)
 }
 
 /// The driver refuses a block when it has to exist, not when it is created.
@@ -170,13 +146,12 @@ fn a_pool_of_shared_virtual_memory_survives_a_full_address_space(
 fn a_pool_survives_a_full_card(on_device: OnDevice, device: Device) -> Result<()> {
     const BLOCK: usize = 4 * GIB - 1;
     const HELD: usize = 3;
-    if !has_memory_of_its_own(device.clone())? {
+    if !has_memory_of_its_own(&on_device)? {
         skip!("the device has no memory of its own, which a test may fill");
     }
     let on = &on_device;
-    let pool = MemoryPool::new(ImmediateAllocator::new(&on.queue, MemFlags::READ_WRITE)?)?;
-    let most =
-        usize::try_from(device.opencl3().global_mem_size().map_err(unanswered)?).unwrap() / BLOCK;
+    let pool: MemoryPool = pool_of(on)?;
+    let most = device.opencl3().global_mem_size().map_err(unanswered)? as usize / BLOCK;
     let mut blocks = fill(&pool, BLOCK, HELD, most)?;
     assert!(blocks.len() > HELD, "only {} blocks", blocks.len());
     assert_apart(on, &blocks)?;

@@ -1,22 +1,8 @@
 //! A pool whose allocator fails. The allocator fails on demand.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-use std::thread;
-use std::time::Duration;
 
-use clmatrix::memory::{SvmFlags, enqueue_fill};
-use clmatrix::pool::{
-    Allocator, Memory, MemoryPool, PoolOptions, Pooled, PooledBuffer, SvmAllocator, SvmPool,
-};
-use clmatrix::{Class, Error, Result, UserEvent};
-use rstest::rstest;
-
-use super::faulty::{Answer, Capped, Faulty, Inside, LetGo, buffers, error};
-use crate::buffer::{contents, counting, refusal};
-use crate::support::gate::{gate, meanwhile, open};
-use crate::support::on_device::{OnDevice, on_device};
+use super::*;
 
 /// Sizes that are those of their blocks.
 const SMALL: usize = 127;
@@ -30,21 +16,27 @@ type Story = Arc<Mutex<Vec<String>>>;
 
 /// A pool of an allocator, and what can be reached from inside.
 fn pool_with(
-    allocator: impl Allocator<Memory = clmatrix::memory::Buffer> + 'static,
+    allocator: impl Allocator<Memory = Buffer> + 'static,
     options: PoolOptions,
     inside: &Inside,
-) -> Result<(MemoryPool, LetGo)> {
+) -> Result<MemoryPool> {
     let pool = MemoryPool::with_options(allocator, options)?;
-    let let_go = inside.set(&pool);
-    Ok((pool, let_go))
+    Ok(inside.get_or_init(|| pool).clone())
 }
 
 /// Has the pool hold a block of each size.
-fn hold<M: Memory>(pool: &clmatrix::pool::Pool<M>, sizes: &[usize]) -> Result<()> {
-    let blocks: Vec<Pooled<M>> =
-        sizes.iter().map(|size| pool.allocate(*size)).collect::<Result<_>>()?;
-    drop(blocks);
-    Ok(())
+fn hold<M: Memory>(pool: &Pool<M>, sizes: &[usize]) -> Result<()> {
+    sizes.iter().map(|size| pool.allocate(*size)).collect::<Result<Vec<_>>>().map(drop)
+}
+
+/// Adds a hook that is given the number of its earlier calls, which the result counts.
+fn with_hook(
+    options: PoolOptions,
+    hook: impl Fn(usize) + Send + Sync + 'static,
+) -> (PoolOptions, Arc<AtomicUsize>) {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&calls);
+    (options.on_out_of_memory(move || hook(counter.fetch_add(1, Ordering::SeqCst))), calls)
 }
 
 /// The error where memory has run out.
@@ -58,25 +50,19 @@ fn out_of_memory<T>(result: Result<T>) -> Error {
 
 #[clmatrix_harness::test]
 fn out_of_memory_calls_the_hook_then_searches_the_bin(on_device: OnDevice) -> Result<()> {
-    let allocator = buffers(&on_device, |nth, _| match nth {
-        0 | 1 => Answer::Inner,
-        _ => OUT_OF_MEMORY,
-    })?;
+    let allocator = buffers_but(&on_device, 2.., OUT_OF_MEMORY)?;
     let kept: Arc<Mutex<Option<PooledBuffer>>> = Arc::default();
-    let (in_hook, hooks) = (Arc::clone(&kept), Arc::new(AtomicUsize::new(0)));
-    let counter = Arc::clone(&hooks);
-    let options = PoolOptions::new().on_out_of_memory(move || {
-        counter.fetch_add(1, Ordering::SeqCst);
-        drop(in_hook.lock().unwrap().take());
-    });
+    let in_hook = Arc::clone(&kept);
+    let (options, hooks) =
+        with_hook(PoolOptions::new(), move |_| drop(in_hook.lock().unwrap().take()));
     let pool = MemoryPool::with_options(Arc::clone(&allocator), options)?;
     hold(&pool, &[LARGE])?;
     let block = pool.allocate(MIDDLE)?;
     let raw = block.as_raw();
     *kept.lock().unwrap() = Some(block);
 
-    let again = pool.allocate(MIDDLE - 1)?;
-    assert_eq!(again.as_raw(), raw, "the block that the hook dropped");
+    let reused = pool.allocate(MIDDLE - 1)?;
+    assert_eq!(reused.as_raw(), raw, "the block that the hook dropped");
     assert_eq!(hooks.load(Ordering::SeqCst), 1);
     assert_eq!(allocator.calls(), [LARGE, MIDDLE, MIDDLE], "it is not asked again");
     assert_eq!(pool.held_blocks(), 1, "what is held is not freed");
@@ -91,15 +77,13 @@ fn out_of_memory_frees_held_blocks_largest_first_with_a_retry_after_each(
     #[values(false, true)] has_hook: bool,
 ) -> Result<()> {
     let (story, inside) = (Story::default(), Inside::default());
-    let (told, within) = (Arc::clone(&story), inside.clone());
+    let (told, within) = (Arc::clone(&story), Arc::downgrade(&inside));
     let retries = if has_hook { 4 } else { 3 };
     let allocator = buffers(&on_device, move |nth, size| {
         // Looks at the pool from within, where none of its locks may be held.
-        if let Some(pool) = within.get().filter(|_| nth >= 3) {
-            let now = pool.statistics();
-            told.lock()
-                .unwrap()
-                .push(format!("{size}: {} held, {} managed", now.held_blocks, now.managed_bytes));
+        if let Some(pool) = reached(&within).filter(|_| nth >= 3) {
+            let (held, _, managed, _) = counts(&pool);
+            told.lock().unwrap().push(format!("{size}: {held} held, {managed} managed"));
         }
         if (3..2 + retries).contains(&nth) { OUT_OF_MEMORY } else { Answer::Inner }
     })?;
@@ -108,7 +92,7 @@ fn out_of_memory_frees_held_blocks_largest_first_with_a_retry_after_each(
         let told = Arc::clone(&story);
         options = options.on_out_of_memory(move || told.lock().unwrap().push("hook".to_owned()));
     }
-    let (pool, _let_go) = pool_with(allocator, options, &inside)?;
+    let pool = pool_with(allocator, options, &inside)?;
     hold(&pool, &[MIDDLE, LARGE, SMALL])?;
 
     let block = pool.allocate(31)?;
@@ -134,10 +118,7 @@ fn out_of_memory_without_held_blocks_is_one_error(
     on_device: OnDevice,
     #[values(-4, -5, -6)] code: i32,
 ) -> Result<()> {
-    let allocator = buffers(&on_device, move |nth, _| match nth {
-        0..3 | 7.. => Answer::Inner,
-        _ => Answer::Code(code),
-    })?;
+    let allocator = buffers_but(&on_device, 3..7, Answer::Code(code))?;
     let pool = MemoryPool::new(Arc::clone(&allocator))?;
     let active = pool.allocate(LARGE - 1)?;
     hold(&pool, &[SMALL, MIDDLE])?;
@@ -179,10 +160,7 @@ fn other_errors_of_the_allocator_are_returned(
     on_device: OnDevice,
     #[values(-61, -30, -34, -12, -9999)] code: i32,
 ) -> Result<()> {
-    let allocator = buffers(&on_device, move |nth, _| match nth {
-        1 => Answer::Code(code),
-        _ => Answer::Inner,
-    })?;
+    let allocator = buffers_but(&on_device, 1..2, Answer::Code(code))?;
     let options = PoolOptions::new().on_out_of_memory(|| panic!("memory has not run out"));
     let pool = MemoryPool::with_options(Arc::clone(&allocator), options)?;
     hold(&pool, &[LARGE])?;
@@ -198,10 +176,7 @@ fn other_errors_of_the_allocator_are_returned(
 fn sizes_above_the_maximum_allocation_do_not_reach_the_allocator(
     on_device: OnDevice,
 ) -> Result<()> {
-    let allocator = buffers(&on_device, |nth, _| match nth {
-        0 => Answer::Inner,
-        _ => Answer::Code(-30),
-    })?;
+    let allocator = buffers_but(&on_device, 1.., Answer::Code(-30))?;
     let options = PoolOptions::new().on_out_of_memory(|| panic!("memory has not run out"));
     let pool = MemoryPool::with_options(Arc::clone(&allocator), options)?;
     hold(&pool, &[LARGE])?;
@@ -224,19 +199,19 @@ fn sizes_above_the_maximum_allocation_do_not_reach_the_allocator(
 /// With all that the hook does there: the pool is used, memory runs out again, blocks are dropped.
 #[clmatrix_harness::test]
 fn the_hook_may_use_the_pool(on_device: OnDevice) -> Result<()> {
-    let (inside, hooks) = (Inside::default(), Arc::new(AtomicUsize::new(0)));
+    let inside = Inside::default();
     let allocator =
         buffers(&on_device, |_, size| if size == LARGE { OUT_OF_MEMORY } else { Answer::Inner })?;
-    let (within, counter) = (inside.clone(), Arc::clone(&hooks));
-    let options = PoolOptions::new().on_out_of_memory(move || {
-        assert_eq!(counter.fetch_add(1, Ordering::SeqCst), 0, "a hook in a hook");
-        let pool = within.get().expect("the pool");
+    let within = Arc::downgrade(&inside);
+    let (options, hooks) = with_hook(PoolOptions::new(), move |earlier| {
+        assert_eq!(earlier, 0, "a hook in a hook");
+        let pool = reached(&within).expect("the pool");
         out_of_memory(pool.allocate(LARGE));
         assert_eq!(pool.held_blocks(), 0, "it frees, also in a hook");
         drop((pool.allocate(SMALL).unwrap(), pool.allocate(MIDDLE).unwrap()));
         pool.trim_to(SMALL);
     });
-    let (pool, _let_go) = pool_with(Arc::clone(&allocator), options, &inside)?;
+    let pool = pool_with(Arc::clone(&allocator), options, &inside)?;
     hold(&pool, &[MIDDLE])?;
     let result = out_of_memory(pool.allocate(LARGE));
     assert!(result.detail().contains(&format!(" {SMALL} bytes")), "what the hook left: {result}");
@@ -251,16 +226,12 @@ fn the_hook_may_use_the_pool(on_device: OnDevice) -> Result<()> {
 
 #[clmatrix_harness::test]
 fn a_panic_in_the_hook_leaves_the_pool_usable(on_device: OnDevice) -> Result<()> {
-    let allocator = buffers(&on_device, |nth, _| match nth {
-        2 | 3 => OUT_OF_MEMORY,
-        _ => Answer::Inner,
-    })?;
-    let panics = Arc::new(AtomicUsize::new(0));
-    let counter = Arc::clone(&panics);
-    let options = PoolOptions::new().limit(LARGE + MIDDLE + SMALL).on_out_of_memory(move || {
-        assert_ne!(counter.fetch_add(1, Ordering::SeqCst), 0, "the hook panics");
-    });
-    let pool = MemoryPool::with_options(Arc::clone(&allocator), options)?;
+    let allocator = buffers_but(&on_device, 2..4, OUT_OF_MEMORY)?;
+    let (options, panics) =
+        with_hook(PoolOptions::new().limit(LARGE + MIDDLE + SMALL), |earlier| {
+            assert_ne!(earlier, 0, "the hook panics");
+        });
+    let pool = MemoryPool::with_options(allocator, options)?;
     let active = pool.allocate(MIDDLE)?;
     hold(&pool, &[SMALL])?;
     let before = pool.statistics();
@@ -312,10 +283,8 @@ fn an_allocation_that_is_too_small_is_refused(
     on_device: OnDevice,
     #[case] answer: Answer,
 ) -> Result<()> {
-    let allocator =
-        buffers(&on_device, move |nth, _| if nth == 0 { answer } else { Answer::Inner })?;
     let options = PoolOptions::new().limit(MIDDLE).on_out_of_memory(|| panic!("there is memory"));
-    let pool = MemoryPool::with_options(Arc::clone(&allocator), options)?;
+    let pool = MemoryPool::with_options(buffers_but(&on_device, 0..1, answer)?, options)?;
     let result = pool.allocate(MIDDLE);
     assert!(result.as_ref().is_err_and(|error| error.detail().contains("1023")), "{result:?}");
     assert_eq!(refusal(result), "CL_INVALID_BUFFER_SIZE");
@@ -335,11 +304,7 @@ fn an_allocation_may_be_larger_than_requested(on_device: OnDevice) -> Result<()>
 #[clmatrix_harness::test]
 fn managed_bytes_never_exceed_the_limit(on_device: OnDevice) -> Result<()> {
     let allocator = buffers(&on_device, |_, _| Answer::Inner)?;
-    let hooks = Arc::new(AtomicUsize::new(0));
-    let counter = Arc::clone(&hooks);
-    let options = PoolOptions::new().limit(2 * MIDDLE).on_out_of_memory(move || {
-        counter.fetch_add(1, Ordering::SeqCst);
-    });
+    let (options, hooks) = with_hook(PoolOptions::new().limit(2 * MIDDLE), |_| ());
     let pool = MemoryPool::with_options(Arc::clone(&allocator), options)?;
     let (one, other) = (pool.allocate(MIDDLE)?, pool.allocate(MIDDLE)?);
     let result = out_of_memory(pool.allocate(1));
@@ -364,18 +329,18 @@ fn managed_bytes_never_exceed_the_limit(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test]
 fn failed_allocations_are_not_in_the_peak(on_device: OnDevice) -> Result<()> {
     let inside = Inside::default();
-    let within = inside.clone();
+    let within = Arc::downgrade(&inside);
     let allocator = buffers(&on_device, move |_, size| {
         if size == SMALL {
             return Answer::Inner;
         }
-        let pool = within.get().expect("the pool");
+        let pool = reached(&within).expect("the pool");
         assert_eq!(pool.managed_bytes(), 0, "it is not managed yet");
         drop(pool.allocate(SMALL).unwrap());
         pool.free_held();
         Answer::Code(-30)
     })?;
-    let (pool, _let_go) = pool_with(allocator, PoolOptions::new().limit(2 * LARGE), &inside)?;
+    let pool = pool_with(allocator, PoolOptions::new().limit(2 * LARGE), &inside)?;
     assert_eq!(pool.allocate(LARGE).expect_err("it fails").code(), -30);
     let found = pool.statistics();
     assert_eq!((found.peak_managed_bytes, found.peak_active_bytes), (SMALL, SMALL));
@@ -387,7 +352,7 @@ fn a_pool_works_with_little_memory(on_device: OnDevice) -> Result<()> {
     let most = 16 * LARGE;
     let inside = Inside::default();
     let allocator = Capped::new(&on_device, most, &inside)?;
-    let (pool, _let_go) = pool_with(Arc::clone(&allocator), PoolOptions::new(), &inside)?;
+    let pool = pool_with(Arc::clone(&allocator), PoolOptions::new(), &inside)?;
     for size in [LARGE, SMALL, 3 * LARGE, MIDDLE, 2 * LARGE] {
         let mut active = Vec::new();
         let result = loop {
@@ -459,36 +424,34 @@ fn blocks_held_longer_than_max_idle_are_freed(on_device: OnDevice) -> Result<()>
     Ok(())
 }
 
-/// Tells of the gate at each call whether it was closed.
+/// Tells of the gate at each call whether it was closed, and has an answer of its own for one call.
 fn told_of(
     gate: &Arc<UserEvent>,
-    closed: &Arc<Mutex<Vec<bool>>>,
-) -> impl Fn() + Send + Sync + 'static {
-    let (gate, closed) = (Arc::clone(gate), Arc::clone(closed));
-    move || {
+    call: usize,
+    answer: Answer,
+) -> (Arc<Mutex<Vec<bool>>>, impl Fn(usize, usize) -> Answer + Send + Sync + 'static) {
+    let (gate, closed) = (Arc::clone(gate), Arc::<Mutex<Vec<bool>>>::default());
+    let told = Arc::clone(&closed);
+    let answers = move |nth: usize, _: usize| {
         let status = gate.status().expect("the gate's status");
-        closed.lock().unwrap().push(!status.has_ended());
-    }
+        told.lock().unwrap().push(!status.has_ended());
+        if nth == call { answer } else { Answer::Inner }
+    };
+    (closed, answers)
 }
 
 /// As long as a command may use a buffer, the driver keeps it: only then is it of use to ask again.
 #[clmatrix_harness::test]
 fn a_retry_waits_for_the_commands_on_freed_blocks(on_device: OnDevice) -> Result<()> {
     let gate = Arc::new(gate(&on_device.context));
-    let closed = Arc::default();
-    let tell = told_of(&gate, &closed);
-    let allocator = buffers(&on_device, move |nth, _| {
-        tell();
-        if nth == 1 { OUT_OF_MEMORY } else { Answer::Inner }
-    })?;
-    let pool = MemoryPool::new(allocator)?;
+    let (closed, answer) = told_of(&gate, 1, OUT_OF_MEMORY);
+    let pool = MemoryPool::new(buffers(&on_device, answer)?)?;
     let block = pool.allocate(LARGE)?;
     enqueue_fill(on_device.queue.after(&*gate), &*block, &7_u32, ..4)?;
     drop(block);
     drop(meanwhile(&gate, open, || pool.allocate(SMALL))?);
     assert_eq!(*closed.lock().unwrap(), [true, true, false]);
-    on_device.queue.finish()?;
-    Ok(())
+    on_device.queue.finish()
 }
 
 /// Shared virtual memory that is freed when it is a queue's turn is there no sooner.
@@ -500,14 +463,9 @@ fn a_retry_waits_for_frees_on_a_queue(
 ) -> Result<()> {
     let on = &on_device;
     let gate = Arc::new(gate(&on.context));
-    let closed = Arc::default();
-    let tell = told_of(&gate, &closed);
+    let (closed, answer) = told_of(&gate, 2, Answer::Code(-5));
     let inner = SvmAllocator::new(&on.context, 0, SvmFlags::READ_WRITE, Some(&on.queue))?;
-    let allocator = Faulty::new(inner, move |nth, _| {
-        tell();
-        if nth == 2 { Answer::Code(-5) } else { Answer::Inner }
-    });
-    let pool = SvmPool::new(allocator)?;
+    let pool = SvmPool::new(Faulty::new(inner, answer))?;
     let (block, other) = (pool.allocate(LARGE)?, pool.allocate(LARGE)?);
     let used = if is_used { &*block } else { &*other };
     enqueue_fill(on.queue.after(&*gate), used, &7_u32, ..4)?;
@@ -515,8 +473,7 @@ fn a_retry_waits_for_frees_on_a_queue(
     drop(meanwhile(&gate, open, || pool.allocate(SMALL))?);
     assert_eq!(*closed.lock().unwrap(), [true, true, true, false]);
     assert_eq!((pool.held_blocks(), pool.active_blocks()), (1, 1));
-    on.queue.finish()?;
-    Ok(())
+    on.queue.finish()
 }
 
 #[rstest]
@@ -553,7 +510,7 @@ fn threads_share_little_memory(on_device: OnDevice) -> Result<()> {
     const THREADS: usize = 4;
     let inside = Inside::default();
     let allocator = Capped::new(&on_device, THREADS * LARGE, &inside)?;
-    let (pool, _let_go) = pool_with(Arc::clone(&allocator), PoolOptions::new(), &inside)?;
+    let pool = pool_with(Arc::clone(&allocator), PoolOptions::new(), &inside)?;
     let failed = AtomicUsize::new(0);
     thread::scope(|scope| {
         for thread in 0..THREADS {

@@ -2,18 +2,14 @@
 //! bytes.
 
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-use std::thread;
-use std::time::Duration;
+use std::fmt;
+use std::ops::RangeBounds;
+use std::sync::{OnceLock, Weak};
 
 use clmatrix::cl3::memory::set_mem_object_destructor_callback;
 use clmatrix::cl3::types::cl_mem;
-use clmatrix::memory::{Buffer, MemFlags};
-use clmatrix::pool::{Allocator, DeferredAllocator, Memory, MemoryPool};
-use clmatrix::{CommandQueue, Context, Error, Result};
 
-use crate::support::on_device::{OnDevice, soon};
+use super::*;
 
 /// The answer to a call.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +36,10 @@ pub struct Faulty<A> {
     inner: A,
     answers: Answers,
     calls: Mutex<Vec<usize>>,
+    /// The queue for which it says that it allocates, if it is set.
+    pub queue: OnceLock<CommandQueue>,
+    /// Its largest size, unless that of the devices is smaller.
+    pub most: AtomicUsize,
 }
 
 impl<A> Faulty<A> {
@@ -47,7 +47,8 @@ impl<A> Faulty<A> {
         inner: A,
         answers: impl Fn(usize, usize) -> Answer + Send + Sync + 'static,
     ) -> Arc<Self> {
-        Arc::new(Self { inner, answers: Box::new(answers), calls: Mutex::default() })
+        let (answers, most) = (Box::new(answers), AtomicUsize::new(usize::MAX));
+        Arc::new(Self { inner, answers, calls: Mutex::default(), queue: OnceLock::new(), most })
     }
 
     /// The sizes that it was asked for up to now.
@@ -63,6 +64,15 @@ pub fn buffers(
 ) -> Result<Arc<Faulty<DeferredAllocator>>> {
     let inner = DeferredAllocator::new(&on_device.context, MemFlags::READ_WRITE)?;
     Ok(Faulty::new(inner, answers))
+}
+
+/// Buffers, but for the calls of these numbers.
+pub fn buffers_but(
+    on_device: &OnDevice,
+    calls: impl RangeBounds<usize> + Send + Sync + 'static,
+    answer: Answer,
+) -> Result<Arc<Faulty<DeferredAllocator>>> {
+    buffers(on_device, move |nth, _| if calls.contains(&nth) { answer } else { Answer::Inner })
 }
 
 impl<A: Allocator<Memory: Memory>> Allocator for Faulty<A> {
@@ -84,11 +94,12 @@ impl<A: Allocator<Memory: Memory>> Allocator for Faulty<A> {
     }
 
     fn queue(&self) -> Option<&CommandQueue> {
-        self.inner.queue()
+        self.queue.get().or_else(|| self.inner.queue())
     }
 
     fn max_size(&self) -> Option<usize> {
-        self.inner.max_size()
+        let most = self.most.load(Ordering::SeqCst);
+        self.inner.max_size().map(|of_devices| of_devices.min(most))
     }
 
     fn context(&self) -> Context {
@@ -96,8 +107,8 @@ impl<A: Allocator<Memory: Memory>> Allocator for Faulty<A> {
     }
 }
 
-impl<A> std::fmt::Debug for Faulty<A> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl<A> fmt::Debug for Faulty<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Faulty").field("calls", &self.calls).finish_non_exhaustive()
     }
 }
@@ -107,29 +118,12 @@ pub fn error(code: i32) -> Error {
     Error::from_call("clCreateBuffer", code)
 }
 
-/// A pool that can be reached from its own allocator and hook, until [`LetGo`] is dropped.
-#[derive(Clone, Debug, Default)]
-pub struct Inside(Arc<Mutex<Option<MemoryPool>>>);
+/// A pool that can be reached from its own allocator and hook, as long as the test has this.
+pub type Inside = Arc<OnceLock<MemoryPool>>;
 
-impl Inside {
-    pub fn get(&self) -> Option<MemoryPool> {
-        self.0.lock().unwrap().clone()
-    }
-
-    pub fn set(&self, pool: &MemoryPool) -> LetGo {
-        *self.0.lock().unwrap() = Some(pool.clone());
-        LetGo(self.clone())
-    }
-}
-
-/// Lets go of the pool at the end of a test.
-pub struct LetGo(Inside);
-
-impl Drop for LetGo {
-    fn drop(&mut self) {
-        let pool = self.0.0.lock().unwrap().take();
-        drop(pool);
-    }
+/// Returns the pool from within its allocator or hook, which must not keep it.
+pub fn reached(within: &Weak<OnceLock<MemoryPool>>) -> Option<MemoryPool> {
+    within.upgrade()?.get().cloned()
 }
 
 /// An allocator of buffers that never has more than `most` bytes alive, as the driver sees it.
@@ -138,14 +132,14 @@ pub struct Capped {
     inner: DeferredAllocator,
     most: usize,
     alive: Arc<AtomicUsize>,
-    pool: Inside,
+    pool: Weak<OnceLock<MemoryPool>>,
 }
 
 impl Capped {
     /// Returns an allocator for the pool `pool`.
     pub fn new(on_device: &OnDevice, most: usize, pool: &Inside) -> Result<Arc<Self>> {
         let inner = DeferredAllocator::new(&on_device.context, MemFlags::READ_WRITE)?;
-        Ok(Arc::new(Self { inner, most, alive: Arc::default(), pool: pool.clone() }))
+        Ok(Arc::new(Self { inner, most, alive: Arc::default(), pool: Arc::downgrade(pool) }))
     }
 
     /// Returns the bytes of its buffers that the driver has not destroyed, once they are `expected`, or after 5 s: a
@@ -160,7 +154,7 @@ impl Capped {
     fn reserve(&self, size: usize) -> Result<()> {
         let add = |alive: usize| Some(alive + size).filter(|sum| *sum <= self.most);
         let is_pending =
-            |alive: usize| self.pool.get().is_some_and(|pool| alive > pool.managed_bytes());
+            |alive: usize| reached(&self.pool).is_some_and(|pool| alive > pool.managed_bytes());
         for _ in 0..50_000 {
             match self.alive.fetch_update(Ordering::SeqCst, Ordering::SeqCst, add) {
                 Ok(_) => return Ok(()),

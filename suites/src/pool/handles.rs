@@ -1,51 +1,44 @@
 //! Pooled buffers wherever a buffer is due: each use is seen by a kernel, or is of what a kernel wrote.
 
 use std::collections::HashSet;
-use std::marker::PhantomData;
 
 use clmatrix::memory::{
-    Buffer, HostRect, Image, ImageBufferRegion, Linear, MapReadWrite, MemoryObject, MigrationFlags,
-    Rect, enqueue_copy, enqueue_fill, enqueue_migrate_mem_objects,
+    HostRect, Image, ImageBufferRegion, MapReadWrite, Rect, enqueue_migrate_mem_objects,
 };
-use clmatrix::pool::{Allocator, MemoryPool, Pool, PoolOptions, PooledBuffer};
-use clmatrix::{CommandQueue, Result};
-use clmatrix_harness::CtxFactory;
-use rstest::rstest;
 
-use super::kind::{self, BUFFERS, FILLED, Kind, SVM, is_free};
-use super::{counts, pool_in, pool_on, slabs_of};
-use crate::buffer::{DOUBLE, buffer_of, contents, counting, refusal};
+use super::*;
+use crate::buffer::buffer_of;
 use crate::image::{RGBA_U32, places, seen};
-use crate::support::gate::{gate, open};
-use crate::support::on_device::{OnDevice, on_device};
-use crate::support::pattern::{SIZES, assert_elements, assert_moved, before, source};
 
-const COUNT: u32 = 250;
-const SIZE: usize = 4 * COUNT as usize;
+pub(super) const COUNT: usize = 250;
+pub(super) const SIZE: usize = 4 * COUNT;
 
 /// `0, 1, 2, ...` in a block that is larger.
-fn pooled(on_device: &OnDevice, pool: &MemoryPool) -> Result<PooledBuffer> {
-    let buffer = pool.allocate(SIZE)?;
-    enqueue_copy(&on_device.queue, &buffer, &counting(COUNT), ..)?;
-    Ok(buffer)
+pub(super) fn pooled<K: Kind>(on_device: &OnDevice, pool: &Pool<K>) -> Result<Pooled<K>> {
+    let block = pool.allocate(SIZE)?;
+    block.write(&on_device.queue, 0, bytemuck::cast_slice(&multiples(1)))?;
+    Ok(block)
 }
 
-fn doubled(times: u32) -> Vec<u32> {
-    counting(COUNT).iter().map(|i| i << times).collect()
+pub(super) fn multiples(factor: u32) -> Vec<u32> {
+    (0..COUNT as u32).map(|i| factor * i).collect()
 }
+
+pub(super) const TRIPLE: &str = "kernel void k(global const uint *from, global uint *to) {
+    to[get_global_id(0)] = 3 * from[get_global_id(0)];
+}";
 
 #[clmatrix_harness::test]
 fn a_block_has_the_requested_size(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
     let buffer = pooled(&on_device, &pool)?;
-    assert_eq!((MemoryObject::size(&*buffer), buffer.block_size()), (SIZE, 1023));
+    assert_eq!((buffer.size(), buffer.block_size()), (SIZE, 1023));
     // The bytes beyond the request do not belong to the handle.
     let refused = enqueue_fill(&on_device.queue, &buffer, &0_u8, SIZE..=SIZE);
     assert_eq!(refusal(refused), "CL_INVALID_VALUE");
     assert_eq!(refusal(buffer.sub_buffer(..=SIZE)), "CL_INVALID_VALUE");
-    let nothing = pool.allocate(0)?;
-    let refused = enqueue_fill(&on_device.queue, &nothing, &0_u8, ..);
-    assert_eq!(refusal(refused), "CL_INVALID_VALUE");
+    let nothing = enqueue_fill(&on_device.queue, &pool.allocate(0)?, &0_u8, ..);
+    assert_eq!(refusal(nothing), "CL_INVALID_VALUE");
     Ok(())
 }
 
@@ -54,21 +47,18 @@ fn a_block_is_copied_to_and_from_the_host(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let pool = pool_on(queue, PoolOptions::new())?;
     let buffer = pooled(&on_device, &pool)?;
-    on_device.run(DOUBLE, &[&buffer], COUNT as usize)?;
-    let mut found = vec![0; COUNT as usize];
+    on_device.run(DOUBLE, &[&buffer], COUNT)?;
+    let mut found = vec![0; COUNT];
     enqueue_copy(queue, &mut found, &buffer, ..)?;
-    assert_eq!(found, doubled(1));
-    let tail = Linear::default().dst_offset(SIZE - 8);
-    enqueue_copy(queue, &buffer, &[1_u32, 2], tail)?;
-    let given = enqueue_copy(queue, &buffer, vec![3_u32], ..)?.wait()?;
-    assert_eq!(given, [3]);
-    on_device.run(DOUBLE, &[&buffer], COUNT as usize)?;
+    assert_eq!(found, multiples(2));
+    enqueue_copy(queue, &buffer, &[1_u32, 2], Linear::default().dst_offset(SIZE - 8))?;
+    assert_eq!(enqueue_copy(queue, &buffer, vec![3_u32], ..)?.wait()?, [3]);
+    on_device.run(DOUBLE, &[&buffer], COUNT)?;
     let mut ends = [0_u32; 2];
     enqueue_copy(queue, &mut ends, &buffer, Linear::default().src_offset(SIZE - 8))?;
     assert_eq!(ends, [2, 4]);
     let first = Linear::default().byte_count(8);
-    let ends = enqueue_copy(queue, vec![0_u32; 2], &buffer, first)?.wait()?;
-    assert_eq!(ends, [6, 4]);
+    assert_eq!(enqueue_copy(queue, vec![0_u32; 2], &buffer, first)?.wait()?, [6, 4]);
     Ok(())
 }
 
@@ -80,8 +70,7 @@ fn a_block_is_copied_by_rectangles(on_device: OnDevice) -> Result<()> {
     // Two columns of ten rows of ten numbers.
     let rect = HostRect::new([8, 10]).buffer_origin([4]).buffer_pitches([40]);
     enqueue_copy(queue, &one, &[7_u32; 20], rect)?;
-    let rect = Rect::new([40, 10]);
-    enqueue_copy(queue, &other, &one, rect)?;
+    enqueue_copy(queue, &other, &one, Rect::new([40, 10]))?;
     on_device.run(DOUBLE, &[&other], 100)?;
     let mut columns = [0_u32; 30];
     let rect = HostRect::new([12, 10]).buffer_pitches([40]);
@@ -96,20 +85,18 @@ fn a_block_is_copied_to_and_from_buffers_and_blocks(on_device: OnDevice) -> Resu
     let queue = &on_device.queue;
     let pool = pool_on(queue, PoolOptions::new())?;
     let (one, other) = (pooled(&on_device, &pool)?, pool.allocate(SIZE)?);
-    let plain = buffer_of(&on_device, &[9; COUNT as usize])?;
-    on_device.run(DOUBLE, &[&one], COUNT as usize)?;
+    let plain = buffer_of(&on_device, &[9; COUNT])?;
+    on_device.run(DOUBLE, &[&one], COUNT)?;
     enqueue_copy(queue, &plain, &one, ..)?;
-    on_device.run(DOUBLE, &[&plain], COUNT as usize)?;
+    on_device.run(DOUBLE, &[&plain], COUNT)?;
     enqueue_copy(queue, &other, &plain, ..)?;
-    on_device.run(DOUBLE, &[&other], COUNT as usize)?;
+    on_device.run(DOUBLE, &[&other], COUNT)?;
     enqueue_copy(queue, &one, &other, ..)?;
-    on_device.run(DOUBLE, &[&one], COUNT as usize)?;
-    assert_eq!(contents(&on_device, &one)?, doubled(4));
-    let half = Linear::default().src_offset(SIZE / 2);
-    enqueue_copy(queue, &other, &one, half)?;
-    assert_eq!(contents(&on_device, &other)?[..4], doubled(4)[COUNT as usize / 2..][..4]);
-    let refused = enqueue_copy(queue, &one, &one, ..);
-    assert_eq!(refusal(refused), "CL_MEM_COPY_OVERLAP");
+    on_device.run(DOUBLE, &[&one], COUNT)?;
+    assert_eq!(contents(&on_device, &one)?, multiples(16));
+    enqueue_copy(queue, &other, &one, Linear::default().src_offset(SIZE / 2))?;
+    assert_eq!(contents(&on_device, &other)?[..4], multiples(16)[COUNT / 2..][..4]);
+    assert_eq!(refusal(enqueue_copy(queue, &one, &one, ..)), "CL_MEM_COPY_OVERLAP");
     Ok(())
 }
 
@@ -121,7 +108,7 @@ fn functions_for_buffers_accept_a_block(on_device: OnDevice) -> Result<()> {
     enqueue_fill(queue, &one, &1_u32, ..)?;
     enqueue_fill(queue, &one, &2_u32, 4..8)?;
     one.slice::<u32>(2..).write(queue, &[3_u32])?;
-    on_device.run(DOUBLE, &[&one], COUNT as usize)?;
+    on_device.run(DOUBLE, &[&one], COUNT)?;
     enqueue_copy(queue, &other, &one, Linear::default().src_offset(4).byte_count(SIZE - 4))?;
     let mut found = [0_u32; 3];
     other.read(queue, &mut found)?;
@@ -134,15 +121,13 @@ fn a_block_is_mapped(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let pool = pool_on(queue, PoolOptions::new())?;
     let buffer = pooled(&on_device, &pool)?;
-    on_device.run(DOUBLE, &[&buffer], COUNT as usize)?;
+    on_device.run(DOUBLE, &[&buffer], COUNT)?;
     let mut map = buffer.map_read_write::<u32>(queue, ..)?;
-    assert_eq!(map[..], doubled(1));
+    assert_eq!(map[..], multiples(2));
     map.fill(5);
     map.unmap()?;
-    on_device.run(DOUBLE, &[&buffer], COUNT as usize)?;
-    let found = contents(&on_device, &buffer)?;
-    assert_elements(&found, &[10; COUNT as usize], "a kernel doubles the 5 that a map wrote");
-    Ok(())
+    on_device.run(DOUBLE, &[&buffer], COUNT)?;
+    buffer.assert_holds(queue, 10, "a kernel doubles the 5 that a map wrote")
 }
 
 #[clmatrix_harness::test(requires(images))]
@@ -159,8 +144,7 @@ fn a_block_is_copied_to_and_from_images(on_device: OnDevice) -> Result<()> {
     let twice: Vec<u32> =
         places(&[4, 3]).as_flattened().iter().map(|place| place.wrapping_mul(2)).collect();
     assert_eq!(contents(&on_device, &other)?, twice);
-    let first = ImageBufferRegion::new([1, 1]).offset(16);
-    enqueue_copy(queue, &image, &other, first)?;
+    enqueue_copy(queue, &image, &other, ImageBufferRegion::new([1, 1]).offset(16))?;
     assert_eq!(seen(&on_device, &image)?[0][..], twice[4..8]);
     Ok(())
 }
@@ -169,10 +153,9 @@ fn a_block_is_copied_to_and_from_images(on_device: OnDevice) -> Result<()> {
 fn a_block_is_migrated_with_other_objects(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
     let (one, other) = (pooled(&on_device, &pool)?, buffer_of(&on_device, &[7; 64])?);
-    let flags = MigrationFlags::empty();
-    enqueue_migrate_mem_objects(&on_device.queue, &[&one, &other], flags)?;
-    on_device.run(DOUBLE, &[&one], COUNT as usize)?;
-    assert_eq!(contents(&on_device, &one)?, doubled(1));
+    enqueue_migrate_mem_objects(&on_device.queue, &[&one, &other], MigrationFlags::empty())?;
+    on_device.run(DOUBLE, &[&one], COUNT)?;
+    assert_eq!(contents(&on_device, &one)?, multiples(2));
     Ok(())
 }
 
@@ -180,29 +163,19 @@ fn a_block_is_migrated_with_other_objects(on_device: OnDevice) -> Result<()> {
 fn a_block_is_passed_to_kernels(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
     let (one, other) = (pooled(&on_device, &pool)?, pool.allocate(SIZE)?);
-    let source = "kernel void k(global const uint *from, global uint *to) {
-        to[get_global_id(0)] = 3 * from[get_global_id(0)];
-    }";
-    let mut kernel = on_device.kernel(source, "")?;
+    let mut kernel = on_device.kernel(TRIPLE, "")?;
     let mut launch = kernel.launch();
-    launch.arg_read(&one).arg(&other).global(COUNT as usize);
+    launch.arg_read(&one).arg(&other).global(COUNT);
     // SAFETY: the kernel takes two buffers, and has as many work items as elements.
     unsafe { launch.enqueue(&on_device.queue)? };
-    let expected: Vec<u32> = counting(COUNT).iter().map(|i| 3 * i).collect();
-    assert_eq!(contents(&on_device, &other)?, expected);
+    assert_eq!(contents(&on_device, &other)?, multiples(3));
     Ok(())
 }
 
-#[rstest]
-#[clmatrix_harness::test]
-#[case::of_buffers(BUFFERS)]
-#[clmatrix_harness::test(requires(svm))]
-#[case::of_svm(SVM)]
-fn handles_are_compared_by_block<K: Kind>(
-    on_device: OnDevice,
-    #[case] _kind: PhantomData<K>,
-) -> Result<()> {
-    let pool: Pool<K> = kind::pool(&on_device, Some(&on_device.queue), PoolOptions::new())?;
+of_each_kind!(handles_are_compared_by_block);
+
+fn handles_are_compared_by_block<K: Kind>(on_device: OnDevice) -> Result<()> {
+    let pool: Pool<K> = pool_of(&on_device)?;
     let (one, other) = (pool.allocate(SIZE)?, pool.allocate(SIZE)?);
     assert!(one.eq(&one) && one != other);
     let id = one.id();
@@ -224,13 +197,13 @@ fn assert_keeps<T>(
 ) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
     let block = pool.allocate(SIZE)?;
-    let raw = block.as_raw().addr();
+    let id = block.id();
     let part = part(&block)?;
     drop(block);
     assert_eq!(pool.active_blocks(), 0);
-    assert!(!is_free(&pool, SIZE, raw)?, "in use");
+    assert!(!is_free(&pool, SIZE, id)?, "in use");
     drop(part);
-    assert!(is_free(&pool, SIZE, raw)?, "not in use any more");
+    assert!(is_free(&pool, SIZE, id)?, "not in use any more");
     Ok(())
 }
 
@@ -244,18 +217,12 @@ fn clones_and_sub_buffers_keep_the_block(on_device: OnDevice) -> Result<()> {
     assert_keeps(&on_device, |block| block.map_read_write::<u8>(queue, ..4))
 }
 
+of_each_kind!(a_reused_block_holds_all_bytes_of_any_size);
+
 /// A block holds the bytes of its last owner: only the bytes that are written change.
-#[rstest]
-#[clmatrix_harness::test]
-#[case::of_buffers(BUFFERS)]
-#[clmatrix_harness::test(requires(svm))]
-#[case::of_svm(SVM)]
-fn a_reused_block_holds_all_bytes_of_any_size<K: Kind>(
-    on_device: OnDevice,
-    #[case] _kind: PhantomData<K>,
-) -> Result<()> {
+fn a_reused_block_holds_all_bytes_of_any_size<K: Kind>(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
-    let pool: Pool<K> = kind::pool(&on_device, Some(queue), PoolOptions::new())?;
+    let pool: Pool<K> = pool_of(&on_device)?;
     for size in SIZES {
         let (data, to) = (source(size), before(size + 20));
         let old = pool.allocate(to.len())?;
@@ -322,17 +289,11 @@ fn a_sub_buffer_keeps_its_bytes_after_the_handle_is_dropped(on_device: OnDevice)
     Ok(())
 }
 
+of_each_kind!(a_forgotten_map_keeps_the_block);
+
 /// A map that is forgotten keeps its bytes closed for good.
-#[rstest]
-#[clmatrix_harness::test]
-#[case::of_buffers(BUFFERS)]
-#[clmatrix_harness::test(requires(svm))]
-#[case::of_svm(SVM)]
-fn a_forgotten_map_keeps_the_block<K: Kind>(
-    on_device: OnDevice,
-    #[case] _kind: PhantomData<K>,
-) -> Result<()> {
-    let pool: Pool<K> = kind::pool(&on_device, Some(&on_device.queue), PoolOptions::new())?;
+fn a_forgotten_map_keeps_the_block<K: Kind>(on_device: OnDevice) -> Result<()> {
+    let pool: Pool<K> = pool_of(&on_device)?;
     let block = pool.allocate(SIZE)?;
     let id = block.id();
     std::mem::forget(block.map(&on_device.queue)?);
@@ -373,7 +334,7 @@ fn a_pool_is_an_allocator<K: Kind>(
     #[case] _kind: PhantomData<K>,
 ) -> Result<()> {
     let queue = has_queue.then_some(&on_device.queue);
-    let pool: Pool<K> = kind::pool(&on_device, queue, PoolOptions::new())?;
+    let pool: Pool<K> = pool(&on_device, queue, PoolOptions::new())?;
     let (block, nothing) = ask(&pool)?;
     let block = block.expect("more than 0 bytes");
     assert!(nothing.is_none());

@@ -1,16 +1,8 @@
 //! Memory runs out while another thread looks at what is held.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, mpsc};
-use std::thread;
+use std::sync::atomic::AtomicBool;
 
-use clmatrix::memory::enqueue_fill;
-use clmatrix::pool::{MemoryPool, PoolEvent, PoolEventKind, PoolOptions, PooledBuffer};
-use clmatrix::{Class, Result};
-
-use super::faulty::{Answer, buffers};
-use crate::support::gate::{gate, soon_open};
-use crate::support::on_device::OnDevice;
+use super::*;
 
 const SIZE: usize = 65536;
 const LARGE: usize = 10 * SIZE;

@@ -1,34 +1,44 @@
 //! The kinds of memory that a pool hands out, for tests of both.
-//!
-//! ```text
-//! #[rstest]
-//! #[clmatrix_harness::test]
-//! #[case::of_buffers(BUFFERS)]
-//! #[clmatrix_harness::test(requires(svm))]
-//! #[case::of_svm(SVM)]
-//! fn a_test<K: Kind>(on_device: OnDevice, #[case] _kind: PhantomData<K>) -> Result<()> {
-//! ```
 
 use std::ffi::c_void;
 use std::fmt::Debug;
 use std::hash::Hash;
-use std::marker::PhantomData;
 use std::ops::DerefMut;
 use std::ptr;
 
+use clmatrix::Kernel;
 use clmatrix::cl3::command_queue as cl3;
-use clmatrix::memory::{
-    Buffer, Linear, MemFlags, MemoryObject, Order, SvmAllocation, SvmFlags, SvmPointer,
-    enqueue_copy, enqueue_fill,
-};
-use clmatrix::pool::{
-    Allocator, DeferredAllocator, ImmediateAllocator, Memory, Pool, PoolOptions, SvmAllocator,
-};
-use clmatrix::{CommandQueue, Event, Kernel, Result, UserEvent};
+use clmatrix::memory::{MemoryObject, SvmPointer};
 
-use crate::support::gate::{open, waits};
-use crate::support::on_device::OnDevice;
-use crate::support::pattern::assert_elements;
+use super::*;
+
+/// Makes a function a test, with a case for each kind of memory, named as rstest names cases. The function may have
+/// more fixtures.
+///
+/// ```text
+/// of_each_kind!(a_test, platform: Platform);
+///
+/// fn a_test<K: Kind>(on_device: OnDevice, platform: Platform) -> Result<()> {
+/// ```
+macro_rules! of_each_kind {
+    ($test:ident $(, $fixture:ident: $type:ident)*) => {
+        mod $test {
+            use super::*;
+
+            #[clmatrix_harness::test]
+            fn case_1_of_buffers(on_device: OnDevice $(, $fixture: $type)*) -> Result<()> {
+                super::$test::<Buffer>(on_device $(, $fixture)*)
+            }
+
+            #[clmatrix_harness::test(requires(svm))]
+            fn case_2_of_svm(on_device: OnDevice $(, $fixture: $type)*) -> Result<()> {
+                super::$test::<SvmAllocation>(on_device $(, $fixture)*)
+            }
+        }
+    };
+}
+
+pub(crate) use of_each_kind;
 
 /// The rule by which the pool orders the owners of a block.
 pub const BARRIER: &str = "clEnqueueBarrierWithWaitList on the queue of a block's new owner did not hold back the \
@@ -37,14 +47,19 @@ pub const BARRIER: &str = "clEnqueueBarrierWithWaitList on the queue of a block'
 /// The rule for a block that has had one owner since it was filled.
 pub const FILLED: &str = "a block holds the value of its last fill";
 
+/// For the tests that have more cases than [`of_each_kind`] makes.
 pub const BUFFERS: PhantomData<Buffer> = PhantomData;
 pub const SVM: PhantomData<SvmAllocation> = PhantomData;
+
+/// The bytes of most requests, and of the block for such a request.
+pub const SIZE: usize = 4096;
+pub const BLOCK: usize = 4351;
 
 /// A kind of memory, with what the tests do to it. Contents are numbers of 32 bits.
 pub trait Kind: Memory + Clone + Debug + Eq + Hash {
     /// An allocator for the queue, if there is one.
     fn allocator(
-        on_device: &OnDevice,
+        context: &Context,
         queue: Option<&CommandQueue>,
     ) -> Result<Box<dyn Allocator<Memory = Self>>>;
 
@@ -117,12 +132,12 @@ macro_rules! alike {
 
 impl Kind for Buffer {
     fn allocator(
-        on_device: &OnDevice,
+        context: &Context,
         queue: Option<&CommandQueue>,
     ) -> Result<Box<dyn Allocator<Memory = Self>>> {
         Ok(match queue {
             Some(queue) => Box::new(ImmediateAllocator::new(queue, MemFlags::READ_WRITE)?),
-            None => Box::new(DeferredAllocator::new(&on_device.context, MemFlags::READ_WRITE)?),
+            None => Box::new(DeferredAllocator::new(context, MemFlags::READ_WRITE)?),
         })
     }
 
@@ -131,13 +146,11 @@ impl Kind for Buffer {
     }
 
     fn fill_unseen(&self, queue: &CommandQueue, value: u32, gate: Option<&Event>) -> Event {
-        unseen(queue, gate, |count, events| {
-            let (pattern, size) = ((&raw const value).cast(), MemoryObject::size(self));
-            // SAFETY: the handles are alive and of one context, the buffer is as large, and the pattern is
-            // copied.
+        let (pattern, size) = ((&raw const value).cast(), MemoryObject::size(self));
+        unseen(queue, gate, |queue, count, events| {
+            // SAFETY: the handles are alive and of one context, the buffer is as large, and the pattern is copied.
             unsafe {
-                let (queue, buffer) = (queue.as_raw(), self.as_raw());
-                cl3::enqueue_fill_buffer(queue, buffer, pattern, 4, 0, size, count, events)
+                cl3::enqueue_fill_buffer(queue, self.as_raw(), pattern, 4, 0, size, count, events)
             }
         })
     }
@@ -147,11 +160,10 @@ impl Kind for Buffer {
 
 impl Kind for SvmAllocation {
     fn allocator(
-        on_device: &OnDevice,
+        context: &Context,
         queue: Option<&CommandQueue>,
     ) -> Result<Box<dyn Allocator<Memory = Self>>> {
-        let flags = SvmFlags::READ_WRITE;
-        Ok(Box::new(SvmAllocator::new(&on_device.context, 0, flags, queue)?))
+        Ok(Box::new(SvmAllocator::new(context, 0, SvmFlags::READ_WRITE, queue)?))
     }
 
     fn id(&self) -> usize {
@@ -159,13 +171,11 @@ impl Kind for SvmAllocation {
     }
 
     fn fill_unseen(&self, queue: &CommandQueue, value: u32, gate: Option<&Event>) -> Event {
-        unseen(queue, gate, |count, events| {
-            let (pattern, size) = ((&raw const value).cast(), SvmPointer::size(self));
-            // SAFETY: the handles are alive and of one context, the memory is as large, and the pattern is
-            // copied.
+        let (pattern, size) = ((&raw const value).cast(), SvmPointer::size(self));
+        unseen(queue, gate, |queue, count, events| {
+            // SAFETY: the handles are alive and of one context, the memory is as large, and the pattern is copied.
             unsafe {
-                let (queue, to) = (queue.as_raw(), self.svm_ptr());
-                cl3::enqueue_svm_mem_fill(queue, to, pattern, 4, size, count, events)
+                cl3::enqueue_svm_mem_fill(queue, self.svm_ptr(), pattern, 4, size, count, events)
             }
         })
     }
@@ -180,15 +190,19 @@ pub fn after_owner<T>(gate: &UserEvent, work: impl FnOnce() -> T) -> T {
     waits(gate, open, &rule, work)
 }
 
+/// A handle of the driver.
+type Raw = *mut c_void;
+
 /// Enqueues a command that waits for the gate, by cl3.
 fn unseen(
     queue: &CommandQueue,
     gate: Option<&Event>,
-    enqueue: impl FnOnce(u32, *const *mut c_void) -> std::result::Result<*mut c_void, i32>,
+    enqueue: impl FnOnce(Raw, u32, *const Raw) -> std::result::Result<Raw, i32>,
 ) -> Event {
     let wait_for = gate.map_or(ptr::null_mut(), Event::as_raw);
     let events = if gate.is_some() { &raw const wait_for } else { ptr::null() };
-    let event = enqueue(gate.is_some().into(), events).expect("the driver takes it");
+    let event =
+        enqueue(queue.as_raw(), gate.is_some().into(), events).expect("the driver takes it");
     // SAFETY: the driver has just created the event on this queue, with one reference.
     unsafe { queue.event_from_raw(event) }.expect("an event")
 }
@@ -199,7 +213,33 @@ pub fn pool<K: Kind>(
     queue: Option<&CommandQueue>,
     options: PoolOptions,
 ) -> Result<Pool<K>> {
-    Pool::with_options(K::allocator(on_device, queue)?, options)
+    Pool::with_options(K::allocator(&on_device.context, queue)?, options)
+}
+
+/// A pool for the queue of `on_device`.
+pub fn pool_of<K: Kind>(on_device: &OnDevice) -> Result<Pool<K>> {
+    pool(on_device, Some(&on_device.queue), PoolOptions::new())
+}
+
+/// A pool of one block: every queue has to wait for the last use of it.
+pub fn one_block<K: Kind>(on_device: &OnDevice) -> Result<Pool<K>> {
+    pool(on_device, Some(&on_device.queue), PoolOptions::new().limit(BLOCK))
+}
+
+/// The block `id`, which the pool hands out again.
+#[track_caller]
+pub fn again<K: Kind>(pool: &Pool<K>, queue: &CommandQueue, id: usize) -> Result<Pooled<K>> {
+    let block = pool.allocate_on(queue, SIZE)?;
+    assert_eq!(block.id(), id);
+    Ok(block)
+}
+
+/// The block `id` again, filled with 2 in a way that this crate cannot see.
+#[track_caller]
+pub fn refilled<K: Kind>(pool: &Pool<K>, queue: &CommandQueue, id: usize) -> Result<Pooled<K>> {
+    let block = again(pool, queue, id)?;
+    block.fill_unseen(queue, 2, None).wait()?;
+    Ok(block)
 }
 
 /// Returns whether the pool hands out this block for `size` bytes.

@@ -1,38 +1,10 @@
 //! Commands on a block come after the commands of its former owner, on any queue.
 
-use std::marker::PhantomData;
-
 use clmatrix::cl3::event::wait_for_events;
-use clmatrix::memory::{Buffer, MapRead, MemFlags, Order, enqueue_fill};
-use clmatrix::pool::{Allocator, DeferredAllocator, MemoryPool, Pool, PoolOptions, SlabAllocator};
-use clmatrix::{
-    CommandQueue, Context, ContextWatch, Device, Event, QueueProperties, Result, Status,
-    enqueue_marker,
-};
-use clmatrix_harness::{CtxFactory, ctx_factory, device};
-use rstest::rstest;
+use clmatrix::memory::MapRead;
+use clmatrix::{ContextWatch, QueueProperties};
 
-use super::kind::{BARRIER, BUFFERS, Kind, SVM, after_owner, is_free, pool};
-use super::{pool_in, pool_on};
-use crate::buffer::refusal;
-use crate::support::gate::{gate, open, soon_open};
-use crate::support::on_device::{OnDevice, on_device, soon};
-use crate::support::pattern::assert_elements;
-
-const SIZE: usize = 4096;
-
-/// Bytes of a block for `SIZE`.
-const BLOCK: usize = 4351;
-
-/// A pool of one block: every queue has to wait for the last use of it.
-fn one_block<K: Kind>(on_device: &OnDevice) -> Result<Pool<K>> {
-    pool(on_device, Some(&on_device.queue), PoolOptions::new().limit(BLOCK))
-}
-
-/// A pool for the queue of `on_device`.
-fn pool_of<K: Kind>(on_device: &OnDevice) -> Result<Pool<K>> {
-    pool(on_device, Some(&on_device.queue), PoolOptions::new())
-}
+use super::*;
 
 /// Enqueues a fill of a block with 1 that waits for the gate, and gives the block back.
 fn used<K: Kind>(pool: &Pool<K>, queue: &CommandQueue, gate: &Event) -> Result<usize> {
@@ -41,15 +13,11 @@ fn used<K: Kind>(pool: &Pool<K>, queue: &CommandQueue, gate: &Event) -> Result<u
     Ok(block.id())
 }
 
+of_each_kind!(an_unordered_pool_lets_earlier_commands_overwrite_reused_blocks);
+
 /// PyOpenCL's issue 447: the new owner's data is overwritten by the old one's command.
-#[rstest]
-#[clmatrix_harness::test]
-#[case::of_buffers(BUFFERS)]
-#[clmatrix_harness::test(requires(svm))]
-#[case::of_svm(SVM)]
 fn an_unordered_pool_lets_earlier_commands_overwrite_reused_blocks<K: Kind>(
     on_device: OnDevice,
-    #[case] _kind: PhantomData<K>,
 ) -> Result<()> {
     let (first, other) = (&on_device.queue, on_device.another_queue());
     // SAFETY: it is not right, but no more than memory of this test is spoilt.
@@ -57,49 +25,30 @@ fn an_unordered_pool_lets_earlier_commands_overwrite_reused_blocks<K: Kind>(
     let pool: Pool<K> = pool(&on_device, Some(first), options)?;
     let gate = gate(&on_device.context);
     let id = used(&pool, first, &gate)?;
-    let block = pool.allocate_on(&other, SIZE)?;
-    assert_eq!(block.id(), id);
-    block.fill_unseen(&other, 2, None).wait()?;
+    let block = refilled(&pool, &other, id)?;
     open(&gate);
     first.finish()?;
-    block.assert_holds(&other, 1, "the fill of the former owner comes last, behind the gate")?;
-    Ok(())
+    block.assert_holds(&other, 1, "the fill of the former owner comes last, behind the gate")
 }
 
-#[rstest]
-#[clmatrix_harness::test]
-#[case::of_buffers(BUFFERS)]
-#[clmatrix_harness::test(requires(svm))]
-#[case::of_svm(SVM)]
+of_each_kind!(an_ordered_pool_protects_reused_blocks_from_earlier_commands);
+
 fn an_ordered_pool_protects_reused_blocks_from_earlier_commands<K: Kind>(
     on_device: OnDevice,
-    #[case] _kind: PhantomData<K>,
 ) -> Result<()> {
     let (first, other) = (&on_device.queue, on_device.another_queue());
     let pool: Pool<K> = one_block(&on_device)?;
     let gate = gate(&on_device.context);
     let id = used(&pool, first, &gate)?;
-    let block = after_owner(&gate, || -> Result<_> {
-        let block = pool.allocate_on(&other, SIZE)?;
-        block.fill_unseen(&other, 2, None).wait()?;
-        Ok(block)
-    })?;
-    assert_eq!(block.id(), id);
+    let block = after_owner(&gate, || refilled(&pool, &other, id))?;
     first.finish()?;
-    block.assert_holds(&other, 2, BARRIER)?;
-    Ok(())
+    block.assert_holds(&other, 2, BARRIER)
 }
 
+of_each_kind!(kernels_on_a_block_run_before_its_reuse);
+
 /// A kernel's launch is a use like any other.
-#[rstest]
-#[clmatrix_harness::test]
-#[case::of_buffers(BUFFERS)]
-#[clmatrix_harness::test(requires(svm))]
-#[case::of_svm(SVM)]
-fn kernels_on_a_block_run_before_its_reuse<K: Kind>(
-    on_device: OnDevice,
-    #[case] _kind: PhantomData<K>,
-) -> Result<()> {
+fn kernels_on_a_block_run_before_its_reuse<K: Kind>(on_device: OnDevice) -> Result<()> {
     let (first, other) = (&on_device.queue, on_device.another_queue());
     let pool: Pool<K> = one_block(&on_device)?;
     let gate = gate(&on_device.context);
@@ -111,8 +60,7 @@ fn kernels_on_a_block_run_before_its_reuse<K: Kind>(
     let id = old.id();
     drop(old);
     let found = after_owner(&gate, || -> Result<_> {
-        let new = pool.allocate_on(&other, SIZE)?;
-        assert_eq!(new.id(), id);
+        let new = again(&pool, &other, id)?;
         new.launch(&mut add, &other)?;
         new.contents(&other)
     })?;
@@ -120,40 +68,27 @@ fn kernels_on_a_block_run_before_its_reuse<K: Kind>(
     Ok(())
 }
 
+of_each_kind!(reuse_on_the_same_queue_does_not_wait);
+
 /// The gate is still closed when the block is handed out again.
-#[rstest]
-#[clmatrix_harness::test]
-#[case::of_buffers(BUFFERS)]
-#[clmatrix_harness::test(requires(svm))]
-#[case::of_svm(SVM)]
-fn reuse_on_the_same_queue_does_not_wait<K: Kind>(
-    on_device: OnDevice,
-    #[case] _kind: PhantomData<K>,
-) -> Result<()> {
+fn reuse_on_the_same_queue_does_not_wait<K: Kind>(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let pool: Pool<K> = pool_of(&on_device)?;
     let gate = gate(&on_device.context);
     let id = used(&pool, queue, &gate)?;
     assert_eq!(pool.allocate(SIZE)?.id(), id);
-    assert_eq!(pool.allocate_on(queue, SIZE)?.id(), id);
+    drop(again(&pool, queue, id)?);
     let block = pool.allocate(SIZE)?;
     block.fill(queue, 2)?;
     open(&gate);
-    block.assert_holds(queue, 2, "commands of an in-order queue run in their order (5.1)")?;
-    Ok(())
+    block.assert_holds(queue, 2, "commands of an in-order queue run in their order (5.1)")
 }
+
+of_each_kind!(each_queue_reuses_its_own_blocks);
 
 /// The block of the pool's own queue is still in use, so another queue gets a block of its own, and keeps
 /// it.
-#[rstest]
-#[clmatrix_harness::test]
-#[case::of_buffers(BUFFERS)]
-#[clmatrix_harness::test(requires(svm))]
-#[case::of_svm(SVM)]
-fn each_queue_reuses_its_own_blocks<K: Kind>(
-    on_device: OnDevice,
-    #[case] _kind: PhantomData<K>,
-) -> Result<()> {
+fn each_queue_reuses_its_own_blocks<K: Kind>(on_device: OnDevice) -> Result<()> {
     let (first, other) = (&on_device.queue, on_device.another_queue());
     let pool: Pool<K> = pool_of(&on_device)?;
     let (gate, other_gate) = (gate(&on_device.context), self::gate(&on_device.context));
@@ -162,9 +97,7 @@ fn each_queue_reuses_its_own_blocks<K: Kind>(
     assert_ne!(own, id, "the block of a fill that waits for a gate, on another queue");
     for _ in 0..3 {
         for (queue, id) in [(first, id), (&other, own)] {
-            let block = pool.allocate_on(queue, SIZE)?;
-            assert_eq!(block.id(), id);
-            block.fill(queue, 2)?;
+            again(&pool, queue, id)?.fill(queue, 2)?;
         }
     }
     assert_eq!((pool.held_blocks(), pool.managed_bytes()), (2, 2 * BLOCK));
@@ -174,15 +107,11 @@ fn each_queue_reuses_its_own_blocks<K: Kind>(
     other.finish()
 }
 
+of_each_kind!(a_queue_waits_for_commands_of_other_queues_on_its_block);
+
 /// A queue that has had a block waits for its uses on other queues, so that the pool does not grow.
-#[rstest]
-#[clmatrix_harness::test]
-#[case::of_buffers(BUFFERS)]
-#[clmatrix_harness::test(requires(svm))]
-#[case::of_svm(SVM)]
 fn a_queue_waits_for_commands_of_other_queues_on_its_block<K: Kind>(
     on_device: OnDevice,
-    #[case] _kind: PhantomData<K>,
 ) -> Result<()> {
     let (first, other) = (&on_device.queue, on_device.another_queue());
     let pool: Pool<K> = pool_of(&on_device)?;
@@ -192,10 +121,7 @@ fn a_queue_waits_for_commands_of_other_queues_on_its_block<K: Kind>(
         for value in 1..=4 {
             let block = pool.allocate(SIZE)?;
             ids.push(block.id());
-            match value {
-                1 => block.fill(other.after(&gate), value),
-                _ => block.fill(&other, value),
-            }?;
+            block.fill(other.after((value == 1).then_some(&*gate)), value)?;
         }
         let last = pool.allocate(SIZE)?;
         ids.push(last.id());
@@ -209,16 +135,10 @@ fn a_queue_waits_for_commands_of_other_queues_on_its_block<K: Kind>(
     other.finish()
 }
 
+of_each_kind!(a_block_with_completed_events_is_preferred);
+
 /// Nothing is known of the idle block but an event that has ended.
-#[rstest]
-#[clmatrix_harness::test]
-#[case::of_buffers(BUFFERS)]
-#[clmatrix_harness::test(requires(svm))]
-#[case::of_svm(SVM)]
-fn a_block_with_completed_events_is_preferred<K: Kind>(
-    on_device: OnDevice,
-    #[case] _kind: PhantomData<K>,
-) -> Result<()> {
+fn a_block_with_completed_events_is_preferred<K: Kind>(on_device: OnDevice) -> Result<()> {
     let (first, other) = (&on_device.queue, on_device.another_queue());
     let (unseen, gate) = (on_device.another_queue(), gate(&on_device.context));
     let pool: Pool<K> = pool_of(&on_device)?;
@@ -235,18 +155,13 @@ fn a_block_with_completed_events_is_preferred<K: Kind>(
     let found = soon_open(&gate, || pool.allocate_on(&other, SIZE))?.id();
     let has_ended = ends.status()? == Status::Complete;
     assert!(found == id || has_ended, "a block whose fill waits was preferred to an idle one");
-    ends.wait()?;
-    Ok(())
+    ends.wait()
 }
 
-#[rstest]
-#[clmatrix_harness::test]
-#[case::of_buffers(BUFFERS)]
-#[clmatrix_harness::test(requires(svm))]
-#[case::of_svm(SVM)]
+of_each_kind!(a_block_with_pending_commands_is_not_reused_without_a_queue);
+
 fn a_block_with_pending_commands_is_not_reused_without_a_queue<K: Kind>(
     on_device: OnDevice,
-    #[case] _kind: PhantomData<K>,
 ) -> Result<()> {
     let pool: Pool<K> = pool(&on_device, None, PoolOptions::new())?;
     let gate = gate(&on_device.context);
@@ -286,32 +201,20 @@ fn reuse_waits_for_recorded_uses<K: Kind>(
     let event = old.fill_unseen(&unseen, 1, Some(&gate));
     let id = old.id();
     let new = after_owner(&gate, || -> Result<_> {
-        if by_event {
-            old.record_use(&event)?;
-        } else {
-            old.record_use(&enqueue_marker(&unseen)?)?;
-        }
-        drop(old);
-        let new = pool.allocate_on(&other, SIZE)?;
-        assert_eq!(new.id(), id);
-        new.fill_unseen(&other, 2, None).wait()?;
+        let used = if by_event { event.clone() } else { enqueue_marker(&unseen)? };
+        old.record_use(&used)?;
+        drop((old, used));
+        let new = refilled(&pool, &other, id)?;
         unseen.finish()?;
         Ok(new)
     })?;
-    new.assert_holds(&other, 2, BARRIER)?;
-    Ok(())
+    new.assert_holds(&other, 2, BARRIER)
 }
 
+of_each_kind!(a_rebound_block_waits_for_its_former_queue);
+
 /// Commands that the library does not see run on the new queue after those of the old queue.
-#[rstest]
-#[clmatrix_harness::test]
-#[case::of_buffers(BUFFERS)]
-#[clmatrix_harness::test(requires(svm))]
-#[case::of_svm(SVM)]
-fn a_rebound_block_waits_for_its_former_queue<K: Kind>(
-    on_device: OnDevice,
-    #[case] _kind: PhantomData<K>,
-) -> Result<()> {
+fn a_rebound_block_waits_for_its_former_queue<K: Kind>(on_device: OnDevice) -> Result<()> {
     let other = on_device.another_queue();
     let pool: Pool<K> = pool_of(&on_device)?;
     let gate = gate(&on_device.context);
@@ -322,21 +225,13 @@ fn a_rebound_block_waits_for_its_former_queue<K: Kind>(
         block.fill_unseen(&other, 2, None).wait()
     })?;
     old.wait()?;
-    block.assert_holds(&other, 2, BARRIER)?;
-    Ok(())
+    block.assert_holds(&other, 2, BARRIER)
 }
 
+of_each_kind!(a_pool_releases_its_events, ctx_factory: CtxFactory);
+
 /// Neither those that are recorded nor those of markers: they have their queue or their context.
-#[rstest]
-#[clmatrix_harness::test]
-#[case::of_buffers(BUFFERS)]
-#[clmatrix_harness::test(requires(svm))]
-#[case::of_svm(SVM)]
-fn a_pool_releases_its_events<K: Kind>(
-    on_device: OnDevice,
-    ctx_factory: CtxFactory,
-    #[case] _kind: PhantomData<K>,
-) -> Result<()> {
+fn a_pool_releases_its_events<K: Kind>(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
     let (first, other) = (&on_device.queue, on_device.another_queue());
     let unseen = on_device.another_queue();
     let references = || -> Result<_> {
@@ -388,44 +283,14 @@ fn record_use_refuses_an_event_of_another_context(
     Ok(())
 }
 
-/// An allocator that says that it allocates for a queue that may reorder its commands.
-#[derive(Debug)]
-struct Loose {
-    buffers: DeferredAllocator,
-    queue: CommandQueue,
-}
-
-impl Allocator for Loose {
-    type Memory = Buffer;
-
-    fn allocate(&self, size: usize) -> Result<Option<Buffer>> {
-        self.buffers.allocate(size)
-    }
-
-    fn queue(&self) -> Option<&CommandQueue> {
-        Some(&self.queue)
-    }
-
-    fn max_size(&self) -> Option<usize> {
-        self.buffers.max_size()
-    }
-
-    fn context(&self) -> Context {
-        self.buffers.context()
-    }
-}
-
 #[clmatrix_harness::test]
-fn an_allocator_for_an_out_of_order_queue_is_refused(
-    on_device: OnDevice,
-    device: Device,
-) -> Result<()> {
-    drop(on_device.out_of_order_queue(device)?);
+fn an_allocator_for_an_out_of_order_queue_is_refused(on_device: OnDevice) -> Result<()> {
     let context = &on_device.context;
+    drop(on_device.out_of_order_queue(context.default_device().clone())?);
     let queue = CommandQueue::with_properties(context, QueueProperties::OUT_OF_ORDER)?;
-    let buffers = DeferredAllocator::new(context, MemFlags::READ_WRITE)?;
-    let refused = refusal(MemoryPool::new(Loose { buffers, queue }));
-    assert_eq!(refused, "CL_INVALID_COMMAND_QUEUE");
+    let allocator = buffers(&on_device, |_, _| Answer::Inner)?;
+    allocator.queue.set(queue).expect("it had no queue");
+    assert_eq!(refusal(MemoryPool::new(allocator)), "CL_INVALID_COMMAND_QUEUE");
     Ok(())
 }
 
@@ -437,27 +302,23 @@ fn an_allocator_for_an_out_of_order_queue_is_refused(
 #[case::of_svm(SVM, false)]
 fn reuse_on_an_out_of_order_queue_waits<K: Kind>(
     on_device: OnDevice,
-    device: Device,
     #[case] _kind: PhantomData<K>,
     #[case] is_seen: bool,
 ) -> Result<()> {
-    let loose = on_device.out_of_order_queue(device)?;
+    let loose = on_device.out_of_order_queue(on_device.context.default_device().clone())?;
     let pool: Pool<K> = one_block(&on_device)?;
     let gate = gate(&on_device.context);
     let id = used(&pool, &on_device.queue, &gate)?;
     let block = after_owner(&gate, || -> Result<_> {
-        let block = pool.allocate_on(&loose, SIZE)?;
-        assert_eq!(block.id(), id);
-        if is_seen {
-            block.fill(&loose, 2)?;
-            loose.finish()?;
-        } else {
-            block.fill_unseen(&loose, 2, None).wait()?;
+        if !is_seen {
+            return refilled(&pool, &loose, id);
         }
+        let block = again(&pool, &loose, id)?;
+        block.fill(&loose, 2)?;
+        loose.finish()?;
         Ok(block)
     })?;
-    block.assert_holds(&on_device.queue, 2, BARRIER)?;
-    Ok(())
+    block.assert_holds(&on_device.queue, 2, BARRIER)
 }
 
 /// The last handle to a queue flushes it, so that commands on held blocks end.
@@ -507,15 +368,19 @@ struct Looks {
     before: usize,
 }
 
-impl Looks {
-    /// Looks by way of another pool of the context than the one that keeps a queue.
-    fn new(on_device: &OnDevice) -> Result<Self> {
-        let pool = pool_in(&on_device.context, PoolOptions::new())?;
-        drop(pool.allocate(1)?);
-        let watch = on_device.context.watch();
-        Ok(Self { pool, before: watch.references(), watch })
-    }
+/// Returns a pool that holds some blocks, and a queue to be dropped. Looks by way of another pool of the context than
+/// the one that keeps the queue.
+fn looks(on_device: &OnDevice, held: usize) -> Result<(Looks, MemoryPool, CommandQueue)> {
+    let used = pool_in(&on_device.context, PoolOptions::new())?;
+    drop((0..held).map(|_| used.allocate(SIZE)).collect::<Result<Vec<_>>>()?);
+    let pool = pool_in(&on_device.context, PoolOptions::new())?;
+    drop(pool.allocate(1)?);
+    let watch = on_device.context.watch();
+    let looks = Looks { pool, before: watch.references(), watch };
+    Ok((looks, used, on_device.another_queue()))
+}
 
+impl Looks {
     /// Returns the number of references since this was created, after a call of the pool.
     fn added(&self) -> Result<usize> {
         drop(self.pool.allocate(1)?);
@@ -547,11 +412,8 @@ fn held_blocks_let_go_of_dropped_queues(
     last: Last,
     #[values(true, false)] block_first: bool,
 ) -> Result<()> {
-    let pool = pool_in(&on_device.context, PoolOptions::new())?;
-    drop([pool.allocate(SIZE)?, pool.allocate(SIZE)?]);
-    let looks = Looks::new(&on_device)?;
+    let (looks, pool, queue) = looks(&on_device, 2)?;
     let gate = gate(&on_device.context);
-    let queue = on_device.another_queue();
     let blocks = [pool.allocate_on(&queue, SIZE)?, pool.allocate_on(&queue, SIZE)?];
     let fill = |queue: Order<'_>, block| enqueue_fill(queue, block, &7_u32, ..);
     let mut map = None;
@@ -594,10 +456,8 @@ fn held_blocks_let_go_of_dropped_queues(
 /// No thread looks, and one call is enough.
 #[clmatrix_harness::test]
 fn a_call_of_a_pool_releases_a_dropped_queue(on_device: OnDevice) -> Result<()> {
-    let pool = pool_in(&on_device.context, PoolOptions::new())?;
-    drop(pool.allocate(SIZE)?);
-    let looks = Looks::new(&on_device)?;
-    let (gate, queue) = (gate(&on_device.context), on_device.another_queue());
+    let (looks, pool, queue) = looks(&on_device, 1)?;
+    let gate = gate(&on_device.context);
     let block = pool.allocate_on(&queue, SIZE)?;
     let filled = enqueue_fill(queue.after(&gate), &block, &7_u32, ..)?;
     drop((block, queue));
@@ -615,9 +475,8 @@ fn a_call_of_a_pool_releases_a_dropped_queue(on_device: OnDevice) -> Result<()> 
 /// A queue has a handle while a pool looks, and loses it afterwards.
 #[clmatrix_harness::test]
 fn a_queue_that_comes_back_is_released(on_device: OnDevice) -> Result<()> {
-    let pool = pool_in(&on_device.context, PoolOptions::new())?;
-    let looks = Looks::new(&on_device)?;
-    let (gate, queue) = (gate(&on_device.context), on_device.another_queue());
+    let (looks, pool, queue) = looks(&on_device, 0)?;
+    let gate = gate(&on_device.context);
     let block = pool.allocate_on(&queue, SIZE)?;
     let filled = enqueue_fill(queue.after(&gate), &block, &7_u32, ..)?;
     drop(queue);
@@ -626,15 +485,13 @@ fn a_queue_that_comes_back_is_released(on_device: OnDevice) -> Result<()> {
     drop((queue, filled, block));
     open(&gate);
     drop(gate);
-    assert!(soon(|| Ok(looks.added()? == 0))?, "{} references are left", looks.added()?);
-    Ok(())
+    looks.assert_releases()
 }
 
 /// Calls of pools let go of so many queues as programs drop.
 #[clmatrix_harness::test]
 fn few_dropped_queues_are_alive(on_device: OnDevice) -> Result<()> {
-    let pool = pool_in(&on_device.context, PoolOptions::new())?;
-    let looks = Looks::new(&on_device)?;
+    let (looks, pool, _) = looks(&on_device, 0)?;
     let mut blocks = Vec::new();
     for _ in 0..200 {
         let queue = on_device.another_queue();
@@ -651,10 +508,7 @@ fn few_dropped_queues_are_alive(on_device: OnDevice) -> Result<()> {
 /// As above, for a command that the pool learns of after the drop of the queue.
 #[clmatrix_harness::test]
 fn uses_recorded_late_let_go_of_dropped_queues(on_device: OnDevice) -> Result<()> {
-    let pool = pool_in(&on_device.context, PoolOptions::new())?;
-    drop(pool.allocate(SIZE)?);
-    let looks = Looks::new(&on_device)?;
-    let queue = on_device.another_queue();
+    let (looks, pool, queue) = looks(&on_device, 1)?;
     let block = pool.allocate_on(&queue, SIZE)?;
     let marker = enqueue_marker(&queue)?;
     drop(queue);
@@ -666,11 +520,8 @@ fn uses_recorded_late_let_go_of_dropped_queues(on_device: OnDevice) -> Result<()
 /// As above, for a map that is dropped before it has run. rusticl unmaps it with the next use of the bytes.
 #[clmatrix_harness::test]
 fn maps_dropped_early_let_go_of_dropped_queues(on_device: OnDevice) -> Result<()> {
-    let pool = pool_in(&on_device.context, PoolOptions::new())?;
-    drop(pool.allocate(SIZE)?);
-    let looks = Looks::new(&on_device)?;
+    let (looks, pool, queue) = looks(&on_device, 1)?;
     let gate = gate(&on_device.context);
-    let queue = on_device.another_queue();
     let block = pool.allocate_on(&queue, SIZE)?;
     drop(block.map_async::<u32, _>(queue.after(&gate), MapRead, ..)?);
     drop(queue);
@@ -683,8 +534,7 @@ fn maps_dropped_early_let_go_of_dropped_queues(on_device: OnDevice) -> Result<()
 /// As above, for the memory of slabs.
 #[clmatrix_harness::test]
 fn slabs_let_go_of_dropped_queues(on_device: OnDevice) -> Result<()> {
-    let deferred = DeferredAllocator::new(&on_device.context, MemFlags::READ_WRITE)?;
-    let slabs = SlabAllocator::new(deferred, 16 * SIZE);
+    let slabs = SlabAllocator::new(Buffer::allocator(&on_device.context, None)?, 16 * SIZE);
     drop(slabs.allocate(SIZE)?);
     let watch = on_device.context.watch();
     let before = watch.references();

@@ -1,26 +1,7 @@
 //! How blocks go back: released, released on a queue, and after the commands of the queue that they are bound
 //! to.
 
-use std::marker::PhantomData;
-
-use clmatrix::pool::{Pool, PoolOptions, Pooled};
-use clmatrix::{CommandQueue, Result, Status, enqueue_marker};
-use clmatrix_harness::{CtxFactory, ctx_factory};
-use rstest::rstest;
-
-use super::counts;
-use super::kind::{BARRIER, BUFFERS, FILLED, Kind, SVM, after_owner, pool};
-use crate::buffer::refusal;
-use crate::support::gate::{gate, meanwhile, open};
-use crate::support::on_device::{OnDevice, on_device};
-
-const SIZE: usize = 4096;
-const BLOCK: usize = 4351;
-
-/// A pool for the queue of `on_device`.
-fn pool_of<K: Kind>(on_device: &OnDevice) -> Result<Pool<K>> {
-    pool(on_device, Some(&on_device.queue), PoolOptions::new())
-}
+use super::*;
 
 /// The block that is there, filled with 2, when the other queue's commands have ended.
 fn used_again<K: Kind>(
@@ -29,22 +10,17 @@ fn used_again<K: Kind>(
     queue: &CommandQueue,
     other: &CommandQueue,
 ) -> Result<Pooled<K>> {
-    let block = pool.allocate_on(queue, SIZE)?;
-    assert_eq!(block.id(), id);
+    let block = again(pool, queue, id)?;
     block.fill(queue, 2)?;
     queue.finish()?;
     other.finish()?;
     Ok(block)
 }
 
-#[rstest]
-#[clmatrix_harness::test]
-#[case::of_buffers(BUFFERS)]
-#[clmatrix_harness::test(requires(svm))]
-#[case::of_svm(SVM)]
+of_each_kind!(a_block_released_on_a_queue_is_reused_after_the_marker);
+
 fn a_block_released_on_a_queue_is_reused_after_the_marker<K: Kind>(
     on_device: OnDevice,
-    #[case] _kind: PhantomData<K>,
 ) -> Result<()> {
     let (home, other) = (&on_device.queue, on_device.another_queue());
     let pool: Pool<K> = pool_of(&on_device)?;
@@ -60,18 +36,12 @@ fn a_block_released_on_a_queue_is_reused_after_the_marker<K: Kind>(
     Ok(())
 }
 
+of_each_kind!(a_block_released_after_an_event_is_reused_after_it);
+
 /// On the allocator's own queue, and after a user event.
-#[rstest]
-#[clmatrix_harness::test]
-#[case::of_buffers(BUFFERS)]
-#[clmatrix_harness::test(requires(svm))]
-#[case::of_svm(SVM)]
-fn a_block_released_after_an_event_is_reused_after_it<K: Kind>(
-    on_device: OnDevice,
-    #[case] _kind: PhantomData<K>,
-) -> Result<()> {
+fn a_block_released_after_an_event_is_reused_after_it<K: Kind>(on_device: OnDevice) -> Result<()> {
     let (home, other) = (&on_device.queue, on_device.another_queue());
-    let pool: Pool<K> = pool(&on_device, Some(home), PoolOptions::new().limit(BLOCK))?;
+    let pool: Pool<K> = one_block(&on_device)?;
     let gate = gate(&on_device.context);
     let block = pool.allocate(SIZE)?;
     let id = block.id();
@@ -80,15 +50,11 @@ fn a_block_released_after_an_event_is_reused_after_it<K: Kind>(
     released.wait()
 }
 
-#[rstest]
-#[clmatrix_harness::test]
-#[case::of_buffers(BUFFERS)]
-#[clmatrix_harness::test(requires(svm))]
-#[case::of_svm(SVM)]
+of_each_kind!(objects_of_another_context_are_refused, ctx_factory: CtxFactory);
+
 fn objects_of_another_context_are_refused<K: Kind>(
     on_device: OnDevice,
     ctx_factory: CtxFactory,
-    #[case] _kind: PhantomData<K>,
 ) -> Result<()> {
     let queue = &on_device.queue;
     let foreign = ctx_factory()?;
@@ -111,15 +77,9 @@ fn objects_of_another_context_are_refused<K: Kind>(
     Ok(())
 }
 
-#[rstest]
-#[clmatrix_harness::test]
-#[case::of_buffers(BUFFERS)]
-#[clmatrix_harness::test(requires(svm))]
-#[case::of_svm(SVM)]
-fn a_release_of_a_mapped_block_is_refused<K: Kind>(
-    on_device: OnDevice,
-    #[case] _kind: PhantomData<K>,
-) -> Result<()> {
+of_each_kind!(a_release_of_a_mapped_block_is_refused);
+
+fn a_release_of_a_mapped_block_is_refused<K: Kind>(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let pool: Pool<K> = pool_of(&on_device)?;
     let block = pool.allocate(SIZE)?;
@@ -134,21 +94,16 @@ fn a_release_of_a_mapped_block_is_refused<K: Kind>(
     map.fill(1);
     assert_eq!(map[..], [1; SIZE / 4]);
     drop(map);
-    other.assert_holds(queue, 2, FILLED)?;
-    Ok(())
+    other.assert_holds(queue, 2, FILLED)
 }
 
-#[rstest]
-#[clmatrix_harness::test]
-#[case::of_buffers(BUFFERS)]
-#[clmatrix_harness::test(requires(svm))]
-#[case::of_svm(SVM)]
+of_each_kind!(a_bound_block_is_reused_after_the_commands_of_its_queue);
+
 fn a_bound_block_is_reused_after_the_commands_of_its_queue<K: Kind>(
     on_device: OnDevice,
-    #[case] _kind: PhantomData<K>,
 ) -> Result<()> {
     let (home, other) = (&on_device.queue, on_device.another_queue());
-    let pool: Pool<K> = pool(&on_device, Some(home), PoolOptions::new().limit(BLOCK))?;
+    let pool: Pool<K> = one_block(&on_device)?;
     let gate = gate(&on_device.context);
     let mut block = pool.allocate(SIZE)?;
     let id = block.id();
@@ -156,21 +111,16 @@ fn a_bound_block_is_reused_after_the_commands_of_its_queue<K: Kind>(
     block.fill_unseen(&other, 1, Some(&gate));
     drop(block);
     // There, nothing is waited for.
-    assert_eq!(pool.allocate_on(&other, SIZE)?.id(), id);
+    drop(again(&pool, &other, id)?);
     let block = after_owner(&gate, || used_again(&pool, id, home, &other))?;
-    block.assert_holds(home, 2, BARRIER)?;
-    Ok(())
+    block.assert_holds(home, 2, BARRIER)
 }
 
+of_each_kind!(a_rebound_block_is_used_after_the_commands_of_its_former_queue);
+
 /// Bound to another queue, a block is still used by the commands that its first queue had got.
-#[rstest]
-#[clmatrix_harness::test]
-#[case::of_buffers(BUFFERS)]
-#[clmatrix_harness::test(requires(svm))]
-#[case::of_svm(SVM)]
 fn a_rebound_block_is_used_after_the_commands_of_its_former_queue<K: Kind>(
     on_device: OnDevice,
-    #[case] _kind: PhantomData<K>,
 ) -> Result<()> {
     let (home, other) = (&on_device.queue, on_device.another_queue());
     let pool: Pool<K> = pool_of(&on_device)?;
@@ -183,18 +133,13 @@ fn a_rebound_block_is_used_after_the_commands_of_its_former_queue<K: Kind>(
         drop(block);
         used_again(&pool, id, &other, home)
     })?;
-    block.assert_holds(&other, 2, BARRIER)?;
-    Ok(())
+    block.assert_holds(&other, 2, BARRIER)
 }
 
-#[rstest]
-#[clmatrix_harness::test]
-#[case::of_buffers(BUFFERS)]
-#[clmatrix_harness::test(requires(svm))]
-#[case::of_svm(SVM)]
+of_each_kind!(unbind_from_queue_waits_for_the_commands_of_the_queue);
+
 fn unbind_from_queue_waits_for_the_commands_of_the_queue<K: Kind>(
     on_device: OnDevice,
-    #[case] _kind: PhantomData<K>,
 ) -> Result<()> {
     let (home, other) = (&on_device.queue, on_device.another_queue());
     let pool: Pool<K> = pool_of(&on_device)?;
@@ -209,23 +154,17 @@ fn unbind_from_queue_waits_for_the_commands_of_the_queue<K: Kind>(
     let elsewhere = pool.allocate(2 * SIZE)?;
     elsewhere.fill_unseen(home, 1, Some(&gate));
     drop(block);
-    let block = pool.allocate_on(&other, SIZE)?;
-    assert_eq!(block.id(), id);
-    block.fill_unseen(&other, 2, None).wait()?;
+    let block = refilled(&pool, &other, id)?;
     block.assert_holds(&other, 2, FILLED)?;
     open(&gate);
     home.finish()
 }
 
+of_each_kind!(blocks_of_a_pool_without_a_queue_are_bound_and_unbound);
+
 /// A block that belongs to no queue can be bound to one.
-#[rstest]
-#[clmatrix_harness::test]
-#[case::of_buffers(BUFFERS)]
-#[clmatrix_harness::test(requires(svm))]
-#[case::of_svm(SVM)]
 fn blocks_of_a_pool_without_a_queue_are_bound_and_unbound<K: Kind>(
     on_device: OnDevice,
-    #[case] _kind: PhantomData<K>,
 ) -> Result<()> {
     let queue = &on_device.queue;
     let pool: Pool<K> = pool(&on_device, None, PoolOptions::new())?;
@@ -236,22 +175,18 @@ fn blocks_of_a_pool_without_a_queue_are_bound_and_unbound<K: Kind>(
     block.bind_to_queue(queue)?;
     block.fill_unseen(queue, 1, Some(&gate));
     drop(block);
-    assert_eq!(pool.allocate_on(queue, SIZE)?.id(), id);
+    drop(again(&pool, queue, id)?);
     open(&gate);
     queue.finish()?;
     assert_eq!(pool.allocate(SIZE)?.contents(queue)?.len(), SIZE / 4);
     Ok(())
 }
 
+of_each_kind!(a_recorded_block_is_freed_after_the_commands_of_its_queue);
+
 /// Only the queue of the command knows of it.
-#[rstest]
-#[clmatrix_harness::test]
-#[case::of_buffers(BUFFERS)]
-#[clmatrix_harness::test(requires(svm))]
-#[case::of_svm(SVM)]
 fn a_recorded_block_is_freed_after_the_commands_of_its_queue<K: Kind>(
     on_device: OnDevice,
-    #[case] _kind: PhantomData<K>,
 ) -> Result<()> {
     let other = on_device.another_queue();
     let pool: Pool<K> = pool(&on_device, None, PoolOptions::new())?;

@@ -1,36 +1,25 @@
 //! The shards of a pool: threads do not share one while another is free, and later pools use them again.
 
 use std::cell::RefCell;
-use std::sync::mpsc::channel;
-use std::thread;
 
-use clmatrix::Result;
-use clmatrix::pool::{MemoryPool, PoolOptions, PooledBuffer};
-use rstest::rstest;
-
-use super::{counts, pool_in};
-use crate::support::on_device::{OnDevice, on_device};
+use super::*;
 
 /// More than a pool has shards.
 const MOST: usize = 32;
-
-fn raw(block: &PooledBuffer) -> usize {
-    block.as_raw().addr()
-}
 
 /// Returns whether a thread gets its own block back, although a thread that was started after `ended`
 /// others has dropped a block since. From a shard of both, it gets the block that was dropped last.
 fn has_its_own_shard(pool: &MemoryPool, ended: usize) -> Result<bool> {
     const SIZE: usize = 1000;
     let (mine, others) = (pool.allocate(SIZE)?, pool.allocate(SIZE)?);
-    let at = raw(&mine);
+    let at = mine.id();
     drop(mine);
     for _ in 0..ended {
         thread::scope(|scope| scope.spawn(|| drop(pool.allocate(2 * SIZE))).join())
             .expect("no panic");
     }
-    let (dropped, is_dropped) = channel();
-    let (looked, has_looked) = channel::<()>();
+    let (dropped, is_dropped) = mpsc::channel();
+    let (looked, has_looked) = mpsc::channel::<()>();
     let found = thread::scope(|scope| {
         scope.spawn(move || {
             drop(others);
@@ -39,7 +28,7 @@ fn has_its_own_shard(pool: &MemoryPool, ended: usize) -> Result<bool> {
             _ = has_looked.recv();
         });
         is_dropped.recv().expect("the thread drops its block");
-        let found = pool.allocate(SIZE).map(|block| raw(&block));
+        let found = pool.allocate(SIZE).map(|block| block.id());
         drop(looked);
         found
     });
@@ -90,7 +79,7 @@ fn a_block_may_be_dropped_at_the_end_of_its_thread(
     const SIZE: usize = 1000;
     let pool = pool_in(&on_device.context, PoolOptions::new())?;
     let block = pool.allocate(SIZE)?;
-    let at = raw(&block);
+    let at = block.id();
     let keep = |block| KEPT.with_borrow_mut(|kept| kept.push(block));
     let end = || -> Result<()> {
         if is_first {
@@ -104,6 +93,6 @@ fn a_block_may_be_dropped_at_the_end_of_its_thread(
     let held = if is_first { 3 } else { 2 };
     let (held_blocks, active_blocks, _, active_bytes) = counts(&pool);
     assert_eq!((held_blocks, active_blocks, active_bytes), (held, 0, 0));
-    assert_eq!(raw(&pool.allocate(SIZE)?), at);
+    assert_eq!(pool.allocate(SIZE)?.id(), at);
     Ok(())
 }

@@ -1,36 +1,22 @@
 //! Large blocks that are handed out in regions.
 
 use std::ops::Deref;
-use std::sync::Arc;
-use std::thread;
 
-use clmatrix::memory::{Buffer, MemFlags, MemoryObject, enqueue_copy, enqueue_fill};
-use clmatrix::pool::{
-    Allocator, DeferredAllocator, ImmediateAllocator, MemoryPool, PoolOptions, PooledBuffer,
-    SlabAllocator,
-};
-use clmatrix::{Class, CommandQueue, Device, Result, Status, enqueue_marker};
-use rstest::rstest;
+use clmatrix::memory::MemoryObject;
 
-use super::faulty::{Capped, Inside};
-use super::kind::{BARRIER, FILLED, Kind, after_owner};
-use super::{counts, pool_on, slabs_of};
+use super::*;
 use crate::buffer::bytes_in;
-use crate::support::gate::{fail, gate, meanwhile, open, soon_open};
-use crate::support::on_device::{OnDevice, on_device, soon};
-use crate::support::pattern::{assert_same, before, source};
-use crate::support::unanswered;
 
 /// Bytes: a multiple of every alignment.
 const ROOT: usize = 1 << 16;
 
 /// A pool of the parts of slabs.
-struct Split<A: Allocator> {
+struct Split {
     pool: MemoryPool,
-    slabs: Arc<SlabAllocator<A>>,
+    slabs: Arc<SlabAllocator<Box<dyn Allocator<Memory = Buffer>>>>,
 }
 
-impl<A: Allocator> Deref for Split<A> {
+impl Deref for Split {
     type Target = MemoryPool;
 
     fn deref(&self) -> &MemoryPool {
@@ -38,7 +24,14 @@ impl<A: Allocator> Deref for Split<A> {
     }
 }
 
-impl<A: Allocator> Split<A> {
+impl Split {
+    /// A pool of parts for the queue, if there is one.
+    fn new(on_device: &OnDevice, queue: Option<&CommandQueue>) -> Result<Self> {
+        let inner = Buffer::allocator(&on_device.context, queue)?;
+        let (pool, slabs) = slabs_of(inner, ROOT, PoolOptions::new())?;
+        Ok(Self { pool, slabs })
+    }
+
     /// The number of parts, the bytes of all slabs, and the requested bytes.
     fn counts(&self) -> (usize, usize, usize) {
         let (held, active, managed, bytes) = counts(&self.pool);
@@ -48,23 +41,20 @@ impl<A: Allocator> Split<A> {
 }
 
 /// A pool of parts for the queue of `on_device`.
-fn split(on_device: &OnDevice) -> Result<Split<ImmediateAllocator>> {
-    let inner = ImmediateAllocator::new(&on_device.queue, MemFlags::READ_WRITE)?;
-    let (pool, slabs) = slabs_of(inner, ROOT, PoolOptions::new())?;
-    Ok(Split { pool, slabs })
+fn split(on_device: &OnDevice) -> Result<Split> {
+    Split::new(on_device, Some(&on_device.queue))
 }
 
-/// A pool of parts for no queue.
-fn split_for_none(on_device: &OnDevice) -> Result<Split<DeferredAllocator>> {
-    let inner = DeferredAllocator::new(&on_device.context, MemFlags::READ_WRITE)?;
-    let (pool, slabs) = slabs_of(inner, ROOT, PoolOptions::new())?;
-    Ok(Split { pool, slabs })
-}
-
-/// Returns the alignment of the offsets and sizes of regions, in bytes.
-fn alignment(device: Device) -> Result<usize> {
-    // Any type can begin there.
-    Ok((device.opencl3().mem_base_addr_align().map_err(unanswered)? as usize / 8).max(128))
+/// Fills each part with a number of its own, and then finds the numbers there.
+#[track_caller]
+fn assert_apart(on_device: &OnDevice, parts: &[&Buffer]) -> Result<()> {
+    for (value, part) in (2..).zip(parts) {
+        Kind::fill(*part, &on_device.queue, value)?;
+    }
+    for (value, part) in (2..).zip(parts) {
+        part.assert_holds(&on_device.queue, value, FILLED)?;
+    }
+    Ok(())
 }
 
 /// Where it begins and ends in its root.
@@ -73,28 +63,23 @@ fn place(part: &PooledBuffer) -> (usize, usize) {
 }
 
 fn root(part: &Buffer) -> usize {
-    part.parent().expect("it is a region").as_raw().addr()
+    part.parent().expect("it is a region").id()
 }
 
 #[clmatrix_harness::test]
-fn parts_of_a_slab_are_aligned_and_do_not_overlap(
-    on_device: OnDevice,
-    device: Device,
-) -> Result<()> {
+fn parts_of_a_slab_are_aligned_and_do_not_overlap(on_device: OnDevice) -> Result<()> {
     let pool = split(&on_device)?;
-    let alignment = alignment(device)?;
-    let parts: Vec<_> = [1, 100, alignment, alignment + 1, 5000, 0]
-        .into_iter()
-        .map(|size| pool.allocate(size).map(|part| (size, part)))
-        .collect::<Result<_>>()?;
+    // Any type can begin there.
+    let alignment = region_offset(on_device.context.default_device(), 128)?;
+    let sizes = [1, 100, alignment, alignment + 1, 5000, 0];
+    let parts = sizes.iter().map(|size| pool.allocate(*size)).collect::<Result<Vec<_>>>()?;
     let mut end = 0;
-    for (size, part) in &parts {
+    for (size, part) in sizes.iter().zip(&parts) {
         assert_eq!(place(part), (end, end + size));
-        assert_eq!(root(part), root(&parts[0].1));
+        assert_eq!(root(part), root(&parts[0]));
         end += size.max(&1).next_multiple_of(alignment);
     }
-    let bytes = parts.iter().map(|(size, _)| size).sum();
-    assert_eq!(pool.counts(), (6, ROOT, bytes));
+    assert_eq!(pool.counts(), (6, ROOT, sizes.iter().sum()));
     Ok(())
 }
 
@@ -168,12 +153,8 @@ fn adjacent_parts_keep_their_bytes(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test]
 fn adjacent_free_ranges_are_merged(on_device: OnDevice) -> Result<()> {
     let pool = split(&on_device)?;
-    let [first, second, third, fourth] = [
-        pool.allocate(ROOT / 4)?,
-        pool.allocate(ROOT / 4)?,
-        pool.allocate(ROOT / 4)?,
-        pool.allocate(ROOT / 4)?,
-    ];
+    let quarter = || pool.allocate(ROOT / 4);
+    let [first, second, third, fourth] = [quarter()?, quarter()?, quarter()?, quarter()?];
     let whole = root(&first);
     assert_eq!(pool.counts(), (4, ROOT, ROOT));
     drop(second);
@@ -189,10 +170,7 @@ fn adjacent_free_ranges_are_merged(on_device: OnDevice) -> Result<()> {
     // The best fit: of the first root, three quarters are free.
     let most = pool.allocate(3 * (ROOT / 4))?;
     assert_eq!((root(&most), place(&most)), (whole, (ROOT / 4, ROOT)));
-    enqueue_fill(&on_device.queue, &*most, &7_u32, ..)?;
-    enqueue_fill(&on_device.queue, &*first, &8_u32, ..)?;
-    most.assert_holds(&on_device.queue, 7, FILLED)?;
-    first.assert_holds(&on_device.queue, 8, FILLED)?;
+    assert_apart(&on_device, &[&most, &first])?;
     drop((first, most));
     assert_eq!(pool.counts(), (0, 2 * ROOT, 0));
     let all = pool.allocate(ROOT)?;
@@ -237,8 +215,7 @@ fn keeps_its_bytes<T>(
     drop(third);
     drop(kept);
     let again = pool.allocate(ROOT / 2)?;
-    let in_first = root(&again) == whole;
-    assert_eq!((in_first, place(&again)), (true, (0, ROOT / 2)));
+    assert_eq!((root(&again), place(&again)), (whole, (0, ROOT / 2)));
     again.assert_holds(&on_device.queue, 5, FILLED)?;
     other.assert_holds(&on_device.queue, 6, FILLED)?;
     assert_eq!(pool.counts(), (2, 2 * ROOT, ROOT));
@@ -278,7 +255,7 @@ fn a_map_keeps_the_part(on_device: OnDevice) -> Result<()> {
 /// them.
 fn comes_after(
     on_device: &OnDevice,
-    pool: &MemoryPool,
+    pool: &Split,
     first: &CommandQueue,
     other: &CommandQueue,
 ) -> Result<()> {
@@ -295,20 +272,17 @@ fn comes_after(
     })?;
     first.finish()?;
     let third = pool.allocate_on(other, 4096)?;
-    third.assert_holds(other, 2, BARRIER)?;
-    Ok(())
+    third.assert_holds(other, 2, BARRIER)
 }
 
 #[clmatrix_harness::test]
 fn other_queues_wait_for_the_queue_of_the_pool(on_device: OnDevice) -> Result<()> {
-    let pool = split(&on_device)?;
-    comes_after(&on_device, &pool, &on_device.queue, &on_device.another_queue())
+    comes_after(&on_device, &split(&on_device)?, &on_device.queue, &on_device.another_queue())
 }
 
 #[clmatrix_harness::test]
 fn the_queue_of_the_pool_waits_for_other_queues(on_device: OnDevice) -> Result<()> {
-    let pool = split(&on_device)?;
-    comes_after(&on_device, &pool, &on_device.another_queue(), &on_device.queue)
+    comes_after(&on_device, &split(&on_device)?, &on_device.another_queue(), &on_device.queue)
 }
 
 #[clmatrix_harness::test]
@@ -319,7 +293,7 @@ fn queues_wait_for_each_other(on_device: OnDevice) -> Result<()> {
 
 #[clmatrix_harness::test]
 fn a_pool_without_a_queue_orders_queues(on_device: OnDevice) -> Result<()> {
-    let pool = split_for_none(&on_device)?;
+    let pool = Split::new(&on_device, None)?;
     comes_after(&on_device, &pool, &on_device.queue, &on_device.another_queue())
 }
 
@@ -357,8 +331,7 @@ fn reuse_of_a_part_on_the_same_queue_does_not_wait(on_device: OnDevice) -> Resul
     let part = pool.allocate(4096)?;
     assert_eq!((place(&part), pool.counts()), (old, (2, ROOT, 8192)));
     open(&gate);
-    on_device.queue.finish()?;
-    Ok(())
+    on_device.queue.finish()
 }
 
 /// A command that has failed has ended.
@@ -373,7 +346,7 @@ fn a_part_with_a_failed_command_is_reused(
     let allocate = |pool: &MemoryPool| {
         if has_queue { pool.allocate_on(queue, 4096) } else { pool.allocate(4096) }
     };
-    let pool = split_for_none(&on_device)?;
+    let pool = Split::new(&on_device, None)?;
     let [part, neighbour] = [allocate(&pool)?, allocate(&pool)?];
     enqueue_fill(queue, &*neighbour, &3_u32, ..)?.wait()?;
     let at = (root(&part), place(&part));
@@ -385,14 +358,13 @@ fn a_part_with_a_failed_command_is_reused(
     assert_eq!((root(&part), place(&part), pool.counts()), (at.0, at.1, (2, ROOT, 8192)));
     enqueue_fill(queue, &*part, &2_u32, ..)?;
     part.assert_holds(queue, 2, FILLED)?;
-    neighbour.assert_holds(queue, 3, FILLED)?;
-    Ok(())
+    neighbour.assert_holds(queue, 3, FILLED)
 }
 
 /// Without a queue, only bytes whose uses are complete are handed out; where there are none, a new root is.
 #[clmatrix_harness::test]
 fn parts_with_pending_commands_are_not_reused_without_a_queue(on_device: OnDevice) -> Result<()> {
-    let pool = split_for_none(&on_device)?;
+    let pool = Split::new(&on_device, None)?;
     let (other, gate) = (on_device.another_queue(), gate(&on_device.context));
     let old = pool.allocate(4096)?;
     let (whole, at) = (root(&old), place(&old));
@@ -420,7 +392,7 @@ fn parts_with_pending_commands_are_not_reused_without_a_queue(on_device: OnDevic
 #[clmatrix_harness::test]
 fn parts_with_pending_commands_need_no_new_slabs(on_device: OnDevice) -> Result<()> {
     const PART: usize = ROOT / 64;
-    let pool = split_for_none(&on_device)?;
+    let pool = Split::new(&on_device, None)?;
     let gate = gate(&on_device.context);
     let parts = (0..40).map(|_| pool.allocate(PART)).collect::<Result<Vec<_>>>()?;
     let (pending, kept): (Vec<_>, Vec<_>) =
@@ -495,11 +467,7 @@ fn slabs_without_parts_are_freed_when_memory_runs_out(on_device: OnDevice) -> Re
     let large = large.filter(|_| is_there).expect("there is memory");
     let most = 2 * ROOT + MORE;
     assert_eq!((allocator.alive(most), slabs.reserved_bytes()), (most, most));
-    enqueue_fill(&on_device.queue, &*large, &2_u32, ..)?;
-    enqueue_fill(&on_device.queue, &*first, &3_u32, ..)?;
-    large.assert_holds(&on_device.queue, 2, FILLED)?;
-    first.assert_holds(&on_device.queue, 3, FILLED)?;
-    Ok(())
+    assert_apart(&on_device, &[&large, &first])
 }
 
 /// A slab is in use as long as there is a handle to a part of it.
@@ -511,8 +479,7 @@ fn free_unused_frees_slabs_without_parts(on_device: OnDevice) -> Result<()> {
     drop(first);
     pool.slabs.free_unused();
     assert_eq!(pool.counts(), (1, 2 * ROOT, 16));
-    enqueue_fill(&on_device.queue, &clone, &3_u32, ..)?;
-    clone.assert_holds(&on_device.queue, 3, FILLED)?;
+    assert_apart(&on_device, &[&clone])?;
     drop(clone);
     thread::scope(|scope| {
         scope.spawn(|| pool.slabs.free_unused());
@@ -531,12 +498,10 @@ fn a_part_outlives_its_pool(on_device: OnDevice) -> Result<()> {
     let [first, second] = [pool.allocate(64)?, pool.allocate(64)?];
     let clone = second.clone();
     drop(pool);
-    enqueue_fill(&on_device.queue, &*first, &9_u32, ..)?;
-    first.assert_holds(&on_device.queue, 9, FILLED)?;
+    assert_apart(&on_device, &[&first])?;
     let whole = first.parent().expect("it is a region");
     drop((first, second));
-    enqueue_fill(&on_device.queue, &clone, &8_u32, ..)?;
-    clone.assert_holds(&on_device.queue, 8, FILLED)?;
+    assert_apart(&on_device, &[&clone])?;
     drop(clone);
     // The pool's own is gone. The library releases the event of a fill when a later command finds the
     // fill complete.

@@ -1,20 +1,12 @@
 //! The events of a pool, and the list of its live blocks.
 
 use std::hint::black_box;
-use std::marker::PhantomData;
 use std::mem;
-use std::sync::{Arc, Mutex, OnceLock};
 
-use clmatrix::Result;
 use clmatrix::pool::PoolEventKind::{Allocated, Freed, OutOfMemory, Returned, Reused};
-use clmatrix::pool::{MemoryPool, Pool, PoolEvent, PoolEventKind, PoolOptions, Pooled};
-use rstest::rstest;
 
-use super::kind::{BUFFERS, Kind, SVM, pool};
-use super::{counts, pool_on, slabs_of};
+use super::*;
 use crate::support::has_symbols;
-use crate::support::logger::panics_as_it_logs;
-use crate::support::on_device::{OnDevice, on_device};
 
 /// The kind of an event, the bytes, and the name of the block.
 type Told = (PoolEventKind, usize, Option<String>);
@@ -101,11 +93,9 @@ fn events_report_parts_and_slabs(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test]
 fn an_event_is_displayed_as_a_line_with_its_bin(on_device: OnDevice) -> Result<()> {
     let lines = Arc::new(Mutex::new(Vec::new()));
-    let hook = {
-        let lines = Arc::clone(&lines);
-        move |event: &PoolEvent<'_>| {
-            lines.lock().unwrap().push((event.bin, event.time.as_nanos(), event.to_string()));
-        }
+    let told = Arc::clone(&lines);
+    let hook = move |event: &PoolEvent<'_>| {
+        told.lock().unwrap().push((event.bin, event.time.as_nanos(), event.to_string()));
     };
     let pool = pool_on(&on_device.queue, PoolOptions::new().on_event(hook))?;
     drop(pool.allocate(1000)?.named("weights"));
@@ -121,24 +111,20 @@ fn an_event_is_displayed_as_a_line_with_its_bin(on_device: OnDevice) -> Result<(
 /// The hook may use the pool.
 #[clmatrix_harness::test]
 fn the_event_hook_may_use_the_pool(on_device: OnDevice) -> Result<()> {
-    let (pool, seen) = (Arc::new(OnceLock::<MemoryPool>::new()), Trace::default());
-    let hook = {
-        // A pool keeps its hook: were it the other way round, too, neither would ever go.
-        let (pool, seen) = (Arc::downgrade(&pool), Arc::clone(&seen.0));
-        move |event: &PoolEvent<'_>| {
-            let pool = pool.upgrade();
-            let Some(pool) = pool.as_ref().and_then(|pool| pool.get()) else { return };
-            // Its own allocations are told, too.
-            if event.size == 1000 {
-                drop(pool.allocate(10).expect("a block"));
-                pool.free_held();
-            }
-            seen.lock().unwrap().push((event.kind, pool.statistics().active_bytes, None));
+    let (inside, seen) = (Inside::default(), Trace::default());
+    // A pool keeps its hook: were it the other way round, too, neither would ever go.
+    let (within, told) = (Arc::downgrade(&inside), Arc::clone(&seen.0));
+    let hook = move |event: &PoolEvent<'_>| {
+        let Some(pool) = reached(&within) else { return };
+        // Its own allocations are told, too.
+        if event.size == 1000 {
+            drop(pool.allocate(10).expect("a block"));
+            pool.free_held();
         }
+        told.lock().unwrap().push((event.kind, pool.statistics().active_bytes, None));
     };
-    _ = pool.set(pool_on(&on_device.queue, PoolOptions::new().on_event(hook))?);
-    let pool = pool.get().expect("it has been set");
-    drop(pool.allocate(1000)?);
+    let pool = pool_on(&on_device.queue, PoolOptions::new().on_event(hook))?;
+    drop(inside.get_or_init(|| pool).allocate(1000)?);
     let kinds: Vec<_> = seen.take().into_iter().map(|told| (told.0, told.1)).collect();
     let both = [(Allocated, 1010), (Returned, 1010), (Freed, 1000)];
     assert_eq!(kinds, [&both[..], &[(Allocated, 1000)], &both, &[(Returned, 1000)]].concat());
@@ -167,15 +153,9 @@ fn allocated_here<K: Kind>(pool: &Pool<K>, size: usize) -> Result<Pooled<K>> {
     black_box(pool.allocate(size))
 }
 
-#[rstest]
-#[clmatrix_harness::test]
-#[case::of_buffers(BUFFERS)]
-#[clmatrix_harness::test(requires(svm))]
-#[case::of_svm(SVM)]
-fn leaks_are_reported_with_backtraces<K: Kind>(
-    on_device: OnDevice,
-    #[case] _kind: PhantomData<K>,
-) -> Result<()> {
+of_each_kind!(leaks_are_reported_with_backtraces);
+
+fn leaks_are_reported_with_backtraces<K: Kind>(on_device: OnDevice) -> Result<()> {
     let options = PoolOptions::new().report_leaks();
     let pool: Pool<K> = pool(&on_device, Some(&on_device.queue), options)?;
     let other_handle = pool.clone();

@@ -3,25 +3,16 @@
 
 mod lasting;
 
-use std::env;
 use std::hint;
-use std::ops::Bound;
 
+use clmatrix::Partition;
 use clmatrix::memory::{
-    AddressingMode, AnyMemoryObject, Buffer, BufferMap, FilterMode, HostRect, Image,
-    ImageBufferRegion, ImageCopy, ImageMap, ImageRegion, MapRead, MapReadWrite, MapWriteInvalidate,
-    MemFlags, MemoryObject, MigrationFlags, PendingMap, PendingTransfer, Rect, Sampler,
-    SvmAllocation, SvmMap, SvmPointer, enqueue_copy, enqueue_fill, enqueue_migrate_mem_objects,
-};
-use clmatrix::pool::{PooledBuffer, PooledSvm};
-use clmatrix::{
-    CommandQueue, Context, Event, Kernel, Partition, Program, QueueProperties, Result, UserEvent,
-    enqueue_barrier, enqueue_marker,
+    AddressingMode, AnyMemoryObject, BufferMap, FilterMode, HostRect, Image, ImageBufferRegion,
+    ImageCopy, ImageMap, ImageRegion, MemoryObject, MigrationFlags, PendingMap, Rect, Sampler,
+    SvmMap, enqueue_migrate_mem_objects,
 };
 
-use super::memory::Handle;
-use super::values::Values;
-use super::world::World;
+use super::*;
 use lasting::Part;
 
 /// The most objects of a kind that a thread keeps.
@@ -98,7 +89,7 @@ impl<'w> Calls<'w> {
         Ok(Self {
             world,
             stranger,
-            values: Values::new(seed, thread),
+            values: Values(numbers(seed, thread)),
             kernels: vec![world.program.kernel("k")?],
             programs: vec![],
             parts: vec![],
@@ -237,8 +228,10 @@ impl<'w> Calls<'w> {
         events
     }
 
-    fn keep(&mut self, event: Event) {
-        self.events.push(event);
+    /// Keeps the event of a command, if it was accepted.
+    fn keep(&mut self, event: Result<Event>) -> Result<()> {
+        self.events.push(event?);
+        Ok(())
     }
 
     fn queue_calls(&mut self) -> Result<()> {
@@ -259,15 +252,11 @@ impl<'w> Calls<'w> {
                 self.may_block();
                 self.some_queue().finish()?;
             }
-            3 => {
+            nth @ 3..=4 => {
                 let (queue, wait_for) = (self.some_queue(), self.wait_list());
-                let event = enqueue_barrier(queue.after(&wait_for))?;
-                self.keep(event);
-            }
-            4 => {
-                let (queue, wait_for) = (self.some_queue(), self.wait_list());
-                let event = enqueue_marker(queue.after(&wait_for))?;
-                self.keep(event);
+                let order = queue.after(&wait_for);
+                let event = if nth == 3 { enqueue_barrier(order) } else { enqueue_marker(order) };
+                self.keep(event)?;
             }
             _ => {
                 if self.world.driver.flush_blocks {
@@ -328,14 +317,14 @@ impl<'w> Calls<'w> {
     fn buffer_fill(&mut self) -> Result<()> {
         let (queue, buffer, wait_for) = (self.some_queue(), self.some_buffer(), self.wait_list());
         let (byte, range) = (self.values.byte(), self.values.range());
+        let order = queue.after(&wait_for);
         let event = match self.values.below(4) {
-            0 => enqueue_fill(queue.after(&wait_for), &buffer, &byte, range)?,
-            1 => enqueue_fill(queue.after(&wait_for), &buffer, &[byte; 16], range)?,
-            2 => enqueue_fill(queue.after(&wait_for), &buffer, &[byte; 3], range)?,
-            _ => enqueue_fill(queue.after(&wait_for), &buffer, &u32::from(byte), ..)?,
+            0 => enqueue_fill(order, &buffer, &byte, range),
+            1 => enqueue_fill(order, &buffer, &[byte; 16], range),
+            2 => enqueue_fill(order, &buffer, &[byte; 3], range),
+            _ => enqueue_fill(order, &buffer, &u32::from(byte), ..),
         };
-        self.keep(event);
-        Ok(())
+        self.keep(event)
     }
 
     fn buffer_copy(&mut self) -> Result<()> {
@@ -347,34 +336,33 @@ impl<'w> Calls<'w> {
                 .dst_origin(self.values.origin())
                 .src_pitches([self.values.len()])
                 .dst_pitches([self.values.len()]);
-            enqueue_copy(queue.after(&wait_for), &dst, &src, rect)?
+            enqueue_copy(queue.after(&wait_for), &dst, &src, rect)
         } else {
-            enqueue_copy(queue.after(&wait_for), &dst, &src, self.values.linear())?
+            enqueue_copy(queue.after(&wait_for), &dst, &src, self.values.linear())
         };
-        self.keep(event);
-        Ok(())
+        self.keep(event)
     }
 
     fn buffer_host_copy(&mut self) -> Result<()> {
         self.may_block();
         let (queue, buffer, wait_for) = (self.some_queue(), self.some_buffer(), self.wait_list());
         let mut host = vec![self.values.byte(); self.values.below(600)];
+        let order = queue.after(&wait_for);
         let event = match self.values.below(4) {
-            0 => enqueue_copy(queue.after(&wait_for), &mut host, &buffer, self.values.linear())?,
-            1 => enqueue_copy(queue.after(&wait_for), &buffer, &host, self.values.linear())?,
+            0 => enqueue_copy(order, &mut host, &buffer, self.values.linear()),
+            1 => enqueue_copy(order, &buffer, &host, self.values.linear()),
             number => {
                 let rect = HostRect::new(self.values.region())
                     .buffer_origin(self.values.origin())
                     .host_origin(self.values.origin())
                     .buffer_pitches([self.values.len()]);
                 match number {
-                    2 => enqueue_copy(queue.after(&wait_for), &mut host, &buffer, rect)?,
-                    _ => enqueue_copy(queue.after(&wait_for), &buffer, &host, rect)?,
+                    2 => enqueue_copy(order, &mut host, &buffer, rect),
+                    _ => enqueue_copy(order, &buffer, &host, rect),
                 }
             }
         };
-        self.keep(event);
-        Ok(())
+        self.keep(event)
     }
 
     fn buffer_transfer(&mut self) -> Result<()> {
@@ -407,8 +395,7 @@ impl<'w> Calls<'w> {
             map.fill(self.values.byte());
             self.maps.push(map);
         } else {
-            let map = buffer.map_async(queue.after(&wait_for), MapRead, range)?;
-            self.pending_maps.push(map);
+            self.pending_maps.push(buffer.map_async(queue.after(&wait_for), MapRead, range)?);
         }
         Ok(())
     }
@@ -416,14 +403,15 @@ impl<'w> Calls<'w> {
     /// Ends the last map of a kind.
     fn end_map(&mut self) -> Result<()> {
         let (queue, wait_for) = (self.some_queue(), self.wait_list());
+        let order = queue.after(&wait_for);
         let unmapped = match self.values.below(7) {
             0 => self.maps.pop().map(|map| map.unmap()),
-            1 => self.maps.pop().map(|map| map.unmap_on(queue.after(&wait_for))),
-            2 => self.image_maps.pop().map(|map| map.unmap_on(queue.after(&wait_for))),
+            1 => self.maps.pop().map(|map| map.unmap_on(order)),
+            2 => self.image_maps.pop().map(|map| map.unmap_on(order)),
             3 => {
                 // The map may be the last handle to its memory, whose drop waits.
                 self.may_block();
-                self.svm_maps.pop().map(|map| map.unmap_on(queue.after(&wait_for)))
+                self.svm_maps.pop().map(|map| map.unmap_on(order))
             }
             4 => {
                 self.may_block();
@@ -431,7 +419,7 @@ impl<'w> Calls<'w> {
                 map.map(|map| {
                     // Reads all of it.
                     hint::black_box(map.iter().fold(0, |all, word| all ^ word));
-                    map.unmap_on(queue.after(&wait_for))
+                    map.unmap_on(order)
                 })
             }
             5 => {
@@ -439,7 +427,7 @@ impl<'w> Calls<'w> {
                 let map = self.pending_image_maps.pop().map(PendingMap::wait).transpose()?;
                 map.map(|mut map| {
                     map.pixels_mut().fill([7; 4]);
-                    map.unmap_on(queue.after(&wait_for))
+                    map.unmap_on(order)
                 })
             }
             _ => {
@@ -449,10 +437,7 @@ impl<'w> Calls<'w> {
                 None
             }
         };
-        if let Some(event) = unmapped {
-            self.keep(event?);
-        }
-        Ok(())
+        unmapped.map_or(Ok(()), |event| self.keep(event))
     }
 
     fn new_image(&mut self) -> Result<()> {
@@ -484,14 +469,15 @@ impl<'w> Calls<'w> {
         } else {
             ImageRegion::default()
         };
+        let order = queue.after(&wait_for);
         let event = match self.values.below(6) {
-            0 => enqueue_fill(queue.after(&wait_for), &image, [1.0_f32; 4], part)?,
-            1 => enqueue_fill(queue.after(&wait_for), &image, [1_u32; 4], part)?,
-            2 => enqueue_fill(queue.after(&wait_for), &image, 0.5_f32, part)?,
+            0 => enqueue_fill(order, &image, [1.0_f32; 4], part),
+            1 => enqueue_fill(order, &image, [1_u32; 4], part),
+            2 => enqueue_fill(order, &image, 0.5_f32, part),
             3 => {
                 let Some(other) = self.values.pick(&self.images).cloned() else { return Ok(()) };
                 let part = ImageCopy::new(self.values.region()).src_origin(origin);
-                enqueue_copy(queue.after(&wait_for), &other, &image, part)?
+                enqueue_copy(order, &other, &image, part)
             }
             number => {
                 self.may_block();
@@ -499,13 +485,12 @@ impl<'w> Calls<'w> {
                 let len = if self.values.one_in(3) { self.values.below(600) } else { size };
                 let mut host = vec![self.values.byte(); len];
                 match number {
-                    4 => enqueue_copy(queue.after(&wait_for), &mut host, &image, part)?,
-                    _ => enqueue_copy(queue.after(&wait_for), &image, &host, part)?,
+                    4 => enqueue_copy(order, &mut host, &image, part),
+                    _ => enqueue_copy(order, &image, &host, part),
                 }
             }
         };
-        self.keep(event);
-        Ok(())
+        self.keep(event)
     }
 
     fn image_buffer_copy(&mut self) -> Result<()> {
@@ -520,12 +505,11 @@ impl<'w> Calls<'w> {
             part = part.offset(self.values.size());
         }
         let event = if self.values.one_in(2) {
-            enqueue_copy(queue.after(&wait_for), &buffer, &image, part)?
+            enqueue_copy(queue.after(&wait_for), &buffer, &image, part)
         } else {
-            enqueue_copy(queue.after(&wait_for), &image, &buffer, part)?
+            enqueue_copy(queue.after(&wait_for), &image, &buffer, part)
         };
-        self.keep(event);
-        Ok(())
+        self.keep(event)
     }
 
     fn image_map(&mut self) -> Result<()> {
@@ -542,8 +526,7 @@ impl<'w> Calls<'w> {
             map.pixels_mut().fill(self.values.byte());
             self.image_maps.push(map);
         } else {
-            let mode = MapWriteInvalidate;
-            let map = image.map_async(queue.after(&wait_for), mode, part)?;
+            let map = image.map_async(queue.after(&wait_for), MapWriteInvalidate, part)?;
             self.pending_image_maps.push(map);
         }
         Ok(())
@@ -555,8 +538,7 @@ impl<'w> Calls<'w> {
             0 if !self.svms.is_empty() => {
                 let index = self.values.below(self.svms.len());
                 let svm = self.svms.remove(index);
-                self.keep(svm.enqueue_release(queue.after(&wait_for))?);
-                Ok(())
+                self.keep(svm.enqueue_release(queue.after(&wait_for)).map_err(Error::from))
             }
             1 => {
                 self.may_block();
@@ -579,13 +561,12 @@ impl<'w> Calls<'w> {
         self.may_block();
         let (queue, wait_for) = (self.some_queue(), self.wait_list());
         let Some(svm) = self.values.pick(&self.svms) else { return Ok(()) };
+        let order = queue.after(&wait_for);
         let event = match self.values.below(6) {
-            0 => {
-                enqueue_fill(queue.after(&wait_for), svm, &self.values.byte(), self.values.range())?
-            }
+            0 => enqueue_fill(order, svm, &self.values.byte(), self.values.range()),
             1 => {
                 let Some(other) = self.values.pick(&self.svms) else { return Ok(()) };
-                enqueue_copy(queue.after(&wait_for), other, svm, self.values.linear())?
+                enqueue_copy(order, other, svm, self.values.linear())
             }
             2 => {
                 let (flags, mut range) = (self.values.flags(), self.values.range());
@@ -597,7 +578,7 @@ impl<'w> Calls<'w> {
             }
             3 => {
                 let mut host = vec![0; self.values.below(600)];
-                enqueue_copy(queue.after(&wait_for), &mut host, svm, self.values.linear())?
+                enqueue_copy(order, &mut host, svm, self.values.linear())
             }
             4 => {
                 let mut access = svm.access::<u8, _>(MapReadWrite, self.values.range())?;
@@ -605,15 +586,13 @@ impl<'w> Calls<'w> {
                 return Ok(());
             }
             _ => {
-                let range = self.values.range();
-                let mut map = svm.map_read_write(queue.after(&wait_for), range)?;
+                let mut map = svm.map_read_write(order, self.values.range())?;
                 map.fill(self.values.byte());
                 self.svm_maps.push(map);
                 return Ok(());
             }
         };
-        self.keep(event);
-        Ok(())
+        self.keep(event)
     }
 
     fn pool_calls(&mut self) -> Result<()> {
@@ -628,8 +607,7 @@ impl<'w> Calls<'w> {
             3 => {
                 let Some(block) = self.pooled.pop() else { return Ok(()) };
                 let wait_for = self.wait_list();
-                let event = block.enqueue_release(queue.after(&wait_for))?;
-                self.keep(event);
+                self.keep(block.enqueue_release(queue.after(&wait_for)))?;
             }
             4 => {
                 if let Some(block) = self.pooled.last_mut() {
@@ -684,9 +662,8 @@ impl<'w> Calls<'w> {
         }
         // SAFETY: the arguments are those that the kernel declares, or too few. The kernel changes as many
         // bytes as there are work items, and the buffer has as many.
-        let event = unsafe { launch.enqueue(queue.after(&wait_for)) }?;
-        self.keep(event);
-        Ok(())
+        let event = unsafe { launch.enqueue(queue.after(&wait_for)) };
+        self.keep(event)
     }
 
     fn other_calls(&mut self) -> Result<()> {
@@ -695,17 +672,10 @@ impl<'w> Calls<'w> {
             0 => {
                 let other = self.some_buffer();
                 let objects: [&dyn AnyMemoryObject; 2] = [&buffer, &other];
-                let count = self.values.below(3);
-                let flags = MigrationFlags::empty();
-                let event =
-                    enqueue_migrate_mem_objects(queue.after(&wait_for), &objects[..count], flags);
-                self.keep(event?);
-                Ok(())
+                let (objects, order) = (&objects[..self.values.below(3)], queue.after(&wait_for));
+                self.keep(enqueue_migrate_mem_objects(order, objects, MigrationFlags::empty()))
             }
-            1 => match self.values.pick(&self.events) {
-                Some(event) => buffer.record_use(event),
-                None => Ok(()),
-            },
+            1 => self.values.pick(&self.events).map_or(Ok(()), |event| buffer.record_use(event)),
             2 => buffer.record_use(&enqueue_marker(&queue)?),
             3 => {
                 let device = self.world.context.default_device();

@@ -1,7 +1,6 @@
 //! Legal commands that a driver does not survive, and that are therefore left out.
 
-use crate::support::unanswered;
-use clmatrix::{Platform, Result};
+use super::*;
 
 /// The faults of a driver that matter here.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,16 +1,10 @@
 //! A map of a thread, from the call until the unmap.
 
 use std::mem;
-use std::sync::Arc;
 
 use clmatrix::cl3::error_codes::CL_INVALID_VALUE;
-use clmatrix::{CommandQueue, Event, Result, enqueue_marker};
 
-use super::memory::{Mapped, NewMap, Pending};
-use super::object::{Link, LiveBlock};
-use super::plan::{CELLS, End, LANES, MapRequest, Mode, Place, overlap};
-use super::state::{ThreadState, Uses};
-use crate::support::pattern::assert_same;
+use super::*;
 
 /// A map of cells of an object.
 pub struct Map {
@@ -28,7 +22,7 @@ pub struct Map {
 }
 
 enum MapState {
-    Pending(Box<dyn Pending>),
+    Pending(Pending),
     /// Mapped, with its bytes.
     Ready(Box<dyn Mapped>, Vec<u8>),
     Ended,
@@ -60,8 +54,7 @@ impl Map {
     /// Enqueues a map; `None` if it was refused.
     pub fn new(
         thread: &mut ThreadState<'_>,
-        queue: &CommandQueue,
-        gate: Option<Event>,
+        route: &Route,
         request: MapRequest,
     ) -> Result<Option<Self>> {
         let MapRequest { place, whole, mode, value, blocks } = request;
@@ -73,20 +66,20 @@ impl Map {
         } else {
             vec![place.clone()]
         };
-        let uses: Uses = places.iter().map(|place| (place.clone(), mode != Mode::Read)).collect();
+        let uses: Vec<Use> =
+            places.iter().map(|place| (place.clone(), mode != Mode::Read)).collect();
         if thread.world.driver.finds_maps_by_address
             && thread.maps.iter().flatten().any(|map| map.begins_at(&places[0], thread))
         {
             return Ok(None);
         }
-        let wait_for: Vec<Event> = gate.filter(|_| !blocks).into_iter().collect();
+        let order = route.queue.after(route.gate.as_ref().filter(|_| !blocks));
         let result = if whole {
             let object = thread.object(&place);
-            let all = 0..LANES * CELLS * object.cell;
-            object.handle.memory().map(queue, mode, all, blocks, &wait_for)
+            object.handle.memory().map(order, mode, 0..LANES * CELLS * object.cell, blocks)
         } else {
             let view = thread.view(&place)?;
-            view.memory().map(queue, mode, view.bytes.clone(), blocks, &wait_for)
+            view.memory().map(order, mode, view.bytes.clone(), blocks)
         };
         let Some(new) = thread.accepted(&uses, result)? else { return Ok(None) };
         let object = thread.object(&place);
@@ -97,7 +90,7 @@ impl Map {
             places,
             mode,
             value,
-            queue: queue.clone(),
+            queue: route.queue.clone(),
             drop_blocks: object.drop_blocks,
         };
         match new {
@@ -107,17 +100,22 @@ impl Map {
         Ok(Some(map))
     }
 
-    /// The place of a map in its object, if the object is still there.
-    fn find(&self, thread: &ThreadState<'_>, place: &Place) -> Option<Place> {
-        let object = thread.objects.iter().position(|object| object.number == self.object)?;
-        Some(Place { object, ..place.clone() })
+    /// The index of the object, if it is still there.
+    fn object_in(&self, thread: &ThreadState<'_>) -> Option<usize> {
+        thread.objects.iter().position(|object| object.number == self.object)
+    }
+
+    /// The places of the map, if its object is still there.
+    fn places_in(&self, thread: &ThreadState<'_>) -> Vec<Place> {
+        let Some(object) = self.object_in(thread) else { return vec![] };
+        self.places.iter().map(|place| Place { object, ..place.clone() }).collect()
     }
 
     pub fn wait(&mut self, thread: &mut ThreadState<'_>) -> Result<()> {
         match mem::replace(&mut self.state, MapState::Ended) {
             MapState::Pending(pending) => {
                 thread.open_gates()?;
-                self.begin(thread, pending.wait()?)
+                self.begin(thread, pending()?)
             }
             state => {
                 self.state = state;
@@ -129,8 +127,7 @@ impl Map {
     /// Checks the bytes of a map and what came before it, and writes if the map does.
     fn begin(&mut self, thread: &mut ThreadState<'_>, mut mapped: Box<dyn Mapped>) -> Result<()> {
         let mut start = 0;
-        for place in &self.places {
-            let Some(place) = self.find(thread, place) else { break };
+        for place in self.places_in(thread) {
             let end = start + thread.in_lane(&place).len();
             let Some(lane) = thread.lane(&place) else { break };
             for link in lane.before(self.writes()) {
@@ -155,48 +152,36 @@ impl Map {
     }
 
     /// Unmaps, or drops the guard.
-    pub fn end(
-        mut self,
-        thread: &mut ThreadState<'_>,
-        queue: &CommandQueue,
-        gate: Option<Event>,
-        end: End,
-    ) -> Result<()> {
+    pub fn end(mut self, thread: &mut ThreadState<'_>, route: &Route, end: End) -> Result<()> {
         if self.drop_blocks {
             thread.open_gates()?;
         }
-        let world = thread.world;
-        if !matches!(end, End::Drop) || world.driver.unmaps_ended_maps_only {
+        if !matches!(end, End::Drop) || thread.world.driver.unmaps_ended_maps_only {
             self.wait(thread)?;
         }
         if let MapState::Ready(mapped, bytes) = &self.state {
             assert_same(mapped.bytes(), bytes, "mapped bytes");
         }
         self.block = None;
-        let gate: Vec<Event> = gate.filter(|_| !self.drop_blocks).into_iter().collect();
-        let state = mem::replace(&mut self.state, MapState::Ended);
-        let (event, queue, is_on_bytes) = match (state, end) {
-            (MapState::Ready(mapped, _), End::Unmap) => {
-                (mapped.unmap_on(self.queue.after(&gate)), self.queue.clone(), true)
+        let gate = route.gate.as_ref().filter(|_| !self.drop_blocks);
+        let queue = match end {
+            End::UnmapElsewhere => route.queue.clone(),
+            End::Unmap | End::Drop => self.queue.clone(),
+        };
+        let (event, is_on_bytes) = match mem::replace(&mut self.state, MapState::Ended) {
+            MapState::Ready(mapped, _) if !matches!(end, End::Drop) => {
+                (mapped.unmap_on(queue.after(gate)), true)
             }
-            (MapState::Ready(mapped, _), End::UnmapElsewhere) => {
-                (mapped.unmap_on(queue.after(&gate)), queue.clone(), true)
-            }
-            (state, _) => {
+            state => {
                 if matches!(state, MapState::Pending(_)) && self.mode == Mode::Invalidate {
-                    for place in &self.places {
-                        if let Some(place) = self.find(thread, place) {
-                            thread.set(&place, None);
-                        }
-                    }
+                    self.places_in(thread).iter().for_each(|place| thread.set(place, None));
                 }
                 drop(state);
-                if let Some(object) = thread.objects.iter_mut().find(|it| it.number == self.object)
-                {
-                    object.had_dropped_map = true;
+                if let Some(object) = self.object_in(thread) {
+                    thread.objects[object].had_dropped_map = true;
                 }
                 // The drop has no event of its own.
-                (enqueue_marker(&self.queue), self.queue.clone(), false)
+                (enqueue_marker(&self.queue), false)
             }
         };
         let event = match event {
@@ -204,13 +189,12 @@ impl Map {
             Err(error)
                 if thread.world.driver.refuses_unmaps && error.code() == CL_INVALID_VALUE =>
             {
-                let object = thread.objects.iter().position(|object| object.number == self.object);
+                let object = self.object_in(thread);
                 return object.map_or(Ok(()), |object| thread.replace_object(object));
             }
             Err(error) => return Err(error),
         };
-        for place in &self.places {
-            let Some(place) = self.find(thread, place) else { break };
+        for place in self.places_in(thread) {
             let cells = if is_on_bytes { place.cells.clone() } else { 0..0 };
             let link = Link { event: event.clone(), queue: queue.clone(), cells };
             if let Some(lane) = thread.lane(&place) {

@@ -1,15 +1,8 @@
 //! Buffers and shared virtual memory behind one interface.
 
-use std::ops::Range;
+use clmatrix::memory::{BufferMap, SvmMap};
 
-use clmatrix::memory::{
-    Buffer, BufferMap, Linear, MapRead, MapReadWrite, MapWriteInvalidate, Order, PendingMap,
-    PendingTransfer, SvmAllocation, SvmMap, SvmPointer, enqueue_copy, enqueue_fill,
-};
-use clmatrix::pool::{PooledBuffer, PooledSvm};
-use clmatrix::{CommandQueue, Event, Kernel, Result};
-
-use super::plan::Mode;
+use super::*;
 
 /// A handle that keeps memory.
 pub enum Handle {
@@ -20,6 +13,10 @@ pub enum Handle {
 }
 
 impl Handle {
+    pub fn is_svm(&self) -> bool {
+        matches!(self, Self::Svm(_) | Self::PooledSvm(_))
+    }
+
     pub fn memory(&self) -> Memory<'_> {
         match self {
             Self::Buffer(buffer) => Memory::Buffer(buffer),
@@ -37,6 +34,18 @@ pub enum Memory<'a> {
     Svm(&'a SvmAllocation),
 }
 
+/// Evaluates an expression for memory of either kind.
+macro_rules! either {
+    ($memory:expr, $it:ident => $used:expr) => {
+        match $memory {
+            $crate::stress::memory::Memory::Buffer($it) => $used,
+            $crate::stress::memory::Memory::Svm($it) => $used,
+        }
+    };
+}
+
+pub(super) use either;
+
 impl Memory<'_> {
     pub fn cloned(self) -> Handle {
         match self {
@@ -45,164 +54,55 @@ impl Memory<'_> {
         }
     }
 
-    pub fn fill(
-        self,
-        queue: &CommandQueue,
-        value: u8,
-        bytes: Range<usize>,
-        wait_for: &[Event],
-    ) -> Result<Event> {
-        match self {
-            Self::Buffer(buffer) => enqueue_fill(queue.after(wait_for), buffer, &value, bytes),
-            Self::Svm(svm) => enqueue_fill(queue.after(wait_for), svm, &value, bytes),
-        }
-    }
-
     /// Launches a kernel that adds `value` to each byte.
     pub fn add(
         self,
-        queue: &CommandQueue,
+        order: Order<'_>,
         kernel: &mut Kernel,
         value: u8,
         bytes: Range<usize>,
-        wait_for: &[Event],
     ) -> Result<Event> {
         let mut launch = kernel.launch();
-        match self {
-            Self::Buffer(buffer) => launch.arg(buffer),
-            Self::Svm(svm) => launch.arg(svm),
-        };
+        either!(self, it => launch.arg(it));
         launch.arg(bytes.start as u32).arg(value).global(bytes.len());
         // SAFETY: the kernel takes memory, the first byte and the number; each work item changes a
         // byte of its own, and all of the bytes are within the memory.
-        unsafe { launch.enqueue(queue.after(wait_for)) }
-    }
-
-    /// Copies `len` bytes; `None` if there is no such copy.
-    pub fn copy(
-        self,
-        queue: &CommandQueue,
-        to: Self,
-        offsets: (usize, usize),
-        len: usize,
-        wait_for: &[Event],
-    ) -> Option<Result<Event>> {
-        let bytes = Linear::default().src_offset(offsets.0).dst_offset(offsets.1).byte_count(len);
-        match (self, to) {
-            (Self::Buffer(from), Self::Buffer(to)) => {
-                Some(enqueue_copy(queue.after(wait_for), to, from, bytes))
-            }
-            (Self::Svm(from), Self::Svm(to)) => {
-                Some(enqueue_copy(queue.after(wait_for), to, from, bytes))
-            }
-            _ => None,
-        }
-    }
-
-    pub fn read(
-        self,
-        queue: &CommandQueue,
-        bytes: &mut [u8],
-        start: usize,
-        wait_for: &[Event],
-    ) -> Result<Event> {
-        let from = Linear::default().src_offset(start);
-        match self {
-            Self::Buffer(buffer) => enqueue_copy(queue.after(wait_for), bytes, buffer, from),
-            Self::Svm(svm) => enqueue_copy(queue.after(wait_for), bytes, svm, from),
-        }
-    }
-
-    pub fn write(
-        self,
-        queue: &CommandQueue,
-        bytes: &[u8],
-        start: usize,
-        wait_for: &[Event],
-    ) -> Result<Event> {
-        let to = Linear::default().dst_offset(start);
-        match self {
-            Self::Buffer(buffer) => enqueue_copy(queue.after(wait_for), buffer, bytes, to),
-            Self::Svm(svm) => enqueue_copy(queue.after(wait_for), svm, bytes, to),
-        }
-    }
-
-    pub fn read_later(
-        self,
-        queue: &CommandQueue,
-        bytes: Vec<u8>,
-        start: usize,
-        wait_for: &[Event],
-    ) -> Result<PendingTransfer<Vec<u8>>> {
-        let from = Linear::default().src_offset(start);
-        Ok(match self {
-            Self::Buffer(buffer) => enqueue_copy(queue.after(wait_for), bytes, buffer, from)?,
-            Self::Svm(svm) => enqueue_copy(queue.after(wait_for), bytes, svm, from)?,
-        })
-    }
-
-    pub fn write_later(
-        self,
-        queue: &CommandQueue,
-        bytes: Vec<u8>,
-        start: usize,
-        wait_for: &[Event],
-    ) -> Result<PendingTransfer<Vec<u8>>> {
-        let to = Linear::default().dst_offset(start);
-        Ok(match self {
-            Self::Buffer(buffer) => enqueue_copy(queue.after(wait_for), buffer, bytes, to)?,
-            Self::Svm(svm) => enqueue_copy(queue.after(wait_for), svm, bytes, to)?,
-        })
+        unsafe { launch.enqueue(order) }
     }
 
     pub fn map(
         self,
-        queue: &CommandQueue,
+        order: Order<'_>,
         mode: Mode,
         bytes: Range<usize>,
         blocks: bool,
-        wait_for: &[Event],
     ) -> Result<NewMap> {
         macro_rules! map {
-            ($blocking:expr, $nonblocking:expr) => {
+            ($memory:ident, $mode:expr) => {
                 if blocks {
-                    NewMap::Ready(Box::new($blocking))
+                    NewMap::Ready(Box::new($memory.map::<u8, _>(order, $mode, bytes)?))
                 } else {
-                    NewMap::Pending(Box::new($nonblocking))
+                    let map = $memory.map_async::<u8, _>(order, $mode, bytes)?;
+                    let wait = move || -> Result<Box<dyn Mapped>> { Ok(Box::new(map.wait()?)) };
+                    NewMap::Pending(Box::new(wait))
                 }
             };
         }
-        macro_rules! map_as {
-            ($mode:expr) => {
-                match self {
-                    Self::Buffer(buffer) => map!(
-                        buffer.map::<u8, _>(queue.after(wait_for), $mode, bytes)?,
-                        buffer.map_async::<u8, _>(queue.after(wait_for), $mode, bytes)?
-                    ),
-                    Self::Svm(svm) => map!(
-                        svm.map::<u8, _>(queue.after(wait_for), $mode, bytes)?,
-                        svm.map_async::<u8, _>(queue.after(wait_for), $mode, bytes)?
-                    ),
-                }
-            };
-        }
-        Ok(match mode {
-            Mode::Read => map_as!(MapRead),
-            Mode::ReadWrite => map_as!(MapReadWrite),
-            Mode::Invalidate => map_as!(MapWriteInvalidate),
-        })
+        Ok(either!(self, it => match mode {
+            Mode::Read => map!(it, MapRead),
+            Mode::ReadWrite => map!(it, MapReadWrite),
+            Mode::Invalidate => map!(it, MapWriteInvalidate),
+        }))
     }
 }
 
+/// A map that may not have run; the call waits for it.
+pub type Pending = Box<dyn FnOnce() -> Result<Box<dyn Mapped>>>;
+
 /// A map, as it begins.
 pub enum NewMap {
-    Pending(Box<dyn Pending>),
+    Pending(Pending),
     Ready(Box<dyn Mapped>),
-}
-
-/// A map that may not have run.
-pub trait Pending {
-    fn wait(self: Box<Self>) -> Result<Box<dyn Mapped>>;
 }
 
 /// Mapped bytes.
@@ -216,12 +116,6 @@ pub trait Mapped {
 macro_rules! maps {
     ($($map:ident<$mode:ident> writes $writes:expr;)*) => {
         $(
-            impl Pending for PendingMap<$map<u8, $mode>> {
-                fn wait(self: Box<Self>) -> Result<Box<dyn Mapped>> {
-                    Ok(Box::new(PendingMap::wait(*self)?))
-                }
-            }
-
             impl Mapped for $map<u8, $mode> {
                 fn bytes(&self) -> &[u8] {
                     self

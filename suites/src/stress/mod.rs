@@ -23,22 +23,38 @@ mod values;
 mod world;
 
 use std::env;
+use std::ops::{Bound, Range};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Mutex;
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use clmatrix::{Platform, Result};
+use clmatrix::memory::{
+    Buffer, Linear, MapRead, MapReadWrite, MapWriteInvalidate, MemFlags, Order, PendingTransfer,
+    SvmAllocation, SvmFlags, SvmPointer, enqueue_copy, enqueue_fill,
+};
+use clmatrix::pool::{PooledBuffer, PooledSvm};
+use clmatrix::{
+    Class, CommandQueue, Context, Error, Event, Kernel, Platform, Program, QueueProperties, Result,
+    UserEvent, enqueue_barrier, enqueue_marker,
+};
 use clmatrix_harness::CtxFactory;
+use fastrand::Rng;
 
-use crate::support::logger;
+use crate::support::pattern::assert_same;
+use crate::support::{logger, unanswered};
 use calls::{Calls, KINDS, Stranger};
 use driver::Driver;
-use plan::Plan;
+use map::Map;
+use memory::*;
+use object::*;
+use plan::*;
 use runner::Thread;
+use state::*;
 use trace::Trace;
-use world::World;
+use values::Values;
+use world::*;
 
 /// The number of commands of a thread for one seed.
 const COMMANDS: usize = 500;
@@ -88,24 +104,22 @@ fn random_commands(ctx_factory: CtxFactory, platform: Platform) -> Result<()> {
     logger::init();
     let driver = Driver::for_platform(platform)?;
     let settings = Settings::from_environment();
-    let Settings { threads, prints, .. } = settings;
-    let threads = if driver.one_thread { 1 } else { threads };
+    let threads = if driver.one_thread { 1 } else { settings.threads };
     for seed in settings.seeds() {
         eprintln!("cargo xtask stress --seed {seed} --threads {threads}");
         let world = World::new(ctx_factory, driver)?;
-        let traces: Vec<_> = (0..threads).map(|number| Trace::new(number, prints)).collect();
+        let new_trace = |number| Trace::new(number, settings.prints);
+        let traces: Vec<_> = (0..threads).map(new_trace).collect();
         thread::scope(|scope| {
             let (ends, all_ended) = mpsc::channel::<()>();
-            let threads: Vec<_> = traces
-                .iter()
-                .map(|trace| {
-                    let (world, ends) = (&world, ends.clone());
-                    scope.spawn(move || {
-                        let _ends = ends;
-                        run_thread(world, seed, trace);
-                    })
+            let start = |trace| {
+                let (world, ends) = (&world, ends.clone());
+                scope.spawn(move || {
+                    let _ends = ends;
+                    run_thread(world, seed, trace);
                 })
-                .collect();
+            };
+            let threads: Vec<_> = traces.iter().map(start).collect();
             drop(ends);
             let mut seen = 0;
             while let Err(RecvTimeoutError::Timeout) = all_ended.recv_timeout(PATIENCE) {
@@ -131,10 +145,11 @@ fn random_calls(ctx_factory: CtxFactory, platform: Platform) -> Result<()> {
     logger::init();
     let driver = Driver::for_platform(platform)?;
     let settings = Settings::from_environment();
-    let threads = settings.threads;
     // One thread makes the calls of all.
-    let (threads, calls) =
-        if driver.one_thread { (1, COMMANDS * threads) } else { (threads, COMMANDS) };
+    let (threads, calls) = match settings.threads {
+        threads if driver.one_thread => (1, COMMANDS * threads),
+        threads => (threads, COMMANDS),
+    };
     let counts = Mutex::new([[0; 2]; KINDS]);
     for seed in settings.seeds() {
         eprintln!("cargo xtask stress --api --seed {seed} --threads {threads}");
@@ -164,7 +179,7 @@ fn random_calls(ctx_factory: CtxFactory, platform: Platform) -> Result<()> {
 
 fn run_thread(world: &World, seed: u64, trace: &Trace) {
     let done = catch_unwind(AssertUnwindSafe(|| {
-        let mut plan = Plan::new(seed, trace.thread, world.queues.len() + 1);
+        let mut plan = Plan { rng: numbers(seed, trace.thread), queues: world.queues.len() + 1 };
         let mut thread = Thread::new(world).expect("a thread");
         for _ in 0..COMMANDS {
             let command = plan.next();

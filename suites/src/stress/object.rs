@@ -1,13 +1,6 @@
 //! A memory object with the bytes that it must have.
 
-use std::ops::Range;
-use std::sync::{Arc, Mutex};
-
-use clmatrix::memory::SvmPointer;
-use clmatrix::{CommandQueue, Event};
-
-use super::memory::{Handle, Memory};
-use super::plan::{CELLS, LANES, Place};
+use super::*;
 
 /// Memory of one thread, or of all.
 pub struct Object {
@@ -65,8 +58,9 @@ impl Link {
 }
 
 impl Lane {
-    pub fn new(bytes: Vec<u8>) -> Self {
-        Self { bytes, is_known: true, writers: vec![], readers: vec![] }
+    /// A lane of which one command has written all bytes.
+    pub fn new(bytes: Vec<u8>, writer: Link) -> Self {
+        Self { bytes, is_known: true, writers: vec![writer], readers: vec![] }
     }
 
     /// The commands that come before another command.
@@ -118,10 +112,9 @@ impl LiveBlocks {
             }
         };
         let mut blocks = self.0.lock().unwrap();
-        let is_taken = |(object, bytes): &(usize, Range<usize>)| {
-            *object == block.0 && bytes.start < block.1.end && block.1.start < bytes.end
-        };
-        if let Some(other) = blocks.iter().find(|other| is_taken(other)) {
+        let is_taken =
+            |other: &&(usize, Range<usize>)| other.0 == block.0 && overlap(&other.1, &block.1);
+        if let Some(other) = blocks.iter().find(is_taken) {
             panic!("a pool hands out {block:x?} although {other:x?} is in use");
         }
         blocks.push(block.clone());

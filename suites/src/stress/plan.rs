@@ -1,8 +1,6 @@
 //! The commands of a thread, which depend on the seed and the number of the thread only.
 
-use std::ops::Range;
-
-use fastrand::Rng;
+use super::*;
 
 /// The number of memory objects that a thread has for itself.
 pub const OWN: usize = 5;
@@ -91,68 +89,32 @@ pub struct MapRequest {
 #[derive(Clone, Debug)]
 pub enum Action {
     Fill(Place, u8),
-    /// A kernel adds the number to each byte.
+    // A kernel adds the number to each byte.
     Launch(Place, u8),
-    Copy {
-        from: Place,
-        to: Place,
-    },
-    Read {
-        from: Place,
-        blocks: bool,
-        slot: usize,
-    },
-    Write {
-        to: Place,
-        value: u8,
-        blocks: bool,
-        slot: usize,
-    },
-    EndTransfer {
-        slot: usize,
-        by_drop: bool,
-    },
-    Map {
-        request: MapRequest,
-        slot: usize,
-    },
-    /// Waits for a map that does not block.
-    WaitForMap {
-        slot: usize,
-    },
-    EndMap {
-        slot: usize,
-        end: End,
-    },
-    /// Drops an object and makes another one, with so many bytes per cell.
-    Renew {
-        object: usize,
-        kind: Kind,
-        cell: usize,
-        value: u8,
-    },
-    /// Replaces a handle by its clone; of pooled memory, by a clone of what it holds.
-    KeepClone {
-        object: usize,
-    },
-    /// Makes a user event, which later commands wait for.
-    Gate {
-        slot: usize,
-    },
-    /// Sets a user event.
-    Open {
-        slot: usize,
-    },
+    Copy { from: Place, to: Place },
+    Read { from: Place, blocks: bool, slot: usize },
+    Write { to: Place, value: u8, blocks: bool, slot: usize },
+    EndTransfer { slot: usize, by_drop: bool },
+    Map { request: MapRequest, slot: usize },
+    // Waits for a map that does not block.
+    WaitForMap { slot: usize },
+    EndMap { slot: usize, end: End },
+    // Drops an object and makes another one, with so many bytes per cell.
+    Renew { object: usize, kind: Kind, cell: usize, value: u8 },
+    // Replaces a handle by its clone; of pooled memory, by a clone of what it holds.
+    KeepClone { object: usize },
+    // Makes a user event, which later commands wait for.
+    Gate { slot: usize },
+    // Sets a user event.
+    Open { slot: usize },
     Marker,
     Barrier,
     Flush,
     Finish,
-    /// Frees what the pools hold.
+    // Frees what the pools hold.
     FreeHeld,
-    /// Replaces host memory that no command uses.
-    Host {
-        len: usize,
-    },
+    // Replaces host memory that no command uses.
+    Host { len: usize },
 }
 
 /// A command with the queue that it is for, and the user event that it waits for.
@@ -163,19 +125,20 @@ pub struct Command {
     pub action: Action,
 }
 
+/// Returns the random numbers of a thread.
+pub fn numbers(seed: u64, thread: usize) -> Rng {
+    // Seeds that follow each other have nothing in common.
+    let seed = Rng::with_seed(seed).u64(..).wrapping_add(thread as u64);
+    Rng::with_seed(seed)
+}
+
 /// The commands of one thread.
 pub struct Plan {
-    rng: Rng,
-    queues: usize,
+    pub rng: Rng,
+    pub queues: usize,
 }
 
 impl Plan {
-    pub fn new(seed: u64, thread: usize, queues: usize) -> Self {
-        // Seeds that follow each other have nothing in common.
-        let seed = Rng::with_seed(seed).u64(..).wrapping_add(thread as u64);
-        Self { rng: Rng::with_seed(seed), queues }
-    }
-
     /// Returns the next command.
     pub fn next(&mut self) -> Command {
         let queue = self.rng.usize(..self.queues);

@@ -1,16 +1,8 @@
 //! The objects of a thread, and the order of the commands on them.
 
-use std::ops::Range;
-
 use clmatrix::cl3::error_codes::CL_INVALID_OPERATION;
-use clmatrix::memory::{Buffer, MemFlags, SvmAllocation};
-use clmatrix::{CommandQueue, Event, Result, UserEvent};
 
-use super::map::Map;
-use super::memory::{Handle, Memory};
-use super::object::{Lane, Link, Object};
-use super::plan::{CELLS, GATES, Kind, LANES, MAPS, OWN, Place};
-use super::world::{World, new_queues};
+use super::*;
 
 /// The objects of a thread, its maps and its user events.
 pub struct ThreadState<'w> {
@@ -23,8 +15,14 @@ pub struct ThreadState<'w> {
     last_number: u64,
 }
 
-/// The places that a command uses, each with whether it writes there.
-pub type Uses = Vec<(Place, bool)>;
+/// The queue of a command, and the user event that it waits for, if there is one.
+pub struct Route {
+    pub queue: CommandQueue,
+    pub gate: Option<Event>,
+}
+
+/// A place that a command uses, with whether it writes there.
+pub type Use = (Place, bool);
 
 /// The memory of a place for one command: the object, or a region of it.
 pub struct View<'a> {
@@ -59,10 +57,19 @@ impl<'w> ThreadState<'w> {
             last_number: 0,
         };
         for _ in 0..OWN {
-            let object = this.new_object(Kind::Buffer, 32, 0, 0, None)?;
+            let object = this.new_buffer()?;
             this.objects.push(object);
         }
         Ok(this)
+    }
+
+    /// The first queue, at once.
+    pub fn first_route(&self) -> Route {
+        Route { queue: self.queues[0].clone(), gate: None }
+    }
+
+    fn new_buffer(&mut self) -> Result<Object> {
+        self.new_object(Kind::Buffer, 32, 0, &self.first_route())
     }
 
     pub fn object(&self, place: &Place) -> &Object {
@@ -115,57 +122,44 @@ impl<'w> ThreadState<'w> {
         kind: Kind,
         cell: usize,
         value: u8,
-        queue: usize,
-        gate: Option<Event>,
+        route: &Route,
     ) -> Result<Object> {
-        let world = self.world;
-        let size = LANES * CELLS * cell;
-        let queue = self.queues[queue].clone();
-        let in_order = if queue.is_in_order() { &queue } else { &self.queues[0] };
+        let (world, queue, size) = (self.world, &route.queue, LANES * CELLS * cell);
+        let in_order = if queue.is_in_order() { queue } else { &self.queues[0] };
+        let svm = SvmAllocation::builder(&world.context).size(size);
         let handle = match (kind, &world.svm_pool) {
-            (Kind::Buffer, _) | (Kind::Svm | Kind::SvmOnQueue, None) => {
+            (Kind::Svm, Some(_)) => Handle::Svm(svm.build()?),
+            (Kind::SvmOnQueue, Some(_)) => Handle::Svm(svm.queue(in_order).build()?),
+            (Kind::Buffer | Kind::Svm | Kind::SvmOnQueue, _) => {
                 Handle::Buffer(Buffer::new(&world.context, MemFlags::READ_WRITE, size)?)
             }
-            (Kind::Svm, Some(_)) => {
-                Handle::Svm(SvmAllocation::builder(&world.context).size(size).build()?)
-            }
-            (Kind::SvmOnQueue, Some(_)) => Handle::Svm(
-                SvmAllocation::builder(&world.context).size(size).queue(in_order).build()?,
-            ),
             (Kind::PooledSvm, Some(pool)) => Handle::PooledSvm(pool.allocate(size)?),
             (Kind::PooledSvmOnQueue, Some(pool)) => {
-                Handle::PooledSvm(pool.allocate_on(&queue, size)?)
+                Handle::PooledSvm(pool.allocate_on(queue, size)?)
             }
             (Kind::PooledPart, _) if !world.driver.mistakes_maps => {
-                Handle::PooledBuffer(world.parts.allocate_on(&queue, size)?)
+                Handle::PooledBuffer(world.parts.allocate_on(queue, size)?)
             }
             // For the queue of the pool's allocator.
-            (Kind::Pooled, _) if queue == world.queues[0] => {
+            (Kind::Pooled, _) if *queue == world.queues[0] => {
                 Handle::PooledBuffer(world.pool.allocate(size)?)
             }
-            _ => Handle::PooledBuffer(world.pool.allocate_on(&queue, size)?),
+            _ => Handle::PooledBuffer(world.pool.allocate_on(queue, size)?),
         };
-        let block = match &handle {
-            Handle::PooledBuffer(_) | Handle::PooledSvm(_) => {
-                Some(world.blocks.add(handle.memory()))
-            }
-            Handle::Buffer(_) | Handle::Svm(_) => None,
-        };
-        let gate: Vec<Event> = gate.into_iter().collect();
-        let event = handle.memory().fill(&queue, value, 0..size, &gate)?;
+        let is_pooled = matches!(handle, Handle::PooledBuffer(_) | Handle::PooledSvm(_));
+        let block = is_pooled.then(|| world.blocks.add(handle.memory()));
+        let order = queue.after(&route.gate);
+        let event =
+            either!(handle.memory(), memory => enqueue_fill(order, memory, &value, 0..size))?;
         let lanes = std::array::from_fn(|_| {
-            let mut lane = Lane::new(vec![value; CELLS * cell]);
             let (event, queue) = (event.clone(), queue.clone());
-            lane.record(true, Link { event, queue, cells: 0..CELLS });
-            lane
+            Lane::new(vec![value; CELLS * cell], Link { event, queue, cells: 0..CELLS })
         });
         self.last_number += 1;
-        let drop_blocks = !matches!(kind, Kind::SvmOnQueue)
-            && matches!(handle, Handle::Svm(_) | Handle::PooledSvm(_));
         Ok(Object {
             block,
+            drop_blocks: !matches!(kind, Kind::SvmOnQueue) && handle.is_svm(),
             handle,
-            drop_blocks,
             cell,
             lanes: Some(lanes),
             had_dropped_map: false,
@@ -174,7 +168,7 @@ impl<'w> ThreadState<'w> {
     }
 
     /// True if a map of this thread keeps a command away.
-    fn is_mapped(&self, uses: &Uses) -> bool {
+    fn is_mapped(&self, uses: &[Use]) -> bool {
         uses.iter().any(|(used, writes)| {
             let Some(object) = self.objects.get(used.object) else { return false };
             self.maps.iter().flatten().any(|map| map.excludes(object.number, used, *writes))
@@ -183,21 +177,16 @@ impl<'w> ThreadState<'w> {
 
     /// The events that a command has to wait for, so that the order on its lanes is determined. Their
     /// queues have been flushed.
-    pub fn before(
-        &mut self,
-        queue: &CommandQueue,
-        uses: &Uses,
-        gate: Option<Event>,
-    ) -> Result<Vec<Event>> {
+    fn before(&mut self, route: &Route, uses: &[Use]) -> Result<Vec<Event>> {
         let world = self.world;
-        let mut events: Vec<Event> = gate.into_iter().collect();
+        let mut events: Vec<Event> = route.gate.iter().cloned().collect();
         for (place, writes) in uses {
             let Some(lane) = self.lane(place) else { continue };
             for link in lane.before(*writes) {
-                if link.is_before_all_on(queue) {
+                if link.is_before_all_on(&route.queue) {
                     continue;
                 }
-                if link.queue != *queue {
+                if link.queue != route.queue {
                     world.flush(&link.queue)?;
                 }
                 events.push(link.event.clone());
@@ -206,28 +195,28 @@ impl<'w> ThreadState<'w> {
         Ok(events)
     }
 
-    /// Enters a command on its lanes, and returns it if it has been enqueued: it must be refused if
-    /// its bytes are mapped, and only then.
-    pub fn enqueued<T>(
+    /// Enqueues a command after the commands before it on its lanes, and enters it there. Returns false if it was
+    /// refused: it must be if its bytes are mapped, and only then.
+    pub fn enqueue(
         &mut self,
-        queue: &CommandQueue,
-        uses: &Uses,
-        result: Result<T>,
-        event: impl Fn(&T) -> &Event,
-    ) -> Result<Option<T>> {
-        let Some(done) = self.accepted(uses, result)? else { return Ok(None) };
+        route: &Route,
+        uses: &[Use],
+        command: impl FnOnce(&Self, Order<'_>) -> Result<Result<Event>>,
+    ) -> Result<bool> {
+        let wait_for = self.before(route, uses)?;
+        let result = command(self, route.queue.after(&wait_for))?;
+        let Some(event) = self.accepted(uses, result)? else { return Ok(false) };
         for (place, writes) in uses {
-            let (event, queue) = (event(&done).clone(), queue.clone());
-            let link = Link { event, queue, cells: place.cells.clone() };
             if let Some(lane) = self.lane(place) {
-                lane.record(*writes, link);
+                let (event, queue) = (event.clone(), route.queue.clone());
+                lane.record(*writes, Link { event, queue, cells: place.cells.clone() });
             }
         }
-        Ok(Some(done))
+        Ok(true)
     }
 
     /// Returns the result of a call, or `None` if it was refused because bytes are mapped.
-    pub fn accepted<T>(&mut self, uses: &Uses, result: Result<T>) -> Result<Option<T>> {
+    pub fn accepted<T>(&mut self, uses: &[Use], result: Result<T>) -> Result<Option<T>> {
         let is_mapped = self.is_mapped(uses);
         let is_shared = uses.iter().any(|(place, _)| place.object >= OWN);
         match result {
@@ -245,7 +234,7 @@ impl<'w> ThreadState<'w> {
     }
 
     /// True if the driver may have refused the unmap of a dropped map, after which the bytes stay closed.
-    fn may_be_closed(&self, uses: &Uses) -> bool {
+    fn may_be_closed(&self, uses: &[Use]) -> bool {
         self.world.driver.refuses_unmaps
             && uses.iter().any(|(place, _)| self.object(place).had_dropped_map)
     }
@@ -272,7 +261,7 @@ impl<'w> ThreadState<'w> {
     /// Replaces an object whose bytes cannot be used any more.
     pub fn replace_object(&mut self, object: usize) -> Result<()> {
         self.open_gates()?;
-        self.objects[object] = self.new_object(Kind::Buffer, 32, 0, 0, None)?;
+        self.objects[object] = self.new_buffer()?;
         Ok(())
     }
 }

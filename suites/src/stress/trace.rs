@@ -1,9 +1,8 @@
 //! The last commands of a thread, for reports.
 
 use std::collections::VecDeque;
-use std::sync::Mutex;
 
-use super::plan::Command;
+use super::*;
 
 /// The number of commands that a report shows.
 const SHOWN: usize = 20;

@@ -1,23 +1,16 @@
 //! Random arguments: most are valid, some are at or beyond a limit.
 
-use std::ops::Bound;
+use clmatrix::memory::{ChannelOrder, ChannelType, ImageFormat};
 
-use clmatrix::memory::{ChannelOrder, ChannelType, ImageFormat, Linear, MemFlags, SvmFlags};
-use fastrand::Rng;
+use super::*;
 
 /// The largest number of bytes of an object, and of an offset that may be valid.
 const LARGEST: usize = 4096;
 
 /// The random arguments of a thread, which its seed determines.
-pub struct Values(Rng);
+pub struct Values(pub Rng);
 
 impl Values {
-    pub fn new(seed: u64, thread: usize) -> Self {
-        // Seeds that follow each other have nothing in common.
-        let seed = Rng::with_seed(seed).u64(..).wrapping_add(thread as u64);
-        Self(Rng::with_seed(seed))
-    }
-
     pub fn below(&mut self, end: usize) -> usize {
         self.0.usize(..end)
     }

@@ -1,19 +1,10 @@
 //! The objects that all threads use.
 
-use std::sync::Arc;
-
 use clmatrix::cl3::command_queue::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
-use clmatrix::memory::{Buffer, MemFlags, SvmAllocation, SvmFlags, enqueue_fill};
 use clmatrix::pool::{ImmediateAllocator, MemoryPool, SlabAllocator, SvmAllocator, SvmPool};
-use clmatrix::{Class, CommandQueue, Context, Program, QueueProperties, Result};
-use clmatrix_harness::CtxFactory;
 
-use super::driver::Driver;
-use super::memory::Handle;
-use super::object::{LiveBlocks, Object};
-use super::plan::{CELLS, LANES};
+use super::*;
 use crate::support::on_device::region_offset;
-use crate::support::unanswered;
 
 /// A kernel that adds a number to bytes.
 pub const ADD: &str = "kernel void k(global uchar *x, uint start, uchar value) {
@@ -47,29 +38,16 @@ impl World {
         let program = Program::build(&context, ADD)?;
         let queues = new_queues(&context, driver)?;
         let size = LANES * CELLS * CELL;
-        let svm = match SvmAllocation::builder(&context).size(size).build() {
-            Ok(svm) => Some(svm),
-            Err(error) if error.class() == Class::Unsupported => None,
+        let buffer = || Buffer::new(&context, MemFlags::READ_WRITE, size).map(Handle::Buffer);
+        let (second, svm_pool) = match SvmAllocation::builder(&context).size(size).build() {
+            Ok(svm) => {
+                let allocator = SvmAllocator::new(&context, 0, SvmFlags::READ_WRITE, None)?;
+                (Handle::Svm(svm), Some(SvmPool::new(allocator)?))
+            }
+            Err(error) if error.class() == Class::Unsupported => (buffer()?, None),
             Err(error) => return Err(error),
         };
-        let svm_pool = svm
-            .as_ref()
-            .map(|_| SvmPool::new(SvmAllocator::new(&context, 0, SvmFlags::READ_WRITE, None)?));
-        let buffer = Buffer::new(&context, MemFlags::READ_WRITE, size)?;
-        enqueue_fill(&queues[0], &buffer, &0_u8, ..)?;
-        if let Some(svm) = &svm {
-            enqueue_fill(&queues[0], svm, &0_u8, ..)?;
-        }
-        queues[0].finish()?;
-        let second = match svm {
-            Some(svm) => Handle::Svm(svm),
-            None => Handle::Buffer(Buffer::from_slice(
-                &context,
-                MemFlags::READ_WRITE,
-                &vec![0_u8; size],
-            )?),
-        };
-        let shared = [Handle::Buffer(buffer), second].map(|handle| Object {
+        let shared = [buffer()?, second].map(|handle| Object {
             block: None,
             handle,
             drop_blocks: false,
@@ -78,6 +56,11 @@ impl World {
             had_dropped_map: false,
             number: 0,
         });
+        for object in &shared {
+            let memory = object.handle.memory();
+            either!(memory, memory => enqueue_fill(&queues[0], memory, &0_u8, ..))?;
+        }
+        queues[0].finish()?;
         let allocator = || ImmediateAllocator::new(&queues[0], MemFlags::READ_WRITE);
         let (pool, parts) = (allocator()?, allocator()?);
         Ok(Self {
@@ -85,7 +68,7 @@ impl World {
             shared: shared.into(),
             pool: MemoryPool::new(pool)?,
             parts: MemoryPool::new(SlabAllocator::new(parts, 1 << 20))?,
-            svm_pool: svm_pool.transpose()?,
+            svm_pool,
             blocks: Arc::default(),
             driver,
             region_alignment: region_offset(context.default_device(), 1)?,

@@ -4,15 +4,7 @@
 use std::pin::Pin;
 use std::task::{Context as Task, Poll, Waker};
 
-use clmatrix::memory::{
-    Buffer, BufferMap, MapReadWrite, MemFlags, PendingMap, PendingTransfer, SvmAllocation,
-    SvmFlags, enqueue_copy, enqueue_fill,
-};
-use clmatrix::{CommandQueue, Context, Event, Kernel, Partition, Program, QueueProperties, Result};
-
-use super::Calls;
-use crate::stress::memory::Handle;
-use crate::stress::world::ADD;
+use super::*;
 use crate::support::task::block_on;
 
 /// The bytes of memory that only one call uses.
@@ -70,9 +62,9 @@ impl Calls<'_> {
         };
         let (queue, wait_for) = (self.some_queue(), self.wait_list());
         let (byte, kernel) = (self.values.byte(), self.values.below(self.kernels.len()));
-        let kernel = &mut self.kernels[kernel];
-        self.events.push(memory.memory().add(&queue, kernel, byte, 0..SIZE, &wait_for)?);
-        Ok(())
+        let (order, kernel) = (queue.after(&wait_for), &mut self.kernels[kernel]);
+        let event = memory.memory().add(order, kernel, byte, 0..SIZE);
+        self.keep(event)
     }
 
     /// Makes objects on a sub-device, or on all parts of a device.
@@ -115,11 +107,7 @@ impl Calls<'_> {
                 return Ok(());
             }
             (4, _) => enqueue_copy(order, &mut [0_u8; SIZE], &*buffer, ..)?,
-            (5.., Some(kernel)) => {
-                let memory = Handle::Buffer(buffer.clone());
-                let wait_for: Vec<Event> = last.iter().cloned().collect();
-                memory.memory().add(queue, kernel, byte, 0..SIZE, &wait_for)?
-            }
+            (5.., Some(kernel)) => Memory::Buffer(buffer).add(order, kernel, byte, 0..SIZE)?,
             _ => enqueue_fill(order, &*buffer, &byte, ..)?,
         };
         *last = Some(event);
