@@ -142,21 +142,6 @@ pub struct WrittenExpectation {
     pub reason: String,
 }
 
-/// The keys of an expectation and their values, with their place in the file.
-#[derive(Deserialize)]
-struct WrittenFile {
-    #[serde(default)]
-    expect: Vec<toml::Spanned<WrittenKeys>>,
-}
-
-#[derive(Deserialize)]
-struct WrittenKeys {
-    status: ExpectedStatuses,
-    reason: String,
-    #[serde(flatten)]
-    others: BTreeMap<String, String>,
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table")]
 struct EntryKeys {
@@ -191,26 +176,33 @@ impl Expectations {
         let table = DeTable::parse(text).map_err(in_error)?;
         let file = Deserializer::from(table.clone());
         let file = ExpectationsFile::deserialize(file).map_err(in_error)?;
-        let written = WrittenFile::deserialize(Deserializer::from(table)).map_err(in_error)?;
         self.tried.extend(file.tried);
+        let entries = table.get_ref().get("expect").and_then(|all| all.get_ref().as_array());
         // Entries have the order of the file.
         let (mut line, mut rest) = (1, 0);
-        for (keys, written) in file.expect.into_iter().zip(written.expect) {
+        for (keys, entry) in file.expect.into_iter().zip(entries.into_iter().flatten()) {
+            let span = entry.span();
             if keys.message.is_some() && !keys.status.may_have_message() {
                 let problem = "`message` has no effect: only `fail` and `crash` have a message";
-                return Err(ConfigError::mistake(path, text, written.span(), problem.to_owned()));
+                return Err(ConfigError::mistake(path, text, span, problem.to_owned()));
             }
-            let start = written.span().start;
-            line += text[rest..start].matches('\n').count() as u64;
-            rest = start;
-            let WrittenKeys { status, reason, others } = written.into_inner();
+            line += text[rest..span.start].matches('\n').count() as u64;
+            rest = span.start;
+            let values = entry.get_ref().as_table().into_iter().flatten();
+            let mut texts: BTreeMap<String, String> = values
+                .filter_map(|(key, value)| {
+                    Some((key.get_ref().to_string(), value.get_ref().as_str()?.to_owned()))
+                })
+                .collect();
+            texts.remove("status");
+            let reason = texts.remove("reason").unwrap_or_default().trim().to_owned();
             let written = Arc::new(WrittenExpectation {
                 number: self.entries.len() as u32 + 1,
                 file: path.display().to_string(),
                 line,
-                keys: others,
-                status,
-                reason: reason.trim().to_owned(),
+                keys: texts,
+                status: keys.status,
+                reason,
             });
             self.entries.push(keys.split(written.clone()));
             self.written.push(written);
