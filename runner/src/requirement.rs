@@ -98,20 +98,15 @@ impl Requirement {
 
 /// Returns the available sizes, if `size` is not one of them.
 fn no_sub_groups_of(size: u64, device: &DeviceInfo) -> Option<String> {
-    let sizes = &device.sub_group_sizes;
-    if device.sub_groups && sizes.contains(&size) {
-        return None;
-    }
-    let instead = match &sizes[..] {
+    let has = device.sub_groups && device.sub_group_sizes.contains(&size);
+    let sizes = Vec::from_iter(device.sub_group_sizes.iter().map(u64::to_string)).join(", ");
+    let instead = match &*sizes {
         // A warp alone does not give kernels the functions of sub-groups.
         _ if !device.sub_groups => "the device has none".to_owned(),
-        [] => "the driver does not report its sizes".to_owned(),
-        sizes => {
-            let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
-            format!("the device has {}", sizes.join(", "))
-        }
+        "" => "the driver does not report its sizes".to_owned(),
+        sizes => format!("the device has {sizes}"),
     };
-    Some(format!("sub-groups: needs {size} work items, {instead}"))
+    (!has).then(|| format!("sub-groups: needs {size} work items, {instead}"))
 }
 
 impl SvmLevel {

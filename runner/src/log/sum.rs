@@ -108,8 +108,7 @@ impl Sum {
                 log.strict_drivers |= failed.strict;
                 log.failed_drivers.push(failed.failed);
             }
-            Event::Characterized(known) => {
-                let Characterized { device, properties, error } = known;
+            Event::Characterized(Characterized { device, properties, error }) => {
                 log.properties.insert(device, error.map_or(Ok(properties), Err));
             }
             Event::Measured(known) => {
