@@ -1,4 +1,4 @@
-//! The folders for files that are kept between runs, and the contents of folders.
+//! The folders for files that are kept between runs, temporary ones, and the contents of folders.
 
 use std::fs;
 use std::io;
@@ -65,4 +65,41 @@ pub(crate) fn user_cache_folder() -> Option<PathBuf> {
 /// Returns the folder that an environment variable names; an empty variable counts as unset.
 pub(crate) fn folder_variable(name: &str) -> Option<PathBuf> {
     variable::given(name).map(PathBuf::from)
+}
+
+/// A private folder, which is removed with its files when this value is dropped.
+pub(crate) struct TemporaryFolder(PathBuf);
+
+impl TemporaryFolder {
+    /// Creates an empty folder among the temporary files of the system.
+    pub(crate) fn new() -> io::Result<Self> {
+        os::temporary_folder().map(Self)
+    }
+
+    /// Returns its path.
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for TemporaryFolder {
+    fn drop(&mut self) {
+        // The system removes temporary files as well.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_goes_with_its_files() {
+        let folder = TemporaryFolder::new().unwrap();
+        let path = folder.path().to_owned();
+        std::fs::write(path.join("file"), "text").unwrap();
+        assert_ne!(TemporaryFolder::new().unwrap().path(), path);
+        drop(folder);
+        assert!(!path.exists());
+    }
 }

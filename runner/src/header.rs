@@ -8,7 +8,7 @@ use crate::log::{FORMAT, RunHeader};
 use crate::run::state::Run;
 use crate::setup::Setup;
 use crate::target::Target;
-use crate::{os, source_url, system};
+use crate::{os, system, variable};
 
 /// Describes a run that begins now, for the first line of its log. `rerun_command` reruns one test, whose id is
 /// appended; `filter` are the arguments that select a part of the tests.
@@ -42,7 +42,7 @@ pub fn run_header(
         added_drivers: Vec::new(),
         host_settings: Some(run.host.settings.clone()),
         junit: setup.profile.junit,
-        source_url: setup.profile.source_url.clone().or_else(source_url::of_ci),
+        source_url: setup.profile.source_url.clone().or_else(|| source_url_of_ci(variable::text)),
         environment: variables.map(|(name, value)| (text(name), text(value))).collect(),
         boot_id: system::boot_id(),
         kernel: os::kernel(),
@@ -71,4 +71,40 @@ pub fn new_run_id() -> String {
 /// Returns the command line of this process, word by word.
 pub fn command_line() -> Vec<String> {
     std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+/// Returns the address of a line of a source, with `{file}` and `{line}`, in a job of GitHub Actions or GitLab.
+fn source_url_of_ci(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
+    let github = || {
+        let [server, repository, commit] =
+            ["GITHUB_SERVER_URL", "GITHUB_REPOSITORY", "GITHUB_SHA"].map(&variable);
+        Some(format!("{}/{}/blob/{}", server?, repository?, commit?))
+    };
+    let gitlab = || {
+        let [project, commit] = ["CI_PROJECT_URL", "CI_COMMIT_SHA"].map(&variable);
+        Some(format!("{}/-/blob/{}", project?, commit?))
+    };
+    github().or_else(gitlab).map(|tree| tree + "/{file}#L{line}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_know_the_addresses_of_their_sources() {
+        let known = |variables: &[(&str, &str)]| {
+            let look_up = |name: &str| variables.iter().find(|(known, _)| *known == name);
+            source_url_of_ci(|name| look_up(name).map(|(_, value)| (*value).to_owned()))
+        };
+        let github = [
+            ("GITHUB_SERVER_URL", "https://g"),
+            ("GITHUB_REPOSITORY", "a/b"),
+            ("GITHUB_SHA", "1f"),
+        ];
+        assert_eq!(known(&github).as_deref(), Some("https://g/a/b/blob/1f/{file}#L{line}"));
+        let gitlab = [("CI_PROJECT_URL", "https://l/a/b"), ("CI_COMMIT_SHA", "1f")];
+        assert_eq!(known(&gitlab).as_deref(), Some("https://l/a/b/-/blob/1f/{file}#L{line}"));
+        assert_eq!(known(&github[..2]), None);
+    }
 }

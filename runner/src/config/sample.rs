@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use super::{Config, ConfigError, EmbeddedConfig, Source};
 use crate::files::replace;
-use crate::temporary_folder::TemporaryFolder;
+use crate::folders::TemporaryFolder;
 
 /// 2026-01-02T03:04:05Z.
 pub(super) fn now() -> SystemTime {

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use super::Environment;
+use crate::folders::TemporaryFolder;
 use crate::os::StopSignal;
-use crate::temporary_folder::TemporaryFolder;
 use crate::variable;
 use crate::worker::parent::{Reply, Worker, WorkerCommand};
 use crate::worker::protocol::{Answer, Role};
