@@ -78,14 +78,9 @@ pub enum SetupError {
     /// Drivers that the user named show no platform.
     #[error("{0}")]
     NamedDrivers(String),
-    /// The folder for files that are kept between runs.
-    #[error("{}: {error}", path.display())]
-    State {
-        /// The folder.
-        path: PathBuf,
-        /// The error.
-        error: io::Error,
-    },
+    /// The folder for files that are kept between runs, and the error.
+    #[error("{folder}: {1}", folder = .0.display())]
+    State(PathBuf, io::Error),
 }
 
 /// The machine, the configuration, and the selected parts of both.
@@ -123,8 +118,8 @@ impl Setup {
         let profile = config.profile(&profile_name)?;
         let choice = Choice::from_environment(options.devices.clone(), profile.devices.clone())?;
         choice.refuse_empty_entries()?;
-        let state = state_folder()
-            .map_err(|error| SetupError::State { path: std::env::temp_dir(), error })?;
+        let state =
+            state_folder().map_err(|error| SetupError::State(std::env::temp_dir(), error))?;
         let cache = MachineCache::new(&state, &options.icd);
         let probe = Probe {
             added: &options.icd,
@@ -318,7 +313,7 @@ impl Setup {
         let environment = device
             .driver
             .environment(&self.state)
-            .map_err(|error| SetupError::State { path: self.state.clone(), error })?;
+            .map_err(|error| SetupError::State(self.state.clone(), error))?;
         let alone = device.visible.as_ref().map(|visible| {
             let variable = (visible.variable.into(), Some(visible.value.clone().into()));
             let environment = environment.iter().cloned().chain([variable]).collect();

@@ -13,14 +13,9 @@ const BUILTIN_EXPECTATIONS: &str = "builtin-expectations";
 /// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The file, or the folder of expectations, cannot be read.
-    #[error("{}: cannot be read: {error}", path.display())]
-    Read {
-        /// The file or folder.
-        path: PathBuf,
-        /// The reason.
-        error: io::Error,
-    },
+    /// The file, or the folder of expectations, cannot be read, with the reason.
+    #[error("{path}: cannot be read: {1}", path = .0.display())]
+    Read(PathBuf, io::Error),
     /// CLMATRIX_PROFILE has a wrong value.
     #[error(transparent)]
     Variable(#[from] VariableError),

@@ -43,7 +43,7 @@ pub(super) fn unread(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
 /// The texts of all `*.toml` in `folder`; a folder that does not exist has none.
 pub(super) fn read_folder(folder: &Path) -> Result<BTreeMap<PathBuf, String>, ConfigError> {
     let files = with_extension(folder, "toml")
-        .map_err(|error| ConfigError::Read { path: folder.to_owned(), error })?;
+        .map_err(|error| ConfigError::Read(folder.to_owned(), error))?;
     let read = |path: PathBuf| {
         let text = read_toml(&path, open_found(&path))?;
         Ok((path, text))

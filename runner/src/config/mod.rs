@@ -359,7 +359,7 @@ fn read_toml(path: &Path, file: io::Result<File>) -> Result<String, ConfigError>
     /// The most bytes of a file.
     const MOST: u64 = 16 << 20;
     let text = file.and_then(|file| files::read_text(file, MOST));
-    text.map_err(|error| ConfigError::Read { path: path.to_owned(), error })
+    text.map_err(|error| ConfigError::Read(path.to_owned(), error))
 }
 
 fn parse_toml<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, ConfigError> {

@@ -22,8 +22,8 @@ pub(super) struct Lines<S> {
 impl Lines<BufReader<File>> {
     /// Opens a log.
     pub(super) fn open(path: &Path) -> Result<Self, ReadError> {
-        let file = files::open_found(path)
-            .map_err(|error| ReadError::Io { path: path.to_owned(), error })?;
+        let file =
+            files::open_found(path).map_err(|error| ReadError::Io(path.to_owned(), error))?;
         Ok(Self::new(BufReader::new(file), path))
     }
 }
@@ -39,7 +39,7 @@ impl<S: BufRead> Lines<S> {
         self.text.clear();
         self.number += 1;
         let read = self.stream.read_until(b'\n', &mut self.text);
-        self.end += read.map_err(|error| ReadError::Io { path: self.path.clone(), error })? as u64;
+        self.end += read.map_err(|error| ReadError::Io(self.path.clone(), error))? as u64;
         Ok(&self.text)
     }
 
@@ -54,9 +54,7 @@ impl<S: BufRead> Lines<S> {
         match serde_json::from_slice(&self.text) {
             Ok(event) => Ok(Some((event, start..self.end))),
             Err(_) if !self.text.ends_with(b"\n") => Ok(None),
-            Err(error) => {
-                Err(ReadError::Line { path: self.path.clone(), line: self.number, error })
-            }
+            Err(error) => Err(ReadError::Line(self.path.clone(), self.number, error)),
         }
     }
 }

@@ -8,24 +8,12 @@ use super::format::{FORMAT, LOG};
 /// A log that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The file cannot be read.
-    #[error("{}: cannot be read: {error}", path.display())]
-    Io {
-        /// The log.
-        path: PathBuf,
-        /// The reason.
-        error: io::Error,
-    },
-    /// A line is not an event.
-    #[error("{}:{line}: not an event: {error}", path.display())]
-    Line {
-        /// The log.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// The reason.
-        error: serde_json::Error,
-    },
+    /// The log cannot be read, with the reason.
+    #[error("{path}: cannot be read: {1}", path = .0.display())]
+    Io(PathBuf, io::Error),
+    /// A line of the log, counted from 1, is not an event, with the reason.
+    #[error("{path}:{1}: not an event: {2}", path = .0.display())]
+    Line(PathBuf, usize, serde_json::Error),
     /// The events do not make a log.
     #[error("{}: {error}", path.display())]
     Log {

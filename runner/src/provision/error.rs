@@ -19,24 +19,16 @@ pub enum ProvisionError {
          Ubuntu: `apt-get install python3-pip`)"
     )]
     NoPip,
-    /// pip has failed.
+    /// pip has failed with this exit status.
     #[error(
-        "the OpenCL runtime could not be fetched; see pip's message above ({status}). Where PyPI is \
+        "the OpenCL runtime could not be fetched; see pip's message above ({0}). Where PyPI is \
          out of reach, point pip at a mirror (`pip config set global.index-url URL`), or install an \
          OpenCL driver yourself (Debian, Ubuntu: `apt-get install pocl-opencl-icd ocl-icd-libopencl1`)"
     )]
-    Pip {
-        /// Its exit status.
-        status: ExitStatus,
-    },
-    /// A folder lacks a library of its wheels.
-    #[error("there is no {library} in {}: delete that folder and run again", folder.display())]
-    Incomplete {
-        /// The library.
-        library: String,
-        /// The folder.
-        folder: PathBuf,
-    },
+    Pip(ExitStatus),
+    /// A library of wheels is not in their folder.
+    #[error("there is no {0} in {folder}: delete that folder and run again", folder = .1.display())]
+    Incomplete(String, PathBuf),
     /// No runtime works, or may be downloaded.
     #[error(
         "no OpenCL driver of PyPI can be used here, for the reasons above. {}nstall one (Debian, Ubuntu: \

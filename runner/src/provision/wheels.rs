@@ -48,8 +48,7 @@ impl WheelSet {
     pub fn library(&self, runtimes: &Path, name: &str) -> Result<PathBuf, ProvisionError> {
         let folder = self.path(runtimes);
         let found = files::find(&folder, &|file| file.starts_with(name))?;
-        let library = format!("{name}*");
-        found.ok_or(ProvisionError::Incomplete { library, folder })
+        found.ok_or(ProvisionError::Incomplete(format!("{name}*"), folder))
     }
 
     /// Returns whether exactly these wheels are unpacked.
@@ -132,7 +131,7 @@ impl WheelSet {
         // Standard output carries the variables only.
         let status = pip.stdin(Stdio::null()).stdout(Stdio::from(io::stderr())).status()?;
         if !status.success() {
-            return Err(ProvisionError::Pip { status });
+            return Err(ProvisionError::Pip(status));
         }
         // A wheel holds no links: libx.so, libx.so.1 and libx.so.1.2 are three copies. As one file
         // they take a third of the space, and the dynamic loader sees that they are one library.
