@@ -223,11 +223,7 @@ impl CommandLine {
 
     /// Returns whether the command line selects a part of the target's tests.
     fn is_filtered(&self) -> bool {
-        !self.filters.is_empty()
-            || !self.skip.is_empty()
-            || self.ignored
-            || self.exclude_should_panic
-            || self.bench
+        !self.selection().is_empty() || self.exclude_should_panic || self.bench
     }
 
     /// Returns whether a filter or a `--skip` matches a test. With `--exact`, an id without its device, as

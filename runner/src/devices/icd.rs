@@ -122,11 +122,10 @@ impl LoaderVariables {
     /// Returns the variables of this process.
     pub fn from_environment() -> Self {
         let path = |name: &str| variable::given(name).map(PathBuf::from);
+        let filenames = variable::value("OCL_ICD_FILENAMES");
         Self {
             vendors: VENDORS_VARIABLES.iter().find_map(|name| Some((*name, path(name)?))),
-            filenames: variable::value("OCL_ICD_FILENAMES")
-                .map(|list| std::env::split_paths(&list).collect())
-                .unwrap_or_default(),
+            filenames: filenames.iter().flat_map(std::env::split_paths).collect(),
             loader: path("OPENCL_DYLIB_PATH"),
         }
     }

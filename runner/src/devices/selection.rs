@@ -1,8 +1,6 @@
 //! The selection of the devices under test: the first of `--devices`, CLMATRIX_TEST, PYOPENCL_TEST
 //! and the profile's `devices` that is set, else all devices.
 
-use std::fmt;
-
 use clmatrix::select::{PlatformInfo, Selection};
 
 use super::icd::LoaderVariables;
@@ -11,47 +9,18 @@ use super::{Machine, TestDevice};
 use crate::os;
 use crate::variable::{self, VariableError, text_variable};
 
-/// The source of a selection, for messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Origin {
-    /// `--devices`.
-    Option,
-    /// The environment variable CLMATRIX_TEST.
-    ClmatrixTest,
-    /// The environment variable PYOPENCL_TEST.
-    PyopenclTest,
-    /// The profile's `devices`.
-    Profile,
-    /// The default, if no other source is set.
-    Everything,
-}
-
-impl Origin {
-    /// Returns the name in messages, and, where an empty selection is refused, the way to run without one.
-    fn row(self) -> (&'static str, Option<&'static str>) {
-        match self {
-            Self::Option => ("--devices", Some("leave the option out")),
-            Self::ClmatrixTest => ("CLMATRIX_TEST", Some("unset the variable")),
-            Self::PyopenclTest => ("PYOPENCL_TEST", None),
-            Self::Profile => {
-                ("the profile's `devices`", Some("leave the key out, or set it to \"*\","))
-            }
-            Self::Everything => ("the default selection", None),
-        }
-    }
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.row().0)
-    }
-}
+/// The source whose selection has PyOpenCL's grammar.
+const PYOPENCL_TEST: &str = "PYOPENCL_TEST";
 
 /// The selection that counts.
 #[derive(Clone, Debug)]
 pub struct Choice {
-    origin: Origin,
-    text: String,
+    /// Its source, for messages.
+    origin: &'static str,
+    /// The way to run without a selection, if an empty one is refused.
+    advice: Option<&'static str>,
+    /// `None` for all devices.
+    text: Option<String>,
 }
 
 impl Choice {
@@ -65,15 +34,20 @@ impl Choice {
         option: Option<String>,
         profile: Option<String>,
     ) -> Result<Self, VariableError> {
+        let clmatrix = text_variable("CLMATRIX_TEST")?;
+        Ok(Self::first([option, clmatrix, text_variable(PYOPENCL_TEST)?, profile]))
+    }
+
+    fn first(given: [Option<String>; 4]) -> Self {
         let sources = [
-            (Origin::Option, option),
-            (Origin::ClmatrixTest, text_variable("CLMATRIX_TEST")?),
-            (Origin::PyopenclTest, text_variable("PYOPENCL_TEST")?),
-            (Origin::Profile, profile),
+            ("--devices", Some("leave the option out")),
+            ("CLMATRIX_TEST", Some("unset the variable")),
+            (PYOPENCL_TEST, None),
+            ("the profile's `devices`", Some("leave the key out, or set it to \"*\",")),
         ];
-        let first =
-            sources.into_iter().find_map(|(origin, text)| Some(Self { origin, text: text? }));
-        Ok(first.unwrap_or(Self { origin: Origin::Everything, text: String::new() }))
+        let first = sources.into_iter().zip(given).find(|(_, text)| text.is_some());
+        let ((origin, advice), text) = first.unwrap_or((("the default selection", None), None));
+        Self { origin, advice, text }
     }
 
     /// Refuses an empty selection, and one with an entry without a platform, before any driver is
@@ -86,8 +60,7 @@ impl Choice {
     ///
     /// [`NoDevices::Selection`].
     pub fn refuse_empty_entries(&self) -> Result<(), NoDevices> {
-        let (origin, text) = (self.origin, &self.text);
-        let Some(advice) = origin.row().1 else { return Ok(()) };
+        let Self { origin, advice: Some(advice), text: Some(text) } = self else { return Ok(()) };
         let lacks_platform =
             |entry: &str| matches!(entry.trim().chars().next(), None | Some(':' | '='));
         let Some(index) = text.split(';').position(lacks_platform) else { return Ok(()) };
@@ -118,17 +91,17 @@ pub enum NoDevices {
 ///
 /// See [`NoDevices`].
 pub fn select(machine: &Machine, choice: &Choice) -> Result<Vec<TestDevice>, NoDevices> {
-    let Choice { origin, text } = choice;
     if machine.positions().next().is_none() {
         return Err(NoDevices::None(no_device_message(machine)));
     }
     let infos: Vec<PlatformInfo> =
         machine.platforms.iter().map(|platform| platform.info.clone()).collect();
     let resolve = |selection: Selection| selection.resolve(&infos);
-    let positions = match origin {
-        Origin::Everything => Ok(machine.positions().collect()),
-        Origin::PyopenclTest => Selection::parse_pyopencl(text).and_then(resolve),
-        _ => Selection::parse_clmatrix(text).and_then(resolve),
+    let Choice { origin, text, .. } = choice;
+    let positions = match text {
+        None => Ok(machine.positions().collect()),
+        Some(text) if *origin == PYOPENCL_TEST => Selection::parse_pyopencl(text).and_then(resolve),
+        Some(text) => Selection::parse_clmatrix(text).and_then(resolve),
     };
     let positions =
         positions.map_err(|error| NoDevices::Selection(format!("{origin}: {error}")))?;
@@ -186,8 +159,7 @@ mod tests {
 
     #[test]
     fn an_empty_selection_and_an_entry_without_a_platform_are_refused() {
-        use Origin::{ClmatrixTest, Everything, Profile, PyopenclTest};
-        let option = Origin::Option;
+        let [option, clmatrix, pyopencl, profile] = [0, 1, 2, 3];
         let empty = "--devices: an empty selection; leave the option out for all devices";
         for (origin, text, expected) in [
             (option, "", empty),
@@ -199,18 +171,21 @@ mod tests {
             (option, "0; :0", "--devices: entry 2 of \"0; :0\" names no platform"),
             (option, "=0;0", "--devices: entry 1 of \"=0;0\" names no platform"),
             (option, "0:0;*", ""),
-            (ClmatrixTest, ";;", "CLMATRIX_TEST: an empty selection; unset the variable"),
-            (Profile, "", "the profile's `devices`: an empty selection; leave the key out"),
+            (clmatrix, ";;", "CLMATRIX_TEST: an empty selection; unset the variable"),
+            (profile, "", "the profile's `devices`: an empty selection; leave the key out"),
             // As in PyOpenCL.
-            (PyopenclTest, ":", ""),
-            (Everything, "", ""),
+            (pyopencl, ":", ""),
         ] {
-            let choice = Choice { origin, text: text.to_owned() };
+            let mut given: [Option<String>; 4] = Default::default();
+            given[origin] = Some(text.to_owned());
+            let choice = Choice::first(given);
             let refused = choice.refuse_empty_entries().map_err(|error| error.to_string());
             let error = refused.err().unwrap_or_default();
             assert!(error.starts_with(expected), "{error}");
-            assert_eq!(error.is_empty(), expected.is_empty(), "{origin}: {text}");
+            assert_eq!(error.is_empty(), expected.is_empty(), "{}: {text}", choice.origin);
         }
+        let all = Choice::first(Default::default());
+        assert!(all.text.is_none() && all.refuse_empty_entries().is_ok());
     }
 
     #[test]

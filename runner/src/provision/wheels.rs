@@ -155,14 +155,11 @@ pub fn has_pip() -> bool {
 fn find_pip() -> Result<Command, ProvisionError> {
     let ways: [&[&str]; 3] = [&["python3", "-m", "pip"], &["pip3"], &["pip"]];
     for words in ways {
-        let command = || {
-            let mut command = Command::new(words[0]);
-            command.args(&words[1..]);
-            command
-        };
-        let version = command().arg("--version").stdin(Stdio::null()).output();
-        if version.is_ok_and(|output| output.status.success()) {
-            let mut pip = command();
+        let mut pip = Command::new(words[0]);
+        pip.args(&words[1..]);
+        let mut version = Command::new(words[0]);
+        version.args(&words[1..]).arg("--version").stdin(Stdio::null());
+        if version.output().is_ok_and(|output| output.status.success()) {
             pip.envs([("PIP_USER", "0"), ("PIP_NO_INPUT", "1")]);
             pip.envs([("PIP_DISABLE_PIP_VERSION_CHECK", "1"), ("PIP_ROOT_USER_ACTION", "ignore")]);
             return Ok(pip);
