@@ -57,13 +57,13 @@ pub(crate) fn cargo_target() -> Option<PathBuf> {
 
 /// Returns the folder for cached files of the user.
 pub(crate) fn user_cache_folder() -> Option<PathBuf> {
-    folder_variable("XDG_CACHE_HOME")
-        .or_else(|| folder_variable("HOME").map(|home| home.join(".cache")))
-        .or_else(|| folder_variable("LOCALAPPDATA"))
+    path_variable("XDG_CACHE_HOME")
+        .or_else(|| path_variable("HOME").map(|home| home.join(".cache")))
+        .or_else(|| path_variable("LOCALAPPDATA"))
 }
 
-/// Returns the folder that an environment variable names; an empty variable counts as unset.
-pub(crate) fn folder_variable(name: &str) -> Option<PathBuf> {
+/// Returns the folder or file that an environment variable names; an empty variable counts as unset.
+pub(crate) fn path_variable(name: &str) -> Option<PathBuf> {
     variable::given(name).map(PathBuf::from)
 }
 

@@ -18,7 +18,7 @@ use crate::config::{
 use crate::devices::cache::{self, MachineCache};
 use crate::devices::selection::{Choice, NoDevices, select};
 use crate::devices::{DeviceAddress, FailedDriver, Machine, TestDevice};
-use crate::folders::{cargo_target, folder_variable, state_folder};
+use crate::folders::{cargo_target, path_variable, state_folder};
 use crate::os;
 use crate::result::worker_end::WorkerEnd;
 use crate::run::plan::{Plan, Planned};
@@ -383,7 +383,7 @@ fn place(plan: &Plan, entry: &Planned) -> usize {
 
 /// Returns the folder that CLMATRIX_REPORT_DIR names, else the profile's, else `clmatrix` in the target folder.
 fn report_folder(profile: &Profile) -> PathBuf {
-    folder_variable("CLMATRIX_REPORT_DIR")
+    path_variable("CLMATRIX_REPORT_DIR")
         .or_else(|| profile.report_dir.clone())
         .unwrap_or_else(|| cargo_target().unwrap_or_else(|| "target".into()).join("clmatrix"))
 }

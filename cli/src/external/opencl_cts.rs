@@ -65,8 +65,8 @@ pub(super) fn run(run: &ProgramRun<'_>, watch: &mut dyn Watch) -> Result<Process
     let file = folder.path().join("results.json");
     let address = run.address();
     // The index counts the devices of the type. Versions before August 2025 do not support the type `all`.
-    let (kind, device) =
-        address.of_type.map_or(("all", address.device), |(kind, device)| (kind.name(), device));
+    let of_type = address.of_type.map(|(kind, device)| (kind.to_string(), device));
+    let (kind, device) = of_type.unwrap_or_else(|| ("all".to_owned(), address.device));
     let variables = [
         ("CL_PLATFORM_INDEX", Some(address.platform.to_string().into())),
         ("CL_DEVICE_INDEX", Some(device.to_string().into())),

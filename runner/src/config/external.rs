@@ -150,7 +150,7 @@ impl ExternalSuite {
     /// Returns why the suite does not run on this device.
     pub fn missing(&self, device: &DeviceInfo) -> Option<String> {
         let kind = self.device_kind.filter(|kind| !kind.is_among(device.device_type))?;
-        Some(format!("the suite {} is for devices of the type {}", self.name, kind.name()))
+        Some(format!("the suite {} is for devices of the type {kind}", self.name))
     }
 
     /// Returns the variables for a process that sees the device at these positions.

@@ -298,19 +298,16 @@ impl Config {
     /// Returns the sources of the configuration and the number of expectations, on one line.
     pub fn summary(&self) -> String {
         let (sources, count) = (self.sources(), self.expectations.count());
-        let yours = match &self.source.file {
-            Some(_) if self.is_embedded => format!(" ({} yours)", self.expectations.own),
-            _ => String::new(),
-        };
+        let has_both = self.source.file.is_some() && self.is_embedded;
+        let yours = has_both.then(|| format!(" ({} yours)", self.expectations.own));
+        let yours = yours.unwrap_or_default();
         format!("configuration: {sources}; expectations: {count}{yours}")
     }
 
     fn sources(&self) -> String {
-        match &self.source.file {
-            Some(file) if self.is_embedded => format!("{} and built-in", file.display()),
-            Some(file) => file.display().to_string(),
-            None => "built-in".to_owned(),
-        }
+        let file = self.source.file.as_ref().map(|file| file.display().to_string());
+        let built_in = (file.is_none() || self.is_embedded).then(|| "built-in".to_owned());
+        Vec::from_iter(file.into_iter().chain(built_in)).join(" and ")
     }
 
     /// Returns the profile `name`. There always is a `default`.

@@ -1,5 +1,7 @@
 //! A type of devices.
 
+use std::fmt;
+
 use clmatrix::select::DeviceType;
 use serde::{Deserialize, Serialize};
 
@@ -18,21 +20,18 @@ pub enum DeviceKind {
     Custom,
 }
 
+/// The word in the configuration, and in CL_DEVICE_TYPE of the conformance test suite.
+impl fmt::Display for DeviceKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
+
 impl DeviceKind {
     /// Returns the first type of a device.
     pub(crate) fn first_of(types: DeviceType) -> Option<Self> {
         let kinds = [Self::Cpu, Self::Gpu, Self::Accelerator, Self::Custom];
         kinds.into_iter().find(|kind| kind.is_among(types))
-    }
-
-    /// Returns the word in the configuration, and in CL_DEVICE_TYPE of the conformance test suite.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Cpu => "cpu",
-            Self::Gpu => "gpu",
-            Self::Accelerator => "accelerator",
-            Self::Custom => "custom",
-        }
     }
 
     /// Returns whether this is among the types of a device.

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh64::xxh64;
 
 use super::failure::{DriverFailure, FailedDriver, FailureKind};
-use crate::folders::with_extension;
+use crate::folders::{path_variable, with_extension};
 use crate::{files, variable};
 
 /// The folders that loaders search by default.
@@ -121,12 +121,11 @@ pub struct LoaderVariables {
 impl LoaderVariables {
     /// Returns the variables of this process.
     pub fn from_environment() -> Self {
-        let path = |name: &str| variable::given(name).map(PathBuf::from);
         let filenames = variable::value("OCL_ICD_FILENAMES");
         Self {
-            vendors: VENDORS_VARIABLES.iter().find_map(|name| Some((*name, path(name)?))),
+            vendors: VENDORS_VARIABLES.iter().find_map(|name| Some((*name, path_variable(name)?))),
             filenames: filenames.iter().flat_map(std::env::split_paths).collect(),
-            loader: path("OPENCL_DYLIB_PATH"),
+            loader: path_variable("OPENCL_DYLIB_PATH"),
         }
     }
 

@@ -106,13 +106,6 @@ impl Results {
         }
     }
 
-    /// Returns the results after the last event.
-    pub fn into_all(mut self) -> (Vec<TestResult>, IndexMap<String, PlannedTest, RandomState>) {
-        self.lay_out();
-        self.cut(false);
-        (self.in_order, self.tests)
-    }
-
     /// Returns the place for the result of a test on a device.
     fn at(&mut self, test: u32, device: u32) -> usize {
         let (path, _) = self.tests.get_index(test as usize).expect("a known test");

@@ -201,8 +201,10 @@ impl Sum {
     }
 
     /// Returns the sum. The first event must have been added.
-    pub fn finish(self) -> RunLog {
-        let (results, tests) = self.results.into_all();
+    pub fn finish(mut self) -> RunLog {
+        self.results.lay_out();
+        self.results.cut(false);
+        let Results { in_order: results, tests, .. } = self.results;
         let log = self.log.expect("a log begins with its header");
         RunLog { results, tests, files: self.files, ..log }
     }
