@@ -52,11 +52,9 @@ impl Place {
     pub fn create(&self, keep: usize, sync: Sync) -> io::Result<(RunFolder, File)> {
         let path = self.run_folder();
         fs::create_dir_all(&path)?;
-        let created = self.create_in(&path, sync);
-        if created.is_err() {
+        let created = self.create_in(&path, sync).inspect_err(|_| {
             let _ = fs::remove_dir_all(&path);
-        }
-        let created = created?;
+        })?;
         remove_old_runs(&self.folder, keep);
         for folder in runs(&self.folder).unwrap_or_default().iter().chain([&self.folder]) {
             files::remove_leftovers(folder);
@@ -114,19 +112,16 @@ pub fn publish(folder: &Path, run: &Path) -> io::Result<()> {
     if !is_shown(folder, run) {
         return Ok(());
     }
-    let shown = folder.join("junit");
-    fs::create_dir_all(&shown)?;
-    let copy = |from: &Path, to: &Path| files::replace(to, &files::read_found(from)?);
-    let mut published = Ok(());
+    fs::create_dir_all(folder.join("junit"))?;
+    let copy = |file: PathBuf| {
+        let shown = folder.join(file.strip_prefix(run).unwrap_or(&file));
+        files::replace(&shown, &files::read_found(&file)?)
+    };
     // A run of `cargo test` has neither.
-    for name in [SUMMARY, PAGE].into_iter().filter(|name| run.join(name).is_file()) {
-        published = published.and(copy(&run.join(name), &folder.join(name)));
-    }
-    for report in with_extension(&run.join("junit"), "xml")? {
-        let name = report.file_name().unwrap_or_default();
-        published = published.and(copy(&report, &shown.join(name)));
-    }
-    published
+    let beside_log = [SUMMARY, PAGE].map(|name| run.join(name)).into_iter();
+    let reports = beside_log.filter(|file| file.is_file());
+    let reports = reports.chain(with_extension(&run.join("junit"), "xml")?);
+    reports.map(copy).fold(Ok(()), |published, copied| published.and(copied))
 }
 
 /// Returns whether the link of REPORT_DIR shows the log of this run.
