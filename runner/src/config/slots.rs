@@ -1,11 +1,11 @@
 //! The key `slots`.
 
-use std::fmt;
 use std::str::FromStr;
 
 use clmatrix::select::DeviceType;
-use serde::de::{Error, Unexpected, Visitor};
+use serde::de::{Error, Unexpected};
 use serde::{Deserialize, Deserializer, Serialize};
+use toml::Value;
 
 /// The most slots of a processor by default.
 const MOST_OF_CPU: usize = 8;
@@ -82,7 +82,16 @@ impl FromStr for Slots {
 
 impl<'de> Deserialize<'de> for Slots {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(SlotsVisitor)
+        let expected = &"\"auto\" or a whole number of at least 1";
+        match Value::deserialize(deserializer)? {
+            Value::String(text) if text == "auto" => Ok(Self::Auto),
+            Value::Integer(count @ 1..) => Ok(Self::Count(count as usize)),
+            Value::String(text) => Err(D::Error::invalid_value(Unexpected::Str(&text), expected)),
+            Value::Integer(count) => {
+                Err(D::Error::invalid_value(Unexpected::Signed(count), expected))
+            }
+            other => Err(D::Error::invalid_type(Unexpected::Other(other.type_str()), expected)),
+        }
     }
 }
 
@@ -90,7 +99,7 @@ impl<'de> Deserialize<'de> for Slots {
 #[cfg(feature = "schema")]
 #[derive(schemars::JsonSchema)]
 #[serde(untagged)]
-#[expect(dead_code, reason = "it describes what the visitor takes")]
+#[expect(dead_code, reason = "it describes the value")]
 pub(super) enum Written {
     /// `"auto"`.
     Auto(Auto),
@@ -102,38 +111,10 @@ pub(super) enum Written {
 #[cfg(feature = "schema")]
 #[derive(schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-#[expect(dead_code, reason = "it describes what the visitor takes")]
+#[expect(dead_code, reason = "it describes the value")]
 pub(super) enum Auto {
     /// A number for the kind of device and the processors of the machine.
     Auto,
-}
-
-struct SlotsVisitor;
-
-impl Visitor<'_> for SlotsVisitor {
-    type Value = Slots;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("\"auto\" or a whole number of at least 1")
-    }
-
-    fn visit_u64<E: Error>(self, number: u64) -> Result<Slots, E> {
-        self.visit_i64(number.try_into().unwrap_or(i64::MAX))
-    }
-
-    fn visit_i64<E: Error>(self, number: i64) -> Result<Slots, E> {
-        match usize::try_from(number) {
-            Ok(count @ 1..) => Ok(Slots::Count(count)),
-            _ => Err(E::invalid_value(Unexpected::Signed(number), &self)),
-        }
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Slots, E> {
-        match text {
-            "auto" => Ok(Slots::Auto),
-            _ => Err(E::invalid_value(Unexpected::Str(text), &self)),
-        }
-    }
 }
 
 #[cfg(test)]
