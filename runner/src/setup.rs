@@ -16,6 +16,7 @@ use crate::config::{
     EmbeddedConfig, Profile, Retries, Slots, TimeoutFactor, Together,
 };
 use crate::devices::cache::{self, MachineCache};
+use crate::devices::icd::Variables;
 use crate::devices::selection::{Choice, NoDevices, select};
 use crate::devices::{DeviceAddress, FailedDriver, Machine, TestDevice};
 use crate::folders::{cargo_target, path_variable, state_folder};
@@ -230,7 +231,7 @@ impl Setup {
         let mut warnings = self.config.expectations.warnings(&devices);
         let paths: Vec<String> = tests.iter().map(|test| test.path(home)).collect();
         let platforms = self.machine.platforms.iter().map(|platform| &platform.info);
-        warnings.extend(self.config.without_effect(&paths, platforms));
+        warnings.extend(self.config.without_effect(&paths, &Vec::from_iter(platforms)));
         if self.profile.limits_memory() && !os::LIMITS_MEMORY {
             warnings.push(format!("the key `memory` has no effect on {}", std::env::consts::OS));
         }
@@ -266,9 +267,11 @@ impl Setup {
             commands: WorkerCommands::new(command, None),
             settings: self.options.settings(self.profile.host_settings()),
         };
+        let shared = devices.iter().chain([&host]).map(|config| config.settings.clone());
+        let shared: Vec<_> = shared.map(Arc::new).collect();
         Ok(Run {
             plan,
-            settings: self.settings(plan, &devices, &host),
+            settings: self.settings(plan, &shared),
             devices,
             host,
             expectations: self.expectations(plan),
@@ -289,15 +292,9 @@ impl Setup {
         })
     }
 
-    /// Returns the settings of each test of a plan: those of its device, if no override is for the test.
-    fn settings(
-        &self,
-        plan: &Plan,
-        devices: &[WorkerConfig],
-        host: &WorkerConfig,
-    ) -> Vec<Arc<DeviceSettings>> {
-        let shared = devices.iter().chain([host]).map(|config| Arc::new(config.settings.clone()));
-        let shared: Vec<_> = shared.collect();
+    /// Returns the settings of each test of a plan: those `shared` by the tests of its device or of the host, if no
+    /// override is for the test.
+    fn settings(&self, plan: &Plan, shared: &[Arc<DeviceSettings>]) -> Vec<Arc<DeviceSettings>> {
         let settings = |entry: &Planned| {
             let device = plan.device(entry).map(|device| &device.run);
             match self.profile.test_settings(&plan.path(entry), device) {
@@ -326,11 +323,7 @@ impl Setup {
         })
     }
 
-    fn device_command(
-        &self,
-        address: &DeviceAddress,
-        mut environment: Vec<(OsString, Option<OsString>)>,
-    ) -> WorkerCommand {
+    fn device_command(&self, address: &DeviceAddress, mut environment: Variables) -> WorkerCommand {
         // `create_some_context` in a test gives the device under test. The values of the runner's
         // environment count all drivers; a worker sees one.
         let DeviceAddress { platform, device, .. } = address;

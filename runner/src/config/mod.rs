@@ -261,11 +261,7 @@ impl Config {
     /// Returns warnings about parts that have no effect on any of `tests`, given without their devices: overrides
     /// and groups without a test, platforms that are neither among `platforms` nor usual, and files that are not
     /// read.
-    pub fn without_effect<'a>(
-        &self,
-        tests: &[String],
-        platforms: impl Iterator<Item = &'a PlatformInfo> + Clone,
-    ) -> Vec<String> {
+    pub fn without_effect(&self, tests: &[String], platforms: &[&PlatformInfo]) -> Vec<String> {
         let patterns = self.overrides.iter().filter_map(|each| each.keys.tests.as_ref());
         let unmatched = patterns.filter(|pattern| pattern.is_unmatched(tests)).map(|pattern| {
             format!("no test of this target matches the [[override]] of tests {:?}", pattern.0.text)
@@ -274,7 +270,7 @@ impl Config {
         let unused = self.groups.keys().filter(|group| !used().any(|used| used == *group));
         let unused = unused.map(|group| format!("no [[override]] has the group {group:?}"));
         let is_here = |known: &PlatformName| {
-            platforms.clone().any(|here| known.matches(&here.name, &here.vendor))
+            platforms.iter().any(|here| known.matches(&here.name, &here.vendor))
         };
         let named = self.overrides.iter().filter_map(|each| each.on.platform.as_ref());
         let named = named.chain(self.expectations.platforms());

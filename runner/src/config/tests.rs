@@ -716,7 +716,7 @@ fn parts_without_an_effect_are_pointed_out() {
     let mut odd = PlatformInfo::default();
     odd.name = "An odd one".to_owned();
     let tests = ["s::a".to_owned()];
-    let found = project.config().unwrap().without_effect(&tests, std::iter::once(&odd));
+    let found = project.config().unwrap().without_effect(&tests, &[&odd]);
     let platform = "no platform of this machine, and no usual one, matches the platform";
     let unread = project.path("expectations").join("b.TOML");
     let expected = [

@@ -47,6 +47,9 @@ pub enum Driver {
     Loader,
 }
 
+/// Environment variables of a process, each with the value to set, or `None` to unset.
+pub type Variables = Vec<(OsString, Option<OsString>)>;
+
 impl Driver {
     /// Returns a short name for messages.
     pub fn name(&self) -> String {
@@ -59,7 +62,7 @@ impl Driver {
     /// Returns the variables by which a process sees only this driver. `state` is the folder for the drivers' caches:
     /// PoCL shows no device without a cache folder that it can write to.
     // quirk: POCL-8
-    pub fn environment(&self, state: &Path) -> io::Result<Vec<(OsString, Option<OsString>)>> {
+    pub fn environment(&self, state: &Path) -> io::Result<Variables> {
         let mut environment = match self {
             Self::Icd { library, .. } if SHOWS_ONE_DRIVER => isolated_env(library, state)?,
             Self::Icd { library, .. } => vec![("OCL_ICD_FILENAMES".into(), Some(library.into()))],
@@ -82,7 +85,7 @@ impl Driver {
 /// Returns the variables that show a process this library, through a private vendors folder: the only form that all
 /// loaders read in the same way.
 // quirk: LOADER-3
-fn isolated_env(library: &str, state: &Path) -> io::Result<Vec<(OsString, Option<OsString>)>> {
+fn isolated_env(library: &str, state: &Path) -> io::Result<Variables> {
     let folder = state.join("vendors").join(format!("{:016x}", xxh64(library.as_bytes(), 0)));
     write_if_different(&folder.join("driver.icd"), library)?;
     // The path ends with a slash.

@@ -47,8 +47,12 @@ pub(super) fn junit(
         .map(|(name, results)| suite(log, &texts, &name, device, &results))
         .chain(lost.map(|lost| lost_device(log, lost)));
     let suites = suites.collect();
-    let name = format!("clmatrix on {device}");
-    file(&name, suites, &properties(log, &texts, device, results))
+    let mut properties = properties(log, device);
+    if log.header.junit.flavor == JunitFlavor::Jenkins {
+        // Its schema has no properties of a test.
+        properties.extend(results.iter().flat_map(|result| texts.properties(result)));
+    }
+    file(&format!("clmatrix on {device}"), suites, &properties)
 }
 
 /// Returns the expected devices that are absent, each as a failed test.
@@ -263,13 +267,8 @@ fn timestamp(time: SystemTime) -> String {
     humantime::format_rfc3339_seconds(time).to_string()
 }
 
-/// Returns the versions of the runner and of the driver, and the properties that the tests recorded.
-fn properties(
-    log: &RunLog,
-    texts: &Texts,
-    device: &str,
-    results: &[&TestResult],
-) -> Vec<(String, String)> {
+/// Returns the versions of the runner and of the driver, and the properties of the device.
+fn properties(log: &RunLog, device: &str) -> Vec<(String, String)> {
     let header = &log.header;
     let mut properties = vec![run_id(log), ("device.id".to_owned(), device.to_owned())];
     if let Some(device) = header.devices.iter().find(|known| known.id == device) {
@@ -287,10 +286,6 @@ fn properties(
     }
     let version = |(name, version): &(String, String)| (format!("version.{name}"), version.clone());
     properties.extend(header.versions.iter().map(version));
-    if log.header.junit.flavor == JunitFlavor::Jenkins {
-        // Its schema has no properties of a test.
-        properties.extend(results.iter().flat_map(|result| texts.properties(result)));
-    }
     properties
 }
 
