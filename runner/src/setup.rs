@@ -117,7 +117,7 @@ impl Setup {
         }
         let (config, profile_name) = options.configuration()?;
         let profile = config.profile(&profile_name)?;
-        let choice = Choice::from_environment(options.devices.clone(), profile.devices.clone())?;
+        let choice = Choice::find(options.devices.clone(), profile.devices.clone())?;
         choice.refuse_empty_entries()?;
         let state =
             state_folder().map_err(|error| SetupError::State(std::env::temp_dir(), error))?;

@@ -35,13 +35,10 @@ impl Project {
 
     /// Reads the configuration.
     pub fn config(&self) -> Result<Config, ConfigError> {
-        self.config_with(None)
+        self.load(None)
     }
 
-    pub(super) fn config_with(
-        &self,
-        embedded: Option<EmbeddedConfig>,
-    ) -> Result<Config, ConfigError> {
+    pub(super) fn load(&self, embedded: Option<EmbeddedConfig>) -> Result<Config, ConfigError> {
         Config::from_source(Source::find(None, None, self.0.path()), embedded, now())
     }
 }

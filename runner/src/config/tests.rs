@@ -834,7 +834,7 @@ fn a_file_adds_to_the_configuration_in_the_executable() {
         ),
         ("expectations/a.toml", "[[expect]]\ntest = '{b,d}'\nstatus = 'timeout'\nreason = 'mine'"),
     ]);
-    let config = project.config_with(Some(EMBEDDED)).unwrap();
+    let config = project.load(Some(EMBEDDED)).unwrap();
     assert_eq!(limits(&config, "default", "PoCL"), (1, 2));
     assert_eq!(limits(&config, "ci", "PoCL"), (20, 2));
     assert_eq!(limits(&config, "mine", "PoCL"), (1, 3));
@@ -853,7 +853,7 @@ fn a_file_can_replace_the_expectations_in_the_executable() {
         ("clmatrix.toml", "builtin-expectations = false"),
         ("expectations/a.toml", expect),
     ]);
-    let config = project.config_with(Some(EMBEDDED)).unwrap();
+    let config = project.load(Some(EMBEDDED)).unwrap();
     assert_eq!(reasons(&config), ["", "mine", "", ""]);
     assert_eq!(limits(&config, "default", "PoCL"), (10, 2), "the profiles stay");
     assert!(config.summary().ends_with("; expectations: 1 (1 yours)"), "{}", config.summary());

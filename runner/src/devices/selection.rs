@@ -30,10 +30,7 @@ impl Choice {
     /// # Errors
     ///
     /// A variable is no text.
-    pub fn from_environment(
-        option: Option<String>,
-        profile: Option<String>,
-    ) -> Result<Self, VariableError> {
+    pub fn find(option: Option<String>, profile: Option<String>) -> Result<Self, VariableError> {
         let clmatrix = text_variable("CLMATRIX_TEST")?;
         Ok(Self::first([option, clmatrix, text_variable(PYOPENCL_TEST)?, profile]))
     }

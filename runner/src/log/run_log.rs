@@ -184,22 +184,18 @@ impl RunLog {
 
     /// Returns the exit status of the results.
     pub fn status(&self) -> u8 {
-        self.status_of(self.results.iter(), self.interrupted)
+        self.status_of(&self.results, self.interrupted)
     }
 
-    pub(super) fn status_of<'a>(
-        &self,
-        mut results: impl Iterator<Item = &'a TestResult> + Clone,
-        interrupted: bool,
-    ) -> u8 {
+    pub(super) fn status_of(&self, results: &[TestResult], interrupted: bool) -> u8 {
         if !self.absent.is_empty()
             || !self.failed_drivers.is_empty() && self.strict_drivers
-            || results.clone().any(TestResult::is_unexpected)
+            || results.iter().any(TestResult::is_unexpected)
         {
             UNEXPECTED
         } else if interrupted
-            || results.clone().next().is_none() && self.header.shard.is_none()
-            || results.any(|result| result.verdict == Verdict::NotRun)
+            || results.is_empty() && self.header.shard.is_none()
+            || results.iter().any(|result| result.verdict == Verdict::NotRun)
             || !self.lost.is_empty()
         {
             NOT_ALL_RUN

@@ -197,7 +197,7 @@ impl Sum {
     /// Returns the exit status if the run ends now.
     pub fn status(&self, interrupted: bool) -> u8 {
         let Some(log) = &self.log else { return NOT_ALL_RUN };
-        log.status_of(self.results.in_order.iter(), interrupted)
+        log.status_of(&self.results.in_order, interrupted)
     }
 
     /// Returns the sum. The first event must have been added.
@@ -399,7 +399,7 @@ mod tests {
             assert_eq!(sum.status(false), status);
             let log = sum.finish();
             assert_eq!(
-                (log.status_of(log.results.iter(), false), log.results[0].verdict),
+                (log.status_of(&log.results, false), log.results[0].verdict),
                 (status, verdict)
             );
             assert_eq!(log.results[0].counts.as_ref().unwrap().ran, 2);

@@ -34,12 +34,7 @@ use crate::verdict::{Location, Verdict};
 /// the reason. The earlier failed attempts are `flakyFailure` and `flakyError` if the test is flaky, else
 /// `rerunFailure` and `rerunError`, as in the files of Maven's Surefire. A lost device is one `error`, and the tests
 /// that were not run because of it are `skipped`.
-pub(super) fn junit(
-    log: &RunLog,
-    device: &str,
-    results: &[&TestResult],
-    count: usize,
-) -> XmlElement {
+pub fn junit(log: &RunLog, device: &str, results: &[&TestResult], count: usize) -> XmlElement {
     let texts = Texts::new(log.header.junit, count);
     let lost = log.lost.iter().filter(|lost| lost.device == device);
     let suites = by_suite(log, results)
