@@ -199,11 +199,9 @@ impl Setup {
     /// Looks up the expectations for a plan.
     fn expectations(&self, plan: &Plan) -> PlanExpectations {
         let expectations = &self.config.expectations;
-        let is_strict = self.profile.strict_versions;
-        let for_device =
-            |device: &TestDevice| expectations.for_device(&device.run).strict(is_strict);
-        let devices: Vec<_> =
-            plan.devices.iter().map(for_device).chain([expectations.for_host()]).collect();
+        let devices = plan.devices.iter().map(|device| expectations.for_device(&device.run));
+        let devices = devices.chain([expectations.for_host()]);
+        let devices: Vec<_> = devices.map(|on| on.strict(self.profile.strict_versions)).collect();
         let of_test = |entry| devices[place(plan, entry)].lookup(&plan.path(entry));
         let of_worker = |device: &DeviceExpectations<'_>| {
             let known = |end: WorkerEnd| Some((end, device.lookup(end.path())?));
@@ -219,8 +217,7 @@ impl Setup {
     /// none of them.
     pub fn unmatched_expectations(&self, tests: &[Case], home: &str) -> Vec<&str> {
         let of_workers = WorkerEnd::ALL.map(|end| end.path().to_owned());
-        let paths: Vec<String> =
-            tests.iter().map(|test| test.path(home)).chain(of_workers).collect();
+        let paths: Vec<_> = tests.iter().map(|test| test.path(home)).chain(of_workers).collect();
         self.config.expectations.without_test(&paths)
     }
 

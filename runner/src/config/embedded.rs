@@ -2,9 +2,6 @@
 
 use std::path::PathBuf;
 
-use super::error::ConfigError;
-use super::{ConfigFile, parse_toml};
-
 /// The texts of a configuration folder, which `main!(config = "...")` and `command!` include at
 /// build time.
 #[derive(Clone, Copy, Debug)]
@@ -17,18 +14,9 @@ pub struct EmbeddedConfig {
 }
 
 impl EmbeddedConfig {
-    /// Reads `clmatrix.toml`.
-    pub(super) fn read_config(&self) -> Result<ConfigFile, ConfigError> {
-        parse_toml(&path("clmatrix.toml"), self.config)
-    }
-
     /// The paths and texts of the expectations.
     pub(super) fn expectations(&self) -> Vec<(PathBuf, String)> {
-        self.expectations.iter().map(|(name, text)| (path(name), (*text).to_owned())).collect()
+        let built_in = |name: &str| format!("built-in {name}").into();
+        self.expectations.iter().map(|(name, text)| (built_in(name), (*text).to_owned())).collect()
     }
-}
-
-/// The path of an included file in messages.
-fn path(name: &str) -> PathBuf {
-    format!("built-in {name}").into()
 }

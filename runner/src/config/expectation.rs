@@ -26,8 +26,7 @@ impl Expectation {
     pub fn allows(&self, outcome: &Outcome) -> bool {
         let Some(status) = outcome.status() else { return false };
         let has_message = ExpectedStatuses::from(status).may_have_message();
-        let is_known =
-            |known: &MessagePattern| !has_message || known.matches(&outcome.first_line());
+        let is_known = |glob: &MessagePattern| !has_message || glob.matches(&outcome.first_line());
         self.written.status.contains(status) && self.message.as_ref().is_none_or(is_known)
     }
 }

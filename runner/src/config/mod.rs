@@ -216,7 +216,7 @@ impl Config {
         let mut layers: Vec<ConfigFile> = vec![parse_toml(Path::new("built-in"), BUILTIN)?];
         let mut expectation_files = ExpectationFiles::default();
         if let Some(embedded) = &embedded {
-            layers.push(embedded.read_config()?);
+            layers.push(parse_toml(Path::new("built-in clmatrix.toml"), embedded.config)?);
             expectation_files.builtin = embedded.expectations();
         }
         if let Some(path) = &source.file {

@@ -1,7 +1,7 @@
 //! The selection of the devices under test: the first of `--devices`, CLMATRIX_TEST, PYOPENCL_TEST
 //! and the profile's `devices` that is set, else all devices.
 
-use clmatrix::select::{PlatformInfo, Selection};
+use clmatrix::select::Selection;
 
 use super::icd::LoaderVariables;
 use super::ids::platform_slug;
@@ -91,8 +91,7 @@ pub fn select(machine: &Machine, choice: &Choice) -> Result<Vec<TestDevice>, NoD
     if machine.positions().next().is_none() {
         return Err(NoDevices::None(no_device_message(machine)));
     }
-    let infos: Vec<PlatformInfo> =
-        machine.platforms.iter().map(|platform| platform.info.clone()).collect();
+    let infos: Vec<_> = machine.platforms.iter().map(|platform| platform.info.clone()).collect();
     let resolve = |selection: Selection| selection.resolve(&infos);
     let Choice { origin, text, .. } = choice;
     let positions = match text {

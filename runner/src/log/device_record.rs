@@ -48,14 +48,11 @@ pub struct DriverFile {
 impl DeviceRecord {
     /// Describes a device that is run with these settings.
     pub fn new(device: &TestDevice, settings: &DeviceSettings) -> Self {
+        let library = device.library.as_deref().or(named_library(&device.driver));
         Self {
             device: device.run.clone(),
             key: key(&system::host(), &device.run),
-            driver: device
-                .library
-                .as_deref()
-                .or(named_library(&device.driver))
-                .and_then(DriverFile::new),
+            driver: library.and_then(DriverFile::new),
             visible_by: device.visible.as_ref().map(ToString::to_string),
             settings: settings.clone(),
         }
@@ -64,10 +61,8 @@ impl DeviceRecord {
 
 /// Returns the library that the `.icd` file names by its path.
 fn named_library(driver: &Driver) -> Option<&Path> {
-    match driver {
-        Driver::Icd { library, .. } => Some(Path::new(library)).filter(|path| path.is_absolute()),
-        Driver::Loader => None,
-    }
+    let Driver::Icd { library, .. } = driver else { return None };
+    Some(Path::new(library)).filter(|path| path.is_absolute())
 }
 
 fn key(host: &str, device: &RunDevice) -> String {

@@ -153,8 +153,7 @@ fn verdict_element(name: &'static str, type_: &str, message: String) -> XmlEleme
 
 fn suite(log: &RunLog, texts: &Texts, name: &str, device: &str, results: &[&TestResult]) -> Suite {
     let first_start = results.iter().map(|result| result.attempt.started).min();
-    let hosts: IndexSet<&str> =
-        results.iter().filter_map(|result| result.host.as_deref()).collect();
+    let hosts: IndexSet<_> = results.iter().filter_map(|result| result.host.as_deref()).collect();
     let hosts = Vec::from_iter(hosts).join(", ");
     let host = if hosts.is_empty() { &log.header.host } else { &hosts };
     let class = format!("{device}.{name}");
