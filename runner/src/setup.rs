@@ -244,13 +244,11 @@ impl Setup {
     pub fn run<'a>(&self, plan: &'a Plan) -> Result<Run<'a>, SetupError> {
         let types = |device: &TestDevice| device.run.info.device_type;
         let tested: HashSet<u32> = plan.entries.iter().filter_map(|entry| entry.device).collect();
-        let cpus = tested
-            .iter()
-            .filter(|device| types(&plan.devices[**device as usize]).contains(DeviceType::CPU));
+        let is_cpu = |at: &&u32| types(&plan.devices[**at as usize]).contains(DeviceType::CPU);
         let together = Together {
             processors: std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
             devices: tested.len(),
-            cpus: cpus.count(),
+            cpus: tested.iter().filter(is_cpu).count(),
         };
         let config = |device| {
             let mut config = self.worker_config(device)?;
@@ -304,10 +302,9 @@ impl Setup {
 
     /// Returns the configuration of the workers of a device.
     pub fn worker_config(&self, device: &TestDevice) -> Result<WorkerConfig, SetupError> {
-        let environment = device
-            .driver
-            .environment(&self.state)
-            .map_err(|error| SetupError::State(self.state.clone(), error))?;
+        let environment = device.driver.environment(&self.state);
+        let environment =
+            environment.map_err(|error| SetupError::State(self.state.clone(), error))?;
         let alone = device.visible.as_ref().map(|visible| {
             let variable = (visible.variable.into(), Some(visible.value.clone().into()));
             let environment = environment.iter().cloned().chain([variable]).collect();

@@ -91,10 +91,8 @@ fn in_words_of_toml(message: &str) -> String {
 pub(super) fn hint(wrong: &str, known: &[String]) -> String {
     let distance = |name: &String| strsim::damerau_levenshtein(wrong, name);
     // Up to a third of wrong letters is taken for a typo, more for another word.
-    let nearest = known
-        .iter()
-        .min_by_key(|name| distance(name))
-        .filter(|name| distance(name) <= wrong.chars().count().max(3) / 3);
+    let nearest = known.iter().min_by_key(|name| distance(name));
+    let nearest = nearest.filter(|name| distance(name) <= wrong.chars().count().max(3) / 3);
     let all = || Vec::from_iter(known.iter().map(|name| format!("`{name}`"))).join(", ");
     nearest.map_or_else(|| format!("known: {}", all()), |name| format!("did you mean `{name}`?"))
 }

@@ -370,9 +370,8 @@ impl<'a> DeviceExpectations<'a> {
     /// Returns the entries that count for this device, for any test.
     pub fn entries(&self) -> impl Iterator<Item = &WrittenExpectation> {
         let counting = self.all.written.iter().zip(&self.reaches);
-        counting
-            .filter(|(_, reach)| !matches!(reach, Reach::Excluded(_)))
-            .map(|(written, _)| &**written)
+        let counting = counting.filter(|(_, reach)| !matches!(reach, Reach::Excluded(_)));
+        counting.map(|(written, _)| &**written)
     }
 
     /// Returns all entries whose globs match `test`, in their order.

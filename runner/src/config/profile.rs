@@ -303,9 +303,8 @@ impl Profile {
     /// Returns the settings for the test with this path, without its device, if an override for tests matches.
     pub fn test_settings(&self, path: &str, device: Option<&RunDevice>) -> Option<DeviceSettings> {
         let mut of_tests = self.overrides.iter().filter(|each| each.keys.tests.is_some());
-        of_tests
-            .any(|each| each.is_for(device, Some(path)))
-            .then(|| self.settings_by(device, Some(path)))
+        let has_own = of_tests.any(|each| each.is_for(device, Some(path)));
+        has_own.then(|| self.settings_by(device, Some(path)))
     }
 
     /// Returns whether the memory of some tests is limited.

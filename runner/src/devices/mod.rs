@@ -104,10 +104,8 @@ impl Machine {
 
     /// Returns the positions of all devices, platform by platform.
     pub fn positions(&self) -> impl Iterator<Item = (usize, usize)> {
-        self.platforms
-            .iter()
-            .enumerate()
-            .flat_map(|(p, platform)| (0..platform.info.devices.len()).map(move |d| (p, d)))
+        let platforms = self.platforms.iter().enumerate();
+        platforms.flat_map(|(p, platform)| (0..platform.info.devices.len()).map(move |d| (p, d)))
     }
 }
 

@@ -37,11 +37,9 @@ use crate::verdict::{Location, Verdict};
 pub fn junit(log: &RunLog, device: &str, results: &[&TestResult], count: usize) -> XmlElement {
     let texts = Texts::new(log.header.junit, count);
     let lost = log.lost.iter().filter(|lost| lost.device == device);
-    let suites = by_suite(log, results)
-        .into_iter()
-        .map(|(name, results)| suite(log, &texts, &name, device, &results))
-        .chain(lost.map(|lost| lost_device(log, lost)));
-    let suites = suites.collect();
+    let suites = by_suite(log, results).into_iter();
+    let suites = suites.map(|(name, results)| suite(log, &texts, &name, device, &results));
+    let suites = suites.chain(lost.map(|lost| lost_device(log, lost))).collect();
     let mut properties = properties(log, device);
     if log.header.junit.flavor == JunitFlavor::Jenkins {
         // Its schema has no properties of a test.
