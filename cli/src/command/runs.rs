@@ -37,7 +37,7 @@ fn row(run: &Path, resumed: &HashSet<String>) -> Vec<String> {
         Ok(log) => log,
         Err(error) => {
             let state = match error {
-                ReadError::Log { error: LogError::NoParent(parent), .. } => {
+                ReadError::Log(_, LogError::NoParent(parent)) => {
                     format!("lacks {parent}")
                 }
                 _ => "unreadable".to_owned(),

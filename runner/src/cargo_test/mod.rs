@@ -45,13 +45,10 @@ const LIBTEST_FAILED: u8 = 101;
 /// The entry point that `clmatrix_harness::main!` expands to.
 pub fn main(target: Target) -> ExitCode {
     child::enter_if_asked();
-    match run(target, &CommandLine::parse()) {
-        Ok(code) => code,
-        Err(error) => {
-            status_line(&format!("error: {error}"));
-            ExitCode::from(CANNOT_RUN)
-        }
-    }
+    run(target, &CommandLine::parse()).unwrap_or_else(|error| {
+        status_line(&format!("error: {error}"));
+        ExitCode::from(CANNOT_RUN)
+    })
 }
 
 fn run(target: Target, command_line: &CommandLine) -> Result<ExitCode, AnyError> {
@@ -66,9 +63,8 @@ fn run(target: Target, command_line: &CommandLine) -> Result<ExitCode, AnyError>
     }
     let tests = Case::registered()?;
     if tests.is_empty() {
-        return Err(
-            "no test is registered in this target: mark them #[clmatrix_harness::test]".into()
-        );
+        let reason = "no test is registered in this target: mark them #[clmatrix_harness::test]";
+        return Err(reason.into());
     }
     let options = Options {
         embedded: target.config,
@@ -346,6 +342,7 @@ impl Page {
     /// Translates a result for libtest-mimic.
     fn completion(&self, result: &TestResult) -> Result<Completion, Failed> {
         let outcome = &result.attempt.outcome;
+        let is_bare = *outcome == (Outcome::Ignored { reason: None });
         match result.verdict {
             _ if result.tolerated => Ok(Completion::Completed),
             Verdict::Pass => Ok(Completion::Completed),
@@ -353,9 +350,7 @@ impl Page {
                 Ok(self.ignored(&result.expected().unwrap_or_default()))
             }
             Verdict::Skip => Ok(self.ignored(&format!("skipped: {outcome}"))),
-            Verdict::Ignored if *outcome == (Outcome::Ignored { reason: None }) => {
-                Ok(Completion::ignored())
-            }
+            Verdict::Ignored if is_bare => Ok(Completion::ignored()),
             Verdict::Ignored => Ok(self.ignored(&outcome.to_string())),
             Verdict::Fail
             | Verdict::Crash

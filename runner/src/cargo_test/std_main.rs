@@ -43,15 +43,10 @@ pub fn run(module: &str, name: &str) {
         eprintln!("warning: driver {}", for_people(&failed.to_string(), &[]));
     }
     report(&results);
-    assert!(
-        setup.absent.is_empty(),
-        "the profile expects devices that were not found: {}",
-        setup.absent.join(", ")
-    );
-    assert!(
-        setup.unusable_drivers().is_empty(),
-        "the profile has `strict-drivers`, and a driver has failed"
-    );
+    let absent = setup.absent.join(", ");
+    assert!(absent.is_empty(), "the profile expects devices that were not found: {absent}");
+    let are_usable = setup.unusable_drivers().is_empty();
+    assert!(are_usable, "the profile has `strict-drivers`, and a driver has failed");
 }
 
 fn options(test: &Test) -> Options {

@@ -48,22 +48,17 @@ impl DeviceMatch {
         let Some(RunDevice { id, platform, info }) = device else { return self.host_mismatch() };
         let opencl = VersionNumbers::new(vec![info.opencl.major.into(), info.opencl.minor.into()]);
         let named = |known: &PlatformName| known.matches(&platform.name, &platform.vendor);
+        let (name, vendor, types) = (&info.name, &info.vendor, info.device_type);
         let version = &info.driver_version;
+        let seen = |seen: &VersionPattern| seen.matches(version);
         // A glob costs its first comparison, so that the conditions behind an unmet one are left out.
         unmet("id", id, &self.id, |glob| glob.0.matches(id))
             .or_else(|| unmet("platform", &platform.name, &self.platform, named))
-            .or_else(|| unmet("device", &info.name, &self.device, |name| name.matches(&info.name)))
-            .or_else(|| {
-                unmet("vendor", &info.vendor, &self.vendor, |name| name.matches(&info.vendor))
-            })
+            .or_else(|| unmet("device", name, &self.device, |part| part.matches(name)))
+            .or_else(|| unmet("vendor", vendor, &self.vendor, |part| part.matches(vendor)))
             .or_else(|| unmet("opencl", info.opencl, &self.opencl, |range| range.contains(&opencl)))
-            .or_else(|| {
-                let types = info.device_type;
-                unmet("type", types, &self.device_type, |kinds| kinds.are_among(types))
-            })
-            .or_else(|| {
-                unmet(DRIVER_VERSION, version, &self.driver_version, |seen| seen.matches(version))
-            })
+            .or_else(|| unmet("type", types, &self.device_type, |kinds| kinds.are_among(types)))
+            .or_else(|| unmet(DRIVER_VERSION, version, &self.driver_version, seen))
     }
 
     /// Returns the last version at which the fault was seen, if it may extend to this version of the same

@@ -269,9 +269,8 @@ impl Config {
         let used = || self.overrides.iter().filter_map(|each| each.keys.group.as_ref());
         let unused = self.groups.keys().filter(|group| !used().any(|used| used == *group));
         let unused = unused.map(|group| format!("no [[override]] has the group {group:?}"));
-        let is_here = |known: &PlatformName| {
-            platforms.iter().any(|here| known.matches(&here.name, &here.vendor))
-        };
+        let is_here =
+            |known: &PlatformName| platforms.iter().any(|p| known.matches(&p.name, &p.vendor));
         let named = self.overrides.iter().filter_map(|each| each.on.platform.as_ref());
         let named = named.chain(self.expectations.platforms());
         let unknown = named.filter(|known| !known.is_usual() && !is_here(known));

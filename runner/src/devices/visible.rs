@@ -50,10 +50,8 @@ impl Visible {
             _ => return None,
         };
         let (variable, value) = match (earlier.iter().chain([&usual]).find_map(set), &info.uuid) {
-            (Some((variable, mask)), _) if vendor == "intel" => {
-                (variable, part_of_mask(&mask, index)?)
-            }
-            (Some((variable, list)), _) => (variable, entry(&list, index)?),
+            (Some((name, mask)), _) if vendor == "intel" => (name, part_of_mask(&mask, index)?),
+            (Some((name, list)), _) => (name, entry(&list, index)?),
             // AMD's driver reports no UUID.
             (None, Some(uuid)) if vendor == "nvidia" => (usual, nvidia_uuid(uuid)?),
             (None, _) => (usual, index.to_string()),

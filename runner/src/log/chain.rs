@@ -14,15 +14,14 @@ pub(super) fn of(log: &Path) -> Result<Vec<PathBuf>, ReadError> {
     // A first line that cannot be read is an error of its reader.
     let mut header = RunHeader::read(log).ok();
     while let Some(id) = header.as_ref().and_then(RunHeader::goes_on_with) {
-        let newer = chain.last().expect("it has one");
-        let newer = store::in_its_run(newer);
+        let newer = store::in_its_run(chain.last().expect("it has one"));
         // A link to another folder.
         let newer = newer.canonicalize().unwrap_or(newer);
         let runs = newer.ancestors().nth(2).unwrap_or(Path::new(""));
         let older = runs.join(id).join(LOG);
         let is_beside = Path::new(id).file_name() == Some(id.as_ref());
         if !is_beside || !older.is_file() || chain.contains(&older) {
-            return Err(ReadError::Log { path: newer, error: LogError::NoParent(id.to_owned()) });
+            return Err(ReadError::Log(newer, LogError::NoParent(id.to_owned())));
         }
         header = RunHeader::read(&older).ok();
         chain.push(older);

@@ -68,7 +68,7 @@ impl RunHeader {
     pub fn read(log: &Path) -> Result<Self, ReadError> {
         match Lines::open(log)?.next()? {
             Some((Event::Run(header), _)) => Ok(*header),
-            _ => Err(ReadError::Log { path: log.to_owned(), error: LogError::NoHeader }),
+            _ => Err(ReadError::Log(log.to_owned(), LogError::NoHeader)),
         }
     }
 }

@@ -14,14 +14,9 @@ pub enum ReadError {
     /// A line of the log, counted from 1, is not an event, with the reason.
     #[error("{path}:{1}: not an event: {2}", path = .0.display())]
     Line(PathBuf, usize, serde_json::Error),
-    /// The events do not make a log.
-    #[error("{}: {error}", path.display())]
-    Log {
-        /// The log.
-        path: PathBuf,
-        /// The reason.
-        error: LogError,
-    },
+    /// The events do not make a log, with the reason.
+    #[error("{path}: {1}", path = .0.display())]
+    Log(PathBuf, LogError),
 }
 
 /// Events that are not those of one run.

@@ -43,16 +43,14 @@ impl Execution {
 
     /// Returns the outcome of a test that is not to run again, since it was cut short too often.
     pub fn outcome_of_cuts(&self) -> Option<Outcome> {
-        match *self {
-            Self { has_ended: true, .. } => None,
+        let outcome = match *self {
             Self { restarts: MOST_RESTARTS.., .. } => {
-                Some(Outcome::Crashed { cause: CrashCause::Machine })
+                Outcome::Crashed { cause: CrashCause::Machine }
             }
-            Self { cuts: MOST_CUTS.., .. } => {
-                Some(Outcome::NotRun { reason: NotRunReason::Killed })
-            }
-            _ => None,
-        }
+            Self { cuts: MOST_CUTS.., .. } => Outcome::NotRun { reason: NotRunReason::Killed },
+            _ => return None,
+        };
+        (!self.has_ended).then_some(outcome)
     }
 }
 

@@ -132,13 +132,10 @@ pub fn is_shown(folder: &Path, run: &Path) -> bool {
 /// Returns the log in the folder of its run, behind the link of REPORT_DIR or another symbolic link.
 pub fn in_its_run(log: &Path) -> PathBuf {
     let folder = log.parent().unwrap_or(Path::new(""));
-    let is_its_run = |run: &PathBuf| files::is_same(log, &run.join(LOG));
-    let run = runs(folder).unwrap_or_default().into_iter().find(is_its_run);
-    match (run, fs::read_link(log)) {
-        (Some(run), _) => run.join(LOG),
-        (None, Ok(link)) => log.with_file_name(link),
-        (None, Err(_)) => log.to_owned(),
-    }
+    let mut logs = runs(folder).unwrap_or_default().into_iter().map(|run| run.join(LOG));
+    let in_run = logs.find(|its| files::is_same(log, its));
+    let linked = || fs::read_link(log).ok().map(|link| log.with_file_name(link));
+    in_run.or_else(linked).unwrap_or_else(|| log.to_owned())
 }
 
 /// `REPORT_DIR/runs`.

@@ -55,7 +55,7 @@ impl Sum {
         path: &Path,
         outputs_stay: bool,
     ) -> Result<(), ReadError> {
-        let of_log = |error| ReadError::Log { path: path.to_owned(), error };
+        let of_log = |error| ReadError::Log(path.to_owned(), error);
         while let Some((event, place)) = lines.next()? {
             self.add(event, outputs_stay.then_some(place)).map_err(of_log)?;
         }

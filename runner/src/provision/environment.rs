@@ -1,7 +1,6 @@
 //! The variables that show OpenCL programs a driver.
 
 use std::ffi::{OsStr, OsString};
-use std::fmt::Write;
 use std::process::Command;
 
 use crate::variable;
@@ -88,15 +87,11 @@ impl Environment {
 
     /// Returns the changes as commands for a POSIX shell, one a line.
     pub fn to_shell(&self) -> String {
-        let mut lines = String::new();
-        for (name, value) in &self.changes {
-            // Writing to a string cannot fail.
-            let _ = match value {
-                Some(value) => writeln!(lines, "export {name}={}", quoted(value)),
-                None => writeln!(lines, "unset {name}"),
-            };
-        }
-        lines
+        let line = |(name, value): &(String, Option<OsString>)| match value {
+            Some(value) => format!("export {name}={}\n", quoted(value)),
+            None => format!("unset {name}\n"),
+        };
+        self.changes.iter().map(line).collect()
     }
 
     /// Returns the changes as one JSON object; `null` marks a variable to unset.

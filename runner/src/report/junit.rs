@@ -346,11 +346,9 @@ const LONGEST_NAME: usize = 160;
 /// Returns `device` as a file's name: other characters than those of a slug as `%` and hexadecimal digits, so that
 /// different devices never share a file. A hash replaces the end of a long name.
 pub fn file_name(device: &str) -> String {
-    let encode = |byte: u8| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => {
-            char::from(byte).to_string()
-        }
-        _ => format!("%{byte:02X}"),
+    let encode = |byte: u8| match byte.is_ascii_alphanumeric() || b"-_.".contains(&byte) {
+        true => char::from(byte).to_string(),
+        false => format!("%{byte:02X}"),
     };
     let name: String = device.bytes().map(encode).collect();
     match name.len() {
