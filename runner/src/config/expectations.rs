@@ -189,11 +189,9 @@ impl Expectations {
             line += text[rest..span.start].matches('\n').count() as u64;
             rest = span.start;
             let values = entry.get_ref().as_table().into_iter().flatten();
-            let mut texts: BTreeMap<String, String> = values
-                .filter_map(|(key, value)| {
-                    Some((key.get_ref().to_string(), value.get_ref().as_str()?.to_owned()))
-                })
-                .collect();
+            let texts = values.filter_map(|(key, value)| Some((key, value.get_ref().as_str()?)));
+            let texts = texts.map(|(key, text)| (key.get_ref().to_string(), text.to_owned()));
+            let mut texts: BTreeMap<String, String> = texts.collect();
             texts.remove("status");
             let reason = texts.remove("reason").unwrap_or_default().trim().to_owned();
             let written = Arc::new(WrittenExpectation {
@@ -376,24 +374,16 @@ impl<'a> DeviceExpectations<'a> {
 
     /// Returns all entries whose globs match `test`, in their order.
     pub fn matches(&self, test: &str) -> Vec<Match<'_>> {
-        let counting = self.counting(test);
-        let entries = self.all.entries.iter().enumerate();
-        let matching =
-            entries.filter(|(_, entry)| entry.test.0.matches(test)).map(|(position, _)| {
-                let effect = match (&self.reaches[position], counting) {
-                    (Reach::Excluded(exclusion), _) => Effect::Excluded(exclusion),
-                    (Reach::Assumed(_, exclusion), _) if !self.may_assume(test) => {
-                        Effect::Excluded(exclusion)
-                    }
-                    (_, Some(other)) if other != position => {
-                        Effect::Hidden(&self.all.written[other])
-                    }
-                    (Reach::Seen, _) => Effect::Counts,
-                    (Reach::Assumed(..), _) => Effect::Assumed,
-                };
-                Match { written: &self.all.written[position], effect }
-            });
-        matching.collect()
+        let (counting, may_assume) = (self.counting(test), self.may_assume(test));
+        let effect = |position: usize| match (&self.reaches[position], counting) {
+            (Reach::Excluded(exclusion), _) => Effect::Excluded(exclusion),
+            (Reach::Assumed(_, exclusion), _) if !may_assume => Effect::Excluded(exclusion),
+            (_, Some(other)) if other != position => Effect::Hidden(&self.all.written[other]),
+            (Reach::Seen, _) => Effect::Counts,
+            (Reach::Assumed(..), _) => Effect::Assumed,
+        };
+        let at = (0..self.reaches.len()).filter(|at| self.all.entries[*at].test.0.matches(test));
+        at.map(|at| Match { written: &self.all.written[at], effect: effect(at) }).collect()
     }
 }
 

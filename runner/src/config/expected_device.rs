@@ -35,14 +35,12 @@ impl ExpectedDevice {
     pub(super) fn absent(&self, present: &[(&str, Option<&str>)]) -> Option<String> {
         let matching = present.iter().filter(|(id, _)| self.id.0.matches(id));
         let found: Vec<&str> = matching.map(|(id, address)| address.unwrap_or(id)).collect();
-        let glob = &self.id.0.text;
+        let (glob, count) = (&self.id.0.text, self.count);
         match found.len() {
-            number if number >= self.count => None,
-            0 if self.count == 1 => Some(glob.clone()),
-            0 => Some(format!("{} x {glob} (none is there)", self.count)),
-            number => {
-                Some(format!("{} x {glob} ({number} there: {})", self.count, found.join(", ")))
-            }
+            number if number >= count => None,
+            0 if count == 1 => Some(glob.clone()),
+            0 => Some(format!("{count} x {glob} (none is there)")),
+            number => Some(format!("{count} x {glob} ({number} there: {})", found.join(", "))),
         }
     }
 }

@@ -70,8 +70,7 @@ impl Retries {
         let RetriesTable { count, on, message, delay } = &self.0;
         let is_cause = on.as_ref().is_none_or(|on| on.iter().any(|cause| cause.is_of(outcome)));
         let has_message = message.as_ref().is_none_or(|message| {
-            MessagePattern::parse(message)
-                .is_ok_and(|pattern| pattern.matches(&outcome.first_line()))
+            MessagePattern::parse(message).is_ok_and(|glob| glob.matches(&outcome.first_line()))
         });
         let delay = delay.as_ref().and_then(|delay| time_limit(delay).ok()).unwrap_or_default();
         let is_repeated = repeats < *count && is_cause && has_message;

@@ -58,11 +58,8 @@ fn base(platform: &PlatformInfo, device: &DeviceInfo) -> String {
     let platform = platform_slug(&platform.name);
     // Oclgrind's device is of all types at once.
     // quirk: OCLGRIND-5
-    let device = if device.device_type.is_cpu_only() {
-        "cpu".to_owned()
-    } else {
-        device_slug(&device.name, &platform)
-    };
+    let is_cpu = device.device_type.is_cpu_only();
+    let device = if is_cpu { "cpu".to_owned() } else { device_slug(&device.name, &platform) };
     format!("{platform}-{device}")
 }
 

@@ -37,10 +37,8 @@ impl Visible {
             return None;
         }
         // The drivers take an empty value for none, or show no GPU.
-        let set = |variable: &&'static str| {
-            let list = inherited(variable).filter(|list| !list.is_empty())?;
-            Some((*variable, list))
-        };
+        let set =
+            |name: &&'static str| Some((*name, inherited(name).filter(|list| !list.is_empty())?));
         let vendor = platform_slug(&found.info.name);
         let (earlier, usual) = match &*vendor {
             "nvidia" => (None, "CUDA_VISIBLE_DEVICES"),

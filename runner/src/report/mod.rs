@@ -45,12 +45,11 @@ pub fn by_device(log: &RunLog) -> IndexMap<&str, Vec<&TestResult>, RandomState> 
 pub fn write_junit(log: &RunLog, folder: &Path) -> io::Result<()> {
     let junit = folder.join("junit");
     files::create_folder(&junit)?;
-    let mut written = Ok(());
-    for (name, xml) in junit_files(log, 1) {
+    let write = |(name, xml): (String, XmlElement)| {
         let path = junit.join(format!("{name}.xml"));
-        written = written.and(xml.to_xml().and_then(|xml| files::replace(&path, &xml)));
-    }
-    written
+        files::replace(&path, &xml.to_xml()?)
+    };
+    junit_files(log, 1).map(write).fold(Ok(()), |written, next| written.and(next))
 }
 
 /// Writes the contents of all JUnit files to one file.

@@ -104,12 +104,10 @@ pub fn explanation(log: &RunLog, result: &TestResult) -> String {
 /// by a doubtful attempt, and by the stacks of its worker: JUnit has no place for notes on a test that passed.
 pub fn with_notes(stderr: &str, result: &TestResult) -> String {
     let doubtful = result.differing().and_then(|_| result.attempts());
-    let notes = [
-        Some(left_behind_text(&result.attempt.left_behind)),
-        doubtful,
-        result.attempt.stacks.as_ref().map(ToString::to_string),
-    ];
-    let notes: Vec<_> = notes.into_iter().flatten().filter(|note| !note.is_empty()).collect();
+    let left_behind = Some(left_behind_text(&result.attempt.left_behind));
+    let stacks = result.attempt.stacks.as_ref().map(ToString::to_string);
+    let notes = [left_behind, doubtful, stacks].into_iter().flatten();
+    let notes: Vec<_> = notes.filter(|note| !note.is_empty()).collect();
     match (stderr, notes.join("\n").as_str()) {
         (text, "") | ("", text) => text.to_owned(),
         (stderr, notes) => format!("{}\n{notes}", stderr.trim_end()),

@@ -122,9 +122,8 @@ impl Variables<'_> {
 
     /// Returns the numbers of variables that are set together; `None` if none is set.
     fn numbers<const N: usize>(&self, names: [&str; N]) -> Result<Option<[u32; N]>, String> {
-        let Some(set) = names.into_iter().find(|name| self.get(name).is_some()) else {
-            return Ok(None);
-        };
+        let is_set = |name: &&str| self.get(name).is_some();
+        let Some(set) = names.into_iter().find(is_set) else { return Ok(None) };
         let mut numbers = [0; N];
         for (number, name) in numbers.iter_mut().zip(names) {
             let value = self.get(name).ok_or_else(|| format!("{set} is set, but {name} is not"))?;

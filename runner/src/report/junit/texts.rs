@@ -50,10 +50,9 @@ impl Texts {
 
     /// Returns the properties of a test for which there is room.
     pub(super) fn properties(&self, result: &TestResult) -> Vec<(String, String)> {
+        let line = |text: &str| self.line(result, text);
         let properties = result.attempt.properties.iter();
-        properties
-            .map(|(name, value)| (self.line(result, name), self.line(result, value)))
-            .collect()
+        properties.map(|(name, value)| (line(name), line(value))).collect()
     }
 
     /// Returns a text of a result for a section of CDATA, cut to the room that is left. The writer puts the text
