@@ -302,15 +302,14 @@ impl Setup {
 
     /// Returns the configuration of the workers of a device.
     pub fn worker_config(&self, device: &TestDevice) -> Result<WorkerConfig, SetupError> {
-        let environment = device.driver.environment(&self.state);
-        let environment =
-            environment.map_err(|error| SetupError::State(self.state.clone(), error))?;
+        let variables = device.driver.environment(&self.state);
+        let variables = variables.map_err(|error| SetupError::State(self.state.clone(), error))?;
         let alone = device.visible.as_ref().map(|visible| {
             let variable = (visible.variable.into(), Some(visible.value.clone().into()));
-            let environment = environment.iter().cloned().chain([variable]).collect();
-            self.device_command(&visible.address, environment)
+            let with_own = variables.iter().cloned().chain([variable]).collect();
+            self.device_command(&visible.address, with_own)
         });
-        let among_others = self.device_command(&device.address, environment);
+        let among_others = self.device_command(&device.address, variables);
         Ok(WorkerConfig {
             commands: WorkerCommands::new(among_others, alone),
             settings: self.options.settings(self.profile.settings_for(&device.run)),

@@ -52,9 +52,8 @@ impl Place {
     pub fn create(&self, keep: usize, sync: Sync) -> io::Result<(RunFolder, File)> {
         let path = self.run_folder();
         fs::create_dir_all(&path)?;
-        let created = self.create_in(&path, sync).inspect_err(|_| {
-            let _ = fs::remove_dir_all(&path);
-        })?;
+        let created = self.create_in(&path, sync);
+        let created = created.inspect_err(|_| drop(fs::remove_dir_all(&path)))?;
         remove_old_runs(&self.folder, keep);
         for folder in runs(&self.folder).unwrap_or_default().iter().chain([&self.folder]) {
             files::remove_leftovers(folder);
