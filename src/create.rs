@@ -10,7 +10,7 @@ use cl3::{OpenClRuntime, load_library};
 /// function.
 macro_rules! create {
     ($reference:ident, $function:ident($($argument:expr),* $(,)?)) => {
-        // A new object has one reference.
+        // SAFETY: `checked` returned a new object, whose one reference nothing else has.
         $crate::create::create!($function($($argument),*))
             .map(|raw| $crate::handle::$reference::owned(raw))
             .map_err($crate::error::in_call(stringify!($function)))

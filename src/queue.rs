@@ -225,6 +225,7 @@ impl CommandQueue {
     }
 
     /// Refuses a `call` with `what` of another context.
+    #[inline]
     pub(crate) fn check_context(
         &self,
         call: &'static str,

@@ -57,9 +57,9 @@ impl QueueState {
         let context = unsafe { MemContext::retain_answer(info(cl::CL_QUEUE_CONTEXT)?) }?;
         // SAFETY: the driver says that it is the device of a valid queue.
         let device = unsafe { Device::retain_raw(device) }?;
-        // SAFETY: the caller vouches for the handle and its reference.
-        let raw = unsafe { QueueRef::owned(raw) };
         let driver = Driver::for_device(device.as_raw());
+        // SAFETY: the caller vouches for the handle and its reference. Nothing fails from here on.
+        let raw = unsafe { QueueRef::owned(raw) };
         let (is_unflushed, handles) = (AtomicBool::new(true), AtomicUsize::new(0));
         let used = Mutex::default();
         Ok(Self { raw, context, device, properties, driver, is_unflushed, handles, used })

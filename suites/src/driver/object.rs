@@ -101,7 +101,9 @@ impl Gate {
 
     /// Completes the event; does nothing the second time.
     pub fn open(&self) {
-        self.fail(CL_COMPLETE);
+        if !self.is_open.swap(true, SeqCst) {
+            self.end(CL_COMPLETE);
+        }
     }
 
     /// Returns whether the event has been completed, or is about to be.
@@ -109,14 +111,17 @@ impl Gate {
         self.is_open.load(SeqCst)
     }
 
-    /// Ends the event with this status, which is an error but for [`Self::open`]; does nothing the second time.
+    /// Makes the event fail, with this status.
     pub fn fail(&self, status: cl_int) {
-        if !self.is_open.swap(true, SeqCst) {
-            // SAFETY: the user event has no status yet.
-            let code = unsafe { cl!(clSetUserEventStatus(self.raw(), status)) };
-            if !thread::panicking() {
-                succeeds("clSetUserEventStatus", code);
-            }
+        self.is_open.store(true, SeqCst);
+        self.end(status);
+    }
+
+    fn end(&self, status: cl_int) {
+        // SAFETY: the user event has no status yet.
+        let code = unsafe { cl!(clSetUserEventStatus(self.raw(), status)) };
+        if !thread::panicking() {
+            succeeds("clSetUserEventStatus", code);
         }
     }
 }

@@ -7,14 +7,14 @@ use super::migrate::Migrate;
 use super::prelude::*;
 use super::rect::CopyRect;
 
-/// The operands of another context.
+/// Buffers of another context.
 fn objects_elsewhere(ctx_factory: CtxFactory) -> Result<Objects> {
     let context = ctx_factory()?;
     let queue = CommandQueue::new(&context)?;
     Ok(objects(OnDevice { context, queue }))
 }
 
-/// The operands of another context.
+/// Images of another context.
 fn images_elsewhere(ctx_factory: CtxFactory) -> Result<Images> {
     Ok(images(objects_elsewhere(ctx_factory)?))
 }

@@ -17,7 +17,7 @@ fn text(on_device: &OnDevice, image: &Image) -> Result<String> {
     Ok(letters.iter().map(|pixel| pixel[0] as u8 as char).collect())
 }
 
-/// So many bytes of the host, dots before, after a read of a part.
+/// Reads a part into `len` bytes that were dots.
 fn dots(on_device: &OnDevice, image: &Image, part: ImageRegion, len: usize) -> Result<String> {
     let mut bytes = vec![b'.'; len];
     enqueue_copy(&on_device.queue, &mut bytes, image, part)?;

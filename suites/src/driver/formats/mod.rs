@@ -110,7 +110,10 @@ fn entries(bench: &Bench, of_type: Type, flags: u64, room: usize) -> (Vec<Format
 
 /// The formats that a device lists.
 fn list(bench: &Bench, of_type: Type, flags: u64) -> Vec<Format> {
-    entries(bench, of_type, flags, 1000).0
+    let (list, count) = entries(bench, of_type, flags, 1000);
+    let rule = "num_image_formats is the number of entries (5.3.2)";
+    bench.check(list.len() == count, "clGetSupportedImageFormats", rule, count);
+    list
 }
 
 /// Images of the formats that these tests know, and of the usual ones alone if they are not 2D images.
@@ -143,7 +146,7 @@ impl<'a> Kind<'a> {
         Self { bench, of_type, format: Format::of([CL_RGBA, CL_UNSIGNED_INT8]) }
     }
 
-    /// Creates an image over host memory with these pitches, or returns the driver's error code.
+    /// Creates an image over host memory with these pitches, or returns the name of the driver's error code.
     fn over(self, flags: u64, host: *mut c_void, pitches: [usize; 2]) -> Result<Object, String> {
         let (bench, (constant, .., [width, height, depth])) = (self.bench, self.of_type.row());
         let buffer = (self.of_type == Type::OfBuffer)
@@ -169,8 +172,8 @@ impl<'a> Kind<'a> {
         object.ok_or_else(|| code_name(code).to_owned())
     }
 
-    /// Creates an image with these pixels, or returns the driver's error code. The pixels are in host memory with these
-    /// pitches if the flags say so.
+    /// Creates an image with these pixels, or returns the name of the driver's error code. The pixels are in host
+    /// memory with these pitches if the flags say so.
     fn create(self, flags: u64, pitches: [usize; 2], pixels: &[u8]) -> Result<Image<'a>, String> {
         let (whole, mut host) = (self.of_type.whole(), ptr::null_mut::<c_void>());
         let mut spread = self.spread(pixels, whole, pitches);

@@ -1,5 +1,7 @@
 //! Destructor callbacks, and objects that keep others.
 
+use std::mem;
+
 use super::super::{bench::BYTES, callback::of_end};
 use super::*;
 
@@ -103,8 +105,8 @@ fn an_object_keeps_its_context(mut bench: Bench, #[case] class: Class) {
     // SAFETY: the device is valid; the call creates a reference.
     let context = unsafe { created!(Context clCreateContext(none, 1, device, None, null)) };
     let (raw, mut text) = (context.raw(), c"kernel void k() {}".as_ptr());
-    // The bench creates objects in this context.
-    bench.context = raw;
+    // The bench creates objects in this context for now.
+    let own = mem::replace(&mut bench.context, raw);
     let object = match class {
         Class::Memory => bench.new_buffer(0, SIZE),
         Class::Queue => bench.own_queue(bench.device, 0),
@@ -116,6 +118,7 @@ fn an_object_keeps_its_context(mut bench: Bench, #[case] class: Class) {
         // SAFETY: the context is valid; the call creates a reference.
         _ => unsafe { created!(Event clCreateUserEvent(raw)) },
     };
+    bench.context = own;
     let call = format!("clReleaseContext, then the release of its last {class:?}");
     let callback = |_| Callback::new(&call, "4.4", &[raw as usize]);
     let set: Vec<_> = (0..2).filter(|_| bench.is(3, 0)).map(callback).collect();

@@ -36,6 +36,7 @@ fn span(command: Command) -> Span {
 fn call<'a>(command: Command, [from, to]: [&'a Target<'a>; 2]) -> (Kind, [&'a Target<'a>; 2]) {
     let kinds = match command {
         Line => [[Kind::SvmCopy, Kind::WriteBuffer], [Kind::ReadBuffer, Kind::CopyBuffer]],
+        // No box is copied between two pieces of host memory.
         HostBox | CopyBox => [[Kind::WriteRect; 2], [Kind::ReadRect, Kind::CopyRect]],
         Kernel | Invert => [[Kind::Kernel; 2]; 2],
         Fill => [[Kind::SvmFill, Kind::FillBuffer]; 2],

@@ -278,7 +278,11 @@ impl<'a> Target<'a> {
 impl Drop for Target<'_> {
     fn drop(&mut self) {
         if let (Mapped(_), Some(mapped)) = (self.memory, &self.under) {
-            _ = mapped.unmap(ptr::slice_from_raw_parts_mut(self.pointer.cast(), self.size()));
+            let unmapped =
+                mapped.unmap(ptr::slice_from_raw_parts_mut(self.pointer.cast(), self.size()));
+            if !thread::panicking() {
+                unmapped.expect("an unmap");
+            }
         }
     }
 }

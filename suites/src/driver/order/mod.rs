@@ -95,6 +95,7 @@ fn check(bench: &Bench, setting: &Setting, pairs: impl IntoIterator<Item = [Kind
         (held.earlier, held.work) = (earlier, Some(work));
     }
     stage.play();
+    SETTING.set("");
 }
 
 #[rstest]

@@ -111,6 +111,7 @@ impl Asked<'_> {
         let answer = format_args!("{} in {} bytes", shown(&numbers), bytes.len());
         self.expect(holds, query, rule, answer);
     }
+
     /// Checks that the answer is this list of numbers.
     fn list<T: Number>(&self, query: Query, expected: &[T]) {
         self.check(query, shown(expected), |found: &[T]| found == expected);

@@ -31,9 +31,9 @@ fn launches_in_flight_run_once_each(bench: Bench) {
     bench.check(found == sum, call, rule, found);
 }
 
-/// Inverts bytes several times, other bytes each time.
+/// Adds one to bytes several times, to other bytes each time.
 fn launches(target: &Target<'_>, model: &mut [u8]) -> Checked {
-    invert(target, &[(0, 500), (7, 500), (0, 3), (9, 1), (0, 1777), (7, 500)], model)
+    add_one(target, &[(0, 500), (7, 500), (0, 3), (9, 1), (0, 1777), (7, 500)], model)
 }
 
 /// Creates the same sub-buffer several times, and fills it.

@@ -8,19 +8,17 @@ use super::memory::*;
 use super::prelude::*;
 use crate::support::pattern::bytes;
 
-/// A kernel that gets the place of its bytes as an argument.
-const INVERT: &str = "kernel void invert(global uchar *bytes, ulong first) {
-    bytes += first + get_global_id(0);
-    *bytes = ~*bytes;
-}";
+/// A kernel that gets the place of its bytes as an argument, and counts its launches there.
+const NEXT: &str =
+    "kernel void next(global uchar *bytes, ulong first) { bytes[first + get_global_id(0)] += 1; }";
 
-/// Launches a kernel on each of these places, an offset and a size, and does the same to a model.
-fn invert(to: &Target<'_>, places: &[(usize, usize)], model: &mut [u8]) -> Checked {
-    let kernel = to.bench.new_kernel(&to.bench.build(INVERT, ""), "invert");
+/// Adds one on each of these places, an offset and a size, by a kernel and in a model.
+fn add_one(to: &Target<'_>, places: &[(usize, usize)], model: &mut [u8]) -> Checked {
+    let kernel = to.bench.new_kernel(&to.bench.build(NEXT, ""), "next");
     set(kernel.raw(), 0, to.raw());
     places.iter().try_for_each(|&(at, size)| {
         set(kernel.raw(), 1, (to.base + at) as u64);
-        model[at..at + size].iter_mut().for_each(|byte| *byte = !*byte);
+        model[at..at + size].iter_mut().for_each(|byte| *byte = byte.wrapping_add(1));
         accepted(launch(kernel.raw(), to.bench.queue, [&[], &[size], &[1]], &[]))
     })
 }
