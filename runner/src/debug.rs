@@ -3,14 +3,14 @@
 //! The process has the terminal and its signals, no time limit and no capture. The log of the run says that the test
 //! was debugged; the exit status is that of the debugger.
 
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 use crate::case::Case;
 use crate::execution::Execution;
 use crate::os::StopSignal;
 use crate::registry::{self, Test};
 use crate::result::not_run_reason::NotRunReason;
-use crate::target::CANNOT_RUN;
+use crate::target::{CANNOT_RUN, UNEXPECTED};
 use crate::terminal::{AnyError, status_line};
 use crate::text::shell_quoted;
 use crate::variable;
@@ -30,7 +30,7 @@ const NAMED: usize = 5;
 /// # Errors
 ///
 /// Several tests are selected, or one of another program; the debugger cannot be started.
-pub fn run(mut execution: Execution<'_>, debugger: &str) -> Result<ExitCode, AnyError> {
+pub fn run(mut execution: Execution<'_>, debugger: &str) -> Result<u8, AnyError> {
     let (mut command, id) = command(&execution, debugger)?;
     status_line(&format!("{id} below {debugger}"));
     execution.run.not_run = Some(NotRunReason::Debugged);
@@ -42,8 +42,7 @@ pub fn run(mut execution: Execution<'_>, debugger: &str) -> Result<ExitCode, Any
         return Err(trouble);
     }
     // A debugger that a signal has ended has no status.
-    let code = status.code().and_then(|code| u8::try_from(code).ok());
-    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
+    Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(UNEXPECTED))
 }
 
 /// Returns the command for the debugger, and the id of the test.

@@ -13,7 +13,7 @@ pub(crate) fn is_absent(path: &Path) -> bool {
 }
 
 /// Returns the paths in a folder, in order; none if there is no such folder.
-pub(crate) fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
+pub fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     if is_absent(folder) {
         return Ok(Vec::new());
     }

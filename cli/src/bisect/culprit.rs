@@ -5,10 +5,7 @@
 /// `reproduces` is called with adjacent items of `history`. The search doubles their number from the last item on,
 /// since most causes are near, and then halves the part that must hold the cause. Returns `None` if no
 /// item alone reproduces the effect, and as soon as `reproduces` returns `None`.
-pub(super) fn find<T>(
-    history: &[T],
-    mut reproduces: impl FnMut(&[T]) -> Option<bool>,
-) -> Option<usize> {
+pub fn find<T>(history: &[T], mut reproduces: impl FnMut(&[T]) -> Option<bool>) -> Option<usize> {
     let (mut size, mut end) = (1, history.len());
     let mut begin = loop {
         let begin = history.len().saturating_sub(size);

@@ -27,12 +27,9 @@ pub(super) fn p_value(with: Count, without: Count) -> f64 {
     let (wrong, all) = (with.wrong + without.wrong, with.all + without.all);
     let most = wrong.min(with.all);
     let log_all = log_choose(all, wrong);
-    let of = |count: u32| match wrong - count <= without.all {
-        true => {
-            let log = log_choose(with.all, count) + log_choose(without.all, wrong - count);
-            (log - log_all).exp()
-        }
-        false => 0.0,
+    let of = |count: u32| {
+        let log = log_choose(with.all, count) + log_choose(without.all, wrong - count);
+        (log - log_all).exp()
     };
     (with.wrong..=most).map(of).sum()
 }

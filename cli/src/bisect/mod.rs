@@ -45,10 +45,9 @@ pub(crate) fn search<T>(
         if part.len() == history.len() {
             return Some(true);
         }
-        let Some(with) = compare(part, runs, &mut without, &mut trial) else {
-            is_stopped = true;
-            return None;
-        };
+        let with = compare(part, runs, &mut without, &mut trial);
+        is_stopped = with.is_none();
+        let with = with?;
         let differs = p_value(with, without) < SIGNIFICANT;
         if differs && part.len() == 1 {
             last = with;

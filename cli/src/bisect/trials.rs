@@ -1,29 +1,23 @@
 //! Runs a test after others, in a fresh worker.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use clmatrix_runner::config::{Contexts, DeviceSettings, Expectation, Leaks, judge};
+use clmatrix_runner::config::{Contexts, DeviceSettings, Leaks, judge};
 use clmatrix_runner::os::StopSignal;
 use clmatrix_runner::registry::Test;
-use clmatrix_runner::run::state::WorkerConfig;
+use clmatrix_runner::run::entry::Entry;
+use clmatrix_runner::run::state::{Run, WorkerConfig};
 use clmatrix_runner::verdict::Outcome;
 use clmatrix_runner::worker::parent::{START_LIMIT, TestLimits, WorkerLost};
 use clmatrix_runner::worker::process_attempt::WorkerAfter;
 
-/// A test, and how it runs.
-pub(crate) struct TrialTest {
-    pub test: &'static Test,
-    pub limit: Duration,
-    pub settings: Arc<DeviceSettings>,
-    pub expectation: Option<Expectation>,
-}
-
 /// The trials of a test.
 pub(crate) struct Trials<'a> {
+    /// The run of the tests.
+    pub run: &'a Run<'a>,
     pub config: &'a WorkerConfig,
-    /// The test that goes wrong.
-    pub last: TrialTest,
+    /// The test that goes wrong, with its position in the plan.
+    pub last: (Entry, &'static Test),
     /// The time after the last test in which the worker may still crash.
     pub wait: Duration,
     pub stop: &'a StopSignal,
@@ -35,27 +29,28 @@ impl Trials<'_> {
     /// # Errors
     ///
     /// The worker does not start, or the command was stopped.
-    pub fn run(&self, before: &[&TrialTest]) -> Result<bool, WorkerLost> {
+    pub fn run(&self, before: &[(Entry, &'static Test)]) -> Result<bool, WorkerLost> {
         let mut worker = self.config.commands.start(START_LIMIT, self.stop)?;
         let DeviceSettings { leaks, contexts, .. } = self.config.settings;
         worker.prepare(leaks != Leaks::Off, contexts)?;
-        for test in before.iter().copied().chain([&self.last]) {
-            let is_last = std::ptr::eq(test, &self.last);
+        for &(position, test) in before.iter().chain([&self.last]) {
+            let settings = &self.run.settings[position];
             let mut ran = worker.run(
-                test.test,
-                test.test.fresh_context || test.settings.contexts == Contexts::Fresh,
-                TestLimits { time: test.limit, idle: None, memory: test.settings.memory },
+                test,
+                test.fresh_context || settings.contexts == Contexts::Fresh,
+                TestLimits { time: self.run.limit(position), idle: None, memory: settings.memory },
                 &mut |_, _| {},
             );
-            ran.fail_by_settings(&test.settings, || None);
+            ran.fail_by_settings(settings, || None);
             let outcome = &ran.attempt.outcome;
             if let Outcome::NotRun { .. } = outcome {
                 return Err(WorkerLost::Stopped);
             }
-            let is_wrong = judge(outcome, test.expectation.as_ref()).is_failure();
+            let expectation = self.run.expectations.tests[position].as_ref();
+            let is_wrong = judge(outcome, expectation).is_failure();
             if ran.after == WorkerAfter::Spent || is_wrong {
                 let is_crash = matches!(outcome, Outcome::Crashed { .. });
-                return Ok(is_wrong && (is_last || is_crash));
+                return Ok(is_wrong && (position == self.last.0 || is_crash));
             }
         }
         let wrong_end = worker.idle(self.wait);

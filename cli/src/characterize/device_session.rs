@@ -16,7 +16,7 @@ use clmatrix_runner::worker::parent::{START_LIMIT, Worker, WorkerLost};
 use clmatrix_runner::worker::protocol::Task;
 use serde::de::DeserializeOwned;
 
-use super::jobs::{CHARACTERIZE, MEASURE, Measurement, Query};
+use super::jobs::{CHARACTERIZE, MEASURE};
 
 /// A device and its worker.
 pub struct DeviceSession<'a> {
@@ -37,54 +37,32 @@ impl<'a> DeviceSession<'a> {
 
     /// Returns the answers about the device.
     pub fn characterization(&mut self) -> Result<Box<Characterization>, WorkerLost> {
-        self.run(JobCall::new(CHARACTERIZE, &Query { with_builds: true }), self.limit())
+        self.run(JobCall::new(CHARACTERIZE, &true), self.limit())
     }
 
     /// Returns a topic's measurements, or `None` if the command was stopped. If the worker fails, each
     /// measurement has the reason.
     pub fn measured(&mut self, topic: Topic, settings: &Settings) -> Option<Vec<Measured>> {
         let begin = Instant::now();
-        let grace = self.limit();
-        let ends_early = topic == Topic::Exhaustion && self.is_cpu;
-        let answer = if ends_early {
-            self.with_little_memory(topic, settings, grace)
-        } else {
-            self.measure(topic, settings, None, grace)
-        };
+        let answer = self.measure(topic, settings);
         let none = |reason: &str| topic.unmeasured(reason, begin.elapsed());
         match answer {
             Ok(measured) => Some(measured),
             Err(WorkerLost::Stopped) => None,
             Err(WorkerLost::Failed(reason) | WorkerLost::NotFound(reason)) => Some(none(&reason)),
             Err(WorkerLost::EndedAt { step, reason }) => {
+                // The driver ended the process at this step, which is how it reports the end of memory. Another fault
+                // may have ended it.
+                let (unit, confidence) = (Unit::Count, Confidence::Medium);
+                let value = Value::Name(format!("{step}, which ends the process"));
                 let mut measured = none(&reason);
-                tell_step(&mut measured, &step);
+                let mut all = measured.iter_mut();
+                if let Some(shows) = all.find(|one| one.name == "out_of_memory_shows_at") {
+                    shows.answer = Ok(Finding { value, unit, spread: 0.0, confidence });
+                }
                 Some(measured)
             }
         }
-    }
-
-    /// Measures the end of memory on a CPU, in a process with limited memory. The answer is the driver's report of
-    /// the end; the amount is the limit.
-    fn with_little_memory(
-        &mut self,
-        topic: Topic,
-        settings: &Settings,
-        grace: Duration,
-    ) -> Result<Vec<Measured>, WorkerLost> {
-        /// The measurement may use this many times the memory of the process.
-        const BEYOND: u64 = 4;
-        let room = settings.memory;
-        if room < LEAST_ROOM {
-            let least = ByteSize(LEAST_ROOM);
-            let reason =
-                format!("the driver itself needs memory; allow at least {least} (--memory)");
-            return Err(WorkerLost::Failed(reason));
-        }
-        let settings = Settings { memory: room.saturating_mul(BEYOND), ..*settings };
-        let mut all = self.measure(topic, &settings, Some(room), grace)?;
-        leave_total_out(&mut all, room);
-        Ok(all)
     }
 
     /// Returns the time limit of a test on this device.
@@ -92,32 +70,35 @@ impl<'a> DeviceSession<'a> {
         self.config.settings.limit(None)
     }
 
-    /// Measures one topic, in at most the budget and `grace`, and in a process whose memory ends after `room` bytes
-    /// more than it has now.
-    fn measure(
-        &mut self,
-        topic: Topic,
-        settings: &Settings,
-        room: Option<u64>,
-        grace: Duration,
-    ) -> Result<Vec<Measured>, WorkerLost> {
-        let Settings { budget, memory, .. } = *settings;
-        let input = Measurement { topic: topic.name().to_owned(), budget, memory };
-        let call = JobCall { memory: room, ..JobCall::new(MEASURE, &input) };
-        self.run(call, budget.saturating_add(grace))
+    /// Measures one topic, in at most the budget and the time of a test. The end of memory on a CPU is measured in a
+    /// process with limited memory: the answer is the driver's report of the end; the amount is the limit.
+    fn measure(&mut self, topic: Topic, settings: &Settings) -> Result<Vec<Measured>, WorkerLost> {
+        /// The measurement may use this many times the memory of the process.
+        const BEYOND: u64 = 4;
+        let Settings { budget, mut memory, .. } = *settings;
+        let room = (topic == Topic::Exhaustion && self.is_cpu).then_some(memory);
+        if room.is_some_and(|room| room < LEAST_ROOM) {
+            let least = ByteSize(LEAST_ROOM);
+            let reason =
+                format!("the driver itself needs memory; allow at least {least} (--memory)");
+            return Err(WorkerLost::Failed(reason));
+        }
+        if let Some(room) = room {
+            memory = room.saturating_mul(BEYOND);
+        }
+        let call = JobCall::new(MEASURE, &(topic.name(), budget, memory));
+        let call = JobCall { memory: room, ..call };
+        let mut all: Vec<Measured> = self.run(call, budget.saturating_add(self.limit()))?;
+        if let Some(room) = room {
+            leave_total_out(&mut all, room);
+        }
+        Ok(all)
     }
 
     /// Runs a job in the worker. A lost worker is replaced before the next one.
-    fn run<T: DeserializeOwned>(
-        &mut self,
-        call: JobCall,
-        limit: Duration,
-    ) -> Result<T, WorkerLost> {
-        let mut worker = match self.worker.take() {
-            Some(worker) => worker,
-            None => self.start()?,
-        };
-        let output = worker.ask(Task::Job(call), limit)?;
+    fn run<T: DeserializeOwned>(&mut self, job: JobCall, limit: Duration) -> Result<T, WorkerLost> {
+        let mut worker = self.worker.take().map_or_else(|| self.start(), Ok)?;
+        let output = worker.ask(Task::Job(job), limit)?;
         self.worker = Some(worker);
         let value = output.and_then(|json| serde_json::from_str(&json).map_err(|e| e.to_string()));
         value.map_err(WorkerLost::Failed)
@@ -149,24 +130,12 @@ const LEAST_ROOM: u64 = 64 << 20;
 
 /// Removes the total amount of memory, which is the limit of `room` bytes.
 fn leave_total_out(all: &mut [Measured], room: u64) {
-    let found =
-        |measured: &&mut Measured| measured.name == "total_memory" && measured.answer.is_ok();
-    for measured in all.iter_mut().filter(found) {
-        let reason = format!("the process used all of its memory, {room} bytes");
-        measured.answer = Err(NotMeasurable { reason });
+    for measured in all {
+        if measured.name == "total_memory" && measured.answer.is_ok() {
+            let reason = format!("the process used all of its memory, {room} bytes");
+            measured.answer = Err(NotMeasurable { reason });
+        }
     }
-}
-
-/// Records that the driver ended the process at this step, which is how it reports the end of memory.
-fn tell_step(all: &mut [Measured], step: &str) {
-    let Some(shows) = all.iter_mut().find(|measured| measured.name == "out_of_memory_shows_at")
-    else {
-        return;
-    };
-    let value = Value::Name(format!("{step}, which ends the process"));
-    // Another fault may have ended it.
-    let confidence = Confidence::Medium;
-    shows.answer = Ok(Finding { value, unit: Unit::Count, spread: 0.0, confidence });
 }
 
 #[cfg(test)]

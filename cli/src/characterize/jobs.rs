@@ -10,32 +10,16 @@ use clmatrix_runner::inventory;
 use clmatrix_runner::worker::job::Job;
 use serde::{Deserialize, Serialize};
 
-/// The job whose output is a [`Characterization`].
+/// The job whose output is a [`Characterization`]. The input is true if kernels are built for the answers that need
+/// that; else these are left out.
 pub(crate) const CHARACTERIZE: &str = "clmatrix::characterize";
 
-/// The job whose output is the properties of a [`Characterization`], a map of texts.
+/// The job whose output is the properties of a [`Characterization`], a map of texts. The input is as above.
 pub(crate) const PROPERTIES: &str = "clmatrix::properties";
 
-/// The job whose output is an array of [`Measured`].
+/// The job whose output is an array of [`Measured`]. The input is the name of a topic, its time limit, and the device
+/// memory that it may use, in bytes.
 pub(crate) const MEASURE: &str = "clmatrix::measure";
-
-/// The input of [`CHARACTERIZE`] and [`PROPERTIES`].
-#[derive(Serialize, Deserialize)]
-pub(crate) struct Query {
-    /// True if kernels are built for the answers that need that; else these are left out.
-    pub(crate) with_builds: bool,
-}
-
-/// The input of [`MEASURE`].
-#[derive(Serialize, Deserialize)]
-pub(crate) struct Measurement {
-    /// `Topic::name`.
-    pub(crate) topic: String,
-    /// The time limit.
-    pub(crate) budget: Duration,
-    /// The device memory that it may use, in bytes.
-    pub(crate) memory: u64,
-}
 
 inventory::submit! {
     Job { name: CHARACTERIZE, run: |input, _| output(&query(input)?) }
@@ -50,13 +34,12 @@ inventory::submit! {
 }
 
 fn query(input: &str) -> Result<Characterization, String> {
-    let Query { with_builds } = self::input(input)?;
-    Characterization::query(&device(), with_builds).map_err(|error| error.to_string())
+    Characterization::query(&device(), self::input(input)?).map_err(|error| error.to_string())
 }
 
 /// Measures a topic; the answers can be written as JSON.
-fn measured(input: Measurement, trying: &dyn Fn(&str)) -> Vec<Measured> {
-    let Measurement { topic, budget, memory } = input;
+fn measured(input: (String, Duration, u64), trying: &dyn Fn(&str)) -> Vec<Measured> {
+    let (topic, budget, memory) = input;
     let topic = Topic::from_name(&topic).expect("runner and worker are one executable");
     let settings = Settings { budget, memory, clock: &SystemClock, trying };
     let mut measured = match Context::new([&device()]) {

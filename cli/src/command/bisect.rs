@@ -2,31 +2,57 @@
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
-use std::path::Path;
-use std::process::ExitCode;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use clap::{Args, value_parser};
 use clmatrix_runner::case::Case;
 use clmatrix_runner::config::Contexts;
 use clmatrix_runner::log::events::{Event, Started};
 use clmatrix_runner::log::run_log::RunLog;
 use clmatrix_runner::os::StopSignal;
+use clmatrix_runner::registry::Test;
 use clmatrix_runner::result::test_id::TestId;
 use clmatrix_runner::run::entry::Entry;
-use clmatrix_runner::run::plan::{Plan, Planned};
-use clmatrix_runner::run::state::{Run, WorkerConfig};
+use clmatrix_runner::run::plan::Plan;
+use clmatrix_runner::run::state::Run;
 use clmatrix_runner::setup::Setup;
-use clmatrix_runner::target::{Target, UNEXPECTED};
+use clmatrix_runner::target::{SUCCESS, Target, UNEXPECTED};
 use clmatrix_runner::terminal::{AnyError, print_text, status_line};
 use clmatrix_runner::text::counted;
 use clmatrix_runner::verdict::{Outcome, Verdict};
 use indexmap::IndexSet;
 
-use super::bisect_arguments::BisectArguments;
+use super::common::Common;
 use super::parent;
-use crate::bisect::trials::{TrialTest, Trials};
+use crate::bisect::trials::Trials;
 use crate::bisect::{SearchEnd, search};
 use crate::stored_runs;
+
+pub const EXAMPLES: &str = "\
+Examples:
+  clmatrix bisect buffer::map::twice@pocl-cpu           in the latest run
+  clmatrix bisect buffer::map::twice@pocl-cpu 19ec3     in the run whose id begins so
+  clmatrix bisect buffer::map::twice@pocl-cpu --runs 200
+  clmatrix bisect worker::crash@pocl-cpu                the test that was running, or the last one";
+
+#[derive(Args)]
+pub struct BisectArguments {
+    /// The id of the test, with its device, or of a crash that belongs to no test.
+    #[arg(value_name = "TEST")]
+    test: String,
+    /// The run: a folder, a log, an id or its beginning.
+    #[arg(value_name = "RUN", default_value = "latest")]
+    run: String,
+    /// Compare the test after others with the test alone in at most this number of runs.
+    #[arg(long, value_name = "N", default_value = "40", value_parser = value_parser!(u32).range(10..))]
+    runs: u32,
+    #[command(flatten)]
+    common: Common,
+    /// The report folder [default: CLMATRIX_REPORT_DIR, else the profile's, else target/clmatrix].
+    #[arg(long, value_name = "DIR")]
+    report_dir: Option<PathBuf>,
+}
 
 /// The time that a trial waits longer for a crash than the crash took in the run.
 const MARGIN: Duration = Duration::from_millis(100);
@@ -39,23 +65,20 @@ struct Suspects {
     /// The test that is repeated.
     last: TestId,
     before: Vec<TestId>,
-    /// The time from the first start to the end.
-    time: Duration,
-    is_crash: bool,
+    /// The time in which a crash may come after the last test.
+    wait: Duration,
     /// `--contexts` of the run.
     contexts: Option<Contexts>,
     /// The profile of the run.
     profile: Option<String>,
 }
 
-pub fn bisect(target: Target, arguments: &BisectArguments) -> Result<ExitCode, AnyError> {
-    let runs = arguments.runs;
-    let folder = arguments.report_dir.clone();
-    let folder = folder.map_or_else(|| arguments.common.options(target).report_folder(), Ok)?;
+pub fn bisect(target: Target, arguments: &BisectArguments) -> Result<u8, AnyError> {
+    let mut options = arguments.common.options(target);
+    let folder = arguments.report_dir.clone().map_or_else(|| options.report_folder(), Ok)?;
     let log = stored_runs::find(&folder, &arguments.run)?;
     let suspects = Suspects::of(&log, &arguments.test)?;
     let test = &suspects.last;
-    let mut options = arguments.common.options(target);
     options.contexts = suspects.contexts;
     options.profile = options.profile.or(suspects.profile);
     let setup = Setup::new(options)?;
@@ -64,36 +87,32 @@ pub fn bisect(target: Target, arguments: &BisectArguments) -> Result<ExitCode, A
     let plan = Plan::new(target.home, &tests, setup.devices()?, |id, _, _| wanted(id));
     let run = setup.run(&plan)?;
     let stop = StopSignal::on_signals()?;
-    let wait = if suspects.is_crash { suspects.time + MARGIN } else { Duration::ZERO };
+    let last = planned(&run, test)?;
+    let device = plan.entries[last.0].device;
     let trials = Trials {
-        config: worker_config(&run, test)?,
-        last: trial_test(&run, test)?,
-        wait: wait.min(LONGEST_WAIT),
+        run: &run,
+        config: device.map_or(&run.host, |device| &run.devices[device as usize]),
+        last,
+        wait: suspects.wait,
         stop: &stop,
     };
-    let before: Vec<(&TestId, TrialTest)> = suspects
-        .before
-        .iter()
-        .map(|before| Ok((before, trial_test(&run, before)?)))
-        .collect::<Result<_, String>>()?;
+    let before = suspects.before.iter().map(|before| planned(&run, before));
+    let before = before.collect::<Result<Vec<_>, _>>()?;
     let mut failed = None;
     let mut length = usize::MAX;
-    let end = search(&before, runs, |part| {
+    let end = search(&before, arguments.runs, |part| {
         if !part.is_empty() && part.len() != length {
             length = part.len();
             status_line(&format!("trying {length} of {} tests before it", before.len()));
         }
-        let part: Vec<_> = part.iter().map(|(_, test)| test).collect();
-        trials.run(&part).map_err(|lost| failed = lost.reason()).ok()
+        trials.run(part).map_err(|lost| failed = lost.reason()).ok()
     });
-    if let Some(reason) = failed {
-        return Err(reason.into());
-    }
+    failed.map_or(Ok(()), Err)?;
     let tests = counted(before.len(), "test");
     let text = match &end {
         SearchEnd::Cause { position, with, without } => format!(
             "{} makes {test} go wrong: {with} with it, {without} without\n",
-            before[*position].0
+            suspects.before[*position]
         ),
         SearchEnd::Several { with, without } => format!(
             "no single test found: {test} goes wrong in {with} after the {tests} before it, in {without} without\n"
@@ -105,7 +124,7 @@ pub fn bisect(target: Target, arguments: &BisectArguments) -> Result<ExitCode, A
     };
     print_text(&text)?;
     let is_found = matches!(end, SearchEnd::Cause { .. });
-    Ok(if is_found { ExitCode::SUCCESS } else { ExitCode::from(UNEXPECTED) })
+    Ok(if is_found { SUCCESS } else { UNEXPECTED })
 }
 
 impl Suspects {
@@ -119,8 +138,7 @@ impl Suspects {
             match event {
                 // A resumed run has the options of its first part.
                 Event::Run(header) if header.goes_on_with().is_none() => {
-                    contexts =
-                        parent::recorded(&header).and_then(|recorded| recorded.kept.contexts);
+                    contexts = parent::recorded(&header).and_then(|run| run.kept.single.contexts);
                     profile = header.profile;
                 }
                 Event::Plan(part) => paths.extend(part.tests.into_iter().map(|test| test.path)),
@@ -153,38 +171,22 @@ impl Suspects {
                 before.insert(id.clone());
             }
             let Some(last) = before.pop().filter(|_| !before.is_empty()) else { continue };
-            return Ok(Self {
-                last,
-                before: before.into_iter().collect(),
-                time: attempt.attempt.end().duration_since(begin).unwrap_or_default(),
-                is_crash: matches!(attempt.attempt.outcome, Outcome::Crashed { .. }),
-                contexts,
-                profile,
-            });
+            let is_crash = matches!(attempt.attempt.outcome, Outcome::Crashed { .. });
+            let time = attempt.attempt.end().duration_since(begin).unwrap_or_default();
+            let wait = if is_crash { LONGEST_WAIT.min(time + MARGIN) } else { Duration::ZERO };
+            let before = before.into_iter().collect();
+            return Ok(Self { last, before, wait, contexts, profile });
         }
         Err(format!("{test} did not go wrong after other tests in {}", log.display()).into())
     }
 }
 
-/// Returns the position of a test in the plan.
-fn position(run: &Run<'_>, id: &TestId) -> Result<Entry, String> {
+/// Returns the position of a test in the plan, and its function.
+fn planned(run: &Run<'_>, id: &TestId) -> Result<(Entry, &'static Test), String> {
     let found = run.plan.positions().find(|(_, entry)| run.plan.id(entry) == *id);
-    found
-        .map(|(position, _)| position)
-        .ok_or_else(|| format!("{id} is not a test of this executable on a selected device"))
-}
-
-fn worker_config<'a>(run: &'a Run<'_>, id: &TestId) -> Result<&'a WorkerConfig, String> {
-    let Planned { device, .. } = &run.plan.entries[position(run, id)?];
-    Ok(device.map_or(&run.host, |device| &run.devices[device as usize]))
-}
-
-fn trial_test(run: &Run<'_>, id: &TestId) -> Result<TrialTest, String> {
-    let position = position(run, id)?;
-    let expectation = run.expectations.tests[position].clone();
-    let Case::Registered(test) = run.plan.entries[position].test else {
-        return Err(format!("{id} is a test of another program, in a process of its own"));
-    };
-    let (limit, settings) = (run.limit(position), run.settings[position].clone());
-    Ok(TrialTest { test, limit, settings, expectation })
+    match found.map(|(position, entry)| (position, &entry.test)) {
+        Some((position, Case::Registered(test))) => Ok((position, *test)),
+        Some(_) => Err(format!("{id} is a test of another program, in a process of its own")),
+        None => Err(format!("{id} is not a test of this executable on a selected device")),
+    }
 }

@@ -1,16 +1,17 @@
 //! The options that several commands have.
 
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use clmatrix_runner::config::{Config, ConfigError};
-use clmatrix_runner::devices::icd::absolute;
-use clmatrix_runner::setup::{Options, Setup, SetupError};
+use clmatrix_runner::files::write_named;
+use clmatrix_runner::setup::Options;
 use clmatrix_runner::target::Target;
 use clmatrix_runner::text::shell_quoted;
 
 /// The options of all commands that need devices.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(super) struct Common {
     /// Select devices: `platform` or `platform:device,device`; separate several with `;`. A name is an
     /// index, or a part of 'name vendor type', which selects the first match, or a glob (`intel:*`,
@@ -47,46 +48,24 @@ pub struct ReportPlace {
 
 impl ReportPlace {
     pub(super) fn folder(&self, target: Target) -> Result<PathBuf, ConfigError> {
-        if let Some(folder) = &self.report_dir {
-            return Ok(folder.clone());
-        }
-        self.options(target).report_folder()
+        self.report_dir.clone().map_or_else(|| self.options(target).report_folder(), Ok)
     }
 
     pub(super) fn config(&self, target: Target) -> Result<Config, ConfigError> {
         Ok(self.options(target).configuration()?.0)
     }
 
-    pub(super) fn options(&self, target: Target) -> Options {
-        Options {
-            embedded: target.config,
-            config: self.config.clone(),
-            profile: self.profile.clone(),
-            ..Options::default()
-        }
+    fn options(&self, target: Target) -> Options {
+        let (config, profile) = (self.config.clone(), self.profile.clone());
+        Options { embedded: target.config, config, profile, ..Options::default() }
     }
 }
 
 impl Common {
     pub(super) fn options(&self, target: Target) -> Options {
-        Options {
-            embedded: target.config,
-            config: self.config.clone(),
-            profile: self.profile.clone(),
-            devices: self.devices.clone(),
-            icd: self.icd.clone(),
-            provision: provision_command(""),
-            ..Options::default()
-        }
-    }
-
-    /// Returns the drivers of `--icd` in a form that is valid in every folder.
-    pub(super) fn added_drivers(&self) -> Vec<String> {
-        self.icd.iter().map(|path| absolute(path).display().to_string()).collect()
-    }
-
-    pub(super) fn setup(&self, target: Target) -> Result<Setup, SetupError> {
-        Setup::new(self.options(target))
+        let Self { devices, profile, config, icd } = self.clone();
+        let (embedded, provision) = (target.config, provision_command(""));
+        Options { embedded, config, profile, devices, icd, provision, ..Options::default() }
     }
 }
 
@@ -96,11 +75,16 @@ pub(super) enum TableFormat {
     Json,
 }
 
+/// Writes a file that a user names, or of the configuration. The error has its path.
+pub(super) fn write_text(path: &Path, text: &str) -> Result<(), String> {
+    write_named(path, |file| file.write_all(text.as_bytes()))
+        .map_err(|error| format!("{}: {error}", path.display()))
+}
+
 /// Returns the command that shows a shell the device of `provision` with these options, if any, each after a
 /// blank.
 pub(super) fn provision_command(options: &str) -> String {
     let executable = std::env::args_os().next().unwrap_or_default();
     let executable = executable.to_string_lossy();
-    let executable = shell_quoted(&executable);
-    format!("eval \"$({executable} provision{options} --print-env)\"")
+    format!("eval \"$({} provision{options} --print-env)\"", shell_quoted(&executable))
 }

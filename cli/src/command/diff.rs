@@ -1,10 +1,7 @@
 //! `clmatrix diff`.
 
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
-
 use clap::{Args, ValueEnum};
-use clmatrix_runner::target::{Target, UNEXPECTED};
+use clmatrix_runner::target::{SUCCESS, Target, UNEXPECTED};
 use clmatrix_runner::terminal::AnyError;
 
 use super::common::ReportPlace;
@@ -62,28 +59,21 @@ fn device_pair(text: &str) -> Result<(String, String), String> {
     Ok((a.to_owned(), b.to_owned()))
 }
 
-pub fn diff(target: Target, arguments: &DiffArguments) -> Result<ExitCode, AnyError> {
+pub fn diff(target: Target, arguments: &DiffArguments) -> Result<u8, AnyError> {
     let reports = arguments.place.folder(target)?;
-    let (a, b) = arguments.sides(&reports)?;
-    let (a, b) = (Side::read(&a, arguments.anyway)?, Side::read(&b, arguments.anyway)?);
+    let (a, b) = match (&arguments.runs[..], &arguments.others[..]) {
+        ([a, b], []) => (std::slice::from_ref(a), std::slice::from_ref(b)),
+        (_, []) => return Err("two runs are compared, or `A1 A2 -- B1 B2`".into()),
+        sides => sides,
+    };
+    let side = |runs| Side::read(&stored_runs::find_all(&reports, runs)?, arguments.anyway);
+    let (a, b) = (side(a)?, side(b)?);
     let pairs: Option<DevicePairs> =
         (!arguments.devices.is_empty()).then(|| arguments.devices.iter().cloned().collect());
     let difference = Difference::new(&a, &b, pairs)?;
     let pages = difference.pages(arguments.all);
     arguments.format.print(&difference, pages.into_iter())?;
-    let fails_on_slower = arguments.fail_on == Some(FailOn::Slower) && difference.has_slower();
-    let fails = difference.has_regression() || fails_on_slower;
-    Ok(if fails { ExitCode::from(UNEXPECTED) } else { ExitCode::SUCCESS })
-}
-
-impl DiffArguments {
-    /// Returns the runs of both sides.
-    fn sides(&self, reports: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), AnyError> {
-        let (a, b) = match (&self.runs[..], &self.others[..]) {
-            ([a, b], []) => (std::slice::from_ref(a), std::slice::from_ref(b)),
-            (_, []) => return Err("two runs are compared, or `A1 A2 -- B1 B2`".into()),
-            (a, b) => (a, b),
-        };
-        Ok((stored_runs::find_all(reports, a)?, stored_runs::find_all(reports, b)?))
-    }
+    let fails = difference.has_regression()
+        || arguments.fail_on == Some(FailOn::Slower) && difference.has_slower();
+    Ok(if fails { UNEXPECTED } else { SUCCESS })
 }

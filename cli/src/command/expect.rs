@@ -1,14 +1,11 @@
 //! `clmatrix expect`.
 
 use std::fs;
-use std::io::Write;
 use std::path::Path;
-use std::process::ExitCode;
 use std::time::SystemTime;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use clmatrix_runner::config::{Config, DEFAULT_PROFILE, WrittenExpectation};
-use clmatrix_runner::files::write_named;
 use clmatrix_runner::log::run_header::RunHeader;
 use clmatrix_runner::log::run_log::RunLog;
 use clmatrix_runner::log::selected_tests::SelectedTests;
@@ -17,8 +14,8 @@ use clmatrix_runner::target::{SUCCESS, Target, UNEXPECTED};
 use clmatrix_runner::terminal::{AnyError, print_text, status_line};
 use clmatrix_runner::text::counted;
 
-use super::common::ReportPlace;
-use super::filter::Filter;
+use super::common::{ReportPlace, write_text};
+use super::selection::Filter;
 use crate::expect::explain::explain;
 use crate::expect::stale::stale;
 use crate::expect::update::{Updated, update};
@@ -73,22 +70,19 @@ pub enum ExpectCommand {
     /// other bytes of the files stay. Creates clmatrix.toml if there is no configuration.
     ///
     /// Ignores unfinished runs (killed or cut short), and results that a lost device may have caused.
-    Update(UpdateArguments),
+    Update {
+        /// The runs: folders, log files, ids or their beginnings, or `latest`.
+        #[arg(required = true, value_name = "RUN")]
+        runs: Vec<String>,
+        /// Print the changes, and write nothing.
+        #[arg(long)]
+        dry_run: bool,
+        #[command(flatten)]
+        place: ReportPlace,
+    },
 }
 
-#[derive(Args)]
-pub struct UpdateArguments {
-    /// The runs: folders, log files, ids or their beginnings, or `latest`.
-    #[arg(required = true, value_name = "RUN")]
-    runs: Vec<String>,
-    /// Print the changes, and write nothing.
-    #[arg(long)]
-    dry_run: bool,
-    #[command(flatten)]
-    place: ReportPlace,
-}
-
-pub fn expect(target: Target, command: &ExpectCommand) -> Result<ExitCode, AnyError> {
+pub fn expect(target: Target, command: &ExpectCommand) -> Result<u8, AnyError> {
     match command {
         ExpectCommand::Explain { test, run, place } => {
             let config = place.config(target)?;
@@ -100,7 +94,7 @@ pub fn expect(target: Target, command: &ExpectCommand) -> Result<ExitCode, AnyEr
                 return Err(format!("no test of run {} matches {test}", log.header.run_id).into());
             }
             print_text(&text)?;
-            Ok(ExitCode::SUCCESS)
+            Ok(SUCCESS)
         }
         ExpectCommand::Stale { runs, place } => {
             let config = place.config(target)?;
@@ -112,50 +106,47 @@ pub fn expect(target: Target, command: &ExpectCommand) -> Result<ExitCode, AnyEr
             print_text(&stale.iter().map(line).collect::<String>())?;
             let all = counted(config.expectations.own().len(), "expectation");
             status_line(&format!("{} of {all} stale", stale.len()));
-            Ok(ExitCode::from(if stale.is_empty() { SUCCESS } else { UNEXPECTED }))
+            Ok(if stale.is_empty() { SUCCESS } else { UNEXPECTED })
         }
-        ExpectCommand::Update(arguments) => arguments.update(target),
+        ExpectCommand::Update { runs, dry_run, place } => change(target, place, runs, *dry_run),
     }
 }
 
-impl UpdateArguments {
-    fn update(&self, target: Target) -> Result<ExitCode, AnyError> {
-        let config = self.place.config(target)?;
-        let file = config.file().unwrap_or(Path::new(NEW_FILE));
-        let logs = read_all(target, &self.place, &self.runs, "is not used")?;
-        let paths: Vec<_> =
-            all_cases(&config, target.home)?.iter().map(|test| test.path(target.home)).collect();
-        let folder = file.with_file_name("expectations");
-        let files = &config.expectation_files;
-        let Updated { files: new, changes } =
-            update(files, &folder, &logs, &strict(&config), &paths, SystemTime::now())?;
-        print_text(&changes.iter().map(|change| format!("{change}\n")).collect::<String>())?;
-        let is_new = config.file().is_none() && !changes.is_empty();
+/// Changes the expectations so that the runs are as expected.
+fn change(
+    target: Target,
+    place: &ReportPlace,
+    runs: &[String],
+    dry_run: bool,
+) -> Result<u8, AnyError> {
+    let config = place.config(target)?;
+    let file = config.file().unwrap_or(Path::new(NEW_FILE));
+    let logs = read_all(target, place, runs, "is not used")?;
+    let tests = all_cases(&config, target.home)?;
+    let paths: Vec<_> = tests.iter().map(|test| test.path(target.home)).collect();
+    let folder = file.with_file_name("expectations");
+    let files = &config.expectation_files;
+    let Updated { files: new, changes } =
+        update(files, &folder, &logs, &strict(&config), &paths, SystemTime::now())?;
+    print_text(&changes.iter().map(|change| format!("{change}\n")).collect::<String>())?;
+    let is_new = config.file().is_none() && !changes.is_empty();
+    if is_new {
+        status_line(&format!(
+            "note: {NEW_FILE} is new, so that runs in this folder read expectations/"
+        ));
+    }
+    if !dry_run && !changes.is_empty() {
         if is_new {
-            status_line(&format!(
-                "note: {NEW_FILE} is new, so that runs in this folder read expectations/"
-            ));
+            write_text(file, NEW_TEXT)?;
         }
-        if !self.dry_run {
-            if is_new {
-                write(Path::new(NEW_FILE), NEW_TEXT)?;
-            }
-            if !changes.is_empty() {
-                fs::create_dir_all(&folder)?;
-            }
-            let changed = new.own.iter().filter(|(path, text)| files.own.get(*path) != Some(text));
-            for (path, text) in changed {
-                write(path, text)?;
-            }
+        fs::create_dir_all(&folder)?;
+        let changed = new.own.iter().filter(|(path, text)| files.own.get(*path) != Some(text));
+        for (path, text) in changed {
+            write_text(path, text)?;
         }
-        status_line(&counted(changes.len(), "change"));
-        Ok(ExitCode::SUCCESS)
     }
-}
-
-fn write(path: &Path, text: &str) -> Result<(), String> {
-    write_named(path, |file| file.write_all(text.as_bytes()))
-        .map_err(|error| format!("{}: {error}", path.display()))
+    status_line(&counted(changes.len(), "change"));
+    Ok(SUCCESS)
 }
 
 /// Returns the strictness of the profile of a run; none if the configuration has no such profile any more.

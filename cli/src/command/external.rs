@@ -1,10 +1,10 @@
 //! `clmatrix external`.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Subcommand;
 use clmatrix_runner::files::read_list;
+use clmatrix_runner::target::SUCCESS;
 use clmatrix_runner::terminal::{AnyError, print};
 
 use crate::external::import::import;
@@ -31,7 +31,7 @@ pub enum ExternalCommand {
     },
 }
 
-pub fn external(command: &ExternalCommand) -> Result<ExitCode, AnyError> {
+pub fn external(command: &ExternalCommand) -> Result<u8, AnyError> {
     let ExternalCommand::Import { file, name, programs } = command;
     let in_file = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
     let list = read_list(file).map_err(|error| in_file(&error))?;
@@ -40,5 +40,5 @@ pub fn external(command: &ExternalCommand) -> Result<ExitCode, AnyError> {
     let folder = programs.as_deref().or(parent).unwrap_or(Path::new("."));
     let folder = std::path::absolute(folder)?;
     print(&import(&list, name, &folder).map_err(|error| in_file(&error))?)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(SUCCESS)
 }

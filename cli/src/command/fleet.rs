@@ -3,11 +3,10 @@
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Args;
 use clmatrix_runner::files::write_named;
-use clmatrix_runner::target::UNEXPECTED;
+use clmatrix_runner::target::{SUCCESS, UNEXPECTED};
 use clmatrix_runner::terminal::AnyError;
 
 use super::merge::{expected_hosts, log_of};
@@ -37,7 +36,7 @@ pub struct FleetArguments {
     write_lists: Option<PathBuf>,
 }
 
-pub fn fleet(arguments: &FleetArguments) -> Result<ExitCode, AnyError> {
+pub fn fleet(arguments: &FleetArguments) -> Result<u8, AnyError> {
     let mut expected = expected_hosts(arguments.expect_hosts.as_deref())?;
     let mut logs = Vec::new();
     for run in &arguments.runs {
@@ -57,18 +56,15 @@ pub fn fleet(arguments: &FleetArguments) -> Result<ExitCode, AnyError> {
     if let Some(folder) = &arguments.write_lists {
         write_lists(&fleet, folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
-    let has_failed = fleet.failed().next().is_some();
-    Ok(if has_failed { ExitCode::from(UNEXPECTED) } else { ExitCode::SUCCESS })
+    Ok(if fleet.failed().next().is_some() { UNEXPECTED } else { SUCCESS })
 }
 
 fn write_lists(fleet: &Fleet, folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
-    let list = |hosts: &mut dyn Iterator<Item = &str>| -> String {
-        hosts.map(|host| format!("{host}\n")).collect()
-    };
-    let write = |name, hosts: &str| {
-        write_named(&folder.join(name), |file| file.write_all(hosts.as_bytes()))
-    };
-    write("passed.txt", &list(&mut fleet.passed()))?;
-    write("failed.txt", &list(&mut fleet.failed()))
+    let (passed, failed): (Vec<_>, Vec<_>) = (fleet.passed().collect(), fleet.failed().collect());
+    for (name, hosts) in [("passed.txt", passed), ("failed.txt", failed)] {
+        let lines: String = hosts.iter().map(|host| format!("{host}\n")).collect();
+        write_named(&folder.join(name), |file| file.write_all(lines.as_bytes()))?;
+    }
+    Ok(())
 }

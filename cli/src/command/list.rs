@@ -1,19 +1,16 @@
 //! `clmatrix list`.
 
-use std::fmt::Write;
-use std::process::ExitCode;
-
 use clap::Args;
 use clmatrix_runner::case::Case;
 use clmatrix_runner::registry::Ignore;
 use clmatrix_runner::result::test_id::TestId;
-use clmatrix_runner::target::Target;
+use clmatrix_runner::target::{SUCCESS, Target};
 use clmatrix_runner::terminal::{AnyError, print, print_text};
 use clmatrix_runner::text::first_line;
 use serde::Serialize;
 
 use super::common::{ReportPlace, TableFormat};
-use super::filter::Filter;
+use super::selection::Filter;
 use super::shard::ShardArguments;
 use crate::external::listing::all_cases;
 
@@ -79,7 +76,7 @@ impl ListedTest {
     }
 }
 
-pub fn list(target: Target, arguments: &ListArguments) -> Result<ExitCode, AnyError> {
+pub fn list(target: Target, arguments: &ListArguments) -> Result<u8, AnyError> {
     let filter = Filter::new(&arguments.filter)?;
     let mut unmatched = filter.unmatched();
     let mut tests: Vec<ListedTest> = all_cases(&arguments.place.config(target)?, target.home)?
@@ -105,16 +102,14 @@ pub fn list(target: Target, arguments: &ListArguments) -> Result<ExitCode, AnyEr
         TableFormat::Json => print(&(serde_json::to_string_pretty(&tests)? + "\n")),
         TableFormat::Table => print_text(&table(&tests)),
     }?;
-    Ok(ExitCode::SUCCESS)
+    Ok(SUCCESS)
 }
 
 fn table(tests: &[ListedTest]) -> String {
-    let mut text = String::new();
-    for listed in tests {
+    let line = |listed: &ListedTest| {
         let remarks = listed.remarks();
         let gap = if remarks.is_empty() { "" } else { "  " };
-        let _ = writeln!(text, "{}{gap}{remarks}", listed.test);
-    }
-    let _ = writeln!(text, "{} tests", tests.len());
-    text
+        format!("{}{gap}{remarks}\n", listed.test)
+    };
+    format!("{}{} tests\n", tests.iter().map(line).collect::<String>(), tests.len())
 }

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Args;
 use clmatrix_runner::config::Sync;
 use clmatrix_runner::files::read_list;
+use clmatrix_runner::folders::entries;
 use clmatrix_runner::header::new_run_id;
 use clmatrix_runner::log::format::LOG;
 use clmatrix_runner::log::run_header::RunHeader;
@@ -48,26 +48,24 @@ pub struct MergeArguments {
     expect_hosts: Option<PathBuf>,
 }
 
-pub fn merge(target: Target, arguments: &MergeArguments) -> Result<ExitCode, AnyError> {
+pub fn merge(target: Target, arguments: &MergeArguments) -> Result<u8, AnyError> {
     let place = ReportPlace { report_dir: arguments.out.clone(), profile: None, config: None };
     let folder = place.folder(target)?;
-    let merge = arguments.merge()?;
+    let inputs = arguments.runs.iter().map(|run| Input::read(&log_of(run)?));
+    let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
+    let merge = match arguments.hosts {
+        false => Merge::of_shards(inputs),
+        true => Merge::of_hosts(inputs, &expected_hosts(arguments.expect_hosts.as_deref())?),
+    }?;
     let step = github::Step::open();
-    let place = Place {
-        folder: folder.clone(),
-        run_id: new_run_id(),
-        is_full: merge.is_full(),
-        resumes: None,
-    };
-    let run = place.run_folder();
+    let place = Place { folder, run_id: new_run_id(), is_full: merge.is_full(), resumes: None };
+    let (folder, run) = (&place.folder, place.run_folder());
     let log = write(&merge, &place).map_err(|error| format!("{}: {error}", folder.display()))?;
     status_line(&format!("merged run: {}", run.display()));
     let layout = Layout::of_terminal(Some(&run), ShownOutput::FewUnexpected, false, false);
-    report::show(print_styled(&matrix(&log, layout)), &log, &folder, Some(&run))?;
-    if let Some(step) = step {
-        step.report(&log, true)?;
-    }
-    Ok(ExitCode::from(log.exit_status()))
+    report::show(print_styled(&matrix(&log, layout)), &log, folder, Some(&run))?;
+    step.map_or(Ok(()), |step| step.report(&log, true))?;
+    Ok(log.exit_status())
 }
 
 /// Writes the merged log. A log that is not whole is removed.
@@ -77,17 +75,6 @@ fn write(merge: &Merge, place: &Place) -> Result<RunLog, AnyError> {
     let mut log = written.inspect_err(|_| drop(fs::remove_dir_all(&run.path)))?;
     log.files = vec![run.path.join(LOG)];
     Ok(log)
-}
-
-impl MergeArguments {
-    fn merge(&self) -> Result<Merge, AnyError> {
-        let inputs = self.runs.iter().map(|run| Input::read(&log_of(run)?));
-        let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
-        match self.hosts {
-            false => Merge::of_shards(inputs),
-            true => Merge::of_hosts(inputs, &expected_hosts(self.expect_hosts.as_deref())?),
-        }
-    }
 }
 
 /// Returns the log of a run: of a folder, of the only run in the folders below it, or the file itself.
@@ -100,8 +87,7 @@ pub(super) fn log_of(run: &Path) -> Result<PathBuf, AnyError> {
     if let Ok(log) = stored_runs::find(run, name) {
         return Ok(log);
     }
-    let mut below = Vec::new();
-    add_runs_below(run, &mut below)?;
+    let mut below = runs_below(run)?;
     let header = |log: &PathBuf| RunHeader::read(log).ok();
     let resumed = below.iter().filter_map(|log| Some(header(log)?.goes_on_with()?.to_owned()));
     let resumed: HashSet<String> = resumed.collect();
@@ -118,21 +104,17 @@ pub(super) fn log_of(run: &Path) -> Result<PathBuf, AnyError> {
     }
 }
 
-/// Adds the logs of the runs in the folders below one. CI services unpack artifacts with the folders around them.
-fn add_runs_below(folder: &Path, logs: &mut Vec<PathBuf>) -> Result<(), AnyError> {
-    for entry in fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))? {
-        let entry = entry?;
-        if !entry.file_type()?.is_dir() {
-            continue;
-        }
-        let folder = entry.path();
+/// Returns the logs of the runs in the folders below one. CI services unpack artifacts with the folders around them.
+fn runs_below(folder: &Path) -> Result<Vec<PathBuf>, AnyError> {
+    let mut logs = Vec::new();
+    let entries = entries(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    for folder in entries.into_iter().filter(|path| path.is_dir() && !path.is_symlink()) {
         match folder.to_str().and_then(|name| stored_runs::find(&folder, name).ok()) {
             Some(log) => logs.push(log),
-            None => add_runs_below(&folder, logs)?,
+            None => logs.extend(runs_below(&folder)?),
         }
     }
-    logs.sort();
-    Ok(())
+    Ok(logs)
 }
 
 /// Returns the hosts of a file.

@@ -16,9 +16,9 @@ use clmatrix_runner::run::state::Run;
 use clmatrix_runner::system;
 use clmatrix_runner::terminal::AnyError;
 
-use super::command_line::{Command, CommandLine};
 use super::run_arguments::RunArguments;
-use crate::parent::{Parent, PlannedTest, Which};
+use super::{Command, CommandLine};
+use crate::parent::{Parent, Which};
 use crate::stored_runs;
 
 /// Finds the run of `--rerun WHICH [RUN]`. `find` finds the log of a run.
@@ -58,11 +58,14 @@ pub fn again(
 pub fn unfinished(folder: &Path, run: &str) -> Result<Parent, AnyError> {
     let log = stored_runs::find(folder, run)?;
     let log = system::canonical(&log).map_err(|error| format!("{}: {error}", log.display()))?;
-    if let Some(running) = log.parent().and_then(store::running) {
+    let run = log.parent().unwrap_or(&log);
+    if let Some(running) = store::running(run) {
         return Err(running.into());
     }
-    let shown = log.parent().unwrap_or(&log).display();
-    if let Some(next) = continuation(&log)? {
+    let shown = run.display();
+    let folder = log.ancestors().nth(3).unwrap_or(Path::new(""));
+    let id = run.file_name().unwrap_or_default().to_string_lossy();
+    if let Some(next) = stored_runs::continuation(folder, &id)? {
         let next = next.display();
         return Err(format!("the run {shown} was resumed by {next}; resume that one").into());
     }
@@ -78,25 +81,17 @@ pub fn unfinished(folder: &Path, run: &str) -> Result<Parent, AnyError> {
     Ok(parent)
 }
 
-/// Returns the run that resumes the one of this log.
-fn continuation(log: &Path) -> Result<Option<PathBuf>, AnyError> {
-    let folder = log.ancestors().nth(3).unwrap_or(Path::new(""));
-    let Some(id) = log.parent().and_then(Path::file_name) else { return Ok(None) };
-    Ok(stored_runs::continuation(folder, &id.to_string_lossy())?)
-}
-
 /// Returns the arguments of the run, which are those of its first part, with the display of `now`.
 ///
 /// # Errors
 ///
 /// The run was not made by this command, or repeats its tests.
-pub fn arguments(header: &RunHeader, now: &RunArguments) -> Result<RunArguments, AnyError> {
+pub fn arguments(header: &RunHeader, now: &RunArguments) -> Result<RunArguments, String> {
     let id = &header.run_id;
-    let Some(recorded) = recorded(header) else {
-        return Err(format!("the run {id} was not made by `clmatrix run`").into());
-    };
+    let recorded = recorded(header);
+    let recorded = recorded.ok_or(format!("the run {id} was not made by `clmatrix run`"))?;
     if recorded.kept.repetition().is_on() {
-        return Err(format!("the run {id} repeats its tests; such runs cannot be resumed").into());
+        return Err(format!("the run {id} repeats its tests; such runs cannot be resumed"));
     }
     Ok(recorded.again(header, now))
 }
@@ -114,7 +109,7 @@ pub fn recorded(header: &RunHeader) -> Option<RunArguments> {
 /// # Errors
 ///
 /// The log has another path.
-pub fn place(parent: &Parent, run_id: String) -> Result<Place, AnyError> {
+pub fn place(parent: &Parent, run_id: String) -> Result<Place, String> {
     let log = parent.sum.files.last().expect("a run has a log");
     let mut above = log.ancestors().skip(1);
     match (above.next(), above.next(), above.next()) {
@@ -124,61 +119,54 @@ pub fn place(parent: &Parent, run_id: String) -> Result<Place, AnyError> {
             is_full: store::is_shown(folder, run),
             resumes: Some(parent.header.run_id.clone()),
         }),
-        _ => {
-            let log = log.display();
-            Err(format!(
-                "{log}: a run can be resumed only in its report folder, REPORT_DIR/runs/ID"
-            )
-            .into())
-        }
+        _ => Err(format!(
+            "{}: a run can be resumed only in its report folder, REPORT_DIR/runs/ID",
+            log.display()
+        )),
     }
 }
 
-/// Finds the run that the same shard has left unfinished in its report folder: its latest one. Otherwise returns the
-/// reason why it cannot be resumed, if there is such a run.
+/// Finds the run that the same shard has left unfinished in its report folder: its latest one.
+///
+/// # Errors
+///
+/// The reason why that run cannot be resumed.
 pub fn of_shard(
     place: &Place,
     run: &Run<'_>,
     header: &RunHeader,
     expectations: &[Arc<WrittenExpectation>],
     now: &RunArguments,
-) -> Option<Result<Parent, String>> {
-    let log = stored_runs::latest(&place.folder).ok()??;
+) -> Result<Option<Parent>, String> {
+    let Ok(Some(log)) = stored_runs::latest(&place.folder) else { return Ok(None) };
     if let Some(running) = log.parent().and_then(store::running) {
-        return Some(Err(running));
+        return Err(running);
     }
     // A killed runner may leave a part of the first line.
-    let parent = match Parent::read(&log, Which::Left) {
-        Ok(parent) if parent.is_over() => return None,
-        Ok(parent) => parent,
-        Err(error) => return Some(Err(error.to_string())),
-    };
+    let parent = Parent::read(&log, Which::Left).map_err(|error| error.to_string())?;
+    if parent.is_over() {
+        return Ok(None);
+    }
     let before = &parent.header;
-    let Some(recorded) = recorded(before) else {
-        return Some(Err("it was not made by `clmatrix run`".to_owned()));
-    };
+    let recorded = recorded(before).ok_or("it was not made by `clmatrix run`")?;
+    if !parent.sum.has_begun() {
+        return Err("it was killed before its first test".to_owned());
+    }
     let is_planned = |entry| parent.planned.contains_key(&run.plan.id(entry));
     let has_same_tests =
         parent.planned.len() == run.plan.entries.len() && run.plan.entries.iter().all(is_planned);
-    let other = |what: &str| Some(format!("it has {what}"));
-    let reason = if !parent.sum.has_begun() {
-        Some("it was killed before its first test".to_owned())
-    } else if recorded.kept.repetition().is_on() {
-        other("tests that it repeats")
-    } else if before.shard != header.shard {
-        other("another shard")
-    } else if before.profile != header.profile {
-        other("another profile")
-    } else if !now.kept.has_order(before.seed) {
-        other("another order")
-    } else if !has_same_tests {
-        other("other tests")
-    } else if let Some(option) = now.kept.difference(&recorded.kept) {
-        other(&format!("another {option}"))
-    } else {
-        difference(&parent, run, header, expectations)
-    };
-    Some(reason.map_or(Ok(parent), Err))
+    let others = [
+        (recorded.kept.repetition().is_on(), "tests that it repeats"),
+        (before.shard != header.shard, "another shard"),
+        (before.profile != header.profile, "another profile"),
+        (!now.kept.has_order(before.seed), "another order"),
+        (!has_same_tests, "other tests"),
+    ];
+    let other = others.into_iter().find_map(|(is_other, what)| is_other.then(|| what.to_owned()));
+    let option = || now.kept.difference(&recorded.kept).map(|option| format!("another {option}"));
+    let other = other.or_else(option).map(|what| format!("it has {what}"));
+    let reason = other.or_else(|| difference(&parent, run, header, expectations));
+    reason.map_or(Ok(Some(parent)), Err)
 }
 
 /// Returns the first difference from the parent. `expectations` are the current ones.
@@ -200,15 +188,12 @@ pub fn so_far(parent: &Parent, plan: &Plan) -> SoFar {
     let ids: HashSet<TestId> = plan.entries.iter().map(|entry| plan.id(entry)).collect();
     so_far.leaves_tests = parent.starts().any(|id| !ids.contains(id));
     for (position, entry) in plan.positions() {
-        let id = plan.id(entry);
-        let Some(PlannedTest { position: test, execution, attempts, .. }) = parent.planned.get(&id)
-        else {
-            continue;
-        };
-        so_far.tests[position] = *test;
+        let Some(test) = parent.planned.get(&plan.id(entry)) else { continue };
+        let execution = test.execution;
+        so_far.tests[position] = test.position;
         so_far.attempts[position] = execution.attempts;
-        if !attempts.is_empty() {
-            so_far.unfinished.insert(position, attempts.clone());
+        if !test.attempts.is_empty() {
+            so_far.unfinished.insert(position, test.attempts.clone());
         }
         if execution.has_ended {
             so_far.ended.insert(position);

@@ -1,11 +1,11 @@
 //! `clmatrix provision`.
 
 use std::path::{self, PathBuf};
-use std::process::ExitCode;
 
 use clap::Args;
 use clmatrix_runner::provision::environment::Format;
 use clmatrix_runner::provision::{self, Request, Runtime};
+use clmatrix_runner::target::SUCCESS;
 use clmatrix_runner::terminal::{AnyError, print, status_line};
 use clmatrix_runner::text::shell_quoted;
 
@@ -36,7 +36,7 @@ pub struct ProvisionArguments {
     folder: Option<PathBuf>,
 }
 
-pub fn provision(arguments: &ProvisionArguments) -> Result<ExitCode, AnyError> {
+pub fn provision(arguments: &ProvisionArguments) -> Result<u8, AnyError> {
     let ProvisionArguments { print_env, driver, no_download, folder } = arguments;
     let request = Request {
         // The variables are for processes in any folder.
@@ -56,5 +56,5 @@ pub fn provision(arguments: &ProvisionArguments) -> Result<ExitCode, AnyError> {
             status_line(&format!("Show it to this shell: {}", provision_command(&options)));
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(SUCCESS)
 }

@@ -1,22 +1,20 @@
 //! `clmatrix report`.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use clmatrix_runner::files::{is_standard_output, write_named};
 use clmatrix_runner::log::run_log::RunLog;
 use clmatrix_runner::log::store;
-use clmatrix_runner::target::Target;
+use clmatrix_runner::target::{SUCCESS, Target};
 use clmatrix_runner::terminal::{AnyError, all_of, print_beside, print_styled, status_line};
 
-use super::common::ReportPlace;
+use super::common::{ReportPlace, write_text};
 use crate::compare::difference::Difference;
 use crate::compare::side::Side;
 use crate::report;
 use crate::report::code_quality::code_quality;
-use crate::report::matrix::{Layout, ShownOutput};
+use crate::report::matrix::{Layout, ShownOutput, matrix};
 use crate::report::page::Format;
 use crate::report::summary::{self, summary};
 use crate::report::trace::Trace;
@@ -80,14 +78,13 @@ enum ReportFormat {
     Markdown,
 }
 
-pub fn report(target: Target, arguments: &ReportArguments) -> Result<ExitCode, AnyError> {
+pub fn report(target: Target, arguments: &ReportArguments) -> Result<u8, AnyError> {
     if arguments.baseline.is_some() && arguments.format == ReportFormat::Matrix {
         return Err("--baseline needs --format markdown".into());
     }
     let reports = arguments.place.folder(target)?;
     if let Some(file) = &arguments.html {
-        arguments.write_page(&reports, file)?;
-        return Ok(ExitCode::SUCCESS);
+        return arguments.write_page(&reports, file).map(|()| SUCCESS);
     }
     let [run] = &arguments.runs[..] else { return Err("several runs need --html FILE".into()) };
     let beside = [&arguments.trace, &arguments.code_quality].into_iter().flatten();
@@ -104,50 +101,42 @@ pub fn report(target: Target, arguments: &ReportArguments) -> Result<ExitCode, A
         written.map_err(|error| format!("{}: {error}", file.display()))?;
     }
     if let Some(file) = &arguments.code_quality {
-        let json = code_quality(&log).to_string();
-        let written = write_named(file, |to| to.write_all(json.as_bytes()));
-        written.map_err(|error| format!("{}: {error}", file.display()))?;
+        write_text(file, &code_quality(&log).to_string())?;
     }
-    let text = arguments.text(&log, &reports, folder.as_deref())?;
-    show(print(&text), &log, &reports, folder.as_deref())?;
-    Ok(ExitCode::from(log.exit_status()))
+    let folder = folder.as_deref();
+    let text = match arguments.format {
+        ReportFormat::Markdown => {
+            let news = |run: &String| news_since(run, &log, &reports, arguments.all);
+            let news = arguments.baseline.as_ref().map(news).transpose()?;
+            summary(&log, news.as_deref(), summary::MOST_BYTES)
+        }
+        ReportFormat::Matrix => {
+            let shows_all = arguments.show_output;
+            let output = if shows_all { ShownOutput::All } else { ShownOutput::FewUnexpected };
+            matrix(&log, Layout::of_terminal(folder, output, false, arguments.all))
+        }
+    };
+    show(print(&text), &log, &reports, folder)?;
+    Ok(log.exit_status())
 }
 
-/// Writes the other reports to the folder of the run, if there is one, once the text is printed.
+/// Writes the other reports to the folder of the run, if there is one, and shows them in the report folder, once the
+/// text is printed.
 pub(super) fn show(
     printed: Result<(), AnyError>,
     log: &RunLog,
     reports: &Path,
     folder: Option<&Path>,
 ) -> Result<(), AnyError> {
-    let written = folder.map_or(Ok(()), |folder| write_files(log, reports, folder));
+    let written = folder.map_or(Ok(()), |folder| {
+        let written = report::write_all(log, folder, Some(reports));
+        let written = written.and(store::publish(reports, folder));
+        written.map_err(|error| format!("the report folder {}: {error}", folder.display()).into())
+    });
     all_of([printed, written].into_iter().filter_map(Result::err).collect())
 }
 
-/// Writes the reports to the folder of the run, and shows them in the report folder.
-fn write_files(log: &RunLog, reports: &Path, folder: &Path) -> Result<(), AnyError> {
-    let written = report::write_all(log, folder, Some(reports));
-    let written = written.and(store::publish(reports, folder));
-    written.map_err(|error| format!("the report folder {}: {error}", folder.display()).into())
-}
-
 impl ReportArguments {
-    /// Returns the matrix or the summary.
-    fn text(
-        &self,
-        log: &RunLog,
-        reports: &Path,
-        folder: Option<&Path>,
-    ) -> Result<String, AnyError> {
-        if self.format == ReportFormat::Markdown {
-            let news = self.baseline.as_ref().map(|run| news(log, reports, run, self.all));
-            let news = news.transpose()?;
-            return Ok(summary(log, news.as_deref(), summary::MOST_BYTES));
-        }
-        let output = if self.show_output { ShownOutput::All } else { ShownOutput::FewUnexpected };
-        Ok(report::matrix::matrix(log, Layout::of_terminal(folder, output, false, self.all)))
-    }
-
     /// Writes a page of the runs, the newest first.
     fn write_page(&self, reports: &Path, file: &Path) -> Result<(), AnyError> {
         let read = |run: &String| Ok::<_, AnyError>(read(reports, run)?.0);
@@ -172,16 +161,15 @@ fn read(reports: &Path, run: &str) -> Result<(RunLog, Option<PathBuf>), AnyError
     // Before the log is read: a run that ends meanwhile writes its own files.
     let running = store::running(folder);
     let log = RunLog::read(&path)?;
-    if let Some(running) = running {
+    if let Some(running) = &running {
         status_line(&format!("{running}: its reports are not written yet"));
-        return Ok((log, None));
     }
-    Ok((log, Some(folder.to_owned())))
+    Ok((log, running.is_none().then(|| folder.to_owned())))
 }
 
 /// Returns the results that differ from those of an earlier run, in Markdown: the first of each kind, or all.
-fn news(log: &RunLog, reports: &Path, baseline: &str, all: bool) -> Result<String, AnyError> {
-    let baseline = RunLog::read(&stored_runs::find(reports, baseline)?)?;
+fn news_since(run: &str, log: &RunLog, reports: &Path, all: bool) -> Result<String, AnyError> {
+    let baseline = RunLog::read(&stored_runs::find(reports, run)?)?;
     let side = |log: &RunLog| {
         let mut side = Side::default();
         side.add(log);

@@ -1,14 +1,11 @@
 //! `clmatrix run`.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
-use std::sync::Arc;
 
-use clmatrix_runner::config::ProfileShard;
-use clmatrix_runner::config::{DEFAULT_PROFILE, WrittenExpectation};
+use clmatrix_runner::config::{DEFAULT_PROFILE, ProfileShard};
 use clmatrix_runner::debug;
 use clmatrix_runner::devices::TestDevice;
+use clmatrix_runner::devices::icd::absolute;
 use clmatrix_runner::execution::{BeforeTests, EndedRun, Execution};
 use clmatrix_runner::header::run_header;
 use clmatrix_runner::log::durations;
@@ -25,15 +22,14 @@ use clmatrix_runner::text::shell_quoted;
 use clmatrix_runner::variable::{VariableError, text_variable};
 use clmatrix_runner::worker::job::JobCall;
 
-use super::filter::Filter;
 use super::parent;
-use super::run_arguments::{DisplayOptions, RunArguments, RunFormat};
-use super::selection::Selection;
+use super::run_arguments::{
+    Characterize, DisplayOptions, KeptOptions, RunArguments, RunFormat, SingleTestOptions,
+};
+use super::selection::{Filter, Selection, TestSet};
 use super::shard::ChosenShard;
-use super::test_set::TestSet;
-use crate::characterize::jobs::{PROPERTIES, Query};
-use crate::characterize::measure::measure;
-use crate::characterize::option::Characterize;
+use crate::characterize::jobs::PROPERTIES;
+use crate::characterize::measure;
 use crate::external::listing::all_cases;
 use crate::parent::Parent;
 use crate::report::matrix::{Layout, ShownOutput};
@@ -42,29 +38,12 @@ use crate::report::{self, github};
 use crate::shard::ShardChoice;
 use crate::stored_runs;
 
-pub fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyError> {
-    let Some(run) = &arguments.resume else { return execute(target, arguments, None) };
-    let unfinished = parent::unfinished(&arguments.stored_runs(target)?, run)?;
-    let arguments = parent::arguments(&unfinished.header, arguments)?;
-    execute(target, &arguments, Some(unfinished))
-}
-
-/// Makes a run, which may resume an unfinished one.
-fn execute(
-    target: Target,
-    arguments: &RunArguments,
-    unfinished: Option<Parent>,
-) -> Result<ExitCode, AnyError> {
-    let options = arguments.common.options(target);
-    let setup = Setup::new(Options {
-        strict_drivers: arguments.kept.strict_drivers,
-        timeout: arguments.kept.timeout,
-        timeout_factor: arguments.kept.timeout_factor,
-        slots: arguments.kept.slots,
-        retries: arguments.kept.retries,
-        contexts: arguments.kept.contexts,
-        ..options
-    })?;
+pub fn run(target: Target, given: &RunArguments) -> Result<u8, AnyError> {
+    let unfinished = given.resume.as_ref().map(|run| given.unfinished(target, run)).transpose()?;
+    let recorded = unfinished.as_ref().map(|run| parent::arguments(&run.header, given));
+    let recorded = recorded.transpose()?;
+    let arguments = recorded.as_ref().unwrap_or(given);
+    let setup = Setup::new(arguments.options(target))?;
     if !arguments.display.quiet {
         status_line(&setup.config.summary());
     }
@@ -72,89 +51,87 @@ fn execute(
     let devices = setup.devices_if_any()?;
     let paths: Vec<String> = tests.iter().map(|test| test.path(target.home)).collect();
     let selection = arguments.selection(&setup, &paths, unfinished)?;
+    let shard = selection.shard.as_ref();
     let mut matches = false;
     let mut unmatched = selection.filter.unmatched();
-    let plan = Plan::new(target.home, &tests, devices, |id, entry, _| {
+    let plan = Plan::new(target.home, &tests, devices, |id, _, _| {
         unmatched.remove_those_of(id);
         let is_selected = selection.accepts(id);
         matches |= is_selected;
-        is_selected && selection.has_in_shard(&entry.test.path(target.home))
+        is_selected && shard.is_none_or(|shard| shard.has(id.path()))
     });
     let unmatched = unmatched.texts();
     // A shard may have no test.
     if !matches || !unmatched.is_empty() {
         return Err(arguments.no_test_matches(&unmatched, &plan.devices).into());
     }
-    if let Some(chosen) = selection.shard.as_ref().filter(|_| !arguments.display.quiet) {
+    if let Some(chosen) = shard.filter(|_| !arguments.display.quiet) {
         status_line(&chosen.to_string());
     }
-    warn_of_failed_drivers(&setup);
-    for test in setup.unmatched_expectations(&tests, target.home) {
-        status_line(&format!(
-            "warning: no test of this target matches the expectation for {test:?}"
-        ));
-    }
-    for warning in setup.warnings(&plan, &tests, target.home) {
-        status_line(&format!("warning: {warning}"));
-    }
+    // The matrix does not show drivers that failed.
+    let failed = setup.machine.failed.iter().map(|failed| format!("driver {failed}"));
+    let without_test =
+        |test| format!("no test of this target matches the expectation for {test:?}");
+    let unused = setup.unmatched_expectations(&tests, target.home).into_iter().map(without_test);
+    let warnings = failed.chain(unused).chain(setup.warnings(&plan, &tests, target.home));
+    warnings.for_each(|warning| status_line(&format!("warning: {warning}")));
     let mut run = arguments.planned(&setup, &plan)?;
-    let shard = selection.shard.as_ref();
     let filter = arguments.kept.filter.clone();
+    let icd = arguments.common.icd.iter();
     let mut header = RunHeader {
         selected_tests: selection.tests.as_ref().map(TestSet::selected),
         shard: shard.map(|chosen| chosen.shard.clone()),
-        added_drivers: arguments.common.added_drivers(),
+        // The paths are valid in every folder.
+        added_drivers: icd.map(|path| absolute(path).display().to_string()).collect(),
         ..run_header(&target, &setup, &run, arguments.rerun_command(&setup)?, filter)
     };
     let engine = shard.and_then(|chosen| chosen.engine);
     engine.map_or(Ok(()), Engine::acknowledge)?;
+    let has_all_tests = arguments.kept.filter.is_empty() && selection.tests.is_none();
     let mut place = Place {
-        folder: arguments.report_folder_of(&setup, shard),
+        folder: arguments.report_folder(&setup, shard),
         run_id: header.run_id.clone(),
-        is_full: selection.is_full() && !plan.lacks_devices(),
+        is_full: has_all_tests && !plan.lacks_devices(),
         resumes: None,
     };
     let expectations = setup.config.expectations.written();
-    let parent = match selection.parent {
-        again if shard.is_some() && !arguments.kept.repetition().is_on() => {
-            arguments.unfinished_shard(&place, &run, &header, expectations).or(again)
+    let mut parent = selection.parent;
+    if shard.is_some() && !arguments.kept.repetition().is_on() {
+        match parent::of_shard(&place, &run, &header, expectations, arguments) {
+            Ok(unfinished) => parent = unfinished.or(parent),
+            Err(reason) => status_line(&format!(
+                "a new run: the unfinished one in {} cannot be resumed: {reason}",
+                place.folder.display()
+            )),
         }
-        parent => parent,
-    };
-    header.parent = parent.as_ref().map(|parent| run_header::Parent {
-        run_id: parent.header.run_id.clone(),
-        goes_on: parent.goes_on(),
-        difference: None,
-    });
-    let resumed = parent.filter(Parent::goes_on).map(|parent| {
-        let difference = parent::difference(&parent, &run, &header, expectations);
-        if let Some(difference) = difference.as_ref().filter(|_| !arguments.anyway) {
-            let id = &parent.header.run_id;
-            return Err(format!(
-                "the run {id} cannot be resumed here: {difference}; --anyway resumes it"
-            )
-            .into());
+    }
+    let mut resumed = None;
+    if let Some(parent) = parent {
+        let (run_id, goes_on) = (parent.header.run_id.clone(), parent.goes_on());
+        let mut difference = None;
+        if goes_on {
+            difference = parent::difference(&parent, &run, &header, expectations);
+            if let Some(difference) = difference.as_ref().filter(|_| !arguments.anyway) {
+                let reason = format!("{difference}; --anyway resumes it");
+                return Err(format!("the run {run_id} cannot be resumed here: {reason}").into());
+            }
+            place = parent::place(&parent, place.run_id)?;
+            run.seed = parent.header.seed;
+            header.seed = run.seed;
+            run.so_far = parent::so_far(&parent, &plan);
+            status_line(&parent.to_string());
+            resumed = Some(parent.sum);
         }
-        place = parent::place(&parent, std::mem::take(&mut place.run_id))?;
-        run.seed = parent.header.seed;
-        header.seed = run.seed;
-        header.parent.iter_mut().for_each(|known| known.difference.clone_from(&difference));
-        run.so_far = parent::so_far(&parent, &plan);
-        status_line(&parent.to_string());
-        Ok::<_, AnyError>(parent.sum)
-    });
-    let resumed = resumed.transpose()?;
+        header.parent = Some(run_header::Parent { run_id, goes_on, difference });
+    }
     let folder = place.run_folder();
     let display = arguments.shown(&setup);
-    let durations = match display.has_progress() || run.has_order_by_durations() {
-        true => durations::of_earlier_run(&place),
-        false => HashMap::new(),
-    };
-    let progress = Progress::new(&run, display, &durations);
-    if run.has_order_by_durations() {
-        run.durations = durations;
+    if display.has_progress() || run.has_order_by_durations() {
+        run.durations = durations::of_earlier_run(&place);
     }
-    let is_resumed = resumed.is_some();
+    let progress = Progress::new(&run, display, &run.durations);
+    let measures = arguments.kept.characterize == Some(Characterize::Measure) && resumed.is_none();
+    let prints_matrix = arguments.display.format == RunFormat::Matrix;
     let junit_file = engine.map_or(Ok(None), Engine::junit_file)?;
     let step = github::Step::open();
     let execution = Execution {
@@ -165,9 +142,9 @@ fn execute(
         place: Some(place),
         junit_file,
         resumed,
-        before_tests: arguments.measurement(is_resumed),
+        before_tests: measures.then_some(measure as BeforeTests),
         write_reports: report::write_all,
-        print_events: arguments.display.format == RunFormat::Json,
+        print_events: !prints_matrix,
     };
     if let Some(debugger) = &arguments.display.debugger {
         return debug::run(execution, debugger);
@@ -176,73 +153,49 @@ fn execute(
     terminal::clear_bars();
     let EndedRun { log, trouble, .. } = finished?;
     let log = log.expect("a run with a report folder has a log");
-    if arguments.display.format == RunFormat::Matrix {
+    if prints_matrix {
         arguments.print_matrix(&log, &folder)?;
     }
-    if let Some(step) = step {
-        step.report(&log, arguments.display.format == RunFormat::Matrix)?;
-    }
-    if let Some(trouble) = trouble {
-        return Err(trouble);
-    }
+    step.map_or(Ok(()), |step| step.report(&log, prints_matrix))?;
+    trouble.map_or(Ok(()), Err)?;
     setup.require_devices(&plan)?;
-    Ok(ExitCode::from(log.exit_status()))
-}
-
-/// Warns about drivers that do not show in the matrix.
-fn warn_of_failed_drivers(setup: &Setup) {
-    for failed in &setup.machine.failed {
-        status_line(&format!("warning: driver {failed}"));
-    }
+    Ok(log.exit_status())
 }
 
 impl RunArguments {
-    /// Returns the folder of the stored runs, without a query of a driver.
-    fn stored_runs(&self, target: Target) -> Result<PathBuf, AnyError> {
-        let folder = self.report_dir.clone();
-        Ok(folder.map_or_else(|| self.common.options(target).report_folder(), Ok)?)
+    fn options(&self, target: Target) -> Options {
+        let KeptOptions { strict_drivers, slots, retries, .. } = self.kept;
+        let SingleTestOptions { timeout, timeout_factor, contexts, .. } = self.kept.single;
+        let common = self.common.options(target);
+        Options { strict_drivers, timeout, timeout_factor, slots, retries, contexts, ..common }
     }
 
-    /// Finds the unfinished run of the same shard.
-    fn unfinished_shard(
-        &self,
-        place: &Place,
-        run: &Run<'_>,
-        header: &RunHeader,
-        expectations: &[Arc<WrittenExpectation>],
-    ) -> Option<Parent> {
-        match parent::of_shard(place, run, header, expectations, self)? {
-            Ok(unfinished) => Some(unfinished),
-            Err(reason) => {
-                let folder = place.folder.display();
-                status_line(&format!(
-                    "a new run: the unfinished one in {folder} cannot be resumed: {reason}"
-                ));
-                None
-            }
-        }
+    /// Finds the run of `--resume`, without a query of a driver.
+    fn unfinished(&self, target: Target, run: &str) -> Result<Parent, AnyError> {
+        let options = self.options(target);
+        let folder = self.report_dir.clone().map_or_else(|| options.report_folder(), Ok)?;
+        parent::unfinished(&folder, run)
     }
 
     /// Returns the error for filters without a test, or for a selection without one.
     fn no_test_matches(&self, unmatched: &[&str], devices: &[TestDevice]) -> String {
-        let mut ids: Vec<&str> = devices.iter().map(|device| device.run.id.as_str()).collect();
-        if ids.is_empty() {
-            ids.push("none");
-        }
-        let ids = ids.join(", ");
-        let filter = match (unmatched, &self.kept.filter[..]) {
-            ([], []) if self.kept.tests.is_some() || self.kept.rerun.is_some() => {
-                return format!("none of the tests is on these devices: {ids}");
-            }
-            ([], []) => return "there is no test in this executable".to_owned(),
-            ([], filter) if self.kept.tests.is_some() || self.kept.rerun.is_some() => {
-                let filter = filter.join(" or ");
-                return format!("none of the named tests matches {filter} (devices: {ids})");
-            }
-            ([], filter) => filter.join(" or "),
-            (unmatched, _) => unmatched.join(" or "),
+        let ids: Vec<&str> = devices.iter().map(|device| device.run.id.as_str()).collect();
+        let ids = if ids.is_empty() { "none".to_owned() } else { ids.join(", ") };
+        let is_named = self.kept.tests.is_some() || self.kept.rerun.is_some();
+        let filter = match unmatched {
+            [] => self.kept.filter.join(" or "),
+            unmatched => unmatched.join(" or "),
         };
-        format!("no test matches {filter} (devices: {ids}); `clmatrix list` shows all tests")
+        match (unmatched, &*filter) {
+            ([], "") if is_named => format!("none of the tests is on these devices: {ids}"),
+            ([], "") => "there is no test in this executable".to_owned(),
+            ([], _) if is_named => {
+                format!("none of the named tests matches {filter} (devices: {ids})")
+            }
+            _ => format!(
+                "no test matches {filter} (devices: {ids}); `clmatrix list` shows all tests"
+            ),
+        }
     }
 
     /// Returns the tests that are selected: those of the unfinished run, if one is resumed. `paths` are those of all
@@ -257,19 +210,18 @@ impl RunArguments {
             let (filter, tests) = (Filter::new(&[])?, Some(parent.tests().cloned().collect()));
             return Ok(Selection { filter, tests, parent: Some(parent), shard: None });
         }
-        let mut shard = self
-            .sharding
-            .choose(setup.profile.shard.map(|ProfileShard::Auto| ShardChoice::Auto))?;
-        let folder = self.report_folder(setup);
+        let by_profile = setup.profile.shard.map(|ProfileShard::Auto| ShardChoice::Auto);
+        let mut shard = self.sharding.choose(by_profile)?;
+        let folder = self.report_folder(setup, None);
         // The latest run of a shard is in its folder.
-        let of_shard = self.report_folder_of(setup, shard.as_ref());
+        let of_shard = self.report_folder(setup, shard.as_ref());
         let find = |run: &str| {
             stored_runs::find(&of_shard, run).or_else(|_| stored_runs::find(&folder, run))
         };
-        let again =
-            self.kept.rerun.as_ref().map(|values| parent::again(values, find)).transpose()?;
+        let KeptOptions { rerun, tests, .. } = &self.kept;
+        let again = rerun.as_ref().map(|values| parent::again(values, find)).transpose()?;
         let part = again.as_ref().and_then(|again| again.header.shard.clone());
-        let listed = self.kept.tests.as_ref().map(|file| TestSet::read(file, paths)).transpose()?;
+        let listed = tests.as_ref().map(|file| TestSet::read(file, paths)).transpose()?;
         let tests = again.as_ref().map(|again| again.tests().cloned().collect()).or(listed);
         let filter = Filter::new(&self.kept.filter)?;
         let selected = paths.iter().map(String::as_str).filter(|path| {
@@ -283,19 +235,12 @@ impl RunArguments {
         Ok(Selection { filter, tests, parent: again, shard })
     }
 
-    /// Returns the folder of the reports of runs without a shard.
-    fn report_folder(&self, setup: &Setup) -> PathBuf {
-        self.report_dir.clone().unwrap_or_else(|| setup.report_folder())
-    }
-
-    /// Returns the folder of the reports.
-    fn report_folder_of(&self, setup: &Setup, shard: Option<&ChosenShard>) -> PathBuf {
-        let Some(ChosenShard { shard, engine, .. }) = shard else {
-            return self.report_folder(setup);
-        };
-        let by_engine =
-            engine.filter(|_| self.report_dir.is_none()).and_then(Engine::report_folder);
-        by_engine.unwrap_or_else(|| self.report_folder(setup)).join(shard.folder())
+    /// Returns the folder of the reports of a shard, or of runs without one.
+    fn report_folder(&self, setup: &Setup, shard: Option<&ChosenShard>) -> PathBuf {
+        let of_engine = || shard?.engine?.report_folder();
+        let folder = self.report_dir.clone().or_else(of_engine);
+        let folder = folder.unwrap_or_else(|| setup.report_folder());
+        shard.map(|chosen| folder.join(chosen.shard.folder())).unwrap_or(folder)
     }
 
     /// Returns the command that selects the same devices and expectations again. CLMATRIX_RERUN holds
@@ -303,18 +248,13 @@ impl RunArguments {
     fn rerun_command(&self, setup: &Setup) -> Result<String, VariableError> {
         let mut command =
             text_variable("CLMATRIX_RERUN")?.unwrap_or_else(|| "clmatrix run".to_owned());
-        let mut add = |option: &str, value: &str| {
-            command += &format!(" {option} {}", shell_quoted(value));
-        };
         // The variables may not be set in the shell that reruns a test.
-        for icd in setup.added_drivers() {
-            add("--icd", &icd.display().to_string());
-        }
-        if let Some(config) = setup.config.named_file() {
-            add("--config", &config.display().to_string());
-        }
-        if setup.profile_name != DEFAULT_PROFILE {
-            add("--profile", &setup.profile_name);
+        let icd = setup.added_drivers().iter().map(|icd| ("--icd", icd.display().to_string()));
+        let config = setup.config.named_file().map(|file| ("--config", file.display().to_string()));
+        let profile = Some(&setup.profile_name).filter(|name| *name != DEFAULT_PROFILE);
+        let profile = profile.map(|name| ("--profile", name.clone()));
+        for (option, value) in icd.chain(config).chain(profile) {
+            command += &format!(" {option} {}", shell_quoted(&value));
         }
         self.kept.add_to_rerun(&mut command);
         Ok(command)
@@ -338,31 +278,20 @@ impl RunArguments {
             let reason = "the configuration has `retries`, which have no effect in a run that repeats its tests";
             return Err(format!("{reason}; --retries 0 turns them off").into());
         }
+        // Only `--characterize` builds kernels, which takes 60 ms with PoCL and 400 ms with Intel's driver.
+        let with_builds = self.kept.characterize.is_some();
+        let call = JobCall::new(PROPERTIES, &with_builds);
         Ok(Run {
-            include_ignored: self.kept.include_ignored,
-            run_skipped: self.kept.run_skipped,
+            include_ignored: self.kept.single.include_ignored,
+            run_skipped: self.kept.single.run_skipped,
             max_fail: self.limits.max_fail().map(|most| most as usize),
             deadline: self.limits.deadline.or(run.deadline),
             seed: shuffle_seed(self.kept.shuffle, self.kept.seed),
             repeat: self.kept.repetition(),
             echo: self.display.no_capture,
-            device_query: Some(self.device_query()),
+            device_query: Some(DeviceQuery { call, ends_worker: with_builds }),
             ..run
         })
-    }
-
-    /// Returns the query of the properties of a device. Only `--characterize` builds kernels, which takes 60 ms with
-    /// PoCL and 400 ms with Intel's driver.
-    fn device_query(&self) -> DeviceQuery {
-        let with_builds = self.kept.characterize.is_some();
-        let call = JobCall::new(PROPERTIES, &Query { with_builds });
-        DeviceQuery { call, ends_worker: with_builds }
-    }
-
-    /// Returns the measurement of the devices before the first test, if the run has one.
-    fn measurement(&self, is_resumed: bool) -> Option<BeforeTests> {
-        let measures = self.kept.characterize == Some(Characterize::Measure) && !is_resumed;
-        measures.then_some(measure as BeforeTests)
     }
 
     fn print_matrix(&self, log: &RunLog, folder: &Path) -> Result<(), AnyError> {

@@ -11,7 +11,6 @@ use clmatrix_runner::text::shell_quoted;
 
 use super::common::Common;
 use super::shard::ShardArguments;
-use crate::characterize::option::Characterize;
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -40,7 +39,7 @@ pub struct RunArguments {
         value_name = "RUN",
         num_args = 0..=1,
         default_missing_value = "latest",
-        conflicts_with_all = ["KeptOptions", "Common", "ShardArguments"],
+        conflicts_with_all = ["KeptOptions", "SingleTestOptions", "Common", "ShardArguments"],
     )]
     pub resume: Option<String>,
     /// Resume even if the executable, the devices, the versions of drivers, the settings or the expectations differ.
@@ -92,19 +91,8 @@ pub struct KeptOptions {
         default_missing_value = "builds",
     )]
     pub characterize: Option<Characterize>,
-    /// Also run the tests that are marked `#[ignore]`.
-    #[arg(long)]
-    pub include_ignored: bool,
-    /// Also run the tests that only an expectation skips. Their results do not fail the run.
-    #[arg(long)]
-    pub run_skipped: bool,
-    /// The time limit of a test that has none of its own, also on devices with an override
-    /// [default: the configuration's, else 60s].
-    #[arg(long, value_name = "TIME", value_parser = time_limit)]
-    pub timeout: Option<Duration>,
-    /// Multiply the time limits of tests, also those that tests set [default: the profile's, else 1].
-    #[arg(long, value_name = "NUMBER")]
-    pub timeout_factor: Option<TimeoutFactor>,
+    #[command(flatten)]
+    pub single: SingleTestOptions,
     /// The number of tests that run at the same time on a device, also on devices with an override, or `auto`: the
     /// processors per processor device, at most 8, and up to 4 on a GPU [default: the configuration's, else auto].
     #[arg(long, value_name = "N", overrides_with = "slots")]
@@ -113,10 +101,6 @@ pub struct KeptOptions {
     /// else 0].
     #[arg(long, value_name = "N")]
     pub retries: Option<u32>,
-    /// The contexts of tests: new ones, or contexts that earlier tests have used, also on devices with an
-    /// override [default: the configuration's, else reuse on GPUs and accelerators].
-    #[arg(long, value_enum, value_name = "CONTEXTS")]
-    pub contexts: Option<Contexts>,
     /// Run the tests of each device in a random order. The seed is printed and logged.
     #[arg(long)]
     pub shuffle: bool,
@@ -132,6 +116,28 @@ pub struct KeptOptions {
     /// Repeat the tests of each device until a result on the device is unexpected.
     #[arg(long)]
     pub until_fail: bool,
+}
+
+/// The options that a run keeps, and that decide how a single test runs and ends.
+#[derive(Args)]
+pub struct SingleTestOptions {
+    /// Also run the tests that are marked `#[ignore]`.
+    #[arg(long)]
+    pub include_ignored: bool,
+    /// Also run the tests that only an expectation skips. Their results do not fail the run.
+    #[arg(long)]
+    pub run_skipped: bool,
+    /// The time limit of a test that has none of its own, also on devices with an override
+    /// [default: the configuration's, else 60s].
+    #[arg(long, value_name = "TIME", value_parser = time_limit)]
+    pub timeout: Option<Duration>,
+    /// Multiply the time limits of tests, also those that tests set [default: the profile's, else 1].
+    #[arg(long, value_name = "NUMBER")]
+    pub timeout_factor: Option<TimeoutFactor>,
+    /// The contexts of tests: new ones, or contexts that earlier tests have used, also on devices with an
+    /// override [default: the configuration's, else reuse on GPUs and accelerators].
+    #[arg(long, value_enum, value_name = "CONTEXTS")]
+    pub contexts: Option<Contexts>,
 }
 
 /// The options that a run keeps unless `--resume` has others.
@@ -189,6 +195,15 @@ pub enum RunFormat {
     Json,
 }
 
+/// More properties of devices than those that cost nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Characterize {
+    /// Also the properties that need the build of a kernel.
+    Builds,
+    /// Also measurements, before the first test.
+    Measure,
+}
+
 impl RunArguments {
     /// Returns the arguments of an earlier run, with the display of `now`.
     pub fn again(self, header: &RunHeader, now: &Self) -> Self {
@@ -226,41 +241,9 @@ impl KeptOptions {
         if self.seed.is_some() { self.seed == seed } else { self.shuffle == seed.is_some() }
     }
 
-    /// Returns the options that decide how a single test runs and ends, with their values; a flag has an empty one.
-    fn of_single_tests(&self) -> [(&'static str, Option<String>); 5] {
-        // Each option is here, so that a new one is not forgotten.
-        let Self {
-            filter: _,
-            tests: _,
-            rerun: _,
-            strict_drivers: _,
-            characterize: _,
-            include_ignored,
-            run_skipped,
-            timeout,
-            timeout_factor,
-            slots: _,
-            retries: _,
-            contexts,
-            shuffle: _,
-            seed: _,
-            repeat: _,
-            repeat_for: _,
-            until_fail: _,
-        } = self;
-        let contexts = contexts.and_then(|contexts| contexts.to_possible_value());
-        [
-            ("--timeout", timeout.map(|time| humantime::format_duration(time).to_string())),
-            ("--timeout-factor", timeout_factor.map(|factor| factor.get().to_string())),
-            ("--contexts", contexts.map(|value| value.get_name().to_owned())),
-            ("--include-ignored", include_ignored.then(String::new)),
-            ("--run-skipped", run_skipped.then(String::new)),
-        ]
-    }
-
     /// Adds the options that decide how a single test runs and ends to the command that runs it again.
     pub fn add_to_rerun(&self, command: &mut String) {
-        for (option, value) in self.of_single_tests() {
+        for (option, value) in self.single.values() {
             match value.as_deref() {
                 None => {}
                 Some("") => *command += &format!(" {option}"),
@@ -271,8 +254,24 @@ impl KeptOptions {
 
     /// Returns the first option with which single tests run or end differently than with the options `before`.
     pub fn difference(&self, before: &Self) -> Option<&'static str> {
-        let mut both = self.of_single_tests().into_iter().zip(before.of_single_tests());
+        let mut both = self.single.values().into_iter().zip(before.single.values());
         both.find(|(now, before)| now != before).map(|((option, _), _)| option)
+    }
+}
+
+impl SingleTestOptions {
+    /// Returns the options with their values; a flag has an empty one.
+    fn values(&self) -> [(&'static str, Option<String>); 5] {
+        // Each option is here, so that a new one is not forgotten.
+        let Self { include_ignored, run_skipped, timeout, timeout_factor, contexts } = self;
+        let contexts = contexts.and_then(|contexts| contexts.to_possible_value());
+        [
+            ("--timeout", timeout.map(|time| humantime::format_duration(time).to_string())),
+            ("--timeout-factor", timeout_factor.map(|factor| factor.get().to_string())),
+            ("--contexts", contexts.map(|value| value.get_name().to_owned())),
+            ("--include-ignored", include_ignored.then(String::new)),
+            ("--run-skipped", run_skipped.then(String::new)),
+        ]
     }
 }
 

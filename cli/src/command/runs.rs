@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::path::Path;
-use std::process::ExitCode;
 
 use clmatrix_characterize::show::text_table;
 use clmatrix_runner::log::format::LOG;
@@ -10,14 +9,14 @@ use clmatrix_runner::log::read_error::{LogError, ReadError};
 use clmatrix_runner::log::run_header::RunHeader;
 use clmatrix_runner::log::run_log::RunLog;
 use clmatrix_runner::log::store;
-use clmatrix_runner::target::Target;
+use clmatrix_runner::target::{SUCCESS, Target};
 use clmatrix_runner::terminal::{AnyError, print_text};
 use clmatrix_runner::text;
 
 use super::common::ReportPlace;
 use crate::report;
 
-pub fn runs(target: Target, place: &ReportPlace) -> Result<ExitCode, AnyError> {
+pub fn runs(target: Target, place: &ReportPlace) -> Result<u8, AnyError> {
     let folder = place.folder(target)?;
     let runs = store::runs(&folder)
         .map_err(|error| format!("the report folder {}: {error}", folder.display()))?;
@@ -27,7 +26,7 @@ pub fn runs(target: Target, place: &ReportPlace) -> Result<ExitCode, AnyError> {
     let rows: Vec<Vec<String>> = runs.iter().map(|run| row(run, &resumed)).collect();
     let head = ["run", "time", "state", "duration", "devices", "results"].map(str::to_owned);
     print_text(&text_table::aligned(&[vec![head.to_vec()], rows].concat()))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(SUCCESS)
 }
 
 /// Returns the row of a run; `resumed` are the ids of the runs that others resume.
@@ -35,15 +34,10 @@ fn row(run: &Path, resumed: &HashSet<String>) -> Vec<String> {
     let id = run.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let log = match RunLog::read(&run.join(LOG)) {
         Ok(log) => log,
-        Err(error) => {
-            let state = match error {
-                ReadError::Log(_, LogError::NoParent(parent)) => {
-                    format!("lacks {parent}")
-                }
-                _ => "unreadable".to_owned(),
-            };
-            return vec![id, String::new(), state];
+        Err(ReadError::Log(_, LogError::NoParent(parent))) => {
+            return vec![id, String::new(), format!("lacks {parent}")];
         }
+        Err(_) => return vec![id, String::new(), "unreadable".to_owned()],
     };
     let state = match &log {
         _ if resumed.contains(&id) => "resumed",

@@ -78,11 +78,26 @@ impl ShardArguments {
     ///
     /// A variable is missing or wrong, or an option has no effect.
     pub fn choose(&self, by_profile: Option<ShardChoice>) -> Result<Option<ChosenShard>, AnyError> {
-        let chosen = self.part(by_profile)?;
-        Ok(chosen.map(|(shard, engine)| {
-            let division = Some(Division::by_hash(shard.total));
-            ChosenShard { shard, engine, division }
-        }))
+        let (shard, engine) = match self.shard.clone().or(by_profile) {
+            None if self.balance.is_some() => return Err("--balance needs --shard".into()),
+            None | Some(ShardChoice::Given(_)) if self.shards.is_some() => {
+                return Err("--shards is for `--shard auto`".into());
+            }
+            None => return Ok(None),
+            Some(ShardChoice::Given(shard)) => (shard, None),
+            Some(ShardChoice::Auto) => match Engine::find(&variable::lossy, self.shards)? {
+                Some((engine, shard)) => (shard, Some(engine)),
+                None => {
+                    status_line(
+                        "shard: none, since no variable of Bazel, Slurm, Kubernetes, Buildkite or \
+                         GitLab is set",
+                    );
+                    return Ok(None);
+                }
+            },
+        };
+        let division = Some(Division::by_hash(shard.total));
+        Ok(Some(ChosenShard { shard, engine, division }))
     }
 
     /// Divides the tests by their durations, with `--balance`. `folder` has the stored runs; `paths` are the tests of
@@ -104,30 +119,6 @@ impl ShardArguments {
             chosen.division = Some(Division::balanced(chosen.shard.total, paths, &durations));
         }
         Ok(())
-    }
-
-    fn part(
-        &self,
-        by_profile: Option<ShardChoice>,
-    ) -> Result<Option<(Shard, Option<Engine>)>, String> {
-        match self.shard.clone().or(by_profile) {
-            None if self.balance.is_some() => Err("--balance needs --shard".to_owned()),
-            None | Some(ShardChoice::Given(_)) if self.shards.is_some() => {
-                Err("--shards is for `--shard auto`".to_owned())
-            }
-            None => Ok(None),
-            Some(ShardChoice::Given(shard)) => Ok(Some((shard, None))),
-            Some(ShardChoice::Auto) => {
-                let found = Engine::find(&variable::lossy, self.shards)?;
-                if found.is_none() {
-                    status_line(
-                        "shard: none, since no variable of Bazel, Slurm, Kubernetes, Buildkite or \
-                         GitLab is set",
-                    );
-                }
-                Ok(found.map(|(engine, shard)| (shard, Some(engine))))
-            }
-        }
     }
 }
 

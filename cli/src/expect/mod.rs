@@ -22,11 +22,7 @@ pub(crate) struct RunExpectations<'a> {
 
 impl<'a> RunExpectations<'a> {
     /// Looks up the expectations. `strict` returns the strictness of the profile of the run.
-    pub(crate) fn new(
-        expectations: &'a Expectations,
-        log: &'a RunLog,
-        strict: &Strict<'_>,
-    ) -> Self {
+    pub fn new(expectations: &'a Expectations, log: &'a RunLog, strict: &Strict<'_>) -> Self {
         let is_strict = strict(log);
         let of_device = |device: &'a RunDevice| {
             let on_host = RunDevice { id: without_host(&device.id).to_owned(), ..device.clone() };
@@ -37,7 +33,7 @@ impl<'a> RunExpectations<'a> {
     }
 
     /// Returns the expectations for the device with this id, or for tests without a device.
-    pub(crate) fn on(&self, device: &str) -> &DeviceExpectations<'a> {
+    pub fn on(&self, device: &str) -> &DeviceExpectations<'a> {
         self.devices.get(device).unwrap_or(&self.host)
     }
 }

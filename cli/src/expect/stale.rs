@@ -1,6 +1,6 @@
 //! Entries that no result of some runs needs.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use clmatrix_runner::config::{Effect, Exclusion, Expectations, WrittenExpectation};
 use clmatrix_runner::log::run_log::RunLog;
@@ -9,19 +9,6 @@ use clmatrix_runner::verdict::Outcome;
 
 use super::{RunExpectations, Strict};
 
-/// The uses of an entry in some runs, each nearer to an effect than the one before.
-#[derive(Clone, Debug, Default, PartialEq, PartialOrd)]
-enum Use {
-    #[default]
-    NoTest,
-    Ended,
-    NoDevice,
-    /// With the place of an entry that hid it.
-    Hidden(String),
-    NotRun,
-    Needed,
-}
-
 /// Returns the entries from files on disk that matched no test, no device of these runs, only tests that were
 /// skipped or not run, or were always hidden by a later one, each with that reason.
 pub(crate) fn stale<'a>(
@@ -29,56 +16,51 @@ pub(crate) fn stale<'a>(
     logs: &[RunLog],
     strict: &Strict<'_>,
 ) -> Vec<(&'a WrittenExpectation, String)> {
-    let mut uses: BTreeMap<usize, Use> = BTreeMap::new();
+    // The reason of each entry, and its number: the greater, the nearer is the entry to an effect.
+    let mut uses: HashMap<usize, (u8, Option<String>)> = HashMap::new();
     for log in logs {
         let for_run = RunExpectations::new(expectations, log, strict);
         for result in &log.results {
             let (test, device) = (result.test.path(), result.test.device());
             for found in for_run.on(device).matches(test) {
-                let known = uses.entry(found.written.position()).or_default();
                 let used = match found.effect {
-                    Effect::Excluded(Exclusion::Ended) => Use::Ended,
-                    Effect::Excluded(Exclusion::Device(_)) => Use::NoDevice,
-                    Effect::Hidden(by) => Use::Hidden(by.place()),
-                    Effect::Counts | Effect::Assumed if needs(found.written, result) => Use::Needed,
-                    Effect::Counts | Effect::Assumed => Use::NotRun,
+                    Effect::Excluded(Exclusion::Ended) => {
+                        (1, Some(format!("it ended on {}", found.written.keys["until"])))
+                    }
+                    Effect::Excluded(Exclusion::Device(_)) => {
+                        (2, Some("no device of these runs matches".to_owned()))
+                    }
+                    Effect::Hidden(by) => {
+                        (3, Some(format!("it is always hidden, such as by {}", by.place())))
+                    }
+                    Effect::Counts | Effect::Assumed if needs(found.written, result) => (5, None),
+                    Effect::Counts | Effect::Assumed => {
+                        (4, Some("its tests were not run".to_owned()))
+                    }
                 };
+                let known = uses.entry(found.written.position()).or_default();
                 if *known < used {
                     *known = used;
                 }
             }
         }
     }
-    let reason = |written: &'a WrittenExpectation| {
-        let known = uses.get(&written.position()).unwrap_or(&Use::NoTest);
-        let reason = match known {
-            Use::NoTest => "no test of these runs matches".to_owned(),
-            Use::Ended => format!("it ended on {}", written.keys["until"]),
-            Use::NoDevice => "no device of these runs matches".to_owned(),
-            Use::Hidden(by) => format!("it is always hidden, such as by {by}"),
-            Use::NotRun => "its tests were not run".to_owned(),
-            Use::Needed => return None,
-        };
-        Some((written, reason))
+    let reason = |written: &'a WrittenExpectation| match uses.remove(&written.position()) {
+        None => Some((written, "no test of these runs matches".to_owned())),
+        Some((_, reason)) => Some((written, reason?)),
     };
     expectations.own().filter_map(reason).collect()
 }
 
 /// Returns whether a result shows that its entry has an effect: the test has run, or the entry skips it.
 fn needs(written: &WrittenExpectation, result: &TestResult) -> bool {
-    match &result.attempt.outcome {
-        // Skipped by an entry, not for a missing requirement.
-        Outcome::Skipped { reason } => {
-            written.status.is_skip()
-                && result.expectation.as_ref().is_some_and(|known| known.reason == *reason)
-        }
-        Outcome::Passed
-        | Outcome::Failed { .. }
-        | Outcome::Crashed { .. }
-        | Outcome::TimedOut { .. }
-        | Outcome::Ignored { .. }
-        | Outcome::NotRun { .. } => result.attempt.outcome.status().is_some(),
+    let outcome = &result.attempt.outcome;
+    // Skipped by an entry, not for a missing requirement.
+    if let Outcome::Skipped { reason } = outcome {
+        return written.status.is_skip()
+            && result.expectation.as_ref().is_some_and(|known| known.reason == *reason);
     }
+    outcome.status().is_some()
 }
 
 #[cfg(test)]

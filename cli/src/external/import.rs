@@ -1,21 +1,17 @@
 //! The lists of the OpenCL conformance test suite, as `[[external]]` tables.
 
 use std::collections::HashSet;
-use std::fmt::Write;
 use std::path::Path;
 
 use clmatrix_runner::config::check_suite_name;
 use glob::Pattern;
 
 /// A line of a list.
-#[derive(Debug, PartialEq)]
-struct Entry {
-    label: String,
-    /// The type of the devices, in small letters.
-    device_type: Option<String>,
-    program: String,
-    args: Vec<String>,
-    tests: Vec<String>,
+struct Entry<'a> {
+    label: &'a str,
+    program: &'a str,
+    /// The keys for its arguments, the names of its tests and the type of its devices.
+    keys: String,
 }
 
 /// The types of devices in lists.
@@ -28,9 +24,6 @@ const BEGINNING: &str = "\
 
 ";
 
-/// The time limit of the tests. Many take minutes.
-const LIMIT: &str = "timeout = \"10m\"\n";
-
 /// Returns the tables for the lines of a list. The programs are in `folder`. Programs without arguments are one
 /// suite; each program with arguments is a suite of its own, within that name. A word with `*` selects tests. Other
 /// words are arguments: a list does not distinguish them from the names of tests.
@@ -40,52 +33,40 @@ const LIMIT: &str = "timeout = \"10m\"\n";
 /// A line is invalid; the error has its number. The list is empty, or the name is not one of a suite.
 pub fn import(list: &str, name: &str, folder: &Path) -> Result<String, String> {
     check_suite_name(name)?;
-    let mut entries = Vec::new();
-    for (line, number) in list.lines().zip(1..) {
-        let line = line.trim();
-        if !line.is_empty() && !line.starts_with('#') {
-            entries.push(Entry::read(line).map_err(|reason| format!("line {number}: {reason}"))?);
-        }
-    }
+    let lines = list.lines().map(str::trim).zip(1..);
+    let lines = lines.filter(|(line, _)| !line.is_empty() && !line.starts_with('#'));
+    let read =
+        |(line, number)| Entry::read(line).map_err(|reason| format!("line {number}: {reason}"));
+    let entries = lines.map(read).collect::<Result<Vec<_>, _>>()?;
     if entries.is_empty() {
         return Err("no line names a program".to_owned());
     }
-    let (plain, others): (Vec<_>, Vec<_>) = entries.into_iter().partition(Entry::is_plain);
-    let mut text = String::new();
+    let (plain, others): (Vec<_>, Vec<_>) =
+        entries.into_iter().partition(|entry| entry.keys.is_empty());
+    let mut tables = Vec::new();
     let mut programs: Vec<_> = plain.into_iter().map(|entry| entry.program).collect();
     programs.dedup();
     if !programs.is_empty() {
-        let paths: Vec<_> = programs.iter().map(|program| path(folder, program)).collect();
-        let _ = writeln!(text, "{}programs = [", head(name));
-        paths.iter().for_each(|path| text += &format!("    {path},\n"));
-        text += "]\n";
-        text += LIMIT;
+        let paths = programs.iter().map(|program| format!("    {},\n", path(folder, program)));
+        tables.push(table(name, &format!("[\n{}]", paths.collect::<String>()), ""));
     }
     let mut names = HashSet::new();
     for entry in others {
-        let plain = format!("{name}::{}", slug(&entry.label));
+        let plain = format!("{name}::{}", slug(entry.label));
         let numbered = (2..).map(|number| format!("{plain}_{number}"));
         let mut all = [plain.clone()].into_iter().chain(numbered);
         let suite = all.find(|suite| names.insert(suite.clone())).expect("numbers do not end");
-        text += if text.is_empty() { "" } else { "\n" };
-        text += &head(&suite);
-        let _ = writeln!(text, "programs = {}", path(folder, &entry.program));
-        for (key, words) in [("args", &entry.args), ("tests", &entry.tests)] {
-            if !words.is_empty() {
-                let words: Vec<_> = words.iter().map(|word| quoted(word)).collect();
-                let _ = writeln!(text, "{key} = [{}]", words.join(", "));
-            }
-        }
-        if let Some(device_type) = &entry.device_type {
-            let _ = writeln!(text, "type = {}", quoted(device_type));
-        }
-        text += LIMIT;
+        tables.push(table(&suite, &path(folder, entry.program), &entry.keys));
     }
-    Ok(BEGINNING.to_owned() + &text)
+    Ok(BEGINNING.to_owned() + &tables.join("\n"))
 }
 
-fn head(name: &str) -> String {
-    format!("[[external]]\nname = {}\nkind = \"opencl-cts\"\n", quoted(name))
+/// Returns a table with these programs and other keys. Many tests take minutes.
+fn table(name: &str, programs: &str, keys: &str) -> String {
+    format!(
+        "[[external]]\nname = {}\nkind = \"opencl-cts\"\nprograms = {programs}\n{keys}timeout = \"10m\"\n",
+        quoted(name)
+    )
 }
 
 /// Returns a path in which no character is a wildcard.
@@ -104,33 +85,34 @@ fn slug(label: &str) -> String {
     words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("_")
 }
 
-impl Entry {
+impl<'a> Entry<'a> {
     /// Parses `[CL_DEVICE_TYPE_X,] LABEL, PROGRAM ARGUMENTS`.
-    fn read(line: &str) -> Result<Self, String> {
-        let mut columns: Vec<&str> = line.split(',').map(str::trim).collect();
-        let mut device_type = None;
-        if let Some(name) = columns[0].strip_prefix("CL_DEVICE_TYPE_") {
-            let name = name.to_ascii_lowercase();
-            if !TYPES.contains(&&*name) {
-                return Err(format!("unknown type of devices {}", columns.remove(0)));
-            }
-            device_type = Some(name);
-            columns.remove(0);
+    fn read(line: &'a str) -> Result<Self, String> {
+        let columns: Vec<&str> = line.split(',').map(str::trim).collect();
+        let device_type = columns[0].strip_prefix("CL_DEVICE_TYPE_").map(str::to_ascii_lowercase);
+        if device_type.as_ref().is_some_and(|name| !TYPES.contains(&&**name)) {
+            return Err(format!("unknown type of devices {}", columns[0]));
         }
-        let [label, command] = columns[..] else {
+        let [label, command] = columns[usize::from(device_type.is_some())..] else {
             return Err(format!("{line:?} is not `LABEL,PROGRAM ARGUMENTS`"));
         };
-        let mut words = command.split_whitespace().map(str::to_owned);
+        let mut words = command.split_whitespace();
         let program = words.next().filter(|_| !slug(label).is_empty());
         let program = program.ok_or_else(|| format!("{line:?} lacks a label or a program"))?;
         // `all` selects all tests, and so does no name.
-        let words = words.filter(|word| word != "all");
-        let (tests, args) = words.partition(|word| word.contains('*'));
-        Ok(Self { label: label.to_owned(), device_type, program, args, tests })
-    }
-
-    fn is_plain(&self) -> bool {
-        self.device_type.is_none() && self.args.is_empty() && self.tests.is_empty()
+        let words = words.filter(|word| *word != "all");
+        let (tests, args): (Vec<_>, Vec<_>) = words.partition(|word| word.contains('*'));
+        let mut keys = String::new();
+        for (key, words) in [("args", args), ("tests", tests)] {
+            if !words.is_empty() {
+                let words: Vec<_> = words.into_iter().map(quoted).collect();
+                keys += &format!("{key} = [{}]\n", words.join(", "));
+            }
+        }
+        if let Some(device_type) = &device_type {
+            keys += &format!("type = {}\n", quoted(device_type));
+        }
+        Ok(Self { label, program, keys })
     }
 }
 

@@ -1,7 +1,6 @@
 //! Programs with libtest's command line: Rust test targets.
 
 use std::collections::HashSet;
-use std::sync::LazyLock;
 
 use clmatrix_runner::cargo_test::CommandLine;
 use clmatrix_runner::os::ExitCause;
@@ -16,9 +15,9 @@ use clmatrix_runner::worker::parent::crash;
 use clmatrix_runner::worker::process_attempt::ProcessAttempt;
 use regex::Regex;
 
-use super::listed::Listed;
+use super::external_test::ProgramRun;
+use super::listing::Listed;
 use super::process::ProgramWaitEnd;
-use super::program_run::ProgramRun;
 
 /// The exit status of libtest for a test that failed.
 const FAILED: i32 = 101;
@@ -35,9 +34,7 @@ const NO_TEST: &str = "running 0 tests";
 /// # Errors
 ///
 /// The target does not list its tests, or is one of this project.
-pub(super) fn list(
-    output: impl Fn(&[&str]) -> Result<String, String>,
-) -> Result<Vec<Listed>, String> {
+pub fn list(output: impl Fn(&[&str]) -> Result<String, String>) -> Result<Vec<Listed>, String> {
     let all = output(&["--list", "--format", "terse"])?;
     let ignored = output(&["--list", "--format", "terse", "--ignored"])?;
     let ignored: HashSet<&str> = names(&ignored).collect();
@@ -48,18 +45,14 @@ pub(super) fn list(
         let device = id.device();
         id.as_str() != id.path() && !device.is_empty() && !device.contains([':', '/', '.', ' '])
     };
+    // Another harness may have such names, too.
+    let is_own = || output(&["--help"]).is_ok_and(|help| CommandLine::has_help(&help));
     match tests.first() {
-        // Another harness may have such names, too.
-        Some(test)
-            if tests.iter().all(has_device)
-                && output(&["--help"]).is_ok_and(|help| CommandLine::has_help(&help)) =>
-        {
-            Err(format!(
-                "its tests have devices ({}): a target of clmatrix runs on all devices by itself; \
-                 run it by `cargo test`, and remove it from `programs`",
-                test.name
-            ))
-        }
+        Some(test) if tests.iter().all(has_device) && is_own() => Err(format!(
+            "its tests have devices ({}): a target of clmatrix runs on all devices by itself; \
+             run it by `cargo test`, and remove it from `programs`",
+            test.name
+        )),
         _ => Ok(tests),
     }
 }
@@ -80,10 +73,8 @@ pub(super) fn run(run: &ProgramRun<'_>, watch: &mut dyn Watch) -> Result<Process
         true => (&[][..], &["--", name][..]),
         false => (&[name][..], &[][..]),
     };
-    let mut arguments = [first, &["--exact", "--nocapture"]].concat();
-    if run.test.is_ignored {
-        arguments.push("--ignored");
-    }
+    let ignored: &[&str] = if run.test.is_ignored { &["--ignored"] } else { &[] };
+    let arguments = [first, &["--exact", "--nocapture"], ignored].concat();
     let threads = [(THREADS.0.into(), Some(THREADS.1.into()))];
     let mut running = run.start(&arguments, last, &threads, watch)?;
     let (mut stacks, mut exit) = (None, None);
@@ -156,27 +147,20 @@ impl Progress {
     /// begin and at its result, and at the end of each of its tests, but may crash in between. The last result is
     /// certainly that of the process if no result is missing and the test has ended.
     fn of(name: &str, stdout: &str) -> Self {
-        static BEGIN: LazyLock<Regex> =
-            LazyLock::new(|| line(r"^running \d+ tests?(?: \(shuffle seed: \d+\))?$"));
-        static RESULT: LazyLock<Regex> = LazyLock::new(|| {
-            line(r"^test result: (ok|FAILED)\. \d+ passed; \d+ failed; \d+ ignored; ")
-        });
+        let begin = line(r"^running \d+ tests?(?: \(shuffle seed: \d+\))?$");
+        let result = line(r"^test result: (ok|FAILED)\. \d+ passed; \d+ failed; \d+ ignored; ");
         // Other harnesses color the words.
         let stdout = &*clean(stdout);
-        let begins: Vec<&str> = BEGIN.find_iter(stdout).map(|line| line.as_str()).collect();
-        let results = RESULT.captures_iter(stdout).count();
-        let has_passed = RESULT.captures_iter(stdout).last().map(|line| &line[1] == "ok");
+        let begins: Vec<&str> = begin.find_iter(stdout).map(|line| line.as_str()).collect();
+        let results: Vec<_> = result.captures_iter(stdout).collect();
+        let has_passed = results.last().map(|line| &line[1] == "ok");
+        let (has_all, has_end) = (results.len() >= begins.len(), end(name).is_match(stdout));
         match (&begins[..], has_passed) {
             ([], _) => Self::Unknown,
             ([only], _) if only.starts_with(NO_TEST) => Self::NoTest,
-            (_, None) => Self::Running,
-            (begins, Some(has_passed)) => {
-                match (results >= begins.len(), end(name).is_match(stdout)) {
-                    (true, true) => Self::Ended { has_passed },
-                    (false, false) => Self::Running,
-                    _ => Self::MayHaveEnded { has_passed },
-                }
-            }
+            (_, Some(has_passed)) if has_all && has_end => Self::Ended { has_passed },
+            (_, Some(has_passed)) if has_all || has_end => Self::MayHaveEnded { has_passed },
+            _ => Self::Running,
         }
     }
 }
@@ -197,17 +181,17 @@ fn line(pattern: &str) -> Regex {
 
 /// Returns the outcome of a process that has exited.
 fn outcome(name: &str, progress: Progress, status: i32, stdout: &str, stderr: &str) -> Outcome {
+    use Progress::{Ended, MayHaveEnded, NoTest, Running};
+
     match (progress, status) {
-        (Progress::NoTest, _) => {
+        (NoTest, _) => {
             let error = "the program no longer has this test".to_owned();
             Outcome::NotRun { reason: NotRunReason::Program { error } }
         }
-        (Progress::Running, _) => crash(ExitCause::Exited(status), ExitTime::InTest),
-        // Another test binary has failed, and then the test has ended the process.
-        (
-            Progress::MayHaveEnded { has_passed: false } | Progress::Ended { has_passed: false },
-            0,
-        ) => crash(ExitCause::Exited(status), ExitTime::InTest),
+        // Another test binary may have failed, and then the test has ended the process.
+        (Running, _) | (MayHaveEnded { has_passed: false } | Ended { has_passed: false }, 0) => {
+            crash(ExitCause::Exited(status), ExitTime::InTest)
+        }
         (_, 0) => success(name, stdout),
         _ => failure(name, status, stdout, stderr),
     }
@@ -261,9 +245,8 @@ fn harness_reason(name: &str, stdout: &str) -> Option<String> {
 
 /// Returns the message and the place of the last panic.
 pub(super) fn last_panic(stderr: &str) -> Option<(String, Option<Location>)> {
-    static PANIC: LazyLock<Regex> =
-        LazyLock::new(|| line(r"^thread '.*?' (?:\(\d+\) )?panicked at (.+?):(\d+):\d+:\n"));
-    let panic = PANIC.captures_iter(stderr).last()?;
+    let panics = line(r"^thread '.*?' (?:\(\d+\) )?panicked at (.+?):(\d+):\d+:\n");
+    let panic = panics.captures_iter(stderr).last()?;
     let file = panic[1].into();
     let location = panic[2].parse().ok().map(|line| Location { file, line });
     let rest = &stderr[panic.get_match().end()..];

@@ -1,12 +1,10 @@
 //! The programs of `[[external]]` and their tests.
 
-use std::borrow::Cow;
 use std::cell::Cell;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
@@ -25,7 +23,6 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use super::external_test::ExternalTest;
-use super::listed::Listed;
 use super::process::{ProgramProcess, ProgramWaitEnd};
 use super::program::Program;
 use super::{libtest, opencl_cts};
@@ -45,22 +42,21 @@ const LONGEST_LIST: usize = 64 << 20;
 /// The lines of output that the message of a failed list has.
 const LAST_LINES: usize = 20;
 
+/// A test in the list of a program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Listed {
+    pub name: String,
+    pub is_ignored: bool,
+}
+
 /// A list that is kept between runs.
 #[derive(Serialize, Deserialize)]
 struct Kept {
-    of: Origin,
+    /// The version of this crate, and the file and the build of the program.
+    of: (String, PathBuf, String),
     #[serde(with = "Rfc3339")]
     time: SystemTime,
     tests: Vec<Listed>,
-}
-
-/// The origin of a list.
-#[derive(PartialEq, Serialize, Deserialize)]
-struct Origin {
-    /// The version of this crate.
-    version: String,
-    file: PathBuf,
-    build: String,
 }
 
 /// Returns the registered tests, and those of other programs.
@@ -87,12 +83,13 @@ pub fn all_cases(config: &Config, home: &str) -> Result<Vec<Case>, AnyError> {
     Ok(cases)
 }
 
-/// Returns the tests of all suites, in their order. A program of several suites lists its tests once.
+/// Returns the tests of all suites, in their order. A program of several suites lists its tests once. The test `list`
+/// of a suite has the reasons why tests are missing.
 fn outside_tests(suites: &[Arc<ExternalSuite>]) -> Result<Vec<ExternalTest>, AnyError> {
     let (mut groups, mut troubles) = (Vec::new(), Vec::new());
     for suite in suites {
         let (programs, missing) = programs(suite)?;
-        groups.extend(by_name(programs));
+        groups.extend(grouped(programs, |program| program.name.clone()));
         troubles.extend(missing.into_iter().map(|reason| (suite, reason)));
     }
     let lists = state_folder()?.join("lists");
@@ -104,7 +101,13 @@ fn outside_tests(suites: &[Arc<ExternalSuite>]) -> Result<Vec<ExternalTest>, Any
         groups.iter().flatten().map(|program| (key(program), OnceLock::new())).collect();
     let listed = in_parallel(&groups, |group| match &group[..] {
         [program] => asked[&key(program)].get_or_init(|| tests_in(program, &lists, &never)).clone(),
-        programs => Err(have_one_name(programs)),
+        programs => {
+            let files = programs.iter().map(|program| program.file.display().to_string());
+            let files = files.collect::<Vec<_>>().join(" and ");
+            let name = programs[0].name.as_deref().unwrap_or_default();
+            let how = "add an [[external]] table with a `name` of its own for each";
+            Err(format!("{files} have one name, {name}; {how}"))
+        }
     });
     let mut tests = Vec::new();
     for (mut group, listed) in groups.into_iter().zip(listed) {
@@ -129,54 +132,37 @@ fn outside_tests(suites: &[Arc<ExternalSuite>]) -> Result<Vec<ExternalTest>, Any
             troubles.push((suite, "its programs have no test that matches `tests`".to_owned()));
         }
     }
-    tests.extend(failed_lists(troubles));
+    // Several suites may have one name.
+    for named in grouped(troubles, |(suite, _)| suite.name.clone()) {
+        let program = Arc::new(Program::none(named[0].0));
+        let (_, reasons): (Vec<_>, Vec<_>) = named.into_iter().unzip();
+        tests.push(ExternalTest { program, name: Err(reasons.join("\n")), is_ignored: false });
+    }
     Ok(tests)
 }
 
-/// Returns programs, those with one name together.
-fn by_name(programs: Vec<Program>) -> impl Iterator<Item = Vec<Program>> {
-    let mut named: BTreeMap<_, Vec<Program>> = BTreeMap::new();
-    for program in programs {
-        named.entry(program.name.clone()).or_default().push(program);
+/// Returns items, those with one key together.
+fn grouped<T, K: Ord>(
+    items: impl IntoIterator<Item = T>,
+    key: impl Fn(&T) -> K,
+) -> impl Iterator<Item = Vec<T>> {
+    let mut groups: BTreeMap<K, Vec<T>> = BTreeMap::new();
+    for item in items {
+        groups.entry(key(&item)).or_default().push(item);
     }
-    named.into_values()
-}
-
-/// Returns a test `list` for each name of suites, with the reasons why tests are missing. Several suites may have
-/// one name.
-fn failed_lists(reasons: Vec<(&Arc<ExternalSuite>, String)>) -> impl Iterator<Item = ExternalTest> {
-    let mut named: BTreeMap<&str, (&Arc<ExternalSuite>, Vec<String>)> = BTreeMap::new();
-    for (suite, reason) in reasons {
-        named.entry(&suite.name).or_insert((suite, Vec::new())).1.push(reason);
-    }
-    named.into_values().map(|(suite, reasons)| ExternalTest {
-        program: Arc::new(Program::none(suite)),
-        name: Err(reasons.join("\n")),
-        is_ignored: false,
-    })
-}
-
-/// Returns the error of programs that would have the same ids.
-fn have_one_name(programs: &[Program]) -> String {
-    let files: Vec<_> = programs.iter().map(|program| program.file.display().to_string()).collect();
-    let name = programs[0].name.as_deref().unwrap_or_default();
-    let files = files.join(" and ");
-    format!(
-        "{files} have one name, {name}; add an [[external]] table with a `name` of its own for each"
-    )
+    groups.into_values()
 }
 
 /// Calls `make` for each item, on as many threads as there are processors. The results are in the order of the items.
 fn in_parallel<I: Sync, O: Send>(items: &[I], make: impl Fn(&I) -> O + Sync) -> Vec<O> {
     let threads = thread::available_parallelism().map_or(1, usize::from).min(items.len());
-    let next = AtomicUsize::new(0);
+    let left = Mutex::new(items.iter().enumerate());
+    let next = || left.lock().next();
     let made = Mutex::new(BTreeMap::new());
     thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
-                while let at = next.fetch_add(1, Ordering::Relaxed)
-                    && let Some(item) = items.get(at)
-                {
+                while let Some((at, item)) = next() {
                     let result = make(item);
                     made.lock().insert(at, result);
                 }
@@ -189,7 +175,7 @@ fn in_parallel<I: Sync, O: Send>(items: &[I], make: impl Fn(&I) -> O + Sync) -> 
 /// Finds the programs of a suite, and the reasons why globs match none. Cargo keeps old builds of a Rust target in
 /// its folder; the newest of them counts, and a note names the others.
 fn programs(suite: &Arc<ExternalSuite>) -> Result<(Vec<Program>, Vec<String>), AnyError> {
-    let (mut files, mut missing) = (Vec::new(), Vec::new());
+    let (mut files, mut missing) = (BTreeSet::new(), Vec::new());
     for pattern in &suite.programs {
         let text = pattern.to_str().ok_or("a path of [[external]] is not UTF-8")?;
         let found = glob::glob(text)
@@ -208,19 +194,14 @@ fn programs(suite: &Arc<ExternalSuite>) -> Result<(Vec<Program>, Vec<String>), A
         }
         files.extend(own);
     }
-    files.sort();
-    files.dedup();
     let programs = files.into_iter().map(|file| Program::new(suite, file));
     if suite.kind != ExternalKind::Libtest {
         return Ok((programs.collect(), missing));
     }
-    let mut builds: BTreeMap<_, Vec<Program>> = BTreeMap::new();
-    for program in programs {
-        let folder = program.file.parent().map(Path::to_owned);
-        builds.entry((program.name.clone(), folder)).or_default().push(program);
-    }
+    let builds = grouped(programs, |program| program.file.with_file_name(program.path()));
     let newest = |mut builds: Vec<Program>| {
-        builds.sort_by_key(Program::modified);
+        let modified = |file: &Path| fs::metadata(file)?.modified();
+        builds.sort_by_key(|build| modified(&build.file).ok());
         let newest = builds.pop().expect("a program has a build");
         for older in builds {
             let (older, newest) = (older.file.display(), newest.file.display());
@@ -230,29 +211,24 @@ fn programs(suite: &Arc<ExternalSuite>) -> Result<(Vec<Program>, Vec<String>), A
         }
         newest
     };
-    Ok((builds.into_values().map(newest).collect(), missing))
+    Ok((builds.map(newest).collect(), missing))
 }
 
 /// Returns the tests of a program, which may depend on other files than the program. Only a list that takes long is
 /// kept for the next runs of this build.
 fn tests_in(program: &Program, lists: &Path, never: &StopSignal) -> Result<Vec<Listed>, String> {
-    let mut hasher = DefaultHasher::new();
     // The list may depend on the folder in which the program runs.
-    (&program.file, program.folder(), program.suite.kind).hash(&mut hasher);
-    let file = lists.join(format!("{:016x}.json", hasher.finish()));
-    let of = Origin {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        file: program.file.clone(),
-        build: program.build.clone(),
-    };
-    let kept =
-        files::read_found(&file).ok().and_then(|text| serde_json::from_slice::<Kept>(&text).ok());
-    if let Some(kept) = kept.filter(|kept| kept.of == of) {
+    let place = (&program.file, program.folder(), program.suite.kind);
+    let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(place);
+    let file = lists.join(format!("{hash:016x}.json"));
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let of = (version, program.file.clone(), program.build.clone());
+    let kept = || serde_json::from_slice::<Kept>(&files::read_found(&file).ok()?).ok();
+    if let Some(kept) = kept().filter(|kept| kept.of == of) {
+        let age = human(kept.time.elapsed().unwrap_or_default());
+        let (program, list) = (program.file.display(), file.display());
         status_line(&format!(
-            "note: the tests of {} are as listed {} ago, since that takes long; remove {} to list them again",
-            program.file.display(),
-            human(kept.time.elapsed().unwrap_or_default()),
-            file.display(),
+            "note: the tests of {program} are as listed {age} ago, since that takes long; remove {list} to list them again"
         ));
         return Ok(kept.tests);
     }
@@ -262,16 +238,12 @@ fn tests_in(program: &Program, lists: &Path, never: &StopSignal) -> Result<Vec<L
     if begin.elapsed() > KEPT_AFTER && !program.is_script() {
         let kept = Kept { of, time: SystemTime::now(), tests };
         // Without the file, the next run asks the program again.
-        let _ = keep(lists, &file, &kept);
+        let _ = fs::create_dir_all(lists);
+        files::remove_leftovers(lists);
+        let _ = files::replace_with(&file, |to| Ok(serde_json::to_writer(to, &kept)?));
         return Ok(kept.tests);
     }
     Ok(tests)
-}
-
-fn keep(lists: &Path, file: &Path, kept: &Kept) -> std::io::Result<()> {
-    fs::create_dir_all(lists)?;
-    files::remove_leftovers(lists);
-    files::replace_with(file, |to| Ok(serde_json::to_writer(to, kept)?))
 }
 
 fn list(program: &Program, never: &StopSignal) -> Result<Vec<Listed>, String> {
@@ -280,24 +252,17 @@ fn list(program: &Program, never: &StopSignal) -> Result<Vec<Listed>, String> {
         ExternalKind::OpenclCts => opencl_cts::list(output)?,
         ExternalKind::Libtest => libtest::list(output)?,
     };
-    if tests.is_empty() {
-        return Err(format!("{} lists no test", program.file.display()));
-    }
+    let file = program.file.display();
     let mut names = HashSet::new();
     match tests.iter().find(|test| !names.insert(&test.name)) {
-        Some(Listed { name, .. }) => {
-            Err(format!("{} lists two tests with the name {name}", program.file.display()))
-        }
+        _ if tests.is_empty() => Err(format!("{file} lists no test")),
+        Some(twice) => Err(format!("{file} lists two tests with the name {}", twice.name)),
         None => Ok(tests),
     }
 }
 
 /// Returns the standard output of a program that succeeds.
-fn list_output(
-    program: &Program,
-    arguments: &[&str],
-    never: &StopSignal,
-) -> Result<String, String> {
+fn list_output(program: &Program, arguments: &[&str], stop: &StopSignal) -> Result<String, String> {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let mut process = ProgramProcess::start(program, arguments, &[], None)?;
     let is_too_long = Cell::new(false);
@@ -309,50 +274,39 @@ fn list_output(
         // The process ends at once.
         !is_too_long.get()
     };
-    let mut end = process.wait(SLOW_LIST, never, &mut collect);
-    if let ProgramWaitEnd::TimedOut = end
-        && !is_too_long.get()
-    {
-        let limit = humantime::format_duration(LIST_LIMIT);
+    let limit = humantime::format_duration(LIST_LIMIT);
+    let mut end = process.wait(SLOW_LIST, stop, &mut collect);
+    if matches!(end, ProgramWaitEnd::TimedOut) && !is_too_long.get() {
         status_line(&format!("waiting up to {limit} for the tests of {}", program.file.display()));
-        end = process.wait(LIST_LIMIT - SLOW_LIST, never, &mut collect);
+        end = process.wait(LIST_LIMIT - SLOW_LIST, stop, &mut collect);
     }
     let stderr = String::from_utf8_lossy(&stderr);
-    let printed = String::from_utf8_lossy(&stdout);
     let trouble = match end {
         _ if is_too_long.get() => format!("writes more than {} MiB", LONGEST_LIST >> 20),
         ProgramWaitEnd::Died(ExitCause::Exited(0)) => {
-            return match printed {
-                Cow::Borrowed(list) => Ok(list.to_owned()),
-                Cow::Owned(_) => Err("its list is not UTF-8".to_owned()),
-            };
+            return String::from_utf8(stdout).map_err(|_| "its list is not UTF-8".to_owned());
         }
         // A backtrace may hide the message from the last lines.
         ProgramWaitEnd::Died(cause) => match libtest::last_panic(&stderr) {
             Some((message, location)) => {
-                let place = location
-                    .map(|Location { file, line }| format!(" ({file}:{line})"))
-                    .unwrap_or_default();
-                format!("{cause}: {}{place}", first_line(&message))
+                let place = location.map(|Location { file, line }| format!(" ({file}:{line})"));
+                format!("{cause}: {}{}", first_line(&message), place.unwrap_or_default())
             }
             None => cause.to_string(),
         },
-        ProgramWaitEnd::TimedOut => {
-            format!("did not end within {}", humantime::format_duration(LIST_LIMIT))
-        }
+        ProgramWaitEnd::TimedOut => format!("did not end within {limit}"),
         ProgramWaitEnd::NotStarted(reason) => reason,
         ProgramWaitEnd::HasTooMuchMemory(cause) => cause.to_string(),
         ProgramWaitEnd::Stopped => "was stopped".to_owned(),
     };
     let command = [&[&*program.file.to_string_lossy()], arguments].concat().join(" ");
-    let last = [("standard error", stderr), ("standard output", printed)]
-        .into_iter()
-        .find(|(_, text)| !text.trim_end().is_empty())
-        .map(|(stream, text)| {
-            let lines: Vec<&str> = text.trim_end().lines().collect();
-            let last = &lines[lines.len().saturating_sub(LAST_LINES)..];
-            format!("; its {stream} ends with:\n  {}", last.join("\n  "))
-        });
+    let stdout = String::from_utf8_lossy(&stdout);
+    let streams = [("standard error", stderr.trim_end()), ("standard output", stdout.trim_end())];
+    let last = streams.into_iter().find(|(_, text)| !text.is_empty()).map(|(stream, text)| {
+        let lines: Vec<&str> = text.lines().collect();
+        let last = &lines[lines.len().saturating_sub(LAST_LINES)..];
+        format!("; its {stream} ends with:\n  {}", last.join("\n  "))
+    });
     let last = last.unwrap_or_default();
     Err(format!("`{command}` does not list its tests: {trouble}{last}"))
 }

@@ -7,10 +7,7 @@
 mod external_test;
 pub(crate) mod import;
 mod libtest;
-mod listed;
 pub(crate) mod listing;
 mod opencl_cts;
 mod process;
 mod program;
-mod program_run;
-mod running_test;

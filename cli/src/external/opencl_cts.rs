@@ -17,9 +17,9 @@ use clmatrix_runner::worker::parent::crash;
 use clmatrix_runner::worker::process_attempt::ProcessAttempt;
 use serde::Deserialize;
 
-use super::listed::Listed;
+use super::external_test::ProgramRun;
+use super::listing::Listed;
 use super::process::ProgramWaitEnd;
-use super::program_run::ProgramRun;
 
 /// The variable with the path of the file of results.
 const RESULTS: &str = "CL_CONFORMANCE_RESULTS_FILENAME";
@@ -35,23 +35,18 @@ struct Results {
 /// # Errors
 ///
 /// The program does not list its tests.
-pub(super) fn list(
-    output: impl Fn(&[&str]) -> Result<String, String>,
-) -> Result<Vec<Listed>, String> {
+pub fn list(output: impl Fn(&[&str]) -> Result<String, String>) -> Result<Vec<Listed>, String> {
     // Versions before August 2025 do not support `--list`. Their usage comes before the tests.
     let list = output(&["-list"])?;
     let list = list.rsplit_once("Test names:\n").map_or(&*list, |(_, names)| names);
-    let names = list.lines().filter_map(|line| line.strip_prefix('\t'));
-    let tests: Vec<Listed> =
-        names.map(|name| Listed { name: name.trim_end().to_owned(), is_ignored: false }).collect();
-    let is_name = |test: &&Listed| {
-        let is_part = |c: char| !c.is_whitespace() && c != '@';
-        !test.name.is_empty() && !test.name.starts_with('-') && test.name.chars().all(is_part)
+    let names = list.lines().filter_map(|line| line.strip_prefix('\t')).map(str::trim_end);
+    let is_no_part = |c: char| c.is_whitespace() || c == '@';
+    let listed = |name: &str| {
+        let is_name = !name.is_empty() && !name.starts_with('-') && !name.contains(is_no_part);
+        let test = is_name.then(|| Listed { name: name.to_owned(), is_ignored: false });
+        test.ok_or_else(|| format!("`-list` prints {name:?}, which is not a test"))
     };
-    match tests.iter().find(|test| !is_name(test)) {
-        None => Ok(tests),
-        Some(other) => Err(format!("`-list` prints {:?}, which is not a test", other.name)),
-    }
+    names.map(listed).collect()
 }
 
 /// Runs a test.
@@ -60,8 +55,8 @@ pub(super) fn list(
 ///
 /// The program is not started.
 pub(super) fn run(run: &ProgramRun<'_>, watch: &mut dyn Watch) -> Result<ProcessAttempt, String> {
-    let folder = tempfile::tempdir();
-    let folder = folder.map_err(|error| format!("no folder for the results: {error}"))?;
+    let no_folder = |error| format!("no folder for the results: {error}");
+    let folder = tempfile::tempdir().map_err(no_folder)?;
     let file = folder.path().join("results.json");
     let address = run.address();
     // The index counts the devices of the type. Versions before August 2025 do not support the type `all`.
@@ -82,10 +77,8 @@ pub(super) fn run(run: &ProgramRun<'_>, watch: &mut dyn Watch) -> Result<Process
         return Err(reason);
     }
     let results = read(&file);
-    let mut stacks = None;
-    if let (ProgramWaitEnd::TimedOut, Err(_)) = (&end, &results) {
-        stacks = Some(running.process.stacks());
-    }
+    let hangs = matches!((&end, &results), (ProgramWaitEnd::TimedOut, Err(_)));
+    let stacks = hangs.then(|| running.process.stacks());
     let duration = running.time(results.is_ok());
     let (stdout, stderr) = (running.stdout.take_text(), running.stderr.take_text());
     let outcome = outcome(run, &end, &results, (&stdout, &stderr));
@@ -99,16 +92,11 @@ type Words = Result<HashMap<String, String>, String>;
 /// Returns the crash or the hang after the result.
 fn exit(run: &ProgramRun<'_>, end: &ProgramWaitEnd, results: &Words) -> Option<Outcome> {
     let results = results.as_ref().ok()?;
+    // A program whose tests fail exits with their number.
+    let is_result = |status: i32| status == 0 || results.values().any(|word| word == "fail");
     match end {
-        ProgramWaitEnd::Died(cause @ (ExitCause::Signalled(_) | ExitCause::Killed)) => {
-            Some(crash(cause.clone(), ExitTime::AfterTests))
-        }
-        // A program whose tests fail exits with their number.
-        ProgramWaitEnd::Died(cause @ ExitCause::Exited(status))
-            if *status != 0 && !results.values().any(|word| word == "fail") =>
-        {
-            Some(crash(cause.clone(), ExitTime::AfterTests))
-        }
+        ProgramWaitEnd::Died(ExitCause::Exited(status)) if is_result(*status) => None,
+        ProgramWaitEnd::Died(cause) => Some(crash(cause.clone(), ExitTime::AfterTests)),
         ProgramWaitEnd::TimedOut => Some(Outcome::TimedOut { limit: run.limit }),
         _ => None,
     }
@@ -121,72 +109,66 @@ fn outcome(
     results: &Words,
     (stdout, stderr): (&str, &str),
 ) -> Outcome {
-    let (name, limit) = (run.name(), run.limit);
+    let name = run.name();
     let not_run = |error| Outcome::NotRun { reason: NotRunReason::Program { error } };
-    let (results, reason) = match results {
-        Ok(results) => (results, ""),
-        Err(reason) => (&HashMap::new(), &**reason),
+    let reason = match results.as_ref().map(|results| results.get(name).map(String::as_str)) {
+        Ok(Some("pass")) => return Outcome::Passed,
+        Ok(Some("fail")) => {
+            return Outcome::Failed { message: message(name, stdout, stderr), location: None };
+        }
+        Ok(Some("skip")) => return Outcome::Skipped { reason: skip_reason(name, stdout) },
+        Ok(Some(word)) => return not_run(format!("the unknown result {word:?}")),
+        Ok(None) => return not_run("the program wrote no result of this test".to_owned()),
+        Err(reason) => reason,
     };
-    match (results.get(name).map(String::as_str), end) {
-        (Some("pass"), _) => Outcome::Passed,
-        (Some("fail"), _) => {
-            Outcome::Failed { message: message(name, stdout, stderr), location: None }
-        }
-        (Some("skip"), _) => Outcome::Skipped { reason: skip_reason(name, stdout) },
-        (Some(word), _) => not_run(format!("the unknown result {word:?}")),
-        (None, _) if reason.is_empty() => {
-            not_run("the program wrote no result of this test".to_owned())
-        }
-        (None, ProgramWaitEnd::TimedOut) => Outcome::TimedOut { limit },
-        (None, ProgramWaitEnd::Died(ExitCause::Exited(status))) if !is_running(name, stdout) => {
+    match end {
+        ProgramWaitEnd::TimedOut => Outcome::TimedOut { limit: run.limit },
+        ProgramWaitEnd::Died(ExitCause::Exited(status)) if !is_running(name, stdout) => {
             not_run(format!("the program exited with status {status}, and {reason}"))
         }
-        (None, ProgramWaitEnd::Died(cause)) => crash(cause.clone(), ExitTime::InTest),
-        (None, ProgramWaitEnd::NotStarted(reason)) => not_run(reason.clone()),
-        (_, ProgramWaitEnd::HasTooMuchMemory(cause)) => Outcome::Crashed { cause: cause.clone() },
-        (None, ProgramWaitEnd::Stopped) => Outcome::NotRun { reason: run.stop.not_run() },
+        ProgramWaitEnd::Died(cause) => crash(cause.clone(), ExitTime::InTest),
+        ProgramWaitEnd::NotStarted(reason) => not_run(reason.clone()),
+        ProgramWaitEnd::HasTooMuchMemory(cause) => Outcome::Crashed { cause: cause.clone() },
+        ProgramWaitEnd::Stopped => Outcome::NotRun { reason: run.stop.not_run() },
     }
 }
 
 /// Returns whether a test has begun and has not printed its end.
 fn is_running(name: &str, stdout: &str) -> bool {
     let mut lines = stdout.lines();
-    if !lines.by_ref().any(|line| line == format!("{name}...")) {
-        return false;
-    }
+    let has_begun = lines.by_ref().any(|line| line == format!("{name}..."));
     // Text of the test may precede its end in the last line.
     let ends = lines.map(|line| split_end(name, line).map(|(before, _)| before.is_empty()));
     let ends: Vec<_> = ends.collect();
-    !ends.contains(&Some(true)) && ends.last().copied().flatten().is_none()
+    has_begun && !ends.contains(&Some(true)) && ends.last().copied().flatten().is_none()
 }
 
 /// Reads the file of results; the error is a part of the message.
 fn read(file: &Path) -> Words {
-    let text = match read_found(file) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Err(format!("wrote no file of results ({RESULTS})"));
-        }
-        Err(error) => return Err(format!("its file of results cannot be read: {error}")),
-    };
-    serde_json::from_slice(&text)
-        .map(|Results { results }| results)
-        .map_err(|error| format!("its file of results is cut off or not JSON: {error}"))
+    let text = read_found(file).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => format!("wrote no file of results ({RESULTS})"),
+        _ => format!("its file of results cannot be read: {error}"),
+    })?;
+    let Results { results } = serde_json::from_slice(&text)
+        .map_err(|error| format!("its file of results is cut off or not JSON: {error}"))?;
+    Ok(results)
 }
 
 /// Returns the first error that a failed test has printed, or its last line.
 fn message(name: &str, stdout: &str, stderr: &str) -> String {
     let lines = [lines_of(name, stdout), stderr.lines().collect()].concat();
-    let error = lines.iter().find(|line| line.trim_start().starts_with("ERROR"));
-    let line = error.or_else(|| lines.iter().rfind(|line| !line.trim().is_empty()));
-    line.map_or_else(|| "the test failed".to_owned(), |line| line.trim().to_owned())
+    let error = lines.iter().copied().find(|line| line.trim_start().starts_with("ERROR"));
+    error.or(last_line(&lines)).unwrap_or("the test failed").trim().to_owned()
 }
 
 fn skip_reason(name: &str, stdout: &str) -> String {
-    let lines = lines_of(name, stdout);
-    let last = lines.iter().rfind(|line| !line.trim().is_empty());
-    let reason = last.map(|line| line.trim().to_owned());
-    reason.unwrap_or_else(|| "the program skipped the test".to_owned())
+    let reason = last_line(&lines_of(name, stdout));
+    reason.unwrap_or("the program skipped the test").trim().to_owned()
+}
+
+/// Returns the last line that is not blank.
+fn last_line<'a>(lines: &[&'a str]) -> Option<&'a str> {
+    lines.iter().copied().rfind(|line| !line.trim().is_empty())
 }
 
 /// Returns the lines of a test on standard output between those with which the harness marks it, with the text before
@@ -196,10 +178,9 @@ fn lines_of<'a>(name: &str, stdout: &'a str) -> Vec<&'a str> {
     let own = stdout.lines().skip_while(|line| *line != begin).skip(1);
     let mut lines: Vec<&str> = own.collect();
     // A line of the test may look like its end; the program's own lines follow the last test.
-    let end = lines.iter().rposition(|line| split_end(name, line).is_some());
-    if let Some(at) = end
-        && let Some((before, end)) = split_end(name, lines[at])
-    {
+    let mut from_last = lines.iter().enumerate().rev();
+    let end = from_last.find_map(|(at, &line)| Some((at, split_end(name, line)?)));
+    if let Some((at, (before, end))) = end {
         lines.truncate(at + 1);
         if !end.starts_with(" skipped (") {
             lines[at] = before;

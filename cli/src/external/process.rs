@@ -1,7 +1,6 @@
 //! A process of another program.
 
 use std::ffi::OsString;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use clmatrix_runner::os::{ExitCause, Process, Source, StopSignal, Wakeup};
@@ -56,14 +55,12 @@ impl ProgramProcess {
             arguments: [program.file.clone().into()].into_iter().chain(words).collect(),
             environment: environment.to_vec(),
         };
-        Self::spawn(&command, program.folder(), memory)
-            .map_err(|error| format!("{} cannot be started: {error}", program.file.display()))
-    }
-
-    fn spawn(command: &WorkerCommand, folder: &Path, memory: Option<u64>) -> std::io::Result<Self> {
-        let mut command = command.command()?;
-        command.current_dir(folder);
-        let mut process = Process::spawn(command)?;
+        let spawned = command.command().and_then(|mut command| {
+            command.current_dir(program.folder());
+            Process::spawn(command)
+        });
+        let mut process = spawned
+            .map_err(|error| format!("{} cannot be started: {error}", program.file.display()))?;
         process.limit_memory(memory);
         Ok(Self { process, memory, buffer: vec![0; PIPE_CAPACITY].into_boxed_slice() })
     }
@@ -85,7 +82,7 @@ impl ProgramProcess {
         let mut reason = Vec::new();
         loop {
             let (output, death) = match self.process.wait(&mut deadline, stop) {
-                Wakeup::Deadline => return self.end_at_limit(),
+                Wakeup::Deadline => break,
                 Wakeup::Stopped => return ProgramWaitEnd::Stopped,
                 Wakeup::Ready { output, death } => (output, death),
             };
@@ -95,31 +92,30 @@ impl ProgramProcess {
                 }
             }
             let died = death && self.process.has_died();
-            let closed = self.read_connection(&mut reason);
+            let closed = loop {
+                match self.process.receive(&mut self.buffer) {
+                    Some(0) => break true,
+                    Some(count) => reason.extend_from_slice(&self.buffer[..count]),
+                    None => break false,
+                }
+            };
             if died || closed {
                 let cause = self.process.finish(EXIT_GRACE);
                 drain(|source| self.collect(source, on_output, &mut deadline));
+                let reason = String::from_utf8_lossy(&reason).into_owned();
                 return match reason.is_empty() {
                     true => ProgramWaitEnd::Died(cause),
-                    false => {
-                        ProgramWaitEnd::NotStarted(String::from_utf8_lossy(&reason).into_owned())
-                    }
+                    false => ProgramWaitEnd::NotStarted(reason),
                 };
             }
             // A process that never stops writing is ready before each deadline.
             if Instant::now() >= deadline {
-                return self.end_at_limit();
+                break;
             }
         }
-    }
-
-    fn end_at_limit(&self) -> ProgramWaitEnd {
-        match (self.process.memory_excess(), self.memory) {
-            (Some(used), Some(limit)) => {
-                ProgramWaitEnd::HasTooMuchMemory(CrashCause::Memory { used, limit })
-            }
-            _ => ProgramWaitEnd::TimedOut,
-        }
+        let excess = self.process.memory_excess().zip(self.memory);
+        let excess = excess.map(|(used, limit)| CrashCause::Memory { used, limit });
+        excess.map_or(ProgramWaitEnd::TimedOut, ProgramWaitEnd::HasTooMuchMemory)
     }
 
     /// Takes the stacks of the program.
@@ -139,16 +135,5 @@ impl ProgramProcess {
             *deadline = Instant::now();
         }
         count
-    }
-
-    /// Reads the bytes on the connection; returns true at its end.
-    fn read_connection(&mut self, text: &mut Vec<u8>) -> bool {
-        loop {
-            match self.process.receive(&mut self.buffer) {
-                Some(0) => return true,
-                Some(count) => text.extend_from_slice(&self.buffer[..count]),
-                None => return false,
-            }
-        }
     }
 }

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use clmatrix_runner::config::{ExternalKind, ExternalSuite};
 use clmatrix_runner::files::open_found;
-use clmatrix_runner::log::program_record::{ProgramRecord, THEN_TIME};
+use clmatrix_runner::log::program_record::THEN_TIME;
 use clmatrix_runner::system;
 
 /// The digits of the hash that cargo appends to the name of a target.
@@ -37,14 +37,10 @@ impl Program {
         Self { suite: suite.clone(), name: None, file: suite.root.clone(), build: String::new() }
     }
 
-    /// Returns the record for the header of a run.
-    pub fn record(&self) -> ProgramRecord {
-        let words = [Some(self.suite.name.as_str()), self.name.as_deref()];
-        ProgramRecord {
-            name: words.into_iter().flatten().collect::<Vec<_>>().join("::"),
-            file: self.file.display().to_string(),
-            build: self.build.clone(),
-        }
+    /// Returns the beginning of the ids of its tests: `SUITE::PROGRAM`, or that of the suite for [`Program::none`].
+    pub fn path(&self) -> String {
+        let program = self.name.as_ref().map(|name| format!("::{name}"));
+        self.suite.name.clone() + &program.unwrap_or_default()
     }
 
     /// Returns whether the file begins like a script.
@@ -52,11 +48,6 @@ impl Program {
         let mut beginning = [0; 2];
         open_found(&self.file).and_then(|mut file| file.read_exact(&mut beginning)).is_ok()
             && &beginning == b"#!"
-    }
-
-    /// Returns the time of the last change.
-    pub fn modified(&self) -> Option<SystemTime> {
-        fs::metadata(&self.file).ok()?.modified().ok()
     }
 
     /// Returns the folder in which the program runs: its own for programs of the conformance test suite, which read

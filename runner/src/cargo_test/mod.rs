@@ -169,7 +169,7 @@ fn run_plan(
         print_events: false,
     };
     if let Some(debugger) = &command_line.debugger {
-        return debug::run(execution, debugger);
+        return debug::run(execution, debugger).map(ExitCode::from);
     }
     let cells = Cells::new(plan, command_line.echoes());
     let page = Arc::new(Page {

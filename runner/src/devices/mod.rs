@@ -90,15 +90,7 @@ impl Machine {
             library: found.library.clone(),
             address: found.address(device),
             visible: Visible::new(self, (platform, device), variable::lossy),
-            run: RunDevice {
-                id: found.ids[device].clone(),
-                platform: PlatformName {
-                    name: found.info.name.clone(),
-                    vendor: found.info.vendor.clone(),
-                    version: found.info.version.clone(),
-                },
-                info,
-            },
+            run: RunDevice { id: found.ids[device].clone(), platform: found.name(), info },
         }
     }
 
@@ -110,6 +102,13 @@ impl Machine {
 }
 
 impl FoundPlatform {
+    /// Returns the strings that name the platform.
+    pub fn name(&self) -> PlatformName {
+        let PlatformInfo { name, vendor, version, .. } = &self.info;
+        let [name, vendor, version] = [name, vendor, version].map(String::clone);
+        PlatformName { name, vendor, version }
+    }
+
     /// Returns the address of a device in a process that sees all devices of the driver.
     fn address(&self, device: usize) -> DeviceAddress {
         let info = &self.info.devices[device];

@@ -2,34 +2,26 @@
 //! replace the ends of lines and the marks at the beginning of some files.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use serde::Deserialize;
+use toml::Spanned;
 
-/// The places of an entry and its values in a text.
-struct EntryPlace {
-    /// `[[expect]]`.
-    header: Range<usize>,
-    values: BTreeMap<String, Range<usize>>,
-}
+/// An entry with the places of its header, `[[expect]]`, and of its values in a text.
+type Entry = Spanned<BTreeMap<String, Spanned<toml::Value>>>;
 
 #[derive(Deserialize)]
 struct File {
-    expect: Vec<toml::Spanned<BTreeMap<String, toml::Spanned<toml::Value>>>>,
+    expect: Vec<Entry>,
 }
 
 /// Removes the entry that begins on a line (from 1), with the blank lines before it. A comment above it stays.
 /// Returns `None` if there is no table `[[expect]]`.
 pub(super) fn remove(text: &str, line: u64) -> Option<String> {
-    let place = find(text, line)?;
-    let last = place.values.values().map(|value| value.end).max().unwrap_or(place.header.end);
-    let (mut before, mut after) = (
-        text[..place.header.start].trim_end_matches([' ', '\t']),
-        &text[end_of_line(text, last)..],
-    );
-    while let Some(shorter) = without_blank_line(before) {
-        before = shorter;
-    }
+    let entry = find(text, line)?;
+    let ends = entry.get_ref().values().map(|value| value.span().end);
+    let mut after = &text[end_of_line(text, ends.max().unwrap_or(entry.span().end))..];
+    let before = text[..entry.span().start].trim_end_matches([' ', '\t']);
+    let before = &before[..end_of_line(before, before.trim_end().len())];
     if before.trim_start_matches('\u{feff}').is_empty() {
         let is_blank = |line: &&str| line.trim().is_empty();
         let blank = after.split_inclusive('\n').take_while(is_blank).map(str::len).sum();
@@ -41,11 +33,12 @@ pub(super) fn remove(text: &str, line: u64) -> Option<String> {
 /// Sets a key of the entry that begins on a line (from 1). A new key comes below the platform or the test.
 /// Returns `None` if there is no table `[[expect]]`.
 pub(super) fn set(text: &str, line: u64, key: &str, value: &str) -> Option<String> {
-    let place = find(text, line)?;
-    if let Some(old) = place.values.get(key) {
+    let entry = find(text, line)?;
+    let place = |key: &str| entry.get_ref().get(key).map(Spanned::span);
+    if let Some(old) = place(key) {
         return Some([&text[..old.start], value, &text[old.end..]].concat());
     }
-    let above = place.values.get("platform").or(place.values.get("test"))?;
+    let above = place("platform").or(place("test"))?;
     let line_start = text[..above.start].rfind('\n')? + 1;
     let indent = &text[line_start..];
     let indent = &indent[..indent.len() - indent.trim_start_matches([' ', '\t']).len()];
@@ -59,38 +52,25 @@ pub(super) fn set(text: &str, line: u64, key: &str, value: &str) -> Option<Strin
 /// Adds a table of a list at the end. Returns `None` if the text is then not TOML, as with an inline list of entries.
 pub(super) fn append(text: &str, table: &str, keys: &[(&str, String)]) -> Option<String> {
     let new_line = line_end(text);
-    let mut text = text.to_owned();
-    if !text.is_empty() && !text.ends_with('\n') {
-        text += new_line;
-    }
-    if !text.is_empty() {
-        text += new_line;
-    }
-    text += &format!("[[{table}]]{new_line}");
-    keys.iter().for_each(|(key, value)| text += &format!("{key} = {value}{new_line}"));
+    let missing = if text.is_empty() || text.ends_with('\n') { "" } else { new_line };
+    let blank_line = if text.is_empty() { "" } else { new_line };
+    let lines = keys.iter().map(|(key, value)| format!("{key} = {value}{new_line}"));
+    let lines: String = lines.collect();
+    let text = format!("{text}{missing}{blank_line}[[{table}]]{new_line}{lines}");
     toml::from_str::<toml::Table>(&text).is_ok().then_some(text)
 }
 
-fn find(text: &str, line: u64) -> Option<EntryPlace> {
+fn find(text: &str, line: u64) -> Option<Entry> {
     let file: File = toml::from_str(text).ok()?;
-    let entry = file
-        .expect
-        .into_iter()
-        .find(|entry| text[..entry.span().start].matches('\n').count() as u64 + 1 == line)?;
-    let header = entry.span();
-    let values = entry.into_inner().into_iter().map(|(key, value)| (key, value.span())).collect();
+    let line_of = |entry: &Entry| text[..entry.span().start].matches('\n').count() as u64 + 1;
+    let entry = file.expect.into_iter().find(|entry| line_of(entry) == line)?;
     // An entry of an inline list begins with a brace.
-    text[header.clone()].starts_with("[[").then_some(EntryPlace { header, values })
+    text[entry.span()].starts_with("[[").then_some(entry)
 }
 
 /// Returns the end of the line of a place, with its newline.
 fn end_of_line(text: &str, place: usize) -> usize {
     text[place..].find('\n').map_or(text.len(), |newline| place + newline + 1)
-}
-
-fn without_blank_line(text: &str) -> Option<&str> {
-    let (rest, last) = text.strip_suffix('\n')?.rsplit_once('\n')?;
-    last.trim().is_empty().then(|| &text[..=rest.len()])
 }
 
 fn line_end(text: &str) -> &'static str {

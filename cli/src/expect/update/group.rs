@@ -29,77 +29,61 @@ pub(super) struct Group<'a, 'l> {
     pub(super) results: Vec<&'a Observed<'l>>,
 }
 
-/// A test on the devices of a driver, or on one of them.
-struct OnDriver<'a, 'l> {
-    test: &'l str,
-    driver: Option<(&'l str, &'l str)>,
-    /// The name of the device, if others of the driver differ.
-    device: Option<&'l str>,
-    /// The place of the test function, which its cases share.
-    function: Option<Location>,
-    results: Vec<&'a Observed<'l>>,
-}
+/// The tests of a function on the devices of a driver, or on one of them if others of the driver differ, with their
+/// results.
+type Cases<'a, 'l> = IndexMap<&'l str, Vec<&'a Observed<'l>>>;
 
-/// The features that the results of a group share: the place of the function, the driver, the device if others of the
-/// driver differ, the statuses, and the reason without its numbers. A test without a place is alone.
-type Alike<'l> = (
-    Result<Location, &'l str>,
-    Option<(&'l str, &'l str)>,
-    Option<&'l str>,
-    BTreeSet<ExpectedStatus>,
-    String,
-);
-
-/// Groups the results that need an entry. `absent` are the tests that are in no run, and `reason` returns the facts
-/// of a result that went wrong.
+/// Groups the results that need an entry: those of a function on a driver with the same statuses, and the same reason
+/// but for its numbers. `absent` are the tests that are in no run, and `reason` returns the facts of a result that went
+/// wrong.
 pub(super) fn groups<'a, 'l>(
     all: &'a [Observed<'l>],
     absent: &[&String],
     needs_entry: impl Fn(&Observed<'l>) -> bool,
     reason: impl Fn(&Observed<'l>) -> Option<String>,
 ) -> Result<Vec<Group<'a, 'l>>, AnyError> {
-    let mut tests: IndexMap<_, OnDriver<'a, 'l>> = IndexMap::new();
     let differing = differing(all);
+    // The first place of each test: that of its function, which its cases share.
+    let places = all.iter().rev().filter_map(|observed| Some((observed.test, observed.source()?)));
+    let places: HashMap<&str, Location> = places.collect();
+    let mut functions: IndexMap<_, Cases<'a, 'l>> = IndexMap::new();
     for observed in all {
         let (test, driver) = (observed.test, observed.driver());
         let device = observed.own_name().filter(|_| differing.contains(&(test, driver)));
-        let key = (test, driver, device);
-        let new =
-            || OnDriver { test, driver, device, function: observed.source(), results: Vec::new() };
-        tests.entry(key).or_insert_with(new).results.push(observed);
+        // A test without a place is alone.
+        let function = (places.get(test).ok_or(test), driver, device);
+        functions.entry(function).or_default().entry(test).or_default().push(observed);
     }
-    let mut groups: IndexMap<Alike<'l>, (String, Vec<&OnDriver<'a, 'l>>)> = IndexMap::new();
-    for test in tests.values() {
-        if !test.results.iter().any(|observed| needs_entry(observed)) {
-            continue;
+    let mut groups = Vec::new();
+    for ((_, driver, device), cases) in &functions {
+        let mut alike: IndexMap<_, (String, Vec<&str>, Vec<&'a Observed<'l>>)> = IndexMap::new();
+        for (test, results) in cases {
+            if !results.iter().any(|observed| needs_entry(observed)) {
+                continue;
+            }
+            let statuses = results.iter().flat_map(|observed| observed.statuses());
+            let found = results.iter().find_map(|observed| reason(observed));
+            let version = driver.map(|(_, version)| format!(" with version {version}"));
+            let passed = || "passed".to_owned() + &version.unwrap_or_default();
+            let reason = found.unwrap_or_else(passed);
+            let end = (statuses.collect::<BTreeSet<_>>(), without_numbers(&reason));
+            let new = || (reason, Vec::new(), Vec::new());
+            let (_, tests, of_tests) = alike.entry(end).or_insert_with(new);
+            tests.push(*test);
+            of_tests.extend(results);
         }
-        let statuses = test.results.iter().flat_map(|observed| observed.statuses()).collect();
-        let found = test.results.iter().find_map(|observed| reason(observed));
-        let version = test.driver.map(|(_, version)| format!(" with version {version}"));
-        let reason = found.unwrap_or_else(|| "passed".to_owned() + &version.unwrap_or_default());
-        let function = test.function.clone().ok_or(test.test);
-        let alike = (function, test.driver, test.device, statuses, without_numbers(&reason));
-        groups.entry(alike).or_insert_with(|| (reason, Vec::new())).1.push(test);
+        for ((statuses, _), (reason, tests, results)) in alike {
+            let hangs = statuses.contains(&ExpectedStatus::Timeout);
+            groups.push(Group {
+                conditions: conditions(glob(&tests, cases.len(), absent), *driver, *device),
+                limit: hangs.then(|| limit(cases)),
+                statuses: ExpectedStatuses::from_several(statuses)?,
+                reason,
+                results,
+            });
+        }
     }
-    let group = |((_, driver, device, statuses, _), (reason, members)): (Alike<'l>, _)| {
-        let members: Vec<&OnDriver<'a, 'l>> = members;
-        let first = members[0];
-        let is_case = |other: &&OnDriver<'_, '_>| {
-            (other.driver, other.device) == (driver, device)
-                && first.function.is_some()
-                && other.function == first.function
-        };
-        let cases: Vec<_> = tests.values().filter(is_case).collect();
-        let hangs = statuses.contains(&ExpectedStatus::Timeout);
-        Ok(Group {
-            conditions: conditions(glob(&members, &cases, absent), driver, device),
-            limit: hangs.then(|| limit(&cases)),
-            statuses: ExpectedStatuses::from_several(statuses)?,
-            reason,
-            results: members.iter().flat_map(|test| test.results.iter().copied()).collect(),
-        })
-    };
-    groups.into_iter().map(group).collect()
+    Ok(groups)
 }
 
 /// Returns the tests that ended differently on the devices of a driver in one run.
@@ -116,30 +100,30 @@ fn differing<'l>(all: &[Observed<'l>]) -> HashSet<(&'l str, Option<(&'l str, &'l
     differing
 }
 
-/// Returns a glob for the tests of a group: for all cases of the function, or for some.
-fn glob(members: &[&OnDriver<'_, '_>], cases: &[&OnDriver<'_, '_>], absent: &[&String]) -> String {
-    let [first, others @ ..] = members else { return String::new() };
+/// Returns a glob for the tests of a group: for all cases of the function, of which there are `count`, or for some.
+fn glob(tests: &[&str], count: usize, absent: &[&String]) -> String {
+    let [first, others @ ..] = tests else { return String::new() };
     if others.is_empty() {
-        return exact_test(first.test);
+        return exact_test(first);
     }
     // The parts of the path that all tests share.
-    let shared = others.iter().fold(first.test, |shared, other| {
-        let both = shared.split("::").zip(other.test.split("::"));
+    let shared = others.iter().fold(*first, |shared, other| {
+        let both = shared.split("::").zip(other.split("::"));
         let parts = both.take_while(|(part, other)| part == other);
         let length: usize = parts.map(|(part, _)| part.len() + 2).sum();
         &shared[..length.min(shared.len())]
     });
     let are_all = !absent.iter().any(|test| test.starts_with(shared));
-    if members.len() == cases.len() && are_all {
+    if tests.len() == count && are_all {
         return exact_test(shared) + "*";
     }
-    let rest: Vec<_> = members.iter().map(|test| exact_test(&test.test[shared.len()..])).collect();
+    let rest: Vec<_> = tests.iter().map(|test| exact_test(&test[shared.len()..])).collect();
     format!("{}{{{}}}", exact_test(shared), rest.join(","))
 }
 
 /// Returns a time limit for tests that hang, in whole seconds.
-fn limit(cases: &[&OnDriver<'_, '_>]) -> toml::Value {
-    let results = cases.iter().flat_map(|test| &test.results);
+fn limit(cases: &Cases<'_, '_>) -> toml::Value {
+    let results = cases.values().flatten();
     let passed = results.filter(|observed| observed.result.attempt.outcome == Outcome::Passed);
     let longest = passed.map(|observed| observed.result.attempt.duration).max().unwrap_or_default();
     let limit = Duration::from_secs(short_limit(longest).as_secs_f64().ceil() as u64);
@@ -147,13 +131,10 @@ fn limit(cases: &[&OnDriver<'_, '_>]) -> toml::Value {
 }
 
 fn conditions(glob: String, driver: Option<(&str, &str)>, device: Option<&str>) -> Conditions {
-    let mut keys = vec![("test", glob)];
-    match driver {
-        None => keys.push(("id", HOST.to_owned())),
-        Some(driver) => keys.extend(of_driver(driver)),
-    }
-    keys.extend(device.map(|name| ("device", exact_glob(name))));
-    keys
+    let host = driver.is_none().then(|| ("id", HOST.to_owned()));
+    let driver = driver.into_iter().flat_map(of_driver);
+    let device = device.map(|name| ("device", exact_glob(name)));
+    std::iter::once(("test", glob)).chain(host).chain(driver).chain(device).collect()
 }
 
 /// Returns the conditions for a platform, and a version of its driver if it has one.
@@ -169,12 +150,10 @@ pub(super) fn of_driver(
 impl Group<'_, '_> {
     /// Returns the keys and values of the new entry.
     pub(super) fn keys(&self) -> Result<Vec<(&'static str, toml::Value)>, AnyError> {
-        let conditions = self.conditions.iter();
-        let mut keys: Vec<(_, toml::Value)> =
-            conditions.map(|(key, value)| (*key, value.clone().into())).collect();
-        keys.push(("status", toml::Value::try_from(self.statuses)?));
-        keys.extend(self.limit.clone().map(|limit| (TIMEOUT, limit)));
-        keys.push(("reason", self.reason.clone().into()));
-        Ok(keys)
+        let conditions = self.conditions.iter().map(|(key, value)| (*key, value.clone().into()));
+        let status = ("status", toml::Value::try_from(self.statuses)?);
+        let limit = self.limit.clone().map(|limit| (TIMEOUT, limit));
+        let reason = ("reason", self.reason.clone().into());
+        Ok(conditions.chain([status]).chain(limit).chain([reason]).collect())
     }
 }

@@ -56,16 +56,6 @@ enum Edit<'a> {
     Add(PathBuf, &'static str, Vec<(&'static str, toml::Value)>),
 }
 
-impl Edit<'_> {
-    /// Returns the line of the entry. New entries come first, at the end of the file.
-    fn line(&self) -> u64 {
-        match self {
-            Self::Remove(written) | Self::Set(written, ..) => written.line,
-            Self::Add(..) => u64::MAX,
-        }
-    }
-}
-
 /// Changes the expectations by the results of runs that have ended. `folder` is the folder of the files, `tests` are
 /// all tests of this executable.
 ///
@@ -90,12 +80,10 @@ pub(crate) fn update(
     let mut added = HashSet::new();
     loop {
         let expectations = updated.files.parse(now)?;
+        let for_runs = logs.iter().map(|log| RunExpectations::new(&expectations, log, strict));
         let state = State {
             expectations: &expectations,
-            for_runs: logs
-                .iter()
-                .map(|log| RunExpectations::new(&expectations, log, strict))
-                .collect(),
+            for_runs: for_runs.collect(),
             observed: &observed,
             absent: &absent,
             folder,
@@ -113,43 +101,45 @@ pub(crate) fn update(
         if edits.is_empty() {
             return Ok(updated);
         }
-        // From the last line of a file to the first, so that the other lines stay where they are.
-        edits.sort_by_key(|edit| Reverse(edit.line()));
+        // From the last line of a file to the first, so that the other lines stay where they are. New entries come
+        // first, at the end of the file.
+        edits.sort_by_key(|edit| match edit {
+            Edit::Remove(written) | Edit::Set(written, ..) => Reverse(written.line),
+            Edit::Add(..) => Reverse(u64::MAX),
+        });
         edits.iter().try_for_each(|edit| updated.apply(edit))?;
     }
 }
 
 impl Updated {
     fn apply(&mut self, edit: &Edit<'_>) -> Result<(), AnyError> {
-        let own = &mut self.files.own;
-        let (path, text, change) = match edit {
+        let path: &Path = match edit {
+            Edit::Remove(written) | Edit::Set(written, ..) => Path::new(&written.file),
+            Edit::Add(path, ..) => path,
+        };
+        let text = self.files.own.get(path).map_or("", String::as_str);
+        let (changed, change) = match edit {
             Edit::Remove(written) => {
-                let path = Path::new(&written.file);
-                let removed = own.get(path).and_then(|text| edit::remove(text, written.line));
                 let change = format!("{} removed: {:?}", written.place(), written.keys["test"]);
-                (path.to_owned(), removed, change)
+                (edit::remove(text, written.line), change)
             }
             Edit::Set(written, key, value) => {
-                let path = Path::new(&written.file);
-                let set = |text: &String| edit::set(text, written.line, key, &value.to_string());
-                let test = &written.keys["test"];
-                let change = format!("{} changed: {test:?}: {key} = {value}", written.place());
-                (path.to_owned(), own.get(path).and_then(set), change)
+                let (place, test) = (written.place(), &written.keys["test"]);
+                let change = format!("{place} changed: {test:?}: {key} = {value}");
+                (edit::set(text, written.line, key, &value.to_string()), change)
             }
-            Edit::Add(path, table, keys) => {
-                let text = own.get(path).map_or("", String::as_str);
+            Edit::Add(_, table, keys) => {
                 let keys: Vec<_> =
                     keys.iter().map(|(key, value)| (*key, value.to_string())).collect();
-                let shown: Vec<_> =
-                    keys.iter().map(|(key, value)| format!("\n  {key} = {value}")).collect();
-                let change = format!("{} added:{}", path.display(), shown.concat());
-                (path.clone(), edit::append(text, table, &keys), change)
+                let lines = keys.iter().map(|(key, value)| format!("\n  {key} = {value}"));
+                let change = format!("{} added:{}", path.display(), lines.collect::<String>());
+                (edit::append(text, table, &keys), change)
             }
         };
-        let text = text.ok_or_else(|| {
+        let changed = changed.ok_or_else(|| {
             format!("{}: cannot be changed: write its entries as [[expect]]", path.display())
         })?;
-        own.insert(path, text);
+        self.files.own.insert(path.to_owned(), changed);
         self.changes.push(change);
         Ok(())
     }
@@ -170,8 +160,8 @@ impl<'a, 'l> State<'a, 'l> {
         self.for_runs[observed.run].on(observed.device_id).lookup(observed.test)
     }
 
-    /// Returns the entries that count for each test, by their numbers, and whether they were seen at other versions
-    /// only.
+    /// Returns the results for which each entry counts, by the numbers of the entries, and whether it was seen at other
+    /// versions only; without the entries that match tests that are in no run.
     fn uses(&self) -> HashMap<u32, Vec<(&Observed<'l>, bool)>> {
         let mut uses: HashMap<u32, Vec<_>> = HashMap::new();
         for observed in self.observed {
@@ -179,24 +169,18 @@ impl<'a, 'l> State<'a, 'l> {
                 uses.entry(written.number).or_default().push((observed, is_assumed));
             }
         }
-        uses
-    }
-
-    /// Returns the entries that match tests that are in no run.
-    fn of_absent(&self) -> HashSet<u32> {
         let everywhere = self.expectations.for_host();
-        let matches = self.absent.iter().flat_map(|test| everywhere.matches(test));
-        matches.map(|found| found.written.number).collect()
+        for found in self.absent.iter().flat_map(|test| everywhere.matches(test)) {
+            uses.remove(&found.written.number);
+        }
+        uses
     }
 
     /// Returns the removal, or the other versions, of each entry whose results all passed and should not.
     fn outdated(&self) -> Vec<Edit<'a>> {
-        let (uses, absent) = (self.uses(), self.of_absent());
+        let uses = self.uses();
         let edit = |written: &'a WrittenExpectation| {
             let uses = uses.get(&written.number).filter(|uses| is_outdated(written, uses))?;
-            if absent.contains(&written.number) {
-                return None;
-            }
             let passed = uses.iter().map(|(observed, _)| observed.version());
             let passed: Option<BTreeSet<_>> = passed.collect();
             let is_assumed = uses.iter().all(|(_, is_assumed)| *is_assumed);
@@ -214,7 +198,7 @@ impl<'a, 'l> State<'a, 'l> {
     /// Returns the first entry whose tests have all ended as it was seen at other versions, with this version as one
     /// more.
     fn seen_here(&self) -> Option<Edit<'a>> {
-        let (uses, absent) = (self.uses(), self.of_absent());
+        let uses = self.uses();
         let passed = BTreeSet::from([ExpectedStatus::Pass]);
         let edit = |written: &'a WrittenExpectation| {
             let uses = uses.get(&written.number)?.iter();
@@ -225,8 +209,7 @@ impl<'a, 'l> State<'a, 'l> {
                     && statuses.iter().all(|status| written.status.contains(*status))
             };
             let is_seen = assumed.iter().all(|(observed, _)| ends_so(observed.statuses()))
-                && assumed.iter().any(|(observed, _)| observed.statuses() != passed)
-                && !absent.contains(&written.number);
+                && assumed.iter().any(|(observed, _)| observed.statuses() != passed);
             let versions = format!("{}, ={version}", written.driver_version()?);
             is_seen.then(|| Edit::Set(written, DRIVER_VERSION, versions.into()))
         };
@@ -236,18 +219,18 @@ impl<'a, 'l> State<'a, 'l> {
     /// Returns the record of the tests that were tried with a version of a driver for the first time, for each such
     /// version: suites of which all tests have ended, and single tests.
     fn tried(&self) -> Vec<Edit<'a>> {
-        let (ended, unknown): (Vec<_>, Vec<_>) =
-            self.observed.iter().partition(|observed| !observed.statuses().is_empty());
-        let unknown = unknown.into_iter().map(|observed| observed.test);
+        let has_ended = |observed: &&Observed<'l>| !observed.statuses().is_empty();
+        let unknown = self.observed.iter().filter(|observed| !has_ended(observed));
         let absent = self.absent.iter().map(|test| test.as_str());
-        let in_part: HashSet<_> = unknown.chain(absent).filter_map(suite).collect();
+        let in_part = unknown.map(|observed| observed.test).chain(absent).filter_map(suite);
+        let in_part: HashSet<_> = in_part.collect();
         let glob = |observed: &Observed<'l>| {
             let suite = suite(observed.test).filter(|_| observed.log.header.is_whole());
             let suite = suite.filter(|suite| !in_part.contains(suite));
             suite.map_or_else(|| exact_test(observed.test), |suite| exact_test(suite) + "::*")
         };
         let mut drivers: IndexMap<_, BTreeSet<String>> = IndexMap::new();
-        for observed in ended {
+        for observed in self.observed.iter().filter(has_ended) {
             let on_device = self.for_runs[observed.run].on(observed.device_id);
             let driver = observed.driver().filter(|(_, version)| !version.is_empty());
             if let Some(driver) = driver.filter(|_| !on_device.was_tried(observed.test)) {

@@ -44,10 +44,8 @@ impl<'a> Observed<'a> {
                 outcome.status().is_some() && (!is_crash || outcome.is_own_crash())
             };
             let is_known = is_known && has_end(&result);
-            let attempts = result
-                .all_attempts()
-                .filter(has_end)
-                .filter(|attempt| is_known && !attempt.blame.is_doubtful());
+            let attempts = result.all_attempts().filter(has_end);
+            let attempts = attempts.filter(|attempt| is_known && !attempt.blame.is_doubtful());
             Self { run, log, test, device_id, result, device, attempts: attempts.collect() }
         };
         log.results.iter().filter(is_result).map(observed).collect()
@@ -68,13 +66,6 @@ impl<'a> Observed<'a> {
         // Earlier attempts count if the result depended on them.
         let counting = if self.result.is_as_expected() { 1 } else { self.attempts.len() };
         !is_skip && self.attempts.iter().rev().take(counting).any(|attempt| is_wrong(&attempt))
-    }
-
-    /// Returns the last attempt that went wrong in another way than currently expected.
-    fn wrong(&self, expectation: Option<&Expectation>) -> Option<&'a TestResult> {
-        let went_wrong =
-            |attempt: &&&TestResult| judge(&attempt.attempt.outcome, expectation).is_failure();
-        self.attempts.iter().rev().find(|attempt| went_wrong(attempt)).copied()
     }
 
     /// Returns the platform and the version of the driver; `None` for tests that need none.
@@ -99,10 +90,12 @@ impl<'a> Observed<'a> {
         self.log.source(self.result)
     }
 
-    /// Returns the facts of the attempt that went wrong in another way than currently expected: the whole message or
-    /// the signal, the driver's last line, and the place in the source.
+    /// Returns the facts of the last attempt that went wrong in another way than currently expected: the whole message
+    /// or the signal, the driver's last line, and the place in the source.
     pub(super) fn reason(&self, expectation: Option<&Expectation>) -> Option<String> {
-        let wrong = self.wrong(expectation)?;
+        let went_wrong =
+            |attempt: &&&TestResult| judge(&attempt.attempt.outcome, expectation).is_failure();
+        let wrong = *self.attempts.iter().rfind(went_wrong)?;
         let outcome = &wrong.attempt.outcome;
         let (message, place) = (outcome_text(outcome), outcome.location().cloned());
         let mut text = if message.is_empty() { "It fails".to_owned() } else { message };

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clmatrix_characterize::Devices;
 use clmatrix_characterize::show::svg;
 use clmatrix_runner::files;
+use clmatrix_runner::folders::entries;
 use clmatrix_runner::log::store::remove_reports;
 use clmatrix_runner::report::file_name;
 use clmatrix_runner::terminal::AnyError;
@@ -26,29 +27,17 @@ impl ReportFiles {
         Ok(Self { folder, has_new: false })
     }
 
-    /// Replaces `characterize.json`, which is complete at any time.
+    /// Replaces `characterize.json`, which is complete at any time, and removes the curves of an earlier call.
     pub fn save(&mut self, devices: &Devices) -> Result<(), AnyError> {
         let json = serde_json::to_string_pretty(devices)? + "\n";
         files::replace(&self.folder.join("characterize.json"), json.as_bytes())?;
         if !self.has_new {
             self.has_new = true;
-            self.remove_curves()?;
-        }
-        Ok(())
-    }
-
-    /// Removes the curves of an earlier call.
-    fn remove_curves(&self) -> io::Result<()> {
-        let devices = match fs::read_dir(self.folder.join("curves")) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            entries => entries?,
-        };
-        for device in devices {
-            let device = device?;
-            if device.file_type()?.is_dir() {
-                remove_reports(&device.path(), "svg")?;
+            let devices = entries(&self.folder.join("curves"))?.into_iter();
+            for device in devices.filter(|device| device.is_dir() && !device.is_symlink()) {
+                remove_reports(&device, "svg")?;
                 // Fails if the folder has other files.
-                let _ = fs::remove_dir(device.path());
+                let _ = fs::remove_dir(&device);
             }
         }
         Ok(())
@@ -61,17 +50,11 @@ impl ReportFiles {
         }
         for (id, device) in devices {
             let folder = self.folder.join("curves").join(file_name(id));
-            let curves = device.curves();
-            if !curves.is_empty() {
+            for (name, curve) in &device.curves() {
                 fs::create_dir_all(&folder)?;
-            }
-            for (name, curve) in &curves {
                 let title = format!("{name} ({id}, driver {})", device.driver_version);
-                let picture = svg::text(curve, &title)?;
-                files::replace(
-                    &folder.join(format!("{}.svg", file_name(name))),
-                    picture.as_bytes(),
-                )?;
+                let file = folder.join(format!("{}.svg", file_name(name)));
+                files::replace(&file, svg::text(curve, &title)?.as_bytes())?;
             }
         }
         Ok(Some(&self.folder))

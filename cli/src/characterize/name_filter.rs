@@ -11,10 +11,6 @@ pub struct NameFilter {
     names: Option<HashSet<&'static str>>,
 }
 
-fn topic_names() -> Vec<&'static str> {
-    Topic::ALL.into_iter().map(Topic::name).collect()
-}
-
 /// The names of PyOpenCL's answers.
 fn answers() -> impl Iterator<Item = &'static str> {
     table(&Facts::default(), FactsOnly).into_iter().map(|row| row.function)
@@ -30,9 +26,9 @@ impl NameFilter {
         if wanted.is_empty() {
             return Ok(Self { names: None });
         }
-        let answers = answers();
+        let topics = Topic::ALL.map(Topic::name);
         let measurements = Topic::ALL.into_iter().flat_map(Topic::measurements).copied();
-        let known: Vec<&'static str> = answers.chain(measurements).collect();
+        let known: Vec<&'static str> = answers().chain(measurements).collect();
         let mut names = HashSet::new();
         for wanted in wanted {
             if let Some(topic) = Topic::from_name(wanted) {
@@ -40,7 +36,7 @@ impl NameFilter {
             } else if let Some(name) = known.iter().find(|name| *name == wanted) {
                 names.insert(*name);
             } else {
-                let all = known.iter().copied().chain(topic_names());
+                let all = known.iter().copied().chain(topics);
                 let distance = |name: &&str| strsim::levenshtein(name, wanted);
                 let similar = all.min_by_key(distance).filter(|name| distance(name) <= 3);
                 let similar = similar.map(|name| format!(" (did you mean {name}?)"));
@@ -48,7 +44,7 @@ impl NameFilter {
                     "--only {wanted}: no answer, measurement or topic has this name{}; topics are {}; \
                      `clmatrix characterize` shows the answers",
                     similar.unwrap_or_default(),
-                    topic_names().join(", ")
+                    topics.join(", ")
                 ));
             }
         }

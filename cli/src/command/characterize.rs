@@ -1,11 +1,7 @@
 //! `clmatrix characterize`.
 
-mod name_filter;
-mod report_files;
-
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,13 +14,13 @@ use clmatrix_runner::devices::TestDevice;
 use clmatrix_runner::os::StopSignal;
 use clmatrix_runner::run::state::WorkerConfig;
 use clmatrix_runner::setup::Setup;
-use clmatrix_runner::target::{Target, UNEXPECTED};
+use clmatrix_runner::target::{SUCCESS, Target, UNEXPECTED};
 use clmatrix_runner::terminal::{AnyError, status_line};
 
-use self::name_filter::NameFilter;
-use self::report_files::ReportFiles;
 use super::common::Common;
 use crate::characterize::device_session::{DeviceSession, usual_settings};
+use crate::characterize::name_filter::NameFilter;
+use crate::characterize::report_files::ReportFiles;
 use crate::report::page::{Format, Page};
 
 pub const EXAMPLES: &str = "\
@@ -75,10 +71,7 @@ pub struct CharacterizeArguments {
     format: Format,
 }
 
-pub fn characterize(
-    target: Target,
-    arguments: &CharacterizeArguments,
-) -> Result<ExitCode, AnyError> {
+pub fn characterize(target: Target, arguments: &CharacterizeArguments) -> Result<u8, AnyError> {
     let only = NameFilter::new(&arguments.only)?;
     if let [a, b] = &arguments.compare[..] {
         return arguments.print_comparison(a, b, &only);
@@ -86,7 +79,7 @@ pub fn characterize(
     if !arguments.measure && !only.has_answers() {
         return Err("--only names measurements alone; add --measure to take them".into());
     }
-    let setup = arguments.common.setup(target)?;
+    let setup = Setup::new(arguments.common.options(target))?;
     let selected = setup.devices()?;
     let report = arguments.report(&setup)?;
     let stop = StopSignal::on_signals()?;
@@ -96,7 +89,7 @@ pub fn characterize(
     let finished = survey.finish(taken.is_ok());
     taken.and(finished)?;
     let anything_known = survey.devices.values().any(|device| device.error.is_none());
-    Ok(if anything_known { ExitCode::SUCCESS } else { ExitCode::from(UNEXPECTED) })
+    Ok(if anything_known { SUCCESS } else { UNEXPECTED })
 }
 
 /// The devices so far.
@@ -129,7 +122,12 @@ impl Survey<'_> {
                 found.error = Some(reason);
             }
         }
-        let settings = arguments.settings(device, &found);
+        let usual = usual_settings(device, found.characterization.as_ref());
+        let settings = Settings {
+            budget: arguments.budget.unwrap_or(usual.budget),
+            memory: arguments.memory.map_or(usual.memory, |memory| memory.as_u64()),
+            ..usual
+        };
         devices.insert(id.clone(), found);
         if !arguments.measure {
             return Ok(());
@@ -150,10 +148,8 @@ impl Survey<'_> {
 
     /// Shows the answers so far, which may not be all.
     fn finish(&mut self, is_all: bool) -> Result<(), AnyError> {
-        let printed = match is_all || !self.devices.is_empty() {
-            true => self.arguments.print(&self.devices),
-            false => Ok(()),
-        };
+        let has_some = is_all || !self.devices.is_empty();
+        let printed = if has_some { self.arguments.print(&self.devices) } else { Ok(()) };
         // The files are complete even if the output is not.
         let Some(report) = &mut self.report else { return printed };
         if is_all {
@@ -178,15 +174,6 @@ impl CharacterizeArguments {
         Ok(Some(report.map_err(of_folder)?))
     }
 
-    fn settings(&self, device: &TestDevice, found: &CharacterizedDevice) -> Settings<'static> {
-        let usual = usual_settings(device, found.characterization.as_ref());
-        Settings {
-            budget: self.budget.unwrap_or(usual.budget),
-            memory: self.memory.map_or(usual.memory, |memory| memory.as_u64()),
-            ..usual
-        }
-    }
-
     fn print(&self, devices: &Devices) -> Result<(), AnyError> {
         let is_terminal = self.format == Format::Table && std::io::stdout().is_terminal();
         let curves = |device: &CharacterizedDevice| -> Vec<String> {
@@ -194,25 +181,17 @@ impl CharacterizeArguments {
             let wanted = curves.iter().filter(|_| self.plot || is_terminal);
             wanted.map(|(name, curve)| terminal::plot(name, curve)).collect()
         };
+        let note = |reason: &String| format!("It does not answer: {reason}");
         let pages = devices.iter().map(|(id, device)| Page {
             titles: vec![device.title(id)],
-            notes: device
-                .error
-                .iter()
-                .map(|reason| format!("It does not answer: {reason}"))
-                .collect(),
+            notes: device.error.iter().map(note).collect(),
             table: Some(device.text_table()),
             curves: curves(device),
         });
         self.format.print(devices, pages)
     }
 
-    fn print_comparison(
-        &self,
-        a: &Path,
-        b: &Path,
-        only: &NameFilter,
-    ) -> Result<ExitCode, AnyError> {
+    fn print_comparison(&self, a: &Path, b: &Path, only: &NameFilter) -> Result<u8, AnyError> {
         let (ours, theirs) = (compare::read(a)?, compare::read(b)?);
         let pairs = compare::pairs(&ours, &theirs, |name| only.has(name))?;
         let pages = pairs.iter().map(|pair| Page {
@@ -228,6 +207,6 @@ impl CharacterizeArguments {
                 status_line(&format!("only in {}: {alone}", file.display()));
             }
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(SUCCESS)
     }
 }
