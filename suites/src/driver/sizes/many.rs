@@ -6,7 +6,7 @@ use super::*;
 /// A kernel that adds a number to a counter.
 const ADD: &str = "kernel void add(global uint *counter, uint n) { counter[0] += n; }";
 
-#[clmatrix_harness::test]
+#[clmatrix_harness::test(timeout = "5m")]
 fn launches_in_flight_run_once_each(bench: Bench) {
     let types: u64 = bench.value(named!(CL_DEVICE_TYPE));
     // A simulator, which says that it is a device of every type, gets fewer.
