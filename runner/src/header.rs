@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::devices::environment::driver_variables;
+use crate::devices::icd::driver_variables;
 use crate::log::{FORMAT, RunHeader};
 use crate::run::state::Run;
 use crate::setup::Setup;

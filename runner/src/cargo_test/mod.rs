@@ -315,8 +315,7 @@ fn print_passed(logfile: Option<&str>, passed: &[TestResult]) {
     // libtest-mimic has written the results to the same place and would have failed.
     let _ = match logfile {
         Some(path) => {
-            let file = files::append_named(path.as_ref());
-            file.and_then(|mut file| file.write_all(text.as_bytes()))
+            files::append_named(path.as_ref()).and_then(|mut file| file.write_all(text.as_bytes()))
         }
         None => io::stdout().write_all(text.as_bytes()),
     };

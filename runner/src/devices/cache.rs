@@ -11,8 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::Machine;
-use super::environment::driver_variables;
-use super::icd::{Driver, LoaderVariables, drivers};
+use super::icd::{Driver, LoaderVariables, driver_variables, drivers};
 use crate::files;
 use crate::folders::entries;
 use crate::variable::{VariableError, text_variable};

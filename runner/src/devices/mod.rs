@@ -9,7 +9,6 @@ pub mod cache;
 pub mod device_address;
 pub mod device_kind;
 pub mod diagnose;
-pub mod environment;
 pub mod failure;
 pub mod icd;
 pub mod ids;

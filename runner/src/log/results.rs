@@ -84,10 +84,8 @@ impl Results {
     pub fn plan_on(&mut self, device: String, ranges: Vec<(u32, u32)>) {
         let device = self.device(&device);
         let known = self.tests.len() as u32;
-        for (first, last) in ranges {
-            self.planned
-                .extend((first..=last).take_while(|test| *test < known).map(|test| (test, device)));
-        }
+        let tests = |(first, last): (u32, u32)| first..last.saturating_add(1).min(known);
+        self.planned.extend(ranges.into_iter().flat_map(tests).map(|test| (test, device)));
     }
 
     fn device(&mut self, device: &str) -> u32 {
