@@ -32,6 +32,7 @@ use clmatrix_runner::log::store::{PAGE, SUMMARY};
 use clmatrix_runner::report::write_junit;
 use clmatrix_runner::result::test_result::TestResult;
 use indexmap::IndexMap;
+use serde_json::Value;
 
 pub(crate) use table::cut;
 pub(crate) use tally::counts;
@@ -65,6 +66,13 @@ fn has_output(attempt: &TestResult) -> bool {
         || !attempt.attempt.stderr.is_empty()
         || attempt.output_at.is_some()
         || attempt.attempt.stacks.is_some()
+}
+
+/// Returns an object without its fields that are null, false or empty.
+fn present(mut object: Value) -> Value {
+    let absent = [Value::Null, Value::Bool(false), Value::Array(Vec::new())];
+    object.as_object_mut().expect("fields").retain(|_, value| !absent.contains(value));
+    object
 }
 
 /// Returns the verdict of a result in capitals.

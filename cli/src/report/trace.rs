@@ -19,8 +19,10 @@ use clmatrix_runner::result::test_result::TestResult;
 use clmatrix_runner::text::first_line;
 use clmatrix_runner::verdict::Verdict;
 use indexmap::{IndexMap, IndexSet};
-use serde::{Serialize, Serializer};
-use serde_json::json;
+use serde::Serializer;
+use serde_json::{Value, json};
+
+use super::present;
 
 /// The name of the track of work outside of slots.
 const OTHERS: &str = "probes and replays";
@@ -56,18 +58,8 @@ struct Span {
     begin: SystemTime,
     /// The duration; none before the end.
     duration: Option<Duration>,
-    details: Details,
-}
-
-/// The details of a span, which the viewers show.
-#[derive(Default, Serialize)]
-struct Details {
-    verdict: Option<&'static str>,
-    message: Option<String>,
-    attempt: Option<u32>,
-    worker: Option<u32>,
-    host: Option<Box<str>>,
-    error: Option<String>,
+    /// The details, which the viewers show.
+    details: Value,
 }
 
 impl Trace {
@@ -116,11 +108,9 @@ impl Trace {
         // Perfetto treats a thread with the number of its process as the main thread.
         let first = devices.len() as u32 + 1;
         let spans = placed.into_iter().map(|(span, pid, thread, begin, end)| {
-            let mut args = json!(span.details);
-            args.as_object_mut().expect("fields").retain(|_, value| !value.is_null());
             json!({
                 "name": span.name, "ph": "X", "pid": pid, "tid": first + thread as u32,
-                "cat": span.category, "ts": begin, "dur": end - begin, "args": args,
+                "cat": span.category, "ts": begin, "dur": end - begin, "args": span.details,
             })
         });
         let metadata = |pid: u32, tid: u32, kind: &str, name: &str, order: u64| {
@@ -157,13 +147,13 @@ impl Trace {
             Event::Finished(finished) => self.finish(&finished.result),
             Event::WorkerStarted(started) => {
                 let WorkerStarted { device, worker, time: begin, duration, error, .. } = started;
-                let details = Details { worker, error, ..Details::default() };
+                let details = present(json!({ "worker": worker, "error": error }));
                 let (name, category) = ("start of a worker".to_owned(), "worker");
                 let (slot, duration) = (None, Some(duration));
                 self.push(Span { device, worker, slot, name, category, begin, duration, details });
             }
             Event::Probed(Probed { device, time: begin, duration, error }) => {
-                let details = Details { error, ..Details::default() };
+                let details = present(json!({ "error": error }));
                 let (name, category) = ("probe".to_owned(), "probe");
                 let (worker, slot, duration) = (None, None, Some(duration));
                 self.push(Span { device, worker, slot, name, category, begin, duration, details });
@@ -185,7 +175,7 @@ impl Trace {
         self.slots.extend(worker.zip(slot));
         let (name, category) = (id.path().to_owned(), "test");
         let (device, slot) = (id.device().to_owned(), slot.or(Some(0)));
-        let details = Details { verdict: Some("unfinished"), ..Details::default() };
+        let details = json!({ "verdict": "unfinished" });
         self.attempts.insert((id, attempt), self.spans.len());
         self.push(Span { device, worker, slot, name, category, begin, duration: None, details });
     }
@@ -199,14 +189,13 @@ impl Trace {
         let duration = *span.duration.get_or_insert(result.attempt.duration);
         self.end = self.end.max(span.begin.checked_add(duration));
         let message = || first_line(&result.attempt.outcome.to_string());
-        span.details = Details {
-            verdict: Some(result.verdict.name()),
-            message: (result.verdict != Verdict::Pass).then(message),
-            attempt: Some(result.attempt.number),
-            worker: result.attempt.worker,
-            host: result.host.clone(),
-            error: None,
-        };
+        span.details = present(json!({
+            "verdict": result.verdict.name(),
+            "message": (result.verdict != Verdict::Pass).then(message),
+            "attempt": result.attempt.number,
+            "worker": result.attempt.worker,
+            "host": result.host,
+        }));
     }
 
     /// Ends the attempts that were running when the run was cut short, at the last time before it was resumed.
@@ -244,7 +233,6 @@ mod tests {
     use clmatrix_runner::log::sample::{TIME, changed, device, device_record, header, result};
     use clmatrix_runner::verdict::Outcome;
     use insta::assert_snapshot;
-    use serde_json::Value;
 
     fn at(milliseconds: u64) -> SystemTime {
         SystemTime::UNIX_EPOCH + TIME + Duration::from_millis(milliseconds)

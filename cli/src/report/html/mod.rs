@@ -6,8 +6,6 @@
 //! page forbids all requests, and all scripts and styles but its own.
 
 mod device_results;
-mod outputs;
-mod result_details;
 mod run_data;
 mod script_json;
 mod test_list;
@@ -27,8 +25,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::tally::{Kind, ORDER};
-use device_results::DeviceResults;
-use outputs::outputs;
+use device_results::{DeviceResults, outputs};
 use run_data::RunData;
 use test_list::{MOST_RESULTS, TestList};
 

@@ -11,7 +11,7 @@ use foldhash::fast::RandomState;
 use indexmap::{IndexMap, IndexSet};
 use serde::Serialize;
 
-use super::result_details::is_plain_pass;
+use super::device_results::is_plain_pass;
 
 /// The most results on a page. With more, the tests that passed everywhere are left out.
 pub(super) const MOST_RESULTS: usize = 1 << 21;
