@@ -6,8 +6,7 @@ use clmatrix_runner::result::worker_end::WorkerEnd;
 use indexmap::{IndexMap, IndexSet};
 use serde::Serialize;
 
-use super::side::{Side, SideDevice, SideTest};
-use super::side_result::{SideOutcome, SideResult};
+use super::side::{Side, SideDevice, SideOutcome, SideResult, SideTest};
 use super::speed::{Speeds, Time, Times, median};
 use crate::report::facts::{self, Facts};
 

@@ -4,5 +4,4 @@
 pub(crate) mod difference;
 pub(crate) mod pages;
 pub(crate) mod side;
-pub(crate) mod side_result;
 pub(crate) mod speed;

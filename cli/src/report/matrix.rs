@@ -24,8 +24,7 @@ use super::not_run::{NotRun, count_by_loss};
 use super::other_versions::{assumed, mended};
 use super::table::{self, Column, Group, MIN_WIDTH, cut, painted, wrap};
 use super::tally::{Counts, Kind, ORDER, Tally};
-use super::without_numbers::without_numbers;
-use super::{has_output, verdict_word};
+use super::{has_output, verdict_word, without_numbers};
 
 /// The headings that do not explain themselves.
 const EXPLAINED: [Verdict; 3] =

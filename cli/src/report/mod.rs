@@ -19,11 +19,11 @@ pub(crate) mod summary;
 mod table;
 mod tally;
 pub(crate) mod trace;
-pub(crate) mod without_numbers;
 
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
+use std::sync::LazyLock;
 
 use clmatrix_characterize::Devices;
 use clmatrix_runner::files;
@@ -32,6 +32,7 @@ use clmatrix_runner::log::store::{PAGE, SUMMARY};
 use clmatrix_runner::report::write_junit;
 use clmatrix_runner::result::test_result::TestResult;
 use indexmap::IndexMap;
+use regex::Regex;
 use serde_json::Value;
 
 pub(crate) use table::cut;
@@ -78,6 +79,13 @@ fn present(mut object: Value) -> Value {
 /// Returns the verdict of a result in capitals.
 fn verdict_word(result: &TestResult) -> String {
     result.verdict.name().to_uppercase().replace('-', " ")
+}
+
+/// Returns a text in which each number is `#`: addresses, sizes and seeds differ from run to run.
+pub(crate) fn without_numbers(text: &str) -> String {
+    static NUMBER: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"0x[0-9a-fA-F]+|[0-9]+").expect("a constant"));
+    NUMBER.replace_all(text, "#").into_owned()
 }
 
 /// Returns the unexpected results by the paths of their tests.

@@ -13,7 +13,7 @@ use indexmap::IndexMap;
 
 use super::observed::Observed;
 use super::{DRIVER_VERSION, TIMEOUT};
-use crate::report::without_numbers::without_numbers;
+use crate::report::without_numbers;
 
 /// The conditions of an entry for some tests only, and for one platform with the version of its driver. The first one
 /// is the glob for the tests.

@@ -1,12 +1,38 @@
-//! The division of tests into shards. It does not depend on the devices of the machine.
+//! The part of the tests of a run: [`ShardChoice`] is the option, and [`Division`] the rule that divides the tests.
 
 use std::collections::{BTreeSet, HashMap};
+use std::num::NonZeroU32;
+use std::str::FromStr;
 use std::time::Duration;
 
 use clmatrix_runner::result::test_id::TestId;
-use clmatrix_runner::shard::shard_by_hash;
+use clmatrix_runner::shard::{Shard, shard_by_hash};
 
-/// A rule that puts each test into one of several shards.
+/// The value of `--shard`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ShardChoice {
+    /// The shard that the environment variables of an [`Engine`](clmatrix_runner::shard::Engine) name.
+    Auto,
+    /// This shard.
+    Given(Shard),
+}
+
+impl FromStr for ShardChoice {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const EXPECTED: &str = "expected `auto` or INDEX/TOTAL, with an INDEX from 1 to TOTAL";
+        if text == "auto" {
+            return Ok(Self::Auto);
+        }
+        let (index, total) = text.split_once('/').ok_or(EXPECTED)?;
+        let index: NonZeroU32 = index.parse().map_err(|_| EXPECTED)?;
+        let total = total.parse().map_err(|_| EXPECTED)?;
+        Shard::from_zero(index.get() - 1, total).map(Self::Given).ok_or(EXPECTED)
+    }
+}
+
+/// A rule that puts each test into one of several shards. It does not depend on the devices of the machine.
 pub struct Division {
     total: u32,
     /// The shards of the tests that are balanced, from 1.
@@ -58,6 +84,19 @@ impl Division {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clmatrix_runner::shard::ShardRule;
+
+    #[test]
+    fn a_shard_is_an_index_from_1_and_a_total() {
+        assert_eq!("auto".parse(), Ok(ShardChoice::Auto));
+        let given =
+            |index, total| Ok(ShardChoice::Given(Shard { index, total, rule: ShardRule::Hash }));
+        assert_eq!("1/1".parse(), given(1, 1));
+        assert_eq!("8/8".parse(), given(8, 8));
+        for wrong in ["", "0/8", "9/8", "1/0", "0/0", "1", "1/", "/8", "-1/8", "1/8/2", "Auto"] {
+            assert!(wrong.parse::<ShardChoice>().is_err(), "{wrong:?}");
+        }
+    }
 
     #[test]
     fn the_hash_of_a_path_never_changes() {
