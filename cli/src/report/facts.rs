@@ -8,8 +8,7 @@ use clmatrix_runner::log::run_header::RunHeader;
 use clmatrix_runner::log::run_log::RunLog;
 use humantime::format_duration;
 use indexmap::{IndexMap, IndexSet};
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Values by the names of the facts, for a reader.
 pub(crate) type Facts = IndexMap<String, String>;
@@ -41,18 +40,18 @@ pub(crate) fn of_run(header: &RunHeader) -> Facts {
     for (package, version) in &header.versions {
         facts.insert(format!("version of {package}"), version.clone());
     }
-    add(&mut facts, "build id", &header.build_id);
+    add(&mut facts, "build id", &json!(header.build_id));
     for program in &header.programs {
         facts.insert(format!("{BUILD_OF}{}", program.name), program.content().to_owned());
     }
-    add(&mut facts, "kernel", &header.kernel);
-    add(&mut facts, "cpu", &header.cpu);
-    add(&mut facts, "cpus", &header.cpus);
-    add(&mut facts, "memory", &header.memory);
-    add(&mut facts, "profile", &header.profile);
-    add(&mut facts, "configuration", &header.configuration);
-    add(&mut facts, "seed", &header.seed);
-    add(&mut facts, "settings without a device", &header.host_settings);
+    add(&mut facts, "kernel", &json!(header.kernel));
+    add(&mut facts, "cpu", &json!(header.cpu));
+    add(&mut facts, "cpus", &json!(header.cpus));
+    add(&mut facts, "memory", &json!(header.memory));
+    add(&mut facts, "profile", &json!(header.profile));
+    add(&mut facts, "configuration", &json!(header.configuration));
+    add(&mut facts, "seed", &json!(header.seed));
+    add(&mut facts, "settings without a device", &json!(header.host_settings));
     for (name, value) in &header.environment {
         facts.insert(format!("environment {name}"), value.clone());
     }
@@ -63,15 +62,15 @@ pub(crate) fn of_run(header: &RunHeader) -> Facts {
 pub(crate) fn of_device(log: &RunLog, device: &RunDevice) -> Facts {
     let RunDevice { id, platform, info } = device;
     let mut facts = Facts::new();
-    add(&mut facts, "platform", platform);
-    add(&mut facts, "", info);
+    add(&mut facts, "platform", &json!(platform));
+    add(&mut facts, "", &json!(info));
     // In the log it is a number.
     facts.insert("device type".to_owned(), info.device_type.to_string());
     if let Some(DeviceRecord { driver, settings, .. }) = log.records.get(id) {
-        add(&mut facts, "driver", driver);
+        add(&mut facts, "driver", &json!(driver));
         // The size and the build id distinguish drivers; the time is that of the installation.
         facts.shift_remove("driver modified");
-        add(&mut facts, "settings", settings);
+        add(&mut facts, "settings", &json!(settings));
     }
     // The first word of the kernel's name there.
     if log.header.kernel.as_ref().is_some_and(|kernel| kernel.starts_with("Windows")) {
@@ -80,18 +79,13 @@ pub(crate) fn of_device(log: &RunLog, device: &RunDevice) -> Facts {
     facts
 }
 
-fn add(facts: &mut Facts, name: &str, value: &impl Serialize) {
-    let value = serde_json::to_value(value).expect("facts are plain data");
-    add_value(facts, name, &value);
-}
-
 /// Adds a value, or each field of an object below its name.
-fn add_value(facts: &mut Facts, name: &str, value: &Value) {
+fn add(facts: &mut Facts, name: &str, value: &Value) {
     let text = match value {
         Value::Null => return,
         Value::Object(fields) => {
             for (field, value) in fields {
-                add_value(facts, format!("{name} {}", field.replace('_', " ")).trim_start(), value);
+                add(facts, format!("{name} {}", field.replace('_', " ")).trim_start(), value);
             }
             return;
         }

@@ -7,7 +7,6 @@
 
 mod device_results;
 mod run_data;
-mod script_json;
 mod test_list;
 #[cfg(test)]
 mod tests;
@@ -46,6 +45,11 @@ const MOST_TEXT: usize = 4 << 20;
 
 /// The most bytes of outputs on a page.
 const MOST_OUTPUT: usize = 2 << 20;
+
+/// The escapes of `<`, which could end the element or begin a comment, and of the ends of lines of Unicode. JSON has
+/// them in strings only.
+const ESCAPES: [(char, &str); 3] =
+    [('<', r"\u003c"), ('\u{2028}', r"\u2028"), ('\u{2029}', r"\u2029")];
 
 /// The first data of the page.
 #[derive(Serialize)]
@@ -94,25 +98,34 @@ fn write_data(runs: &[&RunLog], characterized: &Devices, to: &mut impl Write) ->
     });
     let target = runs.first().map_or("", |log| &log.header.target);
     let head = Head { verdicts, tests: &tests, runs: runs.len(), target };
-    script_json::write(to, "data", &head)?;
+    write_json(to, "data", &head)?;
     let by_device: Vec<_> = runs.iter().map(|log| by_device(log)).collect();
     let mut devices = by_device.iter().map(|results| results.len()).sum();
     let (mut text_room, mut output_room) = (MOST_TEXT, MOST_OUTPUT);
     for (run, (log, by_device)) in runs.iter().zip(by_device).enumerate() {
         let ids: Vec<&str> = by_device.keys().copied().collect();
-        script_json::write(to, &format!("run-{run}"), &RunData::new(log, &ids, characterized))?;
+        write_json(to, &format!("run-{run}"), &RunData::new(log, &ids, characterized))?;
         for (device, results) in by_device.into_values().enumerate() {
             let texts = within_share(&mut text_room, devices, |room| {
                 DeviceResults::new(log, &tests, &results, room)
             });
-            script_json::write(to, &format!("results-{run}-{device}"), &texts)?;
+            write_json(to, &format!("results-{run}-{device}"), &texts)?;
             let outputs =
                 within_share(&mut output_room, devices, |room| outputs(log, &results, room));
-            script_json::write(to, &format!("outputs-{run}-{device}"), &outputs)?;
+            write_json(to, &format!("outputs-{run}-{device}"), &outputs)?;
             devices -= 1;
         }
     }
     Ok(())
+}
+
+/// Writes data as JSON in a `script` element with this id.
+fn write_json(to: &mut impl Write, id: &str, data: &impl Serialize) -> io::Result<()> {
+    let mut json = serde_json::to_string(data)?;
+    for (special, escape) in ESCAPES {
+        json = json.replace(special, escape);
+    }
+    writeln!(to, "<script type=\"application/json\" id=\"{id}\">{json}</script>")
 }
 
 /// Makes a part of the page for the first of these devices, within its share of the room. The bytes that are left go

@@ -116,6 +116,18 @@ fn a_page_runs_its_own_script_alone() {
 }
 
 #[test]
+fn no_text_ends_the_element() {
+    let text = "a</script><!-- ]]> \u{2028}\u{2029}\" \\ \u{1f4a5}";
+    let mut element = Vec::new();
+    write_json(&mut element, "x", &[text]).unwrap();
+    let element = String::from_utf8(element).unwrap();
+    let json = element.strip_prefix("<script type=\"application/json\" id=\"x\">").unwrap();
+    let json = json.strip_suffix("</script>\n").unwrap();
+    assert!(!json.contains(['<', '\u{2028}', '\u{2029}']), "{json}");
+    assert_eq!(serde_json::from_str::<[String; 1]>(json).unwrap(), [text]);
+}
+
+#[test]
 fn unexpected_results_come_first_where_outputs_have_no_room() {
     let output = "x".repeat(60 << 10);
     let known = || Some(expectation(ExpectedStatus::Fail, "bug 7"));
