@@ -55,15 +55,19 @@ pub(crate) struct HostRun {
 }
 
 /// A number that was measured on a device.
-#[derive(Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct HostMeasurement {
+    /// The host.
+    pub(crate) host: String,
     /// The model.
+    #[serde(skip)]
     pub(crate) model: String,
     /// The id of the device.
     pub(crate) device: String,
     /// The name of the measurement.
     pub(crate) name: String,
     pub(crate) value: f64,
+    #[serde(skip)]
     pub(crate) spread: f64,
     pub(crate) unit: Unit,
 }
@@ -113,8 +117,9 @@ fn measured(log: &RunLog, device: &RunDevice) -> impl Iterator<Item = HostMeasur
     let found = |measured: Measured| {
         let Finding { value, unit, spread, .. } = measured.answer.ok()?;
         let Value::Number(value) = value else { return None };
-        let (model, device, name) = (model(device), device.id.clone(), measured.name);
-        Some(HostMeasurement { model, device, name, value, spread, unit })
+        let (host, name) = (log.header.host.clone(), measured.name);
+        let (model, device) = (model(device), device.id.clone());
+        Some(HostMeasurement { host, model, device, name, value, spread, unit })
     };
     logged(log, &device.id).into_iter().filter_map(found)
 }

@@ -5,6 +5,7 @@ use clmatrix_runner::text::{counted, human};
 
 use super::Fleet;
 use super::drift::Drift;
+use super::host::HostMeasurement;
 use super::outliers::Outlier;
 use crate::report::page::Page;
 
@@ -33,7 +34,8 @@ impl Fleet {
             pages.push(Page::of_table("Drift".to_owned(), Vec::new(), table));
         }
         let mut table = TextTable::new(&OUTLIERS);
-        for Outlier { host, device, name, value, median, unit } in &self.outliers {
+        for Outlier { measured, median } in &self.outliers {
+            let HostMeasurement { host, device, name, value, unit, .. } = measured;
             let [number, usual] = [value, median].map(|number| unit.write(*number));
             let ratio = format!("{:.2}", value / median);
             table.push(vec![host.clone(), device.clone(), name.clone(), number, usual, ratio]);
