@@ -18,9 +18,8 @@ use clmatrix_runner::terminal::{AnyError, print_styled, status_line};
 
 use super::common::ReportPlace;
 use super::report;
-use crate::merge::Merge;
-use crate::merge::hosts::listed_hosts;
 use crate::merge::input::Input;
+use crate::merge::{Merge, listed_hosts};
 use crate::report::github;
 use crate::report::matrix::{Layout, ShownOutput, matrix};
 use crate::stored_runs;

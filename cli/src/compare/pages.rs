@@ -41,8 +41,11 @@ impl Difference {
     }
 
     fn changes_pages(&self, all: bool) -> impl Iterator<Item = Page> {
-        let kinds = Kind::ALL.into_iter();
-        kinds.filter_map(move |(kind, title)| changes_page(title, &self.changes[&kind], all))
+        let text = |text: &Option<String>| cut(text.as_deref().unwrap_or("-"), WIDEST);
+        let row = move |Change { test, a, b }: &ResultChange| vec![test.clone(), text(a), text(b)];
+        Kind::ALL.into_iter().filter_map(move |(kind, title)| {
+            page(title, &["TEST", "A", "B"], &self.changes[&kind], all, row)
+        })
     }
 
     fn head(&self) -> Page {
@@ -96,13 +99,6 @@ impl Difference {
         );
         (!self.sums.is_empty()).then(|| Page::of_table("Times".to_owned(), vec![note], table))
     }
-}
-
-fn changes_page(title: &str, changes: &[ResultChange], all: bool) -> Option<Page> {
-    let text = |text: &Option<String>| cut(text.as_deref().unwrap_or("-"), WIDEST);
-    page(title, &["TEST", "A", "B"], changes, all, |Change { test, a, b }| {
-        vec![test.clone(), text(a), text(b)]
-    })
 }
 
 fn speed_page(title: &str, changes: &[SpeedChange], all: bool) -> Option<Page> {

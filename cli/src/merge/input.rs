@@ -34,7 +34,15 @@ impl Input {
         RunLog::for_each_event(path, |event| {
             match (event, &mut input) {
                 (Event::Run(header), None) if header.format == FORMAT => {
-                    input = Some(Self::new(path, *header));
+                    input = Some(Self {
+                        path: path.to_owned(),
+                        header: *header,
+                        devices: Vec::new(),
+                        tests: Vec::new(),
+                        planned: Vec::new(),
+                        absent: Vec::new(),
+                        failed: Vec::new(),
+                    });
                 }
                 (Event::Expectation(_), Some(_)) => {}
                 (Event::Device(record), Some(input)) => input.devices.push(*record),
@@ -51,18 +59,6 @@ impl Input {
         // The header is that of the first run, if this one resumes others.
         input.header.run_id = RunHeader::read(path)?.run_id;
         Ok(input)
-    }
-
-    fn new(path: &Path, header: RunHeader) -> Self {
-        Self {
-            path: path.to_owned(),
-            header,
-            devices: Vec::new(),
-            tests: Vec::new(),
-            planned: Vec::new(),
-            absent: Vec::new(),
-            failed: Vec::new(),
-        }
     }
 }
 

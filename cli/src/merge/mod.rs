@@ -1,9 +1,8 @@
 //! Merges several runs into one: the shards of a run, or whole runs of several hosts.
 //!
-//! [`input`] is a run that is merged, [`shards`] and [`hosts`] check that runs can be merged, and [`translation`]
-//! rewrites the events of a run for the merged log.
+//! [`input`] is a run that is merged, [`shards`] checks that shards can be merged, and [`translation`] rewrites the
+//! events of a run for the merged log.
 
-pub(crate) mod hosts;
 pub(crate) mod input;
 pub(crate) mod shards;
 #[cfg(test)]
@@ -47,6 +46,31 @@ struct Union {
 }
 
 impl Merge {
+    /// Checks that each input is a whole run of another host, and that all expected hosts have one. A device is
+    /// identified by its key.
+    ///
+    /// # Errors
+    ///
+    /// A run is a shard, or a host has two runs or none.
+    pub(crate) fn of_hosts(inputs: Vec<Input>, expected: &[String]) -> Result<Self, AnyError> {
+        let mut hosts: IndexMap<&str, &Input> = IndexMap::new();
+        for input in &inputs {
+            if input.header.shard.is_some() {
+                let how = "merge its shards first, without --hosts";
+                return Err(format!("{input} is a part of a run; {how}").into());
+            }
+            if let Some(other) = hosts.insert(&input.header.host, input) {
+                return Err(format!("a host has two runs: {other} and {input}").into());
+            }
+        }
+        let is_missing = |host: &&String| !hosts.contains_key(host.as_str());
+        let missing: Vec<&str> = expected.iter().filter(is_missing).map(String::as_str).collect();
+        if !missing.is_empty() {
+            return Err(format!("no run of these hosts: {}", missing.join(", ")).into());
+        }
+        Ok(Self { inputs, by_host: true })
+    }
+
     /// Returns whether the inputs have all tests.
     pub(crate) fn is_full(&self) -> bool {
         self.inputs.iter().all(|input| !input.header.is_filtered())
@@ -182,6 +206,12 @@ fn end(sum: Option<&Sum>, parts: &[Translation<'_>]) -> End {
         exit_status: if cannot_run { CANNOT_RUN } else { status },
         counts: sum.map(Sum::counts).unwrap_or_default(),
     }
+}
+
+/// Returns the hosts of a list: a name a line, with comments after `#`.
+pub(crate) fn listed_hosts(text: &str) -> Vec<String> {
+    let names = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+    names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
 impl Union {

@@ -14,7 +14,6 @@ use clmatrix_runner::shard::{Shard, ShardRule};
 use clmatrix_runner::verdict::{ExpectedStatus, Outcome, Verdict};
 use insta::assert_snapshot;
 
-use super::hosts::listed_hosts;
 use super::input::Input;
 use super::*;
 use crate::report;
