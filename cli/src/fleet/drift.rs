@@ -4,7 +4,6 @@ use indexmap::{IndexMap, IndexSet};
 use serde::Serialize;
 
 use super::host::{HostRun, NUMBER};
-use crate::report::facts::Facts;
 
 /// A fact in which hosts differ.
 #[derive(Debug, Serialize)]
@@ -34,16 +33,13 @@ pub(crate) struct OtherValue {
 /// Returns the facts in which the hosts differ: those of the machines, then those of each model of devices. A host
 /// without a model differs only in the number of its devices.
 pub(crate) fn drift(hosts: &[HostRun]) -> Vec<Drift> {
-    let models: IndexSet<&String> = hosts.iter().flat_map(|host| host.models.keys()).collect();
-    let models = [None].into_iter().chain(models.into_iter().map(Some));
-    models.flat_map(|model| of_model(model, hosts)).collect()
+    let models: IndexSet<_> = hosts.iter().flat_map(|host| host.facts.keys()).collect();
+    models.into_iter().flat_map(|model| of_model(model, hosts)).collect()
 }
 
 /// Returns the drift of a model, or that of the machines.
-fn of_model(model: Option<&String>, hosts: &[HostRun]) -> Vec<Drift> {
-    let facts =
-        hosts.iter().map(|host| model.map_or(Some(&host.facts), |model| host.models.get(model)));
-    let facts: Vec<Option<&Facts>> = facts.collect();
+fn of_model(model: &Option<String>, hosts: &[HostRun]) -> Vec<Drift> {
+    let facts: Vec<_> = hosts.iter().map(|host| host.facts.get(model)).collect();
     let names = facts.iter().flatten().flat_map(|facts| facts.keys());
     let mut names: IndexSet<&str> = names.map(String::as_str).collect();
     names.sort_by_cached_key(|name| *name == NUMBER);
@@ -62,7 +58,7 @@ fn of_model(model: Option<&String>, hosts: &[HostRun]) -> Vec<Drift> {
         let mut values = values.into_iter().map(|(value, hosts)| OtherValue { value, hosts });
         let OtherValue { value: majority, hosts } = values.next()?;
         let (others, hosts): (Vec<_>, _) = (values.collect(), hosts.len());
-        let (model, fact) = (model.cloned(), fact.to_owned());
+        let (model, fact) = (model.clone(), fact.to_owned());
         (!others.is_empty()).then_some(Drift { model, fact, majority, hosts, others })
     };
     names.into_iter().filter_map(drift).collect()

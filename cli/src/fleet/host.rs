@@ -43,12 +43,9 @@ pub(crate) struct HostRun {
     /// Wall time of the run.
     #[serde(rename = "duration_ns", with = "Nanoseconds")]
     pub(crate) duration: Duration,
-    /// The facts of the machine.
+    /// The facts of the machine, then those of the devices of each model.
     #[serde(skip)]
-    pub(crate) facts: Facts,
-    /// The facts of the devices of each model.
-    #[serde(skip)]
-    pub(crate) models: IndexMap<String, Facts>,
+    pub(crate) facts: IndexMap<Option<String>, Facts>,
     /// The measured numbers.
     #[serde(skip)]
     pub(crate) measured: Vec<HostMeasurement>,
@@ -75,8 +72,6 @@ pub(crate) struct HostMeasurement {
 impl HostRun {
     /// Takes the facts for a fleet from the sum of a log.
     pub(crate) fn new(log: &RunLog) -> Self {
-        let mut facts = facts::of_run(&log.header);
-        facts.shift_remove(SEED);
         Self {
             host: log.header.host.clone(),
             run_id: log.header.run_id.clone(),
@@ -86,8 +81,7 @@ impl HostRun {
             lost: log.lost.iter().map(|lost| lost.device.clone()).collect(),
             results: report::counts(log),
             duration: log.duration,
-            facts,
-            models: models(log),
+            facts: machine_and_models(log),
             measured: log.header.devices.iter().flat_map(|device| measured(log, device)).collect(),
         }
     }
@@ -98,19 +92,21 @@ impl HostRun {
     }
 }
 
-/// Returns the facts of each model, of all its devices.
-fn models(log: &RunLog) -> IndexMap<String, Facts> {
+/// Returns the facts of the machine, and those of each model, of all its devices.
+fn machine_and_models(log: &RunLog) -> IndexMap<Option<String>, Facts> {
+    let mut machine = facts::of_run(&log.header);
+    machine.shift_remove(SEED);
     let mut models: IndexMap<String, Vec<Facts>> = IndexMap::new();
     for device in &log.header.devices {
         let mut facts = facts::of_device(log, device);
         facts.retain(|name, _| !OF_ONE_DEVICE.contains(&name.as_str()));
         models.entry(model(device)).or_default().push(facts);
     }
-    let facts = |all: Vec<Facts>| {
+    let of_model = |(model, all): (String, Vec<Facts>)| {
         let number = (NUMBER.to_owned(), all.len().to_string());
-        facts::joined(&all).into_iter().chain([number]).collect()
+        (Some(model), facts::joined(&all).into_iter().chain([number]).collect())
     };
-    models.into_iter().map(|(model, all)| (model, facts(all))).collect()
+    [(None, machine)].into_iter().chain(models.into_iter().map(of_model)).collect()
 }
 
 fn measured(log: &RunLog, device: &RunDevice) -> impl Iterator<Item = HostMeasurement> {

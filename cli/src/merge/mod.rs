@@ -18,7 +18,6 @@ use clmatrix_runner::config::{Sync, WrittenExpectation};
 use clmatrix_runner::header::command_line;
 use clmatrix_runner::log::events::{DeviceAbsent, End, Event};
 use clmatrix_runner::log::plan::{self, PlannedTest};
-use clmatrix_runner::log::program_record::ProgramRecord;
 use clmatrix_runner::log::recorder::Recorder;
 use clmatrix_runner::log::run_header::{MergedRun, RunHeader};
 use clmatrix_runner::log::run_log::RunLog;
@@ -145,12 +144,7 @@ impl Merge {
         let filtered = headers().find(|header| header.is_filtered()).unwrap_or(first);
         let part = |RunHeader { run_id, host, shard, .. }| MergedRun { run_id, host, shard };
         let hosts: IndexSet<&str> = headers().map(|header| header.host.as_str()).collect();
-        let mut programs: Vec<ProgramRecord> = Vec::new();
-        for program in headers().flat_map(|header| &header.programs) {
-            if !programs.contains(program) {
-                programs.push(program.clone());
-            }
-        }
+        let programs: IndexSet<_> = headers().flat_map(|header| &header.programs).collect();
         let mut environment = first.environment.clone();
         environment.retain(|name, value| {
             headers().all(|header| header.environment.get(name) == Some(value))
@@ -173,7 +167,7 @@ impl Merge {
             memory: self.common(|header| header.memory.as_ref()),
             build_id: self.common(|header| header.build_id.as_ref()),
             seed: self.common(|header| header.seed.as_ref()),
-            programs,
+            programs: programs.into_iter().cloned().collect(),
             filter: filtered.filter.clone(),
             selected_tests: filtered.selected_tests.clone(),
             include_ignored: headers().all(|header| header.include_ignored),

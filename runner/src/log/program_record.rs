@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// A program with tests, in the header of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProgramRecord {
     /// The suite and the program: the beginning of the paths of its tests.

@@ -38,10 +38,12 @@ impl DeviceResults {
         results: &[&TestResult],
         room: &mut usize,
     ) -> Self {
-        let (mut verdicts, mut times) = (vec![' '; tests.len()], vec![0; tests.len()]);
+        let count = tests.paths.len();
+        let (mut verdicts, mut times) = (vec![' '; count], vec![0; count]);
         let mut detailed = Vec::new();
         for result in results {
-            let Some(test) = tests.position(result.test.path()) else { continue };
+            // A test without a position is left out.
+            let Some(test) = tests.paths.get_index_of(result.test.path()) else { continue };
             verdicts[test] = Kind::of(result.verdict).letter;
             times[test] = microseconds(result);
             if !is_plain_pass(result) {

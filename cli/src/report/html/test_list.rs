@@ -19,7 +19,7 @@ pub(super) const MOST_RESULTS: usize = 1 << 21;
 /// The tests of all runs, in the order of the newest run; tests that it lacks follow.
 #[derive(Serialize)]
 pub(super) struct TestList<'a> {
-    paths: IndexSet<&'a str, RandomState>,
+    pub(super) paths: IndexSet<&'a str, RandomState>,
     /// The words that select tests if those differ from the paths; none for results of workers, which belong to no
     /// test.
     words: BTreeMap<usize, Option<String>>,
@@ -58,14 +58,5 @@ impl<'a> TestList<'a> {
         };
         let words = tests.keys().enumerate().filter_map(word).collect();
         Self { paths: tests.into_keys().collect(), words, files, places, left_out }
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.paths.len()
-    }
-
-    /// Returns the position of a test, unless it is left out.
-    pub(super) fn position(&self, path: &str) -> Option<usize> {
-        self.paths.get_index_of(path)
     }
 }
