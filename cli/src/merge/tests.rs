@@ -17,7 +17,8 @@ use insta::assert_snapshot;
 use super::input::Input;
 use super::*;
 use crate::report;
-use crate::report::matrix::{Layout, ShownOutput, matrix, wall_time};
+use crate::report::matrix::{Layout, ShownOutput, matrix};
+use crate::report::tally::wall_time;
 
 /// A run of some tests on some devices.
 struct Run {

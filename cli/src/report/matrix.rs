@@ -1,9 +1,7 @@
 //! The page that a person reads after a run: suites down, devices across, then the failures and the commands to
 //! reproduce them.
 
-use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::{Duration, SystemTime};
 
 use anstream::AutoStream;
 use clap::builder::styling::AnsiColor as Color;
@@ -18,12 +16,10 @@ use clmatrix_runner::text::{clean, counted, first_line, human, one_line, shell_q
 use clmatrix_runner::verdict::{Location, Outcome, Verdict};
 use indexmap::{IndexMap, IndexSet};
 
-use super::conclusion::Conclusion;
 use super::excerpt;
-use super::not_run::{NotRun, count_by_loss};
 use super::other_versions::{assumed, mended};
 use super::table::{self, Column, Group, MIN_WIDTH, cut, painted, wrap};
-use super::tally::{Counts, Kind, ORDER, Tally};
+use super::tally::{Conclusion, Counts, Kind, NotRun, ORDER, Tally, count_by_loss};
 use super::{has_output, verdict_word, without_numbers};
 
 /// The headings that do not explain themselves.
@@ -417,26 +413,6 @@ impl Page<'_> {
     fn paint(&self, color: Color, text: &str) -> String {
         if self.layout.color { painted(color, text) } else { text.to_owned() }
     }
-}
-
-/// Returns the time from the first start of a test to the last end, without the pauses of a run that was
-/// resumed: the longest one, if the run is merged from several hosts, whose clocks differ.
-pub(crate) fn wall_time(log: &RunLog, results: &[&TestResult]) -> Option<Duration> {
-    let mut hosts: BTreeMap<_, BTreeMap<usize, (SystemTime, SystemTime)>> = BTreeMap::new();
-    for result in results.iter().filter(|result| result.verdict != Verdict::NotRun) {
-        let (next, last) = match &result.counts {
-            Some(counts) => (counts.start, counts.end),
-            None => (result.attempt.started, result.attempt.end()),
-        };
-        let part = log.resumed.partition_point(|time| *time <= next);
-        let parts = hosts.entry(result.host.as_deref()).or_default();
-        let (start, end) = parts.entry(part).or_insert((next, last));
-        (*start, *end) = (next.min(*start), last.max(*end));
-    }
-    let time = |(start, end): &(SystemTime, SystemTime)| end.duration_since(*start);
-    let longest = hosts.values().map(|parts| parts.values().flat_map(time).sum()).max()?;
-    // One host may have run several parts of a merged run, at other times.
-    Some(if log.header.merged.is_empty() { longest } else { log.duration.min(longest) })
 }
 
 /// Returns whether a result is unexpected, tolerated, or decided by several attempts.

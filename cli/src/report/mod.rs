@@ -4,20 +4,18 @@
 //! the settings of a run. The JUnit files are the runner's.
 
 pub(crate) mod code_quality;
-mod conclusion;
 mod excerpt;
 pub(crate) mod facts;
 pub(crate) mod github;
 mod html;
 pub(crate) mod matrix;
-mod not_run;
 mod other_versions;
 pub(crate) mod page;
 pub(crate) mod progress;
 mod result_line;
 pub(crate) mod summary;
 mod table;
-mod tally;
+pub(crate) mod tally;
 pub(crate) mod trace;
 
 use std::fs::File;

@@ -14,11 +14,9 @@ use clmatrix_runner::report::{headline, rerun, without_message};
 use clmatrix_runner::result::test_result::TestResult;
 use clmatrix_runner::text::{clean, counted, first_line, human, one_line};
 
-use super::conclusion::Conclusion;
-use super::not_run::{NotRun, count_by_loss};
 use super::other_versions::{assumed, mended};
 use super::table::cut;
-use super::tally::{Counts, Tally};
+use super::tally::{Conclusion, Counts, NotRun, Tally, count_by_loss};
 use super::verdict_word;
 
 /// The most bytes of a summary. GitHub allows 1 MiB for each step of a job.

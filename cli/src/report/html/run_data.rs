@@ -12,9 +12,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::characterize::logged;
-use crate::report::conclusion::Conclusion;
 use crate::report::facts::{self, Facts};
-use crate::report::not_run::{NotRun, count_by_loss};
+use crate::report::tally::{Conclusion, NotRun, count_by_loss};
 
 /// A run, its verdict and its surroundings.
 #[derive(Serialize)]

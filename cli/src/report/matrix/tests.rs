@@ -1,5 +1,7 @@
 //! Whole pages, and that none is wider than it may be.
 
+use std::time::{Duration, SystemTime};
+
 use clmatrix_runner::config::Expectation;
 use clmatrix_runner::log::run_header::RunHeader;
 use clmatrix_runner::log::sample::{
@@ -14,6 +16,7 @@ use proptest::prelude::*;
 use unicode_width::UnicodeWidthStr;
 
 use super::*;
+use crate::report::tally::wall_time;
 
 fn log(devices: &[&str], results: Vec<TestResult>) -> RunLog {
     let devices = devices.iter().map(|id| device(id, "PoCL")).collect();
