@@ -85,7 +85,9 @@ impl Merge {
         let mut union = Union::new(&self.inputs);
         let mut translations: Vec<Translation> =
             self.inputs.iter().map(|input| Translation::new(input, self.by_host, &union)).collect();
-        self.record_head(&recorder, &union, &translations, run_id);
+        recorder.record(Event::Run(Box::new(self.header(run_id))));
+        let plan = self.devices_and_plan(&union, &translations);
+        plan.into_iter().for_each(|event| recorder.record(event));
         for (input, translation) in self.inputs.iter().zip(&mut translations) {
             translation.workers_before = union.workers;
             RunLog::for_each_event(&input.path, |event| {
@@ -100,14 +102,8 @@ impl Merge {
         loss.map_or_else(|| Ok(log.expect("there is a log")), |loss| Err(loss.into()))
     }
 
-    fn record_head(
-        &self,
-        recorder: &Recorder<'_>,
-        union: &Union,
-        translations: &[Translation<'_>],
-        run_id: &str,
-    ) {
-        recorder.record(Event::Run(Box::new(self.header(run_id))));
+    /// Returns the events between the header and the first test.
+    fn devices_and_plan(&self, union: &Union, translations: &[Translation<'_>]) -> Vec<Event> {
         let mut devices = IndexMap::new();
         let mut planned: IndexMap<String, BTreeSet<u32>> = IndexMap::new();
         let (mut absent, mut failed) = (IndexSet::new(), IndexMap::new());
@@ -132,8 +128,7 @@ impl Merge {
         let absent = absent.into_iter().map(|expected| DeviceAbsent { expected });
         let events = devices.chain(plan::events(&tests, planned));
         let events = events.chain(absent.map(Event::DeviceAbsent));
-        let events = events.chain(failed.into_values().map(Event::DriverFailed));
-        events.for_each(|event| recorder.record(event));
+        events.chain(failed.into_values().map(Event::DriverFailed)).collect()
     }
 
     /// Returns the header of the merged run. It has the facts in which the inputs agree.

@@ -4,27 +4,17 @@ use unicode_width::UnicodeWidthStr;
 
 use super::table::wrap;
 
-/// Lines of a text that fit on a page.
-pub(super) struct Excerpt {
-    /// The lines.
-    pub(super) lines: Vec<String>,
-    /// True if nothing is left out.
-    pub(super) is_whole: bool,
-}
-
-impl Excerpt {
-    /// Returns the lines behind `indentation`, each with its newline.
-    pub(super) fn indented(&self, indentation: &str) -> String {
-        let line = |line: &String| format!("{indentation}{line}").trim_end().to_owned() + "\n";
-        self.lines.iter().map(line).collect()
-    }
+/// Returns lines behind `indentation`, each with its newline.
+pub(super) fn indented(lines: &[String], indentation: &str) -> String {
+    let line = |line: &String| format!("{indentation}{line}").trim_end().to_owned() + "\n";
+    lines.iter().map(line).collect()
 }
 
 /// Returns the beginning of a text, wrapped, in at most `limit` lines.
 ///
 /// Long lines leave room for those that follow, so that both sides of an assertion are shown. `…` ends a line that is
 /// cut.
-pub(super) fn beginning(text: &str, limit: usize, width: usize) -> Excerpt {
+pub(super) fn beginning(text: &str, limit: usize, width: usize) -> Vec<String> {
     let wrapped = paragraphs(text, width);
     let needed = |most: usize| wrapped.iter().map(|lines| lines.len().min(most)).sum::<usize>();
     let most = (1..=limit).rev().find(|most| needed(*most) <= limit).unwrap_or(1);
@@ -40,15 +30,15 @@ pub(super) fn beginning(text: &str, limit: usize, width: usize) -> Excerpt {
     if !is_whole {
         mark_cut(lines.last_mut(), width);
     }
-    Excerpt { lines, is_whole }
+    lines
 }
 
-/// Returns the end of a text, wrapped, in at most `limit` lines.
-pub(super) fn end(text: &str, limit: usize, width: usize) -> Excerpt {
+/// Returns the end of a text, wrapped, in at most `limit` lines, and whether it is the whole text.
+pub(super) fn end(text: &str, limit: usize, width: usize) -> (Vec<String>, bool) {
     let mut lines: Vec<String> = paragraphs(text, width).into_iter().flatten().collect();
     let excess = lines.len().saturating_sub(limit);
     lines.drain(..excess);
-    Excerpt { lines, is_whole: excess == 0 }
+    (lines, excess == 0)
 }
 
 /// Returns the lines of a text, each as the lines that it takes up, without blank ones at both ends.
@@ -90,7 +80,7 @@ mod tests {
     fn a_long_word_keeps_its_beginning() {
         let word = "/a".repeat(40);
         let excerpt = beginning(&format!("{word}: no such file\nmore"), 1, 20);
-        assert!(excerpt.lines[0].starts_with("/a/a/a") && excerpt.lines[0].ends_with(" …"));
+        assert!(excerpt[0].starts_with("/a/a/a") && excerpt[0].ends_with(" …"));
     }
 
     #[test]
@@ -102,24 +92,21 @@ mod tests {
             numbers("22")
         );
         let excerpt = beginning(&message, 9, 40);
-        assert!(!excerpt.is_whole);
-        insta::assert_snapshot!(excerpt.indented("| "));
+        insta::assert_snapshot!(indented(&excerpt, "| "));
     }
 
     #[test]
     fn short_texts_are_whole() {
         let excerpt = beginning("\n one\n\n\ttwo  three \n\n", 20, 40);
-        assert_eq!(excerpt.indented("> "), ">  one\n>\n>     two  three\n");
-        assert!(excerpt.is_whole);
-        assert!(beginning("", 20, 40).lines.is_empty());
-        assert!(end(" \n\n", 20, 40).lines.is_empty());
+        assert_eq!(indented(&excerpt, "> "), ">  one\n>\n>     two  three\n");
+        assert!(beginning("", 20, 40).is_empty());
+        assert_eq!(end(" \n\n", 20, 40), (Vec::new(), true));
     }
 
     #[test]
     fn the_first_or_the_last_lines_of_many_are_shown() {
         let text: String = (0..100).map(|number| format!("{number}\n")).collect();
-        assert_eq!(beginning(&text, 3, 40).lines, ["0", "1", "2 …"]);
-        let end = end(&text, 3, 40);
-        assert_eq!((end.lines, end.is_whole), (vec!["97".into(), "98".into(), "99".into()], false));
+        assert_eq!(beginning(&text, 3, 40), ["0", "1", "2 …"]);
+        assert_eq!(end(&text, 3, 40), (vec!["97".into(), "98".into(), "99".into()], false));
     }
 }

@@ -332,11 +332,11 @@ impl Page<'_> {
         let stderr = without_message(&result.attempt.stderr, &result.attempt.outcome);
         let mut text = String::new();
         for (name, output) in [("stdout", result.attempt.stdout.as_str()), ("stderr", &stderr)] {
-            let excerpt = excerpt::end(&clean(output), LINES, self.layout.width - 4);
-            let cut = (!excerpt.is_whole).then(|| format!(", the last {LINES} lines"));
+            let (lines, is_whole) = excerpt::end(&clean(output), LINES, self.layout.width - 4);
+            let cut = (!is_whole).then(|| format!(", the last {LINES} lines"));
             let head = format!("  {name}{}:\n", cut.unwrap_or_default());
-            text.extend(excerpt.lines.first().map(|_| head));
-            text += &excerpt.indented("    ");
+            text.extend(lines.first().map(|_| head));
+            text += &excerpt::indented(&lines, "    ");
         }
         text
     }
@@ -407,7 +407,7 @@ impl Page<'_> {
 
     /// Returns the beginning of a text on indented lines.
     fn wrapped(&self, text: &str) -> String {
-        excerpt::beginning(text, LINES, self.layout.width - 2).indented("  ")
+        excerpt::indented(&excerpt::beginning(text, LINES, self.layout.width - 2), "  ")
     }
 
     fn paint(&self, color: Color, text: &str) -> String {

@@ -77,28 +77,14 @@ pub(crate) fn write(
     let page = page.replace("{{script}}", SCRIPT);
     let (head, tail) = page.split_once("{{data}}").expect("a place for the data");
     to.write_all(head.as_bytes())?;
-    write_data(runs, characterized, to)?;
-    to.write_all(tail.as_bytes())
-}
-
-/// Returns the content policy: nothing but the page's own script and style.
-fn policy() -> String {
-    let [script, style] = [SCRIPT, STYLE].map(|text| BASE64_STANDARD.encode(Sha256::digest(text)));
-    format!(
-        "default-src 'none'; script-src 'sha256-{script}'; style-src 'sha256-{style}'; \
-         base-uri 'none'; form-action 'none'"
-    )
-}
-
-fn write_data(runs: &[&RunLog], characterized: &Devices, to: &mut impl Write) -> io::Result<()> {
     let tests = TestList::new(runs, MOST_RESULTS);
     let verdicts = ORDER.map(|verdict| {
         let Kind { letter, meaning, .. } = Kind::of(verdict);
         json!({ "letter": letter, "meaning": meaning, "unexpected": !verdict.is_as_expected() })
     });
     let target = runs.first().map_or("", |log| &log.header.target);
-    let head = Head { verdicts, tests: &tests, runs: runs.len(), target };
-    write_json(to, "data", &head)?;
+    let data = Head { verdicts, tests: &tests, runs: runs.len(), target };
+    write_json(to, "data", &data)?;
     let by_device: Vec<_> = runs.iter().map(|log| by_device(log)).collect();
     let mut devices = by_device.iter().map(|results| results.len()).sum();
     let (mut text_room, mut output_room) = (MOST_TEXT, MOST_OUTPUT);
@@ -116,7 +102,16 @@ fn write_data(runs: &[&RunLog], characterized: &Devices, to: &mut impl Write) ->
             devices -= 1;
         }
     }
-    Ok(())
+    to.write_all(tail.as_bytes())
+}
+
+/// Returns the content policy: nothing but the page's own script and style.
+fn policy() -> String {
+    let [script, style] = [SCRIPT, STYLE].map(|text| BASE64_STANDARD.encode(Sha256::digest(text)));
+    format!(
+        "default-src 'none'; script-src 'sha256-{script}'; style-src 'sha256-{style}'; \
+         base-uri 'none'; form-action 'none'"
+    )
 }
 
 /// Writes data as JSON in a `script` element with this id.
