@@ -65,20 +65,6 @@ pub struct PlannedTest {
     pub attempts: Vec<TestResult>,
 }
 
-impl PlannedTest {
-    fn new(result: &TestResult, position: u32, execution: Execution, which: Which) -> Self {
-        let last = TestResult { earlier: Vec::new(), ..result.clone() };
-        let mut attempts = [&result.earlier[..], &[last]].concat();
-        attempts.retain(|attempt| {
-            attempt.attempt.number <= execution.attempts && attempt.verdict != Verdict::NotRun
-        });
-        if execution.has_ended || !attempts.last().is_some_and(|last| last.verdict.is_failure()) {
-            attempts.clear();
-        }
-        Self { position, execution, starts: which.has(result, execution), attempts }
-    }
-}
-
 impl Parent {
     /// Reads the log of a run.
     pub fn read(file: &Path, which: Which) -> Result<Self, ReadError> {
@@ -86,7 +72,17 @@ impl Parent {
         sum.add_files(file)?;
         sum.cut();
         let planned = sum.planned().map(|(result, position, execution)| {
-            (result.test.clone(), PlannedTest::new(result, position, execution, which))
+            let last = TestResult { earlier: Vec::new(), ..result.clone() };
+            let mut attempts = [&result.earlier[..], &[last]].concat();
+            attempts.retain(|attempt| {
+                attempt.attempt.number <= execution.attempts && attempt.verdict != Verdict::NotRun
+            });
+            let went_wrong = attempts.last().is_some_and(|last| last.verdict.is_failure());
+            if execution.has_ended || !went_wrong {
+                attempts.clear();
+            }
+            let starts = which.has(result, execution);
+            (result.test.clone(), PlannedTest { position, execution, starts, attempts })
         });
         let planned = planned.collect();
         let header = sum.log().expect("it has a header").header.clone();
