@@ -32,9 +32,8 @@ impl Merge {
         agree("filters", &inputs, |run| run.header.filter.join(" "))?;
         let list = |run: &Input| run.header.selected_tests.as_ref().map(SelectedTests::to_string);
         agree("lists of tests", &inputs, |run| list(run).unwrap_or_default())?;
-        agree("values of --include-ignored", &inputs, |run| {
-            run.header.include_ignored.to_string()
-        })?;
+        let includes_ignored = |run: &Input| run.header.include_ignored.to_string();
+        agree("values of --include-ignored", &inputs, includes_ignored)?;
         agree("values of --run-skipped", &inputs, |run| run.header.run_skipped.to_string())?;
         agree("profiles", &inputs, |run| run.header.profile.clone().unwrap_or_default())?;
         inputs.sort_by_key(|input| shard(input).index);

@@ -10,7 +10,6 @@ mod run_data;
 mod test_list;
 #[cfg(test)]
 mod tests;
-mod texts;
 
 use std::io::{self, Write};
 
