@@ -4,6 +4,7 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::fmt::Debug;
 use std::panic;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use crate::requirement::Requirement;
@@ -154,8 +155,10 @@ pub fn tests() -> Result<Vec<&'static Test>, String> {
 
 /// Returns the test with exactly this module and name.
 pub fn find(module: &str, name: &str) -> Option<&'static Test> {
-    let is_it = |test: &&Test| (test.module, test.name) == (module, name);
-    inventory::iter::<Test>.into_iter().find(is_it)
+    static TESTS: LazyLock<HashMap<(&str, &str), &Test>> = LazyLock::new(|| {
+        inventory::iter::<Test>.into_iter().map(|test| ((test.module, test.name), test)).collect()
+    });
+    TESTS.get(&(module, name)).copied()
 }
 
 #[cfg(test)]
