@@ -1,17 +1,12 @@
 //! The native stacks of a worker that hangs or crashes.
 
-mod frame;
-mod thread_stack;
-
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use crate::serde_time::is_default;
 use crate::text::counted;
-
-pub use frame::{FRAMES_LEFT_OUT, Frame};
-pub use thread_stack::ThreadStack;
+use crate::verdict::Location;
 
 /// The name of the thread that runs the tests, where it is not the main thread.
 pub const WORKER_THREAD: &str = "clmatrix-worker";
@@ -102,10 +97,144 @@ impl fmt::Display for Stacks {
     }
 }
 
+/// The native stack of a thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ThreadStack {
+    /// The id of the thread.
+    pub id: u32,
+    /// The name of the thread.
+    pub name: String,
+    /// The signal that ends the process, and the address of the access: `SIGSEGV at 0x0`. Absent for
+    /// threads that did not crash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crash: Option<String>,
+    /// The frames, the innermost first.
+    pub frames: Vec<Frame>,
+    /// The reason why outer frames are missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+impl ThreadStack {
+    /// Returns a title and the frames, a line each, for this thread and `alike` others.
+    pub fn lines(&self, alike: usize) -> impl Iterator<Item = String> {
+        let is_innermost = |frame: &&Frame| frame.function() != FRAMES_LEFT_OUT;
+        let known = self.frames.iter().take_while(is_innermost).count();
+        let frames =
+            self.frames.iter().enumerate().map(move |(number, frame)| match number < known {
+                true => format!("  #{number} {frame}"),
+                false => format!("  {frame}"),
+            });
+        let error = self.error.iter().map(|error| format!("  ({error})"));
+        [self.title(alike)].into_iter().chain(frames).chain(error)
+    }
+
+    /// Returns a title and the innermost frames as short lines. Leaves out those of a runtime that ends its
+    /// process.
+    fn top(&self, alike: usize, shorten: impl Fn(&str) -> String) -> impl Iterator<Item = String> {
+        let of_abort = self.frames.iter().take_while(|frame| frame.is_of_abort()).count();
+        let is_abort = self.crash.is_some() && of_abort < self.frames.len();
+        let first = if is_abort { of_abort } else { 0 };
+        let frames = self.frames.iter().enumerate().skip(first).take(TOP_FRAMES);
+        let lines = frames.map(move |(number, frame)| {
+            format!("  #{number} {}{}", shorten(frame.function()), frame.place())
+        });
+        [self.title(alike)].into_iter().chain(lines)
+    }
+
+    fn title(&self, alike: usize) -> String {
+        let crash = self.crash.as_ref().map_or_else(String::new, |crash| format!(", {crash}"));
+        let alike = if alike > 0 { format!(", and {alike} like it") } else { String::new() };
+        format!("thread {} `{}`{crash}{alike}:", self.id, self.name)
+    }
+}
+
+/// A frame of a native stack.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Frame {
+    /// The function, if there is a symbol.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
+    /// The place in the source, if there is debug information.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub location: Option<Location>,
+    /// The path of the executable or library, if the address lies in one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub module: Option<String>,
+    /// The address in the file of the module, or in memory where there is no module, in hexadecimal.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub address: String,
+}
+
+/// The name of a frame in place of those between the innermost and the outermost ones of a deep stack.
+pub const FRAMES_LEFT_OUT: &str = "<frames between are left out>";
+
+/// The beginnings of functions that end a process after a failure.
+const ABORTING: [&str; 11] = [
+    "__assert_fail",
+    "__pthread_kill",
+    "abort",
+    "core::panicking::",
+    "gsignal",
+    "pthread_kill",
+    "raise",
+    "rust_begin_unwind",
+    "std::panicking::",
+    "std::process::abort",
+    "std::sys::",
+];
+
+impl Frame {
+    /// Returns whether this frame may belong to the code by which a runtime ends its process.
+    fn is_of_abort(&self) -> bool {
+        match &self.function {
+            Some(function) => ABORTING.iter().any(|start| function.starts_with(start)),
+            None => self.module_name().is_some_and(|name| name.starts_with("libc.")),
+        }
+    }
+
+    /// Returns the name of the file of the module.
+    fn module_name(&self) -> Option<&str> {
+        let module = self.module.as_deref()?;
+        Some(module.rsplit_once('/').map_or(module, |(_, name)| name))
+    }
+
+    /// Returns the name of the function.
+    fn function(&self) -> &str {
+        self.function.as_deref().unwrap_or("?")
+    }
+
+    /// Returns the place in the source, if it is known, else that in the module: ` at FILE:LINE`.
+    fn place(&self) -> String {
+        match &self.location {
+            Some(Location { file, line }) => format!(" at {file}:{line}"),
+            None => self.address(),
+        }
+    }
+
+    /// Returns the module and the address: ` (MODULE+ADDRESS)`.
+    fn address(&self) -> String {
+        match (self.module_name(), self.address.as_str()) {
+            (Some(module), address) => format!(" ({module}+{address})"),
+            (None, "") => String::new(),
+            (None, address) => format!(" ({address})"),
+        }
+    }
+}
+
+impl fmt::Display for Frame {
+    /// Writes all known parts.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.function(), self.place())?;
+        self.location.iter().try_for_each(|_| f.write_str(&self.address()))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::Location;
 
     fn frame(function: &str, module: &str, line: Option<u32>) -> Frame {
         Frame {

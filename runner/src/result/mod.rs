@@ -6,7 +6,6 @@ pub mod attempt_counts;
 pub mod blame;
 pub mod crash_cause;
 pub mod not_run_reason;
-pub mod spent_budget;
 pub mod test_id;
 pub mod test_result;
 pub mod worker_end;

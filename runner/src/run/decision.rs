@@ -2,7 +2,7 @@
 //!
 //! There are four reasons to run a test again. [`Situation::next`] decides on two: doubt about an unexpected outcome,
 //! and `retries`. With `--repeat`, the queue (`queue.rs`) hands out all tests again. A resumed run begins with the
-//! attempts before the cut ([`Course::new`](super::course::Course::new)).
+//! attempts before the cut (`Course` in `slot.rs`).
 //!
 //! The decision has no I/O, no clock and no lock: a slot requests the next step, takes it, and records the changes.
 

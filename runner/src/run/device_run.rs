@@ -18,15 +18,13 @@ use crate::os::Source;
 use crate::permits::Permit;
 use crate::registry::{Ignore, Test};
 use crate::result::attempt::Attempt;
-use crate::result::not_run_reason::NotRunReason;
+use crate::result::not_run_reason::{NotRunReason, StopCause};
 use crate::result::test_id::TestId;
 use crate::result::test_result::TestResult;
 use crate::result::worker_end::WorkerEnd;
 use crate::run::entry::Entry;
-use crate::run::hang_budget::HangBudget;
-use crate::run::hangs::Hangs;
+use crate::run::hangs::{HangBudget, Hangs};
 use crate::run::health::Health;
-use crate::run::limits::IDLE;
 use crate::run::plan::Planned;
 use crate::run::queue::Queue;
 use crate::run::state::{Run, RunState, WorkerConfig};
@@ -44,6 +42,9 @@ const MOST_OF_WORKERS: usize = 20;
 
 /// The number of failed probes in a row after which a device is lost.
 const PROBES: usize = 2;
+
+/// The time that a test may wait on a device that does not end commands behind user events.
+const IDLE: Duration = Duration::from_secs(1);
 
 /// The tests of one device, and the state that its slots share.
 pub(super) struct DeviceRun<'a> {
@@ -579,6 +580,52 @@ impl<'a> DeviceRun<'a> {
         if self.queue.end(position, &result.attempt.outcome) {
             self.count(result);
             self.state.recorder.finished(position, result);
+        }
+    }
+
+    // The reasons to run no more tests on a device: a stop of the run, by a signal, its deadline or `--max-fail`; a lost
+    // device; a spent hang budget; and, with `--until-fail`, an unexpected result.
+
+    /// Returns the reason why the device must no longer be used, if there is one.
+    pub fn end_reason(&self) -> Option<NotRunReason> {
+        let stopped = self.state.stop.cause().map(|by| NotRunReason::Stopped { by });
+        let lost = || self.health.lost.get().map(|lost| lost.not_run());
+        let spent = |spent| NotRunReason::HangBudget { spent: Box::new(spent) };
+        stopped.or_else(lost).or_else(|| self.hang_budget.spent().map(spent))
+    }
+
+    /// Returns whether the device may still be used.
+    pub fn may_go_on(&self) -> bool {
+        self.end_reason().is_none()
+    }
+
+    /// Returns the time that a test may wait without the use of a processor, if the device does not end commands
+    /// behind user events.
+    pub fn idle(&self) -> Option<Duration> {
+        self.ends_gated.get().is_some_and(|ends| !ends).then_some(IDLE)
+    }
+
+    /// Returns whether `--until-fail` ends the tests of the device.
+    pub fn has_failed(&self) -> bool {
+        self.state.run.repeat.until_fail && self.has_failed.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether the tests of the device are no longer repeated.
+    pub fn end_repeats(&self) -> bool {
+        let RunState { run, started, .. } = self.state;
+        self.has_failed() || run.repeat.time.is_some_and(|time| started.elapsed() >= time)
+    }
+
+    /// Counts a result. Stops the run at the last unexpected one that `--max-fail` allows.
+    pub fn count(&self, result: &TestResult) {
+        let RunState { run, stop, unexpected, .. } = self.state;
+        if !result.is_unexpected() {
+            return;
+        }
+        self.has_failed.store(true, Ordering::Relaxed);
+        let unexpected = unexpected.fetch_add(1, Ordering::Relaxed) + 1;
+        if run.max_fail.is_some_and(|most| unexpected >= most) {
+            stop.request(StopCause::MaxFail { unexpected: unexpected as u64 });
         }
     }
 }

@@ -1,15 +1,12 @@
 //! A run: [`plan`] multiplies tests by devices, [`schedule`] starts the slots of each device, and a `slot` hands
 //! tests to a worker. `decision` has the next step for a test.
 
-mod course;
 mod decision;
 mod device_run;
 pub mod entry;
-mod hang_budget;
 mod hangs;
 mod health;
 mod interrupt;
-mod limits;
 mod outside;
 pub mod plan;
 mod queue;
@@ -18,4 +15,3 @@ mod slot;
 pub mod so_far;
 pub mod state;
 mod test_worker;
-mod turn;

@@ -6,6 +6,8 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+
 use crate::case::Case;
 use crate::registry::Test;
 use crate::result::attempt::Attempt;
@@ -13,12 +15,10 @@ use crate::result::blame::Blame;
 use crate::result::not_run_reason::NotRunReason;
 use crate::result::test_result::TestResult;
 use crate::result::worker_end::WorkerEnd;
-use crate::run::course::Course;
 use crate::run::decision::{Next, Situation, Tried};
 use crate::run::device_run::DeviceRun;
 use crate::run::entry::Entry;
 use crate::run::test_worker::TestWorker;
-use crate::run::turn::Turn;
 use crate::verdict::{Outcome, Verdict};
 use crate::worker::process_attempt::{ProcessAttempt, WorkerAfter};
 
@@ -289,5 +289,72 @@ impl<'r, 'a> Slot<'r, 'a> {
     fn result(&self, position: Entry, attempt: Attempt) -> TestResult {
         let device_run = self.device_run;
         device_run.result(device_run.id(position), attempt, device_run.expectation(position))
+    }
+}
+
+/// The course of a test through its attempts, in its slot.
+struct Course {
+    /// The position of the test in the plan.
+    position: Entry,
+    /// The attempts so far; none after the result is taken.
+    tried: Vec<Tried>,
+    /// The tests that the worker of the first attempt had run before, if it has crashed.
+    before_crash: Vec<Entry>,
+    /// True if the last attempt did not end.
+    hangs: bool,
+    is_probe_due: bool,
+    /// True if no other attempt can begin.
+    is_over: bool,
+    is_repeat_recorded: bool,
+    is_final: bool,
+}
+
+impl Course {
+    /// Begins with the attempts before a cut, the last of which is repeated.
+    fn new(position: Entry, before_cut: Vec<TestResult>) -> Self {
+        Self {
+            position,
+            is_repeat_recorded: !before_cut.is_empty(),
+            tried: before_cut.into_iter().map(Tried::before_cut).collect(),
+            before_crash: Vec::new(),
+            hangs: false,
+            is_probe_due: false,
+            is_over: false,
+            is_final: false,
+        }
+    }
+
+    /// Takes the result: the last attempt, with the others.
+    fn take_result(&mut self) -> TestResult {
+        let mut earlier: Vec<_> = self.tried.drain(..).map(|tried| tried.result).collect();
+        let last = earlier.pop().expect("an attempt");
+        TestResult { earlier, ..last }
+    }
+}
+
+/// The use of a device by a slot, until it is dropped.
+struct Turn<'a> {
+    device: &'a RwLock<()>,
+    shared: Option<RwLockReadGuard<'a, ()>>,
+    alone: Option<RwLockWriteGuard<'a, ()>>,
+}
+
+impl<'a> Turn<'a> {
+    /// Waits until no other slot uses the device alone, or with `is_alone`, until no other slot uses it.
+    fn new(device: &'a RwLock<()>, is_alone: bool) -> Self {
+        let (shared, alone) =
+            ((!is_alone).then(|| device.read()), is_alone.then(|| device.write()));
+        Self { device, shared, alone }
+    }
+
+    /// Returns whether other slots may use the device, too.
+    fn is_shared(&self) -> bool {
+        self.shared.is_some()
+    }
+
+    /// Waits until no other slot uses the device. Others may use it before.
+    fn become_alone(&mut self) {
+        self.shared = None;
+        self.alone.get_or_insert_with(|| self.device.write());
     }
 }

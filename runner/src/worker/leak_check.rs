@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use clmatrix::memory::live_objects;
 
-use super::contexts::kept;
-use super::kept_context::KeptContext;
+use super::contexts::{KeptContext, kept};
 use crate::text::counted;
 
 /// The pauses between checks of objects that are still there: drivers release objects a moment after their last use.

@@ -12,7 +12,6 @@ mod device_probe;
 pub mod driver_probe;
 mod entry;
 pub mod job;
-mod kept_context;
 mod leak_check;
 pub mod parent;
 pub mod process_attempt;
