@@ -15,9 +15,8 @@ use crate::terminal::{AnyError, status_line};
 use crate::text::shell_quoted;
 use crate::variable;
 use crate::verdict::Outcome;
-use crate::worker::child;
 use crate::worker::parent::START_LIMIT;
-use crate::worker::protocol::Role;
+use crate::worker::{Role, child};
 
 /// The variable that makes a process run one test: the role of the process, and the module and the name of the test.
 const VARIABLE: &str = "CLMATRIX_DEBUGGED_TEST";

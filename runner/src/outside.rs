@@ -8,8 +8,7 @@ use clmatrix::select::DeviceInfo;
 
 use crate::log::program_record::ProgramRecord;
 use crate::os::{Source, StopSignal};
-use crate::worker::parent::WorkerCommand;
-use crate::worker::process_attempt::ProcessAttempt;
+use crate::worker::{ProcessAttempt, WorkerCommand};
 
 /// A test of another program.
 pub trait OutsideTest: Send + Sync {

@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::result::crash_cause::CrashCause;
-use crate::result::not_run_reason::NotRunReason;
+use crate::result::{CrashCause, NotRunReason};
 use crate::text::first_line;
 
 /// The outcome of one execution of a test on a device, without regard to expectations.

@@ -9,3 +9,12 @@ pub mod not_run_reason;
 pub mod test_id;
 pub mod test_result;
 pub mod worker_end;
+
+pub use attempt::{Attempt, ContextUse};
+pub use attempt_counts::AttemptCounts;
+pub use blame::Blame;
+pub use crash_cause::{CrashCause, ExitTime};
+pub use not_run_reason::{NotRunReason, SpentBudget, StopCause};
+pub use test_id::TestId;
+pub use test_result::TestResult;
+pub use worker_end::WorkerEnd;

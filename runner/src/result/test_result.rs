@@ -5,10 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::attempt::Attempt;
-use super::attempt_counts::AttemptCounts;
-use super::blame::Blame;
-use super::test_id::TestId;
+use super::{Attempt, AttemptCounts, Blame, TestId};
 use crate::config::{Expectation, WrittenExpectation, judge};
 use crate::serde_time::is_default;
 use crate::verdict::{ExpectedStatus, Outcome, Verdict};

@@ -9,10 +9,7 @@
 use std::time::Duration;
 
 use crate::config::Retries;
-use crate::result::attempt::ContextUse;
-use crate::result::blame::Blame;
-use crate::result::crash_cause::CrashCause;
-use crate::result::test_result::TestResult;
+use crate::result::{Blame, ContextUse, CrashCause, TestResult};
 use crate::verdict::{Outcome, Verdict};
 use crate::worker::process_attempt::WorkerAfter;
 

@@ -17,22 +17,14 @@ use crate::log::events::{Characterized, Event, Probed, Started, WorkerStarted};
 use crate::os::Source;
 use crate::permits::Permit;
 use crate::registry::{Ignore, Test};
-use crate::result::attempt::Attempt;
-use crate::result::not_run_reason::{NotRunReason, StopCause};
-use crate::result::test_id::TestId;
-use crate::result::test_result::TestResult;
-use crate::result::worker_end::WorkerEnd;
-use crate::run::entry::Entry;
+use crate::result::{Attempt, NotRunReason, StopCause, TestId, TestResult, WorkerEnd};
 use crate::run::hangs::{HangBudget, Hangs};
 use crate::run::health::Health;
-use crate::run::plan::Planned;
 use crate::run::queue::Queue;
-use crate::run::state::{Run, RunState, WorkerConfig};
-use crate::run::test_worker::TestWorker;
+use crate::run::{Entry, Planned, Run, RunState, TestWorker, WorkerConfig};
 use crate::verdict::{Outcome, Verdict};
 use crate::worker::parent::{GATE_LIMIT, PROBE_LIMIT, START_LIMIT, TestLimits, Worker};
-use crate::worker::process_attempt::{ProcessAttempt, WorkerAfter};
-use crate::worker::protocol::Task;
+use crate::worker::{ProcessAttempt, Task, WorkerAfter};
 
 /// The number of workers in a row that fail to start after which a device is given up.
 const START_TRIES: usize = 2;

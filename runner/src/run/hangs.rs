@@ -10,8 +10,7 @@ use parking_lot::Mutex;
 
 use crate::config::short_limit;
 use crate::registry::FunctionId;
-use crate::result::not_run_reason::SpentBudget;
-use crate::result::test_id::TestId;
+use crate::result::{SpentBudget, TestId};
 use crate::run::entry::Entry;
 use crate::verdict::Outcome;
 

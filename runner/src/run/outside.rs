@@ -3,10 +3,8 @@
 use crate::log::events::{Event, Started};
 use crate::os::Source;
 use crate::outside::{OutsideTest, Watch};
-use crate::result::not_run_reason::NotRunReason;
-use crate::result::worker_end::WorkerEnd;
-use crate::run::device_run::DeviceRun;
-use crate::run::entry::Entry;
+use crate::result::{NotRunReason, WorkerEnd};
+use crate::run::{DeviceRun, Entry};
 use crate::verdict::Outcome;
 use crate::worker::process_attempt::ProcessAttempt;
 

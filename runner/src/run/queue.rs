@@ -4,8 +4,7 @@ use std::collections::{HashSet, VecDeque};
 
 use parking_lot::{Condvar, Mutex};
 
-use crate::run::entry::Entry;
-use crate::run::so_far::SoFar;
+use crate::run::{Entry, SoFar};
 use crate::verdict::Outcome;
 
 /// The tests of a device that wait for a slot.

@@ -10,10 +10,8 @@ use std::time::{Duration, Instant};
 use crate::log::recorder::Recorder;
 use crate::os::StopSignal;
 use crate::permits::Permits;
-use crate::run::device_run::DeviceRun;
-use crate::run::entry::Entry;
 use crate::run::slot::Slot;
-use crate::run::state::{Run, RunState};
+use crate::run::{DeviceRun, Entry, Run, RunState};
 
 /// Runs all tests; returns when each entry of the plan has a result. Returns whether some device repeated
 /// its tests less often than it should.

@@ -10,15 +10,9 @@ use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::case::Case;
 use crate::registry::Test;
-use crate::result::attempt::Attempt;
-use crate::result::blame::Blame;
-use crate::result::not_run_reason::NotRunReason;
-use crate::result::test_result::TestResult;
-use crate::result::worker_end::WorkerEnd;
+use crate::result::{Attempt, Blame, NotRunReason, TestResult, WorkerEnd};
 use crate::run::decision::{Next, Situation, Tried};
-use crate::run::device_run::DeviceRun;
-use crate::run::entry::Entry;
-use crate::run::test_worker::TestWorker;
+use crate::run::{DeviceRun, Entry, TestWorker};
 use crate::verdict::{Outcome, Verdict};
 use crate::worker::process_attempt::{ProcessAttempt, WorkerAfter};
 

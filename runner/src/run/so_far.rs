@@ -3,8 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::result::test_result::TestResult;
-use crate::run::entry::Entry;
-use crate::run::plan::Plan;
+use crate::run::{Entry, Plan};
 use crate::verdict::Outcome;
 
 /// The state of each entry of a plan when the run begins, or is resumed.

@@ -10,14 +10,9 @@ use crate::devices::cache::MachineCache;
 use crate::log::recorder::Recorder;
 use crate::os::StopSignal;
 use crate::permits::Permits;
-use crate::result::not_run_reason::NotRunReason;
-use crate::result::test_id::TestId;
-use crate::result::worker_end::WorkerEnd;
-use crate::run::entry::Entry;
-use crate::run::plan::Plan;
-use crate::run::so_far::SoFar;
-use crate::worker::commands::WorkerCommands;
-use crate::worker::job::JobCall;
+use crate::result::{NotRunReason, TestId, WorkerEnd};
+use crate::run::{Entry, Plan, SoFar};
+use crate::worker::{JobCall, WorkerCommands};
 
 /// A plan with its settings.
 pub struct Run<'a> {

@@ -17,3 +17,9 @@ pub mod parent;
 pub mod process_attempt;
 pub mod property;
 pub mod protocol;
+
+pub use commands::WorkerCommands;
+pub use job::JobCall;
+pub use parent::WorkerCommand;
+pub use process_attempt::{ProcessAttempt, WorkerAfter};
+pub use protocol::{Role, Task};

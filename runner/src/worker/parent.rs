@@ -5,14 +5,12 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::capture::Capture;
-use super::commands::WorkerCommands;
-use super::process_attempt::{ProcessAttempt, WorkerAfter};
 use super::protocol::{Answer, ROLE_VARIABLE, Role, Task};
+use super::{ProcessAttempt, WorkerAfter, WorkerCommands};
 use crate::config::Contexts;
 use crate::os::{Crash, ExitCause, LastWord, Process, Source, StopSignal, Wakeup};
 use crate::registry::Test;
-use crate::result::attempt::{Attempt, ContextUse};
-use crate::result::crash_cause::{CrashCause, ExitTime};
+use crate::result::{Attempt, ContextUse, CrashCause, ExitTime};
 use crate::stacks::Stacks;
 use crate::variable;
 use crate::verdict::Outcome;

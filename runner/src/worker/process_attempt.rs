@@ -3,9 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::config::{DeviceSettings, Leaks, Leftovers};
-use crate::result::attempt::Attempt;
-use crate::result::not_run_reason::NotRunReason;
 use crate::result::test_result::left_behind_text;
+use crate::result::{Attempt, NotRunReason};
 use crate::verdict::{Location, Outcome};
 
 /// An attempt at a test, and the facts of its process for the run. A worker sends it without the output.

@@ -8,8 +8,7 @@ use std::path::PathBuf;
 use clmatrix::select::PlatformInfo;
 use serde::{Deserialize, Serialize};
 
-use super::job::JobCall;
-use super::process_attempt::ProcessAttempt;
+use super::{JobCall, ProcessAttempt};
 use crate::config::Contexts;
 use crate::devices::device_address::DeviceAddress;
 use crate::devices::failure::DriverFailure;
