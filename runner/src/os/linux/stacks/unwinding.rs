@@ -52,11 +52,10 @@ impl<'a> Unwinding<'a> {
     ) -> (Vec<u64>, Option<String>) {
         let memory = self.memory;
         // A fault is delivered at its instruction, and never after a system call.
-        let sent =
-            signal.filter(|_| registers.is_after_system_call(|address| memory.word(address)));
+        let sent = signal.filter(|_| registers.is_after_system_call(memory));
         let mut addresses = Vec::new();
         if Module::at(self.modules, registers.instruction).is_none()
-            && let Some(caller) = registers.before_call(|address| memory.word(address))
+            && let Some(caller) = registers.before_call(memory)
             && Module::at(self.modules, caller.instruction).is_some()
         {
             // A call of a null pointer.
@@ -78,7 +77,7 @@ impl<'a> Unwinding<'a> {
             }
             if let FrameAddress::ReturnAddress(instruction) = address
                 && let Some((signal, at)) =
-                    Registers::interrupted(instruction.get(), registers.sp(), |at| memory.word(at))
+                    Registers::interrupted(instruction.get(), registers.sp(), memory)
             {
                 if sent == Some(signal) {
                     return self.addresses(at, None);
