@@ -8,7 +8,7 @@ use std::process::Command;
 use crate::case::Case;
 use crate::execution::Execution;
 use crate::os::StopSignal;
-use crate::registry::{self, Test};
+use crate::registry;
 use crate::result::not_run_reason::NotRunReason;
 use crate::target::{CANNOT_RUN, UNEXPECTED};
 use crate::terminal::{AnyError, status_line};
@@ -108,7 +108,7 @@ fn ignore_interrupts() -> Result<impl Sized, AnyError> {
     Ok(())
 }
 
-/// Runs the test of the environment, if it has one, and then never returns.
+/// Runs the test of the environment, if it has one, and then never returns: exits with 0 if it passes or is skipped.
 pub(crate) fn enter_if_asked() {
     let Some(json) = variable::text(VARIABLE) else { return };
     let refuse = |reason: &str| -> ! {
@@ -126,16 +126,11 @@ pub(crate) fn enter_if_asked() {
     {
         refuse(&reason)
     }
-    child::on_thread_of_tests(|| run_and_exit(test))
-}
-
-/// Runs a test on this thread, and exits with 0 if it passes or is skipped.
-fn run_and_exit(test: &Test) {
-    let outcome = child::run(test);
-    eprintln!("{}::{}: {outcome}", test.module, test.name);
-    // Exit handlers run: some tools report in theirs.
-    std::process::exit(match outcome {
-        Outcome::Passed | Outcome::Skipped { .. } => 0,
-        _ => child::PANICKED,
+    child::on_thread_of_tests(move || {
+        let outcome = child::run(test);
+        eprintln!("{}::{}: {outcome}", test.module, test.name);
+        let is_good = matches!(outcome, Outcome::Passed | Outcome::Skipped { .. });
+        // Exit handlers run: some tools report in theirs.
+        std::process::exit(if is_good { 0 } else { child::PANICKED })
     })
 }

@@ -120,26 +120,6 @@ impl StopSignal {
     }
 }
 
-/// A signal that ends a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EndSignal {
-    /// Ctrl-C.
-    Interrupt,
-    /// The request of another program, or the end of the terminal.
-    Terminate,
-}
-
-impl EndSignal {
-    /// Returns the time after the `first` signal in which this one has the same cause. A person's second Ctrl-C comes
-    /// later.
-    pub fn same_within(self, first: Self) -> Duration {
-        match (first, self) {
-            (Self::Terminate, Self::Terminate) => Duration::from_secs(1),
-            _ => Duration::from_millis(100),
-        }
-    }
-}
-
 /// The stream of output that bytes came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {

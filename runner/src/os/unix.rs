@@ -11,8 +11,6 @@ use std::thread;
 use nix::unistd::mkdtemp;
 use signal_hook::iterator::Signals;
 
-use super::EndSignal;
-
 /// Ends the process at once, without the drivers' exit handlers, which may hang.
 // quirk: DRIVER-12
 pub fn exit_now(status: i32) -> ! {
@@ -20,20 +18,12 @@ pub fn exit_now(status: i32) -> ! {
     unsafe { libc::_exit(status) }
 }
 
-/// Calls `handle`, on a thread of its own, for each SIGINT, SIGTERM and SIGHUP.
-pub fn on_signals(mut handle: impl FnMut(EndSignal) + Send + 'static) -> io::Result<()> {
+/// Calls `handle`, on a thread of its own, for each SIGINT, SIGTERM and SIGHUP, with true for SIGINT, the signal of
+/// Ctrl-C.
+pub fn on_signals(mut handle: impl FnMut(bool) + Send + 'static) -> io::Result<()> {
     let mut signals = Signals::new([libc::SIGINT, libc::SIGTERM, libc::SIGHUP])?;
-    let each = move || {
-        for signal in signals.forever() {
-            handle(if signal == libc::SIGINT {
-                EndSignal::Interrupt
-            } else {
-                EndSignal::Terminate
-            });
-        }
-    };
-    thread::Builder::new().name("clmatrix-signals".to_owned()).spawn(each)?;
-    Ok(())
+    let each = move || signals.forever().for_each(|signal| handle(signal == libc::SIGINT));
+    thread::Builder::new().name("clmatrix-signals".to_owned()).spawn(each).map(drop)
 }
 
 /// The machine's name.

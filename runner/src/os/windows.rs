@@ -15,8 +15,6 @@ use windows_sys::Win32::System::LibraryLoader::{
 };
 use windows_sys::Win32::System::Threading::{GetCurrentProcess, TerminateProcess};
 
-use super::EndSignal;
-
 /// The flag of `CreateFileW` that opens a link itself.
 const FILE_FLAG_OPEN_REPARSE_POINT: u32 = 0x0020_0000;
 
@@ -34,9 +32,10 @@ pub fn host_name() -> String {
     std::env::var("COMPUTERNAME").unwrap_or_else(|_| "localhost".to_owned())
 }
 
-/// Calls `handle`, on a thread of its own, for each Ctrl-C, Ctrl-Break and end of the console.
-pub fn on_signals(mut handle: impl FnMut(EndSignal) + Send + 'static) -> io::Result<()> {
-    ctrlc::set_handler(move || handle(EndSignal::Interrupt)).map_err(io::Error::other)
+/// Calls `handle`, on a thread of its own, for each Ctrl-C, Ctrl-Break and end of the console, with true: they are not
+/// told apart.
+pub fn on_signals(mut handle: impl FnMut(bool) + Send + 'static) -> io::Result<()> {
+    ctrlc::set_handler(move || handle(true)).map_err(io::Error::other)
 }
 
 /// The name of the system; its version is not asked for.

@@ -1,28 +1,34 @@
 //! The cause of an unexpected outcome.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 /// The cause of an unexpected outcome, as known to the runner: the test, or a reason for doubt.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+// Its text is the place of the outcome, which follows a verb: `failed in a used context`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Blame {
     /// The test.
+    #[error("by itself")]
     #[default]
     Test,
     /// The process was killed from outside or at its memory limit, which tests and processes beside it may have caused.
+    #[error("beside other processes")]
     Killed,
     /// The crash was not on the thread of the test, nor on one that the test has started.
+    #[error("on a thread of the driver")]
     ForeignThread,
     /// Another test had the context before.
+    #[error("in a used context")]
     UsedContext,
     /// Another test had failed in the worker before.
+    #[error("in a worker in which a test had failed")]
     SurvivedFailure,
     /// The worker crashed after it had run other tests.
+    #[error("after other tests in its worker")]
     OtherTests,
     /// Another slot of the device had lost its worker.
+    #[error("after another slot had lost its worker")]
     OtherSlot,
 }
 
@@ -30,20 +36,5 @@ impl Blame {
     /// Returns whether the test may not be the cause.
     pub fn is_doubtful(self) -> bool {
         self != Self::Test
-    }
-}
-
-impl fmt::Display for Blame {
-    /// Writes the place of the outcome, which follows a verb: `failed in a used context`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Test => "by itself",
-            Self::Killed => "beside other processes",
-            Self::ForeignThread => "on a thread of the driver",
-            Self::UsedContext => "in a used context",
-            Self::SurvivedFailure => "in a worker in which a test had failed",
-            Self::OtherTests => "after other tests in its worker",
-            Self::OtherSlot => "after another slot had lost its worker",
-        })
     }
 }

@@ -17,7 +17,7 @@ pub enum CrashCause {
         signal: String,
     },
     /// The process exited.
-    #[error("exited with status {status} {}", .when.text())]
+    #[error("exited with status {status} {when}")]
     Exit {
         /// The exit status.
         status: i32,
@@ -48,15 +48,18 @@ pub enum CrashCause {
 }
 
 /// The time of an unexpected exit of a process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ExitTime {
     /// While a test ran.
+    #[error("in the middle of the test")]
     InTest,
     /// After the last test.
+    #[error("after its last test")]
     AfterTests,
     /// After the request to exit.
+    #[error("when it was asked to exit")]
     AtExit,
 }
 
@@ -77,16 +80,6 @@ impl CrashCause {
         match self {
             Self::Killed | Self::Memory { .. } => true,
             Self::Signal { .. } | Self::Exit { .. } | Self::Disconnect | Self::Machine => false,
-        }
-    }
-}
-
-impl ExitTime {
-    fn text(self) -> &'static str {
-        match self {
-            Self::InTest => "in the middle of the test",
-            Self::AfterTests => "after its last test",
-            Self::AtExit => "when it was asked to exit",
         }
     }
 }

@@ -210,26 +210,19 @@ impl<'a> DeviceRun<'a> {
             .map(|expectation| Outcome::Skipped { reason: expectation.written.reason.clone() })
     }
 
-    /// Starts a worker that has its baseline. If the driver fails at that, starts one without, so that the tests show
-    /// the fault; not if the driver hangs, as each test would.
+    /// Starts a worker, with `prepares` one that has its baseline, and records the start, unless the device was given
+    /// up.
     ///
     /// # Errors
     ///
     /// The reason why tests are not run.
-    pub fn start_worker(&self) -> Result<TestWorker<'a>, NotRunReason> {
-        self.start(Self::start_prepared_worker)
-    }
-
-    /// Starts a worker and records the start, unless the device was given up.
-    fn start(
-        &self,
-        start: fn(&Self) -> Result<TestWorker<'a>, NotRunReason>,
-    ) -> Result<TestWorker<'a>, NotRunReason> {
+    pub fn start_worker(&self, prepares: bool) -> Result<TestWorker<'a>, NotRunReason> {
         if self.failed_starts.load(Ordering::Relaxed) >= START_TRIES {
             return Err(NotRunReason::GivenUp);
         }
         let (time, begin) = (SystemTime::now(), Instant::now());
-        let started = start(self);
+        let started =
+            if prepares { self.start_prepared_worker() } else { self.start_unprepared_worker() };
         self.state.recorder.record(Event::WorkerStarted(WorkerStarted {
             device: self.device_id().to_owned(),
             worker: started.as_ref().ok().map(|worker| worker.number),
@@ -241,6 +234,8 @@ impl<'a> DeviceRun<'a> {
         started
     }
 
+    /// Starts a worker that has its baseline. If the driver fails at that, starts one without, so that the tests show
+    /// the fault; not if the driver hangs, as each test would.
     fn start_prepared_worker(&self) -> Result<TestWorker<'a>, NotRunReason> {
         let mut started = self.start_unprepared_worker()?;
         let begin = Instant::now();
@@ -266,7 +261,7 @@ impl<'a> DeviceRun<'a> {
     /// The reason why tests are not run.
     pub fn find_device(&self) -> Result<(), NotRunReason> {
         let is_found = self.is_found.load(Ordering::Relaxed);
-        if is_found { Ok(()) } else { self.start(Self::start_unprepared_worker).map(drop) }
+        if is_found { Ok(()) } else { self.start_worker(false).map(drop) }
     }
 
     fn start_unprepared_worker(&self) -> Result<TestWorker<'a>, NotRunReason> {

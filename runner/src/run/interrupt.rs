@@ -5,7 +5,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::os::{self, EndSignal, StopSignal};
+use crate::os::{self, StopSignal};
 use crate::result::not_run_reason::StopCause;
 use crate::terminal::{self, AnyError, status_line};
 
@@ -19,9 +19,9 @@ impl StopSignal {
     pub fn on_signals() -> Result<Arc<Self>, AnyError> {
         let stop = Arc::new(Self::new()?);
         let requested = stop.clone();
-        let mut handled: Option<(EndSignal, Instant)> = None;
-        os::on_signals(move |signal| match handled {
-            Some((first, at)) if at.elapsed() < signal.same_within(first) => {}
+        let mut handled: Option<(bool, Instant)> = None;
+        os::on_signals(move |is_ctrl_c| match handled {
+            Some((first, at)) if at.elapsed() < same_within(first || is_ctrl_c) => {}
             Some(_) => {
                 try_to(terminal::clear_bars);
                 os::exit_now(130);
@@ -29,7 +29,7 @@ impl StopSignal {
             None => {
                 requested.request(StopCause::Signal);
                 // Later ones have waited meanwhile.
-                handled = Some((signal, Instant::now()));
+                handled = Some((is_ctrl_c, Instant::now()));
             }
         })?;
         Ok(stop)
@@ -46,6 +46,11 @@ impl StopSignal {
             try_to(move || status_line(&line));
         }
     }
+}
+
+/// Returns the time after a first signal in which another one has the same cause. A person's second Ctrl-C comes later.
+fn same_within(is_ctrl_c: bool) -> Duration {
+    Duration::from_millis(if is_ctrl_c { 100 } else { 1000 })
 }
 
 /// Runs `write` in a thread of its own and waits for at most [`PATIENCE`]. Standard error may accept no output, and

@@ -272,7 +272,7 @@ impl<'r, 'a> Slot<'r, 'a> {
         test: &Test,
         position: Entry,
     ) -> Result<ProcessAttempt, NotRunReason> {
-        let worker = self.worker.take().map_or_else(|| self.device_run.start_worker(), Ok);
+        let worker = self.worker.take().map_or_else(|| self.device_run.start_worker(true), Ok);
         let mut worker = worker?;
         let ran = self.device_run.attempt(&mut worker, self.number, test, position);
         // Else the worker is killed here: its fault must not affect the next test.
