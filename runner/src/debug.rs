@@ -8,15 +8,14 @@ use std::process::Command;
 use crate::case::Case;
 use crate::execution::Execution;
 use crate::os::StopSignal;
-use crate::registry;
 use crate::result::not_run_reason::NotRunReason;
 use crate::target::{CANNOT_RUN, UNEXPECTED};
 use crate::terminal::{AnyError, status_line};
 use crate::text::shell_quoted;
-use crate::variable;
 use crate::verdict::Outcome;
 use crate::worker::parent::START_LIMIT;
 use crate::worker::{Role, child};
+use crate::{registry, variable};
 
 /// The variable that makes a process run one test: the role of the process, and the module and the name of the test.
 const VARIABLE: &str = "CLMATRIX_DEBUGGED_TEST";

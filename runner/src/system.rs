@@ -4,9 +4,7 @@ use std::path::Path;
 
 use object::read::{Object, ReadCache};
 
-use crate::files;
-use crate::os;
-use crate::variable;
+use crate::{files, os, variable};
 
 pub use os::canonical;
 

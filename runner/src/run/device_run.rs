@@ -21,7 +21,8 @@ use crate::result::{Attempt, NotRunReason, StopCause, TestId, TestResult, Worker
 use crate::run::hangs::{HangBudget, Hangs};
 use crate::run::health::Health;
 use crate::run::queue::Queue;
-use crate::run::{Entry, Planned, Run, RunState, TestWorker, WorkerConfig};
+use crate::run::slot::TestWorker;
+use crate::run::{Entry, Planned, Run, RunState, WorkerConfig};
 use crate::verdict::{Outcome, Verdict};
 use crate::worker::parent::{GATE_LIMIT, PROBE_LIMIT, START_LIMIT, TestLimits, Worker};
 use crate::worker::{ProcessAttempt, Task, WorkerAfter};

@@ -14,7 +14,6 @@ pub mod schedule;
 mod slot;
 pub mod so_far;
 pub mod state;
-mod test_worker;
 
 use device_run::DeviceRun;
 pub use entry::Entry;
@@ -22,4 +21,3 @@ pub use plan::{Plan, Planned};
 pub use so_far::SoFar;
 use state::RunState;
 pub use state::{Run, WorkerConfig};
-use test_worker::TestWorker;

@@ -3,6 +3,7 @@
 //! A worker is used until a test ends it, or it has run as many tests as it may. It is asked to leave before it is
 //! dropped. For each test, the slot requests the next step ([`Situation::next`]), takes it, and records the changes.
 
+use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -12,9 +13,10 @@ use crate::case::Case;
 use crate::registry::Test;
 use crate::result::{Attempt, Blame, NotRunReason, TestResult, WorkerEnd};
 use crate::run::decision::{Next, Situation, Tried};
-use crate::run::{DeviceRun, Entry, TestWorker};
+use crate::run::{DeviceRun, Entry};
 use crate::verdict::{Outcome, Verdict};
-use crate::worker::process_attempt::{ProcessAttempt, WorkerAfter};
+use crate::worker::parent::Worker;
+use crate::worker::{ProcessAttempt, WorkerAfter};
 
 /// The place of one worker, and its thread.
 pub(super) struct Slot<'r, 'a> {
@@ -286,6 +288,40 @@ impl<'r, 'a> Slot<'r, 'a> {
     }
 }
 
+/// The most tests that a worker remembers.
+const REMEMBERED: usize = 30;
+
+/// A worker that runs tests.
+pub(super) struct TestWorker<'a> {
+    pub worker: Worker<'a>,
+    /// Its number, unique in the run.
+    pub number: u32,
+    /// The number of tests that it has run.
+    pub tests: usize,
+    /// The positions of the last tests that it has run, in their order.
+    pub last: VecDeque<Entry>,
+}
+
+impl<'a> TestWorker<'a> {
+    pub fn new(mut worker: Worker<'a>, number: u32) -> Self {
+        worker.takes_stacks = true;
+        Self { worker, number, tests: 0, last: VecDeque::new() }
+    }
+
+    /// Adds a test that has run.
+    pub fn has_run(&mut self, position: Entry) {
+        self.tests += 1;
+        remember(&mut self.last, position);
+    }
+}
+
+fn remember(last: &mut VecDeque<Entry>, position: Entry) {
+    if last.len() == REMEMBERED {
+        last.pop_front();
+    }
+    last.push_back(position);
+}
+
 /// The course of a test through its attempts, in its slot.
 struct Course {
     /// The position of the test in the plan.
@@ -350,5 +386,17 @@ impl<'a> Turn<'a> {
     fn become_alone(&mut self) {
         self.shared = None;
         self.alone.get_or_insert_with(|| self.device.write());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_thirty_tests_are_remembered() {
+        let mut last = VecDeque::new();
+        (0..31).for_each(|position| remember(&mut last, Entry(position)));
+        assert!(last.into_iter().eq((1..31).map(Entry)));
     }
 }

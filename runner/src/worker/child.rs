@@ -16,10 +16,8 @@ use parking_lot::Mutex;
 
 use super::contexts::{self, kept};
 use super::device_probe::{self, Kernels};
-use super::process_attempt::{ProcessAttempt, WorkerAfter};
-use super::property;
 use super::protocol::{Answer, Enumerated, Role, Task};
-use super::{entry, leak_check};
+use super::{ProcessAttempt, WorkerAfter, entry, leak_check, property};
 use crate::config::Contexts;
 use crate::devices::failure::{DriverFailure, FailureKind};
 use crate::devices::icd::LoaderVariables;
@@ -29,9 +27,8 @@ use crate::registry::{self, ShouldPanic, Test, TestReturn};
 use crate::result::attempt::Attempt;
 use crate::stacks::WORKER_THREAD;
 use crate::terminal::AnyError;
-use crate::variable;
 use crate::verdict::{Location, Outcome};
-use crate::{debug, fixtures, os};
+use crate::{debug, fixtures, os, variable};
 
 /// The least change of the resident memory that is logged, in bytes.
 const RESIDENT_STEP: u64 = 1 << 20;

@@ -1,16 +1,17 @@
 //! The state of this process before its first test, to which it returns after each test.
 
 mod children;
-mod environment;
-mod scheduling;
 mod signals;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
+use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::ptr;
 
-use libc::{c_int, itimerval};
+use libc::{c_int, cpu_set_t, itimerval, sched_attr};
 use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit, rlim_t, setrlimit};
 use nix::sys::stat::{self, Mode};
 use nix::unistd::{Gid, ResGid, ResUid, Uid, getgroups, getresgid, getresuid};
@@ -18,8 +19,6 @@ use nix::unistd::{Gid, ResGid, ResUid, Uid, getgroups, getresgid, getresuid};
 use super::filled;
 use crate::os::LeftBehind;
 use children::Children;
-use environment::environment;
-use scheduling::scheduling;
 pub(super) use signals::disposition;
 use signals::signals;
 
@@ -154,6 +153,71 @@ fn interval(timer: itimerval) -> (libc::time_t, libc::suseconds_t) {
     (timer.it_interval.tv_sec, timer.it_interval.tv_usec)
 }
 
+/// Restores the policy, priority, nice value and processors of the calling thread, where the kernel tells them.
+fn scheduling() -> impl Fn(&mut LeftBehind) {
+    let kept = (attributes(), processors());
+    move |left: &mut LeftBehind| {
+        if let (Some(before), Some(now)) = (&kept.0, &attributes()) {
+            restore_attributes(before, now, left);
+        }
+        if let (Some(before), Some(now)) = (&kept.1, &processors())
+            && before != now
+        {
+            // SAFETY: the set is initialized.
+            unsafe { libc::sched_setaffinity(0, size_of::<cpu_set_t>(), before) };
+            // A set that others than the test have restricted stays as it is, and is no fault of the test.
+            if processors().as_ref() == Some(before) {
+                // SAFETY: the sets are initialized.
+                let [before, now] = [before, now].map(|set| unsafe { libc::CPU_COUNT(set) });
+                left.add(format!("affinity changed: {before} -> {now} processors"), true);
+            }
+        }
+    }
+}
+
+fn attributes() -> Option<sched_attr> {
+    let size = size_of::<sched_attr>();
+    // SAFETY: all zeros is a valid value, to which the kernel writes at most the given size.
+    unsafe {
+        filled::<sched_attr>(|to| libc::syscall(libc::SYS_sched_getattr, 0, to, size, 0) == 0)
+    }
+}
+
+fn processors() -> Option<cpu_set_t> {
+    // SAFETY: all zeros is a valid value, to which the kernel writes at most the given size.
+    unsafe { filled(|to| libc::sched_getaffinity(0, size_of::<cpu_set_t>(), to) == 0) }
+}
+
+fn restore_attributes(before: &sched_attr, now: &sched_attr, left: &mut LeftBehind) {
+    let policy = |of: &sched_attr| (of.sched_policy, of.sched_priority, of.sched_flags);
+    let (is_other_policy, is_other_nice) =
+        (policy(before) != policy(now), before.sched_nice != now.sched_nice);
+    if !is_other_policy && !is_other_nice {
+        return;
+    }
+    // SAFETY: the kernel has filled the attributes, and writes at most their size.
+    let result = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, before, 0) };
+    if is_other_policy {
+        let [before, now] = [before, now].map(describe_policy);
+        left.add(format!("scheduling policy {before} -> {now}"), result == 0);
+    }
+    if is_other_nice {
+        left.add(format!("nice {} -> {}", before.sched_nice, now.sched_nice), result == 0);
+    }
+}
+
+/// The policy, and the priority of policies that have one.
+fn describe_policy(attributes: &sched_attr) -> String {
+    match attributes.sched_policy.cast_signed() {
+        libc::SCHED_OTHER => "other".to_owned(),
+        libc::SCHED_BATCH => "batch".to_owned(),
+        libc::SCHED_IDLE => "idle".to_owned(),
+        libc::SCHED_FIFO => format!("fifo {}", attributes.sched_priority),
+        libc::SCHED_RR => format!("rr {}", attributes.sched_priority),
+        policy => policy.to_string(),
+    }
+}
+
 /// Restores the permissions that new files do not get.
 fn umask() -> impl Fn(&mut LeftBehind) {
     // The mask cannot be read without a change. Files that another thread creates meanwhile
@@ -183,6 +247,67 @@ fn folder() -> impl Fn(&mut LeftBehind) {
         });
         left.add(format!("working folder {before} -> {now}"), is_undone);
     }
+}
+
+/// The most characters of a name or a value that are shown.
+const LONGEST: usize = 100;
+
+/// Restores the environment variables.
+fn environment() -> impl Fn(&mut LeftBehind) {
+    // The order is that of the C library, which changes with the variables only.
+    let present = || env::vars_os().collect::<Vec<_>>();
+    let before = present();
+    move |left: &mut LeftBehind| {
+        let now = present();
+        if now == before {
+            return;
+        }
+        let (before, now) = (by_name(&before), by_name(&now));
+        let names: BTreeSet<&OsStr> = before.keys().chain(now.keys()).copied().collect();
+        for name in names {
+            let (before, now) = (before.get(name).copied(), now.get(name).copied());
+            if before == now {
+                continue;
+            }
+            let is_undone = put(name, before);
+            let change = match (before, now) {
+                (_, None) => "removed".to_owned(),
+                (None, Some(now)) => format!("set to {}", quoted(now)),
+                (Some(before), Some(now)) => format!("{} -> {}", quoted(before), quoted(now)),
+            };
+            left.add(format!("environment variable {} {change}", shown(name)), is_undone);
+        }
+    }
+}
+
+/// Returns the last value of each name.
+fn by_name(variables: &[(OsString, OsString)]) -> BTreeMap<&OsStr, &OsStr> {
+    variables.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str())).collect()
+}
+
+/// Returns false for a name that the C library can neither set nor remove. `putenv("=a=1")` makes the
+/// name `=a`.
+fn put(name: &OsStr, value: Option<&OsStr>) -> bool {
+    if name.is_empty() || name.as_bytes().contains(&b'=') {
+        return false;
+    }
+    // SAFETY: a test has changed this variable while the same threads ran, those of the driver. A thread that reads
+    // the environment now was at the same risk then.
+    unsafe {
+        match value {
+            Some(value) => env::set_var(name, value),
+            None => env::remove_var(name),
+        }
+    }
+    true
+}
+
+fn shown(text: &OsStr) -> String {
+    text.to_string_lossy().chars().take(LONGEST).collect()
+}
+
+fn quoted(text: &OsStr) -> String {
+    format!("{:?}", shown(text))
 }
 
 /// Notes changes of the ids of this process and of the root of its file system. A process that gives up a right does
