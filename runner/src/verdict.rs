@@ -1,7 +1,6 @@
 //! Outcomes, and the verdicts on them.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,13 +10,16 @@ use crate::result::{CrashCause, NotRunReason};
 use crate::text::first_line;
 
 /// The outcome of one execution of a test on a device, without regard to expectations.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+// Its text is the verdict's reason: the assertion with its place, the signal, the missing requirement.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "outcome")]
 pub enum Outcome {
     /// The test completed.
+    #[error("passed")]
     Passed,
     /// The test panicked, returned an error, or the driver reported an error while it ran.
+    #[error("{}", with_place(.message, .location.as_ref()))]
     Failed {
         /// The assertion's message, or the error's.
         message: String,
@@ -25,27 +27,32 @@ pub enum Outcome {
         location: Option<Location>,
     },
     /// The process died, by a signal or an exit during the test.
+    #[error("{cause}")]
     Crashed {
         /// The cause.
         cause: CrashCause,
     },
     /// It did not end in time.
+    #[error("did not end within {}", humantime::format_duration(*.limit))]
     TimedOut {
         /// Its limit.
         #[serde(rename = "limit_ns", with = "crate::serde_time::Nanoseconds")]
         limit: Duration,
     },
     /// It did not run, since the device lacks a requirement or the configuration skips it.
+    #[error("{reason}")]
     Skipped {
         /// The missing property, or the reason of the configuration.
         reason: String,
     },
     /// Marked `#[ignore]` and not requested.
+    #[error("{}", .reason.as_deref().unwrap_or("ignored"))]
     Ignored {
         /// The text of the attribute, if any.
         reason: Option<String>,
     },
     /// It could not be run, or the run ended before its turn came.
+    #[error("{reason}")]
     NotRun {
         /// The reason.
         reason: NotRunReason,
@@ -87,25 +94,11 @@ impl Outcome {
     }
 }
 
-impl fmt::Display for Outcome {
-    /// Writes the verdict's reason: the assertion with its place, the signal, the missing requirement.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Passed => f.write_str("passed"),
-            Self::Failed { message, location: None } => f.write_str(message),
-            Self::Failed { message, location: Some(Location { file, line }) } => {
-                write!(f, "{message}\n  at {file}:{line}")
-            }
-            Self::Crashed { cause } => cause.fmt(f),
-            Self::TimedOut { limit } => {
-                write!(f, "did not end within {}", humantime::format_duration(*limit))
-            }
-            Self::Ignored { reason: None } => f.write_str("ignored"),
-            Self::Skipped { reason } | Self::Ignored { reason: Some(reason) } => {
-                f.write_str(reason)
-            }
-            Self::NotRun { reason } => reason.fmt(f),
-        }
+/// Returns the message of a failure, and below it its place.
+fn with_place(message: &str, location: Option<&Location>) -> String {
+    match location {
+        Some(Location { file, line }) => format!("{message}\n  at {file}:{line}"),
+        None => message.to_owned(),
     }
 }
 

@@ -1,6 +1,5 @@
 //! Takes the native stacks of a worker, from the runner.
 
-mod memory;
 mod module;
 mod registers;
 mod stopped_thread;
@@ -17,8 +16,7 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::unistd::Pid;
 
-use self::memory::Memory;
-use self::module::Module;
+use self::module::{Memory, Module};
 use self::registers::Registers;
 pub use self::registers::{REGISTERS, of_signal};
 use self::stopped_thread::StoppedThread;

@@ -1,4 +1,4 @@
-use super::memory::Memory;
+use super::module::Memory;
 
 /// The registers of a thread that determine its stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,8 +7,7 @@ use framehop::{
 use object::read::{Object, ObjectSection, ReadCache, ReadRef};
 
 use super::Registers;
-use super::memory::Memory;
-use super::module::{self, Module, VDSO, first_address};
+use super::module::{self, Memory, Module, VDSO, first_address};
 use crate::files::open_found;
 use crate::stacks::MOST_FRAMES;
 
