@@ -33,8 +33,11 @@ pub fn run(mut execution: Execution<'_>, debugger: &str) -> Result<u8, AnyError>
     status_line(&format!("{id} below {debugger}"));
     execution.run.not_run = Some(NotRunReason::Debugged);
     execution.before_tests = None;
-    // Ctrl-C is for the debugger.
-    let _received = ignore_interrupts()?;
+    // Ctrl-C is for the debugger, which does not inherit these handlers.
+    #[cfg(unix)]
+    for signal in [libc::SIGINT, libc::SIGQUIT] {
+        signal_hook::flag::register(signal, std::sync::Arc::default())?;
+    }
     let status = command.status().map_err(|error| format!("{debugger}: {error}"))?;
     if let Some(trouble) = execution.run(&(), || ())?.trouble {
         return Err(trouble);
@@ -85,26 +88,6 @@ fn command(execution: &Execution<'_>, debugger: &str) -> Result<(Command, String
     let json = json.expect("a test is plain data");
     command.env(VARIABLE, json);
     Ok((command, id))
-}
-
-/// Ignores Ctrl-C in this process, not in those that it starts.
-#[cfg(unix)]
-fn ignore_interrupts() -> Result<impl Sized, AnyError> {
-    use std::sync::Arc;
-    use std::sync::atomic::AtomicBool;
-
-    use signal_hook::consts::{SIGINT, SIGQUIT};
-
-    let received = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGQUIT] {
-        signal_hook::flag::register(signal, received.clone())?;
-    }
-    Ok(received)
-}
-
-#[cfg(not(unix))]
-fn ignore_interrupts() -> Result<impl Sized, AnyError> {
-    Ok(())
 }
 
 /// Runs the test of the environment, if it has one, and then never returns: exits with 0 if it passes or is skipped.

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use crate::config::Retries;
 use crate::result::{Blame, ContextUse, CrashCause, TestResult};
+use crate::run::entry::Entry;
 use crate::verdict::{Outcome, Verdict};
 use crate::worker::process_attempt::WorkerAfter;
 
@@ -43,8 +44,8 @@ pub(super) struct Tried {
     pub result: TestResult,
     /// The worker before the attempt.
     pub worker: WorkerAfter,
-    /// True if the worker had run other tests.
-    pub follows_tests: bool,
+    /// The last tests that the worker had run before.
+    pub before: Vec<Entry>,
     /// True if other slots used the device meanwhile.
     pub is_beside_others: bool,
     /// True if a crash was on a thread of the test.
@@ -92,7 +93,7 @@ impl Tried {
         Self {
             result,
             worker: WorkerAfter::Clean,
-            follows_tests: false,
+            before: Vec::new(),
             is_beside_others: false,
             is_on_thread: true,
             is_before_cut: false,
@@ -185,7 +186,7 @@ impl Situation<'_> {
             () if is_crash && !last.is_on_thread => Blame::ForeignThread,
             () if last.result.attempt.context == ContextUse::Used => Blame::UsedContext,
             () if last.worker == WorkerAfter::SurvivedFailure => Blame::SurvivedFailure,
-            () if is_crash && last.follows_tests => Blame::OtherTests,
+            () if is_crash && !last.before.is_empty() => Blame::OtherTests,
             () if is_disturbed => Blame::OtherSlot,
             () => Blame::Test,
         }
@@ -311,7 +312,7 @@ mod tests {
     #[test]
     fn the_cause_of_an_outcome() {
         let survived = |outcome| Tried { worker: WorkerAfter::SurvivedFailure, ..tried(outcome) };
-        let follows = |outcome| Tried { follows_tests: true, ..tried(outcome) };
+        let follows = |outcome| Tried { before: vec![Entry(0)], ..tried(outcome) };
         let cases = [
             ("a failure by itself", tried(failed()), Blame::Test),
             ("a failure after other tests", follows(failed()), Blame::Test),
@@ -625,7 +626,7 @@ mod tests {
         (outcomes, contexts, workers, any::<[bool; 3]>()).prop_map(
             |(outcome, context, worker, [follows_tests, is_beside_others, is_on_thread])| Tried {
                 worker,
-                follows_tests,
+                before: follows_tests.then_some(Entry(0)).into_iter().collect(),
                 is_beside_others,
                 is_on_thread,
                 ..in_context(context, tried(outcome))

@@ -76,7 +76,7 @@ impl<'r, 'a> Slot<'r, 'a> {
                     let (first, repeat) = (&course.tried[0].result, &course.tried[1].result);
                     let running = Some((position, &repeat.attempt.outcome));
                     let crashed = first.attempt.clone();
-                    device_run.record_worker_crash(crashed, &course.before_crash, running);
+                    device_run.record_worker_crash(crashed, &course.tried[0].before, running);
                 }
                 Next::Repeat => {
                     let result = course.tried.last().expect("an attempt").result.clone();
@@ -256,12 +256,8 @@ impl<'r, 'a> Slot<'r, 'a> {
         course.is_probe_due |= self.needs_probe(&result, waits_in_vain);
         course.is_repeat_recorded = false;
         course.hangs = matches!(result.attempt.outcome, Outcome::TimedOut { .. });
-        let (follows_tests, is_beside_others) = (!before.is_empty(), turn.is_shared());
-        if !is_repeat {
-            course.before_crash = before;
-        }
-        let tried = Tried::new(result);
-        course.tried.push(Tried { worker, follows_tests, is_beside_others, is_on_thread, ..tried });
+        let (tried, is_beside_others) = (Tried::new(result), turn.is_shared());
+        course.tried.push(Tried { worker, before, is_beside_others, is_on_thread, ..tried });
     }
 
     /// Runs a test in the worker of the slot, or in a fresh worker if there is none.
@@ -328,8 +324,6 @@ struct Course {
     position: Entry,
     /// The attempts so far; none after the result is taken.
     tried: Vec<Tried>,
-    /// The tests that the worker of the first attempt had run before, if it has crashed.
-    before_crash: Vec<Entry>,
     /// True if the last attempt did not end.
     hangs: bool,
     is_probe_due: bool,
@@ -346,7 +340,6 @@ impl Course {
             position,
             is_repeat_recorded: !before_cut.is_empty(),
             tried: before_cut.into_iter().map(Tried::before_cut).collect(),
-            before_crash: Vec::new(),
             hangs: false,
             is_probe_due: false,
             is_over: false,
