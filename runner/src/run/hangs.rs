@@ -64,8 +64,9 @@ pub(super) struct HangBudget {
 
 #[derive(Default)]
 struct Spent {
-    time: Duration,
-    /// The tests that did not end, by their ids.
+    /// The time that no test has taken.
+    rest: Duration,
+    /// The times of the tests that did not end, by their ids.
     tests: BTreeMap<TestId, Duration>,
 }
 
@@ -76,31 +77,28 @@ impl HangBudget {
 
     /// Adds the time of a test that did not end.
     pub fn add_timeout(&self, test: TestId, time: Duration) {
-        let mut spent = self.spent.lock();
-        spent.time += time;
-        *spent.tests.entry(test).or_default() += time;
+        *self.spent.lock().tests.entry(test).or_default() += time;
     }
 
     /// Adds the time of a probe, or of a process that did not start or end.
     pub fn add(&self, time: Duration) {
-        self.spent.lock().time += time;
+        self.spent.lock().rest += time;
     }
 
     /// Returns the use of the budget, if it is spent.
     pub fn spent(&self) -> Option<SpentBudget> {
         let spent = self.spent.lock();
-        if spent.time < self.limit {
+        if spent.rest + spent.tests.values().sum::<Duration>() < self.limit {
             return None;
         }
         let mut tests: Vec<_> = spent.tests.iter().collect();
         tests.sort_by_key(|(_, time)| std::cmp::Reverse(**time));
-        let of_tests: Duration = spent.tests.values().sum();
         let named = tests.iter().take(NAMED);
         Some(SpentBudget {
             limit: self.limit,
             tests: named.map(|(test, time)| ((*test).clone(), time.as_nanos() as u64)).collect(),
             others: tests.len().saturating_sub(NAMED),
-            rest: spent.time.saturating_sub(of_tests),
+            rest: spent.rest,
         })
     }
 }

@@ -40,11 +40,6 @@ impl Planned {
     pub fn lacks_device(&self) -> bool {
         self.device.is_none() && !self.test.once()
     }
-
-    /// Returns the device part of the id where there is no device.
-    fn without_device(&self) -> &'static str {
-        if self.lacks_device() { NO_DEVICE } else { HOST }
-    }
 }
 
 impl Plan {
@@ -132,7 +127,8 @@ impl Plan {
 
     /// Returns the device part of the id.
     pub fn device_id(&self, entry: &Planned) -> &str {
-        self.device(entry).map_or(entry.without_device(), |device| &device.run.id)
+        let without_device = if entry.lacks_device() { NO_DEVICE } else { HOST };
+        self.device(entry).map_or(without_device, |device| &device.run.id)
     }
 
     /// Returns the id without its device.

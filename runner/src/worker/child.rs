@@ -295,12 +295,9 @@ pub fn bind(address: &DeviceAddress) -> Result<(), String> {
     let platform = platforms.get(address.platform).ok_or("its platform is gone")?;
     let found = platform.info.devices.get(address.device);
     if !found.is_some_and(|device| address.is_of(device)) {
-        let DeviceAddress { name, uuid, pci_address, .. } = address;
-        let expected = described(name, uuid.as_deref(), pci_address.as_deref());
-        let found = found.map_or_else(
-            || "none".to_owned(),
-            |info| described(&info.name, info.uuid.as_deref(), info.pci_address.as_deref()),
-        );
+        let expected = described(&address.name, &address.uuid, &address.pci_address);
+        let found = found.map(|info| described(&info.name, &info.uuid, &info.pci_address));
+        let found = found.as_deref().unwrap_or("none");
         return Err(format!("expected the device {expected}, found {found}"));
     }
     fixtures::bind(fixtures::Bound {
@@ -311,8 +308,8 @@ pub fn bind(address: &DeviceAddress) -> Result<(), String> {
 }
 
 /// Returns `"NAME" (UUID, PCI-ADDRESS)`, without unknown parts.
-fn described(name: &str, uuid: Option<&str>, pci_address: Option<&str>) -> String {
-    let known: Vec<&str> = uuid.into_iter().chain(pci_address).collect();
+fn described(name: &str, uuid: &Option<String>, pci_address: &Option<String>) -> String {
+    let known: Vec<&str> = uuid.iter().chain(pci_address).map(String::as_str).collect();
     if known.is_empty() { format!("{name:?}") } else { format!("{name:?} ({})", known.join(", ")) }
 }
 
@@ -391,11 +388,9 @@ fn note_panic(info: &PanicHookInfo<'_>) {
 }
 
 fn message_of(payload: &(dyn Any + Send)) -> String {
-    payload
-        .downcast_ref::<String>()
-        .map(String::as_str)
-        .or_else(|| payload.downcast_ref::<&str>().copied())
-        .map_or_else(|| "panicked with a value that is not text".to_owned(), shortened)
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+    text.map_or_else(|| "panicked with a value that is not text".to_owned(), shortened)
 }
 
 /// The bytes of a message that are kept: `assert_eq!` prints whole buffers.
