@@ -265,12 +265,9 @@ impl<'a> Worker<'a> {
         self.drain(on_output);
         let duration = started.elapsed().saturating_sub(self.stacks_time);
         // A worker that dies does not report it.
-        let context = match self.after {
-            WorkerAfter::KeepsUsedContext | WorkerAfter::SurvivedFailure if !is_fresh => {
-                ContextUse::Used
-            }
-            _ => ContextUse::Fresh,
-        };
+        let may_be_used =
+            matches!(self.after, WorkerAfter::KeepsUsedContext | WorkerAfter::SurvivedFailure);
+        let context = if may_be_used && !is_fresh { ContextUse::Used } else { ContextUse::Fresh };
         let (mut is_on_thread, mut waits_in_vain) = (false, false);
         let outcome = match exchange {
             Reply::Answered(Answer::Done(end)) => {
