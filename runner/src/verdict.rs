@@ -78,14 +78,28 @@ impl Outcome {
 
     /// Returns the message of a failure without its place, or the cause.
     pub fn message(&self) -> Cow<'_, str> {
-        let Self::Failed { message, .. } = self else { return self.to_string().into() };
-        message.into()
+        match self {
+            Self::Failed { message, .. } => message.into(),
+            Self::Passed
+            | Self::Crashed { .. }
+            | Self::TimedOut { .. }
+            | Self::Skipped { .. }
+            | Self::Ignored { .. }
+            | Self::NotRun { .. } => self.to_string().into(),
+        }
     }
 
     /// Returns the place of a failure in the source, if known.
     pub fn location(&self) -> Option<&Location> {
-        let Self::Failed { location, .. } = self else { return None };
-        location.as_ref()
+        match self {
+            Self::Failed { location, .. } => location.as_ref(),
+            Self::Passed
+            | Self::Crashed { .. }
+            | Self::TimedOut { .. }
+            | Self::Skipped { .. }
+            | Self::Ignored { .. }
+            | Self::NotRun { .. } => None,
+        }
     }
 
     /// Returns the first line of the message or of the cause.

@@ -53,10 +53,10 @@ impl Trials<'_> {
                 return Ok(is_wrong && (position == self.last.0 || is_crash));
             }
         }
-        let wrong_end = worker.idle(self.wait);
-        if self.stop.is_set() {
-            return Err(WorkerLost::Stopped);
+        match worker.idle(self.wait) {
+            Some(end) => Ok(end.is_own_crash()),
+            None if self.stop.is_set() => Err(WorkerLost::Stopped),
+            None => Ok(false),
         }
-        Ok(wrong_end.is_some_and(|end| end.is_own_crash()))
     }
 }

@@ -159,8 +159,7 @@ impl<'a> Progress<'a> {
         // An interval without an end prints no lines.
         let next_update = || if pause.is_zero() { None } else { Instant::now().checked_add(pause) };
         let mut update = next_update();
-        let mut has_ended = self.has_ended.lock();
-        while !*has_ended {
+        while !*self.has_ended.lock() {
             let until_slow = self.name_slow_tests();
             if update.is_some_and(|update| update <= Instant::now()) {
                 for device in &self.devices {
@@ -173,6 +172,7 @@ impl<'a> Progress<'a> {
             }
             let left = update.map(|update| update.saturating_duration_since(Instant::now()));
             let pause = left.map_or(until_slow, |left| left.min(until_slow));
+            let mut has_ended = self.has_ended.lock();
             self.all_ended.wait_while_for(&mut has_ended, |has_ended| !*has_ended, pause);
         }
     }
@@ -180,15 +180,17 @@ impl<'a> Progress<'a> {
     /// Names the tests that have been running for `slow_after` or, since they were named, for twice as long. Returns
     /// the time until the next test may be slow. A test that starts meanwhile is slow later.
     fn name_slow_tests(&self) -> Duration {
-        let mut until_slow = self.display.slow_after;
+        let (mut until_slow, mut slow) = (self.display.slow_after, Vec::new());
         for device in &self.devices {
             for test in &mut device.state.lock().running {
-                if let Some(time) = test.is_slow() {
-                    let (id, time) = (self.id(test.position), text::human(time));
-                    status_line(&format!("SLOW {id} ({time} so far)"));
-                }
+                slow.extend(test.is_slow().map(|time| (test.position, time)));
                 until_slow = until_slow.min(test.slow_at.saturating_sub(test.start.elapsed()));
             }
+        }
+        // Without a lock, as tests go on while standard error is full.
+        for (position, time) in slow {
+            let (id, time) = (self.id(position), text::human(time));
+            status_line(&format!("SLOW {id} ({time} so far)"));
         }
         until_slow
     }

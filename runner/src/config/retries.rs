@@ -100,12 +100,14 @@ impl TryFrom<Written> for Retries {
     type Error = String;
 
     fn try_from(written: Written) -> Result<Self, String> {
-        let table = match written {
+        let mut table = match written {
             Written::Count(count) => return Ok(count.into()),
             Written::Table(table) => table,
         };
         table.message.as_deref().map(MessagePattern::parse).transpose()?;
-        table.delay.as_deref().map(time_limit).transpose()?;
+        // Equal pauses have one text.
+        let delay = table.delay.as_deref().map(time_limit).transpose()?;
+        table.delay = delay.map(|delay| humantime::format_duration(delay).to_string());
         Ok(Self(table))
     }
 }

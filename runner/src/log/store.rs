@@ -63,16 +63,17 @@ impl Place {
     }
 
     fn create_in(&self, path: &Path, sync: Sync) -> io::Result<(RunFolder, File)> {
+        // They are released in their order: until the last one, the run is seen as running.
         let mut locks = vec![Lock::acquire(&lock_path(path), "another process writes there", "")?];
         if let Some(run) = &self.resumes {
             let lock = lock_path(&runs_folder(&self.folder).join(run));
-            locks.push(Lock::acquire(&lock, "another process resumes this run", "")?);
+            locks.insert(0, Lock::acquire(&lock, "another process resumes this run", "")?);
         }
         if self.is_full {
             // It lies outside of `runs`, which has nothing but runs.
             let lock = self.folder.join("full.lock");
             let advice = "; give this run a folder of its own with CLMATRIX_REPORT_DIR";
-            locks.push(Lock::acquire(&lock, "another run of all tests writes there", advice)?);
+            locks.insert(0, Lock::acquire(&lock, "another run of all tests writes there", advice)?);
         }
         let log = files::create_log(&path.join(LOG))?;
         if sync == Sync::Each {

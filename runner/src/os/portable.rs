@@ -209,7 +209,10 @@ impl Process {
         if let Some(connection) = &self.connection {
             let _ = connection.shutdown(Shutdown::Both);
         }
-        self.ends_within(END_LIMIT);
+        let deadline = Instant::now() + END_LIMIT;
+        while self.status().is_none() && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 }
 

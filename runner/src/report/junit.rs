@@ -194,12 +194,20 @@ fn outputs(log: &RunLog, texts: &Texts, result: &TestResult) -> impl Iterator<It
 
 /// Returns an element for each earlier failed attempt.
 fn attempts(log: &RunLog, texts: &Texts, result: &TestResult) -> Vec<XmlElement> {
-    let (failure, error) = if result.verdict.is_failure() {
-        ("rerunFailure", "rerunError")
-    } else if result.verdict == Verdict::Flaky || result.differing().is_some() {
-        ("flakyFailure", "flakyError")
-    } else {
-        return Vec::new();
+    const FLAKY: (&str, &str) = ("flakyFailure", "flakyError");
+    let (failure, error) = match result.verdict {
+        Verdict::Flaky => FLAKY,
+        Verdict::Fail | Verdict::Crash | Verdict::Timeout => ("rerunFailure", "rerunError"),
+        Verdict::Pass
+        | Verdict::Skip
+        | Verdict::Ignored
+        | Verdict::ExpectedFail
+        | Verdict::AssumedFail
+        | Verdict::UnexpectedPass
+        | Verdict::NotRun => match result.differing() {
+            Some(_) => FLAKY,
+            None => return Vec::new(),
+        },
     };
     let earlier = result.earlier.iter().filter(|attempt| attempt.verdict.is_failure());
     // A crash that belongs to no test has no other attempt.

@@ -54,7 +54,7 @@ pub(super) struct DeviceRun<'a> {
     /// The device ends commands behind user events, if that is known.
     pub ends_gated: OnceLock<bool>,
     /// True after an unexpected result.
-    pub has_failed: AtomicBool,
+    pub has_unexpected: AtomicBool,
     /// Held by each slot while its worker is busy: for writing if its test runs alone, else for reading.
     pub in_use: RwLock<()>,
     /// The number of tests that have lost their worker.
@@ -87,7 +87,7 @@ impl<'a> DeviceRun<'a> {
             hang_budget: HangBudget::new(config.settings.hang_budget),
             hangs: Hangs::default(),
             ends_gated: OnceLock::new(),
-            has_failed: AtomicBool::new(false),
+            has_unexpected: AtomicBool::new(false),
             in_use: RwLock::new(()),
             losses: AtomicUsize::new(0),
             has_repeated_timeout: AtomicBool::new(false),
@@ -595,7 +595,7 @@ impl<'a> DeviceRun<'a> {
 
     /// Returns whether `--until-fail` ends the tests of the device.
     pub fn has_failed(&self) -> bool {
-        self.state.run.repeat.until_fail && self.has_failed.load(Ordering::Relaxed)
+        self.state.run.repeat.until_fail && self.has_unexpected.load(Ordering::Relaxed)
     }
 
     /// Returns whether the tests of the device are no longer repeated.
@@ -610,7 +610,7 @@ impl<'a> DeviceRun<'a> {
         if !result.is_unexpected() {
             return;
         }
-        self.has_failed.store(true, Ordering::Relaxed);
+        self.has_unexpected.store(true, Ordering::Relaxed);
         let unexpected = unexpected.fetch_add(1, Ordering::Relaxed) + 1;
         if run.max_fail.is_some_and(|most| unexpected >= most) {
             stop.request(StopCause::MaxFail { unexpected: unexpected as u64 });

@@ -93,7 +93,7 @@ fn serve(role: &Role, connection: Connection) -> i32 {
     };
     send(&connection, 0, &first);
     if first != Answer::Ready {
-        return 0;
+        return i32::from(matches!(first, Answer::NoDevice(_)));
     }
     let mut state = None;
     let mut requests = BufReader::new(&connection);

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::mem;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::ptr;
@@ -138,10 +139,10 @@ fn timers() -> impl Fn(&mut LeftBehind) {
     }
 }
 
+/// Returns the value of a timer; that of a stopped one where the kernel has none.
 fn timer_value(timer: c_int) -> itimerval {
     // SAFETY: all zeros is a valid value, to which the present one is written.
-    let value = unsafe { filled(|value| libc::getitimer(timer, value) == 0) };
-    value.expect("the kernel has the timer")
+    unsafe { filled(|value| libc::getitimer(timer, value) == 0).unwrap_or(mem::zeroed()) }
 }
 
 fn is_running(timer: itimerval) -> bool {

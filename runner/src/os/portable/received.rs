@@ -55,8 +55,13 @@ impl Received {
         true
     }
 
-    /// Takes bytes; `Some(0)` at the end, `None` if there are none yet.
+    /// Takes all that has come, or as much as fits; `Some(0)` at the end, `None` if there are none yet.
     pub fn read(&mut self, buffer: &mut [u8]) -> Option<usize> {
-        self.wait(Duration::ZERO).then(|| self.bytes.read(buffer).unwrap_or(0))
+        let is_closed = self.is_closed();
+        self.bytes.make_contiguous();
+        match self.bytes.read(buffer) {
+            Ok(count @ 1..) => Some(count),
+            _ => is_closed.then_some(0),
+        }
     }
 }

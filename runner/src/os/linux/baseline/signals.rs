@@ -3,7 +3,7 @@ use std::mem::MaybeUninit;
 use std::ptr;
 
 use libc::{c_int, sigaction, sigset_t};
-use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signal::Signal;
 
 use super::LeftBehind;
 use crate::os::linux::filled;
@@ -29,20 +29,22 @@ pub fn signals() -> impl Fn(&mut LeftBehind) {
     }
 }
 
-fn restore_mask(before: &SigSet, left: &mut LeftBehind) {
+fn restore_mask(before: &sigset_t, left: &mut LeftBehind) {
     let now = mask();
-    if bits(now.as_ref()) == bits(before.as_ref()) {
+    if bits(&now) == bits(before) {
         return;
     }
-    let blocked = |mask: &SigSet, signal| {
+    let blocked = |mask: &sigset_t, signal| {
         // SAFETY: the set is initialized.
-        unsafe { libc::sigismember(mask.as_ref(), signal) == 1 }
+        unsafe { libc::sigismember(mask, signal) == 1 }
     };
     let changed: Vec<c_int> =
         all().filter(|&signal| blocked(&now, signal) != blocked(before, signal)).collect();
     // A pending signal would be delivered in the next test.
     discard(changed.iter().copied().filter(|&signal| blocked(&now, signal)));
-    let is_undone = before.thread_set_mask().is_ok();
+    // SAFETY: the mask is initialized, and the old one is not requested.
+    let is_undone =
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before, ptr::null_mut()) } == 0;
     for signal in changed {
         let change = if blocked(&now, signal) { "blocked" } else { "unblocked" };
         left.add(format!("signal mask: {} {change}", name(signal)), is_undone);
@@ -60,8 +62,11 @@ pub fn disposition(signal: c_int) -> Option<sigaction> {
     unsafe { filled(|found| sigaction(signal, ptr::null(), found) == 0) }
 }
 
-fn mask() -> SigSet {
-    SigSet::thread_get_mask().expect("a thread may read its mask")
+fn mask() -> sigset_t {
+    // SAFETY: all zeros is a valid set, to which the call writes the present one, as it gets no new one.
+    let mask =
+        unsafe { filled(|mask| libc::pthread_sigmask(libc::SIG_SETMASK, ptr::null(), mask) == 0) };
+    mask.expect("a thread may read its mask")
 }
 
 /// Returns the signals of a set, a bit each. The C library's sets are longer than those of the kernel, and the rest

@@ -25,8 +25,10 @@ impl Registers {
     /// Returns whether the instruction follows a system call of x86-64. On other processors, frames of signal handlers
     /// are not distinguished from others.
     pub fn is_after_system_call(self, memory: &Memory) -> bool {
-        let before = self.instruction.checked_sub(2).and_then(|before| memory.word(before));
-        cfg!(target_arch = "x86_64") && before.is_some_and(|word| word & 0xffff == SYSTEM_CALL)
+        let before = self.instruction.checked_sub(2).filter(|_| cfg!(target_arch = "x86_64"));
+        before
+            .and_then(|before| memory.word(before))
+            .is_some_and(|word| word & 0xffff == SYSTEM_CALL)
     }
 }
 
