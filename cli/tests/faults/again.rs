@@ -7,8 +7,7 @@ use clmatrix_runner::log::run_log::RunLog;
 use clmatrix_runner::log::selected_tests::SelectedTests;
 use clmatrix_runner::shard::{Shard, ShardRule};
 
-use crate::check;
-use crate::cpu;
+use crate::{check, cpu};
 use crate::event_log::PASSING;
 use crate::support::{COMMAND, Folder, LIBTEST, child, log, output};
 

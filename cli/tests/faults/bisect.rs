@@ -3,8 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::check;
-use crate::cpu;
+use crate::{check, cpu};
 use crate::faulty::delayed::BOMB;
 use crate::faulty::flakes::COUNTS;
 use crate::support::{COMMAND, Folder, child_as_written, output};

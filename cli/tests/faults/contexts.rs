@@ -7,8 +7,7 @@ use clmatrix_runner::result::blame::Blame;
 use clmatrix_runner::result::test_result::TestResult;
 use clmatrix_runner::verdict::Verdict;
 
-use crate::check;
-use crate::cpu;
+use crate::{check, cpu};
 use crate::support::{Ended, Folder, LIBTEST, child, context_layer, output, results};
 
 /// A run of tests of `faulty::contexts`.

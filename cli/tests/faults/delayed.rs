@@ -4,8 +4,7 @@ use clmatrix_runner::log::run_log::RunLog;
 use clmatrix_runner::result::test_result::TestResult;
 use clmatrix_runner::verdict::{Outcome, Verdict};
 
-use crate::check;
-use crate::cpu;
+use crate::{check, cpu};
 use crate::faulty::delayed::{BOMB, ONLY_BOMB};
 use crate::support::{Folder, LIBTEST, child, output};
 

@@ -8,8 +8,7 @@ use std::process::{Command, Stdio};
 use clmatrix_runner::verdict::Verdict;
 use serde_json::Value;
 
-use crate::check;
-use crate::cpu;
+use crate::{check, cpu};
 use crate::support::{
     COMMAND, Folder, LIBTEST, child, compile, descendants_of, is_running, log, output, reports,
     shared_library, wait_for,

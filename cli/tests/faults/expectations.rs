@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use clmatrix_runner::log::run_log::RunLog;
 use clmatrix_runner::verdict::Verdict;
 
-use crate::check;
-use crate::cpu;
+use crate::{check, cpu};
 use crate::support::{COMMAND, Ended, Folder, LIBTEST, child, log, output, results};
 
 pub fn expect(test: &str, status: &str) -> String {

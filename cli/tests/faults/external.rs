@@ -15,8 +15,7 @@ use clmatrix_runner::verdict::{Outcome, Verdict};
 use libtest_mimic::{Arguments, Completion, Trial};
 use serde_json::Value;
 
-use crate::check;
-use crate::cpu;
+use crate::{check, cpu};
 use crate::support::{
     COMMAND, Ended, Folder, MIMIC, ROLE, child, compile, context_layer, events, log, output,
     verdicts,

@@ -5,8 +5,7 @@ use std::process::Command;
 use clmatrix_runner::result::test_result::TestResult;
 use clmatrix_runner::verdict::{Outcome, Verdict};
 
-use crate::check;
-use crate::cpu;
+use crate::{check, cpu};
 use crate::faulty::flakes::COUNTS;
 use crate::support::{Folder, LIBTEST, child, output, results};
 

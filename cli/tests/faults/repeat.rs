@@ -10,8 +10,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use crate::check;
-use crate::cpu;
+use crate::{check, cpu};
 use crate::expectations::{configuration, expect};
 use crate::faulty::MEETING;
 use crate::support::{COMMAND, Folder, child, events, output, results, start, wait_while_running};

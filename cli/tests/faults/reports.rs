@@ -6,8 +6,7 @@ use std::process::{Command, Stdio};
 
 use clmatrix_runner::verdict::Verdict;
 
-use crate::check;
-use crate::cpu;
+use crate::{check, cpu};
 use crate::support::{
     COMMAND, Ended, Folder, LIBTEST, child, copy_variables, log, output, reports, results,
 };

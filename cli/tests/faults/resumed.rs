@@ -8,8 +8,7 @@ use std::process::Command;
 use clmatrix_runner::verdict::{Outcome, Verdict};
 use serde_json::Value;
 
-use crate::check;
-use crate::cpu;
+use crate::{check, cpu};
 use crate::drivers::driver;
 use crate::event_log::{PASSING, preloaded};
 use crate::faulty::flakes::COUNTS;

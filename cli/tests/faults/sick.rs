@@ -8,8 +8,7 @@ use clmatrix_runner::result::test_result::TestResult;
 use clmatrix_runner::verdict::{Outcome, Verdict};
 use serde_json::Value;
 
-use crate::check;
-use crate::cpu;
+use crate::{check, cpu};
 use crate::support::{
     COMMAND, Folder, LIBTEST, ROLE, child, context_layer, events, output, results,
 };

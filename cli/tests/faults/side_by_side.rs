@@ -4,8 +4,7 @@ use std::collections::HashMap;
 
 use clmatrix_runner::verdict::Verdict;
 
-use crate::check;
-use crate::cpu;
+use crate::{check, cpu};
 use crate::faulty::MEETING;
 use crate::support::{
     COMMAND, Ended, Folder, LIBTEST, child, child_as_written, events, output, results,

@@ -8,8 +8,7 @@ use clmatrix_runner::result::test_result::TestResult;
 use clmatrix_runner::stacks::{Frame, Stacks, ThreadStack};
 use clmatrix_runner::verdict::{Outcome, Verdict};
 
-use crate::check;
-use crate::cpu;
+use crate::{check, cpu};
 use crate::support::{Folder, LIBTEST, child, context_layer, output, results};
 
 /// A run of tests on one device.

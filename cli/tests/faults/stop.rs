@@ -8,8 +8,7 @@ use clmatrix_runner::verdict::{Outcome, Verdict};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::check;
-use crate::cpu;
+use crate::{check, cpu};
 use crate::support::{
     Folder, descendants_of, is_running, log, output, planned_and_begun, reports, results, start,
     wait_for, wait_while_running,

@@ -6,8 +6,7 @@ use std::path::Path;
 use clmatrix_runner::verdict::Verdict;
 use serde_json::Value;
 
-use crate::check;
-use crate::cpu;
+use crate::{check, cpu};
 use crate::support::{Folder, compile, events, output, shared_library};
 
 /// The number of tests in `faulty::visible`.
