@@ -7,9 +7,9 @@ use clmatrix_runner::log::run_log::RunLog;
 use clmatrix_runner::log::selected_tests::SelectedTests;
 use clmatrix_runner::shard::{Shard, ShardRule};
 
-use crate::{check, cpu};
 use crate::event_log::PASSING;
 use crate::support::{COMMAND, Folder, LIBTEST, child, log, output};
+use crate::{check, cpu};
 
 /// The paths of the tests with a result.
 fn paths(log: &RunLog) -> BTreeSet<String> {

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::{check, cpu};
 use crate::faulty::delayed::BOMB;
 use crate::faulty::flakes::COUNTS;
 use crate::support::{COMMAND, Folder, child_as_written, output};
+use crate::{check, cpu};
 
 /// A command on one device, for tests that need variables.
 fn command(folder: &Path, arguments: &[&str]) -> Command {

@@ -7,8 +7,8 @@ use clmatrix_runner::result::blame::Blame;
 use clmatrix_runner::result::test_result::TestResult;
 use clmatrix_runner::verdict::Verdict;
 
-use crate::{check, cpu};
 use crate::support::{Ended, Folder, LIBTEST, child, context_layer, output, results};
+use crate::{check, cpu};
 
 /// A run of tests of `faulty::contexts`.
 struct ContextsRun {

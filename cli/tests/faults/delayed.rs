@@ -4,9 +4,9 @@ use clmatrix_runner::log::run_log::RunLog;
 use clmatrix_runner::result::test_result::TestResult;
 use clmatrix_runner::verdict::{Outcome, Verdict};
 
-use crate::{check, cpu};
 use crate::faulty::delayed::{BOMB, ONLY_BOMB};
 use crate::support::{Folder, LIBTEST, child, output};
+use crate::{check, cpu};
 
 /// The run of some tests of `faulty::delayed` on one device: its status and log.
 fn run(filter: &str, bomb: &str, options: &[&str]) -> (Option<i32>, RunLog) {

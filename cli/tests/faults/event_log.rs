@@ -8,12 +8,12 @@ use std::process::{Command, Stdio};
 use clmatrix_runner::verdict::Verdict;
 use serde_json::Value;
 
-use crate::{check, cpu};
 use crate::support::{
     COMMAND, Folder, LIBTEST, child, compile, descendants_of, is_running, log, output, reports,
     shared_library, wait_for,
 };
 use crate::valid::validate;
+use crate::{check, cpu};
 
 /// The log of the last run.
 fn log_text(folder: &Path) -> String {

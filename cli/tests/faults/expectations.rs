@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clmatrix_runner::log::run_log::RunLog;
 use clmatrix_runner::verdict::Verdict;
 
-use crate::{check, cpu};
 use crate::support::{COMMAND, Ended, Folder, LIBTEST, child, log, output, results};
+use crate::{check, cpu};
 
 pub fn expect(test: &str, status: &str) -> String {
     format!("[[expect]]\ntest = \"faulty::{test}\"\nstatus = \"{status}\"\nreason = \"known\"\n")

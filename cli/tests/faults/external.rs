@@ -15,11 +15,11 @@ use clmatrix_runner::verdict::{Outcome, Verdict};
 use libtest_mimic::{Arguments, Completion, Trial};
 use serde_json::Value;
 
-use crate::{check, cpu};
 use crate::support::{
     COMMAND, Ended, Folder, MIMIC, ROLE, child, compile, context_layer, events, log, output,
     verdicts,
 };
+use crate::{check, cpu};
 
 const LIMIT: Duration = Duration::from_secs(2);
 

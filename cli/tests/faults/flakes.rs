@@ -5,9 +5,9 @@ use std::process::Command;
 use clmatrix_runner::result::test_result::TestResult;
 use clmatrix_runner::verdict::{Outcome, Verdict};
 
-use crate::{check, cpu};
 use crate::faulty::flakes::COUNTS;
 use crate::support::{Folder, LIBTEST, child, output, results};
+use crate::{check, cpu};
 
 /// Tests of `faulty::flakes` on one device.
 struct FlakyRun {

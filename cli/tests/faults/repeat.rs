@@ -10,10 +10,10 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use crate::{check, cpu};
 use crate::expectations::{configuration, expect};
 use crate::faulty::MEETING;
 use crate::support::{COMMAND, Folder, child, events, output, results, start, wait_while_running};
+use crate::{check, cpu};
 
 /// A finished run.
 struct Run {

@@ -6,10 +6,10 @@ use std::process::{Command, Stdio};
 
 use clmatrix_runner::verdict::Verdict;
 
-use crate::{check, cpu};
 use crate::support::{
     COMMAND, Ended, Folder, LIBTEST, child, copy_variables, log, output, reports, results,
 };
+use crate::{check, cpu};
 
 /// Runs a child whose standard output and error are pipes that no process reads.
 fn run_for_nobody(mut command: Command) -> Option<i32> {

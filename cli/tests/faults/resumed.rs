@@ -8,11 +8,11 @@ use std::process::Command;
 use clmatrix_runner::verdict::{Outcome, Verdict};
 use serde_json::Value;
 
-use crate::{check, cpu};
 use crate::drivers::driver;
 use crate::event_log::{PASSING, preloaded};
 use crate::faulty::flakes::COUNTS;
 use crate::support::{COMMAND, Folder, child, events, log, output, reports, verdicts};
+use crate::{check, cpu};
 
 const RESULT: &str = r#"{"event":"finished""#;
 const START: &str = r#"{"event":"started""#;

@@ -8,10 +8,10 @@ use clmatrix_runner::result::test_result::TestResult;
 use clmatrix_runner::verdict::{Outcome, Verdict};
 use serde_json::Value;
 
-use crate::{check, cpu};
 use crate::support::{
     COMMAND, Folder, LIBTEST, ROLE, child, context_layer, events, output, results,
 };
+use crate::{check, cpu};
 
 /// The tests of `faulty::sick` on one device, under a layer that makes contexts go wrong.
 ///

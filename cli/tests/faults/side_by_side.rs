@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use clmatrix_runner::verdict::Verdict;
 
-use crate::{check, cpu};
 use crate::faulty::MEETING;
 use crate::support::{
     COMMAND, Ended, Folder, LIBTEST, child, child_as_written, events, output, results,
 };
+use crate::{check, cpu};
 
 /// How many devices there are.
 fn devices() -> usize {

@@ -8,8 +8,8 @@ use clmatrix_runner::result::test_result::TestResult;
 use clmatrix_runner::stacks::{Frame, Stacks, ThreadStack};
 use clmatrix_runner::verdict::{Outcome, Verdict};
 
-use crate::{check, cpu};
 use crate::support::{Folder, LIBTEST, child, context_layer, output, results};
+use crate::{check, cpu};
 
 /// A run of tests on one device.
 struct StackRun {

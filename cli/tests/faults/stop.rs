@@ -8,11 +8,11 @@ use clmatrix_runner::verdict::{Outcome, Verdict};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::{check, cpu};
 use crate::support::{
     Folder, descendants_of, is_running, log, output, planned_and_begun, reports, results, start,
     wait_for, wait_while_running,
 };
+use crate::{check, cpu};
 
 /// Starts a run in which one test passes and the next never ends, and waits for the latter.
 fn start_a_run_that_never_ends(folder: &Folder) -> Child {

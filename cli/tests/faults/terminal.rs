@@ -15,11 +15,11 @@ use nix::pty::{Winsize, openpty};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::{Pid, ttyname};
 
-use crate::{check, cpu};
 use crate::support::{
     COMMAND, Ended, Folder, LIBTEST, child, descendants_of, log, output, planned_and_begun,
     results, wait_for, wait_while_running,
 };
+use crate::{check, cpu};
 
 /// Runs a test that passes and one that fails, with these options.
 fn run(options: &[&str]) -> Ended {

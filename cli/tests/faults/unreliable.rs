@@ -12,12 +12,12 @@ use clmatrix_runner::verdict::{Outcome, Verdict};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::{check, cpu};
 use crate::faulty::flakes::COUNTS;
 use crate::support::{
     Ended, Folder, LIBTEST, child, descendants_of, output, planned_and_begun, start,
     wait_while_running,
 };
+use crate::{check, cpu};
 
 struct Unreliable {
     folder: Folder,

@@ -6,8 +6,8 @@ use std::path::Path;
 use clmatrix_runner::verdict::Verdict;
 use serde_json::Value;
 
-use crate::{check, cpu};
 use crate::support::{Folder, compile, events, output, shared_library};
+use crate::{check, cpu};
 
 /// The number of tests in `faulty::visible`.
 const TESTS: usize = 2;
