@@ -34,7 +34,11 @@ fn write_log(file: &Path, durations: &HashMap<TestId, Duration>) {
     // The event comes first, as in a log.
     let head = r#"{"event":"finished","test":"#;
     let results = durations.iter().map(|(id, duration)| {
-        format!("{head}{id:?},\"outcome\":\"passed\",\"duration_ns\":{}}}\n", duration.as_nanos())
+        format!(
+            "{head}{},\"outcome\":\"passed\",\"duration_ns\":{}}}\n",
+            json!(id),
+            duration.as_nanos()
+        )
     });
     let results: String = results.collect();
     fs::write(file, format!("{header}\n{results}")).expect("the folder can be written");
