@@ -23,7 +23,6 @@ pub mod config;
 pub mod debug;
 pub mod devices;
 pub mod execution;
-pub mod expected_statuses;
 pub mod files;
 pub mod fixtures;
 pub mod folders;

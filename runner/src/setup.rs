@@ -199,8 +199,8 @@ impl Setup {
     /// Looks up the expectations for a plan.
     fn expectations(&self, plan: &Plan) -> PlanExpectations {
         let expectations = &self.config.expectations;
-        let devices = plan.devices.iter().map(|device| expectations.for_device(&device.run));
-        let devices = devices.chain([expectations.for_host()]);
+        let devices = plan.devices.iter().map(|device| Some(&device.run)).chain([None]);
+        let devices = devices.map(|device| expectations.for_device(device));
         let devices: Vec<_> = devices.map(|on| on.strict(self.profile.strict_versions)).collect();
         let of_test = |entry| devices[place(plan, entry)].lookup(&plan.path(entry));
         let of_worker = |device: &DeviceExpectations<'_>| {
@@ -260,7 +260,7 @@ impl Setup {
         let command = WorkerCommand { role: Role::Host, arguments, environment: Vec::new() };
         let host = WorkerConfig {
             commands: WorkerCommands::new(command, None),
-            settings: self.options.settings(self.profile.host_settings()),
+            settings: self.options.settings(self.profile.settings_for(None)),
         };
         let shared = devices.iter().chain([&host]).map(|config| config.settings.clone());
         let shared: Vec<_> = shared.map(Arc::new).collect();
@@ -312,7 +312,7 @@ impl Setup {
         let among_others = self.device_command(&device.address, variables);
         Ok(WorkerConfig {
             commands: WorkerCommands::new(among_others, alone),
-            settings: self.options.settings(self.profile.settings_for(&device.run)),
+            settings: self.options.settings(self.profile.settings_for(Some(&device.run))),
         })
     }
 

@@ -21,7 +21,7 @@ pub fn check(workspace: &Workspace, log: &Path) -> Result<()> {
 /// Returns the tests for which an expectation of another version counts, with its place.
 fn complaints(expectations: &Expectations, log: &RunLog) -> Vec<String> {
     let complaints = log.header.devices.iter().flat_map(|device| {
-        let for_device = expectations.for_device(device);
+        let for_device = expectations.for_device(Some(device));
         let results = log.results.iter().filter(|result| result.test.device() == device.id);
         results.filter_map(move |result| {
             let known = for_device.lookup(result.test.path()).filter(|known| known.is_assumed)?;

@@ -1,10 +1,9 @@
 //! Devices that do not exist.
 
 use clmatrix::select::DeviceInfo;
-use clmatrix_runner::devices::TestDevice;
-use clmatrix_runner::devices::device_address::DeviceAddress;
 use clmatrix_runner::devices::icd::Driver;
 use clmatrix_runner::devices::run_device::{PlatformName, RunDevice};
+use clmatrix_runner::devices::{DeviceAddress, TestDevice};
 
 pub fn simulated_device(number: usize) -> TestDevice {
     let name = format!("Simulated {number}");

@@ -85,16 +85,18 @@ impl ShardArguments {
             }
             None => return Ok(None),
             Some(ShardChoice::Given(shard)) => (shard, None),
-            Some(ShardChoice::Auto) => match Engine::find(&variable::lossy, self.shards)? {
-                Some((engine, shard)) => (shard, Some(engine)),
-                None => {
-                    status_line(
-                        "shard: none, since no variable of Bazel, Slurm, Kubernetes, Buildkite or \
+            Some(ShardChoice::Auto) => {
+                match Engine::find(Engine::ALL, &variable::lossy, self.shards)? {
+                    Some((engine, shard)) => (shard, Some(engine)),
+                    None => {
+                        status_line(
+                            "shard: none, since no variable of Bazel, Slurm, Kubernetes, Buildkite or \
                          GitLab is set",
-                    );
-                    return Ok(None);
+                        );
+                        return Ok(None);
+                    }
                 }
-            },
+            }
         };
         let division = Some(Division::by_hash(shard.total));
         Ok(Some(ChosenShard { shard, engine, division }))

@@ -240,8 +240,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use clmatrix_runner::config::WrittenExpectation;
-    use clmatrix_runner::expected_statuses::ExpectedStatuses;
+    use clmatrix_runner::config::{ExpectedStatuses, WrittenExpectation};
     use clmatrix_runner::log::events::DeviceLost;
     use clmatrix_runner::log::program_record::ProgramRecord;
     use clmatrix_runner::log::run_log::RunLog;

@@ -26,10 +26,10 @@ impl<'a> RunExpectations<'a> {
         let is_strict = strict(log);
         let of_device = |device: &'a RunDevice| {
             let on_host = RunDevice { id: without_host(&device.id).to_owned(), ..device.clone() };
-            (&*device.id, expectations.for_device(&on_host).strict(is_strict))
+            (&*device.id, expectations.for_device(Some(&on_host)).strict(is_strict))
         };
         let devices = log.header.devices.iter().map(of_device).collect();
-        Self { devices, host: expectations.for_host() }
+        Self { devices, host: expectations.for_device(None) }
     }
 
     /// Returns the expectations for the device with this id, or for tests without a device.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use clmatrix::select::DeviceInfo;
 use clmatrix_runner::config::ExternalKind;
-use clmatrix_runner::devices::device_address::DeviceAddress;
+use clmatrix_runner::devices::DeviceAddress;
 use clmatrix_runner::log::program_record::ProgramRecord;
 use clmatrix_runner::os::{Source, StopSignal};
 use clmatrix_runner::outside::{OutsideTest, Watch};

@@ -75,10 +75,12 @@ fn run(target: Target, command_line: &CommandLine) -> Result<ExitCode, AnyError>
     };
     let setup = Setup::new(options)?;
     let devices = setup.devices_if_any()?;
-    let shard = match setup.profile.shard {
-        Some(ProfileShard::Auto) => Engine::find(&variable::lossy, None)?,
-        None => Engine::find_bazel(&variable::lossy)?,
+    let engines: &[Engine] = match setup.profile.shard {
+        Some(ProfileShard::Auto) => Engine::ALL,
+        // Bazel lets a test with `shard_count` fail that does not take it into account.
+        None => &[Engine::Bazel],
     };
+    let shard = Engine::find(engines, &variable::lossy, None)?;
     let part = shard.as_ref().map(|(_, shard)| shard);
     let plan = command_line.plan(target.home, &tests, devices, part);
     if command_line.list {

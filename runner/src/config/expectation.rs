@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::expectations::WrittenExpectation;
+use super::expected_statuses::ExpectedStatuses;
 use super::value::MessagePattern;
-use crate::expected_statuses::ExpectedStatuses;
 use crate::verdict::{Outcome, Verdict};
 
 /// The expectation of the configuration for a test on a device, with its reason.

@@ -16,17 +16,16 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 use toml::de::{DeTable, Deserializer};
 
-use super::device_kinds::DeviceKinds;
-use super::device_match::{DRIVER_VERSION, DeviceMatch, Mismatch};
+use super::device_match::{DRIVER_VERSION, DeviceKinds, DeviceMatch, Mismatch};
 use super::error::ConfigError;
 use super::expectation::Expectation;
-use super::last_day::LastDay;
+use super::expected_statuses::ExpectedStatuses;
 use super::value::{
-    IdPattern, MessagePattern, NamePattern, PlatformName, Reason, TestPattern, Ticket, Timeout,
+    IdPattern, LastDay, MessagePattern, NamePattern, PlatformName, Reason, TestPattern, Ticket,
+    Timeout,
 };
 use super::version_range::{Narrowed, VersionNumbers, VersionPattern, VersionRange};
 use crate::devices::run_device::RunDevice;
-use crate::expected_statuses::ExpectedStatuses;
 
 /// All expectations, in the order in which they were read.
 #[derive(Clone, Debug)]
@@ -218,17 +217,8 @@ impl Expectations {
         self.entries.len()
     }
 
-    /// Returns the expectations for `device`.
-    pub fn for_device(&self, device: &RunDevice) -> DeviceExpectations<'_> {
-        self.on(Some(device))
-    }
-
-    /// Returns the expectations for tests without a device.
-    pub fn for_host(&self) -> DeviceExpectations<'_> {
-        self.on(None)
-    }
-
-    fn on(&self, device: Option<&RunDevice>) -> DeviceExpectations<'_> {
+    /// Returns the expectations for `device`, or with `None` for tests without one.
+    pub fn for_device(&self, device: Option<&RunDevice>) -> DeviceExpectations<'_> {
         let reach = |entry: &Entry| {
             if entry.until.is_some_and(|until| until.is_over(self.now)) {
                 return Reach::Excluded(Exclusion::Ended);

@@ -61,18 +61,13 @@
 //! the only expectations: none counts twice, and an edit takes effect without a build.
 
 mod choices;
-mod device_kinds;
 mod device_match;
-mod embedded;
 mod error;
 mod expectation;
-mod expectation_files;
 mod expectations;
 mod expected_device;
+mod expected_statuses;
 mod external;
-mod group;
-mod junit_options;
-mod last_day;
 mod profile;
 mod retries;
 pub mod sample;
@@ -94,30 +89,29 @@ use clmatrix::select::PlatformInfo;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::folders::is_absent;
+use crate::folders::{entries, is_absent, with_extension};
 use crate::{files, variable};
 
-pub use choices::{Contexts, FlakyResult, ProfileShard, Sync, UnexpectedPass};
+use choices::GroupKeys;
+pub use choices::{
+    Contexts, FlakyResult, Group, GroupScope, JunitFlavor, JunitOptions, JunitOutput, Leaks,
+    Leftovers, ProfileShard, Sync, UnexpectedPass,
+};
 pub use device_match::Mismatch;
-pub use embedded::EmbeddedConfig;
 pub use error::ConfigError;
 use error::hint;
 pub use expectation::{Expectation, judge, short_limit};
-pub use expectation_files::ExpectationFiles;
-use expectation_files::{read_folder, unread};
 pub use expectations::{
     DeviceExpectations, Effect, Exclusion, Expectations, Match, WrittenExpectation,
 };
+pub use expected_statuses::ExpectedStatuses;
 pub use external::{ExternalKind, ExternalSuite, check_suite_name};
-use group::GroupKeys;
-pub use group::{Group, GroupScope};
-pub use junit_options::{JunitFlavor, JunitOptions, JunitOutput};
 pub use profile::{DeviceSettings, Profile};
 use profile::{Override, ProfileKeys};
 pub use retries::{Retries, RetryCause};
 pub use slots::{Slots, Together};
 use value::PlatformName;
-pub use value::{Diagnostics, Leaks, Leftovers, TimeoutFactor, exact_test, time_limit};
+pub use value::{Diagnostics, TimeoutFactor, exact_test, time_limit};
 pub use version_range::{Narrowed, VersionNumbers, VersionRange};
 
 const BUILTIN: &str = include_str!("builtin.toml");
@@ -143,6 +137,27 @@ pub struct Config {
     pub expectations: Expectations,
     /// The files that they are from.
     pub expectation_files: ExpectationFiles,
+}
+
+/// The texts of a configuration folder, which `main!(config = "...")` and `command!` include at
+/// build time.
+#[derive(Clone, Copy, Debug)]
+pub struct EmbeddedConfig {
+    /// The text of `clmatrix.toml`.
+    pub config: &'static str,
+    /// The path, `expectations/NAME.toml`, and the text of each file of expectations, in the order
+    /// of their names.
+    pub expectations: &'static [(&'static str, &'static str)],
+}
+
+/// The paths and the texts of the files of expectations: those in the executable, and those in the folder beside the
+/// configuration.
+#[derive(Clone, Debug, Default)]
+pub struct ExpectationFiles {
+    /// The files in the executable.
+    builtin: Vec<(PathBuf, String)>,
+    /// The files on disk, in the order of their names.
+    pub own: BTreeMap<PathBuf, String>,
 }
 
 /// The origin of a configuration.
@@ -215,9 +230,11 @@ impl Config {
     ) -> Result<Self, ConfigError> {
         let mut layers: Vec<ConfigFile> = vec![parse_toml(Path::new("built-in"), BUILTIN)?];
         let mut expectation_files = ExpectationFiles::default();
-        if let Some(embedded) = &embedded {
-            layers.push(parse_toml(Path::new("built-in clmatrix.toml"), embedded.config)?);
-            expectation_files.builtin = embedded.expectations();
+        if let Some(EmbeddedConfig { config, expectations }) = embedded {
+            let path = |name: &str| PathBuf::from(format!("built-in {name}"));
+            layers.push(parse_toml(&path("clmatrix.toml"), config)?);
+            let texts = expectations.iter().map(|(name, text)| (path(name), (*text).to_owned()));
+            expectation_files.builtin = texts.collect();
         }
         if let Some(path) = &source.file {
             let open = if source.is_named { files::open_named } else { files::open_found };
@@ -323,6 +340,18 @@ impl Config {
     }
 }
 
+impl ExpectationFiles {
+    /// Reads the texts.
+    pub fn parse(&self, now: SystemTime) -> Result<Expectations, ConfigError> {
+        let mut all = Expectations::new(now);
+        self.builtin.iter().try_for_each(|(path, text)| all.add(path, text))?;
+        let builtin = all.count();
+        self.own.iter().try_for_each(|(path, text)| all.add(path, text))?;
+        all.own = all.count() - builtin;
+        Ok(all)
+    }
+}
+
 impl Source {
     fn find(explicit: Option<&Path>, variable: Option<OsString>, current: &Path) -> Self {
         let variable = variable.filter(|name| !name.is_empty()).map(PathBuf::from);
@@ -344,6 +373,26 @@ fn expectation_folders(source: &Source, external: &[Arc<ExternalSuite>]) -> BTre
     let folder = file.with_file_name("expectations");
     let suites = external.iter().filter_map(|suite| suite.name.split("::").next());
     suites.map(|suite| folder.join(suite)).chain([folder.clone()]).collect()
+}
+
+/// Returns the files in `folder` whose extension is `toml` in other letters.
+fn unread(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let is_toml = |file: &PathBuf| {
+        let extension = file.extension().unwrap_or_default();
+        extension.eq_ignore_ascii_case("toml") && extension != "toml"
+    };
+    entries(folder).unwrap_or_default().into_iter().filter(is_toml)
+}
+
+/// Returns the texts of all `*.toml` in `folder`; a folder that does not exist has none.
+fn read_folder(folder: &Path) -> Result<BTreeMap<PathBuf, String>, ConfigError> {
+    let paths = with_extension(folder, "toml")
+        .map_err(|error| ConfigError::Read(folder.to_owned(), error))?;
+    let read = |path: PathBuf| {
+        let text = read_toml(&path, files::open_found(&path))?;
+        Ok((path, text))
+    };
+    paths.into_iter().map(read).collect()
 }
 
 /// Reads a file of the configuration, once it is open.

@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::device_kinds::DeviceKinds;
-use super::device_match::DeviceMatch;
+use super::device_match::{DeviceKinds, DeviceMatch};
 use super::expected_device::ExpectedDevice;
 use super::value::{IdPattern, NamePattern, PlatformName, Size, SourceUrl, TestPattern, Timeout};
 use super::version_range::{VersionPattern, VersionRange};
@@ -290,14 +289,10 @@ impl Profile {
         self.expected_devices.iter().filter_map(|expected| expected.absent(present)).collect()
     }
 
-    /// Returns the settings for `device`: those of the profile, then those of each override that matches.
-    pub fn settings_for(&self, device: &RunDevice) -> DeviceSettings {
-        self.settings_by(Some(device), None)
-    }
-
-    /// Returns the settings for tests without a device.
-    pub fn host_settings(&self) -> DeviceSettings {
-        self.settings_by(None, None)
+    /// Returns the settings for `device`, or with `None` for tests without one: those of the profile, then those of each
+    /// override that matches.
+    pub fn settings_for(&self, device: Option<&RunDevice>) -> DeviceSettings {
+        self.settings_by(device, None)
     }
 
     /// Returns the settings for the test with this path, without its device, if an override for tests matches.

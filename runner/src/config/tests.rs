@@ -82,7 +82,7 @@ fn a_profile_falls_back_to_default_and_that_to_what_is_built_in() {
     let config = project.config().unwrap();
     let summary = |name| {
         let profile = config.profile(name).unwrap();
-        let settings = profile.host_settings();
+        let settings = profile.settings_for(None);
         let devices = profile.devices.clone();
         (
             devices,
@@ -141,8 +141,8 @@ fn retries_are_of_the_profile_and_of_devices() {
     assert_eq!((default.flaky_result, ci.flaky_result), (FlakyResult::Fail, FlakyResult::Pass));
     let passes = (default.unexpected_pass, ci.unexpected_pass);
     assert_eq!(passes, (UnexpectedPass::Fail, UnexpectedPass::Report));
-    assert_eq!(default.settings_for(&device("pocl-cpu", "PoCL")).retries, 2.into());
-    assert_eq!(ci.settings_for(&device("oclgrind-sim", "Oclgrind")).retries, 0.into());
+    assert_eq!(default.settings_for(Some(&device("pocl-cpu", "PoCL"))).retries, 2.into());
+    assert_eq!(ci.settings_for(Some(&device("oclgrind-sim", "Oclgrind"))).retries, 0.into());
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn without_a_file_the_defaults_hold() {
     let profile = config.profile("default").unwrap();
     assert_eq!(profile.devices, None);
     assert_eq!(profile.report_dir, None);
-    let settings = profile.settings_for(&device("pocl-cpu", "PoCL"));
+    let settings = profile.settings_for(Some(&device("pocl-cpu", "PoCL")));
     assert_eq!((settings.timeout, settings.slots.count()), (Duration::from_secs(60), 1));
     assert_eq!(settings.diagnostics, Diagnostics::default());
 }
@@ -215,10 +215,10 @@ fn later_overrides_win_and_all_their_globs_must_match() {
         ("oclgrind-slow", "Oclgrind", 40, 2),
     ];
     for (id, platform, timeout, slots) in cases {
-        let settings = profile.settings_for(&device(id, platform));
+        let settings = profile.settings_for(Some(&device(id, platform)));
         assert_eq!((settings.timeout.as_secs(), settings.slots.count()), (timeout, slots), "{id}");
     }
-    let host = profile.host_settings();
+    let host = profile.settings_for(None);
     assert_eq!(
         (host.timeout.as_secs(), host.slots.count()),
         (50, 1),
@@ -263,7 +263,7 @@ fn an_override_may_be_for_some_tests() {
     ] {
         assert_eq!(of(path, device), expected, "{path}");
     }
-    let own = profile.settings_for(&oclgrind);
+    let own = profile.settings_for(Some(&oclgrind));
     assert_eq!((own.retries, own.alone, own.test_timeout), (2.into(), false, None));
     for keys in ["slots = 1", "hang-budget = '1m'", "exit-check = true", "contexts = 'reuse'"] {
         let text = format!("[[override]]\ntests = 'pool::*'\n{keys}\n");
@@ -302,8 +302,8 @@ fn complaints_of_oclgrind_are_diagnostics_of_oclgrind() {
     )
     .unwrap();
     let profile = config.profile("default").unwrap();
-    let oclgrind = profile.settings_for(&device("oclgrind-sim", "Oclgrind"));
-    let pocl = profile.settings_for(&device("pocl-cpu", "PoCL"));
+    let oclgrind = profile.settings_for(Some(&device("oclgrind-sim", "Oclgrind")));
+    let pocl = profile.settings_for(Some(&device("pocl-cpu", "PoCL")));
     let complaints = [
         "Invalid read of size 4 at global memory address 0x2000000000190",
         "Invalid write of size 4 at private memory address 0x100000024",
@@ -350,7 +350,7 @@ fn leftovers_are_judged_by_profile_and_device() {
         ";
     let config = Project::new(&[("clmatrix.toml", text)]).config().unwrap();
     let on = |profile, id| {
-        config.profile(profile).unwrap().settings_for(&device(id, "a platform")).leftovers
+        config.profile(profile).unwrap().settings_for(Some(&device(id, "a platform"))).leftovers
     };
     assert_eq!(on("default", "pocl-cpu"), Leftovers::Note);
     assert_eq!(on("ci", "pocl-cpu"), Leftovers::Fail);
@@ -368,7 +368,7 @@ fn leaks_are_judged_by_profile_and_device() {
         ";
     let config = Project::new(&[("clmatrix.toml", text)]).config().unwrap();
     let on = |profile, id| {
-        config.profile(profile).unwrap().settings_for(&device(id, "a platform")).leaks
+        config.profile(profile).unwrap().settings_for(Some(&device(id, "a platform"))).leaks
     };
     assert_eq!(on("default", "pocl-cpu"), Leaks::Report);
     assert_eq!(on("ci", "pocl-cpu"), Leaks::Fail);
@@ -390,7 +390,7 @@ fn contexts_are_of_the_device_type_the_profile_and_the_override() {
     let on = |profile, id, bits| {
         let mut device = device(id, "a platform");
         device.info.device_type = DeviceType::from_bits_retain(bits);
-        config.profile(profile).unwrap().settings_for(&device).contexts
+        config.profile(profile).unwrap().settings_for(Some(&device)).contexts
     };
     let (cpu, gpu, accelerator) = (1 << 1, 1 << 2, 1 << 3);
     for (profile, id, bits, expected) in [
@@ -406,7 +406,7 @@ fn contexts_are_of_the_device_type_the_profile_and_the_override() {
     ] {
         assert_eq!(on(profile, id, bits), expected, "{profile}, {id}, {bits}");
     }
-    let host = config.profile("reuse").unwrap().host_settings().contexts;
+    let host = config.profile("reuse").unwrap().settings_for(None).contexts;
     assert_eq!(host, Contexts::Fresh);
 }
 
@@ -415,7 +415,7 @@ fn a_project_can_turn_complaints_off() {
     let text = "[[override]]\nid = 'oclgrind-*'\ndiagnostics = []";
     let profile = Project::new(&[("clmatrix.toml", text)]).config().unwrap();
     let profile = profile.profile("default").unwrap();
-    let of_oclgrind = profile.settings_for(&device("oclgrind-sim", "Oclgrind"));
+    let of_oclgrind = profile.settings_for(Some(&device("oclgrind-sim", "Oclgrind")));
     assert_eq!(of_oclgrind.diagnostics, Diagnostics::default());
 }
 
@@ -468,14 +468,11 @@ fn the_last_expectation_that_matches_counts() {
         (None, "svm::copies", None),
     ];
     for (device, test, expected) in cases {
-        let expectations = match device {
-            Some(device) => config.expectations.for_device(device),
-            None => config.expectations.for_host(),
-        };
+        let expectations = config.expectations.for_device(device);
         let reason = expectations.lookup(test).map(|found| found.written.reason.clone());
         assert_eq!(reason.as_deref(), expected, "{test} on {:?}", device.map(|device| &device.id));
     }
-    let crash = config.expectations.for_device(&pocl).lookup("svm::maps::fine_1");
+    let crash = config.expectations.for_device(Some(&pocl)).lookup("svm::maps::fine_1");
     assert_eq!(crash.map(|found| found.written.status), Some(ExpectedStatus::Crash.into()));
     let unmatched = |tests: &[&str]| {
         config
@@ -527,9 +524,13 @@ fn each_condition_of_an_expectation_must_be_met() {
         ("until = '2026-01-01'", false, false),
     ] {
         let expectations = expectations_of(&format!("status = 'fail'\n{keys}"));
-        let found = expectations.for_device(&gpu).lookup("a").is_some();
+        let found = expectations.for_device(Some(&gpu)).lookup("a").is_some();
         assert_eq!(found, on_device, "{keys} on a device");
-        assert_eq!(expectations.for_host().lookup("a").is_some(), on_host, "{keys} on the host");
+        assert_eq!(
+            expectations.for_device(None).lookup("a").is_some(),
+            on_host,
+            "{keys} on the host"
+        );
     }
 }
 
@@ -571,7 +572,7 @@ fn an_expectation_allows_its_statuses_and_messages() {
         ("status = ['fail', 'timeout']\nmessage = 'CL_*'", timed_out(), ExpectedFail),
     ] {
         let expectations = expectations_of(keys);
-        let expectation = expectations.for_host().lookup("a");
+        let expectation = expectations.for_device(None).lookup("a");
         assert_eq!(judge(&outcome, expectation.as_ref()), verdict, "{keys}: {outcome:?}");
     }
 }
@@ -587,8 +588,8 @@ fn an_entry_counts_at_other_versions_of_its_driver() {
         let expectations = Project::new(&files).config().unwrap().expectations;
         let mut pocl = device("d", "PoCL");
         pocl.info.driver_version = version.to_owned();
-        let found = expectations.for_device(&pocl).lookup("a");
-        let strict = expectations.for_device(&pocl).strict(true).lookup("a");
+        let found = expectations.for_device(Some(&pocl)).lookup("a");
+        let strict = expectations.for_device(Some(&pocl)).strict(true).lookup("a");
         let is_seen = found.as_ref().is_some_and(|found| !found.is_assumed);
         assert_eq!(strict.is_some(), is_seen, "{text} on {version}");
         found.map(|found| (found.written.status.to_string(), found.is_assumed))
@@ -648,10 +649,10 @@ fn an_entry_counts_at_other_versions_of_its_driver() {
 fn the_smallest_limit_counts() {
     let text = "[profile.default]\ntimeout = '60s'\ntimeout-factor = 2.0";
     let project = Project::new(&[("clmatrix.toml", text)]);
-    let settings = project.config().unwrap().profile("default").unwrap().host_settings();
+    let settings = project.config().unwrap().profile("default").unwrap().settings_for(None);
     let expected = |keys: &str| {
         let expectations = expectations_of(&format!("status = 'timeout'\n{keys}"));
-        expectations.for_host().lookup("a").unwrap().timeout
+        expectations.for_device(None).lookup("a").unwrap().timeout
     };
     let seconds = |number| Some(Duration::from_secs(number));
     for (of_test, keys, limit) in [
@@ -742,7 +743,7 @@ fn expectations_of_a_suite_are_loaded_with_it() {
         ("expectations/other/a.toml", &entry("other::t")),
     ]);
     let expectations = project.config().unwrap().expectations;
-    let is_expected = |test| expectations.for_host().lookup(test).is_some();
+    let is_expected = |test| expectations.for_device(None).lookup(test).is_some();
     assert_eq!(["s::t", "cts::a::t", "other::t"].map(is_expected), [true, true, false]);
 }
 
@@ -763,9 +764,9 @@ fn a_platform_is_named_as_in_a_selection() {
             ("expectations/a.toml", &expect),
         ]);
         let config = project.config().unwrap();
-        let is_expected = config.expectations.for_device(&pocl).lookup("a").is_some();
+        let is_expected = config.expectations.for_device(Some(&pocl)).lookup("a").is_some();
         assert_eq!(is_expected, expected, "{name}");
-        let slots = config.profile("default").unwrap().settings_for(&pocl).slots.count();
+        let slots = config.profile("default").unwrap().settings_for(Some(&pocl)).slots.count();
         assert_eq!(slots == 2, expected, "{name}");
     }
 }
@@ -795,13 +796,13 @@ const EMBEDDED: EmbeddedConfig = EmbeddedConfig {
 /// Timeout in seconds and slots of a profile on a device.
 fn limits(config: &Config, profile: &str, platform: &str) -> (u64, usize) {
     let profile = config.profile(profile).unwrap();
-    let settings = profile.settings_for(&device("d", platform));
+    let settings = profile.settings_for(Some(&device("d", platform)));
     (settings.timeout.as_secs(), settings.slots.count())
 }
 
 /// The reasons of four tests, empty for a test without an expectation.
 fn reasons(config: &Config) -> [String; 4] {
-    let expectations = config.expectations.for_host();
+    let expectations = config.expectations.for_device(None);
     let known = |test| expectations.lookup(test);
     let reason = |test| known(test).map_or_else(String::new, |known| known.written.reason.clone());
     ["a", "b", "c", "d"].map(reason)
@@ -1327,7 +1328,7 @@ fn the_configuration_of_this_project() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../config/clmatrix.toml");
     let config = Config::load(Some(&file), None).unwrap();
     let ci = config.profile("ci").unwrap();
-    assert_eq!(ci.host_settings().timeout, Duration::from_secs(120));
+    assert_eq!(ci.settings_for(None).timeout, Duration::from_secs(120));
     let present = ["pocl-cpu", "rusticl-cpu", "intel-cpu"].map(|id| (id, None));
     assert_eq!(ci.absent(&present), ["oclgrind-*"]);
 }

@@ -3,7 +3,7 @@
 
 use std::str::FromStr;
 use std::sync::OnceLock;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use clmatrix::select::{PatternError, PlatformPattern};
 use globset::{Glob, GlobBuilder, GlobMatcher};
@@ -63,15 +63,12 @@ impl LazyGlob {
         builder.case_insensitive(self.ignores_case).build()
     }
 
-    fn matcher(&self) -> &GlobMatcher {
-        let compiled = || self.build().expect("it was checked").compile_matcher();
-        self.matcher.get_or_init(compiled)
-    }
-
     /// Returns whether all of `text` matches.
     pub(super) fn matches(&self, text: &str) -> bool {
         let (literal, rest) = self.text.split_at(self.literal);
-        text.starts_with(literal) && (rest == "*" || self.matcher().is_match(text))
+        let compiled = || self.build().expect("it was checked").compile_matcher();
+        text.starts_with(literal)
+            && (rest == "*" || self.matcher.get_or_init(compiled).is_match(text))
     }
 }
 
@@ -250,6 +247,37 @@ pub fn time_limit(text: &str) -> Result<Duration, String> {
     }
 }
 
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The time before the end of an expectation at which a warning is given.
+const NOTICE: Duration = Duration::from_secs(14 * 24 * 60 * 60);
+
+/// The last day on which an expectation counts, in UTC: its end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LastDay(SystemTime);
+
+impl LastDay {
+    /// Returns whether the day is over.
+    pub(super) fn is_over(self, now: SystemTime) -> bool {
+        now >= self.0
+    }
+
+    /// Returns whether the day is over within two weeks.
+    pub(super) fn is_near(self, now: SystemTime) -> bool {
+        now >= self.0 - NOTICE
+    }
+}
+
+impl Text for LastDay {
+    const EXPECTED: &str = "a day in quotes, such as \"2027-03-01\"";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let midnight = humantime::parse_rfc3339(&format!("{text}T00:00:00Z"));
+        let end = midnight.map(|midnight| Self(midnight + DAY));
+        end.map_err(|error| format!("not a day such as 2027-03-01: {error}"))
+    }
+}
+
 /// The evidence for an expectation; never empty.
 #[derive(Clone, Debug)]
 pub(super) struct Reason;
@@ -353,32 +381,6 @@ impl FromStr for TimeoutFactor {
     }
 }
 
-/// The verdict on a change that a test leaves behind in its process.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Leftovers {
-    /// The change is noted in the result.
-    #[default]
-    Note,
-    /// A test that passed fails.
-    Fail,
-}
-
-/// The verdict on references to contexts and memory objects that a test leaves behind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Leaks {
-    /// They are noted in the result.
-    #[default]
-    Report,
-    /// A test that passed fails.
-    Fail,
-    /// They are not counted.
-    Off,
-}
-
 /// The lines that a driver writes to standard error when it finds an error of a test.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "Vec<String>"))]
@@ -430,6 +432,7 @@ deserialize_from_text!(
     MessagePattern,
     TestPattern,
     Timeout,
+    LastDay,
     Reason,
     Ticket,
     Size,
@@ -539,6 +542,34 @@ mod tests {
             ("99999999999999 GiB", None),
         ] {
             assert_eq!(Size::parse(text).ok(), expected.map(Size), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_day_is_near_for_two_weeks_and_then_over() {
+        let last = LastDay::parse("2027-03-01").unwrap();
+        for (now, is_near, is_over) in [
+            ("2027-02-15T23:59:59Z", false, false),
+            ("2027-02-16T00:00:00Z", true, false),
+            ("2027-03-01T23:59:59Z", true, false),
+            ("2027-03-02T00:00:00Z", true, true),
+        ] {
+            let time = humantime::parse_rfc3339(now).unwrap();
+            assert_eq!((last.is_near(time), last.is_over(time)), (is_near, is_over), "{now}");
+        }
+    }
+
+    #[test]
+    fn a_day_is_one_of_the_calendar() {
+        for (text, is_day) in [
+            ("2028-02-29", true),
+            ("2027-02-29", false),
+            ("2027-13-01", false),
+            ("2027-3-1", false),
+            ("1.3.2027", false),
+            ("", false),
+        ] {
+            assert_eq!(LastDay::parse(text).is_ok(), is_day, "{text}");
         }
     }
 }

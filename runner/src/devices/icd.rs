@@ -242,21 +242,18 @@ impl Candidates {
     fn add_file(&mut self, file: &Path, named: bool) {
         let is_icd = file.extension().is_some_and(|extension| extension == "icd");
         let path = || absolute(file).display().to_string();
-        let library = if is_icd { library_in(file) } else { Ok(path()) };
-        match library {
-            Ok(library) => self.add_library(library, file, named),
-            Err(reason) => self.fail(file, named, FailureKind::IcdFile, &reason),
-        }
-    }
-
-    fn add_library(&mut self, name: String, origin: &Path, named: bool) {
+        let name = if is_icd { library_in(file) } else { Ok(path()) };
+        let name = match name {
+            Ok(name) => name,
+            Err(reason) => return self.fail(file, named, FailureKind::IcdFile, &reason),
+        };
         let is_same = |candidate: &&mut Candidate| matches!(&candidate.driver, Driver::Icd { library, .. } if *library == name);
         match self.drivers.iter_mut().find(is_same) {
             Some(known) => known.named |= named,
-            None => self.drivers.push(Candidate {
-                driver: Driver::Icd { library: name, origin: origin.to_path_buf() },
-                named,
-            }),
+            None => {
+                let driver = Driver::Icd { library: name, origin: file.to_path_buf() };
+                self.drivers.push(Candidate { driver, named });
+            }
         }
     }
 

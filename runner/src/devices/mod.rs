@@ -6,7 +6,6 @@
 //! nextest`, and [`selection`] selects.
 
 pub mod cache;
-pub mod device_address;
 pub mod device_kind;
 pub mod diagnose;
 pub mod failure;
@@ -19,11 +18,10 @@ pub mod visible;
 
 use std::path::PathBuf;
 
-use clmatrix::select::PlatformInfo;
+use clmatrix::select::{DeviceInfo, PlatformInfo};
 use serde::{Deserialize, Serialize};
 
 use crate::variable;
-pub use device_address::DeviceAddress;
 pub use device_kind::DeviceKind;
 pub use failure::FailedDriver;
 pub use icd::Driver;
@@ -70,6 +68,23 @@ pub struct TestDevice {
     pub library: Option<PathBuf>,
 }
 
+/// The position of a device in a process that sees only its driver.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceAddress {
+    /// Position of the platform among those of the driver.
+    pub platform: usize,
+    /// Position of the device in its platform.
+    pub device: usize,
+    /// The first type of the device, and its position among the devices of its platform that have this type.
+    pub of_type: Option<(DeviceKind, usize)>,
+    /// CL_DEVICE_NAME, to notice another device at this position.
+    pub name: String,
+    /// `DeviceInfo::uuid`, for the same reason.
+    pub uuid: Option<String>,
+    /// `DeviceInfo::pci_address`, for the same reason.
+    pub pci_address: Option<String>,
+}
+
 impl Machine {
     /// Returns the ids of all devices, with the PCI addresses that are known.
     pub(crate) fn ids_with_addresses(&self) -> Vec<(&str, Option<&str>)> {
@@ -97,6 +112,15 @@ impl Machine {
     pub fn positions(&self) -> impl Iterator<Item = (usize, usize)> {
         let platforms = self.platforms.iter().enumerate();
         platforms.flat_map(|(p, platform)| (0..platform.info.devices.len()).map(move |d| (p, d)))
+    }
+}
+
+impl DeviceAddress {
+    /// Returns whether the device at this position is the expected one.
+    pub fn is_of(&self, device: &DeviceInfo) -> bool {
+        self.name == device.name
+            && self.uuid == device.uuid
+            && self.pci_address == device.pci_address
     }
 }
 

@@ -21,6 +21,9 @@ const MOST_CUTS: u32 = 3;
 /// A test that was running so many times when the machine stopped has crashed.
 const MOST_RESTARTS: u32 = 2;
 
+/// A start of a machine: its name, and the id of the start.
+pub(super) type Boot = (String, String);
+
 /// The executions of a test on a device.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Execution {
@@ -58,6 +61,8 @@ impl Execution {
 #[derive(Default)]
 pub(super) struct Results {
     pub run_started: Option<SystemTime>,
+    /// The start of the machine of the last part, if it is known.
+    pub boot: Option<Boot>,
     pub in_order: Vec<TestResult>,
     /// The executions of each of their tests.
     pub executions: Vec<Execution>,
@@ -148,8 +153,12 @@ impl Results {
         }
     }
 
-    /// Ends a part of the run. A test that is running was cut short, by a restart of the machine or otherwise.
-    pub fn cut(&mut self, by_restart: bool) {
+    /// Ends a part of the run, `now` that the machine was started so. A test that is running was cut short, by a restart
+    /// of the machine, as far as is known, or otherwise.
+    pub fn cut(&mut self, now: Option<Boot>) {
+        let before = std::mem::replace(&mut self.boot, now.clone());
+        let by_restart =
+            before.zip(now).is_some_and(|(before, now)| before.0 == now.0 && before.1 != now.1);
         self.last_begun.clear();
         for execution in &mut self.executions {
             let was_running = std::mem::take(&mut execution.is_running);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::events::{Characterized, Finished};
 use super::lines::Lines;
-use super::results::{Execution, Results};
+use super::results::{Boot, Execution, Results};
 use super::wall_time::WallTime;
 use super::{Event, FORMAT, LogError, ReadError, RunHeader, RunLog, chain};
 use crate::config::WrittenExpectation;
@@ -30,8 +30,6 @@ pub struct Sum {
     results: Results,
     /// The logs that were added whole, the oldest first.
     pub files: Vec<PathBuf>,
-    /// The start of the machine of the last part.
-    boot: Option<Boot>,
     /// The number of the last worker.
     pub workers: u32,
     /// The wall time so far; none before the first event.
@@ -81,9 +79,7 @@ impl Sum {
                     return Err(LogError::SecondHeader);
                 }
                 is_of_this_format(&header)?;
-                let boot = Boot::of(&header);
-                self.results.cut(self.boot.as_ref().is_some_and(|before| boot.follows(before)));
-                self.boot = Some(boot);
+                self.results.cut(boot(&header));
                 log.header.run_id = header.run_id;
                 log.expectations.clear();
                 log.interrupted = true;
@@ -156,7 +152,7 @@ impl Sum {
             return Err(LogError::NoParent(parent.to_owned()));
         }
         self.results.run_started = Some(header.time);
-        self.boot = Some(Boot::of(&header));
+        self.results.boot = boot(&header);
         self.wall_time = Some(WallTime::new(header.time));
         self.log = Some(RunLog::new(*header));
         Ok(())
@@ -181,8 +177,7 @@ impl Sum {
 
     /// Ends the last part of the run, which may go on here. A test that is running was cut short.
     pub fn cut(&mut self) {
-        let now = Boot { host: system::host(), id: system::boot_id() };
-        self.results.cut(self.boot.as_ref().is_some_and(|before| now.follows(before)));
+        self.results.cut(system::boot_id().map(|id| (system::host(), id)));
     }
 
     /// Returns the number of results of each verdict so far.
@@ -210,24 +205,9 @@ impl Sum {
     }
 }
 
-/// A start of a machine.
-struct Boot {
-    host: String,
-    /// `None` where the system has none.
-    id: Option<String>,
-}
-
-impl Boot {
-    /// Returns the one in which a run was made.
-    fn of(header: &RunHeader) -> Self {
-        Self { host: header.host.clone(), id: header.boot_id.clone() }
-    }
-
-    /// Returns whether the machine was started again after `before`, as far as is known.
-    fn follows(&self, before: &Self) -> bool {
-        let ids = self.id.as_ref().zip(before.id.as_ref());
-        self.host == before.host && ids.is_some_and(|(now, before)| now != before)
-    }
+/// Returns the start of the machine in which a run was made, where the system has an id of it.
+fn boot(header: &RunHeader) -> Option<Boot> {
+    Some((header.host.clone(), header.boot_id.clone()?))
 }
 
 fn is_of_this_format(header: &RunHeader) -> Result<(), LogError> {

@@ -29,7 +29,11 @@ const COMPLETION: &str = "JOB_COMPLETION_INDEX";
 struct Variables<'a>(&'a dyn Fn(&str) -> Option<String>);
 
 impl Engine {
-    /// Finds the first engine whose variables are set, and the shard that they name.
+    /// All engines, in the order in which their variables count.
+    pub const ALL: &[Self] =
+        &[Self::Bazel, Self::Slurm, Self::Kubernetes, Self::Buildkite, Self::GitLab];
+
+    /// Finds the first of some engines whose variables are set, and the shard that they name.
     ///
     /// `shards` is the number of shards of an indexed job, whose variables do not have it.
     ///
@@ -37,30 +41,17 @@ impl Engine {
     ///
     /// Some of its variables are missing or wrong. The message names the variable.
     pub fn find(
+        engines: &[Self],
         variable: &dyn Fn(&str) -> Option<String>,
         shards: Option<NonZeroU32>,
     ) -> Result<Option<(Self, Shard)>, String> {
-        let all = [Self::Bazel, Self::Slurm, Self::Kubernetes, Self::Buildkite, Self::GitLab];
-        let may_be = |engine: &Self| shards.is_none() || *engine == Self::Kubernetes;
-        for engine in all.into_iter().filter(may_be) {
+        let may_be = |engine: &&Self| shards.is_none() || **engine == Self::Kubernetes;
+        for engine in engines.iter().filter(may_be) {
             if let Some(shard) = engine.shard(&Variables(variable), shards)? {
-                return Ok(Some((engine, shard)));
+                return Ok(Some((*engine, shard)));
             }
         }
         Ok(None)
-    }
-
-    /// Finds the shard that Bazel's variables name. Bazel lets a test with `shard_count` fail that does not take it
-    /// into account.
-    ///
-    /// # Errors
-    ///
-    /// As [`find`](Self::find).
-    pub fn find_bazel(
-        variable: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<Option<(Self, Shard)>, String> {
-        let shard = Self::Bazel.shard(&Variables(variable), None)?;
-        Ok(shard.map(|shard| (Self::Bazel, shard)))
     }
 
     /// Tells the engine that the run takes its shard into account.
@@ -213,7 +204,7 @@ mod tests {
             let found = set.iter().find(|(its, _)| *its == name);
             found.map(|(_, value)| (*value).to_owned())
         };
-        let found = Engine::find(&variable, shards.and_then(NonZeroU32::new))?;
+        let found = Engine::find(Engine::ALL, &variable, shards.and_then(NonZeroU32::new))?;
         Ok(found.map(|(engine, shard)| (engine, shard.index, shard.total)))
     }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{JobCall, ProcessAttempt};
 use crate::config::Contexts;
-use crate::devices::device_address::DeviceAddress;
+use crate::devices::DeviceAddress;
 use crate::devices::failure::DriverFailure;
 use crate::os::LastWord;
 

@@ -3,9 +3,10 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
-use clmatrix_runner::config::{VersionNumbers, VersionRange, exact_test, short_limit};
+use clmatrix_runner::config::{
+    ExpectedStatuses, VersionNumbers, VersionRange, exact_test, short_limit,
+};
 use clmatrix_runner::devices::run_device::HOST;
-use clmatrix_runner::expected_statuses::ExpectedStatuses;
 use clmatrix_runner::terminal::AnyError;
 use clmatrix_runner::text::exact_glob;
 use clmatrix_runner::verdict::{ExpectedStatus, Location, Outcome};

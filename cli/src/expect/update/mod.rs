@@ -169,7 +169,7 @@ impl<'a, 'l> State<'a, 'l> {
                 uses.entry(written.number).or_default().push((observed, is_assumed));
             }
         }
-        let everywhere = self.expectations.for_host();
+        let everywhere = self.expectations.for_device(None);
         for found in self.absent.iter().flat_map(|test| everywhere.matches(test)) {
             uses.remove(&found.written.number);
         }

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use serde::de::{Deserializer, Error, IntoDeserializer, SeqAccess, Visitor};
+use serde::de::{Deserializer, Error, IntoDeserializer, SeqAccess, Visitor, value};
 use serde::{Deserialize, Serialize};
 
+use super::text_value::{Text, deserialize_from_text};
 use crate::verdict::ExpectedStatus;
 
 /// The short name of all ways in which a test that runs may end.
@@ -15,9 +16,8 @@ const FLAKY: &str = "flaky";
 ///
 /// A bit per status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "Form"))]
 #[serde(into = "Form")]
-#[cfg_attr(feature = "schema", schemars(with = "Form"))]
 pub struct ExpectedStatuses(u8);
 
 /// A status as it is written.
@@ -152,30 +152,21 @@ impl<'de> Visitor<'de> for StatusesVisitor {
 /// A status in a list.
 struct Listed(ExpectedStatus);
 
-impl<'de> Deserialize<'de> for Listed {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(ListedVisitor)
-    }
-}
+impl Text for Listed {
+    const EXPECTED: &str = "a status such as \"fail\"";
 
-struct ListedVisitor;
-
-impl Visitor<'_> for ListedVisitor {
-    type Value = Listed;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a status such as \"fail\"")
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Listed, E> {
-        match text {
-            FLAKY => Err(E::custom(
-                "`flaky` must be alone: it is short for pass, fail, crash and timeout",
-            )),
-            name => ExpectedStatus::deserialize(name.into_deserializer()).map(Listed),
+    fn parse(text: &str) -> Result<Self, String> {
+        if text == FLAKY {
+            return Err(
+                "`flaky` must be alone: it is short for pass, fail, crash and timeout".to_owned()
+            );
         }
+        let status: Result<_, value::Error> = ExpectedStatus::deserialize(text.into_deserializer());
+        status.map(Self).map_err(|error| error.to_string())
     }
 }
+
+deserialize_from_text!(Listed);
 
 #[cfg(test)]
 mod tests {
