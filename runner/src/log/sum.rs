@@ -198,7 +198,7 @@ impl Sum {
     /// Returns the sum. The first event must have been added.
     pub fn finish(mut self) -> RunLog {
         self.results.lay_out();
-        self.results.cut(false);
+        self.results.cut(None);
         let Results { in_order: results, tests, .. } = self.results;
         let log = self.log.expect("a log begins with its header");
         RunLog { results, tests, files: self.files, ..log }
