@@ -5,11 +5,11 @@ use std::io::BufRead;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::events::{Characterized, Finished};
 use super::lines::Lines;
 use super::results::{Boot, Execution, Results};
-use super::wall_time::WallTime;
 use super::{Event, FORMAT, LogError, ReadError, RunHeader, RunLog, chain};
 use crate::config::WrittenExpectation;
 use crate::result::test_result::{OutputPlace, TestResult};
@@ -32,8 +32,8 @@ pub struct Sum {
     pub files: Vec<PathBuf>,
     /// The number of the last worker.
     pub workers: u32,
-    /// The wall time so far; none before the first event.
-    wall_time: Option<WallTime>,
+    /// The wall time of the run before it was last resumed.
+    before: Duration,
 }
 
 impl Sum {
@@ -70,9 +70,7 @@ impl Sum {
 
     /// Adds an event. `in_file` is the place of its line, if a report can read it again.
     pub fn add(&mut self, event: Event, in_file: Option<Range<u64>>) -> Result<(), LogError> {
-        let (Some(log), Some(wall_time)) = (&mut self.log, &mut self.wall_time) else {
-            return self.begin(event);
-        };
+        let Some(log) = &mut self.log else { return self.begin(event) };
         match event {
             Event::Run(header) => {
                 if header.goes_on_with() != Some(&log.header.run_id) {
@@ -86,7 +84,7 @@ impl Sum {
                 log.has_ended = false;
                 log.recorded_status = None;
                 log.resumed.push(header.time);
-                wall_time.resume(header.time);
+                self.before = log.duration;
             }
             Event::Expectation(written) => log.expectations.push(written),
             Event::WorkerStarted(started) => {
@@ -116,8 +114,9 @@ impl Sum {
             }
             Event::Finished(finished) => {
                 let Finished { mut result, repeated } = *finished;
-                wall_time.extend_to(result.attempt.end());
-                log.duration = wall_time.total;
+                let begin = *log.resumed.last().unwrap_or(&log.header.time);
+                let part = result.attempt.end().duration_since(begin).unwrap_or_default();
+                log.duration = log.duration.max(self.before + part);
                 if result.attempt.stdout.len() + result.attempt.stderr.len() > LONG_OUTPUT
                     && let Some(place) = in_file
                 {
@@ -137,7 +136,6 @@ impl Sum {
             Event::End(end) => {
                 log.interrupted = end.interrupted;
                 log.has_ended = true;
-                wall_time.total = end.duration;
                 log.duration = end.duration;
                 log.recorded_status = Some(end.exit_status);
             }
@@ -153,7 +151,6 @@ impl Sum {
         }
         self.results.run_started = Some(header.time);
         self.results.boot = boot(&header);
-        self.wall_time = Some(WallTime::new(header.time));
         self.log = Some(RunLog::new(*header));
         Ok(())
     }
@@ -217,7 +214,7 @@ fn is_of_this_format(header: &RunHeader) -> Result<(), LogError> {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::time::{Duration, SystemTime};
+    use std::time::SystemTime;
 
     use indexmap::IndexMap;
 
