@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use clmatrix_runner::log::format::LOG;
+use clmatrix_runner::log::LOG;
 use clmatrix_runner::log::run_header::RunHeader;
 use clmatrix_runner::log::store::{in_its_run, running, runs, runs_folder};
 

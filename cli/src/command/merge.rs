@@ -9,7 +9,7 @@ use clmatrix_runner::config::Sync;
 use clmatrix_runner::files::read_list;
 use clmatrix_runner::folders::entries;
 use clmatrix_runner::header::new_run_id;
-use clmatrix_runner::log::format::LOG;
+use clmatrix_runner::log::LOG;
 use clmatrix_runner::log::run_header::RunHeader;
 use clmatrix_runner::log::run_log::RunLog;
 use clmatrix_runner::log::store::Place;

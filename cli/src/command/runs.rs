@@ -4,11 +4,11 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use clmatrix_characterize::show::text_table;
-use clmatrix_runner::log::format::LOG;
-use clmatrix_runner::log::read_error::{LogError, ReadError};
+use clmatrix_runner::log::LOG;
 use clmatrix_runner::log::run_header::RunHeader;
 use clmatrix_runner::log::run_log::RunLog;
 use clmatrix_runner::log::store;
+use clmatrix_runner::log::{LogError, ReadError};
 use clmatrix_runner::target::{SUCCESS, Target};
 use clmatrix_runner::terminal::{AnyError, print_text};
 use clmatrix_runner::text;

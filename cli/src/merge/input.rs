@@ -3,9 +3,9 @@
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use clmatrix_runner::log::FORMAT;
 use clmatrix_runner::log::device_record::DeviceRecord;
 use clmatrix_runner::log::events::{DeviceAbsent, DriverFailed, Event};
-use clmatrix_runner::log::format::FORMAT;
 use clmatrix_runner::log::plan::{PlannedDevice, PlannedTest};
 use clmatrix_runner::log::run_header::RunHeader;
 use clmatrix_runner::log::run_log::RunLog;

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use clmatrix_runner::log::LOG;
 use clmatrix_runner::log::events::{DeviceLost, Started};
-use clmatrix_runner::log::format::LOG;
 use clmatrix_runner::log::plan::{PlannedDevice, PlannedTests};
 use clmatrix_runner::log::sample::{self, TIME, device, device_record, header, judged, result};
 use clmatrix_runner::report::junit_path;

@@ -10,8 +10,8 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use clmatrix_runner::log::ReadError;
 use clmatrix_runner::log::events::{Event, Probed, Started, WorkerStarted};
-use clmatrix_runner::log::read_error::ReadError;
 use clmatrix_runner::log::run_header::RunHeader;
 use clmatrix_runner::log::run_log::RunLog;
 use clmatrix_runner::result::test_id::TestId;

@@ -9,7 +9,7 @@ use glob::Pattern;
 use serde::Deserialize;
 
 use super::value::{LazyGlob, Timeout};
-use crate::devices::device_kind::DeviceKind;
+use crate::devices::DeviceKind;
 use crate::result::worker_end::OF_WORKER;
 
 /// A suite of the tests of other programs.

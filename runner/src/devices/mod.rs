@@ -6,7 +6,6 @@
 //! nextest`, and [`selection`] selects.
 
 pub mod cache;
-pub mod device_kind;
 pub mod diagnose;
 pub mod failure;
 pub mod icd;
@@ -16,13 +15,13 @@ pub mod run_device;
 pub mod selection;
 pub mod visible;
 
+use std::fmt;
 use std::path::PathBuf;
 
-use clmatrix::select::{DeviceInfo, PlatformInfo};
+use clmatrix::select::{DeviceInfo, DeviceType, PlatformInfo};
 use serde::{Deserialize, Serialize};
 
 use crate::variable;
-pub use device_kind::DeviceKind;
 pub use failure::FailedDriver;
 pub use icd::Driver;
 use run_device::PlatformName;
@@ -51,6 +50,21 @@ pub struct FoundPlatform {
     pub position: usize,
     /// The file of the driver's code, if known.
     pub library: Option<PathBuf>,
+}
+
+/// A bit of CL_DEVICE_TYPE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum DeviceKind {
+    /// A processor.
+    Cpu,
+    /// A graphics processor.
+    Gpu,
+    /// Another accelerator.
+    Accelerator,
+    /// A device with functions of its own, which CL_DEVICE_TYPE_ALL leaves out.
+    Custom,
 }
 
 /// A device under test, for reports and for its worker.
@@ -146,5 +160,30 @@ impl FoundPlatform {
             uuid: info.uuid.clone(),
             pci_address: info.pci_address.clone(),
         }
+    }
+}
+
+/// The word in the configuration, and in CL_DEVICE_TYPE of the conformance test suite.
+impl fmt::Display for DeviceKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
+
+impl DeviceKind {
+    /// Returns the first type of a device.
+    pub(crate) fn first_of(types: DeviceType) -> Option<Self> {
+        let kinds = [Self::Cpu, Self::Gpu, Self::Accelerator, Self::Custom];
+        kinds.into_iter().find(|kind| kind.is_among(types))
+    }
+
+    /// Returns whether this is among the types of a device.
+    pub(crate) fn is_among(self, types: DeviceType) -> bool {
+        types.contains(match self {
+            Self::Cpu => DeviceType::CPU,
+            Self::Gpu => DeviceType::GPU,
+            Self::Accelerator => DeviceType::ACCELERATOR,
+            Self::Custom => DeviceType::CUSTOM,
+        })
     }
 }

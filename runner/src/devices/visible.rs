@@ -111,7 +111,7 @@ mod tests {
     use clmatrix::select::{DeviceInfo, PlatformInfo};
 
     use super::*;
-    use crate::devices::device_kind::DeviceKind;
+    use crate::devices::DeviceKind;
     use crate::devices::icd::Driver;
 
     const NVIDIA: &str = "NVIDIA CUDA";

@@ -5,13 +5,11 @@ mod chain;
 pub mod device_record;
 pub mod durations;
 pub mod events;
-pub mod format;
 mod lines;
 mod lock;
 pub mod observer;
 pub mod plan;
 pub mod program_record;
-pub mod read_error;
 pub mod recorder;
 pub mod results;
 pub mod run_header;
@@ -23,15 +21,20 @@ pub mod sum;
 
 pub use device_record::DeviceRecord;
 pub use events::{DeviceLost, End, Event};
-pub use format::{FORMAT, LOG};
+pub use lines::{LogError, ReadError};
 pub use observer::Observer;
 pub use plan::PlannedTest;
-pub use read_error::{LogError, ReadError};
 pub use recorder::Recorder;
 pub use run_header::RunHeader;
 pub use run_log::RunLog;
 pub use store::Place;
 pub use sum::Sum;
+
+/// The name of the event log in its folder.
+pub const LOG: &str = "events.jsonl";
+
+/// The version of the format that this version writes and reads.
+pub const FORMAT: u32 = 3;
 
 /// Returns the JSON Schema of a line of the event log.
 #[cfg(feature = "schema")]
