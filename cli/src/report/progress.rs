@@ -6,8 +6,8 @@ use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use clmatrix_runner::devices::run_device::HOST;
+use clmatrix_runner::log::Observer;
 use clmatrix_runner::log::events::DeviceLost;
-use clmatrix_runner::log::observer::Observer;
 use clmatrix_runner::os::Source;
 use clmatrix_runner::report::echo::Echo;
 use clmatrix_runner::result::test_id::TestId;
