@@ -8,8 +8,7 @@ use serde::Deserialize as _;
 use serde::de::IntoDeserializer;
 use serde::de::value::Error;
 
-use super::text_value::{Text, deserialize_from_text};
-use super::value::{IdPattern, NamePattern, PlatformName};
+use super::value::{IdPattern, NamePattern, PlatformName, Text, deserialize_from_text};
 use super::version_range::{Narrowed, VersionNumbers, VersionPattern, VersionRange};
 use crate::devices::DeviceKind;
 use crate::devices::run_device::{HOST, RunDevice};

@@ -7,8 +7,7 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
-use super::text_value::Text;
-use super::value::IdPattern;
+use super::value::{IdPattern, Text};
 
 /// A glob for ids, and the number of devices that must match it at least.
 #[derive(Clone, Debug)]

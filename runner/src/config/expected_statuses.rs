@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{Deserializer, Error, IntoDeserializer, SeqAccess, Visitor, value};
 use serde::{Deserialize, Serialize};
 
-use super::text_value::{Text, deserialize_from_text};
+use super::value::{Text, deserialize_from_text};
 use crate::verdict::ExpectedStatus;
 
 /// The short name of all ways in which a test that runs may end.

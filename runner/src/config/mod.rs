@@ -72,7 +72,6 @@ mod profile;
 mod retries;
 pub mod sample;
 mod slots;
-mod text_value;
 mod value;
 mod version_range;
 

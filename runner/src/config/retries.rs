@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::text_value::Text;
-use super::value::{MessagePattern, time_limit};
+use super::value::{MessagePattern, Text, time_limit};
 use crate::verdict::{ExpectedStatus, Outcome};
 
 /// The repeats of a test that goes wrong.

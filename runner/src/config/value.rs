@@ -1,6 +1,8 @@
 //! The values in a configuration file. They are checked while they are read, so that a message
 //! points at the wrong value.
 
+use std::fmt;
+use std::marker::PhantomData;
 use std::str::FromStr;
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
@@ -8,12 +10,70 @@ use std::time::{Duration, SystemTime};
 use clmatrix::select::{PatternError, PlatformPattern};
 use globset::{Glob, GlobBuilder, GlobMatcher};
 use regex::RegexSet;
-use serde::de::{Deserializer, Error};
+use serde::de::{Deserializer, Error, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::text_value::{Text, deserialize_from_text};
 use crate::result::test_id::suite;
 use crate::text::exact_glob;
+
+/// A value that is written as a TOML string.
+pub(super) trait Text: Sized {
+    /// The expected value, for the message about a value that is not a string.
+    const EXPECTED: &str;
+
+    /// Checks the text; the error is the reason why it is invalid.
+    fn parse(text: &str) -> Result<Self, String>;
+}
+
+struct TextVisitor<T>(PhantomData<T>);
+
+impl<T: Text> Visitor<'_> for TextVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(T::EXPECTED)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        T::parse(text).map_err(E::custom)
+    }
+}
+
+/// Reads a value.
+pub(super) fn deserialize<'de, T: Text, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    deserializer.deserialize_str(TextVisitor(PhantomData))
+}
+
+/// Implements serde's trait, which cannot be implemented for every [`Text`] at once.
+macro_rules! deserialize_from_text {
+    ($($type:ty),*) => {$(
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::config::value::deserialize(deserializer)
+            }
+        }
+
+        #[cfg(feature = "schema")]
+        impl schemars::JsonSchema for $type {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($type).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                let expected = <Self as $crate::config::value::Text>::EXPECTED;
+                schemars::json_schema!({ "type": "string", "title": expected })
+            }
+        }
+    )*};
+}
+
+pub(super) use deserialize_from_text;
 
 /// A glob, compiled for the first text that it may match: most globs of a configuration are for other tests or
 /// devices.

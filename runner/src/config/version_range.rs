@@ -4,8 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::text_value::{Text, deserialize_from_text};
-use super::value::NamePattern;
+use super::value::{NamePattern, Text, deserialize_from_text};
 
 /// The numbers of a version. Zeros at the end have no effect: 22.3 is 22.3.0.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
