@@ -18,16 +18,15 @@ pub enum ProfileShard {
 /// The interval at which the event log is written to the disk (`sync`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Sync {
     /// At most once a second, by a thread of its own.
     #[default]
     #[serde(rename = "1s")]
     EachSecond,
     /// Before each test is handed to a worker.
-    #[serde(rename = "each")]
     Each,
     /// When the operating system does.
-    #[serde(rename = "off")]
     Off,
 }
 
