@@ -162,7 +162,7 @@ impl Execution<'_> {
     /// Records the header and the expectations.
     fn record_begin(&self, recorder: &Recorder<'_>) {
         recorder.record(Event::Run(Box::new(self.header.clone())));
-        let written = self.setup.config.expectations.written().iter().cloned();
+        let written = self.setup.config.expectations.written().into_iter();
         written.for_each(|known| recorder.record(Event::Expectation(known)));
     }
 

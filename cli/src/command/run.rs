@@ -94,7 +94,7 @@ pub fn run(target: Target, given: &RunArguments) -> Result<u8, AnyError> {
         is_full: has_all_tests && !plan.lacks_devices(),
         resumes: None,
     };
-    let expectations = setup.config.expectations.written();
+    let expectations = &setup.config.expectations.written();
     let mut parent = selection.parent;
     if shard.is_some() && !arguments.kept.repetition().is_on() {
         match parent::of_shard(&place, &run, &header, expectations, arguments) {

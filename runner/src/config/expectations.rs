@@ -31,8 +31,6 @@ use crate::devices::run_device::RunDevice;
 #[derive(Clone, Debug)]
 pub struct Expectations {
     entries: Vec<Entry>,
-    /// Each entry as it is written, in the same order.
-    written: Vec<Arc<WrittenExpectation>>,
     tried: Vec<Tried>,
     /// The number of entries from files on disk, which are the last ones.
     pub(super) own: usize,
@@ -166,7 +164,7 @@ struct EntryKeys {
 impl Expectations {
     /// Returns no expectations for a run at this time.
     pub(super) fn new(now: SystemTime) -> Self {
-        Self { entries: Vec::new(), written: Vec::new(), tried: Vec::new(), own: 0, now }
+        Self { entries: Vec::new(), tried: Vec::new(), own: 0, now }
     }
 
     /// Adds those in the text of the file `path`.
@@ -201,15 +199,14 @@ impl Expectations {
                 status: keys.status,
                 reason,
             });
-            self.entries.push(keys.split(written.clone()));
-            self.written.push(written);
+            self.entries.push(keys.split(written));
         }
         Ok(())
     }
 
     /// Returns all entries as they are written.
-    pub fn written(&self) -> &[Arc<WrittenExpectation>] {
-        &self.written
+    pub fn written(&self) -> Vec<Arc<WrittenExpectation>> {
+        self.entries.iter().map(|entry| entry.expectation.written.clone()).collect()
     }
 
     /// Returns the number of entries.
@@ -243,7 +240,8 @@ impl Expectations {
 
     /// Returns the entries from files on disk, as they are written.
     pub fn own(&self) -> impl ExactSizeIterator<Item = &WrittenExpectation> {
-        self.written[self.written.len() - self.own..].iter().map(Arc::as_ref)
+        let own = &self.entries[self.entries.len() - self.own..];
+        own.iter().map(|entry| &*entry.expectation.written)
     }
 
     /// Returns the versions of the driver of an entry without those at which its tests have passed.
@@ -263,7 +261,8 @@ impl Expectations {
     /// Returns warnings about entries for `devices`: ranges with which the version of the driver cannot be compared,
     /// and entries that end soon or have ended.
     pub fn warnings(&self, devices: &[&RunDevice]) -> Vec<String> {
-        let warnings = self.entries.iter().zip(&self.written).flat_map(|(entry, written)| {
+        let warnings = self.entries.iter().flat_map(|entry| {
+            let written = &entry.expectation.written;
             let mut mismatches =
                 devices.iter().map(|&device| (&device.id, entry.on.mismatch(Some(device))));
             let incomparable = mismatches.clone().find_map(|(id, mismatch)| {
@@ -357,23 +356,24 @@ impl<'a> DeviceExpectations<'a> {
 
     /// Returns the entries that count for this device, for any test.
     pub fn entries(&self) -> impl Iterator<Item = &WrittenExpectation> {
-        let counting = self.all.written.iter().zip(&self.reaches);
+        let counting = self.all.entries.iter().zip(&self.reaches);
         let counting = counting.filter(|(_, reach)| !matches!(reach, Reach::Excluded(_)));
-        counting.map(|(written, _)| &**written)
+        counting.map(|(entry, _)| &*entry.expectation.written)
     }
 
     /// Returns all entries whose globs match `test`, in their order.
     pub fn matches(&self, test: &str) -> Vec<Match<'_>> {
         let (counting, may_assume) = (self.counting(test), self.may_assume(test));
+        let written = |at: usize| &*self.all.entries[at].expectation.written;
         let effect = |position: usize| match (&self.reaches[position], counting) {
             (Reach::Excluded(exclusion), _) => Effect::Excluded(exclusion),
             (Reach::Assumed(_, exclusion), _) if !may_assume => Effect::Excluded(exclusion),
-            (_, Some(other)) if other != position => Effect::Hidden(&self.all.written[other]),
+            (_, Some(other)) if other != position => Effect::Hidden(written(other)),
             (Reach::Seen, _) => Effect::Counts,
             (Reach::Assumed(..), _) => Effect::Assumed,
         };
         let at = (0..self.reaches.len()).filter(|at| self.all.entries[*at].test.0.matches(test));
-        at.map(|at| Match { written: &self.all.written[at], effect: effect(at) }).collect()
+        at.map(|at| Match { written: written(at), effect: effect(at) }).collect()
     }
 }
 
