@@ -94,23 +94,8 @@ pub struct Unmatched<'a>(Vec<&'a Pattern>);
 
 struct Pattern {
     text: String,
-    kind: Kind,
-}
-
-enum Kind {
-    Part,
-    /// Words of a path, with `::` at the end.
-    Words,
-    /// A whole id, where an empty device matches every device; or the path of a test with an `@` in its name.
-    Id {
-        test: String,
-        device: String,
-    },
-    Glob {
-        id: GlobMatcher,
-        /// The part before the device.
-        test: GlobMatcher,
-    },
+    /// For a glob: that of the id, and that of the part before the device.
+    globs: Option<[GlobMatcher; 2]>,
 }
 
 impl Filter {
@@ -157,18 +142,13 @@ impl Unmatched<'_> {
 
 impl Pattern {
     fn new(text: &str) -> Result<Self, globset::Error> {
-        let kind = if text.contains(['*', '?', '[']) {
+        let mut globs = None;
+        if text.contains(['*', '?', '[']) {
             let glob = |text| GlobBuilder::new(text).backslash_escape(true).build();
             let (test, _) = text.rsplit_once('@').unwrap_or((text, ""));
-            Kind::Glob { id: glob(text)?.compile_matcher(), test: glob(test)?.compile_matcher() }
-        } else if let Some((test, device)) = text.rsplit_once('@') {
-            Kind::Id { test: test.to_owned(), device: device.to_owned() }
-        } else if text.ends_with("::") {
-            Kind::Words
-        } else {
-            Kind::Part
-        };
-        Ok(Self { text: text.to_owned(), kind })
+            globs = Some([glob(text)?.compile_matcher(), glob(test)?.compile_matcher()]);
+        }
+        Ok(Self { text: text.to_owned(), globs })
     }
 
     fn matches_id(&self, id: &TestId) -> bool {
@@ -177,14 +157,15 @@ impl Pattern {
 
     /// Returns whether the pattern matches `id`, which has this path, and this device if it is not the path itself.
     fn matches(&self, id: &str, path: &str, device: Option<&str>) -> bool {
+        if let Some([whole, test]) = &self.globs {
+            return whole.is_match(id) || device.is_none() && test.is_match(path);
+        }
         let is_on = |wanted: &str| wanted.is_empty() || device.is_none_or(|its| its == wanted);
-        match &self.kind {
-            Kind::Part => id.contains(&self.text),
-            Kind::Words => has_words(id, &self.text),
-            Kind::Id { test, device } => path == self.text || path == test && is_on(device),
-            Kind::Glob { id: whole, test } => {
-                whole.is_match(id) || device.is_none() && test.is_match(path)
-            }
+        match self.text.rsplit_once('@') {
+            // A whole id, where an empty device matches every device; or the path of a test with an `@` in its name.
+            Some((test, device)) => path == self.text || path == test && is_on(device),
+            None if self.text.ends_with("::") => has_words(id, &self.text),
+            None => id.contains(&self.text),
         }
     }
 }
