@@ -115,8 +115,7 @@ fn probe(setup: &Setup, devices: &[TestDevice], format: TableFormat) -> Result<u
         let pairs = devices.iter().zip(&configs);
         let probes: Vec<_> =
             pairs.map(|(device, config)| scope.spawn(move || probe(device, config))).collect();
-        let probes = probes.into_iter().map(|probe| probe.join());
-        probes.collect::<Result<_, _>>().expect("a probe does not panic")
+        probes.into_iter().map(|probe| probe.join().expect("a probe does not panic")).collect()
     });
     probed.extend(setup.absent.iter().map(|expected| ProbedDevice {
         id: expected.clone(),

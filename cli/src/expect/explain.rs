@@ -18,8 +18,7 @@ pub(crate) fn explain(
     let for_run = RunExpectations::new(expectations, log, strict);
     let mut text = String::new();
     for result in log.results.iter().filter(|result| accepts(&result.test)) {
-        let (test, device) = (result.test.path(), result.test.device());
-        let matches = for_run.on(device).matches(test);
+        let matches = for_run.on(result.test.device()).matches(result.test.path());
         let _ = writeln!(text, "{}: {} in this run", result.test, result.verdict.name());
         if matches.is_empty() {
             text += "  no entry matches\n";

@@ -1,6 +1,7 @@
 //! Entries that no result of some runs needs.
 
 use std::collections::HashMap;
+use std::mem;
 
 use clmatrix_runner::config::{Effect, Exclusion, Expectations, WrittenExpectation};
 use clmatrix_runner::log::run_log::RunLog;
@@ -21,8 +22,7 @@ pub(crate) fn stale<'a>(
     for log in logs {
         let for_run = RunExpectations::new(expectations, log, strict);
         for result in &log.results {
-            let (test, device) = (result.test.path(), result.test.device());
-            for found in for_run.on(device).matches(test) {
+            for found in for_run.on(result.test.device()).matches(result.test.path()) {
                 let used = match found.effect {
                     Effect::Excluded(Exclusion::Ended) => {
                         (1, Some(format!("it ended on {}", found.written.keys["until"])))
@@ -39,9 +39,7 @@ pub(crate) fn stale<'a>(
                     }
                 };
                 let known = uses.entry(found.written.position()).or_default();
-                if *known < used {
-                    *known = used;
-                }
+                *known = used.max(mem::take(known));
             }
         }
     }

@@ -2,6 +2,7 @@
 //! replace the ends of lines and the marks at the beginning of some files.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -50,7 +51,7 @@ pub(super) fn set(text: &str, line: u64, key: &str, value: &str) -> Option<Strin
 }
 
 /// Adds a table of a list at the end. Returns `None` if the text is then not TOML, as with an inline list of entries.
-pub(super) fn append(text: &str, table: &str, keys: &[(&str, String)]) -> Option<String> {
+pub(super) fn append(text: &str, table: &str, keys: &[(&str, impl Display)]) -> Option<String> {
     let new_line = line_end(text);
     let missing = if text.is_empty() || text.ends_with('\n') { "" } else { new_line };
     let blank_line = if text.is_empty() { "" } else { new_line };

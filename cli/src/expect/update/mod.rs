@@ -129,11 +129,9 @@ impl Updated {
                 (edit::set(text, written.line, key, &value.to_string()), change)
             }
             Edit::Add(_, table, keys) => {
-                let keys: Vec<_> =
-                    keys.iter().map(|(key, value)| (*key, value.to_string())).collect();
                 let lines = keys.iter().map(|(key, value)| format!("\n  {key} = {value}"));
                 let change = format!("{} added:{}", path.display(), lines.collect::<String>());
-                (edit::append(text, table, &keys), change)
+                (edit::append(text, table, keys), change)
             }
         };
         let changed = changed.ok_or_else(|| {
