@@ -10,8 +10,10 @@ use clmatrix_runner::devices::DeviceAddress;
 use clmatrix_runner::log::program_record::ProgramRecord;
 use clmatrix_runner::os::{Source, StopSignal};
 use clmatrix_runner::outside::{OutsideTest, Watch};
+use clmatrix_runner::result::crash_cause::ExitTime;
+use clmatrix_runner::verdict::Outcome;
 use clmatrix_runner::worker::capture::Capture;
-use clmatrix_runner::worker::parent::WorkerCommand;
+use clmatrix_runner::worker::parent::{WorkerCommand, crash};
 use clmatrix_runner::worker::process_attempt::ProcessAttempt;
 use clmatrix_runner::worker::protocol::Role;
 
@@ -122,6 +124,16 @@ impl<'a> ProgramRun<'a> {
         Ok(RunningTest { process, stdout, stderr, last: now, begin: now, stop: self.stop, watch })
     }
 
+    /// Returns the outcome of a test, or of the exit after it, that this end of the process decides.
+    pub(super) fn outcome_of(&self, end: ProgramWaitEnd, when: ExitTime) -> Outcome {
+        match end {
+            ProgramWaitEnd::Died(cause) => crash(cause, when),
+            ProgramWaitEnd::TimedOut => Outcome::TimedOut { limit: self.limit },
+            ProgramWaitEnd::HasTooMuchMemory(cause) => Outcome::Crashed { cause },
+            ProgramWaitEnd::Stopped => Outcome::NotRun { reason: self.stop.not_run() },
+        }
+    }
+
     /// Returns the position of the device in a process that sees only its driver.
     pub(super) fn address(&self) -> &DeviceAddress {
         match &self.worker.role {
@@ -145,7 +157,11 @@ pub(super) struct RunningTest<'a> {
 
 impl RunningTest<'_> {
     /// Waits until the process has ended, or a limit has passed.
-    pub fn wait(&mut self, limit: Duration) -> ProgramWaitEnd {
+    ///
+    /// # Errors
+    ///
+    /// The program was not started.
+    pub fn wait(&mut self, limit: Duration) -> Result<ProgramWaitEnd, String> {
         let Self { process, stdout, stderr, last, stop, watch, .. } = self;
         process.wait(limit, stop, &mut |from, bytes| {
             watch.wrote(from, bytes);

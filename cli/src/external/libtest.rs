@@ -78,42 +78,37 @@ pub(super) fn run(run: &ProgramRun<'_>, watch: &mut dyn Watch) -> Result<Process
     let threads = [(THREADS.0.into(), Some(THREADS.1.into()))];
     let mut running = run.start(&arguments, last, &threads, watch)?;
     let (mut stacks, mut exit) = (None, None);
-    let mut end = running.wait(limit);
+    let mut end = running.wait(limit)?;
     if let ProgramWaitEnd::TimedOut = end
         && Progress::of(name, &running.stdout.clone().take_text()).has_ended()
     {
         // The exit of the process has a limit of its own.
-        end = running.wait(limit.saturating_sub(running.last.elapsed()));
+        end = running.wait(limit.saturating_sub(running.last.elapsed()))?;
     }
     let (stdout, stderr) = (running.stdout.take_text(), running.stderr.take_text());
     let progress = Progress::of(name, &stdout);
     let duration = running.time(progress.has_ended());
     let outcome = match (end, progress) {
-        (ProgramWaitEnd::Stopped, _) => Outcome::NotRun { reason: run.stop.not_run() },
-        (ProgramWaitEnd::NotStarted(error), _) => return Err(error),
-        (ProgramWaitEnd::HasTooMuchMemory(cause), _) => {
-            stacks = Some(running.process.stacks());
-            Outcome::Crashed { cause }
-        }
         (ProgramWaitEnd::Died(ExitCause::Exited(status)), progress) => {
             outcome(name, progress, status, &stdout, &stderr)
         }
         // An exit handler crashes or hangs after the test.
-        (end, Progress::Ended { has_passed }) => {
-            exit = Some(match end {
-                ProgramWaitEnd::Died(cause) => crash(cause, ExitTime::AfterTests),
-                _ => Outcome::TimedOut { limit },
-            });
+        (
+            end @ (ProgramWaitEnd::Died(_) | ProgramWaitEnd::TimedOut),
+            Progress::Ended { has_passed },
+        ) => {
+            exit = Some(run.outcome_of(end, ExitTime::AfterTests));
             if has_passed {
                 success(name, &stdout)
             } else {
                 failure(name, FAILED, &stdout, &stderr)
             }
         }
-        (ProgramWaitEnd::Died(cause), _) => crash(cause, ExitTime::InTest),
-        (ProgramWaitEnd::TimedOut, _) => {
-            stacks = Some(running.process.stacks());
-            Outcome::TimedOut { limit }
+        (end, _) => {
+            let is_alive =
+                matches!(end, ProgramWaitEnd::TimedOut | ProgramWaitEnd::HasTooMuchMemory(_));
+            stacks = is_alive.then(|| running.process.stacks());
+            run.outcome_of(end, ExitTime::InTest)
         }
     };
     let attempt = Attempt { stdout, stderr, stacks, duration, ..Attempt::new(outcome) };

@@ -276,28 +276,28 @@ fn list_output(program: &Program, arguments: &[&str], stop: &StopSignal) -> Resu
     };
     let limit = humantime::format_duration(LIST_LIMIT);
     let mut end = process.wait(SLOW_LIST, stop, &mut collect);
-    if matches!(end, ProgramWaitEnd::TimedOut) && !is_too_long.get() {
+    if matches!(end, Ok(ProgramWaitEnd::TimedOut)) && !is_too_long.get() {
         status_line(&format!("waiting up to {limit} for the tests of {}", program.file.display()));
         end = process.wait(LIST_LIMIT - SLOW_LIST, stop, &mut collect);
     }
     let stderr = String::from_utf8_lossy(&stderr);
     let trouble = match end {
         _ if is_too_long.get() => format!("writes more than {} MiB", LONGEST_LIST >> 20),
-        ProgramWaitEnd::Died(ExitCause::Exited(0)) => {
+        Ok(ProgramWaitEnd::Died(ExitCause::Exited(0))) => {
             return String::from_utf8(stdout).map_err(|_| "its list is not UTF-8".to_owned());
         }
         // A backtrace may hide the message from the last lines.
-        ProgramWaitEnd::Died(cause) => match libtest::last_panic(&stderr) {
+        Ok(ProgramWaitEnd::Died(cause)) => match libtest::last_panic(&stderr) {
             Some((message, location)) => {
                 let place = location.map(|Location { file, line }| format!(" ({file}:{line})"));
                 format!("{cause}: {}{}", first_line(&message), place.unwrap_or_default())
             }
             None => cause.to_string(),
         },
-        ProgramWaitEnd::TimedOut => format!("did not end within {limit}"),
-        ProgramWaitEnd::NotStarted(reason) => reason,
-        ProgramWaitEnd::HasTooMuchMemory(cause) => cause.to_string(),
-        ProgramWaitEnd::Stopped => "was stopped".to_owned(),
+        Ok(ProgramWaitEnd::TimedOut) => format!("did not end within {limit}"),
+        Ok(ProgramWaitEnd::HasTooMuchMemory(cause)) => cause.to_string(),
+        Ok(ProgramWaitEnd::Stopped) => "was stopped".to_owned(),
+        Err(reason) => reason,
     };
     let command = [&[&*program.file.to_string_lossy()], arguments].concat().join(" ");
     let stdout = String::from_utf8_lossy(&stdout);

@@ -13,7 +13,6 @@ use clmatrix_runner::result::attempt::Attempt;
 use clmatrix_runner::result::crash_cause::ExitTime;
 use clmatrix_runner::result::not_run_reason::NotRunReason;
 use clmatrix_runner::verdict::Outcome;
-use clmatrix_runner::worker::parent::crash;
 use clmatrix_runner::worker::process_attempt::ProcessAttempt;
 use serde::Deserialize;
 
@@ -24,10 +23,13 @@ use super::process::ProgramWaitEnd;
 /// The variable with the path of the file of results.
 const RESULTS: &str = "CL_CONFORMANCE_RESULTS_FILENAME";
 
+/// The words of the file of results, by the names of tests.
+type Words = HashMap<String, String>;
+
 /// The file of results.
 #[derive(Deserialize)]
 struct Results {
-    results: HashMap<String, String>,
+    results: Words,
 }
 
 /// Returns the tests of a program. `output` is its standard output with these arguments.
@@ -72,64 +74,48 @@ pub(super) fn run(run: &ProgramRun<'_>, watch: &mut dyn Watch) -> Result<Process
     ];
     let variables = variables.map(|(name, value)| (name.into(), value));
     let mut running = run.start(&[run.name()], &[], &variables, watch)?;
-    let end = running.wait(run.limit);
-    if let ProgramWaitEnd::NotStarted(reason) = end {
-        return Err(reason);
-    }
+    let end = running.wait(run.limit)?;
     let results = read(&file);
     let hangs = matches!((&end, &results), (ProgramWaitEnd::TimedOut, Err(_)));
     let stacks = hangs.then(|| running.process.stacks());
     let duration = running.time(results.is_ok());
     let (stdout, stderr) = (running.stdout.take_text(), running.stderr.take_text());
-    let outcome = outcome(run, &end, &results, (&stdout, &stderr));
-    let attempt = Attempt { stdout, stderr, stacks, duration, ..Attempt::new(outcome) };
-    Ok(ProcessAttempt { exit: exit(run, &end, &results), ..attempt.into() })
-}
-
-/// The words of the file, or the reason why there are none.
-type Words = Result<HashMap<String, String>, String>;
-
-/// Returns the crash or the hang after the result.
-fn exit(run: &ProgramRun<'_>, end: &ProgramWaitEnd, results: &Words) -> Option<Outcome> {
-    let results = results.as_ref().ok()?;
-    // A program whose tests fail exits with their number.
-    let is_result = |status: i32| status == 0 || results.values().any(|word| word == "fail");
-    match end {
-        ProgramWaitEnd::Died(ExitCause::Exited(status)) if is_result(*status) => None,
-        ProgramWaitEnd::Died(cause) => Some(crash(cause.clone(), ExitTime::AfterTests)),
-        ProgramWaitEnd::TimedOut => Some(Outcome::TimedOut { limit: run.limit }),
-        _ => None,
-    }
-}
-
-/// Returns the outcome of the test.
-fn outcome(
-    run: &ProgramRun<'_>,
-    end: &ProgramWaitEnd,
-    results: &Words,
-    (stdout, stderr): (&str, &str),
-) -> Outcome {
     let name = run.name();
     let not_run = |error| Outcome::NotRun { reason: NotRunReason::Program { error } };
-    let reason = match results.as_ref().map(|results| results.get(name).map(String::as_str)) {
-        Ok(Some("pass")) => return Outcome::Passed,
-        Ok(Some("fail")) => {
-            return Outcome::Failed { message: message(name, stdout, stderr), location: None };
+    let (outcome, exit) = match results {
+        Ok(words) => {
+            let outcome = match words.get(name).map(String::as_str) {
+                Some("pass") => Outcome::Passed,
+                Some("fail") => {
+                    Outcome::Failed { message: message(name, &stdout, &stderr), location: None }
+                }
+                Some("skip") => Outcome::Skipped { reason: skip_reason(name, &stdout) },
+                Some(word) => not_run(format!("the unknown result {word:?}")),
+                None => not_run("the program wrote no result of this test".to_owned()),
+            };
+            (outcome, exit(run, end, &words))
         }
-        Ok(Some("skip")) => return Outcome::Skipped { reason: skip_reason(name, stdout) },
-        Ok(Some(word)) => return not_run(format!("the unknown result {word:?}")),
-        Ok(None) => return not_run("the program wrote no result of this test".to_owned()),
-        Err(reason) => reason,
+        Err(reason) => match end {
+            ProgramWaitEnd::Died(ExitCause::Exited(status)) if !is_running(name, &stdout) => {
+                (not_run(format!("the program exited with status {status}, and {reason}")), None)
+            }
+            _ => (run.outcome_of(end, ExitTime::InTest), None),
+        },
     };
+    let attempt = Attempt { stdout, stderr, stacks, duration, ..Attempt::new(outcome) };
+    Ok(ProcessAttempt { exit, ..attempt.into() })
+}
+
+/// Returns the crash or the hang after the result.
+fn exit(run: &ProgramRun<'_>, end: ProgramWaitEnd, words: &Words) -> Option<Outcome> {
+    // A program whose tests fail exits with their number.
+    let is_result = |status: i32| status == 0 || words.values().any(|word| word == "fail");
     match end {
-        ProgramWaitEnd::TimedOut => Outcome::TimedOut { limit: run.limit },
-        ProgramWaitEnd::Died(ExitCause::Exited(status)) if !is_running(name, stdout) => {
-            not_run(format!("the program exited with status {status}, and {reason}"))
+        ProgramWaitEnd::Died(ExitCause::Exited(status)) if is_result(status) => None,
+        ProgramWaitEnd::Died(_) | ProgramWaitEnd::TimedOut => {
+            Some(run.outcome_of(end, ExitTime::AfterTests))
         }
-        ProgramWaitEnd::Died(cause) => crash(cause.clone(), ExitTime::InTest),
-        ProgramWaitEnd::NotStarted(reason) => not_run(reason.clone()),
-        ProgramWaitEnd::HasTooMuchMemory(cause) => Outcome::Crashed { cause: cause.clone() },
-        ProgramWaitEnd::Stopped => Outcome::NotRun { reason: run.stop.not_run() },
+        ProgramWaitEnd::HasTooMuchMemory(_) | ProgramWaitEnd::Stopped => None,
     }
 }
 
@@ -144,7 +130,7 @@ fn is_running(name: &str, stdout: &str) -> bool {
 }
 
 /// Reads the file of results; the error is a part of the message.
-fn read(file: &Path) -> Words {
+fn read(file: &Path) -> Result<Words, String> {
     let text = read_found(file).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => format!("wrote no file of results ({RESULTS})"),
         _ => format!("its file of results cannot be read: {error}"),

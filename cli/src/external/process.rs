@@ -34,8 +34,6 @@ pub(super) enum ProgramWaitEnd {
     HasTooMuchMemory(CrashCause),
     /// The run is being stopped.
     Stopped,
-    /// The operating system could not start the program.
-    NotStarted(String),
 }
 
 /// A function that receives output at once. It returns false to end the process.
@@ -71,19 +69,23 @@ impl ProgramProcess {
     }
 
     /// Waits until the process has ended and its output is read, or a limit has passed.
+    ///
+    /// # Errors
+    ///
+    /// The operating system could not start the program.
     pub fn wait(
         &mut self,
         limit: Duration,
         stop: &StopSignal,
         on_output: OnProgramOutput<'_>,
-    ) -> ProgramWaitEnd {
+    ) -> Result<ProgramWaitEnd, String> {
         let mut deadline = deadline_in(limit);
         // The keeper's end of the connection has only the reason why a program was not started.
         let mut reason = Vec::new();
         loop {
             let (output, death) = match self.process.wait(&mut deadline, stop) {
                 Wakeup::Deadline => break,
-                Wakeup::Stopped => return ProgramWaitEnd::Stopped,
+                Wakeup::Stopped => return Ok(ProgramWaitEnd::Stopped),
                 Wakeup::Ready { output, death } => (output, death),
             };
             if output {
@@ -103,10 +105,7 @@ impl ProgramProcess {
                 let cause = self.process.finish(EXIT_GRACE);
                 drain(|source| self.collect(source, on_output, &mut deadline));
                 let reason = String::from_utf8_lossy(&reason).into_owned();
-                return match reason.is_empty() {
-                    true => ProgramWaitEnd::Died(cause),
-                    false => ProgramWaitEnd::NotStarted(reason),
-                };
+                return reason.is_empty().then_some(ProgramWaitEnd::Died(cause)).ok_or(reason);
             }
             // A process that never stops writing is ready before each deadline.
             if Instant::now() >= deadline {
@@ -115,7 +114,7 @@ impl ProgramProcess {
         }
         let excess = self.process.memory_excess().zip(self.memory);
         let excess = excess.map(|(used, limit)| CrashCause::Memory { used, limit });
-        excess.map_or(ProgramWaitEnd::TimedOut, ProgramWaitEnd::HasTooMuchMemory)
+        Ok(excess.map_or(ProgramWaitEnd::TimedOut, ProgramWaitEnd::HasTooMuchMemory))
     }
 
     /// Takes the stacks of the program.
