@@ -22,23 +22,20 @@ pub(crate) enum SearchEnd {
     Several { with: Count, without: Count },
     /// The test goes wrong as often alone.
     NoDifference { with: Count, without: Count },
-    /// The search was stopped.
-    Stopped,
 }
 
 /// Finds the test of a history that makes a test go wrong. `trial` runs the test once after a part of the history,
-/// and returns whether it goes wrong; `None` if the command was stopped. `runs` is the most trials of a comparison.
+/// and returns whether it goes wrong; `None` if the command was stopped, and then the search has no end either. `runs`
+/// is the most trials of a comparison.
 pub(crate) fn search<T>(
     history: &[T],
     runs: u32,
     mut trial: impl FnMut(&[T]) -> Option<bool>,
-) -> SearchEnd {
+) -> Option<SearchEnd> {
     let mut without = Count::default();
-    let Some(all) = compare(history, runs, &mut without, &mut trial) else {
-        return SearchEnd::Stopped;
-    };
+    let all = compare(history, runs, &mut without, &mut trial)?;
     if p_value(all, without) >= SIGNIFICANT {
-        return SearchEnd::NoDifference { with: all, without };
+        return Some(SearchEnd::NoDifference { with: all, without });
     }
     let (mut last, mut is_stopped) = (all, false);
     let found = culprit::find(history, |part| {
@@ -55,9 +52,8 @@ pub(crate) fn search<T>(
         Some(differs)
     });
     match found {
-        Some(position) => SearchEnd::Cause { position, with: last, without },
-        None if is_stopped => SearchEnd::Stopped,
-        None => SearchEnd::Several { with: all, without },
+        Some(position) => Some(SearchEnd::Cause { position, with: last, without }),
+        None => (!is_stopped).then_some(SearchEnd::Several { with: all, without }),
     }
 }
 
@@ -95,6 +91,7 @@ mod tests {
             let has_all = causes.iter().all(|cause| part.contains(cause));
             Some(random.u64(0..10) < if has_all { with } else { alone })
         })
+        .expect("an end")
     }
 
     #[test]
@@ -133,6 +130,6 @@ mod tests {
             left -= 1;
             (left > 0).then_some(part.contains(&1))
         });
-        assert_eq!(found, SearchEnd::Stopped);
+        assert_eq!(found, None);
     }
 }

@@ -108,6 +108,7 @@ pub fn bisect(target: Target, arguments: &BisectArguments) -> Result<u8, AnyErro
         trials.run(part).map_err(|lost| failed = lost.reason()).ok()
     });
     failed.map_or(Ok(()), Err)?;
+    let end = end.ok_or_else(|| stop.not_run().to_string())?;
     let tests = counted(before.len(), "test");
     let text = match &end {
         SearchEnd::Cause { position, with, without } => format!(
@@ -120,7 +121,6 @@ pub fn bisect(target: Target, arguments: &BisectArguments) -> Result<u8, AnyErro
         SearchEnd::NoDifference { with, without } => format!(
             "no difference found: {test} goes wrong by itself in {without}, and in {with} after the {tests} before it\n"
         ),
-        SearchEnd::Stopped => return Err(stop.not_run().to_string().into()),
     };
     print_text(&text)?;
     let is_found = matches!(end, SearchEnd::Cause { .. });
