@@ -44,25 +44,23 @@ impl<'a> DeviceSession<'a> {
     /// measurement has the reason.
     pub fn measured(&mut self, topic: Topic, settings: &Settings) -> Option<Vec<Measured>> {
         let begin = Instant::now();
-        let answer = self.measure(topic, settings);
-        let none = |reason: &str| topic.unmeasured(reason, begin.elapsed());
-        match answer {
-            Ok(measured) => Some(measured),
-            Err(WorkerLost::Stopped) => None,
-            Err(WorkerLost::Failed(reason) | WorkerLost::NotFound(reason)) => Some(none(&reason)),
-            Err(WorkerLost::EndedAt { step, reason }) => {
-                // The driver ended the process at this step, which is how it reports the end of memory. Another fault
-                // may have ended it.
-                let (unit, confidence) = (Unit::Count, Confidence::Medium);
-                let value = Value::Name(format!("{step}, which ends the process"));
-                let mut measured = none(&reason);
-                let mut all = measured.iter_mut();
-                if let Some(shows) = all.find(|one| one.name == "out_of_memory_shows_at") {
-                    shows.answer = Ok(Finding { value, unit, spread: 0.0, confidence });
-                }
-                Some(measured)
-            }
+        let lost = match self.measure(topic, settings) {
+            Ok(measured) => return Some(measured),
+            Err(WorkerLost::Stopped) => return None,
+            Err(lost) => lost,
+        };
+        let mut measured = topic.unmeasured(&lost.to_string(), begin.elapsed());
+        if let WorkerLost::EndedAt { step, .. } = lost
+            && let Some(shows) =
+                measured.iter_mut().find(|one| one.name == "out_of_memory_shows_at")
+        {
+            // The driver ended the process at this step, which is how it reports the end of memory. Another fault may
+            // have ended it.
+            let (unit, confidence) = (Unit::Count, Confidence::Medium);
+            let value = Value::Name(format!("{step}, which ends the process"));
+            shows.answer = Ok(Finding { value, unit, spread: 0.0, confidence });
         }
+        Some(measured)
     }
 
     /// Returns the time limit of a test on this device.
@@ -77,13 +75,13 @@ impl<'a> DeviceSession<'a> {
         const BEYOND: u64 = 4;
         let Settings { budget, mut memory, .. } = *settings;
         let room = (topic == Topic::Exhaustion && self.is_cpu).then_some(memory);
-        if room.is_some_and(|room| room < LEAST_ROOM) {
-            let least = ByteSize(LEAST_ROOM);
-            let reason =
-                format!("the driver itself needs memory; allow at least {least} (--memory)");
-            return Err(WorkerLost::Failed(reason));
-        }
         if let Some(room) = room {
+            if room < LEAST_ROOM {
+                let least = ByteSize(LEAST_ROOM);
+                let reason =
+                    format!("the driver itself needs memory; allow at least {least} (--memory)");
+                return Err(WorkerLost::Failed(reason));
+            }
             memory = room.saturating_mul(BEYOND);
         }
         let call = JobCall::new(MEASURE, &(topic.name(), budget, memory));
