@@ -165,10 +165,9 @@ pub fn main(target: Target) -> ExitCode {
     let command_line = CommandLine::parse();
     let color = match command_line.color {
         // anstream assumes colours where CI is set.
-        ColorChoice::Auto if terminal::is_dumb() => anstream::ColorChoice::Never,
-        ColorChoice::Auto => anstream::ColorChoice::Auto,
+        ColorChoice::Auto if !terminal::is_dumb() => anstream::ColorChoice::Auto,
         ColorChoice::Always => anstream::ColorChoice::Always,
-        ColorChoice::Never => anstream::ColorChoice::Never,
+        ColorChoice::Auto | ColorChoice::Never => anstream::ColorChoice::Never,
     };
     color.write_global();
     let status = match &command_line.command {
