@@ -39,7 +39,11 @@ use crate::shard::ShardChoice;
 use crate::stored_runs;
 
 pub fn run(target: Target, given: &RunArguments) -> Result<u8, AnyError> {
-    let unfinished = given.resume.as_ref().map(|run| given.unfinished(target, run)).transpose()?;
+    let options = given.options(target);
+    let folder = || given.report_dir.clone().map_or_else(|| options.report_folder(), Ok);
+    // Without a query of a driver.
+    let unfinished = |run| parent::unfinished(&folder()?, run);
+    let unfinished = given.resume.as_deref().map(unfinished).transpose()?;
     let recorded = unfinished.as_ref().map(|run| parent::arguments(&run.header, given));
     let recorded = recorded.transpose()?;
     let arguments = recorded.as_ref().unwrap_or(given);
@@ -168,13 +172,6 @@ impl RunArguments {
         let SingleTestOptions { timeout, timeout_factor, contexts, .. } = self.kept.single;
         let common = self.common.options(target);
         Options { strict_drivers, timeout, timeout_factor, slots, retries, contexts, ..common }
-    }
-
-    /// Finds the run of `--resume`, without a query of a driver.
-    fn unfinished(&self, target: Target, run: &str) -> Result<Parent, AnyError> {
-        let options = self.options(target);
-        let folder = self.report_dir.clone().map_or_else(|| options.report_folder(), Ok)?;
-        parent::unfinished(&folder, run)
     }
 
     /// Returns the error for filters without a test, or for a selection without one.
