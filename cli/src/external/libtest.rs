@@ -67,6 +67,8 @@ fn names(list: &str) -> impl Iterator<Item = &str> {
 ///
 /// The program is not started.
 pub(super) fn run(run: &ProgramRun<'_>, watch: &mut dyn Watch) -> Result<ProcessAttempt, String> {
+    use ProgramWaitEnd::{Died, HasTooMuchMemory, TimedOut};
+
     let (name, limit) = (run.name(), run.limit);
     // Not all harnesses support `--`.
     let (first, last) = match name.starts_with('-') {
@@ -79,7 +81,7 @@ pub(super) fn run(run: &ProgramRun<'_>, watch: &mut dyn Watch) -> Result<Process
     let mut running = run.start(&arguments, last, &threads, watch)?;
     let (mut stacks, mut exit) = (None, None);
     let mut end = running.wait(limit)?;
-    if let ProgramWaitEnd::TimedOut = end
+    if let TimedOut = end
         && Progress::of(name, &running.stdout.clone().take_text()).has_ended()
     {
         // The exit of the process has a limit of its own.
@@ -89,24 +91,15 @@ pub(super) fn run(run: &ProgramRun<'_>, watch: &mut dyn Watch) -> Result<Process
     let progress = Progress::of(name, &stdout);
     let duration = running.time(progress.has_ended());
     let outcome = match (end, progress) {
-        (ProgramWaitEnd::Died(ExitCause::Exited(status)), progress) => {
+        (Died(ExitCause::Exited(status)), _) => outcome(name, progress, status, &stdout, &stderr),
+        // An exit handler crashes or hangs after the test.
+        (end @ (Died(_) | TimedOut), Progress::Ended { has_passed }) => {
+            exit = Some(run.outcome_of(end, ExitTime::AfterTests));
+            let status = if has_passed { 0 } else { FAILED };
             outcome(name, progress, status, &stdout, &stderr)
         }
-        // An exit handler crashes or hangs after the test.
-        (
-            end @ (ProgramWaitEnd::Died(_) | ProgramWaitEnd::TimedOut),
-            Progress::Ended { has_passed },
-        ) => {
-            exit = Some(run.outcome_of(end, ExitTime::AfterTests));
-            if has_passed {
-                success(name, &stdout)
-            } else {
-                failure(name, FAILED, &stdout, &stderr)
-            }
-        }
         (end, _) => {
-            let is_alive =
-                matches!(end, ProgramWaitEnd::TimedOut | ProgramWaitEnd::HasTooMuchMemory(_));
+            let is_alive = matches!(end, TimedOut | HasTooMuchMemory(_));
             stacks = is_alive.then(|| running.process.stacks());
             run.outcome_of(end, ExitTime::InTest)
         }
