@@ -25,13 +25,12 @@ impl std::fmt::Display for Count {
 /// often.
 pub(super) fn p_value(with: Count, without: Count) -> f64 {
     let (wrong, all) = (with.wrong + without.wrong, with.all + without.all);
-    let most = wrong.min(with.all);
     let log_all = log_choose(all, wrong);
     let of = |count: u32| {
         let log = log_choose(with.all, count) + log_choose(without.all, wrong - count);
         (log - log_all).exp()
     };
-    (with.wrong..=most).map(of).sum()
+    (with.wrong..=wrong.min(with.all)).map(of).sum()
 }
 
 /// Returns the logarithm of the number of ways to choose `k` of `n`.

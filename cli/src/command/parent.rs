@@ -88,8 +88,8 @@ pub fn unfinished(folder: &Path, run: &str) -> Result<Parent, AnyError> {
 /// The run was not made by this command, or repeats its tests.
 pub fn arguments(header: &RunHeader, now: &RunArguments) -> Result<RunArguments, String> {
     let id = &header.run_id;
-    let recorded = recorded(header);
-    let recorded = recorded.ok_or(format!("the run {id} was not made by `clmatrix run`"))?;
+    let recorded =
+        recorded(header).ok_or(format!("the run {id} was not made by `clmatrix run`"))?;
     if recorded.kept.repetition().is_on() {
         return Err(format!("the run {id} repeats its tests; such runs cannot be resumed"));
     }

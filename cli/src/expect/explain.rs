@@ -30,7 +30,6 @@ pub(crate) fn explain(
 
 fn line(found: &Match<'_>) -> String {
     let written = found.written;
-    let status = &written.status;
     let effect = match &found.effect {
         Effect::Counts => format!("counts: {}", written.reason.trim()),
         Effect::Assumed => {
@@ -47,7 +46,7 @@ fn line(found: &Match<'_>) -> String {
             format!("does not count: `{key}` {is} {:?}, not {wanted:?}", unmet.found)
         }
     };
-    format!("  {}: {status}, {effect}\n", written.place())
+    format!("  {}: {}, {effect}\n", written.place(), written.status)
 }
 
 #[cfg(test)]
