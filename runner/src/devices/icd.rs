@@ -227,15 +227,16 @@ const BYPASSED: &str = "cannot be loaded: OPENCL_DYLIB_PATH names a driver in pl
 impl Candidates {
     /// Adds the drivers of a path: a folder of `.icd` files, one such file, or a library.
     fn add(&mut self, path: &Path, named: bool) {
-        if !path.is_dir() {
-            return self.add_file(path, named);
-        }
-        let reason = match with_extension(path, "icd") {
+        if path.is_dir() { self.add_folder(path, named) } else { self.add_file(path, named) }
+    }
+
+    fn add_folder(&mut self, folder: &Path, named: bool) {
+        let reason = match with_extension(folder, "icd") {
             Ok(files) if named && files.is_empty() => "the folder has no .icd file".to_owned(),
             Ok(files) => return files.iter().for_each(|file| self.add_file(file, named)),
             Err(error) => format!("the folder cannot be read: {error}"),
         };
-        self.fail(path, named, FailureKind::IcdFile, &reason);
+        self.fail(folder, named, FailureKind::IcdFile, &reason);
     }
 
     fn add_file(&mut self, file: &Path, named: bool) {
