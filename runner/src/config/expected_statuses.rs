@@ -140,9 +140,11 @@ impl<'de> Visitor<'de> for StatusesVisitor {
         })
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<ExpectedStatuses, A::Error> {
-        let listed = Vec::<Listed>::deserialize(value::SeqAccessDeserializer::new(list))?;
-        let statuses = listed.into_iter().map(|Listed(status)| status).collect();
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<ExpectedStatuses, A::Error> {
+        let mut statuses = BTreeSet::new();
+        while let Some(Listed(status)) = list.next_element()? {
+            statuses.insert(status);
+        }
         ExpectedStatuses::from_several(statuses).map_err(A::Error::custom)
     }
 }

@@ -17,6 +17,7 @@ pub mod sample;
 pub mod selected_tests;
 pub mod store;
 pub mod sum;
+pub mod wall_time;
 
 pub use device_record::DeviceRecord;
 pub use events::{DeviceLost, End, Event};

@@ -121,7 +121,11 @@ pub fn publish(folder: &Path, run: &Path) -> io::Result<()> {
     let beside_log = [SUMMARY, PAGE].map(|name| run.join(name)).into_iter();
     let reports = beside_log.filter(|file| file.is_file());
     let reports = reports.chain(with_extension(&run.join("junit"), "xml")?);
-    reports.map(copy).fold(Ok(()), Result::and)
+    let mut published = Ok(());
+    for copied in reports.map(copy) {
+        published = published.and(copied);
+    }
+    published
 }
 
 /// Returns whether the link of REPORT_DIR shows the log of this run.

@@ -5,11 +5,11 @@ use std::io::BufRead;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::events::{Characterized, Finished};
 use super::lines::Lines;
 use super::results::{Boot, Execution, Results};
+use super::wall_time::WallTime;
 use super::{Event, FORMAT, LogError, ReadError, RunHeader, RunLog, chain};
 use crate::config::WrittenExpectation;
 use crate::result::test_result::{OutputPlace, TestResult};
@@ -32,8 +32,8 @@ pub struct Sum {
     pub files: Vec<PathBuf>,
     /// The number of the last worker.
     pub workers: u32,
-    /// The wall time of the run before it was last resumed.
-    before: Duration,
+    /// The wall time so far; none before the first event.
+    wall_time: Option<WallTime>,
 }
 
 impl Sum {
@@ -70,7 +70,9 @@ impl Sum {
 
     /// Adds an event. `in_file` is the place of its line, if a report can read it again.
     pub fn add(&mut self, event: Event, in_file: Option<Range<u64>>) -> Result<(), LogError> {
-        let Some(log) = &mut self.log else { return self.begin(event) };
+        let (Some(log), Some(wall_time)) = (&mut self.log, &mut self.wall_time) else {
+            return self.begin(event);
+        };
         match event {
             Event::Run(header) => {
                 if header.goes_on_with() != Some(&log.header.run_id) {
@@ -84,7 +86,7 @@ impl Sum {
                 log.has_ended = false;
                 log.recorded_status = None;
                 log.resumed.push(header.time);
-                self.before = log.duration;
+                wall_time.resume(header.time);
             }
             Event::Expectation(written) => log.expectations.push(written),
             Event::WorkerStarted(started) => {
@@ -114,9 +116,8 @@ impl Sum {
             }
             Event::Finished(finished) => {
                 let Finished { mut result, repeated } = *finished;
-                let begin = *log.resumed.last().unwrap_or(&log.header.time);
-                let part = result.attempt.end().duration_since(begin).unwrap_or_default();
-                log.duration = log.duration.max(self.before + part);
+                wall_time.extend_to(result.attempt.end());
+                log.duration = wall_time.total;
                 if result.attempt.stdout.len() + result.attempt.stderr.len() > LONG_OUTPUT
                     && let Some(place) = in_file
                 {
@@ -136,6 +137,7 @@ impl Sum {
             Event::End(end) => {
                 log.interrupted = end.interrupted;
                 log.has_ended = true;
+                wall_time.total = end.duration;
                 log.duration = end.duration;
                 log.recorded_status = Some(end.exit_status);
             }
@@ -151,6 +153,7 @@ impl Sum {
         }
         self.results.run_started = Some(header.time);
         self.results.boot = boot(&header);
+        self.wall_time = Some(WallTime::new(header.time));
         self.log = Some(RunLog::new(*header));
         Ok(())
     }
@@ -214,7 +217,7 @@ fn is_of_this_format(header: &RunHeader) -> Result<(), LogError> {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::time::SystemTime;
+    use std::time::{Duration, SystemTime};
 
     use indexmap::IndexMap;
 
