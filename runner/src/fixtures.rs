@@ -49,7 +49,8 @@ fn bound() -> &'static Bound {
 /// always new.
 // quirk: DRIVER-15
 #[derive(Clone, Copy)]
-pub struct CtxFactory(());
+#[non_exhaustive]
+pub struct CtxFactory;
 
 impl CtxFactory {
     /// Returns the device of the contexts.
@@ -85,7 +86,7 @@ fn context() -> clmatrix::Result<Context> {
 
 /// A factory of contexts on the device under test; beside `#[rstest]`, the value of an argument of this name.
 pub fn ctx_factory() -> CtxFactory {
-    CtxFactory(())
+    CtxFactory
 }
 
 /// The device under test; beside `#[rstest]`, the value of an argument of this name.

@@ -354,7 +354,7 @@ check!(a_debugger_has_the_terminal_the_signals_and_the_status, {
         killpg(Pid::from_raw(terminal.child.id().cast_signed()), Signal::SIGINT).expect("Ctrl-C");
         let (status, text) = terminal.finish();
         assert_eq!(status, Some(42), "{text}");
-        let role = "first: an argument, variable: {\"role\":{\"Device\"";
+        let role = "first: an argument, variable: [{\"Device\"";
         for said in ["on a terminal", role, "interrupted", "passes: passed", "it passed"] {
             assert!(text.contains(said), "{said}: {text}");
         }

@@ -96,8 +96,9 @@ impl Subject {
     #[track_caller]
     pub fn value<T: Pod>(self, query: Named<u32>) -> T {
         let list: Vec<T> = self.list(query);
-        let count = format_args!("the answer is one value; the driver returned {}", list.len());
-        self.check(list.len() == 1, query, count);
+        let count = list.len();
+        let answer = format_args!("the answer is one value; the driver returned {count}");
+        self.check(count == 1, query, answer);
         list[0]
     }
 
