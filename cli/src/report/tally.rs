@@ -1,4 +1,4 @@
-//! What reports say of a run as a whole: the number of results of each verdict, the tests that were not run, and the
+//! The sums of a run in reports: the number of results of each verdict, the tests that were not run, and the
 //! end of the run in a sentence.
 
 use std::collections::BTreeMap;

@@ -343,7 +343,7 @@ impl<'a> DeviceExpectations<'a> {
         let matches = |position: &usize| {
             rank(position).is_some() && self.all.entries[*position].test.0.matches(test)
         };
-        // Of several of the highest rank, the last one.
+        // The last one of the highest rank counts.
         let counting = (0..self.reaches.len()).filter(matches).max_by_key(rank)?;
         let is_seen = self.reaches[counting] == Reach::Seen;
         (is_seen || self.may_assume(test)).then_some(counting)

@@ -4,7 +4,7 @@ use super::*;
 
 use Effect::{DeviceReads, DeviceWrites, HostReads, HostWrites};
 
-/// What a copy does to its buffer.
+/// The effect of a copy on its buffer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Effect {
     HostReads,
