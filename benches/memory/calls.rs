@@ -18,8 +18,8 @@ const LIMIT_WITH_WAIT_LIST: f64 = 1.25;
 /// Limit of the heap allocations of a handle, the event of a command or a region.
 const ALLOCATIONS: f64 = 1.0;
 
-/// Allocations per call that are not counted: lists that grow with the number of commands, and the nodes of the trees
-/// that a map, of two handles, is in.
+/// Allocations per call that are not counted: lists that grow with the number of commands, and the nodes of the tree
+/// that a map, of two handles, is in where there are many.
 const RARE_ALLOCATIONS: [f64; 2] = [0.02, 0.5];
 
 /// Time for a row.

@@ -30,7 +30,7 @@ use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::event::{Event, Outcome};
 use crate::memory::command::AccessedRange;
-use crate::memory::track::{AccessTracker, Few, LeftMap, MapId};
+use crate::memory::track::{AccessTracker, Few, LeftMap};
 use crate::order::Order;
 use crate::queue::{Arguments, CommandQueue, NotSubmitted, Submitted, enqueue_marker};
 use crate::queue_state::QueueState;
@@ -61,7 +61,7 @@ pub struct Mapping<K: Mappable> {
     /// The bytes, as the tracker counts them.
     range: Range<usize>,
     /// The id of the map in the tracker; `None` once unmapped.
-    id: Option<MapId>,
+    id: Option<u64>,
     /// The event of the map.
     event: Event,
     memory: K,
@@ -212,7 +212,7 @@ impl<K: Mappable> Mapping<K> {
     /// Leaves a map that has not run to the tracker, which unmaps it later.
     // quirk: RUSTICL-3
     #[cold]
-    fn leave(&self, id: MapId) -> Result<()> {
+    fn leave(&self, id: u64) -> Result<()> {
         let (range, event) = (self.range.clone(), self.event.clone());
         let (memory, pointer) = (self.memory.mem_object(), self.pointer.as_ptr());
         // SAFETY: the handle is alive, and the bytes are mapped at this pointer, which is not used any more.

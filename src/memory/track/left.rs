@@ -10,7 +10,6 @@ use crate::error::Result;
 use crate::event::Event;
 use crate::handle::MemRef;
 use crate::memory::mapping::{queue_of, submit_unmap};
-use crate::memory::track::MapId;
 use crate::wait_list::RawWaitList;
 
 const UNMAP: &str = "clEnqueueUnmapMemObject";
@@ -20,7 +19,7 @@ const UNMAP: &str = "clEnqueueUnmapMemObject";
 #[derive(Debug)]
 pub(crate) struct LeftMap {
     /// The id of the map in the tracker.
-    pub id: MapId,
+    pub id: u64,
     /// The bytes, as the tracker counts them.
     pub range: Range<usize>,
     /// `None` for shared virtual memory. Released before the event.
@@ -40,7 +39,7 @@ impl LeftMap {
     /// # Errors
     /// The driver's errors.
     pub unsafe fn new(
-        id: MapId,
+        id: u64,
         range: Range<usize>,
         event: Event,
         memory: Option<cl_mem>,

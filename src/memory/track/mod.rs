@@ -46,6 +46,7 @@
 //! more.
 
 mod left;
+mod maps;
 mod table;
 
 use std::ops::Range;
@@ -63,8 +64,8 @@ use crate::memory::range::overlap;
 use crate::queue::CommandQueue;
 use crate::queue_state::QueueState;
 pub(crate) use left::LeftMap;
-use table::{Batch, Conflict, Table, TrackedEvent, Use};
-pub(crate) use table::{Few, MapId};
+pub(crate) use table::Few;
+use table::{Batch, Conflict, NO_ID, Table, TrackedEvent, Use};
 
 /// The kind of an access to bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,7 +111,7 @@ pub struct AccessTracker {
 #[derive(Debug)]
 pub(crate) struct HostAccess {
     tracker: Arc<AccessTracker>,
-    id: MapId,
+    id: u64,
 }
 
 impl Drop for HostAccess {
@@ -307,7 +308,7 @@ impl AccessTracker {
         range: &Range<usize>,
         access: Access,
         by_address: bool,
-    ) -> Result<(MapId, Few<Event>)> {
+    ) -> Result<(u64, Few<Event>)> {
         let used = Use { by_address, ..Use::new(range, access) };
         let id = self.begin(call, &used, Table::begin_map)?;
         let predecessors = self.predecessors(call, id, &used);
@@ -332,7 +333,7 @@ impl AccessTracker {
     }
 
     /// Returns the events of the commands before this use by the map `id` that have not ended.
-    fn predecessors(&self, call: &'static str, id: MapId, used: &Use) -> Result<Few<Event>> {
+    fn predecessors(&self, call: &'static str, id: u64, used: &Use) -> Result<Few<Event>> {
         loop {
             let mut table = self.table.lock();
             table.waiting += 1;
@@ -365,19 +366,19 @@ impl AccessTracker {
     }
 
     /// Removes a map that the driver did not take or that has failed.
-    pub(crate) fn remove_map(&self, id: MapId) {
+    pub(crate) fn remove_map(&self, id: u64) {
         self.change(|table| table.remove_map(id));
     }
 
     /// Closes the bytes of a map for good: the driver may have them mapped.
     #[cold]
-    pub(crate) fn poison(&self, id: MapId) {
+    pub(crate) fn poison(&self, id: u64) {
         self.change(|table| table.poison(id));
     }
 
     /// Records that the driver refuses the unmap of a map that has run.
     #[cold]
-    pub(crate) fn not_unmapped(&self, id: MapId, mapped: &Event, error: &Error) {
+    pub(crate) fn not_unmapped(&self, id: u64, mapped: &Event, error: &Error) {
         match mapped.known_outcome() {
             // The driver says that nothing is mapped.
             Some(Outcome::Failed) => self.remove_map(id),
@@ -389,7 +390,7 @@ impl AccessTracker {
     }
 
     /// Records the unmap of a map, with the events of both.
-    pub(crate) fn unmapped(&self, id: MapId, mapped: &Event, unmapped: &Event) {
+    pub(crate) fn unmapped(&self, id: u64, mapped: &Event, unmapped: &Event) {
         let has_many = self.change(|table| table.unmapping(id, mapped, unmapped));
         [mapped, unmapped].iter().for_each(|event| self.add_user(event));
         if has_many {
@@ -449,7 +450,7 @@ impl AccessTracker {
     }
 
     /// Waits until the commands before this use by the map `id` have ended.
-    fn wait_for_predecessors(&self, call: &'static str, id: MapId, used: &Use) -> Result<()> {
+    fn wait_for_predecessors(&self, call: &'static str, id: u64, used: &Use) -> Result<()> {
         // Checks again after each wait: an unmap may have failed meanwhile.
         loop {
             let pending = self.predecessors(call, id, used)?;
@@ -496,7 +497,7 @@ impl AccessTracker {
         self.ask(range);
         self.change(|table| table.reap_on(range));
         let used = Use::new(range, Access::Write);
-        let found = self.table.lock().predecessors(MapId::default(), &used);
+        let found = self.table.lock().predecessors(NO_ID, &used);
         let needs_no_wait = needs_no_wait(queue);
         let mut pending = found.ok()?.into_vec();
         pending.retain(|event| !needs_no_wait(event));
@@ -510,7 +511,7 @@ impl AccessTracker {
     /// driver's errors.
     pub(crate) fn wait_until_idle(&self, call: &'static str) -> Result<()> {
         self.check_unmapped(call)?;
-        self.wait_for_predecessors(call, MapId::default(), &Use::new(&ALL, Access::Write))
+        self.wait_for_predecessors(call, NO_ID, &Use::new(&ALL, Access::Write))
     }
 
     /// Returns the events of all commands that have not ended. The caller makes sure that no command
@@ -520,7 +521,7 @@ impl AccessTracker {
     /// CL_INVALID_OPERATION where bytes are mapped or the end of a command is unknown.
     pub(crate) fn events_before_free(&self, call: &'static str) -> Result<Few<Event>> {
         self.check_unmapped(call)?;
-        self.predecessors(call, MapId::default(), &Use::new(&ALL, Access::Write))
+        self.predecessors(call, NO_ID, &Use::new(&ALL, Access::Write))
     }
 
     fn check_unmapped(&self, call: &'static str) -> Result<()> {

@@ -1,11 +1,12 @@
 //! The rules of the tracker, free of drivers and locks.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::ops::{Range, RangeBounds};
+use std::collections::VecDeque;
+use std::ops::Range;
 
 use smallvec::SmallVec;
 
 use super::Access;
+use super::maps::{Map, MapState, Maps, Positions};
 use crate::event::Outcome;
 use crate::memory::range::overlap;
 
@@ -63,23 +64,6 @@ enum CommandState<E> {
     Untracked,
 }
 
-/// A map of a range of bytes, or an access of the host.
-#[derive(Debug)]
-struct Map<E> {
-    used: Use,
-    state: MapState<E>,
-}
-
-#[derive(Debug)]
-enum MapState<E> {
-    /// Mapped, accessed by the host, or about to be so. The driver may be called for the unmap.
-    Mapped,
-    /// The driver unmaps the bytes.
-    Unmapping { mapped: E, unmapped: E },
-    /// The driver may still have the map.
-    Poisoned,
-}
-
 /// A reason why a range of bytes cannot be used.
 #[derive(Debug)]
 pub(super) enum Conflict<E> {
@@ -89,8 +73,8 @@ pub(super) enum Conflict<E> {
     Ask(Few<E>),
 }
 
-/// The first byte of a map, and a number that grows with each command and map. No map has the default.
-pub(crate) type MapId = (usize, u64);
+/// The id of no command and no map.
+pub(super) const NO_ID: u64 = 0;
 
 /// A list that is usually short.
 pub(crate) type Few<T> = SmallVec<[T; 4]>;
@@ -105,8 +89,8 @@ const REAP_AT: usize = 16;
 /// when commands end.
 const LOOK: usize = 2 * REAP_AT;
 
-const IS_MAPPED: &str = "are mapped, or about to be; unmap them first";
-const IS_POISONED: &str = "can no longer be used, because an unmap of them failed";
+pub(super) const IS_MAPPED: &str = "are mapped, or about to be; unmap them first";
+pub(super) const IS_POISONED: &str = "can no longer be used, because an unmap of them failed";
 const IS_UNTRACKED: &str = "are used by a command for which the driver returned no event";
 
 /// The commands and maps of one memory object.
@@ -114,13 +98,9 @@ const IS_UNTRACKED: &str = "are used by a command for which the driver returned 
 pub(super) struct Table<E> {
     /// The commands, in the order in which they began.
     commands: VecDeque<Command<E>>,
-    maps: BTreeMap<MapId, Map<E>>,
-    /// The ids of the maps, in the order in which they began. Most maps are removed at one of its ends.
-    order: VecDeque<MapId>,
-    /// The most bytes that a map has had since there were none, or 1.
-    longest: usize,
-    /// The position of the command, and the id of the map, at which the next scan begins.
-    next_look: (usize, MapId),
+    maps: Maps<E>,
+    /// The positions of the command and of the map at which the next scan begins.
+    next_look: (usize, usize),
     last_id: u64,
     /// The number of commands and maps at which those that have ended are removed.
     reap_at: usize,
@@ -132,65 +112,12 @@ impl<E> Default for Table<E> {
     fn default() -> Self {
         Self {
             commands: VecDeque::new(),
-            maps: BTreeMap::new(),
-            order: VecDeque::new(),
-            longest: 1,
-            next_look: (0, MapId::default()),
-            last_id: 0,
+            maps: Maps::default(),
+            next_look: (0, 0),
+            last_id: NO_ID,
             reap_at: REAP_AT,
             waiting: 0,
         }
-    }
-}
-
-impl<E: TrackedEvent> Map<E> {
-    /// Returns the conflict with a map whose unmap has not been submitted, or has failed.
-    fn in_use(&self) -> Conflict<E> {
-        let reason = if self.end().is_some() { IS_POISONED } else { IS_MAPPED };
-        Conflict::InUse(self.used.range.clone(), reason)
-    }
-
-    /// Returns the end of the map if it is known. A map that has failed needs no unmap.
-    fn end(&self) -> Option<Outcome> {
-        match &self.state {
-            MapState::Mapped => None,
-            MapState::Poisoned => Some(Outcome::Failed),
-            MapState::Unmapping { mapped, unmapped } => match unmapped.known_outcome()? {
-                Outcome::Failed if mapped.known_outcome() != Some(Outcome::Failed) => {
-                    Some(Outcome::Failed)
-                }
-                _ => Some(Outcome::Complete),
-            },
-        }
-    }
-
-    /// Returns whether bytes are mapped and not about to be unmapped, or an unmap has failed.
-    fn is_closed(&self) -> bool {
-        match self.state {
-            MapState::Unmapping { .. } => self.end() == Some(Outcome::Failed),
-            MapState::Mapped | MapState::Poisoned => true,
-        }
-    }
-
-    /// Returns whether the map writes all bytes of this use and is being unmapped, if that is known. A use before it
-    /// that conflicts with this one conflicts with the map, too, which waits for it.
-    fn is_after_all(&self, used: &Use) -> bool {
-        let MapState::Unmapping { mapped, unmapped } = &self.state else { return false };
-        self.used.access == Access::Write
-            && self.used.range.start <= used.range.start
-            && used.range.end <= self.used.range.end
-            && unmapped.known_outcome().is_none()
-            && mapped.known_outcome() != Some(Outcome::Failed)
-    }
-
-    /// Returns the events of the unmap and of the map, if the unmap has been submitted. In this order
-    /// the end of the map is known whenever that of the unmap is.
-    fn events(&self) -> impl Iterator<Item = &E> {
-        let events = match &self.state {
-            MapState::Unmapping { mapped, unmapped } => [Some(unmapped), Some(mapped)],
-            MapState::Mapped | MapState::Poisoned => [None, None],
-        };
-        events.into_iter().flatten()
     }
 }
 
@@ -270,29 +197,29 @@ impl<E: TrackedEvent> Table<E> {
     /// Returns the events of the next scan: those of the commands, the unmaps, and the maps that are being unmapped.
     pub fn events(&self) -> Batch<E> {
         let commands = self.commands.iter().skip(self.next_look.0).take(LOOK);
-        let maps = self.maps.range(self.next_look.1..).take(LOOK).flat_map(|(_, map)| map.events());
-        commands.filter_map(Command::event).chain(maps).cloned().collect()
+        let maps = self.maps.iter().skip(self.next_look.1).take(LOOK);
+        commands.filter_map(Command::event).chain(maps.flat_map(Map::events)).cloned().collect()
     }
 
     /// Returns such events of all commands and maps on these bytes.
     pub fn events_on(&self, range: &Range<usize>) -> Batch<E> {
         let commands = self.commands.iter().filter(|command| overlap(&command.used.range, range));
-        let maps = self.maps.range(self.ids_on(range)).map(|(_, map)| map);
-        let maps = maps.filter(|map| overlap(&map.used.range, range));
-        commands.filter_map(Command::event).chain(maps.flat_map(Map::events)).cloned().collect()
+        let maps =
+            self.maps.on(range).into_iter().flat_map(|position| self.maps[position].events());
+        commands.filter_map(Command::event).chain(maps).cloned().collect()
     }
 
     /// Returns some of the events that are not known to have ended, of commands and maps with a selected event.
     pub fn pending(&self, is_selected: impl Fn(&E) -> bool) -> Batch<E> {
         let commands = self.commands.iter().filter_map(Command::event).filter(|it| is_selected(it));
-        let maps = self.maps.values().filter(|map| map.events().any(&is_selected));
+        let maps = self.maps.iter().filter(|map| map.events().any(&is_selected));
         let events = commands.chain(maps.flat_map(Map::events));
         events.filter(|event| event.known_outcome().is_none()).take(LOOK).cloned().collect()
     }
 
     /// Removes the commands and maps of the scan whose end is known.
     pub fn reap(&mut self) {
-        let (mut command, first_map) = self.next_look;
+        let (mut command, mut map) = self.next_look;
         for _ in 0..LOOK {
             let Some(found) = self.commands.get(command) else { break };
             if found.has_ended() {
@@ -301,10 +228,11 @@ impl<E: TrackedEvent> Table<E> {
                 command += 1;
             }
         }
-        let next_map = self.maps.range(first_map..).nth(LOOK).map(|(id, _)| *id);
-        self.reap_maps(first_map..next_map.unwrap_or((usize::MAX, 0)));
-        let next_command = if command < self.commands.len() { command } else { 0 };
-        self.next_look = (next_command, next_map.unwrap_or_default());
+        for _ in map..self.maps.len().min(map + LOOK) {
+            map += usize::from(!self.reap_map(map));
+        }
+        let or_first = |next, len| if next < len { next } else { 0 };
+        self.next_look = (or_first(command, self.commands.len()), or_first(map, self.maps.len()));
         self.reap_at = self.len() + REAP_AT;
     }
 
@@ -312,7 +240,9 @@ impl<E: TrackedEvent> Table<E> {
     pub fn reap_on(&mut self, range: &Range<usize>) {
         let is_away = |used: &Range<usize>| used.end < range.start || range.end < used.start;
         self.commands.retain(|command| is_away(&command.used.range) || !command.has_ended());
-        self.reap_maps(self.ids_on(range));
+        for position in self.maps.on(range).into_iter().rev() {
+            self.reap_map(position);
+        }
         self.reap_at = self.reap_at.min(self.len() + REAP_AT);
     }
 
@@ -328,65 +258,50 @@ impl<E: TrackedEvent> Table<E> {
         self.len() == 0
     }
 
-    /// Removes the maps with these ids whose end is known.
-    fn reap_maps(&mut self, ids: impl RangeBounds<MapId>) {
-        let has_ended = |_: &MapId, map: &mut Map<E>| {
-            let end = map.end();
+    /// Removes the map at this position if its end is known, and returns whether it has done so.
+    fn reap_map(&mut self, position: usize) -> bool {
+        let end = self.maps[position].end();
+        match end {
+            Some(Outcome::Complete) => self.maps.remove(position),
             // quirk: DRIVER-10
-            if end == Some(Outcome::Failed) {
-                map.state = MapState::Poisoned;
-            }
-            end == Some(Outcome::Complete)
-        };
-        self.maps.extract_if(ids, has_ended).for_each(|(id, _)| forget(&mut self.order, id));
-    }
-
-    /// Returns the ids that maps of these bytes may have.
-    fn ids_on(&self, range: &Range<usize>) -> Range<MapId> {
-        ((range.start + 1).saturating_sub(self.longest), 0)..(range.end, 0)
-    }
-
-    /// Returns the maps that conflict with this use, with their numbers and in the order in which they began, without
-    /// those before the last one that is after all others, whose number is returned, too, or else 0.
-    fn conflicts(&self, used: &Use) -> (u64, Few<(u64, &Map<E>)>) {
-        let ids = self.ids_on(&used.range);
-        let mut maps = Few::new();
-        for id in self.order.iter().rev().take(4).filter(|id| ids.contains(*id)) {
-            let map = &self.maps[id];
-            if map.used.conflicts(used) {
-                maps.push((id.1, map));
-            }
-            if map.is_after_all(used) {
-                maps.reverse();
-                return (id.1, maps);
-            }
+            Some(Outcome::Failed) => self.maps[position].state = MapState::Poisoned,
+            None => {}
         }
-        maps.clear();
-        maps.extend(self.on_bytes(used).map(|(id, map)| (id.1, map)));
-        maps.sort_unstable_by_key(|(number, _)| *number);
-        let Some(first) = maps.iter().rposition(|(_, map)| map.is_after_all(used)) else {
-            return (0, maps);
-        };
-        maps.drain(..first);
-        (maps[0].0, maps)
+        end == Some(Outcome::Complete)
     }
 
-    /// Returns the maps that conflict with this use.
-    fn on_bytes(&self, used: &Use) -> impl Iterator<Item = (&MapId, &Map<E>)> {
-        self.maps.range(self.ids_on(&used.range)).filter(|(_, map)| map.used.conflicts(used))
+    /// Returns the positions of the maps that conflict with this use, without those before the last one that is after
+    /// all others, whose id is returned, too, or else [`NO_ID`].
+    fn conflicts(&self, used: &Use) -> (u64, Positions) {
+        let is_after_all = |position: &usize| self.maps[*position].is_after_all(used);
+        // One of the last maps is often after all others.
+        let last = self.maps.len().saturating_sub(4)..self.maps.len();
+        let first = last.clone().rfind(is_after_all);
+        let mut positions = match first {
+            Some(first) => (first..last.end).collect(),
+            None => self.maps.on(&used.range),
+        };
+        let first = first.or_else(|| positions.iter().copied().rfind(is_after_all));
+        let is_found = |position| first.is_none_or(|first| position >= first);
+        positions.retain(|it| is_found(*it) && self.maps[*it].used.conflicts(used));
+        (first.map_or(NO_ID, |first| self.maps[first].id), positions)
     }
 
     fn check_maps(&mut self, used: &Use, asked: bool) -> Result<(), Conflict<E>> {
         // An unmap that has failed may be before a map that is after all others.
-        if E::have_failed()
-            && let Some((_, map)) = self.on_bytes(used).find(|(_, map)| map.is_closed())
-        {
-            return Err(map.in_use());
+        if E::have_failed() {
+            for position in self.maps.on(&used.range) {
+                let map = &self.maps[position];
+                if map.used.conflicts(used) && map.is_closed() {
+                    return Err(map.in_use());
+                }
+            }
         }
-        let (mut unknown, mut ended) = (Few::new(), Few::new());
-        for (number, map) in self.conflicts(used).1 {
+        let mut unknown = Few::new();
+        for position in self.conflicts(used).1.into_iter().rev() {
+            let map = &self.maps[position];
             match map.end() {
-                Some(Outcome::Complete) => ended.push((map.used.range.start, number)),
+                Some(Outcome::Complete) => self.maps.remove(position),
                 _ if map.is_closed() => return Err(map.in_use()),
                 _ => {
                     let events = map.events().filter(|event| event.known_outcome().is_none());
@@ -394,19 +309,17 @@ impl<E: TrackedEvent> Table<E> {
                 }
             }
         }
-        ended.iter().for_each(|id| self.remove_map(*id));
         if asked || unknown.is_empty() { Ok(()) } else { Err(Conflict::Ask(unknown)) }
     }
 
     /// Adds a map that is about to be submitted.
     #[inline]
-    pub fn begin_map(&mut self, used: &Use, asked: bool) -> Result<MapId, Conflict<E>> {
-        self.check_maps(used, asked)?;
-        let longest = if self.maps.is_empty() { 1 } else { self.longest };
-        self.longest = longest.max(used.range.len());
-        let (id, used) = ((used.range.start, self.new_id()), used.clone());
-        self.maps.insert(id, Map { used, state: MapState::Mapped });
-        self.order.push_back(id);
+    pub fn begin_map(&mut self, used: &Use, asked: bool) -> Result<u64, Conflict<E>> {
+        if !self.maps.is_empty() {
+            self.check_maps(used, asked)?;
+        }
+        let (id, used) = (self.new_id(), used.clone());
+        self.maps.push(Map { id, used, state: MapState::Mapped });
         Ok(id)
     }
 
@@ -419,8 +332,8 @@ impl<E: TrackedEvent> Table<E> {
 
     /// Returns the events of the commands and unmaps that conflict with this use by the map `id` and are not
     /// known to have ended, without those that a later map of all of its bytes waits for.
-    pub fn predecessors(&self, id: MapId, used: &Use) -> Result<Few<E>, Conflict<E>> {
-        let (first_id, maps) = self.conflicts(used);
+    pub fn predecessors(&self, id: u64, used: &Use) -> Result<Few<E>, Conflict<E>> {
+        let (first_id, positions) = self.conflicts(used);
         let mut predecessors = Few::new();
         let commands = self.commands.range(self.commands.partition_point(|it| it.id < first_id)..);
         for command in commands.filter(|command| command.used.conflicts(used)) {
@@ -434,12 +347,12 @@ impl<E: TrackedEvent> Table<E> {
                 CommandState::Submitted(_) | CommandState::Submitting => {}
             }
         }
-        for (number, map) in maps {
+        for map in positions.into_iter().map(|position| &self.maps[position]) {
             // The first one stays although another thread may learn its end meanwhile: its unmap also covers the ones
             // before it.
             match (map.end(), &map.state) {
-                _ if number == id.1 => {}
-                (Some(Outcome::Complete), _) if number != first_id => {}
+                _ if map.id == id => {}
+                (Some(Outcome::Complete), _) if map.id != first_id => {}
                 (Some(Outcome::Complete) | None, MapState::Unmapping { unmapped, .. }) => {
                     predecessors.push(unmapped.clone());
                 }
@@ -450,27 +363,28 @@ impl<E: TrackedEvent> Table<E> {
     }
 
     /// Removes a map that the driver did not take, or an access of the host that has ended.
-    pub fn remove_map(&mut self, id: MapId) {
-        self.maps.remove(&id);
-        forget(&mut self.order, id);
+    pub fn remove_map(&mut self, id: u64) {
+        if let Some(position) = self.maps.position(id) {
+            self.maps.remove(position);
+        }
     }
 
     /// Records that the driver unmaps a map, with the events of the map and of the unmap. Returns
     /// whether the commands and maps should be reaped.
-    pub fn unmapping(&mut self, id: MapId, mapped: &E, unmapped: &E) -> bool {
+    pub fn unmapping(&mut self, id: u64, mapped: &E, unmapped: &E) -> bool {
         if unmapped.known_outcome() == Some(Outcome::Complete) {
             self.remove_map(id);
-        } else if let Some(map) = self.maps.get_mut(&id) {
+        } else if let Some(position) = self.maps.position(id) {
             let (mapped, unmapped) = (mapped.clone(), unmapped.clone());
-            map.state = MapState::Unmapping { mapped, unmapped };
+            self.maps[position].state = MapState::Unmapping { mapped, unmapped };
         }
         self.len() >= self.reap_at
     }
 
     /// Closes the bytes of a map for good.
-    pub fn poison(&mut self, id: MapId) {
-        if let Some(map) = self.maps.get_mut(&id) {
-            map.state = MapState::Poisoned;
+    pub fn poison(&mut self, id: u64) {
+        if let Some(position) = self.maps.position(id) {
+            self.maps[position].state = MapState::Poisoned;
         }
     }
 
@@ -490,12 +404,13 @@ impl<E: TrackedEvent> Table<E> {
             }
         }
         if !self.maps.is_empty() {
-            // The end of an unmap that has failed is a poisoned map.
-            self.reap_maps(self.ids_on(range));
-        }
-        for (_, map) in self.maps.range(self.ids_on(range)) {
-            if overlap(&map.used.range, range) {
-                let MapState::Unmapping { unmapped, .. } = &map.state else { return None };
+            for position in self.maps.on(range).into_iter().rev() {
+                if self.reap_map(position) {
+                    continue;
+                }
+                let MapState::Unmapping { unmapped, .. } = &self.maps[position].state else {
+                    return None;
+                };
                 has_only &= expected(unmapped);
             }
         }
@@ -504,14 +419,7 @@ impl<E: TrackedEvent> Table<E> {
 
     /// Returns whether bytes are mapped.
     pub fn has_maps(&self) -> bool {
-        self.maps.values().any(|map| matches!(map.state, MapState::Mapped))
-    }
-}
-
-/// Removes an id from ids in the order of their numbers.
-fn forget(order: &mut VecDeque<MapId>, id: MapId) {
-    if let Ok(position) = order.binary_search_by_key(&id.1, |(_, number)| *number) {
-        order.remove(position);
+        self.maps.iter().any(|map| matches!(map.state, MapState::Mapped))
     }
 }
 

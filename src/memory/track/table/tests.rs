@@ -41,7 +41,7 @@ impl TrackedEvent for Fake {
 
 use Access::{Read, Write};
 
-const NO_MAP: MapId = (0, 0);
+const NO_MAP: u64 = NO_ID;
 
 /// Submits a command.
 fn command(table: &mut Table<Fake>, range: Range<usize>, access: Access) -> Fake {
@@ -52,13 +52,13 @@ fn command(table: &mut Table<Fake>, range: Range<usize>, access: Access) -> Fake
 }
 
 /// Maps bytes.
-fn map(table: &mut Table<Fake>, range: Range<usize>, access: Access) -> (MapId, Fake) {
+fn map(table: &mut Table<Fake>, range: Range<usize>, access: Access) -> (u64, Fake) {
     let id = table.begin_map(&Use::new(&range, access), false).expect("no conflict");
     (id, Fake::default())
 }
 
 /// Unmaps a map.
-fn unmap(table: &mut Table<Fake>, (id, mapped): (MapId, Fake)) -> Fake {
+fn unmap(table: &mut Table<Fake>, (id, mapped): (u64, Fake)) -> Fake {
     let event = Fake::default();
     table.unmapping(id, &mapped, &event);
     event
@@ -217,7 +217,7 @@ fn maps_that_are_found_by_address_exclude_each_other() {
 }
 
 /// Begins a map after unmaps that the driver was asked about, and returns what it waits for.
-fn map_after(table: &mut Table<Fake>, access: Access) -> ((MapId, Fake), Vec<Fake>) {
+fn map_after(table: &mut Table<Fake>, access: Access) -> ((u64, Fake), Vec<Fake>) {
     let used = Use::new(&(0..8), access);
     let id = table.begin_map(&used, true).expect("no conflict");
     let found = table.predecessors(id, &used).expect("no conflict");
