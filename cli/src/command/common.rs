@@ -1,11 +1,9 @@
 //! The options that several commands have.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use clmatrix_runner::config::{Config, ConfigError};
-use clmatrix_runner::files::write_named;
 use clmatrix_runner::setup::Options;
 use clmatrix_runner::target::Target;
 use clmatrix_runner::text::shell_quoted;
@@ -73,12 +71,6 @@ impl Common {
 pub(super) enum TableFormat {
     Table,
     Json,
-}
-
-/// Writes a file that a user names, or of the configuration. The error has its path.
-pub(super) fn write_text(path: &Path, text: &str) -> Result<(), String> {
-    write_named(path, |file| file.write_all(text.as_bytes()))
-        .map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// Returns the command that shows a shell the device of `provision` with these options, if any, each after a

@@ -1,11 +1,13 @@
 //! `clmatrix expect`.
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::time::SystemTime;
 
 use clap::Subcommand;
 use clmatrix_runner::config::{Config, DEFAULT_PROFILE, WrittenExpectation};
+use clmatrix_runner::files::write_named;
 use clmatrix_runner::log::run_header::RunHeader;
 use clmatrix_runner::log::run_log::RunLog;
 use clmatrix_runner::log::selected_tests::SelectedTests;
@@ -14,7 +16,7 @@ use clmatrix_runner::target::{SUCCESS, Target, UNEXPECTED};
 use clmatrix_runner::terminal::{AnyError, print_text, status_line};
 use clmatrix_runner::text::counted;
 
-use super::common::{ReportPlace, write_text};
+use super::common::ReportPlace;
 use super::selection::Filter;
 use crate::expect::explain::explain;
 use crate::expect::stale::stale;
@@ -147,6 +149,12 @@ fn change(
     }
     status_line(&counted(changes.len(), "change"));
     Ok(SUCCESS)
+}
+
+/// Writes a file of the configuration. The error has its path.
+fn write_text(path: &Path, text: &str) -> Result<(), String> {
+    write_named(path, |file| file.write_all(text.as_bytes()))
+        .map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// Returns the strictness of the profile of a run; none if the configuration has no such profile any more.

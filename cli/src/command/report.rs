@@ -9,11 +9,10 @@ use clmatrix_runner::log::store;
 use clmatrix_runner::target::{SUCCESS, Target};
 use clmatrix_runner::terminal::{AnyError, all_of, print_beside, print_styled, status_line};
 
-use super::common::{ReportPlace, write_text};
+use super::common::ReportPlace;
 use crate::compare::difference::Difference;
 use crate::compare::side::Side;
 use crate::report;
-use crate::report::code_quality::code_quality;
 use crate::report::matrix::{Layout, ShownOutput, matrix};
 use crate::report::page::Format;
 use crate::report::summary::{self, summary};
@@ -28,8 +27,6 @@ Examples:
   clmatrix report --format markdown --baseline 19a1
                                             a summary with the results that differ from those of 19a1
   clmatrix report --trace trace.json        a trace for ui.perfetto.dev
-  clmatrix report --code-quality gl-code-quality-report.json
-                                            unexpected results at their places, for GitLab
   clmatrix report --trace - | gzip > trace.json.gz
                                             a trace in standard output, and the matrix in standard error
   clmatrix report --html page.html 19a1 19b 19c
@@ -43,7 +40,7 @@ pub struct ReportArguments {
     #[arg(value_name = "RUN", default_value = "latest")]
     runs: Vec<String>,
     /// Write a page of the runs to this file, with the history of each test, and nothing else; `-` is standard output.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["all", "show_output", "format", "baseline", "trace", "code_quality"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["all", "show_output", "format", "baseline", "trace"])]
     html: Option<PathBuf>,
     #[command(flatten)]
     place: ReportPlace,
@@ -66,10 +63,6 @@ pub struct ReportArguments {
     /// tests, starts of workers and probes. `-` is standard output; the matrix goes to standard error then.
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// Also write the unexpected results as a report of GitLab's code quality, which shows them at their places in
-    /// the sources. `-` is standard output; the matrix goes to standard error then.
-    #[arg(long, value_name = "FILE")]
-    code_quality: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -87,21 +80,14 @@ pub fn report(target: Target, arguments: &ReportArguments) -> Result<u8, AnyErro
         return arguments.write_page(&reports, file).map(|()| SUCCESS);
     }
     let [run] = &arguments.runs[..] else { return Err("several runs need --html FILE".into()) };
-    let beside = [&arguments.trace, &arguments.code_quality].into_iter().flatten();
-    let print = match beside.filter(|file| is_standard_output(file)).count() {
-        0 => print_styled,
-        1 => print_beside,
-        _ => return Err("standard output takes one report: give the other one a file".into()),
-    };
+    let is_beside = arguments.trace.as_deref().is_some_and(is_standard_output);
+    let print = if is_beside { print_beside } else { print_styled };
     let (log, folder) = read(&reports, run)?;
     if let Some(file) = &arguments.trace {
         let path = log.files.last().ok_or("--trace needs the log in a file")?;
         let trace = Trace::read(path)?;
         let written = write_named(file, |to| trace.write(to));
         written.map_err(|error| format!("{}: {error}", file.display()))?;
-    }
-    if let Some(file) = &arguments.code_quality {
-        write_text(file, &code_quality(&log).to_string())?;
     }
     let folder = folder.as_deref();
     let text = match arguments.format {

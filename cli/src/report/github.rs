@@ -9,12 +9,12 @@ use clmatrix_runner::report::{headline, place};
 use clmatrix_runner::result::test_result::TestResult;
 use clmatrix_runner::terminal::{AnyError, is_in_github_actions, print, status_line};
 use clmatrix_runner::text::one_line;
+use clmatrix_runner::variable;
 use clmatrix_runner::verdict::Location;
+use indexmap::IndexMap;
 
 use super::summary::{self, FEWEST_BYTES, MOST_BYTES};
 use super::table::cut;
-use super::unexpected;
-use clmatrix_runner::variable;
 
 /// The most errors that GitHub shows of a step.
 const MOST_ANNOTATIONS: usize = 10;
@@ -77,8 +77,12 @@ fn append_summary(log: &RunLog, mut file: File) -> io::Result<()> {
 
 /// Returns an annotation for each of the first tests with an unexpected result.
 fn annotations(log: &RunLog) -> String {
-    let tests = unexpected(log).into_iter().take(MOST_ANNOTATIONS);
-    tests.map(|(test, results)| annotation(log, test, &results)).collect()
+    let mut tests: IndexMap<&str, Vec<&TestResult>> = IndexMap::new();
+    for result in log.results.iter().filter(|result| result.is_unexpected()) {
+        tests.entry(result.test.path()).or_default().push(result);
+    }
+    let first = tests.into_iter().take(MOST_ANNOTATIONS);
+    first.map(|(test, results)| annotation(log, test, &results)).collect()
 }
 
 /// Returns the command that annotates the place of a test.

@@ -1,9 +1,8 @@
 //! Reports of a run for people: the page `report.html`, the [`matrix`] for the terminal, the [`summary`] in Markdown,
-//! the [`trace`], and [`code_quality`] for GitLab. All are functions of the log; the page also has the measurements
-//! of `characterize.json`. [`progress`] shows a run while it is running. [`facts`] has the machine, the drivers and
-//! the settings of a run. The JUnit files are the runner's.
+//! and the [`trace`]. All are functions of the log; the page also has the measurements of `characterize.json`.
+//! [`progress`] shows a run while it is running. [`facts`] has the machine, the drivers and the settings of a run. The
+//! JUnit files are the runner's.
 
-pub(crate) mod code_quality;
 mod excerpt;
 pub(crate) mod facts;
 pub(crate) mod github;
@@ -29,7 +28,6 @@ use clmatrix_runner::log::run_log::RunLog;
 use clmatrix_runner::log::store::{PAGE, SUMMARY};
 use clmatrix_runner::report::write_junit;
 use clmatrix_runner::result::test_result::TestResult;
-use indexmap::IndexMap;
 use regex::Regex;
 use serde_json::Value;
 
@@ -84,15 +82,6 @@ pub(crate) fn without_numbers(text: &str) -> String {
     static NUMBER: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"0x[0-9a-fA-F]+|[0-9]+").expect("a constant"));
     NUMBER.replace_all(text, "#").into_owned()
-}
-
-/// Returns the unexpected results by the paths of their tests.
-fn unexpected(log: &RunLog) -> IndexMap<&str, Vec<&TestResult>> {
-    let mut tests: IndexMap<&str, Vec<&TestResult>> = IndexMap::new();
-    for result in log.results.iter().filter(|result| result.is_unexpected()) {
-        tests.entry(result.test.path()).or_default().push(result);
-    }
-    tests
 }
 
 /// Reads `characterize.json`, if the report folder has one that this version reads.
