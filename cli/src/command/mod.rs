@@ -1,5 +1,5 @@
 //! The command line `clmatrix` and its commands: `run`, `report`, `runs`, `bisect`, `diff`, `merge`, `fleet`, `expect`,
-//! `external`, `config`, `list`, `devices`, `characterize`, `provision`, `completions`.
+//! `config`, `list`, `devices`, `characterize`, `provision`, `completions`.
 
 mod bisect;
 mod characterize;
@@ -7,7 +7,6 @@ mod common;
 mod devices;
 mod diff;
 mod expect;
-mod external;
 mod fleet;
 mod list;
 mod merge;
@@ -119,9 +118,6 @@ enum Command {
     /// Needs no device. The exit status is 1 if a host has failed or is missing.
     #[command(after_help = fleet::EXAMPLES)]
     Fleet(fleet::FleetArguments),
-    /// Tools for the tests of other programs (`[[external]]` in the configuration).
-    #[command(subcommand, after_help = external::EXAMPLES)]
-    External(external::ExternalCommand),
     /// Tools for the configuration, `clmatrix.toml`.
     #[command(subcommand, after_help = CONFIG_EXAMPLES)]
     Config(ConfigCommand),
@@ -176,7 +172,6 @@ pub fn main(target: Target) -> ExitCode {
         Command::Runs(place) => runs::runs(target, place),
         Command::Bisect(arguments) => bisect::bisect(target, arguments),
         Command::Expect(command) => expect::expect(target, command),
-        Command::External(command) => external::external(command),
         Command::Diff(arguments) => diff::diff(target, arguments),
         Command::Fleet(arguments) => fleet::fleet(arguments),
         Command::Merge(arguments) => merge::merge(target, arguments),

@@ -113,7 +113,7 @@ impl TryFrom<ExternalKeys> for ExternalSuite {
 }
 
 /// Returns an error unless this can be the name of a suite.
-pub fn check_suite_name(name: &str) -> Result<(), String> {
+fn check_suite_name(name: &str) -> Result<(), String> {
     let is_word = |word: &str| {
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         !word.is_empty() && word.chars().all(is_part)

@@ -104,7 +104,7 @@ pub use expectations::{
     DeviceExpectations, Effect, Exclusion, Expectations, Match, WrittenExpectation,
 };
 pub use expected_statuses::ExpectedStatuses;
-pub use external::{ExternalKind, ExternalSuite, check_suite_name};
+pub use external::{ExternalKind, ExternalSuite};
 pub use profile::{DeviceSettings, Profile};
 use profile::{Override, ProfileKeys};
 pub use retries::{Retries, RetryCause};
