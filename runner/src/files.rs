@@ -135,7 +135,7 @@ fn fill(
 
 /// Removes the files that killed processes were writing to a folder of the runner's own. Errors are ignored: the next
 /// run tries again.
-pub fn remove_leftovers(folder: &Path) {
+pub(crate) fn remove_leftovers(folder: &Path) {
     let (begin, end) = UNFINISHED;
     for path in entries(folder).unwrap_or_default() {
         let name = path.file_name().unwrap_or_default().to_string_lossy();

@@ -40,7 +40,7 @@ pub(crate) fn remove_if_there(file: &Path) -> io::Result<()> {
 
 /// Returns the folder for files that are kept between runs: in cargo's target folder, else in the user's
 /// cache folder, else a private temporary one for this run.
-pub fn state_folder() -> io::Result<PathBuf> {
+pub(crate) fn state_folder() -> io::Result<PathBuf> {
     let wanted = cargo_target()
         .map(|target| target.join("clmatrix").join("state"))
         .or_else(|| user_cache_folder().map(|cache| cache.join("clmatrix")));

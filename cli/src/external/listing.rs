@@ -3,24 +3,19 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::Duration;
 
 use clmatrix_runner::case::Case;
 use clmatrix_runner::config::{Config, ExternalKind, ExternalSuite};
-use clmatrix_runner::files;
-use clmatrix_runner::folders::state_folder;
 use clmatrix_runner::os::{self, ExitCause, Source, StopSignal};
 use clmatrix_runner::outside::OutsideTest as _;
-use clmatrix_runner::serde_time::Rfc3339;
 use clmatrix_runner::terminal::{AnyError, status_line};
-use clmatrix_runner::text::{first_line, human};
+use clmatrix_runner::text::first_line;
 use clmatrix_runner::verdict::Location;
 use parking_lot::Mutex;
-use serde::{Deserialize, Serialize};
 
 use super::external_test::ExternalTest;
 use super::process::{ProgramProcess, ProgramWaitEnd};
@@ -33,9 +28,6 @@ const LIST_LIMIT: Duration = Duration::from_secs(60);
 /// The time after which a program that lists its tests is named.
 const SLOW_LIST: Duration = Duration::from_secs(3);
 
-/// A list that takes longer is kept.
-const KEPT_AFTER: Duration = Duration::from_secs(1);
-
 /// The most bytes of a list.
 const LONGEST_LIST: usize = 64 << 20;
 
@@ -43,20 +35,10 @@ const LONGEST_LIST: usize = 64 << 20;
 const LAST_LINES: usize = 20;
 
 /// A test in the list of a program.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Listed {
     pub name: String,
     pub is_ignored: bool,
-}
-
-/// A list that is kept between runs.
-#[derive(Serialize, Deserialize)]
-struct Kept {
-    /// The version of this crate, and the file and the build of the program.
-    of: (String, PathBuf, String),
-    #[serde(with = "Rfc3339")]
-    time: SystemTime,
-    tests: Vec<Listed>,
 }
 
 /// Returns the registered tests, and those of other programs.
@@ -92,7 +74,6 @@ fn outside_tests(suites: &[Arc<ExternalSuite>]) -> Result<Vec<ExternalTest>, Any
         groups.extend(grouped(programs, |program| program.name.clone()));
         troubles.extend(missing.into_iter().map(|reason| (suite, reason)));
     }
-    let lists = state_folder()?.join("lists");
     // Nothing stops a list before its limit.
     let never = StopSignal::new()?;
     let key =
@@ -100,7 +81,7 @@ fn outside_tests(suites: &[Arc<ExternalSuite>]) -> Result<Vec<ExternalTest>, Any
     let asked: HashMap<_, OnceLock<_>> =
         groups.iter().flatten().map(|program| (key(program), OnceLock::new())).collect();
     let listed = in_parallel(&groups, |group| match &group[..] {
-        [program] => asked[&key(program)].get_or_init(|| tests_in(program, &lists, &never)).clone(),
+        [program] => asked[&key(program)].get_or_init(|| list(program, &never)).clone(),
         programs => {
             let files = programs.iter().map(|program| program.file.display().to_string());
             let files = files.collect::<Vec<_>>().join(" and ");
@@ -214,38 +195,7 @@ fn programs(suite: &Arc<ExternalSuite>) -> Result<(Vec<Program>, Vec<String>), A
     Ok((builds.map(newest).collect(), missing))
 }
 
-/// Returns the tests of a program, which may depend on other files than the program. Only a list that takes long is
-/// kept for the next runs of this build.
-fn tests_in(program: &Program, lists: &Path, never: &StopSignal) -> Result<Vec<Listed>, String> {
-    // The list may depend on the folder in which the program runs.
-    let place = (&program.file, program.folder(), program.suite.kind);
-    let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(place);
-    let file = lists.join(format!("{hash:016x}.json"));
-    let version = env!("CARGO_PKG_VERSION").to_owned();
-    let of = (version, program.file.clone(), program.build.clone());
-    let kept = || serde_json::from_slice::<Kept>(&files::read_found(&file).ok()?).ok();
-    if let Some(kept) = kept().filter(|kept| kept.of == of) {
-        let age = human(kept.time.elapsed().unwrap_or_default());
-        let (program, list) = (program.file.display(), file.display());
-        status_line(&format!(
-            "note: the tests of {program} are as listed {age} ago, since that takes long; remove {list} to list them again"
-        ));
-        return Ok(kept.tests);
-    }
-    let begin = Instant::now();
-    let tests = list(program, never)?;
-    // A script may start another program, whose builds it does not have.
-    if begin.elapsed() > KEPT_AFTER && !program.is_script() {
-        let kept = Kept { of, time: SystemTime::now(), tests };
-        // Without the file, the next run asks the program again.
-        let _ = fs::create_dir_all(lists);
-        files::remove_leftovers(lists);
-        let _ = files::replace_with(&file, |to| Ok(serde_json::to_writer(to, &kept)?));
-        return Ok(kept.tests);
-    }
-    Ok(tests)
-}
-
+/// Returns the tests of a program, which may depend on other files than the program.
 fn list(program: &Program, never: &StopSignal) -> Result<Vec<Listed>, String> {
     let output = |arguments: &[&str]| list_output(program, arguments, never);
     let tests = match program.suite.kind {

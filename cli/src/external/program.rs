@@ -1,13 +1,11 @@
 //! A program with tests.
 
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use clmatrix_runner::config::{ExternalKind, ExternalSuite};
-use clmatrix_runner::files::open_found;
 use clmatrix_runner::log::program_record::THEN_TIME;
 use clmatrix_runner::system;
 
@@ -41,13 +39,6 @@ impl Program {
     pub fn path(&self) -> String {
         let program = self.name.as_ref().map(|name| format!("::{name}"));
         self.suite.name.clone() + &program.unwrap_or_default()
-    }
-
-    /// Returns whether the file begins like a script.
-    pub fn is_script(&self) -> bool {
-        let mut beginning = [0; 2];
-        open_found(&self.file).and_then(|mut file| file.read_exact(&mut beginning)).is_ok()
-            && &beginning == b"#!"
     }
 
     /// Returns the folder in which the program runs: its own for programs of the conformance test suite, which read

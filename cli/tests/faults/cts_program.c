@@ -68,8 +68,6 @@ int main(int argc, char **argv) {
         puts("Usage: test_faulty [<test name>*] [pid<num>] [id<num>] [<device type>]");
         puts("\t<test name>\tOne or more of: (wildcard character '*') (default *)\n\nTest names:");
         for (int i = COUNT; i-- > 0;) printf("\t%s\n", tests[i].name);
-        if (getenv("FAULTS_LISTS")) fputs("x", fopen(getenv("FAULTS_LISTS"), "a"));
-        sleep(index_of("FAULTS_LIST_SECONDS"));
         return 0;
     }
     int results[COUNT];

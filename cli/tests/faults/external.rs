@@ -176,23 +176,6 @@ check!(each_cts_result_is_right, {
     }
 });
 
-// The second run reads the list of the first.
-check!(a_list_that_takes_long_is_kept, {
-    for (seconds, lists) in [("0", "xx"), ("2", "x")] {
-        let project = Project::new(CTS).with_cts_program();
-        let file = project.path("lists");
-        let run = || {
-            let mut command = project.command(&["cts::faulty::passes@"]);
-            command.env("FAULTS_LISTS", &file).env("FAULTS_LIST_SECONDS", seconds);
-            output(command.args(["--devices", cpu::platform()])).stderr
-        };
-        let is_kept = |text: &str| text.contains("test_faulty are as listed ");
-        assert!(!is_kept(&run()));
-        assert_eq!(is_kept(&run()), lists == "x");
-        assert_eq!(fs::read_to_string(&file).expect("a list"), lists);
-    }
-});
-
 const GPU: &str = r#"
 [[external]]
 name = "mine"
