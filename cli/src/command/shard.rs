@@ -1,7 +1,6 @@
 //! The options that select a shard.
 
 use std::fmt;
-use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -17,13 +16,10 @@ use crate::stored_runs;
 #[derive(Args)]
 pub struct ShardArguments {
     /// Select the tests of one of several parts, by a hash of the test's path: `2/8`, from 1; or `auto`: the
-    /// part that the variables of Bazel, a Slurm array, Kubernetes, Buildkite or GitLab name, if they are set
-    /// [default: the profile's `shard`].
+    /// part that the variables of Bazel, a Slurm array, Buildkite or GitLab name, if they are set [default: the
+    /// profile's `shard`].
     #[arg(long, value_name = "I/N")]
     shard: Option<ShardChoice>,
-    /// The number of parts of `--shard auto` in an indexed job of Kubernetes.
-    #[arg(long, value_name = "N")]
-    shards: Option<NonZeroU32>,
     /// Divide the tests by their durations in this run: its folder or log, its id or the beginning, or
     /// `latest`. Tests that it does not have are divided by the hash.
     #[arg(long, value_name = "RUN")]
@@ -76,26 +72,20 @@ impl ShardArguments {
     ///
     /// # Errors
     ///
-    /// A variable is missing or wrong, or an option has no effect.
+    /// A variable is missing or wrong, or `--balance` has no effect.
     pub fn choose(&self, by_profile: Option<ShardChoice>) -> Result<Option<ChosenShard>, AnyError> {
         let (shard, engine) = match self.shard.clone().or(by_profile) {
             None if self.balance.is_some() => return Err("--balance needs --shard".into()),
-            None | Some(ShardChoice::Given(_)) if self.shards.is_some() => {
-                return Err("--shards is for `--shard auto`".into());
-            }
             None => return Ok(None),
             Some(ShardChoice::Given(shard)) => (shard, None),
             Some(ShardChoice::Auto) => {
-                match Engine::find(Engine::ALL, &variable::lossy, self.shards)? {
-                    Some((engine, shard)) => (shard, Some(engine)),
-                    None => {
-                        status_line(
-                            "shard: none, since no variable of Bazel, Slurm, Kubernetes, Buildkite or \
-                         GitLab is set",
-                        );
-                        return Ok(None);
-                    }
-                }
+                let Some((engine, shard)) = Engine::find(Engine::ALL, &variable::lossy)? else {
+                    status_line(
+                        "shard: none, since no variable of Bazel, Slurm, Buildkite or GitLab is set",
+                    );
+                    return Ok(None);
+                };
+                (shard, Some(engine))
             }
         };
         let division = Some(Division::by_hash(shard.total));

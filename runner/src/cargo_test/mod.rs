@@ -80,7 +80,7 @@ fn run(target: Target, command_line: &CommandLine) -> Result<ExitCode, AnyError>
         // Bazel lets a test with `shard_count` fail that does not take it into account.
         None => &[Engine::Bazel],
     };
-    let shard = Engine::find(engines, &variable::lossy, None)?;
+    let shard = Engine::find(engines, &variable::lossy)?;
     let part = shard.as_ref().map(|(_, shard)| shard);
     let plan = command_line.plan(target.home, &tests, devices, part);
     if command_line.list {
