@@ -18,6 +18,7 @@ mod measure;
 mod migrate;
 mod object;
 mod pipe;
+mod plain_calls;
 mod pool;
 mod program;
 mod recorded_use;

@@ -5,19 +5,15 @@
 //! invalid ones. A message names the call with its argument or query, the rule with its section of
 //! the OpenCL 3.0 API specification, and the driver's answer.
 
-mod api;
 mod arguments;
-mod bench;
 mod blocking;
-mod callback;
-mod command;
 mod events;
 mod formats;
 mod lives;
 mod memory;
-mod object;
 mod order;
 mod prelude;
 mod queries;
-mod query;
 mod sizes;
+
+use crate::plain_calls::{bench, callback, command};

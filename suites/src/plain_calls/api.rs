@@ -23,7 +23,7 @@ pub unsafe fn loaded() -> &'static OpenClRuntime {
 /// Calls a C function, and returns its result.
 macro_rules! cl {
     ($function:ident($($argument:expr),* $(,)?)) => {
-        $crate::driver::api::loaded()
+        $crate::plain_calls::api::loaded()
             .$function($($argument),*)
             .expect(concat!("the loader has ", stringify!($function)))
     };
@@ -32,7 +32,7 @@ macro_rules! cl {
 /// Calls a C function with valid arguments, which must succeed.
 macro_rules! ok {
     ($function:ident($($argument:expr),* $(,)?)) => {
-        $crate::driver::api::succeeds(stringify!($function), $crate::driver::api::cl!($function($($argument),*)))
+        $crate::plain_calls::api::succeeds(stringify!($function), $crate::plain_calls::api::cl!($function($($argument),*)))
     };
 }
 
@@ -40,7 +40,7 @@ macro_rules! ok {
 /// out.
 macro_rules! enqueued {
     ($function:ident($($argument:expr),* $(,)?)) => {
-        $crate::driver::api::ok!($function($($argument,)* 0, std::ptr::null(), std::ptr::null_mut()))
+        $crate::plain_calls::api::ok!($function($($argument,)* 0, std::ptr::null(), std::ptr::null_mut()))
     };
 }
 
@@ -48,11 +48,11 @@ macro_rules! enqueued {
 /// last argument, the place of the error code, is left out.
 macro_rules! created {
     ($class:ident $function:ident($($argument:expr),* $(,)?)) => {{
-        let mut code = $crate::driver::api::UNWRITTEN;
-        let object = $crate::driver::api::cl!($function($($argument,)* &raw mut code));
-        $crate::driver::api::succeeds(stringify!($function), code);
+        let mut code = $crate::plain_calls::api::UNWRITTEN;
+        let object = $crate::plain_calls::api::cl!($function($($argument,)* &raw mut code));
+        $crate::plain_calls::api::succeeds(stringify!($function), code);
         assert!(!object.is_null(), "{} returned null and CL_SUCCESS", stringify!($function));
-        $crate::driver::object::Object::new($crate::driver::object::Class::$class, object)
+        $crate::plain_calls::object::Object::new($crate::plain_calls::object::Class::$class, object)
     }};
 }
 
@@ -66,10 +66,10 @@ thread_local! {
     pub static SETTING: Cell<&'static str> = const { Cell::new("") };
 }
 
-/// Panics unless a call with valid arguments has succeeded.
+/// Panics unless a call with valid arguments has succeeded, or the thread panics already.
 #[track_caller]
 pub fn succeeds(function: &str, code: cl_int) {
-    if let Err(answer) = accepted(code) {
+    if let (Err(answer), false) = (accepted(code), thread::panicking()) {
         let call = format!("{function} {}", SETTING.get());
         panic!("{}: the driver returned {answer}", call.trim_end());
     }
@@ -86,6 +86,14 @@ pub type Checked = Result<(), String>;
 /// Returns the error code of a call with valid arguments, by its name, unless the call has succeeded.
 pub fn accepted(code: cl_int) -> Checked {
     if code == CL_SUCCESS { Ok(()) } else { Err(format!("{} for a valid call", code_name(code))) }
+}
+
+/// Returns the broken rule of a call, unless the call has returned one of the codes that OpenCL names.
+pub fn one_of(found: cl_int, named: &[cl_int], call: impl Display, rule: impl Display) -> Checked {
+    let names: Vec<_> = named.iter().map(|code| code_name(*code)).collect();
+    let (names, answer) = (names.join(" or "), code_name(found));
+    let broken = || format!("{call}: {names}: {rule}; the driver: {answer}");
+    named.contains(&found).then_some(()).ok_or_else(broken)
 }
 
 /// Calls clFinish.
@@ -147,10 +155,10 @@ pub struct Named<T> {
 /// A constant of OpenCL, or flags such as `A | B`, with the name; or an array of several.
 macro_rules! named {
     ($($constant:ident)|+) => {
-        $crate::driver::api::Named { name: stringify!($($constant)|+), value: $($constant)|+ }
+        $crate::plain_calls::api::Named { name: stringify!($($constant)|+), value: $($constant)|+ }
     };
     ($($($constant:ident)|+);+) => {
-        [$($crate::driver::api::named!($($constant)|+)),+]
+        [$($crate::plain_calls::api::named!($($constant)|+)),+]
     };
 }
 

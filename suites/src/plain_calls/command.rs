@@ -1,7 +1,8 @@
-//! All kinds of commands, and the calls that enqueue them.
+//! All kinds of commands, and valid calls that enqueue them.
 
 use std::cell::Cell;
 
+use super::arguments::Arguments;
 use super::prelude::*;
 
 /// The bytes of each buffer, image, shared allocation and piece of host memory of a [`Bench`](super::bench::Bench).
@@ -67,9 +68,9 @@ macro_rules! kinds {
         macro_rules! per_kind {
             (fn $d name:ident($d bench:ident, $d kind:ident) $d body:block) => {
                 #[rstest::rstest]
-                $(#[case::$case($crate::driver::command::Kind::$kind)])*
+                $(#[case::$case($crate::plain_calls::command::Kind::$kind)])*
                 #[clmatrix_harness::test]
-                fn $d name($d bench: Bench, #[case] $d kind: $crate::driver::command::Kind) {
+                fn $d name($d bench: Bench, #[case] $d kind: $crate::plain_calls::command::Kind) {
                     $d bench.requires($d kind);
                     $d body
                 }
@@ -160,7 +161,7 @@ pub struct Span {
     pub region: [usize; 3],
     pub sides: [Side; 2],
     /// The pattern of a fill, and its length.
-    pub pattern: ([u8; 128], usize),
+    pub pattern: ([u8; 256], usize),
     /// The flags of a map or a migration.
     pub flags: u64,
 }
@@ -168,7 +169,7 @@ pub struct Span {
 impl Span {
     /// A box, without a pattern and flags.
     pub const fn of(region: [usize; 3], sides: [Side; 2]) -> Self {
-        Self { region, sides, pattern: ([0x5a; 128], 0), flags: 0 }
+        Self { region, sides, pattern: ([0x5a; 256], 0), flags: 0 }
     }
 
     /// Bytes in one row: the first one in both operands, and their number.
@@ -189,17 +190,14 @@ pub const fn start(([x, y, z], [row, slice]): Side) -> usize {
     x + y * row + z * slice
 }
 
-/// The arrays that a call gets: those of a box, a colour, and a list of a buffer and shared memory. The caller may use
-/// their memory again when the call has returned (5.10).
-type Arrays = (Span, [u32; 4], [*mut c_void; 2]);
-
 thread_local! {
-    static ARRAYS: Cell<Arrays> = const { Cell::new(SPOILED) };
+    /// The arguments of the last call. The caller may use the memory of their arrays again when the call has returned
+    /// (5.10): then these are those of another valid call.
+    static ARGUMENTS: Cell<Option<Arguments>> = const { Cell::new(None) };
 }
 
-/// Other valid arrays.
-const SPOILED: Arrays =
-    (Span::of([1; 3], [([1, 1, 0], [0; 2]); 2]), [0x5a; 4], [ptr::null_mut(); 2]);
+/// The bytes of that call.
+const SPOILED: Span = Span::of([1; 3], [([1, 1, 0], [0; 2]); 2]);
 
 /// Where and when a command runs.
 #[derive(Clone, Copy)]
@@ -273,8 +271,8 @@ impl Kind {
         assert!(has_pointer, "{function}: the driver returned CL_SUCCESS, and null");
     }
 
-    /// All bytes or pixels of the operands.
-    fn whole(self) -> Span {
+    /// All bytes or pixels of the operands of a [`Bench`](super::bench::Bench).
+    pub fn whole(self) -> Span {
         let whole = match self {
             // Pitches of zero are a matter of their own: `sizes` and `memory` have tests of those.
             ReadRect | WriteRect | CopyRect => Span::of([16, 4, 4], [([0; 3], [16, 64]); 2]),
@@ -287,96 +285,28 @@ impl Kind {
 
     /// Enqueues the command, and returns the code of the call.
     pub fn code(self, operands: &mut Operands, call: Call<'_>, event: *mut cl_event) -> cl_int {
-        let (queue, (n, list)) = (call.queue, wait_list(call.wait_list));
-        let blocking = u32::from(call.is_blocking);
-        let Operands { buffers: [from, to], images: [image, other], .. } = *operands;
-        let ([svm, to_svm], [read, written]) = (operands.svm, operands.host);
-        let span = call.span.unwrap_or_else(|| self.whole());
-        let Span { region: [size, ..], sides, pattern: (_, length), flags } = span;
-        let ([at, to_at], [(_, [row, slice]), (_, [to_row, to_slice])]) = (sides.map(start), sides);
-        // The first bytes of operands that are pointers.
-        let [source, svm_source] = [read, svm].map(|first| first.wrapping_byte_add(at));
-        let [target, svm_target] = [written, to_svm].map(|first| first.wrapping_byte_add(to_at));
-        ARRAYS.set((span, FILL.map(u32::from), [from, svm]));
-        // SAFETY: the arrays of the thread live as long as it does.
-        let (span, colour, memory) = unsafe { &*ARRAYS.with(Cell::as_ptr).cast_const() };
-        let [origin, to_origin] = span.sides.each_ref().map(|side| side.0.as_ptr());
-        let (region, pattern) = (span.region.as_ptr(), span.pattern.0.as_ptr().cast());
-        let (mut code, mut pitches) = (UNWRITTEN, [0_usize; 2]);
-        let to_code = &raw mut code;
-        let [row_to, slice_to] = pitches.each_mut().map(ptr::from_mut);
-        if self == SvmMap {
-            operands.mapped = svm_source;
-        }
-        let (kernel, arguments) = (operands.kernel, [(0, from, svm), (1, to, to_svm)]);
-        for (index, buffer, pointer) in arguments.into_iter().filter(|_| self == Kernel) {
+        let of_kernel = operands.buffers.into_iter().zip(operands.svm).filter(|_| self == Kernel);
+        for (index, (buffer, pointer)) in (0..).zip(of_kernel) {
             if buffer.is_null() {
                 // SAFETY: the kernel and the pointer are valid.
-                unsafe { ok!(clSetKernelArgSVMPointer(kernel, index, pointer)) };
+                unsafe { ok!(clSetKernelArgSVMPointer(operands.kernel, index, pointer)) };
             } else {
-                set(kernel, index, buffer);
+                set(operands.kernel, index, buffer);
             }
         }
-        let new_svm = || {
-            let context = Subject::Queue(queue).handle(named!(CL_QUEUE_CONTEXT));
+        let mut valid = self.arguments(operands, call);
+        if self == SvmFree {
+            let context = Subject::Queue(call.queue).handle(named!(CL_QUEUE_CONTEXT));
             // SAFETY: the context is valid.
             let memory = unsafe { cl!(clSVMAlloc(context, CL_MEM_READ_WRITE, SIZE, 0)) };
-            // PoCL 3.0 reads the array when the command runs: `lives` has a test of that.
-            Box::leak(Box::new([memory.cast_const()])).as_ptr()
-        };
-        macro_rules! call {
-            ($function:ident($($argument:expr),*)) => {
-                // SAFETY: all operands are valid and have `SIZE` bytes; they live until their commands have ended, which
-                // the tests wait for.
-                unsafe { cl!($function(queue, $($argument,)* n, list, event)) }
-            };
-            ($function:ident($($argument:expr),*) -> $pointer:expr) => {{
-                // SAFETY: as above.
-                $pointer = unsafe { cl!($function(queue, $($argument,)* n, list, event, to_code)) };
-                code
-            }};
+            valid.list = Some([memory, ptr::null_mut()]);
         }
-        // Rows: a kind, its call, and the place of the pointer that the call of a map returns.
-        macro_rules! calls {
-            ($($kind:ident $function:ident $arguments:tt $(-> $pointer:expr)?;)*) => {
-                match self { $($kind => call!($function $arguments $(-> $pointer)?),)* }
-            };
-        }
-        let code = calls! {
-            ReadBuffer clEnqueueReadBuffer(from, blocking, at, size, target);
-            WriteBuffer clEnqueueWriteBuffer(to, blocking, to_at, size, source);
-            ReadRect clEnqueueReadBufferRect(
-                from, blocking, origin, to_origin, region, row, slice, to_row, to_slice, written);
-            WriteRect clEnqueueWriteBufferRect(
-                to, blocking, to_origin, origin, region, to_row, to_slice, row, slice, read);
-            CopyBuffer clEnqueueCopyBuffer(from, to, at, to_at, size);
-            CopyRect clEnqueueCopyBufferRect(
-                from, to, origin, to_origin, region, row, slice, to_row, to_slice);
-            FillBuffer clEnqueueFillBuffer(to, pattern, length, to_at, size);
-            MapBuffer clEnqueueMapBuffer(from, blocking, flags, at, size) -> operands.mapped;
-            UnmapBuffer clEnqueueUnmapMemObject(from, operands.mapped);
-            Kernel clEnqueueNDRangeKernel(kernel, 1, to_origin, region, ptr::null());
-            Migrate clEnqueueMigrateMemObjects(1, memory.as_ptr(), flags);
-            Marker clEnqueueMarkerWithWaitList();
-            Barrier clEnqueueBarrierWithWaitList();
-            ReadImage clEnqueueReadImage(
-                image, blocking, origin, region, to_row, to_slice, written);
-            WriteImage clEnqueueWriteImage(other, blocking, to_origin, region, row, slice, read);
-            CopyImage clEnqueueCopyImage(image, other, origin, to_origin, region);
-            ImageToBuffer clEnqueueCopyImageToBuffer(image, to, origin, region, to_at);
-            BufferToImage clEnqueueCopyBufferToImage(from, other, at, to_origin, region);
-            FillImage clEnqueueFillImage(other, colour.as_ptr().cast(), to_origin, region);
-            MapImage clEnqueueMapImage(image, blocking, flags, origin, region, row_to, slice_to)
-                -> operands.mapped;
-            UnmapImage clEnqueueUnmapMemObject(image, operands.mapped);
-            SvmCopy clEnqueueSVMMemcpy(blocking, svm_target, svm_source, size);
-            SvmFill clEnqueueSVMMemFill(svm_target, pattern, length, size);
-            SvmMap clEnqueueSVMMap(blocking, flags, svm_source, size);
-            SvmUnmap clEnqueueSVMUnmap(operands.mapped);
-            SvmFree clEnqueueSVMFree(1, new_svm(), None, ptr::null_mut());
-            SvmMigrate clEnqueueSVMMigrateMem(1, memory[1..].as_ptr().cast(), ptr::null(), flags);
-        };
-        ARRAYS.set(SPOILED);
+        // SAFETY: the arguments of the thread live as long as it does.
+        let arguments = unsafe { &mut *ARGUMENTS.with(Cell::as_ptr) }.insert(valid);
+        let code = arguments.call(event);
+        operands.mapped = arguments.mapped;
+        *arguments = self.arguments(operands, Call { span: Some(SPOILED), ..call });
+        arguments.list = Some([ptr::null_mut(); 2]);
         code
     }
 }

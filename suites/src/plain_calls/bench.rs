@@ -10,6 +10,7 @@ use clmatrix::select::Version;
 use clmatrix_harness::Fixture;
 use rstest::fixture;
 
+use super::api::one_of;
 use super::prelude::*;
 
 /// The kernel of [`Operands`].
@@ -88,8 +89,7 @@ impl Bench {
 
     /// Adds a broken rule unless the call has returned this code.
     pub fn check_code(&self, found: cl_int, code: cl_int, call: impl Display, rule: impl Display) {
-        let rule = format_args!("{}: {rule}", code_name(code));
-        self.check(found == code, call, rule, code_name(found));
+        self.findings.borrow_mut().extend(one_of(found, &[code], call, rule).err());
     }
 
     /// Adds a broken rule unless `holds`.
@@ -245,7 +245,11 @@ impl Bench {
 
     /// Creates a 2D image of `SHAPE`, with pixels of four unsigned bytes.
     pub fn new_image(&self, flags: u64) -> Object {
-        let [image_width, image_height, _] = SHAPE;
+        self.flat(flags, SHAPE)
+    }
+
+    /// The same of another size.
+    fn flat(&self, flags: u64, [image_width, image_height, _]: [usize; 3]) -> Object {
         let image_type = CL_MEM_OBJECT_IMAGE2D;
         let shape = cl_image_desc { image_type, image_width, image_height, ..no_image() };
         self.image(flags, BYTES, &shape, ptr::null_mut())
@@ -323,16 +327,21 @@ impl Bench {
     /// Creates operands for commands of these kinds; what none of them uses is null. Their bytes are undefined, but
     /// for the host memory.
     pub fn operands(&self, kinds: &[Kind]) -> Operands {
+        self.operands_of(SIZE, SHAPE, kinds)
+    }
+
+    /// The same with other sizes in bytes and in pixels.
+    pub fn operands_of(&self, size: usize, shape: [usize; 3], kinds: &[Kind]) -> Operands {
         let needs = |wanted: Needs| kinds.iter().any(|kind| kind.needs() == wanted);
         let mut operands = self.no_operands();
-        operands.buffers = [(); 2].map(|()| self.keep(self.new_buffer(CL_MEM_READ_WRITE, SIZE)));
+        operands.buffers = [(); 2].map(|()| self.keep(self.new_buffer(CL_MEM_READ_WRITE, size)));
         if needs(Needs::Images) {
-            operands.images = [(); 2].map(|()| self.keep(self.new_image(CL_MEM_READ_WRITE)));
+            operands.images = [(); 2].map(|()| self.keep(self.flat(CL_MEM_READ_WRITE, shape)));
         }
         if needs(Needs::Svm) {
-            operands.svm = [(); 2].map(|()| self.new_svm(SIZE));
+            operands.svm = [(); 2].map(|()| self.new_svm(size));
         }
-        operands.host = [(); 2].map(|()| self.new_host(SIZE));
+        operands.host = [(); 2].map(|()| self.new_host(size));
         if kinds.contains(&Kind::Kernel) {
             operands.kernel = self.new_inverter();
         }
