@@ -1,115 +1,105 @@
 //! Commands on a queue of one context with objects of another.
 
-use super::buffer::Copy;
-use super::image_commands::{self, BufferCopy};
-use super::kinds::{OnBuffers, OnImages};
-use super::migrate::Migrate;
 use super::prelude::*;
-use super::rect::CopyRect;
+use Kind::*;
 
-/// Buffers of another context.
-fn objects_elsewhere(ctx_factory: CtxFactory) -> Result<Objects> {
+/// A bench of another context.
+fn elsewhere(ctx_factory: CtxFactory) -> Result<Bench> {
     let context = ctx_factory()?;
     let queue = CommandQueue::new(&context)?;
-    Ok(objects(OnDevice { context, queue }))
+    Ok(bench(OnDevice { context, queue }))
 }
 
-/// Images of another context.
-fn images_elsewhere(ctx_factory: CtxFactory) -> Result<Images> {
-    Ok(images(objects_elsewhere(ctx_factory)?))
+/// Checks the code of a command on a queue of another context.
+fn check_queue(bench: &Bench, ctx_factory: CtxFactory, kind: Kind) -> Result<()> {
+    let elsewhere = elsewhere(ctx_factory)?;
+    let queue = elsewhere.queue;
+    check(bench, kind, "a queue of another context", |c| c.queue = queue, CL_INVALID_CONTEXT);
+    Ok(())
 }
 
-/// Declares a test of commands on a queue of another context.
-macro_rules! queues {
-    (
-        $(#[$attribute:meta])*
-        fn $name:ident($on:ident: $On:ident, $Kind:ident: $($kind:ident)*);
-    ) => {
-        #[rstest]
-        $(#[$attribute])*
-        fn $name(
-            $on: $On,
-            ctx_factory: CtxFactory,
-            #[values($($Kind::$kind),*)] command: $Kind,
-        ) -> Result<()> {
-            let elsewhere = objects_elsewhere(ctx_factory)?;
-            let mut command = command.valid(&$on);
-            command.common().queue = elsewhere.queue();
-            assert_code(command.code(), CL_INVALID_CONTEXT);
-            Ok(())
-        }
+#[rstest]
+#[clmatrix_harness::test]
+fn buffer_commands_refuse_a_queue_of_another_context(
+    bench: Bench,
+    ctx_factory: CtxFactory,
+    #[values(
+        OnBuffers::Read,
+        OnBuffers::Write,
+        OnBuffers::Copy,
+        OnBuffers::ReadRect,
+        OnBuffers::WriteRect,
+        OnBuffers::CopyRect,
+        OnBuffers::Fill,
+        OnBuffers::Map,
+        OnBuffers::Unmap,
+        OnBuffers::Migrate
+    )]
+    command: Kind,
+) -> Result<()> {
+    check_queue(&bench, ctx_factory, command)
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn image_commands_refuse_a_queue_of_another_context(
+    bench: Bench,
+    ctx_factory: CtxFactory,
+    #[values(
+        OnImages::Read,
+        OnImages::Write,
+        OnImages::Copy,
+        OnImages::CopyToBuffer,
+        OnImages::CopyFromBuffer,
+        OnImages::Fill,
+        OnImages::Map
+    )]
+    command: Kind,
+) -> Result<()> {
+    check_queue(&bench, ctx_factory, command)
+}
+
+/// Checks the code of a command with an operand of another context.
+fn check_operand(bench: &Bench, ctx_factory: CtxFactory, kind: Kind, which: usize) -> Result<()> {
+    let elsewhere = elsewhere(ctx_factory)?;
+    let other = Arguments::valid(&elsewhere, kind).memory[which];
+    let change = |c: &mut Arguments| {
+        c.memory[which] = other;
+        c.list = Some(c.memory);
     };
+    check(bench, kind, "an operand of another context", change, CL_INVALID_CONTEXT);
+    Ok(())
 }
 
-queues! {
-    #[clmatrix_harness::test]
-    fn buffer_commands_refuse_a_queue_of_another_context(
-        objects: Objects,
-        OnBuffers: Read Write Copy ReadRect WriteRect CopyRect Fill Map Unmap Migrate
-    );
+#[rstest]
+#[case::the_source_of_a_copy(CopyBuffer, 0)]
+#[case::the_target_of_a_copy(CopyBuffer, 1)]
+#[case::the_source_of_a_rectangle(CopyRect, 0)]
+#[case::the_target_of_a_rectangle(CopyRect, 1)]
+#[case::one_of_two_to_migrate(Migrate, 1)]
+#[clmatrix_harness::test]
+fn commands_refuse_a_buffer_of_another_context(
+    bench: Bench,
+    ctx_factory: CtxFactory,
+    #[case] kind: Kind,
+    #[case] which: usize,
+) -> Result<()> {
+    check_operand(&bench, ctx_factory, kind, which)
 }
 
-queues! {
-    #[clmatrix_harness::test(requires(images))]
-    fn image_commands_refuse_a_queue_of_another_context(
-        images: Images,
-        OnImages: Read Write Copy CopyToBuffer CopyFromBuffer Fill Map
-    );
-}
-
-/// Declares a test of commands with one operand of another context: a case for each.
-macro_rules! operands {
-    (
-        $(#[$attribute:meta])*
-        fn $name:ident($on:ident: $On:ident, $other:ident: $elsewhere:ident);
-        $($case:ident($command:expr, $operand:ident = $value:expr);)*
-    ) => {
-        #[rstest]
-        $(#[case::$case(|$on: &$On, $other: &$On| {
-            let mut command = $command;
-            command.$operand = $value;
-            command.code()
-        })])*
-        $(#[$attribute])*
-        fn $name(
-            $on: $On,
-            ctx_factory: CtxFactory,
-            #[case] code: fn(&$On, &$On) -> cl_int,
-        ) -> Result<()> {
-            assert_code(code(&$on, &$elsewhere(ctx_factory)?), CL_INVALID_CONTEXT);
-            Ok(())
-        }
-    };
-}
-
-operands! {
-    #[clmatrix_harness::test]
-    fn commands_refuse_a_buffer_of_another_context(objects: Objects, other: objects_elsewhere);
-    the_source_of_a_copy(Copy::valid(objects), source = other.buffer.as_raw());
-    the_target_of_a_copy(Copy::valid(objects), target = other.buffer.as_raw());
-    the_source_of_a_rectangle(CopyRect::valid(objects), source = other.buffer.as_raw());
-    the_target_of_a_rectangle(CopyRect::valid(objects), target = other.buffer.as_raw());
-    one_of_two_to_migrate(
-        Migrate::valid(objects),
-        objects = Some([objects.buffer.as_raw(), other.buffer.as_raw()])
-    );
-}
-
-operands! {
-    #[clmatrix_harness::test(requires(images))]
-    fn commands_refuse_an_operand_of_another_context(images: Images, other: images_elsewhere);
-    the_source_of_a_copy(image_commands::Copy::valid(images), source = other.image.as_raw());
-    the_target_of_a_copy(image_commands::Copy::valid(images), target = other.image.as_raw());
-    the_source_of_a_copy_to_a_buffer(
-        BufferCopy::valid(images, Direction::Read), image = other.image.as_raw()
-    );
-    the_target_of_a_copy_to_a_buffer(
-        BufferCopy::valid(images, Direction::Read), buffer = other.buffer.as_raw()
-    );
-    the_source_of_a_copy_from_a_buffer(
-        BufferCopy::valid(images, Direction::Write), buffer = other.buffer.as_raw()
-    );
-    the_target_of_a_copy_from_a_buffer(
-        BufferCopy::valid(images, Direction::Write), image = other.image.as_raw()
-    );
+#[rstest]
+#[case::the_source_of_a_copy(CopyImage, 0)]
+#[case::the_target_of_a_copy(CopyImage, 1)]
+#[case::the_source_of_a_copy_to_a_buffer(ImageToBuffer, 0)]
+#[case::the_target_of_a_copy_to_a_buffer(ImageToBuffer, 1)]
+#[case::the_source_of_a_copy_from_a_buffer(BufferToImage, 1)]
+#[case::the_target_of_a_copy_from_a_buffer(BufferToImage, 0)]
+#[clmatrix_harness::test(requires(images))]
+fn commands_refuse_an_operand_of_another_context(
+    bench: Bench,
+    ctx_factory: CtxFactory,
+    #[case] kind: Kind,
+    #[case] which: usize,
+) -> Result<()> {
+    check_operand(&bench, ctx_factory, kind, which)
 }

@@ -3,25 +3,20 @@
 
 use super::prelude::*;
 
-/// A function that takes a handle of any kind.
-type OfHandle = unsafe fn(*mut c_void) -> Answer<()>;
-
 #[rstest]
-#[case::retain_mem_object(retain_mem_object, CL_INVALID_MEM_OBJECT)]
-#[case::release_mem_object(release_mem_object, CL_INVALID_MEM_OBJECT)]
-#[case::retain_sampler(retain_sampler, CL_INVALID_SAMPLER)]
-#[case::release_sampler(release_sampler, CL_INVALID_SAMPLER)]
-#[case::retain_event(retain_event, CL_INVALID_EVENT)]
-#[case::release_event(release_event, CL_INVALID_EVENT)]
-#[case::retain_command_queue(retain_command_queue, CL_INVALID_COMMAND_QUEUE)]
-#[case::release_command_queue(release_command_queue, CL_INVALID_COMMAND_QUEUE)]
+#[case::retain_mem_object(|| answer!(clRetainMemObject(NULL)), CL_INVALID_MEM_OBJECT)]
+#[case::release_mem_object(|| answer!(clReleaseMemObject(NULL)), CL_INVALID_MEM_OBJECT)]
+#[case::retain_sampler(|| answer!(clRetainSampler(NULL)), CL_INVALID_SAMPLER)]
+#[case::release_sampler(|| answer!(clReleaseSampler(NULL)), CL_INVALID_SAMPLER)]
+#[case::retain_event(|| answer!(clRetainEvent(NULL)), CL_INVALID_EVENT)]
+#[case::release_event(|| answer!(clReleaseEvent(NULL)), CL_INVALID_EVENT)]
+#[case::retain_command_queue(|| answer!(clRetainCommandQueue(NULL)), CL_INVALID_COMMAND_QUEUE)]
+#[case::release_command_queue(|| answer!(clReleaseCommandQueue(NULL)), CL_INVALID_COMMAND_QUEUE)]
 #[clmatrix_harness::test]
 fn null_handles_are_refused(
     #[from(on_device)] _on_device: OnDevice,
-    #[case] call: OfHandle,
-    #[case] expected: cl_int,
+    #[case] call: fn() -> Answer,
+    #[case] named: cl_int,
 ) {
-    // SAFETY: null is no object.
-    let answer = unsafe { call(ptr::null_mut()) };
-    assert_code(code(answer), expected);
+    assert_code(call(), "null is no object", &[named]);
 }

@@ -6,35 +6,38 @@ use super::prelude::*;
 struct Create {
     context: cl_context,
     flags: cl_mem_flags,
-    format: Option<cl_image_format>,
+    format: Option<[u32; 2]>,
     shape: Option<cl_image_desc>,
     host: *mut c_void,
 }
 
+/// An image of this type and `SHAPE`, which the bench keeps.
+pub fn new_image(bench: &Bench, image_type: u32, channel_type: u32) -> cl_mem {
+    let mut call = Create::valid(bench);
+    let (shape, format) = (*call.of_type(image_type), [CL_RGBA, channel_type]);
+    bench.keep(bench.image(call.flags & !CL_MEM_COPY_HOST_PTR, format, &shape, NULL))
+}
+
 impl Create {
     /// A 2D image of `SHAPE` with the pixels that are in host memory.
-    fn valid(objects: &Objects) -> Self {
+    fn valid(bench: &Bench) -> Self {
+        let (image_type, [image_width, image_height, image_depth]) = (CL_MEM_OBJECT_IMAGE2D, SHAPE);
+        let image_array_size = image_depth;
         let shape = cl_image_desc {
-            image_type: CL_MEM_OBJECT_IMAGE2D,
-            image_width: SHAPE[0],
-            image_height: SHAPE[1],
-            image_depth: SHAPE[2],
-            image_array_size: SHAPE[2],
-            image_row_pitch: 0,
-            image_slice_pitch: 0,
-            num_mip_levels: 0,
-            num_samples: 0,
-            buffer: ptr::null_mut(),
+            image_type,
+            image_width,
+            image_height,
+            image_depth,
+            image_array_size,
+            ..no_image()
         };
-        let mut call = Self {
-            context: objects.context(),
+        Self {
+            context: bench.context,
             flags: CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
-            format: None,
+            format: Some([CL_RGBA, CL_UNSIGNED_INT8]),
             shape: Some(shape),
-            host: objects.host(),
-        };
-        call.format(CL_RGBA, CL_UNSIGNED_INT8);
-        call
+            host: bench.new_host(SIZE),
+        }
     }
 
     fn shape(&mut self) -> &mut cl_image_desc {
@@ -51,25 +54,20 @@ impl Create {
         self.shape()
     }
 
-    fn format(&mut self, image_channel_order: u32, image_channel_data_type: u32) {
-        self.format = Some(cl_image_format { image_channel_order, image_channel_data_type });
-    }
-
     fn without_host(&mut self, flags: cl_mem_flags) {
-        (self.flags, self.host) = (flags, ptr::null_mut());
+        (self.flags, self.host) = (flags, NULL);
     }
 
-    fn code(&self) -> cl_int {
-        let (format, shape) = (pointer(&self.format), pointer(&self.shape));
-        // SAFETY: the host memory, if any, has more bytes than images of `SHAPE`.
-        let created = unsafe { create_image(self.context, self.flags, format, shape, self.host) };
-        creation_code(created, release_mem_object)
+    fn answer(&self) -> Answer {
+        let (flags, host, shape) = (self.flags, self.host, pointer(self.shape.as_slice()));
+        let format = pointer(self.format.as_slice()).cast();
+        answer!(Memory clCreateImage(self.context, flags, format, shape, host))
     }
 }
 
 cases! {
     #[clmatrix_harness::test(requires(images))]
-    fn create_checks_its_arguments(objects: Objects, c: Create);
+    fn create_checks_its_arguments(bench, c: Create);
     valid() => CL_SUCCESS;
     null_format(c.format = None) => CL_INVALID_IMAGE_FORMAT_DESCRIPTOR;
     null_shape(c.shape = None) => CL_INVALID_IMAGE_DESCRIPTOR;
@@ -102,37 +100,37 @@ cases! {
 cases! {
     /// The device has no such format either.
     #[clmatrix_harness::test(requires(images))]
-    fn create_refuses_invalid_formats(objects: Objects, c: Create)
+    fn create_refuses_invalid_formats(bench, c: Create)
         => [CL_INVALID_IMAGE_FORMAT_DESCRIPTOR, CL_IMAGE_FORMAT_NOT_SUPPORTED];
-    channel_order_0(c.format(0, CL_UNSIGNED_INT8));
-    channel_type_0(c.format(CL_RGBA, 0));
-    packed_channels_of_another_order(c.format(CL_RGBA, CL_UNORM_SHORT_565));
+    channel_order_0(c.format = Some([0, CL_UNSIGNED_INT8]));
+    channel_type_0(c.format = Some([CL_RGBA, 0]));
+    packed_channels_of_another_order(c.format = Some([CL_RGBA, CL_UNORM_SHORT_565]));
 }
 
 /// OpenCL says that such an image has a buffer, and names no code of its own.
 #[clmatrix_harness::test(requires(images))]
-fn create_refuses_an_image_of_a_null_buffer(objects: Objects) {
-    let mut call = Create::valid(&objects);
+fn create_refuses_an_image_of_a_null_buffer(bench: Bench) {
+    let mut call = Create::valid(&bench);
     call.of_type(CL_MEM_OBJECT_IMAGE1D_BUFFER);
     call.without_host(CL_MEM_READ_WRITE);
     let named = [CL_INVALID_IMAGE_DESCRIPTOR, CL_INVALID_MEM_OBJECT, CL_INVALID_VALUE];
-    assert_one_of(call.code(), &named);
+    assert_code(call.answer(), "CL_MEM_OBJECT_IMAGE1D_BUFFER, and a null buffer", &named);
 }
 
 #[clmatrix_harness::test(requires(images))]
-fn create_refuses_mip_levels(objects: Objects) -> Result<()> {
-    if objects.device().extensions().map_err(unanswered)?.contains("cl_khr_mipmap_image") {
+fn create_refuses_mip_levels(bench: Bench) {
+    let extensions = Subject::Device(bench.device).text(named!(CL_DEVICE_EXTENSIONS));
+    if extensions.contains("cl_khr_mipmap_image") {
         skip!("the device has images with mip levels");
     }
-    let mut call = Create::valid(&objects);
+    let mut call = Create::valid(&bench);
     call.shape().num_mip_levels = 1;
-    assert_code(call.code(), CL_INVALID_IMAGE_DESCRIPTOR);
-    Ok(())
+    assert_code(call.answer(), "a mip level", &[CL_INVALID_IMAGE_DESCRIPTOR]);
 }
 
 cases! {
     #[clmatrix_harness::test(requires(images))]
-    fn create_checks_slice_pitches(objects: Objects, c: Create) => [CL_INVALID_IMAGE_DESCRIPTOR];
+    fn create_checks_slice_pitches(bench, c: Create) => [CL_INVALID_IMAGE_DESCRIPTOR];
     slices_that_overlap(c.of_type(CL_MEM_OBJECT_IMAGE3D).image_slice_pitch = 7 * 64);
     slices_of_part_rows(c.of_type(CL_MEM_OBJECT_IMAGE3D).image_slice_pitch = 8 * 64 + 4);
     layers_that_overlap(c.of_type(CL_MEM_OBJECT_IMAGE2D_ARRAY).image_slice_pitch = 7 * 64);
@@ -145,7 +143,7 @@ const WRONG_SIZE: [cl_int; 2] = [CL_INVALID_IMAGE_DESCRIPTOR, CL_INVALID_IMAGE_S
 
 cases! {
     #[clmatrix_harness::test(requires(images))]
-    fn create_refuses_images_without_pixels(objects: Objects, c: Create) => WRONG_SIZE;
+    fn create_refuses_images_without_pixels(bench, c: Create) => WRONG_SIZE;
     width(c.of_type(CL_MEM_OBJECT_IMAGE1D).image_width = 0);
     width_2d(c.of_type(CL_MEM_OBJECT_IMAGE2D).image_width = 0);
     height_2d(c.of_type(CL_MEM_OBJECT_IMAGE2D).image_height = 0);
@@ -156,41 +154,39 @@ cases! {
 }
 
 #[clmatrix_harness::test(requires(images))]
-fn create_refuses_images_wider_than_the_device_supports(objects: Objects) -> Result<()> {
-    let mut call = Create::valid(&objects);
+fn create_refuses_images_wider_than_the_device_supports(bench: Bench) {
+    let mut call = Create::valid(&bench);
     call.without_host(CL_MEM_READ_WRITE);
-    call.shape().image_width = objects.device().image2d_max_width().map_err(unanswered)? + 1;
-    assert_one_of(call.code(), &WRONG_SIZE);
-    Ok(())
+    call.shape().image_width = bench.value::<usize>(named!(CL_DEVICE_IMAGE2D_MAX_WIDTH)) + 1;
+    assert_code(call.answer(), "CL_DEVICE_IMAGE2D_MAX_WIDTH + 1", &WRONG_SIZE);
 }
 
 #[clmatrix_harness::test(requires(images))]
-fn create_refuses_images_higher_than_the_device_supports(objects: Objects) -> Result<()> {
-    let mut call = Create::valid(&objects);
+fn create_refuses_images_higher_than_the_device_supports(bench: Bench) {
+    let mut call = Create::valid(&bench);
     call.without_host(CL_MEM_READ_WRITE);
-    call.shape().image_height = objects.device().image2d_max_height().map_err(unanswered)? + 1;
-    assert_one_of(call.code(), &WRONG_SIZE);
-    Ok(())
+    call.shape().image_height = bench.value::<usize>(named!(CL_DEVICE_IMAGE2D_MAX_HEIGHT)) + 1;
+    assert_code(call.answer(), "CL_DEVICE_IMAGE2D_MAX_HEIGHT + 1", &WRONG_SIZE);
 }
 
 #[clmatrix_harness::test(requires(images))]
-fn create_refuses_unsupported_formats(objects: Objects) {
+fn create_refuses_unsupported_formats(bench: Bench) {
     // For whatever access.
     let supported = [CL_MEM_READ_WRITE, CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY].map(|access| {
-        get_supported_image_formats(objects.context(), access, CL_MEM_OBJECT_IMAGE2D)
+        get_supported_image_formats(bench.context, access, CL_MEM_OBJECT_IMAGE2D)
             .expect("the formats")
     });
-    let is_missing = |(order, channel_type): &(u32, u32)| {
-        !supported.iter().flatten().any(|format| {
-            (format.image_channel_order, format.image_channel_data_type) == (*order, *channel_type)
-        })
+    let has = |found: &cl_image_format, [order, channel_type]: [u32; 2]| {
+        found.image_channel_order == order && found.image_channel_data_type == channel_type
     };
     let valid_formats =
-        [(CL_RGB, CL_UNORM_SHORT_555), (CL_INTENSITY, CL_FLOAT), (CL_LUMINANCE, CL_FLOAT)];
-    let Some((order, channel_type)) = valid_formats.into_iter().find(is_missing) else {
+        [[CL_RGB, CL_UNORM_SHORT_555], [CL_INTENSITY, CL_FLOAT], [CL_LUMINANCE, CL_FLOAT]];
+    let missing = valid_formats
+        .into_iter()
+        .find(|format| !supported.iter().flatten().any(|found| has(found, *format)));
+    if missing.is_none() {
         skip!("the device has all formats that the test knows");
-    };
-    let mut call = Create::valid(&objects);
-    call.format(order, channel_type);
-    assert_code(call.code(), CL_IMAGE_FORMAT_NOT_SUPPORTED);
+    }
+    let call = Create { format: missing, ..Create::valid(&bench) };
+    assert_code(call.answer(), "a format that is not returned", &[CL_IMAGE_FORMAT_NOT_SUPPORTED]);
 }

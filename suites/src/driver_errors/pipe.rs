@@ -11,22 +11,20 @@ struct Create {
 }
 
 impl Create {
-    fn valid(objects: &Objects) -> Self {
+    fn valid(bench: &Bench) -> Self {
         let flags = CL_MEM_READ_WRITE | CL_MEM_HOST_NO_ACCESS;
-        Self { context: objects.context(), flags, packet_size: 4, max_packets: 16 }
+        Self { context: bench.context, flags, packet_size: 4, max_packets: 16 }
     }
 
-    fn code(&self) -> cl_int {
+    fn answer(&self) -> Answer {
         let Self { context, flags, packet_size, max_packets } = *self;
-        // SAFETY: the call takes numbers only.
-        let created = unsafe { create_pipe(context, flags, packet_size, max_packets) };
-        creation_code(created, release_mem_object)
+        answer!(Memory clCreatePipe(context, flags, packet_size, max_packets, ptr::null()))
     }
 }
 
 cases! {
     #[clmatrix_harness::test(requires(pipes))]
-    fn create_checks_its_arguments(objects: Objects, c: Create);
+    fn create_checks_its_arguments(bench, c: Create);
     valid() => CL_SUCCESS;
     packets_of_no_bytes(c.packet_size = 0) => CL_INVALID_PIPE_SIZE;
     no_packets(c.max_packets = 0) => CL_INVALID_PIPE_SIZE;
@@ -36,18 +34,16 @@ cases! {
 }
 
 #[clmatrix_harness::test(requires(pipes))]
-fn create_refuses_packets_over_the_maximum(objects: Objects) -> Result<()> {
-    let mut call = Create::valid(&objects);
-    call.packet_size = objects.device().pipe_max_packet_size().map_err(unanswered)? + 1;
-    assert_code(call.code(), CL_INVALID_PIPE_SIZE);
-    Ok(())
+fn create_refuses_packets_over_the_maximum(bench: Bench) {
+    let mut call = Create::valid(&bench);
+    call.packet_size = bench.value::<u32>(named!(CL_DEVICE_PIPE_MAX_PACKET_SIZE)) + 1;
+    assert_code(call.answer(), "CL_DEVICE_PIPE_MAX_PACKET_SIZE + 1", &[CL_INVALID_PIPE_SIZE]);
 }
 
 #[clmatrix_harness::test(requires(opencl = "3.0"))]
-fn create_is_refused_on_a_device_without_pipes(objects: Objects) -> Result<()> {
-    if objects.device().pipe_support().map_err(unanswered)? {
+fn create_is_refused_on_a_device_without_pipes(bench: Bench) {
+    if bench.value::<u32>(named!(CL_DEVICE_PIPE_SUPPORT)) != 0 {
         skip!("the device has pipes");
     }
-    assert_code(Create::valid(&objects).code(), CL_INVALID_OPERATION);
-    Ok(())
+    assert_code(Create::valid(&bench).answer(), "a device without pipes", &[CL_INVALID_OPERATION]);
 }

@@ -10,13 +10,13 @@ use super::prelude::*;
 #[case::an_addressing_mode_for_a_filter(CL_ADDRESS_CLAMP, CL_ADDRESS_CLAMP, CL_INVALID_VALUE)]
 #[clmatrix_harness::test(requires(images))]
 fn create_checks_its_arguments(
-    on_device: OnDevice,
-    #[case] addressing: u32,
+    bench: Bench,
+    #[case] mode: u32,
     #[case] filter: u32,
-    #[case] expected: cl_int,
+    #[case] named: cl_int,
 ) {
-    let created = create_sampler(on_device.context.as_raw(), CL_FALSE, addressing, filter);
-    assert_code(creation_code(created, release_sampler), expected);
+    let answer = answer!(Sampler clCreateSampler(bench.context, 0, mode, filter));
+    assert_code(answer, format_args!("addressing mode {mode:#x}, filter {filter:#x}"), &[named]);
 }
 
 #[rstest]
@@ -27,12 +27,12 @@ fn create_checks_its_arguments(
 #[case::a_name_twice(&[(CL_SAMPLER_FILTER_MODE, CL_FILTER_NEAREST); 2], CL_INVALID_VALUE)]
 #[clmatrix_harness::test(requires(images, opencl = "2.0"))]
 fn create_with_properties_checks_its_arguments(
-    on_device: OnDevice,
+    bench: Bench,
     #[case] properties: &[(u32, u32)],
-    #[case] expected: cl_int,
+    #[case] named: cl_int,
 ) {
     let pairs = properties.iter().flat_map(|(name, value)| [*name, *value]);
     let list: Vec<_> = pairs.chain([0]).map(u64::from).collect();
-    let created = create_sampler_with_properties(on_device.context.as_raw(), list.as_ptr());
-    assert_code(creation_code(created, release_sampler), expected);
+    let answer = answer!(Sampler clCreateSamplerWithProperties(bench.context, list.as_ptr()));
+    assert_code(answer, format_args!("the properties {list:x?}"), &[named]);
 }

@@ -1,6 +1,5 @@
 //! Wait lists of commands (5.11).
 
-use super::kinds::{OnBuffers, OnImages, OnSvm};
 use super::prelude::*;
 
 /// A wait list.
@@ -19,52 +18,42 @@ enum WaitList {
 }
 
 impl WaitList {
-    /// Checks the code of `command` with this wait list.
-    fn check(
-        self,
-        mut command: Box<dyn Command>,
-        context: &Context,
-        ctx_factory: CtxFactory,
-    ) -> Result<()> {
-        let event = match self {
-            Self::OfAnotherContext => gate(&ctx_factory()?),
-            _ => gate(context),
-        };
-        open(&event);
-        let events: [cl_event; 1] = match self {
-            Self::NullEvent => [ptr::null_mut()],
-            _ => [event.as_raw()],
-        };
-        let common = command.common();
-        common.count = if let Self::NoEvents = self { 0 } else { 1 };
-        common.events = if let Self::NullWithACount = self { ptr::null() } else { events.as_ptr() };
-        assert_code(command.code(), self.code());
-        Ok(())
-    }
-
-    fn code(self) -> cl_int {
+    /// Checks the code of a command with this wait list.
+    fn check(self, bench: &Bench, kind: Kind, ctx_factory: CtxFactory) -> Result<()> {
+        let (mut elsewhere, mut named) = (None, CL_INVALID_EVENT_WAIT_LIST);
         match self {
-            Self::Valid => CL_SUCCESS,
-            Self::OfAnotherContext => CL_INVALID_CONTEXT,
-            _ => CL_INVALID_EVENT_WAIT_LIST,
+            Self::Valid => named = CL_SUCCESS,
+            Self::OfAnotherContext => {
+                (elsewhere, named) = (Some(ctx_factory()?), CL_INVALID_CONTEXT)
+            }
+            _ => (),
         }
+        let event = Gate::closed(elsewhere.as_ref().map_or(bench.context, Context::as_raw));
+        event.open();
+        let events = [if let Self::NullEvent = self { NULL } else { event.raw() }];
+        let waits = match self {
+            Self::NullWithACount => (1, ptr::null()),
+            Self::NoEvents => (0, events.as_ptr()),
+            _ => (1, events.as_ptr()),
+        };
+        check(bench, kind, &format!("the wait list {self:?}"), |c| c.waits = waits, named);
+        Ok(())
     }
 }
 
 /// Checks the code of a command that blocks, and waits for an event that has failed.
-fn check_failed(mut command: Box<dyn Command>, context: &Context) {
-    let failed = gate(context);
-    fail(&failed);
-    let events = [failed.as_raw()];
-    (command.common().count, command.common().events) = (1, events.as_ptr());
-    assert_code(command.code(), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+fn check_failed(bench: &Bench, kind: Kind) {
+    let failed = Gate::closed(bench.context);
+    failed.fail(-5);
+    let (events, named) = ([failed.raw()], CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    check(bench, kind, "a failed event", |c| c.waits = wait_list(&events), named);
 }
 
 /// Declares the tests of commands with wait lists, and of those that block with failed events.
 macro_rules! wait_lists {
     (
         $(#[$attribute:meta])*
-        $Kind:ident($on:ident: $On:ident);
+        $Kind:ident;
         fn $check:ident: $($kind:ident)*;
         fn $refuse:ident: $($blocking:ident)*;
     ) => {
@@ -76,25 +65,25 @@ macro_rules! wait_lists {
         #[case::of_another_context(WaitList::OfAnotherContext)]
         $(#[$attribute])*
         fn $check(
-            $on: $On,
+            bench: Bench,
             ctx_factory: CtxFactory,
             #[case] wait_list: WaitList,
-            #[values($($Kind::$kind),*)] command: $Kind,
+            #[values($($Kind::$kind),*)] command: Kind,
         ) -> Result<()> {
-            wait_list.check(command.valid(&$on), &$on.on_device.context, ctx_factory)
+            wait_list.check(&bench, command, ctx_factory)
         }
 
         #[rstest]
         $(#[$attribute])*
-        fn $refuse($on: $On, #[values($($Kind::$blocking),*)] command: $Kind) {
-            check_failed(command.valid(&$on), &$on.on_device.context);
+        fn $refuse(bench: Bench, #[values($($Kind::$blocking),*)] command: Kind) {
+            check_failed(&bench, command);
         }
     };
 }
 
 wait_lists! {
     #[clmatrix_harness::test]
-    OnBuffers(objects: Objects);
+    OnBuffers;
     fn buffer_commands_check_wait_lists:
         Read Write Copy ReadRect WriteRect CopyRect Fill Map Unmap Migrate;
     fn buffer_commands_refuse_failed_events: Read Write ReadRect WriteRect Map;
@@ -102,14 +91,14 @@ wait_lists! {
 
 wait_lists! {
     #[clmatrix_harness::test(requires(images))]
-    OnImages(images: Images);
+    OnImages;
     fn image_commands_check_wait_lists: Read Write Copy CopyToBuffer CopyFromBuffer Fill Map;
     fn image_commands_refuse_failed_events: Read Write Map;
 }
 
 wait_lists! {
     #[clmatrix_harness::test(requires(svm))]
-    OnSvm(svm: Svm);
+    OnSvm;
     fn svm_commands_check_wait_lists: Copy Fill Map;
     fn svm_commands_refuse_failed_events: Copy Map;
 }

@@ -19,7 +19,7 @@ pub struct Arguments {
     pub pitches: [[usize; 2]; 2],
     pub size: usize,
     pub region: Option<[usize; 3]>,
-    /// The pattern of a fill, and its length in bytes.
+    /// The pattern of a fill, aligned for any type of eight bytes, and its length in bytes.
     pub pattern: (Option<[u64; 32]>, usize),
     pub colour: Option<[u32; 4]>,
     pub flags: u64,
@@ -93,8 +93,7 @@ impl Arguments {
         let [row_to, slice_to] = (self.mapped_pitches.each_mut())
             .map(|place| place.as_mut().map_or(ptr::null_mut(), ptr::from_mut));
         let region = pointer(self.region.as_slice()).cast();
-        let (pattern, colour) =
-            (pointer(self.pattern.0.as_slice()), pointer(self.colour.as_slice()));
+        let pattern = pointer(self.pattern.0.as_slice());
         let (list, sizes) = (pointer(self.list.as_slice()), pointer(self.sizes.as_slice()).cast());
         // PoCL 3.0 reads the list when the command runs: `lives` has a test of that.
         let kept = || pointer(Box::leak(Box::new(self.list)).as_slice()).cast();
@@ -139,7 +138,7 @@ impl Arguments {
             CopyImage clEnqueueCopyImage(one, two, origin, to_origin, region);
             ImageToBuffer clEnqueueCopyImageToBuffer(one, two, origin, region, to_at);
             BufferToImage clEnqueueCopyBufferToImage(two, one, to_at, origin, region);
-            FillImage clEnqueueFillImage(one, colour.cast(), origin, region);
+            FillImage clEnqueueFillImage(one, pointer(self.colour.as_slice()).cast(), origin, region);
             MapImage clEnqueueMapImage(one, blocking, flags, origin, region, row_to, slice_to)
                 -> mapped;
             UnmapImage clEnqueueUnmapMemObject(one, mapped);

@@ -1,4 +1,4 @@
-//! The fixture of the suite: a device, its objects, operands for commands, and the rules that the driver breaks.
+//! The fixture of both suites: a device, its objects, operands for commands, and the rules that the driver breaks.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::CString;

@@ -49,6 +49,7 @@ subjects! {
     Context clGetContextInfo "4.4";
     Queue clGetCommandQueueInfo "5.1";
     Image clGetImageInfo "5.3.7";
+    Pipe clGetPipeInfo "5.4.2";
     Memory clGetMemObjectInfo "5.5.5";
     Sampler clGetSamplerInfo "5.7.2";
     Program clGetProgramInfo "5.8.9";
