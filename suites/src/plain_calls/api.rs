@@ -31,9 +31,10 @@ macro_rules! cl {
 
 /// Calls a C function with valid arguments, which must succeed.
 macro_rules! ok {
-    ($function:ident($($argument:expr),* $(,)?)) => {
-        $crate::plain_calls::api::succeeds(stringify!($function), $crate::plain_calls::api::cl!($function($($argument),*)))
-    };
+    ($function:ident($($argument:expr),* $(,)?)) => {{
+        let code = $crate::plain_calls::api::cl!($function($($argument),*));
+        $crate::plain_calls::api::succeeds(stringify!($function), code)
+    }};
 }
 
 /// Enqueues a command without a wait list and without an event, which must succeed. The last three arguments are left

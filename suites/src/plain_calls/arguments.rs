@@ -9,8 +9,8 @@ pub struct Arguments {
     pub kind: Kind,
     pub queue: cl_command_queue,
     pub blocking: cl_bool,
-    /// The memory of the command: the object, and the host memory of a transfer; the source and the target of a copy; or
-    /// an image and a buffer.
+    /// The memory of the command: the object, and the host memory of a transfer; the source and the target of a copy;
+    /// or an image and a buffer.
     pub memory: [*mut c_void; 2],
     /// The first byte of each. A function that takes a pointer without an offset gets the pointer to this byte.
     pub offsets: [usize; 2],
@@ -39,7 +39,7 @@ impl Kind {
     /// The arguments of a valid call.
     pub fn arguments(self, operands: &Operands, call: Call<'_>) -> Arguments {
         let Operands { kernel, buffers, images, svm, host, mapped } = *operands;
-        // Both memories in the order of the arguments, and whether the command reads the first one (0) or writes it (1).
+        // Both memories in the order of the arguments, and whether the command reads (0) or writes (1) the first one.
         let ([one, two], i) = match self {
             ReadBuffer | ReadRect => ([buffers, host], 0),
             WriteBuffer | WriteRect | FillBuffer => ([buffers, host], 1),
@@ -94,6 +94,7 @@ impl Arguments {
             .map(|place| place.as_mut().map_or(ptr::null_mut(), ptr::from_mut));
         let region = pointer(self.region.as_slice()).cast();
         let pattern = pointer(self.pattern.0.as_slice());
+        let colour = pointer(self.colour.as_slice());
         let (list, sizes) = (pointer(self.list.as_slice()), pointer(self.sizes.as_slice()).cast());
         // PoCL 3.0 reads the list when the command runs: `lives` has a test of that.
         let kept = || pointer(Box::leak(Box::new(self.list)).as_slice()).cast();
@@ -105,8 +106,9 @@ impl Arguments {
             };
             ($function:ident($($argument:expr),*) -> $mapped:ident) => {{
                 let mut code = UNWRITTEN;
+                let to = &raw mut code;
                 // SAFETY: as above.
-                self.$mapped = unsafe { cl!($function(queue, $($argument,)* n, waits, event, &raw mut code)) };
+                self.$mapped = unsafe { cl!($function(queue, $($argument,)* n, waits, event, to)) };
                 code
             }};
         }
@@ -138,7 +140,7 @@ impl Arguments {
             CopyImage clEnqueueCopyImage(one, two, origin, to_origin, region);
             ImageToBuffer clEnqueueCopyImageToBuffer(one, two, origin, region, to_at);
             BufferToImage clEnqueueCopyBufferToImage(two, one, to_at, origin, region);
-            FillImage clEnqueueFillImage(one, pointer(self.colour.as_slice()).cast(), origin, region);
+            FillImage clEnqueueFillImage(one, colour.cast(), origin, region);
             MapImage clEnqueueMapImage(one, blocking, flags, origin, region, row_to, slice_to)
                 -> mapped;
             UnmapImage clEnqueueUnmapMemObject(one, mapped);

@@ -298,8 +298,7 @@ impl Kind {
         if self == SvmFree {
             let context = Subject::Queue(call.queue).handle(named!(CL_QUEUE_CONTEXT));
             // SAFETY: the context is valid.
-            let memory = unsafe { cl!(clSVMAlloc(context, CL_MEM_READ_WRITE, SIZE, 0)) };
-            valid.list = Some([memory, ptr::null_mut()]);
+            valid.list = Some([unsafe { cl!(clSVMAlloc(context, CL_MEM_READ_WRITE, SIZE, 0)) }; 2]);
         }
         // SAFETY: the arguments of the thread live as long as it does.
         let arguments = unsafe { &mut *ARGUMENTS.with(Cell::as_ptr) }.insert(valid);
