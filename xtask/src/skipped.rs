@@ -16,19 +16,19 @@ const OF_A_BUFFER: &str = "an image of a buffer has the memory of the buffer";
 /// The tests that no device of the CI matrix can run, with all their cases, and why.
 const NOWHERE: [(&str, &str); 6] = [
     (
-        "driver::queries::memory::an_image_has_its_pitches::case_2_line_of_buffer::flags_2_CL_MEM_USE_HOST_PTR",
+        "driver::queries::memory::an_image_has_its_pitches::shape_2_LINE_OF_BUFFER::flags_2_CL_MEM_USE_HOST_PTR",
         OF_A_BUFFER,
     ),
     (
-        "driver::queries::memory::an_image_has_its_pitches::case_2_line_of_buffer::flags_3_CL_MEM_COPY_HOST_PTR",
+        "driver::queries::memory::an_image_has_its_pitches::shape_2_LINE_OF_BUFFER::flags_3_CL_MEM_COPY_HOST_PTR",
         OF_A_BUFFER,
     ),
     (
-        "driver::queries::memory::an_image_has_its_pitches::case_5_plane_of_buffer::flags_2_CL_MEM_USE_HOST_PTR",
+        "driver::queries::memory::an_image_has_its_pitches::shape_5_PLANE_OF_BUFFER::flags_2_CL_MEM_USE_HOST_PTR",
         OF_A_BUFFER,
     ),
     (
-        "driver::queries::memory::an_image_has_its_pitches::case_5_plane_of_buffer::flags_3_CL_MEM_COPY_HOST_PTR",
+        "driver::queries::memory::an_image_has_its_pitches::shape_5_PLANE_OF_BUFFER::flags_3_CL_MEM_COPY_HOST_PTR",
         OF_A_BUFFER,
     ),
     (
