@@ -42,11 +42,10 @@ fn probe(bench: &Bench) -> Probe<'_> {
     };
     // The third element of an allocation.
     let shared = |n: u32| {
-        let (memory, contents) = (bench.new_svm(12), [0, 0, n]);
-        let from = contents.as_ptr().cast();
+        let memory = bench.new_svm(12).wrapping_byte_add(8);
         // SAFETY: both have as many bytes, and the call blocks.
-        unsafe { enqueued!(clEnqueueSVMMemcpy(bench.queue, 1, memory, from, 12)) };
-        Svm(memory.wrapping_byte_add(8))
+        unsafe { enqueued!(clEnqueueSVMMemcpy(bench.queue, 1, memory, (&raw const n).cast(), 4)) };
+        Svm(memory)
     };
     let argument = |name: &str, number: &str, values: [u32; 2], of: &dyn Fn(u32) -> Setting| {
         let numbers = vec![(number.into(), values.map(u64::from).into())];
@@ -74,10 +73,11 @@ fn probe(bench: &Bench) -> Probe<'_> {
     Probe::build(bench, STATEMENTS, all)
 }
 
-/// Changes each argument between two launches, also behind a user event; those of local memory change together.
+/// Changes each argument between a launch and two others, of which the last one is on another queue, also behind a user
+/// event; those of local memory change together.
 #[clmatrix_harness::test]
 fn a_launch_keeps_the_arguments_of_its_enqueue(bench: Bench) {
-    let probe = probe(&bench);
+    let (probe, other) = (probe(&bench), bench.new_queue(0));
     let indices = (0..probe.2.len()).filter(|index| ![LOCAL, LOCAL + 1].contains(index));
     for (index, waits) in indices.flat_map(|index| [(index, true), (index, false)]) {
         let changed = if index == NUMBER { index..index + 3 } else { index..index + 1 };
@@ -86,28 +86,16 @@ fn a_launch_keeps_the_arguments_of_its_enqueue(bench: Bench) {
         let list = &[gate.raw()][..usize::from(waits)];
         let first = probe.launch(&kernel, bench.queue, list);
         probe.set(&kernel, changed.clone(), 1);
-        let second = probe.launch(&kernel, bench.queue, list);
+        let next = [bench.queue, other].map(|queue| probe.launch(&kernel, queue, list));
         gate.open();
+        finish(other);
         let name = &probe.2[changed.end - 1].0;
         let when = if waits { "which waits" } else { "at once" };
         let call = format!("clSetKernelArg({name}) after clEnqueueNDRangeKernel, {when} (5.9.2)");
         probe.check(&format!("{call}, in that launch"), first, |_| 0);
         let version = |index| usize::from(changed.contains(&index));
-        probe.check(&format!("{call}, in the next launch"), second, version);
-    }
-}
-
-/// Two kernels of one function, on one queue and another, with the arguments of the same calls.
-#[clmatrix_harness::test]
-fn a_kernel_has_arguments_of_its_own_until_they_are_set_again(bench: Bench) {
-    let probe = probe(&bench);
-    let kernels = [probe.kernel(0), probe.kernel(1)];
-    for (name, queue) in [("first", bench.queue), ("second", bench.new_queue(0))] {
-        for (version, kernel) in kernels.iter().enumerate() {
-            let results = probe.launch(kernel, queue, &[]);
-            finish(queue);
-            let call = format!("kernel {version} of one function, on the {name} queue (5.9.1)");
-            probe.check(&call, results, |_| version);
+        for (n, results) in next.into_iter().enumerate() {
+            probe.check(&format!("{call}, in the next launch on queue {n}"), results, version);
         }
     }
 }
@@ -155,23 +143,19 @@ fn a_launch_without_an_argument_is_refused(bench: Bench, #[case] arguments: &[us
 }
 
 /// Calls of clSetKernelArg: the argument, the size and the value.
-type Calls = &'static [(usize, usize, Option<bool>)];
-
-/// A null pointer, a pointer to a null handle, and one to a buffer.
-const NULL: Option<bool> = None;
-const HANDLE: Option<bool> = Some(false);
-const BUFFER: Option<bool> = Some(true);
+type Calls = &'static [(usize, usize, &'static str)];
 
 /// Makes unusual calls of clSetKernelArg. Size 9999 is nearly all local memory. Refused calls leave the arguments as they
 /// are; global and constant pointers become null.
 #[rstest]
-#[case::null(&[(1, 8, NULL), (2, 8, NULL)], CL_SUCCESS)]
-#[case::null_instead_of_svm(&[(SHARED, 8, NULL)], CL_SUCCESS)]
-#[case::null_handles(&[(1, 8, HANDLE), (2, 8, HANDLE)], CL_SUCCESS)]
-#[case::all_local_memory(&[(LOCAL, 9999, NULL)], CL_SUCCESS)]
-#[case::size_of_a_handle(&[(1, 4, BUFFER), (1, 9, BUFFER), (2, 16, BUFFER)], CL_INVALID_ARG_SIZE)]
-#[case::local_memory_with_a_value(&[(LOCAL, 4, BUFFER)], CL_INVALID_ARG_VALUE)]
-#[case::local_memory_of_0_bytes(&[(LOCAL, 0, NULL)], CL_INVALID_ARG_SIZE)]
+#[case::null(&[(1, 8, "null"), (2, 8, "null")], CL_SUCCESS)]
+#[case::null_instead_of_svm(&[(SHARED, 8, "null")], CL_SUCCESS)]
+#[case::null_handles(&[(1, 8, "a null handle"), (2, 8, "a null handle")], CL_SUCCESS)]
+#[case::all_local_memory(&[(LOCAL, 9999, "null")], CL_SUCCESS)]
+#[case::size_of_a_handle(
+    &[(1, 4, "a buffer"), (1, 9, "a buffer"), (2, 16, "a buffer")], CL_INVALID_ARG_SIZE)]
+#[case::local_memory_with_a_value(&[(LOCAL, 4, "a buffer")], CL_INVALID_ARG_VALUE)]
+#[case::local_memory_of_0_bytes(&[(LOCAL, 0, "null")], CL_INVALID_ARG_SIZE)]
 #[clmatrix_harness::test]
 fn an_unusual_value_is_taken_or_refused(bench: Bench, #[case] calls: Calls, #[case] code: cl_int) {
     let probe = probe(&bench);
@@ -183,8 +167,8 @@ fn an_unusual_value_is_taken_or_refused(bench: Bench, #[case] calls: Calls, #[ca
     let all: u64 = bench.value(named!(CL_DEVICE_LOCAL_MEM_SIZE));
     for &(index, size, given) in calls {
         let (kernel, buffer) = (probe.kernel(1), bench.keep(bench.buffer_of(&[1])));
-        let memory = [if given == HANDLE { ptr::null_mut() } else { buffer }; 2];
-        let value = given.map_or(ptr::null(), |_| memory.as_ptr().cast());
+        let memory = [if given == "a buffer" { buffer } else { ptr::null_mut() }; 2];
+        let value = if given == "null" { ptr::null() } else { memory.as_ptr().cast() };
         // The local memory of a kernel with all arguments; some drivers count none.
         let of_kernel = Subject::WorkGroup(kernel.raw(), bench.device);
         let used = of_kernel.value::<u64>(named!(CL_KERNEL_LOCAL_MEM_SIZE)).max(17 * 203);
@@ -192,12 +176,11 @@ fn an_unusual_value_is_taken_or_refused(bench: Bench, #[case] calls: Calls, #[ca
         let (name, size) = (&probe.2[index].0, if size == 9999 { most } else { size });
         // SAFETY: the value has as many bytes.
         let found = unsafe { try_set(&kernel, index as u32, size, value) };
-        let what = given.map_or("null", |given| if given { "a buffer" } else { "a null handle" });
-        let call = format!("clSetKernelArg({index}: {name}, {size} bytes, {what}) (5.9.2)");
+        let call = format!("clSetKernelArg({index}: {name}, {size} bytes, {given}) (5.9.2)");
         let is_any = code == CL_INVALID_ARG_VALUE && found != CL_SUCCESS;
         bench.check(found == code || is_any, &call, code_name(code), code_name(found));
-        let is_null = |n| n == index && n != LOCAL && code == CL_SUCCESS;
-        let version = |n| if is_null(n) { 2 } else { 1 };
+        let is_null = index != LOCAL && code == CL_SUCCESS;
+        let version = |n| if n == index && is_null { 2 } else { 1 };
         probe.expect(&format!("a launch after {call}"), &kernel, version);
         probe.set(&kernel, [index], 1);
         probe.expect(&format!("{call}, and then an argument as before"), &kernel, |_| 1);

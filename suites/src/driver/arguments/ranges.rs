@@ -62,15 +62,16 @@ fn exceeds(bench: &Bench, local: &[usize]) -> bool {
 /// Launches one kernel object with each range. Groups of one size are prime, odd or many; 16 bits do not count the
 /// latter, which take a simulator too long. Sizes may be the driver's choice.
 #[rstest]
-#[case::groups_and_offsets(vec![at(&[], &[12], &[4]), at(&[], &[12, 1], &[4, 1]), at(&[], &[4, 6, 5], &[4, 2, 1]),
-    at(&[], &[381], &[127]), at(&[], &[31, 17], &[]), at(&[], &[3, 5, 7], &[]),
-    at(&[5, 6, 7], &[3, 5, 7], &[]),
-    at(&[], &[65_539], &[1]), at(&[], &[1, 65_539], &[1; 2]), at(&[], &[1, 1, 65_539], &[1; 3]),
-    at(&[5], &[8], &[4]), at(&[0, 9], &[4, 2], &[4, 2]), at(&[100, 1000, 9999], &[4, 4, 2], &[4, 2, 1]),
-    at(&[0, 0, 7], &[4, 2, 2], &[4, 2, 1]), at(&[], &[4], &[4]),
-    at(&[(1 << 32) - 3], &[8], &[4]), at(&[1 << 40, (1 << 32) - 1], &[4, 4], &[4, 2]),
+#[case::groups_and_offsets(vec![at(&[], &[12], &[4]), at(&[], &[12, 1], &[4, 1]),
+    at(&[], &[4, 6, 5], &[4, 2, 1]), at(&[], &[381], &[127]), at(&[], &[31, 17], &[]),
+    at(&[], &[3, 5, 7], &[]), at(&[5, 6, 7], &[3, 5, 7], &[]), at(&[], &[65_539], &[1]),
+    at(&[], &[1, 65_539], &[1; 2]), at(&[], &[1, 1, 65_539], &[1; 3]), at(&[5], &[8], &[4]),
+    at(&[100, 1000, 9999], &[4, 4, 2], &[4, 2, 1]), at(&[0, 0, 7], &[4, 2, 2], &[4, 2, 1]),
+    at(&[], &[4], &[4]), at(&[(1 << 32) - 3], &[8], &[4]),
+    at(&[1 << 40, (1 << 32) - 1], &[4, 4], &[4, 2]),
     at(&[1 << 33, 1 << 34, (1 << 32) - 2], &[4, 2, 4], &[4, 2, 1])])]
-#[case::a_smaller_last_group(vec![at(&[], &[7, 5], &[3, 2]), at(&[9, 8, 7], &[5, 4, 7], &[2, 2, 3])])]
+#[case::a_smaller_last_group(vec![at(&[], &[7, 5], &[3, 2]),
+    at(&[9, 8, 7], &[5, 4, 7], &[2, 2, 3])])]
 #[clmatrix_harness::test]
 fn work_items_see_their_range(bench: Bench, #[case] ranges: Vec<Range<'static>>) {
     let is_uniform =
@@ -122,32 +123,20 @@ fn work_items_see_their_range(bench: Bench, #[case] ranges: Vec<Range<'static>>)
     }
 }
 
-/// Launches a kernel with ranges that break a rule, or with no work items, which must have this code.
-#[track_caller]
-fn check_code(bench: &Bench, source: &str, rule: &str, ranges: &[Range<'_>], code: cl_int) {
-    let program = bench.build(source, OPTIONS);
-    let (kernel, runs) = (bench.new_kernel(&program, "count"), bench.buffer_of(&[0_u32]));
-    set(kernel.raw(), 0, runs.raw());
-    let most: u32 = bench.value(named!(CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS));
-    // A device may have more dimensions than 3.
-    for range in ranges.iter().filter(|range| range[1].len() <= 3 || most == 3) {
-        let found = launch(kernel.raw(), bench.queue, *range, &[]);
-        let rule = format!("{}: {rule} (5.10)", code_name(code));
-        let is_item = found == CL_INVALID_WORK_ITEM_SIZE && exceeds(bench, range[2]);
-        bench.check(found == code || is_item, call(*range), rule, code_name(found));
-    }
-    let runs = bench.contents_of::<u32>(runs.raw(), 1)[0];
-    bench.check(runs == 0, format_args!("launches, {rule}"), "no work item runs (5.10)", runs);
-}
-
+/// Launches a kernel with ranges that break a rule, or with no work items. Without ranges, the group has more work items
+/// than the device allows, and no more in a dimension.
 #[rstest]
-#[case::dimensions(COUNT, "there are 1 to 3", &[at(&[], &[], &[]), at(&[], &[1; 4], &[])], CL_INVALID_WORK_DIMENSION)]
-#[case::a_part_of_a_group(COUNT, "all groups of OpenCL C 1.2 have one size", &[at(&[], &[10], &[4]),
-    at(&[], &[12, 9], &[4, 2]), at(&[], &[2, 2, 5], &[1, 1, 3]), at(&[], &[3], &[4])], CL_INVALID_WORK_GROUP_SIZE)]
-#[case::required_groups(OF_8, "the kernel requires groups of 4, 2 and 1", &[at(&[], &[8, 8], &[2, 4]),
-    at(&[], &[8, 8, 8], &[4, 2, 2])], CL_INVALID_WORK_GROUP_SIZE)]
-#[case::no_work_items(COUNT, "0 work items are allowed from OpenCL 2.1 on", &[at(&[], &[0], &[]),
-    at(&[], &[4, 0], &[]), at(&[5], &[4, 4, 0], &[])], CL_INVALID_GLOBAL_WORK_SIZE)]
+#[case::dimensions(COUNT, "there are 1 to 3",
+    &[at(&[], &[], &[]), at(&[], &[1; 4], &[])], CL_INVALID_WORK_DIMENSION)]
+#[case::a_part_of_a_group(COUNT, "all groups of OpenCL C 1.2 have one size",
+    &[at(&[], &[10], &[4]), at(&[], &[12, 9], &[4, 2]), at(&[], &[2, 2, 5], &[1, 1, 3]),
+    at(&[], &[3], &[4])], CL_INVALID_WORK_GROUP_SIZE)]
+#[case::required_groups(OF_8, "the kernel requires groups of 4, 2 and 1",
+    &[at(&[], &[8, 8], &[2, 4]), at(&[], &[8, 8, 8], &[4, 2, 2])], CL_INVALID_WORK_GROUP_SIZE)]
+#[case::no_work_items(COUNT, "0 work items are allowed from OpenCL 2.1 on",
+    &[at(&[], &[0], &[]), at(&[], &[4, 0], &[]), at(&[5], &[4, 4, 0], &[])],
+    CL_INVALID_GLOBAL_WORK_SIZE)]
+#[case::large_groups(COUNT, "the device has smaller groups", &[], CL_INVALID_WORK_GROUP_SIZE)]
 #[clmatrix_harness::test]
 fn ranges_that_break_a_rule_are_refused(
     bench: Bench,
@@ -156,19 +145,27 @@ fn ranges_that_break_a_rule_are_refused(
     #[case] ranges: &[Range<'static>],
     #[case] code: cl_int,
 ) {
-    let most = bench.value::<usize>(named!(CL_DEVICE_MAX_WORK_GROUP_SIZE));
+    let most: usize = bench.value(named!(CL_DEVICE_MAX_WORK_GROUP_SIZE));
     if source == OF_8 && most < 8 {
         skip!("CL_DEVICE_MAX_WORK_GROUP_SIZE is below 8");
     }
+    let sizes = Subject::Device(bench.device).list::<usize>(named!(CL_DEVICE_MAX_WORK_ITEM_SIZES));
+    let first = sizes[0].min(most);
+    let large = [first, 2 * most / first];
+    let large = [at(&[], &large, &large)];
+    let ranges = if ranges.is_empty() { &large[..] } else { ranges };
     let is_allowed = code == CL_INVALID_GLOBAL_WORK_SIZE && bench.is(2, 1);
-    check_code(&bench, source, rule, ranges, if is_allowed { CL_SUCCESS } else { code });
-}
-
-#[clmatrix_harness::test]
-fn groups_that_are_too_large_are_refused(bench: Bench) {
-    let device = Subject::Device(bench.device);
-    let most: usize = device.value(named!(CL_DEVICE_MAX_WORK_GROUP_SIZE));
-    let first = device.list::<usize>(named!(CL_DEVICE_MAX_WORK_ITEM_SIZES))[0].min(most);
-    let (size, rule) = ([first, 2 * most / first], "the device has smaller groups");
-    check_code(&bench, COUNT, rule, &[at(&[], &size, &size)], CL_INVALID_WORK_GROUP_SIZE);
+    let code = if is_allowed { CL_SUCCESS } else { code };
+    let kernel = bench.new_kernel(&bench.build(source, OPTIONS), "count");
+    let runs = bench.buffer_of(&[0_u32]);
+    set(kernel.raw(), 0, runs.raw());
+    // A device may have more dimensions than 3.
+    for range in ranges.iter().filter(|range| range[1].len() <= 3 || sizes.len() == 3) {
+        let found = launch(kernel.raw(), bench.queue, *range, &[]);
+        let rule = format!("{}: {rule} (5.10)", code_name(code));
+        let is_item = found == CL_INVALID_WORK_ITEM_SIZE && exceeds(&bench, range[2]);
+        bench.check(found == code || is_item, call(*range), rule, code_name(found));
+    }
+    let runs = bench.contents_of::<u32>(runs.raw(), 1)[0];
+    bench.check(runs == 0, format_args!("launches, {rule}"), "no work item runs (5.10)", runs);
 }
