@@ -228,7 +228,7 @@ impl<E: TrackedEvent> Table<E> {
                 command += 1;
             }
         }
-        for _ in map..self.maps.len().min(map + LOOK) {
+        for _ in 0..LOOK.min(self.maps.len().saturating_sub(map)) {
             map += usize::from(!self.reap_map(map));
         }
         let or_first = |next, len| if next < len { next } else { 0 };
