@@ -83,7 +83,7 @@ const FAULTS: &[(&str, &[&str])] = &[
     ("sizes: odd pitch of a destination", &["driver::sizes::moves::boxes_keep_their_gaps"]),
     ("sizes: pitch of 0", &["driver::sizes::moves::boxes_keep_their_gaps"]),
     ("sizes: beyond the end", &["driver::sizes::moves::transfers_move_all_bytes"]),
-    ("sizes: many launches", &["driver::sizes::many::launches_in_flight_run_once_each"]),
+    ("sizes: many launches", &["driver::sizes::many::a_call_works_several_times::case_*_launches_in_flight"]),
     ("sizes: last bytes of a kernel", &["driver::memory::commands::commands_work_on_all_kinds_of_memory"]),
 ];
 

@@ -6,10 +6,14 @@ mod maps;
 mod svm;
 mod target;
 
+use std::ops::Range;
+use std::slice;
+
 use super::prelude::*;
 use crate::support::pattern::{bytes, copy_rows, same};
 
-pub use commands::{Command, expect};
+pub use commands::expect;
+pub use maps::{MAP_FLAGS, touch, touch_maps};
 pub use target::*;
 
 /// Fills each operand with a pattern of its own, the first one with pattern 0. Runs a step, which does the same to a
@@ -22,29 +26,6 @@ pub fn check<const N: usize>(
     operands.iter().zip(&models).for_each(|(operand, model)| operand.put(model));
     step(models.each_mut().map(Vec::as_mut_slice))?;
     operands.iter().zip(&models).try_for_each(|(operand, model)| operand.compare(model))
-}
-
-/// The flags of maps.
-pub const MAP_FLAGS: [Named<u64>; 4] = [
-    named!(CL_MAP_READ),
-    named!(CL_MAP_WRITE),
-    named!(CL_MAP_READ | CL_MAP_WRITE),
-    named!(CL_MAP_WRITE_INVALIDATE_REGION),
-];
-
-/// Compares mapped bytes with their model if the flags say that they are current, and inverts both if the flags let
-/// the host write.
-pub fn touch(flags: u64, mapped: *mut [u8], model: &mut [u8]) -> Checked {
-    // SAFETY: the callers have mapped the bytes.
-    let mapped = unsafe { &mut *mapped };
-    if flags != CL_MAP_WRITE_INVALIDATE_REGION {
-        same(mapped, model, "the mapped bytes")?;
-    }
-    if flags != CL_MAP_READ {
-        model.iter_mut().for_each(|byte| *byte = !*byte);
-        mapped.copy_from_slice(model);
-    }
-    Ok(())
 }
 
 /// The place of a box in which pitches of zero are those of the region (5.2.2).

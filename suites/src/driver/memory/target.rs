@@ -1,8 +1,5 @@
 //! Memory of all kinds that commands use, and parts of it.
 
-use std::ops::Range;
-use std::slice;
-
 use super::*;
 
 /// The bytes of the memory under test.
@@ -57,20 +54,6 @@ impl Memory {
             _ => true,
         }
     }
-
-    /// Skips the test unless the device has the memory.
-    pub fn requires(self, bench: &Bench) {
-        if !self.is_on(bench) {
-            skip!("CL_DEVICE_SVM_CAPABILITIES is {:#x}", bench.svm_capabilities);
-        }
-    }
-}
-
-/// The part of the memory that commands use.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Part {
-    Whole,
-    Sub,
 }
 
 /// Flags of memory that the host may not read, and not write.
@@ -97,23 +80,25 @@ pub struct Target<'a> {
 
 impl<'a> Target<'a> {
     /// Creates memory, of which commands use [`BYTES`]. A buffer over host memory begins with pattern 0.
-    pub fn new(bench: &'a Bench, memory: Memory, part: Part) -> Self {
-        if part == Part::Whole {
+    pub fn new(bench: &'a Bench, memory: Memory, is_part: bool) -> Self {
+        if !is_part {
             return Self::whole(bench, memory, BYTES);
         }
         let origin = if let Svm(_) = memory { 76 } else { bench.alignment() };
         let whole = Box::new(Self::whole(bench, memory, origin + BYTES + 78));
-        let sub_buffer = || bench.sub_buffer(whole.raw(), 0, [origin, BYTES]);
-        let object = whole.is_buffer().then(sub_buffer);
-        let kind = if object.is_some() { "a sub-buffer" } else { "a part" };
+        let object = whole.is_buffer().then(|| bench.sub_buffer(whole.raw(), 0, [origin, BYTES]));
+        let kind = if whole.is_buffer() { "a sub-buffer" } else { "a part" };
         let name = format!("{kind} of {}", whole.name);
         let pointer = whole.pointer.wrapping_byte_add(origin);
         let (whole, range) = (Some(whole), origin..origin + BYTES);
         Self { bench, name, memory, base: 0, whole, object, pointer, range, under: None }
     }
 
-    /// Creates memory, all of which commands use.
+    /// Creates memory, all of which commands use. Skips the test if the device lacks it.
     pub fn whole(bench: &'a Bench, memory: Memory, size: usize) -> Self {
+        if !memory.is_on(bench) {
+            skip!("CL_DEVICE_SVM_CAPABILITIES is {:#x}", bench.svm_capabilities);
+        }
         let (mut object, mut pointer, mut under) = (None, ptr::null_mut(), None);
         let name = match memory {
             Buffer(Named { name, value: flags }, None) => {
@@ -123,7 +108,8 @@ impl<'a> Target<'a> {
             Buffer(Named { name, value: flags }, Some(host)) => {
                 let host = under.insert(Box::new(Self::whole(bench, *host, size)));
                 host.put(&bytes(0, size));
-                object = Some(bench.buffer(flags, size, host.raw()));
+                pointer = host.raw();
+                object = Some(bench.buffer(flags, size, pointer));
                 if flags & CL_MEM_COPY_HOST_PTR != 0 {
                     host.put(&bytes(2, size));
                 }
@@ -186,7 +172,11 @@ impl<'a> Target<'a> {
 
     /// Returns whether the memory has one of these flags.
     pub fn has(&self, flags: u64) -> bool {
-        matches!(self.memory, Buffer(own, _) | Svm(own) if own.value & flags != 0)
+        match self.memory {
+            Buffer(own, _) | Svm(own) => own.value & flags != 0,
+            // No kernel may use it.
+            Host(_) | Mapped(_) => flags & (CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY) != 0,
+        }
     }
 
     /// Maps bytes. A map of CL_MEM_USE_HOST_PTR lies in the host memory (5.2.4).
@@ -201,11 +191,9 @@ impl<'a> Target<'a> {
         let call = format!("{}({}) of bytes {range:?}", kind.function(), flags.name);
         accepted(code).map_err(|code| format!("{call} returned {code}"))?;
         finish(queue);
-        let pointer = operands.mapped;
+        let (pointer, host) = (operands.mapped, self.pointer.wrapping_byte_add(at));
         let map = ptr::slice_from_raw_parts_mut(pointer.cast(), size);
-        let (under, first) = (&self.whole.as_deref().unwrap_or(self).under, self.range.start + at);
-        let host = under.as_ref().filter(|_| self.has(CL_MEM_USE_HOST_PTR));
-        let wanted = host.map_or(pointer, |host| host.raw().wrapping_byte_add(first));
+        let wanted = if self.has(CL_MEM_USE_HOST_PTR) { host } else { pointer };
         if pointer == wanted && !pointer.is_null() {
             return Ok(map);
         }
@@ -268,21 +256,16 @@ impl<'a> Target<'a> {
         if self.has(UNREADABLE) {
             return Ok(());
         }
-        let mut own = expected[self.range.clone()].to_vec();
-        let map = self.map(named!(CL_MAP_READ), 0..own.len())?;
-        let result = touch(CL_MAP_READ, map, &mut own);
-        self.unmap(map).and(result)
+        let (mut own, range) = (expected[self.range.clone()].to_vec(), 0..self.range.len());
+        touch_maps(self, named!(CL_MAP_READ), slice::from_ref(&range), &mut own)
     }
 }
 
 impl Drop for Target<'_> {
     fn drop(&mut self) {
         if let (Mapped(_), Some(mapped)) = (self.memory, &self.under) {
-            let unmapped =
-                mapped.unmap(ptr::slice_from_raw_parts_mut(self.pointer.cast(), self.size()));
-            if !thread::panicking() {
-                unmapped.expect("an unmap");
-            }
+            let unmapped = mapped.unmap(ptr::slice_from_raw_parts_mut(self.pointer.cast(), 0));
+            assert!(unmapped.is_ok() || thread::panicking(), "{unmapped:?}");
         }
     }
 }

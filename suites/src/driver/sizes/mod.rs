@@ -16,9 +16,10 @@ const NEXT: &str =
 fn add_one(to: &Target<'_>, places: &[(usize, usize)], model: &mut [u8]) -> Checked {
     let kernel = to.bench.new_kernel(&to.bench.build(NEXT, ""), "next");
     set(kernel.raw(), 0, to.raw());
-    places.iter().try_for_each(|&(at, size)| {
+    places.iter().enumerate().try_for_each(|(n, &(at, size))| {
         set(kernel.raw(), 1, (to.base + at) as u64);
         model[at..at + size].iter_mut().for_each(|byte| *byte = byte.wrapping_add(1));
-        accepted(launch(kernel.raw(), to.bench.queue, [&[], &[size], &[1]], &[]))
+        let code = launch(kernel.raw(), to.bench.queue, [&[], &[size], &[1]], &[]);
+        accepted(code).map_err(|answer| format!("{answer}, launch {n} of {}", places.len()))
     })
 }

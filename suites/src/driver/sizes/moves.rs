@@ -8,22 +8,31 @@ const HOST: Memory = Memory::Host(1);
 /// The first bytes in both operands.
 const PLACES: [[usize; 2]; 5] = [[1, 4093], [0, 0], [3, 1], [4093, 64], [4096, 7]];
 
+/// Runs a command on these bytes of new memory, which has some more behind them.
+fn expect_new(bench: &Bench, kind: Kind, memories: [Memory; 2], span: Span) {
+    let [source, target] = [0, 1].map(|i| {
+        let (origin, pitches) = filled(span.region, span.sides[i]);
+        let last = [0, 1, 2].map(|axis| origin[axis] + span.region[axis] - 1);
+        Target::whole(bench, memories[i], start((last, pitches)) + 51)
+    });
+    let is_fill = matches!(kind, Kind::FillBuffer | Kind::SvmFill);
+    expect(kind, [if is_fill { &target } else { &source }, &target], span);
+}
+
 #[rstest]
-#[case::write([HOST, PLAIN])]
-#[case::read([PLAIN, HOST])]
-#[case::copy([PLAIN, PLAIN])]
-#[case::to_svm([HOST, SVM_COARSE])]
-#[case::from_svm([SVM_COARSE, HOST])]
-#[case::of_svm([SVM_COARSE, SVM_COARSE])]
+#[case::write(Kind::WriteBuffer, [HOST, PLAIN])]
+#[case::read(Kind::ReadBuffer, [PLAIN, HOST])]
+#[case::copy(Kind::CopyBuffer, [PLAIN, PLAIN])]
+#[case::to_svm(Kind::SvmCopy, [HOST, SVM_COARSE])]
+#[case::from_svm(Kind::SvmCopy, [SVM_COARSE, HOST])]
+#[case::of_svm(Kind::SvmCopy, [SVM_COARSE, SVM_COARSE])]
 #[clmatrix_harness::test]
-fn transfers_move_all_bytes(bench: Bench, #[case] memories: [Memory; 2]) {
-    memories.iter().for_each(|memory| memory.requires(&bench));
+fn transfers_move_all_bytes(bench: Bench, #[case] kind: Kind, #[case] memories: [Memory; 2]) {
     // Few, and about a page, 64 KiB and 2 MiB.
     let about = [4096, 65_536, 2_097_152].into_iter().flat_map(|n| [n - 1, n, n + 1]);
     for size in [1, 2, 3, 7].into_iter().chain(about) {
         for [from, to] in &PLACES[..if size > 100_000 { 1 } else { PLACES.len() }] {
-            let [source, target] = memories.map(|kind| Target::whole(&bench, kind, size + 4200));
-            expect(Command::Line, [&source, &target], Span::line([*from, *to, size]));
+            expect_new(&bench, kind, memories, Span::line([*from, *to, size]));
         }
     }
 }
@@ -35,15 +44,14 @@ fn fills_repeat_their_pattern(
     #[values(PLAIN, SVM_COARSE)] memory: Memory,
     #[values(1, 2, 4, 8, 16, 32, 64, 128)] length: usize,
 ) {
-    memory.requires(&bench);
-    let about = |size: usize| [size / length - 1, size / length, size / length + 1];
+    let kind = if memory == PLAIN { Kind::FillBuffer } else { Kind::SvmFill };
     let few = [1, 2, 3, 5, 7, 37].map(|count| (3, count));
-    let many = [about(4096), about(65_536)].into_iter().flatten().map(|count| (1, count));
+    let about = [4096, 65_536].map(|n| [n / length - 1, n / length, n / length + 1]);
+    let many = about.into_iter().flatten().map(|count| (1, count));
     let most = [(37, 2_097_152 / length + 1), (0, 1)];
     for (first, count) in few.into_iter().chain(many).chain(most) {
         let span = Span::line([0, first * length, count * length]).fill(&bytes(0, length));
-        let target = Target::whole(&bench, memory, (first + count) * length + 300);
-        expect(Command::Fill, [&Target::whole(&bench, HOST, 1), &target], span);
+        expect_new(&bench, kind, [memory; 2], span);
     }
 }
 
@@ -67,17 +75,12 @@ const BOXES: [([usize; 3], [Side; 2]); 12] = [
 ];
 
 #[rstest]
-#[case::write(Command::HostBox, [HOST, PLAIN])]
-#[case::read(Command::HostBox, [PLAIN, HOST])]
-#[case::copy(Command::CopyBox, [PLAIN, PLAIN])]
+#[case::write(Kind::WriteRect, [HOST, PLAIN])]
+#[case::read(Kind::ReadRect, [PLAIN, HOST])]
+#[case::copy(Kind::CopyRect, [PLAIN, PLAIN])]
 #[clmatrix_harness::test]
-fn boxes_keep_their_gaps(bench: Bench, #[case] command: Command, #[case] memories: [Memory; 2]) {
+fn boxes_keep_their_gaps(bench: Bench, #[case] kind: Kind, #[case] memories: [Memory; 2]) {
     for (region, sides) in BOXES {
-        let [source, target] = [0, 1].map(|i| {
-            let (origin, pitches) = filled(region, sides[i]);
-            let last = [0, 1, 2].map(|axis| origin[axis] + region[axis] - 1);
-            Target::whole(&bench, memories[i], start((last, pitches)) + 51)
-        });
-        expect(command, [&source, &target], Span::of(region, sides));
+        expect_new(&bench, kind, memories, Span::of(region, sides));
     }
 }
