@@ -3,17 +3,8 @@
 
 use std::fmt;
 
-use clmatrix::cl3::memory::{CL_R, CL_SNORM_INT8};
+use clmatrix::memory::{ChannelOrder, ChannelType, ImageFormat};
 use half::f16;
-
-/// The orders of channels, by their values from CL_R on.
-const ORDERS: &str = "R A RG RA RGB RGBA BGRA ARGB INTENSITY LUMINANCE Rx RGx RGBx DEPTH DEPTH_STENCIL \
-                      sRGB sRGBx sRGBA sBGRA ABGR";
-
-/// The types of channels, by their values from CL_SNORM_INT8 on.
-const TYPES: &str = "SNORM_INT8 SNORM_INT16 UNORM_INT8 UNORM_INT16 UNORM_SHORT_565 UNORM_SHORT_555 \
-                     UNORM_INT_101010 SIGNED_INT8 SIGNED_INT16 SIGNED_INT32 UNSIGNED_INT8 \
-                     UNSIGNED_INT16 UNSIGNED_INT32 HALF_FLOAT FLOAT UNORM_INT24 UNORM_INT_101010_2";
 
 /// The names of components, in the order of `float4`.
 pub const COMPONENTS: [&str; 4] = ["red", "green", "blue", "alpha"];
@@ -51,21 +42,20 @@ impl fmt::Display for Format {
 impl Format {
     /// The format with these values of `cl_image_format`.
     pub fn of(values: [u32; 2]) -> Self {
-        let name = |names: &'static str, value: u32, first| {
-            names.split(' ').nth(value.wrapping_sub(first) as usize).unwrap_or("another")
+        let order = ChannelOrder::from_raw(values[0]).map_or("another", ChannelOrder::name);
+        let channel = ChannelType::from_raw(values[1]);
+        let bytes = channel.map_or(1, |it| ImageFormat::new(ChannelOrder::R, it).channel_size());
+        let channel = channel.map_or("another", ChannelType::name);
+        let class = match channel.trim_end_matches(|letter: char| letter.is_ascii_digit()) {
+            "UNORM_INT" => Unorm,
+            "SNORM_INT" => Snorm,
+            "SIGNED_INT" => Signed,
+            "UNSIGNED_INT" => Unsigned,
+            "HALF_FLOAT" => Half,
+            "FLOAT" => Float,
+            _ => Other,
         };
-        let order = name(ORDERS, values[0], CL_R);
-        let channel = name(TYPES, values[1], CL_SNORM_INT8);
-        let (class, bits) = match channel.split_once("_INT").unwrap_or((channel, "")) {
-            ("UNORM", bits @ ("8" | "16")) => (Unorm, bits),
-            ("SNORM", bits) => (Snorm, bits),
-            ("SIGNED", bits) => (Signed, bits),
-            ("UNSIGNED", bits) => (Unsigned, bits),
-            ("HALF_FLOAT", _) => (Half, "16"),
-            ("FLOAT", _) => (Float, "32"),
-            _ => (Other, "8"),
-        };
-        Self { values, order, channel, class, bytes: bits.parse::<usize>().expect("bits") / 8 }
+        Self { values, order, channel, class, bytes }
     }
 
     /// Returns whether these tests know the pixels.
@@ -75,11 +65,9 @@ impl Format {
 
     /// Returns whether this is one of few formats, of most classes and sizes, that devices have.
     pub fn is_usual(&self) -> bool {
-        matches!(
-            (self.order, self.channel),
-            ("RGBA", "UNORM_INT8" | "SIGNED_INT16" | "UNSIGNED_INT32" | "FLOAT")
-                | ("R" | "BGRA", "UNORM_INT8")
-        )
+        let pixel = (self.order, self.class, self.bytes);
+        matches!(pixel, ("R" | "RGBA" | "BGRA", Unorm, 1))
+            || matches!(pixel, ("RGBA", Signed, 2) | ("RGBA", Unsigned | Float, 4))
     }
 
     /// The components in the order of memory.
@@ -105,15 +93,21 @@ impl Format {
         code.map_or(without, |code| self.value(code))
     }
 
-    /// The least and the greatest value of an integer, and the integer that is 1.
+    /// The least and the greatest value, and the integer that is 1.
     pub fn range(&self) -> ([f64; 2], f64) {
         let half = 256_f64.powi(self.bytes as i32) / 2.0;
         match self.class {
             Snorm => ([-1.0, 1.0], half - 1.0),
             Unorm => ([0.0, 1.0], 2.0 * half - 1.0),
             Signed => ([-half, half - 1.0], 1.0),
-            _ => ([0.0, 2.0 * half - 1.0], 1.0),
+            Unsigned => ([0.0, 2.0 * half - 1.0], 1.0),
+            _ => ([f64::NEG_INFINITY, f64::INFINITY], 1.0),
         }
+    }
+
+    /// The difference of neighbouring values of a normalized integer.
+    pub fn step(&self) -> Option<f64> {
+        matches!(self.class, Unorm | Snorm).then(|| 1.0 / self.range().1)
     }
 
     /// Remarkable bits of a channel: the ends of the range, zero, and others.
@@ -138,29 +132,23 @@ impl Format {
         }
     }
 
-    /// Returns whether the bits are those of `value` (OpenCL C 8.3); a normalized integer may be this step
-    /// away.
-    pub fn encodes(&self, code: u32, value: f64, step: f64) -> bool {
-        let (found, ([least, greatest], one)) = (self.value(code), self.range());
+    /// Returns whether the bits are those of `value` (OpenCL C 8.3), or of a value that is so near to it.
+    pub fn encodes(&self, code: u32, value: f64, bound: Option<f64>) -> bool {
+        let (found, [least, greatest]) = (self.value(code), self.range().0);
+        let value = value.clamp(least, greatest);
+        // Half numbers are rounded to the nearest one, or towards zero.
+        let near = f16::from_f64(value);
+        let is_away = f64::from(near).abs() > value.abs();
+        let below = f16::from_bits(near.to_bits() - u16::from(is_away));
+        let (rounded, normal) = match self.class {
+            Half => ([near, below].map(f64::from), f16::MIN_POSITIVE.to_f64()),
+            _ => ([value; 2], f64::from(f32::MIN_POSITIVE)),
+        };
+        let is_near = |bound: f64| value.is_nan() || (found - value).abs() <= bound;
         let is_same =
-            |value: f64| value.to_bits() == found.to_bits() || (value.is_nan() && found.is_nan());
-        let is_flushed = |normal: f64| value != 0.0 && value.abs() < normal && found == 0.0;
-        match self.class {
-            Unorm | Snorm => {
-                let difference = (found - value.clamp(least, greatest)) * one;
-                value.is_nan() || difference.abs() <= step
-            }
-            Half => {
-                // To the nearest number, or towards zero.
-                let near = f16::from_f64(value);
-                let is_away = f64::from(near).abs() > value.abs();
-                let below = f16::from_bits(near.to_bits() - u16::from(is_away));
-                let is_rounded = is_same(near.into()) || is_same(below.into());
-                is_rounded || is_flushed(f16::MIN_POSITIVE.into())
-            }
-            Float => is_same(value) || is_flushed(f32::MIN_POSITIVE.into()),
-            _ => found == value.clamp(least, greatest),
-        }
+            |value: f64| value.to_bits() == found.to_bits() || value.is_nan() && found.is_nan();
+        let is_flushed = value != 0.0 && value.abs() < normal && found == 0.0;
+        bound.is_some_and(is_near) || rounded.into_iter().any(is_same) || is_flushed
     }
 
     /// The format of the words of colours in fills and kernels.
@@ -173,7 +161,6 @@ impl Format {
     pub fn reads(&self, word: u32, wanted: f64) -> bool {
         // 1.5 units in the last place.
         let bound = if wanted.abs() == 1.0 { 0.0 } else { 1.8e-7 * wanted.abs() };
-        let is_near = (self.words().value(word) - wanted).abs() <= bound;
-        self.words().encodes(word, wanted, 0.0) || (is_near && matches!(self.class, Unorm | Snorm))
+        self.words().encodes(word, wanted, self.step().map(|_| bound))
     }
 }

@@ -69,13 +69,9 @@ impl Type {
 
     /// The kinds of memory that images may have.
     fn memory(self) -> &'static [Named<u64>] {
-        static MEMORY: [Named<u64>; 5] = [
-            named!(CL_MEM_READ_WRITE),
-            named!(CL_MEM_ALLOC_HOST_PTR),
-            named!(CL_MEM_USE_HOST_PTR),
-            named!(CL_MEM_COPY_HOST_PTR),
-            named!(CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR),
-        ];
+        static MEMORY: [Named<u64>; 5] = named![CL_MEM_READ_WRITE; CL_MEM_ALLOC_HOST_PTR;
+            CL_MEM_USE_HOST_PTR; CL_MEM_COPY_HOST_PTR;
+            CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR];
         if self == Self::OfBuffer { &MEMORY[..1] } else { &MEMORY }
     }
 }
@@ -149,20 +145,14 @@ impl<'a> Kind<'a> {
     /// Creates an image over host memory with these pitches, or returns the name of the driver's error code.
     fn over(self, flags: u64, host: *mut c_void, pitches: [usize; 2]) -> Result<Object, String> {
         let (bench, (constant, .., [width, height, depth])) = (self.bench, self.of_type.row());
-        let buffer = (self.of_type == Type::OfBuffer)
-            .then(|| bench.keep(bench.new_buffer(CL_MEM_READ_WRITE, 80)));
-        let desc = cl_image_desc {
-            image_type: constant.value,
-            image_width: width,
-            image_height: height,
-            image_depth: depth,
-            image_array_size: if depth > 1 { depth } else { height },
-            image_row_pitch: pitches[0],
-            image_slice_pitch: pitches[1],
-            buffer: buffer.unwrap_or(ptr::null_mut()),
-            ..no_image()
-        };
-        let (context, mut code) = (bench.context, UNWRITTEN);
+        let (context, mut code, mut desc) = (bench.context, UNWRITTEN, no_image());
+        (desc.image_type, desc.image_width, desc.image_height) = (constant.value, width, height);
+        let layers = if depth > 1 { depth } else { height };
+        (desc.image_depth, desc.image_array_size) = (depth, layers);
+        [desc.image_row_pitch, desc.image_slice_pitch] = pitches;
+        if self.of_type == Type::OfBuffer {
+            desc.buffer = bench.keep(bench.new_buffer(CL_MEM_READ_WRITE, 80));
+        }
         let (format, desc) = (self.format.values.as_ptr().cast(), &raw const desc);
         // SAFETY: the context is valid, and the host memory has these pitches, or is null.
         let object = unsafe {
@@ -219,8 +209,8 @@ impl<'a> Kind<'a> {
         [width * self.format.size(), height, depth]
     }
 
-    /// Where a region lies among the pixels of a whole image.
-    fn inside(self, Region { origin: [x, y, z], .. }: Region) -> Side {
+    /// Where a region begins among the bytes of a whole image.
+    fn inside(self, [x, y, z]: [usize; 3]) -> Side {
         let [row, height, _] = self.shape(self.of_type.whole());
         ([x * self.format.size(), y, z], [row, row * height])
     }
@@ -233,8 +223,8 @@ impl<'a> Kind<'a> {
     /// Memory of the host with these pitches and a region of these pixels.
     fn spread(self, pixels: &[u8], region: Region, pitches: [usize; 2]) -> Vec<u8> {
         let mut memory = vec![GAP; 140 * self.format.size()];
-        let (from, to) = ((pixels, self.inside(region)), (&mut memory[..], self.outside(pitches)));
-        move_box(self.shape(region), from, to);
+        let from = (pixels, self.inside(region.origin));
+        move_box(self.shape(region), from, (&mut memory[..], self.outside(pitches)));
         memory
     }
 }

@@ -43,8 +43,8 @@ per_type! {
         for (flags, (region, pitches)) in memory.flat_map(|flags| ways.map(|way| (flags, way))) {
             let about = format!("{kind} with {}, {region:?}, pitches {pitches:?}", flags.name);
             let (mut spread, mut wanted) = (kind.spread(&pixels, region, pitches), before.clone());
-            let (from, to) = ((&spread[..], kind.outside(pitches)), (&mut wanted[..], kind.inside(region)));
-            move_box(kind.shape(region), from, to);
+            let to = (&mut wanted[..], kind.inside(region.origin));
+            move_box(kind.shape(region), (&spread, kind.outside(pitches)), to);
             let image = kind.with(flags.value, &before);
             image.transfer(true, region, pitches, &mut spread);
             let rule = "writes the pixels at these pitches (0: packed), and no others (5.3.3)";
@@ -73,8 +73,8 @@ fn check_map(call: &str, image: &Image<'_>, flags: Named<u64>, region: Region) {
     succeeds("clEnqueueMapImage", code);
     assert!(!pointer.is_null(), "clEnqueueMapImage returned null and CL_SUCCESS");
     finish(queue);
-    let inside = start(kind.inside(region));
-    let wanted = if host.is_null() { pointer } else { host.wrapping_byte_add(inside) };
+    let (first, pitches) = (start(kind.inside(region.origin)), kind.inside([0; 3]).1);
+    let wanted = if host.is_null() { pointer } else { host.wrapping_byte_add(first) };
     let rule = format_args!("the map is in the host memory, at {wanted:?} (5.3.6)");
     bench.check(pointer == wanted, call, rule, format_args!("{pointer:?}"));
     let [width, height, depth] = kind.shape(region);
@@ -84,12 +84,11 @@ fn check_map(call: &str, image: &Image<'_>, flags: Named<u64>, region: Region) {
     let rule = "image_slice_pitch is 0, or at least a row for an array and a 3D image (5.3.6)";
     bench.check((slice == 0) == is_flat && (is_flat || slice >= row), call, rule, slice);
     let mut pixels = kind.pattern(1);
-    for [y, z] in (0..depth).flat_map(|z| (0..height).map(move |y| [y, z])) {
-        let mapped = pointer.wrapping_byte_add(start(([0, y, z], kind.outside([row, slice]).1)));
+    for at in (0..depth).flat_map(|z| (0..height).map(move |y| [0, y, z])) {
+        let mapped = pointer.wrapping_byte_add(start((at, kind.outside([row, slice]).1)));
         let mapped = ptr::slice_from_raw_parts_mut(mapped.cast(), width);
-        let own = &mut pixels[inside + start(([0, y, z], kind.inside(region).1))..][..width];
-        let rule =
-            format!("row {y} of slice {z} has its pixels at the pitches {row}, {slice} (5.3.6)");
+        let own = &mut pixels[first + start((at, pitches))..][..width];
+        let rule = format!("the row {at:?} has its pixels at the pitches {row}, {slice} (5.3.6)");
         bench.check_result(touch(flag, mapped, own), call, rule);
     }
     // SAFETY: the region is mapped, and nothing uses it any more.

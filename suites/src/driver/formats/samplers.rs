@@ -8,70 +8,56 @@ use super::*;
 /// Coordinates in pixels of the first dimension, without integers, where devices may round.
 static PLACES: [f64; 11] = [-9.75, -1.25, -0.25, 0.25, 0.75, 1.25, 2.25, 4.75, 5.25, 6.75, 12.25];
 
-/// The properties of a sampler.
-#[derive(Clone, Copy)]
-struct Mode {
-    addressing: Named<u32>,
-    is_normalized: bool,
-    is_linear: bool,
-}
+/// The addressing mode of a sampler, and whether its coordinates are normalized and its filter linear.
+type Mode = (Named<u32>, bool, bool);
 
 /// Returns whether the dimension is the layer of an array, which has rules of its own (OpenCL C 8.4).
 fn is_layer(of_type: Type, d: usize) -> bool {
     matches!((of_type, d), (Type::OneDArray, 1) | (Type::TwoDArray, 2))
 }
 
-/// A pixel of one dimension, or none for the border, and its weight.
-type Tap = (Option<usize>, f64);
-
-impl Mode {
-    /// The pixels of a dimension that are read at `x` (OpenCL C 8.2).
-    fn taps(self, of_type: Type, d: usize, x: f64) -> [Tap; 2] {
-        let size = of_type.row().3[d];
-        let n = size as f64;
-        if size == 1 || is_layer(of_type, d) {
-            let layer = x.round_ties_even().clamp(0.0, n - 1.0) as usize;
-            return [(Some(layer), 1.0), (Some(layer), 0.0)];
-        }
-        let u = match self.addressing.value {
-            CL_ADDRESS_REPEAT => (x - x.floor()) * n,
-            CL_ADDRESS_MIRRORED_REPEAT => (x - 2.0 * (0.5 * x).round_ties_even()).abs() * n,
-            _ if self.is_normalized => x * n,
-            _ => x,
-        };
-        let place = |i: f64| match self.addressing.value {
+/// The pixels of a dimension that are read at `x`, or none for the border, and their weights (OpenCL C 8.2).
+fn taps(of_type: Type, d: usize, mode: Mode, x: f64) -> [(Option<usize>, f64); 2] {
+    let (size, (Named { value: addressing, .. }, is_normalized, is_linear)) =
+        (of_type.row().3[d], mode);
+    let n = size as f64;
+    let edge = |i: f64| Some(i.clamp(0.0, n - 1.0) as usize);
+    if size == 1 || is_layer(of_type, d) {
+        return [1.0, 0.0].map(|weight| (edge(x.round_ties_even()), weight));
+    }
+    let u = match addressing {
+        CL_ADDRESS_REPEAT => (x - x.floor()) * n,
+        CL_ADDRESS_MIRRORED_REPEAT => (x - 2.0 * (0.5 * x).round_ties_even()).abs() * n,
+        _ if is_normalized => x * n,
+        _ => x,
+    };
+    let first = if is_linear { u - 0.5 } else { u.floor() };
+    [0.0, 1.0].map(|next| {
+        let i = first.floor() + next;
+        let place = match addressing {
             CL_ADDRESS_REPEAT => Some(i.rem_euclid(n) as usize),
             CL_ADDRESS_NONE | CL_ADDRESS_CLAMP => (0.0..n).contains(&i).then_some(i as usize),
-            _ => Some(i.clamp(0.0, n - 1.0) as usize),
+            _ => edge(i),
         };
-        let first = if self.is_linear { u - 0.5 } else { u.floor() };
-        let weight = first - first.floor();
-        [(place(first.floor()), 1.0 - weight), (place(first.floor() + 1.0), weight)]
-    }
+        (place, 1.0 - (first - i).abs())
+    })
 }
 
 /// Checks what a kernel reads from an image of numbers between 0 and 1.
 fn check(kind: Kind<'_>, kernel: &Object, mode: Mode) {
-    let (Kind { bench, of_type, format }, Mode { addressing, is_normalized, is_linear }) =
-        (kind, mode);
+    let Kind { bench, of_type, format } = kind;
+    let (addressing, is_normalized, is_linear) = mode;
     let pixels = kind.pixels(|i, component| {
         let code = (i * 37 + component * 59 + 11) as u32 % 256;
         if format.bytes == 4 { (code as f32 / 255.0).to_bits() } else { code }
     });
-    // The border has the components of a pixel without channels (OpenCL C 8.2).
-    let texel = |[x, y, z]: [Tap; 3], component: usize| {
-        let at = x.0.zip(y.0).zip(z.0).map(|((x, y), z)| [x, y, z]);
-        let pixel = at.map(|origin| start(kind.inside(Region { origin, size: [1; 3] })));
-        let code = pixel.and_then(|pixel| format.code(&pixels[pixel..], component));
-        x.1 * y.1 * z.1 * format.component(code, component)
-    };
     let coordinate = |d: usize, i: usize| match PLACES[i % PLACES.len()] {
         // Devices round a half in different ways.
         x if is_layer(of_type, d) => x + 0.125,
         x if is_normalized => f64::from((x / of_type.row().3[d] as f64) as f32),
         x => x,
     };
-    let taps = |x: [f64; 3]| [0, 1, 2].map(|d| mode.taps(of_type, d, x[d]));
+    let taps = |x: [f64; 3]| [0, 1, 2].map(|d| taps(of_type, d, mode, x[d]));
     // Without an addressing mode, all pixels must be inside.
     let is_inside = |x| taps(x).as_flattened().iter().all(|tap| tap.0.is_some());
     let all = (0..PLACES.len()).map(|i| [0, 1, 2].map(|d| coordinate(d, (2 * d + 1) * i + d)));
@@ -89,12 +75,18 @@ fn check(kind: Kind<'_>, kernel: &Object, mode: Mode) {
     let bound = if is_linear { 3.0 / 256.0 } else { 1e-6 };
     for (x, words) in all.into_iter().zip(found) {
         for (component, found) in words.map(f32::from_bits).into_iter().enumerate() {
-            let taps = (0..8).map(|n| [0, 1, 2].map(|d| taps(x)[d][n >> d & 1]));
-            let wanted: f64 = taps.map(|taps| texel(taps, component)).sum();
+            let corners = (0..8).map(|n| [0, 1, 2].map(|d| taps(x)[d][n >> d & 1]));
+            let weighted = corners.map(|[x, y, z]| {
+                let at = x.0.zip(y.0).zip(z.0).map(|((x, y), z)| start(kind.inside([x, y, z])));
+                // The border has the components of a pixel without channels (OpenCL C 8.2).
+                let code = at.and_then(|at| format.code(&pixels[at..], component));
+                x.1 * y.1 * z.1 * format.component(code, component)
+            });
+            let wanted: f64 = weighted.sum();
             if (f64::from(found) - wanted).abs() > bound || found.is_nan() {
-                let name = addressing.name;
                 let call = format_args!(
-                    "read_imagef of {kind} at {x:?} with {name}, linear: {is_linear}, normalized: {is_normalized}"
+                    "read_imagef of {kind} at {x:?} with {}, linear: {is_linear}, normalized: {is_normalized}",
+                    addressing.name,
                 );
                 let rule = format_args!("{} is {wanted:.4} (OpenCL C 8.2)", COMPONENTS[component]);
                 return bench.report(call, rule, found);
@@ -104,13 +96,8 @@ fn check(kind: Kind<'_>, kernel: &Object, mode: Mode) {
 }
 
 /// The modes of samplers with normalized coordinates; the first three are for others, too.
-static ADDRESSING: [Named<u32>; 5] = [
-    named!(CL_ADDRESS_CLAMP_TO_EDGE),
-    named!(CL_ADDRESS_CLAMP),
-    named!(CL_ADDRESS_NONE),
-    named!(CL_ADDRESS_REPEAT),
-    named!(CL_ADDRESS_MIRRORED_REPEAT),
-];
+static ADDRESSING: [Named<u32>; 5] = named![CL_ADDRESS_CLAMP_TO_EDGE; CL_ADDRESS_CLAMP;
+    CL_ADDRESS_NONE; CL_ADDRESS_REPEAT; CL_ADDRESS_MIRRORED_REPEAT];
 
 #[rstest]
 #[case::one_d(Type::OneD, &[false, true], false, CL_RGBA)]
@@ -147,9 +134,9 @@ fn kernels_read_with_samplers(
     for (is_normalized, is_linear) in normalized.iter().flat_map(|n| [(*n, false), (*n, true)]) {
         for addressing in ADDRESSING.into_iter().take(if is_normalized { 5 } else { 3 }) {
             let lacks_it = is_linear && addressing.value == CL_ADDRESS_NONE;
-            let mode = Mode { addressing, is_normalized, is_linear };
             for format in formats.into_iter().filter(|_| lacks_it == lacks_addressing) {
-                check(Kind { bench: &bench, of_type, format }, &kernel, mode);
+                let kind = Kind { bench: &bench, of_type, format };
+                check(kind, &kernel, (addressing, is_normalized, is_linear));
             }
         }
     }
