@@ -3,8 +3,6 @@
 mod callbacks;
 pub mod profiles;
 
-use std::time::Instant;
-
 use super::prelude::*;
 
 /// The statuses of commands that have not failed, in their order.
