@@ -5,16 +5,11 @@ use std::mem;
 use super::super::{bench::BYTES, callback::of_end};
 use super::*;
 
-/// Creates a memory object, which uses a buffer if it is a part of one.
+/// Creates an object, which uses a buffer if it is a part of one.
 type Create = fn(&Bench, cl_mem) -> Object;
 
 fn part(bench: &Bench, whole: cl_mem) -> Object {
     bench.sub_buffer(whole, CL_MEM_READ_WRITE, [0, SIZE])
-}
-
-fn image(bench: &Bench, _: cl_mem) -> Object {
-    bench.requires(Kind::FillImage);
-    bench.new_image(CL_MEM_READ_WRITE)
 }
 
 fn image_of_buffer(bench: &Bench, whole: cl_mem) -> Object {
@@ -24,8 +19,21 @@ fn image_of_buffer(bench: &Bench, whole: cl_mem) -> Object {
     bench.image(0, BYTES, &shape, ptr::null_mut())
 }
 
-/// Checks that callbacks for the end of an object are called once each, the last one first.
-fn check_ends(set: &[Callback], call: &str, bench: &Bench) {
+fn sampler(bench: &Bench, _: cl_mem) -> Object {
+    bench.requires(Kind::FillImage);
+    bench.sampler(false, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST)
+}
+
+fn user_event(bench: &Bench, _: cl_mem) -> Object {
+    // SAFETY: the context is valid; the call creates a reference.
+    unsafe { created!(Event clCreateUserEvent(bench.context)) }
+}
+
+/// Releases the last reference to an object, and checks that callbacks for its end, or that of another object which it
+/// keeps, are called then, once each, the last one first.
+fn release_last(last: Object, set: &[Callback], call: &str, bench: &Bench) {
+    set.iter().for_each(|end| end.check_none("before the last reference is released", bench));
+    last.release();
     Callback::check_all(set, bench);
     let order: Vec<_> = set.iter().map(Callback::position).collect();
     let is_reverse = order.is_sorted_by(|first, second| first > second);
@@ -39,7 +47,6 @@ fn check_ends(set: &[Callback], call: &str, bench: &Bench) {
 #[case::host_pointer(|bench: &Bench, _| bench.buffer(CL_MEM_USE_HOST_PTR, SIZE, bench.new_host(SIZE)))]
 #[case::sub_buffer(part)]
 #[case::image_1d_buffer(image_of_buffer)]
-#[case::image_2d(image)]
 #[clmatrix_harness::test]
 fn destructors_are_called_in_reverse_order(bench: Bench, #[case] create: Create) {
     let whole = bench.keep(bench.new_buffer(CL_MEM_READ_WRITE, SIZE));
@@ -47,11 +54,8 @@ fn destructors_are_called_in_reverse_order(bench: Bench, #[case] create: Create)
     let (raw, call) = (object.raw(), "clSetMemObjectDestructorCallback");
     let set = [(); 3].map(|()| Callback::of_memory(raw, call));
     let [second, third] = [(); 2].map(|()| Object::retained(Class::Memory, raw));
-    for reference in [object, second, third] {
-        set[0].check_none("before the last reference is released", &bench);
-        reference.release();
-    }
-    check_ends(&set, call, &bench);
+    drop([object, second]);
+    release_last(third, &set, call, &bench);
 }
 
 #[rstest]
@@ -61,22 +65,10 @@ fn destructors_are_called_in_reverse_order(bench: Bench, #[case] create: Create)
 fn a_part_keeps_its_buffer(bench: Bench, #[case] create: Create) {
     let whole = bench.new_buffer(CL_MEM_READ_WRITE, 2 * SIZE);
     let call = "clReleaseMemObject of a sub-buffer or an image, and of its buffer";
-    let end = [Callback::of_memory(whole.raw(), call)];
+    let end = Callback::of_memory(whole.raw(), call);
     let [first, part] = [(); 2].map(|()| create(&bench, whole.raw()));
-    first.release();
-    end[0].check_none("of the buffer, which is in use", &bench);
-    whole.release();
-    end[0].check_none("of the buffer before its last part is released", &bench);
-    let (queue, raw, pattern) = (bench.queue, part.raw(), FILL.as_ptr().cast());
-    if Subject::Memory(raw).value::<u32>(named!(CL_MEM_TYPE)) == CL_MEM_OBJECT_BUFFER {
-        // SAFETY: the part has `SIZE` bytes.
-        unsafe { enqueued!(clEnqueueFillBuffer(queue, raw, pattern, 4, 0, SIZE)) };
-        let (found, rule) = (bench.contents_of::<u8>(raw, SIZE), "the part has its bytes (5.2.1)");
-        let is_filled = found.chunks(4).all(|bytes| bytes == FILL);
-        bench.check(is_filled, call, rule, format_args!("{found:x?} after a fill"));
-    }
-    part.release();
-    Callback::check_all(&end, &bench);
+    drop([first, whole]);
+    release_last(part, &[end], call, &bench);
 }
 
 #[clmatrix_harness::test]
@@ -86,40 +78,26 @@ fn a_kernel_does_not_keep_its_arguments(bench: Bench) {
     let call = "clReleaseMemObject of an argument of a kernel, which holds no reference (5.9.2)";
     let end = Callback::of_memory(buffer.raw(), call);
     set(kernel, 0, buffer.raw());
-    buffer.release();
-    Callback::check_all(&[end], &bench);
+    release_last(buffer, &[end], call, &bench);
 }
 
 #[rstest]
-#[case::buffer(Class::Memory)]
-#[case::queue(Class::Queue)]
-#[case::user_event(Class::Event)]
-#[case::sampler(Class::Sampler)]
-#[case::program(Class::Program)]
+#[case::buffer(|bench: &Bench, _| bench.new_buffer(0, SIZE))]
+#[case::queue(|bench: &Bench, _| bench.own_queue(bench.device, 0))]
+#[case::user_event(user_event)]
+#[case::sampler(sampler)]
+#[case::program(|bench: &Bench, _| bench.build("kernel void k() {}", ""))]
 #[clmatrix_harness::test(own_worker)]
-fn an_object_keeps_its_context(mut bench: Bench, #[case] class: Class) {
-    if class == Class::Sampler {
-        bench.requires(Kind::FillImage);
-    }
+fn an_object_keeps_its_context(mut bench: Bench, #[case] create: Create) {
     let (none, device, null) = (ptr::null(), &raw const bench.device, ptr::null_mut());
     // SAFETY: the device is valid; the call creates a reference.
     let context = unsafe { created!(Context clCreateContext(none, 1, device, None, null)) };
-    let (raw, mut text) = (context.raw(), c"kernel void k() {}".as_ptr());
+    let raw = context.raw();
     // The bench creates objects in this context for now.
     let own = mem::replace(&mut bench.context, raw);
-    let object = match class {
-        Class::Memory => bench.new_buffer(0, SIZE),
-        Class::Queue => bench.own_queue(bench.device, 0),
-        Class::Sampler => bench.sampler(false, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST),
-        // SAFETY: the context and the text are valid; the call creates a reference.
-        Class::Program => unsafe {
-            created!(Program clCreateProgramWithSource(raw, 1, &raw mut text, ptr::null()))
-        },
-        // SAFETY: the context is valid; the call creates a reference.
-        _ => unsafe { created!(Event clCreateUserEvent(raw)) },
-    };
+    let object = create(&bench, null);
     bench.context = own;
-    let call = format!("clReleaseContext, then the release of its last {class:?}");
+    let call = format!("clReleaseContext, then the release of its last {:?}", object.class);
     let callback = |_| Callback::new(&call, "4.4", &[raw as usize]);
     let set: Vec<_> = (0..2).filter(|_| bench.is(3, 0)).map(callback).collect();
     for callback in &set {
@@ -127,17 +105,14 @@ fn an_object_keeps_its_context(mut bench: Bench, #[case] class: Class) {
         unsafe { ok!(clSetContextDestructorCallback(raw, Some(of_end), callback.data())) };
     }
     context.release();
-    set.iter().for_each(|callback| callback.check_none("before the object is released", &bench));
     let devices: u32 = Subject::Context(raw).value(named!(CL_CONTEXT_NUM_DEVICES));
     bench.check(devices == 1, &call, "CL_CONTEXT_NUM_DEVICES is 1 (4.4)", devices);
-    object.release();
-    check_ends(&set, &call, &bench);
+    release_last(object, &set, &call, &bench);
 }
 
 /// A kernel that reads beyond the edge of an image.
-const SOURCE: &str = "
-kernel void edge(global uchar *to, read_only image2d_t image, sampler_t sampler) {
-    to[get_global_id(0)] = read_imageui(image, sampler, (int2)(100, 0)).x;
+const SOURCE: &str = "kernel void edge(global uchar *to, read_only image2d_t image, sampler_t s) {
+    to[get_global_id(0)] = read_imageui(image, s, (int2)(100, 0)).x;
 }";
 
 #[clmatrix_harness::test(requires(images))]
@@ -150,7 +125,7 @@ fn a_launch_keeps_its_program_and_sampler(bench: Bench) {
     program.release();
     let sampler = bench.sampler(false, CL_ADDRESS_CLAMP_TO_EDGE, CL_FILTER_NEAREST);
     let (to, queue) = (bench.buffer_of(&[0_u8; SIZE]), bench.new_queue(0));
-    let hold = Hold::on(&bench, queue);
+    let hold = hold(&bench, queue);
     for (index, object) in (0..).zip([to.raw(), operands.images[1], sampler.raw()]) {
         set(kernel.raw(), index, object);
     }

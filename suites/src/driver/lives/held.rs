@@ -1,65 +1,62 @@
 //! Objects that the caller releases while commands use them.
 
-use super::super::{callback::of_free, order::work::Work};
+use super::super::callback::of_free;
+use super::super::order::{Work, before_opening};
 use super::*;
 
 per_kind! {
     fn a_held_command_outlives_its_objects(bench, kind) {
-        check_held(&bench, kind, 0);
-        // A second program takes long to build.
-        if kind != Kind::Kernel {
-            check_held(&bench, kind, 1);
+        check_held(&bench, kind, false);
+        // A second program takes long to build, and the test keeps the object of a map.
+        if kind != Kind::Kernel && kind.unmap().is_none() {
+            check_held(&bench, kind, true);
         }
     }
 }
 
-/// Returns the buffers or images that a command reads, or maps, and writes.
-fn objects(kind: Kind, operands: &Operands) -> [Option<cl_mem>; 2] {
-    let own = match kind.needs() {
-        Needs::Nothing => operands.buffers,
-        Needs::Images => operands.images,
-        Needs::Svm => return [None; 2],
-    };
-    let ([from, to], is_map) = (own.map(Some), kind.unmap().is_some() || kind.map().is_some());
+/// Returns the buffer or image that a command reads, and the one that it writes or maps.
+fn objects(kind: Kind, Operands { buffers, images, .. }: Operands) -> [Option<cl_mem>; 2] {
+    use Kind::*;
     match kind {
-        Kind::Marker | Kind::Barrier => [None, None],
-        Kind::ReadBuffer | Kind::ReadRect | Kind::ReadImage | Kind::Migrate => [from, None],
-        Kind::WriteBuffer | Kind::WriteRect | Kind::WriteImage => [None, to],
-        Kind::FillBuffer | Kind::FillImage => [None, to],
-        Kind::ImageToBuffer => [from, Some(operands.buffers[1])],
-        Kind::BufferToImage => [Some(operands.buffers[0]), to],
-        _ => [from, to.filter(|_| !is_map)],
+        ReadBuffer | ReadRect | Migrate | UnmapBuffer => [Some(buffers[0]), None],
+        ReadImage | UnmapImage => [Some(images[0]), None],
+        WriteBuffer | WriteRect | FillBuffer => [None, Some(buffers[1])],
+        WriteImage | FillImage => [None, Some(images[1])],
+        MapBuffer => [None, Some(buffers[0])],
+        MapImage => [None, Some(images[0])],
+        CopyBuffer | CopyRect | Kernel => buffers.map(Some),
+        CopyImage => images.map(Some),
+        ImageToBuffer => [Some(images[0]), Some(buffers[1])],
+        BufferToImage => [Some(buffers[0]), Some(images[1])],
+        _ => [None; 2],
     }
 }
 
-/// Checks that a command has its effect although the caller releases its queue and objects before it runs,
-/// and that the object which it reads (side 0) or writes (side 1) lives as long. The test keeps the object
-/// of a map, and the target where the source is watched.
-fn check_held(bench: &Bench, kind: Kind, side: usize) {
-    let (of, queue) = (kind.function(), bench.own_queue(bench.device, 0));
-    let mut work = Work::new(bench, [kind]);
-    let (operands, is_map) = (work.steps[0].1, kind.unmap().is_some());
-    let objects = objects(kind, &operands);
-    let watched = objects[side].filter(|_| !is_map);
-    if side == 1 && watched.is_none() {
-        return;
-    }
-    let kept = objects[usize::from(!is_map)].filter(|_| side == 0);
+/// Checks that a command has its effect although the caller releases its queue and objects before it runs, and that the
+/// object which it reads, or writes, lives as long. The test keeps the object of a map, and the target where the source
+/// is watched.
+fn check_held(bench: &Bench, kind: Kind, of_target: bool) {
+    let rule = "writes the same bytes as with references (5.1, 5.5.1, 5.8)";
+    let (mut work, queue) = (Work::new(bench, [kind], rule), bench.own_queue(bench.device, 0));
+    let call = format!("clReleaseMemObject while {} waits, without and with an event", work.name);
+    work.name += ", its queue and objects released before it runs";
+    let operands = work.steps[0].1;
+    let [from, to] = objects(kind, operands);
+    let [watched, kept] = if of_target { [to, None] } else { [from, to] };
     let _kept = kept.map(|object| Object::retained(Class::Memory, object));
     let all = [operands.buffers, operands.images].concat();
-    all.into_iter().filter(|object| Some(*object) != kept).for_each(|object| work.forget(object));
-    let call = format!("clReleaseMemObject while {of} waits, without and with an event");
+    work.expected.retain(|(_, raw), _| Some(*raw) == kept || !all.contains(raw));
     let end = watched.map(|object| Callback::of_memory(object, call));
-    let hold = Hold::on(bench, queue.raw());
-    if !is_map && kind.map().is_none() {
-        kind.enqueue_without_event(&mut work.steps[0].1, Call::on(queue.raw()));
+    let hold = hold(bench, queue.raw());
+    if kind.map().or(kind.unmap()).is_none() {
+        work.enqueue(0, Call::on(queue.raw()), false);
     }
-    let event = work.enqueue(0, Call::on(queue.raw()));
+    let event = work.enqueue(0, Call::on(queue.raw()), true);
     bench.release_objects();
     if let Some(end) = end.as_ref().filter(|end| end.position().is_some()) {
         // Without native kernels, the command may have ended, and its status be late.
         thread::sleep(Duration::from_millis(10));
-        if status(event.raw()) != CL_COMPLETE {
+        if status(event) != CL_COMPLETE {
             end.check_none("before the command has ended", bench);
         }
     }
@@ -69,33 +66,28 @@ fn check_held(bench: &Bench, kind: Kind, side: usize) {
         thread::sleep(Duration::from_millis(1));
         drop(hold);
     });
-    wait_for(&event);
-    event.release();
+    work.events.drain(..).for_each(|event| wait_for(&event));
     Callback::check_all(end.as_slice(), bench);
-    let call = format!("{of}, its queue and objects released before it runs");
-    work.check(bench, &call, "writes the same bytes as with references (5.1, 5.5.1, 5.8)");
+    work.check();
 }
 
 #[clmatrix_harness::test]
 fn an_svm_free_calls_its_function(bench: Bench) {
     bench.requires(Kind::SvmFree);
     let memory = [(); 2].map(|()| bench.new_svm(SIZE));
-    let (gate, queue) = (Gate::closed(bench.context), bench.new_queue(0));
-    let (list, mut pointers) = ([gate.raw()], memory.map(|pointer| pointer.cast_const()));
+    let (gate, queue, none) = (Gate::closed(bench.context), bench.new_queue(0), ptr::null_mut());
+    let (gates, mut pointers) = ([gate.raw()], memory.map(|pointer| pointer.cast_const()));
     let arguments = [queue, 2 as _, memory[0], memory[1]].map(|argument| argument as usize);
     let call = "clEnqueueSVMFree with a function, after a user event";
     let callback = Callback::new(call, "5.6.1", &arguments);
-    let (data, place, none) = (callback.data(), pointers.as_mut_ptr(), ptr::null_mut());
-    let (function, list) = (Some(of_free as _), list.as_ptr());
+    let (place, data, list) = (pointers.as_mut_ptr(), callback.data(), gates.as_ptr());
     // SAFETY: queue, event and pointers are valid; the function frees nothing.
-    unsafe { ok!(clEnqueueSVMFree(queue, 2, place, function, data, 1, list, none)) };
+    unsafe { ok!(clEnqueueSVMFree(queue, 2, place, Some(of_free as _), data, 1, list, none)) };
     pointers.fill(ptr::null());
-    thread::sleep(Duration::from_millis(3));
-    callback.check_none("before the wait list has ended", &bench);
-    gate.open();
+    before_opening(&bench, &gate, || callback.check_none("before the wait list has ended", &bench));
     finish(queue);
     Callback::check_all(&[callback], &bench);
-    let mut operands = Operands { svm: memory, ..bench.operands(&[Kind::SvmFill]) };
+    let mut operands = Operands { svm: memory, ..bench.no_operands() };
     // The function has not freed the memory.
-    let _fill = Kind::SvmFill.enqueue(&mut operands, Call::on(queue));
+    Kind::SvmFill.enqueue_without_event(&mut operands, Call::on(queue));
 }

@@ -1,14 +1,15 @@
-//! Commands on common objects, and the bytes that they leave.
+//! Commands on common objects, their statuses, and the bytes that they leave.
 
-use std::array;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::{array, mem};
 
 use super::*;
 use crate::support::pattern::same;
 
 /// The classes of memory, and the commands that write and read each; the host does so to its own.
 const CLASSES: [(&str, [Kind; 2]); 4] = [
-    ("host memory", [Kind::Marker; 2]),
+    ("host memory, or a map", [Kind::Marker; 2]),
     ("a buffer", [Kind::WriteBuffer, Kind::ReadBuffer]),
     ("an image", [Kind::WriteImage, Kind::ReadImage]),
     ("an SVM allocation", [Kind::SvmCopy; 2]),
@@ -18,48 +19,48 @@ const CLASSES: [(&str, [Kind; 2]); 4] = [
 /// since there may be gaps between rows.
 const ROW: usize = 32;
 
-/// The bytes of an object, or of a map, with the object and a name.
-type Bytes = (*mut c_void, &'static str, Vec<u8>);
+/// An object, behind the index of its class.
+type Place = (usize, *mut c_void);
 
 /// One or two commands. The second one reads what the first one writes, and writes what that one reads.
-pub struct Work {
-    /// The names of the commands, such as `clEnqueueFillBuffer before clEnqueueCopyBuffer`.
+pub struct Work<'a> {
+    pub bench: &'a Bench,
+    /// The commands in words, such as `clEnqueueFillBuffer before clEnqueueCopyBuffer`.
     pub name: String,
+    /// The rule that makes the last one wait.
+    pub rule: &'static str,
     /// The commands with their operands.
     pub steps: Vec<(Kind, Operands)>,
-    /// The objects, with the indices of their classes.
-    objects: BTreeSet<(usize, *mut c_void)>,
-    queue: *mut c_void,
+    /// The events of the commands that have been enqueued with one.
+    pub events: Vec<Object>,
+    /// The statuses that the test has seen, that of the last command first.
+    pub seen: Vec<cl_int>,
     /// The bytes that the commands leave, if each one runs when the one before it has ended.
-    expected: Vec<Bytes>,
+    pub expected: BTreeMap<Place, [u8; SIZE]>,
 }
 
-impl Work {
+impl<'a> Work<'a> {
     /// Creates objects for the commands, runs these once, and begins the maps that they end.
-    pub fn new<const N: usize>(bench: &Bench, kinds: [Kind; N]) -> Self {
+    pub fn new<const N: usize>(bench: &'a Bench, kinds: [Kind; N], rule: &'static str) -> Self {
         let first = bench.operands(&kinds);
-        let [was_unmap, is_unmap] = [0, N - 1].map(|n| kinds[n].map().is_some());
-        let [was_map, is_map] = [0, N - 1].map(|n| kinds[n].unmap().is_some());
-        // 5.5.2: a region that is mapped for writing is neither used by commands nor mapped again.
-        let second = if was_map || is_unmap || was_unmap && is_map {
-            bench.operands(&kinds)
-        } else if was_unmap {
-            first
-        } else {
+        let [was, is] = [kinds.first(), kinds.last()].map(|kind| *kind.unwrap_or(&Kind::Marker));
+        let second = match [was.map(), was.unmap(), is.map(), is.unmap()].map(|it| it.is_some()) {
+            // 5.5.2: a region that is mapped for writing is neither used by commands nor mapped again.
+            [_, true, ..] | [_, _, true, _] | [true, .., true] => bench.operands(&kinds),
+            [true, ..] => first,
             // 5.2.2: the bytes for a write are there when it is enqueued.
-            Operands { host: first.host, ..first.reversed() }
+            _ => Operands { host: first.host, ..first.reversed() },
         };
         let steps: Vec<_> = kinds.into_iter().zip([first, second]).collect();
-        let classes = steps.iter().map(|(_, of)| [of.host, of.buffers, of.images, of.svm]);
-        let pairs = classes.flat_map(|pairs| pairs.into_iter().enumerate());
-        let objects = pairs.flat_map(|(class, pair)| pair.map(|raw| (class, raw)));
-        let objects = objects.filter(|(_, raw)| !raw.is_null()).collect();
-        let (name, queue) = (kinds.map(Kind::function).join(" before "), bench.queue);
-        let mut work = Self { name, steps, objects, queue, expected: vec![] };
+        let all = steps.iter().flat_map(|(_, o)| (0..).zip([o.host, o.buffers, o.images, o.svm]));
+        let places = all.flat_map(|(class, pair)| pair.map(|raw| ((class, raw), [0; SIZE])));
+        let expected = places.filter(|((_, raw), _)| !raw.is_null()).collect();
+        let name = kinds.map(Kind::function).join(" before ");
+        let mut work = Self { bench, name, rule, steps, events: vec![], seen: vec![], expected };
         work.prepare();
         for (kind, operands) in &mut work.steps {
-            kind.enqueue_without_event(operands, Call::on(queue));
-            finish(queue);
+            kind.enqueue_without_event(operands, Call::on(bench.queue));
+            finish(bench.queue);
         }
         work.expected = work.bytes();
         work.prepare();
@@ -68,71 +69,85 @@ impl Work {
 
     /// Writes the bytes before the commands, and begins maps.
     fn prepare(&mut self) {
-        for (index, (class, raw)) in self.objects.iter().enumerate() {
-            let mut bytes = array::from_fn(|n| (index * 29 + 7) as u8 ^ n as u8);
-            self.transfer(*class, *raw, &mut bytes, true);
+        for (index, place) in self.expected.keys().enumerate() {
+            self.transfer(*place, array::from_fn(|n| (index * 29 + 7) as u8 ^ n as u8), true);
         }
         for (kind, operands) in &mut self.steps {
-            kind.prepare(operands, self.queue);
+            kind.prepare(operands, self.bench.queue);
             if kind.map().is_some() {
-                // SAFETY: the map has ended, and has at least `ROW` bytes.
-                let row = unsafe { &mut *operands.mapped.cast::<[u8; ROW]>() };
-                *row = row.map(|byte| !byte);
+                let (host, map) = (operands.host[0].cast::<u8>(), operands.mapped.cast());
+                // SAFETY: the map has ended; both have at least `ROW` bytes.
+                unsafe { ptr::copy_nonoverlapping(host, map, ROW) };
             }
         }
     }
 
-    /// Writes an object, or reads it.
-    fn transfer(&self, class: usize, raw: *mut c_void, bytes: &mut [u8; SIZE], writes: bool) {
-        let bytes: *mut c_void = bytes.as_mut_ptr().cast();
-        let svm = if writes { [bytes, raw] } else { [raw, bytes] };
+    /// Writes bytes to an object, or returns those that it has.
+    fn transfer(&self, (class, raw): Place, mut bytes: [u8; SIZE], writes: bool) -> [u8; SIZE] {
+        let host = bytes.as_mut_ptr().cast();
+        let pair = if writes { [host, raw] } else { [raw, host] };
         if class == 0 {
             // SAFETY: both have `SIZE` bytes, and no command uses them now.
-            return unsafe { ptr::copy_nonoverlapping(svm[0].cast::<u8>(), svm[1].cast(), SIZE) };
+            unsafe { ptr::copy_nonoverlapping(pair[0].cast::<u8>(), pair[1].cast(), SIZE) };
+        } else {
+            let none = self.bench.no_operands();
+            let mut all = Operands { buffers: pair, images: pair, svm: pair, host: pair, ..none };
+            let kind = CLASSES[class].1[usize::from(!writes)];
+            kind.enqueue_without_event(&mut all, Call::on(self.bench.queue));
+            finish(self.bench.queue);
         }
-        let (images, host) = ([raw; 2], [bytes; 2]);
-        let mut operands = Operands { buffers: images, images, svm, host, ..self.steps[0].1 };
-        let kind = CLASSES[class].1[usize::from(!writes)];
-        kind.enqueue_without_event(&mut operands, Call::on(self.queue));
-        finish(self.queue);
+        bytes
     }
 
     /// Ends maps, and returns all bytes. All commands have ended.
-    fn bytes(&mut self) -> Vec<Bytes> {
-        let mut all = Vec::new();
+    fn bytes(&mut self) -> BTreeMap<Place, [u8; SIZE]> {
         for (kind, operands) in &mut self.steps {
-            if let Some(unmap) = kind.unmap() {
-                // SAFETY: the map has ended, and has at least `ROW` bytes.
-                let row = unsafe { *operands.mapped.cast::<[u8; ROW]>() };
-                all.push((operands.mapped, "a map", row.to_vec()));
-                unmap.enqueue_without_event(operands, Call::on(self.queue));
+            if kind.unmap().is_some() {
+                let (map, host) = (operands.mapped.cast::<u8>(), operands.host[0].cast());
+                // SAFETY: the map has ended; both have at least `ROW` bytes. No command writes to this host memory.
+                unsafe { ptr::copy_nonoverlapping(map, host, ROW) };
             }
+            kind.finish(operands, self.bench.queue);
         }
-        finish(self.queue);
-        for (class, raw) in self.objects.iter().copied() {
-            let mut bytes = [0; SIZE];
-            self.transfer(class, raw, &mut bytes, false);
-            all.push((raw, CLASSES[class].0, bytes.to_vec()));
-        }
-        all
-    }
-
-    /// Does not look at an object any more.
-    pub fn forget(&mut self, object: *mut c_void) {
-        self.objects.retain(|(_, raw)| *raw != object);
-        self.expected.retain(|(raw, ..)| *raw != object);
-    }
-
-    /// Enqueues one of the commands.
-    #[track_caller]
-    pub fn enqueue(&mut self, step: usize, call: Call<'_>) -> Object {
-        self.steps[step].0.enqueue(&mut self.steps[step].1, call)
+        let read = |place| (place, self.transfer(place, [0; SIZE], false));
+        self.expected.keys().copied().map(read).collect()
     }
 
     /// Checks all bytes. All commands have ended.
-    pub fn check(&mut self, bench: &Bench, call: &str, rule: &str) {
-        for ((_, name, found), (.., expected)) in self.bytes().iter().zip(&self.expected) {
-            bench.check_result(same(found, expected, name), call, rule);
+    pub fn check(&mut self) {
+        for (place, found) in self.bytes() {
+            let result = same(&found, &self.expected[&place], CLASSES[place.0].0);
+            self.bench.check_result(result, &self.name, self.rule);
         }
+    }
+
+    /// Enqueues one of the commands. Returns its event, or null if it has none.
+    #[track_caller]
+    pub fn enqueue(&mut self, step: usize, call: Call<'_>, has_event: bool) -> *mut c_void {
+        let (kind, operands) = &mut self.steps[step];
+        if !has_event {
+            kind.enqueue_without_event(operands, call);
+            return ptr::null_mut();
+        }
+        self.events.push(kind.enqueue(operands, call));
+        self.events[self.events.len() - 1].raw()
+    }
+
+    /// Checks statuses that are new: that they are in a range and behind those that the test has seen, and that the last
+    /// command has not ended before the first one. Returns whether all have ended.
+    pub fn check_statuses(&mut self, range: RangeInclusive<cl_int>, when: &str) -> bool {
+        let found: Vec<_> = self.events.iter().rev().map(|event| status(event.raw())).collect();
+        let seen = mem::replace(&mut self.seen, found.clone());
+        if found != seen {
+            let names = |of: &[cl_int]| -> Vec<_> { of.iter().map(|n| status_name(*n)).collect() };
+            let (names, earlier) = (names(&found).join(" behind "), names(&seen).join(" behind "));
+            let next = format!("{earlier} is followed by later statuses only (5.11)");
+            let is_next = found.iter().zip(&seen).all(|(new, old)| new <= old);
+            self.bench.check(is_next, &self.name, next, &names);
+            let is_early = found[0] <= CL_COMPLETE && found[found.len() - 1] > CL_COMPLETE;
+            let is_right = !is_early && found.iter().all(|status| range.contains(status));
+            self.bench.check(is_right, &self.name, self.rule, format_args!("{names} {when}"));
+        }
+        found.iter().all(|status| *status <= CL_COMPLETE)
     }
 }
