@@ -33,6 +33,8 @@ fn probe(bench: &Bench) -> Probe<'_> {
         let (pixel, zero, all) = (pixel.as_ptr().cast(), [0; 3].as_ptr(), SHAPE.as_ptr());
         // SAFETY: the image has this shape.
         unsafe { enqueued!(clEnqueueFillImage(bench.queue, image.raw(), pixel, zero, all)) };
+        // Launches run on other queues, too.
+        finish(bench.queue);
         handle(image)
     };
     // A sampler for coordinates in pixels, which finds 0 or the last pixel beyond the edge.

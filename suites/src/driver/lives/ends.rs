@@ -68,6 +68,14 @@ fn a_part_keeps_its_buffer(bench: Bench, #[case] create: Create) {
     let end = Callback::of_memory(whole.raw(), call);
     let [first, part] = [(); 2].map(|()| create(&bench, whole.raw()));
     drop([first, whole]);
+    let (queue, raw, pattern) = (bench.queue, part.raw(), FILL.as_ptr().cast());
+    if Subject::Memory(raw).value::<u32>(named!(CL_MEM_TYPE)) == CL_MEM_OBJECT_BUFFER {
+        // SAFETY: the part has `SIZE` bytes.
+        unsafe { enqueued!(clEnqueueFillBuffer(queue, raw, pattern, 4, 0, SIZE)) };
+        let (found, rule) = (bench.contents_of::<u8>(raw, SIZE), "the part has its bytes (5.2.1)");
+        let is_filled = found.chunks(4).all(|bytes| bytes == FILL);
+        bench.check(is_filled, call, rule, format_args!("{found:x?} after a fill"));
+    }
     release_last(part, &[end], call, &bench);
 }
 
