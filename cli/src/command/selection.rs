@@ -158,7 +158,8 @@ impl Pattern {
     /// Returns whether the pattern matches `id`, which has this path, and this device if it is not the path itself.
     fn matches(&self, id: &str, path: &str, device: Option<&str>) -> bool {
         if let Some([whole, test]) = &self.globs {
-            return whole.is_match(id) || device.is_none() && test.is_match(path);
+            let means_all_devices = device.is_none() || !self.text.contains('@');
+            return whole.is_match(id) || means_all_devices && test.is_match(path);
         }
         let is_on = |wanted: &str| wanted.is_empty() || device.is_none_or(|its| its == wanted);
         match self.text.rsplit_once('@') {
@@ -198,6 +199,8 @@ mod tests {
             ("s::t@", "s::t@d", true),
             ("s::*@d", "s::t@d", true),
             ("s::*@d", "s::t@e", false),
+            ("s::*_x", "s::t_x@d", true),
+            ("s::*_x@e", "s::t_x@d", false),
             ("s::a@b", "s::a@b@d", true),
             ("s::a@b@d", "s::a@b@d", true),
             ("s::a@b@d", "s::a@b@e", false),
