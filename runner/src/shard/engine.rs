@@ -97,10 +97,17 @@ impl Engine {
         let first = match self {
             Self::Bazel | Self::Buildkite => 0,
             Self::GitLab => 1,
-            // The last task of a sparse array is not below the number of tasks: it fails, and its shard is missing.
             Self::Slurm => number("SLURM_ARRAY_TASK_MIN")?,
         };
         let (value, count) = (number(index)?, number(total)?);
+        if self == Self::Slurm {
+            let last = number("SLURM_ARRAY_TASK_MAX")?;
+            if last.checked_sub(first) != count.checked_sub(1) {
+                return Err(format!(
+                    "the job array has {count} tasks from {first} to {last}; `--shard auto` takes one without gaps"
+                ));
+            }
+        }
         let shard = value.checked_sub(first).and_then(|value| Shard::from_zero(value, count));
         shard.map(Some).ok_or_else(|| {
             format!("{index} is {value}, which is not an index from {first} of {total}={count}")
@@ -167,23 +174,25 @@ mod tests {
 
     #[test]
     fn a_task_of_an_array_has_its_place_in_it() {
-        let array = |[id, min, count]: [&str; 3]| {
-            let names = ["ID", "MIN", "COUNT"].map(|name| format!("SLURM_ARRAY_TASK_{name}"));
-            let values = names.iter().map(String::as_str).zip([id, min, count]);
+        let array = |[id, min, max, count]: [&str; 4]| {
+            let names = ["ID", "MIN", "MAX", "COUNT"].map(|it| format!("SLURM_ARRAY_TASK_{it}"));
+            let values = names.iter().map(String::as_str).zip([id, min, max, count]);
             find(&values.collect::<Vec<_>>())
         };
-        for (values, index, total) in
-            [(["0", "0", "8"], 1, 8), (["7", "0", "8"], 8, 8), (["4", "4", "1"], 1, 1)]
-        {
+        for (values, index, total) in [
+            (["0", "0", "7", "8"], 1, 8),
+            (["7", "0", "7", "8"], 8, 8),
+            (["4", "4", "4", "1"], 1, 1),
+        ] {
             assert_eq!(array(values), Ok(Some((Engine::Slurm, index, total))), "{values:?}");
         }
         for (values, expected) in [
-            (["8", "0", "8"], "SLURM_ARRAY_TASK_ID is 8, which is not an index from 0"),
+            (["8", "0", "7", "8"], "SLURM_ARRAY_TASK_ID is 8, which is not an index from 0"),
             // --array=1,2,7
-            (["7", "1", "3"], "SLURM_ARRAY_TASK_ID is 7, which is not an index from 1"),
-            (["1", "", "8"], "SLURM_ARRAY_TASK_ID is set, but SLURM_ARRAY_TASK_MIN is not"),
-            (["1", "0", ""], "SLURM_ARRAY_TASK_COUNT is not"),
-            (["1", "0", "x"], "SLURM_ARRAY_TASK_COUNT is \"x\""),
+            (["1", "1", "7", "3"], "the job array has 3 tasks from 1 to 7"),
+            (["1", "", "8", "8"], "SLURM_ARRAY_TASK_ID is set, but SLURM_ARRAY_TASK_MIN is not"),
+            (["1", "0", "7", ""], "SLURM_ARRAY_TASK_COUNT is not"),
+            (["1", "0", "7", "x"], "SLURM_ARRAY_TASK_COUNT is \"x\""),
         ] {
             let error = array(values).unwrap_err();
             assert!(error.contains(expected), "{values:?}: {error}");

@@ -229,20 +229,22 @@ impl<E: TrackedEvent> Table<E> {
             }
         }
         for _ in 0..LOOK.min(self.maps.len().saturating_sub(map)) {
-            map += usize::from(!self.reap_map(map));
+            if self.maps[map].has_ended() {
+                self.maps.remove(map);
+            } else {
+                map += 1;
+            }
         }
         let or_first = |next, len| if next < len { next } else { 0 };
         self.next_look = (or_first(command, self.commands.len()), or_first(map, self.maps.len()));
         self.reap_at = self.len() + REAP_AT;
     }
 
-    /// Removes the commands on these bytes or beside them, and the maps, whose end is known.
+    /// Removes the commands on these bytes or beside them, and all maps, whose end is known.
     pub fn reap_on(&mut self, range: &Range<usize>) {
         let is_away = |used: &Range<usize>| used.end < range.start || range.end < used.start;
         self.commands.retain(|command| is_away(&command.used.range) || !command.has_ended());
-        for position in self.maps.on(range).into_iter().rev() {
-            self.reap_map(position);
-        }
+        self.maps.retain(|map| !map.has_ended());
         self.reap_at = self.reap_at.min(self.len() + REAP_AT);
     }
 
@@ -256,18 +258,6 @@ impl<E: TrackedEvent> Table<E> {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// Removes the map at this position if its end is known, and returns whether it has done so.
-    fn reap_map(&mut self, position: usize) -> bool {
-        let end = self.maps[position].end();
-        match end {
-            Some(Outcome::Complete) => self.maps.remove(position),
-            // quirk: DRIVER-10
-            Some(Outcome::Failed) => self.maps[position].state = MapState::Poisoned,
-            None => {}
-        }
-        end == Some(Outcome::Complete)
     }
 
     /// Returns the positions of the maps that conflict with this use, without those before the last one that is after
@@ -405,7 +395,8 @@ impl<E: TrackedEvent> Table<E> {
         }
         if !self.maps.is_empty() {
             for position in self.maps.on(range).into_iter().rev() {
-                if self.reap_map(position) {
+                if self.maps[position].has_ended() {
+                    self.maps.remove(position);
                     continue;
                 }
                 let MapState::Unmapping { unmapped, .. } = &self.maps[position].state else {

@@ -43,6 +43,15 @@ use Access::{Read, Write};
 
 const NO_MAP: u64 = NO_ID;
 
+/// Returns an empty table, and one with so many maps of other bytes that those of some bytes are found by an index.
+fn tables() -> [Table<Fake>; 2] {
+    let mut tables = [Table::default(), Table::default()];
+    for number in 0..100 {
+        map(&mut tables[1], 1000 + number..1001 + number, Write);
+    }
+    tables
+}
+
 /// Submits a command.
 fn command(table: &mut Table<Fake>, range: Range<usize>, access: Access) -> Fake {
     let event = Fake::default();
@@ -118,39 +127,45 @@ fn a_rejected_map_is_removed() {
 
 #[test]
 fn an_unmap_is_a_predecessor_until_it_has_ended() {
-    let mut table = Table::default();
-    let mapped = map(&mut table, 0..8, Write);
-    let unmapped = unmap(&mut table, mapped);
-    assert!(matches!(table.begin_command(&Use::new(&(0..8), Write), false), Err(Conflict::Ask(_))));
-    assert!(table.begin_command(&Use::new(&(0..8), Read), true).is_ok(), "queues order it");
-    let found = table.predecessors(NO_MAP, &Use::new(&(0..8), Read)).expect("no conflict");
-    assert!(found.iter().any(|found| found.is(&unmapped)));
-    unmapped.completes();
-    assert!(table.begin_command(&Use::new(&(0..8), Write), false).is_ok());
+    for mut table in tables() {
+        let mapped = map(&mut table, 0..8, Write);
+        let unmapped = unmap(&mut table, mapped);
+        assert!(matches!(
+            table.begin_command(&Use::new(&(0..8), Write), false),
+            Err(Conflict::Ask(_))
+        ));
+        assert!(table.begin_command(&Use::new(&(0..8), Read), true).is_ok(), "queues order it");
+        let found = table.predecessors(NO_MAP, &Use::new(&(0..8), Read)).expect("no conflict");
+        assert!(found.iter().any(|found| found.is(&unmapped)));
+        unmapped.completes();
+        assert!(table.begin_command(&Use::new(&(0..8), Write), false).is_ok());
+    }
 }
 
 #[test]
 fn bytes_stay_closed_where_an_unmap_failed() {
-    let mut table = Table::default();
-    let mapped = map(&mut table, 0..8, Read);
-    mapped.1.completes();
-    unmap(&mut table, mapped).fails();
-    assert!(matches!(
-        table.begin_command(&Use::new(&(0..1), Write), false),
-        Err(Conflict::InUse(..))
-    ));
-    assert!(table.begin_command(&Use::new(&(0..1), Read), false).is_ok(), "the map only reads");
-    assert!(table.predecessors(NO_MAP, &Use::new(&(0..8), Write)).is_err());
-    assert!(table.begin_command(&Use::new(&(8..9), Write), false).is_ok());
+    for mut table in tables() {
+        let mapped = map(&mut table, 0..8, Read);
+        mapped.1.completes();
+        unmap(&mut table, mapped).fails();
+        assert!(matches!(
+            table.begin_command(&Use::new(&(0..1), Write), false),
+            Err(Conflict::InUse(..))
+        ));
+        assert!(table.begin_command(&Use::new(&(0..1), Read), false).is_ok(), "the map only reads");
+        assert!(table.predecessors(NO_MAP, &Use::new(&(0..8), Write)).is_err());
+        assert!(table.begin_command(&Use::new(&(8..9), Write), false).is_ok());
+    }
 }
 
 #[test]
 fn a_map_that_failed_is_removed() {
-    let mut table = Table::default();
-    let mapped = map(&mut table, 0..8, Write);
-    mapped.1.fails();
-    unmap(&mut table, mapped).fails();
-    assert!(table.begin_command(&Use::new(&(0..8), Write), false).is_ok());
+    for mut table in tables() {
+        let mapped = map(&mut table, 0..8, Write);
+        mapped.1.fails();
+        unmap(&mut table, mapped).fails();
+        assert!(table.begin_command(&Use::new(&(0..8), Write), false).is_ok());
+    }
 }
 
 #[test]
@@ -254,42 +269,44 @@ fn a_map_waits_for_a_whole_chain_after_a_failure() {
 
 #[test]
 fn a_map_waits_for_the_last_map_on_each_of_its_bytes() {
-    let mut table = Table::default();
-    let mut unmapped_after = |range, access| {
-        let used = Use::new(&range, access);
-        let id = table.begin_map(&used, true).expect("no conflict");
-        let before = table.predecessors(id, &used).expect("no conflict").into_vec();
-        (unmap(&mut table, (id, Fake::default())), before)
-    };
-    let (right, _) = unmapped_after(8..16, Write);
-    let (left, before) = unmapped_after(0..8, Write);
-    assert!(are(&before, &[]), "bytes beside the first map");
-    let (read, before) = unmapped_after(4..12, Read);
-    assert!(are(&before, &[&right, &left]));
-    let (all, before) = unmapped_after(0..16, Write);
-    assert!(are(&before, &[&right, &left, &read]));
-    let (part, before) = unmapped_after(12..14, Write);
-    assert!(are(&before, &[&all]));
-    let (_, before) = unmapped_after(10..16, Read);
-    assert!(are(&before, &[&all, &part]), "bytes that only the first map has");
-    all.fails();
-    part.fails();
-    let found = table.begin_map(&Use::new(&(12..14), Read), true);
-    assert!(matches!(found, Err(Conflict::InUse(..))), "bytes that may still be mapped");
+    for mut table in tables() {
+        let mut unmapped_after = |range, access| {
+            let used = Use::new(&range, access);
+            let id = table.begin_map(&used, true).expect("no conflict");
+            let before = table.predecessors(id, &used).expect("no conflict").into_vec();
+            (unmap(&mut table, (id, Fake::default())), before)
+        };
+        let (right, _) = unmapped_after(8..16, Write);
+        let (left, before) = unmapped_after(0..8, Write);
+        assert!(are(&before, &[]), "bytes beside the first map");
+        let (read, before) = unmapped_after(4..12, Read);
+        assert!(are(&before, &[&right, &left]));
+        let (all, before) = unmapped_after(0..16, Write);
+        assert!(are(&before, &[&right, &left, &read]));
+        let (part, before) = unmapped_after(12..14, Write);
+        assert!(are(&before, &[&all]));
+        let (_, before) = unmapped_after(10..16, Read);
+        assert!(are(&before, &[&all, &part]), "bytes that only the first map has");
+        all.fails();
+        part.fails();
+        let found = table.begin_map(&Use::new(&(12..14), Read), true);
+        assert!(matches!(found, Err(Conflict::InUse(..))), "bytes that may still be mapped");
+    }
 }
 
 #[test]
 fn bytes_of_a_failed_unmap_stay_closed_behind_a_later_map() {
-    let mut table = Table::default();
-    let first = map(&mut table, 0..8, Write);
-    first.1.completes();
-    let first = unmap(&mut table, first);
-    let (second, before) = map_after(&mut table, Write);
-    assert!(are(&before, &[&first]));
-    unmap(&mut table, second);
-    first.fails();
-    let found = table.begin_command(&Use::new(&(0..8), Write), true);
-    assert!(matches!(found, Err(Conflict::InUse(..))));
+    for mut table in tables() {
+        let first = map(&mut table, 0..8, Write);
+        first.1.completes();
+        let first = unmap(&mut table, first);
+        let (second, before) = map_after(&mut table, Write);
+        assert!(are(&before, &[&first]));
+        unmap(&mut table, second);
+        first.fails();
+        let found = table.begin_command(&Use::new(&(0..8), Write), true);
+        assert!(matches!(found, Err(Conflict::InUse(..))));
+    }
 }
 
 #[test]
