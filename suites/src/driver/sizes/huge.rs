@@ -36,7 +36,7 @@ fn commands_reach_bytes_behind_4_gib(bench: Bench, #[case] kind: Kind) {
             _ => [&low, &high],
         };
         if kind == Kind::Kernel {
-            let result = check(operands, |[_, model]| add_one(&high, &[(at, 77)], model));
+            let result = check(operands, |[_, model]| add_one(&high, &[(at, 77)], model, false));
             let call = format_args!("a kernel (5.9.2) on 77 bytes at {at} of {}", high.name);
             bench.check_result(result, call, "it adds one to these bytes, and changes no others");
         } else {

@@ -1,11 +1,10 @@
 //! Many commands at once, and the same call several times.
 
-use super::super::events::gated;
 use super::*;
 
 /// Adds one to bytes several times, to other bytes each time.
 fn launches(target: &Target<'_>, model: &mut [u8]) -> Checked {
-    add_one(target, &[(0, 500), (7, 500), (0, 3), (9, 1), (0, 1777), (7, 500)], model)
+    add_one(target, &[(0, 500), (7, 500), (0, 3), (9, 1), (0, 1777), (7, 500)], model, false)
 }
 
 /// Does so many times, while an in-order queue waits for a gate, which opens at the end.
@@ -14,8 +13,7 @@ fn launches_in_flight(target: &Target<'_>, model: &mut [u8]) -> Checked {
     // A simulator, which says that it is a device of every type, gets fewer.
     let count = if types & 0xf == 0xf { 500 } else { 5000 };
     let places: Vec<_> = (0..count).map(|n| (n % 777, 3)).collect();
-    let (_, _marker, _gate) = gated(target.bench, Kind::Marker, target.bench.queue);
-    add_one(target, &places, model)
+    add_one(target, &places, model, true)
 }
 
 /// Creates the same sub-buffer several times, and fills it.

@@ -4,6 +4,7 @@ mod huge;
 mod many;
 mod moves;
 
+use super::events::gated;
 use super::memory::*;
 use super::prelude::*;
 use crate::support::pattern::bytes;
@@ -12,9 +13,12 @@ use crate::support::pattern::bytes;
 const NEXT: &str =
     "kernel void next(global uchar *bytes, ulong first) { bytes[first + get_global_id(0)] += 1; }";
 
-/// Adds one on each of these places, an offset and a size, by a kernel and in a model.
-fn add_one(to: &Target<'_>, places: &[(usize, usize)], model: &mut [u8]) -> Checked {
+/// Adds one on each of these places, an offset and a size, by a kernel and in a model. A gate may hold the commands
+/// until all are enqueued.
+fn add_one(to: &Target<'_>, places: &[(usize, usize)], model: &mut [u8], is_held: bool) -> Checked {
     let kernel = to.bench.new_kernel(&to.bench.build(NEXT, ""), "next");
+    // The gate opens before the kernel is released: OpenCL leaves the other order undefined (5.11).
+    let _held = is_held.then(|| gated(to.bench, Kind::Marker, to.bench.queue));
     set(kernel.raw(), 0, to.raw());
     places.iter().enumerate().try_for_each(|(n, &(at, size))| {
         set(kernel.raw(), 1, (to.base + at) as u64);

@@ -8,15 +8,16 @@ const HOST: Memory = Memory::Host(1);
 /// The first bytes in both operands.
 const PLACES: [[usize; 2]; 5] = [[1, 4093], [0, 0], [3, 1], [4093, 64], [4096, 7]];
 
-/// Runs a command on these bytes of new memory, which has some more behind them.
+/// Runs a command on these bytes of new memory, which has 300 more behind them.
 fn expect_new(bench: &Bench, kind: Kind, memories: [Memory; 2], span: Span) {
-    let [source, target] = [0, 1].map(|i| {
+    let new = |i: usize| {
         let (origin, pitches) = filled(span.region, span.sides[i]);
         let last = [0, 1, 2].map(|axis| origin[axis] + span.region[axis] - 1);
-        Target::whole(bench, memories[i], start((last, pitches)) + 51)
-    });
+        Target::whole(bench, memories[i], start((last, pitches)) + 301)
+    };
     let is_fill = matches!(kind, Kind::FillBuffer | Kind::SvmFill);
-    expect(kind, [if is_fill { &target } else { &source }, &target], span);
+    let (source, target) = ((!is_fill).then(|| new(0)), new(1));
+    expect(kind, [source.as_ref().unwrap_or(&target), &target], span);
 }
 
 #[rstest]
