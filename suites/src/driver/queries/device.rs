@@ -130,7 +130,20 @@ fn extensions_have_versions(bench: Bench, #[values(false, true)] of_platform: bo
     let (size, wanted) = (answer.len(), 68 * names.len());
     let rule = format!("{wanted} bytes, each name of {} once with its version", all.name);
     let answer = format!("{size} bytes, which lack {lacking:?}, and have {more:?}");
-    asked.expect(size == wanted && lacking.is_empty(), versions, rule, answer);
+    let holds = size == wanted && lacking.is_empty() && more.is_empty();
+    asked.expect(holds, versions, rule, answer);
+}
+
+#[clmatrix_harness::test]
+fn a_device_is_one_of_its_platform(bench: Bench) {
+    let (platform, mut devices, null) = (bench.platform(), [ptr::null_mut(); 256], ptr::null_mut());
+    let to = devices.as_mut_ptr();
+    // SAFETY: the loader checks the platform; the list has as many places.
+    unsafe { ok!(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 256, to, null)) };
+    let holds = !platform.is_null() && devices.contains(&bench.device);
+    let asked = Asked(&bench, Subject::Device(bench.device), "the device");
+    let rule = format!("a platform that is not null and has the device {:p}", bench.device);
+    asked.expect(holds, named!(CL_DEVICE_PLATFORM), rule, format_args!("{platform:p}"));
 }
 
 #[clmatrix_harness::test]
@@ -140,7 +153,7 @@ fn the_answers_of_a_device_agree(bench: Bench) {
     let all: u64 = bench.value(named!(CL_DEVICE_GLOBAL_MEM_SIZE));
     let range = (all / 4).min(1 << 30)..=all;
     let (major, minor) = (bench.version.major, bench.version.minor);
-    answers!(bench, Device(bench.device), "the device"; pointer CL_DEVICE_PLATFORM bench.platform(),
+    answers!(bench, Device(bench.device), "the device";
         check CL_DEVICE_MAX_WORK_ITEM_SIZES (
             format!("{dimensions} sizes, by CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS, none of them 0"),
             |found: &[usize]| found.len() == dimensions as usize && !found.contains(&0)),
@@ -163,6 +176,6 @@ fn a_part_of_a_device_answers_as_it_was_made(bench: Bench) {
             pointer CL_DEVICE_PARENT_DEVICE bench.device, is CL_DEVICE_MAX_COMPUTE_UNITS 1_u32,
             pointer CL_DEVICE_PLATFORM bench.platform(),
             list CL_DEVICE_PARTITION_TYPE &[CL_DEVICE_PARTITION_EQUALLY, 1, 0],
-            counted CL_DEVICE_REFERENCE_COUNT Object::retained(Class::Device, part.as_raw()));
+            counted CL_DEVICE_REFERENCE_COUNT (Class::Device, part.as_raw()));
     }
 }

@@ -37,7 +37,7 @@ fn a_kernel_answers_as_it_was_made(bench: Bench) {
         answers!(bench, Kernel(raw), &*called;
             text CL_KERNEL_FUNCTION_NAME name, is CL_KERNEL_NUM_ARGS arguments,
             pointer CL_KERNEL_CONTEXT bench.context, pointer CL_KERNEL_PROGRAM program.raw(),
-            counted CL_KERNEL_REFERENCE_COUNT Object::retained(Class::Kernel, raw));
+            counted CL_KERNEL_REFERENCE_COUNT (Class::Kernel, raw));
         answers!(bench, WorkGroup(raw, bench.device), called;
             list CL_KERNEL_COMPILE_WORK_GROUP_SIZE &group,
             within CL_KERNEL_WORK_GROUP_SIZE group.iter().product::<usize>().max(1)..=most,

@@ -143,7 +143,7 @@ fn memory_answers_as_it_was_made(
             within CL_MEM_SIZE bytes..=if is_image { usize::MAX } else { bytes },
             pointer CL_MEM_CONTEXT bench.context, is CL_MEM_OFFSET offset,
             pointer CL_MEM_ASSOCIATED_MEMOBJECT shape.buffer,
-            counted CL_MEM_REFERENCE_COUNT Object::retained(Class::Memory, object),
+            counted CL_MEM_REFERENCE_COUNT (Class::Memory, object),
             [2, 0] is CL_MEM_USES_SVM_POINTER 0_u32, [3, 0] list CL_MEM_PROPERTIES &[0_u64; 0]);
         if is_image {
             answers!(bench, Image(object), name; list CL_IMAGE_FORMAT &FORMATS[format].0,

@@ -136,16 +136,20 @@ impl Asked<'_> {
         self.expect(code == expected, query, code_name(expected), found);
     }
 
-    /// Checks a reference count before and after this second reference is released.
-    fn counted(&self, query: Query, second: Object) {
+    /// Checks a reference count before and after a second reference to this object is released.
+    fn counted(&self, query: Query, (class, raw): (Class, *mut c_void)) {
+        let (mut before, mut after) = (0_u32, 0_u32);
         // A thread of the driver may keep an object for a moment after its last command.
-        thread::sleep(Duration::from_millis(2));
-        let before: u32 = self.1.value(query);
-        second.release();
-        let after: u32 = self.1.value(query);
+        let holds = soon(|| {
+            let second = Object::retained(class, raw);
+            before = self.1.value(query);
+            second.release();
+            after = self.1.value(query);
+            Ok(before > 1 && after == before - 1)
+        });
         let rule = "at least 2 with a second reference, and one less when that is released";
-        let holds = before > 1 && after == before - 1;
-        self.expect(holds, query, rule, format_args!("{before}, and then {after}"));
+        let found = format_args!("{before}, and then {after}");
+        self.expect(holds.unwrap_or_default(), query, rule, found);
     }
 }
 

@@ -13,7 +13,7 @@ per_kind! {
         answers!(bench, Event(event.raw()), &*name; pointer CL_EVENT_COMMAND_QUEUE bench.queue,
             pointer CL_EVENT_CONTEXT bench.context,
             constant CL_EVENT_COMMAND_EXECUTION_STATUS named!(CL_COMPLETE),
-            counted CL_EVENT_REFERENCE_COUNT Object::retained(Class::Event, event.raw()));
+            counted CL_EVENT_REFERENCE_COUNT (Class::Event, event.raw()));
         // OpenCL 3.0 has the first command type of a migration of shared memory.
         if kind != Kind::SvmMigrate || bench.is(3, 0) {
             answers!(bench, Event(event.raw()), name;
@@ -59,7 +59,7 @@ fn a_queue_answers_as_it_was_made(bench: Bench, #[values(false, true)] is_old: b
         let name = format!("a queue (old function: {is_old}) with {properties:#x}, list {list:x?}");
         answers!(bench, Queue(queue.raw()), name; pointer CL_QUEUE_CONTEXT bench.context,
             pointer CL_QUEUE_DEVICE bench.device, is CL_QUEUE_PROPERTIES properties,
-            counted CL_QUEUE_REFERENCE_COUNT Object::retained(Class::Queue, queue.raw()),
+            counted CL_QUEUE_REFERENCE_COUNT (Class::Queue, queue.raw()),
             [3, 0] list CL_QUEUE_PROPERTIES_ARRAY &list);
     }
 }
@@ -79,7 +79,7 @@ fn a_context_answers_as_it_was_made(bench: Bench, #[case] list: fn(isize) -> Vec
     let holds = |found: &[isize]| found == list || may_be_empty && found == [0];
     answers!(bench, Context(context.raw()), format!("a context with {list:x?}");
         is CL_CONTEXT_NUM_DEVICES 1_u32, pointer CL_CONTEXT_DEVICES bench.device,
-        counted CL_CONTEXT_REFERENCE_COUNT Object::retained(Class::Context, context.raw()),
+        counted CL_CONTEXT_REFERENCE_COUNT (Class::Context, context.raw()),
         check CL_CONTEXT_PROPERTIES (shown(&list), holds));
 }
 
@@ -93,19 +93,25 @@ fn an_object_releases_what_it_is_made_of(bench: Bench) {
         (Subject::Memory(whole.raw()), named!(CL_MEM_REFERENCE_COUNT)),
         (Subject::Program(program.raw()), named!(CL_PROGRAM_REFERENCE_COUNT)),
     ];
-    // A thread of the driver may keep an object for a moment after its last command.
-    thread::sleep(Duration::from_millis(2));
-    let counts = parents.map(|(subject, query)| subject.value::<u32>(query));
-    let part = bench.sub_buffer(whole.raw(), CL_MEM_READ_WRITE, [0, 32]);
-    let kernel = bench.new_kernel(&program, "k");
-    let event = Kind::Marker.enqueue(&mut bench.no_operands(), Call::on(queue));
-    finish(queue);
-    drop((part, kernel, event));
-    for ((subject, query), count) in parents.into_iter().zip(counts) {
-        let now = || subject.value::<u32>(query);
-        let holds = soon(|| Ok(now() == count)).unwrap_or_default();
+    let counts = || parents.map(|(subject, query)| subject.value::<u32>(query));
+    let (mut before, mut after) = ([0; 4], [0; 4]);
+    let mut attempt = || {
+        before = counts();
+        let part = bench.sub_buffer(whole.raw(), CL_MEM_READ_WRITE, [0, 32]);
+        let kernel = bench.new_kernel(&program, "k");
+        let event = Kind::Marker.enqueue(&mut bench.no_operands(), Call::on(queue));
+        finish(queue);
+        drop((part, kernel, event));
+        soon(|| {
+            after = counts();
+            Ok(after == before)
+        })
+    };
+    // A thread of the driver may keep an object for a moment, also before the first attempt.
+    _ = matches!(attempt(), Ok(true)) || matches!(attempt(), Ok(true));
+    for (n, (subject, query)) in parents.into_iter().enumerate() {
         let asked = Asked(&bench, subject, "an object after those made of it are released");
-        asked.expect(holds, query, count, now());
+        asked.expect(after[n] == before[n], query, before[n], after[n]);
     }
 }
 
@@ -129,7 +135,7 @@ fn check_sampler(bench: &Bench, settings: [u32; 3], list: Option<&[u64]>) {
     answers!(bench, Sampler(sampler.raw()), name; is CL_SAMPLER_NORMALIZED_COORDS normalized,
         is CL_SAMPLER_ADDRESSING_MODE mode, is CL_SAMPLER_FILTER_MODE filter,
         pointer CL_SAMPLER_CONTEXT context, [3, 0] list CL_SAMPLER_PROPERTIES given,
-        counted CL_SAMPLER_REFERENCE_COUNT Object::retained(Class::Sampler, sampler.raw()));
+        counted CL_SAMPLER_REFERENCE_COUNT (Class::Sampler, sampler.raw()));
 }
 
 #[rstest]

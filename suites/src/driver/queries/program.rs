@@ -107,7 +107,7 @@ fn check(last: &Last, bench: &Bench, query: Query) {
         STATE => answers!(bench, Program(raw), &*name;
             pointer CL_PROGRAM_CONTEXT bench.context, pointer CL_PROGRAM_DEVICES device,
             is CL_PROGRAM_NUM_DEVICES 1_u32,
-            counted CL_PROGRAM_REFERENCE_COUNT Object::retained(Class::Program, raw)),
+            counted CL_PROGRAM_REFERENCE_COUNT (Class::Program, raw)),
         SOURCE => of_program.text(query, &STRINGS.map(CStr::to_string_lossy).concat()),
         OPTIONS => of_build.text(query, &options.to_string_lossy()),
         LOG if status.value == CL_BUILD_NONE => of_build.text(query, ""),
