@@ -7,7 +7,7 @@ use super::*;
 pub const OUT_OF_ORDER: u64 = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
 
 /// The rule of all settings, whose texts have the sections.
-pub const IN_TURN: &str = "the second one waits for the first one";
+pub const IN_TURN: &str = "each one waits for what is before it";
 
 /// A wait list: the numbers of events that have ended, of the first command's, and of others that have ended.
 type List = [usize; 3];
@@ -20,7 +20,7 @@ pub struct Setting {
     between: Option<(Kind, List)>,
     /// The wait list of the second command.
     list: List,
-    /// The reason in words, with its section of the OpenCL 3.0 API specification.
+    /// The reason in words, with its section of the OpenCL 3.0 API specification. Numbers in a list count from 0.
     pub text: &'static str,
 }
 
@@ -33,7 +33,7 @@ macro_rules! settings {
 }
 
 settings! {
-    IN_ORDER: (1, 0), None, [0; 3], "on an in-order queue (5.13), the first one without an event";
+    IN_ORDER: (1, 0), None, [0; 3], "on an in-order queue (5.13)";
     IN_ORDER_WITH_LIST: (1, 0), None, [1, 0, 0],
         "on an in-order queue (5.13), the second one with an event that has ended in its wait list";
     TWO_QUEUES: (2, 0), None, [8, 1, 8],
@@ -64,7 +64,10 @@ impl Setting {
         let (count, properties) = self.queues;
         let queue = bench.new_queue_on(bench.devices[bench.devices.len() - 1], properties);
         let first_queue = if count == 2 { bench.new_queue(0) } else { queue };
-        let has_event = self.list != [0; 3] || self.between.is_some();
+        // Every second pair has the event where no other command needs it.
+        let is_needed = self.list != [0; 3] || self.between.is_some();
+        let has_event = is_needed || stage.held.len() % 2 == 1;
+        work.name += if has_event { "" } else { ", the first one without an event" };
         let first = work.enqueue(0, Call::on(first_queue).after(&gate), has_event);
         let events = [stage.ended.raw(), first, stage.ended.raw()];
         let list_of = |list: List| [0, 1, 2].map(|n| vec![events[n]; list[n]]).concat();

@@ -86,7 +86,7 @@ impl<'a> Stage<'a> {
         }
         for work in &mut self.held {
             work.seen.clear();
-            if work.check_statuses(CL_COMPLETE..=CL_COMPLETE, "20 s after the user event") {
+            if work.check_statuses(CL_COMPLETE..=CL_COMPLETE, "at the end, or after 20 s") {
                 // A status alone does not make the bytes visible (5.11).
                 work.events.iter().for_each(wait_for);
                 work.check();
