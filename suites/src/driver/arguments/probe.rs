@@ -80,6 +80,7 @@ fn probe(bench: &Bench) -> Probe<'_> {
 #[clmatrix_harness::test]
 fn a_launch_keeps_the_arguments_of_its_enqueue(bench: Bench) {
     let (probe, other) = (probe(&bench), bench.new_queue(0));
+    let second = probe.kernel(1);
     let indices = (0..probe.2.len()).filter(|index| ![LOCAL, LOCAL + 1].contains(index));
     for (index, waits) in indices.flat_map(|index| [(index, true), (index, false)]) {
         let changed = if index == NUMBER { index..index + 3 } else { index..index + 1 };
@@ -100,6 +101,7 @@ fn a_launch_keeps_the_arguments_of_its_enqueue(bench: Bench) {
             probe.check(&format!("{call}, in the next launch on queue {n}"), results, version);
         }
     }
+    probe.expect("clSetKernelArg of other kernels of the same function (5.9.2)", &second, |_| 1);
 }
 
 /// Sets arguments of a kernel and of its clones in turn.
