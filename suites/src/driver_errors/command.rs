@@ -163,7 +163,8 @@ impl Arguments {
 
     /// The command that ends the map that this one has begun.
     pub fn unmap(&self) -> Option<Self> {
-        Some(Self { kind: self.kind.unmap()?, waits: wait_list(&[]), ..*self })
+        let mapped = if self.kind == SvmMap { self.memory[0] } else { self.mapped };
+        Some(Self { kind: self.kind.unmap()?, mapped, waits: wait_list(&[]), ..*self })
     }
 
     /// Enqueues the command, waits for it, and ends the map that it has begun.

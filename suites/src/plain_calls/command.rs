@@ -300,7 +300,8 @@ impl Kind {
             // SAFETY: the context is valid.
             valid.list = Some([unsafe { cl!(clSVMAlloc(context, CL_MEM_READ_WRITE, SIZE, 0)) }; 2]);
         }
-        // SAFETY: the arguments of the thread live as long as it does.
+        // SAFETY: the arguments of the thread live as long as it does. Nothing else uses them meanwhile: the driver may
+        // make callbacks within the call, but no callback of the tests enqueues commands.
         let arguments = unsafe { &mut *ARGUMENTS.with(Cell::as_ptr) }.insert(valid);
         let code = arguments.call(event);
         operands.mapped = arguments.mapped;
