@@ -33,8 +33,8 @@ per_kind! {
         let all = set(&bench, &of, event.raw(), &statuses);
         event.release();
         before_opening(&bench, &gate, || check_none(&all[..4], &bench));
-        kind.finish(&mut operands, queue);
         Callback::check_all(&all, &bench);
+        kind.finish(&mut operands, queue);
     }
 }
 
