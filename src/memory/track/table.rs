@@ -244,6 +244,7 @@ impl<E: TrackedEvent> Table<E> {
     pub fn reap_on(&mut self, range: &Range<usize>) {
         let is_away = |used: &Range<usize>| used.end < range.start || range.end < used.start;
         self.commands.retain(|command| is_away(&command.used.range) || !command.has_ended());
+        // All maps: one pass is cheaper than many removals, each of which moves the maps behind it.
         self.maps.retain(|map| !map.has_ended());
         self.reap_at = self.reap_at.min(self.len() + REAP_AT);
     }

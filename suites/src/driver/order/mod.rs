@@ -75,23 +75,31 @@ fn check(bench: &Bench, settings: &[Setting], pairs: &[[Kind; 2]]) {
     SETTING.set("");
 }
 
-per_kind! {
-    fn a_wait_list_orders_two_sub_devices(bench, kind) {
-        let device = bench.on_device.context.default_device();
-        let kinds: Vec<isize> =
-            Subject::Device(bench.device).list(named!(CL_DEVICE_PARTITION_PROPERTIES));
-        let units: u32 = bench.value(named!(CL_DEVICE_MAX_COMPUTE_UNITS));
-        let partition = if kinds.contains(&CL_DEVICE_PARTITION_BY_COUNTS) {
-            Partition::ByCounts(&[1, 1])
-        } else {
-            Partition::Equally(units.div_ceil(2))
-        };
-        let parts = parts(device, partition).expect("two sub-devices");
-        let context = Context::new(&parts).expect("a context of two sub-devices");
-        let queue = CommandQueue::new(&context).expect("a queue of a sub-device");
-        let bench_of_parts = super::bench::bench(OnDevice { context, queue });
-        check(&bench_of_parts, &[TWO_QUEUES], &around(kind));
+#[rstest]
+#[case::buffers(Needs::Nothing)]
+#[case::images(Needs::Images)]
+#[case::svm(Needs::Svm)]
+#[clmatrix_harness::test]
+fn a_wait_list_orders_two_sub_devices(bench: Bench, #[case] needs: Needs) {
+    let kinds: Vec<_> = bench.kinds().filter(|kind| kind.needs() == needs).collect();
+    if kinds.is_empty() {
+        skip!("the device lacks this class of memory: {needs:?}");
     }
+    let partitions: Vec<isize> =
+        Subject::Device(bench.device).list(named!(CL_DEVICE_PARTITION_PROPERTIES));
+    let units: u32 = bench.value(named!(CL_DEVICE_MAX_COMPUTE_UNITS));
+    let partition = if partitions.contains(&CL_DEVICE_PARTITION_BY_COUNTS) {
+        Partition::ByCounts(&[1, 1])
+    } else {
+        Partition::Equally((units / 2).max(1))
+    };
+    let device = bench.on_device.context.default_device();
+    let parts = parts(device, partition).expect("two sub-devices");
+    let context = Context::new(&parts).expect("a context of two sub-devices");
+    let queue = CommandQueue::new(&context).expect("a queue of a sub-device");
+    let bench_of_parts = super::bench::bench(OnDevice { context, queue });
+    let pairs: Vec<_> = kinds.into_iter().flat_map(around).collect();
+    check(&bench_of_parts, &[TWO_QUEUES], &pairs);
 }
 
 #[rstest]
