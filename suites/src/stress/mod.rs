@@ -63,7 +63,7 @@ const COMMANDS: usize = 500;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The most seeds of a run, and the time after which no other one begins.
-const SEEDS: (u64, Duration) = (6, Duration::from_secs(4));
+const SEEDS: (u64, Duration) = (4, Duration::from_secs(3));
 
 /// The seeds and threads of a run: those of the environment, which `cargo xtask stress` sets.
 struct Settings {
