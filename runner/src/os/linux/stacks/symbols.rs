@@ -1,6 +1,5 @@
 //! The names of the functions of a process, and their places in the source.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 
@@ -52,15 +51,12 @@ impl<'a> Symbols<'a> {
     /// Finds the functions in the tables of symbols.
     pub fn find_functions(&mut self) {
         self.for_each_module(|_, object, frames| {
-            let symbols = object.symbols().chain(object.dynamic_symbols());
-            let mut functions: Vec<_> = symbols
-                .filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.is_definition())
-                .collect();
-            functions.sort_by_key(|function| function.address());
-            for (address, frames) in frames {
+            let addresses: Vec<_> = frames.iter().map(|(address, _)| *address).collect();
+            let names = functions_at(object, &addresses);
+            for ((address, frames), name) in frames.into_iter().zip(names) {
                 for frame in frames {
                     frame.address = format!("{address:#x}");
-                    frame.function = function_at(&functions, address);
+                    frame.function = name.map(|name| demangle_auto(name.into(), None).into_owned());
                 }
             }
         });
@@ -108,13 +104,24 @@ impl<'a> Symbols<'a> {
     }
 }
 
-/// Returns the name of the function at an address. The functions are in the order of their addresses.
-fn function_at<'d, S: ObjectSymbol<'d>>(functions: &[S], address: u64) -> Option<String> {
-    let end = functions.partition_point(|function| function.address() <= address);
-    let is_around = |function: &&S| address - function.address() < function.size();
-    // Functions do not overlap, but several may begin at an address, and some have no size.
-    let function = functions[..end].iter().rev().take(8).find(is_around)?;
-    Some(demangle_auto(Cow::Borrowed(function.name().ok()?), None).into_owned())
+/// Returns the names of the functions at addresses, which are in their order. A table of symbols may have a million, so
+/// it is not sorted.
+fn functions_at<'d>(object: &ObjectFile<'d>, addresses: &[u64]) -> Vec<Option<&'d str>> {
+    let mut found = vec![(0, None); addresses.len()];
+    let symbols = object.symbols().chain(object.dynamic_symbols());
+    for symbol in symbols.filter(|symbol| symbol.kind() == SymbolKind::Text) {
+        let (begin, size) = (symbol.address(), symbol.size());
+        let first = addresses.partition_point(|address| *address < begin);
+        let is_within = |address: &&u64| **address - begin < size;
+        let count = addresses[first..].iter().take_while(is_within).count();
+        for (at, name) in &mut found[first..first + count] {
+            // Of functions around each other, the innermost.
+            if begin >= *at && symbol.is_definition() {
+                (*at, *name) = (begin, symbol.name().ok());
+            }
+        }
+    }
+    found.into_iter().map(|(_, name)| name).collect()
 }
 
 /// Returns the debug information of a file, if it has any.
