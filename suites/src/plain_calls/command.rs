@@ -220,6 +220,11 @@ impl<'a> Call<'a> {
         Self { wait_list, ..self }
     }
 
+    /// The same for these bytes.
+    pub fn of(self, span: Span) -> Self {
+        Self { span: Some(span), ..self }
+    }
+
     /// The same as a call that blocks.
     pub fn blocking(self) -> Self {
         Self { is_blocking: true, ..self }
@@ -281,6 +286,13 @@ impl Kind {
         };
         let flags = if self.unmap().is_some() { CL_MAP_READ | CL_MAP_WRITE } else { 0 };
         Span { flags, ..whole.fill(&FILL) }
+    }
+
+    /// The first four bytes of each operand, or the first pixel. Drivers have ways of their own for so few.
+    pub fn few(self) -> Span {
+        let whole = self.whole();
+        let is_image = self.needs() == Needs::Images;
+        Span { region: [if is_image { 1 } else { FILL.len() }, 1, 1], ..whole }
     }
 
     /// Enqueues the command, and returns the code of the call.

@@ -6,13 +6,13 @@ use super::super::{bench::BYTES, callback::of_end};
 use super::*;
 
 /// Creates an object, which uses a buffer if it is a part of one.
-type Create = fn(&Bench, cl_mem) -> Object;
+pub type Create = fn(&Bench, cl_mem) -> Object;
 
-fn part(bench: &Bench, whole: cl_mem) -> Object {
+pub fn part(bench: &Bench, whole: cl_mem) -> Object {
     bench.sub_buffer(whole, CL_MEM_READ_WRITE, [0, SIZE])
 }
 
-fn image_of_buffer(bench: &Bench, whole: cl_mem) -> Object {
+pub fn image_of_buffer(bench: &Bench, whole: cl_mem) -> Object {
     bench.requires(Kind::FillImage);
     let image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER;
     let shape = cl_image_desc { image_type, image_width: 8, buffer: whole, ..no_image() };

@@ -2,6 +2,7 @@
 
 use super::super::callback::of_free;
 use super::super::order::{Work, before_opening};
+use super::ends::{Create, image_of_buffer, part};
 use super::*;
 
 per_kind! {
@@ -54,13 +55,7 @@ fn check_held(bench: &Bench, kind: Kind, of_target: bool) {
     }
     let event = work.enqueue(0, Call::on(queue.raw()), true);
     bench.release_objects();
-    if let Some(end) = end.as_ref().filter(|end| end.position().is_some()) {
-        // Without native kernels, the command may have ended, and its status be late.
-        thread::sleep(Duration::from_millis(10));
-        if status(event) != CL_COMPLETE {
-            end.check_none("before the command has ended", bench);
-        }
-    }
+    check_not_ended(end.as_slice(), event, bench);
     thread::scope(|scope| {
         // Oclgrind's call returns after the commands.
         scope.spawn(|| queue.release());
@@ -70,6 +65,45 @@ fn check_held(bench: &Bench, kind: Kind, of_target: bool) {
     work.events.drain(..).for_each(|event| wait_for(&event));
     Callback::check_all(end.as_slice(), bench);
     work.check();
+}
+
+/// Checks that a callback for the end of an object has not been called if a command that uses the object has not ended.
+fn check_not_ended(end: &[Callback], event: cl_event, bench: &Bench) {
+    for end in end.iter().filter(|end| end.position().is_some()) {
+        // Without native kernels, the command may have ended, and its status be late.
+        thread::sleep(Duration::from_millis(10));
+        if status(event) != CL_COMPLETE {
+            end.check_none("before the command has ended", bench);
+        }
+    }
+}
+
+#[rstest]
+#[case::host_memory(|bench: &Bench, _| bench.new_buffer(CL_MEM_ALLOC_HOST_PTR, SIZE))]
+#[case::host_pointer(|bench: &Bench, _| bench.buffer(CL_MEM_USE_HOST_PTR, SIZE, bench.new_host(SIZE)))]
+#[case::copied_host_memory(|bench: &Bench, _| bench.buffer_of(&[0_u8; SIZE]))]
+#[case::sub_buffer(part)]
+#[case::image_1d_buffer(image_of_buffer)]
+#[clmatrix_harness::test]
+fn a_held_command_outlives_other_memory(bench: Bench, #[case] create: Create) {
+    let object = create(&bench, bench.keep(bench.new_buffer(CL_MEM_READ_WRITE, SIZE)));
+    let (memory, queue) = ([object.raw(); 2], bench.new_queue(0));
+    let is_buffer =
+        Subject::Memory(memory[0]).value::<u32>(named!(CL_MEM_TYPE)) == CL_MEM_OBJECT_BUFFER;
+    let kind = if is_buffer { Kind::FillBuffer } else { Kind::FillImage };
+    let mut operands = Operands { buffers: memory, images: memory, ..bench.no_operands() };
+    let call = format!("clReleaseMemObject while {} waits", kind.function());
+    let end = [Callback::of_memory(memory[0], call)];
+    let hold = hold(&bench, queue);
+    let event = kind.enqueue(&mut operands, Call::on(queue).of(kind.few()));
+    object.release();
+    // The driver runs the native kernel.
+    thread::sleep(Duration::from_millis(1));
+    check_not_ended(&end, event.raw(), &bench);
+    drop(hold);
+    wait_for(&event);
+    event.release();
+    Callback::check_all(&end, &bench);
 }
 
 #[clmatrix_harness::test]

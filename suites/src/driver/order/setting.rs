@@ -20,46 +20,51 @@ pub struct Setting {
     between: Option<(Kind, List)>,
     /// The wait list of the second command.
     list: List,
+    /// The bytes of the two commands.
+    bytes: Bytes,
     /// The reason in words, with its section of the OpenCL 3.0 API specification. Numbers in a list count from 0.
     pub text: &'static str,
 }
 
 /// Declares settings, each with its fields in their order.
 macro_rules! settings {
-    ($($name:ident: $queues:expr, $between:expr, $list:expr, $text:literal;)*) => {$(
-        pub const $name: Setting =
-            Setting { queues: $queues, between: $between, list: $list, text: $text };
+    ($($name:ident: $queues:expr, $between:expr, $list:expr, $bytes:ident, $text:literal;)*) => {$(
+        pub const $name: Setting = Setting {
+            queues: $queues, between: $between, list: $list, bytes: Kind::$bytes, text: $text,
+        };
     )*};
 }
 
 settings! {
-    IN_ORDER: (1, 0), None, [0; 3], "on an in-order queue (5.13)";
-    IN_ORDER_WITH_LIST: (1, 0), None, [1, 0, 0],
+    IN_ORDER: (1, 0), None, [0; 3], whole, "on an in-order queue (5.13)";
+    IN_ORDER_OF_FEW: (1, 0), None, [0; 3], few,
+        "on an in-order queue (5.13), with the first four bytes or the first pixel of each object";
+    IN_ORDER_WITH_LIST: (1, 0), None, [1, 0, 0], whole,
         "on an in-order queue (5.13), the second one with an event that has ended in its wait list";
-    TWO_QUEUES: (2, 0), None, [8, 1, 8],
+    TWO_QUEUES: (2, 0), None, [8, 1, 8], whole,
         "with its event as number 8 of 17 in the wait list (3.2), on two in-order queues";
-    WAIT_LIST: (1, OUT_OF_ORDER), None, [63, 1, 0],
+    WAIT_LIST: (1, OUT_OF_ORDER), None, [63, 1, 0], whole,
         "with its event as number 63 of 64 in the wait list (3.2), on an out-of-order queue";
-    BARRIER: (1, OUT_OF_ORDER), Some((Barrier, [0; 3])), [0; 3],
+    BARRIER: (1, OUT_OF_ORDER), Some((Barrier, [0; 3])), [0; 3], whole,
         "with clEnqueueBarrierWithWaitList(no list) between (5.12), on an out-of-order queue";
-    BARRIER_AND_LIST: (1, OUT_OF_ORDER), Some((Barrier, [0; 3])), [1, 0, 0],
+    BARRIER_AND_LIST: (1, OUT_OF_ORDER), Some((Barrier, [0; 3])), [1, 0, 0], whole,
         "with clEnqueueBarrierWithWaitList(no list) between (5.12), on an out-of-order queue, the \
          second one with an event that has ended in its wait list";
-    BARRIER_WITH_LIST: (2, OUT_OF_ORDER), Some((Barrier, [0, 1, 1])), [0; 3],
+    BARRIER_WITH_LIST: (2, OUT_OF_ORDER), Some((Barrier, [0, 1, 1])), [0; 3], whole,
         "on another queue, with its event in the wait list of clEnqueueBarrierWithWaitList before \
          the second one (5.12), on an out-of-order queue";
-    CLOSING: (1, OUT_OF_ORDER), Some((FillBuffer, [0; 3])), [0; 3],
+    CLOSING: (1, OUT_OF_ORDER), Some((FillBuffer, [0; 3])), [0; 3], whole,
         "with clEnqueueFillBuffer between, which does not wait, on an out-of-order queue (5.12)";
 }
 
-/// Two commands, and the queue and the wait list of the second one.
+/// Two commands, and the queue and the wait list of the second one, which is empty if no event is needed.
 type Begun<'a> = (Work<'a>, *mut c_void, Vec<*mut c_void>);
 
 impl Setting {
     /// Enqueues the first of two commands, which the gate holds, and the command that the setting puts behind it.
     pub fn begin<'a>(&self, stage: &Stage<'a>, kinds: [Kind; 2]) -> Begun<'a> {
         let (bench, gate) = (stage.bench, [stage.gate.raw()]);
-        let mut work = Work::new(bench, kinds, IN_TURN);
+        let mut work = Work::of(bench, kinds, IN_TURN, self.bytes);
         work.name += &format!(" {}", self.text);
         let (count, properties) = self.queues;
         let queue = bench.new_queue_on(bench.devices[bench.devices.len() - 1], properties);

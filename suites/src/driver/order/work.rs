@@ -15,9 +15,8 @@ const CLASSES: [(&str, [Kind; 2]); 4] = [
     ("an SVM allocation", [Kind::SvmCopy; 2]),
 ];
 
-/// The bytes at the start of an object that the host changes and looks at through a map: a row of an image,
-/// since there may be gaps between rows.
-const ROW: usize = 32;
+/// The bytes of an object that commands use: all, or few at its start.
+pub type Bytes = fn(Kind) -> Span;
 
 /// An object, behind the index of its class.
 type Place = (usize, *mut c_void);
@@ -29,6 +28,8 @@ pub struct Work<'a> {
     pub name: String,
     /// The rule that makes the last one wait.
     pub rule: &'static str,
+    /// The bytes that the commands use.
+    pub bytes: Bytes,
     /// The commands with their operands.
     pub steps: Vec<(Kind, Operands)>,
     /// The events of the commands that have been enqueued with one.
@@ -40,8 +41,18 @@ pub struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    /// Creates objects for the commands, runs these once, and begins the maps that they end.
+    /// Creates objects for commands on all their bytes, runs these once, and begins the maps that they end.
     pub fn new<const N: usize>(bench: &'a Bench, kinds: [Kind; N], rule: &'static str) -> Self {
+        Self::of(bench, kinds, rule, Kind::whole)
+    }
+
+    /// The same with commands on these bytes.
+    pub fn of<const N: usize>(
+        bench: &'a Bench,
+        kinds: [Kind; N],
+        rule: &'static str,
+        bytes: Bytes,
+    ) -> Self {
         let first = bench.operands(&kinds);
         let [was, is] = [kinds.first(), kinds.last()].map(|kind| *kind.unwrap_or(&Kind::Marker));
         let second = match [was.map(), was.unmap(), is.map(), is.unmap()].map(|it| it.is_some()) {
@@ -56,13 +67,14 @@ impl<'a> Work<'a> {
         let places = all.flat_map(|(class, pair)| pair.map(|raw| ((class, raw), [0; SIZE])));
         let expected = places.filter(|((_, raw), _)| !raw.is_null()).collect();
         let name = kinds.map(Kind::function).join(" before ");
-        let mut work = Self { bench, name, rule, steps, events: vec![], seen: vec![], expected };
+        let (events, seen) = (vec![], vec![]);
+        let mut work = Self { bench, name, rule, bytes, steps, events, seen, expected };
         work.prepare();
         for (kind, operands) in &mut work.steps {
-            kind.enqueue_without_event(operands, Call::on(bench.queue));
+            kind.enqueue_without_event(operands, Call::on(bench.queue).of(bytes(*kind)));
             finish(bench.queue);
         }
-        work.expected = work.bytes();
+        work.expected = work.contents();
         work.prepare();
         work
     }
@@ -76,8 +88,8 @@ impl<'a> Work<'a> {
             kind.prepare(operands, self.bench.queue);
             if kind.map().is_some() {
                 let (host, map) = (operands.host[0].cast::<u8>(), operands.mapped.cast());
-                // SAFETY: the map has ended; both have at least `ROW` bytes.
-                unsafe { ptr::copy_nonoverlapping(host, map, ROW) };
+                // SAFETY: the map has ended; both have the bytes.
+                unsafe { ptr::copy_nonoverlapping(host, map, row(*kind, self.bytes)) };
             }
         }
     }
@@ -100,12 +112,12 @@ impl<'a> Work<'a> {
     }
 
     /// Ends maps, and returns all bytes. All commands have ended.
-    fn bytes(&mut self) -> BTreeMap<Place, [u8; SIZE]> {
+    fn contents(&mut self) -> BTreeMap<Place, [u8; SIZE]> {
         for (kind, operands) in &mut self.steps {
             if kind.unmap().is_some() {
                 let (map, host) = (operands.mapped.cast::<u8>(), operands.host[0].cast());
-                // SAFETY: the map has ended; both have at least `ROW` bytes. No command writes to this host memory.
-                unsafe { ptr::copy_nonoverlapping(map, host, ROW) };
+                // SAFETY: the map has ended; both have the bytes. No command writes to this host memory.
+                unsafe { ptr::copy_nonoverlapping(map, host, row(*kind, self.bytes)) };
             }
             kind.finish(operands, self.bench.queue);
         }
@@ -115,7 +127,7 @@ impl<'a> Work<'a> {
 
     /// Checks all bytes. All commands have ended.
     pub fn check(&mut self) {
-        for (place, found) in self.bytes() {
+        for (place, found) in self.contents() {
             let result = same(&found, &self.expected[&place], CLASSES[place.0].0);
             self.bench.check_result(result, &self.name, self.rule);
         }
@@ -125,6 +137,7 @@ impl<'a> Work<'a> {
     #[track_caller]
     pub fn enqueue(&mut self, step: usize, call: Call<'_>, has_event: bool) -> *mut c_void {
         let (kind, operands) = &mut self.steps[step];
+        let call = call.of((self.bytes)(*kind));
         if !has_event {
             kind.enqueue_without_event(operands, call);
             return ptr::null_mut();
@@ -150,4 +163,11 @@ impl<'a> Work<'a> {
         }
         found.iter().all(|status| *status <= CL_COMPLETE)
     }
+}
+
+/// The bytes of a map at its start that the host changes and looks at: at most a row of an image, since there may be
+/// gaps between rows.
+fn row(kind: Kind, bytes: Bytes) -> usize {
+    let of_pixel = if kind.needs() == Needs::Images { FILL.len() } else { 1 };
+    (bytes(kind).region[0] * of_pixel).min(SHAPE[0] * FILL.len())
 }

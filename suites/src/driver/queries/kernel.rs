@@ -1,5 +1,6 @@
 //! Queries of kernels, their arguments and work-groups (5.9.4).
 
+use super::program::{Step, take};
 use super::*;
 
 /// A kernel without arguments. NVIDIA's compiler refuses it with `-cl-kernel-arg-info`.
@@ -26,14 +27,19 @@ fn most(bench: &Bench) -> (u64, usize) {
     (local, group)
 }
 
+#[rstest]
+#[case::built(&[])]
+#[case::loaded(&[Step::Load(c""), Step::Build(c"")])]
 #[clmatrix_harness::test]
-fn a_kernel_answers_as_it_was_made(bench: Bench) {
+fn a_kernel_answers_as_it_was_made(bench: Bench, #[case] steps: &[Step]) {
     let (most_local, most) = most(&bench);
     let program = bench.build(&[NOTHING, FIXED].concat(), "");
+    let program = steps.iter().fold(program, |program, step| take(step, &bench, program).0);
     let rows = [("nothing", 0_u32, [0_usize; 3], 0_u64), ("fixed", 3, [4, 2, 1], 1024)];
     for (name, arguments, group, local) in rows {
         let kernel = bench.new_kernel(&program, name);
-        let (raw, called) = (kernel.raw(), format!("kernel `{name}`"));
+        let of = if steps.is_empty() { "built from source" } else { "built from a binary" };
+        let (raw, called) = (kernel.raw(), format!("kernel `{name}`, {of}"));
         answers!(bench, Kernel(raw), &*called;
             text CL_KERNEL_FUNCTION_NAME name, is CL_KERNEL_NUM_ARGS arguments,
             pointer CL_KERNEL_CONTEXT bench.context, pointer CL_KERNEL_PROGRAM program.raw(),
@@ -81,6 +87,31 @@ fn a_kernel_tells(bench: Bench, #[case] query: Query) {
     }
 }
 
+/// Attributes that change no kernel. Those of the last case have no other text around them.
+#[rstest]
+#[case::numbers(&["vec_type_hint(float)", "vec_type_hint(int)"], false)]
+#[case::signed(&["vec_type_hint(short2)", "vec_type_hint(int4)"], false)]
+#[case::unsigned(&["vec_type_hint(uint4)", "vec_type_hint(uchar16)", "vec_type_hint(ulong8)"], false)]
+#[case::sizes(&["work_group_size_hint(8,1,1)", "work_group_size_hint(1,2,3)"], false)]
+#[case::alone(&["vec_type_hint(float4)", "work_group_size_hint(2,2,2)"], true)]
+#[clmatrix_harness::test]
+fn a_kernel_has_its_attributes(bench: Bench, #[case] attributes: &[&str], #[case] is_alone: bool) {
+    let declare =
+        |(n, attribute)| format!("kernel __attribute__(({attribute})) void k{n}() {{}}\n");
+    let source: String = attributes.iter().enumerate().map(declare).collect();
+    let program = bench.build(&source, "");
+    for (n, attribute) in attributes.iter().enumerate() {
+        let (kernel, rest) =
+            (bench.new_kernel(&program, &format!("k{n}")), if is_alone { " alone" } else { "" });
+        let holds = |found: &str| {
+            let found = found.replace(' ', "");
+            found == *attribute || !is_alone && found.contains(attribute)
+        };
+        answers!(bench, Kernel(kernel.raw()), "a kernel";
+            read CL_KERNEL_ATTRIBUTES (format!("`{attribute}`{rest}"), holds));
+    }
+}
+
 /// Asks for the size and the number of the sub-groups of work-groups.
 #[clmatrix_harness::test(requires(opencl = "2.1", subgroup))]
 fn sub_groups_make_up_a_work_group(bench: Bench) {
@@ -123,9 +154,11 @@ const RESTRICT: u64 = CL_KERNEL_ARG_TYPE_RESTRICT as u64;
 type Argument = (&'static str, &'static str, Option<Query>, Query, u64);
 
 /// The arguments; the last three need images.
-static ARGUMENTS: [Argument; 10] = [
+static ARGUMENTS: [Argument; 12] = [
     ("unsigned int", "uint", PRIVATE, NONE, 0),
     ("pair", "pair", PRIVATE, NONE, 0),
+    ("const ushort3", "ushort3", PRIVATE, NONE, 0),
+    ("const volatile pair", "pair", PRIVATE, NONE, 0),
     ("global uchar16 *", "uchar16*", GLOBAL, NONE, 0),
     ("global volatile pair *", "pair*", GLOBAL, NONE, CL_KERNEL_ARG_TYPE_VOLATILE as u64),
     ("global const unsigned char * restrict", "uchar*", GLOBAL, NONE, CONST | RESTRICT),
@@ -138,7 +171,7 @@ static ARGUMENTS: [Argument; 10] = [
 
 #[clmatrix_harness::test]
 fn an_argument_answers_as_it_was_declared(bench: Bench) {
-    let rows = &ARGUMENTS[..if bench.has_images { 10 } else { 7 }];
+    let rows = &ARGUMENTS[..if bench.has_images { 12 } else { 9 }];
     let declare = |(index, row): (usize, &Argument)| format!("{} a{index}", row.0);
     let declared: Vec<String> = rows.iter().enumerate().map(declare).collect();
     let list = declared.join(", ");

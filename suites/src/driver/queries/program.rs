@@ -22,10 +22,10 @@ fn create(bench: &Bench) -> Object {
 }
 
 /// A program after its last step, with the options, the status and the type of its binary.
-struct Last(Object, &'static CStr, Named<i32>, Query);
+pub struct Last(pub Object, &'static CStr, Named<i32>, Query);
 
 /// A step, with its options. The last one creates another program of the binary.
-enum Step {
+pub enum Step {
     Build(&'static CStr),
     Compile(&'static CStr),
     Link(&'static CStr),
@@ -39,7 +39,7 @@ const EXECUTABLE: Query = named!(CL_PROGRAM_BINARY_TYPE_EXECUTABLE);
 const BROKEN: &CStr = c"-DBROKEN -DA=1";
 
 /// Takes a step, and returns the program with the answers that it has then.
-fn take(step: &Step, bench: &Bench, program: Object) -> Last {
+pub fn take(step: &Step, bench: &Bench, program: Object) -> Last {
     let (Build(options) | Compile(options) | Link(options) | Load(options)) = *step;
     let (raw, context, null) = (program.raw(), bench.context, ptr::null_mut());
     let (device, given) = (&raw const bench.device, options.as_ptr());
@@ -124,6 +124,25 @@ fn check(last: &Last, bench: &Bench, query: Query) {
         _ => answers!(bench, Program(raw), &*name;
             refuses CL_PROGRAM_NUM_KERNELS CL_INVALID_PROGRAM_EXECUTABLE,
             refuses CL_PROGRAM_KERNEL_NAMES CL_INVALID_PROGRAM_EXECUTABLE),
+    }
+}
+
+/// Builds the same source with options that others had before, and again with the first ones.
+#[clmatrix_harness::test]
+fn a_build_has_its_options(bench: Bench) {
+    let all = ["-DN=1", "-DN=2", "-DN=1 -DM=4", "-DM=4 -DN=2", "-DN=1"];
+    let source = "#ifndef M\n#define M 0\n#endif\nkernel void k(global int *to) { to[0] = N + M; }";
+    let programs = all.map(|options| bench.build(source, options));
+    for ((program, options), wanted) in programs.iter().zip(all).zip([1, 2, 5, 6, 1]) {
+        let (kernel, to) = (bench.new_kernel(program, "k"), bench.buffer_of(&[0]));
+        set(kernel.raw(), 0, to.raw());
+        succeeds(
+            "clEnqueueNDRangeKernel",
+            launch(kernel.raw(), bench.queue, [&[], &[1], &[]], &[]),
+        );
+        let found = bench.contents_of::<i32>(to.raw(), 1)[0];
+        let call = format!("clBuildProgram({options:?}) of a source that is built with {all:?}");
+        bench.check(found == wanted, call, format!("N + M is {wanted} (5.8.6)"), found);
     }
 }
 
