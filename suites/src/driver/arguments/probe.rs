@@ -146,14 +146,17 @@ fn a_launch_without_an_argument_is_refused(bench: Bench, #[case] arguments: &[us
     }
 }
 
-/// Calls of clSetKernelArg: the argument, the size and the value.
+/// Calls of clSetKernelArg, or with `SVM_NULL` of clSetKernelArgSVMPointer: the argument, the size and the value.
 type Calls = &'static [(usize, usize, &'static str)];
+
+const SVM_NULL: &str = "null by clSetKernelArgSVMPointer";
 
 /// Makes unusual calls of clSetKernelArg. Size 9999 is nearly all local memory. Refused calls leave the arguments as they
 /// are; global and constant pointers become null.
 #[rstest]
 #[case::null(&[(1, 8, "null"), (2, 8, "null")], CL_SUCCESS)]
 #[case::null_instead_of_svm(&[(SHARED, 8, "null")], CL_SUCCESS)]
+#[case::null_svm(&[(SHARED, 8, SVM_NULL)], CL_SUCCESS)]
 #[case::null_handles(&[(1, 8, "a null handle"), (2, 8, "a null handle")], CL_SUCCESS)]
 #[case::all_local_memory(&[(LOCAL, 9999, "null")], CL_SUCCESS)]
 #[case::size_of_a_handle(
@@ -178,12 +181,19 @@ fn an_unusual_value_is_taken_or_refused(bench: Bench, #[case] calls: Calls, #[ca
         let used = of_kernel.value::<u64>(named!(CL_KERNEL_LOCAL_MEM_SIZE)).max(17 * 203);
         let most = all.saturating_sub(used + 1024).max(256) as usize;
         let (name, size) = (&probe.2[index].0, if size == 9999 { most } else { size });
+        let (is_svm, n) = (given == SVM_NULL, index as u32);
         // SAFETY: the value has as many bytes.
-        let found = unsafe { try_set(&kernel, index as u32, size, value) };
+        let found = unsafe {
+            match is_svm {
+                true => cl!(clSetKernelArgSVMPointer(kernel.raw(), n, ptr::null())),
+                false => try_set(&kernel, n, size, value),
+            }
+        };
         let call = format!("clSetKernelArg({index}: {name}, {size} bytes, {given}) (5.9.2)");
-        let is_any = code == CL_INVALID_ARG_VALUE && found != CL_SUCCESS;
+        // OpenCL names no code for a null pointer to shared memory.
+        let is_any = (is_svm || code == CL_INVALID_ARG_VALUE) && found != CL_SUCCESS;
         bench.check(found == code || is_any, &call, code_name(code), code_name(found));
-        let is_null = index != LOCAL && code == CL_SUCCESS;
+        let is_null = index != LOCAL && code == CL_SUCCESS && found == code;
         let version = |n| if n == index && is_null { 2 } else { 1 };
         probe.expect(&format!("a launch after {call}"), &kernel, version);
         probe.set(&kernel, [index], 1);

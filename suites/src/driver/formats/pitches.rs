@@ -98,6 +98,22 @@ fn check_map(call: &str, image: &Image<'_>, flags: Named<u64>, region: Region) {
     image.check(call, "the image has what the host wrote (5.5.2)", &pixels);
 }
 
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn a_map_of_host_memory_has_its_gaps(
+    bench: Bench,
+    #[values(Type::OneDArray, Type::TwoD, Type::TwoDArray, Type::ThreeD)] of_type: Type,
+) {
+    let (kind, flags) = (Kind::usual(&bench, of_type), named!(CL_MEM_USE_HOST_PTR));
+    let [pitches, _] = with_gaps(kind);
+    let (read, with) = (MAP_FLAGS[0], flags.name);
+    let call = format!("clEnqueueMapImage({}, {kind} with {with}, pitches {pitches:?})", read.name);
+    match kind.create(flags.value, pitches, &kind.pattern(1)) {
+        Ok(image) => check_map(&call, &image, read, of_type.whole()),
+        Err(answer) => bench.report(call, "clCreateImage makes the image (5.3.1)", answer),
+    }
+}
+
 per_type! {
     fn a_map_has_its_pixels_at_its_pitches(bench, of_type) {
         let kind = Kind::usual(&bench, of_type);

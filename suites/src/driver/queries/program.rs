@@ -81,11 +81,13 @@ pub fn take(step: &Step, bench: &Bench, program: Object) -> Last {
 fn binary(asked: &Asked<'_>) -> Vec<u8> {
     let size: usize = asked.1.value(SIZES);
     let mut space = vec![UNTOUCHED; size + 64];
-    let mut place = space.as_mut_ptr();
+    let (mut place, mut needed) = (space.as_mut_ptr(), 0);
     let (query, to) = (named!(CL_PROGRAM_BINARIES), (&raw mut place).cast());
     // SAFETY: the place has as many bytes as the driver asks for, and more.
-    let code = unsafe { asked.1.call(query.value, size_of::<usize>(), to, ptr::null_mut()) };
+    let code = unsafe { asked.1.call(query.value, size_of::<usize>(), to, &raw mut needed) };
     succeeds("clGetProgramInfo(CL_PROGRAM_BINARIES)", code);
+    let rule = "param_value_size_ret is the size of one pointer";
+    asked.expect(needed == size_of::<usize>(), query, rule, needed);
     let written = space.iter().rposition(|byte| *byte != UNTOUCHED).map_or(0, |last| last + 1);
     let rule = format!("the {size} bytes of CL_PROGRAM_BINARY_SIZES, at least 1");
     let holds = (size / 2 + 1..=size).contains(&written);
@@ -201,6 +203,8 @@ const KERNELS: Query = named!(CL_PROGRAM_NUM_KERNELS);
 #[case::failed(&[Build(BROKEN)], &[STATE, SOURCE, LOG])]
 #[case::built(&[Build(c"-cl-mad-enable")], &[STATE, SOURCE, OPTIONS, LOG, TYPE, SIZES, KERNELS])]
 #[case::rebuilt(&[Build(BROKEN), Build(c"-DC=3")], &[STATE, OPTIONS, LOG, TYPE, SIZES, KERNELS])]
+#[case::built_again(&[Build(c"-DA=1"), Build(c"-DC=3")], &[STATE, OPTIONS, LOG, TYPE, SIZES, KERNELS])]
+#[case::compiled_again(&[Compile(c"-DA=1"), Compile(c"-DD=4")], &[STATE, OPTIONS, LOG, TYPE, SIZES])]
 #[case::loaded(&[Build(c""), Load(c""), Build(c"")], &[STATE, OPTIONS, LOG, TYPE, SIZES, KERNELS])]
 #[case::compiled(&[Compile(c"-DD=4")], &[STATE, OPTIONS, LOG, TYPE, SIZES])]
 #[case::linked(&[Compile(c""), Link(c"")], &[STATE, OPTIONS, LOG, TYPE, SIZES, KERNELS])]
