@@ -127,21 +127,45 @@ pub fn set<T>(kernel: cl_kernel, index: u32, value: T) {
 /// The offset, the number of work items and the size of a group, by dimension; empty for null.
 pub type Range<'a> = [&'a [usize]; 3];
 
-/// Calls clEnqueueNDRangeKernel, and returns its code.
+/// Calls clEnqueueNDRangeKernel without an event, and returns its code.
 pub fn launch(
     kernel: cl_kernel,
     queue: cl_command_queue,
     range: Range<'_>,
     waits: &[cl_event],
 ) -> cl_int {
+    launch_with(kernel, queue, range, waits, ptr::null_mut())
+}
+
+/// Calls clEnqueueNDRangeKernel, which must succeed, and returns its event.
+pub fn launched(
+    kernel: cl_kernel,
+    queue: cl_command_queue,
+    range: Range<'_>,
+    waits: &[cl_event],
+) -> Object {
+    let mut event = ptr::null_mut();
+    let code = launch_with(kernel, queue, range, waits, &raw mut event);
+    succeeds("clEnqueueNDRangeKernel", code);
+    // SAFETY: the driver has just created the event.
+    unsafe { Object::new(Class::Event, event) }
+}
+
+fn launch_with(
+    kernel: cl_kernel,
+    queue: cl_command_queue,
+    range: Range<'_>,
+    waits: &[cl_event],
+    event: *mut cl_event,
+) -> cl_int {
     // Behind the last dimension lie sizes that a driver must not read.
     let padded = range.map(|sizes| [sizes, &[77; 3]].concat());
     let pointer = |n: usize| if range[n].is_empty() { ptr::null() } else { padded[n].as_ptr() };
     let (offset, size, local) = (pointer(0), padded[1].as_ptr(), pointer(2));
-    let (dims, (n, list), none) = (range[1].len() as u32, wait_list(waits), ptr::null_mut());
+    let (dims, (n, list)) = (range[1].len() as u32, wait_list(waits));
     // SAFETY: queue, kernel and events are valid; the callers have set arguments that suit, or the driver must refuse
     // the launch.
-    unsafe { cl!(clEnqueueNDRangeKernel(queue, kernel, dims, offset, size, local, n, list, none)) }
+    unsafe { cl!(clEnqueueNDRangeKernel(queue, kernel, dims, offset, size, local, n, list, event)) }
 }
 
 /// A constant of OpenCL with its name.

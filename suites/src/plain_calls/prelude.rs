@@ -10,8 +10,8 @@ pub use clmatrix_harness::skip;
 pub use rstest::rstest;
 
 pub(crate) use super::api::{Checked, Named, Range, SETTING, UNWRITTEN, accepted, cl, code_name};
-pub(crate) use super::api::{created, enqueued, finish, flush, launch, named, ok, pointer, set};
-pub(crate) use super::api::{succeeds, wait};
+pub(crate) use super::api::{created, enqueued, finish, flush, launch, launched, named, ok};
+pub(crate) use super::api::{pointer, set, succeeds, wait};
 pub(crate) use super::bench::{Bench, bench, no_image};
 pub(crate) use super::callback::Callback;
 pub(crate) use super::command::*;

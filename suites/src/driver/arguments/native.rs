@@ -1,5 +1,7 @@
 //! Arguments of native kernels (5.10).
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use super::*;
 
 const WORD: usize = size_of::<usize>();
@@ -21,14 +23,18 @@ unsafe extern "C" fn invert(arguments: *mut c_void) {
     }
 }
 
-/// The driver copies the arguments within the call, and replaces the handles of buffers and parts of buffers with
-/// pointers to their bytes: the native kernel waits while the test spoils all that it passed.
-#[clmatrix_harness::test]
-fn arguments_of_native_kernels_are_copied_and_handles_replaced(bench: Bench) {
+fn requires_native_kernels(bench: &Bench) {
     let capabilities = bench.value::<u64>(named!(CL_DEVICE_EXECUTION_CAPABILITIES));
     if capabilities & CL_EXEC_NATIVE_KERNEL == 0 {
         skip!("the device lacks native kernels");
     }
+}
+
+/// The driver copies the arguments within the call, and replaces the handles of buffers and parts of buffers with
+/// pointers to their bytes: the native kernel waits while the test spoils all that it passed.
+#[clmatrix_harness::test]
+fn arguments_of_native_kernels_are_copied_and_handles_replaced(bench: Bench) {
+    requires_native_kernels(&bench);
     let gap = bench.alignment().next_multiple_of(4);
     let contents: Vec<u8> = (0..gap + SIZE).map(|n| (n * 7 % 251) as u8).collect();
     let whole = bench.buffer_of(&contents);
@@ -69,4 +75,33 @@ fn arguments_of_native_kernels_are_copied_and_handles_replaced(bench: Bench) {
     let rule = "each handle is replaced with a pointer to the first byte of its memory (5.10)";
     let answer = format!("bytes {:x?}.., in place of {:x?}..", &found[..8], &inverted[..8]);
     bench.check(found[..SIZE] == inverted, call, rule, answer);
+}
+
+/// The argument of the last call of [`note`].
+static NOTED: AtomicU64 = AtomicU64::new(0);
+
+unsafe extern "C" fn note(argument: *mut c_void) {
+    // SAFETY: the argument is that of the test.
+    NOTED.store(unsafe { argument.cast::<u64>().read_unaligned() }, Ordering::Relaxed);
+}
+
+#[clmatrix_harness::test]
+fn an_argument_without_handles_is_copied(bench: Bench) {
+    requires_native_kernels(&bench);
+    let (gate, queue, mut word) = (Gate::closed(bench.context), bench.queue, 0x1020_3040_u64);
+    let (argument, gates) = ((&raw mut word).cast(), [gate.raw()]);
+    let ((n, gates), none, no_list) = (wait_list(&gates), ptr::null_mut(), ptr::null());
+    let (function, no_places, event) = (Some(note as _), ptr::null_mut(), none);
+    // SAFETY: the argument has 8 bytes, and outlives the command.
+    unsafe {
+        ok!(clEnqueueNativeKernel(
+            queue, function, argument, 8, 0, no_list, no_places, n, gates, event
+        ));
+    }
+    word = !word;
+    gate.open();
+    finish(queue);
+    let (found, call) = (NOTED.load(Ordering::Relaxed), "clEnqueueNativeKernel without handles");
+    let rule = format_args!("it gets the argument {:#x} of the time of the call (5.10)", !word);
+    bench.check(found == !word, call, rule, format_args!("{found:#x}"));
 }

@@ -1,5 +1,6 @@
 //! Ranges and groups of launches, as their work items see them (5.10).
 
+use super::super::order::before_opening;
 use super::*;
 
 /// `see` counts the work items that find another number than the host (its offset, global size, and size of a group, or
@@ -168,4 +169,21 @@ fn ranges_that_break_a_rule_are_refused(
     }
     let runs = bench.contents_of::<u32>(runs.raw(), 1)[0];
     bench.check(runs == 0, format_args!("launches, {rule}"), "no work item runs (5.10)", runs);
+}
+
+#[clmatrix_harness::test(requires(opencl = "2.1"))]
+fn a_launch_without_work_items_waits(bench: Bench) {
+    let kernel = bench.new_kernel(&bench.build("kernel void k() {}", ""), "k");
+    let queue = bench.new_queue(0);
+    for size in [&[0][..], &[3, 0], &[0, 1, 2]] {
+        let gate = Gate::closed(bench.context);
+        let event = launched(kernel.raw(), queue, [&[], size, &[]], &[gate.raw()]);
+        before_opening(&bench, &gate, || {
+            let (found, call) = (status(event.raw()), "clEnqueueNDRangeKernel");
+            let call = format_args!("{call}(global_work_size {size:?}) behind a user event");
+            let rule = "it ends after its wait list (5.10)";
+            bench.check(found > CL_COMPLETE, call, rule, status_name(found));
+        });
+        wait_for(&event);
+    }
 }

@@ -1,6 +1,7 @@
 //! Callbacks of events (5.11, clSetEventCallback).
 
-use super::super::{callback::of_event, order::before_opening};
+use super::super::callback::of_event;
+use super::super::order::{A_MOMENT, before_opening};
 use super::*;
 
 /// Sets a callback of an event for each of these statuses. The driver may pass another one before OpenCL 2.0, and to
@@ -70,6 +71,35 @@ fn a_callback_of_a_user_event_is_called(bench: Bench, #[case] statuses: &[Named<
     }
     gate.open();
     Callback::check_all(&set, &bench);
+}
+
+/// Returns whether a command has ended, or waits for a moment.
+fn is_complete(event: cl_event) -> bool {
+    let is_complete = status(event) == CL_COMPLETE;
+    if !is_complete {
+        thread::sleep(Duration::from_millis(1));
+    }
+    is_complete
+}
+
+#[clmatrix_harness::test]
+fn a_callback_is_called_during_a_finish(bench: Bench) {
+    let (_operands, event, first) = gated(&bench, Kind::FillBuffer, bench.queue);
+    let of = "clEnqueueFillBuffer, while clFinish waits for a later command";
+    let all = set(&bench, of, event.raw(), &STATUSES[..1]);
+    let (later, queue) = (Gate::closed(bench.context), bench.queue as usize);
+    let call = Call::on(bench.queue);
+    Kind::Marker.enqueue_without_event(&mut bench.operands(&[]), call.after(&[later.raw()]));
+    thread::scope(|scope| {
+        scope.spawn(move || finish(queue as *mut c_void));
+        thread::sleep(A_MOMENT);
+        first.open();
+        // Drivers may end commands together.
+        if (0..200).any(|_| is_complete(event.raw())) {
+            Callback::check_all(&all, &bench);
+        }
+        later.open();
+    });
 }
 
 /// The function of a callback for CL_COMPLETE, which passes on another value in place of the status.

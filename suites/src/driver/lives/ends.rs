@@ -29,6 +29,14 @@ fn user_event(bench: &Bench, _: cl_mem) -> Object {
     unsafe { created!(Event clCreateUserEvent(bench.context)) }
 }
 
+/// A queue on which a kernel has run.
+fn queue_of_a_kernel(bench: &Bench, _: cl_mem) -> Object {
+    let queue = bench.own_queue(bench.device, 0);
+    let kernel = bench.new_kernel(&bench.build("kernel void k() {}", ""), "k");
+    wait_for(&launched(kernel.raw(), queue.raw(), [&[], &[1], &[]], &[]));
+    queue
+}
+
 /// Releases the last reference to an object, and checks that callbacks for its end, or that of another object which it
 /// keeps, are called then, once each, the last one first.
 fn release_last(last: Object, set: &[Callback], call: &str, bench: &Bench) {
@@ -67,14 +75,25 @@ fn a_part_keeps_its_buffer(bench: Bench, #[case] create: Create) {
     let call = "clReleaseMemObject of a sub-buffer or an image, and of its buffer";
     let end = Callback::of_memory(whole.raw(), call);
     let [first, part] = [(); 2].map(|()| create(&bench, whole.raw()));
-    drop([first, whole]);
-    let (queue, raw, pattern) = (bench.queue, part.raw(), FILL.as_ptr().cast());
-    if Subject::Memory(raw).value::<u32>(named!(CL_MEM_TYPE)) == CL_MEM_OBJECT_BUFFER {
-        // SAFETY: the part has `SIZE` bytes.
-        unsafe { enqueued!(clEnqueueFillBuffer(queue, raw, pattern, 4, 0, SIZE)) };
-        let (found, rule) = (bench.contents_of::<u8>(raw, SIZE), "the part has its bytes (5.2.1)");
+    let raw = part.raw();
+    let is_buffer = Subject::Memory(raw).value::<u32>(named!(CL_MEM_TYPE)) == CL_MEM_OBJECT_BUFFER;
+    let mut operands = Operands { buffers: [raw; 2], ..bench.no_operands() };
+    let mut fill = || Kind::FillBuffer.enqueue_without_event(&mut operands, Call::on(bench.queue));
+    let check = |when: &str| {
+        let found = bench.contents_of::<u8>(raw, SIZE);
         let is_filled = found.chunks(4).all(|bytes| bytes == FILL);
-        bench.check(is_filled, call, rule, format_args!("{found:x?} after a fill"));
+        let answer = format_args!("{found:x?} after a fill {when}");
+        bench.check(is_filled, call, "the part has its bytes (5.2.1)", answer);
+    };
+    if is_buffer {
+        fill();
+        finish(bench.queue);
+    }
+    drop([first, whole]);
+    if is_buffer {
+        check("before");
+        fill();
+        check("behind");
     }
     release_last(part, &[end], call, &bench);
 }
@@ -92,6 +111,7 @@ fn a_kernel_does_not_keep_its_arguments(bench: Bench) {
 #[rstest]
 #[case::buffer(|bench: &Bench, _| bench.new_buffer(0, SIZE))]
 #[case::queue(|bench: &Bench, _| bench.own_queue(bench.device, 0))]
+#[case::queue_of_a_kernel(queue_of_a_kernel)]
 #[case::user_event(user_event)]
 #[case::sampler(sampler)]
 #[case::program(|bench: &Bench, _| bench.build("kernel void k() {}", ""))]

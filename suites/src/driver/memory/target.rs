@@ -79,7 +79,7 @@ pub struct Target<'a> {
 }
 
 impl<'a> Target<'a> {
-    /// Creates memory, of which commands use [`BYTES`]. A buffer over host memory begins with pattern 0.
+    /// Creates memory, of which commands use [`BYTES`]. A buffer over host memory begins with pattern 2.
     pub fn new(bench: &'a Bench, memory: Memory, is_part: bool) -> Self {
         if !is_part {
             return Self::whole(bench, memory, BYTES);
@@ -107,11 +107,11 @@ impl<'a> Target<'a> {
             }
             Buffer(Named { name, value: flags }, Some(host)) => {
                 let host = under.insert(Box::new(Self::whole(bench, *host, size)));
-                host.put(&bytes(0, size));
+                host.put(&bytes(2, size));
                 pointer = host.raw();
                 object = Some(bench.buffer(flags, size, pointer));
                 if flags & CL_MEM_COPY_HOST_PTR != 0 {
-                    host.put(&bytes(2, size));
+                    host.put(&bytes(1, size));
                 }
                 format!("a buffer with {name} over {}", host.name)
             }
@@ -238,7 +238,7 @@ impl<'a> Target<'a> {
             (Some(whole), _) => whole.compare(expected)?,
             (None, Buffer(..)) => {
                 if let (Some(under), true) = (&self.under, self.has(CL_MEM_COPY_HOST_PTR)) {
-                    under.compare(&bytes(2, size))?;
+                    under.compare(&bytes(1, size))?;
                 }
                 let (queue, copy) = (bench.queue, bench.new_buffer(CL_MEM_READ_WRITE, size));
                 let to = copy.raw();

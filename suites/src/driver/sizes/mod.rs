@@ -4,10 +4,12 @@ mod huge;
 mod many;
 mod moves;
 
+use std::slice;
+
 use super::events::gated;
 use super::memory::*;
 use super::prelude::*;
-use crate::support::pattern::bytes;
+use crate::support::pattern::{bytes, same};
 
 /// A kernel that gets the place of its bytes as an argument, and counts its launches there.
 const NEXT: &str =
