@@ -57,7 +57,7 @@ fn a_call_waits_for_all_commands(bench: Bench, #[case] call: &str, #[case] prope
         let (mut list, gate) = (vec![stage.ended.raw(); count], [stage.gate.raw()]);
         list[last] = gate[0];
         for ((n, event), queue) in list.iter_mut().enumerate().zip(queues.iter().cycle()) {
-            let mut work = Work::new(&bench, [Kind::FillBuffer], rule);
+            let mut work = Work::new(&bench, ([Kind::FillBuffer], Kind::whole), rule);
             work.name = format!("command {n} before {name}");
             *event = work.enqueue(0, Call::on(*queue).after(&gate[..usize::from(n == last)]), true);
             stage.held.push(work);

@@ -73,15 +73,6 @@ fn a_callback_of_a_user_event_is_called(bench: Bench, #[case] statuses: &[Named<
     Callback::check_all(&set, &bench);
 }
 
-/// Returns whether a command has ended, or waits for a moment.
-fn is_complete(event: cl_event) -> bool {
-    let is_complete = status(event) == CL_COMPLETE;
-    if !is_complete {
-        thread::sleep(Duration::from_millis(1));
-    }
-    is_complete
-}
-
 #[clmatrix_harness::test]
 fn a_callback_is_called_during_a_finish(bench: Bench) {
     let (_operands, event, first) = gated(&bench, Kind::FillBuffer, bench.queue);
@@ -94,8 +85,12 @@ fn a_callback_is_called_during_a_finish(bench: Bench) {
         scope.spawn(move || finish(queue as *mut c_void));
         thread::sleep(A_MOMENT);
         first.open();
-        // Drivers may end commands together.
-        if (0..200).any(|_| is_complete(event.raw())) {
+        // Drivers may end both commands together.
+        let is_complete = |_| {
+            thread::sleep(Duration::from_millis(1));
+            status(event.raw()) == CL_COMPLETE
+        };
+        if (0..200).any(is_complete) {
             Callback::check_all(&all, &bench);
         }
         later.open();

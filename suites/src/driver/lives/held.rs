@@ -39,7 +39,8 @@ fn objects(kind: Kind, Operands { buffers, images, .. }: Operands) -> [Option<cl
 /// is watched.
 fn check_held(bench: &Bench, kind: Kind, of_target: bool) {
     let rule = "writes the same bytes as with references (5.1, 5.5.1, 5.8)";
-    let (mut work, queue) = (Work::new(bench, [kind], rule), bench.own_queue(bench.device, 0));
+    let (mut work, queue) =
+        (Work::new(bench, ([kind], Kind::whole), rule), bench.own_queue(bench.device, 0));
     let call = format!("clReleaseMemObject while {} waits, without and with an event", work.name);
     work.name += ", its queue and objects released before it runs";
     let operands = work.steps[0].1;

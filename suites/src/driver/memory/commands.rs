@@ -74,7 +74,12 @@ pub fn expect(kind: Kind, operands: [&Target<'_>; 2], span: Span) {
         check(operands, |models| run(kind, operands, span, models))
     };
     let Span { region, sides, pattern: (_, length), .. } = span;
-    let [at, to_at] = sides.map(|(o, pitches)| format!("origin {o:?} with pitches {pitches:?}"));
+    let place = |(origin, pitches): Side| match pitches {
+        [0, 0] => format!("byte {}", origin[0]),
+        _ => format!("origin {origin:?} with pitches {pitches:?}"),
+    };
+    let [at, to_at] = sides.map(place);
+    let bytes = if region[1..] == [1, 1] { region[0].to_string() } else { format!("{region:?}") };
     let about = match kind {
         FillBuffer | SvmFill => format!("of {}, patterns of {length} bytes", to.name),
         Migrate | SvmMigrate => format!("of {} with CL_MIGRATE_MEM_OBJECT_HOST", to.name),
@@ -82,7 +87,7 @@ pub fn expect(kind: Kind, operands: [&Target<'_>; 2], span: Span) {
         _ => format!("from {at} of {} to {}", from.name, to.name),
     };
     let (function, section) = (kind.function(), kind.section());
-    let call = format_args!("{function} ({section}) {about}, {region:?} bytes at {to_at}");
+    let call = format_args!("{function} ({section}) {about}, {bytes} bytes at {to_at}");
     to.bench.check_result(result, call, "the bytes change as the command says, and no others");
 }
 

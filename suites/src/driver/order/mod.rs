@@ -115,6 +115,6 @@ fn an_unmap_waits_for_its_map(bench: Bench, #[case] map: Kind) {
     let events = vec![first, unmap.enqueue(&mut operands, Call::on(queue))];
     let (map, unmap) = (map.function(), unmap.function());
     let name = format!("{map} before {unmap} of its pointer on an in-order queue (5.13)");
-    stage.held.push(Work { name, events, ..Work::new(&bench, [], IN_TURN) });
+    stage.held.push(Work { name, events, ..Work::new(&bench, ([], Kind::whole), IN_TURN) });
     stage.play();
 }

@@ -64,7 +64,7 @@ impl Setting {
     /// Enqueues the first of two commands, which the gate holds, and the command that the setting puts behind it.
     pub fn begin<'a>(&self, stage: &Stage<'a>, kinds: [Kind; 2]) -> Begun<'a> {
         let (bench, gate) = (stage.bench, [stage.gate.raw()]);
-        let mut work = Work::of(bench, kinds, IN_TURN, self.bytes);
+        let mut work = Work::new(bench, (kinds, self.bytes), IN_TURN);
         work.name += &format!(" {}", self.text);
         let (count, properties) = self.queues;
         let queue = bench.new_queue_on(bench.devices[bench.devices.len() - 1], properties);

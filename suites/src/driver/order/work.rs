@@ -41,17 +41,11 @@ pub struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    /// Creates objects for commands on all their bytes, runs these once, and begins the maps that they end.
-    pub fn new<const N: usize>(bench: &'a Bench, kinds: [Kind; N], rule: &'static str) -> Self {
-        Self::of(bench, kinds, rule, Kind::whole)
-    }
-
-    /// The same with commands on these bytes.
-    pub fn of<const N: usize>(
+    /// Creates objects for commands on these bytes, runs these once, and begins the maps that they end.
+    pub fn new<const N: usize>(
         bench: &'a Bench,
-        kinds: [Kind; N],
+        (kinds, bytes): ([Kind; N], Bytes),
         rule: &'static str,
-        bytes: Bytes,
     ) -> Self {
         let first = bench.operands(&kinds);
         let [was, is] = [kinds.first(), kinds.last()].map(|kind| *kind.unwrap_or(&Kind::Marker));
