@@ -6,9 +6,8 @@ use super::prelude::*;
 
 per_kind! {
     fn a_blocking_call_waits(bench, kind) {
-        let settings =
-            [IN_ORDER, IN_ORDER_OF_FEW, IN_ORDER_WITH_LIST, WAIT_LIST, BARRIER, TWO_QUEUES];
-        for setting in settings.iter().filter(|setting| bench.has_queues(setting.queues.1)) {
+        let all = [IN_ORDER, IN_ORDER_OF_FEW, IN_ORDER_WITH_LIST, WAIT_LIST, BARRIER, TWO_QUEUES];
+        for setting in all.iter().filter(|setting| bench.has_queues(setting.queues.1)) {
             let stage = Stage::new(&bench);
             let (mut work, queue, list) = setting.begin(&stage, around(kind)[0]);
             let has_flag = kind.has_blocking_flag();

@@ -48,10 +48,7 @@ fn callbacks_set_after_the_end_are_called(bench: Bench, #[case] statuses: &[Name
     gate.open();
     let mut all = set(&bench, "a user event, which has ended", gate.raw(), statuses);
     for kind in bench.kinds() {
-        let mut operands = bench.operands(&[kind]);
-        kind.prepare(&mut operands, bench.queue);
-        let event = kind.enqueue(&mut operands, Call::on(bench.queue));
-        kind.finish(&mut operands, bench.queue);
+        let event = kind.run(&bench, bench.queue);
         let of = format!("{}, which has ended", kind.function());
         all.extend(set(&bench, &of, event.raw(), statuses));
     }

@@ -39,10 +39,7 @@ per_kind! {
         }
         let queue = bench.new_queue(CL_QUEUE_PROFILING_ENABLE);
         let begin = Instant::now();
-        let mut others = bench.operands(&[kind]);
-        kind.prepare(&mut others, queue);
-        let before = kind.enqueue(&mut others, Call::on(queue));
-        kind.finish(&mut others, queue);
+        let before = kind.run(&bench, queue);
         let (mut operands, held, gate) = gated(&bench, kind, queue);
         let after = Kind::FillBuffer.enqueue(&mut operands, Call::on(queue));
         thread::sleep(LONGER);

@@ -145,8 +145,7 @@ impl Format {
             _ => ([value; 2], f64::from(f32::MIN_POSITIVE)),
         };
         let is_near = |bound: f64| value.is_nan() || (found - value).abs() <= bound;
-        let is_same =
-            |value: f64| value.to_bits() == found.to_bits() || value.is_nan() && found.is_nan();
+        let is_same = |it: f64| it.to_bits() == found.to_bits() || it.is_nan() && found.is_nan();
         let is_flushed = value != 0.0 && value.abs() < normal && found == 0.0;
         bound.is_some_and(is_near) || rounded.into_iter().any(is_same) || is_flushed
     }

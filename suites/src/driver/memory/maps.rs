@@ -52,6 +52,7 @@ pub fn touch_maps(
 fn maps_show_and_keep_bytes(bench: Bench, #[values(false, true)] is_part: bool) {
     for memory in ALL.into_iter().filter(|memory| memory.is_on(&bench)) {
         let target = Target::new(&bench, memory, is_part);
+        let function = if target.is_buffer() { "clEnqueueMapBuffer" } else { "clEnqueueSVMMap" };
         let disjoint = MAP_FLAGS.map(|flags| DISJOINT.map(|ranges| (flags, ranges)));
         let all = disjoint.into_iter().flatten().chain([(MAP_FLAGS[0], OVERLAPPING)]);
         // Shared virtual memory is mapped once at a time.
@@ -63,8 +64,6 @@ fn maps_show_and_keep_bytes(bench: Bench, #[values(false, true)] is_part: bool) 
             let result =
                 check([&target], |[model]| touch_maps(&target, flags, ranges, target.own(model)));
             if let Err(answer) = result {
-                let is_buffer = target.is_buffer();
-                let function = if is_buffer { "clEnqueueMapBuffer" } else { "clEnqueueSVMMap" };
                 let call =
                     format_args!("{function}({}, bytes {ranges:?}) of {}", flags.name, target.name);
                 let rule = "a map has the current bytes, an unmap keeps those that the host has written, \

@@ -85,10 +85,9 @@ fn a_wait_list_orders_two_sub_devices(bench: Bench, #[case] needs: Needs) {
     if kinds.is_empty() {
         skip!("the device lacks this class of memory: {needs:?}");
     }
-    let partitions: Vec<isize> =
-        Subject::Device(bench.device).list(named!(CL_DEVICE_PARTITION_PROPERTIES));
+    let ways = Subject::Device(bench.device).list::<isize>(named!(CL_DEVICE_PARTITION_PROPERTIES));
     let units: u32 = bench.value(named!(CL_DEVICE_MAX_COMPUTE_UNITS));
-    let partition = if partitions.contains(&CL_DEVICE_PARTITION_BY_COUNTS) {
+    let partition = if ways.contains(&CL_DEVICE_PARTITION_BY_COUNTS) {
         Partition::ByCounts(&[1, 1])
     } else {
         Partition::Equally((units / 2).max(1))

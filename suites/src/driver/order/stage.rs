@@ -47,8 +47,7 @@ pub struct Stage<'a> {
 
 impl<'a> Stage<'a> {
     pub fn new(bench: &'a Bench) -> Self {
-        let ended = Kind::Marker.enqueue(&mut bench.operands(&[]), Call::on(bench.queue));
-        finish(bench.queue);
+        let ended = Kind::Marker.run(bench, bench.queue);
         Self { bench, gate: Gate::closed(bench.context), ended, held: vec![] }
     }
 

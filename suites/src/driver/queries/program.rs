@@ -136,13 +136,7 @@ fn a_build_has_its_options(bench: Bench) {
     let source = "#ifndef M\n#define M 0\n#endif\nkernel void k(global int *to) { to[0] = N + M; }";
     let programs = all.map(|options| bench.build(source, options));
     for ((program, options), wanted) in programs.iter().zip(all).zip([1, 2, 5, 6, 1]) {
-        let (kernel, to) = (bench.new_kernel(program, "k"), bench.buffer_of(&[0]));
-        set(kernel.raw(), 0, to.raw());
-        succeeds(
-            "clEnqueueNDRangeKernel",
-            launch(kernel.raw(), bench.queue, [&[], &[1], &[]], &[]),
-        );
-        let found = bench.contents_of::<i32>(to.raw(), 1)[0];
+        let found = bench.run(&bench.new_kernel(program, "k"), &[0], [&[], &[1], &[]])[0];
         let call = format!("clBuildProgram({options:?}) of a source that is built with {all:?}");
         bench.check(found == wanted, call, format!("N + M is {wanted} (5.8.6)"), found);
     }
@@ -179,8 +173,7 @@ fn all_kernels_of_a_program_are_created(bench: Bench) {
     // SAFETY: the call has created the references.
     let kernels = kernels.into_iter().map(|raw| unsafe { Object::new(Class::Kernel, raw) });
     let query = named!(CL_KERNEL_FUNCTION_NAME);
-    let mut names: Vec<_> =
-        kernels.map(|kernel| Subject::Kernel(kernel.raw()).text(query)).collect();
+    let mut names: Vec<_> = kernels.map(|it| Subject::Kernel(it.raw()).text(query)).collect();
     names.sort();
     let call = "clCreateKernelsInProgram, first without a list";
     let rule = "num_kernels_ret is 2 each time, and a list of 3 gets `first` and `second` (5.9.1)";
