@@ -16,8 +16,7 @@ per_kind! {
             stage.end_by(&work.name.clone(), work.rule, |held| {
                 bench.queues().into_iter().filter(|other| *other != queue).for_each(flush);
                 // Drivers have ways of their own for a call that needs no event.
-                let call = Call::on(queue).after(&list).blocking();
-                work.enqueue(1, call, !list.is_empty());
+                work.enqueue(1, Call::on(queue).after(&list).blocking(), !list.is_empty());
                 if !has_flag {
                     finish(queue);
                 }
@@ -56,8 +55,8 @@ fn a_call_waits_for_all_commands(bench: Bench, #[case] call: &str, #[case] prope
         let (mut list, gate) = (vec![stage.ended.raw(); count], [stage.gate.raw()]);
         list[last] = gate[0];
         for ((n, event), queue) in list.iter_mut().enumerate().zip(queues.iter().cycle()) {
-            let mut work = Work::new(&bench, ([Kind::FillBuffer], Kind::whole), rule);
-            work.name = format!("command {n} before {name}");
+            let mut work = Work::new(&bench, [Kind::FillBuffer], Kind::whole);
+            (work.name, work.rule) = (format!("command {n} before {name}"), rule);
             *event = work.enqueue(0, Call::on(*queue).after(&gate[..usize::from(n == last)]), true);
             stage.held.push(work);
         }
@@ -76,7 +75,7 @@ fn a_call_waits_for_all_commands(bench: Bench, #[case] call: &str, #[case] prope
 #[clmatrix_harness::test]
 fn clwaitforevents_fails_with_an_event_of_its_list(bench: Bench) {
     let (_operands, event, gate) = gated(&bench, Kind::FillBuffer, bench.new_queue(0));
-    let ended = Stage::new(&bench).ended;
+    let ended = Kind::Marker.run(&bench, bench.queue);
     // Drivers survive this, if no command ends and no thread waits at the same time (POCL-2, POCL-10).
     gate.fail(CL_OUT_OF_RESOURCES);
     let [ended, failed, behind] = [ended.raw(), gate.raw(), event.raw()];

@@ -15,10 +15,9 @@ const HANDLES: [usize; 2] = [1, 3];
 
 /// Inverts the bytes of a buffer into the other one, and adds its own arguments.
 unsafe extern "C" fn invert(arguments: *mut c_void) {
-    let words = arguments.cast::<*mut u8>();
     // SAFETY: the arguments are those of the test. OpenCL does not align the driver's copy of them.
     unsafe {
-        let [from, to] = HANDLES.map(|word| words.add(word).read_unaligned());
+        let [from, to] = HANDLES.map(|word| arguments.cast::<*mut u8>().add(word).read_unaligned());
         (0..SIZE).for_each(|n| to.add(n).write(!from.add(n).read()));
         ptr::copy(arguments.cast::<u8>(), to.add(SIZE), BYTES);
     }

@@ -75,9 +75,8 @@ fn exceeds(bench: &Bench, local: &[usize]) -> bool {
     at(&[9, 8, 7], &[5, 4, 7], &[2, 2, 3])])]
 #[clmatrix_harness::test]
 fn work_items_see_their_range(bench: Bench, #[case] ranges: Vec<Range<'static>>) {
-    let is_uniform = |[_, n, l]: &Range<'_>| n.iter().zip(*l).all(|(n, l)| n % l == 0);
     let mut options = OPTIONS;
-    if !ranges.iter().all(is_uniform) {
+    if !ranges.iter().all(|[_, n, l]| n.iter().zip(*l).all(|(n, l)| n % l == 0)) {
         let query = named!(CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT);
         if !bench.is(2, 0) || bench.is(3, 0) && bench.value::<u32>(query) == 0 {
             skip!("all groups of a launch have one size");

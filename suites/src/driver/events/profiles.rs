@@ -106,10 +106,9 @@ fn the_timers_of_host_and_device_go_on(bench: Bench) {
     }
     let most = at_most(begin.elapsed(), &bench);
     // Both functions have the same timer of the host.
-    let calls =
-        ["clGetDeviceAndHostTimer(device)", "clGetDeviceAndHostTimer(host)", "clGetHostTimer"];
-    for (n, call) in calls.into_iter().enumerate() {
-        let after = format!("an earlier {} (4.2)", calls[n.min(1)]);
+    let of = ["clGetDeviceAndHostTimer(device)", "clGetDeviceAndHostTimer(host)", "clGetHostTimer"];
+    for (n, call) in of.into_iter().enumerate() {
+        let after = format!("an earlier {} (4.2)", of[n.min(1)]);
         check_passed(&bench, call, [times[0][n.min(1)], times[1][n]], [HELD, most], &after);
     }
 }

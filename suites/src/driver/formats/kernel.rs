@@ -55,7 +55,6 @@ fn check(bench: &Bench, of_type: Type, has_channels: bool, is_tested: fn(&Format
         u8::from(writes)
     );
     let (program, whole) = (bench.build(&source, ""), of_type.whole());
-    let sets = if of_type == Type::TwoD { 3 } else { 1 };
     for kind in kinds(bench, of_type, CL_MEM_READ_ONLY).filter(|kind| is_tested(&kind.format)) {
         let (format, bits) = (kind.format, kind.format.remarkable());
         let pixels = kind.pixels(|i, component| bits[(i + 3 * component) % 8]);
@@ -65,7 +64,7 @@ fn check(bench: &Bench, of_type: Type, has_channels: bool, is_tested: fn(&Format
         let kernel = bench.new_kernel(&program, &format!("{:?}", format.words().class));
         set(kernel.raw(), 1, image.object.raw());
         set(kernel.raw(), 2, target.object.raw());
-        for colours in &colours(format)[..sets] {
+        for colours in &colours(format)[..if of_type == Type::TwoD { 3 } else { 1 }] {
             let colour = |at: [usize; 3]| colours[at.iter().sum::<usize>() % 2];
             let words: Vec<_> = whole.pixels().map(colour).collect();
             let words = bench.run(&kernel, &words, [&[], &whole.size, &[1; 3]]);

@@ -61,18 +61,17 @@ fn check(kind: Kind<'_>, kernel: &Object, mode: Mode) {
     let is_inside = |x| taps(x).as_flattened().iter().all(|tap| tap.0.is_some());
     let all = (0..PLACES.len()).map(|i| [0, 1, 2].map(|d| coordinate(d, (2 * d + 1) * i + d)));
     let all: Vec<_> = all.filter(|x| addressing != CL_ADDRESS_NONE || is_inside(*x)).collect();
-    let words = all.iter().map(|[x, y, z]| [*x, *y, *z, 0.0].map(|x| (x as f32).to_bits()));
-    let words: Vec<_> = words.collect();
+    let given: Vec<_> = all.iter().map(|[x, y, z]| [*x, *y, *z, 0.0].map(|x| x as f32)).collect();
     let filter = if is_linear { CL_FILTER_LINEAR } else { CL_FILTER_NEAREST };
     let sampler = bench.sampler(is_normalized, addressing, filter);
     let image = kind.with(CL_MEM_READ_ONLY, &pixels);
     set(kernel.raw(), 1, image.object.raw());
     set(kernel.raw(), 2, sampler.raw());
-    let found = bench.run(kernel, &words, [&[], &[words.len()], &[1]]);
+    let found = bench.run(kernel, &given, [&[], &[given.len(), 1, 1], &[1; 3]]);
     // A step of weights of 8 bits, in each dimension.
     let bound = if is_linear { 3.0 / 256.0 } else { 1e-6 };
-    for (x, words) in all.into_iter().zip(found) {
-        for (component, found) in words.map(f32::from_bits).into_iter().enumerate() {
+    for (x, found) in all.into_iter().zip(found) {
+        for (component, found) in found.into_iter().enumerate() {
             let corners = (0..8).map(|n| [0, 1, 2].map(|d| taps(x)[d][n >> d & 1]));
             let weighted = corners.map(|[x, y, z]| {
                 let at = x.0.zip(y.0).zip(z.0).map(|((x, y), z)| start(kind.inside([x, y, z])));

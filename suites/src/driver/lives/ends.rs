@@ -57,8 +57,7 @@ fn release_last(last: Object, set: &[Callback], call: &str, bench: &Bench) {
 #[case::image_1d_buffer(image_of_buffer)]
 #[clmatrix_harness::test]
 fn destructors_are_called_in_reverse_order(bench: Bench, #[case] create: Create) {
-    let whole = bench.keep(bench.new_buffer(CL_MEM_READ_WRITE, SIZE));
-    let object = create(&bench, whole);
+    let object = create(&bench, bench.keep(bench.new_buffer(CL_MEM_READ_WRITE, SIZE)));
     let (raw, call) = (object.raw(), "clSetMemObjectDestructorCallback");
     let set = [(); 3].map(|()| Callback::of_memory(raw, call));
     let [second, third] = [(); 2].map(|()| Object::retained(Class::Memory, raw));

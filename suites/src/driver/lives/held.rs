@@ -36,8 +36,8 @@ fn objects(kind: Kind, Operands { buffers, images, .. }: Operands) -> [Option<cl
 /// object which it reads, or writes, lives as long. The test keeps the object of a map, and the target where the source
 /// is watched.
 fn check_held(bench: &Bench, kind: Kind, of_target: bool) {
-    let rule = "writes the same bytes as with references (5.1, 5.5.1, 5.8)";
-    let mut work = Work::new(bench, ([kind], Kind::whole), rule);
+    let mut work = Work::new(bench, [kind], Kind::whole);
+    work.rule = "writes the same bytes as with references (5.1, 5.5.1, 5.8)";
     let queue = bench.own_queue(bench.device, 0);
     let call = format!("clReleaseMemObject while {} waits, without and with an event", work.name);
     work.name += ", its queue and objects released before it runs";

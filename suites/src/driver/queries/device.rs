@@ -130,8 +130,7 @@ fn extensions_have_versions(bench: Bench, #[values(false, true)] of_platform: bo
     let (size, wanted) = (answer.len(), 68 * names.len());
     let rule = format!("{wanted} bytes, each name of {} once with its version", all.name);
     let answer = format!("{size} bytes, which lack {lacking:?}, and have {more:?}");
-    let holds = size == wanted && lacking.is_empty() && more.is_empty();
-    asked.expect(holds, versions, rule, answer);
+    asked.expect(size == wanted && lacking.is_empty() && more.is_empty(), versions, rule, answer);
 }
 
 #[clmatrix_harness::test]

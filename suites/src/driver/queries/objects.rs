@@ -21,8 +21,7 @@ per_kind! {
 
 #[clmatrix_harness::test]
 fn the_times_of_a_command_have_8_bytes(bench: Bench) {
-    let queue = bench.new_queue(CL_QUEUE_PROFILING_ENABLE);
-    let event = Kind::FillBuffer.run(&bench, queue);
+    let event = Kind::FillBuffer.run(&bench, bench.new_queue(CL_QUEUE_PROFILING_ENABLE));
     let asked = Asked(&bench, Subject::Profile(event.raw()), "a fill that has ended");
     names(&bench).iter().for_each(|query| _ = asked.number(*query, 8));
 }

@@ -58,9 +58,8 @@ pub fn take(step: &Step, bench: &Bench, program: Object) -> Last {
                 last.3 = named!(CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT);
             }
             Link(_) => {
-                let part = &raw const raw;
                 last.0 = created!(Program
-                    clLinkProgram(context, 1, device, given, 1, part, None, null));
+                    clLinkProgram(context, 1, device, given, 1, &raw const raw, None, null));
                 if !options.is_empty() {
                     last.3 = named!(CL_PROGRAM_BINARY_TYPE_LIBRARY);
                 }
@@ -103,7 +102,6 @@ fn check(last: &Last, bench: &Bench, query: Query) {
     let name = format!("a program with {}, {} and {options:?}", status.name, kind.name);
     let of_program = Asked(bench, Subject::Program(raw), &name);
     let of_build = Asked(bench, Subject::Build(raw, device), &name);
-    let is_failed = status.value == CL_BUILD_ERROR;
     of_build.constant(named!(CL_PROGRAM_BUILD_STATUS), status);
     match query {
         STATE => answers!(bench, Program(raw), &*name;
@@ -115,7 +113,7 @@ fn check(last: &Last, bench: &Bench, query: Query) {
         LOG if status.value == CL_BUILD_NONE => of_build.text(query, ""),
         LOG => answers!(bench, Build(raw, device), &*name;
             read CL_PROGRAM_BUILD_LOG ("the message of #error if the build has failed",
-                |log: &str| !is_failed || log.contains("broken"))),
+                |log: &str| status.value != CL_BUILD_ERROR || log.contains("broken"))),
         TYPE => of_build.constant(query, kind),
         SIZES if kind == NONE => of_program.is(query, 0_usize),
         SIZES => drop(binary(&of_program)),
