@@ -6,9 +6,8 @@ use super::prelude::*;
 
 per_kind! {
     fn a_blocking_call_waits(bench, kind) {
-        let settings =
-            [IN_ORDER, IN_ORDER_OF_FEW, IN_ORDER_WITH_LIST, WAIT_LIST, BARRIER, TWO_QUEUES];
-        for setting in settings.iter().filter(|setting| bench.has_queues(setting.queues.1)) {
+        let all = [IN_ORDER, IN_ORDER_OF_FEW, IN_ORDER_WITH_LIST, WAIT_LIST, BARRIER, TWO_QUEUES];
+        for setting in all.iter().filter(|setting| bench.has_queues(setting.queues.1)) {
             let stage = Stage::new(&bench);
             let (mut work, queue, list) = setting.begin(&stage, around(kind)[0]);
             let has_flag = kind.has_blocking_flag();
@@ -17,8 +16,7 @@ per_kind! {
             stage.end_by(&work.name.clone(), work.rule, |held| {
                 bench.queues().into_iter().filter(|other| *other != queue).for_each(flush);
                 // Drivers have ways of their own for a call that needs no event.
-                let call = Call::on(queue).after(&list).blocking();
-                work.enqueue(1, call, !list.is_empty());
+                work.enqueue(1, Call::on(queue).after(&list).blocking(), !list.is_empty());
                 if !has_flag {
                     finish(queue);
                 }
@@ -57,8 +55,8 @@ fn a_call_waits_for_all_commands(bench: Bench, #[case] call: &str, #[case] prope
         let (mut list, gate) = (vec![stage.ended.raw(); count], [stage.gate.raw()]);
         list[last] = gate[0];
         for ((n, event), queue) in list.iter_mut().enumerate().zip(queues.iter().cycle()) {
-            let mut work = Work::new(&bench, ([Kind::FillBuffer], Kind::whole), rule);
-            work.name = format!("command {n} before {name}");
+            let mut work = Work::new(&bench, [Kind::FillBuffer], Kind::whole);
+            (work.name, work.rule) = (format!("command {n} before {name}"), rule);
             *event = work.enqueue(0, Call::on(*queue).after(&gate[..usize::from(n == last)]), true);
             stage.held.push(work);
         }
@@ -77,7 +75,7 @@ fn a_call_waits_for_all_commands(bench: Bench, #[case] call: &str, #[case] prope
 #[clmatrix_harness::test]
 fn clwaitforevents_fails_with_an_event_of_its_list(bench: Bench) {
     let (_operands, event, gate) = gated(&bench, Kind::FillBuffer, bench.new_queue(0));
-    let ended = Stage::new(&bench).ended;
+    let ended = Kind::Marker.run(&bench, bench.queue);
     // Drivers survive this, if no command ends and no thread waits at the same time (POCL-2, POCL-10).
     gate.fail(CL_OUT_OF_RESOURCES);
     let [ended, failed, behind] = [ended.raw(), gate.raw(), event.raw()];

@@ -128,18 +128,13 @@ pub fn set<T>(kernel: cl_kernel, index: u32, value: T) {
 pub type Range<'a> = [&'a [usize]; 3];
 
 /// Calls clEnqueueNDRangeKernel without an event, and returns its code.
-pub fn launch(
-    kernel: cl_kernel,
-    queue: cl_command_queue,
-    range: Range<'_>,
-    waits: &[cl_event],
-) -> cl_int {
+pub fn launch(kernel: &Object, queue: *mut c_void, range: Range<'_>, waits: &[cl_event]) -> cl_int {
     launch_with(kernel, queue, range, waits, ptr::null_mut())
 }
 
 /// Calls clEnqueueNDRangeKernel, which must succeed, and returns its event.
 pub fn launched(
-    kernel: cl_kernel,
+    kernel: &Object,
     queue: cl_command_queue,
     range: Range<'_>,
     waits: &[cl_event],
@@ -152,7 +147,7 @@ pub fn launched(
 }
 
 fn launch_with(
-    kernel: cl_kernel,
+    kernel: &Object,
     queue: cl_command_queue,
     range: Range<'_>,
     waits: &[cl_event],
@@ -162,7 +157,7 @@ fn launch_with(
     let padded = range.map(|sizes| [sizes, &[77; 3]].concat());
     let pointer = |n: usize| if range[n].is_empty() { ptr::null() } else { padded[n].as_ptr() };
     let (offset, size, local) = (pointer(0), padded[1].as_ptr(), pointer(2));
-    let (dims, (n, list)) = (range[1].len() as u32, wait_list(waits));
+    let (dims, (n, list), kernel) = (range[1].len() as u32, wait_list(waits), kernel.raw());
     // SAFETY: queue, kernel and events are valid; the callers have set arguments that suit, or the driver must refuse
     // the launch.
     unsafe { cl!(clEnqueueNDRangeKernel(queue, kernel, dims, offset, size, local, n, list, event)) }

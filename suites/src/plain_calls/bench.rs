@@ -318,6 +318,15 @@ impl Bench {
         unsafe { created!(Kernel clCreateKernel(program.raw(), name.as_ptr())) }
     }
 
+    /// Runs a kernel, whose first argument is a buffer with these elements, and returns those that are there then. The
+    /// caller has set the other arguments.
+    pub fn run<T: Pod>(&self, kernel: &Object, elements: &[T], range: Range<'_>) -> Vec<T> {
+        let buffer = self.buffer_of(elements);
+        set(kernel.raw(), 0, buffer.raw());
+        succeeds("clEnqueueNDRangeKernel", launch(kernel, self.queue, range, &[]));
+        self.contents_of(buffer.raw(), elements.len())
+    }
+
     /// Operands that are null.
     pub fn no_operands(&self) -> Operands {
         let (null, none) = (ptr::null_mut(), [ptr::null_mut(); 2]);

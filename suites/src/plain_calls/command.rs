@@ -262,6 +262,16 @@ impl Kind {
         }
     }
 
+    /// Runs the command with operands of its own, and returns its event, which has ended.
+    #[track_caller]
+    pub fn run(self, bench: &Bench, queue: cl_command_queue) -> Object {
+        let mut operands = bench.operands(&[self]);
+        self.prepare(&mut operands, queue);
+        let event = self.enqueue(&mut operands, Call::on(queue));
+        self.finish(&mut operands, queue);
+        event
+    }
+
     /// Enqueues the command without an event. Panics if the driver refuses the call.
     #[track_caller]
     pub fn enqueue_without_event(self, operands: &mut Operands, call: Call<'_>) {

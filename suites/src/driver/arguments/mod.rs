@@ -99,7 +99,7 @@ impl<'a> Probe<'a> {
     fn launch(&self, kernel: &Object, queue: *mut c_void, waits: &[*mut c_void]) -> *mut c_void {
         let results = self.0.keep(self.0.buffer_of(&[0_u64; MOST]));
         set(kernel.raw(), self.2.len() as u32, results);
-        succeeds("clEnqueueNDRangeKernel", launch(kernel.raw(), queue, ONE, waits));
+        succeeds("clEnqueueNDRangeKernel", launch(kernel, queue, ONE, waits));
         results
     }
 

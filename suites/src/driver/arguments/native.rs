@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::super::lives::{enqueue_native, has_native_kernels};
 use super::*;
 
 const WORD: usize = size_of::<usize>();
@@ -14,19 +15,11 @@ const HANDLES: [usize; 2] = [1, 3];
 
 /// Inverts the bytes of a buffer into the other one, and adds its own arguments.
 unsafe extern "C" fn invert(arguments: *mut c_void) {
-    let words = arguments.cast::<*mut u8>();
     // SAFETY: the arguments are those of the test. OpenCL does not align the driver's copy of them.
     unsafe {
-        let [from, to] = HANDLES.map(|word| words.add(word).read_unaligned());
+        let [from, to] = HANDLES.map(|word| arguments.cast::<*mut u8>().add(word).read_unaligned());
         (0..SIZE).for_each(|n| to.add(n).write(!from.add(n).read()));
         ptr::copy(arguments.cast::<u8>(), to.add(SIZE), BYTES);
-    }
-}
-
-fn requires_native_kernels(bench: &Bench) {
-    let capabilities = bench.value::<u64>(named!(CL_DEVICE_EXECUTION_CAPABILITIES));
-    if capabilities & CL_EXEC_NATIVE_KERNEL == 0 {
-        skip!("the device lacks native kernels");
     }
 }
 
@@ -34,7 +27,9 @@ fn requires_native_kernels(bench: &Bench) {
 /// pointers to their bytes: the native kernel waits while the test spoils all that it passed.
 #[clmatrix_harness::test]
 fn arguments_of_native_kernels_are_copied_and_handles_replaced(bench: Bench) {
-    requires_native_kernels(&bench);
+    if !has_native_kernels(&bench) {
+        skip!("the device lacks native kernels");
+    }
     let gap = bench.alignment().next_multiple_of(4);
     let contents: Vec<u8> = (0..gap + SIZE).map(|n| (n * 7 % 251) as u8).collect();
     let whole = bench.buffer_of(&contents);
@@ -45,13 +40,12 @@ fn arguments_of_native_kernels_are_copied_and_handles_replaced(bench: Bench) {
     let bytes = words.map(usize::to_ne_bytes).concat();
     let (first, gate) = (words.as_mut_ptr(), Gate::closed(bench.context));
     let mut places = HANDLES.map(|word| first.wrapping_add(word).cast_const().cast::<c_void>());
-    let (queue, function, gates) = (bench.queue, Some(invert as _), [gate.raw()]);
-    let ((n, gates), mut event) = (wait_list(&gates), ptr::null_mut());
+    let (function, gates, mut event) = (Some(invert as _), [gate.raw()], ptr::null_mut());
     // SAFETY: the arguments have `BYTES` bytes, and the handles in them are valid; the driver creates the event.
     let event = unsafe {
         let (all, list, at) = (first.cast(), handles.as_ptr(), places.as_mut_ptr());
-        let event = &raw mut event;
-        ok!(clEnqueueNativeKernel(queue, function, all, BYTES, 2, list, at, n, gates, event));
+        let (queue, waits, event) = (bench.queue, gates.as_ptr(), &raw mut event);
+        ok!(clEnqueueNativeKernel(queue, function, all, BYTES, 2, list, at, 1, waits, event));
         Object::new(Class::Event, *event)
     };
     // The caller may use its arrays again (5.10).
@@ -87,20 +81,14 @@ unsafe extern "C" fn note(argument: *mut c_void) {
 
 #[clmatrix_harness::test]
 fn an_argument_without_handles_is_copied(bench: Bench) {
-    requires_native_kernels(&bench);
-    let (gate, queue, mut word) = (Gate::closed(bench.context), bench.queue, 0x1020_3040_u64);
-    let (argument, gates) = ((&raw mut word).cast(), [gate.raw()]);
-    let ((n, gates), none, no_list) = (wait_list(&gates), ptr::null_mut(), ptr::null());
-    let (function, no_places, event) = (Some(note as _), ptr::null_mut(), none);
-    // SAFETY: the argument has 8 bytes, and outlives the command.
-    unsafe {
-        ok!(clEnqueueNativeKernel(
-            queue, function, argument, 8, 0, no_list, no_places, n, gates, event
-        ));
+    if !has_native_kernels(&bench) {
+        skip!("the device lacks native kernels");
     }
+    let (gate, mut word) = (Gate::closed(bench.context), 0x1020_3040);
+    enqueue_native(bench.queue, note, &mut word, &[gate.raw()]);
     word = !word;
     gate.open();
-    finish(queue);
+    finish(bench.queue);
     let (found, call) = (NOTED.load(Ordering::Relaxed), "clEnqueueNativeKernel without handles");
     let rule = format_args!("it gets the argument {:#x} of the time of the call (5.10)", !word);
     bench.check(found == !word, call, rule, format_args!("{found:#x}"));

@@ -137,7 +137,7 @@ fn a_launch_without_an_argument_is_refused(bench: Bench, #[case] arguments: &[us
         let kernel = bench.new_kernel(&probe.1, "probe");
         probe.set(&kernel, (0..count).filter(|n| *n != missing), 0);
         set(kernel.raw(), count as u32, to.raw());
-        let code = launch(kernel.raw(), bench.queue, ONE, &[]);
+        let code = launch(&kernel, bench.queue, ONE, &[]);
         let name = &probe.2[missing].0;
         let call = format!("clEnqueueNDRangeKernel, argument {missing} ({name}) is not set");
         bench.check_code(code, CL_INVALID_KERNEL_ARGS, &call, "it needs all arguments (5.10)");

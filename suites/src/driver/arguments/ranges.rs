@@ -75,10 +75,8 @@ fn exceeds(bench: &Bench, local: &[usize]) -> bool {
     at(&[9, 8, 7], &[5, 4, 7], &[2, 2, 3])])]
 #[clmatrix_harness::test]
 fn work_items_see_their_range(bench: Bench, #[case] ranges: Vec<Range<'static>>) {
-    let is_uniform =
-        |[_, size, local]: &Range<'_>| size.iter().zip(*local).all(|(n, l)| n % l == 0);
     let mut options = OPTIONS;
-    if !ranges.iter().all(is_uniform) {
+    if !ranges.iter().all(|[_, n, l]| n.iter().zip(*l).all(|(n, l)| n % l == 0)) {
         let query = named!(CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT);
         if !bench.is(2, 0) || bench.is(3, 0) && bench.value::<u32>(query) == 0 {
             skip!("all groups of a launch have one size");
@@ -110,7 +108,7 @@ fn work_items_see_their_range(bench: Bench, #[case] ranges: Vec<Range<'static>>)
         set(kernel.raw(), 1, size.len() as u32);
         set(kernel.raw(), 3, wrong.raw());
         set(kernel.raw(), 4, runs.raw());
-        succeeds(&call(range), launch(kernel.raw(), bench.queue, range, &[]));
+        succeeds(&call(range), launch(&kernel, bench.queue, range, &[]));
         for (k, wrong) in bench.contents_of::<u64>(wrong.raw(), 60).chunks(3).enumerate() {
             let name = NUMBERS.split(' ').nth(k / 3).expect("a name");
             let rule = format!("{name}, number {} of it, is {} (5.10)", k % 3, wrong[2]);
@@ -162,7 +160,7 @@ fn ranges_that_break_a_rule_are_refused(
     set(kernel.raw(), 0, runs.raw());
     // A device may have more dimensions than 3.
     for range in ranges.iter().filter(|range| range[1].len() <= 3 || sizes.len() == 3) {
-        let found = launch(kernel.raw(), bench.queue, *range, &[]);
+        let found = launch(&kernel, bench.queue, *range, &[]);
         let rule = format!("{}: {rule} (5.10)", code_name(code));
         let is_item = found == CL_INVALID_WORK_ITEM_SIZE && exceeds(&bench, range[2]);
         bench.check(found == code || is_item, call(*range), rule, code_name(found));
@@ -177,7 +175,7 @@ fn a_launch_without_work_items_waits(bench: Bench) {
     let queue = bench.new_queue(0);
     for size in [&[0][..], &[3, 0], &[0, 1, 2]] {
         let gate = Gate::closed(bench.context);
-        let event = launched(kernel.raw(), queue, [&[], size, &[]], &[gate.raw()]);
+        let event = launched(&kernel, queue, [&[], size, &[]], &[gate.raw()]);
         before_opening(&bench, &gate, || {
             let (found, call) = (status(event.raw()), "clEnqueueNDRangeKernel");
             let call = format_args!("{call}(global_work_size {size:?}) behind a user event");

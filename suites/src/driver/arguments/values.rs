@@ -5,19 +5,19 @@ use super::*;
 /// A number within a value: an expression, which the kernel widens to 64 bits, an offset and a size.
 type Number = (String, usize, usize);
 
-/// An argument that is passed by value, and its size. The bytes are no zeros, and neither infinite nor denormal numbers
+/// An argument that is passed by value. The bytes are no zeros, and neither infinite nor denormal numbers
 /// at any offset.
-fn value(declaration: String, size: usize, numbers: Vec<Number>) -> (usize, Argument) {
+fn value(declaration: String, size: usize, numbers: Vec<Number>) -> Argument {
     let byte = |n: usize| (0x40 + n * 37 % 0x38) as u8 | ((n * 5 / 3 % 2) as u8) << 7;
     let bytes: Vec<_> = (0..size).map(byte).collect();
     let wide = |n: u64, byte: &u8| n << 8 | u64::from(*byte);
     let wide = |at: usize, width: usize| bytes[at..at + width].iter().rev().fold(0, wide);
     let numbers = numbers.into_iter().map(|(number, at, width)| (number, vec![wide(at, width)]));
-    (size, Argument(declaration, numbers.collect(), vec![Bytes(bytes)]))
+    Argument(declaration, numbers.collect(), vec![Bytes(bytes)])
 }
 
 /// A scalar type and its vectors.
-fn vectors(base: &str, width: usize, read: &str) -> Vec<(usize, Argument)> {
+fn vectors(base: &str, width: usize, read: &str) -> Vec<Argument> {
     let vector = |count: usize| {
         let ty = if count == 1 { base.into() } else { format!("{base}{count}") };
         let element = |n| if count == 1 { "@".into() } else { format!("@.s{n:x}") };
@@ -29,7 +29,7 @@ fn vectors(base: &str, width: usize, read: &str) -> Vec<(usize, Argument)> {
 }
 
 /// A structure with these numbers: `member:offset:size`. Those of a kernel have different sizes.
-fn structure(members: &str, size: usize, numbers: &str) -> (usize, Argument) {
+fn structure(members: &str, size: usize, numbers: &str) -> Argument {
     let number = |number: &str| {
         let [path, offset, size] = [0, 1, 2].map(|n| number.split(':').nth(n).expect("3 parts"));
         (format!("@.{path}"), offset.parse().expect("a number"), size.parse().expect("a number"))
@@ -38,9 +38,9 @@ fn structure(members: &str, size: usize, numbers: &str) -> (usize, Argument) {
     value(declaration, size, numbers.split(' ').map(number).collect())
 }
 
-/// The arguments of kernels with their sizes: integers; floats, since a device may have no more bytes; structures and 64
+/// The arguments of kernels: integers; floats, since a device may have no more bytes; structures and 64
 /// arguments; as many bytes as the device takes, or nearly 4 KiB; and a structure of structures.
-fn kernels(bench: &Bench) -> Vec<Vec<(usize, Argument)>> {
+fn kernels(bench: &Bench) -> Vec<Vec<Argument>> {
     let most: usize = bench.value(named!(CL_DEVICE_MAX_PARAMETER_SIZE));
     if most < 1024 {
         skip!("CL_DEVICE_MAX_PARAMETER_SIZE is below the 1024 bytes of the full profile");
@@ -73,8 +73,7 @@ fn kernels(bench: &Bench) -> Vec<Vec<(usize, Argument)>> {
 #[case::nested_structures(4..5)]
 #[clmatrix_harness::test]
 fn a_value_arrives_whole(bench: Bench, #[case] which: std::ops::Range<usize>) {
-    for values in kernels(&bench).drain(which) {
-        let arguments = values.into_iter().map(|(_, argument)| argument).collect();
+    for arguments in kernels(&bench).drain(which) {
         let probe = Probe::build(&bench, "", arguments);
         probe.expect("clSetKernelArg (5.9.2)", &probe.kernel(0), |_| 0);
     }
@@ -86,10 +85,11 @@ fn a_value_arrives_whole(bench: Bench, #[case] which: std::ops::Range<usize>) {
 #[case::three_quarters(|size| vec![size / 4 * 3])]
 #[clmatrix_harness::test]
 fn values_of_other_sizes_are_refused(bench: Bench, #[case] sizes: fn(usize) -> Vec<usize>) {
-    let (types, arguments): (Vec<_>, Vec<_>) = kernels(&bench).swap_remove(0).into_iter().unzip();
-    let probe = Probe::build(&bench, "", arguments);
+    let probe = Probe::build(&bench, "", kernels(&bench).swap_remove(0));
     let (kernel, memory) = (bench.new_kernel(&probe.1, "probe"), [0x41_u8; 2 * 128]);
-    for (index, (right, Argument(name, ..))) in (0..).zip(types.into_iter().zip(&probe.2)) {
+    for (index, Argument(name, _, settings)) in (0..).zip(&probe.2) {
+        let Bytes(bytes) = &settings[0] else { unreachable!("all are values") };
+        let right = bytes.len();
         for size in sizes(right).into_iter().filter(|size| *size > 0) {
             // SAFETY: the memory has as many bytes.
             let code = unsafe { try_set(&kernel, index, size, memory.as_ptr().cast()) };

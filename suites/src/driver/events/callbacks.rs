@@ -30,8 +30,7 @@ per_kind! {
         let of = format!("{}, which waits and has no other reference", kind.function());
         let queue = bench.new_queue(0);
         let (mut operands, event, gate) = gated(&bench, kind, queue);
-        let statuses = [&STATUSES[..2], &STATUSES[..3]].concat();
-        let all = set(&bench, &of, event.raw(), &statuses);
+        let all = set(&bench, &of, event.raw(), &[&STATUSES[..2], &STATUSES[..3]].concat());
         event.release();
         before_opening(&bench, &gate, || check_none(&all[..4], &bench));
         Callback::check_all(&all, &bench);
@@ -48,12 +47,8 @@ fn callbacks_set_after_the_end_are_called(bench: Bench, #[case] statuses: &[Name
     gate.open();
     let mut all = set(&bench, "a user event, which has ended", gate.raw(), statuses);
     for kind in bench.kinds() {
-        let mut operands = bench.operands(&[kind]);
-        kind.prepare(&mut operands, bench.queue);
-        let event = kind.enqueue(&mut operands, Call::on(bench.queue));
-        kind.finish(&mut operands, bench.queue);
         let of = format!("{}, which has ended", kind.function());
-        all.extend(set(&bench, &of, event.raw(), statuses));
+        all.extend(set(&bench, &of, kind.run(&bench, bench.queue).raw(), statuses));
     }
     Callback::check_all(&all, &bench);
 }

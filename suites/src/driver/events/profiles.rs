@@ -39,10 +39,7 @@ per_kind! {
         }
         let queue = bench.new_queue(CL_QUEUE_PROFILING_ENABLE);
         let begin = Instant::now();
-        let mut others = bench.operands(&[kind]);
-        kind.prepare(&mut others, queue);
-        let before = kind.enqueue(&mut others, Call::on(queue));
-        kind.finish(&mut others, queue);
+        let before = kind.run(&bench, queue);
         let (mut operands, held, gate) = gated(&bench, kind, queue);
         let after = Kind::FillBuffer.enqueue(&mut operands, Call::on(queue));
         thread::sleep(LONGER);
@@ -109,10 +106,9 @@ fn the_timers_of_host_and_device_go_on(bench: Bench) {
     }
     let most = at_most(begin.elapsed(), &bench);
     // Both functions have the same timer of the host.
-    let calls =
-        ["clGetDeviceAndHostTimer(device)", "clGetDeviceAndHostTimer(host)", "clGetHostTimer"];
-    for (n, call) in calls.into_iter().enumerate() {
-        let after = format!("an earlier {} (4.2)", calls[n.min(1)]);
+    let of = ["clGetDeviceAndHostTimer(device)", "clGetDeviceAndHostTimer(host)", "clGetHostTimer"];
+    for (n, call) in of.into_iter().enumerate() {
+        let after = format!("an earlier {} (4.2)", of[n.min(1)]);
         check_passed(&bench, call, [times[0][n.min(1)], times[1][n]], [HELD, most], &after);
     }
 }

@@ -89,8 +89,7 @@ impl Format {
 
     /// The value of a component with these bits; without a channel, kernels read 0 or 1 (OpenCL C 6.15.15.7).
     pub fn component(&self, code: Option<u32>, component: usize) -> f64 {
-        let without = f64::from(component == 3 && !self.order.contains('A'));
-        code.map_or(without, |code| self.value(code))
+        code.map_or(f64::from(component == 3 && !self.order.contains('A')), |code| self.value(code))
     }
 
     /// The least and the greatest value, and the integer that is 1.
@@ -138,15 +137,13 @@ impl Format {
         let value = value.clamp(least, greatest);
         // Half numbers are rounded to the nearest one, or towards zero.
         let near = f16::from_f64(value);
-        let is_away = f64::from(near).abs() > value.abs();
-        let below = f16::from_bits(near.to_bits() - u16::from(is_away));
+        let below = f16::from_bits(near.to_bits() - u16::from(f64::from(near).abs() > value.abs()));
         let (rounded, normal) = match self.class {
             Half => ([near, below].map(f64::from), f16::MIN_POSITIVE.to_f64()),
             _ => ([value; 2], f64::from(f32::MIN_POSITIVE)),
         };
         let is_near = |bound: f64| value.is_nan() || (found - value).abs() <= bound;
-        let is_same =
-            |value: f64| value.to_bits() == found.to_bits() || value.is_nan() && found.is_nan();
+        let is_same = |it: f64| it.to_bits() == found.to_bits() || it.is_nan() && found.is_nan();
         let is_flushed = value != 0.0 && value.abs() < normal && found == 0.0;
         bound.is_some_and(is_near) || rounded.into_iter().any(is_same) || is_flushed
     }

@@ -23,16 +23,6 @@ KERNEL(Float, f, float4)
 KERNEL(Signed, i, int4)
 KERNEL(Unsigned, ui, uint4)";
 
-/// Runs a kernel, whose first argument is a buffer with these words, and returns what is there then. The caller has set
-/// the other arguments.
-pub fn run(bench: &Bench, kernel: &Object, words: &[[u32; 4]], size: [usize; 3]) -> Vec<[u32; 4]> {
-    let buffer = bench.buffer_of(words);
-    set(kernel.raw(), 0, buffer.raw());
-    let code = launch(kernel.raw(), bench.queue, [&[], &size, &[1; 3]], &[]);
-    succeeds("clEnqueueNDRangeKernel", code);
-    bench.contents_of(buffer.raw(), words.len())
-}
-
 /// Reports the first component that kernels do not read from these pixels, of those with channels or without.
 fn check_read(kind: Kind<'_>, (pixels, has_channels): (&[u8], bool), found: &[[u32; 4]]) {
     let format = kind.format;
@@ -65,7 +55,6 @@ fn check(bench: &Bench, of_type: Type, has_channels: bool, is_tested: fn(&Format
         u8::from(writes)
     );
     let (program, whole) = (bench.build(&source, ""), of_type.whole());
-    let sets = if of_type == Type::TwoD { 3 } else { 1 };
     for kind in kinds(bench, of_type, CL_MEM_READ_ONLY).filter(|kind| is_tested(&kind.format)) {
         let (format, bits) = (kind.format, kind.format.remarkable());
         let pixels = kind.pixels(|i, component| bits[(i + 3 * component) % 8]);
@@ -75,10 +64,10 @@ fn check(bench: &Bench, of_type: Type, has_channels: bool, is_tested: fn(&Format
         let kernel = bench.new_kernel(&program, &format!("{:?}", format.words().class));
         set(kernel.raw(), 1, image.object.raw());
         set(kernel.raw(), 2, target.object.raw());
-        for colours in &colours(format)[..sets] {
+        for colours in &colours(format)[..if of_type == Type::TwoD { 3 } else { 1 }] {
             let colour = |at: [usize; 3]| colours[at.iter().sum::<usize>() % 2];
             let words: Vec<_> = whole.pixels().map(colour).collect();
-            let words = run(bench, &kernel, &words, whole.size);
+            let words = bench.run(&kernel, &words, [&[], &whole.size, &[1; 3]]);
             check_read(kind, (&pixels, has_channels), &words);
             if writes {
                 let call = format!("write_image to {kind}");

@@ -100,8 +100,7 @@ fn entries(bench: &Bench, of_type: Type, flags: u64, room: usize) -> (Vec<Format
     let (to, n) = (entries.as_mut_ptr().cast(), &raw mut count);
     // SAFETY: the context is valid, and the list has more entries than the call gets.
     unsafe { ok!(clGetSupportedImageFormats(context, flags, of_type, room as u32, to, n)) };
-    let written = entries.into_iter().filter(|entry| *entry != [7; 2]);
-    (written.map(Format::of).collect(), count as usize)
+    (entries.into_iter().filter(|entry| *entry != [7; 2]).map(Format::of).collect(), count as usize)
 }
 
 /// The formats that a device lists.
@@ -147,8 +146,7 @@ impl<'a> Kind<'a> {
         let (bench, (constant, .., [width, height, depth])) = (self.bench, self.of_type.row());
         let (context, mut code, mut desc) = (bench.context, UNWRITTEN, no_image());
         (desc.image_type, desc.image_width, desc.image_height) = (constant.value, width, height);
-        let layers = if depth > 1 { depth } else { height };
-        (desc.image_depth, desc.image_array_size) = (depth, layers);
+        (desc.image_depth, desc.image_array_size) = (depth, if depth > 1 { depth } else { height });
         [desc.image_row_pitch, desc.image_slice_pitch] = pitches;
         if self.of_type == Type::OfBuffer {
             desc.buffer = bench.keep(bench.new_buffer(CL_MEM_READ_WRITE, 80));

@@ -2,7 +2,6 @@
 //! 6.15.15.1, 8.1 to 8.4).
 
 use super::format::COMPONENTS;
-use super::kernel::run;
 use super::*;
 
 /// Coordinates in pixels of the first dimension, without integers, where devices may round.
@@ -46,7 +45,7 @@ fn taps(of_type: Type, d: usize, mode: Mode, x: f64) -> [(Option<usize>, f64); 2
 /// Checks what a kernel reads from an image of numbers between 0 and 1.
 fn check(kind: Kind<'_>, kernel: &Object, mode: Mode) {
     let Kind { bench, of_type, format } = kind;
-    let (addressing, is_normalized, is_linear) = mode;
+    let (Named { name, value: addressing }, is_normalized, is_linear) = mode;
     let pixels = kind.pixels(|i, component| {
         let code = (i * 37 + component * 59 + 11) as u32 % 256;
         if format.bytes == 4 { (code as f32 / 255.0).to_bits() } else { code }
@@ -61,20 +60,18 @@ fn check(kind: Kind<'_>, kernel: &Object, mode: Mode) {
     // Without an addressing mode, all pixels must be inside.
     let is_inside = |x| taps(x).as_flattened().iter().all(|tap| tap.0.is_some());
     let all = (0..PLACES.len()).map(|i| [0, 1, 2].map(|d| coordinate(d, (2 * d + 1) * i + d)));
-    let all: Vec<_> =
-        all.filter(|x| addressing.value != CL_ADDRESS_NONE || is_inside(*x)).collect();
-    let words = all.iter().map(|[x, y, z]| [*x, *y, *z, 0.0].map(|x| (x as f32).to_bits()));
-    let words: Vec<_> = words.collect();
+    let all: Vec<_> = all.filter(|x| addressing != CL_ADDRESS_NONE || is_inside(*x)).collect();
+    let given: Vec<_> = all.iter().map(|[x, y, z]| [*x, *y, *z, 0.0].map(|x| x as f32)).collect();
     let filter = if is_linear { CL_FILTER_LINEAR } else { CL_FILTER_NEAREST };
-    let sampler = bench.sampler(is_normalized, addressing.value, filter);
+    let sampler = bench.sampler(is_normalized, addressing, filter);
     let image = kind.with(CL_MEM_READ_ONLY, &pixels);
     set(kernel.raw(), 1, image.object.raw());
     set(kernel.raw(), 2, sampler.raw());
-    let found = run(bench, kernel, &words, [words.len(), 1, 1]);
+    let found = bench.run(kernel, &given, [&[], &[given.len(), 1, 1], &[1; 3]]);
     // A step of weights of 8 bits, in each dimension.
     let bound = if is_linear { 3.0 / 256.0 } else { 1e-6 };
-    for (x, words) in all.into_iter().zip(found) {
-        for (component, found) in words.map(f32::from_bits).into_iter().enumerate() {
+    for (x, found) in all.into_iter().zip(found) {
+        for (component, found) in found.into_iter().enumerate() {
             let corners = (0..8).map(|n| [0, 1, 2].map(|d| taps(x)[d][n >> d & 1]));
             let weighted = corners.map(|[x, y, z]| {
                 let at = x.0.zip(y.0).zip(z.0).map(|((x, y), z)| start(kind.inside([x, y, z])));
@@ -85,8 +82,7 @@ fn check(kind: Kind<'_>, kernel: &Object, mode: Mode) {
             let wanted: f64 = weighted.sum();
             if (f64::from(found) - wanted).abs() > bound || found.is_nan() {
                 let call = format_args!(
-                    "read_imagef of {kind} at {x:?} with {}, linear: {is_linear}, normalized: {is_normalized}",
-                    addressing.name,
+                    "read_imagef of {kind} at {x:?} with {name}, linear: {is_linear}, normalized: {is_normalized}"
                 );
                 let rule = format_args!("{} is {wanted:.4} (OpenCL C 8.2)", COMPONENTS[component]);
                 return bench.report(call, rule, found);

@@ -33,7 +33,7 @@ fn user_event(bench: &Bench, _: cl_mem) -> Object {
 fn queue_of_a_kernel(bench: &Bench, _: cl_mem) -> Object {
     let queue = bench.own_queue(bench.device, 0);
     let kernel = bench.new_kernel(&bench.build("kernel void k() {}", ""), "k");
-    wait_for(&launched(kernel.raw(), queue.raw(), [&[], &[1], &[]], &[]));
+    wait_for(&launched(&kernel, queue.raw(), [&[], &[1], &[]], &[]));
     queue
 }
 
@@ -57,8 +57,7 @@ fn release_last(last: Object, set: &[Callback], call: &str, bench: &Bench) {
 #[case::image_1d_buffer(image_of_buffer)]
 #[clmatrix_harness::test]
 fn destructors_are_called_in_reverse_order(bench: Bench, #[case] create: Create) {
-    let whole = bench.keep(bench.new_buffer(CL_MEM_READ_WRITE, SIZE));
-    let object = create(&bench, whole);
+    let object = create(&bench, bench.keep(bench.new_buffer(CL_MEM_READ_WRITE, SIZE)));
     let (raw, call) = (object.raw(), "clSetMemObjectDestructorCallback");
     let set = [(); 3].map(|()| Callback::of_memory(raw, call));
     let [second, third] = [(); 2].map(|()| Object::retained(Class::Memory, raw));
@@ -78,23 +77,17 @@ fn a_part_keeps_its_buffer(bench: Bench, #[case] create: Create) {
     let raw = part.raw();
     let is_buffer = Subject::Memory(raw).value::<u32>(named!(CL_MEM_TYPE)) == CL_MEM_OBJECT_BUFFER;
     let mut operands = Operands { buffers: [raw; 2], ..bench.no_operands() };
-    let mut fill = || Kind::FillBuffer.enqueue_without_event(&mut operands, Call::on(bench.queue));
-    let check = |when: &str| {
+    let mut others = vec![first, whole];
+    for when in ["before", "behind"].into_iter().filter(|_| is_buffer) {
+        Kind::FillBuffer.enqueue_without_event(&mut operands, Call::on(bench.queue));
+        finish(bench.queue);
+        others.clear();
         let found = bench.contents_of::<u8>(raw, SIZE);
         let is_filled = found.chunks(4).all(|bytes| bytes == FILL);
         let answer = format_args!("{found:x?} after a fill {when}");
         bench.check(is_filled, call, "the part has its bytes (5.2.1)", answer);
-    };
-    if is_buffer {
-        fill();
-        finish(bench.queue);
     }
-    drop([first, whole]);
-    if is_buffer {
-        check("before");
-        fill();
-        check("behind");
-    }
+    drop(others);
     release_last(part, &[end], call, &bench);
 }
 
@@ -158,7 +151,7 @@ fn a_launch_keeps_its_program_and_sampler(bench: Bench) {
     for (index, object) in (0..).zip([to.raw(), operands.images[1], sampler.raw()]) {
         set(kernel.raw(), index, object);
     }
-    succeeds("clEnqueueNDRangeKernel", launch(kernel.raw(), queue, [&[], &[1], &[]], &[]));
+    succeeds("clEnqueueNDRangeKernel", launch(&kernel, queue, [&[], &[1], &[]], &[]));
     kernel.release();
     sampler.release();
     // These take the place of a sampler that has been freed.

@@ -19,17 +19,15 @@ per_kind! {
 /// Returns the buffer or image that a command reads, and the one that it writes or maps.
 fn objects(kind: Kind, Operands { buffers, images, .. }: Operands) -> [Option<cl_mem>; 2] {
     use Kind::*;
+    let pair = if kind.needs() == Needs::Images { images } else { buffers };
+    let [from, to] = pair.map(Some);
     match kind {
-        ReadBuffer | ReadRect | Migrate | UnmapBuffer => [Some(buffers[0]), None],
-        ReadImage | UnmapImage => [Some(images[0]), None],
-        WriteBuffer | WriteRect | FillBuffer => [None, Some(buffers[1])],
-        WriteImage | FillImage => [None, Some(images[1])],
-        MapBuffer => [None, Some(buffers[0])],
-        MapImage => [None, Some(images[0])],
-        CopyBuffer | CopyRect | Kernel => buffers.map(Some),
-        CopyImage => images.map(Some),
-        ImageToBuffer => [Some(images[0]), Some(buffers[1])],
-        BufferToImage => [Some(buffers[0]), Some(images[1])],
+        ReadBuffer | ReadRect | ReadImage | Migrate | UnmapBuffer | UnmapImage => [from, None],
+        WriteBuffer | WriteRect | WriteImage | FillBuffer | FillImage => [None, to],
+        MapBuffer | MapImage => [None, from],
+        CopyBuffer | CopyRect | CopyImage | Kernel => [from, to],
+        ImageToBuffer => [from, Some(buffers[1])],
+        BufferToImage => [Some(buffers[0]), to],
         _ => [None; 2],
     }
 }
@@ -38,9 +36,9 @@ fn objects(kind: Kind, Operands { buffers, images, .. }: Operands) -> [Option<cl
 /// object which it reads, or writes, lives as long. The test keeps the object of a map, and the target where the source
 /// is watched.
 fn check_held(bench: &Bench, kind: Kind, of_target: bool) {
-    let rule = "writes the same bytes as with references (5.1, 5.5.1, 5.8)";
-    let (mut work, queue) =
-        (Work::new(bench, ([kind], Kind::whole), rule), bench.own_queue(bench.device, 0));
+    let mut work = Work::new(bench, [kind], Kind::whole);
+    work.rule = "writes the same bytes as with references (5.1, 5.5.1, 5.8)";
+    let queue = bench.own_queue(bench.device, 0);
     let call = format!("clReleaseMemObject while {} waits, without and with an event", work.name);
     work.name += ", its queue and objects released before it runs";
     let operands = work.steps[0].1;
@@ -89,9 +87,8 @@ fn check_not_ended(end: &[Callback], event: cl_event, bench: &Bench) {
 fn a_held_command_outlives_other_memory(bench: Bench, #[case] create: Create) {
     let object = create(&bench, bench.keep(bench.new_buffer(CL_MEM_READ_WRITE, SIZE)));
     let (memory, queue) = ([object.raw(); 2], bench.new_queue(0));
-    let is_buffer =
-        Subject::Memory(memory[0]).value::<u32>(named!(CL_MEM_TYPE)) == CL_MEM_OBJECT_BUFFER;
-    let kind = if is_buffer { Kind::FillBuffer } else { Kind::FillImage };
+    let of: u32 = Subject::Memory(memory[0]).value(named!(CL_MEM_TYPE));
+    let kind = if of == CL_MEM_OBJECT_BUFFER { Kind::FillBuffer } else { Kind::FillImage };
     let mut operands = Operands { buffers: memory, images: memory, ..bench.no_operands() };
     let call = format!("clReleaseMemObject while {} waits", kind.function());
     let end = [Callback::of_memory(memory[0], call)];

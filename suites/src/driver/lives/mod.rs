@@ -16,18 +16,29 @@ unsafe extern "C" fn wait_for_hold(_: *mut c_void) {
     (0..2000).take_while(|_| is_held()).for_each(|_| thread::sleep(Duration::from_millis(1)));
 }
 
+/// A native kernel.
+pub type Native = unsafe extern "C" fn(*mut c_void);
+
+/// Returns whether the device has native kernels.
+pub fn has_native_kernels(bench: &Bench) -> bool {
+    bench.value::<u64>(named!(CL_DEVICE_EXECUTION_CAPABILITIES)) & CL_EXEC_NATIVE_KERNEL != 0
+}
+
+/// Enqueues a native kernel with this argument, and without an event.
+pub fn enqueue_native(queue: *mut c_void, kernel: Native, argument: &mut u64, waits: &[cl_event]) {
+    let (data, list, places) = (ptr::from_mut(argument).cast(), ptr::null(), ptr::null_mut());
+    let ((n, waits), kernel, event) = (wait_list(waits), Some(kernel), ptr::null_mut());
+    // SAFETY: queue and events are valid, and the argument, which the driver copies, has 8 bytes.
+    unsafe { ok!(clEnqueueNativeKernel(queue, kernel, data, 8, 0, list, places, n, waits, event)) };
+}
+
 /// Keeps the later commands of an in-order queue waiting for a native kernel until the guard is dropped: OpenCL
 /// leaves undefined to release objects while commands wait for a user event (5.11). On devices without native
 /// kernels, the commands wait only as long as the driver does not run what has not been flushed.
 fn hold(bench: &Bench, queue: *mut c_void) -> MutexGuard<'static, ()> {
     let guard = HOLD.lock().unwrap_or_else(PoisonError::into_inner);
-    let capabilities: u64 = bench.value(named!(CL_DEVICE_EXECUTION_CAPABILITIES));
-    if capabilities & CL_EXEC_NATIVE_KERNEL != 0 {
-        let (function, list, null) = (Some(wait_for_hold as _), ptr::null(), ptr::null_mut());
-        let mut argument = 0_u64;
-        let data = (&raw mut argument).cast();
-        // SAFETY: the queue is valid, and the driver copies the argument.
-        unsafe { enqueued!(clEnqueueNativeKernel(queue, function, data, 8, 0, list, null)) };
+    if has_native_kernels(bench) {
+        enqueue_native(queue, wait_for_hold, &mut 0, &[]);
     }
     guard
 }

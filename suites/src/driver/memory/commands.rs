@@ -34,12 +34,8 @@ fn suits(kind: Kind, [from, to]: [&Target<'_>; 2]) -> bool {
 }
 
 /// Runs a command, and does the same to models of its operands.
-fn run(
-    kind: Kind,
-    [from, to]: [&Target<'_>; 2],
-    mut span: Span,
-    [model, to_model]: [&mut [u8]; 2],
-) -> Checked {
+fn run(kind: Kind, both: [&Target<'_>; 2], mut span: Span, models: [&mut [u8]; 2]) -> Checked {
+    let ([from, to], [model, to_model]) = (both, models);
     let Span { region, sides, pattern: (pattern, length), .. } = span;
     let [model, to_model] = [from.own(model), to.own(to_model)];
     let bytes = start(sides[1])..start(sides[1]) + region[0];
@@ -50,16 +46,16 @@ fn run(
         }
         MapBuffer => {
             let flags = named!(CL_MAP_READ | CL_MAP_WRITE);
-            return touch_maps(to, flags, slice::from_ref(&bytes), to_model);
+            return to.touch(flags, slice::from_ref(&bytes), to_model);
         }
         Migrate | SvmMigrate => (),
         _ => move_box(region, (model, sides[0]), (to_model, sides[1])),
     }
-    let mut operands = Target::operands([from, to]);
+    let mut operands = Target::operands(both);
     if kind == Kernel {
         operands.kernel = to.bench.new_inverter();
     }
-    span.sides.iter_mut().zip([from, to]).for_each(|(side, operand)| side.0[0] += operand.base);
+    span.sides.iter_mut().zip(both).for_each(|(side, operand)| side.0[0] += operand.base);
     let call = Call { span: Some(span), ..Call::on(to.bench.queue).blocking() };
     accepted(kind.code(&mut operands, call, ptr::null_mut()))
 }

@@ -29,29 +29,12 @@ pub fn touch(flags: u64, mapped: *mut [u8], model: &mut [u8]) -> Checked {
     Ok(())
 }
 
-/// Maps bytes at once, does what [`touch`] does, and unmaps them.
-pub fn touch_maps(
-    target: &Target<'_>,
-    flags: Named<u64>,
-    ranges: &[Range<usize>],
-    model: &mut [u8],
-) -> Checked {
-    let is_current = flags.value != CL_MAP_WRITE || !target.has(UNREADABLE);
-    let touched = if is_current { flags.value } else { CL_MAP_WRITE_INVALIDATE_REGION };
-    let (mut maps, mut result) = (vec![], Ok(()));
-    for range in ranges {
-        let map = target.map(flags, range.clone())?;
-        result = result.and(touch(touched, map, &mut model[range.clone()]));
-        maps.push(map);
-    }
-    maps.into_iter().try_for_each(|map| target.unmap(map)).and(result)
-}
-
 #[rstest]
 #[clmatrix_harness::test]
 fn maps_show_and_keep_bytes(bench: Bench, #[values(false, true)] is_part: bool) {
     for memory in ALL.into_iter().filter(|memory| memory.is_on(&bench)) {
         let target = Target::new(&bench, memory, is_part);
+        let function = if target.is_buffer() { "clEnqueueMapBuffer" } else { "clEnqueueSVMMap" };
         let disjoint = MAP_FLAGS.map(|flags| DISJOINT.map(|ranges| (flags, ranges)));
         let all = disjoint.into_iter().flatten().chain([(MAP_FLAGS[0], OVERLAPPING)]);
         // Shared virtual memory is mapped once at a time.
@@ -60,11 +43,8 @@ fn maps_show_and_keep_bytes(bench: Bench, #[values(false, true)] is_part: bool) 
             if reads && target.has(UNREADABLE) || writes && target.has(UNWRITABLE) {
                 continue;
             }
-            let result =
-                check([&target], |[model]| touch_maps(&target, flags, ranges, target.own(model)));
+            let result = check([&target], |[model]| target.touch(flags, ranges, target.own(model)));
             if let Err(answer) = result {
-                let is_buffer = target.is_buffer();
-                let function = if is_buffer { "clEnqueueMapBuffer" } else { "clEnqueueSVMMap" };
                 let call =
                     format_args!("{function}({}, bytes {ranges:?}) of {}", flags.name, target.name);
                 let rule = "a map has the current bytes, an unmap keeps those that the host has written, \

@@ -13,7 +13,7 @@ use super::prelude::*;
 use crate::support::pattern::{bytes, copy_rows, same};
 
 pub use commands::expect;
-pub use maps::{MAP_FLAGS, touch, touch_maps};
+pub use maps::{MAP_FLAGS, touch};
 pub use target::*;
 
 /// Fills each operand with a pattern of its own, the first one with pattern 0. Runs a step, which does the same to a

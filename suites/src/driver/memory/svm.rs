@@ -11,8 +11,7 @@ fn allocations_have_their_alignment(bench: Bench) {
             let pointer = bench.new_svm_with(flags.value, 7, alignment) as usize;
             let call = format_args!("clSVMAlloc({}, 7 bytes, {alignment})", flags.name);
             let rule = format_args!("the pointer is a multiple of {least} (5.6.1)");
-            let holds = pointer.is_multiple_of(least);
-            bench.check(holds, call, rule, format_args!("{pointer:#x}"));
+            bench.check(pointer.is_multiple_of(least), call, rule, format_args!("{pointer:#x}"));
         }
     }
 }

@@ -211,6 +211,19 @@ impl<'a> Target<'a> {
         accepted(code).map_err(|code| format!("{} returned {code}", kind.function()))
     }
 
+    /// Maps bytes at once, does what [`touch`] does, and unmaps them.
+    pub fn touch(&self, flags: Named<u64>, ranges: &[Range<usize>], model: &mut [u8]) -> Checked {
+        let is_current = flags.value != CL_MAP_WRITE || !self.has(UNREADABLE);
+        let touched = if is_current { flags.value } else { CL_MAP_WRITE_INVALIDATE_REGION };
+        let (mut maps, mut result) = (vec![], Ok(()));
+        for range in ranges {
+            let map = self.map(flags, range.clone())?;
+            result = result.and(touch(touched, map, &mut model[range.clone()]));
+            maps.push(map);
+        }
+        maps.into_iter().try_for_each(|map| self.unmap(map)).and(result)
+    }
+
     /// Replaces all bytes, by a copy from another buffer, as the host may not be allowed to write.
     pub fn put(&self, bytes: &[u8]) {
         let (queue, size, to, from) = (self.bench.queue, bytes.len(), self.raw(), bytes.as_ptr());
@@ -257,7 +270,7 @@ impl<'a> Target<'a> {
             return Ok(());
         }
         let (mut own, range) = (expected[self.range.clone()].to_vec(), 0..self.range.len());
-        touch_maps(self, named!(CL_MAP_READ), slice::from_ref(&range), &mut own)
+        self.touch(named!(CL_MAP_READ), slice::from_ref(&range), &mut own)
     }
 }
 

@@ -45,8 +45,7 @@ const APART: [Kind; 2] = [Kind::Kernel, Kind::Migrate];
 fn pairs_with(bench: &Bench, kind: Kind) -> Vec<[Kind; 2]> {
     let others = bench.kinds().filter(|other| *other == kind || !APART.contains(other));
     let count = |other| if APART.contains(&kind) && other != kind { 2 } else { 1 };
-    let pairs = |other| [[kind, other], [other, kind]].into_iter().take(count(other));
-    others.flat_map(pairs).collect()
+    others.flat_map(|other| [[kind, other], [other, kind]].into_iter().take(count(other))).collect()
 }
 
 /// Returns a kind behind a fill, and before a copy, of memory of its class.
@@ -85,21 +84,18 @@ fn a_wait_list_orders_two_sub_devices(bench: Bench, #[case] needs: Needs) {
     if kinds.is_empty() {
         skip!("the device lacks this class of memory: {needs:?}");
     }
-    let partitions: Vec<isize> =
-        Subject::Device(bench.device).list(named!(CL_DEVICE_PARTITION_PROPERTIES));
-    let units: u32 = bench.value(named!(CL_DEVICE_MAX_COMPUTE_UNITS));
-    let partition = if partitions.contains(&CL_DEVICE_PARTITION_BY_COUNTS) {
+    let ways = Subject::Device(bench.device).list::<isize>(named!(CL_DEVICE_PARTITION_PROPERTIES));
+    let partition = if ways.contains(&CL_DEVICE_PARTITION_BY_COUNTS) {
         Partition::ByCounts(&[1, 1])
     } else {
-        Partition::Equally((units / 2).max(1))
+        Partition::Equally((bench.value::<u32>(named!(CL_DEVICE_MAX_COMPUTE_UNITS)) / 2).max(1))
     };
     let device = bench.on_device.context.default_device();
     let parts = parts(device, partition).expect("two sub-devices");
     let context = Context::new(&parts).expect("a context of two sub-devices");
     let queue = CommandQueue::new(&context).expect("a queue of a sub-device");
-    let bench_of_parts = super::bench::bench(OnDevice { context, queue });
     let pairs: Vec<_> = kinds.into_iter().flat_map(around).collect();
-    check(&bench_of_parts, &[TWO_QUEUES], &pairs);
+    check(&super::bench::bench(OnDevice { context, queue }), &[TWO_QUEUES], &pairs);
 }
 
 #[rstest]
@@ -115,6 +111,6 @@ fn an_unmap_waits_for_its_map(bench: Bench, #[case] map: Kind) {
     let events = vec![first, unmap.enqueue(&mut operands, Call::on(queue))];
     let (map, unmap) = (map.function(), unmap.function());
     let name = format!("{map} before {unmap} of its pointer on an in-order queue (5.13)");
-    stage.held.push(Work { name, events, ..Work::new(&bench, ([], Kind::whole), IN_TURN) });
+    stage.held.push(Work { name, events, ..Work::new(&bench, [], Kind::whole) });
     stage.play();
 }

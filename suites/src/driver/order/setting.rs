@@ -6,9 +6,6 @@ use super::*;
 
 pub const OUT_OF_ORDER: u64 = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
 
-/// The rule of all settings, whose texts have the sections.
-pub const IN_TURN: &str = "each one waits for what is before it";
-
 /// A wait list: the numbers of events that have ended, of the first command's, and of others that have ended.
 type List = [usize; 3];
 
@@ -64,14 +61,13 @@ impl Setting {
     /// Enqueues the first of two commands, which the gate holds, and the command that the setting puts behind it.
     pub fn begin<'a>(&self, stage: &Stage<'a>, kinds: [Kind; 2]) -> Begun<'a> {
         let (bench, gate) = (stage.bench, [stage.gate.raw()]);
-        let mut work = Work::new(bench, (kinds, self.bytes), IN_TURN);
+        let mut work = Work::new(bench, kinds, self.bytes);
         work.name += &format!(" {}", self.text);
         let (count, properties) = self.queues;
         let queue = bench.new_queue_on(bench.devices[bench.devices.len() - 1], properties);
         let first_queue = if count == 2 { bench.new_queue(0) } else { queue };
         // Every second pair has the event where no other command needs it.
-        let is_needed = self.list != [0; 3] || self.between.is_some();
-        let has_event = is_needed || stage.held.len() % 2 == 1;
+        let has_event = self.list != [0; 3] || self.between.is_some() || stage.held.len() % 2 == 1;
         work.name += if has_event { "" } else { ", the first one without an event" };
         let first = work.enqueue(0, Call::on(first_queue).after(&gate), has_event);
         let events = [stage.ended.raw(), first, stage.ended.raw()];

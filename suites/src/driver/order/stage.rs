@@ -47,8 +47,7 @@ pub struct Stage<'a> {
 
 impl<'a> Stage<'a> {
     pub fn new(bench: &'a Bench) -> Self {
-        let ended = Kind::Marker.enqueue(&mut bench.operands(&[]), Call::on(bench.queue));
-        finish(bench.queue);
+        let ended = Kind::Marker.run(bench, bench.queue);
         Self { bench, gate: Gate::closed(bench.context), ended, held: vec![] }
     }
 
@@ -67,8 +66,7 @@ impl<'a> Stage<'a> {
     /// the bytes.
     pub fn end_by(mut self, name: &str, rule: &str, call: impl FnOnce(&mut Vec<Work<'a>>)) {
         let was_open = meanwhile(&self.gate, A_MOMENT, || call(&mut self.held));
-        let answer = "it returned while a user event held a command";
-        self.bench.check(was_open, name, rule, answer);
+        self.bench.check(was_open, name, rule, "it returned while a user event held a command");
         for work in &mut self.held {
             work.check_statuses(CL_COMPLETE..=CL_COMPLETE, "when the call has returned");
         }

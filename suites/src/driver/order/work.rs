@@ -26,7 +26,7 @@ pub struct Work<'a> {
     pub bench: &'a Bench,
     /// The commands in words, such as `clEnqueueFillBuffer before clEnqueueCopyBuffer`.
     pub name: String,
-    /// The rule that makes the last one wait.
+    /// The rule that makes the last one wait. The name, or this, has the section.
     pub rule: &'static str,
     /// The bytes that the commands use.
     pub bytes: Bytes,
@@ -42,11 +42,7 @@ pub struct Work<'a> {
 
 impl<'a> Work<'a> {
     /// Creates objects for commands on these bytes, runs these once, and begins the maps that they end.
-    pub fn new<const N: usize>(
-        bench: &'a Bench,
-        (kinds, bytes): ([Kind; N], Bytes),
-        rule: &'static str,
-    ) -> Self {
+    pub fn new<const N: usize>(bench: &'a Bench, kinds: [Kind; N], bytes: Bytes) -> Self {
         let first = bench.operands(&kinds);
         let [was, is] = [kinds.first(), kinds.last()].map(|kind| *kind.unwrap_or(&Kind::Marker));
         let second = match [was.map(), was.unmap(), is.map(), is.unmap()].map(|it| it.is_some()) {
@@ -61,7 +57,7 @@ impl<'a> Work<'a> {
         let places = all.flat_map(|(class, pair)| pair.map(|raw| ((class, raw), [0; SIZE])));
         let expected = places.filter(|((_, raw), _)| !raw.is_null()).collect();
         let name = kinds.map(Kind::function).join(" before ");
-        let (events, seen) = (vec![], vec![]);
+        let (rule, events, seen) = ("each one waits for what is before it", vec![], vec![]);
         let mut work = Self { bench, name, rule, bytes, steps, events, seen, expected };
         work.prepare();
         for (kind, operands) in &mut work.steps {

@@ -122,27 +122,25 @@ fn extensions_have_versions(bench: Bench, #[values(false, true)] of_platform: bo
     let answer = asked.answer(versions).unwrap_or_default();
     // A version of 4 bytes, and a name of 64.
     let found = answer.chunks_exact(68).map(|entry| CStr::from_bytes_until_nul(&entry[4..]));
-    let found: Vec<_> =
-        found.map(|name| name.unwrap_or_default().to_str().unwrap_or_default()).collect();
+    let have: Vec<_> =
+        found.map(|it| it.unwrap_or_default().to_str().unwrap_or_default()).collect();
     let names: Vec<_> = text.split_whitespace().collect();
-    let lacking: Vec<_> = names.iter().filter(|name| !found.contains(name)).collect();
-    let more: Vec<_> = found.iter().filter(|name| !names.contains(name)).collect();
+    let lacking: Vec<_> = names.iter().filter(|name| !have.contains(name)).collect();
+    let more: Vec<_> = have.iter().filter(|name| !names.contains(name)).collect();
     let (size, wanted) = (answer.len(), 68 * names.len());
     let rule = format!("{wanted} bytes, each name of {} once with its version", all.name);
     let answer = format!("{size} bytes, which lack {lacking:?}, and have {more:?}");
-    let holds = size == wanted && lacking.is_empty() && more.is_empty();
-    asked.expect(holds, versions, rule, answer);
+    asked.expect(size == wanted && lacking.is_empty() && more.is_empty(), versions, rule, answer);
 }
 
 #[clmatrix_harness::test]
 fn a_device_is_one_of_its_platform(bench: Bench) {
-    let (platform, mut devices, null) = (bench.platform(), [ptr::null_mut(); 256], ptr::null_mut());
-    let to = devices.as_mut_ptr();
+    let (platform, mut all, null) = (bench.platform(), [ptr::null_mut(); 256], ptr::null_mut());
     if !platform.is_null() {
         // SAFETY: the driver has named the platform for its device; the list has as many places.
-        unsafe { ok!(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 256, to, null)) };
+        unsafe { ok!(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 256, all.as_mut_ptr(), null)) };
     }
-    let holds = devices.contains(&bench.device);
+    let holds = all.contains(&bench.device);
     let asked = Asked(&bench, Subject::Device(bench.device), "the device");
     let rule = format!("a platform that is not null and has the device {:p}", bench.device);
     asked.expect(holds, named!(CL_DEVICE_PLATFORM), rule, format_args!("{platform:p}"));

@@ -64,12 +64,7 @@ fn a_kernel_tells(bench: Bench, #[case] query: Query) {
     let kernel = bench.new_kernel(&bench.build(FIXED, "-cl-kernel-arg-info"), "fixed");
     let (raw, of_device) = (kernel.raw(), Subject::WorkGroup(kernel.raw(), bench.device));
     match query.value {
-        CL_KERNEL_ATTRIBUTES => {
-            let wanted = "reqd_work_group_size(4,2,1)";
-            let holds = |found: &str| found.replace(' ', "") == wanted;
-            answers!(bench, Kernel(raw), "a kernel";
-                read CL_KERNEL_ATTRIBUTES (format!("`{wanted}`"), holds));
-        }
+        CL_KERNEL_ATTRIBUTES => check_attribute(&bench, raw, "reqd_work_group_size(4,2,1)", true),
         CL_KERNEL_LOCAL_MEM_SIZE => {
             // The last one is smaller than before. A driver may use memory of its own.
             for (index, bytes, sum) in [(0, 4096, 4096), (1, 512, 4608), (0, 256, 768)] {
@@ -87,6 +82,17 @@ fn a_kernel_tells(bench: Bench, #[case] query: Query) {
     }
 }
 
+/// Checks that a kernel has an attribute, but for spaces, and no other text if that is alone.
+fn check_attribute(bench: &Bench, kernel: cl_kernel, wanted: &str, is_alone: bool) {
+    let rest = if is_alone { " alone" } else { "" };
+    let holds = |found: &str| {
+        let found = found.replace(' ', "");
+        found == wanted || !is_alone && found.contains(wanted)
+    };
+    answers!(bench, Kernel(kernel), "a kernel";
+        read CL_KERNEL_ATTRIBUTES (format!("`{wanted}`{rest}"), holds));
+}
+
 /// Attributes that change no kernel. Those of the last case have no other text around them.
 #[rstest]
 #[case::numbers(&["vec_type_hint(float)", "vec_type_hint(int)"], false)]
@@ -96,19 +102,12 @@ fn a_kernel_tells(bench: Bench, #[case] query: Query) {
 #[case::alone(&["vec_type_hint(float4)", "work_group_size_hint(2,2,2)"], true)]
 #[clmatrix_harness::test]
 fn a_kernel_has_its_attributes(bench: Bench, #[case] attributes: &[&str], #[case] is_alone: bool) {
-    let declare =
-        |(n, attribute)| format!("kernel __attribute__(({attribute})) void k{n}() {{}}\n");
+    let declare = |(n, it)| format!("kernel __attribute__(({it})) void k{n}() {{}}\n");
     let source: String = attributes.iter().enumerate().map(declare).collect();
     let program = bench.build(&source, "");
     for (n, attribute) in attributes.iter().enumerate() {
-        let (kernel, rest) =
-            (bench.new_kernel(&program, &format!("k{n}")), if is_alone { " alone" } else { "" });
-        let holds = |found: &str| {
-            let found = found.replace(' ', "");
-            found == *attribute || !is_alone && found.contains(attribute)
-        };
-        answers!(bench, Kernel(kernel.raw()), "a kernel";
-            read CL_KERNEL_ATTRIBUTES (format!("`{attribute}`{rest}"), holds));
+        let kernel = bench.new_kernel(&program, &format!("k{n}"));
+        check_attribute(&bench, kernel.raw(), attribute, is_alone);
     }
 }
 
@@ -125,12 +124,10 @@ fn sub_groups_make_up_a_work_group(bench: Bench) {
         let all: usize = local.iter().product();
         let [[size, bytes], [count, _]] = queries.map(|query| {
             let (given, mut found) = (local.as_ptr().cast(), [0; 2]);
-            let [to, written] = found.each_mut().map(ptr::from_mut);
+            let [to, size] = found.each_mut().map(ptr::from_mut);
             let (query, bytes, to) = (query.value, size_of_val(local), to.cast());
             // SAFETY: the kernel and the device are valid, and the answer has 8 bytes.
-            unsafe {
-                ok!(clGetKernelSubGroupInfo(raw, device, query, bytes, given, 8, to, written))
-            };
+            unsafe { ok!(clGetKernelSubGroupInfo(raw, device, query, bytes, given, 8, to, size)) };
             found
         });
         let holds = (1..=all).contains(&count) && size * count >= all && bytes == 8;

@@ -119,10 +119,8 @@ fn pitch_alignment(bench: &Bench) -> usize {
 
 fn images(bench: &Bench) -> Vec<Made> {
     let all = [LINE, LINE_OF_BUFFER, LINES, PLANE, PLANE_OF_BUFFER, PLANES, SOLID];
-    let shapes = all.into_iter().filter(|shape| shape.is_on(bench));
-    let make =
-        |shape: Shape| [0, 1, 2].map(|format| shape.create(bench, format, CL_MEM_READ_WRITE));
-    shapes.flat_map(make).collect()
+    let make = |it: Shape| [0, 1, 2].map(|format| it.create(bench, format, CL_MEM_READ_WRITE));
+    all.into_iter().filter(|shape| shape.is_on(bench)).flat_map(make).collect()
 }
 
 #[rstest]

@@ -48,9 +48,8 @@ impl Asked<'_> {
             let wanted = if space < size { CL_INVALID_VALUE } else { CL_SUCCESS };
             let (mut bytes, mut needed) = (vec![UNTOUCHED; space + 16], size);
             let place = if space == size { ptr::null_mut() } else { &raw mut needed };
-            let to = bytes.as_mut_ptr().cast();
             // SAFETY: the object is valid; the space has as many bytes, and more.
-            let code = unsafe { self.1.call(query.value, space, to, place) };
+            let code = unsafe { self.1.call(query.value, space, bytes.as_mut_ptr().cast(), place) };
             let behind = bytes.split_off(space).iter().filter(|byte| **byte != UNTOUCHED).count();
             let holds = code == wanted && behind == 0 && (needed == size || space < size);
             let wanted = code_name(wanted);
@@ -152,8 +151,7 @@ impl Asked<'_> {
             holds
         });
         let rule = "at least 2 with a second reference, and one less when that is released";
-        let found = format_args!("{before}, and then {after}");
-        self.expect(holds, query, rule, found);
+        self.expect(holds, query, rule, format_args!("{before}, and then {after}"));
     }
 }
 

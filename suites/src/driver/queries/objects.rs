@@ -5,10 +5,7 @@ use crate::driver::events::profiles::names;
 
 per_kind! {
     fn an_event_tells_its_command(bench, kind) {
-        let mut operands = bench.operands(&[kind]);
-        kind.prepare(&mut operands, bench.queue);
-        let event = kind.enqueue(&mut operands, Call::on(bench.queue));
-        kind.finish(&mut operands, bench.queue);
+        let event = kind.run(&bench, bench.queue);
         let name = format!("the event of {}", kind.function());
         answers!(bench, Event(event.raw()), &*name; pointer CL_EVENT_COMMAND_QUEUE bench.queue,
             pointer CL_EVENT_CONTEXT bench.context,
@@ -24,9 +21,7 @@ per_kind! {
 
 #[clmatrix_harness::test]
 fn the_times_of_a_command_have_8_bytes(bench: Bench) {
-    let queue = bench.new_queue(CL_QUEUE_PROFILING_ENABLE);
-    let event = Kind::FillBuffer.enqueue(&mut bench.operands(&[]), Call::on(queue));
-    finish(queue);
+    let event = Kind::FillBuffer.run(&bench, bench.new_queue(CL_QUEUE_PROFILING_ENABLE));
     let asked = Asked(&bench, Subject::Profile(event.raw()), "a fill that has ended");
     names(&bench).iter().for_each(|query| _ = asked.number(*query, 8));
 }

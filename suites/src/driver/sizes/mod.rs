@@ -4,16 +4,13 @@ mod huge;
 mod many;
 mod moves;
 
-use std::slice;
-
 use super::events::gated;
 use super::memory::*;
 use super::prelude::*;
-use crate::support::pattern::{bytes, same};
+use crate::support::pattern::bytes;
 
 /// A kernel that gets the place of its bytes as an argument, and counts its launches there.
-const NEXT: &str =
-    "kernel void next(global uchar *bytes, ulong first) { bytes[first + get_global_id(0)] += 1; }";
+const NEXT: &str = "kernel void next(global uchar *x, ulong at) { x[at + get_global_id(0)] += 1; }";
 
 /// Adds one on each of these places, an offset and a size, by a kernel and in a model. A gate may hold the commands
 /// until all are enqueued.
@@ -25,7 +22,7 @@ fn add_one(to: &Target<'_>, places: &[(usize, usize)], model: &mut [u8], is_held
     places.iter().enumerate().try_for_each(|(n, &(at, size))| {
         set(kernel.raw(), 1, (to.base + at) as u64);
         model[at..at + size].iter_mut().for_each(|byte| *byte = byte.wrapping_add(1));
-        let code = launch(kernel.raw(), to.bench.queue, [&[], &[size], &[1]], &[]);
+        let code = launch(&kernel, to.bench.queue, [&[], &[size], &[1]], &[]);
         accepted(code).map_err(|answer| format!("{answer}, launch {n} of {}", places.len()))
     })
 }
