@@ -92,6 +92,21 @@ fn a_part_keeps_its_buffer(bench: Bench, #[case] create: Create) {
 }
 
 #[clmatrix_harness::test]
+fn a_buffer_outlives_another_of_its_host_memory(bench: Bench) {
+    let host = bench.new_host(SIZE);
+    let [first, second] = [(); 2].map(|()| bench.buffer(CL_MEM_USE_HOST_PTR, SIZE, host));
+    first.release();
+    let mut operands = Operands { buffers: [second.raw(); 2], ..bench.no_operands() };
+    Kind::FillBuffer.enqueue_without_event(&mut operands, Call::on(bench.queue));
+    let found = bench.contents_of::<u8>(second.raw(), SIZE);
+    let is_filled = found.chunks(4).all(|bytes| bytes == FILL);
+    let call =
+        "clReleaseMemObject of one of two buffers with CL_MEM_USE_HOST_PTR of the same memory";
+    let rule = "the other one takes a fill (5.5.1)";
+    bench.check(is_filled, call, rule, format_args!("{found:x?}"));
+}
+
+#[clmatrix_harness::test]
 fn a_kernel_does_not_keep_its_arguments(bench: Bench) {
     let kernel = bench.operands(&[Kind::Kernel]).kernel;
     let buffer = bench.new_buffer(CL_MEM_READ_WRITE, SIZE);

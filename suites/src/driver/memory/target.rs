@@ -34,8 +34,8 @@ pub const ALLOC_COPY: Memory =
     Buffer(named!(CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR), Some(&Host(3)));
 pub const READ_ONLY: Memory = Buffer(named!(CL_MEM_READ_ONLY), None);
 pub const WRITE_ONLY: Memory = Buffer(named!(CL_MEM_WRITE_ONLY), None);
-pub const HOST_READ: Memory = Buffer(named!(CL_MEM_HOST_READ_ONLY), None);
-pub const HOST_WRITE: Memory = Buffer(named!(CL_MEM_HOST_WRITE_ONLY), None);
+pub const HOST_READ: Memory = Buffer(named!(CL_MEM_WRITE_ONLY | CL_MEM_HOST_READ_ONLY), None);
+pub const HOST_WRITE: Memory = Buffer(named!(CL_MEM_READ_ONLY | CL_MEM_HOST_WRITE_ONLY), None);
 pub const NO_ACCESS: Memory = Buffer(named!(CL_MEM_HOST_NO_ACCESS), None);
 
 /// All kinds of memory of devices.

@@ -3,8 +3,8 @@
 use super::program::{Step, take};
 use super::*;
 
-/// A kernel without arguments. NVIDIA's compiler refuses it with `-cl-kernel-arg-info`.
-const NOTHING: &str = "kernel void nothing(void) {}";
+/// A kernel without arguments, whose name begins as that of the other one. NVIDIA's compiler refuses it with `-cl-kernel-arg-info`.
+const NOTHING: &str = "kernel void fixed_not(void) {}";
 
 /// A kernel for groups of 8, with 1024 bytes of local memory.
 const FIXED: &str = "
@@ -35,7 +35,7 @@ fn a_kernel_answers_as_it_was_made(bench: Bench, #[case] steps: &[Step]) {
     let (most_local, most) = most(&bench);
     let program = bench.build(&[NOTHING, FIXED].concat(), "");
     let program = steps.iter().fold(program, |program, step| take(step, &bench, program).0);
-    let rows = [("nothing", 0_u32, [0_usize; 3], 0_u64), ("fixed", 3, [4, 2, 1], 1024)];
+    let rows = [("fixed_not", 0_u32, [0_usize; 3], 0_u64), ("fixed", 3, [4, 2, 1], 1024)];
     for (name, arguments, group, local) in rows {
         let kernel = bench.new_kernel(&program, name);
         let of = if steps.is_empty() { "built from source" } else { "built from a binary" };
@@ -114,7 +114,7 @@ fn a_kernel_has_its_attributes(bench: Bench, #[case] attributes: &[&str], #[case
 /// Asks for the size and the number of the sub-groups of work-groups.
 #[clmatrix_harness::test(requires(opencl = "2.1", subgroup))]
 fn sub_groups_make_up_a_work_group(bench: Bench) {
-    let kernel = bench.new_kernel(&bench.build(NOTHING, ""), "nothing");
+    let kernel = bench.new_kernel(&bench.build(NOTHING, ""), "fixed_not");
     let (raw, device) = (kernel.raw(), bench.device);
     let most: usize = Subject::WorkGroup(raw, device).value(named!(CL_KERNEL_WORK_GROUP_SIZE));
     let queries =

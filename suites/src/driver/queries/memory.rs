@@ -97,7 +97,7 @@ impl Shape {
         (shape.image_depth, shape.image_array_size) = (depth, layers);
         [shape.image_row_pitch, shape.image_slice_pitch] = given;
         if is_of_buffer {
-            shape.buffer = bench.keep(bench.new_buffer(CL_MEM_READ_WRITE, row * rows));
+            shape.buffer = bench.keep(bench.new_buffer(CL_MEM_READ_WRITE, row * (rows + 1)));
         }
         let host = if padding > 0 { bench.new_host(1 << 14) } else { ptr::null_mut() };
         let object = bench.keep(bench.image(flags, layout, &shape, host));
@@ -210,15 +210,23 @@ fn memory_of_a_list_has_its_properties(bench: Bench, #[values(&[], &[0])] list: 
     }
 }
 
-/// Maps a buffer twice, and an image once.
+/// Maps a buffer and an image twice each.
+#[rstest]
 #[clmatrix_harness::test]
-fn maps_are_counted(bench: Bench) {
-    let steps = [
-        [Kind::MapBuffer, Kind::MapBuffer, Kind::UnmapBuffer],
-        [Kind::UnmapBuffer, Kind::MapImage, Kind::UnmapImage],
-    ];
-    let steps: Vec<_> = steps.concat().into_iter().filter(|kind| bench.has(*kind)).collect();
+fn maps_are_counted(bench: Bench, #[values(false, true)] is_of_host: bool) {
+    let kinds = [[Kind::MapBuffer, Kind::UnmapBuffer], [Kind::MapImage, Kind::UnmapImage]];
+    let kinds = kinds.map(|[map, unmap]| [map, map, unmap, unmap]).concat().into_iter();
+    let steps: Vec<_> = kinds.filter(|kind| bench.has(*kind)).collect();
     let (mut operands, mut maps) = (bench.operands(&steps), Vec::new());
+    if is_of_host {
+        let (flags, hosts) = (CL_MEM_USE_HOST_PTR, operands.host);
+        operands.buffers[0] = bench.keep(bench.buffer(flags, SIZE, hosts[0]));
+        if bench.has_images {
+            let (image_type, [image_width, image_height, _]) = (CL_MEM_OBJECT_IMAGE2D, SHAPE);
+            let shape = cl_image_desc { image_type, image_width, image_height, ..no_image() };
+            operands.images[0] = bench.keep(bench.image(flags, FORMATS[0].0, &shape, hosts[1]));
+        }
+    }
     let span = Some(Span { flags: CL_MAP_READ, ..Span::of(SHAPE, [([0; 3], [0; 2]); 2]) });
     for kind in steps {
         if kind.map().is_some() {

@@ -140,6 +140,19 @@ fn a_build_has_its_options(bench: Bench) {
     }
 }
 
+/// Both queries succeed, also if the answer is empty.
+#[clmatrix_harness::test]
+fn a_program_answers_without_a_build(bench: Bench) {
+    let refused = create(&bench);
+    let (raw, device, options) = (refused.raw(), &raw const bench.device, c"-no-such-option");
+    // SAFETY: the program, the device and the options are valid.
+    _ = unsafe { cl!(clBuildProgram(raw, 1, device, options.as_ptr(), None, ptr::null_mut())) };
+    let of_refused = Subject::Build(raw, bench.device);
+    Asked(&bench, of_refused, "a program after refused options").answer(LOG);
+    let loaded = take(&Load(c""), &bench, take(&Build(c""), &bench, create(&bench)).0).0;
+    Asked(&bench, Subject::Program(loaded.raw()), "a program of a binary").answer(SOURCE);
+}
+
 /// A notification comes once, when a build has ended or has failed.
 #[rstest]
 #[case::built(c"", named!(CL_BUILD_SUCCESS))]

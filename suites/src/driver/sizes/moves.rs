@@ -84,10 +84,11 @@ fn large_commands_keep_the_order(
 }
 
 /// Boxes in both operands.
-const BOXES: [([usize; 3], [Side; 2]); 12] = [
+const BOXES: [([usize; 3], [Side; 2]); 13] = [
     // Gaps on both sides, in 2D and 3D.
     ([7, 5, 1], [([3, 2, 0], [13, 0]), ([1, 1, 0], [11, 0])]),
     ([7, 5, 3], [([3, 1, 1], [13, 91]), ([2, 0, 1], [11, 66])]),
+    ([7, 5, 3], [([2, 0, 1], [11, 66]), ([3, 1, 2], [13, 91])]),
     ([64, 9, 4], [([5, 3, 2], [100, 1300]), ([0, 1, 0], [71, 71 * 10])]),
     // Gaps on one side, or between slices only. Pitches of zero are those of the region.
     ([16, 4, 4], [([0; 3], [0, 0]), ([1, 1, 1], [19, 190])]),
