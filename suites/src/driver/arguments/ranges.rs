@@ -183,5 +183,20 @@ fn a_launch_without_work_items_waits(bench: Bench) {
             bench.check(found > CL_COMPLETE, call, rule, status_name(found));
         });
         wait_for(&event);
+        let found: u32 = Subject::Event(event.raw()).value(named!(CL_EVENT_COMMAND_TYPE));
+        let (call, is_right) = ("clEnqueueNDRangeKernel", found == CL_COMMAND_NDRANGE_KERNEL);
+        let rule = "its event has the type CL_COMMAND_NDRANGE_KERNEL (5.11)";
+        bench.check(is_right, call, rule, format_args!("{found:#x}"));
     }
+}
+
+#[clmatrix_harness::test]
+fn a_task_is_one_work_item(bench: Bench) {
+    let source = "kernel void k(global uint *n) { n[0] += get_global_size(0); }";
+    let (kernel, count) = (bench.new_kernel(&bench.build(source, ""), "k"), bench.buffer_of(&[0]));
+    set(kernel.raw(), 0, count.raw());
+    // SAFETY: the queue and the kernel are valid.
+    unsafe { enqueued!(clEnqueueTask(bench.queue, kernel.raw())) };
+    let found = bench.contents_of::<u32>(count.raw(), 1)[0];
+    bench.check(found == 1, "clEnqueueTask", "one work item runs (OpenCL 1.2, 5.8)", found);
 }

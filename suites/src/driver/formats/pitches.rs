@@ -58,6 +58,28 @@ per_type! {
     }
 }
 
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn slices_are_written_and_read_apart(
+    bench: Bench,
+    #[values(Type::TwoDArray, Type::ThreeD)] of_type: Type,
+) {
+    let kind = Kind::usual(&bench, of_type);
+    let (mut pixels, image) = (kind.pattern(1), kind.with(CL_MEM_READ_WRITE, &kind.pattern(100)));
+    let [width, height, depth] = of_type.whole().size;
+    let slice = |z| Region { origin: [0, 0, z], size: [width, height, 1] };
+    let bytes = pixels.len() / depth;
+    let written = pixels.chunks_mut(bytes).enumerate().rev();
+    written.for_each(|(z, slice_of)| image.transfer(true, slice(z), [0; 2], slice_of));
+    for (z, wanted) in pixels.chunks(bytes).enumerate() {
+        let mut found = vec![GAP; bytes];
+        image.transfer(false, slice(z), [0; 2], &mut found);
+        let call = format_args!("clEnqueueReadImage({kind}, slice {z}), each slice written alone");
+        let result = same(&found, wanted, "the pixels");
+        bench.check_result(result, call, "the pixels are those of the slice (5.3.3)");
+    }
+}
+
 /// Maps a region, checks its pixels, and changes them if the flags say so.
 fn check_map(call: &str, image: &Image<'_>, flags: Named<u64>, region: Region) {
     let Image { kind, object, host } = image;

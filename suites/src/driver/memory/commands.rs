@@ -91,8 +91,8 @@ pub fn expect(kind: Kind, operands: [&Target<'_>; 2], span: Span) {
 fn expect_all(target: &Target<'_>, kinds: &[Kind]) {
     let bench = target.bench;
     let peer = if target.is_buffer() { PLAIN } else { SVM_COARSE };
-    let maps = [Memory::Mapped(&PLAIN), Memory::Mapped(&ALLOC)];
-    let others = [[peer, SVM_FINE], [Memory::Host(0), Memory::Host(1)], maps].concat();
+    let (first, second) = (Memory::Mapped(&PLAIN), Memory::Mapped(&ALLOC));
+    let others = [peer, SVM_FINE, Memory::Host(0), Memory::Host(1), Memory::Static, first, second];
     let others = others.into_iter().filter(|memory| memory.is_on(bench));
     let others: Vec<_> = others.map(|memory| Target::whole(bench, memory, BYTES)).collect();
     let pairs = others.iter().flat_map(|other| [[target, other], [other, target]]);

@@ -1,9 +1,14 @@
 //! Memory of all kinds that commands use, and parts of it.
 
+use std::sync::atomic::AtomicU8;
+
 use super::*;
 
 /// The bytes of the memory under test.
 pub const BYTES: usize = 599;
+
+/// The one piece of memory of that kind.
+static STATIC: [AtomicU8; BYTES] = [const { AtomicU8::new(0) }; BYTES];
 
 /// A kind of memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -14,6 +19,8 @@ pub enum Memory {
     Svm(Named<u64>),
     /// Host memory that begins so many bytes behind the start of a page.
     Host(usize),
+    /// Data of the program.
+    Static,
     /// Host memory that is a map of other memory.
     Mapped(&'static Self),
 }
@@ -125,6 +132,10 @@ impl<'a> Target<'a> {
                 pointer = memory.wrapping_add(memory.align_offset(PAGE) + odd).cast();
                 format!("host memory {odd} bytes behind the start of a page")
             }
+            Static => {
+                pointer = STATIC.as_ptr().cast_mut().cast();
+                "static data".into()
+            }
             Mapped(memory) => {
                 let mapped = under.insert(Box::new(Self::whole(bench, *memory, size)));
                 let flags = named!(CL_MAP_READ | CL_MAP_WRITE);
@@ -175,7 +186,7 @@ impl<'a> Target<'a> {
         match self.memory {
             Buffer(own, _) | Svm(own) => own.value & flags != 0,
             // No kernel may use it.
-            Host(_) | Mapped(_) => flags & (CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY) != 0,
+            Host(_) | Static | Mapped(_) => flags & (CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY) != 0,
         }
     }
 

@@ -179,3 +179,10 @@ fn a_part_of_a_device_answers_as_it_was_made(bench: Bench) {
             counted CL_DEVICE_REFERENCE_COUNT (Class::Device, part.as_raw()));
     }
 }
+
+#[clmatrix_harness::test]
+fn a_root_device_is_not_counted(bench: Bench) {
+    let retained = Object::retained(Class::Device, bench.device);
+    answers!(bench, Device(retained.raw()), "a root device, after clRetainDevice";
+        is CL_DEVICE_REFERENCE_COUNT 1_u32);
+}
