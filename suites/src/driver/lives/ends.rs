@@ -65,6 +65,13 @@ fn destructors_are_called_in_reverse_order(bench: Bench, #[case] create: Create)
     release_last(third, &set, call, &bench);
 }
 
+/// Checks that a buffer has the bytes of a fill.
+fn check_filled(bench: &Bench, buffer: cl_mem, call: &str, rule: &str) {
+    let found = bench.contents_of::<u8>(buffer, SIZE);
+    let is_filled = found.chunks(4).all(|bytes| bytes == FILL);
+    bench.check(is_filled, call, rule, format_args!("{found:x?}"));
+}
+
 #[rstest]
 #[case::sub_buffer(part)]
 #[case::image(image_of_buffer)]
@@ -82,10 +89,12 @@ fn a_part_keeps_its_buffer(bench: Bench, #[case] create: Create) {
         Kind::FillBuffer.enqueue_without_event(&mut operands, Call::on(bench.queue));
         finish(bench.queue);
         others.clear();
-        let found = bench.contents_of::<u8>(raw, SIZE);
-        let is_filled = found.chunks(4).all(|bytes| bytes == FILL);
-        let answer = format_args!("{found:x?} after a fill {when}");
-        bench.check(is_filled, call, "the part has its bytes (5.2.1)", answer);
+        check_filled(
+            &bench,
+            raw,
+            call,
+            &format!("the part has the bytes of a fill {when} (5.2.1)"),
+        );
     }
     drop(others);
     release_last(part, &[end], call, &bench);
@@ -98,12 +107,9 @@ fn a_buffer_outlives_another_of_its_host_memory(bench: Bench) {
     first.release();
     let mut operands = Operands { buffers: [second.raw(); 2], ..bench.no_operands() };
     Kind::FillBuffer.enqueue_without_event(&mut operands, Call::on(bench.queue));
-    let found = bench.contents_of::<u8>(second.raw(), SIZE);
-    let is_filled = found.chunks(4).all(|bytes| bytes == FILL);
     let call =
         "clReleaseMemObject of one of two buffers with CL_MEM_USE_HOST_PTR of the same memory";
-    let rule = "the other one takes a fill (5.5.1)";
-    bench.check(is_filled, call, rule, format_args!("{found:x?}"));
+    check_filled(&bench, second.raw(), call, "the other one takes a fill (5.5.1)");
 }
 
 #[clmatrix_harness::test]

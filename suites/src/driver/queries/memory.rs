@@ -219,15 +219,13 @@ fn maps_are_counted(bench: Bench, #[values(false, true)] is_of_host: bool) {
     let steps: Vec<_> = kinds.filter(|kind| bench.has(*kind)).collect();
     let (mut operands, mut maps) = (bench.operands(&steps), Vec::new());
     if is_of_host {
-        let (flags, hosts) = (CL_MEM_USE_HOST_PTR, operands.host);
-        operands.buffers[0] = bench.keep(bench.buffer(flags, SIZE, hosts[0]));
+        let (flags, host) = (CL_MEM_USE_HOST_PTR, operands.host[0]);
+        operands.buffers[0] = bench.keep(bench.buffer(flags, SIZE, host));
         if bench.has_images {
-            let (image_type, [image_width, image_height, _]) = (CL_MEM_OBJECT_IMAGE2D, SHAPE);
-            let shape = cl_image_desc { image_type, image_width, image_height, ..no_image() };
-            operands.images[0] = bench.keep(bench.image(flags, FORMATS[0].0, &shape, hosts[1]));
+            operands.images[0] = PLANE.create(&bench, 0, flags).object;
         }
     }
-    let span = Some(Span { flags: CL_MAP_READ, ..Span::of(SHAPE, [([0; 3], [0; 2]); 2]) });
+    let span = Some(Span { flags: CL_MAP_READ, ..Span::of([4, 4, 1], [([0; 3], [0; 2]); 2]) });
     for kind in steps {
         if kind.map().is_some() {
             operands.mapped = maps.pop().expect("a map");
