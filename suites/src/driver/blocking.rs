@@ -15,7 +15,7 @@ per_kind! {
             work.rule = "it returns when all that it waits for has ended (3.2, 5.15)";
             stage.end_by(&work.name.clone(), work.rule, |held| {
                 bench.queues().into_iter().filter(|other| *other != queue).for_each(flush);
-                // Drivers have ways of their own for a call that needs no event.
+                // Drivers may leave out the event of such a call.
                 work.enqueue(1, Call::on(queue).after(&list).blocking(), !list.is_empty());
                 if !has_flag {
                     finish(queue);

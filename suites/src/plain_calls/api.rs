@@ -142,6 +142,7 @@ pub fn launched(
     let mut event = ptr::null_mut();
     let code = launch_with(kernel, queue, range, waits, &raw mut event);
     succeeds("clEnqueueNDRangeKernel", code);
+    assert!(!event.is_null(), "clEnqueueNDRangeKernel: CL_SUCCESS, and no event");
     // SAFETY: the driver has just created the event.
     unsafe { Object::new(Class::Event, event) }
 }

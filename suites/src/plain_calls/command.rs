@@ -298,7 +298,7 @@ impl Kind {
         Span { flags, ..whole.fill(&FILL) }
     }
 
-    /// The first four bytes of each operand, or the first pixel. Drivers have ways of their own for so few.
+    /// The first four bytes of each operand, or the first pixel. Drivers may embed so few bytes in a command.
     pub fn few(self) -> Span {
         let whole = self.whole();
         let is_image = self.needs() == Needs::Images;

@@ -85,6 +85,7 @@ fn an_argument_without_handles_is_copied(bench: Bench) {
         skip!("the device lacks native kernels");
     }
     let (gate, mut word) = (Gate::closed(bench.context), 0x1020_3040);
+    NOTED.store(0, Ordering::Relaxed);
     enqueue_native(bench.queue, note, &mut word, &[gate.raw()]);
     word = !word;
     gate.open();

@@ -182,14 +182,18 @@ fn an_unusual_value_is_taken_or_refused(bench: Bench, #[case] calls: Calls, #[ca
         let most = all.saturating_sub(used + 1024).max(256) as usize;
         let (name, size) = (&probe.2[index].0, if size == 9999 { most } else { size });
         let (is_svm, n) = (given == SVM_NULL, index as u32);
-        // SAFETY: the value has as many bytes.
+        // SAFETY: the value has as many bytes; the driver may refuse a null pointer to shared memory.
         let found = unsafe {
-            match is_svm {
-                true => cl!(clSetKernelArgSVMPointer(kernel.raw(), n, ptr::null())),
-                false => try_set(&kernel, n, size, value),
+            if is_svm {
+                cl!(clSetKernelArgSVMPointer(kernel.raw(), n, ptr::null()))
+            } else {
+                try_set(&kernel, n, size, value)
             }
         };
-        let call = format!("clSetKernelArg({index}: {name}, {size} bytes, {given}) (5.9.2)");
+        let call = match is_svm {
+            true => format!("clSetKernelArgSVMPointer({index}: {name}, null) (5.9.2)"),
+            false => format!("clSetKernelArg({index}: {name}, {size} bytes, {given}) (5.9.2)"),
+        };
         // OpenCL names no code for a null pointer to shared memory.
         let is_any = (is_svm || code == CL_INVALID_ARG_VALUE) && found != CL_SUCCESS;
         bench.check(found == code || is_any, &call, code_name(code), code_name(found));

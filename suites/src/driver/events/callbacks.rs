@@ -68,6 +68,7 @@ fn a_callback_of_a_user_event_is_called(bench: Bench, #[case] statuses: &[Named<
     Callback::check_all(&set, &bench);
 }
 
+// OpenCL names no limit, but programs let later commands run by callbacks.
 #[clmatrix_harness::test]
 fn a_callback_is_called_during_a_finish(bench: Bench) {
     let (_operands, event, first) = gated(&bench, Kind::FillBuffer, bench.queue);
@@ -77,10 +78,12 @@ fn a_callback_is_called_during_a_finish(bench: Bench) {
     let call = Call::on(bench.queue);
     Kind::Marker.enqueue_without_event(&mut bench.operands(&[]), call.after(&[later.raw()]));
     thread::scope(|scope| {
+        // The thread ends also if a query is refused.
+        let _opening = [Opening(&first), Opening(&later)];
         scope.spawn(move || finish(queue as *mut c_void));
         thread::sleep(A_MOMENT);
         first.open();
-        // Drivers may end both commands together.
+        // Drivers may end both commands together: then there is nothing to check.
         let is_complete = |_| {
             thread::sleep(Duration::from_millis(1));
             status(event.raw()) == CL_COMPLETE

@@ -122,7 +122,7 @@ fn check_map(call: &str, image: &Image<'_>, flags: Named<u64>, region: Region) {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn a_map_of_host_memory_has_its_gaps(
+fn a_map_of_host_memory_is_at_its_pitches(
     bench: Bench,
     #[values(Type::OneDArray, Type::TwoD, Type::TwoDArray, Type::ThreeD)] of_type: Type,
 ) {

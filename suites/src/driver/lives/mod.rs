@@ -16,7 +16,7 @@ unsafe extern "C" fn wait_for_hold(_: *mut c_void) {
     (0..2000).take_while(|_| is_held()).for_each(|_| thread::sleep(Duration::from_millis(1)));
 }
 
-/// A native kernel.
+/// The function of a native kernel.
 pub type Native = unsafe extern "C" fn(*mut c_void);
 
 /// Returns whether the device has native kernels.
@@ -28,7 +28,8 @@ pub fn has_native_kernels(bench: &Bench) -> bool {
 pub fn enqueue_native(queue: *mut c_void, kernel: Native, argument: &mut u64, waits: &[cl_event]) {
     let (data, list, places) = (ptr::from_mut(argument).cast(), ptr::null(), ptr::null_mut());
     let ((n, waits), kernel, event) = (wait_list(waits), Some(kernel), ptr::null_mut());
-    // SAFETY: queue and events are valid, and the argument, which the driver copies, has 8 bytes.
+    // SAFETY: queue and events are valid, and the argument has 8 bytes. A native kernel reads it while it lives, or not at
+    // all.
     unsafe { ok!(clEnqueueNativeKernel(queue, kernel, data, 8, 0, list, places, n, waits, event)) };
 }
 

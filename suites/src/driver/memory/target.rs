@@ -7,7 +7,7 @@ use super::*;
 /// The bytes of the memory under test.
 pub const BYTES: usize = 599;
 
-/// The one piece of memory of that kind.
+/// The one piece of memory of that kind, which one operand uses at a time.
 static STATIC: [AtomicU8; BYTES] = [const { AtomicU8::new(0) }; BYTES];
 
 /// A kind of memory.
@@ -133,6 +133,7 @@ impl<'a> Target<'a> {
                 format!("host memory {odd} bytes behind the start of a page")
             }
             Static => {
+                assert!(size <= BYTES, "static data has {BYTES} bytes");
                 pointer = STATIC.as_ptr().cast_mut().cast();
                 "static data".into()
             }

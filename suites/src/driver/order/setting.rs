@@ -54,7 +54,7 @@ settings! {
         "with clEnqueueFillBuffer between, which does not wait, on an out-of-order queue (5.12)";
 }
 
-/// Two commands, and the queue and the wait list of the second one, which is empty if no event is needed.
+/// Two commands, and the queue and the wait list of the second one, empty if the setting needs no event.
 type Begun<'a> = (Work<'a>, *mut c_void, Vec<*mut c_void>);
 
 impl Setting {

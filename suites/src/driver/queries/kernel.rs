@@ -3,7 +3,8 @@
 use super::program::{Step, take};
 use super::*;
 
-/// A kernel without arguments, whose name begins as that of the other one. NVIDIA's compiler refuses it with `-cl-kernel-arg-info`.
+/// A kernel without arguments, which NVIDIA's compiler refuses with `-cl-kernel-arg-info`. Its name begins with that of
+/// the other one, as drivers look kernels of binaries up by their names.
 const NOTHING: &str = "kernel void fixed_not(void) {}";
 
 /// A kernel for groups of 8, with 1024 bytes of local memory.
@@ -93,7 +94,7 @@ fn check_attribute(bench: &Bench, kernel: cl_kernel, wanted: &str, is_alone: boo
         read CL_KERNEL_ATTRIBUTES (format!("`{wanted}`{rest}"), holds));
 }
 
-/// Attributes that change no kernel. Those of the last case have no other text around them.
+/// Attributes that change no kernel. The text around the attributes of the last case is wrong, too.
 #[rstest]
 #[case::numbers(&["vec_type_hint(float)", "vec_type_hint(int)"], false)]
 #[case::signed(&["vec_type_hint(short2)", "vec_type_hint(int4)"], false)]

@@ -140,12 +140,12 @@ fn a_build_has_its_options(bench: Bench) {
     }
 }
 
-/// Both queries succeed, also if the answer is empty.
+/// Asks for the log of a build whose options were refused, and for the source of a binary.
 #[clmatrix_harness::test]
-fn a_program_answers_without_a_build(bench: Bench) {
+fn queries_succeed_after_refused_options_and_for_a_binary(bench: Bench) {
     let refused = create(&bench);
     let (raw, device, options) = (refused.raw(), &raw const bench.device, c"-no-such-option");
-    // SAFETY: the program, the device and the options are valid.
+    // SAFETY: the program and the device are valid; the driver must refuse the options.
     _ = unsafe { cl!(clBuildProgram(raw, 1, device, options.as_ptr(), None, ptr::null_mut())) };
     let of_refused = Subject::Build(raw, bench.device);
     Asked(&bench, of_refused, "a program after refused options").answer(LOG);

@@ -115,7 +115,7 @@ fn functions_at<'d>(object: &ObjectFile<'d>, addresses: &[u64]) -> Vec<Option<&'
         let is_within = |address: &&u64| **address - begin < size;
         let count = addresses[first..].iter().take_while(is_within).count();
         for (at, name) in &mut found[first..first + count] {
-            // Of functions around each other, the innermost.
+            // The innermost of functions within each other has the name.
             if begin >= *at && symbol.is_definition() {
                 (*at, *name) = (begin, symbol.name().ok());
             }
