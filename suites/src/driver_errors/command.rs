@@ -144,7 +144,7 @@ impl Arguments {
     pub fn of(bench: &Bench, kind: Kind, span: Span) -> Self {
         let mut operands = bench.operands_of(SIZE, SHAPE, &[kind]);
         kind.prepare(&mut operands, bench.queue);
-        let call = Call { span: Some(span), ..Call::on(bench.queue).blocking() };
+        let call = Call::on(bench.queue).blocking().of(span);
         Self { count: 2, sizes: Some([SIZE, 0]), ..kind.arguments(&operands, call) }
     }
 

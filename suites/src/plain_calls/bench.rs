@@ -318,7 +318,7 @@ impl Bench {
         unsafe { created!(Kernel clCreateKernel(program.raw(), name.as_ptr())) }
     }
 
-    /// Runs a kernel, whose first argument is a buffer with these elements, and returns the elements behind it. The
+    /// Runs a kernel, whose first argument is a buffer with these elements, and returns the elements after it. The
     /// caller has set the other arguments.
     pub fn run<T: Pod>(&self, kernel: &Object, elements: &[T], range: Range<'_>) -> Vec<T> {
         let buffer = self.buffer_of(elements);

@@ -327,7 +327,7 @@ impl Kind {
         let arguments = unsafe { &mut *ARGUMENTS.with(Cell::as_ptr) }.insert(valid);
         let code = arguments.call(event);
         operands.mapped = arguments.mapped;
-        *arguments = self.arguments(operands, Call { span: Some(SPOILED), ..call });
+        *arguments = self.arguments(operands, call.of(SPOILED));
         arguments.list = Some([ptr::null_mut(); 2]);
         code
     }

@@ -240,8 +240,8 @@ impl Image<'_> {
         let kind = if is_write { command::Kind::WriteImage } else { command::Kind::ReadImage };
         let (bench, images) = (self.kind.bench, [self.object.raw(); 2]);
         let host = [memory.as_mut_ptr().cast(); 2];
-        let span = Some(Span::of(region.size, [(region.origin, pitches); 2]));
-        let call = Call { span, ..Call::on(bench.queue).blocking() };
+        let span = Span::of(region.size, [(region.origin, pitches); 2]);
+        let call = Call::on(bench.queue).blocking().of(span);
         let mut operands = Operands { images, host, ..bench.no_operands() };
         kind.enqueue_without_event(&mut operands, call);
     }

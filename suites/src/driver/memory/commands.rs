@@ -57,7 +57,7 @@ fn run(kind: Kind, both: [&Target<'_>; 2], mut span: Span, models: [&mut [u8]; 2
         operands.kernel = to.bench.new_inverter();
     }
     span.sides.iter_mut().zip(both).for_each(|(side, operand)| side.0[0] += operand.base);
-    let call = Call { span: Some(span), ..Call::on(to.bench.queue).blocking() };
+    let call = Call::on(to.bench.queue).blocking().of(span);
     accepted(kind.code(&mut operands, call, ptr::null_mut()))
 }
 

@@ -94,7 +94,7 @@ fn check_attribute(bench: &Bench, kernel: cl_kernel, wanted: &str, is_alone: boo
         read CL_KERNEL_ATTRIBUTES (format!("`{wanted}`{rest}"), holds));
 }
 
-/// Attributes that change no kernel. The text around the attributes of the last case is wrong, too.
+/// Attributes that change no kernel. In the last case, text around them is wrong, too.
 #[rstest]
 #[case::numbers(&["vec_type_hint(float)", "vec_type_hint(int)"], false)]
 #[case::signed(&["vec_type_hint(short2)", "vec_type_hint(int4)"], false)]

@@ -224,12 +224,12 @@ fn maps_are_counted(bench: Bench, #[values(false, true)] is_of_host: bool) {
             operands.images[0] = PLANE.create(&bench, 0, flags).object;
         }
     }
-    let span = Some(Span { flags: CL_MAP_READ, ..Span::of([4, 4, 1], [([0; 3], [0; 2]); 2]) });
+    let span = Span { flags: CL_MAP_READ, ..Span::of([4, 4, 1], [([0; 3], [0; 2]); 2]) };
     for kind in steps {
         if kind.map().is_some() {
             operands.mapped = maps.pop().expect("a map");
         }
-        drop(kind.enqueue(&mut operands, Call { span, ..Call::on(bench.queue) }));
+        drop(kind.enqueue(&mut operands, Call::on(bench.queue).of(span)));
         if kind.unmap().is_some() {
             maps.push(operands.mapped);
         }
