@@ -84,13 +84,14 @@ fn an_argument_without_handles_is_copied(bench: Bench) {
     if !has_native_kernels(&bench) {
         skip!("the device lacks native kernels");
     }
-    let (gate, mut word) = (Gate::closed(bench.context), 0x1020_3040);
+    let (gate, argument) = (Gate::closed(bench.context), 0x1020_3040);
+    let mut word = argument;
     NOTED.store(0, Ordering::Relaxed);
     enqueue_native(bench.queue, note, &mut word, &[gate.raw()]);
     word = !word;
     gate.open();
     finish(bench.queue);
     let (found, call) = (NOTED.load(Ordering::Relaxed), "clEnqueueNativeKernel without handles");
-    let rule = format_args!("it gets the argument {:#x} of the time of the call (5.10)", !word);
+    let rule = format_args!("it gets the argument {argument:#x} of the time of the call (5.10)");
     bench.check(found == !word, call, rule, format_args!("{found:#x}"));
 }
