@@ -222,13 +222,16 @@ impl<'r, 'a> Slot<'r, 'a> {
         self.device_run.without_process(position, Outcome::NotRun { reason })
     }
 
-    /// Runs a test after a pause, and records the loss of its worker. A repeat that cannot begin is not an attempt.
+    /// Runs a test, which is repeated after a pause, and records the loss of its worker. A repeat that cannot begin is not
+    /// an attempt.
     fn attempt(&mut self, course: &mut Course, turn: &Turn<'_>, pause: Duration) {
         let (device_run, position) = (self.device_run, course.position);
-        device_run.state.stop.wait(pause);
         let is_repeat = !course.tried.is_empty();
-        if is_repeat && !device_run.may_go_on() {
-            return;
+        if is_repeat {
+            device_run.state.stop.wait(pause);
+            if !device_run.may_go_on() {
+                return;
+            }
         }
         let losses_before = self.losses_elsewhere();
         let worker = self.worker.as_ref();
