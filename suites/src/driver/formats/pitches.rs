@@ -108,7 +108,6 @@ fn check_map(call: &str, image: &Image<'_>, flags: Named<u64>, region: Region) {
     let mut pixels = kind.pattern(1);
     for at in (0..depth).flat_map(|z| (0..height).map(move |y| [0, y, z])) {
         let mapped = pointer.wrapping_byte_add(start((at, kind.outside([row, slice]).1)));
-        let mapped = ptr::slice_from_raw_parts_mut(mapped.cast(), width);
         let own = &mut pixels[first + start((at, pitches))..][..width];
         let rule = format!("the row {at:?} has its pixels at the pitches {row}, {slice} (5.3.6)");
         bench.check_result(touch(flag, mapped, own), call, rule);
