@@ -87,9 +87,8 @@ fn expect_all(target: &Target<'_>, is_tested: impl Fn(Kind) -> bool) {
     let bench = target.bench;
     let peer = if target.is_buffer() { PLAIN } else { SVM_COARSE };
     let others = [peer, SVM_FINE, Host(0), Host(1), Static, Mapped(&PLAIN), Mapped(&ALLOC)];
-    let others = others.into_iter().filter(|memory| memory.is_on(bench));
-    let others: Vec<_> = others.map(|memory| Target::whole(bench, memory, BYTES)).collect();
-    let pairs = others.iter().flat_map(|other| [[target, other], [other, target]]);
+    let others = others.map(|it| it.is_on(bench).then(|| Target::whole(bench, it, BYTES)));
+    let pairs = others.iter().flatten().flat_map(|other| [[target, other], [other, target]]);
     for pair in pairs.chain([[target; 2]]) {
         for kind in bench.kinds().filter(|kind| is_tested(*kind) && suits(*kind, pair)) {
             expect(kind, pair, span(kind));
