@@ -44,10 +44,9 @@ fn fills_repeat_their_pattern(
 ) {
     let kind = if memory == PLAIN { Kind::FillBuffer } else { Kind::SvmFill };
     let few = [1, 2, 3, 5, 7, 37].map(|count| (3, count));
-    let about = [4096, 65_536].map(|n| [n / length - 1, n / length, n / length + 1]);
-    let many = about.into_iter().flatten().map(|count| (1, count));
+    let many = [4096, 65_536].map(|n| [0, 1, 2].map(|more| (1, n / length - 1 + more)));
     let most = [(37, 2_097_152 / length + 1), (0, 1)];
-    for (first, count) in few.into_iter().chain(many).chain(most) {
+    for (first, count) in few.into_iter().chain(many.concat()).chain(most) {
         let span = Span::line([0, first * length, count * length]).fill(&bytes(0, length));
         expect_new(&bench, kind, [memory; 2], span, 300);
     }
