@@ -11,7 +11,7 @@ pub const COMPONENTS: [&str; 4] = ["red", "green", "blue", "alpha"];
 
 /// The meaning of the bits of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
+pub enum ChannelClass {
     Unorm,
     Snorm,
     Signed,
@@ -21,7 +21,7 @@ pub enum Class {
     Other,
 }
 
-use Class::*;
+use ChannelClass::*;
 
 /// A format: an order and a type of channels, with the values of `cl_image_format`.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct Format {
     pub values: [u32; 2],
     pub order: &'static str,
     pub channel: &'static str,
-    pub class: Class,
+    pub class: ChannelClass,
     pub bytes: usize,
 }
 

@@ -1,7 +1,6 @@
 //! The lists of formats, and commands of the host on pixels of each format: fills and copies (5.3.1 to 5.3.5;
 //! OpenCL C 8.3).
 
-use super::format::{COMPONENTS, Class, Format};
 use super::*;
 
 /// The uses by kernels for which a device lists formats.
@@ -26,7 +25,7 @@ per_type! {
             let list = list(&bench, of_type, flag.value);
             let is_possible = flag.value == CL_MEM_READ_ONLY || of_type != Type::ThreeD || writes_3d(&bench);
             for format in all().filter(|_| is_possible) {
-                let is_wide = format.order == "RGBA" && format.class != Class::Snorm;
+                let is_wide = format.order == "RGBA" && format.class != ChannelClass::Snorm;
                 let is_required = format.is_known() && is_wide || format.is_usual() && format.order == "BGRA";
                 let rule = format_args!("{format} is one of the minimum list (5.3.2.1)");
                 bench.check(!is_required || list.contains(&format), &call, rule, "not listed");
@@ -56,15 +55,13 @@ per_type! {
             for format in list(&bench, of_type, flag.value) {
                 let kind = Kind { bench: &bench, of_type, format };
                 let call = format!("clCreateImage({}, {kind})", flag.name);
-                match kind.over(flag.value, ptr::null_mut(), [0; 2]) {
-                    Err(answer) => bench.report(call, "the format is listed (5.3.2)", answer),
-                    Ok(image) if format.is_known() => {
-                        let found: usize = Subject::Image(image.raw()).value(named!(CL_IMAGE_ELEMENT_SIZE));
-                        let rule = format!("CL_IMAGE_ELEMENT_SIZE is {} (5.3.1.1, 5.3.7)", format.size());
-                        bench.check(format.size() == found, call, rule, found);
-                    }
-                    Ok(_) => (),
+                let image = kind.over(flag.value, ptr::null_mut(), [0; 2]);
+                if let (Ok(image), true) = (&image, format.is_known()) {
+                    let found: usize = Subject::Image(image.raw()).value(named!(CL_IMAGE_ELEMENT_SIZE));
+                    let rule = format!("CL_IMAGE_ELEMENT_SIZE is {} (5.3.1.1, 5.3.7)", format.size());
+                    bench.check(format.size() == found, &call, rule, found);
                 }
+                bench.check_result(image.map(drop), call, "the format is listed (5.3.2)");
             }
         }
     }
@@ -94,11 +91,11 @@ pub fn colours(format: Format) -> [[[u32; 4]; 2]; 3] {
     const MOST: f64 = f64::INFINITY;
     let [low, high] = format.range().0;
     let [inside, beyond] = match format.class {
-        Class::Signed | Class::Unsigned => [
+        ChannelClass::Signed | ChannelClass::Unsigned => [
             [[high, low, 1.0, 77.0], [low + 1.0, 3.0, high - 1.0, 0.0]],
             [[MOST, -MOST, high + 1.0, low - 1.0], [high + 2.0, 1.0, MOST, 65537.0]],
         ],
-        Class::Unorm | Class::Snorm => [
+        ChannelClass::Unorm | ChannelClass::Snorm => [
             [[low, 1.0, 0.3, 0.71], [0.45, 0.0, 0.9 * low, 0.6]],
             [[-1.5, 2.0, f64::NAN, -7.0], [300.0, -0.0, 1.01, 1e-40]],
         ],
@@ -110,8 +107,8 @@ pub fn colours(format: Format) -> [[[u32; 4]; 2]; 3] {
     let huge = [[MOST, -1e30, 65519.0, -MOST], [1e10, 1e30, -MOST, -1e10]];
     // The conversion takes the nearest integer of 32 bits.
     let word = |value: f64| match format.class {
-        Class::Signed => value as i32 as u32,
-        Class::Unsigned => value as u32,
+        ChannelClass::Signed => value as i32 as u32,
+        ChannelClass::Unsigned => value as u32,
         _ => (value as f32).to_bits(),
     };
     [inside, beyond, huge].map(|colours| colours.map(|colour| colour.map(word)))
@@ -121,15 +118,14 @@ pub fn colours(format: Format) -> [[[u32; 4]; 2]; 3] {
 type Words<'a> = &'a dyn Fn([usize; 3]) -> Option<[u32; 4]>;
 
 /// Reports the first component of the image's pixels that its colour does not explain, but for so many steps
-/// of a normalized integer; pixels without a colour are those of `before`.
-pub fn check_pixels(call: &str, image: (&Image<'_>, f64), before: &[u8], words: Words<'_>) {
-    let (image, steps) = image;
+/// of a normalized integer; pixels without a colour are those of `kept`.
+pub fn check_pixels(call: &str, (image, steps): (&Image<'_>, f64), kept: &[u8], words: Words<'_>) {
     let (Kind { bench, of_type, format }, found) = (image.kind, image.read());
-    let pixels = before.chunks_exact(format.size()).zip(found.chunks_exact(format.size()));
-    for (at, (before, found)) in of_type.whole().pixels().zip(pixels) {
+    let pixels = kept.chunks_exact(format.size()).zip(found.chunks_exact(format.size()));
+    for (at, (kept, found)) in of_type.whole().pixels().zip(pixels) {
         let Some(words) = words(at) else {
-            let rule = format_args!("pixel {at:?}, outside the region, stays {before:x?} (5.3.4)");
-            bench.check(before == found, call, rule, format_args!("{found:x?}"));
+            let rule = format_args!("pixel {at:?}, outside the region, stays {kept:x?} (5.3.4)");
+            bench.check(kept == found, call, rule, format_args!("{found:x?}"));
             continue;
         };
         let colour = words.map(|word| format.words().value(word));
@@ -150,15 +146,12 @@ pub fn check_pixels(call: &str, image: (&Image<'_>, f64), before: &[u8], words: 
 fn check_fills<'a>(kinds: impl Iterator<Item = Kind<'a>>, set: usize) {
     for kind in kinds {
         let (part, before) = (kind.of_type.part(), kind.pattern(1));
-        let memory = kind.of_type.memory().iter().rev().cycle();
+        let memory = kind.of_type.memory().rev().cycle();
         for (colour, flags) in colours(kind.format)[set].into_iter().zip(memory) {
             let image = kind.with(flags.value, &before);
-            let (queue, raw) = (kind.bench.queue, image.object.raw());
-            let (at, region) = (part.origin.as_ptr(), part.size.as_ptr());
-            // SAFETY: the region is within the image, and the colour has four components.
-            unsafe {
-                enqueued!(clEnqueueFillImage(queue, raw, colour.as_ptr().cast(), at, region))
-            };
+            let mut fill = image.arguments(FillImage, part);
+            fill.colour = Some(colour);
+            succeeds("clEnqueueFillImage", fill.call(ptr::null_mut()));
             let inside = |at: [usize; 3]| part.pixels().any(|other| other == at).then_some(colour);
             let call = format!("clEnqueueFillImage({kind} with {})", flags.name);
             check_pixels(&call, (&image, 1.0), &before, &inside);
@@ -173,13 +166,13 @@ per_type! {
 }
 
 #[rstest]
-#[case::normalized_beyond(BEYOND, &[Class::Unorm, Class::Snorm])]
-#[case::integers_beyond(BEYOND, &[Class::Signed, Class::Unsigned])]
-#[case::numbers_beyond(BEYOND, &[Class::Half, Class::Float])]
-#[case::normalized_huge(HUGE, &[Class::Unorm, Class::Snorm])]
-#[case::half_huge(HUGE, &[Class::Half])]
+#[case::normalized_beyond(BEYOND, &[ChannelClass::Unorm, ChannelClass::Snorm])]
+#[case::integers_beyond(BEYOND, &[ChannelClass::Signed, ChannelClass::Unsigned])]
+#[case::numbers_beyond(BEYOND, &[ChannelClass::Half, ChannelClass::Float])]
+#[case::normalized_huge(HUGE, &[ChannelClass::Unorm, ChannelClass::Snorm])]
+#[case::half_huge(HUGE, &[ChannelClass::Half])]
 #[clmatrix_harness::test(requires(images))]
-fn a_fill_converts_its_colour(bench: Bench, #[case] set: usize, #[case] classes: &[Class]) {
+fn a_fill_converts_its_colour(bench: Bench, #[case] set: usize, #[case] classes: &[ChannelClass]) {
     let kinds = kinds(&bench, Type::TwoD, CL_MEM_READ_WRITE);
     check_fills(kinds.filter(|kind| classes.contains(&kind.format.class)), set);
 }
@@ -189,10 +182,9 @@ per_type! {
         let (part, start) = (of_type.part(), Region { origin: [0; 3], ..of_type.part() });
         let way = "CopyImageToBuffer and clEnqueueCopyBufferToImage";
         let ways = [("CopyImage", part, start), ("CopyImage", start, part), (way, start, part)];
-        for (kind, flags, (call, source, target)) in kinds(&bench, of_type, CL_MEM_READ_WRITE)
-            .flat_map(|kind| of_type.memory().iter().map(move |flags| (kind, flags)))
-            .flat_map(|(kind, flags)| ways.map(|way| (kind, flags, way)))
-        {
+        let kinds = kinds(&bench, of_type, CL_MEM_READ_WRITE);
+        let all = kinds.flat_map(|kind| of_type.memory().map(move |flags| (kind, flags)));
+        for ((kind, flags), (call, source, target)) in all.flat_map(|it| ways.map(|at| (it, at))) {
             let [from, before] = [1, 100].map(|seed| kind.pattern(seed));
             let images = [&from, &before].map(|pixels| kind.with(flags.value, pixels));
             let [image, copy] = images.each_ref().map(|image| image.object.raw());

@@ -1,6 +1,5 @@
 //! Kernels that read and write pixels of each format (OpenCL C 6.15.15).
 
-use super::format::{COMPONENTS, Class};
 use super::host::{check_pixels, colours, writes_3d};
 use super::*;
 
@@ -79,7 +78,7 @@ fn check(bench: &Bench, of_type: Type, has_channels: bool, is_tested: fn(&Format
 
 /// Returns whether a pixel is one number of 16 bits.
 fn is_one_half(format: &Format) -> bool {
-    format.class == Class::Half && format.size() == 2
+    format.class == ChannelClass::Half && format.size() == 2
 }
 
 per_type! {

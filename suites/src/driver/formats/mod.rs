@@ -9,11 +9,12 @@ mod samplers;
 
 use std::fmt;
 
-use super::command;
+use super::command::Kind::{self as Command, FillImage, MapImage, ReadImage, WriteImage};
 use super::memory::{MAP_FLAGS, move_box, touch};
 use super::prelude::*;
+use crate::plain_calls::arguments::Arguments;
 use crate::support::pattern::same;
-use format::Format;
+use format::{COMPONENTS, ChannelClass, Format};
 
 /// The types of images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,11 +69,11 @@ impl Type {
     }
 
     /// The kinds of memory that images may have.
-    fn memory(self) -> &'static [Named<u64>] {
-        static MEMORY: [Named<u64>; 5] = named![CL_MEM_READ_WRITE; CL_MEM_ALLOC_HOST_PTR;
+    fn memory(self) -> impl DoubleEndedIterator<Item = Named<u64>> + Clone {
+        const MEMORY: [Named<u64>; 5] = named![CL_MEM_READ_WRITE; CL_MEM_ALLOC_HOST_PTR;
             CL_MEM_USE_HOST_PTR; CL_MEM_COPY_HOST_PTR;
             CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR];
-        if self == Self::OfBuffer { &MEMORY[..1] } else { &MEMORY }
+        MEMORY.into_iter().take(if self == Self::OfBuffer { 1 } else { MEMORY.len() })
     }
 }
 
@@ -86,9 +87,8 @@ struct Region {
 impl Region {
     /// The positions of its pixels, in the order of memory.
     fn pixels(self) -> impl Iterator<Item = [usize; 3]> {
-        let ([x, y, z], [width, height, depth]) = (self.origin, self.size);
-        (0..width * height * depth)
-            .map(move |i| [x + i % width, y + i / width % height, z + i / width / height])
+        let ([x, y, z], [w, h, d]) = (self.origin, self.size);
+        (0..w * h * d).map(move |i| [x + i % w, y + i / w % h, z + i / w / h])
     }
 }
 
@@ -153,10 +153,9 @@ impl<'a> Kind<'a> {
         }
         let (format, desc) = (self.format.values.as_ptr().cast(), &raw const desc);
         // SAFETY: the context is valid, and the host memory has these pitches, or is null.
-        let object = unsafe {
-            let raw = cl!(clCreateImage(context, flags, format, desc, host, &raw mut code));
-            (!raw.is_null()).then(|| Object::new(Class::Memory, raw))
-        };
+        let raw = unsafe { cl!(clCreateImage(context, flags, format, desc, host, &raw mut code)) };
+        // SAFETY: the driver has just created the image.
+        let object = (!raw.is_null()).then(|| unsafe { Object::new(Class::Memory, raw) });
         object.ok_or_else(|| code_name(code).to_owned())
     }
 
@@ -165,19 +164,18 @@ impl<'a> Kind<'a> {
     fn create(self, flags: u64, pitches: [usize; 2], pixels: &[u8]) -> Result<Image<'a>, String> {
         let (whole, mut host) = (self.of_type.whole(), ptr::null_mut::<c_void>());
         let mut spread = self.spread(pixels, whole, pitches);
-        let (size, from) = (spread.len(), spread.as_ptr());
         if flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR) != 0 {
-            host = self.bench.new_host(size);
+            host = self.bench.new_host(spread.len());
             // SAFETY: the memory, which the bench keeps longer than the image, has that many bytes.
-            unsafe { ptr::copy_nonoverlapping(from, host.cast(), size) };
+            unsafe { ptr::copy_nonoverlapping(spread.as_ptr(), host.cast(), spread.len()) };
         }
         let mut image = Image { kind: self, object: self.over(flags, host, pitches)?, host };
         if flags & CL_MEM_COPY_HOST_PTR != 0 {
             image.host = ptr::null_mut();
             // SAFETY: as above; the image has pixels of its own.
-            unsafe { ptr::write_bytes(host.cast::<u8>(), GAP, size) };
+            unsafe { ptr::write_bytes(host.cast::<u8>(), GAP, spread.len()) };
         } else if host.is_null() {
-            image.transfer(true, whole, pitches, &mut spread);
+            image.transfer(WriteImage, whole, pitches, &mut spread);
         }
         Ok(image)
     }
@@ -235,21 +233,24 @@ struct Image<'a> {
 }
 
 impl Image<'_> {
-    /// Writes or reads pixels, which have these pitches in memory.
-    fn transfer(&self, is_write: bool, region: Region, pitches: [usize; 2], memory: &mut [u8]) {
-        let kind = if is_write { command::Kind::WriteImage } else { command::Kind::ReadImage };
+    /// The arguments of a command on these pixels, which blocks where it can.
+    fn arguments(&self, command: Command, Region { origin, size }: Region) -> Arguments {
         let (bench, images) = (self.kind.bench, [self.object.raw(); 2]);
-        let host = [memory.as_mut_ptr().cast(); 2];
-        let span = Span::of(region.size, [(region.origin, pitches); 2]);
-        let call = Call::on(bench.queue).blocking().of(span);
-        let mut operands = Operands { images, host, ..bench.no_operands() };
-        kind.enqueue_without_event(&mut operands, call);
+        let call = Call::on(bench.queue).blocking().of(Span::of(size, [(origin, [0; 2]); 2]));
+        command.arguments(&Operands { images, ..bench.no_operands() }, call)
+    }
+
+    /// Writes or reads pixels, which have these pitches in memory.
+    fn transfer(&self, command: Command, region: Region, pitches: [usize; 2], memory: &mut [u8]) {
+        let mut transfer = self.arguments(command, region);
+        (transfer.memory[1], transfer.pitches[1]) = (memory.as_mut_ptr().cast(), pitches);
+        succeeds(command.function(), transfer.call(ptr::null_mut()));
     }
 
     /// Reads all pixels.
     fn read(&self) -> Vec<u8> {
         let mut pixels = self.kind.pattern(0);
-        self.transfer(false, self.kind.of_type.whole(), [0; 2], &mut pixels);
+        self.transfer(ReadImage, self.kind.of_type.whole(), [0; 2], &mut pixels);
         pixels
     }
 

@@ -23,7 +23,7 @@ fn images_take_host_memory_with_gaps(
     let kind = Kind::usual(&bench, of_type);
     let (pixels, mut ways) = (kind.pattern(1), with_gaps(kind).to_vec());
     ways.dedup();
-    let memory = of_type.memory()[2..].iter();
+    let memory = of_type.memory().skip(2);
     for (flags, pitches) in memory.flat_map(|flags| ways.iter().map(move |way| (flags, *way))) {
         let call = format_args!("clCreateImage({}, {kind}, pitches {pitches:?})", flags.name);
         let rule = "the image has the pixels at these pitches (5.3.1, 5.3.1.2)";
@@ -39,18 +39,17 @@ per_type! {
         let [pixels, before] = [1, 100].map(|seed| kind.pattern(seed));
         let ([gaps, rows], part) = (with_gaps(kind), of_type.part());
         let ways = [(part, gaps), (part, rows), (part, [0; 2]), (of_type.whole(), gaps)];
-        let memory = of_type.memory().iter();
-        for (flags, (region, pitches)) in memory.flat_map(|flags| ways.map(|way| (flags, way))) {
+        for (flags, (region, pitches)) in of_type.memory().flat_map(|it| ways.map(|at| (it, at))) {
             let about = format!("{kind} with {}, {region:?}, pitches {pitches:?}", flags.name);
             let (mut spread, mut wanted) = (kind.spread(&pixels, region, pitches), before.clone());
             let to = (&mut wanted[..], kind.inside(region.origin));
             move_box(kind.shape(region), (&spread, kind.outside(pitches)), to);
             let image = kind.with(flags.value, &before);
-            image.transfer(true, region, pitches, &mut spread);
+            image.transfer(WriteImage, region, pitches, &mut spread);
             let rule = "writes the pixels at these pitches (0: packed), and no others (5.3.3)";
             image.check(format_args!("clEnqueueWriteImage({about})"), rule, &wanted);
             let mut found = vec![GAP; spread.len()];
-            kind.with(flags.value, &pixels).transfer(false, region, pitches, &mut found);
+            kind.with(flags.value, &pixels).transfer(ReadImage, region, pitches, &mut found);
             let rule = "puts the pixels at these pitches (0: packed), and nothing between them (5.3.3)";
             let call = format_args!("clEnqueueReadImage({about})");
             bench.check_result(same(&found, &spread, "the pixels"), call, rule);
@@ -70,10 +69,10 @@ fn slices_are_written_and_read_apart(
     let slice = |z| Region { origin: [0, 0, z], size: [width, height, 1] };
     let bytes = pixels.len() / depth;
     let written = pixels.chunks_mut(bytes).enumerate().rev();
-    written.for_each(|(z, slice_of)| image.transfer(true, slice(z), [0; 2], slice_of));
+    written.for_each(|(z, slice_of)| image.transfer(WriteImage, slice(z), [0; 2], slice_of));
     for (z, wanted) in pixels.chunks(bytes).enumerate() {
         let mut found = vec![GAP; bytes];
-        image.transfer(false, slice(z), [0; 2], &mut found);
+        image.transfer(ReadImage, slice(z), [0; 2], &mut found);
         let call = format_args!("clEnqueueReadImage({kind}, slice {z}), each slice written alone");
         let result = same(&found, wanted, "the pixels");
         bench.check_result(result, call, "the pixels are those of the slice (5.3.3)");
@@ -82,19 +81,15 @@ fn slices_are_written_and_read_apart(
 
 /// Maps a region, checks its pixels, and changes them if the flags say so.
 fn check_map(call: &str, image: &Image<'_>, flags: Named<u64>, region: Region) {
-    let Image { kind, object, host } = image;
-    let (bench, queue, raw, flag) = (kind.bench, kind.bench.queue, object.raw(), flags.value);
-    let (at, size, [mut row, mut slice]) = (region.origin.as_ptr(), region.size.as_ptr(), [7; 2]);
-    let (r, s, blocks) = (&raw mut row, &raw mut slice, u32::from(region.origin == [0; 3]));
-    let (list, event, mut code) = (ptr::null(), ptr::null_mut(), UNWRITTEN);
-    let to = &raw mut code;
-    // SAFETY: the region is within the image.
-    let pointer = unsafe {
-        cl!(clEnqueueMapImage(queue, raw, blocks, flag, at, size, r, s, 0, list, event, to))
-    };
-    succeeds("clEnqueueMapImage", code);
+    let Image { kind, host, .. } = image;
+    let bench = kind.bench;
+    let mut map = image.arguments(MapImage, region);
+    (map.flags, map.blocking) = (flags.value, (region.origin == [0; 3]).into());
+    map.mapped_pitches = [Some(7); 2];
+    succeeds("clEnqueueMapImage", map.call(ptr::null_mut()));
+    let (pointer, [row, slice]) = (map.mapped, map.mapped_pitches.map(Option::unwrap_or_default));
     assert!(!pointer.is_null(), "clEnqueueMapImage returned null and CL_SUCCESS");
-    finish(queue);
+    finish(bench.queue);
     let (first, pitches) = (start(kind.inside(region.origin)), kind.inside([0; 3]).1);
     let wanted = if host.is_null() { pointer } else { host.wrapping_byte_add(first) };
     let rule = format_args!("the map is in the host memory, at {wanted:?} (5.3.6)");
@@ -108,14 +103,13 @@ fn check_map(call: &str, image: &Image<'_>, flags: Named<u64>, region: Region) {
     let mut pixels = kind.pattern(1);
     for at in (0..depth).flat_map(|z| (0..height).map(move |y| [0, y, z])) {
         let mapped = pointer.wrapping_byte_add(start((at, kind.outside([row, slice]).1)));
-        let mapped = ptr::slice_from_raw_parts_mut(mapped.cast(), width);
         let own = &mut pixels[first + start((at, pitches))..][..width];
         let rule = format!("the row {at:?} has its pixels at the pitches {row}, {slice} (5.3.6)");
-        bench.check_result(touch(flag, mapped, own), call, rule);
+        bench.check_result(touch(flags.value, mapped, own), call, rule);
     }
     // SAFETY: the region is mapped, and nothing uses it any more.
-    unsafe { enqueued!(clEnqueueUnmapMemObject(queue, raw, pointer)) };
-    finish(queue);
+    unsafe { enqueued!(clEnqueueUnmapMemObject(bench.queue, image.object.raw(), pointer)) };
+    finish(bench.queue);
     let call = format_args!("clEnqueueUnmapMemObject after {call}");
     image.check(call, "the image has what the host wrote (5.5.2)", &pixels);
 }
@@ -130,10 +124,9 @@ fn a_map_of_host_memory_is_at_its_pitches(
     let [pitches, _] = with_gaps(kind);
     let (read, with) = (MAP_FLAGS[0], flags.name);
     let call = format!("clEnqueueMapImage({}, {kind} with {with}, pitches {pitches:?})", read.name);
-    match kind.create(flags.value, pitches, &kind.pattern(1)) {
-        Ok(image) => check_map(&call, &image, read, of_type.whole()),
-        Err(answer) => bench.report(call, "clCreateImage makes the image (5.3.1)", answer),
-    }
+    let image = kind.create(flags.value, pitches, &kind.pattern(1));
+    let result = image.map(|image| check_map(&call, &image, read, of_type.whole()));
+    bench.check_result(result, call, "clCreateImage makes the image (5.3.1)");
 }
 
 per_type! {
@@ -141,8 +134,7 @@ per_type! {
         let kind = Kind::usual(&bench, of_type);
         let pixels = kind.pattern(1);
         let regions = [of_type.whole(), of_type.part()];
-        let memory = of_type.memory().iter();
-        for (memory, region) in memory.flat_map(|memory| regions.map(|region| (memory, region))) {
+        for (memory, region) in of_type.memory().flat_map(|it| regions.map(|at| (it, at))) {
             for flags in MAP_FLAGS {
                 let image = kind.with(memory.value, &pixels);
                 let (flag, memory) = (flags.name, memory.name);

@@ -1,7 +1,6 @@
 //! The pixels that kernels read with a sampler, at coordinates inside and outside of an image (5.7; OpenCL C
 //! 6.15.15.1, 8.1 to 8.4).
 
-use super::format::COMPONENTS;
 use super::*;
 
 /// Coordinates in pixels of the first dimension, without integers, where devices may round.
@@ -17,11 +16,10 @@ fn is_layer(of_type: Type, d: usize) -> bool {
 
 /// The pixels of a dimension that are read at `x`, or none for the border, and their weights (OpenCL C 8.2).
 fn taps(of_type: Type, d: usize, mode: Mode, x: f64) -> [(Option<usize>, f64); 2] {
-    let (size, (Named { value: addressing, .. }, is_normalized, is_linear)) =
-        (of_type.row().3[d], mode);
-    let n = size as f64;
+    let (Named { value: addressing, .. }, is_normalized, is_linear) = mode;
+    let n = of_type.row().3[d] as f64;
     let edge = |i: f64| Some(i.clamp(0.0, n - 1.0) as usize);
-    if size == 1 || is_layer(of_type, d) {
+    if n == 1.0 || is_layer(of_type, d) {
         return [1.0, 0.0].map(|weight| (edge(x.round_ties_even()), weight));
     }
     let u = match addressing {

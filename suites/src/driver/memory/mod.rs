@@ -13,19 +13,19 @@ use super::prelude::*;
 use crate::support::pattern::{bytes, copy_rows, same};
 
 pub use commands::expect;
-pub use maps::{MAP_FLAGS, touch};
+pub use maps::{MAP_BOTH, MAP_FLAGS, touch};
 pub use target::*;
 
 /// Fills each operand with a pattern of its own, the first one with pattern 0. Runs a step, which does the same to a
-/// model of the bytes, and compares all bytes of all operands.
+/// model of the bytes that commands use, and compares all bytes of all operands.
 pub fn check<const N: usize>(
     operands: [&Target<'_>; N],
     step: impl FnOnce([&mut [u8]; N]) -> Checked,
 ) -> Checked {
-    let mut models: [_; N] = std::array::from_fn(|i| bytes(i, operands[i].size()));
-    operands.iter().zip(&models).for_each(|(operand, model)| operand.put(model));
-    step(models.each_mut().map(Vec::as_mut_slice))?;
-    operands.iter().zip(&models).try_for_each(|(operand, model)| operand.compare(model))
+    let mut all: [_; N] = std::array::from_fn(|i| (operands[i], bytes(i, operands[i].size())));
+    all.iter().for_each(|(operand, model)| operand.put(model));
+    step(all.each_mut().map(|(operand, model)| &mut model[operand.range.clone()]))?;
+    all.iter().try_for_each(|(operand, model)| operand.compare(model))
 }
 
 /// The place of a box in which pitches of zero are those of the region (5.2.2).

@@ -5,7 +5,7 @@ use super::*;
 #[clmatrix_harness::test(requires(svm))]
 fn allocations_have_their_alignment(bench: Bench) {
     for memory in [SVM_COARSE, SVM_FINE].into_iter().filter(|memory| memory.is_on(&bench)) {
-        let Memory::Svm(flags) = memory else { unreachable!("both are shared") };
+        let Svm(flags) = memory else { unreachable!("both are shared") };
         // Zero means the size of the largest type, which is long16.
         for (alignment, least) in [(0, 128)].into_iter().chain((0..8).map(|n| (1 << n, 1 << n))) {
             let pointer = bench.new_svm_with(flags.value, 7, alignment) as usize;
@@ -20,6 +20,5 @@ fn allocations_have_their_alignment(bench: Bench) {
 fn a_map_without_an_event_is_unmapped(bench: Bench) {
     let mut operands = bench.operands(&[Kind::SvmMap]);
     Kind::SvmMap.enqueue_without_event(&mut operands, Call::on(bench.queue).blocking());
-    let unmap = Kind::SvmUnmap.enqueue(&mut operands, Call::on(bench.queue));
-    succeeds("clWaitForEvents", wait(&[unmap.raw()]));
+    wait_for(&Kind::SvmUnmap.enqueue(&mut operands, Call::on(bench.queue)));
 }

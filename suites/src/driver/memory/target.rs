@@ -25,7 +25,7 @@ pub enum Memory {
     Mapped(&'static Self),
 }
 
-use Memory::*;
+pub use Memory::*;
 
 pub const SVM_COARSE: Memory = Svm(named!(CL_MEM_READ_WRITE));
 pub const SVM_FINE: Memory = Svm(named!(CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER));
@@ -80,7 +80,7 @@ pub struct Target<'a> {
     object: Option<Object>,
     pointer: *mut c_void,
     /// The bytes that commands use, among all.
-    range: Range<usize>,
+    pub range: Range<usize>,
     /// The host memory of a buffer, or the memory of a map.
     under: Option<Box<Self>>,
 }
@@ -139,8 +139,7 @@ impl<'a> Target<'a> {
             }
             Mapped(memory) => {
                 let mapped = under.insert(Box::new(Self::whole(bench, *memory, size)));
-                let flags = named!(CL_MAP_READ | CL_MAP_WRITE);
-                pointer = mapped.map(flags, 0..size).expect("a map").cast();
+                pointer = mapped.map(MAP_BOTH, 0..size).expect("a map");
                 format!("a map of {}", mapped.name)
             }
         };
@@ -172,11 +171,6 @@ impl<'a> Target<'a> {
         self.whole.as_ref().map_or(self.range.len(), |whole| whole.size())
     }
 
-    /// The bytes that commands use, of a model of all.
-    pub fn own<'b>(&self, whole: &'b mut [u8]) -> &'b mut [u8] {
-        &mut whole[self.range.clone()]
-    }
-
     /// Returns whether this is a buffer.
     pub fn is_buffer(&self) -> bool {
         self.object.is_some()
@@ -192,7 +186,7 @@ impl<'a> Target<'a> {
     }
 
     /// Maps bytes. A map of CL_MEM_USE_HOST_PTR lies in the host memory (5.2.4).
-    pub fn map(&self, flags: Named<u64>, range: Range<usize>) -> Result<*mut [u8], String> {
+    pub fn map(&self, flags: Named<u64>, range: Range<usize>) -> Result<*mut c_void, String> {
         let (queue, at, size) = (self.bench.queue, self.base + range.start, range.len());
         let kind = if self.is_buffer() { Kind::MapBuffer } else { Kind::SvmMap };
         let span = Some(Span { flags: flags.value, ..Span::line([at, 0, size]) });
@@ -204,22 +198,20 @@ impl<'a> Target<'a> {
         accepted(code).map_err(|code| format!("{call} returned {code}"))?;
         finish(queue);
         let (pointer, host) = (operands.mapped, self.pointer.wrapping_byte_add(at));
-        let map = ptr::slice_from_raw_parts_mut(pointer.cast(), size);
         let wanted = if self.has(CL_MEM_USE_HOST_PTR) { host } else { pointer };
         if pointer == wanted && !pointer.is_null() {
-            return Ok(map);
+            return Ok(pointer);
         }
-        self.unmap(map)?;
+        self.unmap(pointer)?;
         Err(format!("{call} returned {pointer:?}; host_ptr and the offset are {wanted:?} (5.2.4)"))
     }
 
     /// Unmaps bytes, and waits for it.
-    pub fn unmap(&self, bytes: *mut [u8]) -> Checked {
-        let queue = self.bench.queue;
+    pub fn unmap(&self, mapped: *mut c_void) -> Checked {
         let kind = if self.is_buffer() { Kind::UnmapBuffer } else { Kind::SvmUnmap };
-        let mut operands = Operands { mapped: bytes.cast(), ..Self::operands([self; 2]) };
-        let code = kind.code(&mut operands, Call::on(queue), ptr::null_mut());
-        finish(queue);
+        let mut operands = Operands { mapped, ..Self::operands([self; 2]) };
+        let code = kind.code(&mut operands, Call::on(self.bench.queue), ptr::null_mut());
+        finish(self.bench.queue);
         accepted(code).map_err(|code| format!("{} returned {code}", kind.function()))
     }
 
@@ -278,18 +270,16 @@ impl<'a> Target<'a> {
                 return same(found, expected, &self.name);
             }
         }
-        if self.has(UNREADABLE) {
-            return Ok(());
-        }
-        let (mut own, range) = (expected[self.range.clone()].to_vec(), 0..self.range.len());
-        self.touch(named!(CL_MAP_READ), slice::from_ref(&range), &mut own)
+        let (mut own, all) = (expected[self.range.clone()].to_vec(), 0..self.range.len());
+        let mapped: &[_] = if self.has(UNREADABLE) { &[] } else { slice::from_ref(&all) };
+        self.touch(named!(CL_MAP_READ), mapped, &mut own)
     }
 }
 
 impl Drop for Target<'_> {
     fn drop(&mut self) {
         if let (Mapped(_), Some(mapped)) = (self.memory, &self.under) {
-            let unmapped = mapped.unmap(ptr::slice_from_raw_parts_mut(self.pointer.cast(), 0));
+            let unmapped = mapped.unmap(self.pointer);
             assert!(unmapped.is_ok() || thread::panicking(), "{unmapped:?}");
         }
     }

@@ -2,9 +2,6 @@
 
 use super::*;
 
-/// Host memory at an odd address.
-const HOST: Memory = Memory::Host(1);
-
 /// The first bytes in both operands.
 const PLACES: [[usize; 2]; 5] = [[1, 4093], [0, 0], [3, 1], [4093, 64], [4096, 7]];
 
@@ -21,11 +18,11 @@ fn expect_new(bench: &Bench, kind: Kind, memories: [Memory; 2], span: Span, behi
 }
 
 #[rstest]
-#[case::write(Kind::WriteBuffer, [HOST, PLAIN])]
-#[case::read(Kind::ReadBuffer, [PLAIN, HOST])]
+#[case::write(Kind::WriteBuffer, [Host(1), PLAIN])]
+#[case::read(Kind::ReadBuffer, [PLAIN, Host(1)])]
 #[case::copy(Kind::CopyBuffer, [PLAIN, PLAIN])]
-#[case::to_svm(Kind::SvmCopy, [HOST, SVM_COARSE])]
-#[case::from_svm(Kind::SvmCopy, [SVM_COARSE, HOST])]
+#[case::to_svm(Kind::SvmCopy, [Host(1), SVM_COARSE])]
+#[case::from_svm(Kind::SvmCopy, [SVM_COARSE, Host(1)])]
 #[case::of_svm(Kind::SvmCopy, [SVM_COARSE, SVM_COARSE])]
 #[clmatrix_harness::test]
 fn transfers_move_all_bytes(bench: Bench, #[case] kind: Kind, #[case] memories: [Memory; 2]) {
@@ -47,10 +44,9 @@ fn fills_repeat_their_pattern(
 ) {
     let kind = if memory == PLAIN { Kind::FillBuffer } else { Kind::SvmFill };
     let few = [1, 2, 3, 5, 7, 37].map(|count| (3, count));
-    let about = [4096, 65_536].map(|n| [n / length - 1, n / length, n / length + 1]);
-    let many = about.into_iter().flatten().map(|count| (1, count));
+    let many = [4096, 65_536].map(|n| [0, 1, 2].map(|more| (1, n / length - 1 + more)));
     let most = [(37, 2_097_152 / length + 1), (0, 1)];
-    for (first, count) in few.into_iter().chain(many).chain(most) {
+    for (first, count) in few.into_iter().chain(many.concat()).chain(most) {
         let span = Span::line([0, first * length, count * length]).fill(&bytes(0, length));
         expect_new(&bench, kind, [memory; 2], span, 300);
     }
@@ -65,7 +61,7 @@ fn large_commands_keep_the_order(
         2],
     #[values(4097, 65_536, 2_097_152)] size: usize,
 ) {
-    let [from, to] = [(); 2].map(|()| Target::whole(&bench, Memory::Host(0), size));
+    let [from, to] = [(); 2].map(|()| Target::whole(&bench, Host(0), size));
     let (operands, host) = (bench.operands_of(size, SHAPE, &between), [from.raw(), to.raw()]);
     let (there, back) = (Operands { host, ..operands }, Operands { host, ..operands.reversed() });
     let kinds = [Kind::WriteBuffer, between[0], between[1], Kind::ReadBuffer];
@@ -104,8 +100,8 @@ const BOXES: [([usize; 3], [Side; 2]); 13] = [
 ];
 
 #[rstest]
-#[case::write(Kind::WriteRect, [HOST, PLAIN])]
-#[case::read(Kind::ReadRect, [PLAIN, HOST])]
+#[case::write(Kind::WriteRect, [Host(1), PLAIN])]
+#[case::read(Kind::ReadRect, [PLAIN, Host(1)])]
 #[case::copy(Kind::CopyRect, [PLAIN, PLAIN])]
 #[clmatrix_harness::test]
 fn boxes_keep_their_gaps(bench: Bench, #[case] kind: Kind, #[case] memories: [Memory; 2]) {
