@@ -1,6 +1,6 @@
 //! Queries of programs (5.8.9).
 
-use std::ffi::CStr;
+use std::{collections::BTreeSet, ffi::CStr};
 
 use super::*;
 use crate::driver::callback::of_end;
@@ -36,7 +36,10 @@ use Step::{Build, Compile, Link, Load};
 
 const NONE: Query = named!(CL_PROGRAM_BINARY_TYPE_NONE);
 const EXECUTABLE: Query = named!(CL_PROGRAM_BINARY_TYPE_EXECUTABLE);
+
+/// The options with which a build fails: of a source with an error, and those that no compiler has.
 const BROKEN: &CStr = c"-DBROKEN -DA=1";
+const REFUSED: &CStr = c"-no-such-option";
 
 /// Takes a step, and returns the program with the answers that it has then.
 pub fn take(step: &Step, bench: &Bench, program: Object) -> Last {
@@ -44,10 +47,10 @@ pub fn take(step: &Step, bench: &Bench, program: Object) -> Last {
     let (raw, context, null) = (program.raw(), bench.context, ptr::null_mut());
     let (device, given) = (&raw const bench.device, options.as_ptr());
     let mut last = Last(program, options, named!(CL_BUILD_SUCCESS), EXECUTABLE);
-    // SAFETY: the program, the device and the options are valid, and the binary is the driver's.
+    // SAFETY: the program and the device are valid, the driver must refuse other options, and the binary is its own.
     unsafe {
         match step {
-            Build(_) if options == BROKEN => {
+            Build(_) if options == BROKEN || options == REFUSED => {
                 _ = cl!(clBuildProgram(raw, 1, device, given, None, null));
                 (last.2, last.3) = (named!(CL_BUILD_ERROR), NONE);
             }
@@ -143,11 +146,8 @@ fn a_build_has_its_options(bench: Bench) {
 /// Asks for the log of a build whose options were refused, and for the source of a binary.
 #[clmatrix_harness::test]
 fn queries_succeed_after_refused_options_and_for_a_binary(bench: Bench) {
-    let refused = create(&bench);
-    let (raw, device, options) = (refused.raw(), &raw const bench.device, c"-no-such-option");
-    // SAFETY: the program and the device are valid; the driver must refuse the options.
-    _ = unsafe { cl!(clBuildProgram(raw, 1, device, options.as_ptr(), None, ptr::null_mut())) };
-    let of_refused = Subject::Build(raw, bench.device);
+    let refused = take(&Build(REFUSED), &bench, create(&bench)).0;
+    let of_refused = Subject::Build(refused.raw(), bench.device);
     Asked(&bench, of_refused, "a program after refused options").answer(LOG);
     let loaded = take(&Load(c""), &bench, take(&Build(c""), &bench, create(&bench)).0).0;
     Asked(&bench, Subject::Program(loaded.raw()), "a program of a binary").answer(SOURCE);
@@ -179,8 +179,7 @@ fn all_kernels_of_a_program_are_created(bench: Bench) {
         ok!(clCreateKernelsInProgram(raw, 0, ptr::null_mut(), &raw mut counts[0]));
         ok!(clCreateKernelsInProgram(raw, 3, kernels.as_mut_ptr(), &raw mut counts[1]));
     }
-    let mut kernels: Vec<_> = kernels.into_iter().filter(|raw| !raw.is_null()).collect();
-    kernels.dedup();
+    let kernels: BTreeSet<_> = kernels.into_iter().filter(|raw| !raw.is_null()).collect();
     // SAFETY: the call has created the references.
     let kernels = kernels.into_iter().map(|raw| unsafe { Object::new(Class::Kernel, raw) });
     let query = named!(CL_KERNEL_FUNCTION_NAME);
