@@ -1,6 +1,6 @@
 //! Queries of devices: least values, answers that other answers decide (4.2), and parts of devices (4.3).
 
-use std::ffi::CStr;
+use std::{borrow::Cow, ffi::CStr};
 
 use super::*;
 
@@ -112,19 +112,17 @@ fn a_device_and_its_platform_have_texts(bench: Bench) {
 #[rstest]
 #[clmatrix_harness::test(requires(opencl = "3.0"))]
 fn extensions_have_versions(bench: Bench, #[values(false, true)] of_platform: bool) {
-    let (mut subject, mut all) = (Subject::Device(bench.device), named!(CL_DEVICE_EXTENSIONS));
-    let mut versions = named!(CL_DEVICE_EXTENSIONS_WITH_VERSION);
-    if of_platform {
-        (subject, all) = (Subject::Platform(bench.platform()), named!(CL_PLATFORM_EXTENSIONS));
-        versions = named!(CL_PLATFORM_EXTENSIONS_WITH_VERSION);
-    }
+    let n = usize::from(of_platform);
+    let subject = [Subject::Device(bench.device), Subject::Platform(bench.platform())][n];
+    let all = named![CL_DEVICE_EXTENSIONS; CL_PLATFORM_EXTENSIONS][n];
+    let versions =
+        named![CL_DEVICE_EXTENSIONS_WITH_VERSION; CL_PLATFORM_EXTENSIONS_WITH_VERSION][n];
     let (asked, text) = (Asked(&bench, subject, "the extensions"), subject.text(all));
     let answer = asked.answer(versions).unwrap_or_default();
     // A version of 4 bytes, and a name of 64.
     let found = answer.chunks_exact(68).map(|entry| CStr::from_bytes_until_nul(&entry[4..]));
-    let have: Vec<_> =
-        found.map(|it| it.unwrap_or_default().to_str().unwrap_or_default()).collect();
-    let names: Vec<_> = text.split_whitespace().collect();
+    let have: Vec<_> = found.map(|it| it.unwrap_or_default().to_string_lossy()).collect();
+    let names: Vec<_> = text.split_whitespace().map(Cow::from).collect();
     let lacking: Vec<_> = names.iter().filter(|name| !have.contains(name)).collect();
     let more: Vec<_> = have.iter().filter(|name| !names.contains(name)).collect();
     let (size, wanted) = (answer.len(), 68 * names.len());
