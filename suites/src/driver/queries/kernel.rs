@@ -29,17 +29,16 @@ fn most(bench: &Bench) -> (u64, usize) {
 }
 
 #[rstest]
-#[case::built(&[])]
-#[case::loaded(&[Step::Load(c""), Step::Build(c"")])]
+#[case::built(&[], "built from source")]
+#[case::loaded(&[Step::Load(c""), Step::Build(c"")], "built from a binary")]
 #[clmatrix_harness::test]
-fn a_kernel_answers_as_it_was_made(bench: Bench, #[case] steps: &[Step]) {
+fn a_kernel_answers_as_it_was_made(bench: Bench, #[case] steps: &[Step], #[case] of: &str) {
     let (most_local, most) = most(&bench);
     let program = bench.build(&[NOTHING, FIXED].concat(), "");
     let program = steps.iter().fold(program, |program, step| take(step, &bench, program).0);
     let rows = [("fixed_not", 0_u32, [0_usize; 3], 0_u64), ("fixed", 3, [4, 2, 1], 1024)];
     for (name, arguments, group, local) in rows {
         let kernel = bench.new_kernel(&program, name);
-        let of = if steps.is_empty() { "built from source" } else { "built from a binary" };
         let (raw, called) = (kernel.raw(), format!("kernel `{name}`, {of}"));
         answers!(bench, Kernel(raw), &*called;
             text CL_KERNEL_FUNCTION_NAME name, is CL_KERNEL_NUM_ARGS arguments,
@@ -62,10 +61,10 @@ fn a_kernel_answers_as_it_was_made(bench: Bench, #[case] steps: &[Step]) {
 #[clmatrix_harness::test]
 fn a_kernel_tells(bench: Bench, #[case] query: Query) {
     let (mut most, _) = most(&bench);
-    let kernel = bench.new_kernel(&bench.build(FIXED, "-cl-kernel-arg-info"), "fixed");
-    let (raw, of_device) = (kernel.raw(), Subject::WorkGroup(kernel.raw(), bench.device));
+    let made = bench.new_kernel(&bench.build(FIXED, "-cl-kernel-arg-info"), "fixed");
+    let (raw, of_device) = (made.raw(), Subject::WorkGroup(made.raw(), bench.device));
     match query.value {
-        CL_KERNEL_ATTRIBUTES => check_attribute(&bench, raw, "reqd_work_group_size(4,2,1)", true),
+        CL_KERNEL_ATTRIBUTES => check_attribute(&bench, &made, "reqd_work_group_size(4,2,1)", true),
         CL_KERNEL_LOCAL_MEM_SIZE => {
             // The last one is smaller than before. A driver may use memory of its own.
             for (index, bytes, sum) in [(0, 4096, 4096), (1, 512, 4608), (0, 256, 768)] {
@@ -84,13 +83,13 @@ fn a_kernel_tells(bench: Bench, #[case] query: Query) {
 }
 
 /// Checks that a kernel has an attribute, but for spaces, and no other text if that is alone.
-fn check_attribute(bench: &Bench, kernel: cl_kernel, wanted: &str, is_alone: bool) {
+fn check_attribute(bench: &Bench, kernel: &Object, wanted: &str, is_alone: bool) {
     let rest = if is_alone { " alone" } else { "" };
     let holds = |found: &str| {
         let found = found.replace(' ', "");
         found == wanted || !is_alone && found.contains(wanted)
     };
-    answers!(bench, Kernel(kernel), "a kernel";
+    answers!(bench, Kernel(kernel.raw()), "a kernel";
         read CL_KERNEL_ATTRIBUTES (format!("`{wanted}`{rest}"), holds));
 }
 
@@ -104,11 +103,9 @@ fn check_attribute(bench: &Bench, kernel: cl_kernel, wanted: &str, is_alone: boo
 #[clmatrix_harness::test]
 fn a_kernel_has_its_attributes(bench: Bench, #[case] attributes: &[&str], #[case] is_alone: bool) {
     let declare = |(n, it)| format!("kernel __attribute__(({it})) void k{n}() {{}}\n");
-    let source: String = attributes.iter().enumerate().map(declare).collect();
-    let program = bench.build(&source, "");
+    let program = bench.build(&attributes.iter().enumerate().map(declare).collect::<String>(), "");
     for (n, attribute) in attributes.iter().enumerate() {
-        let kernel = bench.new_kernel(&program, &format!("k{n}"));
-        check_attribute(&bench, kernel.raw(), attribute, is_alone);
+        check_attribute(&bench, &bench.new_kernel(&program, &format!("k{n}")), attribute, is_alone);
     }
 }
 
@@ -123,10 +120,9 @@ fn sub_groups_make_up_a_work_group(bench: Bench) {
     let names = queries.map(|query| query.name).join(", ");
     for local in [&[1][..], &[7], &[64], &[8, 3], &[4, 2, 2]] {
         let all: usize = local.iter().product();
-        let [[size, bytes], [count, _]] = queries.map(|query| {
-            let (given, mut found) = (local.as_ptr().cast(), [0; 2]);
-            let [to, size] = found.each_mut().map(ptr::from_mut);
-            let (query, bytes, to) = (query.value, size_of_val(local), to.cast());
+        let [[size, bytes], [count, _]] = queries.map(|Named { value: query, .. }| {
+            let (bytes, given, mut found) = (size_of_val(local), local.as_ptr().cast(), [0; 2]);
+            let (to, size) = ((&raw mut found[0]).cast(), &raw mut found[1]);
             // SAFETY: the kernel and the device are valid, and the answer has 8 bytes.
             unsafe { ok!(clGetKernelSubGroupInfo(raw, device, query, bytes, given, 8, to, size)) };
             found
