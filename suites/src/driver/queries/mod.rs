@@ -6,8 +6,7 @@ mod memory;
 mod objects;
 mod program;
 
-use std::fmt::LowerHex;
-use std::ops::RangeInclusive;
+use std::{fmt::LowerHex, ops::RangeInclusive};
 
 use super::prelude::*;
 
@@ -78,11 +77,10 @@ impl Asked<'_> {
     /// Checks the numbers that the driver returns by a rule, in words and as a function.
     fn check<T: Number>(&self, query: Query, (rule, holds): (impl Display, impl Fn(&[T]) -> bool)) {
         let Some(bytes) = self.answer(query) else { return };
-        let numbers = bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned);
-        let numbers: Vec<T> = numbers.collect();
-        let holds = bytes.len().is_multiple_of(size_of::<T>()) && holds(&numbers);
-        let answer = format_args!("{} in {} bytes", shown(&numbers), bytes.len());
-        self.expect(holds, query, rule, answer);
+        let found = bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned);
+        let found: Vec<T> = found.collect();
+        let holds = bytes.len().is_multiple_of(size_of::<T>()) && holds(&found);
+        self.expect(holds, query, rule, format_args!("{} in {} bytes", shown(&found), bytes.len()));
     }
 
     /// Checks that the answer is this list of numbers.
@@ -139,16 +137,13 @@ impl Asked<'_> {
     fn counted(&self, query: Query, (class, raw): (Class, *mut c_void)) {
         let (mut before, mut after) = (0_u32, 0_u32);
         // A thread of the driver may keep an object for a moment after its last command. The tests check many objects.
-        let holds = (0..250).any(|_| {
+        let holds = (0..250).any(|attempt| {
+            thread::sleep(Duration::from_millis(attempt.min(2)));
             let second = Object::retained(class, raw);
             before = self.1.value(query);
             second.release();
             after = self.1.value(query);
-            let holds = before > 1 && after == before - 1;
-            if !holds {
-                thread::sleep(Duration::from_millis(2));
-            }
-            holds
+            before > 1 && after == before - 1
         });
         let rule = "at least 2 with a second reference, and one less when that is released";
         self.expect(holds, query, rule, format_args!("{before}, and then {after}"));
