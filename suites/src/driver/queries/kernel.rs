@@ -40,16 +40,15 @@ fn a_kernel_answers_as_it_was_made(bench: Bench, #[case] steps: &[Step], #[case]
     for (name, arguments, group, local) in rows {
         let kernel = bench.new_kernel(&program, name);
         let (raw, called) = (kernel.raw(), format!("kernel `{name}`, {of}"));
-        answers!(bench, Kernel(raw), &*called;
+        answers!(bench, Kernel(raw), called;
             text CL_KERNEL_FUNCTION_NAME name, is CL_KERNEL_NUM_ARGS arguments,
             pointer CL_KERNEL_CONTEXT bench.context, pointer CL_KERNEL_PROGRAM program.raw(),
             counted CL_KERNEL_REFERENCE_COUNT (Class::Kernel, raw));
-        answers!(bench, WorkGroup(raw, bench.device), called;
+        answers!(bench, WorkGroup(raw, bench.device), called; number CL_KERNEL_PRIVATE_MEM_SIZE 8,
             list CL_KERNEL_COMPILE_WORK_GROUP_SIZE &group,
             within CL_KERNEL_WORK_GROUP_SIZE group.iter().product::<usize>().max(1)..=most,
             within CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE 1..=most,
-            within CL_KERNEL_LOCAL_MEM_SIZE local..=most_local,
-            number CL_KERNEL_PRIVATE_MEM_SIZE 8);
+            within CL_KERNEL_LOCAL_MEM_SIZE local..=most_local);
     }
 }
 
@@ -137,15 +136,14 @@ fn sub_groups_make_up_a_work_group(bench: Bench) {
 
 const NONE: Query = named!(CL_KERNEL_ARG_ACCESS_NONE);
 const WRITE: Query = named!(CL_KERNEL_ARG_ACCESS_WRITE_ONLY);
-const PRIVATE: Option<Query> = Some(named!(CL_KERNEL_ARG_ADDRESS_PRIVATE));
-const GLOBAL: Option<Query> = Some(named!(CL_KERNEL_ARG_ADDRESS_GLOBAL));
-const LOCALS: Option<Query> = Some(named!(CL_KERNEL_ARG_ADDRESS_LOCAL));
+const PRIVATE: Query = named!(CL_KERNEL_ARG_ADDRESS_PRIVATE);
+const GLOBAL: Query = named!(CL_KERNEL_ARG_ADDRESS_GLOBAL);
 const CONST: u64 = CL_KERNEL_ARG_TYPE_CONST as u64;
 const RESTRICT: u64 = CL_KERNEL_ARG_TYPE_RESTRICT as u64;
 
 /// An argument: its declaration without a name, the name of its type, the address space, the access, and the
-/// qualifiers. The specification names no address space of images.
-type Argument = (&'static str, &'static str, Option<Query>, Query, u64);
+/// qualifiers.
+type Argument = (&'static str, &'static str, Query, Query, u64);
 
 /// The arguments; the last three need images.
 static ARGUMENTS: [Argument; 12] = [
@@ -156,10 +154,10 @@ static ARGUMENTS: [Argument; 12] = [
     ("global uchar16 *", "uchar16*", GLOBAL, NONE, 0),
     ("global volatile pair *", "pair*", GLOBAL, NONE, CL_KERNEL_ARG_TYPE_VOLATILE as u64),
     ("global const unsigned char * restrict", "uchar*", GLOBAL, NONE, CONST | RESTRICT),
-    ("constant long *", "long*", Some(named!(CL_KERNEL_ARG_ADDRESS_CONSTANT)), NONE, CONST),
-    ("local float4 * restrict", "float4*", LOCALS, NONE, RESTRICT),
-    ("read_only image2d_t", "image2d_t", None, named!(CL_KERNEL_ARG_ACCESS_READ_ONLY), 0),
-    ("write_only image2d_array_t", "image2d_array_t", None, WRITE, 0),
+    ("constant long *", "long*", named!(CL_KERNEL_ARG_ADDRESS_CONSTANT), NONE, CONST),
+    ("local float4 * restrict", "float4*", named!(CL_KERNEL_ARG_ADDRESS_LOCAL), NONE, RESTRICT),
+    ("read_only image2d_t", "image2d_t", GLOBAL, named!(CL_KERNEL_ARG_ACCESS_READ_ONLY), 0),
+    ("write_only image2d_array_t", "image2d_array_t", GLOBAL, WRITE, 0),
     ("sampler_t", "sampler_t", PRIVATE, NONE, 0),
 ];
 
@@ -172,14 +170,11 @@ fn an_argument_answers_as_it_was_declared(bench: Bench) {
     let source = format!("typedef struct {{ int a; }} pair; kernel void k({list}) {{}}");
     let kernel = bench.new_kernel(&bench.build(&source, "-cl-kernel-arg-info"), "k");
     for (index, &(_, kind, space, access, qualifiers)) in rows.iter().enumerate() {
-        let (raw, name) = (kernel.raw(), format!("`{}`", declared[index]));
-        answers!(bench, Argument(raw, index as u32), &*name; text CL_KERNEL_ARG_TYPE_NAME kind,
-            text CL_KERNEL_ARG_NAME &format!("a{index}"),
+        // The arguments with an access are images, for which the specification names no address space.
+        answers!(bench, Argument(kernel.raw(), index as u32), format!("`{}`", declared[index]);
+            text CL_KERNEL_ARG_TYPE_NAME kind, text CL_KERNEL_ARG_NAME &format!("a{index}"),
             constant CL_KERNEL_ARG_ACCESS_QUALIFIER access,
-            is CL_KERNEL_ARG_TYPE_QUALIFIER qualifiers);
-        if let Some(space) = space {
-            answers!(bench, Argument(raw, index as u32), name;
-                constant CL_KERNEL_ARG_ADDRESS_QUALIFIER space);
-        }
+            is CL_KERNEL_ARG_TYPE_QUALIFIER qualifiers,
+            [access == NONE] constant CL_KERNEL_ARG_ADDRESS_QUALIFIER space);
     }
 }

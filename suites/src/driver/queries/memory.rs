@@ -135,13 +135,13 @@ fn memory_answers_as_it_was_made(
             continue;
         }
         let is_image = kind.value != CL_MEM_OBJECT_BUFFER;
-        answers!(bench, Memory(object), &*name; constant CL_MEM_TYPE kind,
+        answers!(bench, Memory(object), name; constant CL_MEM_TYPE kind, is CL_MEM_OFFSET offset,
             constant CL_MEM_FLAGS flags, is CL_MEM_MAP_COUNT 0_u32,
             within CL_MEM_SIZE bytes..=if is_image { usize::MAX } else { bytes },
-            pointer CL_MEM_CONTEXT bench.context, is CL_MEM_OFFSET offset,
-            pointer CL_MEM_ASSOCIATED_MEMOBJECT shape.buffer,
+            pointer CL_MEM_CONTEXT bench.context, pointer CL_MEM_ASSOCIATED_MEMOBJECT shape.buffer,
             counted CL_MEM_REFERENCE_COUNT (Class::Memory, object),
-            [2, 0] is CL_MEM_USES_SVM_POINTER 0_u32, [3, 0] list CL_MEM_PROPERTIES &[0_u64; 0]);
+            [bench.is(2, 0)] is CL_MEM_USES_SVM_POINTER 0_u32,
+            [bench.is(3, 0)] list CL_MEM_PROPERTIES &[0_u64; 0]);
         if is_image {
             answers!(bench, Image(object), name; list CL_IMAGE_FORMAT &FORMATS[format].0,
                 is CL_IMAGE_ELEMENT_SIZE FORMATS[format].1, is CL_IMAGE_WIDTH shape.image_width,

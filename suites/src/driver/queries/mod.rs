@@ -1,5 +1,15 @@
 //! Queries of objects: each answer follows from how the object was made, or from another answer.
 
+/// Checks answers of a [`Subject`] with a name: each is a check of [`Asked`], a query and its argument. A condition in
+/// brackets before them decides whether the driver is asked.
+macro_rules! answers {
+    ($bench:expr, $subject:ident($($of:expr),+), $name:expr;
+        $($([$condition:expr])? $check:ident $query:ident $expected:expr),+ $(,)?) => {{
+        let asked = Asked(&$bench, Subject::$subject($($of),+), &$name);
+        $(if true $(&& $condition)? { asked.$check(named!($query), $expected); })+
+    }};
+}
+
 mod device;
 mod kernel;
 mod memory;
@@ -154,16 +164,3 @@ fn shown<T: Number>(numbers: &[T]) -> String {
     let shown: Vec<_> = numbers.iter().map(|number| format!("{number} = {number:#x}")).collect();
     format!("[{}]", shown.join(", "))
 }
-
-/// Checks answers of a [`Subject`] with a name: each is a check of [`Asked`], a query and its argument. A version such as
-/// `[3, 0]` before them is the first one that has the query; devices of older versions are not asked.
-macro_rules! answers {
-    ($bench:expr, $subject:ident($($of:expr),+), $name:expr;
-        $($([$major:literal, $minor:literal])? $check:ident $query:ident $expected:expr),+ $(,)?) => {{
-        let name = $name;
-        let asked = Asked(&$bench, Subject::$subject($($of),+), &name);
-        $(if true $(&& asked.0.is($major, $minor))? { asked.$check(named!($query), $expected); })+
-    }};
-}
-
-use answers;

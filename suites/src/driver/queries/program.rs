@@ -107,24 +107,23 @@ fn check(last: &Last, bench: &Bench, query: Query) {
     let of_build = Asked(bench, Subject::Build(raw, device), &name);
     of_build.constant(named!(CL_PROGRAM_BUILD_STATUS), status);
     match query {
-        STATE => answers!(bench, Program(raw), &*name;
-            pointer CL_PROGRAM_CONTEXT bench.context, pointer CL_PROGRAM_DEVICES device,
-            is CL_PROGRAM_NUM_DEVICES 1_u32,
+        STATE => answers!(bench, Program(raw), name; pointer CL_PROGRAM_CONTEXT bench.context,
+            pointer CL_PROGRAM_DEVICES device, is CL_PROGRAM_NUM_DEVICES 1_u32,
             counted CL_PROGRAM_REFERENCE_COUNT (Class::Program, raw)),
         SOURCE => of_program.text(query, &STRINGS.map(CStr::to_string_lossy).concat()),
         OPTIONS => of_build.text(query, &options.to_string_lossy()),
         LOG if status.value == CL_BUILD_NONE => of_build.text(query, ""),
-        LOG => answers!(bench, Build(raw, device), &*name;
+        LOG => answers!(bench, Build(raw, device), name;
             read CL_PROGRAM_BUILD_LOG ("the message of #error if the build has failed",
                 |log: &str| status.value != CL_BUILD_ERROR || log.contains("broken"))),
         TYPE => of_build.constant(query, kind),
         SIZES if kind == NONE => of_program.is(query, 0_usize),
         SIZES => drop(binary(&of_program)),
-        _ if kind == EXECUTABLE => answers!(bench, Program(raw), &*name;
+        _ if kind == EXECUTABLE => answers!(bench, Program(raw), name;
             is CL_PROGRAM_NUM_KERNELS 2_usize,
             read CL_PROGRAM_KERNEL_NAMES ("`first` and `second`, with a semicolon between them",
                 |found: &str| ["first;second", "second;first"].contains(&found))),
-        _ => answers!(bench, Program(raw), &*name;
+        _ => answers!(bench, Program(raw), name;
             refuses CL_PROGRAM_NUM_KERNELS CL_INVALID_PROGRAM_EXECUTABLE,
             refuses CL_PROGRAM_KERNEL_NAMES CL_INVALID_PROGRAM_EXECUTABLE),
     }
