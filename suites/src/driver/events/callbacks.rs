@@ -12,10 +12,7 @@ fn set(bench: &Bench, of: &str, event: cl_event, statuses: &[Named<cl_int>]) -> 
     let one = |status: &Named<cl_int>| {
         let call = format!("clSetEventCallback({}) of {of}", status.name);
         let arguments = [event as usize, status.value as usize];
-        let callback = Callback::new(call, "5.11", &arguments[..if is_exact { 2 } else { 1 }]);
-        // SAFETY: the event is valid, and the callback uses its arguments as numbers.
-        unsafe { ok!(clSetEventCallback(event, status.value, Some(of_event), callback.data())) };
-        callback
+        set_one(call, status.value, of_event, &arguments[..if is_exact { 2 } else { 1 }])
     };
     statuses.iter().map(one).collect()
 }
@@ -71,14 +68,13 @@ fn a_callback_of_a_user_event_is_called(bench: Bench, #[case] statuses: &[Named<
 // OpenCL names no limit, but programs let later commands run by callbacks.
 #[clmatrix_harness::test]
 fn a_callback_is_called_during_a_finish(bench: Bench) {
-    let (_operands, event, first) = gated(&bench, Kind::FillBuffer, bench.queue);
+    let (mut operands, event, first) = gated(&bench, Kind::FillBuffer, bench.queue);
     let of = "clEnqueueFillBuffer, while clFinish waits for a later command";
     let all = set(&bench, of, event.raw(), &STATUSES[..1]);
     let (later, queue) = (Gate::closed(bench.context), bench.queue as usize);
-    let call = Call::on(bench.queue);
-    Kind::Marker.enqueue_without_event(&mut bench.operands(&[]), call.after(&[later.raw()]));
+    Kind::Marker.enqueue_without_event(&mut operands, Call::on(bench.queue).after(&[later.raw()]));
     thread::scope(|scope| {
-        // The thread ends also if a query is refused.
+        // Both open at the end, also if a query is refused.
         let _opening = [Opening(&first), Opening(&later)];
         scope.spawn(move || finish(queue as *mut c_void));
         thread::sleep(A_MOMENT);
@@ -91,18 +87,18 @@ fn a_callback_is_called_during_a_finish(bench: Bench) {
         if (0..200).any(is_complete) {
             Callback::check_all(&all, &bench);
         }
-        later.open();
     });
 }
 
-/// The function of a callback for CL_COMPLETE, which passes on another value in place of the status.
+/// The function of a callback, which may pass on another value in place of the status.
 type Function = extern "C" fn(cl_event, cl_int, *mut c_void);
 
-/// Sets a callback for CL_COMPLETE, whose function is to pass on this value.
-fn set_one(call: String, event: cl_event, function: Function, value: cl_int) -> Callback {
-    let callback = Callback::new(call, "5.11", &[event as usize, value as usize]);
+/// Sets a callback of an event for this status. Its function is to pass on these arguments, of which the event is the
+/// first one.
+fn set_one(call: String, status: cl_int, function: Function, arguments: &[usize]) -> Callback {
+    let (callback, event) = (Callback::new(call, "5.11", arguments), arguments[0] as cl_event);
     // SAFETY: the event is valid; the function uses its arguments as numbers, and makes no call that blocks.
-    unsafe { ok!(clSetEventCallback(event, CL_COMPLETE, Some(function), callback.data())) };
+    unsafe { ok!(clSetEventCallback(event, status, Some(function), callback.data())) };
     callback
 }
 
@@ -118,7 +114,7 @@ fn a_callback_gets_the_failure_of_its_event(bench: Bench, #[values(false, true)]
     let (event, of) =
         if is_user { (gate.raw(), "a user event") } else { (command.raw(), "a fill behind one") };
     let call = format!("clSetEventCallback(CL_COMPLETE) of {of}, which fails (status: its sign)");
-    let callback = set_one(call, event, sign, -1);
+    let callback = set_one(call, CL_COMPLETE, sign, &[event as usize, -1_i32 as usize]);
     gate.fail(CL_OUT_OF_RESOURCES);
     // The call may fail, as the command has.
     _ = wait(&[command.raw()]);
@@ -146,7 +142,8 @@ fn a_command_has_ended_in_its_callback(bench: Bench, #[case] ask: Function, #[ca
     for kind in [Kind::FillBuffer, Kind::ReadBuffer, Kind::Marker, Kind::UnmapBuffer] {
         let (mut operands, event, gate) = gated(&bench, kind, queue);
         let call = format!("{query} in the callback of {} for CL_COMPLETE", kind.function());
-        let callback = set_one(call, event.raw(), ask, CL_COMPLETE);
+        // Both answers, CL_COMPLETE and CL_SUCCESS, are 0.
+        let callback = set_one(call, CL_COMPLETE, ask, &[event.raw() as usize, 0]);
         gate.open();
         wait_for(&event);
         Callback::check_all(&[callback], &bench);

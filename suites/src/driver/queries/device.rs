@@ -1,6 +1,6 @@
 //! Queries of devices: least values, answers that other answers decide (4.2), and parts of devices (4.3).
 
-use std::ffi::CStr;
+use std::{borrow::Cow, ffi::CStr};
 
 use super::*;
 
@@ -112,19 +112,17 @@ fn a_device_and_its_platform_have_texts(bench: Bench) {
 #[rstest]
 #[clmatrix_harness::test(requires(opencl = "3.0"))]
 fn extensions_have_versions(bench: Bench, #[values(false, true)] of_platform: bool) {
-    let (mut subject, mut all) = (Subject::Device(bench.device), named!(CL_DEVICE_EXTENSIONS));
-    let mut versions = named!(CL_DEVICE_EXTENSIONS_WITH_VERSION);
-    if of_platform {
-        (subject, all) = (Subject::Platform(bench.platform()), named!(CL_PLATFORM_EXTENSIONS));
-        versions = named!(CL_PLATFORM_EXTENSIONS_WITH_VERSION);
-    }
+    let n = usize::from(of_platform);
+    let subject = [Subject::Device(bench.device), Subject::Platform(bench.platform())][n];
+    let all = named![CL_DEVICE_EXTENSIONS; CL_PLATFORM_EXTENSIONS][n];
+    let versions =
+        named![CL_DEVICE_EXTENSIONS_WITH_VERSION; CL_PLATFORM_EXTENSIONS_WITH_VERSION][n];
     let (asked, text) = (Asked(&bench, subject, "the extensions"), subject.text(all));
     let answer = asked.answer(versions).unwrap_or_default();
     // A version of 4 bytes, and a name of 64.
     let found = answer.chunks_exact(68).map(|entry| CStr::from_bytes_until_nul(&entry[4..]));
-    let have: Vec<_> =
-        found.map(|it| it.unwrap_or_default().to_str().unwrap_or_default()).collect();
-    let names: Vec<_> = text.split_whitespace().collect();
+    let have: Vec<_> = found.map(|it| it.unwrap_or_default().to_string_lossy()).collect();
+    let names: Vec<_> = text.split_whitespace().map(Cow::from).collect();
     let lacking: Vec<_> = names.iter().filter(|name| !have.contains(name)).collect();
     let more: Vec<_> = have.iter().filter(|name| !names.contains(name)).collect();
     let (size, wanted) = (answer.len(), 68 * names.len());
@@ -151,19 +149,16 @@ fn the_answers_of_a_device_agree(bench: Bench) {
     requires_least_values(Subject::Device(bench.device));
     let dimensions: u32 = bench.value(named!(CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS));
     let all: u64 = bench.value(named!(CL_DEVICE_GLOBAL_MEM_SIZE));
-    let range = (all / 4).min(1 << 30)..=all;
     let (major, minor) = (bench.version.major, bench.version.minor);
-    answers!(bench, Device(bench.device), "the device";
+    answers!(bench, Device(bench.device), format!("a device with CL_DEVICE_GLOBAL_MEM_SIZE {all}");
         check CL_DEVICE_MAX_WORK_ITEM_SIZES (
             format!("{dimensions} sizes, by CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS, none of them 0"),
             |found: &[usize]| found.len() == dimensions as usize && !found.contains(&0)),
-        check CL_DEVICE_MAX_MEM_ALLOC_SIZE (
-            format!("{range:?}, of CL_DEVICE_GLOBAL_MEM_SIZE {all}"),
-            |found: &[u64]| matches!(found, [most] if range.contains(most))),
+        within CL_DEVICE_MAX_MEM_ALLOC_SIZE (all / 4).min(1 << 30)..=all,
         pointer CL_DEVICE_PARENT_DEVICE ptr::null_mut(),
         check CL_DEVICE_PARTITION_TYPE ("nothing, or 0",
             |found: &[isize]| matches!(found, [] | [0])),
-        [3, 0] check CL_DEVICE_NUMERIC_VERSION (
+        [bench.is(3, 0)] check CL_DEVICE_NUMERIC_VERSION (
             format!("{major} and {minor} from bits 22 and 12 on, as in CL_DEVICE_VERSION"),
             |found: &[u32]| matches!(found, [n] if (n >> 22, n >> 12 & 1023) == (major, minor))));
 }

@@ -29,28 +29,26 @@ fn most(bench: &Bench) -> (u64, usize) {
 }
 
 #[rstest]
-#[case::built(&[])]
-#[case::loaded(&[Step::Load(c""), Step::Build(c"")])]
+#[case::built(&[], "built from source")]
+#[case::loaded(&[Step::Load(c""), Step::Build(c"")], "built from a binary")]
 #[clmatrix_harness::test]
-fn a_kernel_answers_as_it_was_made(bench: Bench, #[case] steps: &[Step]) {
+fn a_kernel_answers_as_it_was_made(bench: Bench, #[case] steps: &[Step], #[case] of: &str) {
     let (most_local, most) = most(&bench);
     let program = bench.build(&[NOTHING, FIXED].concat(), "");
     let program = steps.iter().fold(program, |program, step| take(step, &bench, program).0);
     let rows = [("fixed_not", 0_u32, [0_usize; 3], 0_u64), ("fixed", 3, [4, 2, 1], 1024)];
     for (name, arguments, group, local) in rows {
         let kernel = bench.new_kernel(&program, name);
-        let of = if steps.is_empty() { "built from source" } else { "built from a binary" };
         let (raw, called) = (kernel.raw(), format!("kernel `{name}`, {of}"));
-        answers!(bench, Kernel(raw), &*called;
+        answers!(bench, Kernel(raw), called;
             text CL_KERNEL_FUNCTION_NAME name, is CL_KERNEL_NUM_ARGS arguments,
             pointer CL_KERNEL_CONTEXT bench.context, pointer CL_KERNEL_PROGRAM program.raw(),
             counted CL_KERNEL_REFERENCE_COUNT (Class::Kernel, raw));
-        answers!(bench, WorkGroup(raw, bench.device), called;
+        answers!(bench, WorkGroup(raw, bench.device), called; number CL_KERNEL_PRIVATE_MEM_SIZE 8,
             list CL_KERNEL_COMPILE_WORK_GROUP_SIZE &group,
             within CL_KERNEL_WORK_GROUP_SIZE group.iter().product::<usize>().max(1)..=most,
             within CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE 1..=most,
-            within CL_KERNEL_LOCAL_MEM_SIZE local..=most_local,
-            number CL_KERNEL_PRIVATE_MEM_SIZE 8);
+            within CL_KERNEL_LOCAL_MEM_SIZE local..=most_local);
     }
 }
 
@@ -62,10 +60,10 @@ fn a_kernel_answers_as_it_was_made(bench: Bench, #[case] steps: &[Step]) {
 #[clmatrix_harness::test]
 fn a_kernel_tells(bench: Bench, #[case] query: Query) {
     let (mut most, _) = most(&bench);
-    let kernel = bench.new_kernel(&bench.build(FIXED, "-cl-kernel-arg-info"), "fixed");
-    let (raw, of_device) = (kernel.raw(), Subject::WorkGroup(kernel.raw(), bench.device));
+    let made = bench.new_kernel(&bench.build(FIXED, "-cl-kernel-arg-info"), "fixed");
+    let (raw, of_device) = (made.raw(), Subject::WorkGroup(made.raw(), bench.device));
     match query.value {
-        CL_KERNEL_ATTRIBUTES => check_attribute(&bench, raw, "reqd_work_group_size(4,2,1)", true),
+        CL_KERNEL_ATTRIBUTES => check_attribute(&bench, &made, "reqd_work_group_size(4,2,1)", true),
         CL_KERNEL_LOCAL_MEM_SIZE => {
             // The last one is smaller than before. A driver may use memory of its own.
             for (index, bytes, sum) in [(0, 4096, 4096), (1, 512, 4608), (0, 256, 768)] {
@@ -84,13 +82,13 @@ fn a_kernel_tells(bench: Bench, #[case] query: Query) {
 }
 
 /// Checks that a kernel has an attribute, but for spaces, and no other text if that is alone.
-fn check_attribute(bench: &Bench, kernel: cl_kernel, wanted: &str, is_alone: bool) {
+fn check_attribute(bench: &Bench, kernel: &Object, wanted: &str, is_alone: bool) {
     let rest = if is_alone { " alone" } else { "" };
     let holds = |found: &str| {
         let found = found.replace(' ', "");
         found == wanted || !is_alone && found.contains(wanted)
     };
-    answers!(bench, Kernel(kernel), "a kernel";
+    answers!(bench, Kernel(kernel.raw()), "a kernel";
         read CL_KERNEL_ATTRIBUTES (format!("`{wanted}`{rest}"), holds));
 }
 
@@ -104,11 +102,9 @@ fn check_attribute(bench: &Bench, kernel: cl_kernel, wanted: &str, is_alone: boo
 #[clmatrix_harness::test]
 fn a_kernel_has_its_attributes(bench: Bench, #[case] attributes: &[&str], #[case] is_alone: bool) {
     let declare = |(n, it)| format!("kernel __attribute__(({it})) void k{n}() {{}}\n");
-    let source: String = attributes.iter().enumerate().map(declare).collect();
-    let program = bench.build(&source, "");
+    let program = bench.build(&attributes.iter().enumerate().map(declare).collect::<String>(), "");
     for (n, attribute) in attributes.iter().enumerate() {
-        let kernel = bench.new_kernel(&program, &format!("k{n}"));
-        check_attribute(&bench, kernel.raw(), attribute, is_alone);
+        check_attribute(&bench, &bench.new_kernel(&program, &format!("k{n}")), attribute, is_alone);
     }
 }
 
@@ -123,10 +119,9 @@ fn sub_groups_make_up_a_work_group(bench: Bench) {
     let names = queries.map(|query| query.name).join(", ");
     for local in [&[1][..], &[7], &[64], &[8, 3], &[4, 2, 2]] {
         let all: usize = local.iter().product();
-        let [[size, bytes], [count, _]] = queries.map(|query| {
-            let (given, mut found) = (local.as_ptr().cast(), [0; 2]);
-            let [to, size] = found.each_mut().map(ptr::from_mut);
-            let (query, bytes, to) = (query.value, size_of_val(local), to.cast());
+        let [[size, bytes], [count, _]] = queries.map(|Named { value: query, .. }| {
+            let (bytes, given, mut found) = (size_of_val(local), local.as_ptr().cast(), [0; 2]);
+            let (to, size) = ((&raw mut found[0]).cast(), &raw mut found[1]);
             // SAFETY: the kernel and the device are valid, and the answer has 8 bytes.
             unsafe { ok!(clGetKernelSubGroupInfo(raw, device, query, bytes, given, 8, to, size)) };
             found
@@ -141,15 +136,14 @@ fn sub_groups_make_up_a_work_group(bench: Bench) {
 
 const NONE: Query = named!(CL_KERNEL_ARG_ACCESS_NONE);
 const WRITE: Query = named!(CL_KERNEL_ARG_ACCESS_WRITE_ONLY);
-const PRIVATE: Option<Query> = Some(named!(CL_KERNEL_ARG_ADDRESS_PRIVATE));
-const GLOBAL: Option<Query> = Some(named!(CL_KERNEL_ARG_ADDRESS_GLOBAL));
-const LOCALS: Option<Query> = Some(named!(CL_KERNEL_ARG_ADDRESS_LOCAL));
+const PRIVATE: Query = named!(CL_KERNEL_ARG_ADDRESS_PRIVATE);
+const GLOBAL: Query = named!(CL_KERNEL_ARG_ADDRESS_GLOBAL);
 const CONST: u64 = CL_KERNEL_ARG_TYPE_CONST as u64;
 const RESTRICT: u64 = CL_KERNEL_ARG_TYPE_RESTRICT as u64;
 
 /// An argument: its declaration without a name, the name of its type, the address space, the access, and the
-/// qualifiers. The specification names no address space of images.
-type Argument = (&'static str, &'static str, Option<Query>, Query, u64);
+/// qualifiers.
+type Argument = (&'static str, &'static str, Query, Query, u64);
 
 /// The arguments; the last three need images.
 static ARGUMENTS: [Argument; 12] = [
@@ -160,10 +154,10 @@ static ARGUMENTS: [Argument; 12] = [
     ("global uchar16 *", "uchar16*", GLOBAL, NONE, 0),
     ("global volatile pair *", "pair*", GLOBAL, NONE, CL_KERNEL_ARG_TYPE_VOLATILE as u64),
     ("global const unsigned char * restrict", "uchar*", GLOBAL, NONE, CONST | RESTRICT),
-    ("constant long *", "long*", Some(named!(CL_KERNEL_ARG_ADDRESS_CONSTANT)), NONE, CONST),
-    ("local float4 * restrict", "float4*", LOCALS, NONE, RESTRICT),
-    ("read_only image2d_t", "image2d_t", None, named!(CL_KERNEL_ARG_ACCESS_READ_ONLY), 0),
-    ("write_only image2d_array_t", "image2d_array_t", None, WRITE, 0),
+    ("constant long *", "long*", named!(CL_KERNEL_ARG_ADDRESS_CONSTANT), NONE, CONST),
+    ("local float4 * restrict", "float4*", named!(CL_KERNEL_ARG_ADDRESS_LOCAL), NONE, RESTRICT),
+    ("read_only image2d_t", "image2d_t", GLOBAL, named!(CL_KERNEL_ARG_ACCESS_READ_ONLY), 0),
+    ("write_only image2d_array_t", "image2d_array_t", GLOBAL, WRITE, 0),
     ("sampler_t", "sampler_t", PRIVATE, NONE, 0),
 ];
 
@@ -176,14 +170,11 @@ fn an_argument_answers_as_it_was_declared(bench: Bench) {
     let source = format!("typedef struct {{ int a; }} pair; kernel void k({list}) {{}}");
     let kernel = bench.new_kernel(&bench.build(&source, "-cl-kernel-arg-info"), "k");
     for (index, &(_, kind, space, access, qualifiers)) in rows.iter().enumerate() {
-        let (raw, name) = (kernel.raw(), format!("`{}`", declared[index]));
-        answers!(bench, Argument(raw, index as u32), &*name; text CL_KERNEL_ARG_TYPE_NAME kind,
-            text CL_KERNEL_ARG_NAME &format!("a{index}"),
+        // The arguments with an access are images, for which the specification names no address space.
+        answers!(bench, Argument(kernel.raw(), index as u32), format!("`{}`", declared[index]);
+            text CL_KERNEL_ARG_TYPE_NAME kind, text CL_KERNEL_ARG_NAME &format!("a{index}"),
             constant CL_KERNEL_ARG_ACCESS_QUALIFIER access,
-            is CL_KERNEL_ARG_TYPE_QUALIFIER qualifiers);
-        if let Some(space) = space {
-            answers!(bench, Argument(raw, index as u32), name;
-                constant CL_KERNEL_ARG_ADDRESS_QUALIFIER space);
-        }
+            is CL_KERNEL_ARG_TYPE_QUALIFIER qualifiers,
+            [access == NONE] constant CL_KERNEL_ARG_ADDRESS_QUALIFIER space);
     }
 }

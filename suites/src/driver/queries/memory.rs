@@ -54,9 +54,8 @@ fn parts(bench: &Bench) -> Vec<Made> {
         (FLAGS[6], CL_MEM_READ_ONLY, named!(CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR)),
     ];
     let bytes = bench.alignment() + BYTES;
-    let make = |(whole, given, flags)| {
-        part(bench, &buffer(bench, whole, bytes, bench.new_host(bytes)), given, flags)
-    };
+    let whole = |flags| buffer(bench, flags, bytes, bench.new_host(bytes));
+    let make = |(of, given, flags)| part(bench, &whole(of), given, flags);
     FLAGS.map(|flags| (flags, 0, flags)).into_iter().chain(own).map(make).collect()
 }
 
@@ -136,13 +135,13 @@ fn memory_answers_as_it_was_made(
             continue;
         }
         let is_image = kind.value != CL_MEM_OBJECT_BUFFER;
-        answers!(bench, Memory(object), &*name; constant CL_MEM_TYPE kind,
+        answers!(bench, Memory(object), name; constant CL_MEM_TYPE kind, is CL_MEM_OFFSET offset,
             constant CL_MEM_FLAGS flags, is CL_MEM_MAP_COUNT 0_u32,
             within CL_MEM_SIZE bytes..=if is_image { usize::MAX } else { bytes },
-            pointer CL_MEM_CONTEXT bench.context, is CL_MEM_OFFSET offset,
-            pointer CL_MEM_ASSOCIATED_MEMOBJECT shape.buffer,
+            pointer CL_MEM_CONTEXT bench.context, pointer CL_MEM_ASSOCIATED_MEMOBJECT shape.buffer,
             counted CL_MEM_REFERENCE_COUNT (Class::Memory, object),
-            [2, 0] is CL_MEM_USES_SVM_POINTER 0_u32, [3, 0] list CL_MEM_PROPERTIES &[0_u64; 0]);
+            [bench.is(2, 0)] is CL_MEM_USES_SVM_POINTER 0_u32,
+            [bench.is(3, 0)] list CL_MEM_PROPERTIES &[0_u64; 0]);
         if is_image {
             answers!(bench, Image(object), name; list CL_IMAGE_FORMAT &FORMATS[format].0,
                 is CL_IMAGE_ELEMENT_SIZE FORMATS[format].1, is CL_IMAGE_WIDTH shape.image_width,
@@ -191,8 +190,7 @@ fn a_buffer_of_shared_memory_tells_so(
 fn memory_of_a_list_has_its_properties(bench: Bench, #[values(&[], &[0])] list: &[u64]) {
     let (context, given, none) = (bench.context, pointer(list), ptr::null_mut());
     let (flags, format) = (CL_MEM_READ_ONLY, FORMATS[0].0.as_ptr().cast());
-    let shape = cl_image_desc { image_type: LINE.0.value, image_width: 7, ..no_image() };
-    let shape = &raw const shape;
+    let shape = &cl_image_desc { image_type: LINE.0.value, image_width: 7, ..no_image() };
     // SAFETY: the context is valid; the list, if any, ends with 0; the format and the shape are valid.
     let buffer = unsafe {
         created!(Memory clCreateBufferWithProperties(context, given, flags, BYTES, none))
@@ -201,9 +199,8 @@ fn memory_of_a_list_has_its_properties(bench: Bench, #[values(&[], &[0])] list: 
     let image = bench.has_images.then(|| unsafe {
         created!(Memory clCreateImageWithProperties(context, given, flags, format, shape, none))
     });
-    let functions = ["clCreateBufferWithProperties", "clCreateImageWithProperties"];
-    for (object, function) in [buffer].into_iter().chain(image).zip(functions) {
-        let name = format!("an object of {function} with list {list:?}");
+    for (object, kind) in [buffer].into_iter().chain(image).zip(["Buffer", "Image"]) {
+        let name = format!("an object of clCreate{kind}WithProperties with list {list:?}");
         answers!(bench, Memory(object.raw()), name; list CL_MEM_PROPERTIES list,
             constant CL_MEM_FLAGS named!(CL_MEM_READ_ONLY), pointer CL_MEM_CONTEXT bench.context);
     }
@@ -213,19 +210,17 @@ fn memory_of_a_list_has_its_properties(bench: Bench, #[values(&[], &[0])] list: 
 #[rstest]
 #[clmatrix_harness::test]
 fn maps_are_counted(bench: Bench, #[values(false, true)] is_of_host: bool) {
-    let kinds = [[Kind::MapBuffer, Kind::UnmapBuffer], [Kind::MapImage, Kind::UnmapImage]];
-    let kinds = kinds.map(|[map, unmap]| [map, map, unmap, unmap]).concat().into_iter();
-    let steps: Vec<_> = kinds.filter(|kind| bench.has(*kind)).collect();
-    let (mut operands, mut maps) = (bench.operands(&steps), Vec::new());
+    let kinds = [Kind::MapBuffer, Kind::UnmapBuffer, Kind::MapImage, Kind::UnmapImage];
+    let kinds = &kinds[..if bench.has_images { 4 } else { 2 }];
+    let (mut operands, mut maps) = (bench.operands(kinds), Vec::new());
     if is_of_host {
-        let (flags, host) = (CL_MEM_USE_HOST_PTR, operands.host[0]);
-        operands.buffers[0] = bench.keep(bench.buffer(flags, SIZE, host));
+        operands.buffers[0] = bench.keep(bench.buffer(CL_MEM_USE_HOST_PTR, SIZE, operands.host[0]));
         if bench.has_images {
-            operands.images[0] = PLANE.create(&bench, 0, flags).object;
+            operands.images[0] = PLANE.create(&bench, 0, CL_MEM_USE_HOST_PTR).object;
         }
     }
     let span = Span { flags: CL_MAP_READ, ..Span::of([4, 4, 1], [([0; 3], [0; 2]); 2]) };
-    for kind in steps {
+    for kind in kinds.iter().flat_map(|kind| [*kind; 2]) {
         if kind.map().is_some() {
             operands.mapped = maps.pop().expect("a map");
         }
@@ -234,8 +229,7 @@ fn maps_are_counted(bench: Bench, #[values(false, true)] is_of_host: bool) {
             maps.push(operands.mapped);
         }
         finish(bench.queue);
-        let of_image = kind.needs() == Needs::Images;
-        let memory = if of_image { operands.images[0] } else { operands.buffers[0] };
+        let [memory, _] = kind.arguments(&operands, Call::on(bench.queue)).memory;
         let name = format!("memory of whose maps {} have not been unmapped", maps.len());
         answers!(bench, Memory(memory), name; is CL_MEM_MAP_COUNT maps.len() as u32);
     }

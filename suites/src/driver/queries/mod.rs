@@ -1,13 +1,22 @@
 //! Queries of objects: each answer follows from how the object was made, or from another answer.
 
+/// Checks answers of a [`Subject`] with a name: each is a check of [`Asked`], a query and its argument. A condition in
+/// brackets before them decides whether the driver is asked.
+macro_rules! answers {
+    ($bench:expr, $subject:ident($($of:expr),+), $name:expr;
+        $($([$condition:expr])? $check:ident $query:ident $expected:expr),+ $(,)?) => {{
+        let asked = Asked(&$bench, Subject::$subject($($of),+), &$name);
+        $(if true $(&& $condition)? { asked.$check(named!($query), $expected); })+
+    }};
+}
+
 mod device;
 mod kernel;
 mod memory;
 mod objects;
 mod program;
 
-use std::fmt::LowerHex;
-use std::ops::RangeInclusive;
+use std::{fmt::LowerHex, ops::RangeInclusive};
 
 use super::prelude::*;
 
@@ -78,11 +87,10 @@ impl Asked<'_> {
     /// Checks the numbers that the driver returns by a rule, in words and as a function.
     fn check<T: Number>(&self, query: Query, (rule, holds): (impl Display, impl Fn(&[T]) -> bool)) {
         let Some(bytes) = self.answer(query) else { return };
-        let numbers = bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned);
-        let numbers: Vec<T> = numbers.collect();
-        let holds = bytes.len().is_multiple_of(size_of::<T>()) && holds(&numbers);
-        let answer = format_args!("{} in {} bytes", shown(&numbers), bytes.len());
-        self.expect(holds, query, rule, answer);
+        let found = bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned);
+        let found: Vec<T> = found.collect();
+        let holds = bytes.len().is_multiple_of(size_of::<T>()) && holds(&found);
+        self.expect(holds, query, rule, format_args!("{} in {} bytes", shown(&found), bytes.len()));
     }
 
     /// Checks that the answer is this list of numbers.
@@ -139,16 +147,13 @@ impl Asked<'_> {
     fn counted(&self, query: Query, (class, raw): (Class, *mut c_void)) {
         let (mut before, mut after) = (0_u32, 0_u32);
         // A thread of the driver may keep an object for a moment after its last command. The tests check many objects.
-        let holds = (0..250).any(|_| {
+        let holds = (0..250).any(|attempt| {
+            thread::sleep(Duration::from_millis(attempt.min(2)));
             let second = Object::retained(class, raw);
             before = self.1.value(query);
             second.release();
             after = self.1.value(query);
-            let holds = before > 1 && after == before - 1;
-            if !holds {
-                thread::sleep(Duration::from_millis(2));
-            }
-            holds
+            before > 1 && after == before - 1
         });
         let rule = "at least 2 with a second reference, and one less when that is released";
         self.expect(holds, query, rule, format_args!("{before}, and then {after}"));
@@ -159,16 +164,3 @@ fn shown<T: Number>(numbers: &[T]) -> String {
     let shown: Vec<_> = numbers.iter().map(|number| format!("{number} = {number:#x}")).collect();
     format!("[{}]", shown.join(", "))
 }
-
-/// Checks answers of a [`Subject`] with a name: each is a check of [`Asked`], a query and its argument. A version such as
-/// `[3, 0]` before them is the first one that has the query; devices of older versions are not asked.
-macro_rules! answers {
-    ($bench:expr, $subject:ident($($of:expr),+), $name:expr;
-        $($([$major:literal, $minor:literal])? $check:ident $query:ident $expected:expr),+ $(,)?) => {{
-        let name = $name;
-        let asked = Asked(&$bench, Subject::$subject($($of),+), &name);
-        $(if true $(&& asked.0.is($major, $minor))? { asked.$check(named!($query), $expected); })+
-    }};
-}
-
-use answers;

@@ -6,16 +6,13 @@ use crate::driver::events::profiles::names;
 per_kind! {
     fn an_event_tells_its_command(bench, kind) {
         let event = kind.run(&bench, bench.queue);
-        let name = format!("the event of {}", kind.function());
-        answers!(bench, Event(event.raw()), &*name; pointer CL_EVENT_COMMAND_QUEUE bench.queue,
-            pointer CL_EVENT_CONTEXT bench.context,
-            constant CL_EVENT_COMMAND_EXECUTION_STATUS named!(CL_COMPLETE),
-            counted CL_EVENT_REFERENCE_COUNT (Class::Event, event.raw()));
         // OpenCL 3.0 has the first command type of a migration of shared memory.
-        if kind != Kind::SvmMigrate || bench.is(3, 0) {
-            answers!(bench, Event(event.raw()), name;
-                constant CL_EVENT_COMMAND_TYPE kind.command_type());
-        }
+        let has_type = kind != Kind::SvmMigrate || bench.is(3, 0);
+        answers!(bench, Event(event.raw()), format!("the event of {}", kind.function());
+            pointer CL_EVENT_COMMAND_QUEUE bench.queue, pointer CL_EVENT_CONTEXT bench.context,
+            constant CL_EVENT_COMMAND_EXECUTION_STATUS named!(CL_COMPLETE),
+            counted CL_EVENT_REFERENCE_COUNT (Class::Event, event.raw()),
+            [has_type] constant CL_EVENT_COMMAND_TYPE kind.command_type());
     }
 }
 
@@ -44,18 +41,17 @@ fn a_queue_answers_as_it_was_made(bench: Bench, #[values(false, true)] is_old: b
     let both = CL_QUEUE_PROFILING_ENABLE | CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
     let full = |properties| (properties, vec![u64::from(CL_QUEUE_PROPERTIES), properties, 0]);
     let rows = (0..=both).map(full).chain([(0, vec![]), (0, vec![0])]);
-    for (properties, mut list) in rows.filter(|(properties, _)| bench.has_queues(*properties)) {
-        let queue = if is_old {
-            list.clear();
-            bench.own_queue(bench.device, properties)
+    for (properties, list) in rows.filter(|(properties, _)| bench.has_queues(*properties)) {
+        let (queue, list) = if is_old {
+            (bench.own_queue(bench.device, properties), vec![])
         } else {
-            bench.queue_of(bench.device, &list)
+            (bench.queue_of(bench.device, &list), list)
         };
         let name = format!("a queue (old function: {is_old}) with {properties:#x}, list {list:x?}");
         answers!(bench, Queue(queue.raw()), name; pointer CL_QUEUE_CONTEXT bench.context,
             pointer CL_QUEUE_DEVICE bench.device, is CL_QUEUE_PROPERTIES properties,
             counted CL_QUEUE_REFERENCE_COUNT (Class::Queue, queue.raw()),
-            [3, 0] list CL_QUEUE_PROPERTIES_ARRAY &list);
+            [bench.is(3, 0)] list CL_QUEUE_PROPERTIES_ARRAY &list);
     }
 }
 
@@ -129,7 +125,7 @@ fn check_sampler(bench: &Bench, settings: [u32; 3], list: Option<&[u64]>) {
     let name = format!("a sampler of {function} with {settings:x?}, list {given:x?}");
     answers!(bench, Sampler(sampler.raw()), name; is CL_SAMPLER_NORMALIZED_COORDS normalized,
         is CL_SAMPLER_ADDRESSING_MODE mode, is CL_SAMPLER_FILTER_MODE filter,
-        pointer CL_SAMPLER_CONTEXT context, [3, 0] list CL_SAMPLER_PROPERTIES given,
+        pointer CL_SAMPLER_CONTEXT context, [bench.is(3, 0)] list CL_SAMPLER_PROPERTIES given,
         counted CL_SAMPLER_REFERENCE_COUNT (Class::Sampler, sampler.raw()));
 }
 

@@ -1,6 +1,6 @@
 //! Queries of programs (5.8.9).
 
-use std::ffi::CStr;
+use std::{collections::BTreeSet, ffi::CStr};
 
 use super::*;
 use crate::driver::callback::of_end;
@@ -36,7 +36,10 @@ use Step::{Build, Compile, Link, Load};
 
 const NONE: Query = named!(CL_PROGRAM_BINARY_TYPE_NONE);
 const EXECUTABLE: Query = named!(CL_PROGRAM_BINARY_TYPE_EXECUTABLE);
+
+/// The options with which a build fails: of a source with an error, and those that no compiler has.
 const BROKEN: &CStr = c"-DBROKEN -DA=1";
+const REFUSED: &CStr = c"-no-such-option";
 
 /// Takes a step, and returns the program with the answers that it has then.
 pub fn take(step: &Step, bench: &Bench, program: Object) -> Last {
@@ -44,10 +47,10 @@ pub fn take(step: &Step, bench: &Bench, program: Object) -> Last {
     let (raw, context, null) = (program.raw(), bench.context, ptr::null_mut());
     let (device, given) = (&raw const bench.device, options.as_ptr());
     let mut last = Last(program, options, named!(CL_BUILD_SUCCESS), EXECUTABLE);
-    // SAFETY: the program, the device and the options are valid, and the binary is the driver's.
+    // SAFETY: the program and the device are valid, the driver must refuse other options, and the binary is its own.
     unsafe {
         match step {
-            Build(_) if options == BROKEN => {
+            Build(_) if options == BROKEN || options == REFUSED => {
                 _ = cl!(clBuildProgram(raw, 1, device, given, None, null));
                 (last.2, last.3) = (named!(CL_BUILD_ERROR), NONE);
             }
@@ -104,24 +107,23 @@ fn check(last: &Last, bench: &Bench, query: Query) {
     let of_build = Asked(bench, Subject::Build(raw, device), &name);
     of_build.constant(named!(CL_PROGRAM_BUILD_STATUS), status);
     match query {
-        STATE => answers!(bench, Program(raw), &*name;
-            pointer CL_PROGRAM_CONTEXT bench.context, pointer CL_PROGRAM_DEVICES device,
-            is CL_PROGRAM_NUM_DEVICES 1_u32,
+        STATE => answers!(bench, Program(raw), name; pointer CL_PROGRAM_CONTEXT bench.context,
+            pointer CL_PROGRAM_DEVICES device, is CL_PROGRAM_NUM_DEVICES 1_u32,
             counted CL_PROGRAM_REFERENCE_COUNT (Class::Program, raw)),
         SOURCE => of_program.text(query, &STRINGS.map(CStr::to_string_lossy).concat()),
         OPTIONS => of_build.text(query, &options.to_string_lossy()),
         LOG if status.value == CL_BUILD_NONE => of_build.text(query, ""),
-        LOG => answers!(bench, Build(raw, device), &*name;
+        LOG => answers!(bench, Build(raw, device), name;
             read CL_PROGRAM_BUILD_LOG ("the message of #error if the build has failed",
                 |log: &str| status.value != CL_BUILD_ERROR || log.contains("broken"))),
         TYPE => of_build.constant(query, kind),
         SIZES if kind == NONE => of_program.is(query, 0_usize),
         SIZES => drop(binary(&of_program)),
-        _ if kind == EXECUTABLE => answers!(bench, Program(raw), &*name;
+        _ if kind == EXECUTABLE => answers!(bench, Program(raw), name;
             is CL_PROGRAM_NUM_KERNELS 2_usize,
             read CL_PROGRAM_KERNEL_NAMES ("`first` and `second`, with a semicolon between them",
                 |found: &str| ["first;second", "second;first"].contains(&found))),
-        _ => answers!(bench, Program(raw), &*name;
+        _ => answers!(bench, Program(raw), name;
             refuses CL_PROGRAM_NUM_KERNELS CL_INVALID_PROGRAM_EXECUTABLE,
             refuses CL_PROGRAM_KERNEL_NAMES CL_INVALID_PROGRAM_EXECUTABLE),
     }
@@ -143,11 +145,8 @@ fn a_build_has_its_options(bench: Bench) {
 /// Asks for the log of a build whose options were refused, and for the source of a binary.
 #[clmatrix_harness::test]
 fn queries_succeed_after_refused_options_and_for_a_binary(bench: Bench) {
-    let refused = create(&bench);
-    let (raw, device, options) = (refused.raw(), &raw const bench.device, c"-no-such-option");
-    // SAFETY: the program and the device are valid; the driver must refuse the options.
-    _ = unsafe { cl!(clBuildProgram(raw, 1, device, options.as_ptr(), None, ptr::null_mut())) };
-    let of_refused = Subject::Build(raw, bench.device);
+    let refused = take(&Build(REFUSED), &bench, create(&bench)).0;
+    let of_refused = Subject::Build(refused.raw(), bench.device);
     Asked(&bench, of_refused, "a program after refused options").answer(LOG);
     let loaded = take(&Load(c""), &bench, take(&Build(c""), &bench, create(&bench)).0).0;
     Asked(&bench, Subject::Program(loaded.raw()), "a program of a binary").answer(SOURCE);
@@ -179,8 +178,7 @@ fn all_kernels_of_a_program_are_created(bench: Bench) {
         ok!(clCreateKernelsInProgram(raw, 0, ptr::null_mut(), &raw mut counts[0]));
         ok!(clCreateKernelsInProgram(raw, 3, kernels.as_mut_ptr(), &raw mut counts[1]));
     }
-    let mut kernels: Vec<_> = kernels.into_iter().filter(|raw| !raw.is_null()).collect();
-    kernels.dedup();
+    let kernels: BTreeSet<_> = kernels.into_iter().filter(|raw| !raw.is_null()).collect();
     // SAFETY: the call has created the references.
     let kernels = kernels.into_iter().map(|raw| unsafe { Object::new(Class::Kernel, raw) });
     let query = named!(CL_KERNEL_FUNCTION_NAME);
