@@ -16,7 +16,7 @@ use crate::plain_calls::arguments::Arguments;
 use crate::support::pattern::same;
 use format::{COMPONENTS, ChannelClass, Format};
 
-/// The types of images.
+/// The types of images. The rows of a wide one are longer than what devices move at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
     OneD,
@@ -25,6 +25,7 @@ pub enum Type {
     TwoD,
     TwoDArray,
     ThreeD,
+    Wide,
 }
 
 /// Declares a test with a case for each type of images.
@@ -37,6 +38,7 @@ macro_rules! per_type {
         #[case::two_d(Type::TwoD)]
         #[case::two_d_array(Type::TwoDArray)]
         #[case::three_d(Type::ThreeD)]
+        #[case::wide(Type::Wide)]
         #[clmatrix_harness::test(requires(images))]
         fn $name(#[from(bench)] $bench: Bench, #[case] $of_type: Type) $body
     };
@@ -55,6 +57,7 @@ impl Type {
             Self::TwoD => (named!(CL_MEM_OBJECT_IMAGE2D), "2d", "p.xy", [5, 4, 1]),
             Self::TwoDArray => (named!(CL_MEM_OBJECT_IMAGE2D_ARRAY), "2d_array", "p", [5, 4, 3]),
             Self::ThreeD => (named!(CL_MEM_OBJECT_IMAGE3D), "3d", "p", [5, 4, 3]),
+            Self::Wide => (named!(CL_MEM_OBJECT_IMAGE2D), "2d", "p.xy", [67, 4, 1]),
         }
     }
 
@@ -218,7 +221,8 @@ impl<'a> Kind<'a> {
 
     /// Memory of the host with these pitches and a region of these pixels.
     fn spread(self, pixels: &[u8], region: Region, pitches: [usize; 2]) -> Vec<u8> {
-        let mut memory = vec![GAP; 140 * self.format.size()];
+        let room: usize = self.of_type.row().3.map(|size| size + 2).iter().product();
+        let mut memory = vec![GAP; room * self.format.size()];
         let from = (pixels, self.inside(region.origin));
         move_box(self.shape(region), from, (&mut memory[..], self.outside(pitches)));
         memory

@@ -6,7 +6,7 @@ use super::*;
 /// Pitches of rows with room for two more pixels, and of slices with room for one more row, and the same without a
 /// pitch of slices; layers of a 1D array have no gaps but those of their rows, where drivers agree.
 fn with_gaps(kind: Kind<'_>) -> [[usize; 2]; 2] {
-    let row = 7 * kind.format.size();
+    let row = (kind.of_type.row().3[0] + 2) * kind.format.size();
     match kind.of_type {
         Type::OneDArray => [[row, row]; 2],
         Type::TwoDArray | Type::ThreeD => [[row, row * 5], [row, 0]],
@@ -97,7 +97,7 @@ fn check_map(call: &str, image: &Image<'_>, flags: Named<u64>, region: Region) {
     let [width, height, depth] = kind.shape(region);
     let rule = format_args!("image_row_pitch is at least {width} (5.3.6)");
     bench.check(row >= width, call, rule, row);
-    let is_flat = matches!(kind.of_type, Type::OneD | Type::OfBuffer | Type::TwoD);
+    let is_flat = matches!(kind.of_type, Type::OneD | Type::OfBuffer | Type::TwoD | Type::Wide);
     let rule = "image_slice_pitch is 0, or at least a row for an array and a 3D image (5.3.6)";
     bench.check((slice == 0) == is_flat && (is_flat || slice >= row), call, rule, slice);
     let mut pixels = kind.pattern(1);

@@ -1,24 +1,28 @@
 //! Queries of programs (5.8.9).
 
-use std::{collections::BTreeSet, ffi::CStr};
+use std::{array, collections::BTreeSet, ffi::CStr};
 
 use super::*;
-use crate::driver::callback::of_end;
+use crate::driver::callback::of_event;
 
-/// Two kernels, which do not compile with `-DBROKEN`.
+/// Two kernels, which do not compile with `-DBROKEN`, and need a header with [`WITH_HEADER`].
 static STRINGS: [&CStr; 3] = [
-    c"#ifdef BROKEN\n#error broken\n#endif\n",
+    c"#ifdef BROKEN\n#error broken\n#endif\n#ifdef D\n#include \"empty.h\"\n#endif\n",
     c"kernel void second(global int *to) { to[0] = 2; }\n",
     c"kernel void first(global int *to) { to[0] = 1; }\n",
 ];
 
 /// Creates a program of strings, of which the second one ends with its terminator.
-fn create(bench: &Bench) -> Object {
-    let mut strings = STRINGS.map(CStr::as_ptr);
-    let lengths = [STRINGS[0].count_bytes(), 0, STRINGS[2].count_bytes()];
-    let (context, strings, lengths) = (bench.context, strings.as_mut_ptr(), lengths.as_ptr());
+fn create_of<const N: usize>(bench: &Bench, strings: [&CStr; N]) -> Object {
+    let (context, mut texts) = (bench.context, strings.map(CStr::as_ptr));
+    let lengths: [_; N] = array::from_fn(|n| if n == 1 { 0 } else { strings[n].count_bytes() });
+    let (n, texts, lengths) = (N as u32, texts.as_mut_ptr(), lengths.as_ptr());
     // SAFETY: the strings have their lengths or a terminator.
-    unsafe { created!(Program clCreateProgramWithSource(context, 3, strings, lengths)) }
+    unsafe { created!(Program clCreateProgramWithSource(context, n, texts, lengths)) }
+}
+
+fn create(bench: &Bench) -> Object {
+    create_of(bench, STRINGS)
 }
 
 /// A program after its last step, with the options, the status and the type of its binary.
@@ -39,6 +43,7 @@ const EXECUTABLE: Query = named!(CL_PROGRAM_BINARY_TYPE_EXECUTABLE);
 
 /// The options with which a build fails: of a source with an error, and those that no compiler has.
 const BROKEN: &CStr = c"-DBROKEN -DA=1";
+const WITH_HEADER: &CStr = c"-DD=4";
 const REFUSED: &CStr = c"-no-such-option";
 
 /// Takes a step, and returns the program with the answers that it has then.
@@ -56,8 +61,11 @@ pub fn take(step: &Step, bench: &Bench, program: Object) -> Last {
             }
             Build(_) => ok!(clBuildProgram(raw, 1, device, given, None, null)),
             Compile(_) => {
-                let (none, names) = (ptr::null(), ptr::null());
-                ok!(clCompileProgram(raw, 1, device, given, 0, none, names, None, null));
+                let header = create_of(bench, [c"\n"]);
+                let (headers, names) = ([header.raw()], [c"empty.h".as_ptr()]);
+                let n = usize::from(options == WITH_HEADER);
+                let (headers, names) = (pointer(&headers[..n]), pointer(&names[..n]));
+                ok!(clCompileProgram(raw, 1, device, given, n as u32, headers, names, None, null));
                 last.3 = named!(CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT);
             }
             Link(_) => {
@@ -152,18 +160,30 @@ fn queries_succeed_after_refused_options_and_for_a_binary(bench: Bench) {
     Asked(&bench, Subject::Program(loaded.raw()), "a program of a binary").answer(SOURCE);
 }
 
-/// A notification comes once, when a build has ended or has failed.
+/// The callback of a build: passes on the status, for which it asks.
+extern "C" fn ask_status(program: cl_program, user_data: *mut c_void) {
+    fn answer<T: Pod>(subject: Subject, query: u32) -> Option<T> {
+        bytemuck::try_pod_read_unaligned(&subject.bytes(query).ok()?).ok()
+    }
+    let device = answer::<usize>(Subject::Program(program), CL_PROGRAM_DEVICES);
+    let of_build = Subject::Build(program, device.unwrap_or(0) as cl_device_id);
+    let status = answer(of_build, CL_PROGRAM_BUILD_STATUS);
+    of_event(program, status.unwrap_or(CL_INVALID_VALUE), user_data);
+}
+
+/// A notification comes once, when a build has ended or has failed. A second reference does not hinder the build.
 #[rstest]
 #[case::built(c"", named!(CL_BUILD_SUCCESS))]
 #[case::failed(BROKEN, named!(CL_BUILD_ERROR))]
 #[clmatrix_harness::test]
 fn the_end_of_a_build_is_notified(bench: Bench, #[case] options: &CStr, #[case] end: Named<i32>) {
     let program = create(&bench);
-    let (raw, device, options) = (program.raw(), &raw const bench.device, options.as_ptr());
-    let call = format!("clBuildProgram(pfn_notify), which ends with {}", end.name);
-    let callback = Callback::new(call, "5.8.4", &[raw as usize]);
-    // SAFETY: the program and the device are valid, and the callback uses its arguments as numbers.
-    _ = unsafe { cl!(clBuildProgram(raw, 1, device, options, Some(of_end), callback.data())) };
+    let second = Object::retained(Class::Program, program.raw());
+    let (raw, device, options) = (second.raw(), &raw const bench.device, options.as_ptr());
+    let call = format!("clBuildProgram(pfn_notify), which asks for its status, {}", end.name);
+    let callback = Callback::new(call, "5.8.4", &[raw as usize, end.value as usize]);
+    // SAFETY: the program and the device are valid, and the callback makes no call that blocks.
+    _ = unsafe { cl!(clBuildProgram(raw, 1, device, options, Some(ask_status), callback.data())) };
     Callback::check_all(&[callback], &bench);
     answers!(bench, Build(raw, bench.device), "a program after its notification";
         constant CL_PROGRAM_BUILD_STATUS end);
@@ -206,10 +226,10 @@ const KERNELS: Query = named!(CL_PROGRAM_NUM_KERNELS);
 #[case::built(&[Build(c"-cl-mad-enable")], &[STATE, SOURCE, OPTIONS, LOG, TYPE, SIZES, KERNELS])]
 #[case::rebuilt(&[Build(BROKEN), Build(c"-DC=3")], &[STATE, OPTIONS, LOG, TYPE, SIZES, KERNELS])]
 #[case::built_again(&[Build(c"-DA=1"), Build(c"-DC=3")], &[STATE, OPTIONS, LOG, TYPE, SIZES, KERNELS])]
-#[case::compiled_again(&[Compile(c"-DA=1"), Compile(c"-DD=4")], &[STATE, OPTIONS, LOG, TYPE, SIZES])]
+#[case::compiled_again(&[Compile(c"-DA=1"), Compile(WITH_HEADER)], &[STATE, OPTIONS, LOG, TYPE, SIZES])]
 #[case::loaded(&[Build(c""), Load(c""), Build(c"")], &[STATE, OPTIONS, LOG, TYPE, SIZES, KERNELS])]
-#[case::compiled(&[Compile(c"-DD=4")], &[STATE, OPTIONS, LOG, TYPE, SIZES])]
-#[case::linked(&[Compile(c""), Link(c"")], &[STATE, OPTIONS, LOG, TYPE, SIZES, KERNELS])]
+#[case::compiled(&[Compile(WITH_HEADER)], &[STATE, OPTIONS, LOG, TYPE, SIZES])]
+#[case::linked(&[Compile(WITH_HEADER), Link(c"")], &[STATE, OPTIONS, LOG, TYPE, SIZES, KERNELS])]
 #[case::library(&[Compile(c""), Link(c"-create-library")], &[STATE, LOG, TYPE, SIZES])]
 #[case::options_of_failed(&[Build(BROKEN)], &[OPTIONS])]
 #[case::options_of_library(&[Compile(c""), Link(c"-create-library")], &[OPTIONS])]

@@ -30,7 +30,9 @@ fn transfers_move_all_bytes(bench: Bench, #[case] kind: Kind, #[case] memories: 
     let about = [4096, 65_536, 2_097_152].into_iter().flat_map(|n| [n - 1, n, n + 1]);
     for size in [1, 2, 3, 7].into_iter().chain(about) {
         for [from, to] in &PLACES[..if size > 100_000 { 1 } else { PLACES.len() }] {
-            expect_new(&bench, kind, memories, Span::line([*from, *to, size]), 300);
+            for behind in [0, 300] {
+                expect_new(&bench, kind, memories, Span::line([*from, *to, size]), behind);
+            }
         }
     }
 }
